@@ -1,0 +1,74 @@
+// Addresses: link, internet (one type for IPv4 and IPv6), port, endpoint, four-tuple.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+
+namespace lockstep {
+
+// An Ethernet address, first octet on the wire first.
+struct Mac {
+  std::array<std::uint8_t, 6> octets{};
+
+  static constexpr Mac broadcast() { return {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}; }
+  constexpr bool is_group() const { return (octets[0] & 1) != 0; }
+  constexpr auto operator<=>(const Mac&) const = default;
+};
+
+// An IPv4 address as a number: 10.0.0.1 is 0x0a000001.
+struct Ipv4 {
+  std::uint32_t value = 0;
+
+  constexpr bool is_unspecified() const { return value == 0; }
+  constexpr bool is_limited_broadcast() const { return value == 0xffff'ffff; }
+  constexpr bool is_multicast() const { return (value >> 28) == 0xe; }
+  constexpr bool is_loopback() const { return (value >> 24) == 127; }
+  // 0.0.0.0/8 and 240.0.0.0/4 (which holds the limited broadcast): never a source.
+  constexpr bool is_reserved() const { return (value >> 24) == 0 || (value >> 28) == 0xf; }
+  constexpr auto operator<=>(const Ipv4&) const = default;
+};
+
+// An IPv4 or IPv6 address; IPv4 is kept as ::ffff:a.b.c.d, so both compare and hash alike.
+// `high` and `low` are the two halves as big-endian numbers.
+struct IpAddress {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  static constexpr IpAddress from(Ipv4 v4) { return {0, std::uint64_t{0xffff'0000'0000} | v4.value}; }
+  static constexpr IpAddress v4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) {
+    return from(Ipv4{static_cast<std::uint32_t>(a) << 24 | static_cast<std::uint32_t>(b) << 16 |
+                     static_cast<std::uint32_t>(c) << 8 | d});
+  }
+  constexpr bool is_v4() const { return high == 0 && (low >> 32) == 0xffff; }
+  // Meaningful only when is_v4().
+  constexpr Ipv4 as_v4() const { return {static_cast<std::uint32_t>(low)}; }
+  // ::, or ::ffff:0.0.0.0
+  constexpr bool is_unspecified() const {
+    return high == 0 && (low == 0 || low == 0xffff'0000'0000);
+  }
+  constexpr bool is_multicast() const {
+    return is_v4() ? as_v4().is_multicast() : (high >> 56) == 0xff;
+  }
+  constexpr auto operator<=>(const IpAddress&) const = default;
+};
+
+struct Port {
+  std::uint16_t value = 0;
+  constexpr auto operator<=>(const Port&) const = default;
+};
+
+struct Endpoint {
+  IpAddress address;
+  Port port;
+  constexpr auto operator<=>(const Endpoint&) const = default;
+};
+
+// One connection as this host sees it.
+struct FourTuple {
+  Endpoint local;
+  Endpoint remote;
+  constexpr auto operator<=>(const FourTuple&) const = default;
+};
+
+}  // namespace lockstep
