@@ -1,0 +1,1 @@
+# Checks of the repository that run as ctest entries: tidy, and the installed package.

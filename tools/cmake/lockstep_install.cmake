@@ -1,0 +1,1 @@
+# What an installed Lockstep offers: find_package(lockstep) and pkg-config.

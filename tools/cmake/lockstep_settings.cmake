@@ -1,0 +1,50 @@
+# Compiler settings that hold for all of our own code.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_C_STANDARD 11)
+
+if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(LOCKSTEP_CCACHE_PROGRAM ccache)
+mark_as_advanced(LOCKSTEP_CCACHE_PROGRAM)
+if(LOCKSTEP_CCACHE AND LOCKSTEP_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${LOCKSTEP_CCACHE_PROGRAM})
+  set(CMAKE_C_COMPILER_LAUNCHER ${LOCKSTEP_CCACHE_PROGRAM})
+endif()
+
+# The warnings reach only our own sources: every target below links this, nothing exports it.
+add_library(lockstep_warnings INTERFACE)
+target_compile_options(lockstep_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${LOCKSTEP_WERROR}>>:-Werror>)
+
+# core/ and sim/ run where there is no unwinder and no type information.
+add_library(lockstep_bare INTERFACE)
+target_compile_options(lockstep_bare INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
+
+if(LOCKSTEP_SANITIZE)
+  add_compile_options(-fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${LOCKSTEP_SANITIZE})
+  if(LOCKSTEP_SANITIZE MATCHES "undefined")
+    # vptr checks need RTTI, which core/ and sim/ leave out. A finding ends the run.
+    add_compile_options(-fno-sanitize=vptr -fno-sanitize-recover=all)
+    add_link_options(-fno-sanitize=vptr)
+  endif()
+  if(LOCKSTEP_SANITIZE MATCHES "memory")
+    add_compile_options(-fsanitize-memory-track-origins=1)
+  endif()
+endif()
+if(LOCKSTEP_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+if(LOCKSTEP_NO_STDLIB)
+  set(LOCKSTEP_TESTS OFF)
+  set(LOCKSTEP_TOOLS OFF)
+endif()

@@ -1,0 +1,220 @@
+# Functions that turn folders into libraries, test programs and tools.
+
+# Splits the sources of a folder by their ending into <prefix>_SOURCES, _TESTS, _FUZZERS, _MAINS.
+# Further arguments: RECURSE, and EXCLUDE with folders (relative to the top) to leave out.
+function(lockstep_collect prefix folder)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "RECURSE" "" "EXCLUDE")
+  set(glob GLOB)
+  if(arg_RECURSE)
+    set(glob GLOB_RECURSE)
+  endif()
+  file(${glob} all CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
+  foreach(skip IN LISTS arg_EXCLUDE)
+    list(FILTER all EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${skip}/")
+  endforeach()
+  set(tests ${all})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  set(fuzzers ${all})
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
+  set(mains ${all})
+  list(FILTER mains INCLUDE REGEX "(/|_)main\\.cpp$")
+  list(FILTER all EXCLUDE REGEX "(_test|_fuzz|_main|/main)\\.cpp$")
+  set(${prefix}_SOURCES ${all} PARENT_SCOPE)
+  set(${prefix}_TESTS ${tests} PARENT_SCOPE)
+  set(${prefix}_FUZZERS ${fuzzers} PARENT_SCOPE)
+  set(${prefix}_MAINS ${mains} PARENT_SCOPE)
+endfunction()
+
+# lockstep_<name>: static from sources, or INTERFACE when the folder has only headers.
+# PUBLIC names what it stands on. BARE: without exceptions and RTTI.
+function(lockstep_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BARE" "" "SOURCES;PUBLIC")
+  set(target lockstep_${name})
+  if(TARGET ${target})
+    message(FATAL_ERROR "two folders both make the library ${target}: rename one of them")
+  endif()
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:lockstep_warnings>)
+    if(arg_BARE)
+      target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:lockstep_bare>)
+    endif()
+    set(scope PUBLIC)
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(lockstep::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(${target} ${scope} cxx_std_20)
+  target_include_directories(${target} ${scope}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/lockstep>)
+  target_link_libraries(${target} ${scope} ${arg_PUBLIC})
+endfunction()
+
+# <name>_test from gtest sources, run as one ctest entry that leaves its counts in gtest/.
+function(lockstep_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  if(NOT LOCKSTEP_TESTS OR NOT arg_SOURCES)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  add_executable(${name}_test ${arg_SOURCES})
+  target_link_libraries(${name}_test PRIVATE
+    ${arg_LIBRARIES} lockstep_warnings GTest::gmock GTest::gtest_main)
+  set_target_properties(${name}_test PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_compile_definitions(${name}_test PRIVATE
+    LOCKSTEP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LOCKSTEP_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900
+    ENVIRONMENT "GTEST_OUTPUT=json:${PROJECT_BINARY_DIR}/gtest/${name}.json")
+endfunction()
+
+# Each x_fuzz.cpp becomes the libFuzzer program fuzz/x_fuzz.
+function(lockstep_fuzzers)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES;LIBRARIES")
+  if(NOT LOCKSTEP_FUZZ)
+    return()
+  endif()
+  foreach(source IN LISTS arg_SOURCES)
+    get_filename_component(name "${source}" NAME_WE)
+    add_executable(${name} ${source})
+    target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} lockstep_warnings)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    set_target_properties(${name} PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
+    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_FUZZERS ${name})
+  endforeach()
+endfunction()
+
+# The floors of core/, lowest first; each links only those below it. lockstep::core is all.
+function(lockstep_core)
+  set(below "")
+  foreach(floor IN LISTS ARGV)
+    lockstep_collect(floor core/${floor})
+    lockstep_library(${floor} BARE SOURCES ${floor_SOURCES} PUBLIC ${below})
+    lockstep_test(${floor} SOURCES ${floor_TESTS} LIBRARIES lockstep_${floor})
+    lockstep_fuzzers(SOURCES ${floor_FUZZERS} LIBRARIES lockstep_${floor})
+    list(APPEND below lockstep_${floor})
+  endforeach()
+  add_library(lockstep_core INTERFACE)
+  add_library(lockstep::core ALIAS lockstep_core)
+  set_target_properties(lockstep_core PROPERTIES EXPORT_NAME core)
+  target_link_libraries(lockstep_core INTERFACE ${below})
+  set(LOCKSTEP_LIBRARIES ${below} lockstep_core PARENT_SCOPE)
+endfunction()
+
+# The simulator: one library of all its folders. Its runner is lockstep_runner's.
+function(lockstep_sim)
+  lockstep_collect(sim sim RECURSE EXCLUDE sim/ns3 sim/examples sim/runner)
+  lockstep_library(sim BARE SOURCES ${sim_SOURCES} PUBLIC lockstep_core)
+  lockstep_test(sim SOURCES ${sim_TESTS} LIBRARIES lockstep_sim)
+  lockstep_fuzzers(SOURCES ${sim_FUZZERS} LIBRARIES lockstep_sim)
+endfunction()
+
+# sim/runner: a program of core and sim alone. With LOCKSTEP_NO_STDLIB it links no C++ library, and
+# then takes what the headers still ask for from sim/runner/no_stdlib.cpp.
+function(lockstep_runner)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sim/runner/*.cpp")
+  set(mains ${sources})
+  list(FILTER mains INCLUDE REGEX "/main\\.cpp$")
+  if(NOT mains)
+    return()
+  endif()
+  if(NOT LOCKSTEP_NO_STDLIB)
+    list(FILTER sources EXCLUDE REGEX "/no_stdlib\\.cpp$")
+  endif()
+  add_executable(lockstep_runner ${sources})
+  target_link_libraries(lockstep_runner PRIVATE lockstep_sim lockstep_warnings lockstep_bare)
+  set_target_properties(lockstep_runner PROPERTIES OUTPUT_NAME lockstep-runner
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  if(LOCKSTEP_NO_STDLIB)
+    target_link_options(lockstep_runner PRIVATE -nostdlib++)
+  endif()
+endfunction()
+
+# The drivers: one library of all its folders.
+function(lockstep_hw)
+  lockstep_collect(hw hw RECURSE)
+  lockstep_library(hw SOURCES ${hw_SOURCES} PUBLIC lockstep_core)
+  lockstep_test(hw SOURCES ${hw_TESTS} LIBRARIES lockstep_hw)
+endfunction()
+
+# Reads a folder's optional deps.cmake, which lists LIBS: libraries of ours (lockstep_replay) or of
+# others (pcap) that the folder needs beyond what every tool gets.
+function(lockstep_read_deps result folder)
+  set(LIBS "")
+  if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+      "${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
+    include("${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
+  endif()
+  set(${result} ${LIBS} PARENT_SCOPE)
+endfunction()
+
+# One folder of tools/ or conformance/: its library, its tests, its programs. x_main.cpp makes the
+# program x; main.cpp makes lockstep (tools/cli) or lockstep-<folder>.
+function(lockstep_tool folder)
+  get_filename_component(name "${folder}" NAME)
+  lockstep_collect(tool ${folder})
+  lockstep_read_deps(libs ${folder})
+  if(name STREQUAL "cli")
+    get_property(every GLOBAL PROPERTY LOCKSTEP_TOOL_LIBRARIES)
+    list(APPEND libs ${every})
+  endif()
+  lockstep_library(${name} SOURCES ${tool_SOURCES} PUBLIC lockstep_third_party
+    lockstep_sim lockstep_hw ${libs})
+  lockstep_test(${name} SOURCES ${tool_TESTS} LIBRARIES lockstep_${name})
+  lockstep_fuzzers(SOURCES ${tool_FUZZERS} LIBRARIES lockstep_${name})
+  foreach(source IN LISTS tool_MAINS)
+    get_filename_component(program "${source}" NAME_WE)
+    string(REGEX REPLACE "_?main$" "" program "${program}")
+    if(name STREQUAL "cli" AND program STREQUAL "")
+      set(program lockstep)
+    elseif(program STREQUAL "")
+      set(program lockstep-${name})
+    endif()
+    add_executable(program_${program} ${source})
+    target_link_libraries(program_${program} PRIVATE lockstep_${name} lockstep_warnings)
+    set_target_properties(program_${program} PROPERTIES OUTPUT_NAME ${program}
+      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY LOCKSTEP_TOOL_LIBRARIES lockstep_${name})
+endfunction()
+
+# What every tool may use. core/ and sim/ never see it.
+function(lockstep_find_third_party)
+  foreach(package IN ITEMS fmt CLI11 nlohmann_json tomlplusplus)
+    find_package(${package} QUIET)
+    if(NOT ${package}_FOUND)
+      message(FATAL_ERROR "${package} is missing: run tools/setup, or pass -DLOCKSTEP_TOOLS=OFF")
+    endif()
+  endforeach()
+  add_library(lockstep_third_party INTERFACE)
+  target_link_libraries(lockstep_third_party INTERFACE
+    fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json)
+endfunction()
+
+# Every folder of the named parents that holds C++; tools/cli last, as it links all others.
+function(lockstep_tools)
+  lockstep_find_third_party()
+  set(folders "")
+  foreach(parent IN LISTS ARGV)
+    file(GLOB found CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
+      "${PROJECT_SOURCE_DIR}/${parent}/*/*.cpp" "${PROJECT_SOURCE_DIR}/${parent}/*/*.hpp")
+    foreach(file IN LISTS found)
+      get_filename_component(folder "${file}" DIRECTORY)
+      list(APPEND folders ${folder})
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  if("tools/cli" IN_LIST folders)
+    list(REMOVE_ITEM folders tools/cli)
+    list(APPEND folders tools/cli)
+  endif()
+  foreach(folder IN LISTS folders)
+    lockstep_tool(${folder})
+  endforeach()
+endfunction()
