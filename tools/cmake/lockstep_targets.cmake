@@ -131,7 +131,8 @@ function(lockstep_runner)
   set_target_properties(lockstep_runner PROPERTIES OUTPUT_NAME lockstep-runner
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   if(LOCKSTEP_NO_STDLIB)
-    target_link_options(lockstep_runner PRIVATE -nostdlib++)
+    # The C driver names neither a C++ library nor the part of a sanitizer's runtime that needs one.
+    set_target_properties(lockstep_runner PROPERTIES LINKER_LANGUAGE C)
   endif()
 endfunction()
 
