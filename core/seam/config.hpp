@@ -1,0 +1,72 @@
+// The configuration of a stack: a bare Config is profile `default`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/tcp/config.hpp"
+#include "core/units/address.hpp"
+#include "core/units/bytes.hpp"
+#include "core/units/time.hpp"
+
+namespace lockstep {
+
+// ethernet: frames begin with a 14-byte Ethernet II header and neighbours are resolved.
+// ip: frames begin with the IP header; there are no neighbours.
+enum class LinkType : std::uint8_t { ethernet, ip };
+
+// One address of this host and the length of its on-link prefix.
+struct HostAddress {
+  IpAddress address;
+  std::uint8_t prefix_bits = 24;  // 0 to 32
+};
+
+struct StaticNeighbour {
+  IpAddress address;
+  Mac mac;
+};
+
+struct Config {
+  static constexpr std::uint32_t addresses_max = 8;
+  static constexpr std::uint32_t static_neighbours_max = 64;
+
+  LinkType link = LinkType::ethernet;
+  Mac mac;
+  std::array<HostAddress, addresses_max> addresses{};
+  Count address_count{0};
+  IpAddress gateway;  // unspecified: none
+  std::array<StaticNeighbour, static_neighbours_max> static_neighbours{};
+  Count static_neighbour_count{0};
+
+  Bytes mtu{1500};  // of the link, IP header included: 68 to 65535
+  Count burst_frames{64};        // most frames between two settles
+  Count expire_max{64};          // most timers of one expire()
+  Count events_per_turn{256};
+  Count frames_per_turn{64};
+  Count regions_max{16};
+  Bytes reply_bytes{32768};      // replies without a connection, waiting to leave
+
+  Count neighbours_max{256};
+  Duration neighbour_reachable = Duration::seconds(60);
+  Duration neighbour_retry = Duration::seconds(1);
+  Count neighbour_tries{3};
+  Count icmp_replies_per_second{1000};
+
+  tcp::Config tcp;
+};
+
+// The RFCs' constants: conformance runs on it.
+Config profile_rfc();
+// As current Linux speaks, as far as this core does.
+Config profile_linux();
+// As current FreeBSD speaks, as far as this core does.
+Config profile_freebsd();
+
+// Gives the MTU, and the MSS that follows from it, to `config` (IPv4: MTU less 40).
+void set_mtu(Config& config, Bytes mtu);
+
+// The first thing that is wrong with a configuration, in words with the range, or empty.
+std::string_view fault_of(const Config& config);
+
+}  // namespace lockstep

@@ -1,0 +1,90 @@
+// Every constant of TCP that an RFC leaves open or that a deployment may want otherwise.
+#pragma once
+
+#include <cstdint>
+
+#include "core/units/address.hpp"
+#include "core/units/bytes.hpp"
+#include "core/units/hash.hpp"
+#include "core/units/sequence.hpp"
+#include "core/units/time.hpp"
+
+namespace lockstep::tcp {
+
+// RST and SYN in a synchronized state: as RFC 793 wrote it, or RFC 5961's challenge.
+enum class ResetPolicy : std::uint8_t { rfc793, rfc5961 };
+
+// RFC 5681's three steps, or RFC 6928's ten segments.
+enum class InitialWindow : std::uint8_t { rfc5681, rfc6928 };
+
+struct Config {
+  // Pools: all memory that this floor will ever use.
+  Count connections_max{1024};
+  Count active_max{1024};       // connections with something queued, in flight or unread
+  Count time_wait_max{4096};
+  Count listeners_max{64};
+  Count blocks_max{4096};
+  Bytes block_bytes{2048};      // a power of two
+  Count pieces_max{8192};
+  Count extents_max{4096};      // out-of-order ranges of all connections
+  Count extents_per_connection{32};
+  Count owed_max{4096};         // ACKs owed
+  Count loans_max{64};          // frames lent between two settles
+
+  Bytes receive_buffer{65535};
+  Bytes send_buffer{131072};
+  Count reserve_blocks{16};     // kept for in-order data
+  Bytes mss{1460};              // what we advertise: MTU less 40
+
+  bool nagle = true;
+  bool delayed_acks = true;
+  Duration delayed_ack = Duration::milliseconds(40);
+  Count ack_stretch_segments{2};
+  Duration sws_override = Duration::milliseconds(200);
+  Count quantum_segments{8};
+
+  Duration rto_initial = Duration::seconds(1);
+  Duration rto_min = Duration::milliseconds(200);
+  Duration rto_max = Duration::seconds(120);
+  Duration rto_after_syn_loss = Duration::seconds(3);
+  Duration rto_granularity = Duration::milliseconds(1);
+  Count r1_retransmissions{3};
+  Duration user_timeout = Duration::seconds(300);  // R2; zero is for ever
+  Duration syn_timeout = Duration::seconds(180);   // R2 of a SYN
+  Duration persist_max = Duration::seconds(60);
+
+  bool keepalive = false;
+  bool keepalive_garbage = false;
+  Duration keepalive_idle = Duration::seconds(7200);
+  Duration keepalive_interval = Duration::seconds(75);
+  Count keepalive_probes{9};
+
+  Duration msl = Duration::seconds(30);
+  Duration fin_wait_2 = Duration::seconds(60);
+  Duration quiet_time;
+  bool time_wait_ignores_reset = true;
+  bool time_wait_reuse = true;
+
+  InitialWindow initial_window = InitialWindow::rfc6928;
+  Count duplicate_acks{3};
+  bool limited_transmit = true;
+  bool restart_after_idle = true;
+
+  ResetPolicy reset_policy = ResetPolicy::rfc5961;
+  Count challenges_per_second{1000};
+
+  Port port_first{49152};
+  Port port_last{65535};
+  Count port_tries{64};
+  Count events_deferred_max{64};
+
+  std::uint8_t ttl = 64;
+  bool checksum_offload = false;  // the driver completes the checksum from a pseudo-header sum
+
+  HashKey table_key{0x243f'6a88'85a3'08d3, 0x1319'8a2e'0370'7344};
+  HashKey isn_key{0xa409'3822'299f'31d0, 0x082e'fa98'ec4e'6c89};
+  HashKey port_key{0x4528'21e6'38d0'1377, 0xbe54'66cf'34e9'0c6c};
+  Sequence isn_base;              // added to every initial sequence number
+};
+
+}  // namespace lockstep::tcp

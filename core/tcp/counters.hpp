@@ -1,0 +1,53 @@
+// What the TCP floor counts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/tcp/state.hpp"
+
+namespace lockstep::tcp {
+
+// Each timer that can fire, for the swarm's table of what was exercised.
+enum class TimerKind : std::uint8_t {
+  retransmit,
+  persist,
+  sws_override,
+  delayed_ack,
+  give_up,
+  keepalive,
+  fin_wait_2,
+  time_wait,
+};
+
+inline constexpr std::uint32_t timer_kind_count = 8;
+
+constexpr std::string_view name_of(TimerKind kind) {
+  constexpr std::array<std::string_view, timer_kind_count> names{
+      "retransmit", "persist",   "sws_override", "delayed_ack",
+      "give_up",    "keepalive", "fin_wait_2",   "time_wait"};
+  return names[static_cast<std::uint32_t>(kind)];
+}
+
+struct Counters {
+  std::uint64_t segments_received = 0;
+  std::uint64_t segments_sent = 0;
+  std::uint64_t data_segments_sent = 0;
+  std::uint64_t retransmissions = 0;
+  std::uint64_t fast_retransmits = 0;
+  std::uint64_t timeouts = 0;
+  std::uint64_t resets_sent = 0;
+  std::uint64_t challenges_sent = 0;
+  std::uint64_t challenges_limited = 0;
+  std::uint64_t acks_merged = 0;  // the pool of owed ACKs was full
+  std::uint64_t time_wait_evicted = 0;
+  std::uint64_t connections_opened = 0;
+  std::uint64_t connections_closed = 0;
+  std::uint64_t bytes_sent = 0;       // payload, first transmissions
+  std::uint64_t bytes_delivered = 0;  // in-order payload accepted
+  std::array<std::uint64_t, transitions.size()> transitions_taken{};
+  std::array<std::uint64_t, timer_kind_count> timers_fired{};
+};
+
+}  // namespace lockstep::tcp

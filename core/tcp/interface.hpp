@@ -1,0 +1,221 @@
+// What the application and TCP say to each other: ids, events, refusals, settings.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/tcp/state.hpp"
+#include "core/units/address.hpp"
+#include "core/units/bytes.hpp"
+#include "core/units/sequence.hpp"
+#include "core/units/time.hpp"
+
+namespace lockstep {
+
+// Names a connection for its whole life. A stale id is refused, never misdirected.
+struct ConnectionId {
+  std::uint32_t slot = 0xffff'ffff;
+  std::uint32_t generation = 0;
+  constexpr bool operator==(const ConnectionId&) const = default;
+};
+
+// Names a listener in the same way.
+struct ListenerId {
+  std::uint32_t slot = 0xffff'ffff;
+  std::uint32_t generation = 0;
+  constexpr bool operator==(const ListenerId&) const = default;
+};
+
+// Memory that the application has bound with Stack::bind.
+struct RegionId {
+  std::uint32_t value = 0;
+  constexpr bool operator==(const RegionId&) const = default;
+};
+
+// Bytes of a bound region, lent until they are acknowledged.
+struct Payload {
+  RegionId region;
+  std::uint64_t offset = 0;
+  std::uint32_t length = 0;
+};
+
+// Whether more follows at once: `no` pushes (RFC 9293 3.9.1.2), `yes` lets TCP wait for it.
+enum class More : std::uint8_t { no, yes };
+
+// Why a call was not carried out. `none` means that it was.
+enum class Refusal : std::uint8_t {
+  none,
+  stale_id,             // "connection does not exist"
+  closing,              // "connection closing": our half is closed already
+  no_room,              // "insufficient resources": a pool is exhausted
+  exists,               // "connection already exists": the four-tuple or listener is taken
+  bad_remote,           // "remote socket unspecified", or no host's address
+  bad_local,            // the local address is not ours
+  no_route,             // no address of ours reaches the remote
+  ports_exhausted,      // no free local port was found in the tries allowed
+  bad_argument,         // a setting or length is out of its range
+  bad_region,           // the region is not bound, or the bytes lie outside it
+  quiet_time,           // RFC 9293 3.4.2: no sequence number may be assigned so soon after boot
+  not_urgent,           // nothing is queued that could be urgent
+  bad_snapshot,         // the bytes are no snapshot of a stack with this configuration
+};
+
+inline constexpr std::uint32_t refusal_count = 14;
+
+constexpr std::string_view name_of(Refusal refusal) {
+  constexpr std::array<std::string_view, refusal_count> names{
+      "none",       "stale_id",  "closing",  "no_room",         "exists",
+      "bad_remote", "bad_local", "no_route", "ports_exhausted", "bad_argument",
+      "bad_region", "quiet_time", "not_urgent", "bad_snapshot"};
+  return names[static_cast<std::uint32_t>(refusal)];
+}
+
+// How much of a write was taken. Partial acceptance is normal and no refusal.
+struct Taken {
+  Bytes bytes;
+  Refusal refusal = Refusal::none;
+};
+
+// The kinds in the order in which one connection's pending events are told.
+//= rfc9293#3.9.1.8
+//# 9293:MUST-47, 9293:P-REPORT-CONDS soft errors, excessive retransmission and urgent are reported
+enum class EventKind : std::uint8_t {
+  accepted,       // a listener's connection is ESTABLISHED
+  connected,      // an active open is ESTABLISHED
+  received,       // bytes: all that is readable now
+  acknowledged,   // bytes: newly acknowledged since the last such event
+  urgent,         // bytes: from the next unread byte to the end of the urgent data
+  peer_finished,  // the peer closed its half normally; what it sent before is still readable
+  soft_error,     // cause: why; the connection goes on
+  closed,         // cause: how it ended; the last event of this id
+};
+
+inline constexpr std::uint32_t event_kind_count = 8;
+
+constexpr std::string_view name_of(EventKind kind) {
+  constexpr std::array<std::string_view, event_kind_count> names{
+      "accepted", "connected", "received",   "acknowledged",
+      "urgent",   "peer_finished", "soft_error", "closed"};
+  return names[static_cast<std::uint32_t>(kind)];
+}
+
+// How a connection ended, or what went wrong on the way.
+//= rfc9293#3.6
+//# 9293:MUST-12 a normal close is told apart from an abort
+enum class Cause : std::uint8_t {
+  none,
+  finished,             // both halves closed normally
+  refused,              // a reset answered our SYN
+  reset,                // the peer reset the connection
+  aborted,              // the application aborted it
+  timed_out,            // the user timeout, or R2, ran out
+  keepalive_timed_out,  // too many keep-alive probes went unanswered
+  unreachable,          // a hard ICMP error
+  retransmitting,       // soft: R1 retransmissions went unanswered
+  network_unreachable,  // soft: ICMP
+  time_exceeded,        // soft: ICMP
+  parameter_problem,    // soft: ICMP
+  no_neighbour,         // soft: the next hop does not answer ARP
+};
+
+inline constexpr std::uint32_t cause_count = 13;
+
+constexpr std::string_view name_of(Cause cause) {
+  constexpr std::array<std::string_view, cause_count> names{
+      "none",          "finished",       "refused",     "reset",
+      "aborted",       "timed_out",      "keepalive_timed_out", "unreachable",
+      "retransmitting", "network_unreachable", "time_exceeded", "parameter_problem",
+      "no_neighbour"};
+  return names[static_cast<std::uint32_t>(cause)];
+}
+
+struct Event {
+  EventKind kind = EventKind::closed;
+  Cause cause = Cause::none;
+  ConnectionId id;
+  ListenerId listener;  // of `accepted` only
+  Bytes bytes;          // as EventKind says
+};
+
+// What a passive open waits for. An unspecified address is any of ours; an unspecified remote is
+// any caller, a specified one only that socket (RFC 9293 3.9.1.1).
+struct Local {
+  IpAddress address;
+  Port port;
+  Endpoint remote;
+};
+
+// How many connections may stand between SYN-RECEIVED and `accepted`, and how many may be told
+// as accepted before the application admits more with Stack::admit.
+struct Backlog {
+  Count pending{128};
+  Count admitted = Count::unlimited();
+};
+
+// An active open. An unspecified local address is chosen by route, a zero local port drawn.
+//= rfc9293#3.9.1.1
+//# 9293:MUST-43 the local address is an optional parameter
+struct Open {
+  Endpoint local;
+  Endpoint remote;
+  std::uint8_t dscp = 0;  // 0 to 63
+  Duration user_timeout;  // zero: the configuration's
+};
+
+// What can be changed while a connection lives, each with its unit.
+enum class SettingKind : std::uint8_t {
+  nagle,               // 0 off, 1 on
+  delayed_ack,         // 0 off, 1 on
+  keepalive,           // 0 off, 1 on
+  keepalive_idle_ms,   // 1 and up
+  user_timeout_ms,     // R2 and the user timeout; 0 is for ever
+  dscp,                // 0 to 63
+  ttl,                 // 1 to 255
+  receive_buffer,      // bytes, 1 and up; never moves an offered edge back
+  send_buffer,         // bytes, 1 and up
+  soft_errors,         // 0: no soft_error events
+};
+
+struct Setting {
+  SettingKind kind = SettingKind::nagle;
+  std::uint64_t value = 0;
+};
+
+// Every variable of a connection, as RFC 9293 names them, for tests, traces and tools.
+//= rfc9293#3.9.1.5
+//# 9293:P-STATUS-DATA STATUS reports sockets, windows, state, unacked and pending bytes
+struct ConnectionInfo {
+  bool exists = false;  // false: the id is stale and the rest means nothing
+  bool detached = false;  // the wire is done with it; unread data or events remain
+  tcp::State state = tcp::State::closed;
+  FourTuple tuple;
+  bool passive = false;
+  struct {
+    Sequence una, nxt, wl1, wl2, iss, up;
+    Bytes wnd, wnd_max, mss;
+    Bytes queued;  // taken from the application and not acknowledged
+    bool urgent = false;
+  } send;
+  struct {
+    Sequence nxt, irs, up, edge;
+    Bytes wnd;
+    Bytes unread;        // in order, not consumed
+    Bytes out_of_order;  // above a gap
+    bool urgent = false;
+  } receive;
+  Bytes cwnd, ssthresh;
+  Sequence recover;
+  bool fast_recovery = false;
+  std::uint32_t duplicate_acks = 0;
+  Duration srtt, rttvar, rto;
+  std::uint32_t retries = 0;  // consecutive unanswered timeouts
+  Instant retransmit_due = Instant::never();
+  Instant persist_due = Instant::never();
+  Instant delayed_ack_due = Instant::never();
+  std::uint64_t segments_sent = 0;
+  std::uint64_t segments_received = 0;
+  std::uint64_t retransmissions = 0;
+};
+
+}  // namespace lockstep
