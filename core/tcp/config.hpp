@@ -29,7 +29,6 @@ struct Config {
   Count extents_max{4096};      // out-of-order ranges of all connections
   Count extents_per_connection{32};
   Count owed_max{4096};         // ACKs owed
-  Count loans_max{64};          // frames lent between two settles
 
   Bytes receive_buffer{65535};
   Bytes send_buffer{131072};
@@ -76,7 +75,6 @@ struct Config {
   Port port_first{49152};
   Port port_last{65535};
   Count port_tries{64};
-  Count events_deferred_max{64};
 
   std::uint8_t ttl = 64;
   bool checksum_offload = false;  // the driver completes the checksum from a pseudo-header sum

@@ -1,0 +1,92 @@
+// The fields of Config by name, unit and range: one list for files, fingerprints and the swarm.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/seam/config.hpp"
+
+namespace lockstep {
+
+// What a field's number means where it is written as text.
+enum class Unit : std::uint8_t { count, bytes, duration, boolean, octet, sequence, port };
+
+struct FieldRange {
+  std::uint64_t least = 0;
+  std::uint64_t most = ~std::uint64_t{0};  // durations: in nanoseconds
+};
+
+// Calls visit(name, unit, range, reference) for each scalar field in declared order. The reference
+// is Count&, Bytes&, Duration&, bool&, std::uint8_t&, Sequence& or Port&; const for a const Config.
+// Enums, addresses and keys are not scalars and are left to their own readers.
+template <class C, class Visit>
+constexpr void visit_fields(C& config, Visit&& visit) {
+  constexpr std::uint64_t million = 1'000'000;
+  constexpr std::uint64_t day = Duration::seconds(86'400).ns;
+  visit("mtu_bytes", Unit::bytes, FieldRange{68, 65'535}, config.mtu);
+  visit("burst_frames", Unit::count, FieldRange{1, 256}, config.burst_frames);
+  visit("expire_max", Unit::count, FieldRange{1, million}, config.expire_max);
+  visit("events_per_turn", Unit::count, FieldRange{1, million}, config.events_per_turn);
+  visit("frames_per_turn", Unit::count, FieldRange{1, million}, config.frames_per_turn);
+  visit("regions_max", Unit::count, FieldRange{0, 1024}, config.regions_max);
+  visit("reply_bytes", Unit::bytes, FieldRange{4096, million * 64}, config.reply_bytes);
+  visit("neighbours_max", Unit::count, FieldRange{1, 65'535}, config.neighbours_max);
+  visit("neighbour_reachable", Unit::duration, FieldRange{1, day}, config.neighbour_reachable);
+  visit("neighbour_retry", Unit::duration, FieldRange{1, day}, config.neighbour_retry);
+  visit("neighbour_tries", Unit::count, FieldRange{1, 100}, config.neighbour_tries);
+  visit("icmp_replies_per_second", Unit::count, FieldRange{0, million},
+        config.icmp_replies_per_second);
+  auto& tcp = config.tcp;
+  visit("connections_max", Unit::count, FieldRange{1, million * 4}, tcp.connections_max);
+  visit("active_max", Unit::count, FieldRange{1, million * 4}, tcp.active_max);
+  visit("time_wait_max", Unit::count, FieldRange{1, million * 4}, tcp.time_wait_max);
+  visit("listeners_max", Unit::count, FieldRange{1, 65'535}, tcp.listeners_max);
+  visit("blocks_max", Unit::count, FieldRange{4, million * 16}, tcp.blocks_max);
+  visit("block_bytes", Unit::bytes, FieldRange{64, 65'536}, tcp.block_bytes);
+  visit("pieces_max", Unit::count, FieldRange{1, million * 16}, tcp.pieces_max);
+  visit("extents_max", Unit::count, FieldRange{1, million * 16}, tcp.extents_max);
+  visit("extents_per_connection", Unit::count, FieldRange{1, 4096}, tcp.extents_per_connection);
+  visit("owed_max", Unit::count, FieldRange{1, million * 16}, tcp.owed_max);
+  visit("receive_buffer_bytes", Unit::bytes, FieldRange{1, 0x3fff'ffff}, tcp.receive_buffer);
+  visit("send_buffer_bytes", Unit::bytes, FieldRange{1, 0x3fff'ffff}, tcp.send_buffer);
+  visit("reserve_blocks", Unit::count, FieldRange{0, million}, tcp.reserve_blocks);
+  visit("mss", Unit::bytes, FieldRange{28, 65'495}, tcp.mss);
+  visit("nagle", Unit::boolean, FieldRange{0, 1}, tcp.nagle);
+  visit("delayed_acks", Unit::boolean, FieldRange{0, 1}, tcp.delayed_acks);
+  visit("delayed_ack", Unit::duration, FieldRange{1, 499'999'999}, tcp.delayed_ack);
+  visit("ack_stretch_segments", Unit::count, FieldRange{2, 1024}, tcp.ack_stretch_segments);
+  visit("sws_override", Unit::duration, FieldRange{100 * million, 1000 * million},
+        tcp.sws_override);
+  visit("quantum_segments", Unit::count, FieldRange{1, 1024}, tcp.quantum_segments);
+  visit("rto_initial", Unit::duration, FieldRange{1, day}, tcp.rto_initial);
+  visit("rto_min", Unit::duration, FieldRange{1, day}, tcp.rto_min);
+  visit("rto_max", Unit::duration, FieldRange{60'000 * million, day}, tcp.rto_max);
+  visit("rto_after_syn_loss", Unit::duration, FieldRange{1, day}, tcp.rto_after_syn_loss);
+  visit("rto_granularity", Unit::duration, FieldRange{1, day}, tcp.rto_granularity);
+  visit("r1_retransmissions", Unit::count, FieldRange{3, 255}, tcp.r1_retransmissions);
+  visit("user_timeout", Unit::duration, FieldRange{0, day}, tcp.user_timeout);
+  visit("syn_timeout", Unit::duration, FieldRange{0, day}, tcp.syn_timeout);
+  visit("persist_max", Unit::duration, FieldRange{1, day}, tcp.persist_max);
+  visit("keepalive", Unit::boolean, FieldRange{0, 1}, tcp.keepalive);
+  visit("keepalive_garbage", Unit::boolean, FieldRange{0, 1}, tcp.keepalive_garbage);
+  visit("keepalive_idle", Unit::duration, FieldRange{1, day}, tcp.keepalive_idle);
+  visit("keepalive_interval", Unit::duration, FieldRange{1, day}, tcp.keepalive_interval);
+  visit("keepalive_probes", Unit::count, FieldRange{1, 255}, tcp.keepalive_probes);
+  visit("msl", Unit::duration, FieldRange{1, day}, tcp.msl);
+  visit("fin_wait_2", Unit::duration, FieldRange{1, day}, tcp.fin_wait_2);
+  visit("quiet_time", Unit::duration, FieldRange{0, day}, tcp.quiet_time);
+  visit("time_wait_ignores_reset", Unit::boolean, FieldRange{0, 1}, tcp.time_wait_ignores_reset);
+  visit("time_wait_reuse", Unit::boolean, FieldRange{0, 1}, tcp.time_wait_reuse);
+  visit("duplicate_acks", Unit::count, FieldRange{1, 255}, tcp.duplicate_acks);
+  visit("limited_transmit", Unit::boolean, FieldRange{0, 1}, tcp.limited_transmit);
+  visit("restart_after_idle", Unit::boolean, FieldRange{0, 1}, tcp.restart_after_idle);
+  visit("challenges_per_second", Unit::count, FieldRange{0, million}, tcp.challenges_per_second);
+  visit("port_first", Unit::port, FieldRange{1, 65'535}, tcp.port_first);
+  visit("port_last", Unit::port, FieldRange{1, 65'535}, tcp.port_last);
+  visit("port_tries", Unit::count, FieldRange{1, 65'535}, tcp.port_tries);
+  visit("ttl", Unit::octet, FieldRange{1, 255}, tcp.ttl);
+  visit("checksum_offload", Unit::boolean, FieldRange{0, 1}, tcp.checksum_offload);
+  visit("isn_base", Unit::sequence, FieldRange{0, 0xffff'ffff}, tcp.isn_base);
+}
+
+}  // namespace lockstep
