@@ -1,0 +1,159 @@
+// Finding, filling and releasing the blocks of received bytes.
+#include "core/memory/receive_store.hpp"
+
+#include <cstring>
+
+namespace lockstep::memory {
+namespace {
+
+// The position of the first byte of the block that holds `position`.
+Sequence base_of(const Blocks& blocks, Sequence position) {
+  return {position.value >> blocks.block_shift() << blocks.block_shift()};
+}
+
+Sequence base_of_block(const Blocks& blocks, Index block) {
+  return {blocks.meta(block).number << blocks.block_shift()};
+}
+
+// How many blocks `length` bytes from `position` touch; `length` is not 0.
+std::uint32_t blocks_touched(const Blocks& blocks, Sequence position, Bytes length) {
+  std::uint32_t const skipped = position.value - base_of(blocks, position).value;
+  return ((skipped + length.count - 1) >> blocks.block_shift()) + 1;
+}
+
+}  // namespace
+
+// The last block that begins at or before `base`; nil if none does.
+Index ReceiveStore::floor(const Blocks& blocks, Sequence base, Index hint) const {
+  if (head == nil || base_of_block(blocks, head).after(base)) {
+    return nil;
+  }
+  if (base_of_block(blocks, tail).at_or_before(base)) {
+    return tail;
+  }
+  Index block = hint != nil && base_of_block(blocks, hint).at_or_before(base) ? hint : head;
+  Index next = blocks.meta(block).next;
+  // The tail lies behind `base`, so the chain does not end before the search does.
+  while (base_of_block(blocks, next).at_or_before(base)) {
+    block = next;
+    next = blocks.meta(block).next;
+  }
+  return block;
+}
+
+Count ReceiveStore::blocks_missing(const Blocks& blocks, Sequence position, Bytes length) const {
+  if (length.empty()) {
+    return {0};
+  }
+  CHECK(length.count <= 0x7fff'ffff);
+  Sequence const base = base_of(blocks, position);
+  Sequence const last = base_of(blocks, position + length - Bytes{1});
+  std::uint32_t missing = blocks_touched(blocks, position, length);
+  Index block = floor(blocks, base, write_hint);
+  if (block == nil) {
+    block = head;
+  } else if (base_of_block(blocks, block) != base) {
+    block = blocks.meta(block).next;
+  }
+  while (block != nil && base_of_block(blocks, block).at_or_before(last)) {
+    --missing;
+    block = blocks.meta(block).next;
+  }
+  return {missing};
+}
+
+void ReceiveStore::insert_after(Blocks& blocks, Index before, Index fresh) {
+  Index& link = before == nil ? head : blocks.meta(before).next;
+  blocks.meta(fresh).next = link;
+  link = fresh;
+  if (tail == before) {
+    tail = fresh;
+  }
+  ++blocks_held;
+}
+
+bool ReceiveStore::reserve(Blocks& blocks, Sequence position, Bytes length) {
+  if (blocks_missing(blocks, position, length).value > blocks.available()) {
+    return false;
+  }
+  if (length.empty()) {
+    return true;
+  }
+  Sequence base = base_of(blocks, position);
+  Index block = floor(blocks, base, write_hint);
+  std::uint32_t const touched = blocks_touched(blocks, position, length);
+  for (std::uint32_t i = 0; i < touched; ++i) {
+    Index const next = block == nil ? head : blocks.meta(block).next;
+    if (block != nil && base_of_block(blocks, block) == base) {
+      // Already there.
+    } else if (next != nil && base_of_block(blocks, next) == base) {
+      block = next;
+    } else {
+      Index const fresh = blocks.take();
+      CHECK(fresh != nil);
+      blocks.meta(fresh).number = base.value >> blocks.block_shift();
+      insert_after(blocks, block, fresh);
+      block = fresh;
+    }
+    // The bytes are put from here on.
+    write_hint = i == 0 ? block : write_hint;
+    base = base + blocks.block_bytes();
+  }
+  return true;
+}
+
+void ReceiveStore::put(const Blocks& blocks, Sequence position, std::span<const std::byte> bytes) {
+  if (bytes.empty()) {
+    return;
+  }
+  Index block = floor(blocks, base_of(blocks, position), write_hint);
+  while (!bytes.empty()) {
+    CHECK(block != nil);
+    CHECK(base_of_block(blocks, block) == base_of(blocks, position));
+    std::span<std::byte> const room =
+        blocks.bytes(block).subspan(position.value & (blocks.block_bytes().count - 1));
+    std::size_t const count = bytes.size() < room.size() ? bytes.size() : room.size();
+    std::memcpy(room.data(), bytes.data(), count);
+    bytes = bytes.subspan(count);
+    position = position + Bytes{static_cast<std::uint32_t>(count)};
+    write_hint = block;
+    block = blocks.meta(block).next;
+  }
+}
+
+std::span<const std::byte> ReceiveStore::at(const Blocks& blocks, Sequence position, Bytes limit) {
+  Sequence const base = base_of(blocks, position);
+  Index const block = floor(blocks, base, read_hint);
+  if (block == nil || base_of_block(blocks, block) != base) {
+    return {};
+  }
+  read_hint = block;
+  std::span<const std::byte> const rest = blocks.bytes(block).subspan(position.value - base.value);
+  return rest.first(rest.size() < limit.count ? rest.size() : limit.count);
+}
+
+void ReceiveStore::release_before(Blocks& blocks, Sequence position) {
+  while (head != nil &&
+         (base_of_block(blocks, head) + blocks.block_bytes()).at_or_before(position)) {
+    Index const block = head;
+    head = blocks.meta(block).next;
+    write_hint = write_hint == block ? nil : write_hint;
+    read_hint = read_hint == block ? nil : read_hint;
+    blocks.give(block);
+    --blocks_held;
+  }
+  if (head == nil) {
+    tail = nil;
+  }
+}
+
+void ReceiveStore::clear(Blocks& blocks) {
+  while (head != nil) {
+    Index const block = head;
+    head = blocks.meta(block).next;
+    blocks.give(block);
+  }
+  *this = ReceiveStore{};
+}
+
+}  // namespace lockstep::memory

@@ -1,0 +1,130 @@
+// Bytes to send until they are acknowledged: copied ones in blocks, lent ones by reference.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/memory/blocks.hpp"
+#include "core/memory/region.hpp"
+#include "core/memory/slots.hpp"
+
+namespace lockstep::memory {
+
+enum class SourceKind : std::uint8_t { bytes, loan };
+
+// A run of bytes of one kind in the stream; never empty.
+struct Piece {
+  // bytes: where in the first block it begins; loan: where in the region.
+  std::uint64_t offset = 0;
+  std::uint32_t length = 0;
+  Index next = nil;
+  // bytes: the chain of blocks.
+  Index first_block = nil;
+  Index last_block = nil;
+  // bytes: how much of the last block is filled; loan: the region.
+  std::uint32_t fill = 0;
+  RegionId region{};
+  SourceKind kind = SourceKind::bytes;
+};
+
+// The pools from which send stores live, shared by all of them.
+struct BytePools {
+  Blocks blocks;
+  Slots<Piece> pieces;
+};
+
+// Where to copy payload from: for `bytes` the span (`length` bytes, valid until they are dropped);
+// for `loan` the place in a region, and the span is empty.
+struct Source {
+  std::span<const std::byte> bytes;
+  std::uint64_t offset = 0;
+  Bytes length{};
+  RegionId region{};
+  SourceKind kind = SourceKind::bytes;
+};
+
+// A part of an application's region.
+struct Loan {
+  std::uint64_t offset = 0;
+  Bytes length{};
+  RegionId region{};
+};
+
+class SendCursor;
+
+// A first-in first-out run of bytes, its front the first unacknowledged one.
+//
+// A plain value, part of a connection; it holds blocks and pieces of the pools until clear(). Pass
+// the same pools always. It holds at most length_max bytes.
+struct SendStore {
+  static constexpr std::uint32_t length_max = 0x7fff'ffff;
+
+  // Copies as much of `bytes` as blocks and pieces suffice for, filling the last block first, and
+  // returns how much that was. O(blocks taken).
+  [[nodiscard]] Bytes append(BytePools& pools, std::span<const std::byte> bytes);
+
+  // Appends a loan without copying, joined to the last one where it continues it. Returns what was
+  // taken: all of it, or what length_max leaves, or nothing if there is no piece.
+  [[nodiscard]] Bytes append_loan(BytePools& pools, const Loan& loan);
+
+  // Acknowledged: forgets `count` bytes, at most length(), and gives back what held only them.
+  void drop_front(BytePools& pools, Bytes count);
+
+  // The sources of at most `limit` bytes from `from` bytes behind the front; both may reach beyond
+  // the end. O(1) where the last walk ended (the last one of new bytes and the last one of older
+  // ones are remembered) and at the front; else a step for each block or loan that is passed.
+  struct Range {
+    Bytes from;
+    Bytes limit;
+  };
+  SendCursor walk(const BytePools& pools, Range range);
+
+  // Gives everything back.
+  void clear(BytePools& pools);
+
+  Bytes length() const { return {held}; }
+  bool empty() const { return held == 0; }
+
+  // A block of a piece of bytes, or a whole loan, and the position of its first byte that is held.
+  struct Place {
+    Index piece = nil;
+    Index block = nil;
+    std::uint32_t start = 0;
+  };
+
+  // The chain of pieces, both nil when it is empty.
+  Index head = nil;
+  Index tail = nil;
+  // Positions count appended bytes modulo 2^32; this is the front's.
+  std::uint32_t front = 0;
+  std::uint32_t held = 0;
+  // Where walks ended; no piece if unknown. They only ever make a search shorter.
+  Place newest;
+  Place older;
+
+ private:
+  friend class SendCursor;
+  Index open_block(BytePools& pools);
+  Place find(const BytePools& pools, std::uint32_t position) const;
+  void remember(const Place& place);
+};
+
+// Yields the sources of a range one by one. Use it up before the store changes.
+class SendCursor {
+ public:
+  // The next source, each of them as long as it can be; false when the range is used up.
+  [[nodiscard]] bool next(Source& out);
+  // The bytes that are still to come.
+  Bytes left() const { return {left_}; }
+
+ private:
+  friend struct SendStore;
+  const BytePools* pools_ = nullptr;
+  SendStore* store_ = nullptr;
+  SendStore::Place place_;
+  std::uint32_t position_ = 0;
+  std::uint32_t left_ = 0;
+};
+
+}  // namespace lockstep::memory
