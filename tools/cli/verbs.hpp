@@ -1,0 +1,24 @@
+// The verbs of the program: one function a folder, listed here and called by main() in this order.
+#pragma once
+
+#include <array>
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep::tools {
+
+/// Adds one verb to the program: options, help, an example in the footer, and a callback that runs
+/// when the verb is chosen and puts the verb's exit code (see failure.hpp) into `exit_code`, which
+/// outlives the program's parse.
+using RegisterVerb = void (*)(CLI::App& app, int& exit_code);
+
+// To add a verb: write its function in its own folder, declare it here, and list it below.
+void register_coverage(CLI::App& app, int& exit_code);
+
+inline constexpr std::array<RegisterVerb, 1> verbs = {
+    register_coverage,
+};
+
+}  // namespace lockstep::tools

@@ -1,0 +1,47 @@
+// Finds where the tree cites requirements: in code, in tests, in scenarios.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/coverage/catalogue.hpp"
+
+namespace lockstep::tools {
+
+/// What a citation proves: that code obeys, or that a test or a scenario shows it.
+enum class Proof { code, test, scenario };
+
+/// One requirement cited at one place. The path is relative to the root.
+struct Citation {
+  std::string id;
+  Proof proof = Proof::code;
+  std::string file;
+  int line = 0;
+};
+
+/// What a scan found, in the order of paths and lines.
+struct Citations {
+  std::vector<Citation> found;
+  std::vector<Problem> problems;  ///< unknown ids, citations that are not well formed
+};
+
+/// Scans one file's text. A citation is a line of its own, `= rfc9293#3.4` after the comment mark,
+/// then optionally `= type=test`, then `# 9293:P-SEGLEN words`; the comment mark is // in .cpp and
+/// .hpp, a hash in .py and .toml. A citation counts as a test if it says so, if the file's name
+/// ends in _test, or if the file lies in conformance/ or pcaps/. Problems: an id that no row has, a
+/// section in which none of the line's rows stands, a half of a citation without the other.
+void scan_text(std::string_view file, std::string_view text, const Catalogue& catalogue,
+               Citations& out);
+
+/// Scans a scenario.toml: the ids under `shows` are proofs, those under a twin's `clause` must be
+/// known. A file that is not TOML is a problem.
+void scan_scenario(std::string_view file, std::string_view text, const Catalogue& catalogue,
+                   Citations& out);
+
+/// Scans core, sim, hw, pcaps, conformance and tools under `root`; conformance/requirements, which
+/// lists the ids, is left out. Throws Failure (environment) for a file that cannot be read.
+Citations scan_tree(const std::filesystem::path& root, const Catalogue& catalogue);
+
+}  // namespace lockstep::tools

@@ -1,0 +1,383 @@
+// Plants small repositories and checks what the coverage verb says of them.
+#include "tools/coverage/coverage.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/failure.hpp"
+#include "tools/cli/verbs.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+/// The marks are put together here so that no scan of this repository takes them for citations.
+const std::string mark = std::string("//") + "= ";
+const std::string says = std::string("//") + "# ";
+
+std::string cite(const std::string& target, const std::string& words) {
+  return mark + target + "\n" + says + words + "\n";
+}
+
+std::string prove(const std::string& target, const std::string& words) {
+  return mark + target + "\n" + mark + "type=test\n" + says + words + "\n";
+}
+
+/// A repository in the test's temporary folder, gone with the object.
+class Tree {
+ public:
+  Tree() {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    root_ = fs::path(testing::TempDir()) /
+            ("coverage_" + std::to_string(getpid()) + "_" + info->name());
+    fs::remove_all(root_);
+    write("conformance/requirements/rfc7.toml",
+          "rfc = 7\ntitle = \"Seven\"\nrequirements = [\n"
+          "  { id = \"7:A\", section = \"3.1\", level = \"MUST\", summary = \"a\" },\n"
+          "  { id = \"7:B\", section = \"3.2\", level = \"MUST NOT\", summary = \"b\" },\n"
+          "  { id = \"7:C\", section = \"4\", level = \"text\", summary = \"c\" },\n"
+          "  { id = \"7:D\", section = \"4\", level = \"SHOULD\", summary = \"d\" },\n]\n");
+    write("conformance/requirements/rfc6.toml",
+          "rfc = 6\ntitle = \"Six\"\nrequirements = [\n"
+          "  { id = \"6:A\", section = \"Packet Reception\", level = \"MUST\", "
+          "summary = \"a\" },\n]\n");
+    write("conformance/requirements/declined.toml", "");
+  }
+  ~Tree() { fs::remove_all(root_); }
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+
+  void write(const std::string& file, const std::string& text) const {
+    fs::create_directories((root_ / file).parent_path());
+    std::ofstream(root_ / file) << text;
+  }
+
+  void decline(const std::string& text) const {
+    write("conformance/requirements/declined.toml", text);
+  }
+
+  const fs::path& root() const { return root_; }
+
+ private:
+  fs::path root_;
+};
+
+/// A report with what it points into.
+struct Answer {
+  explicit Answer(const Tree& tree)
+      : catalogue(load_catalogue(tree.root())),
+        citations(scan_tree(tree.root(), catalogue)),
+        report(make_report(catalogue, citations, {7})) {}
+
+  const CoverageRow& row(const std::string& id) const {
+    return report.rows.at(catalogue.index_of.at(id));
+  }
+
+  Catalogue catalogue;
+  Citations citations;
+  CoverageReport report;
+};
+
+/// Runs the verb alone, as main() does: its exit code, and what it printed or failed with.
+int run(const Tree& tree, std::vector<const char*> arguments, std::string& out, std::string& err) {
+  const std::string root = tree.root().string();
+  arguments.insert(arguments.begin(), {"lockstep", "coverage", "--root", root.c_str()});
+  CLI::App app;
+  int exit_code = 0;
+  register_coverage(app, exit_code);
+  testing::internal::CaptureStdout();
+  err.clear();
+  try {
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const Failure& failure) {
+    exit_code = static_cast<int>(failure.code());
+    err = failure.what();
+  }
+  out = testing::internal::GetCapturedStdout();
+  return exit_code;
+}
+
+void cover_all(const Tree& tree) {
+  tree.write("core/tcp/x.cpp", cite("rfc7#3.1", "7:A words") + "int x;\n" +
+                                   cite("rfc7#3.2", "7:B words") + "int y;\n" +
+                                   cite("rfc7#4", "7:C words") + "int z;\n");
+  tree.write("core/tcp/x_test.cpp", prove("rfc7#3.1", "7:A") + "\n" + prove("rfc7#4", "7:C"));
+  tree.write("pcaps/one/scenario.toml", "title = \"one\"\nshows = [\"7:B\"]\n");
+}
+
+TEST(Coverage, BareTreeNamesEveryBindingRow) {
+  const Tree tree;
+  const Answer answer(tree);
+  EXPECT_TRUE(answer.report.has_finding());
+  EXPECT_TRUE(answer.row("7:A").bare());
+  EXPECT_TRUE(answer.row("7:B").bare());
+  EXPECT_TRUE(answer.row("7:C").bare());
+  EXPECT_FALSE(answer.row("7:D").bare()) << "a SHOULD need not be shown";
+}
+
+TEST(Coverage, CodeTestsAndScenariosTogetherAreFine) {
+  const Tree tree;
+  cover_all(tree);
+  const Answer answer(tree);
+  EXPECT_FALSE(answer.report.has_finding());
+  EXPECT_THAT(answer.report.problems, IsEmpty());
+  ASSERT_THAT(answer.row("7:A").code, SizeIs(1));
+  EXPECT_EQ(answer.row("7:A").code.front()->file, "core/tcp/x.cpp");
+  EXPECT_EQ(answer.row("7:A").code.front()->line, 2);
+  ASSERT_THAT(answer.row("7:C").tests, SizeIs(1));
+  EXPECT_EQ(answer.row("7:C").tests.front()->line, 7);
+  ASSERT_THAT(answer.row("7:B").scenarios, SizeIs(1));
+  EXPECT_EQ(answer.row("7:B").scenarios.front()->line, 2);
+}
+
+TEST(Coverage, CodeAloneAndProofAloneAreBare) {
+  const Tree tree;
+  tree.write("core/x.cpp", cite("rfc7#3.1", "7:A"));
+  tree.write("core/x_test.cpp", prove("rfc7#3.2", "7:B"));
+  const Answer answer(tree);
+  EXPECT_TRUE(answer.row("7:A").bare());
+  EXPECT_TRUE(answer.row("7:B").bare());
+}
+
+TEST(Coverage, OtherRfcsDoNotDecide) {
+  const Tree tree;
+  cover_all(tree);
+  const Answer answer(tree);
+  EXPECT_TRUE(answer.row("6:A").bare());
+  EXPECT_FALSE(answer.report.has_finding());
+  EXPECT_EQ(answer.report.summaries.front().rfc, 6) << "RFCs are ordered as numbers";
+}
+
+TEST(Coverage, SeveralIdsAndContinuedWords) {
+  const Tree tree;
+  tree.write("core/x.hpp", "  " + cite("rfc7#3.1", "7:A, 7:B ,7:C words, and more") + "  " + says +
+                               "words go on\n");
+  const Answer answer(tree);
+  EXPECT_THAT(answer.citations.found, SizeIs(3));
+  EXPECT_THAT(answer.citations.problems, IsEmpty());
+}
+
+TEST(Coverage, AdjacentCitationsAreTwo) {
+  const Tree tree;
+  tree.write("core/x.cpp", cite("rfc7#3.1", "7:A") + prove("rfc7#3.2", "7:B"));
+  const Answer answer(tree);
+  EXPECT_THAT(answer.row("7:A").code, SizeIs(1));
+  EXPECT_THAT(answer.row("7:B").tests, SizeIs(1));
+}
+
+TEST(Coverage, TestFilesConformanceAndPcapsProve) {
+  const Tree tree;
+  const std::string hash = "#";
+  const std::string python = hash + "= rfc6#packet-reception\n" + hash + "# 6:A words\n";
+  tree.write("core/x_test.cpp", cite("rfc7#3.1", "7:A"));
+  tree.write("conformance/rfc7/y.py", python);
+  tree.write("pcaps/author/z.py", python);
+  tree.write("sim/w.cpp", prove("rfc7#3.2", "7:B"));
+  const Answer answer(tree);
+  EXPECT_THAT(answer.citations.problems, IsEmpty());
+  EXPECT_THAT(answer.row("7:A").tests, SizeIs(1));
+  EXPECT_THAT(answer.row("6:A").tests, SizeIs(2));
+  EXPECT_THAT(answer.row("7:B").tests, SizeIs(1));
+}
+
+TEST(Coverage, OtherFoldersAndTheListItselfAreNotScanned) {
+  const Tree tree;
+  tree.write("build/x.cpp", cite("rfc7#3.1", "7:NONE"));
+  tree.write("conformance/requirements/x.py", "#= rfc7#3.1\n## 7:NONE\n");
+  tree.write("core/x.txt", cite("rfc7#3.1", "7:NONE"));
+  const Answer answer(tree);
+  EXPECT_THAT(answer.citations.found, IsEmpty());
+  EXPECT_THAT(answer.citations.problems, IsEmpty());
+}
+
+/// One ill-formed citation, and what is said of it.
+struct Wrong {
+  const char* name;
+  std::string text;
+  int line;
+  std::string message;
+};
+
+class WrongCitation : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongCitation, IsNamedWithItsLine) {
+  Catalogue catalogue;
+  catalogue.rows = {{"7:A", 7, "3.1", "MUST", "a"}};
+  catalogue.index_of = {{"7:A", 0}};
+  Citations out;
+  scan_text("core/x.cpp", GetParam().text, catalogue, out);
+  ASSERT_THAT(out.problems, SizeIs(1));
+  EXPECT_EQ(out.problems.front().file, "core/x.cpp");
+  EXPECT_EQ(out.problems.front().line, GetParam().line);
+  EXPECT_THAT(out.problems.front().message, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongCitation,
+    testing::Values(
+        Wrong{"unknown_id", "\n" + cite("rfc7#3.1", "7:Z words"), 3, "7:Z is no requirement"},
+        Wrong{"other_section", cite("rfc7#3.10", "7:A words"), 2, "section 3.1 of RFC 7"},
+        Wrong{"other_rfc", cite("rfc8#3.1", "7:A words"), 2, "not in rfc8#3.1"},
+        Wrong{"no_target", says + "7:A words\n", 1, "without the line rfcN#SECTION"},
+        Wrong{"no_id", cite("rfc7#3.1", "words alone"), 2, "id of a requirement first"},
+        Wrong{"no_words", mark + "rfc7#3.1\nint x;\n", 1, "without its requirement"},
+        Wrong{"no_words_at_the_end", mark + "rfc7#3.1", 1, "without its requirement"},
+        Wrong{"bad_target", mark + "rfc7 3.1\n", 1, "is no citation"},
+        Wrong{"empty_section", mark + "rfc7#\n", 1, "is no citation"},
+        Wrong{"bad_type", mark + "rfc7#3.1\n" + mark + "type=code\n" + says + "7:A\n", 2,
+              "only type=test"}),
+    [](const testing::TestParamInfo<Wrong>& info) { return info.param.name; });
+
+TEST(Coverage, OuterAndInnerSectionsFit) {
+  const Tree tree;
+  tree.write("core/x.cpp", cite("rfc7#3", "7:A") + "\n" + cite("rfc7#3.2.1", "7:B"));
+  EXPECT_THAT(Answer(tree).citations.problems, IsEmpty());
+}
+
+TEST(Coverage, ScenarioWithUnknownIdsAndBadToml) {
+  const Tree tree;
+  tree.write("pcaps/a/scenario.toml",
+             "shows = [\"7:A\", \"7:Z\"]\n"
+             "[[twin]]\nclause = \"7:Y\"\n[[twin]]\nclause = \"7:B\"\n");
+  tree.write("pcaps/b/scenario.toml", "title = \"b\"\nshows = [\"7:A\"\n");
+  const Answer answer(tree);
+  ASSERT_THAT(answer.citations.problems, SizeIs(3));
+  EXPECT_EQ(answer.citations.problems[0].line, 1);
+  EXPECT_THAT(answer.citations.problems[0].message, HasSubstr("7:Z"));
+  EXPECT_EQ(answer.citations.problems[1].line, 3);
+  EXPECT_THAT(answer.citations.problems[1].message, HasSubstr("7:Y"));
+  EXPECT_EQ(answer.citations.problems[2].file, "pcaps/b/scenario.toml");
+  EXPECT_THAT(answer.row("7:A").scenarios, SizeIs(1));
+  EXPECT_THAT(answer.row("7:B").scenarios, IsEmpty()) << "a twin's clause proves nothing";
+}
+
+TEST(Coverage, DeclinedRowsAreNotBare) {
+  const Tree tree;
+  tree.decline("[[declined]]\nids = [\"7:A\", \"7:B\"]\nreason = \"no\"\n"
+               "[[declined]]\nid = \"7:C\"\nreason = \"never\"\n");
+  const Answer answer(tree);
+  EXPECT_FALSE(answer.report.has_finding());
+  EXPECT_EQ(answer.row("7:C").declined->reason, "never");
+  EXPECT_EQ(answer.row("7:C").declined->line, 5);
+}
+
+TEST(Coverage, DeclinedAndCitedInCodeIsAFinding) {
+  const Tree tree;
+  cover_all(tree);
+  tree.decline("[[declined]]\nid = \"7:A\"\nreason = \"no\"\n");
+  const Answer answer(tree);
+  EXPECT_TRUE(answer.report.has_finding());
+  ASSERT_THAT(answer.report.problems, SizeIs(1));
+  EXPECT_EQ(answer.report.problems[0].line, 2);
+  EXPECT_THAT(answer.report.problems[0].message, HasSubstr("core/tcp/x.cpp:2"));
+}
+
+TEST(Coverage, DecliningAnUnknownRowIsAFinding) {
+  const Tree tree;
+  cover_all(tree);
+  tree.decline("[[declined]]\nid = \"7:Z\"\nreason = \"no\"\n");
+  EXPECT_THAT(Answer(tree).report.problems, SizeIs(1));
+  EXPECT_TRUE(Answer(tree).report.has_finding());
+}
+
+TEST(Coverage, BadFilesEndWithFileAndLine) {
+  const Tree tree;
+  const auto message = [&tree] {
+    try {
+      load_catalogue(tree.root());
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::bad_input);
+      return std::string(failure.what());
+    }
+    return std::string("nothing was wrong");
+  };
+  tree.decline("[[declined]]\nid = \"7:A\"\n");
+  EXPECT_THAT(message(), HasSubstr("declined.toml:1: expected a text under the key 'reason'"));
+  tree.decline("[[declined]]\nreason = \"no\"\n");
+  EXPECT_THAT(message(), HasSubstr("expected the key 'id' or 'ids'"));
+  tree.decline("[[declined]]\nids = [\"7:A\", \"7:A\"]\nreason = \"no\"\n");
+  EXPECT_THAT(message(), HasSubstr("declined.toml:2: 7:A stands twice"));
+  tree.decline("declined = \n");
+  EXPECT_THAT(message(), HasSubstr("declined.toml:1:"));
+  tree.decline("");
+  tree.write("conformance/requirements/rfc8.toml", "rfc = 8\n");
+  EXPECT_THAT(message(), HasSubstr("rfc8.toml:1: expected the keys"));
+}
+
+TEST(Coverage, VerbPrintsAndExits) {
+  const Tree tree;
+  std::string out;
+  std::string err;
+  EXPECT_EQ(run(tree, {"--rfc", "7"}, out, err), 1);
+  EXPECT_THAT(out, HasSubstr("BARE 7:A (MUST, section 3.1): a"));
+  EXPECT_THAT(out, HasSubstr("finding: 3 bare requirements, 0 problems"));
+  EXPECT_THAT(out, Not(HasSubstr("Six")));
+  cover_all(tree);
+  EXPECT_EQ(run(tree, {"--rfc", "7"}, out, err), 0);
+  EXPECT_THAT(out, HasSubstr("      code      core/tcp/x.cpp:2\n"));
+  EXPECT_THAT(out, HasSubstr("      scenario  pcaps/one/scenario.toml:2\n"));
+  EXPECT_THAT(out, HasSubstr("fine: 0 bare requirements, 0 problems"));
+  EXPECT_EQ(run(tree, {"--rfc", "7", "--rfc", "6", "--bare"}, out, err), 1);
+  EXPECT_THAT(out, HasSubstr("BARE 6:A"));
+  EXPECT_THAT(out, Not(HasSubstr("7:A")));
+  EXPECT_THAT(err, IsEmpty());
+}
+
+TEST(Coverage, VerbPrintsJson) {
+  const Tree tree;
+  cover_all(tree);
+  std::string out;
+  std::string err;
+  EXPECT_EQ(run(tree, {"--rfc", "7", "--json"}, out, err), 0);
+  const auto document = nlohmann::json::parse(out);
+  EXPECT_EQ(document["finding"], false);
+  ASSERT_EQ(document["requirements"].size(), 4U);
+  EXPECT_EQ(document["requirements"][0]["id"], "7:A");
+  EXPECT_EQ(document["requirements"][0]["code"][0]["line"], 2);
+  EXPECT_EQ(document["summaries"][0]["proven"], 3);
+}
+
+TEST(Coverage, VerbRefusesWhatItDoesNotKnow) {
+  const Tree tree;
+  std::string out;
+  std::string err;
+  EXPECT_EQ(run(tree, {"--rfc", "5"}, out, err), 2);
+  EXPECT_THAT(err, HasSubstr("--rfc 5: no such RFC"));
+  EXPECT_THAT(out, IsEmpty());
+  EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 0) << err;
+  fs::remove_all(tree.root() / "conformance");
+  EXPECT_EQ(run(tree, {}, out, err), 2);
+  EXPECT_THAT(err, HasSubstr("--root"));
+}
+
+TEST(Coverage, RootIsFoundFromBelow) {
+  const Tree tree;
+  fs::create_directories(tree.root() / "core" / "deep");
+  EXPECT_EQ(find_root(tree.root() / "core" / "deep"), tree.root().lexically_normal());
+  EXPECT_THROW(find_root(fs::path("/")), Failure);
+}
+
+/// Law 7 leans on the real list: it loads, and every declined id is one of it.
+TEST(Coverage, ThisRepositorysListLoads) {
+  const Catalogue catalogue = load_catalogue(LOCKSTEP_SOURCE_DIR);
+  EXPECT_EQ(catalogue.rows.size(), 1075U);
+  EXPECT_EQ(catalogue.titles.size(), 49U);
+  EXPECT_THAT(catalogue.problems, IsEmpty());
+  for (const auto& [id, declined] : catalogue.declined) {
+    EXPECT_GT(declined.reason.size(), 60U) << id << " needs a reason that a reviewer can judge";
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::tools
