@@ -1,0 +1,189 @@
+# Two endpoints, a clock and a page to write packets on: what every authored scenario stands on.
+"""A script says what happens; this file numbers, sums and stamps the packets.
+
+Sequence numbers in scripts are relative to each side's initial one: SYN is 0, the first byte 1.
+The capture is taken at the device: what is lost on the way to the device is not in it, what is
+lost on the way to the peer is. The device answers in the instant in which it is asked.
+A segment written with `ignored` is one that its receiver must not take anything from.
+"""
+import argparse
+import inspect
+import sys
+from pathlib import Path
+
+ROOM = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOM))
+
+from scapy.layers.inet import IP, TCP  # noqa: E402
+from scapy.layers.l2 import Ether  # noqa: E402
+
+from common import pcapng, scenario_file  # noqa: E402
+
+EPOCH_NS = 1_600_000_000 * 10**9
+MS = 1_000_000
+MSS = 1460
+
+
+def pattern(offset, size, salt=0):
+    """`size` bytes of the stream at `offset`: any shift or exchange of bytes shows."""
+    return bytes((position * 31 + position // 256 + salt) % 251
+                 for position in range(offset, offset + size))
+
+
+class Endpoint:
+    """One side: where it is, what it will send next, and what it has received in order."""
+
+    def __init__(self, address, port, mac, isn, salt):
+        self.address, self.port, self.mac, self.isn, self.salt = address, port, mac, isn, salt
+        self.window, self.send_next, self.receive_next, self.early = 65535, 0, 0, []
+
+    def take(self, seq, size):
+        """Receive [seq, seq + size) and advance over all that is now in order."""
+        self.early.append((seq, seq + size))
+        for begin, end in sorted(self.early):
+            if begin <= self.receive_next < end:
+                self.receive_next = end
+
+
+class Scenario:
+    """One scenario while it is written. Times are in milliseconds; packets count from 1."""
+
+    def __init__(self, slug, title, shows, origin, role="passive", config=None,
+                 device_isn=0xFFFFFC00, peer_isn=0xFFFFF800, rtt=10):
+        self.slug, self.title, self.shows, self.origin = slug, title, shows, origin
+        self.role, self.config, self.rtt = role, config or {}, rtt
+        ports = (40000, 80) if role == "active" else (80, 40000)
+        self.dev = Endpoint("10.0.0.1", ports[0], "02:00:00:00:00:01", device_isn, 0)
+        self.far = Endpoint("10.0.0.2", ports[1], "02:00:00:00:00:02", peer_isn, 7)
+        self.now_ns, self.packets, self.calls, self.twins = 0, [], [], []
+        self.stamped_ns = 0
+
+    def wait(self, milliseconds):
+        """Let time pass."""
+        self.now_ns += round(milliseconds * MS)
+
+    def at(self, milliseconds):
+        """Go on at this instant of the capture, which must not lie in the past."""
+        assert milliseconds * MS >= self.now_ns, f"{self.slug}: {milliseconds} ms is past"
+        self.now_ns = round(milliseconds * MS)
+
+    def restart_peer(self, isn):
+        """The peer begins anew at another initial sequence number, unknown to the device."""
+        self.far.isn, self.far.send_next = isn, 0
+        self.dev.receive_next, self.dev.early = 0, []
+
+    def restart_device(self, isn):
+        """The device begins anew at another initial sequence number, unknown to the peer."""
+        self.dev.isn, self.dev.send_next = isn, 0
+        self.far.receive_next, self.far.early = 0, []
+
+    @property
+    def ms(self):
+        """The present instant of the capture."""
+        return self.now_ns / MS
+
+    def call(self, do, size=None):
+        """The device's application makes a call now: right after a packet, or at a time."""
+        entry = {"after_packet": len(self.packets)}
+        if self.packets and self.now_ns != self.stamped_ns:
+            entry = {"at": scenario_file.time_text(self.now_ns)}
+        entry["do"] = do
+        if size is not None:
+            entry["bytes"] = size
+        self.calls.append(entry)
+
+    def peer(self, flags, data=0, after=None, **fields):
+        """The peer's segment arrives `after` milliseconds (one round trip if None is given)."""
+        self.wait(self.rtt if after is None else after)
+        return self._segment(self.far, self.dev, flags, data, **fields)
+
+    def device(self, flags, data=0, after=0, **fields):
+        """The device must send this now, or `after` milliseconds."""
+        self.wait(after)
+        return self._segment(self.dev, self.far, flags, data, **fields)
+
+    def _segment(self, sender, target, flags, data, seq=None, ack=None, win=None, mss=None,
+                 urg=0, lost=False, ignored=False, payload=None, options=None, pad=0,
+                 reserved=0, note=""):
+        seq = sender.send_next if seq is None else seq
+        ack = sender.receive_next if ack is None else ack
+        payload = pattern(seq, data, sender.salt) if payload is None else payload
+        sender.window = sender.window if win is None else win
+        length = len(payload) + ("S" in flags) + ("F" in flags)
+        options = [("MSS", mss)] if mss else options or []
+        header = TCP(sport=sender.port, dport=target.port, flags=flags, window=sender.window,
+                     seq=(sender.isn + seq) % 2**32, urgptr=urg, options=options,
+                     reserved=reserved, ack=(target.isn + ack) % 2**32 if "A" in flags else 0)
+        frame = (Ether(src=sender.mac, dst=target.mac)
+                 / IP(src=sender.address, dst=target.address, id=0, flags="DF", ttl=64)
+                 / header / payload)
+        frame = bytes(frame)
+        if not (lost or ignored or "R" in flags):
+            target.take(seq, length)
+        if not (ignored or "R" in flags):
+            sender.send_next = max(sender.send_next, seq + length)
+        if lost and sender is self.far:
+            return 0
+        self.stamped_ns = self.now_ns
+        frame += bytes(max(0, pad - len(frame)))
+        self.packets.append(pcapng.Packet(EPOCH_NS + self.now_ns, frame, note))
+        return len(self.packets)
+
+    def listen_and_accept(self, peer_mss=MSS, win=65535):
+        """Packets 1 to 3: the three-way handshake, the device on the passive side."""
+        self.call("listen")
+        self.far.window = win
+        self.peer("S", after=0, mss=peer_mss)
+        self.device("SA", mss=MSS)
+        return self.peer("A")
+
+    def open_and_connect(self, peer_mss=MSS, win=65535):
+        """Packets 1 to 3: the three-way handshake, the device on the active side."""
+        self.call("open")
+        self.far.window = win
+        self.device("S", mss=MSS)
+        self.peer("SA", mss=peer_mss)
+        return self.device("A")
+
+    def device_gone(self, after=10, seq=None, ack=None):
+        """Prove that the device has forgotten the connection: an ACK now draws a reset."""
+        seq = self.far.send_next if seq is None else seq
+        ack = self.far.receive_next if ack is None else ack
+        self.peer("A", after=after, seq=seq, ack=ack, note="a probe: is the connection forgotten?")
+        reset = self.device("R", seq=ack, note="<SEQ=SEG.ACK><CTL=RST>")
+        state = "LISTEN" if any(call["do"] == "listen" for call in self.calls) else "CLOSED"
+        self.twin(f"9293:P-{state}-ACK", packet=reset, drop=True)
+        self.twin(f"9293:P-{state}-ACK", packet=reset, field="seq", add=1)
+
+    def twin(self, clause, **edit):
+        """An edit of a device packet that must be judged to violate `clause`."""
+        self.twins.append({"clause": clause, "edit": edit})
+
+    def write(self, room, made_by):
+        """Write the scenario's folder below `room`."""
+        assert self.twins, f"{self.slug} has no twin"
+        head = {"title": self.title, "shows": self.shows, "origin": self.origin,
+                "made_by": made_by}
+        device = {"address": self.dev.address, "port": self.dev.port, "role": self.role,
+                  "profile": "rfc"}
+        text = scenario_file.toml(head, device, self.config, self.calls, self.twins)
+        scenario_file.write(room / self.slug, text, self.packets)
+
+
+def scenarios_of(module):
+    """Every scenario of a script: its functions whose names begin with `scenario_`, run."""
+    for name, function in vars(module).items():
+        if name.startswith("scenario_") and inspect.isfunction(function):
+            made = function()
+            yield from made if isinstance(made, list) else [made]
+
+
+def main():
+    """Write the scenarios of the calling script, into pcaps/ or the folder that is named."""
+    parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
+    parser.add_argument("--into", type=Path, default=ROOM, help="folder to write to")
+    into = parser.parse_args().into
+    script = Path(sys.argv[0]).name
+    for scenario in scenarios_of(sys.modules["__main__"]):
+        scenario.write(into, f"pcaps/author/{script}")
+        print(f"{scenario.slug}: {len(scenario.packets)} packets")
