@@ -1,0 +1,108 @@
+// The Internet checksum: partial sums that compose, fused with copying, by the CPU's best means.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/units/address.hpp"
+#include "core/units/bytes.hpp"
+
+namespace lockstep::wire {
+
+// A one's complement sum (RFC 1071) over a run of octets, taken as big-endian 16-bit words from its
+// first octet, an odd last octet padded with zero. A value like any other: the same on every
+// machine and by every implementation. Sums of adjoining runs combine, at odd seams too.
+struct Partial {
+  std::uint64_t sum = 0;  // at least 16 bits of carries above the word stay free
+  bool odd = false;       // the run has an odd number of octets
+
+  // The sum as one 16-bit word. Zero only if every octet was zero.
+  constexpr std::uint16_t folded() const {
+    std::uint64_t value = (sum & 0xffff'ffff) + (sum >> 32);
+    value = (value & 0xffff) + (value >> 16);
+    value = (value & 0xffff) + (value >> 16);
+    value = (value & 0xffff) + (value >> 16);
+    return static_cast<std::uint16_t>(value);
+  }
+  // What a header's checksum field holds, in host order, when this sum covers all that it must and
+  // the field itself counted as zero.
+  constexpr std::uint16_t checksum() const { return static_cast<std::uint16_t>(~folded()); }
+  //= rfc1624#5
+  //# 1624:CSUM-3 a receiver sums everything, the field included, and compares with FFFF
+  constexpr bool verifies() const { return folded() == 0xffff; }
+};
+
+// The sum of the run `first` followed at once by the run `second`. Cheap, no memory is read.
+constexpr Partial combine(Partial first, Partial second) {
+  // An odd seam puts each octet of the second run into the other half of its word.
+  std::uint64_t const word = second.folded();
+  std::uint64_t const added = first.odd ? (word & 0xff) << 8 | word >> 8 : word;
+  return {std::uint64_t{first.folded()} + added, first.odd != second.odd};
+}
+
+// The sum of `bytes`, of any length and alignment. About 1 instruction for 10 octets.
+Partial sum(std::span<const std::byte> bytes);
+
+// Copies `from` into the front of `into` and gives its sum, reading it once. `into` holds at least
+// as much, and the two do not overlap.
+Partial copy_and_sum(std::span<std::byte> into, std::span<const std::byte> from);
+
+// What TCP's checksum covers besides the segment.
+struct PseudoHeader {
+  IpAddress source;
+  IpAddress destination;
+  std::uint8_t protocol = 0;
+  Bytes length;  // of the transport's header and data
+};
+
+// The sum of the pseudo-header: of RFC 9293 3.1 for IPv4, of RFC 8200 8.1 for IPv6.
+Partial pseudo_header_sum(const PseudoHeader& pseudo);
+
+// RFC 1624: the checksum after one 16-bit word that it covers changed from `before` to `after`.
+struct WordChange {
+  std::uint16_t before = 0;
+  std::uint16_t after = 0;
+};
+std::uint16_t updated_checksum(std::uint16_t checksum, WordChange change);
+
+// Prefix sums over static content: its pieces are sent without being summed again.
+// A view: neither the content nor the table belongs to it. Empty: the content has no table.
+struct ChecksumTable {
+  std::span<const std::uint16_t> prefixes;  // [i] sums the first i * stride octets
+  std::uint32_t stride_bytes = 0;           // even; zero in an empty table
+
+  constexpr bool empty() const { return prefixes.empty(); }
+};
+
+// How many entries a table over `content_bytes` octets needs at a stride.
+constexpr std::uint64_t checksum_table_entries(std::uint64_t content_bytes,
+                                               std::uint32_t stride_bytes) {
+  return content_bytes / stride_bytes + 1;
+}
+
+// Fills `entries` (checksum_table_entries of them) and gives the table. `stride_bytes` is even and
+// not zero. Reads the content once.
+ChecksumTable build_checksum_table(std::span<const std::byte> content,
+                                   std::span<std::uint16_t> entries, std::uint32_t stride_bytes);
+
+struct ContentRange {
+  std::uint64_t offset = 0;
+  std::uint32_t length = 0;
+};
+
+// The sum of content[offset, offset + length), for every begin and end, odd ones too: at most
+// 2 * stride octets are read. The range lies within the content. An all-zero range may give the
+// other zero (FFFF), which no checksum that also covers a header can tell apart.
+Partial table_sum(const ChecksumTable& table, std::span<const std::byte> content,
+                  ContentRange range);
+
+// The instructions by which sums are made. The best that the CPU has is chosen before main.
+enum class ChecksumMeans : std::uint8_t { scalar, sse2, avx2, avx512 };
+
+bool checksum_means_available(ChecksumMeans means);
+ChecksumMeans checksum_means();
+// For tests and benchmarks only, on one thread: `means` must be available. Gives the previous one.
+ChecksumMeans use_checksum_means(ChecksumMeans means);
+
+}  // namespace lockstep::wire

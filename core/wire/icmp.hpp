@@ -1,0 +1,77 @@
+// ICMP messages for IPv4 (RFC 792): a checked view to read, a writer to emit, and what they quote.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/units/address.hpp"
+#include "core/units/bytes.hpp"
+#include "core/units/drop.hpp"
+#include "core/units/sequence.hpp"
+#include "core/wire/ipv4.hpp"
+
+namespace lockstep::wire {
+
+// The types that a host knows. A parsed message may hold any other number.
+enum class IcmpType : std::uint8_t {
+  echo_reply = 0,
+  unreachable = 3,
+  source_quench = 4,
+  redirect = 5,
+  echo_request = 8,
+  time_exceeded = 11,
+  parameter_problem = 12,
+};
+
+// Codes of IcmpType::unreachable that are told apart.
+enum class Unreachable : std::uint8_t {
+  network = 0,
+  host = 1,
+  protocol = 2,
+  port = 3,
+  fragmentation_needed = 4,
+  source_route_failed = 5,
+};
+
+// Valid as long as the bytes that it was parsed from.
+struct IcmpMessage {
+  IcmpType type{};
+  std::uint8_t code = 0;
+  std::uint32_t rest = 0;          // the second word, whose meaning depends on the type
+  std::span<const std::byte> body;  // echoed data, or the quoted packet
+
+  // Of an echo message.
+  constexpr std::uint16_t identifier() const { return static_cast<std::uint16_t>(rest >> 16); }
+  constexpr std::uint16_t sequence() const { return static_cast<std::uint16_t>(rest); }
+  // Of "fragmentation needed" (RFC 1191 4). Zero: sent by a router older than that.
+  constexpr std::uint16_t next_hop_mtu() const { return static_cast<std::uint16_t>(rest); }
+  // Of a parameter problem: the octet of the quoted packet that is wrong.
+  constexpr std::uint8_t pointer() const { return static_cast<std::uint8_t>(rest >> 24); }
+};
+
+inline constexpr std::uint32_t icmp_header_bytes = 8;
+
+// Drop::none, or icmp_too_short or icmp_checksum with `out` unspecified. Costs a sum over `bytes`.
+[[nodiscard]] Drop parse(std::span<const std::byte> bytes, IcmpMessage& out);
+
+// Writes header, checksum and a copy of the body to the front of `into`, which holds them, and
+// gives the number of octets. The body does not overlap `into`.
+Bytes write(const IcmpMessage& message, std::span<std::byte> into);
+
+// The packet that an error quotes: its IP header and at least eight octets of what it carried.
+// Nobody vouches for it: it may have been forged, and routers changed TTL and checksum under way.
+struct IcmpQuote {
+  Ipv4Header header;
+  Bytes packet_bytes;  // the total length that the quoted header claims
+  // The first eight octets, as TCP has them; of UDP, only the ports.
+  Port source_port;
+  Port destination_port;
+  Sequence sequence;
+};
+
+// Reads the body of an error. Drop::none, or icmp_quote_malformed with `out` unspecified: shorter
+// than header and eight octets, not IPv4, or a fragment other than the first. RFC 1122 3.2.2.
+[[nodiscard]] Drop parse(std::span<const std::byte> body, IcmpQuote& out);
+
+}  // namespace lockstep::wire

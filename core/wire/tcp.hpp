@@ -1,0 +1,109 @@
+// TCP segments (RFC 9293 3.1): a checked view to read, a writer to emit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/units/address.hpp"
+#include "core/units/bytes.hpp"
+#include "core/units/drop.hpp"
+#include "core/units/sequence.hpp"
+#include "core/units/window.hpp"
+#include "core/wire/checksum.hpp"
+#include "core/wire/tcp_options.hpp"
+
+namespace lockstep::wire {
+
+// The control bits, as the header's fourteenth octet has them.
+struct Flags {
+  std::uint8_t bits = 0;
+
+  constexpr bool fin() const { return (bits & 0x01) != 0; }
+  constexpr bool syn() const { return (bits & 0x02) != 0; }
+  constexpr bool rst() const { return (bits & 0x04) != 0; }
+  constexpr bool psh() const { return (bits & 0x08) != 0; }
+  constexpr bool ack() const { return (bits & 0x10) != 0; }
+  constexpr bool urg() const { return (bits & 0x20) != 0; }
+  constexpr bool ece() const { return (bits & 0x40) != 0; }
+  constexpr bool cwr() const { return (bits & 0x80) != 0; }
+
+  constexpr bool any_of(Flags mask) const { return (bits & mask.bits) != 0; }
+  constexpr bool all_of(Flags mask) const { return (bits & mask.bits) == mask.bits; }
+  constexpr Flags operator|(Flags other) const {
+    return {static_cast<std::uint8_t>(bits | other.bits)};
+  }
+  constexpr Flags& operator|=(Flags other) {
+    *this = *this | other;
+    return *this;
+  }
+  constexpr Flags without(Flags other) const {
+    return {static_cast<std::uint8_t>(bits & ~other.bits)};
+  }
+  constexpr bool operator==(const Flags&) const = default;
+};
+
+// One name a control bit, to be joined: flag::syn | flag::ack.
+namespace flag {
+inline constexpr Flags none{0x00};
+inline constexpr Flags fin{0x01};
+inline constexpr Flags syn{0x02};
+inline constexpr Flags rst{0x04};
+inline constexpr Flags psh{0x08};
+inline constexpr Flags ack{0x10};
+inline constexpr Flags urg{0x20};
+inline constexpr Flags ece{0x40};
+inline constexpr Flags cwr{0x80};
+}  // namespace flag
+
+// One segment in host order. Parsed, it is valid as long as the bytes that it was parsed from.
+struct Segment {
+  Port source;
+  Port destination;
+  Sequence sequence;
+  Sequence acknowledgment;  // of meaning only with flags.ack()
+  Flags flags;
+  WireWindow window;
+  std::uint16_t urgent = 0;  // an offset from `sequence`, of meaning only with flags.urg()
+  Options options;
+  std::span<const std::byte> payload;
+
+  // SEG.LEN: the octets of sequence space that the segment takes.
+  //= rfc9293#3.4
+  //# 9293:P-SEGLEN SYN and FIN count one each besides the data
+  constexpr Bytes length() const {
+    return {static_cast<std::uint32_t>(payload.size()) + (flags.syn() ? 1u : 0u) +
+            (flags.fin() ? 1u : 0u)};
+  }
+  // The sequence number after the segment's last.
+  constexpr Sequence end() const { return sequence + length(); }
+};
+
+inline constexpr std::uint32_t tcp_header_bytes = 20;
+inline constexpr std::uint32_t tcp_header_bytes_max = 60;
+// Where the checksum lies in the header: for hardware that fills it in.
+inline constexpr std::uint32_t tcp_checksum_offset = 16;
+
+// Reads a header, its options and what follows them. The checksum is checksum_verifies()'s.
+// Drop::none, or tcp_too_short, tcp_data_offset, tcp_option_malformed or tcp_port_zero with `out`
+// unspecified. `bytes` is the whole payload of the IP packet.
+[[nodiscard]] Drop parse(std::span<const std::byte> bytes, Segment& out);
+
+// Whether the segment `bytes`, as it arrived between these addresses, sums up. Reads all of it.
+// `pseudo.length` is the size of `bytes`.
+[[nodiscard]] bool checksum_verifies(const PseudoHeader& pseudo, std::span<const std::byte> bytes);
+
+// How many octets write() makes: 20 and those of the options.
+Bytes header_bytes(const Segment& segment);
+
+// Writes the header and the options, but neither the payload nor the checksum (left zero), to the
+// front of `into`, which holds them, and gives their number: the payload's place.
+Bytes write(const Segment& segment, std::span<std::byte> into);
+
+// Fills the checksum of the header at the front of `segment`, written by write(). `header` is its
+// length, `payload` the sum of what follows it: as copy_and_sum or table_sum gave it, {} if nothing
+// does. `pseudo.length` counts both.
+void write_checksum(std::span<std::byte> segment, Bytes header, const PseudoHeader& pseudo,
+                    Partial payload);
+
+}  // namespace lockstep::wire

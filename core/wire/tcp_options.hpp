@@ -1,0 +1,60 @@
+// TCP options: the values that a segment carries, their reader and their writer.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/units/bytes.hpp"
+#include "core/units/drop.hpp"
+#include "core/units/sequence.hpp"
+#include "core/units/window.hpp"
+
+namespace lockstep::wire {
+
+// One block of received data beyond the acknowledgment: [begin, end) (RFC 2018).
+struct SackBlock {
+  Sequence begin;
+  Sequence end;
+  bool operator==(const SackBlock&) const = default;
+};
+
+inline constexpr std::uint32_t sack_blocks_max = 4;
+inline constexpr std::uint32_t tcp_options_bytes_max = 40;
+
+// The options of one segment. A value counts only if its `has_` is true, and is zero otherwise.
+// Options of other kinds leave no trace here.
+struct Options {
+  bool has_mss = false;
+  bool has_window_scale = false;
+  bool has_sack_permitted = false;
+  bool has_timestamps = false;
+  std::uint8_t sack_count = 0;  // valid blocks of `sack`, at most sack_blocks_max
+  WindowScale window_scale;     // at most 14
+  std::uint16_t mss = 0;
+  std::uint32_t timestamp_value = 0;
+  std::uint32_t timestamp_echo = 0;
+  std::array<SackBlock, sack_blocks_max> sack{};
+
+  constexpr bool empty() const {
+    return !has_mss && !has_window_scale && !has_sack_permitted && !has_timestamps &&
+           sack_count == 0;
+  }
+  bool operator==(const Options&) const = default;
+};
+
+// Reads the options between a header's 20th octet and its end. `out` starts out default-made.
+// An unknown kind is stepped over by its length. The last of two options of one kind counts.
+// Drop::none, or tcp_option_malformed: a length under 2, beyond the header, or not the one that a
+// known kind has; then `out` is unspecified. At most 40 steps. RFC 9293 3.1, 3.2.
+[[nodiscard]] Drop parse(std::span<const std::byte> bytes, Options& out);
+
+// How many octets write() makes of the options: a multiple of 4.
+Bytes options_bytes(const Options& options);
+
+// Writes them to the front of `into`, which holds them, each aligned to 4 octets by NOPs before it,
+// and gives their number: at most tcp_options_bytes_max, which is the caller's to respect.
+Bytes write(const Options& options, std::span<std::byte> into);
+
+}  // namespace lockstep::wire
