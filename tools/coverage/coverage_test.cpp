@@ -237,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"empty_section", mark + "rfc7#\n", 1, "is no citation"},
         Wrong{"bad_type", mark + "rfc7#3.1\n" + mark + "type=code\n" + says + "7:A\n", 2,
               "only type=test"}),
-    [](const testing::TestParamInfo<Wrong>& info) { return info.param.name; });
+    [](const testing::TestParamInfo<Wrong>& wrong) { return wrong.param.name; });
 
 TEST(Coverage, OuterAndInnerSectionsFit) {
   const Tree tree;
@@ -371,7 +371,7 @@ TEST(Coverage, RootIsFoundFromBelow) {
 /// Law 7 leans on the real list: it loads, and every declined id is one of it.
 TEST(Coverage, ThisRepositorysListLoads) {
   const Catalogue catalogue = load_catalogue(LOCKSTEP_SOURCE_DIR);
-  EXPECT_EQ(catalogue.rows.size(), 1075U);
+  EXPECT_EQ(catalogue.rows.size(), 1078U);
   EXPECT_EQ(catalogue.titles.size(), 49U);
   EXPECT_THAT(catalogue.problems, IsEmpty());
   for (const auto& [id, declined] : catalogue.declined) {
