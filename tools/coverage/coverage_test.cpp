@@ -170,10 +170,14 @@ TEST(Coverage, SeveralIdsAndContinuedWords) {
 
 TEST(Coverage, AdjacentCitationsAreTwo) {
   const Tree tree;
-  tree.write("core/x.cpp", cite("rfc7#3.1", "7:A") + prove("rfc7#3.2", "7:B"));
+  tree.write("core/x.cpp", cite("rfc7#3.1", "7:A") + prove("rfc7#3.2", "7:B") +
+                               cite("rfc7#4", "7:C") + cite("rfc7#3.1", "7:C"));
   const Answer answer(tree);
   EXPECT_THAT(answer.row("7:A").code, SizeIs(1));
   EXPECT_THAT(answer.row("7:B").tests, SizeIs(1));
+  EXPECT_THAT(answer.row("7:C").code, SizeIs(2)) << "type=test ends with its citation";
+  ASSERT_THAT(answer.citations.problems, SizeIs(1)) << "a section ends with its citation";
+  EXPECT_EQ(answer.citations.problems[0].line, 9);
 }
 
 TEST(Coverage, TestFilesConformanceAndPcapsProve) {
