@@ -112,6 +112,20 @@ bool in_section(const Requirement& row, const Target& target) {
   return row.rfc == target.rfc && (a == b || a.starts_with(b + ".") || b.starts_with(a + "."));
 }
 
+/// How well a line of ids fits the targets above it.
+enum class Fit { nothing, rfc, section };
+
+Fit fit_of(const Requirement& row, const std::vector<Target>& targets) {
+  Fit best = Fit::nothing;
+  for (const Target& target : targets) {
+    const Fit fit = in_section(row, target)     ? Fit::section
+                    : row.rfc == target.rfc ? Fit::rfc
+                                            : Fit::nothing;
+    best = std::max(best, fit);
+  }
+  return best;
+}
+
 /// Reads one file line by line. A block is the lines of one citation, directly below one another.
 class Scanner {
  public:
@@ -194,27 +208,26 @@ class Scanner {
   }
 
   void cite(const std::vector<std::string_view>& ids) {
-    bool section_fits = false;
+    Fit best = Fit::nothing;
     const Requirement* first = nullptr;
     for (const std::string_view id : ids) {
       const Requirement* row = catalogue_.find(id);
       if (row == nullptr) {
         problem(line_, fmt::format("{} is no requirement of conformance/requirements; see there "
                                    "for the ids of its RFC", id));
-        section_fits = true;
         continue;
       }
       first = first == nullptr ? row : first;
-      for (const Target& target : targets_) {
-        section_fits = section_fits || in_section(*row, target);
-      }
+      best = std::max(best, fit_of(*row, targets_));
       const Proof proof = says_test_ || file_proves_ ? Proof::test : Proof::code;
       out_.found.push_back({row->id, proof, file_, line_});
     }
-    if (!section_fits && first != nullptr) {
-      problem(line_, fmt::format("{} stands in section {} of RFC {}, not in rfc{}#{}", first->id,
-                                 first->section, first->rfc, targets_.front().rfc,
-                                 targets_.front().section));
+    if (first != nullptr && best != Fit::section) {
+      std::vector<Problem>& list = best == Fit::nothing ? out_.problems : out_.notes;
+      list.push_back({file_, line_,
+                      fmt::format("{} stands in section {} of RFC {}, not in rfc{}#{}", first->id,
+                                  first->section, first->rfc, targets_.front().rfc,
+                                  targets_.front().section)});
     }
   }
 

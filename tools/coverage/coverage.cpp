@@ -53,6 +53,7 @@ CoverageReport make_report(const Catalogue& catalogue, const Citations& citation
   report.problems = catalogue.problems;
   report.problems.insert(report.problems.end(), citations.problems.begin(),
                          citations.problems.end());
+  report.notes = citations.notes;
   for (const Requirement& requirement : catalogue.rows) {
     CoverageRow row;
     row.requirement = &requirement;

@@ -41,6 +41,7 @@ struct CoverageReport {
   std::vector<CoverageRow> rows;
   std::vector<CoverageSummary> summaries;
   std::vector<Problem> problems;  ///< of the scan, of declined.toml, and declined yet cited
+  std::vector<Problem> notes;     ///< worth a look, no finding
 
   /// True if there is a problem, or a bare row in an RFC in scope.
   bool has_finding() const;

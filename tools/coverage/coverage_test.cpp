@@ -176,8 +176,8 @@ TEST(Coverage, AdjacentCitationsAreTwo) {
   EXPECT_THAT(answer.row("7:A").code, SizeIs(1));
   EXPECT_THAT(answer.row("7:B").tests, SizeIs(1));
   EXPECT_THAT(answer.row("7:C").code, SizeIs(2)) << "type=test ends with its citation";
-  ASSERT_THAT(answer.citations.problems, SizeIs(1)) << "a section ends with its citation";
-  EXPECT_EQ(answer.citations.problems[0].line, 9);
+  ASSERT_THAT(answer.citations.notes, SizeIs(1)) << "a section ends with its citation";
+  EXPECT_EQ(answer.citations.notes[0].line, 9);
 }
 
 TEST(Coverage, TestFilesConformanceAndPcapsProve) {
@@ -231,7 +231,6 @@ INSTANTIATE_TEST_SUITE_P(
     All, WrongCitation,
     testing::Values(
         Wrong{"unknown_id", "\n" + cite("rfc7#3.1", "7:Z words"), 3, "7:Z is no requirement"},
-        Wrong{"other_section", cite("rfc7#3.10", "7:A words"), 2, "section 3.1 of RFC 7"},
         Wrong{"other_rfc", cite("rfc8#3.1", "7:A words"), 2, "not in rfc8#3.1"},
         Wrong{"no_target", says + "7:A words\n", 1, "without the line rfcN#SECTION"},
         Wrong{"no_id", cite("rfc7#3.1", "words alone"), 2, "id of a requirement first"},
@@ -243,10 +242,22 @@ INSTANTIATE_TEST_SUITE_P(
               "only type=test"}),
     [](const testing::TestParamInfo<Wrong>& wrong) { return wrong.param.name; });
 
+TEST(Coverage, AnotherSectionIsANoteAndNoFinding) {
+  const Tree tree;
+  tree.write("core/x.cpp", cite("rfc7#3.10", "7:A words"));
+  const Answer answer(tree);
+  EXPECT_THAT(answer.report.problems, IsEmpty());
+  ASSERT_THAT(answer.report.notes, SizeIs(1));
+  EXPECT_EQ(answer.report.notes[0].line, 2);
+  EXPECT_THAT(answer.report.notes[0].message, HasSubstr("section 3.1 of RFC 7, not in rfc7#3.10"));
+}
+
 TEST(Coverage, OuterAndInnerSectionsFit) {
   const Tree tree;
   tree.write("core/x.cpp", cite("rfc7#3", "7:A") + "\n" + cite("rfc7#3.2.1", "7:B"));
-  EXPECT_THAT(Answer(tree).citations.problems, IsEmpty());
+  const Answer answer(tree);
+  EXPECT_THAT(answer.report.problems, IsEmpty());
+  EXPECT_THAT(answer.report.notes, IsEmpty());
 }
 
 TEST(Coverage, ScenarioWithUnknownIdsAndBadToml) {

@@ -97,6 +97,14 @@ nlohmann::ordered_json places_json(const Places& places) {
   return list;
 }
 
+nlohmann::ordered_json problems_json(const std::vector<Problem>& problems) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Problem& problem : problems) {
+    list.push_back({{"file", problem.file}, {"line", problem.line}, {"message", problem.message}});
+  }
+  return list;
+}
+
 nlohmann::ordered_json row_json(const CoverageRow& row) {
   const Requirement& requirement = *row.requirement;
   nlohmann::ordered_json object = {{"id", requirement.id},
@@ -136,6 +144,9 @@ std::string coverage_text(const CoverageReport& report, const Catalogue& catalog
     bare += summary.in_scope ? summary.bare : 0;
   }
   print_summaries(out, report, print);
+  for (const Problem& note : report.notes) {
+    fmt::format_to(out, "{}:{}: note: {}\n", note.file, note.line, note.message);
+  }
   for (const Problem& problem : report.problems) {
     fmt::format_to(out, "{}:{}: {}\n", problem.file, problem.line, problem.message);
   }
@@ -159,14 +170,10 @@ std::string coverage_json(const CoverageReport& report, const Catalogue& catalog
       summaries.back()["title"] = catalogue.titles.at(summary.rfc);
     }
   }
-  nlohmann::ordered_json problems = nlohmann::ordered_json::array();
-  for (const Problem& problem : report.problems) {
-    problems.push_back(
-        {{"file", problem.file}, {"line", problem.line}, {"message", problem.message}});
-  }
   const nlohmann::ordered_json document = {{"finding", report.has_finding()},
                                            {"summaries", summaries},
-                                           {"problems", problems},
+                                           {"problems", problems_json(report.problems)},
+                                           {"notes", problems_json(report.notes)},
                                            {"requirements", requirements}};
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
