@@ -26,6 +26,7 @@ namespace lockstep {
   X(ip_checksum, "the header checksum is wrong")                                 \
   X(ip_source_invalid, "the source is broadcast, multicast, reserved or ours")   \
   X(ip_not_for_us, "the destination is none of our addresses")                   \
+  X(ip_link_broadcast, "a link broadcast that carries a unicast destination")     \
   X(ip_fragment, "a fragment, and reassembly is off")                            \
   X(ip_option_malformed, "an option's length is impossible")                     \
   X(ip_source_routed, "a source route that is not completed here")               \

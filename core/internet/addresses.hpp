@@ -1,0 +1,76 @@
+// The IPv4 addresses of this host, and what a destination is to it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "core/units/address.hpp"
+#include "core/units/bytes.hpp"
+
+namespace lockstep::internet {
+
+// What an address is to this host.
+enum class AddressClass : std::uint8_t { ours, broadcast, multicast, other };
+
+// The place of an address among ours.
+inline constexpr std::uint16_t no_address = 0xffff;
+
+// A bounded set, filled from the configuration and constant from then on. A plain value.
+class Addresses {
+ public:
+  static constexpr std::uint32_t addresses_max = 8;
+
+  // Adds an address and the length of its on-link prefix (0 to 32). False: the set is full, the
+  // address is no host's (RFC 1122 3.2.1.3) or there already, or the length is out of range.
+  [[nodiscard]] bool add(IpAddress address, std::uint8_t prefix_bits);
+
+  // In the order in which they were added. Valid as long as this object stays where it is.
+  std::span<const IpAddress> all() const { return {addresses_.data(), count_}; }
+  std::uint32_t count() const { return count_; }
+  std::uint8_t prefix_bits(std::uint16_t index) const { return prefix_bits_[index]; }
+
+  // The place of an address of ours, or no_address. At most addresses_max comparisons.
+  std::uint16_t find(IpAddress address) const {
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      if (addresses_[i] == address) {
+        return static_cast<std::uint16_t>(i);
+      }
+    }
+    return no_address;
+  }
+
+  // The first address of ours on whose link `address` lies, or no_address.
+  std::uint16_t on_link(IpAddress address) const;
+
+  // Limited broadcast, or the broadcast address (all ones or, of old, all zeros) of a prefix of
+  // ours of at most 30 bits. RFC 1122 3.2.1.3, 3.3.6.
+  bool is_broadcast(IpAddress address) const;
+
+  AddressClass classify(IpAddress address) const;
+
+  // Whether `address` may be the source of a datagram that arrives: a unicast address of another
+  // host. RFC 1122 3.2.1.3.
+  bool may_be_source(IpAddress address) const;
+
+ private:
+  std::array<IpAddress, addresses_max> addresses_{};
+  std::array<std::uint8_t, addresses_max> prefix_bits_{};
+  std::uint32_t count_ = 0;
+};
+
+// Whether the first `bits` (0 to 32) of two IPv4 addresses are the same.
+struct AddressPair {
+  Ipv4 first;
+  Ipv4 second;
+};
+constexpr bool same_prefix(AddressPair pair, std::uint8_t bits) {
+  return bits == 0 || ((pair.first.value ^ pair.second.value) >> (32 - bits)) == 0;
+}
+
+// Whether a connection may be opened to `address`: a unicast IPv4 address of another host.
+//= rfc9293#3.9.1.1
+//# 9293:MUST-46 broadcast and multicast are no remote addresses
+bool may_be_remote(const Addresses& addresses, IpAddress address);
+
+}  // namespace lockstep::internet

@@ -1,0 +1,49 @@
+// ICMP messages that this host sends: echo replies and errors, within a rate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/internet/ip_input.hpp"
+#include "core/units/bytes.hpp"
+#include "core/units/time.hpp"
+#include "core/wire/icmp.hpp"
+
+namespace lockstep::internet {
+
+// A limit on how often something may happen: `per_second` on average, `burst` at once.
+struct Rate {
+  Count per_second{1000};  // 0: never
+  Count burst{50};         // at least 1
+};
+
+// What a limit remembers, in the arena: the instant at which it is wholly unspent again.
+struct RateState {
+  Instant unspent;
+};
+
+// Whether it may happen now, and if so, spends one.
+[[nodiscard]] bool allow(const Rate& rate, RateState& state, Instant now);
+
+// The length of the reply to an echo request, and its octets: ICMP header, checksum and all data.
+Bytes echo_reply_bytes(const wire::IcmpMessage& request);
+Bytes write_echo_reply(const wire::IcmpMessage& request, std::span<std::byte> into);
+
+// Which error. `rest` is the second word of its header.
+struct IcmpComplaint {
+  wire::IcmpType type = wire::IcmpType::unreachable;
+  std::uint8_t code = 0;
+  std::uint32_t rest = 0;
+};
+
+// Whether a packet may be answered by an ICMP error at all: RFC 1122 3.2.2.
+[[nodiscard]] bool may_complain(const IpArrival& about);
+
+// The length of an error about a packet, and its octets: it quotes the IP header and what follows,
+// up to 548 octets in all (RFC 1122 3.2.2; the reply is at most 576).
+Bytes complaint_bytes(const IpArrival& about);
+Bytes write_complaint(const IcmpComplaint& complaint, const IpArrival& about,
+                      std::span<std::byte> into);
+
+}  // namespace lockstep::internet

@@ -1,0 +1,229 @@
+// Neighbours of the link: which link address belongs to which IP address, asked for by ARP.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/memory/arena.hpp"
+#include "core/memory/list.hpp"
+#include "core/memory/slots.hpp"
+#include "core/memory/timer_wheel.hpp"
+#include "core/units/address.hpp"
+#include "core/units/bytes.hpp"
+#include "core/units/drop.hpp"
+#include "core/units/hash.hpp"
+#include "core/units/time.hpp"
+#include "core/wire/arp.hpp"
+
+namespace lockstep::link {
+
+using memory::Index;
+using memory::nil;
+
+struct NeighbourConfig {
+  Count entries_max{256};  // static ones included; at least 1
+  Duration reachable_time = Duration::seconds(60);  // how long an answer is believed
+  Duration retry_interval = Duration::seconds(1);   // between two requests for one address
+  Count tries_max{3};                               // requests without an answer; at least 1
+  HashKey key;                                      // of the table; an outsider must not know it
+};
+
+// Who we are on this link. The addresses outlive the cache.
+struct LinkIdentity {
+  Mac mac;
+  std::span<const IpAddress> addresses;
+};
+
+// vacant:     the slot belongs to nobody
+// incomplete: no link address yet; requests are going out, connections may wait
+// reachable:  the link address is known and was confirmed within the reachable time
+// probing:    the link address is known but old: it is used while requests go out to confirm it
+// failed:     nobody answered; for one retry interval the next hop counts as unreachable
+// fixed:      given by configuration: never asked for, never changed, never expires
+enum class NeighbourState : std::uint8_t {
+  vacant, incomplete, reachable, probing, failed, fixed
+};
+
+// One neighbour. Which lists it is in follows from `state` and the flags.
+struct Neighbour {
+  IpAddress address;
+  Index chain = nil;          // the next of its hash bucket
+  Index timer = nil;          // of the shared wheel, its own for good once it was taken
+  memory::Link order;         // in `passive` or `active`: reachable and probing ones
+  memory::Link transmit;      // an ARP packet is to be written for it
+  memory::Link change;        // it was resolved or failed, and nobody was told yet
+  Ipv4 request_source;        // which of our addresses asks
+  Ipv4 reply_source;          // which of our addresses it asked for
+  Mac mac;
+  NeighbourState state = NeighbourState::vacant;
+  std::uint8_t tries = 0;     // requests since the last answer
+  bool used = false;          // we have sent to it since it was last confirmed
+  bool owes_request = false;
+  bool owes_reply = false;
+};
+
+// What resolve() says of a next hop.
+enum class LookupKind : std::uint8_t {
+  resolved,     // `mac` is its link address
+  waiting,      // a request is on its way: next_change() will name `neighbour`
+  unreachable,  // it did not answer of late, or the cache has no room: try later
+};
+
+struct Lookup {
+  LookupKind kind = LookupKind::unreachable;
+  Index neighbour = nil;  // below entries_max; nil only when the cache has no room
+  Mac mac;
+};
+
+// A next hop, and the address of ours from which we send to it.
+struct Hop {
+  IpAddress next_hop;
+  IpAddress source;
+};
+
+// A neighbour was resolved, or did not answer: those that wait for it can go on, or learn it.
+struct NeighbourChange {
+  Index neighbour = nil;
+  bool resolved = false;
+};
+
+// The cache. A handle on the arena, held outside of it. Nothing is sent: what is to be sent is
+// state, and written when asked for. Every function costs O(1) but for hash chains.
+class Neighbours {
+ public:
+  Neighbours() = default;
+
+  // How many timers of the wheel the cache opens at most.
+  static Count timers_max(const NeighbourConfig& config) { return config.entries_max; }
+
+  // Takes the cache's place in `layout`; call start() before the first use. The timers of entry i
+  // carry the owner `first_owner.value + i`.
+  static Neighbours lay_out(memory::Layout& layout, const NeighbourConfig& config,
+                            const memory::TimerWheel& wheel, memory::TimerOwner first_owner);
+  // Says who we are. Once, before anything else but lay_out, after a restore too.
+  void identify(const LinkIdentity& identity) { identity_ = identity; }
+  // Empties the cache; the wheel must have been started before.
+  void start();
+
+  // Adds an entry that never expires, or changes one; false if the cache has no room or the
+  // addresses are no host's. Before the first frame only.
+  [[nodiscard]] bool add_static(IpAddress address, Mac mac);
+
+  // The link address of a next hop on this link, which must be a unicast IPv4 address of somebody
+  // else; `source` is one of our addresses. Begins to ask if it is not known.
+  Lookup resolve(const Hop& hop, Instant now);
+  // What is known without asking; nil, vacant if nothing is.
+  Index find(IpAddress address) const;
+  const Neighbour& entry(Index index) const { return entries_[index]; }
+
+  // Transport's negative advice: nothing comes back from there (RFC 1122 3.3.1.4). A believed
+  // answer is put to the test at once. An address that is not known is ignored.
+  void doubt(IpAddress next_hop, Instant now);
+
+  // Takes in an ARP packet (RFC 826). Drop::none, arp_unsolicited, arp_not_for_us, arp_bad_sender,
+  // arp_static_conflict or arp_cache_full.
+  Drop receive(const wire::ArpPacket& packet, Instant now);
+
+  // The timer of entry `index` has fired.
+  void expire(Index index, Instant now);
+
+  // An ARP packet can be written. It is lost if a claimed frame is not sent: as on the wire.
+  bool wants_transmit() const { return state_->transmit.count != 0 || state_->owes_probe_reply; }
+  // Writes one ARP packet with its Ethernet header to the front of `into`, which holds 42 octets,
+  // and gives their number; none if nothing is to be sent.
+  Bytes write_next(Instant now, std::span<std::byte> into);
+
+  // The next neighbour that was resolved or failed since it was asked for, in order of occurrence.
+  bool next_change(NeighbourChange& out);
+  bool has_changes() const { return state_->changes.count != 0; }
+
+  std::uint32_t used() const { return entries_.used(); }
+  std::uint32_t capacity() const { return entries_.capacity(); }
+
+  // Hands every stored value of meaning to `add(std::uint64_t)`, in a fixed order.
+  template <class Add>
+  void visit(Add&& add) const;
+  // Whether lists, table and timers agree. For tests and checkers: O(entries).
+  bool sound() const;
+
+ private:
+  struct State {
+    memory::ListHead passive;   // learned from askers and never sent to: oldest first
+    memory::ListHead active;    // the other reachable and probing ones: oldest confirmation first
+    memory::ListHead transmit;
+    memory::ListHead changes;
+    Index recent = nil;         // the last one resolved: most frames go there
+    Mac probe_mac;              // who probes for `probe_target`, an address of ours
+    Ipv4 probe_target;
+    bool owes_probe_reply = false;
+  };
+  using Order = memory::List<Neighbour, &Neighbour::order>;
+  using Transmit = memory::List<Neighbour, &Neighbour::transmit>;
+  using Changes = memory::List<Neighbour, &Neighbour::change>;
+
+  Order passive() const { return {state_->passive, entries_.view()}; }
+  Order active() const { return {state_->active, entries_.view()}; }
+  Transmit transmit() const { return {state_->transmit, entries_.view()}; }
+  Changes changes() const { return {state_->changes, entries_.view()}; }
+
+  bool is_ours(Ipv4 address) const;
+  Index& bucket_of(IpAddress address) const;
+  Index add(IpAddress address);
+  void remove(Index index);
+  bool evict(bool for_us);
+  void leave_order(Neighbour& entry, Index index);
+  void confirm(Index index, Mac mac, Instant now);
+  void ask(Index index);
+  void answer(Index index, Ipv4 asked);
+  void fail(Index index, Instant now);
+  Drop receive_probe(const wire::ArpPacket& packet);
+  Drop receive_reply(const wire::ArpPacket& packet, Index known, Instant now);
+  Drop receive_request(const wire::ArpPacket& packet, Index known, Instant now);
+
+  NeighbourConfig config_;
+  LinkIdentity identity_;
+  memory::TimerOwner first_owner_{};
+  State* state_ = nullptr;
+  memory::View<Index> buckets_;
+  memory::Slots<Neighbour> entries_;
+  memory::TimerWheel wheel_;
+};
+
+template <class Add>
+void Neighbours::visit(Add&& add) const {
+  for (Index i = 0; i < entries_.high_water(); ++i) {
+    if (!entries_.taken(i)) {
+      continue;
+    }
+    Neighbour const& entry = entries_[i];
+    add(entry.address.high);
+    add(entry.address.low);
+    std::uint64_t mac = 0;
+    for (std::uint8_t octet : entry.mac.octets) {
+      mac = mac << 8 | octet;
+    }
+    add(mac);
+    add(static_cast<std::uint64_t>(entry.state));
+    add(std::uint64_t{entry.tries} << 8 | (entry.used ? 4u : 0u) | (entry.owes_request ? 2u : 0u) |
+        (entry.owes_reply ? 1u : 0u));
+    add(entry.request_source.value);
+    add(entry.owes_reply ? entry.reply_source.value : 0);
+    add(wheel_.due(entry.timer).ns);
+  }
+  for (Index i = passive().first(); i != nil; i = passive().next(i)) {
+    add(i);
+  }
+  for (Index i = active().first(); i != nil; i = active().next(i)) {
+    add(i);
+  }
+  for (Index i = transmit().first(); i != nil; i = transmit().next(i)) {
+    add(i);
+  }
+  for (Index i = changes().first(); i != nil; i = changes().next(i)) {
+    add(i);
+  }
+  add(state_->owes_probe_reply ? state_->probe_target.value : 0);
+}
+
+}  // namespace lockstep::link
