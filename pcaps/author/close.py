@@ -4,7 +4,7 @@
 from lib import MSS, Scenario, main
 
 FIGURE_12 = "authored from RFC 9293 figure 12"
-MSL = {"msl_ms": 1000}
+MSL = {"msl": "1s"}
 
 
 def scenario_normal_active():

@@ -4,7 +4,7 @@
 from lib import MSS, Scenario, main, pattern
 
 TEXT = "authored from RFC 9293 section "
-DELACK = {"delayed_ack_ms": 200}
+DELACK = {"delayed_ack": "200ms"}
 
 
 def two_segments(s, base=None):

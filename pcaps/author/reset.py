@@ -202,7 +202,7 @@ def reset_scenario(state, rule, policy="rfc5961"):
     """One state under one policy: RST outside, inside and exactly at the window's left edge."""
     name = f"rfc9293-3.10.7.4-{state}-rst" + ("" if policy == "rfc5961" else "-793")
     shows = (CHALLENGE if policy == "rfc5961" else ["9293:P-RSTPROC-VALID"]) + [rule]
-    config = {"rst_policy": policy, **({"msl_ms": 30000} if state == "time-wait" else {})}
+    config = {"reset_policy": policy, **({"msl": "30s", "time_wait_ignores_reset": False} if state == "time-wait" else {})}
     s = Scenario(name, f"{state.upper()}: resets outside, inside and at the edge of the window "
                  f"({'RFC 5961' if policy == 'rfc5961' else 'RFC 793'})", shows,
                  TEXT + "3.10.7.4, second step", config=config)
@@ -238,7 +238,7 @@ def scenario_states():
 def scenario_syn_challenge():
     s = Scenario("rfc9293-3.10.7.4-established-syn", "ESTABLISHED: any SYN draws a challenge ACK (RFC 5961)",
                  ["9293:P-SYN-INWIN", "9293:P-RST-GRP3", "5961:BLIND-5"],
-                 TEXT + "3.10.7.4, fourth step", config={"rst_policy": "rfc5961"})
+                 TEXT + "3.10.7.4, fourth step", config={"reset_policy": "rfc5961"})
     s.listen_and_accept()
     for seq, where in ((1, "at"), (500, "inside"), (0, "left of"), (100000, "right of")):
         s.peer("S", after=1000, seq=seq, mss=MSS, ignored=True, note=f"{where} the window")
@@ -256,7 +256,7 @@ def scenario_syn_challenge():
 def scenario_syn_793():
     s = Scenario("rfc9293-3.10.7.4-established-syn-793", "ESTABLISHED: a SYN in the window resets (RFC 793)",
                  ["9293:P-SYN-793", "9293:P-SYN-OUTWIN"],
-                 TEXT + "3.10.7.4, fourth step, without RFC 5961", config={"rst_policy": "rfc793"})
+                 TEXT + "3.10.7.4, fourth step, without RFC 5961", config={"reset_policy": "rfc793"})
     s.listen_and_accept()
     s.peer("SA", seq=0, ignored=True, note="left of the window: an ACK, in step 1")
     s.device("A")

@@ -122,7 +122,7 @@ def scenario_unanswered_syn():
 def scenario_user_timeout():
     s = Scenario("rfc9293-3.10.8-user-timeout", "Data unacknowledged for the user timeout ends the connection",
                  ["9293:P-USER-TIMEOUT", "9293:P-OPEN-TIMEOUT", "9293:MUST-20", "9293:P-CLOSED-ACK"],
-                 "authored from RFC 9293 section 3.10.8", "active", {"user_timeout_ms": 5000})
+                 "authored from RFC 9293 section 3.10.8", "active", {"user_timeout": "5s"})
     s.open_and_connect()
     s.at(50)
     s.call("write", MSS)

@@ -1,4 +1,4 @@
-# Reads the fields of an Ethernet frame that carries IPv4 and TCP, and verifies both checksums.
+# Reads and writes Ethernet frames that carry IPv4 and TCP, and verifies both checksums.
 """Only what the checker and the recorder need: a flat view of one segment."""
 import socket
 import struct
@@ -66,3 +66,22 @@ def parse(number, packet):
     target = (socket.inet_ntoa(frame[30:34]), dport)
     return Segment(number, packet.time_ns, source, target, seq, ack, flags, window, urgent,
                    tcp[20:offset], tcp[offset:])
+
+
+def build(source, target, macs, flags, seq, ack, window=65535, urgent=0, options=b"", payload=b""):
+    """Return an Ethernet frame with one segment; addresses are (IPv4, port), macs (from, to)."""
+    bits = (20 + len(options)) // 4 << 12 | sum(1 << LETTERS.index(letter) for letter in flags)
+    ends = socket.inet_aton(source[0]) + socket.inet_aton(target[0])
+
+    def tcp(checksum):
+        return struct.pack(">HHIIHHHH", source[1], target[1], seq, ack, bits, window, checksum,
+                           urgent) + options + payload
+
+    size = len(tcp(0))
+    segment = tcp(_sum(ends + struct.pack(">HH", 6, size) + tcp(0)) ^ 0xFFFF)
+
+    def ip(checksum):
+        return struct.pack(">BBHHHBBH", 0x45, 0, 20 + size, 0, 0x4000, 64, 6, checksum) + ends
+
+    link = b"".join(bytes.fromhex(mac.replace(":", "")) for mac in (macs[1], macs[0]))
+    return link + b"\x08\x00" + ip(_sum(ip(0)) ^ 0xFFFF) + segment

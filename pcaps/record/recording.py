@@ -1,0 +1,264 @@
+# One recording: the device's application with its calls noted, the peer, the twins, the files.
+"""What the scenario functions of record.py are written with."""
+import socket
+import struct
+import time
+
+from network import PLAIN, Wire  # first: it puts pcaps/ on the path
+
+from common import frames, scenario_file
+
+PORT, PEER_PORT = 5000, 6000
+NEAR_NS = 5_000_000  # a call this soon after a packet of the peer belongs to it
+
+
+def text(size, salt=0):
+    """Bytes whose every shift or exchange shows."""
+    return bytes((position * 31 + position // 256 + salt) % 251 for position in range(size))
+
+
+def mss_option(value=1460):
+    """The MSS option as it stands in a header."""
+    return struct.pack(">BBH", 2, 4, value)
+
+
+class Application:
+    """The device's end of a connection; each call is noted with its time."""
+
+    def __init__(self, recording, sock):
+        self.recording, self.sock = recording, sock
+        sock.settimeout(10)
+
+    def write(self, size):
+        """Write `size` bytes."""
+        self.recording.call("write", size)
+        self.sock.sendall(text(size))
+
+    def urgent(self, size):
+        """Write `size` bytes, the last of them urgent."""
+        self.recording.call("urgent", size)
+        self.sock.send(text(size), socket.MSG_OOB)
+
+    def finish(self):
+        """Close our half."""
+        self.recording.call("finish")
+        self.sock.shutdown(socket.SHUT_WR)
+
+    def close(self):
+        """Close."""
+        self.recording.call("close")
+        self.sock.close()
+
+    def abort(self):
+        """Close with a reset."""
+        self.recording.call("abort")
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.sock.close()
+
+    def read(self, size):
+        """Read exactly `size` bytes; a call that follows is an answer to them."""
+        taken = read(self.sock, size)
+        self.recording.timed = False
+        return taken
+
+
+def read(sock, size):
+    """Read exactly `size` bytes, or what comes until the end."""
+    taken = b""
+    while len(taken) < size:
+        piece = sock.recv(size - len(taken))
+        if not piece:
+            break
+        taken += piece
+    return taken
+
+
+class Script:
+    """A peer that is no kernel: it sends exactly what it is told to."""
+
+    def __init__(self, recording, device_port, port=PEER_PORT, isn=0xFFFFFF00):
+        self.wire, self.isn, self.next, self.ack = recording.wire, isn, isn, 0
+        self.here, self.there = ("10.0.0.2", port), ("10.0.0.1", device_port)
+
+    def send(self, flags, payload=b"", seq=None, ack=None, window=65535, urgent=0, options=b""):
+        """Send one segment; `seq` is relative to our ISN, `ack` to what is next expected."""
+        at = self.next if seq is None else (self.isn + seq) % 2**32
+        number = (self.ack + (ack or 0)) % 2**32 if "A" in flags else 0
+        macs = ("02:00:00:00:00:02", "02:00:00:00:00:01")
+        self.wire.inject(frames.build(self.here, self.there, macs, flags, at, number, window,
+                                      urgent, options, payload))
+        if seq is None and "R" not in flags:
+            self.next = (self.next + len(payload) + ("S" in flags) + ("F" in flags)) % 2**32
+
+    def expect(self, flags, size=None, seconds=5):
+        """Wait for a segment of the device with these flags (PSH aside) and note what it sends."""
+        end = time.monotonic() + seconds
+        with self.wire.lock:
+            while time.monotonic() < end:
+                while self.wire.inbox:
+                    segment = self.wire.inbox.pop(0)
+                    if set(segment.flags) - {"P"} == set(flags) and size in (None, len(segment.payload)):
+                        self.ack = (segment.seq + segment.length) % 2**32
+                        return segment
+                self.wire.lock.wait(0.05)
+        raise TimeoutError(f"the device sent no segment with flags {flags} within {seconds} s")
+
+
+class Recording:
+    """One scenario while it is recorded."""
+
+    def __init__(self, slug, title, shows, role, plain=True, what="", config=None, **wire):
+        self.slug, self.title, self.shows, self.role = slug, title, shows, role
+        self.what, self.config, self.plain = what, config or {}, plain
+        self.wire = Wire(PLAIN if plain else {}, **wire)
+        self.calls, self.twins, self.segments, self.listener = [], [], [], None
+        self.port = PORT
+        self.timed = False  # the next call happens at a time, not in answer to a packet
+
+    # The device's application.
+    def call(self, do, size=None):
+        """Note a call at the present time."""
+        self.calls.append((time.time_ns(), do, size, self.timed))
+
+    def listen(self, receive_buffer=None):
+        """The device listens."""
+        self.wire.as_device()
+        self.call("listen")
+        self.listener = socket.socket()
+        if receive_buffer:
+            self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.listener.bind(("10.0.0.1", PORT))
+        self.listener.listen()
+        self.listener.settimeout(10)
+
+    def accept(self):
+        """The device's application takes the connection."""
+        return Application(self, self.listener.accept()[0])
+
+    def open(self, port=PORT, wait=True):
+        """The device connects; its own port is fixed so that captures look alike."""
+        self.wire.as_device()
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(("10.0.0.1", PEER_PORT))
+        self.port = PEER_PORT
+        self.call("open")
+        application = Application(self, sock)
+        sock.setblocking(wait)
+        if wait:
+            sock.settimeout(10)
+        error = sock.connect_ex(("10.0.0.2", port))
+        sock.setblocking(True)
+        sock.settimeout(10)
+        return application, error
+
+    # The peer, when it is a kernel.
+    def peer_listen(self, receive_buffer=None):
+        """The peer listens."""
+        self.wire.as_peer()
+        sock = socket.socket()
+        if receive_buffer:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        sock.bind(("10.0.0.2", PORT))
+        sock.listen()
+        sock.settimeout(10)
+        return sock
+
+    def peer_connect(self, receive_buffer=None):
+        """The peer connects to the device."""
+        self.wire.as_peer()
+        sock = socket.socket()
+        if receive_buffer:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        sock.bind(("10.0.0.2", PEER_PORT))
+        sock.settimeout(10)
+        sock.connect(("10.0.0.1", PORT))
+        return sock
+
+    def connected(self, **options):
+        """A connection from the peer to the device: (application, the peer's socket)."""
+        self.listen(options.pop("device_buffer", None))
+        peer = self.peer_connect(**options)
+        return self.accept(), peer
+
+    def script(self, **options):
+        """A scripted peer, connected to the listening device: (application, script)."""
+        self.listen()
+        peer = Script(self, PORT, **options)
+        peer.send("S", options=mss_option())
+        peer.expect("SA")
+        peer.send("A")
+        return self.accept(), peer
+
+    def pause(self, seconds=0.1):
+        """Let real time pass; what follows is an answer to nothing."""
+        time.sleep(seconds)
+        self.timed = True
+
+    # Afterwards.
+    def end(self, seconds=0.2):
+        """Stop capturing after a last pause and look at what there is."""
+        time.sleep(seconds)
+        self.wire.stop()
+        self.segments = [frames.parse(number, packet)
+                         for number, packet in enumerate(self.wire.packets, 1)]
+
+    def nth(self, test, count=1):
+        """The number of the device's count-th packet that passes `test`."""
+        found = [segment.packet for segment in self.segments
+                 if segment.source[0] == "10.0.0.1" and test(segment)]
+        if len(found) < abs(count):
+            raise LookupError(f"{self.slug}: the capture holds {len(found)} packets that fit a twin, "
+                              f"expected {abs(count)}; record it again")
+        return found[count - 1 if count > 0 else count]
+
+    def flags(self, wanted, count=1):
+        """The number of the device's count-th packet with these flags, PSH aside."""
+        return self.nth(lambda segment: set(segment.flags) - {"P"} == set(wanted), count)
+
+    def again(self, count=1):
+        """The number of the device's count-th retransmission."""
+        seen, numbers = 0, []
+        for segment in self.segments:
+            if segment.source[0] != "10.0.0.1" or not segment.length:
+                continue
+            end = (segment.seq + segment.length) % 2**32
+            if seen and (end - seen) % 2**32 > 2**31 or end == seen:
+                numbers.append(segment.packet)
+            else:
+                seen = end
+        if len(numbers) < count:
+            raise LookupError(f"{self.slug}: {len(numbers)} retransmissions, expected {count}; "
+                              "record it again")
+        return numbers[count - 1]
+
+    def twin(self, clause, **edit):
+        """An edit that must be judged to violate `clause`."""
+        self.twins.append({"clause": clause, "edit": edit})
+
+    def _call_entry(self, at_ns, do, size, timed):
+        """Place a call behind the peer's packet that it follows closely, else at its time."""
+        first = self.wire.packets[0].time_ns
+        before = [segment for segment in self.segments if segment.time_ns <= at_ns]
+        peers = [segment for segment in before if segment.source[0] != "10.0.0.1"]
+        if not before:
+            entry = {"after_packet": 0}
+        elif peers and not timed and at_ns - peers[-1].time_ns < NEAR_NS:
+            entry = {"after_packet": peers[-1].packet}
+        else:
+            entry = {"at": scenario_file.time_text((at_ns - first) // 1000 * 1000)}
+        return {**entry, "do": do, **({"bytes": size} if size is not None else {})}
+
+    def write(self, room, kernel):
+        """Write the scenario's folder."""
+        control = self.wire.device.congestion_control
+        options = (f"SACK, timestamps, window scaling and ECN off, {control}" if self.plain
+                   else f"all at its defaults ({control})")
+        peer = "another kernel" if self.wire.peer else "a script"
+        origin = f"recorded: Linux {kernel} as {self.what}, {options}; peer: {peer}"
+        head = {"title": self.title, "shows": self.shows, "origin": origin,
+                "made_by": f"pcaps/record/record.py {self.slug}"}
+        device = {"address": "10.0.0.1", "port": self.port, "role": self.role, "profile": "linux"}
+        calls = [self._call_entry(*call) for call in self.calls]
+        content = scenario_file.toml(head, device, self.config, calls, self.twins)
+        scenario_file.write(room / self.slug, content, self.wire.packets)
