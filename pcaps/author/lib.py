@@ -183,6 +183,8 @@ def main():
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--into", type=Path, default=ROOM, help="folder to write to")
     into = parser.parse_args().into
+    if not into.is_dir():
+        parser.error(f"--into {into} is not a folder; make it first")
     script = Path(sys.argv[0]).name
     for scenario in scenarios_of(sys.modules["__main__"]):
         scenario.write(into, f"pcaps/author/{script}")
