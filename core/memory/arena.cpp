@@ -8,9 +8,10 @@ namespace {
 
 constexpr std::uint64_t bytes_max = ~std::uint64_t{0} & ~std::uint64_t{arena_alignment - 1};
 
+// At most bytes_max, as `bytes` is.
 std::uint64_t rounded_up(std::uint64_t bytes, std::uint32_t alignment) {
   std::uint64_t const mask = alignment - 1;
-  return bytes > bytes_max - mask ? bytes_max : (bytes + mask) & ~mask;
+  return (bytes + mask) & ~mask;
 }
 
 }  // namespace

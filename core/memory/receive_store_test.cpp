@@ -205,6 +205,9 @@ TEST(ReceiveStoreDeathTest, RefusesBytesForWhichNothingIsReserved) {
   EXPECT_DEATH(store.put(world.blocks, Sequence{5}, text), "");
   ASSERT_TRUE(store.reserve(world.blocks, Sequence{63}, Bytes{1}));
   EXPECT_DEATH(store.put(world.blocks, Sequence{63}, text), "");
+  // The block behind the hole is not the next one.
+  ASSERT_TRUE(store.reserve(world.blocks, Sequence{128}, Bytes{1}));
+  EXPECT_DEATH(store.put(world.blocks, Sequence{63}, text), "");
 }
 
 }  // namespace

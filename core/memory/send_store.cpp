@@ -18,15 +18,18 @@ std::uint64_t offset_of(const Piece& piece, Index block) {
   return block == piece.first_block ? piece.offset : 0;
 }
 
-// How many bytes the place holds.
-std::uint32_t length_of(const BytePools& pools, const Place& place) {
-  const Piece& piece = pools.pieces[place.piece];
+// How many bytes of the piece the block holds; of a loan, all.
+std::uint32_t length_of(const BytePools& pools, const Piece& piece, Index block) {
   if (piece.kind == SourceKind::loan) {
     return piece.length;
   }
   std::uint32_t const end =
-      place.block == piece.last_block ? piece.fill : pools.blocks.block_bytes().count;
-  return end - static_cast<std::uint32_t>(offset_of(piece, place.block));
+      block == piece.last_block ? piece.fill : pools.blocks.block_bytes().count;
+  return end - static_cast<std::uint32_t>(offset_of(piece, block));
+}
+
+std::uint32_t length_of(const BytePools& pools, const Place& place) {
+  return length_of(pools, pools.pieces[place.piece], place.block);
 }
 
 // The place behind this one; it has no piece if this is the last one.
@@ -126,7 +129,7 @@ void SendStore::drop_front(BytePools& pools, Bytes count) {
   while (left != 0) {
     Index const index = head;
     Piece& piece = pools.pieces[index];
-    std::uint32_t const length = length_of(pools, {index, piece.first_block, front});
+    std::uint32_t const length = length_of(pools, piece, piece.first_block);
     std::uint32_t const eaten = left < length ? left : length;
     piece.offset += eaten;
     piece.length -= eaten;
@@ -198,26 +201,25 @@ bool SendCursor::next(Source& out) {
   if (left_ == 0) {
     return false;
   }
-  if (position_ - place_.start == length_of(*pools_, place_)) {
-    place_ = following(*pools_, place_);
-  }
   const Piece& piece = pools_->pieces[place_.piece];
   std::uint32_t const skip = position_ - place_.start;
-  std::uint32_t const rest = length_of(*pools_, place_) - skip;
+  std::uint32_t const rest = length_of(*pools_, piece, place_.block) - skip;
   std::uint32_t const count = left_ < rest ? left_ : rest;
   std::uint64_t const offset = offset_of(piece, place_.block) + skip;
   if (piece.kind == SourceKind::loan) {
     out = {{}, offset, {count}, piece.region, SourceKind::loan};
   } else {
-    out = {pools_->blocks.bytes(place_.block).subspan(static_cast<std::size_t>(offset), count),
-           0,
-           {count},
-           {},
+    auto const block = pools_->blocks.bytes(place_.block);
+    out = {block.subspan(static_cast<std::size_t>(offset), count), 0, {count}, {},
            SourceKind::bytes};
   }
   position_ += count;
   left_ -= count;
-  store_->remember(place_);
+  if (left_ == 0) {
+    store_->remember(place_);
+  } else {
+    place_ = following(*pools_, place_);
+  }
   return true;
 }
 

@@ -16,7 +16,7 @@ Index TimerWheel::pop_due(Instant now) {
       return node;
     }
     if (state_->level_bits == 0) {
-      state_->reached_ns = now.ns > state_->reached_ns ? now.ns : state_->reached_ns;
+      state_->reached_ns = now.ns;
       return nil;
     }
     std::uint32_t const place = front();

@@ -201,6 +201,34 @@ TEST(TimerWheel, ItsDeadlineIsExactAgainOnceItWasCalledEarly) {
   EXPECT_EQ(world.wheel.deadline(), Instant{1'000'200});
 }
 
+TEST(TimerWheel, ItsDeadlineIsExactForTheOnlyTimerLeft) {
+  World world;
+  Index const first = world.wheel.open({});
+  Index const second = world.wheel.open({});
+  world.wheel.set(first, Instant{1'000'000});
+  world.wheel.set(second, Instant{1'000'300});
+  world.wheel.cancel(first);
+  EXPECT_EQ(world.wheel.deadline(), Instant{1'000'300});
+}
+
+// The world should not do that; it must not break the order all the same.
+TEST(TimerWheel, AClockThatStepsBackFiresNothingEarly) {
+  World world;
+  Index const first = world.wheel.open({});
+  Index const second = world.wheel.open({});
+  world.wheel.set(first, Instant{1'000'000});
+  EXPECT_EQ(world.wheel.pop_due(Instant{700'000}), nil);
+  world.wheel.set(second, Instant{500'000});
+  EXPECT_EQ(world.wheel.pop_due(Instant{499'999}), nil);
+  EXPECT_EQ(world.wheel.pop_due(Instant{500'000}), second);
+  world.wheel.set(second, Instant{1'000'001});
+  EXPECT_EQ(world.wheel.pop_due(Instant{999'999}), nil);
+  EXPECT_EQ(world.wheel.pop_due(Instant{1'000'000}), first);
+  EXPECT_EQ(world.wheel.pop_due(Instant{100}), nil);
+  EXPECT_TRUE(world.wheel.sound());
+  EXPECT_EQ(world.wheel.pop_due(Instant{1'000'001}), second);
+}
+
 TEST(TimerWheel, FiresNeverEarlyAndExactlyThen) {
   World world;
   Index const node = world.wheel.open({});

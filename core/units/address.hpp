@@ -35,7 +35,9 @@ struct IpAddress {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
 
-  static constexpr IpAddress from(Ipv4 v4) { return {0, std::uint64_t{0xffff'0000'0000} | v4.value}; }
+  static constexpr IpAddress from(Ipv4 v4) {
+    return {0, std::uint64_t{0xffff'0000'0000} | v4.value};
+  }
   static constexpr IpAddress v4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) {
     return from(Ipv4{static_cast<std::uint32_t>(a) << 24 | static_cast<std::uint32_t>(b) << 16 |
                      static_cast<std::uint32_t>(c) << 8 | d});

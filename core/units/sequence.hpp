@@ -17,7 +17,7 @@ struct Sequence {
   constexpr Sequence next() const { return {value + 1}; }
   constexpr Sequence previous() const { return {value - 1}; }
 
-  // The signed distance from `other` to this, in (-2^31, 2^31].
+  // The signed distance from `other` to this, in [-2^31, 2^31).
   constexpr std::int32_t distance_from(Sequence other) const {
     return static_cast<std::int32_t>(value - other.value);
   }

@@ -29,5 +29,31 @@ TEST(Sequence, InsideIsHalfOpen) {
   EXPECT_FALSE(Sequence{0xffff'ffef}.inside(begin, Bytes{0x20}));
 }
 
+TEST(Sequence, SinceIsZeroForWhatLiesAhead) {
+  EXPECT_EQ(Sequence{5}.since(Sequence{5}), Bytes{0});
+  EXPECT_EQ(Sequence{5}.since(Sequence{6}), Bytes{0});
+  EXPECT_EQ(Sequence{6}.since(Sequence{5}), Bytes{1});
+  EXPECT_EQ(Sequence{0x7fff'ffff}.since(Sequence{0}), Bytes{0x7fff'ffff});
+}
+
+TEST(Sequence, DistanceIsSignedUpToHalfACircle) {
+  for (std::uint32_t begin : {0u, 1u, 0x7fff'ffffu, 0x8000'0000u, 0xffff'ffffu}) {
+    Sequence const from{begin};
+    EXPECT_EQ(from.distance_from(from), 0);
+    EXPECT_EQ((from + Bytes{0x7fff'ffff}).distance_from(from), 0x7fff'ffff);
+    EXPECT_EQ((from - Bytes{0x7fff'ffff}).distance_from(from), -0x7fff'ffff);
+    EXPECT_EQ(from.next().distance_from(from), 1);
+    EXPECT_EQ(from.previous().distance_from(from), -1);
+    EXPECT_TRUE(from.at_or_before(from));
+    EXPECT_TRUE(from.at_or_after(from));
+    EXPECT_FALSE(from.before(from));
+    EXPECT_FALSE(from.after(from));
+    EXPECT_EQ(first_of(from, from.next()), from);
+    EXPECT_EQ(first_of(from.next(), from), from);
+    EXPECT_EQ(last_of(from, from.next()), from.next());
+    EXPECT_EQ(last_of(from.next(), from), from.next());
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -1,0 +1,74 @@
+// What kinds of addresses there are, and that IPv4 and IPv6 share one type.
+#include "core/units/address.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+namespace {
+
+TEST(Mac, KnowsGroups) {
+  EXPECT_TRUE(Mac::broadcast().is_group());
+  EXPECT_TRUE((Mac{{0x01, 0x00, 0x5e, 0, 0, 1}}).is_group());
+  EXPECT_FALSE((Mac{{0x02, 0, 0, 0, 0, 1}}).is_group());
+  EXPECT_LT((Mac{{1, 2, 3, 4, 5, 6}}), (Mac{{1, 2, 3, 4, 6, 5}}));
+}
+
+TEST(Ipv4, KnowsItsKinds) {
+  EXPECT_TRUE((Ipv4{0}).is_unspecified());
+  EXPECT_TRUE((Ipv4{0xffff'ffff}).is_limited_broadcast());
+  EXPECT_FALSE((Ipv4{0xffff'fffe}).is_limited_broadcast());
+  EXPECT_TRUE((Ipv4{0xe000'0001}).is_multicast());
+  EXPECT_TRUE((Ipv4{0xefff'ffff}).is_multicast());
+  EXPECT_FALSE((Ipv4{0xdfff'ffff}).is_multicast());
+  EXPECT_FALSE((Ipv4{0xf000'0000}).is_multicast());
+  EXPECT_TRUE((Ipv4{0x7f00'0001}).is_loopback());
+  EXPECT_FALSE((Ipv4{0x8000'0001}).is_loopback());
+  EXPECT_TRUE((Ipv4{0x0001'0203}).is_reserved());
+  EXPECT_TRUE((Ipv4{0xf000'0000}).is_reserved());
+  EXPECT_TRUE((Ipv4{0xffff'ffff}).is_reserved());
+  EXPECT_FALSE((Ipv4{0x0100'0000}).is_reserved());
+  EXPECT_FALSE((Ipv4{0xefff'ffff}).is_reserved());
+}
+
+TEST(IpAddress, HoldsIpv4AsMapped) {
+  constexpr IpAddress address = IpAddress::v4(10, 0, 0, 1);
+  EXPECT_EQ(address.high, 0u);
+  EXPECT_EQ(address.low, 0xffff'0a00'0001u);
+  EXPECT_TRUE(address.is_v4());
+  EXPECT_EQ(address.as_v4().value, 0x0a00'0001u);
+  EXPECT_EQ(IpAddress::from(Ipv4{0x0a00'0001}), address);
+  EXPECT_FALSE((IpAddress{0, 1}).is_v4());
+  EXPECT_FALSE((IpAddress{0x2001'0db8'0000'0000, 0xffff'0a00'0001}).is_v4());
+  EXPECT_FALSE((IpAddress{0, 0x1'ffff'0a00'0001}).is_v4());
+}
+
+TEST(IpAddress, KnowsItsKinds) {
+  EXPECT_TRUE(IpAddress{}.is_unspecified());
+  EXPECT_TRUE(IpAddress::v4(0, 0, 0, 0).is_unspecified());
+  EXPECT_FALSE(IpAddress::v4(0, 0, 0, 1).is_unspecified());
+  EXPECT_FALSE((IpAddress{1, 0}).is_unspecified());
+  EXPECT_TRUE(IpAddress::v4(224, 0, 0, 1).is_multicast());
+  EXPECT_TRUE((IpAddress{0xff02'0000'0000'0000, 1}).is_multicast());
+  EXPECT_FALSE((IpAddress{0xfe80'0000'0000'0000, 1}).is_multicast());
+}
+
+TEST(FourTuple, DiffersInEveryPart) {
+  FourTuple const tuple{{IpAddress::v4(10, 0, 0, 1), Port{80}},
+                        {IpAddress::v4(10, 0, 0, 2), Port{1024}}};
+  FourTuple other = tuple;
+  EXPECT_EQ(tuple, other);
+  other.local.port = Port{81};
+  EXPECT_NE(tuple, other);
+  other = tuple;
+  other.remote.address = IpAddress::v4(10, 0, 0, 3);
+  EXPECT_NE(tuple, other);
+  other = tuple;
+  other.remote.port = Port{1025};
+  EXPECT_NE(tuple, other);
+  other = tuple;
+  other.local.address = IpAddress::v4(10, 0, 0, 0);
+  EXPECT_NE(tuple, other);
+}
+
+}  // namespace
+}  // namespace lockstep
