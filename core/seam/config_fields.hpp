@@ -85,7 +85,6 @@ constexpr void visit_fields(C& config, Visit&& visit) {
   visit("port_last", Unit::port, FieldRange{1, 65'535}, tcp.port_last);
   visit("port_tries", Unit::count, FieldRange{1, 65'535}, tcp.port_tries);
   visit("ttl", Unit::octet, FieldRange{1, 255}, tcp.ttl);
-  visit("checksum_offload", Unit::boolean, FieldRange{0, 1}, tcp.checksum_offload);
   visit("isn_base", Unit::sequence, FieldRange{0, 0xffff'ffff}, tcp.isn_base);
 }
 

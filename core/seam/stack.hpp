@@ -10,12 +10,9 @@
 #include "core/seam/frame.hpp"
 #include "core/units/bytes.hpp"
 #include "core/units/time.hpp"
+#include "core/wire/checksum.hpp"
 
 namespace lockstep {
-
-namespace wire {
-struct ChecksumTable;
-}
 
 struct Statistics;  // core/seam/statistics.hpp
 
@@ -58,7 +55,10 @@ class Stack {
 
   // Binds memory to lend from. It must stay unchanged while any of it is lent. CHECKs that the
   // region number is below Config::regions_max.
-  void bind(RegionId region, std::span<const std::byte> memory);
+  // With a table of its prefix sums (made by wire::build_checksum_table) what is lent from it is
+  // sent without being summed.
+  void bind(RegionId region, std::span<const std::byte> memory,
+            const wire::ChecksumTable& table = {});
 
   //= rfc9293#3.10.1
   //# 9293:P-OPEN-CLOSED-PASSIVE a passive open enters LISTEN and sends nothing
@@ -118,8 +118,10 @@ class Stack {
   // CHECKs every invariant of every connection and the conservation of every pool.
   void check_invariants() const;
 
- private:
+  // The parts, for the files of core/seam alone.
   struct Body;
+
+ private:
   Body& body() const { return *body_; }
 
   // All state but regions, lent frames and views lies in the arena behind `body_`.

@@ -77,7 +77,6 @@ struct Config {
   Count port_tries{64};
 
   std::uint8_t ttl = 64;
-  bool checksum_offload = false;  // the driver completes the checksum from a pseudo-header sum
 
   HashKey table_key{0x243f'6a88'85a3'08d3, 0x1319'8a2e'0370'7344};
   HashKey isn_key{0xa409'3822'299f'31d0, 0x082e'fa98'ec4e'6c89};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/memory/region.hpp"
 #include "core/tcp/state.hpp"
 #include "core/units/address.hpp"
 #include "core/units/bytes.hpp"
@@ -25,12 +26,6 @@ struct ListenerId {
   std::uint32_t slot = 0xffff'ffff;
   std::uint32_t generation = 0;
   constexpr bool operator==(const ListenerId&) const = default;
-};
-
-// Memory that the application has bound with Stack::bind.
-struct RegionId {
-  std::uint32_t value = 0;
-  constexpr bool operator==(const RegionId&) const = default;
 };
 
 // Bytes of a bound region, lent until they are acknowledged.

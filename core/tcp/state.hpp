@@ -57,7 +57,6 @@ inline constexpr std::array transitions{
     Transition{State::established, State::closed, "reset, aborted or timed out"},
     Transition{State::fin_wait_1, State::fin_wait_2, "ACK of our FIN"},
     Transition{State::fin_wait_1, State::closing, "FIN"},
-    Transition{State::fin_wait_1, State::time_wait, "FIN and ACK of our FIN"},
     Transition{State::fin_wait_1, State::closed, "reset, aborted or timed out"},
     Transition{State::fin_wait_2, State::time_wait, "FIN"},
     Transition{State::fin_wait_2, State::closed, "reset, aborted or timed out"},

@@ -1,0 +1,63 @@
+// Replies without a connection (resets, ICMP, echo), waiting to leave: a bounded ring of bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/memory/arena.hpp"
+#include "core/units/address.hpp"
+#include "core/units/bytes.hpp"
+
+namespace lockstep::internet {
+
+// What is known of a reply besides its transport bytes.
+struct ReplyHeader {
+  IpAddress source;
+  IpAddress destination;
+  std::uint8_t protocol = 0;
+  std::uint8_t traffic_class = 0;
+  std::uint8_t time_to_live = 64;
+  bool has_mac = false;  // `mac` is known: the reply goes where the question came from
+  Mac mac;
+  std::uint16_t length = 0;  // of the transport bytes
+};
+
+// First in, first out. A reply is a header and its bytes, padded to 8, never split over the end.
+class Replies {
+ public:
+  struct State {
+    std::uint32_t begin = 0;  // of the oldest
+    std::uint32_t end = 0;    // where the next goes
+    std::uint32_t wrap = 0;   // the bytes end here, where begin > end
+    std::uint32_t count = 0;
+  };
+
+  Replies() = default;
+  static Replies lay_out(memory::Layout& layout, Bytes capacity);
+  void start() { *state_ = State{}; }
+
+  // Room for a reply's transport bytes, to be filled at once; empty if there is none.
+  std::span<std::byte> push(const ReplyHeader& header);
+  bool empty() const { return state_->count == 0; }
+  std::uint32_t count() const { return state_->count; }
+  // The oldest; only when not empty.
+  ReplyHeader front() const;
+  std::span<const std::byte> front_bytes() const;
+  void pop();
+  template <class Visit>
+  void visit(Visit&& add) const {
+    add(state_->begin);
+    add(state_->end);
+    add(state_->count);
+  }
+
+ private:
+  static std::uint32_t padded(std::uint32_t length);
+
+  State* state_ = nullptr;
+  std::byte* bytes_ = nullptr;
+  std::uint32_t capacity_ = 0;
+};
+
+}  // namespace lockstep::internet

@@ -1,0 +1,83 @@
+// What a Stack is made of: handles on its arena, and what lies outside of its snapshot.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "core/internet/addresses.hpp"
+#include "core/internet/icmp_errors.hpp"
+#include "core/internet/icmp_input.hpp"
+#include "core/internet/ip_input.hpp"
+#include "core/internet/routes.hpp"
+#include "core/link/neighbours.hpp"
+#include "core/memory/arena.hpp"
+#include "core/seam/config.hpp"
+#include "core/seam/frame.hpp"
+#include "core/seam/stack.hpp"
+#include "core/seam/statistics.hpp"
+#include "core/tcp/engine.hpp"
+#include "core/wire/ethernet.hpp"
+#include "core/wire/tcp.hpp"
+
+namespace lockstep {
+
+// What the first pass over a burst finds out about a frame, before any state is touched.
+struct Parsed {
+  enum class Kind : std::uint8_t { dropped, arp, icmp, unknown_protocol, tcp };
+  Kind kind = Kind::dropped;
+  Drop drop = Drop::none;
+  Mac from;
+  Instant arrived;
+  wire::ArpPacket arp;
+  internet::IpArrival ip;
+  wire::Segment segment;
+};
+
+// The state of the seam itself, in the arena.
+struct SeamState {
+  internet::RateState echo_rate;
+  internet::RateState error_rate;
+  std::uint32_t lent = 0;          // frames received since the last settle
+  bool reply_went_last = false;    // replies take every other frame while text waits
+  bool turn_open = false;          // frames are on loan: no snapshot now
+};
+
+// Lies at the front of the arena; everything from `state` on is the snapshot.
+struct Stack::Body {
+  Config config;
+  internet::Addresses addresses;
+  internet::Routes routes;
+  link::Neighbours neighbours;
+  tcp::Engine engine;
+  memory::View<Parsed> parsed;     // scratch of one receive()
+  std::span<std::byte> state;      // of the arena: all that a snapshot holds
+  SeamState* seam = nullptr;
+  Statistics* statistics = nullptr;
+
+  std::uint32_t link_bytes() const {
+    return config.link == LinkType::ethernet ? wire::ethernet_header_bytes : 0;
+  }
+  bool has_link() const { return config.link == LinkType::ethernet; }
+
+  // core/seam/ingress.cpp
+  void parse_frame(const Ingress& frame, Parsed& out) const;
+  void parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
+                Parsed& out) const;
+  Drop process(const Parsed& frame);
+  Drop process_icmp(const Parsed& frame);
+  void answer_echo(const Parsed& frame, const wire::IcmpMessage& request);
+  void complain(const Parsed& frame);
+  void drain_neighbours();
+
+  // core/seam/egress.cpp
+  Egress transmit(std::span<std::byte> into);
+  Egress transmit_reply(std::span<std::byte> into);
+  Egress transmit_connection(std::span<std::byte> into);
+
+  // core/seam/observe.cpp
+  template <class Add>
+  void visit(Add&& add) const;
+};
+
+}  // namespace lockstep

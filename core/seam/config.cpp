@@ -1,0 +1,108 @@
+// Profiles, and what can be wrong with a configuration.
+#include "core/seam/config.hpp"
+
+#include "core/seam/config_fields.hpp"
+
+namespace lockstep {
+namespace {
+
+bool power_of_two(std::uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
+
+std::uint64_t number_of(const Count& value) { return value.value; }
+std::uint64_t number_of(const Bytes& value) { return value.count; }
+std::uint64_t number_of(const Duration& value) { return value.ns; }
+std::uint64_t number_of(const Sequence& value) { return value.value; }
+std::uint64_t number_of(const Port& value) { return value.value; }
+std::uint64_t number_of(bool value) { return value ? 1 : 0; }
+std::uint64_t number_of(std::uint8_t value) { return value; }
+
+std::string_view fault_of_addresses(const Config& config) {
+  if (config.address_count.value == 0 || config.address_count.value > Config::addresses_max) {
+    return "address_count: 1 to 8 addresses are needed";
+  }
+  for (std::uint32_t i = 0; i < config.address_count.value; ++i) {
+    HostAddress const& host = config.addresses[i];
+    if (!host.address.is_v4() || host.prefix_bits > 32) {
+      return "addresses: each is an IPv4 address with a prefix of 0 to 32 bits";
+    }
+  }
+  if (config.static_neighbour_count.value > Config::static_neighbours_max) {
+    return "static_neighbour_count: at most 64";
+  }
+  if (config.link == LinkType::ethernet && config.mac.is_group()) {
+    return "mac: a host's own link address is no group address";
+  }
+  return {};
+}
+
+}  // namespace
+
+Config profile_rfc() {
+  Config config;
+  tcp::Config& tcp = config.tcp;
+  tcp.delayed_ack = Duration::milliseconds(200);
+  tcp.rto_min = Duration::seconds(1);
+  tcp.msl = Duration::seconds(120);
+  tcp.time_wait_ignores_reset = false;
+  tcp.initial_window = tcp::InitialWindow::rfc5681;
+  return config;
+}
+
+Config profile_linux() {
+  Config config;
+  tcp::Config& tcp = config.tcp;
+  tcp.delayed_ack = Duration::milliseconds(40);
+  tcp.rto_min = Duration::milliseconds(200);
+  tcp.persist_max = Duration::seconds(120);
+  tcp.user_timeout = Duration::seconds(924);
+  tcp.syn_timeout = Duration::seconds(127);
+  tcp.challenges_per_second = Count{1000};
+  return config;
+}
+
+Config profile_freebsd() {
+  Config config;
+  tcp::Config& tcp = config.tcp;
+  tcp.delayed_ack = Duration::milliseconds(40);
+  tcp.rto_min = Duration::milliseconds(230);
+  tcp.rto_max = Duration::seconds(64);
+  tcp.msl = Duration::seconds(30);
+  tcp.syn_timeout = Duration::seconds(75);
+  return config;
+}
+
+void set_mtu(Config& config, Bytes mtu) {
+  //= rfc9293#3.7.1
+  //# 9293:P-MSS-VALUE, 9293:MUST-67 the MTU less the fixed IP and TCP headers
+  config.mtu = mtu;
+  config.tcp.mss = mtu - Bytes{40};
+}
+
+std::string_view fault_of(const Config& config) {
+  std::string_view fault;
+  visit_fields(config, [&](std::string_view name, Unit, FieldRange range, const auto& value) {
+    std::uint64_t const number = number_of(value);
+    if (fault.empty() && (number < range.least || number > range.most)) {
+      fault = name;
+    }
+  });
+  if (!fault.empty()) {
+    return fault;
+  }
+  tcp::Config const& tcp = config.tcp;
+  if (!power_of_two(tcp.block_bytes.count)) {
+    return "block_bytes: a power of two is needed";
+  }
+  if (tcp.mss.count + 40 > config.mtu.count) {
+    return "mss: at most mtu_bytes less 40";
+  }
+  if (tcp.port_first > tcp.port_last) {
+    return "port_first: must not lie behind port_last";
+  }
+  if (tcp.rto_min > tcp.rto_max) {
+    return "rto_min: must not exceed rto_max";
+  }
+  return fault_of_addresses(config);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,179 @@
+// Frames out: ARP, replies without a connection, then connections in turn.
+#include <cstring>
+
+#include "core/internet/ip_output.hpp"
+#include "core/seam/body.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/output.hpp"
+#include "core/units/check.hpp"
+#include "core/wire/ethernet.hpp"
+
+namespace lockstep {
+namespace {
+
+enum class Way : std::uint8_t { open, waiting, closed };
+
+struct Found {
+  Way way = Way::closed;
+  Mac mac;
+  tcp::Index neighbour = tcp::nil;
+};
+
+// The link address that leads to `destination`, asked for if it is not known.
+Found way_to(Stack::Body& b, IpAddress destination, IpAddress source) {
+  if (!b.has_link()) {
+    return {Way::open, {}, tcp::nil};
+  }
+  internet::NextHop hop;
+  if (!b.routes.next_hop(b.addresses, destination, hop)) {
+    return {};
+  }
+  link::Lookup const found = b.neighbours.resolve({hop.address, source}, b.engine.state->now);
+  if (found.kind == link::LookupKind::resolved) {
+    return {Way::open, found.mac, found.neighbour};
+  }
+  return {found.kind == link::LookupKind::waiting ? Way::waiting : Way::closed, {},
+          found.neighbour};
+}
+
+// Link and IP headers before a transport of `payload` octets that is already in its place.
+Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure,
+                    std::span<std::byte> into) {
+  if (b.has_link()) {
+    static_cast<void>(
+        wire::write(wire::EthernetHeader{to, b.config.mac, wire::EtherType::ipv4}, into));
+  }
+  Bytes const header = internet::write_ip_header(departure, into.subspan(b.link_bytes()));
+  Egress egress;
+  egress.length =
+      static_cast<std::uint16_t>(b.link_bytes() + header.count + departure.payload.count);
+  return egress;
+}
+
+}  // namespace
+
+Egress Stack::Body::transmit_reply(std::span<std::byte> into) {
+  while (!engine.replies.empty()) {
+    internet::ReplyHeader const header = engine.replies.front();
+    Found way{Way::open, header.mac, tcp::nil};
+    if (!header.has_mac) {
+      way = way_to(*this, header.destination, header.source);
+    }
+    // A reply whose next hop is not known is lost, as on the wire: the peer asks again.
+    if (way.way != Way::open) {
+      engine.replies.pop();
+      continue;
+    }
+    auto const bytes = engine.replies.front_bytes();
+    std::memcpy(into.data() + link_bytes() + wire::ipv4_header_bytes, bytes.data(), bytes.size());
+    internet::Departure const departure{header.source,
+                                        header.destination,
+                                        static_cast<wire::IpProtocol>(header.protocol),
+                                        header.time_to_live,
+                                        header.traffic_class,
+                                        Bytes{header.length}};
+    Egress const egress = finish_frame(*this, way.mac, departure, into);
+    engine.replies.pop();
+    ++statistics->replies_sent;
+    return egress;
+  }
+  return {};
+}
+
+Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
+  auto ready = engine.ready();
+  while (!ready.empty()) {
+    tcp::Index const at = ready.first();
+    tcp::Plan const plan = tcp::plan_next(engine, at);
+    if (plan.kind == tcp::PlanKind::none) {
+      tcp::unready(engine, at);
+      tcp::rest(engine, at);
+      continue;
+    }
+    tcp::Connection& c = engine.connection(at);
+    Found const way = way_to(*this, c.remote, engine.local_of(c));
+    if (way.way == Way::waiting) {
+      tcp::unready(engine, at);
+      c.place = tcp::SendPlace::waiting;
+      c.waiting_for = way.neighbour;
+      engine.waiting(way.neighbour).push_back(at);
+      continue;
+    }
+    if (c.doubt_next_hop && has_link()) {
+      //= rfc9293#3.8.3
+      //# 9293:MUST-20 negative advice: the next hop is put to the test
+      c.doubt_next_hop = false;
+      internet::NextHop hop;
+      if (routes.next_hop(addresses, c.remote, hop)) {
+        neighbours.doubt(hop.address, engine.state->now);
+      }
+    }
+    internet::Departure departure{engine.local_of(c),
+                                  c.remote,
+                                  wire::IpProtocol::tcp,
+                                  c.ttl,
+                                  static_cast<std::uint8_t>(c.dscp << 2),
+                                  {}};
+    departure.payload = tcp::write_plan(
+        engine, at, plan, into.subspan(link_bytes() + wire::ipv4_header_bytes));
+    tcp::rotate(engine, at);
+    // No way: the segment counts as sent and lost, so that its timer brings it back.
+    if (way.way == Way::open) {
+      Egress egress = finish_frame(*this, way.mac, departure, into);
+      egress.segment_bytes = static_cast<std::uint16_t>(plan.text.count);
+      return egress;
+    }
+  }
+  return {};
+}
+
+Egress Stack::Body::transmit(std::span<std::byte> into) {
+  if (has_link() && neighbours.wants_transmit()) {
+    Egress egress;
+    egress.length = static_cast<std::uint16_t>(
+        neighbours.write_next(engine.state->now, into).count);
+    if (egress.length != 0) {
+      ++statistics->arp_sent;
+      return egress;
+    }
+  }
+  bool const replies_first = engine.ready().empty() || !seam->reply_went_last;
+  if (replies_first && !engine.replies.empty()) {
+    seam->reply_went_last = true;
+    Egress const egress = transmit_reply(into);
+    if (egress.length != 0) {
+      return egress;
+    }
+  }
+  seam->reply_went_last = false;
+  Egress const egress = transmit_connection(into);
+  if (egress.length != 0 || engine.replies.empty()) {
+    return egress;
+  }
+  return transmit_reply(into);
+}
+
+Egress Stack::transmit(Instant now, std::span<std::byte> into) {
+  Body& b = body();
+  CHECK(now >= b.engine.state->now);
+  CHECK(into.size() >= b.link_bytes() + b.config.mtu.count);
+  b.engine.state->now = now;
+  Egress egress = b.transmit(into);
+  // An unresolved next hop may just have asked for an ARP request.
+  if (egress.length == 0 && b.has_link() && b.neighbours.wants_transmit()) {
+    egress = b.transmit(into);
+  }
+  if (egress.length != 0) {
+    ++b.statistics->frames_sent;
+    b.statistics->bytes_sent += egress.length;
+  }
+  return egress;
+}
+
+bool Stack::wants_transmit() const {
+  Body const& b = body();
+  return !b.engine.ready().empty() || !b.engine.replies.empty() ||
+         (b.has_link() && b.neighbours.wants_transmit());
+}
+
+}  // namespace lockstep

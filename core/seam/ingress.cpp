@@ -1,0 +1,213 @@
+// Frames in: one pass that parses and prefetches, one that processes them strictly in order.
+#include "core/seam/body.hpp"
+#include "core/link/ethernet_input.hpp"
+#include "core/tcp/arrives.hpp"
+#include "core/tcp/calls.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep {
+namespace {
+
+Cause cause_of(const internet::IcmpError& error) {
+  if (error.kind == internet::IcmpErrorKind::hard) {
+    return Cause::unreachable;
+  }
+  switch (error.type) {
+    case wire::IcmpType::time_exceeded:
+      return Cause::time_exceeded;
+    case wire::IcmpType::parameter_problem:
+      return Cause::parameter_problem;
+    default:
+      return Cause::network_unreachable;
+  }
+}
+
+}  // namespace
+
+void Stack::Body::parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
+                           Parsed& out) const {
+  out.drop = internet::ip_input(addresses, bytes, to_group, out.ip);
+  if (out.drop == Drop::ip_protocol_unknown) {
+    out.kind = Parsed::Kind::unknown_protocol;
+    return;
+  }
+  if (out.drop != Drop::none) {
+    return;
+  }
+  wire::Ipv4Packet const& packet = out.ip.packet;
+  if (packet.header.protocol == wire::IpProtocol::icmp) {
+    out.kind = Parsed::Kind::icmp;
+    return;
+  }
+  if (out.ip.to_group) {
+    out.drop = Drop::tcp_to_group;
+    return;
+  }
+  out.drop = wire::parse(packet.payload, out.segment);
+  if (out.drop != Drop::none) {
+    return;
+  }
+  //= rfc9293#3.1
+  //# 9293:MUST-3 the checksum of every segment is verified, by the hardware or here
+  wire::PseudoHeader const pseudo{packet.header.source, packet.header.destination,
+                                  static_cast<std::uint8_t>(wire::IpProtocol::tcp),
+                                  Bytes{static_cast<std::uint32_t>(packet.payload.size())}};
+  bool const good = checksum == Checksum::good ||
+                    (checksum == Checksum::unknown &&
+                     wire::checksum_verifies(pseudo, packet.payload));
+  if (!good) {
+    out.drop = Drop::tcp_checksum;
+    return;
+  }
+  out.kind = Parsed::Kind::tcp;
+  engine.demux.prefetch(engine.demux.hash_of(
+      {{packet.header.destination, out.segment.destination},
+       {packet.header.source, out.segment.source}}));
+}
+
+void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) const {
+  out.kind = Parsed::Kind::dropped;
+  out.arrived = frame.arrived;
+  if (!has_link()) {
+    parse_ip(frame.bytes, false, frame.checksum, out);
+    return;
+  }
+  link::LinkArrival arrival;
+  out.drop = link::ethernet_input(config.mac, frame.bytes, arrival);
+  if (out.drop != Drop::none) {
+    return;
+  }
+  out.from = arrival.frame.header.source;
+  if (arrival.frame.header.type == wire::EtherType::arp) {
+    out.drop = wire::parse(arrival.frame.payload, out.arp);
+    out.kind = out.drop == Drop::none ? Parsed::Kind::arp : Parsed::Kind::dropped;
+    return;
+  }
+  parse_ip(arrival.frame.payload, arrival.to_group, frame.checksum, out);
+}
+
+void Stack::Body::answer_echo(const Parsed& frame, const wire::IcmpMessage& request) {
+  internet::Rate const rate{config.icmp_replies_per_second, Count{50}};
+  if (!internet::allow(rate, seam->echo_rate, engine.state->now)) {
+    statistics->drops.count(Drop::icmp_rate);
+    return;
+  }
+  internet::ReplyHeader header;
+  header.source = frame.ip.packet.header.destination;
+  header.destination = frame.ip.packet.header.source;
+  header.protocol = static_cast<std::uint8_t>(wire::IpProtocol::icmp);
+  header.traffic_class = frame.ip.packet.header.traffic_class;
+  header.time_to_live = config.tcp.ttl;
+  header.has_mac = has_link();
+  header.mac = frame.from;
+  header.length = static_cast<std::uint16_t>(internet::echo_reply_bytes(request).count);
+  auto const room = engine.replies.push(header);
+  if (room.empty()) {
+    statistics->drops.count(Drop::reply_queue_full);
+    return;
+  }
+  static_cast<void>(internet::write_echo_reply(request, room));
+  ++statistics->echo_replies;
+}
+
+// A packet for a transport that we do not have: protocol unreachable.
+void Stack::Body::complain(const Parsed& frame) {
+  internet::Rate const rate{config.icmp_replies_per_second, Count{50}};
+  if (frame.ip.local_address == internet::no_address || !internet::may_complain(frame.ip) ||
+      !internet::allow(rate, seam->error_rate, engine.state->now)) {
+    return;
+  }
+  internet::ReplyHeader header;
+  header.source = frame.ip.packet.header.destination;
+  header.destination = frame.ip.packet.header.source;
+  header.protocol = static_cast<std::uint8_t>(wire::IpProtocol::icmp);
+  header.time_to_live = config.tcp.ttl;
+  header.has_mac = has_link();
+  header.mac = frame.from;
+  header.length = static_cast<std::uint16_t>(internet::complaint_bytes(frame.ip).count);
+  auto const room = engine.replies.push(header);
+  if (room.empty()) {
+    statistics->drops.count(Drop::reply_queue_full);
+    return;
+  }
+  constexpr std::uint8_t protocol_unreachable = 2;
+  static_cast<void>(internet::write_complaint(
+      {wire::IcmpType::unreachable, protocol_unreachable, 0}, frame.ip, room));
+}
+
+Drop Stack::Body::process_icmp(const Parsed& frame) {
+  internet::IcmpArrival icmp;
+  Drop const drop = internet::icmp_input(addresses, frame.ip, icmp);
+  if (drop != Drop::none) {
+    return drop;
+  }
+  if (icmp.act == internet::IcmpAct::echo) {
+    answer_echo(frame, icmp.message);
+    return Drop::none;
+  }
+  std::uint16_t const local = addresses.find(icmp.error.quoted.local.address);
+  return tcp::take_icmp_error(engine, icmp.error.quoted, local, icmp.error.quoted_sequence,
+                              cause_of(icmp.error));
+}
+
+Drop Stack::Body::process(const Parsed& frame) {
+  switch (frame.kind) {
+    case Parsed::Kind::dropped:
+      return frame.drop;
+    case Parsed::Kind::arp:
+      return neighbours.receive(frame.arp, engine.state->now);
+    case Parsed::Kind::unknown_protocol:
+      complain(frame);
+      return frame.drop;
+    case Parsed::Kind::icmp:
+      return process_icmp(frame);
+    case Parsed::Kind::tcp:
+      break;
+  }
+  wire::Ipv4Header const& ip = frame.ip.packet.header;
+  Instant const now = engine.state->now;
+  bool const stamped = frame.arrived.ns != 0 && frame.arrived < now;
+  tcp::Arrival const arrival{frame.segment, ip.destination, ip.source, frame.ip.local_address,
+                             frame.from,    stamped ? frame.arrived : now};
+  return tcp::arrives(engine, arrival);
+}
+
+void Stack::Body::drain_neighbours() {
+  link::NeighbourChange change;
+  while (has_link() && neighbours.next_change(change)) {
+    auto waiting = engine.waiting(change.neighbour);
+    while (!waiting.empty()) {
+      tcp::Index const at = waiting.pop_front();
+      tcp::Connection& c = engine.connection(at);
+      c.place = tcp::SendPlace::none;
+      c.waiting_for = tcp::nil;
+      tcp::make_ready(engine, at);
+      if (!change.resolved && c.soft_errors) {
+        c.soft_cause = Cause::no_neighbour;
+        tcp::tell(engine, at, EventKind::soft_error);
+      }
+    }
+  }
+}
+
+void Stack::receive(Instant now, std::span<const Ingress> burst) {
+  Body& b = body();
+  CHECK(now >= b.engine.state->now);
+  CHECK(b.seam->lent + burst.size() <= b.config.burst_frames.value);
+  b.engine.state->now = now;
+  b.engine.state->draining = false;
+  b.seam->turn_open = b.seam->turn_open || !burst.empty();
+  b.seam->lent += static_cast<std::uint32_t>(burst.size());
+  for (std::uint32_t i = 0; i < burst.size(); ++i) {
+    b.parse_frame(burst[i], b.parsed[i]);
+  }
+  for (std::uint32_t i = 0; i < burst.size(); ++i) {
+    ++b.statistics->frames_received;
+    b.statistics->bytes_received += burst[i].bytes.size();
+    b.statistics->drops.count(b.process(b.parsed[i]));
+  }
+  b.drain_neighbours();
+}
+
+}  // namespace lockstep

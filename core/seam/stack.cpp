@@ -1,0 +1,295 @@
+// The Stack: its arena laid out, time and events, and the application's calls handed to TCP.
+#include "core/seam/stack.hpp"
+
+#include <new>
+
+#include "core/seam/body.hpp"
+#include "core/tcp/calls.hpp"
+#include "core/tcp/expiry.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/reassembly.hpp"
+#include "core/tcp/time_wait.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep {
+namespace {
+
+link::NeighbourConfig neighbour_config(const Config& config) {
+  link::NeighbourConfig out;
+  out.entries_max = config.neighbours_max;
+  out.reachable_time = config.neighbour_reachable;
+  out.retry_interval = config.neighbour_retry;
+  out.tries_max = config.neighbour_tries;
+  out.key = config.tcp.table_key;
+  return out;
+}
+
+Count plus(Count a, Count b) { return {a.value + b.value}; }
+
+void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
+  tcp::Config const& t = config.tcp;
+  e.state = layout.place<tcp::EngineState>(Count{1}).data();
+  e.connections = memory::Slots<tcp::Connection>::lay_out(layout, t.connections_max);
+  e.actives = memory::Slots<tcp::Active>::lay_out(layout, t.active_max);
+  e.time_waits = memory::Slots<tcp::TimeWait>::lay_out(layout, t.time_wait_max);
+  e.listeners = memory::Slots<tcp::Listener>::lay_out(layout, t.listeners_max);
+  e.extents = memory::Slots<tcp::Extent>::lay_out(layout, t.extents_max);
+  e.owed = memory::Slots<tcp::Owed>::lay_out(layout, t.owed_max);
+  e.pools.blocks = memory::Blocks::lay_out(layout, t.blocks_max, t.block_bytes);
+  e.pools.pieces = memory::Slots<memory::Piece>::lay_out(layout, t.pieces_max);
+  e.waiting_heads = layout.place<memory::ListHead>(config.neighbours_max);
+  Count const timers = plus(plus(t.connections_max, t.time_wait_max), config.neighbours_max);
+  e.wheel = memory::TimerWheel::lay_out(layout, timers);
+  Count const entries = plus(plus(t.connections_max, t.time_wait_max), t.listeners_max);
+  e.demux = tcp::Demux::lay_out(layout, entries, t.table_key);
+  e.replies = internet::Replies::lay_out(layout, config.reply_bytes);
+}
+
+// Everything has its place here, whether only to be measured or for good. What a snapshot does not
+// hold comes first; returns where that ends.
+std::uint64_t lay_out(memory::Layout& layout, const Config& config, Stack::Body& b) {
+  layout.place_bytes(sizeof(Stack::Body));
+  b.parsed = layout.place<Parsed>(config.burst_frames);
+  auto const regions = layout.place<tcp::Region>(config.regions_max);
+  auto const loans = layout.place<tcp::Loan>(config.burst_frames);
+  layout.place_bytes(0);
+  std::uint64_t const transient = layout.bytes();
+  lay_out_tcp(layout, config, b.engine);
+  b.neighbours = link::Neighbours::lay_out(layout, neighbour_config(config), b.engine.wheel,
+                                           tcp::timer_owner(tcp::TimerHolder::link, 0));
+  b.seam = layout.place<SeamState>(Count{1}).data();
+  b.statistics = layout.place<Statistics>(Count{1}).data();
+  if (!layout.measures()) {
+    b.engine.regions = regions.all();
+    b.engine.loans = loans.all();
+  }
+  return transient;
+}
+
+void start_tcp(tcp::Engine& e) {
+  *e.state = tcp::EngineState{};
+  e.connections.start();
+  e.actives.start();
+  e.time_waits.start();
+  e.listeners.start();
+  e.extents.start();
+  e.owed.start();
+  e.pools.blocks.start();
+  e.pools.pieces.start();
+  for (memory::ListHead& head : e.waiting_heads.all()) {
+    head = memory::ListHead{};
+  }
+  e.wheel.start();
+  e.demux.start();
+  e.replies.start();
+  for (tcp::Region& region : e.regions) {
+    region = tcp::Region{};
+  }
+}
+
+void configure(Stack::Body& b) {
+  Config const& config = b.config;
+  for (std::uint32_t i = 0; i < config.address_count.value; ++i) {
+    bool const added = b.addresses.add(config.addresses[i].address,
+                                       config.addresses[i].prefix_bits);
+    CHECK(added);
+  }
+  if (!config.gateway.is_unspecified()) {
+    bool const added = b.routes.add({IpAddress::v4(0, 0, 0, 0), config.gateway, 0});
+    CHECK(added);
+  }
+  b.engine.config = config.tcp;
+  b.engine.mtu_text_max = config.mtu - Bytes{40};
+  b.engine.addresses = b.addresses.all();
+  b.engine.counters = &b.statistics->tcp;
+  b.engine.drops = &b.statistics->drops;
+}
+
+}  // namespace
+
+std::uint64_t Stack::arena_bytes(const Config& config) {
+  memory::Layout layout;
+  alignas(64) Body measured;
+  static_cast<void>(lay_out(layout, config, measured));
+  return layout.bytes();
+}
+
+Stack::Stack(const Config& config, std::span<std::byte> arena) {
+  CHECK(fault_of(config).empty());
+  CHECK(reinterpret_cast<std::uintptr_t>(arena.data()) % memory::arena_alignment == 0);
+  body_ = new (arena.data()) Body{};
+  Body& b = *body_;
+  b.config = config;
+  memory::Layout layout(arena);
+  std::uint64_t const transient = lay_out(layout, config, b);
+  b.state = arena.subspan(transient, layout.bytes() - transient);
+  *b.seam = SeamState{};
+  *b.statistics = Statistics{};
+  configure(b);
+  start_tcp(b.engine);
+  for (Parsed& scratch : b.parsed.all()) {
+    scratch = Parsed{};
+  }
+  b.neighbours.identify({b.config.mac, b.addresses.all()});
+  b.neighbours.start();
+  for (std::uint32_t i = 0; i < config.static_neighbour_count.value; ++i) {
+    StaticNeighbour const& neighbour = config.static_neighbours[i];
+    bool const added = b.neighbours.add_static(neighbour.address, neighbour.mac);
+    CHECK(added);
+  }
+}
+
+bool Stack::expire(Instant now) {
+  Body& b = body();
+  tcp::Engine& e = b.engine;
+  CHECK(now >= e.state->now);
+  e.state->now = now;
+  e.state->draining = false;
+  bool fired = false;
+  for (std::uint32_t i = 0; i < b.config.expire_max.value; ++i) {
+    memory::Index const node = e.wheel.pop_due(now);
+    if (node == memory::nil) {
+      break;
+    }
+    fired = true;
+    std::uint32_t const owner = e.wheel.owner(node).value;
+    std::uint32_t const index = owner & 0x3fff'ffff;
+    switch (static_cast<tcp::TimerHolder>(owner >> 30)) {
+      case tcp::TimerHolder::connection:
+        tcp::expire_connection(e, index);
+        break;
+      case tcp::TimerHolder::time_wait:
+        tcp::expire_time_wait(e, index);
+        break;
+      case tcp::TimerHolder::link:
+        b.neighbours.expire(index, now);
+        break;
+    }
+  }
+  b.drain_neighbours();
+  return fired;
+}
+
+bool Stack::next_event(Event& out) { return tcp::next_event(body().engine, out); }
+
+Instant Stack::deadline() const {
+  Body const& b = body();
+  if (wants_transmit() || tcp::events_pending(b.engine)) {
+    return b.engine.state->now;
+  }
+  return b.engine.wheel.deadline();
+}
+
+void Stack::settle() {
+  Body& b = body();
+  tcp::settle_loans(b.engine);
+  b.seam->lent = 0;
+  b.seam->turn_open = false;
+}
+
+void Stack::bind(RegionId region, std::span<const std::byte> memory,
+                 const wire::ChecksumTable& table) {
+  CHECK(region.value < body().engine.regions.size());
+  body().engine.regions[region.value] = {memory, table};
+}
+
+Refusal Stack::listen(const Local& local, Backlog backlog, ListenerId& out) {
+  Body& b = body();
+  bool const any = local.address.is_unspecified();
+  std::uint16_t const index = any ? internet::no_address : b.addresses.find(local.address);
+  if (!any && index == internet::no_address) {
+    return Refusal::bad_local;
+  }
+  Local asked = local;
+  if (any) {
+    asked.address = IpAddress{};
+  }
+  return tcp::listen(b.engine, asked, index, backlog, out);
+}
+
+Refusal Stack::unlisten(ListenerId listener) { return tcp::unlisten(body().engine, listener); }
+
+void Stack::admit(ListenerId listener, Count more) {
+  tcp::admit(body().engine, listener, more);
+}
+
+Refusal Stack::connect(const Open& open, ConnectionId& out) {
+  Body& b = body();
+  if (!internet::may_be_remote(b.addresses, open.remote.address) ||
+      open.remote.port.value == 0) {
+    return Refusal::bad_remote;
+  }
+  Open asked = open;
+  std::uint16_t index = internet::no_address;
+  if (open.local.address.is_unspecified()) {
+    //= rfc9293#3.9.1.1
+    //# 9293:MUST-44 IP chooses the local address
+    internet::NextHop hop;
+    if (b.routes.next_hop(b.addresses, open.remote.address, hop)) {
+      index = hop.source;
+    } else if (!b.has_link()) {
+      index = 0;
+    } else {
+      return Refusal::no_route;
+    }
+    //= rfc9293#3.9.1.1
+    //# 9293:MUST-45 which stays the connection's for good
+    asked.local.address = b.engine.addresses[index];
+  } else {
+    index = b.addresses.find(open.local.address);
+    if (index == internet::no_address) {
+      return Refusal::bad_local;
+    }
+  }
+  return tcp::connect(b.engine, asked, index, out);
+}
+
+std::span<const std::byte> Stack::readable(ConnectionId id, Bytes skip) const {
+  tcp::Engine& e = body().engine;
+  tcp::Index const at = tcp::find(e, id);
+  return at == tcp::nil ? std::span<const std::byte>{} : tcp::readable(e, at, skip);
+}
+
+void Stack::consume(ConnectionId id, Bytes bytes) {
+  tcp::Engine& e = body().engine;
+  tcp::Index const at = tcp::find(e, id);
+  if (at != tcp::nil) {
+    tcp::consume(e, at, bytes);
+  }
+}
+
+Bytes Stack::unread(ConnectionId id) const {
+  tcp::Engine& e = body().engine;
+  tcp::Index const at = tcp::find(e, id);
+  return at == tcp::nil ? Bytes{} : tcp::unread_of(e.connection(at));
+}
+
+Bytes Stack::writable(ConnectionId id) const { return tcp::writable(body().engine, id); }
+
+Taken Stack::write(ConnectionId id, std::span<const std::byte> bytes, More more) {
+  return tcp::write(body().engine, id, bytes, more);
+}
+
+Taken Stack::lend(ConnectionId id, Payload payload, More more) {
+  return tcp::lend(body().engine, id, payload, more);
+}
+
+Refusal Stack::urgent(ConnectionId id) { return tcp::urgent(body().engine, id); }
+
+Refusal Stack::finish(ConnectionId id) { return tcp::finish(body().engine, id); }
+
+Refusal Stack::close(ConnectionId id) { return tcp::close(body().engine, id); }
+
+void Stack::abort(ConnectionId id) { tcp::abort(body().engine, id); }
+
+Refusal Stack::set(ConnectionId id, Setting setting) {
+  return tcp::set(body().engine, id, setting);
+}
+
+const Config& Stack::config() const { return body().config; }
+
+const Statistics& Stack::statistics() const { return *body().statistics; }
+
+Instant Stack::now() const { return body().engine.state->now; }
+
+}  // namespace lockstep

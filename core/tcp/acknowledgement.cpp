@@ -1,0 +1,229 @@
+// What an acceptable ACK does: SND.UNA, the window, duplicates, the retransmission timer.
+#include "core/tcp/acknowledgement.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/congestion/reno.hpp"
+#include "core/tcp/expiry.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/output.hpp"
+#include "core/tcp/rtt.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+reno::Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.mss}}; }
+
+// Keeps `recover` on the near side of the circle while nothing is being recovered.
+//= rfc6582#6
+//# 6582:NR-14 recover stays valid across the wrap
+void drag_recover(Connection& c) {
+  constexpr std::int32_t far = 1 << 30;
+  if (!c.congestion.recovering && c.send.una.distance_from(c.congestion.recover) > far) {
+    c.congestion.recover = c.send.una - Bytes{far};
+  }
+}
+
+// Retransmits from SND.UNA up to `end`, ahead of new data.
+void retransmit_to(Engine& e, Index at, Sequence end) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  a.retransmit_next = c.send.una;
+  a.retransmit_end = end;
+  make_ready(e, at);
+}
+
+Sequence one_segment_end(const Connection& c) {
+  return first_of(c.send.una + Bytes{c.mss}, c.send.nxt);
+}
+
+//= rfc6582#3.2
+//# 6582:NR-15 being in recovery is a flag of its own
+void ack_in_recovery(Engine& e, Index at, Bytes newly) {
+  Connection& c = e.connection(at);
+  if (c.send.una.after(c.congestion.recover)) {
+    reno::leave_recovery(c.congestion, flight_of(c));
+    return;
+  }
+  //= rfc6582#3.2
+  //# 6582:NR-2, 6582:NR-8 a partial ACK: the next hole is sent at once and recovery goes on
+  //= rfc5681#4.3
+  //# 5681:CC-44 so several losses of one window are repaired
+  reno::on_partial_ack(c.congestion, newly, Bytes{c.mss});
+  retransmit_to(e, at, one_segment_end(c));
+}
+
+// An ACK that moved SND.UNA, as congestion control sees it.
+void grow(Engine& e, Index at, Bytes newly) {
+  Connection& c = e.connection(at);
+  c.congestion.duplicates = 0;
+  c.congestion.limited = {};
+  if (c.congestion.recovering) {
+    ack_in_recovery(e, at, newly);
+    return;
+  }
+  reno::on_ack(c.congestion, newly, Bytes{c.mss});
+  drag_recover(c);
+}
+
+// Whether the third duplicate may begin a recovery: not for losses that the last one, or a timeout,
+// has repaired already. Before the first loss `recover` is the ISS, which forbids nothing.
+//= rfc6582#3.2
+//# 6582:NR-1, 6582:NR-7 only if the ACK covers more than recover
+bool may_recover(const Connection& c) {
+  return c.congestion.recover == c.send.iss ||
+         c.send.una.previous().after(c.congestion.recover);
+}
+
+//= rfc5681#2
+//# 5681:CC-38 data outstanding, no text, neither SYN nor FIN, the same ACK, the same window
+bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offered) {
+  return segment.acknowledgment == c.send.una && !flight_size(c).empty() &&
+         segment.length().empty() && offered == c.send.wnd;
+}
+
+void take_duplicate(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  CongestionVariables& v = c.congestion;
+  v.duplicates = static_cast<std::uint8_t>(std::min(v.duplicates + 1, 255));
+  if (v.recovering) {
+    reno::inflate(v, flight_of(c));
+    make_ready(e, at);
+    return;
+  }
+  std::uint32_t const threshold = e.config.duplicate_acks.value;
+  //= rfc5681#3.2
+  //# 5681:CC-16, 5681:CC-42 the third duplicate in a row
+  if (v.duplicates == threshold && may_recover(c) &&
+      a.retransmit_next.at_or_after(a.retransmit_end)) {
+    reno::enter_recovery(v, flight_of(c));
+    //= rfc6582#3.2
+    //# 6582:NR-1 recover is the highest sequence number sent
+    v.recover = c.send.nxt.previous();
+    ++e.counters->fast_retransmits;
+    retransmit_to(e, at, one_segment_end(c));
+    return;
+  }
+  //= rfc5681#3.2
+  //# 5681:CC-17, 5681:CC-18 the first two let one new segment out each, beside cwnd
+  if (e.config.limited_transmit && v.duplicates < threshold) {
+    make_ready(e, at);
+  }
+}
+
+// How the retransmission timer answers an ACK of new data.
+void restart_timer(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  c.retries = 0;
+  if (c.send.una == c.send.nxt) {
+    //= rfc6298#5.2
+    //# 6298:RTO-11 all is acknowledged: the timer stops
+    a.mode = RetransmitMode::idle;
+    a.retransmit_due = Instant::never();
+    a.give_up_due = Instant::never();
+    return;
+  }
+  //= rfc6582#3.2
+  //# 6582:NR-4 in recovery only the first partial ACK restarts the timer
+  bool const partial = c.congestion.recovering;
+  if (!partial || !c.congestion.partial_seen) {
+    //= rfc6298#5.3
+    //# 6298:RTO-12 an ACK of new data restarts the timer
+    a.mode = RetransmitMode::retransmit;
+    a.retransmit_due = e.state->now + c.rtt.rto;
+  }
+  c.congestion.partial_seen = partial;
+  set_give_up(e, at);
+  arm(e, at);
+}
+
+void take_rtt(Engine& e, Connection& c, Active& a, Sequence ack) {
+  //= rfc6298#3
+  //# 6298:RTO-6, 6298:RTO-7 one segment a round trip is timed, and none that was repeated
+  if (a.timing && ack.at_or_after(a.timed)) {
+    a.timing = false;
+    take_sample(c.rtt, e.state->arrived.since(a.timed_at), e.config);
+  }
+}
+
+}  // namespace
+
+void advance_una(Engine& e, Index at, Sequence ack) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  CHECK(ack.after(c.send.una));
+  CHECK(ack.at_or_before(c.send.nxt));
+  std::uint32_t text = ack.since(c.send.una).count;
+  if (c.send.una == c.send.iss) {
+    --text;
+  }
+  if (c.fin_sent && ack == c.send.nxt) {
+    --text;
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-ACK-EST what is acknowledged leaves the retransmission queue
+  //= rfc9293#3.4
+  //# 9293:P-RTXQ-FULLACK octet by octet: every one before SEG.ACK
+  a.send.drop_front(e.pools, Bytes{text});
+  take_rtt(e, c, a, ack);
+  c.send.una = ack;
+  a.retransmit_next = last_of(a.retransmit_next, ack);
+  a.retransmit_end = last_of(a.retransmit_end, ack);
+  if (c.send_urgent && ack.at_or_after(c.send.up)) {
+    c.send_urgent = false;
+  }
+  if (text != 0) {
+    //= rfc9293#3.10.7.4
+    //# 9293:P-ACK-USEROK the user learns what was sent and acknowledged
+    c.acknowledged_untold += Bytes{text};
+    tell(e, at, EventKind::acknowledged);
+  }
+}
+
+//= rfc9293#3.10.7.4
+//# 9293:P-WND-UPDATE only a segment that is newer by SEQ, then by ACK, updates the window
+//= rfc9293#3.8.6
+//# 9293:P-WND-HIGHACK so an old segment cannot
+void update_window(Engine& e, Index at, const wire::Segment& segment) {
+  Connection& c = e.connection(at);
+  bool const newer =
+      c.send.wl1.before(segment.sequence) ||
+      (c.send.wl1 == segment.sequence && c.send.wl2.at_or_before(segment.acknowledgment));
+  if (!newer) {
+    return;
+  }
+  Bytes const offered = window_from_wire(segment.window, WindowScale{});
+  bool const opened = offered > c.send.wnd;
+  c.send.wnd = offered;
+  c.send.wnd_max = most(c.send.wnd_max, offered);
+  c.send.wl1 = segment.sequence;
+  c.send.wl2 = segment.acknowledgment;
+  if (opened && c.active != nil) {
+    window_opened(e, at);
+  }
+}
+
+void take_acknowledgment(Engine& e, Index at, const wire::Segment& segment) {
+  Connection& c = e.connection(at);
+  Sequence const ack = segment.acknowledgment;
+  //= rfc9293#3.4
+  //# 9293:P-ACK-ACCEPTABLE SND.UNA < SEG.ACK =< SND.NXT
+  if (ack.after(c.send.una)) {
+    Bytes const newly = ack.since(c.send.una);
+    advance_una(e, at, ack);
+    grow(e, at, newly);
+    restart_timer(e, at);
+    make_ready(e, at);
+  } else if (c.active != nil) {
+    Bytes const offered = window_from_wire(segment.window, WindowScale{});
+    if (is_duplicate(c, segment, offered)) {
+      take_duplicate(e, at);
+    }
+  }
+  update_window(e, at, segment);
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,27 @@
+// SEGMENT ARRIVES, RFC 9293 3.10.7: one file a section.
+#pragma once
+
+#include "core/tcp/engine.hpp"
+
+namespace lockstep::tcp {
+
+// One checked segment: finds whom it is for and lets its state answer. Drop::none if it lives.
+Drop arrives(Engine& e, const Arrival& arrival);
+
+// 3.10.7.1, 3.10.7.2, 3.10.7.3, and 3.10.7.4 with its helpers. `behind`: the shelved TIME-WAIT
+// record whose place the SYN takes, or nil.
+Drop arrives_closed(Engine& e, const Arrival& arrival);
+Drop arrives_listen(Engine& e, Index listener, const Arrival& arrival, Index behind);
+Drop arrives_syn_sent(Engine& e, Index at, const Arrival& arrival);
+Drop arrives_otherwise(Engine& e, Index at, const Arrival& arrival);
+
+// The listener that this segment's addresses match best, or nil.
+Index find_listener(const Engine& e, const Arrival& arrival);
+// The handshake is complete: ESTABLISHED, congestion control begins, the application is told.
+void establish(Engine& e, Index at);
+// What a SYN tells: IRS, the first offer, the MSS.
+void take_syn(Engine& e, Index at, const wire::Segment& segment);
+// Step 6, URG.
+void take_urgent(Engine& e, Index at, const wire::Segment& segment);
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,127 @@
+// SEGMENT ARRIVES in LISTEN (RFC 9293 3.10.7.2).
+#include "core/tcp/arrives.hpp"
+#include "core/tcp/isn.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/output.hpp"
+#include "core/tcp/reassembly.hpp"
+#include "core/tcp/replies.hpp"
+#include "core/tcp/time_wait.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+Index find_exact(const Engine& e, const Local& local) {
+  FourTuple const tuple{{local.address, local.port}, local.remote};
+  Found const found = e.demux.find(e.demux.hash_of(tuple), [&](Found candidate) {
+    if (candidate.kind != EntryKind::listener) {
+      return false;
+    }
+    Local const& other = e.listeners[candidate.index].local;
+    return other.address == local.address && other.port == local.port &&
+           other.remote == local.remote;
+  });
+  return found.kind == EntryKind::listener ? found.index : nil;
+}
+
+// Whether this listener can take one more attempt, and the pools can.
+Drop room_for(Engine& e, const Listener& listener) {
+  if (listener.pending >= listener.pending_max) {
+    return Drop::tcp_listen_full;
+  }
+  bool const room = e.connections.available() != 0 && e.actives.available() != 0;
+  return room ? Drop::none : Drop::tcp_connections_full;
+}
+
+// Text and FIN on the SYN wait in SYN-RECEIVED; the user sees them once ESTABLISHED.
+//= rfc9293#3.10.7.2
+//# 9293:P-LISTEN-SYN-QUEUE the rest of the SYN is kept
+//= rfc9293#3.5
+//# 9293:P-SYNDATA-HOLD and reaches the user only in ESTABLISHED
+void keep_text(Engine& e, Index at, const wire::Segment& segment) {
+  Connection const& c = e.connection(at);
+  Text text{segment.sequence.next(), segment.payload, segment.flags.fin()};
+  Bytes const window = c.receive.edge.since(text.begin);
+  if (text.end().after(c.receive.edge)) {
+    text.bytes = text.bytes.first(window.count);
+    text.fin = false;
+  }
+  if (!text.bytes.empty() || text.fin) {
+    static_cast<void>(take_text(e, at, text, segment));
+  }
+}
+
+}  // namespace
+
+//= rfc9293#3.9.1.1
+//# 9293:P-OPEN-PASSIVE-MATCH, 9293:P-OPEN-LOCALADDR the most specific socket wins
+Index find_listener(const Engine& e, const Arrival& arrival) {
+  Endpoint const remote{arrival.remote, arrival.segment.source};
+  Port const port = arrival.segment.destination;
+  for (Local const& local :
+       {Local{arrival.local, port, remote}, Local{IpAddress{}, port, remote},
+        Local{arrival.local, port, {}}, Local{IpAddress{}, port, {}}}) {
+    Index const listener = find_exact(e, local);
+    if (listener != nil) {
+      return listener;
+    }
+  }
+  return nil;
+}
+
+Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index behind) {
+  wire::Segment const& s = arrival.segment;
+  Listener& listener = e.listeners[at_listener];
+  //= rfc9293#3.10.7.2
+  //# 9293:P-LISTEN-RST a reset is ignored, before anything else
+  if (s.flags.rst()) {
+    return Drop::tcp_listen_reset;
+  }
+  //= rfc9293#3.10.7.2
+  //# 9293:P-LISTEN-ACK an ACK draws a reset
+  if (s.flags.ack()) {
+    reply_reset(e, arrival);
+    return Drop::tcp_listen_ack;
+  }
+  //= rfc9293#3.10.7.2
+  //# 9293:P-LISTEN-OTHER neither RST, ACK nor SYN: dropped
+  if (!s.flags.syn()) {
+    return Drop::tcp_listen_other;
+  }
+  Drop const refused = room_for(e, listener);
+  FourTuple const tuple{{arrival.local, s.destination}, {arrival.remote, s.source}};
+  Index const at = refused == Drop::none
+                       ? open_connection(e, tuple, arrival.local_address)
+                       : nil;
+  if (at == nil) {
+    if (behind != nil) {
+      unshelve_time_wait(e, behind);
+    }
+    return refused == Drop::none ? Drop::tcp_connections_full : refused;
+  }
+  //= rfc9293#3.10.7.2
+  //# 9293:P-LISTEN-BIND the remote socket is filled in from the SYN
+  Connection& c = e.connection(at);
+  c.passive = true;
+  c.listener = at_listener;
+  c.listener_generation = listener.generation;
+  c.established_untold = true;
+  ++listener.pending;
+  Sequence iss = initial_sequence(e.config, tuple, e.state->now);
+  if (behind != nil) {
+    //= rfc9293#3.6.1
+    //# 9293:P-TW-REUSE-ISN the new ISN lies beyond all that the old connection used
+    iss = last_of(iss, e.time_waits[behind].send_nxt.next());
+  }
+  begin_sending(e, at, iss);
+  //= rfc9293#3.10.7.2
+  //# 9293:P-LISTEN-SYN, 9293:P-LISTEN-SYN-VARS IRS, RCV.NXT, ISS; <SYN,ACK> leaves next
+  enter(e, at, State::syn_received);
+  Active* const a = ensure_active(e, at);
+  a->behind = behind;
+  take_syn(e, at, s);
+  keep_text(e, at, s);
+  make_ready(e, at);
+  return Drop::none;
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,350 @@
+// SEGMENT ARRIVES in SYN-RECEIVED and every later state (RFC 9293 3.10.7.4).
+#include "core/tcp/acceptable.hpp"
+#include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/arrives.hpp"
+#include "core/tcp/expiry.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/output.hpp"
+#include "core/tcp/owed.hpp"
+#include "core/tcp/reassembly.hpp"
+#include "core/tcp/replies.hpp"
+#include "core/tcp/time_wait.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+// Whether later steps go on with the segment, or it ends here (with a reason, or well).
+struct Step {
+  bool go_on = true;
+  Drop drop = Drop::none;
+};
+
+constexpr Step ends(Drop drop) { return {false, drop}; }
+
+ReceiveWindow window_of(const Connection& c) {
+  return {c.receive.nxt, c.receive.edge.since(c.receive.nxt)};
+}
+
+bool acks_our_syn(const Connection& c, const wire::Segment& s) {
+  return s.flags.ack() && s.acknowledgment.after(c.send.una) &&
+         s.acknowledgment.at_or_before(c.send.nxt);
+}
+
+// A SYN at IRS in SYN-RECEIVED: the peer's SYN again, or figure 7's SYN-ACK that crosses ours.
+Step same_syn(Engine& e, Index at, wire::Segment& s) {
+  Connection const& c = e.connection(at);
+  if (c.state != State::syn_received || !s.flags.syn() || s.flags.rst() ||
+      s.sequence != c.receive.irs) {
+    return {};
+  }
+  if (acks_our_syn(c, s)) {
+    //= rfc9293#A.2
+    //# 9293:P-SEQVAL-A2 the SYN-ACK of a simultaneous open would fail the sequence test
+    s.sequence = s.sequence.next();
+    s.flags = s.flags.without(wire::flag::syn);
+    return {};
+  }
+  send_syn_again(e, at);
+  return ends(Drop::tcp_out_of_window);
+}
+
+//= rfc9293#3.10.7.4
+//# 9293:P-ACCEPT-REPLY an unacceptable segment draws an ACK, a reset draws nothing
+//= rfc9293#3.5.2
+//# 9293:P-RST-GRP3 and the state stays
+Step check_sequence(Engine& e, Index at, const wire::Segment& s) {
+  Connection const& c = e.connection(at);
+  ReceiveWindow const window = window_of(c);
+  if (acceptable(window, s.sequence, s.length())) {
+    return {};
+  }
+  if (window.wnd.empty()) {
+    //= rfc9293#3.10.7.4
+    //# 9293:P-ZEROWND-ACCEPT at a zero window valid ACKs, URGs and RSTs are still taken
+    //= rfc9293#3.4
+    //# 9293:MUST-66, 9293:P-ZEROWND-SEND so are those behind one octet of a probe
+    std::int32_t const ahead = s.sequence.distance_from(window.nxt);
+    if (ahead == 0 || (ahead == 1 && s.length().empty())) {
+      return {};
+    }
+  }
+  if (s.flags.rst()) {
+    return ends(Drop::tcp_reset_outside);
+  }
+  //= rfc9293#3.8.6.1
+  //# 9293:P-ZWP-REPLY a probe draws an ACK with the next expected number and the window
+  owe_duplicate(e, at, s);
+  return ends(Drop::tcp_out_of_window);
+}
+
+// The connection ends by a reset of the peer.
+//= rfc9293#3.5.3
+//# 9293:P-RSTPROC-STATE SYN-RECEIVED from LISTEN goes back there, all else is aborted
+void reset_by_peer(Engine& e, Index at) {
+  Connection const& c = e.connection(at);
+  //= rfc9293#3.10.7.4
+  //# 9293:P-RST-SYNRCVD refused, if the open was active; else the user need not know
+  //= rfc9293#3.5
+  //# 9293:MUST-11 SYN-RECEIVED remembers which it was
+  //= rfc9293#3.10.7.4
+  //# 9293:P-RST-EST, 9293:P-RST-CLOSING all later states: connection reset
+  Cause const cause = c.state == State::syn_received ? Cause::refused : Cause::reset;
+  enter(e, at, State::closed);
+  detach(e, at, cause);
+}
+
+Step check_reset(Engine& e, Index at, const wire::Segment& s) {
+  if (!s.flags.rst()) {
+    return {};
+  }
+  Connection const& c = e.connection(at);
+  ReceiveWindow const window = window_of(c);
+  //= rfc9293#3.10.7.4
+  //# 9293:P-RST-SYNC a reset exactly at RCV.NXT resets the connection
+  //= rfc5961#3.2
+  //# 5961:BLIND-2 exactly at RCV.NXT
+  if (s.sequence == window.nxt) {
+    reset_by_peer(e, at);
+    return ends(Drop::none);
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-RST-OUT outside of the window it is dropped in silence
+  //= rfc9293#3.5.3
+  //# 9293:P-RSTPROC-VALID its SEQ must lie in the window, whatever text it carries
+  //= rfc5961#3.2
+  //# 5961:BLIND-1 outside of the window
+  if (!s.sequence.inside(window.nxt, window.wnd)) {
+    return ends(Drop::tcp_reset_outside);
+  }
+  if (e.config.reset_policy == ResetPolicy::rfc793) {
+    reset_by_peer(e, at);
+    return ends(Drop::none);
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-RST-CHALLENGE inside it, but not at its edge: a challenge ACK
+  //= rfc5961#3.2
+  //# 5961:BLIND-3, 5961:BLIND-14 a challenge ACK, and the segment is dropped
+  owe_challenge(e, at, s);
+  return ends(Drop::tcp_reset_challenged);
+}
+
+Step check_syn(Engine& e, Index at, const Arrival& arrival, const wire::Segment& s) {
+  if (!s.flags.syn()) {
+    return {};
+  }
+  Connection const& c = e.connection(at);
+  //= rfc9293#3.10.7.4
+  //# 9293:P-SYN-SYNRCVD an in-window SYN ends a passive attempt
+  if (c.state == State::syn_received && c.passive) {
+    enter(e, at, State::closed);
+    detach(e, at, Cause::refused);
+    return ends(Drop::tcp_syn_received_syn);
+  }
+  if (e.config.reset_policy == ResetPolicy::rfc793) {
+    //= rfc9293#3.10.7.4
+    //# 9293:P-SYN-793 RFC 793: an in-window SYN draws a reset and ends the connection
+    reply_reset(e, arrival);
+    enter(e, at, State::closed);
+    detach(e, at, Cause::reset);
+    return ends(Drop::tcp_syn_in_window);
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-SYN-INWIN a challenge ACK, whatever its sequence number
+  //= rfc5961#4.2
+  //# 5961:BLIND-5 a challenge ACK
+  owe_challenge(e, at, s);
+  return ends(Drop::tcp_syn_challenged);
+}
+
+Step check_ack_syn_received(Engine& e, Index at, const Arrival& arrival, const wire::Segment& s) {
+  Connection& c = e.connection(at);
+  if (!acks_our_syn(c, s)) {
+    //= rfc9293#3.10.7.4
+    //# 9293:P-SYNRCVD-ACK an ACK of what was never sent draws <SEQ=SEG.ACK><CTL=RST>
+    //= rfc9293#3.5.2
+    //# 9293:P-RST-GRP2 and the state stays
+    reply_reset(e, arrival);
+    return ends(Drop::tcp_syn_received_ack);
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-SYNRCVD-EST ESTABLISHED, with the window of this segment
+  advance_una(e, at, s.acknowledgment);
+  c.send.wnd = window_from_wire(s.window, WindowScale{});
+  c.send.wnd_max = most(c.send.wnd_max, c.send.wnd);
+  c.send.wl1 = s.sequence;
+  c.send.wl2 = s.acknowledgment;
+  establish(e, at);
+  return {};
+}
+
+// Our FIN is acknowledged: what that means for each state.
+Step our_fin_acknowledged(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  switch (c.state) {
+    case State::fin_wait_1:
+      //= rfc9293#3.10.7.4
+      //# 9293:P-FINWAIT1-ACK FIN-WAIT-2, and processing goes on there
+      enter(e, at, State::fin_wait_2);
+      bound_fin_wait_2(e, at);
+      return {};
+    case State::closing:
+      //= rfc9293#3.10.7.4
+      //# 9293:P-CLOSING-ACK TIME-WAIT
+      begin_time_wait(e, at);
+      return ends(Drop::none);
+    case State::last_ack:
+      //= rfc9293#3.10.7.4
+      //# 9293:P-LASTACK-ACK CLOSED
+      enter(e, at, State::closed);
+      detach(e, at, Cause::finished);
+      return ends(Drop::none);
+    default:
+      //= rfc9293#3.10.7.4
+      //# 9293:P-FINWAIT2-ACK, 9293:P-CLOSEWAIT-ACK nothing more than in ESTABLISHED
+      return {};
+  }
+}
+
+Step check_ack(Engine& e, Index at, const Arrival& arrival, const wire::Segment& s) {
+  Connection const& c = e.connection(at);
+  //= rfc9293#3.10.7.4
+  //# 9293:P-ACK-OFF a segment without ACK is dropped
+  if (!s.flags.ack()) {
+    return ends(Drop::tcp_no_ack);
+  }
+  if (c.state == State::syn_received) {
+    return check_ack_syn_received(e, at, arrival, s);
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-ACK-FUTURE an ACK of what was never sent draws an ACK
+  if (s.acknowledgment.after(c.send.nxt)) {
+    owe_challenge(e, at, s);
+    return ends(Drop::tcp_ack_of_unsent);
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-ACK-5961, 9293:MAY-12, 9293:P-ACK-MAXWND one older than the largest window, too
+  //= rfc5961#5.2
+  //# 5961:BLIND-6, 5961:BLIND-9, 5961:BLIND-10 SND.UNA - MAX.SND.WND =< SEG.ACK =< SND.NXT
+  if (e.config.reset_policy == ResetPolicy::rfc5961 &&
+      s.acknowledgment.before(c.send.una - c.send.wnd_max)) {
+    owe_challenge(e, at, s);
+    return ends(Drop::tcp_ack_too_old);
+  }
+  take_acknowledgment(e, at, s);
+  if (c.fin_sent && c.send.una == c.send.nxt) {
+    return our_fin_acknowledged(e, at);
+  }
+  return c.state == State::closing ? ends(Drop::tcp_closing_ack) : Step{};
+}
+
+//= rfc9293#3.10.7.4
+//# 9293:P-ACCEPT-TRIM what lies outside of the window is cut off, FIN included
+//= rfc9293#3.8.6
+//# 9293:P-WND-OVERRUN octets beyond the window are discarded
+Text trimmed(const Connection& c, const wire::Segment& s) {
+  Text text{s.sequence, s.payload, s.flags.fin()};
+  if (text.begin.before(c.receive.nxt)) {
+    Bytes const old = least(c.receive.nxt.since(text.begin),
+                            Bytes{static_cast<std::uint32_t>(text.bytes.size())});
+    text.bytes = text.bytes.subspan(old.count);
+    text.begin = text.begin + old;
+  }
+  if (text.end().after(c.receive.edge)) {
+    text.bytes = text.bytes.first(c.receive.edge.since(text.begin).count);
+    text.fin = false;
+  }
+  text.fin = text.fin && text.end().before(c.receive.edge);
+  return text;
+}
+
+Drop check_text(Engine& e, Index at, const wire::Segment& s) {
+  Connection const& c = e.connection(at);
+  bool const brings = !s.payload.empty() || s.flags.fin();
+  if (!brings) {
+    return Drop::none;
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-DATA-AFTER-FIN, 9293:P-FIN-REMAIN after the peer's FIN there is no text, and no FIN
+  if (!peer_may_send(c.state)) {
+    return Drop::tcp_data_after_fin;
+  }
+  Text const text = trimmed(c, s);
+  if (text.bytes.empty() && !text.fin) {
+    owe_duplicate(e, at, s);
+    return Drop::tcp_data_beyond_window;
+  }
+  if (c.reading_over && !text.bytes.empty()) {
+    //= rfc9293#3.6.1
+    //# 9293:SHLD-3, 9293:MAY-1 text after a full close draws a reset
+    send_reset(e, at);
+    enter(e, at, State::closed);
+    detach(e, at, Cause::aborted);
+    return Drop::tcp_data_after_close;
+  }
+  return take_text(e, at, text, s);
+}
+
+}  // namespace
+
+void take_urgent(Engine& e, Index at, const wire::Segment& s) {
+  Connection& c = e.connection(at);
+  //= rfc9293#3.1
+  //# 9293:P-URGPTR-FIELD the pointer counts from SEG.SEQ, and only with URG
+  //= rfc9293#3.10.7.4
+  //# 9293:P-URG-AFTERFIN after the peer's FIN it is ignored
+  if (!s.flags.urg() || !peer_may_send(c.state)) {
+    return;
+  }
+  //= rfc9293#3.8.5
+  //# 9293:MUST-62, 9293:MUST-31 the octet after the urgent data, however long that is
+  Sequence const up = s.sequence + Bytes{s.urgent};
+  //= rfc9293#3.8.5
+  //# 9293:P-URG-NORECEDE a pointer into the past, or an older one, says nothing
+  if (!up.after(c.receive.read) || (c.receive_urgent && !up.after(c.receive.up))) {
+    return;
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-URG-EST RCV.UP = max(RCV.UP, SEG.UP), and the user is told
+  //= rfc9293#3.8.5
+  //# 9293:MUST-30, 9293:MUST-32, 9293:MUST-33 on entering urgent mode and on each advance
+  c.receive.up = up;
+  c.receive_urgent = true;
+  tell(e, at, EventKind::urgent);
+}
+
+Drop arrives_otherwise(Engine& e, Index at, const Arrival& arrival) {
+  wire::Segment segment = arrival.segment;
+  Step step = same_syn(e, at, segment);
+  if (step.go_on) {
+    step = check_sequence(e, at, segment);
+  }
+  if (step.go_on) {
+    step = check_reset(e, at, segment);
+  }
+  if (step.go_on) {
+    //= rfc9293#A.1.2
+    //# 9293:P-SEC-IGNORE step 3, security, is skipped
+    step = check_syn(e, at, arrival, segment);
+  }
+  if (step.go_on) {
+    step = check_ack(e, at, arrival, segment);
+  }
+  if (!step.go_on) {
+    return step.drop;
+  }
+  Connection& c = e.connection(at);
+  c.heard_at = e.state->now;
+  c.keepalive_probes = 0;
+  heard_while_probing(e, at);
+  take_urgent(e, at, segment);
+  Drop const drop = check_text(e, at, segment);
+  if (c.active != nil && !c.detached) {
+    take_fin_if_due(e, at);
+  }
+  if (!c.detached) {
+    rest(e, at);
+  }
+  return drop;
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,147 @@
+// SEGMENT ARRIVES in SYN-SENT (RFC 9293 3.10.7.3).
+#include <algorithm>
+
+#include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/arrives.hpp"
+#include "core/tcp/congestion/reno.hpp"
+#include "core/tcp/expiry.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/output.hpp"
+#include "core/tcp/owed.hpp"
+#include "core/tcp/reassembly.hpp"
+#include "core/tcp/replies.hpp"
+#include "core/tcp/rtt.hpp"
+#include "core/tcp/time_wait.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+// What follows the SYN in its segment, cut at the right edge.
+Text text_after_syn(const Connection& c, const wire::Segment& s) {
+  Text text{s.sequence.next(), s.payload, s.flags.fin()};
+  if (text.end().after(c.receive.edge)) {
+    text.bytes = text.bytes.first(c.receive.edge.since(text.begin).count);
+    text.fin = false;
+  }
+  return text;
+}
+
+}  // namespace
+
+void take_syn(Engine& e, Index at, const wire::Segment& segment) {
+  Connection& c = e.connection(at);
+  c.receive.irs = segment.sequence;
+  //= rfc9293#3.1
+  //# 9293:P-SYN-SEQ the first octet of data has the number after the SYN's
+  c.receive.nxt = segment.sequence.next();
+  c.receive.read = c.receive.nxt;
+  c.receive.edge = c.receive.nxt + Bytes{std::min(c.receive_buffer.count, 0xffffu)};
+  //= rfc9293#3.7.1
+  //# 9293:MUST-14, 9293:MUST-15 the peer's MSS, or 536 where it names none
+  std::uint32_t const named = segment.options.has_mss ? segment.options.mss : 536;
+  //= rfc9293#3.7.1
+  //# 9293:MUST-16 the smaller of what the peer takes and what our link carries
+  // An MSS under 28 octets would make every segment mostly header: it is taken for 28.
+  std::uint32_t const usable = std::min(std::max(named, 28u), e.mtu_text_max.count);
+  c.mss = static_cast<std::uint16_t>(usable);
+  c.send.wnd = window_from_wire(segment.window, WindowScale{});
+  c.send.wnd_max = c.send.wnd;
+  c.send.wl1 = segment.sequence;
+  c.send.wl2 = segment.acknowledgment;
+}
+
+void establish(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  enter(e, at, State::established);
+  reno::begin(c.congestion, Bytes{c.mss}, c.syn_lost, e.config);
+  begin_data(c.rtt, c.syn_lost, e.config);
+  if (a.behind != nil) {
+    forget_time_wait(e, a.behind);
+    a.behind = nil;
+  }
+  a.mode = RetransmitMode::idle;
+  a.retransmit_due = Instant::never();
+  a.give_up_due = Instant::never();
+  c.retries = 0;
+  c.heard_at = e.state->now;
+  begin_keepalive(e, at);
+  tell(e, at, c.passive ? EventKind::accepted : EventKind::connected);
+  if (!unread_of(c).empty()) {
+    tell(e, at, EventKind::received);
+  }
+  //= rfc9293#3.10.4
+  //# 9293:P-EV-EQUIV a close that came before is carried out now, never before the handshake ends
+  if (c.fin_queued) {
+    enter(e, at, State::fin_wait_1);
+  }
+  make_ready(e, at);
+}
+
+Drop arrives_syn_sent(Engine& e, Index at, const Arrival& arrival) {
+  wire::Segment const& s = arrival.segment;
+  Connection& c = e.connection(at);
+  //= rfc9293#3.10.7.3
+  //# 9293:P-SYNSENT-ACK-RANGE SND.UNA < SEG.ACK =< SND.NXT
+  bool const acks = s.flags.ack() && s.acknowledgment.after(c.send.una) &&
+                    s.acknowledgment.at_or_before(c.send.nxt);
+  if (s.flags.ack() && !acks) {
+    //= rfc9293#3.10.7.3
+    //# 9293:P-SYNSENT-ACK an ACK of what was never sent draws a reset, unless it is one
+    if (!s.flags.rst()) {
+      reply_reset(e, arrival);
+    }
+    return Drop::tcp_syn_sent_ack;
+  }
+  if (s.flags.rst()) {
+    //= rfc9293#3.10.7.3
+    //# 9293:P-SYNSENT-RST-NOACK a reset that does not acknowledge our SYN is dropped
+    //= rfc5961#3.2
+    //# 5961:BLIND-4 only a reset that acknowledges our SYN counts
+    if (!acks) {
+      return Drop::tcp_syn_sent_reset;
+    }
+    //= rfc9293#3.10.7.3
+    //# 9293:P-SYNSENT-RST connection reset, CLOSED
+    enter(e, at, State::closed);
+    detach(e, at, Cause::refused);
+    return Drop::none;
+  }
+  //= rfc9293#3.10.7.3
+  //# 9293:P-SYNSENT-OTHER neither SYN nor RST: dropped
+  if (!s.flags.syn()) {
+    return Drop::tcp_syn_sent_other;
+  }
+  //= rfc9293#3.10.7.3
+  //# 9293:P-SYNSENT-SYN RCV.NXT and IRS from the SYN; its ACK moves SND.UNA
+  take_syn(e, at, s);
+  if (acks) {
+    advance_una(e, at, s.acknowledgment);
+    //= rfc9293#3.10.7.3
+    //# 9293:P-SYNSENT-EST our SYN is acknowledged: ESTABLISHED, and an ACK
+    establish(e, at);
+    owe_now(e, at);
+    //= rfc9293#3.10.7.3
+    //# 9293:P-SYNSENT-EST-CONT the rest of the segment is processed from URG on
+    take_urgent(e, at, s);
+    Text const text = text_after_syn(c, s);
+    if (!text.bytes.empty() || text.fin) {
+      return take_text(e, at, text, s);
+    }
+    return Drop::none;
+  }
+  //= rfc9293#3.10.7.3
+  //# 9293:P-SYNSENT-SIM, 9293:P-SYNSENT-SIM-VARS SYN-RECEIVED, and <SYN,ACK> for our own SYN
+  //= rfc9293#3.5
+  //# 9293:MUST-10, 9293:P-SIMOPEN-SEQ simultaneous open
+  enter(e, at, State::syn_received);
+  send_syn_again(e, at);
+  Text const text = text_after_syn(c, s);
+  if (!text.bytes.empty() || text.fin) {
+    return take_text(e, at, text, s);
+  }
+  return Drop::none;
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,405 @@
+// The user's calls: RFC 9293 3.10.1 to 3.10.6.
+#include "core/tcp/calls.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/expiry.hpp"
+#include "core/tcp/isn.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/output.hpp"
+#include "core/tcp/owed.hpp"
+#include "core/tcp/reassembly.hpp"
+#include "core/tcp/replies.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+Index find_listener(const Engine& e, ListenerId id) {
+  bool const live = e.listeners.taken(id.slot) && e.listeners[id.slot].open &&
+                    e.listeners[id.slot].generation == id.generation;
+  return live ? id.slot : nil;
+}
+
+std::uint32_t listener_hash(const Engine& e, const Local& local) {
+  return e.demux.hash_of({{local.address, local.port}, local.remote});
+}
+
+bool tuple_taken(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
+  Found const found = e.demux.find(e.demux.hash_of(tuple), [&](Found candidate) {
+    if (candidate.kind == EntryKind::connection) {
+      Connection const& c = e.connections[candidate.index];
+      return c.remote == tuple.remote.address && c.remote_port == tuple.remote.port &&
+             c.local_port == tuple.local.port && c.local_address == local_address;
+    }
+    if (candidate.kind == EntryKind::time_wait) {
+      TimeWait const& t = e.time_waits[candidate.index];
+      return t.remote == tuple.remote.address && t.remote_port == tuple.remote.port &&
+             t.local_port == tuple.local.port && t.local_address == local_address;
+    }
+    return false;
+  });
+  return found.kind != EntryKind::none;
+}
+
+//= rfc6056#3.2
+//# 6056:PORT-1, 6056:PORT-4 a port that gives a four-tuple of its own
+Refusal draw_port(Engine& e, FourTuple& tuple, std::uint16_t local_address) {
+  for (std::uint32_t i = 0; i < e.config.port_tries.value; ++i) {
+    tuple.local.port = candidate_port(e.config, tuple, e.state->ports_drawn, Count{i});
+    if (!tuple_taken(e, tuple, local_address)) {
+      e.state->ports_drawn += i + 1;
+      return Refusal::none;
+    }
+  }
+  return Refusal::ports_exhausted;
+}
+
+//= rfc9293#3.9.1.1
+//# 9293:MUST-46 no connection to a group, or to nobody
+bool bad_remote(const Endpoint& remote) {
+  IpAddress const address = remote.address;
+  bool const reserved = address.is_v4() && (address.as_v4().is_reserved());
+  return remote.port.value == 0 || address.is_unspecified() || address.is_multicast() || reserved;
+}
+
+// Whether the application may still queue text, and why not.
+Refusal may_send(const Connection& c) {
+  //= rfc9293#3.10.2
+  //# 9293:P-SEND-CLOSING connection closing
+  //= rfc9293#3.6
+  //# 9293:P-CLOSE-NOSEND nothing may be sent after a close
+  if (c.detached || c.fin_queued || !we_may_send(c.state)) {
+    return Refusal::closing;
+  }
+  return Refusal::none;
+}
+
+std::uint32_t send_space(const Connection& c, const Active* a) {
+  std::uint32_t const held = a == nullptr ? 0 : a->send.length().count;
+  return (c.send_buffer - Bytes{held}).count;
+}
+
+// Text was queued: pushed, unless more follows at once.
+//= rfc9293#3.10.2
+//# 9293:P-SEND-EST, 9293:P-SEND-PRE it is sent when the state and the windows allow
+void queued(Engine& e, Index at, Active& a, More more) {
+  Connection& c = e.connection(at);
+  Sequence const begin = c.send.una == c.send.iss ? c.send.una.next() : c.send.una;
+  if (more == More::no) {
+    //= rfc9293#3.9.1.2
+    //# 9293:MAY-15, 9293:MAY-16 a push, or text to be aggregated
+    a.pushed = begin + a.send.length();
+  }
+  make_ready(e, at);
+}
+
+Taken nothing(Refusal refusal) { return {Bytes{}, refusal}; }
+
+// Closes our half in the states where RFC 9293 3.10.4 lets it.
+Refusal close_our_half(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  //= rfc9293#3.10.4
+  //# 9293:P-CLOSE-FINWAIT, 9293:P-CLOSE-CLOSING closing already: no second FIN
+  if (c.detached || c.fin_queued) {
+    return Refusal::closing;
+  }
+  if (ensure_active(e, at) == nullptr) {
+    return Refusal::no_room;
+  }
+  c.fin_queued = true;
+  if (c.state == State::established) {
+    enter(e, at, State::fin_wait_1);
+  }
+  //= rfc9293#3.10.4
+  //# 9293:P-CLOSE-SYNRCVD before ESTABLISHED the FIN waits for the handshake
+  make_ready(e, at);
+  return Refusal::none;
+}
+
+}  // namespace
+
+Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backlog backlog,
+               ListenerId& out) {
+  if (local.port.value == 0) {
+    return Refusal::bad_local;
+  }
+  std::uint32_t const hash = listener_hash(e, local);
+  Found const found = e.demux.find(hash, [&](Found candidate) {
+    if (candidate.kind != EntryKind::listener) {
+      return false;
+    }
+    Local const& other = e.listeners[candidate.index].local;
+    return other.address == local.address && other.port == local.port &&
+           other.remote == local.remote;
+  });
+  //= rfc9293#3.9.1.1
+  //# 9293:MUST-41 a passive open makes a new record or fails; what exists stays untouched
+  //# 9293:MUST-42 connections on the same port are no obstacle
+  if (found.kind != EntryKind::none) {
+    return Refusal::exists;
+  }
+  Index const slot = e.listeners.take();
+  if (slot == nil) {
+    return Refusal::no_room;
+  }
+  Listener& listener = e.listeners[slot];
+  std::uint32_t const generation = listener.generation;
+  listener = Listener{};
+  listener.generation = generation;
+  listener.local = local;
+  listener.local_address = local_address;
+  listener.pending_max = backlog.pending.value;
+  listener.admitted = backlog.admitted.value;
+  listener.open = true;
+  e.demux.insert(hash, {EntryKind::listener, slot});
+  out = {slot, generation};
+  return Refusal::none;
+}
+
+Refusal unlisten(Engine& e, ListenerId id) {
+  Index const slot = find_listener(e, id);
+  if (slot == nil) {
+    return Refusal::stale_id;
+  }
+  Listener& listener = e.listeners[slot];
+  e.demux.remove(listener_hash(e, listener.local), {EntryKind::listener, slot});
+  // Those that waited to be admitted are told now: no listener holds them back any more.
+  admit(e, id, Count::unlimited());
+  listener.open = false;
+  ++listener.generation;
+  e.listeners.give(slot);
+  return Refusal::none;
+}
+
+void admit(Engine& e, ListenerId id, Count more) {
+  Index const slot = find_listener(e, id);
+  if (slot == nil) {
+    return;
+  }
+  Listener& listener = e.listeners[slot];
+  std::uint32_t const room = Count::unlimited().value - listener.admitted;
+  listener.admitted += std::min(room, more.value);
+  while (!e.held(listener).empty()) {
+    Index const at = e.held(listener).pop_front();
+    e.connection(at).telling = TellPlace::now;
+    e.tell_now().push_back(at);
+  }
+}
+
+Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, ConnectionId& out) {
+  //= rfc9293#3.10.1
+  //# 9293:P-OPEN-CLOSED-NOREM remote socket unspecified
+  if (bad_remote(open.remote)) {
+    return Refusal::bad_remote;
+  }
+  if (open.dscp > 63) {
+    return Refusal::bad_argument;
+  }
+  //= rfc9293#3.4.2
+  //# 9293:P-QUIET no sequence number is assigned for the quiet time after boot
+  if (e.state->now.since(e.state->booted) < e.config.quiet_time) {
+    return Refusal::quiet_time;
+  }
+  FourTuple tuple{open.local, open.remote};
+  if (tuple.local.port.value == 0) {
+    Refusal const drawn = draw_port(e, tuple, local_address);
+    if (drawn != Refusal::none) {
+      return drawn;
+    }
+  } else if (tuple_taken(e, tuple, local_address)) {
+    //= rfc9293#3.10.1
+    //# 9293:P-OPEN-EXISTS connection already exists
+    return Refusal::exists;
+  }
+  //= rfc9293#3.10.1
+  //# 9293:P-OPEN-NORES insufficient resources
+  if (e.actives.available() == 0) {
+    return Refusal::no_room;
+  }
+  Index const at = open_connection(e, tuple, local_address);
+  if (at == nil) {
+    return Refusal::no_room;
+  }
+  Connection& c = e.connection(at);
+  c.dscp = open.dscp;
+  if (open.user_timeout.ns != 0) {
+    c.user_timeout_ms = static_cast<std::uint32_t>(
+        std::max<std::uint64_t>(1, std::min<std::uint64_t>(open.user_timeout.ns / 1'000'000,
+                                                           0xffff'ffff)));
+  }
+  //= rfc9293#3.10.1
+  //# 9293:P-OPEN-CLOSED-ACTIVE, 9293:P-OPEN-CLOSED-TCB an ISS, the SYN, SYN-SENT
+  begin_sending(e, at, initial_sequence(e.config, tuple, e.state->now));
+  enter(e, at, State::syn_sent);
+  make_ready(e, at);
+  //= rfc9293#3.9.1.1
+  //# 9293:P-OPEN-NAME a local name for the connection
+  out = id_of(e, at);
+  return Refusal::none;
+}
+
+//= rfc9293#3.10.2
+//# 9293:P-SEND-CLOSED connection does not exist
+Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More more) {
+  Index const at = find(e, id);
+  if (at == nil) {
+    return nothing(Refusal::stale_id);
+  }
+  Connection& c = e.connection(at);
+  Refusal const refused = may_send(c);
+  if (refused != Refusal::none) {
+    return nothing(refused);
+  }
+  Active* const a = ensure_active(e, at);
+  if (a == nullptr) {
+    return nothing(Refusal::no_room);
+  }
+  std::uint32_t const space = send_space(c, a);
+  auto const wanted = bytes.first(std::min<std::uint64_t>(bytes.size(), space));
+  //= rfc9293#3.9.1.2
+  //# 9293:P-SEND-FIFO in the order of the calls
+  Bytes const taken = a->send.append(e.pools, wanted);
+  if (!taken.empty()) {
+    queued(e, at, *a, taken.count == bytes.size() ? more : More::no);
+  }
+  //= rfc9293#3.10.2
+  //# 9293:P-SEND-NORES insufficient resources
+  bool const full = taken.empty() && !bytes.empty();
+  return {taken, full ? Refusal::no_room : Refusal::none};
+}
+
+Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
+  Index const at = find(e, id);
+  if (at == nil) {
+    return nothing(Refusal::stale_id);
+  }
+  Connection& c = e.connection(at);
+  Refusal const refused = may_send(c);
+  if (refused != Refusal::none) {
+    return nothing(refused);
+  }
+  bool const bound = payload.region.value < e.regions.size() &&
+                     payload.offset <= e.regions[payload.region.value].bytes.size() &&
+                     payload.length <=
+                         e.regions[payload.region.value].bytes.size() - payload.offset;
+  if (!bound) {
+    return nothing(Refusal::bad_region);
+  }
+  Active* const a = ensure_active(e, at);
+  if (a == nullptr) {
+    return nothing(Refusal::no_room);
+  }
+  std::uint32_t const length = std::min(payload.length, send_space(c, a));
+  Bytes const taken =
+      length == 0 ? Bytes{}
+                  : a->send.append_loan(e.pools, {payload.offset, Bytes{length}, payload.region});
+  if (!taken.empty()) {
+    queued(e, at, *a, taken.count == payload.length ? more : More::no);
+  }
+  bool const full = taken.empty() && payload.length != 0;
+  return {taken, full ? Refusal::no_room : Refusal::none};
+}
+
+Refusal urgent(Engine& e, ConnectionId id) {
+  Index const at = find(e, id);
+  if (at == nil) {
+    return Refusal::stale_id;
+  }
+  Connection& c = e.connection(at);
+  Refusal const refused = may_send(c);
+  if (refused != Refusal::none) {
+    return refused;
+  }
+  if (c.active == nil || e.active(c).send.empty()) {
+    return Refusal::not_urgent;
+  }
+  //= rfc9293#3.10.2
+  //# 9293:P-SEND-URG the urgent pointer covers all that is queued now; it never moves back
+  Active const& a = e.active(c);
+  Sequence const begin = c.send.una == c.send.iss ? c.send.una.next() : c.send.una;
+  c.send.up = begin + a.send.length();
+  c.send_urgent = true;
+  make_ready(e, at);
+  return Refusal::none;
+}
+
+Refusal finish(Engine& e, ConnectionId id) {
+  Index const at = find(e, id);
+  //= rfc9293#3.10.4
+  //# 9293:P-CLOSE-CLOSED connection does not exist
+  return at == nil ? Refusal::stale_id : close_our_half(e, at);
+}
+
+Refusal close(Engine& e, ConnectionId id) {
+  Index const at = find(e, id);
+  if (at == nil) {
+    return Refusal::stale_id;
+  }
+  Connection& c = e.connection(at);
+  if (c.reading_over) {
+    return Refusal::closing;
+  }
+  if (c.detached) {
+    c.reading_over = true;
+    consume(e, at, unread_of(c));
+    return Refusal::none;
+  }
+  if (c.state == State::syn_sent) {
+    //= rfc9293#3.10.4
+    //# 9293:P-CLOSE-SYNSENT the record is deleted, and what was queued with it
+    enter(e, at, State::closed);
+    detach(e, at, Cause::aborted);
+    return Refusal::none;
+  }
+  if (!unread_of(c).empty()) {
+    //= rfc9293#3.6.1
+    //# 9293:SHLD-3 unread text is lost: the peer learns it by a reset
+    send_reset(e, at);
+    enter(e, at, State::closed);
+    detach(e, at, Cause::aborted);
+    return Refusal::none;
+  }
+  c.reading_over = true;
+  if (c.fin_queued) {
+    if (c.state == State::fin_wait_2) {
+      bound_fin_wait_2(e, at);
+    }
+    return Refusal::none;
+  }
+  return close_our_half(e, at);
+}
+
+void abort(Engine& e, ConnectionId id) {
+  Index const at = find(e, id);
+  if (at == nil || e.connection(at).detached) {
+    if (at != nil) {
+      static_cast<void>(close(e, id));
+    }
+    return;
+  }
+  Connection const& c = e.connection(at);
+  //= rfc9293#3.10.5
+  //# 9293:P-ABORT, 9293:P-ABORT-FLUSH a reset from SYN-RECEIVED to CLOSE-WAIT; queues are flushed
+  //# 9293:P-ABORT-SYNSENT, 9293:P-ABORT-CLOSING and none in SYN-SENT, CLOSING, LAST-ACK
+  //= rfc9293#3.5.2
+  //# 9293:P-RST-USER the application can do so at any time
+  bool const resets = c.state != State::syn_sent && c.state != State::closing &&
+                      c.state != State::last_ack;
+  if (resets) {
+    send_reset(e, at);
+  }
+  enter(e, at, State::closed);
+  detach(e, at, Cause::aborted);
+}
+
+Bytes writable(const Engine& e, ConnectionId id) {
+  Index const at = find(e, id);
+  if (at == nil || may_send(e.connection(at)) != Refusal::none) {
+    return {};
+  }
+  Connection const& c = e.connection(at);
+  return {send_space(c, c.active == nil ? nullptr : &e.active(c))};
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,30 @@
+// The user's calls: RFC 9293 3.10.1 to 3.10.6.
+#pragma once
+
+#include "core/tcp/engine.hpp"
+
+namespace lockstep::tcp {
+
+// Local is checked and its address found by the caller: `local_address` is an index, or 0xffff for
+// any of ours.
+[[nodiscard]] Refusal listen(Engine& e, const Local& local, std::uint16_t local_address,
+                             Backlog backlog, ListenerId& out);
+[[nodiscard]] Refusal unlisten(Engine& e, ListenerId id);
+void admit(Engine& e, ListenerId id, Count more);
+// `open.local.address` is one of ours, at index `local_address`.
+[[nodiscard]] Refusal connect(Engine& e, const Open& open, std::uint16_t local_address,
+                              ConnectionId& out);
+Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More more);
+Taken lend(Engine& e, ConnectionId id, Payload payload, More more);
+[[nodiscard]] Refusal urgent(Engine& e, ConnectionId id);
+[[nodiscard]] Refusal finish(Engine& e, ConnectionId id);
+[[nodiscard]] Refusal close(Engine& e, ConnectionId id);
+void abort(Engine& e, ConnectionId id);
+[[nodiscard]] Refusal set(Engine& e, ConnectionId id, Setting setting);
+Bytes writable(const Engine& e, ConnectionId id);
+
+// An ICMP error about a segment of ours: soft ones are told, hard ones abort.
+Drop take_icmp_error(Engine& e, const FourTuple& quoted, std::uint16_t local_address,
+                     Sequence sequence, Cause cause);
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,142 @@
+// Congestion control by RFC 5681 with RFC 6582's NewReno: how cwnd and ssthresh answer events.
+#include "core/tcp/congestion/reno.hpp"
+
+#include <algorithm>
+
+namespace lockstep::tcp::reno {
+namespace {
+
+// Far above any window, so that sums of two never wrap.
+constexpr std::uint32_t cwnd_max = 1u << 30;
+
+Bytes capped(std::uint64_t octets) {
+  return {static_cast<std::uint32_t>(std::min<std::uint64_t>(octets, cwnd_max))};
+}
+
+//= rfc5681#3.1
+//# 5681:CC-11, 5681:CC-40, 5681:CC-47 half the flight size, but two segments at least
+Bytes halved(Flight flight) {
+  return {std::max(flight.size.count / 2, 2 * flight.smss.count)};
+}
+
+}  // namespace
+
+Bytes initial_window(Bytes smss, InitialWindow rule) {
+  if (rule == InitialWindow::rfc6928) {
+    //= rfc6928#2
+    //# 6928:IW-1 min(10 * MSS, max(2 * MSS, 14600))
+    return {std::min(10 * smss.count, std::max(2 * smss.count, 14'600u))};
+  }
+  //= rfc5681#3.1
+  //# 5681:CC-3 two, three or four segments, by their size
+  std::uint32_t const segments = smss.count > 2190 ? 2 : smss.count > 1095 ? 3 : 4;
+  return {segments * smss.count};
+}
+
+void begin(CongestionVariables& c, Bytes smss, bool syn_lost, const Config& config) {
+  //= rfc5681#3.1
+  //# 5681:CC-4 the handshake's own segments do not enlarge cwnd
+  c.cwnd = initial_window(smss, config.initial_window);
+  //= rfc5681#3.1
+  //# 5681:CC-5 one segment after a lost SYN or SYN-ACK
+  if (syn_lost && config.initial_window == InitialWindow::rfc5681) {
+    c.cwnd = smss;
+  }
+  //= rfc5681#3.1
+  //# 5681:CC-7 ssthresh begins arbitrarily high
+  c.ssthresh = {cwnd_max};
+  c.acked = {};
+}
+
+void on_ack(CongestionVariables& c, Bytes newly, Bytes smss) {
+  //= rfc5681#3.1
+  //# 5681:CC-39, 5681:CC-2 slow start below ssthresh, congestion avoidance from there on
+  if (c.cwnd < c.ssthresh) {
+    //= rfc5681#3.1
+    //# 5681:CC-8, 5681:CC-33 at most one segment an ACK, and no more than it acknowledged
+    c.cwnd = capped(std::uint64_t{c.cwnd.count} + least(newly, smss).count);
+    return;
+  }
+  //= rfc5681#3.1
+  //# 5681:CC-9, 5681:CC-10, 5681:CC-34 one segment a round trip, by counting octets
+  c.acked = capped(std::uint64_t{c.acked.count} + newly.count);
+  if (c.acked >= c.cwnd) {
+    c.acked -= c.cwnd;
+    c.cwnd = capped(std::uint64_t{c.cwnd.count} + smss.count);
+  }
+}
+
+void enter_recovery(CongestionVariables& c, Flight flight) {
+  //= rfc5681#3.2
+  //# 5681:CC-20 octets of limited transmit do not count
+  //= rfc5681#4.3
+  //# 5681:CC-29, 5681:CC-31 each window with a loss halves once
+  c.ssthresh = halved({flight.size - c.limited, flight.smss});
+  //= rfc5681#3.2
+  //# 5681:CC-21 the three segments that have left the network inflate cwnd
+  c.cwnd = capped(std::uint64_t{c.ssthresh.count} + 3 * flight.smss.count);
+  c.recovering = true;
+  c.partial_seen = false;
+  c.acked = {};
+}
+
+void inflate(CongestionVariables& c, Flight flight) {
+  //= rfc5681#3.2
+  //# 5681:CC-22, 5681:CC-46 one more segment has left; never by more than are out
+  std::uint64_t const most = std::uint64_t{c.ssthresh.count} + flight.size.count;
+  c.cwnd = capped(std::min(std::uint64_t{c.cwnd.count} + flight.smss.count,
+                           std::max<std::uint64_t>(most, c.cwnd.count)));
+}
+
+void on_partial_ack(CongestionVariables& c, Bytes newly, Bytes smss) {
+  //= rfc6582#3.2
+  //# 6582:NR-2 cwnd gives back what was acknowledged, less one segment
+  c.cwnd -= newly;
+  if (newly >= smss) {
+    c.cwnd += smss;
+  }
+  c.cwnd = most(c.cwnd, smss);
+}
+
+void leave_recovery(CongestionVariables& c, Flight flight) {
+  //= rfc6582#3.2
+  //# 6582:NR-3 min(ssthresh, max(FlightSize, SMSS) + SMSS)
+  //= rfc6582#6
+  //# 6582:NR-12 which also bounds the burst on leaving
+  //# 6582:NR-13 and stands until the next ACK or timeout
+  //= rfc5681#3.2
+  //# 5681:CC-24 cwnd is deflated to ssthresh at most
+  //= rfc5681#4.3
+  //# 5681:CC-30 from where congestion avoidance goes on
+  Bytes const room = most(flight.size, flight.smss) + flight.smss;
+  c.cwnd = least(c.ssthresh, room);
+  c.recovering = false;
+  c.partial_seen = false;
+  c.acked = {};
+}
+
+void on_timeout(CongestionVariables& c, Flight flight, bool first) {
+  //= rfc5681#3.1
+  //# 5681:CC-13 ssthresh is lowered once for a segment, however often it is repeated
+  if (first) {
+    c.ssthresh = halved(flight);
+  }
+  //= rfc5681#3.1
+  //# 5681:CC-12, 5681:CC-41 the loss window is one segment, and slow start begins anew
+  c.cwnd = flight.smss;
+  c.acked = {};
+  c.limited = {};
+  c.duplicates = 0;
+  //= rfc6582#3.2
+  //# 6582:NR-5 a timeout ends fast recovery
+  c.recovering = false;
+  c.partial_seen = false;
+}
+
+void on_idle(CongestionVariables& c, Bytes smss, const Config& config) {
+  //= rfc5681#4.1
+  //# 5681:CC-25 after a pause cwnd is at most the restart window
+  c.cwnd = least(c.cwnd, initial_window(smss, config.initial_window));
+}
+
+}  // namespace lockstep::tcp::reno

@@ -1,0 +1,233 @@
+// The records of a connection, of its active part, of TIME-WAIT and of a listener: no logic.
+#pragma once
+
+#include <cstdint>
+
+#include "core/memory/byte_store.hpp"
+#include "core/memory/list.hpp"
+#include "core/tcp/interface.hpp"
+#include "core/units/address.hpp"
+#include "core/units/sequence.hpp"
+#include "core/units/time.hpp"
+
+namespace lockstep::tcp {
+
+// What the single retransmission timer of a connection is running for.
+enum class RetransmitMode : std::uint8_t { idle, retransmit, persist, sws_override };
+
+// Where a connection stands in the queue for the wire: at most one place.
+enum class SendPlace : std::uint8_t { none, ready, waiting };
+
+// Which list of connections with events this one is in, by its `tell` link: at most one.
+enum class TellPlace : std::uint8_t { none, now, next, held };
+
+// The sending half of RFC 9293's TCB, by its names.
+//= rfc9293#3.8
+//# 9293:P-VARS-ADVANCE SND.NXT moves by what is sent, SND.UNA by what is acknowledged
+struct SendVariables {
+  Sequence una;  // oldest unacknowledged
+  Sequence nxt;  // next to send for the first time; una at or before nxt
+  Sequence wl1;  // SEG.SEQ of the last window update
+  Sequence wl2;  // SEG.ACK of the last window update
+  Sequence iss;
+  Sequence up;   // the octet after the urgent data, while `urgent`
+  Bytes wnd;     // the peer's offer
+  Bytes wnd_max; // the largest offer seen
+};
+
+// The receiving half. The window offered is edge - nxt, so the edge can only be moved right.
+//= rfc9293#3.8.6
+//# 9293:SHLD-14 the right edge never moves left
+struct ReceiveVariables {
+  Sequence nxt;
+  Sequence irs;
+  Sequence up;    // the octet after the urgent data, while `urgent`
+  Sequence edge;  // RCV.NXT + RCV.WND as last decided
+  Sequence read;  // next octet that the application has not consumed
+};
+
+struct CongestionVariables {
+  Bytes cwnd;
+  Bytes ssthresh;
+  Bytes acked;        // towards the next step of congestion avoidance
+  Bytes limited;      // sent by limited transmit, left out of the flight size
+  Sequence recover;   // highest sequence number sent when the last loss was found
+  std::uint8_t duplicates = 0;
+  bool recovering = false;      // fast recovery, in a flag of its own
+  bool partial_seen = false;    // the first partial ACK of this recovery came
+};
+
+struct RttVariables {
+  std::uint64_t srtt8_ns = 0;    // 8 * SRTT; 0 with no sample
+  std::uint64_t rttvar4_ns = 0;  // 4 * RTTVAR
+  Duration rto;
+  bool sampled = false;
+};
+
+// Held for the whole life of a connection, idle or not.
+struct Connection {
+  IpAddress remote;
+  Port remote_port;
+  Port local_port;
+  std::uint16_t local_address = 0;  // index of our addresses
+  State state = State::closed;
+  std::uint8_t retries = 0;         // consecutive unanswered timeouts
+
+  std::uint32_t generation = 0;
+  memory::Index active = memory::nil;
+  memory::Index timer = memory::nil;     // one wheel node, for the earliest of its timers
+  std::uint32_t listener = memory::nil;  // slot, of a passive connection
+  std::uint32_t listener_generation = 0;
+
+  SendVariables send;
+  ReceiveVariables receive;
+  CongestionVariables congestion;
+  RttVariables rtt;
+
+  Instant sent_at;            // last segment with text, SYN or FIN
+  Instant heard_at;           // last acceptable segment
+  Instant slow_due = Instant::never();  // keep-alive, or the bound on FIN-WAIT-2
+
+  std::uint32_t user_timeout_ms = 0;    // 0: for ever
+  std::uint32_t keepalive_idle_ms = 0;
+  Bytes receive_buffer;
+  Bytes send_buffer;
+  Bytes acknowledged_untold;            // since the last `acknowledged` event
+  std::uint32_t segments_sent = 0;
+  std::uint32_t segments_received = 0;
+  std::uint32_t retransmissions = 0;
+  std::uint16_t mss = 536;              // largest text that we may send in a segment
+  std::uint16_t text_max = 0;           // largest text received in a segment: "full-sized"
+
+  std::uint8_t dscp = 0;
+  std::uint8_t ttl = 64;
+  std::uint8_t keepalive_probes = 0;    // unanswered
+
+  bool passive = false;
+  bool nagle = true;
+  bool delayed_acks = true;
+  bool keepalive = false;
+  bool soft_errors = true;
+  bool detached = false;        // the wire is done with it
+  bool fin_queued = false;      // finish() or close() was called
+  bool fin_sent = false;
+  bool fin_taken = false;       // the peer's FIN is inside RCV.NXT
+  bool reading_over = false;    // close() was called: text draws a reset
+  bool send_urgent = false;
+  bool receive_urgent = false;
+  bool syn_lost = false;        // our SYN was retransmitted
+  bool established_untold = false;  // SYN-RECEIVED counts against the backlog until told
+  bool doubt_next_hop = false;  // R1 was reached: the neighbour may be gone
+
+  Cause cause = Cause::none;        // of the coming `closed`
+  Cause soft_cause = Cause::none;   // of the coming `soft_error`
+
+  std::uint16_t pending = 0;        // mask of EventKind to tell in this turn
+  std::uint16_t deferred = 0;       // mask of EventKind to tell in the next one
+  SendPlace place = SendPlace::none;
+  TellPlace telling = TellPlace::none;
+  std::uint8_t quantum = 0;         // frames left in this round
+  std::uint32_t waiting_for = memory::nil;  // neighbour, while place is waiting
+  memory::Link tell;
+  memory::Link queue;               // of the ready list or of a neighbour's waiting list
+};
+
+static_assert(sizeof(Connection) <= 304, "an idle connection must stay small");
+
+// Held only while something is in flight, queued, unread or owed.
+struct Active {
+  memory::SendStore send;           // begins at the first unacknowledged octet of text
+  memory::ReceiveStore receive;     // unread octets beyond the frames on loan, and those above gaps
+  memory::Index extents = memory::nil;  // out-of-order ranges, in order
+  std::uint32_t extent_count = 0;
+  memory::Index owed_first = memory::nil;
+  memory::Index owed_last = memory::nil;
+  std::uint16_t loan_first = 0xffff;    // frames on loan holding in-order text, this turn only
+  std::uint16_t loan_last = 0xffff;
+
+  Sequence pushed;          // end of the text that was pushed
+  Sequence retransmit_next; // go on retransmitting here ...
+  Sequence retransmit_end;  // ... up to here
+  Sequence timed;           // an ACK after this octet gives an RTT sample, while `timing`
+  Instant timed_at;
+  Instant retransmit_due = Instant::never();
+  Instant delayed_ack_due = Instant::never();
+  Instant give_up_due = Instant::never();
+  Sequence fin_at;          // where the peer's FIN lies, while `fin_known`
+  memory::Index behind = memory::nil;  // TIME-WAIT record that this SYN-RECEIVED reopened
+  Bytes delayed;            // in-order octets since the last ACK
+  Sequence delayed_begin;   // where they begin
+
+  RetransmitMode mode = RetransmitMode::idle;
+  std::uint8_t persist_backoff = 0;
+  std::uint8_t delayed_segments = 0;
+  bool timing = false;
+  bool probe = false;       // a zero-window probe is to leave
+  bool override = false;    // the SWS override timer has fired
+  bool fin_known = false;
+  bool window_update = false;
+  bool keepalive_probe = false;
+  bool ack_now = false;
+  bool timed_out = false;   // the loss recovery under way began with a timeout
+};
+
+// One ACK owed to the peer.
+//= rfc5681#4.2
+//# 5681:CC-28 one ACK an arriving segment at most: each record answers one or merges several
+struct Owed {
+  enum class Kind : std::uint8_t { cumulative, duplicate };
+  Sequence ack;
+  Sequence edge;                 // the right edge offered when it was owed
+  Sequence begin;                // of the segment that triggered it
+  Sequence end;
+  memory::Index next = memory::nil;
+  std::uint16_t segments = 0;    // merged into it
+  Kind kind = Kind::cumulative;
+};
+
+// A range of octets received above a gap: [begin, end).
+struct Extent {
+  Sequence begin;
+  Sequence end;
+  memory::Index next = memory::nil;
+};
+
+// In-order text that still lies in a frame lent by the driver.
+struct Loan {
+  const std::byte* bytes = nullptr;
+  Sequence begin;
+  Bytes length;
+  std::uint32_t slot = memory::nil;
+  std::uint32_t generation = 0;
+  std::uint16_t next = 0xffff;
+};
+
+// All that TIME-WAIT must remember.
+struct TimeWait {
+  IpAddress remote;
+  Port remote_port;
+  Port local_port;
+  std::uint16_t local_address = 0;
+  std::uint8_t ttl = 64;
+  std::uint8_t dscp = 0;
+  bool shelved = false;  // out of the table: a new SYN has taken its place for now
+  Sequence send_nxt;
+  Sequence receive_nxt;  // after the peer's FIN
+  Bytes receive_wnd;
+  Instant due;
+  memory::Index timer = memory::nil;
+  memory::Link order;    // oldest first, for eviction
+};
+
+struct Listener {
+  Local local;
+  std::uint32_t generation = 0;
+  std::uint32_t pending_max = 0;
+  std::uint32_t pending = 0;    // SYN-RECEIVED, or ESTABLISHED and not yet told
+  std::uint32_t admitted = 0;   // accepted events that may still be told
+  std::uint16_t local_address = 0xffff;  // index, or any
+  bool open = false;
+  memory::ListHead held;  // ESTABLISHED connections that wait to be admitted, by `tell`
+};
+
+}  // namespace lockstep::tcp

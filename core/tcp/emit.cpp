@@ -1,0 +1,218 @@
+// The bytes of a planned segment, and what its leaving changes.
+#include <algorithm>
+#include <cstring>
+
+#include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/expiry.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/output.hpp"
+#include "core/tcp/owed.hpp"
+#include "core/units/check.hpp"
+#include "core/wire/ipv4.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+// Copies the queue's octets from `from` into `into`, summing them on the way.
+wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> into) {
+  auto cursor = a.send.walk(e.pools, {from, Bytes{static_cast<std::uint32_t>(into.size())}});
+  wire::Partial sum;
+  memory::Source source;
+  std::size_t done = 0;
+  while (cursor.next(source)) {
+    auto const room = into.subspan(done, source.length.count);
+    if (source.kind == memory::SourceKind::bytes) {
+      sum = combine(sum, wire::copy_and_sum(room, source.bytes));
+    } else {
+      Region const& region = e.regions[source.region.value];
+      auto const bytes = region.bytes.subspan(source.offset, source.length.count);
+      if (region.table.empty()) {
+        sum = combine(sum, wire::copy_and_sum(room, bytes));
+      } else {
+        std::memcpy(room.data(), bytes.data(), bytes.size());
+        sum = combine(sum, wire::table_sum(region.table, region.bytes,
+                                           {source.offset, source.length.count}));
+      }
+    }
+    done += source.length.count;
+  }
+  CHECK(done == into.size());
+  return sum;
+}
+
+// The ACK field and the window: of the oldest record if a pure ACK leaves, else the newest there is.
+void fill_acknowledgment(Engine& e, Index at, const Plan& plan, wire::Segment& out) {
+  Connection& c = e.connection(at);
+  if (c.state == State::syn_sent) {
+    out.window = window_to_wire(c.receive_buffer, WindowScale{});
+    return;
+  }
+  //= rfc9293#3.8
+  //# 9293:P-ACK-ALWAYS every segment carries ACK once the peer's SYN is known
+  out.flags |= wire::flag::ack;
+  Active& a = e.active(c);
+  if (plan.kind == PlanKind::ack && a.owed_first != nil) {
+    Owed const record = pop_owed(e, a);
+    bool const newest = record.ack == c.receive.nxt && record.kind == Owed::Kind::cumulative;
+    if (newest) {
+      advance_edge(e, c);
+    }
+    //= rfc9293#3.10.7.4
+    //# 9293:P-TEXT-ACK <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>
+    out.acknowledgment = record.ack;
+    Sequence const edge = newest ? c.receive.edge : record.edge;
+    out.window = window_to_wire(edge.since(record.ack), WindowScale{});
+    if (newest) {
+      discharge_cumulative(e, at);
+    }
+    return;
+  }
+  advance_edge(e, c);
+  out.acknowledgment = c.receive.nxt;
+  out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), WindowScale{});
+  //= rfc9293#3.10.7.4
+  //# 9293:P-TEXT-PIGGY a segment that leaves anyway carries the ACK
+  discharge_cumulative(e, at);
+}
+
+void fill_urgent(const Connection& c, const Plan& plan, wire::Segment& out) {
+  //= rfc9293#3.8.5
+  //# 9293:P-URG-DATA urgency is told together with text only
+  if (!c.send_urgent || plan.text.empty() || !c.send.up.after(plan.sequence)) {
+    return;
+  }
+  //= rfc9293#3.8.5
+  //# 9293:MUST-62, 9293:P-SEND-URGSIG the pointer names the octet after the urgent data
+  out.flags |= wire::flag::urg;
+  out.urgent = static_cast<std::uint16_t>(
+      std::min(c.send.up.since(plan.sequence).count, 0xffffu));
+}
+
+wire::Segment header_of(Engine& e, Index at, const Plan& plan, Sequence queue_end) {
+  Connection& c = e.connection(at);
+  wire::Segment out;
+  out.source = c.local_port;
+  out.destination = c.remote_port;
+  out.sequence = plan.sequence;
+  if (plan.syn) {
+    out.flags |= wire::flag::syn;
+    //= rfc9293#3.7.1
+    //# 9293:MUST-14, 9293:SHLD-5, 9293:MAY-3 every SYN names our MSS
+    //# 9293:MUST-65 and no other segment does
+    out.options.has_mss = true;
+    out.options.mss = static_cast<std::uint16_t>(e.config.mss.count);
+  }
+  if (plan.fin) {
+    out.flags |= wire::flag::fin;
+  }
+  if (plan.kind == PlanKind::ack) {
+    out.sequence = c.send.nxt;
+  } else if (plan.kind == PlanKind::keepalive) {
+    //= rfc9293#3.8.4
+    //# 9293:P-KA-PROBE, 9293:SHLD-12 SND.NXT - 1, without text
+    out.sequence = c.send.nxt.previous();
+  } else if (!plan.text.empty()) {
+    Sequence const end = plan.sequence + plan.text;
+    //= rfc9293#3.9.1.2
+    //# 9293:MUST-61, 9293:P-SEND-PUSHBIT, 9293:SHLD-27 PSH where the queue or a push ends
+    if (end == queue_end || end == e.active(c).pushed) {
+      out.flags |= wire::flag::psh;
+    }
+  }
+  fill_urgent(c, plan, out);
+  fill_acknowledgment(e, at, plan, out);
+  return out;
+}
+
+// Karn's rule, and one timed segment a round trip.
+void time_segment(Engine& e, Active& a, const Plan& plan, Sequence end) {
+  //= rfc6298#3
+  //# 6298:RTO-6 no sample from what was sent twice
+  if (plan.again) {
+    a.timing = false;
+  } else if (!a.timing && !plan.probe) {
+    a.timing = true;
+    a.timed = end;
+    a.timed_at = e.state->now;
+  }
+}
+
+// Sequence space has left: SND.NXT, the retransmission cursor, the timer, the state.
+void note_departure(Engine& e, Index at, const Plan& plan) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  Sequence const end = plan.sequence + plan.text + Bytes{plan.syn || plan.fin ? 1u : 0u};
+  time_segment(e, a, plan, end);
+  std::uint32_t const before = flight_size(c).count;
+  if (plan.again) {
+    ++c.retransmissions;
+    ++e.counters->retransmissions;
+    a.retransmit_next = last_of(a.retransmit_next, end);
+    c.syn_lost = c.syn_lost || plan.syn;
+  } else {
+    std::uint32_t const beyond = before + plan.text.count;
+    if (!plan.probe && synchronized(c.state) && beyond > c.congestion.cwnd.count) {
+      c.congestion.limited += Bytes{beyond - std::max(before, c.congestion.cwnd.count)};
+    }
+  }
+  if (end.after(c.send.nxt)) {
+    e.counters->bytes_sent += plan.text.count;
+    c.send.nxt = end;
+  }
+  c.sent_at = e.state->now;
+  a.override = false;
+  a.probe = a.probe && !plan.probe;
+  if (plan.fin && !c.fin_sent) {
+    c.fin_sent = true;
+    if (c.state == State::close_wait) {
+      enter(e, at, State::last_ack);
+    }
+  }
+  //= rfc6298#5.1
+  //# 6298:RTO-10, 6298:RTO-22 whatever is sent, or sent again, starts the timer if it is off
+  if (a.mode == RetransmitMode::idle || a.mode == RetransmitMode::sws_override) {
+    a.mode = RetransmitMode::retransmit;
+    a.retransmit_due = e.state->now + c.rtt.rto;
+  }
+  if (a.give_up_due.is_never()) {
+    set_give_up(e, at);
+  }
+  arm(e, at);
+}
+
+}  // namespace
+
+Bytes write_plan(Engine& e, Index at, const Plan& plan, std::span<std::byte> into) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  Sequence const begin = c.send.una == c.send.iss ? c.send.una.next() : c.send.una;
+  wire::Segment const out = header_of(e, at, plan, begin + a.send.length());
+  //= rfc9293#3.1
+  //# 9293:MUST-2 the checksum covers pseudo-header, header and text
+  Bytes const header = wire::write(out, into);
+  Bytes text = plan.text;
+  wire::Partial sum;
+  if (plan.kind == PlanKind::keepalive && e.config.keepalive_garbage) {
+    //= rfc9293#3.8.4
+    //# 9293:MAY-6 one garbage octet, for peers that answer nothing else
+    text = {1};
+    into[header.count] = std::byte{0};
+    sum = wire::sum(into.subspan(header.count, 1));
+  } else if (!text.empty()) {
+    sum = copy_text(e, a, plan.sequence.since(begin), into.subspan(header.count, text.count));
+  }
+  wire::PseudoHeader const pseudo{e.local_of(c), c.remote,
+                                  static_cast<std::uint8_t>(wire::IpProtocol::tcp),
+                                  header + text};
+  wire::write_checksum(into, header, pseudo, sum);
+  ++c.segments_sent;
+  ++e.counters->segments_sent;
+  a.keepalive_probe = a.keepalive_probe && plan.kind != PlanKind::keepalive;
+  if (plan.kind == PlanKind::text) {
+    e.counters->data_segments_sent += plan.text.empty() ? 0 : 1;
+    note_departure(e, at, plan);
+  }
+  return header + text;
+}
+
+}  // namespace lockstep::tcp

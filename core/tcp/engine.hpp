@@ -1,0 +1,121 @@
+// All of TCP's state of one shard, as handles on the arena, and what every part of TCP needs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "core/internet/replies.hpp"
+#include "core/memory/arena.hpp"
+#include "core/memory/list.hpp"
+#include "core/memory/slots.hpp"
+#include "core/memory/timer_wheel.hpp"
+#include "core/tcp/config.hpp"
+#include "core/tcp/connection.hpp"
+#include "core/tcp/counters.hpp"
+#include "core/tcp/demux.hpp"
+#include "core/units/drop.hpp"
+#include "core/units/time.hpp"
+#include "core/wire/checksum.hpp"
+#include "core/wire/tcp.hpp"
+
+namespace lockstep::tcp {
+
+using memory::Index;
+using memory::nil;
+
+// Who a timer of the shared wheel belongs to, in the upper two bits of its owner.
+enum class TimerHolder : std::uint32_t { connection = 0, time_wait = 1, link = 2 };
+
+constexpr memory::TimerOwner timer_owner(TimerHolder holder, Index index) {
+  return {static_cast<std::uint32_t>(holder) << 30 | index};
+}
+
+// What of TCP's state is neither a pool nor a table; in the arena.
+struct EngineState {
+  Instant now;
+  Instant booted;
+  Instant arrived;              // of the segment being processed
+  Instant challenge_second;
+  std::uint32_t challenges_used = 0;
+  std::uint32_t ports_drawn = 0;
+  std::uint32_t generation = 0;
+  bool draining = false;        // next_event() runs: what calls raise is told next turn
+  memory::ListHead ready;       // connections with something to send, by `queue`
+  memory::ListHead tell_now;    // connections with events for this turn, by `tell`
+  memory::ListHead tell_next;   // ... and for the next one
+  memory::ListHead time_waits;  // oldest first
+  std::uint16_t loan_count = 0;
+};
+
+// A region that the application has bound, with its table of prefix sums (or none).
+struct Region {
+  std::span<const std::byte> bytes;
+  wire::ChecksumTable table;
+};
+
+// One arriving segment, checked by the lower floors.
+struct Arrival {
+  const wire::Segment& segment;
+  IpAddress local;
+  IpAddress remote;
+  std::uint16_t local_address = 0;
+  Mac from;             // the link address that replies without a connection go to
+  Instant arrived;
+};
+
+// Handles and configuration; held outside of the arena, by value, for as long as the stack lives.
+struct Engine {
+  Config config;
+  Bytes mtu_text_max;  // the largest text that the link allows without options
+  EngineState* state = nullptr;
+  Counters* counters = nullptr;
+  DropCounters* drops = nullptr;
+  std::span<const IpAddress> addresses;
+
+  memory::Slots<Connection> connections;
+  memory::Slots<Active> actives;
+  memory::Slots<TimeWait> time_waits;
+  memory::Slots<Listener> listeners;
+  memory::Slots<Extent> extents;
+  memory::Slots<Owed> owed;
+  memory::BytePools pools;
+  memory::View<memory::ListHead> waiting_heads;  // one a neighbour
+  memory::TimerWheel wheel;
+  Demux demux;
+  internet::Replies replies;
+
+  std::span<Region> regions;
+  std::span<Loan> loans;  // state->loan_count of them are valid
+
+  Connection& connection(Index at) const { return connections[at]; }
+  // Only where the connection has one.
+  Active& active(const Connection& c) const { return actives[c.active]; }
+
+  memory::List<Connection, &Connection::queue> ready() const {
+    return {state->ready, connections.view()};
+  }
+  memory::List<Connection, &Connection::tell> tell_now() const {
+    return {state->tell_now, connections.view()};
+  }
+  memory::List<Connection, &Connection::tell> tell_next() const {
+    return {state->tell_next, connections.view()};
+  }
+  memory::List<Connection, &Connection::tell> held(Listener& listener) const {
+    return {listener.held, connections.view()};
+  }
+  // Connections that wait for a next hop to be resolved.
+  memory::List<Connection, &Connection::queue> waiting(Index neighbour) const {
+    return {waiting_heads[neighbour], connections.view()};
+  }
+  memory::List<TimeWait, &TimeWait::order> time_wait_order() const {
+    return {state->time_waits, time_waits.view()};
+  }
+
+  IpAddress local_of(const Connection& c) const { return addresses[c.local_address]; }
+  FourTuple tuple_of(const Connection& c) const {
+    return {{local_of(c), c.local_port}, {c.remote, c.remote_port}};
+  }
+};
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,230 @@
+// What the timers of a connection do: retransmission, persist, override, delayed ACK, giving up.
+#include "core/tcp/expiry.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/reno.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/owed.hpp"
+#include "core/tcp/replies.hpp"
+#include "core/tcp/rtt.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+void count(Engine& e, TimerKind kind) {
+  ++e.counters->timers_fired[static_cast<std::uint32_t>(kind)];
+}
+
+//= rfc9293#3.10.8
+//# 9293:P-USER-TIMEOUT queues are flushed, the user is told, CLOSED
+//= rfc9293#3.8.3
+//# 9293:MUST-20 at R2 the connection is closed
+void give_up(Engine& e, Index at, Cause cause) {
+  enter(e, at, State::closed);
+  detach(e, at, cause);
+}
+
+// Zero-window probes: one now, the next after twice as long.
+//= rfc9293#3.8.6.1
+//# 9293:SHLD-30 the interval grows exponentially
+void probe(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  a.mode = RetransmitMode::persist;
+  a.probe = true;
+  a.persist_backoff = static_cast<std::uint8_t>(std::min(a.persist_backoff + 1, 16));
+  Duration const wait = c.rtt.rto * (std::uint64_t{1} << a.persist_backoff);
+  a.retransmit_due = e.state->now + std::min(wait, e.config.persist_max);
+  make_ready(e, at);
+}
+
+//= rfc9293#3.8.3
+//# 9293:MUST-20, 9293:SHLD-9, 9293:SHLD-10 at R1 IP is advised and the user told
+void advise(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (c.retries == e.config.r1_retransmissions.value) {
+    c.doubt_next_hop = true;
+    if (c.soft_errors) {
+      c.soft_cause = Cause::retransmitting;
+      tell(e, at, EventKind::soft_error);
+    }
+  }
+}
+
+//= rfc9293#3.10.8
+//# 9293:P-RTO the front of the queue is sent again and the timer runs anew
+void retransmit(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  //= rfc9293#3.8.6
+  //# 9293:MUST-35 the window was shrunk to zero: probing takes over
+  if (synchronized(c.state) && c.send.wnd.empty()) {
+    a.persist_backoff = 0;
+    a.retransmit_next = a.retransmit_end;
+    a.timing = false;
+    probe(e, at);
+    return;
+  }
+  c.retries = static_cast<std::uint8_t>(std::min(c.retries + 1, 255));
+  ++e.counters->timeouts;
+  if (synchronized(c.state)) {
+    //= rfc9293#3.8.2
+    //# 9293:MUST-19 slow start after a timeout
+    reno::on_timeout(c.congestion, {flight_size(c), Bytes{c.mss}}, c.retries == 1);
+    //= rfc6582#3.2
+    //# 6582:NR-5 the highest sequence number sent is kept in recover
+    c.congestion.recover = c.send.nxt.previous();
+  } else {
+    c.syn_lost = true;
+  }
+  //= rfc6298#5.4
+  //# 6298:RTO-13 the earliest segment that is not acknowledged
+  a.retransmit_next = c.send.una;
+  a.retransmit_end = c.send.nxt;
+  a.timing = false;
+  back_off(c.rtt, e.config);
+  //= rfc6298#5.6
+  //# 6298:RTO-15, 6298:RTO-9 the timer runs for the doubled timeout from here
+  a.mode = RetransmitMode::retransmit;
+  a.retransmit_due = e.state->now + c.rtt.rto;
+  make_ready(e, at);
+  advise(e, at);
+}
+
+void expire_retransmit(Engine& e, Index at) {
+  Active& a = e.active(e.connection(at));
+  a.retransmit_due = Instant::never();
+  switch (a.mode) {
+    case RetransmitMode::retransmit:
+      count(e, TimerKind::retransmit);
+      retransmit(e, at);
+      break;
+    case RetransmitMode::persist:
+      count(e, TimerKind::persist);
+      probe(e, at);
+      break;
+    case RetransmitMode::sws_override:
+      count(e, TimerKind::sws_override);
+      a.mode = RetransmitMode::idle;
+      a.override = true;
+      make_ready(e, at);
+      break;
+    case RetransmitMode::idle:
+      CHECK(a.mode != RetransmitMode::idle);
+      break;
+  }
+}
+
+//= rfc9293#3.8.4
+//# 9293:MUST-26 probes only if nothing is outstanding and nothing was heard for the interval
+void expire_keepalive(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Duration const idle = Duration::milliseconds(c.keepalive_idle_ms);
+  Instant const quiet_since = c.heard_at;
+  bool const quiet = e.state->now.since(quiet_since) >= idle && c.send.una == c.send.nxt;
+  if (!c.keepalive || (c.state != State::established && c.state != State::close_wait)) {
+    c.slow_due = Instant::never();
+    return;
+  }
+  if (!quiet) {
+    c.keepalive_probes = 0;
+    c.slow_due = later(quiet_since, e.state->now - idle + Duration{1}) + idle;
+    return;
+  }
+  count(e, TimerKind::keepalive);
+  //= rfc9293#3.8.4
+  //# 9293:MUST-29 no single unanswered probe ends the connection: all of them do
+  if (c.keepalive_probes >= e.config.keepalive_probes.value) {
+    send_reset(e, at);
+    give_up(e, at, Cause::keepalive_timed_out);
+    return;
+  }
+  ++c.keepalive_probes;
+  c.slow_due = e.state->now + e.config.keepalive_interval;
+  if (Active* a = ensure_active(e, at)) {
+    a->keepalive_probe = true;
+    make_ready(e, at);
+  }
+}
+
+void expire_slow(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (c.state == State::fin_wait_2) {
+    count(e, TimerKind::fin_wait_2);
+    give_up(e, at, Cause::timed_out);
+    return;
+  }
+  expire_keepalive(e, at);
+}
+
+bool due(Instant instant, Instant now) { return instant <= now; }
+
+}  // namespace
+
+void expire_connection(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  CHECK(!c.detached);
+  Instant const now = e.state->now;
+  if (c.active != nil && due(e.active(c).give_up_due, now)) {
+    count(e, TimerKind::give_up);
+    give_up(e, at, Cause::timed_out);
+    return;
+  }
+  if (c.active != nil && due(e.active(c).delayed_ack_due, now)) {
+    count(e, TimerKind::delayed_ack);
+    owe_now(e, at);
+  }
+  if (c.active != nil && due(e.active(c).retransmit_due, now)) {
+    expire_retransmit(e, at);
+  }
+  if (due(c.slow_due, now)) {
+    expire_slow(e, at);
+  }
+  if (!c.detached) {
+    arm(e, at);
+  }
+}
+
+void set_give_up(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  //= rfc9293#3.8.3
+  //# 9293:MUST-21 the application sets R2, for ever included
+  Duration const user = c.user_timeout_ms == 0 ? Duration::forever()
+                                               : Duration::milliseconds(c.user_timeout_ms);
+  Duration limit = user;
+  if (!synchronized(c.state) && e.config.syn_timeout.ns != 0) {
+    //= rfc9293#3.8.3
+    //# 9293:MUST-22, 9293:MUST-23, 9293:P-SYN-R1R2 a SYN has an R2 of its own, three minutes
+    limit = std::min(user, e.config.syn_timeout);
+  }
+  a.give_up_due = e.state->now + limit;
+}
+
+void heard_while_probing(Engine& e, Index at) {
+  Connection const& c = e.connection(at);
+  //= rfc9293#3.8.6.1
+  //# 9293:MUST-37 as long as probes are answered the connection stays open
+  if (c.active != nil && e.active(c).mode == RetransmitMode::persist) {
+    set_give_up(e, at);
+  }
+}
+
+void begin_keepalive(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (c.keepalive) {
+    c.slow_due = e.state->now + Duration::milliseconds(c.keepalive_idle_ms);
+    arm(e, at);
+  }
+}
+
+void bound_fin_wait_2(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  c.slow_due = c.reading_over ? e.state->now + e.config.fin_wait_2 : Instant::never();
+  arm(e, at);
+}
+
+}  // namespace lockstep::tcp

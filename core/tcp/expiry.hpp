@@ -1,0 +1,21 @@
+// What the timers of a connection do: retransmission, persist, override, delayed ACK, giving up.
+#pragma once
+
+#include "core/tcp/engine.hpp"
+
+namespace lockstep::tcp {
+
+// The connection's node of the wheel fired: runs those of its timers that are due, in fixed order,
+// and sets the node for the next.
+void expire_connection(Engine& e, Index at);
+
+// Gives up this long from now unless the peer answers: the user timeout, or R2 of a SYN.
+void set_give_up(Engine& e, Index at);
+// An acceptable segment came while a zero window is being probed: the peer is there.
+void heard_while_probing(Engine& e, Index at);
+// Keep-alive begins, if it is on.
+void begin_keepalive(Engine& e, Index at);
+// FIN-WAIT-2 is bounded if the application reads no more.
+void bound_fin_wait_2(Engine& e, Index at);
+
+}  // namespace lockstep::tcp

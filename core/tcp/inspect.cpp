@@ -1,0 +1,251 @@
+// What an observer sees of a connection, and its field values for fingerprints.
+#include "core/tcp/inspect.hpp"
+
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/reassembly.hpp"
+#include "core/tcp/rtt.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+void fill_active(const Engine& e, const Connection& c, ConnectionInfo& info) {
+  Active const& a = e.active(c);
+  info.send.queued = a.send.length();
+  for (Index i = a.extents; i != nil; i = e.extents[i].next) {
+    info.receive.out_of_order += e.extents[i].end.since(e.extents[i].begin);
+  }
+  bool const persisting =
+      a.mode == RetransmitMode::persist || a.mode == RetransmitMode::sws_override;
+  (persisting ? info.persist_due : info.retransmit_due) = a.retransmit_due;
+  info.delayed_ack_due = a.delayed_ack_due;
+}
+
+void visit_key(const Engine& e, const Connection& c, FieldSink& sink) {
+  sink.add(e.local_of(c));
+  sink.add(c.remote);
+  sink.add(std::uint64_t{c.local_port.value} << 16 | c.remote_port.value);
+  sink.add(static_cast<std::uint64_t>(c.state));
+}
+
+void visit_variables(const Connection& c, FieldSink& sink) {
+  for (Sequence value : {c.send.una, c.send.nxt, c.send.wl1, c.send.wl2, c.send.iss, c.send.up,
+                         c.receive.nxt, c.receive.irs, c.receive.up, c.receive.edge,
+                         c.receive.read, c.congestion.recover}) {
+    sink.add(value);
+  }
+  for (Bytes value : {c.send.wnd, c.send.wnd_max, c.congestion.cwnd, c.congestion.ssthresh,
+                      c.congestion.acked, c.congestion.limited, c.receive_buffer, c.send_buffer,
+                      c.acknowledged_untold}) {
+    sink.add(value);
+  }
+  sink.add(c.rtt.srtt8_ns);
+  sink.add(c.rtt.rttvar4_ns);
+  sink.add(c.rtt.rto);
+  for (Instant value : {c.sent_at, c.heard_at, c.slow_due}) {
+    sink.add(value);
+  }
+  for (std::uint64_t value :
+       {std::uint64_t{c.user_timeout_ms}, std::uint64_t{c.keepalive_idle_ms},
+        std::uint64_t{c.mss}, std::uint64_t{c.text_max}, std::uint64_t{c.dscp},
+        std::uint64_t{c.ttl}, std::uint64_t{c.retries}, std::uint64_t{c.keepalive_probes},
+        std::uint64_t{c.congestion.duplicates}, std::uint64_t{c.quantum},
+        static_cast<std::uint64_t>(c.cause), static_cast<std::uint64_t>(c.soft_cause),
+        std::uint64_t{c.pending}, std::uint64_t{c.deferred},
+        static_cast<std::uint64_t>(c.place), static_cast<std::uint64_t>(c.telling)}) {
+    sink.add(value);
+  }
+}
+
+void visit_flags(const Connection& c, FieldSink& sink) {
+  std::uint64_t bits = 0;
+  for (bool flag :
+       {c.passive, c.nagle, c.delayed_acks, c.keepalive, c.soft_errors, c.detached, c.fin_queued,
+        c.fin_sent, c.fin_taken, c.reading_over, c.send_urgent, c.receive_urgent, c.syn_lost,
+        c.established_untold, c.doubt_next_hop, c.congestion.recovering,
+        c.congestion.partial_seen, c.rtt.sampled, c.active != nil}) {
+    bits = bits << 1 | (flag ? 1 : 0);
+  }
+  sink.add(bits);
+}
+
+void visit_owed(const Engine& e, const Active& a, FieldSink& sink) {
+  for (Index i = a.owed_first; i != nil; i = e.owed[i].next) {
+    Owed const& owed = e.owed[i];
+    for (Sequence value : {owed.ack, owed.edge, owed.begin, owed.end}) {
+      sink.add(value);
+    }
+    sink.add(std::uint64_t{owed.segments} << 8 | static_cast<std::uint64_t>(owed.kind));
+  }
+  for (Index i = a.extents; i != nil; i = e.extents[i].next) {
+    sink.add(e.extents[i].begin);
+    sink.add(e.extents[i].end);
+  }
+}
+
+void visit_queues(Engine& e, Index at, FieldSink& sink) {
+  Connection const& c = e.connection(at);
+  Active& a = e.active(c);
+  auto cursor = a.send.walk(e.pools, {Bytes{}, a.send.length()});
+  memory::Source source;
+  while (cursor.next(source)) {
+    sink.add(static_cast<std::uint64_t>(source.kind));
+    if (source.kind == memory::SourceKind::bytes) {
+      sink.add_bytes(source.bytes);
+    } else {
+      sink.add(std::uint64_t{source.region.value} << 32 | source.length.count);
+      sink.add(source.offset);
+    }
+  }
+  Bytes done;
+  Bytes const unread = unread_of(c);
+  while (done < unread) {
+    auto const bytes = readable(e, at, done);
+    CHECK(!bytes.empty());
+    sink.add_bytes(bytes);
+    done += Bytes{static_cast<std::uint32_t>(bytes.size())};
+  }
+  for (Index i = a.extents; i != nil; i = e.extents[i].next) {
+    for (Sequence from = e.extents[i].begin; from.before(e.extents[i].end);) {
+      auto const bytes = a.receive.at(e.pools.blocks, from, e.extents[i].end.since(from));
+      CHECK(!bytes.empty());
+      sink.add_bytes(bytes);
+      from = from + Bytes{static_cast<std::uint32_t>(bytes.size())};
+    }
+  }
+}
+
+void visit_active(Engine& e, Index at, FieldSink& sink) {
+  Connection const& c = e.connection(at);
+  Active const& a = e.active(c);
+  for (Sequence value : {a.pushed, a.retransmit_next, a.retransmit_end, a.timed, a.fin_at,
+                         a.delayed_begin}) {
+    sink.add(value);
+  }
+  for (Instant value : {a.timed_at, a.retransmit_due, a.delayed_ack_due, a.give_up_due}) {
+    sink.add(value);
+  }
+  sink.add(a.delayed);
+  sink.add(static_cast<std::uint64_t>(a.mode) << 16 | std::uint64_t{a.persist_backoff} << 8 |
+           a.delayed_segments);
+  std::uint64_t bits = 0;
+  for (bool flag : {a.timing, a.probe, a.override, a.fin_known, a.window_update,
+                    a.keepalive_probe, a.ack_now, a.behind != nil}) {
+    bits = bits << 1 | (flag ? 1 : 0);
+  }
+  sink.add(bits);
+  visit_owed(e, a, sink);
+  visit_queues(e, at, sink);
+}
+
+}  // namespace
+
+void FieldSink::add_bytes(std::span<const std::byte> bytes) {
+  // The bytes one by one, so that where blocks and frames begin and end makes no difference.
+  for (std::byte octet : bytes) {
+    print_.add(std::to_integer<std::uint64_t>(octet));
+  }
+}
+
+void visit_connection(Engine& e, Index at, FieldSink& sink) {
+  Connection const& c = e.connection(at);
+  visit_key(e, c, sink);
+  visit_variables(c, sink);
+  visit_flags(c, sink);
+  sink.add_exact(std::uint64_t{at} << 32 | c.generation);
+  sink.add_exact(c.segments_sent);
+  sink.add_exact(c.segments_received);
+  sink.add_exact(c.retransmissions);
+  sink.add_exact(e.wheel.due(c.timer).ns);
+  if (c.active != nil) {
+    visit_active(e, at, sink);
+  }
+}
+
+void visit_time_wait(const Engine& e, Index record, FieldSink& sink) {
+  TimeWait const& t = e.time_waits[record];
+  sink.add(e.addresses[t.local_address]);
+  sink.add(t.remote);
+  sink.add(std::uint64_t{t.local_port.value} << 16 | t.remote_port.value);
+  sink.add(t.send_nxt);
+  sink.add(t.receive_nxt);
+  sink.add(t.receive_wnd);
+  sink.add(t.due);
+  sink.add(t.shelved ? 1 : 0);
+  sink.add_exact(record);
+}
+
+void visit_listener(const Engine& e, Index slot, FieldSink& sink) {
+  Listener const& listener = e.listeners[slot];
+  sink.add(listener.local.address);
+  sink.add(listener.local.remote.address);
+  sink.add(std::uint64_t{listener.local.port.value} << 16 | listener.local.remote.port.value);
+  sink.add(std::uint64_t{listener.pending_max} << 32 | listener.pending);
+  sink.add(listener.admitted);
+  sink.add_exact(std::uint64_t{slot} << 32 | listener.generation);
+}
+
+ConnectionInfo inspect(Engine& e, ConnectionId id) {
+  ConnectionInfo info;
+  Index const at = find(e, id);
+  if (at == nil) {
+    return info;
+  }
+  //= rfc9293#3.10.6
+  //# 9293:P-STATUS-STATE the state and all variables
+  Connection const& c = e.connection(at);
+  info.exists = true;
+  info.detached = c.detached;
+  info.state = c.state;
+  info.tuple = e.tuple_of(c);
+  info.passive = c.passive;
+  info.send = {c.send.una, c.send.nxt,     c.send.wl1,   c.send.wl2, c.send.iss,    c.send.up,
+               c.send.wnd, c.send.wnd_max, Bytes{c.mss}, Bytes{},    c.send_urgent};
+  info.receive = {c.receive.nxt,
+                  c.receive.irs,
+                  c.receive.up,
+                  c.receive.edge,
+                  c.receive.edge.since(c.receive.nxt),
+                  unread_of(c),
+                  Bytes{},
+                  c.receive_urgent};
+  info.cwnd = c.congestion.cwnd;
+  info.ssthresh = c.congestion.ssthresh;
+  info.recover = c.congestion.recover;
+  info.fast_recovery = c.congestion.recovering;
+  info.duplicate_acks = c.congestion.duplicates;
+  info.srtt = srtt_of(c.rtt);
+  info.rttvar = rttvar_of(c.rtt);
+  info.rto = c.rtt.rto;
+  info.retries = c.retries;
+  info.segments_sent = c.segments_sent;
+  info.segments_received = c.segments_received;
+  info.retransmissions = c.retransmissions;
+  if (c.active != nil) {
+    fill_active(e, c, info);
+  }
+  return info;
+}
+
+State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
+  State state = State::closed;
+  static_cast<void>(e.demux.find(e.demux.hash_of(tuple), [&](Found found) {
+    if (found.kind == EntryKind::connection) {
+      Connection const& c = e.connections[found.index];
+      bool const same = c.remote == tuple.remote.address && c.local_address == local_address &&
+                        c.remote_port == tuple.remote.port && c.local_port == tuple.local.port;
+      state = same ? c.state : state;
+      return same;
+    }
+    if (found.kind == EntryKind::time_wait) {
+      TimeWait const& t = e.time_waits[found.index];
+      bool const same = t.remote == tuple.remote.address && t.local_address == local_address &&
+                        t.remote_port == tuple.remote.port && t.local_port == tuple.local.port;
+      state = same ? State::time_wait : state;
+      return same;
+    }
+    return false;
+  }));
+  return state;
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,103 @@
+// What must hold of every connection between any two events, whatever the peer does.
+#include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/inspect.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+void check_sending(const Connection& c) {
+  CHECK(c.send.una.at_or_before(c.send.nxt));
+  CHECK(c.send.iss.at_or_before(c.send.una));
+  CHECK(!c.fin_sent || c.fin_queued);
+  CHECK(c.send.wnd <= c.send.wnd_max);
+  CHECK(c.state < State::established || c.send.una != c.send.iss);
+  CHECK(!synchronized(c.state) || c.congestion.cwnd.count >= c.mss);
+}
+
+void check_receiving(const Connection& c) {
+  CHECK(c.receive.nxt.at_or_before(c.receive.edge));
+  CHECK(c.receive.read.at_or_before(c.receive.nxt));
+  CHECK(!c.fin_taken || !peer_may_send(c.state));
+}
+
+void check_extents(const Engine& e, const Connection& c, const Active& a) {
+  Sequence above = c.receive.nxt;
+  std::uint32_t count = 0;
+  for (Index i = a.extents; i != nil; i = e.extents[i].next) {
+    Extent const& extent = e.extents[i];
+    CHECK(extent.begin.after(above));
+    CHECK(extent.end.after(extent.begin));
+    CHECK(extent.end.at_or_before(c.receive.edge));
+    above = extent.end;
+    ++count;
+  }
+  CHECK(count == a.extent_count);
+}
+
+void check_active(const Engine& e, const Connection& c) {
+  Active const& a = e.active(c);
+  CHECK((a.mode == RetransmitMode::idle) == a.retransmit_due.is_never());
+  // Whatever is in flight is watched by a timer.
+  CHECK(c.send.una == c.send.nxt || a.mode != RetransmitMode::idle);
+  CHECK((a.delayed_segments == 0) == a.delayed.empty());
+  CHECK(a.delayed_segments == 0 || !a.delayed_ack_due.is_never());
+  CHECK(a.retransmit_next.at_or_before(c.send.nxt));
+  Sequence const begin = c.send.una == c.send.iss ? c.send.una.next() : c.send.una;
+  Sequence const end = begin + a.send.length();
+  bool const acknowledged = c.fin_sent && c.send.una == c.send.nxt;
+  CHECK(acknowledged || c.send.nxt == c.send.iss ||
+        c.send.nxt.at_or_before(c.fin_sent ? end.next() : end));
+  check_extents(e, c, a);
+}
+
+}  // namespace
+
+void check_invariants(Engine& e, Index at) {
+  Connection const& c = e.connection(at);
+  check_receiving(c);
+  if (c.detached) {
+    return;
+  }
+  check_sending(c);
+  if (c.active == nil) {
+    CHECK(c.send.una == c.send.nxt);
+    CHECK(unread_of(c).empty());
+    return;
+  }
+  check_active(e, c);
+}
+
+void check_conservation(Engine& e) {
+  std::uint32_t extents = 0;
+  std::uint32_t owed = 0;
+  std::uint32_t actives = 0;
+  std::uint32_t listed = 0;
+  for (Index at = 0; at < e.connections.high_water(); ++at) {
+    if (!e.connections.taken(at)) {
+      continue;
+    }
+    Connection const& c = e.connection(at);
+    listed += c.place == SendPlace::ready ? 1u : 0u;
+    if (c.active == nil) {
+      continue;
+    }
+    ++actives;
+    Active const& a = e.active(c);
+    extents += a.extent_count;
+    for (Index i = a.owed_first; i != nil; i = e.owed[i].next) {
+      ++owed;
+    }
+  }
+  CHECK(actives == e.actives.used());
+  CHECK(extents == e.extents.used());
+  CHECK(owed == e.owed.used());
+  CHECK(listed == e.ready().count());
+  if (e.connections.used() == 0) {
+    CHECK(e.pools.blocks.used() == 0);
+    CHECK(e.pools.pieces.used() == 0);
+  }
+}
+
+}  // namespace lockstep::tcp

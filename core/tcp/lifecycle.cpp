@@ -1,0 +1,352 @@
+// Birth and death of connections: records, state changes, events, readiness, the one timer.
+#include "core/tcp/lifecycle.hpp"
+
+#include <bit>
+
+#include "core/tcp/owed.hpp"
+#include "core/tcp/reassembly.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+constexpr std::uint16_t bit_of(EventKind kind) {
+  return static_cast<std::uint16_t>(1u << static_cast<std::uint32_t>(kind));
+}
+
+// The list that holds the connection by its `tell` link goes without it.
+void untell(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  switch (c.telling) {
+    case TellPlace::none:
+      return;
+    case TellPlace::now:
+      e.tell_now().remove(at);
+      break;
+    case TellPlace::next:
+      e.tell_next().remove(at);
+      break;
+    case TellPlace::held:
+      e.held(e.listeners[c.listener]).remove(at);
+      break;
+  }
+  c.telling = TellPlace::none;
+}
+
+// The listener that this connection still counts against, or null.
+Listener* listener_of(Engine& e, const Connection& c) {
+  if (c.listener == nil || !e.listeners.taken(c.listener)) {
+    return nullptr;
+  }
+  Listener& listener = e.listeners[c.listener];
+  return listener.generation == c.listener_generation ? &listener : nullptr;
+}
+
+void leave_backlog(Engine& e, Connection& c) {
+  if (c.established_untold) {
+    c.established_untold = false;
+    if (Listener* listener = listener_of(e, c)) {
+      --listener->pending;
+    }
+  }
+}
+
+void release(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  CHECK(c.detached);
+  leave_backlog(e, c);
+  untell(e, at);
+  if (c.active != nil) {
+    Active& a = e.active(c);
+    a.receive.clear(e.pools.blocks);
+    e.actives.give(c.active);
+    c.active = nil;
+  }
+  e.wheel.close(c.timer);
+  c.timer = nil;
+  // From here on every id of this life is stale.
+  ++c.generation;
+  e.connections.give(at);
+  ++e.counters->connections_closed;
+}
+
+// The accepted event waits for Stack::admit; the others are held back with it.
+bool must_hold(Engine& e, const Connection& c) {
+  if ((c.pending & bit_of(EventKind::accepted)) == 0) {
+    return false;
+  }
+  Listener const* const listener = listener_of(e, c);
+  return listener != nullptr && listener->admitted == 0;
+}
+
+void begin_draining(Engine& e) {
+  e.state->draining = true;
+  while (!e.tell_next().empty()) {
+    Index const at = e.tell_next().pop_front();
+    Connection& c = e.connection(at);
+    c.pending = static_cast<std::uint16_t>(c.pending | c.deferred);
+    c.deferred = 0;
+    c.telling = TellPlace::now;
+    e.tell_now().push_back(at);
+  }
+}
+
+// Takes the first connection out of this turn's list, to where it must wait, if anywhere.
+void set_aside(Engine& e) {
+  Index const at = e.tell_now().pop_front();
+  Connection& c = e.connection(at);
+  c.telling = TellPlace::none;
+  if (c.pending != 0) {
+    c.telling = TellPlace::held;
+    e.held(e.listeners[c.listener]).push_back(at);
+  } else if (c.deferred != 0) {
+    c.telling = TellPlace::next;
+    e.tell_next().push_back(at);
+  }
+}
+
+Bytes bytes_of(Engine& e, Connection& c, EventKind kind) {
+  switch (kind) {
+    case EventKind::received:
+      return unread_of(c);
+    case EventKind::acknowledged: {
+      Bytes const acknowledged = c.acknowledged_untold;
+      c.acknowledged_untold = {};
+      return acknowledged;
+    }
+    case EventKind::urgent:
+      return c.receive.up.since(c.receive.read);
+    default:
+      static_cast<void>(e);
+      return {};
+  }
+}
+
+Event make_event(Engine& e, Index at, EventKind kind) {
+  Connection& c = e.connection(at);
+  Event event;
+  event.kind = kind;
+  event.id = id_of(e, at);
+  event.bytes = bytes_of(e, c, kind);
+  if (kind == EventKind::closed) {
+    event.cause = c.cause;
+  } else if (kind == EventKind::soft_error) {
+    event.cause = c.soft_cause;
+    c.soft_cause = Cause::none;
+  } else if (kind == EventKind::accepted) {
+    event.listener = {c.listener, c.listener_generation};
+    if (Listener* listener = listener_of(e, c)) {
+      CHECK(listener->admitted != 0);
+      listener->admitted -= listener->admitted == Count::unlimited().value ? 0 : 1;
+    }
+    leave_backlog(e, c);
+  }
+  return event;
+}
+
+}  // namespace
+
+void enter(Engine& e, Index at, State to) {
+  Connection& c = e.connection(at);
+  std::uint8_t const edge =
+      legal_edge[static_cast<std::uint32_t>(c.state)][static_cast<std::uint32_t>(to)];
+  CHECK(edge != illegal_edge);
+  ++e.counters->transitions_taken[edge];
+  c.state = to;
+}
+
+Index open_connection(Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
+  Index const timer = e.wheel.open({});
+  if (timer == nil) {
+    return nil;
+  }
+  Index const at = e.connections.take();
+  if (at == nil) {
+    e.wheel.close(timer);
+    return nil;
+  }
+  e.wheel.close(timer);
+  Connection& c = e.connection(at);
+  std::uint32_t const generation = c.generation;
+  c = Connection{};
+  c.generation = generation;
+  c.timer = e.wheel.open(timer_owner(TimerHolder::connection, at));
+  c.remote = tuple.remote.address;
+  c.remote_port = tuple.remote.port;
+  c.local_port = tuple.local.port;
+  c.local_address = local_address;
+  c.rtt.rto = e.config.rto_initial;
+  c.user_timeout_ms = static_cast<std::uint32_t>(e.config.user_timeout.ns / 1'000'000);
+  c.keepalive_idle_ms = static_cast<std::uint32_t>(e.config.keepalive_idle.ns / 1'000'000);
+  c.receive_buffer = e.config.receive_buffer;
+  c.send_buffer = e.config.send_buffer;
+  c.ttl = e.config.ttl;
+  c.nagle = e.config.nagle;
+  c.delayed_acks = e.config.delayed_acks;
+  c.keepalive = e.config.keepalive;
+  c.heard_at = e.state->now;
+  e.demux.insert(e.demux.hash_of(tuple), {EntryKind::connection, at});
+  ++e.counters->connections_opened;
+  return at;
+}
+
+Active* ensure_active(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (c.active == nil) {
+    c.active = e.actives.take();
+    if (c.active == nil) {
+      return nullptr;
+    }
+    Active& a = e.active(c);
+    a = Active{};
+    a.pushed = c.send.nxt;
+    a.retransmit_next = c.send.nxt;
+    a.retransmit_end = c.send.nxt;
+  }
+  return &e.active(c);
+}
+
+void rest(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (c.active == nil) {
+    return;
+  }
+  Active& a = e.active(c);
+  bool const idle = c.send.una == c.send.nxt && a.send.empty() && a.extents == nil &&
+                    a.owed_first == nil && a.delayed_segments == 0 && !a.ack_now &&
+                    !a.window_update && !a.keepalive_probe && !a.fin_known && !a.probe &&
+                    a.behind == nil && a.loan_first == 0xffff && unread_of(c).empty() &&
+                    (!c.fin_queued || c.fin_sent) && synchronized(c.state);
+  if (idle) {
+    a.receive.clear(e.pools.blocks);
+    e.actives.give(c.active);
+    c.active = nil;
+  }
+}
+
+void detach(Engine& e, Index at, Cause cause) {
+  Connection& c = e.connection(at);
+  CHECK(!c.detached);
+  if (c.state != State::time_wait) {
+    e.demux.remove(e.demux.hash_of(e.tuple_of(c)), {EntryKind::connection, at});
+  }
+  unready(e, at);
+  e.wheel.cancel(c.timer);
+  c.detached = true;
+  c.cause = cause;
+  c.slow_due = Instant::never();
+  bool const readable = cause == Cause::finished && !c.reading_over;
+  if (c.active != nil) {
+    Active& a = e.active(c);
+    a.send.clear(e.pools);
+    drop_extents(e, a);
+    drop_owed(e, a);
+    if (!readable) {
+      drop_unread(e, at);
+    }
+  } else if (!readable) {
+    c.receive.read = c.receive.nxt;
+  }
+  // An attempt that no application knows of yet ends in silence (RFC 9293 3.10.7.4, SYN-RECEIVED).
+  bool const unknown = c.passive && c.established_untold &&
+                       (c.pending & bit_of(EventKind::accepted)) == 0;
+  if (unknown) {
+    release(e, at);
+    return;
+  }
+  tell_closed_if_due(e, at);
+}
+
+void tell(Engine& e, Index at, EventKind kind) {
+  Connection& c = e.connection(at);
+  if (e.state->draining) {
+    c.deferred = static_cast<std::uint16_t>(c.deferred | bit_of(kind));
+    if (c.telling == TellPlace::none) {
+      c.telling = TellPlace::next;
+      e.tell_next().push_back(at);
+    }
+    return;
+  }
+  c.pending = static_cast<std::uint16_t>(c.pending | bit_of(kind));
+  if (c.telling == TellPlace::none) {
+    c.telling = TellPlace::now;
+    e.tell_now().push_back(at);
+  }
+}
+
+void tell_closed_if_due(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (c.detached && unread_of(c).empty()) {
+    tell(e, at, EventKind::closed);
+  }
+}
+
+bool next_event(Engine& e, Event& out) {
+  if (!e.state->draining) {
+    begin_draining(e);
+  }
+  while (!e.tell_now().empty()) {
+    Index const at = e.tell_now().first();
+    Connection& c = e.connection(at);
+    if (c.pending == 0 || must_hold(e, c)) {
+      set_aside(e);
+      continue;
+    }
+    auto const kind = static_cast<EventKind>(std::countr_zero(c.pending));
+    c.pending = static_cast<std::uint16_t>(c.pending & ~bit_of(kind));
+    out = make_event(e, at, kind);
+    if (kind == EventKind::closed) {
+      release(e, at);
+    }
+    return true;
+  }
+  e.state->draining = false;
+  return false;
+}
+
+bool events_pending(const Engine& e) {
+  return !e.tell_now().empty() || !e.tell_next().empty();
+}
+
+void make_ready(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (c.place == SendPlace::none) {
+    c.place = SendPlace::ready;
+    c.quantum = 0;
+    e.ready().push_back(at);
+  }
+}
+
+void unready(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (c.place == SendPlace::ready) {
+    e.ready().remove(at);
+  } else if (c.place == SendPlace::waiting) {
+    e.waiting(c.waiting_for).remove(at);
+    c.waiting_for = nil;
+  }
+  c.place = SendPlace::none;
+}
+
+void arm(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Instant due = c.slow_due;
+  if (c.active != nil) {
+    Active const& a = e.active(c);
+    due = earlier(due, earlier(a.retransmit_due, earlier(a.delayed_ack_due, a.give_up_due)));
+  }
+  if (due < e.wheel.due(c.timer)) {
+    e.wheel.set(c.timer, due);
+  }
+}
+
+ConnectionId id_of(const Engine& e, Index at) { return {at, e.connection(at).generation}; }
+
+Index find(const Engine& e, ConnectionId id) {
+  if (!e.connections.taken(id.slot) || e.connection(id.slot).generation != id.generation) {
+    return nil;
+  }
+  return id.slot;
+}
+
+}  // namespace lockstep::tcp

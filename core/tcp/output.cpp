@@ -1,0 +1,308 @@
+// What leaves next: retransmissions, new text, ACKs, probes, in that order of choice.
+#include "core/tcp/output.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/reno.hpp"
+#include "core/tcp/expiry.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/owed.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+// The queue of text in sequence numbers, and how far the peer lets us go.
+struct Room {
+  Sequence begin;     // of the queue's first octet
+  Sequence end;       // after its last: where the FIN goes
+  Sequence right;     // SND.UNA + SND.WND
+  bool fin_due = false;  // a FIN follows the text and was not sent
+};
+
+Room room_of(const Connection& c, const Active& a) {
+  Room room;
+  room.begin = c.send.una == c.send.iss ? c.send.una.next() : c.send.una;
+  room.end = room.begin + a.send.length();
+  room.right = c.send.una + c.send.wnd;
+  room.fin_due = c.fin_queued && !c.fin_sent;
+  return room;
+}
+
+Plan syn_plan(const Connection& c, bool again) {
+  Plan plan;
+  plan.kind = PlanKind::text;
+  plan.sequence = c.send.iss;
+  plan.syn = true;
+  plan.again = again;
+  return plan;
+}
+
+// One segment of what has been sent before.
+//= rfc9293#3.8.6
+//# 9293:SHLD-16 only what lies within SND.UNA + SND.WND
+//# 9293:P-WND-FIT cut to the window, and repackaged at will
+Plan plan_again(const Connection& c, const Active& a) {
+  Plan plan;
+  Sequence const next = a.retransmit_next;
+  if (next.at_or_after(a.retransmit_end)) {
+    return plan;
+  }
+  if (next == c.send.iss && c.send.una == c.send.iss) {
+    return syn_plan(c, true);
+  }
+  Room const room = room_of(c, a);
+  bool const first = next == c.send.una;
+  //= rfc5681#3.1
+  //# 5681:CC-41 after a timeout slow start paces the retransmissions
+  if (!first && next.since(c.send.una) + Bytes{c.mss} > c.congestion.cwnd) {
+    return plan;
+  }
+  // What a refused probe left is one octet: new text fills its segment up.
+  bool const tiny = flight_size(c).count <= 1;
+  Sequence const last = tiny ? room.end : first_of(c.send.nxt, room.end);
+  std::uint32_t const allowed = std::min(room.right.since(next).count, std::uint32_t{c.mss});
+  plan.text = {std::min(last.since(next).count, allowed)};
+  plan.sequence = next;
+  plan.again = true;
+  bool const at_end = next + plan.text == room.end;
+  plan.fin = c.fin_sent && at_end && next.at_or_before(room.end) &&
+             (room.end.before(room.right) || first);
+  plan.kind = plan.text.empty() && !plan.fin ? PlanKind::none : PlanKind::text;
+  return plan;
+}
+
+//= rfc9293#3.8.6.1
+//# 9293:P-ZWP-SEND, 9293:MUST-36 at least one octet, or the FIN, at a zero window
+Plan plan_probe(const Connection& c, const Active& a) {
+  Plan plan;
+  Room const room = room_of(c, a);
+  plan.kind = PlanKind::text;
+  plan.probe = true;
+  plan.sequence = c.send.una;
+  plan.again = c.send.una != c.send.nxt;
+  plan.text = {room.end.after(c.send.una) ? 1u : 0u};
+  plan.fin = plan.text.empty() && c.fin_queued;
+  if (plan.text.empty() && !plan.fin) {
+    plan.kind = PlanKind::none;
+  }
+  return plan;
+}
+
+// How much congestion control lets out now.
+std::uint32_t congestion_room(const Engine& e, const Connection& c) {
+  std::uint32_t const flight = flight_size(c).count;
+  std::uint64_t allowed = c.congestion.cwnd.count;
+  bool const limited = e.config.limited_transmit && !c.congestion.recovering &&
+                       c.congestion.duplicates != 0 &&
+                       c.congestion.duplicates < e.config.duplicate_acks.value;
+  if (limited) {
+    //= rfc5681#3.2
+    //# 5681:CC-17 one segment beyond cwnd for each of the first two duplicates
+    allowed += std::min<std::uint32_t>(c.congestion.duplicates, 2) * std::uint64_t{c.mss};
+  }
+  return allowed > flight ? static_cast<std::uint32_t>(
+                                std::min<std::uint64_t>(allowed - flight, 0xffff'ffff))
+                          : 0;
+}
+
+struct Offer {
+  std::uint32_t queued;   // D: text that was never sent
+  std::uint32_t usable;   // U: what the peer's window leaves
+  std::uint32_t cwnd;     // what congestion control leaves
+};
+
+// How much to send now by sender-side silly-window avoidance and Nagle; 0: wait.
+//= rfc9293#3.8.6.2.1
+//# 9293:MUST-38 the four conditions, tried in order
+std::uint32_t worth_sending(const Connection& c, const Active& a, Offer offer, bool pushed) {
+  std::uint32_t const fits = std::min(offer.queued, offer.usable);
+  //= rfc9293#3.8.6.2.1
+  //# 9293:P-SWS-SEND-FULL a full-sized segment can go
+  if (fits >= c.mss) {
+    return offer.cwnd >= c.mss ? c.mss : 0;
+  }
+  //= rfc9293#3.7.4
+  //# 9293:P-NAGLE, 9293:SHLD-7, 9293:MUST-17 less waits until all is acknowledged, if Nagle is on
+  bool const alone = c.send.nxt == c.send.una || !c.nagle;
+  //= rfc9293#3.7.4
+  //# 9293:P-NAGLE-CWND and whatever Nagle says, congestion control comes first
+  if (fits == 0 || fits > offer.cwnd) {
+    return 0;
+  }
+  //= rfc9293#3.8.6.2.1
+  //# 9293:P-SWS-SEND-PUSH all that is queued is pushed and fits
+  if (alone && pushed && offer.queued <= offer.usable) {
+    return offer.queued;
+  }
+  //= rfc9293#3.8.6.2.1
+  //# 9293:P-SWS-SEND-FRAC half of the largest window seen
+  if (alone && fits >= c.send.wnd_max.count / 2 && fits < offer.queued) {
+    return fits;
+  }
+  //= rfc9293#3.8.6.2.1
+  //# 9293:P-SWS-SEND-OVERRIDE the override timeout is over
+  return a.override ? fits : 0;
+}
+
+// Nothing is in flight and nothing may go: only a timer can go on.
+void wait_by_timer(Engine& e, Index at, std::uint32_t usable) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  if (c.send.una != c.send.nxt || a.mode != RetransmitMode::idle) {
+    return;
+  }
+  if (usable == 0) {
+    //= rfc9293#3.8.6.1
+    //# 9293:SHLD-29 the first probe after the window was zero for one timeout
+    a.mode = RetransmitMode::persist;
+    a.persist_backoff = 0;
+    a.retransmit_due = e.state->now + c.rtt.rto;
+    set_give_up(e, at);
+  } else {
+    //= rfc9293#3.9.1.2
+    //# 9293:MUST-60 text without a PUSH is not held back for ever
+    a.mode = RetransmitMode::sws_override;
+    a.retransmit_due = e.state->now + e.config.sws_override;
+  }
+  arm(e, at);
+}
+
+void restart_if_idle(const Engine& e, Connection& c) {
+  bool const paused = c.send.una == c.send.nxt && e.state->now.since(c.sent_at) > c.rtt.rto;
+  if (paused && e.config.restart_after_idle) {
+    reno::on_idle(c.congestion, Bytes{c.mss}, e.config);
+  }
+}
+
+// One segment that was never sent.
+//= rfc5681#2
+//# 5681:CC-1, 5681:CC-32 never beyond the highest ACK plus min(cwnd, rwnd)
+Plan plan_new(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  Plan plan;
+  if (c.send.nxt == c.send.iss) {
+    return syn_plan(c, false);
+  }
+  Room const room = room_of(c, a);
+  std::uint32_t const queued = room.end.since(c.send.nxt).count;
+  if (!synchronized(c.state) || c.fin_sent || (queued == 0 && !room.fin_due)) {
+    return plan;
+  }
+  restart_if_idle(e, c);
+  //= rfc9293#3.8.6
+  //# 9293:SHLD-15, 9293:MUST-34 a shrunk window may leave less than nothing: then nothing is sent
+  //= rfc9293#3.8.6.2.1
+  //# 9293:P-SWS-USABLE U = SND.UNA + SND.WND - SND.NXT
+  Offer const offer{queued, room.right.since(c.send.nxt).count, congestion_room(e, c)};
+  //= rfc9293#3.8
+  //# 9293:P-CLOSE-PUSH a close pushes what is queued
+  bool const pushed = room.fin_due || a.pushed.at_or_after(room.end);
+  plan.text = {worth_sending(c, a, offer, pushed)};
+  plan.sequence = c.send.nxt;
+  //= rfc9293#3.10.4
+  //# 9293:P-CLOSE-QUEUED, 9293:P-CLOSE-CLOSEWAIT the FIN goes after all that was queued
+  plan.fin = room.fin_due && c.send.nxt + plan.text == room.end &&
+             plan.text.count < offer.usable;
+  if (plan.text.empty() && !plan.fin) {
+    wait_by_timer(e, at, offer.usable);
+    return plan;
+  }
+  plan.kind = PlanKind::text;
+  return plan;
+}
+
+bool owes_duplicates(const Engine& e, const Active& a) {
+  for (Index index = a.owed_first; index != nil; index = e.owed[index].next) {
+    if (e.owed[index].kind == Owed::Kind::duplicate) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void begin_sending(Engine& e, Index at, Sequence iss) {
+  Connection& c = e.connection(at);
+  c.send.iss = iss;
+  c.send.una = iss;
+  c.send.nxt = iss;
+  c.send.up = iss;
+  //= rfc6582#3.2
+  //# 6582:NR-6 recover begins as the initial send sequence number
+  c.congestion.recover = iss;
+  Active* const a = ensure_active(e, at);
+  CHECK(a != nullptr);
+  a->pushed = iss.next();
+}
+
+void send_syn_again(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  a.retransmit_next = c.send.iss;
+  a.retransmit_end = c.send.nxt;
+  make_ready(e, at);
+}
+
+void window_opened(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  if (a.mode == RetransmitMode::persist || a.mode == RetransmitMode::sws_override) {
+    a.mode = RetransmitMode::idle;
+    a.retransmit_due = Instant::never();
+    a.persist_backoff = 0;
+    a.probe = false;
+    if (c.send.una != c.send.nxt) {
+      a.retransmit_next = c.send.una;
+      a.retransmit_end = c.send.nxt;
+    }
+  }
+  make_ready(e, at);
+}
+
+Plan plan_next(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Plan plan;
+  if (c.active == nil || c.detached) {
+    return plan;
+  }
+  Active& a = e.active(c);
+  plan.kind = PlanKind::ack;
+  if (owes_duplicates(e, a)) {
+    return plan;
+  }
+  Plan text = plan_again(c, a);
+  if (text.kind == PlanKind::none && a.probe) {
+    text = plan_probe(c, a);
+    a.probe = text.kind != PlanKind::none;
+  }
+  if (text.kind == PlanKind::none) {
+    text = plan_new(e, at);
+  }
+  if (text.kind != PlanKind::none) {
+    return text;
+  }
+  if (a.owed_first != nil || a.ack_now || a.window_update) {
+    return plan;
+  }
+  plan.kind = a.keepalive_probe ? PlanKind::keepalive : PlanKind::none;
+  return plan;
+}
+
+void rotate(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (c.place != SendPlace::ready) {
+    return;
+  }
+  ++c.quantum;
+  if (c.quantum >= e.config.quantum_segments.value) {
+    c.quantum = 0;
+    e.ready().remove(at);
+    e.ready().push_back(at);
+  }
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,37 @@
+// What leaves next, and its bytes: retransmissions, new text, ACKs, probes.
+#pragma once
+
+#include "core/tcp/engine.hpp"
+
+namespace lockstep::tcp {
+
+enum class PlanKind : std::uint8_t { none, ack, keepalive, text };
+
+// One segment, decided but not written.
+struct Plan {
+  PlanKind kind = PlanKind::none;
+  Sequence sequence;
+  Bytes text;
+  bool syn = false;
+  bool fin = false;
+  bool again = false;   // a retransmission
+  bool probe = false;   // of a zero window
+};
+
+// The send variables of a new connection: all at `iss`, the SYN still to be sent.
+void begin_sending(Engine& e, Index at, Sequence iss);
+// The SYN, now perhaps with an ACK, leaves again.
+void send_syn_again(Engine& e, Index at);
+// The peer's offer grew: probing ends, and what a probe left behind goes again.
+void window_opened(Engine& e, Index at);
+
+// What the connection sends next; none if it has to wait. Starts the persist or override timer
+// where only a timer can go on.
+Plan plan_next(Engine& e, Index at);
+// Writes the planned TCP segment, checksum included, into `into` and brings the connection's
+// variables and timers up to date. Returns its length.
+Bytes write_plan(Engine& e, Index at, const Plan& plan, std::span<std::byte> into);
+// One frame of this connection has left: lets the next one have its turn after the quantum.
+void rotate(Engine& e, Index at);
+
+}  // namespace lockstep::tcp

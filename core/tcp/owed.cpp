@@ -1,0 +1,234 @@
+// ACKs owed to the peer, and the window that they offer.
+#include "core/tcp/owed.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/lifecycle.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+void append(Engine& e, Active& a, const Owed& record) {
+  Index const index = e.owed.take();
+  if (index == nil) {
+    // Bounded: the pool is full, so this ACK merges into whatever leaves next.
+    ++e.counters->acks_merged;
+    a.ack_now = true;
+    return;
+  }
+  e.owed[index] = record;
+  e.owed[index].next = nil;
+  if (a.owed_last == nil) {
+    a.owed_first = index;
+  } else {
+    e.owed[a.owed_last].next = index;
+  }
+  a.owed_last = index;
+}
+
+// The text since the last ACK becomes a record, or joins the record before it.
+//= rfc9293#3.10.7.4
+//# 9293:MUST-58 ACKs of one burst are aggregated
+void cut_delayed(Engine& e, Connection& c, Active& a) {
+  Owed record;
+  record.ack = c.receive.nxt;
+  record.edge = c.receive.edge;
+  record.begin = a.delayed_begin;
+  record.end = c.receive.nxt;
+  record.segments = a.delayed_segments;
+  a.delayed = {};
+  a.delayed_segments = 0;
+  a.delayed_ack_due = Instant::never();
+  if (a.owed_last != nil) {
+    Owed& last = e.owed[a.owed_last];
+    auto const merged = static_cast<std::uint32_t>(last.segments) + record.segments;
+    if (last.kind == Owed::Kind::cumulative &&
+        merged <= e.config.ack_stretch_segments.value) {
+      record.begin = last.begin;
+      record.segments = static_cast<std::uint16_t>(merged);
+      record.next = nil;
+      last = record;
+      return;
+    }
+  }
+  append(e, a, record);
+}
+
+}  // namespace
+
+void owe_for_text(Engine& e, Index at, Bytes text) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  c.text_max = static_cast<std::uint16_t>(std::max<std::uint32_t>(
+      c.text_max, std::min(text.count, e.config.mss.count)));
+  if (a.delayed_segments == 0) {
+    a.delayed_begin = c.receive.nxt - text;
+  }
+  a.delayed += text;
+  a.delayed_segments = static_cast<std::uint8_t>(std::min(a.delayed_segments + 1, 255));
+  make_ready(e, at);
+  //= rfc9293#3.8.6.3
+  //# 9293:SHLD-18, 9293:SHLD-19 an ACK for every second full-sized segment, delayed otherwise
+  //= rfc5681#4.2
+  //# 5681:CC-26, 5681:CC-27, 5681:CC-43 at least every second full-sized segment
+  bool const second = a.delayed_segments > 1 && a.delayed.count >= 2u * c.text_max;
+  if (!c.delayed_acks || second || a.ack_now) {
+    cut_delayed(e, c, a);
+    return;
+  }
+  //= rfc9293#3.8.6.3
+  //# 9293:MUST-40 less than half a second
+  //= rfc5681#4.2
+  //# 5681:CC-37 within 500 ms of the first unacknowledged segment
+  if (a.delayed_segments == 1) {
+    a.delayed_ack_due = e.state->now + e.config.delayed_ack;
+    arm(e, at);
+  }
+}
+
+void owe_now(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (Active* a = ensure_active(e, at)) {
+    if (a->delayed_segments != 0) {
+      cut_delayed(e, c, *a);
+    }
+    a->ack_now = true;
+    make_ready(e, at);
+  }
+}
+
+void owe_duplicate(Engine& e, Index at, const wire::Segment& segment) {
+  Connection& c = e.connection(at);
+  Active* const a = ensure_active(e, at);
+  if (a == nullptr) {
+    return;
+  }
+  if (a->delayed_segments != 0) {
+    cut_delayed(e, c, *a);
+  }
+  Owed record;
+  record.kind = Owed::Kind::duplicate;
+  record.ack = c.receive.nxt;
+  record.edge = c.receive.edge;
+  record.begin = segment.sequence;
+  record.end = segment.end();
+  record.segments = 1;
+  append(e, *a, record);
+  make_ready(e, at);
+}
+
+void owe_challenge(Engine& e, Index at, const wire::Segment& segment) {
+  EngineState& s = *e.state;
+  if (s.now.since(s.challenge_second) >= Duration::seconds(1)) {
+    s.challenge_second = s.now;
+    s.challenges_used = 0;
+  }
+  if (s.challenges_used >= e.config.challenges_per_second.value) {
+    ++e.counters->challenges_limited;
+    return;
+  }
+  ++s.challenges_used;
+  ++e.counters->challenges_sent;
+  owe_duplicate(e, at, segment);
+}
+
+void discharge_duplicates(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  Index kept_first = nil;
+  Index kept_last = nil;
+  for (Index index = a.owed_first; index != nil;) {
+    Index const next = e.owed[index].next;
+    if (e.owed[index].kind == Owed::Kind::duplicate) {
+      e.owed.give(index);
+      a.ack_now = true;
+    } else {
+      (kept_last == nil ? kept_first : e.owed[kept_last].next) = index;
+      kept_last = index;
+      e.owed[index].next = nil;
+    }
+    index = next;
+  }
+  a.owed_first = kept_first;
+  a.owed_last = kept_last;
+}
+
+void discharge_cumulative(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (c.active == nil) {
+    return;
+  }
+  Active& a = e.active(c);
+  while (a.owed_first != nil && e.owed[a.owed_first].kind == Owed::Kind::cumulative) {
+    pop_owed(e, a);
+  }
+  a.delayed = {};
+  a.delayed_segments = 0;
+  a.delayed_ack_due = Instant::never();
+  a.ack_now = false;
+  a.window_update = false;
+}
+
+Owed pop_owed(Engine& e, Active& a) {
+  CHECK(a.owed_first != nil);
+  Index const index = a.owed_first;
+  Owed const record = e.owed[index];
+  a.owed_first = record.next;
+  if (a.owed_first == nil) {
+    a.owed_last = nil;
+  }
+  e.owed.give(index);
+  return record;
+}
+
+void drop_owed(Engine& e, Active& a) {
+  while (a.owed_first != nil) {
+    pop_owed(e, a);
+  }
+  a.delayed = {};
+  a.delayed_segments = 0;
+  a.ack_now = false;
+  a.window_update = false;
+  a.delayed_ack_due = Instant::never();
+}
+
+Bytes edge_gain(const Engine& e, const Connection& c) {
+  //= rfc9293#3.8.6
+  //# 9293:MAY-8 the window may stay closed for as long as the store is under pressure
+  if (e.pools.blocks.available() <= e.config.reserve_blocks.value) {
+    return {};
+  }
+  Bytes const unread = unread_of(c);
+  std::uint32_t const space = (c.receive_buffer - unread).count;
+  Sequence const wanted = c.receive.nxt + Bytes{std::min(space, 0xffffu)};
+  return wanted.since(c.receive.edge);
+}
+
+void advance_edge(Engine& e, Connection& c) {
+  //= rfc9293#3.8.6.2.2
+  //# 9293:MUST-39, 9293:P-SWS-RCV the edge moves by at least half the buffer or a full segment
+  Bytes const gain = edge_gain(e, c);
+  if (gain.count >= std::min(c.receive_buffer.count / 2, std::uint32_t{c.mss}) &&
+      !gain.empty()) {
+    c.receive.edge = c.receive.edge + gain;
+  }
+}
+
+void owe_window_update(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  std::uint32_t const gain = edge_gain(e, c).count;
+  std::uint32_t const window = c.receive.edge.since(c.receive.nxt).count;
+  // An open window is told of by the next ACK, unless much would stay hidden from the peer.
+  bool const shut = window < c.mss;
+  std::uint32_t const step = shut ? c.mss : 2u * c.mss;
+  if (gain == 0 || gain < std::min(c.receive_buffer.count / 2, step)) {
+    return;
+  }
+  if (Active* a = ensure_active(e, at)) {
+    a->window_update = true;
+    make_ready(e, at);
+  }
+}
+
+}  // namespace lockstep::tcp

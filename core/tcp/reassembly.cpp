@@ -1,0 +1,376 @@
+// Text into order: frames on loan within the turn, the block store beyond it, FIN in its place.
+#include "core/tcp/reassembly.hpp"
+
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/owed.hpp"
+#include "core/tcp/time_wait.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+constexpr std::uint16_t no_loan = 0xffff;
+
+// The part of `text` that lies in [begin, end).
+std::span<const std::byte> part_of(const Text& text, Sequence begin, Sequence end) {
+  return text.bytes.subspan(begin.since(text.begin).count, end.since(begin).count);
+}
+
+// Lends the in-order bytes from their frame: no copy unless the application leaves them.
+void lend_text(Engine& e, Index at, Sequence begin, std::span<const std::byte> bytes) {
+  Connection const& c = e.connection(at);
+  Active& a = e.active(c);
+  CHECK(e.state->loan_count < e.loans.size());
+  std::uint16_t const index = e.state->loan_count++;
+  e.loans[index] = {bytes.data(), begin, Bytes{static_cast<std::uint32_t>(bytes.size())}, at,
+                    c.generation, no_loan};
+  if (a.loan_last == no_loan) {
+    a.loan_first = index;
+  } else {
+    e.loans[a.loan_last].next = index;
+  }
+  a.loan_last = index;
+}
+
+// RCV.NXT moves over the ranges that it has reached. True if there were any.
+bool join_extents(Engine& e, Connection& c, Active& a) {
+  bool joined = false;
+  while (a.extents != nil && e.extents[a.extents].begin.at_or_before(c.receive.nxt)) {
+    Index const index = a.extents;
+    c.receive.nxt = last_of(c.receive.nxt, e.extents[index].end);
+    a.extents = e.extents[index].next;
+    --a.extent_count;
+    e.extents.give(index);
+    joined = true;
+  }
+  return joined;
+}
+
+// Where the next range above `from` begins, but not beyond `limit`.
+Sequence next_extent(const Engine& e, const Active& a, Sequence from, Sequence limit) {
+  for (Index index = a.extents; index != nil; index = e.extents[index].next) {
+    if (e.extents[index].end.after(from)) {
+      return first_of(limit, last_of(from, e.extents[index].begin));
+    }
+  }
+  return limit;
+}
+
+//= rfc9293#3.10.7.4
+//# 9293:P-TEXT-DELIVER, 9293:P-TEXT-RCVNXT in-order text is delivered and RCV.NXT moves over it
+//= rfc9293#3.4
+//# 9293:P-ACK-CUMUL RCV.NXT is acknowledged only when every octet before it has come
+Drop take_in_order(Engine& e, Index at, const Text& text) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  Sequence const before = c.receive.nxt;
+  bool first = true;
+  bool filled = false;
+  while (c.receive.nxt.before(text.end())) {
+    Sequence const begin = c.receive.nxt;
+    Sequence const end = next_extent(e, a, begin, text.end());
+    CHECK(end.after(begin));
+    if (!a.receive.reserve(e.pools.blocks, begin, end.since(begin))) {
+      break;
+    }
+    auto const bytes = part_of(text, begin, end);
+    if (first && synchronized(c.state)) {
+      lend_text(e, at, begin, bytes);
+    } else {
+      a.receive.put(e.pools.blocks, begin, bytes);
+    }
+    c.receive.nxt = end;
+    filled = join_extents(e, c, a) || filled;
+    first = false;
+  }
+  Bytes const gained = c.receive.nxt.since(before);
+  if (gained.empty()) {
+    return Drop::tcp_store_full;
+  }
+  e.counters->bytes_delivered += gained.count;
+  //= rfc5681#4.2
+  //# 5681:CC-15 a segment that fills all or part of a gap is acknowledged at once
+  //= rfc9293#3.8.6.3
+  //# 9293:P-DELACK-OOO so is one above a gap
+  //= rfc6582#5
+  //# 6582:NR-11 the sender's partial ACKs are not delayed
+  a.ack_now = a.ack_now || filled || a.extents != nil;
+  discharge_duplicates(e, at);
+  owe_for_text(e, at, gained);
+  if (synchronized(c.state)) {
+    tell(e, at, EventKind::received);
+  }
+  return Drop::none;
+}
+
+// Makes [begin, end) known as received, joined with the ranges that it touches.
+bool insert_extent(Engine& e, Active& a, Sequence begin, Sequence end) {
+  Index before = nil;
+  Index index = a.extents;
+  while (index != nil && e.extents[index].end.before(begin)) {
+    before = index;
+    index = e.extents[index].next;
+  }
+  if (index == nil || e.extents[index].begin.after(end)) {
+    Index const fresh = a.extent_count < e.config.extents_per_connection.value
+                            ? e.extents.take()
+                            : nil;
+    if (fresh == nil) {
+      return false;
+    }
+    e.extents[fresh] = {begin, end, index};
+    (before == nil ? a.extents : e.extents[before].next) = fresh;
+    ++a.extent_count;
+    return true;
+  }
+  Extent& joined = e.extents[index];
+  joined.begin = first_of(joined.begin, begin);
+  joined.end = last_of(joined.end, end);
+  while (joined.next != nil && e.extents[joined.next].begin.at_or_before(joined.end)) {
+    Index const swallowed = joined.next;
+    joined.end = last_of(joined.end, e.extents[swallowed].end);
+    joined.next = e.extents[swallowed].next;
+    --a.extent_count;
+    e.extents.give(swallowed);
+  }
+  return true;
+}
+
+//= rfc9293#3.10.7.4
+//# 9293:SHLD-31 out-of-order segments inside the window are queued
+Drop take_above_gap(Engine& e, Index at, const Text& text) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  memory::Blocks& blocks = e.pools.blocks;
+  Bytes const length = text.end().since(text.begin);
+  std::uint32_t const missing = a.receive.blocks_missing(blocks, text.begin, length).value;
+  if (missing + e.config.reserve_blocks.value > blocks.available()) {
+    return Drop::tcp_out_of_order_refused;
+  }
+  // What is new is known before the ranges are joined; it is put only once there is a range.
+  std::array<Text, 8> fresh;
+  std::uint32_t count = 0;
+  Sequence from = text.begin;
+  while (from.before(text.end()) && count < fresh.size()) {
+    Sequence const end = next_extent(e, a, from, text.end());
+    if (end.after(from)) {
+      fresh[count++] = {from, part_of(text, from, end), false};
+    }
+    from = end;
+    for (Index i = a.extents; i != nil; i = e.extents[i].next) {
+      if (from.inside(e.extents[i].begin, e.extents[i].end.since(e.extents[i].begin))) {
+        from = first_of(e.extents[i].end, text.end());
+      }
+    }
+  }
+  if (!insert_extent(e, a, text.begin, from)) {
+    return Drop::tcp_out_of_order_refused;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    bool const reserved = a.receive.reserve(blocks, fresh[i].begin,
+                                            fresh[i].end().since(fresh[i].begin));
+    CHECK(reserved);
+    //= rfc9293#3.10
+    //# 9293:P-EV-OVERLAP only the new part of an overlapping segment is taken
+    a.receive.put(blocks, fresh[i].begin, fresh[i].bytes);
+  }
+  return Drop::none;
+}
+
+void remember_fin(Active& a, Sequence at) {
+  if (!a.fin_known) {
+    a.fin_known = true;
+    a.fin_at = at;
+  }
+}
+
+}  // namespace
+
+Drop take_text(Engine& e, Index at, const Text& whole, const wire::Segment& segment) {
+  Connection& c = e.connection(at);
+  Active* const active = ensure_active(e, at);
+  if (active == nullptr) {
+    return Drop::tcp_store_full;
+  }
+  Active& a = *active;
+  Text text = whole;
+  if (a.fin_known && text.end().after(a.fin_at)) {
+    //= rfc9293#3.4
+    //# 9293:P-CTL-ONCE the first FIN fixes where the stream ends
+    text.fin = false;
+    if (text.begin.at_or_after(a.fin_at)) {
+      owe_duplicate(e, at, segment);
+      return Drop::tcp_data_after_fin;
+    }
+    text.bytes = text.bytes.first(a.fin_at.since(text.begin).count);
+  }
+  Drop drop = Drop::none;
+  bool const in_order = text.begin == c.receive.nxt;
+  if (!text.bytes.empty()) {
+    drop = in_order ? take_in_order(e, at, text) : take_above_gap(e, at, text);
+  }
+  if (text.fin && drop == Drop::none) {
+    remember_fin(a, text.end());
+  }
+  //= rfc5681#4.2
+  //# 5681:CC-14 an out-of-order segment draws a duplicate ACK at once
+  if (!in_order || drop != Drop::none) {
+    owe_duplicate(e, at, segment);
+  }
+  take_fin_if_due(e, at);
+  return drop;
+}
+
+void take_fin_if_due(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (c.active == nil || !peer_may_send(c.state)) {
+    return;
+  }
+  Active& a = e.active(c);
+  //= rfc9293#3.10.7.4
+  //# 9293:P-FIN a FIN is taken in its place only, tells the user, and is acknowledged
+  if (!a.fin_known || a.fin_at != c.receive.nxt || c.fin_taken) {
+    return;
+  }
+  a.fin_known = false;
+  c.fin_taken = true;
+  c.receive.nxt = c.receive.nxt.next();
+  c.receive.edge = last_of(c.receive.edge, c.receive.nxt);
+  discharge_duplicates(e, at);
+  owe_now(e, at);
+  //= rfc9293#3.6
+  //# 9293:P-CLOSE-SIGNAL the peer's close is told even if nothing is being read
+  tell(e, at, EventKind::peer_finished);
+  switch (c.state) {
+    case State::established:
+      //= rfc9293#3.10.7.4
+      //# 9293:P-FIN-EST FIN in ESTABLISHED
+      enter(e, at, State::close_wait);
+      break;
+    case State::fin_wait_1:
+      // Our FIN is not acknowledged: an ACK of it would have led to FIN-WAIT-2 in step 5.
+      //= rfc9293#3.10.7.4
+      //# 9293:P-FIN-FW1-CLOSING CLOSING
+      enter(e, at, State::closing);
+      break;
+    default:
+      //= rfc9293#3.10.7.4
+      //# 9293:P-FIN-FW2, 9293:P-FIN-FW1-TW FIN in FIN-WAIT-2, perhaps entered by this segment's ACK
+      //= rfc9293#3.3.2
+      //# 9293:P-FIG5-NOTE2 so one segment leads from FIN-WAIT-1 to TIME-WAIT
+      CHECK(c.state == State::fin_wait_2);
+      begin_time_wait(e, at);
+      break;
+  }
+}
+
+std::span<const std::byte> readable(Engine& e, Index at, Bytes skip) {
+  Connection const& c = e.connection(at);
+  Bytes const unread = unread_of(c);
+  if (skip >= unread || c.active == nil) {
+    return {};
+  }
+  Active& a = e.active(c);
+  Sequence const position = c.receive.read + skip;
+  Bytes limit = unread - skip;
+  for (std::uint16_t i = a.loan_first; i != no_loan; i = e.loans[i].next) {
+    Loan const& loan = e.loans[i];
+    if (position.inside(loan.begin, loan.length)) {
+      std::uint32_t const offset = position.since(loan.begin).count;
+      return {loan.bytes + offset, loan.length.count - offset};
+    }
+    if (loan.begin.after(position)) {
+      limit = least(limit, loan.begin.since(position));
+      break;
+    }
+  }
+  return a.receive.at(e.pools.blocks, position, limit);
+}
+
+void consume(Engine& e, Index at, Bytes bytes) {
+  Connection& c = e.connection(at);
+  Bytes const unread = unread_of(c);
+  c.receive.read = c.receive.read + least(bytes, unread);
+  if (c.active == nil) {
+    return;
+  }
+  Active& a = e.active(c);
+  while (a.loan_first != no_loan) {
+    Loan const& loan = e.loans[a.loan_first];
+    if ((loan.begin + loan.length).after(c.receive.read)) {
+      break;
+    }
+    a.loan_first = loan.next;
+    if (a.loan_first == no_loan) {
+      a.loan_last = no_loan;
+    }
+  }
+  if (c.receive_urgent && c.receive.read.at_or_after(c.receive.up)) {
+    //= rfc9293#3.8.5
+    //# 9293:P-URG-MODE urgent mode ends at the urgent point
+    c.receive_urgent = false;
+  }
+  if (unread_of(c).empty() && a.extents == nil) {
+    a.receive.clear(e.pools.blocks);
+  } else {
+    a.receive.release_before(e.pools.blocks, c.receive.read);
+  }
+  if (c.detached) {
+    tell_closed_if_due(e, at);
+    return;
+  }
+  if (!c.fin_taken) {
+    owe_window_update(e, at);
+  }
+  rest(e, at);
+}
+
+void settle_loans(Engine& e) {
+  for (std::uint16_t i = 0; i < e.state->loan_count; ++i) {
+    Loan const& loan = e.loans[i];
+    if (!e.connections.taken(loan.slot) ||
+        e.connection(loan.slot).generation != loan.generation) {
+      continue;
+    }
+    Connection const& c = e.connection(loan.slot);
+    if (c.active == nil) {
+      continue;
+    }
+    Active& a = e.active(c);
+    if (a.loan_first == no_loan) {
+      continue;
+    }
+    Sequence const begin = last_of(loan.begin, c.receive.read);
+    Sequence const end = loan.begin + loan.length;
+    if (begin.before(end)) {
+      a.receive.put(e.pools.blocks, begin,
+                    {loan.bytes + begin.since(loan.begin).count, end.since(begin).count});
+    }
+    if (i == a.loan_last) {
+      a.loan_first = no_loan;
+      a.loan_last = no_loan;
+    }
+  }
+  e.state->loan_count = 0;
+}
+
+void drop_extents(Engine& e, Active& a) {
+  while (a.extents != nil) {
+    Index const next = e.extents[a.extents].next;
+    e.extents.give(a.extents);
+    a.extents = next;
+  }
+  a.extent_count = 0;
+  a.fin_known = false;
+}
+
+void drop_unread(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Active& a = e.active(c);
+  c.receive.read = c.receive.nxt;
+  a.loan_first = no_loan;
+  a.loan_last = no_loan;
+  a.receive.clear(e.pools.blocks);
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,35 @@
+// Text into order: frames on loan within the turn, the block store beyond it, FIN in its place.
+#pragma once
+
+#include "core/tcp/engine.hpp"
+
+namespace lockstep::tcp {
+
+// What a segment still brings after it was trimmed to the window.
+struct Text {
+  Sequence begin;
+  std::span<const std::byte> bytes;
+  bool fin = false;  // follows the bytes
+
+  Sequence end() const {
+    return begin + Bytes{static_cast<std::uint32_t>(bytes.size())};
+  }
+};
+
+// Takes the text of an acceptable segment: delivers what is in order, keeps what is above a gap,
+// owes the ACKs that this asks for. Returns why text was refused, or none.
+Drop take_text(Engine& e, Index at, const Text& text, const wire::Segment& segment);
+// RCV.NXT may have reached the peer's FIN: moves over it, tells, and changes the state.
+void take_fin_if_due(Engine& e, Index at);
+
+std::span<const std::byte> readable(Engine& e, Index at, Bytes skip);
+void consume(Engine& e, Index at, Bytes bytes);
+
+// Copies what is unread of the frames on loan into the store. Its blocks were taken on arrival.
+void settle_loans(Engine& e);
+
+// Forgets all that is above gaps, or unread. Blocks go back with the latter.
+void drop_extents(Engine& e, Active& a);
+void drop_unread(Engine& e, Index at);
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,89 @@
+// Segments that no connection sends: resets, and the ACKs of TIME-WAIT.
+#include "core/tcp/replies.hpp"
+
+#include "core/wire/ipv4.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+// A segment without text or options goes into the reply queue; if that is full it is lost, as on
+// the wire, and counted.
+void push(Engine& e, internet::ReplyHeader header, const wire::Segment& segment) {
+  header.protocol = static_cast<std::uint8_t>(wire::IpProtocol::tcp);
+  header.length = wire::tcp_header_bytes;
+  std::span<std::byte> const room = e.replies.push(header);
+  if (room.empty()) {
+    e.drops->count(Drop::reply_queue_full);
+    return;
+  }
+  Bytes const length = wire::write(segment, room);
+  wire::PseudoHeader const pseudo{header.source, header.destination, header.protocol, length};
+  wire::write_checksum(room, length, pseudo, {});
+  ++e.counters->segments_sent;
+}
+
+}  // namespace
+
+void reply_reset(Engine& e, const Arrival& arrival) {
+  wire::Segment const& in = arrival.segment;
+  wire::Segment reset;
+  reset.source = in.destination;
+  reset.destination = in.source;
+  //= rfc9293#3.5.2
+  //# 9293:P-RST-SEQ SEQ=SEG.ACK if it has one, else SEQ=0 and ACK=SEG.SEQ+SEG.LEN
+  if (in.flags.ack()) {
+    //= rfc9293#3.10.7.1
+    //# 9293:P-CLOSED-ACK <SEQ=SEG.ACK><CTL=RST>
+    reset.sequence = in.acknowledgment;
+    reset.flags = wire::flag::rst;
+  } else {
+    //= rfc9293#3.10.7.1
+    //# 9293:P-CLOSED-SEG <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>
+    reset.acknowledgment = in.end();
+    reset.flags = wire::flag::rst | wire::flag::ack;
+  }
+  internet::ReplyHeader header;
+  header.source = arrival.local;
+  header.destination = arrival.remote;
+  header.time_to_live = e.config.ttl;
+  header.has_mac = true;
+  header.mac = arrival.from;
+  push(e, header, reset);
+  ++e.counters->resets_sent;
+}
+
+void send_reset(Engine& e, Index at) {
+  Connection const& c = e.connection(at);
+  wire::Segment reset;
+  reset.source = c.local_port;
+  reset.destination = c.remote_port;
+  //= rfc9293#3.10.5
+  //# 9293:P-ABORT <SEQ=SND.NXT><CTL=RST>
+  reset.sequence = c.send.nxt;
+  reset.flags = wire::flag::rst;
+  internet::ReplyHeader header;
+  header.source = e.local_of(c);
+  header.destination = c.remote;
+  header.time_to_live = c.ttl;
+  header.traffic_class = static_cast<std::uint8_t>(c.dscp << 2);
+  push(e, header, reset);
+  ++e.counters->resets_sent;
+}
+
+void send_time_wait_ack(Engine& e, const TimeWait& record) {
+  wire::Segment ack;
+  ack.source = record.local_port;
+  ack.destination = record.remote_port;
+  ack.sequence = record.send_nxt;
+  ack.acknowledgment = record.receive_nxt;
+  ack.flags = wire::flag::ack;
+  ack.window = window_to_wire(record.receive_wnd, WindowScale{});
+  internet::ReplyHeader header;
+  header.source = e.addresses[record.local_address];
+  header.destination = record.remote;
+  header.time_to_live = record.ttl;
+  header.traffic_class = static_cast<std::uint8_t>(record.dscp << 2);
+  push(e, header, ack);
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,16 @@
+// Segments that no connection sends: resets, and the ACKs of TIME-WAIT.
+#pragma once
+
+#include "core/tcp/engine.hpp"
+
+namespace lockstep::tcp {
+
+// The reset that answers a segment without a connection, or one that acknowledges what was never
+// sent: <SEQ=SEG.ACK><CTL=RST>, or <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>.
+void reply_reset(Engine& e, const Arrival& arrival);
+// <SEQ=SND.NXT><CTL=RST> of a connection that ends.
+void send_reset(Engine& e, Index at);
+// <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK> out of TIME-WAIT, or of a connection that enters it.
+void send_time_wait_ack(Engine& e, const TimeWait& record);
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,68 @@
+// Round-trip time and the retransmission timeout (RFC 6298), in integers.
+#include "core/tcp/rtt.hpp"
+
+#include <algorithm>
+
+namespace lockstep::tcp {
+namespace {
+
+// Beyond an hour a measurement says nothing more, and 8 times it still fits.
+constexpr std::uint64_t measured_max_ns = Duration::seconds(3600).ns;
+
+Duration bounded(Duration rto, const Config& config) {
+  //= rfc6298#2.4
+  //# 6298:RTO-4 a computed timeout below the minimum is rounded up to it
+  //= rfc6298#2.5
+  //# 6298:RTO-5 and one above the maximum down to it
+  return std::min(std::max(rto, config.rto_min), config.rto_max);
+}
+
+}  // namespace
+
+void take_sample(RttVariables& rtt, Duration measured, const Config& config) {
+  std::uint64_t const r = std::min(measured.ns, measured_max_ns);
+  if (!rtt.sampled) {
+    //= rfc6298#2.2
+    //# 6298:RTO-2 the first sample: SRTT = R, RTTVAR = R / 2
+    rtt.srtt8_ns = r * 8;
+    rtt.rttvar4_ns = r * 2;
+    rtt.sampled = true;
+  } else {
+    //= rfc6298#2.3
+    //# 6298:RTO-3, 6298:RTO-18 RTTVAR first, by 1/4 of the deviation, then SRTT by 1/8
+    std::uint64_t const srtt = rtt.srtt8_ns / 8;
+    std::uint64_t const deviation = srtt > r ? srtt - r : r - srtt;
+    rtt.rttvar4_ns = rtt.rttvar4_ns - rtt.rttvar4_ns / 4 + deviation;
+    rtt.srtt8_ns = rtt.srtt8_ns - srtt + r;
+  }
+  //= rfc6298#4
+  //# 6298:RTO-8 the clock's granularity stands in for a variance of zero
+  std::uint64_t const variance = std::max(rtt.rttvar4_ns, config.rto_granularity.ns);
+  //= rfc6298#5
+  //# 6298:RTO-21 a new sample ends the back-off
+  //= rfc9293#3.8.2
+  //# 9293:P-RTO-KEEP only such a sample ends it
+  rtt.rto = bounded(Duration{rtt.srtt8_ns / 8 + variance}, config);
+}
+
+void back_off(RttVariables& rtt, const Config& config) {
+  //= rfc6298#5.5
+  //# 6298:RTO-14 the timeout doubles on expiry
+  //= rfc6298#2.1
+  //# 6298:RTO-20 the first one too, while there is no sample
+  rtt.rto = std::min(rtt.rto * 2, config.rto_max);
+}
+
+void begin_data(RttVariables& rtt, bool syn_lost, const Config& config) {
+  //= rfc6298#5.7
+  //# 6298:RTO-16 after a lost SYN data begins with three seconds
+  if (syn_lost && !rtt.sampled) {
+    rtt.rto = bounded(config.rto_after_syn_loss, config);
+  }
+}
+
+Duration srtt_of(const RttVariables& rtt) { return {rtt.srtt8_ns / 8}; }
+
+Duration rttvar_of(const RttVariables& rtt) { return {rtt.rttvar4_ns / 4}; }
+
+}  // namespace lockstep::tcp

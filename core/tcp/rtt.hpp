@@ -1,0 +1,19 @@
+// Round-trip time and the retransmission timeout (RFC 6298), in integers.
+#pragma once
+
+#include "core/tcp/config.hpp"
+#include "core/tcp/connection.hpp"
+
+namespace lockstep::tcp {
+
+// Takes one measurement of a segment that was sent once (Karn) and computes the timeout from it.
+void take_sample(RttVariables& rtt, Duration measured, const Config& config);
+// The timer expired: the timeout doubles, up to its bound.
+void back_off(RttVariables& rtt, const Config& config);
+// The handshake is over. If its SYN timed out, the timeout starts from three seconds.
+void begin_data(RttVariables& rtt, bool syn_lost, const Config& config);
+
+Duration srtt_of(const RttVariables& rtt);
+Duration rttvar_of(const RttVariables& rtt);
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,157 @@
+// Settings of a living connection, and what ICMP says about it.
+#include <algorithm>
+
+#include "core/tcp/calls.hpp"
+#include "core/tcp/expiry.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/owed.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+bool in_range(Setting setting) {
+  std::uint64_t const v = setting.value;
+  switch (setting.kind) {
+    case SettingKind::nagle:
+    case SettingKind::delayed_ack:
+    case SettingKind::keepalive:
+    case SettingKind::soft_errors:
+      return v <= 1;
+    case SettingKind::keepalive_idle_ms:
+      return v >= 1 && v <= 0xffff'ffff;
+    case SettingKind::user_timeout_ms:
+      return v <= 0xffff'ffff;
+    case SettingKind::dscp:
+      return v <= 63;
+    case SettingKind::ttl:
+      return v >= 1 && v <= 255;
+    case SettingKind::receive_buffer:
+    case SettingKind::send_buffer:
+      return v >= 1 && v <= 0x3fff'ffff;
+  }
+  return false;
+}
+
+void apply_keepalive(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (c.state == State::established || c.state == State::close_wait) {
+    c.slow_due = Instant::never();
+    begin_keepalive(e, at);
+  }
+}
+
+void apply_timeout(Engine& e, Index at) {
+  Connection const& c = e.connection(at);
+  if (c.active != nil && !e.active(c).give_up_due.is_never()) {
+    set_give_up(e, at);
+    arm(e, at);
+  }
+}
+
+}  // namespace
+
+Refusal set(Engine& e, ConnectionId id, Setting setting) {
+  Index const at = find(e, id);
+  if (at == nil) {
+    return Refusal::stale_id;
+  }
+  if (!in_range(setting)) {
+    return Refusal::bad_argument;
+  }
+  Connection& c = e.connection(at);
+  bool const on = setting.value != 0;
+  auto const number = static_cast<std::uint32_t>(setting.value);
+  switch (setting.kind) {
+    case SettingKind::nagle:
+      //= rfc9293#3.7.4
+      //# 9293:MUST-17 Nagle can be switched off for a connection
+      c.nagle = on;
+      if (!c.detached && c.active != nil) {
+        make_ready(e, at);
+      }
+      break;
+    case SettingKind::delayed_ack:
+      c.delayed_acks = on;
+      break;
+    case SettingKind::keepalive:
+      //= rfc9293#3.8.4
+      //# 9293:MUST-24, 9293:MUST-25 on and off for each connection, off by default
+      c.keepalive = on;
+      apply_keepalive(e, at);
+      break;
+    case SettingKind::keepalive_idle_ms:
+      //= rfc9293#3.8.4
+      //# 9293:MUST-27, 9293:MUST-28 the interval is configurable, two hours by default
+      c.keepalive_idle_ms = number;
+      apply_keepalive(e, at);
+      break;
+    case SettingKind::user_timeout_ms:
+      //= rfc9293#3.8.3
+      //# 9293:MUST-21 R2, infinity included
+      c.user_timeout_ms = number;
+      apply_timeout(e, at);
+      break;
+    case SettingKind::dscp:
+      //= rfc9293#3.9.1.9
+      //# 9293:MUST-48, 9293:SHLD-21 the Diffserv field, during the connection too
+      c.dscp = static_cast<std::uint8_t>(number);
+      break;
+    case SettingKind::ttl:
+      //= rfc9293#3.9.2
+      //# 9293:MUST-49 the TTL is configurable
+      c.ttl = static_cast<std::uint8_t>(number);
+      break;
+    case SettingKind::receive_buffer:
+      c.receive_buffer = {number};
+      break;
+    case SettingKind::send_buffer:
+      c.send_buffer = {number};
+      break;
+    case SettingKind::soft_errors:
+      //= rfc9293#3.9.1.8
+      //# 9293:SHLD-20 an application can do without reports
+      c.soft_errors = on;
+      break;
+  }
+  return Refusal::none;
+}
+
+Drop take_icmp_error(Engine& e, const FourTuple& quoted, std::uint16_t local_address,
+                     Sequence sequence, Cause cause) {
+  //= rfc9293#3.9.2.2
+  //# 9293:MUST-54 the quoted header finds the connection
+  Found const found = e.demux.find(e.demux.hash_of(quoted), [&](Found candidate) {
+    if (candidate.kind != EntryKind::connection) {
+      return false;
+    }
+    Connection const& c = e.connections[candidate.index];
+    return c.remote == quoted.remote.address && c.remote_port == quoted.remote.port &&
+           c.local_port == quoted.local.port && c.local_address == local_address;
+  });
+  if (found.kind != EntryKind::connection) {
+    return Drop::icmp_quote_unknown;
+  }
+  Connection& c = e.connection(found.index);
+  bool const in_flight = sequence.at_or_after(c.send.una) && sequence.before(c.send.nxt);
+  if (!in_flight) {
+    return Drop::icmp_quote_outside;
+  }
+  //= rfc9293#3.9.2.2
+  //# 9293:SHLD-26 hard errors abort, but not a synchronized connection (RFC 5461, RFC 5927)
+  //= rfc9293#3.8.3
+  //# 9293:P-SYN-FAIL an open can fail so
+  if (cause == Cause::unreachable && !synchronized(c.state)) {
+    enter(e, found.index, State::closed);
+    detach(e, found.index, Cause::unreachable);
+    return Drop::none;
+  }
+  //= rfc9293#3.9.2.2
+  //# 9293:MUST-56, 9293:SHLD-25 soft errors never abort; the application may hear of them
+  if (c.soft_errors) {
+    c.soft_cause = cause;
+    tell(e, found.index, EventKind::soft_error);
+  }
+  return Drop::none;
+}
+
+}  // namespace lockstep::tcp

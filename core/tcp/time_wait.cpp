@@ -1,0 +1,189 @@
+// TIME-WAIT in a compact record of its own.
+#include "core/tcp/time_wait.hpp"
+
+#include "core/tcp/arrives.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/replies.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+void restart(Engine& e, Index record) {
+  TimeWait& t = e.time_waits[record];
+  //= rfc9293#3.6.1
+  //# 9293:MUST-13 the active closer stays for twice the MSL
+  t.due = e.state->now + e.config.msl * 2;
+  e.wheel.set(t.timer, t.due);
+  e.time_wait_order().remove(record);
+  e.time_wait_order().push_back(record);
+}
+
+// A free record; nil if all are shelved behind new SYNs, and none can give way.
+Index take_record(Engine& e) {
+  Index const record = e.time_waits.take();
+  if (record != nil) {
+    return record;
+  }
+  // Bounded: the oldest gives way, counted.
+  ++e.counters->time_wait_evicted;
+  if (e.time_wait_order().empty()) {
+    return nil;
+  }
+  forget_time_wait(e, e.time_wait_order().first());
+  return e.time_waits.take();
+}
+
+bool anything_owed(const Active& a) {
+  return a.owed_first != nil || a.ack_now || a.delayed_segments != 0;
+}
+
+//= rfc9293#3.10.7.4
+//# 9293:P-RST-CLOSING an accepted RST ends TIME-WAIT
+Drop take_reset(Engine& e, Index record, const wire::Segment& segment) {
+  TimeWait const& t = e.time_waits[record];
+  bool const exact = segment.sequence == t.receive_nxt;
+  bool const inside = exact || segment.sequence.inside(t.receive_nxt, t.receive_wnd);
+  if (!inside) {
+    return Drop::tcp_reset_outside;
+  }
+  if (e.config.time_wait_ignores_reset) {
+    //= rfc1337#3
+    //# 1337:TW-5 a reset does not assassinate TIME-WAIT
+    return Drop::tcp_reset_time_wait;
+  }
+  if (!exact && e.config.reset_policy == ResetPolicy::rfc5961) {
+    send_time_wait_ack(e, t);
+    return Drop::tcp_reset_challenged;
+  }
+  forget_time_wait(e, record);
+  return Drop::none;
+}
+
+Drop take_syn(Engine& e, Index record, const Arrival& arrival) {
+  wire::Segment const& segment = arrival.segment;
+  TimeWait const& t = e.time_waits[record];
+  //= rfc9293#3.6.1
+  //# 9293:MAY-2 a SYN beyond the old connection's last number may reopen it
+  bool const beyond = segment.sequence.after(t.receive_nxt);
+  if (beyond && e.config.time_wait_reuse && !segment.flags.ack()) {
+    Index const listener = find_listener(e, arrival);
+    if (listener != nil) {
+      shelve_time_wait(e, record);
+      return arrives_listen(e, listener, arrival, record);
+    }
+  }
+  bool const inside = segment.sequence.inside(t.receive_nxt, t.receive_wnd);
+  if (inside && e.config.reset_policy == ResetPolicy::rfc793) {
+    reply_reset(e, arrival);
+    forget_time_wait(e, record);
+    return Drop::tcp_syn_in_window;
+  }
+  send_time_wait_ack(e, t);
+  return Drop::tcp_syn_challenged;
+}
+
+}  // namespace
+
+FourTuple tuple_of(const Engine& e, const TimeWait& t) {
+  return {{e.addresses[t.local_address], t.local_port}, {t.remote, t.remote_port}};
+}
+
+void begin_time_wait(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  TimeWait t;
+  t.remote = c.remote;
+  t.remote_port = c.remote_port;
+  t.local_port = c.local_port;
+  t.local_address = c.local_address;
+  t.ttl = c.ttl;
+  t.dscp = c.dscp;
+  t.send_nxt = c.send.nxt;
+  t.receive_nxt = c.receive.nxt;
+  t.receive_wnd = c.receive.edge.since(c.receive.nxt);
+  t.due = e.state->now + e.config.msl * 2;
+  if (c.active != nil && anything_owed(e.active(c))) {
+    send_time_wait_ack(e, t);
+  }
+  std::uint32_t const hash = e.demux.hash_of(e.tuple_of(c));
+  e.demux.remove(hash, {EntryKind::connection, at});
+  Index const record = take_record(e);
+  if (record != nil) {
+    t.timer = e.wheel.open(timer_owner(TimerHolder::time_wait, record));
+    CHECK(t.timer != nil);
+    e.time_waits[record] = t;
+    e.wheel.set(t.timer, t.due);
+    e.time_wait_order().push_back(record);
+    e.demux.insert(hash, {EntryKind::time_wait, record});
+  }
+  enter(e, at, State::time_wait);
+  detach(e, at, Cause::finished);
+}
+
+Drop arrives_time_wait(Engine& e, Index record, const Arrival& arrival) {
+  wire::Segment const& segment = arrival.segment;
+  TimeWait const& t = e.time_waits[record];
+  if (segment.flags.rst()) {
+    return take_reset(e, record, segment);
+  }
+  if (segment.flags.syn()) {
+    return take_syn(e, record, arrival);
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-TIMEWAIT-ACK, 9293:P-FIN-TW the retransmitted FIN is acknowledged and restarts 2 MSL
+  if (segment.flags.fin() && segment.end() == t.receive_nxt) {
+    send_time_wait_ack(e, t);
+    restart(e, record);
+    return Drop::none;
+  }
+  bool const empty = segment.length().empty();
+  bool const expected = segment.sequence == t.receive_nxt;
+  if (empty && (expected || segment.sequence.inside(t.receive_nxt, t.receive_wnd))) {
+    return Drop::tcp_time_wait_other;
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-DATA-AFTER-FIN text after the FIN is ignored
+  if (!empty && segment.sequence.inside(t.receive_nxt, t.receive_wnd)) {
+    return Drop::tcp_data_after_fin;
+  }
+  send_time_wait_ack(e, t);
+  return Drop::tcp_time_wait_other;
+}
+
+void expire_time_wait(Engine& e, Index record) {
+  ++e.counters->timers_fired[static_cast<std::uint32_t>(TimerKind::time_wait)];
+  //= rfc9293#3.10.8
+  //# 9293:P-TW-TIMEOUT after 2 MSL the record is deleted
+  forget_time_wait(e, record);
+}
+
+void shelve_time_wait(Engine& e, Index record) {
+  TimeWait& t = e.time_waits[record];
+  CHECK(!t.shelved);
+  t.shelved = true;
+  e.demux.remove(e.demux.hash_of(tuple_of(e, t)), {EntryKind::time_wait, record});
+  e.time_wait_order().remove(record);
+  e.wheel.cancel(t.timer);
+}
+
+void unshelve_time_wait(Engine& e, Index record) {
+  TimeWait& t = e.time_waits[record];
+  CHECK(t.shelved);
+  t.shelved = false;
+  e.demux.insert(e.demux.hash_of(tuple_of(e, t)), {EntryKind::time_wait, record});
+  e.time_wait_order().push_back(record);
+  e.wheel.set(t.timer, t.due);
+}
+
+void forget_time_wait(Engine& e, Index record) {
+  TimeWait& t = e.time_waits[record];
+  if (!t.shelved) {
+    e.demux.remove(e.demux.hash_of(tuple_of(e, t)), {EntryKind::time_wait, record});
+    e.time_wait_order().remove(record);
+  }
+  ++e.counters->transitions_taken[transition_index(State::time_wait, State::closed)];
+  e.wheel.close(t.timer);
+  e.time_waits.give(record);
+}
+
+}  // namespace lockstep::tcp
