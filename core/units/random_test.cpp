@@ -69,6 +69,11 @@ TEST(Random, ChanceIsExactAtItsEnds) {
     ASSERT_FALSE(random.chance({0}));
     ASSERT_TRUE(random.chance({Probability::certain}));
   }
+  // This seed's first draw is 10^18, a multiple of 10^9: below() gives the rarest number, 0.
+  Random rarest(0xf2cb'1142'5e3c'5bfd);
+  EXPECT_EQ(Random(rarest).next(), 1'000'000'000'000'000'000u);
+  EXPECT_FALSE(Random(rarest).chance({0}));
+  EXPECT_TRUE(Random(rarest).chance({1}));
   Random drawn = random;
   EXPECT_EQ(random.chance({500'000'000}), drawn.below(Probability::certain) < 500'000'000);
 }
