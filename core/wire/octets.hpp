@@ -1,0 +1,59 @@
+// Big-endian fields in memory: the one place where byte order exists.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "core/units/address.hpp"
+
+namespace lockstep::wire {
+
+inline constexpr bool little_endian = std::endian::native == std::endian::little;
+
+// Between the host's order and the network's, both ways.
+constexpr std::uint16_t network16(std::uint16_t value) {
+  return little_endian ? __builtin_bswap16(value) : value;
+}
+constexpr std::uint32_t network32(std::uint32_t value) {
+  return little_endian ? __builtin_bswap32(value) : value;
+}
+constexpr std::uint64_t network64(std::uint64_t value) {
+  return little_endian ? __builtin_bswap64(value) : value;
+}
+
+// The caller has checked that the octets are there. Any alignment.
+inline std::uint8_t load8(const std::byte* at) { return std::to_integer<std::uint8_t>(*at); }
+inline std::uint16_t load16(const std::byte* at) {
+  std::uint16_t raw;
+  std::memcpy(&raw, at, sizeof raw);
+  return network16(raw);
+}
+inline std::uint32_t load32(const std::byte* at) {
+  std::uint32_t raw;
+  std::memcpy(&raw, at, sizeof raw);
+  return network32(raw);
+}
+
+inline void store8(std::byte* at, std::uint8_t value) { *at = static_cast<std::byte>(value); }
+inline void store16(std::byte* at, std::uint16_t value) {
+  std::uint16_t const raw = network16(value);
+  std::memcpy(at, &raw, sizeof raw);
+}
+inline void store32(std::byte* at, std::uint32_t value) {
+  std::uint32_t const raw = network32(value);
+  std::memcpy(at, &raw, sizeof raw);
+}
+
+inline Mac load_mac(const std::byte* at) {
+  Mac mac;
+  std::memcpy(mac.octets.data(), at, mac.octets.size());
+  return mac;
+}
+inline void store_mac(std::byte* at, Mac mac) {
+  std::memcpy(at, mac.octets.data(), mac.octets.size());
+}
+
+}  // namespace lockstep::wire

@@ -1,0 +1,191 @@
+// Reading and writing of TCP options.
+#include "core/wire/tcp_options.hpp"
+
+#include "core/units/check.hpp"
+#include "core/wire/octets.hpp"
+
+namespace lockstep::wire {
+namespace {
+
+constexpr std::uint8_t kind_end = 0;
+constexpr std::uint8_t kind_nop = 1;
+constexpr std::uint8_t kind_mss = 2;
+constexpr std::uint8_t kind_window_scale = 3;
+constexpr std::uint8_t kind_sack_permitted = 4;
+constexpr std::uint8_t kind_sack = 5;
+constexpr std::uint8_t kind_timestamps = 8;
+
+constexpr std::uint32_t mss_bytes = 4;
+constexpr std::uint32_t window_scale_bytes = 3;
+constexpr std::uint32_t sack_permitted_bytes = 2;
+constexpr std::uint32_t timestamps_bytes = 10;
+constexpr std::uint32_t sack_block_bytes = 8;
+constexpr std::uint8_t window_scale_max = 14;
+
+bool read_sack(std::span<const std::byte> option, Options& out) {
+  //= rfc2018#3
+  //# 2018:SACK-13 kind 5, length 8n+2, four blocks at most
+  std::size_t const blocks = (option.size() - 2) / sack_block_bytes;
+  if (option.size() % sack_block_bytes != 2 || blocks == 0 || blocks > sack_blocks_max) {
+    return false;
+  }
+  out.sack_count = static_cast<std::uint8_t>(blocks);
+  for (std::size_t i = 0; i < blocks; ++i) {
+    std::byte const* const at = option.data() + 2 + i * sack_block_bytes;
+    out.sack[i] = {{load32(at)}, {load32(at + 4)}};
+  }
+  return true;
+}
+
+// One option with its kind and length octets. False: the length is not the one of this kind.
+bool read_option(std::span<const std::byte> option, Options& out) {
+  std::byte const* const at = option.data();
+  switch (load8(at)) {
+    case kind_mss:
+      //= rfc9293#3.2
+      //# 9293:P-MSS-FORMAT kind 2, length 4, sixteen bits of value
+      if (option.size() != mss_bytes) {
+        return false;
+      }
+      out.has_mss = true;
+      out.mss = load16(at + 2);
+      return true;
+    case kind_window_scale:
+      if (option.size() != window_scale_bytes) {
+        return false;
+      }
+      out.has_window_scale = true;
+      //= rfc7323#2.3
+      //# 7323:TS-5 a shift above 14 is used as 14
+      out.window_scale.shift = load8(at + 2) > window_scale_max ? window_scale_max : load8(at + 2);
+      return true;
+    case kind_sack_permitted:
+      if (option.size() != sack_permitted_bytes) {
+        return false;
+      }
+      out.has_sack_permitted = true;
+      return true;
+    case kind_sack:
+      return read_sack(option, out);
+    case kind_timestamps:
+      if (option.size() != timestamps_bytes) {
+        return false;
+      }
+      out.has_timestamps = true;
+      out.timestamp_value = load32(at + 2);
+      out.timestamp_echo = load32(at + 6);
+      return true;
+    default:
+      //= rfc9293#3.1
+      //# 9293:MUST-6 a kind that is not implemented is stepped over by its length
+      return true;
+  }
+}
+
+// NOPs in front of an option, so that the next one begins at a multiple of four octets.
+std::byte* pad(std::byte* at, std::uint32_t nops) {
+  for (std::uint32_t i = 0; i < nops; ++i) {
+    store8(at + i, kind_nop);
+  }
+  return at + nops;
+}
+
+std::byte* begin_option(std::byte* at, std::uint8_t kind, Bytes length) {
+  store8(at, kind);
+  store8(at + 1, static_cast<std::uint8_t>(length.count));
+  return at + 2;
+}
+
+}  // namespace
+
+//= rfc9293#3.1
+//# 9293:MUST-4, 9293:P-OPT-FORMAT end of list, NOP and MSS; an option starts at any octet
+//= rfc9293#3.2
+//# 9293:MUST-64 no alignment is assumed
+Drop parse(std::span<const std::byte> bytes, Options& out) {
+  out = Options{};
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    std::uint8_t const kind = load8(bytes.data() + at);
+    //= rfc9293#3.2
+    //# 9293:P-EOL whatever follows the end of the list is not looked at
+    if (kind == kind_end) {
+      return Drop::none;
+    }
+    if (kind == kind_nop) {
+      ++at;
+      continue;
+    }
+    //= rfc9293#3.1
+    //# 9293:MUST-68 every other kind has a length octet
+    //# 9293:MUST-7 an impossible length ends the segment, neither the parser nor the host
+    if (bytes.size() - at < 2) {
+      return Drop::tcp_option_malformed;
+    }
+    std::size_t const length = load8(bytes.data() + at + 1);
+    if (length < 2 || length > bytes.size() - at) {
+      return Drop::tcp_option_malformed;
+    }
+    if (!read_option(bytes.subspan(at, length), out)) {
+      return Drop::tcp_option_malformed;
+    }
+    at += length;
+  }
+  return Drop::none;
+}
+
+Bytes options_bytes(const Options& options) {
+  std::uint32_t total = 0;
+  total += options.has_mss ? mss_bytes : 0;
+  total += options.has_window_scale ? 4 : 0;
+  total += options.has_sack_permitted && !options.has_timestamps ? 4 : 0;
+  total += options.has_timestamps ? 12 : 0;
+  total += options.sack_count != 0 ? 4 + options.sack_count * sack_block_bytes : 0;
+  return {total};
+}
+
+//= rfc9293#3.1
+//# 9293:MUST-69 all options end where the header ends: nothing follows that would need an end mark
+Bytes write(const Options& options, std::span<std::byte> into) {
+  Bytes const total = options_bytes(options);
+  CHECK(total.count <= tcp_options_bytes_max);
+  CHECK(into.size() >= total.count);
+  CHECK(options.sack_count <= sack_blocks_max);
+  std::byte* at = into.data();
+  if (options.has_mss) {
+    at = begin_option(at, kind_mss, {mss_bytes});
+    store16(at, options.mss);
+    at += 2;
+  }
+  if (options.has_window_scale) {
+    CHECK(options.window_scale.shift <= window_scale_max);
+    at = begin_option(pad(at, 1), kind_window_scale, {window_scale_bytes});
+    store8(at, options.window_scale.shift);
+    at += 1;
+  }
+  // SACK-permitted takes the place of the two NOPs before timestamps.
+  if (options.has_sack_permitted) {
+    at = begin_option(options.has_timestamps ? at : pad(at, 2), kind_sack_permitted,
+                      {sack_permitted_bytes});
+  } else if (options.has_timestamps) {
+    at = pad(at, 2);
+  }
+  if (options.has_timestamps) {
+    at = begin_option(at, kind_timestamps, {timestamps_bytes});
+    store32(at, options.timestamp_value);
+    store32(at + 4, options.timestamp_echo);
+    at += 8;
+  }
+  if (options.sack_count != 0) {
+    at = begin_option(pad(at, 2), kind_sack, {2 + options.sack_count * sack_block_bytes});
+    for (std::uint32_t i = 0; i < options.sack_count; ++i) {
+      store32(at, options.sack[i].begin.value);
+      store32(at + 4, options.sack[i].end.value);
+      at += sack_block_bytes;
+    }
+  }
+  CHECK(at == into.data() + total.count);
+  return total;
+}
+
+}  // namespace lockstep::wire
