@@ -1,0 +1,340 @@
+// The one-screen language of TCP tests: a stack, a scripted peer, and a virtual clock.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/seam/stack.hpp"
+#include "core/seam/statistics.hpp"
+#include "core/wire/ipv4.hpp"
+#include "core/wire/tcp.hpp"
+
+namespace lockstep::testing {
+
+namespace flag = wire::flag;
+using tcp::State;
+using wire::Flags;
+
+// What the peer sends. Numbers are relative: `seq` to the peer's ISS, `ack` to the stack's.
+struct In {
+  Flags flags;
+  std::uint32_t seq = 0;
+  std::uint32_t ack = 0;
+  std::string text = {};
+  std::uint16_t window = 65535;
+  std::uint16_t urgent = 0;
+  std::uint16_t mss = 0;  // 0: no option
+};
+
+// What the stack sent, numbers relative in the same way.
+struct Out {
+  Instant at;
+  Flags flags;
+  std::uint32_t seq = 0;
+  std::uint32_t ack = 0;
+  std::string text = {};
+  std::uint16_t window = 0;
+  std::uint16_t urgent = 0;
+  std::uint16_t mss = 0;
+};
+
+inline std::string letters(Flags flags) {
+  std::string out;
+  constexpr const char* names = "FSRPAUEC";
+  for (int i = 0; i < 8; ++i) {
+    if ((flags.bits >> i & 1) != 0) {
+      out += names[i];
+    }
+  }
+  return out;
+}
+
+// "SA 0:0(0) ack 1": flags, relative first number, number after the text, length, ACK.
+inline std::string line(const Out& out) {
+  std::string text = letters(out.flags) + " " + std::to_string(out.seq) + "(" +
+                     std::to_string(out.text.size()) + ")";
+  if (out.flags.ack()) {
+    text += " ack " + std::to_string(out.ack);
+  }
+  return text;
+}
+
+inline Config kit_config() {
+  Config config = profile_rfc();
+  config.link = LinkType::ip;
+  config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
+  config.address_count = Count{1};
+  config.tcp.connections_max = Count{64};
+  config.tcp.active_max = Count{64};
+  config.tcp.time_wait_max = Count{16};
+  config.tcp.blocks_max = Count{512};
+  config.tcp.isn_base = Sequence{0};
+  return config;
+}
+
+class Kit {
+ public:
+  static constexpr std::uint16_t device_port = 80;
+  static constexpr std::uint16_t peer_port = 5000;
+
+  explicit Kit(const Config& config = kit_config())
+      : arena_(Stack::arena_bytes(config) + 64), stack(config, aligned()) {
+    advance(Duration::seconds(1000));
+  }
+
+  // --- the peer ---
+  void send(const In& in) {
+    wire::Segment s;
+    s.source = {peer_port};
+    s.destination = {device_port};
+    s.sequence = peer_iss + Bytes{in.seq};
+    s.acknowledgment = device_iss + Bytes{in.ack};
+    s.flags = in.flags;
+    s.window = {in.window};
+    s.urgent = in.urgent;
+    s.options.has_mss = in.mss != 0;
+    s.options.mss = in.mss;
+    send_segment(s, in.text);
+  }
+
+  void send_segment(const wire::Segment& s, const std::string& text) {
+    frames_.emplace_back(20 + 60 + text.size());
+    std::span<std::byte> into(frames_.back());
+    Bytes const header = wire::write(s, into.subspan(20));
+    Bytes const length = header + Bytes{static_cast<std::uint32_t>(text.size())};
+    std::memcpy(into.data() + 20 + header.count, text.data(), text.size());
+    wire::PseudoHeader const pseudo{peer, device, 6, length};
+    wire::write_checksum(into.subspan(20, length.count), header, pseudo,
+                         wire::sum(into.subspan(20 + header.count, text.size())));
+    wire::Ipv4Header ip;
+    ip.source = peer;
+    ip.destination = device;
+    ip.protocol = wire::IpProtocol::tcp;
+    ip.time_to_live = 64;
+    static_cast<void>(wire::write(ip, length, into));
+    frames_.back().resize(20 + length.count);
+  }
+
+  // Delivers what was sent as one burst, and runs one turn: events, then frames out.
+  void turn() {
+    std::vector<Ingress> burst;
+    for (auto const& frame : frames_) {
+      burst.push_back({frame, Checksum::unknown, now});
+    }
+    stack.receive(now, burst);
+    stack.expire(now);
+    Event event;
+    while (stack.next_event(event)) {
+      events.push_back(event);
+      if (event.kind == EventKind::accepted || event.kind == EventKind::connected) {
+        id = event.id;
+      }
+      if (auto_consume && event.kind == EventKind::received) {
+        read(event.id);
+      }
+    }
+    stack.settle();
+    frames_.clear();
+    pull();
+    stack.check_invariants();
+  }
+
+  void deliver(const In& in) {
+    send(in);
+    turn();
+  }
+
+  // --- time ---
+  void advance(Duration by) {
+    Instant const end = now + by;
+    while (stack.deadline() <= end) {
+      now = later(now, stack.deadline());
+      turn();
+    }
+    now = end;
+    turn();
+  }
+
+  // --- the application ---
+  ListenerId listen() {
+    ListenerId listener;
+    Local local;
+    local.port = {device_port};
+    EXPECT_EQ(stack.listen(local, Backlog{}, listener), Refusal::none);
+    return listener;
+  }
+  ConnectionId connect() {
+    Open open;
+    open.local = {device, {device_port}};
+    open.remote = {peer, {peer_port}};
+    EXPECT_EQ(stack.connect(open, id), Refusal::none);
+    turn();
+    return id;
+  }
+  void write(const std::string& text, More more = More::no) {
+    Taken const taken = stack.write(id, bytes_of(text), more);
+    EXPECT_EQ(taken.bytes.count, text.size());
+    turn();
+  }
+  std::string read(ConnectionId from) {
+    std::string out;
+    for (auto part = stack.readable(from); !part.empty(); part = stack.readable(from)) {
+      out.append(reinterpret_cast<const char*>(part.data()), part.size());
+      stack.consume(from, Bytes{static_cast<std::uint32_t>(part.size())});
+    }
+    received += out;
+    return out;
+  }
+  ConnectionInfo info() const { return stack.inspect(id); }
+  State state() const { return stack.state_of({{device, {device_port}}, {peer, {peer_port}}}); }
+
+  // --- what left ---
+  // All that was sent since the last call, one line each, joined by "; ".
+  std::string sent() {
+    std::string out;
+    for (Out const& segment : out_) {
+      out += (out.empty() ? "" : "; ") + line(segment);
+    }
+    out_.clear();
+    return out;
+  }
+  std::vector<Out> take() {
+    auto out = out_;
+    out_.clear();
+    return out;
+  }
+  bool told(EventKind kind, Cause cause = Cause::none) const {
+    for (Event const& event : events) {
+      if (event.kind == kind && (cause == Cause::none || event.cause == cause)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  std::uint64_t drops(Drop drop) const { return stack.statistics().drops.of(drop); }
+
+  // --- states ---
+  // A connection that the peer opened, in ESTABLISHED: peer's next is 1, ours is 1.
+  void accept_connection(std::uint16_t mss = 1460, std::uint16_t window = 65535) {
+    listen();
+    deliver({.flags = flag::syn, .window = window, .mss = mss});
+    ASSERT_EQ(sent(), "SA 0(0) ack 1");
+    deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = window});
+    ASSERT_EQ(state(), State::established);
+    ASSERT_EQ(sent(), "");
+  }
+  void socket_in(State wanted);
+
+  static std::span<const std::byte> bytes_of(const std::string& text) {
+    return std::as_bytes(std::span(text.data(), text.size()));
+  }
+
+  Instant now{};
+  IpAddress device = IpAddress::v4(10, 0, 0, 1);
+  IpAddress peer = IpAddress::v4(10, 0, 0, 2);
+  Sequence peer_iss{0xffff'fff0};  // the stream wraps within its first octets
+  Sequence device_iss{0};          // learned from the stack's SYN
+  ConnectionId id;
+  std::vector<Event> events;
+  std::string received;
+  bool auto_consume = true;
+
+ private:
+  std::span<std::byte> aligned() {
+    auto const address = reinterpret_cast<std::uintptr_t>(arena_.data());
+    return std::span(arena_).subspan((64 - address % 64) % 64);
+  }
+
+  void pull() {
+    std::vector<std::byte> room(2048 + 65536);
+    while (stack.wants_transmit()) {
+      Egress const egress = stack.transmit(now, room);
+      if (egress.length == 0) {
+        break;
+      }
+      record(std::span(room).first(egress.length));
+    }
+  }
+
+  void record(std::span<const std::byte> frame) {
+    wire::Ipv4Packet packet;
+    ASSERT_EQ(wire::parse(frame, packet), Drop::none);
+    if (packet.header.protocol != wire::IpProtocol::tcp) {
+      ++other_packets;
+      return;
+    }
+    wire::Segment s;
+    ASSERT_EQ(wire::parse(packet.payload, s), Drop::none);
+    wire::PseudoHeader const pseudo{packet.header.source, packet.header.destination, 6,
+                                    Bytes{static_cast<std::uint32_t>(packet.payload.size())}};
+    ASSERT_TRUE(wire::checksum_verifies(pseudo, packet.payload));
+    if (s.flags.syn()) {
+      device_iss = s.sequence;
+    }
+    Out out;
+    out.at = now;
+    out.flags = s.flags;
+    out.seq = s.sequence.value - device_iss.value;
+    out.ack = s.acknowledgment.value - peer_iss.value;
+    out.text.assign(reinterpret_cast<const char*>(s.payload.data()), s.payload.size());
+    out.window = s.window.value;
+    out.urgent = s.urgent;
+    out.mss = s.options.has_mss ? s.options.mss : std::uint16_t{0};
+    out_.push_back(out);
+  }
+
+  std::vector<std::byte> arena_;
+  std::vector<std::vector<std::byte>> frames_;
+  std::vector<Out> out_;
+
+ public:
+  Stack stack;
+  std::uint32_t other_packets = 0;
+};
+
+// Brings the kit's connection into a state by the shortest legal way. Relative numbers afterwards:
+// the peer's next is 1, or 2 after its FIN; ours is 1, or 2 after our FIN.
+inline void Kit::socket_in(State wanted) {
+  if (wanted == State::syn_sent) {
+    connect();
+    ASSERT_EQ(sent(), "S 0(0)");
+    return;
+  }
+  if (wanted == State::syn_received) {
+    listen();
+    deliver({.flags = flag::syn, .mss = 1460});
+    ASSERT_EQ(sent(), "SA 0(0) ack 1");
+    return;
+  }
+  accept_connection();
+  bool const peer_first = wanted == State::close_wait || wanted == State::last_ack;
+  if (peer_first) {
+    deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1});
+    ASSERT_EQ(sent(), "A 1(0) ack 2");
+  }
+  if (wanted == State::fin_wait_1 || wanted == State::fin_wait_2 || wanted == State::closing ||
+      wanted == State::time_wait || wanted == State::last_ack) {
+    ASSERT_EQ(stack.finish(id), Refusal::none);
+    turn();
+    ASSERT_EQ(sent(), peer_first ? "FA 1(0) ack 2" : "FA 1(0) ack 1");
+  }
+  if (wanted == State::closing) {
+    deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1});
+    ASSERT_EQ(sent(), "A 2(0) ack 2");
+  }
+  if (wanted == State::fin_wait_2 || wanted == State::time_wait) {
+    deliver({.flags = flag::ack, .seq = 1, .ack = 2});
+    ASSERT_EQ(sent(), "");
+  }
+  if (wanted == State::time_wait) {
+    deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2});
+    ASSERT_EQ(sent(), "A 2(0) ack 2");
+  }
+  ASSERT_EQ(state(), wanted);
+}
+
+}  // namespace lockstep::testing
