@@ -8,7 +8,8 @@ MSL = {"msl": "1s"}
 
 
 def scenario_normal_active():
-    s = Scenario("rfc9293-3.6-normal-close-active", "Normal close, the side that closes first (figure 12)",
+    s = Scenario("rfc9293-3.6-normal-close-active",
+                 "Normal close, the side that closes first (figure 12)",
                  ["9293:P-NORMCLOSE", "9293:P-CLOSE-QUEUED", "9293:P-FINWAIT1-ACK",
                   "9293:P-FINWAIT2-ACK", "9293:P-FIN-FW2", "9293:P-TW-TIMEOUT", "9293:MUST-13",
                   "9293:P-CLOSED-ACK"], FIGURE_12 + ", TCP Peer A", "active", MSL,
@@ -28,7 +29,8 @@ def scenario_normal_active():
 
 
 def scenario_normal_passive():
-    s = Scenario("rfc9293-3.6-normal-close-passive", "Normal close, the side that closes second (figure 12)",
+    s = Scenario("rfc9293-3.6-normal-close-passive",
+                 "Normal close, the side that closes second (figure 12)",
                  ["9293:P-NORMCLOSE", "9293:P-FIN", "9293:P-FIN-EST", "9293:P-CLOSE-CLOSEWAIT",
                   "9293:P-LASTACK-ACK", "9293:P-CLOSE-NOAUTOFIN", "9293:P-ACK-ALWAYS"],
                  FIGURE_12 + ", TCP Peer B", device_isn=299, peer_isn=99)
@@ -102,6 +104,32 @@ def scenario_time_wait_restart():
     s.device_gone(after=2500)
     s.twin("9293:P-TIMEWAIT-ACK", packet=8, drop=True)
     s.twin("9293:P-TIMEWAIT-ACK", packet=10, field="flags", value="R")
+    return s
+
+
+def scenario_time_wait_reuse():
+    s = Scenario("rfc9293-3.6.1-time-wait-reuse",
+                 "A SYN beyond the old connection's numbers reopens it from TIME-WAIT",
+                 ["9293:MAY-2", "9293:P-TW-REUSE-ISN", "9293:P-LISTEN-SYN"],
+                 "authored from RFC 9293 section 3.6.1",
+                 config={"msl": "30s", "time_wait_reuse": True})
+    s.listen_and_accept()
+    s.at(50)
+    s.call("finish")
+    s.device("FA")
+    s.peer("FA")
+    s.device("A", note="TIME-WAIT")
+    s.restart_peer((s.far.isn + 5000) % 2**32)
+    s.restart_device((s.dev.isn + 250000) % 2**32)
+    s.peer("S", after=1000, mss=MSS)
+    s.device("SA", mss=MSS, note="its number is larger than any that was used before")
+    s.peer("A")
+    s.peer("A", MSS)
+    s.peer("PA", MSS, after=1)
+    s.device("A")
+    s.twin("9293:P-LISTEN-SYN", packet=8, drop=True)
+    s.twin("9293:P-LISTEN-SYN", packet=8, field="ack", add=1)
+    s.twin("9293:P-TEXT-ACK", packet=12, drop=True)
     return s
 
 
@@ -190,7 +218,8 @@ def scenario_fin_retransmitted():
 
 
 def scenario_last_ack_retransmits():
-    s = Scenario("rfc9293-3.10.7.4-last-ack-retransmits", "LAST-ACK sends its FIN again and ends on the ACK",
+    s = Scenario("rfc9293-3.10.7.4-last-ack-retransmits",
+                 "LAST-ACK sends its FIN again and ends on the ACK",
                  ["9293:P-LASTACK-ACK", "9293:P-CTL-ONCE", "9293:P-RTO", "9293:P-FIN-REMAIN"],
                  "authored from RFC 9293 section 3.10.7.4")
     s.listen_and_accept()
@@ -211,7 +240,8 @@ def scenario_last_ack_retransmits():
 
 
 def scenario_close_wait_fin_again():
-    s = Scenario("rfc9293-3.10.7.4-close-wait-fin-again", "A retransmitted FIN in CLOSE-WAIT is acknowledged again",
+    s = Scenario("rfc9293-3.10.7.4-close-wait-fin-again",
+                 "A retransmitted FIN in CLOSE-WAIT is acknowledged again",
                  ["9293:P-FIN-REMAIN", "9293:P-ACCEPT-REPLY", "9293:P-CLOSE-NOAUTOFIN"],
                  "authored from RFC 9293 section 3.10.7.4")
     s.listen_and_accept()
@@ -234,7 +264,7 @@ def scenario_close_unread():
     s.device("A", after=200)
     s.wait(100)
     s.call("close")
-    s.device("RA", note="data was lost, the peer must know")
+    s.device("R", note="data was lost, the peer must know; without ACK bit or with it")
     s.device_gone()
     s.twin("9293:SHLD-3", packet=6, field="flags", value="FA")
     s.twin("9293:SHLD-3", packet=6, drop=True)
@@ -242,7 +272,8 @@ def scenario_close_unread():
 
 
 def scenario_data_after_close():
-    s = Scenario("rfc9293-3.6.1-data-after-close", "Data that arrives after CLOSE is answered by a reset",
+    s = Scenario("rfc9293-3.6.1-data-after-close",
+                 "Data that arrives after CLOSE is answered by a reset",
                  ["9293:SHLD-3", "9293:MAY-1"], "authored from RFC 9293 section 3.6.1")
     s.listen_and_accept()
     s.at(50)

@@ -19,7 +19,8 @@ def beyond(s, b, clause="5681:CC-1"):
     """The twin of every window rule: one more segment right behind the first burst."""
     packet, segment, _ = b.sent[2]
     s.twin(clause, after_packet=packet,
-           insert={"from": "device", "flags": "A", "seq": 1 + segment * MSS, "ack": 1, "bytes": MSS})
+           insert={"from": "device", "flags": "A", "seq": 1 + segment * MSS, "ack": 1,
+                   "bytes": MSS})
 
 
 def scenario_slow_start():
@@ -35,8 +36,10 @@ def scenario_slow_start():
 
 
 def scenario_divided_acks():
-    s, b = bulk("rfc5681-3.1-divided-acks", "ACKs of single octets gain no more than the octets they acknowledge",
-                ["5681:CC-33", "5681:CC-8", "9293:P-ACK-CUMUL", "9293:P-RTXQ-FULLACK"], TEXT + "3.1", 9)
+    s, b = bulk("rfc5681-3.1-divided-acks",
+                "ACKs of single octets gain no more than the octets they acknowledge",
+                ["5681:CC-33", "5681:CC-8", "9293:P-ACK-CUMUL", "9293:P-RTXQ-FULLACK"],
+                TEXT + "3.1", 9)
     b.begin()
     b.acks.pop(0)
     for quarter in range(1, 5):
@@ -52,7 +55,8 @@ def scenario_divided_acks():
 
 
 def scenario_receiver_window():
-    s, b = bulk("rfc5681-2-receiver-window", "The smaller of cwnd and rwnd limits: here the receiver's window",
+    s, b = bulk("rfc5681-2-receiver-window",
+                "The smaller of cwnd and rwnd limits: here the receiver's window",
                 ["5681:CC-1", "9293:P-WND-FIT", "9293:P-WIN-FIELD"], TEXT + "2", 8, win=2 * MSS)
     b.begin()
     b.run()
@@ -64,7 +68,8 @@ def scenario_receiver_window():
 
 
 def scenario_congestion_avoidance():
-    s, b = bulk("rfc5681-3.1-congestion-avoidance", "Congestion avoidance: one segment more for each round trip",
+    s, b = bulk("rfc5681-3.1-congestion-avoidance",
+                "Congestion avoidance: one segment more for each round trip",
                 ["5681:CC-9", "5681:CC-10", "5681:CC-11", "5681:CC-12", "5681:CC-39", "5681:CC-41",
                  "5681:CC-47", "9293:MUST-19"], TEXT + "3.1", 28, lost=(1, 2, 3))
     b.begin()
@@ -78,7 +83,8 @@ def scenario_congestion_avoidance():
 
 
 def scenario_timeout():
-    s, b = bulk("rfc5681-3.1-timeout-and-ssthresh", "A timeout: one segment, slow start to half the flight, then slowly",
+    s, b = bulk("rfc5681-3.1-timeout-and-ssthresh",
+                "A timeout: one segment, slow start to half the flight, then slowly",
                 ["5681:CC-11", "5681:CC-12", "5681:CC-40", "5681:CC-41", "5681:CC-45", "9293:P-RTO",
                  "6298:RTO-13"], TEXT + "3.1", 24, lost=range(6, 14))
     b.begin()
@@ -91,7 +97,8 @@ def scenario_timeout():
 
 
 def scenario_repeated_timeout():
-    s, b = bulk("rfc5681-3.1-repeated-timeout", "ssthresh stays when the same segment times out again",
+    s, b = bulk("rfc5681-3.1-repeated-timeout",
+                "ssthresh stays when the same segment times out again",
                 ["5681:CC-13", "5681:CC-12", "6298:RTO-14", "6298:RTO-15", "5681:CC-31"],
                 TEXT + "3.1", 24, lost=(1, 1, 2, 3))
     b.begin()
@@ -102,8 +109,10 @@ def scenario_repeated_timeout():
 
 
 def scenario_two_duplicates():
-    s, b = bulk("rfc5681-3.2-two-duplicate-acks", "Two duplicate ACKs: limited transmit, no retransmission",
-                ["5681:CC-17", "5681:CC-18", "5681:CC-42", "3042:LTX-1", "3042:LTX-2"], TEXT + "3.2", 8)
+    s, b = bulk("rfc5681-3.2-two-duplicate-acks",
+                "Two duplicate ACKs: limited transmit, no retransmission",
+                ["5681:CC-17", "5681:CC-18", "5681:CC-42", "3042:LTX-1", "3042:LTX-2"],
+                TEXT + "3.2", 8)
     b.begin()
     b.run(acks=1)
     b.acks.clear()
@@ -122,7 +131,8 @@ def scenario_two_duplicates():
 
 
 def scenario_fast_retransmit():
-    s, b = bulk("rfc5681-3.2-fast-retransmit", "The third duplicate ACK: the lost segment is sent again at once",
+    s, b = bulk("rfc5681-3.2-fast-retransmit",
+                "The third duplicate ACK: the lost segment is sent again at once",
                 ["5681:CC-16", "5681:CC-20", "5681:CC-21", "5681:CC-24", "5681:CC-38", "5681:CC-42",
                  "6582:NR-1", "6582:NR-3"], TEXT + "3.2", 9, lost=(6,))
     b.begin()
@@ -135,7 +145,8 @@ def scenario_fast_retransmit():
 
 
 def scenario_fast_recovery():
-    s, b = bulk("rfc5681-3.2-fast-recovery", "Fast recovery: duplicate ACKs inflate, the new ACK deflates",
+    s, b = bulk("rfc5681-3.2-fast-recovery",
+                "Fast recovery: duplicate ACKs inflate, the new ACK deflates",
                 ["5681:CC-20", "5681:CC-21", "5681:CC-22", "5681:CC-23", "5681:CC-24", "5681:CC-29",
                  "5681:CC-30", "6582:NR-1", "6582:NR-3", "6582:NR-15"], TEXT + "3.2", 34, lost=(8,))
     b.begin()
@@ -154,7 +165,8 @@ def highest_before(b, packet):
 
 
 def scenario_not_duplicates():
-    s, b = bulk("rfc5681-2-not-duplicate-acks", "Data, a changed window: ACKs that are no duplicates",
+    s, b = bulk("rfc5681-2-not-duplicate-acks",
+                "Data, a changed window: ACKs that are no duplicates",
                 ["5681:CC-38", "5681:CC-42"], TEXT + "2", 3)
     b.begin()
     b.acks.clear()
@@ -172,7 +184,8 @@ def scenario_not_duplicates():
 
 
 def scenario_restart_after_idle():
-    s, b = bulk("rfc5681-4.1-restart-after-idle", "After an idle period of more than an RTO cwnd is the restart window",
+    s, b = bulk("rfc5681-4.1-restart-after-idle",
+                "After an idle period of more than an RTO cwnd is the restart window",
                 ["5681:CC-25", "5681:CC-3"], TEXT + "4.1", 15)
     b.begin()
     b.run()
@@ -183,15 +196,18 @@ def scenario_restart_after_idle():
     b.run()
     packet, segment, _ = b.sent[first + 2]
     s.twin("5681:CC-25", after_packet=packet,
-           insert={"from": "device", "flags": "A", "seq": 1 + segment * MSS, "ack": 1, "bytes": MSS})
+           insert={"from": "device", "flags": "A", "seq": 1 + segment * MSS, "ack": 1,
+                   "bytes": MSS})
     s.twin("9293:P-SEND-EST", packet=packet, delay="500ms")
     return s
 
 
 def scenario_lost_syn():
-    s = Scenario("rfc5681-3.1-lost-syn", "After a lost SYN: one segment, and an RTO of three seconds",
+    s = Scenario("rfc5681-3.1-lost-syn",
+                 "After a lost SYN: one segment, and an RTO of three seconds",
                  ["5681:CC-5", "6298:RTO-1", "6298:RTO-14", "6298:RTO-16", "6298:RTO-20",
-                  "9293:P-CTL-ONCE", "9293:MUST-22"], TEXT + "3.1 and RFC 6298 section 5.7", "active")
+                  "9293:P-CTL-ONCE", "9293:MUST-22"], TEXT + "3.1 and RFC 6298 section 5.7",
+                  "active")
     s.call("open")
     s.device("S", mss=MSS, lost=True)
     for wait in (1000, 2000):
@@ -211,7 +227,8 @@ def scenario_lost_syn():
 
 
 def scenario_partial_ack():
-    s, b = bulk("rfc6582-3.2-partial-acks", "Several losses in one window: each partial ACK sends the next one again",
+    s, b = bulk("rfc6582-3.2-partial-acks",
+                "Several losses in one window: each partial ACK sends the next one again",
                 ["6582:NR-1", "6582:NR-2", "6582:NR-3", "6582:NR-4", "6582:NR-8", "6582:NR-15",
                  "5681:CC-44"], "authored from RFC 6582 section 3.2", 30, lost=(8, 10, 12))
     b.begin()
@@ -223,14 +240,16 @@ def scenario_partial_ack():
 
 
 def scenario_no_second_recovery():
-    s, b = bulk("rfc6582-3.2-duplicates-after-timeout", "Duplicate ACKs of what was sent before a timeout start nothing",
+    s, b = bulk("rfc6582-3.2-duplicates-after-timeout",
+                "Duplicate ACKs of what was sent before a timeout start nothing",
                 ["6582:NR-1", "6582:NR-5", "6582:NR-7"], "authored from RFC 6582 section 3.2", 3,
                 lost=(1, 2, 3))
     b.begin()
     b.run(acks=1)
     b.acks.clear()
     for count in range(4):
-        s.peer("A", after=0.5 if count else None, ack=1 + MSS, note="does not cover more than recover")
+        s.peer("A", after=0.5 if count else None, ack=1 + MSS,
+               note="does not cover more than recover")
     last = len(s.packets)
     s.twin("6582:NR-7", after_packet=last,
            insert={"from": "device", "flags": "A", "seq": 1 + MSS, "ack": 1, "bytes": MSS})

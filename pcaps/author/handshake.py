@@ -37,7 +37,8 @@ def scenario_active():
 
 
 def scenario_simultaneous_open():
-    s = Scenario("rfc9293-3.5-simultaneous-open", "Simultaneous connection synchronization (figure 7)",
+    s = Scenario("rfc9293-3.5-simultaneous-open",
+                 "Simultaneous connection synchronization (figure 7)",
                  ["9293:MUST-10", "9293:P-SIMOPEN-SEQ", "9293:P-SYNSENT-SIM",
                   "9293:P-SYNSENT-SIM-VARS", "9293:P-SYNRCVD-EST", "9293:P-SEQVAL-A2"],
                  "authored from RFC 9293 figure 7", "active", device_isn=100, peer_isn=300)
@@ -45,10 +46,16 @@ def scenario_simultaneous_open():
     s.device("S", mss=MSS)
     s.peer("S", after=5, mss=MSS, note="figure 7, line 3: the peer's SYN, sent before ours came")
     s.device("SA", seq=0, mss=MSS, note="figure 7, line 6: SYN-RECEIVED")
-    s.peer("SA", after=5, seq=0, mss=MSS, note="figure 7, line 5: ESTABLISHED, four segments in all")
+    s.peer("SA", after=5, seq=0, mss=MSS,
+           note="figure 7, line 5: ESTABLISHED, four segments in all")
     s.peer("PA", MSS)
     s.peer("PA", MSS, after=1)
     s.device("A")
+    s.wait(10)
+    s.call("write", 3 * MSS)
+    for flags in ("A", "A", "PA"):
+        s.device(flags, MSS, note="nothing was lost: the initial window is three segments")
+    s.peer("A")
     s.twin("9293:P-SYNSENT-SIM", packet=3, field="flags", value="A")
     s.twin("9293:P-SYNSENT-SIM", packet=3, field="seq", add=1)
     s.twin("9293:P-TEXT-ACK", packet=7, drop=True)
@@ -119,7 +126,7 @@ def scenario_half_open_passive():
                  "Half-open connection discovery, the side that stayed up (figure 9)",
                  ["9293:P-HALFOPEN", "9293:P-SYN-INWIN", "9293:P-RST-SYNC", "9293:P-RST-EST",
                   "5961:BLIND-2", "5961:BLIND-5", "5961:BLIND-13"],
-                 "authored from RFC 9293 figure 9, TCP Peer B, with the RST of RFC 5961 section 4.2",
+                 "authored from RFC 9293 figure 9, TCP Peer B, and RFC 5961 section 4.2",
                  device_isn=200, peer_isn=99)
     s.listen_and_accept()
     s.peer("S", after=1000, seq=301, mss=MSS, ignored=True, note="figure 9, line 3: SEQ=400")

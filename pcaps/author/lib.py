@@ -14,7 +14,7 @@ from pathlib import Path
 ROOM = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOM))
 
-from scapy.layers.inet import IP, TCP  # noqa: E402
+from scapy.layers.inet import ICMP, IP, TCP  # noqa: E402
 from scapy.layers.l2 import Ether  # noqa: E402
 
 from common import pcapng, scenario_file  # noqa: E402
@@ -127,6 +127,17 @@ class Scenario:
         self.stamped_ns = self.now_ns
         frame += bytes(max(0, pad - len(frame)))
         self.packets.append(pcapng.Packet(EPOCH_NS + self.now_ns, frame, note))
+        return len(self.packets)
+
+    def icmp(self, kind, code, about, after=None, note=""):
+        """A router's ICMP error about the device's packet number `about` arrives."""
+        self.wait(self.rtt if after is None else after)
+        quoted = self.packets[about - 1].frame[14 : 14 + 28]
+        frame = (Ether(src="02:00:00:00:00:fe", dst=self.dev.mac)
+                 / IP(src="10.0.0.254", dst=self.dev.address, id=0, flags="DF", ttl=64)
+                 / ICMP(type=kind, code=code) / quoted)
+        self.stamped_ns = self.now_ns
+        self.packets.append(pcapng.Packet(EPOCH_NS + self.now_ns, bytes(frame), note))
         return len(self.packets)
 
     def listen_and_accept(self, peer_mss=MSS, win=65535):

@@ -15,7 +15,8 @@ def two_segments(s, base=None):
 
 
 def scenario_unacceptable():
-    s = Scenario("rfc9293-3.10.7.4-unacceptable-segments", "Segments outside the window draw an ACK and nothing else",
+    s = Scenario("rfc9293-3.10.7.4-unacceptable-segments",
+                 "Segments outside the window draw an ACK and nothing else",
                  ["9293:P-ACCEPT-TEST", "9293:P-ACCEPT-L0WN", "9293:P-ACCEPT-LNWN",
                   "9293:P-ACCEPT-REPLY", "9293:P-RST-GRP3", "9293:P-WND-OVERRUN"],
                  TEXT + "3.10.7.4, first step")
@@ -37,7 +38,8 @@ def scenario_unacceptable():
 
 
 def scenario_zero_window_four_cases():
-    s = Scenario("rfc9293-3.10.7.4-zero-window-receiver", "Zero receive window: probes are answered, RST still counts",
+    s = Scenario("rfc9293-3.10.7.4-zero-window-receiver",
+                 "Zero receive window: probes are answered, RST still counts",
                  ["9293:P-ACCEPT-LNW0", "9293:P-ACCEPT-L0W0", "9293:P-ZWP-REPLY",
                   "9293:P-ZEROWND-ACCEPT", "9293:MUST-66", "9293:P-ZEROWND-SEND"],
                  TEXT + "3.10.7.4 and 3.8.6.1", config={"receive_buffer_bytes": 2 * MSS})
@@ -62,7 +64,8 @@ def scenario_zero_window_four_cases():
 
 
 def scenario_trim_right():
-    s = Scenario("rfc9293-3.10.7.4-trim-to-window", "What lies beyond the window's right edge is cut off",
+    s = Scenario("rfc9293-3.10.7.4-trim-to-window",
+                 "What lies beyond the window's right edge is cut off",
                  ["9293:P-ACCEPT-TRIM", "9293:P-WND-OVERRUN", "9293:P-ACCEPT-LNWN"],
                  TEXT + "3.10.7.4, first step", config={"receive_buffer_bytes": 2000, **DELACK})
     s.dev.window = 2000
@@ -79,11 +82,13 @@ def scenario_trim_right():
 
 
 def scenario_overlap_left():
-    s = Scenario("rfc9293-3.10-overlap-left", "A segment that begins before RCV.NXT gives only its new part",
+    s = Scenario("rfc9293-3.10-overlap-left",
+                 "A segment that begins before RCV.NXT gives only its new part",
                  ["9293:P-EV-OVERLAP", "9293:P-SEQ-ORDER", "9293:P-ACCEPT-TRIM"], TEXT + "3.10")
     s.listen_and_accept()
     s.peer("A", MSS)
-    s.peer("A", MSS, after=1, seq=1 + MSS // 2, payload=b"!" * (MSS // 2) + pattern(1 + MSS, MSS // 2, 7),
+    s.peer("A", MSS, after=1, seq=1 + MSS // 2,
+           payload=b"!" * (MSS // 2) + pattern(1 + MSS, MSS // 2, 7),
            note="its first half differs from what came first and is not looked at")
     s.device("A", after=199, note="less than two full segments of new data: delayed")
     two_segments(s, 1 + MSS + MSS // 2)
@@ -93,8 +98,10 @@ def scenario_overlap_left():
 
 
 def scenario_overlap_queued():
-    s = Scenario("rfc9293-3.10-overlap-queued", "Overlapping segments above a gap are joined when it is filled",
-                 ["9293:P-EV-OVERLAP", "9293:SHLD-31", "9293:P-DELACK-OOO", "5681:CC-14", "5681:CC-15"],
+    s = Scenario("rfc9293-3.10-overlap-queued",
+                 "Overlapping segments above a gap are joined when it is filled",
+                 ["9293:P-EV-OVERLAP", "9293:SHLD-31", "9293:P-DELACK-OOO", "5681:CC-14",
+                  "5681:CC-15"],
                  TEXT + "3.10 and RFC 5681 section 4.2")
     s.listen_and_accept()
     for seq, size, note in ((2001, 1000, "above a gap"), (1501, 1000, "overlaps on the left"),
@@ -114,7 +121,8 @@ def scenario_overlap_queued():
 
 
 def scenario_reordering():
-    s = Scenario("rfc5681-4.2-reordering", "Each segment out of order draws a duplicate ACK, the filled gap an ACK",
+    s = Scenario("rfc5681-4.2-reordering",
+                 "Each segment out of order draws a duplicate ACK, the filled gap an ACK",
                  ["5681:CC-14", "5681:CC-15", "9293:SHLD-31", "9293:P-ACK-CUMUL", "5681:CC-28"],
                  "authored from RFC 5681 section 4.2")
     s.listen_and_accept()
@@ -134,7 +142,8 @@ def scenario_reordering():
 
 
 def scenario_early_fin():
-    s = Scenario("rfc9293-3.10.7.4-fin-before-data", "A FIN that overtakes data counts once the data is there",
+    s = Scenario("rfc9293-3.10.7.4-fin-before-data",
+                 "A FIN that overtakes data counts once the data is there",
                  ["9293:P-FIN", "9293:SHLD-31", "9293:P-CTL-ONCE", "5681:CC-14"], TEXT + "3.10.7.4")
     s.listen_and_accept()
     s.peer("FPA", 500, seq=1001)
@@ -165,8 +174,10 @@ def scenario_no_ack_bit():
 
 
 def scenario_ack_future():
-    s = Scenario("rfc9293-3.10.7.4-ack-of-unsent-data", "An ACK of what was never sent draws an ACK, its data is dropped",
-                 ["9293:P-ACK-FUTURE", "9293:P-RST-GRP3", "9293:P-ACK-EST"], TEXT + "3.10.7.4, fifth step")
+    s = Scenario("rfc9293-3.10.7.4-ack-of-unsent-data",
+                 "An ACK of what was never sent draws an ACK, its data is dropped",
+                 ["9293:P-ACK-FUTURE", "9293:P-RST-GRP3", "9293:P-ACK-EST"],
+                 TEXT + "3.10.7.4, fifth step")
     s.listen_and_accept()
     s.wait(40)
     s.call("write", MSS)
@@ -183,8 +194,10 @@ def scenario_ack_future():
 
 
 def scenario_ack_too_old():
-    s = Scenario("rfc5961-5.2-ack-too-old", "An ACK older than the largest window ever is answered and dropped",
-                 ["9293:P-ACK-5961", "9293:MAY-12", "9293:P-ACK-MAXWND", "5961:BLIND-6", "5961:BLIND-9"],
+    s = Scenario("rfc5961-5.2-ack-too-old",
+                 "An ACK older than the largest window ever is answered and dropped",
+                 ["9293:P-ACK-5961", "9293:MAY-12", "9293:P-ACK-MAXWND", "5961:BLIND-6",
+                  "5961:BLIND-9"],
                  "authored from RFC 5961 section 5.2")
     s.far.window = 3000
     s.listen_and_accept(win=3000)
@@ -197,7 +210,8 @@ def scenario_ack_too_old():
 
 
 def scenario_delayed_ack():
-    s = Scenario("rfc5681-4.2-delayed-ack-timer", "One segment is acknowledged by the delayed ACK timer",
+    s = Scenario("rfc5681-4.2-delayed-ack-timer",
+                 "One segment is acknowledged by the delayed ACK timer",
                  ["9293:MUST-40", "9293:SHLD-18", "5681:CC-26", "5681:CC-37", "9293:P-TEXT-ACK"],
                  "authored from RFC 5681 section 4.2", config=DELACK)
     s.listen_and_accept()
@@ -211,7 +225,8 @@ def scenario_delayed_ack():
 
 
 def scenario_second_segment():
-    s = Scenario("rfc5681-4.2-every-second-segment", "Every second full-sized segment is acknowledged at once",
+    s = Scenario("rfc5681-4.2-every-second-segment",
+                 "Every second full-sized segment is acknowledged at once",
                  ["5681:CC-27", "9293:SHLD-19", "5681:CC-43", "5681:CC-28", "5681:CC-26"],
                  "authored from RFC 5681 section 4.2", config=DELACK)
     s.listen_and_accept()
@@ -228,7 +243,8 @@ def scenario_second_segment():
 
 
 def scenario_piggyback():
-    s = Scenario("rfc9293-3.10.7.4-ack-rides-on-data", "An answer within the delay carries the acknowledgment",
+    s = Scenario("rfc9293-3.10.7.4-ack-rides-on-data",
+                 "An answer within the delay carries the acknowledgment",
                  ["9293:P-TEXT-PIGGY", "9293:P-ACK-ALWAYS", "9293:P-SEND-EST", "9293:SHLD-18"],
                  TEXT + "3.10.7.4", config=DELACK)
     s.listen_and_accept()
@@ -243,7 +259,8 @@ def scenario_piggyback():
 
 
 def scenario_receiver_sws():
-    s = Scenario("rfc9293-3.8.6.2.2-receiver-silly-window", "The window opens only by a worthwhile amount",
+    s = Scenario("rfc9293-3.8.6.2.2-receiver-silly-window",
+                 "The window opens only by a worthwhile amount",
                  ["9293:MUST-39", "9293:P-SWS-RCV", "9293:P-ZWP-REPLY"], TEXT + "3.8.6.2.2",
                  config={"receive_buffer_bytes": 3 * MSS, **DELACK})
     s.dev.window = 3 * MSS

@@ -1,4 +1,4 @@
-# The arithmetic of RFC 5681, RFC 6582 and RFC 6298 for one bulk sender whose peer ACKs every segment.
+# The arithmetic of RFC 5681, 6582 and 6298 for one bulk sender whose peer ACKs every segment.
 """An independent reckoning on paper, not a TCP: whole segments, no SACK, one constant round trip.
 
 `Bulk` writes the device's segments and the peer's acknowledgments into a Scenario until all is
@@ -13,7 +13,7 @@ SPACING_MS = 0.5  # between two acknowledgments of the peer
 
 
 class Bulk:
-    """`segments` whole segments; each number in `lost` (from 1) is one transmission that vanishes."""
+    """`segments` whole segments; each number in `lost` (from 1): one transmission vanishes."""
 
     def __init__(self, scenario, segments, lost=(), window=3, rto_ms=RTO_MS):
         self.s, self.end, self.lost = scenario, 1 + segments * MSS, Counter(lost)

@@ -9,7 +9,8 @@ CHALLENGE = ["9293:P-RST-CHALLENGE", "9293:P-RST-SYNC", "9293:P-RST-OUT", "5961:
 
 
 def scenario_closed_no_ack():
-    s = Scenario("rfc9293-3.10.7.1-closed-without-ack", "CLOSED: what has no ACK is reset at its end",
+    s = Scenario("rfc9293-3.10.7.1-closed-without-ack",
+                 "CLOSED: what has no ACK is reset at its end",
                  ["9293:P-CLOSED-SEG", "9293:P-CLOSED-RST", "9293:P-RST-SEQ", "9293:P-SEGLEN"],
                  TEXT + "3.10.7.1", "closed", device_isn=0, peer_isn=0)
     for flags, data, end in (("S", 0, 1), ("S", 10, 11), ("", 50, 50), ("F", 0, 1), ("F", 20, 21)):
@@ -40,7 +41,8 @@ def scenario_closed_ack():
 
 
 def scenario_listen():
-    s = Scenario("rfc9293-3.10.7.2-listen-rules", "LISTEN: RST ignored, ACK reset, the rest dropped, SYN served",
+    s = Scenario("rfc9293-3.10.7.2-listen-rules",
+                 "LISTEN: RST ignored, ACK reset, the rest dropped, SYN served",
                  ["9293:P-LISTEN-RST", "9293:P-LISTEN-ACK", "9293:P-LISTEN-OTHER",
                   "9293:P-LISTEN-SYN", "9293:P-FIN-PRESYNC", "9293:P-RST-GRP2"],
                  TEXT + "3.10.7.2", device_isn=0, peer_isn=0)
@@ -66,7 +68,8 @@ def scenario_listen():
 
 
 def scenario_syn_sent():
-    s = Scenario("rfc9293-3.10.7.3-syn-sent-rules", "SYN-SENT: wrong ACKs, resets and strangers, then the answer",
+    s = Scenario("rfc9293-3.10.7.3-syn-sent-rules",
+                 "SYN-SENT: wrong ACKs, resets and strangers, then the answer",
                  ["9293:P-SYNSENT-ACK", "9293:P-SYNSENT-RST-NOACK", "9293:P-SYNSENT-OTHER",
                   "9293:P-FIN-PRESYNC", "5961:BLIND-4", "9293:P-SYNSENT-EST"],
                  TEXT + "3.10.7.3", "active")
@@ -91,7 +94,8 @@ def scenario_syn_sent():
 
 
 def scenario_syn_sent_refused():
-    s = Scenario("rfc9293-3.10.7.3-connection-refused", "SYN-SENT: a RST that acknowledges the SYN ends the attempt",
+    s = Scenario("rfc9293-3.10.7.3-connection-refused",
+                 "SYN-SENT: a RST that acknowledges the SYN ends the attempt",
                  ["9293:P-SYNSENT-RST", "5961:BLIND-4", "9293:P-SYN-FAIL", "9293:P-RSTPROC-VALID"],
                  TEXT + "3.10.7.3", "active")
     s.call("open")
@@ -107,7 +111,8 @@ def scenario_syn_sent_refused():
 
 
 def scenario_syn_received_passive():
-    s = Scenario("rfc9293-3.10.7.4-syn-received-rst-passive", "SYN-RECEIVED by passive open: a RST leads back to LISTEN",
+    s = Scenario("rfc9293-3.10.7.4-syn-received-rst-passive",
+                 "SYN-RECEIVED by passive open: a RST leads back to LISTEN",
                  ["9293:P-RST-SYNRCVD", "9293:P-FIG5-NOTE1", "9293:MUST-11"], TEXT + "3.10.7.4")
     s.call("listen")
     s.peer("S", after=0, mss=MSS)
@@ -124,7 +129,8 @@ def scenario_syn_received_passive():
 
 
 def scenario_syn_received_active():
-    s = Scenario("rfc9293-3.10.7.4-syn-received-rst-active", "SYN-RECEIVED by active open: a RST means refused",
+    s = Scenario("rfc9293-3.10.7.4-syn-received-rst-active",
+                 "SYN-RECEIVED by active open: a RST means refused",
                  ["9293:P-RST-SYNRCVD", "9293:MUST-11", "9293:P-SYNSENT-SIM"],
                  TEXT + "3.10.7.4", "active")
     s.call("open")
@@ -138,7 +144,8 @@ def scenario_syn_received_active():
 
 
 def scenario_syn_received_bad_ack():
-    s = Scenario("rfc9293-3.10.7.4-syn-received-bad-ack", "SYN-RECEIVED: a wrong ACK is reset, the state stays",
+    s = Scenario("rfc9293-3.10.7.4-syn-received-bad-ack",
+                 "SYN-RECEIVED: a wrong ACK is reset, the state stays",
                  ["9293:P-SYNRCVD-ACK", "9293:P-SYNRCVD-EST", "9293:P-RST-GRP2", "9293:P-ACK-OFF"],
                  TEXT + "3.10.7.4")
     s.call("listen")
@@ -202,7 +209,9 @@ def reset_scenario(state, rule, policy="rfc5961"):
     """One state under one policy: RST outside, inside and exactly at the window's left edge."""
     name = f"rfc9293-3.10.7.4-{state}-rst" + ("" if policy == "rfc5961" else "-793")
     shows = (CHALLENGE if policy == "rfc5961" else ["9293:P-RSTPROC-VALID"]) + [rule]
-    config = {"reset_policy": policy, **({"msl": "30s", "time_wait_ignores_reset": False} if state == "time-wait" else {})}
+    config = {"reset_policy": policy}
+    if state == "time-wait":
+        config |= {"msl": "30s", "time_wait_ignores_reset": False}
     s = Scenario(name, f"{state.upper()}: resets outside, inside and at the edge of the window "
                  f"({'RFC 5961' if policy == 'rfc5961' else 'RFC 793'})", shows,
                  TEXT + "3.10.7.4, second step", config=config)
@@ -236,7 +245,8 @@ def scenario_states():
 
 
 def scenario_syn_challenge():
-    s = Scenario("rfc9293-3.10.7.4-established-syn", "ESTABLISHED: any SYN draws a challenge ACK (RFC 5961)",
+    s = Scenario("rfc9293-3.10.7.4-established-syn",
+                 "ESTABLISHED: any SYN draws a challenge ACK (RFC 5961)",
                  ["9293:P-SYN-INWIN", "9293:P-RST-GRP3", "5961:BLIND-5"],
                  TEXT + "3.10.7.4, fourth step", config={"reset_policy": "rfc5961"})
     s.listen_and_accept()
@@ -254,9 +264,11 @@ def scenario_syn_challenge():
 
 
 def scenario_syn_793():
-    s = Scenario("rfc9293-3.10.7.4-established-syn-793", "ESTABLISHED: a SYN in the window resets (RFC 793)",
+    s = Scenario("rfc9293-3.10.7.4-established-syn-793",
+                 "ESTABLISHED: a SYN in the window resets (RFC 793)",
                  ["9293:P-SYN-793", "9293:P-SYN-OUTWIN"],
-                 TEXT + "3.10.7.4, fourth step, without RFC 5961", config={"reset_policy": "rfc793"})
+                 TEXT + "3.10.7.4, fourth step, without RFC 5961",
+                 config={"reset_policy": "rfc793"})
     s.listen_and_accept()
     s.peer("SA", seq=0, ignored=True, note="left of the window: an ACK, in step 1")
     s.device("A")
@@ -270,7 +282,8 @@ def scenario_syn_793():
 
 def abort_scenario(state):
     """The application aborts in `state`: a reset goes out, the connection is gone."""
-    s = Scenario(f"rfc9293-3.10.5-abort-{state}", f"ABORT in {state.upper()} sends a reset at SND.NXT",
+    s = Scenario(f"rfc9293-3.10.5-abort-{state}",
+                 f"ABORT in {state.upper()} sends a reset at SND.NXT",
                  ["9293:P-ABORT", "9293:P-ABORT-MODE", "9293:P-ABORT-API", "9293:P-RST-USER"],
                  TEXT + "3.10.5")
     into(s, state)

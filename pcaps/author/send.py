@@ -7,9 +7,11 @@ TEXT = "authored from RFC 9293 section "
 
 
 def scenario_zero_window_probes():
-    s = Scenario("rfc9293-3.8.6.1-zero-window-probes", "A closed window is probed after one RTO, then ever more rarely",
+    s = Scenario("rfc9293-3.8.6.1-zero-window-probes",
+                 "A closed window is probed after one RTO, then ever more rarely",
                  ["9293:MUST-36", "9293:MUST-37", "9293:SHLD-29", "9293:SHLD-30",
-                  "9293:P-ZWP-SEND", "9293:P-WND-UPDATE", "9293:P-WND-FIT"], TEXT + "3.8.6.1", "active")
+                  "9293:P-ZWP-SEND", "9293:P-WND-UPDATE", "9293:P-WND-FIT"], TEXT + "3.8.6.1",
+                  "active")
     s.open_and_connect(win=MSS)
     s.at(50)
     s.call("write", 2 * MSS)
@@ -29,7 +31,8 @@ def scenario_zero_window_probes():
 
 
 def scenario_shrunk_window():
-    s = Scenario("rfc9293-3.8.6-shrunk-window", "The peer takes its window back: no new data, no harm",
+    s = Scenario("rfc9293-3.8.6-shrunk-window",
+                 "The peer takes its window back: no new data, no harm",
                  ["9293:MUST-34", "9293:SHLD-15", "9293:P-SWS-USABLE"], TEXT + "3.8.6", "active")
     s.open_and_connect(win=5 * MSS)
     s.at(50)
@@ -49,7 +52,8 @@ def scenario_shrunk_window():
 
 
 def scenario_old_window():
-    s = Scenario("rfc9293-3.10.7.4-old-window-information", "An old segment cannot change the window",
+    s = Scenario("rfc9293-3.10.7.4-old-window-information",
+                 "An old segment cannot change the window",
                  ["9293:P-WND-UPDATE", "9293:P-ACK-DUP-OLD", "9293:P-WND-HIGHACK"],
                  TEXT + "3.10.7.4, fifth step", "active")
     s.open_and_connect()
@@ -71,7 +75,8 @@ def scenario_old_window():
 
 
 def scenario_sender_sws():
-    s = Scenario("rfc9293-3.8.6.2.1-sender-silly-window", "A usable window below one segment is left alone",
+    s = Scenario("rfc9293-3.8.6.2.1-sender-silly-window",
+                 "A usable window below one segment is left alone",
                  ["9293:MUST-38", "9293:P-SWS-SEND-FULL", "9293:P-SWS-USABLE", "9293:SHLD-28"],
                  TEXT + "3.8.6.2.1", "active")
     s.open_and_connect(win=2000)
@@ -89,8 +94,10 @@ def scenario_sender_sws():
 
 
 def scenario_half_window():
-    s = Scenario("rfc9293-3.8.6.2.1-half-of-the-window", "A peer whose window is below one segment is served by halves",
-                 ["9293:P-SWS-SEND-FRAC", "9293:MUST-38", "9293:P-WND-FIT"], TEXT + "3.8.6.2.1", "active")
+    s = Scenario("rfc9293-3.8.6.2.1-half-of-the-window",
+                 "A peer whose window is below one segment is served by halves",
+                 ["9293:P-SWS-SEND-FRAC", "9293:MUST-38", "9293:P-WND-FIT"], TEXT + "3.8.6.2.1",
+                 "active")
     s.open_and_connect(win=1000)
     s.at(50)
     s.call("write", 1600)
@@ -121,13 +128,15 @@ def scenario_nagle():
     s.device("PA", 130, note="both together")
     s.peer("A")
     s.twin("9293:P-NAGLE", after_packet=4,
-           insert={"from": "device", "flags": "PA", "seq": 101, "ack": 1, "bytes": 60, "delay": "20ms"})
+           insert={"from": "device", "flags": "PA", "seq": 101, "ack": 1, "bytes": 60,
+                   "delay": "20ms"})
     s.twin("9293:P-SEND-EST", packet=6, field="payload", add=-10)
     return s
 
 
 def scenario_nagle_full():
-    s = Scenario("rfc9293-3.7.4-nagle-full-segment", "A full-sized segment does not wait, its remainder does",
+    s = Scenario("rfc9293-3.7.4-nagle-full-segment",
+                 "A full-sized segment does not wait, its remainder does",
                  ["9293:P-NAGLE", "9293:SHLD-7", "9293:SHLD-28"], TEXT + "3.7.4", "active",
                  {"nagle": True}, rtt=100)
     s.open_and_connect()
@@ -164,7 +173,8 @@ def scenario_nagle_off():
 
 
 def scenario_no_mss():
-    s = Scenario("rfc9293-3.7.1-mss-option-absent", "Without an MSS option segments carry at most 536 octets",
+    s = Scenario("rfc9293-3.7.1-mss-option-absent",
+                 "Without an MSS option segments carry at most 536 octets",
                  ["9293:MUST-15", "5681:CC-3", "9293:MUST-16"], TEXT + "3.7.1", "active")
     s.open_and_connect(peer_mss=None)
     s.at(50)
@@ -194,11 +204,13 @@ def scenario_small_mss():
 
 
 def scenario_options():
-    s = Scenario("rfc9293-3.1-options", "Unknown, unaligned and unlikely options, reserved bits, padded frames",
+    s = Scenario("rfc9293-3.1-options",
+                 "Unknown, unaligned and unlikely options, reserved bits, padded frames",
                  ["9293:MUST-4", "9293:MUST-5", "9293:MUST-6", "9293:MUST-64", "9293:P-EOL",
                   "9293:P-RSRVD", "9293:P-OPT-FORMAT", "9293:P-DOFF"], TEXT + "3.1")
     s.call("listen")
-    s.peer("S", after=0, pad=60, options=[("NOP", None), (200, b"abcde"), ("MSS", 536), ("NOP", None)],
+    s.peer("S", after=0, pad=60, options=[("NOP", None), (200, b"abcde"), ("MSS", 536),
+                                          ("NOP", None)],
            note="an unknown option, the MSS after it and unaligned")
     s.device("SA", mss=MSS)
     s.peer("A", pad=60, reserved=4, note="a reserved bit is set, the frame is padded to 60 octets")
@@ -240,7 +252,8 @@ def scenario_urgent_out():
 
 
 def scenario_urgent_long():
-    s = Scenario("rfc9293-3.8.5-urgent-over-segments", "Urgent data of several segments: each names the same end",
+    s = Scenario("rfc9293-3.8.5-urgent-over-segments",
+                 "Urgent data of several segments: each names the same end",
                  ["9293:MUST-31", "9293:MUST-62", "9293:P-URG-NORECEDE"], TEXT + "3.8.5", "active")
     s.open_and_connect()
     s.at(50)
@@ -254,7 +267,8 @@ def scenario_urgent_long():
 
 
 def scenario_urgent_in():
-    s = Scenario("rfc9293-3.8.5-urgent-received", "Urgent data comes in, is told of and acknowledged like any other",
+    s = Scenario("rfc9293-3.8.5-urgent-received",
+                 "Urgent data comes in, is told of and acknowledged like any other",
                  ["9293:MUST-30", "9293:MUST-32", "9293:P-URG-EST", "9293:P-URG-MODE",
                   "9293:P-URG-AFTERFIN", "9293:P-TEXT-ACK"], TEXT + "3.8.5")
     s.listen_and_accept()
@@ -276,7 +290,8 @@ def scenario_urgent_in():
 
 
 def scenario_urgent_zero_window():
-    s = Scenario("rfc9293-3.8.5-urgent-at-zero-window", "URG is taken in although the receive window is zero",
+    s = Scenario("rfc9293-3.8.5-urgent-at-zero-window",
+                 "URG is taken in although the receive window is zero",
                  ["9293:MUST-66", "9293:P-ZEROWND-ACCEPT", "9293:MUST-32", "9293:P-ZWP-REPLY"],
                  TEXT + "3.8.5 and 3.4", config={"receive_buffer_bytes": 2 * MSS})
     s.dev.window = 2 * MSS

@@ -24,11 +24,14 @@ def scenario_backoff():
 
 
 def scenario_karn():
-    s = Scenario("rfc6298-3-karn", "A retransmitted segment gives no sample: the longer timer stays until one does",
-                 ["6298:RTO-6", "6298:RTO-21", "9293:P-RTO-KEEP", "9293:MUST-18"], TEXT + "3", "active")
+    s = Scenario("rfc6298-3-karn",
+                 "A retransmitted segment gives no sample: the longer timer stays until one does",
+                 ["6298:RTO-6", "6298:RTO-21", "9293:P-RTO-KEEP", "9293:MUST-18"], TEXT + "3",
+                 "active")
     s.open_and_connect()
     for at, wait, note in ((50, 1000, "one second"), (3000, 2000, "still two, there was no sample"),
-                           (8000, 0, "not lost: a sample at last"), (9000, 1000, "one second again")):
+                           (8000, 0, "not lost: a sample at last"),
+                           (9000, 1000, "one second again")):
         s.at(at)
         s.call("write", MSS)
         seq = s.dev.send_next
@@ -43,7 +46,8 @@ def scenario_karn():
 
 def scenario_estimate():
     s = Scenario("rfc6298-2-estimate", "Round trips of 800 ms: the timer is 2.4 s, then 2 s",
-                 ["6298:RTO-2", "6298:RTO-3", "6298:RTO-7", "6298:RTO-18"], TEXT + "2", "active", rtt=800)
+                 ["6298:RTO-2", "6298:RTO-3", "6298:RTO-7", "6298:RTO-18"], TEXT + "2", "active",
+                 rtt=800)
     s.open_and_connect()
     s.at(1000)
     s.call("write", MSS)
@@ -60,7 +64,8 @@ def scenario_estimate():
 
 
 def scenario_restarted():
-    s = Scenario("rfc6298-5.3-timer-restarted", "An ACK of new data restarts the timer for what is left",
+    s = Scenario("rfc6298-5.3-timer-restarted",
+                 "An ACK of new data restarts the timer for what is left",
                  ["6298:RTO-12", "6298:RTO-11", "6298:RTO-13", "9293:P-RTXQ-FULLACK"],
                  TEXT + "5", "active")
     s.open_and_connect()
@@ -75,12 +80,14 @@ def scenario_restarted():
     s.twin("9293:P-RTO", packet=7, drop=True)
     s.twin("6298:RTO-9", packet=7, delay="-550ms")
     s.twin("6298:RTO-11", after_packet=8,
-           insert={"from": "device", "flags": "PA", "seq": 1 + MSS, "ack": 1, "bytes": MSS, "delay": "990ms"})
+           insert={"from": "device", "flags": "PA", "seq": 1 + MSS, "ack": 1, "bytes": MSS,
+                   "delay": "990ms"})
     return s
 
 
 def scenario_lost_syn_ack():
-    s = Scenario("rfc6298-5-syn-ack-retransmitted", "A SYN,ACK is retransmitted; then the window is one segment",
+    s = Scenario("rfc6298-5-syn-ack-retransmitted",
+                 "A SYN,ACK is retransmitted; then the window is one segment",
                  ["9293:P-CTL-ONCE", "9293:P-RTO", "6298:RTO-14", "6298:RTO-20", "5681:CC-5"],
                  TEXT + "5")
     s.call("listen")
@@ -104,7 +111,8 @@ def scenario_lost_syn_ack():
 
 
 def scenario_unanswered_syn():
-    s = Scenario("rfc9293-3.8.3-unanswered-syn", "A SYN that nobody answers is repeated for minutes",
+    s = Scenario("rfc9293-3.8.3-unanswered-syn",
+                 "A SYN that nobody answers is repeated for minutes",
                  ["9293:MUST-22", "9293:SHLD-10", "6298:RTO-14", "6298:RTO-20"],
                  "authored from RFC 9293 section 3.8.3", "active")
     s.call("open")
@@ -119,9 +127,32 @@ def scenario_unanswered_syn():
     return s
 
 
+def scenario_keepalive():
+    s = Scenario("rfc9293-3.8.4-keepalive",
+                 "Keep-alive probes on an idle connection; one that is not answered is no end",
+                 ["9293:MUST-26", "9293:MUST-27", "9293:MUST-29", "9293:P-KA-PROBE",
+                  "9293:SHLD-12"],
+                 "authored from RFC 9293 section 3.8.4", "active",
+                 {"keepalive": True, "keepalive_idle": "10s", "keepalive_interval": "5s"})
+    s.open_and_connect()
+    s.at(10010)
+    s.device("A", seq=0, note="<SEQ=SND.NXT-1>, no data: ten seconds without a word")
+    s.peer("A")
+    s.at(20020)
+    s.device("A", seq=0)
+    s.device("A", seq=0, after=5000, note="no answer to the first: once more")
+    s.peer("A")
+    s.twin("9293:P-KA-PROBE", packet=4, drop=True)
+    s.twin("9293:P-KA-PROBE", packet=6, field="seq", add=1)
+    s.twin("9293:MUST-29", packet=7, field="flags", value="R")
+    return s
+
+
 def scenario_user_timeout():
-    s = Scenario("rfc9293-3.10.8-user-timeout", "Data unacknowledged for the user timeout ends the connection",
-                 ["9293:P-USER-TIMEOUT", "9293:P-OPEN-TIMEOUT", "9293:MUST-20", "9293:P-CLOSED-ACK"],
+    s = Scenario("rfc9293-3.10.8-user-timeout",
+                 "Data unacknowledged for the user timeout ends the connection",
+                 ["9293:P-USER-TIMEOUT", "9293:P-OPEN-TIMEOUT", "9293:MUST-20",
+                  "9293:P-CLOSED-ACK"],
                  "authored from RFC 9293 section 3.10.8", "active", {"user_timeout": "5s"})
     s.open_and_connect()
     s.at(50)
@@ -131,7 +162,8 @@ def scenario_user_timeout():
     s.device("PA", MSS, after=2000, seq=1, lost=True)
     s.device_gone(after=5000, ack=1)
     s.twin("9293:P-USER-TIMEOUT", after_packet=6,
-           insert={"from": "device", "flags": "PA", "seq": 1, "ack": 1, "bytes": MSS, "delay": "4000ms"})
+           insert={"from": "device", "flags": "PA", "seq": 1, "ack": 1, "bytes": MSS,
+                   "delay": "4000ms"})
     return s
 
 

@@ -42,7 +42,7 @@ def _sum(data):
 
 
 def parse(number, packet):
-    """Return the Segment of a pcapng.Packet; raise BadFrame if anything in it is wrong."""
+    """Return the Segment of a pcapng.Packet, None for an ICMP message; raise BadFrame if wrong."""
     frame = packet.frame
     if len(frame) < 54 or frame[12:14] != b"\x08\x00":
         raise BadFrame("is not an IPv4 packet in an Ethernet II frame")
@@ -50,10 +50,14 @@ def parse(number, packet):
     total = struct.unpack_from(">H", frame, 16)[0]
     if frame[14] >> 4 != 4 or header < 20 or total < header + 20 or 14 + total > len(frame):
         raise BadFrame("has an impossible IPv4 header")
-    if frame[23] != 6:
-        raise BadFrame(f"carries protocol {frame[23]}, expected 6 (TCP)")
+    if frame[23] not in (1, 6):
+        raise BadFrame(f"carries protocol {frame[23]}, expected 6 (TCP) or 1 (ICMP)")
     if _sum(frame[14 : 14 + header]) != 0xFFFF:
         raise BadFrame("has a wrong IPv4 header checksum")
+    if frame[23] == 1:
+        if _sum(frame[14 + header : 14 + total]) != 0xFFFF:
+            raise BadFrame("has a wrong ICMP checksum")
+        return None
     tcp = frame[14 + header : 14 + total]
     if _sum(frame[26:34] + struct.pack(">HH", 6, len(tcp)) + tcp) != 0xFFFF:
         raise BadFrame("has a wrong TCP checksum")

@@ -12,7 +12,7 @@ SNAP_LENGTH = 262144
 
 @dataclass
 class Packet:
-    """One captured frame: time in nanoseconds since the epoch, the bytes, a remark for the reader."""
+    """One frame: nanoseconds since the epoch, its bytes, a remark for the reader."""
 
     time_ns: int
     frame: bytes
@@ -43,7 +43,8 @@ def encode(packets):
     out.append(_block(INTERFACE, struct.pack("<HHI", ETHERNET, 0, SNAP_LENGTH) + options))
     for packet in packets:
         size = len(packet.frame)
-        head = struct.pack("<IIIII", 0, packet.time_ns >> 32, packet.time_ns & 0xFFFFFFFF, size, size)
+        head = struct.pack("<IIIII", 0, packet.time_ns >> 32, packet.time_ns & 0xFFFFFFFF, size,
+                           size)
         remark = packet.comment.encode()
         tail = _option(1, remark) + _option(0, b"") if remark else b""
         out.append(_block(ENHANCED, head + _padded(packet.frame) + tail))

@@ -107,7 +107,8 @@ def receive_all(r, size):
     return next(second.packet for first, second in pairs if first.ack == second.ack)
 
 
-@recorded("rfc5681-4.2-linux-loss-received", "A segment to Linux is lost: duplicate ACKs, then the gap is filled",
+@recorded("rfc5681-4.2-linux-loss-received",
+          "A segment to Linux is lost: duplicate ACKs, then the gap is filled",
           ["5681:CC-14", "5681:CC-15", "9293:SHLD-31", "9293:P-TEXT-ACK"], "passive", "server",
           fault=lose(2, {4}))
 def record_loss_received(r):
@@ -125,7 +126,8 @@ def record_reordering_received(r):
     r.twin("5681:CC-14", packet=duplicate, field="ack", add=2920)
 
 
-@recorded("rfc9293-3.10-linux-overlap-received", "Overlapping segments reach Linux, above a gap and over it",
+@recorded("rfc9293-3.10-linux-overlap-received",
+          "Overlapping segments reach Linux, above a gap and over it",
           ["9293:P-EV-OVERLAP", "9293:SHLD-31", "5681:CC-14", "5681:CC-15", "9293:P-ACCEPT-REPLY"],
           "passive", "server", kernel_peer=False)
 def record_overlap_received(r):
@@ -145,7 +147,8 @@ def record_overlap_received(r):
     r.twin("9293:P-ACCEPT-REPLY", packet=r.flags("A", 5), drop=True)
 
 
-@recorded("rfc5681-3.2-linux-default-fast-retransmit", "Linux with all its options repairs two losses by SACK",
+@recorded("rfc5681-3.2-linux-default-fast-retransmit",
+          "Linux with all its options repairs two losses by SACK",
           ["9293:P-SEND-EST", "5681:CC-16", "5681:CC-44"], "passive", "server", plain=False,
           fault=lose(1, {5, 8}))
 def record_default_fast_retransmit(r):
@@ -154,7 +157,8 @@ def record_default_fast_retransmit(r):
     r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 12), field="seq", add=100)
 
 
-@recorded("rfc5681-4.2-linux-default-loss-received", "Linux with all its options receives with two losses",
+@recorded("rfc5681-4.2-linux-default-loss-received",
+          "Linux with all its options receives with two losses",
           ["5681:CC-14", "5681:CC-15", "9293:SHLD-31", "9293:P-TEXT-ACK"], "passive", "server",
           plain=False, fault=lose(2, {4, 6}))
 def record_default_loss_received(r):

@@ -16,7 +16,8 @@ def drop_first(side, count=1, test=lambda segment: True):
     return fault
 
 
-@recorded("rfc9293-3.5-linux-simultaneous-open", "Both sides open at once: Linux answers a SYN with SYN,ACK",
+@recorded("rfc9293-3.5-linux-simultaneous-open",
+          "Both sides open at once: Linux answers a SYN with SYN,ACK",
           ["9293:MUST-10", "9293:P-SIMOPEN-SEQ", "9293:P-SYNSENT-SIM", "9293:P-SYNRCVD-EST"],
           "active", "client", kernel_peer=False)
 def record_simultaneous_open(r):
@@ -112,7 +113,8 @@ def record_syn_ack_lost(r):
     r.twin("9293:P-RTO", packet=r.flags("SA", 2), field="seq", add=1)
 
 
-@recorded("rfc9293-3.10.7.2-linux-listen", "Linux at LISTEN: RST and bare data ignored, ACK reset, SYN served",
+@recorded("rfc9293-3.10.7.2-linux-listen",
+          "Linux at LISTEN: RST and bare data ignored, ACK reset, SYN served",
           ["9293:P-LISTEN-RST", "9293:P-LISTEN-ACK", "9293:P-LISTEN-OTHER", "9293:P-LISTEN-SYN",
            "9293:P-HALFOPEN-PASSIVE"], "passive", "server", kernel_peer=False)
 def record_listen(r):

@@ -36,7 +36,8 @@ def record_server(r):
     r.twin("9293:P-CLOSE-CLOSEWAIT", packet=r.flags("FA"), drop=True)
 
 
-@recorded("rfc9293-3.6-linux-client-closes", "Linux as client asks, reads the answer and closes first",
+@recorded("rfc9293-3.6-linux-client-closes",
+          "Linux as client asks, reads the answer and closes first",
           ["9293:P-3WHS", "9293:P-OPEN-CLOSED-ACTIVE", "9293:P-SYNSENT-EST", "9293:P-CLOSE-QUEUED",
            "9293:P-FINWAIT1-ACK", "9293:P-FIN-FW2", "9293:P-NORMCLOSE"], "active", "client")
 def record_client(r):
@@ -59,7 +60,8 @@ def record_client(r):
     r.twin("9293:P-FIN", packet=r.flags("A", -1), drop=True)
 
 
-@recorded("rfc9293-3.6-linux-simultaneous-close", "Both sides close at once, Linux goes through CLOSING",
+@recorded("rfc9293-3.6-linux-simultaneous-close",
+          "Both sides close at once, Linux goes through CLOSING",
           ["9293:P-SIMCLOSE", "9293:P-FIN-FW1-CLOSING", "9293:P-CLOSING-ACK"], "passive", "server",
           kernel_peer=False)
 def record_simultaneous_close(r):
@@ -75,7 +77,8 @@ def record_simultaneous_close(r):
     r.twin("9293:P-CLOSE-QUEUED", packet=r.flags("FA"), drop=True)
 
 
-@recorded("rfc9293-3.10.7.4-linux-time-wait", "Linux in TIME-WAIT acknowledges the peer's FIN again",
+@recorded("rfc9293-3.10.7.4-linux-time-wait",
+          "Linux in TIME-WAIT acknowledges the peer's FIN again",
           ["9293:P-TIMEWAIT-ACK", "9293:P-FIN-FW2", "9293:P-FINWAIT2-ACK"], "passive", "server",
           kernel_peer=False)
 def record_time_wait(r):
@@ -143,7 +146,8 @@ def record_close_unread(r):
     r.twin("9293:SHLD-3", packet=reset, field="flags", value="FA")
 
 
-@recorded("rfc9293-3.10.7.4-linux-reset-received", "The peer resets a connection on which Linux sends",
+@recorded("rfc9293-3.10.7.4-linux-reset-received",
+          "The peer resets a connection on which Linux sends",
           ["9293:P-RST-EST", "9293:P-RST-SYNC", "9293:P-LISTEN-ACK"], "passive", "server",
           kernel_peer=False)
 def record_reset_received(r):
@@ -214,7 +218,8 @@ def record_probes(r):
     r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, -1), field="seq", add=10)
 
 
-@recorded("rfc9293-3.8.6-linux-slow-reader", "Linux closes its window while nobody reads, and opens it again",
+@recorded("rfc9293-3.8.6-linux-slow-reader",
+          "Linux closes its window while nobody reads, and opens it again",
           ["9293:P-ZWP-REPLY", "9293:P-TEXT-RCVNXT", "9293:P-SWS-RCV", "9293:MUST-39",
            "9293:SHLD-14"], "passive", "server")
 def record_slow_reader(r):
@@ -238,7 +243,8 @@ def record_slow_reader(r):
     r.twin("9293:P-SWS-RCV", packet=opened, drop=True)
 
 
-@recorded("rfc5681-4.2-linux-delayed-ack", "Linux delays the ACKs of single segments (TCP_QUICKACK off)",
+@recorded("rfc5681-4.2-linux-delayed-ack",
+          "Linux delays the ACKs of single segments (TCP_QUICKACK off)",
           ["5681:CC-26", "5681:CC-37", "9293:MUST-40", "9293:SHLD-18"], "passive", "server")
 def record_delayed_ack(r):
     device, peer = r.connected()
@@ -266,7 +272,8 @@ def record_nagle(r):
     r.end()
     first = r.nth(lambda s: s.payload)
     r.twin("9293:P-NAGLE", after_packet=first,
-           insert={"from": "device", "flags": "PA", "seq": 51, "ack": 1, "bytes": 60, "delay": "20ms"})
+           insert={"from": "device", "flags": "PA", "seq": 51, "ack": 1, "bytes": 60,
+                   "delay": "20ms"})
     r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 2), drop=True)
 
 
@@ -301,7 +308,8 @@ def record_urgent_received(r):
     r.pause()
     device.close()
     r.end()
-    r.twin("9293:P-TEXT-ACK", packet=r.nth(lambda s: s.flags == "A" and not s.payload, -2), field="ack", add=-1)
+    r.twin("9293:P-TEXT-ACK", packet=r.nth(lambda s: s.flags == "A" and not s.payload, -2),
+           field="ack", add=-1)
     r.twin("9293:P-CLOSE-CLOSEWAIT", packet=r.flags("FA"), drop=True)
 
 
@@ -356,7 +364,8 @@ def record_default_server(r):
     r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 5), field="seq", add=1)
 
 
-@recorded("rfc9293-3.5-linux-default-client", "Linux with all its options sends a request and reads 20000 bytes",
+@recorded("rfc9293-3.5-linux-default-client",
+          "Linux with all its options sends a request and reads 20000 bytes",
           ["9293:P-3WHS", "9293:P-OPEN-CLOSED-ACTIVE", "9293:P-SYNSENT-EST", "9293:P-TEXT-ACK"],
           "active", "client", plain=False)
 def record_default_client(r):

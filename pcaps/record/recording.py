@@ -97,7 +97,8 @@ class Script:
             while time.monotonic() < end:
                 while self.wire.inbox:
                     segment = self.wire.inbox.pop(0)
-                    if set(segment.flags) - {"P"} == set(flags) and size in (None, len(segment.payload)):
+                    if set(segment.flags) - {"P"} == set(flags) and size in (None,
+                                                                             len(segment.payload)):
                         self.ack = (segment.seq + segment.length) % 2**32
                         return segment
                 self.wire.lock.wait(0.05)
@@ -208,7 +209,7 @@ class Recording:
         found = [segment.packet for segment in self.segments
                  if segment.source[0] == "10.0.0.1" and test(segment)]
         if len(found) < abs(count):
-            raise LookupError(f"{self.slug}: the capture holds {len(found)} packets that fit a twin, "
+            raise LookupError(f"{self.slug}: {len(found)} packets of the capture fit a twin, "
                               f"expected {abs(count)}; record it again")
         return found[count - 1 if count > 0 else count]
 
