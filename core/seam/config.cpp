@@ -93,6 +93,9 @@ std::string_view fault_of(const Config& config) {
   if (!power_of_two(tcp.block_bytes.count)) {
     return "block_bytes: a power of two is needed";
   }
+  if (tcp.blocks_max.value <= 2 * tcp.reserve_blocks.value) {
+    return "blocks_max: more than twice reserve_blocks are needed";
+  }
   if (tcp.mss.count + 40 > config.mtu.count) {
     return "mss: at most mtu_bytes less 40";
   }

@@ -78,8 +78,9 @@ bool may_recover(const Connection& c) {
 
 //= rfc5681#2
 //# 5681:CC-38 data outstanding, no text, neither SYN nor FIN, the same ACK, the same window
+// At a zero window it answers a probe and says nothing of a loss.
 bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offered) {
-  return segment.acknowledgment == c.send.una && !flight_size(c).empty() &&
+  return segment.acknowledgment == c.send.una && !flight_size(c).empty() && !offered.empty() &&
          segment.length().empty() && offered == c.send.wnd;
 }
 

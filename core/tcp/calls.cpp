@@ -80,6 +80,15 @@ std::uint32_t send_space(const Connection& c, const Active* a) {
   return (c.send_buffer - Bytes{held}).count;
 }
 
+// How much a write may copy into the store. A part of it is left to receiving: two stacks that both
+// filled theirs with text to send could never open a window to each other again.
+std::uint64_t store_space(const Engine& e) {
+  memory::Blocks const& blocks = e.pools.blocks;
+  std::uint32_t const kept = std::max(2 * e.config.reserve_blocks.value, blocks.capacity() / 4);
+  std::uint32_t const free = blocks.available();
+  return free > kept ? std::uint64_t{free - kept} * e.config.block_bytes.count : 0;
+}
+
 // Text was queued: pushed, unless more follows at once.
 //= rfc9293#3.10.2
 //# 9293:P-SEND-EST, 9293:P-SEND-PRE it is sent when the state and the windows allow
@@ -255,7 +264,7 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
   if (a == nullptr) {
     return nothing(Refusal::no_room);
   }
-  std::uint32_t const space = send_space(c, a);
+  std::uint64_t const space = std::min<std::uint64_t>(send_space(c, a), store_space(e));
   auto const wanted = bytes.first(std::min<std::uint64_t>(bytes.size(), space));
   //= rfc9293#3.9.1.2
   //# 9293:P-SEND-FIFO in the order of the calls

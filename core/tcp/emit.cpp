@@ -68,6 +68,14 @@ void fill_acknowledgment(Engine& e, Index at, const Plan& plan, wire::Segment& o
     return;
   }
   advance_edge(e, c);
+  // Text on the peer's SYN is kept, but a SYN is answered for itself alone.
+  //= rfc9293#3.10.7.2
+  //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>
+  if (plan.syn) {
+    out.acknowledgment = c.receive.irs.next();
+    out.window = window_to_wire(c.receive.edge.since(out.acknowledgment), WindowScale{});
+    return;
+  }
   out.acknowledgment = c.receive.nxt;
   out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), WindowScale{});
   //= rfc9293#3.10.7.4
@@ -148,7 +156,6 @@ void note_departure(Engine& e, Index at, const Plan& plan) {
     ++c.retransmissions;
     ++e.counters->retransmissions;
     a.retransmit_next = last_of(a.retransmit_next, end);
-    c.syn_lost = c.syn_lost || plan.syn;
   } else {
     std::uint32_t const beyond = before + plan.text.count;
     if (!plan.probe && synchronized(c.state) && beyond > c.congestion.cwnd.count) {
