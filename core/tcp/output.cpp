@@ -285,7 +285,9 @@ Plan plan_next(Engine& e, Index at) {
   if (text.kind != PlanKind::none) {
     return text;
   }
-  if (a.owed_first != nil || a.ack_now || a.window_update) {
+  // What came on the peer's SYN is acknowledged once the handshake is over.
+  bool const owes = a.owed_first != nil || a.ack_now || a.window_update;
+  if (owes && synchronized(c.state)) {
     return plan;
   }
   plan.kind = a.keepalive_probe ? PlanKind::keepalive : PlanKind::none;
