@@ -59,6 +59,7 @@ struct Neighbour {
   NeighbourState state = NeighbourState::vacant;
   std::uint8_t tries = 0;     // requests since the last answer
   bool used = false;          // we have sent to it since it was last confirmed
+  bool active = false;        // its `order` is in the list `active`: we have sent to it
   bool owes_request = false;
   bool owes_reply = false;
 };
@@ -112,7 +113,7 @@ class Neighbours {
 
   // The link address of a next hop on this link, which must be a unicast IPv4 address of somebody
   // else; `source` is one of our addresses. Begins to ask if it is not known.
-  Lookup resolve(const Hop& hop, Instant now);
+  Lookup resolve(const Hop& hop);
   // What is known without asking; nil, vacant if nothing is.
   Index find(IpAddress address) const;
   const Neighbour& entry(Index index) const { return entries_[index]; }
@@ -177,6 +178,7 @@ class Neighbours {
   void ask(Index index);
   void answer(Index index, Ipv4 asked);
   void fail(Index index, Instant now);
+  void forget(Index index, Instant now);
   Drop receive_probe(const wire::ArpPacket& packet);
   Drop receive_reply(const wire::ArpPacket& packet, Index known, Instant now);
   Drop receive_request(const wire::ArpPacket& packet, Index known, Instant now);
@@ -205,8 +207,8 @@ void Neighbours::visit(Add&& add) const {
     }
     add(mac);
     add(static_cast<std::uint64_t>(entry.state));
-    add(std::uint64_t{entry.tries} << 8 | (entry.used ? 4u : 0u) | (entry.owes_request ? 2u : 0u) |
-        (entry.owes_reply ? 1u : 0u));
+    add(std::uint64_t{entry.tries} << 8 | (entry.active ? 8u : 0u) | (entry.used ? 4u : 0u) |
+        (entry.owes_request ? 2u : 0u) | (entry.owes_reply ? 1u : 0u));
     add(entry.request_source.value);
     add(entry.owes_reply ? entry.reply_source.value : 0);
     add(wheel_.due(entry.timer).ns);

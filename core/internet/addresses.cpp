@@ -1,0 +1,85 @@
+// What an IPv4 address is to this host.
+#include "core/internet/addresses.hpp"
+
+namespace lockstep::internet {
+namespace {
+
+// A prefix so long has no broadcast address: both of its addresses, or its only one, are hosts.
+constexpr std::uint8_t broadcast_prefix_bits_max = 30;
+
+// An address that some host may have, as far as the address alone tells.
+bool is_host(IpAddress address) {
+  if (!address.is_v4()) {
+    return false;
+  }
+  Ipv4 const v4 = address.as_v4();
+  return !v4.is_reserved() && !v4.is_multicast() && !v4.is_loopback();
+}
+
+}  // namespace
+
+bool Addresses::add(IpAddress address, std::uint8_t prefix_bits) {
+  if (count_ == addresses_max || prefix_bits > 32 || !is_host(address) ||
+      find(address) != no_address) {
+    return false;
+  }
+  addresses_[count_] = address;
+  prefix_bits_[count_] = prefix_bits;
+  ++count_;
+  return true;
+}
+
+std::uint16_t Addresses::on_link(IpAddress address) const {
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    if (address.is_v4() &&
+        same_prefix({addresses_[i].as_v4(), address.as_v4()}, prefix_bits_[i])) {
+      return static_cast<std::uint16_t>(i);
+    }
+  }
+  return no_address;
+}
+
+bool Addresses::is_broadcast(IpAddress address) const {
+  if (!address.is_v4()) {
+    return false;
+  }
+  if (address.as_v4().is_limited_broadcast()) {
+    return true;
+  }
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    if (prefix_bits_[i] > broadcast_prefix_bits_max || prefix_bits_[i] == 0 ||
+        !same_prefix({addresses_[i].as_v4(), address.as_v4()}, prefix_bits_[i])) {
+      continue;
+    }
+    std::uint32_t const hosts = 0xffff'ffffu >> prefix_bits_[i];
+    std::uint32_t const host = address.as_v4().value & hosts;
+    if (host == hosts || host == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+AddressClass Addresses::classify(IpAddress address) const {
+  if (find(address) != no_address) {
+    return AddressClass::ours;
+  }
+  if (address.is_multicast()) {
+    return AddressClass::multicast;
+  }
+  return is_broadcast(address) ? AddressClass::broadcast : AddressClass::other;
+}
+
+//= rfc1122#3.2.1.3
+//# 1122:H-1 broadcast, multicast, loopback and reserved addresses are no source, and ours is none
+//= rfc9293#3.9.2.3
+//# 9293:P-ADDR-ALLSEG whatever the datagram carries
+bool Addresses::may_be_source(IpAddress address) const {
+  return is_host(address) && !is_broadcast(address) && find(address) == no_address;
+}
+
+bool may_be_remote(const Addresses& addresses, IpAddress address) {
+  return addresses.may_be_source(address);
+}
+
+}  // namespace lockstep::internet

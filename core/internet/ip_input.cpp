@@ -1,0 +1,57 @@
+// The judgement of arriving IP packets.
+#include "core/internet/ip_input.hpp"
+
+namespace lockstep::internet {
+namespace {
+
+// Whether a packet for `destination` is for us, and if it is for all hosts.
+Drop judge_destination(const Addresses& addresses, bool link_group, IpArrival& out) {
+  IpAddress const destination = out.packet.header.destination;
+  out.local_address = addresses.find(destination);
+  out.to_group = false;
+  if (out.local_address != no_address) {
+    //= rfc1122#3.3.6
+    //# 1122:H-19 a unicast datagram in a link broadcast is discarded
+    return link_group ? Drop::ip_link_broadcast : Drop::none;
+  }
+  //= rfc1122#3.2.1.3
+  //# 1122:H-19, 1122:H-20 neither ours nor a broadcast: silently discarded, 127.x among them
+  if (!addresses.is_broadcast(destination)) {
+    return Drop::ip_not_for_us;
+  }
+  out.to_group = true;
+  return Drop::none;
+}
+
+}  // namespace
+
+Drop ip_input(const Addresses& addresses, std::span<const std::byte> bytes, bool link_group,
+              IpArrival& out) {
+  Drop drop = wire::parse(bytes, out.packet);
+  if (drop != Drop::none) {
+    return drop;
+  }
+  drop = judge_destination(addresses, link_group, out);
+  if (drop != Drop::none) {
+    return drop;
+  }
+  wire::Ipv4Header const& header = out.packet.header;
+  //= rfc9293#3.9.2.3
+  //# 9293:MUST-63 a segment from an invalid source is ignored before TCP sees it
+  //= rfc1122#3.2.1.3
+  //# 1122:H-1 silently discarded
+  if (!addresses.may_be_source(header.source)) {
+    return Drop::ip_source_invalid;
+  }
+  if (header.is_fragment()) {
+    return Drop::ip_fragment;
+  }
+  //= rfc6864#4.1
+  //# 6864:ID-3 the identification of a whole datagram is not looked at
+  if (header.protocol != wire::IpProtocol::tcp && header.protocol != wire::IpProtocol::icmp) {
+    return Drop::ip_protocol_unknown;
+  }
+  return Drop::none;
+}
+
+}  // namespace lockstep::internet

@@ -1,0 +1,28 @@
+// Writing of the IP headers of our own datagrams.
+#include "core/internet/ip_output.hpp"
+
+namespace lockstep::internet {
+
+Bytes write_ip_header(const Departure& departure, std::span<std::byte> into) {
+  wire::Ipv4Header header;
+  header.source = departure.source;
+  header.destination = departure.destination;
+  header.protocol = departure.protocol;
+  //= rfc1122#3.2.1.7
+  //# 1122:H-24 the time to live is the transport's choice
+  //= rfc9293#3.9.2
+  //# 9293:MUST-49 and configurable
+  header.time_to_live = departure.time_to_live;
+  //= rfc1122#3.2.1.6
+  //# 1122:H-21 and so is the field once called TOS
+  header.traffic_class = departure.traffic_class;
+  //= rfc6864#4.3
+  //# 6864:ID-6 never fragmented, and forbidden to be
+  header.dont_fragment = true;
+  //= rfc6864#4.2
+  //# 6864:ID-2, 6864:ID-4, 6864:ID-5 an atomic datagram carries any identification: always zero
+  header.identification = 0;
+  return wire::write(header, departure.payload, into);
+}
+
+}  // namespace lockstep::internet

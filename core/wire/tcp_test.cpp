@@ -1,0 +1,369 @@
+// TCP headers and options: each check by a segment that fails it alone.
+#include "core/wire/tcp.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/units/random.hpp"
+
+namespace lockstep::wire {
+namespace {
+
+using Octets = std::vector<std::byte>;
+
+Octets octets_of(std::initializer_list<int> values) {
+  Octets octets;
+  for (int value : values) {
+    octets.push_back(static_cast<std::byte>(value));
+  }
+  return octets;
+}
+
+// A segment with these octets as its options, padded with end marks to a whole word.
+Octets segment_with(Octets options) {
+  options.resize((options.size() + 3) / 4 * 4);
+  Segment segment;
+  segment.source = {1};
+  segment.destination = {2};
+  Octets octets(20);
+  write(segment, octets);
+  octets[12] = static_cast<std::byte>((20 + options.size()) / 4 << 4);
+  octets.insert(octets.end(), options.begin(), options.end());
+  return octets;
+}
+
+Drop drop_of(const Octets& octets) {
+  Segment segment;
+  return parse(octets, segment);
+}
+
+Options random_options(Random& random) {
+  Options options;
+  std::uint64_t const drawn = random.next();
+  options.has_mss = (drawn & 1) != 0;
+  options.mss = options.has_mss ? static_cast<std::uint16_t>(drawn >> 8) : std::uint16_t{0};
+  options.has_window_scale = (drawn & 2) != 0;
+  options.window_scale.shift =
+      options.has_window_scale ? static_cast<std::uint8_t>(random.below(15)) : std::uint8_t{0};
+  options.has_sack_permitted = (drawn & 4) != 0;
+  options.has_timestamps = (drawn & 8) != 0;
+  if (options.has_timestamps) {
+    options.timestamp_value = static_cast<std::uint32_t>(random.next());
+    options.timestamp_echo = static_cast<std::uint32_t>(random.next());
+  }
+  std::uint32_t const room = tcp_options_bytes_max - options_bytes(options).count;
+  if ((drawn & 16) != 0 && room >= 12) {
+    options.sack_count =
+        static_cast<std::uint8_t>(random.within({1, std::min<std::uint32_t>((room - 4) / 8, 4)}));
+  }
+  for (std::size_t i = 0; i < options.sack_count; ++i) {
+    options.sack[i] = {{static_cast<std::uint32_t>(random.next())},
+                       {static_cast<std::uint32_t>(random.next())}};
+  }
+  return options;
+}
+
+//= rfc9293#3.1
+//= type=test
+//# 9293:P-DOFF the data offset finds the payload behind the options
+//# 9293:MUST-5 options are read in any segment, with SYN or without
+TEST(Tcp, WhatIsWrittenIsReadBack) {
+  Random random(1);
+  for (int round = 0; round < 5'000; ++round) {
+    Segment segment;
+    segment.source = {static_cast<std::uint16_t>(random.within({1, 65535}))};
+    segment.destination = {static_cast<std::uint16_t>(random.within({1, 65535}))};
+    segment.sequence = {static_cast<std::uint32_t>(random.next())};
+    segment.acknowledgment = {static_cast<std::uint32_t>(random.next())};
+    segment.flags = {static_cast<std::uint8_t>(random.next())};
+    segment.window = {static_cast<std::uint16_t>(random.next())};
+    segment.urgent = static_cast<std::uint16_t>(random.next());
+    segment.options = random_options(random);
+    std::size_t const payload = random.below(100);
+    Octets octets(header_bytes(segment).count + payload, std::byte{0x5a});
+    ASSERT_EQ(write(segment, octets), header_bytes(segment));
+    Segment read;
+    ASSERT_EQ(parse(octets, read), Drop::none);
+    ASSERT_EQ(read.source, segment.source);
+    ASSERT_EQ(read.destination, segment.destination);
+    ASSERT_EQ(read.sequence, segment.sequence);
+    ASSERT_EQ(read.acknowledgment, segment.acknowledgment);
+    ASSERT_EQ(read.flags, segment.flags);
+    ASSERT_EQ(read.window, segment.window);
+    ASSERT_EQ(read.urgent, segment.urgent);
+    ASSERT_EQ(read.options, segment.options);
+    ASSERT_EQ(read.payload.size(), payload);
+    ASSERT_TRUE(std::ranges::all_of(read.payload, [](std::byte b) { return b == std::byte{0x5a}; }));
+  }
+}
+
+//= rfc9293#3.1
+//= type=test
+//# 9293:MUST-1 a window of 65,535 is large, not negative
+TEST(Tcp, FieldsAreInTheirPlaces) {
+  Segment segment;
+  segment.source = {0x0102};
+  segment.destination = {0x0304};
+  segment.sequence = {0x0506'0708};
+  segment.acknowledgment = {0x090a'0b0c};
+  segment.flags = flag::syn | flag::ack;
+  segment.window = {0xffff};
+  segment.urgent = 0x1314;
+  Octets octets(20);
+  write(segment, octets);
+  EXPECT_EQ(octets, octets_of({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0x50, 0x12, 0xff, 0xff, 0, 0,
+                               0x13, 0x14}));
+  Segment read;
+  ASSERT_EQ(parse(octets, read), Drop::none);
+  EXPECT_EQ(window_from_wire(read.window, WindowScale{}).count, 65'535u);
+}
+
+//= rfc9293#3.1
+//= type=test
+//# 9293:P-RSRVD the reserved bits are sent as zero and ignored on receipt
+TEST(Tcp, ReservedBitsAreIgnored) {
+  Octets octets = segment_with({});
+  EXPECT_EQ(octets[12] & std::byte{0x0f}, std::byte{0});
+  octets[12] |= std::byte{0x0f};
+  EXPECT_EQ(drop_of(octets), Drop::none);
+}
+
+//= rfc9293#3.4
+//= type=test
+//# 9293:P-SEGLEN data octets, and one each for SYN and FIN
+TEST(Tcp, SegmentLengthCountsSynAndFin) {
+  Octets const text(5);
+  Segment segment;
+  segment.sequence = {0xffff'ffff};
+  segment.payload = text;
+  EXPECT_EQ(segment.length().count, 5u);
+  segment.flags = flag::syn | flag::ack | flag::rst | flag::urg;
+  EXPECT_EQ(segment.length().count, 6u);
+  segment.flags |= flag::fin;
+  EXPECT_EQ(segment.length().count, 7u);
+  EXPECT_EQ(segment.end().value, 6u);
+}
+
+TEST(Tcp, NineteenOctetsAreTooShort) {
+  Octets octets = segment_with({});
+  EXPECT_EQ(drop_of(octets), Drop::none);
+  octets.pop_back();
+  EXPECT_EQ(drop_of(octets), Drop::tcp_too_short);
+  EXPECT_EQ(drop_of({}), Drop::tcp_too_short);
+}
+
+//= rfc9293#3.1
+//= type=test
+//# 9293:P-DOFF fewer than five words, or more than there are, are no header
+TEST(Tcp, ADataOffsetUnderFiveOrBeyondTheSegmentIsDropped) {
+  for (int words = 0; words < 16; ++words) {
+    Octets octets = segment_with(octets_of({1, 1, 1, 1}));
+    octets[12] = static_cast<std::byte>(words << 4);
+    EXPECT_EQ(drop_of(octets), words == 5 || words == 6 ? Drop::none : Drop::tcp_data_offset)
+        << words;
+  }
+}
+
+TEST(Tcp, APortOfZeroIsDropped) {
+  Octets octets = segment_with({});
+  octets[1] = std::byte{0};
+  EXPECT_EQ(drop_of(octets), Drop::tcp_port_zero);
+  octets = segment_with({});
+  octets[3] = std::byte{0};
+  EXPECT_EQ(drop_of(octets), Drop::tcp_port_zero);
+}
+
+Options options_of(const Octets& octets) {
+  Segment segment;
+  EXPECT_EQ(parse(octets, segment), Drop::none);
+  return segment.options;
+}
+
+//= rfc9293#3.1
+//= type=test
+//# 9293:MUST-4 end of list, NOP and MSS
+//= rfc9293#3.2
+//= type=test
+//# 9293:P-MSS-FORMAT kind 2, length 4, value
+TEST(TcpOptions, MssIsKind2Length4) {
+  Options const options = options_of(segment_with(octets_of({2, 4, 0x05, 0xb4})));
+  EXPECT_TRUE(options.has_mss);
+  EXPECT_EQ(options.mss, 1460);
+  Octets octets(4);
+  write(options, octets);
+  EXPECT_EQ(octets, octets_of({2, 4, 0x05, 0xb4}));
+}
+
+//= rfc9293#3.2
+//= type=test
+//# 9293:MUST-64 an option may begin at any octet
+//= rfc9293#3.1
+//= type=test
+//# 9293:P-OPT-FORMAT at any octet, its length counting kind, length and data
+TEST(TcpOptions, AnyAlignmentIsRead) {
+  for (int nops = 0; nops < 4; ++nops) {
+    Octets octets(static_cast<std::size_t>(nops), std::byte{1});
+    Octets const mss = octets_of({2, 4, 0x02, 0x18});
+    octets.insert(octets.end(), mss.begin(), mss.end());
+    EXPECT_EQ(options_of(segment_with(octets)).mss, 536);
+  }
+}
+
+//= rfc9293#3.1
+//= type=test
+//# 9293:MUST-6, 9293:MUST-68 an unknown kind is stepped over by its length, the rest is read
+TEST(TcpOptions, AnUnknownKindIsSteppedOver) {
+  Options const options =
+      options_of(segment_with(octets_of({254, 5, 2, 4, 9, 99, 2, 2, 4, 0x05, 0xb4})));
+  EXPECT_EQ(options.mss, 1460);
+  Options expected;
+  expected.has_mss = true;
+  expected.mss = 1460;
+  EXPECT_EQ(options, expected);
+}
+
+//= rfc9293#3.2
+//= type=test
+//# 9293:P-EOL nothing behind the end mark is an option, however it looks
+TEST(TcpOptions, TheEndMarkEndsTheList) {
+  EXPECT_TRUE(options_of(segment_with(octets_of({1, 0, 2, 4, 0x05, 0xb4, 2, 0}))).empty());
+}
+
+//= rfc9293#3.1
+//= type=test
+//# 9293:MUST-7 0, 1, beyond the header, and the wrong one for a known kind
+TEST(TcpOptions, Defect10_AnImpossibleLengthDropsTheSegmentAndNothingElse) {
+  for (Octets const& options :
+       {octets_of({2, 0, 0, 0}), octets_of({2, 1, 0, 0}), octets_of({2, 5, 0, 0}),
+        octets_of({254, 0, 0, 0}), octets_of({254, 1, 0, 0}), octets_of({254, 255, 0, 0}),
+        octets_of({1, 1, 1, 2}), octets_of({1, 1, 1, 254}), octets_of({2, 3, 0, 1}),
+        octets_of({1, 1, 2, 4}), octets_of({3, 2, 1, 1}), octets_of({3, 4, 1, 1}),
+        octets_of({4, 3, 1, 1}), octets_of({8, 4, 0, 0}), octets_of({5, 2, 1, 1}),
+        octets_of({5, 9, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1})}) {
+    EXPECT_EQ(drop_of(segment_with(options)), Drop::tcp_option_malformed);
+  }
+  Octets five_blocks = octets_of({5, 42});
+  five_blocks.resize(40);
+  EXPECT_EQ(drop_of(segment_with(five_blocks)), Drop::tcp_option_malformed);
+}
+
+TEST(TcpOptions, Defect10_NoHeaderAndNoOptionIsReadBeyondTheSegment) {
+  // Each segment in a buffer of exactly its size, so that a sanitizer sees one octet too many.
+  Random random(10);
+  for (int round = 0; round < 40'000; ++round) {
+    std::size_t const size = random.below(64);
+    std::vector<std::byte> octets(size);
+    octets.shrink_to_fit();
+    for (std::byte& octet : octets) {
+      octet = static_cast<std::byte>(random.below(round % 2 == 0 ? 256 : 10));
+    }
+    if (size >= 20) {
+      octets[1] |= std::byte{1};
+      octets[3] |= std::byte{1};
+      octets[12] = static_cast<std::byte>(random.below(16) << 4);
+    }
+    Segment segment;
+    if (parse(octets, segment) == Drop::none) {
+      ASSERT_LE(segment.payload.size() + 20, size);
+      ASSERT_LE(segment.options.sack_count, sack_blocks_max);
+      ASSERT_LE(segment.options.window_scale.shift, 14);
+    }
+  }
+}
+
+//= rfc7323#2.3
+//= type=test
+//# 7323:TS-5 a shift above 14 is used as 14
+TEST(TcpOptions, AWindowScaleAbove14Is14) {
+  EXPECT_EQ(options_of(segment_with(octets_of({3, 3, 14}))).window_scale.shift, 14);
+  EXPECT_EQ(options_of(segment_with(octets_of({3, 3, 15}))).window_scale.shift, 14);
+  EXPECT_EQ(options_of(segment_with(octets_of({3, 3, 255}))).window_scale.shift, 14);
+}
+
+//= rfc2018#3
+//= type=test
+//# 2018:SACK-13 left edge first, right edge one past the last octet
+TEST(TcpOptions, SackBlocksAreRead) {
+  Options const options = options_of(
+      segment_with(octets_of({1, 1, 5, 18, 0, 0, 0, 1, 0, 0, 0, 9, 255, 255, 255, 255, 0, 0, 0, 3})));
+  ASSERT_EQ(options.sack_count, 2);
+  EXPECT_EQ(options.sack[0], (SackBlock{{1}, {9}}));
+  EXPECT_EQ(options.sack[1], (SackBlock{{0xffff'ffff}, {3}}));
+}
+
+//= rfc9293#3.1
+//= type=test
+//# 9293:MUST-69 whatever follows an end mark is zero
+TEST(TcpOptions, WhatIsWrittenFillsWholeWordsAndNeedsNoPadding) {
+  Random random(3);
+  for (int round = 0; round < 2'000; ++round) {
+    Options const options = random_options(random);
+    Octets octets(tcp_options_bytes_max, std::byte{0xee});
+    Bytes const written = write(options, octets);
+    ASSERT_EQ(written, options_bytes(options));
+    ASSERT_EQ(written.count % 4, 0u);
+    ASSERT_TRUE(std::ranges::all_of(std::span(octets).subspan(written.count),
+                                    [](std::byte b) { return b == std::byte{0xee}; }));
+    std::size_t at = 0;
+    bool ended = false;
+    while (at < written.count) {
+      std::byte const kind = octets[at];
+      ended = ended || kind == std::byte{0};
+      ASSERT_TRUE(!ended || kind == std::byte{0});
+      at += kind <= std::byte{1} ? 1 : std::to_integer<std::size_t>(octets[at + 1]);
+    }
+    ASSERT_EQ(at, written.count);
+  }
+}
+
+PseudoHeader pseudo_of(const Octets& octets) {
+  return {IpAddress::v4(10, 0, 0, 1), IpAddress::v4(10, 0, 0, 2), 6,
+          Bytes{static_cast<std::uint32_t>(octets.size())}};
+}
+
+//= rfc9293#3.1
+//= type=test
+//# 9293:MUST-2 the sender's checksum covers pseudo-header, header, options and data
+//# 9293:MUST-3 the receiver notices every changed bit
+TEST(TcpChecksum, EverySingleBitIsGuarded) {
+  for (std::size_t payload : {0u, 1u, 2u, 33u, 100u}) {
+    Segment segment;
+    segment.source = {40'000};
+    segment.destination = {80};
+    segment.flags = flag::ack;
+    segment.options.has_mss = true;
+    segment.options.mss = 1460;
+    Octets text(payload, std::byte{0xfe});
+    Octets octets(24 + payload);
+    Bytes const header = write(segment, octets);
+    Partial const text_sum = copy_and_sum(std::span(octets).subspan(header.count), text);
+    write_checksum(octets, header, pseudo_of(octets), text_sum);
+    ASSERT_TRUE(checksum_verifies(pseudo_of(octets), octets));
+    for (std::size_t bit = 0; bit < octets.size() * 8; ++bit) {
+      Octets bad = octets;
+      bad[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
+      ASSERT_FALSE(checksum_verifies(pseudo_of(bad), bad)) << bit;
+    }
+    PseudoHeader other = pseudo_of(octets);
+    other.destination = IpAddress::v4(10, 0, 0, 3);
+    EXPECT_FALSE(checksum_verifies(other, octets));
+    other = pseudo_of(octets);
+    other.protocol = 17;
+    EXPECT_FALSE(checksum_verifies(other, octets));
+  }
+}
+
+TEST(TcpFlags, JoinAndPart) {
+  Flags const both = flag::syn | flag::ack;
+  EXPECT_TRUE(both.syn() && both.ack() && !both.fin() && !both.rst());
+  EXPECT_TRUE(both.any_of(flag::ack | flag::fin));
+  EXPECT_FALSE(both.all_of(flag::ack | flag::fin));
+  EXPECT_TRUE(both.all_of(both));
+  EXPECT_EQ(both.without(flag::syn), flag::ack);
+  EXPECT_TRUE(flag::urg.urg() && flag::psh.psh() && flag::ece.ece() && flag::cwr.cwr());
+}
+
+}  // namespace
+}  // namespace lockstep::wire
