@@ -1,8 +1,8 @@
 // The few symbols that C++ headers ask a library for, so that the runner can link none.
 //
 // An instrumented run (MemorySanitizer) must not pass through a library that was built without
-// instrumentation, and a bare machine has no such library. Exceptions are off, so each failure that a
-// header would throw ends the program with its name.
+// instrumentation, and a bare machine has no such library. Exceptions are off, so each failure that
+// a header would throw ends the program with its name.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>

@@ -1,0 +1,1 @@
+"""The rules of tools/tidy, one subject a file."""
