@@ -1,0 +1,130 @@
+// Frames from lane to lane: sending, copying, switching, dying.
+#include "sim/bus/bus.hpp"
+
+#include "core/wire/ethernet.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+std::uint32_t header_bytes_of(const World& world, const LinkSpec& link) {
+  bool const bare = link.a.kind == NodeKind::host &&
+                    world.hosts[link.a.index].config.link == LinkType::ip;
+  return bare ? 0 : wire::ethernet_header_bytes;
+}
+
+std::uint32_t largest_frame(const World& world) {
+  std::uint32_t mtu = 1'500;
+  for (const HostSpec& host : world.hosts) {
+    mtu = mtu > host.config.mtu.count ? mtu : host.config.mtu.count;
+  }
+  return mtu + wire::ethernet_header_bytes;
+}
+
+}  // namespace
+
+Bus::Bus(const World& world, Random root)
+    : host_lanes_(world.hosts.size()),
+      station_lanes_(world.stations.size()),
+      frames_(largest_frame(world)) {
+  ports_.resize(world.links.size() * 2);
+  for (const SwitchSpec& spec : world.switches) {
+    switches_.push_back({LearningSwitch(spec.addresses_max), {}});
+  }
+  auto const add_lane = [&](const LinkSpec& link, const LaneSpec& spec, NodeRef from, NodeRef to) {
+    LaneId const id{static_cast<std::uint32_t>(lanes_.size())};
+    lanes_.emplace_back(spec, header_bytes_of(world, link));
+    ends_.push_back(to);
+    if (from.kind == NodeKind::host) {
+      host_lanes_[from.index] = id;
+    } else if (from.kind == NodeKind::station) {
+      station_lanes_[from.index] = id;
+    } else {
+      auto& out = switches_[from.index].out;
+      // Frames that come in by this port travel on the other lane of the link.
+      ports_[twin(id).value] = static_cast<std::uint32_t>(out.size());
+      out.push_back(id);
+    }
+  };
+  for (const LinkSpec& link : world.links) {
+    add_lane(link, link.forward, link.a, link.b);
+    add_lane(link, link.back, link.b, link.a);
+  }
+  for (const LaneFaultSpec& spec : world.lane_faults) {
+    Random const stream = root.fork(spec.name.view()).fork(name_of(kind_of(spec.fault)));
+    if (spec.forward) {
+      lanes_[spec.link * 2].add(Rule(spec.fault, spec.active, stream.fork("forward")));
+    }
+    if (spec.back) {
+      lanes_[spec.link * 2 + 1].add(Rule(spec.fault, spec.active, stream.fork("back")));
+    }
+  }
+}
+
+LaneId Bus::lane_from(NodeRef node) const {
+  CHECK(node.kind != NodeKind::learning_switch);
+  return node.kind == NodeKind::host ? host_lanes_[node.index] : station_lanes_[node.index];
+}
+
+void Bus::send(const Sending& sending, Schedule& schedule, const Watch& watch) {
+  Lane& on = lanes_[sending.lane.value];
+  Arrivals const arrivals = on.send(sending.now, frames_.bytes(sending.frame));
+  if (arrivals.drop != LinkDrop::none) {
+    note_drop(sending, arrivals.drop, watch);
+    frames_.give(sending.frame);
+    return;
+  }
+  frames_.set_lane(sending.frame, sending.lane.value);
+  schedule.add(arrivals.at, {Kind::arrival, sending.frame.value, 0});
+  if (arrivals.copied) {
+    schedule.add(arrivals.copy_at, {Kind::arrival, frames_.copy(sending.frame).value, 0});
+  }
+}
+
+void Bus::forward(Instant now, FrameId frame, Schedule& schedule, const Watch& watch) {
+  LaneId const came{frames_.lane(frame)};
+  Switch& at = switches_[ends_[came.value].index];
+  wire::EthernetFrame parsed;
+  if (wire::parse(frames_.bytes(frame), parsed) != Drop::none ||
+      parsed.header.source.is_group()) {
+    drop(now, frame, LinkDrop::switch_malformed, watch);
+    return;
+  }
+  SwitchPort const in{ports_[came.value]};
+  at.table.learn(parsed.header.source, in);
+  SwitchPort const out = at.table.port_of(parsed.header.destination);
+  if (out == in) {
+    drop(now, frame, LinkDrop::switch_filtered, watch);
+    return;
+  }
+  lanes_[came.value].count_delivered(frames_.length(frame));
+  if (out != SwitchPort::everywhere()) {
+    send({now, at.out[out.value], frame}, schedule, watch);
+    return;
+  }
+  for (std::uint32_t port = 0; port < at.out.size(); ++port) {
+    if (port != in.value) {
+      send({now, at.out[port], frames_.copy(frame)}, schedule, watch);
+    }
+  }
+  frames_.give(frame);
+}
+
+void Bus::note_drop(const Sending& sending, LinkDrop reason, const Watch& watch) const {
+  if (watch.empty()) {
+    return;
+  }
+  FrameNote const note{sending.now, ends_[sending.lane.value], sending.lane.value,
+                       frames_.bytes(sending.frame)};
+  watch.each([&](Observer& observer, const Kernel& kernel) {
+    observer.dropped(kernel, note, reason);
+  });
+}
+
+void Bus::drop(Instant now, FrameId frame, LinkDrop reason, const Watch& watch) {
+  LaneId const on{frames_.lane(frame)};
+  lanes_[on.value].count(reason);
+  note_drop({now, on, frame}, reason, watch);
+  frames_.give(frame);
+}
+
+}  // namespace lockstep::sim

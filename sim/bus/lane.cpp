@@ -1,0 +1,119 @@
+// Lanes: the queue, the time on the wire, and what the fault rules make of a frame.
+#include "sim/bus/lane.hpp"
+
+namespace lockstep::sim {
+
+Arrivals Lane::send(Instant now, std::span<std::byte> frame) {
+  auto const length = static_cast<std::uint32_t>(frame.size());
+  ++counters_.frames_offered;
+  counters_.bytes_offered += length;
+  Arrivals arrivals;
+  arrivals.drop = refusal_of(now, length);
+  if (arrivals.drop == LinkDrop::none) {
+    arrivals = judged(departure_of(now, length), frame);
+  }
+  if (arrivals.drop != LinkDrop::none) {
+    count(arrivals.drop);
+  }
+  return arrivals;
+}
+
+LinkDrop Lane::refusal_of(Instant now, std::uint32_t length) {
+  if (length > spec_.mtu_bytes + link_header_bytes_) {
+    return LinkDrop::mtu_exceeded;
+  }
+  forget_departed(now);
+  bool const packets_full = spec_.queue_packets != 0 && waiting_ >= spec_.queue_packets;
+  bool const bytes_full = spec_.queue_bytes != 0 && waiting_bytes_ + length > spec_.queue_bytes;
+  // An idle link takes any frame, however small its queue.
+  return waiting_ != 0 && (packets_full || bytes_full) ? LinkDrop::queue_full : LinkDrop::none;
+}
+
+Duration Lane::transmission_of(std::uint32_t length) {
+  if (length != timed_length_) {
+    std::uint64_t const bit_ns = std::uint64_t{length} * 8 * 1'000'000'000;
+    std::uint64_t const rate = spec_.rate_bits_per_second;
+    timed_length_ = length;
+    timed_ = Duration{rate == 0 ? 0 : (bit_ns + rate - 1) / rate};
+  }
+  return timed_;
+}
+
+Instant Lane::departure_of(Instant now, std::uint32_t length) {
+  if (spec_.rate_bits_per_second == 0) {
+    return now;
+  }
+  free_at_ = later(now, free_at_) + transmission_of(length);
+  if (waiting_ == departures_.size()) {
+    // Unrolls the ring into a larger one.
+    std::vector<Departure> grown(departures_.empty() ? 16 : departures_.size() * 2);
+    for (std::uint32_t i = 0; i < waiting_; ++i) {
+      grown[i] = departures_[(head_ + i) % departures_.size()];
+    }
+    departures_ = grown;
+    head_ = 0;
+  }
+  departures_[(head_ + waiting_) & (departures_.size() - 1)] = {free_at_, length};
+  ++waiting_;
+  waiting_bytes_ += length;
+  if (waiting_ > counters_.queue_packets_most) {
+    counters_.queue_packets_most = waiting_;
+  }
+  return free_at_;
+}
+
+Arrivals Lane::judged(Instant left, std::span<std::byte> frame) {
+  // A copy asked for by two rules is one copy, late by both. A rule that drops ends the matter.
+  Arrivals arrivals;
+  Duration extra;
+  Duration copy_late;
+  for (Rule& rule : rules_) {
+    Verdict const verdict = rule.judge({left, frame});
+    switch (verdict.act) {
+      case Act::pass:
+        break;
+      case Act::drop:
+        arrivals.drop = verdict.reason;
+        return arrivals;
+      case Act::deliver:
+        if (verdict.twice) {
+          arrivals.copied = true;
+          copy_late = copy_late + verdict.delay;
+        } else {
+          extra = extra + verdict.delay;
+          ++counters_.delayed;
+        }
+        break;
+      case Act::replace:
+        ++counters_.replaced;
+        break;
+    }
+  }
+  arrivals.at = left + spec_.delay + extra;
+  arrivals.copy_at = arrivals.at + copy_late;
+  if (arrivals.copy_at.is_never()) {
+    // Later than the end of time: it never arrives.
+    arrivals.drop = LinkDrop::lost;
+  }
+  counters_.duplicated += arrivals.copied ? 1 : 0;
+  return arrivals;
+}
+
+void Lane::forget_departed(Instant now) {
+  while (waiting_ != 0 && departures_[head_].at <= now) {
+    waiting_bytes_ -= departures_[head_].bytes;
+    head_ = static_cast<std::uint32_t>((head_ + 1) & (departures_.size() - 1));
+    --waiting_;
+  }
+}
+
+std::uint32_t Lane::waiting(Instant now) {
+  forget_departed(now);
+  return waiting_;
+}
+
+Instant Lane::first_departure() const {
+  return waiting_ == 0 ? Instant::never() : departures_[head_].at;
+}
+
+}  // namespace lockstep::sim

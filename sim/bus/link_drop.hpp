@@ -1,0 +1,49 @@
+// Every reason for which a frame can die between two hosts, by name.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace lockstep::sim {
+
+// X(name, what happened). The order is stable: counters and fingerprints follow it.
+#define LOCKSTEP_LINK_DROPS(X)                                              \
+  X(queue_full, "the queue of the link has no room")                        \
+  X(mtu_exceeded, "the frame is larger than the link carries")              \
+  X(lost, "lost by probability")                                            \
+  X(burst_lost, "lost in a burst")                                          \
+  X(masked, "lost because the mask says so")                                \
+  X(partitioned, "the link is cut")                                         \
+  X(receive_ring_full, "the receiving host has no free descriptor")         \
+  X(switch_filtered, "the switch knows the destination behind this port")   \
+  X(switch_malformed, "too short to be switched, or from a group address")
+
+enum class LinkDrop : std::uint8_t {
+#define LOCKSTEP_LINK_DROP_NAME(name, text) name,
+  LOCKSTEP_LINK_DROPS(LOCKSTEP_LINK_DROP_NAME)
+#undef LOCKSTEP_LINK_DROP_NAME
+      none,
+};
+
+inline constexpr std::uint32_t link_drop_count = static_cast<std::uint32_t>(LinkDrop::none);
+
+constexpr std::string_view name_of(LinkDrop drop) {
+  constexpr std::array<std::string_view, link_drop_count + 1> names{
+#define LOCKSTEP_LINK_DROP_STRING(name, text) std::string_view(#name),
+      LOCKSTEP_LINK_DROPS(LOCKSTEP_LINK_DROP_STRING)
+#undef LOCKSTEP_LINK_DROP_STRING
+          "none"};
+  return names[static_cast<std::uint32_t>(drop)];
+}
+
+constexpr std::string_view text_of(LinkDrop drop) {
+  constexpr std::array<std::string_view, link_drop_count + 1> texts{
+#define LOCKSTEP_LINK_DROP_STRING(name, text) std::string_view(text),
+      LOCKSTEP_LINK_DROPS(LOCKSTEP_LINK_DROP_STRING)
+#undef LOCKSTEP_LINK_DROP_STRING
+          "the frame lives"};
+  return texts[static_cast<std::uint32_t>(drop)];
+}
+
+}  // namespace lockstep::sim

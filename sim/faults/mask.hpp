@@ -1,0 +1,36 @@
+// Mask: exactly the frames that a row of bits names are lost.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/units/check.hpp"
+#include "core/units/random.hpp"
+#include "sim/faults/verdict.hpp"
+
+namespace lockstep::sim {
+
+struct Mask {
+  static constexpr std::uint32_t bits_max = 1024;
+
+  std::array<std::uint64_t, bits_max / 64> words{};
+  std::uint32_t bits = 0;  // the length of the row
+  bool repeat = false;     // after its end: begin again, else lose nothing more
+  std::uint64_t seen = 0;  // frames so far, while the rule held
+
+  // The frame of that number, counted from 0, is lost.
+  void lose(std::uint32_t nth) {
+    CHECK(nth < bits_max);
+    words[nth / 64] |= std::uint64_t{1} << (nth % 64);
+    bits = bits > nth ? bits : nth + 1;
+  }
+
+  Verdict judge(const Passing&, Random&) {
+    std::uint64_t const nth = repeat && bits != 0 ? seen % bits : seen;
+    ++seen;
+    bool const lost = nth < bits && (words[nth / 64] >> (nth % 64) & 1) != 0;
+    return lost ? Verdict::drop(LinkDrop::masked) : Verdict::pass();
+  }
+};
+
+}  // namespace lockstep::sim

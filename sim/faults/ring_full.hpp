@@ -1,0 +1,8 @@
+// Ring full: while it holds, a host's port has no room for frames to send.
+#pragma once
+
+namespace lockstep::sim {
+
+struct RingFull {};
+
+}  // namespace lockstep::sim

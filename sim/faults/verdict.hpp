@@ -1,0 +1,66 @@
+// What a fault rule says of one frame, and when a rule holds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/units/time.hpp"
+#include "sim/bus/link_drop.hpp"
+
+namespace lockstep::sim {
+
+// pass: nothing happens. drop: the frame dies of `reason`. deliver: it arrives `delay` later than
+// it would, and if `twice` it is a copy that does. replace: its bytes have been changed in place.
+enum class Act : std::uint8_t { pass, drop, deliver, replace };
+
+struct Verdict {
+  Act act = Act::pass;
+  LinkDrop reason = LinkDrop::none;
+  bool twice = false;
+  Duration delay;
+
+  static constexpr Verdict pass() { return {}; }
+  static constexpr Verdict drop(LinkDrop reason) { return {Act::drop, reason, false, {}}; }
+  static constexpr Verdict deliver(Duration delay) {
+    return {Act::deliver, LinkDrop::none, false, delay};
+  }
+  static constexpr Verdict copy(Duration delay) {
+    return {Act::deliver, LinkDrop::none, true, delay};
+  }
+  static constexpr Verdict replace() { return {Act::replace, LinkDrop::none, false, {}}; }
+};
+
+// One frame as a rule sees it: the moment at which its last bit has left, and its bytes.
+struct Passing {
+  Instant at;
+  std::span<std::byte> frame;
+};
+
+// When a rule holds: from `from` until `until`; with `every`, only for `lasting` at the beginning
+// of each such period.
+struct Active {
+  Instant from{0};
+  Instant until = Instant::never();
+  Duration every;
+  Duration lasting;
+
+  constexpr bool at(Instant now) const {
+    if (now < from || now >= until) {
+      return false;
+    }
+    return every.ns == 0 || now.since(from).ns % every.ns < lasting.ns;
+  }
+
+  // The first instant after `now`, at which it holds, when it no longer does (never: it does not
+  // end).
+  constexpr Instant end_after(Instant now) const {
+    if (every.ns == 0 || lasting >= every) {
+      return until;
+    }
+    Instant const begun = now - Duration{now.since(from).ns % every.ns};
+    return earlier(begun + lasting, until);
+  }
+};
+
+}  // namespace lockstep::sim

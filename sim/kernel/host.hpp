@@ -1,0 +1,97 @@
+// A simulated host: a real Stack in its arena, a port with two rings, a clock, and applications.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/seam/stack.hpp"
+#include "sim/bus/bus.hpp"
+#include "sim/clock/host_clock.hpp"
+#include "sim/kernel/registry.hpp"
+#include "sim/kernel/world.hpp"
+#include "sim/models/model.hpp"
+
+namespace lockstep::sim {
+
+// Memory for an arena, aligned as a Stack asks for it.
+class ArenaMemory {
+ public:
+  explicit ArenaMemory(std::uint64_t bytes);
+  ~ArenaMemory();
+  ArenaMemory(const ArenaMemory&) = delete;
+  ArenaMemory& operator=(const ArenaMemory&) = delete;
+  std::span<std::byte> span() { return {memory_, size_}; }
+
+ private:
+  std::byte* memory_;
+  std::size_t size_;
+};
+
+// A fault of one host and when it holds.
+struct HostRule {
+  Active active;
+  HostFault fault;
+};
+
+// What of a host is a plain value. Times are the world's.
+struct HostState {
+  std::vector<FrameId> received;  // waiting for a turn; those before `taken` are lent
+  std::uint32_t taken = 0;
+  FrameId claimed;                // room for the next frame to send
+  Instant timer_at = Instant::never();  // the schedule's entry that counts
+  Instant turn_at = Instant::never();   // a turn is scheduled for then
+  Instant last_turn{0};
+  bool turned = false;
+  bool blocked = false;           // the last turn ended for want of room to send
+  std::uint64_t turns = 0;
+  std::uint32_t idle_turns = 0;   // without progress, one after the other, at one instant
+  std::uint64_t blocked_turns = 0;
+  std::uint64_t stalled_turns = 0;  // turns put off by a stall
+  std::uint64_t frames_sent = 0;
+  std::uint64_t frames_received = 0;
+  Routes routes;
+};
+
+class Host {
+ public:
+  Host(const HostSpec& spec, HostIndex index);
+
+  // The two at once: arena and stack never move.
+  Stack& stack() { return *stack_; }
+  const Stack& stack() const { return *stack_; }
+  const HostSpec& spec() const { return spec_; }
+  const HostClock& clock() const { return clock_; }
+  HostIndex index() const { return index_; }
+  HostState& state() { return state_; }
+  const HostState& state() const { return state_; }
+  std::vector<std::unique_ptr<Model>>& models() { return models_; }
+  const std::vector<std::unique_ptr<Model>>& models() const { return models_; }
+
+  void bind(const Pattern& pattern);
+  bool region_bound() const { return region_bound_; }
+  void add(const HostRule& rule) { rules_.push_back(rule); }
+  bool ring_full(Instant now) const;
+  // When the stall that holds at `now` is over; `now` itself if none does.
+  Instant stalled_until(Instant now) const;
+  // When the ring-full fault that holds is over; `now` itself if none does.
+  Instant ring_full_until(Instant now) const;
+
+ private:
+  template <class Fault>
+  Instant over(Instant now) const;
+
+  HostSpec spec_;
+  HostIndex index_;
+  HostClock clock_;
+  ArenaMemory arena_;
+  std::optional<Stack> stack_;
+  HostState state_;
+  std::vector<std::unique_ptr<Model>> models_;
+  std::vector<HostRule> rules_;
+  bool region_bound_ = false;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,360 @@
+// The kernel's steps: frames arrive, stations act, hosts turn, timers come due.
+#include "sim/kernel/kernel.hpp"
+
+#include "core/units/hash.hpp"
+#include "sim/kernel/port.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+// A stack whose deadline has come, and that then does nothing so many times in a row, will do
+// nothing for ever.
+constexpr std::uint32_t idle_turns_max = 256;
+
+thread_local const Kernel* running = nullptr;
+
+// The application that turn() runs: hands each event to the model whose connection it is of.
+class ModelsOfHost {
+ public:
+  ModelsOfHost(Host& host, Desk desk) : host_(host), desk_(desk) {}
+
+  void told(Stack&, const Event& event) {
+    desk_.watch.each([&](Observer& observer, const Kernel& kernel) {
+      observer.told(kernel, desk_.host, event);
+    });
+    ModelIndex model;
+    if (event.kind == EventKind::accepted) {
+      model = desk_.routes.model_of(event.listener);
+    } else if (Routes::Route const* const route = desk_.routes.find(event.id); route != nullptr) {
+      model = route->model;
+    }
+    CHECK(model != ModelIndex{});
+    desk_.model = model;
+    host_.models()[model.value]->told(desk_, event);
+  }
+
+  void run(Stack&, Instant) {
+    for (std::uint32_t i = 0; i < host_.models().size(); ++i) {
+      desk_.model = {i};
+      host_.models()[i]->run(desk_);
+    }
+  }
+
+ private:
+  Host& host_;
+  Desk desk_;
+};
+
+static_assert(Application<ModelsOfHost>);
+
+}  // namespace
+
+Kernel::Kernel(const World& world, std::uint64_t seed, const Registry& registry)
+    : world_(world),
+      seed_(seed),
+      root_(seed),
+      watch_(*this),
+      bus_(world, Random(seed).fork("bus")) {
+  running = this;
+  CHECK(fault_of(world).none());
+  for (std::uint32_t i = 0; i < world.hosts.size(); ++i) {
+    hosts_.push_back(std::make_unique<Host>(world.hosts[i], HostIndex{i}));
+    hosts_[i]->bind(pattern_);
+  }
+  for (const HostFaultSpec& spec : world.host_faults) {
+    hosts_[spec.host.value]->add({spec.active, spec.fault});
+  }
+  make_models(registry);
+  for (std::uint32_t i = 0; i < world.stations.size(); ++i) {
+    const StationSpec& spec = world.stations[i];
+    StationMaker const maker = registry.station(spec.model);
+    CHECK(maker != nullptr);
+    stations_.push_back(maker(world, spec, root_.fork("station").fork(spec.name.view())));
+    station_due_.push_back(Instant::never());
+    schedule_station(i);
+  }
+  for (auto& each : hosts_) {
+    want_turn(*each, Instant{0});
+  }
+}
+
+Kernel::~Kernel() {
+  if (running == this) {
+    running = nullptr;
+  }
+}
+
+void Kernel::make_models(const Registry& registry) {
+  for (const AppSpec& app : world_.apps) {
+    ModelMaker const maker = registry.model(app.model);
+    CHECK(maker != nullptr);
+    hosts_[app.client.value]->models().push_back(maker(world_, app, Role::client));
+    hosts_[app.server.value]->models().push_back(maker(world_, app, Role::server));
+  }
+}
+
+bool Kernel::step() {
+  if (schedule_.empty()) {
+    return false;
+  }
+  running = this;
+  Entry const entry = schedule_.take();
+  CHECK(entry.at >= now_);
+  now_ = entry.at;
+  ++steps_;
+  switch (entry.kind()) {
+    case Kind::arrival:
+      arrive(FrameId{entry.subject});
+      break;
+    case Kind::station:
+      if (station_due_[entry.subject] == entry.at) {
+        run_station(entry.subject);
+      }
+      break;
+    case Kind::turn:
+      turn_host(*hosts_[entry.subject]);
+      break;
+    case Kind::timer:
+      timer_of_host(*hosts_[entry.subject], entry.at);
+      break;
+  }
+  return true;
+}
+
+void Kernel::run_until(Instant until) {
+  while (!schedule_.empty() && schedule_.first().at <= until) {
+    step();
+  }
+}
+
+Ending Kernel::run() {
+  Instant const limit = Instant{0} + world_.limit;
+  Ending ending = Ending::completed;
+  while (!done()) {
+    if (schedule_.empty()) {
+      ending = Ending::deadlocked;
+      break;
+    }
+    if (schedule_.first().at > limit) {
+      ending = Ending::limit_reached;
+      break;
+    }
+    step();
+  }
+  end();
+  return ending;
+}
+
+void Kernel::end() {
+  if (!ended_) {
+    ended_ = true;
+    watch_.each([](Observer& observer, const Kernel& kernel) { observer.ended(kernel); });
+  }
+}
+
+bool Kernel::done() const {
+  // Starts where the last answer was no: mostly one question.
+  while (undone_host_ < hosts_.size()) {
+    auto const& models = hosts_[undone_host_]->models();
+    while (undone_model_ < models.size() && models[undone_model_]->done()) {
+      ++undone_model_;
+    }
+    if (undone_model_ < models.size()) {
+      return false;
+    }
+    undone_model_ = 0;
+    ++undone_host_;
+  }
+  // A server that was done may have been called since: ask all once more.
+  undone_host_ = 0;
+  for (auto const& each : hosts_) {
+    for (auto const& model : each->models()) {
+      if (!model->done()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+void Kernel::arrive(FrameId frame) {
+  NodeRef const end = bus_.end_of({bus_.frames().lane(frame)});
+  switch (end.kind) {
+    case NodeKind::host:
+      arrive_at_host(frame, {end.index});
+      break;
+    case NodeKind::station:
+      arrive_at_station(frame, end.index);
+      break;
+    case NodeKind::learning_switch:
+      bus_.forward(now_, frame, schedule_, watch_);
+      break;
+  }
+}
+
+void Kernel::arrive_at_host(FrameId frame, HostIndex index) {
+  Host& at = *hosts_[index.value];
+  HostState& state = at.state();
+  if (state.received.size() >= at.spec().receive_ring) {
+    bus_.drop(now_, frame, LinkDrop::receive_ring_full, watch_);
+    return;
+  }
+  LaneId const lane{bus_.frames().lane(frame)};
+  bus_.lane(lane).count_delivered(bus_.frames().length(frame));
+  if (!watch_.empty()) {
+    FrameNote const note{now_, {NodeKind::host, index.value}, lane.value,
+                         bus_.frames().bytes(frame)};
+    watch_.each([&](Observer& observer, const Kernel& kernel) {
+      observer.delivered(kernel, note);
+    });
+  }
+  ++state.frames_received;
+  state.received.push_back(frame);
+  want_turn(at, now_);
+}
+
+void Kernel::arrive_at_station(FrameId frame, std::uint32_t index) {
+  LaneId const lane{bus_.frames().lane(frame)};
+  bus_.lane(lane).count_delivered(bus_.frames().length(frame));
+  NodeRef const node{NodeKind::station, index};
+  FrameNote const note{now_, node, lane.value, bus_.frames().bytes(frame)};
+  watch_.each([&](Observer& observer, const Kernel& kernel) { observer.delivered(kernel, note); });
+  StationDesk desk(now_, node, bus_, schedule_, watch_);
+  stations_[index]->arrived(desk, note.bytes);
+  bus_.frames().give(frame);
+  schedule_station(index);
+}
+
+void Kernel::run_station(std::uint32_t index) {
+  station_due_[index] = Instant::never();
+  StationDesk desk(now_, {NodeKind::station, index}, bus_, schedule_, watch_);
+  stations_[index]->run(desk);
+  schedule_station(index);
+}
+
+void Kernel::schedule_station(std::uint32_t index) {
+  Instant const due = later(now_, stations_[index]->deadline());
+  if (due < station_due_[index]) {
+    station_due_[index] = due;
+    schedule_.add(due, {Kind::station, index, 0});
+  }
+}
+
+// What a host may not do before: a stall, or its own polling interval, puts turns off.
+Instant Kernel::allowed(const Host& host, Instant at) const {
+  Instant when = later(at, now_);
+  if (host.state().turned && host.spec().poll.ns != 0) {
+    when = later(when, host.state().last_turn + host.spec().poll);
+  }
+  return when.is_never() ? when : host.stalled_until(when);
+}
+
+void Kernel::want_turn(Host& host, Instant at) {
+  HostState& state = host.state();
+  Instant const when = allowed(host, at);
+  if (when == now_) {
+    if (state.turn_at != now_) {
+      state.turn_at = now_;
+      schedule_.add(now_, {Kind::turn, host.index().value, 0});
+    }
+  } else if (when < state.timer_at) {
+    state.timer_at = when;
+    schedule_.add(when, {Kind::timer, host.index().value, 0});
+  }
+}
+
+// The earliest of what the host waits for. While it has no room to send, what is ready to leave
+// waits for that room.
+Instant Kernel::wanted(const Host& host) const {
+  HostState const& state = host.state();
+  if (!state.received.empty()) {
+    return now_;
+  }
+  Instant at = Instant::never();
+  if (state.blocked) {
+    Lane const& lane = bus_.lane(bus_.lane_from({NodeKind::host, host.index().value}));
+    at = host.ring_full(now_) ? host.ring_full_until(now_) : lane.first_departure();
+  } else {
+    at = host.clock().world(host.stack().deadline());
+  }
+  for (auto const& model : host.models()) {
+    at = earlier(at, host.clock().world(model->deadline()));
+  }
+  return at;
+}
+
+void Kernel::timer_of_host(Host& host, Instant at) {
+  if (host.state().timer_at != at) {
+    return;  // An earlier entry took its place.
+  }
+  host.state().timer_at = Instant::never();
+  want_turn(host, wanted(host));
+}
+
+void Kernel::turn_host(Host& host) {
+  HostState& state = host.state();
+  CHECK(state.turn_at == now_);
+  state.turn_at = Instant::never();
+  current_host_ = host.index();
+  Instant const local = host.clock().local(now_);
+  watch_.each([&](Observer& observer, const Kernel& kernel) {
+    observer.turn_begins(kernel, host.index());
+  });
+  SimPort port({host, bus_, schedule_, watch_, now_, local, burst_, frames_hash_});
+  ModelsOfHost models(host, {host.stack(), local, now_, host.index(), {}, host.region_bound(),
+                             ledger_, state.routes, pattern_, watch_});
+  std::uint64_t const sent = state.frames_sent;
+  Outcome const outcome = turn(host.stack(), port, models);
+  frames_sent_ += state.frames_sent - sent;
+  ++state.turns;
+  state.turned = true;
+  state.last_turn = now_;
+  state.blocked = outcome == Outcome::transmit_blocked;
+  state.blocked_turns += state.blocked ? 1 : 0;
+  if (world_.invariants_every != 0 && state.turns % world_.invariants_every == 0) {
+    host.stack().check_invariants();
+  }
+  watch_.each([&](Observer& observer, const Kernel& kernel) {
+    observer.turned(kernel, host.index(), outcome);
+  });
+  Instant const next = wanted(host);
+  state.idle_turns = outcome == Outcome::idle && next <= now_ ? state.idle_turns + 1 : 0;
+  CHECK(state.idle_turns < idle_turns_max);
+  want_turn(host, next);
+}
+
+std::uint64_t Kernel::frames_accounted() const {
+  std::uint64_t frames = schedule_.count(Kind::arrival);
+  for (auto const& each : hosts_) {
+    frames += each->state().received.size();
+    frames += each->state().claimed == FrameId{} ? 0 : 1;
+  }
+  return frames;
+}
+
+std::uint64_t Kernel::fingerprint() const {
+  Fingerprint all;
+  all.add(now_.ns);
+  all.add(frames_hash_);
+  all.add(frames_sent_);
+  for (auto const& each : hosts_) {
+    all.add(each->stack().fingerprint());
+  }
+  return all.value();
+}
+
+RunNote current_run() {
+  RunNote note;
+  if (running != nullptr) {
+    note.running = true;
+    note.seed = running->seed();
+    note.at = running->now();
+    note.world = running->world().name;
+    if (running->current_host().value < running->host_count()) {
+      note.host = running->host(running->current_host()).spec().name;
+    }
+  }
+  return note;
+}
+
+}  // namespace lockstep::sim

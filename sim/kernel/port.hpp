@@ -1,0 +1,42 @@
+// The simulated port: the Driver that turn() runs on.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/seam/driver.hpp"
+#include "sim/bus/bus.hpp"
+#include "sim/kernel/host.hpp"
+
+namespace lockstep::sim {
+
+// What a port works on during one turn.
+struct PortTurn {
+  Host& host;
+  Bus& bus;
+  Schedule& schedule;
+  const Watch& watch;
+  Instant now;        // the world's
+  Instant local_now;  // the host's
+  std::vector<Ingress>& burst;  // scratch, kept by the kernel between turns
+  std::uint64_t& frames_hash;
+};
+
+class SimPort {
+ public:
+  explicit SimPort(const PortTurn& turn) : turn_(turn) {}
+
+  Instant now() const { return turn_.local_now; }
+  std::span<const Ingress> receive();
+  std::span<std::byte> claim();
+  void commit(const Egress& egress);
+  void reclaim();
+
+ private:
+  PortTurn turn_;
+};
+
+static_assert(Driver<SimPort>);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,186 @@
+// Questions about a world: is it whole, and when do its faults end.
+#include "sim/kernel/world.hpp"
+
+#include <algorithm>
+
+namespace lockstep::sim {
+namespace {
+
+constexpr std::uint32_t nodes_max = 1'000'000;
+
+std::uint32_t count_of(const World& world, NodeKind kind) {
+  switch (kind) {
+    case NodeKind::host:
+      return static_cast<std::uint32_t>(world.hosts.size());
+    case NodeKind::station:
+      return static_cast<std::uint32_t>(world.stations.size());
+    case NodeKind::learning_switch:
+      return static_cast<std::uint32_t>(world.switches.size());
+  }
+  return 0;
+}
+
+// One number for each node: hosts, then stations, then switches.
+std::uint32_t number_of(const World& world, NodeRef node) {
+  auto const hosts = static_cast<std::uint32_t>(world.hosts.size());
+  auto const stations = static_cast<std::uint32_t>(world.stations.size());
+  switch (node.kind) {
+    case NodeKind::host:
+      return node.index;
+    case NodeKind::station:
+      return hosts + node.index;
+    case NodeKind::learning_switch:
+      return hosts + stations + node.index;
+  }
+  return 0;
+}
+
+bool exists(const World& world, NodeRef node) {
+  return node.index < count_of(world, node.kind);
+}
+
+LinkType link_type(const World& world, NodeRef node) {
+  return node.kind == NodeKind::host ? world.hosts[node.index].config.link : LinkType::ethernet;
+}
+
+WorldFault fault_of_link(const World& world, const LinkSpec& link) {
+  if (!exists(world, link.a) || !exists(world, link.b)) {
+    return {"a link must join two nodes that exist", link.name};
+  }
+  if (link.a == link.b) {
+    return {"a link must join two different nodes", link.name};
+  }
+  if (link_type(world, link.a) != link_type(world, link.b)) {
+    return {"both ends of a link must speak the same link type", link.name};
+  }
+  for (const LaneSpec* lane : {&link.forward, &link.back}) {
+    if (lane->mtu_bytes < 68 || lane->mtu_bytes > 65'535) {
+      return {"the MTU of a link must be 68 to 65535 bytes", link.name};
+    }
+  }
+  return {};
+}
+
+// Links that make a loop would let a flooded frame circle for ever; found by joining sets.
+WorldFault fault_of_topology(const World& world) {
+  std::vector<std::uint32_t> set(world.hosts.size() + world.stations.size() +
+                                 world.switches.size());
+  std::vector<std::uint32_t> degree(set.size());
+  for (std::uint32_t i = 0; i < set.size(); ++i) {
+    set[i] = i;
+  }
+  for (const LinkSpec& link : world.links) {
+    std::uint32_t const a = set[number_of(world, link.a)];
+    std::uint32_t const b = set[number_of(world, link.b)];
+    if (a == b) {
+      return {"the links make a loop: switches here have no spanning tree", link.name};
+    }
+    std::replace(set.begin(), set.end(), b, a);
+    ++degree[number_of(world, link.a)];
+    ++degree[number_of(world, link.b)];
+  }
+  for (std::uint32_t i = 0; i < world.hosts.size(); ++i) {
+    if (degree[i] != 1) {
+      return {"a host must be on exactly one link", world.hosts[i].name};
+    }
+  }
+  for (std::uint32_t i = 0; i < world.stations.size(); ++i) {
+    if (degree[world.hosts.size() + i] != 1) {
+      return {"a station must be on exactly one link", world.stations[i].name};
+    }
+  }
+  return {};
+}
+
+WorldFault fault_of_host(const HostSpec& host) {
+  std::string_view const fault = lockstep::fault_of(host.config);
+  if (!fault.empty()) {
+    return {fault, host.name};
+  }
+  if (host.transmit_ring == 0 || host.receive_ring == 0) {
+    return {"a ring must have room for at least one frame", host.name};
+  }
+  if (host.clock.skew_ppb > ClockSpec::skew_ppb_max ||
+      host.clock.skew_ppb < -ClockSpec::skew_ppb_max) {
+    return {"a clock's skew must be within 500000000 parts per billion", host.name};
+  }
+  return {};
+}
+
+WorldFault fault_of_app(const World& world, const AppSpec& app) {
+  if (app.client.value >= world.hosts.size() || app.server.value >= world.hosts.size()) {
+    return {"an application must name two hosts that exist", app.name};
+  }
+  if (app.client == app.server) {
+    return {"an application's client and server must be two hosts", app.name};
+  }
+  if (app.port.value == 0 || app.flows == 0 || app.repeat == 0) {
+    return {"an application needs a port, a flow and a connection at least", app.name};
+  }
+  return {};
+}
+
+}  // namespace
+
+WorldFault fault_of(const World& world) {
+  if (world.hosts.size() + world.stations.size() + world.switches.size() > nodes_max) {
+    return {"more nodes than a world can have", world.name};
+  }
+  for (const HostSpec& host : world.hosts) {
+    if (WorldFault const fault = fault_of_host(host); !fault.none()) {
+      return fault;
+    }
+  }
+  for (const LinkSpec& link : world.links) {
+    if (WorldFault const fault = fault_of_link(world, link); !fault.none()) {
+      return fault;
+    }
+  }
+  for (const AppSpec& app : world.apps) {
+    if (WorldFault const fault = fault_of_app(world, app); !fault.none()) {
+      return fault;
+    }
+  }
+  for (const LaneFaultSpec& fault : world.lane_faults) {
+    if (fault.link >= world.links.size()) {
+      return {"a fault must name a link that exists", fault.name};
+    }
+  }
+  for (const HostFaultSpec& fault : world.host_faults) {
+    if (fault.host.value >= world.hosts.size()) {
+      return {"a fault must name a host that exists", fault.name};
+    }
+  }
+  return fault_of_topology(world);
+}
+
+Instant faults_end(const World& world) {
+  Instant end{0};
+  for (const LaneFaultSpec& fault : world.lane_faults) {
+    end = later(end, fault.active.until);
+  }
+  for (const HostFaultSpec& fault : world.host_faults) {
+    end = later(end, fault.active.until);
+  }
+  return end;
+}
+
+void give_macs(World& world) {
+  std::uint32_t number = 1;
+  auto const give = [&number](Mac& mac) {
+    if (mac == Mac{}) {
+      mac.octets = {0x02, 0x00, static_cast<std::uint8_t>(number >> 24),
+                    static_cast<std::uint8_t>(number >> 16),
+                    static_cast<std::uint8_t>(number >> 8), static_cast<std::uint8_t>(number)};
+    }
+    ++number;
+  };
+  for (HostSpec& host : world.hosts) {
+    give(host.config.mac);
+  }
+  for (StationSpec& station : world.stations) {
+    give(station.mac);
+  }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,137 @@
+// A world as plain data: hosts, stations, switches, links, applications, faults, and how long.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/seam/config.hpp"
+#include "core/units/address.hpp"
+#include "core/units/time.hpp"
+#include "sim/bus/lane.hpp"
+#include "sim/bus/name.hpp"
+#include "sim/clock/host_clock.hpp"
+#include "sim/faults/rule.hpp"
+
+namespace lockstep::sim {
+
+// A host runs a real Stack behind the real turn(); a station speaks raw frames; a switch forwards.
+enum class NodeKind : std::uint8_t { host, station, learning_switch };
+
+// Names a node by its kind and its position in the world's list of that kind.
+struct NodeRef {
+  NodeKind kind = NodeKind::host;
+  std::uint32_t index = 0;
+  constexpr bool operator==(const NodeRef&) const = default;
+};
+
+// Names a host by its position in World::hosts.
+struct HostIndex {
+  std::uint32_t value = 0;
+  constexpr bool operator==(const HostIndex&) const = default;
+};
+
+struct HostSpec {
+  Name name;
+  Config config;
+  ClockSpec clock;
+  Duration poll;                      // turns are at least this far apart; zero: at once
+  std::uint32_t transmit_ring = 256;  // frames committed that have not wholly left
+  std::uint32_t receive_ring = 1024;  // frames that wait for a turn
+};
+
+// A node that is no Stack: the registry makes it by the name of its model.
+struct StationSpec {
+  Name name;
+  Name model;
+  Mac mac;
+  IpAddress address;
+  Duration every = Duration::milliseconds(10);  // between two acts of its own
+  std::uint64_t acts = 1'000;                   // then it falls silent
+};
+
+struct SwitchSpec {
+  Name name;
+  std::uint32_t addresses_max = 1'024;
+};
+
+// Two lanes: forward from `a` to `b`, back from `b` to `a`.
+struct LinkSpec {
+  Name name;
+  NodeRef a;
+  NodeRef b;
+  LaneSpec forward;
+  LaneSpec back;
+};
+
+// How the side that has written all it wants to says so.
+enum class Farewell : std::uint8_t { finish, close, abort };
+
+// One application: a client on one host, its server on another. What a model does not use, it
+// ignores.
+struct AppSpec {
+  Name name;
+  Name model;
+  HostIndex client;
+  HostIndex server;
+  Port port{5000};
+  Duration start;                    // by the client's clock, after its origin
+  std::uint32_t flows = 1;           // connections side by side
+  std::uint32_t repeat = 1;          // connections of each flow, one after the other
+  Duration stagger;                  // between the starts of two flows
+  std::uint64_t bytes = 65'536;      // that the client sends on a connection
+  std::uint64_t reply_bytes = 0;     // that the server sends: on a connection, or for a request
+  std::uint32_t rounds = 1;          // requests on a connection
+  Duration think;                    // before the next request or connection
+  std::uint64_t read_bytes = 1'024;  // slow reader: at a time
+  Duration read_every = Duration::milliseconds(10);  // slow reader
+  Duration read_after;               // slow reader: not a byte before, from `accepted`
+  bool lend = false;                 // lend the bytes instead of writing them
+  std::uint32_t urgent_every = 0;    // mark every so manyth write urgent; zero: none
+  Farewell farewell = Farewell::finish;
+};
+
+struct LaneFaultSpec {
+  Name name;
+  std::uint32_t link = 0;  // position in World::links
+  bool forward = true;
+  bool back = true;
+  Active active;
+  LaneFault fault;
+};
+
+struct HostFaultSpec {
+  Name name;
+  HostIndex host;
+  Active active;
+  HostFault fault;
+};
+
+struct World {
+  Name name;
+  std::vector<HostSpec> hosts;
+  std::vector<StationSpec> stations;
+  std::vector<SwitchSpec> switches;
+  std::vector<LinkSpec> links;
+  std::vector<AppSpec> apps;
+  std::vector<LaneFaultSpec> lane_faults;
+  std::vector<HostFaultSpec> host_faults;
+  Duration limit = Duration::seconds(600);  // the run ends here at the latest
+  std::uint32_t invariants_every = 1;       // turns of a host between two checks; zero: none
+};
+
+// When the last fault that ends is over; never if one does not end.
+Instant faults_end(const World& world);
+
+// Gives every host and station that has no link address one by its position.
+void give_macs(World& world);
+
+// Why a Kernel cannot be made of this world, in words, or empty. `subject` names what is wrong.
+struct WorldFault {
+  std::string_view what;
+  Name subject;
+  constexpr bool none() const { return what.empty(); }
+};
+WorldFault fault_of(const World& world);
+
+}  // namespace lockstep::sim

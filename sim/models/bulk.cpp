@@ -1,0 +1,17 @@
+// Bulk: as fast as the stack takes it.
+#include "sim/models/bulk.hpp"
+
+namespace lockstep::sim {
+
+void BulkClient::opened(Desk& desk, Session& session) {
+  session.goal = spec().bytes;
+  writable(desk, session);
+}
+
+void BulkClient::writable(Desk& desk, Session& session) {
+  if (session.established && write_to_goal(desk, session)) {
+    part(desk, session, spec().farewell);
+  }
+}
+
+}  // namespace lockstep::sim

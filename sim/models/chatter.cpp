@@ -1,0 +1,57 @@
+// Chatter: the client asks, the server answers each whole request.
+#include "sim/models/chatter.hpp"
+
+namespace lockstep::sim {
+
+void ChatterClient::ask(Desk& desk, Session& session) {
+  if (session.round == spec().rounds) {
+    part(desk, session, spec().farewell);
+    return;
+  }
+  ++session.round;
+  session.goal += spec().bytes;
+  write_to_goal(desk, session);
+  // A response of no length is there already.
+  if (spec().reply_bytes == 0) {
+    wake(session, desk.now + spec().think);
+  }
+}
+
+void ChatterClient::writable(Desk& desk, Session& session) {
+  if (session.established) {
+    write_to_goal(desk, session);
+  }
+}
+
+void ChatterClient::readable(Desk& desk, Session& session) {
+  bool const heard = read_some(desk, session, ~std::uint64_t{0}) != 0;
+  bool const whole = end_of(desk, session).read == session.round * spec().reply_bytes;
+  if (!heard || !whole || !session.established) {
+    return;
+  }
+  if (spec().think.ns == 0) {
+    ask(desk, session);
+  } else {
+    wake(session, desk.now + spec().think);
+  }
+}
+
+void ChatterServer::readable(Desk& desk, Session& session) {
+  read_all(desk, session);
+  std::uint64_t const request = spec().bytes == 0 ? 1 : spec().bytes;
+  session.goal = end_of(desk, session).read / request * spec().reply_bytes;
+  writable(desk, session);
+}
+
+void ChatterServer::peer_finished(Desk& desk, Session& session) {
+  readable(desk, session);
+}
+
+void ChatterServer::writable(Desk& desk, Session& session) {
+  // A request that was cut short gets no answer.
+  if (write_to_goal(desk, session) && end_of(desk, session).peer_finished) {
+    part(desk, session, Farewell::finish);
+  }
+}
+
+}  // namespace lockstep::sim

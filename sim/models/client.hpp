@@ -1,0 +1,59 @@
+// Clients and servers: when an application's connections begin, and who waits for them.
+#pragma once
+
+#include <vector>
+
+#include "core/units/address.hpp"
+#include "sim/models/session.hpp"
+
+namespace lockstep::sim {
+
+// Begins each flow of the application in its time, and each flow's next connection after the last.
+class Client : public SessionModel {
+ public:
+  // `local`: the port to call from, zero for any.
+  Client(const AppSpec& spec, IpAddress server, Port local = {})
+      : SessionModel(spec), server_(server), local_(local) {}
+
+  void run(Desk& desk) override;
+  Instant deadline() const override;
+  bool done() const override { return planned_ && left_ == 0 && SessionModel::done(); }
+
+ protected:
+  void closed(Desk& desk, Session& session) override;
+
+ private:
+  struct Plan {
+    Instant next;
+    std::uint32_t left = 0;
+    bool talking = false;
+  };
+
+  void plan(Instant now);
+
+  IpAddress server_;
+  Port local_;
+  bool planned_ = false;
+  std::vector<Plan> plans_;
+  std::uint64_t left_ = 0;  // connections not yet over
+  Instant earliest_{0};
+};
+
+// Listens from its first turn on.
+class Server : public SessionModel {
+ public:
+  explicit Server(const AppSpec& spec) : SessionModel(spec) {}
+
+  void run(Desk& desk) override;
+  Instant deadline() const override;
+
+ protected:
+  // Our half ends when the peer's has.
+  void peer_finished(Desk& desk, Session& session) override;
+
+ private:
+  bool listening_ = false;
+  Instant retry_{0};
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,49 @@
+// Echo: reads no more than it can say at once, so that it holds nothing of its own.
+#include "sim/models/echo.hpp"
+
+namespace lockstep::sim {
+
+void EchoClient::opened(Desk& desk, Session& session) {
+  session.goal = spec().bytes;
+  writable(desk, session);
+  readable(desk, session);
+}
+
+void EchoClient::writable(Desk& desk, Session& session) {
+  if (session.established) {
+    write_to_goal(desk, session);
+  }
+}
+
+void EchoClient::readable(Desk& desk, Session& session) {
+  read_all(desk, session);
+  if (session.established && end_of(desk, session).read >= spec().bytes) {
+    part(desk, session, spec().farewell);
+  }
+}
+
+void EchoServer::opened(Desk& desk, Session& session) {
+  // Its stream is the client's own.
+  end_of(desk, session).shift = desk.ledger.flow(session.flow).end(Side::opener).shift;
+}
+
+void EchoServer::echo(Desk& desk, Session& session) {
+  if (end_of(desk, session).finished_writing) {
+    return;
+  }
+  while (write_to_goal(desk, session)) {
+    std::uint64_t const room = desk.stack.writable(session.id).count;
+    std::uint64_t const heard = read_some(desk, session, room);
+    session.goal += heard;
+    if (heard == 0) {
+      break;
+    }
+  }
+  FlowEnd const& end_now = end_of(desk, session);
+  bool const all_said = end_now.written == session.goal;
+  if (end_now.peer_finished && all_said && desk.stack.unread(session.id).empty()) {
+    part(desk, session, Farewell::finish);
+  }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,32 @@
+// Half close: the client sends and finishes; only then the server sends, as rsh and cat do.
+#pragma once
+
+#include "sim/models/client.hpp"
+
+namespace lockstep::sim {
+
+class HalfCloseClient final : public Client {
+ public:
+  using Client::Client;
+  std::unique_ptr<Model> clone() const override {
+    return std::make_unique<HalfCloseClient>(*this);
+  }
+
+ protected:
+  void opened(Desk& desk, Session& session) override;
+  void writable(Desk& desk, Session& session) override;
+};
+
+class HalfCloseServer final : public Server {
+ public:
+  using Server::Server;
+  std::unique_ptr<Model> clone() const override {
+    return std::make_unique<HalfCloseServer>(*this);
+  }
+
+ protected:
+  void writable(Desk& desk, Session& session) override;
+  void peer_finished(Desk& desk, Session& session) override;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,17 @@
+// Mutual: the same script on both sides.
+#include "sim/models/mutual.hpp"
+
+namespace lockstep::sim {
+
+void Mutual::opened(Desk& desk, Session& session) {
+  session.goal = spec().bytes;
+  writable(desk, session);
+}
+
+void Mutual::writable(Desk& desk, Session& session) {
+  if (session.established && write_to_goal(desk, session)) {
+    part(desk, session, spec().farewell);
+  }
+}
+
+}  // namespace lockstep::sim

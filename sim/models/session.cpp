@@ -1,0 +1,305 @@
+// Sessions: booking, writing, reading and verifying, and waking up in time.
+#include "sim/models/session.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+// Every so manyth acknowledgement samples the round trip time.
+constexpr std::uint64_t rtt_every_bytes = 65'536;
+
+std::uint32_t shift_of(const Session& session) {
+  return Pattern::shift_of({std::uint64_t{session.flow.value} * 2 +
+                            static_cast<std::uint64_t>(session.side)});
+}
+
+FourTuple turned_round(const FourTuple& tuple) { return {tuple.remote, tuple.local}; }
+
+}  // namespace
+
+Session& SessionModel::begin(Desk& desk, const Session& session) {
+  std::uint32_t index = static_cast<std::uint32_t>(sessions_.size());
+  if (free_.empty()) {
+    sessions_.push_back(session);
+  } else {
+    index = free_.back();
+    free_.pop_back();
+    sessions_[index] = session;
+  }
+  ++open_;
+  desk.routes.add({session.id, session.flow, session.side, desk.model, index});
+  FlowEnd& end = end_of(desk, session);
+  end.begun = true;
+  end.open = true;
+  end.host = desk.host;
+  end.id = session.id;
+  end.began = desk.world_now;
+  end.shift = shift_of(session);
+  return sessions_[index];
+}
+
+bool SessionModel::listen(Desk& desk) {
+  ListenerId listener;
+  if (desk.stack.listen(Local{{}, spec_.port, {}}, Backlog{}, listener) != Refusal::none) {
+    return false;
+  }
+  desk.routes.listen(listener, desk.model);
+  return true;
+}
+
+Session* SessionModel::call(Desk& desk, const Call& call) {
+  Open open;
+  open.local.port = call.local;
+  open.remote = call.remote;
+  Session session;
+  if (desk.stack.connect(open, session.id) != Refusal::none) {
+    return nullptr;
+  }
+  ConnectionInfo const info = desk.stack.inspect(session.id);
+  session.flow = desk.ledger.open({spec_.name, info.tuple, info.send.iss, false});
+  session.lane = call.lane;
+  return &begin(desk, session);
+}
+
+void SessionModel::accept(Desk& desk, const Event& event) {
+  ConnectionInfo const info = desk.stack.inspect(event.id);
+  Session session;
+  session.id = event.id;
+  session.side = Side::acceptor;
+  session.flow = desk.ledger.find(turned_round(info.tuple), info.receive.irs);
+  bool const known = session.flow != FlowId{} &&
+                     !desk.ledger.flow(session.flow).end(Side::acceptor).begun;
+  if (!known) {
+    session.flow =
+        desk.ledger.open({spec_.name, turned_round(info.tuple), info.receive.irs, true});
+  }
+  begin(desk, session);
+}
+
+void SessionModel::told(Desk& desk, const Event& event) {
+  if (event.kind == EventKind::accepted) {
+    accept(desk, event);
+  }
+  Routes::Route const* const route = desk.routes.find(event.id);
+  CHECK(route != nullptr);
+  Session& session = sessions_[route->session];
+  CHECK(session.open);
+  dispatch(desk, session, event);
+}
+
+void SessionModel::dispatch(Desk& desk, Session& session, const Event& event) {
+  FlowEnd& end_now = end_of(desk, session);
+  switch (event.kind) {
+    case EventKind::connected:
+      join(desk, session);
+      begin_talk(desk, session);
+      break;
+    case EventKind::accepted:
+      begin_talk(desk, session);
+      break;
+    case EventKind::received:
+      readable(desk, session);
+      break;
+    case EventKind::acknowledged:
+      end_now.acknowledged += event.bytes.count;
+      if (end_now.acknowledged / rtt_every_bytes !=
+              (end_now.acknowledged - event.bytes.count) / rtt_every_bytes ||
+          end_now.acknowledged < rtt_every_bytes) {
+        note(desk, session);
+      }
+      writable(desk, session);
+      break;
+    case EventKind::peer_finished:
+      end_now.peer_finished = true;
+      note(desk, session);
+      peer_finished(desk, session);
+      break;
+    case EventKind::urgent:
+    case EventKind::soft_error:
+      break;
+    case EventKind::closed:
+      end(desk, session, event.cause);
+      break;
+  }
+}
+
+void SessionModel::begin_talk(Desk& desk, Session& session) {
+  session.established = true;
+  end_of(desk, session).established = desk.world_now;
+  opened(desk, session);
+}
+
+// Simultaneous open: both sides have booked a flow. The later booking joins the earlier one, as its
+// acceptor; nothing has been written yet.
+void SessionModel::join(Desk& desk, Session& session) {
+  ConnectionInfo const info = desk.stack.inspect(session.id);
+  FlowId const theirs = desk.ledger.find(turned_round(info.tuple), info.receive.irs);
+  if (theirs == FlowId{} || theirs.value > session.flow.value ||
+      desk.ledger.flow(theirs).end(Side::acceptor).begun) {
+    return;
+  }
+  Flow& left = desk.ledger.flow(session.flow);
+  left.joined = true;
+  FlowEnd const own = left.end(Side::opener);
+  left.end(Side::opener) = FlowEnd{};
+  session.flow = theirs;
+  session.side = Side::acceptor;
+  FlowEnd& end_now = end_of(desk, session);
+  end_now = own;
+  end_now.shift = shift_of(session);
+  Routes::Route* const route = desk.routes.find(session.id);
+  CHECK(route != nullptr);
+  route->flow = session.flow;
+  route->side = session.side;
+}
+
+void SessionModel::note(Desk& desk, Session& session) {
+  ConnectionInfo const info = desk.stack.inspect(session.id);
+  if (!info.exists) {
+    return;
+  }
+  FlowEnd& end_now = end_of(desk, session);
+  end_now.last = info;
+  if (info.srtt.ns != 0) {
+    end_now.rtt.add(info.srtt);
+  }
+}
+
+void SessionModel::end(Desk& desk, Session& session, Cause cause) {
+  note(desk, session);
+  FlowEnd& end_now = end_of(desk, session);
+  end_now.open = false;
+  end_now.ended = desk.world_now;
+  end_now.cause = cause;
+  session.open = false;
+  waiting_ -= session.waiting ? 1 : 0;
+  session.waiting = false;
+  --open_;
+  closed(desk, session);
+  free_.push_back(static_cast<std::uint32_t>(&session - sessions_.data()));
+}
+
+bool SessionModel::write_to_goal(Desk& desk, Session& session) {
+  FlowEnd& end_now = end_of(desk, session);
+  while (end_now.written < session.goal) {
+    std::uint64_t const left = session.goal - end_now.written;
+    auto const piece = static_cast<std::uint32_t>(
+        left < Pattern::row_bytes ? left : std::uint64_t{Pattern::row_bytes});
+    More const more = left > piece ? More::yes : More::no;
+    std::uint32_t const place = Pattern::place(end_now.shift, end_now.written);
+    auto const bytes = desk.pattern.memory().subspan(place, piece);
+    Taken const taken = spec_.lend && desk.region_bound
+                            ? desk.stack.lend(session.id, {pattern_region, place, piece}, more)
+                            : desk.stack.write(session.id, bytes, more);
+    if (taken.bytes.empty()) {
+      return false;
+    }
+    ++writes_;
+    if (spec_.urgent_every != 0 && writes_ % spec_.urgent_every == 0) {
+      // Refused if all of it has left by now: nothing to mark then.
+      static_cast<void>(desk.stack.urgent(session.id));
+    }
+    if (!desk.watch.empty()) {
+      StreamNote const told{desk.world_now, desk.host, &desk.ledger.flow(session.flow),
+                            session.side, end_now.written,
+                            bytes.first(taken.bytes.count), true};
+      desk.watch.each([&](Observer& observer, const Kernel& kernel) {
+        observer.wrote(kernel, told);
+      });
+    }
+    end_now.written += taken.bytes.count;
+  }
+  return true;
+}
+
+std::uint64_t SessionModel::read_some(Desk& desk, Session& session, std::uint64_t most) {
+  Flow& flow = desk.ledger.flow(session.flow);
+  FlowEnd& end_now = flow.end(session.side);
+  FlowEnd const& writer = flow.end(other(session.side));
+  std::uint64_t done = 0;
+  while (done < most) {
+    auto bytes = desk.stack.readable(session.id);
+    std::uint64_t const limit = most - done < Pattern::row_bytes ? most - done
+                                                                 : Pattern::row_bytes;
+    if (bytes.empty()) {
+      break;
+    }
+    bytes = bytes.first(bytes.size() < limit ? bytes.size() : static_cast<std::size_t>(limit));
+    auto const length = static_cast<std::uint32_t>(bytes.size());
+    // Nobody reads what was not written: that is an error of the stream too.
+    bool const right = flow.foreign ||
+                       (end_now.read + length <= writer.written &&
+                        desk.pattern.matches(writer.shift, end_now.read, bytes));
+    if (!right && end_now.intact) {
+      end_now.intact = false;
+      end_now.first_wrong = end_now.read;
+    }
+    if (!desk.watch.empty()) {
+      StreamNote const told{desk.world_now,  desk.host, &flow, session.side,
+                            end_now.read, bytes, right};
+      desk.watch.each([&](Observer& observer, const Kernel& kernel) {
+        observer.read(kernel, told);
+      });
+    }
+    desk.stack.consume(session.id, {length});
+    end_now.read += length;
+    end_now.last_read = desk.world_now;
+    done += length;
+  }
+  return done;
+}
+
+void SessionModel::part(Desk& desk, Session& session, Farewell farewell) {
+  FlowEnd& end_now = end_of(desk, session);
+  if (end_now.finished_writing) {
+    return;
+  }
+  end_now.finished_writing = true;
+  switch (farewell) {
+    case Farewell::finish:
+      // Refused only if the connection has ended in the meantime: `closed` follows then.
+      static_cast<void>(desk.stack.finish(session.id));
+      break;
+    case Farewell::close:
+      static_cast<void>(desk.stack.close(session.id));
+      break;
+    case Farewell::abort:
+      note(desk, session);
+      desk.stack.abort(session.id);
+      break;
+  }
+}
+
+void SessionModel::wake(Session& session, Instant at) {
+  waiting_ += session.waiting ? 0 : 1;
+  session.waiting = true;
+  session.due = at;
+  earliest_ = earlier(earliest_, at);
+}
+
+void SessionModel::run(Desk& desk) {
+  if (waiting_ == 0 || desk.now < earliest_) {
+    return;
+  }
+  // Each session that is due once; what it asks for anew waits for a later turn.
+  Instant next = Instant::never();
+  for (std::uint32_t i = 0; i < sessions_.size(); ++i) {
+    if (!sessions_[i].open || !sessions_[i].waiting) {
+      continue;
+    }
+    if (sessions_[i].due <= desk.now) {
+      sessions_[i].waiting = false;
+      --waiting_;
+      due(desk, sessions_[i]);
+    }
+    if (sessions_[i].open && sessions_[i].waiting) {
+      next = earlier(next, sessions_[i].due);
+    }
+  }
+  earliest_ = next;
+}
+
+Instant SessionModel::deadline() const {
+  return waiting_ == 0 ? Instant::never() : earliest_;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,20 @@
+// Slow reader: by the clock, not by what has arrived.
+#include "sim/models/slow_reader.hpp"
+
+namespace lockstep::sim {
+
+void SlowReader::opened(Desk& desk, Session& session) {
+  wake(session, desk.now + spec().read_after);
+}
+
+void SlowReader::due(Desk& desk, Session& session) {
+  read_some(desk, session, spec().read_bytes);
+  if (end_of(desk, session).peer_finished && desk.stack.unread(session.id).empty()) {
+    part(desk, session, Farewell::finish);
+    return;
+  }
+  Duration const pause = spec().read_every;
+  wake(session, desk.now + (pause.ns == 0 ? Duration{1} : pause));
+}
+
+}  // namespace lockstep::sim
