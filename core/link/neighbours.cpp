@@ -191,6 +191,8 @@ void Neighbours::answer(Index index, Ipv4 asked) {
   }
 }
 
+//= rfc1122#3.3.1.4
+//# 1122:H-40 the transport's negative advice
 void Neighbours::doubt(IpAddress next_hop, Instant now) {
   Index const index = find(next_hop);
   if (index == nil || entries_[index].state != NeighbourState::reachable) {

@@ -1,0 +1,60 @@
+// The link's filter: each reason by a frame that meets it alone.
+#include "core/link/ethernet_input.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace lockstep::link {
+namespace {
+
+constexpr Mac ours{{2, 0, 0, 0, 0, 1}};
+constexpr Mac theirs{{2, 0, 0, 0, 0, 2}};
+
+Drop drop_of(const wire::EthernetHeader& header, bool* to_group = nullptr) {
+  std::array<std::byte, 60> octets{};
+  wire::write(header, octets);
+  LinkArrival arrival;
+  Drop const drop = ethernet_input(ours, octets, arrival);
+  if (to_group != nullptr) {
+    *to_group = arrival.to_group;
+  }
+  return drop;
+}
+
+TEST(EthernetInput, AFrameForUsLives) {
+  bool to_group = true;
+  EXPECT_EQ(drop_of({ours, theirs, wire::EtherType::ipv4}, &to_group), Drop::none);
+  EXPECT_FALSE(to_group);
+  EXPECT_EQ(drop_of({ours, theirs, wire::EtherType::arp}), Drop::none);
+}
+
+TEST(EthernetInput, ABroadcastLivesAndIsMarked) {
+  bool to_group = false;
+  EXPECT_EQ(drop_of({Mac::broadcast(), theirs, wire::EtherType::arp}, &to_group), Drop::none);
+  EXPECT_TRUE(to_group);
+}
+
+TEST(EthernetInput, AnotherHostsFrameIsDropped) {
+  EXPECT_EQ(drop_of({theirs, theirs, wire::EtherType::ipv4}), Drop::frame_not_for_us);
+  Mac const group{{1, 0, 0x5e, 0, 0, 1}};
+  EXPECT_EQ(drop_of({group, theirs, wire::EtherType::ipv4}), Drop::frame_not_for_us);
+}
+
+TEST(EthernetInput, AGroupIsNoSource) {
+  EXPECT_EQ(drop_of({ours, Mac::broadcast(), wire::EtherType::ipv4}), Drop::frame_bad_source);
+}
+
+TEST(EthernetInput, AnUnknownEtherTypeIsDropped) {
+  EXPECT_EQ(drop_of({ours, theirs, wire::EtherType::ipv6}), Drop::ethertype_unknown);
+  EXPECT_EQ(drop_of({ours, theirs, wire::EtherType{0x0026}}), Drop::ethertype_unknown);
+}
+
+TEST(EthernetInput, AShortFrameIsDropped) {
+  std::array<std::byte, 13> octets{};
+  LinkArrival arrival;
+  EXPECT_EQ(ethernet_input(ours, octets, arrival), Drop::frame_too_short);
+}
+
+}  // namespace
+}  // namespace lockstep::link
