@@ -60,6 +60,9 @@ struct Stack::Body {
   }
   bool has_link() const { return config.link == LinkType::ethernet; }
 
+  // core/seam/stack.cpp: the world says what time it is; the first time, the stack is born.
+  void tell_time(Instant now);
+
   // core/seam/ingress.cpp
   void parse_frame(const Ingress& frame, Parsed& out) const;
   void parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum,

@@ -193,9 +193,8 @@ void Stack::Body::drain_neighbours() {
 
 void Stack::receive(Instant now, std::span<const Ingress> burst) {
   Body& b = body();
-  CHECK(now >= b.engine.state->now);
   CHECK(b.seam->lent + burst.size() <= b.config.burst_frames.value);
-  b.engine.state->now = now;
+  b.tell_time(now);
   b.engine.state->draining = false;
   b.seam->turn_open = b.seam->turn_open || !burst.empty();
   b.seam->lent += static_cast<std::uint32_t>(burst.size());

@@ -139,11 +139,20 @@ Stack::Stack(const Config& config, std::span<std::byte> arena) {
   }
 }
 
+void Stack::Body::tell_time(Instant now) {
+  tcp::EngineState& all = *engine.state;
+  CHECK(now >= all.now);
+  all.now = now;
+  if (!all.started) {
+    all.started = true;
+    all.booted = now;
+  }
+}
+
 bool Stack::expire(Instant now) {
   Body& b = body();
   tcp::Engine& e = b.engine;
-  CHECK(now >= e.state->now);
-  e.state->now = now;
+  b.tell_time(now);
   e.state->draining = false;
   bool fired = false;
   for (std::uint32_t i = 0; i < b.config.expire_max.value; ++i) {

@@ -190,7 +190,12 @@ class Kit {
     return out;
   }
   ConnectionInfo info() const { return stack.inspect(id); }
-  State state() const { return stack.state_of({{device, {device_port}}, {peer, {peer_port}}}); }
+  FourTuple tuple() const { return {{device, {device_port}}, {peer, {peer_port}}}; }
+  // The connection's state; CLOSED if there is none, whether somebody listens or not.
+  State state() const {
+    State const found = stack.state_of(tuple());
+    return found == State::listen ? State::closed : found;
+  }
 
   // --- what left ---
   // All that was sent since the last call, one line each, joined by "; ".

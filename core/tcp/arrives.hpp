@@ -15,13 +15,13 @@ Drop arrives_listen(Engine& e, Index listener, const Arrival& arrival, Index beh
 Drop arrives_syn_sent(Engine& e, Index at, const Arrival& arrival);
 Drop arrives_otherwise(Engine& e, Index at, const Arrival& arrival);
 
-// The listener that this segment's addresses match best, or nil.
-Index find_listener(const Engine& e, const Arrival& arrival);
+// The listener that this four-tuple matches best, or nil. Four look-ups at most.
+Index find_listener(const Engine& e, const FourTuple& tuple);
 // The handshake is complete: ESTABLISHED, congestion control begins, the application is told.
 void establish(Engine& e, Index at);
 // What a SYN tells: IRS, the first offer, the MSS.
 void take_syn(Engine& e, Index at, const wire::Segment& segment);
-// Step 6, URG.
+// Step 6, URG. On a SYN that leads to SYN-RECEIVED it is kept, and told by establish().
 void take_urgent(Engine& e, Index at, const wire::Segment& segment);
 
 }  // namespace lockstep::tcp

@@ -45,7 +45,7 @@ Drop arrives(Engine& e, const Arrival& arrival) {
   if (found.kind == EntryKind::time_wait) {
     return arrives_time_wait(e, found.index, arrival);
   }
-  Index const listener = find_listener(e, arrival);
+  Index const listener = find_listener(e, tuple);
   return listener != nil ? arrives_listen(e, listener, arrival, nil)
                          : arrives_closed(e, arrival);
 }

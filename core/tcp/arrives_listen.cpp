@@ -25,6 +25,11 @@ Index find_exact(const Engine& e, const Local& local) {
 
 // Whether this listener can take one more attempt, and the pools can.
 Drop room_for(Engine& e, const Listener& listener) {
+  //= rfc9293#3.4.2
+  //# 9293:P-QUIET nor does a SYN get a number of ours during the quiet time
+  if (in_quiet_time(e)) {
+    return Drop::tcp_quiet_time;
+  }
   if (listener.pending >= listener.pending_max) {
     return Drop::tcp_listen_full;
   }
@@ -32,9 +37,9 @@ Drop room_for(Engine& e, const Listener& listener) {
   return room ? Drop::none : Drop::tcp_connections_full;
 }
 
-// Text and FIN on the SYN wait in SYN-RECEIVED; the user sees them once ESTABLISHED.
+// What else the SYN brings waits in SYN-RECEIVED; the user sees it once ESTABLISHED.
 //= rfc9293#3.10.7.2
-//# 9293:P-LISTEN-SYN-QUEUE the rest of the SYN is kept
+//# 9293:P-LISTEN-SYN-QUEUE the rest of the SYN is kept: text, FIN and URG
 //= rfc9293#3.5
 //# 9293:P-SYNDATA-HOLD and reaches the user only in ESTABLISHED
 void keep_text(Engine& e, Index at, const wire::Segment& segment) {
@@ -48,18 +53,18 @@ void keep_text(Engine& e, Index at, const wire::Segment& segment) {
   if (!text.bytes.empty() || text.fin) {
     static_cast<void>(take_text(e, at, text, segment));
   }
+  take_urgent(e, at, segment);
 }
 
 }  // namespace
 
 //= rfc9293#3.9.1.1
 //# 9293:P-OPEN-PASSIVE-MATCH, 9293:P-OPEN-LOCALADDR the most specific socket wins
-Index find_listener(const Engine& e, const Arrival& arrival) {
-  Endpoint const remote{arrival.remote, arrival.segment.source};
-  Port const port = arrival.segment.destination;
+Index find_listener(const Engine& e, const FourTuple& tuple) {
+  auto const& [address, port] = tuple.local;
   for (Local const& local :
-       {Local{arrival.local, port, remote}, Local{IpAddress{}, port, remote},
-        Local{arrival.local, port, {}}, Local{IpAddress{}, port, {}}}) {
+       {Local{address, port, tuple.remote}, Local{IpAddress{}, port, tuple.remote},
+        Local{address, port, {}}, Local{IpAddress{}, port, {}}}) {
     Index const listener = find_exact(e, local);
     if (listener != nil) {
       return listener;

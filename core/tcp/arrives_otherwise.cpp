@@ -292,7 +292,8 @@ void take_urgent(Engine& e, Index at, const wire::Segment& s) {
   //# 9293:P-URGPTR-FIELD the pointer counts from SEG.SEQ, and only with URG
   //= rfc9293#3.10.7.4
   //# 9293:P-URG-AFTERFIN after the peer's FIN it is ignored
-  if (!s.flags.urg() || !peer_may_send(c.state)) {
+  bool const on_syn = c.state == State::syn_received;
+  if (!s.flags.urg() || !(on_syn || peer_may_send(c.state))) {
     return;
   }
   //= rfc9293#3.8.5
@@ -309,7 +310,9 @@ void take_urgent(Engine& e, Index at, const wire::Segment& s) {
   //# 9293:MUST-30, 9293:MUST-32, 9293:MUST-33 on entering urgent mode and on each advance
   c.receive.up = up;
   c.receive_urgent = true;
-  tell(e, at, EventKind::urgent);
+  if (!on_syn) {
+    tell(e, at, EventKind::urgent);
+  }
 }
 
 Drop arrives_otherwise(Engine& e, Index at, const Arrival& arrival) {

@@ -55,7 +55,7 @@ void establish(Engine& e, Index at) {
   Connection& c = e.connection(at);
   Active& a = e.active(c);
   enter(e, at, State::established);
-  reno::begin(c.congestion, Bytes{c.mss}, c.syn_lost, e.config);
+  reno::begin(c.congestion, Bytes{c.mss}, Count{c.retries}, e.config);
   begin_data(c.rtt, c.syn_lost, e.config);
   if (a.behind != nil) {
     forget_time_wait(e, a.behind);
@@ -70,6 +70,9 @@ void establish(Engine& e, Index at) {
   tell(e, at, c.passive ? EventKind::accepted : EventKind::connected);
   if (!unread_of(c).empty()) {
     tell(e, at, EventKind::received);
+  }
+  if (c.receive_urgent) {
+    tell(e, at, EventKind::urgent);
   }
   //= rfc9293#3.10.4
   //# 9293:P-EV-EQUIV a close that came before is carried out now, never before the handshake ends
@@ -137,6 +140,7 @@ Drop arrives_syn_sent(Engine& e, Index at, const Arrival& arrival) {
   //# 9293:MUST-10, 9293:P-SIMOPEN-SEQ simultaneous open
   enter(e, at, State::syn_received);
   send_syn_again(e, at);
+  take_urgent(e, at, s);
   Text const text = text_after_syn(c, s);
   if (!text.bytes.empty() || text.fin) {
     return take_text(e, at, text, s);

@@ -113,6 +113,13 @@ Refusal close_our_half(Engine& e, Index at) {
   if (c.detached || c.fin_queued) {
     return Refusal::closing;
   }
+  if (c.state == State::syn_sent) {
+    //= rfc9293#3.10.4
+    //# 9293:P-CLOSE-SYNSENT the record is deleted, and what was queued with it
+    enter(e, at, State::closed);
+    detach(e, at, Cause::aborted);
+    return Refusal::none;
+  }
   if (ensure_active(e, at) == nullptr) {
     return Refusal::no_room;
   }
@@ -207,7 +214,7 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   }
   //= rfc9293#3.4.2
   //# 9293:P-QUIET no sequence number is assigned for the quiet time after boot
-  if (e.state->now.since(e.state->booted) < e.config.quiet_time) {
+  if (in_quiet_time(e)) {
     return Refusal::quiet_time;
   }
   FourTuple tuple{open.local, open.remote};
@@ -352,13 +359,6 @@ Refusal close(Engine& e, ConnectionId id) {
   if (c.detached) {
     c.reading_over = true;
     consume(e, at, unread_of(c));
-    return Refusal::none;
-  }
-  if (c.state == State::syn_sent) {
-    //= rfc9293#3.10.4
-    //# 9293:P-CLOSE-SYNSENT the record is deleted, and what was queued with it
-    enter(e, at, State::closed);
-    detach(e, at, Cause::aborted);
     return Refusal::none;
   }
   if (!unread_of(c).empty()) {

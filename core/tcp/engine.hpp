@@ -34,12 +34,13 @@ constexpr memory::TimerOwner timer_owner(TimerHolder holder, Index index) {
 // What of TCP's state is neither a pool nor a table; in the arena.
 struct EngineState {
   Instant now;
-  Instant booted;
+  Instant booted;               // the first instant that the world told, once `started`
   Instant arrived;              // of the segment being processed
   Instant challenge_second;
   std::uint32_t challenges_used = 0;
   std::uint32_t ports_drawn = 0;
   std::uint32_t generation = 0;
+  bool started = false;
   bool draining = false;        // next_event() runs: what calls raise is told next turn
   memory::ListHead ready;       // connections with something to send, by `queue`
   memory::ListHead tell_now;    // connections with events for this turn, by `tell`

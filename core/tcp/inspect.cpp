@@ -1,6 +1,7 @@
 // What an observer sees of a connection, and its field values for fingerprints.
 #include "core/tcp/inspect.hpp"
 
+#include "core/tcp/arrives.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/rtt.hpp"
@@ -217,6 +218,9 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.rttvar = rttvar_of(c.rtt);
   info.rto = c.rtt.rto;
   info.retries = c.retries;
+  info.dscp = c.dscp;
+  info.ttl = c.ttl;
+  info.user_timeout = Duration::milliseconds(c.user_timeout_ms);
   info.segments_sent = c.segments_sent;
   info.segments_received = c.segments_received;
   info.retransmissions = c.retransmissions;
@@ -245,7 +249,8 @@ State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_addr
     }
     return false;
   }));
-  return state;
+  bool const heard = state == State::closed && find_listener(e, tuple) != nil;
+  return heard ? State::listen : state;
 }
 
 }  // namespace lockstep::tcp

@@ -6,7 +6,7 @@
 namespace lockstep::tcp {
 
 ConnectionInfo inspect(Engine& e, ConnectionId id);
-// The state that the wire would find.
+// The state that the wire would find: LISTEN if only a listener matches.
 State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address);
 // CHECKs what must hold of one connection between any two events.
 void check_invariants(Engine& e, Index at);

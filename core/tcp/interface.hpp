@@ -208,6 +208,9 @@ struct ConnectionInfo {
   Instant retransmit_due = Instant::never();
   Instant persist_due = Instant::never();
   Instant delayed_ack_due = Instant::never();
+  std::uint8_t dscp = 0;
+  std::uint8_t ttl = 0;
+  Duration user_timeout;  // zero: for ever
   std::uint64_t segments_sent = 0;
   std::uint64_t segments_received = 0;
   std::uint64_t retransmissions = 0;

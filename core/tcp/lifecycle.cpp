@@ -5,6 +5,7 @@
 
 #include "core/tcp/owed.hpp"
 #include "core/tcp/reassembly.hpp"
+#include "core/tcp/time_wait.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -238,6 +239,12 @@ void detach(Engine& e, Index at, Cause cause) {
   bool const readable = cause == Cause::finished && !c.reading_over;
   if (c.active != nil) {
     Active& a = e.active(c);
+    if (a.behind != nil) {
+      //= rfc9293#3.6.1
+      //# 9293:P-TW-REUSE-DUP the SYN was an old duplicate: TIME-WAIT again
+      unshelve_time_wait(e, a.behind);
+      a.behind = nil;
+    }
     a.send.clear(e.pools);
     drop_extents(e, a);
     drop_owed(e, a);
@@ -338,6 +345,17 @@ void arm(Engine& e, Index at) {
   if (due < e.wheel.due(c.timer)) {
     e.wheel.set(c.timer, due);
   }
+}
+
+bool in_quiet_time(const Engine& e) {
+  //= rfc9293#3.4.3
+  //# 9293:P-QUIET-SKIP a quiet time of zero skips it, and once over it is over
+  if (e.config.quiet_time.ns == 0) {
+    return false;
+  }
+  //= rfc6528#3
+  //# 6528:ISN-3 a stack has one secret for life; the next one, with another, can stay quiet first
+  return !e.state->started || e.state->now.since(e.state->booted) < e.config.quiet_time;
 }
 
 ConnectionId id_of(const Engine& e, Index at) { return {at, e.connection(at).generation}; }

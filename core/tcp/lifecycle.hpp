@@ -40,6 +40,10 @@ void unready(Engine& e, Index at);
 // A later one is left to fire early and be set anew: no work for timers that are pushed back.
 void arm(Engine& e, Index at);
 
+// RFC 9293 3.4.2: no initial sequence number may be assigned yet. False for good once the quiet
+// time is over, and always if Config asks for none.
+bool in_quiet_time(const Engine& e);
+
 ConnectionId id_of(const Engine& e, Index at);
 // The slot of a live id, or nil.
 Index find(const Engine& e, ConnectionId id);

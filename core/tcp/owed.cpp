@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/tcp/challenge.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/units/check.hpp"
 
@@ -107,6 +108,10 @@ void owe_duplicate(Engine& e, Index at, const wire::Segment& segment) {
   if (a->delayed_segments != 0) {
     cut_delayed(e, c, *a);
   }
+  // A shut window may have come to open since (the store was full): the probe learns of it.
+  if (c.receive.edge == c.receive.nxt) {
+    advance_edge(e, c);
+  }
   Owed record;
   record.kind = Owed::Kind::duplicate;
   record.ack = c.receive.nxt;
@@ -119,18 +124,9 @@ void owe_duplicate(Engine& e, Index at, const wire::Segment& segment) {
 }
 
 void owe_challenge(Engine& e, Index at, const wire::Segment& segment) {
-  EngineState& s = *e.state;
-  if (s.now.since(s.challenge_second) >= Duration::seconds(1)) {
-    s.challenge_second = s.now;
-    s.challenges_used = 0;
+  if (may_challenge(e)) {
+    owe_duplicate(e, at, segment);
   }
-  if (s.challenges_used >= e.config.challenges_per_second.value) {
-    ++e.counters->challenges_limited;
-    return;
-  }
-  ++s.challenges_used;
-  ++e.counters->challenges_sent;
-  owe_duplicate(e, at, segment);
 }
 
 void discharge_duplicates(Engine& e, Index at) {
@@ -220,8 +216,10 @@ void owe_window_update(Engine& e, Index at) {
   std::uint32_t const gain = edge_gain(e, c).count;
   std::uint32_t const window = c.receive.edge.since(c.receive.nxt).count;
   // An open window is told of by the next ACK, unless much would stay hidden from the peer.
-  bool const shut = window < c.mss;
-  std::uint32_t const step = shut ? c.mss : 2u * c.mss;
+  // The peer's segments may be larger than ours.
+  std::uint32_t const full = std::max(std::uint32_t{c.mss}, e.config.mss.count);
+  bool const shut = window < full;
+  std::uint32_t const step = shut ? c.mss : 2u * full;
   if (gain == 0 || gain < std::min(c.receive_buffer.count / 2, step)) {
     return;
   }

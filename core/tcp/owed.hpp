@@ -12,7 +12,7 @@ void owe_for_text(Engine& e, Index at, Bytes text);
 void owe_now(Engine& e, Index at);
 // A segment that must be answered by an ACK of its own: out of order, duplicate, unacceptable.
 void owe_duplicate(Engine& e, Index at, const wire::Segment& segment);
-// As owe_duplicate, within the limit on challenge ACKs (RFC 5961 section 10).
+// As owe_duplicate, within the limit on challenge ACKs (RFC 5961 section 7).
 void owe_challenge(Engine& e, Index at, const wire::Segment& segment);
 // RCV.NXT moved on: earlier duplicates say nothing any more.
 void discharge_duplicates(Engine& e, Index at);

@@ -1,7 +1,9 @@
 // TIME-WAIT in a compact record of its own.
 #include "core/tcp/time_wait.hpp"
 
+#include "core/tcp/acceptable.hpp"
 #include "core/tcp/arrives.hpp"
+#include "core/tcp/challenge.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/units/check.hpp"
@@ -38,6 +40,27 @@ bool anything_owed(const Active& a) {
   return a.owed_first != nil || a.ack_now || a.delayed_segments != 0;
 }
 
+void challenge(Engine& e, const TimeWait& t) {
+  if (may_challenge(e)) {
+    send_time_wait_ack(e, t);
+  }
+}
+
+// The ACK of a segment to TIME-WAIT: all that we sent was acknowledged, so SND.UNA is SND.NXT. The
+// record doesn't keep the largest window, so the largest that there can be stands for it.
+//= rfc9293#3.5.2
+//# 9293:P-RST-GRP3 an unacceptable ACK draws an ACK in TIME-WAIT, too
+Drop judge_acknowledgment(const Config& config, const TimeWait& t, Sequence acknowledgment) {
+  if (acknowledgment.after(t.send_nxt)) {
+    return Drop::tcp_ack_of_unsent;
+  }
+  //= rfc5961#5.2
+  //# 5961:BLIND-10 or the fixed maximum of 65,535 octets
+  Bytes const window_max{65535};
+  bool const old = acknowledgment.before(t.send_nxt - window_max);
+  return old && config.reset_policy == ResetPolicy::rfc5961 ? Drop::tcp_ack_too_old : Drop::none;
+}
+
 //= rfc9293#3.10.7.4
 //# 9293:P-RST-CLOSING an accepted RST ends TIME-WAIT
 Drop take_reset(Engine& e, Index record, const wire::Segment& segment) {
@@ -53,7 +76,7 @@ Drop take_reset(Engine& e, Index record, const wire::Segment& segment) {
     return Drop::tcp_reset_time_wait;
   }
   if (!exact && e.config.reset_policy == ResetPolicy::rfc5961) {
-    send_time_wait_ack(e, t);
+    challenge(e, t);
     return Drop::tcp_reset_challenged;
   }
   forget_time_wait(e, record);
@@ -67,7 +90,7 @@ Drop take_syn(Engine& e, Index record, const Arrival& arrival) {
   //# 9293:MAY-2 a SYN beyond the old connection's last number may reopen it
   bool const beyond = segment.sequence.after(t.receive_nxt);
   if (beyond && e.config.time_wait_reuse && !segment.flags.ack()) {
-    Index const listener = find_listener(e, arrival);
+    Index const listener = find_listener(e, tuple_of(e, t));
     if (listener != nil) {
       shelve_time_wait(e, record);
       return arrives_listen(e, listener, arrival, record);
@@ -79,7 +102,11 @@ Drop take_syn(Engine& e, Index record, const Arrival& arrival) {
     forget_time_wait(e, record);
     return Drop::tcp_syn_in_window;
   }
-  send_time_wait_ack(e, t);
+  if (!inside) {
+    send_time_wait_ack(e, t);
+    return Drop::tcp_out_of_window;
+  }
+  challenge(e, t);
   return Drop::tcp_syn_challenged;
 }
 
@@ -131,23 +158,27 @@ Drop arrives_time_wait(Engine& e, Index record, const Arrival& arrival) {
   }
   //= rfc9293#3.10.7.4
   //# 9293:P-TIMEWAIT-ACK, 9293:P-FIN-TW the retransmitted FIN is acknowledged and restarts 2 MSL
-  if (segment.flags.fin() && segment.end() == t.receive_nxt) {
+  if (segment.flags.all_of(wire::flag::fin | wire::flag::ack) &&
+      segment.end() == t.receive_nxt) {
     send_time_wait_ack(e, t);
     restart(e, record);
     return Drop::none;
   }
-  bool const empty = segment.length().empty();
-  bool const expected = segment.sequence == t.receive_nxt;
-  if (empty && (expected || segment.sequence.inside(t.receive_nxt, t.receive_wnd))) {
-    return Drop::tcp_time_wait_other;
+  if (!acceptable({t.receive_nxt, t.receive_wnd}, segment.sequence, segment.length())) {
+    send_time_wait_ack(e, t);
+    return Drop::tcp_out_of_window;
+  }
+  if (!segment.flags.ack()) {
+    return Drop::tcp_no_ack;
+  }
+  Drop const bad = judge_acknowledgment(e.config, t, segment.acknowledgment);
+  if (bad != Drop::none) {
+    challenge(e, t);
+    return bad;
   }
   //= rfc9293#3.10.7.4
-  //# 9293:P-DATA-AFTER-FIN text after the FIN is ignored
-  if (!empty && segment.sequence.inside(t.receive_nxt, t.receive_wnd)) {
-    return Drop::tcp_data_after_fin;
-  }
-  send_time_wait_ack(e, t);
-  return Drop::tcp_time_wait_other;
+  //# 9293:P-DATA-AFTER-FIN, 9293:P-URG-AFTERFIN text and URG after the FIN are ignored
+  return segment.length().empty() ? Drop::tcp_time_wait_other : Drop::tcp_data_after_fin;
 }
 
 void expire_time_wait(Engine& e, Index record) {

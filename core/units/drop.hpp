@@ -53,6 +53,7 @@ namespace lockstep {
   X(tcp_listen_other, "neither RST, ACK nor SYN to a listener")                  \
   X(tcp_listen_full, "the backlog of the listener is full")                      \
   X(tcp_connections_full, "no room for another connection")                      \
+  X(tcp_quiet_time, "a SYN so soon after boot that no number may be assigned")   \
   X(tcp_syn_sent_ack, "SYN-SENT: acknowledges what was never sent")              \
   X(tcp_syn_sent_reset, "SYN-SENT: a reset that does not acknowledge the SYN")   \
   X(tcp_syn_sent_other, "SYN-SENT: neither SYN nor RST")                         \
@@ -74,7 +75,6 @@ namespace lockstep {
   X(tcp_data_beyond_window, "text beyond the right edge of the window")          \
   X(tcp_out_of_order_refused, "the store is low: out-of-order text is refused")  \
   X(tcp_store_full, "the store is full: in-order text is refused")               \
-  X(tcp_fin_beyond_gap, "a FIN above a gap that could not be remembered")        \
   X(reply_queue_full, "a reply could not be queued")
 
 enum class Drop : std::uint8_t {
