@@ -1,0 +1,124 @@
+// Addresses and routes: what is ours, what is a broadcast, and where packets go.
+#include "core/internet/addresses.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/internet/routes.hpp"
+
+namespace lockstep::internet {
+namespace {
+
+IpAddress ip(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) {
+  return IpAddress::v4(a, b, c, d);
+}
+
+// 10.0.1.5/24 and 192.0.2.9/31.
+Addresses two() {
+  Addresses addresses;
+  EXPECT_TRUE(addresses.add(ip(10, 0, 1, 5), 24));
+  EXPECT_TRUE(addresses.add(ip(192, 0, 2, 9), 31));
+  return addresses;
+}
+
+TEST(Addresses, AreFoundByTheirPlace) {
+  Addresses const addresses = two();
+  EXPECT_EQ(addresses.find(ip(10, 0, 1, 5)), 0);
+  EXPECT_EQ(addresses.find(ip(192, 0, 2, 9)), 1);
+  EXPECT_EQ(addresses.find(ip(10, 0, 1, 6)), no_address);
+  EXPECT_EQ(addresses.all().size(), 2u);
+}
+
+TEST(Addresses, OnlyHostsAreTakenAndOnlyAsManyAsThereIsRoomFor) {
+  Addresses addresses;
+  EXPECT_FALSE(addresses.add(ip(0, 0, 0, 0), 24));
+  EXPECT_FALSE(addresses.add(ip(127, 0, 0, 1), 8));
+  EXPECT_FALSE(addresses.add(ip(224, 0, 0, 1), 24));
+  EXPECT_FALSE(addresses.add(ip(255, 255, 255, 255), 24));
+  EXPECT_FALSE(addresses.add(IpAddress{1, 2}, 24));
+  EXPECT_FALSE(addresses.add(ip(10, 0, 0, 1), 33));
+  for (std::uint8_t i = 1; i <= Addresses::addresses_max; ++i) {
+    EXPECT_TRUE(addresses.add(ip(10, 0, 0, i), 32));
+    EXPECT_FALSE(addresses.add(ip(10, 0, 0, i), 32)) << "twice";
+  }
+  EXPECT_FALSE(addresses.add(ip(10, 0, 0, 99), 32));
+}
+
+TEST(Addresses, BroadcastsFollowFromThePrefixes) {
+  Addresses const addresses = two();
+  EXPECT_EQ(addresses.classify(ip(255, 255, 255, 255)), AddressClass::broadcast);
+  EXPECT_EQ(addresses.classify(ip(10, 0, 1, 255)), AddressClass::broadcast);
+  EXPECT_EQ(addresses.classify(ip(10, 0, 1, 0)), AddressClass::broadcast);
+  EXPECT_EQ(addresses.classify(ip(10, 0, 2, 255)), AddressClass::other);
+  EXPECT_EQ(addresses.classify(ip(192, 0, 2, 8)), AddressClass::other);  // a /31 has none
+  EXPECT_EQ(addresses.classify(ip(10, 0, 1, 5)), AddressClass::ours);
+  EXPECT_EQ(addresses.classify(ip(239, 1, 2, 3)), AddressClass::multicast);
+}
+
+//= rfc1122#3.2.1.3
+//= type=test
+//# 1122:H-1 what is no unicast address of another host is no source
+//= rfc9293#3.9.1.1
+//= type=test
+//# 9293:MUST-46 and no remote address of an open
+TEST(Addresses, SourcesAreOtherHosts) {
+  Addresses const addresses = two();
+  EXPECT_TRUE(addresses.may_be_source(ip(10, 0, 1, 6)));
+  EXPECT_TRUE(addresses.may_be_source(ip(8, 8, 8, 8)));
+  for (IpAddress const bad :
+       {ip(255, 255, 255, 255), ip(10, 0, 1, 255), ip(10, 0, 1, 0), ip(224, 0, 0, 1),
+        ip(127, 0, 0, 1), ip(0, 0, 0, 0), ip(0, 1, 2, 3), ip(240, 0, 0, 1), ip(10, 0, 1, 5),
+        IpAddress{}}) {
+    EXPECT_FALSE(addresses.may_be_source(bad));
+    EXPECT_FALSE(may_be_remote(addresses, bad));
+  }
+}
+
+TEST(Routes, OnLinkIsDirectWithTheAddressOfThatLink) {
+  Addresses const addresses = two();
+  Routes routes;
+  NextHop hop;
+  ASSERT_TRUE(routes.next_hop(addresses, ip(10, 0, 1, 77), hop));
+  EXPECT_EQ(hop.address, ip(10, 0, 1, 77));
+  EXPECT_EQ(hop.source, 0);
+  ASSERT_TRUE(routes.next_hop(addresses, ip(192, 0, 2, 8), hop));
+  EXPECT_EQ(hop.source, 1);
+  EXPECT_FALSE(routes.next_hop(addresses, ip(10, 0, 2, 77), hop));
+  EXPECT_FALSE(routes.next_hop({}, ip(10, 0, 1, 77), hop));
+  EXPECT_FALSE(routes.next_hop(addresses, IpAddress{1, 2}, hop));
+}
+
+TEST(Routes, TheLongestPrefixWins) {
+  Addresses const addresses = two();
+  Routes routes;
+  ASSERT_TRUE(routes.add({ip(0, 0, 0, 0), ip(10, 0, 1, 1), 0}));
+  ASSERT_TRUE(routes.add({ip(172, 16, 0, 0), ip(192, 0, 2, 8), 12}));
+  ASSERT_TRUE(routes.add({ip(172, 16, 9, 0), ip(10, 0, 1, 2), 24}));
+  ASSERT_TRUE(routes.add({ip(10, 0, 1, 128), ip(10, 0, 1, 3), 25}));
+  ASSERT_TRUE(routes.add({ip(10, 0, 1, 0), ip(10, 0, 1, 4), 24}));
+  NextHop hop;
+  ASSERT_TRUE(routes.next_hop(addresses, ip(8, 8, 8, 8), hop));
+  EXPECT_EQ(hop.address, ip(10, 0, 1, 1));
+  EXPECT_EQ(hop.source, 0);
+  ASSERT_TRUE(routes.next_hop(addresses, ip(172, 17, 0, 1), hop));
+  EXPECT_EQ(hop.address, ip(192, 0, 2, 8));
+  EXPECT_EQ(hop.source, 1);
+  ASSERT_TRUE(routes.next_hop(addresses, ip(172, 16, 9, 1), hop));
+  EXPECT_EQ(hop.address, ip(10, 0, 1, 2));
+  ASSERT_TRUE(routes.next_hop(addresses, ip(10, 0, 1, 200), hop));
+  EXPECT_EQ(hop.address, ip(10, 0, 1, 3)) << "longer than the link's own prefix";
+  ASSERT_TRUE(routes.next_hop(addresses, ip(10, 0, 1, 100), hop));
+  EXPECT_EQ(hop.address, ip(10, 0, 1, 100)) << "the link beats a route of the same length";
+}
+
+TEST(Routes, AreBounded) {
+  Routes routes;
+  EXPECT_FALSE(routes.add({ip(0, 0, 0, 0), IpAddress::v4(0, 0, 0, 0), 0}));
+  EXPECT_FALSE(routes.add({ip(0, 0, 0, 0), ip(10, 0, 0, 1), 33}));
+  for (std::uint32_t i = 0; i < Routes::routes_max; ++i) {
+    EXPECT_TRUE(routes.add({ip(0, 0, 0, 0), ip(10, 0, 0, 1), 0}));
+  }
+  EXPECT_FALSE(routes.add({ip(0, 0, 0, 0), ip(10, 0, 0, 1), 0}));
+}
+
+}  // namespace
+}  // namespace lockstep::internet
