@@ -248,6 +248,9 @@ void detach(Engine& e, Index at, Cause cause) {
     a.send.clear(e.pools);
     drop_extents(e, a);
     drop_owed(e, a);
+    a.mode = RetransmitMode::idle;
+    a.retransmit_due = Instant::never();
+    a.give_up_due = Instant::never();
     if (!readable) {
       drop_unread(e, at);
     }

@@ -1,0 +1,229 @@
+// A whole stack under libFuzzer: the input is a list of frames, calls and steps of the clock, and
+// every invariant is the oracle.
+#include <array>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "core/seam/stack.hpp"
+#include "core/wire/ipv4.hpp"
+#include "core/wire/tcp.hpp"
+
+namespace lockstep {
+namespace {
+
+// Hands out the input's octets; zeros when it is used up.
+class Input {
+ public:
+  explicit Input(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+  bool empty() const { return at_ >= bytes_.size(); }
+  std::uint8_t octet() { return empty() ? std::uint8_t{0} : bytes_[at_++]; }
+  std::uint16_t word() { return static_cast<std::uint16_t>(octet() << 8 | octet()); }
+  std::uint32_t number() { return std::uint32_t{word()} << 16 | word(); }
+
+ private:
+  std::span<const std::uint8_t> bytes_;
+  std::size_t at_ = 0;
+};
+
+Config fuzz_config(Input& input) {
+  Config config = (input.octet() & 1) != 0 ? Config{} : profile_rfc();
+  config.link = LinkType::ip;
+  config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
+  config.address_count = Count{1};
+  config.tcp.connections_max = Count{4};
+  config.tcp.active_max = Count{1u + (input.octet() & 3u)};
+  config.tcp.time_wait_max = Count{2};
+  config.tcp.blocks_max = Count{40};
+  config.tcp.extents_max = Count{8};
+  config.tcp.owed_max = Count{8};
+  config.tcp.pieces_max = Count{8};
+  config.tcp.receive_buffer = Bytes{1u + input.word()};
+  config.reply_bytes = Bytes{4096};
+  std::uint8_t const policy = input.octet();
+  config.tcp.reset_policy =
+      (policy & 1) != 0 ? tcp::ResetPolicy::rfc793 : tcp::ResetPolicy::rfc5961;
+  config.tcp.keepalive = (policy & 2) != 0;
+  config.tcp.delayed_acks = (policy & 4) != 0;
+  config.tcp.nagle = (policy & 8) != 0;
+  config.tcp.time_wait_ignores_reset = (policy & 16) != 0;
+  return config;
+}
+
+// A stack, and what a hostile peer and a careless application do to it.
+class Fuzz {
+ public:
+  explicit Fuzz(Input& input)
+      : input_(input),
+        config_(fuzz_config(input)),
+        arena_(Stack::arena_bytes(config_) + 64),
+        stack_(config_, aligned()) {
+    ListenerId listener;
+    Local local;
+    local.port = {80};
+    static_cast<void>(stack_.listen(local, Backlog{}, listener));
+  }
+
+  void run() {
+    for (int step = 0; step < 400 && !input_.empty(); ++step) {
+      act();
+      stack_.check_invariants();
+    }
+  }
+
+ private:
+  std::span<std::byte> aligned() {
+    auto const address = reinterpret_cast<std::uintptr_t>(arena_.data());
+    return std::span(arena_).subspan((64 - address % 64) % 64);
+  }
+
+  void act() {
+    std::uint8_t const what = input_.octet();
+    switch (what & 7) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+        segment(what);
+        break;
+      case 4:
+        turn(Duration::milliseconds(input_.octet()));
+        break;
+      case 5:
+        turn(Duration::milliseconds(std::uint64_t{input_.word()} * 16));
+        break;
+      case 6:
+        call(what);
+        break;
+      default:
+        raw();
+        break;
+    }
+  }
+
+  // A segment near what the stack expects, so that it gets past the first checks.
+  void segment(std::uint8_t what) {
+    ConnectionInfo const info = stack_.inspect(id_);
+    wire::Segment s;
+    s.source = {static_cast<std::uint16_t>(5000 + (what >> 6))};
+    s.destination = info.exists ? info.tuple.local.port : Port{80};
+    if (info.exists) {
+      s.source = info.tuple.remote.port;
+    }
+    auto const near = [&] { return Bytes{static_cast<std::uint32_t>(
+        static_cast<std::int32_t>(static_cast<std::int8_t>(input_.octet())))}; };
+    s.sequence = info.receive.nxt + near();
+    s.acknowledgment = info.send.nxt + near();
+    s.flags = {input_.octet()};
+    s.window = {input_.word()};
+    s.urgent = s.flags.urg() ? input_.word() : std::uint16_t{0};
+    s.options.has_mss = (what & 8) != 0;
+    s.options.mss = s.options.has_mss ? input_.word() : std::uint16_t{0};
+    std::vector<std::byte> text(input_.octet() * ((what & 16) != 0 ? 5u : 0u));
+    deliver(s, text);
+  }
+
+  void deliver(const wire::Segment& s, std::span<const std::byte> text) {
+    std::vector<std::byte> frame(100 + text.size());
+    std::span<std::byte> into(frame);
+    Bytes const header = wire::write(s, into.subspan(20));
+    Bytes const length = header + Bytes{static_cast<std::uint32_t>(text.size())};
+    if (!text.empty()) {
+      std::memcpy(into.data() + 20 + header.count, text.data(), text.size());
+    }
+    wire::Ipv4Header ip;
+    ip.source = IpAddress::v4(10, 0, 0, 2);
+    ip.destination = IpAddress::v4(10, 0, 0, 1);
+    ip.protocol = wire::IpProtocol::tcp;
+    ip.time_to_live = 64;
+    static_cast<void>(wire::write(ip, length, into));
+    wire::write_checksum(into.subspan(20, length.count), header,
+                         {ip.source, ip.destination, 6, length}, wire::sum(text));
+    frame.resize(20 + length.count);
+    frames_.push_back(std::move(frame));
+  }
+
+  void raw() {
+    std::vector<std::byte> frame(input_.octet());
+    for (std::byte& octet : frame) {
+      octet = std::byte{input_.octet()};
+    }
+    frames_.push_back(std::move(frame));
+  }
+
+  void call(std::uint8_t what) {
+    std::array<std::byte, 3000> const bytes{};
+    switch (what >> 3 & 7) {
+      case 0:
+        static_cast<void>(stack_.write(id_, std::span(bytes).first(input_.word() % 3000)));
+        break;
+      case 1:
+        static_cast<void>(stack_.finish(id_));
+        break;
+      case 2:
+        static_cast<void>(stack_.close(id_));
+        break;
+      case 3:
+        stack_.abort(id_);
+        break;
+      case 4:
+        stack_.consume(id_, Bytes{input_.word()});
+        break;
+      case 5:
+        static_cast<void>(stack_.urgent(id_));
+        break;
+      case 6: {
+        Open open;
+        open.remote = {IpAddress::v4(10, 0, 0, 2), {5000}};
+        static_cast<void>(stack_.connect(open, id_));
+        break;
+      }
+      default:
+        static_cast<void>(stack_.set(
+            id_, {static_cast<SettingKind>(input_.octet() % 10), input_.number()}));
+        break;
+    }
+  }
+
+  void turn(Duration by) {
+    now_ = now_ + by;
+    std::vector<Ingress> burst;
+    for (std::size_t i = 0; i < frames_.size() && i < 64; ++i) {
+      burst.push_back({frames_[i], Checksum::unknown, now_});
+    }
+    stack_.receive(now_, burst);
+    stack_.expire(now_);
+    Event event;
+    while (stack_.next_event(event)) {
+      if (event.kind == EventKind::accepted || event.kind == EventKind::connected) {
+        id_ = event.id;
+      }
+    }
+    stack_.settle();
+    frames_.clear();
+    std::vector<std::byte> room(1600);
+    for (int i = 0; i < 200 && stack_.wants_transmit(); ++i) {
+      if (stack_.transmit(now_, room).length == 0) {
+        break;
+      }
+    }
+  }
+
+  Input& input_;
+  Config config_;
+  std::vector<std::byte> arena_;
+  Stack stack_;
+  ConnectionId id_;
+  Instant now_{};
+  std::vector<std::vector<std::byte>> frames_;
+};
+
+}  // namespace
+}  // namespace lockstep
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  lockstep::Input input({data, size});
+  auto const fuzz = std::make_unique<lockstep::Fuzz>(input);
+  fuzz->run();
+  return 0;
+}
