@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "core/seam/stack.hpp"
 #include "core/seam/statistics.hpp"
+#include "core/wire/icmp.hpp"
 #include "core/wire/ipv4.hpp"
 #include "core/wire/tcp.hpp"
 
@@ -40,6 +42,10 @@ struct Out {
   std::uint16_t window = 0;
   std::uint16_t urgent = 0;
   std::uint16_t mss = 0;
+  Sequence absolute;  // the sequence number as it was on the wire
+  FourTuple tuple;    // ours first
+  std::uint8_t traffic_class = 0;
+  std::uint8_t time_to_live = 0;
 };
 
 inline std::string letters(Flags flags) {
@@ -147,6 +153,24 @@ class Kit {
     send(in);
     turn();
   }
+  // Delivers it and says of what it died: none if it lives.
+  Drop fate_of(const In& in) {
+    auto const before = stack.statistics().drops;
+    deliver(in);
+    for (std::uint32_t i = 0; i < drop_count; ++i) {
+      auto const drop = static_cast<Drop>(i);
+      if (stack.statistics().drops.of(drop) != before.of(drop)) {
+        return drop;
+      }
+    }
+    return Drop::none;
+  }
+  // An IP packet as it is, by its next turn().
+  void send_packet(std::vector<std::byte> packet) { frames_.push_back(std::move(packet)); }
+  // An ICMP error of this type and code about a segment that the stack sent.
+  void send_icmp(wire::IcmpType type, std::uint8_t code, const Out& quoted) {
+    send_packet(icmp_packet(type, code, quoted));
+  }
 
   // --- time ---
   void advance(Duration by) {
@@ -249,6 +273,35 @@ class Kit {
   bool auto_consume = true;
 
  private:
+  std::vector<std::byte> icmp_packet(wire::IcmpType type, std::uint8_t code, const Out& quoted) {
+    std::array<std::byte, 40> quote{};
+    wire::Segment s;
+    s.source = quoted.tuple.local.port;
+    s.destination = quoted.tuple.remote.port;
+    s.sequence = quoted.absolute;
+    s.flags = quoted.flags;
+    static_cast<void>(wire::write(s, std::span(quote).subspan(20)));
+    wire::Ipv4Header inner;
+    inner.source = quoted.tuple.local.address;
+    inner.destination = quoted.tuple.remote.address;
+    inner.protocol = wire::IpProtocol::tcp;
+    inner.time_to_live = 1;
+    static_cast<void>(wire::write(inner, Bytes{20}, quote));
+    std::vector<std::byte> packet(20 + 8 + 28);
+    wire::IcmpMessage message;
+    message.type = type;
+    message.code = code;
+    message.body = std::span(quote).first(28);
+    Bytes const length = wire::write(message, std::span(packet).subspan(20));
+    wire::Ipv4Header outer = inner;
+    outer.source = peer;
+    outer.destination = device;
+    outer.protocol = wire::IpProtocol::icmp;
+    outer.time_to_live = 64;
+    static_cast<void>(wire::write(outer, length, packet));
+    return packet;
+  }
+
   std::span<std::byte> aligned() {
     auto const address = reinterpret_cast<std::uintptr_t>(arena_.data());
     return std::span(arena_).subspan((64 - address % 64) % 64);
@@ -289,6 +342,10 @@ class Kit {
     out.window = s.window.value;
     out.urgent = s.urgent;
     out.mss = s.options.has_mss ? s.options.mss : std::uint16_t{0};
+    out.absolute = s.sequence;
+    out.tuple = {{packet.header.source, s.source}, {packet.header.destination, s.destination}};
+    out.traffic_class = packet.header.traffic_class;
+    out.time_to_live = packet.header.time_to_live;
     out_.push_back(out);
   }
 
