@@ -1,0 +1,48 @@
+// The application of the device under test: it makes the script's calls and reads what arrives.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "conformance/replay/script.hpp"
+#include "core/seam/event.hpp"
+#include "core/seam/stack.hpp"
+
+namespace lockstep::conformance {
+
+/// Satisfies the seam's Application. Calls are made in order, in run(); one that needs a connection
+/// waits until there is one, and what follows a write waits until all of it was taken.
+class ReplayApplication {
+ public:
+  ReplayApplication(const Endpoint& local, const Endpoint& remote) : local_(local), remote_(remote) {}
+
+  void ask(const Step& call) { calls_.push_back(call); }
+  void told(Stack& stack, const Event& event);
+  void run(Stack& stack, Instant now);
+
+  const ConnectionId& id() const { return id_; }
+  bool has_connection() const { return has_id_; }
+  bool is_listening() const { return listening_; }
+  bool finish_called() const { return finish_called_; }
+  bool close_called() const { return close_called_; }
+  Cause closed() const { return closed_; }
+  Refusal last_refusal() const { return last_refusal_; }
+  const std::vector<std::byte>& delivered() const { return delivered_; }
+
+ private:
+  bool carry_out(Stack& stack, Step& call);
+  void begin(Stack& stack, const Step& call);
+  bool write(Stack& stack, Step& call);
+  void read(Stack& stack);
+
+  Endpoint local_, remote_;
+  std::deque<Step> calls_;
+  ConnectionId id_;
+  bool has_id_ = false, listening_ = false, reading_ = true, finish_called_ = false, close_called_ = false;
+  std::uint64_t allowance_ = 0;  ///< bytes that may be read while reading is held
+  Cause closed_ = Cause::none;
+  Refusal last_refusal_ = Refusal::none;
+  std::vector<std::byte> delivered_;
+};
+
+}  // namespace lockstep::conformance

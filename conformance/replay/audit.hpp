@@ -1,0 +1,36 @@
+// What every TCP owes, checked on one side's segments: the captured device's, or the core's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/replay/clause.hpp"
+#include "conformance/replay/trace.hpp"
+
+namespace lockstep::conformance {
+
+/// An obligation that was not met.
+struct Breach {
+  Instant at;
+  Clauses clauses;
+  std::string text;
+  std::optional<std::size_t> item;  ///< of the trace
+};
+
+struct AuditInput {
+  const Script& script;
+  const LiveRun& run;        ///< for the states in which steps found the core
+  const Reception& reception;
+  const Config& config;
+};
+
+/// The earliest breach of each kind of obligation, in no order. Pure functions of the trace.
+std::vector<Breach> audit_acks(const AuditInput& input, const Trace& trace);
+std::vector<Breach> audit_data(const AuditInput& input, const Trace& trace);
+std::vector<Breach> audit_retransmissions(const AuditInput& input, const Trace& trace);
+
+/// The clauses of the last step before `item` that carried something to answer.
+Clauses clauses_of_cause(const AuditInput& input, const Item& item);
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,216 @@
+// Acknowledgments owed: right numbers, in time, at once where the RFC says so.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "conformance/replay/audit.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+namespace flag = tools::tcp_flag;
+
+bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
+
+/// "At once" as a capture can show it: the sender's own scheduling lies within.
+constexpr Duration prompt = Duration::milliseconds(50);
+constexpr Duration delayed_ack_max = Duration::milliseconds(500);
+
+class AckAudit {
+ public:
+  AckAudit(const AuditInput& input, const Trace& trace) : in_(input), trace_(trace) {
+    for (const Item& item : trace) {
+      end_ = later(end_, item.at);
+      bool const ends = item.segment.any(flag::rst);
+      gone_ = ends ? earlier(gone_, item.at) : gone_;
+    }
+    if (!input.script.inferred) {
+      end_ = Instant::never();  // a scenario's capture is whole: what it has not, never came
+    }
+    for (const Step& step : input.script.steps) {
+      end_ = later(end_, step.at);
+      bool const ends = step.kind == Step::Kind::segment && step.segment.any(flag::rst);
+      gone_ = ends ? earlier(gone_, step.at) : gone_;
+    }
+  }
+
+  std::vector<Breach> run() {
+    numbers();
+    for (std::size_t i = 0; i < in_.script.steps.size(); ++i) {
+      answer(i);
+    }
+    duplicates();
+    return std::move(breaches_);
+  }
+
+ private:
+  void breach(Instant at, Clauses clauses, std::string text, std::optional<std::size_t> item) {
+    breaches_.push_back({at, std::move(clauses), std::move(text), item});
+  }
+
+  /// Every acknowledgment number is one that RCV.NXT had, and none goes back.
+  void numbers() {
+    std::size_t from = 0;  // the step whose RCV.NXT the last ACK had
+    for (std::size_t i = 0; i < trace_.size(); ++i) {
+      const Item& item = trace_[i];
+      if (!item.segment.any(flag::ack) || item.segment.any(flag::rst) || item.steps_before == 0 ||
+          item.at >= gone_) {
+        continue;
+      }
+      std::size_t const last = std::min(item.steps_before, in_.reception.after.size());
+      if (last == 0 || !in_.reception.after[last - 1].known) {
+        continue;
+      }
+      std::optional<std::size_t> found;
+      for (std::size_t step = last; step > from && !found; --step) {
+        const Reception::After& after = in_.reception.after[step - 1];
+        if (after.known && after.next == item.segment.acknowledgment) {
+          found = step - 1;
+        }
+      }
+      if (!found) {
+        breach(item.at, clauses_of_cause(in_, item),
+               fmt::format("acknowledges {}, which RCV.NXT was not",
+                           item.segment.acknowledgment),
+               i);
+        return;
+      }
+      // The number itself may be sent again: go back to where it began.
+      while (*found > from && in_.reception.after[*found - 1].known &&
+             in_.reception.after[*found - 1].next == item.segment.acknowledgment) {
+        --*found;
+      }
+      from = *found;
+    }
+  }
+
+  /// The first segment after a step that acknowledges at least what the step brought.
+  std::optional<std::size_t> answer_to(std::size_t step) const {
+    std::uint32_t const next = in_.reception.after[step].next;
+    for (std::size_t i = 0; i < trace_.size(); ++i) {
+      const Item& item = trace_[i];
+      bool const counts = item.steps_before > step && item.segment.any(flag::ack);
+      if (counts && !before(item.segment.acknowledgment, next)) {
+        return i;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void answer(std::size_t index) {
+    const Reception::After& after = in_.reception.after[index];
+    const Step& step = in_.script.steps[index];
+    if (!after.advanced || step.kind != Step::Kind::segment || step.segment.any(flag::syn)) {
+      return;
+    }
+    Duration const limit = after.filled ? prompt : delayed_ack_max;
+    Instant const due = step.at + limit;
+    auto const found = answer_to(index);
+    Instant const when = found ? trace_[*found].at : Instant::never();
+    if (when <= due || due > end_ || due > gone_) {
+      return second_segment(index, when);
+    }
+    Clauses clauses = clauses_of_step(in_.script, in_.run, index, in_.config);
+    bool const by_itself = found && alone(*found);
+    if (!after.filled && by_itself) {
+      clauses = {"9293:MUST-40"};
+    }
+    breach(step.at, std::move(clauses),
+           fmt::format("what packet {} brought was not acknowledged in time", step.packet), found);
+  }
+
+  /// Was it sent without any step that could have caused it?
+  bool alone(std::size_t item) const {
+    std::size_t const steps = trace_[item].steps_before;
+    return steps != 0 && trace_[item].at.since(in_.script.steps[steps - 1].at) > prompt;
+  }
+
+  /// Two full segments are not left waiting.
+  void second_segment(std::size_t index, Instant answered) {
+    std::uint32_t const next = in_.reception.after[index].next;
+    std::uint32_t acknowledged = 0;
+    bool known = false;
+    for (const Item& item : trace_) {
+      if (item.steps_before > index) {
+        break;
+      }
+      if (item.segment.any(flag::ack) && !item.segment.any(flag::rst)) {
+        acknowledged = item.segment.acknowledgment;
+        known = true;
+      }
+    }
+    const Step& step = in_.script.steps[index];
+    Instant const due = step.at + prompt;
+    bool const two = known && next - acknowledged >= 2 * in_.script.device_mss.count;
+    if (two && answered > due && due <= end_ && due <= gone_) {
+      breach(step.at, {"5681:CC-27"},
+             fmt::format("two full segments up to packet {} were not acknowledged at once",
+                         step.packet),
+             std::nullopt);
+    }
+  }
+
+  /// Each segment above a gap draws a duplicate; with SACK they may be compressed.
+  void duplicates() {
+    std::size_t owed = 0;
+    Instant first;
+    std::size_t first_step = 0;
+    for (std::size_t i = 0; i < in_.script.steps.size(); ++i) {
+      const Reception::After& after = in_.reception.after[i];
+      if (after.above_gap) {
+        owed += 1;
+        first = owed == 1 ? in_.script.steps[i].at : first;
+        first_step = owed == 1 ? i : first_step;
+      } else if (after.advanced) {
+        settle(owed, first_step, i);
+        owed = 0;
+      }
+    }
+    settle(owed, first_step, in_.script.steps.size());
+  }
+
+  void settle(std::size_t owed, std::size_t first_step, std::size_t end_step) {
+    if (owed == 0) {
+      return;
+    }
+    std::uint32_t const next = in_.reception.after[first_step].next;
+    std::size_t sent = 0;
+    for (const Item& item : trace_) {
+      bool const within = item.steps_before > first_step && item.steps_before <= end_step;
+      sent += within && item.segment.any(flag::ack) && item.segment.acknowledgment == next ? 1u : 0u;
+    }
+    std::size_t const needed = in_.script.selective ? 1 : owed;
+    Instant const at = in_.script.steps[first_step].at;
+    if (sent < needed && at + prompt <= end_ && at + prompt <= gone_) {
+      breach(at, {"5681:CC-14"},
+             fmt::format("{} segments above a gap drew {} duplicate ACKs", owed, sent),
+             std::nullopt);
+    }
+  }
+
+  const AuditInput& in_;
+  const Trace& trace_;
+  Instant end_, gone_ = Instant::never();
+  std::vector<Breach> breaches_;
+};
+
+}  // namespace
+
+Clauses clauses_of_cause(const AuditInput& input, const Item& item) {
+  for (std::size_t i = std::min(item.steps_before, input.script.steps.size()); i > 0; --i) {
+    const Step& step = input.script.steps[i - 1];
+    bool const fresh = item.at.since(step.at) <= Duration::milliseconds(1);
+    bool const asks = step.kind == Step::Kind::segment &&
+                      (step.segment.length() != 0 || step.segment.any(flag::rst) || fresh);
+    if (asks && input.run.steps[i - 1].done) {
+      return clauses_of_step(input.script, input.run, i - 1, input.config);
+    }
+  }
+  return {"9293:P-ACK-ALWAYS"};
+}
+
+std::vector<Breach> audit_acks(const AuditInput& input, const Trace& trace) {
+  return AckAudit(input, trace).run();
+}
+
+}  // namespace lockstep::conformance

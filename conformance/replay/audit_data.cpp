@@ -1,0 +1,182 @@
+// What was sent for the first time: in order, the same octets always, within the peer's window.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "conformance/replay/audit.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+using tools::Segment;
+namespace flag = tools::tcp_flag;
+
+bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
+bool at_or_before(std::uint32_t a, std::uint32_t b) { return !before(b, a); }
+
+class DataAudit {
+ public:
+  DataAudit(const AuditInput& input, const Trace& trace) : in_(input), trace_(trace) {}
+
+  std::vector<Breach> run() {
+    for (std::size_t i = 0; i < trace_.size(); ++i) {
+      const Item& item = trace_[i];
+      take_steps(item.steps_before);
+      if (item.segment.any(flag::rst)) {
+        continue;
+      }
+      if (item.segment.any(flag::syn)) {
+        syn(i);
+      } else if (opened_) {
+        text(i);
+        fin(i);
+      }
+    }
+    return std::move(breaches_);
+  }
+
+ private:
+  void breach(std::size_t item, Clauses clauses, std::string text) {
+    breaches_.push_back({trace_[item].at, std::move(clauses), std::move(text), item});
+  }
+
+  void take_steps(std::size_t end) {
+    for (; steps_ < std::min(end, in_.script.steps.size()); ++steps_) {
+      const Step& step = in_.script.steps[steps_];
+      if (step.kind != Step::Kind::segment || !step.segment.has(flag::ack) ||
+          step.segment.any(flag::rst)) {
+        continue;
+      }
+      std::uint32_t const edge = step.segment.acknowledgment + step.segment.window;
+      last_edge_ = edge;
+      edge_ = !edge_known_ || before(edge_, edge) ? edge : edge_;
+      edge_known_ = true;
+    }
+  }
+
+  void syn(std::size_t index) {
+    const Item& item = trace_[index];
+    bool const same = opened_ && item.segment.sequence == isn_;
+    bool const again = opened_ && !same && next_ == isn_ + 1 && steps_ == syn_steps_;
+    if (again) {
+      breach(index, {"9293:P-RTO"}, "the SYN was sent again with another number");
+      return;
+    }
+    if (!same) {
+      opened_ = true;
+      isn_ = item.segment.sequence;
+      next_ = isn_ + 1;
+      octets_.clear();
+      fin_.reset();
+      edge_known_ = false;
+      edge_ = last_edge_ = 0;
+    }
+    syn_steps_ = steps_;
+    if (item.segment.any(flag::ack)) {
+      // The peer's SYN said how much it takes; its ACK of ours is to come.
+      for (std::size_t i = steps_; i > 0 && !edge_known_; --i) {
+        const Step& step = in_.script.steps[i - 1];
+        if (step.kind == Step::Kind::segment && step.segment.any(flag::syn)) {
+          edge_ = last_edge_ = isn_ + 1 + step.segment.window;
+          edge_known_ = true;
+        }
+      }
+    }
+  }
+
+  void text(std::size_t index) {
+    const Item& item = trace_[index];
+    std::uint32_t const begin = item.segment.sequence;
+    std::uint32_t const size = item.segment.data_bytes();
+    if (size == 0 || before(begin + size, isn_ + 1)) {
+      return;
+    }
+    if (conflicts(item.segment)) {
+      breach(index, {"9293:P-SEND-EST"}, "other octets than before under the same numbers");
+      return;
+    }
+    if (fin_ && before(*fin_, begin + size)) {
+      breach(index, {"9293:P-CLOSE-QUEUED"}, "octets after the FIN");
+    }
+    if (before(next_, begin) && !hole_) {
+      hole_ = index;
+      hole_begin_ = next_;
+    }
+    fills(index, begin, begin + size);
+    bool const fresh = before(next_, begin + size);
+    bool const probe = size == 1 && edge_known_ && begin == last_edge_;
+    if (fresh && edge_known_ && before(edge_, begin + size) && !probe) {
+      breach(index, {"9293:P-WND-FIT", "5681:CC-1"}, "beyond the window that the peer offered");
+    }
+    next_ = fresh ? begin + size : next_;
+  }
+
+  /// A gap that a later first transmission fills was no loss of the capture.
+  void fills(std::size_t index, std::uint32_t begin, std::uint32_t end) {
+    if (hole_ && *hole_ != index && at_or_before(begin, hole_begin_) && before(hole_begin_, end)) {
+      breach(*hole_, {"9293:P-SEND-EST"}, "new octets out of their order");
+      hole_.reset();
+    }
+  }
+
+  bool conflicts(const Segment& segment) {
+    bool conflict = false;
+    for (std::uint32_t i = 0; i < segment.payload.size(); ++i) {
+      std::uint32_t const at = segment.sequence + i - isn_ - 1;
+      if (at > 1u << 30) {
+        continue;
+      }
+      if (octets_.size() <= at) {
+        octets_.resize(at + 1, unknown);
+      }
+      auto const octet = std::to_integer<std::uint16_t>(segment.payload[i]);
+      bool const is_probe = segment.payload.size() == 1;
+      conflict |= octets_[at] != unknown && octets_[at] != octet && !is_probe;
+      octets_[at] = octets_[at] == unknown ? octet : octets_[at];
+    }
+    return conflict;
+  }
+
+  void fin(std::size_t index) {
+    const Item& item = trace_[index];
+    if (!item.segment.any(flag::fin)) {
+      return;
+    }
+    std::uint32_t const at = item.segment.end() - 1;
+    if (fin_ && *fin_ != at) {
+      breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN moved");
+    } else if (before(at, next_)) {
+      breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN is before the end of the data");
+    }
+    bool const more = std::any_of(trace_.begin() + static_cast<std::ptrdiff_t>(index), trace_.end(),
+                                  [&](const Item& later) {
+                                    return !later.segment.any(flag::syn | flag::rst) &&
+                                           later.segment.data_bytes() != 0 &&
+                                           before(at, later.segment.end()) && &later != &item;
+                                  });
+    if (!fin_ && more) {
+      breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN came before data");
+    }
+    fin_ = at;
+  }
+
+  static constexpr std::uint16_t unknown = 0xffff;
+  const AuditInput& in_;
+  const Trace& trace_;
+  std::vector<Breach> breaches_;
+  std::vector<std::uint16_t> octets_;
+  bool opened_ = false, edge_known_ = false;
+  std::uint32_t isn_ = 0, next_ = 0, edge_ = 0, last_edge_ = 0, hole_begin_ = 0;
+  std::optional<std::uint32_t> fin_;
+  std::optional<std::size_t> hole_;
+  std::size_t steps_ = 0, syn_steps_ = 0;
+};
+
+}  // namespace
+
+std::vector<Breach> audit_data(const AuditInput& input, const Trace& trace) {
+  return DataAudit(input, trace).run();
+}
+
+}  // namespace lockstep::conformance

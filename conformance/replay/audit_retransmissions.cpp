@@ -1,0 +1,186 @@
+// What was sent again: not too soon, not after it was acknowledged, with a doubling timer.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "conformance/replay/audit.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+using tools::Segment;
+namespace flag = tools::tcp_flag;
+
+bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
+bool at_or_before(std::uint32_t a, std::uint32_t b) { return !before(b, a); }
+
+constexpr Duration prompt = Duration::milliseconds(50);
+
+class AgainAudit {
+ public:
+  AgainAudit(const AuditInput& input, const Trace& trace) : in_(input), trace_(trace) {}
+
+  std::vector<Breach> run() {
+    for (std::size_t i = 0; i < trace_.size(); ++i) {
+      take_steps(trace_[i].steps_before);
+      const Segment& segment = trace_[i].segment;
+      if (segment.any(flag::rst) || segment.length() == 0) {
+        continue;
+      }
+      if (segment.any(flag::syn) && (!opened_ || segment.sequence != isn_)) {
+        opened_ = true;
+        isn_ = una_ = segment.sequence;
+        high_ = segment.end();
+        sent_at_ = trace_[i].at;
+      } else if (opened_ && before(segment.sequence, high_) && !is_probe(segment)) {
+        again(i);
+      }
+      if (before(high_, segment.end())) {
+        high_ = segment.end();
+      }
+    }
+    take_steps(in_.script.steps.size());
+    return std::move(breaches_);
+  }
+
+ private:
+  void breach(Instant at, Clauses clauses, std::string text, std::optional<std::size_t> item) {
+    breaches_.push_back({at, std::move(clauses), std::move(text), item});
+  }
+
+  bool is_probe(const Segment& segment) const { return window_ == 0 && segment.data_bytes() <= 1; }
+
+  void take_steps(std::size_t end) {
+    for (; steps_ < std::min(end, in_.script.steps.size()); ++steps_) {
+      const Step& step = in_.script.steps[steps_];
+      if (step.kind != Step::Kind::segment || !step.segment.has(flag::ack) ||
+          step.segment.any(flag::rst | flag::syn)) {
+        continue;
+      }
+      std::uint32_t const ack = step.segment.acknowledgment;
+      bool const same_window = step.segment.window == window_;
+      window_ = step.segment.window;
+      if (opened_ && before(una_, ack)) {
+        una_ = ack;
+        una_at_ = step.at;
+        duplicates_ = 0;
+        gap_ = {};
+        last_sent_ = last_transmission(ack);
+      } else if (opened_ && ack == una_ && step.segment.length() == 0 && before(una_, high_) &&
+                 (same_window || in_.script.selective)) {
+        ++duplicates_;
+        third_duplicate(step);
+      }
+    }
+  }
+
+  Instant last_transmission(std::uint32_t octet) const {
+    Instant at;
+    for (const Item& item : trace_) {
+      if (item.steps_before > steps_) {
+        break;
+      }
+      bool const covers = at_or_before(item.segment.sequence, octet) &&
+                          before(octet, item.segment.end());
+      at = covers ? item.at : at;
+    }
+    return at;
+  }
+
+  /// What the third duplicate must draw, unless that was a retransmission's own echo.
+  void third_duplicate(const Step& step) {
+    bool const echo = recover_known_ && before(una_, recover_);
+    if (duplicates_ != in_.config.tcp.duplicate_acks.value || echo) {
+      return;
+    }
+    recover_ = high_;
+    recover_known_ = true;
+    const Item* again = nullptr;
+    for (const Item& item : trace_) {
+      bool const soon = item.steps_before > steps_ && item.at <= step.at + prompt;
+      bool const old = item.segment.length() != 0 && before(item.segment.sequence, high_);
+      if (soon && old && again == nullptr) {
+        again = &item;
+      }
+    }
+    bool const timer_did = before_now_sent_again();
+    if (again == nullptr && !timer_did) {
+      breach(step.at, {"5681:CC-16"},
+             fmt::format("the third duplicate ACK, packet {}, drew no retransmission", step.packet),
+             std::nullopt);
+    } else if (again != nullptr && !timer_did && !in_.script.selective &&
+               again->segment.sequence != una_) {
+      breach(again->at, {"5681:CC-21"}, "the third duplicate ACK drew another segment than the first "
+                                        "unacknowledged",
+             static_cast<std::size_t>(again - trace_.data()));
+    }
+  }
+
+  bool before_now_sent_again() const {
+    std::size_t count = 0;
+    for (const Item& item : trace_) {
+      bool const covers = item.steps_before <= steps_ &&
+                          at_or_before(item.segment.sequence, una_) &&
+                          before(una_, item.segment.end());
+      count += covers ? 1u : 0u;
+    }
+    return count > 1;
+  }
+
+  void again(std::size_t index) {
+    const Item& item = trace_[index];
+    const Segment& segment = item.segment;
+    if (at_or_before(segment.end(), una_) && item.at.since(una_at_) > Duration::milliseconds(1)) {
+      breach(item.at, {"6298:RTO-11"}, "sent again after it was acknowledged", index);
+      return;
+    }
+    bool const first_hole = at_or_before(segment.sequence, una_) && before(una_, segment.end());
+    bool const fast = duplicates_ >= in_.config.tcp.duplicate_acks.value ||
+                      (recover_known_ && before(una_, recover_));
+    if (!first_hole || fast || in_.script.selective) {
+      return;
+    }
+    Instant const last = later(previous(index), una_at_);
+    Duration const gap = item.at.since(last);
+    bool const go_back = timed_out_ && item.at.since(una_at_) <= prompt;
+    if (go_back) {
+      return;  // slow start over what was lost (RFC 5681 3.1)
+    }
+    if (gap + Duration::milliseconds(1) < in_.config.tcp.rto_min) {
+      breach(item.at, {"6298:RTO-9"}, "sent again before the timer can have run out", index);
+    } else if (gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17) {
+      breach(item.at, {"6298:RTO-14"}, "the timer was not doubled", index);
+    }
+    gap_ = gap;
+    timed_out_ = true;
+  }
+
+  Instant previous(std::size_t index) const {
+    Instant at;
+    for (std::size_t i = 0; i < index; ++i) {
+      const Segment& segment = trace_[i].segment;
+      bool const covers = at_or_before(segment.sequence, trace_[index].segment.sequence) &&
+                          before(trace_[index].segment.sequence, segment.end());
+      at = covers ? trace_[i].at : at;
+    }
+    return at;
+  }
+
+  const AuditInput& in_;
+  const Trace& trace_;
+  std::vector<Breach> breaches_;
+  bool opened_ = false, recover_known_ = false, timed_out_ = false;
+  std::uint32_t isn_ = 0, una_ = 0, high_ = 0, recover_ = 0, duplicates_ = 0;
+  std::uint16_t window_ = 0;
+  Instant una_at_, sent_at_, last_sent_;
+  Duration gap_;
+  std::size_t steps_ = 0;
+};
+
+}  // namespace
+
+std::vector<Breach> audit_retransmissions(const AuditInput& input, const Trace& trace) {
+  return AgainAudit(input, trace).run();
+}
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,344 @@
+// Data that both sides send: when, how often, with which marks; probes of a zero window.
+#include "conformance/replay/cross.hpp"
+
+#include <algorithm>
+
+namespace lockstep::conformance {
+namespace {
+
+using tools::Segment;
+namespace flag = tools::tcp_flag;
+
+bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
+bool at_or_before(std::uint32_t a, std::uint32_t b) { return !before(b, a); }
+
+constexpr Duration class_width = Duration::milliseconds(1);
+constexpr Duration late_max = Duration::milliseconds(300);
+constexpr Duration least_timer = Duration::seconds(1);  // RFC 6298 2.4
+
+bool covers(const Segment& segment, std::uint32_t octet) {
+  return at_or_before(segment.sequence, octet) && before(octet, segment.end());
+}
+
+std::uint32_t first_octet(const Segment& segment) {
+  return segment.sequence + (segment.any(flag::syn) ? 1u : 0u);
+}
+
+const Item* first_with(const Trace& trace, std::uint32_t octet) {
+  auto const found = std::find_if(trace.begin(), trace.end(), [&](const Item& item) {
+    return !item.segment.any(flag::rst) && item.segment.length() != 0 && covers(item.segment, octet);
+  });
+  return found == trace.end() ? nullptr : &*found;
+}
+
+std::size_t times_sent(const Trace& trace, std::uint32_t octet, std::size_t end) {
+  return static_cast<std::size_t>(std::count_if(
+      trace.begin(), trace.begin() + static_cast<std::ptrdiff_t>(end), [&](const Item& item) {
+        return !item.segment.any(flag::rst) && covers(item.segment, octet);
+      }));
+}
+
+class Data {
+ public:
+  Data(const AuditInput& input, const Trace& captured, const Trace& live, CrossResult& out)
+      : in_(input),
+        captured_(captured),
+        live_(live),
+        attribution_(input.script, input.run, input.config),
+        out_(out) {}
+
+  void run() {
+    for (std::size_t i = 0; i < captured_.size(); ++i) {
+      captured_text(i);
+    }
+    for (std::size_t i = 0; i < live_.size() && live_[i].at <= in_.script.end; ++i) {
+      live_text(i);
+    }
+    probes();
+    count_acks();
+    delivered();
+  }
+
+ private:
+  void breach(Instant at, Clauses clauses, const char* text, const Item* captured, const Item* live) {
+    CrossBreach out;
+    out.breach = {at, std::move(clauses), text, std::nullopt};
+    out.kind = captured != nullptr && live != nullptr ? Divergence::Kind::differs
+               : captured != nullptr                  ? Divergence::Kind::missing
+                                                      : Divergence::Kind::unexpected;
+    if (captured != nullptr) {
+      out.captured = captured->index;
+    }
+    if (live != nullptr) {
+      out.live = live->index;
+    }
+    out_.breaches.push_back(std::move(out));
+  }
+
+  bool is_again(const Trace& trace, std::size_t index) const {
+    return times_sent(trace, trace[index].segment.sequence, index) != 0;
+  }
+
+  // --- From the capture's side ---
+
+  void captured_text(std::size_t index) {
+    const Item& item = captured_[index];
+    if (item.segment.data_bytes() == 0 || item.segment.any(flag::rst)) {
+      return;
+    }
+    std::uint32_t const octet = first_octet(item.segment);
+    if (times_sent(captured_, octet, index) != 0) {
+      bool const as_often = times_sent(live_, octet, live_.size()) > 1;
+      if (!as_often) {
+        out_.rules.insert(Rule::recovery);
+      }
+      return;
+    }
+    const Item* live = first_with(live_, octet);
+    if (live == nullptr) {
+      breach(item.at, attribution_.of_missing(in_.script.sent[item.index]),
+             "the core never sent these octets", &item, nullptr);
+      return;
+    }
+    marks(item, *live);
+    if (live->segment.sequence != item.segment.sequence ||
+        live->segment.data_bytes() != item.segment.data_bytes()) {
+      out_.rules.insert(Rule::segmentation);
+    }
+    if (item.at > live->at + class_width) {
+      late(item, *live);
+    } else if (live->at > item.at + class_width) {
+      early(item, *live);
+    }
+  }
+
+  void marks(const Item& item, const Item& live) {
+    bool const same_begin = item.segment.sequence == live.segment.sequence;
+    if (!same_begin) {
+      return;
+    }
+    if (item.segment.any(flag::urg) != live.segment.any(flag::urg)) {
+      breach(item.at, {"9293:MUST-30"}, "the URG bit differs", &item, &live);
+    } else if (item.segment.any(flag::urg) && item.segment.urgent != live.segment.urgent) {
+      breach(item.at, {"9293:MUST-62"}, "the urgent pointer differs", &item, &live);
+    }
+  }
+
+  void late(const Item& item, const Item& live) {
+    if (item.at.since(live.at) >= late_max && !in_.script.inferred) {
+      breach(live.at, {"9293:P-SEND-EST"}, "sent much later than it could be", &item, &live);
+    } else {
+      out_.rules.insert(Rule::timing);
+    }
+  }
+
+  void early(const Item& item, const Item& live) {
+    Clauses clauses = attribution_.of_missing(in_.script.sent[item.index]);
+    bool const nagle = clauses.front() == "9293:P-NAGLE" || clauses.front() == "9293:MUST-38";
+    if (nagle && in_.config.tcp.nagle && small_outstanding(item)) {
+      breach(item.at, std::move(clauses), "a small segment that should have waited", &item, &live);
+    } else if (nagle) {
+      out_.rules.insert(Rule::nagle_variant);
+    } else {
+      out_.rules.insert(acknowledged_before(item) ? Rule::timing : Rule::initial_window);
+    }
+  }
+
+  /// Had the peer acknowledged any data when this was sent?
+  bool acknowledged_before(const Item& item) const {
+    for (std::size_t i = 0; i < item.steps_before && i < in_.script.steps.size(); ++i) {
+      const Step& step = in_.script.steps[i];
+      if (step.kind == Step::Kind::segment && step.segment.any(flag::ack) &&
+          step.incarnation != 0 &&
+          before(in_.script.isns[step.incarnation - 1] + 1, step.segment.acknowledgment)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool small_outstanding(const Item& item) const {
+    std::uint32_t acknowledged = 0;
+    bool known = false;
+    for (std::size_t i = 0; i < item.steps_before && i < in_.script.steps.size(); ++i) {
+      const Step& step = in_.script.steps[i];
+      if (step.kind == Step::Kind::segment && step.segment.any(flag::ack)) {
+        acknowledged = step.segment.acknowledgment;
+        known = true;
+      }
+    }
+    return std::any_of(captured_.begin(), captured_.end(), [&](const Item& other) {
+      std::uint32_t const size = other.segment.data_bytes();
+      return other.index < item.index && size != 0 && size < in_.script.peer_mss.count &&
+             !other.segment.any(flag::syn) && known && before(acknowledged, other.segment.end()) &&
+             before(other.segment.sequence, item.segment.sequence);
+    });
+  }
+
+  // --- From the core's side ---
+
+  void live_text(std::size_t index) {
+    const Item& item = live_[index];
+    const LiveSent& sent = in_.run.sent[item.index];
+    bool const probe = sent.by_timer && sent.timer == tcp::TimerKind::persist;
+    if (item.segment.length() == 0 || item.segment.any(flag::rst) || probe) {
+      return;
+    }
+    std::size_t const sent_before = times_sent(live_, item.segment.sequence, index);
+    if (sent_before == 0) {
+      never_captured(item, sent);
+      return;
+    }
+    std::size_t const captured =
+        times_sent(captured_, item.segment.sequence, captured_.size());
+    if (captured <= sent_before && captured != 0) {
+      again(item, sent, sent_before);
+    }
+  }
+
+  void never_captured(const Item& item, const LiveSent& sent) {
+    bool const text = item.segment.data_bytes() != 0;
+    if (text && first_with(captured_, item.segment.sequence) == nullptr) {
+      breach(item.at, attribution_.of_unexpected(sent), "the capture never has these octets",
+             nullptr, &item);
+    }
+  }
+
+  /// The core sent it again and the captured device did not.
+  void again(const Item& item, const LiveSent& sent, std::size_t sent_before) {
+    if (!sent.by_timer) {
+      if (in_.script.inferred || in_.script.selective || sent_before > 1) {
+        out_.rules.insert(Rule::recovery);
+      } else {
+        breach(item.at, attribution_.of_unexpected(sent), "the capture does not send this again",
+               nullptr, &item);
+      }
+      return;
+    }
+    Instant const silent_since = later(last_sent(item), last_advance(item.at));
+    bool const long_silence = item.at.since(silent_since) >= least_timer;
+    bool const judged = long_silence || !in_.script.inferred;
+    if (judged && next_ack(item) >= item.at + in_.script.round_trip / 2) {
+      breach(item.at, {"9293:P-RTO"}, "the timer ran out and the capture does not send it again",
+             nullptr, &item);
+    } else {
+      out_.rules.insert(Rule::timing);
+    }
+  }
+
+  Instant last_sent(const Item& item) const {
+    Instant at;
+    for (const Item& other : captured_) {
+      if (other.at <= item.at && covers(other.segment, item.segment.sequence)) {
+        at = other.at;
+      }
+    }
+    return at;
+  }
+
+  Instant last_advance(Instant until) const {
+    Instant at;
+    std::uint32_t acknowledged = 0;
+    bool known = false;
+    for (const Step& step : in_.script.steps) {
+      if (step.kind != Step::Kind::segment || step.at > until || !step.segment.any(flag::ack)) {
+        continue;
+      }
+      if (!known || before(acknowledged, step.segment.acknowledgment)) {
+        acknowledged = step.segment.acknowledgment;
+        known = true;
+        at = step.at;
+      }
+    }
+    return at;
+  }
+
+  /// When the peer acknowledged the octet; never if it did not.
+  Instant next_ack(const Item& item) const {
+    for (const Step& step : in_.script.steps) {
+      bool const acks = step.kind == Step::Kind::segment && step.segment.any(flag::ack) &&
+                        before(item.segment.sequence, step.segment.acknowledgment);
+      if (acks && step.at >= item.at) {
+        return step.at;
+      }
+    }
+    return Instant::never();
+  }
+
+  // --- Zero window ---
+
+  void probes() {
+    for (const Item& item : live_) {
+      const LiveSent& sent = in_.run.sent[item.index];
+      if (item.at > in_.script.end) {
+        return;
+      }
+      if (sent.by_timer && sent.timer == tcp::TimerKind::persist) {
+        Instant const closed = last_step(item.at);
+        Duration const patience = item.at.since(closed) * 5 / 2;
+        if (!captured_between(closed, closed + patience)) {
+          breach(item.at, {"9293:MUST-36"}, "the capture has no probe of the zero window", nullptr,
+                 &item);
+        }
+        return;
+      }
+    }
+  }
+
+  Instant last_step(Instant until) const {
+    Instant at;
+    for (const Step& step : in_.script.steps) {
+      at = step.kind == Step::Kind::segment && step.at < until ? step.at : at;
+    }
+    return at;
+  }
+
+  bool captured_between(Instant from, Instant until) const {
+    return std::any_of(captured_.begin(), captured_.end(),
+                       [&](const Item& item) { return item.at > from && item.at <= until; });
+  }
+
+  // --- Differences that are allowed, and the octets that the application got ---
+
+  static std::size_t bare_acks(const Trace& trace, Instant end) {
+    return static_cast<std::size_t>(std::count_if(trace.begin(), trace.end(), [&](const Item& item) {
+      return item.at <= end && item.segment.length() == 0 && !item.segment.any(flag::rst | flag::syn);
+    }));
+  }
+
+  void count_acks() {
+    if (bare_acks(captured_, in_.script.end) != bare_acks(live_, in_.script.end)) {
+      out_.rules.insert(Rule::ack_coalescing);
+    }
+  }
+
+  void delivered() {
+    const auto& got = in_.run.delivered;
+    const auto& sent = in_.script.peer_stream;
+    std::size_t const common = std::min(got.size(), sent.size());
+    bool const same = std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(common),
+                                 sent.begin());
+    if (in_.run.isns.size() <= 1 && (!same || got.size() > sent.size())) {
+      breach(in_.script.end, {"9293:P-TEXT-DELIVER"}, "the application got other octets", nullptr,
+             nullptr);
+    }
+  }
+
+  const AuditInput& in_;
+  const Trace& captured_;
+  const Trace& live_;
+  Attribution attribution_;
+  CrossResult& out_;
+};
+
+}  // namespace
+
+CrossResult cross_check(const AuditInput& input, const Trace& captured, const Trace& live) {
+  CrossResult out;
+  cross_control(input, captured, live, out);
+  cross_replies(input, captured, live, out);
+  Data(input, captured, live, out).run();
+  return out;
+}
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,188 @@
+// Resets, SYNs and FINs: what one side sent the other must have sent in the same place.
+#include <algorithm>
+
+#include "conformance/replay/cross.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+using tools::Segment;
+namespace flag = tools::tcp_flag;
+
+class Control {
+ public:
+  Control(const AuditInput& input, const Trace& captured, const Trace& live, CrossResult& out)
+      : in_(input),
+        captured_(captured),
+        live_(live),
+        attribution_(input.script, input.run, input.config),
+        out_(out) {}
+
+  void run() {
+    match(flag::rst);
+    match(flag::syn);
+    fins();
+  }
+
+ private:
+  static bool same(const Segment& a, const Segment& b) {
+    // A reset may carry an ACK or not; its number is what counts.
+    bool const reset = a.any(flag::rst) && b.any(flag::rst);
+    bool const both_ack = a.any(flag::ack) && b.any(flag::ack);
+    bool const acks = reset ? !both_ack || a.acknowledgment == b.acknowledgment
+                            : a.any(flag::ack) == b.any(flag::ack) &&
+                                  (!both_ack || a.acknowledgment == b.acknowledgment);
+    return ((a.flags ^ b.flags) & (flag::syn | flag::rst)) == 0 && a.sequence == b.sequence && acks;
+  }
+
+  /// Each distinct segment with `bit` has its like on the other side.
+  void match(std::uint8_t bit) {
+    std::vector<bool> used(live_.size(), false);
+    for (const Item& item : captured_) {
+      if (!item.segment.any(bit)) {
+        continue;
+      }
+      auto const like = find_like(item, used);
+      if (like) {
+        used[*like] = bit == flag::rst;
+        matched_.insert(*like);
+      } else {
+        unmatched_captured(item);
+      }
+    }
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+      bool const counts = live_[i].segment.any(bit) && live_[i].at <= in_.script.end;
+      if (counts && !matched_.contains(i) && !find_captured(live_[i], bit)) {
+        unmatched_live(live_[i]);
+      }
+    }
+  }
+
+  std::optional<std::size_t> find_like(const Item& item, const std::vector<bool>& used) const {
+    for (std::size_t i = 0; i < live_.size(); ++i) {
+      if (!used[i] && same(item.segment, live_[i].segment)) {
+        return i;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// SYNs may be sent more or less often; resets are counted one by one.
+  bool find_captured(const Item& item, std::uint8_t bit) const {
+    return bit == flag::syn &&
+           std::any_of(captured_.begin(), captured_.end(), [&](const Item& other) {
+             return other.segment.any(bit) && same(other.segment, item.segment);
+           });
+  }
+
+  const Item* answered_together(const Trace& trace, const Item& item) const {
+    for (const Item& other : trace) {
+      if (other.steps_before == item.steps_before && other.steps_before != 0) {
+        return &other;
+      }
+    }
+    return nullptr;
+  }
+
+  void unmatched_captured(const Item& item) {
+    const Sent& sent = in_.script.sent[item.index];
+    const Item* other = answered_together(live_, item);
+    bool const again = item.segment.any(flag::syn) && sent_before(item);
+    if (again) {
+      return;  // a retransmission: not judged here
+    }
+    Clauses clauses = other != nullptr
+                          ? attribution_.of_difference(sent, in_.run.sent[other->index])
+                          : attribution_.of_missing(sent);
+    CrossBreach breach{{item.at, std::move(clauses), "the core did not send this", std::nullopt},
+                       Divergence::Kind::missing, item.index, std::nullopt};
+    if (other != nullptr) {
+      breach.live = other->index;
+      breach.kind = Divergence::Kind::differs;
+      breach.breach.text = "the core answered otherwise";
+    }
+    out_.breaches.push_back(std::move(breach));
+  }
+
+  bool sent_before(const Item& item) const {
+    return std::any_of(captured_.begin(), captured_.end(), [&](const Item& other) {
+      return other.index < item.index && other.segment.any(flag::syn) &&
+             other.segment.sequence == item.segment.sequence;
+    });
+  }
+
+  void unmatched_live(const Item& item) {
+    const LiveSent& sent = in_.run.sent[item.index];
+    if (item.segment.any(flag::syn) && sent.by_timer) {
+      return;  // retransmissions are judged as such
+    }
+    if (in_.script.inferred && item.segment.any(flag::rst) && over_before(item.at)) {
+      out_.rules.insert(Rule::closing_reset);
+      return;
+    }
+    out_.breaches.push_back({{item.at, attribution_.of_unexpected(sent),
+                              "the capture does not have this", std::nullopt},
+                             Divergence::Kind::unexpected, std::nullopt, item.index});
+  }
+
+  /// Were both sides done: a reset by either, or a FIN of both?
+  bool over_before(Instant at) const {
+    bool ours = false;
+    bool theirs = false;
+    for (const Item& item : captured_) {
+      ours |= item.at <= at && item.segment.any(flag::fin | flag::rst);
+    }
+    for (const Step& step : in_.script.steps) {
+      bool const counts = step.kind == Step::Kind::segment && step.at <= at;
+      theirs |= counts && step.segment.any(flag::fin | flag::rst);
+    }
+    return ours && theirs;
+  }
+
+  const Item* first_fin(const Trace& trace) const {
+    auto const found = std::find_if(trace.begin(), trace.end(), [](const Item& item) {
+      return item.segment.any(flag::fin) && !item.segment.any(flag::rst | flag::syn);
+    });
+    return found == trace.end() ? nullptr : &*found;
+  }
+
+  void fins() {
+    const Item* captured = first_fin(captured_);
+    const Item* live = first_fin(live_);
+    if (captured == nullptr && live != nullptr && live->at <= in_.script.end) {
+      const LiveSent& sent = in_.run.sent[live->index];
+      bool const second = sent.view.state == tcp::State::last_ack ||
+                          sent.view.state == tcp::State::close_wait;
+      Clauses clauses{second ? "9293:P-CLOSE-CLOSEWAIT" : "9293:P-CLOSE-QUEUED"};
+      out_.breaches.push_back({{live->at, std::move(clauses), "the capture has no FIN", std::nullopt},
+                               Divergence::Kind::unexpected, std::nullopt, live->index});
+    } else if (captured != nullptr && live == nullptr && !reset_before(captured->at)) {
+      const Sent& sent = in_.script.sent[captured->index];
+      out_.breaches.push_back({{captured->at, attribution_.of_missing(sent),
+                                "the core sent no FIN", std::nullopt},
+                               Divergence::Kind::missing, captured->index, std::nullopt});
+    }
+  }
+
+  bool reset_before(Instant at) const {
+    return std::any_of(live_.begin(), live_.end(), [&](const Item& item) {
+      return item.at <= at && item.segment.any(flag::rst);
+    });
+  }
+
+  const AuditInput& in_;
+  const Trace& captured_;
+  const Trace& live_;
+  Attribution attribution_;
+  CrossResult& out_;
+  std::set<std::size_t> matched_;
+};
+
+}  // namespace
+
+void cross_control(const AuditInput& input, const Trace& captured, const Trace& live,
+                   CrossResult& out) {
+  Control(input, captured, live, out).run();
+}
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,2 @@
+# Replay reads captures.
+set(LIBS lockstep_capture)

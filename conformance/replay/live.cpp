@@ -1,0 +1,415 @@
+// Plays a script to the core: steps wait for their needs, virtual time goes on with the deadlines.
+#include "conformance/replay/live.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "conformance/replay/application.hpp"
+#include "conformance/replay/packet.hpp"
+#include "core/seam/stack.hpp"
+#include "core/seam/statistics.hpp"
+#include "core/seam/turn.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+using tools::Segment;
+namespace flag = tools::tcp_flag;
+
+bool at_or_before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) >= 0; }
+bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
+
+/// The replay begins here, so that times before the capture's first packet exist.
+constexpr Instant origin = Instant{} + Duration::seconds(100);
+
+/// The port of one replay: one packet in a turn, every packet out kept.
+class ReplayPort {
+ public:
+  explicit ReplayPort(std::uint32_t mtu) : room_(mtu) {}
+
+  Instant now() const { return now_; }
+  std::span<const Ingress> receive() {
+    if (!arriving_) {
+      return {};
+    }
+    ingress_ = {*arriving_, Checksum::unknown, now_};
+    return {&ingress_, 1};
+  }
+  std::span<std::byte> claim() { return room_; }
+  void commit(const Egress& egress) {
+    left_.emplace_back(room_.begin(), room_.begin() + egress.length);
+  }
+  void reclaim() { arriving_.reset(); }
+
+  void set_now(Instant now) { now_ = now; }
+  void arrive(std::vector<std::byte> packet) { arriving_ = std::move(packet); }
+  std::vector<std::vector<std::byte>> take() { return std::exchange(left_, {}); }
+
+ private:
+  Instant now_ = origin;
+  std::optional<std::vector<std::byte>> arriving_;
+  Ingress ingress_;
+  std::vector<std::byte> room_;
+  std::vector<std::vector<std::byte>> left_;
+};
+static_assert(Driver<ReplayPort>);
+static_assert(Application<ReplayApplication>);
+
+/// 64-byte aligned memory for a stack.
+class Arena {
+ public:
+  explicit Arena(std::uint64_t bytes)
+      : size_(bytes), data_(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{64}))) {}
+  ~Arena() { ::operator delete(data_, std::align_val_t{64}); }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  std::span<std::byte> span() { return {data_, size_}; }
+
+ private:
+  std::uint64_t size_;
+  std::byte* data_;
+};
+
+class Player {
+ public:
+  Player(const Script& script, const Config& config)
+      : script_(script),
+        addresses_(played_addresses(script)),
+        local_{addresses_.device, script.device.port},
+        remote_{addresses_.peer, script.peer.port},
+        arena_(Stack::arena_bytes(config)),
+        stack_(config, arena_.span()),
+        port_(std::max(config.mtu.count, 1500u)),
+        application_(local_, remote_) {
+    run_.steps.resize(script.steps.size());
+    run_.stuck_step = script.steps.size();
+  }
+
+  LiveRun play() {
+    turns(true);
+    for (std::size_t i = 0; i < script_.steps.size() && !run_.is_stuck(); ++i) {
+      if (!run_.steps[i].done) {
+        make(i);
+      }
+    }
+    if (!run_.is_stuck()) {
+      advance(origin + script_.end.since(Instant{}) + late_ + tail());
+    }
+    run_.last = view();
+    run_.delivered = application_.delivered();
+    run_.virtual_time = port_.now().since(origin);
+    run_.late = late_;
+    return std::move(run_);
+  }
+
+ private:
+  /// How long to watch on for what another TCP's timers had made it send earlier.
+  Duration tail() const {
+    return script_.comparison == Comparison::exact ? Duration{} : Duration::seconds(5);
+  }
+
+  Instant due(const Step& step) const { return origin + step.at.since(Instant{}) + late_; }
+
+  void make(std::size_t index) {
+    const Step& step = script_.steps[index];
+    StepRecord& record = run_.steps[index];
+    advance(due(step));
+    for (const Need& need : step.needs) {
+      if (need.kind == Need::Kind::triggered) {
+        record.skipped |= !met(step, need);
+      } else if (!wait_for(step, need)) {
+        run_.stuck_step = index;
+        run_.stuck_need = need;
+        return;
+      }
+    }
+    // What was met later than in the capture makes all that follows later by as much.
+    for (const Need& need : step.needs) {
+      if (need.kind != Need::Kind::triggered && met_at_ > Instant{}) {
+        delay_until(step, met_at_ + step.at.since(need.met));
+      }
+    }
+    met_at_ = {};
+    record.at = Instant{} + port_.now().since(origin);
+    record.before = view();
+    if (!record.skipped) {
+      perform(index, step, record);
+    }
+    record.done = true;
+    record.after = view();
+    record.refusal = application_.last_refusal();
+    for (std::size_t next = index + 1; next < steps_; ++next) {
+      run_.steps[next].after = record.after;
+    }
+  }
+
+  void delay_until(const Step& step, Instant release) {
+    if (release > due(step)) {
+      late_ = late_ + release.since(due(step));
+      advance(release);
+    }
+  }
+
+  void perform(std::size_t index, const Step& step, StepRecord& record) {
+    steps_ = index + 1;
+    if (step.kind == Step::Kind::call) {
+      application_.ask(step);
+    } else {
+      record.bytes = step.kind == Step::Kind::segment ? segment_bytes(step) : icmp_bytes(step);
+      ++run_.packets_in;
+      port_.arrive(record.bytes);
+    }
+    join_calls(index, record);
+    turns(true);
+  }
+
+  /// Calls that the application makes before the answer leaves belong to the segment's own turn.
+  void join_calls(std::size_t index, const StepRecord& record) {
+    for (std::size_t next = index + 1; next < script_.steps.size(); ++next) {
+      const Step& call = script_.steps[next];
+      if (!call.joined) {
+        return;
+      }
+      application_.ask(call);
+      run_.steps[next] = record;
+      run_.steps[next].done = true;
+      steps_ = next + 1;
+    }
+  }
+
+  std::vector<std::byte> segment_bytes(const Step& step) const {
+    Segment segment = step.segment;
+    segment.source = remote_;
+    segment.destination = local_;
+    if (segment.any(flag::ack)) {
+      segment.acknowledgment = as_played(segment.acknowledgment, step.incarnation);
+    }
+    return packet_of(segment);
+  }
+
+  std::vector<std::byte> icmp_bytes(const Step& step) const {
+    tools::IcmpError error = step.icmp;
+    if (!error.sender.is_v4() || error.sender == script_.peer.address) {
+      error.sender = addresses_.peer;
+    }
+    return packet_of(error, local_, remote_, as_played(error.quoted_sequence, step.incarnation));
+  }
+
+  /// A number of the device's as captured, in the core's own numbering.
+  std::uint32_t as_played(std::uint32_t number, std::uint32_t incarnation) const {
+    if (incarnation == 0 || run_.isns.size() < incarnation) {
+      return number;
+    }
+    return number - script_.isns[incarnation - 1] + run_.isns[incarnation - 1];
+  }
+
+  // --- Needs ---
+
+  bool met(const Step& step, const Need& need) const {
+    if (need.kind == Need::Kind::right_edge) {
+      return edge_known_ && at_or_before(need.sequence, edge_);
+    }
+    if (run_.isns.size() < step.incarnation) {
+      return false;
+    }
+    std::uint32_t const number = as_played(need.sequence, step.incarnation);
+    if (need.kind != Need::Kind::transmitted) {
+      return at_or_before(number, highest_);
+    }
+    std::uint32_t times = 0;
+    for (const LiveSent& sent : run_.sent) {
+      bool const covers = at_or_before(sent.segment.sequence, number) &&
+                          before(number, sent.segment.end());
+      times += covers && sent.incarnation == step.incarnation ? 1u : 0u;
+    }
+    return times >= need.times;
+  }
+
+  /// Lets time pass until the need is met; false if it never will be.
+  bool wait_for(const Step& step, const Need& need) {
+    constexpr int waits_max = 100'000;
+    Instant const horizon = port_.now() + Duration::seconds(900);
+    for (int count = 0; !met(step, need); ++count) {
+      Instant const deadline = stack_.deadline();
+      if (deadline.is_never() || deadline > horizon || count == waits_max) {
+        return false;
+      }
+      advance(later(deadline, port_.now()));
+      met_at_ = port_.now();
+    }
+    return true;
+  }
+
+  // --- Time ---
+
+  /// Runs every deadline up to `until`, and stops the clock there.
+  void advance(Instant until) {
+    constexpr int deadlines_max = 1'000'000;
+    for (int count = 0; count < deadlines_max; ++count) {
+      Instant const deadline = stack_.deadline();
+      if (deadline.is_never() || deadline > until) {
+        break;
+      }
+      port_.set_now(later(deadline, port_.now()));
+      turns(false);
+    }
+    port_.set_now(later(until, port_.now()));
+  }
+
+  void turns(bool by_step) {
+    constexpr int turns_max = 10'000;
+    for (int count = 0; count < turns_max; ++count) {
+      auto const fired = stack_.statistics().tcp.timers_fired;
+      Outcome const outcome = turn(stack_, port_, application_);
+      note_sent(by_step, fired);
+      if (run_.closed != application_.closed()) {
+        run_.closed = application_.closed();
+        run_.closed_at = Instant{} + port_.now().since(origin + late_);
+      }
+      if (outcome == Outcome::idle) {
+        return;
+      }
+    }
+  }
+
+  // --- What left ---
+
+  void note_sent(bool by_step, const std::array<std::uint64_t, tcp::timer_kind_count>& fired) {
+    for (std::vector<std::byte>& packet : port_.take()) {
+      tools::CapturedFrame frame;
+      frame.bytes = packet;
+      frame.original_bytes = static_cast<std::uint32_t>(packet.size());
+      tools::Decoded decoded = tools::decode(frame, tools::LinkLayer::raw_ip);
+      if (decoded.kind != tools::FrameKind::tcp) {
+        continue;
+      }
+      LiveSent sent;
+      sent.segment = std::move(decoded.segment);
+      sent.bytes = std::move(packet);
+      sent.at = Instant{} + port_.now().since(origin);
+      sent.late = late_;
+      sent.steps = steps_;
+      sent.by_timer = !by_step;
+      for (std::size_t kind = 0; kind < fired.size(); ++kind) {
+        if (stack_.statistics().tcp.timers_fired[kind] != fired[kind]) {
+          sent.timer = static_cast<tcp::TimerKind>(kind);
+        }
+      }
+      learn_from(sent.segment);
+      sent.incarnation = static_cast<std::uint32_t>(run_.isns.size());
+      sent.view = view();
+      run_.sent.push_back(std::move(sent));
+    }
+  }
+
+  void learn_from(const Segment& segment) {
+    if (segment.any(flag::syn) && (run_.isns.empty() || run_.isns.back() != segment.sequence)) {
+      run_.isns.push_back(segment.sequence);
+      highest_ = segment.sequence;
+    }
+    if (before(highest_, segment.end())) {
+      highest_ = segment.end();
+    }
+    std::uint32_t const edge = segment.acknowledgment + segment.window;
+    bool const offers = segment.any(flag::ack) && !segment.any(flag::rst);
+    if (offers && (!edge_known_ || segment.any(flag::syn) || before(edge_, edge))) {
+      edge_ = edge;
+      edge_known_ = true;
+    }
+  }
+
+  View view() const {
+    View out;
+    if (application_.has_connection()) {
+      out.info = stack_.inspect(application_.id());
+    }
+    out.state = out.info.exists ? out.info.state : stack_.state_of({local_, remote_});
+    if (out.state == tcp::State::closed && application_.is_listening()) {
+      out.state = tcp::State::listen;
+    }
+    out.finish_called = application_.finish_called();
+    out.close_called = application_.close_called();
+    return out;
+  }
+
+  const Script& script_;
+  PlayedAddresses addresses_;
+  Endpoint local_, remote_;
+  Arena arena_;
+  Stack stack_;
+  ReplayPort port_;
+  ReplayApplication application_;
+  LiveRun run_;
+  Duration late_;
+  Instant met_at_;
+  std::size_t steps_ = 0;
+  std::uint32_t highest_ = 0, edge_ = 0;
+  bool edge_known_ = false;
+};
+
+bool usable(const IpAddress& address) {
+  if (!address.is_v4()) {
+    return false;
+  }
+  Ipv4 const v4 = address.as_v4();
+  return !v4.is_reserved() && !v4.is_multicast() && !v4.is_loopback();
+}
+
+}  // namespace
+
+std::uint32_t LiveRun::as_captured(const Script& script, std::uint32_t number,
+                                   std::uint32_t incarnation) const {
+  if (incarnation == 0 || incarnation > isns.size() || incarnation > script.isns.size()) {
+    return number;
+  }
+  return number - isns[incarnation - 1] + script.isns[incarnation - 1];
+}
+
+PlayedAddresses played_addresses(const Script& script) {
+  bool const both = usable(script.device.address) && usable(script.peer.address) &&
+                    script.device.address != script.peer.address;
+  if (script.comparison == Comparison::exact || both) {
+    return {script.device.address, script.peer.address};
+  }
+  return {IpAddress::v4(10, 0, 0, 1), IpAddress::v4(10, 0, 0, 2)};
+}
+
+Config replay_config(const Script& script, const Config& base, bool keep_buffers) {
+  Config config = base;
+  PlayedAddresses const addresses = played_addresses(script);
+  std::uint32_t const differs = static_cast<std::uint32_t>(addresses.device.low >> 8) ^
+                                static_cast<std::uint32_t>(addresses.peer.low >> 8);
+  std::uint8_t const prefix = differs == 0 ? 24 : 0;
+  config.link = LinkType::ip;
+  config.addresses[0] = {addresses.device, prefix};
+  config.address_count = Count{1};
+  config.tcp.connections_max = Count{64};
+  config.tcp.active_max = Count{64};
+  config.tcp.time_wait_max = Count{64};
+  config.tcp.listeners_max = Count{8};
+  config.tcp.blocks_max = Count{1024};
+  config.tcp.extents_max = Count{1024};
+  config.tcp.owed_max = Count{1024};
+  config.tcp.pieces_max = Count{2048};
+  config.frames_per_turn = Count{4096};
+  if (script.comparison == Comparison::obligations && !keep_buffers) {
+    std::uint32_t const mss = std::clamp(script.device_mss.count, 88u, 65'495u);
+    set_mtu(config, Bytes{std::min(mss + 40, 65'535u)});
+    if (script.receive_buffer != 0) {
+      config.tcp.receive_buffer = Bytes{std::min(script.receive_buffer, 65'535u)};
+    }
+  }
+  if (script.inferred) {
+    config.tcp.nagle = false;  // the captured application's writes are known as far as they left
+  }
+  return config;
+}
+
+LiveRun play(const Script& script, const Config& config) { return Player(script, config).play(); }
+
+}  // namespace lockstep::conformance

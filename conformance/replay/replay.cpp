@@ -1,0 +1,92 @@
+// Replays flows and scenarios: script, play, compare.
+#include "conformance/replay/replay.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "conformance/replay/edit.hpp"
+#include "conformance/replay/exact.hpp"
+#include "conformance/replay/obligations.hpp"
+#include "tools/cli/failure.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+Replayed replay_edited(const Flow& flow, const Flow& original, const Endpoint& device,
+                       const Scenario* scenario) {
+  Replayed out;
+  out.script = make_script(flow, original, device, scenario);
+  if (!out.script.cannot_tell.empty()) {
+    out.verdict.judgement = Judgement::cannot_tell;
+    out.verdict.reason = out.script.cannot_tell;
+    return out;
+  }
+  Config const base = scenario != nullptr ? scenario->config : profile_linux();
+  bool const keep = scenario != nullptr && scenario->sets_receive_buffer;
+  out.config = replay_config(out.script, base, keep);
+  out.run = play(out.script, out.config);
+  static const std::vector<std::string> nothing;
+  const auto& shows = scenario != nullptr ? scenario->shows : nothing;
+  out.verdict = out.script.comparison == Comparison::exact
+                    ? compare_exactly(out.script, out.run, out.config, shows)
+                    : compare_obligations(out.script, out.run, out.config, shows);
+  return out;
+}
+
+}  // namespace
+
+bool TwinResult::passes() const {
+  return replayed.verdict.judgement == Judgement::violates && replayed.verdict.divergence &&
+         replayed.verdict.divergence->clause == twin->clause;
+}
+
+bool ScenarioResult::passes() const {
+  Judgement const judgement = replayed.verdict.judgement;
+  bool const agrees = judgement == Judgement::agrees || judgement == Judgement::differs_allowed;
+  return agrees && std::all_of(twins.begin(), twins.end(),
+                               [](const TwinResult& twin) { return twin.passes(); });
+}
+
+Replayed replay_flow(const Flow& flow, const Endpoint& device, const Scenario* scenario) {
+  if (scenario != nullptr && scenario->comparison == Comparison::exact) {
+    return replay_edited(flow, flow, device, scenario);
+  }
+  Flow mended = flow;
+  std::vector<std::string> notes = normalise(mended);
+  Replayed out = replay_edited(mended, mended, device, scenario);
+  out.script.notes.insert(out.script.notes.end(), notes.begin(), notes.end());
+  return out;
+}
+
+Flow flow_of(const CaptureFlows& capture, const Scenario& scenario, const std::string& path) {
+  for (const Flow& flow : capture.flows) {
+    if (flow.first == scenario.device || flow.second == scenario.device) {
+      return flow;
+    }
+  }
+  throw tools::Failure(
+      tools::ExitCode::bad_input,
+      fmt::format("{}: no TCP segment from or to {}, which {} names as the device; expected its "
+                  "connection: correct [device] or the capture",
+                  path, tools::text_of(scenario.device), scenario.path));
+}
+
+std::unique_ptr<ScenarioResult> replay_scenario(const std::string& folder) {
+  auto out = std::make_unique<ScenarioResult>();
+  out->scenario = load_scenario(folder + "/scenario.toml");
+  std::string const path = folder + "/capture.pcapng";
+  Flow flow = flow_of(read_flows(path), out->scenario, path);
+  const Scenario& scenario = out->scenario;
+  if (scenario.comparison == Comparison::obligations) {
+    normalise(flow);
+  }
+  out->replayed = replay_edited(flow, flow, scenario.device, &scenario);
+  for (const Twin& twin : scenario.twins) {
+    Flow const changed = edited(flow, scenario, twin.edit);
+    out->twins.push_back({&twin, replay_edited(changed, flow, scenario.device, &scenario)});
+  }
+  return out;
+}
+
+}  // namespace lockstep::conformance

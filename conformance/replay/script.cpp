@@ -1,0 +1,520 @@
+// Makes the script of a flow: takes out what the core does not speak, finds each segment's triggers.
+#include "conformance/replay/script.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "tools/capture/octets.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+using tools::Segment;
+namespace flag = tools::tcp_flag;
+
+bool at_or_before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) >= 0; }
+bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
+
+/// What the two SYNs agreed on.
+struct Negotiated {
+  bool syn[2] = {false, false};  // [0] the device's, [1] the peer's
+  std::optional<unsigned> shift[2];
+  bool selective[2] = {false, false};
+  bool stamps[2] = {false, false};
+  bool fast_open = false;
+  bool ecn = false;
+  std::uint32_t mss[2] = {536, 536};
+
+  bool scaled() const { return shift[0] && shift[1]; }
+  unsigned shift_of(int side) const { return scaled() ? std::min(*shift[side], 14u) : 0; }
+};
+
+Negotiated negotiation(const Flow& flow, const Endpoint& device) {
+  Negotiated out;
+  for (const Segment& segment : flow.segments) {
+    if (!segment.any(flag::syn)) {
+      continue;
+    }
+    int const side = is_from(segment, device) ? 0 : 1;
+    out.syn[side] = true;
+    out.ecn |= segment.has(flag::ece | flag::cwr);
+    for (const tools::TcpOption& option : tools::options_of(segment)) {
+      if (option.kind == 2 && option.data.size() == 2) {
+        out.mss[side] = tools::word_at(option.data, 0);
+      } else if (option.kind == 3 && option.data.size() == 1) {
+        out.shift[side] = tools::octet_at(option.data, 0);
+      }
+      out.selective[side] |= option.kind == 4;
+      out.stamps[side] |= option.kind == 8;
+      out.fast_open |= option.kind == 34;
+    }
+  }
+  return out;
+}
+
+bool spoken_by_core(std::uint8_t kind) {
+  constexpr std::array<std::uint8_t, 6> unspoken{3, 4, 5, 8, 30, 34};
+  return std::find(unspoken.begin(), unspoken.end(), kind) == unspoken.end();
+}
+
+/// The options that stay, padded to whole words.
+std::vector<std::byte> reduced_options(const Segment& segment) {
+  std::vector<std::byte> out;
+  for (const tools::TcpOption& option : tools::options_of(segment)) {
+    if (spoken_by_core(option.kind)) {
+      tools::put_octet(out, option.kind);
+      tools::put_octet(out, static_cast<std::uint32_t>(option.data.size()) + 2);
+      out.insert(out.end(), option.data.begin(), option.data.end());
+    }
+  }
+  while (out.size() % 4 != 0) {
+    out.push_back(std::byte{1});
+  }
+  return out;
+}
+
+/// Walks a flow once and builds the script.
+class Maker {
+ public:
+  Maker(const Flow& flow, const Flow& original, const Endpoint& device, const Scenario* scenario)
+      : flow_(flow), original_(original), scenario_(scenario) {
+    script_.device = device;
+    script_.peer = flow.first == device ? flow.second : flow.first;
+    script_.comparison = scenario != nullptr ? scenario->comparison : Comparison::obligations;
+    script_.inferred = scenario == nullptr || (scenario->calls.empty() &&
+                                               script_.comparison == Comparison::obligations);
+    exact_ = script_.comparison == Comparison::exact;
+    agreed_ = negotiation(flow, device);
+    content_ = stream_of(original, device);
+    script_.peer_stream = stream_of(flow, script_.peer);
+    start_ = original.segments.front().time;
+    script_.device_mss = Bytes{agreed_.mss[0]};
+    script_.peer_mss = Bytes{agreed_.mss[1]};
+    script_.selective = agreed_.selective[0] && agreed_.selective[1];
+  }
+
+  Script make() {
+    describe_what_is_taken_out();
+    find_role();
+    find_round_trip();
+    judge_feasibility();
+    if (!script_.cannot_tell.empty()) {
+      return std::move(script_);
+    }
+    find_missing_isn();
+    for (const Segment& segment : flow_.segments) {
+      add_calls_before(segment);
+      add_errors_before(segment.time);
+      if (is_from(segment, script_.device)) {
+        add_sent(segment);
+      } else {
+        add_peer(segment);
+      }
+    }
+    add_rest();
+    return std::move(script_);
+  }
+
+ private:
+  void describe_what_is_taken_out() {
+    if (exact_) {
+      return;
+    }
+    auto& notes = script_.notes;
+    if (agreed_.scaled()) {
+      notes.emplace_back("window scaling was taken out and windows rescaled");
+    }
+    if (script_.selective) {
+      notes.emplace_back("SACK was taken out");
+    }
+    if (agreed_.stamps[0] && agreed_.stamps[1]) {
+      notes.emplace_back("timestamps were taken out");
+    }
+    if (agreed_.fast_open) {
+      notes.emplace_back("Fast Open was taken out");
+    }
+    if (agreed_.ecn) {
+      notes.emplace_back("ECN was taken out");
+    }
+    if (flow_.segments.front().ipv6) {
+      notes.emplace_back("IPv6 addresses were replaced by IPv4 ones");
+    }
+  }
+
+  void find_role() {
+    script_.role = Role::passive;
+    for (const Segment& segment : flow_.segments) {
+      if (segment.any(flag::syn)) {
+        bool const ours = is_from(segment, script_.device);
+        script_.role = ours && !segment.any(flag::ack) ? Role::active : Role::passive;
+        break;
+      }
+    }
+    if (scenario_ != nullptr) {
+      script_.role = scenario_->role;
+    }
+  }
+
+  void find_round_trip() {
+    std::map<std::uint32_t, Instant> sent;
+    Duration least = Duration::forever();
+    for (const Segment& segment : flow_.segments) {
+      if (is_from(segment, script_.device)) {
+        if (segment.length() != 0 && !sent.emplace(segment.end(), segment.time).second) {
+          sent[segment.end()] = Instant::never();  // sent twice: says nothing
+        }
+      } else if (segment.any(flag::ack)) {
+        auto const found = sent.find(segment.acknowledgment);
+        if (found != sent.end() && !found->second.is_never()) {
+          least = std::min(least, segment.time.since(found->second));
+          sent.erase(found);
+        }
+      }
+    }
+    script_.round_trip = least == Duration::forever() ? Duration{} : least;
+  }
+
+  /// Sets cannot_tell where the capture does not hold what a verdict needs.
+  void judge_feasibility() {
+    if (exact_ || script_.role == Role::closed) {
+      return;
+    }
+    std::size_t cut = 0;
+    for (const Segment& segment : flow_.segments) {
+      cut += segment.missing != 0 ? 1 : 0;
+    }
+    if (cut != 0) {
+      script_.cannot_tell = fmt::format("truncated snaplen: {} segments were cut", cut);
+    } else if (!agreed_.syn[0] && !agreed_.syn[1]) {
+      script_.cannot_tell = "missing handshake: no SYN was captured";
+    } else {
+      judge_handshake();
+    }
+  }
+
+  void judge_handshake() {
+    bool const opened_by_peer = script_.role == Role::passive;
+    std::size_t peer_segments = 0;
+    for (const Segment& segment : flow_.segments) {
+      peer_segments += is_from(segment, script_.device) ? 0u : 1u;
+    }
+    if (opened_by_peer && !agreed_.syn[1]) {
+      script_.cannot_tell = "missing handshake: the peer's SYN was not captured";
+    } else if (!opened_by_peer && !agreed_.syn[0]) {
+      script_.cannot_tell = "missing handshake: the device's SYN was not captured";
+    } else if (peer_segments == 0) {
+      script_.cannot_tell = "one side only: no segment of the peer was captured";
+    } else if (peer_segments == flow_.segments.size()) {
+      script_.cannot_tell = "one side only: no segment of the device was captured";
+    }
+  }
+
+  /// A device whose SYN an edit took away is known by the peer's first ACK.
+  void find_missing_isn() {
+    if (agreed_.syn[0] || script_.role != Role::passive) {
+      return;
+    }
+    for (const Segment& segment : flow_.segments) {
+      if (!is_from(segment, script_.device) && segment.has(flag::ack) && agreed_.syn[1] &&
+          !segment.any(flag::rst)) {
+        missing_isn_ = segment.acknowledgment - 1;
+        return;
+      }
+    }
+  }
+
+  Instant relative(Instant time) const { return Instant{} + time.since(start_); }
+
+  std::uint32_t incarnation() const { return static_cast<std::uint32_t>(script_.isns.size()); }
+
+  void add_sent(const Segment& segment) {
+    bool const other = segment.any(flag::syn) &&
+                       (script_.isns.empty() || script_.isns.back() != segment.sequence);
+    bool const fresh = other && (exact_ || script_.isns.empty() || may_begin_anew_);
+    may_begin_anew_ = may_begin_anew_ && !segment.any(flag::syn);
+    if (fresh || (missing_isn_ && script_.isns.empty())) {
+      script_.isns.push_back(missing_isn_.value_or(segment.sequence));
+      max_sent_ = segment.sequence;
+      una_ = segment.sequence;
+      sent_from_ = script_.sent.size();
+    }
+    Sent out{segment, relative(segment.time), incarnation(), script_.steps.size(), segment.window};
+    if (!segment.any(flag::syn)) {
+      out.window_bytes <<= agreed_.shift_of(0);
+    }
+    if (before(max_sent_, segment.end())) {
+      max_sent_ = segment.end();
+    }
+    if (segment.any(flag::ack) && !segment.any(flag::rst)) {
+      std::uint32_t const edge = segment.acknowledgment + out.window_bytes;
+      if (!edge_known_ || before(edge_, edge) || segment.any(flag::syn)) {
+        edge_ = edge;
+        edge_at_ = out.at;
+        edge_known_ = true;
+      }
+      script_.receive_buffer = std::max(script_.receive_buffer, out.window_bytes);
+    }
+    script_.sent.push_back(std::move(out));
+  }
+
+  void add_peer(const Segment& segment) {
+    may_begin_anew_ |= segment.any(flag::syn | flag::rst | flag::fin);
+    if (exact_) {
+      push_peer(segment);
+      return;
+    }
+    Segment reduced = segment;
+    bool const syn = segment.any(flag::syn);
+    reduced.options = reduced_options(segment);
+    reduced.flags = static_cast<std::uint8_t>(segment.flags & ~(flag::ece | flag::cwr));
+    reduced.traffic_class = 0;
+    reduced.reserved = 0;
+    std::uint64_t const window = std::uint64_t{segment.window} << (syn ? 0 : agreed_.shift_of(1));
+    reduced.window = static_cast<std::uint16_t>(std::min<std::uint64_t>(window, 65'535));
+    bool const syn_ack_of_data = syn && segment.any(flag::ack) && !script_.isns.empty();
+    if (syn_ack_of_data) {
+      reduced.acknowledgment = script_.isns.back() + 1;  // Fast Open data is sent again
+    }
+    std::uint32_t const stamps = agreed_.stamps[0] && agreed_.stamps[1] ? 12 : 0;
+    std::uint32_t const piece = std::max(agreed_.mss[0], 88u) - stamps;
+    if (segment.payload.size() <= agreed_.mss[0]) {
+      push_peer(std::move(reduced));
+      return;
+    }
+    split(reduced, piece);
+  }
+
+  /// A super-segment becomes the segments that it was made of.
+  void split(const Segment& whole, std::uint32_t piece) {
+    if (splits_ == 0) {
+      script_.notes.emplace_back("super-segments of the peer were split");
+    }
+    ++splits_;
+    constexpr std::uint8_t last_only = flag::psh | flag::fin;
+    for (std::size_t at = 0; at < whole.payload.size(); at += piece) {
+      std::size_t const size = std::min<std::size_t>(piece, whole.payload.size() - at);
+      Segment part = whole;
+      auto const begin = whole.payload.begin() + static_cast<std::ptrdiff_t>(at);
+      part.payload.assign(begin, begin + static_cast<std::ptrdiff_t>(size));
+      part.sequence += static_cast<std::uint32_t>(at);
+      if (at + size < whole.payload.size()) {
+        part.flags = static_cast<std::uint8_t>(part.flags & ~last_only);
+      }
+      push_peer(std::move(part));
+    }
+  }
+
+  void push_peer(Segment segment) {
+    Step step;
+    step.kind = Step::Kind::segment;
+    step.at = relative(segment.time);
+    step.packet = segment.number;
+    step.incarnation = incarnation();
+    if (!exact_) {
+      add_needs(segment, step);
+    }
+    step.segment = std::move(segment);
+    script_.steps.push_back(std::move(step));
+  }
+
+  void add_needs(const Segment& segment, Step& step) {
+    bool const reads = segment.any(flag::ack) && !script_.isns.empty();
+    if (reads && at_or_before(segment.acknowledgment, max_sent_)) {
+      need_sent(segment, step);
+    }
+    if (segment.data_bytes() != 0 && edge_known_ && at_or_before(segment.end(), edge_)) {
+      step.needs.push_back({Need::Kind::right_edge, segment.end(), 1, edge_at_});
+    }
+  }
+
+  void need_sent(const Segment& segment, Step& step) {
+    std::uint32_t const ack = segment.acknowledgment;
+    bool const advances = before(una_, ack);
+    Instant met;
+    std::uint32_t times = 0;
+    Instant last;
+    Duration const half = script_.round_trip / 2;
+    for (std::size_t i = sent_from_; i < script_.sent.size(); ++i) {
+      const Sent& sent = script_.sent[i];
+      std::uint32_t const begin = sent.segment.sequence;
+      if (met == Instant{} && at_or_before(ack, sent.segment.end())) {
+        met = later(sent.at, Instant{1});
+      }
+      bool const covers = at_or_before(begin, una_) && before(una_, sent.segment.end());
+      if (covers && sent.at + half <= step.at) {
+        ++times;
+        last = sent.at;
+      }
+    }
+    step.needs.push_back({Need::Kind::sent, ack, 1, met});
+    if (advances && times > 1) {
+      step.needs.push_back({Need::Kind::transmitted, una_, times, last});
+    }
+    bool const duplicate = !advances && ack == una_ && segment.length() == 0 && before(ack, max_sent_);
+    if (duplicate) {
+      need_trigger(step);
+    }
+    if (advances) {
+      una_ = ack;
+    }
+  }
+
+  /// A duplicate ACK answers some segment that was sent at least one round trip earlier.
+  void need_trigger(Step& step) {
+    std::uint32_t highest = una_;
+    Instant met;
+    for (std::size_t i = sent_from_; i < script_.sent.size(); ++i) {
+      const Sent& sent = script_.sent[i];
+      if (sent.at + script_.round_trip <= step.at && before(highest, sent.segment.end())) {
+        highest = sent.segment.end();
+        met = sent.at;
+      }
+    }
+    if (highest != una_) {
+      step.needs.push_back({Need::Kind::triggered, highest, 1, met});
+    }
+  }
+
+  void add_calls_before(const Segment& segment) {
+    if (script_.inferred || scenario_ == nullptr) {
+      return;
+    }
+    while (next_call_ < scenario_->calls.size()) {
+      const PlannedCall& call = scenario_->calls[next_call_];
+      bool const due = call.at ? *call.at <= segment.time.since(start_)
+                               : *call.after_packet < segment.number;
+      if (!due) {
+        return;
+      }
+      push_call(call);
+    }
+  }
+
+  void push_call(const PlannedCall& call) {
+    Step step;
+    step.kind = Step::Kind::call;
+    step.act = call.act;
+    step.bytes = call.bytes;
+    step.incarnation = incarnation();
+    step.at = call.at ? Instant{} + *call.at : time_of_packet(*call.after_packet);
+    if (!script_.steps.empty()) {
+      const Step& last = script_.steps.back();
+      step.at = later(step.at, last.at);
+      bool const after_packet = last.kind == Step::Kind::segment &&
+                                call.after_packet.value_or(0) == last.packet;
+      bool const after_call = last.kind == Step::Kind::call;
+      step.joined = (after_packet || after_call) && step.at == last.at;
+    }
+    if (call.act == Act::write || call.act == Act::urgent) {
+      step.content.resize(call.bytes);
+      std::size_t const have =
+          std::min<std::size_t>(call.bytes, content_.size() - std::min(content_.size(), written_));
+      std::copy_n(content_.begin() + static_cast<std::ptrdiff_t>(written_), have,
+                  step.content.begin());
+      written_ += call.bytes;
+    }
+    script_.steps.push_back(std::move(step));
+    ++next_call_;
+  }
+
+  Instant time_of_packet(std::uint64_t number) const {
+    Instant out;
+    for (const Segment& segment : original_.segments) {
+      if (segment.number <= number) {
+        out = later(out, relative(segment.time));
+      }
+    }
+    return out;
+  }
+
+  void add_errors_before(Instant time) {
+    while (next_error_ < flow_.errors.size() && flow_.errors[next_error_].time <= time) {
+      const tools::IcmpError& error = flow_.errors[next_error_++];
+      if (error.quoted_source != script_.device) {
+        continue;
+      }
+      Step step;
+      step.kind = Step::Kind::icmp;
+      step.at = relative(error.time);
+      step.packet = error.number;
+      step.icmp = error;
+      step.incarnation = incarnation();
+      script_.steps.push_back(std::move(step));
+    }
+  }
+
+  void add_rest() {
+    add_errors_before(Instant::never());
+    while (!script_.inferred && scenario_ != nullptr && next_call_ < scenario_->calls.size()) {
+      push_call(scenario_->calls[next_call_]);
+    }
+    script_.end = later(relative(original_.segments.back().time), relative(flow_.segments.back().time));
+    for (const Step& step : script_.steps) {
+      script_.end = later(script_.end, step.at);
+    }
+    if (script_.inferred) {
+      infer_calls(flow_, script_);
+    }
+  }
+
+  const Flow& flow_;
+  const Flow& original_;
+  const Scenario* scenario_;
+  Script script_;
+  Negotiated agreed_;
+  std::vector<std::byte> content_;
+  bool exact_ = true;
+  Instant start_;
+  std::optional<std::uint32_t> missing_isn_;
+  std::uint32_t max_sent_ = 0, una_ = 0, edge_ = 0;
+  Instant edge_at_;
+  bool edge_known_ = false, may_begin_anew_ = false;
+  std::size_t sent_from_ = 0;
+  std::size_t next_call_ = 0, next_error_ = 0, written_ = 0, splits_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::byte> stream_of(const Flow& flow, const Endpoint& side) {
+  std::vector<std::byte> out;
+  std::vector<bool> known;
+  std::optional<std::uint32_t> first;
+  constexpr std::uint32_t reach = 1u << 30;
+  for (const Segment& segment : flow.segments) {
+    if (!is_from(segment, side)) {
+      continue;
+    }
+    if (segment.any(flag::syn)) {
+      first = segment.sequence + 1;
+    }
+    if (!first || segment.payload.empty()) {
+      continue;
+    }
+    std::uint32_t const at = segment.sequence + (segment.any(flag::syn) ? 1u : 0u) - *first;
+    if (at >= reach) {
+      continue;
+    }
+    std::size_t const end = at + segment.payload.size();
+    if (out.size() < end) {
+      out.resize(end);
+      known.resize(end);
+    }
+    for (std::size_t i = 0; i < segment.payload.size(); ++i) {
+      if (!known[at + i]) {
+        out[at + i] = segment.payload[i];
+        known[at + i] = true;
+      }
+    }
+  }
+  return out;
+}
+
+Script make_script(const Flow& flow, const Flow& original, const Endpoint& device,
+                   const Scenario* scenario) {
+  return Maker(flow, original, device, scenario).make();
+}
+
+}  // namespace lockstep::conformance

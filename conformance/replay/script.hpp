@@ -1,0 +1,84 @@
+// What is played to the core: the peer's segments, the application's calls, and what each waits for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "conformance/replay/flow.hpp"
+#include "conformance/replay/scenario.hpp"
+#include "core/units/bytes.hpp"
+#include "core/units/time.hpp"
+#include "tools/capture/decode.hpp"
+
+namespace lockstep::conformance {
+
+/// The peer of the capture had seen something before it sent; the core must have done the same.
+struct Need {
+  enum class Kind : std::uint8_t {
+    sent,         ///< the device had sent up to `sequence`
+    transmitted,  ///< it had sent the octet `sequence` `times` times
+    right_edge,   ///< it had offered the window up to `sequence` (a number of the peer's)
+    triggered,    ///< as sent, but without it the segment is left out: a duplicate ACK of nothing
+  };
+  Kind kind = Kind::sent;
+  std::uint32_t sequence = 0;  ///< as captured
+  std::uint32_t times = 1;
+  Instant met;  ///< in the capture
+};
+
+/// One thing that happens to the core.
+struct Step {
+  enum class Kind : std::uint8_t { segment, icmp, call };
+  Kind kind = Kind::segment;
+  Instant at;                ///< since the beginning of the capture
+  std::uint64_t packet = 0;  ///< of the capture; 0 for a call
+  tools::Segment segment;    ///< as it is sent, but for its acknowledgment number: that is captured
+  tools::IcmpError icmp;
+  Act act = Act::listen;
+  std::uint32_t bytes = 0;
+  std::vector<std::byte> content;  ///< of a write
+  bool joined = false;             ///< a call in the turn of the step before it
+  std::uint32_t incarnation = 0;   ///< how many initial sequence numbers the device had shown
+  std::vector<Need> needs;
+};
+
+/// One segment that the device of the capture sent.
+struct Sent {
+  tools::Segment segment;
+  Instant at;
+  std::uint32_t incarnation = 0;
+  std::size_t steps_before = 0;
+  std::uint32_t window_bytes = 0;  ///< with the scale that was negotiated
+};
+
+struct Script {
+  Endpoint device, peer;
+  Comparison comparison = Comparison::exact;
+  Role role = Role::passive;
+  std::vector<Step> steps;
+  std::vector<Sent> sent;
+  std::vector<std::uint32_t> isns;  ///< the device's initial sequence numbers as captured
+  Instant end;                      ///< until when the core is watched
+  std::vector<std::string> notes;   ///< what was taken out, mended or assumed
+  Bytes device_mss{536}, peer_mss{536};
+  std::uint32_t receive_buffer = 0;  ///< the largest window that the device offered; 0: unknown
+  Duration round_trip;               ///< the least from the device's segment to its ACK
+  std::vector<std::byte> peer_stream;  ///< what the peer sent, from its SYN on
+  bool inferred = false;             ///< the calls come from the capture
+  bool selective = false;            ///< SACK had been negotiated and was taken out
+  std::string cannot_tell;           ///< why no verdict is possible; empty if one is
+};
+
+/// Makes the script of a flow. `original` is the flow before any edit of a twin (else the same): it
+/// gives the contents of writes and the end. `scenario` may be null: calls are inferred then.
+Script make_script(const Flow& flow, const Flow& original, const Endpoint& device,
+                   const Scenario* scenario);
+
+/// Adds inferred calls to a script whose segments are all there: to be called by make_script.
+void infer_calls(const Flow& flow, Script& script);
+
+/// The octets that a side sent from its first SYN on, as far as they were captured, zeros between.
+std::vector<std::byte> stream_of(const Flow& flow, const Endpoint& side);
+
+}  // namespace lockstep::conformance

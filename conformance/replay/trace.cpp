@@ -1,0 +1,128 @@
+// Brings captured and live segments into one form, and reckons what had arrived when.
+#include "conformance/replay/trace.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace lockstep::conformance {
+namespace {
+
+namespace flag = tools::tcp_flag;
+
+bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
+
+/// What has arrived, as ranges relative to the peer's initial sequence number.
+class Arrivals {
+ public:
+  void begin(std::uint32_t isn) {
+    isn_ = isn;
+    next_ = 1;
+    above_.clear();
+    fin_.reset();
+  }
+
+  std::uint32_t next() const { return isn_ + static_cast<std::uint32_t>(next_); }
+  bool has_gap() const { return !above_.empty(); }
+  bool past_fin() const { return fin_ && next_ > *fin_; }
+
+  /// Gives whether the text lies above a gap.
+  bool take(std::uint32_t sequence, std::uint32_t bytes, bool fin) {
+    auto const offset = static_cast<std::int32_t>(sequence - next());
+    std::int64_t const begin = next_ + offset;
+    std::int64_t const end = begin + bytes + (fin ? 1 : 0);
+    if (fin) {
+      fin_ = begin + bytes;
+    }
+    if (end <= next_) {
+      return false;
+    }
+    above_[begin] = std::max(above_[begin], end);
+    while (!above_.empty() && above_.begin()->first <= next_) {
+      next_ = std::max(next_, above_.begin()->second);
+      above_.erase(above_.begin());
+    }
+    return begin > next_;
+  }
+
+ private:
+  std::uint32_t isn_ = 0;
+  std::int64_t next_ = 1;
+  std::map<std::int64_t, std::int64_t> above_;
+  std::optional<std::int64_t> fin_;
+};
+
+}  // namespace
+
+Trace captured_trace(const Script& script) {
+  Trace out;
+  for (std::size_t i = 0; i < script.sent.size(); ++i) {
+    const Sent& sent = script.sent[i];
+    out.push_back({sent.at, sent.segment, sent.window_bytes, sent.steps_before, i});
+  }
+  return out;
+}
+
+Trace live_trace(const Script& script, const LiveRun& run, Duration grace) {
+  Trace out;
+  for (std::size_t i = 0; i < run.sent.size(); ++i) {
+    const LiveSent& sent = run.sent[i];
+    if (sent.captured_time() > script.end + grace) {
+      break;
+    }
+    Item item{sent.captured_time(), sent.segment, sent.segment.window, sent.steps, i};
+    bool const absolute = item.segment.any(flag::rst) && item.segment.sequence == 0;
+    if (!absolute) {
+      item.segment.sequence = run.as_captured(script, item.segment.sequence, sent.incarnation);
+    }
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
+Reception reception_of(const Script& script) {
+  Reception out;
+  Arrivals arrivals;
+  Reception::After now;
+  std::size_t sent = 0;
+  std::uint32_t edge = 0;
+  bool offered = false;
+  for (std::size_t i = 0; i < script.steps.size(); ++i) {
+    const Step& step = script.steps[i];
+    for (; sent < script.sent.size() && script.sent[sent].steps_before <= i; ++sent) {
+      const Sent& by = script.sent[sent];
+      if (by.segment.any(flag::ack) && !by.segment.any(flag::rst)) {
+        std::uint32_t const offer = by.segment.acknowledgment + by.window_bytes;
+        edge = !offered || before(edge, offer) ? offer : edge;
+        offered = true;
+      }
+    }
+    now.advanced = now.above_gap = now.filled = false;
+    bool const arrives = step.kind == Step::Kind::segment && !step.segment.any(flag::rst) &&
+                         step.segment.sum != tools::SumState::bad;
+    if (arrives && step.segment.any(flag::syn) && (!now.known || arrivals.past_fin())) {
+      arrivals.begin(step.segment.sequence);
+      now.known = true;
+      now.advanced = true;
+      offered = false;
+    }
+    bool const carries = arrives && now.known && step.segment.any(flag::ack | flag::syn) &&
+                         (step.segment.data_bytes() != 0 || step.segment.any(flag::fin));
+    std::uint32_t const first =
+        step.segment.sequence + (step.segment.any(flag::syn) ? 1u : 0u);
+    bool const fits = !offered || !before(edge, first + step.segment.data_bytes());
+    if (carries && fits) {
+      bool const gap = arrivals.has_gap();
+      std::uint32_t const was = arrivals.next();
+      now.above_gap = arrivals.take(first, step.segment.data_bytes(), step.segment.any(flag::fin));
+      now.advanced |= arrivals.next() != was;
+      now.filled = gap && now.advanced;
+    }
+    now.next = arrivals.next();
+    now.fin = arrivals.past_fin();
+    out.after.push_back(now);
+  }
+  return out;
+}
+
+}  // namespace lockstep::conformance

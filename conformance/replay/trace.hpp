@@ -1,0 +1,43 @@
+// One side's segments in the capture's own numbers, whoever sent them: what audits look at.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "conformance/replay/live.hpp"
+#include "conformance/replay/script.hpp"
+
+namespace lockstep::conformance {
+
+/// One segment of the device: captured, or the core's in the capture's numbering and time.
+struct Item {
+  Instant at;
+  tools::Segment segment;
+  std::uint32_t window_bytes = 0;
+  std::size_t steps_before = 0;
+  std::size_t index = 0;  ///< into Script::sent or LiveRun::sent
+};
+
+using Trace = std::vector<Item>;
+
+Trace captured_trace(const Script& script);
+/// Leaves out what came after the end of the capture and `grace`.
+Trace live_trace(const Script& script, const LiveRun& run, Duration grace);
+
+/// What the device must have received in order after each step, and where gaps were: from the
+/// peer's segments alone.
+struct Reception {
+  struct After {
+    std::uint32_t next = 0;     ///< RCV.NXT
+    bool known = false;         ///< a SYN has been seen
+    bool advanced = false;      ///< by this step
+    bool above_gap = false;     ///< this step's text lies above a gap
+    bool filled = false;        ///< this step filled all or part of a gap
+    bool fin = false;           ///< RCV.NXT went over the peer's FIN
+  };
+  std::vector<After> after;  ///< one a step
+};
+
+Reception reception_of(const Script& script);
+
+}  // namespace lockstep::conformance

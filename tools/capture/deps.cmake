@@ -1,0 +1,2 @@
+# What reading captures needs beyond the standard library.
+set(LIBS pcap)
