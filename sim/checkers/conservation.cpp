@@ -1,0 +1,106 @@
+// Balances the books at the end of a run.
+#include "sim/checkers/conservation.hpp"
+
+#include "core/seam/statistics.hpp"
+#include "sim/kernel/kernel.hpp"
+
+namespace lockstep::sim {
+
+LaneAccount account_of(const LaneCounters& counters) {
+  LaneAccount account{counters.frames_offered, counters.duplicated, counters.frames_delivered, 0};
+  for (std::uint64_t each : counters.drops) {
+    account.dropped += each;
+  }
+  return account;
+}
+
+LaneAccount ConservationChecker::booked(const Kernel& kernel, std::uint32_t lane) const {
+  return account_of(kernel.bus().lane({lane}).counters());
+}
+
+void ConservationChecker::expect(const Kernel& kernel, Name where, std::string_view what,
+                                 std::uint64_t expected, std::uint64_t found) {
+  if (expected != found) {
+    findings_.add({CheckerKind::conservation, kernel.now(), where, what, expected, found});
+  }
+}
+
+void ConservationChecker::sent(const Kernel& kernel, const FrameNote& note) {
+  hosts_.resize(kernel.host_count());
+  if (note.node.kind == NodeKind::host) {
+    ++hosts_[note.node.index].sent;
+  }
+}
+
+void ConservationChecker::delivered(const Kernel& kernel, const FrameNote& note) {
+  hosts_.resize(kernel.host_count());
+  if (note.node.kind == NodeKind::host) {
+    ++hosts_[note.node.index].delivered;
+  }
+}
+
+void ConservationChecker::dropped(const Kernel& kernel, const FrameNote& note, LinkDrop) {
+  dropped_.resize(kernel.bus().lane_count());
+  ++dropped_[note.lane];
+}
+
+void ConservationChecker::judge_lanes(const Kernel& kernel) {
+  dropped_.resize(kernel.bus().lane_count());
+  std::uint64_t under_way = 0;
+  for (std::uint32_t lane = 0; lane < kernel.bus().lane_count(); ++lane) {
+    LaneAccount const account = booked(kernel, lane);
+    Name const& name = kernel.world().links[lane / 2].name;
+    if (account.out() > account.in()) {
+      expect(kernel, name, "more frames left a lane than entered it", account.in(),
+             account.out());
+      continue;
+    }
+    under_way += account.in() - account.out();
+    expect(kernel, name, "frames that died on a lane without being told", dropped_[lane],
+           account.dropped);
+  }
+  std::uint64_t in_rings = 0;
+  for (std::uint32_t i = 0; i < kernel.host_count(); ++i) {
+    HostState const& state = kernel.host({i}).state();
+    in_rings += state.received.size() + (state.claimed == FrameId{} ? 0u : 1u);
+  }
+  expect(kernel, kernel.world().name, "frames offered but neither delivered, dropped nor held",
+         kernel.bus().frames().in_use(), under_way + in_rings);
+}
+
+void ConservationChecker::judge_host(const Kernel& kernel, HostIndex host) {
+  Host const& at = kernel.host(host);
+  Name const& name = at.spec().name;
+  Node const& seen = hosts_[host.value];
+  Statistics const& statistics = at.stack().statistics();
+  expect(kernel, name, "frames that the stack sent and the wire never saw",
+         statistics.frames_sent, seen.sent);
+  expect(kernel, name, "frames delivered to the host and lost before its stack", seen.delivered,
+         statistics.frames_received + at.state().received.size());
+  std::uint64_t dropped = 0;
+  for (std::uint32_t i = 0; i < drop_count; ++i) {
+    dropped += statistics.drops.of(static_cast<Drop>(i));
+  }
+  if (dropped > statistics.frames_received + statistics.frames_sent) {
+    expect(kernel, name, "more frames died than came", statistics.frames_received, dropped);
+  }
+}
+
+void ConservationChecker::judge_connections(const Kernel& kernel, HostIndex host,
+                                            const Connections& seen) {
+  expect(kernel, kernel.host(host).spec().name,
+         "connections opened, but neither closed nor anyone's", seen.opened,
+         seen.closed + seen.owned);
+}
+
+void ConservationChecker::ended(const Kernel& kernel) {
+  hosts_.resize(kernel.host_count());
+  judge_lanes(kernel);
+  for (std::uint32_t i = 0; i < kernel.host_count(); ++i) {
+    judge_host(kernel, {i});
+    // CHECKs that every pool's slots are those that their owners hold.
+    kernel.host({i}).stack().check_invariants();
+  }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,57 @@
+// Reads frames with the readers of core/wire, all checksums included.
+#include "sim/checkers/segment_view.hpp"
+
+#include "core/wire/arp.hpp"
+#include "core/wire/ethernet.hpp"
+#include "core/wire/icmp.hpp"
+#include "core/wire/ipv4.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+FrameContent read_packet(std::span<const std::byte> bytes, SegmentView& view) {
+  wire::Ipv4Packet packet;
+  if (wire::parse(bytes, packet) != Drop::none) {
+    return FrameContent::malformed;
+  }
+  if (packet.header.protocol == wire::IpProtocol::icmp) {
+    wire::IcmpMessage message;
+    bool const whole = wire::parse(packet.payload, message) == Drop::none;
+    return whole ? FrameContent::other : FrameContent::malformed;
+  }
+  if (packet.header.protocol != wire::IpProtocol::tcp || packet.header.is_fragment()) {
+    return FrameContent::other;
+  }
+  wire::PseudoHeader const pseudo{packet.header.source, packet.header.destination,
+                                  static_cast<std::uint8_t>(wire::IpProtocol::tcp),
+                                  Bytes{static_cast<std::uint32_t>(packet.payload.size())}};
+  if (wire::parse(packet.payload, view.segment) != Drop::none ||
+      !wire::checksum_verifies(pseudo, packet.payload)) {
+    return FrameContent::malformed;
+  }
+  view.source = {packet.header.source, view.segment.source};
+  view.destination = {packet.header.destination, view.segment.destination};
+  view.packet_bytes = static_cast<std::uint32_t>(packet.bytes.size());
+  return FrameContent::tcp;
+}
+
+}  // namespace
+
+FrameContent read_frame(LinkType link, std::span<const std::byte> frame, SegmentView& view) {
+  if (link == LinkType::ip) {
+    return read_packet(frame, view);
+  }
+  wire::EthernetFrame parsed;
+  if (wire::parse(frame, parsed) != Drop::none) {
+    return FrameContent::malformed;
+  }
+  if (parsed.header.type == wire::EtherType::arp) {
+    wire::ArpPacket packet;
+    bool const whole = wire::parse(parsed.payload, packet) == Drop::none;
+    return whole ? FrameContent::other : FrameContent::malformed;
+  }
+  return parsed.header.type == wire::EtherType::ipv4 ? read_packet(parsed.payload, view)
+                                                     : FrameContent::other;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,80 @@
+// Compares octets as they are read, and lengths when a connection is over.
+#include "sim/checkers/stream.hpp"
+
+#include <cstring>
+
+#include "sim/kernel/kernel.hpp"
+
+namespace lockstep::sim {
+
+StreamChecker::Direction& StreamChecker::direction(const Flow& flow, Side writer) {
+  if (flow.id.value >= flows_.size()) {
+    flows_.resize(std::size_t{flow.id.value} + 1);
+  }
+  return flows_[flow.id.value][static_cast<std::uint32_t>(writer)];
+}
+
+void StreamChecker::report(const StreamNote& note, std::string_view what, std::uint64_t expected,
+                           std::uint64_t found) {
+  findings_.add({CheckerKind::stream, note.at, note.flow->app, what, expected, found});
+}
+
+void StreamChecker::wrote(const Kernel&, const StreamNote& note) {
+  Direction& to = direction(*note.flow, note.side);
+  if (note.offset != to.written.size()) {
+    report(note, "written at another offset than the stream's end", to.written.size(),
+           note.offset);
+    return;
+  }
+  to.written.insert(to.written.end(), note.bytes.begin(), note.bytes.end());
+}
+
+void StreamChecker::read(const Kernel&, const StreamNote& note) {
+  Direction& from = direction(*note.flow, other(note.side));
+  std::uint64_t const begin = from.read;
+  from.read += note.bytes.size();
+  if (note.offset != begin && !from.wrong) {
+    from.wrong = true;
+    report(note, "read at another offset than the last read's end", begin, note.offset);
+  }
+  if (note.flow->foreign || from.wrong) {
+    return;
+  }
+  if (from.read > from.written.size()) {
+    from.wrong = true;
+    report(note, "read more octets than were written", from.written.size(), from.read);
+    return;
+  }
+  bool const same =
+      std::memcmp(from.written.data() + begin, note.bytes.data(), note.bytes.size()) == 0;
+  bool const excused = alteration_ != nullptr && alteration_->text_altered();
+  if (!same && !excused) {
+    from.wrong = true;
+    report(note, "read other octets than were written, from this offset on", begin, begin);
+  }
+}
+
+void StreamChecker::judge_end(const Kernel& kernel, const Flow& flow) {
+  if (flow.foreign || flow.joined) {
+    return;
+  }
+  for (Side const side : {Side::opener, Side::acceptor}) {
+    FlowEnd const& reader = flow.end(side);
+    FlowEnd const& writer = flow.end(other(side));
+    bool const friendly = reader.cause == Cause::finished && writer.cause == Cause::finished &&
+                          reader.peer_finished && writer.peer_finished;
+    if (friendly && reader.read != writer.written) {
+      findings_.add({CheckerKind::stream, kernel.now(), flow.app,
+                     "both ends finished, but not all that was written was read", writer.written,
+                     reader.read});
+    }
+  }
+}
+
+void StreamChecker::ended(const Kernel& kernel) {
+  for (const Flow& flow : kernel.ledger().flows()) {
+    judge_end(kernel, flow);
+  }
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,59 @@
+// Writes pcapng: nanoseconds, little-endian on every machine, the same bytes for the same packets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/units/time.hpp"
+
+namespace lockstep::sim {
+
+// Where bytes go. The simulator has no files: tools make a sink that writes one.
+class ByteSink {
+ public:
+  virtual ~ByteSink() = default;
+  virtual void put(std::span<const std::byte> bytes) = 0;
+};
+
+// How an interface's packets begin, by the numbers of the pcapng registry.
+enum class CaptureLink : std::uint16_t { ethernet = 1, raw_ip = 101 };
+
+// Which way a packet passed its interface, by the numbers of the flags option.
+enum class CaptureWay : std::uint32_t { inbound = 1, outbound = 2 };
+
+class PcapngWriter {
+ public:
+  // Writes the section header.
+  explicit PcapngWriter(ByteSink& sink);
+
+  // Interfaces are numbered from 0 in the order of these calls.
+  void interface(CaptureLink link, std::string_view name);
+
+  struct Packet {
+    std::uint32_t interface = 0;
+    Instant at;
+    CaptureWay way = CaptureWay::outbound;
+    std::span<const std::byte> bytes;
+    std::string_view comment;  // empty: none
+  };
+  void packet(const Packet& packet);
+
+  std::uint64_t packets() const { return packets_; }
+
+ private:
+  void begin(std::uint32_t type);
+  void finish();
+  void add16(std::uint32_t value);
+  void add32(std::uint64_t value);
+  void add_padded(std::span<const std::byte> bytes);
+  void add_option(std::uint16_t code, std::span<const std::byte> bytes);
+
+  ByteSink& sink_;
+  std::vector<std::byte> block_;
+  std::uint64_t packets_ = 0;
+};
+
+}  // namespace lockstep::sim

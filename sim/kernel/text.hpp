@@ -1,0 +1,53 @@
+// A short line of text in a fixed room: sim has no strings.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace lockstep::sim {
+
+// What does not fit is cut off.
+class Line {
+ public:
+  static constexpr std::uint32_t length_max = 480;
+
+  constexpr Line& add(std::string_view text) {
+    for (char letter : text) {
+      if (length_ == length_max) {
+        break;
+      }
+      letters_[length_++] = letter;
+    }
+    return *this;
+  }
+
+  constexpr Line& add(std::uint64_t number) {
+    std::array<char, 20> digits{};
+    std::uint32_t count = 0;
+    do {
+      digits[count++] = static_cast<char>('0' + number % 10);
+      number /= 10;
+    } while (number != 0);
+    while (count != 0) {
+      --count;
+      add(std::string_view(&digits[count], 1));
+    }
+    return *this;
+  }
+
+  constexpr Line& add_hex(std::uint64_t number) {
+    for (int shift = 60; shift >= 0; shift -= 4) {
+      add(std::string_view(&"0123456789abcdef"[number >> shift & 0xf], 1));
+    }
+    return *this;
+  }
+
+  constexpr std::string_view view() const { return {letters_.data(), length_}; }
+
+ private:
+  std::array<char, length_max> letters_{};
+  std::uint32_t length_ = 0;
+};
+
+}  // namespace lockstep::sim

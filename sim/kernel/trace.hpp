@@ -1,0 +1,66 @@
+// A trace: every packet of a run, or of one node, with a comment that says why it was sent.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/tcp/counters.hpp"
+#include "core/wire/tcp.hpp"
+#include "sim/kernel/kernel.hpp"
+#include "sim/kernel/pcapng.hpp"
+#include "sim/kernel/text.hpp"
+
+namespace lockstep::sim {
+
+// Writes pcapng into a sink. A packet is seen where it leaves and where it arrives, so that one that
+// was lost shows as missing. The comment of a packet that leaves names the host, its connection's
+// state, cwnd and bytes in flight, what the packet is, and what the turn was caused by.
+class Trace final : public Observer {
+ public:
+  // Of all nodes, an interface each.
+  Trace(const World& world, ByteSink& sink);
+  // Of one node alone.
+  Trace(const World& world, ByteSink& sink, NodeRef only);
+
+  void sent(const Kernel& kernel, const FrameNote& note) override;
+  void delivered(const Kernel& kernel, const FrameNote& note) override;
+  void turn_begins(const Kernel& kernel, HostIndex host) override;
+  void told(const Kernel& kernel, HostIndex host, const Event& event) override;
+  void turned(const Kernel& kernel, HostIndex host, Outcome outcome) override;
+
+  std::uint64_t packets() const { return writer_.packets(); }
+
+ private:
+  struct Known {
+    FourTuple tuple;
+    ConnectionId id;
+    std::uint64_t retransmissions = 0;  // as of its last packet
+  };
+  // What came before a host's packets in one turn.
+  struct Cause {
+    std::array<std::uint64_t, tcp::timer_kind_count> timers{};
+    std::uint32_t arrived = 0;       // since the last turn
+    std::uint32_t arrived_data = 0;  // of these, with text
+    bool event_told = false;
+    std::vector<Known> known;        // sorted by tuple
+  };
+
+  std::uint32_t interface_of(NodeRef node) const;
+  bool traced(NodeRef node) const;
+  void describe(const Kernel& kernel, HostIndex host, std::span<const std::byte> frame, Line& out);
+  void describe_segment(const Kernel& kernel, HostIndex host, const FourTuple& tuple,
+                        const wire::Segment& segment, Line& out);
+  void describe_cause(const Kernel& kernel, HostIndex host, Line& out) const;
+  Known* find(const Kernel& kernel, HostIndex host, const FourTuple& tuple);
+  void learn(const Kernel& kernel, HostIndex host);
+
+  PcapngWriter writer_;
+  std::uint32_t hosts_;
+  std::uint32_t stations_;
+  bool all_;
+  NodeRef only_;
+  std::vector<Cause> causes_;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,121 @@
+// The runner: nasty worlds of a row of seeds, a line each, with no C++ library linked.
+//
+// lockstep-runner FIRST LAST prints for each seed how the run ended, its fingerprint, and the hash
+// and length of its capture. Two builds that print the same lines are the same simulator.
+// lockstep-runner speed prints how many frames a CPU second of a bulk transfer holds.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "core/units/hash.hpp"
+#include "sim/kernel/kernel.hpp"
+#include "sim/kernel/text.hpp"
+#include "sim/kernel/trace.hpp"
+#include "sim/worlds/build.hpp"
+#include "sim/worlds/nasty.hpp"
+
+namespace {
+
+using namespace lockstep;
+using namespace lockstep::sim;
+
+// FNV-1a over every byte, so that its order does not depend on how the bytes were cut.
+class HashSink final : public ByteSink {
+ public:
+  void put(std::span<const std::byte> bytes) override {
+    for (std::byte each : bytes) {
+      hash_ = (hash_ ^ std::to_integer<std::uint64_t>(each)) * 0x100'0000'01b3;
+    }
+    length_ += bytes.size();
+  }
+  std::uint64_t hash() const { return hash_; }
+  std::uint64_t length() const { return length_; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf2'9ce4'8422'2325;
+  std::uint64_t length_ = 0;
+};
+
+void print(const Line& line) {
+  std::fwrite(line.view().data(), 1, line.view().size(), stdout);
+  std::fputc('\n', stdout);
+}
+
+void failed(const CheckSite& site) {
+  RunNote const run = current_run();
+  Line line;
+  line.add("runner: CHECK(").add(site.condition).add(") failed at ").add(site.file).add(":");
+  line.add(static_cast<std::uint64_t>(site.line)).add(", seed ").add(run.seed);
+  line.add(", instant ").add(run.at.ns).add(" ns, host ").add(run.host.view());
+  std::fwrite(line.view().data(), 1, line.view().size(), stderr);
+  std::fputc('\n', stderr);
+}
+
+void run(std::uint64_t seed) {
+  World const world = nasty_world(seed);
+  HashSink sink;
+  Kernel kernel(world, seed);
+  Trace trace(world, sink);
+  kernel.observe(trace);
+  Ending const ending = kernel.run();
+  bool intact = true;
+  for (const Flow& flow : kernel.ledger().flows()) {
+    intact = intact && flow.ends[0].intact && flow.ends[1].intact;
+  }
+  Line line;
+  line.add(seed).add(" ").add(name_of(ending)).add(intact ? " intact" : " BROKEN");
+  line.add(" fingerprint ").add_hex(kernel.fingerprint());
+  line.add(" capture ").add_hex(sink.hash()).add(" ").add(sink.length());
+  line.add(" frames ").add(kernel.frames_sent()).add(" ended ").add(kernel.now().ns);
+  print(line);
+}
+
+void measure() {
+  LaneSpec lane;
+  lane.rate_bits_per_second = 10'000'000'000;
+  lane.delay = Duration::microseconds(20);
+  World world = two_hosts(lane);
+  world.invariants_every = 0;
+  world.apps = {app_of("bulk", 2'000'000'000)};
+  Kernel kernel(world, 1);
+  std::clock_t const before = std::clock();
+  Ending const ending = kernel.run();
+  auto const ticks = static_cast<std::uint64_t>(std::clock() - before);
+  Line line;
+  line.add(name_of(ending)).add(" ").add(kernel.frames_sent()).add(" frames, ");
+  line.add(kernel.frames_sent() * CLOCKS_PER_SEC / (ticks == 0 ? 1 : ticks));
+  line.add(" frames per CPU second");
+  print(line);
+}
+
+bool number(const char* text, std::uint64_t& out) {
+  if (text[0] < '0' || text[0] > '9') {
+    return false;
+  }
+  char* end = nullptr;
+  out = std::strtoull(text, &end, 10);
+  return *end == '\0';
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  set_check_handler(failed);
+  if (count == 2 && std::strcmp(arguments[1], "speed") == 0) {
+    measure();
+    return 0;
+  }
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  if (count != 3 || !number(arguments[1], first) || !number(arguments[2], last) ||
+      first > last) {
+    std::fputs("usage: lockstep-runner FIRST LAST | lockstep-runner speed\n", stderr);
+    return 2;
+  }
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    run(seed);
+  }
+  return 0;
+}
