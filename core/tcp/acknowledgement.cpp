@@ -173,6 +173,7 @@ void advance_una(Engine& e, Index at, Sequence ack) {
   c.send.una = ack;
   a.retransmit_next = last_of(a.retransmit_next, ack);
   a.retransmit_end = last_of(a.retransmit_end, ack);
+  a.pushed = last_of(a.pushed, ack);
   if (c.send_urgent && ack.at_or_after(c.send.up)) {
     c.send_urgent = false;
   }

@@ -197,6 +197,9 @@ Bytes write_plan(Engine& e, Index at, const Plan& plan, std::span<std::byte> int
   //= rfc9293#3.1
   //# 9293:MUST-2 the checksum covers pseudo-header, header and text
   Bytes const header = wire::write(out, into);
+  //= rfc9293#3.7.1
+  //# 9293:P-MSS-OPTSHRINK the options of a segment count against its MSS
+  CHECK(header + plan.text <= Bytes{wire::tcp_header_bytes} + Bytes{c.mss} || plan.syn);
   Bytes text = plan.text;
   wire::Partial sum;
   if (plan.kind == PlanKind::keepalive && e.config.keepalive_garbage) {

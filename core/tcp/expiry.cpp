@@ -124,14 +124,16 @@ void expire_keepalive(Engine& e, Index at) {
   Connection& c = e.connection(at);
   Duration const idle = Duration::milliseconds(c.keepalive_idle_ms);
   Instant const quiet_since = c.heard_at;
-  bool const quiet = e.state->now.since(quiet_since) >= idle && c.send.una == c.send.nxt;
+  bool const silent = e.state->now.since(quiet_since) >= idle;
+  bool const quiet = silent && c.send.una == c.send.nxt;
   if (!c.keepalive || (c.state != State::established && c.state != State::close_wait)) {
     c.slow_due = Instant::never();
     return;
   }
   if (!quiet) {
     c.keepalive_probes = 0;
-    c.slow_due = later(quiet_since, e.state->now - idle + Duration{1}) + idle;
+    // With text outstanding its own timer watches the peer: look again after another interval.
+    c.slow_due = (silent ? e.state->now : quiet_since) + idle;
     return;
   }
   count(e, TimerKind::keepalive);
@@ -208,8 +210,9 @@ void heard_while_probing(Engine& e, Index at) {
   Connection const& c = e.connection(at);
   //= rfc9293#3.8.6.1
   //# 9293:MUST-37 as long as probes are answered the connection stays open
+  // R2 runs from the first probe that is not answered, however rare they have become.
   if (c.active != nil && e.active(c).mode == RetransmitMode::persist) {
-    set_give_up(e, at);
+    e.active(c).give_up_due = Instant::never();
   }
 }
 

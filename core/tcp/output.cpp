@@ -138,7 +138,7 @@ std::uint32_t worth_sending(const Connection& c, const Active& a, Offer offer, b
   }
   //= rfc9293#3.8.6.2.1
   //# 9293:P-SWS-SEND-FRAC half of the largest window seen
-  if (alone && fits >= c.send.wnd_max.count / 2 && fits < offer.queued) {
+  if (alone && fits >= c.send.wnd_max.count / 2) {
     return fits;
   }
   //= rfc9293#3.8.6.2.1
@@ -159,7 +159,6 @@ void wait_by_timer(Engine& e, Index at, std::uint32_t usable) {
     a.mode = RetransmitMode::persist;
     a.persist_backoff = 0;
     a.retransmit_due = e.state->now + c.rtt.rto;
-    set_give_up(e, at);
   } else {
     //= rfc9293#3.9.1.2
     //# 9293:MUST-60 text without a PUSH is not held back for ever
@@ -250,14 +249,20 @@ void send_syn_again(Engine& e, Index at) {
 void window_opened(Engine& e, Index at) {
   Connection& c = e.connection(at);
   Active& a = e.active(c);
-  if (a.mode == RetransmitMode::persist || a.mode == RetransmitMode::sws_override) {
+  if (a.mode == RetransmitMode::persist) {
     a.mode = RetransmitMode::idle;
     a.retransmit_due = Instant::never();
+    a.give_up_due = Instant::never();
     a.persist_backoff = 0;
     a.probe = false;
     if (c.send.una != c.send.nxt) {
       a.retransmit_next = c.send.una;
       a.retransmit_end = c.send.nxt;
+      // What is out is watched from here on, even if the link takes no frame for a while.
+      a.mode = RetransmitMode::retransmit;
+      a.retransmit_due = e.state->now + c.rtt.rto;
+      set_give_up(e, at);
+      arm(e, at);
     }
   }
   make_ready(e, at);

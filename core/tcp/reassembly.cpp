@@ -177,11 +177,24 @@ Drop take_above_gap(Engine& e, Index at, const Text& text) {
   return Drop::none;
 }
 
-void remember_fin(Active& a, Sequence at) {
+// Octets that have arrived are in the stream for good: a FIN that lies before them is a lie.
+bool ends_the_stream(const Engine& e, const Connection& c, const Active& a, Sequence at) {
+  bool ends = at.at_or_after(c.receive.nxt);
+  for (Index index = a.extents; index != nil; index = e.extents[index].next) {
+    ends = ends && at.at_or_after(e.extents[index].end);
+  }
+  return ends;
+}
+
+Drop remember_fin(const Engine& e, const Connection& c, Active& a, Sequence at) {
+  if (!ends_the_stream(e, c, a, at)) {
+    return Drop::tcp_data_after_fin;
+  }
   if (!a.fin_known) {
     a.fin_known = true;
     a.fin_at = at;
   }
+  return Drop::none;
 }
 
 }  // namespace
@@ -210,7 +223,7 @@ Drop take_text(Engine& e, Index at, const Text& whole, const wire::Segment& segm
     drop = in_order ? take_in_order(e, at, text) : take_above_gap(e, at, text);
   }
   if (text.fin && drop == Drop::none) {
-    remember_fin(a, text.end());
+    drop = remember_fin(e, c, a, text.end());
   }
   //= rfc5681#4.2
   //# 5681:CC-14 an out-of-order segment draws a duplicate ACK at once

@@ -33,13 +33,15 @@ Bytes initial_window(Bytes smss, InitialWindow rule) {
   return {segments * smss.count};
 }
 
-void begin(CongestionVariables& c, Bytes smss, bool syn_lost, const Config& config) {
+void begin(CongestionVariables& c, Bytes smss, Count syn_timeouts, const Config& config) {
   //= rfc5681#3.1
   //# 5681:CC-4 the handshake's own segments do not enlarge cwnd
   c.cwnd = initial_window(smss, config.initial_window);
   //= rfc5681#3.1
   //# 5681:CC-5 one segment after a lost SYN or SYN-ACK
-  if (syn_lost && config.initial_window == InitialWindow::rfc5681) {
+  // RFC 6928 section 2 lets the first loss pass.
+  Count const forgiven{config.initial_window == InitialWindow::rfc5681 ? 0u : 1u};
+  if (syn_timeouts > forgiven) {
     c.cwnd = smss;
   }
   //= rfc5681#3.1

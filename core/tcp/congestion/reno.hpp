@@ -12,8 +12,8 @@ struct Flight {
   Bytes smss;  // largest segment that we send
 };
 
-// The handshake is over; `syn_lost`: the SYN or our SYN-ACK was retransmitted.
-void begin(CongestionVariables& c, Bytes smss, bool syn_lost, const Config& config);
+// The handshake is over; `syn_timeouts`: how often its timer fired for our SYN or SYN-ACK.
+void begin(CongestionVariables& c, Bytes smss, Count syn_timeouts, const Config& config);
 Bytes initial_window(Bytes smss, InitialWindow rule);
 // An ACK of `newly` octets of new data, outside of recovery.
 void on_ack(CongestionVariables& c, Bytes newly, Bytes smss);
