@@ -12,3 +12,14 @@ add_test(NAME tidy COMMAND ${Python3_EXECUTABLE} "${PROJECT_SOURCE_DIR}/tools/ti
 add_test(NAME tidy_rules
   COMMAND ${Python3_EXECUTABLE} "${PROJECT_SOURCE_DIR}/tools/tidying/test_tidy.py")
 set_tests_properties(tidy tidy_rules PROPERTIES LABELS repository)
+
+if(LOCKSTEP_TOOLS AND NOT CMAKE_CROSSCOMPILING)
+  set(flags "${CMAKE_CXX_FLAGS}")
+  if(LOCKSTEP_SANITIZE)
+    string(APPEND flags " -fsanitize=${LOCKSTEP_SANITIZE}")
+  endif()
+  add_test(NAME install COMMAND ${Python3_EXECUTABLE}
+    "${PROJECT_SOURCE_DIR}/tools/packaging/try_install.py" "${PROJECT_BINARY_DIR}"
+    "--compiler=${CMAKE_CXX_COMPILER}" "--flags=${flags}")
+  set_tests_properties(install PROPERTIES LABELS repository)
+endif()

@@ -1,1 +1,56 @@
-# What an installed Lockstep offers: find_package(lockstep) and pkg-config.
+# What an installed Lockstep offers: headers, libraries, find_package(lockstep), pkg-config, and the
+# program. Only for a build of its own, and never of the standard-library-free runner.
+if(NOT PROJECT_IS_TOP_LEVEL OR LOCKSTEP_NO_STDLIB)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/lockstep")
+
+install(TARGETS ${LOCKSTEP_LIBRARIES} lockstep_sim EXPORT lockstepTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(EXPORT lockstepTargets NAMESPACE lockstep:: DESTINATION "${package_dir}")
+foreach(room IN ITEMS core sim)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/${room}")
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/${room}"
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep"
+      FILES_MATCHING PATTERN "*.hpp"
+      PATTERN "*_kit.hpp" EXCLUDE PATTERN "*_testing.hpp" EXCLUDE
+      PATTERN "ns3" EXCLUDE PATTERN "runner" EXCLUDE PATTERN "examples" EXCLUDE)
+  endif()
+endforeach()
+if(TARGET program_lockstep)
+  install(TARGETS program_lockstep RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/tools/packaging/lockstepConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/package/lockstepConfig.cmake" INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/lockstepConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/package/lockstepConfig.cmake"
+  "${PROJECT_BINARY_DIR}/package/lockstepConfigVersion.cmake" DESTINATION "${package_dir}")
+
+# <name>.pc, naming the archives among the given targets, the highest floor first. The prefix of
+# `cmake --install --prefix` is known only then, so the file is written then.
+function(lockstep_pkg_config name description requires)
+  set(PC_NAME ${name})
+  set(PC_DESCRIPTION "${description}")
+  set(PC_REQUIRES "${requires}")
+  set(PC_LIBS "")
+  foreach(target IN LISTS ARGN)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      set(PC_LIBS "-l${target} ${PC_LIBS}")
+    endif()
+  endforeach()
+  set(CMAKE_INSTALL_PREFIX "@CMAKE_INSTALL_PREFIX@")
+  configure_file("${PROJECT_SOURCE_DIR}/tools/packaging/lockstep.pc.in"
+    "${PROJECT_BINARY_DIR}/package/${name}.pc.in" @ONLY)
+  install(CODE "configure_file(\"${PROJECT_BINARY_DIR}/package/${name}.pc.in\"
+    \"${PROJECT_BINARY_DIR}/package/${name}.pc\" @ONLY)")
+  install(FILES "${PROJECT_BINARY_DIR}/package/${name}.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endfunction()
+
+lockstep_pkg_config(lockstep "${PROJECT_DESCRIPTION}" "" ${LOCKSTEP_LIBRARIES})
+lockstep_pkg_config(lockstep-sim "The deterministic simulator of Lockstep" lockstep lockstep_sim)

@@ -58,10 +58,12 @@ DETERMINISM = [
      r"\bstd::time\s*\(", "the world tells the time", "take an Instant as an argument"),
     (r"__(DATE|TIME|TIMESTAMP)__", "it differs by build", "leave it out"),
     (r"\b(std::)?getenv\s*\(", "a run depends on its arguments alone", "take it from Config"),
-    (r"\bu?intptr_t\b", "addresses differ by run", "use an index"),
     (r"\bstd::(thread|jthread|mutex|atomic\w*|async)\b|\bthread_local\b", "a run has one thread",
      "leave it out"),
 ]
+
+# Not in tests: they align their arenas.
+ADDRESSES = [(r"\bu?intptr_t\b", "addresses differ by run", "use an index")]
 
 # Not in tests: they may hold what gtest wants.
 INTEGERS = [
@@ -115,7 +117,7 @@ def check_headers(source):
 def check_words(source):
     rules = [("determinism", DETERMINISM)]
     if not source.is_test and not source.path.startswith("sim/runner/"):
-        rules.append(("purity", INTEGERS))
+        rules += [("determinism", ADDRESSES), ("purity", INTEGERS)]
         if source.room == "core":
             rules.append(("purity", CORE_ONLY))
     for number, line in enumerate(source.code_lines, 1):

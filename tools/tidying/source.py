@@ -57,7 +57,7 @@ class Source:
 
     @property
     def is_test(self):
-        return self.path.endswith(("_test.cpp", "_fuzz.cpp", "test_kit.hpp", "_testing.hpp"))
+        return self.path.endswith(("_test.cpp", "_fuzz.cpp", "_kit.hpp", "_kit.cpp", "_testing.hpp"))
 
     @property
     def is_script(self):

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Installs a build into a temporary prefix and builds a consumer project against it, both ways."""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
+
+
+def run(*command, **more):
+    """Runs a command; a failure shows it and what it printed, and ends the test."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, **more)
+    if done.returncode != 0:
+        print(f"failed ({done.returncode}): {' '.join(words)}\n{done.stdout}", file=sys.stderr)
+        sys.exit(1)
+    return done.stdout
+
+
+def expect_connected(program, way):
+    out = run(program)
+    if out != "connected\n":
+        print(f"{way}: the consumer printed {out!r}", file=sys.stderr)
+        sys.exit(1)
+
+
+def try_find_package(prefix, folder, compiler, flags):
+    run("cmake", "-G", "Ninja", "-S", CONSUMER, "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}",
+        f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_CXX_FLAGS={flags}")
+    run("cmake", "--build", folder)
+    expect_connected(folder / "consumer", "find_package")
+
+
+def try_pkg_config(prefix, folder, compiler, flags):
+    folder.mkdir()
+    paths = [str(path) for path in prefix.glob("lib*/**/pkgconfig")]
+    environment = dict(os.environ, PKG_CONFIG_PATH=":".join(paths))
+    words = run("pkg-config", "--cflags", "--libs", "lockstep", env=environment).split()
+    run("pkg-config", "--exists", "lockstep-sim", env=environment)
+    run(compiler, *flags.split(), CONSUMER / "main.cpp", *words, "-o", folder / "consumer")
+    expect_connected(folder / "consumer", "pkg-config")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     epilog="example: try_install.py build/release --compiler g++")
+    parser.add_argument("build", type=pathlib.Path, help="a build folder that is built")
+    parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--flags", default="", help="further flags, such as sanitizers")
+    options = parser.parse_args()
+    if shutil.which("pkg-config") is None:
+        print("pkg-config is missing: run tools/setup", file=sys.stderr)
+        return 3
+    with tempfile.TemporaryDirectory() as folder:
+        top = pathlib.Path(folder)
+        run("cmake", "--install", options.build, "--prefix", top / "prefix")
+        try_find_package(top / "prefix", top / "by_cmake", options.compiler, options.flags)
+        try_pkg_config(top / "prefix", top / "by_pkg_config", options.compiler, options.flags)
+    print("the consumer connects, by find_package and by pkg-config")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
