@@ -179,7 +179,7 @@ class AckAudit {
       bool const within = item.steps_before > first_step && item.steps_before <= end_step;
       sent += within && item.segment.any(flag::ack) && item.segment.acknowledgment == next ? 1u : 0u;
     }
-    std::size_t const needed = in_.script.selective ? 1 : owed;
+    std::size_t const needed = in_.script.selective && in_.script.inferred ? 1 : owed;
     Instant const at = in_.script.steps[first_step].at;
     if (sent < needed && at + prompt <= end_ && at + prompt <= gone_) {
       breach(at, {"5681:CC-14"},

@@ -32,9 +32,11 @@ class AgainAudit {
         isn_ = una_ = segment.sequence;
         high_ = segment.end();
         sent_at_ = trace_[i].at;
-      } else if (opened_ && before(segment.sequence, high_) && !is_probe(segment)) {
+      } else if (opened_ && before(segment.sequence, high_) && !is_probe(segment) &&
+                 (fin_sent_ || !segment.any(flag::fin))) {
         again(i);
       }
+      fin_sent_ |= segment.any(flag::fin);
       if (before(high_, segment.end())) {
         high_ = segment.end();
       }
@@ -97,23 +99,38 @@ class AgainAudit {
     recover_known_ = true;
     const Item* again = nullptr;
     for (const Item& item : trace_) {
-      bool const soon = item.steps_before > steps_ && item.at <= step.at + prompt;
+      bool const soon = item.steps_before > steps_ && item.at <= step.at + at_once();
       bool const old = item.segment.length() != 0 && before(item.segment.sequence, high_);
       if (soon && old && again == nullptr) {
         again = &item;
       }
     }
-    bool const timer_did = before_now_sent_again();
-    if (again == nullptr && !timer_did) {
+    if (before_now_sent_again() || (in_.script.inferred && in_.script.selective)) {
+      return;  // the timer was first; or RACK decides, which is not RFC 5681's question
+    }
+    if (again == nullptr || (in_.script.selective && !comes_again())) {
       breach(step.at, {"5681:CC-16"},
              fmt::format("the third duplicate ACK, packet {}, drew no retransmission", step.packet),
              std::nullopt);
-    } else if (again != nullptr && !timer_did && !in_.script.selective &&
-               again->segment.sequence != una_) {
+    } else if (!in_.script.selective && again->segment.sequence != una_) {
       breach(again->at, {"5681:CC-21"}, "the third duplicate ACK drew another segment than the first "
                                         "unacknowledged",
              static_cast<std::size_t>(again - trace_.data()));
     }
+  }
+
+  /// Is the first unacknowledged octet sent again at all?
+  bool comes_again() const {
+    return std::any_of(trace_.begin(), trace_.end(), [&](const Item& item) {
+      return item.steps_before > steps_ && at_or_before(item.segment.sequence, una_) &&
+             before(una_, item.segment.end());
+    });
+  }
+
+  /// A round trip later the next ACK is the cause of what is sent.
+  Duration at_once() const {
+    Duration const half = in_.script.round_trip / 2;
+    return std::clamp(half, Duration::milliseconds(2), prompt);
   }
 
   bool before_now_sent_again() const {
@@ -169,7 +186,7 @@ class AgainAudit {
   const AuditInput& in_;
   const Trace& trace_;
   std::vector<Breach> breaches_;
-  bool opened_ = false, recover_known_ = false, timed_out_ = false;
+  bool opened_ = false, recover_known_ = false, timed_out_ = false, fin_sent_ = false;
   std::uint32_t isn_ = 0, una_ = 0, high_ = 0, recover_ = 0, duplicates_ = 0;
   std::uint16_t window_ = 0;
   Instant una_at_, sent_at_, last_sent_;

@@ -64,13 +64,23 @@ class Replies {
 
   std::optional<std::size_t> captured_reply(std::size_t step) const {
     Instant const at = in_.script.steps[step].at;
+    std::optional<std::size_t> found;
     for (const Item& item : captured_) {
       bool const soon = item.steps_before > step && item.at <= at + prompt;
-      if (soon && item.segment.any(flag::ack | flag::rst)) {
-        return item.index;
+      if (soon && !found && item.segment.any(flag::ack | flag::rst)) {
+        found = item.index;
       }
     }
-    return std::nullopt;
+    // Replies to several steps may leave together, but each its own.
+    bool const own = found && in_.script.sent[*found].steps_before == step + 1;
+    bool const fewer = count(captured_, at) < count(live_, at);
+    return found && (own || !fewer || in_.script.inferred) ? found : std::nullopt;
+  }
+
+  static std::size_t count(const Trace& trace, Instant from) {
+    return static_cast<std::size_t>(std::count_if(trace.begin(), trace.end(), [&](const Item& item) {
+      return item.at >= from && item.at <= from + prompt && is_bare_ack(item);
+    }));
   }
 
   void reply(std::size_t step) {
@@ -101,6 +111,17 @@ class Replies {
     last_reply_ = live && draws_reply(clauses.front()) ? at : last_reply_;
   }
 
+  /// The step with which the peer makes use of the window: by then it had been told.
+  std::size_t next_data(std::size_t step) const {
+    std::size_t next = step + 1;
+    while (next < in_.script.steps.size() &&
+           (in_.script.steps[next].kind != Step::Kind::segment ||
+            in_.script.steps[next].segment.data_bytes() <= 1)) {
+      ++next;
+    }
+    return next;
+  }
+
   /// After reading, the core told of a larger window: so must the captured device.
   void update(std::size_t step) {
     Act const act = in_.script.steps[step].act;
@@ -112,8 +133,10 @@ class Replies {
     bool known = false;
     bool updated = false;
     Instant const at = in_.script.steps[step].at;
+    std::size_t const sending = next_data(step);
     for (const Item& item : captured_) {
-      if (!item.segment.any(flag::ack) || item.segment.any(flag::rst)) {
+      if (!item.segment.any(flag::ack) || item.segment.any(flag::rst) ||
+          item.steps_before > sending) {
         continue;
       }
       std::uint32_t const offer = item.segment.acknowledgment + item.window_bytes;

@@ -58,6 +58,7 @@ struct LiveRun {
   Duration virtual_time;
   Duration late;
   std::uint64_t packets_in = 0;
+  std::uint64_t part_acks = 0;  ///< ACKs of what the core had sent, in place of ACKs of more
 
   bool is_stuck() const { return stuck_step < steps.size(); }
   /// A number of the core's as the capture would have it; `incarnation` as of the segment.

@@ -75,7 +75,7 @@ class Judge {
       : script_(script),
         run_(run),
         shows_(shows),
-        reception_(reception_of(script)),
+        reception_(reception_of(script, run)),
         input_{script, run, reception_, config} {}
 
   Verdict judge() {
@@ -88,8 +88,11 @@ class Judge {
       }
     }
     Trace const captured = captured_trace(script_);
-    Trace const live = live_trace(script_, run_, Duration{});
-    CrossResult cross = cross_check(input_, captured, live_trace(script_, run_, Duration::seconds(5)));
+    Trace const live = live_trace(script_, run_, Duration::seconds(5));
+    CrossResult cross = cross_check(input_, captured, live);
+    if (run_.part_acks != 0) {
+      cross.rules.insert(Rule::congestion_window);
+    }
     all_ = std::move(cross.breaches);
     audit(captured, true);
     if (!run_.is_stuck()) {
@@ -103,7 +106,7 @@ class Judge {
 
  private:
   void audit(const Trace& trace, bool is_captured) {
-    for (auto check : {audit_acks, audit_data, audit_retransmissions}) {
+    for (auto check : {audit_acks, audit_retransmissions, audit_data}) {
       for (Breach& breach : check(input_, trace)) {
         CrossBreach out;
         out.kind = is_captured ? Divergence::Kind::missing : Divergence::Kind::unexpected;
@@ -166,7 +169,7 @@ class Judge {
 std::string_view name_of(Rule rule) {
   constexpr std::array<std::string_view, rule_count> names{
       "segmentation", "ack-coalescing", "timing-within-class", "initial-window",
-      "recovery",     "window-updates", "nagle-variant",       "closing-reset"};
+      "congestion-window", "recovery",     "window-updates", "nagle-variant",       "closing-reset"};
   return names[static_cast<std::size_t>(rule)];
 }
 

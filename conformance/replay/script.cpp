@@ -84,8 +84,10 @@ class Maker {
     script_.device = device;
     script_.peer = flow.first == device ? flow.second : flow.first;
     script_.comparison = scenario != nullptr ? scenario->comparison : Comparison::obligations;
-    script_.inferred = scenario == nullptr || (scenario->calls.empty() &&
-                                               script_.comparison == Comparison::obligations);
+    bool const silent = scenario != nullptr && scenario->calls.empty() &&
+                        scenario->role != Role::closed;
+    script_.inferred =
+        scenario == nullptr || (silent && script_.comparison == Comparison::obligations);
     exact_ = script_.comparison == Comparison::exact;
     agreed_ = negotiation(flow, device);
     content_ = stream_of(original, device);
@@ -349,10 +351,10 @@ class Maker {
         last = sent.at;
       }
     }
-    step.needs.push_back({Need::Kind::sent, ack, 1, met});
     if (advances && times > 1) {
       step.needs.push_back({Need::Kind::transmitted, una_, times, last});
     }
+    step.needs.push_back({Need::Kind::sent, ack, 1, met});
     bool const duplicate = !advances && ack == una_ && segment.length() == 0 && before(ack, max_sent_);
     if (duplicate) {
       need_trigger(step);

@@ -58,7 +58,7 @@ Trace captured_trace(const Script& script) {
   Trace out;
   for (std::size_t i = 0; i < script.sent.size(); ++i) {
     const Sent& sent = script.sent[i];
-    out.push_back({sent.at, sent.segment, sent.window_bytes, sent.steps_before, i});
+    out.push_back({sent.at, sent.segment, sent.window_bytes, sent.steps_before, false, i});
   }
   return out;
 }
@@ -70,7 +70,8 @@ Trace live_trace(const Script& script, const LiveRun& run, Duration grace) {
     if (sent.captured_time() > script.end + grace) {
       break;
     }
-    Item item{sent.captured_time(), sent.segment, sent.segment.window, sent.steps, i};
+    bool const probe = sent.by_timer && sent.timer == tcp::TimerKind::persist;
+    Item item{sent.captured_time(), sent.segment, sent.segment.window, sent.steps, probe, i};
     bool const absolute = item.segment.any(flag::rst) && item.segment.sequence == 0;
     if (!absolute) {
       item.segment.sequence = run.as_captured(script, item.segment.sequence, sent.incarnation);
@@ -80,22 +81,42 @@ Trace live_trace(const Script& script, const LiveRun& run, Duration grace) {
   return out;
 }
 
-Reception reception_of(const Script& script) {
+namespace {
+
+/// The rightmost edge of the window that was offered so far.
+class Offers {
+ public:
+  void take(const tools::Segment& by, std::uint32_t window) {
+    if (by.any(flag::ack) && !by.any(flag::rst)) {
+      std::uint32_t const offer = by.acknowledgment + window;
+      edge_ = !known_ || before(edge_, offer) ? offer : edge_;
+      known_ = true;
+    }
+  }
+  void forget() { known_ = false; }
+  bool allow(std::uint32_t end) const { return !known_ || !before(edge_, end); }
+
+ private:
+  std::uint32_t edge_ = 0;
+  bool known_ = false;
+};
+
+}  // namespace
+
+Reception reception_of(const Script& script, const LiveRun& run) {
   Reception out;
   Arrivals arrivals;
   Reception::After now;
+  Offers offers;
   std::size_t sent = 0;
-  std::uint32_t edge = 0;
-  bool offered = false;
+  std::size_t live = 0;
   for (std::size_t i = 0; i < script.steps.size(); ++i) {
     const Step& step = script.steps[i];
     for (; sent < script.sent.size() && script.sent[sent].steps_before <= i; ++sent) {
-      const Sent& by = script.sent[sent];
-      if (by.segment.any(flag::ack) && !by.segment.any(flag::rst)) {
-        std::uint32_t const offer = by.segment.acknowledgment + by.window_bytes;
-        edge = !offered || before(edge, offer) ? offer : edge;
-        offered = true;
-      }
+      offers.take(script.sent[sent].segment, script.sent[sent].window_bytes);
+    }
+    for (; live < run.sent.size() && run.sent[live].steps <= i; ++live) {
+      offers.take(run.sent[live].segment, run.sent[live].segment.window);
     }
     now.advanced = now.above_gap = now.filled = false;
     bool const arrives = step.kind == Step::Kind::segment && !step.segment.any(flag::rst) &&
@@ -104,13 +125,13 @@ Reception reception_of(const Script& script) {
       arrivals.begin(step.segment.sequence);
       now.known = true;
       now.advanced = true;
-      offered = false;
+      offers.forget();
     }
     bool const carries = arrives && now.known && step.segment.any(flag::ack | flag::syn) &&
                          (step.segment.data_bytes() != 0 || step.segment.any(flag::fin));
     std::uint32_t const first =
         step.segment.sequence + (step.segment.any(flag::syn) ? 1u : 0u);
-    bool const fits = !offered || !before(edge, first + step.segment.data_bytes());
+    bool const fits = offers.allow(first + step.segment.data_bytes());
     if (carries && fits) {
       bool const gap = arrivals.has_gap();
       std::uint32_t const was = arrivals.next();

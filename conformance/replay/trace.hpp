@@ -15,6 +15,7 @@ struct Item {
   tools::Segment segment;
   std::uint32_t window_bytes = 0;
   std::size_t steps_before = 0;
+  bool probe = false;     ///< of a zero window, as far as that is known
   std::size_t index = 0;  ///< into Script::sent or LiveRun::sent
 };
 
@@ -38,6 +39,7 @@ struct Reception {
   std::vector<After> after;  ///< one a step
 };
 
-Reception reception_of(const Script& script);
+/// What lies beyond every window that either side offered is not taken in.
+Reception reception_of(const Script& script, const LiveRun& run);
 
 }  // namespace lockstep::conformance
