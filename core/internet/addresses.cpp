@@ -25,6 +25,8 @@ bool Addresses::add(IpAddress address, std::uint8_t prefix_bits) {
   }
   addresses_[count_] = address;
   prefix_bits_[count_] = prefix_bits;
+  bool const broadcasts = prefix_bits != 0 && prefix_bits <= broadcast_prefix_bits_max;
+  host_bits_[count_] = broadcasts ? 0xffff'ffffu >> prefix_bits : 0;
   ++count_;
   return true;
 }
@@ -47,13 +49,8 @@ bool Addresses::is_broadcast(IpAddress address) const {
     return true;
   }
   for (std::uint32_t i = 0; i < count_; ++i) {
-    if (prefix_bits_[i] > broadcast_prefix_bits_max || prefix_bits_[i] == 0 ||
-        !same_prefix({addresses_[i].as_v4(), address.as_v4()}, prefix_bits_[i])) {
-      continue;
-    }
-    std::uint32_t const hosts = 0xffff'ffffu >> prefix_bits_[i];
-    std::uint32_t const host = address.as_v4().value & hosts;
-    if (host == hosts || host == 0) {
+    if (host_bits_[i] != 0 && address != addresses_[i] &&
+        is_taken(address.as_v4(), addresses_[i].as_v4(), host_bits_[i])) {
       return true;
     }
   }
@@ -68,14 +65,6 @@ AddressClass Addresses::classify(IpAddress address) const {
     return AddressClass::multicast;
   }
   return is_broadcast(address) ? AddressClass::broadcast : AddressClass::other;
-}
-
-//= rfc1122#3.2.1.3
-//# 1122:H-1 broadcast, multicast, loopback and reserved addresses are no source, and ours is none
-//= rfc9293#3.9.2.3
-//# 9293:P-ADDR-ALLSEG whatever the datagram carries
-bool Addresses::may_be_source(IpAddress address) const {
-  return is_host(address) && !is_broadcast(address) && find(address) == no_address;
 }
 
 bool may_be_remote(const Addresses& addresses, IpAddress address) {

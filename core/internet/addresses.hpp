@@ -33,7 +33,7 @@ class Addresses {
   // The place of an address of ours, or no_address. At most addresses_max comparisons.
   std::uint16_t find(IpAddress address) const {
     for (std::uint32_t i = 0; i < count_; ++i) {
-      if (addresses_[i] == address) {
+      if (addresses_[i] == address) [[likely]] {
         return static_cast<std::uint16_t>(i);
       }
     }
@@ -51,11 +51,38 @@ class Addresses {
 
   // Whether `address` may be the source of a datagram that arrives: a unicast address of another
   // host. RFC 1122 3.2.1.3.
-  bool may_be_source(IpAddress address) const;
+  bool may_be_source(IpAddress address) const {
+    return address.is_v4() && may_be_source(address.as_v4());
+  }
 
  private:
+  // Ours, or a broadcast of a link of ours. With no host bits, only the address itself matches.
+  static constexpr bool is_taken(Ipv4 address, Ipv4 ours, std::uint32_t hosts) {
+    std::uint32_t const differs = address.value ^ ours.value;
+    std::uint32_t const host = address.value & hosts;
+    return (differs & ~hosts) == 0 && (differs == 0 || host == hosts || host == 0);
+  }
+  //= rfc1122#3.2.1.3
+  //# 1122:H-1 broadcast, multicast, loopback and reserved addresses are no source, ours is none
+  //= rfc9293#3.9.2.3
+  //# 9293:P-ADDR-ALLSEG whatever the datagram carries
+  bool may_be_source(Ipv4 address) const {
+    if (address.is_reserved() || address.is_multicast() || address.is_loopback()) {
+      return false;
+    }
+    for (std::uint32_t i = 0; i < count_; ++i) {
+      if (is_taken(address, addresses_[i].as_v4(), host_bits_[i])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   std::array<IpAddress, addresses_max> addresses_{};
   std::array<std::uint8_t, addresses_max> prefix_bits_{};
+  // The bits of an address that number hosts, all ones or zeros of them being a broadcast; 0 if the
+  // prefix has no broadcast.
+  std::array<std::uint32_t, addresses_max> host_bits_{};
   std::uint32_t count_ = 0;
 };
 

@@ -51,10 +51,6 @@ Partial partial_of(std::uint64_t total, std::size_t size) {
   return {network16(host.folded()), (size & 1) != 0};
 }
 
-std::uint64_t words_of(std::uint64_t value) {
-  return (value >> 48) + (value >> 32 & 0xffff) + (value >> 16 & 0xffff) + (value & 0xffff);
-}
-
 }  // namespace
 
 bool checksum_means_available(ChecksumMeans means) {
@@ -111,15 +107,16 @@ Partial copy_and_sum(std::span<std::byte> into, std::span<const std::byte> from)
 //# 9293:P-CKSUM-V4 source, destination, zero and protocol, length of header and data
 //# 9293:P-CKSUM-V6 for IPv6 the pseudo-header of RFC 8200, whose next header is TCP
 Partial pseudo_header_sum(const PseudoHeader& pseudo) {
-  std::uint64_t const tail =
-      std::uint64_t{pseudo.protocol} + (pseudo.length.count >> 16) + (pseudo.length.count & 0xffff);
+  // Halves of 32 bits: folding adds up their 16-bit words.
+  std::uint64_t const tail = std::uint64_t{pseudo.protocol} + pseudo.length.count;
+  std::uint64_t const lows = (pseudo.source.low & 0xffff'ffff) +
+                             (pseudo.destination.low & 0xffff'ffff);
   if (pseudo.source.is_v4()) {
-    std::uint64_t const addresses = std::uint64_t{pseudo.source.as_v4().value} +
-                                    pseudo.destination.as_v4().value;
-    return {words_of(addresses) + tail, false};
+    return {lows + tail, false};
   }
-  return {words_of(pseudo.source.high) + words_of(pseudo.source.low) +
-              words_of(pseudo.destination.high) + words_of(pseudo.destination.low) + tail,
+  return {lows + (pseudo.source.low >> 32) + (pseudo.destination.low >> 32) +
+              (pseudo.source.high >> 32) + (pseudo.source.high & 0xffff'ffff) +
+              (pseudo.destination.high >> 32) + (pseudo.destination.high & 0xffff'ffff) + tail,
           false};
 }
 

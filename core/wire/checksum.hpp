@@ -14,7 +14,7 @@ namespace lockstep::wire {
 // first octet, an odd last octet padded with zero. A value like any other: the same on every
 // machine and by every implementation. Sums of adjoining runs combine, at odd seams too.
 struct Partial {
-  std::uint64_t sum = 0;  // at least 16 bits of carries above the word stay free
+  std::uint64_t sum = 0;  // words and their carries: below 2^48, folded when asked for
   bool odd = false;       // the run has an odd number of octets
 
   // The sum as one 16-bit word. Zero only if every octet was zero.
@@ -35,10 +35,12 @@ struct Partial {
 
 // The sum of the run `first` followed at once by the run `second`. Cheap, no memory is read.
 constexpr Partial combine(Partial first, Partial second) {
+  if (!first.odd) {
+    return {first.sum + second.sum, second.odd};
+  }
   // An odd seam puts each octet of the second run into the other half of its word.
   std::uint64_t const word = second.folded();
-  std::uint64_t const added = first.odd ? (word & 0xff) << 8 | word >> 8 : word;
-  return {std::uint64_t{first.folded()} + added, first.odd != second.odd};
+  return {first.sum + ((word & 0xff) << 8 | word >> 8), !second.odd};
 }
 
 // The sum of `bytes`, of any length and alignment. About 1 instruction for 10 octets.

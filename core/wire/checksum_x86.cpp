@@ -5,8 +5,9 @@
 
 #include "core/wire/checksum_means.hpp"
 
-// SSE2 and AVX2 add the 32-bit words of each 64-bit lane apart, so that a lane has room for the
-// carries of 2^32 additions. AVX-512 sums octets of even and of odd place apart (VPDPBUSD).
+// SSE2 and AVX2 have a multiply-add of neighbouring words, but with sign: each word is lessened by
+// 2^15 first, and what was taken away is given back at the end. AVX-512 sums octets of even and of
+// odd place apart (VPDPBUSD). A 32-bit lane has room for the words of chunk_bytes_max octets.
 
 namespace lockstep::wire {
 namespace {
@@ -15,20 +16,37 @@ namespace {
 #define LOCKSTEP_TARGET_AVX2 __attribute__((target("avx2")))
 #define LOCKSTEP_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512vnni")))
 
-struct Sse2Sum {
-  __m128i low;
-  __m128i high;
-};
+// Whole vectors of at most this many octets are summed before the lanes are emptied.
+constexpr std::size_t chunk_bytes_max = std::size_t{1} << 18;
 
-LOCKSTEP_TARGET_SSE2 inline void add(Sse2Sum& sum, __m128i words) {
-  sum.low = _mm_add_epi64(sum.low, _mm_and_si128(words, _mm_set1_epi64x(0xffff'ffff)));
-  sum.high = _mm_add_epi64(sum.high, _mm_srli_epi64(words, 32));
+LOCKSTEP_TARGET_SSE2 inline __m128i add(__m128i sum, __m128i words) {
+  __m128i const with_sign = _mm_xor_si128(words, _mm_set1_epi16(-0x8000));
+  return _mm_add_epi32(sum, _mm_madd_epi16(with_sign, _mm_set1_epi16(1)));
 }
 
-LOCKSTEP_TARGET_SSE2 inline std::uint64_t total(const Sse2Sum& sum) {
+// The lanes of `sum`, over `size` octets, with what was taken away from each word.
+LOCKSTEP_TARGET_SSE2 inline std::uint64_t total(__m128i sum, std::size_t size) {
+  alignas(16) std::int32_t lanes[4];
+  _mm_store_si128(reinterpret_cast<__m128i*>(lanes), sum);
+  std::int64_t const signed_total =
+      std::int64_t{lanes[0]} + lanes[1] + (std::int64_t{lanes[2]} + lanes[3]);
+  return static_cast<std::uint64_t>(signed_total) + size / 2 * 0x8000;
+}
+
+LOCKSTEP_TARGET_AVX2 inline __m256i add(__m256i sum, __m256i words) {
+  __m256i const with_sign = _mm256_xor_si256(words, _mm256_set1_epi16(-0x8000));
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(with_sign, _mm256_set1_epi16(1)));
+}
+
+LOCKSTEP_TARGET_AVX2 inline std::uint64_t total(__m256i sum, std::size_t size) {
+  __m256i const low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(sum));
+  __m256i const high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(sum, 1));
+  __m256i const both = _mm256_add_epi64(low, high);
+  __m128i const half =
+      _mm_add_epi64(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
   alignas(16) std::uint64_t lanes[2];
-  _mm_store_si128(reinterpret_cast<__m128i*>(lanes), _mm_add_epi64(sum.low, sum.high));
-  return lanes[0] + lanes[1];
+  _mm_store_si128(reinterpret_cast<__m128i*>(lanes), half);
+  return lanes[0] + lanes[1] + size / 2 * 0x8000;
 }
 
 struct Avx2Sum {
@@ -36,15 +54,10 @@ struct Avx2Sum {
   __m256i high;
 };
 
-LOCKSTEP_TARGET_AVX2 inline void add(Avx2Sum& sum, __m256i words) {
-  sum.low = _mm256_add_epi64(sum.low, _mm256_and_si256(words, _mm256_set1_epi64x(0xffff'ffff)));
-  sum.high = _mm256_add_epi64(sum.high, _mm256_srli_epi64(words, 32));
-}
-
-LOCKSTEP_TARGET_AVX2 inline std::uint64_t total(const Avx2Sum& sum) {
-  alignas(32) std::uint64_t lanes[4];
-  _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), _mm256_add_epi64(sum.low, sum.high));
-  return lanes[0] + lanes[1] + lanes[2] + lanes[3];
+// Each 32-bit lane is a count without sign: widened before the lanes are added.
+LOCKSTEP_TARGET_AVX2 inline void widen(Avx2Sum& sum, __m256i counts) {
+  sum.low = _mm256_add_epi64(sum.low, _mm256_and_si256(counts, _mm256_set1_epi64x(0xffff'ffff)));
+  sum.high = _mm256_add_epi64(sum.high, _mm256_srli_epi64(counts, 32));
 }
 
 struct Avx512Sum {
@@ -57,90 +70,116 @@ LOCKSTEP_TARGET_AVX512 inline void add(Avx512Sum& sum, __m512i octets) {
   sum.odd = _mm512_dpbusd_epi32(sum.odd, octets, _mm512_set1_epi16(0x0100));
 }
 
-// Each 32-bit lane is a count without sign: widened before the lanes are added. By way of memory
-// and AVX2, as gcc 12 warns of its own header for the AVX-512 forms of these.
+// By way of memory and AVX2, as gcc 12 warns of its own header for the AVX-512 forms of these.
 LOCKSTEP_TARGET_AVX512 inline std::uint64_t total(const Avx512Sum& sum) {
   alignas(64) std::byte lanes[128];
   _mm512_store_si512(lanes, sum.even);
   _mm512_store_si512(lanes + 64, sum.odd);
   Avx2Sum even{_mm256_setzero_si256(), _mm256_setzero_si256()};
   Avx2Sum odd = even;
-  add(even, _mm256_load_si256(reinterpret_cast<const __m256i*>(lanes)));
-  add(even, _mm256_load_si256(reinterpret_cast<const __m256i*>(lanes + 32)));
-  add(odd, _mm256_load_si256(reinterpret_cast<const __m256i*>(lanes + 64)));
-  add(odd, _mm256_load_si256(reinterpret_cast<const __m256i*>(lanes + 96)));
+  widen(even, _mm256_load_si256(reinterpret_cast<const __m256i*>(lanes)));
+  widen(even, _mm256_load_si256(reinterpret_cast<const __m256i*>(lanes + 32)));
+  widen(odd, _mm256_load_si256(reinterpret_cast<const __m256i*>(lanes + 64)));
+  widen(odd, _mm256_load_si256(reinterpret_cast<const __m256i*>(lanes + 96)));
   odd.low = _mm256_slli_epi64(odd.low, 8);
   odd.high = _mm256_slli_epi64(odd.high, 8);
-  even.low = _mm256_add_epi64(even.low, odd.low);
-  even.high = _mm256_add_epi64(even.high, odd.high);
-  return total(even);
+  __m256i const both = _mm256_add_epi64(_mm256_add_epi64(even.low, odd.low),
+                                        _mm256_add_epi64(even.high, odd.high));
+  __m128i const half =
+      _mm_add_epi64(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+  alignas(16) std::uint64_t sums[2];
+  _mm_store_si128(reinterpret_cast<__m128i*>(sums), half);
+  return sums[0] + sums[1];
+}
+
+// Sums `size` octets, a multiple of 32 and at most chunk_bytes_max, and copies them to `into`
+// unless that is null.
+template <bool copies>
+LOCKSTEP_TARGET_SSE2 inline std::uint64_t chunk_sse2(std::byte* into, const std::byte* from,
+                                                     std::size_t size) {
+  __m128i first = _mm_setzero_si128();
+  __m128i second = first;
+  for (std::size_t at = 0; at < size; at += 32) {
+    __m128i const a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at));
+    __m128i const b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at + 16));
+    if constexpr (copies) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(into + at), a);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(into + at + 16), b);
+    }
+    first = add(first, a);
+    second = add(second, b);
+  }
+  return total(first, size / 2) + total(second, size / 2);
+}
+
+template <bool copies>
+LOCKSTEP_TARGET_AVX2 inline std::uint64_t chunk_avx2(std::byte* into, const std::byte* from,
+                                                     std::size_t size) {
+  __m256i first = _mm256_setzero_si256();
+  __m256i second = first;
+  std::size_t at = 0;
+  for (; size - at >= 128; at += 128) {
+    __m256i const a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at));
+    __m256i const b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at + 32));
+    __m256i const c = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at + 64));
+    __m256i const d = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at + 96));
+    if constexpr (copies) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(into + at), a);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(into + at + 32), b);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(into + at + 64), c);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(into + at + 96), d);
+    }
+    first = add(add(first, a), b);
+    second = add(add(second, c), d);
+  }
+  for (; at < size; at += 32) {
+    __m256i const a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at));
+    if constexpr (copies) {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(into + at), a);
+    }
+    first = add(first, a);
+  }
+  // Both lanes together stay within 32 bits: half a chunk each, as chunk_bytes_max allows.
+  return total(_mm256_add_epi32(first, second), size);
+}
+
+// Cuts a run into chunks and leaves what is less than a vector to the scalar loop.
+template <bool copies, class Chunk>
+inline std::uint64_t run(std::byte* into, const std::byte* from, std::size_t size, Chunk chunk) {
+  std::uint64_t sum = 0;
+  while (size >= 32) {
+    std::size_t const whole = size & ~std::size_t{31};
+    std::size_t const part = whole < chunk_bytes_max ? whole : chunk_bytes_max;
+    sum += chunk(into, from, part);
+    from += part;
+    size -= part;
+    if constexpr (copies) {
+      into += part;
+    }
+  }
+  if constexpr (copies) {
+    return add_around(sum, copy_scalar(into, from, size));
+  } else {
+    return add_around(sum, sum_scalar(from, size));
+  }
 }
 
 }  // namespace
 
-LOCKSTEP_TARGET_SSE2 std::uint64_t sum_sse2(const std::byte* from, std::size_t size) {
-  Sse2Sum first{_mm_setzero_si128(), _mm_setzero_si128()};
-  Sse2Sum second = first;
-  std::size_t at = 0;
-  for (; size - at >= 32; at += 32) {
-    add(first, _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
-    add(second, _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at + 16)));
-  }
-  return add_around(total(first) + total(second), sum_scalar(from + at, size - at));
+std::uint64_t sum_sse2(const std::byte* from, std::size_t size) {
+  return run<false>(nullptr, from, size, chunk_sse2<false>);
 }
 
-LOCKSTEP_TARGET_SSE2 std::uint64_t copy_sse2(std::byte* into, const std::byte* from,
-                                             std::size_t size) {
-  Sse2Sum first{_mm_setzero_si128(), _mm_setzero_si128()};
-  Sse2Sum second = first;
-  std::size_t at = 0;
-  for (; size - at >= 32; at += 32) {
-    __m128i const a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at));
-    __m128i const b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at + 16));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(into + at), a);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(into + at + 16), b);
-    add(first, a);
-    add(second, b);
-  }
-  return add_around(total(first) + total(second), copy_scalar(into + at, from + at, size - at));
+std::uint64_t copy_sse2(std::byte* into, const std::byte* from, std::size_t size) {
+  return run<true>(into, from, size, chunk_sse2<true>);
 }
 
-LOCKSTEP_TARGET_AVX2 std::uint64_t sum_avx2(const std::byte* from, std::size_t size) {
-  Avx2Sum first{_mm256_setzero_si256(), _mm256_setzero_si256()};
-  Avx2Sum second = first;
-  std::size_t at = 0;
-  for (; size - at >= 128; at += 128) {
-    add(first, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at)));
-    add(second, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at + 32)));
-    add(first, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at + 64)));
-    add(second, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at + 96)));
-  }
-  for (; size - at >= 32; at += 32) {
-    add(first, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at)));
-  }
-  return add_around(total(first) + total(second), sum_scalar(from + at, size - at));
+std::uint64_t sum_avx2(const std::byte* from, std::size_t size) {
+  return run<false>(nullptr, from, size, chunk_avx2<false>);
 }
 
-LOCKSTEP_TARGET_AVX2 std::uint64_t copy_avx2(std::byte* into, const std::byte* from,
-                                             std::size_t size) {
-  Avx2Sum first{_mm256_setzero_si256(), _mm256_setzero_si256()};
-  Avx2Sum second = first;
-  std::size_t at = 0;
-  for (; size - at >= 64; at += 64) {
-    __m256i const a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at));
-    __m256i const b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at + 32));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(into + at), a);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(into + at + 32), b);
-    add(first, a);
-    add(second, b);
-  }
-  if (size - at >= 32) {
-    __m256i const a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(into + at), a);
-    add(first, a);
-    at += 32;
-  }
-  return add_around(total(first) + total(second), copy_scalar(into + at, from + at, size - at));
+std::uint64_t copy_avx2(std::byte* into, const std::byte* from, std::size_t size) {
+  return run<true>(into, from, size, chunk_avx2<true>);
 }
 
 LOCKSTEP_TARGET_AVX512 std::uint64_t sum_avx512(const std::byte* from, std::size_t size) {

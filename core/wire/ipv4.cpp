@@ -22,7 +22,7 @@ constexpr std::uint8_t option_strict_route = 137;
 
 // Sums the first 20 octets; the host's order does not matter to the result of comparing with FFFF
 // or of storing its complement in the same order.
-std::uint32_t sum_of_header(const std::byte* at) {
+inline std::uint32_t sum_of_header(const std::byte* at) {
   std::uint64_t total = 0;
   for (std::uint32_t i = 0; i < ipv4_header_bytes; i += 4) {
     std::uint32_t word;
@@ -87,7 +87,7 @@ Drop check_options(std::span<const std::byte> options) {
   return Drop::none;
 }
 
-void read_fields(const std::byte* at, Ipv4Header& out) {
+inline void read_fields(const std::byte* at, Ipv4Header& out) {
   out.traffic_class = load8(at + 1);
   out.identification = load16(at + 4);
   std::uint16_t const fragment = load16(at + 6);
