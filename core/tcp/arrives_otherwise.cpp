@@ -337,7 +337,6 @@ Drop arrives_otherwise(Engine& e, Index at, const Arrival& arrival) {
   }
   Connection& c = e.connection(at);
   c.heard_at = e.state->now;
-  c.keepalive_probes = 0;
   heard_while_probing(e, at);
   take_urgent(e, at, segment);
   Drop const drop = check_text(e, at, segment);

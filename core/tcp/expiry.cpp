@@ -207,7 +207,13 @@ void set_give_up(Engine& e, Index at) {
 }
 
 void heard_while_probing(Engine& e, Index at) {
-  Connection const& c = e.connection(at);
+  Connection& c = e.connection(at);
+  if (c.keepalive_probes != 0) {
+    c.keepalive_probes = 0;
+    if (c.state == State::established || c.state == State::close_wait) {
+      begin_keepalive(e, at);
+    }
+  }
   //= rfc9293#3.8.6.1
   //# 9293:MUST-37 as long as probes are answered the connection stays open
   // R2 runs from the first probe that is not answered, however rare they have become.

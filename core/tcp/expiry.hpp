@@ -11,7 +11,7 @@ void expire_connection(Engine& e, Index at);
 
 // Gives up this long from now unless the peer answers: the user timeout, or R2 of a SYN.
 void set_give_up(Engine& e, Index at);
-// An acceptable segment came while a zero window is being probed: the peer is there.
+// An acceptable segment came, perhaps while a zero window or the peer is probed: it is there.
 void heard_while_probing(Engine& e, Index at);
 // Keep-alive begins, if it is on.
 void begin_keepalive(Engine& e, Index at);

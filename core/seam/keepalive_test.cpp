@@ -1,0 +1,144 @@
+// RFC 9293 3.8.4: keep-alive probes.
+#include <gtest/gtest.h>
+
+#include "core/seam/flow_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+void turn_on(Flow& flow, std::uint64_t idle_ms = 60'000) {
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::keepalive_idle_ms, idle_ms}), Refusal::none);
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::keepalive, 1}), Refusal::none);
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-25 off by default: an idle connection asks for nothing
+TEST(KeepAlive, OffByDefault) {
+  Flow flow;
+  flow.advance(Duration::seconds(86'400));
+  EXPECT_EQ(flow.sent(), "");
+  EXPECT_TRUE(flow.stack.deadline().is_never());
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-24 switched on and off for one connection
+//# 9293:MUST-27 the interval is configurable, and kept to the nanosecond
+//# 9293:P-KA-PROBE, 9293:SHLD-12 SND.NXT - 1, without text
+TEST(KeepAlive, ProbesAfterTheInterval) {
+  Flow flow;
+  turn_on(flow);
+  flow.advance(Duration::seconds(60) - Duration{1});
+  EXPECT_EQ(flow.sent(), "");
+  flow.advance(Duration{1});
+  EXPECT_EQ(flow.sent(), "A 0(0) ack 1");
+  flow.ack(1);
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::keepalive, 0}), Refusal::none);
+  flow.advance(Duration::seconds(86'400));
+  EXPECT_EQ(flow.sent(), "");
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-28 two hours or more by default
+TEST(KeepAlive, TwoHoursByDefault) {
+  for (Config const& config : {Config{}, profile_rfc(), profile_linux(), profile_freebsd()}) {
+    EXPECT_GE(config.tcp.keepalive_idle, Duration::seconds(7200));
+    EXPECT_FALSE(config.tcp.keepalive);
+  }
+  Flow flow;
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::keepalive, 1}), Refusal::none);
+  flow.advance(Duration::seconds(7200) - Duration{1});
+  EXPECT_EQ(flow.sent(), "");
+  flow.advance(Duration{1});
+  EXPECT_EQ(flow.sent(), "A 0(0) ack 1");
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-26 what is heard begins the interval anew
+TEST(KeepAlive, HeardRestartsTheInterval) {
+  Flow flow;
+  turn_on(flow);
+  flow.advance(Duration::seconds(59));
+  flow.ack(1);
+  flow.advance(Duration::seconds(60) - Duration{1});
+  EXPECT_EQ(flow.sent(), "");
+  flow.advance(Duration{1});
+  EXPECT_EQ(flow.sent(), "A 0(0) ack 1");
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-26 while text is outstanding its own timer watches, and no probe leaves
+TEST(KeepAlive, NotWhileTextIsOut) {
+  Flow flow;
+  turn_on(flow, 500);
+  flow.write_octets(10);
+  std::uint64_t turns = 0;
+  Instant const end = flow.now + Duration::seconds(10);
+  while (flow.stack.deadline() <= end) {
+    flow.advance(flow.stack.deadline().since(flow.now));
+    ASSERT_LT(++turns, 100u);
+  }
+  for (Out const& out : flow.take()) {
+    EXPECT_EQ(out.text.size(), 10u);
+  }
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-29 one unanswered probe ends nothing; the configured number of them does
+TEST(KeepAlive, OnlyManyUnansweredProbesEndIt) {
+  Flow flow;
+  turn_on(flow);
+  flow.advance(Duration::seconds(60));
+  for (std::uint32_t probe = 1; probe <= 9; ++probe) {
+    EXPECT_EQ(flow.sent(), "A 0(0) ack 1") << probe;
+    EXPECT_EQ(flow.state(), State::established);
+    flow.advance(Duration::seconds(75) - Duration{1});
+    EXPECT_EQ(flow.state(), State::established);
+    flow.advance(Duration{1});
+  }
+  EXPECT_EQ(flow.state(), State::closed);
+  EXPECT_TRUE(flow.told(EventKind::closed, Cause::keepalive_timed_out));
+}
+
+// An answer clears the count.
+TEST(KeepAlive, AnAnswerBeginsTheCountAnew) {
+  Flow flow;
+  turn_on(flow);
+  for (int i = 0; i < 30; ++i) {
+    flow.advance(Duration::seconds(60));
+    ASSERT_EQ(flow.sent(), "A 0(0) ack 1");
+    flow.advance(Duration::milliseconds(10));
+    flow.ack(1);
+  }
+  EXPECT_EQ(flow.state(), State::established);
+}
+
+// We answer the peer's probes, with and without the octet of garbage.
+TEST(KeepAlive, PeersProbesAreAnswered) {
+  Flow flow;
+  flow.deliver({.flags = flag::ack, .seq = 0, .ack = 1});
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 1");
+  flow.deliver({.flags = flag::ack, .seq = 0, .ack = 1, .text = "x"});
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 1");
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MAY-6 one octet of garbage where it is configured
+TEST(KeepAlive, OctetOfGarbage) {
+  Config config = flow_config();
+  config.tcp.keepalive_garbage = true;
+  Flow flow(config);
+  turn_on(flow);
+  flow.advance(Duration::seconds(60));
+  EXPECT_EQ(flow.sent(), "A 0(1) ack 1");
+  EXPECT_EQ(flow.info().send.una, flow.info().send.nxt);
+}
+
+}  // namespace
+}  // namespace lockstep::testing
