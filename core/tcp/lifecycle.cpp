@@ -269,6 +269,12 @@ void detach(Engine& e, Index at, Cause cause) {
 
 void tell(Engine& e, Index at, EventKind kind) {
   Connection& c = e.connection(at);
+  // `accepted` is an id's first event: nobody knows of an attempt that something went wrong with.
+  bool const unknown = c.passive && c.established_untold &&
+                       ((c.pending | c.deferred) & bit_of(EventKind::accepted)) == 0;
+  if (unknown && kind == EventKind::soft_error) {
+    return;
+  }
   if (e.state->draining) {
     c.deferred = static_cast<std::uint16_t>(c.deferred | bit_of(kind));
     if (c.telling == TellPlace::none) {

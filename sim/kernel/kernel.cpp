@@ -40,6 +40,13 @@ class ModelsOfHost {
     }
   }
 
+  void turned(bool by_clock) {
+    for (std::uint32_t i = 0; i < host_.models().size(); ++i) {
+      desk_.model = {i};
+      host_.models()[i]->turned(desk_, by_clock);
+    }
+  }
+
  private:
   Host& host_;
   Desk desk_;
@@ -304,7 +311,9 @@ void Kernel::turn_host(Host& host) {
   ModelsOfHost models(host, {host.stack(), local, now_, host.index(), {}, host.region_bound(),
                              ledger_, state.routes, pattern_, watch_});
   std::uint64_t const sent = state.frames_sent;
+  bool const by_clock = state.received.empty();
   Outcome const outcome = turn(host.stack(), port, models);
+  models.turned(by_clock);
   frames_sent_ += state.frames_sent - sent;
   ++state.turns;
   state.turned = true;

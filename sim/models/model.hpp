@@ -74,6 +74,8 @@ class Model {
   virtual void told(Desk& desk, const Event& event) = 0;
   // Once a turn, after the events.
   virtual void run(Desk& desk) = 0;
+  // After the turn, frames sent: to look, not to act. `by_clock`: no frame had arrived for it.
+  virtual void turned(Desk& desk, bool by_clock) = 0;
   // By the host's clock: when run() is wanted though nothing happens; never if it is not.
   virtual Instant deadline() const = 0;
   // It has nothing open and will begin nothing.

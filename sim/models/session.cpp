@@ -7,12 +7,18 @@ namespace {
 // Every so manyth acknowledgement samples the round trip time.
 constexpr std::uint64_t rtt_every_bytes = 65'536;
 
+// With more connections than this, only those that are closing are noted after a timer's turn.
+constexpr std::uint32_t noted_max = 64;
+
 std::uint32_t shift_of(const Session& session) {
   return Pattern::shift_of({std::uint64_t{session.flow.value} * 2 +
                             static_cast<std::uint64_t>(session.side)});
 }
 
 FourTuple turned_round(const FourTuple& tuple) { return {tuple.remote, tuple.local}; }
+
+// A write that was refused for want of room is tried again after this.
+constexpr Duration retry_after = Duration::milliseconds(20);
 
 }  // namespace
 
@@ -105,11 +111,15 @@ void SessionModel::dispatch(Desk& desk, Session& session, const Event& event) {
               (end_now.acknowledged - event.bytes.count) / rtt_every_bytes ||
           end_now.acknowledged < rtt_every_bytes) {
         note(desk, session);
+        if (end_now.last.srtt.ns != 0) {
+          end_now.rtt.add(end_now.last.srtt);
+        }
       }
       writable(desk, session);
       break;
     case EventKind::peer_finished:
       end_now.peer_finished = true;
+      begin_closing(session);
       note(desk, session);
       peer_finished(desk, session);
       break;
@@ -159,13 +169,9 @@ void SessionModel::note(Desk& desk, Session& session) {
   }
   FlowEnd& end_now = end_of(desk, session);
   end_now.last = info;
-  if (info.srtt.ns != 0) {
-    end_now.rtt.add(info.srtt);
-  }
 }
 
 void SessionModel::end(Desk& desk, Session& session, Cause cause) {
-  note(desk, session);
   FlowEnd& end_now = end_of(desk, session);
   end_now.open = false;
   end_now.ended = desk.world_now;
@@ -175,7 +181,31 @@ void SessionModel::end(Desk& desk, Session& session, Cause cause) {
   session.waiting = false;
   --open_;
   closed(desk, session);
-  free_.push_back(static_cast<std::uint32_t>(&session - sessions_.data()));
+  std::erase(closing_, index_of(session));
+  free_.push_back(index_of(session));
+}
+
+void SessionModel::begin_closing(Session& session) {
+  if (!session.closing) {
+    session.closing = true;
+    closing_.push_back(index_of(session));
+  }
+}
+
+// An id is stale once `closed` has been told, so that what a connection did last is looked up
+// while it lives.
+void SessionModel::turned(Desk& desk, bool by_clock) {
+  if (by_clock && open_ <= noted_max) {
+    for (Session& session : sessions_) {
+      if (session.open) {
+        note(desk, session);
+      }
+    }
+    return;
+  }
+  for (std::uint32_t index : closing_) {
+    note(desk, sessions_[index]);
+  }
 }
 
 bool SessionModel::write_to_goal(Desk& desk, Session& session) {
@@ -191,6 +221,9 @@ bool SessionModel::write_to_goal(Desk& desk, Session& session) {
                             ? desk.stack.lend(session.id, {pattern_region, place, piece}, more)
                             : desk.stack.write(session.id, bytes, more);
     if (taken.bytes.empty()) {
+      if (taken.refusal != Refusal::closing && taken.refusal != Refusal::stale_id) {
+        retry_later(desk, session);
+      }
       return false;
     }
     ++writes_;
@@ -254,6 +287,7 @@ void SessionModel::part(Desk& desk, Session& session, Farewell farewell) {
     return;
   }
   end_now.finished_writing = true;
+  begin_closing(session);
   switch (farewell) {
     case Farewell::finish:
       // Refused only if the connection has ended in the meantime: `closed` follows then.
@@ -276,6 +310,14 @@ void SessionModel::wake(Session& session, Instant at) {
   earliest_ = earlier(earliest_, at);
 }
 
+void SessionModel::retry_later(Desk& desk, Session& session) {
+  FlowEnd const& end_now = end_of(desk, session);
+  if (end_now.written == end_now.acknowledged && !session.waiting) {
+    session.retrying = true;
+    wake(session, desk.now + retry_after);
+  }
+}
+
 void SessionModel::run(Desk& desk) {
   if (waiting_ == 0 || desk.now < earliest_) {
     return;
@@ -289,7 +331,12 @@ void SessionModel::run(Desk& desk) {
     if (sessions_[i].due <= desk.now) {
       sessions_[i].waiting = false;
       --waiting_;
-      due(desk, sessions_[i]);
+      if (sessions_[i].retrying) {
+        sessions_[i].retrying = false;
+        writable(desk, sessions_[i]);
+      } else {
+        due(desk, sessions_[i]);
+      }
     }
     if (sessions_[i].open && sessions_[i].waiting) {
       next = earlier(next, sessions_[i].due);

@@ -16,6 +16,8 @@ struct Session {
   Side side = Side::opener;
   bool open = true;
   bool established = false;
+  bool closing = false;         // a half is closed: noted after every turn
+  bool retrying = false;        // and then it is writable() that is called
   bool waiting = false;         // `due` means something
   std::uint32_t round = 0;
   std::uint32_t lane = 0;       // which of the application's flows side by side it is
@@ -31,6 +33,7 @@ class SessionModel : public Model {
 
   void told(Desk& desk, const Event& event) final;
   void run(Desk& desk) override;
+  void turned(Desk& desk, bool by_clock) final;
   Instant deadline() const override;
   bool done() const override { return open_ == 0; }
 
@@ -62,6 +65,9 @@ class SessionModel : public Model {
   void part(Desk& desk, Session& session, Farewell farewell);
   // due() will be called then.
   void wake(Session& session, Instant at);
+  // The stack took nothing for want of room that others hold: no event will tell when there is
+  // some, so writable() will be called after a while.
+  void retry_later(Desk& desk, Session& session);
 
   FlowEnd& end_of(Desk& desk, const Session& session) const {
     return desk.ledger.flow(session.flow).end(session.side);
@@ -75,12 +81,17 @@ class SessionModel : public Model {
   void join(Desk& desk, Session& session);
   void begin_talk(Desk& desk, Session& session);
   void note(Desk& desk, Session& session);
+  void begin_closing(Session& session);
+  std::uint32_t index_of(const Session& session) const {
+    return static_cast<std::uint32_t>(&session - sessions_.data());
+  }
   void dispatch(Desk& desk, Session& session, const Event& event);
   void end(Desk& desk, Session& session, Cause cause);
 
   AppSpec spec_;
   std::vector<Session> sessions_;
   std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> closing_;
   std::uint32_t open_ = 0;
   std::uint32_t waiting_ = 0;
   std::uint64_t writes_ = 0;

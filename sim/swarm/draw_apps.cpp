@@ -1,0 +1,109 @@
+// Draws applications, bounded in what they move, and aims their initial sequence numbers.
+#include <algorithm>
+
+#include "core/tcp/isn.hpp"
+#include "sim/swarm/draw_parts.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+// What keeps a seed cheap: segments that an application may need, all its connections together.
+constexpr std::uint64_t segments_max = 400;
+
+// The least text that a full segment between the two may carry.
+std::uint64_t segment_bytes(const World& world, const AppSpec& app) {
+  std::uint64_t least = 65'535;
+  for (HostIndex const index : {app.client, app.server}) {
+    Config const& config = world.hosts[index.value].config;
+    least = std::min<std::uint64_t>({least, config.tcp.mss.count, config.tcp.receive_buffer.count,
+                                     config.tcp.send_buffer.count});
+  }
+  return std::max<std::uint64_t>(least, 1);
+}
+
+void draw_amounts(Dice& dice, const World& world, AppSpec& app) {
+  app.flows = dice.pick({1u, 1u, 2u, 3u});
+  app.repeat = dice.pick({1u, 1u, 1u, 2u, 4u});
+  app.rounds = app.model == Name("chatter") ? dice.pick({1u, 3u, 8u}) : 1;
+  std::uint64_t const talks = std::uint64_t{app.flows} * app.repeat * app.rounds;
+  std::uint64_t const most =
+      std::max<std::uint64_t>(segments_max / talks, 2) * segment_bytes(world, app);
+  app.bytes = dice.percent(5) ? 0 : dice.magnitude({1, std::min<std::uint64_t>(most, 150'000)});
+  bool const replies = app.model == Name("chatter") || app.model == Name("half_close");
+  if (replies) {
+    app.reply_bytes = dice.percent(10) ? 0 : dice.magnitude({1, std::min(most, app.bytes * 4 + 1)});
+  }
+}
+
+void draw_manner(Dice& dice, AppSpec& app) {
+  constexpr auto ms = Duration::milliseconds;
+  app.start = dice.within(Duration{}, dice.pick({Duration{}, ms(10), ms(3'000)}));
+  app.stagger = dice.pick({Duration{}, ms(1), ms(700)});
+  app.think = dice.pick({Duration{}, ms(5), ms(300), ms(2'500)});
+  app.read_bytes = dice.pick({std::uint64_t{1}, std::uint64_t{100}, std::uint64_t{5'000}});
+  app.read_every = dice.pick({ms(1), ms(30), ms(400)});
+  app.read_after = dice.pick({Duration{}, ms(500), ms(8'000)});
+  if (app.model == Name("slow_reader")) {
+    // At most so many reads.
+    app.bytes = std::min(app.bytes, app.read_bytes * 300);
+  }
+  app.lend = dice.percent(30);
+  app.urgent_every = dice.percent(20) ? dice.pick({1u, 3u}) : 0;
+  app.farewell = dice.pick({Farewell::finish, Farewell::finish, Farewell::finish, Farewell::close,
+                            Farewell::close, Farewell::abort});
+}
+
+struct Aim {
+  HostIndex host;
+  FourTuple tuple;
+  Duration after;        // the host's origin
+  std::uint32_t within;  // octets below 2^32
+};
+
+void aim(World& world, Dice& dice, const Aim& target) {
+  HostSpec& host = world.hosts[target.host.value];
+  tcp::Config& tcp = host.config.tcp;
+  tcp.isn_base = {};
+  Instant const then = Instant{host.clock.origin.ns} + target.after;
+  std::uint32_t const isn = tcp::initial_sequence(tcp, target.tuple, then).value;
+  tcp.isn_base = {0u - 1u - dice.below32(target.within) - isn};
+}
+
+}  // namespace
+
+void draw_apps(Dice& dice, World& world) {
+  std::uint32_t const count = 1 + dice.below32(4);
+  auto const hosts = static_cast<std::uint32_t>(world.hosts.size());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    AppSpec app;
+    app.model = dice.pick({Name("bulk"), Name("bulk"), Name("echo"), Name("chatter"),
+                           Name("half_close"), Name("slow_reader"), Name("mutual")});
+    app.name = app.model;
+    app.client = {dice.below32(hosts)};
+    app.server = {(app.client.value + 1 + dice.below32(hosts - 1)) % hosts};
+    app.port = {static_cast<std::uint16_t>(5'000 + i)};
+    draw_amounts(dice, world, app);
+    draw_manner(dice, app);
+    world.apps.push_back(app);
+  }
+}
+
+// The first connection of an application can be foretold: its port is a function of the keys.
+void aim_sequence_numbers(Dice& dice, World& world) {
+  for (const AppSpec& app : world.apps) {
+    if (!dice.percent(60)) {
+      continue;
+    }
+    HostSpec const& client = world.hosts[app.client.value];
+    HostSpec const& server = world.hosts[app.server.value];
+    FourTuple tuple{{client.config.addresses[0].address, {}},
+                    {server.config.addresses[0].address, app.port}};
+    tuple.local.port = app.model == Name("mutual")
+                           ? app.port
+                           : tcp::candidate_port(client.config.tcp, tuple, 0, Count{0});
+    aim(world, dice, {app.client, tuple, app.start, 40});
+    aim(world, dice, {app.server, {tuple.remote, tuple.local}, app.start, 4'000});
+  }
+}
+
+}  // namespace lockstep::sim

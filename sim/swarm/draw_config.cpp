@@ -1,0 +1,157 @@
+// Draws configurations of hosts: mostly sane, often at an edge of what is allowed.
+#include "sim/swarm/draw_parts.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count); }
+constexpr Duration seconds(std::uint64_t count) { return Duration::seconds(count); }
+
+HashKey draw_key(Dice& dice) { return {dice.word(), dice.word()}; }
+
+void draw_turns(Dice& dice, Config& config) {
+  if (dice.percent(40)) {
+    config.burst_frames = {dice.pick({1u, 2u, 7u, 64u, 256u})};
+    config.expire_max = {dice.pick({1u, 2u, 64u})};
+    config.events_per_turn = {dice.pick({1u, 2u, 16u, 256u})};
+    config.frames_per_turn = {dice.pick({1u, 2u, 16u, 64u})};
+  }
+  config.regions_max = {dice.pick({0u, 1u, 16u})};
+  config.reply_bytes = {dice.pick({4'096u, 32'768u})};
+  config.neighbours_max = {dice.pick({2u, 8u, 64u})};
+  config.neighbour_reachable = dice.pick({ms(500), seconds(5), seconds(60)});
+  config.neighbour_retry = dice.pick({ms(50), ms(300), seconds(1)});
+  config.neighbour_tries = {dice.pick({1u, 3u, 5u})};
+  config.icmp_replies_per_second = {dice.pick({0u, 5u, 1'000u})};
+}
+
+void draw_pools(Dice& dice, tcp::Config& tcp) {
+  tcp.connections_max = {dice.pick({4u, 16u, 64u, 256u})};
+  tcp.active_max = {dice.pick({4u, 16u, 64u, 256u})};
+  tcp.time_wait_max = {dice.pick({1u, 4u, 64u})};
+  tcp.listeners_max = {16};
+  tcp.block_bytes = {dice.pick({64u, 256u, 2'048u})};
+  tcp.reserve_blocks = {dice.pick({1u, 4u, 16u})};
+  std::uint32_t const least = 2 * tcp.reserve_blocks.value + 1;
+  tcp.blocks_max = {least + dice.pick({8u, 64u, 256u, 512u})};
+  tcp.pieces_max = {dice.pick({16u, 128u, 1'024u})};
+  tcp.extents_max = {dice.pick({1u, 16u, 256u})};
+  tcp.extents_per_connection = {dice.pick({1u, 4u, 32u})};
+  tcp.owed_max = {dice.pick({1u, 8u, 64u, 256u})};
+}
+
+void draw_buffers(Dice& dice, tcp::Config& tcp) {
+  tcp.receive_buffer = {dice.pick({1u, 50u, 600u, 4'096u, 20'000u, 65'535u, 65'535u, 262'144u})};
+  tcp.send_buffer = {dice.pick({1u, 100u, 3'000u, 20'000u, 131'072u, 131'072u})};
+  tcp.nagle = dice.percent(60);
+  tcp.delayed_acks = dice.percent(70);
+  tcp.delayed_ack = dice.pick({ms(1), ms(40), ms(200), ms(499)});
+  tcp.ack_stretch_segments = {dice.pick({2u, 2u, 4u, 16u})};
+  tcp.sws_override = dice.pick({ms(100), ms(200), seconds(1)});
+  tcp.quantum_segments = {dice.pick({1u, 2u, 8u, 64u})};
+}
+
+void draw_timers(Dice& dice, tcp::Config& tcp) {
+  tcp.rto_initial = dice.pick({ms(100), seconds(1), seconds(3)});
+  tcp.rto_min = dice.pick({ms(10), ms(200), seconds(1)});
+  tcp.rto_max = dice.pick({seconds(60), seconds(120)});
+  tcp.rto_after_syn_loss = dice.pick({seconds(1), seconds(3)});
+  tcp.rto_granularity = dice.pick({Duration{1}, ms(1), ms(100)});
+  tcp.r1_retransmissions = {dice.pick({3u, 5u})};
+  tcp.user_timeout = dice.pick({seconds(3), seconds(20), seconds(100), seconds(300)});
+  tcp.syn_timeout = dice.pick({seconds(3), seconds(30), seconds(180)});
+  tcp.persist_max = dice.pick({ms(500), seconds(5), seconds(60)});
+  tcp.keepalive = dice.percent(75);
+  tcp.keepalive_garbage = dice.percent(30);
+  tcp.keepalive_idle = dice.pick({ms(200), seconds(2), seconds(30)});
+  tcp.keepalive_interval = dice.pick({ms(100), seconds(1), seconds(10)});
+  tcp.keepalive_probes = {dice.pick({1u, 3u, 9u})};
+  tcp.msl = dice.pick({ms(1), ms(500), seconds(5), seconds(30)});
+  tcp.fin_wait_2 = dice.pick({ms(100), seconds(5), seconds(60)});
+  tcp.quiet_time = dice.percent(10) ? dice.pick({ms(10), seconds(2)}) : Duration{};
+}
+
+void draw_policies(Dice& dice, tcp::Config& tcp) {
+  using tcp::InitialWindow;
+  using tcp::ResetPolicy;
+  tcp.time_wait_ignores_reset = dice.percent(60);
+  tcp.time_wait_reuse = dice.percent(70);
+  tcp.initial_window = dice.percent(50) ? InitialWindow::rfc5681 : InitialWindow::rfc6928;
+  tcp.duplicate_acks = {dice.pick({3u, 3u, 1u, 10u})};
+  tcp.limited_transmit = dice.percent(60);
+  tcp.restart_after_idle = dice.percent(60);
+  tcp.reset_policy = dice.percent(30) ? ResetPolicy::rfc793 : ResetPolicy::rfc5961;
+  tcp.challenges_per_second = {dice.pick({0u, 1u, 100u, 1'000u})};
+  if (dice.percent(20)) {
+    tcp.port_first = {50'000};
+    tcp.port_last = {static_cast<std::uint16_t>(50'000 + dice.pick({0, 1, 7, 63}))};
+    tcp.port_tries = {dice.pick({1u, 4u, 64u})};
+  }
+  tcp.ttl = dice.pick({std::uint8_t{1}, std::uint8_t{64}, std::uint8_t{255}});
+}
+
+// What an administrator leaves alone: sane sizes, and only times that let a run come to its end.
+void draw_plain(Dice& dice, Config& config) {
+  tcp::Config& tcp = config.tcp;
+  tcp.connections_max = {64};
+  tcp.active_max = {64};
+  tcp.time_wait_max = {64};
+  tcp.listeners_max = {16};
+  tcp.blocks_max = {512};
+  tcp.pieces_max = {1'024};
+  tcp.extents_max = {256};
+  tcp.owed_max = {256};
+  tcp.msl = dice.pick({ms(500), seconds(30)});
+  tcp.keepalive = dice.percent(75);
+  tcp.keepalive_idle = seconds(10);
+  tcp.keepalive_interval = seconds(2);
+}
+
+}  // namespace
+
+void draw_config(Dice& dice, Config& config) {
+  draw_plain(dice, config);
+  // One concern after the other leaves the plain road, so that plain and strange ones meet.
+  if (dice.percent(50)) {
+    draw_turns(dice, config);
+  }
+  if (dice.percent(50)) {
+    draw_pools(dice, config.tcp);
+  }
+  if (dice.percent(60)) {
+    draw_buffers(dice, config.tcp);
+  }
+  if (dice.percent(60)) {
+    draw_timers(dice, config.tcp);
+  }
+  if (dice.percent(60)) {
+    draw_policies(dice, config.tcp);
+  }
+  config.tcp.table_key = draw_key(dice);
+  config.tcp.isn_key = draw_key(dice);
+  config.tcp.port_key = draw_key(dice);
+  config.tcp.isn_base = {static_cast<std::uint32_t>(dice.word())};
+}
+
+void draw_host(Dice& dice, HostSpec& host) {
+  if (dice.percent(40)) {
+    // From zero to an hour before the end of time.
+    host.clock.origin = {dice.pick({std::uint64_t{1}, seconds(3'600).ns, std::uint64_t{1} << 63,
+                                    Duration::ns_max - seconds(3'600).ns})};
+  }
+  if (dice.percent(30)) {
+    host.clock.skew_ppb = dice.pick({100'000, -100'000, 100'000'000, -100'000'000, 500'000'000,
+                                     -500'000'000});
+  }
+  if (dice.percent(25)) {
+    host.poll = dice.pick({Duration{10'000}, ms(1), ms(20)});
+  }
+  if (dice.percent(30)) {
+    host.transmit_ring = dice.pick({1u, 2u, 16u});
+  }
+  if (dice.percent(20)) {
+    host.receive_ring = dice.pick({1u, 4u, 32u});
+  }
+}
+
+}  // namespace lockstep::sim

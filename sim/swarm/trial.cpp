@@ -1,0 +1,119 @@
+// Runs a world to its end, lets its stacks settle, and asks the checkers.
+#include "sim/swarm/trial.hpp"
+
+#include "core/seam/statistics.hpp"
+#include "sim/checkers/alteration.hpp"
+#include "sim/checkers/conservation.hpp"
+#include "sim/checkers/invariants.hpp"
+#include "sim/checkers/liveness.hpp"
+#include "sim/checkers/rfc.hpp"
+#include "sim/checkers/stream.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+// After the applications: connections that no application knows end by their timers.
+constexpr Duration settling_time = Duration::seconds(1'200);
+
+ConservationChecker::Connections connections_of(const Kernel& kernel, HostIndex host) {
+  tcp::Counters const& counters = kernel.host(host).stack().statistics().tcp;
+  ConservationChecker::Connections seen{counters.connections_opened, counters.connections_closed,
+                                        0};
+  for (const Flow& flow : kernel.ledger().flows()) {
+    for (const FlowEnd& end : flow.ends) {
+      seen.owned += end.open && end.host == host ? 1 : 0;
+    }
+  }
+  return seen;
+}
+
+bool settled(const Kernel& kernel) {
+  for (std::uint32_t i = 0; i < kernel.host_count(); ++i) {
+    ConservationChecker::Connections const seen = connections_of(kernel, {i});
+    if (seen.opened != seen.closed + seen.owned) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class Trial {
+ public:
+  Trial(const World& world, std::uint64_t seed)
+      : kernel_(world, seed, swarm_registry()),
+        alteration_(world),
+        stream_(findings_, &alteration_),
+        conservation_(findings_),
+        invariants_(findings_),
+        liveness_(findings_, &alteration_),
+        rfc_(world, findings_) {
+    kernel_.observe(alteration_);
+    kernel_.observe(stream_);
+    kernel_.observe(conservation_);
+    kernel_.observe(invariants_);
+    kernel_.observe(liveness_);
+    kernel_.observe(rfc_);
+  }
+
+  Kernel& kernel() { return kernel_; }
+
+  TrialResult run() {
+    Instant const limit = Instant{0} + kernel_.world().limit;
+    go_on(limit, [this] { return kernel_.done(); });
+    kernel_.end();
+    if (findings_.empty()) {
+      go_on(kernel_.now() + settling_time, [this] { return settled(kernel_); });
+      for (std::uint32_t i = 0; i < kernel_.host_count(); ++i) {
+        conservation_.judge_connections(kernel_, {i}, connections_of(kernel_, {i}));
+      }
+    }
+    TrialResult result;
+    result.findings = findings_;
+    result.fingerprint = kernel_.fingerprint();
+    result.frames = kernel_.frames_sent();
+    result.ended = kernel_.now();
+    result.tally.add(kernel_);
+    result.tally.seeds = 1;
+    result.tally.failed = findings_.empty() ? 0 : 1;
+    result.tally.fingerprint =
+        TableHash({}).add(kernel_.seed()).add(result.fingerprint).finish();
+    return result;
+  }
+
+ private:
+  // Until it is over, nothing is left to happen, or `limit` has passed.
+  template <class Over>
+  void go_on(Instant limit, Over over) {
+    while (!over() && kernel_.now() <= limit && kernel_.step()) {
+      if (kernel_.steps() == trial_steps_max) {
+        findings_.add({CheckerKind::liveness, kernel_.now(), kernel_.world().name,
+                       "so many steps without coming to an end", trial_steps_max,
+                       kernel_.steps()});
+        return;
+      }
+    }
+  }
+
+  Kernel kernel_;
+  Findings findings_;
+  AlterationWatch alteration_;
+  StreamChecker stream_;
+  ConservationChecker conservation_;
+  InvariantChecker invariants_;
+  LivenessChecker liveness_;
+  RfcChecker rfc_;
+};
+
+}  // namespace
+
+Registry swarm_registry() { return Registry::standard(); }
+
+TrialResult run_trial(const World& world, std::uint64_t seed, Observer* watcher) {
+  Trial trial(world, seed);
+  if (watcher != nullptr) {
+    trial.kernel().observe(*watcher);
+  }
+  return trial.run();
+}
+
+}  // namespace lockstep::sim
