@@ -121,8 +121,17 @@ class Kit {
     ip.destination = device;
     ip.protocol = wire::IpProtocol::tcp;
     ip.time_to_live = 64;
+    ip.traffic_class = traffic_class;
     static_cast<void>(wire::write(ip, length, into));
     frames_.back().resize(20 + length.count);
+  }
+
+  // The frame that `send` would put into the next burst.
+  std::vector<std::byte> frame_of(const In& in) {
+    send(in);
+    auto frame = std::move(frames_.back());
+    frames_.pop_back();
+    return frame;
   }
 
   // Delivers what was sent as one burst, and runs one turn: events, then frames out.
@@ -271,6 +280,7 @@ class Kit {
   std::vector<Event> events;
   std::string received;
   bool auto_consume = true;
+  std::uint8_t traffic_class = 0;  // of what the peer sends
 
  private:
   std::vector<std::byte> icmp_packet(wire::IcmpType type, std::uint8_t code, const Out& quoted) {

@@ -94,7 +94,15 @@ void owe_now(Engine& e, Index at) {
     if (a->delayed_segments != 0) {
       cut_delayed(e, c, *a);
     }
-    a->ack_now = true;
+    if (a->owed_last != nil && e.owed[a->owed_last].kind == Owed::Kind::cumulative) {
+      // Text and FIN of one segment draw one ACK: what was owed for the text says the newest.
+      Owed& last = e.owed[a->owed_last];
+      last.ack = c.receive.nxt;
+      last.edge = c.receive.edge;
+      last.end = c.receive.nxt;
+    } else {
+      a->ack_now = true;
+    }
     make_ready(e, at);
   }
 }
