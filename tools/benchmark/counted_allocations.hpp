@@ -1,0 +1,66 @@
+// Counts every allocation of the program that includes it: operator new, and malloc beneath it.
+// To be included in one source of a program and in no library: it replaces the functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+namespace lockstep::tools::benchmark {
+
+inline std::uint64_t allocations_made = 0;
+
+}  // namespace lockstep::tools::benchmark
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define LOCKSTEP_SANITIZED 1
+#endif
+#endif
+
+// The functions of the C library are counted where it offers what lies beneath them, and where no
+// sanitizer has replaced them already.
+#if defined(__GLIBC__) && !defined(LOCKSTEP_SANITIZED) && !defined(__SANITIZE_ADDRESS__)
+#define LOCKSTEP_COUNTS_MALLOC 1
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* old, std::size_t bytes);
+void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+
+void* malloc(std::size_t bytes) noexcept {
+  ++lockstep::tools::benchmark::allocations_made;
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) noexcept {
+  ++lockstep::tools::benchmark::allocations_made;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* old, std::size_t bytes) noexcept {
+  ++lockstep::tools::benchmark::allocations_made;
+  return __libc_realloc(old, bytes);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  ++lockstep::tools::benchmark::allocations_made;
+  return __libc_memalign(alignment, bytes);
+}
+}
+#endif
+
+void* operator new(std::size_t bytes) {
+#if !defined(LOCKSTEP_COUNTS_MALLOC)
+  ++lockstep::tools::benchmark::allocations_made;
+#endif
+  void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
+  if (memory == nullptr) {
+    std::abort();
+  }
+  return memory;
+}
+void* operator new[](std::size_t bytes) { return operator new(bytes); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
