@@ -103,8 +103,19 @@ Drop take_in_order(Engine& e, Index at, const Text& text) {
   return Drop::none;
 }
 
+// Whether [begin, end) joins a range that is known already, or there is room for one more.
+bool range_fits(const Engine& e, const Active& a, const Text& text) {
+  for (Index i = a.extents; i != nil; i = e.extents[i].next) {
+    Extent const& extent = e.extents[i];
+    if (extent.begin.at_or_before(text.end()) && extent.end.at_or_after(text.begin)) {
+      return true;
+    }
+  }
+  return a.extent_count < e.config.extents_per_connection.value && e.extents.available() != 0;
+}
+
 // Makes [begin, end) known as received, joined with the ranges that it touches.
-bool insert_extent(Engine& e, Active& a, Sequence begin, Sequence end) {
+void insert_extent(Engine& e, Active& a, Sequence begin, Sequence end) {
   Index before = nil;
   Index index = a.extents;
   while (index != nil && e.extents[index].end.before(begin)) {
@@ -112,16 +123,12 @@ bool insert_extent(Engine& e, Active& a, Sequence begin, Sequence end) {
     index = e.extents[index].next;
   }
   if (index == nil || e.extents[index].begin.after(end)) {
-    Index const fresh = a.extent_count < e.config.extents_per_connection.value
-                            ? e.extents.take()
-                            : nil;
-    if (fresh == nil) {
-      return false;
-    }
+    Index const fresh = e.extents.take();
+    CHECK(fresh != nil);
     e.extents[fresh] = {begin, end, index};
     (before == nil ? a.extents : e.extents[before].next) = fresh;
     ++a.extent_count;
-    return true;
+    return;
   }
   Extent& joined = e.extents[index];
   joined.begin = first_of(joined.begin, begin);
@@ -133,7 +140,19 @@ bool insert_extent(Engine& e, Active& a, Sequence begin, Sequence end) {
     --a.extent_count;
     e.extents.give(swallowed);
   }
-  return true;
+}
+
+// Stores the octets of [begin, end), which did not come before; nothing if it is empty.
+void put_new(Engine& e, Active& a, const Text& text, Extent range) {
+  if (!range.begin.before(range.end)) {
+    return;
+  }
+  Bytes const length = range.end.since(range.begin);
+  bool const reserved = a.receive.reserve(e.pools.blocks, range.begin, length);
+  CHECK(reserved);
+  //= rfc9293#3.10
+  //# 9293:P-EV-OVERLAP only the new part of an overlapping segment is taken
+  a.receive.put(e.pools.blocks, range.begin, part_of(text, range.begin, range.end));
 }
 
 //= rfc9293#3.10.7.4
@@ -147,33 +166,17 @@ Drop take_above_gap(Engine& e, Index at, const Text& text) {
   if (missing + e.config.reserve_blocks.value > blocks.available()) {
     return Drop::tcp_out_of_order_refused;
   }
-  // What is new is known before the ranges are joined; it is put only once there is a range.
-  std::array<Text, 8> fresh;
-  std::uint32_t count = 0;
-  Sequence from = text.begin;
-  while (from.before(text.end()) && count < fresh.size()) {
-    Sequence const end = next_extent(e, a, from, text.end());
-    if (end.after(from)) {
-      fresh[count++] = {from, part_of(text, from, end), false};
-    }
-    from = end;
-    for (Index i = a.extents; i != nil; i = e.extents[i].next) {
-      if (from.inside(e.extents[i].begin, e.extents[i].end.since(e.extents[i].begin))) {
-        from = first_of(e.extents[i].end, text.end());
-      }
-    }
-  }
-  if (!insert_extent(e, a, text.begin, from)) {
+  if (!range_fits(e, a, text)) {
     return Drop::tcp_out_of_order_refused;
   }
-  for (std::uint32_t i = 0; i < count; ++i) {
-    bool const reserved = a.receive.reserve(blocks, fresh[i].begin,
-                                            fresh[i].end().since(fresh[i].begin));
-    CHECK(reserved);
-    //= rfc9293#3.10
-    //# 9293:P-EV-OVERLAP only the new part of an overlapping segment is taken
-    a.receive.put(blocks, fresh[i].begin, fresh[i].bytes);
+  Sequence from = text.begin;
+  for (Index i = a.extents; i != nil && from.before(text.end()); i = e.extents[i].next) {
+    Extent const& extent = e.extents[i];
+    put_new(e, a, text, {from, first_of(extent.begin, text.end())});
+    from = last_of(from, extent.end);
   }
+  put_new(e, a, text, {from, text.end()});
+  insert_extent(e, a, text.begin, text.end());
   return Drop::none;
 }
 
