@@ -289,6 +289,9 @@ TEST(Neighbours, ARequestForUsIsAnswered) {
   world.sent();
   world.reply(7);
   EXPECT_FALSE(world.cache.wants_transmit());
+  // One that is known already, asked for from another of our addresses.
+  EXPECT_EQ(world.hear(wire::ArpOperation::request, 7, second_address), Drop::none);
+  EXPECT_EQ(world.sent().sender, second_address);
 }
 
 //= rfc826#Packet-Reception

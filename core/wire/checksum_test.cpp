@@ -102,12 +102,16 @@ TEST_P(ChecksumByMeans, CopiesExactlyAndSumsWhatItCopies) {
 }
 
 TEST_P(ChecksumByMeans, LargeRunsOfTheExtremesDoNotOverflow) {
-  Octets const ones(1 << 20, std::byte{0xff});
+  constexpr std::size_t size = std::size_t{5} << 20;
+  Octets const ones(size, std::byte{0xff});
   EXPECT_EQ(sum(ones).folded(), 0xffff);
-  Octets const zeros(1 << 20, std::byte{0});
+  Octets const zeros(size, std::byte{0});
   EXPECT_EQ(sum(zeros).folded(), 0);
-  EXPECT_EQ(sum(std::span(ones).first((1 << 20) - 1)).folded(),
-            reference_fold(std::span(ones).first((1 << 20) - 1)));
+  EXPECT_EQ(sum(std::span(ones).first(size - 1)).folded(),
+            reference_fold(std::span(ones).first(size - 1)));
+  Octets room(size);
+  EXPECT_EQ(copy_and_sum(room, zeros).folded(), 0);
+  EXPECT_EQ(copy_and_sum(room, ones).folded(), 0xffff);
 }
 
 TEST_P(ChecksumByMeans, RunsCombineAtEverySeam) {

@@ -28,7 +28,7 @@ TEST(Icmp, WhatIsWrittenIsReadBack) {
     IcmpMessage const message{static_cast<IcmpType>(random.next() & 0xff),
                               static_cast<std::uint8_t>(random.next()),
                               static_cast<std::uint32_t>(random.next()), body};
-    Octets octets(8 + body.size());
+    Octets octets(8 + body.size(), std::byte{0xee});
     ASSERT_EQ(write(message, octets).count, octets.size());
     ASSERT_TRUE(sum(octets).verifies());
     IcmpMessage read;

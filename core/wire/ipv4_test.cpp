@@ -79,7 +79,7 @@ TEST(Ipv4, WhatIsWrittenIsReadBack) {
     header.fragment_offset = static_cast<std::uint16_t>(random.below(0x2000));
     header.identification = static_cast<std::uint16_t>(random.next());
     Bytes const payload{static_cast<std::uint32_t>(random.below(1481))};
-    Octets octets(1500);
+    Octets octets(1500, std::byte{0xee});  // what was there before does not matter
     ASSERT_EQ(write(header, payload, octets).count, 20u);
     ASSERT_EQ(octets[6] & std::byte{0x80}, std::byte{0});
     Ipv4Packet packet;
