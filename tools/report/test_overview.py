@@ -1,0 +1,15 @@
+"""README's picture is the one that its script draws."""
+
+import importlib.util
+import pathlib
+import xml.etree.ElementTree
+
+SCRIPT = pathlib.Path(__file__).resolve().parent / "draw_overview.py"
+
+
+def test_picture_is_current_and_well_formed():
+    spec = importlib.util.spec_from_file_location("draw_overview", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.TARGET.read_text(encoding="utf-8") == module.draw()
+    xml.etree.ElementTree.fromstring(module.draw())
