@@ -16,9 +16,17 @@ using RegisterVerb = void (*)(CLI::App& app, int& exit_code);
 
 // To add a verb: write its function in its own folder, declare it here, and list it below.
 void register_coverage(CLI::App& app, int& exit_code);
+void register_sim(CLI::App& app, int& exit_code);
+void register_swarm(CLI::App& app, int& exit_code);
+void register_replay(CLI::App& app, int& exit_code);
+void register_conformance(CLI::App& app, int& exit_code);
 
-inline constexpr std::array<RegisterVerb, 1> verbs = {
+inline constexpr std::array<RegisterVerb, 5> verbs = {
     register_coverage,
+    register_sim,
+    register_swarm,
+    register_replay,
+    register_conformance,
 };
 
 }  // namespace lockstep::tools

@@ -1,0 +1,60 @@
+// Trials in processes of their own, so that a failed CHECK ends one seed and not the swarm.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/kernel/world.hpp"
+#include "sim/swarm/tally.hpp"
+
+namespace lockstep::tools {
+
+/// How one seed failed. A plain value that lies in memory shared by processes.
+struct FailureNote {
+  std::uint64_t seed = 0;
+  std::uint64_t at_ns = 0;  ///< of the world's clock
+  std::uint64_t expected = 0;
+  std::uint64_t found = 0;
+  std::uint64_t more = 0;  ///< further findings of the same run
+  std::array<char, 16> checker{};  ///< or "CHECK", or "signal", or "hang"
+  std::array<char, 32> where{};
+  std::array<char, 200> what{};
+};
+
+/// One line: checker, instant, place, what and the two numbers.
+std::string describe(const FailureNote& note);
+
+struct SeedRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;  ///< included
+};
+
+struct SwarmResult {
+  sim::Tally tally;                   ///< seeds that ended their process are counted, no more
+  std::vector<FailureNote> failures;  ///< by seed; the first ones, if there are very many
+};
+
+/// What a worker does with one seed. Gives the tally and, where it failed, fills the note.
+using SeedWork = std::function<sim::Tally(std::uint64_t seed, FailureNote& note)>;
+
+/// Draws and runs one seed.
+sim::Tally run_seed(std::uint64_t seed, FailureNote& note);
+/// Runs `world` under its seed.
+sim::Tally run_world(const sim::World& world, std::uint64_t seed, FailureNote& note);
+
+struct SwarmWork {
+  SeedRange seeds;
+  std::uint32_t jobs = 1;
+  SeedWork work = run_seed;
+  std::function<void(std::uint64_t done)> progress;  ///< now and then; may be empty
+};
+
+/// Runs all seeds on that many processes. The result is the same for any number of them. A seed
+/// whose process dies, or stays silent for two minutes, is a failure. Throws Failure where the
+/// system gives no process or no memory.
+SwarmResult run_swarm(const SwarmWork& work);
+
+}  // namespace lockstep::tools

@@ -1,0 +1,35 @@
+// Registers the verb `swarm`.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "tools/cli/verbs.hpp"
+#include "tools/swarm/swarm.hpp"
+
+namespace lockstep::tools {
+
+void register_swarm(CLI::App& app, int& exit_code) {
+  struct Arguments {
+    std::string seeds;
+    SwarmOptions options;
+  };
+  auto const arguments = std::make_shared<Arguments>();
+  CLI::App* const verb =
+      app.add_subcommand("swarm", "Runs worlds drawn from seeds under all checkers");
+  verb->add_option("--seeds", arguments->seeds, "A..B, both included, or one seed")->required();
+  verb->add_option("--jobs", arguments->options.jobs, "Processes side by side")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  verb->add_option("--json", arguments->options.json, "Also write the results to this file");
+  verb->add_option("--pcapng", arguments->options.pcapng,
+                   "Write a capture of each seed to this folder");
+  verb->add_option("--shrink", arguments->options.shrink, "How many failing seeds to shrink")
+      ->capture_default_str();
+  verb->footer("Example: lockstep swarm --seeds 0..9999 --jobs 2\n"
+               "A failing seed is printed with the line that replays it.");
+  verb->callback([arguments, &exit_code] {
+    arguments->options.seeds = parse_seeds(arguments->seeds);
+    exit_code = run_swarm_verb(arguments->options);
+  });
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,252 @@
+// Runs the seeds, prints the table and the failures, shrinks and captures.
+#include "tools/swarm/swarm.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/kernel/trace.hpp"
+#include "sim/swarm/draw.hpp"
+#include "sim/swarm/shrink.hpp"
+#include "sim/swarm/trial.hpp"
+#include "tools/cli/failure.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+std::uint64_t parse_seed(std::string_view text, const std::string& whole) {
+  std::uint64_t seed = 0;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc{} || end != text.data() + text.size() || seed == ~std::uint64_t{0}) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--seeds {}: expected A..B or N, each from 0 to {}", whole,
+                              ~std::uint64_t{0} - 1));
+  }
+  return seed;
+}
+
+std::string name_of_row(const sim::TallyRow& row) {
+  return row.to.empty() ? std::string(row.name) : fmt::format("{} -> {}", row.name, row.to);
+}
+
+void print_table(const sim::Tally& tally) {
+  std::string_view kind;
+  sim::visit_rows(tally, [&](const sim::TallyRow& row) {
+    if (row.kind != kind) {
+      fmt::print("{}s\n", row.kind);
+      kind = row.kind;
+    }
+    std::string_view const why = sim::why_unreachable(row.name);
+    fmt::print("  {:<34} {:>14}{}{}\n", name_of_row(row), row.count,
+               why.empty() ? "" : "   unreachable: ", why);
+  });
+}
+
+void print_failures(const SwarmResult& result) {
+  constexpr std::size_t shown_max = 100;
+  for (std::size_t i = 0; i < result.failures.size() && i < shown_max; ++i) {
+    FailureNote const& note = result.failures[i];
+    fmt::print("FAILED seed {}: {}\n  replay: lockstep swarm --seeds {}..{} --pcapng DIR\n",
+               note.seed, describe(note), note.seed, note.seed);
+  }
+  if (result.failures.size() > shown_max) {
+    fmt::print("... and {} more failing seeds\n", result.failures.size() - shown_max);
+  }
+}
+
+void print_smallest(const FailureNote& note) {
+  sim::Shrinker shrinker(sim::draw_world(note.seed));
+  std::string const checker = note.checker.data();
+  std::string last = describe(note);
+  sim::World candidate;
+  while (shrinker.next(candidate)) {
+    SwarmWork work;
+    work.seeds = {note.seed, note.seed};
+    work.work = [&](std::uint64_t seed, FailureNote& found) {
+      return run_world(candidate, seed, found);
+    };
+    SwarmResult const result = run_swarm(work);
+    bool const fails = !result.failures.empty() && result.failures[0].checker == note.checker;
+    if (fails) {
+      last = describe(result.failures[0]);
+    }
+    shrinker.answer(fails);
+  }
+  fmt::print("Seed {}, the smallest world that still fails in {} ({} tried): {}\n{}", note.seed,
+             checker, shrinker.tries(), last, describe(shrinker.smallest()));
+}
+
+nlohmann::json json_of(const SwarmOptions& options, const SwarmResult& result) {
+  nlohmann::json out;
+  out["seeds"] = {{"first", options.seeds.first}, {"last", options.seeds.last}};
+  out["failed"] = result.tally.failed;
+  out["fingerprint"] = fmt::format("{:016x}", result.tally.fingerprint);
+  out["frames"] = result.tally.frames;
+  out["connections"] = result.tally.connections;
+  out["bytes_read"] = result.tally.bytes_read;
+  out["virtual_ms"] = result.tally.virtual_ms;
+  sim::visit_rows(result.tally, [&](const sim::TallyRow& row) {
+    out["fired"][std::string(row.kind)][name_of_row(row)] = row.count;
+  });
+  out["failures"] = nlohmann::json::array();
+  for (const FailureNote& note : result.failures) {
+    out["failures"].push_back({{"seed", note.seed}, {"what", describe(note)}});
+  }
+  out["coverage"] = coverage_findings(result.tally);
+  return out;
+}
+
+void write_json(const std::string& path, const nlohmann::json& json) {
+  std::ofstream out(path);
+  out << json.dump(2) << '\n';
+  out.close();
+  if (!out) {
+    throw Failure(ExitCode::environment,
+                  fmt::format("{}: cannot be written: is there such a folder?", path));
+  }
+}
+
+std::function<void(std::uint64_t)> progress_bar(std::uint64_t total) {
+  if (isatty(STDERR_FILENO) == 0) {
+    return {};
+  }
+  return [total](std::uint64_t done) {
+    constexpr std::uint64_t width = 40;
+    std::uint64_t const filled = done * width / total;
+    fmt::print(stderr, "\r[{:<40}] {}/{} seeds", std::string(filled, '#'), done, total);
+    if (done == total) {
+      fmt::print(stderr, "\r{:70}\r", "");
+    }
+    std::fflush(stderr);
+  };
+}
+
+class FileSink final : public sim::ByteSink {
+ public:
+  explicit FileSink(const std::string& path) : path_(path), out_(path, std::ios::binary) {}
+  // Flushed at once: the run may end in a failed CHECK.
+  void put(std::span<const std::byte> bytes) override {
+    out_.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    out_.flush();
+    if (!out_) {
+      throw Failure(ExitCode::environment, fmt::format("{}: cannot be written", path_));
+    }
+  }
+
+ private:
+  std::string path_;
+  std::ofstream out_;
+};
+
+}  // namespace
+
+SeedRange parse_seeds(const std::string& text) {
+  std::size_t const dots = text.find("..");
+  std::string_view const view(text);
+  SeedRange range;
+  range.first = parse_seed(view.substr(0, dots), text);
+  range.last = dots == std::string::npos ? range.first : parse_seed(view.substr(dots + 2), text);
+  if (range.last < range.first) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--seeds {}: the first seed must not lie behind the last", text));
+  }
+  return range;
+}
+
+std::vector<std::string> coverage_findings(const sim::Tally& tally) {
+  std::vector<std::string> findings;
+  sim::visit_rows(tally, [&](const sim::TallyRow& row) {
+    bool const reachable = sim::why_unreachable(row.name).empty();
+    if (!reachable && row.count != 0) {
+      findings.push_back(
+          fmt::format("{} {} fired, but is called unreachable", row.kind, name_of_row(row)));
+    }
+    if (reachable && row.count == 0 && tally.seeds >= coverage_seeds_min) {
+      findings.push_back(fmt::format("{} {} never fired", row.kind, name_of_row(row)));
+    }
+  });
+  return findings;
+}
+
+void write_capture(const std::string& folder, std::uint64_t seed) {
+  FileSink sink(fmt::format("{}/seed-{}.pcapng", folder, seed));
+  sim::World const world = sim::draw_world(seed);
+  sim::Trace trace(world, sink);
+  static_cast<void>(sim::run_trial(world, seed, &trace));
+}
+
+int run_swarm_verb(const SwarmOptions& options) {
+  SwarmWork work;
+  work.seeds = options.seeds;
+  work.jobs = options.jobs;
+  work.progress = progress_bar(options.seeds.last - options.seeds.first + 1);
+  if (!options.pcapng.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.pcapng, error);
+    if (error) {
+      throw Failure(ExitCode::environment,
+                    fmt::format("{}: cannot be made: {}", options.pcapng, error.message()));
+    }
+    work.work = [&options](std::uint64_t seed, FailureNote& note) {
+      write_capture(options.pcapng, seed);
+      return run_seed(seed, note);
+    };
+  }
+  SwarmResult const result = run_swarm(work);
+  print_table(result.tally);
+  std::vector<std::string> const missing = coverage_findings(result.tally);
+  for (const std::string& line : missing) {
+    fmt::print("MISSING {}\n", line);
+  }
+  if (result.tally.seeds < coverage_seeds_min) {
+    fmt::print("Rows of 0 are allowed below {} seeds.\n", coverage_seeds_min);
+  }
+  print_failures(result);
+  for (std::size_t i = 0; i < result.failures.size() && i < options.shrink; ++i) {
+    if (std::string_view(result.failures[i].checker.data()) != "hang") {
+      print_smallest(result.failures[i]);
+    }
+  }
+  fmt::print("{} seeds, {} failed; {} connections, {} frames, {} bytes read in {} virtual s; "
+             "fingerprint {:016x}\n",
+             result.tally.seeds, result.tally.failed, result.tally.connections,
+             result.tally.frames, result.tally.bytes_read, result.tally.virtual_ms / 1'000,
+             result.tally.fingerprint);
+  if (!options.json.empty()) {
+    write_json(options.json, json_of(options, result));
+  }
+  bool const fine = result.failures.empty() && missing.empty();
+  return static_cast<int>(fine ? ExitCode::fine : ExitCode::finding);
+}
+
+std::vector<KnownSeed> read_known_seeds(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) {
+    throw Failure(ExitCode::bad_input, fmt::format("{}: cannot be read", path));
+  }
+  std::vector<KnownSeed> seeds;
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) {
+    if (line.empty() || line[0] == '#') {
+      continue;
+    }
+    std::istringstream words(line);
+    KnownSeed known;
+    if (!(words >> known.seed) || !std::getline(words >> std::ws, known.broke)) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("{}:{}: expected a seed and what it broke", path, number));
+    }
+    seeds.push_back(known);
+  }
+  return seeds;
+}
+
+}  // namespace lockstep::tools
