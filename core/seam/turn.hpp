@@ -27,6 +27,8 @@ concept Application = requires(A app, Stack& stack, const Event& event, Instant 
 template <Driver D, Application App>
 Outcome turn(Stack& stack, D& driver, App& app) {
   Instant const now = driver.now();
+  //= rfc9293#3.10.7.4
+  //# 9293:MUST-59 the whole burst is processed before any ACK leaves
   auto const burst = driver.receive();
   stack.receive(now, burst);
   bool const expired = stack.expire(now);

@@ -15,16 +15,6 @@ namespace {
 
 reno::Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.mss}}; }
 
-// Keeps `recover` on the near side of the circle while nothing is being recovered.
-//= rfc6582#6
-//# 6582:NR-14 recover stays valid across the wrap
-void drag_recover(Connection& c) {
-  constexpr std::int32_t far = 1 << 30;
-  if (!c.congestion.recovering && c.send.una.distance_from(c.congestion.recover) > far) {
-    c.congestion.recover = c.send.una - Bytes{far};
-  }
-}
-
 // Retransmits from SND.UNA up to `end`, ahead of new data.
 void retransmit_to(Engine& e, Index at, Sequence end) {
   Connection& c = e.connection(at);
@@ -65,15 +55,6 @@ void grow(Engine& e, Index at, Bytes newly) {
   }
   reno::on_ack(c.congestion, newly, Bytes{c.mss});
   drag_recover(c);
-}
-
-// Whether the third duplicate may begin a recovery: not for losses that the last one, or a timeout,
-// has repaired already. Before the first loss `recover` is the ISS, which forbids nothing.
-//= rfc6582#3.2
-//# 6582:NR-1, 6582:NR-7 only if the ACK covers more than recover
-bool may_recover(const Connection& c) {
-  return c.congestion.recover == c.send.iss ||
-         c.send.una.previous().after(c.congestion.recover);
 }
 
 //= rfc5681#2
@@ -152,6 +133,22 @@ void take_rtt(Engine& e, Connection& c, Active& a, Sequence ack) {
 
 }  // namespace
 
+//= rfc6582#6
+//# 6582:NR-14 recover stays valid across the wrap
+void drag_recover(Connection& c) {
+  constexpr std::int32_t far = 1 << 30;
+  if (!c.congestion.recovering && c.send.una.distance_from(c.congestion.recover) > far) {
+    c.congestion.recover = c.send.una - Bytes{far};
+  }
+}
+
+//= rfc6582#3.2
+//# 6582:NR-1, 6582:NR-7 only if the ACK covers more than recover
+bool may_recover(const Connection& c) {
+  return c.congestion.recover == c.send.iss ||
+         c.send.una.previous().after(c.congestion.recover);
+}
+
 void advance_una(Engine& e, Index at, Sequence ack) {
   Connection& c = e.connection(at);
   Active& a = e.active(c);
@@ -219,6 +216,8 @@ void take_acknowledgment(Engine& e, Index at, const wire::Segment& segment) {
     grow(e, at, newly);
     restart_timer(e, at);
     make_ready(e, at);
+  //= rfc9293#3.10.7.4
+  //# 9293:P-ACK-DUP-OLD SEG.ACK =< SND.UNA acknowledges nothing
   } else if (c.active != nil) {
     Bytes const offered = window_from_wire(segment.window, WindowScale{});
     if (is_duplicate(c, segment, offered)) {

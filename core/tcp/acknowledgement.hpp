@@ -9,7 +9,14 @@ namespace lockstep::tcp {
 void take_acknowledgment(Engine& e, Index at, const wire::Segment& segment);
 // SND.UNA moves to `ack`: what was queued goes, the timer restarts or stops.
 void advance_una(Engine& e, Index at, Sequence ack);
+// Keeps `recover` on the near side of the circle while nothing is being recovered.
+void drag_recover(Connection& c);
+// Whether the third duplicate may begin a recovery: not for losses that the last one, or a timeout,
+// has repaired already. Before the first loss `recover` is the ISS, which forbids nothing.
+bool may_recover(const Connection& c);
 // Octets in flight, FIN and SYN included.
+//= rfc5681#2
+//# 5681:CC-45 FlightSize: sent, and not acknowledged cumulatively
 inline Bytes flight_size(const Connection& c) { return c.send.nxt.since(c.send.una); }
 // The offer of a segment that may update it.
 void update_window(Engine& e, Index at, const wire::Segment& segment);

@@ -83,12 +83,16 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
   }
   //= rfc9293#3.10.7.2
   //# 9293:P-LISTEN-ACK an ACK draws a reset
+  //= rfc9293#3.5.1
+  //# 9293:P-HALFOPEN-PASSIVE figure 11: a SYN-ACK at LISTEN draws <SEQ=SEG.ACK><CTL=RST>
   if (s.flags.ack()) {
     reply_reset(e, arrival);
     return Drop::tcp_listen_ack;
   }
   //= rfc9293#3.10.7.2
   //# 9293:P-LISTEN-OTHER neither RST, ACK nor SYN: dropped
+  //= rfc9293#3.10.7.4
+  //# 9293:P-FIN-PRESYNC a FIN among them
   if (!s.flags.syn()) {
     return Drop::tcp_listen_other;
   }
@@ -120,6 +124,8 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
   begin_sending(e, at, iss);
   //= rfc9293#3.10.7.2
   //# 9293:P-LISTEN-SYN, 9293:P-LISTEN-SYN-VARS IRS, RCV.NXT, ISS; <SYN,ACK> leaves next
+  //= rfc9293#3.5
+  //# 9293:P-3WHS figure 6, its second segment
   enter(e, at, State::syn_received);
   Active* const a = ensure_active(e, at);
   a->behind = behind;

@@ -92,6 +92,8 @@ Drop arrives_syn_sent(Engine& e, Index at, const Arrival& arrival) {
   if (s.flags.ack() && !acks) {
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-ACK an ACK of what was never sent draws a reset, unless it is one
+    //= rfc9293#3.5.1
+    //# 9293:P-HALFOPEN figure 9: the ACK of a half-open connection is reset
     if (!s.flags.rst()) {
       reply_reset(e, arrival);
     }
@@ -113,6 +115,8 @@ Drop arrives_syn_sent(Engine& e, Index at, const Arrival& arrival) {
   }
   //= rfc9293#3.10.7.3
   //# 9293:P-SYNSENT-OTHER neither SYN nor RST: dropped
+  //= rfc9293#3.10.7.4
+  //# 9293:P-FIN-PRESYNC a FIN among them
   if (!s.flags.syn()) {
     return Drop::tcp_syn_sent_other;
   }
@@ -124,10 +128,14 @@ Drop arrives_syn_sent(Engine& e, Index at, const Arrival& arrival) {
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-EST our SYN is acknowledged: ESTABLISHED, and an ACK
     establish(e, at);
+    //= rfc9293#3.10.7.3
+    //# 9293:P-SYNSENT-EST-DATA queued text may carry that ACK
     owe_now(e, at);
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-EST-CONT the rest of the segment is processed from URG on
     take_urgent(e, at, s);
+    //= rfc9293#3.10.7.3
+    //# 9293:P-SYNSENT-SYNDATA text on a SYN is legal
     Text const text = text_after_syn(c, s);
     if (!text.bytes.empty() || text.fin) {
       return take_text(e, at, text, s);

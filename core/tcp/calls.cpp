@@ -106,6 +106,10 @@ void queued(Engine& e, Index at, Active& a, More more) {
 Taken nothing(Refusal refusal) { return {Bytes{}, refusal}; }
 
 // Closes our half in the states where RFC 9293 3.10.4 lets it.
+//= rfc9293#3.6
+//# 9293:P-CLOSE-SIMPLEX, 9293:P-CLOSE-NOAUTOFIN our half only, and only when the user says so
+//= rfc9293#3.6.1
+//# 9293:P-HALFCLOSED the other half goes on
 Refusal close_our_half(Engine& e, Index at) {
   Connection& c = e.connection(at);
   //= rfc9293#3.10.4
@@ -173,6 +177,10 @@ Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backl
   return Refusal::none;
 }
 
+//= rfc9293#3.10.4
+//# 9293:P-CLOSE-LISTEN the record of LISTEN is deleted
+//= rfc9293#3.10.5
+//# 9293:P-ABORT-LISTEN and nothing is sent
 Refusal unlisten(Engine& e, ListenerId id) {
   Index const slot = find_listener(e, id);
   if (slot == nil) {
@@ -209,6 +217,8 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   if (bad_remote(open.remote)) {
     return Refusal::bad_remote;
   }
+  //= rfc9293#3.10.1
+  //# 9293:P-OPEN-CLOSED-DENY a Diffserv value that cannot be had is refused
   if (open.dscp > 63) {
     return Refusal::bad_argument;
   }
@@ -223,6 +233,8 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
     if (drawn != Refusal::none) {
       return drawn;
     }
+  //= rfc9293#3.9.1.4
+  //# 9293:P-CLOSE-REOPEN while the old connection still closes, too
   } else if (tuple_taken(e, tuple, local_address)) {
     //= rfc9293#3.10.1
     //# 9293:P-OPEN-EXISTS connection already exists
@@ -238,6 +250,10 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
     return Refusal::no_room;
   }
   Connection& c = e.connection(at);
+  //= rfc9293#3.9.1.1
+  //# 9293:P-OPEN-DSDEFAULT none named: the default, 0
+  //= rfc9293#3.9.1.9
+  //# 9293:P-DS-DIRECTION it marks what we send, ACKs included, and nothing else
   c.dscp = open.dscp;
   if (open.user_timeout.ns != 0) {
     c.user_timeout_ms = static_cast<std::uint32_t>(
@@ -379,6 +395,8 @@ Refusal close(Engine& e, ConnectionId id) {
   return close_our_half(e, at);
 }
 
+//= rfc9293#3.9.1.6
+//# 9293:P-ABORT-API, 9293:P-ABORT-MODE queues, record and connection go at once
 void abort(Engine& e, ConnectionId id) {
   Index const at = find(e, id);
   if (at == nil || e.connection(at).detached) {

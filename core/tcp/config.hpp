@@ -58,6 +58,8 @@ struct Config {
   Duration keepalive_interval = Duration::seconds(75);
   Count keepalive_probes{9};
 
+  //= rfc9293#3.4.2
+  //# 9293:P-MSL two minutes, unless configured otherwise (profile rfc has them)
   Duration msl = Duration::seconds(30);
   Duration fin_wait_2 = Duration::seconds(60);
   Duration quiet_time;

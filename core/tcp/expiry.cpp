@@ -82,6 +82,10 @@ void retransmit(Engine& e, Index at) {
   }
   //= rfc6298#5.4
   //# 6298:RTO-13 the earliest segment that is not acknowledged
+  //= rfc9293#3.6
+  //# 9293:P-CLOSE-DELIVER text and FIN alike, until they are acknowledged
+  //= rfc9293#3.5.1
+  //# 9293:P-HALFOPEN-RETRY and a SYN, after the stale side was reset
   a.retransmit_next = c.send.una;
   a.retransmit_end = c.send.nxt;
   a.timing = false;
@@ -195,6 +199,12 @@ void set_give_up(Engine& e, Index at) {
   Active& a = e.active(c);
   //= rfc9293#3.8.3
   //# 9293:MUST-21 the application sets R2, for ever included
+  //= rfc9293#3.9.1.1
+  //# 9293:P-OPEN-TIMEOUT what is not delivered within the user timeout ends the connection
+  //= rfc9293#3.9.1.4
+  //# 9293:P-CLOSE-TOABORT so a CLOSE that cannot get through becomes an ABORT
+  //= rfc9293#3.6
+  //# 9293:P-CLOSE-NOACK and so does a FIN that is never acknowledged
   Duration const user = c.user_timeout_ms == 0 ? Duration::forever()
                                                : Duration::milliseconds(c.user_timeout_ms);
   Duration limit = user;

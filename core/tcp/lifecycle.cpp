@@ -156,6 +156,8 @@ void enter(Engine& e, Index at, State to) {
   c.state = to;
 }
 
+//= rfc9293#3.9.1.2
+//# 9293:P-SEND-IMPLIED the remote socket is the connection's for good; a listener can send to none
 Index open_connection(Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
   Index const timer = e.wheel.open({});
   if (timer == nil) {

@@ -19,6 +19,8 @@ Duration bounded(Duration rto, const Config& config) {
 
 }  // namespace
 
+//= rfc9293#3.8.1
+//# 9293:MUST-18 the timeout is RFC 6298's
 void take_sample(RttVariables& rtt, Duration measured, const Config& config) {
   std::uint64_t const r = std::min(measured.ns, measured_max_ns);
   if (!rtt.sampled) {
@@ -45,6 +47,8 @@ void take_sample(RttVariables& rtt, Duration measured, const Config& config) {
   rtt.rto = bounded(Duration{rtt.srtt8_ns / 8 + variance}, config);
 }
 
+//= rfc6298#1
+//# 6298:RTO-24 never a shorter timeout than these rules give
 void back_off(RttVariables& rtt, const Config& config) {
   //= rfc6298#5.5
   //# 6298:RTO-14 the timeout doubles on expiry

@@ -116,6 +116,8 @@ FourTuple tuple_of(const Engine& e, const TimeWait& t) {
   return {{e.addresses[t.local_address], t.local_port}, {t.remote, t.remote_port}};
 }
 
+//= rfc9293#3.6
+//# 9293:P-NORMCLOSE, 9293:P-SIMCLOSE the end of figures 12 and 13
 void begin_time_wait(Engine& e, Index at) {
   Connection& c = e.connection(at);
   TimeWait t;
