@@ -13,12 +13,16 @@ namespace flag = tools::tcp_flag;
 bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 /// "At once" as a capture can show it: the sender's own scheduling lies within.
-constexpr Duration prompt = Duration::milliseconds(50);
-constexpr Duration delayed_ack_max = Duration::milliseconds(500);
+constexpr Duration scheduling = Duration::milliseconds(50);
+constexpr Duration delayed_ack_limit = Duration::milliseconds(500);
 
 class AckAudit {
  public:
-  AckAudit(const AuditInput& input, const Trace& trace) : in_(input), trace_(trace) {
+  AckAudit(const AuditInput& input, const Trace& trace)
+      : prompt_(scheduling + input.script.distance),
+        delayed_ack_max_(delayed_ack_limit + input.script.distance),
+        in_(input),
+        trace_(trace) {
     for (const Item& item : trace) {
       end_ = later(end_, item.at);
       bool const ends = item.segment.any(flag::rst);
@@ -103,7 +107,7 @@ class AckAudit {
     if (!after.advanced || step.kind != Step::Kind::segment || step.segment.any(flag::syn)) {
       return;
     }
-    Duration const limit = after.filled ? prompt : delayed_ack_max;
+    Duration const limit = after.filled ? prompt_ : delayed_ack_max_;
     Instant const due = step.at + limit;
     auto const found = answer_to(index);
     Instant const when = found ? trace_[*found].at : Instant::never();
@@ -122,7 +126,7 @@ class AckAudit {
   /// Was it sent without any step that could have caused it?
   bool alone(std::size_t item) const {
     std::size_t const steps = trace_[item].steps_before;
-    return steps != 0 && trace_[item].at.since(in_.script.steps[steps - 1].at) > prompt;
+    return steps != 0 && trace_[item].at.since(in_.script.steps[steps - 1].at) > prompt_;
   }
 
   /// Two full segments are not left waiting.
@@ -140,7 +144,7 @@ class AckAudit {
       }
     }
     const Step& step = in_.script.steps[index];
-    Instant const due = step.at + prompt;
+    Instant const due = step.at + prompt_;
     bool const two = known && next - acknowledged >= 2 * in_.script.device_mss.count;
     if (two && answered > due && due <= end_ && due <= gone_) {
       breach(step.at, {"5681:CC-27"},
@@ -181,13 +185,14 @@ class AckAudit {
     }
     std::size_t const needed = in_.script.selective && in_.script.inferred ? 1 : owed;
     Instant const at = in_.script.steps[first_step].at;
-    if (sent < needed && at + prompt <= end_ && at + prompt <= gone_) {
+    if (sent < needed && at + prompt_ <= end_ && at + prompt_ <= gone_) {
       breach(at, {"5681:CC-14"},
              fmt::format("{} segments above a gap drew {} duplicate ACKs", owed, sent),
              std::nullopt);
     }
   }
 
+  Duration prompt_, delayed_ack_max_;  // as seen from where the capture was taken
   const AuditInput& in_;
   const Trace& trace_;
   Instant end_, gone_ = Instant::never();

@@ -130,7 +130,7 @@ class AgainAudit {
   /// A round trip later the next ACK is the cause of what is sent.
   Duration at_once() const {
     Duration const half = in_.script.round_trip / 2;
-    return std::clamp(half, Duration::milliseconds(2), prompt);
+    return in_.script.distance + std::clamp(half, Duration::milliseconds(2), prompt);
   }
 
   bool before_now_sent_again() const {
@@ -147,7 +147,7 @@ class AgainAudit {
   void again(std::size_t index) {
     const Item& item = trace_[index];
     const Segment& segment = item.segment;
-    if (at_or_before(segment.end(), una_) && item.at.since(una_at_) > Duration::milliseconds(1)) {
+    if (at_or_before(segment.end(), una_) && item.at.since(una_at_) > in_.script.distance + Duration::milliseconds(1)) {
       breach(item.at, {"6298:RTO-11"}, "sent again after it was acknowledged", index);
       return;
     }

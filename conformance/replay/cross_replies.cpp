@@ -64,9 +64,12 @@ class Replies {
 
   std::optional<std::size_t> captured_reply(std::size_t step) const {
     Instant const at = in_.script.steps[step].at;
+    bool const lenient = in_.script.inferred;  // one ACK may answer for several
+    Duration const limit = (lenient ? update_max : prompt) + in_.script.distance;
     std::optional<std::size_t> found;
     for (const Item& item : captured_) {
-      bool const soon = item.steps_before > step && item.at <= at + prompt;
+      bool const after = lenient ? item.at > at : item.steps_before > step;
+      bool const soon = after && item.at <= at + limit;
       if (soon && !found && item.segment.any(flag::ack | flag::rst)) {
         found = item.index;
       }

@@ -252,26 +252,29 @@ class Player {
   /// The peer of the capture has all that the core has sent, and the core may send no more until
   /// it is told so: its window is another one. The peer says what it would say: all that came.
   bool acknowledge_part(const Step& step) {
-    bool const alive = run_.isns.size() >= step.incarnation && application_.has_connection();
-    if (!alive || step.incarnation == 0) {
+    if (step.incarnation == 0 || run_.isns.size() < step.incarnation) {
       return false;
     }
-    ConnectionInfo const info = stack_.inspect(application_.id());
-    bool const waits = info.exists && before(info.send.una.value, highest_) &&
-                       info.state >= tcp::State::established && info.send.iss.value != highest_ - 1;
-    if (!waits) {
+    Step part = step;
+    part.segment.options.clear();
+    part.segment.payload.clear();
+    part.segment.flags = flag::ack;
+    part.segment.acknowledgment = highest_;
+    part.incarnation = 0;
+    if (application_.has_connection()) {
+      ConnectionInfo const info = stack_.inspect(application_.id());
+      bool const waits = info.exists && info.state >= tcp::State::established &&
+                         before(info.send.una.value, highest_);
+      if (!waits) {
+        return false;
+      }
+      part.segment.sequence = info.receive.nxt.value;
+      part.segment.window = static_cast<std::uint16_t>(std::min<std::uint32_t>(
+          65'535, std::max(info.send.wnd.count, info.send.wnd_max.count)));
+    } else if (stack_.state_of({local_, remote_}) != tcp::State::syn_received) {
       return false;
     }
     advance(port_.now() + script_.round_trip);
-    Step part = step;
-    part.segment.sequence = info.receive.nxt.value;
-    part.segment.acknowledgment = highest_;
-    part.segment.flags = flag::ack;
-    part.segment.options.clear();
-    part.segment.payload.clear();
-    part.segment.window = static_cast<std::uint16_t>(
-        std::min<std::uint32_t>(65'535, std::max(info.send.wnd.count, info.send.wnd_max.count)));
-    part.incarnation = 0;
     ++run_.part_acks;
     port_.arrive(segment_bytes(part));
     turns(true);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 
 #include "conformance/replay/audit.hpp"
 #include "conformance/replay/cross.hpp"
@@ -16,32 +18,71 @@ namespace flag = tools::tcp_flag;
 
 bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
+/// The octets of one side, as far as the capture has them.
+class Coverage {
+ public:
+  void add(const tools::Segment& segment) {
+    if (segment.any(flag::rst)) {
+      return;
+    }
+    if (segment.any(flag::syn)) {
+      begin_ = segment.sequence;
+      ranges_.clear();
+    }
+    if (begin_ && segment.length() != 0) {
+      std::uint32_t const from = segment.sequence - *begin_;
+      std::uint32_t& to = ranges_[from];
+      to = std::max(to, from + segment.length());
+    }
+  }
+
+  /// Where the first octet is missing.
+  std::optional<std::uint32_t> end() const {
+    if (!begin_) {
+      return std::nullopt;
+    }
+    std::uint32_t reached = 0;
+    for (const auto& [from, to] : ranges_) {
+      if (from > reached) {
+        break;
+      }
+      reached = std::max(reached, to);
+    }
+    return *begin_ + reached;
+  }
+
+ private:
+  std::optional<std::uint32_t> begin_;
+  std::map<std::uint32_t, std::uint32_t> ranges_;
+};
+
+bool acknowledges_beyond(const tools::Segment& segment, const Coverage& of) {
+  auto const end = of.end();
+  return end && segment.any(flag::ack) && !segment.any(flag::rst) &&
+         before(*end, segment.acknowledgment);
+}
+
 /// What the capture lacks, where a side acknowledges what nobody is seen to send.
 std::string capture_loss(const Script& script) {
-  std::optional<std::uint32_t> ours;
-  std::optional<std::uint32_t> theirs;
+  Coverage ours;
+  Coverage theirs;
   for (const Sent& sent : script.sent) {
-    if (!ours || before(*ours, sent.segment.end())) {
-      ours = sent.segment.end();
-    }
+    ours.add(sent.segment);
   }
   for (const Step& step : script.steps) {
-    if (step.kind == Step::Kind::segment && (!theirs || before(*theirs, step.segment.end()))) {
-      theirs = step.segment.end();
+    if (step.kind == Step::Kind::segment) {
+      theirs.add(step.segment);
     }
   }
   for (const Sent& sent : script.sent) {
-    bool const counts = sent.segment.any(flag::ack) && !sent.segment.any(flag::rst) && theirs;
-    if (counts && before(*theirs, sent.segment.acknowledgment)) {
+    if (acknowledges_beyond(sent.segment, theirs)) {
       return fmt::format("the capture lost packets of the peer: packet {} acknowledges what it "
                          "does not hold",
                          sent.segment.number);
     }
   }
   for (const Step& step : script.steps) {
-    bool const counts = step.kind == Step::Kind::segment && step.segment.any(flag::ack) &&
-                        !step.segment.any(flag::rst) && ours && step.incarnation != 0;
-    if (counts && before(*ours, step.segment.acknowledgment)) {
+    if (step.kind == Step::Kind::segment && acknowledges_beyond(step.segment, ours)) {
       return fmt::format("the capture lost packets of the device: packet {} acknowledges what it "
                          "does not hold",
                          step.packet);

@@ -34,12 +34,19 @@ struct Negotiated {
 
 Negotiated negotiation(const Flow& flow, const Endpoint& device) {
   Negotiated out;
+  std::optional<std::uint32_t> peer_isn;
   for (const Segment& segment : flow.segments) {
     if (!segment.any(flag::syn)) {
       continue;
     }
     int const side = is_from(segment, device) ? 0 : 1;
     out.syn[side] = true;
+    // Data on a SYN that the answer acknowledges: Fast Open, whatever number its option has.
+    if (side == 1) {
+      peer_isn = segment.sequence;
+    } else if (segment.any(flag::ack) && peer_isn && segment.acknowledgment - *peer_isn > 1) {
+      out.fast_open = true;
+    }
     out.ecn |= segment.has(flag::ece | flag::cwr);
     for (const tools::TcpOption& option : tools::options_of(segment)) {
       if (option.kind == 2 && option.data.size() == 2) {
@@ -102,6 +109,7 @@ class Maker {
     describe_what_is_taken_out();
     find_role();
     find_round_trip();
+    find_distance();
     judge_feasibility();
     if (!script_.cannot_tell.empty()) {
       return std::move(script_);
@@ -155,9 +163,42 @@ class Maker {
         break;
       }
     }
+    bool const only_resets = std::all_of(
+        flow_.segments.begin(), flow_.segments.end(), [&](const Segment& segment) {
+          return !is_from(segment, script_.device) || segment.any(flag::rst);
+        });
+    if (script_.role == Role::passive && only_resets && has_sent()) {
+      script_.role = Role::closed;  // nobody listens there
+    }
     if (scenario_ != nullptr) {
       script_.role = scenario_->role;
     }
+  }
+
+  bool has_sent() const {
+    return std::any_of(flow_.segments.begin(), flow_.segments.end(), [&](const Segment& segment) {
+      return is_from(segment, script_.device);
+    });
+  }
+
+  /// The least time from what the peer sent to the device's ACK of it: a capture may be taken far
+  /// from the device.
+  void find_distance() {
+    std::map<std::uint32_t, Instant> arrived;
+    Duration least = Duration::forever();
+    for (const Segment& segment : flow_.segments) {
+      if (!is_from(segment, script_.device)) {
+        if (segment.length() != 0) {
+          arrived.emplace(segment.end(), segment.time);
+        }
+      } else if (segment.any(flag::ack)) {
+        auto const found = arrived.find(segment.acknowledgment);
+        if (found != arrived.end()) {
+          least = std::min(least, segment.time.since(found->second));
+        }
+      }
+    }
+    script_.distance = least == Duration::forever() ? Duration{} : least;
   }
 
   void find_round_trip() {
@@ -207,6 +248,9 @@ class Maker {
       script_.cannot_tell = "missing handshake: the peer's SYN was not captured";
     } else if (!opened_by_peer && !agreed_.syn[0]) {
       script_.cannot_tell = "missing handshake: the device's SYN was not captured";
+    } else if (opened_by_peer && !agreed_.syn[0] && peer_segments != flow_.segments.size()) {
+      script_.cannot_tell =
+          "missing handshake: the device answered the SYN as of a connection that was not captured";
     } else if (peer_segments == 0) {
       script_.cannot_tell = "one side only: no segment of the peer was captured";
     } else if (peer_segments == flow_.segments.size()) {
@@ -232,7 +276,11 @@ class Maker {
 
   std::uint32_t incarnation() const { return static_cast<std::uint32_t>(script_.isns.size()); }
 
-  void add_sent(const Segment& segment) {
+  void add_sent(const Segment& whole) {
+    Segment segment = whole;
+    if (!held_.payload.empty() && segment.has(flag::syn | flag::ack)) {
+      segment.acknowledgment = held_.sequence + 1;  // as if the SYN had come alone
+    }
     bool const other = segment.any(flag::syn) &&
                        (script_.isns.empty() || script_.isns.back() != segment.sequence);
     bool const fresh = other && (exact_ || script_.isns.empty() || may_begin_anew_);
@@ -270,6 +318,12 @@ class Maker {
     }
     Segment reduced = segment;
     bool const syn = segment.any(flag::syn);
+    if (syn && agreed_.fast_open && !segment.payload.empty()) {
+      held_ = reduced;
+      reduced.payload.clear();
+    } else if (segment.any(flag::ack) && !held_.payload.empty()) {
+      send_held(reduced);
+    }
     reduced.options = reduced_options(segment);
     reduced.flags = static_cast<std::uint8_t>(segment.flags & ~(flag::ece | flag::cwr));
     reduced.traffic_class = 0;
@@ -287,6 +341,18 @@ class Maker {
       return;
     }
     split(reduced, piece);
+  }
+
+  /// What came on a SYN by Fast Open comes once the handshake is over.
+  void send_held(const Segment& like) {
+    Segment data = like;
+    data.sequence = held_.sequence + 1;
+    data.payload = std::move(held_.payload);
+    data.flags = flag::ack | flag::psh;
+    data.options.clear();
+    data.reserved = 0;
+    held_ = {};
+    push_peer(std::move(data));
   }
 
   /// A super-segment becomes the segments that it was made of.
@@ -458,8 +524,23 @@ class Maker {
       script_.end = later(script_.end, step.at);
     }
     if (script_.inferred) {
+      look_from_the_device();
       infer_calls(flow_, script_);
     }
+  }
+
+  /// A capture far from the device shows the peer's segments before the device has them.
+  void look_from_the_device() {
+    if (script_.distance <= Duration::milliseconds(1)) {
+      return;
+    }
+    for (Sent& sent : script_.sent) {
+      auto const unseen = [&](const Step& step) { return step.at + script_.distance > sent.at; };
+      while (sent.steps_before > 0 && unseen(script_.steps[sent.steps_before - 1])) {
+        --sent.steps_before;
+      }
+    }
+    script_.notes.emplace_back("the capture was taken away from the device");
   }
 
   const Flow& flow_;
@@ -471,6 +552,7 @@ class Maker {
   bool exact_ = true;
   Instant start_;
   std::optional<std::uint32_t> missing_isn_;
+  Segment held_;  ///< a SYN whose data waits
   std::uint32_t max_sent_ = 0, una_ = 0, edge_ = 0;
   Instant edge_at_;
   bool edge_known_ = false, may_begin_anew_ = false;

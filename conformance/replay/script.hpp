@@ -64,6 +64,7 @@ struct Script {
   Bytes device_mss{536}, peer_mss{536};
   std::uint32_t receive_buffer = 0;  ///< the largest window that the device offered; 0: unknown
   Duration round_trip;               ///< the least from the device's segment to its ACK
+  Duration distance;                ///< from the capture point to the device and back, at least
   std::vector<std::byte> peer_stream;  ///< what the peer sent, from its SYN on
   bool inferred = false;             ///< the calls come from the capture
   bool selective = false;            ///< SACK had been negotiated and was taken out

@@ -1,0 +1,2 @@
+# The suite replays scenarios.
+set(LIBS lockstep_replay)

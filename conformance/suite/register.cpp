@@ -1,0 +1,75 @@
+// The verb `lockstep conformance`: its options, and where its reports go.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "conformance/suite/suite.hpp"
+#include "tools/capture/pcapng_writer.hpp"
+#include "tools/cli/failure.hpp"
+#include "tools/cli/verbs.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+struct ConformanceOptions {
+  std::vector<std::string> suites;
+  std::string pcaps, json, junit;
+  bool twins = false;
+};
+
+/// The nearest folder at or above this one that has pcaps/ in it.
+std::filesystem::path find_home() {
+  std::filesystem::path folder = std::filesystem::current_path();
+  while (!std::filesystem::exists(folder / "pcaps" / "README.md")) {
+    if (folder == folder.root_path()) {
+      throw Failure(ExitCode::bad_input,
+                    "no pcaps/ at or above this folder; expected the repository: change into it, or "
+                    "name the scenarios' folder with --pcaps");
+    }
+    folder = folder.parent_path();
+  }
+  return folder;
+}
+
+int run_conformance(const ConformanceOptions& options) {
+  bool const elsewhere = !options.pcaps.empty();
+  std::filesystem::path const home = elsewhere ? std::filesystem::current_path() : find_home();
+  std::filesystem::path const room =
+      elsewhere ? std::filesystem::path(options.pcaps) : home / "pcaps";
+  std::filesystem::path const reports = home / "build" / "report";
+  std::string const json =
+      options.json.empty() ? (reports / "conformance.json").string() : options.json;
+  std::string const junit =
+      options.junit.empty() ? (reports / "conformance.xml").string() : options.junit;
+  conformance::SuiteReport const report =
+      conformance::run_suite(conformance::find_cases(room, options.suites));
+  fmt::print("{}", conformance::table_text(report, options.twins));
+  save_file(json, conformance::suite_json(report));
+  save_file(junit, conformance::suite_junit(report));
+  fmt::print("reports: {} and {}\n", json, junit);
+  return static_cast<int>(report.passes() ? ExitCode::fine : ExitCode::finding);
+}
+
+}  // namespace
+
+void register_conformance(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand(
+      "conformance", "Replays the scenarios of pcaps/ and their twins, and prints the verdicts");
+  auto const options = std::make_shared<ConformanceOptions>();
+  verb->add_option("suite", options->suites,
+                   "only scenarios with this in their names, such as rfc5681 (default: all)");
+  verb->add_flag("--twins", options->twins, "print a row for each twin as well");
+  verb->add_option("--pcaps", options->pcaps,
+                   "the folder of the scenarios (default: pcaps/ at or above this folder)");
+  verb->add_option("--json", options->json,
+                   "the report as JSON (default: build/report/conformance.json)");
+  verb->add_option("--junit", options->junit,
+                   "the report as JUnit XML (default: build/report/conformance.xml)");
+  verb->footer("Exit code 1: a scenario does not agree, or a twin does not violate its clause.\n"
+               "Example: lockstep conformance rfc5681 rfc6582 --twins");
+  verb->callback([options, &exit_code] { exit_code = run_conformance(*options); });
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,40 @@
+// Replays all scenarios of pcaps/ with their twins and reports on them.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conformance/replay/replay.hpp"
+
+namespace lockstep::conformance {
+
+struct SuiteCase {
+  std::string name;  ///< of the folder
+  std::unique_ptr<ScenarioResult> result;
+};
+
+struct SuiteReport {
+  std::vector<SuiteCase> cases;  ///< by name
+
+  std::size_t twins() const;
+  std::size_t failed_scenarios() const;  ///< those that neither agree nor differ as allowed
+  std::size_t failed_twins() const;
+  bool passes() const { return failed_scenarios() == 0 && failed_twins() == 0; }
+};
+
+/// The folders below `room` that hold a scenario.toml and whose names contain one of `filters` (all
+/// if there is none), by name. Throws Failure where a filter fits none.
+std::vector<std::filesystem::path> find_cases(const std::filesystem::path& room,
+                                              const std::vector<std::string>& filters);
+
+SuiteReport run_suite(const std::vector<std::filesystem::path>& folders);
+
+/// The table: case, clause, verdict, virtual time, packets; twins where asked for or failing; the
+/// diff of what fails; totals.
+std::string table_text(const SuiteReport& report, bool with_twins);
+std::string suite_json(const SuiteReport& report);
+std::string suite_junit(const SuiteReport& report);
+
+}  // namespace lockstep::conformance
