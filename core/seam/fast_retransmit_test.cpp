@@ -266,8 +266,8 @@ TEST(NewReno, LossesInTwoWindowsCountTwice) {
   EXPECT_EQ(again.cwnd(), 1000u);
 }
 
-// Losses at random, until all is through: recovery needs no timer as long as duplicates come.
-TEST(NewReno, SeveralLossesWithoutATimeout) {
+// Predecessor, defect 9: each of several losses of one window cost a timeout of its own.
+TEST(NewReno, Defect09_SeveralLossesCostNoTimeout) {
   Ten flow;
   flow.duplicates(5);
   for (std::uint32_t hole = 5001; hole < 12'001; hole += 2000) {

@@ -154,7 +154,8 @@ TEST(CongestionAvoidance, OneSegmentARoundTrip) {
 //= rfc5681#3.1
 //= type=test
 //# 5681:CC-40 half of what is out, not of cwnd
-TEST(SlowStart, ApplicationLimitedFlowHalvesItsFlight) {
+// Predecessor, defect 9: a timeout did not lower ssthresh.
+TEST(SlowStart, Defect09_TimeoutLowersTheThreshold) {
   Flow flow;
   flow.write_octets(40'000);
   for (std::uint32_t at = 1001; at <= 40'001; at += 1000) {
