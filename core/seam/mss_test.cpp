@@ -16,7 +16,7 @@ Config with_mtu(std::uint32_t mtu) {
 //= type=test
 //# 9293:MUST-14, 9293:SHLD-5 our SYN and our SYN-ACK name an MSS
 //# 9293:P-MSS-VALUE, 9293:MUST-67 the MTU less the fixed headers, whatever options there are
-//= rfc9293#3.1
+//= rfc9293#3.2
 //= type=test
 //# 9293:MUST-65 and no other segment does
 TEST(Mss, NamedOnEverySyn) {

@@ -381,6 +381,34 @@ TEST(Retransmission, PartOfASegmentIsAcknowledged) {
   EXPECT_EQ(flow.segments(), "301+1000");
 }
 
+//= rfc9293#3.4
+//= type=test
+//# 9293:P-ACK-ACCEPTABLE SND.UNA < SEG.ACK =< SND.NXT acknowledges, nothing else does
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-ACK-EST, 9293:P-ACK-USEROK the user is told of so many octets
+//# 9293:P-ACK-DUP-OLD an old ACK is ignored
+TEST(Retransmission, AcceptableAcks) {
+  struct Case {
+    std::uint32_t ack;
+    std::uint32_t told;
+    std::uint32_t una;
+  };
+  for (Case c : {Case{0, 0, 1}, {1, 0, 1}, {2, 1, 2}, {2000, 1999, 2000}, {2001, 2000, 2001},
+                 {2002, 0, 1}}) {
+    Flow flow;
+    flow.write_octets(2000);
+    flow.events.clear();
+    flow.ack(c.ack);
+    std::uint32_t told = 0;
+    for (Event const& event : flow.events) {
+      told += event.kind == EventKind::acknowledged ? event.bytes.count : 0;
+    }
+    EXPECT_EQ(told, c.told) << c.ack;
+    EXPECT_EQ(flow.info().send.una.value - flow.device_iss.value, c.una) << c.ack;
+  }
+}
+
 // Text and FIN are lost: both come again with the numbers that they had.
 //= rfc9293#3.6
 //= type=test

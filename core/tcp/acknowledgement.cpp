@@ -28,7 +28,7 @@ Sequence one_segment_end(const Connection& c) {
   return first_of(c.send.una + Bytes{c.mss}, c.send.nxt);
 }
 
-//= rfc6582#3.2
+//= rfc6582#6
 //# 6582:NR-15 being in recovery is a flag of its own
 void ack_in_recovery(Engine& e, Index at, Bytes newly) {
   Connection& c = e.connection(at);

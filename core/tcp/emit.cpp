@@ -106,6 +106,7 @@ wire::Segment header_of(Engine& e, Index at, const Plan& plan, Sequence queue_en
     out.flags |= wire::flag::syn;
     //= rfc9293#3.7.1
     //# 9293:MUST-14, 9293:SHLD-5, 9293:MAY-3 every SYN names our MSS
+    //= rfc9293#3.2
     //# 9293:MUST-65 and no other segment does
     out.options.has_mss = true;
     out.options.mss = static_cast<std::uint16_t>(e.config.mss.count);

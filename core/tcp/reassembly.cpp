@@ -88,7 +88,7 @@ Drop take_in_order(Engine& e, Index at, const Text& text) {
     return Drop::tcp_store_full;
   }
   e.counters->bytes_delivered += gained.count;
-  //= rfc5681#4.2
+  //= rfc5681#3.2
   //# 5681:CC-15 a segment that fills all or part of a gap is acknowledged at once
   //= rfc9293#3.8.6.3
   //# 9293:P-DELACK-OOO so is one above a gap
@@ -228,7 +228,7 @@ Drop take_text(Engine& e, Index at, const Text& whole, const wire::Segment& segm
   if (text.fin && drop == Drop::none) {
     drop = remember_fin(e, c, a, text.end());
   }
-  //= rfc5681#4.2
+  //= rfc5681#3.2
   //# 5681:CC-14 an out-of-order segment draws a duplicate ACK at once
   if (!in_order || drop != Drop::none) {
     owe_duplicate(e, at, segment);
