@@ -7,9 +7,9 @@
 namespace lockstep::sim {
 
 struct BurstLoss {
-  Probability to_bad;     // a frame in the good state moves to the bad one
-  Probability to_good;    // a frame in the bad state moves to the good one
-  Probability good_loss;  // of a frame in the good state
+  Probability to_bad{};     // a frame in the good state moves to the bad one
+  Probability to_good{};    // a frame in the bad state moves to the good one
+  Probability good_loss{};  // of a frame in the good state
   Probability bad_loss{Probability::certain};
   bool bad = false;  // the state now
 

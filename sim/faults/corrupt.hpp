@@ -10,7 +10,7 @@
 namespace lockstep::sim {
 
 struct Corrupt {
-  Probability probability;
+  Probability probability{};
   std::uint32_t first_bit = 0;            // bit 0 is the highest of the first octet
   std::uint32_t last_bit = 0xffff'ffff;   // cut to the frame; equal to first_bit: that very bit
 

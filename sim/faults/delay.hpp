@@ -7,8 +7,8 @@
 namespace lockstep::sim {
 
 struct Delay {
-  Duration base;
-  Duration jitter;          // zero to this much more, drawn for each frame
+  Duration base{};
+  Duration jitter{};        // zero to this much more, drawn for each frame
   bool keep_order = true;   // no frame overtakes another
   Instant latest{0};        // the last arrival so far, less the link's own delay
 

@@ -7,8 +7,8 @@
 namespace lockstep::sim {
 
 struct Duplicate {
-  Probability probability;
-  Duration within;  // the copy is late by zero to this much
+  Probability probability{};
+  Duration within{};  // the copy is late by zero to this much
 
   Verdict judge(const Passing&, Random& random) const {
     if (!random.chance(probability)) {

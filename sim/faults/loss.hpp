@@ -7,7 +7,7 @@
 namespace lockstep::sim {
 
 struct Loss {
-  Probability probability;
+  Probability probability{};
 
   Verdict judge(const Passing&, Random& random) const {
     return random.chance(probability) ? Verdict::drop(LinkDrop::lost) : Verdict::pass();

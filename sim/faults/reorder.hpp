@@ -7,8 +7,8 @@
 namespace lockstep::sim {
 
 struct Reorder {
-  Probability probability;
-  Duration hold;  // how long
+  Probability probability{};
+  Duration hold{};  // how long
 
   Verdict judge(const Passing&, Random& random) const {
     return random.chance(probability) ? Verdict::deliver(hold) : Verdict::pass();

@@ -11,7 +11,7 @@
 namespace lockstep::sim {
 
 struct Substitute {
-  Probability probability;
+  Probability probability{};
   std::uint32_t first_byte = 54;  // nothing before it is touched: Ethernet, IPv4 and TCP headers
 
   Verdict judge(const Passing& passing, Random& random) const {

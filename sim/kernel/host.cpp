@@ -13,7 +13,7 @@ constexpr std::align_val_t arena_alignment{64};
 ArenaMemory::ArenaMemory(std::uint64_t bytes)
     : memory_(static_cast<std::byte*>(
           ::operator new(static_cast<std::size_t>(bytes), arena_alignment))),
-      size_(static_cast<std::size_t>(bytes)) {}
+      bytes_(bytes) {}
 
 ArenaMemory::~ArenaMemory() { ::operator delete(memory_, arena_alignment); }
 

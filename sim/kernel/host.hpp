@@ -23,11 +23,11 @@ class ArenaMemory {
   ~ArenaMemory();
   ArenaMemory(const ArenaMemory&) = delete;
   ArenaMemory& operator=(const ArenaMemory&) = delete;
-  std::span<std::byte> span() { return {memory_, size_}; }
+  std::span<std::byte> span() { return {memory_, static_cast<std::size_t>(bytes_)}; }
 
  private:
   std::byte* memory_;
-  std::size_t size_;
+  std::uint64_t bytes_;
 };
 
 // A fault of one host and when it holds.

@@ -11,7 +11,8 @@ namespace {
 // nothing for ever.
 constexpr std::uint32_t idle_turns_max = 256;
 
-thread_local const Kernel* running = nullptr;
+// The kernel that stepped last, for current_run(): it decides nothing.
+const Kernel* running = nullptr;
 
 // The application that turn() runs: hands each event to the model whose connection it is of.
 class ModelsOfHost {

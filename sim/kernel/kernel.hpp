@@ -74,6 +74,10 @@ class Kernel {
   const Ledger& ledger() const { return ledger_; }
   const Pattern& pattern() const { return pattern_; }
   std::uint64_t scheduled() const { return schedule_.size(); }
+  // When the next step is; never: there is none.
+  Instant next_at() const {
+    return schedule_.empty() ? Instant::never() : schedule_.first().at;
+  }
   // Frames in rings and on links, one by one: equal to bus().frames().in_use() unless one is lost.
   std::uint64_t frames_accounted() const;
   // The host whose turn it is, or was last.
@@ -123,7 +127,7 @@ class Kernel {
   mutable std::uint32_t undone_model_ = 0;
 };
 
-// The run that this thread is in, for whoever prints a failed CHECK. No run: `running` is false.
+// The run that this process is in, for whoever prints a failed CHECK. No run: `running` is false.
 struct RunNote {
   bool running = false;
   std::uint64_t seed = 0;

@@ -13,9 +13,9 @@
 
 namespace lockstep::sim {
 
-// Writes pcapng into a sink. A packet is seen where it leaves and where it arrives, so that one that
-// was lost shows as missing. The comment of a packet that leaves names the host, its connection's
-// state, cwnd and bytes in flight, what the packet is, and what the turn was caused by.
+// Writes pcapng into a sink. A packet is seen where it leaves and where it arrives, so that one
+// that was lost shows as missing. The comment of a packet that leaves names the host, its
+// connection's state, cwnd and bytes in flight, what the packet is, and what caused the turn.
 class Trace final : public Observer {
  public:
   // Of all nodes, an interface each.

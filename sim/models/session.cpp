@@ -32,6 +32,7 @@ Session& SessionModel::begin(Desk& desk, const Session& session) {
     sessions_[index] = session;
   }
   ++open_;
+  open_foreign_ += session.foreign ? 1 : 0;
   desk.routes.add({session.id, session.flow, session.side, desk.model, index});
   FlowEnd& end = end_of(desk, session);
   end.begun = true;
@@ -75,6 +76,7 @@ void SessionModel::accept(Desk& desk, const Event& event) {
   bool const known = session.flow != FlowId{} &&
                      !desk.ledger.flow(session.flow).end(Side::acceptor).begun;
   if (!known) {
+    session.foreign = true;
     session.flow =
         desk.ledger.open({spec_.name, turned_round(info.tuple), info.receive.irs, true});
   }
@@ -180,6 +182,7 @@ void SessionModel::end(Desk& desk, Session& session, Cause cause) {
   waiting_ -= session.waiting ? 1 : 0;
   session.waiting = false;
   --open_;
+  open_foreign_ -= session.foreign ? 1 : 0;
   closed(desk, session);
   std::erase(closing_, index_of(session));
   free_.push_back(index_of(session));

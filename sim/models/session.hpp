@@ -15,6 +15,7 @@ struct Session {
   FlowId flow;
   Side side = Side::opener;
   bool open = true;
+  bool foreign = false;         // an adversary's
   bool established = false;
   bool closing = false;         // a half is closed: noted after every turn
   bool retrying = false;        // and then it is writable() that is called
@@ -35,7 +36,8 @@ class SessionModel : public Model {
   void run(Desk& desk) override;
   void turned(Desk& desk, bool by_clock) final;
   Instant deadline() const override;
-  bool done() const override { return open_ == 0; }
+  // A connection that nobody of this world opened may stay for ever: it is not waited for.
+  bool done() const override { return open_ == open_foreign_; }
 
  protected:
   // Called at the right moments; the default of each does nothing.
@@ -93,6 +95,7 @@ class SessionModel : public Model {
   std::vector<std::uint32_t> free_;
   std::vector<std::uint32_t> closing_;
   std::uint32_t open_ = 0;
+  std::uint32_t open_foreign_ = 0;
   std::uint32_t waiting_ = 0;
   std::uint64_t writes_ = 0;
   Instant earliest_ = Instant::never();  // may be early, never late

@@ -1,0 +1,2 @@
+# Runs are of worlds read from TOML.
+set(LIBS lockstep_world)

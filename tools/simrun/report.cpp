@@ -1,0 +1,245 @@
+// The tables and the JSON of a run.
+#include "tools/simrun/report.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/seam/statistics.hpp"
+#include "tools/world/units.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using nlohmann::ordered_json;
+using sim::Flow;
+using sim::FlowEnd;
+using sim::Side;
+
+/// The end that sent most: what its connection measured is what is of interest.
+Side busy_side(const Flow& flow) {
+  return flow.end(Side::acceptor).written > flow.end(Side::opener).written ? Side::acceptor
+                                                                           : Side::opener;
+}
+
+std::string endpoint_text(const Endpoint& endpoint) {
+  return fmt::format("{}:{}", text_of(endpoint.address), endpoint.port.value);
+}
+
+std::string_view outcome_of(const Flow& flow) {
+  for (const FlowEnd& end : flow.ends) {
+    if (!end.intact) {
+      return "WRONG BYTES";
+    }
+    if (end.begun && end.open) {
+      return "open";
+    }
+    if (end.begun && end.cause != Cause::finished) {
+      return name_of(end.cause);
+    }
+  }
+  return flow.end(Side::acceptor).begun ? "finished" : "not accepted";
+}
+
+Instant ended(const Flow& flow, Instant now) {
+  Instant last{0};
+  for (const FlowEnd& end : flow.ends) {
+    if (end.begun) {
+      last = later(last, end.open ? now : end.ended);
+    }
+  }
+  return last;
+}
+
+std::uint64_t segments_of(const Flow& flow) {
+  return flow.ends[0].last.segments_sent + flow.ends[1].last.segments_sent;
+}
+
+std::uint64_t retransmissions_of(const Flow& flow) {
+  return flow.ends[0].last.retransmissions + flow.ends[1].last.retransmissions;
+}
+
+std::string connection_row(const Flow& flow, Instant now) {
+  const FlowEnd& opener = flow.end(Side::opener);
+  const FlowEnd& acceptor = flow.end(Side::acceptor);
+  const FlowEnd& busy = flow.end(busy_side(flow));
+  const FlowEnd& reader = flow.end(other(busy_side(flow)));
+  const auto rtt = busy.rtt.summary();
+  return fmt::format(
+      "{:<12} {:>21} {:>21} {:>12} {:>12} {:>13} {:>9} {:>7} {:>10} {:>10} {:>10} {:>9} {:>11}  {}\n",
+      flow.app.view(), endpoint_text(flow.tuple.local), endpoint_text(flow.tuple.remote),
+      grouped(acceptor.read), grouped(opener.read), rate_text(goodput_bits_per_second(reader)),
+      grouped(segments_of(flow)), grouped(retransmissions_of(flow)),
+      text_of(rtt.least), text_of(rtt.median), text_of(rtt.percentile_99),
+      grouped(busy.last.cwnd.count), text_of(ended(flow, now).since(opener.began)),
+      outcome_of(flow));
+}
+
+std::string connections_text(const sim::Kernel& kernel) {
+  constexpr std::size_t shown_max = 200;
+  std::string out = fmt::format(
+      "{:<12} {:>21} {:>21} {:>12} {:>12} {:>13} {:>9} {:>7} {:>10} {:>10} {:>10} {:>9} {:>11}  {}\n",
+      "connection", "from", "to", "bytes", "bytes back", "goodput", "segments", "again", "rtt min",
+      "median", "p99", "cwnd", "duration", "end");
+  std::size_t shown = 0;
+  std::size_t left_out = 0;
+  for (const Flow& flow : kernel.ledger().flows()) {
+    if (flow.joined) {
+      continue;
+    }
+    if (shown == shown_max) {
+      ++left_out;
+      continue;
+    }
+    ++shown;
+    out += connection_row(flow, kernel.now());
+  }
+  if (left_out != 0) {
+    out += fmt::format("and {} more: --json has them all\n", left_out);
+  }
+  return out;
+}
+
+std::string drops_text(const sim::LaneCounters& lane) {
+  std::string out;
+  for (std::uint32_t i = 0; i < sim::link_drop_count; ++i) {
+    if (lane.drops[i] != 0) {
+      out += fmt::format(" {}={}", name_of(static_cast<sim::LinkDrop>(i)), grouped(lane.drops[i]));
+    }
+  }
+  return out.empty() ? " -" : out;
+}
+
+std::string lanes_text(const sim::Kernel& kernel) {
+  std::string out = fmt::format("{:<12} {:<8} {:>12} {:>12} {:>15} {:>10} {:>10} {:>8}  {}\n", "link",
+                                "way", "frames", "delivered", "bytes", "copied", "changed",
+                                "queue", "drops");
+  for (std::uint32_t i = 0; i < kernel.bus().lane_count(); ++i) {
+    const sim::LaneCounters& lane = kernel.bus().lane({i}).counters();
+    out += fmt::format("{:<12} {:<8} {:>12} {:>12} {:>15} {:>10} {:>10} {:>8} {}\n",
+                       kernel.world().links[i / 2].name.view(), i % 2 == 0 ? "forward" : "back",
+                       grouped(lane.frames_offered), grouped(lane.frames_delivered),
+                       grouped(lane.bytes_delivered), grouped(lane.duplicated),
+                       grouped(lane.replaced), grouped(lane.queue_packets_most),
+                       drops_text(lane));
+  }
+  return out;
+}
+
+std::string hosts_text(const sim::Kernel& kernel) {
+  std::string out = fmt::format("{:<12} {:>12} {:>12} {:>10} {:>8} {:>8}  {}\n", "host", "sent",
+                                "received", "turns", "again", "timeouts", "drops");
+  for (std::uint32_t i = 0; i < kernel.host_count(); ++i) {
+    const sim::Host& host = kernel.host({i});
+    const Statistics& statistics = host.stack().statistics();
+    std::string drops;
+    for (std::uint32_t reason = 0; reason < drop_count; ++reason) {
+      const auto count = statistics.drops.of(static_cast<Drop>(reason));
+      if (count != 0) {
+        drops += fmt::format(" {}={}", name_of(static_cast<Drop>(reason)), grouped(count));
+      }
+    }
+    out += fmt::format("{:<12} {:>12} {:>12} {:>10} {:>8} {:>8} {}\n", host.spec().name.view(),
+                       grouped(statistics.frames_sent), grouped(statistics.frames_received),
+                       grouped(host.state().turns), grouped(statistics.tcp.retransmissions),
+                       grouped(statistics.tcp.timeouts), drops.empty() ? " -" : drops);
+  }
+  return out;
+}
+
+ordered_json end_json(const sim::Kernel& kernel, const FlowEnd& end) {
+  const auto rtt = end.rtt.summary();
+  return {{"host", kernel.host(end.host).spec().name.view()},
+          {"written", end.written},
+          {"read", end.read},
+          {"intact", end.intact},
+          {"goodput_bits_per_second", goodput_bits_per_second(end)},
+          {"segments_sent", end.last.segments_sent},
+          {"retransmissions", end.last.retransmissions},
+          {"cwnd_bytes", end.last.cwnd.count},
+          {"rtt_min_ns", rtt.least.ns},
+          {"rtt_median_ns", rtt.median.ns},
+          {"rtt_p99_ns", rtt.percentile_99.ns},
+          {"open", end.open},
+          {"cause", name_of(end.cause)}};
+}
+
+ordered_json flow_json(const sim::Kernel& kernel, const Flow& flow) {
+  ordered_json out{{"app", flow.app.view()},
+                   {"from", endpoint_text(flow.tuple.local)},
+                   {"to", endpoint_text(flow.tuple.remote)},
+                   {"outcome", outcome_of(flow)},
+                   {"began_ns", flow.ends[0].began.ns},
+                   {"duration_ns", ended(flow, kernel.now()).since(flow.ends[0].began).ns}};
+  const char* const sides[] = {"opener", "acceptor"};
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (flow.ends[i].begun) {
+      out[sides[i]] = end_json(kernel, flow.ends[i]);
+    }
+  }
+  return out;
+}
+
+ordered_json lane_json(const sim::Kernel& kernel, std::uint32_t index) {
+  const sim::LaneCounters& lane = kernel.bus().lane({index}).counters();
+  ordered_json drops = ordered_json::object();
+  for (std::uint32_t i = 0; i < sim::link_drop_count; ++i) {
+    if (lane.drops[i] != 0) {
+      drops[std::string(name_of(static_cast<sim::LinkDrop>(i)))] = lane.drops[i];
+    }
+  }
+  return {{"link", kernel.world().links[index / 2].name.view()},
+          {"way", index % 2 == 0 ? "forward" : "back"},
+          {"frames_offered", lane.frames_offered},
+          {"frames_delivered", lane.frames_delivered},
+          {"bytes_delivered", lane.bytes_delivered},
+          {"copied", lane.duplicated},
+          {"changed", lane.replaced},
+          {"queue_packets_most", lane.queue_packets_most},
+          {"drops", drops}};
+}
+
+}  // namespace
+
+std::string report_text(const sim::Kernel& kernel, sim::Ending ending) {
+  std::string out = connections_text(kernel) + "\n" + lanes_text(kernel) + "\n" +
+                    hosts_text(kernel) + "\n";
+  out += fmt::format("{} seed {}: {} after {} of virtual time, {} frames sent, fingerprint "
+                     "{:016x}\n",
+                     kernel.world().name.view(), kernel.seed(), name_of(ending),
+                     text_of(kernel.now().since(Instant{0})), grouped(kernel.frames_sent()),
+                     kernel.fingerprint());
+  return out;
+}
+
+std::string report_json(const sim::Kernel& kernel, sim::Ending ending) {
+  ordered_json out{{"world", kernel.world().name.view()},
+                   {"seed", kernel.seed()},
+                   {"ending", name_of(ending)},
+                   {"virtual_ns", kernel.now().ns},
+                   {"frames_sent", kernel.frames_sent()},
+                   {"fingerprint", fmt::format("{:016x}", kernel.fingerprint())},
+                   {"connections", ordered_json::array()},
+                   {"lanes", ordered_json::array()}};
+  for (const Flow& flow : kernel.ledger().flows()) {
+    if (!flow.joined) {
+      out["connections"].push_back(flow_json(kernel, flow));
+    }
+  }
+  for (std::uint32_t i = 0; i < kernel.bus().lane_count(); ++i) {
+    out["lanes"].push_back(lane_json(kernel, i));
+  }
+  return out.dump(2) + "\n";
+}
+
+bool all_well(const sim::Kernel& kernel, sim::Ending ending) {
+  for (const Flow& flow : kernel.ledger().flows()) {
+    if (!flow.ends[0].intact || !flow.ends[1].intact) {
+      return false;
+    }
+  }
+  return ending == sim::Ending::completed;
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,162 @@
+// The verb's work: read the world, run it with its traces, report.
+#include "tools/simrun/run.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "sim/kernel/kernel.hpp"
+#include "sim/kernel/trace.hpp"
+#include "tools/cli/failure.hpp"
+#include "tools/simrun/file_sink.hpp"
+#include "tools/simrun/report.hpp"
+#include "tools/world/units.hpp"
+#include "tools/world/world_file.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+std::uint64_t parse_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, seed);
+  if (error != std::errc{} || stopped != end) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--seed {}: expected a number from 0 to 18446744073709551615: "
+                              "correct it",
+                              text));
+  }
+  return seed;
+}
+
+/// What a failed CHECK says of the run that it happened in.
+void print_failed_check(const CheckSite& site) {
+  const sim::RunNote run = sim::current_run();
+  fmt::print(stderr,
+             "lockstep: a bug of ours: CHECK({}) failed at {}:{}, world {}, seed {}, instant {} ns, "
+             "host {}; please report it with the world's file\n",
+             site.condition, site.file, site.line, run.world.view(), run.seed, run.at.ns,
+             run.host.view());
+}
+
+/// One capture a node, each in its own file.
+class Captures {
+ public:
+  Captures(const std::string& folder, const sim::World& world, sim::Kernel& kernel) {
+    if (folder.empty()) {
+      return;
+    }
+    const auto add = [&](sim::Name name, sim::NodeRef node) {
+      const auto path = std::filesystem::path(folder) / (std::string(name.view()) + ".pcapng");
+      files_.push_back(std::make_unique<DraftFile>(path));
+      traces_.push_back(std::make_unique<sim::Trace>(world, *files_.back(), node));
+      kernel.observe(*traces_.back());
+    };
+    for (std::uint32_t i = 0; i < world.hosts.size(); ++i) {
+      add(world.hosts[i].name, {sim::NodeKind::host, i});
+    }
+    for (std::uint32_t i = 0; i < world.stations.size(); ++i) {
+      add(world.stations[i].name, {sim::NodeKind::station, i});
+    }
+  }
+
+  void keep() {
+    for (auto& file : files_) {
+      file->keep();
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<DraftFile>> files_;
+  std::vector<std::unique_ptr<sim::Trace>> traces_;
+};
+
+/// A bar on a terminal, once a run has taken two seconds. The clock is the machine's and decides
+/// nothing but when something is drawn.
+class Progress {
+ public:
+  explicit Progress(Instant limit) : limit_(limit), shown_(isatty(STDERR_FILENO) != 0) {}
+  ~Progress() {
+    if (drawn_) {
+      fmt::print(stderr, "\r{:70}\r", "");
+    }
+  }
+  void at(const sim::Kernel& kernel) {
+    using namespace std::chrono;
+    if (!shown_ || kernel.steps() % 65'536 != 0 ||
+        steady_clock::now() - begun_ < seconds(drawn_ ? 0 : 2)) {
+      return;
+    }
+    drawn_ = true;
+    const std::uint64_t percent = kernel.now().ns / (limit_.ns / 100 + 1);
+    fmt::print(stderr, "\r[{:<20}] {} of at most {}, {} frames ", std::string(percent / 5, '#'),
+               text_of(kernel.now().since(Instant{0})), text_of(limit_.since(Instant{0})),
+               grouped(kernel.frames_sent()));
+  }
+
+ private:
+  Instant limit_;
+  bool shown_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
+sim::Ending run_to_end(sim::Kernel& kernel, Instant limit) {
+  Progress progress(limit);
+  while (!kernel.done()) {
+    if (kernel.scheduled() == 0) {
+      kernel.end();
+      return sim::Ending::deadlocked;
+    }
+    if (kernel.next_at() > limit) {
+      kernel.end();
+      return sim::Ending::limit_reached;
+    }
+    kernel.step();
+    progress.at(kernel);
+  }
+  kernel.end();
+  return sim::Ending::completed;
+}
+
+}  // namespace
+
+int run_simulation(const SimRunOptions& options) {
+  const sim::World world = read_world(options.file);
+  const std::uint64_t seed = parse_seed(options.seed);
+  Instant limit = Instant{0} + world.limit;
+  if (!options.until.empty()) {
+    const auto until = parse_duration(options.until);
+    if (!until) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("--until {}: expected a time with a unit, like 10s or 500ms: "
+                                "correct it",
+                                options.until));
+    }
+    limit = Instant{0} + *until;
+  }
+  set_check_handler(print_failed_check);
+  sim::Kernel kernel(world, seed);
+  Captures captures(options.pcapng_folder, world, kernel);
+  std::unique_ptr<DraftFile> json;
+  if (!options.json_file.empty()) {
+    json = std::make_unique<DraftFile>(options.json_file);
+  }
+  const sim::Ending ending = run_to_end(kernel, limit);
+  captures.keep();
+  if (json != nullptr) {
+    const std::string text = report_json(kernel, ending);
+    json->put(std::as_bytes(std::span(text)));
+    json->keep();
+  }
+  fmt::print("{}", report_text(kernel, ending));
+  // Asked to stop early, it did what it was asked.
+  const bool stopped = !options.until.empty() && ending == sim::Ending::limit_reached;
+  return all_well(kernel, stopped ? sim::Ending::completed : ending) ? 0 : 1;
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,21 @@
+// Runs one world file once and writes what was asked for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lockstep::tools {
+
+struct SimRunOptions {
+  std::string file;
+  std::string seed = "1";
+  std::string pcapng_folder;  // empty: none
+  std::string json_file;      // empty: none
+  std::string until;          // empty: the world's limit
+};
+
+/// Prints the report. Returns the exit code: 1 if the run did not complete or bytes were wrong.
+/// Throws Failure before anything is written.
+int run_simulation(const SimRunOptions& options);
+
+}  // namespace lockstep::tools

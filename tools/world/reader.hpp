@@ -1,0 +1,33 @@
+// The parts of reading a world: names to positions, and one function a kind of table.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "sim/kernel/world.hpp"
+#include "tools/world/table.hpp"
+
+namespace lockstep::tools {
+
+/// What has been read so far: later tables name what earlier ones made.
+struct WorldInProgress {
+  sim::World world;
+  std::map<std::string, sim::NodeRef> nodes;
+  std::map<std::string, std::uint32_t> links;
+};
+
+/// Each reads one table to its end and adds what it says.
+void read_host(Table& table, WorldInProgress& into);
+void read_switch(Table& table, WorldInProgress& into);
+void read_adversary(Table& table, WorldInProgress& into);
+void read_link(Table& table, WorldInProgress& into);
+void read_app(Table& table, WorldInProgress& into);
+void read_fault(Table& table, WorldInProgress& into);
+
+/// The key `name`, which must be new among nodes or links; sets the table's title by it.
+sim::Name read_name(Table& table, const std::string& kind);
+sim::HostIndex host_named(Table& table, std::string_view key, const WorldInProgress& in);
+Duration read_duration(Table& table, std::string_view key, Duration otherwise);
+std::uint64_t read_bytes(Table& table, std::string_view key, std::uint64_t otherwise);
+
+}  // namespace lockstep::tools

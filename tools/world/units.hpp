@@ -1,0 +1,43 @@
+// Numbers with units as text: "10ms", "1Gbit/s", "64KiB", "0.01", "1%"; integers all the way.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/units/address.hpp"
+#include "core/units/random.hpp"
+#include "core/units/time.hpp"
+
+namespace lockstep::tools {
+
+/// Each reads a whole text or gives nothing. A decimal fraction is exact as long as the result is
+/// a whole number of the least unit; otherwise it is refused, never rounded.
+
+/// ns, us, ms, s, min, h: "1.5ms" is 1,500,000 ns.
+std::optional<Duration> parse_duration(std::string_view text);
+/// bit/s, kbit/s, Mbit/s, Gbit/s.
+std::optional<std::uint64_t> parse_rate(std::string_view text);
+/// B, KiB, MiB, GiB, kB, MB, GB.
+std::optional<std::uint64_t> parse_bytes(std::string_view text);
+/// "0.01" or "1%", 0 to 1, down to a billionth.
+std::optional<Probability> parse_probability(std::string_view text);
+/// "10.0.0.1".
+std::optional<IpAddress> parse_address(std::string_view text);
+/// "10.0.0.1/24"; without a prefix 24.
+struct AddressAndPrefix {
+  IpAddress address;
+  std::uint8_t prefix_bits = 24;
+};
+std::optional<AddressAndPrefix> parse_address_and_prefix(std::string_view text);
+/// "02:00:00:00:00:01".
+std::optional<Mac> parse_mac(std::string_view text);
+
+/// The other way, for people: "1.234 ms", "12.3 Mbit/s", "1,048,576".
+std::string text_of(Duration duration);
+std::string rate_text(std::uint64_t bits_per_second);
+std::string grouped(std::uint64_t number);
+std::string text_of(IpAddress address);
+
+}  // namespace lockstep::tools

@@ -1,0 +1,47 @@
+// The whole file: its tables in the order in which they refer to each other.
+#include "tools/world/world_file.hpp"
+
+#include <fmt/core.h>
+
+#include "tools/world/reader.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using ReadTable = void (*)(Table&, WorldInProgress&);
+
+void read_all(Table& top, std::string_view key, ReadTable read, WorldInProgress& into) {
+  for (Table& each : top.tables(key, fmt::format("[[{}]]", key))) {
+    read(each, into);
+  }
+}
+
+}  // namespace
+
+sim::World read_world(const std::string& path) {
+  const toml::table parsed = parse_toml(path);
+  Table top(path, parsed, "the world");
+  WorldInProgress reading;
+  const std::string name = top.text("name", "world");
+  reading.world.name = sim::Name(name);
+  reading.world.limit = read_duration(top, "limit", reading.world.limit);
+  reading.world.invariants_every =
+      static_cast<std::uint32_t>(top.number("invariants_every", 64, {0, 1'000'000'000}));
+  read_all(top, "host", read_host, reading);
+  read_all(top, "switch", read_switch, reading);
+  read_all(top, "adversary", read_adversary, reading);
+  read_all(top, "link", read_link, reading);
+  read_all(top, "app", read_app, reading);
+  read_all(top, "fault", read_fault, reading);
+  top.end();
+  if (reading.world.hosts.empty()) {
+    top.wrong("no [[host]] was found, expected at least one: add it");
+  }
+  sim::give_macs(reading.world);
+  if (const sim::WorldFault fault = sim::fault_of(reading.world); !fault.none()) {
+    top.wrong(fmt::format("'{}': {}", fault.subject.view(), fault.what));
+  }
+  return reading.world;
+}
+
+}  // namespace lockstep::tools
