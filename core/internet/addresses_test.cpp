@@ -73,6 +73,9 @@ TEST(Addresses, SourcesAreOtherHosts) {
   }
 }
 
+//= rfc1122#3.2.1.3
+//= type=test
+//# 1122:H-18 the source is the place of one of our addresses
 TEST(Routes, OnLinkIsDirectWithTheAddressOfThatLink) {
   Addresses const addresses = two();
   Routes routes;
@@ -85,6 +88,17 @@ TEST(Routes, OnLinkIsDirectWithTheAddressOfThatLink) {
   EXPECT_FALSE(routes.next_hop(addresses, ip(10, 0, 2, 77), hop));
   EXPECT_FALSE(routes.next_hop({}, ip(10, 0, 1, 77), hop));
   EXPECT_FALSE(routes.next_hop(addresses, IpAddress{1, 2}, hop));
+}
+
+TEST(Routes, OfTwoLinksThatOverlapTheNarrowerOneIsMeant) {
+  Addresses addresses;
+  ASSERT_TRUE(addresses.add(ip(10, 0, 1, 5), 24));
+  ASSERT_TRUE(addresses.add(ip(10, 9, 9, 9), 8));
+  NextHop hop;
+  ASSERT_TRUE(Routes{}.next_hop(addresses, ip(10, 0, 1, 77), hop));
+  EXPECT_EQ(hop.source, 0);
+  ASSERT_TRUE(Routes{}.next_hop(addresses, ip(10, 0, 2, 77), hop));
+  EXPECT_EQ(hop.source, 1);
 }
 
 TEST(Routes, TheLongestPrefixWins) {

@@ -21,6 +21,10 @@ Bytes write_ip_header(const Departure& departure, std::span<std::byte> into) {
   header.dont_fragment = true;
   //= rfc6864#4.2
   //# 6864:ID-2, 6864:ID-4, 6864:ID-5 an atomic datagram carries any identification: always zero
+  //= rfc6864#4.1
+  //# 6864:ID-1 so nothing else can be read from it
+  //= rfc791#3.2
+  //# 791:IP4-8 and it need not be unique
   header.identification = 0;
   return wire::write(header, departure.payload, into);
 }

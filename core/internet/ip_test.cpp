@@ -149,6 +149,12 @@ TEST(IpInput, WhatIsNoPacketKeepsItsReason) {
 //= rfc6864#4.3
 //= type=test
 //# 6864:ID-6, 6864:ID-2 atomic: DF set, no fragment
+//= rfc6864#4.1
+//= type=test
+//# 6864:ID-1 the identification is always zero
+//= rfc791#3.2
+//= type=test
+//# 791:IP4-8 where it could matter it never appears
 //= rfc6864#4.2
 //= type=test
 //# 6864:ID-4, 6864:ID-5 so that no identification is ever reused in a fragment

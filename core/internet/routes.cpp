@@ -17,6 +17,8 @@ bool Routes::add(const Route& route) {
   return true;
 }
 
+//= rfc1122#3.2.1.3
+//# 1122:H-18 the source is an address of ours, which Addresses::add saw to be a host's
 bool Routes::next_hop(const Addresses& addresses, IpAddress destination, NextHop& out) const {
   if (!destination.is_v4() || addresses.count() == 0) {
     return false;

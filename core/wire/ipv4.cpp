@@ -94,6 +94,10 @@ inline void read_fields(const std::byte* at, Ipv4Header& out) {
   out.dont_fragment = (fragment & dont_fragment_bit) != 0;
   out.more_fragments = (fragment & more_fragments_bit) != 0;
   out.fragment_offset = fragment & fragment_offset_mask;
+  //= rfc1122#3.2.1.7
+  //# 1122:H-23 told, not judged: a packet that arrived with 0 or 1 has arrived
+  //= rfc791#3.1
+  //# 791:IP4-14 only who forwards destroys it
   out.time_to_live = load8(at + 8);
   out.protocol = static_cast<IpProtocol>(load8(at + 9));
   out.source = IpAddress::from(Ipv4{load32(at + 12)});
