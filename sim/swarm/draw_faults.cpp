@@ -27,7 +27,7 @@ LaneFault draw_loss(Dice& dice) {
     case 0:
       return Loss{draw_probability(dice)};
     case 1:
-      return BurstLoss{{2 * percent}, {dice.pick({10u, 30u}) * percent}};
+      return BurstLoss{{2 * percent}, {dice.pick({10u, 30u}) * percent}, {}, {90 * percent}};
     default: {
       Mask mask;
       std::uint32_t const lost = 1 + dice.below32(12);
