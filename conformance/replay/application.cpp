@@ -28,7 +28,8 @@ void ReplayApplication::told(Stack& stack, const Event& event) {
     case EventKind::connected:
     case EventKind::acknowledged:
     case EventKind::urgent:
-    case EventKind::soft_error: break;
+    case EventKind::soft_error:
+      break;
   }
 }
 
@@ -68,7 +69,8 @@ bool ReplayApplication::carry_out(Stack& stack, Step& call) {
     return closed_ != Cause::none;  // too late, or too early: then it waits
   }
   switch (call.act) {
-    case Act::write: return write(stack, call);
+    case Act::write:
+      return write(stack, call);
     case Act::urgent:
       if (!write(stack, call)) {
         return false;
@@ -87,7 +89,9 @@ bool ReplayApplication::carry_out(Stack& stack, Step& call) {
       last_refusal_ = stack.close(id_);
       finish_called_ = close_called_ = true;
       return true;
-    default: stack.abort(id_); return true;
+    default:
+      stack.abort(id_);
+      return true;
   }
 }
 

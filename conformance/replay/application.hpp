@@ -14,7 +14,8 @@ namespace lockstep::conformance {
 /// waits until there is one, and what follows a write waits until all of it was taken.
 class ReplayApplication {
  public:
-  ReplayApplication(const Endpoint& local, const Endpoint& remote) : local_(local), remote_(remote) {}
+  ReplayApplication(const Endpoint& local, const Endpoint& remote)
+      : local_(local), remote_(remote) {}
 
   void ask(const Step& call) { calls_.push_back(call); }
   void told(Stack& stack, const Event& event);
@@ -38,7 +39,8 @@ class ReplayApplication {
   Endpoint local_, remote_;
   std::deque<Step> calls_;
   ConnectionId id_;
-  bool has_id_ = false, listening_ = false, reading_ = true, finish_called_ = false, close_called_ = false;
+  bool has_id_ = false, listening_ = false, reading_ = true, finish_called_ = false,
+       close_called_ = false;
   std::uint64_t allowance_ = 0;  ///< bytes that may be read while reading is held
   Cause closed_ = Cause::none;
   Refusal last_refusal_ = Refusal::none;

@@ -11,7 +11,9 @@ using tcp::TimerKind;
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-bool at_or_before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) >= 0; }
+bool at_or_before(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::int32_t>(b - a) >= 0;
+}
 bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 bool is_bare(const Segment& segment) {
@@ -136,9 +138,8 @@ bool Attribution::after_timeout(Instant captured) const {
 }
 
 bool Attribution::after_lost_syn() const {
-  auto const syns = std::count_if(run_.sent.begin(), run_.sent.end(), [](const LiveSent& sent) {
-    return sent.segment.any(flag::syn);
-  });
+  auto const syns = std::count_if(run_.sent.begin(), run_.sent.end(),
+                                  [](const LiveSent& sent) { return sent.segment.any(flag::syn); });
   return syns > static_cast<std::ptrdiff_t>(run_.isns.size());
 }
 
@@ -293,10 +294,11 @@ Clauses Attribution::of_captured_ack(const Sent& captured) const {
     return of_pending_text(captured.steps_before);
   }
   const Step& step = script_.steps[*cause];
-  bool const reading = step.kind == Step::Kind::call &&
-                       (step.act == Act::consume || step.act == Act::resume);
+  bool const reading =
+      step.kind == Step::Kind::call && (step.act == Act::consume || step.act == Act::resume);
   if (reading) {
-    std::uint32_t const worth = std::min(config_.tcp.mss.count, config_.tcp.receive_buffer.count / 2);
+    std::uint32_t const worth =
+        std::min(config_.tcp.mss.count, config_.tcp.receive_buffer.count / 2);
     bool const silly = captured.window_bytes != 0 && captured.window_bytes < worth;
     return {silly ? "9293:MUST-39" : "9293:P-SWS-RCV"};
   }
@@ -328,8 +330,8 @@ Clauses Attribution::of_missing(const Sent& captured) const {
     return of_captured_data(captured);
   }
   View const view = view_at(captured.at);
-  bool const again = view.info.exists &&
-                     before(as_live(segment.sequence, captured.incarnation), view.info.send.nxt.value);
+  bool const again = view.info.exists && before(as_live(segment.sequence, captured.incarnation),
+                                                view.info.send.nxt.value);
   return again ? Clauses{"9293:P-RTO"} : of_fin(view.finish_called, view);
 }
 
@@ -345,8 +347,8 @@ Clauses Attribution::of_extra_bytes(const Sent& captured, const LiveSent& live) 
   }
   bool told_mss = false;
   for (const Step& step : script_.steps) {
-    told_mss |= step.kind == Step::Kind::segment && step.segment.any(flag::syn) &&
-                has_mss(step.segment);
+    told_mss |=
+        step.kind == Step::Kind::segment && step.segment.any(flag::syn) && has_mss(step.segment);
   }
   if (size > live.view.info.send.mss.count) {
     return {told_mss ? "9293:MUST-16" : "9293:MUST-15"};
@@ -364,9 +366,10 @@ Clauses Attribution::of_difference(const Sent& captured, const LiveSent& live) c
   auto const differs = [&](std::uint8_t bits) { return ((a.flags ^ b.flags) & bits) != 0; };
   bool const plain = b.data_bytes() != 0 || (b.any(flag::fin) && !b.any(flag::syn));
   if (differs(flag::rst | flag::syn) || b.any(flag::rst) || !plain) {
-    bool const mss_differs = a.any(flag::syn) && b.any(flag::syn) && a.sequence ==
-        run_.as_captured(script_, b.sequence, live.incarnation) && a.acknowledgment == b.acknowledgment &&
-        !differs(flag::fin | flag::ack);
+    bool const mss_differs =
+        a.any(flag::syn) && b.any(flag::syn) &&
+        a.sequence == run_.as_captured(script_, b.sequence, live.incarnation) &&
+        a.acknowledgment == b.acknowledgment && !differs(flag::fin | flag::ack);
     if (mss_differs) {
       return {has_mss(a) ? "9293:MUST-67" : "9293:MUST-14"};
     }

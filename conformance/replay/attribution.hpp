@@ -24,7 +24,9 @@ class Attribution {
   Clauses of_timing(const Sent& captured, const LiveSent& live) const;
 
  private:
-  Clauses of_step(std::size_t index) const { return clauses_of_step(script_, run_, index, config_); }
+  Clauses of_step(std::size_t index) const {
+    return clauses_of_step(script_, run_, index, config_);
+  }
   std::optional<std::size_t> cause_of(const LiveSent& live) const;
   std::optional<std::size_t> step_at(Instant captured) const;
   View view_at(Instant captured) const;

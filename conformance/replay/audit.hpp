@@ -20,7 +20,7 @@ struct Breach {
 
 struct AuditInput {
   const Script& script;
-  const LiveRun& run;        ///< for the states in which steps found the core
+  const LiveRun& run;  ///< for the states in which steps found the core
   const Reception& reception;
   const Config& config;
 };

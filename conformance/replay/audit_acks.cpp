@@ -74,8 +74,7 @@ class AckAudit {
       }
       if (!found) {
         breach(item.at, clauses_of_cause(in_, item),
-               fmt::format("acknowledges {}, which RCV.NXT was not",
-                           item.segment.acknowledgment),
+               fmt::format("acknowledges {}, which RCV.NXT was not", item.segment.acknowledgment),
                i);
         return;
       }
@@ -181,7 +180,8 @@ class AckAudit {
     std::size_t sent = 0;
     for (const Item& item : trace_) {
       bool const within = item.steps_before > first_step && item.steps_before <= end_step;
-      sent += within && item.segment.any(flag::ack) && item.segment.acknowledgment == next ? 1u : 0u;
+      sent +=
+          within && item.segment.any(flag::ack) && item.segment.acknowledgment == next ? 1u : 0u;
     }
     std::size_t const needed = in_.script.selective && in_.script.inferred ? 1 : owed;
     Instant const at = in_.script.steps[first_step].at;

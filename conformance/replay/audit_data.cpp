@@ -149,12 +149,11 @@ class DataAudit {
     } else if (before(at, next_)) {
       breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN is before the end of the data");
     }
-    bool const more = std::any_of(trace_.begin() + static_cast<std::ptrdiff_t>(index), trace_.end(),
-                                  [&](const Item& later) {
-                                    return !later.segment.any(flag::syn | flag::rst) &&
-                                           later.segment.data_bytes() != 0 &&
-                                           before(at, later.segment.end()) && &later != &item;
-                                  });
+    bool const more = std::any_of(
+        trace_.begin() + static_cast<std::ptrdiff_t>(index), trace_.end(), [&](const Item& later) {
+          return !later.segment.any(flag::syn | flag::rst) && later.segment.data_bytes() != 0 &&
+                 before(at, later.segment.end()) && &later != &item;
+        });
     if (!fin_ && more) {
       breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN came before data");
     }

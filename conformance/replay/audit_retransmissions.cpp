@@ -82,8 +82,8 @@ class AgainAudit {
       if (item.steps_before > steps_) {
         break;
       }
-      bool const covers = at_or_before(item.segment.sequence, octet) &&
-                          before(octet, item.segment.end());
+      bool const covers =
+          at_or_before(item.segment.sequence, octet) && before(octet, item.segment.end());
       at = covers ? item.at : at;
     }
     return at;
@@ -113,8 +113,9 @@ class AgainAudit {
              fmt::format("the third duplicate ACK, packet {}, drew no retransmission", step.packet),
              std::nullopt);
     } else if (!in_.script.selective && again->segment.sequence != una_) {
-      breach(again->at, {"5681:CC-21"}, "the third duplicate ACK drew another segment than the first "
-                                        "unacknowledged",
+      breach(again->at, {"5681:CC-21"},
+             "the third duplicate ACK drew another segment than the first "
+             "unacknowledged",
              static_cast<std::size_t>(again - trace_.data()));
     }
   }
@@ -147,7 +148,8 @@ class AgainAudit {
   void again(std::size_t index) {
     const Item& item = trace_[index];
     const Segment& segment = item.segment;
-    if (at_or_before(segment.end(), una_) && item.at.since(una_at_) > in_.script.distance + Duration::milliseconds(1)) {
+    if (at_or_before(segment.end(), una_) &&
+        item.at.since(una_at_) > in_.script.distance + Duration::milliseconds(1)) {
       breach(item.at, {"6298:RTO-11"}, "sent again after it was acknowledged", index);
       return;
     }
@@ -170,6 +172,22 @@ class AgainAudit {
     }
     gap_ = gap;
     timed_out_ = true;
+    alone_after_timeout(index);
+  }
+
+  /// After a timeout one segment, then the peer's answer (RFC 5681 3.1, the loss window).
+  void alone_after_timeout(std::size_t index) {
+    for (std::size_t next = index + 1; next < trace_.size(); ++next) {
+      const Item& item = trace_[next];
+      bool const at_once = item.at.since(trace_[index].at) <= prompt;
+      if (item.steps_before != trace_[index].steps_before || !at_once) {
+        return;
+      }
+      if (item.segment.length() != 0 && !item.segment.any(flag::rst)) {
+        breach(item.at, {"5681:CC-12"}, "more than one segment after a timeout", next);
+        return;
+      }
+    }
   }
 
   Instant previous(std::size_t index) const {

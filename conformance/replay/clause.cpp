@@ -10,7 +10,9 @@ using tcp::State;
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-bool at_or_before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) >= 0; }
+bool at_or_before(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::int32_t>(b - a) >= 0;
+}
 bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 bool in_window(const Numbers& n, std::uint32_t sequence) {
@@ -78,8 +80,8 @@ Clauses reset(const Numbers& n, const Segment& segment, tcp::ResetPolicy policy)
   if (n.state == State::syn_received) {
     return {"9293:P-RST-SYNRCVD"};
   }
-  bool const closing = n.state == State::closing || n.state == State::last_ack ||
-                       n.state == State::time_wait;
+  bool const closing =
+      n.state == State::closing || n.state == State::last_ack || n.state == State::time_wait;
   return {closing ? "9293:P-RST-CLOSING" : "9293:P-RST-EST"};
 }
 
@@ -166,8 +168,8 @@ Clauses clauses_of_segment(const Numbers& n, const Segment& segment, State after
   if (syn && synchronized && policy == tcp::ResetPolicy::rfc5961) {
     return {"9293:P-SYN-INWIN"};
   }
-  bool const opens_from_both = !synchronized && segment.has(flag::syn | flag::ack) &&
-                               segment.sequence + 1 == n.receive_next;
+  bool const opens_from_both =
+      !synchronized && segment.has(flag::syn | flag::ack) && segment.sequence + 1 == n.receive_next;
   if (opens_from_both) {
     return {"9293:P-SYNRCVD-EST"};
   }
@@ -185,13 +187,18 @@ Clauses clauses_of_segment(const Numbers& n, const Segment& segment, State after
 
 Clauses clauses_of_call(Act act, const Numbers& n, State after, bool unread) {
   switch (act) {
-    case Act::open: return {"9293:P-OPEN-CLOSED-ACTIVE"};
-    case Act::listen: return {"9293:P-OPEN-CLOSED-PASSIVE"};
-    case Act::write: return {"9293:P-SEND-EST"};
-    case Act::urgent: return {"9293:MUST-30"};
+    case Act::open:
+      return {"9293:P-OPEN-CLOSED-ACTIVE"};
+    case Act::listen:
+      return {"9293:P-OPEN-CLOSED-PASSIVE"};
+    case Act::write:
+      return {"9293:P-SEND-EST"};
+    case Act::urgent:
+      return {"9293:MUST-30"};
     case Act::hold:
     case Act::resume:
-    case Act::consume: return {"9293:P-SWS-RCV"};
+    case Act::consume:
+      return {"9293:P-SWS-RCV"};
     case Act::abort:
       if (n.state == State::syn_sent) {
         return {"9293:P-ABORT-SYNSENT"};
@@ -200,7 +207,8 @@ Clauses clauses_of_call(Act act, const Numbers& n, State after, bool unread) {
                   ? "9293:P-ABORT-CLOSING"
                   : "9293:P-ABORT"};
     case Act::close:
-    case Act::finish: break;
+    case Act::finish:
+      break;
   }
   if (act == Act::close && unread) {
     return {"9293:SHLD-3"};
@@ -270,8 +278,7 @@ Clauses clauses_of_step(const Script& script, const LiveRun& run, std::size_t in
   if (played.segment.sum == tools::SumState::bad) {
     return {"9293:MUST-3"};
   }
-  return clauses_of_segment(numbers, played.segment, record.after.state,
-                            config.tcp.reset_policy);
+  return clauses_of_segment(numbers, played.segment, record.after.state, config.tcp.reset_policy);
 }
 
 std::string chosen(const Clauses& clauses, const std::vector<std::string>& shows) {

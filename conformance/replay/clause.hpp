@@ -29,8 +29,8 @@ Numbers numbers_before(const LiveRun& run, std::size_t index);
 
 /// Which clause says how to answer this segment. This names what the text says, in the order in
 /// which it says it; what the core did plays no part but for the state that it was in afterwards.
-Clauses clauses_of_segment(const Numbers& numbers, const tools::Segment& segment,
-                           tcp::State after, tcp::ResetPolicy policy);
+Clauses clauses_of_segment(const Numbers& numbers, const tools::Segment& segment, tcp::State after,
+                           tcp::ResetPolicy policy);
 
 /// Which clause says what a call does.
 Clauses clauses_of_call(Act act, const Numbers& numbers, tcp::State after, bool unread);

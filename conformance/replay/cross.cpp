@@ -61,7 +61,8 @@ class Data {
   }
 
  private:
-  void breach(Instant at, Clauses clauses, const char* text, const Item* captured, const Item* live) {
+  void breach(Instant at, Clauses clauses, const char* text, const Item* captured,
+              const Item* live) {
     CrossBreach out;
     out.breach = {at, std::move(clauses), text, std::nullopt};
     out.kind = captured != nullptr && live != nullptr ? Divergence::Kind::differs
@@ -140,9 +141,21 @@ class Data {
       breach(item.at, std::move(clauses), "a small segment that should have waited", &item, &live);
     } else if (nagle) {
       out_.rules.insert(Rule::nagle_variant);
+    } else if (acknowledged_before(item)) {
+      out_.rules.insert(Rule::timing);
+    } else if (beyond_any_initial_window(item)) {
+      breach(item.at, {"5681:CC-3"}, "more than any initial window before the first ACK", &item,
+             &live);
     } else {
-      out_.rules.insert(acknowledged_before(item) ? Rule::timing : Rule::initial_window);
+      out_.rules.insert(Rule::initial_window);
     }
+  }
+
+  /// RFC 6928's ten segments are the most that an RFC allows.
+  bool beyond_any_initial_window(const Item& item) const {
+    std::uint32_t const most = std::max(10 * in_.script.peer_mss.count, 14'600u);
+    return !in_.script.isns.empty() &&
+           before(in_.script.isns.front() + 1 + most, item.segment.end());
   }
 
   /// Had the peer acknowledged any data when this was sent?
@@ -190,8 +203,7 @@ class Data {
       never_captured(item, sent);
       return;
     }
-    std::size_t const captured =
-        times_sent(captured_, item.segment.sequence, captured_.size());
+    std::size_t const captured = times_sent(captured_, item.segment.sequence, captured_.size());
     if (captured <= sent_before && captured != 0) {
       again(item, sent, sent_before);
     }
@@ -303,15 +315,38 @@ class Data {
 
   // --- Differences that are allowed, and the octets that the application got ---
 
-  static std::size_t bare_acks(const Trace& trace, Instant end) {
-    return static_cast<std::size_t>(std::count_if(trace.begin(), trace.end(), [&](const Item& item) {
-      return item.at <= end && item.segment.length() == 0 && !item.segment.any(flag::rst | flag::syn);
-    }));
+  struct BareAcks {
+    std::size_t acks = 0, updates = 0;
+  };
+
+  /// ACKs alone, and those among them that only open the window.
+  static BareAcks bare_acks(const Trace& trace, Instant end) {
+    BareAcks out;
+    std::uint32_t acknowledged = 0;
+    std::uint32_t edge = 0;
+    for (const Item& item : trace) {
+      if (item.at > end || !item.segment.any(flag::ack) || item.segment.any(flag::rst)) {
+        continue;
+      }
+      std::uint32_t const offer = item.segment.acknowledgment + item.window_bytes;
+      bool const bare = item.segment.length() == 0;
+      bool const update = item.segment.acknowledgment == acknowledged && before(edge, offer);
+      out.updates += bare && update ? 1u : 0u;
+      out.acks += bare && !update ? 1u : 0u;
+      acknowledged = item.segment.acknowledgment;
+      edge = offer;
+    }
+    return out;
   }
 
   void count_acks() {
-    if (bare_acks(captured_, in_.script.end) != bare_acks(live_, in_.script.end)) {
+    BareAcks const captured = bare_acks(captured_, in_.script.end);
+    BareAcks const live = bare_acks(live_, in_.script.end);
+    if (captured.acks != live.acks) {
       out_.rules.insert(Rule::ack_coalescing);
+    }
+    if (captured.updates != live.updates) {
+      out_.rules.insert(Rule::window_updates);
     }
   }
 
@@ -319,8 +354,8 @@ class Data {
     const auto& got = in_.run.delivered;
     const auto& sent = in_.script.peer_stream;
     std::size_t const common = std::min(got.size(), sent.size());
-    bool const same = std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(common),
-                                 sent.begin());
+    bool const same =
+        std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(common), sent.begin());
     if (in_.run.isns.size() <= 1 && (!same || got.size() > sent.size())) {
       breach(in_.script.end, {"9293:P-TEXT-DELIVER"}, "the application got other octets", nullptr,
              nullptr);

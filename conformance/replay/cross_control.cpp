@@ -95,7 +95,9 @@ class Control {
                           ? attribution_.of_difference(sent, in_.run.sent[other->index])
                           : attribution_.of_missing(sent);
     CrossBreach breach{{item.at, std::move(clauses), "the core did not send this", std::nullopt},
-                       Divergence::Kind::missing, item.index, std::nullopt};
+                       Divergence::Kind::missing,
+                       item.index,
+                       std::nullopt};
     if (other != nullptr) {
       breach.live = other->index;
       breach.kind = Divergence::Kind::differs;
@@ -122,7 +124,9 @@ class Control {
     }
     out_.breaches.push_back({{item.at, attribution_.of_unexpected(sent),
                               "the capture does not have this", std::nullopt},
-                             Divergence::Kind::unexpected, std::nullopt, item.index});
+                             Divergence::Kind::unexpected,
+                             std::nullopt,
+                             item.index});
   }
 
   /// Were both sides done: a reset by either, or a FIN of both?
@@ -151,16 +155,21 @@ class Control {
     const Item* live = first_fin(live_);
     if (captured == nullptr && live != nullptr && live->at <= in_.script.end) {
       const LiveSent& sent = in_.run.sent[live->index];
-      bool const second = sent.view.state == tcp::State::last_ack ||
-                          sent.view.state == tcp::State::close_wait;
+      bool const second =
+          sent.view.state == tcp::State::last_ack || sent.view.state == tcp::State::close_wait;
       Clauses clauses{second ? "9293:P-CLOSE-CLOSEWAIT" : "9293:P-CLOSE-QUEUED"};
-      out_.breaches.push_back({{live->at, std::move(clauses), "the capture has no FIN", std::nullopt},
-                               Divergence::Kind::unexpected, std::nullopt, live->index});
+      out_.breaches.push_back(
+          {{live->at, std::move(clauses), "the capture has no FIN", std::nullopt},
+           Divergence::Kind::unexpected,
+           std::nullopt,
+           live->index});
     } else if (captured != nullptr && live == nullptr && !reset_before(captured->at)) {
       const Sent& sent = in_.script.sent[captured->index];
-      out_.breaches.push_back({{captured->at, attribution_.of_missing(sent),
-                                "the core sent no FIN", std::nullopt},
-                               Divergence::Kind::missing, captured->index, std::nullopt});
+      out_.breaches.push_back(
+          {{captured->at, attribution_.of_missing(sent), "the core sent no FIN", std::nullopt},
+           Divergence::Kind::missing,
+           captured->index,
+           std::nullopt});
     }
   }
 

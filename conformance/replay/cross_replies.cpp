@@ -43,8 +43,8 @@ class Replies {
  private:
   static bool draws_reply(std::string_view clause) {
     constexpr std::array<std::string_view, 8> all{
-        "9293:P-ACCEPT-REPLY", "9293:P-ZWP-REPLY",    "9293:P-RST-CHALLENGE", "9293:P-SYN-INWIN",
-        "9293:P-TIMEWAIT-ACK", "9293:P-ACK-FUTURE",   "9293:P-ACK-5961",      "9293:P-SYNSENT-EST"};
+        "9293:P-ACCEPT-REPLY", "9293:P-ZWP-REPLY",  "9293:P-RST-CHALLENGE", "9293:P-SYN-INWIN",
+        "9293:P-TIMEWAIT-ACK", "9293:P-ACK-FUTURE", "9293:P-ACK-5961",      "9293:P-SYNSENT-EST"};
     return std::find(all.begin(), all.end(), clause) != all.end();
   }
   static bool draws_silence(std::string_view clause) {
@@ -55,7 +55,8 @@ class Replies {
 
   std::optional<std::size_t> live_reply(std::size_t step) const {
     for (const Item& item : live_) {
-      if (item.steps_before == step + 1 && is_bare_ack(item) && !in_.run.sent[item.index].by_timer) {
+      if (item.steps_before == step + 1 && is_bare_ack(item) &&
+          !in_.run.sent[item.index].by_timer) {
         return item.index;
       }
     }
@@ -81,9 +82,10 @@ class Replies {
   }
 
   static std::size_t count(const Trace& trace, Instant from) {
-    return static_cast<std::size_t>(std::count_if(trace.begin(), trace.end(), [&](const Item& item) {
-      return item.at >= from && item.at <= from + prompt && is_bare_ack(item);
-    }));
+    return static_cast<std::size_t>(
+        std::count_if(trace.begin(), trace.end(), [&](const Item& item) {
+          return item.at >= from && item.at <= from + prompt && is_bare_ack(item);
+        }));
   }
 
   void reply(std::size_t step) {
@@ -95,20 +97,24 @@ class Replies {
     auto const live = live_reply(step);
     auto const captured = captured_reply(step);
     if (draws_reply(clauses.front()) && live && !captured) {
-      bool const limited = in_.script.inferred && last_reply_ != Instant{} &&
-                           at.since(last_reply_) < reply_limit;
+      bool const limited =
+          in_.script.inferred && last_reply_ != Instant{} && at.since(last_reply_) < reply_limit;
       if (!limited) {
         out_.breaches.push_back({{at, clauses, "the capture has no reply", std::nullopt},
-                                 Divergence::Kind::unexpected, std::nullopt, live});
+                                 Divergence::Kind::unexpected,
+                                 std::nullopt,
+                                 live});
       }
     }
     if (draws_silence(clauses.front()) && !live && captured) {
       const Sent& sent = in_.script.sent[*captured];
       bool const by_this = sent.steps_before == step + 1 && sent.segment.length() == 0;
       if (by_this) {
-        out_.breaches.push_back({{at, clauses, "the capture answers what is not answered",
-                                  std::nullopt},
-                                 Divergence::Kind::missing, captured, std::nullopt});
+        out_.breaches.push_back(
+            {{at, clauses, "the capture answers what is not answered", std::nullopt},
+             Divergence::Kind::missing,
+             captured,
+             std::nullopt});
       }
     }
     last_reply_ = live && draws_reply(clauses.front()) ? at : last_reply_;
@@ -117,9 +123,8 @@ class Replies {
   /// The step with which the peer makes use of the window: by then it had been told.
   std::size_t next_data(std::size_t step) const {
     std::size_t next = step + 1;
-    while (next < in_.script.steps.size() &&
-           (in_.script.steps[next].kind != Step::Kind::segment ||
-            in_.script.steps[next].segment.data_bytes() <= 1)) {
+    while (next < in_.script.steps.size() && (in_.script.steps[next].kind != Step::Kind::segment ||
+                                              in_.script.steps[next].segment.data_bytes() <= 1)) {
       ++next;
     }
     return next;
@@ -151,9 +156,11 @@ class Replies {
       }
     }
     if (!updated) {
-      out_.breaches.push_back({{at, {"9293:P-SWS-RCV"}, "the capture has no window update",
-                                std::nullopt},
-                               Divergence::Kind::unexpected, std::nullopt, live});
+      out_.breaches.push_back(
+          {{at, {"9293:P-SWS-RCV"}, "the capture has no window update", std::nullopt},
+           Divergence::Kind::unexpected,
+           std::nullopt,
+           live});
     }
   }
 

@@ -14,10 +14,11 @@ namespace {
 using tools::Segment;
 
 [[noreturn]] void refuse(const Scenario& scenario, const Edit& edit, const char* what) {
-  throw tools::Failure(tools::ExitCode::bad_input,
-                       fmt::format("{}: packet {}: {}; expected a packet of the device: correct the "
-                                   "twin's number",
-                                   scenario.path, edit.packet, what));
+  throw tools::Failure(
+      tools::ExitCode::bad_input,
+      fmt::format("{}: packet {}: {}; expected a packet of the device: correct the "
+                  "twin's number",
+                  scenario.path, edit.packet, what));
 }
 
 /// The initial sequence number of a side as of `end`; zero where it has sent no SYN.
@@ -49,14 +50,27 @@ void change_mss(Segment& segment, const Edit& edit) {
 
 void change_field(Segment& segment, const Edit& edit) {
   switch (edit.field) {
-    case Field::sequence: segment.sequence = changed(segment.sequence, edit); break;
-    case Field::acknowledgment: segment.acknowledgment = changed(segment.acknowledgment, edit); break;
-    case Field::flags: segment.flags = edit.flags; break;
-    case Field::window: segment.window = static_cast<std::uint16_t>(changed(segment.window, edit)); break;
-    case Field::urgent: segment.urgent = static_cast<std::uint16_t>(changed(segment.urgent, edit)); break;
-    case Field::mss: change_mss(segment, edit); break;
+    case Field::sequence:
+      segment.sequence = changed(segment.sequence, edit);
+      break;
+    case Field::acknowledgment:
+      segment.acknowledgment = changed(segment.acknowledgment, edit);
+      break;
+    case Field::flags:
+      segment.flags = edit.flags;
+      break;
+    case Field::window:
+      segment.window = static_cast<std::uint16_t>(changed(segment.window, edit));
+      break;
+    case Field::urgent:
+      segment.urgent = static_cast<std::uint16_t>(changed(segment.urgent, edit));
+      break;
+    case Field::mss:
+      change_mss(segment, edit);
+      break;
     case Field::payload:
-      segment.payload.resize(changed(static_cast<std::uint32_t>(segment.payload.size()), edit) & 0xffff);
+      segment.payload.resize(changed(static_cast<std::uint32_t>(segment.payload.size()), edit) &
+                             0xffff);
       break;
   }
 }
@@ -73,9 +87,11 @@ Segment made(const Flow& flow, const Scenario& scenario, const Edit& edit, std::
   out.time = shifted(flow.segments[after].time, edit.delay_ns);
   out.source = scenario.device;
   out.destination = peer;
-  out.sequence = latest_isn(flow, scenario.device, after + 1) + static_cast<std::uint32_t>(edit.sequence);
+  out.sequence =
+      latest_isn(flow, scenario.device, after + 1) + static_cast<std::uint32_t>(edit.sequence);
   if ((edit.flags & tools::tcp_flag::ack) != 0) {
-    out.acknowledgment = latest_isn(flow, peer, after + 1) + static_cast<std::uint32_t>(edit.acknowledgment);
+    out.acknowledgment =
+        latest_isn(flow, peer, after + 1) + static_cast<std::uint32_t>(edit.acknowledgment);
   }
   out.flags = edit.flags;
   out.window = 65'535;

@@ -100,11 +100,9 @@ class Walk {
   }
 
   std::size_t left_captured(const LiveSent& like) const {
-    return static_cast<std::size_t>(
-        std::count_if(script_.sent.begin() + static_cast<std::ptrdiff_t>(captured_),
-                      script_.sent.end(), [&](const Sent& sent) {
-                        return same_content(script_, run_, sent, like);
-                      }));
+    return static_cast<std::size_t>(std::count_if(
+        script_.sent.begin() + static_cast<std::ptrdiff_t>(captured_), script_.sent.end(),
+        [&](const Sent& sent) { return same_content(script_, run_, sent, like); }));
   }
   std::size_t left_live(const Sent& like) const {
     return static_cast<std::size_t>(std::count_if(
@@ -126,9 +124,9 @@ class Walk {
   }
 
   std::size_t captured_index_of_live(const Sent& like) const {
-    auto const found = std::find_if(
-        run_.sent.begin() + static_cast<std::ptrdiff_t>(live_), run_.sent.end(),
-        [&](const LiveSent& sent) { return same_content(script_, run_, like, sent); });
+    auto const found =
+        std::find_if(run_.sent.begin() + static_cast<std::ptrdiff_t>(live_), run_.sent.end(),
+                     [&](const LiveSent& sent) { return same_content(script_, run_, like, sent); });
     return static_cast<std::size_t>(found - run_.sent.begin());
   }
   std::size_t live_index() const {

@@ -16,8 +16,8 @@ std::string comment_of(const View& view) {
   }
   const ConnectionInfo& info = view.info;
   return fmt::format("{}: cwnd {}, ssthresh {}, in flight {}, rto {}", tcp::name_of(view.state),
-                     info.cwnd.count, info.ssthresh.count,
-                     info.send.nxt.since(info.send.una).count, time_text(info.rto));
+                     info.cwnd.count, info.ssthresh.count, info.send.nxt.since(info.send.una).count,
+                     time_text(info.rto));
 }
 
 std::string cause_of(const Replayed& replayed, const LiveSent& sent) {
@@ -76,8 +76,8 @@ void add_packets(const Replayed& replayed, tools::PcapngWriter& out) {
     }
   }
   for (const LiveSent& sent : replayed.run.sent) {
-    all.push_back({sent.at, 2 * sent.steps - (sent.steps == 0 ? 0u : 1u), all.size(),
-                   &sent.bytes, fmt::format("by {}; {}", cause_of(replayed, sent), comment_of(sent.view))});
+    all.push_back({sent.at, 2 * sent.steps - (sent.steps == 0 ? 0u : 1u), all.size(), &sent.bytes,
+                   fmt::format("by {}; {}", cause_of(replayed, sent), comment_of(sent.view))});
   }
   std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) {
     return a.at != b.at ? a.at < b.at : a.order != b.order ? a.order < b.order : a.index < b.index;

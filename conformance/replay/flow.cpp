@@ -60,11 +60,10 @@ std::size_t restore_causes(Flow& flow) {
   auto& all = flow.segments;
   for (std::size_t at = 0; at < all.size(); ++at) {
     for (std::size_t cause = at + 1; cause < all.size() && cause <= at + reach; ++cause) {
-      bool const known = std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(at),
-                                     [&](const Segment& s) {
-                                       return s.source == all[cause].source &&
-                                              s.end() == all[cause].end() && s.length() != 0;
-                                     });
+      bool const known = std::any_of(
+          all.begin(), all.begin() + static_cast<std::ptrdiff_t>(at), [&](const Segment& s) {
+            return s.source == all[cause].source && s.end() == all[cause].end() && s.length() != 0;
+          });
       if (!known && answers(all[at], all[cause])) {
         auto const begin = all.begin() + static_cast<std::ptrdiff_t>(at);
         auto const end = all.begin() + static_cast<std::ptrdiff_t>(cause) + 1;
@@ -127,10 +126,11 @@ CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max) {
     if (kept > bytes_max) {
       throw tools::Failure(
           tools::ExitCode::bad_input,
-          fmt::format("{}: packet {}: more TCP than fits into {} MiB; expected a smaller capture: "
-                      "cut it with editcap -r, or keep one connection with tcpdump -r {} -w one.pcap "
-                      "'port N'",
-                      path, frame.number, bytes_max >> 20, path));
+          fmt::format(
+              "{}: packet {}: more TCP than fits into {} MiB; expected a smaller capture: "
+              "cut it with editcap -r, or keep one connection with tcpdump -r {} -w one.pcap "
+              "'port N'",
+              path, frame.number, bytes_max >> 20, path));
     }
     Key const key = key_of(decoded.segment.source, decoded.segment.destination);
     auto const [found, is_new] = index.try_emplace(key, out.flows.size());

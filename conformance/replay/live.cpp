@@ -21,7 +21,9 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-bool at_or_before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) >= 0; }
+bool at_or_before(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::int32_t>(b - a) >= 0;
+}
 bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 /// The replay begins here, so that times before the capture's first packet exist.
@@ -223,8 +225,8 @@ class Player {
     }
     std::uint32_t times = 0;
     for (const LiveSent& sent : run_.sent) {
-      bool const covers = at_or_before(sent.segment.sequence, number) &&
-                          before(number, sent.segment.end());
+      bool const covers =
+          at_or_before(sent.segment.sequence, number) && before(number, sent.segment.end());
       times += covers && sent.incarnation == step.incarnation ? 1u : 0u;
     }
     return times >= need.times;
@@ -269,8 +271,8 @@ class Player {
         return false;
       }
       part.segment.sequence = info.receive.nxt.value;
-      part.segment.window = static_cast<std::uint16_t>(std::min<std::uint32_t>(
-          65'535, std::max(info.send.wnd.count, info.send.wnd_max.count)));
+      part.segment.window = static_cast<std::uint16_t>(
+          std::min<std::uint32_t>(65'535, std::max(info.send.wnd.count, info.send.wnd_max.count)));
     } else if (stack_.state_of({local_, remote_}) != tcp::State::syn_received) {
       return false;
     }

@@ -29,7 +29,7 @@ struct LiveSent {
   bool by_timer = false;
   tcp::TimerKind timer = tcp::TimerKind::retransmit;
   std::uint32_t incarnation = 0;
-  View view;              ///< after it was sent
+  View view;  ///< after it was sent
   std::vector<std::byte> bytes;
 
   Instant captured_time() const { return at - late; }

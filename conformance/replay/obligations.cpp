@@ -76,16 +76,18 @@ std::string capture_loss(const Script& script) {
   }
   for (const Sent& sent : script.sent) {
     if (acknowledges_beyond(sent.segment, theirs)) {
-      return fmt::format("the capture lost packets of the peer: packet {} acknowledges what it "
-                         "does not hold",
-                         sent.segment.number);
+      return fmt::format(
+          "the capture lost packets of the peer: packet {} acknowledges what it "
+          "does not hold",
+          sent.segment.number);
     }
   }
   for (const Step& step : script.steps) {
     if (step.kind == Step::Kind::segment && acknowledges_beyond(step.segment, ours)) {
-      return fmt::format("the capture lost packets of the device: packet {} acknowledges what it "
-                         "does not hold",
-                         step.packet);
+      return fmt::format(
+          "the capture lost packets of the device: packet {} acknowledges what it "
+          "does not hold",
+          step.packet);
     }
   }
   return {};
@@ -97,9 +99,12 @@ Clauses clauses_of_stuck(const Script& script, const LiveRun& run) {
     return {script.role == Role::active ? "9293:P-OPEN-CLOSED-ACTIVE" : "9293:P-LISTEN-SYN"};
   }
   switch (run.stuck_need.kind) {
-    case Need::Kind::right_edge: return {"9293:P-SWS-RCV"};
-    case Need::Kind::transmitted: return {"9293:P-RTO"};
-    default: break;
+    case Need::Kind::right_edge:
+      return {"9293:P-SWS-RCV"};
+    case Need::Kind::transmitted:
+      return {"9293:P-RTO"};
+    default:
+      break;
   }
   for (const Sent& sent : script.sent) {
     if (sent.segment.any(flag::fin) && sent.segment.end() == run.stuck_need.sequence) {
@@ -177,9 +182,8 @@ class Judge {
 
   void settle(const std::set<Rule>& rules, Verdict& verdict) {
     auto const first = std::min_element(
-        all_.begin(), all_.end(), [](const CrossBreach& a, const CrossBreach& b) {
-          return a.breach.at < b.breach.at;
-        });
+        all_.begin(), all_.end(),
+        [](const CrossBreach& a, const CrossBreach& b) { return a.breach.at < b.breach.at; });
     if (first != all_.end()) {
       verdict.judgement = Judgement::violates;
       Divergence divergence;
@@ -209,8 +213,9 @@ class Judge {
 
 std::string_view name_of(Rule rule) {
   constexpr std::array<std::string_view, rule_count> names{
-      "segmentation", "ack-coalescing", "timing-within-class", "initial-window",
-      "congestion-window", "recovery",     "window-updates", "nagle-variant",       "closing-reset"};
+      "segmentation",   "ack-coalescing",    "timing-within-class",
+      "initial-window", "congestion-window", "recovery",
+      "window-updates", "nagle-variant",     "closing-reset"};
   return names[static_cast<std::size_t>(rule)];
 }
 

@@ -159,8 +159,8 @@ int run_replay(const ReplayOptions& options) {
     fmt::print("{}", divergence_text(replayed));
   }
   save(options, all);
-  fmt::print("{} agree, {} differ as allowed, {} violate, {} cannot be told\n", counts[0], counts[1],
-             counts[2], counts[3]);
+  fmt::print("{} agree, {} differ as allowed, {} violate, {} cannot be told\n", counts[0],
+             counts[1], counts[2], counts[3]);
   return static_cast<int>(counts[2] != 0 ? ExitCode::finding : ExitCode::fine);
 }
 

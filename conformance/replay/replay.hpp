@@ -42,7 +42,8 @@ struct ScenarioResult {
 /// scenario and its twins. Throws Failure where a file is not what it should be.
 std::unique_ptr<ScenarioResult> replay_scenario(const std::string& folder);
 
-/// The flow of a capture in which the scenario's device takes part. Throws Failure if there is none.
+/// The flow of a capture in which the scenario's device takes part. Throws Failure if there is
+/// none.
 Flow flow_of(const CaptureFlows& capture, const Scenario& scenario, const std::string& path);
 
 }  // namespace lockstep::conformance

@@ -93,9 +93,8 @@ class Diff {
     std::sort(all.begin(), all.end(), [](const Row& a, const Row& b) {
       return a.at != b.at ? a.at < b.at : a.order < b.order;
     });
-    auto const marked = std::find_if(all.begin(), all.end(), [&](const Row& row) {
-      return row.marked || row.at > centre;
-    });
+    auto const marked = std::find_if(all.begin(), all.end(),
+                                     [&](const Row& row) { return row.marked || row.at > centre; });
     auto const index = marked - all.begin();
     auto const first = all.begin() + std::max<std::ptrdiff_t>(0, index - 5);
     auto const last = all.begin() + std::min<std::ptrdiff_t>(std::ssize(all), index + 4);
@@ -115,7 +114,9 @@ class Diff {
       } else if (step.kind == Step::Kind::segment) {
         std::string const text = segment_text(step.segment, peer_isn_, isn(step.incarnation));
         row.left = fmt::format("< {} {}", step.packet, text);
-        row.right = run_.steps[i].skipped ? "< left out" : run_.steps[i].done ? "< the same" : "< not reached";
+        row.right = run_.steps[i].skipped ? "< left out"
+                    : run_.steps[i].done  ? "< the same"
+                                          : "< not reached";
       } else {
         row.left = fmt::format("< {} ICMP error", step.packet);
         row.right = "< the same";
@@ -169,9 +170,10 @@ class Diff {
         "  state {}: una {} nxt {} wnd {} queued {} | nxt {} wnd {} unread {} above gaps {}\n"
         "  cwnd {} ssthresh {} duplicates {} recovery {} | rto {} srtt {} retries {}\n",
         tcp::name_of(view.state), info.send.una.value - iss, info.send.nxt.value - iss,
-        info.send.wnd.count, info.send.queued.count, info.receive.nxt.value - info.receive.irs.value,
-        info.receive.wnd.count, info.receive.unread.count, info.receive.out_of_order.count,
-        info.cwnd.count, info.ssthresh.count, info.duplicate_acks, info.fast_recovery ? "yes" : "no",
+        info.send.wnd.count, info.send.queued.count,
+        info.receive.nxt.value - info.receive.irs.value, info.receive.wnd.count,
+        info.receive.unread.count, info.receive.out_of_order.count, info.cwnd.count,
+        info.ssthresh.count, info.duplicate_acks, info.fast_recovery ? "yes" : "no",
         time_text(info.rto), time_text(info.srtt), info.retries);
   }
 

@@ -25,8 +25,8 @@ namespace {
 using tools::ExitCode;
 using tools::Failure;
 
-constexpr std::array<std::string_view, 10> act_names{"open",   "listen", "write", "consume", "hold",
-                                                     "resume", "finish", "close", "abort",   "urgent"};
+constexpr std::array<std::string_view, 10> act_names{
+    "open", "listen", "write", "consume", "hold", "resume", "finish", "close", "abort", "urgent"};
 
 /// Reads one file and complains about it.
 class Reader {
@@ -64,9 +64,10 @@ class Reader {
   std::int64_t number(const toml::node& node, std::string_view key, std::int64_t least,
                       std::int64_t most) const {
     if (!node.is_integer()) {
-      refuse(node, fmt::format("'{}' is no whole number; expected {} to {}: write it without quotes "
-                               "or fraction",
-                               key, least, most));
+      refuse(node,
+             fmt::format("'{}' is no whole number; expected {} to {}: write it without quotes "
+                         "or fraction",
+                         key, least, most));
     }
     std::int64_t const value = node.as_integer()->get();
     if (value < least || value > most) {
@@ -169,13 +170,14 @@ void set_field(const Reader& reader, const toml::node& node, std::string_view ke
                T& field) {
   if constexpr (std::is_same_v<T, bool>) {
     if (!node.is_boolean()) {
-      reader.refuse(node, fmt::format("'{}' is no boolean; expected true or false: write it so", key));
+      reader.refuse(node,
+                    fmt::format("'{}' is no boolean; expected true or false: write it so", key));
     }
     field = node.as_boolean()->get();
   } else if constexpr (std::is_same_v<T, Duration>) {
     bool const in_ms = key.ends_with("_ms");
-    std::int64_t const ns = in_ms ? reader.number(node, key, 0, 86'400'000) * 1'000'000
-                                  : reader.duration_ns(node, key);
+    std::int64_t const ns =
+        in_ms ? reader.number(node, key, 0, 86'400'000) * 1'000'000 : reader.duration_ns(node, key);
     auto const value = static_cast<std::uint64_t>(ns);
     if (ns < 0 || value < range.least || value > range.most) {
       reader.refuse(node, fmt::format("'{}' is {} ns; expected {} to {} ns: choose a value in that "
@@ -200,11 +202,12 @@ void set_field(const Reader& reader, const toml::node& node, std::string_view ke
 
 /// Durations may be named with their unit: delayed_ack_ms = 200 is delayed_ack = "200ms".
 bool names_field(std::string_view key, std::string_view name, Unit unit) {
-  return key == name || (unit == Unit::duration && key.ends_with("_ms") &&
-                         key.substr(0, key.size() - 3) == name);
+  return key == name ||
+         (unit == Unit::duration && key.ends_with("_ms") && key.substr(0, key.size() - 3) == name);
 }
 
-bool set_choice(const Reader& reader, const toml::node& node, std::string_view key, Config& config) {
+bool set_choice(const Reader& reader, const toml::node& node, std::string_view key,
+                Config& config) {
   bool const reset = key == "reset_policy" || key == "rst_policy";
   if (!reset && key != "initial_window") {
     return false;
@@ -220,8 +223,9 @@ bool set_choice(const Reader& reader, const toml::node& node, std::string_view k
         value == "rfc5681" ? tcp::InitialWindow::rfc5681 : tcp::InitialWindow::rfc6928;
     return true;
   }
-  reader.refuse(node, fmt::format("'{}' is \"{}\"; expected \"{}\" or \"{}\": choose one", key, value,
-                                  reset ? "rfc793" : "rfc5681", reset ? "rfc5961" : "rfc6928"));
+  reader.refuse(node,
+                fmt::format("'{}' is \"{}\"; expected \"{}\" or \"{}\": choose one", key, value,
+                            reset ? "rfc793" : "rfc5681", reset ? "rfc5961" : "rfc6928"));
 }
 
 void read_config(const Reader& reader, const toml::table& table, Scenario& out) {
@@ -231,17 +235,18 @@ void read_config(const Reader& reader, const toml::table& table, Scenario& out) 
       continue;
     }
     bool found = false;
-    visit_fields(out.config, [&](std::string_view field_name, Unit unit, FieldRange range,
-                                 auto& field) {
-      if (names_field(key, field_name, unit)) {
-        set_field(reader, node, key, range, field);
-        found = true;
-      }
-    });
+    visit_fields(out.config,
+                 [&](std::string_view field_name, Unit unit, FieldRange range, auto& field) {
+                   if (names_field(key, field_name, unit)) {
+                     set_field(reader, node, key, range, field);
+                     found = true;
+                   }
+                 });
     if (!found) {
-      reader.refuse(node, fmt::format("unknown key '{}'; expected the name of a Config field, as "
-                                      "core/seam/config_fields.hpp lists them: correct or remove it",
-                                      key));
+      reader.refuse(node,
+                    fmt::format("unknown key '{}'; expected the name of a Config field, as "
+                                "core/seam/config_fields.hpp lists them: correct or remove it",
+                                key));
     }
     out.sets_receive_buffer |= key == "receive_buffer_bytes";
   }
@@ -288,16 +293,17 @@ PlannedCall read_call(const Reader& reader, const toml::table& table) {
     out.at = Duration::nanoseconds(static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)));
   }
   if (!out.at) {
-    out.after_packet = static_cast<std::uint64_t>(
-        reader.number(table, "after_packet", 0, std::int64_t{1} << 40));
+    out.after_packet =
+        static_cast<std::uint64_t>(reader.number(table, "after_packet", 0, std::int64_t{1} << 40));
   }
   std::string const act = reader.text(table, "do");
   auto const found = std::find(act_names.begin(), act_names.end(), act);
   if (found == act_names.end()) {
-    reader.refuse(reader.needed(table, "do"),
-                  fmt::format("'do' is \"{}\"; expected open, listen, write, consume, hold, resume, "
-                              "finish, close, abort or urgent: choose one",
-                              act));
+    reader.refuse(
+        reader.needed(table, "do"),
+        fmt::format("'do' is \"{}\"; expected open, listen, write, consume, hold, resume, "
+                    "finish, close, abort or urgent: choose one",
+                    act));
   }
   out.act = static_cast<Act>(found - act_names.begin());
   if (table.contains("bytes")) {
@@ -313,8 +319,9 @@ std::uint8_t read_flags(const Reader& reader, const toml::table& table, std::str
   if (auto const flags = flags_from_letters(letters)) {
     return *flags;
   }
-  reader.refuse(reader.needed(table, key),
-                fmt::format("'{}' is \"{}\"; expected letters of FSRPAUEC: correct it", key, letters));
+  reader.refuse(
+      reader.needed(table, key),
+      fmt::format("'{}' is \"{}\"; expected letters of FSRPAUEC: correct it", key, letters));
 }
 
 constexpr std::int64_t any_number = std::int64_t{1} << 33;
@@ -322,8 +329,9 @@ constexpr std::int64_t any_number = std::int64_t{1} << 33;
 void read_insert(const Reader& reader, const toml::table& table, Edit& out) {
   reader.only(table, {"from", "flags", "seq", "ack", "bytes", "window", "delay"});
   if (reader.text(table, "from") != "device") {
-    reader.refuse(table, "only what the device sends can be edited; expected from = \"device\": "
-                         "write it so");
+    reader.refuse(table,
+                  "only what the device sends can be edited; expected from = \"device\": "
+                  "write it so");
   }
   out.flags = read_flags(reader, table, "flags");
   out.sequence = reader.number(table, "seq", -any_number, any_number);
@@ -345,9 +353,10 @@ void read_change(const Reader& reader, const toml::table& table, Edit& out) {
   std::string const name = reader.text(table, "field");
   auto const found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
-    reader.refuse(table, fmt::format("'field' is \"{}\"; expected seq, ack, flags, window, payload, "
-                                     "mss or urgent: choose one",
-                                     name));
+    reader.refuse(table,
+                  fmt::format("'field' is \"{}\"; expected seq, ack, flags, window, payload, "
+                              "mss or urgent: choose one",
+                              name));
   }
   out.kind = Edit::Kind::change;
   out.field = static_cast<Field>(found - names.begin());
@@ -366,13 +375,12 @@ Edit read_edit(const Reader& reader, const toml::table& table) {
   Edit out;
   if (const toml::table* insert = table["insert"].as_table()) {
     out.kind = Edit::Kind::insert;
-    out.packet = static_cast<std::uint64_t>(
-        reader.number(table, "after_packet", 0, std::int64_t{1} << 40));
+    out.packet =
+        static_cast<std::uint64_t>(reader.number(table, "after_packet", 0, std::int64_t{1} << 40));
     read_insert(reader, *insert, out);
     return out;
   }
-  out.packet =
-      static_cast<std::uint64_t>(reader.number(table, "packet", 1, std::int64_t{1} << 40));
+  out.packet = static_cast<std::uint64_t>(reader.number(table, "packet", 1, std::int64_t{1} << 40));
   if (table.contains("drop")) {
     out.kind = Edit::Kind::drop;
   } else if (const toml::node* delay = table.get("delay")) {
@@ -409,7 +417,8 @@ void each_table(const Reader& reader, const toml::table& root, std::string_view 
   }
   const toml::array* array = node->as_array();
   if (array == nullptr) {
-    reader.refuse(*node, fmt::format("'{0}' is no array of tables; expected [[{0}]]: write it so", key));
+    reader.refuse(*node,
+                  fmt::format("'{0}' is no array of tables; expected [[{0}]]: write it so", key));
   }
   for (const toml::node& item : *array) {
     const toml::table* table = item.as_table();
@@ -458,10 +467,10 @@ Scenario load_scenario(const std::string& path) {
   try {
     root = toml::parse_file(path);
   } catch (const toml::parse_error& error) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("{}:{}: {}; expected TOML as pcaps/README.md describes it: correct it",
-                              path, static_cast<unsigned>(error.source().begin.line),
-                              error.description()));
+    throw Failure(
+        ExitCode::bad_input,
+        fmt::format("{}:{}: {}; expected TOML as pcaps/README.md describes it: correct it", path,
+                    static_cast<unsigned>(error.source().begin.line), error.description()));
   }
   Reader const reader(path);
   reader.only(root, {"title", "shows", "origin", "made_by", "device", "call", "twin"});

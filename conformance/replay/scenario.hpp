@@ -46,8 +46,8 @@ struct Edit {
   Field field = Field::sequence;
   std::int64_t add = 0;
   std::optional<std::int64_t> value;
-  std::uint8_t flags = 0;        ///< of a change of flags, and of an insert
-  std::int64_t delay_ns = 0;     ///< negative: earlier
+  std::uint8_t flags = 0;     ///< of a change of flags, and of an insert
+  std::int64_t delay_ns = 0;  ///< negative: earlier
   std::int64_t sequence = 0, acknowledgment = 0;
   std::uint32_t bytes = 0;
   std::optional<std::uint16_t> window;
@@ -72,7 +72,7 @@ struct Scenario {
   Endpoint device;
   Role role = Role::passive;
   std::string profile = "rfc";
-  Config config;                 ///< the profile with [device.config] laid over it
+  Config config;  ///< the profile with [device.config] laid over it
   bool sets_receive_buffer = false;
   std::vector<PlannedCall> calls;
   std::vector<Twin> twins;

@@ -1,4 +1,5 @@
-// Makes the script of a flow: takes out what the core does not speak, finds each segment's triggers.
+// Makes the script of a flow: takes out what the core does not speak, finds each segment's
+// triggers.
 #include "conformance/replay/script.hpp"
 
 #include <fmt/core.h>
@@ -15,7 +16,9 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-bool at_or_before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) >= 0; }
+bool at_or_before(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::int32_t>(b - a) >= 0;
+}
 bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 /// What the two SYNs agreed on.
@@ -91,8 +94,8 @@ class Maker {
     script_.device = device;
     script_.peer = flow.first == device ? flow.second : flow.first;
     script_.comparison = scenario != nullptr ? scenario->comparison : Comparison::obligations;
-    bool const silent = scenario != nullptr && scenario->calls.empty() &&
-                        scenario->role != Role::closed;
+    bool const silent =
+        scenario != nullptr && scenario->calls.empty() && scenario->role != Role::closed;
     script_.inferred =
         scenario == nullptr || (silent && script_.comparison == Comparison::obligations);
     exact_ = script_.comparison == Comparison::exact;
@@ -163,8 +166,8 @@ class Maker {
         break;
       }
     }
-    bool const only_resets = std::all_of(
-        flow_.segments.begin(), flow_.segments.end(), [&](const Segment& segment) {
+    bool const only_resets =
+        std::all_of(flow_.segments.begin(), flow_.segments.end(), [&](const Segment& segment) {
           return !is_from(segment, script_.device) || segment.any(flag::rst);
         });
     if (script_.role == Role::passive && only_resets && has_sent()) {
@@ -176,9 +179,8 @@ class Maker {
   }
 
   bool has_sent() const {
-    return std::any_of(flow_.segments.begin(), flow_.segments.end(), [&](const Segment& segment) {
-      return is_from(segment, script_.device);
-    });
+    return std::any_of(flow_.segments.begin(), flow_.segments.end(),
+                       [&](const Segment& segment) { return is_from(segment, script_.device); });
   }
 
   /// The least time from what the peer sent to the device's ACK of it: a capture may be taken far
@@ -281,8 +283,8 @@ class Maker {
     if (!held_.payload.empty() && segment.has(flag::syn | flag::ack)) {
       segment.acknowledgment = held_.sequence + 1;  // as if the SYN had come alone
     }
-    bool const other = segment.any(flag::syn) &&
-                       (script_.isns.empty() || script_.isns.back() != segment.sequence);
+    bool const other =
+        segment.any(flag::syn) && (script_.isns.empty() || script_.isns.back() != segment.sequence);
     bool const fresh = other && (exact_ || script_.isns.empty() || may_begin_anew_);
     may_begin_anew_ = may_begin_anew_ && !segment.any(flag::syn);
     if (fresh || (missing_isn_ && script_.isns.empty())) {
@@ -421,7 +423,8 @@ class Maker {
       step.needs.push_back({Need::Kind::transmitted, una_, times, last});
     }
     step.needs.push_back({Need::Kind::sent, ack, 1, met});
-    bool const duplicate = !advances && ack == una_ && segment.length() == 0 && before(ack, max_sent_);
+    bool const duplicate =
+        !advances && ack == una_ && segment.length() == 0 && before(ack, max_sent_);
     if (duplicate) {
       need_trigger(step);
     }
@@ -452,8 +455,8 @@ class Maker {
     }
     while (next_call_ < scenario_->calls.size()) {
       const PlannedCall& call = scenario_->calls[next_call_];
-      bool const due = call.at ? *call.at <= segment.time.since(start_)
-                               : *call.after_packet < segment.number;
+      bool const due =
+          call.at ? *call.at <= segment.time.since(start_) : *call.after_packet < segment.number;
       if (!due) {
         return;
       }
@@ -471,8 +474,8 @@ class Maker {
     if (!script_.steps.empty()) {
       const Step& last = script_.steps.back();
       step.at = later(step.at, last.at);
-      bool const after_packet = last.kind == Step::Kind::segment &&
-                                call.after_packet.value_or(0) == last.packet;
+      bool const after_packet =
+          last.kind == Step::Kind::segment && call.after_packet.value_or(0) == last.packet;
       bool const after_call = last.kind == Step::Kind::call;
       step.joined = (after_packet || after_call) && step.at == last.at;
     }
@@ -519,7 +522,8 @@ class Maker {
     while (!script_.inferred && scenario_ != nullptr && next_call_ < scenario_->calls.size()) {
       push_call(scenario_->calls[next_call_]);
     }
-    script_.end = later(relative(original_.segments.back().time), relative(flow_.segments.back().time));
+    script_.end =
+        later(relative(original_.segments.back().time), relative(flow_.segments.back().time));
     for (const Step& step : script_.steps) {
       script_.end = later(script_.end, step.at);
     }

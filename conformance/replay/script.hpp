@@ -1,4 +1,5 @@
-// What is played to the core: the peer's segments, the application's calls, and what each waits for.
+// What is played to the core: the peer's segments, the application's calls, and what each waits
+// for.
 #pragma once
 
 #include <cstdint>
@@ -62,13 +63,13 @@ struct Script {
   Instant end;                      ///< until when the core is watched
   std::vector<std::string> notes;   ///< what was taken out, mended or assumed
   Bytes device_mss{536}, peer_mss{536};
-  std::uint32_t receive_buffer = 0;  ///< the largest window that the device offered; 0: unknown
-  Duration round_trip;               ///< the least from the device's segment to its ACK
-  Duration distance;                ///< from the capture point to the device and back, at least
+  std::uint32_t receive_buffer = 0;    ///< the largest window that the device offered; 0: unknown
+  Duration round_trip;                 ///< the least from the device's segment to its ACK
+  Duration distance;                   ///< from the capture point to the device and back, at least
   std::vector<std::byte> peer_stream;  ///< what the peer sent, from its SYN on
-  bool inferred = false;             ///< the calls come from the capture
-  bool selective = false;            ///< SACK had been negotiated and was taken out
-  std::string cannot_tell;           ///< why no verdict is possible; empty if one is
+  bool inferred = false;               ///< the calls come from the capture
+  bool selective = false;              ///< SACK had been negotiated and was taken out
+  std::string cannot_tell;             ///< why no verdict is possible; empty if one is
 };
 
 /// Makes the script of a flow. `original` is the flow before any edit of a twin (else the same): it

@@ -29,12 +29,12 @@ Trace live_trace(const Script& script, const LiveRun& run, Duration grace);
 /// peer's segments alone.
 struct Reception {
   struct After {
-    std::uint32_t next = 0;     ///< RCV.NXT
-    bool known = false;         ///< a SYN has been seen
-    bool advanced = false;      ///< by this step
-    bool above_gap = false;     ///< this step's text lies above a gap
-    bool filled = false;        ///< this step filled all or part of a gap
-    bool fin = false;           ///< RCV.NXT went over the peer's FIN
+    std::uint32_t next = 0;  ///< RCV.NXT
+    bool known = false;      ///< a SYN has been seen
+    bool advanced = false;   ///< by this step
+    bool above_gap = false;  ///< this step's text lies above a gap
+    bool filled = false;     ///< this step filled all or part of a gap
+    bool fin = false;        ///< RCV.NXT went over the peer's FIN
   };
   std::vector<After> after;  ///< one a step
 };

@@ -24,9 +24,10 @@ std::filesystem::path find_home() {
   std::filesystem::path folder = std::filesystem::current_path();
   while (!std::filesystem::exists(folder / "pcaps" / "README.md")) {
     if (folder == folder.root_path()) {
-      throw Failure(ExitCode::bad_input,
-                    "no pcaps/ at or above this folder; expected the repository: change into it, or "
-                    "name the scenarios' folder with --pcaps");
+      throw Failure(
+          ExitCode::bad_input,
+          "no pcaps/ at or above this folder; expected the repository: change into it, or "
+          "name the scenarios' folder with --pcaps");
     }
     folder = folder.parent_path();
   }
@@ -67,8 +68,9 @@ void register_conformance(CLI::App& app, int& exit_code) {
                    "the report as JSON (default: build/report/conformance.json)");
   verb->add_option("--junit", options->junit,
                    "the report as JUnit XML (default: build/report/conformance.xml)");
-  verb->footer("Exit code 1: a scenario does not agree, or a twin does not violate its clause.\n"
-               "Example: lockstep conformance rfc5681 rfc6582 --twins");
+  verb->footer(
+      "Exit code 1: a scenario does not agree, or a twin does not violate its clause.\n"
+      "Example: lockstep conformance rfc5681 rfc6582 --twins");
   verb->callback([options, &exit_code] { exit_code = run_conformance(*options); });
 }
 

@@ -36,11 +36,20 @@ std::string xml_escaped(const std::string& text) {
   std::string out;
   for (char const c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
@@ -79,8 +88,9 @@ std::size_t SuiteReport::twins() const {
 }
 
 std::size_t SuiteReport::failed_scenarios() const {
-  return static_cast<std::size_t>(std::count_if(
-      cases.begin(), cases.end(), [](const SuiteCase& one) { return !agrees(one.result->replayed); }));
+  return static_cast<std::size_t>(
+      std::count_if(cases.begin(), cases.end(),
+                    [](const SuiteCase& one) { return !agrees(one.result->replayed); }));
 }
 
 std::size_t SuiteReport::failed_twins() const {
@@ -113,17 +123,18 @@ std::vector<std::filesystem::path> find_cases(const std::filesystem::path& room,
     return path.filename().string().find(filter) != std::string::npos;
   };
   for (const std::string& filter : filters) {
-    if (std::none_of(out.begin(), out.end(), [&](const auto& path) { return fits(path, filter); })) {
-      throw tools::Failure(tools::ExitCode::bad_input,
-                           fmt::format("{}: no scenario has that in its name; expected a part of a "
-                                       "folder's name below {}, such as rfc5681: ls it for the names",
-                                       filter, room.string()));
+    if (std::none_of(out.begin(), out.end(),
+                     [&](const auto& path) { return fits(path, filter); })) {
+      throw tools::Failure(
+          tools::ExitCode::bad_input,
+          fmt::format("{}: no scenario has that in its name; expected a part of a "
+                      "folder's name below {}, such as rfc5681: ls it for the names",
+                      filter, room.string()));
     }
   }
   std::erase_if(out, [&](const auto& path) {
-    return !filters.empty() && std::none_of(filters.begin(), filters.end(), [&](const auto& filter) {
-      return fits(path, filter);
-    });
+    return !filters.empty() && std::none_of(filters.begin(), filters.end(),
+                                            [&](const auto& filter) { return fits(path, filter); });
   });
   return out;
 }
@@ -163,10 +174,11 @@ std::string table_text(const SuiteReport& report, bool with_twins) {
       }));
   std::size_t const good = report.cases.size() - report.failed_scenarios();
   out += findings;
-  return out + fmt::format("\n{} of {} scenarios agree ({} of them with allowed differences); {} of "
-                           "{} twins violate the clause that they must\n",
-                           good, report.cases.size(), allowed,
-                           report.twins() - report.failed_twins(), report.twins());
+  return out + fmt::format(
+                   "\n{} of {} scenarios agree ({} of them with allowed differences); {} of "
+                   "{} twins violate the clause that they must\n",
+                   good, report.cases.size(), allowed, report.twins() - report.failed_twins(),
+                   report.twins());
 }
 
 std::string suite_json(const SuiteReport& report) {
@@ -201,9 +213,10 @@ std::string suite_json(const SuiteReport& report) {
 std::string suite_junit(const SuiteReport& report) {
   std::size_t const tests = report.cases.size() + report.twins();
   std::size_t const failures = report.failed_scenarios() + report.failed_twins();
-  std::string out = fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-                                "  <testsuite name=\"conformance\" tests=\"{}\" failures=\"{}\">\n",
-                                tests, failures);
+  std::string out = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+      "  <testsuite name=\"conformance\" tests=\"{}\" failures=\"{}\">\n",
+      tests, failures);
   for (const SuiteCase& one : report.cases) {
     std::string const suite = one.name.substr(0, one.name.find('-'));
     const Replayed& replayed = one.result->replayed;

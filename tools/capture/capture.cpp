@@ -78,26 +78,32 @@ void check_magic(const std::string& path, std::FILE* file) {
   bool const known = std::any_of(captures.begin(), captures.end(),
                                  [&](std::string_view magic) { return begin.starts_with(magic); });
   if (!known) {
-    refuse(path, "byte 0: not a capture; expected the magic number of pcap or pcapng: convert it "
-                 "with editcap -F pcapng, or record it with tcpdump -w");
+    refuse(path,
+           "byte 0: not a capture; expected the magic number of pcap or pcapng: convert it "
+           "with editcap -F pcapng, or record it with tcpdump -w");
   }
   std::rewind(file);
 }
 
 LinkLayer link_layer(const std::string& path, int type) {
   switch (type) {
-    case DLT_EN10MB: return LinkLayer::ethernet;
+    case DLT_EN10MB:
+      return LinkLayer::ethernet;
     case DLT_RAW:
     case 14:   // DLT_RAW of some BSDs
     case 101:  // LINKTYPE_RAW
     case 228:  // LINKTYPE_IPV4
     case 229:  // LINKTYPE_IPV6
       return LinkLayer::raw_ip;
-    case DLT_LINUX_SLL: return LinkLayer::linux_cooked;
-    case DLT_LINUX_SLL2: return LinkLayer::linux_cooked_2;
+    case DLT_LINUX_SLL:
+      return LinkLayer::linux_cooked;
+    case DLT_LINUX_SLL2:
+      return LinkLayer::linux_cooked_2;
     case DLT_NULL:
-    case DLT_LOOP: return LinkLayer::loopback;
-    default: break;
+    case DLT_LOOP:
+      return LinkLayer::loopback;
+    default:
+      break;
   }
   const char* name = pcap_datalink_val_to_name(type);
   refuse(path, fmt::format("link type {} ({}) is not read here; expected Ethernet, raw IP, Linux "
@@ -122,8 +128,8 @@ CaptureReader::CaptureReader(const std::string& path)
   }
   check_magic(path, handle_->file);
   std::array<char, PCAP_ERRBUF_SIZE> why{};
-  handle_->pcap = pcap_fopen_offline_with_tstamp_precision(
-      handle_->file, PCAP_TSTAMP_PRECISION_NANO, why.data());
+  handle_->pcap = pcap_fopen_offline_with_tstamp_precision(handle_->file,
+                                                           PCAP_TSTAMP_PRECISION_NANO, why.data());
   if (handle_->pcap == nullptr) {
     refuse(path, fmt::format("the file header is broken ({}); expected a whole pcap or pcapng "
                              "file: copy or record it again",

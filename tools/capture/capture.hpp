@@ -16,9 +16,9 @@ enum class LinkLayer : std::uint8_t { ethernet, raw_ip, linux_cooked, linux_cook
 
 /// One captured frame.
 struct CapturedFrame {
-  std::uint64_t number = 0;           ///< as Wireshark counts: from 1
-  Instant time;                       ///< since 1970
-  std::uint32_t original_bytes = 0;   ///< on the wire; more than bytes.size() if the capture cut it
+  std::uint64_t number = 0;          ///< as Wireshark counts: from 1
+  Instant time;                      ///< since 1970
+  std::uint32_t original_bytes = 0;  ///< on the wire; more than bytes.size() if the capture cut it
   std::vector<std::byte> bytes;
   bool is_cut() const { return bytes.size() < original_bytes; }
 };

@@ -46,8 +46,10 @@ IpPart after_ethertype(Bytes bytes, std::size_t at) {
 
 IpPart strip_link(Bytes bytes, LinkLayer link) {
   switch (link) {
-    case LinkLayer::ethernet: return after_ethertype(bytes, 12);
-    case LinkLayer::linux_cooked: return after_ethertype(bytes, 14);
+    case LinkLayer::ethernet:
+      return after_ethertype(bytes, 12);
+    case LinkLayer::linux_cooked:
+      return after_ethertype(bytes, 14);
     case LinkLayer::linux_cooked_2:
       if (bytes.size() < 20) {
         return {FrameKind::cut_short, {}};
@@ -61,7 +63,8 @@ IpPart strip_link(Bytes bytes, LinkLayer link) {
         return {FrameKind::cut_short, {}};
       }
       return {FrameKind::tcp, bytes.subspan(4)};
-    case LinkLayer::raw_ip: break;
+    case LinkLayer::raw_ip:
+      break;
   }
   return {FrameKind::tcp, bytes};
 }
@@ -238,8 +241,7 @@ FrameKind read_icmp(const Transport& from, IcmpError& out) {
 
 std::string_view name_of(FrameKind kind) {
   constexpr std::array<std::string_view, 7> names{
-      "TCP",        "ICMP error", "not IP",   "IP but not TCP",
-      "a fragment", "cut short",  "malformed"};
+      "TCP", "ICMP error", "not IP", "IP but not TCP", "a fragment", "cut short", "malformed"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -21,8 +21,8 @@ enum class FrameKind : std::uint8_t {
   not_ip,
   not_tcp,
   fragment,
-  cut_short,   ///< the capture ends inside the headers
-  malformed,   ///< lengths that cannot be
+  cut_short,  ///< the capture ends inside the headers
+  malformed,  ///< lengths that cannot be
 };
 
 std::string_view name_of(FrameKind kind);
@@ -57,9 +57,7 @@ struct Segment {
 
   bool has(std::uint8_t bits) const { return (flags & bits) == bits; }
   bool any(std::uint8_t bits) const { return (flags & bits) != 0; }
-  std::uint32_t data_bytes() const {
-    return static_cast<std::uint32_t>(payload.size()) + missing;
-  }
+  std::uint32_t data_bytes() const { return static_cast<std::uint32_t>(payload.size()) + missing; }
   /// SEG.LEN: data and one each for SYN and FIN.
   std::uint32_t length() const {
     return data_bytes() + (any(tcp_flag::syn) ? 1u : 0u) + (any(tcp_flag::fin) ? 1u : 0u);
