@@ -40,7 +40,7 @@ wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> i
   return sum;
 }
 
-// The ACK field and the window: of the oldest record if a pure ACK leaves, else the newest there is.
+// The ACK field and the window: of the oldest record if a pure ACK leaves, else the newest.
 void fill_acknowledgment(Engine& e, Index at, const Plan& plan, wire::Segment& out) {
   Connection& c = e.connection(at);
   if (c.state == State::syn_sent) {
@@ -54,13 +54,16 @@ void fill_acknowledgment(Engine& e, Index at, const Plan& plan, wire::Segment& o
   if (plan.kind == PlanKind::ack && a.owed_first != nil) {
     Owed const record = pop_owed(e, a);
     bool const newest = record.ack == c.receive.nxt && record.kind == Owed::Kind::cumulative;
-    if (newest) {
+    // Duplicates that wait behind it repeat the edge of their time: moving it now would make them
+    // move it back.
+    bool const last = newest && a.owed_first == nil;
+    if (last) {
       advance_edge(e, c);
     }
     //= rfc9293#3.10.7.4
     //# 9293:P-TEXT-ACK <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>
     out.acknowledgment = record.ack;
-    Sequence const edge = newest ? c.receive.edge : record.edge;
+    Sequence const edge = last ? c.receive.edge : record.edge;
     out.window = window_to_wire(edge.since(record.ack), WindowScale{});
     if (newest) {
       discharge_cumulative(e, at);

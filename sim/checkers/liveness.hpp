@@ -19,8 +19,9 @@ class LivenessChecker final : public Observer {
 
   void ended(const Kernel& kernel) override;
 
-  // An open end that TCP itself never has to end: the other side is gone without a word, nothing
-  // is outstanding that could time out, and there are no keep-alives (RFC 9293 3.5.1, 3.8.4).
+  // An open end that TCP itself never has to end: a stranger called it; or the other side is gone
+  // without a word, nothing is outstanding that could time out, and there are no keep-alives
+  // (RFC 9293 3.5.1, 3.8.4).
   static bool excused(const Kernel& kernel, const Flow& flow, Side side);
 
  private:

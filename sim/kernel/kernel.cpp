@@ -281,7 +281,10 @@ Instant Kernel::wanted(const Host& host) const {
   Instant at = Instant::never();
   if (state.blocked) {
     Lane const& lane = bus_.lane(bus_.lane_from({NodeKind::host, host.index().value}));
-    at = host.ring_full(now_) ? host.ring_full_until(now_) : lane.first_departure();
+    // With no fault and no frame ahead of it there is room by now.
+    at = host.ring_full(now_) ? host.ring_full_until(now_)
+         : lane.first_departure().is_never() ? now_
+                                             : lane.first_departure();
   } else {
     at = host.clock().world(host.stack().deadline());
   }

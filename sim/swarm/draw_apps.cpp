@@ -28,8 +28,10 @@ void draw_amounts(Dice& dice, const World& world, AppSpec& app) {
   std::uint64_t const talks = std::uint64_t{app.flows} * app.repeat * app.rounds;
   std::uint64_t const most =
       std::max<std::uint64_t>(segments_max / talks, 2) * segment_bytes(world, app);
-  app.bytes = dice.percent(5) ? 0 : dice.magnitude({1, std::min<std::uint64_t>(most, 150'000)});
-  bool const replies = app.model == Name("chatter") || app.model == Name("half_close");
+  // A request of no length is never answered.
+  bool const asks = app.model == Name("chatter");
+  app.bytes = !asks && dice.percent(5) ? 0 : dice.magnitude({1, std::min<std::uint64_t>(most, 150'000)});
+  bool const replies = asks || app.model == Name("half_close");
   if (replies) {
     app.reply_bytes = dice.percent(10) ? 0 : dice.magnitude({1, std::min(most, app.bytes * 4 + 1)});
   }
