@@ -1,0 +1,133 @@
+// Lanes and switches: times to the nanosecond, queues, limits, learning.
+#include "sim/bus/bus.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/wire/ethernet.hpp"
+#include "sim/kernel/kernel.hpp"
+#include "sim/worlds/build.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+std::vector<std::byte> frame_of(std::uint32_t length) { return std::vector<std::byte>(length); }
+
+TEST(Lane, TimeOnTheWireIsLengthOverRateRoundedUp) {
+  LaneSpec spec;
+  spec.rate_bits_per_second = 3'000'000;
+  spec.delay = Duration{500};
+  Lane lane(spec, 14);
+  std::vector<std::byte> frame = frame_of(100);
+  // 800 bits at 3 Mbit/s: 266,666.67 ns.
+  EXPECT_EQ(lane.send(Instant{0}, frame).at.ns, 266'667u + 500);
+  // The second waits for the first.
+  EXPECT_EQ(lane.send(Instant{10}, frame).at.ns, 2 * 266'667u + 500);
+  EXPECT_EQ(lane.waiting(Instant{10}), 2u);
+  EXPECT_EQ(lane.first_departure().ns, 266'667u);
+  EXPECT_EQ(lane.waiting(Instant{266'667}), 1u);
+}
+
+TEST(Lane, ALimitlessLaneTakesNoTime) {
+  Lane lane(LaneSpec{}, 14);
+  std::vector<std::byte> frame = frame_of(1'514);
+  EXPECT_EQ(lane.send(Instant{7}, frame).at.ns, 7u);
+  EXPECT_EQ(lane.waiting(Instant{7}), 0u);
+}
+
+TEST(Lane, AFullQueueDropsByBytesAndByPackets) {
+  LaneSpec spec;
+  spec.rate_bits_per_second = 1'000;
+  spec.queue_packets = 2;
+  Lane by_packets(spec, 14);
+  std::vector<std::byte> frame = frame_of(100);
+  EXPECT_EQ(by_packets.send(Instant{0}, frame).drop, LinkDrop::none);
+  EXPECT_EQ(by_packets.send(Instant{0}, frame).drop, LinkDrop::none);
+  EXPECT_EQ(by_packets.send(Instant{0}, frame).drop, LinkDrop::queue_full);
+  // When one has left there is room for one.
+  EXPECT_EQ(by_packets.send(Instant{800'000'000}, frame).drop, LinkDrop::none);
+  spec.queue_packets = 0;
+  spec.queue_bytes = 250;
+  Lane by_bytes(spec, 14);
+  EXPECT_EQ(by_bytes.send(Instant{0}, frame).drop, LinkDrop::none);
+  EXPECT_EQ(by_bytes.send(Instant{0}, frame).drop, LinkDrop::none);
+  EXPECT_EQ(by_bytes.send(Instant{0}, frame).drop, LinkDrop::queue_full);
+  EXPECT_EQ(by_bytes.counters().drops[static_cast<std::uint32_t>(LinkDrop::queue_full)], 1u);
+}
+
+TEST(Lane, RefusesWhatIsTooLarge) {
+  LaneSpec spec;
+  spec.mtu_bytes = 500;
+  Lane lane(spec, 14);
+  std::vector<std::byte> fits = frame_of(514);
+  std::vector<std::byte> large = frame_of(515);
+  EXPECT_EQ(lane.send(Instant{0}, fits).drop, LinkDrop::none);
+  EXPECT_EQ(lane.send(Instant{0}, large).drop, LinkDrop::mtu_exceeded);
+}
+
+TEST(Lane, AManyTimesGrownRingKeepsItsOrder) {
+  LaneSpec spec;
+  spec.rate_bits_per_second = 8'000'000'000;
+  Lane lane(spec, 14);
+  std::vector<std::byte> frame = frame_of(100);
+  std::uint64_t now = 0;
+  for (std::uint32_t round = 0; round < 200; ++round) {
+    for (std::uint32_t i = 0; i < round; ++i) {
+      lane.send(Instant{now}, frame);
+    }
+    now += 100 * (round / 2);
+    ASSERT_LE(lane.waiting(Instant{now}), 200u * 200);
+  }
+  now += std::uint64_t{100} * 200 * 200;
+  EXPECT_EQ(lane.waiting(Instant{now}), 0u);
+}
+
+TEST(LearningSwitch, LearnsForgetsNothingAndIsBounded) {
+  LearningSwitch table(2);
+  Mac const one{{2, 0, 0, 0, 0, 1}};
+  Mac const two{{2, 0, 0, 0, 0, 2}};
+  Mac const three{{2, 0, 0, 0, 0, 3}};
+  EXPECT_EQ(table.port_of(one), SwitchPort::everywhere());
+  table.learn(one, {4});
+  table.learn(two, {5});
+  table.learn(three, {6});
+  EXPECT_EQ(table.port_of(one), SwitchPort{4});
+  EXPECT_EQ(table.port_of(two), SwitchPort{5});
+  EXPECT_EQ(table.port_of(three), SwitchPort::everywhere());
+  table.learn(one, {7});
+  EXPECT_EQ(table.port_of(one), SwitchPort{7});
+  EXPECT_EQ(table.port_of(Mac::broadcast()), SwitchPort::everywhere());
+}
+
+// Three hosts on a switch: what one says to another the third hears only before it is known.
+TEST(Bus, ASwitchFloodsWhatItDoesNotKnow) {
+  World world;
+  world.hosts = {plain_host("a", 1), plain_host("b", 2), plain_host("c", 3)};
+  world.switches = {{"s", 16}};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    world.links.push_back({world.hosts[i].name, {NodeKind::host, i},
+                           {NodeKind::learning_switch, 0}, {}, {}});
+  }
+  AppSpec app = app_of("bulk", 100'000);
+  world.apps = {app};
+  Kernel kernel(world, 1);
+  ASSERT_EQ(kernel.run(), Ending::completed);
+  EXPECT_EQ(kernel.bus().switch_at(0).learned(), 2u);
+  // Host c hears the broadcast of ARP, and nothing of the transfer.
+  EXPECT_LE(kernel.host({2}).state().frames_received, 2u);
+  EXPECT_GT(kernel.host({1}).state().frames_received, 60u);
+}
+
+TEST(World, LoopsAndLooseEndsAreRefused) {
+  World world = two_hosts({});
+  EXPECT_TRUE(fault_of(world).none());
+  world.links.push_back(world.links[0]);
+  EXPECT_FALSE(fault_of(world).none());
+  world.links.clear();
+  EXPECT_FALSE(fault_of(world).none());
+  World odd = two_hosts({});
+  odd.hosts[1].config.link = LinkType::ip;
+  EXPECT_EQ(fault_of(odd).what, "both ends of a link must speak the same link type");
+}
+
+}  // namespace
+}  // namespace lockstep::sim
