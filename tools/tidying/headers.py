@@ -1,4 +1,8 @@
-"""Each header compiles alone. Results are kept by content, so that a second run is quick."""
+"""Each header compiles alone. Results are kept by content, so that a second run is quick.
+
+A header that is the first include of its own .cpp file is compiled alone by every build, so only
+the others are compiled here.
+"""
 
 import concurrent.futures
 import hashlib
@@ -14,6 +18,18 @@ from tidying.source import Finding
 FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function",
          "-Wno-pragma-once-outside-header", "-Wno-unused-const-variable", "-xc++-header"]
 BARE = ["-fno-exceptions", "-fno-rtti"]
+
+
+def proven_by_build(sources):
+    """The headers whose own .cpp file includes them before anything else."""
+    proven = set()
+    for source in sources:
+        if source.path.endswith(".cpp") and source.includes:
+            first = source.includes[0][1]
+            stem = source.path.removesuffix(".cpp").removesuffix("_test")
+            if first == stem + ".hpp":
+                proven.add(first)
+    return proven
 
 
 def find_compiler():
@@ -62,7 +78,9 @@ def load_cache(file):
 
 def check(root, sources, cache_file):
     """Compiles every header that changed since the last run."""
-    headers = [s.path for s in sources if s.is_header and "/" in s.path]
+    proven = proven_by_build(sources)
+    headers = [s.path for s in sources
+               if s.is_header and "/" in s.path and s.path not in proven]
     compiler = find_compiler()
     if not headers or compiler is None:
         return

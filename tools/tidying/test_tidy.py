@@ -218,6 +218,13 @@ class Headers(Planted):
         found = self.findings(["self-contained"])
         self.assertEqual([(f.rule, f.path) for f in found], [("self-contained", "tools/x/a.hpp")])
 
+    def test_first_include_of_its_own_file_is_left_to_the_build(self):
+        self.write("tools/x/a.hpp", TOP + "#pragma once\ninline std::uint8_t f() { return 1; }\n")
+        self.write("tools/x/a.cpp", TOP + '#include "tools/x/a.hpp"\n')
+        self.assertEqual(self.findings(["self-contained"]), [])
+        self.write("tools/x/a.cpp", TOP + '#include <cstdint>\n#include "tools/x/a.hpp"\n')
+        self.assertEqual([f.path for f in self.findings(["self-contained"])], ["tools/x/a.hpp"])
+
     def test_kept_result_is_dropped_when_an_include_changes(self):
         self.write("tools/x/a.hpp", TOP + '#pragma once\n#include "tools/x/b.hpp"\nThing f();\n')
         self.write("tools/x/b.hpp", TOP + "#pragma once\nstruct Thing {};\n")
