@@ -73,15 +73,18 @@ void ReceiveStore::insert_after(Blocks& blocks, Index before, Index fresh) {
 }
 
 bool ReceiveStore::reserve(Blocks& blocks, Sequence position, Bytes length) {
-  if (blocks_missing(blocks, position, length).value > blocks.available()) {
-    return false;
-  }
   if (length.empty()) {
     return true;
   }
+  CHECK(length.count <= 0x7fff'ffff);
+  // What is missing is only counted when there might not be enough of it.
+  std::uint32_t const touched = blocks_touched(blocks, position, length);
+  if (touched > blocks.available() &&
+      blocks_missing(blocks, position, length).value > blocks.available()) {
+    return false;
+  }
   Sequence base = base_of(blocks, position);
   Index block = floor(blocks, base, write_hint);
-  std::uint32_t const touched = blocks_touched(blocks, position, length);
   for (std::uint32_t i = 0; i < touched; ++i) {
     Index const next = block == nil ? head : blocks.meta(block).next;
     if (block != nil && base_of_block(blocks, block) == base) {

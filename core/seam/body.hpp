@@ -27,6 +27,7 @@ struct Parsed {
   enum class Kind : std::uint8_t { dropped, arp, icmp, unknown_protocol, tcp };
   Kind kind = Kind::dropped;
   Drop drop = Drop::none;
+  std::uint32_t hash = 0;  // of the four-tuple, if this is a segment
   Mac from;
   Instant arrived;
   wire::ArpPacket arp;

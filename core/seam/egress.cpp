@@ -28,7 +28,7 @@ Found way_to(Stack::Body& b, IpAddress destination, IpAddress source) {
   if (!b.routes.next_hop(b.addresses, destination, hop)) {
     return {};
   }
-  link::Lookup const found = b.neighbours.resolve({hop.address, source}, b.engine.state->now);
+  link::Lookup const found = b.neighbours.resolve({hop.address, source});
   if (found.kind == link::LookupKind::resolved) {
     return {Way::open, found.mac, found.neighbour};
   }
@@ -117,6 +117,10 @@ Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
     departure.payload = tcp::write_plan(
         engine, at, plan, into.subspan(link_bytes() + wire::ipv4_header_bytes));
     tcp::rotate(engine, at);
+    if (tcp::is_spent(engine, c)) {
+      tcp::unready(engine, at);
+      tcp::rest(engine, at);
+    }
     // No way: the segment counts as sent and lost, so that its timer brings it back.
     if (way.way == Way::open) {
       Egress egress = finish_frame(*this, way.mac, departure, into);

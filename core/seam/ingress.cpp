@@ -61,9 +61,9 @@ void Stack::Body::parse_ip(std::span<const std::byte> bytes, bool to_group, Chec
     return;
   }
   out.kind = Parsed::Kind::tcp;
-  engine.demux.prefetch(engine.demux.hash_of(
-      {{packet.header.destination, out.segment.destination},
-       {packet.header.source, out.segment.source}}));
+  out.hash = engine.demux.hash_of({{packet.header.destination, out.segment.destination},
+                                   {packet.header.source, out.segment.source}});
+  engine.demux.prefetch(out.hash);
 }
 
 void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) const {
@@ -169,13 +169,13 @@ Drop Stack::Body::process(const Parsed& frame) {
   Instant const now = engine.state->now;
   bool const stamped = frame.arrived.ns != 0 && frame.arrived < now;
   tcp::Arrival const arrival{frame.segment, ip.destination, ip.source, frame.ip.local_address,
-                             frame.from,    stamped ? frame.arrived : now};
+                             frame.hash,    frame.from,    stamped ? frame.arrived : now};
   return tcp::arrives(engine, arrival);
 }
 
 void Stack::Body::drain_neighbours() {
   link::NeighbourChange change;
-  while (has_link() && neighbours.next_change(change)) {
+  while (neighbours.next_change(change)) {
     auto waiting = engine.waiting(change.neighbour);
     while (!waiting.empty()) {
       tcp::Index const at = waiting.pop_front();
@@ -206,7 +206,9 @@ void Stack::receive(Instant now, std::span<const Ingress> burst) {
     b.statistics->bytes_received += burst[i].bytes.size();
     b.statistics->drops.count(b.process(b.parsed[i]));
   }
-  b.drain_neighbours();
+  if (b.has_link()) {
+    b.drain_neighbours();
+  }
 }
 
 }  // namespace lockstep

@@ -175,7 +175,9 @@ bool Stack::expire(Instant now) {
         break;
     }
   }
-  b.drain_neighbours();
+  if (b.has_link()) {
+    b.drain_neighbours();
+  }
   return fired;
 }
 
@@ -253,6 +255,9 @@ Refusal Stack::connect(const Open& open, ConnectionId& out) {
   return tcp::connect(b.engine, asked, index, out);
 }
 
+// RECEIVE is a look and not a wait: `received` is told when there is something to see.
+//= rfc9293#3.10.3
+//# 9293:P-RECV-CLOSED, 9293:P-RECV-PRE, 9293:P-RECV-QUEUE nothing there: nothing to read
 std::span<const std::byte> Stack::readable(ConnectionId id, Bytes skip) const {
   tcp::Engine& e = body().engine;
   tcp::Index const at = tcp::find(e, id);
@@ -267,6 +272,8 @@ void Stack::consume(ConnectionId id, Bytes bytes) {
   }
 }
 
+//= rfc9293#3.9.1.3
+//# 9293:P-RECV-COUNT the number of octets that can be read
 Bytes Stack::unread(ConnectionId id) const {
   tcp::Engine& e = body().engine;
   tcp::Index const at = tcp::find(e, id);

@@ -32,8 +32,7 @@ Drop arrives(Engine& e, const Arrival& arrival) {
   if (arrival.remote.is_multicast() || arrival.remote.is_unspecified()) {
     return Drop::tcp_to_group;
   }
-  FourTuple const tuple{{arrival.local, s.destination}, {arrival.remote, s.source}};
-  Found const found = e.demux.find(e.demux.hash_of(tuple), [&](Found candidate) {
+  Found const found = e.demux.find(arrival.hash, [&](Found candidate) {
     return same_connection(e, candidate, arrival);
   });
   if (found.kind == EntryKind::connection) {
@@ -45,6 +44,7 @@ Drop arrives(Engine& e, const Arrival& arrival) {
   if (found.kind == EntryKind::time_wait) {
     return arrives_time_wait(e, found.index, arrival);
   }
+  FourTuple const tuple{{arrival.local, s.destination}, {arrival.remote, s.source}};
   Index const listener = find_listener(e, tuple);
   return listener != nil ? arrives_listen(e, listener, arrival, nil)
                          : arrives_closed(e, arrival);
@@ -58,6 +58,8 @@ Drop arrives_closed(Engine& e, const Arrival& arrival) {
   }
   //= rfc9293#3.5.1
   //# 9293:P-HALFOPEN-DATA a segment for a connection that is not there draws a reset
+  //= rfc9293#3.5.2
+  //# 9293:P-RST-WHEN only what is clearly for no connection here is reset
   reply_reset(e, arrival);
   return Drop::tcp_closed;
 }

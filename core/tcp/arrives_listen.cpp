@@ -65,9 +65,11 @@ Index find_listener(const Engine& e, const FourTuple& tuple) {
   for (Local const& local :
        {Local{address, port, tuple.remote}, Local{IpAddress{}, port, tuple.remote},
         Local{address, port, {}}, Local{IpAddress{}, port, {}}}) {
-    Index const listener = find_exact(e, local);
-    if (listener != nil) {
-      return listener;
+    if (e.state->listeners_of_kind[listener_kind(local)] != 0) {
+      Index const listener = find_exact(e, local);
+      if (listener != nil) {
+        return listener;
+      }
     }
   }
   return nil;
@@ -99,7 +101,7 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
   Drop const refused = room_for(e, listener);
   FourTuple const tuple{{arrival.local, s.destination}, {arrival.remote, s.source}};
   Index const at = refused == Drop::none
-                       ? open_connection(e, tuple, arrival.local_address)
+                       ? open_connection(e, {tuple, arrival.hash, arrival.local_address})
                        : nil;
   if (at == nil) {
     if (behind != nil) {

@@ -31,21 +31,9 @@ bool acks_our_syn(const Connection& c, const wire::Segment& s) {
 }
 
 // A SYN at IRS in SYN-RECEIVED: the peer's SYN again, or figure 7's SYN-ACK that crosses ours.
-Step same_syn(Engine& e, Index at, wire::Segment& s) {
-  Connection const& c = e.connection(at);
-  if (c.state != State::syn_received || !s.flags.syn() || s.flags.rst() ||
-      s.sequence != c.receive.irs) {
-    return {};
-  }
-  if (acks_our_syn(c, s)) {
-    //= rfc9293#A.2
-    //# 9293:P-SEQVAL-A2 the SYN-ACK of a simultaneous open would fail the sequence test
-    s.sequence = s.sequence.next();
-    s.flags = s.flags.without(wire::flag::syn);
-    return {};
-  }
-  send_syn_again(e, at);
-  return ends(Drop::tcp_out_of_window);
+bool is_same_syn(const Connection& c, const wire::Segment& s) {
+  return c.state == State::syn_received && s.flags.syn() && !s.flags.rst() &&
+         s.sequence == c.receive.irs;
 }
 
 //= rfc9293#3.10.7.4
@@ -88,6 +76,10 @@ void reset_by_peer(Engine& e, Index at) {
   //# 9293:MUST-11 SYN-RECEIVED remembers which it was
   //= rfc9293#3.10.7.4
   //# 9293:P-RST-EST, 9293:P-RST-CLOSING all later states: connection reset
+  //= rfc9293#3.5
+  //# 9293:P-OLDDUP-SYN figure 8: the reset of an old SYN's answer frees the listener's attempt
+  //= rfc9293#3.5
+  //# 9293:P-RST-SYNCSTATES in a synchronized state the user is told
   Cause const cause = c.state == State::syn_received ? Cause::refused : Cause::reset;
   enter(e, at, State::closed);
   detach(e, at, cause);
@@ -103,6 +95,8 @@ Step check_reset(Engine& e, Index at, const wire::Segment& s) {
   //# 9293:P-RST-SYNC a reset exactly at RCV.NXT resets the connection
   //= rfc5961#3.2
   //# 5961:BLIND-2 exactly at RCV.NXT
+  //= rfc5961#4.2
+  //# 5961:BLIND-13 so does the one that answers a challenge ACK
   if (s.sequence == window.nxt) {
     reset_by_peer(e, at);
     return ends(Drop::none);
@@ -140,6 +134,8 @@ Step check_syn(Engine& e, Index at, const Arrival& arrival, const wire::Segment&
     detach(e, at, Cause::refused);
     return ends(Drop::tcp_syn_received_syn);
   }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-SYN-OUTWIN one outside of the window was answered in step 1
   if (e.config.reset_policy == ResetPolicy::rfc793) {
     //= rfc9293#3.10.7.4
     //# 9293:P-SYN-793 RFC 793: an in-window SYN draws a reset and ends the connection
@@ -284,49 +280,28 @@ Drop check_text(Engine& e, Index at, const wire::Segment& s) {
   return take_text(e, at, text, s);
 }
 
-}  // namespace
-
-void take_urgent(Engine& e, Index at, const wire::Segment& s) {
-  Connection& c = e.connection(at);
-  //= rfc9293#3.1
-  //# 9293:P-URGPTR-FIELD the pointer counts from SEG.SEQ, and only with URG
-  //= rfc9293#3.10.7.4
-  //# 9293:P-URG-AFTERFIN after the peer's FIN it is ignored
-  bool const on_syn = c.state == State::syn_received;
-  if (!s.flags.urg() || !(on_syn || peer_may_send(c.state))) {
-    return;
-  }
-  //= rfc9293#3.8.5
-  //# 9293:MUST-62, 9293:MUST-31 the octet after the urgent data, however long that is
-  Sequence const up = s.sequence + Bytes{s.urgent};
-  //= rfc9293#3.8.5
-  //# 9293:P-URG-NORECEDE a pointer into the past, or an older one, says nothing
-  if (!up.after(c.receive.read) || (c.receive_urgent && !up.after(c.receive.up))) {
-    return;
-  }
-  //= rfc9293#3.10.7.4
-  //# 9293:P-URG-EST RCV.UP = max(RCV.UP, SEG.UP), and the user is told
-  //= rfc9293#3.8.5
-  //# 9293:MUST-30, 9293:MUST-32, 9293:MUST-33 on entering urgent mode and on each advance
-  c.receive.up = up;
-  c.receive_urgent = true;
-  if (!on_syn) {
-    tell(e, at, EventKind::urgent);
-  }
+// A SYN-ACK that repeats the peer's SYN, less all that the SYN brought before.
+wire::Segment without_its_syn(const Connection& c, wire::Segment segment) {
+  auto const text = Bytes{static_cast<std::uint32_t>(segment.payload.size())};
+  Bytes const old = least(c.receive.nxt.since(segment.sequence.next()), text);
+  segment.flags = segment.flags.without(wire::flag::syn);
+  segment.sequence = segment.sequence.next() + old;
+  segment.payload = segment.payload.subspan(old.count);
+  segment.urgent = static_cast<std::uint16_t>((Bytes{segment.urgent} - old - Bytes{1}).count);
+  return segment;
 }
 
-Drop arrives_otherwise(Engine& e, Index at, const Arrival& arrival) {
-  wire::Segment segment = arrival.segment;
-  Step step = same_syn(e, at, segment);
-  if (step.go_on) {
-    step = check_sequence(e, at, segment);
-  }
+// Steps 1 to 8 of RFC 9293 3.10.7.4.
+Drop take_segment(Engine& e, Index at, const Arrival& arrival, const wire::Segment& segment) {
+  Step step = check_sequence(e, at, segment);
   if (step.go_on) {
     step = check_reset(e, at, segment);
   }
   if (step.go_on) {
     //= rfc9293#A.1.2
     //# 9293:P-SEC-IGNORE step 3, security, is skipped
+    //= rfc9293#A.1.1
+    //# 9293:P-PRECEDENCE nor is there any check of precedence
     step = check_syn(e, at, arrival, segment);
   }
   if (step.go_on) {
@@ -347,6 +322,59 @@ Drop arrives_otherwise(Engine& e, Index at, const Arrival& arrival) {
     rest(e, at);
   }
   return drop;
+}
+
+}  // namespace
+
+void take_urgent(Engine& e, Index at, const wire::Segment& s) {
+  Connection& c = e.connection(at);
+  //= rfc9293#3.1
+  //# 9293:P-URGPTR-FIELD the pointer counts from SEG.SEQ, and only with URG
+  //= rfc9293#3.10.7.4
+  //# 9293:P-URG-AFTERFIN after the peer's FIN it is ignored
+  bool const on_syn = c.state == State::syn_received;
+  if (!s.flags.urg() || !(on_syn || peer_may_send(c.state))) {
+    return;
+  }
+  //= rfc9293#3.8.5
+  //# 9293:MUST-62, 9293:MUST-31 the octet after the urgent data, however long that is
+  Sequence const up = s.sequence + Bytes{s.urgent};
+  //= rfc9293#3.8.5
+  //# 9293:P-URG-NORECEDE a pointer into the past, or an older one, says nothing
+  //= rfc9293#3.10.7.4
+  //# 9293:P-URG-NOREPEAT nor does the same one twice
+  if (!up.after(c.receive.read) || (c.receive_urgent && !up.after(c.receive.up))) {
+    return;
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-URG-EST RCV.UP = max(RCV.UP, SEG.UP), and the user is told
+  //= rfc9293#3.10.3
+  //# 9293:P-RECV-URGENT while it is ahead of what was read
+  //= rfc9293#3.8.5
+  //# 9293:MUST-30, 9293:MUST-32, 9293:MUST-33 on entering urgent mode and on each advance
+  c.receive.up = up;
+  c.receive_urgent = true;
+  if (!on_syn) {
+    tell(e, at, EventKind::urgent);
+  }
+}
+
+//= rfc9293#3.10
+//# 9293:P-EV-NOSTATE a step that names no state leaves it
+//= rfc9293#3.10.7.4
+//# 9293:P-SEQ-ORDER in the order of sequence numbers, old parts cut off
+Drop arrives_otherwise(Engine& e, Index at, const Arrival& arrival) {
+  Connection const& c = e.connection(at);
+  if (!is_same_syn(c, arrival.segment)) {
+    return take_segment(e, at, arrival, arrival.segment);
+  }
+  if (!acks_our_syn(c, arrival.segment)) {
+    send_syn_again(e, at);
+    return Drop::tcp_out_of_window;
+  }
+  //= rfc9293#A.2
+  //# 9293:P-SEQVAL-A2 the SYN-ACK of a simultaneous open would fail the sequence test
+  return take_segment(e, at, arrival, without_its_syn(c, arrival.segment));
 }
 
 }  // namespace lockstep::tcp

@@ -25,29 +25,36 @@ std::uint32_t listener_hash(const Engine& e, const Local& local) {
   return e.demux.hash_of({{local.address, local.port}, local.remote});
 }
 
-bool tuple_taken(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
-  Found const found = e.demux.find(e.demux.hash_of(tuple), [&](Found candidate) {
+bool is_taken(const Engine& e, const Socket& socket) {
+  FourTuple const& tuple = socket.tuple;
+  Found const found = e.demux.find(socket.hash, [&](Found candidate) {
     if (candidate.kind == EntryKind::connection) {
       Connection const& c = e.connections[candidate.index];
       return c.remote == tuple.remote.address && c.remote_port == tuple.remote.port &&
-             c.local_port == tuple.local.port && c.local_address == local_address;
+             c.local_port == tuple.local.port && c.local_address == socket.local_address;
     }
     if (candidate.kind == EntryKind::time_wait) {
       TimeWait const& t = e.time_waits[candidate.index];
       return t.remote == tuple.remote.address && t.remote_port == tuple.remote.port &&
-             t.local_port == tuple.local.port && t.local_address == local_address;
+             t.local_port == tuple.local.port && t.local_address == socket.local_address;
     }
     return false;
   });
   return found.kind != EntryKind::none;
 }
 
-//= rfc6056#3.2
-//# 6056:PORT-1, 6056:PORT-4 a port that gives a four-tuple of its own
-Refusal draw_port(Engine& e, FourTuple& tuple, std::uint16_t local_address) {
+//= rfc6056#2.2
+//# 6056:PORT-4 a port that gives a four-tuple of its own
+//= rfc6056#3.3
+//# 6056:PORT-1 which nobody can tell in advance
+//= rfc6056#3.3.3
+//# 6056:PORT-5 the next one if it is taken, an error after the tries that Config allows
+Refusal draw_port(Engine& e, Socket& socket) {
   for (std::uint32_t i = 0; i < e.config.port_tries.value; ++i) {
-    tuple.local.port = candidate_port(e.config, tuple, e.state->ports_drawn, Count{i});
-    if (!tuple_taken(e, tuple, local_address)) {
+    socket.tuple.local.port =
+        candidate_port(e.config, socket.tuple, e.state->ports_drawn, Count{i});
+    socket.hash = e.demux.hash_of(socket.tuple);
+    if (!is_taken(e, socket)) {
       e.state->ports_drawn += i + 1;
       return Refusal::none;
     }
@@ -173,6 +180,7 @@ Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backl
   listener.admitted = backlog.admitted.value;
   listener.open = true;
   e.demux.insert(hash, {EntryKind::listener, slot});
+  ++e.state->listeners_of_kind[listener_kind(local)];
   out = {slot, generation};
   return Refusal::none;
 }
@@ -188,6 +196,7 @@ Refusal unlisten(Engine& e, ListenerId id) {
   }
   Listener& listener = e.listeners[slot];
   e.demux.remove(listener_hash(e, listener.local), {EntryKind::listener, slot});
+  --e.state->listeners_of_kind[listener_kind(listener.local)];
   // Those that waited to be admitted are told now: no listener holds them back any more.
   admit(e, id, Count::unlimited());
   listener.open = false;
@@ -227,15 +236,16 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   if (in_quiet_time(e)) {
     return Refusal::quiet_time;
   }
-  FourTuple tuple{open.local, open.remote};
-  if (tuple.local.port.value == 0) {
-    Refusal const drawn = draw_port(e, tuple, local_address);
+  Socket socket{{open.local, open.remote}, 0, local_address};
+  socket.hash = e.demux.hash_of(socket.tuple);
+  if (open.local.port.value == 0) {
+    Refusal const drawn = draw_port(e, socket);
     if (drawn != Refusal::none) {
       return drawn;
     }
   //= rfc9293#3.9.1.4
   //# 9293:P-CLOSE-REOPEN while the old connection still closes, too
-  } else if (tuple_taken(e, tuple, local_address)) {
+  } else if (is_taken(e, socket)) {
     //= rfc9293#3.10.1
     //# 9293:P-OPEN-EXISTS connection already exists
     return Refusal::exists;
@@ -245,7 +255,7 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   if (e.actives.available() == 0) {
     return Refusal::no_room;
   }
-  Index const at = open_connection(e, tuple, local_address);
+  Index const at = open_connection(e, socket);
   if (at == nil) {
     return Refusal::no_room;
   }
@@ -262,7 +272,7 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   }
   //= rfc9293#3.10.1
   //# 9293:P-OPEN-CLOSED-ACTIVE, 9293:P-OPEN-CLOSED-TCB an ISS, the SYN, SYN-SENT
-  begin_sending(e, at, initial_sequence(e.config, tuple, e.state->now));
+  begin_sending(e, at, initial_sequence(e.config, socket.tuple, e.state->now));
   enter(e, at, State::syn_sent);
   make_ready(e, at);
   //= rfc9293#3.9.1.1
@@ -288,7 +298,8 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
     return nothing(Refusal::no_room);
   }
   std::uint64_t const space = std::min<std::uint64_t>(send_space(c, a), store_space(e));
-  auto const wanted = bytes.first(std::min<std::uint64_t>(bytes.size(), space));
+  auto const wanted =
+      bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), space)));
   //= rfc9293#3.9.1.2
   //# 9293:P-SEND-FIFO in the order of the calls
   Bytes const taken = a->send.append(e.pools, wanted);

@@ -74,6 +74,7 @@ struct Connection {
   std::uint8_t retries = 0;         // consecutive unanswered timeouts
 
   std::uint32_t generation = 0;
+  std::uint32_t hash = 0;                // of the four-tuple, by the table's key
   memory::Index active = memory::nil;
   memory::Index timer = memory::nil;     // one wheel node, for the earliest of its timers
   std::uint32_t listener = memory::nil;  // slot, of a passive connection
@@ -142,8 +143,10 @@ struct Active {
   std::uint32_t extent_count = 0;
   memory::Index owed_first = memory::nil;
   memory::Index owed_last = memory::nil;
+  std::uint32_t owed_duplicates = 0;    // how many of the ACKs owed are no cumulative ones
   std::uint16_t loan_first = 0xffff;    // frames on loan holding in-order text, this turn only
   std::uint16_t loan_last = 0xffff;
+  std::uint16_t loan_read = 0xffff;     // the one that was read from last: where to look first
 
   Sequence pushed;          // end of the text that was pushed
   Sequence retransmit_next; // go on retransmitting here ...
@@ -211,6 +214,7 @@ struct TimeWait {
   std::uint8_t ttl = 64;
   std::uint8_t dscp = 0;
   bool shelved = false;  // out of the table: a new SYN has taken its place for now
+  std::uint32_t hash = 0;  // of the four-tuple, by the table's key
   Sequence send_nxt;
   Sequence receive_nxt;  // after the peer's FIN
   Bytes receive_wnd;

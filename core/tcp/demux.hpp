@@ -40,8 +40,9 @@ class Demux {
       hash.add(tuple.local.address.high).add(tuple.local.address.low);
       hash.add(tuple.remote.address.high).add(tuple.remote.address.low);
     }
-    hash.add(std::uint64_t{tuple.local.port.value} << 16 | tuple.remote.port.value);
-    return static_cast<std::uint32_t>(hash.finish());
+    std::uint64_t const ports = std::uint64_t{tuple.local.port.value} << 16 |
+                                tuple.remote.port.value;
+    return static_cast<std::uint32_t>(hash.finish({ports, 4}));
   }
 
   // Asks the CPU to fetch the bucket: done for a whole burst before it is processed.

@@ -42,12 +42,19 @@ struct EngineState {
   std::uint32_t generation = 0;
   bool started = false;
   bool draining = false;        // next_event() runs: what calls raise is told next turn
+  // How many listeners there are, by listener_kind: what nobody listens with is not searched for.
+  std::array<std::uint32_t, 4> listeners_of_kind{};
   memory::ListHead ready;       // connections with something to send, by `queue`
   memory::ListHead tell_now;    // connections with events for this turn, by `tell`
   memory::ListHead tell_next;   // ... and for the next one
   memory::ListHead time_waits;  // oldest first
   std::uint16_t loan_count = 0;
 };
+
+// Which of a listener's two sockets are named: 2 for its own address, 1 for the remote socket.
+constexpr std::uint32_t listener_kind(const Local& local) {
+  return (local.address.is_unspecified() ? 0u : 2u) | (local.remote == Endpoint{} ? 0u : 1u);
+}
 
 // A region that the application has bound, with its table of prefix sums (or none).
 struct Region {
@@ -61,6 +68,7 @@ struct Arrival {
   IpAddress local;
   IpAddress remote;
   std::uint16_t local_address = 0;
+  std::uint32_t hash = 0;  // of the four-tuple, by the table's key
   Mac from;             // the link address that replies without a connection go to
   Instant arrived;
 };

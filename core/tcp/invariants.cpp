@@ -86,9 +86,12 @@ void check_conservation(Engine& e) {
     ++actives;
     Active const& a = e.active(c);
     extents += a.extent_count;
+    std::uint32_t duplicates = 0;
     for (Index i = a.owed_first; i != nil; i = e.owed[i].next) {
       ++owed;
+      duplicates += e.owed[i].kind == Owed::Kind::duplicate ? 1u : 0u;
     }
+    CHECK(duplicates == a.owed_duplicates);
   }
   CHECK(actives == e.actives.used());
   CHECK(extents == e.extents.used());

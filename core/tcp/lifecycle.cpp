@@ -11,10 +11,6 @@
 namespace lockstep::tcp {
 namespace {
 
-constexpr std::uint16_t bit_of(EventKind kind) {
-  return static_cast<std::uint16_t>(1u << static_cast<std::uint32_t>(kind));
-}
-
 // The list that holds the connection by its `tell` link goes without it.
 void untell(Engine& e, Index at) {
   Connection& c = e.connection(at);
@@ -158,7 +154,7 @@ void enter(Engine& e, Index at, State to) {
 
 //= rfc9293#3.9.1.2
 //# 9293:P-SEND-IMPLIED the remote socket is the connection's for good; a listener can send to none
-Index open_connection(Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
+Index open_connection(Engine& e, const Socket& socket) {
   Index const timer = e.wheel.open({});
   if (timer == nil) {
     return nil;
@@ -174,10 +170,11 @@ Index open_connection(Engine& e, const FourTuple& tuple, std::uint16_t local_add
   c = Connection{};
   c.generation = generation;
   c.timer = e.wheel.open(timer_owner(TimerHolder::connection, at));
-  c.remote = tuple.remote.address;
-  c.remote_port = tuple.remote.port;
-  c.local_port = tuple.local.port;
-  c.local_address = local_address;
+  c.remote = socket.tuple.remote.address;
+  c.remote_port = socket.tuple.remote.port;
+  c.local_port = socket.tuple.local.port;
+  c.local_address = socket.local_address;
+  c.hash = socket.hash;
   c.rtt.rto = e.config.rto_initial;
   c.user_timeout_ms = static_cast<std::uint32_t>(e.config.user_timeout.ns / 1'000'000);
   c.keepalive_idle_ms = static_cast<std::uint32_t>(e.config.keepalive_idle.ns / 1'000'000);
@@ -188,25 +185,24 @@ Index open_connection(Engine& e, const FourTuple& tuple, std::uint16_t local_add
   c.delayed_acks = e.config.delayed_acks;
   c.keepalive = e.config.keepalive;
   c.heard_at = e.state->now;
-  e.demux.insert(e.demux.hash_of(tuple), {EntryKind::connection, at});
+  e.demux.insert(c.hash, {EntryKind::connection, at});
   ++e.counters->connections_opened;
   return at;
 }
 
-Active* ensure_active(Engine& e, Index at) {
+Active* take_active(Engine& e, Index at) {
   Connection& c = e.connection(at);
+  CHECK(c.active == nil);
+  c.active = e.actives.take();
   if (c.active == nil) {
-    c.active = e.actives.take();
-    if (c.active == nil) {
-      return nullptr;
-    }
-    Active& a = e.active(c);
-    a = Active{};
-    a.pushed = c.send.nxt;
-    a.retransmit_next = c.send.nxt;
-    a.retransmit_end = c.send.nxt;
+    return nullptr;
   }
-  return &e.active(c);
+  Active& a = e.active(c);
+  a = Active{};
+  a.pushed = c.send.nxt;
+  a.retransmit_next = c.send.nxt;
+  a.retransmit_end = c.send.nxt;
+  return &a;
 }
 
 void rest(Engine& e, Index at) {
@@ -231,7 +227,7 @@ void detach(Engine& e, Index at, Cause cause) {
   Connection& c = e.connection(at);
   CHECK(!c.detached);
   if (c.state != State::time_wait) {
-    e.demux.remove(e.demux.hash_of(e.tuple_of(c)), {EntryKind::connection, at});
+    e.demux.remove(c.hash, {EntryKind::connection, at});
   }
   unready(e, at);
   e.wheel.cancel(c.timer);
@@ -269,29 +265,6 @@ void detach(Engine& e, Index at, Cause cause) {
   tell_closed_if_due(e, at);
 }
 
-void tell(Engine& e, Index at, EventKind kind) {
-  Connection& c = e.connection(at);
-  // `accepted` is an id's first event: nobody knows of an attempt that something went wrong with.
-  bool const unknown = c.passive && c.established_untold &&
-                       ((c.pending | c.deferred) & bit_of(EventKind::accepted)) == 0;
-  if (unknown && kind == EventKind::soft_error) {
-    return;
-  }
-  if (e.state->draining) {
-    c.deferred = static_cast<std::uint16_t>(c.deferred | bit_of(kind));
-    if (c.telling == TellPlace::none) {
-      c.telling = TellPlace::next;
-      e.tell_next().push_back(at);
-    }
-    return;
-  }
-  c.pending = static_cast<std::uint16_t>(c.pending | bit_of(kind));
-  if (c.telling == TellPlace::none) {
-    c.telling = TellPlace::now;
-    e.tell_now().push_back(at);
-  }
-}
-
 void tell_closed_if_due(Engine& e, Index at) {
   Connection& c = e.connection(at);
   if (c.detached && unread_of(c).empty()) {
@@ -326,15 +299,6 @@ bool events_pending(const Engine& e) {
   return !e.tell_now().empty() || !e.tell_next().empty();
 }
 
-void make_ready(Engine& e, Index at) {
-  Connection& c = e.connection(at);
-  if (c.place == SendPlace::none) {
-    c.place = SendPlace::ready;
-    c.quantum = 0;
-    e.ready().push_back(at);
-  }
-}
-
 void unready(Engine& e, Index at) {
   Connection& c = e.connection(at);
   if (c.place == SendPlace::ready) {
@@ -346,18 +310,6 @@ void unready(Engine& e, Index at) {
   c.place = SendPlace::none;
 }
 
-void arm(Engine& e, Index at) {
-  Connection& c = e.connection(at);
-  Instant due = c.slow_due;
-  if (c.active != nil) {
-    Active const& a = e.active(c);
-    due = earlier(due, earlier(a.retransmit_due, earlier(a.delayed_ack_due, a.give_up_due)));
-  }
-  if (due < e.wheel.due(c.timer)) {
-    e.wheel.set(c.timer, due);
-  }
-}
-
 bool in_quiet_time(const Engine& e) {
   //= rfc9293#3.4.3
   //# 9293:P-QUIET-SKIP a quiet time of zero skips it, and once over it is over
@@ -367,15 +319,6 @@ bool in_quiet_time(const Engine& e) {
   //= rfc6528#3
   //# 6528:ISN-3 a stack has one secret for life; the next one, with another, can stay quiet first
   return !e.state->started || e.state->now.since(e.state->booted) < e.config.quiet_time;
-}
-
-ConnectionId id_of(const Engine& e, Index at) { return {at, e.connection(at).generation}; }
-
-Index find(const Engine& e, ConnectionId id) {
-  if (!e.connections.taken(id.slot) || e.connection(id.slot).generation != id.generation) {
-    return nil;
-  }
-  return id.slot;
 }
 
 }  // namespace lockstep::tcp

@@ -5,15 +5,32 @@
 
 namespace lockstep::tcp {
 
+// The place of a kind of event in a connection's masks.
+constexpr std::uint16_t bit_of(EventKind kind) {
+  return static_cast<std::uint16_t>(1u << static_cast<std::uint32_t>(kind));
+}
+
 // Moves to `to`, which must be a legal transition (CHECK), and counts it.
 void enter(Engine& e, Index at, State to);
 
-// A new record in CLOSED, in the table under `tuple`; nil if a pool is exhausted. The tuple must be
-// free. Everything but the tuple, the settings and the congestion state is zero.
-Index open_connection(Engine& e, const FourTuple& tuple, std::uint16_t local_address);
+// A four-tuple with its hash by the table's key, and the place of its local address among ours.
+struct Socket {
+  FourTuple tuple;
+  std::uint32_t hash = 0;
+  std::uint16_t local_address = 0;
+};
+
+// A new record in CLOSED, in the table under the socket; nil if a pool is exhausted. The tuple must
+// be free. Everything but the tuple, the settings and the congestion state is zero.
+Index open_connection(Engine& e, const Socket& socket);
 
 // The connection's active part, taken from the pool if it has none; null if the pool is empty.
-Active* ensure_active(Engine& e, Index at);
+Active* take_active(Engine& e, Index at);
+inline Active* ensure_active(Engine& e, Index at) {
+  Connection const& c = e.connection(at);
+  return c.active == nil ? take_active(e, at) : &e.active(c);
+}
+
 // Gives the active part back if nothing in it is needed.
 void rest(Engine& e, Index at);
 
@@ -23,7 +40,28 @@ void detach(Engine& e, Index at, Cause cause);
 
 // Marks an event as pending. Raised by the application's own calls while it drains events, it is
 // told next turn.
-void tell(Engine& e, Index at, EventKind kind);
+inline void tell(Engine& e, Index at, EventKind kind) {
+  Connection& c = e.connection(at);
+  // `accepted` is an id's first event: nobody knows of an attempt that something went wrong with.
+  bool const unknown = c.passive && c.established_untold &&
+                       ((c.pending | c.deferred) & bit_of(EventKind::accepted)) == 0;
+  if (unknown && kind == EventKind::soft_error) {
+    return;
+  }
+  if (e.state->draining) {
+    c.deferred = static_cast<std::uint16_t>(c.deferred | bit_of(kind));
+    if (c.telling == TellPlace::none) {
+      c.telling = TellPlace::next;
+      e.tell_next().push_back(at);
+    }
+    return;
+  }
+  c.pending = static_cast<std::uint16_t>(c.pending | bit_of(kind));
+  if (c.telling == TellPlace::none) {
+    c.telling = TellPlace::now;
+    e.tell_now().push_back(at);
+  }
+}
 // After data was consumed or an event told: tells `closed` of a detached connection with nothing
 // left to read.
 void tell_closed_if_due(Engine& e, Index at);
@@ -32,21 +70,43 @@ bool next_event(Engine& e, Event& out);
 bool events_pending(const Engine& e);
 
 // Puts the connection at the end of the list of those with something to send.
-void make_ready(Engine& e, Index at);
+inline void make_ready(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  if (c.place == SendPlace::none) {
+    c.place = SendPlace::ready;
+    c.quantum = 0;
+    e.ready().push_back(at);
+  }
+}
 // Takes it out of that list, or out of a neighbour's waiting list.
 void unready(Engine& e, Index at);
 
 // Sets the wheel's node if the earliest of the connection's timers is earlier than it is set for.
 // A later one is left to fire early and be set anew: no work for timers that are pushed back.
-void arm(Engine& e, Index at);
+inline void arm(Engine& e, Index at) {
+  Connection& c = e.connection(at);
+  Instant due = c.slow_due;
+  if (c.active != nil) {
+    Active const& a = e.active(c);
+    due = earlier(due, earlier(a.retransmit_due, earlier(a.delayed_ack_due, a.give_up_due)));
+  }
+  if (due < e.wheel.due(c.timer)) {
+    e.wheel.set(c.timer, due);
+  }
+}
 
 // RFC 9293 3.4.2: no initial sequence number may be assigned yet. False for good once the quiet
 // time is over, and always if Config asks for none.
 bool in_quiet_time(const Engine& e);
 
-ConnectionId id_of(const Engine& e, Index at);
+inline ConnectionId id_of(const Engine& e, Index at) { return {at, e.connection(at).generation}; }
 // The slot of a live id, or nil.
-Index find(const Engine& e, ConnectionId id);
+inline Index find(const Engine& e, ConnectionId id) {
+  if (!e.connections.taken(id.slot) || e.connection(id.slot).generation != id.generation) {
+    return nil;
+  }
+  return id.slot;
+}
 // In-order octets that the application has not consumed.
 inline Bytes unread_of(const Connection& c) {
   return c.receive.nxt.since(c.receive.read) - Bytes{c.fin_taken ? 1u : 0u};

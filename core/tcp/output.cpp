@@ -178,6 +178,8 @@ void restart_if_idle(const Engine& e, Connection& c) {
 // One segment that was never sent.
 //= rfc5681#2
 //# 5681:CC-1, 5681:CC-32 never beyond the highest ACK plus min(cwnd, rwnd)
+//= rfc9293#3.7
+//# 9293:P-NO-BOUNDARY segments follow windows and sizes, not the calls that queued the text
 Plan plan_new(Engine& e, Index at) {
   Connection& c = e.connection(at);
   Active& a = e.active(c);
@@ -211,15 +213,6 @@ Plan plan_new(Engine& e, Index at) {
   }
   plan.kind = PlanKind::text;
   return plan;
-}
-
-bool owes_duplicates(const Engine& e, const Active& a) {
-  for (Index index = a.owed_first; index != nil; index = e.owed[index].next) {
-    if (e.owed[index].kind == Owed::Kind::duplicate) {
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -276,7 +269,7 @@ Plan plan_next(Engine& e, Index at) {
   }
   Active& a = e.active(c);
   plan.kind = PlanKind::ack;
-  if (owes_duplicates(e, a)) {
+  if (a.owed_duplicates != 0) {
     return plan;
   }
   Plan text = plan_again(c, a);
@@ -297,6 +290,18 @@ Plan plan_next(Engine& e, Index at) {
   }
   plan.kind = a.keepalive_probe ? PlanKind::keepalive : PlanKind::none;
   return plan;
+}
+
+bool is_spent(const Engine& e, const Connection& c) {
+  if (c.active == nil) {
+    return true;
+  }
+  Active const& a = e.active(c);
+  Sequence const begin = c.send.una == c.send.iss ? c.send.una.next() : c.send.una;
+  bool const all_sent =
+      c.fin_sent || (!c.fin_queued && c.send.nxt == begin + a.send.length());
+  return all_sent && a.retransmit_next.at_or_after(a.retransmit_end) && a.owed_first == nil &&
+         !a.ack_now && !a.window_update && !a.probe && !a.keepalive_probe;
 }
 
 void rotate(Engine& e, Index at) {

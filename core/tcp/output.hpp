@@ -31,6 +31,8 @@ Plan plan_next(Engine& e, Index at);
 // Writes the planned TCP segment, checksum included, into `into` and brings the connection's
 // variables and timers up to date. Returns its length.
 Bytes write_plan(Engine& e, Index at, const Plan& plan, std::span<std::byte> into);
+// Whether it is plain without planning that plan_next would find nothing.
+bool is_spent(const Engine& e, const Connection& c);
 // One frame of this connection has left: lets the next one have its turn after the quantum.
 void rotate(Engine& e, Index at);
 

@@ -26,6 +26,7 @@ void append(Engine& e, Active& a, const Owed& record) {
     e.owed[a.owed_last].next = index;
   }
   a.owed_last = index;
+  a.owed_duplicates += record.kind == Owed::Kind::duplicate ? 1 : 0;
 }
 
 // The text since the last ACK becomes a record, or joins the record before it.
@@ -58,6 +59,8 @@ void cut_delayed(Engine& e, Connection& c, Active& a) {
 
 }  // namespace
 
+//= rfc9293#3.10.3
+//# 9293:P-RECV-ACK taking text makes an ACK owed
 void owe_for_text(Engine& e, Index at, Bytes text) {
   Connection& c = e.connection(at);
   Active& a = e.active(c);
@@ -140,6 +143,10 @@ void owe_challenge(Engine& e, Index at, const wire::Segment& segment) {
 void discharge_duplicates(Engine& e, Index at) {
   Connection& c = e.connection(at);
   Active& a = e.active(c);
+  if (a.owed_duplicates == 0) {
+    return;
+  }
+  a.owed_duplicates = 0;
   Index kept_first = nil;
   Index kept_last = nil;
   for (Index index = a.owed_first; index != nil;) {
@@ -182,6 +189,7 @@ Owed pop_owed(Engine& e, Active& a) {
   if (a.owed_first == nil) {
     a.owed_last = nil;
   }
+  a.owed_duplicates -= record.kind == Owed::Kind::duplicate ? 1 : 0;
   e.owed.give(index);
   return record;
 }

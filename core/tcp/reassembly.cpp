@@ -280,6 +280,8 @@ void take_fin_if_due(Engine& e, Index at) {
   }
 }
 
+//= rfc9293#3.10.3
+//# 9293:P-RECV-EST, 9293:P-RECV-CLOSEWAIT, 9293:P-RECV-CLOSING what is in order, after FIN as well
 std::span<const std::byte> readable(Engine& e, Index at, Bytes skip) {
   Connection const& c = e.connection(at);
   Bytes const unread = unread_of(c);
@@ -289,9 +291,11 @@ std::span<const std::byte> readable(Engine& e, Index at, Bytes skip) {
   Active& a = e.active(c);
   Sequence const position = c.receive.read + skip;
   Bytes limit = unread - skip;
-  for (std::uint16_t i = a.loan_first; i != no_loan; i = e.loans[i].next) {
+  bool const further = a.loan_read != no_loan && position.at_or_after(e.loans[a.loan_read].begin);
+  for (std::uint16_t i = further ? a.loan_read : a.loan_first; i != no_loan; i = e.loans[i].next) {
     Loan const& loan = e.loans[i];
     if (position.inside(loan.begin, loan.length)) {
+      a.loan_read = i;
       std::uint32_t const offset = position.since(loan.begin).count;
       return {loan.bytes + offset, loan.length.count - offset};
     }
@@ -324,6 +328,8 @@ void consume(Engine& e, Index at, Bytes bytes) {
   if (c.receive_urgent && c.receive.read.at_or_after(c.receive.up)) {
     //= rfc9293#3.8.5
     //# 9293:P-URG-MODE urgent mode ends at the urgent point
+    //= rfc9293#3.9.1.3
+    //# 9293:P-RECV-URGFLAG and with it what RECEIVE says of it
     c.receive_urgent = false;
   }
   if (unread_of(c).empty() && a.extents == nil) {
@@ -353,6 +359,7 @@ void settle_loans(Engine& e) {
       continue;
     }
     Active& a = e.active(c);
+    a.loan_read = no_loan;
     if (a.loan_first == no_loan) {
       continue;
     }
@@ -386,6 +393,7 @@ void drop_unread(Engine& e, Index at) {
   c.receive.read = c.receive.nxt;
   a.loan_first = no_loan;
   a.loan_last = no_loan;
+  a.loan_read = no_loan;
   a.receive.clear(e.pools.blocks);
 }
 

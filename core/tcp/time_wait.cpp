@@ -125,6 +125,7 @@ void begin_time_wait(Engine& e, Index at) {
   t.remote_port = c.remote_port;
   t.local_port = c.local_port;
   t.local_address = c.local_address;
+  t.hash = c.hash;
   t.ttl = c.ttl;
   t.dscp = c.dscp;
   t.send_nxt = c.send.nxt;
@@ -134,8 +135,7 @@ void begin_time_wait(Engine& e, Index at) {
   if (c.active != nil && anything_owed(e.active(c))) {
     send_time_wait_ack(e, t);
   }
-  std::uint32_t const hash = e.demux.hash_of(e.tuple_of(c));
-  e.demux.remove(hash, {EntryKind::connection, at});
+  e.demux.remove(c.hash, {EntryKind::connection, at});
   Index const record = take_record(e);
   if (record != nil) {
     t.timer = e.wheel.open(timer_owner(TimerHolder::time_wait, record));
@@ -143,7 +143,7 @@ void begin_time_wait(Engine& e, Index at) {
     e.time_waits[record] = t;
     e.wheel.set(t.timer, t.due);
     e.time_wait_order().push_back(record);
-    e.demux.insert(hash, {EntryKind::time_wait, record});
+    e.demux.insert(t.hash, {EntryKind::time_wait, record});
   }
   enter(e, at, State::time_wait);
   detach(e, at, Cause::finished);
@@ -194,7 +194,7 @@ void shelve_time_wait(Engine& e, Index record) {
   TimeWait& t = e.time_waits[record];
   CHECK(!t.shelved);
   t.shelved = true;
-  e.demux.remove(e.demux.hash_of(tuple_of(e, t)), {EntryKind::time_wait, record});
+  e.demux.remove(t.hash, {EntryKind::time_wait, record});
   e.time_wait_order().remove(record);
   e.wheel.cancel(t.timer);
 }
@@ -203,7 +203,7 @@ void unshelve_time_wait(Engine& e, Index record) {
   TimeWait& t = e.time_waits[record];
   CHECK(t.shelved);
   t.shelved = false;
-  e.demux.insert(e.demux.hash_of(tuple_of(e, t)), {EntryKind::time_wait, record});
+  e.demux.insert(t.hash, {EntryKind::time_wait, record});
   e.time_wait_order().push_back(record);
   e.wheel.set(t.timer, t.due);
 }
@@ -211,7 +211,7 @@ void unshelve_time_wait(Engine& e, Index record) {
 void forget_time_wait(Engine& e, Index record) {
   TimeWait& t = e.time_waits[record];
   if (!t.shelved) {
-    e.demux.remove(e.demux.hash_of(tuple_of(e, t)), {EntryKind::time_wait, record});
+    e.demux.remove(t.hash, {EntryKind::time_wait, record});
     e.time_wait_order().remove(record);
   }
   ++e.counters->transitions_taken[transition_index(State::time_wait, State::closed)];

@@ -33,11 +33,17 @@ class SipHash {
     return *this;
   }
 
-  // The hash of the words added so far, their number included.
-  constexpr std::uint64_t finish() const {
+  // What follows the last whole word: at most seven octets, as a number.
+  struct Tail {
+    std::uint64_t bits = 0;
+    std::uint32_t bytes = 0;
+  };
+
+  // The hash of the words added so far and of the tail, their length included.
+  constexpr std::uint64_t finish(Tail tail = {}) const {
     SipHash last = *this;
-    std::uint64_t const length = last.words_ * 8 << 56;
-    last.add(length);
+    std::uint64_t const length = (last.words_ * 8 + tail.bytes) << 56;
+    last.add(length | tail.bits);
     last.v2_ ^= 0xff;
     for (int i = 0; i < finishes; ++i) {
       last.round();

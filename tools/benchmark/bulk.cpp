@@ -74,11 +74,14 @@ struct Receiver {
     if (event.kind != EventKind::received) {
       return;
     }
-    for (auto part = stack.readable(event.id); !part.empty(); part = stack.readable(event.id)) {
+    Bytes done;
+    for (auto part = stack.readable(event.id); !part.empty();
+         part = stack.readable(event.id, done)) {
       check(part);
       received += part.size();
-      stack.consume(event.id, Bytes{static_cast<std::uint32_t>(part.size())});
+      done += Bytes{static_cast<std::uint32_t>(part.size())};
     }
+    stack.consume(event.id, done);
   }
 
   void run(Stack&, Instant) {}
