@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -145,6 +146,9 @@ class Kit {
     Event event;
     while (stack.next_event(event)) {
       events.push_back(event);
+      if (on_event) {
+        on_event(event);
+      }
       if (event.kind == EventKind::accepted || event.kind == EventKind::connected) {
         id = event.id;
       }
@@ -174,6 +178,8 @@ class Kit {
     }
     return Drop::none;
   }
+  // The packets that the next turn() delivers, to be spoilt.
+  std::vector<std::vector<std::byte>>& arriving() { return frames_; }
   // An IP packet as it is, by its next turn().
   void send_packet(std::vector<std::byte> packet) { frames_.push_back(std::move(packet)); }
   // An ICMP error of this type and code about a segment that the stack sent.
@@ -280,6 +286,7 @@ class Kit {
   std::vector<Event> events;
   std::string received;
   bool auto_consume = true;
+  std::function<void(const Event&)> on_event;  // the application, while events are drained
   std::uint8_t traffic_class = 0;  // of what the peer sends
 
  private:

@@ -81,6 +81,11 @@ struct Config {
   std::uint8_t ttl = 64;
 
   HashKey table_key{0x243f'6a88'85a3'08d3, 0x1319'8a2e'0370'7344};
+  // Drawn by the world, of 128 bits each, and constant for the life of a stack.
+  //= rfc6528#3
+  //# 6528:ISN-4 the secret has 128 bits
+  //= rfc6056#3.4
+  //# 6056:PORT-6 so has that of the ports
   HashKey isn_key{0xa409'3822'299f'31d0, 0x082e'fa98'ec4e'6c89};
   HashKey port_key{0x4528'21e6'38d0'1377, 0xbe54'66cf'34e9'0c6c};
   Sequence isn_base;              // added to every initial sequence number

@@ -188,6 +188,8 @@ void visit_listener(const Engine& e, Index slot, FieldSink& sink) {
 ConnectionInfo inspect(Engine& e, ConnectionId id) {
   ConnectionInfo info;
   Index const at = find(e, id);
+  //= rfc9293#3.10.6
+  //# 9293:P-STATUS-CLOSED of what does not exist: `exists` is false
   if (at == nil) {
     return info;
   }

@@ -97,6 +97,9 @@ TEST(Isn, BaseMovesEveryNumber) {
 //= rfc6056#3.4
 //= type=test
 //# 6056:PORT-6 the key has 128 bits, and each counts
+//= rfc6056#5
+//= type=test
+//# 6056:PORT-7 no list of unavailable ports: the offset moves through the whole range
 TEST(Ports, OffsetByKeyAndCounter) {
   Config const config;
   FourTuple const tuple = tuple_of(2, 0);

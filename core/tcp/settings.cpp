@@ -88,6 +88,8 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
     case SettingKind::user_timeout_ms:
       //= rfc9293#3.8.3
       //# 9293:MUST-21 R2, infinity included
+      //= rfc9293#3.9.1.2
+      //# 9293:P-SEND-TIMEOUT between SENDs, it replaces the one before
       c.user_timeout_ms = number;
       apply_timeout(e, at);
       break;

@@ -1,0 +1,111 @@
+// Challenge ACKs: RFC 5961 beyond the table of arrivals.
+#include <gtest/gtest.h>
+
+#include "core/seam/test_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+//= rfc5961#4.2
+//= type=test
+//# 5961:BLIND-13 the peer that has crashed answers the challenge by a reset, which counts
+TEST(Challenge, IsAnsweredByAReset) {
+  Kit kit;
+  kit.socket_in(State::established);
+  EXPECT_EQ(kit.fate_of({.flags = flag::syn, .seq = 77, .mss = 1460}), Drop::tcp_syn_challenged);
+  auto const out = kit.take();
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(line(out[0]), "A 1(0) ack 1");
+  kit.deliver({.flags = flag::rst, .seq = out[0].ack});
+  EXPECT_TRUE(kit.told(EventKind::closed, Cause::reset));
+}
+
+//= rfc5961#3.2
+//= type=test
+//# 5961:BLIND-14 nothing else of the segment is processed, and the next ones as ever
+TEST(Challenge, DropsTheSegmentAndNoMore) {
+  Kit kit;
+  kit.socket_in(State::established);
+  kit.write("data");
+  static_cast<void>(kit.take());
+  kit.deliver({.flags = flag::rst | flag::ack | flag::urg, .seq = 2, .ack = 5, .text = "x",
+               .urgent = 1});
+  EXPECT_EQ(kit.sent(), "A 5(0) ack 1");
+  EXPECT_EQ(kit.info().send.queued.count, 4u);
+  EXPECT_FALSE(kit.info().receive.urgent);
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 5, .text = "next"});
+  EXPECT_EQ(kit.info().send.queued.count, 0u);
+  EXPECT_EQ(kit.received, "next");
+}
+
+//= rfc5961#7
+//= type=test
+//# 5961:BLIND-7, 5961:BLIND-12 as many in a second as Config says, whatever draws them
+//# 5961:BLIND-15 by the instants of what arrives: no timer runs
+TEST(Challenge, AreLimited) {
+  for (State state : {State::established, State::time_wait}) {
+    Config config = kit_config();
+    config.tcp.challenges_per_second = Count{3};
+    config.tcp.time_wait_reuse = false;
+    Kit kit(config);
+    kit.socket_in(state);
+    Instant const deadline = kit.stack.deadline();
+    std::uint32_t const next = state == State::time_wait ? 2 : 1;
+    auto burst = [&] {
+      kit.send({.flags = flag::rst, .seq = next + 9});
+      kit.send({.flags = flag::syn, .seq = next + 9});
+      kit.send({.flags = flag::ack, .seq = next, .ack = 1000});
+      kit.send({.flags = flag::rst, .seq = next + 10});
+      kit.send({.flags = flag::syn, .seq = next + 10});
+      kit.turn();
+      return kit.take().size();
+    };
+    EXPECT_EQ(burst(), 3u) << name_of(state);
+    EXPECT_EQ(kit.stack.statistics().tcp.challenges_limited, 2u);
+    EXPECT_EQ(kit.stack.deadline(), deadline);
+    kit.advance(Duration::seconds(1) - Duration::nanoseconds(1));
+    EXPECT_EQ(burst(), 0u);
+    kit.advance(Duration::nanoseconds(1));
+    EXPECT_EQ(burst(), 3u);
+    EXPECT_EQ(kit.state(), state);
+  }
+}
+
+//= rfc5961#5.2
+//= type=test
+//# 5961:BLIND-10 the largest window ever seen, not the present one
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-ACK-MAXWND, 9293:P-ACK-5961 both edges, and the text of a bad segment is not taken
+TEST(Challenge, AckRangeByTheLargestWindow) {
+  Kit kit;
+  kit.accept_connection(1460, 1000);
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = 5000});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = 10});
+  EXPECT_EQ(kit.info().send.wnd_max.count, 5000u);
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1u - 5001, .text = "bad"}),
+            Drop::tcp_ack_too_old);
+  EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
+  EXPECT_EQ(kit.received, "");
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1u - 5000, .text = "good"}),
+            Drop::none);
+  EXPECT_EQ(kit.received, "good");
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 5, .ack = 2, .text = "bad"}),
+            Drop::tcp_ack_of_unsent);
+  EXPECT_EQ(kit.received, "good");
+}
+
+//= rfc5961#3.2
+//= type=test
+//# 5961:BLIND-8 the rule for resets of RFC 5961 is the default
+//= rfc5961#4.2
+//= type=test
+//# 5961:BLIND-11 so is the rule for SYNs
+TEST(Challenge, IsTheDefaultOfEveryProfile) {
+  EXPECT_EQ(Config{}.tcp.reset_policy, tcp::ResetPolicy::rfc5961);
+  EXPECT_EQ(profile_rfc().tcp.reset_policy, tcp::ResetPolicy::rfc5961);
+  EXPECT_EQ(profile_linux().tcp.reset_policy, tcp::ResetPolicy::rfc5961);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

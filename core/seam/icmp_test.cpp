@@ -1,0 +1,191 @@
+// ICMP errors as TCP takes them (RFC 9293 3.9.2.2), and what it reports of them.
+#include <gtest/gtest.h>
+
+#include "core/seam/test_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+using wire::IcmpType;
+
+constexpr std::uint8_t host = 1;
+constexpr std::uint8_t port = 3;
+
+Out data_in_flight(Kit& kit) {
+  kit.socket_in(State::established);
+  kit.write("data");
+  return kit.take().at(0);
+}
+
+struct Soft {
+  IcmpType type;
+  std::uint8_t code;
+  Cause cause;
+};
+
+constexpr std::array soft_errors{
+    Soft{IcmpType::unreachable, 0, Cause::network_unreachable},
+    Soft{IcmpType::unreachable, 1, Cause::network_unreachable},
+    Soft{IcmpType::unreachable, 5, Cause::network_unreachable},
+    Soft{IcmpType::unreachable, 13, Cause::network_unreachable},
+    Soft{IcmpType::time_exceeded, 0, Cause::time_exceeded},
+    Soft{IcmpType::time_exceeded, 1, Cause::time_exceeded},
+    Soft{IcmpType::parameter_problem, 0, Cause::parameter_problem},
+};
+
+//= rfc9293#3.9.2.2
+//= type=test
+//# 9293:MUST-56, 9293:SHLD-25 soft errors are told and end nothing
+//= rfc9293#3.9.1.8
+//= type=test
+//# 9293:MUST-47, 9293:P-REPORT-CONDS by an event with its cause
+TEST(Icmp, SoftErrors) {
+  for (Soft const& soft : soft_errors) {
+    for (State state : {State::syn_sent, State::established}) {
+      Kit kit;
+      Out quoted;
+      if (state == State::syn_sent) {
+        kit.connect();
+        quoted = kit.take().at(0);
+      } else {
+        quoted = data_in_flight(kit);
+      }
+      kit.send_icmp(soft.type, soft.code, quoted);
+      kit.turn();
+      EXPECT_EQ(kit.state(), state);
+      EXPECT_TRUE(kit.told(EventKind::soft_error, soft.cause)) << int{soft.code};
+      EXPECT_EQ(kit.sent(), "");
+    }
+  }
+}
+
+//= rfc9293#3.9.1.8
+//= type=test
+//# 9293:SHLD-20 an application can do without reports
+TEST(Icmp, ReportsCanBeSwitchedOff) {
+  Kit kit;
+  Out const quoted = data_in_flight(kit);
+  ASSERT_EQ(kit.stack.set(kit.id, {SettingKind::soft_errors, 0}), Refusal::none);
+  kit.send_icmp(IcmpType::unreachable, host, quoted);
+  kit.turn();
+  EXPECT_FALSE(kit.told(EventKind::soft_error));
+  kit.advance(Duration::seconds(20));
+  EXPECT_FALSE(kit.told(EventKind::soft_error));
+}
+
+//= rfc9293#3.9.1.8
+//= type=test
+//# 9293:P-REPORT-CONDS excessive retransmission is the second condition; urgent data the third
+//= rfc9293#3.8.3
+//= type=test
+//# 9293:SHLD-9 told at R1
+TEST(Icmp, TheOtherConditions) {
+  Kit kit;
+  static_cast<void>(data_in_flight(kit));
+  kit.advance(Duration::seconds(8));
+  EXPECT_TRUE(kit.told(EventKind::soft_error, Cause::retransmitting));
+  kit.deliver({.flags = flag::ack | flag::urg, .seq = 1, .ack = 5, .text = "!", .urgent = 1});
+  EXPECT_TRUE(kit.told(EventKind::urgent));
+}
+
+//= rfc9293#3.9.2.2
+//= type=test
+//# 9293:SHLD-26 hard errors abort an open, but nothing that is synchronized (RFC 5461, RFC 5927)
+//= rfc9293#3.8.3
+//= type=test
+//# 9293:P-SYN-FAIL port unreachable ends an open
+TEST(Icmp, HardErrors) {
+  for (std::uint8_t code : {std::uint8_t{2}, port}) {
+    Kit kit;
+    kit.connect();
+    kit.send_icmp(IcmpType::unreachable, code, kit.take().at(0));
+    kit.turn();
+    EXPECT_EQ(kit.state(), State::closed);
+    EXPECT_TRUE(kit.told(EventKind::closed, Cause::unreachable));
+    Kit open;
+    Out const quoted = data_in_flight(open);
+    open.send_icmp(IcmpType::unreachable, code, quoted);
+    open.turn();
+    EXPECT_EQ(open.state(), State::established);
+    EXPECT_TRUE(open.told(EventKind::soft_error, Cause::unreachable));
+  }
+}
+
+TEST(Icmp, FragmentationNeededIsNeverHard) {
+  Kit kit;
+  kit.connect();
+  kit.send_icmp(IcmpType::unreachable, 4, kit.take().at(0));
+  kit.turn();
+  EXPECT_EQ(kit.state(), State::syn_sent);
+}
+
+// An attempt that nobody knows of ends in silence.
+TEST(Icmp, HardErrorToAPassiveOpen) {
+  Kit kit;
+  kit.listen();
+  kit.deliver({.flags = flag::syn, .mss = 1460});
+  kit.send_icmp(IcmpType::unreachable, port, kit.take().at(0));
+  kit.turn();
+  EXPECT_EQ(kit.stack.state_of(kit.tuple()), State::listen);
+  EXPECT_TRUE(kit.events.empty());
+}
+
+//= rfc9293#3.9.2.2
+//= type=test
+//# 9293:MUST-54 the quoted header finds the connection, and only that one acts
+TEST(Icmp, FindsItsConnection) {
+  Kit kit;
+  kit.connect();
+  Out const first = kit.take().at(0);
+  Open open;
+  open.local = {kit.device, {81}};
+  open.remote = {kit.peer, {Kit::peer_port}};
+  ConnectionId second;
+  ASSERT_EQ(kit.stack.connect(open, second), Refusal::none);
+  kit.turn();
+  kit.send_icmp(IcmpType::unreachable, host, first);
+  kit.turn();
+  ASSERT_EQ(kit.events.size(), 1u);
+  EXPECT_EQ(kit.events[0].id, kit.id);
+  Out stranger = first;
+  stranger.tuple.local.port = {999};
+  kit.send_icmp(IcmpType::unreachable, port, stranger);
+  kit.turn();
+  EXPECT_EQ(kit.drops(Drop::icmp_quote_unknown), 1u);
+  EXPECT_EQ(kit.events.size(), 1u);
+}
+
+TEST(Icmp, MustQuoteWhatIsInFlight) {
+  Kit kit;
+  Out quoted = data_in_flight(kit);
+  for (std::uint32_t offset : {0xffff'ffffu, 4u, 1000u}) {
+    Out outside = quoted;
+    outside.absolute = quoted.absolute + Bytes{offset};
+    kit.send_icmp(IcmpType::unreachable, host, outside);
+  }
+  kit.turn();
+  EXPECT_EQ(kit.drops(Drop::icmp_quote_outside), 3u);
+  EXPECT_FALSE(kit.told(EventKind::soft_error));
+  quoted.absolute = quoted.absolute + Bytes{3};
+  kit.send_icmp(IcmpType::unreachable, host, quoted);
+  kit.turn();
+  EXPECT_TRUE(kit.told(EventKind::soft_error));
+}
+
+//= rfc9293#3.9.2.2
+//= type=test
+//# 9293:MUST-55 source quench is discarded without a word
+TEST(Icmp, SourceQuench) {
+  Kit kit;
+  Out const quoted = data_in_flight(kit);
+  Bytes const cwnd = kit.info().cwnd;
+  kit.send_icmp(IcmpType::source_quench, 0, quoted);
+  kit.turn();
+  EXPECT_EQ(kit.drops(Drop::icmp_source_quench), 1u);
+  EXPECT_EQ(kit.info().cwnd, cwnd);
+  EXPECT_FALSE(kit.told(EventKind::soft_error));
+  EXPECT_EQ(kit.sent(), "");
+}
+
+}  // namespace
+}  // namespace lockstep::testing
