@@ -1,0 +1,239 @@
+// Each rule of the closed list of allowed differences: where it applies and where it must not.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "conformance/replay/conversation.hpp"
+#include "conformance/replay/obligations.hpp"
+#include "conformance/replay/replay.hpp"
+#include "conformance/replay/report.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+std::string verdict_of(const Conversation& conversation) {
+  return verdict_text(
+      replay_flow(conversation.flow(), conversation.device_side(), nullptr).verdict);
+}
+
+/// The verdict with the calls and the configuration of a scenario.
+std::string verdict_of(const Conversation& conversation, std::vector<PlannedCall> calls) {
+  Scenario scenario;
+  scenario.device = conversation.device_side();
+  scenario.config = profile_linux();
+  scenario.comparison = Comparison::obligations;
+  scenario.calls = std::move(calls);
+  Replayed const out = replay_flow(conversation.flow(), scenario.device, &scenario);
+  return verdict_text(out.verdict);
+}
+
+PlannedCall listen_call() { return {0, std::nullopt, Act::listen, 0}; }
+PlannedCall write_call(std::uint64_t after_packet, std::uint32_t bytes) {
+  return {after_packet, std::nullopt, Act::write, bytes};
+}
+
+/// A request and a response of two segments, cut at `first`.
+Conversation response(std::uint32_t first) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 100});
+  c.device(11, "A", {1, 101, first}).device(11, "PA", {1 + first, 101, 2000 - first});
+  c.peer(21, "A", {101, 2001});
+  return c;
+}
+
+TEST(Agreement, NeedsNoRuleWhereBothDoTheSame) { EXPECT_EQ(verdict_of(response(1460)), "agrees"); }
+
+TEST(Segmentation, AppliesWhereTheSameOctetsAreCutElsewhere) {
+  EXPECT_EQ(verdict_of(response(1200)), "differs, allowed: segmentation");
+}
+
+TEST(Segmentation, DoesNotApplyToOtherOctets) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 100});
+  c.device(11, "A", {1, 101, 1200}).device(11, "PA", {1101, 101, 900});
+  c.last().payload[0] = std::byte{0xff};  // sent as another octet before
+  c.peer(21, "A", {101, 2001});
+  EXPECT_EQ(verdict_of(c), "violates 9293:P-SEND-EST");
+}
+
+/// The peer's 100 octets are acknowledged after `ms`, and nothing else happens before.
+Conversation one_ack(std::uint64_t ms) {
+  Conversation c;
+  c.handshake().device(12, "PA", {1, 1, 10}).peer(22, "A", {1, 11});
+  c.peer(100, "PA", {1, 11, 100}).peer(101, "PA", {101, 11, 100});
+  c.device(100 + ms, "A", {11, 201});
+  c.peer(1500, "PA", {201, 11, 10}).device(1540, "A", {11, 211});
+  return c;
+}
+
+TEST(AckCoalescing, AppliesToFewerAcksInTime) {
+  Conversation c;
+  c.handshake().peer(100, "PA", {1, 1, 100}).device(100, "A", {1, 101});
+  c.peer(200, "PA", {101, 1, 100}).device(200, "A", {1, 201});
+  c.peer(210, "PA", {201, 1, 100}).device(210, "A", {1, 301});
+  EXPECT_EQ(verdict_of(c), "differs, allowed: ack-coalescing");
+}
+
+TEST(AckCoalescing, DoesNotApplyToAnAckAfterHalfASecond) {
+  EXPECT_EQ(verdict_of(one_ack(40)), "agrees");
+  EXPECT_EQ(verdict_of(one_ack(640)), "violates 9293:MUST-40");
+}
+
+/// One segment of the device is acknowledged only after `ms`, and never sent again.
+Conversation slow_ack(std::uint64_t ms) {
+  Conversation c;
+  c.handshake().device(11, "PA", {1, 1, 100}).peer(21, "A", {1, 101});
+  c.device(30, "PA", {101, 1, 100}).peer(30 + ms, "A", {1, 201});
+  return c;
+}
+
+TEST(TimingWithinClass, AppliesWhereTheTimerMayBeLonger) {
+  EXPECT_EQ(verdict_of(slow_ack(400)), "differs, allowed: timing-within-class");
+}
+
+TEST(TimingWithinClass, DoesNotApplyToSecondsWithoutRetransmission) {
+  EXPECT_EQ(verdict_of(slow_ack(4000)), "violates 9293:P-RTO");
+}
+
+/// The device sends `segments` at once, before any of its data is acknowledged.
+Conversation burst(std::uint32_t segments) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 10});
+  for (std::uint32_t i = 0; i < segments; ++i) {
+    bool const last = i + 1 == segments;
+    c.device(11, last ? "PA" : "A", {1 + i * Conversation::mss, 11, Conversation::mss});
+  }
+  c.peer(21, "A", {11, 1 + segments * Conversation::mss});
+  return c;
+}
+
+/// The verdict with the core held to RFC 5681's three segments.
+std::string careful_verdict_of(const Conversation& conversation) {
+  Scenario scenario;
+  scenario.device = conversation.device_side();
+  scenario.config = profile_rfc();
+  scenario.comparison = Comparison::obligations;
+  return verdict_text(replay_flow(conversation.flow(), scenario.device, &scenario).verdict);
+}
+
+TEST(InitialWindow, AppliesUpToTenSegments) {
+  EXPECT_EQ(careful_verdict_of(burst(3)), "agrees");
+  std::string const verdict = careful_verdict_of(burst(9));
+  EXPECT_NE(verdict.find("differs, allowed"), std::string::npos) << verdict;
+  EXPECT_NE(verdict.find("initial-window"), std::string::npos) << verdict;
+}
+
+TEST(InitialWindow, DoesNotApplyToMore) {
+  EXPECT_EQ(careful_verdict_of(burst(14)), "violates 5681:CC-3");
+}
+
+TEST(CongestionWindow, AppliesWhereTheCoreIsMoreCareful) {
+  std::string const verdict = careful_verdict_of(burst(9));
+  EXPECT_NE(verdict.find("congestion-window"), std::string::npos) << verdict;
+}
+
+/// Two segments are lost; after the timeout the device sends `again` of them at once.
+Conversation after_timeout(std::uint32_t again) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 10});
+  c.device(11, "A", {1, 11, 1460}).device(11, "PA", {1461, 11, 1460});
+  for (std::uint32_t i = 0; i < again; ++i) {
+    c.device(311, "A", {1 + 1460 * i, 11, 1460});
+  }
+  c.peer(321, "A", {11, 2921});
+  return c;
+}
+
+TEST(CongestionWindow, DoesNotApplyAfterATimeout) {
+  EXPECT_NE(verdict_of(after_timeout(1)).substr(0, 8), "violates");
+  EXPECT_EQ(verdict_of(after_timeout(2)), "violates 5681:CC-12");
+}
+
+TEST(Recovery, AppliesToWhatWasNotAcknowledged) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 10});
+  c.device(11, "A", {1, 11, 1460}).device(11, "PA", {1461, 11, 1460});
+  c.device(150, "PA", {1461, 11, 1460});  // a probe of the tail
+  c.peer(160, "A", {11, 2921});
+  std::string const verdict = verdict_of(c);
+  EXPECT_NE(verdict.find("recovery"), std::string::npos) << verdict;
+}
+
+TEST(Recovery, DoesNotApplyToWhatWasAcknowledged) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 10}).device(11, "PA", {1, 11, 1460});
+  c.peer(21, "A", {11, 1461}).device(300, "PA", {1, 11, 1460}).peer(310, "A", {11, 1461});
+  EXPECT_EQ(verdict_of(c), "violates 6298:RTO-11");
+}
+
+TEST(WindowUpdates, ApplyWhereTheWindowIsToldMoreOften) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 100}).device(51, "A", {1, 101, 0, 60000});
+  c.device(60, "A", {1, 101, 0, 65000}).peer(70, "A", {101, 1});
+  EXPECT_EQ(verdict_of(c), "differs, allowed: window-updates");
+}
+
+TEST(WindowUpdates, DoNotApplyWhereTheWindowIsNeverTold) {
+  auto const result =
+      replay_scenario(std::string(LOCKSTEP_SOURCE_DIR) + "/pcaps/rfc9293-3.8.6-linux-slow-reader");
+  bool found = false;
+  for (const TwinResult& twin : result->twins) {
+    found |= twin.twin->clause == "9293:P-SWS-RCV" && twin.passes();
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST(NagleVariant, AppliesWhereOnlyFullSegmentsAreOutstanding) {
+  Conversation c;
+  c.handshake().device(10, "A", {1, 1, 1460}).device(10, "PA", {1461, 1, 540});
+  c.peer(20, "A", {1, 2001});
+  std::string const verdict = verdict_of(c, {listen_call(), write_call(3, 2000)});
+  EXPECT_NE(verdict.find("nagle-variant"), std::string::npos) << verdict;
+}
+
+TEST(NagleVariant, DoesNotApplyWhereASmallSegmentIsOutstanding) {
+  Conversation c;
+  c.handshake().device(10, "PA", {1, 1, 100}).device(15, "PA", {101, 1, 100});
+  c.peer(20, "A", {1, 201});
+  PlannedCall const second{std::nullopt, Duration::milliseconds(15), Act::write, 100};
+  EXPECT_EQ(verdict_of(c, {listen_call(), write_call(3, 100), second}), "violates 9293:P-NAGLE");
+}
+
+TEST(ClosingReset, AppliesToWhatComesWhenBothAreDone) {
+  Conversation c;
+  c.handshake().peer(11, "FA", {1, 1}).device(11, "FA", {1, 2}).peer(21, "A", {2, 2});
+  c.peer(100, "A", {2, 2}).peer(200, "A", {2, 2});
+  std::string const verdict = verdict_of(c);
+  EXPECT_NE(verdict.find("closing-reset"), std::string::npos) << verdict;
+}
+
+TEST(ClosingReset, DoesNotApplyToALiveConnection) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 10}).device(11, "R", {1, 0});
+  c.peer(20, "A", {11, 1}).device(20, "R", {5, 0});
+  EXPECT_EQ(verdict_of(c).substr(0, 8), "violates");
+}
+
+TEST(Names, AreDistinct) {
+  for (std::size_t i = 0; i < rule_count; ++i) {
+    for (std::size_t j = i + 1; j < rule_count; ++j) {
+      EXPECT_NE(name_of(static_cast<Rule>(i)), name_of(static_cast<Rule>(j)));
+    }
+  }
+}
+
+TEST(CannotTell, SaysWhy) {
+  Conversation no_syn;
+  no_syn.peer(0, "A", {1, 1}).device(1, "A", {1, 1});
+  EXPECT_EQ(verdict_of(no_syn), "cannot tell: missing handshake: no SYN was captured");
+  Conversation cut = response(1460);
+  cut.last().missing = 4;
+  EXPECT_EQ(verdict_of(cut), "cannot tell: truncated snaplen: 1 segments were cut");
+  Conversation lost;
+  lost.handshake().peer(11, "PA", {1, 1, 10}).device(11, "PA", {101, 11, 10});
+  lost.peer(21, "A", {11, 111});
+  EXPECT_EQ(verdict_of(lost).substr(0, 46), "cannot tell: the capture lost packets of the d");
+}
+
+}  // namespace
+}  // namespace lockstep::conformance
