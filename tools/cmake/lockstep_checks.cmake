@@ -1,4 +1,5 @@
-# Checks of the repository that run as ctest entries: tidy, its own tests, the installed package.
+# Checks of the repository that run as ctest entries: tidy, its own tests, the listed mutations, the
+# installed package.
 if(NOT LOCKSTEP_TESTS OR NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
@@ -11,7 +12,9 @@ endif()
 add_test(NAME tidy COMMAND ${Python3_EXECUTABLE} "${PROJECT_SOURCE_DIR}/tools/tidy")
 add_test(NAME tidy_rules
   COMMAND ${Python3_EXECUTABLE} "${PROJECT_SOURCE_DIR}/tools/tidying/test_tidy.py")
-set_tests_properties(tidy tidy_rules PROPERTIES LABELS repository)
+add_test(NAME mutations_apply
+  COMMAND ${Python3_EXECUTABLE} "${PROJECT_SOURCE_DIR}/tools/mutations" --check)
+set_tests_properties(tidy tidy_rules mutations_apply PROPERTIES LABELS repository)
 
 if(LOCKSTEP_TOOLS AND NOT CMAKE_CROSSCOMPILING)
   set(flags "${CMAKE_CXX_FLAGS}")
