@@ -13,6 +13,7 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
+constexpr Duration delayed_ack_max = Duration::milliseconds(500);  // RFC 9293 3.8.6.3
 constexpr Duration slack = Duration::milliseconds(1);  // what is computed may be rounded otherwise
 
 std::optional<std::uint16_t> mss_of(const Segment& segment) {
@@ -69,7 +70,7 @@ class Walk {
     Instant const then = captured().at;
     Instant const now = live().captured_time();
     if (same_content(script_, run_, captured(), live())) {
-      if (apart(then, now) <= (live().by_timer ? slack : Duration{})) {
+      if (same_class(then, now)) {
         ++captured_;
         ++live_;
         return std::nullopt;
@@ -87,6 +88,27 @@ class Walk {
       return missing();
     }
     return differs();
+  }
+
+  /// The same instant; or, for an ACK that the timer sends, anywhere within the half second.
+  bool same_class(Instant then, Instant now) const {
+    if (!live().by_timer) {
+      return then == now;
+    }
+    bool const delayed =
+        live().timer == tcp::TimerKind::delayed_ack && live().segment.length() == 0 && then > now;
+    return apart(then, now) <= slack || (delayed && then.since(arrival()) < delayed_ack_max);
+  }
+
+  /// When the text came that the next ACK is about.
+  Instant arrival() const {
+    Instant at;
+    for (std::size_t i = 0; i < live().steps && i < script_.steps.size(); ++i) {
+      const Step& step = script_.steps[i];
+      bool const text = step.kind == Step::Kind::segment && step.segment.data_bytes() != 0;
+      at = text ? step.at : at;
+    }
+    return at;
   }
 
   /// The same content at another time: moved, unless one side has more of it left than the other.

@@ -304,11 +304,10 @@ def scenario_urgent_zero_window():
     s.wait(100)
     s.call("resume")
     s.device("A", win=2 * MSS, note="the window opens")
-    s.peer("UA", MSS, urg=100)
-    s.peer("PA", MSS, after=1)
-    s.device("A")
+    s.peer("UPA", 1000, urg=100, note="less than half of the buffer: reading it opens nothing")
+    s.device("A", after=200)
     s.twin("9293:P-SWS-RCV", packet=8, drop=True)
-    s.twin("9293:P-TEXT-ACK", packet=11, drop=True)
+    s.twin("9293:P-TEXT-ACK", packet=10, drop=True)
     return s
 
 
