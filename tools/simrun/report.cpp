@@ -17,6 +17,10 @@ using sim::Flow;
 using sim::FlowEnd;
 using sim::Side;
 
+constexpr std::string_view connection_columns =
+    "{:<12} {:>21} {:>21} {:>12} {:>12} {:>13} {:>9} {:>7} {:>10} {:>10} {:>10} {:>9} {:>11}  "
+    "{}\n";
+
 /// The end that sent most: what its connection measured is what is of interest.
 Side busy_side(const Flow& flow) {
   return flow.end(Side::acceptor).written > flow.end(Side::opener).written ? Side::acceptor
@@ -67,7 +71,7 @@ std::string connection_row(const Flow& flow, Instant now) {
   const FlowEnd& reader = flow.end(other(busy_side(flow)));
   const auto rtt = busy.rtt.summary();
   return fmt::format(
-      "{:<12} {:>21} {:>21} {:>12} {:>12} {:>13} {:>9} {:>7} {:>10} {:>10} {:>10} {:>9} {:>11}  {}\n",
+      connection_columns,
       flow.app.view(), endpoint_text(flow.tuple.local), endpoint_text(flow.tuple.remote),
       grouped(acceptor.read), grouped(opener.read), rate_text(goodput_bits_per_second(reader)),
       grouped(segments_of(flow)), grouped(retransmissions_of(flow)),
@@ -79,7 +83,7 @@ std::string connection_row(const Flow& flow, Instant now) {
 std::string connections_text(const sim::Kernel& kernel) {
   constexpr std::size_t shown_max = 200;
   std::string out = fmt::format(
-      "{:<12} {:>21} {:>21} {:>12} {:>12} {:>13} {:>9} {:>7} {:>10} {:>10} {:>10} {:>9} {:>11}  {}\n",
+      connection_columns,
       "connection", "from", "to", "bytes", "bytes back", "goodput", "segments", "again", "rtt min",
       "median", "p99", "cwnd", "duration", "end");
   std::size_t shown = 0;
@@ -112,9 +116,9 @@ std::string drops_text(const sim::LaneCounters& lane) {
 }
 
 std::string lanes_text(const sim::Kernel& kernel) {
-  std::string out = fmt::format("{:<12} {:<8} {:>12} {:>12} {:>15} {:>10} {:>10} {:>8}  {}\n", "link",
-                                "way", "frames", "delivered", "bytes", "copied", "changed",
-                                "queue", "drops");
+  std::string out =
+      fmt::format("{:<12} {:<8} {:>12} {:>12} {:>15} {:>10} {:>10} {:>8}  {}\n", "link", "way",
+                  "frames", "delivered", "bytes", "copied", "changed", "queue", "drops");
   for (std::uint32_t i = 0; i < kernel.bus().lane_count(); ++i) {
     const sim::LaneCounters& lane = kernel.bus().lane({i}).counters();
     out += fmt::format("{:<12} {:<8} {:>12} {:>12} {:>15} {:>10} {:>10} {:>8} {}\n",

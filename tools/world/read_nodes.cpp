@@ -48,8 +48,12 @@ std::uint64_t read_field(Table& table, std::string_view name, Unit unit, std::ui
 }
 
 // Reads and writes one field of Config through one number.
-void set_field(Count& field, std::uint64_t value) { field.value = static_cast<std::uint32_t>(value); }
-void set_field(Bytes& field, std::uint64_t value) { field.count = static_cast<std::uint32_t>(value); }
+void set_field(Count& field, std::uint64_t value) {
+  field.value = static_cast<std::uint32_t>(value);
+}
+void set_field(Bytes& field, std::uint64_t value) {
+  field.count = static_cast<std::uint32_t>(value);
+}
 void set_field(Duration& field, std::uint64_t value) { field.ns = value; }
 void set_field(bool& field, std::uint64_t value) { field = value != 0; }
 void set_field(std::uint8_t& field, std::uint64_t value) {

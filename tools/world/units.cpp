@@ -180,7 +180,8 @@ std::optional<Mac> parse_mac(std::string_view text) {
 }
 
 std::string text_of(Duration duration) {
-  constexpr std::array<NamedUnit, 3> units{{{"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}}};
+  constexpr std::array<NamedUnit, 3> units{
+      {{"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}}};
   for (const NamedUnit& unit : units) {
     if (duration.ns >= unit.factor) {
       return fmt::format("{}.{:03} {}", duration.ns / unit.factor,

@@ -138,7 +138,8 @@ TEST_F(WorldFile, RefusesWhatCannotBe) {
   EXPECT_NE(complaint(std::string(hosts)).find("exactly one link"), std::string::npos);
   EXPECT_NE(complaint(good() + "[[host]]\nname = \"a\"\naddress = \"10.0.0.3\"\n").find("taken"),
             std::string::npos);
-  EXPECT_NE(complaint(good() + "[[fault]]\nname = \"f\"\nkind = \"gremlin\"\n").find("expected one"),
+  EXPECT_NE(complaint(good() + "[[fault]]\nname = \"f\"\nkind = \"gremlin\"\n")
+                .find("expected one"),
             std::string::npos);
   EXPECT_NE(complaint(good() + "[[fault]]\nname = \"f\"\nkind = \"loss\"\nlink = \"ab\"\n"
                                "probability = 0.5\n")
