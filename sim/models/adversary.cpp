@@ -157,9 +157,12 @@ void Adversary::play(StationDesk& desk, Game& game) {
       segment.payload = std::span(text_).subspan(length / 2, length / 2);
       segment.sequence = game.next + Bytes{draw(2'000)} - Bytes{1'000};
       break;
-    case 2:  // Shrinks its window, to nothing too.
-      segment.window = {static_cast<std::uint16_t>(draw(2) * draw(600))};
+    case 2: {  // Shrinks its window, to nothing too. A draw a statement: their order is ours.
+      bool const closed = draw(2) == 0;
+      std::uint32_t const open = draw(600);
+      segment.window = {static_cast<std::uint16_t>(closed ? 0 : open)};
       break;
+    }
     case 3:  // Acknowledges old, part or more than was sent.
       segment.acknowledgment = game.expected + Bytes{draw(4'000)} - Bytes{3'000};
       break;
@@ -280,7 +283,8 @@ void Adversary::send(StationDesk& desk, const Envelope& envelope, wire::Segment 
                        wire::sum(segment.payload));
   // Now and then the checksum is wrong, or the options are nonsense.
   if (draw(16) == 0) {
-    packet[draw(length)] ^= static_cast<std::byte>(1u << draw(8));
+    std::uint32_t const bit = draw(8);
+    packet[draw(length)] ^= static_cast<std::byte>(1u << bit);
   }
   send_packet(desk, envelope, std::span(packet).first(length),
               static_cast<std::uint8_t>(wire::IpProtocol::tcp));

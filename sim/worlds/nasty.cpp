@@ -51,7 +51,10 @@ HostSpec nasty_host(Random random, std::uint8_t number) {
   host.clock.origin = random.below(4) == 0
                           ? Duration{Duration::ns_max - Duration::seconds(3'600).ns}
                           : Duration{random.below(Duration::seconds(100'000).ns)};
-  host.poll = Duration::microseconds(random.below(2) * draw(random, 1, 500));
+  // A draw a statement: the order of two within one expression is the compiler's.
+  bool const polls = random.below(2) != 0;
+  std::uint32_t const poll_us = draw(random, 1, 500);
+  host.poll = Duration::microseconds(polls ? poll_us : 0);
   host.transmit_ring = draw(random, 2, 64);
   host.receive_ring = draw(random, 8, 256);
   return host;
@@ -92,7 +95,8 @@ void add_faults(World& world, Random random, std::uint32_t link) {
 AppSpec nasty_app(const World& world, Random random, std::uint16_t number) {
   constexpr std::array<std::string_view, 6> models{"bulk",       "echo",        "chatter",
                                                    "half_close", "slow_reader", "mutual"};
-  AppSpec app = app_of(one_of(random, models), draw(random, 1, 120'000));
+  std::string_view const model = one_of(random, models);
+  AppSpec app = app_of(model, draw(random, 1, 120'000));
   auto const hosts = static_cast<std::uint32_t>(world.hosts.size());
   app.client = {draw(random, 0, hosts - 1)};
   app.server = {(app.client.value + draw(random, 1, hosts - 1)) % hosts};
@@ -110,7 +114,9 @@ AppSpec nasty_app(const World& world, Random random, std::uint16_t number) {
     app.bytes = draw(random, 1, 3'000);
     app.reply_bytes = draw(random, 1, 8'000);
     app.rounds = draw(random, 1, 10);
-    app.think = Duration::milliseconds(random.below(2) * draw(random, 1, 400));
+    bool const thinks = random.below(2) != 0;
+    std::uint32_t const think_ms = draw(random, 1, 400);
+    app.think = Duration::milliseconds(thinks ? think_ms : 0);
   }
   return app;
 }
