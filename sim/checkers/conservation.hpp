@@ -24,7 +24,7 @@ LaneAccount account_of(const LaneCounters& counters);
 
 // Counts with its own eyes what is sent, delivered and dropped, and compares with the books of the
 // bus, of the hosts and of their stacks when the run is over.
-class ConservationChecker final : public Observer {
+class ConservationChecker : public Observer {
  public:
   explicit ConservationChecker(Findings& findings) : findings_(findings) {}
 

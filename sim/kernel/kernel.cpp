@@ -260,6 +260,7 @@ Instant Kernel::allowed(const Host& host, Instant at) const {
 void Kernel::want_turn(Host& host, Instant at) {
   HostState& state = host.state();
   Instant const when = allowed(host, at);
+  state.stalled_turns += host.stalled_until(now_) != now_ ? 1 : 0;
   if (when == now_) {
     if (state.turn_at != now_) {
       state.turn_at = now_;

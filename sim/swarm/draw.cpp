@@ -104,7 +104,7 @@ void draw_links(Dice& dice, World& world, bool adversary) {
 void add_adversary(Dice& dice, World& world) {
   StationSpec station;
   station.name = "eve";
-  station.model = "adversary";
+  station.model = dice.percent(60) ? "adversary" : "meddler";
   station.address = IpAddress::v4(10, 0, 0, 200);
   station.every = dice.pick({Duration::microseconds(300), Duration::milliseconds(5),
                              Duration::milliseconds(60)});

@@ -30,7 +30,9 @@ void draw_amounts(Dice& dice, const World& world, AppSpec& app) {
       std::max<std::uint64_t>(segments_max / talks, 2) * segment_bytes(world, app);
   // A request of no length is never answered.
   bool const asks = app.model == Name("chatter");
-  app.bytes = !asks && dice.percent(5) ? 0 : dice.magnitude({1, std::min<std::uint64_t>(most, 150'000)});
+  app.bytes = !asks && dice.percent(5)
+                  ? 0
+                  : dice.magnitude({1, std::min<std::uint64_t>(most, 150'000)});
   bool const replies = asks || app.model == Name("half_close");
   if (replies) {
     app.reply_bytes = dice.percent(10) ? 0 : dice.magnitude({1, std::min(most, app.bytes * 4 + 1)});

@@ -42,7 +42,9 @@ LaneFault draw_loss(Dice& dice) {
 
 LaneFault draw_change(Dice& dice, const World& world) {
   if (dice.percent(60)) {
-    return Corrupt{{dice.pick({1u, 5u}) * percent}};
+    // Any bit, or one of the first 34 octets: link and IP headers.
+    std::uint32_t const last = dice.percent(60) ? 0xffff'ffff : 34 * 8 - 1;
+    return Corrupt{{dice.pick({1u, 5u}) * percent}, 0, last};
   }
   bool const ethernet = world.hosts[0].config.link == LinkType::ethernet;
   // Seldom the headers too: then only invariants can be asked for.

@@ -39,7 +39,9 @@ struct Unreachable {
   std::string_view name;
   std::string_view why;
 };
-inline constexpr std::array<Unreachable, 0> unreachable{};
+inline constexpr std::array unreachable{
+    Unreachable{"frame_too_short", "a switch stands before every host that a station can reach"},
+};
 
 // Why nothing of that name can be asked for; empty: it can.
 constexpr std::string_view why_unreachable(std::string_view name) {

@@ -8,6 +8,7 @@
 #include "sim/checkers/liveness.hpp"
 #include "sim/checkers/rfc.hpp"
 #include "sim/checkers/stream.hpp"
+#include "sim/swarm/meddler.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -106,7 +107,13 @@ class Trial {
 
 }  // namespace
 
-Registry swarm_registry() { return Registry::standard(); }
+Registry swarm_registry() {
+  Registry registry = Registry::standard();
+  registry.add_station("meddler", [](const World& world, const StationSpec& spec, Random random) {
+    return std::unique_ptr<Station>(std::make_unique<Meddler>(world, spec, random));
+  });
+  return registry;
+}
 
 TrialResult run_trial(const World& world, std::uint64_t seed, Observer* watcher) {
   Trial trial(world, seed);

@@ -1,0 +1,277 @@
+// Each checker finds the defect that is planted for it, and nothing in an honest run.
+#include <gtest/gtest.h>
+
+#include "sim/checkers/alteration.hpp"
+#include "sim/checkers/conservation.hpp"
+#include "sim/checkers/invariants.hpp"
+#include "sim/checkers/liveness.hpp"
+#include "sim/checkers/rfc.hpp"
+#include "sim/checkers/stream.hpp"
+#include "sim/kernel/kernel.hpp"
+#include "sim/worlds/build.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+World lossy_world() {
+  LaneSpec lane;
+  lane.rate_bits_per_second = 10'000'000;
+  lane.delay = Duration::milliseconds(3);
+  World world = two_hosts(lane);
+  world.apps = {app_of("echo", 30'000)};
+  world.lane_faults = {fault_of_link("lossy", Loss{{30'000'000}})};
+  return world;
+}
+
+// The checkers of one run, all at once.
+struct CheckedRun {
+  explicit CheckedRun(const World& world)
+      : kernel(world, 5), stream(findings), conservation(findings), invariants(findings),
+        liveness(findings), rfc(world, findings) {
+    for (Observer* each : {static_cast<Observer*>(&stream), static_cast<Observer*>(&conservation),
+                           static_cast<Observer*>(&invariants), static_cast<Observer*>(&liveness),
+                           static_cast<Observer*>(&rfc)}) {
+      kernel.observe(*each);
+    }
+  }
+
+  Kernel kernel;
+  Findings findings;
+  StreamChecker stream;
+  ConservationChecker conservation;
+  InvariantChecker invariants;
+  LivenessChecker liveness;
+  RfcChecker rfc;
+};
+
+std::string_view first_of(const Findings& findings) {
+  return findings.empty() ? std::string_view("nothing") : findings.kept()[0].what;
+}
+
+TEST(Checkers, AnHonestRunHasNoFinding) {
+  CheckedRun run(lossy_world());
+  EXPECT_EQ(run.kernel.run(), Ending::completed);
+  EXPECT_EQ(run.findings.count(), 0u) << first_of(run.findings);
+}
+
+// --- Stream ---
+
+class StreamDefects : public testing::Test {
+ protected:
+  StreamDefects() : kernel_(two_hosts({}), 1), checker_(findings_) {
+    flow_.id = {0};
+    flow_.app = "planted";
+  }
+
+  void write(std::uint64_t offset, std::string_view text) {
+    checker_.wrote(kernel_, note(Side::opener, offset, text));
+  }
+  void read(std::uint64_t offset, std::string_view text) {
+    checker_.read(kernel_, note(Side::acceptor, offset, text));
+  }
+  StreamNote note(Side side, std::uint64_t offset, std::string_view text) {
+    return {Instant{7}, {0}, &flow_, side, offset, std::as_bytes(std::span(text)), true};
+  }
+
+  Kernel kernel_;
+  Findings findings_;
+  StreamChecker checker_;
+  Flow flow_;
+};
+
+TEST_F(StreamDefects, TheSameOctetsAreFine) {
+  write(0, "abc");
+  write(3, "def");
+  read(0, "abcd");
+  read(4, "ef");
+  EXPECT_TRUE(findings_.empty()) << first_of(findings_);
+}
+
+TEST_F(StreamDefects, AnotherOctetIsFound) {
+  write(0, "abc");
+  read(0, "abd");
+  EXPECT_EQ(first_of(findings_), "read other octets than were written, from this offset on");
+}
+
+TEST_F(StreamDefects, ASkippedOctetIsFound) {
+  write(0, "abc");
+  read(1, "bc");
+  EXPECT_EQ(first_of(findings_), "read at another offset than the last read's end");
+}
+
+TEST_F(StreamDefects, AnOctetFromNowhereIsFound) {
+  write(0, "abc");
+  read(0, "abcd");
+  EXPECT_EQ(first_of(findings_), "read more octets than were written");
+}
+
+TEST_F(StreamDefects, AStreamThatEndsEarlyIsFound) {
+  for (FlowEnd& end : flow_.ends) {
+    end.cause = Cause::finished;
+    end.peer_finished = true;
+  }
+  flow_.end(Side::opener).written = 10;
+  flow_.end(Side::acceptor).read = 10;
+  checker_.judge_end(kernel_, flow_);
+  EXPECT_TRUE(findings_.empty());
+  flow_.end(Side::acceptor).read = 9;
+  checker_.judge_end(kernel_, flow_);
+  EXPECT_EQ(first_of(findings_), "both ends finished, but not all that was written was read");
+}
+
+// A change that no checksum sees does reach the application. The checker says so, unless it is told
+// that a fault did it.
+TEST(Checkers, ASubstitutionIsFoundOrExcused) {
+  World world = lossy_world();
+  world.lane_faults = {fault_of_link("swap", Substitute{{200'000'000}, 54})};
+  Findings blamed;
+  Findings excused;
+  AlterationWatch alteration(world);
+  StreamChecker strict(blamed);
+  StreamChecker lenient(excused, &alteration);
+  Kernel kernel(world, 5);
+  kernel.observe(alteration);
+  kernel.observe(strict);
+  kernel.observe(lenient);
+  kernel.run();
+  EXPECT_TRUE(alteration.text_altered());
+  EXPECT_FALSE(alteration.header_altered());
+  EXPECT_EQ(first_of(blamed), "read other octets than were written, from this offset on");
+  EXPECT_TRUE(excused.empty()) << first_of(excused);
+}
+
+// --- Conservation ---
+
+// Books one frame too many, or one too few, on the first lane.
+class WrongBooks final : public ConservationChecker {
+ public:
+  // What is not booked as delivered, and what is booked as dropped though it was not.
+  struct Error {
+    std::uint64_t undelivered = 0;
+    std::uint64_t dropped = 0;
+  };
+  WrongBooks(Findings& findings, Error error) : ConservationChecker(findings), error_(error) {}
+
+ protected:
+  LaneAccount booked(const Kernel& kernel, std::uint32_t lane) const override {
+    LaneAccount account = ConservationChecker::booked(kernel, lane);
+    account.delivered -= lane == 0 ? error_.undelivered : 0;
+    account.dropped += lane == 0 ? error_.dropped : 0;
+    return account;
+  }
+
+ private:
+  Error error_;
+};
+
+std::string_view with_wrong_books(WrongBooks::Error error) {
+  Kernel kernel(lossy_world(), 5);
+  Findings findings;
+  WrongBooks checker(findings, error);
+  kernel.observe(checker);
+  kernel.run();
+  return first_of(findings);
+}
+
+TEST(Conservation, ALostFrameIsFound) {
+  EXPECT_EQ(with_wrong_books({0, 0}), "nothing");
+  EXPECT_EQ(with_wrong_books({1, 0}), "frames offered but neither delivered, dropped nor held");
+}
+
+TEST(Conservation, ADropThatNobodyWasToldOfIsFound) {
+  EXPECT_EQ(with_wrong_books({1, 1}), "frames that died on a lane without being told");
+}
+
+// Does not see every frame that is sent.
+class Blinking final : public ConservationChecker {
+ public:
+  using ConservationChecker::ConservationChecker;
+  void sent(const Kernel& kernel, const FrameNote& note) override {
+    blink_ = !blink_;
+    if (blink_) {
+      ConservationChecker::sent(kernel, note);
+    }
+  }
+
+ private:
+  bool blink_ = false;
+};
+
+TEST(Conservation, AFrameThatNeverReachedTheWireIsFound) {
+  Kernel kernel(lossy_world(), 5);
+  Findings findings;
+  Blinking checker(findings);
+  kernel.observe(checker);
+  kernel.run();
+  EXPECT_EQ(first_of(findings), "frames that the stack sent and the wire never saw");
+}
+
+TEST(Conservation, AForgottenConnectionIsFound) {
+  Kernel kernel(two_hosts({}), 1);
+  Findings findings;
+  ConservationChecker checker(findings);
+  checker.judge_connections(kernel, {0}, {5, 3, 2});
+  EXPECT_TRUE(findings.empty());
+  checker.judge_connections(kernel, {0}, {5, 3, 1});
+  EXPECT_EQ(first_of(findings), "connections opened, but neither closed nor anyone's");
+}
+
+// --- Invariants ---
+
+// Sees one variable of each connection wrongly.
+template <class Plant>
+class Sabotaged final : public InvariantChecker {
+ public:
+  Sabotaged(Findings& findings, Plant plant) : InvariantChecker(findings), plant_(plant) {}
+
+ protected:
+  ConnectionInfo seen(const Kernel& kernel, HostIndex host, ConnectionId id) const override {
+    ConnectionInfo info = InvariantChecker::seen(kernel, host, id);
+    plant_(info);
+    return info;
+  }
+
+ private:
+  Plant plant_;
+};
+
+template <class Plant>
+std::string_view with_planted(Plant plant) {
+  Kernel kernel(lossy_world(), 5);
+  Findings findings;
+  Sabotaged<Plant> checker(findings, plant);
+  kernel.observe(checker);
+  kernel.run();
+  return first_of(findings);
+}
+
+TEST(Invariants, APlantedValueIsFound) {
+  EXPECT_EQ(with_planted([](ConnectionInfo&) {}), "nothing");
+  EXPECT_EQ(with_planted([](ConnectionInfo& info) { info.send.una = info.send.nxt.next(); }),
+            "SND.UNA is beyond SND.NXT");
+  EXPECT_EQ(with_planted([](ConnectionInfo& info) { info.receive.edge = info.receive.nxt; }),
+            "RCV.WND is not the distance from RCV.NXT to the right edge");
+  EXPECT_EQ(with_planted([](ConnectionInfo& info) { info.cwnd = {}; }),
+            "the congestion window is under one segment");
+  EXPECT_EQ(with_planted([](ConnectionInfo& info) {
+              info.retransmit_due = Instant::never();
+              info.persist_due = Instant::never();
+            }),
+            "something is in flight and no timer runs");
+}
+
+// --- Liveness ---
+
+TEST(Liveness, AnApplicationThatNeverEndsIsFound) {
+  World world = lossy_world();
+  world.lane_faults = {fault_of_link("cut", Partition{})};
+  world.limit = Duration::seconds(10);
+  CheckedRun run(world);
+  EXPECT_EQ(run.kernel.run(), Ending::limit_reached);
+  ASSERT_FALSE(run.findings.empty());
+  EXPECT_EQ(run.findings.kept()[0].checker, CheckerKind::liveness);
+  EXPECT_EQ(first_of(run.findings), "the caller's connection never ended");
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,167 @@
+// Each rule of the RFC checker against one conversation that breaks it.
+#include "sim/checkers/rfc.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "sim/worlds/build.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+using wire::Flags;
+namespace flag = wire::flag;
+
+World two_ip_hosts() {
+  World world = two_hosts({});
+  for (HostSpec& host : world.hosts) {
+    host.config.link = LinkType::ip;
+  }
+  return world;
+}
+
+// Host a at 10.0.0.1:1000 talks to 10.0.0.2:2000; our ISS is 100, the peer's 500.
+class RfcRules : public testing::Test {
+ protected:
+  struct Text {
+    Flags flags;
+    std::uint32_t sequence = 0;
+    std::uint32_t acknowledgment = 0;
+    std::uint16_t window = 1'000;
+    std::uint32_t length = 0;
+  };
+
+  RfcRules() : world_(two_ip_hosts()), checker_(world_, findings_) {}
+
+  SegmentView view_of(const Text& text, bool ours) {
+    SegmentView view;
+    Endpoint const a{IpAddress::v4(10, 0, 0, 1), {1'000}};
+    Endpoint const b{IpAddress::v4(10, 0, 0, 2), {2'000}};
+    view.source = ours ? a : b;
+    view.destination = ours ? b : a;
+    view.segment.sequence = {text.sequence};
+    view.segment.acknowledgment = {text.acknowledgment};
+    view.segment.flags = text.flags;
+    view.segment.window = {text.window};
+    view.segment.payload = std::span(zeros_).first(text.length);
+    view.packet_bytes = 40 + text.length;
+    return view;
+  }
+  void say(const Text& text) {
+    SegmentView const view = view_of(text, true);
+    checker_.judge_sent({{0}, Instant{1}, view});
+  }
+  void hear(const Text& text) {
+    SegmentView const view = view_of(text, false);
+    checker_.judge_heard({{0}, Instant{1}, view});
+  }
+  void shake_hands() {
+    say({flag::syn, 100, 0, 1'000, 0});
+    hear({flag::syn | flag::ack, 500, 101, 1'000, 0});
+    say({flag::ack, 101, 501, 1'000, 0});
+  }
+  std::string_view found() const {
+    return findings_.empty() ? std::string_view("nothing") : findings_.kept()[0].what;
+  }
+
+  World world_;
+  Findings findings_;
+  RfcChecker checker_;
+  std::array<std::byte, 2'000> zeros_{};
+};
+
+TEST_F(RfcRules, APoliteConversationIsFine) {
+  shake_hands();
+  say({flag::ack | flag::psh, 101, 501, 1'000, 400});
+  hear({flag::ack, 501, 501, 600, 0});
+  say({flag::ack, 501, 501, 1'000, 300});
+  hear({flag::ack, 501, 801, 0, 50});
+  say({flag::ack, 801, 551, 950, 0});
+  say({flag::ack, 801, 551, 1'000, 0});  // a window update
+  say({flag::ack, 801, 551, 1'000, 300});  // would be beyond, but for the edge at 1101
+  EXPECT_EQ(found(), "nothing");
+}
+
+TEST_F(RfcRules, TextBeyondTheWindow) {
+  shake_hands();
+  say({flag::ack, 101, 501, 1'000, 536});
+  say({flag::ack, 637, 501, 1'000, 465});
+  EXPECT_EQ(found(), "text beyond the window that the peer offered");
+}
+
+TEST_F(RfcRules, AProbeOfOneOctetIsAllowed) {
+  shake_hands();
+  hear({flag::ack, 501, 101, 0, 0});
+  say({flag::ack, 101, 501, 1'000, 500});
+  say({flag::ack, 601, 501, 1'000, 500});
+  say({flag::ack, 1'101, 501, 1'000, 1});
+  EXPECT_EQ(found(), "nothing");
+  say({flag::ack, 1'102, 501, 1'000, 1});
+  EXPECT_EQ(found(), "text beyond the window that the peer offered");
+}
+
+TEST_F(RfcRules, AnAckOfWhatWasNeverHeard) {
+  shake_hands();
+  hear({flag::ack, 501, 101, 1'000, 10});
+  say({flag::ack, 101, 511, 990, 0});
+  EXPECT_EQ(found(), "nothing");
+  say({flag::ack, 101, 512, 989, 0});
+  EXPECT_EQ(found(), "an ACK of something that was never heard");
+}
+
+TEST_F(RfcRules, AnEdgeThatMovesLeft) {
+  shake_hands();
+  hear({flag::ack, 501, 101, 1'000, 10});
+  say({flag::ack, 101, 511, 989, 0});
+  EXPECT_EQ(found(), "the right edge of the offered window moved left");
+}
+
+TEST_F(RfcRules, MoreAcksThanSegments) {
+  shake_hands();
+  hear({flag::ack, 501, 101, 1'000, 10});
+  say({flag::ack, 101, 511, 990, 0});
+  EXPECT_EQ(found(), "nothing");
+  say({flag::ack, 101, 511, 990, 0});
+  EXPECT_EQ(found(), "more ACKs than segments arrived");
+}
+
+TEST_F(RfcRules, AGapInWhatIsSent) {
+  shake_hands();
+  say({flag::ack, 102, 501, 1'000, 1});
+  EXPECT_EQ(found(), "a segment begins beyond all that was sent before");
+}
+
+TEST_F(RfcRules, TextAfterOurFin) {
+  shake_hands();
+  say({flag::ack | flag::fin, 101, 501, 1'000, 5});
+  EXPECT_EQ(found(), "nothing");
+  say({flag::ack, 107, 501, 1'000, 1});
+  EXPECT_EQ(found(), "sequence numbers beyond our FIN");
+}
+
+TEST_F(RfcRules, MoreThanThePeersMss) {
+  shake_hands();
+  say({flag::ack, 101, 501, 1'000, 537});  // no MSS option: 536
+  EXPECT_EQ(found(), "more text in a segment than the peer's MSS allows");
+}
+
+TEST_F(RfcRules, FlagsThatDoNotGoTogether) {
+  say({flag::syn | flag::fin, 100, 0, 1'000, 0});
+  EXPECT_EQ(found(), "a SYN with FIN or RST");
+}
+
+TEST_F(RfcRules, ASegmentWithoutAck) {
+  shake_hands();
+  say({flag::psh, 101, 0, 1'000, 5});
+  EXPECT_EQ(found(), "a segment without ACK, SYN or RST");
+}
+
+TEST_F(RfcRules, AFrameThatNobodyCanRead) {
+  std::array<std::byte, 40> garbage{};
+  SegmentView view;
+  EXPECT_EQ(read_frame(LinkType::ip, garbage, view), FrameContent::malformed);
+}
+
+}  // namespace
+}  // namespace lockstep::sim

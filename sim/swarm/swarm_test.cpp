@@ -1,0 +1,85 @@
+// Worlds from seeds: the same for the same seed, whole, healed in time; shrinking keeps the failure.
+#include <gtest/gtest.h>
+
+#include "sim/kernel/kernel.hpp"
+#include "sim/swarm/draw.hpp"
+#include "sim/swarm/shrink.hpp"
+#include "sim/swarm/trial.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+TEST(Swarm, EveryDrawnWorldIsWholeAndHeals) {
+  for (std::uint64_t seed = 0; seed < 2'000; ++seed) {
+    World const world = draw_world(seed);
+    WorldFault const fault = fault_of(world);
+    ASSERT_TRUE(fault.none()) << "seed " << seed << ": " << fault.what;
+    Instant const end = faults_end(world);
+    ASSERT_FALSE(end.is_never()) << "seed " << seed;
+    ASSERT_EQ(Instant{0} + world.limit, end + healing_time) << "seed " << seed;
+  }
+}
+
+TEST(Swarm, DrawsFirstSequenceNumbersJustBelowTheWrap) {
+  std::uint32_t near = 0;
+  std::uint32_t all = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    World const world = draw_world(seed);
+    Kernel kernel(world, seed, swarm_registry());
+    for (std::uint32_t i = 0; i < 2'000 && kernel.step(); ++i) {
+    }
+    for (const Flow& flow : kernel.ledger().flows()) {
+      ++all;
+      near += flow.iss.value > 0xffff'ff00 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(all, 0u);
+  EXPECT_GT(near, 5u);
+}
+
+TEST(Swarm, TheSameSeedIsTheSameTrial) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    TrialResult const once = run_trial(draw_world(seed), seed);
+    TrialResult const twice = run_trial(draw_world(seed), seed);
+    ASSERT_EQ(once.fingerprint, twice.fingerprint) << "seed " << seed;
+    ASSERT_EQ(once.frames, twice.frames) << "seed " << seed;
+    ASSERT_EQ(once.tally.fingerprint, twice.tally.fingerprint) << "seed " << seed;
+  }
+}
+
+// A world "fails" as long as it has a partition and an application with 100 octets or more.
+TEST(Shrink, LeavesOutWhatTheFailureDoesNotNeed) {
+  World world = draw_world(7);
+  LaneFaultSpec cut;
+  cut.name = "cut";
+  cut.fault = Partition{};
+  cut.active.until = Instant{1};
+  world.lane_faults = {cut, cut, cut};
+  world.lane_faults[0].fault = Loss{{1}};
+  world.lane_faults[2].fault = Loss{{1}};
+  world.apps.resize(1);
+  world.apps.push_back(world.apps[0]);
+  for (AppSpec& app : world.apps) {
+    app.bytes = 100'000;
+    app.flows = 3;
+    app.repeat = 2;
+  }
+  Shrinker shrinker(world);
+  World candidate;
+  while (shrinker.next(candidate)) {
+    bool partitioned = false;
+    for (const LaneFaultSpec& fault : candidate.lane_faults) {
+      partitioned = partitioned || std::holds_alternative<Partition>(fault.fault);
+    }
+    shrinker.answer(partitioned && candidate.apps[0].bytes >= 100);
+  }
+  EXPECT_EQ(shrinker.smallest().lane_faults.size(), 1u);
+  EXPECT_EQ(shrinker.smallest().host_faults.size(), 0u);
+  ASSERT_EQ(shrinker.smallest().apps.size(), 1u);
+  EXPECT_EQ(shrinker.smallest().apps[0].flows, 1u);
+  EXPECT_EQ(shrinker.smallest().apps[0].repeat, 1u);
+  EXPECT_LT(shrinker.smallest().apps[0].bytes, 200u);
+}
+
+}  // namespace
+}  // namespace lockstep::sim

@@ -1,0 +1,147 @@
+// The verb `swarm`: the same result for any number of jobs, deaths contained, known seeds replayed.
+#include "tools/swarm/swarm.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/units/check.hpp"
+#include "tools/cli/failure.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using testing::HasSubstr;
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+SwarmResult run(SeedRange seeds, std::uint32_t jobs) {
+  SwarmWork work;
+  work.seeds = seeds;
+  work.jobs = jobs;
+  return run_swarm(work);
+}
+
+TEST(Seeds, ARangeOrOne) {
+  EXPECT_EQ(parse_seeds("3..9").first, 3u);
+  EXPECT_EQ(parse_seeds("3..9").last, 9u);
+  EXPECT_EQ(parse_seeds("12").first, 12u);
+  EXPECT_EQ(parse_seeds("12").last, 12u);
+}
+
+TEST(Seeds, AnythingElseIsBadInput) {
+  for (const char* text : {"", "..", "1..", "..2", "a..b", "5..4", "1...2", "-1..2", "1..2x",
+                           "18446744073709551616", "18446744073709551615"}) {
+    try {
+      static_cast<void>(parse_seeds(text));
+      ADD_FAILURE() << text;
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::bad_input) << text;
+      EXPECT_THAT(failure.what(), HasSubstr("--seeds")) << text;
+    }
+  }
+}
+
+TEST(Swarm, ThreeHundredSeedsPass) {
+  SwarmResult const result = run({0, 299}, 2);
+  EXPECT_EQ(result.tally.seeds, 300u);
+  for (const FailureNote& note : result.failures) {
+    ADD_FAILURE() << "seed " << note.seed << ": " << describe(note);
+  }
+}
+
+TEST(Swarm, TheNumberOfJobsChangesNothing) {
+  SwarmResult const one = run({400, 459}, 1);
+  SwarmResult const two = run({400, 459}, 2);
+  SwarmResult const seven = run({400, 459}, 7);
+  EXPECT_EQ(one.tally.fingerprint, two.tally.fingerprint);
+  EXPECT_EQ(one.tally.fingerprint, seven.tally.fingerprint);
+  EXPECT_EQ(one.tally.frames, two.tally.frames);
+  EXPECT_EQ(one.tally.drops, two.tally.drops);
+  EXPECT_EQ(one.tally.drops, seven.tally.drops);
+  EXPECT_NE(one.tally.fingerprint, run({401, 460}, 2).tally.fingerprint);
+}
+
+TEST(Swarm, ASeedIsReproducedByteForByte) {
+  std::filesystem::path const folder =
+      std::filesystem::path(LOCKSTEP_BINARY_DIR) / "swarm-captures";
+  for (const char* name : {"once", "twice"}) {
+    std::filesystem::create_directories(folder / name);
+    for (std::uint64_t seed = 20; seed < 30; ++seed) {
+      write_capture((folder / name).string(), seed);
+    }
+  }
+  for (std::uint64_t seed = 20; seed < 30; ++seed) {
+    std::string const file = "seed-" + std::to_string(seed) + ".pcapng";
+    std::string const once = content_of(folder / "once" / file);
+    EXPECT_GT(once.size(), 500u) << file;
+    EXPECT_TRUE(once == content_of(folder / "twice" / file)) << file;
+  }
+  std::filesystem::remove_all(folder);
+}
+
+// One seed fails a CHECK, one ends its process otherwise: both are failures, the rest goes on.
+TEST(Swarm, ADeathIsOneFailedSeed) {
+  SwarmWork work;
+  work.seeds = {10, 19};
+  work.jobs = 2;
+  work.work = [](std::uint64_t seed, FailureNote&) {
+    CHECK(seed != 13);
+    if (seed == 17) {
+      std::_Exit(9);
+    }
+    sim::Tally tally;
+    tally.seeds = 1;
+    return tally;
+  };
+  SwarmResult const result = run_swarm(work);
+  EXPECT_EQ(result.tally.seeds, 10u);
+  EXPECT_EQ(result.tally.failed, 2u);
+  ASSERT_EQ(result.failures.size(), 2u);
+  EXPECT_EQ(result.failures[0].seed, 13u);
+  EXPECT_THAT(describe(result.failures[0]), HasSubstr("CHECK at 0.000000000 s: seed != 13"));
+  EXPECT_EQ(result.failures[1].seed, 17u);
+  EXPECT_THAT(describe(result.failures[1]), HasSubstr("the process gave up"));
+}
+
+TEST(Swarm, WhatNeverFiredIsMissedOnceThereAreSeedsEnough) {
+  sim::Tally tally;
+  tally.transitions.fill(1);
+  tally.timers.fill(1);
+  tally.drops.fill(1);
+  tally.link_drops.fill(1);
+  tally.faults.fill(1);
+  sim::visit_rows(tally, [&](const sim::TallyRow&) {});
+  tally.seeds = coverage_seeds_min;
+  for (std::uint32_t i = 0; i < drop_count; ++i) {
+    if (!sim::why_unreachable(name_of(static_cast<Drop>(i))).empty()) {
+      tally.drops[i] = 0;
+    }
+  }
+  EXPECT_THAT(coverage_findings(tally), testing::IsEmpty());
+  tally.transitions[3] = 0;
+  EXPECT_THAT(coverage_findings(tally), testing::ElementsAre(HasSubstr("never fired")));
+  tally.seeds = coverage_seeds_min - 1;
+  EXPECT_THAT(coverage_findings(tally), testing::IsEmpty());
+}
+
+TEST(KnownSeeds, AllPassNow) {
+  std::string const path = LOCKSTEP_SOURCE_DIR "/sim/swarm/known_seeds";
+  for (const KnownSeed& known : read_known_seeds(path)) {
+    SwarmResult const result = run({known.seed, known.seed}, 1);
+    EXPECT_TRUE(result.failures.empty())
+        << "seed " << known.seed << " (" << known.broke << ") fails again: "
+        << describe(result.failures[0]);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::tools
