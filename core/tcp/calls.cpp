@@ -410,6 +410,8 @@ Refusal close(Engine& e, ConnectionId id) {
 //# 9293:P-ABORT-API, 9293:P-ABORT-MODE queues, record and connection go at once
 void abort(Engine& e, ConnectionId id) {
   Index const at = find(e, id);
+  //= rfc9293#3.10.5
+  //# 9293:P-ABORT-CLOSED of what does not exist: harmless
   if (at == nil || e.connection(at).detached) {
     if (at != nil) {
       static_cast<void>(close(e, id));

@@ -101,6 +101,8 @@ bool in_quiet_time(const Engine& e);
 
 inline ConnectionId id_of(const Engine& e, Index at) { return {at, e.connection(at).generation}; }
 // The slot of a live id, or nil.
+//= rfc9293#3.10
+//# 9293:P-EV-NOCONN a name of nothing finds nothing, whatever is called with it
 inline Index find(const Engine& e, ConnectionId id) {
   if (!e.connections.taken(id.slot) || e.connection(id.slot).generation != id.generation) {
     return nil;
