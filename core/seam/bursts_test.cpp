@@ -19,9 +19,11 @@ In any_segment(Random& draw, const Flow& flow) {
   };
   In in;
   in.flags = flag::ack;
-  in.seq = draw.below(3) == 0 ? near(next) : next + static_cast<std::uint32_t>(1000 * draw.below(8));
+  auto const ahead = static_cast<std::uint32_t>(1000 * draw.below(8));
+  in.seq = draw.below(3) == 0 ? near(next) : next + ahead;
   in.ack = 1 + static_cast<std::uint32_t>(draw.below(3) * 1000);
-  in.text = octets(in.seq, static_cast<std::uint32_t>(draw.below(4) == 0 ? 0 : 1 + draw.below(1000)));
+  auto const count = static_cast<std::uint32_t>(1 + draw.below(1000));
+  in.text = octets(in.seq, draw.below(4) == 0 ? 0 : count);
   in.window = static_cast<std::uint16_t>(draw.below(3) == 0 ? draw.below(3000) : 65535);
   switch (draw.below(30)) {
     case 0:
@@ -183,7 +185,8 @@ TEST(Bursts, TrailingDuplicatesAreAllThere) {
     Flow flow;
     flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = octets(1, 500)});
     for (std::uint32_t i = 0; i < count; ++i) {
-      flow.send({.flags = flag::ack, .seq = 1001 + 500 * i, .ack = 1, .text = octets(1001 + 500 * i, 500)});
+      std::uint32_t const from = 1001 + 500 * i;
+      flow.send({.flags = flag::ack, .seq = from, .ack = 1, .text = octets(from, 500)});
     }
     flow.turn();
     auto const out = flow.take();

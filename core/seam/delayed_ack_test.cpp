@@ -9,6 +9,12 @@ namespace {
 
 constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count); }
 
+// The peer's segment number `i` of 1000 octets each.
+In thousand(std::uint32_t i) {
+  std::uint32_t const from = 1 + 1000 * i;
+  return {.flags = flag::ack, .seq = from, .ack = 1, .text = octets(from, 1000)};
+}
+
 //= rfc9293#3.8.6.3
 //= type=test
 //# 9293:MUST-40, 9293:SHLD-18 a lone segment is acknowledged after the delay, exactly
@@ -170,7 +176,7 @@ TEST(DelayedAck, OneAckForABurst) {
   config.tcp.ack_stretch_segments = Count{64};
   Flow flow(config);
   for (std::uint32_t i = 0; i < 32; ++i) {
-    flow.send({.flags = flag::ack, .seq = 1 + 1000 * i, .ack = 1, .text = octets(1 + 1000 * i, 1000)});
+    flow.send(thousand(i));
   }
   flow.turn();
   EXPECT_EQ(flow.sent(), "A 1(0) ack 32001");
@@ -180,7 +186,7 @@ TEST(DelayedAck, OneAckForABurst) {
 TEST(DelayedAck, StretchIsBounded) {
   Flow flow;
   for (std::uint32_t i = 0; i < 6; ++i) {
-    flow.send({.flags = flag::ack, .seq = 1 + 1000 * i, .ack = 1, .text = octets(1 + 1000 * i, 1000)});
+    flow.send(thousand(i));
   }
   flow.turn();
   EXPECT_EQ(flow.sent(), "A 1(0) ack 2001; A 1(0) ack 4001; A 1(0) ack 6001");
@@ -190,7 +196,7 @@ TEST(DelayedAck, StretchIsBounded) {
 TEST(DelayedAck, DuplicatesAreNotMerged) {
   Flow flow;
   for (std::uint32_t i = 1; i <= 3; ++i) {
-    flow.send({.flags = flag::ack, .seq = 1 + 1000 * i, .ack = 1, .text = octets(1 + 1000 * i, 1000)});
+    flow.send(thousand(i));
   }
   flow.turn();
   EXPECT_EQ(flow.sent(), "A 1(0) ack 1; A 1(0) ack 1; A 1(0) ack 1");
@@ -200,7 +206,7 @@ TEST(DelayedAck, DuplicatesAreNotMerged) {
 TEST(DelayedAck, FilledGapDischargesDuplicates) {
   Flow flow;
   for (std::uint32_t i : {1u, 2u, 0u}) {
-    flow.send({.flags = flag::ack, .seq = 1 + 1000 * i, .ack = 1, .text = octets(1 + 1000 * i, 1000)});
+    flow.send(thousand(i));
   }
   flow.turn();
   EXPECT_EQ(flow.sent(), "A 1(0) ack 3001");
@@ -212,7 +218,7 @@ TEST(DelayedAck, FullPoolMerges) {
   config.tcp.owed_max = Count{2};
   Flow flow(config);
   for (std::uint32_t i = 1; i <= 5; ++i) {
-    flow.send({.flags = flag::ack, .seq = 1 + 1000 * i, .ack = 1, .text = octets(1 + 1000 * i, 1000)});
+    flow.send(thousand(i));
   }
   flow.turn();
   EXPECT_EQ(flow.sent(), "A 1(0) ack 1; A 1(0) ack 1; A 1(0) ack 1");

@@ -97,6 +97,9 @@ TEST(FastRetransmit, WhatIsNoDuplicate) {
   EXPECT_EQ(counted({.flags = flag::ack, .seq = 1, .ack = 3000}), 0u);
   EXPECT_EQ(counted({.flags = flag::ack, .seq = 1, .ack = 3001, .window = 65534}), 0u);
   Flow idle;
+  idle.auto_consume = false;
+  idle.text(1, 100);
+  idle.peer_next = 101;
   idle.duplicates(1);
   EXPECT_EQ(idle.info().duplicate_acks, 0u);
 }
@@ -200,6 +203,9 @@ TEST(NewReno, OnlyTheFirstPartialAckRestartsTheTimer) {
 //# 6582:NR-5 a timeout: recover is the highest sequence number sent, and recovery is left
 //# 6582:NR-7 duplicates for what is not beyond it begin no recovery
 TEST(NewReno, TimeoutThenDuplicates) {
+  Ten first;
+  first.time_out();
+  EXPECT_EQ(first.recover(), 10'000u);
   Ten flow;
   flow.duplicates(3);
   flow.time_out();

@@ -191,11 +191,11 @@ void run_against_model(std::uint64_t seed) {
       auto const low = next > 1000 ? next - 1000 : 1;
       auto const from = static_cast<std::uint32_t>(
           draw.below(4) == 0 ? next : draw.within({low, next + 1500}));
-      auto const count = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(1 + draw.below(longest), Model::span + 1 - std::min(from, Model::span)));
       if (from > Model::span) {
         continue;
       }
+      auto const count = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(1 + draw.below(longest), Model::span + 1 - from));
       auto const text = version_of(from, count, static_cast<std::uint32_t>(draw.below(2)));
       std::uint32_t const edge = flow.info().receive.edge.value - flow.peer_iss.value;
       put(flow, from, text);

@@ -167,12 +167,17 @@ TEST(Fingerprint, CanonicalIgnoresGenerations) {
 // Predecessor, defect 8: an uninitialised timer flag was read. A slot is left as its last user left
 // it, so a second life must begin like a first.
 TEST(Fingerprint, Defect08_SecondLifeBeginsLikeAFirst) {
-  Flow flow;
+  Config config = flow_config();
+  config.tcp.connections_max = Count{1};  // so that the slot is the same
+  config.tcp.active_max = Count{1};
+  Flow flow(config);
   flow.write_octets(5000);
   flow.text(501, 100);
   flow.duplicates(3);
   EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::keepalive, 1}), Refusal::none);
   flow.time_out();
+  flow.ack(5001);
+  flow.write_octets(1000);  // a segment that is being timed
   flow.stack.abort(flow.id);
   flow.turn();
   flow.take();
@@ -186,7 +191,7 @@ TEST(Fingerprint, Defect08_SecondLifeBeginsLikeAFirst) {
   EXPECT_EQ(info.duplicate_acks, 0u);
   EXPECT_EQ(info.cwnd.count, 0u);
   EXPECT_FALSE(info.fast_recovery);
-  Kit first(flow_config());
+  Kit first(config);
   first.listen();
   first.now = flow.now;
   first.turn();

@@ -87,8 +87,8 @@ TEST(SendSws, WaitsForAFullSegment) {
   flow.ack_with_window(1001, 0);
   flow.segments();
   flow.write_octets(3000);
-  for (std::uint16_t opened = 100; opened < 1000; opened = static_cast<std::uint16_t>(opened + 100)) {
-    flow.ack_with_window(1001, opened);
+  for (std::uint32_t opened = 100; opened < 1000; opened += 100) {
+    flow.ack_with_window(1001, static_cast<std::uint16_t>(opened));
     EXPECT_EQ(flow.segments(), "") << opened;
   }
   flow.ack_with_window(1001, 1000);
