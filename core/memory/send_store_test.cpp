@@ -106,8 +106,9 @@ struct Model {
 
 void run(std::uint64_t seed) {
   Random random(seed);
-  World world(Count{static_cast<std::uint32_t>(random.within({1, 40}))},
-              Count{static_cast<std::uint32_t>(random.within({1, 12}))});
+  Count const blocks{static_cast<std::uint32_t>(random.within({1, 40}))};
+  Count const pieces{static_cast<std::uint32_t>(random.within({1, 12}))};
+  World world(blocks, pieces);
   std::array<Model, 2> streams;
   for (Model& stream : streams) {
     stream.store.front = std::uint32_t{0} - static_cast<std::uint32_t>(random.below(2000));
@@ -131,9 +132,11 @@ void run(std::uint64_t seed) {
         stream.walk(world, next, 50);
         next += 50;
         break;
-      case 4:
-        stream.walk(world, random.below(held + 20), random.below(300));
+      case 4: {
+        auto const from = random.below(held + 20);
+        stream.walk(world, from, random.below(300));
         break;
+      }
       default:
         if (random.below(20) == 0) {
           stream.store.clear(world.pools);

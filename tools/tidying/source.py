@@ -57,7 +57,8 @@ class Source:
 
     @property
     def is_test(self):
-        return self.path.endswith(("_test.cpp", "_fuzz.cpp", "_kit.hpp", "_kit.cpp", "_testing.hpp"))
+        return self.path.endswith(
+            ("_test.cpp", "_fuzz.cpp", "_kit.hpp", "_kit.cpp", "_testing.hpp"))
 
     @property
     def is_script(self):

@@ -36,8 +36,8 @@ class Planted(unittest.TestCase):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
 
-    def findings(self, rules=("floor", "include", "purity", "determinism", "function-size",
-                              "file-size", "columns", "first-line", "twins", "citation",
+    def findings(self, rules=("floor", "include", "purity", "determinism", "draw-order",
+                              "function-size", "file-size", "columns", "first-line", "twins", "citation",
                               "machine-path", "registry", "unfinished", "origin")):
         return tidy.examine(self.root, self.root / "build/tidy/headers.json", list(rules))
 
@@ -127,6 +127,21 @@ class Bans(Planted):
         self.write("core/tcp/a.cpp", TOP + "// a new virtual double\nauto s = \"malloc(1.5)\";\n")
         self.write("core/tcp/b.cpp", TOP + "auto* p = new (place) Thing;\nA(const A&) = delete;\n")
         self.write("tools/report/a.cpp", TOP + "#include <string>\nstd::unordered_set<int> m;\n")
+        self.expect_clean()
+
+
+class Order(Planted):
+    def test_two_draws_in_one_expression(self):
+        for line in ("auto x = f(random.below(2), random.below(3));",
+                     "auto x = random.below(2) * draw(random, 1, 500);",
+                     "auto x = app_of(one_of(random, models), draw(random, 1, 2));"):
+            with self.subTest(line):
+                self.write("sim/worlds/a.cpp", TOP + line + "\n")
+                self.expect("draw-order", "sim/worlds/a.cpp", 2)
+
+    def test_draws_in_order_pass(self):
+        self.write("sim/worlds/a.cpp", TOP + "Loss loss{random.below(2), random.below(3)};\n"
+                   "auto x = random.below(2) == 0 ? random.below(3) : random.below(4);\n")
         self.expect_clean()
 
 
