@@ -111,6 +111,10 @@ function(lockstep_sim)
   lockstep_collect(sim sim RECURSE EXCLUDE sim/ns3 sim/examples sim/runner)
   lockstep_library(sim BARE SOURCES ${sim_SOURCES} PUBLIC lockstep_core)
   lockstep_test(sim SOURCES ${sim_TESTS} LIBRARIES lockstep_sim)
+  if(TARGET sim_test)
+    # Tests derive from classes of sim, which has no type information to derive theirs from.
+    target_compile_options(sim_test PRIVATE -fno-rtti)
+  endif()
   lockstep_fuzzers(SOURCES ${sim_FUZZERS} LIBRARIES lockstep_sim)
 endfunction()
 
