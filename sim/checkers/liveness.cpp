@@ -16,7 +16,10 @@ bool LivenessChecker::excused(const Kernel& kernel, const Flow& flow, Side side)
   ConnectionInfo const info = stack.inspect(mine.id);
   bool const outstanding = info.send.una != info.send.nxt || !info.send.queued.empty();
   bool const for_ever = stack.config().tcp.user_timeout.ns == 0;
-  bool const watched = stack.config().tcp.keepalive && info.state >= tcp::State::established;
+  // Keep-alives run where text may still be expected of us or of the peer's own accord.
+  bool const watched =
+      stack.config().tcp.keepalive &&
+      (info.state == tcp::State::established || info.state == tcp::State::close_wait);
   return alone && info.exists && !watched && (!outstanding || for_ever);
 }
 

@@ -13,8 +13,8 @@
 namespace lockstep::sim {
 
 // What one host has said to and heard from one remote endpoint at one local endpoint. Rules are
-// judged by the loosest reading of what was heard: every valid segment that reached the host counts,
-// forged ones too, as the host may have believed it.
+// judged by the loosest reading of what was heard: every valid segment that reached the host
+// counts, forged ones too, as the host may have believed it.
 struct Conversation {
   static constexpr std::uint32_t openings_max = 8;
 

@@ -45,7 +45,7 @@ void draw_manner(Dice& dice, AppSpec& app) {
   app.stagger = dice.pick({Duration{}, ms(1), ms(700)});
   app.think = dice.pick({Duration{}, ms(5), ms(300), ms(2'500)});
   app.read_bytes = dice.pick({std::uint64_t{1}, std::uint64_t{100}, std::uint64_t{5'000}});
-  app.read_every = dice.pick({ms(1), ms(30), ms(400)});
+  app.read_every = dice.pick({ms(30), ms(100), ms(400)});
   app.read_after = dice.pick({Duration{}, ms(500), ms(8'000)});
   if (app.model == Name("slow_reader")) {
     // At most so many reads.

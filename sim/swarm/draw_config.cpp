@@ -30,10 +30,10 @@ void draw_pools(Dice& dice, tcp::Config& tcp) {
   tcp.active_max = {dice.pick({4u, 16u, 64u, 256u})};
   tcp.time_wait_max = {dice.pick({1u, 4u, 64u})};
   tcp.listeners_max = {16};
-  tcp.block_bytes = {dice.pick({64u, 256u, 2'048u})};
+  tcp.block_bytes = {dice.pick({256u, 1'024u, 2'048u})};
   tcp.reserve_blocks = {dice.pick({1u, 4u, 16u})};
   std::uint32_t const least = 2 * tcp.reserve_blocks.value + 1;
-  tcp.blocks_max = {least + dice.pick({8u, 64u, 256u, 512u})};
+  tcp.blocks_max = {least + dice.pick({64u, 128u, 256u, 512u})};
   tcp.pieces_max = {dice.pick({16u, 128u, 1'024u})};
   tcp.extents_max = {dice.pick({1u, 16u, 256u})};
   tcp.extents_per_connection = {dice.pick({1u, 4u, 32u})};
@@ -127,6 +127,10 @@ void draw_config(Dice& dice, Config& config) {
   if (dice.percent(60)) {
     draw_policies(dice, config.tcp);
   }
+  // What one connection may leave unread is a fraction of the store: an application that reads no
+  // more than it can write would else wait for its own octets.
+  std::uint32_t const store = config.tcp.blocks_max.value * config.tcp.block_bytes.count;
+  config.tcp.receive_buffer = least(config.tcp.receive_buffer, Bytes{store / 16});
   config.tcp.table_key = draw_key(dice);
   config.tcp.isn_key = draw_key(dice);
   config.tcp.port_key = draw_key(dice);

@@ -44,7 +44,11 @@ LaneFault draw_change(Dice& dice, const World& world) {
   if (dice.percent(60)) {
     // Any bit, or one of the first 34 octets: link and IP headers.
     std::uint32_t const last = dice.percent(60) ? 0xffff'ffff : 34 * 8 - 1;
-    return Corrupt{{dice.pick({1u, 5u}) * percent}, 0, last};
+    // Or the one that makes a group of the sender.
+    constexpr std::uint32_t group_bit = 6 * 8 + 7;
+    bool const group = dice.percent(20);
+    return Corrupt{{dice.pick({1u, 5u}) * percent}, group ? group_bit : 0,
+                   group ? group_bit : last};
   }
   bool const ethernet = world.hosts[0].config.link == LinkType::ethernet;
   // Seldom the headers too: then only invariants can be asked for.
