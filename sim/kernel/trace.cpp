@@ -128,6 +128,7 @@ void Trace::told(const Kernel&, HostIndex host, const Event&) {
 
 void Trace::turned(const Kernel&, HostIndex host, Outcome) {
   causes_[host.value].arrived = 0;
+  causes_[host.value].arrived_segments = 0;
   causes_[host.value].arrived_data = 0;
 }
 
@@ -140,6 +141,7 @@ void Trace::delivered(const Kernel& kernel, const FrameNote& note) {
     Opened const frame =
         opened(kernel.world().hosts[note.node.index].config.link, note.bytes);
     ++cause.arrived;
+    cause.arrived_segments += frame.is_tcp ? 1 : 0;
     cause.arrived_data += frame.is_tcp && !frame.segment.payload.empty() ? 1 : 0;
   }
   Line comment;
@@ -204,7 +206,9 @@ void Trace::describe_cause(const Kernel& kernel, HostIndex host, Line& out) cons
     }
   }
   if (cause.arrived != 0) {
-    out.add(joint).add(cause.arrived_data != 0 ? "arrival of data" : "arrival of ack");
+    out.add(joint).add(cause.arrived_data != 0       ? "arrival of data"
+                       : cause.arrived_segments != 0 ? "arrival of ack"
+                                                     : "arrival of no segment");
     joint = ", ";
   }
   if (cause.event_told && joint == " on ") {

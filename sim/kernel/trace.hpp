@@ -41,6 +41,7 @@ class Trace final : public Observer {
   struct Cause {
     std::array<std::uint64_t, tcp::timer_kind_count> timers{};
     std::uint32_t arrived = 0;       // since the last turn
+    std::uint32_t arrived_segments = 0;  // of these, TCP's
     std::uint32_t arrived_data = 0;  // of these, with text
     bool event_told = false;
     std::vector<Known> known;        // sorted by tuple

@@ -13,6 +13,8 @@ namespace {
 constexpr std::array<std::string_view, 6> models{"bulk",       "echo",        "chatter",
                                                  "half_close", "slow_reader", "mutual"};
 constexpr std::uint32_t million = 1'000'000;
+// Wireshark takes no port from here on for another protocol's.
+constexpr std::uint32_t first_port = 40'000;
 
 Probability read_probability(Table& table, std::string_view key, Probability otherwise) {
   return table.parsed(key, otherwise, parse_probability,
@@ -172,7 +174,7 @@ void read_app(Table& table, WorldInProgress& into) {
   if (app.client == app.server) {
     table.wrong("to", "expected another host than 'from'");
   }
-  const auto usual = static_cast<std::uint16_t>(5'000 + into.world.apps.size());
+  const auto usual = static_cast<std::uint16_t>(first_port + into.world.apps.size());
   app.port = {static_cast<std::uint16_t>(table.number("port", usual, {1, 65'535}))};
   app.start = read_duration(table, "start", app.start);
   app.flows = read_count(table, "flows", app.flows, 1);
