@@ -339,7 +339,7 @@ class ArrivalTable : public ::testing::TestWithParam<State> {};
 //# 9293:P-EV-NOSTATE where no change of state is told the state stays
 //= rfc9293#3.5.2
 //= type=test
-//# 9293:P-RST-GRP2, 9293:P-RST-GRP3, 9293:P-RST-WHEN, 9293:P-RST-SEQ who gets a reset, and who an ACK
+//# 9293:P-RST-GRP2, 9293:P-RST-GRP3, 9293:P-RST-WHEN, 9293:P-RST-SEQ who gets a reset, who an ACK
 //= rfc9293#3.3.2
 //= type=test
 //# 9293:P-FIG5-NOTE3-RCV a reset that counts takes any state to CLOSED

@@ -131,24 +131,19 @@ Drop arrives_syn_sent(Engine& e, Index at, const Arrival& arrival) {
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-EST-DATA queued text may carry that ACK
     owe_now(e, at);
+  } else {
     //= rfc9293#3.10.7.3
-    //# 9293:P-SYNSENT-EST-CONT the rest of the segment is processed from URG on
-    take_urgent(e, at, s);
-    //= rfc9293#3.10.7.3
-    //# 9293:P-SYNSENT-SYNDATA text on a SYN is legal
-    Text const text = text_after_syn(c, s);
-    if (!text.bytes.empty() || text.fin) {
-      return take_text(e, at, text, s);
-    }
-    return Drop::none;
+    //# 9293:P-SYNSENT-SIM, 9293:P-SYNSENT-SIM-VARS SYN-RECEIVED, and <SYN,ACK> for our own SYN
+    //= rfc9293#3.5
+    //# 9293:MUST-10, 9293:P-SIMOPEN-SEQ simultaneous open
+    enter(e, at, State::syn_received);
+    send_syn_again(e, at);
   }
   //= rfc9293#3.10.7.3
-  //# 9293:P-SYNSENT-SIM, 9293:P-SYNSENT-SIM-VARS SYN-RECEIVED, and <SYN,ACK> for our own SYN
-  //= rfc9293#3.5
-  //# 9293:MUST-10, 9293:P-SIMOPEN-SEQ simultaneous open
-  enter(e, at, State::syn_received);
-  send_syn_again(e, at);
+  //# 9293:P-SYNSENT-EST-CONT the rest of the segment is processed from URG on
   take_urgent(e, at, s);
+  //= rfc9293#3.10.7.3
+  //# 9293:P-SYNSENT-SYNDATA text on a SYN is legal
   Text const text = text_after_syn(c, s);
   if (!text.bytes.empty() || text.fin) {
     return take_text(e, at, text, s);

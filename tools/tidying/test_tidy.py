@@ -37,8 +37,8 @@ class Planted(unittest.TestCase):
         file.write_text(text, encoding="utf-8")
 
     def findings(self, rules=("floor", "include", "purity", "determinism", "draw-order",
-                              "function-size", "file-size", "columns", "first-line", "twins", "citation",
-                              "machine-path", "registry", "unfinished", "origin")):
+                              "function-size", "file-size", "columns", "first-line", "twins",
+                              "citation", "machine-path", "registry", "unfinished", "origin")):
         return tidy.examine(self.root, self.root / "build/tidy/headers.json", list(rules))
 
     def expect(self, rule, path, line):
