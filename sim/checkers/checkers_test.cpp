@@ -25,9 +25,9 @@ World lossy_world() {
 
 // The checkers of one run, all at once.
 struct CheckedRun {
-  explicit CheckedRun(const World& world)
-      : kernel(world, 5), stream(findings), conservation(findings), invariants(findings),
-        liveness(findings), rfc(world, findings) {
+  explicit CheckedRun(const World& drawn)
+      : world(drawn), kernel(world, 5), stream(findings), conservation(findings),
+        invariants(findings), liveness(findings), rfc(world, findings) {
     for (Observer* each : {static_cast<Observer*>(&stream), static_cast<Observer*>(&conservation),
                            static_cast<Observer*>(&invariants), static_cast<Observer*>(&liveness),
                            static_cast<Observer*>(&rfc)}) {
@@ -35,6 +35,7 @@ struct CheckedRun {
     }
   }
 
+  World world;
   Kernel kernel;
   Findings findings;
   StreamChecker stream;

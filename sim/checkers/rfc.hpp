@@ -49,6 +49,7 @@ struct Conversation {
 
 class RfcChecker : public Observer {
  public:
+  // Both outlive the checker.
   RfcChecker(const World& world, Findings& findings) : world_(world), findings_(findings) {}
 
   void sent(const Kernel& kernel, const FrameNote& note) override;
