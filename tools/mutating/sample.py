@@ -2,12 +2,14 @@
 
 import hashlib
 import pathlib
+import re
 import tomllib
 
 from tidying.citations import BODY, HEAD, ids_of
 
 RFCS = (9293, 5681, 6298, 6582)
 LEVELS = ("MUST", "MUST NOT", "text")
+TEST = re.compile(r"TEST(?:_[FP])?\((\w+), (\w+)\)")
 
 
 def binding_rows(root):
@@ -35,6 +37,23 @@ def cited_places(root):
                 places.setdefault(one, []).append((str(file.relative_to(root)), number))
             opened = bool(HEAD.match(line) or body)
     return places
+
+
+def citing_tests(root, one):
+    """The tests (suite.name) of core/ that cite the id, above them or within."""
+    tests = []
+    for file in sorted((pathlib.Path(root) / "core").rglob("*_test.cpp")):
+        waiting, current = False, None
+        for line in file.read_text(encoding="utf-8").splitlines():
+            test, body = TEST.match(line), BODY.match(line)
+            if test:
+                current = f"{test.group(1)}.{test.group(2)}"
+                tests += [current] if waiting else []
+                waiting = False
+            elif body and one in ids_of(body.group(2)):
+                waiting = waiting or line.startswith("//")
+                tests += [current] if current and not line.startswith("//") else []
+    return tests
 
 
 def draw(root, seed, count):

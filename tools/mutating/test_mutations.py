@@ -48,6 +48,15 @@ class Sample(unittest.TestCase):
             after = sample.draw(small_tree(two, names), 7, 4)
         self.assertLessEqual(len(set(after) - set(before)), 1)
 
+    def test_tests_that_cite_a_row(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = small_tree(folder, [])
+            (root / "core" / "tcp" / "a_test.cpp").write_text(
+                "//= rfc9293#3\n//= type=test\n//# 9293:MUST-1 above\nTEST(A, Above) {\n}\n"
+                "TEST_P(A, Within) {\n  //= rfc9293#3\n  //# 9293:MUST-1 within\n}\n"
+                "TEST(A, Neither) {}\n")
+            self.assertEqual(sample.citing_tests(root, "9293:MUST-1"), ["A.Above", "A.Within"])
+
     def test_seeds_differ(self):
         self.assertNotEqual(sample.draw(ROOT, 1, 40), sample.draw(ROOT, 2, 40))
         self.assertEqual(sample.draw(ROOT, 1, 40), sample.draw(ROOT, 1, 40))

@@ -9,6 +9,7 @@ import subprocess
 import xml.etree.ElementTree as xml
 
 from mutating.patches import mutated
+from mutating.sample import citing_tests
 
 # The floors, lowest first: the tests of a change's own floor or of those above can notice it.
 FLOORS = ("units", "memory", "wire", "link", "internet", "tcp", "seam")
@@ -107,9 +108,11 @@ def first_failure(output):
     return failed.group(1) if failed else running[-1] if running else "the program's start"
 
 
-def run_tests(place, program):
-    """The name of the first test that fails, or None."""
+def run_tests(place, program, only=()):
+    """The name of the first test that fails, or None; `only` names those to run, all if empty."""
     command = [place.build / "tests" / program, "--gtest_fail_fast", "--gtest_color=no"]
+    if only:
+        command.append("--gtest_filter=" + ":".join(f"{name}:*/{name}/*" for name in only))
     try:
         done = run(command, place.tree, HANGS_AFTER_S)
     except subprocess.TimeoutExpired as late:
@@ -139,21 +142,32 @@ def run_scenarios(place):
     return "lockstep conformance"
 
 
-def notices(place, program):
-    """Which of the program's tests or scenarios fails first in the copy as it is, or None."""
+def build_or_stop(place, program):
     trouble = build(place, program)
     if trouble:
         raise Unable(f"{program} cannot be built:\n{trouble}")
+
+
+def notices(place, program):
+    """Which of the program's tests or scenarios fails first in the copy as it is, or None."""
+    build_or_stop(place, program)
     return run_scenarios(place) if program == "lockstep" else run_tests(place, program)
 
 
-def notices_mutation(place, program, mutation):
-    """The same with the mutation in the copy, which is as it was afterwards."""
+def notices_mutation(place, programs, mutation):
+    """The same with the mutation in the copy, which is as it was afterwards. Tests that cite the
+    requirement run first, then all."""
     path = place.tree / mutation.file
     before = path.read_text(encoding="utf-8")
+    citing = citing_tests(place.tree, mutation.id)
     path.write_text(mutated(before, mutation), encoding="utf-8")
     try:
-        return notices(place, program)
+        for program in programs if citing and programs != ["lockstep"] else ():
+            build_or_stop(place, program)
+            caught = run_tests(place, program, citing)
+            if caught:
+                return f"{caught} (cites it)"
+        return next(filter(None, (notices(place, program) for program in programs)), None)
     except Unable as error:
         raise Unable(f"{mutation.id}: with its mutation {error}") from None
     finally:
