@@ -20,8 +20,9 @@ void draw_turns(Dice& dice, Config& config) {
   config.reply_bytes = {dice.pick({4'096u, 32'768u})};
   config.neighbours_max = {dice.pick({2u, 8u, 64u})};
   config.neighbour_reachable = dice.pick({ms(500), seconds(5), seconds(60)});
-  config.neighbour_retry = dice.pick({ms(50), ms(300), seconds(1)});
-  config.neighbour_tries = {dice.pick({1u, 3u, 5u})};
+  // All tries together last longer than any way there and back: a later answer is not listened to.
+  config.neighbour_retry = dice.pick({ms(700), seconds(1)});
+  config.neighbour_tries = {dice.pick({5u, 8u})};
   config.icmp_replies_per_second = {dice.pick({0u, 5u, 1'000u})};
 }
 
