@@ -120,7 +120,12 @@ void RfcChecker::judge_heard(const Heard& heard) {
   }
   // What a host would believe: an ACK of something that it has sent.
   if (c.begun && segment.flags.ack() && within(segment.acknowledgment, c.iss, c.sent)) {
-    Sequence const edge = segment.acknowledgment + Bytes{segment.window.value};
+    Bytes const window{segment.window.value};
+    c.widest = c.has_edge ? most(c.widest, window) : window;
+    // A segment from before SND.WL1 moves SND.UNA but not SND.WND (RFC 9293 3.10.7.4).
+    bool const late = c.has_edge && segment.sequence.before(c.latest);
+    Sequence const edge = segment.acknowledgment + (late ? c.widest : window);
+    c.latest = c.has_edge ? last_of(c.latest, segment.sequence) : segment.sequence;
     c.edge = c.has_edge ? last_of(c.edge, edge) : edge;
     c.has_edge = true;
   }

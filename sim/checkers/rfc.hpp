@@ -38,6 +38,8 @@ struct Conversation {
   bool has_former = false;
   bool has_edge = false;
   Sequence edge;        // the furthest right edge that was heard
+  Sequence latest;      // the highest SEG.SEQ heard with it: SND.WL1 at most
+  Bytes widest;         // the largest window heard
   bool offered = false;
   Sequence own_edge;    // the furthest right edge that was said
   Sequence last_ack;
