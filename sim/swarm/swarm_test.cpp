@@ -1,4 +1,4 @@
-// Worlds from seeds: the same for the same seed, whole, healed in time; shrinking keeps the failure.
+// Worlds from seeds: the same for the same seed, whole, healed in time; shrinking keeps a failure.
 #include <gtest/gtest.h>
 
 #include "sim/kernel/kernel.hpp"
