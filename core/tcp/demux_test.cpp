@@ -19,7 +19,8 @@ struct Table {
     static_cast<void>(Demux::lay_out(measure, entries, key));
     arena.resize(measure.bytes() + memory::arena_alignment);
     auto const address = reinterpret_cast<std::uintptr_t>(arena.data());
-    memory::Layout layout(std::span(arena).subspan((64 - address % 64) % 64));
+    std::span<std::byte> const whole(arena);
+    memory::Layout layout(whole.subspan((64 - address % 64) % 64));
     demux = Demux::lay_out(layout, entries, key);
     demux.start();
   }

@@ -221,7 +221,8 @@ Drop take_text(Engine& e, Index at, const Text& whole, const wire::Segment& segm
     text.bytes = text.bytes.first(a.fin_at.since(text.begin).count);
   }
   Drop drop = Drop::none;
-  bool const in_order = text.begin == c.receive.nxt;
+  Sequence const before = c.receive.nxt;
+  bool const in_order = text.begin == before;
   if (!text.bytes.empty()) {
     drop = in_order ? take_in_order(e, at, text) : take_above_gap(e, at, text);
   }
@@ -230,7 +231,9 @@ Drop take_text(Engine& e, Index at, const Text& whole, const wire::Segment& segm
   }
   //= rfc5681#3.2
   //# 5681:CC-14 an out-of-order segment draws a duplicate ACK at once
-  if (!in_order || drop != Drop::none) {
+  //= rfc5681#4.2
+  //# 5681:CC-28 but only one: text that was taken has its own already, whatever became of its FIN
+  if (c.receive.nxt == before && (!in_order || drop != Drop::none)) {
     owe_duplicate(e, at, segment);
   }
   take_fin_if_due(e, at);

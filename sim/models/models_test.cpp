@@ -67,7 +67,7 @@ TEST_P(EachModel, SaysAllAndEndsWell) {
 INSTANTIATE_TEST_SUITE_P(Models, EachModel,
                          testing::Values("bulk", "echo", "chatter", "half_close", "slow_reader",
                                          "mutual"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& each) { return std::string(each.param); });
 
 TEST(Mutual, OpensAndClosesAtOnce) {
   World world = two_hosts(usual_lane());

@@ -48,7 +48,7 @@ TEST_P(Example, RunsToCompletionWithEveryByteInItsPlace) {
 INSTANTIATE_TEST_SUITE_P(All, Example,
                          testing::Values("two_hosts", "lossy_path", "dumbbell", "reorder",
                                          "partition_and_heal", "slow_reader", "adversary"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& each) { return each.param; });
 
 TEST(Examples, ShowWhatTheyAreFor) {
   sim::Kernel slow(read_world((examples() / "slow_reader.toml").string()), 1);

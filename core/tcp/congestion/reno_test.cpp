@@ -84,7 +84,7 @@ TEST(Reno, PartialAck) {
 //= type=test
 //# 6582:NR-3 min(ssthresh, max(FlightSize, SMSS) + SMSS)
 TEST(Reno, FullAck) {
-  for (auto const [flight, expected] :
+  for (auto const& [flight, expected] :
        {std::pair{0u, 2000u}, {500u, 2000u}, {3000u, 4000u}, {9000u, 5000u}}) {
     auto c = at(8000, 5000);
     c.recovering = true;
