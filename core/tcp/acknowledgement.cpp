@@ -155,7 +155,7 @@ void advance_una(Engine& e, Index at, Sequence ack) {
   CHECK(ack.after(c.send.una));
   CHECK(ack.at_or_before(c.send.nxt));
   std::uint32_t text = ack.since(c.send.una).count;
-  if (c.send.una == c.send.iss) {
+  if (syn_unacknowledged(c)) {
     --text;
   }
   if (c.fin_sent && ack == c.send.nxt) {

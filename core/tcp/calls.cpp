@@ -101,7 +101,7 @@ std::uint64_t store_space(const Engine& e) {
 //# 9293:P-SEND-EST, 9293:P-SEND-PRE it is sent when the state and the windows allow
 void queued(Engine& e, Index at, Active& a, More more) {
   Connection& c = e.connection(at);
-  Sequence const begin = c.send.una == c.send.iss ? c.send.una.next() : c.send.una;
+  Sequence const begin = queue_begin(c);
   if (more == More::no) {
     //= rfc9293#3.9.1.2
     //# 9293:MAY-15, 9293:MAY-16 a push, or text to be aggregated
@@ -360,7 +360,7 @@ Refusal urgent(Engine& e, ConnectionId id) {
   //= rfc9293#3.10.2
   //# 9293:P-SEND-URG the urgent pointer covers all that is queued now; it never moves back
   Active const& a = e.active(c);
-  Sequence const begin = c.send.una == c.send.iss ? c.send.una.next() : c.send.una;
+  Sequence const begin = queue_begin(c);
   c.send.up = begin + a.send.length();
   c.send_urgent = true;
   make_ready(e, at);

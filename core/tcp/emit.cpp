@@ -196,7 +196,7 @@ void note_departure(Engine& e, Index at, const Plan& plan) {
 Bytes write_plan(Engine& e, Index at, const Plan& plan, std::span<std::byte> into) {
   Connection& c = e.connection(at);
   Active& a = e.active(c);
-  Sequence const begin = c.send.una == c.send.iss ? c.send.una.next() : c.send.una;
+  Sequence const begin = queue_begin(c);
   wire::Segment const out = header_of(e, at, plan, begin + a.send.length());
   //= rfc9293#3.1
   //# 9293:MUST-2 the checksum covers pseudo-header, header and text

@@ -2,6 +2,7 @@
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/inspect.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/output.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -9,10 +10,9 @@ namespace {
 
 void check_sending(const Connection& c) {
   CHECK(c.send.una.at_or_before(c.send.nxt));
-  CHECK(c.send.iss.at_or_before(c.send.una));
+  CHECK(synchronized(c.state) || c.send.iss.at_or_before(c.send.una));
   CHECK(!c.fin_sent || c.fin_queued);
   CHECK(c.send.wnd <= c.send.wnd_max);
-  CHECK(c.state < State::established || c.send.una != c.send.iss);
   CHECK(!synchronized(c.state) || c.congestion.cwnd.count >= c.mss);
 }
 
@@ -44,10 +44,10 @@ void check_active(const Engine& e, const Connection& c) {
   CHECK((a.delayed_segments == 0) == a.delayed.empty());
   CHECK(a.delayed_segments == 0 || !a.delayed_ack_due.is_never());
   CHECK(a.retransmit_next.at_or_before(c.send.nxt));
-  Sequence const begin = c.send.una == c.send.iss ? c.send.una.next() : c.send.una;
+  Sequence const begin = queue_begin(c);
   Sequence const end = begin + a.send.length();
   bool const acknowledged = c.fin_sent && c.send.una == c.send.nxt;
-  CHECK(acknowledged || c.send.nxt == c.send.iss ||
+  CHECK(acknowledged || (syn_unacknowledged(c) && c.send.nxt == c.send.iss) ||
         c.send.nxt.at_or_before(c.fin_sent ? end.next() : end));
   check_extents(e, c, a);
 }

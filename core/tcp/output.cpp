@@ -23,7 +23,7 @@ struct Room {
 
 Room room_of(const Connection& c, const Active& a) {
   Room room;
-  room.begin = c.send.una == c.send.iss ? c.send.una.next() : c.send.una;
+  room.begin = queue_begin(c);
   room.end = room.begin + a.send.length();
   room.right = c.send.una + c.send.wnd;
   room.fin_due = c.fin_queued && !c.fin_sent;
@@ -49,7 +49,7 @@ Plan plan_again(const Connection& c, const Active& a) {
   if (next.at_or_after(a.retransmit_end)) {
     return plan;
   }
-  if (next == c.send.iss && c.send.una == c.send.iss) {
+  if (next == c.send.una && syn_unacknowledged(c)) {
     return syn_plan(c, true);
   }
   Room const room = room_of(c, a);
@@ -184,7 +184,7 @@ Plan plan_new(Engine& e, Index at) {
   Connection& c = e.connection(at);
   Active& a = e.active(c);
   Plan plan;
-  if (c.send.nxt == c.send.iss) {
+  if (c.send.nxt == c.send.iss && !synchronized(c.state)) {
     return syn_plan(c, false);
   }
   Room const room = room_of(c, a);
@@ -297,7 +297,7 @@ bool is_spent(const Engine& e, const Connection& c) {
     return true;
   }
   Active const& a = e.active(c);
-  Sequence const begin = c.send.una == c.send.iss ? c.send.una.next() : c.send.una;
+  Sequence const begin = queue_begin(c);
   bool const all_sent =
       c.fin_sent || (!c.fin_queued && c.send.nxt == begin + a.send.length());
   return all_sent && a.retransmit_next.at_or_after(a.retransmit_end) && a.owed_first == nil &&

@@ -18,6 +18,15 @@ struct Plan {
   bool probe = false;   // of a zero window
 };
 
+// Our SYN is not acknowledged. The state tells as well: a stream comes back to its ISS after 4 GiB.
+inline bool syn_unacknowledged(const Connection& c) {
+  return c.send.una == c.send.iss && !synchronized(c.state);
+}
+// The sequence number of the first octet in the queue of text.
+inline Sequence queue_begin(const Connection& c) {
+  return syn_unacknowledged(c) ? c.send.una.next() : c.send.una;
+}
+
 // The send variables of a new connection: all at `iss`, the SYN still to be sent.
 void begin_sending(Engine& e, Index at, Sequence iss);
 // The SYN, now perhaps with an ACK, leaves again.
