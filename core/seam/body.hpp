@@ -60,6 +60,10 @@ struct Stack::Body {
     return config.link == LinkType::ethernet ? wire::ethernet_header_bytes : 0;
   }
   bool has_link() const { return config.link == LinkType::ethernet; }
+  // The most that an ICMP message of ours may hold behind its header.
+  std::size_t icmp_body_max() const {
+    return config.mtu.count - wire::ipv4_header_bytes - wire::icmp_header_bytes;
+  }
 
   // core/seam/stack.cpp: the world says what time it is; the first time, the stack is born.
   void tell_time(Instant now);
@@ -68,10 +72,10 @@ struct Stack::Body {
   void parse_frame(const Ingress& frame, Parsed& out) const;
   void parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
                 Parsed& out) const;
-  Drop process(const Parsed& frame);
+  Drop process(Parsed& frame);
   Drop process_icmp(const Parsed& frame);
-  void answer_echo(const Parsed& frame, const wire::IcmpMessage& request);
-  void complain(const Parsed& frame);
+  void answer_echo(const Parsed& frame, wire::IcmpMessage request);
+  void complain(Parsed& frame);
   void drain_neighbours();
 
   // core/seam/egress.cpp

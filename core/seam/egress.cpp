@@ -65,6 +65,7 @@ Egress Stack::Body::transmit_reply(std::span<std::byte> into) {
       continue;
     }
     auto const bytes = engine.replies.front_bytes();
+    CHECK(wire::ipv4_header_bytes + bytes.size() <= config.mtu.count);
     std::memcpy(into.data() + link_bytes() + wire::ipv4_header_bytes, bytes.data(), bytes.size());
     internet::Departure const departure{header.source,
                                         header.destination,

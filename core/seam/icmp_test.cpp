@@ -187,5 +187,55 @@ TEST(Icmp, SourceQuench) {
   EXPECT_EQ(kit.sent(), "");
 }
 
+// The lengths of what leaves after a packet of this protocol to us.
+std::vector<std::size_t> replies_to(Kit& kit, wire::IpProtocol protocol,
+                                    std::span<const std::byte> body) {
+  std::vector<std::byte> packet(20 + body.size());
+  wire::Ipv4Header ip;
+  ip.source = kit.peer;
+  ip.destination = kit.device;
+  ip.protocol = protocol;
+  ip.time_to_live = 64;
+  auto const length = Bytes{static_cast<std::uint32_t>(body.size())};
+  static_cast<void>(wire::write(ip, length, packet));
+  std::memcpy(packet.data() + 20, body.data(), body.size());
+  Ingress const frame{packet, Checksum::unknown, kit.now};
+  kit.stack.receive(kit.now, std::span(&frame, 1));
+  kit.stack.settle();
+  std::vector<std::byte> room(70'000);
+  std::vector<std::size_t> lengths;
+  while (kit.stack.wants_transmit()) {
+    lengths.push_back(kit.stack.transmit(kit.now, room).length);
+  }
+  return lengths;
+}
+
+// A link may bring more than we may send on it: no reply is larger than the MTU all the same.
+//= rfc1122#3.2.2.6
+//= type=test
+//# 1122:H-41 an echo reply that would have to be fragmented is truncated
+//= rfc1122#3.2.2
+//= type=test
+//# 1122:H-27 and so is what an error quotes, to more than eight octets of data
+TEST(Icmp, RepliesFitTheLink) {
+  Config config = kit_config();
+  set_mtu(config, Bytes{128});
+  Kit kit(config);
+  std::vector<std::byte> const data(1000);
+  wire::IcmpMessage echo;
+  echo.type = IcmpType::echo_request;
+  for (std::size_t size : {100u, 101u, 992u}) {
+    echo.body = std::span(data).first(size);
+    std::vector<std::byte> message(wire::icmp_header_bytes + size);
+    static_cast<void>(wire::write(echo, message));
+    EXPECT_EQ(replies_to(kit, wire::IpProtocol::icmp, message), std::vector<std::size_t>{128});
+  }
+  auto const unknown = static_cast<wire::IpProtocol>(17);
+  for (std::size_t size : {80u, 81u, 108u, 1000u}) {
+    EXPECT_EQ(replies_to(kit, unknown, std::span(data).first(size)),
+              std::vector<std::size_t>{128});
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::testing

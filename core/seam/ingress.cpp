@@ -1,4 +1,6 @@
 // Frames in: one pass that parses and prefetches, one that processes them strictly in order.
+#include <algorithm>
+
 #include "core/seam/body.hpp"
 #include "core/link/ethernet_input.hpp"
 #include "core/tcp/arrives.hpp"
@@ -87,12 +89,15 @@ void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) const {
   parse_ip(arrival.frame.payload, arrival.to_group, frame.checksum, out);
 }
 
-void Stack::Body::answer_echo(const Parsed& frame, const wire::IcmpMessage& request) {
+void Stack::Body::answer_echo(const Parsed& frame, wire::IcmpMessage request) {
   internet::Rate const rate{config.icmp_replies_per_second, Count{50}};
   if (!internet::allow(rate, seam->echo_rate, engine.state->now)) {
     statistics->drops.count(Drop::icmp_rate);
     return;
   }
+  //= rfc1122#3.2.2.6
+  //# 1122:H-41 what would need fragments to go back is cut to what fits: a link may bring more
+  request.body = request.body.first(std::min(request.body.size(), icmp_body_max()));
   internet::ReplyHeader header;
   header.source = frame.ip.packet.header.destination;
   header.destination = frame.ip.packet.header.source;
@@ -112,8 +117,11 @@ void Stack::Body::answer_echo(const Parsed& frame, const wire::IcmpMessage& requ
 }
 
 // A packet for a transport that we do not have: protocol unreachable.
-void Stack::Body::complain(const Parsed& frame) {
+void Stack::Body::complain(Parsed& frame) {
   internet::Rate const rate{config.icmp_replies_per_second, Count{50}};
+  // The error must fit our link, whatever the size of what it quotes.
+  std::span<const std::byte>& quoted = frame.ip.packet.bytes;
+  quoted = quoted.first(std::min(quoted.size(), icmp_body_max()));
   if (frame.ip.local_address == internet::no_address || !internet::may_complain(frame.ip) ||
       !internet::allow(rate, seam->error_rate, engine.state->now)) {
     return;
@@ -151,7 +159,7 @@ Drop Stack::Body::process_icmp(const Parsed& frame) {
                               cause_of(icmp.error));
 }
 
-Drop Stack::Body::process(const Parsed& frame) {
+Drop Stack::Body::process(Parsed& frame) {
   switch (frame.kind) {
     case Parsed::Kind::dropped:
       return frame.drop;
