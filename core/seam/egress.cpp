@@ -85,16 +85,16 @@ Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
   auto ready = engine.ready();
   while (!ready.empty()) {
     tcp::Index const at = ready.first();
-    tcp::Plan const plan = tcp::plan_next(engine, at);
+    tcp::Connection& c = engine.connection(at);
+    tcp::Plan const plan = tcp::plan_next(engine, c);
     if (plan.kind == tcp::PlanKind::none) {
-      tcp::unready(engine, at);
-      tcp::rest(engine, at);
+      tcp::unready(engine, c);
+      tcp::rest(engine, c);
       continue;
     }
-    tcp::Connection& c = engine.connection(at);
     Found const way = way_to(*this, c.remote, engine.local_of(c));
     if (way.way == Way::waiting) {
-      tcp::unready(engine, at);
+      tcp::unready(engine, c);
       c.place = tcp::SendPlace::waiting;
       c.waiting_for = way.neighbour;
       engine.waiting(way.neighbour).push_back(at);
@@ -116,11 +116,11 @@ Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
                                   static_cast<std::uint8_t>(c.dscp << 2),
                                   {}};
     departure.payload = tcp::write_plan(
-        engine, at, plan, into.subspan(link_bytes() + wire::ipv4_header_bytes));
-    tcp::rotate(engine, at);
+        engine, c, plan, into.subspan(link_bytes() + wire::ipv4_header_bytes));
+    tcp::rotate(engine, c);
     if (tcp::is_spent(engine, c)) {
-      tcp::unready(engine, at);
-      tcp::rest(engine, at);
+      tcp::unready(engine, c);
+      tcp::rest(engine, c);
     }
     // No way: the segment counts as sent and lost, so that its timer brings it back.
     if (way.way == Way::open) {

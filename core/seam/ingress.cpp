@@ -190,10 +190,10 @@ void Stack::Body::drain_neighbours() {
       tcp::Connection& c = engine.connection(at);
       c.place = tcp::SendPlace::none;
       c.waiting_for = tcp::nil;
-      tcp::make_ready(engine, at);
+      tcp::make_ready(engine, c);
       if (!change.resolved && c.soft_errors) {
         c.soft_cause = Cause::no_neighbour;
-        tcp::tell(engine, at, EventKind::soft_error);
+        tcp::tell(engine, c, EventKind::soft_error);
       }
     }
   }

@@ -42,7 +42,7 @@ std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
   for (tcp::Index at = 0; at < e.connections.high_water(); ++at) {
     if (e.connections.taken(at)) {
       tcp::FieldSink sink = fresh();
-      tcp::visit_connection(e, at, sink);
+      tcp::visit_connection(e, e.connection(at), sink);
       total += sink.value();
     }
   }
@@ -127,7 +127,7 @@ void Stack::check_invariants() const {
   tcp::Engine& e = body().engine;
   for (tcp::Index at = 0; at < e.connections.high_water(); ++at) {
     if (e.connections.taken(at)) {
-      tcp::check_invariants(e, at);
+      tcp::check_invariants(e, e.connection(at));
     }
   }
   tcp::check_conservation(e);

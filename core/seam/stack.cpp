@@ -165,7 +165,7 @@ bool Stack::expire(Instant now) {
     std::uint32_t const index = owner & 0x3fff'ffff;
     switch (static_cast<tcp::TimerHolder>(owner >> 30)) {
       case tcp::TimerHolder::connection:
-        tcp::expire_connection(e, index);
+        tcp::expire_connection(e, e.connection(index));
         break;
       case tcp::TimerHolder::time_wait:
         tcp::expire_time_wait(e, index);
@@ -260,24 +260,23 @@ Refusal Stack::connect(const Open& open, ConnectionId& out) {
 //# 9293:P-RECV-CLOSED, 9293:P-RECV-PRE, 9293:P-RECV-QUEUE nothing there: nothing to read
 std::span<const std::byte> Stack::readable(ConnectionId id, Bytes skip) const {
   tcp::Engine& e = body().engine;
-  tcp::Index const at = tcp::find(e, id);
-  return at == tcp::nil ? std::span<const std::byte>{} : tcp::readable(e, at, skip);
+  tcp::Connection* const c = tcp::find(e, id);
+  return c == nullptr ? std::span<const std::byte>{} : tcp::readable(e, *c, skip);
 }
 
 void Stack::consume(ConnectionId id, Bytes bytes) {
   tcp::Engine& e = body().engine;
-  tcp::Index const at = tcp::find(e, id);
-  if (at != tcp::nil) {
-    tcp::consume(e, at, bytes);
+  tcp::Connection* const c = tcp::find(e, id);
+  if (c != nullptr) {
+    tcp::consume(e, *c, bytes);
   }
 }
 
 //= rfc9293#3.9.1.3
 //# 9293:P-RECV-COUNT the number of octets that can be read
 Bytes Stack::unread(ConnectionId id) const {
-  tcp::Engine& e = body().engine;
-  tcp::Index const at = tcp::find(e, id);
-  return at == tcp::nil ? Bytes{} : tcp::unread_of(e.connection(at));
+  tcp::Connection const* const c = tcp::find(body().engine, id);
+  return c == nullptr ? Bytes{} : tcp::unread_of(*c);
 }
 
 Bytes Stack::writable(ConnectionId id) const { return tcp::writable(body().engine, id); }

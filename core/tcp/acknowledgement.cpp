@@ -16,12 +16,11 @@ namespace {
 reno::Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.mss}}; }
 
 // Retransmits from SND.UNA up to `end`, ahead of new data.
-void retransmit_to(Engine& e, Index at, Sequence end) {
-  Connection& c = e.connection(at);
+void retransmit_to(Engine& e, Connection& c, Sequence end) {
   Active& a = e.active(c);
   a.retransmit_next = c.send.una;
   a.retransmit_end = end;
-  make_ready(e, at);
+  make_ready(e, c);
 }
 
 Sequence one_segment_end(const Connection& c) {
@@ -30,8 +29,7 @@ Sequence one_segment_end(const Connection& c) {
 
 //= rfc6582#6
 //# 6582:NR-15 being in recovery is a flag of its own
-void ack_in_recovery(Engine& e, Index at, Bytes newly) {
-  Connection& c = e.connection(at);
+void ack_in_recovery(Engine& e, Connection& c, Bytes newly) {
   if (c.send.una.after(c.congestion.recover)) {
     reno::leave_recovery(c.congestion, flight_of(c));
     return;
@@ -41,16 +39,15 @@ void ack_in_recovery(Engine& e, Index at, Bytes newly) {
   //= rfc5681#4.3
   //# 5681:CC-44 so several losses of one window are repaired
   reno::on_partial_ack(c.congestion, newly, Bytes{c.mss});
-  retransmit_to(e, at, one_segment_end(c));
+  retransmit_to(e, c, one_segment_end(c));
 }
 
 // An ACK that moved SND.UNA, as congestion control sees it.
-void grow(Engine& e, Index at, Bytes newly) {
-  Connection& c = e.connection(at);
+void grow(Engine& e, Connection& c, Bytes newly) {
   c.congestion.duplicates = 0;
   c.congestion.limited = {};
   if (c.congestion.recovering) {
-    ack_in_recovery(e, at, newly);
+    ack_in_recovery(e, c, newly);
     return;
   }
   reno::on_ack(c.congestion, newly, Bytes{c.mss});
@@ -65,14 +62,13 @@ bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offer
          segment.length().empty() && offered == c.send.wnd;
 }
 
-void take_duplicate(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void take_duplicate(Engine& e, Connection& c) {
   Active& a = e.active(c);
   CongestionVariables& v = c.congestion;
   v.duplicates = static_cast<std::uint8_t>(std::min(v.duplicates + 1, 255));
   if (v.recovering) {
     reno::inflate(v, flight_of(c));
-    make_ready(e, at);
+    make_ready(e, c);
     return;
   }
   std::uint32_t const threshold = e.config.duplicate_acks.value;
@@ -85,19 +81,18 @@ void take_duplicate(Engine& e, Index at) {
     //# 6582:NR-1 recover is the highest sequence number sent
     v.recover = c.send.nxt.previous();
     ++e.counters->fast_retransmits;
-    retransmit_to(e, at, one_segment_end(c));
+    retransmit_to(e, c, one_segment_end(c));
     return;
   }
   //= rfc5681#3.2
   //# 5681:CC-17, 5681:CC-18 the first two let one new segment out each, beside cwnd
   if (e.config.limited_transmit && v.duplicates < threshold) {
-    make_ready(e, at);
+    make_ready(e, c);
   }
 }
 
 // How the retransmission timer answers an ACK of new data.
-void restart_timer(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void restart_timer(Engine& e, Connection& c) {
   Active& a = e.active(c);
   c.retries = 0;
   if (c.send.una == c.send.nxt) {
@@ -118,8 +113,8 @@ void restart_timer(Engine& e, Index at) {
     a.retransmit_due = e.state->now + c.rtt.rto;
   }
   c.congestion.partial_seen = partial;
-  set_give_up(e, at);
-  arm(e, at);
+  set_give_up(e, c);
+  arm(e, c);
 }
 
 void take_rtt(Engine& e, Connection& c, Active& a, Sequence ack) {
@@ -149,8 +144,7 @@ bool may_recover(const Connection& c) {
          c.send.una.previous().after(c.congestion.recover);
 }
 
-void advance_una(Engine& e, Index at, Sequence ack) {
-  Connection& c = e.connection(at);
+void advance_una(Engine& e, Connection& c, Sequence ack) {
   Active& a = e.active(c);
   CHECK(ack.after(c.send.una));
   CHECK(ack.at_or_before(c.send.nxt));
@@ -178,7 +172,7 @@ void advance_una(Engine& e, Index at, Sequence ack) {
     //= rfc9293#3.10.7.4
     //# 9293:P-ACK-USEROK the user learns what was sent and acknowledged
     c.acknowledged_untold += Bytes{text};
-    tell(e, at, EventKind::acknowledged);
+    tell(e, c, EventKind::acknowledged);
   }
 }
 
@@ -186,8 +180,7 @@ void advance_una(Engine& e, Index at, Sequence ack) {
 //# 9293:P-WND-UPDATE only a segment that is newer by SEQ, then by ACK, updates the window
 //= rfc9293#3.8.6
 //# 9293:P-WND-HIGHACK so an old segment cannot
-void update_window(Engine& e, Index at, const wire::Segment& segment) {
-  Connection& c = e.connection(at);
+void update_window(Engine& e, Connection& c, const wire::Segment& segment) {
   bool const newer =
       c.send.wl1.before(segment.sequence) ||
       (c.send.wl1 == segment.sequence && c.send.wl2.at_or_before(segment.acknowledgment));
@@ -201,30 +194,29 @@ void update_window(Engine& e, Index at, const wire::Segment& segment) {
   c.send.wl1 = segment.sequence;
   c.send.wl2 = segment.acknowledgment;
   if (opened && c.active != nil) {
-    window_opened(e, at);
+    window_opened(e, c);
   }
 }
 
-void take_acknowledgment(Engine& e, Index at, const wire::Segment& segment) {
-  Connection& c = e.connection(at);
+void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment) {
   Sequence const ack = segment.acknowledgment;
   //= rfc9293#3.4
   //# 9293:P-ACK-ACCEPTABLE SND.UNA < SEG.ACK =< SND.NXT
   if (ack.after(c.send.una)) {
     Bytes const newly = ack.since(c.send.una);
-    advance_una(e, at, ack);
-    grow(e, at, newly);
-    restart_timer(e, at);
-    make_ready(e, at);
+    advance_una(e, c, ack);
+    grow(e, c, newly);
+    restart_timer(e, c);
+    make_ready(e, c);
   //= rfc9293#3.10.7.4
   //# 9293:P-ACK-DUP-OLD SEG.ACK =< SND.UNA acknowledges nothing
   } else if (c.active != nil) {
     Bytes const offered = window_from_wire(segment.window, WindowScale{});
     if (is_duplicate(c, segment, offered)) {
-      take_duplicate(e, at);
+      take_duplicate(e, c);
     }
   }
-  update_window(e, at, segment);
+  update_window(e, c, segment);
 }
 
 }  // namespace lockstep::tcp

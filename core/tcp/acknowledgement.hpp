@@ -6,9 +6,9 @@
 namespace lockstep::tcp {
 
 // Step 5 of RFC 9293 3.10.7.4 for SND.UNA =< SEG.ACK =< SND.NXT in a synchronized state.
-void take_acknowledgment(Engine& e, Index at, const wire::Segment& segment);
+void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment);
 // SND.UNA moves to `ack`: what was queued goes, the timer restarts or stops.
-void advance_una(Engine& e, Index at, Sequence ack);
+void advance_una(Engine& e, Connection& c, Sequence ack);
 // Keeps `recover` on the near side of the circle while nothing is being recovered.
 void drag_recover(Connection& c);
 // Whether the third duplicate may begin a recovery: not for losses that the last one, or a timeout,
@@ -19,6 +19,6 @@ bool may_recover(const Connection& c);
 //# 5681:CC-45 FlightSize: sent, and not acknowledged cumulatively
 inline Bytes flight_size(const Connection& c) { return c.send.nxt.since(c.send.una); }
 // The offer of a segment that may update it.
-void update_window(Engine& e, Index at, const wire::Segment& segment);
+void update_window(Engine& e, Connection& c, const wire::Segment& segment);
 
 }  // namespace lockstep::tcp

@@ -12,16 +12,16 @@ Drop arrives(Engine& e, const Arrival& arrival);
 // record whose place the SYN takes, or nil.
 Drop arrives_closed(Engine& e, const Arrival& arrival);
 Drop arrives_listen(Engine& e, Index listener, const Arrival& arrival, Index behind);
-Drop arrives_syn_sent(Engine& e, Index at, const Arrival& arrival);
-Drop arrives_otherwise(Engine& e, Index at, const Arrival& arrival);
+Drop arrives_syn_sent(Engine& e, Connection& c, const Arrival& arrival);
+Drop arrives_otherwise(Engine& e, Connection& c, const Arrival& arrival);
 
 // The listener that this four-tuple matches best, or nil. Four look-ups at most.
 Index find_listener(const Engine& e, const FourTuple& tuple);
 // The handshake is complete: ESTABLISHED, congestion control begins, the application is told.
-void establish(Engine& e, Index at);
+void establish(Engine& e, Connection& c);
 // What a SYN tells: IRS, the first offer, the MSS.
-void take_syn(Engine& e, Index at, const wire::Segment& segment);
+void take_syn(Engine& e, Connection& c, const wire::Segment& segment);
 // Step 6, URG. On a SYN that leads to SYN-RECEIVED it is kept, and told by establish().
-void take_urgent(Engine& e, Index at, const wire::Segment& segment);
+void take_urgent(Engine& e, Connection& c, const wire::Segment& segment);
 
 }  // namespace lockstep::tcp

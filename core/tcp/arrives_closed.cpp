@@ -38,8 +38,8 @@ Drop arrives(Engine& e, const Arrival& arrival) {
   if (found.kind == EntryKind::connection) {
     Connection& c = e.connection(found.index);
     ++c.segments_received;
-    return c.state == State::syn_sent ? arrives_syn_sent(e, found.index, arrival)
-                                      : arrives_otherwise(e, found.index, arrival);
+    return c.state == State::syn_sent ? arrives_syn_sent(e, c, arrival)
+                                      : arrives_otherwise(e, c, arrival);
   }
   if (found.kind == EntryKind::time_wait) {
     return arrives_time_wait(e, found.index, arrival);

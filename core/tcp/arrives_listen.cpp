@@ -42,8 +42,7 @@ Drop room_for(Engine& e, const Listener& listener) {
 //# 9293:P-LISTEN-SYN-QUEUE the rest of the SYN is kept: text, FIN and URG
 //= rfc9293#3.5
 //# 9293:P-SYNDATA-HOLD and reaches the user only in ESTABLISHED
-void keep_text(Engine& e, Index at, const wire::Segment& segment) {
-  Connection const& c = e.connection(at);
+void keep_text(Engine& e, Connection& c, const wire::Segment& segment) {
   Text text{segment.sequence.next(), segment.payload, segment.flags.fin()};
   Bytes const window = c.receive.edge.since(text.begin);
   if (text.end().after(c.receive.edge)) {
@@ -51,9 +50,9 @@ void keep_text(Engine& e, Index at, const wire::Segment& segment) {
     text.fin = false;
   }
   if (!text.bytes.empty() || text.fin) {
-    static_cast<void>(take_text(e, at, text, segment));
+    static_cast<void>(take_text(e, c, text, segment));
   }
-  take_urgent(e, at, segment);
+  take_urgent(e, c, segment);
 }
 
 }  // namespace
@@ -100,10 +99,10 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
   }
   Drop const refused = room_for(e, listener);
   FourTuple const tuple{{arrival.local, s.destination}, {arrival.remote, s.source}};
-  Index const at = refused == Drop::none
-                       ? open_connection(e, {tuple, arrival.hash, arrival.local_address})
-                       : nil;
-  if (at == nil) {
+  Connection* const opened =
+      refused == Drop::none ? open_connection(e, {tuple, arrival.hash, arrival.local_address})
+                            : nullptr;
+  if (opened == nullptr) {
     if (behind != nil) {
       unshelve_time_wait(e, behind);
     }
@@ -111,7 +110,7 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
   }
   //= rfc9293#3.10.7.2
   //# 9293:P-LISTEN-BIND the remote socket is filled in from the SYN
-  Connection& c = e.connection(at);
+  Connection& c = *opened;
   c.passive = true;
   c.listener = at_listener;
   c.listener_generation = listener.generation;
@@ -123,17 +122,17 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
     //# 9293:P-TW-REUSE-ISN the new ISN lies beyond all that the old connection used
     iss = last_of(iss, e.time_waits[behind].send_nxt.next());
   }
-  begin_sending(e, at, iss);
+  begin_sending(e, c, iss);
   //= rfc9293#3.10.7.2
   //# 9293:P-LISTEN-SYN, 9293:P-LISTEN-SYN-VARS IRS, RCV.NXT, ISS; <SYN,ACK> leaves next
   //= rfc9293#3.5
   //# 9293:P-3WHS figure 6, its second segment
-  enter(e, at, State::syn_received);
-  Active* const a = ensure_active(e, at);
+  enter(e, c, State::syn_received);
+  Active* const a = ensure_active(e, c);
   a->behind = behind;
-  take_syn(e, at, s);
-  keep_text(e, at, s);
-  make_ready(e, at);
+  take_syn(e, c, s);
+  keep_text(e, c, s);
+  make_ready(e, c);
   return Drop::none;
 }
 

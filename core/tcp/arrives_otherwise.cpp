@@ -40,8 +40,7 @@ bool is_same_syn(const Connection& c, const wire::Segment& s) {
 //# 9293:P-ACCEPT-REPLY an unacceptable segment draws an ACK, a reset draws nothing
 //= rfc9293#3.5.2
 //# 9293:P-RST-GRP3 and the state stays
-Step check_sequence(Engine& e, Index at, const wire::Segment& s) {
-  Connection const& c = e.connection(at);
+Step check_sequence(Engine& e, Connection& c, const wire::Segment& s) {
   ReceiveWindow const window = window_of(c);
   if (acceptable(window, s.sequence, s.length())) {
     return {};
@@ -61,15 +60,14 @@ Step check_sequence(Engine& e, Index at, const wire::Segment& s) {
   }
   //= rfc9293#3.8.6.1
   //# 9293:P-ZWP-REPLY a probe draws an ACK with the next expected number and the window
-  owe_duplicate(e, at, s);
+  owe_duplicate(e, c, s);
   return ends(Drop::tcp_out_of_window);
 }
 
 // The connection ends by a reset of the peer.
 //= rfc9293#3.5.3
 //# 9293:P-RSTPROC-STATE SYN-RECEIVED from LISTEN goes back there, all else is aborted
-void reset_by_peer(Engine& e, Index at) {
-  Connection const& c = e.connection(at);
+void reset_by_peer(Engine& e, Connection& c) {
   //= rfc9293#3.10.7.4
   //# 9293:P-RST-SYNRCVD refused, if the open was active; else the user need not know
   //= rfc9293#3.5
@@ -81,15 +79,14 @@ void reset_by_peer(Engine& e, Index at) {
   //= rfc9293#3.5
   //# 9293:P-RST-SYNCSTATES in a synchronized state the user is told
   Cause const cause = c.state == State::syn_received ? Cause::refused : Cause::reset;
-  enter(e, at, State::closed);
-  detach(e, at, cause);
+  enter(e, c, State::closed);
+  detach(e, c, cause);
 }
 
-Step check_reset(Engine& e, Index at, const wire::Segment& s) {
+Step check_reset(Engine& e, Connection& c, const wire::Segment& s) {
   if (!s.flags.rst()) {
     return {};
   }
-  Connection const& c = e.connection(at);
   ReceiveWindow const window = window_of(c);
   //= rfc9293#3.10.7.4
   //# 9293:P-RST-SYNC a reset exactly at RCV.NXT resets the connection
@@ -98,7 +95,7 @@ Step check_reset(Engine& e, Index at, const wire::Segment& s) {
   //= rfc5961#4.2
   //# 5961:BLIND-13 so does the one that answers a challenge ACK
   if (s.sequence == window.nxt) {
-    reset_by_peer(e, at);
+    reset_by_peer(e, c);
     return ends(Drop::none);
   }
   //= rfc9293#3.10.7.4
@@ -111,27 +108,26 @@ Step check_reset(Engine& e, Index at, const wire::Segment& s) {
     return ends(Drop::tcp_reset_outside);
   }
   if (e.config.reset_policy == ResetPolicy::rfc793) {
-    reset_by_peer(e, at);
+    reset_by_peer(e, c);
     return ends(Drop::none);
   }
   //= rfc9293#3.10.7.4
   //# 9293:P-RST-CHALLENGE inside it, but not at its edge: a challenge ACK
   //= rfc5961#3.2
   //# 5961:BLIND-3, 5961:BLIND-14 a challenge ACK, and the segment is dropped
-  owe_challenge(e, at, s);
+  owe_challenge(e, c, s);
   return ends(Drop::tcp_reset_challenged);
 }
 
-Step check_syn(Engine& e, Index at, const Arrival& arrival, const wire::Segment& s) {
+Step check_syn(Engine& e, Connection& c, const Arrival& arrival, const wire::Segment& s) {
   if (!s.flags.syn()) {
     return {};
   }
-  Connection const& c = e.connection(at);
   //= rfc9293#3.10.7.4
   //# 9293:P-SYN-SYNRCVD an in-window SYN ends a passive attempt
   if (c.state == State::syn_received && c.passive) {
-    enter(e, at, State::closed);
-    detach(e, at, Cause::refused);
+    enter(e, c, State::closed);
+    detach(e, c, Cause::refused);
     return ends(Drop::tcp_syn_received_syn);
   }
   //= rfc9293#3.10.7.4
@@ -140,20 +136,20 @@ Step check_syn(Engine& e, Index at, const Arrival& arrival, const wire::Segment&
     //= rfc9293#3.10.7.4
     //# 9293:P-SYN-793 RFC 793: an in-window SYN draws a reset and ends the connection
     reply_reset(e, arrival);
-    enter(e, at, State::closed);
-    detach(e, at, Cause::reset);
+    enter(e, c, State::closed);
+    detach(e, c, Cause::reset);
     return ends(Drop::tcp_syn_in_window);
   }
   //= rfc9293#3.10.7.4
   //# 9293:P-SYN-INWIN a challenge ACK, whatever its sequence number
   //= rfc5961#4.2
   //# 5961:BLIND-5 a challenge ACK
-  owe_challenge(e, at, s);
+  owe_challenge(e, c, s);
   return ends(Drop::tcp_syn_challenged);
 }
 
-Step check_ack_syn_received(Engine& e, Index at, const Arrival& arrival, const wire::Segment& s) {
-  Connection& c = e.connection(at);
+Step check_ack_syn_received(Engine& e, Connection& c, const Arrival& arrival,
+                            const wire::Segment& s) {
   if (!acks_our_syn(c, s)) {
     //= rfc9293#3.10.7.4
     //# 9293:P-SYNRCVD-ACK an ACK of what was never sent draws <SEQ=SEG.ACK><CTL=RST>
@@ -164,35 +160,34 @@ Step check_ack_syn_received(Engine& e, Index at, const Arrival& arrival, const w
   }
   //= rfc9293#3.10.7.4
   //# 9293:P-SYNRCVD-EST ESTABLISHED, with the window of this segment
-  advance_una(e, at, s.acknowledgment);
+  advance_una(e, c, s.acknowledgment);
   c.send.wnd = window_from_wire(s.window, WindowScale{});
   c.send.wnd_max = most(c.send.wnd_max, c.send.wnd);
   c.send.wl1 = s.sequence;
   c.send.wl2 = s.acknowledgment;
-  establish(e, at);
+  establish(e, c);
   return {};
 }
 
 // Our FIN is acknowledged: what that means for each state.
-Step our_fin_acknowledged(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+Step our_fin_acknowledged(Engine& e, Connection& c) {
   switch (c.state) {
     case State::fin_wait_1:
       //= rfc9293#3.10.7.4
       //# 9293:P-FINWAIT1-ACK FIN-WAIT-2, and processing goes on there
-      enter(e, at, State::fin_wait_2);
-      bound_fin_wait_2(e, at);
+      enter(e, c, State::fin_wait_2);
+      bound_fin_wait_2(e, c);
       return {};
     case State::closing:
       //= rfc9293#3.10.7.4
       //# 9293:P-CLOSING-ACK TIME-WAIT
-      begin_time_wait(e, at);
+      begin_time_wait(e, c);
       return ends(Drop::none);
     case State::last_ack:
       //= rfc9293#3.10.7.4
       //# 9293:P-LASTACK-ACK CLOSED
-      enter(e, at, State::closed);
-      detach(e, at, Cause::finished);
+      enter(e, c, State::closed);
+      detach(e, c, Cause::finished);
       return ends(Drop::none);
     default:
       //= rfc9293#3.10.7.4
@@ -201,20 +196,19 @@ Step our_fin_acknowledged(Engine& e, Index at) {
   }
 }
 
-Step check_ack(Engine& e, Index at, const Arrival& arrival, const wire::Segment& s) {
-  Connection const& c = e.connection(at);
+Step check_ack(Engine& e, Connection& c, const Arrival& arrival, const wire::Segment& s) {
   //= rfc9293#3.10.7.4
   //# 9293:P-ACK-OFF a segment without ACK is dropped
   if (!s.flags.ack()) {
     return ends(Drop::tcp_no_ack);
   }
   if (c.state == State::syn_received) {
-    return check_ack_syn_received(e, at, arrival, s);
+    return check_ack_syn_received(e, c, arrival, s);
   }
   //= rfc9293#3.10.7.4
   //# 9293:P-ACK-FUTURE an ACK of what was never sent draws an ACK
   if (s.acknowledgment.after(c.send.nxt)) {
-    owe_challenge(e, at, s);
+    owe_challenge(e, c, s);
     return ends(Drop::tcp_ack_of_unsent);
   }
   //= rfc9293#3.10.7.4
@@ -223,12 +217,12 @@ Step check_ack(Engine& e, Index at, const Arrival& arrival, const wire::Segment&
   //# 5961:BLIND-6, 5961:BLIND-9, 5961:BLIND-10 SND.UNA - MAX.SND.WND =< SEG.ACK =< SND.NXT
   if (e.config.reset_policy == ResetPolicy::rfc5961 &&
       s.acknowledgment.before(c.send.una - c.send.wnd_max)) {
-    owe_challenge(e, at, s);
+    owe_challenge(e, c, s);
     return ends(Drop::tcp_ack_too_old);
   }
-  take_acknowledgment(e, at, s);
+  take_acknowledgment(e, c, s);
   if (c.fin_sent && c.send.una == c.send.nxt) {
-    return our_fin_acknowledged(e, at);
+    return our_fin_acknowledged(e, c);
   }
   return c.state == State::closing ? ends(Drop::tcp_closing_ack) : Step{};
 }
@@ -253,8 +247,7 @@ Text trimmed(const Connection& c, const wire::Segment& s) {
   return text;
 }
 
-Drop check_text(Engine& e, Index at, const wire::Segment& s) {
-  Connection const& c = e.connection(at);
+Drop check_text(Engine& e, Connection& c, const wire::Segment& s) {
   bool const brings = !s.payload.empty() || s.flags.fin();
   if (!brings) {
     return Drop::none;
@@ -266,18 +259,18 @@ Drop check_text(Engine& e, Index at, const wire::Segment& s) {
   }
   Text const text = trimmed(c, s);
   if (text.bytes.empty() && !text.fin) {
-    owe_duplicate(e, at, s);
+    owe_duplicate(e, c, s);
     return Drop::tcp_data_beyond_window;
   }
   if (c.reading_over && !text.bytes.empty()) {
     //= rfc9293#3.6.1
     //# 9293:SHLD-3, 9293:MAY-1 text after a full close draws a reset
-    send_reset(e, at);
-    enter(e, at, State::closed);
-    detach(e, at, Cause::aborted);
+    send_reset(e, c);
+    enter(e, c, State::closed);
+    detach(e, c, Cause::aborted);
     return Drop::tcp_data_after_close;
   }
-  return take_text(e, at, text, s);
+  return take_text(e, c, text, s);
 }
 
 // A SYN-ACK that repeats the peer's SYN, less all that the SYN brought before.
@@ -292,42 +285,40 @@ wire::Segment without_its_syn(const Connection& c, wire::Segment segment) {
 }
 
 // Steps 1 to 8 of RFC 9293 3.10.7.4.
-Drop take_segment(Engine& e, Index at, const Arrival& arrival, const wire::Segment& segment) {
-  Step step = check_sequence(e, at, segment);
+Drop take_segment(Engine& e, Connection& c, const Arrival& arrival, const wire::Segment& segment) {
+  Step step = check_sequence(e, c, segment);
   if (step.go_on) {
-    step = check_reset(e, at, segment);
+    step = check_reset(e, c, segment);
   }
   if (step.go_on) {
     //= rfc9293#A.1.2
     //# 9293:P-SEC-IGNORE step 3, security, is skipped
     //= rfc9293#A.1.1
     //# 9293:P-PRECEDENCE nor is there any check of precedence
-    step = check_syn(e, at, arrival, segment);
+    step = check_syn(e, c, arrival, segment);
   }
   if (step.go_on) {
-    step = check_ack(e, at, arrival, segment);
+    step = check_ack(e, c, arrival, segment);
   }
   if (!step.go_on) {
     return step.drop;
   }
-  Connection& c = e.connection(at);
   c.heard_at = e.state->now;
-  heard_while_probing(e, at);
-  take_urgent(e, at, segment);
-  Drop const drop = check_text(e, at, segment);
+  heard_while_probing(e, c);
+  take_urgent(e, c, segment);
+  Drop const drop = check_text(e, c, segment);
   if (c.active != nil && !c.detached) {
-    take_fin_if_due(e, at);
+    take_fin_if_due(e, c);
   }
   if (!c.detached) {
-    rest(e, at);
+    rest(e, c);
   }
   return drop;
 }
 
 }  // namespace
 
-void take_urgent(Engine& e, Index at, const wire::Segment& s) {
-  Connection& c = e.connection(at);
+void take_urgent(Engine& e, Connection& c, const wire::Segment& s) {
   //= rfc9293#3.1
   //# 9293:P-URGPTR-FIELD the pointer counts from SEG.SEQ, and only with URG
   //= rfc9293#3.10.7.4
@@ -355,7 +346,7 @@ void take_urgent(Engine& e, Index at, const wire::Segment& s) {
   c.receive.up = up;
   c.receive_urgent = true;
   if (!on_syn) {
-    tell(e, at, EventKind::urgent);
+    tell(e, c, EventKind::urgent);
   }
 }
 
@@ -363,18 +354,17 @@ void take_urgent(Engine& e, Index at, const wire::Segment& s) {
 //# 9293:P-EV-NOSTATE a step that names no state leaves it
 //= rfc9293#3.10.7.4
 //# 9293:P-SEQ-ORDER in the order of sequence numbers, old parts cut off
-Drop arrives_otherwise(Engine& e, Index at, const Arrival& arrival) {
-  Connection const& c = e.connection(at);
+Drop arrives_otherwise(Engine& e, Connection& c, const Arrival& arrival) {
   if (!is_same_syn(c, arrival.segment)) {
-    return take_segment(e, at, arrival, arrival.segment);
+    return take_segment(e, c, arrival, arrival.segment);
   }
   if (!acks_our_syn(c, arrival.segment)) {
-    send_syn_again(e, at);
+    send_syn_again(e, c);
     return Drop::tcp_out_of_window;
   }
   //= rfc9293#A.2
   //# 9293:P-SEQVAL-A2 the SYN-ACK of a simultaneous open would fail the sequence test
-  return take_segment(e, at, arrival, without_its_syn(c, arrival.segment));
+  return take_segment(e, c, arrival, without_its_syn(c, arrival.segment));
 }
 
 }  // namespace lockstep::tcp

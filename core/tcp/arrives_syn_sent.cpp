@@ -29,8 +29,7 @@ Text text_after_syn(const Connection& c, const wire::Segment& s) {
 
 }  // namespace
 
-void take_syn(Engine& e, Index at, const wire::Segment& segment) {
-  Connection& c = e.connection(at);
+void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
   c.receive.irs = segment.sequence;
   //= rfc9293#3.1
   //# 9293:P-SYN-SEQ the first octet of data has the number after the SYN's
@@ -51,10 +50,9 @@ void take_syn(Engine& e, Index at, const wire::Segment& segment) {
   c.send.wl2 = segment.acknowledgment;
 }
 
-void establish(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void establish(Engine& e, Connection& c) {
   Active& a = e.active(c);
-  enter(e, at, State::established);
+  enter(e, c, State::established);
   reno::begin(c.congestion, Bytes{c.mss}, Count{c.retries}, e.config);
   begin_data(c.rtt, c.syn_lost, e.config);
   if (a.behind != nil) {
@@ -66,25 +64,24 @@ void establish(Engine& e, Index at) {
   a.give_up_due = Instant::never();
   c.retries = 0;
   c.heard_at = e.state->now;
-  begin_keepalive(e, at);
-  tell(e, at, c.passive ? EventKind::accepted : EventKind::connected);
+  begin_keepalive(e, c);
+  tell(e, c, c.passive ? EventKind::accepted : EventKind::connected);
   if (!unread_of(c).empty()) {
-    tell(e, at, EventKind::received);
+    tell(e, c, EventKind::received);
   }
   if (c.receive_urgent) {
-    tell(e, at, EventKind::urgent);
+    tell(e, c, EventKind::urgent);
   }
   //= rfc9293#3.10.4
   //# 9293:P-EV-EQUIV a close that came before is carried out now, never before the handshake ends
   if (c.fin_queued) {
-    enter(e, at, State::fin_wait_1);
+    enter(e, c, State::fin_wait_1);
   }
-  make_ready(e, at);
+  make_ready(e, c);
 }
 
-Drop arrives_syn_sent(Engine& e, Index at, const Arrival& arrival) {
+Drop arrives_syn_sent(Engine& e, Connection& c, const Arrival& arrival) {
   wire::Segment const& s = arrival.segment;
-  Connection& c = e.connection(at);
   //= rfc9293#3.10.7.3
   //# 9293:P-SYNSENT-ACK-RANGE SND.UNA < SEG.ACK =< SND.NXT
   bool const acks = s.flags.ack() && s.acknowledgment.after(c.send.una) &&
@@ -109,8 +106,8 @@ Drop arrives_syn_sent(Engine& e, Index at, const Arrival& arrival) {
     }
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-RST connection reset, CLOSED
-    enter(e, at, State::closed);
-    detach(e, at, Cause::refused);
+    enter(e, c, State::closed);
+    detach(e, c, Cause::refused);
     return Drop::none;
   }
   //= rfc9293#3.10.7.3
@@ -122,31 +119,31 @@ Drop arrives_syn_sent(Engine& e, Index at, const Arrival& arrival) {
   }
   //= rfc9293#3.10.7.3
   //# 9293:P-SYNSENT-SYN RCV.NXT and IRS from the SYN; its ACK moves SND.UNA
-  take_syn(e, at, s);
+  take_syn(e, c, s);
   if (acks) {
-    advance_una(e, at, s.acknowledgment);
+    advance_una(e, c, s.acknowledgment);
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-EST our SYN is acknowledged: ESTABLISHED, and an ACK
-    establish(e, at);
+    establish(e, c);
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-EST-DATA queued text may carry that ACK
-    owe_now(e, at);
+    owe_now(e, c);
   } else {
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-SIM, 9293:P-SYNSENT-SIM-VARS SYN-RECEIVED, and <SYN,ACK> for our own SYN
     //= rfc9293#3.5
     //# 9293:MUST-10, 9293:P-SIMOPEN-SEQ simultaneous open
-    enter(e, at, State::syn_received);
-    send_syn_again(e, at);
+    enter(e, c, State::syn_received);
+    send_syn_again(e, c);
   }
   //= rfc9293#3.10.7.3
   //# 9293:P-SYNSENT-EST-CONT the rest of the segment is processed from URG on
-  take_urgent(e, at, s);
+  take_urgent(e, c, s);
   //= rfc9293#3.10.7.3
   //# 9293:P-SYNSENT-SYNDATA text on a SYN is legal
   Text const text = text_after_syn(c, s);
   if (!text.bytes.empty() || text.fin) {
-    return take_text(e, at, text, s);
+    return take_text(e, c, text, s);
   }
   return Drop::none;
 }

@@ -99,15 +99,14 @@ std::uint64_t store_space(const Engine& e) {
 // Text was queued: pushed, unless more follows at once.
 //= rfc9293#3.10.2
 //# 9293:P-SEND-EST, 9293:P-SEND-PRE it is sent when the state and the windows allow
-void queued(Engine& e, Index at, Active& a, More more) {
-  Connection& c = e.connection(at);
+void queued(Engine& e, Connection& c, Active& a, More more) {
   Sequence const begin = queue_begin(c);
   if (more == More::no) {
     //= rfc9293#3.9.1.2
     //# 9293:MAY-15, 9293:MAY-16 a push, or text to be aggregated
     a.pushed = begin + a.send.length();
   }
-  make_ready(e, at);
+  make_ready(e, c);
 }
 
 Taken nothing(Refusal refusal) { return {Bytes{}, refusal}; }
@@ -117,8 +116,7 @@ Taken nothing(Refusal refusal) { return {Bytes{}, refusal}; }
 //# 9293:P-CLOSE-SIMPLEX, 9293:P-CLOSE-NOAUTOFIN our half only, and only when the user says so
 //= rfc9293#3.6.1
 //# 9293:P-HALFCLOSED the other half goes on
-Refusal close_our_half(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+Refusal close_our_half(Engine& e, Connection& c) {
   //= rfc9293#3.10.4
   //# 9293:P-CLOSE-FINWAIT, 9293:P-CLOSE-CLOSING closing already: no second FIN
   if (c.detached || c.fin_queued) {
@@ -127,20 +125,20 @@ Refusal close_our_half(Engine& e, Index at) {
   if (c.state == State::syn_sent) {
     //= rfc9293#3.10.4
     //# 9293:P-CLOSE-SYNSENT the record is deleted, and what was queued with it
-    enter(e, at, State::closed);
-    detach(e, at, Cause::aborted);
+    enter(e, c, State::closed);
+    detach(e, c, Cause::aborted);
     return Refusal::none;
   }
-  if (ensure_active(e, at) == nullptr) {
+  if (ensure_active(e, c) == nullptr) {
     return Refusal::no_room;
   }
   c.fin_queued = true;
   if (c.state == State::established) {
-    enter(e, at, State::fin_wait_1);
+    enter(e, c, State::fin_wait_1);
   }
   //= rfc9293#3.10.4
   //# 9293:P-CLOSE-SYNRCVD before ESTABLISHED the FIN waits for the handshake
-  make_ready(e, at);
+  make_ready(e, c);
   return Refusal::none;
 }
 
@@ -255,11 +253,11 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   if (e.actives.available() == 0) {
     return Refusal::no_room;
   }
-  Index const at = open_connection(e, socket);
-  if (at == nil) {
+  Connection* const opened = open_connection(e, socket);
+  if (opened == nullptr) {
     return Refusal::no_room;
   }
-  Connection& c = e.connection(at);
+  Connection& c = *opened;
   //= rfc9293#3.9.1.1
   //# 9293:P-OPEN-DSDEFAULT none named: the default, 0
   //= rfc9293#3.9.1.9
@@ -272,28 +270,28 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   }
   //= rfc9293#3.10.1
   //# 9293:P-OPEN-CLOSED-ACTIVE, 9293:P-OPEN-CLOSED-TCB an ISS, the SYN, SYN-SENT
-  begin_sending(e, at, initial_sequence(e.config, socket.tuple, e.state->now));
-  enter(e, at, State::syn_sent);
-  make_ready(e, at);
+  begin_sending(e, c, initial_sequence(e.config, socket.tuple, e.state->now));
+  enter(e, c, State::syn_sent);
+  make_ready(e, c);
   //= rfc9293#3.9.1.1
   //# 9293:P-OPEN-NAME a local name for the connection
-  out = id_of(e, at);
+  out = id_of(c);
   return Refusal::none;
 }
 
 //= rfc9293#3.10.2
 //# 9293:P-SEND-CLOSED connection does not exist
 Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More more) {
-  Index const at = find(e, id);
-  if (at == nil) {
+  Connection* const found = find(e, id);
+  if (found == nullptr) {
     return nothing(Refusal::stale_id);
   }
-  Connection& c = e.connection(at);
+  Connection& c = *found;
   Refusal const refused = may_send(c);
   if (refused != Refusal::none) {
     return nothing(refused);
   }
-  Active* const a = ensure_active(e, at);
+  Active* const a = ensure_active(e, c);
   if (a == nullptr) {
     return nothing(Refusal::no_room);
   }
@@ -304,7 +302,7 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
   //# 9293:P-SEND-FIFO in the order of the calls
   Bytes const taken = a->send.append(e.pools, wanted);
   if (!taken.empty()) {
-    queued(e, at, *a, taken.count == bytes.size() ? more : More::no);
+    queued(e, c, *a, taken.count == bytes.size() ? more : More::no);
   }
   //= rfc9293#3.10.2
   //# 9293:P-SEND-NORES insufficient resources
@@ -313,11 +311,11 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
 }
 
 Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
-  Index const at = find(e, id);
-  if (at == nil) {
+  Connection* const found = find(e, id);
+  if (found == nullptr) {
     return nothing(Refusal::stale_id);
   }
-  Connection& c = e.connection(at);
+  Connection& c = *found;
   Refusal const refused = may_send(c);
   if (refused != Refusal::none) {
     return nothing(refused);
@@ -329,7 +327,7 @@ Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
   if (!bound) {
     return nothing(Refusal::bad_region);
   }
-  Active* const a = ensure_active(e, at);
+  Active* const a = ensure_active(e, c);
   if (a == nullptr) {
     return nothing(Refusal::no_room);
   }
@@ -338,18 +336,18 @@ Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
       length == 0 ? Bytes{}
                   : a->send.append_loan(e.pools, {payload.offset, Bytes{length}, payload.region});
   if (!taken.empty()) {
-    queued(e, at, *a, taken.count == payload.length ? more : More::no);
+    queued(e, c, *a, taken.count == payload.length ? more : More::no);
   }
   bool const full = taken.empty() && payload.length != 0;
   return {taken, full ? Refusal::no_room : Refusal::none};
 }
 
 Refusal urgent(Engine& e, ConnectionId id) {
-  Index const at = find(e, id);
-  if (at == nil) {
+  Connection* const found = find(e, id);
+  if (found == nullptr) {
     return Refusal::stale_id;
   }
-  Connection& c = e.connection(at);
+  Connection& c = *found;
   Refusal const refused = may_send(c);
   if (refused != Refusal::none) {
     return refused;
@@ -363,62 +361,62 @@ Refusal urgent(Engine& e, ConnectionId id) {
   Sequence const begin = queue_begin(c);
   c.send.up = begin + a.send.length();
   c.send_urgent = true;
-  make_ready(e, at);
+  make_ready(e, c);
   return Refusal::none;
 }
 
 Refusal finish(Engine& e, ConnectionId id) {
-  Index const at = find(e, id);
+  Connection* const found = find(e, id);
   //= rfc9293#3.10.4
   //# 9293:P-CLOSE-CLOSED connection does not exist
-  return at == nil ? Refusal::stale_id : close_our_half(e, at);
+  return found == nullptr ? Refusal::stale_id : close_our_half(e, *found);
 }
 
 Refusal close(Engine& e, ConnectionId id) {
-  Index const at = find(e, id);
-  if (at == nil) {
+  Connection* const found = find(e, id);
+  if (found == nullptr) {
     return Refusal::stale_id;
   }
-  Connection& c = e.connection(at);
+  Connection& c = *found;
   if (c.reading_over) {
     return Refusal::closing;
   }
   if (c.detached) {
     c.reading_over = true;
-    consume(e, at, unread_of(c));
+    consume(e, c, unread_of(c));
     return Refusal::none;
   }
   if (!unread_of(c).empty()) {
     //= rfc9293#3.6.1
     //# 9293:SHLD-3 unread text is lost: the peer learns it by a reset
-    send_reset(e, at);
-    enter(e, at, State::closed);
-    detach(e, at, Cause::aborted);
+    send_reset(e, c);
+    enter(e, c, State::closed);
+    detach(e, c, Cause::aborted);
     return Refusal::none;
   }
   c.reading_over = true;
   if (c.fin_queued) {
     if (c.state == State::fin_wait_2) {
-      bound_fin_wait_2(e, at);
+      bound_fin_wait_2(e, c);
     }
     return Refusal::none;
   }
-  return close_our_half(e, at);
+  return close_our_half(e, c);
 }
 
 //= rfc9293#3.9.1.6
 //# 9293:P-ABORT-API, 9293:P-ABORT-MODE queues, record and connection go at once
 void abort(Engine& e, ConnectionId id) {
-  Index const at = find(e, id);
+  Connection* const found = find(e, id);
   //= rfc9293#3.10.5
   //# 9293:P-ABORT-CLOSED of what does not exist: harmless
-  if (at == nil || e.connection(at).detached) {
-    if (at != nil) {
+  if (found == nullptr || found->detached) {
+    if (found != nullptr) {
       static_cast<void>(close(e, id));
     }
     return;
   }
-  Connection const& c = e.connection(at);
+  Connection& c = *found;
   //= rfc9293#3.10.5
   //# 9293:P-ABORT, 9293:P-ABORT-FLUSH a reset from SYN-RECEIVED to CLOSE-WAIT; queues are flushed
   //# 9293:P-ABORT-SYNSENT, 9293:P-ABORT-CLOSING and none in SYN-SENT, CLOSING, LAST-ACK
@@ -427,18 +425,18 @@ void abort(Engine& e, ConnectionId id) {
   bool const resets = c.state != State::syn_sent && c.state != State::closing &&
                       c.state != State::last_ack;
   if (resets) {
-    send_reset(e, at);
+    send_reset(e, c);
   }
-  enter(e, at, State::closed);
-  detach(e, at, Cause::aborted);
+  enter(e, c, State::closed);
+  detach(e, c, Cause::aborted);
 }
 
 Bytes writable(const Engine& e, ConnectionId id) {
-  Index const at = find(e, id);
-  if (at == nil || may_send(e.connection(at)) != Refusal::none) {
+  Connection* const found = find(e, id);
+  if (found == nullptr || may_send(*found) != Refusal::none) {
     return {};
   }
-  Connection const& c = e.connection(at);
+  Connection const& c = *found;
   return {send_space(c, c.active == nil ? nullptr : &e.active(c))};
 }
 

@@ -74,6 +74,7 @@ struct Connection {
   std::uint8_t retries = 0;         // consecutive unanswered timeouts
 
   std::uint32_t generation = 0;
+  memory::Index slot = memory::nil;      // its own place: who holds the record can name it
   std::uint32_t hash = 0;                // of the four-tuple, by the table's key
   memory::Index active = memory::nil;
   memory::Index timer = memory::nil;     // one wheel node, for the earliest of its timers

@@ -41,8 +41,7 @@ wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> i
 }
 
 // The ACK field and the window: of the oldest record if a pure ACK leaves, else the newest.
-void fill_acknowledgment(Engine& e, Index at, const Plan& plan, wire::Segment& out) {
-  Connection& c = e.connection(at);
+void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Segment& out) {
   if (c.state == State::syn_sent) {
     out.window = window_to_wire(c.receive_buffer, WindowScale{});
     return;
@@ -66,7 +65,7 @@ void fill_acknowledgment(Engine& e, Index at, const Plan& plan, wire::Segment& o
     Sequence const edge = last ? c.receive.edge : record.edge;
     out.window = window_to_wire(edge.since(record.ack), WindowScale{});
     if (newest) {
-      discharge_cumulative(e, at);
+      discharge_cumulative(e, c);
     }
     return;
   }
@@ -83,7 +82,7 @@ void fill_acknowledgment(Engine& e, Index at, const Plan& plan, wire::Segment& o
   out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), WindowScale{});
   //= rfc9293#3.10.7.4
   //# 9293:P-TEXT-PIGGY a segment that leaves anyway carries the ACK
-  discharge_cumulative(e, at);
+  discharge_cumulative(e, c);
 }
 
 void fill_urgent(const Connection& c, const Plan& plan, wire::Segment& out) {
@@ -99,8 +98,7 @@ void fill_urgent(const Connection& c, const Plan& plan, wire::Segment& out) {
       std::min(c.send.up.since(plan.sequence).count, 0xffffu));
 }
 
-wire::Segment header_of(Engine& e, Index at, const Plan& plan, Sequence queue_end) {
-  Connection& c = e.connection(at);
+wire::Segment header_of(Engine& e, Connection& c, const Plan& plan, Sequence queue_end) {
   wire::Segment out;
   out.source = c.local_port;
   out.destination = c.remote_port;
@@ -132,7 +130,7 @@ wire::Segment header_of(Engine& e, Index at, const Plan& plan, Sequence queue_en
     }
   }
   fill_urgent(c, plan, out);
-  fill_acknowledgment(e, at, plan, out);
+  fill_acknowledgment(e, c, plan, out);
   return out;
 }
 
@@ -150,8 +148,7 @@ void time_segment(Engine& e, Active& a, const Plan& plan, Sequence end) {
 }
 
 // Sequence space has left: SND.NXT, the retransmission cursor, the timer, the state.
-void note_departure(Engine& e, Index at, const Plan& plan) {
-  Connection& c = e.connection(at);
+void note_departure(Engine& e, Connection& c, const Plan& plan) {
   Active& a = e.active(c);
   Sequence const end = plan.sequence + plan.text + Bytes{plan.syn || plan.fin ? 1u : 0u};
   time_segment(e, a, plan, end);
@@ -176,7 +173,7 @@ void note_departure(Engine& e, Index at, const Plan& plan) {
   if (plan.fin && !c.fin_sent) {
     c.fin_sent = true;
     if (c.state == State::close_wait) {
-      enter(e, at, State::last_ack);
+      enter(e, c, State::last_ack);
     }
   }
   //= rfc6298#5.1
@@ -186,18 +183,17 @@ void note_departure(Engine& e, Index at, const Plan& plan) {
     a.retransmit_due = e.state->now + c.rtt.rto;
   }
   if (a.give_up_due.is_never()) {
-    set_give_up(e, at);
+    set_give_up(e, c);
   }
-  arm(e, at);
+  arm(e, c);
 }
 
 }  // namespace
 
-Bytes write_plan(Engine& e, Index at, const Plan& plan, std::span<std::byte> into) {
-  Connection& c = e.connection(at);
+Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte> into) {
   Active& a = e.active(c);
   Sequence const begin = queue_begin(c);
-  wire::Segment const out = header_of(e, at, plan, begin + a.send.length());
+  wire::Segment const out = header_of(e, c, plan, begin + a.send.length());
   //= rfc9293#3.1
   //# 9293:MUST-2 the checksum covers pseudo-header, header and text
   Bytes const header = wire::write(out, into);
@@ -224,7 +220,7 @@ Bytes write_plan(Engine& e, Index at, const Plan& plan, std::span<std::byte> int
   a.keepalive_probe = a.keepalive_probe && plan.kind != PlanKind::keepalive;
   if (plan.kind == PlanKind::text) {
     e.counters->data_segments_sent += plan.text.empty() ? 0 : 1;
-    note_departure(e, at, plan);
+    note_departure(e, c, plan);
   }
   return header + text;
 }

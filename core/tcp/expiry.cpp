@@ -22,42 +22,39 @@ void count(Engine& e, TimerKind kind) {
 //# 9293:P-USER-TIMEOUT queues are flushed, the user is told, CLOSED
 //= rfc9293#3.8.3
 //# 9293:MUST-20 at R2 the connection is closed
-void give_up(Engine& e, Index at, Cause cause) {
-  enter(e, at, State::closed);
-  detach(e, at, cause);
+void give_up(Engine& e, Connection& c, Cause cause) {
+  enter(e, c, State::closed);
+  detach(e, c, cause);
 }
 
 // Zero-window probes: one now, the next after twice as long.
 //= rfc9293#3.8.6.1
 //# 9293:SHLD-30 the interval grows exponentially
-void probe(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void probe(Engine& e, Connection& c) {
   Active& a = e.active(c);
   a.mode = RetransmitMode::persist;
   a.probe = true;
   a.persist_backoff = static_cast<std::uint8_t>(std::min(a.persist_backoff + 1, 16));
   Duration const wait = c.rtt.rto * (std::uint64_t{1} << a.persist_backoff);
   a.retransmit_due = e.state->now + std::min(wait, e.config.persist_max);
-  make_ready(e, at);
+  make_ready(e, c);
 }
 
 //= rfc9293#3.8.3
 //# 9293:MUST-20, 9293:SHLD-9, 9293:SHLD-10 at R1 IP is advised and the user told
-void advise(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void advise(Engine& e, Connection& c) {
   if (c.retries == e.config.r1_retransmissions.value) {
     c.doubt_next_hop = true;
     if (c.soft_errors) {
       c.soft_cause = Cause::retransmitting;
-      tell(e, at, EventKind::soft_error);
+      tell(e, c, EventKind::soft_error);
     }
   }
 }
 
 //= rfc9293#3.10.8
 //# 9293:P-RTO the front of the queue is sent again and the timer runs anew
-void retransmit(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void retransmit(Engine& e, Connection& c) {
   Active& a = e.active(c);
   //= rfc9293#3.8.6
   //# 9293:MUST-35 the window was shrunk to zero: probing takes over
@@ -65,7 +62,7 @@ void retransmit(Engine& e, Index at) {
     a.persist_backoff = 0;
     a.retransmit_next = a.retransmit_end;
     a.timing = false;
-    probe(e, at);
+    probe(e, c);
     return;
   }
   c.retries = static_cast<std::uint8_t>(std::min(c.retries + 1, 255));
@@ -94,27 +91,27 @@ void retransmit(Engine& e, Index at) {
   //# 6298:RTO-15, 6298:RTO-9 the timer runs for the doubled timeout from here
   a.mode = RetransmitMode::retransmit;
   a.retransmit_due = e.state->now + c.rtt.rto;
-  make_ready(e, at);
-  advise(e, at);
+  make_ready(e, c);
+  advise(e, c);
 }
 
-void expire_retransmit(Engine& e, Index at) {
-  Active& a = e.active(e.connection(at));
+void expire_retransmit(Engine& e, Connection& c) {
+  Active& a = e.active(c);
   a.retransmit_due = Instant::never();
   switch (a.mode) {
     case RetransmitMode::retransmit:
       count(e, TimerKind::retransmit);
-      retransmit(e, at);
+      retransmit(e, c);
       break;
     case RetransmitMode::persist:
       count(e, TimerKind::persist);
-      probe(e, at);
+      probe(e, c);
       break;
     case RetransmitMode::sws_override:
       count(e, TimerKind::sws_override);
       a.mode = RetransmitMode::idle;
       a.override = true;
-      make_ready(e, at);
+      make_ready(e, c);
       break;
     case RetransmitMode::idle:
       CHECK(a.mode != RetransmitMode::idle);
@@ -124,8 +121,7 @@ void expire_retransmit(Engine& e, Index at) {
 
 //= rfc9293#3.8.4
 //# 9293:MUST-26 probes only if nothing is outstanding and nothing was heard for the interval
-void expire_keepalive(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void expire_keepalive(Engine& e, Connection& c) {
   Duration const idle = Duration::milliseconds(c.keepalive_idle_ms);
   Instant const quiet_since = c.heard_at;
   bool const silent = e.state->now.since(quiet_since) >= idle;
@@ -144,58 +140,55 @@ void expire_keepalive(Engine& e, Index at) {
   //= rfc9293#3.8.4
   //# 9293:MUST-29 no single unanswered probe ends the connection: all of them do
   if (c.keepalive_probes >= e.config.keepalive_probes.value) {
-    send_reset(e, at);
-    give_up(e, at, Cause::keepalive_timed_out);
+    send_reset(e, c);
+    give_up(e, c, Cause::keepalive_timed_out);
     return;
   }
   ++c.keepalive_probes;
   c.slow_due = e.state->now + e.config.keepalive_interval;
-  if (Active* a = ensure_active(e, at)) {
+  if (Active* a = ensure_active(e, c)) {
     a->keepalive_probe = true;
-    make_ready(e, at);
+    make_ready(e, c);
   }
 }
 
-void expire_slow(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void expire_slow(Engine& e, Connection& c) {
   if (c.state == State::fin_wait_2) {
     count(e, TimerKind::fin_wait_2);
-    give_up(e, at, Cause::timed_out);
+    give_up(e, c, Cause::timed_out);
     return;
   }
-  expire_keepalive(e, at);
+  expire_keepalive(e, c);
 }
 
 bool due(Instant instant, Instant now) { return instant <= now; }
 
 }  // namespace
 
-void expire_connection(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void expire_connection(Engine& e, Connection& c) {
   CHECK(!c.detached);
   Instant const now = e.state->now;
   if (c.active != nil && due(e.active(c).give_up_due, now)) {
     count(e, TimerKind::give_up);
-    give_up(e, at, Cause::timed_out);
+    give_up(e, c, Cause::timed_out);
     return;
   }
   if (c.active != nil && due(e.active(c).delayed_ack_due, now)) {
     count(e, TimerKind::delayed_ack);
-    owe_now(e, at);
+    owe_now(e, c);
   }
   if (c.active != nil && due(e.active(c).retransmit_due, now)) {
-    expire_retransmit(e, at);
+    expire_retransmit(e, c);
   }
   if (due(c.slow_due, now)) {
-    expire_slow(e, at);
+    expire_slow(e, c);
   }
   if (!c.detached) {
-    arm(e, at);
+    arm(e, c);
   }
 }
 
-void set_give_up(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void set_give_up(Engine& e, Connection& c) {
   Active& a = e.active(c);
   //= rfc9293#3.8.3
   //# 9293:MUST-21 the application sets R2, for ever included
@@ -216,12 +209,11 @@ void set_give_up(Engine& e, Index at) {
   a.give_up_due = e.state->now + limit;
 }
 
-void heard_while_probing(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void heard_while_probing(Engine& e, Connection& c) {
   if (c.keepalive_probes != 0) {
     c.keepalive_probes = 0;
     if (c.state == State::established || c.state == State::close_wait) {
-      begin_keepalive(e, at);
+      begin_keepalive(e, c);
     }
   }
   //= rfc9293#3.8.6.1
@@ -232,18 +224,16 @@ void heard_while_probing(Engine& e, Index at) {
   }
 }
 
-void begin_keepalive(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void begin_keepalive(Engine& e, Connection& c) {
   if (c.keepalive) {
     c.slow_due = e.state->now + Duration::milliseconds(c.keepalive_idle_ms);
-    arm(e, at);
+    arm(e, c);
   }
 }
 
-void bound_fin_wait_2(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void bound_fin_wait_2(Engine& e, Connection& c) {
   c.slow_due = c.reading_over ? e.state->now + e.config.fin_wait_2 : Instant::never();
-  arm(e, at);
+  arm(e, c);
 }
 
 }  // namespace lockstep::tcp

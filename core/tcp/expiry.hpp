@@ -7,15 +7,15 @@ namespace lockstep::tcp {
 
 // The connection's node of the wheel fired: runs those of its timers that are due, in fixed order,
 // and sets the node for the next.
-void expire_connection(Engine& e, Index at);
+void expire_connection(Engine& e, Connection& c);
 
 // Gives up this long from now unless the peer answers: the user timeout, or R2 of a SYN.
-void set_give_up(Engine& e, Index at);
+void set_give_up(Engine& e, Connection& c);
 // An acceptable segment came, perhaps while a zero window or the peer is probed: it is there.
-void heard_while_probing(Engine& e, Index at);
+void heard_while_probing(Engine& e, Connection& c);
 // Keep-alive begins, if it is on.
-void begin_keepalive(Engine& e, Index at);
+void begin_keepalive(Engine& e, Connection& c);
 // FIN-WAIT-2 is bounded if the application reads no more.
-void bound_fin_wait_2(Engine& e, Index at);
+void bound_fin_wait_2(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp

@@ -83,8 +83,7 @@ void visit_owed(const Engine& e, const Active& a, FieldSink& sink) {
   }
 }
 
-void visit_queues(Engine& e, Index at, FieldSink& sink) {
-  Connection const& c = e.connection(at);
+void visit_queues(Engine& e, Connection& c, FieldSink& sink) {
   Active& a = e.active(c);
   auto cursor = a.send.walk(e.pools, {Bytes{}, a.send.length()});
   memory::Source source;
@@ -100,7 +99,7 @@ void visit_queues(Engine& e, Index at, FieldSink& sink) {
   Bytes done;
   Bytes const unread = unread_of(c);
   while (done < unread) {
-    auto const bytes = readable(e, at, done);
+    auto const bytes = readable(e, c, done);
     CHECK(!bytes.empty());
     sink.add_bytes(bytes);
     done += Bytes{static_cast<std::uint32_t>(bytes.size())};
@@ -115,8 +114,7 @@ void visit_queues(Engine& e, Index at, FieldSink& sink) {
   }
 }
 
-void visit_active(Engine& e, Index at, FieldSink& sink) {
-  Connection const& c = e.connection(at);
+void visit_active(Engine& e, Connection& c, FieldSink& sink) {
   Active const& a = e.active(c);
   for (Sequence value : {a.pushed, a.retransmit_next, a.retransmit_end, a.timed, a.fin_at,
                          a.delayed_begin}) {
@@ -135,7 +133,7 @@ void visit_active(Engine& e, Index at, FieldSink& sink) {
   }
   sink.add(bits);
   visit_owed(e, a, sink);
-  visit_queues(e, at, sink);
+  visit_queues(e, c, sink);
 }
 
 }  // namespace
@@ -147,18 +145,17 @@ void FieldSink::add_bytes(std::span<const std::byte> bytes) {
   }
 }
 
-void visit_connection(Engine& e, Index at, FieldSink& sink) {
-  Connection const& c = e.connection(at);
+void visit_connection(Engine& e, Connection& c, FieldSink& sink) {
   visit_key(e, c, sink);
   visit_variables(c, sink);
   visit_flags(c, sink);
-  sink.add_exact(std::uint64_t{at} << 32 | c.generation);
+  sink.add_exact(std::uint64_t{c.slot} << 32 | c.generation);
   sink.add_exact(c.segments_sent);
   sink.add_exact(c.segments_received);
   sink.add_exact(c.retransmissions);
   sink.add_exact(e.wheel.due(c.timer).ns);
   if (c.active != nil) {
-    visit_active(e, at, sink);
+    visit_active(e, c, sink);
   }
 }
 
@@ -187,15 +184,15 @@ void visit_listener(const Engine& e, Index slot, FieldSink& sink) {
 
 ConnectionInfo inspect(Engine& e, ConnectionId id) {
   ConnectionInfo info;
-  Index const at = find(e, id);
+  Connection* const found = find(e, id);
   //= rfc9293#3.10.6
   //# 9293:P-STATUS-CLOSED of what does not exist: `exists` is false
-  if (at == nil) {
+  if (found == nullptr) {
     return info;
   }
   //= rfc9293#3.10.6
   //# 9293:P-STATUS-STATE the state and all variables
-  Connection const& c = e.connection(at);
+  Connection const& c = *found;
   info.exists = true;
   info.detached = c.detached;
   info.state = c.state;

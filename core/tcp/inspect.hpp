@@ -9,7 +9,7 @@ ConnectionInfo inspect(Engine& e, ConnectionId id);
 // The state that the wire would find: LISTEN if only a listener matches.
 State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address);
 // CHECKs what must hold of one connection between any two events.
-void check_invariants(Engine& e, Index at);
+void check_invariants(Engine& e, Connection& c);
 // CHECKs that each pool's used slots are those that its owners hold.
 void check_conservation(Engine& e);
 
@@ -43,7 +43,7 @@ class FieldSink {
   Fingerprint print_;
 };
 
-void visit_connection(Engine& e, Index at, FieldSink& sink);
+void visit_connection(Engine& e, Connection& c, FieldSink& sink);
 void visit_time_wait(const Engine& e, Index record, FieldSink& sink);
 void visit_listener(const Engine& e, Index slot, FieldSink& sink);
 

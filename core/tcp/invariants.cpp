@@ -54,8 +54,7 @@ void check_active(const Engine& e, const Connection& c) {
 
 }  // namespace
 
-void check_invariants(Engine& e, Index at) {
-  Connection const& c = e.connection(at);
+void check_invariants(Engine& e, Connection& c) {
   check_receiving(c);
   if (c.detached) {
     return;

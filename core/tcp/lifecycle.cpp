@@ -12,19 +12,18 @@ namespace lockstep::tcp {
 namespace {
 
 // The list that holds the connection by its `tell` link goes without it.
-void untell(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void untell(Engine& e, Connection& c) {
   switch (c.telling) {
     case TellPlace::none:
       return;
     case TellPlace::now:
-      e.tell_now().remove(at);
+      e.tell_now().remove(c.slot);
       break;
     case TellPlace::next:
-      e.tell_next().remove(at);
+      e.tell_next().remove(c.slot);
       break;
     case TellPlace::held:
-      e.held(e.listeners[c.listener]).remove(at);
+      e.held(e.listeners[c.listener]).remove(c.slot);
       break;
   }
   c.telling = TellPlace::none;
@@ -48,11 +47,10 @@ void leave_backlog(Engine& e, Connection& c) {
   }
 }
 
-void release(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void release(Engine& e, Connection& c) {
   CHECK(c.detached);
   leave_backlog(e, c);
-  untell(e, at);
+  untell(e, c);
   if (c.active != nil) {
     Active& a = e.active(c);
     a.receive.clear(e.pools.blocks);
@@ -63,7 +61,7 @@ void release(Engine& e, Index at) {
   c.timer = nil;
   // From here on every id of this life is stale.
   ++c.generation;
-  e.connections.give(at);
+  e.connections.give(c.slot);
   ++e.counters->connections_closed;
 }
 
@@ -119,11 +117,10 @@ Bytes bytes_of(Engine& e, Connection& c, EventKind kind) {
   }
 }
 
-Event make_event(Engine& e, Index at, EventKind kind) {
-  Connection& c = e.connection(at);
+Event make_event(Engine& e, Connection& c, EventKind kind) {
   Event event;
   event.kind = kind;
-  event.id = id_of(e, at);
+  event.id = id_of(c);
   event.bytes = bytes_of(e, c, kind);
   if (kind == EventKind::closed) {
     event.cause = c.cause;
@@ -143,8 +140,7 @@ Event make_event(Engine& e, Index at, EventKind kind) {
 
 }  // namespace
 
-void enter(Engine& e, Index at, State to) {
-  Connection& c = e.connection(at);
+void enter(Engine& e, Connection& c, State to) {
   std::uint8_t const edge =
       legal_edge[static_cast<std::uint32_t>(c.state)][static_cast<std::uint32_t>(to)];
   CHECK(edge != illegal_edge);
@@ -154,21 +150,22 @@ void enter(Engine& e, Index at, State to) {
 
 //= rfc9293#3.9.1.2
 //# 9293:P-SEND-IMPLIED the remote socket is the connection's for good; a listener can send to none
-Index open_connection(Engine& e, const Socket& socket) {
+Connection* open_connection(Engine& e, const Socket& socket) {
   Index const timer = e.wheel.open({});
   if (timer == nil) {
-    return nil;
+    return nullptr;
   }
   Index const at = e.connections.take();
   if (at == nil) {
     e.wheel.close(timer);
-    return nil;
+    return nullptr;
   }
   e.wheel.close(timer);
   Connection& c = e.connection(at);
   std::uint32_t const generation = c.generation;
   c = Connection{};
   c.generation = generation;
+  c.slot = at;
   c.timer = e.wheel.open(timer_owner(TimerHolder::connection, at));
   c.remote = socket.tuple.remote.address;
   c.remote_port = socket.tuple.remote.port;
@@ -187,11 +184,10 @@ Index open_connection(Engine& e, const Socket& socket) {
   c.heard_at = e.state->now;
   e.demux.insert(c.hash, {EntryKind::connection, at});
   ++e.counters->connections_opened;
-  return at;
+  return &c;
 }
 
-Active* take_active(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+Active* take_active(Engine& e, Connection& c) {
   CHECK(c.active == nil);
   c.active = e.actives.take();
   if (c.active == nil) {
@@ -205,8 +201,7 @@ Active* take_active(Engine& e, Index at) {
   return &a;
 }
 
-void rest(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void rest(Engine& e, Connection& c) {
   if (c.active == nil) {
     return;
   }
@@ -223,13 +218,12 @@ void rest(Engine& e, Index at) {
   }
 }
 
-void detach(Engine& e, Index at, Cause cause) {
-  Connection& c = e.connection(at);
+void detach(Engine& e, Connection& c, Cause cause) {
   CHECK(!c.detached);
   if (c.state != State::time_wait) {
-    e.demux.remove(c.hash, {EntryKind::connection, at});
+    e.demux.remove(c.hash, {EntryKind::connection, c.slot});
   }
-  unready(e, at);
+  unready(e, c);
   e.wheel.cancel(c.timer);
   c.detached = true;
   c.cause = cause;
@@ -250,7 +244,7 @@ void detach(Engine& e, Index at, Cause cause) {
     a.retransmit_due = Instant::never();
     a.give_up_due = Instant::never();
     if (!readable) {
-      drop_unread(e, at);
+      drop_unread(e, c);
     }
   } else if (!readable) {
     c.receive.read = c.receive.nxt;
@@ -259,16 +253,15 @@ void detach(Engine& e, Index at, Cause cause) {
   bool const unknown = c.passive && c.established_untold &&
                        (c.pending & bit_of(EventKind::accepted)) == 0;
   if (unknown) {
-    release(e, at);
+    release(e, c);
     return;
   }
-  tell_closed_if_due(e, at);
+  tell_closed_if_due(e, c);
 }
 
-void tell_closed_if_due(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void tell_closed_if_due(Engine& e, Connection& c) {
   if (c.detached && unread_of(c).empty()) {
-    tell(e, at, EventKind::closed);
+    tell(e, c, EventKind::closed);
   }
 }
 
@@ -285,9 +278,9 @@ bool next_event(Engine& e, Event& out) {
     }
     auto const kind = static_cast<EventKind>(std::countr_zero(c.pending));
     c.pending = static_cast<std::uint16_t>(c.pending & ~bit_of(kind));
-    out = make_event(e, at, kind);
+    out = make_event(e, c, kind);
     if (kind == EventKind::closed) {
-      release(e, at);
+      release(e, c);
     }
     return true;
   }
@@ -299,12 +292,11 @@ bool events_pending(const Engine& e) {
   return !e.tell_now().empty() || !e.tell_next().empty();
 }
 
-void unready(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void unready(Engine& e, Connection& c) {
   if (c.place == SendPlace::ready) {
-    e.ready().remove(at);
+    e.ready().remove(c.slot);
   } else if (c.place == SendPlace::waiting) {
-    e.waiting(c.waiting_for).remove(at);
+    e.waiting(c.waiting_for).remove(c.slot);
     c.waiting_for = nil;
   }
   c.place = SendPlace::none;

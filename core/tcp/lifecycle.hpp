@@ -11,7 +11,7 @@ constexpr std::uint16_t bit_of(EventKind kind) {
 }
 
 // Moves to `to`, which must be a legal transition (CHECK), and counts it.
-void enter(Engine& e, Index at, State to);
+void enter(Engine& e, Connection& c, State to);
 
 // A four-tuple with its hash by the table's key, and the place of its local address among ours.
 struct Socket {
@@ -20,28 +20,26 @@ struct Socket {
   std::uint16_t local_address = 0;
 };
 
-// A new record in CLOSED, in the table under the socket; nil if a pool is exhausted. The tuple must
-// be free. Everything but the tuple, the settings and the congestion state is zero.
-Index open_connection(Engine& e, const Socket& socket);
+// A new record in CLOSED, in the table under the socket; null if a pool is exhausted. The tuple
+// must be free. Everything but the tuple, the settings and the congestion state is zero.
+Connection* open_connection(Engine& e, const Socket& socket);
 
 // The connection's active part, taken from the pool if it has none; null if the pool is empty.
-Active* take_active(Engine& e, Index at);
-inline Active* ensure_active(Engine& e, Index at) {
-  Connection const& c = e.connection(at);
-  return c.active == nil ? take_active(e, at) : &e.active(c);
+Active* take_active(Engine& e, Connection& c);
+inline Active* ensure_active(Engine& e, Connection& c) {
+  return c.active == nil ? take_active(e, c) : &e.active(c);
 }
 
 // Gives the active part back if nothing in it is needed.
-void rest(Engine& e, Index at);
+void rest(Engine& e, Connection& c);
 
 // The wire is done with the connection: out of the table, no timer, nothing to send. `closed` is
 // told with `cause` once the application has read what it may still read; then the record goes.
-void detach(Engine& e, Index at, Cause cause);
+void detach(Engine& e, Connection& c, Cause cause);
 
 // Marks an event as pending. Raised by the application's own calls while it drains events, it is
 // told next turn.
-inline void tell(Engine& e, Index at, EventKind kind) {
-  Connection& c = e.connection(at);
+inline void tell(Engine& e, Connection& c, EventKind kind) {
   // `accepted` is an id's first event: nobody knows of an attempt that something went wrong with.
   bool const unknown = c.passive && c.established_untold &&
                        ((c.pending | c.deferred) & bit_of(EventKind::accepted)) == 0;
@@ -52,39 +50,37 @@ inline void tell(Engine& e, Index at, EventKind kind) {
     c.deferred = static_cast<std::uint16_t>(c.deferred | bit_of(kind));
     if (c.telling == TellPlace::none) {
       c.telling = TellPlace::next;
-      e.tell_next().push_back(at);
+      e.tell_next().push_back(c.slot);
     }
     return;
   }
   c.pending = static_cast<std::uint16_t>(c.pending | bit_of(kind));
   if (c.telling == TellPlace::none) {
     c.telling = TellPlace::now;
-    e.tell_now().push_back(at);
+    e.tell_now().push_back(c.slot);
   }
 }
 // After data was consumed or an event told: tells `closed` of a detached connection with nothing
 // left to read.
-void tell_closed_if_due(Engine& e, Index at);
+void tell_closed_if_due(Engine& e, Connection& c);
 // The next event of this turn, or false. Releases the record after `closed`.
 bool next_event(Engine& e, Event& out);
 bool events_pending(const Engine& e);
 
 // Puts the connection at the end of the list of those with something to send.
-inline void make_ready(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+inline void make_ready(Engine& e, Connection& c) {
   if (c.place == SendPlace::none) {
     c.place = SendPlace::ready;
     c.quantum = 0;
-    e.ready().push_back(at);
+    e.ready().push_back(c.slot);
   }
 }
 // Takes it out of that list, or out of a neighbour's waiting list.
-void unready(Engine& e, Index at);
+void unready(Engine& e, Connection& c);
 
 // Sets the wheel's node if the earliest of the connection's timers is earlier than it is set for.
 // A later one is left to fire early and be set anew: no work for timers that are pushed back.
-inline void arm(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+inline void arm(Engine& e, Connection& c) {
   Instant due = c.slow_due;
   if (c.active != nil) {
     Active const& a = e.active(c);
@@ -99,15 +95,16 @@ inline void arm(Engine& e, Index at) {
 // time is over, and always if Config asks for none.
 bool in_quiet_time(const Engine& e);
 
-inline ConnectionId id_of(const Engine& e, Index at) { return {at, e.connection(at).generation}; }
-// The slot of a live id, or nil.
+inline ConnectionId id_of(const Connection& c) { return {c.slot, c.generation}; }
+// The record of a live id, or null.
 //= rfc9293#3.10
 //# 9293:P-EV-NOCONN a name of nothing finds nothing, whatever is called with it
-inline Index find(const Engine& e, ConnectionId id) {
-  if (!e.connections.taken(id.slot) || e.connection(id.slot).generation != id.generation) {
-    return nil;
+inline Connection* find(const Engine& e, ConnectionId id) {
+  if (!e.connections.taken(id.slot)) {
+    return nullptr;
   }
-  return id.slot;
+  Connection& c = e.connection(id.slot);
+  return c.generation == id.generation ? &c : nullptr;
 }
 // In-order octets that the application has not consumed.
 inline Bytes unread_of(const Connection& c) {

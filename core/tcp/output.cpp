@@ -147,8 +147,7 @@ std::uint32_t worth_sending(const Connection& c, const Active& a, Offer offer, b
 }
 
 // Nothing is in flight and nothing may go: only a timer can go on.
-void wait_by_timer(Engine& e, Index at, std::uint32_t usable) {
-  Connection& c = e.connection(at);
+void wait_by_timer(Engine& e, Connection& c, std::uint32_t usable) {
   Active& a = e.active(c);
   if (c.send.una != c.send.nxt || a.mode != RetransmitMode::idle) {
     return;
@@ -165,7 +164,7 @@ void wait_by_timer(Engine& e, Index at, std::uint32_t usable) {
     a.mode = RetransmitMode::sws_override;
     a.retransmit_due = e.state->now + e.config.sws_override;
   }
-  arm(e, at);
+  arm(e, c);
 }
 
 void restart_if_idle(const Engine& e, Connection& c) {
@@ -180,8 +179,7 @@ void restart_if_idle(const Engine& e, Connection& c) {
 //# 5681:CC-1, 5681:CC-32 never beyond the highest ACK plus min(cwnd, rwnd)
 //= rfc9293#3.7
 //# 9293:P-NO-BOUNDARY segments follow windows and sizes, not the calls that queued the text
-Plan plan_new(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+Plan plan_new(Engine& e, Connection& c) {
   Active& a = e.active(c);
   Plan plan;
   if (c.send.nxt == c.send.iss && !synchronized(c.state)) {
@@ -208,7 +206,7 @@ Plan plan_new(Engine& e, Index at) {
   plan.fin = room.fin_due && c.send.nxt + plan.text == room.end &&
              plan.text.count < offer.usable;
   if (plan.text.empty() && !plan.fin) {
-    wait_by_timer(e, at, offer.usable);
+    wait_by_timer(e, c, offer.usable);
     return plan;
   }
   plan.kind = PlanKind::text;
@@ -217,8 +215,7 @@ Plan plan_new(Engine& e, Index at) {
 
 }  // namespace
 
-void begin_sending(Engine& e, Index at, Sequence iss) {
-  Connection& c = e.connection(at);
+void begin_sending(Engine& e, Connection& c, Sequence iss) {
   c.send.iss = iss;
   c.send.una = iss;
   c.send.nxt = iss;
@@ -226,21 +223,19 @@ void begin_sending(Engine& e, Index at, Sequence iss) {
   //= rfc6582#3.2
   //# 6582:NR-6 recover begins as the initial send sequence number
   c.congestion.recover = iss;
-  Active* const a = ensure_active(e, at);
+  Active* const a = ensure_active(e, c);
   CHECK(a != nullptr);
   a->pushed = iss.next();
 }
 
-void send_syn_again(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void send_syn_again(Engine& e, Connection& c) {
   Active& a = e.active(c);
   a.retransmit_next = c.send.iss;
   a.retransmit_end = c.send.nxt;
-  make_ready(e, at);
+  make_ready(e, c);
 }
 
-void window_opened(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void window_opened(Engine& e, Connection& c) {
   Active& a = e.active(c);
   if (a.mode == RetransmitMode::persist) {
     a.mode = RetransmitMode::idle;
@@ -254,15 +249,14 @@ void window_opened(Engine& e, Index at) {
       // What is out is watched from here on, even if the link takes no frame for a while.
       a.mode = RetransmitMode::retransmit;
       a.retransmit_due = e.state->now + c.rtt.rto;
-      set_give_up(e, at);
-      arm(e, at);
+      set_give_up(e, c);
+      arm(e, c);
     }
   }
-  make_ready(e, at);
+  make_ready(e, c);
 }
 
-Plan plan_next(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+Plan plan_next(Engine& e, Connection& c) {
   Plan plan;
   if (c.active == nil || c.detached) {
     return plan;
@@ -278,7 +272,7 @@ Plan plan_next(Engine& e, Index at) {
     a.probe = text.kind != PlanKind::none;
   }
   if (text.kind == PlanKind::none) {
-    text = plan_new(e, at);
+    text = plan_new(e, c);
   }
   if (text.kind != PlanKind::none) {
     return text;
@@ -304,16 +298,15 @@ bool is_spent(const Engine& e, const Connection& c) {
          !a.ack_now && !a.window_update && !a.probe && !a.keepalive_probe;
 }
 
-void rotate(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void rotate(Engine& e, Connection& c) {
   if (c.place != SendPlace::ready) {
     return;
   }
   ++c.quantum;
   if (c.quantum >= e.config.quantum_segments.value) {
     c.quantum = 0;
-    e.ready().remove(at);
-    e.ready().push_back(at);
+    e.ready().remove(c.slot);
+    e.ready().push_back(c.slot);
   }
 }
 

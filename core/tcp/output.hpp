@@ -28,21 +28,21 @@ inline Sequence queue_begin(const Connection& c) {
 }
 
 // The send variables of a new connection: all at `iss`, the SYN still to be sent.
-void begin_sending(Engine& e, Index at, Sequence iss);
+void begin_sending(Engine& e, Connection& c, Sequence iss);
 // The SYN, now perhaps with an ACK, leaves again.
-void send_syn_again(Engine& e, Index at);
+void send_syn_again(Engine& e, Connection& c);
 // The peer's offer grew: probing ends, and what a probe left behind goes again.
-void window_opened(Engine& e, Index at);
+void window_opened(Engine& e, Connection& c);
 
 // What the connection sends next; none if it has to wait. Starts the persist or override timer
 // where only a timer can go on.
-Plan plan_next(Engine& e, Index at);
+Plan plan_next(Engine& e, Connection& c);
 // Writes the planned TCP segment, checksum included, into `into` and brings the connection's
 // variables and timers up to date. Returns its length.
-Bytes write_plan(Engine& e, Index at, const Plan& plan, std::span<std::byte> into);
+Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte> into);
 // Whether it is plain without planning that plan_next would find nothing.
 bool is_spent(const Engine& e, const Connection& c);
 // One frame of this connection has left: lets the next one have its turn after the quantum.
-void rotate(Engine& e, Index at);
+void rotate(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp

@@ -61,8 +61,7 @@ void cut_delayed(Engine& e, Connection& c, Active& a) {
 
 //= rfc9293#3.10.3
 //# 9293:P-RECV-ACK taking text makes an ACK owed
-void owe_for_text(Engine& e, Index at, Bytes text) {
-  Connection& c = e.connection(at);
+void owe_for_text(Engine& e, Connection& c, Bytes text) {
   Active& a = e.active(c);
   c.text_max = static_cast<std::uint16_t>(std::max<std::uint32_t>(
       c.text_max, std::min(text.count, e.config.mss.count)));
@@ -71,7 +70,7 @@ void owe_for_text(Engine& e, Index at, Bytes text) {
   }
   a.delayed += text;
   a.delayed_segments = static_cast<std::uint8_t>(std::min(a.delayed_segments + 1, 255));
-  make_ready(e, at);
+  make_ready(e, c);
   //= rfc9293#3.8.6.3
   //# 9293:SHLD-18, 9293:SHLD-19 an ACK for every second full-sized segment, delayed otherwise
   //= rfc5681#4.2
@@ -87,13 +86,12 @@ void owe_for_text(Engine& e, Index at, Bytes text) {
   //# 5681:CC-37 within 500 ms of the first unacknowledged segment
   if (a.delayed_segments == 1) {
     a.delayed_ack_due = e.state->now + e.config.delayed_ack;
-    arm(e, at);
+    arm(e, c);
   }
 }
 
-void owe_now(Engine& e, Index at) {
-  Connection& c = e.connection(at);
-  if (Active* a = ensure_active(e, at)) {
+void owe_now(Engine& e, Connection& c) {
+  if (Active* a = ensure_active(e, c)) {
     if (a->delayed_segments != 0) {
       cut_delayed(e, c, *a);
     }
@@ -106,13 +104,12 @@ void owe_now(Engine& e, Index at) {
     } else {
       a->ack_now = true;
     }
-    make_ready(e, at);
+    make_ready(e, c);
   }
 }
 
-void owe_duplicate(Engine& e, Index at, const wire::Segment& segment) {
-  Connection& c = e.connection(at);
-  Active* const a = ensure_active(e, at);
+void owe_duplicate(Engine& e, Connection& c, const wire::Segment& segment) {
+  Active* const a = ensure_active(e, c);
   if (a == nullptr) {
     return;
   }
@@ -131,17 +128,16 @@ void owe_duplicate(Engine& e, Index at, const wire::Segment& segment) {
   record.end = segment.end();
   record.segments = 1;
   append(e, *a, record);
-  make_ready(e, at);
+  make_ready(e, c);
 }
 
-void owe_challenge(Engine& e, Index at, const wire::Segment& segment) {
+void owe_challenge(Engine& e, Connection& c, const wire::Segment& segment) {
   if (may_challenge(e)) {
-    owe_duplicate(e, at, segment);
+    owe_duplicate(e, c, segment);
   }
 }
 
-void discharge_duplicates(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void discharge_duplicates(Engine& e, Connection& c) {
   Active& a = e.active(c);
   if (a.owed_duplicates == 0) {
     return;
@@ -165,8 +161,7 @@ void discharge_duplicates(Engine& e, Index at) {
   a.owed_last = kept_last;
 }
 
-void discharge_cumulative(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void discharge_cumulative(Engine& e, Connection& c) {
   if (c.active == nil) {
     return;
   }
@@ -227,8 +222,7 @@ void advance_edge(Engine& e, Connection& c) {
   }
 }
 
-void owe_window_update(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void owe_window_update(Engine& e, Connection& c) {
   std::uint32_t const gain = edge_gain(e, c).count;
   std::uint32_t const window = c.receive.edge.since(c.receive.nxt).count;
   // An open window is told of by the next ACK, unless much would stay hidden from the peer.
@@ -239,9 +233,9 @@ void owe_window_update(Engine& e, Index at) {
   if (gain == 0 || gain < std::min(c.receive_buffer.count / 2, step)) {
     return;
   }
-  if (Active* a = ensure_active(e, at)) {
+  if (Active* a = ensure_active(e, c)) {
     a->window_update = true;
-    make_ready(e, at);
+    make_ready(e, c);
   }
 }
 

@@ -7,17 +7,17 @@ namespace lockstep::tcp {
 
 // In-order text of `text` octets was accepted: owed after the second full-sized segment, or when
 // the delayed-ACK timer fires.
-void owe_for_text(Engine& e, Index at, Bytes text);
+void owe_for_text(Engine& e, Connection& c, Bytes text);
 // An ACK is owed at once: a FIN, a filled gap, a probe.
-void owe_now(Engine& e, Index at);
+void owe_now(Engine& e, Connection& c);
 // A segment that must be answered by an ACK of its own: out of order, duplicate, unacceptable.
-void owe_duplicate(Engine& e, Index at, const wire::Segment& segment);
+void owe_duplicate(Engine& e, Connection& c, const wire::Segment& segment);
 // As owe_duplicate, within the limit on challenge ACKs (RFC 5961 section 7).
-void owe_challenge(Engine& e, Index at, const wire::Segment& segment);
+void owe_challenge(Engine& e, Connection& c, const wire::Segment& segment);
 // RCV.NXT moved on: earlier duplicates say nothing any more.
-void discharge_duplicates(Engine& e, Index at);
+void discharge_duplicates(Engine& e, Connection& c);
 // A segment with RCV.NXT as its ACK leaves: every cumulative ACK is carried by it.
-void discharge_cumulative(Engine& e, Index at);
+void discharge_cumulative(Engine& e, Connection& c);
 // Takes the oldest record.
 Owed pop_owed(Engine& e, Active& a);
 void drop_owed(Engine& e, Active& a);
@@ -27,6 +27,6 @@ void advance_edge(Engine& e, Connection& c);
 // How far the edge would move: what a window update would tell.
 Bytes edge_gain(const Engine& e, const Connection& c);
 // After the application consumed: owes a window update if it is worth one.
-void owe_window_update(Engine& e, Index at);
+void owe_window_update(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp

@@ -17,12 +17,11 @@ std::span<const std::byte> part_of(const Text& text, Sequence begin, Sequence en
 }
 
 // Lends the in-order bytes from their frame: no copy unless the application leaves them.
-void lend_text(Engine& e, Index at, Sequence begin, std::span<const std::byte> bytes) {
-  Connection const& c = e.connection(at);
+void lend_text(Engine& e, Connection& c, Sequence begin, std::span<const std::byte> bytes) {
   Active& a = e.active(c);
   CHECK(e.state->loan_count < e.loans.size());
   std::uint16_t const index = e.state->loan_count++;
-  e.loans[index] = {bytes.data(), begin, Bytes{static_cast<std::uint32_t>(bytes.size())}, at,
+  e.loans[index] = {bytes.data(), begin, Bytes{static_cast<std::uint32_t>(bytes.size())}, c.slot,
                     c.generation, no_loan};
   if (a.loan_last == no_loan) {
     a.loan_first = index;
@@ -60,8 +59,7 @@ Sequence next_extent(const Engine& e, const Active& a, Sequence from, Sequence l
 //# 9293:P-TEXT-DELIVER, 9293:P-TEXT-RCVNXT in-order text is delivered and RCV.NXT moves over it
 //= rfc9293#3.4
 //# 9293:P-ACK-CUMUL RCV.NXT is acknowledged only when every octet before it has come
-Drop take_in_order(Engine& e, Index at, const Text& text) {
-  Connection& c = e.connection(at);
+Drop take_in_order(Engine& e, Connection& c, const Text& text) {
   Active& a = e.active(c);
   Sequence const before = c.receive.nxt;
   bool first = true;
@@ -75,7 +73,7 @@ Drop take_in_order(Engine& e, Index at, const Text& text) {
     }
     auto const bytes = part_of(text, begin, end);
     if (first && synchronized(c.state)) {
-      lend_text(e, at, begin, bytes);
+      lend_text(e, c, begin, bytes);
     } else {
       a.receive.put(e.pools.blocks, begin, bytes);
     }
@@ -95,10 +93,10 @@ Drop take_in_order(Engine& e, Index at, const Text& text) {
   //= rfc6582#5
   //# 6582:NR-11 the sender's partial ACKs are not delayed
   a.ack_now = a.ack_now || filled || a.extents != nil;
-  discharge_duplicates(e, at);
-  owe_for_text(e, at, gained);
+  discharge_duplicates(e, c);
+  owe_for_text(e, c, gained);
   if (synchronized(c.state)) {
-    tell(e, at, EventKind::received);
+    tell(e, c, EventKind::received);
   }
   return Drop::none;
 }
@@ -157,8 +155,7 @@ void put_new(Engine& e, Active& a, const Text& text, Extent range) {
 
 //= rfc9293#3.10.7.4
 //# 9293:SHLD-31 out-of-order segments inside the window are queued
-Drop take_above_gap(Engine& e, Index at, const Text& text) {
-  Connection& c = e.connection(at);
+Drop take_above_gap(Engine& e, Connection& c, const Text& text) {
   Active& a = e.active(c);
   memory::Blocks& blocks = e.pools.blocks;
   Bytes const length = text.end().since(text.begin);
@@ -202,9 +199,8 @@ Drop remember_fin(const Engine& e, const Connection& c, Active& a, Sequence at) 
 
 }  // namespace
 
-Drop take_text(Engine& e, Index at, const Text& whole, const wire::Segment& segment) {
-  Connection& c = e.connection(at);
-  Active* const active = ensure_active(e, at);
+Drop take_text(Engine& e, Connection& c, const Text& whole, const wire::Segment& segment) {
+  Active* const active = ensure_active(e, c);
   if (active == nullptr) {
     return Drop::tcp_store_full;
   }
@@ -215,7 +211,7 @@ Drop take_text(Engine& e, Index at, const Text& whole, const wire::Segment& segm
     //# 9293:P-CTL-ONCE the first FIN fixes where the stream ends
     text.fin = false;
     if (text.begin.at_or_after(a.fin_at)) {
-      owe_duplicate(e, at, segment);
+      owe_duplicate(e, c, segment);
       return Drop::tcp_data_after_fin;
     }
     text.bytes = text.bytes.first(a.fin_at.since(text.begin).count);
@@ -224,7 +220,7 @@ Drop take_text(Engine& e, Index at, const Text& whole, const wire::Segment& segm
   Sequence const before = c.receive.nxt;
   bool const in_order = text.begin == before;
   if (!text.bytes.empty()) {
-    drop = in_order ? take_in_order(e, at, text) : take_above_gap(e, at, text);
+    drop = in_order ? take_in_order(e, c, text) : take_above_gap(e, c, text);
   }
   if (text.fin && drop == Drop::none) {
     drop = remember_fin(e, c, a, text.end());
@@ -234,14 +230,13 @@ Drop take_text(Engine& e, Index at, const Text& whole, const wire::Segment& segm
   //= rfc5681#4.2
   //# 5681:CC-28 but only one: text that was taken has its own already, whatever became of its FIN
   if (c.receive.nxt == before && (!in_order || drop != Drop::none)) {
-    owe_duplicate(e, at, segment);
+    owe_duplicate(e, c, segment);
   }
-  take_fin_if_due(e, at);
+  take_fin_if_due(e, c);
   return drop;
 }
 
-void take_fin_if_due(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void take_fin_if_due(Engine& e, Connection& c) {
   if (c.active == nil || !peer_may_send(c.state)) {
     return;
   }
@@ -255,22 +250,22 @@ void take_fin_if_due(Engine& e, Index at) {
   c.fin_taken = true;
   c.receive.nxt = c.receive.nxt.next();
   c.receive.edge = last_of(c.receive.edge, c.receive.nxt);
-  discharge_duplicates(e, at);
-  owe_now(e, at);
+  discharge_duplicates(e, c);
+  owe_now(e, c);
   //= rfc9293#3.6
   //# 9293:P-CLOSE-SIGNAL the peer's close is told even if nothing is being read
-  tell(e, at, EventKind::peer_finished);
+  tell(e, c, EventKind::peer_finished);
   switch (c.state) {
     case State::established:
       //= rfc9293#3.10.7.4
       //# 9293:P-FIN-EST FIN in ESTABLISHED
-      enter(e, at, State::close_wait);
+      enter(e, c, State::close_wait);
       break;
     case State::fin_wait_1:
       // Our FIN is not acknowledged: an ACK of it would have led to FIN-WAIT-2 in step 5.
       //= rfc9293#3.10.7.4
       //# 9293:P-FIN-FW1-CLOSING CLOSING
-      enter(e, at, State::closing);
+      enter(e, c, State::closing);
       break;
     default:
       //= rfc9293#3.10.7.4
@@ -278,15 +273,14 @@ void take_fin_if_due(Engine& e, Index at) {
       //= rfc9293#3.3.2
       //# 9293:P-FIG5-NOTE2 so one segment leads from FIN-WAIT-1 to TIME-WAIT
       CHECK(c.state == State::fin_wait_2);
-      begin_time_wait(e, at);
+      begin_time_wait(e, c);
       break;
   }
 }
 
 //= rfc9293#3.10.3
 //# 9293:P-RECV-EST, 9293:P-RECV-CLOSEWAIT, 9293:P-RECV-CLOSING what is in order, after FIN as well
-std::span<const std::byte> readable(Engine& e, Index at, Bytes skip) {
-  Connection const& c = e.connection(at);
+std::span<const std::byte> readable(Engine& e, Connection& c, Bytes skip) {
   Bytes const unread = unread_of(c);
   if (skip >= unread || c.active == nil) {
     return {};
@@ -310,8 +304,7 @@ std::span<const std::byte> readable(Engine& e, Index at, Bytes skip) {
   return a.receive.at(e.pools.blocks, position, limit);
 }
 
-void consume(Engine& e, Index at, Bytes bytes) {
-  Connection& c = e.connection(at);
+void consume(Engine& e, Connection& c, Bytes bytes) {
   Bytes const unread = unread_of(c);
   c.receive.read = c.receive.read + least(bytes, unread);
   if (c.active == nil) {
@@ -341,32 +334,28 @@ void consume(Engine& e, Index at, Bytes bytes) {
     a.receive.release_before(e.pools.blocks, c.receive.read);
   }
   if (c.detached) {
-    tell_closed_if_due(e, at);
+    tell_closed_if_due(e, c);
     return;
   }
   if (!c.fin_taken) {
-    owe_window_update(e, at);
+    owe_window_update(e, c);
   }
-  rest(e, at);
+  rest(e, c);
 }
 
 void settle_loans(Engine& e) {
   for (std::uint16_t i = 0; i < e.state->loan_count; ++i) {
     Loan const& loan = e.loans[i];
-    if (!e.connections.taken(loan.slot) ||
-        e.connection(loan.slot).generation != loan.generation) {
+    Connection const* const c = find(e, {loan.slot, loan.generation});
+    if (c == nullptr || c->active == nil) {
       continue;
     }
-    Connection const& c = e.connection(loan.slot);
-    if (c.active == nil) {
-      continue;
-    }
-    Active& a = e.active(c);
+    Active& a = e.active(*c);
     a.loan_read = no_loan;
     if (a.loan_first == no_loan) {
       continue;
     }
-    Sequence const begin = last_of(loan.begin, c.receive.read);
+    Sequence const begin = last_of(loan.begin, c->receive.read);
     Sequence const end = loan.begin + loan.length;
     if (begin.before(end)) {
       a.receive.put(e.pools.blocks, begin,
@@ -390,8 +379,7 @@ void drop_extents(Engine& e, Active& a) {
   a.fin_known = false;
 }
 
-void drop_unread(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void drop_unread(Engine& e, Connection& c) {
   Active& a = e.active(c);
   c.receive.read = c.receive.nxt;
   a.loan_first = no_loan;

@@ -18,18 +18,18 @@ struct Text {
 
 // Takes the text of an acceptable segment: delivers what is in order, keeps what is above a gap,
 // owes the ACKs that this asks for. Returns why text was refused, or none.
-Drop take_text(Engine& e, Index at, const Text& text, const wire::Segment& segment);
+Drop take_text(Engine& e, Connection& c, const Text& text, const wire::Segment& segment);
 // RCV.NXT may have reached the peer's FIN: moves over it, tells, and changes the state.
-void take_fin_if_due(Engine& e, Index at);
+void take_fin_if_due(Engine& e, Connection& c);
 
-std::span<const std::byte> readable(Engine& e, Index at, Bytes skip);
-void consume(Engine& e, Index at, Bytes bytes);
+std::span<const std::byte> readable(Engine& e, Connection& c, Bytes skip);
+void consume(Engine& e, Connection& c, Bytes bytes);
 
 // Copies what is unread of the frames on loan into the store. Its blocks were taken on arrival.
 void settle_loans(Engine& e);
 
 // Forgets all that is above gaps, or unread. Blocks go back with the latter.
 void drop_extents(Engine& e, Active& a);
-void drop_unread(Engine& e, Index at);
+void drop_unread(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp

@@ -52,8 +52,7 @@ void reply_reset(Engine& e, const Arrival& arrival) {
   ++e.counters->resets_sent;
 }
 
-void send_reset(Engine& e, Index at) {
-  Connection const& c = e.connection(at);
+void send_reset(Engine& e, Connection& c) {
   wire::Segment reset;
   reset.source = c.local_port;
   reset.destination = c.remote_port;

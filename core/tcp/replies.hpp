@@ -9,7 +9,7 @@ namespace lockstep::tcp {
 // sent: <SEQ=SEG.ACK><CTL=RST>, or <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>.
 void reply_reset(Engine& e, const Arrival& arrival);
 // <SEQ=SND.NXT><CTL=RST> of a connection that ends.
-void send_reset(Engine& e, Index at);
+void send_reset(Engine& e, Connection& c);
 // <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK> out of TIME-WAIT, or of a connection that enters it.
 void send_time_wait_ack(Engine& e, const TimeWait& record);
 

@@ -32,33 +32,31 @@ bool in_range(Setting setting) {
   return false;
 }
 
-void apply_keepalive(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void apply_keepalive(Engine& e, Connection& c) {
   if (c.state == State::established || c.state == State::close_wait) {
     c.slow_due = Instant::never();
-    begin_keepalive(e, at);
+    begin_keepalive(e, c);
   }
 }
 
-void apply_timeout(Engine& e, Index at) {
-  Connection const& c = e.connection(at);
+void apply_timeout(Engine& e, Connection& c) {
   if (c.active != nil && !e.active(c).give_up_due.is_never()) {
-    set_give_up(e, at);
-    arm(e, at);
+    set_give_up(e, c);
+    arm(e, c);
   }
 }
 
 }  // namespace
 
 Refusal set(Engine& e, ConnectionId id, Setting setting) {
-  Index const at = find(e, id);
-  if (at == nil) {
+  Connection* const found = find(e, id);
+  if (found == nullptr) {
     return Refusal::stale_id;
   }
   if (!in_range(setting)) {
     return Refusal::bad_argument;
   }
-  Connection& c = e.connection(at);
+  Connection& c = *found;
   bool const on = setting.value != 0;
   auto const number = static_cast<std::uint32_t>(setting.value);
   switch (setting.kind) {
@@ -67,7 +65,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
       //# 9293:MUST-17 Nagle can be switched off for a connection
       c.nagle = on;
       if (!c.detached && c.active != nil) {
-        make_ready(e, at);
+        make_ready(e, c);
       }
       break;
     case SettingKind::delayed_ack:
@@ -77,13 +75,13 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
       //= rfc9293#3.8.4
       //# 9293:MUST-24, 9293:MUST-25 on and off for each connection, off by default
       c.keepalive = on;
-      apply_keepalive(e, at);
+      apply_keepalive(e, c);
       break;
     case SettingKind::keepalive_idle_ms:
       //= rfc9293#3.8.4
       //# 9293:MUST-27, 9293:MUST-28 the interval is configurable, two hours by default
       c.keepalive_idle_ms = number;
-      apply_keepalive(e, at);
+      apply_keepalive(e, c);
       break;
     case SettingKind::user_timeout_ms:
       //= rfc9293#3.8.3
@@ -91,7 +89,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
       //= rfc9293#3.9.1.2
       //# 9293:P-SEND-TIMEOUT between SENDs, it replaces the one before
       c.user_timeout_ms = number;
-      apply_timeout(e, at);
+      apply_timeout(e, c);
       break;
     case SettingKind::dscp:
       //= rfc9293#3.9.1.9
@@ -143,15 +141,15 @@ Drop take_icmp_error(Engine& e, const FourTuple& quoted, std::uint16_t local_add
   //= rfc9293#3.8.3
   //# 9293:P-SYN-FAIL an open can fail so
   if (cause == Cause::unreachable && !synchronized(c.state)) {
-    enter(e, found.index, State::closed);
-    detach(e, found.index, Cause::unreachable);
+    enter(e, c, State::closed);
+    detach(e, c, Cause::unreachable);
     return Drop::none;
   }
   //= rfc9293#3.9.2.2
   //# 9293:MUST-56, 9293:SHLD-25 soft errors never abort; the application may hear of them
   if (c.soft_errors) {
     c.soft_cause = cause;
-    tell(e, found.index, EventKind::soft_error);
+    tell(e, c, EventKind::soft_error);
   }
   return Drop::none;
 }

@@ -118,8 +118,7 @@ FourTuple tuple_of(const Engine& e, const TimeWait& t) {
 
 //= rfc9293#3.6
 //# 9293:P-NORMCLOSE, 9293:P-SIMCLOSE the end of figures 12 and 13
-void begin_time_wait(Engine& e, Index at) {
-  Connection& c = e.connection(at);
+void begin_time_wait(Engine& e, Connection& c) {
   TimeWait t;
   t.remote = c.remote;
   t.remote_port = c.remote_port;
@@ -135,7 +134,7 @@ void begin_time_wait(Engine& e, Index at) {
   if (c.active != nil && anything_owed(e.active(c))) {
     send_time_wait_ack(e, t);
   }
-  e.demux.remove(c.hash, {EntryKind::connection, at});
+  e.demux.remove(c.hash, {EntryKind::connection, c.slot});
   Index const record = take_record(e);
   if (record != nil) {
     t.timer = e.wheel.open(timer_owner(TimerHolder::time_wait, record));
@@ -145,8 +144,8 @@ void begin_time_wait(Engine& e, Index at) {
     e.time_wait_order().push_back(record);
     e.demux.insert(t.hash, {EntryKind::time_wait, record});
   }
-  enter(e, at, State::time_wait);
-  detach(e, at, Cause::finished);
+  enter(e, c, State::time_wait);
+  detach(e, c, Cause::finished);
 }
 
 Drop arrives_time_wait(Engine& e, Index record, const Arrival& arrival) {
