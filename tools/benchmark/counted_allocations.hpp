@@ -49,7 +49,8 @@ void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
 }
 #endif
 
-void* operator new(std::size_t bytes) {
+// Not inlined: gcc 12 would see the free() of one beside the operator new of the other, and warn.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
 #if !defined(LOCKSTEP_COUNTS_MALLOC)
   ++lockstep::tools::benchmark::allocations_made;
 #endif
@@ -59,8 +60,8 @@ void* operator new(std::size_t bytes) {
   }
   return memory;
 }
-void* operator new[](std::size_t bytes) { return operator new(bytes); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void* operator new[](std::size_t bytes) { return operator new(bytes); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
