@@ -118,6 +118,26 @@ TEST(KeepAlive, AnAnswerBeginsTheCountAnew) {
   EXPECT_EQ(flow.state(), State::established);
 }
 
+// Its peer refuses a probe by its number, with the ACK that it carries: the delayed ACK follows in
+// its time. Else each octet would wait for a retransmission.
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:P-KA-PROBE a probe answers nothing
+TEST(KeepAlive, AProbeDischargesNoDelayedAck) {
+  Config config = flow_config();
+  config.tcp.delayed_ack = Duration::milliseconds(499);
+  Flow flow(config);
+  turn_on(flow, 200);
+  flow.text(1, 10);
+  EXPECT_EQ(flow.sent(), "");
+  flow.advance(Duration::milliseconds(200));
+  EXPECT_EQ(flow.sent(), "A 0(0) ack 11");
+  flow.advance(Duration::milliseconds(299) - Duration{1});
+  EXPECT_EQ(flow.sent(), "");
+  flow.advance(Duration{1});
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 11");
+}
+
 // We answer the peer's probes, with and without the octet of garbage.
 TEST(KeepAlive, PeersProbesAreAnswered) {
   Flow flow;
@@ -138,6 +158,25 @@ TEST(KeepAlive, OctetOfGarbage) {
   flow.advance(Duration::seconds(60));
   EXPECT_EQ(flow.sent(), "A 0(1) ack 1");
   EXPECT_EQ(flow.info().send.una, flow.info().send.nxt);
+}
+
+// The probe was due before the text, and waits behind it for a frame: SND.NXT - 1 is then an octet
+// that the peer doesn't have, and garbage would become part of the stream.
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:P-KA-PROBE, 9293:MUST-26 no probe once text is out
+TEST(KeepAlive, NoGarbageAboveTextThatIsOut) {
+  Config config = flow_config();
+  config.tcp.keepalive_garbage = true;
+  Flow flow(config);
+  turn_on(flow);
+  flow.now = flow.now + Duration::seconds(60);
+  flow.stack.receive(flow.now, {});
+  flow.stack.expire(flow.now);
+  flow.write_octets(10);
+  EXPECT_EQ(flow.segments(), "1+10");
+  flow.advance(Duration::milliseconds(100));
+  EXPECT_EQ(flow.sent(), "");
 }
 
 }  // namespace

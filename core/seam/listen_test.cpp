@@ -323,5 +323,19 @@ TEST(Listen, ResetWhileHeld) {
   EXPECT_EQ(kit.events[1].cause, Cause::reset);
 }
 
+// A burst with the SYN and what must be refused behind it: our SYN goes first, for an ACK ahead of it
+// would carry a number that was never sent.
+//= rfc9293#3.10.7.2
+//= type=test
+//# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>
+TEST(Listen, NothingIsAnsweredAheadOfOurSyn) {
+  Kit kit;
+  kit.listen();
+  kit.send({.flags = flag::syn, .mss = 1460});
+  kit.send({.flags = flag::ack, .seq = 0x8000'0000u, .ack = 77});
+  kit.turn();
+  EXPECT_EQ(kit.sent(), "SA 0(0) ack 1; A 1(0) ack 1");
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -69,7 +69,9 @@ void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Segme
     }
     return;
   }
-  advance_edge(e, c);
+  if (plan.kind != PlanKind::keepalive && a.owed_duplicates == 0) {
+    advance_edge(e, c);
+  }
   // Text on the peer's SYN is kept, but a SYN is answered for itself alone.
   //= rfc9293#3.10.7.2
   //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>
@@ -80,9 +82,12 @@ void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Segme
   }
   out.acknowledgment = c.receive.nxt;
   out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), WindowScale{});
-  //= rfc9293#3.10.7.4
-  //# 9293:P-TEXT-PIGGY a segment that leaves anyway carries the ACK
-  discharge_cumulative(e, c);
+  // A probe's number is one that the peer must refuse, ACK field included: what is owed stays owed.
+  if (plan.kind != PlanKind::keepalive) {
+    //= rfc9293#3.10.7.4
+    //# 9293:P-TEXT-PIGGY a segment that leaves anyway carries the ACK
+    discharge_cumulative(e, c);
+  }
 }
 
 void fill_urgent(const Connection& c, const Plan& plan, wire::Segment& out) {
@@ -170,6 +175,9 @@ void note_departure(Engine& e, Connection& c, const Plan& plan) {
   c.sent_at = e.state->now;
   a.override = false;
   a.probe = a.probe && !plan.probe;
+  // What is out has a timer of its own to watch the peer; and a probe's octet of garbage in place of
+  // one that the peer doesn't have yet would become part of the stream.
+  a.keepalive_probe = false;
   if (plan.fin && !c.fin_sent) {
     c.fin_sent = true;
     if (c.state == State::close_wait) {

@@ -263,7 +263,8 @@ Plan plan_next(Engine& e, Connection& c) {
   }
   Active& a = e.active(c);
   plan.kind = PlanKind::ack;
-  if (a.owed_duplicates != 0) {
+  // Not before our SYN: what came behind the peer's in one burst must not be answered ahead of it.
+  if (a.owed_duplicates != 0 && (c.send.nxt != c.send.iss || synchronized(c.state))) {
     return plan;
   }
   Plan text = plan_again(c, a);
