@@ -323,8 +323,8 @@ TEST(Listen, ResetWhileHeld) {
   EXPECT_EQ(kit.events[1].cause, Cause::reset);
 }
 
-// A burst with the SYN and what must be refused behind it: our SYN goes first, for an ACK ahead of it
-// would carry a number that was never sent.
+// A burst with the SYN and what must be refused behind it: our SYN goes first, for an ACK ahead of
+// it would carry a number that was never sent.
 //= rfc9293#3.10.7.2
 //= type=test
 //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>

@@ -175,8 +175,8 @@ void note_departure(Engine& e, Connection& c, const Plan& plan) {
   c.sent_at = e.state->now;
   a.override = false;
   a.probe = a.probe && !plan.probe;
-  // What is out has a timer of its own to watch the peer; and a probe's octet of garbage in place of
-  // one that the peer doesn't have yet would become part of the stream.
+  // What is out has a timer of its own to watch the peer; and a probe's octet of garbage in place
+  // of one that the peer doesn't have yet would become part of the stream.
   a.keepalive_probe = false;
   if (plan.fin && !c.fin_sent) {
     c.fin_sent = true;
