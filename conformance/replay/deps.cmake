@@ -1,2 +1,2 @@
-# Replay reads captures.
-set(LIBS lockstep_capture)
+# Replay reads captures and writes whole files.
+set(LIBS lockstep_capture lockstep_output)

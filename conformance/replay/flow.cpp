@@ -145,13 +145,13 @@ CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max) {
 std::vector<std::string> normalise(Flow& flow) {
   std::vector<std::string> notes;
   if (std::size_t const copies = drop_copies(flow); copies != 0) {
-    notes.push_back(fmt::format("{} packets captured twice are counted once", copies));
+    notes.push_back(fmt::format("packets captured twice, counted once: {}", copies));
   }
   if (sort_by_time(flow.segments)) {
     notes.emplace_back("the packets were put in order of time");
   }
   if (std::size_t const moved = restore_causes(flow); moved != 0) {
-    notes.push_back(fmt::format("{} packets were put before their answers", moved));
+    notes.push_back(fmt::format("packets put before their answers: {}", moved));
   }
   return notes;
 }

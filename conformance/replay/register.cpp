@@ -11,6 +11,8 @@
 #include "conformance/replay/report.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/cli/verbs.hpp"
+#include "tools/output/draft_file.hpp"
+#include "tools/output/progress.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -97,7 +99,10 @@ std::vector<Replayed> replay_all(const ReplayOptions& options, const CaptureFlow
   if (!options.device.empty()) {
     device = parse_device(options.device);
   }
+  Progress progress;
   for (const Flow& flow : capture.flows) {
+    progress.draw(out.size(), capture.flows.size(),
+                  fmt::format("{} of {} flows", out.size(), capture.flows.size()));
     auto const side = device ? named_side(flow, *device) : choose_device(flow);
     if (side) {
       out.push_back(replay_flow(flow, *side, nullptr));
@@ -124,30 +129,61 @@ std::string other_frames(const CaptureFlows& capture) {
   return out.empty() ? "" : fmt::format(" (not replayed: {})", out);
 }
 
-void save(const ReplayOptions& options, const std::vector<Replayed>& all) {
-  if (!options.json.empty()) {
-    nlohmann::ordered_json out;
-    out["capture"] = options.capture;
-    out["flows"] = nlohmann::ordered_json::array();
-    for (const Replayed& replayed : all) {
-      out["flows"].push_back(to_json(replayed));
-    }
-    save_file(options.json, out.dump(2) + "\n");
-  }
-  if (!options.pcapng.empty()) {
-    PcapngWriter writer;
-    for (const Replayed& replayed : all) {
-      add_packets(replayed, writer);
-    }
-    writer.save(options.pcapng);
-  }
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
+
+/// The files that were asked for: opened before the replay, named after it.
+class Outputs {
+ public:
+  explicit Outputs(const ReplayOptions& options) : capture_(options.capture) {
+    for (const std::string& path : {options.json, options.pcapng}) {
+      refuse_overwrite(options.capture, path);
+      refuse_overwrite(options.scenario, path);
+    }
+    open(options.json, json_);
+    open(options.pcapng, pcapng_);
+  }
+
+  void write(const std::vector<Replayed>& all) {
+    if (json_ != nullptr) {
+      nlohmann::ordered_json out;
+      out["capture"] = capture_;
+      out["flows"] = nlohmann::ordered_json::array();
+      for (const Replayed& replayed : all) {
+        out["flows"].push_back(to_json(replayed));
+      }
+      json_->put(out.dump(2) + "\n");
+      json_->keep();
+    }
+    if (pcapng_ != nullptr) {
+      PcapngWriter writer;
+      for (const Replayed& replayed : all) {
+        add_packets(replayed, writer);
+      }
+      pcapng_->put(writer.bytes());
+      pcapng_->keep();
+    }
+  }
+
+ private:
+  static void open(const std::string& path, std::unique_ptr<DraftFile>& file) {
+    if (!path.empty()) {
+      file = std::make_unique<DraftFile>(path);
+    }
+  }
+
+  std::string capture_;
+  std::unique_ptr<DraftFile> json_, pcapng_;
+};
 
 int run_replay(const ReplayOptions& options) {
   CaptureFlows const capture = read_flows(options.capture);
+  Outputs outputs(options);
   std::vector<Replayed> const all = replay_all(options, capture);
-  fmt::print("{}: {} packets, {} TCP flows{}\n", options.capture, capture.packets,
-             capture.flows.size(), other_frames(capture));
+  outputs.write(all);
+  fmt::print("{}: {}, {}{}\n", options.capture, counted(capture.packets, "packet"),
+             counted(capture.flows.size(), "TCP flow"), other_frames(capture));
   std::array<std::size_t, 4> counts{};
   for (const Replayed& replayed : all) {
     ++counts[static_cast<std::size_t>(replayed.verdict.judgement)];
@@ -158,7 +194,6 @@ int run_replay(const ReplayOptions& options) {
     }
     fmt::print("{}", divergence_text(replayed));
   }
-  save(options, all);
   fmt::print("{} agree, {} differ as allowed, {} violate, {} cannot be told\n", counts[0],
              counts[1], counts[2], counts[3]);
   return static_cast<int>(counts[2] != 0 ? ExitCode::finding : ExitCode::fine);

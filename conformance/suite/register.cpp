@@ -6,9 +6,10 @@
 #include <memory>
 
 #include "conformance/suite/suite.hpp"
-#include "tools/capture/pcapng_writer.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/cli/verbs.hpp"
+#include "tools/output/draft_file.hpp"
+#include "tools/output/table.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -44,12 +45,16 @@ int run_conformance(const ConformanceOptions& options) {
       options.json.empty() ? (reports / "conformance.json").string() : options.json;
   std::string const junit =
       options.junit.empty() ? (reports / "conformance.xml").string() : options.junit;
-  conformance::SuiteReport const report =
-      conformance::run_suite(conformance::find_cases(room, options.suites));
-  fmt::print("{}", conformance::table_text(report, options.twins));
-  save_file(json, conformance::suite_json(report));
-  save_file(junit, conformance::suite_junit(report));
-  fmt::print("reports: {} and {}\n", json, junit);
+  auto const cases = conformance::find_cases(room, options.suites);
+  DraftFile json_file(json);
+  DraftFile junit_file(junit);
+  conformance::SuiteReport const report = conformance::run_suite(cases);
+  json_file.put(conformance::suite_json(report));
+  junit_file.put(conformance::suite_junit(report));
+  json_file.keep();
+  junit_file.keep();
+  fmt::print("{}", conformance::table_text(report, options.twins, terminal_columns()));
+  fmt::print("reports: {}\n         {}\n", json, junit);
   return static_cast<int>(report.passes() ? ExitCode::fine : ExitCode::finding);
 }
 

@@ -8,6 +8,7 @@
 #include "conformance/replay/export.hpp"
 #include "conformance/replay/report.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/output/table.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -26,10 +27,11 @@ std::string shown_text(const Scenario& scenario) {
   return more == 0 ? scenario.shows.front() : fmt::format("{} +{}", scenario.shows.front(), more);
 }
 
-std::string row(const std::string& name, const std::string& clause, const Replayed& replayed) {
+void add_row(tools::Table& table, const std::string& name, const std::string& clause,
+             const Replayed& replayed) {
   std::uint64_t const packets = replayed.run.packets_in + replayed.run.sent.size();
-  return fmt::format("{:<55} {:<27} {:<28} {:>14} {:>7}\n", name, clause,
-                     verdict_text(replayed.verdict), time_text(replayed.run.virtual_time), packets);
+  table.add({name, clause, time_text(replayed.run.virtual_time), fmt::format("{}", packets),
+             verdict_text(replayed.verdict)});
 }
 
 std::string xml_escaped(const std::string& text) {
@@ -147,12 +149,16 @@ SuiteReport run_suite(const std::vector<std::filesystem::path>& folders) {
   return out;
 }
 
-std::string table_text(const SuiteReport& report, bool with_twins) {
-  std::string out = fmt::format("{:<55} {:<27} {:<28} {:>14} {:>7}\n", "case", "clause", "verdict",
-                                "virtual time", "packets");
+std::string table_text(const SuiteReport& report, bool with_twins, std::size_t width) {
+  using Align = tools::Table::Align;
+  tools::Table table({{"case", Align::left},
+                      {"clause", Align::left},
+                      {"virtual time", Align::right},
+                      {"packets", Align::right},
+                      {"verdict", Align::left}});
   std::string findings;
   for (const SuiteCase& one : report.cases) {
-    out += row(one.name, shown_text(one.result->scenario), one.result->replayed);
+    add_row(table, one.name, shown_text(one.result->scenario), one.result->replayed);
     if (!agrees(one.result->replayed)) {
       findings += fmt::format("\n{}: {}\n{}", one.name, verdict_text(one.result->replayed.verdict),
                               divergence_text(one.result->replayed));
@@ -160,7 +166,7 @@ std::string table_text(const SuiteReport& report, bool with_twins) {
     for (std::size_t i = 0; i < one.result->twins.size(); ++i) {
       const TwinResult& twin = one.result->twins[i];
       if (with_twins) {
-        out += row(fmt::format("  twin {}", i + 1), twin.twin->clause, twin.replayed);
+        add_row(table, fmt::format("  twin {}", i + 1), twin.twin->clause, twin.replayed);
       }
       if (!twin.passes()) {
         findings += fmt::format("\n{} ({}): {}\n{}", twin_name(one, i), twin.twin->text,
@@ -173,12 +179,12 @@ std::string table_text(const SuiteReport& report, bool with_twins) {
         return one.result->replayed.verdict.judgement == Judgement::differs_allowed;
       }));
   std::size_t const good = report.cases.size() - report.failed_scenarios();
-  out += findings;
-  return out + fmt::format(
-                   "\n{} of {} scenarios agree ({} of them with allowed differences); {} of "
-                   "{} twins violate the clause that they must\n",
-                   good, report.cases.size(), allowed, report.twins() - report.failed_twins(),
-                   report.twins());
+  return table.text(width) + findings +
+         fmt::format(
+             "\n{} of {} scenarios agree ({} of them with allowed differences);\n"
+             "{} of {} twins violate the clause that they must\n",
+             good, report.cases.size(), allowed, report.twins() - report.failed_twins(),
+             report.twins());
 }
 
 std::string suite_json(const SuiteReport& report) {

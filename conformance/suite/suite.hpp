@@ -31,9 +31,9 @@ std::vector<std::filesystem::path> find_cases(const std::filesystem::path& room,
 
 SuiteReport run_suite(const std::vector<std::filesystem::path>& folders);
 
-/// The table: case, clause, verdict, virtual time, packets; twins where asked for or failing; the
-/// diff of what fails; totals.
-std::string table_text(const SuiteReport& report, bool with_twins);
+/// The table: case, clause, virtual time, packets, verdict; twins where asked for or failing; the
+/// diff of what fails; totals. `width` is that of the terminal, 0 where there is none.
+std::string table_text(const SuiteReport& report, bool with_twins, std::size_t width);
 std::string suite_json(const SuiteReport& report);
 std::string suite_junit(const SuiteReport& report);
 

@@ -17,7 +17,7 @@ TEST(Suite, EveryScenarioAgreesAndEveryTwinViolates) {
   SuiteReport const report = run_suite(find_cases(room, {}));
   EXPECT_GE(report.cases.size(), 40u);
   EXPECT_GE(report.twins(), report.cases.size());
-  EXPECT_TRUE(report.passes()) << table_text(report, false);
+  EXPECT_TRUE(report.passes()) << table_text(report, false, 0);
   for (const SuiteCase& one : report.cases) {
     EXPECT_FALSE(one.result->twins.empty()) << one.name;
   }

@@ -12,6 +12,7 @@
 #include "tools/capture/octets.hpp"
 #include "tools/capture/pcapng_writer.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/output/draft_file.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -175,7 +176,7 @@ TEST(Decode, TellsBadSumsAndCutPayloads) {
 TEST(Writer, WritesWhatTheReaderReads) {
   PcapngWriter writer;
   writer.add(Instant{} + Duration::nanoseconds(1'234'567'891), bare_tcp(), "a comment");
-  writer.save(path());
+  save_file(path(), writer.bytes());
   CaptureReader reader(path());
   CapturedFrame frame;
   ASSERT_TRUE(reader.next(frame));

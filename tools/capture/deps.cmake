@@ -1,2 +1,2 @@
-# What reading captures needs beyond the standard library.
-set(LIBS pcap)
+# What reading captures needs beyond the standard library, and whole output files.
+set(LIBS pcap lockstep_output)

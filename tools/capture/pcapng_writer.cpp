@@ -1,14 +1,6 @@
 // Writes little-endian pcapng of one raw IP interface.
 #include "tools/capture/pcapng_writer.hpp"
 
-#include <fmt/core.h>
-
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-
-#include "tools/cli/failure.hpp"
-
 namespace lockstep::tools {
 namespace {
 
@@ -78,36 +70,6 @@ void PcapngWriter::add(Instant time, std::span<const std::byte> packet, std::str
     put32(body, 0);
   }
   put_block(bytes_, packet_block, body);
-}
-
-void PcapngWriter::save(const std::string& path) const { save_file(path, bytes_); }
-
-void save_file(const std::string& path, std::span<const std::byte> bytes) {
-  std::filesystem::path const target(path);
-  std::error_code error;
-  if (target.has_parent_path()) {
-    std::filesystem::create_directories(target.parent_path(), error);
-  }
-  std::string const draft = path + ".part";
-  std::ofstream out(draft, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(bytes.data()),
-            static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (out) {
-    std::filesystem::rename(draft, target, error);
-  }
-  if (!out || error) {
-    std::error_code ignored;
-    std::filesystem::remove(draft, ignored);
-    throw Failure(ExitCode::environment,
-                  fmt::format("{}: cannot be written; expected a folder that can be written to: "
-                              "choose another path",
-                              path));
-  }
-}
-
-void save_file(const std::string& path, std::string_view text) {
-  save_file(path, std::as_bytes(std::span(text)));
 }
 
 }  // namespace lockstep::tools

@@ -5,8 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "tools/cli/failure.hpp"
 #include "tools/cli/verbs.hpp"
@@ -26,14 +28,42 @@ std::string help_hint(const CLI::App& app) {
   return fmt::format("see '{} --help'", name);
 }
 
+/// The first word that was given where a verb has to be; empty if there is none.
+std::string verb_given(const CLI::App& app, int count, const char* const* arguments) {
+  std::string const deepest =
+      app.get_subcommands().empty() ? "" : app.get_subcommands().front()->get_name();
+  for (int i = 1; i < count; ++i) {
+    if (arguments[i][0] != '-' && arguments[i] != deepest) {
+      return arguments[i];
+    }
+  }
+  return {};
+}
+
 /// CLI11 says only that a subcommand is missing; a mistyped verb deserves its name.
-std::string usage_message(const CLI::App& app, const CLI::ParseError& error, const char* first) {
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error, int count,
+                          const char* const* arguments) {
   std::string message = error.what();
   std::replace(message.begin(), message.end(), '\n', ' ');
-  if (app.get_subcommands().empty() && first != nullptr && first[0] != '-') {
-    message = fmt::format("there is no verb '{}'", first);
+  std::string const verb = verb_given(app, count, arguments);
+  bool const missing = message == "A subcommand is required";
+  if (!verb.empty() && (missing || app.get_subcommands().empty())) {
+    message = fmt::format("there is no verb '{}'", verb);
+  } else if (missing) {
+    message = "a verb is missing";
   }
   return fmt::format("lockstep: {}; {}", message, help_hint(app));
+}
+
+/// What was printed has to have arrived, or the exit code would lie.
+int flushed(int exit_code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
+    return exit_code;
+  }
+  fmt::print(stderr,
+             "lockstep: standard output cannot be written; expected a place with room: send it "
+             "elsewhere\n");
+  return static_cast<int>(ExitCode::environment);
 }
 
 int parse_and_run(CLI::App& app, int count, const char* const* arguments, int& exit_code) {
@@ -44,13 +74,15 @@ int parse_and_run(CLI::App& app, int count, const char* const* arguments, int& e
     if (error.get_exit_code() == 0) {
       return app.exit(error);  // --help and --version
     }
-    fmt::print(stderr, "{}\n", usage_message(app, error, count > 1 ? arguments[1] : nullptr));
+    fmt::print(stderr, "{}\n", usage_message(app, error, count, arguments));
     return static_cast<int>(ExitCode::bad_input);
   } catch (const Failure& failure) {
     fmt::print(stderr, "lockstep: {}\n", failure.what());
     return static_cast<int>(failure.code());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "lockstep: {}\n", error.what());
+    if (std::ferror(stdout) == 0) {  // of that, flushed() tells
+      fmt::print(stderr, "lockstep: {}\n", error.what());
+    }
     return static_cast<int>(ExitCode::environment);
   }
 }
@@ -67,7 +99,7 @@ int run_program(int count, const char* const* arguments) {
   for (const RegisterVerb add : verbs) {
     add(app, exit_code);
   }
-  return parse_and_run(app, count, arguments, exit_code);
+  return flushed(parse_and_run(app, count, arguments, exit_code));
 }
 
 }  // namespace lockstep::tools

@@ -3,8 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -50,15 +53,27 @@ TEST(Program, HelpNamesTheVerbs) {
   EXPECT_THAT(run.err, IsEmpty());
 }
 
-TEST(Program, EachVerbsHelpHasAnExample) {
-  const Outcome run({"coverage", "--help"});
-  EXPECT_EQ(run.code, 0);
-  EXPECT_THAT(run.out, HasSubstr("Example: lockstep coverage"));
+TEST(Program, EachVerbsHelpHasAnExampleAndJson) {
+  for (const std::string verb : {"coverage", "sim run", "swarm", "replay", "conformance"}) {
+    const std::string first = verb.substr(0, verb.find(' '));
+    std::vector<const char*> arguments{first.c_str()};
+    if (first != verb) {
+      arguments.push_back("run");
+    }
+    arguments.push_back("--help");
+    const Outcome run(arguments);
+    EXPECT_EQ(run.code, 0);
+    EXPECT_THAT(run.out, HasSubstr("Example: lockstep " + verb));
+    EXPECT_THAT(run.out, HasSubstr("--json"));
+    EXPECT_THAT(run.err, IsEmpty());
+  }
 }
 
 TEST(Program, WrongUsageIsOneLineAndTwo) {
   const std::vector<std::vector<const char*>> wrong = {
-      {}, {"coverge"}, {"--bogus"}, {"coverage", "--bogus"}, {"coverage", "--rfc", "seven"}};
+      {},          {"coverge"},    {"--bogus"}, {"coverage", "--bogus"}, {"coverage", "--rfc", "x"},
+      {"sim"},     {"sim", "rum"}, {"swarm"},   {"swarm", "--jobs", "0"}, {"replay"},
+      {"sim", "run"}};
   for (const std::vector<const char*>& arguments : wrong) {
     const Outcome run(arguments);
     EXPECT_EQ(run.code, 2);
@@ -67,7 +82,26 @@ TEST(Program, WrongUsageIsOneLineAndTwo) {
     EXPECT_THAT(run.err, HasSubstr("--help'"));
     EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
   }
-  EXPECT_THAT(Outcome({"coverge"}).err, HasSubstr("there is no verb 'coverge'"));
+  EXPECT_THAT(Outcome({"coverge"}).err, HasSubstr("there is no verb 'coverge'; see 'lockstep -"));
+  EXPECT_THAT(Outcome({"sim", "rum"}).err, HasSubstr("there is no verb 'rum'; see 'lockstep sim"));
+  EXPECT_THAT(Outcome({"sim"}).err, HasSubstr("a verb is missing; see 'lockstep sim --help'"));
+}
+
+TEST(Program, OutputThatIsLostIsAFailure) {
+  std::fflush(stdout);
+  testing::internal::CaptureStderr();
+  const int kept = dup(STDOUT_FILENO);
+  const int full = open("/dev/full", O_WRONLY);
+  dup2(full, STDOUT_FILENO);
+  const char* const arguments[] = {"lockstep", "--help"};
+  const int code = run_program(2, arguments);
+  std::clearerr(stdout);
+  dup2(kept, STDOUT_FILENO);
+  close(kept);
+  close(full);
+  EXPECT_EQ(code, 3);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              StartsWith("lockstep: standard output cannot be written"));
 }
 
 TEST(Program, AVerbsFailureIsOneLineWithItsCode) {

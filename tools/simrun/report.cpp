@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/seam/statistics.hpp"
+#include "tools/output/table.hpp"
 #include "tools/world/units.hpp"
 
 namespace lockstep::tools {
@@ -17,9 +18,7 @@ using sim::Flow;
 using sim::FlowEnd;
 using sim::Side;
 
-constexpr std::string_view connection_columns =
-    "{:<12} {:>21} {:>21} {:>12} {:>12} {:>13} {:>9} {:>7} {:>10} {:>10} {:>10} {:>9} {:>11}  "
-    "{}\n";
+using Align = Table::Align;
 
 /// The end that sent most: what its connection measured is what is of interest.
 Side busy_side(const Flow& flow) {
@@ -64,28 +63,27 @@ std::uint64_t retransmissions_of(const Flow& flow) {
   return flow.ends[0].last.retransmissions + flow.ends[1].last.retransmissions;
 }
 
-std::string connection_row(const Flow& flow, Instant now) {
+void add_connection(Table& table, const Flow& flow, Instant now) {
   const FlowEnd& opener = flow.end(Side::opener);
   const FlowEnd& acceptor = flow.end(Side::acceptor);
   const FlowEnd& busy = flow.end(busy_side(flow));
   const FlowEnd& reader = flow.end(other(busy_side(flow)));
   const auto rtt = busy.rtt.summary();
-  return fmt::format(
-      connection_columns,
-      flow.app.view(), endpoint_text(flow.tuple.local), endpoint_text(flow.tuple.remote),
-      grouped(acceptor.read), grouped(opener.read), rate_text(goodput_bits_per_second(reader)),
-      grouped(segments_of(flow)), grouped(retransmissions_of(flow)),
-      text_of(rtt.least), text_of(rtt.median), text_of(rtt.percentile_99),
-      grouped(busy.last.cwnd.count), text_of(ended(flow, now).since(opener.began)),
-      outcome_of(flow));
+  const auto measured = [&](Duration time) { return rtt.least.ns == 0 ? "-" : text_of(time); };
+  table.add({std::string(flow.app.view()), endpoint_text(flow.tuple.local),
+             endpoint_text(flow.tuple.remote), grouped(acceptor.read), grouped(opener.read),
+             rate_text(goodput_bits_per_second(reader)), grouped(segments_of(flow)),
+             grouped(retransmissions_of(flow)), measured(rtt.least), measured(rtt.median),
+             measured(rtt.percentile_99),
+             busy.last.cwnd.count == 0 ? "-" : grouped(busy.last.cwnd.count),
+             text_of(ended(flow, now).since(opener.began)), std::string(outcome_of(flow))});
 }
 
-std::string connections_text(const sim::Kernel& kernel) {
+std::string connections_text(const sim::Kernel& kernel, std::size_t width) {
   constexpr std::size_t shown_max = 200;
-  std::string out = fmt::format(
-      connection_columns,
-      "connection", "from", "to", "bytes", "bytes back", "goodput", "segments", "again", "rtt min",
-      "median", "p99", "cwnd", "duration", "end");
+  Table table({{"connection", Align::left}, {"from"}, {"to"}, {"bytes"}, {"bytes back"},
+               {"goodput"}, {"segments"}, {"retransmitted"}, {"rtt min"}, {"median"}, {"p99"},
+               {"cwnd"}, {"duration"}, {"end", Align::left}});
   std::size_t shown = 0;
   std::size_t left_out = 0;
   for (const Flow& flow : kernel.ledger().flows()) {
@@ -97,8 +95,12 @@ std::string connections_text(const sim::Kernel& kernel) {
       continue;
     }
     ++shown;
-    out += connection_row(flow, kernel.now());
+    add_connection(table, flow, kernel.now());
   }
+  if (shown == 0) {
+    return "no connection was opened\n";
+  }
+  std::string out = table.text(width);
   if (left_out != 0) {
     out += fmt::format("and {} more: --json has them all\n", left_out);
   }
@@ -109,47 +111,51 @@ std::string drops_text(const sim::LaneCounters& lane) {
   std::string out;
   for (std::uint32_t i = 0; i < sim::link_drop_count; ++i) {
     if (lane.drops[i] != 0) {
-      out += fmt::format(" {}={}", name_of(static_cast<sim::LinkDrop>(i)), grouped(lane.drops[i]));
+      out += fmt::format("{}{}={}", out.empty() ? "" : " ",
+                         name_of(static_cast<sim::LinkDrop>(i)), grouped(lane.drops[i]));
     }
   }
-  return out.empty() ? " -" : out;
+  return out.empty() ? "-" : out;
 }
 
-std::string lanes_text(const sim::Kernel& kernel) {
-  std::string out =
-      fmt::format("{:<12} {:<8} {:>12} {:>12} {:>15} {:>10} {:>10} {:>8}  {}\n", "link", "way",
-                  "frames", "delivered", "bytes", "copied", "changed", "queue", "drops");
+std::string lanes_text(const sim::Kernel& kernel, std::size_t width) {
+  Table table({{"link", Align::left}, {"way", Align::left}, {"frames"}, {"delivered"}, {"bytes"},
+               {"copied"}, {"changed"}, {"queue"}, {"drops", Align::left}});
   for (std::uint32_t i = 0; i < kernel.bus().lane_count(); ++i) {
     const sim::LaneCounters& lane = kernel.bus().lane({i}).counters();
-    out += fmt::format("{:<12} {:<8} {:>12} {:>12} {:>15} {:>10} {:>10} {:>8} {}\n",
-                       kernel.world().links[i / 2].name.view(), i % 2 == 0 ? "forward" : "back",
-                       grouped(lane.frames_offered), grouped(lane.frames_delivered),
-                       grouped(lane.bytes_delivered), grouped(lane.duplicated),
-                       grouped(lane.replaced), grouped(lane.queue_packets_most),
-                       drops_text(lane));
+    table.add({std::string(kernel.world().links[i / 2].name.view()),
+               i % 2 == 0 ? "forward" : "back", grouped(lane.frames_offered),
+               grouped(lane.frames_delivered), grouped(lane.bytes_delivered),
+               grouped(lane.duplicated), grouped(lane.replaced), grouped(lane.queue_packets_most),
+               drops_text(lane)});
   }
-  return out;
+  return table.text(width);
 }
 
-std::string hosts_text(const sim::Kernel& kernel) {
-  std::string out = fmt::format("{:<12} {:>12} {:>12} {:>10} {:>8} {:>8}  {}\n", "host", "sent",
-                                "received", "turns", "again", "timeouts", "drops");
+std::string drops_text(const Statistics& statistics) {
+  std::string out;
+  for (std::uint32_t reason = 0; reason < drop_count; ++reason) {
+    const auto count = statistics.drops.of(static_cast<Drop>(reason));
+    if (count != 0) {
+      out += fmt::format("{}{}={}", out.empty() ? "" : " ", name_of(static_cast<Drop>(reason)),
+                         grouped(count));
+    }
+  }
+  return out.empty() ? "-" : out;
+}
+
+std::string hosts_text(const sim::Kernel& kernel, std::size_t width) {
+  Table table({{"host", Align::left}, {"sent"}, {"received"}, {"turns"}, {"retransmitted"},
+               {"timeouts"}, {"drops", Align::left}});
   for (std::uint32_t i = 0; i < kernel.host_count(); ++i) {
     const sim::Host& host = kernel.host({i});
     const Statistics& statistics = host.stack().statistics();
-    std::string drops;
-    for (std::uint32_t reason = 0; reason < drop_count; ++reason) {
-      const auto count = statistics.drops.of(static_cast<Drop>(reason));
-      if (count != 0) {
-        drops += fmt::format(" {}={}", name_of(static_cast<Drop>(reason)), grouped(count));
-      }
-    }
-    out += fmt::format("{:<12} {:>12} {:>12} {:>10} {:>8} {:>8} {}\n", host.spec().name.view(),
-                       grouped(statistics.frames_sent), grouped(statistics.frames_received),
-                       grouped(host.state().turns), grouped(statistics.tcp.retransmissions),
-                       grouped(statistics.tcp.timeouts), drops.empty() ? " -" : drops);
+    table.add({std::string(host.spec().name.view()), grouped(statistics.frames_sent),
+               grouped(statistics.frames_received), grouped(host.state().turns),
+               grouped(statistics.tcp.retransmissions), grouped(statistics.tcp.timeouts),
+               drops_text(statistics)});
   }
-  return out;
+  return table.text(width);
 }
 
 ordered_json end_json(const sim::Kernel& kernel, const FlowEnd& end) {
@@ -206,11 +212,11 @@ ordered_json lane_json(const sim::Kernel& kernel, std::uint32_t index) {
 
 }  // namespace
 
-std::string report_text(const sim::Kernel& kernel, sim::Ending ending) {
-  std::string out = connections_text(kernel) + "\n" + lanes_text(kernel) + "\n" +
-                    hosts_text(kernel) + "\n";
-  out += fmt::format("{} seed {}: {} after {} of virtual time, {} frames sent, fingerprint "
-                     "{:016x}\n",
+std::string report_text(const sim::Kernel& kernel, sim::Ending ending, std::size_t width) {
+  std::string out = connections_text(kernel, width) + "\n" + lanes_text(kernel, width) + "\n" +
+                    hosts_text(kernel, width) + "\n";
+  out += fmt::format("{} seed {}: {} after {} of virtual time, {} frames sent,\n"
+                     "fingerprint {:016x}\n",
                      kernel.world().name.view(), kernel.seed(), name_of(ending),
                      text_of(kernel.now().since(Instant{0})), grouped(kernel.frames_sent()),
                      kernel.fingerprint());

@@ -2,17 +2,17 @@
 #include "tools/simrun/run.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <charconv>
-#include <chrono>
 #include <memory>
 #include <vector>
 
 #include "sim/kernel/kernel.hpp"
 #include "sim/kernel/trace.hpp"
 #include "tools/cli/failure.hpp"
-#include "tools/simrun/file_sink.hpp"
+#include "tools/output/draft_file.hpp"
+#include "tools/output/progress.hpp"
+#include "tools/output/table.hpp"
 #include "tools/simrun/report.hpp"
 #include "tools/world/units.hpp"
 #include "tools/world/world_file.hpp"
@@ -75,38 +75,18 @@ class Captures {
   std::vector<std::unique_ptr<sim::Trace>> traces_;
 };
 
-/// A bar on a terminal, once a run has taken two seconds. The clock is the machine's and decides
-/// nothing but when something is drawn.
-class Progress {
- public:
-  explicit Progress(Instant limit) : limit_(limit), shown_(isatty(STDERR_FILENO) != 0) {}
-  ~Progress() {
-    if (drawn_) {
-      fmt::print(stderr, "\r{:70}\r", "");
-    }
+/// How far the run is in virtual time.
+void show(Progress& progress, const sim::Kernel& kernel, Instant limit) {
+  if (kernel.steps() % 65'536 == 0 && progress.is_due()) {
+    progress.draw(kernel.now().ns, limit.ns,
+                  fmt::format("{} of at most {}, {} frames",
+                              text_of(kernel.now().since(Instant{0})),
+                              text_of(limit.since(Instant{0})), grouped(kernel.frames_sent())));
   }
-  void at(const sim::Kernel& kernel) {
-    using namespace std::chrono;
-    if (!shown_ || kernel.steps() % 65'536 != 0 ||
-        steady_clock::now() - begun_ < seconds(drawn_ ? 0 : 2)) {
-      return;
-    }
-    drawn_ = true;
-    const std::uint64_t percent = kernel.now().ns / (limit_.ns / 100 + 1);
-    fmt::print(stderr, "\r[{:<20}] {} of at most {}, {} frames ", std::string(percent / 5, '#'),
-               text_of(kernel.now().since(Instant{0})), text_of(limit_.since(Instant{0})),
-               grouped(kernel.frames_sent()));
-  }
-
- private:
-  Instant limit_;
-  bool shown_;
-  bool drawn_ = false;
-  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-};
+}
 
 sim::Ending run_to_end(sim::Kernel& kernel, Instant limit) {
-  Progress progress(limit);
+  Progress progress;
   while (!kernel.done()) {
     if (kernel.scheduled() == 0) {
       kernel.end();
@@ -117,7 +97,7 @@ sim::Ending run_to_end(sim::Kernel& kernel, Instant limit) {
       return sim::Ending::limit_reached;
     }
     kernel.step();
-    progress.at(kernel);
+    show(progress, kernel, limit);
   }
   kernel.end();
   return sim::Ending::completed;
@@ -139,6 +119,7 @@ int run_simulation(const SimRunOptions& options) {
     }
     limit = Instant{0} + *until;
   }
+  refuse_overwrite(options.file, options.json_file);
   set_check_handler(print_failed_check);
   sim::Kernel kernel(world, seed);
   Captures captures(options.pcapng_folder, world, kernel);
@@ -149,11 +130,10 @@ int run_simulation(const SimRunOptions& options) {
   const sim::Ending ending = run_to_end(kernel, limit);
   captures.keep();
   if (json != nullptr) {
-    const std::string text = report_json(kernel, ending);
-    json->put(std::as_bytes(std::span(text)));
+    json->put(report_json(kernel, ending));
     json->keep();
   }
-  fmt::print("{}", report_text(kernel, ending));
+  fmt::print("{}", report_text(kernel, ending, terminal_columns()));
   // Asked to stop early, it did what it was asked.
   const bool stopped = !options.until.empty() && ending == sim::Ending::limit_reached;
   return all_well(kernel, stopped ? sim::Ending::completed : ending) ? 0 : 1;

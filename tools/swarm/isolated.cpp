@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -142,6 +143,8 @@ class Swarm {
   }
 
   [[noreturn]] void labour(WorkerPage& page) {
+    // Nobody would wait for what it finds once the one that started it has been ended.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     rlimit const no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
     fatal_note = &page.fatal;

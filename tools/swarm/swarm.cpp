@@ -2,7 +2,6 @@
 #include "tools/swarm/swarm.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
@@ -17,6 +16,8 @@
 #include "sim/swarm/shrink.hpp"
 #include "sim/swarm/trial.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/output/draft_file.hpp"
+#include "tools/output/progress.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -26,8 +27,8 @@ std::uint64_t parse_seed(std::string_view text, const std::string& whole) {
   auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (error != std::errc{} || end != text.data() + text.size() || seed == ~std::uint64_t{0}) {
     throw Failure(ExitCode::bad_input,
-                  fmt::format("--seeds {}: expected A..B or N, each from 0 to {}", whole,
-                              ~std::uint64_t{0} - 1));
+                  fmt::format("--seeds {}: expected A..B or N, each from 0 to {}: correct it",
+                              whole, ~std::uint64_t{0} - 1));
   }
   return seed;
 }
@@ -103,31 +104,7 @@ nlohmann::json json_of(const SwarmOptions& options, const SwarmResult& result) {
   return out;
 }
 
-void write_json(const std::string& path, const nlohmann::json& json) {
-  std::ofstream out(path);
-  out << json.dump(2) << '\n';
-  out.close();
-  if (!out) {
-    throw Failure(ExitCode::environment,
-                  fmt::format("{}: cannot be written: is there such a folder?", path));
-  }
-}
-
-std::function<void(std::uint64_t)> progress_bar(std::uint64_t total) {
-  if (isatty(STDERR_FILENO) == 0) {
-    return {};
-  }
-  return [total](std::uint64_t done) {
-    constexpr std::uint64_t width = 40;
-    std::uint64_t const filled = done * width / total;
-    fmt::print(stderr, "\r[{:<40}] {}/{} seeds", std::string(filled, '#'), done, total);
-    if (done == total) {
-      fmt::print(stderr, "\r{:70}\r", "");
-    }
-    std::fflush(stderr);
-  };
-}
-
+// A capture of a run as far as it came.
 class FileSink final : public sim::ByteSink {
  public:
   explicit FileSink(const std::string& path) : path_(path), out_(path, std::ios::binary) {}
@@ -156,7 +133,9 @@ SeedRange parse_seeds(const std::string& text) {
   range.last = dots == std::string::npos ? range.first : parse_seed(view.substr(dots + 2), text);
   if (range.last < range.first) {
     throw Failure(ExitCode::bad_input,
-                  fmt::format("--seeds {}: the first seed must not lie behind the last", text));
+                  fmt::format("--seeds {}: the first seed lies behind the last; expected {}..{}: "
+                              "turn them round",
+                              text, range.last, range.first));
   }
   return range;
 }
@@ -187,7 +166,11 @@ int run_swarm_verb(const SwarmOptions& options) {
   SwarmWork work;
   work.seeds = options.seeds;
   work.jobs = options.jobs;
-  work.progress = progress_bar(options.seeds.last - options.seeds.first + 1);
+  Progress progress;
+  std::uint64_t const total = options.seeds.last - options.seeds.first + 1;
+  work.progress = [&progress, total](std::uint64_t done) {
+    progress.draw(done, total, fmt::format("{} of {} seeds", done, total));
+  };
   if (!options.pcapng.empty()) {
     std::error_code error;
     std::filesystem::create_directories(options.pcapng, error);
@@ -200,7 +183,12 @@ int run_swarm_verb(const SwarmOptions& options) {
       return run_seed(seed, note);
     };
   }
+  std::unique_ptr<DraftFile> json;
+  if (!options.json.empty()) {
+    json = std::make_unique<DraftFile>(options.json);
+  }
   SwarmResult const result = run_swarm(work);
+  progress.clear();
   print_table(result.tally);
   std::vector<std::string> const missing = coverage_findings(result.tally);
   for (const std::string& line : missing) {
@@ -220,8 +208,9 @@ int run_swarm_verb(const SwarmOptions& options) {
              result.tally.seeds, result.tally.failed, result.tally.connections,
              result.tally.frames, result.tally.bytes_read, result.tally.virtual_ms / 1'000,
              result.tally.fingerprint);
-  if (!options.json.empty()) {
-    write_json(options.json, json_of(options, result));
+  if (json != nullptr) {
+    json->put(json_of(options, result).dump(2) + "\n");
+    json->keep();
   }
   bool const fine = result.failures.empty() && missing.empty();
   return static_cast<int>(fine ? ExitCode::fine : ExitCode::finding);
