@@ -242,5 +242,21 @@ TEST(ReceiveSws, AcksOfferWorthwhileStepsOnly) {
   EXPECT_GT(edge, 8001u);
 }
 
+// A burst fills the window and ends with an old segment: its duplicate ACK repeats the old edge, and
+// what the application has read by then is told all the same.
+TEST(ReceiveSws, UpdateGoesBehindDuplicates) {
+  Flow flow(small_buffer(2000));
+  flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = octets(1, 1000)});
+  flow.send({.flags = flag::ack, .seq = 1001, .ack = 1, .text = octets(1001, 1000)});
+  flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = octets(1, 1000)});
+  flow.turn();
+  std::vector<std::uint32_t> windows;
+  for (Out const& out : flow.take()) {
+    EXPECT_EQ(out.ack, 2001u);
+    windows.push_back(out.window);
+  }
+  EXPECT_EQ(windows, (std::vector<std::uint32_t>{0, 0, 2000}));
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -65,7 +65,10 @@ void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Segme
     Sequence const edge = last ? c.receive.edge : record.edge;
     out.window = window_to_wire(edge.since(record.ack), WindowScale{});
     if (newest) {
+      // A window update is still due if the edge had to stay.
+      bool const update = a.window_update && !last;
       discharge_cumulative(e, c);
+      a.window_update = update;
     }
     return;
   }
