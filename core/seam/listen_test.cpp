@@ -337,5 +337,34 @@ TEST(Listen, NothingIsAnsweredAheadOfOurSyn) {
   EXPECT_EQ(kit.sent(), "SA 0(0) ack 1; A 1(0) ack 1");
 }
 
+// What came on a SYN is not acknowledged by its SYN-ACK, so the peer goes on from the number after
+// the SYN: by a reset that frees the attempt (figure 8), by the bare ACK, or by the text again.
+//= rfc9293#3.10.7.2
+//= type=test
+//# 9293:P-LISTEN-SYN-VARS RCV.NXT is IRS + 1, text on the SYN or not
+//= rfc9293#3.5
+//= type=test
+//# 9293:P-OLDDUP-SYN an old SYN with text frees the listener's attempt, too
+TEST(Listen, PeerGoesOnBehindItsSyn) {
+  for (std::uint32_t seq : {1u, 6u}) {
+    Kit kit;
+    kit.listen();
+    kit.deliver({.flags = flag::syn, .text = "hello", .mss = 1460});
+    EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
+    kit.deliver({.flags = flag::rst, .seq = seq});
+    EXPECT_EQ(kit.state(), State::closed);
+    EXPECT_EQ(kit.sent(), "");
+  }
+  for (std::string const& text : {"", "hello", "hello you"}) {
+    Kit kit;
+    kit.listen();
+    kit.deliver({.flags = flag::syn, .text = "hello", .mss = 1460});
+    kit.sent();
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = text});
+    EXPECT_EQ(kit.state(), State::established);
+    EXPECT_EQ(kit.received, text.size() > 5 ? text : "hello");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::testing

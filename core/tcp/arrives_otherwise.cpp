@@ -21,7 +21,14 @@ struct Step {
 
 constexpr Step ends(Drop drop) { return {false, drop}; }
 
+// Until ESTABLISHED, RCV.NXT is IRS + 1 to the outside, whatever text of the SYN waits: the peer has
+// heard of no more, and its reset or its text again has that number.
+//= rfc9293#3.10.7.2
+//# 9293:P-LISTEN-SYN-QUEUE, 9293:P-LISTEN-SYN-VARS RCV.NXT is IRS + 1, the rest is for later
 ReceiveWindow window_of(const Connection& c) {
+  if (c.state == State::syn_received) {
+    return {c.receive.irs.next(), c.receive.edge.since(c.receive.irs.next())};
+  }
   return {c.receive.nxt, c.receive.edge.since(c.receive.nxt)};
 }
 
@@ -94,7 +101,7 @@ Step check_reset(Engine& e, Connection& c, const wire::Segment& s) {
   //# 5961:BLIND-2 exactly at RCV.NXT
   //= rfc5961#4.2
   //# 5961:BLIND-13 so does the one that answers a challenge ACK
-  if (s.sequence == window.nxt) {
+  if (s.sequence == window.nxt || s.sequence == c.receive.nxt) {
     reset_by_peer(e, c);
     return ends(Drop::none);
   }
