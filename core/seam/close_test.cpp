@@ -409,5 +409,24 @@ TEST(Close, AFinBeyondTheWindowIsNotTaken) {
   EXPECT_EQ(kit.state(), State::close_wait);
 }
 
+// Whom a close was refused for want of room can close later.
+TEST(Close, RefusedWithoutRoomAndAskedForAgain) {
+  Config config = kit_config();
+  config.tcp.active_max = Count{1};
+  Kit kit(config);
+  kit.accept_connection();
+  Open open;
+  open.remote = {kit.peer, {6000}};
+  ConnectionId other;
+  ASSERT_EQ(kit.stack.connect(open, other), Refusal::none);
+  EXPECT_EQ(kit.stack.close(kit.id), Refusal::no_room);
+  EXPECT_EQ(kit.stack.finish(kit.id), Refusal::no_room);
+  kit.stack.abort(other);
+  kit.turn();
+  EXPECT_EQ(kit.stack.close(kit.id), Refusal::none);
+  kit.turn();
+  EXPECT_EQ(kit.sent(), "FA 1(0) ack 1");
+}
+
 }  // namespace
 }  // namespace lockstep::testing

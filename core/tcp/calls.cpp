@@ -394,14 +394,17 @@ Refusal close(Engine& e, ConnectionId id) {
     detach(e, c, Cause::aborted);
     return Refusal::none;
   }
-  c.reading_over = true;
   if (c.fin_queued) {
+    c.reading_over = true;
     if (c.state == State::fin_wait_2) {
       bound_fin_wait_2(e, c);
     }
     return Refusal::none;
   }
-  return close_our_half(e, c);
+  Refusal const refused = close_our_half(e, c);
+  // What was refused for want of room can be asked for again.
+  c.reading_over = refused == Refusal::none;
+  return refused;
 }
 
 //= rfc9293#3.9.1.6
