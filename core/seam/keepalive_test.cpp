@@ -179,5 +179,40 @@ TEST(KeepAlive, NoGarbageAboveTextThatIsOut) {
   EXPECT_EQ(flow.sent(), "");
 }
 
+// A probe that had no room to be sent does not count as one that was not answered.
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-29 only probes that were sent say anything of the peer
+TEST(KeepAlive, ProbesWithoutRoomDoNotCount) {
+  Config config = kit_config();
+  config.tcp.keepalive = true;
+  config.tcp.active_max = Count{1};
+  Kit kit(config);
+  kit.auto_consume = false;
+  kit.accept_connection();
+  ConnectionId const idle = kit.id;
+  wire::Segment other;  // whose text stays unread, and holds the only room
+  other.source = {6000};
+  other.destination = {Kit::device_port};
+  other.flags = flag::syn;
+  other.window = {65535};
+  kit.send_segment(other, "");
+  kit.turn();
+  other.sequence = {1};
+  other.acknowledgment = kit.take().at(0).absolute.next();
+  other.flags = flag::ack;
+  kit.send_segment(other, "x");
+  kit.turn();
+  ASSERT_EQ(kit.stack.set(kit.id, {SettingKind::keepalive, 0}), Refusal::none);
+  kit.advance(config.tcp.delayed_ack);
+  EXPECT_EQ(kit.take().size(), 1u);
+  kit.advance(config.tcp.keepalive_idle + config.tcp.keepalive_interval * 20);
+  EXPECT_EQ(kit.sent(), "");
+  EXPECT_EQ(kit.stack.inspect(idle).state, State::established);
+  kit.read(kit.id);
+  kit.advance(config.tcp.keepalive_interval);
+  EXPECT_EQ(kit.take().size(), 1u);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -144,9 +144,10 @@ void expire_keepalive(Engine& e, Connection& c) {
     give_up(e, c, Cause::keepalive_timed_out);
     return;
   }
-  ++c.keepalive_probes;
   c.slow_due = e.state->now + e.config.keepalive_interval;
+  // Where there is no room for a probe the peer is not to blame for its silence.
   if (Active* a = ensure_active(e, c)) {
+    ++c.keepalive_probes;
     a->keepalive_probe = true;
     make_ready(e, c);
   }
