@@ -254,22 +254,47 @@ TEST(Persist, BeyondTheOwnWindow) {
   EXPECT_EQ(flow.read(flow.id), octets(1, 2000));
 }
 
+// Another connection, whose 2000 octets of text lie in two blocks of the store.
+void unread_text_of_another(Flow& flow) {
+  wire::Segment s;
+  s.source = {6000};
+  s.destination = {Kit::device_port};
+  s.sequence = {1999};
+  s.flags = flag::syn;
+  s.window = {65535};
+  flow.send_segment(s, "");
+  flow.turn();
+  s.sequence = {2000};
+  s.acknowledgment = flow.take().back().absolute.next();
+  s.flags = flag::ack;
+  flow.send_segment(s, octets(1, 2000));
+  flow.turn();
+  ASSERT_EQ(flow.info().receive.unread.count, 2000u);
+}
+
 // Room came without anybody's reading (another connection left the store): a probe learns of it.
 TEST(Persist, ProbeLearnsOfNewRoom) {
-  Flow flow(small_buffer(2000));
+  Config config = small_buffer(2000);
+  config.tcp.blocks_max = Count{5};
+  config.tcp.reserve_blocks = Count{2};
+  Flow flow(config);
   flow.auto_consume = false;
   flow.text(1, 1000);
   flow.text(1001, 1000);
-  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::receive_buffer, 100}), Refusal::none);
-  flow.stack.consume(flow.id, Bytes{1940});
+  ConnectionId const shut = flow.id;
+  unread_text_of_another(flow);
+  flow.stack.consume(shut, Bytes{1940});
   flow.turn();
-  EXPECT_EQ(flow.take().back().window, 0);
-  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::receive_buffer, 4060}), Refusal::none);
+  EXPECT_EQ(flow.stack.inspect(shut).receive.wnd.count, 0u);
+  flow.stack.consume(flow.id, Bytes{2000});
+  flow.advance(config.tcp.delayed_ack);
+  flow.take();
+  EXPECT_EQ(flow.stack.inspect(shut).receive.wnd.count, 0u);
   flow.text(2001, 1);
   auto const out = flow.take();
   ASSERT_EQ(out.size(), 1u);
-  EXPECT_EQ(line(out[0]), "A 1(0) ack 2001");
-  EXPECT_EQ(out[0].window, 4000);
+  EXPECT_EQ(out[0].ack, 2001u);
+  EXPECT_EQ(out[0].window, 1940);
 }
 
 //= rfc9293#3.8.6
@@ -296,6 +321,28 @@ TEST(Persist, OwnEdgeNeverMovesBack) {
       edge = out.ack + out.window;
     }
   }
+}
+
+// A larger buffer opens a shut window, and the peer is told of it at once.
+TEST(Persist, GrownBufferOpensTheWindow) {
+  Config config = flow_config();
+  config.tcp.receive_buffer = Bytes{2000};
+  Flow flow(config);
+  flow.auto_consume = false;
+  flow.text(1, 1000);
+  flow.text(1001, 1000);
+  flow.take();
+  EXPECT_EQ(flow.info().receive.wnd.count, 0u);
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::receive_buffer, 10'000}), Refusal::none);
+  flow.turn();
+  auto const told = flow.take();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].ack, 2001u);
+  EXPECT_EQ(told[0].window, 8000u);
+  // A smaller one takes nothing back.
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::receive_buffer, 1000}), Refusal::none);
+  flow.turn();
+  EXPECT_EQ(flow.info().receive.wnd.count, 8000u);
 }
 
 }  // namespace

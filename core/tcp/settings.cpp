@@ -103,6 +103,10 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
       break;
     case SettingKind::receive_buffer:
       c.receive_buffer = {number};
+      // A larger one may open a window on which the peer waits.
+      if (peer_may_send(c.state)) {
+        owe_window_update(e, c);
+      }
       break;
     case SettingKind::send_buffer:
       c.send_buffer = {number};
