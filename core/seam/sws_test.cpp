@@ -242,8 +242,8 @@ TEST(ReceiveSws, AcksOfferWorthwhileStepsOnly) {
   EXPECT_GT(edge, 8001u);
 }
 
-// A burst fills the window and ends with an old segment: its duplicate ACK repeats the old edge, and
-// what the application has read by then is told all the same.
+// A burst fills the window and ends with an old segment: its duplicate ACK repeats the old edge,
+// and what the application has read by then is told all the same.
 TEST(ReceiveSws, UpdateGoesBehindDuplicates) {
   Flow flow(small_buffer(2000));
   flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = octets(1, 1000)});

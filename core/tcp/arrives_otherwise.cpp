@@ -21,8 +21,8 @@ struct Step {
 
 constexpr Step ends(Drop drop) { return {false, drop}; }
 
-// Until ESTABLISHED, RCV.NXT is IRS + 1 to the outside, whatever text of the SYN waits: the peer has
-// heard of no more, and its reset or its text again has that number.
+// Until ESTABLISHED, RCV.NXT is IRS + 1 to the outside, whatever text of the SYN waits: the peer
+// has heard of no more, and its reset or its text again has that number.
 //= rfc9293#3.10.7.2
 //# 9293:P-LISTEN-SYN-QUEUE, 9293:P-LISTEN-SYN-VARS RCV.NXT is IRS + 1, the rest is for later
 ReceiveWindow window_of(const Connection& c) {

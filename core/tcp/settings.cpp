@@ -39,6 +39,14 @@ void apply_keepalive(Engine& e, Connection& c) {
   }
 }
 
+void apply_receive_buffer(Engine& e, Connection& c, Bytes size) {
+  c.receive_buffer = size;
+  // A larger one may open a window on which the peer waits.
+  if (peer_may_send(c.state)) {
+    owe_window_update(e, c);
+  }
+}
+
 void apply_timeout(Engine& e, Connection& c) {
   if (c.active != nil && !e.active(c).give_up_due.is_never()) {
     set_give_up(e, c);
@@ -102,11 +110,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
       c.ttl = static_cast<std::uint8_t>(number);
       break;
     case SettingKind::receive_buffer:
-      c.receive_buffer = {number};
-      // A larger one may open a window on which the peer waits.
-      if (peer_may_send(c.state)) {
-        owe_window_update(e, c);
-      }
+      apply_receive_buffer(e, c, {number});
       break;
     case SettingKind::send_buffer:
       c.send_buffer = {number};
