@@ -163,8 +163,12 @@ Drop Stack::Body::process(Parsed& frame) {
   switch (frame.kind) {
     case Parsed::Kind::dropped:
       return frame.drop;
-    case Parsed::Kind::arp:
-      return neighbours.receive(frame.arp, engine.state->now);
+    case Parsed::Kind::arp: {
+      Drop const drop = neighbours.receive(frame.arp, engine.state->now);
+      // At once, so that it makes no difference where the burst is cut (law 8).
+      drain_neighbours();
+      return drop;
+    }
     case Parsed::Kind::unknown_protocol:
       complain(frame);
       return frame.drop;
@@ -213,9 +217,6 @@ void Stack::receive(Instant now, std::span<const Ingress> burst) {
     ++b.statistics->frames_received;
     b.statistics->bytes_received += burst[i].bytes.size();
     b.statistics->drops.count(b.process(b.parsed[i]));
-  }
-  if (b.has_link()) {
-    b.drain_neighbours();
   }
 }
 

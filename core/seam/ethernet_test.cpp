@@ -1,0 +1,159 @@
+// What only a stack on an Ethernet link does: waiting for a neighbour, and going on.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/seam/test_kit.hpp"
+#include "core/wire/arp.hpp"
+#include "core/wire/ethernet.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+using Frame = std::vector<std::byte>;
+
+constexpr IpAddress device = IpAddress::v4(10, 0, 0, 1);
+constexpr IpAddress asked_for = IpAddress::v4(10, 0, 0, 2);   // by ARP
+constexpr IpAddress well_known = IpAddress::v4(10, 0, 0, 3);  // by configuration
+constexpr Mac device_mac{{2, 0, 0, 0, 0, 1}};
+constexpr Mac peer_mac{{2, 0, 0, 0, 0, 2}};
+
+Config ethernet_config() {
+  Config config = kit_config();
+  config.link = LinkType::ethernet;
+  config.mac = device_mac;
+  config.static_neighbours[0] = {well_known, peer_mac};
+  config.static_neighbour_count = Count{1};
+  return config;
+}
+
+// A stack on Ethernet whose frames are seen as they are.
+class Station {
+ public:
+  explicit Station(const Config& config = ethernet_config())
+      : arena_(Stack::arena_bytes(config) + 64),
+        stack(config, std::span(arena_).subspan(
+                          (64 - reinterpret_cast<std::uintptr_t>(arena_.data()) % 64) % 64)) {}
+
+  ConnectionId connect(IpAddress remote) {
+    Open open;
+    open.local = {device, {Kit::device_port}};
+    open.remote = {remote, {Kit::peer_port}};
+    ConnectionId id;
+    EXPECT_EQ(stack.connect(open, id), Refusal::none);
+    return id;
+  }
+
+  void receive(std::span<const Frame> frames) {
+    std::vector<Ingress> burst;
+    for (Frame const& frame : frames) {
+      burst.push_back({frame, Checksum::unknown, now});
+    }
+    stack.receive(now, burst);
+  }
+
+  // The rest of a turn: timers, events, frames out.
+  std::vector<Frame> finish() {
+    stack.expire(now);
+    Event event;
+    while (stack.next_event(event)) {
+      events.push_back(event);
+    }
+    stack.settle();
+    std::vector<Frame> out;
+    Frame room(2048);
+    while (stack.wants_transmit()) {
+      Egress const egress = stack.transmit(now, room);
+      if (egress.length == 0) {
+        break;
+      }
+      out.emplace_back(room.begin(), room.begin() + egress.length);
+    }
+    stack.check_invariants();
+    return out;
+  }
+
+  std::vector<Frame> turn(std::vector<Frame> frames = {}) {
+    receive(frames);
+    return finish();
+  }
+
+  Instant now{Duration::seconds(1000).ns};
+  std::vector<Event> events;
+
+ private:
+  std::vector<std::byte> arena_;
+
+ public:
+  Stack stack;
+};
+
+Frame arp_reply() {
+  Frame frame(60);
+  wire::write(wire::EthernetHeader{device_mac, peer_mac, wire::EtherType::arp}, frame);
+  wire::ArpPacket packet;
+  packet.operation = wire::ArpOperation::reply;
+  packet.sender_mac = peer_mac;
+  packet.sender = asked_for.as_v4();
+  packet.target_mac = device_mac;
+  packet.target = device.as_v4();
+  wire::write(packet, std::span(frame).subspan(14));
+  return frame;
+}
+
+// A segment of the peer at `remote` without text.
+Frame segment_from(IpAddress remote, wire::Segment segment) {
+  segment.source = {Kit::peer_port};
+  segment.destination = {Kit::device_port};
+  segment.window = {65535};
+  Frame frame(54);
+  wire::write(wire::EthernetHeader{device_mac, peer_mac, wire::EtherType::ipv4}, frame);
+  wire::Ipv4Header ip;
+  ip.source = remote;
+  ip.destination = device;
+  ip.protocol = wire::IpProtocol::tcp;
+  ip.time_to_live = 64;
+  wire::write(ip, Bytes{20}, std::span(frame).subspan(14));
+  Bytes const header = wire::write(segment, std::span(frame).subspan(34));
+  wire::write_checksum(std::span(frame).subspan(34), header, {remote, device, 6, header}, {});
+  return frame;
+}
+
+// The segment in a frame of ours; without any flag if it is none.
+wire::Segment segment_in(const Frame& frame) {
+  wire::EthernetFrame ethernet;
+  wire::Ipv4Packet packet;
+  wire::Segment segment;
+  bool const is_segment = wire::parse(frame, ethernet) == Drop::none &&
+                          ethernet.header.type == wire::EtherType::ipv4 &&
+                          wire::parse(ethernet.payload, packet) == Drop::none &&
+                          wire::parse(packet.payload, segment) == Drop::none;
+  return is_segment ? segment : wire::Segment{};
+}
+
+// Law 8: an ARP reply sends on its way what waited for it before what the next frame brings about,
+// wherever the burst is cut.
+TEST(Ethernet, CutsBehindAnArpReplyChangeNothing) {
+  std::vector<std::vector<Frame>> sent;
+  for (std::size_t cut : {0u, 1u, 2u}) {
+    Station station;
+    station.connect(asked_for);
+    ConnectionId const other = station.connect(well_known);
+    ASSERT_EQ(station.turn().size(), 2u);
+    wire::Segment answer;
+    answer.flags = flag::syn | flag::ack;
+    answer.acknowledgment = station.stack.inspect(other).send.nxt;
+    std::vector<Frame> const burst{arp_reply(), segment_from(well_known, answer)};
+    station.receive(std::span(burst).first(cut));
+    station.receive(std::span(burst).subspan(cut));
+    sent.push_back(station.finish());
+  }
+  EXPECT_EQ(sent[0].size(), 2u);
+  EXPECT_TRUE(segment_in(sent[0][0]).flags == flag::syn);
+  EXPECT_EQ(sent[0], sent[1]);
+  EXPECT_EQ(sent[0], sent[2]);
+}
+
+}  // namespace
+}  // namespace lockstep::testing
