@@ -27,7 +27,7 @@ std::string shown_text(const Scenario& scenario) {
   return more == 0 ? scenario.shows.front() : fmt::format("{} +{}", scenario.shows.front(), more);
 }
 
-void add_row(tools::Table& table, const std::string& name, const std::string& clause,
+void add_row(tools::TextTable& table, const std::string& name, const std::string& clause,
              const Replayed& replayed) {
   std::uint64_t const packets = replayed.run.packets_in + replayed.run.sent.size();
   table.add({name, clause, time_text(replayed.run.virtual_time), fmt::format("{}", packets),
@@ -150,8 +150,8 @@ SuiteReport run_suite(const std::vector<std::filesystem::path>& folders) {
 }
 
 std::string table_text(const SuiteReport& report, bool with_twins, std::size_t width) {
-  using Align = tools::Table::Align;
-  tools::Table table({{"case", Align::left},
+  using Align = tools::TextTable::Align;
+  tools::TextTable table({{"case", Align::left},
                       {"clause", Align::left},
                       {"virtual time", Align::right},
                       {"packets", Align::right},

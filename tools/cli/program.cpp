@@ -55,6 +55,13 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error, int
   return fmt::format("lockstep: {}; {}", message, help_hint(app));
 }
 
+/// A message holds words out of files: they may not move the terminal's cursor or end the line.
+std::string one_line(std::string text) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  std::replace_if(text.begin(), text.end(), is_control, '?');
+  return text;
+}
+
 /// What was printed has to have arrived, or the exit code would lie.
 int flushed(int exit_code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
@@ -74,14 +81,14 @@ int parse_and_run(CLI::App& app, int count, const char* const* arguments, int& e
     if (error.get_exit_code() == 0) {
       return app.exit(error);  // --help and --version
     }
-    fmt::print(stderr, "{}\n", usage_message(app, error, count, arguments));
+    fmt::print(stderr, "{}\n", one_line(usage_message(app, error, count, arguments)));
     return static_cast<int>(ExitCode::bad_input);
   } catch (const Failure& failure) {
-    fmt::print(stderr, "lockstep: {}\n", failure.what());
+    fmt::print(stderr, "lockstep: {}\n", one_line(failure.what()));
     return static_cast<int>(failure.code());
   } catch (const std::exception& error) {
     if (std::ferror(stdout) == 0) {  // of that, flushed() tells
-      fmt::print(stderr, "lockstep: {}\n", error.what());
+      fmt::print(stderr, "lockstep: {}\n", one_line(error.what()));
     }
     return static_cast<int>(ExitCode::environment);
   }

@@ -60,12 +60,12 @@ std::size_t terminal_columns() {
   return size.ws_col;
 }
 
-void Table::add(std::vector<std::string> cells) {
+void TextTable::add(std::vector<std::string> cells) {
   CHECK(cells.size() == columns_.size());
   rows_.push_back(std::move(cells));
 }
 
-std::vector<Table::Place> Table::placed(std::size_t width) const {
+std::vector<TextTable::Place> TextTable::placed(std::size_t width) const {
   std::vector<Place> places(columns_.size());
   Place next;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -88,7 +88,7 @@ std::vector<Table::Place> Table::placed(std::size_t width) const {
   return places;
 }
 
-std::string Table::row_text(const std::vector<std::string>& cells,
+std::string TextTable::row_text(const std::vector<std::string>& cells,
                             const std::vector<Place>& places) const {
   std::vector<std::string> lines(places.back().line + 1);
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -108,7 +108,7 @@ std::string Table::row_text(const std::vector<std::string>& cells,
   return out;
 }
 
-std::string Table::text(std::size_t width) const {
+std::string TextTable::text(std::size_t width) const {
   std::vector<Place> const places = placed(width);
   std::vector<std::string> titles;
   for (const Column& column : columns_) {

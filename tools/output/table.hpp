@@ -10,7 +10,7 @@ namespace lockstep::tools {
 /// Columns of the terminal that standard output goes to; 0 where it goes elsewhere.
 std::size_t terminal_columns();
 
-class Table {
+class TextTable {
  public:
   enum class Align { left, right };
   struct Column {
@@ -18,7 +18,7 @@ class Table {
     Align align = Align::right;
   };
   /// A last column to the left may hold text of any length.
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   /// One cell a column.
   void add(std::vector<std::string> cells);

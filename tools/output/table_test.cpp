@@ -10,14 +10,14 @@
 namespace lockstep::tools {
 namespace {
 
-Table sample() {
-  Table table({{"name", Table::Align::left}, {"bytes"}, {"drops", Table::Align::left}});
+TextTable sample() {
+  TextTable table({{"name", TextTable::Align::left}, {"bytes"}, {"drops", TextTable::Align::left}});
   table.add({"a", "1,000", "-"});
   table.add({"longer", "7", "first=1 second=22 third=333 fourth=4444"});
   return table;
 }
 
-TEST(Table, OneLineARowWhereThereIsNoTerminal) {
+TEST(TextTable, OneLineARowWhereThereIsNoTerminal) {
   EXPECT_EQ(sample().text(0),
             "name    bytes  drops\n"
             "a       1,000  -\n"
@@ -25,7 +25,7 @@ TEST(Table, OneLineARowWhereThereIsNoTerminal) {
   EXPECT_EQ(sample().text(54), sample().text(0));
 }
 
-TEST(Table, BreaksLongTextBetweenWords) {
+TEST(TextTable, BreaksLongTextBetweenWords) {
   EXPECT_EQ(sample().text(45),
             "name    bytes  drops\n"
             "a       1,000  -\n"
@@ -33,7 +33,7 @@ TEST(Table, BreaksLongTextBetweenWords) {
             "               fourth=4444\n");
 }
 
-TEST(Table, FoldsRowsThatAreTooLong) {
+TEST(TextTable, FoldsRowsThatAreTooLong) {
   EXPECT_EQ(sample().text(40),
             "name    bytes\n"
             "    drops\n"
@@ -44,7 +44,7 @@ TEST(Table, FoldsRowsThatAreTooLong) {
             "    fourth=4444\n");
 }
 
-TEST(Table, NoLineIsLongerThanTheTerminal) {
+TEST(TextTable, NoLineIsLongerThanTheTerminal) {
   for (std::size_t width = 17; width < 80; ++width) {
     std::istringstream lines(sample().text(width));
     for (std::string line; std::getline(lines, line);) {

@@ -18,7 +18,7 @@ using sim::Flow;
 using sim::FlowEnd;
 using sim::Side;
 
-using Align = Table::Align;
+using Align = TextTable::Align;
 
 /// The end that sent most: what its connection measured is what is of interest.
 Side busy_side(const Flow& flow) {
@@ -63,7 +63,7 @@ std::uint64_t retransmissions_of(const Flow& flow) {
   return flow.ends[0].last.retransmissions + flow.ends[1].last.retransmissions;
 }
 
-void add_connection(Table& table, const Flow& flow, Instant now) {
+void add_connection(TextTable& table, const Flow& flow, Instant now) {
   const FlowEnd& opener = flow.end(Side::opener);
   const FlowEnd& acceptor = flow.end(Side::acceptor);
   const FlowEnd& busy = flow.end(busy_side(flow));
@@ -81,9 +81,9 @@ void add_connection(Table& table, const Flow& flow, Instant now) {
 
 std::string connections_text(const sim::Kernel& kernel, std::size_t width) {
   constexpr std::size_t shown_max = 200;
-  Table table({{"connection", Align::left}, {"from"}, {"to"}, {"bytes"}, {"bytes back"},
-               {"goodput"}, {"segments"}, {"retransmitted"}, {"rtt min"}, {"median"}, {"p99"},
-               {"cwnd"}, {"duration"}, {"end", Align::left}});
+  TextTable table({{"connection", Align::left}, {"from"}, {"to"}, {"bytes"}, {"bytes back"},
+                   {"goodput"}, {"segments"}, {"retransmitted"}, {"rtt min"}, {"median"}, {"p99"},
+                   {"cwnd"}, {"duration"}, {"end", Align::left}});
   std::size_t shown = 0;
   std::size_t left_out = 0;
   for (const Flow& flow : kernel.ledger().flows()) {
@@ -119,8 +119,8 @@ std::string drops_text(const sim::LaneCounters& lane) {
 }
 
 std::string lanes_text(const sim::Kernel& kernel, std::size_t width) {
-  Table table({{"link", Align::left}, {"way", Align::left}, {"frames"}, {"delivered"}, {"bytes"},
-               {"copied"}, {"changed"}, {"queue"}, {"drops", Align::left}});
+  TextTable table({{"link", Align::left}, {"way", Align::left}, {"frames"}, {"delivered"},
+                   {"bytes"}, {"copied"}, {"changed"}, {"queue"}, {"drops", Align::left}});
   for (std::uint32_t i = 0; i < kernel.bus().lane_count(); ++i) {
     const sim::LaneCounters& lane = kernel.bus().lane({i}).counters();
     table.add({std::string(kernel.world().links[i / 2].name.view()),
@@ -145,8 +145,8 @@ std::string drops_text(const Statistics& statistics) {
 }
 
 std::string hosts_text(const sim::Kernel& kernel, std::size_t width) {
-  Table table({{"host", Align::left}, {"sent"}, {"received"}, {"turns"}, {"retransmitted"},
-               {"timeouts"}, {"drops", Align::left}});
+  TextTable table({{"host", Align::left}, {"sent"}, {"received"}, {"turns"}, {"retransmitted"},
+                   {"timeouts"}, {"drops", Align::left}});
   for (std::uint32_t i = 0; i < kernel.host_count(); ++i) {
     const sim::Host& host = kernel.host({i});
     const Statistics& statistics = host.stack().statistics();

@@ -158,11 +158,28 @@ void read_lane_fault(Table& table, const std::string& kind, WorldInProgress& int
   into.world.lane_faults.push_back(spec);
 }
 
+void claim_name(Table& table, sim::Name name, std::set<std::string>& taken) {
+  if (!taken.emplace(name.view()).second) {
+    table.wrong("name", fmt::format("'{}' is taken, expected a new name", name.view()));
+  }
+}
+
+/// Whether the one sends frames for the other at all.
+bool reaches(const sim::World& world, sim::HostIndex from, sim::HostIndex to) {
+  const Config& config = world.hosts[from.value].config;
+  const HostAddress& mine = config.addresses[0];
+  const std::uint64_t other = world.hosts[to.value].config.addresses[0].address.low;
+  const std::uint64_t mask = ~std::uint64_t{0} << (32u - mine.prefix_bits);
+  return config.link == LinkType::ip || !config.gateway.is_unspecified() ||
+         ((mine.address.low ^ other) & mask) == 0;
+}
+
 }  // namespace
 
 void read_app(Table& table, WorldInProgress& into) {
   sim::AppSpec app;
   app.name = read_name(table, "app");
+  claim_name(table, app.name, into.apps);
   const std::string model = table.text("model");
   if (std::find(models.begin(), models.end(), model) == models.end()) {
     table.wrong("model", fmt::format("\"{}\" was found, expected one of: {}", model,
@@ -173,6 +190,11 @@ void read_app(Table& table, WorldInProgress& into) {
   app.server = host_named(table, "to", into);
   if (app.client == app.server) {
     table.wrong("to", "expected another host than 'from'");
+  }
+  if (!reaches(into.world, app.client, app.server) ||
+      !reaches(into.world, app.server, app.client)) {
+    table.wrong("to", "the two hosts are in different networks, expected one prefix for both: "
+                      "there are no routers here");
   }
   const auto usual = static_cast<std::uint16_t>(first_port + into.world.apps.size());
   app.port = {static_cast<std::uint16_t>(table.number("port", usual, {1, 65'535}))};
@@ -202,6 +224,7 @@ void read_app(Table& table, WorldInProgress& into) {
 
 void read_fault(Table& table, WorldInProgress& into) {
   const sim::Name name = read_name(table, "fault");
+  claim_name(table, name, into.faults);
   const std::string kind = table.text("kind");
   std::vector<std::string_view> kinds;
   for (std::uint32_t i = 0; i < sim::fault_kind_count; ++i) {

@@ -116,6 +116,14 @@ void add_node(Table& table, sim::Name name, sim::NodeRef node, WorldInProgress& 
   }
 }
 
+void claim_address(Table& table, IpAddress address, sim::Name owner, WorldInProgress& into) {
+  const auto [at, is_new] = into.addresses.emplace(text_of(address), owner.view());
+  if (!is_new) {
+    table.wrong("address", fmt::format("{} is the address of '{}', expected one of its own",
+                                       at->first, at->second));
+  }
+}
+
 }  // namespace
 
 Duration read_duration(Table& table, std::string_view key, Duration otherwise) {
@@ -190,6 +198,7 @@ void read_host(Table& table, WorldInProgress& into) {
     table.wrong(fmt::format("{}: {}", table.title(), fault));
   }
   table.end();
+  claim_address(table, address.address, host.name, into);
   add_node(table, host.name,
            {sim::NodeKind::host, static_cast<std::uint32_t>(into.world.hosts.size())}, into);
   into.world.hosts.push_back(host);
@@ -220,6 +229,7 @@ void read_adversary(Table& table, WorldInProgress& into) {
   made.every = read_duration(table, "every", made.every);
   made.acts = table.number("acts", made.acts, {0, 1'000'000'000});
   table.end();
+  claim_address(table, made.address, made.name, into);
   const auto index = static_cast<std::uint32_t>(into.world.stations.size());
   add_node(table, made.name, {sim::NodeKind::station, index}, into);
   into.world.stations.push_back(made);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "sim/kernel/world.hpp"
@@ -14,6 +15,8 @@ struct WorldInProgress {
   sim::World world;
   std::map<std::string, sim::NodeRef> nodes;
   std::map<std::string, std::uint32_t> links;
+  std::map<std::string, std::string> addresses;  // of whom each is
+  std::set<std::string> apps, faults;
 };
 
 /// Each reads one table to its end and adds what it says.

@@ -4,6 +4,9 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -130,20 +133,26 @@ void Table::wrong(std::string_view key, const std::string& what) const {
 void Table::wrong(const std::string& what) const { refuse(file_, table_, what); }
 
 toml::table parse_toml(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) {
-    text << in.rdbuf();
-  }
-  if (!in || in.bad()) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
     throw Failure(ExitCode::bad_input,
-                  fmt::format("{}: cannot be read; expected a TOML file: check the path", path));
+                  fmt::format("{}: is a folder; expected a TOML file: name the file in it", path));
   }
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    const bool forbidden = errno == EACCES;
+    throw Failure(forbidden ? ExitCode::environment : ExitCode::bad_input,
+                  fmt::format("{}: cannot be read ({}); expected a TOML file: {}", path,
+                              std::strerror(errno),
+                              forbidden ? "ask for the right to read it" : "check the path"));
+  }
+  std::ostringstream text;
+  text << in.rdbuf();
   try {
     return toml::parse(text.str(), path);
   } catch (const toml::parse_error& error) {
     throw Failure(ExitCode::bad_input,
-                  fmt::format("{}:{}: no TOML: {}; correct this line", path,
+                  fmt::format("{}:{}: not TOML: {}; correct this line", path,
                               error.source().begin.line, error.description()));
   }
 }

@@ -41,7 +41,7 @@ class Table {
   /// A text that `parse` reads; `expected` says what it looks like.
   template <class T, class Parse>
   T parsed(std::string_view key, T otherwise, Parse parse, std::string_view expected) {
-    if (!has(key)) {
+    if (ask(key) == nullptr) {
       return otherwise;
     }
     const std::string value = text(key);

@@ -159,17 +159,15 @@ std::optional<IpAddress> parse_address(std::string_view text) {
 std::optional<AddressAndPrefix> parse_address_and_prefix(std::string_view text) {
   AddressAndPrefix out;
   const std::size_t slash = text.find('/');
-  if (slash != std::string_view::npos) {
-    const auto bits = small_number(text.substr(slash + 1), 32, 10);
-    if (!bits) {
-      return std::nullopt;
-    }
-    out.prefix_bits = static_cast<std::uint8_t>(*bits);
-  }
-  const auto address = parse_address(text.substr(0, slash));
-  if (!address) {
+  if (slash == std::string_view::npos) {
     return std::nullopt;
   }
+  const auto bits = small_number(text.substr(slash + 1), 32, 10);
+  const auto address = parse_address(text.substr(0, slash));
+  if (!bits || !address) {
+    return std::nullopt;
+  }
+  out.prefix_bits = static_cast<std::uint8_t>(*bits);
   out.address = *address;
   return out;
 }

@@ -16,6 +16,20 @@ void read_all(Table& top, std::string_view key, ReadTable read, WorldInProgress&
   }
 }
 
+/// The table of this name; the file if there is none.
+const toml::node& table_named(const toml::table& file, std::string_view name) {
+  for (const std::string_view kind : {"host", "link", "app", "fault", "switch", "adversary"}) {
+    const toml::array* const tables = file[kind].as_array();
+    for (std::size_t i = 0; tables != nullptr && i < tables->size(); ++i) {
+      const toml::table* const each = tables->get(i)->as_table();
+      if (each != nullptr && (*each)["name"].value_or(std::string_view()) == name) {
+        return *each;
+      }
+    }
+  }
+  return file;
+}
+
 }  // namespace
 
 sim::World read_world(const std::string& path) {
@@ -39,7 +53,8 @@ sim::World read_world(const std::string& path) {
   }
   sim::give_macs(reading.world);
   if (const sim::WorldFault fault = sim::fault_of(reading.world); !fault.none()) {
-    top.wrong(fmt::format("'{}': {}", fault.subject.view(), fault.what));
+    refuse(path, table_named(parsed, fault.subject.view()),
+           fmt::format("'{}': {}", fault.subject.view(), fault.what));
   }
   return reading.world;
 }

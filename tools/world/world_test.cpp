@@ -27,6 +27,13 @@ rate = "10Mbit/s"
 delay = "3ms"
 )";
 
+constexpr std::string_view upload = R"([[app]]
+name = "x"
+model = "bulk"
+from = "a"
+to = "b"
+)";
+
 class WorldFile : public testing::Test {
  protected:
   std::string write(const std::string& text) {
@@ -133,10 +140,10 @@ TEST_F(WorldFile, RefusesAMissingHost) {
 }
 
 TEST_F(WorldFile, RefusesWhatCannotBe) {
-  EXPECT_NE(complaint("not toml at all").find("no TOML"), std::string::npos);
+  EXPECT_NE(complaint("not toml at all").find("not TOML"), std::string::npos);
   EXPECT_NE(complaint("").find("no [[host]]"), std::string::npos);
   EXPECT_NE(complaint(std::string(hosts)).find("exactly one link"), std::string::npos);
-  EXPECT_NE(complaint(good() + "[[host]]\nname = \"a\"\naddress = \"10.0.0.3\"\n").find("taken"),
+  EXPECT_NE(complaint(good() + "[[host]]\nname = \"a\"\naddress = \"10.0.0.3/24\"\n").find("taken"),
             std::string::npos);
   EXPECT_NE(complaint(good() + "[[fault]]\nname = \"f\"\nkind = \"gremlin\"\n")
                 .find("expected one"),
@@ -149,18 +156,66 @@ TEST_F(WorldFile, RefusesWhatCannotBe) {
                                "flows = -1\n")
                 .find("from 1 to"),
             std::string::npos);
-  EXPECT_NE(complaint("[[host]]\nname = \"a\"\naddress = \"10.0.0.1\"\n[host.config]\n"
+  EXPECT_NE(complaint("[[host]]\nname = \"a\"\naddress = \"10.0.0.1/24\"\n[host.config]\n"
                       "rto_max = \"1s\"\n")
                 .find("expected 60.000 s to"),
             std::string::npos);
 }
 
+TEST_F(WorldFile, OffersEveryKeyThereIs) {
+  const std::string text = complaint(std::string(hosts) +
+                                     "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"b\"\n"
+                                     "speed = \"1Mbit/s\"\n");
+  EXPECT_NE(text.find(": back, delay, from, mtu, name, queue, queue_packets, rate, to;"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(WorldFile, RefusesNamesAndAddressesThatAreTaken) {
+  const std::string app = std::string(upload);
+  const std::string fault = "[[fault]]\nname = \"f\"\nkind = \"stall\"\nhost = \"a\"\n";
+  EXPECT_EQ(complaint(good() + app + app),
+            "19: 'name' of app 'x': 'x' is taken, expected a new name");
+  EXPECT_EQ(complaint(good() + fault + fault),
+            "18: 'name' of fault 'f': 'f' is taken, expected a new name");
+  EXPECT_EQ(complaint("[[host]]\nname = \"c\"\naddress = \"10.0.0.2/24\"\n" + good()),
+            "9: 'address' of host 'b': 10.0.0.2 is the address of 'c', expected one of its own");
+  EXPECT_EQ(complaint("[[host]]\nname = \"c\"\naddress = \"10.0.0.2\"\n"),
+            "3: 'address' of host 'c': \"10.0.0.2\" was found, expected an IPv4 address with a "
+            "prefix length, like \"10.0.0.1/24\"");
+}
+
+TEST_F(WorldFile, RefusesAnAppBetweenNetworks) {
+  const auto between = [this](const std::string& first, const std::string& second) {
+    return complaint("[[host]]\nname = \"a\"\naddress = " + first +
+                     "\n[[host]]\nname = \"b\"\naddress = " + second + "\n" +
+                     std::string(link) + std::string(upload));
+  };
+  EXPECT_EQ(between("\"10.0.0.1/24\"", "\"10.0.1.1/24\"").rfind("17: 'to' of app 'x'", 0), 0u);
+  EXPECT_EQ(between("\"10.0.0.1/8\"", "\"10.9.1.1/24\"").rfind("17: ", 0), 0u);
+  EXPECT_EQ(between("\"10.0.0.1/0\"", "\"99.0.1.1/0\""), "");
+  EXPECT_EQ(between("\"10.0.0.1/24\"\nlink = \"ip\"", "\"10.0.1.1/24\"\nlink = \"ip\""), "");
+  EXPECT_EQ(between("\"10.0.0.1/24\"\ngateway = \"10.0.0.9\"",
+                    "\"10.0.1.1/24\"\ngateway = \"10.0.1.9\""),
+            "");
+}
+
+TEST_F(WorldFile, NamesTheLineOfWhatCannotBe) {
+  EXPECT_EQ(complaint(std::string(hosts) +
+                      "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"a\"\n"),
+            "7: 'ab': a link must join two different nodes");
+  EXPECT_EQ(complaint(good() + "[[host]]\nname = \"c\"\naddress = \"10.0.0.3/24\"\n"),
+            "13: 'c': a host must be on exactly one link");
+}
+
 TEST(WorldFileMissing, IsOneLineToo) {
-  try {
-    read_world("/nonexistent/world.toml");
-    FAIL();
-  } catch (const Failure& failure) {
-    EXPECT_EQ(failure.code(), ExitCode::bad_input);
+  for (const char* path : {"/nonexistent/world.toml", "/tmp"}) {
+    try {
+      read_world(path);
+      ADD_FAILURE() << path;
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::bad_input);
+    }
   }
 }
 
