@@ -9,6 +9,7 @@
 #include "core/internet/icmp_errors.hpp"
 #include "core/internet/icmp_input.hpp"
 #include "core/internet/ip_input.hpp"
+#include "core/internet/replies.hpp"
 #include "core/internet/routes.hpp"
 #include "core/link/neighbours.hpp"
 #include "core/memory/arena.hpp"
@@ -50,6 +51,7 @@ struct Stack::Body {
   internet::Addresses addresses;
   internet::Routes routes;
   link::Neighbours neighbours;
+  internet::Replies parked;        // replies that wait for a neighbour
   tcp::Engine engine;
   memory::View<Parsed> parsed;     // scratch of one receive()
   std::span<std::byte> state;      // of the arena: all that a snapshot holds
@@ -77,6 +79,7 @@ struct Stack::Body {
   void answer_echo(const Parsed& frame, wire::IcmpMessage request);
   void complain(Parsed& frame);
   void drain_neighbours();
+  void move_reply(internet::Replies& from, internet::Replies& to);
 
   // core/seam/egress.cpp
   Egress transmit(std::span<std::byte> into);

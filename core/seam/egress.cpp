@@ -59,7 +59,13 @@ Egress Stack::Body::transmit_reply(std::span<std::byte> into) {
     if (!header.has_mac) {
       way = way_to(*this, header.destination, header.source);
     }
-    // A reply whose next hop is not known is lost, as on the wire: the peer asks again.
+    //= rfc1122#2.3.2.2
+    //# 1122:H-L3 what nobody asks for again, a reset above all, waits for its next hop
+    if (way.way == Way::waiting) {
+      move_reply(engine.replies, parked);
+      continue;
+    }
+    // One whose next hop does not answer is lost, as on the wire.
     if (way.way != Way::open) {
       engine.replies.pop();
       continue;

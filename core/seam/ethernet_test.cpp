@@ -155,5 +155,59 @@ TEST(Ethernet, CutsBehindAnArpReplyChangeNothing) {
   EXPECT_EQ(sent[0], sent[2]);
 }
 
+// Opens the station's connection to `asked_for`, resolved on the way, and leaves it idle until its
+// neighbour is forgotten.
+ConnectionId idle_connection(Station& station) {
+  ConnectionId const id = station.connect(asked_for);
+  EXPECT_EQ(station.turn().size(), 1u);  // the question for the neighbour
+  EXPECT_EQ(station.turn({arp_reply()}).size(), 1u);
+  wire::Segment answer;
+  answer.flags = flag::syn | flag::ack;
+  answer.acknowledgment = station.stack.inspect(id).send.nxt;
+  EXPECT_EQ(station.turn({segment_from(asked_for, answer)}).size(), 1u);
+  Instant const end = station.now + Duration::seconds(300);
+  while (station.stack.deadline() < end) {
+    station.now = later(station.now, station.stack.deadline());
+    if (std::vector<Frame> const out = station.turn(); !out.empty()) {
+      station.turn({arp_reply()});
+    }
+  }
+  station.now = end;
+  return id;
+}
+
+// A reset that nobody asks for again waits until the neighbour is known, and leaves once.
+//= rfc1122#2.3.2.2
+//= type=test
+//# 1122:H-L3 what waits is sent when the address is resolved
+TEST(Ethernet, AResetWaitsForTheNeighbour) {
+  Station station;
+  station.stack.abort(idle_connection(station));
+  std::vector<Frame> asked = station.turn();
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_TRUE(segment_in(asked[0]).flags == Flags{});
+  EXPECT_EQ(station.stack.wants_transmit(), false);
+  std::vector<Frame> const sent = station.turn({arp_reply()});
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_TRUE(segment_in(sent[0]).flags == flag::rst);
+  EXPECT_EQ(station.turn().size(), 0u);
+}
+
+// It waits no longer than the neighbour is asked for.
+TEST(Ethernet, AResetToNobodyIsGivenUp) {
+  Station station;
+  station.stack.abort(idle_connection(station));
+  Config const& config = station.stack.config();
+  std::size_t questions = 0;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    questions += station.turn().size();
+    station.now = station.now + config.neighbour_retry;
+  }
+  EXPECT_EQ(questions, config.neighbour_tries.value);
+  EXPECT_TRUE(station.stack.deadline().is_never());
+  station.turn({arp_reply()});
+  EXPECT_FALSE(station.stack.wants_transmit());
+}
+
 }  // namespace
 }  // namespace lockstep::testing

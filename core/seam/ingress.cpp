@@ -1,5 +1,6 @@
 // Frames in: one pass that parses and prefetches, one that processes them strictly in order.
 #include <algorithm>
+#include <cstring>
 
 #include "core/seam/body.hpp"
 #include "core/link/ethernet_input.hpp"
@@ -185,9 +186,25 @@ Drop Stack::Body::process(Parsed& frame) {
   return tcp::arrives(engine, arrival);
 }
 
+// The oldest reply of one queue goes to the other; if that is full it is lost, and counted.
+void Stack::Body::move_reply(internet::Replies& from, internet::Replies& to) {
+  auto const bytes = from.front_bytes();
+  auto const room = to.push(from.front());
+  if (room.empty()) {
+    statistics->drops.count(Drop::reply_queue_full);
+  } else {
+    std::memcpy(room.data(), bytes.data(), bytes.size());
+  }
+  from.pop();
+}
+
 void Stack::Body::drain_neighbours() {
   link::NeighbourChange change;
   while (neighbours.next_change(change)) {
+    // Whom they wait for is found out again: those that wait for others come back.
+    for (std::uint32_t left = parked.count(); left != 0; --left) {
+      move_reply(parked, engine.replies);
+    }
     auto waiting = engine.waiting(change.neighbour);
     while (!waiting.empty()) {
       tcp::Index const at = waiting.pop_front();

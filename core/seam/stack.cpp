@@ -24,6 +24,9 @@ link::NeighbourConfig neighbour_config(const Config& config) {
   return out;
 }
 
+// Room for some fifty resets and ACKs whose neighbours are being asked for.
+constexpr Bytes parked_bytes{4096};
+
 Count plus(Count a, Count b) { return {a.value + b.value}; }
 
 void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
@@ -57,6 +60,7 @@ std::uint64_t lay_out(memory::Layout& layout, const Config& config, Stack::Body&
   lay_out_tcp(layout, config, b.engine);
   b.neighbours = link::Neighbours::lay_out(layout, neighbour_config(config), b.engine.wheel,
                                            tcp::timer_owner(tcp::TimerHolder::link, 0));
+  b.parked = internet::Replies::lay_out(layout, parked_bytes);
   b.seam = layout.place<SeamState>(Count{1}).data();
   b.statistics = layout.place<Statistics>(Count{1}).data();
   if (!layout.measures()) {
@@ -132,6 +136,7 @@ Stack::Stack(const Config& config, std::span<std::byte> arena) {
   }
   b.neighbours.identify({b.config.mac, b.addresses.all()});
   b.neighbours.start();
+  b.parked.start();
   for (std::uint32_t i = 0; i < config.static_neighbour_count.value; ++i) {
     StaticNeighbour const& neighbour = config.static_neighbours[i];
     bool const added = b.neighbours.add_static(neighbour.address, neighbour.mac);
