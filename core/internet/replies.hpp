@@ -45,11 +45,14 @@ class Replies {
   ReplyHeader front() const;
   std::span<const std::byte> front_bytes() const;
   void pop();
+  // Calls visit(header, bytes) for each reply, the oldest first.
   template <class Visit>
-  void visit(Visit&& add) const {
-    add(state_->begin);
-    add(state_->end);
-    add(state_->count);
+  void visit(Visit&& visit) const {
+    Replies rest = *this;
+    State walked = *state_;
+    for (rest.state_ = &walked; !rest.empty(); rest.pop()) {
+      visit(rest.front(), rest.front_bytes());
+    }
   }
 
  private:

@@ -8,14 +8,6 @@ namespace {
 
 bool power_of_two(std::uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
-std::uint64_t number_of(const Count& value) { return value.value; }
-std::uint64_t number_of(const Bytes& value) { return value.count; }
-std::uint64_t number_of(const Duration& value) { return value.ns; }
-std::uint64_t number_of(const Sequence& value) { return value.value; }
-std::uint64_t number_of(const Port& value) { return value.value; }
-std::uint64_t number_of(bool value) { return value ? 1 : 0; }
-std::uint64_t number_of(std::uint8_t value) { return value; }
-
 std::string_view fault_of_addresses(const Config& config) {
   if (config.address_count.value == 0 || config.address_count.value > Config::addresses_max) {
     return "address_count: 1 to 8 addresses are needed";

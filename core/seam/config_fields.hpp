@@ -16,6 +16,15 @@ struct FieldRange {
   std::uint64_t most = ~std::uint64_t{0};  // durations: in nanoseconds
 };
 
+// A field's value as a number; a duration's in nanoseconds.
+constexpr std::uint64_t number_of(const Count& value) { return value.value; }
+constexpr std::uint64_t number_of(const Bytes& value) { return value.count; }
+constexpr std::uint64_t number_of(const Duration& value) { return value.ns; }
+constexpr std::uint64_t number_of(const Sequence& value) { return value.value; }
+constexpr std::uint64_t number_of(const Port& value) { return value.value; }
+constexpr std::uint64_t number_of(bool value) { return value ? 1 : 0; }
+constexpr std::uint64_t number_of(std::uint8_t value) { return value; }
+
 // Calls visit(name, unit, range, reference) for each scalar field in declared order. The reference
 // is Count&, Bytes&, Duration&, bool&, std::uint8_t&, Sequence& or Port&; const for a const Config.
 // Enums, addresses and keys are not scalars and are left to their own readers.

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "core/seam/body.hpp"
+#include "core/seam/config_fields.hpp"
 #include "core/tcp/inspect.hpp"
 #include "core/units/check.hpp"
 
@@ -14,19 +15,78 @@ struct SnapshotHeader {
   std::uint64_t config = 0;
 };
 
-// Configurations that lay the arena out differently must not be mixed up.
-std::uint64_t layout_print(const Stack::Body& b) {
+std::uint64_t number_of(Mac mac) {
+  std::uint64_t number = 0;
+  for (std::uint8_t octet : mac.octets) {
+    number = number << 8 | octet;
+  }
+  return number;
+}
+
+// Configurations that lay the arena out differently, or mean something else by what lies in it,
+// must not be mixed up.
+std::uint64_t config_print(const Stack::Body& b) {
   Fingerprint print;
   print.add(b.state.size());
-  print.add(b.config.tcp.block_bytes.count);
-  print.add(b.config.mtu.count);
-  print.add(b.config.tcp.table_key.first);
-  print.add(b.config.tcp.table_key.second);
+  visit_fields(b.config, [&](std::string_view, Unit, FieldRange, const auto& value) {
+    print.add(lockstep::number_of(value));
+  });
+  tcp::Config const& tcp = b.config.tcp;
+  for (HashKey const& key : {tcp.table_key, tcp.isn_key, tcp.port_key}) {
+    print.add(key.first);
+    print.add(key.second);
+  }
+  print.add(static_cast<std::uint64_t>(b.config.link));
+  print.add(static_cast<std::uint64_t>(tcp.initial_window));
+  print.add(static_cast<std::uint64_t>(tcp.reset_policy));
+  print.add(number_of(b.config.mac));
+  print.add(b.config.gateway.high);
+  print.add(b.config.gateway.low);
   for (IpAddress address : b.addresses.all()) {
     print.add(address.high);
     print.add(address.low);
   }
   return print.value();
+}
+
+// What belongs to no record: the limits, replies on their way, and the order of service.
+void visit_shared(const Stack::Body& b, tcp::FieldSink& sink) {
+  tcp::Engine const& e = b.engine;
+  Instant const now = e.state->now;
+  sink.add(later(b.seam->echo_rate.unspent, now));
+  sink.add(later(b.seam->error_rate.unspent, now));
+  bool const counting = now.since(e.state->challenge_second) < Duration::seconds(1);
+  sink.add(counting ? e.state->challenges_used : 0);
+  sink.add(counting && e.state->challenges_used != 0 ? e.state->challenge_second : now);
+  sink.add(b.seam->reply_went_last ? 1 : 0);
+  for (internet::Replies const* replies : {&e.replies, &b.parked}) {
+    sink.add(replies->count());
+    replies->visit([&](const internet::ReplyHeader& header, std::span<const std::byte> bytes) {
+      sink.add(header.source);
+      sink.add(header.destination);
+      sink.add(number_of(header.mac) << 8 | header.protocol);
+      sink.add(std::uint64_t{header.time_to_live} << 16 |
+               std::uint64_t{header.traffic_class} << 8 | (header.has_mac ? 1u : 0u));
+      sink.add(header.length);
+      sink.add_bytes(bytes);
+    });
+  }
+  auto const in_order = [&](auto list, const auto& records) {
+    sink.add(list.count());
+    for (tcp::Index at = list.first(); at != tcp::nil; at = list.next(at)) {
+      sink.add(records[at].hash);
+    }
+  };
+  in_order(e.ready(), e.connections);
+  in_order(e.tell_now(), e.connections);
+  in_order(e.tell_next(), e.connections);
+  in_order(e.time_wait_order(), e.time_waits);
+  for (tcp::Index i = 0; i < e.waiting_heads.count(); ++i) {
+    if (!e.waiting(i).empty()) {
+      sink.add_exact(i);
+      in_order(e.waiting(i), e.connections);
+    }
+  }
 }
 
 std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
@@ -62,11 +122,10 @@ std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
   }
   tcp::FieldSink sink = fresh();
   sink.add(total);
-  sink.add(e.replies.count());
+  visit_shared(b, sink);
   if (!canonical) {
     sink.add(e.state->now);
     sink.add(e.state->ports_drawn);
-    sink.add(e.state->challenges_used);
     sink.add(e.pools.blocks.used());
     sink.add(e.pools.pieces.used());
     sink.add(b.statistics->frames_received);
@@ -104,7 +163,7 @@ void Stack::snapshot(std::span<std::byte> into) const {
   CHECK(into.size() >= snapshot_bytes());
   SnapshotHeader header;
   header.bytes = b.state.size();
-  header.config = layout_print(b);
+  header.config = config_print(b);
   std::memcpy(into.data(), &header, sizeof header);
   std::memcpy(into.data() + sizeof header, b.state.data(), b.state.size());
 }
@@ -114,7 +173,7 @@ Refusal Stack::restore(std::span<const std::byte> from) {
   CHECK(!b.seam->turn_open);
   SnapshotHeader expected;
   expected.bytes = b.state.size();
-  expected.config = layout_print(b);
+  expected.config = config_print(b);
   if (from.size() < snapshot_bytes() ||
       std::memcmp(from.data(), &expected, sizeof expected) != 0) {
     return Refusal::bad_snapshot;

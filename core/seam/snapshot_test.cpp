@@ -103,6 +103,16 @@ TEST(Snapshot, ForeignBytesAreRefused) {
   other.tcp.blocks_max = Count{256};
   Flow smaller(other);
   EXPECT_EQ(smaller.stack.restore(bytes), Refusal::bad_snapshot);
+  // One range less, in an arena of the same size: its index would be good in one stack only.
+  other = flow_config();
+  --other.tcp.extents_max.value;
+  Flow almost(other);
+  ASSERT_EQ(almost.stack.snapshot_bytes(), flow.stack.snapshot_bytes());
+  EXPECT_EQ(almost.stack.restore(bytes), Refusal::bad_snapshot);
+  other = flow_config();
+  other.tcp.isn_key.first ^= 1;
+  Flow secretive(other);
+  EXPECT_EQ(secretive.stack.restore(bytes), Refusal::bad_snapshot);
   EXPECT_EQ(flow.stack.fingerprint(), before);
 }
 
@@ -197,6 +207,46 @@ TEST(Fingerprint, Defect08_SecondLifeBeginsLikeAFirst) {
   first.turn();
   first.connect();
   EXPECT_EQ(first.stack.canonical(first.now), flow.stack.canonical(flow.now));
+}
+
+// The stack after `frames` in one burst, before anything leaves.
+void take_in(Kit& kit, std::initializer_list<In> segments) {
+  std::vector<std::vector<std::byte>> frames;
+  std::vector<Ingress> burst;
+  for (In const& in : segments) {
+    frames.push_back(kit.frame_of(in));
+  }
+  for (auto const& frame : frames) {
+    burst.push_back({frame, Checksum::unknown, kit.now});
+  }
+  kit.stack.receive(kit.now, burst);
+  kit.stack.settle();
+}
+
+// Replies on their way differ by what they say, not by their number.
+TEST(Fingerprint, SeesReplies) {
+  Kit first;
+  Kit second;
+  take_in(first, {{.flags = flag::ack, .ack = 1}});
+  take_in(second, {{.flags = flag::ack, .ack = 2}});
+  EXPECT_NE(first.stack.fingerprint(), second.stack.fingerprint());
+  EXPECT_NE(first.stack.canonical(first.now), second.stack.canonical(second.now));
+}
+
+// Whose turn it is to send is a part of the state.
+TEST(Fingerprint, SeesTheOrderOfService) {
+  std::vector<std::uint64_t> prints;
+  for (std::uint32_t first : {0u, 1u}) {
+    Kit kit(flow_config());
+    std::array<ConnectionId, 2> const ids{open_to(kit, 6000), open_to(kit, 6001)};
+    kit.turn();
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      ConnectionId const id = ids[(first + i) % 2];
+      ASSERT_EQ(kit.stack.write(id, Kit::bytes_of("x")).bytes.count, 1u);
+    }
+    prints.push_back(kit.stack.canonical(kit.now));
+  }
+  EXPECT_NE(prints[0], prints[1]);
 }
 
 }  // namespace

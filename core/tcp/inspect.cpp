@@ -150,6 +150,7 @@ void visit_connection(Engine& e, Connection& c, FieldSink& sink) {
   visit_variables(c, sink);
   visit_flags(c, sink);
   sink.add_exact(std::uint64_t{c.slot} << 32 | c.generation);
+  sink.add_exact(std::uint64_t{c.listener} << 32 | c.listener_generation);
   sink.add_exact(c.segments_sent);
   sink.add_exact(c.segments_received);
   sink.add_exact(c.retransmissions);
@@ -167,6 +168,7 @@ void visit_time_wait(const Engine& e, Index record, FieldSink& sink) {
   sink.add(t.send_nxt);
   sink.add(t.receive_nxt);
   sink.add(t.receive_wnd);
+  sink.add(std::uint64_t{t.ttl} << 8 | t.dscp);
   sink.add(t.due);
   sink.add(t.shelved ? 1 : 0);
   sink.add_exact(record);
