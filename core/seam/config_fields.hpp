@@ -66,7 +66,7 @@ constexpr void visit_fields(C& config, Visit&& visit) {
   visit("ack_stretch_segments", Unit::count, FieldRange{2, 1024}, tcp.ack_stretch_segments);
   visit("sws_override", Unit::duration, FieldRange{100 * million, 1000 * million},
         tcp.sws_override);
-  visit("quantum_segments", Unit::count, FieldRange{1, 1024}, tcp.quantum_segments);
+  visit("quantum_segments", Unit::count, FieldRange{1, 255}, tcp.quantum_segments);
   visit("rto_initial", Unit::duration, FieldRange{1, day}, tcp.rto_initial);
   visit("rto_min", Unit::duration, FieldRange{1, day}, tcp.rto_min);
   visit("rto_max", Unit::duration, FieldRange{60'000 * million, day}, tcp.rto_max);
