@@ -174,5 +174,23 @@ TEST(SynSent, WhatElseComesOnACrossingSyn) {
   EXPECT_EQ(kit.state(), State::close_wait);
 }
 
+// The window of a SYN is an offer like any other: a smaller buffer does not take it back.
+//= rfc9293#3.8.6
+//= type=test
+//# 9293:SHLD-14 the window does not shrink
+TEST(SynSent, TheOfferOfTheSynStands) {
+  Kit kit;
+  kit.auto_consume = false;
+  kit.connect();
+  EXPECT_EQ(kit.take().at(0).window, 65535);
+  ASSERT_EQ(kit.stack.set(kit.id, {SettingKind::receive_buffer, 1000}), Refusal::none);
+  kit.advance(Duration::seconds(1));
+  EXPECT_EQ(kit.take().at(0).window, 65535);
+  kit.deliver({.flags = flag::syn | flag::ack, .ack = 1, .mss = 1460});
+  EXPECT_EQ(kit.take().at(0).window, 65535);
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = std::string(1460, 'x')});
+  EXPECT_EQ(kit.info().receive.unread.count, 1460u);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -30,12 +30,14 @@ Text text_after_syn(const Connection& c, const wire::Segment& s) {
 }  // namespace
 
 void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
+  // What our SYN has offered, if one was sent.
+  Bytes const offered = c.receive.edge.since(c.receive.nxt);
   c.receive.irs = segment.sequence;
   //= rfc9293#3.1
   //# 9293:P-SYN-SEQ the first octet of data has the number after the SYN's
   c.receive.nxt = segment.sequence.next();
   c.receive.read = c.receive.nxt;
-  c.receive.edge = c.receive.nxt + Bytes{std::min(c.receive_buffer.count, 0xffffu)};
+  c.receive.edge = c.receive.nxt + most(offered, least(c.receive_buffer, Bytes{0xffff}));
   //= rfc9293#3.7.1
   //# 9293:MUST-14, 9293:MUST-15 the peer's MSS, or 536 where it names none
   std::uint32_t const named = segment.options.has_mss ? segment.options.mss : 536;

@@ -43,7 +43,11 @@ wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> i
 // The ACK field and the window: of the oldest record if a pure ACK leaves, else the newest.
 void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Segment& out) {
   if (c.state == State::syn_sent) {
-    out.window = window_to_wire(c.receive_buffer, WindowScale{});
+    //= rfc9293#3.8.6
+    //# 9293:SHLD-14 what a SYN offers is offered, whatever becomes of the buffer
+    Bytes const buffer = least(c.receive_buffer, Bytes{0xffff});
+    c.receive.edge = last_of(c.receive.edge, c.receive.nxt + buffer);
+    out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), WindowScale{});
     return;
   }
   //= rfc9293#3.8
