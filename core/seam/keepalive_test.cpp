@@ -214,5 +214,20 @@ TEST(KeepAlive, ProbesWithoutRoomDoNotCount) {
   EXPECT_EQ(kit.take().size(), 1u);
 }
 
+// An interval under a millisecond is a short one: neither none, nor one without end.
+TEST(KeepAlive, ShortestInterval) {
+  Config config = kit_config();
+  config.tcp.keepalive = true;
+  config.tcp.keepalive_idle = Duration::nanoseconds(1);
+  config.tcp.user_timeout = Duration::nanoseconds(1);
+  Kit kit(config);
+  kit.accept_connection();
+  EXPECT_EQ(kit.info().user_timeout, Duration::milliseconds(1));
+  kit.advance(Duration::nanoseconds(999'999));
+  EXPECT_EQ(kit.sent(), "");
+  kit.advance(Duration::nanoseconds(1));
+  EXPECT_EQ(kit.sent(), "A 0(0) ack 1");
+}
+
 }  // namespace
 }  // namespace lockstep::testing

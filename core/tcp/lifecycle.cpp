@@ -11,6 +11,11 @@
 namespace lockstep::tcp {
 namespace {
 
+// Rounded up, for 0 would mean something else: for ever, or always.
+std::uint32_t milliseconds_of(Duration duration) {
+  return static_cast<std::uint32_t>(duration.ns / 1'000'000 + (duration.ns % 1'000'000 != 0));
+}
+
 // The list that holds the connection by its `tell` link goes without it.
 void untell(Engine& e, Connection& c) {
   switch (c.telling) {
@@ -173,8 +178,8 @@ Connection* open_connection(Engine& e, const Socket& socket) {
   c.local_address = socket.local_address;
   c.hash = socket.hash;
   c.rtt.rto = e.config.rto_initial;
-  c.user_timeout_ms = static_cast<std::uint32_t>(e.config.user_timeout.ns / 1'000'000);
-  c.keepalive_idle_ms = static_cast<std::uint32_t>(e.config.keepalive_idle.ns / 1'000'000);
+  c.user_timeout_ms = milliseconds_of(e.config.user_timeout);
+  c.keepalive_idle_ms = milliseconds_of(e.config.keepalive_idle);
   c.receive_buffer = e.config.receive_buffer;
   c.send_buffer = e.config.send_buffer;
   c.ttl = e.config.ttl;
