@@ -1,2 +1,2 @@
-# Replay reads captures and writes whole files.
-set(LIBS lockstep_capture lockstep_output)
+# Replay reads captures and scenarios in TOML, and writes whole files.
+set(LIBS lockstep_capture lockstep_output lockstep_world)

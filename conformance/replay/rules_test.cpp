@@ -226,9 +226,13 @@ TEST(CannotTell, SaysWhy) {
   Conversation no_syn;
   no_syn.peer(0, "A", {1, 1}).device(1, "A", {1, 1});
   EXPECT_EQ(verdict_of(no_syn), "cannot tell: missing handshake: no SYN was captured");
+  // A reset alone: whether it was due, only what came before could say.
+  Conversation reset;
+  reset.device(0, "R", {1, 0});
+  EXPECT_EQ(verdict_of(reset), "cannot tell: missing handshake: no SYN was captured");
   Conversation cut = response(1460);
   cut.last().missing = 4;
-  EXPECT_EQ(verdict_of(cut), "cannot tell: truncated snaplen: 1 segments were cut");
+  EXPECT_EQ(verdict_of(cut), "cannot tell: truncated snaplen: 1 segment was cut");
   Conversation lost;
   lost.handshake().peer(11, "PA", {1, 1, 10}).device(11, "PA", {101, 11, 10});
   lost.peer(21, "A", {11, 111});

@@ -12,12 +12,10 @@
 #include <string_view>
 #include <type_traits>
 
-#define TOML_HEADER_ONLY 1
-#include <toml++/toml.h>
-
 #include "core/seam/config_fields.hpp"
 #include "tools/capture/decode.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/world/table.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -463,15 +461,7 @@ std::optional<std::uint8_t> flags_from_letters(std::string_view letters) {
 }
 
 Scenario load_scenario(const std::string& path) {
-  toml::table root;
-  try {
-    root = toml::parse_file(path);
-  } catch (const toml::parse_error& error) {
-    throw Failure(
-        ExitCode::bad_input,
-        fmt::format("{}:{}: {}; expected TOML as pcaps/README.md describes it: correct it", path,
-                    static_cast<unsigned>(error.source().begin.line), error.description()));
-  }
+  toml::table const root = tools::parse_toml(path);
   Reader const reader(path);
   reader.only(root, {"title", "shows", "origin", "made_by", "device", "call", "twin"});
   Scenario out;

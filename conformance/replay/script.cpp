@@ -170,8 +170,9 @@ class Maker {
         std::all_of(flow_.segments.begin(), flow_.segments.end(), [&](const Segment& segment) {
           return !is_from(segment, script_.device) || segment.any(flag::rst);
         });
-    if (script_.role == Role::passive && only_resets && has_sent()) {
-      script_.role = Role::closed;  // nobody listens there
+    // Nobody listens there. Without the peer's SYN, a reset may end a connection as well.
+    if (script_.role == Role::passive && only_resets && has_sent() && agreed_.syn[1]) {
+      script_.role = Role::closed;
     }
     if (scenario_ != nullptr) {
       script_.role = scenario_->role;
@@ -232,7 +233,8 @@ class Maker {
       cut += segment.missing != 0 ? 1 : 0;
     }
     if (cut != 0) {
-      script_.cannot_tell = fmt::format("truncated snaplen: {} segments were cut", cut);
+      script_.cannot_tell =
+          fmt::format("truncated snaplen: {} segment{} cut", cut, cut == 1 ? " was" : "s were");
     } else if (!agreed_.syn[0] && !agreed_.syn[1]) {
       script_.cannot_tell = "missing handshake: no SYN was captured";
     } else {

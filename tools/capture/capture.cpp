@@ -123,8 +123,9 @@ CaptureReader::CaptureReader(const std::string& path)
   if (handle_->file == nullptr) {
     bool const missing = errno == ENOENT;
     throw Failure(missing ? ExitCode::bad_input : ExitCode::environment,
-                  fmt::format("{}: cannot be opened ({}); expected a capture file: check the path",
-                              path, std::strerror(errno)));
+                  fmt::format("{}: cannot be opened ({}); expected a capture file: {}", path,
+                              std::strerror(errno),
+                              missing ? "check the path" : "ask for the right to read it"));
   }
   check_magic(path, handle_->file);
   std::array<char, PCAP_ERRBUF_SIZE> why{};

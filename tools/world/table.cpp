@@ -152,7 +152,7 @@ toml::table parse_toml(const std::string& path) {
     return toml::parse(text.str(), path);
   } catch (const toml::parse_error& error) {
     throw Failure(ExitCode::bad_input,
-                  fmt::format("{}:{}: not TOML: {}; correct this line", path,
+                  fmt::format("{}:{}: not TOML: {}; expected TOML: correct this line", path,
                               error.source().begin.line, error.description()));
   }
 }
