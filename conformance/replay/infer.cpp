@@ -95,13 +95,21 @@ class Inference {
       upto += more.data_bytes();
       last = &script_.sent[next];
     }
-    write(sent, upto);
+    std::uint32_t const urgent_end = sent.segment.sequence + sent.segment.urgent;
+    bool const urgent = sent.segment.any(flag::urg) && before(max_, urgent_end);
+    if (urgent) {
+      write(sent, urgent_end, Act::urgent);
+    }
+    if (before(max_, upto)) {
+      write(sent, upto, Act::write);
+      calls_.back().step.joined = urgent;  // both were there before the segment left
+    }
   }
 
-  void write(const Sent& sent, std::uint32_t upto) {
+  void write(const Sent& sent, std::uint32_t upto, Act act) {
     std::uint32_t const offset = max_ - isn_ - 1;
     std::uint32_t const bytes = upto - max_;
-    place(sent.steps_before, sent.at, Act::write, bytes);
+    place(sent.steps_before, sent.at, act, bytes);
     auto& content = calls_.back().step.content;
     content.resize(bytes);
     for (std::uint32_t i = 0; i < bytes && offset + i < content_.size(); ++i) {

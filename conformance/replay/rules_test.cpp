@@ -222,7 +222,36 @@ TEST(Names, AreDistinct) {
   }
 }
 
+// The peer's first two SYNs never reached the device: it owes them nothing.
+TEST(Inference, LeavesOutSynsThatDrewNoAnswer) {
+  Conversation c;
+  c.peer(0, "S", {0, 0}).peer(1000, "S", {0, 0}).peer(3000, "S", {0, 0});
+  c.device(3000, "SA", {0, 1}).peer(3010, "A", {1, 1}).peer(3011, "PA", {1, 1, 100});
+  c.device(3011, "A", {1, 101});
+  EXPECT_EQ(verdict_of(c), "differs, allowed: ack-coalescing");
+  // With a scenario it is known to have listened.
+  EXPECT_EQ(verdict_of(c, {listen_call()}).substr(0, 8), "violates");
+}
+
+TEST(Inference, FindsUrgentData) {
+  Conversation c;
+  c.handshake().device(11, "PAU", {1, 1, 105});
+  c.last().urgent = 5;
+  c.peer(21, "A", {1, 106});
+  EXPECT_EQ(verdict_of(c), "agrees");
+  Conversation other;
+  other.handshake().device(11, "PAU", {1, 1, 105});
+  other.last().urgent = 105;
+  other.peer(21, "A", {1, 106});
+  EXPECT_EQ(verdict_of(other), "agrees");
+}
+
 TEST(CannotTell, SaysWhy) {
+  Conversation both_open;
+  both_open.peer(0, "S", {0, 0}).device(30, "S", {0, 0}).peer(31, "SA", {0, 1});
+  both_open.device(32, "SA", {0, 1}).peer(33, "A", {1, 1});
+  EXPECT_EQ(verdict_of(both_open), "cannot tell: simultaneous open, captured near the peer: choose "
+                                   "the other side with --device");
   Conversation no_syn;
   no_syn.peer(0, "A", {1, 1}).device(1, "A", {1, 1});
   EXPECT_EQ(verdict_of(no_syn), "cannot tell: missing handshake: no SYN was captured");

@@ -118,7 +118,9 @@ class Maker {
       return std::move(script_);
     }
     find_missing_isn();
-    for (const Segment& segment : flow_.segments) {
+    std::size_t const unheard = scenario_ == nullptr ? unheard_syns() : 0;
+    for (std::size_t i = unheard; i < flow_.segments.size(); ++i) {
+      const Segment& segment = flow_.segments[i];
       add_calls_before(segment);
       add_errors_before(segment.time);
       if (is_from(segment, script_.device)) {
@@ -155,6 +157,26 @@ class Maker {
     if (flow_.segments.front().ipv6) {
       notes.emplace_back("IPv6 addresses were replaced by IPv4 ones");
     }
+  }
+
+  /// How many SYNs the capture begins with that the peer had to send again before the device said
+  /// anything: they were lost on their way to it, or came before anybody listened there.
+  std::size_t unheard_syns() {
+    std::size_t count = 0;
+    while (count + 1 < flow_.segments.size() && same_syn(count, count + 1)) {
+      ++count;
+    }
+    if (count != 0) {
+      script_.notes.push_back(fmt::format("SYNs without an answer, left out: {}", count));
+    }
+    return count;
+  }
+
+  bool same_syn(std::size_t a, std::size_t b) const {
+    const Segment& first = flow_.segments[a];
+    const Segment& again = flow_.segments[b];
+    return !is_from(first, script_.device) && !is_from(again, script_.device) &&
+           first.any(flag::syn) && again.any(flag::syn) && first.sequence == again.sequence;
   }
 
   void find_role() {
@@ -248,7 +270,10 @@ class Maker {
     for (const Segment& segment : flow_.segments) {
       peer_segments += is_from(segment, script_.device) ? 0u : 1u;
     }
-    if (opened_by_peer && !agreed_.syn[1]) {
+    if (opened_by_peer && scenario_ == nullptr && sends_plain_syn()) {
+      script_.cannot_tell =
+          "simultaneous open, captured near the peer: choose the other side with --device";
+    } else if (opened_by_peer && !agreed_.syn[1]) {
       script_.cannot_tell = "missing handshake: the peer's SYN was not captured";
     } else if (!opened_by_peer && !agreed_.syn[0]) {
       script_.cannot_tell = "missing handshake: the device's SYN was not captured";
@@ -260,6 +285,12 @@ class Maker {
     } else if (peer_segments == flow_.segments.size()) {
       script_.cannot_tell = "one side only: no segment of the device was captured";
     }
+  }
+
+  bool sends_plain_syn() const {
+    return std::any_of(flow_.segments.begin(), flow_.segments.end(), [&](const Segment& segment) {
+      return is_from(segment, script_.device) && segment.any(flag::syn) && !segment.any(flag::ack);
+    });
   }
 
   /// A device whose SYN an edit took away is known by the peer's first ACK.
