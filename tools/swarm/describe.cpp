@@ -7,14 +7,6 @@
 namespace lockstep::tools {
 namespace {
 
-std::uint64_t number_of(const Count& value) { return value.value; }
-std::uint64_t number_of(const Bytes& value) { return value.count; }
-std::uint64_t number_of(const Duration& value) { return value.ns; }
-std::uint64_t number_of(const Sequence& value) { return value.value; }
-std::uint64_t number_of(const Port& value) { return value.value; }
-std::uint64_t number_of(bool value) { return value ? 1 : 0; }
-std::uint64_t number_of(std::uint8_t value) { return value; }
-
 double milliseconds(Duration duration) { return static_cast<double>(duration.ns) / 1e6; }
 
 // The fields that differ from a bare Config's.
