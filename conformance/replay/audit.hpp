@@ -23,6 +23,7 @@ struct AuditInput {
   const LiveRun& run;  ///< for the states in which steps found the core
   const Reception& reception;
   const Config& config;
+  bool of_capture = false;  ///< the trace is the captured device's
 };
 
 /// The earliest breach of each kind of obligation, in no order. Pure functions of the trace.

@@ -23,6 +23,7 @@ class DataAudit {
     for (std::size_t i = 0; i < trace_.size(); ++i) {
       const Item& item = trace_[i];
       take_steps(item.steps_before);
+      take_part_acks(item.steps_before);
       if (item.segment.any(flag::rst)) {
         continue;
       }
@@ -48,11 +49,24 @@ class DataAudit {
           step.segment.any(flag::rst)) {
         continue;
       }
-      std::uint32_t const edge = step.segment.acknowledgment + step.segment.window;
+      std::uint32_t const edge = step.segment.acknowledgment + window_of(step);
       last_edge_ = edge;
       edge_ = !edge_known_ || before(edge_, edge) ? edge : edge_;
       edge_known_ = true;
     }
+  }
+
+  /// What the core was told besides the capture's segments.
+  void take_part_acks(std::size_t steps) {
+    auto const& all = in_.run.part_acks;
+    for (; !in_.of_capture && parts_ < all.size() && all[parts_].steps <= steps; ++parts_) {
+      edge_ = edge_known_ && before(edge_, all[parts_].edge) ? all[parts_].edge : edge_;
+    }
+  }
+
+  /// What the peer offered: to the device by its scale, to the core without one.
+  std::uint32_t window_of(const Step& step) const {
+    return in_.of_capture ? static_cast<std::uint32_t>(step.window_bytes) : step.segment.window;
   }
 
   void syn(std::size_t index) {
@@ -78,7 +92,7 @@ class DataAudit {
       for (std::size_t i = steps_; i > 0 && !edge_known_; --i) {
         const Step& step = in_.script.steps[i - 1];
         if (step.kind == Step::Kind::segment && step.segment.any(flag::syn)) {
-          edge_ = last_edge_ = isn_ + 1 + step.segment.window;
+          edge_ = last_edge_ = isn_ + 1 + window_of(step);
           edge_known_ = true;
         }
       }
@@ -169,7 +183,7 @@ class DataAudit {
   std::uint32_t isn_ = 0, next_ = 0, edge_ = 0, last_edge_ = 0, hole_begin_ = 0;
   std::optional<std::uint32_t> fin_;
   std::optional<std::size_t> hole_;
-  std::size_t steps_ = 0, syn_steps_ = 0;
+  std::size_t steps_ = 0, syn_steps_ = 0, parts_ = 0;
 };
 
 }  // namespace

@@ -58,6 +58,14 @@ class Inference {
       above |= counts && sent.window_bytes >= floor;
       paced_ |= counts && above && sent.window_bytes < floor;
     }
+    // A window of more than 16 bits closes where ours, without a scale, could not follow.
+    bool const beyond = std::any_of(script_.sent.begin(), script_.sent.end(), [](const Sent& sent) {
+      return sent.window_bytes > 65'535 && !sent.segment.any(flag::rst);
+    });
+    if (paced_ && beyond) {
+      paced_ = false;
+      script_.notes.emplace_back("the application was taken to read at once");
+    }
     if (paced_) {
       script_.notes.emplace_back("the application's reading was inferred from the window");
     }

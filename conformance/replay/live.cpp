@@ -277,7 +277,8 @@ class Player {
       return false;
     }
     advance(port_.now() + script_.round_trip);
-    ++run_.part_acks;
+    std::uint32_t const seen = run_.as_captured(script_, highest_, step.incarnation);
+    run_.part_acks.push_back({steps_, seen + part.segment.window});
     port_.arrive(segment_bytes(part));
     turns(true);
     return true;

@@ -45,6 +45,12 @@ struct StepRecord {
   std::vector<std::byte> bytes;  ///< the packet as it was played
 };
 
+/// An ACK of what the core had sent, in place of the capture's ACK of more.
+struct PartAck {
+  std::size_t steps = 0;   ///< how many steps had been made
+  std::uint32_t edge = 0;  ///< up to where it allowed to send, in the capture's numbers
+};
+
 struct LiveRun {
   std::vector<LiveSent> sent;
   std::vector<StepRecord> steps;
@@ -58,7 +64,7 @@ struct LiveRun {
   Duration virtual_time;
   Duration late;
   std::uint64_t packets_in = 0;
-  std::uint64_t part_acks = 0;  ///< ACKs of what the core had sent, in place of ACKs of more
+  std::vector<PartAck> part_acks;
 
   bool is_stuck() const { return stuck_step < steps.size(); }
   /// A number of the core's as the capture would have it; `incarnation` as of the segment.

@@ -136,7 +136,7 @@ class Judge {
     Trace const captured = captured_trace(script_);
     Trace const live = live_trace(script_, run_, Duration::seconds(5));
     CrossResult cross = cross_check(input_, captured, live);
-    if (run_.part_acks != 0) {
+    if (!run_.part_acks.empty()) {
       cross.rules.insert(Rule::congestion_window);
     }
     all_ = std::move(cross.breaches);
@@ -153,7 +153,9 @@ class Judge {
  private:
   void audit(const Trace& trace, bool is_captured) {
     for (auto check : {audit_acks, audit_retransmissions, audit_data}) {
-      for (Breach& breach : check(input_, trace)) {
+      AuditInput input = input_;
+      input.of_capture = is_captured;
+      for (Breach& breach : check(input, trace)) {
         CrossBreach out;
         out.kind = is_captured ? Divergence::Kind::missing : Divergence::Kind::unexpected;
         if (breach.item) {

@@ -246,6 +246,56 @@ TEST(Inference, FindsUrgentData) {
   EXPECT_EQ(verdict_of(other), "agrees");
 }
 
+/// Both sides scale by 7 bits; the device is the passive side, 10 ms away.
+Conversation scaled_handshake() {
+  Conversation c;
+  std::vector<std::byte> const scale{std::byte{3}, std::byte{3}, std::byte{7}, std::byte{1}};
+  const auto add_scale = [&] {
+    c.last().options.insert(c.last().options.end(), scale.begin(), scale.end());
+  };
+  c.peer(0, "S", {0, 0});
+  add_scale();
+  c.device(0, "SA", {0, 1});
+  add_scale();
+  c.peer(10, "A", {1, 1, 0, 1000});
+  return c;
+}
+
+/// After three round trips of slow start the device sends so many full segments at once into a
+/// window of 128,000 octets.
+Conversation bulk(std::uint32_t segments) {
+  Conversation c = scaled_handshake();
+  std::uint32_t next = 1;
+  std::uint64_t ms = 11;
+  for (std::uint32_t const flight : {10u, 20u, 40u, segments}) {
+    for (std::uint32_t i = 0; i < flight; ++i, next += Conversation::mss) {
+      c.device(ms, "A", {next, 1, Conversation::mss, 1000});
+    }
+    ms += 10;
+    for (std::uint32_t i = flight; i-- > 0;) {
+      c.peer(ms, "A", {1, next - i * Conversation::mss, 0, 1000});
+    }
+  }
+  return c;
+}
+
+TEST(Scaling, LetsTheDeviceSendBeyondSixteenBits) {
+  std::string const verdict = verdict_of(bulk(87));
+  EXPECT_EQ(verdict.substr(0, 16), "differs, allowed") << verdict;
+  EXPECT_EQ(verdict_of(bulk(88)), "violates 9293:P-WND-FIT");
+}
+
+// One segment of loopback's size after another, each of which the core's own window holds in part.
+TEST(Scaling, LetsThePeerSendBeyondSixteenBits) {
+  Conversation c = scaled_handshake();
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    c.peer(11 + i, "A", {1 + i * 40'000, 1, 40'000, 1000});
+    c.device(11 + i, "A", {1, 1 + (i + 1) * 40'000, 0, 1000});
+  }
+  std::string const verdict = verdict_of(c);
+  EXPECT_EQ(verdict.substr(0, 16), "differs, allowed") << verdict;
+}
+
 TEST(CannotTell, SaysWhy) {
   Conversation both_open;
   both_open.peer(0, "S", {0, 0}).device(30, "S", {0, 0}).peer(31, "SA", {0, 1});

@@ -86,6 +86,9 @@ std::vector<std::byte> reduced_options(const Segment& segment) {
   return out;
 }
 
+/// A receiver that says only once half of its window is free keeps more than this on offer.
+constexpr std::uint32_t unscaled_piece = 16'384;
+
 /// Walks a flow once and builds the script.
 class Maker {
  public:
@@ -365,17 +368,21 @@ class Maker {
     reduced.reserved = 0;
     std::uint64_t const window = std::uint64_t{segment.window} << (syn ? 0 : agreed_.shift_of(1));
     reduced.window = static_cast<std::uint16_t>(std::min<std::uint64_t>(window, 65'535));
+    peer_window_ = window;
     bool const syn_ack_of_data = syn && segment.any(flag::ack) && !script_.isns.empty();
     if (syn_ack_of_data) {
       reduced.acknowledgment = script_.isns.back() + 1;  // Fast Open data is sent again
     }
     std::uint32_t const stamps = agreed_.stamps[0] && agreed_.stamps[1] ? 12 : 0;
     std::uint32_t const piece = std::max(agreed_.mss[0], 88u) - stamps;
-    if (segment.payload.size() <= agreed_.mss[0]) {
+    // Where the windows had more than 16 bits, a segment has to fit into what is left of them.
+    std::uint32_t const most = agreed_.scaled() ? std::min(agreed_.mss[0], unscaled_piece)
+                                                : agreed_.mss[0];
+    if (segment.payload.size() <= most) {
       push_peer(std::move(reduced));
       return;
     }
-    split(reduced, piece);
+    split(reduced, std::min(piece, most));
   }
 
   /// What came on a SYN by Fast Open comes once the handshake is over.
@@ -416,6 +423,7 @@ class Maker {
     step.at = relative(segment.time);
     step.packet = segment.number;
     step.incarnation = incarnation();
+    step.window_bytes = exact_ ? segment.window : peer_window_;
     if (!exact_) {
       add_needs(segment, step);
     }
@@ -590,6 +598,7 @@ class Maker {
   Instant start_;
   std::optional<std::uint32_t> missing_isn_;
   Segment held_;  ///< a SYN whose data waits
+  std::uint64_t peer_window_ = 0;
   std::uint32_t max_sent_ = 0, una_ = 0, edge_ = 0;
   Instant edge_at_;
   bool edge_known_ = false, may_begin_anew_ = false;

@@ -35,6 +35,7 @@ struct Step {
   Instant at;                ///< since the beginning of the capture
   std::uint64_t packet = 0;  ///< of the capture; 0 for a call
   tools::Segment segment;    ///< as it is sent, but for its acknowledgment number: that is captured
+  std::uint64_t window_bytes = 0;  ///< what the segment offered with the scale of the capture
   tools::IcmpError icmp;
   Act act = Act::listen;
   std::uint32_t bytes = 0;
