@@ -142,6 +142,7 @@ struct Active {
   memory::ReceiveStore receive;     // unread octets beyond the frames on loan, and those above gaps
   memory::Index extents = memory::nil;  // out-of-order ranges, in order
   std::uint32_t extent_count = 0;
+  std::uint32_t gap_blocks = 0;         // taken for text above gaps; 0 without extents
   memory::Index owed_first = memory::nil;
   memory::Index owed_last = memory::nil;
   std::uint32_t owed_duplicates = 0;    // how many of the ACKs owed are no cumulative ones

@@ -44,6 +44,7 @@ struct EngineState {
   bool draining = false;        // next_event() runs: what calls raise is told next turn
   // How many listeners there are, by listener_kind: what nobody listens with is not searched for.
   std::array<std::uint32_t, 4> listeners_of_kind{};
+  std::uint32_t gap_blocks = 0; // of all connections: Active::gap_blocks
   memory::ListHead ready;       // connections with something to send, by `queue`
   memory::ListHead tell_now;    // connections with events for this turn, by `tell`
   memory::ListHead tell_next;   // ... and for the next one

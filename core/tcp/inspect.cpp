@@ -124,6 +124,7 @@ void visit_active(Engine& e, Connection& c, FieldSink& sink) {
     sink.add(value);
   }
   sink.add(a.delayed);
+  sink.add(a.gap_blocks);
   sink.add(static_cast<std::uint64_t>(a.mode) << 16 | std::uint64_t{a.persist_backoff} << 8 |
            a.delayed_segments);
   std::uint64_t bits = 0;

@@ -73,6 +73,7 @@ void check_conservation(Engine& e) {
   std::uint32_t owed = 0;
   std::uint32_t actives = 0;
   std::uint32_t listed = 0;
+  std::uint32_t gap_blocks = 0;
   for (Index at = 0; at < e.connections.high_water(); ++at) {
     if (!e.connections.taken(at)) {
       continue;
@@ -85,6 +86,8 @@ void check_conservation(Engine& e) {
     ++actives;
     Active const& a = e.active(c);
     extents += a.extent_count;
+    gap_blocks += a.gap_blocks;
+    CHECK(a.gap_blocks == 0 || a.extents != nil);
     std::uint32_t duplicates = 0;
     for (Index i = a.owed_first; i != nil; i = e.owed[i].next) {
       ++owed;
@@ -95,6 +98,7 @@ void check_conservation(Engine& e) {
   CHECK(actives == e.actives.used());
   CHECK(extents == e.extents.used());
   CHECK(owed == e.owed.used());
+  CHECK(gap_blocks == e.state->gap_blocks);
   CHECK(listed == e.ready().count());
   if (e.connections.used() == 0) {
     CHECK(e.pools.blocks.used() == 0);

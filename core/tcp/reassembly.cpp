@@ -1,6 +1,8 @@
 // Text into order: frames on loan within the turn, the block store beyond it, FIN in its place.
 #include "core/tcp/reassembly.hpp"
 
+#include <algorithm>
+
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/time_wait.hpp"
@@ -31,6 +33,14 @@ void lend_text(Engine& e, Connection& c, Sequence begin, std::span<const std::by
   a.loan_last = index;
 }
 
+// What was counted as blocks above gaps may have come into order or gone since.
+void recount_gap_blocks(Engine& e, Active& a) {
+  std::uint32_t const most = a.extents == nil ? 0 : a.receive.blocks_held;
+  std::uint32_t const surplus = a.gap_blocks - std::min(a.gap_blocks, most);
+  a.gap_blocks -= surplus;
+  e.state->gap_blocks -= surplus;
+}
+
 // RCV.NXT moves over the ranges that it has reached. True if there were any.
 bool join_extents(Engine& e, Connection& c, Active& a) {
   bool joined = false;
@@ -41,6 +51,9 @@ bool join_extents(Engine& e, Connection& c, Active& a) {
     --a.extent_count;
     e.extents.give(index);
     joined = true;
+  }
+  if (joined) {
+    recount_gap_blocks(e, a);
   }
   return joined;
 }
@@ -160,12 +173,16 @@ Drop take_above_gap(Engine& e, Connection& c, const Text& text) {
   memory::Blocks& blocks = e.pools.blocks;
   Bytes const length = text.end().since(text.begin);
   std::uint32_t const missing = a.receive.blocks_missing(blocks, text.begin, length).value;
-  if (missing + e.config.reserve_blocks.value > blocks.available()) {
+  recount_gap_blocks(e, a);
+  // A peer can leave a gap open for ever, so all of them together get half of the store at most,
+  // and never what is needed to open windows and to write.
+  bool const fits = missing + 2 * e.config.reserve_blocks.value <= blocks.available() &&
+                    missing + e.state->gap_blocks <= blocks.capacity() / 2;
+  if (!fits || !range_fits(e, a, text)) {
     return Drop::tcp_out_of_order_refused;
   }
-  if (!range_fits(e, a, text)) {
-    return Drop::tcp_out_of_order_refused;
-  }
+  a.gap_blocks += missing;
+  e.state->gap_blocks += missing;
   Sequence from = text.begin;
   for (Index i = a.extents; i != nil && from.before(text.end()); i = e.extents[i].next) {
     Extent const& extent = e.extents[i];
@@ -332,6 +349,7 @@ void consume(Engine& e, Connection& c, Bytes bytes) {
     a.receive.clear(e.pools.blocks);
   } else {
     a.receive.release_before(e.pools.blocks, c.receive.read);
+    recount_gap_blocks(e, a);
   }
   if (c.detached) {
     tell_closed_if_due(e, c);
@@ -377,6 +395,7 @@ void drop_extents(Engine& e, Active& a) {
   }
   a.extent_count = 0;
   a.fin_known = false;
+  recount_gap_blocks(e, a);
 }
 
 void drop_unread(Engine& e, Connection& c) {
