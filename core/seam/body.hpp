@@ -41,7 +41,7 @@ struct SeamState {
   internet::RateState echo_rate;
   internet::RateState error_rate;
   std::uint32_t lent = 0;          // frames received since the last settle
-  bool reply_went_last = false;    // replies take every other frame while text waits
+  bool reply_went_last = false;    // answers take every other frame while text waits
   bool turn_open = false;          // frames are on loan: no snapshot now
 };
 
@@ -83,6 +83,7 @@ struct Stack::Body {
 
   // core/seam/egress.cpp
   Egress transmit(std::span<std::byte> into);
+  Egress transmit_answer(std::span<std::byte> into);
   Egress transmit_reply(std::span<std::byte> into);
   Egress transmit_connection(std::span<std::byte> into);
 

@@ -138,7 +138,8 @@ Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
   return {};
 }
 
-Egress Stack::Body::transmit(std::span<std::byte> into) {
+// What somebody else waits for: ARP, then replies.
+Egress Stack::Body::transmit_answer(std::span<std::byte> into) {
   if (has_link() && neighbours.wants_transmit()) {
     Egress egress;
     egress.length = static_cast<std::uint16_t>(
@@ -148,20 +149,21 @@ Egress Stack::Body::transmit(std::span<std::byte> into) {
       return egress;
     }
   }
-  bool const replies_first = engine.ready().empty() || !seam->reply_went_last;
-  if (replies_first && !engine.replies.empty()) {
-    seam->reply_went_last = true;
-    Egress const egress = transmit_reply(into);
+  return transmit_reply(into);
+}
+
+Egress Stack::Body::transmit(std::span<std::byte> into) {
+  bool const turn_of_text = seam->reply_went_last && !engine.ready().empty();
+  if (!turn_of_text) {
+    Egress const egress = transmit_answer(into);
     if (egress.length != 0) {
+      seam->reply_went_last = true;
       return egress;
     }
   }
   seam->reply_went_last = false;
   Egress const egress = transmit_connection(into);
-  if (egress.length != 0 || engine.replies.empty()) {
-    return egress;
-  }
-  return transmit_reply(into);
+  return egress.length != 0 ? egress : transmit_answer(into);
 }
 
 Egress Stack::transmit(Instant now, std::span<std::byte> into) {

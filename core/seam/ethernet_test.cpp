@@ -89,18 +89,20 @@ class Station {
   Stack stack;
 };
 
-Frame arp_reply() {
+Frame arp_from(IpAddress sender, wire::ArpOperation operation) {
   Frame frame(60);
   wire::write(wire::EthernetHeader{device_mac, peer_mac, wire::EtherType::arp}, frame);
   wire::ArpPacket packet;
-  packet.operation = wire::ArpOperation::reply;
+  packet.operation = operation;
   packet.sender_mac = peer_mac;
-  packet.sender = asked_for.as_v4();
+  packet.sender = sender.as_v4();
   packet.target_mac = device_mac;
   packet.target = device.as_v4();
   wire::write(packet, std::span(frame).subspan(14));
   return frame;
 }
+
+Frame arp_reply() { return arp_from(asked_for, wire::ArpOperation::reply); }
 
 // A segment of the peer at `remote` without text.
 Frame segment_from(IpAddress remote, wire::Segment segment) {
@@ -207,6 +209,28 @@ TEST(Ethernet, AResetToNobodyIsGivenUp) {
   EXPECT_TRUE(station.stack.deadline().is_never());
   station.turn({arp_reply()});
   EXPECT_FALSE(station.stack.wants_transmit());
+}
+
+// A flood of questions takes at most every other frame from whom has text to send.
+TEST(Ethernet, AnswersToArpDoNotStarveText) {
+  Station station;
+  ConnectionId const id = station.connect(well_known);
+  ASSERT_EQ(station.turn().size(), 1u);
+  wire::Segment answer;
+  answer.flags = flag::syn | flag::ack;
+  answer.acknowledgment = station.stack.inspect(id).send.nxt;
+  ASSERT_EQ(station.turn({segment_from(well_known, answer)}).size(), 1u);
+  std::string const text(2 * 536, 'x');
+  ASSERT_EQ(station.stack.write(id, Kit::bytes_of(text)).bytes.count, text.size());
+  std::vector<Frame> questions;
+  for (std::uint8_t host = 10; host < 14; ++host) {
+    questions.push_back(arp_from(IpAddress::v4(10, 0, 0, host), wire::ArpOperation::request));
+  }
+  std::string order;
+  for (Frame const& frame : station.turn(questions)) {
+    order += segment_in(frame).flags.ack() ? 't' : 'a';
+  }
+  EXPECT_EQ(order, "atataa");
 }
 
 }  // namespace
