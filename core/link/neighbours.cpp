@@ -313,11 +313,13 @@ Drop Neighbours::receive(const wire::ArpPacket& packet, Instant now) {
                                                        : receive_request(packet, known, now);
 }
 
-// Anybody can send a reply, so it counts only while one is waited for.
+// Anybody can send a reply, so it counts only for what was asked for of late: also if the way there
+// and back takes longer than all tries.
 Drop Neighbours::receive_reply(const wire::ArpPacket& packet, Index known, Instant now) {
   if (known == nil || !is_ours(packet.target) ||
       (entries_[known].state != NeighbourState::incomplete &&
-       entries_[known].state != NeighbourState::probing)) {
+       entries_[known].state != NeighbourState::probing &&
+       entries_[known].state != NeighbourState::failed)) {
     return Drop::arp_unsolicited;
   }
   confirm(known, packet.sender_mac, now);

@@ -39,7 +39,8 @@ struct LinkIdentity {
 // incomplete: no link address yet; requests are going out, connections may wait
 // reachable:  the link address is known and was confirmed within the reachable time
 // probing:    the link address is known but old: it is used while requests go out to confirm it
-// failed:     nobody answered; for one retry interval the next hop counts as unreachable
+// failed:     nobody answered; for one retry interval the next hop counts as unreachable, unless an
+//             answer comes after all
 // fixed:      given by configuration: never asked for, never changed, never expires
 enum class NeighbourState : std::uint8_t {
   vacant, incomplete, reachable, probing, failed, fixed

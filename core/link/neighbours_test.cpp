@@ -149,6 +149,39 @@ TEST(Neighbours, RequestsAreRepeatedAtTheirIntervalAndThenGivenUp) {
   EXPECT_TRUE(world.cache.sound());
 }
 
+// The way there and back takes longer than all tries: the answer is believed all the same, whether
+// the failure was told by then or not, but not for ever.
+TEST(Neighbours, AnAnswerAfterTheLastTry) {
+  for (bool const told : {true, false}) {
+    World world(small());
+    Index const index = world.resolve(7).neighbour;
+    for (int tries = 0; tries < 3; ++tries) {
+      world.sent();
+      world.advance(Duration::seconds(1));
+    }
+    NeighbourChange change;
+    if (told) {
+      ASSERT_TRUE(world.cache.next_change(change));
+      EXPECT_FALSE(change.resolved);
+    }
+    EXPECT_EQ(world.reply(7), Drop::none);
+    EXPECT_EQ(world.cache.next_change(change), !told);
+    EXPECT_EQ(change.resolved, !told);
+    EXPECT_EQ(world.resolve(7).kind, LookupKind::resolved);
+    EXPECT_EQ(world.resolve(7).neighbour, index);
+    EXPECT_TRUE(world.cache.sound());
+  }
+  World world(small());
+  world.resolve(7);
+  for (int tries = 0; tries < 4; ++tries) {
+    static_cast<void>(world.cache.wants_transmit() ? world.sent() : wire::ArpPacket{});
+    NeighbourChange change;
+    static_cast<void>(world.cache.next_change(change));
+    world.advance(Duration::seconds(1));
+  }
+  EXPECT_EQ(world.reply(7), Drop::arp_unsolicited);
+}
+
 TEST(Neighbours, AFailureThatNobodyWasToldOfKeepsItsEntry) {
   World world(small());
   Index const index = world.resolve(7).neighbour;
