@@ -27,6 +27,7 @@ void ReplayApplication::told(Stack& stack, const Event& event) {
       break;
     case EventKind::connected:
     case EventKind::acknowledged:
+    case EventKind::room:
     case EventKind::urgent:
     case EventKind::soft_error:
       break;

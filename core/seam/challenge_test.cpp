@@ -107,5 +107,41 @@ TEST(Challenge, IsTheDefaultOfEveryProfile) {
   EXPECT_EQ(profile_linux().tcp.reset_policy, tcp::ResetPolicy::rfc5961);
 }
 
+// Two ends that find each other's ACKs unacceptable would answer each other for ever.
+//= rfc5961#7
+//= type=test
+//# 5961:BLIND-7 so many empty segments out of the window are answered in a second
+TEST(Answers, EmptySegmentsWithinALimit) {
+  Config config = kit_config();
+  config.tcp.empty_answers_per_second = Count{3};
+  Kit kit(config);
+  kit.accept_connection();
+  kit.advance(Duration::seconds(1) - Duration{kit.now.ns % 1'000'000'000});
+  for (int second = 0; second < 3; ++second) {
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 0x8000'0000u, .ack = 1}),
+                Drop::tcp_out_of_window);
+      EXPECT_EQ(kit.sent(), i < 3 ? "A 1(0) ack 1" : "");
+    }
+    // Text is no answer to anything.
+    kit.deliver({.flags = flag::ack, .seq = 0, .ack = 1, .text = "x"});
+    EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
+    kit.advance(Duration::seconds(1));
+  }
+  EXPECT_EQ(kit.stack.statistics().tcp.answers_limited, 6u);
+}
+
+// Nor may TIME-WAIT go on for ever.
+TEST(Answers, TimeWaitAnswersEmptySegmentsWithinTheLimit) {
+  Config config = kit_config();
+  config.tcp.challenges_per_second = Count{2};
+  Kit kit(config);
+  kit.socket_in(State::time_wait);
+  for (int i = 0; i < 4; ++i) {
+    kit.deliver({.flags = flag::ack, .seq = 0x8000'0000u, .ack = 2});
+    EXPECT_EQ(kit.sent(), i < 2 ? "A 2(0) ack 2" : "");
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::testing

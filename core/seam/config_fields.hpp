@@ -90,6 +90,8 @@ constexpr void visit_fields(C& config, Visit&& visit) {
   visit("limited_transmit", Unit::boolean, FieldRange{0, 1}, tcp.limited_transmit);
   visit("restart_after_idle", Unit::boolean, FieldRange{0, 1}, tcp.restart_after_idle);
   visit("challenges_per_second", Unit::count, FieldRange{0, million}, tcp.challenges_per_second);
+  visit("empty_answers_per_second", Unit::count, FieldRange{1, 65'535},
+        tcp.empty_answers_per_second);
   visit("port_first", Unit::port, FieldRange{1, 65'535}, tcp.port_first);
   visit("port_last", Unit::port, FieldRange{1, 65'535}, tcp.port_last);
   visit("port_tries", Unit::count, FieldRange{1, 65'535}, tcp.port_tries);

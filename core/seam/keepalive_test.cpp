@@ -229,5 +229,36 @@ TEST(KeepAlive, ShortestInterval) {
   EXPECT_EQ(kit.sent(), "A 0(0) ack 1");
 }
 
+// Our half is closed and the application reads on: nothing of ours is out, the peer may be gone.
+TEST(KeepAlive, InFinWait2WhileTheApplicationReads) {
+  Flow flow;
+  turn_on(flow);
+  ASSERT_EQ(flow.stack.finish(flow.id), Refusal::none);
+  flow.turn();
+  flow.ack(2);
+  ASSERT_EQ(flow.state(), State::fin_wait_2);
+  static_cast<void>(flow.take());
+  flow.advance(Duration::seconds(60));
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 1");
+  flow.ack(2);
+  flow.advance(Duration::seconds(60));
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 1");
+  flow.advance(Duration::seconds(9 * 75));
+  EXPECT_TRUE(flow.told(EventKind::closed, Cause::keepalive_timed_out));
+}
+
+// With keep-alives off RFC 9293 has no bound there: the peer may have much to say.
+TEST(KeepAlive, FinWait2HasNoBoundOfItsOwn) {
+  Flow flow;
+  ASSERT_EQ(flow.stack.finish(flow.id), Refusal::none);
+  flow.turn();
+  flow.ack(2);
+  flow.advance(Duration::seconds(86'400));
+  EXPECT_EQ(flow.state(), State::fin_wait_2);
+  ASSERT_EQ(flow.stack.set(flow.id, {SettingKind::keepalive, 1}), Refusal::none);
+  flow.advance(Duration::seconds(7200 + 9 * 75));
+  EXPECT_EQ(flow.state(), State::closed);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

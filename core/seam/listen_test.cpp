@@ -366,5 +366,22 @@ TEST(Listen, PeerGoesOnBehindItsSyn) {
   }
 }
 
+// The text of the SYN fills the whole window: the ACK of our SYN comes from behind it.
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-SYNRCVD-EST an ACK of our SYN establishes
+//# 9293:P-ZEROWND-ACCEPT whatever the window
+TEST(Listen, TextOfTheSynFillsTheWindow) {
+  Config config = kit_config();
+  config.tcp.receive_buffer = Bytes{5};
+  Kit kit(config);
+  kit.listen();
+  kit.deliver({.flags = flag::syn, .text = "hello", .mss = 1460});
+  EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
+  kit.deliver({.flags = flag::ack, .seq = 6, .ack = 1});
+  EXPECT_EQ(kit.state(), State::established);
+  EXPECT_EQ(kit.received, "hello");
+}
+
 }  // namespace
 }  // namespace lockstep::testing

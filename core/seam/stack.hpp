@@ -80,18 +80,21 @@ class Stack {
   // Bytes that write would take now at most.
   Bytes writable(ConnectionId id) const;
 
+  // Whoever is refused by the next four with no_room is told when to try again: by `acknowledged`
+  // if the send buffer is full, by `room` if a pool is.
+
   // Copies bytes into the send queue (RFC 9293 3.10.2). Takes what there is room for.
   Taken write(ConnectionId id, std::span<const std::byte> bytes, More more = More::no);
   // Queues bytes of a bound region without copying them. The loan ends at `acknowledged`, on
   // return from abort, or at `closed`.
   Taken lend(ConnectionId id, Payload payload, More more = More::no);
-  // All that is queued now is urgent (SEND with URGENT, RFC 9293 3.8.5).
-  [[nodiscard]] Refusal urgent(ConnectionId id);
   // Closes our half: the FIN follows what is queued. Reading goes on.
   [[nodiscard]] Refusal finish(ConnectionId id);
   // Closes our half and says that no more will be read: a reset answers unread or later data
   // (RFC 9293 3.6.1, SHLD-3). FIN-WAIT-2 is bounded. `closed` still follows.
   [[nodiscard]] Refusal close(ConnectionId id);
+  // All that is queued now is urgent (SEND with URGENT, RFC 9293 3.8.5).
+  [[nodiscard]] Refusal urgent(ConnectionId id);
   // ABORT (RFC 9293 3.10.5): at once, with a reset to the peer where the state asks for one.
   // `closed` follows with cause aborted. A stale id is ignored.
   void abort(ConnectionId id);

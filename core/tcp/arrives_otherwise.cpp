@@ -2,6 +2,7 @@
 #include "core/tcp/acceptable.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/arrives.hpp"
+#include "core/tcp/challenge.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
@@ -43,13 +44,19 @@ bool is_same_syn(const Connection& c, const wire::Segment& s) {
          s.sequence == c.receive.irs;
 }
 
+// What follows the text of the peer's SYN: the ACK of our SYN mostly, which is welcome even if that
+// text has filled the whole window.
+bool is_behind_text_of_syn(const Connection& c, const wire::Segment& s) {
+  return c.state == State::syn_received && s.sequence == c.receive.nxt;
+}
+
 //= rfc9293#3.10.7.4
 //# 9293:P-ACCEPT-REPLY an unacceptable segment draws an ACK, a reset draws nothing
 //= rfc9293#3.5.2
 //# 9293:P-RST-GRP3 and the state stays
 Step check_sequence(Engine& e, Connection& c, const wire::Segment& s) {
   ReceiveWindow const window = window_of(c);
-  if (acceptable(window, s.sequence, s.length())) {
+  if (acceptable(window, s.sequence, s.length()) || is_behind_text_of_syn(c, s)) {
     return {};
   }
   if (window.wnd.empty()) {
@@ -65,9 +72,13 @@ Step check_sequence(Engine& e, Connection& c, const wire::Segment& s) {
   if (s.flags.rst()) {
     return ends(Drop::tcp_reset_outside);
   }
-  //= rfc9293#3.8.6.1
-  //# 9293:P-ZWP-REPLY a probe draws an ACK with the next expected number and the window
-  owe_duplicate(e, c, s);
+  //= rfc5961#7
+  //# 5961:BLIND-7 those without text, SYN or FIN within a limit: ACKs of ACKs might never end
+  if (!s.length().empty() || may_answer(e, c)) {
+    //= rfc9293#3.8.6.1
+    //# 9293:P-ZWP-REPLY a probe draws an ACK with the next expected number and the window
+    owe_duplicate(e, c, s);
+  }
   return ends(Drop::tcp_out_of_window);
 }
 

@@ -11,6 +11,7 @@
 #include "core/tcp/owed.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/replies.hpp"
+#include "core/tcp/room.hpp"
 
 namespace lockstep::tcp {
 namespace {
@@ -87,15 +88,6 @@ std::uint32_t send_space(const Connection& c, const Active* a) {
   return (c.send_buffer - Bytes{held}).count;
 }
 
-// How much a write may copy into the store. A part of it is left to receiving: two stacks that both
-// filled theirs with text to send could never open a window to each other again.
-std::uint64_t store_space(const Engine& e) {
-  memory::Blocks const& blocks = e.pools.blocks;
-  std::uint32_t const kept = std::max(2 * e.config.reserve_blocks.value, blocks.capacity() / 4);
-  std::uint32_t const free = blocks.available();
-  return free > kept ? std::uint64_t{free - kept} * e.config.block_bytes.count : 0;
-}
-
 // Text was queued: pushed, unless more follows at once.
 //= rfc9293#3.10.2
 //# 9293:P-SEND-EST, 9293:P-SEND-PRE it is sent when the state and the windows allow
@@ -110,6 +102,21 @@ void queued(Engine& e, Connection& c, Active& a, More more) {
 }
 
 Taken nothing(Refusal refusal) { return {Bytes{}, refusal}; }
+
+// A pool is exhausted: `room` will tell when it is worth trying again.
+Refusal no_room(Engine& e, Connection& c, Room kind) {
+  want_room(e, c, kind);
+  return Refusal::no_room;
+}
+
+// Nothing was taken. Text that fills the send buffer is acknowledged some day, and that is told.
+//= rfc9293#3.10.2
+//# 9293:P-SEND-NORES insufficient resources
+Taken full(Engine& e, Connection& c, Room kind) {
+  bool const buffer = send_space(c, &e.active(c)) == 0;
+  rest(e, c);
+  return nothing(buffer ? Refusal::no_room : no_room(e, c, kind));
+}
 
 // Closes our half in the states where RFC 9293 3.10.4 lets it.
 //= rfc9293#3.6
@@ -130,7 +137,7 @@ Refusal close_our_half(Engine& e, Connection& c) {
     return Refusal::none;
   }
   if (ensure_active(e, c) == nullptr) {
-    return Refusal::no_room;
+    return no_room(e, c, Room::active);
   }
   c.fin_queued = true;
   if (c.state == State::established) {
@@ -293,9 +300,10 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
   }
   Active* const a = ensure_active(e, c);
   if (a == nullptr) {
-    return nothing(Refusal::no_room);
+    return nothing(no_room(e, c, Room::active));
   }
-  std::uint64_t const space = std::min<std::uint64_t>(send_space(c, a), store_space(e));
+  std::uint64_t const store = std::uint64_t{blocks_to_write(e)} * e.config.block_bytes.count;
+  std::uint64_t const space = std::min<std::uint64_t>(send_space(c, a), store);
   auto const wanted =
       bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), space)));
   //= rfc9293#3.9.1.2
@@ -304,10 +312,10 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
   if (!taken.empty()) {
     queued(e, c, *a, taken.count == bytes.size() ? more : More::no);
   }
-  //= rfc9293#3.10.2
-  //# 9293:P-SEND-NORES insufficient resources
-  bool const full = taken.empty() && !bytes.empty();
-  return {taken, full ? Refusal::no_room : Refusal::none};
+  if (taken.empty() && !bytes.empty()) {
+    return full(e, c, store == 0 ? Room::block : Room::piece);
+  }
+  return {taken, Refusal::none};
 }
 
 Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
@@ -329,7 +337,7 @@ Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
   }
   Active* const a = ensure_active(e, c);
   if (a == nullptr) {
-    return nothing(Refusal::no_room);
+    return nothing(no_room(e, c, Room::active));
   }
   std::uint32_t const length = std::min(payload.length, send_space(c, a));
   Bytes const taken =
@@ -338,8 +346,10 @@ Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
   if (!taken.empty()) {
     queued(e, c, *a, taken.count == payload.length ? more : More::no);
   }
-  bool const full = taken.empty() && payload.length != 0;
-  return {taken, full ? Refusal::no_room : Refusal::none};
+  if (taken.empty() && payload.length != 0) {
+    return full(e, c, Room::piece);
+  }
+  return {taken, Refusal::none};
 }
 
 Refusal urgent(Engine& e, ConnectionId id) {

@@ -1,4 +1,4 @@
-// The limit on challenge ACKs (RFC 5961 section 7).
+// Two counters, each of its second.
 #include "core/tcp/challenge.hpp"
 
 namespace lockstep::tcp {
@@ -18,6 +18,20 @@ bool may_challenge(Engine& e) {
   }
   ++s.challenges_used;
   ++e.counters->challenges_sent;
+  return true;
+}
+
+bool may_answer(Engine& e, Connection& c) {
+  auto const second = static_cast<std::uint32_t>(e.state->now.ns / 1'000'000'000);
+  if (c.answers_second != second) {
+    c.answers_second = second;
+    c.answers = 0;
+  }
+  if (c.answers >= e.config.empty_answers_per_second.value) {
+    ++e.counters->answers_limited;
+    return false;
+  }
+  ++c.answers;
   return true;
 }
 

@@ -1,4 +1,4 @@
-// The limit on challenge ACKs (RFC 5961 section 7).
+// The limits on ACKs that answer nothing but a wrong segment (RFC 5961 section 7).
 #pragma once
 
 #include "core/tcp/engine.hpp"
@@ -7,5 +7,9 @@ namespace lockstep::tcp {
 
 // Whether one more challenge ACK may leave in this second; counts it, or the refusal. O(1).
 [[nodiscard]] bool may_challenge(Engine& e);
+// Whether one more empty segment out of this connection's window may be answered in this second.
+// Two ends that find each other's ACKs unacceptable would else answer each other for ever. Each
+// connection has its own share: whoever floods one cannot silence the answers to others' probes.
+[[nodiscard]] bool may_answer(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp

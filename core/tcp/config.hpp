@@ -73,6 +73,7 @@ struct Config {
 
   ResetPolicy reset_policy = ResetPolicy::rfc5961;
   Count challenges_per_second{1000};
+  Count empty_answers_per_second{100};  // of a connection, to empty segments out of its window
 
   Port port_first{49152};
   Port port_last{65535};

@@ -21,6 +21,10 @@ enum class SendPlace : std::uint8_t { none, ready, waiting };
 // Which list of connections with events this one is in, by its `tell` link: at most one.
 enum class TellPlace : std::uint8_t { none, now, next, held };
 
+// What the application was refused for lack of, and waits for: at most one.
+enum class Room : std::uint8_t { none, active, block, piece };
+inline constexpr std::uint32_t room_kinds = 3;
+
 // The sending half of RFC 9293's TCB, by its names.
 //= rfc9293#3.8
 //# 9293:P-VARS-ADVANCE SND.NXT moves by what is sent, SND.UNA by what is acknowledged
@@ -130,6 +134,10 @@ struct Connection {
   TellPlace telling = TellPlace::none;
   std::uint8_t quantum = 0;         // frames left in this round
   std::uint32_t waiting_for = memory::nil;  // neighbour, while place is waiting
+  Room wants = Room::none;
+  std::uint16_t answers = 0;        // to empty segments out of the window, in `answers_second`
+  std::uint32_t answers_second = 0;
+  memory::Link room;                // of those that want room
   memory::Link tell;
   memory::Link queue;               // of the ready list or of a neighbour's waiting list
 };

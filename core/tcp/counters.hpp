@@ -40,6 +40,7 @@ struct Counters {
   std::uint64_t resets_sent = 0;
   std::uint64_t challenges_sent = 0;
   std::uint64_t challenges_limited = 0;
+  std::uint64_t answers_limited = 0;  // empty segments out of the window, left without an ACK
   std::uint64_t acks_merged = 0;  // the pool of owed ACKs was full
   std::uint64_t time_wait_evicted = 0;
   std::uint64_t connections_opened = 0;

@@ -49,6 +49,9 @@ struct EngineState {
   memory::ListHead tell_now;    // connections with events for this turn, by `tell`
   memory::ListHead tell_next;   // ... and for the next one
   memory::ListHead time_waits;  // oldest first
+  // Connections whose applications were refused, by `room`, one list for each kind of room.
+  std::array<memory::ListHead, room_kinds> wanting{};
+  std::uint32_t refused = 0;    // how many they are
   std::uint16_t loan_count = 0;
 };
 
@@ -110,6 +113,9 @@ struct Engine {
   }
   memory::List<Connection, &Connection::tell> tell_next() const {
     return {state->tell_next, connections.view()};
+  }
+  memory::List<Connection, &Connection::room> wanting(Room kind) const {
+    return {state->wanting[static_cast<std::uint32_t>(kind) - 1], connections.view()};
   }
   memory::List<Connection, &Connection::tell> held(Listener& listener) const {
     return {listener.held, connections.view()};

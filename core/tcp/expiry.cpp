@@ -126,7 +126,7 @@ void expire_keepalive(Engine& e, Connection& c) {
   Instant const quiet_since = c.heard_at;
   bool const silent = e.state->now.since(quiet_since) >= idle;
   bool const quiet = silent && c.send.una == c.send.nxt;
-  if (!c.keepalive || (c.state != State::established && c.state != State::close_wait)) {
+  if (!c.keepalive || !is_watched(c)) {
     c.slow_due = Instant::never();
     return;
   }
@@ -154,7 +154,7 @@ void expire_keepalive(Engine& e, Connection& c) {
 }
 
 void expire_slow(Engine& e, Connection& c) {
-  if (c.state == State::fin_wait_2) {
+  if (c.state == State::fin_wait_2 && c.reading_over) {
     count(e, TimerKind::fin_wait_2);
     give_up(e, c, Cause::timed_out);
     return;
@@ -213,7 +213,7 @@ void set_give_up(Engine& e, Connection& c) {
 void heard_while_probing(Engine& e, Connection& c) {
   if (c.keepalive_probes != 0) {
     c.keepalive_probes = 0;
-    if (c.state == State::established || c.state == State::close_wait) {
+    if (is_watched(c)) {
       begin_keepalive(e, c);
     }
   }
@@ -225,6 +225,11 @@ void heard_while_probing(Engine& e, Connection& c) {
   }
 }
 
+bool is_watched(const Connection& c) {
+  return c.state == State::established || c.state == State::close_wait ||
+         (c.state == State::fin_wait_2 && !c.reading_over);
+}
+
 void begin_keepalive(Engine& e, Connection& c) {
   if (c.keepalive) {
     c.slow_due = e.state->now + Duration::milliseconds(c.keepalive_idle_ms);
@@ -233,8 +238,15 @@ void begin_keepalive(Engine& e, Connection& c) {
 }
 
 void bound_fin_wait_2(Engine& e, Connection& c) {
-  c.slow_due = c.reading_over ? e.state->now + e.config.fin_wait_2 : Instant::never();
-  arm(e, c);
+  if (c.reading_over) {
+    c.slow_due = e.state->now + e.config.fin_wait_2;
+    arm(e, c);
+  } else {
+    // RFC 9293 has no bound here, as the peer may have much to say; keep-alives find out if it is
+    // gone.
+    c.slow_due = Instant::never();
+    begin_keepalive(e, c);
+  }
 }
 
 }  // namespace lockstep::tcp

@@ -13,9 +13,11 @@ void expire_connection(Engine& e, Connection& c);
 void set_give_up(Engine& e, Connection& c);
 // An acceptable segment came, perhaps while a zero window or the peer is probed: it is there.
 void heard_while_probing(Engine& e, Connection& c);
+// Whether keep-alives have their place: text of the peer's or ours may still be expected.
+bool is_watched(const Connection& c);
 // Keep-alive begins, if it is on.
 void begin_keepalive(Engine& e, Connection& c);
-// FIN-WAIT-2 is bounded if the application reads no more.
+// FIN-WAIT-2 is bounded, by Config::fin_wait_2, if the application reads no more.
 void bound_fin_wait_2(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp

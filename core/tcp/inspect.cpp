@@ -52,7 +52,8 @@ void visit_variables(const Connection& c, FieldSink& sink) {
         std::uint64_t{c.congestion.duplicates}, std::uint64_t{c.quantum},
         static_cast<std::uint64_t>(c.cause), static_cast<std::uint64_t>(c.soft_cause),
         std::uint64_t{c.pending}, std::uint64_t{c.deferred},
-        static_cast<std::uint64_t>(c.place), static_cast<std::uint64_t>(c.telling)}) {
+        static_cast<std::uint64_t>(c.place), static_cast<std::uint64_t>(c.telling),
+        static_cast<std::uint64_t>(c.wants), std::uint64_t{c.answers}}) {
     sink.add(value);
   }
 }
@@ -152,6 +153,7 @@ void visit_connection(Engine& e, Connection& c, FieldSink& sink) {
   visit_flags(c, sink);
   sink.add_exact(std::uint64_t{c.slot} << 32 | c.generation);
   sink.add_exact(std::uint64_t{c.listener} << 32 | c.listener_generation);
+  sink.add_exact(c.answers_second);
   sink.add_exact(c.segments_sent);
   sink.add_exact(c.segments_received);
   sink.add_exact(c.retransmissions);

@@ -43,7 +43,7 @@ enum class Refusal : std::uint8_t {
   none,
   stale_id,             // "connection does not exist"
   closing,              // "connection closing": our half is closed already
-  no_room,              // "insufficient resources": a pool is exhausted
+  no_room,              // "insufficient resources": a pool or the send buffer is exhausted
   exists,               // "connection already exists": the four-tuple or listener is taken
   bad_remote,           // "remote socket unspecified", or no host's address
   bad_local,            // the local address is not ours
@@ -80,17 +80,18 @@ enum class EventKind : std::uint8_t {
   connected,      // an active open is ESTABLISHED
   received,       // bytes: all that is readable now
   acknowledged,   // bytes: newly acknowledged since the last such event
+  room,           // a pool was exhausted and a call refused: it is worth trying again
   urgent,         // bytes: from the next unread byte to the end of the urgent data
   peer_finished,  // the peer closed its half normally; what it sent before is still readable
   soft_error,     // cause: why; the connection goes on
   closed,         // cause: how it ended; the last event of this id
 };
 
-inline constexpr std::uint32_t event_kind_count = 8;
+inline constexpr std::uint32_t event_kind_count = 9;
 
 constexpr std::string_view name_of(EventKind kind) {
   constexpr std::array<std::string_view, event_kind_count> names{
-      "accepted", "connected", "received",   "acknowledged",
+      "accepted", "connected",     "received",   "acknowledged", "room",
       "urgent",   "peer_finished", "soft_error", "closed"};
   return names[static_cast<std::uint32_t>(kind)];
 }

@@ -74,12 +74,14 @@ void check_conservation(Engine& e) {
   std::uint32_t actives = 0;
   std::uint32_t listed = 0;
   std::uint32_t gap_blocks = 0;
+  std::uint32_t refused = 0;
   for (Index at = 0; at < e.connections.high_water(); ++at) {
     if (!e.connections.taken(at)) {
       continue;
     }
     Connection const& c = e.connection(at);
     listed += c.place == SendPlace::ready ? 1u : 0u;
+    refused += c.wants != Room::none ? 1u : 0u;
     if (c.active == nil) {
       continue;
     }
@@ -100,6 +102,7 @@ void check_conservation(Engine& e) {
   CHECK(owed == e.owed.used());
   CHECK(gap_blocks == e.state->gap_blocks);
   CHECK(listed == e.ready().count());
+  CHECK(refused == e.state->refused);
   if (e.connections.used() == 0) {
     CHECK(e.pools.blocks.used() == 0);
     CHECK(e.pools.pieces.used() == 0);

@@ -5,6 +5,7 @@
 
 #include "core/tcp/owed.hpp"
 #include "core/tcp/reassembly.hpp"
+#include "core/tcp/room.hpp"
 #include "core/tcp/time_wait.hpp"
 #include "core/units/check.hpp"
 
@@ -80,6 +81,9 @@ bool must_hold(Engine& e, const Connection& c) {
 }
 
 void begin_draining(Engine& e) {
+  if (e.state->refused != 0) {
+    tell_room(e);
+  }
   e.state->draining = true;
   while (!e.tell_next().empty()) {
     Index const at = e.tell_next().pop_front();
@@ -229,6 +233,7 @@ void detach(Engine& e, Connection& c, Cause cause) {
     e.demux.remove(c.hash, {EntryKind::connection, c.slot});
   }
   unready(e, c);
+  forget_room(e, c);
   e.wheel.cancel(c.timer);
   c.detached = true;
   c.cause = cause;
@@ -294,7 +299,8 @@ bool next_event(Engine& e, Event& out) {
 }
 
 bool events_pending(const Engine& e) {
-  return !e.tell_now().empty() || !e.tell_next().empty();
+  return !e.tell_now().empty() || !e.tell_next().empty() ||
+         (e.state->refused != 0 && room_to_tell(e));
 }
 
 void unready(Engine& e, Connection& c) {

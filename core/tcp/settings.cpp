@@ -33,7 +33,7 @@ bool in_range(Setting setting) {
 }
 
 void apply_keepalive(Engine& e, Connection& c) {
-  if (c.state == State::established || c.state == State::close_wait) {
+  if (is_watched(c)) {
     c.slow_due = Instant::never();
     begin_keepalive(e, c);
   }

@@ -166,7 +166,11 @@ Drop arrives_time_wait(Engine& e, Index record, const Arrival& arrival) {
     return Drop::none;
   }
   if (!acceptable({t.receive_nxt, t.receive_wnd}, segment.sequence, segment.length())) {
-    send_time_wait_ack(e, t);
+    if (segment.length().empty()) {
+      challenge(e, t);
+    } else {
+      send_time_wait_ack(e, t);
+    }
     return Drop::tcp_out_of_window;
   }
   if (!segment.flags.ack()) {

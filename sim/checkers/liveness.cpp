@@ -19,7 +19,8 @@ bool LivenessChecker::excused(const Kernel& kernel, const Flow& flow, Side side)
   // Keep-alives run where text may still be expected of us or of the peer's own accord.
   bool const watched =
       stack.config().tcp.keepalive &&
-      (info.state == tcp::State::established || info.state == tcp::State::close_wait);
+      (info.state == tcp::State::established || info.state == tcp::State::close_wait ||
+       info.state == tcp::State::fin_wait_2);
   return alone && info.exists && !watched && (!outstanding || for_ever);
 }
 

@@ -32,11 +32,7 @@ void EchoServer::echo(Desk& desk, Session& session) {
     return;
   }
   while (write_to_goal(desk, session)) {
-    std::uint64_t const room = desk.stack.writable(session.id).count;
-    if (room == 0 && !desk.stack.unread(session.id).empty()) {
-      retry_later(desk, session);
-    }
-    std::uint64_t const heard = read_some(desk, session, room);
+    std::uint64_t const heard = read_some(desk, session, desk.stack.writable(session.id).count);
     session.goal += heard;
     if (heard == 0) {
       break;

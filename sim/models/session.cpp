@@ -17,9 +17,6 @@ std::uint32_t shift_of(const Session& session) {
 
 FourTuple turned_round(const FourTuple& tuple) { return {tuple.remote, tuple.local}; }
 
-// A write that was refused for want of room is tried again after this.
-constexpr Duration retry_after = Duration::milliseconds(20);
-
 }  // namespace
 
 Session& SessionModel::begin(Desk& desk, const Session& session) {
@@ -125,6 +122,13 @@ void SessionModel::dispatch(Desk& desk, Session& session, const Event& event) {
       note(desk, session);
       peer_finished(desk, session);
       break;
+    case EventKind::room:
+      if (session.parting) {
+        part(desk, session, session.farewell);
+      } else {
+        writable(desk, session);
+      }
+      break;
     case EventKind::urgent:
     case EventKind::soft_error:
       break;
@@ -224,9 +228,6 @@ bool SessionModel::write_to_goal(Desk& desk, Session& session) {
                             ? desk.stack.lend(session.id, {pattern_region, place, piece}, more)
                             : desk.stack.write(session.id, bytes, more);
     if (taken.bytes.empty()) {
-      if (taken.refusal != Refusal::closing && taken.refusal != Refusal::stale_id) {
-        retry_later(desk, session);
-      }
       return false;
     }
     ++writes_;
@@ -289,20 +290,25 @@ void SessionModel::part(Desk& desk, Session& session, Farewell farewell) {
   if (end_now.finished_writing) {
     return;
   }
-  end_now.finished_writing = true;
-  begin_closing(session);
+  // Refused for another reason only if the connection has ended in the meantime: `closed` follows.
+  Refusal refused = Refusal::none;
   switch (farewell) {
     case Farewell::finish:
-      // Refused only if the connection has ended in the meantime: `closed` follows then.
-      static_cast<void>(desk.stack.finish(session.id));
+      refused = desk.stack.finish(session.id);
       break;
     case Farewell::close:
-      static_cast<void>(desk.stack.close(session.id));
+      refused = desk.stack.close(session.id);
       break;
     case Farewell::abort:
       note(desk, session);
       desk.stack.abort(session.id);
       break;
+  }
+  session.parting = refused == Refusal::no_room;
+  session.farewell = farewell;
+  if (!session.parting) {
+    end_now.finished_writing = true;
+    begin_closing(session);
   }
 }
 
@@ -311,14 +317,6 @@ void SessionModel::wake(Session& session, Instant at) {
   session.waiting = true;
   session.due = at;
   earliest_ = earlier(earliest_, at);
-}
-
-void SessionModel::retry_later(Desk& desk, Session& session) {
-  FlowEnd const& end_now = end_of(desk, session);
-  if (end_now.written == end_now.acknowledged && !session.waiting) {
-    session.retrying = true;
-    wake(session, desk.now + retry_after);
-  }
 }
 
 void SessionModel::run(Desk& desk) {
@@ -334,12 +332,7 @@ void SessionModel::run(Desk& desk) {
     if (sessions_[i].due <= desk.now) {
       sessions_[i].waiting = false;
       --waiting_;
-      if (sessions_[i].retrying) {
-        sessions_[i].retrying = false;
-        writable(desk, sessions_[i]);
-      } else {
-        due(desk, sessions_[i]);
-      }
+      due(desk, sessions_[i]);
     }
     if (sessions_[i].open && sessions_[i].waiting) {
       next = earlier(next, sessions_[i].due);

@@ -18,12 +18,13 @@ struct Session {
   bool foreign = false;         // an adversary's
   bool established = false;
   bool closing = false;         // a half is closed: noted after every turn
-  bool retrying = false;        // and then it is writable() that is called
+  bool parting = false;         // its farewell was refused for want of room
   bool waiting = false;         // `due` means something
   std::uint32_t round = 0;
   std::uint32_t lane = 0;       // which of the application's flows side by side it is
   std::uint64_t goal = 0;
   Instant due = Instant::never();
+  Farewell farewell = Farewell::finish;  // while `parting`
 };
 
 // Opens and accepts connections, moves pattern bytes through them and books what happens; what is
@@ -63,13 +64,10 @@ class SessionModel : public Model {
   // Reads and verifies at most `most` bytes; gives how many.
   std::uint64_t read_some(Desk& desk, Session& session, std::uint64_t most);
   void read_all(Desk& desk, Session& session) { read_some(desk, session, ~std::uint64_t{0}); }
-  // Says farewell in the application's way.
+  // Says farewell in the application's way; if there is no room for that, as soon as there is.
   void part(Desk& desk, Session& session, Farewell farewell);
   // due() will be called then.
   void wake(Session& session, Instant at);
-  // The stack took nothing for want of room that others hold: no event will tell when there is
-  // some, so writable() will be called after a while.
-  void retry_later(Desk& desk, Session& session);
 
   FlowEnd& end_of(Desk& desk, const Session& session) const {
     return desk.ledger.flow(session.flow).end(session.side);

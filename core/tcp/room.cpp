@@ -1,0 +1,67 @@
+// Three waiting lists, one for each kind of room that an application can be refused for.
+#include "core/tcp/room.hpp"
+
+#include "core/tcp/lifecycle.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+constexpr Room kinds[] = {Room::active, Room::block, Room::piece};
+static_assert(std::size(kinds) == room_kinds);
+
+std::uint32_t available(const Engine& e, Room kind) {
+  switch (kind) {
+    case Room::active:
+      return e.actives.available();
+    case Room::block:
+      return blocks_to_write(e);
+    case Room::piece:
+      return e.pools.pieces.available();
+    case Room::none:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void want_room(Engine& e, Connection& c, Room kind) {
+  if (c.wants != kind) {
+    forget_room(e, c);
+    c.wants = kind;
+    e.wanting(kind).push_back(c.slot);
+    ++e.state->refused;
+  }
+}
+
+void forget_room(Engine& e, Connection& c) {
+  if (c.wants != Room::none) {
+    e.wanting(c.wants).remove(c.slot);
+    --e.state->refused;
+    c.wants = Room::none;
+  }
+}
+
+void tell_room(Engine& e) {
+  for (Room const kind : kinds) {
+    auto waiting = e.wanting(kind);
+    std::uint32_t const count =
+        waiting.empty() ? 0 : std::min(waiting.count(), available(e, kind));
+    for (std::uint32_t i = 0; i < count; ++i) {
+      Connection& c = e.connection(waiting.first());
+      forget_room(e, c);
+      tell(e, c, EventKind::room);
+    }
+  }
+}
+
+bool room_to_tell(const Engine& e) {
+  for (Room const kind : kinds) {
+    if (!e.wanting(kind).empty() && available(e, kind) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace lockstep::tcp
