@@ -153,8 +153,21 @@ World draw_world(std::uint64_t seed) {
   Dice faults(root.fork("faults"));
   draw_faults(faults, world);
   world.invariants_every = 0;  // the invariant checker looks more often
-  world.limit = faults_end(world).since(Instant{0}) + healing_time;
+  world.limit = faults_end(world).since(Instant{0}) + healing_time(world);
   return world;
+}
+
+Duration healing_time(const World& world) {
+  bool single_file = false;
+  for (const LinkSpec& link : world.links) {
+    for (const LaneSpec& lane : {link.forward, link.back}) {
+      single_file = single_file || lane.queue_packets == 1 || lane.queue_bytes == 1;
+    }
+  }
+  for (const HostSpec& host : world.hosts) {
+    single_file = single_file || host.receive_ring == 1;
+  }
+  return Duration::seconds(single_file ? 12'000 : 1'200);
 }
 
 }  // namespace lockstep::sim

@@ -11,7 +11,10 @@ namespace lockstep::sim {
 // much time that every application must have come to its end.
 World draw_world(std::uint64_t seed);
 
-// The time that is granted after the last fault: what backed-off timers may take at most.
-inline constexpr Duration healing_time = Duration::seconds(1'200);
+// The time that is granted after the last fault: what backed-off timers may take at most. More in a
+// world where a queue or a receive ring holds a single frame: of frames back to back it loses all
+// but the first for as long as the world lasts, so that only timeouts go on, and these stay as long
+// as they have become until an octet that was sent once is acknowledged (RFC 6298 section 5).
+Duration healing_time(const World& world);
 
 }  // namespace lockstep::sim

@@ -20,9 +20,14 @@ void draw_turns(Dice& dice, Config& config) {
   config.reply_bytes = {dice.pick({4'096u, 32'768u})};
   config.neighbours_max = {dice.pick({2u, 8u, 64u})};
   config.neighbour_reachable = dice.pick({ms(500), seconds(5), seconds(60)});
-  // All tries together last longer than any way there and back: a later answer is not listened to.
-  config.neighbour_retry = dice.pick({ms(700), seconds(1)});
-  config.neighbour_tries = {dice.pick({5u, 8u})};
+  // All tries and the wait behind the last one are longer than any way there and back: an answer
+  // to a question that is forgotten is not believed.
+  std::uint32_t const more = dice.pick({0u, 3u});
+  std::uint32_t const pace = dice.below32(3);
+  constexpr Duration paces[] = {ms(300), ms(700), seconds(1)};
+  constexpr std::uint32_t tries[] = {11, 4, 3};
+  config.neighbour_retry = paces[pace];
+  config.neighbour_tries = {tries[pace] + more};
   config.icmp_replies_per_second = {dice.pick({0u, 5u, 1'000u})};
 }
 
@@ -83,6 +88,8 @@ void draw_policies(Dice& dice, tcp::Config& tcp) {
   tcp.restart_after_idle = dice.percent(60);
   tcp.reset_policy = dice.percent(30) ? ResetPolicy::rfc793 : ResetPolicy::rfc5961;
   tcp.challenges_per_second = {dice.pick({0u, 1u, 100u, 1'000u})};
+  // Every keep-alive probe must find its answer.
+  tcp.empty_answers_per_second = {dice.pick({100u, 1'000u})};
   if (dice.percent(20)) {
     tcp.port_first = {50'000};
     tcp.port_last = {static_cast<std::uint16_t>(50'000 + dice.pick({0, 1, 7, 63}))};

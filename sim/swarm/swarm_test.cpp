@@ -16,7 +16,7 @@ TEST(Swarm, EveryDrawnWorldIsWholeAndHeals) {
     ASSERT_TRUE(fault.none()) << "seed " << seed << ": " << fault.what;
     Instant const end = faults_end(world);
     ASSERT_FALSE(end.is_never()) << "seed " << seed;
-    ASSERT_EQ(Instant{0} + world.limit, end + healing_time) << "seed " << seed;
+    ASSERT_EQ(Instant{0} + world.limit, end + healing_time(world)) << "seed " << seed;
   }
 }
 
