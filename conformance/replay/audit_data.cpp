@@ -165,8 +165,9 @@ class DataAudit {
     }
     bool const more = std::any_of(
         trace_.begin() + static_cast<std::ptrdiff_t>(index), trace_.end(), [&](const Item& later) {
+          std::uint32_t const data_end = later.segment.sequence + later.segment.data_bytes();
           return !later.segment.any(flag::syn | flag::rst) && later.segment.data_bytes() != 0 &&
-                 before(at, later.segment.end()) && &later != &item;
+                 before(at, data_end) && &later != &item;
         });
     if (!fin_ && more) {
       breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN came before data");

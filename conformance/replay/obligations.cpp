@@ -93,6 +93,69 @@ std::string capture_loss(const Script& script) {
   return {};
 }
 
+/// Where the device's packets did not come by as it sent them: a TCP sends new octets in order, and
+/// its acknowledgments never go back.
+std::string capture_disorder(const Script& script) {
+  std::optional<std::uint32_t> next;
+  std::optional<std::uint32_t> acknowledged;
+  for (const Sent& sent : script.sent) {
+    const tools::Segment& segment = sent.segment;
+    if (segment.any(flag::rst)) {
+      continue;
+    }
+    if (segment.any(flag::syn)) {
+      next = segment.end();
+      acknowledged.reset();
+    } else if (next && segment.length() != 0) {
+      if (before(*next, segment.sequence)) {
+        return fmt::format("packets of the device were lost or overtaken before they were "
+                           "captured: packet {} leaves a gap",
+                           segment.number);
+      }
+      next = before(*next, segment.end()) ? segment.end() : *next;
+    }
+    if (segment.any(flag::ack)) {
+      if (acknowledged && before(segment.acknowledgment, *acknowledged)) {
+        return fmt::format("packets of the device were overtaken before they were captured: packet "
+                           "{} acknowledges less than one before it",
+                           segment.number);
+      }
+      acknowledged = segment.acknowledgment;
+    }
+  }
+  return {};
+}
+
+/// What the peer had to send again, seen from where its first copy may have been lost later on.
+std::string lost_after_capture(const Script& script) {
+  std::optional<std::uint32_t> next;
+  for (const Step& step : script.steps) {
+    if (step.kind != Step::Kind::segment || step.segment.length() == 0) {
+      continue;
+    }
+    bool const again = next && !step.segment.any(flag::syn) && before(step.segment.sequence, *next);
+    if (again && script.taken_away) {
+      return fmt::format("packets of the peer were lost after they were captured: packet {} is "
+                         "sent again",
+                         step.packet);
+    }
+    next = step.segment.end();
+  }
+  return {};
+}
+
+/// Without a scale the core's window has 16 bits: a peer that used more of the device's cannot be
+/// played to its end.
+std::string window_too_small(const Script& script, const LiveRun& run) {
+  bool const waits = run.is_stuck() && run.stuck_need.kind == Need::Kind::right_edge;
+  if (!waits || script.receive_buffer <= 65'535) {
+    return {};
+  }
+  return fmt::format("the peer fills a window of more than 64 KiB, which takes window scaling: "
+                     "packet {} does not fit",
+                     script.steps[run.stuck_step].packet);
+}
+
 Clauses clauses_of_stuck(const Script& script, const LiveRun& run) {
   const Step& step = script.steps[run.stuck_step];
   if (run.isns.size() < step.incarnation) {
@@ -128,6 +191,12 @@ class Judge {
     Verdict verdict;
     if (script_.inferred) {
       verdict.reason = capture_loss(script_);
+      if (script_.unaided && verdict.reason.empty()) {
+        verdict.reason = capture_disorder(script_);
+      }
+      if (script_.unaided && verdict.reason.empty()) {
+        verdict.reason = window_too_small(script_, run_);
+      }
       if (!verdict.reason.empty()) {
         verdict.judgement = Judgement::cannot_tell;
         return verdict;
@@ -147,6 +216,12 @@ class Judge {
       stuck();
     }
     settle(cross.rules, verdict);
+    if (verdict.judgement == Judgement::violates && script_.unaided && script_.inferred) {
+      std::string const lost = lost_after_capture(script_);
+      if (!lost.empty()) {
+        verdict = {Judgement::cannot_tell, lost, {}, std::nullopt};
+      }
+    }
     return verdict;
   }
 

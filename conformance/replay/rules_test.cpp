@@ -246,6 +246,18 @@ TEST(Inference, FindsUrgentData) {
   EXPECT_EQ(verdict_of(other), "agrees");
 }
 
+// The end of the data goes again with its FIN.
+TEST(Audit, AFinMayComeTwiceWithItsData) {
+  Conversation c;
+  c.handshake().device(11, "PAF", {1, 1, 2000}).device(250, "PAF", {1461, 1, 540});
+  c.peer(260, "A", {1, 2002});
+  EXPECT_NE(verdict_of(c), "violates 9293:P-CLOSE-QUEUED");
+  Conversation more;
+  more.handshake().device(11, "PAF", {1, 1, 1000}).device(12, "PA", {1001, 1, 540});
+  more.peer(30, "A", {1, 1541});
+  EXPECT_EQ(verdict_of(more), "violates 9293:P-CLOSE-QUEUED");
+}
+
 /// Both sides scale by 7 bits; the device is the passive side, 10 ms away.
 Conversation scaled_handshake() {
   Conversation c;
@@ -312,6 +324,26 @@ TEST(CannotTell, SaysWhy) {
   Conversation cut = response(1460);
   cut.last().missing = 4;
   EXPECT_EQ(verdict_of(cut), "cannot tell: truncated snaplen: 1 segment was cut");
+  Conversation gap;
+  gap.handshake().device(11, "PA", {1, 1, 100}).device(12, "PA", {201, 1, 100});
+  gap.device(300, "PA", {101, 1, 100}).peer(310, "A", {1, 301});
+  EXPECT_EQ(verdict_of(gap),
+            "cannot tell: packets of the device were lost or overtaken before they were captured: "
+            "packet 5 leaves a gap");
+  Conversation back;
+  back.handshake().peer(11, "PA", {1, 1, 100}).peer(12, "PA", {101, 1, 100});
+  back.device(12, "A", {1, 201}).device(12, "A", {1, 101});
+  EXPECT_EQ(verdict_of(back),
+            "cannot tell: packets of the device were overtaken before they were captured: packet 7 "
+            "acknowledges less than one before it");
+  // 40 ms away from the device, which never saw packet 5.
+  Conversation away;
+  away.peer(0, "S", {0, 0}).device(40, "SA", {0, 1}).peer(40, "A", {1, 1});
+  away.peer(41, "A", {1, 1, 1460}).peer(41, "A", {1461, 1, 1460}).device(581, "A", {1, 1461});
+  away.peer(1041, "A", {1461, 1, 1460}).device(1081, "A", {1, 2921});
+  EXPECT_EQ(verdict_of(away),
+            "cannot tell: packets of the peer were lost after they were captured: packet 7 is sent "
+            "again");
   Conversation lost;
   lost.handshake().peer(11, "PA", {1, 1, 10}).device(11, "PA", {101, 11, 10});
   lost.peer(21, "A", {11, 111});

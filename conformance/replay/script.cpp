@@ -101,6 +101,7 @@ class Maker {
         scenario != nullptr && scenario->calls.empty() && scenario->role != Role::closed;
     script_.inferred =
         scenario == nullptr || (silent && script_.comparison == Comparison::obligations);
+    script_.unaided = scenario == nullptr;
     exact_ = script_.comparison == Comparison::exact;
     agreed_ = negotiation(flow, device);
     content_ = stream_of(original, device);
@@ -585,6 +586,7 @@ class Maker {
         --sent.steps_before;
       }
     }
+    script_.taken_away = true;
     script_.notes.emplace_back("the capture was taken away from the device");
   }
 

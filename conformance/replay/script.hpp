@@ -66,9 +66,11 @@ struct Script {
   Bytes device_mss{536}, peer_mss{536};
   std::uint32_t receive_buffer = 0;    ///< the largest window that the device offered; 0: unknown
   Duration round_trip;                 ///< the least from the device's segment to its ACK
+  bool taken_away = false;             ///< the capture was not taken at the device
   Duration distance;                   ///< from the capture point to the device and back, at least
   std::vector<std::byte> peer_stream;  ///< what the peer sent, from its SYN on
   bool inferred = false;               ///< the calls come from the capture
+  bool unaided = false;                ///< no scenario tells where it was taken and what was lost
   bool selective = false;              ///< SACK had been negotiated and was taken out
   std::string cannot_tell;             ///< why no verdict is possible; empty if one is
 };
