@@ -84,7 +84,9 @@ bool cut_app(AppSpec& app, Cut cut) {
     case Cut::rounds:
       return lower(app.rounds, 1u);
     case Cut::bytes:
-      return lower(app.bytes, app.bytes / 2) || lower(app.reply_bytes, app.reply_bytes / 2);
+      // Down to one: a request of no length is never answered.
+      return (app.bytes > 1 && lower(app.bytes, app.bytes / 2)) ||
+             lower(app.reply_bytes, app.reply_bytes / 2);
     default:
       return plain(app);
   }

@@ -4,6 +4,7 @@
 
 #include "tools/cli/verbs.hpp"
 #include "tools/swarm/swarm.hpp"
+#include "tools/swarm/world_text.hpp"
 
 namespace lockstep::tools {
 
@@ -15,7 +16,10 @@ void register_swarm(CLI::App& app, int& exit_code) {
   auto const arguments = std::make_shared<Arguments>();
   CLI::App* const verb =
       app.add_subcommand("swarm", "Runs worlds drawn from seeds under all checkers");
-  verb->add_option("--seeds", arguments->seeds, "A..B, both included, or one seed")->required();
+  CLI::Option_group* const which = verb->add_option_group("worlds");
+  which->add_option("--seeds", arguments->seeds, "A..B, both included, or one seed");
+  which->add_option("--world", arguments->options.world, "One world that was saved");
+  which->require_option(1);
   verb->add_option("--jobs", arguments->options.jobs, "Processes side by side")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
@@ -24,10 +28,17 @@ void register_swarm(CLI::App& app, int& exit_code) {
                    "Write a capture of each seed to this folder");
   verb->add_option("--shrink", arguments->options.shrink, "How many failing seeds to shrink")
       ->capture_default_str();
+  verb->add_option("--save", arguments->options.save,
+                   "Write the world of each failing seed to this folder");
   verb->footer("Example: lockstep swarm --seeds 0..9999 --jobs 2\n"
                "A failing seed is printed with the line that replays it.");
   verb->callback([arguments, &exit_code] {
-    arguments->options.seeds = parse_seeds(arguments->seeds);
+    if (arguments->options.world.empty()) {
+      arguments->options.seeds = parse_seeds(arguments->seeds);
+    } else {
+      std::uint64_t const seed = load_saved_world(arguments->options.world).seed;
+      arguments->options.seeds = {seed, seed};
+    }
     exit_code = run_swarm_verb(arguments->options);
   });
 }

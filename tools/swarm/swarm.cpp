@@ -9,13 +9,13 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "sim/kernel/trace.hpp"
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/shrink.hpp"
 #include "sim/swarm/trial.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/swarm/world_text.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/output/progress.hpp"
 
@@ -50,20 +50,47 @@ void print_table(const sim::Tally& tally) {
   });
 }
 
-void print_failures(const SwarmResult& result) {
+// The world that a seed of this run stands for.
+sim::World world_of(const SwarmOptions& options, std::uint64_t seed) {
+  return options.world.empty() ? sim::draw_world(seed) : load_saved_world(options.world).world;
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Failure(ExitCode::environment,
+                  fmt::format("{}: cannot be made: {}", folder, error.message()));
+  }
+}
+
+void save_world(const SwarmOptions& options, const FailureNote& note) {
+  make_folder(options.save);
+  DraftFile file(fmt::format("{}/seed-{}.world", options.save, note.seed));
+  file.put(text_of({describe(note), note.seed, world_of(options, note.seed)}));
+  file.keep();
+}
+
+void print_failures(const SwarmOptions& options, const SwarmResult& result) {
   constexpr std::size_t shown_max = 100;
   for (std::size_t i = 0; i < result.failures.size() && i < shown_max; ++i) {
     FailureNote const& note = result.failures[i];
-    fmt::print("FAILED seed {}: {}\n  replay: lockstep swarm --seeds {}..{} --pcapng DIR\n",
-               note.seed, describe(note), note.seed, note.seed);
+    std::string const which = options.world.empty()
+                                  ? fmt::format("--seeds {}..{}", note.seed, note.seed)
+                                  : "--world " + options.world;
+    fmt::print("FAILED seed {}: {}\n  replay: lockstep swarm {} --pcapng DIR\n", note.seed,
+               describe(note), which);
+    if (!options.save.empty()) {
+      save_world(options, note);
+    }
   }
   if (result.failures.size() > shown_max) {
     fmt::print("... and {} more failing seeds\n", result.failures.size() - shown_max);
   }
 }
 
-void print_smallest(const FailureNote& note) {
-  sim::Shrinker shrinker(sim::draw_world(note.seed));
+void print_smallest(const SwarmOptions& options, const FailureNote& note) {
+  sim::Shrinker shrinker(world_of(options, note.seed));
   std::string const checker = note.checker.data();
   std::string last = describe(note);
   sim::World candidate;
@@ -155,9 +182,8 @@ std::vector<std::string> coverage_findings(const sim::Tally& tally) {
   return findings;
 }
 
-void write_capture(const std::string& folder, std::uint64_t seed) {
+void write_capture(const std::string& folder, const sim::World& world, std::uint64_t seed) {
   FileSink sink(fmt::format("{}/seed-{}.pcapng", folder, seed));
-  sim::World const world = sim::draw_world(seed);
   sim::Trace trace(world, sink);
   static_cast<void>(sim::run_trial(world, seed, &trace));
 }
@@ -172,17 +198,15 @@ int run_swarm_verb(const SwarmOptions& options) {
     progress.draw(done, total, fmt::format("{} of {} seeds", done, total));
   };
   if (!options.pcapng.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(options.pcapng, error);
-    if (error) {
-      throw Failure(ExitCode::environment,
-                    fmt::format("{}: cannot be made: {}", options.pcapng, error.message()));
-    }
-    work.work = [&options](std::uint64_t seed, FailureNote& note) {
-      write_capture(options.pcapng, seed);
-      return run_seed(seed, note);
-    };
+    make_folder(options.pcapng);
   }
+  work.work = [&options](std::uint64_t seed, FailureNote& note) {
+    sim::World const world = world_of(options, seed);
+    if (!options.pcapng.empty()) {
+      write_capture(options.pcapng, world, seed);
+    }
+    return run_world(world, seed, note);
+  };
   std::unique_ptr<DraftFile> json;
   if (!options.json.empty()) {
     json = std::make_unique<DraftFile>(options.json);
@@ -197,10 +221,10 @@ int run_swarm_verb(const SwarmOptions& options) {
   if (result.tally.seeds < coverage_seeds_min) {
     fmt::print("Rows of 0 are allowed below {} seeds.\n", coverage_seeds_min);
   }
-  print_failures(result);
+  print_failures(options, result);
   for (std::size_t i = 0; i < result.failures.size() && i < options.shrink; ++i) {
     if (std::string_view(result.failures[i].checker.data()) != "hang") {
-      print_smallest(result.failures[i]);
+      print_smallest(options, result.failures[i]);
     }
   }
   fmt::print("{} seeds, {} failed; {} connections, {} frames, {} bytes read in {} virtual s; "
@@ -214,28 +238,6 @@ int run_swarm_verb(const SwarmOptions& options) {
   }
   bool const fine = result.failures.empty() && missing.empty();
   return static_cast<int>(fine ? ExitCode::fine : ExitCode::finding);
-}
-
-std::vector<KnownSeed> read_known_seeds(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) {
-    throw Failure(ExitCode::bad_input, fmt::format("{}: cannot be read", path));
-  }
-  std::vector<KnownSeed> seeds;
-  std::string line;
-  for (int number = 1; std::getline(in, line); ++number) {
-    if (line.empty() || line[0] == '#') {
-      continue;
-    }
-    std::istringstream words(line);
-    KnownSeed known;
-    if (!(words >> known.seed) || !std::getline(words >> std::ws, known.broke)) {
-      throw Failure(ExitCode::bad_input,
-                    fmt::format("{}:{}: expected a seed and what it broke", path, number));
-    }
-    seeds.push_back(known);
-  }
-  return seeds;
 }
 
 }  // namespace lockstep::tools

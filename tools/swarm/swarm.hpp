@@ -15,6 +15,8 @@ struct SwarmOptions {
   std::string json;    ///< a file for the results, or empty
   std::string pcapng;  ///< a folder for a capture of each seed, or empty
   std::uint32_t shrink = 1;  ///< how many failing seeds to shrink
+  std::string save;    ///< a folder for the world of each failing seed, or empty
+  std::string world;   ///< a saved world to run in place of drawn ones, or empty
 };
 
 /// Reads "A..B" or "N", both ends included. Throws Failure (bad_input) for anything else.
@@ -33,15 +35,7 @@ int run_swarm_verb(const SwarmOptions& options);
 /// The smallest world that still fails, in words: hosts, links, applications, faults.
 std::string describe(const sim::World& world);
 
-/// Writes what a seed's world puts on its wires to `folder`/seed-N.pcapng.
-void write_capture(const std::string& folder, std::uint64_t seed);
-
-/// The seeds of a list such as sim/swarm/known_seeds: a seed, white space, what it broke; lines
-/// that begin with '#' are not read. Throws Failure where a line is something else.
-struct KnownSeed {
-  std::uint64_t seed = 0;
-  std::string broke;
-};
-std::vector<KnownSeed> read_known_seeds(const std::string& path);
+/// Writes what a world puts on its wires to `folder`/seed-N.pcapng.
+void write_capture(const std::string& folder, const sim::World& world, std::uint64_t seed);
 
 }  // namespace lockstep::tools
