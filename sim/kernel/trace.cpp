@@ -145,7 +145,7 @@ void Trace::delivered(const Kernel& kernel, const FrameNote& note) {
     cause.arrived_data += frame.is_tcp && !frame.segment.payload.empty() ? 1 : 0;
   }
   Line comment;
-  comment.add("at ").add(name_of_node(kernel.world(), note.node));
+  comment.add("arrived at ").add(name_of_node(kernel.world(), note.node));
   writer_.packet({interface_of(note.node), note.at, CaptureWay::inbound, note.bytes,
                   comment.view()});
 }
@@ -208,7 +208,7 @@ void Trace::describe_cause(const Kernel& kernel, HostIndex host, Line& out) cons
   if (cause.arrived != 0) {
     out.add(joint).add(cause.arrived_data != 0       ? "arrival of data"
                        : cause.arrived_segments != 0 ? "arrival of ack"
-                                                     : "arrival of no segment");
+                                                     : "arrival of a frame without a segment");
     joint = ", ";
   }
   if (cause.event_told && joint == " on ") {

@@ -75,7 +75,7 @@ TEST(Trace, CommentsNameStateWindowAndCause) {
   ASSERT_EQ(kernel.run(), Ending::completed);
   for (const char* each :
        {"a: arp", "a: SYN-SENT", "; syn", "b: SYN-RECEIVED", "; syn-ack", "ESTABLISHED cwnd",
-        "; data on arrival of ack", "; ack on arrival of data", "; retransmission", "at b",
+        "; data on arrival of ack", "; ack on arrival of data", "; retransmission", "arrived at b",
         "fast recovery"}) {
     EXPECT_NE(sink.text.find(each), std::string::npos) << each;
   }

@@ -6,7 +6,7 @@ import sys
 from xml.sax.saxutils import escape
 
 TARGET = pathlib.Path(__file__).resolve().parent / "overview.svg"
-WIDTH, HEIGHT = 920, 400
+WIDTH, HEIGHT = 920, 376
 INK, PAPER = "#1d2733", "#ffffff"
 SIM, CORE, HARD = "#e8f1fb", "#fdf3dc", "#e9f5ea"
 
@@ -28,9 +28,9 @@ def arrow(x1, y1, x2, y2):
 
 def column(x, title, fill, rows):
     """A world: its title, and a box for each of its parts."""
-    parts = [box(x, 40, 240, 320, fill), text(x + 120, 66, title, 16, "bold")]
+    parts = [box(x, 16, 240, 320, fill), text(x + 120, 42, title, 15, "bold")]
     for index, (name, words) in enumerate(rows):
-        top = 84 + index * 54
+        top = 60 + index * 54
         parts += [box(x + 16, top, 208, 44, PAPER), text(x + 120, top + 19, name, 13, "bold"),
                   text(x + 120, top + 35, words, 11)]
     return parts
@@ -47,21 +47,22 @@ def draw():
     parts += column(20, "sim: virtual time", SIM, [
         ("schedule and clock", "instant, rank, number"), ("bus", "rate, delay, queues, switches"),
         ("faults", "loss, reorder, corrupt, partition"),
-        ("checkers", "stream, RFC, liveness, conservation"), ("seed", "draws the whole world")])
+        ("checkers", "stream, RFC, liveness, counts"), ("seed", "draws the whole world")])
     parts += column(340, "core: pure", CORE, [
-        ("turn()", "frames in, timers, events, frames out"),
+        ("turn()", "frames in, events, frames out"),
         ("Stack", "one shard, one arena, no clock"),
         ("tcp", "RFC 9293, 5681, 6582, 6298"),
-        ("internet, link, wire", "IPv4, ICMP, ARP, Ethernet, checksums"),
+        ("internet, link, wire", "IPv4, ICMP, ARP, Ethernet"),
         ("memory, units", "arena, timer wheel, strong types")])
     parts += column(660, "conformance: captures", HARD, [
         ("pcaps", "Linux recorded, RFCs authored"), ("replay", "the peer, reactively"),
         ("obligations", "compared, not packets"), ("twins", "mutated: each must violate"),
         ("requirements", "49 RFCs, cited in code and tests")])
-    parts += [arrow(262, 106, 338, 106), arrow(338, 118, 262, 118),
-              arrow(658, 106, 582, 106), arrow(582, 118, 658, 118),
-              text(300, 98, "frames, time", 11), text(620, 98, "frames, time", 11),
-              text(WIDTH / 2, 386, "The same object files run in every world.", 13)]
+    parts += [arrow(262, 76, 338, 76), arrow(338, 90, 262, 90),
+              arrow(658, 76, 582, 76), arrow(582, 90, 658, 90),
+              text(300, 69, "frames, time", 10), text(300, 104, "frames", 10),
+              text(620, 69, "frames, time", 10), text(620, 104, "frames", 10),
+              text(WIDTH / 2, 362, "The same object files run in every world.", 13)]
     return "\n".join(parts + ["</svg>"]) + "\n"
 
 

@@ -13,3 +13,13 @@ def test_picture_is_current_and_well_formed():
     spec.loader.exec_module(module)
     assert module.TARGET.read_text(encoding="utf-8") == module.draw()
     xml.etree.ElementTree.fromstring(module.draw())
+
+
+def test_words_stay_in_their_boxes():
+    """A box has room for 34 letters of its second line, whatever sans-serif font is there."""
+    for line in SCRIPT.parent.joinpath("overview.svg").read_text(encoding="utf-8").splitlines():
+        if line.startswith("<text"):
+            element = xml.etree.ElementTree.fromstring(line)
+            size = int(element.get("font-size"))
+            if size == 11:
+                assert len(element.text) <= 34, element.text
