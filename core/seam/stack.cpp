@@ -125,8 +125,8 @@ Stack::Stack(const Config& config, std::span<std::byte> arena) {
   Body& b = *body_;
   b.config = config;
   memory::Layout layout(arena);
-  std::uint64_t const transient = lay_out(layout, config, b);
-  b.state = arena.subspan(transient, layout.bytes() - transient);
+  auto const transient = static_cast<std::size_t>(lay_out(layout, config, b));
+  b.state = arena.subspan(transient, static_cast<std::size_t>(layout.bytes()) - transient);
   *b.seam = SeamState{};
   *b.statistics = Statistics{};
   configure(b);

@@ -28,7 +28,8 @@ struct Mask {
   Verdict judge(const Passing&, Random&) {
     std::uint64_t const nth = repeat && bits != 0 ? seen % bits : seen;
     ++seen;
-    bool const lost = nth < bits && (words[nth / 64] >> (nth % 64) & 1) != 0;
+    bool const lost =
+        nth < bits && (words[static_cast<std::uint32_t>(nth / 64)] >> (nth % 64) & 1) != 0;
     return lost ? Verdict::drop(LinkDrop::masked) : Verdict::pass();
   }
 };

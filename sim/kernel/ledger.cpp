@@ -42,7 +42,7 @@ RttSample::Summary RttSample::summary() const {
   }
   std::vector<Duration> sorted = kept_;
   std::sort(sorted.begin(), sorted.end());
-  auto const at = [&sorted](std::uint64_t percent) {
+  auto const at = [&sorted](std::size_t percent) {
     return sorted[(sorted.size() - 1) * percent / 100];
   };
   return {least_, at(50), at(99), seen_};

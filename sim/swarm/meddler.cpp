@@ -87,7 +87,7 @@ void Meddler::run(StationDesk& desk) {
   }
   --acts_left_;
   next_ = desk.now() + spec_.every;
-  trick(desk, victims_[dice_.below(victims_.size())]);
+  trick(desk, victims_[static_cast<std::size_t>(dice_.below(victims_.size()))]);
 }
 
 void Meddler::trick(StationDesk& desk, const Victim& victim) {

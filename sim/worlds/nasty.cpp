@@ -17,7 +17,7 @@ std::uint32_t draw(Random& random, std::uint32_t least, std::uint32_t most) {
 
 template <class T, std::size_t n>
 T one_of(Random& random, const std::array<T, n>& choices) {
-  return choices[random.below(n)];
+  return choices[static_cast<std::size_t>(random.below(n))];
 }
 
 HostSpec nasty_host(Random random, std::uint8_t number) {

@@ -200,11 +200,10 @@ function(lockstep_find_third_party)
   add_library(lockstep_third_party INTERFACE)
   target_link_libraries(lockstep_third_party INTERFACE
     fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json)
-  # gcc 12 at -O3 warns of code that it inlined from fmt's parser and from std::variant, where the
-  # values are set and the lengths are held to.
+  # gcc 12 at -O3 warns of a write that it inlined from fmt's parser, which holds to the length.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(lockstep_third_party INTERFACE
-      $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow -Wno-maybe-uninitialized>)
+      $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow>)
   endif()
 endfunction()
 
