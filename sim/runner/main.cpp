@@ -2,6 +2,7 @@
 //
 // lockstep-runner FIRST LAST prints for each seed how the run ended, its fingerprint, and the hash
 // and length of its capture. Two builds that print the same lines are the same simulator.
+// lockstep-runner captures FIRST LAST writes the captures themselves, one behind the other.
 // lockstep-runner speed prints how many frames a CPU second of a bulk transfer holds.
 #include <cstdint>
 #include <cstdio>
@@ -38,6 +39,13 @@ class HashSink final : public ByteSink {
   std::uint64_t length_ = 0;
 };
 
+class OutputSink final : public ByteSink {
+ public:
+  void put(std::span<const std::byte> bytes) override {
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+  }
+};
+
 void print(const Line& line) {
   std::fwrite(line.view().data(), 1, line.view().size(), stdout);
   std::fputc('\n', stdout);
@@ -70,6 +78,15 @@ void run(std::uint64_t seed) {
   line.add(" capture ").add_hex(sink.hash()).add(" ").add(sink.length());
   line.add(" frames ").add(kernel.frames_sent()).add(" ended ").add(kernel.now().ns);
   print(line);
+}
+
+void capture(std::uint64_t seed) {
+  World const world = nasty_world(seed);
+  OutputSink sink;
+  Kernel kernel(world, seed);
+  Trace trace(world, sink);
+  kernel.observe(trace);
+  static_cast<void>(kernel.run());
 }
 
 void measure() {
@@ -107,15 +124,18 @@ int main(int count, char** arguments) {
     measure();
     return 0;
   }
+  bool const captures = count == 4 && std::strcmp(arguments[1], "captures") == 0;
+  int const from = captures ? 2 : 1;
   std::uint64_t first = 0;
   std::uint64_t last = 0;
-  if (count != 3 || !number(arguments[1], first) || !number(arguments[2], last) ||
-      first > last) {
-    std::fputs("usage: lockstep-runner FIRST LAST | lockstep-runner speed\n", stderr);
+  if (count != from + 2 || !number(arguments[from], first) ||
+      !number(arguments[from + 1], last) || first > last) {
+    std::fputs("usage: lockstep-runner [captures] FIRST LAST | lockstep-runner speed\n", stderr);
     return 2;
   }
   for (std::uint64_t seed = first; seed <= last; ++seed) {
-    run(seed);
+    captures ? capture(seed) : run(seed);
   }
-  return 0;
+  // What could not be written is no capture.
+  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 ? 0 : 1;
 }

@@ -9,8 +9,7 @@
 
 namespace lockstep::tools::benchmark {
 
-// Of this thread alone, so that counting adds no data race to what it watches.
-constinit inline thread_local std::uint64_t allocations_made = 0;
+inline std::uint64_t allocations_made = 0;
 
 }  // namespace lockstep::tools::benchmark
 

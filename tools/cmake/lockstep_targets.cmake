@@ -85,7 +85,10 @@ function(lockstep_fuzzers)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set_target_properties(${name} PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
-    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_FUZZERS ${name})
+    if(NOT TARGET fuzzers)
+      add_custom_target(fuzzers)  # all of these programs, and of the libraries only what they need
+    endif()
+    add_dependencies(fuzzers ${name})
   endforeach()
 endfunction()
 

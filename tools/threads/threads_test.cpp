@@ -9,8 +9,10 @@
 #include "tools/benchmark/bulk.hpp"
 #include "tools/benchmark/transactions.hpp"
 
-namespace lockstep::tools::benchmark {
+namespace lockstep::tools {
 namespace {
+
+using namespace benchmark;
 
 using Counts = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
 
@@ -54,4 +56,4 @@ TEST(Threads, PairsSideBySideDoWhatEachDoesAlone) {
 }
 
 }  // namespace
-}  // namespace lockstep::tools::benchmark
+}  // namespace lockstep::tools

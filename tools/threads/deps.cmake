@@ -1,0 +1,2 @@
+# The pairs of stacks that the benchmarks are made of.
+set(LIBS lockstep_benchmark)
