@@ -25,7 +25,8 @@ wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> i
       sum = combine(sum, wire::copy_and_sum(room, source.bytes));
     } else {
       Region const& region = e.regions[source.region.value];
-      auto const bytes = region.bytes.subspan(static_cast<std::size_t>(source.offset), source.length.count);
+      auto const offset = static_cast<std::size_t>(source.offset);
+      auto const bytes = region.bytes.subspan(offset, source.length.count);
       if (region.table.empty()) {
         sum = combine(sum, wire::copy_and_sum(room, bytes));
       } else {
