@@ -81,6 +81,9 @@ void visit_shared(const Stack::Body& b, tcp::FieldSink& sink) {
   in_order(e.tell_now(), e.connections);
   in_order(e.tell_next(), e.connections);
   in_order(e.time_wait_order(), e.time_waits);
+  for (tcp::Room const kind : {tcp::Room::active, tcp::Room::block, tcp::Room::piece}) {
+    in_order(e.wanting(kind), e.connections);
+  }
   for (tcp::Index i = 0; i < e.waiting_heads.count(); ++i) {
     if (!e.waiting(i).empty()) {
       sink.add_exact(i);
