@@ -169,7 +169,7 @@ TEST(Persist, FinIsTheProbe) {
 //# 9293:P-WND-HIGHACK a segment with an older ACK does not change the window
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-WND-UPDATE newer by SEQ, or the same SEQ and no older ACK
+//# 9293:P-WND-UPDATE newer by SEQ, or the same SEQ and no older ACK; never of an ACK below SND.UNA
 TEST(Persist, OnlyNewerSegmentsMoveTheWindow) {
   Flow flow;
   flow.write_octets(3000);
@@ -181,7 +181,10 @@ TEST(Persist, OnlyNewerSegmentsMoveTheWindow) {
   EXPECT_EQ(flow.info().send.wnd.count, 8000u);
   flow.deliver({.flags = flag::ack, .seq = 1, .ack = 1001, .text = "abc", .window = 7000});
   EXPECT_EQ(flow.info().send.wnd.count, 8000u);
-  flow.deliver({.flags = flag::ack, .seq = 4, .ack = 1001, .text = "def", .window = 6000});
+  // It came late, from before the ACK that came early: its window began 1000 octets further left.
+  flow.deliver({.flags = flag::ack, .seq = 4, .ack = 1001, .text = "def", .window = 9000});
+  EXPECT_EQ(flow.info().send.wnd.count, 8000u);
+  flow.deliver({.flags = flag::ack, .seq = 7, .ack = 2001, .text = "ghi", .window = 6000});
   EXPECT_EQ(flow.info().send.wnd.count, 6000u);
 }
 

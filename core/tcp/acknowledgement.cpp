@@ -182,8 +182,9 @@ void advance_una(Engine& e, Connection& c, Sequence ack) {
 //# 9293:P-WND-HIGHACK so an old segment cannot
 void update_window(Engine& e, Connection& c, const wire::Segment& segment) {
   bool const newer =
-      c.send.wl1.before(segment.sequence) ||
-      (c.send.wl1 == segment.sequence && c.send.wl2.at_or_before(segment.acknowledgment));
+      c.send.una.at_or_before(segment.acknowledgment) &&
+      (c.send.wl1.before(segment.sequence) ||
+       (c.send.wl1 == segment.sequence && c.send.wl2.at_or_before(segment.acknowledgment)));
   if (!newer) {
     return;
   }
