@@ -100,17 +100,8 @@ void RfcChecker::judge_heard(const Heard& heard) {
   wire::Segment const& segment = heard.view.segment;
   Conversation& c = conversation(heard.host, {heard.view.destination, heard.view.source});
   ++c.heard_segments;
-  bool known = false;
-  for (std::uint32_t i = 0; i < c.opening_count; ++i) {
-    known = known || c.openings[i].irs == segment.sequence;
-  }
-  if (segment.flags.syn() && !known) {
-    if (c.opening_count == Conversation::openings_max) {
-      c.openings_lost = true;
-    } else {
-      Bytes const mss{segment.options.has_mss ? segment.options.mss : mss_default};
-      c.openings[c.opening_count++] = {segment.sequence, segment.end(), mss};
-    }
+  if (segment.flags.syn()) {
+    open(c, segment);
   }
   for (std::uint32_t i = 0; i < c.opening_count; ++i) {
     Conversation::Opening& opening = c.openings[i];
@@ -128,6 +119,22 @@ void RfcChecker::judge_heard(const Heard& heard) {
     c.latest = c.has_edge ? last_of(c.latest, segment.sequence) : segment.sequence;
     c.edge = c.has_edge ? last_of(c.edge, edge) : edge;
     c.has_edge = true;
+  }
+}
+
+// A SYN of the same number as one before may offer something else, and be the one that is taken.
+void RfcChecker::open(Conversation& c, const wire::Segment& syn) {
+  Bytes const mss{syn.options.has_mss ? syn.options.mss : mss_default};
+  for (std::uint32_t i = 0; i < c.opening_count; ++i) {
+    if (c.openings[i].irs == syn.sequence) {
+      c.openings[i].mss = most(c.openings[i].mss, mss);
+      return;
+    }
+  }
+  if (c.opening_count == Conversation::openings_max) {
+    c.openings_lost = true;
+  } else {
+    c.openings[c.opening_count++] = {syn.sequence, syn.end(), mss};
   }
 }
 

@@ -72,6 +72,7 @@ class RfcChecker : public Observer {
   void grow();
   void report(const Heard& said, std::string_view what, std::uint64_t expected,
               std::uint64_t found);
+  void open(Conversation& c, const wire::Segment& syn);
   void begin(Conversation& c, const wire::Segment& segment);
   void judge_flags(const Heard& said);
   void judge_text(const Heard& said, Conversation& c);

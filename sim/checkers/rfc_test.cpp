@@ -71,6 +71,19 @@ class RfcRules : public testing::Test {
   std::array<std::byte, 2'000> zeros_{};
 };
 
+// A reset takes back the first SYN; the second has the same number, and another MSS.
+TEST_F(RfcRules, ASynOfTheSameNumberMayOfferALargerMss) {
+  SegmentView small = view_of({flag::syn, 500, 0, 1'000, 0}, false);
+  small.segment.options.has_mss = true;
+  small.segment.options.mss = 28;
+  checker_.judge_heard({{0}, Instant{1}, small});
+  hear({flag::syn, 500, 0, 1'000, 0});
+  say({flag::syn | flag::ack, 100, 501, 1'000, 0});
+  hear({flag::ack, 501, 101, 1'000, 0});
+  say({flag::ack | flag::psh, 101, 501, 1'000, 60});
+  EXPECT_EQ(found(), "nothing");
+}
+
 TEST_F(RfcRules, APoliteConversationIsFine) {
   shake_hands();
   say({flag::ack | flag::psh, 101, 501, 1'000, 400});

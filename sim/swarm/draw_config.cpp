@@ -147,9 +147,9 @@ void draw_config(Dice& dice, Config& config) {
 
 void draw_host(Dice& dice, HostSpec& host) {
   if (dice.percent(40)) {
-    // From zero to an hour before the end of time.
+    // From zero to six hours before the end of time, which no run lasts.
     host.clock.origin = {dice.pick({std::uint64_t{1}, seconds(3'600).ns, std::uint64_t{1} << 63,
-                                    Duration::ns_max - seconds(3'600).ns})};
+                                    Duration::ns_max - seconds(21'600).ns})};
   }
   if (dice.percent(30)) {
     host.clock.skew_ppb = dice.pick({100'000, -100'000, 100'000'000, -100'000'000, 500'000'000,
