@@ -14,8 +14,8 @@ World draw_world(std::uint64_t seed);
 // The time that is granted after the last fault: what backed-off timers may take at most. More
 // where a queue or a receive ring holds a single frame: of frames back to back it loses all but the
 // first for as long as the world lasts, so that only timeouts go on, and these stay as long as they
-// have become until an octet that was sent once is acknowledged (RFC 6298 section 5). And more where
-// a host has so few ports that each waits for one in TIME-WAIT.
+// have become until an octet that was sent once is acknowledged (RFC 6298 section 5). And where a
+// host has so few ports that each waits for one in TIME-WAIT.
 Duration healing_time(const World& world);
 
 }  // namespace lockstep::sim
