@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "conformance/replay/circle.hpp"
+
 namespace lockstep::conformance {
 namespace {
 
@@ -10,11 +12,6 @@ using tcp::State;
 using tcp::TimerKind;
 using tools::Segment;
 namespace flag = tools::tcp_flag;
-
-bool at_or_before(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::int32_t>(b - a) >= 0;
-}
-bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 bool is_bare(const Segment& segment) {
   return segment.length() == 0 && !segment.any(flag::rst | flag::syn);

@@ -4,13 +4,12 @@
 #include <algorithm>
 
 #include "conformance/replay/audit.hpp"
+#include "conformance/replay/circle.hpp"
 
 namespace lockstep::conformance {
 namespace {
 
 namespace flag = tools::tcp_flag;
-
-bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 /// "At once" as a capture can show it: the sender's own scheduling lies within.
 constexpr Duration scheduling = Duration::milliseconds(50);

@@ -4,15 +4,13 @@
 #include <algorithm>
 
 #include "conformance/replay/audit.hpp"
+#include "conformance/replay/circle.hpp"
 
 namespace lockstep::conformance {
 namespace {
 
 using tools::Segment;
 namespace flag = tools::tcp_flag;
-
-bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
-bool at_or_before(std::uint32_t a, std::uint32_t b) { return !before(b, a); }
 
 constexpr Duration prompt = Duration::milliseconds(50);
 

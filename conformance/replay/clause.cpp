@@ -3,17 +3,14 @@
 
 #include <algorithm>
 
+#include "conformance/replay/circle.hpp"
+
 namespace lockstep::conformance {
 namespace {
 
 using tcp::State;
 using tools::Segment;
 namespace flag = tools::tcp_flag;
-
-bool at_or_before(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::int32_t>(b - a) >= 0;
-}
-bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 bool in_window(const Numbers& n, std::uint32_t sequence) {
   return sequence - n.receive_next < n.receive_window;

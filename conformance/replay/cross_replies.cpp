@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <array>
 
+#include "conformance/replay/circle.hpp"
 #include "conformance/replay/cross.hpp"
 
 namespace lockstep::conformance {
 namespace {
 
 namespace flag = tools::tcp_flag;
-
-bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 constexpr Duration prompt = Duration::milliseconds(50);
 constexpr Duration update_max = Duration::milliseconds(500);

@@ -1,6 +1,7 @@
 // Infers the application's calls from what the device of a capture sent.
 #include <algorithm>
 
+#include "conformance/replay/circle.hpp"
 #include "conformance/replay/script.hpp"
 
 namespace lockstep::conformance {
@@ -8,8 +9,6 @@ namespace {
 
 using tools::Segment;
 namespace flag = tools::tcp_flag;
-
-bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 /// A call and the step before which it comes.
 struct Placed {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "conformance/replay/application.hpp"
+#include "conformance/replay/circle.hpp"
 #include "conformance/replay/packet.hpp"
 #include "core/seam/stack.hpp"
 #include "core/seam/statistics.hpp"
@@ -20,11 +21,6 @@ namespace {
 
 using tools::Segment;
 namespace flag = tools::tcp_flag;
-
-bool at_or_before(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::int32_t>(b - a) >= 0;
-}
-bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 /// The replay begins here, so that times before the capture's first packet exist.
 constexpr Instant origin = Instant{} + Duration::seconds(100);

@@ -9,14 +9,13 @@
 #include <optional>
 
 #include "conformance/replay/audit.hpp"
+#include "conformance/replay/circle.hpp"
 #include "conformance/replay/cross.hpp"
 
 namespace lockstep::conformance {
 namespace {
 
 namespace flag = tools::tcp_flag;
-
-bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 /// The octets of one side, as far as the capture has them.
 class Coverage {

@@ -16,6 +16,7 @@
 #include "tools/capture/decode.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/world/table.hpp"
+#include "tools/world/units.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -270,7 +271,7 @@ void read_device(const Reader& reader, const toml::table& table, Scenario& out) 
   }
   out.role = role == "active" ? Role::active : role == "passive" ? Role::passive : Role::closed;
   out.profile = reader.text(table, "profile");
-  auto const profile = profile_by_name(out.profile);
+  auto const profile = tools::profile_by_name(out.profile);
   if (!profile) {
     reader.refuse(reader.needed(table, "profile"),
                   fmt::format("'profile' is \"{}\"; expected \"default\", \"rfc\", \"linux\" or "
@@ -430,22 +431,6 @@ void each_table(const Reader& reader, const toml::table& root, std::string_view 
 }  // namespace
 
 std::string_view name_of(Act act) { return act_names[static_cast<std::size_t>(act)]; }
-
-std::optional<Config> profile_by_name(std::string_view name) {
-  if (name == "default") {
-    return Config{};
-  }
-  if (name == "rfc") {
-    return profile_rfc();
-  }
-  if (name == "linux") {
-    return profile_linux();
-  }
-  if (name == "freebsd") {
-    return profile_freebsd();
-  }
-  return std::nullopt;
-}
 
 std::optional<std::uint8_t> flags_from_letters(std::string_view letters) {
   constexpr std::string_view order = "FSRPAUEC";

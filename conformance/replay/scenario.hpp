@@ -83,9 +83,6 @@ struct Scenario {
 /// of a wrong type or unit, or out of range.
 Scenario load_scenario(const std::string& path);
 
-/// The configuration of a profile by name: default, rfc, linux or freebsd; nothing for another.
-std::optional<Config> profile_by_name(std::string_view name);
-
 /// "SA" and the like; nothing where a letter is no flag.
 std::optional<std::uint8_t> flags_from_letters(std::string_view letters);
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "conformance/replay/circle.hpp"
 #include "tools/capture/octets.hpp"
 
 namespace lockstep::conformance {
@@ -15,11 +16,6 @@ namespace {
 
 using tools::Segment;
 namespace flag = tools::tcp_flag;
-
-bool at_or_before(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::int32_t>(b - a) >= 0;
-}
-bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 /// What the two SYNs agreed on.
 struct Negotiated {

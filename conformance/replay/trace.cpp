@@ -5,12 +5,12 @@
 #include <map>
 #include <optional>
 
+#include "conformance/replay/circle.hpp"
+
 namespace lockstep::conformance {
 namespace {
 
 namespace flag = tools::tcp_flag;
-
-bool before(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) > 0; }
 
 /// What has arrived, as ranges relative to the peer's initial sequence number.
 class Arrivals {

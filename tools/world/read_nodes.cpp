@@ -13,20 +13,7 @@ constexpr std::string_view expected_duration = "a time with a unit, like \"10ms\
 constexpr std::string_view expected_bytes = "a size with a unit, like \"64KiB\"";
 
 Config profile_named(Table& table) {
-  const std::string name = table.text("profile", "default");
-  if (name == "default") {
-    return Config{};
-  }
-  if (name == "rfc") {
-    return profile_rfc();
-  }
-  if (name == "linux") {
-    return profile_linux();
-  }
-  if (name == "freebsd") {
-    return profile_freebsd();
-  }
-  table.wrong("profile", "\"" + name + "\" was found, expected default, rfc, linux or freebsd");
+  return table.parsed("profile", Config{}, profile_by_name, "default, rfc, linux or freebsd");
 }
 
 std::uint64_t read_field(Table& table, std::string_view name, Unit unit, std::uint64_t otherwise) {

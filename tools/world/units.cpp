@@ -172,6 +172,22 @@ std::optional<AddressAndPrefix> parse_address_and_prefix(std::string_view text) 
   return out;
 }
 
+std::optional<Config> profile_by_name(std::string_view name) {
+  if (name == "default") {
+    return Config{};
+  }
+  if (name == "rfc") {
+    return profile_rfc();
+  }
+  if (name == "linux") {
+    return profile_linux();
+  }
+  if (name == "freebsd") {
+    return profile_freebsd();
+  }
+  return std::nullopt;
+}
+
 std::optional<Mac> parse_mac(std::string_view text) {
   const auto parts = octets<6>(text, ':', 16);
   return parts ? std::optional(Mac{*parts}) : std::nullopt;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/seam/config.hpp"
 #include "core/units/address.hpp"
 #include "core/units/random.hpp"
 #include "core/units/time.hpp"
@@ -25,12 +26,14 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text);
 std::optional<Probability> parse_probability(std::string_view text);
 /// "10.0.0.1".
 std::optional<IpAddress> parse_address(std::string_view text);
-/// "10.0.0.1/24"; without a prefix 24.
+/// "10.0.0.1/24".
 struct AddressAndPrefix {
   IpAddress address;
   std::uint8_t prefix_bits = 24;
 };
 std::optional<AddressAndPrefix> parse_address_and_prefix(std::string_view text);
+/// default, rfc, linux, freebsd.
+std::optional<Config> profile_by_name(std::string_view name);
 /// "02:00:00:00:00:01".
 std::optional<Mac> parse_mac(std::string_view text);
 
