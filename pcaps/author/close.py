@@ -22,9 +22,9 @@ def scenario_normal_active():
     s.peer("FA", after=20, note="figure 12, line 4")
     s.device("A", note="figure 12, line 5: TIME-WAIT")
     s.device_gone(after=2500)
-    s.twin("9293:P-CLOSE-QUEUED", packet=4, drop=True)
-    s.twin("9293:P-FIN", packet=7, drop=True)
-    s.twin("9293:P-FIN", packet=7, field="ack", add=-1)
+    s.twin_lacks("9293:P-CLOSE-QUEUED", 4)
+    s.twin_lacks("9293:P-FIN", 7)
+    s.twin_shifts("9293:P-FIN", 7, "ack", -1)
     return s
 
 
@@ -42,9 +42,9 @@ def scenario_normal_passive():
     s.device("FA", note="figure 12, line 4: LAST-ACK")
     s.peer("A", note="figure 12, line 5")
     s.device_gone()
-    s.twin("9293:P-FIN", packet=5, drop=True)
-    s.twin("9293:P-FIN", packet=5, field="ack", add=-1)
-    s.twin("9293:P-CLOSE-CLOSEWAIT", packet=6, drop=True)
+    s.twin_lacks("9293:P-FIN", 5)
+    s.twin_shifts("9293:P-FIN", 5, "ack", -1)
+    s.twin_lacks("9293:P-CLOSE-CLOSEWAIT", 6)
     s.twin("9293:P-CLOSE-NOAUTOFIN", packet=5, field="flags", value="FA")
     return s
 
@@ -64,9 +64,9 @@ def scenario_simultaneous():
     s.peer("FA", after=500, seq=1, note="a FIN again: the state is TIME-WAIT")
     s.device("A")
     s.device_gone(after=2500)
-    s.twin("9293:P-FIN", packet=6, drop=True)
-    s.twin("9293:P-FIN", packet=6, field="seq", add=-1)
-    s.twin("9293:P-TIMEWAIT-ACK", packet=9, drop=True)
+    s.twin_lacks("9293:P-FIN", 6)
+    s.twin_shifts("9293:P-FIN", 6, "seq", -1)
+    s.twin_lacks("9293:P-TIMEWAIT-ACK", 9)
     return s
 
 
@@ -82,7 +82,7 @@ def scenario_fin_acks_fin():
     s.peer("FA")
     s.device("A", note="TIME-WAIT")
     s.device_gone(after=2500)
-    s.twin("9293:P-FIN", packet=6, drop=True)
+    s.twin_lacks("9293:P-FIN", 6)
     return s
 
 
@@ -102,7 +102,7 @@ def scenario_time_wait_restart():
         s.peer("FA", seq=1, note="its ACK was lost on the way to the peer")
         s.device("A", note=f"restarted: to {at + 2000} ms")
     s.device_gone(after=2500)
-    s.twin("9293:P-TIMEWAIT-ACK", packet=8, drop=True)
+    s.twin_lacks("9293:P-TIMEWAIT-ACK", 8)
     s.twin("9293:P-TIMEWAIT-ACK", packet=10, field="flags", value="R")
     return s
 
@@ -127,9 +127,9 @@ def scenario_time_wait_reuse():
     s.peer("A", MSS)
     s.peer("PA", MSS, after=1)
     s.device("A")
-    s.twin("9293:P-LISTEN-SYN", packet=8, drop=True)
-    s.twin("9293:P-LISTEN-SYN", packet=8, field="ack", add=1)
-    s.twin("9293:P-TEXT-ACK", packet=12, drop=True)
+    s.twin_lacks("9293:P-LISTEN-SYN", 8)
+    s.twin_shifts("9293:P-LISTEN-SYN", 8, "ack", 1)
+    s.twin_lacks("9293:P-TEXT-ACK", 12)
     return s
 
 
@@ -149,8 +149,8 @@ def scenario_half_close_receives():
         s.device("A")
     s.peer("FA")
     s.device("A")
-    s.twin("9293:P-TEXT-ACK", packet=11, field="ack", add=-1460)
-    s.twin("9293:P-FIN", packet=13, drop=True)
+    s.twin_shifts("9293:P-TEXT-ACK", 11, "ack", -1460)
+    s.twin_lacks("9293:P-FIN", 13)
     return s
 
 
@@ -173,7 +173,7 @@ def scenario_half_close_sends():
     s.device("A", MSS)
     s.device("FPA", MSS, note="LAST-ACK: the FIN follows the last byte")
     s.peer("A")
-    s.twin("9293:P-SEND-EST", packet=6, field="seq", add=1)
+    s.twin_shifts("9293:P-SEND-EST", 6, "seq", 1)
     s.twin("9293:P-CLOSE-CLOSEWAIT", packet=10, field="flags", value="PA")
     return s
 
@@ -212,7 +212,7 @@ def scenario_fin_retransmitted():
     s.peer("A")
     s.peer("FA")
     s.device("A")
-    s.twin("9293:P-RTO", packet=5, drop=True)
+    s.twin_lacks("9293:P-RTO", 5)
     s.twin("6298:RTO-14", packet=6, delay="-1000ms")
     return s
 
@@ -234,8 +234,8 @@ def scenario_last_ack_retransmits():
     s.device("FA", seq=1)
     s.peer("A")
     s.device_gone()
-    s.twin("9293:P-ACCEPT-REPLY", packet=8, drop=True)
-    s.twin("9293:P-RTO", packet=9, drop=True)
+    s.twin_lacks("9293:P-ACCEPT-REPLY", 8)
+    s.twin_lacks("9293:P-RTO", 9)
     return s
 
 
@@ -250,8 +250,8 @@ def scenario_close_wait_fin_again():
     for _ in range(2):
         s.peer("FA", 100, after=1000, seq=1)
         s.device("A")
-    s.twin("9293:P-FIN", packet=5, field="ack", add=-1)
-    s.twin("9293:P-ACCEPT-REPLY", packet=7, drop=True)
+    s.twin_shifts("9293:P-FIN", 5, "ack", -1)
+    s.twin_lacks("9293:P-ACCEPT-REPLY", 7)
     return s
 
 
@@ -267,7 +267,7 @@ def scenario_close_unread():
     s.device("R", note="data was lost, the peer must know; without ACK bit or with it")
     s.device_gone()
     s.twin("9293:SHLD-3", packet=6, field="flags", value="FA")
-    s.twin("9293:SHLD-3", packet=6, drop=True)
+    s.twin_lacks("9293:SHLD-3", 6)
     return s
 
 
@@ -284,7 +284,7 @@ def scenario_data_after_close():
     s.device("R", note="nobody will read it; without ACK bit or with it")
     s.device_gone()
     s.twin("9293:SHLD-3", packet=7, field="flags", value="A")
-    s.twin("9293:SHLD-3", packet=7, drop=True)
+    s.twin_lacks("9293:SHLD-3", 7)
     return s
 
 

@@ -18,9 +18,7 @@ def bulk(slug, title, shows, origin, segments, win=65535, **fields):
 def beyond(s, b, clause="5681:CC-1"):
     """The twin of every window rule: one more segment right behind the first burst."""
     packet, segment, _ = b.sent[2]
-    s.twin(clause, after_packet=packet,
-           insert={"from": "device", "flags": "A", "seq": 1 + segment * MSS, "ack": 1,
-                   "bytes": MSS})
+    s.twin_adds(clause, packet, "A", seq=1 + segment * MSS, ack=1, bytes=MSS)
 
 
 def scenario_slow_start():
@@ -30,7 +28,7 @@ def scenario_slow_start():
     b.begin()
     b.run()
     beyond(s, b)
-    s.twin("9293:P-SEND-EST", packet=b.packet("new", 4), field="seq", add=1460)
+    s.twin_shifts("9293:P-SEND-EST", b.packet("new", 4), "seq", 1460)
     s.twin("9293:P-SEND-EST", packet=b.packet("new", 21), delay="500ms")
     return s
 
@@ -48,9 +46,8 @@ def scenario_divided_acks():
         b.push()
     b.run()
     packet = b.packet("new", 5)
-    s.twin("5681:CC-1", after_packet=packet,
-           insert={"from": "device", "flags": "A", "seq": 1 + 5 * MSS, "ack": 1, "bytes": MSS})
-    s.twin("9293:P-SEND-EST", packet=packet, field="seq", add=1460)
+    s.twin_adds("5681:CC-1", packet, "A", seq=1 + 5 * MSS, ack=1, bytes=MSS)
+    s.twin_shifts("9293:P-SEND-EST", packet, "seq", 1460)
     return s
 
 
@@ -61,9 +58,8 @@ def scenario_receiver_window():
     b.begin()
     b.run()
     packet = b.packet("new", 2)
-    s.twin("9293:P-WND-FIT", after_packet=packet,
-           insert={"from": "device", "flags": "A", "seq": 1 + 2 * MSS, "ack": 1, "bytes": MSS})
-    s.twin("9293:P-SEND-EST", packet=packet, drop=True)
+    s.twin_adds("9293:P-WND-FIT", packet, "A", seq=1 + 2 * MSS, ack=1, bytes=MSS)
+    s.twin_lacks("9293:P-SEND-EST", packet)
     return s
 
 
@@ -75,10 +71,9 @@ def scenario_congestion_avoidance():
     b.begin()
     b.run()
     beyond(s, b)
-    s.twin("9293:P-RTO", packet=b.packet("timeout"), drop=True)
+    s.twin_lacks("9293:P-RTO", b.packet("timeout"))
     packet = b.packet("timeout")
-    s.twin("5681:CC-12", after_packet=packet,
-           insert={"from": "device", "flags": "A", "seq": 1 + MSS, "ack": 1, "bytes": MSS})
+    s.twin_adds("5681:CC-12", packet, "A", seq=1 + MSS, ack=1, bytes=MSS)
     return s
 
 
@@ -90,9 +85,8 @@ def scenario_timeout():
     b.begin()
     b.run()
     packet = b.packet("timeout")
-    s.twin("9293:P-RTO", packet=packet, drop=True)
-    s.twin("5681:CC-12", after_packet=packet,
-           insert={"from": "device", "flags": "A", "seq": 1 + 6 * MSS, "ack": 1, "bytes": MSS})
+    s.twin_lacks("9293:P-RTO", packet)
+    s.twin_adds("5681:CC-12", packet, "A", seq=1 + 6 * MSS, ack=1, bytes=MSS)
     return s
 
 
@@ -104,7 +98,7 @@ def scenario_repeated_timeout():
     b.begin()
     b.run()
     s.twin("6298:RTO-14", packet=b.packet("timeout", 2), delay="-800ms")
-    s.twin("9293:P-RTO", packet=b.packet("timeout", 1), drop=True)
+    s.twin_lacks("9293:P-RTO", b.packet("timeout", 1))
     return s
 
 
@@ -125,8 +119,7 @@ def scenario_two_duplicates():
     b.push()
     s.peer("A")
     packet = b.packet("limited", 2)
-    s.twin("5681:CC-42", after_packet=packet,
-           insert={"from": "device", "flags": "A", "seq": 1 + MSS, "ack": 1, "bytes": MSS})
+    s.twin_adds("5681:CC-42", packet, "A", seq=1 + MSS, ack=1, bytes=MSS)
     return s
 
 
@@ -138,9 +131,9 @@ def scenario_fast_retransmit():
     b.begin()
     b.run()
     packet = b.packet("fast")
-    s.twin("5681:CC-16", packet=packet, drop=True)
+    s.twin_lacks("5681:CC-16", packet)
     s.twin("5681:CC-16", packet=packet, delay="500ms")
-    s.twin("5681:CC-21", packet=packet, field="seq", add=1460)
+    s.twin_shifts("5681:CC-21", packet, "seq", 1460)
     return s
 
 
@@ -152,10 +145,8 @@ def scenario_fast_recovery():
     b.begin()
     b.run()
     packet = b.packet("fast")
-    s.twin("5681:CC-16", packet=packet, drop=True)
-    s.twin("5681:CC-1", after_packet=packet,
-           insert={"from": "device", "flags": "A", "seq": highest_before(b, packet) + 9 * MSS,
-                   "ack": 1, "bytes": MSS})
+    s.twin_lacks("5681:CC-16", packet)
+    s.twin_adds("5681:CC-1", packet, "A", seq=highest_before(b, packet) + 9 * MSS, ack=1, bytes=MSS)
     return s
 
 
@@ -177,9 +168,8 @@ def scenario_not_duplicates():
     s.peer("A", after=50, note="all was reordered, nothing lost")
     s.device("A", after=200 - 53)
     packet = len(s.packets) - 2
-    s.twin("5681:CC-42", after_packet=packet,
-           insert={"from": "device", "flags": "A", "seq": 1, "ack": 11, "bytes": MSS})
-    s.twin("9293:P-TEXT-ACK", packet=packet + 2, drop=True)
+    s.twin_adds("5681:CC-42", packet, "A", seq=1, ack=11, bytes=MSS)
+    s.twin_lacks("9293:P-TEXT-ACK", packet + 2)
     return s
 
 
@@ -195,9 +185,7 @@ def scenario_restart_after_idle():
     b.add(12)
     b.run()
     packet, segment, _ = b.sent[first + 2]
-    s.twin("5681:CC-25", after_packet=packet,
-           insert={"from": "device", "flags": "A", "seq": 1 + segment * MSS, "ack": 1,
-                   "bytes": MSS})
+    s.twin_adds("5681:CC-25", packet, "A", seq=1 + segment * MSS, ack=1, bytes=MSS)
     s.twin("9293:P-SEND-EST", packet=packet, delay="500ms")
     return s
 
@@ -218,11 +206,10 @@ def scenario_lost_syn():
     b = Bulk(s, 7, lost=(1,), window=1, rto_ms=3000)
     b.begin()
     b.run()
-    s.twin("9293:P-RTO", packet=again - 1, drop=True)
+    s.twin_lacks("9293:P-RTO", again - 1)
     s.twin("6298:RTO-14", packet=again, delay="-1000ms")
-    s.twin("5681:CC-5", after_packet=b.sent[0][0],
-           insert={"from": "device", "flags": "A", "seq": 1 + MSS, "ack": 1, "bytes": MSS})
-    s.twin("9293:P-RTO", packet=b.packet("timeout"), drop=True)
+    s.twin_adds("5681:CC-5", b.sent[0][0], "A", seq=1 + MSS, ack=1, bytes=MSS)
+    s.twin_lacks("9293:P-RTO", b.packet("timeout"))
     return s
 
 
@@ -233,9 +220,9 @@ def scenario_partial_ack():
                  "5681:CC-44"], "authored from RFC 6582 section 3.2", 30, lost=(8, 10, 12))
     b.begin()
     b.run()
-    s.twin("6582:NR-2", packet=b.packet("partial"), drop=True)
-    s.twin("6582:NR-2", packet=b.packet("partial", 2), field="seq", add=1460)
-    s.twin("5681:CC-16", packet=b.packet("fast"), drop=True)
+    s.twin_lacks("6582:NR-2", b.packet("partial"))
+    s.twin_shifts("6582:NR-2", b.packet("partial", 2), "seq", 1460)
+    s.twin_lacks("5681:CC-16", b.packet("fast"))
     return s
 
 
@@ -251,10 +238,9 @@ def scenario_no_second_recovery():
         s.peer("A", after=0.5 if count else None, ack=1 + MSS,
                note="does not cover more than recover")
     last = len(s.packets)
-    s.twin("6582:NR-7", after_packet=last,
-           insert={"from": "device", "flags": "A", "seq": 1 + MSS, "ack": 1, "bytes": MSS})
+    s.twin_adds("6582:NR-7", last, "A", seq=1 + MSS, ack=1, bytes=MSS)
     s.peer("A")
-    s.twin("9293:P-RTO", packet=b.packet("timeout"), drop=True)
+    s.twin_lacks("9293:P-RTO", b.packet("timeout"))
     return s
 
 

@@ -19,7 +19,7 @@ def scenario_soft_opening():
     s.device("S", seq=0, mss=MSS)
     s.peer("SA", mss=MSS)
     s.device("A")
-    s.twin("9293:P-RTO", packet=6, drop=True)
+    s.twin_lacks("9293:P-RTO", 6)
     s.twin("9293:P-SYNSENT-EST", packet=8, field="flags", value="R")
     return s
 
@@ -37,9 +37,8 @@ def scenario_soft_established():
     s.at(1050)
     again = s.device("PA", MSS, seq=1)
     s.peer("A")
-    s.twin("9293:P-RTO", packet=again, drop=True)
-    s.twin("9293:MUST-56", after_packet=lost,
-           insert={"from": "device", "flags": "R", "seq": 1 + MSS, "ack": 0, "delay": "10ms"})
+    s.twin_lacks("9293:P-RTO", again)
+    s.twin_adds("9293:MUST-56", lost, "R", seq=1 + MSS, ack=0, delay="10ms")
     return s
 
 
@@ -53,8 +52,7 @@ def scenario_hard_opening():
     s.icmp(3, 3, 1, note="port unreachable: hard")
     s.peer("SA", after=3000, mss=MSS, ignored=True, note="no SYN was repeated; the attempt is over")
     s.device("R", seq=1)
-    s.twin("9293:SHLD-26", after_packet=1,
-           insert={"from": "device", "flags": "S", "seq": 0, "ack": 0, "delay": "1000ms"})
+    s.twin_adds("9293:SHLD-26", 1, "S", seq=0, ack=0, delay="1000ms")
     s.twin("9293:P-CLOSED-ACK", packet=4, field="flags", value="A")
     return s
 
@@ -75,7 +73,7 @@ def scenario_source_quench():
     s.device("PA", MSS)
     s.peer("A")
     s.twin("9293:P-SEND-EST", packet=12, delay="1000ms")
-    s.twin("9293:P-SEND-EST", packet=9, field="seq", add=1460)
+    s.twin_shifts("9293:P-SEND-EST", 9, "seq", 1460)
     return s
 
 

@@ -13,7 +13,7 @@ def scenario_passive():
     s.listen_and_accept()
     s.peer("PA", 100, after=1, note="figure 6, line 5: data repeats the ACK's sequence number")
     s.device("A", after=200)
-    s.twin("9293:P-LISTEN-SYN", packet=2, field="ack", add=1)
+    s.twin_shifts("9293:P-LISTEN-SYN", 2, "ack", 1)
     s.twin("9293:P-LISTEN-SYN", packet=2, field="flags", value="A")
     return s
 
@@ -30,9 +30,9 @@ def scenario_active():
     s.call("write", 100)
     s.device("PA", 100, note="figure 6, line 5")
     s.peer("A")
-    s.twin("9293:P-SYNSENT-EST", packet=3, field="ack", add=1)
-    s.twin("9293:P-SYNSENT-EST", packet=3, drop=True)
-    s.twin("9293:P-SEND-EST", packet=4, field="seq", add=1)
+    s.twin_shifts("9293:P-SYNSENT-EST", 3, "ack", 1)
+    s.twin_lacks("9293:P-SYNSENT-EST", 3)
+    s.twin_shifts("9293:P-SEND-EST", 4, "seq", 1)
     return s
 
 
@@ -57,8 +57,8 @@ def scenario_simultaneous_open():
         s.device(flags, MSS, note="nothing was lost: the initial window is three segments")
     s.peer("A")
     s.twin("9293:P-SYNSENT-SIM", packet=3, field="flags", value="A")
-    s.twin("9293:P-SYNSENT-SIM", packet=3, field="seq", add=1)
-    s.twin("9293:P-TEXT-ACK", packet=7, drop=True)
+    s.twin_shifts("9293:P-SYNSENT-SIM", 3, "seq", 1)
+    s.twin_lacks("9293:P-TEXT-ACK", 7)
     return s
 
 
@@ -77,8 +77,8 @@ def scenario_old_duplicate_syn_passive():
     s.peer("S", mss=MSS, note="figure 8, line 6: the real SYN")
     s.device("SA", mss=MSS)
     s.peer("A")
-    s.twin("9293:P-LISTEN-SYN", packet=5, drop=True)
-    s.twin("9293:P-LISTEN-SYN", packet=5, field="ack", add=1)
+    s.twin_lacks("9293:P-LISTEN-SYN", 5)
+    s.twin_shifts("9293:P-LISTEN-SYN", 5, "ack", 1)
     return s
 
 
@@ -95,8 +95,8 @@ def scenario_old_duplicate_syn_active():
     s.restart_peer(400)
     s.peer("SA", mss=MSS, note="figure 8, line 7")
     s.device("A")
-    s.twin("9293:P-SYNSENT-ACK", packet=3, drop=True)
-    s.twin("9293:P-SYNSENT-ACK", packet=3, field="seq", add=1)
+    s.twin_lacks("9293:P-SYNSENT-ACK", 3)
+    s.twin_shifts("9293:P-SYNSENT-ACK", 3, "seq", 1)
     return s
 
 
@@ -116,8 +116,8 @@ def scenario_half_open_active():
     s.restart_peer(5000)
     s.peer("SA", mss=MSS)
     s.device("A")
-    s.twin("9293:P-SYNSENT-ACK", packet=3, field="seq", add=1)
-    s.twin("9293:P-SYNSENT-ACK", packet=3, drop=True)
+    s.twin_shifts("9293:P-SYNSENT-ACK", 3, "seq", 1)
+    s.twin_lacks("9293:P-SYNSENT-ACK", 3)
     return s
 
 
@@ -137,8 +137,8 @@ def scenario_half_open_passive():
     s.peer("S", after=1000, mss=MSS, note="figure 9, line 7")
     s.device("SA", mss=MSS)
     s.peer("A")
-    s.twin("9293:P-SYN-INWIN", packet=5, drop=True)
-    s.twin("9293:P-LISTEN-SYN", packet=8, drop=True)
+    s.twin_lacks("9293:P-SYN-INWIN", 5)
+    s.twin_lacks("9293:P-LISTEN-SYN", 8)
     return s
 
 
@@ -154,7 +154,7 @@ def scenario_half_open_data_sender():
     s.device("PA", 10, note="figure 10, line 2")
     s.peer("R", note="figure 10, line 3: <SEQ=100><CTL=RST>")
     s.device_gone()
-    s.twin("9293:P-SEND-EST", packet=4, field="seq", add=1)
+    s.twin_shifts("9293:P-SEND-EST", 4, "seq", 1)
     return s
 
 
@@ -167,8 +167,8 @@ def scenario_half_open_data_receiver():
     s.device("R", seq=100, note="figure 10, line 3: <SEQ=SEG.ACK><CTL=RST>")
     s.peer("A", after=500, seq=310, ack=150, ignored=True)
     s.device("R", seq=150)
-    s.twin("9293:P-CLOSED-ACK", packet=2, field="seq", add=1)
-    s.twin("9293:P-CLOSED-ACK", packet=4, drop=True)
+    s.twin_shifts("9293:P-CLOSED-ACK", 2, "seq", 1)
+    s.twin_lacks("9293:P-CLOSED-ACK", 4)
     return s
 
 
@@ -185,8 +185,8 @@ def scenario_half_open_listen():
     s.peer("S", mss=MSS, note="the state is LISTEN as before")
     s.device("SA", mss=MSS)
     s.peer("A")
-    s.twin("9293:P-LISTEN-ACK", packet=2, field="seq", add=1)
-    s.twin("9293:P-LISTEN-ACK", packet=2, drop=True)
+    s.twin_shifts("9293:P-LISTEN-ACK", 2, "seq", 1)
+    s.twin_lacks("9293:P-LISTEN-ACK", 2)
     return s
 
 
@@ -200,8 +200,8 @@ def scenario_data_on_syn():
     s.far.send_next, s.dev.receive_next = 101, 101
     s.peer("A", note="ESTABLISHED: now the text is processed")
     s.device("A", after=200)
-    s.twin("9293:P-LISTEN-SYN", packet=2, field="ack", add=200)
-    s.twin("9293:P-TEXT-ACK", packet=4, drop=True)
+    s.twin_shifts("9293:P-LISTEN-SYN", 2, "ack", 200)
+    s.twin_lacks("9293:P-TEXT-ACK", 4)
     return s
 
 

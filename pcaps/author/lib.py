@@ -163,12 +163,24 @@ class Scenario:
         self.peer("A", after=after, seq=seq, ack=ack, note="a probe: is the connection forgotten?")
         reset = self.device("R", seq=ack, note="<SEQ=SEG.ACK><CTL=RST>")
         state = "LISTEN" if any(call["do"] == "listen" for call in self.calls) else "CLOSED"
-        self.twin(f"9293:P-{state}-ACK", packet=reset, drop=True)
-        self.twin(f"9293:P-{state}-ACK", packet=reset, field="seq", add=1)
+        self.twin_lacks(f"9293:P-{state}-ACK", reset)
+        self.twin_shifts(f"9293:P-{state}-ACK", reset, "seq", 1)
 
     def twin(self, clause, **edit):
         """An edit of a device packet that must be judged to violate `clause`."""
         self.twins.append({"clause": clause, "edit": edit})
+
+    def twin_lacks(self, clause, packet):
+        """The twin in which the device did not send this packet."""
+        self.twin(clause, packet=packet, drop=True)
+
+    def twin_shifts(self, clause, packet, field, add):
+        """The twin in which a number of this packet is another."""
+        self.twin(clause, packet=packet, field=field, add=add)
+
+    def twin_adds(self, clause, after, flags, **numbers):
+        """The twin in which the device sent one more after this packet."""
+        self.twin(clause, after_packet=after, insert={"from": "device", "flags": flags, **numbers})
 
     def write(self, room, made_by):
         """Write the scenario's folder below `room`."""

@@ -29,11 +29,10 @@ def scenario_unacceptable():
         s.device("A", note="<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>")
     s.peer("RA", after=1000, seq=2920, note="the same with RST: silence")
     two_segments(s)
-    s.twin("9293:P-ACCEPT-REPLY", packet=8, drop=True)
-    s.twin("9293:P-ACCEPT-REPLY", packet=10, field="ack", add=1460)
-    s.twin("9293:P-ACCEPT-REPLY", packet=12, drop=True)
-    s.twin("9293:P-RST-OUT", after_packet=15,
-           insert={"from": "device", "flags": "A", "seq": 1, "ack": 2921})
+    s.twin_lacks("9293:P-ACCEPT-REPLY", 8)
+    s.twin_shifts("9293:P-ACCEPT-REPLY", 10, "ack", 1460)
+    s.twin_lacks("9293:P-ACCEPT-REPLY", 12)
+    s.twin_adds("9293:P-RST-OUT", 15, "A", seq=1, ack=2921)
     return s
 
 
@@ -58,8 +57,8 @@ def scenario_zero_window_four_cases():
     s.peer("A", note="acceptable: empty, at RCV.NXT")
     s.peer("R", seq=2921, note="a RST at RCV.NXT counts although the window is zero")
     s.device_gone()
-    s.twin("9293:P-ZWP-REPLY", packet=8, drop=True)
-    s.twin("9293:P-ZWP-REPLY", packet=10, field="ack", add=1)
+    s.twin_lacks("9293:P-ZWP-REPLY", 8)
+    s.twin_shifts("9293:P-ZWP-REPLY", 10, "ack", 1)
     return s
 
 
@@ -76,8 +75,8 @@ def scenario_trim_right():
     s.peer("PA", MSS, ignored=True, note="540 bytes fit")
     s.dev.take(1461, 540)
     s.device("A", after=200, win=0)
-    s.twin("9293:P-ACCEPT-TRIM", packet=7, field="ack", add=920)
-    s.twin("9293:P-TEXT-ACK", packet=5, field="ack", add=1)
+    s.twin_shifts("9293:P-ACCEPT-TRIM", 7, "ack", 920)
+    s.twin_shifts("9293:P-TEXT-ACK", 5, "ack", 1)
     return s
 
 
@@ -92,8 +91,8 @@ def scenario_overlap_left():
            note="its first half differs from what came first and is not looked at")
     s.device("A", after=199, note="less than two full segments of new data: delayed")
     two_segments(s, 1 + MSS + MSS // 2)
-    s.twin("9293:P-TEXT-ACK", packet=6, field="ack", add=730)
-    s.twin("9293:P-TEXT-ACK", packet=9, drop=True)
+    s.twin_shifts("9293:P-TEXT-ACK", 6, "ack", 730)
+    s.twin_lacks("9293:P-TEXT-ACK", 9)
     return s
 
 
@@ -113,10 +112,10 @@ def scenario_overlap_queued():
     s.device("A", note="at once: part of a gap is filled")
     s.peer("PA", 700, seq=901, note="over both edges of the gap")
     s.device("A", note="all of it")
-    s.twin("5681:CC-14", packet=5, drop=True)
-    s.twin("5681:CC-14", packet=7, field="ack", add=1000)
-    s.twin("5681:CC-15", packet=15, drop=True)
-    s.twin("5681:CC-15", packet=17, field="ack", add=-100)
+    s.twin_lacks("5681:CC-14", 5)
+    s.twin_shifts("5681:CC-14", 7, "ack", 1000)
+    s.twin_lacks("5681:CC-15", 15)
+    s.twin_shifts("5681:CC-15", 17, "ack", -100)
     return s
 
 
@@ -134,10 +133,10 @@ def scenario_reordering():
     for index in (6, 5):
         s.peer("A", MSS, after=1, seq=1 + (index - 1) * MSS)
         s.device("A")
-    s.twin("5681:CC-14", packet=5, drop=True)
-    s.twin("5681:CC-14", packet=9, field="ack", add=1460)
-    s.twin("5681:CC-15", packet=11, drop=True)
-    s.twin("5681:CC-15", packet=11, field="ack", add=-1460)
+    s.twin_lacks("5681:CC-14", 5)
+    s.twin_shifts("5681:CC-14", 9, "ack", 1460)
+    s.twin_lacks("5681:CC-15", 11)
+    s.twin_shifts("5681:CC-15", 11, "ack", -1460)
     return s
 
 
@@ -154,9 +153,9 @@ def scenario_early_fin():
     s.call("close")
     s.device("FA")
     s.peer("A")
-    s.twin("5681:CC-14", packet=5, field="ack", add=1)
-    s.twin("9293:P-FIN", packet=7, field="ack", add=-1)
-    s.twin("9293:P-CLOSE-CLOSEWAIT", packet=8, drop=True)
+    s.twin_shifts("5681:CC-14", 5, "ack", 1)
+    s.twin_shifts("9293:P-FIN", 7, "ack", -1)
+    s.twin_lacks("9293:P-CLOSE-CLOSEWAIT", 8)
     return s
 
 
@@ -167,9 +166,8 @@ def scenario_no_ack_bit():
     s.peer("P", MSS, seq=1, ignored=True)
     s.peer("F", seq=1, ignored=True)
     two_segments(s, 1)
-    s.twin("9293:P-ACK-OFF", after_packet=4,
-           insert={"from": "device", "flags": "A", "seq": 1, "ack": 1461})
-    s.twin("9293:P-TEXT-ACK", packet=8, drop=True)
+    s.twin_adds("9293:P-ACK-OFF", 4, "A", seq=1, ack=1461)
+    s.twin_lacks("9293:P-TEXT-ACK", 8)
     return s
 
 
@@ -188,8 +186,8 @@ def scenario_ack_future():
     s.device("A")
     s.peer("A", after=100)
     two_segments(s, 1)
-    s.twin("9293:P-ACK-FUTURE", packet=6, drop=True)
-    s.twin("9293:P-ACK-FUTURE", packet=8, field="ack", add=100)
+    s.twin_lacks("9293:P-ACK-FUTURE", 6)
+    s.twin_shifts("9293:P-ACK-FUTURE", 8, "ack", 100)
     return s
 
 
@@ -204,8 +202,8 @@ def scenario_ack_too_old():
     s.peer("PA", 100, seq=1, ack=1 - 3001, ignored=True, note="SND.UNA - MAX.SND.WND - 1")
     s.device("A")
     two_segments(s, 1)
-    s.twin("9293:P-ACK-5961", packet=5, drop=True)
-    s.twin("9293:P-ACK-5961", packet=5, field="ack", add=100)
+    s.twin_lacks("9293:P-ACK-5961", 5)
+    s.twin_shifts("9293:P-ACK-5961", 5, "ack", 100)
     return s
 
 
@@ -219,8 +217,8 @@ def scenario_delayed_ack():
         s.peer("PA", size, after=500)
         s.device("A", after=200)
     s.twin("9293:MUST-40", packet=5, delay="400ms")
-    s.twin("9293:P-TEXT-ACK", packet=7, drop=True)
-    s.twin("9293:P-TEXT-ACK", packet=5, field="ack", add=-1)
+    s.twin_lacks("9293:P-TEXT-ACK", 7)
+    s.twin_shifts("9293:P-TEXT-ACK", 5, "ack", -1)
     return s
 
 
@@ -236,9 +234,9 @@ def scenario_second_segment():
         s.device("A")
     s.peer("PA", 100, after=5)
     s.device("A", after=200, note="the rest waits for the timer")
-    s.twin("5681:CC-27", packet=6, drop=True)
+    s.twin_lacks("5681:CC-27", 6)
     s.twin("5681:CC-27", packet=12, delay="100ms")
-    s.twin("9293:P-TEXT-ACK", packet=17, drop=True)
+    s.twin_lacks("9293:P-TEXT-ACK", 17)
     return s
 
 
@@ -253,8 +251,8 @@ def scenario_piggyback():
         s.call("write", 300)
         s.device("PA", 300)
     s.peer("A")
-    s.twin("9293:P-TEXT-ACK", packet=5, field="ack", add=-1)
-    s.twin("9293:P-SEND-EST", packet=7, field="seq", add=1)
+    s.twin_shifts("9293:P-TEXT-ACK", 5, "ack", -1)
+    s.twin_shifts("9293:P-SEND-EST", 7, "seq", 1)
     return s
 
 
@@ -280,11 +278,9 @@ def scenario_receiver_sws():
     s.device("A", win=2000, note="2000 bytes: more than one segment, a window update")
     s.peer("PA", MSS)
     s.device("A", after=200, win=540)
-    s.twin("9293:MUST-39", after_packet=8,
-           insert={"from": "device", "flags": "A", "seq": 1, "ack": 1 + 3 * MSS, "window": 1000,
-                   "delay": "100ms"})
-    s.twin("9293:P-ZWP-REPLY", packet=10, field="ack", add=1)
-    s.twin("9293:P-SWS-RCV", packet=11, drop=True)
+    s.twin_adds("9293:MUST-39", 8, "A", seq=1, ack=1 + 3 * MSS, window=1000, delay="100ms")
+    s.twin_shifts("9293:P-ZWP-REPLY", 10, "ack", 1)
+    s.twin_lacks("9293:P-SWS-RCV", 11)
     return s
 
 

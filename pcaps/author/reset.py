@@ -17,11 +17,10 @@ def scenario_closed_no_ack():
         s.peer(flags, data, seq=0, ignored=True)
         s.device("RA", seq=0, ack=end, note="<SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>")
     s.peer("R", seq=0, note="a RST is never answered")
-    s.twin("9293:P-CLOSED-SEG", packet=2, field="ack", add=-1)
-    s.twin("9293:P-CLOSED-SEG", packet=4, field="seq", add=1)
-    s.twin("9293:P-CLOSED-SEG", packet=10, drop=True)
-    s.twin("9293:P-CLOSED-RST", after_packet=11,
-           insert={"from": "device", "flags": "RA", "seq": 0, "ack": 0})
+    s.twin_shifts("9293:P-CLOSED-SEG", 2, "ack", -1)
+    s.twin_shifts("9293:P-CLOSED-SEG", 4, "seq", 1)
+    s.twin_lacks("9293:P-CLOSED-SEG", 10)
+    s.twin_adds("9293:P-CLOSED-RST", 11, "RA", seq=0, ack=0)
     return s
 
 
@@ -33,10 +32,9 @@ def scenario_closed_ack():
         s.peer(flags, data, seq=77, ack=ack, ignored=True)
         s.device("R", seq=ack, note="<SEQ=SEG.ACK><CTL=RST>")
     s.peer("RA", seq=77, ack=9000, note="a RST is never answered")
-    s.twin("9293:P-CLOSED-ACK", packet=2, field="seq", add=1)
-    s.twin("9293:P-CLOSED-ACK", packet=6, drop=True)
-    s.twin("9293:P-CLOSED-RST", after_packet=9,
-           insert={"from": "device", "flags": "R", "seq": 9000, "ack": 0})
+    s.twin_shifts("9293:P-CLOSED-ACK", 2, "seq", 1)
+    s.twin_lacks("9293:P-CLOSED-ACK", 6)
+    s.twin_adds("9293:P-CLOSED-RST", 9, "R", seq=9000, ack=0)
     return s
 
 
@@ -58,12 +56,10 @@ def scenario_listen():
     s.peer("S", mss=MSS, note="step 3")
     s.device("SA", mss=MSS)
     s.peer("A")
-    s.twin("9293:P-LISTEN-ACK", packet=4, field="seq", add=1)
-    s.twin("9293:P-LISTEN-ACK", packet=6, drop=True)
-    s.twin("9293:P-LISTEN-RST", after_packet=1,
-           insert={"from": "device", "flags": "R", "seq": 5, "ack": 0})
-    s.twin("9293:P-LISTEN-OTHER", after_packet=7,
-           insert={"from": "device", "flags": "RA", "seq": 0, "ack": 15})
+    s.twin_shifts("9293:P-LISTEN-ACK", 4, "seq", 1)
+    s.twin_lacks("9293:P-LISTEN-ACK", 6)
+    s.twin_adds("9293:P-LISTEN-RST", 1, "R", seq=5, ack=0)
+    s.twin_adds("9293:P-LISTEN-OTHER", 7, "RA", seq=0, ack=15)
     return s
 
 
@@ -85,11 +81,10 @@ def scenario_syn_sent():
     s.peer("F", seq=9, ignored=True, note="step 5")
     s.peer("SA", mss=MSS)
     s.device("A")
-    s.twin("9293:P-SYNSENT-ACK", packet=3, drop=True)
-    s.twin("9293:P-SYNSENT-ACK", packet=5, field="seq", add=1)
+    s.twin_lacks("9293:P-SYNSENT-ACK", 3)
+    s.twin_shifts("9293:P-SYNSENT-ACK", 5, "seq", 1)
     s.twin("9293:P-SYNSENT-EST", packet=11, field="flags", value="R")
-    s.twin("9293:P-SYNSENT-ACK", after_packet=6,
-           insert={"from": "device", "flags": "R", "seq": 2, "ack": 0})
+    s.twin_adds("9293:P-SYNSENT-ACK", 6, "R", seq=2, ack=0)
     return s
 
 
@@ -104,9 +99,8 @@ def scenario_syn_sent_refused():
     s.peer("SA", after=100, mss=MSS, ignored=True, note="too late: CLOSED")
     reset = s.device("R", seq=1)
     s.twin("9293:P-CLOSED-ACK", packet=reset, field="flags", value="A")
-    s.twin("9293:P-CLOSED-ACK", packet=reset, drop=True)
-    s.twin("9293:P-SYNSENT-RST", after_packet=2,
-           insert={"from": "device", "flags": "S", "seq": 0, "ack": 0, "delay": "1000ms"})
+    s.twin_lacks("9293:P-CLOSED-ACK", reset)
+    s.twin_adds("9293:P-SYNSENT-RST", 2, "S", seq=0, ack=0, delay="1000ms")
     return s
 
 
@@ -124,7 +118,7 @@ def scenario_syn_received_passive():
     s.peer("S", mss=MSS)
     s.device("SA", mss=MSS)
     s.peer("A")
-    s.twin("9293:P-LISTEN-SYN", packet=7, drop=True)
+    s.twin_lacks("9293:P-LISTEN-SYN", 7)
     return s
 
 
@@ -139,7 +133,7 @@ def scenario_syn_received_active():
     s.device("SA", seq=0, mss=MSS)
     s.peer("R", seq=1)
     s.device_gone()
-    s.twin("9293:P-SYNSENT-SIM", packet=3, drop=True)
+    s.twin_lacks("9293:P-SYNSENT-SIM", 3)
     return s
 
 
@@ -160,9 +154,9 @@ def scenario_syn_received_bad_ack():
     s.peer("A", MSS)
     s.peer("PA", MSS, after=1)
     s.device("A")
-    s.twin("9293:P-SYNRCVD-ACK", packet=4, drop=True)
-    s.twin("9293:P-SYNRCVD-ACK", packet=6, field="seq", add=1)
-    s.twin("9293:P-TEXT-ACK", packet=11, drop=True)
+    s.twin_lacks("9293:P-SYNRCVD-ACK", 4)
+    s.twin_shifts("9293:P-SYNRCVD-ACK", 6, "seq", 1)
+    s.twin_lacks("9293:P-TEXT-ACK", 11)
     return s
 
 
@@ -180,7 +174,7 @@ def scenario_syn_received_old_syn():
     s.peer("S", mss=MSS)
     s.device("SA", mss=MSS)
     s.peer("A")
-    s.twin("9293:P-LISTEN-SYN", packet=7, drop=True)
+    s.twin_lacks("9293:P-LISTEN-SYN", 7)
     return s
 
 
@@ -220,13 +214,12 @@ def reset_scenario(state, rule, policy="rfc5961"):
     acked = s.far.receive_next if state != "last-ack" and state != "closing" else 1
     s.peer("R", seq=edge - 1, note="left of the window: dropped silently")
     last = s.peer("R", seq=edge + 70000, note="right of the window: dropped silently")
-    s.twin("9293:P-RST-OUT", after_packet=last,
-           insert={"from": "device", "flags": "A", "seq": s.dev.send_next, "ack": edge})
+    s.twin_adds("9293:P-RST-OUT", last, "A", seq=s.dev.send_next, ack=edge)
     if policy == "rfc5961":
         s.peer("R", seq=edge + 1, note="in the window, not at its edge")
         challenge = s.device("A", note="challenge ACK, the state stays")
-        s.twin("9293:P-RST-CHALLENGE", packet=challenge, drop=True)
-        s.twin("9293:P-RST-CHALLENGE", packet=challenge, field="ack", add=1)
+        s.twin_lacks("9293:P-RST-CHALLENGE", challenge)
+        s.twin_shifts("9293:P-RST-CHALLENGE", challenge, "ack", 1)
         s.peer("R", seq=edge, note="exactly RCV.NXT: reset")
     else:
         s.peer("R", seq=edge + 1000, note="in the window: reset")
@@ -256,10 +249,10 @@ def scenario_syn_challenge():
     s.peer("A", MSS, note="the connection lives")
     s.peer("PA", MSS, after=1)
     s.device("A")
-    s.twin("9293:P-SYN-INWIN", packet=5, drop=True)
+    s.twin_lacks("9293:P-SYN-INWIN", 5)
     s.twin("9293:P-SYN-INWIN", packet=7, field="flags", value="R")
-    s.twin("9293:P-SYN-INWIN", packet=11, field="ack", add=1)
-    s.twin("9293:P-TEXT-ACK", packet=14, drop=True)
+    s.twin_shifts("9293:P-SYN-INWIN", 11, "ack", 1)
+    s.twin_lacks("9293:P-TEXT-ACK", 14)
     return s
 
 
@@ -275,8 +268,8 @@ def scenario_syn_793():
     s.peer("SA", seq=500, ignored=True, note="inside the window: an error")
     s.device("R", note="<SEQ=SEG.ACK><CTL=RST>")
     s.device_gone()
-    s.twin("9293:P-ACCEPT-REPLY", packet=5, drop=True)
-    s.twin("9293:P-SYN-793", packet=7, drop=True)
+    s.twin_lacks("9293:P-ACCEPT-REPLY", 5)
+    s.twin_lacks("9293:P-SYN-793", 7)
     return s
 
 
@@ -291,8 +284,8 @@ def abort_scenario(state):
     s.call("abort")
     reset = s.device("R", note="<SEQ=SND.NXT><CTL=RST>")
     s.device_gone()
-    s.twin("9293:P-ABORT", packet=reset, drop=True)
-    s.twin("9293:P-ABORT", packet=reset, field="seq", add=100000)
+    s.twin_lacks("9293:P-ABORT", reset)
+    s.twin_shifts("9293:P-ABORT", reset, "seq", 100000)
     s.twin("9293:P-ABORT", packet=reset, field="flags", value="FA")
     return s
 
@@ -311,8 +304,7 @@ def scenario_abort_syn_sent():
     s.peer("SA", after=5, mss=MSS, ignored=True, note="CLOSED: the answer to the SYN is a stranger")
     s.device("R", seq=1)
     s.twin("9293:P-CLOSED-ACK", packet=3, field="flags", value="A")
-    s.twin("9293:P-ABORT-SYNSENT", after_packet=1,
-           insert={"from": "device", "flags": "R", "seq": 1, "ack": 0, "delay": "5ms"})
+    s.twin_adds("9293:P-ABORT-SYNSENT", 1, "R", seq=1, ack=0, delay="5ms")
     return s
 
 

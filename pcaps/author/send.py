@@ -23,10 +23,10 @@ def scenario_zero_window_probes():
     s.peer("A", after=3000, ack=1461, win=65535, note="the window opens")
     s.device("PA", MSS, seq=1461)
     s.peer("A")
-    s.twin("9293:MUST-36", packet=6, drop=True)
-    s.twin("9293:MUST-36", packet=6, field="seq", add=1)
+    s.twin_lacks("9293:MUST-36", 6)
+    s.twin_shifts("9293:MUST-36", 6, "seq", 1)
     s.twin("9293:SHLD-30", packet=10, delay="-3000ms")
-    s.twin("9293:P-SEND-EST", packet=15, drop=True)
+    s.twin_lacks("9293:P-SEND-EST", 15)
     return s
 
 
@@ -45,9 +45,8 @@ def scenario_shrunk_window():
         s.device("A", MSS)
     s.device("PA", MSS)
     s.peer("A")
-    s.twin("9293:SHLD-15", after_packet=7,
-           insert={"from": "device", "flags": "A", "seq": 1 + 3 * MSS, "ack": 1, "bytes": MSS})
-    s.twin("9293:P-SEND-EST", packet=9, field="seq", add=1460)
+    s.twin_adds("9293:SHLD-15", 7, "A", seq=1 + 3 * MSS, ack=1, bytes=MSS)
+    s.twin_shifts("9293:P-SEND-EST", 9, "seq", 1460)
     return s
 
 
@@ -70,7 +69,7 @@ def scenario_old_window():
     s.device("PA", MSS)
     s.peer("A")
     s.twin("9293:P-SEND-EST", packet=8, delay="1000ms")
-    s.twin("9293:P-SEND-EST", packet=9, field="seq", add=-1460)
+    s.twin_shifts("9293:P-SEND-EST", 9, "seq", -1460)
     return s
 
 
@@ -87,9 +86,8 @@ def scenario_sender_sws():
         s.peer("A")
         s.device("PA" if s.dev.send_next > 3 * MSS else "A", MSS)
     s.peer("A")
-    s.twin("9293:MUST-38", after_packet=4,
-           insert={"from": "device", "flags": "A", "seq": 1461, "ack": 1, "bytes": 540})
-    s.twin("9293:P-SEND-EST", packet=6, field="seq", add=1)
+    s.twin_adds("9293:MUST-38", 4, "A", seq=1461, ack=1, bytes=540)
+    s.twin_shifts("9293:P-SEND-EST", 6, "seq", 1)
     return s
 
 
@@ -106,9 +104,8 @@ def scenario_half_window():
     s.peer("A", after=50, win=600, note="more than half")
     s.device("PA", 600)
     s.peer("A")
-    s.twin("9293:MUST-38", after_packet=5,
-           insert={"from": "device", "flags": "A", "seq": 1001, "ack": 1, "bytes": 300})
-    s.twin("9293:P-WND-FIT", packet=4, field="payload", add=200)
+    s.twin_adds("9293:MUST-38", 5, "A", seq=1001, ack=1, bytes=300)
+    s.twin_shifts("9293:P-WND-FIT", 4, "payload", 200)
     return s
 
 
@@ -127,10 +124,8 @@ def scenario_nagle():
     s.peer("A", after=60)
     s.device("PA", 130, note="both together")
     s.peer("A")
-    s.twin("9293:P-NAGLE", after_packet=4,
-           insert={"from": "device", "flags": "PA", "seq": 101, "ack": 1, "bytes": 60,
-                   "delay": "20ms"})
-    s.twin("9293:P-SEND-EST", packet=6, field="payload", add=-10)
+    s.twin_adds("9293:P-NAGLE", 4, "PA", seq=101, ack=1, bytes=60, delay="20ms")
+    s.twin_shifts("9293:P-SEND-EST", 6, "payload", -10)
     return s
 
 
@@ -149,8 +144,7 @@ def scenario_nagle_full():
     s.peer("A", after=80)
     s.device("PA", 200)
     s.peer("A")
-    s.twin("9293:P-NAGLE", after_packet=5,
-           insert={"from": "device", "flags": "PA", "seq": 101 + MSS, "ack": 1, "bytes": 200})
+    s.twin_adds("9293:P-NAGLE", 5, "PA", seq=101 + MSS, ack=1, bytes=200)
     s.twin("9293:P-SEND-EST", packet=5, delay="80ms")
     return s
 
@@ -168,7 +162,7 @@ def scenario_nagle_off():
     s.peer("A", after=20, ack=101)
     s.peer("A", after=20)
     s.twin("9293:P-SEND-EST", packet=5, delay="60ms")
-    s.twin("9293:P-SEND-EST", packet=6, field="seq", add=50)
+    s.twin_shifts("9293:P-SEND-EST", 6, "seq", 50)
     return s
 
 
@@ -183,8 +177,8 @@ def scenario_no_mss():
         s.device("PA" if index == 3 else "A", 536)
     s.peer("A", ack=1 + 2 * 536)
     s.peer("A", after=1)
-    s.twin("9293:MUST-15", packet=4, field="payload", add=100)
-    s.twin("9293:P-SEND-EST", packet=6, field="seq", add=1)
+    s.twin_shifts("9293:MUST-15", 4, "payload", 100)
+    s.twin_shifts("9293:P-SEND-EST", 6, "seq", 1)
     return s
 
 
@@ -198,7 +192,7 @@ def scenario_small_mss():
         s.device("PA" if index == 3 else "A", 300)
     s.peer("A", ack=601)
     s.peer("A", after=1)
-    s.twin("9293:MUST-16", packet=5, field="payload", add=50)
+    s.twin_shifts("9293:MUST-16", 5, "payload", 50)
     s.twin("9293:MUST-67", packet=2, field="mss", value=9000)
     return s
 
@@ -224,8 +218,8 @@ def scenario_options():
     s.device("A", 536)
     s.device("PA", 536)
     s.peer("A", pad=60)
-    s.twin("9293:P-TEXT-ACK", packet=7, drop=True)
-    s.twin("9293:MUST-16", packet=8, field="payload", add=100)
+    s.twin_lacks("9293:P-TEXT-ACK", 7)
+    s.twin_shifts("9293:MUST-16", 8, "payload", 100)
     return s
 
 
@@ -247,7 +241,7 @@ def scenario_urgent_out():
     s.device("PA", 100, note="normal mode again")
     s.peer("A")
     s.twin("9293:MUST-30", packet=6, field="flags", value="PA")
-    s.twin("9293:MUST-62", packet=6, field="urgent", add=-1)
+    s.twin_shifts("9293:MUST-62", 6, "urgent", -1)
     return s
 
 
@@ -261,7 +255,7 @@ def scenario_urgent_long():
     for index in range(3):
         s.device("UPA" if index == 2 else "UA", MSS, urg=(3 - index) * MSS)
     s.peer("A")
-    s.twin("9293:MUST-62", packet=5, field="urgent", add=-1460)
+    s.twin_shifts("9293:MUST-62", 5, "urgent", -1460)
     s.twin("9293:MUST-30", packet=4, field="flags", value="A")
     return s
 
@@ -284,8 +278,8 @@ def scenario_urgent_in():
     s.call("close")
     s.device("FA")
     s.peer("A")
-    s.twin("9293:P-TEXT-ACK", packet=6, field="ack", add=-1)
-    s.twin("9293:P-FIN", packet=10, drop=True)
+    s.twin_shifts("9293:P-TEXT-ACK", 6, "ack", -1)
+    s.twin_lacks("9293:P-FIN", 10)
     return s
 
 
@@ -306,8 +300,8 @@ def scenario_urgent_zero_window():
     s.device("A", win=2 * MSS, note="the window opens")
     s.peer("UPA", 1000, urg=100, note="less than half of the buffer: reading it opens nothing")
     s.device("A", after=200)
-    s.twin("9293:P-SWS-RCV", packet=8, drop=True)
-    s.twin("9293:P-TEXT-ACK", packet=10, drop=True)
+    s.twin_lacks("9293:P-SWS-RCV", 8)
+    s.twin_lacks("9293:P-TEXT-ACK", 10)
     return s
 
 

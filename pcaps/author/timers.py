@@ -17,7 +17,7 @@ def scenario_backoff():
     for wait in (1000, 2000, 4000, 8000):
         last = s.device("PA", MSS, after=wait, seq=1, lost=wait < 8000)
     s.peer("A")
-    s.twin("9293:P-RTO", packet=5, drop=True)
+    s.twin_lacks("9293:P-RTO", 5)
     s.twin("6298:RTO-9", packet=5, delay="-500ms")
     s.twin("6298:RTO-14", packet=last, delay="-6000ms")
     return s
@@ -40,7 +40,7 @@ def scenario_karn():
             s.device("PA", MSS, after=wait, seq=seq, note=note)
         s.peer("A", note="" if wait else note)
     s.twin("6298:RTO-9", packet=8, delay="-1000ms")
-    s.twin("9293:P-RTO", packet=13, drop=True)
+    s.twin_lacks("9293:P-RTO", 13)
     return s
 
 
@@ -59,7 +59,7 @@ def scenario_estimate():
     s.device("PA", MSS, after=2000, seq=1 + MSS)
     s.peer("A")
     s.twin("6298:RTO-9", packet=7, delay="-1000ms")
-    s.twin("9293:P-RTO", packet=7, drop=True)
+    s.twin_lacks("9293:P-RTO", 7)
     return s
 
 
@@ -77,11 +77,9 @@ def scenario_restarted():
     s.at(1600)
     s.device("PA", MSS, seq=1 + MSS, note="one second after the ACK")
     s.peer("A", note="nothing is left, the timer stops")
-    s.twin("9293:P-RTO", packet=7, drop=True)
+    s.twin_lacks("9293:P-RTO", 7)
     s.twin("6298:RTO-9", packet=7, delay="-550ms")
-    s.twin("6298:RTO-11", after_packet=8,
-           insert={"from": "device", "flags": "PA", "seq": 1 + MSS, "ack": 1, "bytes": MSS,
-                   "delay": "990ms"})
+    s.twin_adds("6298:RTO-11", 8, "PA", seq=1 + MSS, ack=1, bytes=MSS, delay="990ms")
     return s
 
 
@@ -103,10 +101,9 @@ def scenario_lost_syn_ack():
     s.device("A", MSS)
     s.device("PA", MSS)
     s.peer("A")
-    s.twin("9293:P-RTO", packet=3, drop=True)
+    s.twin_lacks("9293:P-RTO", 3)
     s.twin("6298:RTO-14", packet=4, delay="-1000ms")
-    s.twin("5681:CC-5", after_packet=6,
-           insert={"from": "device", "flags": "A", "seq": 1 + MSS, "ack": 1, "bytes": MSS})
+    s.twin_adds("5681:CC-5", 6, "A", seq=1 + MSS, ack=1, bytes=MSS)
     return s
 
 
@@ -121,7 +118,7 @@ def scenario_unanswered_syn():
         s.device("S", after=wait, seq=0, mss=MSS, lost=wait < 32000)
     s.peer("SA", mss=MSS)
     s.device("A")
-    s.twin("9293:P-RTO", packet=5, drop=True)
+    s.twin_lacks("9293:P-RTO", 5)
     s.twin("6298:RTO-14", packet=4, delay="-3000ms")
     s.twin("9293:P-SYNSENT-EST", packet=9, field="flags", value="R")
     return s
@@ -142,8 +139,8 @@ def scenario_keepalive():
     s.device("A", seq=0)
     s.device("A", seq=0, after=5000, note="no answer to the first: once more")
     s.peer("A")
-    s.twin("9293:P-KA-PROBE", packet=4, drop=True)
-    s.twin("9293:P-KA-PROBE", packet=6, field="seq", add=1)
+    s.twin_lacks("9293:P-KA-PROBE", 4)
+    s.twin_shifts("9293:P-KA-PROBE", 6, "seq", 1)
     s.twin("9293:MUST-29", packet=7, field="flags", value="R")
     return s
 
@@ -161,9 +158,7 @@ def scenario_user_timeout():
     s.device("PA", MSS, after=1000, seq=1, lost=True)
     s.device("PA", MSS, after=2000, seq=1, lost=True)
     s.device_gone(after=5000, ack=1)
-    s.twin("9293:P-USER-TIMEOUT", after_packet=6,
-           insert={"from": "device", "flags": "PA", "seq": 1, "ack": 1, "bytes": MSS,
-                   "delay": "4000ms"})
+    s.twin_adds("9293:P-USER-TIMEOUT", 6, "PA", seq=1, ack=1, bytes=MSS, delay="4000ms")
     return s
 
 
