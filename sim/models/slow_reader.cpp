@@ -13,8 +13,17 @@ void SlowReader::due(Desk& desk, Session& session) {
     part(desk, session, Farewell::finish);
     return;
   }
-  Duration const pause = spec().read_every;
-  wake(session, desk.now + (pause.ns == 0 ? Duration{1} : pause));
+  // A connection on which nothing comes costs nothing, however long it stays.
+  if (!desk.stack.unread(session.id).empty()) {
+    look_again(desk, session);
+  }
+}
+
+void SlowReader::look_again(Desk& desk, Session& session) {
+  if (session.established && !session.waiting) {
+    Duration const pause = spec().read_every;
+    wake(session, desk.now + (pause.ns == 0 ? Duration{1} : pause));
+  }
 }
 
 }  // namespace lockstep::sim

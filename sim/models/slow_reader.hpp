@@ -12,9 +12,13 @@ class SlowReader final : public Server {
 
  protected:
   void opened(Desk& desk, Session& session) override;
-  void readable(Desk&, Session&) override {}
+  void readable(Desk& desk, Session& session) override { look_again(desk, session); }
   void due(Desk& desk, Session& session) override;
-  void peer_finished(Desk&, Session&) override {}
+  void peer_finished(Desk& desk, Session& session) override { look_again(desk, session); }
+
+ private:
+  // In a while, unless it will do so anyway.
+  void look_again(Desk& desk, Session& session);
 };
 
 }  // namespace lockstep::sim

@@ -165,7 +165,7 @@ Duration healing_time(const World& world) {
     }
   }
   for (const HostSpec& host : world.hosts) {
-    constexpr std::uint32_t ports_enough = 16;
+    constexpr std::int32_t ports_enough = 16;
     Config const& config = host.config;
     slow = slow || host.receive_ring == 1 ||
            config.tcp.port_last.value - config.tcp.port_first.value < ports_enough;
