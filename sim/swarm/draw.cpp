@@ -168,7 +168,7 @@ Duration healing_time(const World& world) {
     constexpr std::int32_t ports_enough = 16;
     Config const& config = host.config;
     slow = slow || host.receive_ring == 1 ||
-           config.tcp.port_last.value - config.tcp.port_first.value < ports_enough;
+           std::uint32_t{config.tcp.port_last.value} - config.tcp.port_first.value < ports_enough;
   }
   return Duration::seconds(slow ? 12'000 : 1'200);
 }
