@@ -133,8 +133,8 @@ void Table::wrong(std::string_view key, const std::string& what) const {
 void Table::wrong(const std::string& what) const { refuse(file_, table_, what); }
 
 toml::table parse_toml(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
     throw Failure(ExitCode::bad_input,
                   fmt::format("{}: is a folder; expected a TOML file: name the file in it", path));
   }
