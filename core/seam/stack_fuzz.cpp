@@ -112,8 +112,8 @@ class Fuzz {
     }
     auto const near = [&] { return Bytes{static_cast<std::uint32_t>(
         static_cast<std::int32_t>(static_cast<std::int8_t>(input_.octet())))}; };
-    s.sequence = info.receive.nxt + near();
-    s.acknowledgment = info.send.nxt + near();
+    s.sequence = (info.exists ? info.receive.nxt : heard_.receive_nxt) + near();
+    s.acknowledgment = (info.exists ? info.send.nxt : heard_.send_nxt) + near();
     s.flags = {input_.octet()};
     s.window = {input_.word()};
     s.urgent = s.flags.urg() ? input_.word() : std::uint16_t{0};
@@ -203,17 +203,42 @@ class Fuzz {
     frames_.clear();
     std::vector<std::byte> room(1600);
     for (int i = 0; i < 200 && stack_.wants_transmit(); ++i) {
-      if (stack_.transmit(now_, room).length == 0) {
+      std::uint16_t const length = stack_.transmit(now_, room).length;
+      if (length == 0) {
         break;
       }
+      listen_to(std::span(room).first(length));
     }
+  }
+
+  // What the last segment says of sequence numbers, so that a handshake can be answered.
+  void listen_to(std::span<const std::byte> frame) {
+    constexpr std::size_t header = 20;
+    if (frame.size() < 2 * header || frame[9] != std::byte{6}) {
+      return;
+    }
+    auto const number = [&](std::size_t at) {
+      std::uint32_t value = 0;
+      for (std::byte each : frame.subspan(header + at, 4)) {
+        value = value << 8 | std::to_integer<std::uint32_t>(each);
+      }
+      return Sequence{value};
+    };
+    bool const syn = (frame[header + 13] & std::byte{2}) != std::byte{0};
+    heard_ = {number(4) + Bytes{syn ? 1u : 0u}, number(8)};
   }
 
   Input& input_;
   Config config_;
   std::vector<std::byte> arena_;
   Stack stack_;
+  struct Heard {
+    Sequence send_nxt;
+    Sequence receive_nxt;
+  };
+
   ConnectionId id_;
+  Heard heard_{};
   Instant now_{};
   std::vector<std::vector<std::byte>> frames_;
 };
