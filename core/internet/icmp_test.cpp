@@ -58,7 +58,8 @@ Judged judge(const Octets& message, IpAddress destination = ours) {
   wire::write(header, {static_cast<std::uint32_t>(message.size())}, octets);
   std::ranges::copy(message, octets.begin() + 20);
   IpArrival arrival;
-  EXPECT_EQ(ip_input(host(), octets, false, arrival), Drop::none);
+  KnownPath known;
+  EXPECT_EQ(ip_input(host(), octets, false, known, arrival), Drop::none);
   Judged judged;
   judged.drop = icmp_input(host(), arrival, judged.icmp);
   return judged;
@@ -214,7 +215,8 @@ IpArrival arrival_of(const wire::Ipv4Header& header, const Octets& payload, Octe
   wire::write(header, {static_cast<std::uint32_t>(payload.size())}, octets);
   std::ranges::copy(payload, octets.begin() + 20);
   IpArrival arrival;
-  (void)ip_input(host(), octets, false, arrival);
+  KnownPath known;
+  (void)ip_input(host(), octets, false, known, arrival);
   return arrival;
 }
 

@@ -23,19 +23,20 @@ Drop judge_destination(const Addresses& addresses, bool link_group, IpArrival& o
   return Drop::none;
 }
 
-}  // namespace
-
-Drop ip_input(const Addresses& addresses, std::span<const std::byte> bytes, bool link_group,
-              IpArrival& out) {
-  Drop drop = wire::parse(bytes, out.packet);
-  if (drop != Drop::none) {
-    return drop;
-  }
-  drop = judge_destination(addresses, link_group, out);
-  if (drop != Drop::none) {
-    return drop;
-  }
+// Whether both addresses are as they must be.
+Drop judge_addresses(const Addresses& addresses, bool link_group, KnownPath& known,
+                     IpArrival& out) {
   wire::Ipv4Header const& header = out.packet.header;
+  bool const same = header.source == known.source && header.destination == known.destination;
+  if (same && !link_group && known.local_address != no_address) [[likely]] {
+    out.local_address = known.local_address;
+    out.to_group = false;
+    return Drop::none;
+  }
+  Drop const drop = judge_destination(addresses, link_group, out);
+  if (drop != Drop::none) {
+    return drop;
+  }
   //= rfc9293#3.9.2.3
   //# 9293:MUST-63 a segment from an invalid source is ignored before TCP sees it
   //= rfc1122#3.2.1.3
@@ -43,6 +44,23 @@ Drop ip_input(const Addresses& addresses, std::span<const std::byte> bytes, bool
   if (!addresses.may_be_source(header.source)) {
     return Drop::ip_source_invalid;
   }
+  known = {header.source, header.destination, out.local_address};
+  return Drop::none;
+}
+
+}  // namespace
+
+Drop ip_input(const Addresses& addresses, std::span<const std::byte> bytes, bool link_group,
+              KnownPath& known, IpArrival& out) {
+  Drop drop = wire::parse(bytes, out.packet);
+  if (drop != Drop::none) {
+    return drop;
+  }
+  drop = judge_addresses(addresses, link_group, known, out);
+  if (drop != Drop::none) {
+    return drop;
+  }
+  wire::Ipv4Header const& header = out.packet.header;
   if (header.is_fragment()) {
     return Drop::ip_fragment;
   }

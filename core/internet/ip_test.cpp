@@ -37,7 +37,8 @@ Judged judge(const wire::Ipv4Header& header, bool link_group = false) {
   octets.assign(40, std::byte{0});
   wire::write(header, {20}, octets);
   Judged judged{};
-  judged.drop = ip_input(host(), octets, link_group, judged.arrival);
+  KnownPath known;
+  judged.drop = ip_input(host(), octets, link_group, known, judged.arrival);
   return judged;
 }
 
@@ -134,7 +135,8 @@ TEST(IpInput, AnUnknownProtocolIsDroppedButKnownToTheCaller) {
 TEST(IpInput, WhatIsNoPacketKeepsItsReason) {
   Octets const octets(19);
   IpArrival arrival;
-  EXPECT_EQ(ip_input(host(), octets, false, arrival), Drop::ip_too_short);
+  KnownPath known;
+  EXPECT_EQ(ip_input(host(), octets, false, known, arrival), Drop::ip_too_short);
 }
 
 //= rfc9293#3.9.2

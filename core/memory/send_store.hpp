@@ -127,4 +127,102 @@ class SendCursor {
   std::uint32_t left_ = 0;
 };
 
+// Below is what runs for each segment that is sent.
+namespace send {
+
+// a before b, around the circle of positions.
+inline bool position_before(const SendStore::Place& a, const SendStore::Place& b) {
+  return static_cast<std::int32_t>(a.start - b.start) < 0;
+}
+
+// Where in its block or region the place begins.
+inline std::uint64_t offset_of(const Piece& piece, Index block) {
+  return block == piece.first_block ? piece.offset : 0;
+}
+
+// How many bytes of the piece the block holds; of a loan, all.
+inline std::uint32_t length_of(const BytePools& pools, const Piece& piece, Index block) {
+  if (piece.kind == SourceKind::loan) {
+    return piece.length;
+  }
+  std::uint32_t const end =
+      block == piece.last_block ? piece.fill : pools.blocks.block_bytes().count;
+  return end - static_cast<std::uint32_t>(offset_of(piece, block));
+}
+
+inline std::uint32_t length_of(const BytePools& pools, const SendStore::Place& place) {
+  return length_of(pools, pools.pieces[place.piece], place.block);
+}
+
+// The place behind this one; it has no piece if this is the last one.
+inline SendStore::Place following(const BytePools& pools, const SendStore::Place& place) {
+  const Piece& piece = pools.pieces[place.piece];
+  std::uint32_t const start = place.start + length_of(pools, place);
+  if (place.block != piece.last_block) {
+    return {place.piece, pools.blocks.meta(place.block).next, start};
+  }
+  Index const next = piece.next;
+  return {next, next == nil ? nil : pools.pieces[next].first_block, start};
+}
+
+}  // namespace send
+
+// The place that holds the byte at `position`, which is held.
+inline SendStore::Place SendStore::find(const BytePools& pools, std::uint32_t position) const {
+  Place const wanted{.start = position};
+  Place place = newest;
+  if (newest.piece == nil || send::position_before(wanted, newest)) [[unlikely]] {
+    bool const from_older = older.piece != nil && !send::position_before(wanted, older);
+    place = from_older ? older : Place{head, pools.pieces[head].first_block, front};
+  }
+  while (position - place.start >= send::length_of(pools, place)) {
+    place = send::following(pools, place);
+  }
+  return place;
+}
+
+inline void SendStore::remember(const Place& place) {
+  bool const older_than_newest = newest.piece != nil && send::position_before(place, newest);
+  (older_than_newest ? older : newest) = place;
+}
+
+inline SendCursor SendStore::walk(const BytePools& pools, Range range) {
+  SendCursor cursor;
+  if (range.from.count >= held || range.limit.empty()) {
+    return cursor;
+  }
+  cursor.pools_ = &pools;
+  cursor.store_ = this;
+  cursor.position_ = front + range.from.count;
+  cursor.left_ = least(range.limit, length() - range.from).count;
+  cursor.place_ = find(pools, cursor.position_);
+  return cursor;
+}
+
+inline bool SendCursor::next(Source& out) {
+  if (left_ == 0) {
+    return false;
+  }
+  const Piece& piece = pools_->pieces[place_.piece];
+  std::uint32_t const skip = position_ - place_.start;
+  std::uint32_t const rest = send::length_of(*pools_, piece, place_.block) - skip;
+  std::uint32_t const count = left_ < rest ? left_ : rest;
+  std::uint64_t const offset = send::offset_of(piece, place_.block) + skip;
+  if (piece.kind == SourceKind::loan) {
+    out = {{}, offset, {count}, piece.region, SourceKind::loan};
+  } else {
+    auto const block = pools_->blocks.bytes(place_.block);
+    out = {block.subspan(static_cast<std::size_t>(offset), count), 0, {count}, {},
+           SourceKind::bytes};
+  }
+  position_ += count;
+  left_ -= count;
+  if (left_ == 0) {
+    store_->remember(place_);
+  } else {
+    place_ = send::following(*pools_, place_);
+  }
+  return true;
+}
+
 }  // namespace lockstep::memory

@@ -3,7 +3,7 @@
 
 namespace lockstep::memory {
 
-Index TimerWheel::pop_due(Instant now) {
+Index TimerWheel::take_due(Instant now) {
   // Each round returns or moves the earliest timers to a lower level.
   for (std::uint32_t round = 0;; ++round) {
     CHECK(round <= WheelState::levels);
@@ -15,16 +15,12 @@ Index TimerWheel::pop_due(Instant now) {
       cancel(node);
       return node;
     }
-    if (state_->level_bits == 0) {
-      state_->reached_ns = now.ns;
+    if (state_->level_bits == 0 || slots_[front()].earliest_ns > now.ns) {
+      reach(now);
       return nil;
     }
     std::uint32_t const place = front();
     std::uint64_t const earliest_ns = slots_[place].earliest_ns;
-    if (earliest_ns > now.ns) {
-      reach(now, place);
-      return nil;
-    }
     if (place < WheelState::slots_per_level) {
       Index const node = slots_[place].first;
       state_->reached_ns = earliest_ns;
@@ -32,15 +28,6 @@ Index TimerWheel::pop_due(Instant now) {
       return node;
     }
     cascade(place);
-  }
-}
-
-// Nothing is due yet: follows the clock as far as every timer may stay where it hangs, which is up
-// to the first instant of the earliest slot.
-void TimerWheel::reach(Instant now, std::uint32_t place) {
-  std::uint32_t const shift = place / WheelState::slots_per_level * WheelState::digit_bits;
-  if (now.ns > state_->reached_ns && now.ns >> shift < slots_[place].earliest_ns >> shift) {
-    state_->reached_ns = now.ns;
   }
 }
 

@@ -119,7 +119,14 @@ class TimerWheel {
 
   // Takes out the timer that is first by (due, insertion), if it is due at or before `now`; nil if
   // there is none. Amortized O(1): a timer moves down at most once a level on its way.
-  Index pop_due(Instant now);
+  Index pop_due(Instant now) {
+    bool const none = state_->level_bits == 0 || slots_[front()].earliest_ns > now.ns;
+    if (none && !state_->any_overdue) [[likely]] {
+      reach(now);
+      return nil;
+    }
+    return take_due(now);
+  }
 
   bool is_set(Index node) const { return nodes_[node].place != TimerNode::unset; }
   // When the timer is due; never if it is not set.
@@ -208,7 +215,20 @@ class TimerWheel {
   }
 
   void link_overdue(Index node);
-  void reach(Instant now, std::uint32_t place);
+  // Nothing is due yet: follows the clock as far as every timer may stay where it hangs, which is
+  // up to the first instant of the earliest slot.
+  void reach(Instant now) {
+    if (state_->level_bits == 0) {
+      state_->reached_ns = now.ns;
+      return;
+    }
+    std::uint32_t const place = front();
+    std::uint32_t const shift = place / WheelState::slots_per_level * WheelState::digit_bits;
+    if (now.ns > state_->reached_ns && now.ns >> shift < slots_[place].earliest_ns >> shift) {
+      state_->reached_ns = now.ns;
+    }
+  }
+  Index take_due(Instant now);
   void cascade(std::uint32_t place);
   bool slot_sound(std::uint32_t place, std::uint32_t& seen) const;
 

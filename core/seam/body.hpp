@@ -36,6 +36,14 @@ struct Parsed {
   wire::Segment segment;
 };
 
+// What was computed for the last segment: the next one is mostly of the same connection. No state:
+// it follows from the configuration alone, so it is in no snapshot and no fingerprint.
+struct Recent {
+  internet::KnownPath path;
+  FourTuple tuple;          // of ports 0 at first, which no segment has
+  std::uint32_t hash = 0;
+};
+
 // The state of the seam itself, in the arena.
 struct SeamState {
   internet::RateState echo_rate;
@@ -54,6 +62,7 @@ struct Stack::Body {
   internet::Replies parked;        // replies that wait for a neighbour
   tcp::Engine engine;
   memory::View<Parsed> parsed;     // scratch of one receive()
+  Recent recent;
   std::span<std::byte> state;      // of the arena: all that a snapshot holds
   SeamState* seam = nullptr;
   Statistics* statistics = nullptr;
@@ -71,9 +80,9 @@ struct Stack::Body {
   void tell_time(Instant now);
 
   // core/seam/ingress.cpp
-  void parse_frame(const Ingress& frame, Parsed& out) const;
+  void parse_frame(const Ingress& frame, Parsed& out);
   void parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
-                Parsed& out) const;
+                Parsed& out);
   Drop process(Parsed& frame);
   Drop process_icmp(const Parsed& frame);
   void answer_echo(const Parsed& frame, wire::IcmpMessage request);

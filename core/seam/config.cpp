@@ -33,6 +33,7 @@ Config profile_rfc() {
   Config config;
   tcp::Config& tcp = config.tcp;
   tcp.delayed_ack = Duration::milliseconds(200);
+  tcp.ack_stretch_segments = Count{2};
   tcp.rto_min = Duration::seconds(1);
   tcp.msl = Duration::seconds(120);
   tcp.time_wait_ignores_reset = false;
@@ -44,6 +45,7 @@ Config profile_linux() {
   Config config;
   tcp::Config& tcp = config.tcp;
   tcp.delayed_ack = Duration::milliseconds(40);
+  tcp.ack_stretch_segments = Count{2};
   tcp.rto_min = Duration::milliseconds(200);
   tcp.persist_max = Duration::seconds(120);
   tcp.user_timeout = Duration::seconds(924);
@@ -56,6 +58,7 @@ Config profile_freebsd() {
   Config config;
   tcp::Config& tcp = config.tcp;
   tcp.delayed_ack = Duration::milliseconds(40);
+  tcp.ack_stretch_segments = Count{2};
   tcp.rto_min = Duration::milliseconds(230);
   tcp.rto_max = Duration::seconds(64);
   tcp.msl = Duration::seconds(30);

@@ -182,7 +182,22 @@ TEST(DelayedAck, OneAckForABurst) {
   EXPECT_EQ(flow.sent(), "A 1(0) ack 32001");
 }
 
-// By default one for every two, each with the number of its own second segment.
+// Only the bare configuration merges more than two, as receive offloads do.
+TEST(DelayedAck, ProfilesBoundTheStretch) {
+  for (Config const& config : {profile_rfc(), profile_linux(), profile_freebsd()}) {
+    EXPECT_EQ(config.tcp.ack_stretch_segments.value, 2u);
+  }
+  Config config = flow_config();
+  config.tcp.ack_stretch_segments = Config{}.tcp.ack_stretch_segments;
+  Flow flow(config);
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    flow.send(thousand(i));
+  }
+  flow.turn();
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 8001; A 1(0) ack 10001");
+}
+
+// In profile rfc one for every two, each with the number of its own second segment.
 TEST(DelayedAck, StretchIsBounded) {
   Flow flow;
   for (std::uint32_t i = 0; i < 6; ++i) {

@@ -29,8 +29,8 @@ Cause cause_of(const internet::IcmpError& error) {
 }  // namespace
 
 void Stack::Body::parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
-                           Parsed& out) const {
-  out.drop = internet::ip_input(addresses, bytes, to_group, out.ip);
+                           Parsed& out) {
+  out.drop = internet::ip_input(addresses, bytes, to_group, recent.path, out.ip);
   if (out.drop == Drop::ip_protocol_unknown) {
     out.kind = Parsed::Kind::unknown_protocol;
     return;
@@ -64,12 +64,17 @@ void Stack::Body::parse_ip(std::span<const std::byte> bytes, bool to_group, Chec
     return;
   }
   out.kind = Parsed::Kind::tcp;
-  out.hash = engine.demux.hash_of({{packet.header.destination, out.segment.destination},
-                                   {packet.header.source, out.segment.source}});
+  FourTuple const tuple{{packet.header.destination, out.segment.destination},
+                        {packet.header.source, out.segment.source}};
+  if (tuple != recent.tuple) {
+    recent.tuple = tuple;
+    recent.hash = engine.demux.hash_of(tuple);
+  }
+  out.hash = recent.hash;
   engine.demux.prefetch(out.hash);
 }
 
-void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) const {
+void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
   out.kind = Parsed::Kind::dropped;
   out.arrived = frame.arrived;
   if (!has_link()) {

@@ -242,18 +242,20 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
     return Refusal::quiet_time;
   }
   Socket socket{{open.local, open.remote}, 0, local_address};
-  socket.hash = e.demux.hash_of(socket.tuple);
   if (open.local.port.value == 0) {
     Refusal const drawn = draw_port(e, socket);
     if (drawn != Refusal::none) {
       return drawn;
     }
-  //= rfc9293#3.9.1.4
-  //# 9293:P-CLOSE-REOPEN while the old connection still closes, too
-  } else if (is_taken(e, socket)) {
+  } else {
+    socket.hash = e.demux.hash_of(socket.tuple);
     //= rfc9293#3.10.1
     //# 9293:P-OPEN-EXISTS connection already exists
-    return Refusal::exists;
+    //= rfc9293#3.9.1.4
+    //# 9293:P-CLOSE-REOPEN while the old connection still closes, too
+    if (is_taken(e, socket)) {
+      return Refusal::exists;
+    }
   }
   //= rfc9293#3.10.1
   //# 9293:P-OPEN-NORES insufficient resources

@@ -38,7 +38,9 @@ struct Config {
   bool nagle = true;
   bool delayed_acks = true;
   Duration delayed_ack = Duration::milliseconds(40);
-  Count ack_stretch_segments{2};
+  // How many segments of one burst an ACK may answer: RFC 5681 4.2 wants 2, receive offloads merge
+  // more (RFC 9293 3.8.6.3). What does not come in a burst is answered every second segment.
+  Count ack_stretch_segments{8};
   Duration sws_override = Duration::milliseconds(200);
   Count quantum_segments{8};
 

@@ -13,6 +13,18 @@
 namespace lockstep::tcp {
 namespace {
 
+// Copies lent octets; those of a region with a table are not summed again.
+wire::Partial copy_lent(const Engine& e, const memory::Source& source, std::byte* into) {
+  Region const& region = e.regions[source.region.value];
+  auto const bytes =
+      region.bytes.subspan(static_cast<std::size_t>(source.offset), source.length.count);
+  if (region.table.empty()) {
+    return wire::copy_and_sum({into, bytes.size()}, bytes);
+  }
+  std::memcpy(into, bytes.data(), bytes.size());
+  return wire::table_sum(region.table, region.bytes, {source.offset, source.length.count});
+}
+
 // Copies the queue's octets from `from` into `into`, summing them on the way.
 wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> into) {
   auto cursor = a.send.walk(e.pools, {from, Bytes{static_cast<std::uint32_t>(into.size())}});
@@ -20,21 +32,11 @@ wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> i
   memory::Source source;
   std::size_t done = 0;
   while (cursor.next(source)) {
-    auto const room = into.subspan(done, source.length.count);
-    if (source.kind == memory::SourceKind::bytes) {
-      sum = combine(sum, wire::copy_and_sum(room, source.bytes));
-    } else {
-      Region const& region = e.regions[source.region.value];
-      auto const offset = static_cast<std::size_t>(source.offset);
-      auto const bytes = region.bytes.subspan(offset, source.length.count);
-      if (region.table.empty()) {
-        sum = combine(sum, wire::copy_and_sum(room, bytes));
-      } else {
-        std::memcpy(room.data(), bytes.data(), bytes.size());
-        sum = combine(sum, wire::table_sum(region.table, region.bytes,
-                                           {source.offset, source.length.count}));
-      }
-    }
+    std::byte* const room = into.data() + done;
+    wire::Partial const part = source.kind == memory::SourceKind::bytes
+                                   ? wire::copy_and_sum({room, source.bytes.size()}, source.bytes)
+                                   : copy_lent(e, source, room);
+    sum = done == 0 ? part : combine(sum, part);
     done += source.length.count;
   }
   CHECK(done == into.size());
@@ -42,7 +44,7 @@ wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> i
 }
 
 // The ACK field and the window: of the oldest record if a pure ACK leaves, else the newest.
-void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Segment& out) {
+void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Header& out) {
   if (c.state == State::syn_sent) {
     //= rfc9293#3.8.6
     //# 9293:SHLD-14 what a SYN offers is offered, whatever becomes of the buffer
@@ -98,7 +100,7 @@ void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Segme
   }
 }
 
-void fill_urgent(const Connection& c, const Plan& plan, wire::Segment& out) {
+void fill_urgent(const Connection& c, const Plan& plan, wire::Header& out) {
   //= rfc9293#3.8.5
   //# 9293:P-URG-DATA urgency is told together with text only
   if (!c.send_urgent || plan.text.empty() || !c.send.up.after(plan.sequence)) {
@@ -111,19 +113,13 @@ void fill_urgent(const Connection& c, const Plan& plan, wire::Segment& out) {
       std::min(c.send.up.since(plan.sequence).count, 0xffffu));
 }
 
-wire::Segment header_of(Engine& e, Connection& c, const Plan& plan, Sequence queue_end) {
-  wire::Segment out;
+wire::Header header_of(Engine& e, Connection& c, const Plan& plan, Sequence queue_end) {
+  wire::Header out;
   out.source = c.local_port;
   out.destination = c.remote_port;
   out.sequence = plan.sequence;
   if (plan.syn) {
     out.flags |= wire::flag::syn;
-    //= rfc9293#3.7.1
-    //# 9293:MUST-14, 9293:SHLD-5, 9293:MAY-3 every SYN names our MSS
-    //= rfc9293#3.2
-    //# 9293:MUST-65 and no other segment does
-    out.options.has_mss = true;
-    out.options.mss = static_cast<std::uint16_t>(e.config.mss.count);
   }
   if (plan.fin) {
     out.flags |= wire::flag::fin;
@@ -145,6 +141,18 @@ wire::Segment header_of(Engine& e, Connection& c, const Plan& plan, Sequence que
   fill_urgent(c, plan, out);
   fill_acknowledgment(e, c, plan, out);
   return out;
+}
+
+// The options of a SYN.
+Bytes write_syn_options(const Engine& e, std::span<std::byte> into) {
+  wire::Options options;
+  //= rfc9293#3.7.1
+  //# 9293:MUST-14, 9293:SHLD-5, 9293:MAY-3 every SYN names our MSS
+  //= rfc9293#3.2
+  //# 9293:MUST-65 and no other segment does
+  options.has_mss = true;
+  options.mss = static_cast<std::uint16_t>(e.config.mss.count);
+  return wire::write(options, into);
 }
 
 // Karn's rule, and one timed segment a round trip.
@@ -209,10 +217,12 @@ void note_departure(Engine& e, Connection& c, const Plan& plan) {
 Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte> into) {
   Active& a = e.active(c);
   Sequence const begin = queue_begin(c);
-  wire::Segment const out = header_of(e, c, plan, begin + a.send.length());
+  wire::Header const out = header_of(e, c, plan, begin + a.send.length());
   //= rfc9293#3.1
   //# 9293:MUST-2 the checksum covers pseudo-header, header and text
-  Bytes const header = wire::write(out, into);
+  Bytes const options =
+      plan.syn ? write_syn_options(e, into.subspan(wire::tcp_header_bytes)) : Bytes{};
+  Bytes const header = wire::write(out, options, into);
   //= rfc9293#3.7.1
   //# 9293:P-MSS-OPTSHRINK the options of a segment count against its MSS
   CHECK(header + plan.text <= Bytes{wire::tcp_header_bytes} + Bytes{c.mss} || plan.syn);

@@ -4,13 +4,19 @@
 namespace lockstep::tcp {
 namespace {
 
-SecretHash hash_of(HashKey key, const FourTuple& tuple, bool with_local_port) {
+// The lower half of a keyed hash of both addresses, the remote port and `local`. An IPv4 pair is
+// one word, an IPv6 pair four: their numbers of words, which are hashed too, tell them apart.
+std::uint32_t hash_of(HashKey key, const FourTuple& tuple, Port local) {
   SecretHash hash(key);
-  hash.add(tuple.local.address.high).add(tuple.local.address.low);
-  hash.add(tuple.remote.address.high).add(tuple.remote.address.low);
-  std::uint64_t const local_port = with_local_port ? tuple.local.port.value : 0;
-  hash.add(local_port << 16 | tuple.remote.port.value);
-  return hash;
+  IpAddress const& ours = tuple.local.address;
+  IpAddress const& theirs = tuple.remote.address;
+  if (ours.is_v4() && theirs.is_v4()) {
+    hash.add(std::uint64_t{ours.as_v4().value} << 32 | theirs.as_v4().value);
+  } else {
+    hash.add(ours.high).add(ours.low).add(theirs.high).add(theirs.low);
+  }
+  std::uint64_t const ports = std::uint64_t{local.value} << 16 | tuple.remote.port.value;
+  return static_cast<std::uint32_t>(hash.finish({ports, 4}));
 }
 
 }  // namespace
@@ -24,7 +30,7 @@ Sequence initial_sequence(const Config& config, const FourTuple& tuple, Instant 
   //# 6528:ISN-2 which nobody can compute who does not know the key
   //# 6528:ISN-6 M ticks every 4 us
   auto const clock = static_cast<std::uint32_t>(now.ns / 4'000);
-  auto const offset = static_cast<std::uint32_t>(hash_of(config.isn_key, tuple, true).finish());
+  std::uint32_t const offset = hash_of(config.isn_key, tuple, tuple.local.port);
   return {clock + offset + config.isn_base.value};
 }
 
@@ -34,7 +40,7 @@ Port candidate_port(const Config& config, const FourTuple& tuple, std::uint32_t 
                     Count attempt) {
   //= rfc6056#3.3.3
   //# 6056:PORT-5 an offset by keyed hash of the addresses and the remote port, plus a counter
-  auto const offset = static_cast<std::uint32_t>(hash_of(config.port_key, tuple, false).finish());
+  std::uint32_t const offset = hash_of(config.port_key, tuple, Port{});
   std::uint32_t const span = config.port_last.value - config.port_first.value + 1u;
   std::uint64_t const step = std::uint64_t{offset} + drawn + attempt.value;
   return {static_cast<std::uint16_t>(config.port_first.value + step % span)};

@@ -39,16 +39,13 @@ Plan syn_plan(const Connection& c, bool again) {
   return plan;
 }
 
-// One segment of what has been sent before.
+// One segment of what has been sent before. There is something to be sent again.
 //= rfc9293#3.8.6
 //# 9293:SHLD-16 only what lies within SND.UNA + SND.WND
 //# 9293:P-WND-FIT cut to the window, and repackaged at will
 Plan plan_again(const Connection& c, const Active& a) {
   Plan plan;
   Sequence const next = a.retransmit_next;
-  if (next.at_or_after(a.retransmit_end)) {
-    return plan;
-  }
   if (next == c.send.una && syn_unacknowledged(c)) {
     return syn_plan(c, true);
   }
@@ -267,8 +264,11 @@ Plan plan_next(Engine& e, Connection& c) {
   if (a.owed_duplicates != 0 && (c.send.nxt != c.send.iss || synchronized(c.state))) {
     return plan;
   }
-  Plan text = plan_again(c, a);
-  if (text.kind == PlanKind::none && a.probe) {
+  Plan text;
+  if (a.retransmit_next.before(a.retransmit_end)) [[unlikely]] {
+    text = plan_again(c, a);
+  }
+  if (text.kind == PlanKind::none && a.probe) [[unlikely]] {
     text = plan_probe(c, a);
     a.probe = text.kind != PlanKind::none;
   }

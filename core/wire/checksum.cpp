@@ -103,23 +103,6 @@ Partial copy_and_sum(std::span<std::byte> into, std::span<const std::byte> from)
   return partial_of(total, from.size());
 }
 
-//= rfc9293#3.1
-//# 9293:P-CKSUM-V4 source, destination, zero and protocol, length of header and data
-//# 9293:P-CKSUM-V6 for IPv6 the pseudo-header of RFC 8200, whose next header is TCP
-Partial pseudo_header_sum(const PseudoHeader& pseudo) {
-  // Halves of 32 bits: folding adds up their 16-bit words.
-  std::uint64_t const tail = std::uint64_t{pseudo.protocol} + pseudo.length.count;
-  std::uint64_t const lows = (pseudo.source.low & 0xffff'ffff) +
-                             (pseudo.destination.low & 0xffff'ffff);
-  if (pseudo.source.is_v4()) {
-    return {lows + tail, false};
-  }
-  return {lows + (pseudo.source.low >> 32) + (pseudo.destination.low >> 32) +
-              (pseudo.source.high >> 32) + (pseudo.source.high & 0xffff'ffff) +
-              (pseudo.destination.high >> 32) + (pseudo.destination.high & 0xffff'ffff) + tail,
-          false};
-}
-
 //= rfc1624#3
 //# 1624:CSUM-1 HC' = ~(~HC + ~m + m')
 //# 1624:CSUM-2 not HC + m + ~m', which may give FFFF where 0000 is right

@@ -1,6 +1,7 @@
 // The Internet checksum: partial sums that compose, fused with copying, by the CPU's best means.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,11 +20,10 @@ struct Partial {
 
   // The sum as one 16-bit word. Zero only if every octet was zero.
   constexpr std::uint16_t folded() const {
-    std::uint64_t value = (sum & 0xffff'ffff) + (sum >> 32);
-    value = (value & 0xffff) + (value >> 16);
-    value = (value & 0xffff) + (value >> 16);
-    value = (value & 0xffff) + (value >> 16);
-    return static_cast<std::uint16_t>(value);
+    // A half added to the other, its carry included, stands in the upper half afterwards.
+    std::uint64_t const words = sum + std::rotl(sum, 32);
+    auto const word = static_cast<std::uint32_t>(words >> 32);
+    return static_cast<std::uint16_t>((word + std::rotl(word, 16)) >> 16);
   }
   // What a header's checksum field holds, in host order, when this sum covers all that it must and
   // the field itself counted as zero.
@@ -59,7 +59,22 @@ struct PseudoHeader {
 };
 
 // The sum of the pseudo-header: of RFC 9293 3.1 for IPv4, of RFC 8200 8.1 for IPv6.
-Partial pseudo_header_sum(const PseudoHeader& pseudo);
+//= rfc9293#3.1
+//# 9293:P-CKSUM-V4 source, destination, zero and protocol, length of header and data
+//# 9293:P-CKSUM-V6 for IPv6 the pseudo-header of RFC 8200, whose next header is TCP
+constexpr Partial pseudo_header_sum(const PseudoHeader& pseudo) {
+  // Halves of 32 bits: folding adds up their 16-bit words.
+  std::uint64_t const tail = std::uint64_t{pseudo.protocol} + pseudo.length.count;
+  std::uint64_t const lows = (pseudo.source.low & 0xffff'ffff) +
+                             (pseudo.destination.low & 0xffff'ffff);
+  if (pseudo.source.is_v4()) {
+    return {lows + tail, false};
+  }
+  return {lows + (pseudo.source.low >> 32) + (pseudo.destination.low >> 32) +
+              (pseudo.source.high >> 32) + (pseudo.source.high & 0xffff'ffff) +
+              (pseudo.destination.high >> 32) + (pseudo.destination.high & 0xffff'ffff) + tail,
+          false};
+}
 
 // RFC 1624: the checksum after one 16-bit word that it covers changed from `before` to `after`.
 struct WordChange {

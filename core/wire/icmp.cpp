@@ -11,7 +11,6 @@ namespace lockstep::wire {
 namespace {
 
 constexpr std::uint32_t quoted_data_bytes = 8;
-constexpr std::uint16_t fragment_offset_mask = 0x1fff;
 
 }  // namespace
 

@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::uint16_t dont_fragment_bit = 0x4000;
 constexpr std::uint16_t more_fragments_bit = 0x2000;
-constexpr std::uint16_t fragment_offset_mask = 0x1fff;
 constexpr std::uint32_t total_length_max = 65535;
 
 constexpr std::uint8_t option_end = 0;
@@ -20,19 +19,13 @@ constexpr std::uint8_t option_timestamp = 68;
 constexpr std::uint8_t option_loose_route = 131;
 constexpr std::uint8_t option_strict_route = 137;
 
-// Sums the first 20 octets; the host's order does not matter to the result of comparing with FFFF
-// or of storing its complement in the same order.
-inline std::uint32_t sum_of_header(const std::byte* at) {
-  std::uint64_t total = 0;
+// Sums the first 20 octets; the order of their words does not matter to a comparison with FFFF.
+inline Partial sum_of_header(const std::byte* at) {
+  Partial total;
   for (std::uint32_t i = 0; i < ipv4_header_bytes; i += 4) {
-    std::uint32_t word;
-    std::memcpy(&word, at + i, sizeof word);
-    total += word;
+    total.sum += load_raw32(at + i);
   }
-  total = (total & 0xffff'ffff) + (total >> 32);
-  total = (total & 0xffff) + (total >> 16);
-  total = (total & 0xffff) + (total >> 16);
-  return static_cast<std::uint32_t>((total & 0xffff) + (total >> 16));
+  return total;
 }
 
 // A route or timestamp option says by its pointer where the next entry goes: at 4 (a timestamp at
@@ -131,7 +124,7 @@ Drop parse(std::span<const std::byte> bytes, Ipv4Packet& out) {
   //# 791:IP4-2 the header checksum is verified
   //= rfc1122#3.2.1.2
   //# 1122:H-17 on every datagram: a bad one is silently discarded
-  bool const verifies = header == ipv4_header_bytes ? sum_of_header(at) == 0xffff
+  bool const verifies = header == ipv4_header_bytes ? sum_of_header(at).verifies()
                                                     : sum(bytes.first(header)).verifies();
   if (!verifies) {
     return Drop::ip_checksum;
@@ -157,22 +150,24 @@ Bytes write(const Ipv4Header& header, Bytes payload, std::span<std::byte> into) 
   //# 1122:H-22 no datagram leaves with a time to live of 0
   CHECK(header.time_to_live != 0);
   std::byte* const at = into.data();
-  store8(at, 0x45);
-  store8(at + 1, header.traffic_class);
-  store16(at + 2, static_cast<std::uint16_t>(ipv4_header_bytes + payload.count));
-  store16(at + 4, header.identification);
+  auto const length = ipv4_header_bytes + payload.count;
   //= rfc791#3.1
   //# 791:IP4-5 the reserved flag is zero; the offset counts units of 8 octets
-  store16(at + 6, static_cast<std::uint16_t>((header.dont_fragment ? dont_fragment_bit : 0) |
-                                             (header.more_fragments ? more_fragments_bit : 0) |
-                                             header.fragment_offset));
-  store8(at + 8, header.time_to_live);
-  store8(at + 9, static_cast<std::uint8_t>(header.protocol));
-  store16(at + 10, 0);
-  store32(at + 12, header.source.as_v4().value);
-  store32(at + 16, header.destination.as_v4().value);
-  std::uint16_t const checksum = static_cast<std::uint16_t>(~sum_of_header(at));
-  std::memcpy(at + 10, &checksum, sizeof checksum);
+  std::uint32_t const flags = (header.dont_fragment ? dont_fragment_bit : 0u) |
+                              (header.more_fragments ? more_fragments_bit : 0u);
+  std::uint32_t const fragment = flags | header.fragment_offset;
+  std::uint32_t const first = 0x4500'0000u | std::uint32_t{header.traffic_class} << 16 | length;
+  std::uint32_t const second = std::uint32_t{header.identification} << 16 | fragment;
+  std::uint32_t const third = std::uint32_t{header.time_to_live} << 24 |
+                              std::uint32_t{static_cast<std::uint8_t>(header.protocol)} << 16;
+  std::uint32_t const source = header.source.as_v4().value;
+  std::uint32_t const destination = header.destination.as_v4().value;
+  Partial const sum{std::uint64_t{first} + second + third + source + destination, false};
+  store32(at, first);
+  store32(at + 4, second);
+  store32(at + 8, third | sum.checksum());
+  store32(at + 12, source);
+  store32(at + 16, destination);
   return {ipv4_header_bytes};
 }
 

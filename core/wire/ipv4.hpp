@@ -38,6 +38,8 @@ struct Ipv4Packet {
 };
 
 inline constexpr std::uint32_t ipv4_header_bytes = 20;
+// The offset of a fragment, in the word that it shares with the flags; in units of eight octets.
+inline constexpr std::uint16_t fragment_offset_mask = 0x1fff;
 inline constexpr std::uint32_t ipv4_header_bytes_max = 60;
 
 // Checks version, header length, total length, header checksum and the form of each option.

@@ -7,10 +7,12 @@
 
 #include "core/units/address.hpp"
 #include "core/units/bytes.hpp"
+#include "core/units/check.hpp"
 #include "core/units/drop.hpp"
 #include "core/units/sequence.hpp"
 #include "core/units/window.hpp"
 #include "core/wire/checksum.hpp"
+#include "core/wire/octets.hpp"
 #include "core/wire/tcp_options.hpp"
 
 namespace lockstep::wire {
@@ -56,8 +58,8 @@ inline constexpr Flags ece{0x40};
 inline constexpr Flags cwr{0x80};
 }  // namespace flag
 
-// One segment in host order. Parsed, it is valid as long as the bytes that it was parsed from.
-struct Segment {
+// The fields of a header that are always there, in host order.
+struct Header {
   Port source;
   Port destination;
   Sequence sequence;
@@ -65,6 +67,10 @@ struct Segment {
   Flags flags;
   WireWindow window;
   std::uint16_t urgent = 0;  // an offset from `sequence`, of meaning only with flags.urg()
+};
+
+// One segment in host order. Parsed, it is valid as long as the bytes that it was parsed from.
+struct Segment : Header {
   Options options;
   std::span<const std::byte> payload;
 
@@ -91,19 +97,62 @@ inline constexpr std::uint32_t tcp_checksum_offset = 16;
 
 // Whether the segment `bytes`, as it arrived between these addresses, sums up. Reads all of it.
 // `pseudo.length` is the size of `bytes`.
-[[nodiscard]] bool checksum_verifies(const PseudoHeader& pseudo, std::span<const std::byte> bytes);
+//= rfc9293#3.1
+//# 9293:MUST-3 pseudo-header, header, options and data are summed with the field that arrived
+[[nodiscard]] inline bool checksum_verifies(const PseudoHeader& pseudo,
+                                            std::span<const std::byte> bytes) {
+  CHECK(pseudo.length.count == bytes.size());
+  return combine(pseudo_header_sum(pseudo), sum(bytes)).verifies();
+}
 
 // How many octets write() makes: 20 and those of the options.
 Bytes header_bytes(const Segment& segment);
 
+// Writes a header with room for `options` octets of options (a multiple of 4), which are the
+// caller's to write, to the front of `into`, and gives the place behind them. The checksum is left
+// zero.
+inline Bytes write(const Header& header, Bytes options, std::span<std::byte> into) {
+  Bytes const length = Bytes{tcp_header_bytes} + options;
+  CHECK(into.size() >= length.count);
+  std::byte* const at = into.data();
+  store32(at, std::uint32_t{header.source.value} << 16 | header.destination.value);
+  store32(at + 4, header.sequence.value);
+  store32(at + 8, header.acknowledgment.value);
+  //= rfc9293#3.1
+  //# 9293:P-RSRVD the four reserved bits are sent as zero
+  std::uint32_t const offset_and_flags = length.count / 4 << 12 | header.flags.bits;
+  store32(at + 12, offset_and_flags << 16 | header.window.value);
+  store32(at + tcp_checksum_offset, header.urgent);
+  return length;
+}
+
 // Writes the header and the options, but neither the payload nor the checksum (left zero), to the
 // front of `into`, which holds them, and gives their number: the payload's place.
-Bytes write(const Segment& segment, std::span<std::byte> into);
+inline Bytes write(const Segment& segment, std::span<std::byte> into) {
+  CHECK(into.size() >= tcp_header_bytes);
+  return write(segment, write(segment.options, into.subspan(tcp_header_bytes)), into);
+}
 
 // Fills the checksum of the header at the front of `segment`, written by write(). `header` is its
 // length, `payload` the sum of what follows it: as copy_and_sum or table_sum gave it, {} if nothing
 // does. `pseudo.length` counts both.
-void write_checksum(std::span<std::byte> segment, Bytes header, const PseudoHeader& pseudo,
-                    Partial payload);
+//= rfc9293#3.1
+//# 9293:MUST-2 the sender fills in the checksum over pseudo-header, header, options and data
+inline void write_checksum(std::span<std::byte> segment, Bytes header, const PseudoHeader& pseudo,
+                           Partial payload) {
+  CHECK(header.count >= tcp_header_bytes);
+  CHECK(segment.size() >= header.count);
+  CHECK(header.count <= tcp_header_bytes_max);
+  // A header is whole words of 32 bits: no need of sum().
+  Partial host;
+  for (std::uint32_t i = 0; i < tcp_header_bytes; i += 4) {
+    host.sum += load_raw32(segment.data() + i);
+  }
+  for (std::uint32_t i = tcp_header_bytes; i < header.count; i += 4) {
+    host.sum += load_raw32(segment.data() + i);
+  }
+  Partial const own{pseudo_header_sum(pseudo).sum + network16(host.folded()), false};
+  store16(segment.data() + tcp_checksum_offset, combine(own, payload).checksum());
+}
 
 }  // namespace lockstep::wire

@@ -20,7 +20,7 @@ struct Asked {
   std::string link = "ip";
   std::uint32_t mtu = 1500;
   std::string writing = "copied";
-  std::uint32_t ack_stretch = 2;
+  std::uint32_t ack_stretch = tcp::Config{}.ack_stretch_segments.value;
   std::uint32_t at_once = 1;
   std::uint64_t count = 100'000;
   bool verify = false;

@@ -43,7 +43,7 @@ Config config_of(const PairSettings& settings, bool server) {
   // of them for receiving.
   tcp.blocks_max = Count{tcp.blocks_max.value + settings.active_max.value * 2};
   bool const many = settings.active_max.value > tcp::Config{}.active_max.value;
-  tcp.block_bytes = Bytes{many ? 256u : 2048u};
+  tcp.block_bytes = Bytes{many ? 256u : 8192u};
   return config;
 }
 

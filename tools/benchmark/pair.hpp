@@ -18,7 +18,7 @@ struct PairSettings {
   LinkType link = LinkType::ip;
   Bytes mtu{1500};
   Bytes receive_buffer{65535};
-  Count ack_stretch_segments{2};
+  Count ack_stretch_segments = tcp::Config{}.ack_stretch_segments;
   Count connections_max{1024};
   // Connections with something in flight, queued or unread at once, and all that hangs on them.
   Count active_max{1024};
