@@ -355,7 +355,7 @@ TEST(Listen, PeerGoesOnBehindItsSyn) {
     EXPECT_EQ(kit.state(), State::closed);
     EXPECT_EQ(kit.sent(), "");
   }
-  for (std::string const& text : {"", "hello", "hello you"}) {
+  for (std::string const text : {"", "hello", "hello you"}) {
     Kit kit;
     kit.listen();
     kit.deliver({.flags = flag::syn, .text = "hello", .mss = 1460});
