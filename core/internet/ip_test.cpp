@@ -80,6 +80,34 @@ TEST(IpInput, ABroadcastLivesAndIsMarked) {
   }
 }
 
+// What is remembered of the last packet spares work and changes nothing.
+TEST(IpInput, APathThatIsKnownChangesNoJudgement) {
+  wire::Ipv4Header other = good();
+  other.destination = IpAddress::v4(10, 0, 7, 1);
+  wire::Ipv4Header all = good();
+  all.destination = IpAddress::v4(10, 0, 0, 255);
+  wire::Ipv4Header bad = good();
+  bad.source = IpAddress::v4(10, 0, 0, 255);
+  wire::Ipv4Header fragment = good();
+  fragment.more_fragments = true;
+  KnownPath known;
+  Octets octets;
+  for (auto const& [header, link_group] :
+       {std::pair{good(), false}, {good(), true}, {all, false}, {all, false}, {other, false},
+        {bad, false}, {fragment, false}, {good(), false}, {bad, false}, {good(), true}}) {
+    octets.assign(40, std::byte{0});
+    wire::write(header, {20}, octets);
+    Judged judged{};
+    judged.drop = ip_input(host(), octets, link_group, known, judged.arrival);
+    Judged const fresh = judge(header, link_group);
+    EXPECT_EQ(judged.drop, fresh.drop);
+    if (fresh.drop == Drop::none) {
+      EXPECT_EQ(judged.arrival.local_address, fresh.arrival.local_address);
+      EXPECT_EQ(judged.arrival.to_group, fresh.arrival.to_group);
+    }
+  }
+}
+
 TEST(IpInput, AUnicastPacketInALinkBroadcastIsDropped) {
   EXPECT_EQ(judge(good(), true).drop, Drop::ip_link_broadcast);
 }

@@ -1,4 +1,4 @@
-// Appending, walking and dropping the bytes to send.
+// Appending and dropping the bytes to send.
 #include "core/memory/send_store.hpp"
 
 #include <cstring>
@@ -8,6 +8,7 @@ namespace lockstep::memory {
 using send::length_of;
 using send::position_before;
 using Place = SendStore::Place;
+
 // Makes room in a block behind the last byte; returns the piece, or nil if a pool is empty.
 Index SendStore::open_block(BytePools& pools) {
   bool const extends = tail != nil && pools.pieces[tail].kind == SourceKind::bytes;

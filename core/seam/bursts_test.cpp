@@ -139,6 +139,7 @@ TEST(Bursts, LongBurstsLeaveOutSupersededAcksOnly) {
     Random draw(seed);
     Config config = flow_config();
     config.tcp.ack_stretch_segments = Count{static_cast<std::uint32_t>(2 + draw.below(20))};
+    config.tcp.ack_stretch_after = Bytes{static_cast<std::uint32_t>(draw.below(3) * 9000)};
     Flow together(config);
     Flow apart(config);
     together.auto_consume = false;

@@ -25,27 +25,11 @@ constexpr std::uint64_t number_of(const Port& value) { return value.value; }
 constexpr std::uint64_t number_of(bool value) { return value ? 1 : 0; }
 constexpr std::uint64_t number_of(std::uint8_t value) { return value; }
 
-// Calls visit(name, unit, range, reference) for each scalar field in declared order. The reference
-// is Count&, Bytes&, Duration&, bool&, std::uint8_t&, Sequence& or Port&; const for a const Config.
-// Enums, addresses and keys are not scalars and are left to their own readers.
+// The fields of tcp::Config, for visit_fields.
 template <class C, class Visit>
-constexpr void visit_fields(C& config, Visit&& visit) {
+constexpr void visit_tcp_fields(C& tcp, Visit&& visit) {
   constexpr std::uint64_t million = 1'000'000;
   constexpr std::uint64_t day = Duration::seconds(86'400).ns;
-  visit("mtu_bytes", Unit::bytes, FieldRange{68, 65'535}, config.mtu);
-  visit("burst_frames", Unit::count, FieldRange{1, 256}, config.burst_frames);
-  visit("expire_max", Unit::count, FieldRange{1, million}, config.expire_max);
-  visit("events_per_turn", Unit::count, FieldRange{1, million}, config.events_per_turn);
-  visit("frames_per_turn", Unit::count, FieldRange{1, million}, config.frames_per_turn);
-  visit("regions_max", Unit::count, FieldRange{0, 1024}, config.regions_max);
-  visit("reply_bytes", Unit::bytes, FieldRange{4096, million * 64}, config.reply_bytes);
-  visit("neighbours_max", Unit::count, FieldRange{1, 65'535}, config.neighbours_max);
-  visit("neighbour_reachable", Unit::duration, FieldRange{1, day}, config.neighbour_reachable);
-  visit("neighbour_retry", Unit::duration, FieldRange{1, day}, config.neighbour_retry);
-  visit("neighbour_tries", Unit::count, FieldRange{1, 100}, config.neighbour_tries);
-  visit("icmp_replies_per_second", Unit::count, FieldRange{0, million},
-        config.icmp_replies_per_second);
-  auto& tcp = config.tcp;
   visit("connections_max", Unit::count, FieldRange{1, million * 4}, tcp.connections_max);
   visit("active_max", Unit::count, FieldRange{1, million * 4}, tcp.active_max);
   visit("time_wait_max", Unit::count, FieldRange{1, million * 4}, tcp.time_wait_max);
@@ -64,6 +48,7 @@ constexpr void visit_fields(C& config, Visit&& visit) {
   visit("delayed_acks", Unit::boolean, FieldRange{0, 1}, tcp.delayed_acks);
   visit("delayed_ack", Unit::duration, FieldRange{1, 499'999'999}, tcp.delayed_ack);
   visit("ack_stretch_segments", Unit::count, FieldRange{2, 1024}, tcp.ack_stretch_segments);
+  visit("ack_stretch_after_bytes", Unit::bytes, FieldRange{0, 1 << 30}, tcp.ack_stretch_after);
   visit("sws_override", Unit::duration, FieldRange{100 * million, 1000 * million},
         tcp.sws_override);
   visit("quantum_segments", Unit::count, FieldRange{1, 255}, tcp.quantum_segments);
@@ -97,6 +82,29 @@ constexpr void visit_fields(C& config, Visit&& visit) {
   visit("port_tries", Unit::count, FieldRange{1, 65'535}, tcp.port_tries);
   visit("ttl", Unit::octet, FieldRange{1, 255}, tcp.ttl);
   visit("isn_base", Unit::sequence, FieldRange{0, 0xffff'ffff}, tcp.isn_base);
+}
+
+// Calls visit(name, unit, range, reference) for each scalar field in declared order. The reference
+// is Count&, Bytes&, Duration&, bool&, std::uint8_t&, Sequence& or Port&; const for a const Config.
+// Enums, addresses and keys are not scalars and are left to their own readers.
+template <class C, class Visit>
+constexpr void visit_fields(C& config, Visit&& visit) {
+  constexpr std::uint64_t million = 1'000'000;
+  constexpr std::uint64_t day = Duration::seconds(86'400).ns;
+  visit("mtu_bytes", Unit::bytes, FieldRange{68, 65'535}, config.mtu);
+  visit("burst_frames", Unit::count, FieldRange{1, 256}, config.burst_frames);
+  visit("expire_max", Unit::count, FieldRange{1, million}, config.expire_max);
+  visit("events_per_turn", Unit::count, FieldRange{1, million}, config.events_per_turn);
+  visit("frames_per_turn", Unit::count, FieldRange{1, million}, config.frames_per_turn);
+  visit("regions_max", Unit::count, FieldRange{0, 1024}, config.regions_max);
+  visit("reply_bytes", Unit::bytes, FieldRange{4096, million * 64}, config.reply_bytes);
+  visit("neighbours_max", Unit::count, FieldRange{1, 65'535}, config.neighbours_max);
+  visit("neighbour_reachable", Unit::duration, FieldRange{1, day}, config.neighbour_reachable);
+  visit("neighbour_retry", Unit::duration, FieldRange{1, day}, config.neighbour_retry);
+  visit("neighbour_tries", Unit::count, FieldRange{1, 100}, config.neighbour_tries);
+  visit("icmp_replies_per_second", Unit::count, FieldRange{0, million},
+        config.icmp_replies_per_second);
+  visit_tcp_fields(config.tcp, visit);
 }
 
 }  // namespace lockstep

@@ -174,6 +174,7 @@ TEST(DelayedAck, NeverMoreThanOneASegment) {
 TEST(DelayedAck, OneAckForABurst) {
   Config config = flow_config();
   config.tcp.ack_stretch_segments = Count{64};
+  config.tcp.ack_stretch_after = {};
   Flow flow(config);
   for (std::uint32_t i = 0; i < 32; ++i) {
     flow.send(thousand(i));
@@ -189,12 +190,56 @@ TEST(DelayedAck, ProfilesBoundTheStretch) {
   }
   Config config = flow_config();
   config.tcp.ack_stretch_segments = Config{}.tcp.ack_stretch_segments;
+  config.tcp.ack_stretch_after = {};
   Flow flow(config);
   for (std::uint32_t i = 0; i < 10; ++i) {
     flow.send(thousand(i));
   }
   flow.turn();
   EXPECT_EQ(flow.sent(), "A 1(0) ack 8001; A 1(0) ack 10001");
+}
+
+// A sender in slow start counts ACKs: it gets one for two until its window has grown, and again
+// after a gap and after a pause.
+TEST(DelayedAck, NoStretchForASenderThatStarts) {
+  Config config = flow_config();
+  config.tcp.ack_stretch_segments = Count{8};
+  config.tcp.ack_stretch_after = Bytes{8000};
+  Flow flow(config);
+  std::uint32_t next = 0;
+  auto const burst = [&](std::uint32_t segments) {
+    for (std::uint32_t i = 0; i < segments; ++i) {
+      flow.send(thousand(next));
+      ++next;
+    }
+    flow.turn();
+    return flow.take().size();
+  };
+  EXPECT_EQ(burst(4), 2u);
+  EXPECT_EQ(burst(4), 1u);  // 8000 octets came with the last of them
+  EXPECT_EQ(burst(4), 1u);
+  flow.send(thousand(next + 1));  // a gap
+  flow.turn();
+  EXPECT_EQ(burst(1), 2u);  // the duplicate, and what filled the gap
+  ++next;
+  EXPECT_EQ(burst(4), 2u);
+  EXPECT_EQ(burst(4), 1u);
+  flow.advance(config.tcp.rto_min + Duration{1});  // a pause
+  EXPECT_EQ(burst(4), 2u);
+}
+
+// A segment that fills a gap sets more octets free than it brings: "full-sized" is what one brings.
+TEST(DelayedAck, AFilledGapMakesNoSegmentLarger) {
+  Flow flow;
+  for (std::uint32_t const i : {1u, 0u}) {
+    flow.send(thousand(i));
+    flow.turn();
+  }
+  static_cast<void>(flow.take());
+  flow.send(thousand(2));
+  flow.send(thousand(3));
+  flow.turn();
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 4001");
 }
 
 // In profile rfc one for every two, each with the number of its own second segment.

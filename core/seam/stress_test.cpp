@@ -134,6 +134,7 @@ Config host(Random& draw, std::uint8_t last) {
   tcp.receive_buffer = Bytes{static_cast<std::uint32_t>(draw.within({500, 65'535}))};
   tcp.send_buffer = Bytes{static_cast<std::uint32_t>(draw.within({500, 100'000}))};
   tcp.nagle = draw.below(2) == 0;
+  tcp.ack_stretch_after = Bytes{static_cast<std::uint32_t>(draw.below(3) * 20'000)};
   tcp.ack_stretch_segments = Count{static_cast<std::uint32_t>(draw.within({2, 10}))};
   tcp.isn_base = Sequence{static_cast<std::uint32_t>(draw.next())};
   tcp.user_timeout = Duration{};

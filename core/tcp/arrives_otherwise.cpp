@@ -321,6 +321,9 @@ Drop take_segment(Engine& e, Connection& c, const Arrival& arrival, const wire::
   if (!step.go_on) {
     return step.drop;
   }
+  if (e.state->now.since(c.heard_at) > e.config.rto_min) {
+    c.unbroken = {};  // the peer begins anew, with a small window
+  }
   c.heard_at = e.state->now;
   heard_while_probing(e, c);
   take_urgent(e, c, segment);

@@ -38,9 +38,11 @@ struct Config {
   bool nagle = true;
   bool delayed_acks = true;
   Duration delayed_ack = Duration::milliseconds(40);
-  // How many segments of one burst an ACK may answer: RFC 5681 4.2 wants 2, receive offloads merge
-  // more (RFC 9293 3.8.6.3). What does not come in a burst is answered every second segment.
+  // How many segments an ACK that has not left yet may answer: RFC 5681 4.2 wants 2, receive
+  // offloads merge more (RFC 9293 3.8.6.3). As a sender in slow start counts ACKs (RFC 5681 3.1),
+  // it is 2 until so many octets have come in order, with neither a gap nor a pause.
   Count ack_stretch_segments{8};
+  Bytes ack_stretch_after{131072};
   Duration sws_override = Duration::milliseconds(200);
   Count quantum_segments{8};
 

@@ -99,6 +99,7 @@ struct Connection {
   Bytes receive_buffer;
   Bytes send_buffer;
   Bytes acknowledged_untold;            // since the last `acknowledged` event
+  Bytes unbroken;                       // octets in order since the last gap or pause; saturates
   std::uint32_t segments_sent = 0;
   std::uint32_t segments_received = 0;
   std::uint32_t retransmissions = 0;

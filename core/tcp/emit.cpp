@@ -143,7 +143,7 @@ wire::Header header_of(Engine& e, Connection& c, const Plan& plan, Sequence queu
   return out;
 }
 
-// The options of a SYN.
+// Behind the header's fixed part; gives their length.
 Bytes write_syn_options(const Engine& e, std::span<std::byte> into) {
   wire::Options options;
   //= rfc9293#3.7.1

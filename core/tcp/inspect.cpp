@@ -36,7 +36,7 @@ void visit_variables(const Connection& c, FieldSink& sink) {
   }
   for (Bytes value : {c.send.wnd, c.send.wnd_max, c.congestion.cwnd, c.congestion.ssthresh,
                       c.congestion.acked, c.congestion.limited, c.receive_buffer, c.send_buffer,
-                      c.acknowledged_untold}) {
+                      c.unbroken, c.acknowledged_untold}) {
     sink.add(value);
   }
   sink.add(c.rtt.srtt8_ns);

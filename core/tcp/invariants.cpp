@@ -55,6 +55,7 @@ void check_active(const Engine& e, const Connection& c) {
 }  // namespace
 
 void check_invariants(Engine& e, Connection& c) {
+  CHECK(&e.connection(c.slot) == &c);
   check_receiving(c);
   if (c.detached) {
     return;

@@ -29,6 +29,12 @@ void append(Engine& e, Active& a, const Owed& record) {
   a.owed_duplicates += record.kind == Owed::Kind::duplicate ? 1 : 0;
 }
 
+// How many segments one ACK may answer now.
+std::uint32_t stretch_of(const Engine& e, const Connection& c) {
+  bool const steady = c.unbroken >= e.config.ack_stretch_after;
+  return steady ? e.config.ack_stretch_segments.value : 2;
+}
+
 // The text since the last ACK becomes a record, or joins the record before it.
 //= rfc9293#3.10.7.4
 //# 9293:MUST-58 ACKs of one burst are aggregated
@@ -46,7 +52,7 @@ void cut_delayed(Engine& e, Connection& c, Active& a) {
     Owed& last = e.owed[a.owed_last];
     auto const merged = static_cast<std::uint32_t>(last.segments) + record.segments;
     if (last.kind == Owed::Kind::cumulative &&
-        merged <= e.config.ack_stretch_segments.value) {
+        merged <= stretch_of(e, c)) {
       record.begin = last.begin;
       record.segments = static_cast<std::uint16_t>(merged);
       record.next = nil;
@@ -63,12 +69,12 @@ void cut_delayed(Engine& e, Connection& c, Active& a) {
 //# 9293:P-RECV-ACK taking text makes an ACK owed
 void owe_for_text(Engine& e, Connection& c, Bytes text) {
   Active& a = e.active(c);
-  c.text_max = static_cast<std::uint16_t>(std::max<std::uint32_t>(
-      c.text_max, std::min(text.count, e.config.mss.count)));
   if (a.delayed_segments == 0) {
     a.delayed_begin = c.receive.nxt - text;
   }
   a.delayed += text;
+  constexpr std::uint32_t unbroken_max = 1u << 30;
+  c.unbroken = {std::min(c.unbroken.count + std::min(text.count, unbroken_max), unbroken_max)};
   a.delayed_segments = static_cast<std::uint8_t>(std::min(a.delayed_segments + 1, 255));
   make_ready(e, c);
   //= rfc9293#3.8.6.3
@@ -116,6 +122,7 @@ void owe_duplicate(Engine& e, Connection& c, const wire::Segment& segment) {
   if (a->delayed_segments != 0) {
     cut_delayed(e, c, *a);
   }
+  c.unbroken = {};
   // A shut window may have come to open since (the store was full): the probe learns of it.
   if (c.receive.edge == c.receive.nxt) {
     advance_edge(e, c);

@@ -106,6 +106,9 @@ Drop take_in_order(Engine& e, Connection& c, const Text& text) {
   //= rfc6582#5
   //# 6582:NR-11 the sender's partial ACKs are not delayed
   a.ack_now = a.ack_now || filled || a.extents != nil;
+  // What one segment brought: a gap that it filled makes none larger.
+  c.text_max = static_cast<std::uint16_t>(std::max<std::uint32_t>(
+      c.text_max, std::min(static_cast<std::uint32_t>(text.bytes.size()), e.config.mss.count)));
   discharge_duplicates(e, c);
   owe_for_text(e, c, gained);
   if (synchronized(c.state)) {

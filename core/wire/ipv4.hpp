@@ -38,9 +38,9 @@ struct Ipv4Packet {
 };
 
 inline constexpr std::uint32_t ipv4_header_bytes = 20;
+inline constexpr std::uint32_t ipv4_header_bytes_max = 60;
 // The offset of a fragment, in the word that it shares with the flags; in units of eight octets.
 inline constexpr std::uint16_t fragment_offset_mask = 0x1fff;
-inline constexpr std::uint32_t ipv4_header_bytes_max = 60;
 
 // Checks version, header length, total length, header checksum and the form of each option.
 // Drop::none, or the reason (ip_too_short, ip_version, ip_header_length, ip_total_length,

@@ -1,7 +1,6 @@
-// Reading and writing of TCP headers.
+// Reading of TCP headers.
 #include "core/wire/tcp.hpp"
 
-#include "core/units/check.hpp"
 #include "core/wire/octets.hpp"
 
 namespace lockstep::wire {

@@ -113,6 +113,8 @@ Bytes header_bytes(const Segment& segment);
 // zero.
 inline Bytes write(const Header& header, Bytes options, std::span<std::byte> into) {
   Bytes const length = Bytes{tcp_header_bytes} + options;
+  CHECK(options.count % 4 == 0);
+  CHECK(length.count <= tcp_header_bytes_max);
   CHECK(into.size() >= length.count);
   std::byte* const at = into.data();
   store32(at, std::uint32_t{header.source.value} << 16 | header.destination.value);

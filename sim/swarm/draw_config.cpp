@@ -53,6 +53,7 @@ void draw_buffers(Dice& dice, tcp::Config& tcp) {
   tcp.delayed_acks = dice.percent(70);
   tcp.delayed_ack = dice.pick({ms(1), ms(40), ms(200), ms(499)});
   tcp.ack_stretch_segments = {dice.pick({2u, 2u, 4u, 16u})};
+  tcp.ack_stretch_after = {tcp.ack_stretch_segments.value == 4 ? 10'000u : 0u};
   tcp.sws_override = dice.pick({ms(100), ms(200), seconds(1)});
   tcp.quantum_segments = {dice.pick({1u, 2u, 8u, 64u})};
 }
