@@ -205,26 +205,41 @@ bool names_field(std::string_view key, std::string_view name, Unit unit) {
          (unit == Unit::duration && key.ends_with("_ms") && key.substr(0, key.size() - 3) == name);
 }
 
+/// A field of Config that is one of two words.
+struct Choice {
+  std::string_view key;
+  std::string_view first;
+  std::string_view second;
+};
+
+constexpr Choice choices[] = {{"reset_policy", "rfc793", "rfc5961"},
+                              {"rst_policy", "rfc793", "rfc5961"},
+                              {"initial_window", "rfc5681", "rfc6928"},
+                              {"option_order", "linux", "freebsd"}};
+
+void choose(tcp::Config& config, const Choice& choice, bool first) {
+  if (choice.key == "initial_window") {
+    config.initial_window = first ? tcp::InitialWindow::rfc5681 : tcp::InitialWindow::rfc6928;
+  } else if (choice.key == "option_order") {
+    config.option_order = first ? wire::OptionOrder::linux : wire::OptionOrder::freebsd;
+  } else {
+    config.reset_policy = first ? tcp::ResetPolicy::rfc793 : tcp::ResetPolicy::rfc5961;
+  }
+}
+
 bool set_choice(const Reader& reader, const toml::node& node, std::string_view key,
                 Config& config) {
-  bool const reset = key == "reset_policy" || key == "rst_policy";
-  if (!reset && key != "initial_window") {
+  auto const* const choice = std::ranges::find(choices, key, &Choice::key);
+  if (choice == std::end(choices)) {
     return false;
   }
   std::string const value = node.is_string() ? node.as_string()->get() : "";
-  if (reset && (value == "rfc793" || value == "rfc5961")) {
-    config.tcp.reset_policy =
-        value == "rfc793" ? tcp::ResetPolicy::rfc793 : tcp::ResetPolicy::rfc5961;
-    return true;
+  if (value != choice->first && value != choice->second) {
+    reader.refuse(node, fmt::format("'{}' is \"{}\"; expected \"{}\" or \"{}\": choose one", key,
+                                    value, choice->first, choice->second));
   }
-  if (!reset && (value == "rfc5681" || value == "rfc6928")) {
-    config.tcp.initial_window =
-        value == "rfc5681" ? tcp::InitialWindow::rfc5681 : tcp::InitialWindow::rfc6928;
-    return true;
-  }
-  reader.refuse(node,
-                fmt::format("'{}' is \"{}\"; expected \"{}\" or \"{}\": choose one", key, value,
-                            reset ? "rfc793" : "rfc5681", reset ? "rfc5961" : "rfc6928"));
+  choose(config.tcp, *choice, value == choice->first);
+  return true;
 }
 
 void read_config(const Reader& reader, const toml::table& table, Scenario& out) {

@@ -63,6 +63,7 @@ Config profile_freebsd() {
   tcp.rto_max = Duration::seconds(64);
   tcp.msl = Duration::seconds(30);
   tcp.syn_timeout = Duration::seconds(75);
+  tcp.option_order = wire::OptionOrder::freebsd;
   return config;
 }
 

@@ -8,6 +8,7 @@
 #include "core/units/hash.hpp"
 #include "core/units/sequence.hpp"
 #include "core/units/time.hpp"
+#include "core/wire/tcp_options.hpp"
 
 namespace lockstep::tcp {
 
@@ -78,6 +79,8 @@ struct Config {
   ResetPolicy reset_policy = ResetPolicy::rfc5961;
   Count challenges_per_second{1000};
   Count empty_answers_per_second{100};  // of a connection, to empty segments out of its window
+
+  wire::OptionOrder option_order = wire::OptionOrder::linux;  // of a SYN's options
 
   Port port_first{49152};
   Port port_last{65535};

@@ -7,6 +7,7 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
 #include "core/tcp/owed.hpp"
+#include "core/tcp/segment_options.hpp"
 #include "core/units/check.hpp"
 #include "core/wire/ipv4.hpp"
 
@@ -143,18 +144,6 @@ wire::Header header_of(Engine& e, Connection& c, const Plan& plan, Sequence queu
   return out;
 }
 
-// Behind the header's fixed part; gives their length.
-Bytes write_syn_options(const Engine& e, std::span<std::byte> into) {
-  wire::Options options;
-  //= rfc9293#3.7.1
-  //# 9293:MUST-14, 9293:SHLD-5, 9293:MAY-3 every SYN names our MSS
-  //= rfc9293#3.2
-  //# 9293:MUST-65 and no other segment does
-  options.has_mss = true;
-  options.mss = static_cast<std::uint16_t>(e.config.mss.count);
-  return wire::write(options, into);
-}
-
 // Karn's rule, and one timed segment a round trip.
 void time_segment(Engine& e, Active& a, const Plan& plan, Sequence end) {
   //= rfc6298#3
@@ -221,7 +210,7 @@ Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte
   //= rfc9293#3.1
   //# 9293:MUST-2 the checksum covers pseudo-header, header and text
   Bytes const options =
-      plan.syn ? write_syn_options(e, into.subspan(wire::tcp_header_bytes)) : Bytes{};
+      write_segment_options(e, c, plan, into.subspan(wire::tcp_header_bytes));
   Bytes const header = wire::write(out, options, into);
   //= rfc9293#3.7.1
   //# 9293:P-MSS-OPTSHRINK the options of a segment count against its MSS

@@ -96,6 +96,47 @@ std::byte* begin_option(std::byte* at, std::uint8_t kind, Bytes length) {
   return at + 2;
 }
 
+std::byte* write_window_scale(const Options& options, std::byte* at) {
+  if (!options.has_window_scale) {
+    return at;
+  }
+  CHECK(options.window_scale.shift <= window_scale_max);
+  at = begin_option(pad(at, 1), kind_window_scale, {window_scale_bytes});
+  store8(at, options.window_scale.shift);
+  return at + 1;
+}
+
+// SACK-permitted takes the place of the two NOPs before timestamps.
+std::byte* write_permission_and_timestamps(const Options& options, std::byte* at) {
+  if (options.has_sack_permitted) {
+    at = begin_option(options.has_timestamps ? at : pad(at, 2), kind_sack_permitted,
+                      {sack_permitted_bytes});
+  } else if (options.has_timestamps) {
+    at = pad(at, 2);
+  }
+  if (options.has_timestamps) {
+    at = begin_option(at, kind_timestamps, {timestamps_bytes});
+    store32(at, options.timestamp_value);
+    store32(at + 4, options.timestamp_echo);
+    at += 8;
+  }
+  return at;
+}
+
+std::byte* write_sack(const Options& options, std::byte* at) {
+  CHECK(options.sack_count <= sack_blocks_max);
+  if (options.sack_count == 0) {
+    return at;
+  }
+  at = begin_option(pad(at, 2), kind_sack, {2 + options.sack_count * sack_block_bytes});
+  for (std::uint32_t i = 0; i < options.sack_count; ++i) {
+    store32(at, options.sack[i].begin.value);
+    store32(at + 4, options.sack[i].end.value);
+    at += sack_block_bytes;
+  }
+  return at;
+}
+
 }  // namespace
 
 //= rfc9293#3.1
@@ -146,44 +187,24 @@ Bytes options_bytes(const Options& options) {
 
 //= rfc9293#3.1
 //# 9293:MUST-69 all options end where the header ends: nothing follows that would need an end mark
-Bytes write(const Options& options, std::span<std::byte> into) {
+Bytes write(const Options& options, std::span<std::byte> into, OptionOrder order) {
   Bytes const total = options_bytes(options);
   CHECK(total.count <= tcp_options_bytes_max);
   CHECK(into.size() >= total.count);
-  CHECK(options.sack_count <= sack_blocks_max);
   std::byte* at = into.data();
   if (options.has_mss) {
     at = begin_option(at, kind_mss, {mss_bytes});
     store16(at, options.mss);
     at += 2;
   }
-  if (options.has_window_scale) {
-    CHECK(options.window_scale.shift <= window_scale_max);
-    at = begin_option(pad(at, 1), kind_window_scale, {window_scale_bytes});
-    store8(at, options.window_scale.shift);
-    at += 1;
+  if (order == OptionOrder::freebsd) {
+    at = write_window_scale(options, at);
   }
-  // SACK-permitted takes the place of the two NOPs before timestamps.
-  if (options.has_sack_permitted) {
-    at = begin_option(options.has_timestamps ? at : pad(at, 2), kind_sack_permitted,
-                      {sack_permitted_bytes});
-  } else if (options.has_timestamps) {
-    at = pad(at, 2);
+  at = write_permission_and_timestamps(options, at);
+  if (order == OptionOrder::linux) {
+    at = write_window_scale(options, at);
   }
-  if (options.has_timestamps) {
-    at = begin_option(at, kind_timestamps, {timestamps_bytes});
-    store32(at, options.timestamp_value);
-    store32(at + 4, options.timestamp_echo);
-    at += 8;
-  }
-  if (options.sack_count != 0) {
-    at = begin_option(pad(at, 2), kind_sack, {2 + options.sack_count * sack_block_bytes});
-    for (std::uint32_t i = 0; i < options.sack_count; ++i) {
-      store32(at, options.sack[i].begin.value);
-      store32(at + 4, options.sack[i].end.value);
-      at += sack_block_bytes;
-    }
-  }
+  at = write_sack(options, at);
   CHECK(at == into.data() + total.count);
   return total;
 }

@@ -321,6 +321,21 @@ TEST(TcpOptions, WhatIsWrittenFillsWholeWordsAndNeedsNoPadding) {
   }
 }
 
+// As tcpdump shows a SYN of Linux 6 and of FreeBSD 14.
+TEST(TcpOptions, StandInTheOrderOfTheSystemThatIsSpoken) {
+  Options options;
+  options.has_mss = options.has_window_scale = true;
+  options.has_sack_permitted = options.has_timestamps = true;
+  options.mss = 1460;
+  options.window_scale = {7};
+  options.timestamp_value = 0x01020304;
+  Octets octets(20);
+  EXPECT_EQ(write(options, octets, OptionOrder::linux).count, 20u);
+  EXPECT_EQ(octets, octets_of({2, 4, 0x05, 0xb4, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0, 1, 3, 3, 7}));
+  EXPECT_EQ(write(options, octets, OptionOrder::freebsd).count, 20u);
+  EXPECT_EQ(octets, octets_of({2, 4, 0x05, 0xb4, 1, 3, 3, 7, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0}));
+}
+
 PseudoHeader pseudo_of(const Octets& octets) {
   return {IpAddress::v4(10, 0, 0, 1), IpAddress::v4(10, 0, 0, 2), 6,
           Bytes{static_cast<std::uint32_t>(octets.size())}};

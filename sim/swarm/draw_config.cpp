@@ -89,6 +89,8 @@ void draw_policies(Dice& dice, tcp::Config& tcp) {
   tcp.restart_after_idle = dice.percent(60);
   tcp.reset_policy = dice.percent(30) ? ResetPolicy::rfc793 : ResetPolicy::rfc5961;
   tcp.challenges_per_second = {dice.pick({0u, 1u, 100u, 1'000u})};
+  using wire::OptionOrder;
+  tcp.option_order = dice.percent(30) ? OptionOrder::freebsd : OptionOrder::linux;
   // Every keep-alive probe must find its answer.
   tcp.empty_answers_per_second = {dice.pick({100u, 1'000u})};
   if (dice.percent(20)) {

@@ -156,6 +156,7 @@ void walk_config(Walk& walk, const std::string& prefix, Config& config) {
   walk_key(walk, prefix + "port_key", config.tcp.port_key);
   walk.number(prefix + "initial_window", config.tcp.initial_window);
   walk.number(prefix + "reset_policy", config.tcp.reset_policy);
+  walk.number(prefix + "option_order", config.tcp.option_order);
   visit_fields(config, [&](std::string_view name, Unit, FieldRange, auto& value) {
     walk.number(prefix + std::string(name), plain(value));
   });
