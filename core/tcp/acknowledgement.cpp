@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/tcp/congestion/control.hpp"
 #include "core/tcp/congestion/reno.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
@@ -50,7 +51,7 @@ void grow(Engine& e, Connection& c, Bytes newly) {
     ack_in_recovery(e, c, newly);
     return;
   }
-  reno::on_ack(c.congestion, newly, Bytes{c.mss});
+  congestion::on_ack(e, c, newly);
   drag_recover(c);
 }
 
@@ -76,7 +77,8 @@ void take_duplicate(Engine& e, Connection& c) {
   //# 5681:CC-16, 5681:CC-42 the third duplicate in a row
   if (v.duplicates == threshold && may_recover(c) &&
       a.retransmit_next.at_or_after(a.retransmit_end)) {
-    reno::enter_recovery(v, flight_of(c));
+    congestion::on_loss(e, c);
+    reno::enter_recovery(v, Bytes{c.mss});
     //= rfc6582#3.2
     //# 6582:NR-1 recover is the highest sequence number sent
     v.recover = c.send.nxt.previous();

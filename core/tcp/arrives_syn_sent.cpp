@@ -3,7 +3,7 @@
 
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/arrives.hpp"
-#include "core/tcp/congestion/reno.hpp"
+#include "core/tcp/congestion/control.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
@@ -55,7 +55,7 @@ void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
 void establish(Engine& e, Connection& c) {
   Active& a = e.active(c);
   enter(e, c, State::established);
-  reno::begin(c.congestion, Bytes{c.mss}, Count{c.retries}, e.config);
+  congestion::begin(e, c, Count{c.retries});
   begin_data(c.rtt, c.syn_lost, e.config);
   if (a.behind != nil) {
     forget_time_wait(e, a.behind);

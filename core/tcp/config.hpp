@@ -15,6 +15,9 @@ namespace lockstep::tcp {
 // RST and SYN in a synchronized state: as RFC 793 wrote it, or RFC 5961's challenge.
 enum class ResetPolicy : std::uint8_t { rfc793, rfc5961 };
 
+// Which controller moves cwnd: core/tcp/congestion/README.md.
+enum class Congestion : std::uint8_t { reno };
+
 // RFC 5681's three steps, or RFC 6928's ten segments.
 enum class InitialWindow : std::uint8_t { rfc5681, rfc6928 };
 
@@ -71,6 +74,7 @@ struct Config {
   bool time_wait_ignores_reset = true;
   bool time_wait_reuse = true;
 
+  Congestion congestion = Congestion::reno;
   InitialWindow initial_window = InitialWindow::rfc6928;
   Count duplicate_acks{3};
   bool limited_transmit = true;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/tcp/acknowledgement.hpp"
-#include "core/tcp/congestion/reno.hpp"
+#include "core/tcp/congestion/control.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/replies.hpp"
@@ -70,7 +70,7 @@ void retransmit(Engine& e, Connection& c) {
   if (synchronized(c.state)) {
     //= rfc9293#3.8.2
     //# 9293:MUST-19 slow start after a timeout
-    reno::on_timeout(c.congestion, {flight_size(c), Bytes{c.mss}}, c.retries == 1);
+    congestion::on_timeout(e, c, c.retries == 1);
     //= rfc6582#3.2
     //# 6582:NR-5 the highest sequence number sent is kept in recover
     c.congestion.recover = c.send.nxt.previous();

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/tcp/acknowledgement.hpp"
-#include "core/tcp/congestion/reno.hpp"
+#include "core/tcp/congestion/control.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
@@ -164,10 +164,10 @@ void wait_by_timer(Engine& e, Connection& c, std::uint32_t usable) {
   arm(e, c);
 }
 
-void restart_if_idle(const Engine& e, Connection& c) {
+void restart_if_idle(Engine& e, Connection& c) {
   bool const paused = c.send.una == c.send.nxt && e.state->now.since(c.sent_at) > c.rtt.rto;
   if (paused && e.config.restart_after_idle) {
-    reno::on_idle(c.congestion, Bytes{c.mss}, e.config);
+    congestion::on_idle(e, c);
   }
 }
 

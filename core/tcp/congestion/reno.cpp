@@ -4,22 +4,14 @@
 #include <algorithm>
 
 namespace lockstep::tcp::reno {
-namespace {
 
-// Far above any window, so that sums of two never wrap.
-constexpr std::uint32_t cwnd_max = 1u << 30;
-
-Bytes capped(std::uint64_t octets) {
-  return {static_cast<std::uint32_t>(std::min<std::uint64_t>(octets, cwnd_max))};
-}
+using congestion::capped;
 
 //= rfc5681#3.1
 //# 5681:CC-11, 5681:CC-40, 5681:CC-47 half the flight size, but two segments at least
 Bytes halved(Flight flight) {
   return {std::max(flight.size.count / 2, 2 * flight.smss.count)};
 }
-
-}  // namespace
 
 Bytes initial_window(Bytes smss, InitialWindow rule) {
   if (rule == InitialWindow::rfc6928) {
@@ -46,19 +38,17 @@ void begin(CongestionVariables& c, Bytes smss, Count syn_timeouts, const Config&
   }
   //= rfc5681#3.1
   //# 5681:CC-7 ssthresh begins arbitrarily high
-  c.ssthresh = {cwnd_max};
+  c.ssthresh = {congestion::cwnd_max};
   c.acked = {};
 }
 
-void on_ack(CongestionVariables& c, Bytes newly, Bytes smss) {
+void slow_start(CongestionVariables& c, Bytes newly, Bytes smss) {
   //= rfc5681#3.1
-  //# 5681:CC-39, 5681:CC-2 slow start below ssthresh, congestion avoidance from there on
-  if (c.cwnd < c.ssthresh) {
-    //= rfc5681#3.1
-    //# 5681:CC-8, 5681:CC-33 at most one segment an ACK, and no more than it acknowledged
-    c.cwnd = capped(std::uint64_t{c.cwnd.count} + least(newly, smss).count);
-    return;
-  }
+  //# 5681:CC-8, 5681:CC-33 at most one segment an ACK, and no more than it acknowledged
+  c.cwnd = capped(std::uint64_t{c.cwnd.count} + least(newly, smss).count);
+}
+
+void avoid(CongestionVariables& c, Bytes newly, Bytes smss) {
   //= rfc5681#3.1
   //# 5681:CC-9, 5681:CC-10, 5681:CC-34 one segment a round trip, by counting octets
   c.acked = capped(std::uint64_t{c.acked.count} + newly.count);
@@ -68,15 +58,10 @@ void on_ack(CongestionVariables& c, Bytes newly, Bytes smss) {
   }
 }
 
-void enter_recovery(CongestionVariables& c, Flight flight) {
-  //= rfc5681#3.2
-  //# 5681:CC-20 octets of limited transmit do not count
-  //= rfc5681#4.3
-  //# 5681:CC-29, 5681:CC-31 each window with a loss halves once
-  c.ssthresh = halved({flight.size - c.limited, flight.smss});
+void enter_recovery(CongestionVariables& c, Bytes smss) {
   //= rfc5681#3.2
   //# 5681:CC-21 the three segments that have left the network inflate cwnd
-  c.cwnd = capped(std::uint64_t{c.ssthresh.count} + 3 * flight.smss.count);
+  c.cwnd = capped(std::uint64_t{c.ssthresh.count} + 3 * smss.count);
   c.recovering = true;
   c.partial_seen = false;
   c.acked = {};
@@ -117,15 +102,10 @@ void leave_recovery(CongestionVariables& c, Flight flight) {
   c.acked = {};
 }
 
-void on_timeout(CongestionVariables& c, Flight flight, bool first) {
-  //= rfc5681#3.1
-  //# 5681:CC-13 ssthresh is lowered once for a segment, however often it is repeated
-  if (first) {
-    c.ssthresh = halved(flight);
-  }
+void on_timeout(CongestionVariables& c, Bytes smss) {
   //= rfc5681#3.1
   //# 5681:CC-12, 5681:CC-41 the loss window is one segment, and slow start begins anew
-  c.cwnd = flight.smss;
+  c.cwnd = smss;
   c.acked = {};
   c.limited = {};
   c.duplicates = 0;
@@ -133,6 +113,20 @@ void on_timeout(CongestionVariables& c, Flight flight, bool first) {
   //# 6582:NR-5 a timeout ends fast recovery
   c.recovering = false;
   c.partial_seen = false;
+}
+
+void on_ack(congestion::Subject& s, const congestion::Acked& acked) {
+  //= rfc5681#3.1
+  //# 5681:CC-39, 5681:CC-2 slow start below ssthresh, congestion avoidance from there on
+  if (s.v.cwnd < s.v.ssthresh) {
+    slow_start(s.v, acked.newly, s.smss);
+  } else {
+    avoid(s.v, acked.newly, s.smss);
+  }
+}
+
+Bytes reduced(congestion::Subject& s, Bytes flight, congestion::Signal) {
+  return halved({flight, s.smss});
 }
 
 void on_idle(CongestionVariables& c, Bytes smss, const Config& config) {

@@ -1,8 +1,7 @@
 // Congestion control by RFC 5681 with RFC 6582's NewReno: how cwnd and ssthresh answer events.
 #pragma once
 
-#include "core/tcp/config.hpp"
-#include "core/tcp/connection.hpp"
+#include "core/tcp/congestion/controller.hpp"
 
 namespace lockstep::tcp::reno {
 
@@ -15,18 +14,26 @@ struct Flight {
 // The handshake is over; `syn_timeouts`: how often its timer fired for our SYN or SYN-ACK.
 void begin(CongestionVariables& c, Bytes smss, Count syn_timeouts, const Config& config);
 Bytes initial_window(Bytes smss, InitialWindow rule);
-// An ACK of `newly` octets of new data, outside of recovery.
-void on_ack(CongestionVariables& c, Bytes newly, Bytes smss);
-// The duplicate ACK that asks for fast retransmit: recovery begins.
-void enter_recovery(CongestionVariables& c, Flight flight);
+// The two phases of growth, for an ACK of `newly` octets of new data outside of recovery.
+void slow_start(CongestionVariables& c, Bytes newly, Bytes smss);
+void avoid(CongestionVariables& c, Bytes newly, Bytes smss);
+// Half of the flight, two segments at least.
+Bytes halved(Flight flight);
+// The rows of Controller.
+void on_ack(congestion::Subject& s, const congestion::Acked& acked);
+Bytes reduced(congestion::Subject& s, Bytes flight, congestion::Signal signal);
+
+// What follows is recovery without SACK, whichever controller set ssthresh.
+// The duplicate ACK that asks for fast retransmit: recovery begins, ssthresh is set already.
+void enter_recovery(CongestionVariables& c, Bytes smss);
 // A further duplicate ACK in recovery.
 void inflate(CongestionVariables& c, Flight flight);
 // An ACK of `newly` octets in recovery that does not cover `recover`.
 void on_partial_ack(CongestionVariables& c, Bytes newly, Bytes smss);
 // An ACK that covers `recover`; `flight` is what is still out after it.
 void leave_recovery(CongestionVariables& c, Flight flight);
-// The retransmission timer fired; `first`: for this segment for the first time.
-void on_timeout(CongestionVariables& c, Flight flight, bool first);
+// The retransmission timer fired; ssthresh is set already.
+void on_timeout(CongestionVariables& c, Bytes smss);
 // Nothing was sent for longer than the timeout.
 void on_idle(CongestionVariables& c, Bytes smss, const Config& config);
 
