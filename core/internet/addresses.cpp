@@ -1,4 +1,4 @@
-// What an IPv4 address is to this host.
+// What an address is to this host.
 #include "core/internet/addresses.hpp"
 
 namespace lockstep::internet {
@@ -10,7 +10,7 @@ constexpr std::uint8_t broadcast_prefix_bits_max = 30;
 // An address that some host may have, as far as the address alone tells.
 bool is_host(IpAddress address) {
   if (!address.is_v4()) {
-    return false;
+    return address.is_v6_host();
   }
   Ipv4 const v4 = address.as_v4();
   return !v4.is_reserved() && !v4.is_multicast() && !v4.is_loopback();
@@ -19,13 +19,17 @@ bool is_host(IpAddress address) {
 }  // namespace
 
 bool Addresses::add(IpAddress address, std::uint8_t prefix_bits) {
-  if (count_ == addresses_max || prefix_bits > 32 || !is_host(address) ||
+  std::uint8_t const bits_max = address.is_v4() ? 32 : 128;
+  if (count_ == addresses_max || prefix_bits > bits_max || !is_host(address) ||
       find(address) != no_address) {
     return false;
   }
   addresses_[count_] = address;
   prefix_bits_[count_] = prefix_bits;
-  bool const broadcasts = prefix_bits != 0 && prefix_bits <= broadcast_prefix_bits_max;
+  v4_[count_] = address.is_v4() ? address.as_v4() : Ipv4{};
+  has_v6_ = has_v6_ || !address.is_v4();
+  bool const broadcasts = address.is_v4() && prefix_bits != 0 &&
+                          prefix_bits <= broadcast_prefix_bits_max;
   host_bits_[count_] = broadcasts ? 0xffff'ffffu >> prefix_bits : 0;
   ++count_;
   return true;
@@ -33,8 +37,8 @@ bool Addresses::add(IpAddress address, std::uint8_t prefix_bits) {
 
 std::uint16_t Addresses::on_link(IpAddress address) const {
   for (std::uint32_t i = 0; i < count_; ++i) {
-    if (address.is_v4() &&
-        same_prefix({addresses_[i].as_v4(), address.as_v4()}, prefix_bits_[i])) {
+    if (address.is_v4() && addresses_[i].is_v4() &&
+        same_prefix({v4_[i], address.as_v4()}, prefix_bits_[i])) {
       return static_cast<std::uint16_t>(i);
     }
   }
@@ -50,7 +54,30 @@ bool Addresses::is_broadcast(IpAddress address) const {
   }
   for (std::uint32_t i = 0; i < count_; ++i) {
     if (host_bits_[i] != 0 && address != addresses_[i] &&
-        is_taken(address.as_v4(), addresses_[i].as_v4(), host_bits_[i])) {
+        is_taken(address.as_v4(), v4_[i], host_bits_[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+//= rfc4861#7.2.1
+//# 4861:ND-6 all nodes, and the solicited-node group of each address
+bool Addresses::is_joined(IpAddress address) const {
+  if (address == all_nodes) {
+    return has_v6_;
+  }
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    if (!addresses_[i].is_v4() && addresses_[i].solicited_node() == address) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Addresses::has_link_local() const {
+  for (IpAddress const address : all()) {
+    if (address.is_link_local()) {
       return true;
     }
   }

@@ -1,4 +1,4 @@
-// The IPv4 addresses of this host, and what a destination is to it.
+// The addresses of this host, of both families, and what a destination is to it.
 #pragma once
 
 #include <array>
@@ -19,10 +19,11 @@ inline constexpr std::uint16_t no_address = 0xffff;
 // A bounded set, filled from the configuration and constant from then on. A plain value.
 class Addresses {
  public:
-  static constexpr std::uint32_t addresses_max = 8;
+  // Those of the configuration, and a link-local one that the stack forms itself.
+  static constexpr std::uint32_t addresses_max = 9;
 
-  // Adds an address and the length of its on-link prefix (0 to 32). False: the set is full, the
-  // address is no host's (RFC 1122 3.2.1.3) or there already, or the length is out of range.
+  // Adds an address and the length of its on-link prefix (0 to 32, of IPv6 to 128). False: the
+  // set is full, the address is no host's (RFC 1122 3.2.1.3) or there already, or the length is out of range.
   [[nodiscard]] bool add(IpAddress address, std::uint8_t prefix_bits);
 
   // In the order in which they were added. Valid as long as this object stays where it is.
@@ -40,7 +41,7 @@ class Addresses {
     return no_address;
   }
 
-  // The first address of ours on whose link `address` lies, or no_address.
+  // The first address of ours on whose link `address`, of IPv4, lies, or no_address.
   std::uint16_t on_link(IpAddress address) const;
 
   // Limited broadcast, or the broadcast address (all ones or, of old, all zeros) of a prefix of
@@ -52,8 +53,14 @@ class Addresses {
   // Whether `address` may be the source of a datagram that arrives: a unicast address of another
   // host. RFC 1122 3.2.1.3.
   bool may_be_source(IpAddress address) const {
-    return address.is_v4() && may_be_source(address.as_v4());
+    return address.is_v4() ? may_be_source(address.as_v4())
+                           : address.is_v6_host() && find(address) == no_address;
   }
+  bool has_v6() const { return has_v6_; }
+  bool has_link_local() const;
+  // Whether `address` is a group of IPv6 that this host is in: all nodes, or the solicited-node
+  // group of an address of ours.
+  bool is_joined(IpAddress address) const;
 
  private:
   // Ours, or a broadcast of a link of ours. With no host bits, only the address itself matches.
@@ -71,7 +78,7 @@ class Addresses {
       return false;
     }
     for (std::uint32_t i = 0; i < count_; ++i) {
-      if (is_taken(address, addresses_[i].as_v4(), host_bits_[i])) {
+      if (is_taken(address, v4_[i], host_bits_[i])) {
         return false;
       }
     }
@@ -79,11 +86,13 @@ class Addresses {
   }
 
   std::array<IpAddress, addresses_max> addresses_{};
+  std::array<Ipv4, addresses_max> v4_{};  // 0.0.0.0, which no source may have, in place of IPv6
   std::array<std::uint8_t, addresses_max> prefix_bits_{};
   // The bits of an address that number hosts, all ones or zeros of them being a broadcast; 0 if the
   // prefix has no broadcast.
   std::array<std::uint32_t, addresses_max> host_bits_{};
   std::uint32_t count_ = 0;
+  bool has_v6_ = false;
 };
 
 // Whether the first `bits` (0 to 32) of two IPv4 addresses are the same.
@@ -95,7 +104,7 @@ constexpr bool same_prefix(AddressPair pair, std::uint8_t bits) {
   return bits == 0 || ((pair.first.value ^ pair.second.value) >> (32 - bits)) == 0;
 }
 
-// Whether a connection may be opened to `address`: a unicast IPv4 address of another host.
+// Whether a connection may be opened to `address`: a unicast address of another host.
 //= rfc9293#3.9.1.1
 //# 9293:MUST-46 broadcast and multicast are no remote addresses
 bool may_be_remote(const Addresses& addresses, IpAddress address);

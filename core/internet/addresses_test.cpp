@@ -34,7 +34,7 @@ TEST(Addresses, OnlyHostsAreTakenAndOnlyAsManyAsThereIsRoomFor) {
   EXPECT_FALSE(addresses.add(ip(127, 0, 0, 1), 8));
   EXPECT_FALSE(addresses.add(ip(224, 0, 0, 1), 24));
   EXPECT_FALSE(addresses.add(ip(255, 255, 255, 255), 24));
-  EXPECT_FALSE(addresses.add(IpAddress{1, 2}, 24));
+  EXPECT_FALSE(addresses.add(all_nodes, 64));
   EXPECT_FALSE(addresses.add(ip(10, 0, 0, 1), 33));
   for (std::uint8_t i = 1; i <= Addresses::addresses_max; ++i) {
     EXPECT_TRUE(addresses.add(ip(10, 0, 0, i), 32));

@@ -2,8 +2,26 @@
 #include "core/internet/ip_output.hpp"
 
 namespace lockstep::internet {
+namespace {
+
+Bytes write_ipv6_header(const Departure& departure, std::span<std::byte> into) {
+  wire::Ipv6Header header;
+  header.source = departure.source;
+  header.destination = departure.destination;
+  header.next_header = static_cast<std::uint8_t>(departure.protocol);
+  header.hop_limit = departure.time_to_live;
+  header.traffic_class = departure.traffic_class;
+  return wire::write(header, departure.payload, into);
+}
+
+}  // namespace
 
 Bytes write_ip_header(const Departure& departure, std::span<std::byte> into) {
+  //= rfc8200#4.5
+  //# 8200:V6-21 no packet of IPv6 that leaves has a fragment header, nor any other extension
+  if (!departure.source.is_v4()) [[unlikely]] {
+    return write_ipv6_header(departure, into);
+  }
   wire::Ipv4Header header;
   header.source = departure.source;
   header.destination = departure.destination;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "core/units/address.hpp"
@@ -13,11 +14,20 @@ namespace lockstep::link {
 // One frame that is for us. Valid as long as the bytes that it was parsed from.
 struct LinkArrival {
   wire::EthernetFrame frame;
-  bool to_group = false;  // sent to all hosts of the link
+  bool to_group = false;  // sent to all hosts of the link, or to a group of IPv6
 };
 
-// Parses a frame and filters it by destination, source and EtherType. Drop::none (IPv4 or ARP), or
-// frame_too_short, frame_not_for_us, frame_bad_source or ethertype_unknown.
-[[nodiscard]] Drop ethernet_input(Mac ours, std::span<const std::byte> bytes, LinkArrival& out);
+// Which frames are for us.
+struct LinkFilter {
+  Mac ours;
+  std::uint16_t vlan = 0;  // ours; 0: frames without a tag
+  bool ipv6 = false;       // frames of IPv6, and those to its groups, are for us too
+};
+
+// Parses a frame and filters it by destination, source, VLAN and EtherType. Drop::none (IPv4, ARP
+// or IPv6), or frame_too_short, frame_not_for_us, frame_other_vlan, frame_bad_source or
+// ethertype_unknown. Which groups of IPv6 are ours is told by the packet's destination.
+[[nodiscard]] Drop ethernet_input(const LinkFilter& filter, std::span<const std::byte> bytes,
+                                  LinkArrival& out);
 
 }  // namespace lockstep::link

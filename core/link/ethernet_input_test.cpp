@@ -15,7 +15,7 @@ Drop drop_of(const wire::EthernetHeader& header, bool* to_group = nullptr) {
   std::array<std::byte, 60> octets{};
   wire::write(header, octets);
   LinkArrival arrival;
-  Drop const drop = ethernet_input(ours, octets, arrival);
+  Drop const drop = ethernet_input({ours}, octets, arrival);
   if (to_group != nullptr) {
     *to_group = arrival.to_group;
   }
@@ -53,7 +53,37 @@ TEST(EthernetInput, AnUnknownEtherTypeIsDropped) {
 TEST(EthernetInput, AShortFrameIsDropped) {
   std::array<std::byte, 13> octets{};
   LinkArrival arrival;
-  EXPECT_EQ(ethernet_input(ours, octets, arrival), Drop::frame_too_short);
+  EXPECT_EQ(ethernet_input({ours}, octets, arrival), Drop::frame_too_short);
+}
+
+Drop drop_for(const LinkFilter& filter, const wire::EthernetHeader& header) {
+  std::array<std::byte, 60> octets{};
+  wire::write(header, octets);
+  LinkArrival arrival;
+  return ethernet_input(filter, octets, arrival);
+}
+
+//= rfc4861#7.2.1
+//= type=test
+//# 4861:ND-6 the groups of IPv6 are let in where it is spoken
+//= rfc4862#5.4.2
+//= type=test
+//# 4862:DAD-4 whatever the state of our addresses
+TEST(EthernetInput, WhereIpv6IsSpokenItsGroupsLive) {
+  LinkFilter const six{ours, 0, true};
+  Mac const group = group_mac(all_nodes);
+  EXPECT_EQ(drop_for(six, {group, theirs, wire::EtherType::ipv6}), Drop::none);
+  EXPECT_EQ(drop_for(six, {ours, theirs, wire::EtherType::ipv6}), Drop::none);
+  EXPECT_EQ(drop_for(six, {group, theirs, wire::EtherType::ipv4}), Drop::frame_not_for_us);
+  EXPECT_EQ(drop_for({ours}, {group, theirs, wire::EtherType::ipv6}), Drop::frame_not_for_us);
+}
+
+TEST(EthernetInput, OnlyFramesOfOurVlanLive) {
+  LinkFilter const tagged{ours, 7};
+  EXPECT_EQ(drop_for(tagged, {ours, theirs, wire::EtherType::ipv4, 7}), Drop::none);
+  EXPECT_EQ(drop_for(tagged, {ours, theirs, wire::EtherType::ipv4, 8}), Drop::frame_other_vlan);
+  EXPECT_EQ(drop_for(tagged, {ours, theirs, wire::EtherType::ipv4}), Drop::frame_other_vlan);
+  EXPECT_EQ(drop_for({ours}, {ours, theirs, wire::EtherType::ipv4, 7}), Drop::frame_other_vlan);
 }
 
 }  // namespace

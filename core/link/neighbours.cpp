@@ -10,7 +10,8 @@
 namespace lockstep::link {
 namespace {
 
-constexpr std::uint32_t arp_frame_bytes = wire::ethernet_header_bytes + wire::arp_packet_bytes;
+constexpr std::uint32_t arp_frame_bytes =
+    wire::ethernet_header_bytes + wire::vlan_tag_bytes + wire::arp_packet_bytes;
 
 // A link address that a host can have.
 bool is_host(Mac mac) { return !mac.is_group() && mac != Mac{}; }
@@ -398,7 +399,7 @@ Bytes Neighbours::write_next(Instant now, std::span<std::byte> into) {
   //= rfc826#Packet-Generation
   //# 826:ARP-1 requests are broadcast, in frames of type 0x0806
   Bytes const header =
-      wire::write({destination, identity_.mac, wire::EtherType::arp}, into);
+      wire::write({destination, identity_.mac, wire::EtherType::arp, identity_.vlan}, into);
   return header + wire::write(packet, into.subspan(header.count));
 }
 

@@ -33,6 +33,7 @@ struct NeighbourConfig {
 struct LinkIdentity {
   Mac mac;
   std::span<const IpAddress> addresses;
+  std::uint16_t vlan = 0;  // of all frames; 0: no tag
 };
 
 // vacant:     the slot belongs to nobody
@@ -132,7 +133,7 @@ class Neighbours {
 
   // An ARP packet can be written. It is lost if a claimed frame is not sent: as on the wire.
   bool wants_transmit() const { return state_->transmit.count != 0 || state_->owes_probe_reply; }
-  // Writes one ARP packet with its Ethernet header to the front of `into`, which holds 42 octets,
+  // Writes one ARP packet with its Ethernet header to the front of `into`, which holds 46 octets,
   // and gives their number; none if nothing is to be sent.
   Bytes write_next(Instant now, std::span<std::byte> into);
 

@@ -8,9 +8,13 @@
 #include "core/internet/addresses.hpp"
 #include "core/internet/icmp_errors.hpp"
 #include "core/internet/icmp_input.hpp"
+#include "core/internet/icmpv6_errors.hpp"
 #include "core/internet/ip_input.hpp"
+#include "core/internet/ipv6_input.hpp"
+#include "core/internet/ipv6_routes.hpp"
 #include "core/internet/replies.hpp"
 #include "core/internet/routes.hpp"
+#include "core/link/discovery.hpp"
 #include "core/link/neighbours.hpp"
 #include "core/memory/arena.hpp"
 #include "core/seam/config.hpp"
@@ -25,7 +29,7 @@ namespace lockstep {
 
 // What the first pass over a burst finds out about a frame, before any state is touched.
 struct Parsed {
-  enum class Kind : std::uint8_t { dropped, arp, icmp, unknown_protocol, tcp };
+  enum class Kind : std::uint8_t { dropped, arp, icmp, unknown_protocol, tcp, icmp6, problem6 };
   Kind kind = Kind::dropped;
   Drop drop = Drop::none;
   std::uint32_t hash = 0;  // of the four-tuple, if this is a segment
@@ -34,7 +38,11 @@ struct Parsed {
   wire::ArpPacket arp;
   internet::IpArrival ip;
   wire::Segment segment;
+  wire::Ipv6Packet six;    // of a packet of IPv6
 };
+
+// What an ICMP error means to the application.
+Cause cause_of(const internet::IcmpError& error);
 
 // What was computed for the last segment: the next one is mostly of the same connection. No state:
 // it follows from the configuration alone, so it is in no snapshot and no fingerprint.
@@ -58,7 +66,9 @@ struct Stack::Body {
   Config config;
   internet::Addresses addresses;
   internet::Routes routes;
+  internet::Ipv6Routes routes6;
   link::Neighbours neighbours;
+  link::Discovery discovery;
   internet::Replies parked;        // replies that wait for a neighbour
   tcp::Engine engine;
   memory::View<Parsed> parsed;     // scratch of one receive()
@@ -68,9 +78,10 @@ struct Stack::Body {
   Statistics* statistics = nullptr;
 
   std::uint32_t link_bytes() const {
-    return config.link == LinkType::ethernet ? wire::ethernet_header_bytes : 0;
+    return config.link == LinkType::ethernet ? wire::ethernet_bytes(config.vlan) : 0;
   }
   bool has_link() const { return config.link == LinkType::ethernet; }
+  bool has_discovery() const { return has_link() && addresses.has_v6(); }
   // The most that an ICMP message of ours may hold behind its header.
   std::size_t icmp_body_max() const {
     return config.mtu.count - wire::ipv4_header_bytes - wire::icmp_header_bytes;
@@ -87,8 +98,24 @@ struct Stack::Body {
   Drop process_icmp(const Parsed& frame);
   void answer_echo(const Parsed& frame, wire::IcmpMessage request);
   void complain(Parsed& frame);
+  void parse_ip6(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
+                 Parsed& out);
+  void tell_waiting(link::NeighbourChange change);
   void drain_neighbours();
   void move_reply(internet::Replies& from, internet::Replies& to);
+
+  // core/seam/ipv6.cpp
+  std::uint32_t usable_addresses() const;  // a bit for each of ours that may be used
+  bool is_usable(std::uint16_t address) const;
+  bool next_hop6(IpAddress destination, IpAddress& out);
+  link::Lookup resolve6(IpAddress destination, IpAddress source);
+  void doubt6(IpAddress destination);
+  void confirm6(IpAddress source);
+  Drop process_segment6(const tcp::Arrival& arrival);
+  Drop process_discovery(const Parsed& frame, const wire::Icmp6Message& message);
+  Drop process_icmp6(const Parsed& frame);
+  void answer_echo6(const Parsed& frame, wire::Icmp6Message request);
+  void complain6(const Parsed& frame, const internet::Icmp6Complaint& complaint);
 
   // core/seam/egress.cpp
   Egress transmit(std::span<std::byte> into);

@@ -2,6 +2,8 @@
 #include "core/seam/config.hpp"
 
 #include "core/seam/config_fields.hpp"
+#include "core/wire/ethernet.hpp"
+#include "core/wire/ipv6.hpp"
 
 namespace lockstep {
 namespace {
@@ -14,9 +16,33 @@ std::string_view fault_of_addresses(const Config& config) {
   }
   for (std::uint32_t i = 0; i < config.address_count.value; ++i) {
     HostAddress const& host = config.addresses[i];
-    if (!host.address.is_v4() || host.prefix_bits > 32) {
-      return "addresses: each is an IPv4 address with a prefix of 0 to 32 bits";
+    bool const v6 = host.address.is_v6_host() && host.prefix_bits <= 128;
+    if (!v6 && (!host.address.is_v4() || host.prefix_bits > 32)) {
+      return "addresses: each is a host's, its prefix of 0 to 32 bits or of IPv6 to 128";
     }
+    //= rfc8200#5
+    //# 8200:V6-23 every link of IPv6 carries 1280 octets
+    if (v6 && config.mtu.count < wire::ipv6_mtu_least) {
+      return "mtu_bytes: IPv6 needs 1280 or more";
+    }
+  }
+  if (config.route_count.value > Config::routes_max) {
+    return "route_count: at most 15";
+  }
+  for (std::uint32_t i = 0; i < config.route_count.value; ++i) {
+    ConfigRoute const& route = config.routes[i];
+    bool const v4 = route.prefix.is_v4() && route.gateway.is_v4() && route.prefix_bits <= 32;
+    bool const v6 = !route.prefix.is_v4() && route.gateway.is_v6_host() &&
+                    route.prefix_bits <= 128;
+    if (route.gateway.is_unspecified() || (!v4 && !v6)) {
+      return "routes: each has a prefix and a gateway of the same family";
+    }
+  }
+  if (!config.gateway.is_unspecified() && !config.gateway.is_v4()) {
+    return "gateway: of IPv4; one of IPv6 is a route with a prefix of 0 bits";
+  }
+  if (config.vlan > wire::vlan_max) {
+    return "vlan: 1 to 4094, or 0 for none";
   }
   if (config.static_neighbour_count.value > Config::static_neighbours_max) {
     return "static_neighbour_count: at most 64";

@@ -19,7 +19,14 @@ enum class LinkType : std::uint8_t { ethernet, ip };
 // One address of this host and the length of its on-link prefix.
 struct HostAddress {
   IpAddress address;
-  std::uint8_t prefix_bits = 24;  // 0 to 32
+  std::uint8_t prefix_bits = 24;  // 0 to 32, of IPv6 to 128
+};
+
+// A way to the destinations of a prefix, through a gateway on our link.
+struct ConfigRoute {
+  IpAddress prefix;
+  IpAddress gateway;
+  std::uint8_t prefix_bits = 0;  // 0 to 32, of IPv6 to 128; 0: the default route of its family
 };
 
 struct StaticNeighbour {
@@ -30,12 +37,16 @@ struct StaticNeighbour {
 struct Config {
   static constexpr std::uint32_t addresses_max = 8;
   static constexpr std::uint32_t static_neighbours_max = 64;
+  static constexpr std::uint32_t routes_max = 15;
 
   LinkType link = LinkType::ethernet;
   Mac mac;
   std::array<HostAddress, addresses_max> addresses{};
   Count address_count{0};
-  IpAddress gateway;  // unspecified: none
+  IpAddress gateway;  // of IPv4's default route; unspecified: none
+  std::array<ConfigRoute, routes_max> routes{};
+  Count route_count{0};
+  std::uint16_t vlan = 0;  // 802.1Q identifier of all frames, 1 to 4094; 0: no tag
   std::array<StaticNeighbour, static_neighbours_max> static_neighbours{};
   Count static_neighbour_count{0};
 
@@ -52,6 +63,14 @@ struct Config {
   Duration neighbour_retry = Duration::seconds(1);
   Count neighbour_tries{3};
   Count icmp_replies_per_second{1000};
+
+  // Of IPv6 on Ethernet, which is spoken where an address of it is configured; a link-local one
+  // joins them. Neighbours are asked by ND instead of ARP.
+  Duration discovery_reachable = Duration::seconds(30);  // RFC 4861 10, as are the next two
+  Duration discovery_retransmission = Duration::seconds(1);
+  Duration discovery_first_probe = Duration::seconds(5);
+  Count duplicate_tests{1};      // of each address before it is used; 0: none
+  bool follow_routers = false;   // heed router advertisements
 
   tcp::Config tcp;
 };

@@ -104,6 +104,14 @@ constexpr void visit_fields(C& config, Visit&& visit) {
   visit("neighbour_tries", Unit::count, FieldRange{1, 100}, config.neighbour_tries);
   visit("icmp_replies_per_second", Unit::count, FieldRange{0, million},
         config.icmp_replies_per_second);
+  visit("discovery_reachable", Unit::duration, FieldRange{1'000'000, day},
+        config.discovery_reachable);
+  visit("discovery_retransmission", Unit::duration, FieldRange{1'000'000, day},
+        config.discovery_retransmission);
+  visit("discovery_first_probe", Unit::duration, FieldRange{1, day},
+        config.discovery_first_probe);
+  visit("duplicate_tests", Unit::count, FieldRange{0, 16}, config.duplicate_tests);
+  visit("follow_routers", Unit::boolean, FieldRange{0, 1}, config.follow_routers);
   visit_tcp_fields(config.tcp, visit);
 }
 

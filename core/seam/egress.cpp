@@ -24,11 +24,16 @@ Found way_to(Stack::Body& b, IpAddress destination, IpAddress source) {
   if (!b.has_link()) {
     return {Way::open, {}, tcp::nil};
   }
-  internet::NextHop hop;
-  if (!b.routes.next_hop(b.addresses, destination, hop)) {
-    return {};
+  link::Lookup found;
+  if (destination.is_v4()) [[likely]] {
+    internet::NextHop hop;
+    if (!b.routes.next_hop(b.addresses, destination, hop)) {
+      return {};
+    }
+    found = b.neighbours.resolve({hop.address, source});
+  } else {
+    found = b.resolve6(destination, source);
   }
-  link::Lookup const found = b.neighbours.resolve({hop.address, source});
   if (found.kind == link::LookupKind::resolved) {
     return {Way::open, found.mac, found.neighbour};
   }
@@ -40,8 +45,10 @@ Found way_to(Stack::Body& b, IpAddress destination, IpAddress source) {
 Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure,
                     std::span<std::byte> into) {
   if (b.has_link()) {
+    wire::EtherType const type =
+        departure.source.is_v4() ? wire::EtherType::ipv4 : wire::EtherType::ipv6;
     static_cast<void>(
-        wire::write(wire::EthernetHeader{to, b.config.mac, wire::EtherType::ipv4}, into));
+        wire::write(wire::EthernetHeader{to, b.config.mac, type, b.config.vlan}, into));
   }
   Bytes const header = internet::write_ip_header(departure, into.subspan(b.link_bytes()));
   Egress egress;
@@ -71,8 +78,9 @@ Egress Stack::Body::transmit_reply(std::span<std::byte> into) {
       continue;
     }
     auto const bytes = engine.replies.front_bytes();
-    CHECK(wire::ipv4_header_bytes + bytes.size() <= config.mtu.count);
-    std::memcpy(into.data() + link_bytes() + wire::ipv4_header_bytes, bytes.data(), bytes.size());
+    std::uint32_t const ip_bytes = internet::ip_header_bytes(header.source);
+    CHECK(ip_bytes + bytes.size() <= config.mtu.count);
+    std::memcpy(into.data() + link_bytes() + ip_bytes, bytes.data(), bytes.size());
     internet::Departure const departure{header.source,
                                         header.destination,
                                         static_cast<wire::IpProtocol>(header.protocol),
@@ -111,7 +119,9 @@ Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
       //# 9293:MUST-20 negative advice: the next hop is put to the test
       c.doubt_next_hop = false;
       internet::NextHop hop;
-      if (routes.next_hop(addresses, c.remote, hop)) {
+      if (!c.remote.is_v4()) {
+        doubt6(c.remote);
+      } else if (routes.next_hop(addresses, c.remote, hop)) {
         neighbours.doubt(hop.address, engine.state->now);
       }
     }
@@ -122,7 +132,8 @@ Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
                                   static_cast<std::uint8_t>(c.dscp << 2),
                                   {}};
     departure.payload = tcp::write_plan(
-        engine, c, plan, into.subspan(link_bytes() + wire::ipv4_header_bytes));
+        engine, c, plan,
+        into.subspan(link_bytes() + internet::ip_header_bytes(departure.source)));
     tcp::rotate(engine, c);
     if (tcp::is_spent(engine, c)) {
       tcp::unready(engine, c);
@@ -138,7 +149,7 @@ Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
   return {};
 }
 
-// What somebody else waits for: ARP, then replies.
+// What somebody else waits for: ARP or neighbour discovery, then replies.
 Egress Stack::Body::transmit_answer(std::span<std::byte> into) {
   if (has_link() && neighbours.wants_transmit()) {
     Egress egress;
@@ -148,6 +159,13 @@ Egress Stack::Body::transmit_answer(std::span<std::byte> into) {
       ++statistics->arp_sent;
       return egress;
     }
+  }
+  if (has_discovery() && discovery.wants_transmit()) [[unlikely]] {
+    Egress egress;
+    egress.length = static_cast<std::uint16_t>(
+        discovery.write_next(engine.state->now, into).count);
+    ++statistics->discovery_sent;
+    return egress;
   }
   return transmit_reply(into);
 }
@@ -172,8 +190,10 @@ Egress Stack::transmit(Instant now, std::span<std::byte> into) {
   CHECK(into.size() >= b.link_bytes() + b.config.mtu.count);
   b.engine.state->now = now;
   Egress egress = b.transmit(into);
-  // An unresolved next hop may just have asked for an ARP request.
-  if (egress.length == 0 && b.has_link() && b.neighbours.wants_transmit()) {
+  // An unresolved next hop may just have asked for an ARP request, or a solicitation.
+  if (egress.length == 0 && b.has_link() &&
+      (b.neighbours.wants_transmit() ||
+       (b.has_discovery() && b.discovery.wants_transmit()))) {
     egress = b.transmit(into);
   }
   if (egress.length != 0) {
@@ -186,7 +206,8 @@ Egress Stack::transmit(Instant now, std::span<std::byte> into) {
 bool Stack::wants_transmit() const {
   Body const& b = body();
   return !b.engine.ready().empty() || !b.engine.replies.empty() ||
-         (b.has_link() && b.neighbours.wants_transmit());
+         (b.has_link() && (b.neighbours.wants_transmit() ||
+                           (b.addresses.has_v6() && b.discovery.wants_transmit())));
 }
 
 }  // namespace lockstep

@@ -10,7 +10,6 @@
 #include "core/units/check.hpp"
 
 namespace lockstep {
-namespace {
 
 Cause cause_of(const internet::IcmpError& error) {
   if (error.kind == internet::IcmpErrorKind::hard) {
@@ -26,23 +25,11 @@ Cause cause_of(const internet::IcmpError& error) {
   }
 }
 
-}  // namespace
+namespace {
 
-void Stack::Body::parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
-                           Parsed& out) {
-  out.drop = internet::ip_input(addresses, bytes, to_group, recent.path, out.ip);
-  if (out.drop == Drop::ip_protocol_unknown) {
-    out.kind = Parsed::Kind::unknown_protocol;
-    return;
-  }
-  if (out.drop != Drop::none) {
-    return;
-  }
+// The TCP segment of a packet for us alone, whose addresses are in out.ip.
+[[gnu::always_inline]] inline void parse_segment(Stack::Body& b, Checksum checksum, Parsed& out) {
   wire::Ipv4Packet const& packet = out.ip.packet;
-  if (packet.header.protocol == wire::IpProtocol::icmp) {
-    out.kind = Parsed::Kind::icmp;
-    return;
-  }
   if (out.ip.to_group) {
     out.drop = Drop::tcp_to_group;
     return;
@@ -66,23 +53,71 @@ void Stack::Body::parse_ip(std::span<const std::byte> bytes, bool to_group, Chec
   out.kind = Parsed::Kind::tcp;
   FourTuple const tuple{{packet.header.destination, out.segment.destination},
                         {packet.header.source, out.segment.source}};
-  if (tuple != recent.tuple) {
-    recent.tuple = tuple;
-    recent.hash = engine.demux.hash_of(tuple);
+  if (tuple != b.recent.tuple) {
+    b.recent.tuple = tuple;
+    b.recent.hash = b.engine.demux.hash_of(tuple);
   }
-  out.hash = recent.hash;
-  engine.demux.prefetch(out.hash);
+  out.hash = b.recent.hash;
+  b.engine.demux.prefetch(out.hash);
+}
+
+}  // namespace
+
+void Stack::Body::parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
+                           Parsed& out) {
+  out.drop = internet::ip_input(addresses, bytes, to_group, recent.path, out.ip);
+  if (out.drop == Drop::ip_protocol_unknown) {
+    out.kind = Parsed::Kind::unknown_protocol;
+    return;
+  }
+  if (out.drop != Drop::none) {
+    return;
+  }
+  wire::Ipv4Packet const& packet = out.ip.packet;
+  if (packet.header.protocol == wire::IpProtocol::icmp) {
+    out.kind = Parsed::Kind::icmp;
+    return;
+  }
+  parse_segment(*this, checksum, out);
+}
+
+void Stack::Body::parse_ip6(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
+                            Parsed& out) {
+  out.drop = internet::ipv6_input(addresses, bytes, to_group, out.six, out.ip);
+  if (out.drop != Drop::none) {
+    out.kind = out.six.problem.complain ? Parsed::Kind::problem6 : Parsed::Kind::dropped;
+    return;
+  }
+  if (out.six.has_fragment && !out.six.fragment.is_atomic()) {
+    out.drop = Drop::ip_fragment;
+    return;
+  }
+  if (out.six.protocol == wire::IpProtocol::icmpv6) {
+    out.kind = Parsed::Kind::icmp6;
+    return;
+  }
+  if (out.ip.packet.header.source == IpAddress{}) {
+    out.drop = Drop::ip_source_invalid;
+    return;
+  }
+  parse_segment(*this, checksum, out);
 }
 
 void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
   out.kind = Parsed::Kind::dropped;
   out.arrived = frame.arrived;
   if (!has_link()) {
+    bool const six = !frame.bytes.empty() && (frame.bytes.front() >> 4) == std::byte{6};
+    if (six && addresses.has_v6()) [[unlikely]] {
+      parse_ip6(frame.bytes, false, frame.checksum, out);
+      return;
+    }
     parse_ip(frame.bytes, false, frame.checksum, out);
     return;
   }
   link::LinkArrival arrival;
-  out.drop = link::ethernet_input(config.mac, frame.bytes, arrival);
+  link::LinkFilter const filter{config.mac, config.vlan, addresses.has_v6()};
+  out.drop = link::ethernet_input(filter, frame.bytes, arrival);
   if (out.drop != Drop::none) {
     return;
   }
@@ -90,6 +125,10 @@ void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
   if (arrival.frame.header.type == wire::EtherType::arp) {
     out.drop = wire::parse(arrival.frame.payload, out.arp);
     out.kind = out.drop == Drop::none ? Parsed::Kind::arp : Parsed::Kind::dropped;
+    return;
+  }
+  if (arrival.frame.header.type == wire::EtherType::ipv6) [[unlikely]] {
+    parse_ip6(arrival.frame.payload, arrival.to_group, frame.checksum, out);
     return;
   }
   parse_ip(arrival.frame.payload, arrival.to_group, frame.checksum, out);
@@ -180,6 +219,14 @@ Drop Stack::Body::process(Parsed& frame) {
       return frame.drop;
     case Parsed::Kind::icmp:
       return process_icmp(frame);
+    case Parsed::Kind::icmp6:
+      return process_icmp6(frame);
+    case Parsed::Kind::problem6: {
+      wire::Ipv6Problem const& problem = frame.six.problem;
+      complain6(frame, {wire::Icmp6Type::parameter_problem, problem.code, problem.pointer,
+                        problem.to_group_too});
+      return frame.drop;
+    }
     case Parsed::Kind::tcp:
       break;
   }
@@ -188,6 +235,9 @@ Drop Stack::Body::process(Parsed& frame) {
   bool const stamped = frame.arrived.ns != 0 && frame.arrived < now;
   tcp::Arrival const arrival{frame.segment, ip.destination, ip.source, frame.ip.local_address,
                              frame.hash,    frame.from,    stamped ? frame.arrived : now};
+  if (!ip.source.is_v4()) [[unlikely]] {
+    return is_usable(frame.ip.local_address) ? process_segment6(arrival) : Drop::ip_tentative;
+  }
   return tcp::arrives(engine, arrival);
 }
 
@@ -203,24 +253,34 @@ void Stack::Body::move_reply(internet::Replies& from, internet::Replies& to) {
   from.pop();
 }
 
+void Stack::Body::tell_waiting(link::NeighbourChange change) {
+  // Whom they wait for is found out again: those that wait for others come back.
+  for (std::uint32_t left = parked.count(); left != 0; --left) {
+    move_reply(parked, engine.replies);
+  }
+  auto waiting = engine.waiting(change.neighbour);
+  while (!waiting.empty()) {
+    tcp::Index const at = waiting.pop_front();
+    tcp::Connection& c = engine.connection(at);
+    c.place = tcp::SendPlace::none;
+    c.waiting_for = tcp::nil;
+    tcp::make_ready(engine, c);
+    if (!change.resolved && c.soft_errors) {
+      c.soft_cause = Cause::no_neighbour;
+      tcp::tell(engine, c, EventKind::soft_error);
+    }
+  }
+}
+
 void Stack::Body::drain_neighbours() {
   link::NeighbourChange change;
   while (neighbours.next_change(change)) {
-    // Whom they wait for is found out again: those that wait for others come back.
-    for (std::uint32_t left = parked.count(); left != 0; --left) {
-      move_reply(parked, engine.replies);
-    }
-    auto waiting = engine.waiting(change.neighbour);
-    while (!waiting.empty()) {
-      tcp::Index const at = waiting.pop_front();
-      tcp::Connection& c = engine.connection(at);
-      c.place = tcp::SendPlace::none;
-      c.waiting_for = tcp::nil;
-      tcp::make_ready(engine, c);
-      if (!change.resolved && c.soft_errors) {
-        c.soft_cause = Cause::no_neighbour;
-        tcp::tell(engine, c, EventKind::soft_error);
-      }
+    tell_waiting(change);
+  }
+  if (has_discovery()) [[unlikely]] {
+    while (discovery.next_change(change)) {
+      change.neighbour += config.neighbours_max.value;
+      tell_waiting(change);
     }
   }
 }

@@ -41,6 +41,15 @@ std::uint64_t config_print(const Stack::Body& b) {
   print.add(static_cast<std::uint64_t>(tcp.reset_policy));
   print.add(static_cast<std::uint64_t>(tcp.option_order));
   print.add(number_of(b.config.mac));
+  print.add(b.config.vlan);
+  for (std::uint32_t i = 0; i < b.config.route_count.value; ++i) {
+    ConfigRoute const& route = b.config.routes[i];
+    for (IpAddress const address : {route.prefix, route.gateway}) {
+      print.add(address.high);
+      print.add(address.low);
+    }
+    print.add(route.prefix_bits);
+  }
   print.add(b.config.gateway.high);
   print.add(b.config.gateway.low);
   for (IpAddress address : b.addresses.all()) {
@@ -137,6 +146,9 @@ std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
     sink.add(b.statistics->bytes_sent);
     if (b.has_link()) {
       b.neighbours.visit([&](std::uint64_t value) { sink.add(value); });
+      if (b.has_discovery()) {
+        b.discovery.visit([&](std::uint64_t value) { sink.add(value); });
+      }
     }
   }
   return sink.value();
@@ -188,6 +200,7 @@ Refusal Stack::restore(std::span<const std::byte> from) {
 
 void Stack::check_invariants() const {
   tcp::Engine& e = body().engine;
+  CHECK(!body().has_discovery() || body().discovery.sound());
   for (tcp::Index at = 0; at < e.connections.high_water(); ++at) {
     if (e.connections.taken(at)) {
       tcp::check_invariants(e, e.connection(at));

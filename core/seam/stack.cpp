@@ -24,6 +24,35 @@ link::NeighbourConfig neighbour_config(const Config& config) {
   return out;
 }
 
+bool speaks_v6(const Config& config) {
+  for (std::uint32_t i = 0; i < config.address_count.value; ++i) {
+    if (!config.addresses[i].address.is_v4()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+link::DiscoveryConfig discovery_config(const Config& config) {
+  link::DiscoveryConfig out;
+  bool const needed = config.link == LinkType::ethernet && speaks_v6(config);
+  out.entries_max = needed ? config.neighbours_max : Count{1};
+  out.reachable_time = config.discovery_reachable;
+  out.retransmission = config.discovery_retransmission;
+  out.first_probe = config.discovery_first_probe;
+  out.duplicate_tests = config.duplicate_tests;
+  out.follow_routers = config.follow_routers;
+  out.mtu = config.mtu;
+  out.key = config.tcp.table_key;
+  Fingerprint seed;
+  for (std::uint8_t const octet : config.mac.octets) {
+    seed.add(octet);
+  }
+  seed.add(config.tcp.port_key.first);
+  out.seed = seed.value();
+  return out;
+}
+
 // Room for some fifty resets and ACKs whose neighbours are being asked for.
 constexpr Bytes parked_bytes{4096};
 
@@ -40,8 +69,10 @@ void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
   e.owed = memory::Slots<tcp::Owed>::lay_out(layout, t.owed_max);
   e.pools.blocks = memory::Blocks::lay_out(layout, t.blocks_max, t.block_bytes);
   e.pools.pieces = memory::Slots<memory::Piece>::lay_out(layout, t.pieces_max);
-  e.waiting_heads = layout.place<memory::ListHead>(config.neighbours_max);
-  Count const timers = plus(plus(t.connections_max, t.time_wait_max), config.neighbours_max);
+  Count const hops = plus(config.neighbours_max,
+                          link::Discovery::timers_max(discovery_config(config)));
+  e.waiting_heads = layout.place<memory::ListHead>(hops);
+  Count const timers = plus(plus(t.connections_max, t.time_wait_max), hops);
   e.wheel = memory::TimerWheel::lay_out(layout, timers);
   Count const entries = plus(plus(t.connections_max, t.time_wait_max), t.listeners_max);
   e.demux = tcp::Demux::lay_out(layout, entries, t.table_key);
@@ -60,6 +91,9 @@ std::uint64_t lay_out(memory::Layout& layout, const Config& config, Stack::Body&
   lay_out_tcp(layout, config, b.engine);
   b.neighbours = link::Neighbours::lay_out(layout, neighbour_config(config), b.engine.wheel,
                                            tcp::timer_owner(tcp::TimerHolder::link, 0));
+  b.discovery = link::Discovery::lay_out(
+      layout, discovery_config(config), b.engine.wheel,
+      tcp::timer_owner(tcp::TimerHolder::link, config.neighbours_max.value));
   b.parked = internet::Replies::lay_out(layout, parked_bytes);
   b.seam = layout.place<SeamState>(Count{1}).data();
   b.statistics = layout.place<Statistics>(Count{1}).data();
@@ -102,6 +136,18 @@ void configure(Stack::Body& b) {
     bool const added = b.routes.add({IpAddress::v4(0, 0, 0, 0), config.gateway, 0});
     CHECK(added);
   }
+  if (b.has_discovery() && !b.addresses.has_link_local()) {
+    //= rfc4862#5.3
+    //# 4862:DAD-12 formed when the interface comes to be
+    bool const added = b.addresses.add(link_local_of(config.mac), 64);
+    CHECK(added);
+  }
+  for (std::uint32_t i = 0; i < config.route_count.value; ++i) {
+    ConfigRoute const& route = config.routes[i];
+    internet::Route const way{route.prefix, route.gateway, route.prefix_bits};
+    bool const added = route.prefix.is_v4() ? b.routes.add(way) : b.routes6.add(way);
+    CHECK(added);
+  }
   b.engine.config = config.tcp;
   b.engine.mtu_text_max = config.mtu - Bytes{40};
   b.engine.addresses = b.addresses.all();
@@ -134,12 +180,18 @@ Stack::Stack(const Config& config, std::span<std::byte> arena) {
   for (Parsed& scratch : b.parsed.all()) {
     scratch = Parsed{};
   }
-  b.neighbours.identify({b.config.mac, b.addresses.all()});
+  link::LinkIdentity const identity{b.config.mac, b.addresses.all(), b.config.vlan};
+  b.neighbours.identify(identity);
   b.neighbours.start();
+  b.discovery.identify(identity);
+  b.discovery.start();
+  b.engine.state->mtu6 = b.config.mtu;
   b.parked.start();
   for (std::uint32_t i = 0; i < config.static_neighbour_count.value; ++i) {
     StaticNeighbour const& neighbour = config.static_neighbours[i];
-    bool const added = b.neighbours.add_static(neighbour.address, neighbour.mac);
+    bool const added = neighbour.address.is_v4()
+                           ? b.neighbours.add_static(neighbour.address, neighbour.mac)
+                           : b.discovery.add_static(neighbour.address, neighbour.mac);
     CHECK(added);
   }
 }
@@ -151,6 +203,9 @@ void Stack::Body::tell_time(Instant now) {
   if (!all.started) {
     all.started = true;
     all.booted = now;
+    if (has_discovery()) {
+      discovery.begin(now);
+    }
   }
 }
 
@@ -176,7 +231,11 @@ bool Stack::expire(Instant now) {
         tcp::expire_time_wait(e, index);
         break;
       case tcp::TimerHolder::link:
-        b.neighbours.expire(index, now);
+        if (index < b.config.neighbours_max.value) {
+          b.neighbours.expire(index, now);
+        } else {
+          b.discovery.expire(index - b.config.neighbours_max.value, now);
+        }
         break;
     }
   }
@@ -241,7 +300,13 @@ Refusal Stack::connect(const Open& open, ConnectionId& out) {
     //= rfc9293#3.9.1.1
     //# 9293:MUST-44 IP chooses the local address
     internet::NextHop hop;
-    if (b.routes.next_hop(b.addresses, open.remote.address, hop)) {
+    IpAddress hop6;
+    if (!open.remote.address.is_v4()) {
+      index = internet::source_for(b.addresses, open.remote.address, b.usable_addresses());
+      if (index == internet::no_address || !b.next_hop6(open.remote.address, hop6)) {
+        return Refusal::no_route;
+      }
+    } else if (b.routes.next_hop(b.addresses, open.remote.address, hop)) {
       index = hop.source;
     } else if (!b.has_link()) {
       index = 0;
@@ -253,7 +318,8 @@ Refusal Stack::connect(const Open& open, ConnectionId& out) {
     asked.local.address = b.engine.addresses[index];
   } else {
     index = b.addresses.find(open.local.address);
-    if (index == internet::no_address) {
+    bool const mixed = open.local.address.is_v4() != open.remote.address.is_v4();
+    if (index == internet::no_address || mixed) {
       return Refusal::bad_local;
     }
   }

@@ -16,6 +16,7 @@ struct Statistics {
   std::uint64_t bytes_sent = 0;
   std::uint64_t echo_replies = 0;
   std::uint64_t arp_sent = 0;
+  std::uint64_t discovery_sent = 0;
   std::uint64_t replies_sent = 0;
   DropCounters drops;
   tcp::Counters tcp;

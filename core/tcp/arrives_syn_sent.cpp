@@ -39,12 +39,13 @@ void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
   c.receive.read = c.receive.nxt;
   c.receive.edge = c.receive.nxt + most(offered, least(c.receive_buffer, Bytes{0xffff}));
   //= rfc9293#3.7.1
-  //# 9293:MUST-14, 9293:MUST-15 the peer's MSS, or 536 where it names none
-  std::uint32_t const named = segment.options.has_mss ? segment.options.mss : 536;
+  //# 9293:MUST-14, 9293:MUST-15 the peer's MSS, or 536 where it names none, of IPv6 1220
+  std::uint32_t const unnamed = c.remote.is_v4() ? 536 : 1220;
+  std::uint32_t const named = segment.options.has_mss ? segment.options.mss : unnamed;
   //= rfc9293#3.7.1
   //# 9293:MUST-16 the smaller of what the peer takes and what our link carries
   // An MSS under 28 octets would make every segment mostly header: it is taken for 28.
-  std::uint32_t const usable = std::min(std::max(named, 28u), e.mtu_text_max.count);
+  std::uint32_t const usable = std::min(std::max(named, 28u), e.text_max(c.remote).count);
   c.mss = static_cast<std::uint16_t>(usable);
   c.send.wnd = window_from_wire(segment.window, WindowScale{});
   c.send.wnd_max = c.send.wnd;

@@ -53,6 +53,9 @@ struct EngineState {
   std::array<memory::ListHead, room_kinds> wanting{};
   std::uint32_t refused = 0;    // how many they are
   std::uint16_t loan_count = 0;
+  // What routers of IPv6 have told.
+  std::uint8_t hop_limit6 = 0;  // 0: nothing
+  Bytes mtu6;                   // of the link
 };
 
 // Which of a listener's two sockets are named: 2 for its own address, 1 for the remote socket.
@@ -126,6 +129,22 @@ struct Engine {
   }
   memory::List<TimeWait, &TimeWait::order> time_wait_order() const {
     return {state->time_waits, time_waits.view()};
+  }
+
+  //= rfc4861#6.3.4
+  //# 4861:ND-39 a router's hop limit goes before the configured one
+  std::uint8_t ttl_to(IpAddress remote) const {
+    return remote.is_v4() || state->hop_limit6 == 0 ? config.ttl : state->hop_limit6;
+  }
+  // The largest text that the link carries to `remote`, without options.
+  Bytes text_max(IpAddress remote) const {
+    //= rfc8200#8.3
+    //# 8200:V6-27 the packet's size less 60
+    return remote.is_v4() ? mtu_text_max : state->mtu6 - Bytes{60};
+  }
+  // The MSS that a SYN to `remote` names: never more than the link brings.
+  Bytes mss_to(IpAddress remote) const {
+    return remote.is_v4() ? config.mss : least(config.mss, mtu_text_max - Bytes{20});
   }
 
   IpAddress local_of(const Connection& c) const { return addresses[c.local_address]; }

@@ -234,6 +234,18 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   return info;
 }
 
+Sequence acknowledged_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
+  Found const found = e.demux.find(e.demux.hash_of(tuple), [&](Found candidate) {
+    if (candidate.kind != EntryKind::connection) {
+      return false;
+    }
+    Connection const& c = e.connections[candidate.index];
+    return c.remote == tuple.remote.address && c.local_address == local_address &&
+           c.remote_port == tuple.remote.port && c.local_port == tuple.local.port;
+  });
+  return found.kind == EntryKind::connection ? e.connections[found.index].send.una : Sequence{};
+}
+
 State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
   State state = State::closed;
   static_cast<void>(e.demux.find(e.demux.hash_of(tuple), [&](Found found) {

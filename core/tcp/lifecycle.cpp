@@ -186,7 +186,7 @@ Connection* open_connection(Engine& e, const Socket& socket) {
   c.keepalive_idle_ms = milliseconds_of(e.config.keepalive_idle);
   c.receive_buffer = e.config.receive_buffer;
   c.send_buffer = e.config.send_buffer;
-  c.ttl = e.config.ttl;
+  c.ttl = e.ttl_to(c.remote);
   c.nagle = e.config.nagle;
   c.delayed_acks = e.config.delayed_acks;
   c.keepalive = e.config.keepalive;

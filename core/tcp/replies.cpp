@@ -45,7 +45,7 @@ void reply_reset(Engine& e, const Arrival& arrival) {
   internet::ReplyHeader header;
   header.source = arrival.local;
   header.destination = arrival.remote;
-  header.time_to_live = e.config.ttl;
+  header.time_to_live = e.ttl_to(arrival.remote);
   header.has_mac = true;
   header.mac = arrival.from;
   push(e, header, reset);

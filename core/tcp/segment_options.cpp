@@ -5,22 +5,21 @@ namespace lockstep::tcp {
 namespace {
 
 // What only a SYN announces.
-void add_announcements(const Engine& e, wire::Options& options) {
+void add_announcements(const Engine& e, const Connection& c, wire::Options& options) {
   //= rfc9293#3.7.1
   //# 9293:MUST-14, 9293:SHLD-5, 9293:MAY-3 every SYN names our MSS
   //= rfc9293#3.2
   //# 9293:MUST-65 and no other segment does
   options.has_mss = true;
-  options.mss = static_cast<std::uint16_t>(e.config.mss.count);
+  options.mss = static_cast<std::uint16_t>(e.mss_to(c.remote).count);
 }
 
 }  // namespace
 
 wire::Options options_of(const Engine& e, const Connection& c, const Plan& plan) {
-  static_cast<void>(c);
   wire::Options options;
   if (plan.syn) {
-    add_announcements(e, options);
+    add_announcements(e, c, options);
   }
   return options;
 }

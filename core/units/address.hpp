@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
 
@@ -52,8 +53,57 @@ struct IpAddress {
   constexpr bool is_multicast() const {
     return is_v4() ? as_v4().is_multicast() : (high >> 56) == 0xff;
   }
+  // The rest is meaningful only when not is_v4().
+  // fe80::/10, of one link alone (RFC 4291 2.5.6).
+  constexpr bool is_link_local() const { return (high >> 54) == 0x3fa; }
+  // A unicast address that some host of a network may have: not ::, ::1, a group or mapped IPv4.
+  constexpr bool is_v6_host() const {
+    bool const first = high == 0 && (low <= 1 || (low >> 32) == 0xffff);
+    return !first && (high >> 56) != 0xff;
+  }
+  // The group that everybody joins who has this address (RFC 4291 2.7.1).
+  constexpr IpAddress solicited_node() const {
+    return {0xff02'0000'0000'0000, std::uint64_t{0x1'ff00'0000} | (low & 0xff'ffff)};
+  }
   constexpr auto operator<=>(const IpAddress&) const = default;
 };
+
+inline constexpr IpAddress all_nodes{0xff02'0000'0000'0000, 1};
+inline constexpr IpAddress all_routers{0xff02'0000'0000'0000, 2};
+
+// The Ethernet address of an IPv6 group (RFC 2464 7).
+constexpr Mac group_mac(IpAddress group) {
+  Mac mac{{0x33, 0x33, 0, 0, 0, 0}};
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    mac.octets[2 + i] = static_cast<std::uint8_t>(group.low >> (24 - 8 * i));
+  }
+  return mac;
+}
+
+// fe80:: and the modified EUI-64 of an Ethernet address (RFC 4291 2.5.1, RFC 2464 5).
+//= rfc4862#5.3
+//# 4862:DAD-12 the prefix, zeros, and the interface identifier
+constexpr IpAddress link_local_of(Mac mac) {
+  std::uint64_t const upper = static_cast<std::uint64_t>(mac.octets[0] ^ 2) << 16 |
+                              static_cast<std::uint64_t>(mac.octets[1]) << 8 | mac.octets[2];
+  std::uint64_t const lower = static_cast<std::uint64_t>(mac.octets[3]) << 16 |
+                              static_cast<std::uint64_t>(mac.octets[4]) << 8 | mac.octets[5];
+  return {0xfe80'0000'0000'0000, upper << 40 | std::uint64_t{0xff'fe} << 24 | lower};
+}
+
+struct IpAddressPair {
+  IpAddress first;
+  IpAddress second;
+};
+
+// How many leading bits two addresses share: 0 to 128. IPv4 counts as ::ffff:a.b.c.d.
+constexpr std::uint32_t common_bits(const IpAddressPair& pair) {
+  std::uint64_t const high = pair.first.high ^ pair.second.high;
+  if (high != 0) {
+    return static_cast<std::uint32_t>(std::countl_zero(high));
+  }
+  return 64 + static_cast<std::uint32_t>(std::countl_zero(pair.first.low ^ pair.second.low));
+}
 
 struct Port {
   std::uint16_t value = 0;

@@ -13,6 +13,7 @@ namespace lockstep {
   X(frame_not_for_us, "the link address is another host's")                      \
   X(frame_bad_source, "the link source is a group address")                      \
   X(ethertype_unknown, "no protocol of ours has this EtherType")                 \
+  X(frame_other_vlan, "the 802.1Q tag is not ours, or missing")                  \
   X(arp_malformed, "lengths, types or operation are not Ethernet/IPv4 ARP")      \
   X(arp_unsolicited, "a reply that nobody asked for")                            \
   X(arp_not_for_us, "the request asks for another host")                         \
@@ -31,6 +32,11 @@ namespace lockstep {
   X(ip_option_malformed, "an option's length is impossible")                     \
   X(ip_source_routed, "a source route that is not completed here")               \
   X(ip_protocol_unknown, "no transport of ours has this protocol number")        \
+  X(ip_header_chain, "extension headers that end beyond the packet, or too many")  \
+  X(ip_option_unknown, "an IPv6 option that must not be skipped is unknown")     \
+  X(ip_routing_header, "an IPv6 routing header with segments left")              \
+  X(ip_no_next_header, "nothing follows the IPv6 headers")                       \
+  X(ip_tentative, "the address is still being tested for duplicates")            \
   X(icmp_too_short, "the message ends inside its header")                        \
   X(icmp_checksum, "the ICMP checksum is wrong")                                 \
   X(icmp_type_unknown, "a type that a host ignores")                             \
@@ -40,6 +46,15 @@ namespace lockstep {
   X(icmp_quote_outside, "the quoted sequence number is not in flight")           \
   X(icmp_echo_to_group, "an echo request to a broadcast or multicast address")   \
   X(icmp_rate, "the limit on ICMP replies is reached")                           \
+  X(nd_not_from_link, "neighbour discovery that a router may have forwarded")    \
+  X(nd_malformed, "lengths, code or addresses are not neighbour discovery")      \
+  X(nd_fragmented, "neighbour discovery behind a fragment header")               \
+  X(nd_not_for_us, "the solicitation asks for another host")                     \
+  X(nd_bad_sender, "the sender's addresses are no host's, or claim to be ours")  \
+  X(nd_unsolicited, "an advertisement that nobody waits for")                    \
+  X(nd_static_conflict, "the entry is static and says otherwise")                \
+  X(nd_cache_full, "no room for another neighbour")                              \
+  X(nd_router, "a router's message that this host does not follow")              \
   X(tcp_too_short, "the segment ends inside its header")                         \
   X(tcp_data_offset, "the data offset is under 5 or beyond the segment")         \
   X(tcp_checksum, "the TCP checksum is wrong")                                   \

@@ -18,6 +18,7 @@ struct EthernetHeader {
   Mac destination;
   Mac source;
   EtherType type{};
+  std::uint16_t vlan = 0;  // 802.1Q identifier, 1 to 4094; 0: no tag, or one of priority alone
 
   bool operator==(const EthernetHeader&) const = default;
 };
@@ -29,11 +30,19 @@ struct EthernetFrame {
 };
 
 inline constexpr std::uint32_t ethernet_header_bytes = 14;
+inline constexpr std::uint32_t vlan_tag_bytes = 4;
+inline constexpr std::uint16_t vlan_max = 4094;
 
-// Drop::none, or frame_too_short with `out` untouched. The check sequence is not part of `bytes`.
+constexpr std::uint32_t ethernet_bytes(std::uint16_t vlan) {
+  return ethernet_header_bytes + (vlan != 0 ? vlan_tag_bytes : 0);
+}
+
+// Drop::none, or frame_too_short with `out` unspecified. One 802.1Q tag is read; behind a second
+// one stands a type that nobody knows. The check sequence is not part of `bytes`.
 [[nodiscard]] Drop parse(std::span<const std::byte> bytes, EthernetFrame& out);
 
-// Writes 14 octets to the front of `into`, which holds them, and gives their number.
+// Writes 14 octets, 18 with a VLAN, to the front of `into`, which holds them, and gives their
+// number.
 Bytes write(const EthernetHeader& header, std::span<std::byte> into);
 
 }  // namespace lockstep::wire

@@ -108,5 +108,19 @@ TEST(Arp, AnythingButEthernetAndIpv4IsMalformed) {
   }
 }
 
+TEST(Ethernet, AVlanTagStandsBeforeTheType) {
+  std::array<std::byte, 20> octets{};
+  EthernetHeader const header{Mac::broadcast(), Mac{{2, 0, 0, 0, 0, 1}}, EtherType::ipv6, 4094};
+  ASSERT_EQ(write(header, octets), Bytes{18});
+  EthernetFrame frame;
+  ASSERT_EQ(parse(octets, frame), Drop::none);
+  EXPECT_EQ(frame.header, header);
+  EXPECT_EQ(frame.payload.size(), 2u);
+  EXPECT_EQ(parse(std::span(octets).first(17), frame), Drop::frame_too_short);
+  octets[14] |= std::byte{0xe0};  // priority is not looked at
+  ASSERT_EQ(parse(octets, frame), Drop::none);
+  EXPECT_EQ(frame.header.vlan, 4094);
+}
+
 }  // namespace
 }  // namespace lockstep::wire

@@ -39,6 +39,12 @@ inline std::uint32_t load_raw32(const std::byte* at) {
 }
 inline std::uint32_t load32(const std::byte* at) { return network32(load_raw32(at)); }
 
+inline std::uint64_t load64(const std::byte* at) {
+  std::uint64_t raw;
+  std::memcpy(&raw, at, sizeof raw);
+  return network64(raw);
+}
+
 inline void store8(std::byte* at, std::uint8_t value) { *at = static_cast<std::byte>(value); }
 inline void store16(std::byte* at, std::uint16_t value) {
   std::uint16_t const raw = network16(value);
@@ -47,6 +53,18 @@ inline void store16(std::byte* at, std::uint16_t value) {
 inline void store32(std::byte* at, std::uint32_t value) {
   std::uint32_t const raw = network32(value);
   std::memcpy(at, &raw, sizeof raw);
+}
+
+inline void store64(std::byte* at, std::uint64_t value) {
+  std::uint64_t const raw = network64(value);
+  std::memcpy(at, &raw, sizeof raw);
+}
+
+// An IPv6 address: sixteen octets.
+inline IpAddress load_ipv6(const std::byte* at) { return {load64(at), load64(at + 8)}; }
+inline void store_ipv6(std::byte* at, IpAddress address) {
+  store64(at, address.high);
+  store64(at + 8, address.low);
 }
 
 inline Mac load_mac(const std::byte* at) {

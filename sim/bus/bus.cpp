@@ -6,10 +6,19 @@
 namespace lockstep::sim {
 namespace {
 
+// Of the frames of a world: with a tag if any host sends one.
+std::uint32_t ethernet_bytes_of(const World& world) {
+  std::uint16_t vlan = 0;
+  for (const HostSpec& host : world.hosts) {
+    vlan = host.config.vlan != 0 ? host.config.vlan : vlan;
+  }
+  return wire::ethernet_bytes(vlan);
+}
+
 std::uint32_t header_bytes_of(const World& world, const LinkSpec& link) {
   bool const bare = link.a.kind == NodeKind::host &&
                     world.hosts[link.a.index].config.link == LinkType::ip;
-  return bare ? 0 : wire::ethernet_header_bytes;
+  return bare ? 0 : ethernet_bytes_of(world);
 }
 
 std::uint32_t largest_frame(const World& world) {
@@ -17,7 +26,7 @@ std::uint32_t largest_frame(const World& world) {
   for (const HostSpec& host : world.hosts) {
     mtu = mtu > host.config.mtu.count ? mtu : host.config.mtu.count;
   }
-  return mtu + wire::ethernet_header_bytes;
+  return mtu + ethernet_bytes_of(world);
 }
 
 }  // namespace

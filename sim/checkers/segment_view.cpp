@@ -1,9 +1,11 @@
 // Reads frames with the readers of core/wire, all checksums included.
 #include "sim/checkers/segment_view.hpp"
 
+#include "core/internet/ipv6_input.hpp"
 #include "core/wire/arp.hpp"
 #include "core/wire/ethernet.hpp"
 #include "core/wire/icmp.hpp"
+#include "core/wire/icmpv6.hpp"
 #include "core/wire/ipv4.hpp"
 
 namespace lockstep::sim {
@@ -11,8 +13,14 @@ namespace {
 
 FrameContent read_packet(std::span<const std::byte> bytes, SegmentView& view) {
   wire::Ipv4Packet packet;
-  if (wire::parse(bytes, packet) != Drop::none) {
+  if (internet::read_packet(bytes, packet) != Drop::none) {
     return FrameContent::malformed;
+  }
+  if (packet.header.protocol == wire::IpProtocol::icmpv6 && !packet.header.is_fragment()) {
+    wire::Icmp6Message message;
+    bool const whole = wire::parse({packet.header.source, packet.header.destination},
+                                   packet.payload, message) == Drop::none;
+    return whole ? FrameContent::other : FrameContent::malformed;
   }
   if (packet.header.protocol == wire::IpProtocol::icmp) {
     wire::IcmpMessage message;
@@ -50,8 +58,9 @@ FrameContent read_frame(LinkType link, std::span<const std::byte> frame, Segment
     bool const whole = wire::parse(parsed.payload, packet) == Drop::none;
     return whole ? FrameContent::other : FrameContent::malformed;
   }
-  return parsed.header.type == wire::EtherType::ipv4 ? read_packet(parsed.payload, view)
-                                                     : FrameContent::other;
+  bool const ip = parsed.header.type == wire::EtherType::ipv4 ||
+                  parsed.header.type == wire::EtherType::ipv6;
+  return ip ? read_packet(parsed.payload, view) : FrameContent::other;
 }
 
 }  // namespace lockstep::sim

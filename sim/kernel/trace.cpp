@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/internet/ipv6_input.hpp"
 #include "core/seam/statistics.hpp"
 #include "core/wire/arp.hpp"
 #include "core/wire/ethernet.hpp"
@@ -39,20 +40,28 @@ Opened opened(LinkType link, std::span<const std::byte> frame) {
       out.other = "malformed";
       return out;
     }
-    if (ethernet.header.type != wire::EtherType::ipv4) {
-      out.other = ethernet.header.type == wire::EtherType::arp ? "arp" : "not IPv4";
+    bool const ip = ethernet.header.type == wire::EtherType::ipv4 ||
+                    ethernet.header.type == wire::EtherType::ipv6;
+    if (!ip) {
+      out.other = ethernet.header.type == wire::EtherType::arp ? "arp" : "not IP";
       return out;
     }
     packet = ethernet.payload;
   }
   wire::Ipv4Packet ip;
-  if (wire::parse(packet, ip) != Drop::none) {
-    out.other = "malformed IPv4";
+  if (internet::read_packet(packet, ip) != Drop::none) {
+    out.other = "malformed IP";
+    return out;
+  }
+  if (ip.header.is_fragment()) {
+    out.other = "fragment";
     return out;
   }
   if (ip.header.protocol != wire::IpProtocol::tcp ||
       wire::parse(ip.payload, out.segment) != Drop::none) {
-    out.other = ip.header.protocol == wire::IpProtocol::icmp ? "icmp" : "not TCP";
+    bool const icmp = ip.header.protocol == wire::IpProtocol::icmp ||
+                      ip.header.protocol == wire::IpProtocol::icmpv6;
+    out.other = icmp ? "icmp" : "not TCP";
     return out;
   }
   out.is_tcp = true;

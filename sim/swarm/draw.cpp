@@ -105,6 +105,9 @@ void add_adversary(Dice& dice, World& world) {
   StationSpec station;
   station.name = "eve";
   station.model = dice.percent(60) ? "adversary" : "meddler";
+  if (!world.hosts[0].config.addresses[0].address.is_v4()) {
+    station.model = "meddler6";
+  }
   station.address = IpAddress::v4(10, 0, 0, 200);
   station.every = dice.pick({Duration::microseconds(300), Duration::milliseconds(5),
                              Duration::milliseconds(60)});
@@ -137,6 +140,8 @@ World draw_world(std::uint64_t seed) {
   std::uint32_t const hosts = topology.pick({2u, 2u, 2u, 3u, 4u, 6u});
   Dice host_dice(root.fork("hosts"));
   draw_hosts(host_dice, world, hosts);
+  Dice family(root.fork("family"));
+  draw_family(family, world);
   bool const adversary =
       world.hosts[0].config.link == LinkType::ethernet && topology.percent(35);
   if (adversary) {

@@ -11,6 +11,8 @@ namespace lockstep::sim {
 void draw_config(Dice& dice, Config& config);
 // Clock, polling, rings.
 void draw_host(Dice& dice, HostSpec& host);
+// IPv6 in place of IPv4, for all hosts or none, and a VLAN.
+void draw_family(Dice& dice, World& world);
 void draw_apps(Dice& dice, World& world);
 // Needs the applications: initial sequence numbers end up a few octets below 2^32.
 void aim_sequence_numbers(Dice& dice, World& world);

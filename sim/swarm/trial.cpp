@@ -9,6 +9,7 @@
 #include "sim/checkers/rfc.hpp"
 #include "sim/checkers/stream.hpp"
 #include "sim/swarm/meddler.hpp"
+#include "sim/swarm/meddler6.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -111,6 +112,9 @@ Registry swarm_registry() {
   Registry registry = Registry::standard();
   registry.add_station("meddler", [](const World& world, const StationSpec& spec, Random random) {
     return std::unique_ptr<Station>(std::make_unique<Meddler>(world, spec, random));
+  });
+  registry.add_station("meddler6", [](const World& world, const StationSpec& spec, Random random) {
+    return std::unique_ptr<Station>(std::make_unique<Meddler6>(world, spec, random));
   });
   return registry;
 }

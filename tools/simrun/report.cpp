@@ -27,7 +27,9 @@ Side busy_side(const Flow& flow) {
 }
 
 std::string endpoint_text(const Endpoint& endpoint) {
-  return fmt::format("{}:{}", text_of(endpoint.address), endpoint.port.value);
+  const std::string address = text_of(endpoint.address);
+  return endpoint.address.is_v4() ? fmt::format("{}:{}", address, endpoint.port.value)
+                                  : fmt::format("[{}]:{}", address, endpoint.port.value);
 }
 
 std::string_view outcome_of(const Flow& flow) {

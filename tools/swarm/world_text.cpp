@@ -143,6 +143,16 @@ void walk_config(Walk& walk, const std::string& prefix, Config& config) {
   }
   walk.number(prefix + "addresses", config.address_count.value);
   walk_address(walk, prefix + "gateway", config.gateway);
+  walk.number(prefix + "vlan", config.vlan);
+  for (std::uint32_t i = 0; i < Config::routes_max; ++i) {
+    std::string const name = fmt::format("{}route.{}", prefix, i);
+    if (walk.reads() || i < config.route_count.value) {
+      walk_address(walk, name + ".prefix", config.routes[i].prefix);
+      walk_address(walk, name + ".gateway", config.routes[i].gateway);
+      walk.number(name + ".bits", config.routes[i].prefix_bits);
+    }
+  }
+  walk.number(prefix + "routes", config.route_count.value);
   for (std::uint32_t i = 0; i < Config::static_neighbours_max; ++i) {
     std::string const name = fmt::format("{}neighbour.{}", prefix, i);
     if (walk.reads() || i < config.static_neighbour_count.value) {

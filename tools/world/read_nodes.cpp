@@ -149,15 +149,23 @@ void read_host(Table& table, WorldInProgress& into) {
   host.config = profile_named(table);
   const auto address =
       table.parsed("address", AddressAndPrefix{}, parse_address_and_prefix,
-                   "an IPv4 address with a prefix length, like \"10.0.0.1/24\"");
+                   "an address with a prefix length, like \"10.0.0.1/24\" or "
+                   "\"2001:db8::1/64\"");
   if (address.address.is_unspecified()) {
     table.wrong(fmt::format("{} lacks the key 'address': add one, like \"10.0.0.1/24\"",
                             table.title()));
   }
   host.config.addresses[0] = {address.address, address.prefix_bits};
   host.config.address_count = {1};
-  host.config.gateway = table.parsed("gateway", IpAddress{}, parse_address,
-                                     "an IPv4 address, like \"10.0.0.254\"");
+  const auto gateway = table.parsed("gateway", IpAddress{}, parse_address,
+                                    "an address, like \"10.0.0.254\" or \"fe80::1\"");
+  if (gateway.is_v4() || gateway.is_unspecified()) {
+    host.config.gateway = gateway;
+  } else {
+    host.config.routes[0] = {IpAddress{}, gateway, 0};
+    host.config.route_count = {1};
+  }
+  host.config.vlan = static_cast<std::uint16_t>(table.number("vlan", 0, {0, 4'094}));
   host.config.mac = table.parsed("mac", Mac{}, parse_mac, "like \"02:00:00:00:00:01\"");
   const std::string link = table.text("link", "ethernet");
   if (link != "ethernet" && link != "ip") {

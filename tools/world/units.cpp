@@ -5,6 +5,7 @@
 
 #include <array>
 #include <charconv>
+#include <vector>
 
 namespace lockstep::tools {
 namespace {
@@ -99,6 +100,74 @@ std::optional<std::array<std::uint8_t, n>> octets(std::string_view text, char se
   return out;
 }
 
+/// One side of a "::", or the whole: groups of sixteen bits, at most eight.
+std::optional<std::vector<std::uint16_t>> groups(std::string_view text) {
+  std::vector<std::uint16_t> out;
+  while (!text.empty()) {
+    const std::size_t end = text.find(':');
+    const std::string_view group = text.substr(0, end);
+    const auto value = small_number(group, 0xffff, 16);
+    const bool last = end == std::string_view::npos;
+    if (!value || group.size() > 4 || out.size() == 8 || (!last && end + 1 == text.size())) {
+      return std::nullopt;
+    }
+    out.push_back(static_cast<std::uint16_t>(*value));
+    text.remove_prefix(last ? text.size() : end + 1);
+  }
+  return out;
+}
+
+/// RFC 4291 2.2, without the mixed form that ends in dots.
+std::optional<IpAddress> parse_ipv6(std::string_view text) {
+  const std::size_t gap = text.find("::");
+  const bool has_gap = gap != std::string_view::npos;
+  auto front = groups(text.substr(0, gap));
+  const auto back = has_gap ? groups(text.substr(gap + 2)) : std::vector<std::uint16_t>{};
+  if (!front || !back || front->size() + back->size() > (has_gap ? 7u : 8u) ||
+      (!has_gap && front->size() != 8)) {
+    return std::nullopt;
+  }
+  front->resize(8 - back->size());
+  front->insert(front->end(), back->begin(), back->end());
+  IpAddress out;
+  for (std::size_t i = 0; i < 8; ++i) {
+    std::uint64_t& half = i < 4 ? out.high : out.low;
+    half = half << 16 | (*front)[i];
+  }
+  return out;
+}
+
+/// RFC 5952: in lower case, the longest run of two or more zero groups as "::".
+std::string ipv6_text(IpAddress address) {
+  std::array<std::uint32_t, 8> group{};
+  for (std::size_t i = 0; i < 8; ++i) {
+    const std::uint64_t half = i < 4 ? address.high : address.low;
+    group[i] = static_cast<std::uint32_t>(half >> (48 - 16 * (i % 4)) & 0xffff);
+  }
+  std::size_t best = 8;
+  std::size_t length = 1;
+  for (std::size_t i = 0; i < 8; ++i) {
+    std::size_t run = 0;
+    while (i + run < 8 && group[i + run] == 0) {
+      ++run;
+    }
+    if (run > length) {
+      best = i;
+      length = run;
+    }
+  }
+  std::string out;
+  for (std::size_t i = 0; i < 8; ++i) {
+    if (i == best) {
+      out += "::";
+      i += length - 1;
+      continue;
+    }
+    out += (out.empty() || out.back() == ':' ? "" : ":") + fmt::format("{:x}", group[i]);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Duration> parse_duration(std::string_view text) {
@@ -148,6 +217,9 @@ std::optional<Probability> parse_probability(std::string_view text) {
 }
 
 std::optional<IpAddress> parse_address(std::string_view text) {
+  if (text.find(':') != std::string_view::npos) {
+    return parse_ipv6(text);
+  }
   const auto parts = octets<4>(text, '.', 10);
   if (!parts) {
     return std::nullopt;
@@ -162,9 +234,12 @@ std::optional<AddressAndPrefix> parse_address_and_prefix(std::string_view text) 
   if (slash == std::string_view::npos) {
     return std::nullopt;
   }
-  const auto bits = small_number(text.substr(slash + 1), 32, 10);
   const auto address = parse_address(text.substr(0, slash));
-  if (!bits || !address) {
+  if (!address) {
+    return std::nullopt;
+  }
+  const auto bits = small_number(text.substr(slash + 1), address->is_v4() ? 32 : 128, 10);
+  if (!bits) {
     return std::nullopt;
   }
   out.prefix_bits = static_cast<std::uint8_t>(*bits);
@@ -226,6 +301,9 @@ std::string grouped(std::uint64_t number) {
 }
 
 std::string text_of(IpAddress address) {
+  if (!address.is_v4()) {
+    return ipv6_text(address);
+  }
   const std::uint32_t value = address.as_v4().value;
   return fmt::format("{}.{}.{}.{}", value >> 24, value >> 16 & 0xff, value >> 8 & 0xff,
                      value & 0xff);

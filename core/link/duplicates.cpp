@@ -1,0 +1,87 @@
+// Duplicate address detection (RFC 4862 5.4): nobody else may have an address of ours.
+#include <bit>
+
+#include "core/link/discovery.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::link {
+namespace {
+
+constexpr Duration join_delay = Duration::seconds(1);
+
+}  // namespace
+
+void Discovery::begin(Instant now) {
+  for (std::uint32_t i = 0; i < identity_.addresses.size() && i < tests_max; ++i) {
+    if (identity_.addresses[i].is_v4()) {
+      continue;
+    }
+    Test& test = state_->tests[i];
+    test.timer = wheel_.open({first_owner_.value + capacity() + i});
+    CHECK(test.timer != nil);
+    test.state = TestState::tentative;
+    //= rfc4862#5.4
+    //# 4862:DAD-1 every address is tested, one given by hand too, unless none is to be
+    if (config_.duplicate_tests.value == 0) {
+      decide(i, TestState::usable, now);
+      continue;
+    }
+    //= rfc4862#5.4.2
+    //# 4862:DAD-6 hosts that start together do not speak together
+    wheel_.set(test.timer, now + Duration{state_->random.below(join_delay.ns)});
+  }
+}
+
+void Discovery::expire_test(std::uint32_t index, Instant now) {
+  Test& test = state_->tests[index];
+  CHECK(test.state == TestState::tentative);
+  if (test.sent < config_.duplicate_tests.value) {
+    state_->tests_owed |= 1u << index;
+    return;
+  }
+  //= rfc4862#5.4
+  //# 4862:DAD-11 an interval after the last solicitation nobody has answered: it is ours
+  decide(index, TestState::usable, now);
+}
+
+void Discovery::decide(std::uint32_t index, TestState state, Instant now) {
+  Test& test = state_->tests[index];
+  test.state = state;
+  state_->tests_owed &= ~(1u << index);
+  state_->tests_changed |= 1u << index;
+  wheel_.cancel(test.timer);
+  IpAddress const ours = identity_.addresses[index];
+  if (state == TestState::usable && ours.is_link_local()) {
+    begin_soliciting(now);
+  }
+  //= rfc4862#5.4.5
+  //# 4862:DAD-10 a duplicate is not assigned; a duplicate of our link address ends IPv6 here
+  if (state != TestState::duplicate || ours != link_local_of(identity_.mac)) {
+    return;
+  }
+  for (std::uint32_t i = 0; i < tests_max; ++i) {
+    Test& other = state_->tests[i];
+    if (other.state == TestState::tentative || other.state == TestState::usable) {
+      other.state = TestState::duplicate;
+      state_->tests_changed |= 1u << i;
+      wheel_.cancel(other.timer);
+    }
+  }
+  state_->tests_owed = 0;
+}
+
+Bytes Discovery::write_test(Instant now, std::span<std::byte> into) {
+  auto const index = static_cast<std::uint32_t>(std::countr_zero(state_->tests_owed));
+  state_->tests_owed &= state_->tests_owed - 1;
+  Test& test = state_->tests[index];
+  ++test.sent;
+  wheel_.set(test.timer, now + state_->retransmission);
+  wire::NdMessage message;
+  message.target = identity_.addresses[index];
+  //= rfc4862#5.4.2
+  //# 4862:DAD-5 without a source, to the solicited-node group of the address, an interval apart
+  IpAddress const to = message.target.solicited_node();
+  return write_frame({IpAddress{}, to}, group_mac(to), message, into);
+}
+
+}  // namespace lockstep::link
