@@ -22,8 +22,8 @@ class Addresses {
   // Those of the configuration, and a link-local one that the stack forms itself.
   static constexpr std::uint32_t addresses_max = 9;
 
-  // Adds an address and the length of its on-link prefix (0 to 32, of IPv6 to 128). False: the
-  // set is full, the address is no host's (RFC 1122 3.2.1.3) or there already, or the length is out of range.
+  // Adds an address and the length of its on-link prefix (0 to 32, of IPv6 to 128). False: there is
+  // no room, it is no host's (RFC 1122 3.2.1.3) or there already, or the length is out of range.
   [[nodiscard]] bool add(IpAddress address, std::uint8_t prefix_bits);
 
   // In the order in which they were added. Valid as long as this object stays where it is.
