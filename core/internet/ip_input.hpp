@@ -30,7 +30,7 @@ struct KnownPath {
 // which must have come from the same `addresses`. `link_group`: the frame was sent to all hosts.
 // Drop::none (its protocol is TCP or ICMP), one of wire::parse's reasons, or ip_not_for_us,
 // ip_link_broadcast, ip_source_invalid, ip_fragment or ip_protocol_unknown. `out` is whole with
-// Drop::none, and with ip_protocol_unknown, which icmp_errors.hpp can answer.
+// Drop::none, with ip_fragment, and with ip_protocol_unknown, which icmp_errors.hpp can answer.
 [[nodiscard]] Drop ip_input(const Addresses& addresses, std::span<const std::byte> bytes,
                             bool link_group, KnownPath& known, IpArrival& out);
 

@@ -17,6 +17,8 @@ Bytes write_ipv6_header(const Departure& departure, std::span<std::byte> into) {
 }  // namespace
 
 Bytes write_ip_header(const Departure& departure, std::span<std::byte> into) {
+  //= rfc8200#8.4
+  //# 8200:V6-28 nothing of what arrived is turned round: a reply has no routing header
   //= rfc8200#4.5
   //# 8200:V6-21 no packet of IPv6 that leaves has a fragment header, nor any other extension
   if (!departure.source.is_v4()) [[unlikely]] {
@@ -34,6 +36,10 @@ Bytes write_ip_header(const Departure& departure, std::span<std::byte> into) {
   //= rfc1122#3.2.1.6
   //# 1122:H-21 and so is the field once called TOS
   header.traffic_class = departure.traffic_class;
+  //= rfc1191#2
+  //# 1191:PMTU-8 every packet of the path carries DF
+  //= rfc791#3.2
+  //# 791:IP4-7 what is larger than a link on the way is lost, not cut
   //= rfc6864#4.3
   //# 6864:ID-6 never fragmented, and forbidden to be
   header.dont_fragment = true;

@@ -577,6 +577,9 @@ TEST(Discovery, RoutersAreSolicited) {
 //= rfc4861#8.1
 //= type=test
 //# 4861:ND-43 a redirect changes nothing
+//= rfc4861#8.3
+//= type=test
+//# 4861:ND-45 and draws none
 TEST(Discovery, ARouterIsADefaultRouterForItsLifetime) {
   World world(following());
   IpAddress hop;
@@ -593,6 +596,7 @@ TEST(Discovery, ARouterIsADefaultRouterForItsLifetime) {
   redirect.type = Icmp6Type::redirect;
   redirect.target = address_of(66);
   EXPECT_EQ(world.hear({router, ours, router_mac, 255}, redirect), Drop::nd_router);
+  EXPECT_FALSE(world.cache.wants_transmit());
   world.advance(Duration::seconds(1799));
   EXPECT_TRUE(world.cache.default_router(hop, world.now));
   world.advance(Duration::seconds(1));

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/internet/addresses.hpp"
+#include "core/internet/fragments.hpp"
 #include "core/internet/icmp_errors.hpp"
 #include "core/internet/icmp_input.hpp"
 #include "core/internet/icmpv6_errors.hpp"
@@ -29,7 +30,9 @@ namespace lockstep {
 
 // What the first pass over a burst finds out about a frame, before any state is touched.
 struct Parsed {
-  enum class Kind : std::uint8_t { dropped, arp, icmp, unknown_protocol, tcp, icmp6, problem6 };
+  enum class Kind : std::uint8_t {
+    dropped, arp, icmp, unknown_protocol, tcp, icmp6, problem6, fragment
+  };
   Kind kind = Kind::dropped;
   Drop drop = Drop::none;
   std::uint32_t hash = 0;  // of the four-tuple, if this is a segment
@@ -69,6 +72,7 @@ struct Stack::Body {
   internet::Ipv6Routes routes6;
   link::Neighbours neighbours;
   link::Discovery discovery;
+  internet::Fragments fragments;
   internet::Replies parked;        // replies that wait for a neighbour
   tcp::Engine engine;
   memory::View<Parsed> parsed;     // scratch of one receive()
@@ -103,6 +107,10 @@ struct Stack::Body {
   void tell_waiting(link::NeighbourChange change);
   void drain_neighbours();
   void move_reply(internet::Replies& from, internet::Replies& to);
+
+  // core/seam/reassembly.cpp
+  Drop reassemble(Parsed& frame);
+  Drop take_error(const internet::IcmpError& error);
 
   // core/seam/ipv6.cpp
   std::uint32_t usable_addresses() const;  // a bit for each of ours that may be used

@@ -72,6 +72,15 @@ struct Config {
   Count duplicate_tests{1};      // of each address before it is used; 0: none
   bool follow_routers = false;   // heed router advertisements
 
+  // Fragments of either family; 0 datagrams: none is taken.
+  Count reassembly_datagrams{0};        // under way at once
+  Count reassembly_per_source{4};
+  Bytes reassembly_bytes{2048};         // of one datagram, headers aside
+  Duration reassembly_timeout = Duration::seconds(60);
+
+  Count paths_max{64};                  // destinations whose path MTU is known
+  Duration path_age = Duration::seconds(600);  // of what is known, after the last decrease
+
   tcp::Config tcp;
 };
 

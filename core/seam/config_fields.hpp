@@ -80,6 +80,7 @@ constexpr void visit_tcp_fields(C& tcp, Visit&& visit) {
   visit("port_first", Unit::port, FieldRange{1, 65'535}, tcp.port_first);
   visit("port_last", Unit::port, FieldRange{1, 65'535}, tcp.port_last);
   visit("port_tries", Unit::count, FieldRange{1, 65'535}, tcp.port_tries);
+  visit("path_mtu_discovery", Unit::boolean, FieldRange{0, 1}, tcp.path_mtu_discovery);
   visit("ttl", Unit::octet, FieldRange{1, 255}, tcp.ttl);
   visit("isn_base", Unit::sequence, FieldRange{0, 0xffff'ffff}, tcp.isn_base);
 }
@@ -112,6 +113,13 @@ constexpr void visit_fields(C& config, Visit&& visit) {
         config.discovery_first_probe);
   visit("duplicate_tests", Unit::count, FieldRange{0, 16}, config.duplicate_tests);
   visit("follow_routers", Unit::boolean, FieldRange{0, 1}, config.follow_routers);
+  visit("reassembly_datagrams", Unit::count, FieldRange{0, 4096}, config.reassembly_datagrams);
+  visit("reassembly_per_source", Unit::count, FieldRange{1, 4096}, config.reassembly_per_source);
+  visit("reassembly_bytes", Unit::bytes, FieldRange{1480, 65'515}, config.reassembly_bytes);
+  visit("reassembly_timeout", Unit::duration, FieldRange{Duration::seconds(15).ns, day},
+        config.reassembly_timeout);
+  visit("paths_max", Unit::count, FieldRange{1, 65'536}, config.paths_max);
+  visit("path_age", Unit::duration, FieldRange{Duration::seconds(300).ns, day}, config.path_age);
   visit_tcp_fields(config.tcp, visit);
 }
 

@@ -40,6 +40,8 @@ namespace {
   }
   //= rfc9293#3.1
   //# 9293:MUST-3 the checksum of every segment is verified, by the hardware or here
+  //= rfc8200#8.1
+  //# 8200:V6-25 with the addresses, the length and next header 6 of IPv6
   wire::PseudoHeader const pseudo{packet.header.source, packet.header.destination,
                                   static_cast<std::uint8_t>(wire::IpProtocol::tcp),
                                   Bytes{static_cast<std::uint32_t>(packet.payload.size())}};
@@ -70,6 +72,10 @@ void Stack::Body::parse_ip(std::span<const std::byte> bytes, bool to_group, Chec
     out.kind = Parsed::Kind::unknown_protocol;
     return;
   }
+  if (out.drop == Drop::ip_fragment && config.reassembly_datagrams.value != 0) {
+    out.kind = Parsed::Kind::fragment;
+    return;
+  }
   if (out.drop != Drop::none) {
     return;
   }
@@ -88,7 +94,13 @@ void Stack::Body::parse_ip6(std::span<const std::byte> bytes, bool to_group, Che
     out.kind = out.six.problem.complain ? Parsed::Kind::problem6 : Parsed::Kind::dropped;
     return;
   }
+  //= rfc6946#4
+  //# 6946:ATOM-1, 6946:ATOM-2 an atomic fragment never meets those that wait
+  //= rfc8200#4.5
+  //# 8200:V6-18 it is a whole packet
   if (out.six.has_fragment && !out.six.fragment.is_atomic()) {
+    bool const taken = config.reassembly_datagrams.value != 0;
+    out.kind = taken ? Parsed::Kind::fragment : Parsed::Kind::dropped;
     out.drop = Drop::ip_fragment;
     return;
   }
@@ -199,14 +211,19 @@ Drop Stack::Body::process_icmp(const Parsed& frame) {
     answer_echo(frame, icmp.message);
     return Drop::none;
   }
-  std::uint16_t const local = addresses.find(icmp.error.quoted.local.address);
-  return tcp::take_icmp_error(engine, icmp.error.quoted, local, icmp.error.quoted_sequence,
-                              cause_of(icmp.error));
+  return take_error(icmp.error);
 }
 
 Drop Stack::Body::process(Parsed& frame) {
+  if (frame.kind == Parsed::Kind::fragment) [[unlikely]] {
+    Drop const drop = reassemble(frame);
+    if (drop != Drop::none || frame.kind == Parsed::Kind::fragment) {
+      return drop;
+    }
+  }
   switch (frame.kind) {
     case Parsed::Kind::dropped:
+    case Parsed::Kind::fragment:
       return frame.drop;
     case Parsed::Kind::arp: {
       Drop const drop = neighbours.receive(frame.arp, engine.state->now);

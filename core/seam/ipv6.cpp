@@ -151,9 +151,7 @@ Drop Stack::Body::process_icmp6(const Parsed& frame) {
     answer_echo6(frame, icmp.message);
     return Drop::none;
   }
-  std::uint16_t const local = addresses.find(icmp.error.quoted.local.address);
-  return tcp::take_icmp_error(engine, icmp.error.quoted, local, icmp.error.quoted_sequence,
-                              cause_of(icmp.error));
+  return take_error(icmp.error);
 }
 
 void Stack::Body::answer_echo6(const Parsed& frame, wire::Icmp6Message request) {

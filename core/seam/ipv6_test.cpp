@@ -138,6 +138,27 @@ TEST(Icmp6, AnEchoRequestIsAnswered) {
   EXPECT_TRUE(std::equal(reply.body.begin(), reply.body.end(), body.begin(), body.end()));
 }
 
+//= rfc8200#8.4
+//= type=test
+//# 8200:V6-28 no header of the request comes back, a routing header least of all
+//= rfc8200#4.5
+//= type=test
+//# 8200:V6-21 nor a fragment header
+TEST(Icmp6, AReplyHasNoExtensionHeader) {
+  Six six;
+  Octets const request =
+      icmp_octets({Icmp6Type::echo_request, 0, 0, Octets(8)}, {six_peer, six_device});
+  Octets chain{std::byte{44}, std::byte{0}, std::byte{9}, std::byte{0},
+               std::byte{0},  std::byte{0}, std::byte{0}, std::byte{0}};
+  chain.insert(chain.end(), {std::byte{58}, std::byte{0}, std::byte{0}, std::byte{0},
+                             std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}});
+  chain.insert(chain.end(), request.begin(), request.end());
+  six.deliver(carrying(chain, 43));
+  wire::Ipv6Packet const reply = six.next();
+  EXPECT_EQ(reply.header.next_header, 58);
+  EXPECT_EQ(reply.payload.size(), 16u);
+}
+
 //= rfc4443#2.4
 //= type=test
 //# 4443:ICMP6-4 an unknown type that informs is silently discarded
@@ -362,7 +383,10 @@ void settle_down(Six& six) {
 
 //= rfc4861#7.3.1
 //= type=test
-//# 4861:ND-26 new octets from the peer say that it hears us
+//# 4861:ND-26 what acknowledges something new says that it hears us
+//= rfc4861#7.3.3
+//= type=test
+//# 4861:ND-33 a frame that says nothing new does not
 TEST(Ipv6, ProgressSparesTheProbe) {
   for (bool const progress : {false, true}) {
     Six six(on_ethernet());
@@ -403,6 +427,7 @@ TEST(Ipv6, ProgressSparesTheProbe) {
 TEST(Ipv6, ARouterLeadsElsewhere) {
   Config config = on_ethernet();
   config.follow_routers = true;
+  config.tcp.path_mtu_discovery = true;
   Six six(config);
   settle_down(six);
   IpAddress const elsewhere{0x2001'0db8'00ff'0000, 9};

@@ -144,6 +144,8 @@ std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
     sink.add(b.statistics->frames_received);
     sink.add(b.statistics->frames_sent);
     sink.add(b.statistics->bytes_sent);
+    b.fragments.visit([&](std::uint64_t value) { sink.add(value); });
+    e.paths.visit([&](std::uint64_t value) { sink.add(value); });
     if (b.has_link()) {
       b.neighbours.visit([&](std::uint64_t value) { sink.add(value); });
       if (b.has_discovery()) {

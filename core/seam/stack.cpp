@@ -53,6 +53,17 @@ link::DiscoveryConfig discovery_config(const Config& config) {
   return out;
 }
 
+internet::FragmentConfig fragment_config(const Config& config) {
+  return {config.reassembly_datagrams, config.reassembly_bytes, config.reassembly_per_source,
+          config.reassembly_timeout};
+}
+
+// The first timer of the fragments, behind those of the neighbours.
+std::uint32_t fragments_from(const Config& config) {
+  return config.neighbours_max.value +
+         link::Discovery::timers_max(discovery_config(config)).value;
+}
+
 // Room for some fifty resets and ACKs whose neighbours are being asked for.
 constexpr Bytes parked_bytes{4096};
 
@@ -72,7 +83,8 @@ void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
   Count const hops = plus(config.neighbours_max,
                           link::Discovery::timers_max(discovery_config(config)));
   e.waiting_heads = layout.place<memory::ListHead>(hops);
-  Count const timers = plus(plus(t.connections_max, t.time_wait_max), hops);
+  Count const others = plus(hops, config.reassembly_datagrams);
+  Count const timers = plus(plus(t.connections_max, t.time_wait_max), others);
   e.wheel = memory::TimerWheel::lay_out(layout, timers);
   Count const entries = plus(plus(t.connections_max, t.time_wait_max), t.listeners_max);
   e.demux = tcp::Demux::lay_out(layout, entries, t.table_key);
@@ -94,6 +106,11 @@ std::uint64_t lay_out(memory::Layout& layout, const Config& config, Stack::Body&
   b.discovery = link::Discovery::lay_out(
       layout, discovery_config(config), b.engine.wheel,
       tcp::timer_owner(tcp::TimerHolder::link, config.neighbours_max.value));
+  b.fragments = internet::Fragments::lay_out(
+      layout, fragment_config(config), b.engine.wheel,
+      tcp::timer_owner(tcp::TimerHolder::link, fragments_from(config)));
+  b.engine.paths = internet::PathMtus::lay_out(
+      layout, {config.paths_max, config.path_age, config.tcp.table_key});
   b.parked = internet::Replies::lay_out(layout, parked_bytes);
   b.seam = layout.place<SeamState>(Count{1}).data();
   b.statistics = layout.place<Statistics>(Count{1}).data();
@@ -185,6 +202,8 @@ Stack::Stack(const Config& config, std::span<std::byte> arena) {
   b.neighbours.start();
   b.discovery.identify(identity);
   b.discovery.start();
+  b.fragments.start();
+  b.engine.paths.start();
   b.engine.state->mtu6 = b.config.mtu;
   b.parked.start();
   for (std::uint32_t i = 0; i < config.static_neighbour_count.value; ++i) {
@@ -233,6 +252,8 @@ bool Stack::expire(Instant now) {
       case tcp::TimerHolder::link:
         if (index < b.config.neighbours_max.value) {
           b.neighbours.expire(index, now);
+        } else if (index >= fragments_from(b.config)) {
+          b.fragments.expire(index - fragments_from(b.config));
         } else {
           b.discovery.expire(index - b.config.neighbours_max.value, now);
         }
@@ -258,6 +279,7 @@ Instant Stack::deadline() const {
 void Stack::settle() {
   Body& b = body();
   tcp::settle_loans(b.engine);
+  b.fragments.settle();
   b.seam->lent = 0;
   b.seam->turn_open = false;
 }

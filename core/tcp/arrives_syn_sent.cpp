@@ -47,6 +47,9 @@ void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
   // An MSS under 28 octets would make every segment mostly header: it is taken for 28.
   std::uint32_t const usable = std::min(std::max(named, 28u), e.text_max(c.remote).count);
   c.mss = static_cast<std::uint16_t>(usable);
+  //= rfc8201#5.4
+  //# 8201:PMTU-8 what the peer takes stays the bound, whatever the path carries
+  c.mss_max = c.mss;
   c.send.wnd = window_from_wire(segment.window, WindowScale{});
   c.send.wnd_max = c.send.wnd;
   c.send.wl1 = segment.sequence;

@@ -90,6 +90,9 @@ struct Config {
   Port port_last{65535};
   Count port_tries{64};
 
+  // Heed packets too big (RFC 1191, 8201). Without it IPv6 sends packets of 1280 octets at most.
+  bool path_mtu_discovery = false;
+
   std::uint8_t ttl = 64;
 
   HashKey table_key{0x243f'6a88'85a3'08d3, 0x1319'8a2e'0370'7344};

@@ -104,12 +104,14 @@ struct Connection {
   std::uint32_t segments_received = 0;
   std::uint32_t retransmissions = 0;
   std::uint16_t mss = 536;              // largest text that we may send in a segment
+  std::uint16_t mss_max = 0;            // as `mss`, whatever the path; 0 before the peer's SYN
   std::uint16_t text_max = 0;           // largest text received in a segment: "full-sized"
 
   std::uint8_t dscp = 0;
   std::uint8_t ttl = 64;
   std::uint8_t keepalive_probes = 0;    // unanswered
 
+  bool path_limited = false;    // `mss` is what the path carries
   bool passive = false;
   bool nagle = true;
   bool delayed_acks = true;
@@ -171,6 +173,9 @@ struct Active {
   memory::Index behind = memory::nil;  // TIME-WAIT record that this SYN-RECEIVED reopened
   Bytes delayed;            // in-order octets since the last ACK
   Sequence delayed_begin;   // where they begin
+
+  Sequence pending_sequence;        // which segment was too big, while pending_mtu is not 0
+  std::uint16_t pending_mtu = 0;    // what an ICMP error told, to be believed if progress stalls
 
   RetransmitMode mode = RetransmitMode::idle;
   std::uint8_t persist_backoff = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/internet/path_mtu.hpp"
 #include "core/internet/replies.hpp"
 #include "core/memory/arena.hpp"
 #include "core/memory/list.hpp"
@@ -100,6 +101,7 @@ struct Engine {
   memory::TimerWheel wheel;
   Demux demux;
   internet::Replies replies;
+  internet::PathMtus paths;
 
   std::span<Region> regions;
   std::span<Loan> loans;  // state->loan_count of them are valid
@@ -140,7 +142,12 @@ struct Engine {
   Bytes text_max(IpAddress remote) const {
     //= rfc8200#8.3
     //# 8200:V6-27 the packet's size less 60
-    return remote.is_v4() ? mtu_text_max : state->mtu6 - Bytes{60};
+    if (remote.is_v4()) {
+      return mtu_text_max;
+    }
+    //= rfc8200#5
+    //# 8200:V6-29 without discovery of the path 1280 octets are all that surely passes
+    return least(state->mtu6, Bytes{config.path_mtu_discovery ? 0xffffu : 1280u}) - Bytes{60};
   }
   // The MSS that a SYN to `remote` names: never more than the link brings.
   Bytes mss_to(IpAddress remote) const {

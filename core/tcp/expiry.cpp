@@ -7,6 +7,7 @@
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
+#include "core/tcp/path.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/tcp/rtt.hpp"
 #include "core/units/check.hpp"
@@ -91,6 +92,9 @@ void retransmit(Engine& e, Connection& c) {
   //# 6298:RTO-15, 6298:RTO-9 the timer runs for the doubled timeout from here
   a.mode = RetransmitMode::retransmit;
   a.retransmit_due = e.state->now + c.rtt.rto;
+  if (a.pending_mtu != 0) [[unlikely]] {
+    believe_pending_mtu(e, c);
+  }
   make_ready(e, c);
   advise(e, c);
 }

@@ -52,6 +52,7 @@ void visit_variables(const Connection& c, FieldSink& sink) {
         std::uint64_t{c.congestion.duplicates}, std::uint64_t{c.quantum},
         static_cast<std::uint64_t>(c.cause), static_cast<std::uint64_t>(c.soft_cause),
         std::uint64_t{c.pending}, std::uint64_t{c.deferred},
+        std::uint64_t{c.mss_max} << 1 | (c.path_limited ? 1u : 0u),
         static_cast<std::uint64_t>(c.place), static_cast<std::uint64_t>(c.telling),
         static_cast<std::uint64_t>(c.wants), std::uint64_t{c.answers}}) {
     sink.add(value);
@@ -86,6 +87,10 @@ void visit_owed(const Engine& e, const Active& a, FieldSink& sink) {
 
 void visit_queues(Engine& e, Connection& c, FieldSink& sink) {
   Active& a = e.active(c);
+  sink.add(a.pending_mtu);
+  if (a.pending_mtu != 0) {
+    sink.add(a.pending_sequence);
+  }
   auto cursor = a.send.walk(e.pools, {Bytes{}, a.send.length()});
   memory::Source source;
   while (cursor.next(source)) {

@@ -8,6 +8,7 @@
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
+#include "core/tcp/path.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -257,6 +258,9 @@ Plan plan_next(Engine& e, Connection& c) {
   Plan plan;
   if (c.active == nil || c.detached) {
     return plan;
+  }
+  if (path_may_differ(e, c)) [[unlikely]] {
+    follow_path(e, c);
   }
   Active& a = e.active(c);
   plan.kind = PlanKind::ack;

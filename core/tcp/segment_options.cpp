@@ -10,6 +10,8 @@ void add_announcements(const Engine& e, const Connection& c, wire::Options& opti
   //# 9293:MUST-14, 9293:SHLD-5, 9293:MAY-3 every SYN names our MSS
   //= rfc9293#3.2
   //# 9293:MUST-65 and no other segment does
+  //= rfc8201#5.4
+  //# 8201:PMTU-10 it follows from the link alone, not from what a path carries
   options.has_mss = true;
   options.mss = static_cast<std::uint16_t>(e.mss_to(c.remote).count);
 }

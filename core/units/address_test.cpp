@@ -70,5 +70,30 @@ TEST(FourTuple, DiffersInEveryPart) {
   EXPECT_NE(tuple, other);
 }
 
+//= rfc4862#5.3
+//= type=test
+//# 4862:DAD-12 fe80::, zeros, and the modified EUI-64
+TEST(IpAddress, AddressesOfOneLinkFollowFromItsMac) {
+  constexpr Mac mac{{0x00, 0x11, 0x22, 0x33, 0x44, 0x55}};
+  EXPECT_EQ(link_local_of(mac), (IpAddress{0xfe80'0000'0000'0000, 0x0211'22ff'fe33'4455}));
+  EXPECT_TRUE(link_local_of(mac).is_link_local());
+  IpAddress const address{0x2001'0db8'0000'0000, 0xabcd'ef12};
+  EXPECT_FALSE(address.is_link_local());
+  EXPECT_EQ(address.solicited_node(), (IpAddress{0xff02'0000'0000'0000, 0x1'ffcd'ef12}));
+  EXPECT_EQ(group_mac(address.solicited_node()),
+            (Mac{{0x33, 0x33, 0xff, 0xcd, 0xef, 0x12}}));
+}
+
+TEST(IpAddress, NotEveryAddressIsAHosts) {
+  EXPECT_TRUE((IpAddress{0x2001'0db8'0000'0000, 1}.is_v6_host()));
+  EXPECT_FALSE((IpAddress{0, 0}.is_v6_host()));
+  EXPECT_FALSE((IpAddress{0, 1}.is_v6_host()));
+  EXPECT_FALSE(all_nodes.is_v6_host());
+  EXPECT_FALSE(IpAddress::v4(10, 0, 0, 1).is_v6_host());
+  EXPECT_EQ(common_bits({IpAddress{1, 0}, IpAddress{1, 1}}), 127u);
+  EXPECT_EQ(common_bits({IpAddress{1, 0}, IpAddress{0, 0}}), 63u);
+  EXPECT_EQ(common_bits({all_nodes, all_nodes}), 128u);
+}
+
 }  // namespace
 }  // namespace lockstep

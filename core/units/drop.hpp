@@ -29,6 +29,10 @@ namespace lockstep {
   X(ip_not_for_us, "the destination is none of our addresses")                   \
   X(ip_link_broadcast, "a link broadcast that carries a unicast destination")     \
   X(ip_fragment, "a fragment, and reassembly is off")                            \
+  X(ip_fragment_malformed, "a fragment of a length or offset that cannot be")    \
+  X(ip_fragment_again, "a fragment that was here before")                        \
+  X(ip_fragment_overlap, "fragments that contradict: the datagram is refused")   \
+  X(ip_fragment_full, "no room for another fragment, or its source has its share") \
   X(ip_option_malformed, "an option's length is impossible")                     \
   X(ip_source_routed, "a source route that is not completed here")               \
   X(ip_protocol_unknown, "no transport of ours has this protocol number")        \
@@ -44,6 +48,7 @@ namespace lockstep {
   X(icmp_quote_malformed, "the quoted packet is too short or not ours")          \
   X(icmp_quote_unknown, "the quoted segment belongs to no connection")           \
   X(icmp_quote_outside, "the quoted sequence number is not in flight")           \
+  X(icmp_mtu_refused, "packet too big that names no smaller size than is sent")  \
   X(icmp_echo_to_group, "an echo request to a broadcast or multicast address")   \
   X(icmp_rate, "the limit on ICMP replies is reached")                           \
   X(nd_not_from_link, "neighbour discovery that a router may have forwarded")    \

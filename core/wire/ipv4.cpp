@@ -142,6 +142,8 @@ Drop parse(std::span<const std::byte> bytes, Ipv4Packet& out) {
   return Drop::none;
 }
 
+//= rfc791#3.2
+//# 791:IP4-15 strictly as it is written, whatever is accepted
 Bytes write(const Ipv4Header& header, Bytes payload, std::span<std::byte> into) {
   CHECK(into.size() >= ipv4_header_bytes);
   CHECK(payload.count <= total_length_max - ipv4_header_bytes);

@@ -111,6 +111,8 @@ Drop walk_fragment(Ipv6Packet& packet, Place& place) {
   //# 8200:V6-21 the reserved fields are not looked at
   Ipv6Fragment const fragment{load32(at + 4), static_cast<std::uint16_t>(word >> 3),
                               (word & 1) != 0};
+  //= rfc6946#4
+  //# 6946:ATOM-3 what follows an atomic one is what the packet carries, less these eight octets
   // What a second fragment header says was said by the first.
   if (!packet.has_fragment) {
     packet.has_fragment = true;

@@ -117,6 +117,8 @@ Drop parse(const Icmp6Message& message, NdMessage& out) {
 
 Bytes write(const Icmp6Path& path, const NdMessage& message, std::span<std::byte> into) {
   CHECK(into.size() >= nd_message_bytes_max);
+  //= rfc4861#8.3
+  //# 4861:ND-45 a host sends no redirect
   CHECK(message.type == Icmp6Type::neighbour_solicitation ||
         message.type == Icmp6Type::neighbour_advertisement ||
         message.type == Icmp6Type::router_solicitation);

@@ -22,6 +22,9 @@ void draw_family(Dice& dice, World& world) {
   std::uint16_t const vlan = dice.percent(8) ? std::uint16_t{100} : std::uint16_t{0};
   for (HostSpec& host : world.hosts) {
     Config& config = host.config;
+    config.reassembly_datagrams = {dice.pick({0u, 1u, 8u})};
+    config.reassembly_per_source = {dice.pick({1u, 4u})};
+    config.tcp.path_mtu_discovery = dice.percent(60);
     config.vlan = config.link == LinkType::ethernet ? vlan : std::uint16_t{0};
     if (!six) {
       continue;

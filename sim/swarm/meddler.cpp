@@ -166,8 +166,10 @@ void Meddler::trick_ip(StationDesk& desk, const Victim& victim) {
       packet.protocol = wire::IpProtocol::udp;
       break;
   }
-  std::array<std::byte, 24> const payload{};
-  send(desk, packet, payload);
+  std::array<std::byte, 24> payload{};
+  payload[0] = octet(dice_.below32(2));
+  std::uint32_t const length = packet.more_fragments ? dice_.pick({7u, 16u, 24u}) : 24;
+  send(desk, packet, std::span(payload).first(length));
 }
 
 void Meddler::trick_icmp(StationDesk& desk, const Victim& victim) {
@@ -207,7 +209,8 @@ void Meddler::quote(StationDesk& desk, const Victim& victim) {
       dice_.pick({wire::IcmpType::unreachable, wire::IcmpType::time_exceeded,
                   wire::IcmpType::parameter_problem});
   Bytes const length = wire::write(
-      wire::IcmpMessage{type, static_cast<std::uint8_t>(dice_.below(6)), 0, quoted}, message);
+      wire::IcmpMessage{type, dice_.pick<std::uint8_t>({0, 1, 2, 3, 4, 4, 4, 5}),
+                        dice_.pick({0u, 1'400u, 65'535u}), quoted}, message);
   Packet packet = packet_to(victim);
   packet.protocol = wire::IpProtocol::icmp;
   send(desk, packet, std::span(message).first(length.count));
@@ -286,6 +289,7 @@ void Meddler::send(StationDesk& desk, const Packet& packet, std::span<const std:
   header.protocol = packet.protocol;
   header.time_to_live = 64;
   header.more_fragments = packet.more_fragments;
+  header.identification = static_cast<std::uint16_t>(packet.more_fragments ? dice_.below32(8) : 0);
   auto const carried = static_cast<std::uint32_t>(packet.options.size() + payload.size());
   wire::write(header, Bytes{carried}, ip);
   std::size_t const length = wire::ipv4_header_bytes + packet.options.size();

@@ -168,10 +168,11 @@ void claim_name(Table& table, sim::Name name, std::set<std::string>& taken) {
 bool reaches(const sim::World& world, sim::HostIndex from, sim::HostIndex to) {
   const Config& config = world.hosts[from.value].config;
   const HostAddress& mine = config.addresses[0];
-  const std::uint64_t other = world.hosts[to.value].config.addresses[0].address.low;
-  const std::uint64_t mask = ~std::uint64_t{0} << (32u - mine.prefix_bits);
-  return config.link == LinkType::ip || !config.gateway.is_unspecified() ||
-         ((mine.address.low ^ other) & mask) == 0;
+  const IpAddress other = world.hosts[to.value].config.addresses[0].address;
+  const std::uint32_t bits = mine.prefix_bits + (mine.address.is_v4() ? 96u : 0u);
+  const bool leads = !config.gateway.is_unspecified() || config.route_count.value != 0;
+  return mine.address.is_v4() == other.is_v4() &&
+         (config.link == LinkType::ip || leads || common_bits({mine.address, other}) >= bits);
 }
 
 }  // namespace

@@ -181,8 +181,8 @@ TEST_F(WorldFile, RefusesNamesAndAddressesThatAreTaken) {
   EXPECT_EQ(complaint("[[host]]\nname = \"c\"\naddress = \"10.0.0.2/24\"\n" + good()),
             "9: 'address' of host 'b': 10.0.0.2 is the address of 'c', expected one of its own");
   EXPECT_EQ(complaint("[[host]]\nname = \"c\"\naddress = \"10.0.0.2\"\n"),
-            "3: 'address' of host 'c': \"10.0.0.2\" was found, expected an IPv4 address with a "
-            "prefix length, like \"10.0.0.1/24\"");
+            "3: 'address' of host 'c': \"10.0.0.2\" was found, expected an address with a "
+            "prefix length, like \"10.0.0.1/24\" or \"2001:db8::1/64\"");
 }
 
 TEST_F(WorldFile, RefusesAnAppBetweenNetworks) {

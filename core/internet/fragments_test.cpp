@@ -1,0 +1,268 @@
+// Reassembly: in any order, within bounds, and never of fragments that contradict.
+#include "core/internet/fragments.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/internet/ipv6_input.hpp"
+
+namespace lockstep::internet {
+namespace {
+
+constexpr IpAddress here4 = IpAddress::v4(10, 0, 0, 1);
+constexpr IpAddress here6{0x2001'0db8'0000'0000, 1};
+
+IpAddress sender4(std::uint8_t host) { return IpAddress::v4(10, 0, 0, host); }
+
+// A datagram of `text`, in pieces.
+struct Sender {
+  bool six = false;
+  std::uint8_t host = 2;
+  std::uint32_t identification = 7;
+  std::string text = std::string(40, 'a') + std::string(40, 'b') + "end";
+
+  std::vector<std::byte> piece(std::uint32_t begin, std::uint32_t length, bool more) const {
+    std::vector<std::byte> out(six ? 48 : 20);
+    if (six) {
+      wire::Ipv6Header header;
+      header.source = {here6.high, host};
+      header.destination = here6;
+      header.next_header = 44;
+      wire::write(header, Bytes{8 + length}, out);
+      out[40] = std::byte{6};
+      std::uint32_t const word = begin | (more ? 1u : 0u);
+      out[42] = static_cast<std::byte>(word >> 8);
+      out[43] = static_cast<std::byte>(word & 0xff);
+      out[47] = static_cast<std::byte>(identification);
+    } else {
+      wire::Ipv4Header header;
+      header.source = sender4(host);
+      header.destination = here4;
+      header.protocol = wire::IpProtocol::tcp;
+      header.time_to_live = 64;
+      header.identification = static_cast<std::uint16_t>(identification);
+      header.fragment_offset = static_cast<std::uint16_t>(begin / 8);
+      header.more_fragments = more;
+      wire::write(header, Bytes{length}, out);
+    }
+    for (std::uint32_t i = 0; i < length; ++i) {
+      out.push_back(static_cast<std::byte>(text[begin + i]));
+    }
+    return out;
+  }
+};
+
+class World {
+ public:
+  explicit World(const FragmentConfig& config) {
+    memory::Layout measure;
+    lay_out(measure, config);
+    memory_.resize(measure.bytes() / 64 + 1);
+    memory::Layout layout(
+        {reinterpret_cast<std::byte*>(memory_.data()), memory_.size() * sizeof(Line)});
+    lay_out(layout, config);
+    wheel.start();
+    fragments.start();
+  }
+
+  Drop take(const std::vector<std::byte>& bytes) {
+    if ((bytes[0] >> 4) == std::byte{4}) {
+      wire::Ipv4Packet packet;
+      EXPECT_EQ(wire::parse(bytes, packet), Drop::none);
+      return fragments.take(fragment_of(packet), now, whole);
+    }
+    wire::Ipv6Packet packet;
+    EXPECT_EQ(wire::parse(bytes, packet), Drop::none);
+    static_cast<void>(wire::walk(packet));
+    return fragments.take(fragment_of(packet), now, whole);
+  }
+  void advance(Duration by) {
+    now = now + by;
+    for (Index timer = wheel.pop_due(now); timer != nil; timer = wheel.pop_due(now)) {
+      fragments.expire(wheel.owner(timer).value - 1000);
+    }
+  }
+  // The text of the datagram that was handed out.
+  std::string text() const {
+    wire::Ipv4Packet packet;
+    EXPECT_EQ(read_packet(whole, packet), Drop::none);
+    EXPECT_FALSE(packet.header.is_fragment());
+    EXPECT_EQ(packet.header.protocol, wire::IpProtocol::tcp);
+    return {reinterpret_cast<const char*>(packet.payload.data()), packet.payload.size()};
+  }
+
+  memory::TimerWheel wheel;
+  Fragments fragments;
+  Instant now{5'000'000'000};
+  std::span<const std::byte> whole;
+
+ private:
+  struct alignas(64) Line {
+    std::array<std::byte, 64> octets;
+  };
+  void lay_out(memory::Layout& layout, const FragmentConfig& config) {
+    wheel = memory::TimerWheel::lay_out(layout, Fragments::timers_max(config));
+    fragments = Fragments::lay_out(layout, config, wheel, {1000});
+  }
+  std::vector<Line> memory_;
+};
+
+FragmentConfig few() {
+  FragmentConfig config;
+  config.datagrams_max = {3};
+  config.per_source = {2};
+  return config;
+}
+
+//= rfc791#3.2
+//= type=test
+//# 791:IP4-6, 791:IP4-13 in any order; the length by the last, the header by the first
+//= rfc8200#4.5
+//= type=test
+//# 8200:V6-11 of IPv6 as well
+TEST(Fragments, ADatagramIsPutTogetherInAnyOrder) {
+  for (bool const six : {false, true}) {
+    World world(few());
+    Sender sender;
+    sender.six = six;
+    EXPECT_EQ(world.take(sender.piece(40, 40, true)), Drop::none);
+    EXPECT_EQ(world.take(sender.piece(80, 3, false)), Drop::none);
+    EXPECT_TRUE(world.whole.empty());
+    EXPECT_EQ(world.take(sender.piece(0, 40, true)), Drop::none);
+    EXPECT_EQ(world.text(), sender.text);
+    EXPECT_EQ(world.fragments.used(), 1u);
+    world.fragments.settle();
+    EXPECT_EQ(world.fragments.used(), 0u);
+  }
+}
+
+TEST(Fragments, DatagramsAreToldApart) {
+  World world(few());
+  Sender first;
+  Sender second;
+  second.identification = 8;
+  Sender third;
+  third.six = true;
+  EXPECT_EQ(world.take(first.piece(0, 40, true)), Drop::none);
+  EXPECT_EQ(world.take(second.piece(40, 40, false)), Drop::none);
+  EXPECT_EQ(world.take(third.piece(40, 40, false)), Drop::none);
+  EXPECT_TRUE(world.whole.empty());
+  EXPECT_EQ(world.fragments.used(), 3u);
+}
+
+//= rfc5722#4
+//= type=test
+//# 5722:OVL-2, 5722:OVL-3 the datagram is refused, and so is what follows of it
+//= rfc8200#4.5
+//= type=test
+//# 8200:V6-17 an exact duplicate is no overlap
+//= rfc791#3.2
+//= type=test
+//# 791:IP4-10 nor does IPv4 let a later copy win
+TEST(Fragments, AnOverlapRefusesTheDatagram) {
+  for (bool const six : {false, true}) {
+    World world(few());
+    Sender sender;
+    sender.six = six;
+    EXPECT_EQ(world.take(sender.piece(0, 40, true)), Drop::none);
+    EXPECT_EQ(world.take(sender.piece(0, 40, true)), Drop::ip_fragment_again);
+    EXPECT_EQ(world.take(sender.piece(32, 48, true)), Drop::ip_fragment_overlap);
+    EXPECT_EQ(world.take(sender.piece(40, 40, true)), Drop::ip_fragment_overlap);
+    EXPECT_EQ(world.take(sender.piece(80, 3, false)), Drop::ip_fragment_overlap);
+    EXPECT_TRUE(world.whole.empty());
+    Sender other = sender;
+    other.identification = 9;
+    EXPECT_EQ(world.take(other.piece(0, 40, true)), Drop::none);
+    other.text[3] = 'z';
+    EXPECT_EQ(world.take(other.piece(0, 40, true)), Drop::ip_fragment_overlap);
+  }
+}
+
+TEST(Fragments, ADatagramHasOneEnd) {
+  Sender sender;
+  World two(few());
+  EXPECT_EQ(two.take(sender.piece(40, 40, false)), Drop::none);
+  EXPECT_EQ(two.take(sender.piece(80, 3, false)), Drop::ip_fragment_overlap);
+  World behind(few());
+  EXPECT_EQ(behind.take(sender.piece(40, 40, true)), Drop::none);
+  EXPECT_EQ(behind.take(sender.piece(0, 8, false)), Drop::ip_fragment_overlap);
+}
+
+//= rfc8200#4.5
+//= type=test
+//# 8200:V6-14, 8200:V6-15 neither ragged lengths nor ends beyond 65,535
+//= rfc791#3.2
+//= type=test
+//# 791:IP4-9 units of eight octets but for the last
+TEST(Fragments, WhatCannotBeIsRefused) {
+  for (bool const six : {false, true}) {
+    World world(few());
+    Sender sender;
+    sender.six = six;
+    EXPECT_EQ(world.take(sender.piece(0, 39, true)), Drop::ip_fragment_malformed);
+    EXPECT_EQ(world.take(sender.piece(0, 0, true)), Drop::ip_fragment_malformed);
+    sender.text = std::string(70'000, 'x');
+    EXPECT_EQ(world.take(sender.piece(65'528, 8, false)), Drop::ip_fragment_malformed);
+    EXPECT_EQ(world.fragments.used(), 0u);
+  }
+}
+
+//= rfc8200#4.5
+//= type=test
+//# 8200:V6-12 sixty seconds from the first fragment that came
+//= rfc791#3.2
+//= type=test
+//# 791:IP4-12 then nothing is held any more
+TEST(Fragments, WhatStaysIncompleteIsGivenUp) {
+  World world(few());
+  Sender const sender;
+  EXPECT_EQ(world.take(sender.piece(40, 40, true)), Drop::none);
+  world.advance(Duration::seconds(59));
+  EXPECT_EQ(world.take(sender.piece(0, 40, true)), Drop::none);
+  world.advance(Duration::seconds(1) - Duration{1});
+  EXPECT_EQ(world.fragments.used(), 1u);
+  world.advance(Duration{1});
+  EXPECT_EQ(world.fragments.used(), 0u);
+  EXPECT_EQ(world.take(sender.piece(80, 3, false)), Drop::none);
+  EXPECT_TRUE(world.whole.empty());
+}
+
+TEST(Fragments, ASourceHasAShareAndTheOldestGivesWay) {
+  World world(few());
+  Sender sender;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    sender.identification = i;
+    EXPECT_EQ(world.take(sender.piece(0, 40, true)), Drop::none);
+    world.advance(Duration{1});
+  }
+  sender.identification = 2;
+  EXPECT_EQ(world.take(sender.piece(0, 40, true)), Drop::ip_fragment_full);
+  for (std::uint8_t host = 3; host < 5; ++host) {
+    sender.host = host;
+    EXPECT_EQ(world.take(sender.piece(0, 40, true)), Drop::none);
+    world.advance(Duration{1});
+  }
+  EXPECT_EQ(world.fragments.used(), 3u);
+  sender.host = 2;
+  sender.identification = 0;
+  EXPECT_EQ(world.take(sender.piece(40, 43, false)), Drop::none);
+  EXPECT_TRUE(world.whole.empty());  // its beginning was given up
+}
+
+TEST(Fragments, ADatagramIsBounded) {
+  World world(few());
+  Sender sender;
+  sender.text = std::string(4'000, 'x');
+  EXPECT_EQ(world.take(sender.piece(2'048, 8, true)), Drop::ip_fragment_full);
+  sender.identification = 8;
+  for (std::uint32_t i = 0; i < Fragments::pieces_max; ++i) {
+    EXPECT_EQ(world.take(sender.piece(8 * i, 8, true)), Drop::none);
+  }
+  EXPECT_EQ(world.take(sender.piece(8 * Fragments::pieces_max, 8, true)),
+            Drop::ip_fragment_full);
+}
+
+}  // namespace
+}  // namespace lockstep::internet

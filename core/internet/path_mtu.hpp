@@ -1,0 +1,70 @@
+// What paths carry, where it is less than the link: a bounded table of destinations, with ages.
+#pragma once
+
+#include <cstdint>
+
+#include "core/memory/arena.hpp"
+#include "core/units/address.hpp"
+#include "core/units/bytes.hpp"
+#include "core/units/hash.hpp"
+#include "core/units/time.hpp"
+
+namespace lockstep::internet {
+
+struct PathMtuConfig {
+  Count entries_max{64};                     // at least 1
+  Duration age = Duration::seconds(600);     // after the last decrease; 300 s or more (RFC 1191 3)
+  HashKey key;                               // an outsider must not know it
+};
+
+// The least that an estimate can be (RFC 1191 3, RFC 8201 4).
+constexpr std::uint16_t path_mtu_least(IpAddress destination) {
+  return destination.is_v4() ? 68 : 1280;
+}
+
+// The largest usual MTU below a packet's size (RFC 1191 7.1): for routers that do not tell theirs.
+std::uint16_t plateau_below(Bytes packet);
+
+// A handle on the arena. Everything costs O(1): a destination has four places, and when all are
+// taken the one that was told first gives way.
+class PathMtus {
+ public:
+  PathMtus() = default;
+  static PathMtus lay_out(memory::Layout& layout, const PathMtuConfig& config);
+  void start();
+
+  // Whether anything is known of any path: while not, nobody need ask.
+  bool any() const { return *used_ != 0; }
+  // What the path to `destination` carries, or 0: no less than the link, as far as is known.
+  std::uint16_t find(IpAddress destination, Instant now);
+  // The path carries no more than `mtu`, which is not below path_mtu_least. Never raises.
+  void lower(IpAddress destination, std::uint16_t mtu, Instant now);
+
+  template <class Add>
+  void visit(Add&& add) const {
+    for (Entry const& each : entries_.all()) {
+      if (each.mtu != 0) {
+        add(each.destination.high);
+        add(each.destination.low);
+        add(each.mtu);
+        add(each.until.ns);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t places = 4;
+  struct Entry {
+    IpAddress destination;
+    Instant until;
+    std::uint16_t mtu = 0;  // 0: vacant
+  };
+  Entry& place(IpAddress destination, std::uint32_t which) const;
+  void forget(Entry& entry);
+
+  PathMtuConfig config_;
+  memory::View<Entry> entries_;
+  std::uint32_t* used_ = nullptr;
+};
+
+}  // namespace lockstep::internet

@@ -1,0 +1,69 @@
+// Fragments at the seam: taken in, answered where they cannot be, and read once they are whole.
+#include "core/seam/body.hpp"
+#include "core/tcp/calls.hpp"
+#include "core/tcp/path.hpp"
+
+namespace lockstep {
+namespace {
+
+// What a fragment of IPv6 that cannot be is answered with.
+//= rfc8200#4.5
+//# 8200:V6-14 a length that is no multiple of eight: the payload length is pointed at
+//# 8200:V6-15 an end beyond 65,535: the fragment offset is
+internet::Icmp6Complaint complaint_about(const wire::Ipv6Packet& packet) {
+  constexpr std::uint32_t payload_length_at = 4;
+  std::size_t const data =
+      packet.bytes.size() - packet.fragment_at - wire::ipv6_fragment_bytes;
+  bool const ragged = packet.fragment.more && data % 8 != 0;
+  return {wire::Icmp6Type::parameter_problem, wire::problem_field,
+          ragged ? payload_length_at : packet.fragment_at + 2u, false};
+}
+
+}  // namespace
+
+// Drop::none: the fragment waits for others, or frame is now what all of them make.
+Drop Stack::Body::reassemble(Parsed& frame) {
+  bool const six = !frame.ip.packet.header.source.is_v4();
+  if (six && !is_usable(frame.ip.local_address)) {
+    return Drop::ip_tentative;
+  }
+  std::span<const std::byte> whole;
+  internet::FragmentArrival const arrival =
+      six ? internet::fragment_of(frame.six) : internet::fragment_of(frame.ip.packet);
+  Drop const drop = fragments.take(arrival, engine.state->now, whole);
+  if (drop == Drop::ip_fragment_malformed && six) {
+    complain6(frame, complaint_about(frame.six));
+  }
+  if (drop != Drop::none || whole.empty()) {
+    frame.drop = Drop::none;
+    return drop;
+  }
+  bool const to_group = frame.ip.to_group;
+  frame.kind = Parsed::Kind::dropped;
+  if (six) {
+    parse_ip6(whole, to_group, Checksum::unknown, frame);
+    //= rfc6980#5
+    //# 6980:NDF-2 that it came in fragments is not forgotten
+    frame.six.has_fragment = true;
+  } else {
+    parse_ip(whole, to_group, Checksum::unknown, frame);
+  }
+  // A datagram of fragments is none itself.
+  if (frame.kind == Parsed::Kind::fragment) {
+    frame.kind = Parsed::Kind::dropped;
+    frame.drop = Drop::ip_fragment_malformed;
+  }
+  return frame.kind == Parsed::Kind::dropped ? frame.drop : Drop::none;
+}
+
+Drop Stack::Body::take_error(const internet::IcmpError& error) {
+  std::uint16_t const local = addresses.find(error.quoted.local.address);
+  bool const too_big = error.kind == internet::IcmpErrorKind::packet_too_big;
+  if (too_big && config.tcp.path_mtu_discovery) {
+    return tcp::take_packet_too_big(engine, error, local);
+  }
+  return tcp::take_icmp_error(engine, error.quoted, local, error.quoted_sequence,
+                              cause_of(error));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,146 @@
+// Path MTU discovery of a connection.
+#include "core/tcp/path.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/lifecycle.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+std::uint32_t header_bytes(const Connection& c) { return c.remote.is_v4() ? 40 : 60; }
+
+Connection* find_quoted(Engine& e, const internet::IcmpError& error,
+                        std::uint16_t local_address) {
+  FourTuple const& quoted = error.quoted;
+  Found const found = e.demux.find(e.demux.hash_of(quoted), [&](Found candidate) {
+    if (candidate.kind != EntryKind::connection) {
+      return false;
+    }
+    Connection const& c = e.connections[candidate.index];
+    return c.remote == quoted.remote.address && c.remote_port == quoted.remote.port &&
+           c.local_port == quoted.local.port && c.local_address == local_address;
+  });
+  return found.kind == EntryKind::connection ? &e.connection(found.index) : nullptr;
+}
+
+// What the message says that the path carries; 0 if it says nothing that can be.
+std::uint16_t told_mtu(const Connection& c, const internet::IcmpError& error) {
+  std::uint16_t const least = internet::path_mtu_least(c.remote);
+  if (!c.remote.is_v4()) {
+    //= rfc8201#4
+    //# 8201:PMTU-2 less than 1280 is discarded
+    return error.mtu < least ? std::uint16_t{0} : error.mtu;
+  }
+  //= rfc1191#3
+  //# 1191:PMTU-6 a router that tells no MTU: the next plateau below what was sent
+  std::uint16_t const told = error.mtu != 0 ? error.mtu
+                                            : internet::plateau_below(error.quoted_bytes);
+  //= rfc1191#3
+  //# 1191:PMTU-3 never below 68
+  return std::max(told, least);
+}
+
+// The path carries so much and no more: smaller segments from here on, what is out goes again.
+//= rfc1191#6.4
+//# 1191:PMTU-10 by slow start, up to the window that was: a path's size is no congestion
+//= rfc8201#5.4
+//# 8201:PMTU-9 so ssthresh is not lowered
+void believe(Engine& e, Connection& c, std::uint16_t mtu) {
+  //= rfc1191#3
+  //# 1191:PMTU-5 smaller packets draw no more of these messages
+  //# 1191:PMTU-1 the estimate becomes what it says
+  //= rfc8201#4
+  //# 8201:PMTU-3 of IPv6 as well
+  e.paths.lower(c.remote, mtu, e.state->now);
+  follow_path(e, c);
+  Active& a = e.active(c);
+  if (!synchronized(c.state)) {
+    return;
+  }
+  c.congestion.ssthresh = most(c.congestion.ssthresh, c.congestion.cwnd);
+  c.congestion.cwnd = Bytes{c.mss};
+  a.timing = false;
+  a.retransmit_next = c.send.una;
+  a.retransmit_end = c.send.nxt;
+  make_ready(e, c);
+}
+
+}  // namespace
+
+void follow_path(Engine& e, Connection& c) {
+  //= rfc8201#5.2
+  //# 8201:PMTU-7 the link's MTU at first, and a decrease is told to all that use the path
+  std::uint16_t const mtu = e.paths.find(c.remote, e.state->now);
+  //= rfc1191#3.1
+  //# 1191:PMTU-13 never more than the peer's MSS
+  std::uint32_t size = c.mss_max;
+  if (mtu != 0) {
+    size = std::min(size, mtu - header_bytes(c));
+  }
+  c.path_limited = mtu != 0;
+  if (size == c.mss || c.mss_max == 0) {
+    return;
+  }
+  //= rfc1191#6.3
+  //# 1191:PMTU-12 a larger estimate sends nothing again
+  c.mss = static_cast<std::uint16_t>(size);
+  if (synchronized(c.state)) {
+    c.congestion.cwnd = most(c.congestion.cwnd, Bytes{c.mss});
+  }
+}
+
+//= rfc9293#3.7.2
+//# 9293:P-PMTUD path MTU discovery, of both families
+Drop take_packet_too_big(Engine& e, const internet::IcmpError& error,
+                         std::uint16_t local_address) {
+  Connection* const found = find_quoted(e, error, local_address);
+  if (found == nullptr) {
+    return Drop::icmp_quote_unknown;
+  }
+  Connection& c = *found;
+  //= rfc5927#4.1
+  //# 5927:ICMP-1 the quoted sequence number is in flight
+  //= rfc8201#4
+  //# 8201:PMTU-6 the quoted packet was really sent
+  bool const in_flight = error.quoted_sequence.at_or_after(c.send.una) &&
+                         error.quoted_sequence.before(c.send.nxt);
+  if (!in_flight || c.active == nil) {
+    return Drop::icmp_quote_outside;
+  }
+  std::uint16_t const mtu = told_mtu(c, error);
+  //= rfc1191#3
+  //# 1191:PMTU-2 nothing is raised by what it says
+  //= rfc8201#4
+  //# 8201:PMTU-4 of IPv6 neither
+  //= rfc1191#6.4
+  //# 1191:PMTU-11 of a burst of messages the first one counts
+  if (mtu == 0 || mtu >= c.mss + header_bytes(c)) {
+    return Drop::icmp_mtu_refused;
+  }
+  //= rfc5927#7.2
+  //# 5927:ICMP-5 where text of that size was acknowledged before, only a timeout proves it
+  Active& a = e.active(c);
+  bool const proven = synchronized(c.state) && c.send.una != c.send.iss.next();
+  if (!proven || c.retries != 0) {
+    believe(e, c, mtu);
+  } else {
+    a.pending_mtu = mtu;
+    a.pending_sequence = error.quoted_sequence;
+  }
+  return Drop::none;
+}
+
+void believe_pending_mtu(Engine& e, Connection& c) {
+  Active& a = e.active(c);
+  std::uint16_t const mtu = a.pending_mtu;
+  a.pending_mtu = 0;
+  //= rfc5927#7.2
+  //# 5927:ICMP-6 it is forgotten once what it quotes was acknowledged
+  bool const stalled = a.pending_sequence.at_or_after(c.send.una);
+  if (stalled && mtu < c.mss + header_bytes(c)) {
+    believe(e, c, mtu);
+  }
+}
+
+}  // namespace lockstep::tcp

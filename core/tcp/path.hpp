@@ -1,0 +1,26 @@
+// Path MTU discovery of a connection: RFC 1191 and 8201, hardened by RFC 5927.
+#pragma once
+
+#include "core/internet/icmp_input.hpp"
+#include "core/tcp/engine.hpp"
+
+namespace lockstep::tcp {
+
+// An ICMP error says that a packet of ours was too big. Drop::none if it is believed, now or once
+// progress has stalled; icmp_quote_unknown, icmp_quote_outside or icmp_mtu_refused.
+Drop take_packet_too_big(Engine& e, const internet::IcmpError& error,
+                         std::uint16_t local_address);
+
+// The retransmission timer fired: what was told and not believed at once is believed now.
+void believe_pending_mtu(Engine& e, Connection& c);
+
+// The size of segments follows what is known of the path. Only while something is known of any
+// path, or was of this one.
+void follow_path(Engine& e, Connection& c);
+
+// Whether follow_path has something to do.
+inline bool path_may_differ(const Engine& e, const Connection& c) {
+  return e.paths.any() || c.path_limited;
+}
+
+}  // namespace lockstep::tcp
