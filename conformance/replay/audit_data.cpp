@@ -62,9 +62,9 @@ class DataAudit {
     }
   }
 
-  /// What the peer offered: to the device by its scale, to the core without one.
+  /// What the peer offered: to the device by its scale, to the core by its own or without one.
   std::uint32_t window_of(const Step& step) const {
-    return in_.of_capture ? static_cast<std::uint32_t>(step.window_bytes) : step.segment.window;
+    return static_cast<std::uint32_t>(in_.of_capture ? step.window_bytes : step.played_window);
   }
 
   void syn(std::size_t index) {

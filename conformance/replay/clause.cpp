@@ -245,7 +245,7 @@ Numbers numbers_before(const LiveRun& run, std::size_t index) {
       continue;
     }
     out.receive_next = sent.segment.acknowledgment;
-    out.receive_window = sent.segment.window;
+    out.receive_window = sent.window_bytes;
     out.send_next = sent.segment.end();
   }
   out.send_una = out.state == State::syn_received ? out.send_next - 1 : out.send_next;

@@ -61,7 +61,7 @@ class Inference {
     bool const beyond = std::any_of(script_.sent.begin(), script_.sent.end(), [](const Sent& sent) {
       return sent.window_bytes > 65'535 && !sent.segment.any(flag::rst);
     });
-    if (paced_ && beyond) {
+    if (paced_ && beyond && !script_.scaled) {
       paced_ = false;
       script_.notes.emplace_back("the application was taken to read at once");
     }

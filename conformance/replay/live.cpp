@@ -15,6 +15,7 @@
 #include "core/seam/stack.hpp"
 #include "core/seam/statistics.hpp"
 #include "core/seam/turn.hpp"
+#include "tools/capture/octets.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -73,6 +74,24 @@ class Arena {
   std::byte* data_;
 };
 
+/// Where TSecr stands among the options, or their end.
+std::size_t place_of_echo(const Segment& segment) {
+  for (const tools::TcpOption& option : tools::options_of(segment)) {
+    if (option.kind == 8 && option.data.size() == 8) {
+      return static_cast<std::size_t>(option.data.data() - segment.options.data()) + 4;
+    }
+  }
+  return segment.options.size();
+}
+
+void set_echo(Segment& segment, std::uint32_t echo) {
+  std::size_t const at = place_of_echo(segment);
+  if (at != segment.options.size()) {
+    tools::set_word(segment.options, at, static_cast<std::uint16_t>(echo >> 16));
+    tools::set_word(segment.options, at + 2, static_cast<std::uint16_t>(echo));
+  }
+}
+
 class Player {
  public:
   Player(const Script& script, const Config& config)
@@ -81,6 +100,7 @@ class Player {
         local_{addresses_.device, script.device.port},
         remote_{addresses_.peer, script.peer.port},
         arena_(Stack::arena_bytes(config)),
+        stamp_tick_(config.tcp.timestamp_tick),
         stack_(config, arena_.span()),
         port_(std::max(config.mtu.count, 1500u)),
         application_(local_, remote_) {
@@ -187,7 +207,24 @@ class Player {
     if (segment.any(flag::ack)) {
       segment.acknowledgment = as_played(segment.acknowledgment, step.incarnation);
     }
+    if (script_.offered_stamps) {
+      set_echo(segment, echo_of(step));
+    }
     return packet_of(segment);
+  }
+
+  std::uint32_t stamp_clock() const {
+    return static_cast<std::uint32_t>(port_.now().ns / stamp_tick_.ns);
+  }
+
+  /// The timestamp that is as old now as the echoed one was in the capture: one round trip of the
+  /// capture is one of the replay. Zero where nothing that is known is echoed.
+  std::uint32_t echo_of(const Step& step) const {
+    if (!step.echo_age || !stamp_offset_) {
+      return 0;
+    }
+    auto const age = static_cast<std::uint32_t>(step.echo_age->ns / stamp_tick_.ns);
+    return stamp_clock() - age + *stamp_offset_;
   }
 
   std::vector<std::byte> icmp_bytes(const Step& step) const {
@@ -267,14 +304,16 @@ class Player {
         return false;
       }
       part.segment.sequence = info.receive.nxt.value;
-      part.segment.window = static_cast<std::uint16_t>(
-          std::min<std::uint32_t>(65'535, std::max(info.send.wnd.count, info.send.wnd_max.count)));
+      std::uint32_t const window = std::max(info.send.wnd.count, info.send.wnd_max.count);
+      part.segment.window =
+          static_cast<std::uint16_t>(std::min(65'535u, window >> script_.peer_shift));
     } else if (stack_.state_of({local_, remote_}) != tcp::State::syn_received) {
       return false;
     }
     advance(port_.now() + script_.round_trip);
     std::uint32_t const seen = run_.as_captured(script_, highest_, step.incarnation);
-    run_.part_acks.push_back({steps_, seen + part.segment.window});
+    std::uint32_t const told = std::uint32_t{part.segment.window} << script_.peer_shift;
+    run_.part_acks.push_back({steps_, seen + told});
     port_.arrive(segment_bytes(part));
     turns(true);
     return true;
@@ -335,14 +374,22 @@ class Player {
           sent.timer = static_cast<tcp::TimerKind>(kind);
         }
       }
-      learn_from(sent.segment);
+      sent.window_bytes = sent.segment.window;
+      if (!sent.segment.any(flag::syn)) {
+        sent.window_bytes <<= script_.device_shift;
+      }
+      learn_from(sent.segment, sent.window_bytes);
       sent.incarnation = static_cast<std::uint32_t>(run_.isns.size());
       sent.view = view();
       run_.sent.push_back(std::move(sent));
     }
   }
 
-  void learn_from(const Segment& segment) {
+  void learn_from(const Segment& segment, std::uint32_t window) {
+    std::size_t const echo = place_of_echo(segment);
+    if (echo != segment.options.size() && !stamp_offset_ && !segment.any(flag::rst)) {
+      stamp_offset_ = tools::long_at(segment.options, echo - 4) - stamp_clock();
+    }
     if (segment.any(flag::syn) && (run_.isns.empty() || run_.isns.back() != segment.sequence)) {
       run_.isns.push_back(segment.sequence);
       highest_ = segment.sequence;
@@ -350,7 +397,7 @@ class Player {
     if (before(highest_, segment.end())) {
       highest_ = segment.end();
     }
-    std::uint32_t const edge = segment.acknowledgment + segment.window;
+    std::uint32_t const edge = segment.acknowledgment + window;
     bool const offers = segment.any(flag::ack) && !segment.any(flag::rst);
     if (offers && (!edge_known_ || segment.any(flag::syn) || before(edge_, edge))) {
       edge_ = edge;
@@ -376,6 +423,8 @@ class Player {
   PlayedAddresses addresses_;
   Endpoint local_, remote_;
   Arena arena_;
+  Duration stamp_tick_;
+  std::optional<std::uint32_t> stamp_offset_;  ///< of the core's timestamps from its clock's ticks
   Stack stack_;
   ReplayPort port_;
   ReplayApplication application_;
@@ -386,6 +435,20 @@ class Player {
   std::uint32_t highest_ = 0, edge_ = 0;
   bool edge_known_ = false;
 };
+
+constexpr std::uint32_t buffer_max = 32u << 20;
+
+/// The options of its SYN, and the memory that its window promises.
+void speak_as_the_device(const Script& script, tcp::Config& config) {
+  config.window_scale = script.offered_shift.has_value();
+  config.window_shift_automatic = false;
+  config.window_shift = static_cast<std::uint8_t>(std::min(script.offered_shift.value_or(0), 14u));
+  config.timestamps = script.offered_stamps;
+  // Some systems take what comes without.
+  config.timestamps_required = false;
+  std::uint32_t const blocks = config.receive_buffer.count / config.block_bytes.count;
+  config.blocks_max = Count{std::max(config.blocks_max.value, 4 * blocks)};
+}
 
 bool usable(const IpAddress& address) {
   if (!address.is_v4()) {
@@ -436,8 +499,12 @@ Config replay_config(const Script& script, const Config& base, bool keep_buffers
     std::uint32_t const mss = std::clamp(script.device_mss.count, 88u, 65'495u);
     set_mtu(config, Bytes{std::min(mss + 40, 65'535u)});
     if (script.receive_buffer != 0) {
-      config.tcp.receive_buffer = Bytes{std::min(script.receive_buffer, 65'535u)};
+      std::uint32_t const most = script.scaled ? buffer_max : 65'535;
+      config.tcp.receive_buffer = Bytes{std::min(script.receive_buffer, most)};
     }
+  }
+  if (script.comparison == Comparison::obligations) {
+    speak_as_the_device(script, config.tcp);
   }
   if (script.inferred) {
     config.tcp.nagle = false;  // the captured application's writes are known as far as they left

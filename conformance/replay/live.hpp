@@ -23,6 +23,7 @@ struct View {
 /// One segment that the core sent.
 struct LiveSent {
   tools::Segment segment;
+  std::uint32_t window_bytes = 0;  ///< with the scale that it was told in
   Instant at;             ///< since the beginning of the replay
   Duration late;          ///< how far the replay is behind the capture
   std::size_t steps = 0;  ///< how many steps had been made; the last of them may be the cause

@@ -147,7 +147,7 @@ std::string lost_after_capture(const Script& script) {
 /// played to its end.
 std::string window_too_small(const Script& script, const LiveRun& run) {
   bool const waits = run.is_stuck() && run.stuck_need.kind == Need::Kind::right_edge;
-  if (!waits || script.receive_buffer <= 65'535) {
+  if (!waits || script.scaled || script.receive_buffer <= 65'535) {
     return {};
   }
   return fmt::format("the peer fills a window of more than 64 KiB, which takes window scaling: "

@@ -61,16 +61,42 @@ Negotiated negotiation(const Flow& flow, const Endpoint& device) {
   return out;
 }
 
-bool spoken_by_core(std::uint8_t kind) {
-  constexpr std::array<std::uint8_t, 6> unspoken{3, 4, 5, 8, 30, 34};
-  return std::find(unspoken.begin(), unspoken.end(), kind) == unspoken.end();
+bool is_spoken(std::uint8_t kind) {
+  switch (kind) {
+    case 3:
+      return spoken_by_core.window_scale;
+    case 4:
+    case 5:
+      return spoken_by_core.selective;
+    case 8:
+      return spoken_by_core.timestamps;
+    case 30:  // Multipath TCP
+    case 34:  // Fast Open
+      return false;
+    default:
+      return true;
+  }
+}
+
+/// TSval and TSecr of a segment, where it has them.
+struct Stamps {
+  std::uint32_t value = 0, echo = 0;
+};
+
+std::optional<Stamps> stamps_of(const Segment& segment) {
+  for (const tools::TcpOption& option : tools::options_of(segment)) {
+    if (option.kind == 8 && option.data.size() == 8) {
+      return Stamps{tools::long_at(option.data, 0), tools::long_at(option.data, 4)};
+    }
+  }
+  return std::nullopt;
 }
 
 /// The options that stay, padded to whole words.
 std::vector<std::byte> reduced_options(const Segment& segment) {
   std::vector<std::byte> out;
   for (const tools::TcpOption& option : tools::options_of(segment)) {
-    if (spoken_by_core(option.kind)) {
+    if (is_spoken(option.kind)) {
       tools::put_octet(out, option.kind);
       tools::put_octet(out, static_cast<std::uint32_t>(option.data.size()) + 2);
       out.insert(out.end(), option.data.begin(), option.data.end());
@@ -106,6 +132,18 @@ class Maker {
     script_.device_mss = Bytes{agreed_.mss[0]};
     script_.peer_mss = Bytes{agreed_.mss[1]};
     script_.selective = agreed_.selective[0] && agreed_.selective[1];
+    if (!exact_) {
+      find_spoken();
+    }
+  }
+
+  /// What stays in the peer's segments, and what the core must have said on its SYN for that.
+  void find_spoken() {
+    script_.offered_shift = spoken_by_core.window_scale ? agreed_.shift[0] : std::nullopt;
+    script_.offered_stamps = spoken_by_core.timestamps && agreed_.stamps[0];
+    script_.scaled = spoken_by_core.window_scale && agreed_.scaled();
+    script_.device_shift = script_.scaled ? agreed_.shift_of(0) : 0;
+    script_.peer_shift = script_.scaled ? agreed_.shift_of(1) : 0;
   }
 
   Script make() {
@@ -139,13 +177,13 @@ class Maker {
       return;
     }
     auto& notes = script_.notes;
-    if (agreed_.scaled()) {
+    if (agreed_.scaled() && !script_.scaled) {
       notes.emplace_back("window scaling was taken out and windows rescaled");
     }
-    if (script_.selective) {
+    if (script_.selective && !spoken_by_core.selective) {
       notes.emplace_back("SACK was taken out");
     }
-    if (agreed_.stamps[0] && agreed_.stamps[1]) {
+    if (agreed_.stamps[0] && agreed_.stamps[1] && !script_.offered_stamps) {
       notes.emplace_back("timestamps were taken out");
     }
     if (agreed_.fast_open) {
@@ -364,7 +402,9 @@ class Maker {
     reduced.traffic_class = 0;
     reduced.reserved = 0;
     std::uint64_t const window = std::uint64_t{segment.window} << (syn ? 0 : agreed_.shift_of(1));
-    reduced.window = static_cast<std::uint16_t>(std::min<std::uint64_t>(window, 65'535));
+    if (!script_.scaled) {
+      reduced.window = static_cast<std::uint16_t>(std::min<std::uint64_t>(window, 65'535));
+    }
     peer_window_ = window;
     bool const syn_ack_of_data = syn && segment.any(flag::ack) && !script_.isns.empty();
     if (syn_ack_of_data) {
@@ -373,8 +413,9 @@ class Maker {
     std::uint32_t const stamps = agreed_.stamps[0] && agreed_.stamps[1] ? 12 : 0;
     std::uint32_t const piece = std::max(agreed_.mss[0], 88u) - stamps;
     // Where the windows had more than 16 bits, a segment has to fit into what is left of them.
-    std::uint32_t const most = agreed_.scaled() ? std::min(agreed_.mss[0], unscaled_piece)
-                                                : agreed_.mss[0];
+    std::uint32_t const most = agreed_.scaled() && !script_.scaled
+                                   ? std::min(agreed_.mss[0], unscaled_piece)
+                                   : agreed_.mss[0];
     if (segment.payload.size() <= most) {
       push_peer(std::move(reduced));
       return;
@@ -421,11 +462,28 @@ class Maker {
     step.packet = segment.number;
     step.incarnation = incarnation();
     step.window_bytes = exact_ ? segment.window : peer_window_;
+    step.played_window = script_.scaled ? peer_window_ : segment.window;
+    step.echo_age = exact_ ? std::nullopt : age_of_echo(segment);
     if (!exact_) {
       add_needs(segment, step);
     }
     step.segment = std::move(segment);
     script_.steps.push_back(std::move(step));
+  }
+
+  /// Of several segments with one timestamp the first: its echo is the one that is waited for.
+  std::optional<Duration> age_of_echo(const Segment& segment) const {
+    auto const stamps = stamps_of(segment);
+    if (!stamps || !segment.any(flag::ack) || stamps->echo == 0) {
+      return std::nullopt;
+    }
+    for (const Sent& sent : script_.sent) {
+      auto const of_device = stamps_of(sent.segment);
+      if (of_device && of_device->value == stamps->echo) {
+        return segment.time.since(start_ + sent.at.since(Instant{}));
+      }
+    }
+    return std::nullopt;
   }
 
   void add_needs(const Segment& segment, Step& step) {

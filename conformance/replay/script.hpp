@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,15 @@
 #include "tools/capture/decode.hpp"
 
 namespace lockstep::conformance {
+
+/// What the core speaks of the options that a capture may have agreed on; the rest is taken out of
+/// the peer's segments.
+struct SpokenByCore {
+  bool window_scale = true;
+  bool timestamps = true;
+  bool selective = false;
+};
+inline constexpr SpokenByCore spoken_by_core;
 
 /// The peer of the capture had seen something before it sent; the core must have done the same.
 struct Need {
@@ -35,7 +45,11 @@ struct Step {
   Instant at;                ///< since the beginning of the capture
   std::uint64_t packet = 0;  ///< of the capture; 0 for a call
   tools::Segment segment;    ///< as it is sent, but for its acknowledgment number: that is captured
-  std::uint64_t window_bytes = 0;  ///< what the segment offered with the scale of the capture
+  std::uint64_t window_bytes = 0;   ///< what the segment offered with the scale of the capture
+  std::uint64_t played_window = 0;  ///< what it offers to the core
+  /// How long before it the device had sent the timestamp that it echoes; none: it echoes nothing
+  /// that was captured.
+  std::optional<Duration> echo_age;
   tools::IcmpError icmp;
   Act act = Act::listen;
   std::uint32_t bytes = 0;
@@ -72,6 +86,10 @@ struct Script {
   bool inferred = false;               ///< the calls come from the capture
   bool unaided = false;                ///< no scenario tells where it was taken and what was lost
   bool selective = false;              ///< SACK had been negotiated and was taken out
+  bool scaled = false;                 ///< window scaling had been negotiated and is spoken
+  unsigned device_shift = 0, peer_shift = 0;  ///< of the windows as they are played
+  std::optional<unsigned> offered_shift;      ///< the scale that the device's SYN named
+  bool offered_stamps = false;                ///< the device's SYN had a timestamp
   std::string cannot_tell;             ///< why no verdict is possible; empty if one is
 };
 

@@ -71,7 +71,7 @@ Trace live_trace(const Script& script, const LiveRun& run, Duration grace) {
       break;
     }
     bool const probe = sent.by_timer && sent.timer == tcp::TimerKind::persist;
-    Item item{sent.captured_time(), sent.segment, sent.segment.window, sent.steps, probe, i};
+    Item item{sent.captured_time(), sent.segment, sent.window_bytes, sent.steps, probe, i};
     bool const absolute = item.segment.any(flag::rst) && item.segment.sequence == 0;
     if (!absolute) {
       item.segment.sequence = run.as_captured(script, item.segment.sequence, sent.incarnation);
@@ -116,7 +116,7 @@ Reception reception_of(const Script& script, const LiveRun& run) {
       offers.take(script.sent[sent].segment, script.sent[sent].window_bytes);
     }
     for (; live < run.sent.size() && run.sent[live].steps <= i; ++live) {
-      offers.take(run.sent[live].segment, run.sent[live].segment.window);
+      offers.take(run.sent[live].segment, run.sent[live].window_bytes);
     }
     now.advanced = now.above_gap = now.filled = false;
     bool const arrives = step.kind == Step::Kind::segment && !step.segment.any(flag::rst) &&

@@ -42,6 +42,8 @@ Bytes write_ip_header(const Departure& departure, std::span<std::byte> into) {
   //# 791:IP4-7 what is larger than a link on the way is lost, not cut
   //= rfc6864#4.3
   //# 6864:ID-6 never fragmented, and forbidden to be
+  //= rfc7323#5.7
+  //# 7323:TS-52 PAWS cannot tell wrongly reassembled segments from right ones
   header.dont_fragment = true;
   //= rfc6864#4.2
   //# 6864:ID-2, 6864:ID-4, 6864:ID-5 an atomic datagram carries any identification: always zero

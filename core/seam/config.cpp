@@ -76,6 +76,10 @@ Config profile_linux() {
   tcp.persist_max = Duration::seconds(120);
   tcp.user_timeout = Duration::seconds(924);
   tcp.syn_timeout = Duration::seconds(127);
+  tcp.window_scale = true;
+  tcp.window_shift_automatic = false;
+  tcp.window_shift = 7;
+  tcp.timestamps = true;
   tcp.challenges_per_second = Count{1000};
   return config;
 }
@@ -90,6 +94,10 @@ Config profile_freebsd() {
   tcp.msl = Duration::seconds(30);
   tcp.syn_timeout = Duration::seconds(75);
   tcp.option_order = wire::OptionOrder::freebsd;
+  tcp.window_scale = true;
+  tcp.window_shift_automatic = false;
+  tcp.window_shift = 6;
+  tcp.timestamps = true;
   return config;
 }
 

@@ -77,6 +77,15 @@ constexpr void visit_tcp_fields(C& tcp, Visit&& visit) {
   visit("challenges_per_second", Unit::count, FieldRange{0, million}, tcp.challenges_per_second);
   visit("empty_answers_per_second", Unit::count, FieldRange{1, 65'535},
         tcp.empty_answers_per_second);
+  visit("window_scale", Unit::boolean, FieldRange{0, 1}, tcp.window_scale);
+  visit("window_shift_automatic", Unit::boolean, FieldRange{0, 1}, tcp.window_shift_automatic);
+  visit("window_shift", Unit::octet, FieldRange{0, 14}, tcp.window_shift);
+  visit("timestamps", Unit::boolean, FieldRange{0, 1}, tcp.timestamps);
+  visit("timestamps_required", Unit::boolean, FieldRange{0, 1}, tcp.timestamps_required);
+  //= rfc7323#5.4
+  //# 7323:TS-20 a tick of 1 ms to 1 s
+  visit("timestamp_tick", Unit::duration, FieldRange{million, 1000 * million},
+        tcp.timestamp_tick);
   visit("port_first", Unit::port, FieldRange{1, 65'535}, tcp.port_first);
   visit("port_last", Unit::port, FieldRange{1, 65'535}, tcp.port_last);
   visit("port_tries", Unit::count, FieldRange{1, 65'535}, tcp.port_tries);

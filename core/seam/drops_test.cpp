@@ -145,9 +145,23 @@ std::map<Drop, Case> refused_before_a_state() {
   };
 }
 
+// A connection at timestamp 100; then a segment with this one, or without any.
+std::function<void(Kit&)> stamped_then(std::uint32_t stamp) {
+  return [stamp](Kit& kit) {
+    kit.stamp = 100;
+    kit.accept_connection();
+    kit.stamp = stamp;
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "x"});
+  };
+}
+
+void speak_timestamps(Config& config) { config.tcp.timestamps = true; }
+
 std::map<Drop, Case> refused_by_a_connection() {
   State const open = State::established;
   return {
+      {Drop::tcp_timestamp_missing, {stamped_then(0), speak_timestamps}},
+      {Drop::tcp_timestamp_old, {stamped_then(99), speak_timestamps}},
       {Drop::tcp_out_of_window, {segment_in(open, {.flags = flag::ack, .seq = 0, .ack = 1})}},
       {Drop::tcp_reset_outside, {segment_in(open, {.flags = flag::rst, .seq = 0})}},
       {Drop::tcp_reset_challenged, {segment_in(open, {.flags = flag::rst, .seq = 2})}},

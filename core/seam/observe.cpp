@@ -32,7 +32,7 @@ std::uint64_t config_print(const Stack::Body& b) {
     print.add(lockstep::number_of(value));
   });
   tcp::Config const& tcp = b.config.tcp;
-  for (HashKey const& key : {tcp.table_key, tcp.isn_key, tcp.port_key}) {
+  for (HashKey const& key : {tcp.table_key, tcp.isn_key, tcp.port_key, tcp.timestamp_key}) {
     print.add(key.first);
     print.add(key.second);
   }

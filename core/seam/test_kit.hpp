@@ -31,6 +31,7 @@ struct In {
   std::uint16_t window = 65535;
   std::uint16_t urgent = 0;
   std::uint16_t mss = 0;  // 0: no option
+  wire::Options options = {};  // besides it
 };
 
 // What the stack sent, numbers relative in the same way.
@@ -47,6 +48,7 @@ struct Out {
   FourTuple tuple;    // ours first
   std::uint8_t traffic_class = 0;
   std::uint8_t time_to_live = 0;
+  wire::Options options = {};
 };
 
 inline std::string letters(Flags flags) {
@@ -103,8 +105,14 @@ class Kit {
     s.flags = in.flags;
     s.window = {in.window};
     s.urgent = in.urgent;
+    s.options = in.options;
     s.options.has_mss = in.mss != 0;
     s.options.mss = in.mss;
+    if (stamp != 0) {
+      s.options.has_timestamps = true;
+      s.options.timestamp_value = stamp;
+      s.options.timestamp_echo = in.flags.ack() ? device_stamp : 0;
+    }
     send_segment(s, in.text);
   }
 
@@ -288,6 +296,9 @@ class Kit {
   bool auto_consume = true;
   std::function<void(const Event&)> on_event;  // the application, while events are drained
   std::uint8_t traffic_class = 0;  // of what the peer sends
+  std::uint32_t stamp = 0;         // the peer's timestamp on all that it sends, unless zero
+  bool dont_fragment = false;      // of the last segment that left
+  std::uint32_t device_stamp = 0;  // the last timestamp of the stack, which the peer echoes
 
  private:
   std::vector<std::byte> icmp_packet(wire::IcmpType type, std::uint8_t code, const Out& quoted) {
@@ -363,6 +374,11 @@ class Kit {
     out.tuple = {{packet.header.source, s.source}, {packet.header.destination, s.destination}};
     out.traffic_class = packet.header.traffic_class;
     out.time_to_live = packet.header.time_to_live;
+    out.options = s.options;
+    dont_fragment = packet.header.dont_fragment;
+    if (s.options.has_timestamps) {
+      device_stamp = s.options.timestamp_value;
+    }
     out_.push_back(out);
   }
 

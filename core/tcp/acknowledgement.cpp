@@ -9,6 +9,8 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
 #include "core/tcp/rtt.hpp"
+#include "core/tcp/timestamps.hpp"
+#include "core/tcp/window_scale.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -124,7 +126,7 @@ void take_rtt(Engine& e, Connection& c, Active& a, Sequence ack) {
   //# 6298:RTO-6, 6298:RTO-7 one segment a round trip is timed, and none that was repeated
   if (a.timing && ack.at_or_after(a.timed)) {
     a.timing = false;
-    take_sample(c.rtt, e.state->arrived.since(a.timed_at), e.config);
+    take_sample(c.rtt, e.state->arrived.since(a.timed_at), e.config, samples_expected(c));
   }
 }
 
@@ -190,7 +192,7 @@ void update_window(Engine& e, Connection& c, const wire::Segment& segment) {
   if (!newer) {
     return;
   }
-  Bytes const offered = window_from_wire(segment.window, WindowScale{});
+  Bytes const offered = offered_window(c, segment);
   bool const opened = offered > c.send.wnd;
   c.send.wnd = offered;
   c.send.wnd_max = most(c.send.wnd_max, offered);
@@ -207,6 +209,7 @@ void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment)
   //# 9293:P-ACK-ACCEPTABLE SND.UNA < SEG.ACK =< SND.NXT
   if (ack.after(c.send.una)) {
     Bytes const newly = ack.since(c.send.una);
+    take_echo(e, c, segment);
     advance_una(e, c, ack);
     grow(e, c, newly);
     restart_timer(e, c);
@@ -214,7 +217,7 @@ void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment)
   //= rfc9293#3.10.7.4
   //# 9293:P-ACK-DUP-OLD SEG.ACK =< SND.UNA acknowledges nothing
   } else if (c.active != nil) {
-    Bytes const offered = window_from_wire(segment.window, WindowScale{});
+    Bytes const offered = offered_window(c, segment);
     if (is_duplicate(c, segment, offered)) {
       take_duplicate(e, c);
     }

@@ -10,6 +10,8 @@
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/tcp/time_wait.hpp"
+#include "core/tcp/timestamps.hpp"
+#include "core/tcp/window_scale.hpp"
 
 namespace lockstep::tcp {
 namespace {
@@ -48,6 +50,32 @@ bool is_same_syn(const Connection& c, const wire::Segment& s) {
 // text has filled the whole window.
 bool is_behind_text_of_syn(const Connection& c, const wire::Segment& s) {
   return c.state == State::syn_received && s.sequence == c.receive.nxt;
+}
+
+//= rfc7323#5.3
+//# 7323:TS-32, 7323:TS-17 PAWS comes before the test of the sequence number, and answers with an ACK
+//# 7323:TS-48 once, on arrival
+//= rfc7323#5.6
+//# 7323:TS-51 and before whatever else makes the common case short
+Step check_timestamp(Engine& e, Connection& c, const wire::Segment& s) {
+  //= rfc7323#5.2
+  //# 7323:TS-18 a reset is not judged by its timestamp
+  if (!c.options.has(spoken::timestamps) || s.flags.rst()) {
+    return {};
+  }
+  Stamp const stamp = stamp_of(e, c, s);
+  if (stamp == Stamp::fine) {
+    return {};
+  }
+  if (stamp == Stamp::missing) {
+    return ends(Drop::tcp_timestamp_missing);
+  }
+  //= rfc5961#7
+  //# 5961:BLIND-7 within the limit of those that are answered though they bring nothing
+  if (!s.length().empty() || may_answer(e, c)) {
+    owe_duplicate(e, c, s);
+  }
+  return ends(Drop::tcp_timestamp_old);
 }
 
 //= rfc9293#3.10.7.4
@@ -178,8 +206,11 @@ Step check_ack_syn_received(Engine& e, Connection& c, const Arrival& arrival,
   }
   //= rfc9293#3.10.7.4
   //# 9293:P-SYNRCVD-EST ESTABLISHED, with the window of this segment
+  record_timestamp(e, c, s);
+  take_echo(e, c, s);
   advance_una(e, c, s.acknowledgment);
-  c.send.wnd = window_from_wire(s.window, WindowScale{});
+  // As it came: a SYN-ACK that crosses ours has lost its SYN here, but not its unscaled window.
+  c.send.wnd = offered_window(c, arrival.segment);
   c.send.wnd_max = most(c.send.wnd_max, c.send.wnd);
   c.send.wl1 = s.sequence;
   c.send.wl2 = s.acknowledgment;
@@ -238,6 +269,8 @@ Step check_ack(Engine& e, Connection& c, const Arrival& arrival, const wire::Seg
     owe_challenge(e, c, s);
     return ends(Drop::tcp_ack_too_old);
   }
+  // Here and not before: a segment whose ACK nobody could have sent leaves no trace.
+  record_timestamp(e, c, s);
   take_acknowledgment(e, c, s);
   if (c.fin_sent && c.send.una == c.send.nxt) {
     return our_fin_acknowledged(e, c);
@@ -304,7 +337,12 @@ wire::Segment without_its_syn(const Connection& c, wire::Segment segment) {
 
 // Steps 1 to 8 of RFC 9293 3.10.7.4.
 Drop take_segment(Engine& e, Connection& c, const Arrival& arrival, const wire::Segment& segment) {
-  Step step = check_sequence(e, c, segment);
+  Step step = check_timestamp(e, c, segment);
+  if (step.go_on) {
+    //= rfc7323#5.3
+    //# 7323:TS-45, 7323:TS-47 R2, R4 and R5 are what follows without timestamps, too
+    step = check_sequence(e, c, segment);
+  }
   if (step.go_on) {
     step = check_reset(e, c, segment);
   }

@@ -11,7 +11,10 @@
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/tcp/rtt.hpp"
+#include "core/tcp/segment_options.hpp"
 #include "core/tcp/time_wait.hpp"
+#include "core/tcp/timestamps.hpp"
+#include "core/tcp/window_scale.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -37,6 +40,7 @@ void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
   //# 9293:P-SYN-SEQ the first octet of data has the number after the SYN's
   c.receive.nxt = segment.sequence.next();
   c.receive.read = c.receive.nxt;
+  e.active(c).last_ack_sent = c.receive.nxt;
   c.receive.edge = c.receive.nxt + most(offered, least(c.receive_buffer, Bytes{0xffff}));
   //= rfc9293#3.7.1
   //# 9293:MUST-14, 9293:MUST-15 the peer's MSS, or 536 where it names none, of IPv6 1220
@@ -46,11 +50,13 @@ void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
   //# 9293:MUST-16 the smaller of what the peer takes and what our link carries
   // An MSS under 28 octets would make every segment mostly header: it is taken for 28.
   std::uint32_t const usable = std::min(std::max(named, 28u), e.text_max(c.remote).count);
-  c.mss = static_cast<std::uint16_t>(usable);
+  agree_on_scale(e, c, segment);
+  agree_on_timestamps(e, c, segment);
+  c.mss = static_cast<std::uint16_t>(usable - steady_options_bytes(c).count);
   //= rfc8201#5.4
   //# 8201:PMTU-8 what the peer takes stays the bound, whatever the path carries
-  c.mss_max = c.mss;
-  c.send.wnd = window_from_wire(segment.window, WindowScale{});
+  c.mss_max = static_cast<std::uint16_t>(usable);
+  c.send.wnd = offered_window(c, segment);
   c.send.wnd_max = c.send.wnd;
   c.send.wl1 = segment.sequence;
   c.send.wl2 = segment.acknowledgment;
@@ -127,6 +133,7 @@ Drop arrives_syn_sent(Engine& e, Connection& c, const Arrival& arrival) {
   //# 9293:P-SYNSENT-SYN RCV.NXT and IRS from the SYN; its ACK moves SND.UNA
   take_syn(e, c, s);
   if (acks) {
+    take_echo(e, c, s);
     advance_una(e, c, s.acknowledgment);
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-EST our SYN is acknowledged: ESTABLISHED, and an ACK

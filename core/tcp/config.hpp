@@ -86,6 +86,15 @@ struct Config {
 
   wire::OptionOrder option_order = wire::OptionOrder::linux;  // of a SYN's options
 
+  // RFC 7323. The shift is window_shift, or the least at which the window can tell of the whole
+  // receive buffer.
+  bool window_scale = false;
+  bool window_shift_automatic = true;
+  std::uint8_t window_shift = 0;
+  bool timestamps = false;
+  bool timestamps_required = true;  // what comes without them, though they were agreed on, dies
+  Duration timestamp_tick = Duration::milliseconds(1);
+
   Port port_first{49152};
   Port port_last{65535};
   Count port_tries{64};
@@ -103,6 +112,7 @@ struct Config {
   //# 6056:PORT-6 so has that of the ports
   HashKey isn_key{0xa409'3822'299f'31d0, 0x082e'fa98'ec4e'6c89};
   HashKey port_key{0x4528'21e6'38d0'1377, 0xbe54'66cf'34e9'0c6c};
+  HashKey timestamp_key{0xc0ac'29b7'c97c'50dd, 0x3f84'd5b5'b547'0917};
   Sequence isn_base;              // added to every initial sequence number
 };
 

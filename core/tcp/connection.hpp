@@ -9,6 +9,7 @@
 #include "core/units/address.hpp"
 #include "core/units/sequence.hpp"
 #include "core/units/time.hpp"
+#include "core/units/window.hpp"
 
 namespace lockstep::tcp {
 
@@ -50,6 +51,23 @@ struct ReceiveVariables {
   Sequence read;  // next octet that the application has not consumed
 };
 
+// Options that both SYNs have named, one bit each.
+namespace spoken {
+inline constexpr std::uint8_t window_scale = 1;
+inline constexpr std::uint8_t timestamps = 2;
+}  // namespace spoken
+
+// What both sides have agreed on, and what it needs even while the connection is idle.
+struct OptionVariables {
+  std::uint32_t ts_recent = 0;  // TS.Recent: the timestamp to echo, and the measure of PAWS
+  std::uint32_t ts_offset = 0;  // ours is the stack's timestamp clock plus this
+  std::uint8_t spoken = 0;
+  WindowScale send_scale;       // Snd.Wind.Shift
+  WindowScale receive_scale;    // Rcv.Wind.Shift
+
+  bool has(std::uint8_t options) const { return (spoken & options) != 0; }
+};
+
 struct CongestionVariables {
   Bytes cwnd;
   Bytes ssthresh;
@@ -87,6 +105,7 @@ struct Connection {
 
   SendVariables send;
   ReceiveVariables receive;
+  OptionVariables options;
   CongestionVariables congestion;
   RttVariables rtt;
 
@@ -145,7 +164,7 @@ struct Connection {
   memory::Link queue;               // of the ready list or of a neighbour's waiting list
 };
 
-static_assert(sizeof(Connection) <= 304, "an idle connection must stay small");
+static_assert(sizeof(Connection) <= 320, "an idle connection must stay small");
 
 // Held only while something is in flight, queued, unread or owed.
 struct Active {
@@ -169,6 +188,7 @@ struct Active {
   Instant retransmit_due = Instant::never();
   Instant delayed_ack_due = Instant::never();
   Instant give_up_due = Instant::never();
+  Sequence last_ack_sent;   // Last.ACK.sent; without an active part it is RCV.NXT
   Sequence fin_at;          // where the peer's FIN lies, while `fin_known`
   memory::Index behind = memory::nil;  // TIME-WAIT record that this SYN-RECEIVED reopened
   Bytes delayed;            // in-order octets since the last ACK
@@ -229,6 +249,7 @@ struct TimeWait {
   std::uint16_t local_address = 0;
   std::uint8_t ttl = 64;
   std::uint8_t dscp = 0;
+  OptionVariables options;
   bool shelved = false;  // out of the table: a new SYN has taken its place for now
   std::uint32_t hash = 0;  // of the four-tuple, by the table's key
   Sequence send_nxt;

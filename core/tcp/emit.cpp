@@ -71,7 +71,10 @@ void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Heade
     //# 9293:P-TEXT-ACK <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>
     out.acknowledgment = record.ack;
     Sequence const edge = last ? c.receive.edge : record.edge;
-    out.window = window_to_wire(edge.since(record.ack), WindowScale{});
+    a.last_ack_sent = record.ack;
+    //= rfc7323#2.3
+    //# 7323:TS-4 every window but a SYN's is shifted right by Rcv.Wind.Shift
+    out.window = window_to_wire(edge.since(record.ack), c.options.receive_scale);
     if (newest) {
       // A window update is still due if the edge had to stay.
       bool const update = a.window_update && !last;
@@ -88,13 +91,16 @@ void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Heade
   //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>
   if (plan.syn) {
     out.acknowledgment = c.receive.irs.next();
+    //= rfc7323#2.2
+    //# 7323:TS-2 the window of a SYN is not scaled
     out.window = window_to_wire(c.receive.edge.since(out.acknowledgment), WindowScale{});
     return;
   }
   out.acknowledgment = c.receive.nxt;
-  out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), WindowScale{});
+  out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), c.options.receive_scale);
   // A probe's number is one that the peer must refuse, ACK field included: what is owed stays owed.
   if (plan.kind != PlanKind::keepalive) {
+    a.last_ack_sent = c.receive.nxt;
     //= rfc9293#3.10.7.4
     //# 9293:P-TEXT-PIGGY a segment that leaves anyway carries the ACK
     discharge_cumulative(e, c);
@@ -214,7 +220,8 @@ Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte
   Bytes const header = wire::write(out, options, into);
   //= rfc9293#3.7.1
   //# 9293:P-MSS-OPTSHRINK the options of a segment count against its MSS
-  CHECK(header + plan.text <= Bytes{wire::tcp_header_bytes} + Bytes{c.mss} || plan.syn);
+  CHECK(plan.text <= Bytes{c.mss} || plan.syn);
+  CHECK(header.count <= wire::tcp_header_bytes + steady_options_bytes(c).count || plan.syn);
   Bytes text = plan.text;
   wire::Partial sum;
   if (plan.kind == PlanKind::keepalive && e.config.keepalive_garbage) {

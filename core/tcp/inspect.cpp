@@ -28,6 +28,12 @@ void visit_key(const Engine& e, const Connection& c, FieldSink& sink) {
   sink.add(static_cast<std::uint64_t>(c.state));
 }
 
+void visit_options(const OptionVariables& options, FieldSink& sink) {
+  sink.add(std::uint64_t{options.ts_offset} << 32 | options.ts_recent);
+  sink.add(std::uint64_t{options.spoken} << 16 |
+           std::uint64_t{options.send_scale.shift} << 8 | options.receive_scale.shift);
+}
+
 void visit_variables(const Connection& c, FieldSink& sink) {
   for (Sequence value : {c.send.una, c.send.nxt, c.send.wl1, c.send.wl2, c.send.iss, c.send.up,
                          c.receive.nxt, c.receive.irs, c.receive.up, c.receive.edge,
@@ -39,6 +45,7 @@ void visit_variables(const Connection& c, FieldSink& sink) {
                       c.unbroken, c.acknowledged_untold}) {
     sink.add(value);
   }
+  visit_options(c.options, sink);
   sink.add(c.rtt.srtt8_ns);
   sink.add(c.rtt.rttvar4_ns);
   sink.add(c.rtt.rto);
@@ -123,7 +130,7 @@ void visit_queues(Engine& e, Connection& c, FieldSink& sink) {
 void visit_active(Engine& e, Connection& c, FieldSink& sink) {
   Active const& a = e.active(c);
   for (Sequence value : {a.pushed, a.retransmit_next, a.retransmit_end, a.timed, a.fin_at,
-                         a.delayed_begin}) {
+                         a.delayed_begin, a.last_ack_sent}) {
     sink.add(value);
   }
   for (Instant value : {a.timed_at, a.retransmit_due, a.delayed_ack_due, a.give_up_due}) {
@@ -176,6 +183,7 @@ void visit_time_wait(const Engine& e, Index record, FieldSink& sink) {
   sink.add(t.send_nxt);
   sink.add(t.receive_nxt);
   sink.add(t.receive_wnd);
+  visit_options(t.options, sink);
   sink.add(std::uint64_t{t.ttl} << 8 | t.dscp);
   sink.add(t.due);
   sink.add(t.shelved ? 1 : 0);
@@ -227,6 +235,8 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.rttvar = rttvar_of(c.rtt);
   info.rto = c.rtt.rto;
   info.retries = c.retries;
+  info.options = {c.options.has(spoken::window_scale), c.options.has(spoken::timestamps),
+                  c.options.send_scale, c.options.receive_scale, c.options.ts_recent};
   info.dscp = c.dscp;
   info.ttl = c.ttl;
   info.user_timeout = Duration::milliseconds(c.user_timeout_ms);

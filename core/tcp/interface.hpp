@@ -11,6 +11,7 @@
 #include "core/units/bytes.hpp"
 #include "core/units/sequence.hpp"
 #include "core/units/time.hpp"
+#include "core/units/window.hpp"
 
 namespace lockstep {
 
@@ -200,6 +201,11 @@ struct ConnectionInfo {
     Bytes out_of_order;  // above a gap
     bool urgent = false;
   } receive;
+  struct {
+    bool window_scale = false, timestamps = false;  // both sides speak it
+    WindowScale send_scale, receive_scale;
+    std::uint32_t ts_recent = 0;
+  } options;
   Bytes cwnd, ssthresh;
   Sequence recover;
   bool fast_recovery = false;

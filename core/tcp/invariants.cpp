@@ -20,6 +20,10 @@ void check_receiving(const Connection& c) {
   CHECK(c.receive.nxt.at_or_before(c.receive.edge));
   CHECK(c.receive.read.at_or_before(c.receive.nxt));
   CHECK(!c.fin_taken || !peer_may_send(c.state));
+  CHECK(c.options.receive_scale.shift <= 14 && c.options.send_scale.shift <= 14);
+  CHECK(c.options.has(spoken::window_scale) ||
+        (c.options.receive_scale.shift == 0 && c.options.send_scale.shift == 0));
+  CHECK(c.receive.edge.since(c.receive.nxt).count <= 0xffffu << c.options.receive_scale.shift);
 }
 
 void check_extents(const Engine& e, const Connection& c, const Active& a) {

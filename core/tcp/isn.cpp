@@ -2,11 +2,10 @@
 #include "core/tcp/isn.hpp"
 
 namespace lockstep::tcp {
-namespace {
 
-// The lower half of a keyed hash of both addresses, the remote port and `local`. An IPv4 pair is
-// one word, an IPv6 pair four: their numbers of words, which are hashed too, tell them apart.
-std::uint32_t hash_of(HashKey key, const FourTuple& tuple, Port local) {
+// An IPv4 pair is one word, an IPv6 pair four: their numbers of words, which are hashed too, tell
+// them apart.
+std::uint32_t tuple_hash(HashKey key, const FourTuple& tuple, Port local) {
   SecretHash hash(key);
   IpAddress const& ours = tuple.local.address;
   IpAddress const& theirs = tuple.remote.address;
@@ -19,8 +18,6 @@ std::uint32_t hash_of(HashKey key, const FourTuple& tuple, Port local) {
   return static_cast<std::uint32_t>(hash.finish({ports, 4}));
 }
 
-}  // namespace
-
 Sequence initial_sequence(const Config& config, const FourTuple& tuple, Instant now) {
   //= rfc9293#3.4.1
   //# 9293:MUST-8, 9293:SHLD-1 a 4 us clock plus F(four-tuple, secret)
@@ -30,7 +27,7 @@ Sequence initial_sequence(const Config& config, const FourTuple& tuple, Instant 
   //# 6528:ISN-2 which nobody can compute who does not know the key
   //# 6528:ISN-6 M ticks every 4 us
   auto const clock = static_cast<std::uint32_t>(now.ns / 4'000);
-  std::uint32_t const offset = hash_of(config.isn_key, tuple, tuple.local.port);
+  std::uint32_t const offset = tuple_hash(config.isn_key, tuple, tuple.local.port);
   return {clock + offset + config.isn_base.value};
 }
 
@@ -40,7 +37,7 @@ Port candidate_port(const Config& config, const FourTuple& tuple, std::uint32_t 
                     Count attempt) {
   //= rfc6056#3.3.3
   //# 6056:PORT-5 an offset by keyed hash of the addresses and the remote port, plus a counter
-  std::uint32_t const offset = hash_of(config.port_key, tuple, Port{});
+  std::uint32_t const offset = tuple_hash(config.port_key, tuple, Port{});
   std::uint32_t const span = config.port_last.value - config.port_first.value + 1u;
   std::uint64_t const step = std::uint64_t{offset} + drawn + attempt.value;
   return {static_cast<std::uint16_t>(config.port_first.value + step % span)};

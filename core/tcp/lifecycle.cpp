@@ -207,6 +207,7 @@ Active* take_active(Engine& e, Connection& c) {
   a.pushed = c.send.nxt;
   a.retransmit_next = c.send.nxt;
   a.retransmit_end = c.send.nxt;
+  a.last_ack_sent = c.receive.nxt;
   return &a;
 }
 

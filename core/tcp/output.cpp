@@ -9,6 +9,7 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/path.hpp"
+#include "core/tcp/timestamps.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -29,6 +30,22 @@ Room room_of(const Connection& c, const Active& a) {
   room.right = c.send.una + c.send.wnd;
   room.fin_due = c.fin_queued && !c.fin_sent;
   return room;
+}
+
+// How far retransmissions may go. A window whose edge moved left by the rounding of a scale does not
+// keep back what lay in it when it was sent.
+//= rfc7323#2.4
+//# 7323:TS-36, 7323:TS-37 the first time whatever the window says, later by less than one unit of it
+//# 7323:TS-38 and beyond that not at all
+Sequence right_again(const Connection& c, const Room& room) {
+  std::uint8_t const shift = c.options.send_scale.shift;
+  // One octet may be a probe, which never lay in a window.
+  if (shift == 0 || flight_size(c).count <= 1) {
+    return room.right;
+  }
+  Sequence const rounded = room.right + Bytes{(1u << shift) - 1};
+  Sequence const sent = c.send.nxt;
+  return last_of(room.right, c.retries <= 1 ? sent : first_of(sent, rounded));
 }
 
 Plan syn_plan(const Connection& c, bool again) {
@@ -60,7 +77,8 @@ Plan plan_again(const Connection& c, const Active& a) {
   // What a refused probe left is one octet: new text fills its segment up.
   bool const tiny = flight_size(c).count <= 1;
   Sequence const last = tiny ? room.end : first_of(c.send.nxt, room.end);
-  std::uint32_t const allowed = std::min(room.right.since(next).count, std::uint32_t{c.mss});
+  std::uint32_t const allowed =
+      std::min(right_again(c, room).since(next).count, std::uint32_t{c.mss});
   plan.text = {std::min(last.since(next).count, allowed)};
   plan.sequence = next;
   plan.again = true;
@@ -191,6 +209,8 @@ Plan plan_new(Engine& e, Connection& c) {
   restart_if_idle(e, c);
   //= rfc9293#3.8.6
   //# 9293:SHLD-15, 9293:MUST-34 a shrunk window may leave less than nothing: then nothing is sent
+  //= rfc7323#2.4
+  //# 7323:TS-8 new text stays within what the newest ACK offers
   //= rfc9293#3.8.6.2.1
   //# 9293:P-SWS-USABLE U = SND.UNA + SND.WND - SND.NXT
   Offer const offer{queued, room.right.since(c.send.nxt).count, congestion_room(e, c)};
@@ -223,6 +243,9 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
   c.congestion.recover = iss;
   Active* const a = ensure_active(e, c);
   CHECK(a != nullptr);
+  if (e.config.timestamps) {
+    c.options.ts_offset = timestamp_offset(e.config, e.tuple_of(c));
+  }
   a->pushed = iss.next();
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/tcp/challenge.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/window_scale.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -39,6 +40,7 @@ std::uint32_t stretch_of(const Engine& e, const Connection& c) {
 //= rfc9293#3.10.7.4
 //# 9293:MUST-58 ACKs of one burst are aggregated
 void cut_delayed(Engine& e, Connection& c, Active& a) {
+  align_edge(c);
   Owed record;
   record.ack = c.receive.nxt;
   record.edge = c.receive.edge;
@@ -103,6 +105,7 @@ void owe_now(Engine& e, Connection& c) {
     }
     if (a->owed_last != nil && e.owed[a->owed_last].kind == Owed::Kind::cumulative) {
       // Text and FIN of one segment draw one ACK: what was owed for the text says the newest.
+      align_edge(c);
       Owed& last = e.owed[a->owed_last];
       last.ack = c.receive.nxt;
       last.edge = c.receive.edge;
@@ -127,6 +130,7 @@ void owe_duplicate(Engine& e, Connection& c, const wire::Segment& segment) {
   if (c.receive.edge == c.receive.nxt) {
     advance_edge(e, c);
   }
+  align_edge(c);
   Owed record;
   record.kind = Owed::Kind::duplicate;
   record.ack = c.receive.nxt;
@@ -215,7 +219,7 @@ Bytes edge_gain(const Engine& e, const Connection& c) {
   }
   Bytes const unread = unread_of(c);
   std::uint32_t const space = (c.receive_buffer - unread).count;
-  Sequence const wanted = c.receive.nxt + Bytes{std::min(space, 0xffffu)};
+  Sequence const wanted = c.receive.nxt + Bytes{std::min(space, window_max(c).count)};
   return wanted.since(c.receive.edge);
 }
 
@@ -227,6 +231,7 @@ void advance_edge(Engine& e, Connection& c) {
       !gain.empty()) {
     c.receive.edge = c.receive.edge + gain;
   }
+  align_edge(c);
 }
 
 void owe_window_update(Engine& e, Connection& c) {
@@ -237,7 +242,7 @@ void owe_window_update(Engine& e, Connection& c) {
   std::uint32_t const full = std::max(std::uint32_t{c.mss}, e.config.mss.count);
   bool const shut = window < full;
   std::uint32_t const step = shut ? c.mss : 2u * full;
-  if (gain == 0 || gain < std::min(c.receive_buffer.count / 2, step)) {
+  if ((gain == 0 || gain < std::min(c.receive_buffer.count / 2, step)) && !hides_window(c)) {
     return;
   }
   if (Active* a = ensure_active(e, c)) {

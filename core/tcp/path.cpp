@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/segment_options.hpp"
 
 namespace lockstep::tcp {
 namespace {
@@ -79,7 +80,11 @@ void follow_path(Engine& e, Connection& c) {
     size = std::min(size, mtu - header_bytes(c));
   }
   c.path_limited = mtu != 0;
-  if (size == c.mss || c.mss_max == 0) {
+  if (c.mss_max == 0) {
+    return;
+  }
+  size -= steady_options_bytes(c).count;
+  if (size == c.mss) {
     return;
   }
   //= rfc1191#6.3

@@ -1,16 +1,18 @@
 // Segments that no connection sends: resets, and the ACKs of TIME-WAIT.
 #include "core/tcp/replies.hpp"
 
+#include "core/tcp/timestamps.hpp"
 #include "core/wire/ipv4.hpp"
 
 namespace lockstep::tcp {
 namespace {
 
-// A segment without text or options goes into the reply queue; if that is full it is lost, as on
+// A segment without text goes into the reply queue; if that is full it is lost, as on
 // the wire, and counted.
 void push(Engine& e, internet::ReplyHeader header, const wire::Segment& segment) {
   header.protocol = static_cast<std::uint8_t>(wire::IpProtocol::tcp);
-  header.length = wire::tcp_header_bytes;
+  header.length =
+      static_cast<std::uint16_t>(wire::tcp_header_bytes + options_bytes(segment.options).count);
   std::span<std::byte> const room = e.replies.push(header);
   if (room.empty()) {
     e.drops->count(Drop::reply_queue_full);
@@ -42,6 +44,12 @@ void reply_reset(Engine& e, const Arrival& arrival) {
     reset.acknowledgment = in.end();
     reset.flags = wire::flag::rst | wire::flag::ack;
   }
+  //= rfc7323#5.2
+  //# 7323:TS-19 what has a timestamp is reset with one: its own as TSecr, and a TSval of zero
+  if (in.options.has_timestamps && e.config.timestamps) {
+    reset.options.has_timestamps = true;
+    reset.options.timestamp_echo = in.options.timestamp_value;
+  }
   internet::ReplyHeader header;
   header.source = arrival.local;
   header.destination = arrival.remote;
@@ -60,6 +68,15 @@ void send_reset(Engine& e, Connection& c) {
   //# 9293:P-ABORT <SEQ=SND.NXT><CTL=RST>
   reset.sequence = c.send.nxt;
   reset.flags = wire::flag::rst;
+  //= rfc7323#3.2
+  //# 7323:TS-26 a reset has the timestamp, too
+  //# 7323:TS-28 and echoes none, as it has no ACK
+  //= rfc7323#5.2
+  //# 7323:TS-43 the user's abort among them
+  if (c.options.has(spoken::timestamps)) {
+    reset.options.has_timestamps = true;
+    reset.options.timestamp_value = timestamp_at(e, c.options, e.state->now);
+  }
   internet::ReplyHeader header;
   header.source = e.local_of(c);
   header.destination = c.remote;
@@ -76,7 +93,12 @@ void send_time_wait_ack(Engine& e, const TimeWait& record) {
   ack.sequence = record.send_nxt;
   ack.acknowledgment = record.receive_nxt;
   ack.flags = wire::flag::ack;
-  ack.window = window_to_wire(record.receive_wnd, WindowScale{});
+  ack.window = window_to_wire(record.receive_wnd, record.options.receive_scale);
+  if (record.options.has(spoken::timestamps)) {
+    ack.options.has_timestamps = true;
+    ack.options.timestamp_value = timestamp_at(e, record.options, e.state->now);
+    ack.options.timestamp_echo = record.options.ts_recent;
+  }
   internet::ReplyHeader header;
   header.source = e.addresses[record.local_address];
   header.destination = record.remote;

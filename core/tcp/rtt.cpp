@@ -17,11 +17,24 @@ Duration bounded(Duration rto, const Config& config) {
   return std::min(std::max(rto, config.rto_min), config.rto_max);
 }
 
+// With several samples a round trip alpha and beta are divided by their number.
+//= rfc7323#4.2
+//# 7323:TS-40 as appendix G suggests
+void take_share(RttVariables& rtt, std::uint64_t r, std::uint32_t samples) {
+  std::uint64_t const srtt = rtt.srtt8_ns / 8;
+  std::uint64_t const deviation = srtt > r ? srtt - r : r - srtt;
+  std::uint64_t const variance = rtt.rttvar4_ns / 4;
+  rtt.rttvar4_ns = deviation > variance ? rtt.rttvar4_ns + (deviation - variance) / samples
+                                        : rtt.rttvar4_ns - (variance - deviation) / samples;
+  rtt.srtt8_ns = r > srtt ? rtt.srtt8_ns + (r - srtt) / samples
+                          : rtt.srtt8_ns - (srtt - r) / samples;
+}
+
 }  // namespace
 
 //= rfc9293#3.8.1
 //# 9293:MUST-18 the timeout is RFC 6298's
-void take_sample(RttVariables& rtt, Duration measured, const Config& config) {
+void take_sample(RttVariables& rtt, Duration measured, const Config& config, Count samples) {
   std::uint64_t const r = std::min(measured.ns, measured_max_ns);
   if (!rtt.sampled) {
     //= rfc6298#2.2
@@ -29,6 +42,8 @@ void take_sample(RttVariables& rtt, Duration measured, const Config& config) {
     rtt.srtt8_ns = r * 8;
     rtt.rttvar4_ns = r * 2;
     rtt.sampled = true;
+  } else if (samples.value > 1) {
+    take_share(rtt, r, samples.value);
   } else {
     //= rfc6298#2.3
     //# 6298:RTO-3, 6298:RTO-18 RTTVAR first, by 1/4 of the deviation, then SRTT by 1/8
@@ -59,8 +74,8 @@ void back_off(RttVariables& rtt, const Config& config) {
 
 void begin_data(RttVariables& rtt, bool syn_lost, const Config& config) {
   //= rfc6298#5.7
-  //# 6298:RTO-16 after a lost SYN data begins with three seconds
-  if (syn_lost && !rtt.sampled) {
+  //# 6298:RTO-16 after a lost SYN data begins with three seconds, even if a timestamp timed it
+  if (syn_lost) {
     rtt.rto = bounded(config.rto_after_syn_loss, config);
   }
 }

@@ -6,8 +6,10 @@
 
 namespace lockstep::tcp {
 
-// Takes one measurement of a segment that was sent once (Karn) and computes the timeout from it.
-void take_sample(RttVariables& rtt, Duration measured, const Config& config);
+// Takes one measurement, of a segment that was sent once (Karn) or by a timestamp, and computes the
+// timeout from it. Each of `samples` of a round trip counts for so much less (RFC 7323 4.2).
+void take_sample(RttVariables& rtt, Duration measured, const Config& config,
+                 Count samples = Count{1});
 // The timer expired: the timeout doubles, up to its bound.
 void back_off(RttVariables& rtt, const Config& config);
 // The handshake is over. If its SYN timed out, the timeout starts from three seconds.

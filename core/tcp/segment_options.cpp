@@ -1,8 +1,16 @@
 // Which options a segment carries: the one place where all features share the 40 octets.
 #include "core/tcp/segment_options.hpp"
 
+#include "core/tcp/timestamps.hpp"
+#include "core/tcp/window_scale.hpp"
+
 namespace lockstep::tcp {
 namespace {
+
+// Our SYN names all that we can speak; a SYN that answers one, what both can.
+bool announces(const Connection& c, bool ours, std::uint8_t option) {
+  return c.state == State::syn_sent ? ours : c.options.has(option);
+}
 
 // What only a SYN announces.
 void add_announcements(const Engine& e, const Connection& c, wire::Options& options) {
@@ -14,6 +22,15 @@ void add_announcements(const Engine& e, const Connection& c, wire::Options& opti
   //# 8201:PMTU-10 it follows from the link alone, not from what a path carries
   options.has_mss = true;
   options.mss = static_cast<std::uint16_t>(e.mss_to(c.remote).count);
+  //= rfc7323#2.2
+  //# 7323:TS-34 a TCP that can scale says so, even by a shift of zero
+  //# 7323:TS-33 a SYN-ACK only if the SYN did
+  //= rfc7323#2.3
+  //# 7323:TS-3 and then it does
+  options.has_window_scale = announces(c, e.config.window_scale, spoken::window_scale);
+  if (options.has_window_scale) {
+    options.window_scale = scale_to_offer(e.config);
+  }
 }
 
 }  // namespace
@@ -22,6 +39,18 @@ wire::Options options_of(const Engine& e, const Connection& c, const Plan& plan)
   wire::Options options;
   if (plan.syn) {
     add_announcements(e, c, options);
+  }
+  //= rfc7323#3.2
+  //# 7323:TS-9 once agreed on, every segment has it
+  options.has_timestamps = announces(c, plan.syn && e.config.timestamps, spoken::timestamps);
+  if (options.has_timestamps) {
+    options.timestamp_value = timestamp_at(e, c.options, e.state->now);
+    //= rfc7323#3.2
+    //# 7323:TS-28 zero without ACK
+    //# 7323:TS-11 with ACK, the one chosen by 4.3
+    //= rfc7323#4.3
+    //# 7323:TS-15 which is always TS.Recent
+    options.timestamp_echo = c.state == State::syn_sent ? 0 : c.options.ts_recent;
   }
   return options;
 }

@@ -6,6 +6,13 @@
 
 namespace lockstep::tcp {
 
+// The octets of options that every segment of this connection carries: what its text has less of.
+//= rfc9293#3.7.1
+//# 9293:P-MSS-OPTSHRINK the options of a segment count against its MSS
+inline Bytes steady_options_bytes(const Connection& c) {
+  return {c.options.has(spoken::timestamps) ? 12u : 0u};
+}
+
 // What the planned segment carries, SYN or not. Each feature has its own lines in here; what is
 // announced on SYNs comes first, then what every segment carries, then what fills the space that
 // is left.
@@ -15,7 +22,7 @@ wire::Options options_of(const Engine& e, const Connection& c, const Plan& plan)
 // fixed part) and gives their length, a multiple of 4. A segment without options costs one branch.
 inline Bytes write_segment_options(const Engine& e, const Connection& c, const Plan& plan,
                                    std::span<std::byte> into) {
-  if (!plan.syn) {
+  if (!plan.syn && !c.options.has(spoken::timestamps)) {
     return {};
   }
   return wire::write(options_of(e, c, plan), into, e.config.option_order);

@@ -6,6 +6,7 @@
 #include "core/tcp/challenge.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/replies.hpp"
+#include "core/tcp/timestamps.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -55,10 +56,30 @@ Drop judge_acknowledgment(const Config& config, const TimeWait& t, Sequence ackn
     return Drop::tcp_ack_of_unsent;
   }
   //= rfc5961#5.2
-  //# 5961:BLIND-10 or the fixed maximum of 65,535 octets
-  Bytes const window_max{65535};
+  //# 5961:BLIND-10 or the fixed maximum of 65,535 octets, as it is scaled
+  Bytes const window_max{0xffffu << t.options.send_scale.shift};
   bool const old = acknowledgment.before(t.send_nxt - window_max);
   return old && config.reset_policy == ResetPolicy::rfc5961 ? Drop::tcp_ack_too_old : Drop::none;
+}
+
+// PAWS, for a segment with neither RST nor SYN.
+Drop judge_timestamp(Engine& e, TimeWait& t, const wire::Segment& segment) {
+  wire::Options const& options = segment.options;
+  if (!options.has_timestamps) {
+    return e.config.timestamps_required ? Drop::tcp_timestamp_missing : Drop::none;
+  }
+  if (stamped_before(options.timestamp_value, t.options.ts_recent)) {
+    if (segment.length().empty()) {
+      challenge(e, t);
+    } else {
+      send_time_wait_ack(e, t);
+    }
+    return Drop::tcp_timestamp_old;
+  }
+  if (segment.sequence.at_or_before(t.receive_nxt)) {
+    t.options.ts_recent = options.timestamp_value;
+  }
+  return Drop::none;
 }
 
 //= rfc9293#3.10.7.4
@@ -73,6 +94,9 @@ Drop take_reset(Engine& e, Index record, const wire::Segment& segment) {
   if (e.config.time_wait_ignores_reset) {
     //= rfc1337#3
     //# 1337:TW-5 a reset does not assassinate TIME-WAIT
+    //# 1337:TW-8 not even the one that our own ACK of an old duplicate has drawn
+    //= rfc1337#2
+    //# 1337:TW-9 so neither old text nor old ACKs ever find the next connection
     return Drop::tcp_reset_time_wait;
   }
   if (!exact && e.config.reset_policy == ResetPolicy::rfc5961) {
@@ -83,13 +107,39 @@ Drop take_reset(Engine& e, Index record, const wire::Segment& segment) {
   return Drop::none;
 }
 
+// Whether the SYN is clearly a new one.
+bool is_new(const Engine& e, const TimeWait& t, const wire::Segment& syn) {
+  bool const stamped = e.config.timestamps && syn.options.has_timestamps;
+  bool const was_stamped = t.options.has(spoken::timestamps);
+  //= rfc9293#3.6.1
+  //# 9293:MAY-2 a SYN beyond the old connection's last number may reopen it
+  //= rfc6191#2
+  //# 6191:TW-6 not only beyond what was seen last: beyond its FIN, and the number after that
+  bool const beyond = syn.sequence.after(t.receive_nxt);
+  //= rfc6191#2
+  //# 6191:TW-7 both the SYN and its answer would have them
+  if (stamped && was_stamped) {
+    //= rfc9293#3.6.1
+    //# 9293:SHLD-4 the timestamps decide where both lives have them
+    //= rfc6191#2
+    //# 6191:TW-1 a later timestamp will do
+    //# 6191:TW-2 with the same one the number decides
+    std::uint32_t const stamp = syn.options.timestamp_value;
+    return stamped_before(t.options.ts_recent, stamp) ||
+           (stamp == t.options.ts_recent && beyond);
+  }
+  //= rfc6191#2
+  //# 6191:TW-4 a new life with timestamps after one without is new
+  //# 6191:TW-3 one without is new by its number alone
+  return stamped || beyond;
+}
+
+//= rfc9293#3.10.7.4
+//# 9293:P-SYN-TW, 9293:P-TW-SYN-6191 a SYN in TIME-WAIT
 Drop take_syn(Engine& e, Index record, const Arrival& arrival) {
   wire::Segment const& segment = arrival.segment;
   TimeWait const& t = e.time_waits[record];
-  //= rfc9293#3.6.1
-  //# 9293:MAY-2 a SYN beyond the old connection's last number may reopen it
-  bool const beyond = segment.sequence.after(t.receive_nxt);
-  if (beyond && e.config.time_wait_reuse && !segment.flags.ack()) {
+  if (e.config.time_wait_reuse && !segment.flags.ack() && is_new(e, t, segment)) {
     Index const listener = find_listener(e, tuple_of(e, t));
     if (listener != nil) {
       shelve_time_wait(e, record);
@@ -130,6 +180,7 @@ void begin_time_wait(Engine& e, Connection& c) {
   t.send_nxt = c.send.nxt;
   t.receive_nxt = c.receive.nxt;
   t.receive_wnd = c.receive.edge.since(c.receive.nxt);
+  t.options = c.options;
   t.due = e.state->now + e.config.msl * 2;
   if (c.active != nil && anything_owed(e.active(c))) {
     send_time_wait_ack(e, t);
@@ -156,6 +207,12 @@ Drop arrives_time_wait(Engine& e, Index record, const Arrival& arrival) {
   }
   if (segment.flags.syn()) {
     return take_syn(e, record, arrival);
+  }
+  if (t.options.has(spoken::timestamps)) {
+    Drop const bad = judge_timestamp(e, e.time_waits[record], segment);
+    if (bad != Drop::none) {
+      return bad;
+    }
   }
   //= rfc9293#3.10.7.4
   //# 9293:P-TIMEWAIT-ACK, 9293:P-FIN-TW the retransmitted FIN is acknowledged and restarts 2 MSL

@@ -77,6 +77,8 @@ namespace lockstep {
   X(tcp_syn_sent_ack, "SYN-SENT: acknowledges what was never sent")              \
   X(tcp_syn_sent_reset, "SYN-SENT: a reset that does not acknowledge the SYN")   \
   X(tcp_syn_sent_other, "SYN-SENT: neither SYN nor RST")                         \
+  X(tcp_timestamp_missing, "no timestamp, though both SYNs had one")            \
+  X(tcp_timestamp_old, "PAWS: the timestamp is older than the last one")         \
   X(tcp_out_of_window, "the sequence number is outside the receive window")      \
   X(tcp_reset_outside, "a reset outside the receive window")                     \
   X(tcp_reset_challenged, "a reset inside the window but not at its edge")       \

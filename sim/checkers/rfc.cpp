@@ -1,6 +1,8 @@
 // Judges each segment that a host sends by what it has heard before.
 #include "sim/checkers/rfc.hpp"
 
+#include <algorithm>
+
 #include "core/units/hash.hpp"
 
 namespace lockstep::sim {
@@ -20,6 +22,36 @@ std::uint64_t hash_of(HostIndex host, const FourTuple& tuple) {
   hash.add(tuple.local.address.low).add(tuple.remote.address.low);
   hash.add(std::uint64_t{tuple.local.port.value} << 16 | tuple.remote.port.value);
   return hash.finish();
+}
+
+// The unit in which this host's windows are told: 1 unless both SYNs name a scale.
+std::uint32_t unit_of(const Conversation& c, const wire::Segment& segment) {
+  bool scaled = c.scaled && !segment.flags.syn();
+  for (std::uint32_t i = 0; i < c.opening_count; ++i) {
+    scaled = scaled && c.openings[i].scaled;
+  }
+  return scaled && c.opening_count != 0 ? 1u << c.scale.shift : 1;
+}
+
+// The largest unit that the peer's windows may have: of two SYNs nobody knows which one counts.
+std::uint32_t largest_unit_of(const Conversation& c, const wire::Segment& segment) {
+  std::uint32_t largest = 1;
+  for (std::uint32_t i = 0; i < c.opening_count; ++i) {
+    Conversation::Opening const& opening = c.openings[i];
+    bool const scaled = c.scaled && opening.scaled && !segment.flags.syn();
+    largest = std::max(largest, scaled ? 1u << opening.scale.shift : 1u);
+  }
+  return largest;
+}
+
+// Whether it is unknown if windows are scaled: the peer's SYNs differ in it.
+bool scale_unsure(const Conversation& c) {
+  for (std::uint32_t i = 1; i < c.opening_count; ++i) {
+    if (c.scaled && c.openings[i].scaled != c.openings[0].scaled) {
+      return true;
+    }
+  }
+  return c.scaled && c.openings_lost;
 }
 
 Bytes text_of(const wire::Segment& segment) {
@@ -111,7 +143,7 @@ void RfcChecker::judge_heard(const Heard& heard) {
   }
   // What a host would believe: an ACK of something that it has sent.
   if (c.begun && segment.flags.ack() && within(segment.acknowledgment, c.iss, c.sent)) {
-    Bytes const window{segment.window.value};
+    Bytes const window{segment.window.value * largest_unit_of(c, segment)};
     c.widest = c.has_edge ? most(c.widest, window) : window;
     // A segment from before SND.WL1 moves SND.UNA but not SND.WND (RFC 9293 3.10.7.4).
     bool const late = c.has_edge && segment.sequence.before(c.latest);
@@ -127,14 +159,18 @@ void RfcChecker::open(Conversation& c, const wire::Segment& syn) {
   Bytes const mss{syn.options.has_mss ? syn.options.mss : mss_default};
   for (std::uint32_t i = 0; i < c.opening_count; ++i) {
     if (c.openings[i].irs == syn.sequence) {
-      c.openings[i].mss = most(c.openings[i].mss, mss);
+      Conversation::Opening& opening = c.openings[i];
+      opening.mss = most(opening.mss, mss);
+      opening.scale = std::max(opening.scale, syn.options.window_scale);
+      c.openings_lost = c.openings_lost || opening.scaled != syn.options.has_window_scale;
       return;
     }
   }
   if (c.opening_count == Conversation::openings_max) {
     c.openings_lost = true;
   } else {
-    c.openings[c.opening_count++] = {syn.sequence, syn.end(), mss};
+    c.openings[c.opening_count++] = {syn.sequence, syn.end(), mss, syn.options.has_window_scale,
+                                     syn.options.window_scale};
   }
 }
 
@@ -160,6 +196,8 @@ void RfcChecker::judge_sent(const Heard& said) {
   }
   if (segment.flags.syn()) {
     begin(c, segment);
+    c.scaled = segment.options.has_window_scale;
+    c.scale = segment.options.window_scale;
   }
   bool const old = c.has_former && segment.sequence == c.former && segment.length().empty();
   if (!c.begun || old) {
@@ -256,8 +294,11 @@ void RfcChecker::judge_edge(const Heard& said, Conversation& c) {
   if (!segment.flags.ack()) {
     return;
   }
-  Sequence const edge = segment.acknowledgment + Bytes{segment.window.value};
-  if (c.offered && c.own_edge.after(edge)) {
+  std::uint32_t const unit = unit_of(c, segment);
+  Sequence const edge = segment.acknowledgment + Bytes{segment.window.value * unit};
+  //= rfc7323#2.4
+  //# 7323:TS-36 the rounding of a scale may take back less than one unit of it
+  if (c.offered && !scale_unsure(c) && c.own_edge.after(edge + Bytes{unit - 1})) {
     report(said, "the right edge of the offered window moved left", c.own_edge.value, edge.value);
   }
   bool const pure = segment.length().empty() && segment.sequence == c.sent;

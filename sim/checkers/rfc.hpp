@@ -23,6 +23,8 @@ struct Conversation {
     Sequence irs;
     Sequence heard;
     Bytes mss;
+    bool scaled = false;  // it names a window scale
+    WindowScale scale;
   };
 
   FourTuple tuple;
@@ -40,6 +42,8 @@ struct Conversation {
   Sequence edge;        // the furthest right edge that was heard
   Sequence latest;      // the highest SEG.SEQ heard with it: SND.WL1 at most
   Bytes widest;         // the largest window heard
+  bool scaled = false;  // our SYN names a window scale
+  WindowScale scale;
   bool offered = false;
   Sequence own_edge;    // the furthest right edge that was said
   Sequence last_ack;

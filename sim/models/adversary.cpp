@@ -77,8 +77,9 @@ void Adversary::hear(StationDesk& desk, std::span<const std::byte> packet) {
     }
     // Mostly polite, so that connections come far enough to be worth attacking.
     if (segment.length().count != 0 && !segment.flags.rst() && draw(4) != 0) {
-      send(desk, {game.victim.mac, spec_.address, game.victim.server.address},
-           segment_of(game));
+      wire::Segment answer = segment_of(game);
+      stamp(game, answer);
+      send(desk, {game.victim.mac, spec_.address, game.victim.server.address}, answer);
     }
     return;
   }
@@ -125,6 +126,14 @@ void Adversary::open(StationDesk& desk, const Victim& victim) {
   // Zero, one and the like are what a victim must survive.
   constexpr std::array<std::uint16_t, 6> sizes{0, 1, 28, 64, 536, 1'460};
   segment.options.mss = segment.options.has_mss ? sizes[draw(sizes.size())] : std::uint16_t{0};
+  segment.options.has_window_scale = draw(2) != 0;
+  std::uint32_t const shift = draw(15);
+  segment.options.window_scale.shift =
+      segment.options.has_window_scale ? static_cast<std::uint8_t>(shift) : std::uint8_t{0};
+  std::uint32_t const clock = draw(0x1'0000'0000);
+  game.stamp = draw(2) == 0 ? 0 : clock | 1;
+  segment.options.has_timestamps = game.stamp != 0;
+  segment.options.timestamp_value = game.stamp;
   if (games_.size() < games_max) {
     games_.push_back(game);
   } else {
@@ -142,6 +151,19 @@ wire::Segment Adversary::segment_of(const Game& game) const {
   segment.flags = wire::flag::ack;
   segment.window = {8'192};
   return segment;
+}
+
+// A later timestamp mostly; an old one or none now and then.
+void Adversary::stamp(Game& game, wire::Segment& segment) {
+  std::uint32_t const what = draw(16);
+  std::uint32_t const step = draw(100);
+  if (game.stamp == 0 || what == 0) {
+    return;
+  }
+  segment.options.has_timestamps = true;
+  segment.options.timestamp_value = game.stamp - (what == 1 ? step + 1 : 0);
+  segment.options.timestamp_echo = what == 2 ? step : 0;
+  game.stamp += what > 8 ? step : 0;
 }
 
 void Adversary::play(StationDesk& desk, Game& game) {
@@ -174,6 +196,7 @@ void Adversary::play(StationDesk& desk, Game& game) {
       tease(desk, game, segment);
       break;
   }
+  stamp(game, segment);
   send(desk, to, segment);
 }
 

@@ -38,6 +38,7 @@ class Adversary final : public Station {
     Sequence next;      // ours
     Sequence expected;  // the peer's next
     bool standing = false;
+    std::uint32_t stamp = 0;  // our timestamps' clock; zero: we speak none
   };
   struct Envelope {
     Mac mac;
@@ -57,6 +58,7 @@ class Adversary final : public Station {
   void send_packet(StationDesk& desk, const Envelope& envelope,
                    std::span<const std::byte> payload, std::uint8_t protocol);
   wire::Segment segment_of(const Game& game) const;
+  void stamp(Game& game, wire::Segment& segment);
   std::uint32_t draw(std::uint64_t limit) {
     return static_cast<std::uint32_t>(random_.below(limit));
   }

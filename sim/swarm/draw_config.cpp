@@ -89,8 +89,6 @@ void draw_policies(Dice& dice, tcp::Config& tcp) {
   tcp.restart_after_idle = dice.percent(60);
   tcp.reset_policy = dice.percent(30) ? ResetPolicy::rfc793 : ResetPolicy::rfc5961;
   tcp.challenges_per_second = {dice.pick({0u, 1u, 100u, 1'000u})};
-  using wire::OptionOrder;
-  tcp.option_order = dice.percent(30) ? OptionOrder::freebsd : OptionOrder::linux;
   // Every keep-alive probe must find its answer.
   tcp.empty_answers_per_second = {dice.pick({100u, 1'000u})};
   if (dice.percent(20)) {
@@ -99,6 +97,18 @@ void draw_policies(Dice& dice, tcp::Config& tcp) {
     tcp.port_tries = {dice.pick({1u, 4u, 64u})};
   }
   tcp.ttl = dice.pick({std::uint8_t{1}, std::uint8_t{64}, std::uint8_t{255}});
+}
+
+void draw_options(Dice& dice, tcp::Config& tcp) {
+  using wire::OptionOrder;
+  tcp.option_order = dice.percent(30) ? OptionOrder::freebsd : OptionOrder::linux;
+  tcp.window_scale = dice.percent(70);
+  tcp.window_shift_automatic = dice.percent(60);
+  tcp.window_shift = dice.pick({std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{7},
+                                std::uint8_t{14}});
+  tcp.timestamps = dice.percent(70);
+  tcp.timestamps_required = dice.percent(80);
+  tcp.timestamp_tick = dice.pick({ms(1), ms(10), seconds(1)});
 }
 
 // What an administrator leaves alone: sane sizes, and only times that let a run come to its end.
@@ -146,6 +156,10 @@ void draw_config(Dice& dice, Config& config) {
   config.tcp.isn_key = draw_key(dice);
   config.tcp.port_key = draw_key(dice);
   config.tcp.isn_base = {static_cast<std::uint32_t>(dice.word())};
+  if (dice.percent(60)) {
+    draw_options(dice, config.tcp);
+  }
+  config.tcp.timestamp_key = draw_key(dice);
 }
 
 void draw_host(Dice& dice, HostSpec& host) {

@@ -47,8 +47,28 @@ TEST_P(Example, RunsToCompletionWithEveryByteInItsPlace) {
 
 INSTANTIATE_TEST_SUITE_P(All, Example,
                          testing::Values("two_hosts", "lossy_path", "dumbbell", "reorder",
-                                         "partition_and_heal", "slow_reader", "adversary"),
+                                         "partition_and_heal", "slow_reader", "adversary",
+                                         "long_fat_path"),
                          [](const auto& each) { return each.param; });
+
+/// What the reader of the long fat path has after so many seconds.
+std::uint64_t read_after(sim::World world, std::uint64_t seconds) {
+  sim::Kernel kernel(world, 1);
+  kernel.run_until(Instant{Duration::seconds(seconds).ns});
+  return kernel.ledger().flows().at(0).end(sim::Side::acceptor).read;
+}
+
+//= rfc7323#2.2
+//= type=test
+//# 7323:TS-1 with scaled windows a flow fills 2.5 MB of path; if one host has them off, 64 KiB
+TEST(Examples, ALongFatPathNeedsScaledWindows) {
+  sim::World world = read_world((examples() / "long_fat_path.toml").string());
+  constexpr std::uint64_t all = std::uint64_t{32} << 20;
+  EXPECT_EQ(read_after(world, 5), all);
+  world.hosts.at(1).config.tcp.window_scale = false;
+  // At most one window of 65,535 octets in each round trip of 100 ms.
+  EXPECT_LT(read_after(world, 5), 50u * 65'535u);
+}
 
 TEST(Examples, ShowWhatTheyAreFor) {
   sim::Kernel slow(read_world((examples() / "slow_reader.toml").string()), 1);

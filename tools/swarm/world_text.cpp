@@ -164,6 +164,7 @@ void walk_config(Walk& walk, const std::string& prefix, Config& config) {
   walk_key(walk, prefix + "table_key", config.tcp.table_key);
   walk_key(walk, prefix + "isn_key", config.tcp.isn_key);
   walk_key(walk, prefix + "port_key", config.tcp.port_key);
+  walk_key(walk, prefix + "timestamp_key", config.tcp.timestamp_key);
   walk.number(prefix + "initial_window", config.tcp.initial_window);
   walk.number(prefix + "reset_policy", config.tcp.reset_policy);
   walk.number(prefix + "option_order", config.tcp.option_order);

@@ -1,0 +1,120 @@
+// Timestamps (RFC 7323 sections 3 to 5): the clock, which one to echo, round trips, and PAWS.
+#include "core/tcp/timestamps.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/isn.hpp"
+#include "core/tcp/rtt.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+//= rfc7323#5.5
+//# 7323:TS-21 after 24 days without a segment TS.Recent says nothing any more
+bool is_outdated(const Engine& e, const Connection& c) {
+  constexpr Duration idle_max = Duration::seconds(24 * 86'400);
+  return e.state->now.since(c.heard_at) > idle_max;
+}
+
+}  // namespace
+
+//= rfc7323#7.1
+//# 7323:TS-23 an offset of its own for each connection, by a key of its own
+std::uint32_t timestamp_offset(const Config& config, const FourTuple& tuple) {
+  return tuple_hash(config.timestamp_key, tuple, tuple.local.port);
+}
+
+void agree_on_timestamps(const Engine& e, Connection& c, const wire::Segment& syn) {
+  //= rfc7323#3.2
+  //# 7323:TS-12 not agreed on: whatever comes of it later is ignored
+  //# 7323:TS-39 a SYN-ACK has it only if the SYN had it
+  if (e.config.timestamps && syn.options.has_timestamps) {
+    c.options.spoken |= spoken::timestamps;
+    c.options.ts_recent = syn.options.timestamp_value;
+  }
+}
+
+Stamp stamp_of(const Engine& e, const Connection& c, const wire::Segment& segment) {
+  wire::Options const& options = segment.options;
+  if (!options.has_timestamps) {
+    //= rfc7323#3.2
+    //# 7323:TS-10 dropped in silence, unless Config is content without
+    //# 7323:TS-27 but the connection goes on
+    return e.config.timestamps_required ? Stamp::missing : Stamp::fine;
+  }
+  //= rfc9293#3.4.3
+  //# 9293:P-PAWS-RATE what came round the circle of numbers within an MSL is told apart
+  //= rfc7323#5.3
+  //# 7323:TS-17 R1: older than TS.Recent, while that is valid
+  //= rfc7323#5.5
+  //# 7323:TS-49 after a long silence an older one is accepted
+  bool const old = stamped_before(options.timestamp_value, c.options.ts_recent);
+  return old && !is_outdated(e, c) ? Stamp::old : Stamp::fine;
+}
+
+void record_timestamp(const Engine& e, Connection& c, const wire::Segment& segment) {
+  if (!c.options.has(spoken::timestamps) || !segment.options.has_timestamps) {
+    return;
+  }
+  //= rfc7323#4.3
+  //# 7323:TS-15 only from a segment that begins at or before Last.ACK.sent
+  //# 7323:TS-30 so the earliest that is not acknowledged yet is the one to be echoed
+  //# 7323:TS-16 above a gap that is the last that moved RCV.NXT
+  //# 7323:TS-31 and the one that fills it is echoed from then on
+  Sequence const last_ack = c.active != nil ? e.active(c).last_ack_sent : c.receive.nxt;
+  if (segment.sequence.after(last_ack)) {
+    return;
+  }
+  //= rfc7323#5.3
+  //# 7323:TS-46 R3: never to an older one
+  //= rfc7323#5.2
+  //# 7323:TS-41 so TS.Recent never decreases
+  //= rfc7323#5.5
+  //# 7323:TS-49 unless it was outdated
+  std::uint32_t const value = segment.options.timestamp_value;
+  if (!stamped_before(value, c.options.ts_recent) || is_outdated(e, c)) {
+    c.options.ts_recent = value;
+  }
+}
+
+Count samples_expected(const Connection& c) {
+  if (!c.options.has(spoken::timestamps)) {
+    return {1};
+  }
+  //= rfc7323#4.2
+  //# 7323:TS-40 appendix G: ceil(FlightSize / (2 SMSS)) samples share the weight of one
+  std::uint32_t const pair = 2u * c.mss;
+  return {std::max((flight_size(c).count + pair - 1) / pair, 1u)};
+}
+
+void take_echo(Engine& e, Connection& c, const wire::Segment& segment) {
+  wire::Options const& options = segment.options;
+  //= rfc7323#3.2
+  //# 7323:TS-29 TSecr means nothing without ACK
+  // Nor does zero, which is what broken peers send.
+  bool const echoes = c.options.has(spoken::timestamps) && options.has_timestamps &&
+                      segment.flags.ack() && options.timestamp_echo != 0;
+  //= rfc7323#4.1
+  //# 7323:TS-14 only if SND.UNA moves
+  if (!echoes || !segment.acknowledgment.after(c.send.una)) {
+    return;
+  }
+  Active const& a = e.active(c);
+  if (a.timing && segment.acknowledgment.at_or_after(a.timed)) {
+    return;
+  }
+  std::uint32_t const clock = timestamp_at(e, c.options, e.state->arrived);
+  std::uint32_t const ticks = clock - options.timestamp_echo;
+  // An echo of what was never sent.
+  if (stamped_before(clock, options.timestamp_echo)) {
+    return;
+  }
+  //= rfc6298#3
+  //# 6298:RTO-23 which of two transmissions was received is no question: the sample counts
+  // No round trip takes no time at all.
+  Duration const measured = std::max(e.config.timestamp_tick * ticks, Duration{1});
+  take_sample(c.rtt, measured, e.config, samples_expected(c));
+}
+
+}  // namespace lockstep::tcp

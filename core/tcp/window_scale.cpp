@@ -1,0 +1,76 @@
+// Window scaling (RFC 7323 section 2): what is offered, agreed on, and told in the window field.
+#include "core/tcp/window_scale.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/lifecycle.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+constexpr std::uint8_t shift_max = 14;
+
+// By how much the edge has to move so that the window from RCV.NXT is a multiple of the scale, or
+// zero if it may not.
+//
+// It is impossible to acknowledge every octet, never to take back any of a window, and to keep
+// within a buffer, all at once: with a unit of 128 octets a peer that sends them one by one would
+// push the edge by one with each. So the edge is rounded up until it lies a sixteenth of the buffer
+// (or one unit) beyond it; then the field is rounded down, and the peer is told up to a unit less
+// than it was. The edge itself stays, and what lies before it is still taken.
+Bytes rounding(const Connection& c) {
+  std::uint32_t const unit = 1u << c.options.receive_scale.shift;
+  std::uint32_t const window = c.receive.edge.since(c.receive.nxt).count;
+  std::uint32_t const beyond = window & (unit - 1);
+  if (beyond == 0) {
+    return {};
+  }
+  std::uint32_t const missing = unit - beyond;
+  std::uint64_t const held = std::uint64_t{unread_of(c).count} + window + missing;
+  std::uint64_t const most = std::max(c.receive_buffer.count / 16, unit);
+  return {held <= c.receive_buffer.count + most ? missing : 0};
+}
+
+}  // namespace
+
+WindowScale scale_to_offer(const Config& config) {
+  //= rfc7323#2.3
+  //# 7323:TS-5 never above 14
+  if (!config.window_shift_automatic) {
+    return {config.window_shift};
+  }
+  WindowScale scale;
+  while (scale.shift < shift_max && config.receive_buffer.count >> scale.shift > 0xffff) {
+    ++scale.shift;
+  }
+  return scale;
+}
+
+void agree_on_scale(const Engine& e, Connection& c, const wire::Segment& syn) {
+  //= rfc7323#2.2
+  //# 7323:TS-1 only if both SYNs have it is any window scaled
+  //# 7323:TS-24 on a later segment nobody looks for it
+  //= rfc7323#2.3
+  //# 7323:TS-35 Snd.Wind.Shift is the peer's and Rcv.Wind.Shift ours, or both are zero
+  if (e.config.window_scale && syn.options.has_window_scale) {
+    c.options.spoken |= spoken::window_scale;
+    c.options.send_scale = syn.options.window_scale;
+    c.options.receive_scale = scale_to_offer(e.config);
+  }
+}
+
+//= rfc7323#2.4
+//# 7323:TS-7 RCV.EDGE is the furthest that was ever told, whatever the field can say of it
+//# 7323:TS-6 and all before it is taken
+void round_edge_up(Connection& c) {
+  if (synchronized(c.state)) {
+    c.receive.edge = c.receive.edge + rounding(c);
+  }
+}
+
+bool hides_window(const Connection& c) {
+  std::uint32_t const window = c.receive.edge.since(c.receive.nxt).count;
+  return window >> c.options.receive_scale.shift == 0 && !rounding(c).empty();
+}
+
+}  // namespace lockstep::tcp
