@@ -20,7 +20,7 @@ struct CoverageOptions {
 };
 
 /// The RFCs whose bare requirements are findings, unless --rfc names others.
-const std::vector<int> default_scope = {5681, 6298, 6582, 9293};
+const std::vector<int> default_scope = {3168, 5681, 6298, 6582, 8257, 9293, 9406, 9438};
 
 int run_coverage(const CoverageOptions& options) {
   const std::filesystem::path root = options.root.empty()
@@ -53,7 +53,7 @@ void register_coverage(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<CoverageOptions>();
   verb->add_option("--rfc", options->rfcs,
                    "only this RFC; its bare requirements decide the exit code (default: those of "
-                   "5681, 6298, 6582 and 9293 decide)")
+                   "3168, 5681, 6298, 6582, 8257, 9293, 9406 and 9438 decide)")
       ->allow_extra_args(false);
   verb->add_flag("--json", options->json, "print JSON");
   verb->add_flag("--bare", options->bare, "print only what is neither shown nor declined");
