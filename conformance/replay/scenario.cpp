@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -242,6 +243,18 @@ bool set_choice(const Reader& reader, const toml::node& node, std::string_view k
   return true;
 }
 
+template <class Words, class Choice>
+void set_word(const Reader& reader, const toml::node& node, std::string_view key,
+              const Words& words, Choice& field) {
+  std::string const value = node.is_string() ? node.as_string()->get() : "";
+  auto const word = std::ranges::find(words, value);
+  if (word == words.end()) {
+    reader.refuse(node, fmt::format("'{}' is \"{}\"; expected one of {}: choose one", key, value,
+                                    fmt::join(words, ", ")));
+  }
+  field = static_cast<Choice>(word - words.begin());
+}
+
 void read_config(const Reader& reader, const toml::table& table, Scenario& out) {
   for (const auto& [name, node] : table) {
     std::string_view const key = name.str();
@@ -256,6 +269,12 @@ void read_config(const Reader& reader, const toml::table& table, Scenario& out) 
                      found = true;
                    }
                  });
+    visit_choices(out.config, [&](std::string_view field_name, auto words, auto& field) {
+      if (key == field_name) {
+        set_word(reader, node, key, words, field);
+        found = true;
+      }
+    });
     if (!found) {
       reader.refuse(node,
                     fmt::format("unknown key '{}'; expected the name of a Config field, as "

@@ -1,6 +1,7 @@
 // The fields of Config by name, unit and range: one list for files, fingerprints and the swarm.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -74,6 +75,13 @@ constexpr void visit_tcp_fields(C& tcp, Visit&& visit) {
   visit("duplicate_acks", Unit::count, FieldRange{1, 255}, tcp.duplicate_acks);
   visit("limited_transmit", Unit::boolean, FieldRange{0, 1}, tcp.limited_transmit);
   visit("restart_after_idle", Unit::boolean, FieldRange{0, 1}, tcp.restart_after_idle);
+  visit("hystart", Unit::boolean, FieldRange{0, 1}, tcp.hystart);
+  visit("pacing", Unit::boolean, FieldRange{0, 1}, tcp.pacing);
+  visit("pacing_start_percent", Unit::count, FieldRange{100, 1000}, tcp.pacing_start);
+  visit("pacing_gain_percent", Unit::count, FieldRange{100, 1000}, tcp.pacing_gain);
+  visit("pacing_quantum", Unit::duration, FieldRange{0, 1000 * million}, tcp.pacing_quantum);
+  visit("rate_samples", Unit::boolean, FieldRange{0, 1}, tcp.rate_samples);
+  visit("marks_max", Unit::count, FieldRange{1, million * 16}, tcp.marks_max);
   visit("challenges_per_second", Unit::count, FieldRange{0, million}, tcp.challenges_per_second);
   visit("empty_answers_per_second", Unit::count, FieldRange{1, 65'535},
         tcp.empty_answers_per_second);
@@ -92,6 +100,15 @@ constexpr void visit_tcp_fields(C& tcp, Visit&& visit) {
   visit("path_mtu_discovery", Unit::boolean, FieldRange{0, 1}, tcp.path_mtu_discovery);
   visit("ttl", Unit::octet, FieldRange{1, 255}, tcp.ttl);
   visit("isn_base", Unit::sequence, FieldRange{0, 0xffff'ffff}, tcp.isn_base);
+}
+
+// Calls visit(name, words, reference) for each field of tcp::Config that is one of a few words;
+// the enumerators count in the order of the words.
+template <class C, class Visit>
+constexpr void visit_choices(C& config, Visit&& visit) {
+  using Three = std::array<std::string_view, 3>;
+  visit("congestion", Three{"reno", "cubic", "dctcp"}, config.tcp.congestion);
+  visit("ecn", Three{"off", "accept", "on"}, config.tcp.ecn);
 }
 
 // Calls visit(name, unit, range, reference) for each scalar field in declared order. The reference

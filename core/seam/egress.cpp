@@ -3,6 +3,7 @@
 
 #include "core/internet/ip_output.hpp"
 #include "core/seam/body.hpp"
+#include "core/tcp/ecn.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
 #include "core/units/check.hpp"
@@ -129,7 +130,7 @@ Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
                                   c.remote,
                                   wire::IpProtocol::tcp,
                                   c.ttl,
-                                  static_cast<std::uint8_t>(c.dscp << 2),
+                                  tcp::ecn::traffic_class_of(c, plan),
                                   {}};
     departure.payload = tcp::write_plan(
         engine, c, plan,

@@ -6,6 +6,7 @@
 #include "core/link/ethernet_input.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/calls.hpp"
+#include "core/tcp/ecn.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/units/check.hpp"
 
@@ -251,7 +252,8 @@ Drop Stack::Body::process(Parsed& frame) {
   Instant const now = engine.state->now;
   bool const stamped = frame.arrived.ns != 0 && frame.arrived < now;
   tcp::Arrival const arrival{frame.segment, ip.destination, ip.source, frame.ip.local_address,
-                             frame.hash,    frame.from,    stamped ? frame.arrived : now};
+                             frame.hash,    frame.from,    stamped ? frame.arrived : now,
+                             static_cast<std::uint8_t>(ip.traffic_class & tcp::ecn::field_mask)};
   if (!ip.source.is_v4()) [[unlikely]] {
     return is_usable(frame.ip.local_address) ? process_segment6(arrival) : Drop::ip_tentative;
   }

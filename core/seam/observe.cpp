@@ -39,6 +39,8 @@ std::uint64_t config_print(const Stack::Body& b) {
   print.add(static_cast<std::uint64_t>(b.config.link));
   print.add(static_cast<std::uint64_t>(tcp.initial_window));
   print.add(static_cast<std::uint64_t>(tcp.reset_policy));
+  print.add(static_cast<std::uint64_t>(tcp.congestion));
+  print.add(static_cast<std::uint64_t>(tcp.ecn));
   print.add(static_cast<std::uint64_t>(tcp.option_order));
   print.add(number_of(b.config.mac));
   print.add(b.config.vlan);

@@ -5,6 +5,7 @@
 
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/congestion/reno.hpp"
+#include "core/tcp/ecn.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
@@ -46,14 +47,14 @@ void ack_in_recovery(Engine& e, Connection& c, Bytes newly) {
 }
 
 // An ACK that moved SND.UNA, as congestion control sees it.
-void grow(Engine& e, Connection& c, Bytes newly) {
+void grow(Engine& e, Connection& c, Bytes newly, bool marked) {
   c.congestion.duplicates = 0;
   c.congestion.limited = {};
+  congestion::on_ack(e, c, newly, marked);
   if (c.congestion.recovering) {
     ack_in_recovery(e, c, newly);
     return;
   }
-  congestion::on_ack(e, c, newly);
   drag_recover(c);
 }
 
@@ -211,12 +212,18 @@ void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment)
     Bytes const newly = ack.since(c.send.una);
     take_echo(e, c, segment);
     advance_una(e, c, ack);
-    grow(e, c, newly);
+    grow(e, c, newly, segment.flags.ece());
+    if (segment.flags.ece()) [[unlikely]] {
+      ecn::take_echo(e, c, newly);
+    }
     restart_timer(e, c);
     make_ready(e, c);
   //= rfc9293#3.10.7.4
   //# 9293:P-ACK-DUP-OLD SEG.ACK =< SND.UNA acknowledges nothing
   } else if (c.active != nil) {
+    if (segment.flags.ece() && ack == c.send.una) [[unlikely]] {
+      ecn::take_echo(e, c, Bytes{});
+    }
     Bytes const offered = offered_window(c, segment);
     if (is_duplicate(c, segment, offered)) {
       take_duplicate(e, c);

@@ -3,6 +3,7 @@
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/challenge.hpp"
+#include "core/tcp/ecn.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
@@ -365,7 +366,14 @@ Drop take_segment(Engine& e, Connection& c, const Arrival& arrival, const wire::
   c.heard_at = e.state->now;
   heard_while_probing(e, c);
   take_urgent(e, c, segment);
+  //= rfc3168#6.1.5
+  //# 3168:ECN-20 of a packet outside of the window nothing is believed: it was dropped above
+  bool const at_once = c.ecn.hears && !segment.payload.empty() &&
+                       ecn::take_field(e, c, arrival.ecn, segment.flags);
   Drop const drop = check_text(e, c, segment);
+  if (at_once) [[unlikely]] {
+    ecn::tell_echo(e, c);
+  }
   if (c.active != nil && !c.detached) {
     take_fin_if_due(e, c);
   }
@@ -417,6 +425,7 @@ Drop arrives_otherwise(Engine& e, Connection& c, const Arrival& arrival) {
   if (!is_same_syn(c, arrival.segment)) {
     return take_segment(e, c, arrival, arrival.segment);
   }
+  ecn::take_syn_again(c, arrival.segment.flags);
   if (!acks_our_syn(c, arrival.segment)) {
     send_syn_again(e, c);
     return Drop::tcp_out_of_window;

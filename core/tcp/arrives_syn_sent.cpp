@@ -4,6 +4,7 @@
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/congestion/control.hpp"
+#include "core/tcp/ecn.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
@@ -60,6 +61,7 @@ void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
   c.send.wnd_max = c.send.wnd;
   c.send.wl1 = segment.sequence;
   c.send.wl2 = segment.acknowledgment;
+  ecn::take_syn(e.config, c, segment.flags);
 }
 
 void establish(Engine& e, Connection& c) {

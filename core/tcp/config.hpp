@@ -16,7 +16,12 @@ namespace lockstep::tcp {
 enum class ResetPolicy : std::uint8_t { rfc793, rfc5961 };
 
 // Which controller moves cwnd: core/tcp/congestion/README.md.
-enum class Congestion : std::uint8_t { reno };
+enum class Congestion : std::uint8_t { reno, cubic, dctcp };
+inline constexpr std::uint32_t congestion_count = 3;
+
+// ECN (RFC 3168): never, only with peers that ask for it, or asked for in each SYN.
+enum class EcnPolicy : std::uint8_t { off, accept, on };
+inline constexpr std::uint32_t ecn_policy_count = 3;
 
 // RFC 5681's three steps, or RFC 6928's ten segments.
 enum class InitialWindow : std::uint8_t { rfc5681, rfc6928 };
@@ -75,6 +80,14 @@ struct Config {
   bool time_wait_reuse = true;
 
   Congestion congestion = Congestion::reno;
+  bool hystart = false;                // HyStart++ (RFC 9406), with reno and cubic
+  EcnPolicy ecn = EcnPolicy::off;
+  bool pacing = false;
+  Count pacing_start{200};             // percent of cwnd / SRTT in slow start ...
+  Count pacing_gain{120};              // ... and after it
+  Duration pacing_quantum = Duration::milliseconds(1);  // what may leave back to back, as time
+  bool rate_samples = false;           // for the observer, whatever the controller
+  Count marks_max{4096};               // segments in flight that bear one, of all connections
   InitialWindow initial_window = InitialWindow::rfc6928;
   Count duplicate_acks{3};
   bool limited_transmit = true;

@@ -1,10 +1,12 @@
 // The records of a connection, of its active part, of TIME-WAIT and of a listener: no logic.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "core/memory/byte_store.hpp"
 #include "core/memory/list.hpp"
+#include "core/tcp/congestion/state.hpp"
 #include "core/tcp/interface.hpp"
 #include "core/units/address.hpp"
 #include "core/units/sequence.hpp"
@@ -77,6 +79,20 @@ struct CongestionVariables {
   std::uint8_t duplicates = 0;
   bool recovering = false;      // fast recovery, in a flag of its own
   bool partial_seen = false;    // the first partial ACK of this recovery came
+  // What the controller must not forget while the connection is idle; its own file says what.
+  std::array<std::uint32_t, 2> kept{};
+};
+
+// Explicit congestion notification (RFC 3168), of this connection and this incarnation only.
+//= rfc3168#6.1.1
+//# 3168:ECN-32 what was negotiated goes with the record
+struct EcnVariables {
+  bool offered : 1 = false;  // a SYN or SYN-ACK of ours was an ECN-setup one
+  bool plain : 1 = false;    // one of our SYNs was not
+  bool hears : 1 = false;    // it is agreed: CE that arrives is echoed
+  bool sends : 1 = false;    // new text leaves as ECT(0), and echoes are answered
+  bool echo : 1 = false;     // ACKs carry ECE
+  bool cwr_due : 1 = false;  // the next new text carries CWR
 };
 
 struct RttVariables {
@@ -129,6 +145,7 @@ struct Connection {
   std::uint8_t dscp = 0;
   std::uint8_t ttl = 64;
   std::uint8_t keepalive_probes = 0;    // unanswered
+  EcnVariables ecn;
 
   bool path_limited = false;    // `mss` is what the path carries
   bool passive = false;
@@ -176,6 +193,7 @@ struct Active {
   memory::Index owed_first = memory::nil;
   memory::Index owed_last = memory::nil;
   std::uint32_t owed_duplicates = 0;    // how many of the ACKs owed are no cumulative ones
+  std::uint32_t owed_cut = 0;           // how many of them an ECN change has cut off
   std::uint16_t loan_first = 0xffff;    // frames on loan holding in-order text, this turn only
   std::uint16_t loan_last = 0xffff;
   std::uint16_t loan_read = 0xffff;     // the one that was read from last: where to look first
@@ -208,6 +226,13 @@ struct Active {
   bool keepalive_probe = false;
   bool ack_now = false;
   bool timed_out = false;   // the loss recovery under way began with a timeout
+
+  Sequence reduced_to;      // SND.NXT when cwnd was last reduced: echoes up to it say nothing
+  Instant pace_at;          // new text leaves at this instant or later
+  Instant pace_due = Instant::never();  // it waits for that on the wheel
+  ControllerState controller;
+  Marks marks;
+  RateSample sample;        // the last that an ACK gave, for the observer
 };
 
 // One ACK owed to the peer.
@@ -222,6 +247,8 @@ struct Owed {
   memory::Index next = memory::nil;
   std::uint16_t segments = 0;    // merged into it
   Kind kind = Kind::cumulative;
+  bool echo = false;             // it carries ECE
+  bool cut = false;              // by a change of that: it leaves as an ACK of its own
 };
 
 // A range of octets received above a gap: [begin, end).

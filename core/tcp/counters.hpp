@@ -19,14 +19,16 @@ enum class TimerKind : std::uint8_t {
   keepalive,
   fin_wait_2,
   time_wait,
+  pacing,
 };
 
-inline constexpr std::uint32_t timer_kind_count = 8;
+inline constexpr std::uint32_t timer_kind_count = 9;
 
 constexpr std::string_view name_of(TimerKind kind) {
   constexpr std::array<std::string_view, timer_kind_count> names{
       "retransmit", "persist",   "sws_override", "delayed_ack",
-      "give_up",    "keepalive", "fin_wait_2",   "time_wait"};
+      "give_up",    "keepalive", "fin_wait_2",   "time_wait",
+      "pacing"};
   return names[static_cast<std::uint32_t>(kind)];
 }
 

@@ -3,6 +3,9 @@
 #include <cstring>
 
 #include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/pacing.hpp"
+#include "core/tcp/congestion/rate.hpp"
+#include "core/tcp/ecn.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
@@ -70,6 +73,7 @@ void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Heade
     //= rfc9293#3.10.7.4
     //# 9293:P-TEXT-ACK <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>
     out.acknowledgment = record.ack;
+    out.flags |= record.echo ? wire::flag::ece : wire::flag::none;
     Sequence const edge = last ? c.receive.edge : record.edge;
     a.last_ack_sent = record.ack;
     //= rfc7323#2.3
@@ -96,6 +100,11 @@ void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Heade
     out.window = window_to_wire(c.receive.edge.since(out.acknowledgment), WindowScale{});
     return;
   }
+  //= rfc3168#6.1.3
+  //# 3168:ECN-10 every segment that acknowledges has ECE while the echo lasts
+  //= rfc8257#3.2
+  //# 8257:DCTCP-1 if and only if DCTCP.CE is true
+  out.flags |= c.ecn.echo ? wire::flag::ece : wire::flag::none;
   out.acknowledgment = c.receive.nxt;
   out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), c.options.receive_scale);
   // A probe's number is one that the peer must refuse, ACK field included: what is owed stays owed.
@@ -126,7 +135,10 @@ wire::Header header_of(Engine& e, Connection& c, const Plan& plan, Sequence queu
   out.destination = c.remote_port;
   out.sequence = plan.sequence;
   if (plan.syn) {
-    out.flags |= wire::flag::syn;
+    out.flags |= wire::flag::syn | ecn::syn_flags(e.config, c, plan.again);
+  }
+  if (c.ecn.cwr_due) [[unlikely]] {
+    out.flags |= ecn::cwr_flag(c, plan);
   }
   if (plan.fin) {
     out.flags |= wire::flag::fin;
@@ -163,6 +175,17 @@ void time_segment(Engine& e, Active& a, const Plan& plan, Sequence end) {
   }
 }
 
+// What sampling and pacing make of text that has left for the first time.
+void note_new_text(Engine& e, Connection& c, const Plan& plan, Bytes flight) {
+  bool const plain = !plan.text.empty() && !plan.again && !plan.probe;
+  if (plain && wants_marks(e.config)) [[unlikely]] {
+    mark_segment(e, c, flight);
+  }
+  if (plain && e.config.pacing) [[unlikely]] {
+    pacing::note_sent(e, c, plan.text);
+  }
+}
+
 // Sequence space has left: SND.NXT, the retransmission cursor, the timer, the state.
 void note_departure(Engine& e, Connection& c, const Plan& plan) {
   Active& a = e.active(c);
@@ -173,6 +196,9 @@ void note_departure(Engine& e, Connection& c, const Plan& plan) {
     ++c.retransmissions;
     ++e.counters->retransmissions;
     a.retransmit_next = last_of(a.retransmit_next, end);
+    if (a.marks.first != nil) {
+      drop_marks(e, a);
+    }
   } else {
     std::uint32_t const beyond = before + plan.text.count;
     if (!plan.probe && synchronized(c.state) && beyond > c.congestion.cwnd.count) {
@@ -182,6 +208,7 @@ void note_departure(Engine& e, Connection& c, const Plan& plan) {
   if (end.after(c.send.nxt)) {
     e.counters->bytes_sent += plan.text.count;
     c.send.nxt = end;
+    note_new_text(e, c, plan, Bytes{before});
   }
   c.sent_at = e.state->now;
   a.override = false;

@@ -79,6 +79,7 @@ struct Arrival {
   std::uint32_t hash = 0;  // of the four-tuple, by the table's key
   Mac from;             // the link address that replies without a connection go to
   Instant arrived;
+  std::uint8_t ecn = 0; // the ECN field of its packet
 };
 
 // Handles and configuration; held outside of the arena, by value, for as long as the stack lives.
@@ -96,6 +97,7 @@ struct Engine {
   memory::Slots<Listener> listeners;
   memory::Slots<Extent> extents;
   memory::Slots<Owed> owed;
+  memory::Slots<SendMark> marks;
   memory::BytePools pools;
   memory::View<memory::ListHead> waiting_heads;  // one a neighbour
   memory::TimerWheel wheel;

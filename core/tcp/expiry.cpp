@@ -185,6 +185,11 @@ void expire_connection(Engine& e, Connection& c) {
   if (c.active != nil && due(e.active(c).retransmit_due, now)) {
     expire_retransmit(e, c);
   }
+  if (c.active != nil && due(e.active(c).pace_due, now)) {
+    count(e, TimerKind::pacing);
+    e.active(c).pace_due = Instant::never();
+    make_ready(e, c);
+  }
   if (due(c.slow_due, now)) {
     expire_slow(e, c);
   }

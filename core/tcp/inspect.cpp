@@ -2,6 +2,7 @@
 #include "core/tcp/inspect.hpp"
 
 #include "core/tcp/arrives.hpp"
+#include "core/tcp/congestion/visit.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/rtt.hpp"
@@ -46,6 +47,7 @@ void visit_variables(const Connection& c, FieldSink& sink) {
     sink.add(value);
   }
   visit_options(c.options, sink);
+  sink.add(std::uint64_t{c.congestion.kept[0]} << 32 | c.congestion.kept[1]);
   sink.add(c.rtt.srtt8_ns);
   sink.add(c.rtt.rttvar4_ns);
   sink.add(c.rtt.rto);
@@ -72,7 +74,9 @@ void visit_flags(const Connection& c, FieldSink& sink) {
        {c.passive, c.nagle, c.delayed_acks, c.keepalive, c.soft_errors, c.detached, c.fin_queued,
         c.fin_sent, c.fin_taken, c.reading_over, c.send_urgent, c.receive_urgent, c.syn_lost,
         c.established_untold, c.doubt_next_hop, c.congestion.recovering,
-        c.congestion.partial_seen, c.rtt.sampled, c.active != nil}) {
+        c.congestion.partial_seen, c.rtt.sampled, c.active != nil, bool{c.ecn.offered},
+        bool{c.ecn.plain}, bool{c.ecn.hears}, bool{c.ecn.sends}, bool{c.ecn.echo},
+        bool{c.ecn.cwr_due}}) {
     bits = bits << 1 | (flag ? 1 : 0);
   }
   sink.add(bits);
@@ -84,7 +88,8 @@ void visit_owed(const Engine& e, const Active& a, FieldSink& sink) {
     for (Sequence value : {owed.ack, owed.edge, owed.begin, owed.end}) {
       sink.add(value);
     }
-    sink.add(std::uint64_t{owed.segments} << 8 | static_cast<std::uint64_t>(owed.kind));
+    sink.add(std::uint64_t{owed.segments} << 8 | (owed.echo ? 4u : 0u) | (owed.cut ? 2u : 0u) |
+             static_cast<std::uint64_t>(owed.kind));
   }
   for (Index i = a.extents; i != nil; i = e.extents[i].next) {
     sink.add(e.extents[i].begin);
@@ -146,6 +151,7 @@ void visit_active(Engine& e, Connection& c, FieldSink& sink) {
     bits = bits << 1 | (flag ? 1 : 0);
   }
   sink.add(bits);
+  congestion::visit(e, a, sink);
   visit_owed(e, a, sink);
   visit_queues(e, c, sink);
 }
@@ -243,6 +249,7 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.segments_sent = c.segments_sent;
   info.segments_received = c.segments_received;
   info.retransmissions = c.retransmissions;
+  congestion::fill(e, *found, info);
   if (c.active != nil) {
     fill_active(e, c, info);
   }

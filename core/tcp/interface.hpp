@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/memory/region.hpp"
+#include "core/tcp/congestion/state.hpp"
 #include "core/tcp/state.hpp"
 #include "core/units/address.hpp"
 #include "core/units/bytes.hpp"
@@ -210,6 +211,16 @@ struct ConnectionInfo {
   Sequence recover;
   bool fast_recovery = false;
   std::uint32_t duplicate_acks = 0;
+  Bytes w_max, cwnd_prior;         // of CUBIC; zero: none yet
+  std::uint32_t alpha = 0;         // of DCTCP: 65,536 is all marked
+  std::uint64_t pacing_rate = 0;   // octets per second; 0: not paced
+  tcp::RateSample rate;            // the last one, if Config has rate_samples or hystart
+  struct {
+    bool hears = false;            // CE that arrives is echoed
+    bool sends = false;            // new text is ECT
+    bool echo = false;             // ACKs carry ECE now
+    bool cwr_due = false;
+  } ecn;
   Duration srtt, rttvar, rto;
   std::uint32_t retries = 0;  // consecutive unanswered timeouts
   Instant retransmit_due = Instant::never();

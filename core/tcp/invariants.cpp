@@ -1,5 +1,6 @@
 // What must hold of every connection between any two events, whatever the peer does.
 #include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/visit.hpp"
 #include "core/tcp/inspect.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
@@ -54,6 +55,7 @@ void check_active(const Engine& e, const Connection& c) {
   CHECK(acknowledged || (syn_unacknowledged(c) && c.send.nxt == c.send.iss) ||
         c.send.nxt.at_or_before(c.fin_sent ? end.next() : end));
   check_extents(e, c, a);
+  congestion::check_invariants(e, c, a);
 }
 
 }  // namespace
@@ -76,6 +78,7 @@ void check_invariants(Engine& e, Connection& c) {
 void check_conservation(Engine& e) {
   std::uint32_t extents = 0;
   std::uint32_t owed = 0;
+  std::uint32_t marks = 0;
   std::uint32_t actives = 0;
   std::uint32_t listed = 0;
   std::uint32_t gap_blocks = 0;
@@ -95,16 +98,21 @@ void check_conservation(Engine& e) {
     extents += a.extent_count;
     gap_blocks += a.gap_blocks;
     CHECK(a.gap_blocks == 0 || a.extents != nil);
+    marks += a.marks.count;
+    std::uint32_t cut = 0;
     std::uint32_t duplicates = 0;
     for (Index i = a.owed_first; i != nil; i = e.owed[i].next) {
       ++owed;
       duplicates += e.owed[i].kind == Owed::Kind::duplicate ? 1u : 0u;
+      cut += e.owed[i].cut ? 1u : 0u;
     }
+    CHECK(cut == a.owed_cut);
     CHECK(duplicates == a.owed_duplicates);
   }
   CHECK(actives == e.actives.used());
   CHECK(extents == e.extents.used());
   CHECK(owed == e.owed.used());
+  CHECK(marks == e.marks.used());
   CHECK(gap_blocks == e.state->gap_blocks);
   CHECK(listed == e.ready().count());
   CHECK(refused == e.state->refused);

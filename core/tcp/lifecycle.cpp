@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "core/tcp/congestion/rate.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/room.hpp"
@@ -208,6 +209,7 @@ Active* take_active(Engine& e, Connection& c) {
   a.retransmit_next = c.send.nxt;
   a.retransmit_end = c.send.nxt;
   a.last_ack_sent = c.receive.nxt;
+  a.reduced_to = c.send.una.previous();
   return &a;
 }
 
@@ -251,6 +253,8 @@ void detach(Engine& e, Connection& c, Cause cause) {
     a.send.clear(e.pools);
     drop_extents(e, a);
     drop_owed(e, a);
+    drop_marks(e, a);
+    a.pace_due = Instant::never();
     a.mode = RetransmitMode::idle;
     a.retransmit_due = Instant::never();
     a.give_up_due = Instant::never();

@@ -85,6 +85,7 @@ inline void arm(Engine& e, Connection& c) {
   if (c.active != nil) {
     Active const& a = e.active(c);
     due = earlier(due, earlier(a.retransmit_due, earlier(a.delayed_ack_due, a.give_up_due)));
+    due = earlier(due, a.pace_due);
   }
   if (due < e.wheel.due(c.timer)) {
     e.wheel.set(c.timer, due);

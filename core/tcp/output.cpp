@@ -5,6 +5,7 @@
 
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/control.hpp"
+#include "core/tcp/congestion/pacing.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
@@ -227,6 +228,10 @@ Plan plan_new(Engine& e, Connection& c) {
     wait_by_timer(e, c, offer.usable);
     return plan;
   }
+  if (e.state->now < a.pace_at) [[unlikely]] {
+    pacing::wait(e, c);
+    return {};
+  }
   plan.kind = PlanKind::text;
   return plan;
 }
@@ -288,7 +293,9 @@ Plan plan_next(Engine& e, Connection& c) {
   Active& a = e.active(c);
   plan.kind = PlanKind::ack;
   // Not before our SYN: what came behind the peer's in one burst must not be answered ahead of it.
-  if (a.owed_duplicates != 0 && (c.send.nxt != c.send.iss || synchronized(c.state))) {
+  // Nor may text carry what an ACK of its own has to say: that the echo was another before.
+  if ((a.owed_duplicates | a.owed_cut) != 0 &&
+      (c.send.nxt != c.send.iss || synchronized(c.state))) {
     return plan;
   }
   Plan text;

@@ -47,13 +47,14 @@ void cut_delayed(Engine& e, Connection& c, Active& a) {
   record.begin = a.delayed_begin;
   record.end = c.receive.nxt;
   record.segments = a.delayed_segments;
+  record.echo = c.ecn.echo;
   a.delayed = {};
   a.delayed_segments = 0;
   a.delayed_ack_due = Instant::never();
   if (a.owed_last != nil) {
     Owed& last = e.owed[a.owed_last];
     auto const merged = static_cast<std::uint32_t>(last.segments) + record.segments;
-    if (last.kind == Owed::Kind::cumulative &&
+    if (last.kind == Owed::Kind::cumulative && !last.cut &&
         merged <= stretch_of(e, c)) {
       record.begin = last.begin;
       record.segments = static_cast<std::uint16_t>(merged);
@@ -103,7 +104,9 @@ void owe_now(Engine& e, Connection& c) {
     if (a->delayed_segments != 0) {
       cut_delayed(e, c, *a);
     }
-    if (a->owed_last != nil && e.owed[a->owed_last].kind == Owed::Kind::cumulative) {
+    bool const cumulative =
+        a->owed_last != nil && e.owed[a->owed_last].kind == Owed::Kind::cumulative;
+    if (cumulative && !e.owed[a->owed_last].cut) {
       // Text and FIN of one segment draw one ACK: what was owed for the text says the newest.
       align_edge(c);
       Owed& last = e.owed[a->owed_last];
@@ -138,8 +141,27 @@ void owe_duplicate(Engine& e, Connection& c, const wire::Segment& segment) {
   record.begin = segment.sequence;
   record.end = segment.end();
   record.segments = 1;
+  record.echo = c.ecn.echo;
   append(e, *a, record);
   make_ready(e, c);
+}
+
+void cut_by_echo(Engine& e, Connection& c) {
+  if (c.active == nil) {
+    return;
+  }
+  Active& a = e.active(c);
+  if (a.delayed_segments != 0) {
+    cut_delayed(e, c, a);
+  }
+  if (a.owed_last == nil) {
+    return;
+  }
+  Owed& last = e.owed[a.owed_last];
+  if (last.kind == Owed::Kind::cumulative && !last.cut) {
+    last.cut = true;
+    ++a.owed_cut;
+  }
 }
 
 void owe_challenge(Engine& e, Connection& c, const wire::Segment& segment) {
@@ -196,6 +218,7 @@ Owed pop_owed(Engine& e, Active& a) {
     a.owed_last = nil;
   }
   a.owed_duplicates -= record.kind == Owed::Kind::duplicate ? 1 : 0;
+  a.owed_cut -= record.cut ? 1 : 0;
   e.owed.give(index);
   return record;
 }

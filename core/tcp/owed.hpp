@@ -12,6 +12,8 @@ void owe_for_text(Engine& e, Connection& c, Bytes text);
 void owe_now(Engine& e, Connection& c);
 // A segment that must be answered by an ACK of its own: out of order, duplicate, unacceptable.
 void owe_duplicate(Engine& e, Connection& c, const wire::Segment& segment);
+// The ECN echo is about to change: what is owed so far leaves in an ACK of its own.
+void cut_by_echo(Engine& e, Connection& c);
 // As owe_duplicate, within the limit on challenge ACKs (RFC 5961 section 7).
 void owe_challenge(Engine& e, Connection& c, const wire::Segment& segment);
 // RCV.NXT moved on: earlier duplicates say nothing any more.

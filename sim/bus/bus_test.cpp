@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "core/wire/ethernet.hpp"
+#include "core/wire/ipv4.hpp"
+#include "sim/bus/ecn_mark.hpp"
 #include "sim/kernel/kernel.hpp"
 #include "sim/worlds/build.hpp"
 
@@ -52,6 +54,58 @@ TEST(Lane, AFullQueueDropsByBytesAndByPackets) {
   EXPECT_EQ(by_bytes.send(Instant{0}, frame).drop, LinkDrop::none);
   EXPECT_EQ(by_bytes.send(Instant{0}, frame).drop, LinkDrop::queue_full);
   EXPECT_EQ(by_bytes.counters().drops[static_cast<std::uint32_t>(LinkDrop::queue_full)], 1u);
+}
+
+// An IPv4 header with its checksum behind `link` octets, and the ECN field `field`.
+std::vector<std::byte> packet_of(std::uint32_t link, std::uint8_t field) {
+  std::vector<std::byte> frame(link + 60);
+  wire::Ipv4Header header;
+  header.source = IpAddress::v4(10, 0, 0, 1);
+  header.destination = IpAddress::v4(10, 0, 0, 2);
+  header.protocol = wire::IpProtocol::tcp;
+  header.time_to_live = 64;
+  header.traffic_class = static_cast<std::uint8_t>(0xb8 | field);
+  static_cast<void>(wire::write(header, Bytes{40}, std::span(frame).subspan(link)));
+  return frame;
+}
+
+std::uint8_t class_of(std::span<const std::byte> frame, std::uint32_t link) {
+  wire::Ipv4Packet packet;
+  EXPECT_EQ(wire::parse(frame.subspan(link), packet), Drop::none);
+  return packet.header.traffic_class;
+}
+
+TEST(Lane, ALongQueueMarksWhatIsEct) {
+  for (std::uint32_t const link : {0u, 14u}) {
+    LaneSpec spec;
+    spec.rate_bits_per_second = 1'000;
+    spec.mark_packets = 2;
+    Lane lane(spec, link);
+    for (int i = 0; i < 2; ++i) {
+      auto frame = packet_of(link, 2);
+      lane.send(Instant{0}, frame);
+      EXPECT_EQ(class_of(frame, link), 0xb8 | 2);
+    }
+    for (auto const& [before, after] : {std::pair{2, 3}, {1, 3}, {0, 0}, {3, 3}}) {
+      auto frame = packet_of(link, static_cast<std::uint8_t>(before));
+      lane.send(Instant{0}, frame);
+      EXPECT_EQ(class_of(frame, link), 0xb8 | after);
+    }
+    EXPECT_EQ(lane.counters().marked, 2u);
+    EXPECT_EQ(lane.seen_waiting(Instant{0}), lane.waiting(Instant{0}));
+  }
+}
+
+TEST(Lane, MarksIpv6BehindAVlanTag) {
+  std::vector<std::byte> frame(18 + 60);
+  frame[12] = std::byte{0x81};
+  frame[18] = std::byte{0x60};
+  frame[19] = std::byte{0x25};
+  EXPECT_TRUE(mark_congestion(frame, 14));
+  EXPECT_EQ(frame[18], std::byte{0x60});
+  EXPECT_EQ(frame[19], std::byte{0x35});
+  EXPECT_FALSE(mark_congestion(frame, 14));
+  EXPECT_FALSE(mark_congestion(std::span(frame).first(20), 14));
 }
 
 TEST(Lane, RefusesWhatIsTooLarge) {

@@ -1,6 +1,8 @@
 // Lanes: the queue, the time on the wire, and what the fault rules make of a frame.
 #include "sim/bus/lane.hpp"
 
+#include "sim/bus/ecn_mark.hpp"
+
 namespace lockstep::sim {
 
 Arrivals Lane::send(Instant now, std::span<std::byte> frame) {
@@ -10,6 +12,7 @@ Arrivals Lane::send(Instant now, std::span<std::byte> frame) {
   Arrivals arrivals;
   arrivals.drop = refusal_of(now, length);
   if (arrivals.drop == LinkDrop::none) {
+    mark_if_long(frame);
     arrivals = judged(departure_of(now, length), frame);
   }
   if (arrivals.drop != LinkDrop::none) {
@@ -27,6 +30,14 @@ LinkDrop Lane::refusal_of(Instant now, std::uint32_t length) {
   bool const bytes_full = spec_.queue_bytes != 0 && waiting_bytes_ + length > spec_.queue_bytes;
   // An idle link takes any frame, however small its queue.
   return waiting_ != 0 && (packets_full || bytes_full) ? LinkDrop::queue_full : LinkDrop::none;
+}
+
+// A step, as a data centre's switches have it: all that finds so much before it is marked.
+void Lane::mark_if_long(std::span<std::byte> frame) {
+  if (spec_.mark_packets != 0 && waiting_ >= spec_.mark_packets &&
+      mark_congestion(frame, link_header_bytes_)) {
+    ++counters_.marked;
+  }
 }
 
 Duration Lane::transmission_of(std::uint32_t length) {
@@ -110,6 +121,14 @@ void Lane::forget_departed(Instant now) {
 std::uint32_t Lane::waiting(Instant now) {
   forget_departed(now);
   return waiting_;
+}
+
+std::uint32_t Lane::seen_waiting(Instant now) const {
+  std::uint32_t gone = 0;
+  while (gone != waiting_ && departures_[(head_ + gone) & (departures_.size() - 1)].at <= now) {
+    ++gone;
+  }
+  return waiting_ - gone;
 }
 
 Instant Lane::first_departure() const {

@@ -19,6 +19,7 @@ struct LaneSpec {
   Duration delay;
   std::uint64_t queue_bytes = 0;    // waiting or being sent
   std::uint32_t queue_packets = 0;  // waiting or being sent
+  std::uint32_t mark_packets = 0;   // so many waiting or being sent: ECT is marked; 0: never
   std::uint32_t mtu_bytes = 1500;   // without the link header
 };
 
@@ -31,6 +32,7 @@ struct LaneCounters {
   std::uint64_t replaced = 0;
   std::uint64_t delayed = 0;
   std::uint64_t queue_packets_most = 0;
+  std::uint64_t marked = 0;         // given CE
   std::array<std::uint64_t, link_drop_count> drops{};
 };
 
@@ -56,6 +58,8 @@ class Lane {
 
   // Frames that have not wholly left at `now`.
   std::uint32_t waiting(Instant now);
+  // The same for whoever only watches; O(frames).
+  std::uint32_t seen_waiting(Instant now) const;
   // When the first of those will have left; never if there are none.
   Instant first_departure() const;
 
@@ -75,6 +79,7 @@ class Lane {
   };
 
   LinkDrop refusal_of(Instant now, std::uint32_t length);
+  void mark_if_long(std::span<std::byte> frame);
   Instant departure_of(Instant now, std::uint32_t length);
   Arrivals judged(Instant left, std::span<std::byte> frame);
   Duration transmission_of(std::uint32_t length);

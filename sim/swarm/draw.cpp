@@ -23,6 +23,7 @@ LaneSpec draw_lane(Dice& dice) {
   lane.delay = Duration::microseconds(dice.pick({0u, 5u, 500u, 5'000u, 50'000u, 300'000u}));
   if (dice.percent(40)) {
     lane.queue_packets = dice.pick({1u, 4u, 16u, 64u});
+    lane.mark_packets = dice.pick({0u, 1u, 3u});
   }
   if (dice.percent(20)) {
     lane.queue_bytes = dice.pick({std::uint64_t{1}, std::uint64_t{20'000}});

@@ -111,6 +111,21 @@ void draw_options(Dice& dice, tcp::Config& tcp) {
   tcp.timestamp_tick = dice.pick({ms(1), ms(10), seconds(1)});
 }
 
+void draw_congestion(Dice& dice, tcp::Config& tcp) {
+  using tcp::Congestion;
+  using tcp::EcnPolicy;
+  tcp.congestion = dice.pick({Congestion::reno, Congestion::cubic, Congestion::cubic,
+                              Congestion::dctcp});
+  tcp.hystart = dice.percent(50);
+  tcp.ecn = dice.pick({EcnPolicy::off, EcnPolicy::accept, EcnPolicy::on, EcnPolicy::on});
+  tcp.pacing = dice.percent(40);
+  tcp.pacing_start = {dice.pick({100u, 200u, 1'000u})};
+  tcp.pacing_gain = {dice.pick({100u, 120u})};
+  tcp.pacing_quantum = dice.pick({Duration{0}, ms(1), ms(1), seconds(1)});
+  tcp.rate_samples = dice.percent(30);
+  tcp.marks_max = {dice.pick({1u, 16u, 4'096u})};
+}
+
 // What an administrator leaves alone: sane sizes, and only times that let a run come to its end.
 void draw_plain(Dice& dice, Config& config) {
   tcp::Config& tcp = config.tcp;
@@ -147,6 +162,9 @@ void draw_config(Dice& dice, Config& config) {
   }
   if (dice.percent(60)) {
     draw_policies(dice, config.tcp);
+  }
+  if (dice.percent(50)) {
+    draw_congestion(dice, config.tcp);
   }
   // What one connection may leave unread is a fraction of the store: an application that reads no
   // more than it can write would else wait for its own octets.

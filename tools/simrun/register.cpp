@@ -17,6 +17,8 @@ void register_sim(CLI::App& app, int& exit_code) {
   verb->add_option("--seed", options->seed, "which of the world's runs: any 64-bit number (1)");
   verb->add_option("--pcapng", options->pcapng_folder, "write a capture of each host here");
   verb->add_option("--json", options->json_file, "write the report as JSON too");
+  verb->add_option("--series", options->series_file,
+                   "write cwnd, RTT, queue and more over time to this CSV file");
   verb->add_option("--until", options->until, "stop at this virtual time, like 10s");
   verb->footer("Exit code 1: the run did not complete, or bytes arrived that were not sent.\n"
                "Example: lockstep sim run sim/examples/lossy_path.toml --seed 7 --pcapng captures");

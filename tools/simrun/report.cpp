@@ -122,14 +122,15 @@ std::string drops_text(const sim::LaneCounters& lane) {
 
 std::string lanes_text(const sim::Kernel& kernel, std::size_t width) {
   TextTable table({{"link", Align::left}, {"way", Align::left}, {"frames"}, {"delivered"},
-                   {"bytes"}, {"copied"}, {"changed"}, {"queue"}, {"drops", Align::left}});
+                   {"bytes"}, {"copied"}, {"changed"}, {"queue"}, {"marked"},
+                   {"drops", Align::left}});
   for (std::uint32_t i = 0; i < kernel.bus().lane_count(); ++i) {
     const sim::LaneCounters& lane = kernel.bus().lane({i}).counters();
     table.add({std::string(kernel.world().links[i / 2].name.view()),
                i % 2 == 0 ? "forward" : "back", grouped(lane.frames_offered),
                grouped(lane.frames_delivered), grouped(lane.bytes_delivered),
                grouped(lane.duplicated), grouped(lane.replaced), grouped(lane.queue_packets_most),
-               drops_text(lane)});
+               grouped(lane.marked), drops_text(lane)});
   }
   return table.text(width);
 }
@@ -209,6 +210,7 @@ ordered_json lane_json(const sim::Kernel& kernel, std::uint32_t index) {
           {"copied", lane.duplicated},
           {"changed", lane.replaced},
           {"queue_packets_most", lane.queue_packets_most},
+          {"marked", lane.marked},
           {"drops", drops}};
 }
 

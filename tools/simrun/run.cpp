@@ -14,6 +14,7 @@
 #include "tools/output/progress.hpp"
 #include "tools/output/table.hpp"
 #include "tools/simrun/report.hpp"
+#include "tools/simrun/series.hpp"
 #include "tools/world/units.hpp"
 #include "tools/world/world_file.hpp"
 
@@ -120,6 +121,7 @@ int run_simulation(const SimRunOptions& options) {
     limit = Instant{0} + *until;
   }
   refuse_overwrite(options.file, options.json_file);
+  refuse_overwrite(options.file, options.series_file);
   set_check_handler(print_failed_check);
   sim::Kernel kernel(world, seed);
   Captures captures(options.pcapng_folder, world, kernel);
@@ -127,8 +129,18 @@ int run_simulation(const SimRunOptions& options) {
   if (!options.json_file.empty()) {
     json = std::make_unique<DraftFile>(options.json_file);
   }
+  std::unique_ptr<DraftFile> series_file;
+  std::unique_ptr<Series> series;
+  if (!options.series_file.empty()) {
+    series_file = std::make_unique<DraftFile>(options.series_file);
+    series = std::make_unique<Series>(*series_file);
+    kernel.observe(*series);
+  }
   const sim::Ending ending = run_to_end(kernel, limit);
   captures.keep();
+  if (series_file != nullptr) {
+    series_file->keep();
+  }
   if (json != nullptr) {
     json->put(report_json(kernel, ending));
     json->keep();

@@ -11,6 +11,7 @@ struct SimRunOptions {
   std::string seed = "1";
   std::string pcapng_folder;  // empty: none
   std::string json_file;      // empty: none
+  std::string series_file;    // empty: none
   std::string until;          // empty: the world's limit
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -97,10 +98,10 @@ TEST_F(SimRun, WritesCapturesAndJsonTheSameBytesTwice) {
   for (const char* name : {"one", "two"}) {
     const std::string folder = (folder_ / name).string();
     EXPECT_EQ(run_simulation({(examples() / "lossy_path.toml").string(), "9", folder,
-                              folder + "/report.json", "1s"}),
+                              folder + "/report.json", folder + "/series.csv", "1s"}),
               0);
   }
-  for (const char* name : {"a.pcapng", "b.pcapng", "report.json"}) {
+  for (const char* name : {"a.pcapng", "b.pcapng", "report.json", "series.csv"}) {
     const std::string one = contents(folder_ / "one" / name);
     EXPECT_GT(one.size(), 1'000u);
     EXPECT_EQ(one, contents(folder_ / "two" / name)) << name;
@@ -108,16 +109,22 @@ TEST_F(SimRun, WritesCapturesAndJsonTheSameBytesTwice) {
   const auto report = nlohmann::json::parse(contents(folder_ / "one" / "report.json"));
   EXPECT_EQ(report["seed"], 9);
   EXPECT_EQ(report["connections"].size(), 1u);
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "one"), {}), 3);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "one"), {}), 4);
+  const std::string series = contents(folder_ / "one" / "series.csv");
+  const auto columns = [](std::string_view row) { return std::ranges::count(row, ','); };
+  EXPECT_TRUE(series.starts_with("time_ns,flow,cwnd,ssthresh,"));
+  EXPECT_EQ(columns(series.substr(0, series.find('\n'))),
+            columns(series.substr(series.rfind('\n', series.size() - 2) + 1)));
 }
 
 TEST_F(SimRun, LeavesNothingBehindOnBadInput) {
   const std::string folder = (folder_ / "captures").string();
   const std::string file = (examples() / "two_hosts.toml").string();
-  EXPECT_THROW(run_simulation({file, "18446744073709551616", folder, "", ""}), Failure);
-  EXPECT_THROW(run_simulation({file, "-1", folder, "", ""}), Failure);
-  EXPECT_THROW(run_simulation({file, "1", folder, "", "soon"}), Failure);
-  EXPECT_THROW(run_simulation({(folder_ / "none.toml").string(), "1", folder, "", ""}), Failure);
+  EXPECT_THROW(run_simulation({file, "18446744073709551616", folder, "", "", ""}), Failure);
+  EXPECT_THROW(run_simulation({file, "-1", folder, "", "", ""}), Failure);
+  EXPECT_THROW(run_simulation({file, "1", folder, "", "", "soon"}), Failure);
+  const std::string none = (folder_ / "none.toml").string();
+  EXPECT_THROW(run_simulation({none, "1", folder, "", "", ""}), Failure);
   EXPECT_FALSE(fs::exists(folder));
 }
 

@@ -167,6 +167,8 @@ void walk_config(Walk& walk, const std::string& prefix, Config& config) {
   walk_key(walk, prefix + "timestamp_key", config.tcp.timestamp_key);
   walk.number(prefix + "initial_window", config.tcp.initial_window);
   walk.number(prefix + "reset_policy", config.tcp.reset_policy);
+  walk.number(prefix + "congestion", config.tcp.congestion);
+  walk.number(prefix + "ecn", config.tcp.ecn);
   walk.number(prefix + "option_order", config.tcp.option_order);
   visit_fields(config, [&](std::string_view name, Unit, FieldRange, auto& value) {
     walk.number(prefix + std::string(name), plain(value));
@@ -197,6 +199,7 @@ void walk_lane(Walk& walk, const std::string& prefix, sim::LaneSpec& lane) {
   walk.number(prefix + "delay", lane.delay.ns);
   walk.number(prefix + "queue", lane.queue_bytes);
   walk.number(prefix + "queue_packets", lane.queue_packets);
+  walk.number(prefix + "mark_packets", lane.mark_packets);
   walk.number(prefix + "mtu", lane.mtu_bytes);
 }
 

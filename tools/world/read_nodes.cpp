@@ -69,6 +69,20 @@ void read_config(Table& table, Config& config) {
     }
     set_field(field, value);
   });
+  visit_choices(config, [&](std::string_view name, auto words, auto& field) {
+    using Choice = std::remove_reference_t<decltype(field)>;
+    field = static_cast<Choice>(table.parsed(
+        name, static_cast<std::uint32_t>(field),
+        [&](const std::string& text) -> std::optional<std::uint32_t> {
+          for (std::uint32_t i = 0; i < words.size(); ++i) {
+            if (words[i] == text) {
+              return i;
+            }
+          }
+          return std::nullopt;
+        },
+        fmt::format("one of {}", fmt::join(words, ", "))));
+  });
   table.end();
 }
 
@@ -79,6 +93,8 @@ void read_lane(Table& table, sim::LaneSpec& lane) {
   lane.queue_bytes = read_bytes(table, "queue", lane.queue_bytes);
   lane.queue_packets = static_cast<std::uint32_t>(
       table.number("queue_packets", lane.queue_packets, {0, 1'000'000}));
+  lane.mark_packets = static_cast<std::uint32_t>(
+      table.number("mark_packets", lane.mark_packets, {0, 1'000'000}));
   lane.mtu_bytes = static_cast<std::uint32_t>(table.number("mtu", lane.mtu_bytes, {68, 65'535}));
 }
 

@@ -162,11 +162,20 @@ TEST_F(WorldFile, RefusesWhatCannotBe) {
             std::string::npos);
 }
 
+TEST_F(WorldFile, ReadsChoicesByTheirWords) {
+  const std::string text = std::string(hosts) + "[host.config]\ncongestion = ";
+  const std::string rest = std::string(link) + std::string(upload);
+  EXPECT_NE(complaint(text + "\"vegas\"\n" + rest).find("expected one of reno, cubic, dctcp"),
+            std::string::npos);
+  EXPECT_EQ(complaint(text + "\"cubic\"\necn = \"accept\"\n" + rest), "");
+}
+
 TEST_F(WorldFile, OffersEveryKeyThereIs) {
   const std::string text = complaint(std::string(hosts) +
                                      "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"b\"\n"
                                      "speed = \"1Mbit/s\"\n");
-  EXPECT_NE(text.find(": back, delay, from, mtu, name, queue, queue_packets, rate, to;"),
+  EXPECT_NE(text.find(": back, delay, from, mark_packets, mtu, name, queue, queue_packets, rate, "
+                      "to;"),
             std::string::npos)
       << text;
 }

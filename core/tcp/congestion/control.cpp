@@ -2,17 +2,56 @@
 #include "core/tcp/congestion/control.hpp"
 
 #include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/cubic.hpp"
+#include "core/tcp/congestion/dctcp.hpp"
+#include "core/tcp/congestion/rate.hpp"
 #include "core/tcp/congestion/reno.hpp"
+#include "core/tcp/rtt.hpp"
 
 namespace lockstep::tcp::congestion {
 namespace {
 
 constexpr Controller controllers[] = {
     {"reno", reno::on_ack, reno::reduced},
+    {"cubic", cubic::on_ack, cubic::reduced},
+    //= rfc8257#3.4
+    //# 8257:DCTCP-14 cwnd grows as in RFC 5681
+    {"dctcp", reno::on_ack, dctcp::reduced, dctcp::begin, dctcp::on_any_ack},
 };
+static_assert(std::size(controllers) == congestion_count);
+
+const Controller& row(const Engine& e) {
+  return controllers[static_cast<std::uint32_t>(e.config.congestion)];
+}
 
 Subject subject_of(Engine& e, Connection& c) {
-  return {c.congestion, e.config, Bytes{c.mss}, e.state->now};
+  return {c.congestion, e.active(c).controller, e.config, Bytes{c.mss}, e.state->now};
+}
+
+// The most that was in flight in this round, which ends when its last octet is acknowledged: a
+// burst of ACKs that is taken before anything is sent must not look like an idle application.
+//= rfc9438#5.8
+//# 9438:CUBIC-24 less than the window all the round: it is not the window that limits
+bool is_limited(Connection& c, ControllerState& state, Bytes newly) {
+  Bytes const before = flight_size(c) + newly;
+  if (state.peak.empty() || c.send.una.after(state.round_end)) {
+    state.peak = before;
+    state.round_end = c.send.nxt;
+  } else {
+    state.peak = most(state.peak, before);
+  }
+  return state.peak + Bytes{c.mss} <= c.congestion.cwnd;
+}
+
+// A window of `reduced` octets: ssthresh, and what echoes must not reduce again.
+void reduce_to(Engine& e, Connection& c, Bytes reduced) {
+  //= rfc5681#3.1
+  //# 5681:CC-47 two segments at least
+  c.congestion.ssthresh = most(reduced, Bytes{2u * c.mss});
+  e.active(c).reduced_to = c.send.nxt;
+  //= rfc3168#6.1.2
+  //# 3168:ECN-26 CWR follows each reduction, whatever the reason
+  c.ecn.cwr_due = c.ecn.sends;
 }
 
 }  // namespace
@@ -23,24 +62,67 @@ const Controller& row_of(Congestion congestion) {
 
 void begin(Engine& e, Connection& c, Count syn_timeouts) {
   reno::begin(c.congestion, Bytes{c.mss}, syn_timeouts, e.config);
+  if (row(e).begin != nullptr) {
+    Subject subject = subject_of(e, c);
+    row(e).begin(subject);
+  }
 }
 
-void on_ack(Engine& e, Connection& c, Bytes newly) {
+void on_ack(Engine& e, Connection& c, Bytes newly, bool marked) {
+  //= rfc3168#6.1.2
+  //# 3168:ECN-14 an ACK with ECE lets nothing grow
+  bool const grows = !c.congestion.recovering && !(marked && c.ecn.sends);
+  // The plain case does without all that the others are told.
+  if (e.config.congestion == Congestion::reno && !wants_marks(e.config)) [[likely]] {
+    if (grows) {
+      reno::grow(c.congestion, newly, Bytes{c.mss});
+    }
+    return;
+  }
+  Active& a = e.active(c);
   Subject subject = subject_of(e, c);
   Acked acked;
   acked.newly = newly;
-  row_of(e.config.congestion).on_ack(subject, acked);
+  acked.una = c.send.una;
+  acked.nxt = c.send.nxt;
+  acked.marked = marked;
+  if (wants_marks(e.config)) {
+    acked.sample = take_rate(e, c);
+    a.sample = acked.sample.valid ? acked.sample : a.sample;
+  }
+  acked.srtt = srtt_of(c.rtt);
+  acked.limited = is_limited(c, a.controller, newly);
+  if (row(e).on_any_ack != nullptr) {
+    row(e).on_any_ack(subject, acked);
+  }
+  if (grows) {
+    row(e).on_ack(subject, acked);
+  }
 }
 
 void on_loss(Engine& e, Connection& c) {
+  //= rfc3168#6.1.2
+  //# 3168:ECN-18 an echo from the same window has reduced it already
+  if (c.ecn.sends && !c.send.una.after(e.active(c).reduced_to)) [[unlikely]] {
+    return;
+  }
   Subject subject = subject_of(e, c);
   //= rfc5681#3.2
   //# 5681:CC-20 octets of limited transmit do not count
   //= rfc5681#4.3
   //# 5681:CC-29, 5681:CC-31 each window with a loss halves once
-  c.congestion.ssthresh = row_of(e.config.congestion)
-                              .reduced(subject, flight_size(c) - c.congestion.limited,
-                                       Signal::loss);
+  Bytes const flight = flight_size(c) - c.congestion.limited;
+  reduce_to(e, c, row(e).reduced(subject, flight, Signal::loss));
+}
+
+void on_mark(Engine& e, Connection& c, Bytes newly) {
+  Subject subject = subject_of(e, c);
+  Bytes const reduced = row(e).reduced(subject, flight_size(c) + newly, Signal::mark);
+  reduce_to(e, c, reduced);
+  //= rfc9438#4.6
+  //# 9438:CUBIC-15, 9438:CUBIC-9 an echo may leave one segment, ssthresh has two
+  c.congestion.cwnd = least(c.congestion.cwnd, most(reduced, Bytes{c.mss}));
+  c.congestion.acked = {};
 }
 
 void on_timeout(Engine& e, Connection& c, bool first) {
@@ -48,14 +130,25 @@ void on_timeout(Engine& e, Connection& c, bool first) {
   //# 5681:CC-13 ssthresh is lowered once for a segment, however often it is repeated
   if (first) {
     Subject subject = subject_of(e, c);
-    c.congestion.ssthresh =
-        row_of(e.config.congestion).reduced(subject, flight_size(c), Signal::timeout);
+    //= rfc3168#6.1.2
+    //# 3168:ECN-33 what is lost again after a reduction is a new sign of congestion
+    reduce_to(e, c, row(e).reduced(subject, flight_size(c), Signal::timeout));
   }
+  //= rfc8257#3.5
+  //# 8257:DCTCP-10 and one segment, as TCP always did
   reno::on_timeout(c.congestion, Bytes{c.mss});
 }
 
 void on_idle(Engine& e, Connection& c) {
   reno::on_idle(c.congestion, Bytes{c.mss}, e.config);
+}
+
+std::uint64_t pacing_rate(Engine& e, Connection& c) {
+  if (row(e).pacing_rate == nullptr) {
+    return 0;
+  }
+  Subject const subject = subject_of(e, c);
+  return row(e).pacing_rate(subject);
 }
 
 }  // namespace lockstep::tcp::congestion

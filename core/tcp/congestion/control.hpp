@@ -11,13 +11,18 @@ const Controller& row_of(Congestion congestion);
 
 // The handshake is over; `syn_timeouts`: how often its timer fired for our SYN or SYN-ACK.
 void begin(Engine& e, Connection& c, Count syn_timeouts);
-// An ACK of `newly` octets of new data came, SND.UNA is moved. Not in recovery: cwnd grows.
-void on_ack(Engine& e, Connection& c, Bytes newly);
+// An ACK of `newly` octets of new data came, with ECE if `marked`; SND.UNA is moved. In recovery
+// cwnd is not touched.
+void on_ack(Engine& e, Connection& c, Bytes newly, bool marked);
 // A loss was found, and a recovery begins: sets ssthresh. cwnd is the recovery's to set.
 void on_loss(Engine& e, Connection& c);
+// The first echo of this window came, on an ACK of `newly` octets: sets ssthresh and cwnd.
+void on_mark(Engine& e, Connection& c, Bytes newly);
 // The retransmission timer fired: ssthresh, if `first` for this segment, and cwnd.
 void on_timeout(Engine& e, Connection& c, bool first);
 // Text is to be sent after more than a timeout of silence.
 void on_idle(Engine& e, Connection& c);
+// Octets per second at which the controller wants text to leave; 0: it leaves that to pacing.hpp.
+std::uint64_t pacing_rate(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp::congestion

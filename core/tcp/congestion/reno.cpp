@@ -3,15 +3,12 @@
 
 #include <algorithm>
 
+#include "core/tcp/congestion/hystart.hpp"
+
 namespace lockstep::tcp::reno {
 
 using congestion::capped;
 
-//= rfc5681#3.1
-//# 5681:CC-11, 5681:CC-40, 5681:CC-47 half the flight size, but two segments at least
-Bytes halved(Flight flight) {
-  return {std::max(flight.size.count / 2, 2 * flight.smss.count)};
-}
 
 Bytes initial_window(Bytes smss, InitialWindow rule) {
   if (rule == InitialWindow::rfc6928) {
@@ -115,18 +112,30 @@ void on_timeout(CongestionVariables& c, Bytes smss) {
   c.partial_seen = false;
 }
 
+void grow(CongestionVariables& c, Bytes newly, Bytes smss) {
+  if (c.cwnd < c.ssthresh) {
+    slow_start(c, newly, smss);
+  } else {
+    avoid(c, newly, smss);
+  }
+}
+
 void on_ack(congestion::Subject& s, const congestion::Acked& acked) {
   //= rfc5681#3.1
   //# 5681:CC-39, 5681:CC-2 slow start below ssthresh, congestion avoidance from there on
   if (s.v.cwnd < s.v.ssthresh) {
-    slow_start(s.v, acked.newly, s.smss);
+    hystart::slow_start(s, acked);
   } else {
     avoid(s.v, acked.newly, s.smss);
   }
 }
 
-Bytes reduced(congestion::Subject& s, Bytes flight, congestion::Signal) {
-  return halved({flight, s.smss});
+Bytes reduced(congestion::Subject&, Bytes flight, congestion::Signal) {
+  //= rfc5681#3.1
+  //# 5681:CC-11, 5681:CC-40 half the flight size
+  //= rfc3168#6.1.2
+  //# 3168:ECN-17 for an echo as well
+  return {flight.count / 2};
 }
 
 void on_idle(CongestionVariables& c, Bytes smss, const Config& config) {

@@ -17,8 +17,8 @@ Bytes initial_window(Bytes smss, InitialWindow rule);
 // The two phases of growth, for an ACK of `newly` octets of new data outside of recovery.
 void slow_start(CongestionVariables& c, Bytes newly, Bytes smss);
 void avoid(CongestionVariables& c, Bytes newly, Bytes smss);
-// Half of the flight, two segments at least.
-Bytes halved(Flight flight);
+// Whichever it is in: what on_ack does without HyStart++.
+void grow(CongestionVariables& c, Bytes newly, Bytes smss);
 // The rows of Controller.
 void on_ack(congestion::Subject& s, const congestion::Acked& acked);
 Bytes reduced(congestion::Subject& s, Bytes flight, congestion::Signal signal);

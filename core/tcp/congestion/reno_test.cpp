@@ -12,12 +12,19 @@ constexpr Bytes smss{1000};
 
 void on_ack(CongestionVariables& c, Bytes newly, Bytes octets) {
   Config const config;
-  congestion::Subject subject{c, config, octets, {}};
-  reno::on_ack(subject, {newly});
+  ControllerState state;
+  congestion::Subject subject{c, state, config, octets, {}};
+  congestion::Acked acked;
+  acked.newly = newly;
+  reno::on_ack(subject, acked);
 }
 
 void begin_recovery(CongestionVariables& c, Flight flight) {
-  c.ssthresh = halved(flight);
+  Config const config;
+  ControllerState state;
+  congestion::Subject subject{c, state, config, flight.smss, {}};
+  c.ssthresh = most(reduced(subject, flight.size, congestion::Signal::loss),
+                    Bytes{2 * flight.smss.count});
   enter_recovery(c, flight.smss);
 }
 
@@ -63,9 +70,11 @@ TEST(Reno, AvoidanceAddsASegmentAWindow) {
   }
 }
 
-//= rfc5681#3.2
+//= rfc5681#3.1
 //= type=test
 //# 5681:CC-11 half of the flight, two segments at least
+//= rfc5681#3.2
+//= type=test
 //# 5681:CC-21 cwnd three segments above it
 TEST(Reno, EnterRecovery) {
   auto c = at(10'000, 1 << 30);

@@ -1,0 +1,66 @@
+// Pacing: when the next new text may leave, by a rate in octets per second.
+#include "core/tcp/congestion/pacing.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/congestion/control.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/rtt.hpp"
+
+namespace lockstep::tcp::pacing {
+namespace {
+
+constexpr std::uint64_t second_ns = 1'000'000'000;
+// What one quantum may send back to back, whatever the rate.
+constexpr std::uint32_t quantum_max = 65'536;
+
+// How long `octets` take at `rate`, rounded up: never faster than it says.
+Duration time_of(Bytes octets, std::uint64_t rate) {
+  return {(octets.count * second_ns + rate - 1) / rate};
+}
+
+// Octets that may leave back to back: what the rate makes of Config's time, one segment at least.
+Bytes quantum_of(const Engine& e, const Connection& c, std::uint64_t rate) {
+  std::uint64_t const ns = std::min(e.config.pacing_quantum.ns, second_ns);
+  std::uint64_t const octets = std::min(rate, std::uint64_t{1} << 34) * ns / second_ns;
+  return {std::max(static_cast<std::uint32_t>(std::min<std::uint64_t>(octets, quantum_max)),
+                   std::uint32_t{c.mss})};
+}
+
+}  // namespace
+
+std::uint64_t rate_of(Engine& e, Connection& c) {
+  std::uint64_t const asked = congestion::pacing_rate(e, c);
+  Duration const srtt = srtt_of(c.rtt);
+  if (asked != 0 || !c.rtt.sampled || srtt.ns == 0) {
+    return asked;
+  }
+  // Above cwnd / SRTT, so that pacing never is what keeps the window from being used; twice in slow
+  // start, where the window doubles within the round trip.
+  bool const starting = c.congestion.cwnd < c.congestion.ssthresh;
+  std::uint64_t const percent = (starting ? e.config.pacing_start : e.config.pacing_gain).value;
+  std::uint64_t const octets = std::uint64_t{c.congestion.cwnd.count} * percent;
+  // Two steps, as octets * 10^9 needs more than 64 bits.
+  std::uint64_t const whole = octets / srtt.ns * second_ns;
+  std::uint64_t const part = octets % srtt.ns * (second_ns / 100) / srtt.ns;
+  return std::max<std::uint64_t>(whole / 100 + part, 1);
+}
+
+void note_sent(Engine& e, Connection& c, Bytes text) {
+  std::uint64_t const rate = rate_of(e, c);
+  if (rate == 0 || text.empty()) {
+    return;
+  }
+  Active& a = e.active(c);
+  Bytes const ahead = quantum_of(e, c, rate) - text;
+  Instant const earliest = e.state->now - time_of(ahead, rate);
+  a.pace_at = later(a.pace_at, earliest) + time_of(text, rate);
+}
+
+void wait(Engine& e, Connection& c) {
+  Active& a = e.active(c);
+  a.pace_due = a.pace_at;
+  arm(e, c);
+}
+
+}  // namespace lockstep::tcp::pacing

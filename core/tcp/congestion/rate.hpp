@@ -1,0 +1,20 @@
+// Delivery rate and round-trip time of each ACK, from marks on the segments in flight.
+#pragma once
+
+#include "core/tcp/engine.hpp"
+
+namespace lockstep::tcp {
+
+// Whether the controller, or Config for the observer, wants samples at all.
+constexpr bool wants_marks(const Config& config) { return config.rate_samples || config.hystart; }
+
+// New text has left, up to SND.NXT; `flight`: what was out before it. Marks the segment if the
+// pool and the bound of a connection allow, about 32 times a window; O(1).
+void mark_segment(Engine& e, Connection& c, Bytes flight);
+// Something is sent again: an ACK of what is out now would not tell which copy it answers (Karn),
+// nor when it was delivered. All marks go.
+void drop_marks(Engine& e, Active& a);
+// SND.UNA has moved: takes the marks of what it covers and makes the newest into a sample.
+RateSample take_rate(Engine& e, Connection& c);
+
+}  // namespace lockstep::tcp

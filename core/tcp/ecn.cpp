@@ -1,0 +1,143 @@
+// Explicit congestion notification (RFC 3168): negotiation, marks, echoes, and DCTCP's receiver.
+#include "core/tcp/ecn.hpp"
+
+#include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/control.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/owed.hpp"
+
+namespace lockstep::tcp::ecn {
+namespace {
+
+//= rfc3168#6.1.1
+//# 3168:ECN-1 an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK has ECE alone
+//# 3168:ECN-25, 3168:ECN-24 every other pair of bits, both on a SYN-ACK too, sets up nothing
+bool is_setup(wire::Flags flags) {
+  return flags.ece() && flags.cwr() != flags.ack();
+}
+
+}  // namespace
+
+void take_syn(const Config& config, Connection& c, wire::Flags flags) {
+  //= rfc3168#6.1.1
+  //# 3168:ECN-23 who does not want ECN agrees to nothing, and clears both bits
+  bool const ours = flags.ack() ? c.ecn.offered : config.ecn != EcnPolicy::off;
+  //= rfc3168#6.1.1
+  //# 3168:ECN-22 both have set it up: CE is heard, whatever we send
+  c.ecn.hears = ours && is_setup(flags);
+  //= rfc3168#6.1.1
+  //# 3168:ECN-3, 3168:ECN-16 text is ECT only if neither side sent a SYN without the bits
+  c.ecn.sends = c.ecn.hears && !c.ecn.plain;
+}
+
+void take_syn_again(Connection& c, wire::Flags flags) {
+  if (!is_setup(flags)) {
+    //= rfc3168#6.1.1
+    //# 3168:ECN-2, 3168:ECN-16 a SYN without the bits is answered without, and ends it for good
+    c.ecn.hears = false;
+    c.ecn.sends = false;
+  }
+}
+
+wire::Flags syn_flags(const Config& config, Connection& c, bool again) {
+  if (c.state != State::syn_sent) {
+    //= rfc3168#6.1.1
+    //# 3168:ECN-1, 3168:ECN-2 ECE on a SYN-ACK answers an ECN-setup SYN only
+    c.ecn.offered = c.ecn.offered || c.ecn.hears;
+    return c.ecn.hears ? wire::flag::ece : wire::flag::none;
+  }
+  //= rfc3168#6.1.1.1
+  //# 3168:ECN-5 a SYN that drew no answer goes again without, in case that was why
+  if (config.ecn != EcnPolicy::on || again) {
+    //= rfc3168#6.1.1
+    //# 3168:ECN-3 which is a SYN without the bits that was sent
+    c.ecn.plain = true;
+    return wire::flag::none;
+  }
+  c.ecn.offered = true;
+  return wire::flag::ece | wire::flag::cwr;
+}
+
+wire::Flags cwr_flag(Connection& c, const Plan& plan) {
+  //= rfc3168#6.1.2
+  //# 3168:ECN-9 the first new text after the window was reduced says so, once
+  //# 3168:ECN-19 what is sent again does not
+  //= rfc3168#6.1.6
+  //# 3168:ECN-13 nor does a window probe
+  if (!carries_new_text(plan)) {
+    return wire::flag::none;
+  }
+  //= rfc3168#6.1.1
+  //# 3168:ECN-21 set and cleared on every later packet, as due
+  c.ecn.cwr_due = false;
+  return wire::flag::cwr;
+}
+
+bool take_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags flags) {
+  bool const marked = field == ce;
+  bool const by_packet = e.config.congestion == Congestion::dctcp;
+  bool echo = c.ecn.echo;
+  if (by_packet) {
+    //= rfc8257#3.2
+    //# 8257:DCTCP-1, 8257:DCTCP-2 DCTCP.CE is what the last packet said
+    //# 8257:DCTCP-4 so CWR comes before CE, and changes nothing
+    echo = marked;
+  } else {
+    //= rfc3168#6.1.3
+    //# 3168:ECN-28 CWR ends the echo, unless its own packet is marked
+    //# 3168:ECN-10 from CE to CWR every ACK has ECE
+    //= rfc3168#6.1.6
+    //# 3168:ECN-29 so a marked window probe starts it as well
+    echo = marked || (echo && !flags.cwr());
+  }
+  if (echo == c.ecn.echo) {
+    return false;
+  }
+  //= rfc3168#6.1.3
+  //# 3168:ECN-27 what was owed before is told as it was before
+  //= rfc8257#3.2
+  //# 8257:DCTCP-3 an ACK for the older packets in the old state, and one for the newest
+  cut_by_echo(e, c);
+  c.ecn.echo = echo;
+  return by_packet;
+}
+
+//= rfc8257#3.2
+//# 8257:DCTCP-2 a change of DCTCP.CE is told at once
+void tell_echo(Engine& e, Connection& c) {
+  // What came out of order has an ACK of its own already.
+  if (!c.detached && c.active != nil && e.active(c).delayed_segments != 0) {
+    owe_now(e, c);
+  }
+}
+
+void take_echo(Engine& e, Connection& c, Bytes newly) {
+  if (!c.ecn.sends || c.active == nil) {
+    return;
+  }
+  Active& a = e.active(c);
+  //= rfc3168#6.1.2
+  //# 3168:ECN-18 one reduction for a window, for losses and echoes together
+  //= rfc8257#3.3
+  //# 8257:DCTCP-9 at most one for a window of data
+  if (c.congestion.recovering || !c.send.una.after(a.reduced_to)) {
+    return;
+  }
+  bool const smallest = c.congestion.cwnd.count <= c.mss;
+  //= rfc3168#5
+  //# 3168:ECN-7 as a lost packet would, though nothing is sent again
+  congestion::on_mark(e, c, newly);
+  if (smallest) {
+    //= rfc3168#6.1.2
+    //# 3168:ECN-8 cwnd cannot shrink: the timer starts anew, and new text waits until it is over
+    //= rfc9438#4.6
+    //# 9438:CUBIC-9 which lowers the rate below one segment a round trip
+    a.pace_at = e.state->now + c.rtt.rto;
+    if (a.mode == RetransmitMode::retransmit) {
+      a.retransmit_due = a.pace_at;
+      arm(e, c);
+    }
+  }
+}
+
+}  // namespace lockstep::tcp::ecn

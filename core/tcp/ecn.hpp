@@ -1,0 +1,58 @@
+// Explicit congestion notification (RFC 3168): negotiation, marks, echoes, and DCTCP's receiver.
+#pragma once
+
+#include "core/tcp/engine.hpp"
+#include "core/tcp/output.hpp"
+
+namespace lockstep::tcp::ecn {
+
+// The ECN field: the lower two bits of a traffic class.
+inline constexpr std::uint8_t field_mask = 0x03;
+inline constexpr std::uint8_t ect0 = 0x02;
+inline constexpr std::uint8_t ce = 0x03;
+
+// What a SYN or SYN-ACK of the peer says about ECN, the first time and each time that it is
+// repeated.
+void take_syn(const Config& config, Connection& c, wire::Flags flags);
+void take_syn_again(Connection& c, wire::Flags flags);
+// The ECN bits of our SYN or SYN-ACK, which leaves now; `again`: not for the first time.
+wire::Flags syn_flags(const Config& config, Connection& c, bool again);
+
+inline bool carries_new_text(const Plan& plan) {
+  return plan.kind == PlanKind::text && !plan.text.empty() && !plan.again && !plan.probe &&
+         !plan.syn;
+}
+
+// The traffic class of a planned segment: its DSCP, and ECT(0) or nothing.
+inline std::uint8_t traffic_class_of(const Connection& c, const Plan& plan) {
+  auto const plain = static_cast<std::uint8_t>(c.dscp << 2);
+  //= rfc3168#6.1.2
+  //# 3168:ECN-6 ECT(0), as one codepoint is enough
+  //= rfc3168#6.1.4
+  //# 3168:ECN-11 not on a pure ACK
+  //= rfc3168#6.1.5
+  //# 3168:ECN-12 nor on a retransmission
+  //= rfc3168#6.1.6
+  //# 3168:ECN-13 nor on a window probe
+  //= rfc3168#6.1.1
+  //# 3168:ECN-4 nor on a SYN or SYN-ACK
+  //= rfc3168#5.2
+  //# 3168:ECN-30 the loss of new text is found out by the retransmission queue
+  if (c.ecn.sends && carries_new_text(plan)) [[unlikely]] {
+    return static_cast<std::uint8_t>(plain | ect0);
+  }
+  return plain;
+}
+// CWR, if it is due and this segment may carry it.
+wire::Flags cwr_flag(Connection& c, const Plan& plan);
+
+// An acceptable segment with text came, under this ECN field: the echo begins or ends, and what is
+// owed for earlier text is cut off from it. True if this segment's ACK must not be delayed: to be
+// followed by tell_echo() once its text is taken.
+bool take_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags flags);
+void tell_echo(Engine& e, Connection& c);
+
+// An acceptable ACK with ECE came; `newly`: octets that it acknowledges for the first time.
+void take_echo(Engine& e, Connection& c, Bytes newly);
+
+}  // namespace lockstep::tcp::ecn
