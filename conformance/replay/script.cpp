@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "conformance/replay/circle.hpp"
+#include "conformance/replay/negotiation.hpp"
 #include "tools/capture/octets.hpp"
 
 namespace lockstep::conformance {
@@ -16,50 +17,6 @@ namespace {
 
 using tools::Segment;
 namespace flag = tools::tcp_flag;
-
-/// What the two SYNs agreed on.
-struct Negotiated {
-  bool syn[2] = {false, false};  // [0] the device's, [1] the peer's
-  std::optional<unsigned> shift[2];
-  bool selective[2] = {false, false};
-  bool stamps[2] = {false, false};
-  bool fast_open = false;
-  bool ecn = false;
-  std::uint32_t mss[2] = {536, 536};
-
-  bool scaled() const { return shift[0] && shift[1]; }
-  unsigned shift_of(int side) const { return scaled() ? std::min(*shift[side], 14u) : 0; }
-};
-
-Negotiated negotiation(const Flow& flow, const Endpoint& device) {
-  Negotiated out;
-  std::optional<std::uint32_t> peer_isn;
-  for (const Segment& segment : flow.segments) {
-    if (!segment.any(flag::syn)) {
-      continue;
-    }
-    int const side = is_from(segment, device) ? 0 : 1;
-    out.syn[side] = true;
-    // Data on a SYN that the answer acknowledges: Fast Open, whatever number its option has.
-    if (side == 1) {
-      peer_isn = segment.sequence;
-    } else if (segment.any(flag::ack) && peer_isn && segment.acknowledgment - *peer_isn > 1) {
-      out.fast_open = true;
-    }
-    out.ecn |= segment.has(flag::ece | flag::cwr);
-    for (const tools::TcpOption& option : tools::options_of(segment)) {
-      if (option.kind == 2 && option.data.size() == 2) {
-        out.mss[side] = tools::word_at(option.data, 0);
-      } else if (option.kind == 3 && option.data.size() == 1) {
-        out.shift[side] = tools::octet_at(option.data, 0);
-      }
-      out.selective[side] |= option.kind == 4;
-      out.stamps[side] |= option.kind == 8;
-      out.fast_open |= option.kind == 34;
-    }
-  }
-  return out;
-}
 
 bool is_spoken(std::uint8_t kind) {
   switch (kind) {
@@ -70,15 +27,12 @@ bool is_spoken(std::uint8_t kind) {
       return spoken_by_core.selective;
     case 8:
       return spoken_by_core.timestamps;
-    case 30:  // Multipath TCP
-    case 34:  // Fast Open
-      return false;
     default:
-      return true;
+      return kind != 30 && kind != 34;  // Multipath TCP, Fast Open
   }
 }
 
-/// TSval and TSecr of a segment, where it has them.
+/// TSval and TSecr of a segment.
 struct Stamps {
   std::uint32_t value = 0, echo = 0;
 };
@@ -132,13 +86,14 @@ class Maker {
     script_.device_mss = Bytes{agreed_.mss[0]};
     script_.peer_mss = Bytes{agreed_.mss[1]};
     script_.selective = agreed_.selective[0] && agreed_.selective[1];
-    if (!exact_) {
-      find_spoken();
-    }
+    find_spoken();
   }
 
   /// What stays in the peer's segments, and what the core must have said on its SYN for that.
   void find_spoken() {
+    if (exact_) {
+      return;
+    }
     script_.offered_shift = spoken_by_core.window_scale ? agreed_.shift[0] : std::nullopt;
     script_.offered_stamps = spoken_by_core.timestamps && agreed_.stamps[0];
     script_.scaled = spoken_by_core.window_scale && agreed_.scaled();

@@ -38,7 +38,6 @@ TEST(Assassination, OfTimeWaitFails) {
 
 // The peer opens the same sockets anew, below the old numbers.
 void open_anew(Kit& kit) {
-  kit.listen();
   kit.deliver({.flags = flag::syn, .seq = 0xffff'ff00, .mss = 1460});
   if (kit.state() == State::syn_received) {
     kit.deliver({.flags = flag::ack, .seq = 0xffff'ff01, .ack = 1});

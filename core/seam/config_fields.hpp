@@ -26,11 +26,10 @@ constexpr std::uint64_t number_of(const Port& value) { return value.value; }
 constexpr std::uint64_t number_of(bool value) { return value ? 1 : 0; }
 constexpr std::uint64_t number_of(std::uint8_t value) { return value; }
 
-// The fields of tcp::Config, for visit_fields.
+// The pools of tcp::Config and what leaves when, for visit_fields.
 template <class C, class Visit>
-constexpr void visit_tcp_fields(C& tcp, Visit&& visit) {
+constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   constexpr std::uint64_t million = 1'000'000;
-  constexpr std::uint64_t day = Duration::seconds(86'400).ns;
   visit("connections_max", Unit::count, FieldRange{1, million * 4}, tcp.connections_max);
   visit("active_max", Unit::count, FieldRange{1, million * 4}, tcp.active_max);
   visit("time_wait_max", Unit::count, FieldRange{1, million * 4}, tcp.time_wait_max);
@@ -53,6 +52,13 @@ constexpr void visit_tcp_fields(C& tcp, Visit&& visit) {
   visit("sws_override", Unit::duration, FieldRange{100 * million, 1000 * million},
         tcp.sws_override);
   visit("quantum_segments", Unit::count, FieldRange{1, 255}, tcp.quantum_segments);
+}
+
+// Its timers, limits and features.
+template <class C, class Visit>
+constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
+  constexpr std::uint64_t million = 1'000'000;
+  constexpr std::uint64_t day = Duration::seconds(86'400).ns;
   visit("rto_initial", Unit::duration, FieldRange{1, day}, tcp.rto_initial);
   visit("rto_min", Unit::duration, FieldRange{1, day}, tcp.rto_min);
   visit("rto_max", Unit::duration, FieldRange{60'000 * million, day}, tcp.rto_max);
@@ -146,7 +152,8 @@ constexpr void visit_fields(C& config, Visit&& visit) {
         config.reassembly_timeout);
   visit("paths_max", Unit::count, FieldRange{1, 65'536}, config.paths_max);
   visit("path_age", Unit::duration, FieldRange{Duration::seconds(300).ns, day}, config.path_age);
-  visit_tcp_fields(config.tcp, visit);
+  visit_tcp_pools(config.tcp, visit);
+  visit_tcp_rules(config.tcp, visit);
 }
 
 }  // namespace lockstep

@@ -23,9 +23,11 @@ SixPacket carrying(const Octets& payload) {
 // A connection of IPv6 whose peer takes segments of 1440 octets; `text` octets were sent.
 class Path {
  public:
-  explicit Path(const Config& config = discovering()) : six(config) {
+  explicit Path(const Config& config = discovering())
+      : six(config), stamped(config.tcp.timestamps) {
     six.listen();
     wire::Segment segment;
+    stamp(segment);
     segment.flags = flag::syn;
     segment.window = {65535};
     segment.options.has_mss = true;
@@ -36,11 +38,16 @@ class Path {
   }
   void acknowledge(std::uint32_t octets) {
     wire::Segment ack;
+    stamp(ack);
     ack.flags = flag::ack;
     ack.sequence = {1};
     ack.acknowledgment = base + Bytes{octets};
     ack.window = {65535};
     six.deliver(carrying(segment_octets(ack)));
+  }
+  void stamp(wire::Segment& segment) const {
+    segment.options.has_timestamps = stamped;
+    segment.options.timestamp_value = stamped ? 1 : 0;
   }
   void write(std::uint32_t octets) {
     six.out.clear();
@@ -59,6 +66,7 @@ class Path {
   std::uint32_t mss() const { return six.stack.inspect(six.id).send.mss.count; }
 
   Six six;
+  bool stamped;
   Sequence base;
 };
 
@@ -93,6 +101,23 @@ TEST(PathMtu, APacketTooBigMakesSegmentsSmaller) {
   EXPECT_EQ(again.payload.size(), 1240u);
   EXPECT_TRUE(path.six.out.empty());
   EXPECT_GE(path.six.stack.inspect(path.six.id).ssthresh.count, std::max(ssthresh, cwnd));
+}
+
+//= rfc7323#5.7
+//= type=test
+//# 7323:TS-22 timestamps take their octets from what the path carries
+TEST(PathMtu, GoesTogetherWithTimestamps) {
+  Config config = discovering();
+  config.tcp.timestamps = true;
+  Path path(config);
+  EXPECT_EQ(path.mss(), 1428u);
+  path.write(3 * 1428);
+  ASSERT_EQ(path.six.out.size(), 3u);
+  Octets const lost = path.six.out[0];
+  path.six.out.clear();
+  EXPECT_EQ(path.too_big(1300, lost), Drop::none);
+  EXPECT_EQ(path.mss(), 1228u);
+  EXPECT_EQ(path.six.next_segment().payload.size(), 1228u);
 }
 
 //= rfc8201#4

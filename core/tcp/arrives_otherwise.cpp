@@ -54,7 +54,8 @@ bool is_behind_text_of_syn(const Connection& c, const wire::Segment& s) {
 }
 
 //= rfc7323#5.3
-//# 7323:TS-32, 7323:TS-17 PAWS comes before the test of the sequence number, and answers with an ACK
+//# 7323:TS-32 PAWS comes before the test of the sequence number
+//# 7323:TS-17 and answers with an ACK
 //# 7323:TS-48 once, on arrival
 //= rfc7323#5.6
 //# 7323:TS-51 and before whatever else makes the common case short

@@ -33,10 +33,10 @@ Room room_of(const Connection& c, const Active& a) {
   return room;
 }
 
-// How far retransmissions may go. A window whose edge moved left by the rounding of a scale does not
-// keep back what lay in it when it was sent.
+// How far retransmissions may go. A window whose edge moved left by the rounding of a scale does
+// not keep back what lay in it when it was sent.
 //= rfc7323#2.4
-//# 7323:TS-36, 7323:TS-37 the first time whatever the window says, later by less than one unit of it
+//# 7323:TS-36, 7323:TS-37 the first time whatever the window says, later by less than a unit
 //# 7323:TS-38 and beyond that not at all
 Sequence right_again(const Connection& c, const Room& room) {
   std::uint8_t const shift = c.options.send_scale.shift;

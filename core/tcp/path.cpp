@@ -97,6 +97,8 @@ void follow_path(Engine& e, Connection& c) {
 
 //= rfc9293#3.7.2
 //# 9293:P-PMTUD path MTU discovery, of both families
+//= rfc7323#5.7
+//# 7323:TS-22 beside timestamps and PAWS too
 Drop take_packet_too_big(Engine& e, const internet::IcmpError& error,
                          std::uint16_t local_address) {
   Connection* const found = find_quoted(e, error, local_address);

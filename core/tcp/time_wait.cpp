@@ -68,7 +68,7 @@ Drop judge_timestamp(Engine& e, TimeWait& t, const wire::Segment& segment) {
   if (!options.has_timestamps) {
     return e.config.timestamps_required ? Drop::tcp_timestamp_missing : Drop::none;
   }
-  if (stamped_before(options.timestamp_value, t.options.ts_recent)) {
+  if (is_older({options.timestamp_value, t.options.ts_recent})) {
     if (segment.length().empty()) {
       challenge(e, t);
     } else {
@@ -125,7 +125,7 @@ bool is_new(const Engine& e, const TimeWait& t, const wire::Segment& syn) {
     //# 6191:TW-1 a later timestamp will do
     //# 6191:TW-2 with the same one the number decides
     std::uint32_t const stamp = syn.options.timestamp_value;
-    return stamped_before(t.options.ts_recent, stamp) ||
+    return is_older({t.options.ts_recent, stamp}) ||
            (stamp == t.options.ts_recent && beyond);
   }
   //= rfc6191#2

@@ -49,7 +49,7 @@ Stamp stamp_of(const Engine& e, const Connection& c, const wire::Segment& segmen
   //# 7323:TS-17 R1: older than TS.Recent, while that is valid
   //= rfc7323#5.5
   //# 7323:TS-49 after a long silence an older one is accepted
-  bool const old = stamped_before(options.timestamp_value, c.options.ts_recent);
+  bool const old = is_older({options.timestamp_value, c.options.ts_recent});
   return old && !is_outdated(e, c) ? Stamp::old : Stamp::fine;
 }
 
@@ -73,7 +73,7 @@ void record_timestamp(const Engine& e, Connection& c, const wire::Segment& segme
   //= rfc7323#5.5
   //# 7323:TS-49 unless it was outdated
   std::uint32_t const value = segment.options.timestamp_value;
-  if (!stamped_before(value, c.options.ts_recent) || is_outdated(e, c)) {
+  if (!is_older({value, c.options.ts_recent}) || is_outdated(e, c)) {
     c.options.ts_recent = value;
   }
 }
@@ -107,7 +107,7 @@ void take_echo(Engine& e, Connection& c, const wire::Segment& segment) {
   std::uint32_t const clock = timestamp_at(e, c.options, e.state->arrived);
   std::uint32_t const ticks = clock - options.timestamp_echo;
   // An echo of what was never sent.
-  if (stamped_before(clock, options.timestamp_echo)) {
+  if (is_older({clock, options.timestamp_echo})) {
     return;
   }
   //= rfc6298#3

@@ -22,11 +22,16 @@ inline std::uint32_t timestamp_at(const Engine& e, const OptionVariables& option
 // life sends is never older than what the last one did, and unknown to whoever has not the key.
 std::uint32_t timestamp_offset(const Config& config, const FourTuple& tuple);
 
-// `a` comes before `b` on the circle of 2^32.
+struct StampPair {
+  std::uint32_t value;
+  std::uint32_t than;
+};
+
+// Whether `value` is older, on the circle of 2^32.
 //= rfc7323#5.2
 //# 7323:TS-42 s < t if 0 < (t - s) < 2^31
-constexpr bool stamped_before(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::int32_t>(a - b) < 0;
+constexpr bool is_older(StampPair pair) {
+  return static_cast<std::int32_t>(pair.value - pair.than) < 0;
 }
 
 // The peer's SYN has come: both have the option, or it is ignored from here on.

@@ -14,8 +14,8 @@ void agree_on_scale(const Engine& e, Connection& c, const wire::Segment& syn);
 // The largest window that a segment can tell of now. A SYN's is never scaled, so neither is any
 // before the handshake is over.
 inline Bytes window_max(const Connection& c) {
-  std::uint8_t const shift = synchronized(c.state) ? c.options.receive_scale.shift : std::uint8_t{0};
-  return {0xffffu << shift};
+  WindowScale const scale = synchronized(c.state) ? c.options.receive_scale : WindowScale{};
+  return {0xffffu << scale.shift};
 }
 // SND.WND as this segment offers it.
 //= rfc7323#2.3

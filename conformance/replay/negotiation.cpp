@@ -1,0 +1,42 @@
+// What the two SYNs of a flow agreed on.
+#include "conformance/replay/negotiation.hpp"
+
+#include "conformance/replay/circle.hpp"
+#include "tools/capture/octets.hpp"
+
+namespace lockstep::conformance {
+
+using tools::Segment;
+namespace flag = tools::tcp_flag;
+
+Negotiated negotiation(const Flow& flow, const Endpoint& device) {
+  Negotiated out;
+  std::optional<std::uint32_t> peer_isn;
+  for (const Segment& segment : flow.segments) {
+    if (!segment.any(flag::syn)) {
+      continue;
+    }
+    int const side = is_from(segment, device) ? 0 : 1;
+    out.syn[side] = true;
+    // Data on a SYN that the answer acknowledges: Fast Open, whatever number its option has.
+    if (side == 1) {
+      peer_isn = segment.sequence;
+    } else if (segment.any(flag::ack) && peer_isn && segment.acknowledgment - *peer_isn > 1) {
+      out.fast_open = true;
+    }
+    out.ecn |= segment.has(flag::ece | flag::cwr);
+    for (const tools::TcpOption& option : tools::options_of(segment)) {
+      if (option.kind == 2 && option.data.size() == 2) {
+        out.mss[side] = tools::word_at(option.data, 0);
+      } else if (option.kind == 3 && option.data.size() == 1) {
+        out.shift[side] = tools::octet_at(option.data, 0);
+      }
+      out.selective[side] |= option.kind == 4;
+      out.stamps[side] |= option.kind == 8;
+      out.fast_open |= option.kind == 34;
+    }
+  }
+  return out;
+}
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,29 @@
+// What the two SYNs of a flow agreed on.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "conformance/replay/flow.hpp"
+
+namespace lockstep::conformance {
+
+/// What the two SYNs agreed on.
+struct Negotiated {
+  bool syn[2] = {false, false};  // [0] the device's, [1] the peer's
+  std::optional<unsigned> shift[2];
+  bool selective[2] = {false, false};
+  bool stamps[2] = {false, false};
+  bool fast_open = false;
+  bool ecn = false;
+  std::uint32_t mss[2] = {536, 536};
+
+  bool scaled() const { return shift[0] && shift[1]; }
+  unsigned shift_of(int side) const { return scaled() ? std::min(*shift[side], 14u) : 0; }
+};
+
+/// Reads it from the flow's SYNs; `device` is the side whose entries are [0].
+Negotiated negotiation(const Flow& flow, const Endpoint& device);
+
+}  // namespace lockstep::conformance
