@@ -61,6 +61,16 @@ class List {
     ++head_->count;
   }
 
+  // `index` gets its place behind `before`, which is in this list. It must not be linked.
+  void insert_after(Index before, Index index) {
+    Link& own = at(index);
+    CHECK(own.next == unlinked);
+    own = {before, at(before).next};
+    (own.next == nil ? head_->last : at(own.next).previous) = index;
+    at(before).next = index;
+    ++head_->count;
+  }
+
   // The element must be in this list.
   void remove(Index index) {
     Link& own = at(index);

@@ -40,6 +40,8 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("extents_max", Unit::count, FieldRange{1, million * 16}, tcp.extents_max);
   visit("extents_per_connection", Unit::count, FieldRange{1, 4096}, tcp.extents_per_connection);
   visit("owed_max", Unit::count, FieldRange{1, million * 16}, tcp.owed_max);
+  visit("sent_max", Unit::count, FieldRange{1, million * 16}, tcp.sent_max);
+  visit("sent_per_connection", Unit::count, FieldRange{1, 65'535}, tcp.sent_per_connection);
   visit("receive_buffer_bytes", Unit::bytes, FieldRange{1, 0x3fff'ffff}, tcp.receive_buffer);
   visit("send_buffer_bytes", Unit::bytes, FieldRange{1, 0x3fff'ffff}, tcp.send_buffer);
   visit("reserve_blocks", Unit::count, FieldRange{0, million}, tcp.reserve_blocks);
@@ -88,6 +90,16 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("pacing_quantum", Unit::duration, FieldRange{0, 1000 * million}, tcp.pacing_quantum);
   visit("rate_samples", Unit::boolean, FieldRange{0, 1}, tcp.rate_samples);
   visit("marks_max", Unit::count, FieldRange{1, million * 16}, tcp.marks_max);
+  visit("sack", Unit::boolean, FieldRange{0, 1}, tcp.sack);
+  visit("dsack", Unit::boolean, FieldRange{0, 1}, tcp.dsack);
+  visit("prr", Unit::boolean, FieldRange{0, 1}, tcp.prr);
+  visit("prr_conservative", Unit::boolean, FieldRange{0, 1}, tcp.prr_conservative);
+  visit("rack", Unit::boolean, FieldRange{0, 1}, tcp.rack);
+  visit("tail_probe", Unit::boolean, FieldRange{0, 1}, tcp.tail_probe);
+  visit("tail_probe_ack_delay", Unit::duration, FieldRange{0, day}, tcp.tail_probe_ack_delay);
+  visit("least_rtt_window", Unit::duration, FieldRange{1, day}, tcp.least_rtt_window);
+  visit("frto", Unit::boolean, FieldRange{0, 1}, tcp.frto);
+  visit("undo", Unit::boolean, FieldRange{0, 1}, tcp.undo);
   visit("challenges_per_second", Unit::count, FieldRange{0, million}, tcp.challenges_per_second);
   visit("empty_answers_per_second", Unit::count, FieldRange{1, 65'535},
         tcp.empty_answers_per_second);

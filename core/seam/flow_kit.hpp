@@ -33,6 +33,7 @@ struct Peer {
   std::uint16_t mss = 1000;
   std::uint16_t window = 65535;
   Duration round_trip{};  // of the handshake: below a second
+  bool sack = false;      // it permits selective acknowledgments
 };
 
 class Flow : public Kit {
@@ -43,7 +44,8 @@ class Flow : public Kit {
   }
   void open(Peer with) {
     listen();
-    deliver({.flags = flag::syn, .window = with.window, .mss = with.mss});
+    deliver({.flags = flag::syn, .window = with.window, .mss = with.mss,
+             .sack_permitted = with.sack});
     advance(with.round_trip);
     deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = with.window});
     ASSERT_EQ(state(), State::established);
@@ -66,6 +68,12 @@ class Flow : public Kit {
   void ack_with_window(std::uint32_t number, std::uint16_t offered) {
     window = offered;
     ack(number);
+  }
+  // As ack(), with SACK blocks.
+  void sack(std::uint32_t number, std::vector<std::pair<std::uint32_t, std::uint32_t>> blocks) {
+    acked = number;
+    deliver({.flags = flag::ack, .seq = peer_next, .ack = number, .window = window,
+             .sack = std::move(blocks)});
   }
   // So many duplicates of the last ACK, each in a turn of its own.
   void duplicates(std::uint32_t count) {

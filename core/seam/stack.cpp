@@ -79,6 +79,8 @@ void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
   e.extents = memory::Slots<tcp::Extent>::lay_out(layout, t.extents_max);
   e.owed = memory::Slots<tcp::Owed>::lay_out(layout, t.owed_max);
   e.marks = memory::Slots<tcp::SendMark>::lay_out(layout, t.marks_max);
+  e.reports = layout.place<std::array<wire::SackBlock, wire::sack_blocks_max>>(t.owed_max);
+  e.sent = memory::Slots<tcp::Sent>::lay_out(layout, t.sent_max);
   e.pools.blocks = memory::Blocks::lay_out(layout, t.blocks_max, t.block_bytes);
   e.pools.pieces = memory::Slots<memory::Piece>::lay_out(layout, t.pieces_max);
   Count const hops = plus(config.neighbours_max,
@@ -131,6 +133,7 @@ void start_tcp(tcp::Engine& e) {
   e.extents.start();
   e.owed.start();
   e.marks.start();
+  e.sent.start();
   e.pools.blocks.start();
   e.pools.pieces.start();
   for (memory::ListHead& head : e.waiting_heads.all()) {

@@ -32,6 +32,8 @@ struct In {
   std::uint16_t urgent = 0;
   std::uint16_t mss = 0;  // 0: no option
   wire::Options options = {};  // besides it
+  bool sack_permitted = false;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> sack = {};  // as `ack` is
 };
 
 // What the stack sent, numbers relative in the same way.
@@ -44,6 +46,8 @@ struct Out {
   std::uint16_t window = 0;
   std::uint16_t urgent = 0;
   std::uint16_t mss = 0;
+  bool sack_permitted = false;
+  std::string sack;   // "5001-6001 3001-4001", as `ack` is
   Sequence absolute;  // the sequence number as it was on the wire
   FourTuple tuple;    // ours first
   std::uint8_t traffic_class = 0;
@@ -112,6 +116,11 @@ class Kit {
       s.options.has_timestamps = true;
       s.options.timestamp_value = stamp;
       s.options.timestamp_echo = in.flags.ack() ? device_stamp : 0;
+    }
+    s.options.has_sack_permitted = in.sack_permitted || in.options.has_sack_permitted;
+    for (auto const& [begin, end] : in.sack) {
+      s.options.sack[s.options.sack_count] = {device_iss + Bytes{begin}, device_iss + Bytes{end}};
+      ++s.options.sack_count;
     }
     send_segment(s, in.text);
   }
@@ -370,6 +379,12 @@ class Kit {
     out.window = s.window.value;
     out.urgent = s.urgent;
     out.mss = s.options.has_mss ? s.options.mss : std::uint16_t{0};
+    out.sack_permitted = s.options.has_sack_permitted;
+    for (std::uint32_t i = 0; i < s.options.sack_count; ++i) {
+      auto const [begin, end] = s.options.sack[i];
+      out.sack += (i == 0 ? "" : " ") + std::to_string(begin.value - peer_iss.value) + "-" +
+                  std::to_string(end.value - peer_iss.value);
+    }
     out.absolute = s.sequence;
     out.tuple = {{packet.header.source, s.source}, {packet.header.destination, s.destination}};
     out.traffic_class = packet.header.traffic_class;

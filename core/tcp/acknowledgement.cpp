@@ -10,6 +10,7 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
 #include "core/tcp/rtt.hpp"
+#include "core/tcp/sack.hpp"
 #include "core/tcp/timestamps.hpp"
 #include "core/tcp/window_scale.hpp"
 #include "core/units/check.hpp"
@@ -96,7 +97,8 @@ void take_duplicate(Engine& e, Connection& c) {
   }
 }
 
-// How the retransmission timer answers an ACK of new data.
+}  // namespace
+
 void restart_timer(Engine& e, Connection& c) {
   Active& a = e.active(c);
   c.retries = 0;
@@ -121,6 +123,8 @@ void restart_timer(Engine& e, Connection& c) {
   set_give_up(e, c);
   arm(e, c);
 }
+
+namespace {
 
 void take_rtt(Engine& e, Connection& c, Active& a, Sequence ack) {
   //= rfc6298#3
@@ -205,6 +209,11 @@ void update_window(Engine& e, Connection& c, const wire::Segment& segment) {
 }
 
 void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment) {
+  if (c.sack && judged_by_board(e, c, segment)) {
+    take_selective(e, c, segment);
+    update_window(e, c, segment);
+    return;
+  }
   Sequence const ack = segment.acknowledgment;
   //= rfc9293#3.4
   //# 9293:P-ACK-ACCEPTABLE SND.UNA < SEG.ACK =< SND.NXT

@@ -9,6 +9,8 @@ namespace lockstep::tcp {
 void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment);
 // SND.UNA moves to `ack`: what was queued goes, the timer restarts or stops.
 void advance_una(Engine& e, Connection& c, Sequence ack);
+// How the retransmission timer answers an ACK of new data.
+void restart_timer(Engine& e, Connection& c);
 // Keeps `recover` on the near side of the circle while nothing is being recovered.
 void drag_recover(Connection& c);
 // Whether the third duplicate may begin a recovery: not for losses that the last one, or a timeout,

@@ -57,6 +57,7 @@ void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
   //= rfc8201#5.4
   //# 8201:PMTU-8 what the peer takes stays the bound, whatever the path carries
   c.mss_max = static_cast<std::uint16_t>(usable);
+  c.sack = e.config.sack && segment.options.has_sack_permitted;
   c.send.wnd = offered_window(c, segment);
   c.send.wnd_max = c.send.wnd;
   c.send.wl1 = segment.sequence;

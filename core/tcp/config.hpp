@@ -39,6 +39,9 @@ struct Config {
   Count extents_per_connection{32};
   Count owed_max{4096};         // ACKs owed
 
+  Count sent_max{16384};        // ranges of what is in flight, of all scoreboards
+  Count sent_per_connection{1024};
+
   Bytes receive_buffer{65535};
   Bytes send_buffer{131072};
   Count reserve_blocks{16};     // kept for in-order data
@@ -92,6 +95,18 @@ struct Config {
   Count duplicate_acks{3};
   bool limited_transmit = true;
   bool restart_after_idle = true;
+
+  // Selective acknowledgment and the loss recovery that is built on it.
+  bool sack = false;              // RFC 2018, 2883 and 6675: offered, accepted and used
+  bool dsack = false;             // RFC 2883: what came twice is reported; wants `sack`
+  bool prr = false;               // RFC 6937 in recoveries by SACK, in place of a halved cwnd
+  bool prr_conservative = false;  // its conservative reduction bound
+  bool rack = false;              // RFC 8985: losses by time; wants `sack`
+  bool tail_probe = false;        // its tail loss probe; wants `rack`
+  Duration tail_probe_ack_delay = Duration::milliseconds(200);
+  Duration least_rtt_window = Duration::seconds(10);  // its least round trip is of one or two such
+  bool frto = false;              // RFC 5682: new text tells whether a timeout was spurious
+  bool undo = false;              // what was answered needlessly is taken back
 
   ResetPolicy reset_policy = ResetPolicy::rfc5961;
   Count challenges_per_second{1000};

@@ -16,7 +16,17 @@
 namespace lockstep::tcp {
 
 // What the single retransmission timer of a connection is running for.
-enum class RetransmitMode : std::uint8_t { idle, retransmit, persist, sws_override };
+enum class RetransmitMode : std::uint8_t {
+  idle,
+  retransmit,
+  persist,
+  sws_override,
+  reordering,  // RACK's: what is doubtful becomes lost
+  loss_probe,  // a tail loss probe is due; the timeout itself at Active::timeout_due
+};
+
+// F-RTO, after a timeout: the ACK of what was sent again is awaited, then one of anything else.
+enum class TimeoutWatch : std::uint8_t { off, first, news };
 
 // Where a connection stands in the queue for the wire: at most one place.
 enum class SendPlace : std::uint8_t { none, ready, waiting };
@@ -123,6 +133,10 @@ struct Connection {
   ReceiveVariables receive;
   OptionVariables options;
   CongestionVariables congestion;
+  bool sack = false;                 // both sides permitted it
+  bool reordering_seen = false;      // RFC 8985's, for good
+  std::uint8_t reorder_steps = 0;    // RACK.reo_wnd_mult - 1
+  std::uint8_t reorder_persist = 0;  // recoveries until it is 0 again
   RttVariables rtt;
 
   Instant sent_at;            // last segment with text, SYN or FIN
@@ -172,6 +186,7 @@ struct Connection {
   SendPlace place = SendPlace::none;
   TellPlace telling = TellPlace::none;
   std::uint8_t quantum = 0;         // frames left in this round
+  bool probe_doubtful = false;      // idle: the last tail loss probe came perhaps twice
   std::uint32_t waiting_for = memory::nil;  // neighbour, while place is waiting
   Room wants = Room::none;
   std::uint16_t answers = 0;        // to empty segments out of the window, in `answers_second`
@@ -182,6 +197,44 @@ struct Connection {
 };
 
 static_assert(sizeof(Connection) <= 320, "an idle connection must stay small");
+
+// What is in flight, in ranges: see scoreboard.hpp.
+struct Scoreboard {
+  memory::ListHead order;        // by sequence number
+  memory::ListHead age;          // with RACK: what is in flight, by its last transmission
+  memory::Index highest = memory::nil;  // the highest range that is SACKed
+  memory::Index search = memory::nil;   // no range below it is lost and not sent again; nil: any
+  std::uint32_t runs = 0;        // how many ranges are SACKed
+  Bytes sacked;
+  Bytes pipe;
+  Bytes awaiting;                // lost and not sent again
+  Sequence edge;                 // all below it is lost or SACKed, while `has_edge`
+  bool has_edge = false;
+  Sequence fack;                 // with RACK: the highest octet that was delivered, in any way
+};
+
+// RFC 8985's variables, of what is in flight.
+struct RackState {
+  Instant sent_at;            // RACK.xmit_ts and end_seq: the newest that has arrived, ...
+  Sequence end;
+  bool delivered = false;     // ... if anything has
+  bool in_round = false;      // a duplicate was reported in the round that ends at `round`
+  Sequence round;
+  Duration rtt;
+  Duration least_now;         // the least of this window of time, and of the one before; 0: none
+  Duration least_before;
+  Instant least_since;
+  Instant responded_at;       // when the last loss was answered by a smaller cwnd
+};
+
+// The tail loss probe.
+struct TailProbe {
+  Sequence end;               // TLP.end_seq, while `out`
+  bool wanted = false;        // it is to leave
+  bool out = false;
+  bool again = false;         // TLP.is_retrans
+  bool unsampled = false;     // no round trip was measured since the last one
+};
 
 // Held only while something is in flight, queued, unread or owed.
 struct Active {
@@ -233,6 +286,30 @@ struct Active {
   ControllerState controller;
   Marks marks;
   RateSample sample;        // the last that an ACK gave, for the observer
+  // Selective acknowledgments to the peer.
+  std::uint32_t extent_stamp = 0;  // arrivals above gaps
+  Sequence duplicate_begin;        // octets that came twice, while `has_duplicate`
+  Sequence duplicate_end;
+  bool has_duplicate = false;
+
+  // Loss recovery by SACK.
+  Scoreboard board;
+  Sequence rescue;          // RescueRxt: no rescue before SND.UNA is beyond it
+  Bytes prr_flight;         // RecoverFS
+  Bytes prr_delivered;
+  Bytes prr_out;
+  RackState rack;
+  TailProbe tail;
+  Instant timeout_due;      // of the retransmission timer, in RetransmitMode::loss_probe
+  // What the last answer to a loss has changed, and how it may turn out to be wrong.
+  Bytes undo_cwnd;
+  Bytes undo_ssthresh;
+  Bytes undo_octets;        // sent again since, and not known to have come twice
+  Sequence undo_mark;       // SND.UNA of then
+  Sequence watch_end;       // of what was sent again; then of all that was
+  TimeoutWatch watch = TimeoutWatch::off;
+  bool undo_armed = false;
+  bool after_timeout = false;  // what a timeout found lost is not all acknowledged
 };
 
 // One ACK owed to the peer.
@@ -249,6 +326,27 @@ struct Owed {
   Kind kind = Kind::cumulative;
   bool echo = false;             // it carries ECE
   bool cut = false;              // by a change of that: it leaves as an ACK of its own
+  std::uint8_t report_count = 0;   // of its SACK blocks: Engine::reports
+  bool report_duplicate = false;   // the first of them is a duplicate's
+};
+
+// [begin, end) of a stream.
+struct Range {
+  Sequence begin;
+  Sequence end;
+};
+
+// A range of what was sent, [begin, end), all of one fate.
+struct Sent {
+  Sequence begin;
+  Sequence end;
+  Instant sent_at;    // its last transmission; with RACK only
+  memory::Link order;
+  memory::Link age;
+  bool sacked = false;
+  bool lost = false;
+  bool again = false; // a retransmission of it is in flight
+  bool ever = false;  // it was retransmitted at some time
 };
 
 // A range of octets received above a gap: [begin, end).
@@ -256,6 +354,7 @@ struct Extent {
   Sequence begin;
   Sequence end;
   memory::Index next = memory::nil;
+  std::uint32_t stamp = 0;       // when it grew last, in arrivals above gaps
 };
 
 // In-order text that still lies in a frame lent by the driver.

@@ -20,15 +20,17 @@ enum class TimerKind : std::uint8_t {
   fin_wait_2,
   time_wait,
   pacing,
+  reordering,
+  loss_probe,
 };
 
-inline constexpr std::uint32_t timer_kind_count = 9;
+inline constexpr std::uint32_t timer_kind_count = 11;
 
 constexpr std::string_view name_of(TimerKind kind) {
   constexpr std::array<std::string_view, timer_kind_count> names{
       "retransmit", "persist",   "sws_override", "delayed_ack",
       "give_up",    "keepalive", "fin_wait_2",   "time_wait",
-      "pacing"};
+      "pacing",     "reordering", "loss_probe"};
   return names[static_cast<std::uint32_t>(kind)];
 }
 
@@ -43,6 +45,12 @@ struct Counters {
   std::uint64_t challenges_sent = 0;
   std::uint64_t challenges_limited = 0;
   std::uint64_t answers_limited = 0;  // empty segments out of the window, left without an ACK
+  std::uint64_t sacks_ignored = 0;    // blocks of what was never sent, or no block at all
+  std::uint64_t sacks_forgotten = 0;  // the scoreboard was full: the oldest knowledge went
+  std::uint64_t boards_given_up = 0;  // ... and there was none that could go
+  std::uint64_t loss_probes = 0;
+  std::uint64_t spurious_timeouts = 0;   // as F-RTO found out
+  std::uint64_t recoveries_undone = 0;   // all that was sent again came twice
   std::uint64_t acks_merged = 0;  // the pool of owed ACKs was full
   std::uint64_t time_wait_evicted = 0;
   std::uint64_t connections_opened = 0;

@@ -10,7 +10,10 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
 #include "core/tcp/owed.hpp"
+#include "core/tcp/sack.hpp"
+#include "core/tcp/sack_report.hpp"
 #include "core/tcp/segment_options.hpp"
+#include "core/tcp/tail_probe.hpp"
 #include "core/units/check.hpp"
 #include "core/wire/ipv4.hpp"
 
@@ -191,6 +194,9 @@ void note_departure(Engine& e, Connection& c, const Plan& plan) {
   Active& a = e.active(c);
   Sequence const end = plan.sequence + plan.text + Bytes{plan.syn || plan.fin ? 1u : 0u};
   time_segment(e, a, plan, end);
+  if (c.sack) {
+    note_on_board(e, c, plan, end);
+  }
   std::uint32_t const before = flight_size(c).count;
   if (plan.again) {
     ++c.retransmissions;
@@ -231,6 +237,9 @@ void note_departure(Engine& e, Connection& c, const Plan& plan) {
   if (a.give_up_due.is_never()) {
     set_give_up(e, c);
   }
+  if (c.sack && e.config.tail_probe && !plan.again && !plan.loss_probe) {
+    tail_probe::schedule(e, c);
+  }
   arm(e, c);
 }
 
@@ -239,16 +248,20 @@ void note_departure(Engine& e, Connection& c, const Plan& plan) {
 Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte> into) {
   Active& a = e.active(c);
   Sequence const begin = queue_begin(c);
+  Report report;
+  if (c.sack) {
+    report = take_report(e, c, plan);
+  }
   wire::Header const out = header_of(e, c, plan, begin + a.send.length());
   //= rfc9293#3.1
   //# 9293:MUST-2 the checksum covers pseudo-header, header and text
   Bytes const options =
-      write_segment_options(e, c, plan, into.subspan(wire::tcp_header_bytes));
+      write_segment_options(e, c, plan, report, into.subspan(wire::tcp_header_bytes));
   Bytes const header = wire::write(out, options, into);
   //= rfc9293#3.7.1
   //# 9293:P-MSS-OPTSHRINK the options of a segment count against its MSS
-  CHECK(plan.text <= Bytes{c.mss} || plan.syn);
-  CHECK(header.count <= wire::tcp_header_bytes + steady_options_bytes(c).count || plan.syn);
+  Bytes const most = Bytes{wire::tcp_header_bytes} + steady_options_bytes(c) + Bytes{c.mss};
+  CHECK(header + plan.text <= most || plan.syn);
   Bytes text = plan.text;
   wire::Partial sum;
   if (plan.kind == PlanKind::keepalive && e.config.keepalive_garbage) {

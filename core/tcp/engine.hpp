@@ -98,6 +98,8 @@ struct Engine {
   memory::Slots<Extent> extents;
   memory::Slots<Owed> owed;
   memory::Slots<SendMark> marks;
+  memory::Slots<Sent> sent;
+  memory::View<std::array<wire::SackBlock, wire::sack_blocks_max>> reports;  // one an ACK owed
   memory::BytePools pools;
   memory::View<memory::ListHead> waiting_heads;  // one a neighbour
   memory::TimerWheel wheel;

@@ -10,6 +10,9 @@
 #include "core/tcp/path.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/tcp/rtt.hpp"
+#include "core/tcp/sack.hpp"
+#include "core/tcp/spurious.hpp"
+#include "core/tcp/tail_probe.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -71,6 +74,7 @@ void retransmit(Engine& e, Connection& c) {
   if (synchronized(c.state)) {
     //= rfc9293#3.8.2
     //# 9293:MUST-19 slow start after a timeout
+    spurious::remember(e, c, true);
     congestion::on_timeout(e, c, c.retries == 1);
     //= rfc6582#3.2
     //# 6582:NR-5 the highest sequence number sent is kept in recover
@@ -84,8 +88,10 @@ void retransmit(Engine& e, Connection& c) {
   //# 9293:P-CLOSE-DELIVER text and FIN alike, until they are acknowledged
   //= rfc9293#3.5.1
   //# 9293:P-HALFOPEN-RETRY and a SYN, after the stale side was reset
-  a.retransmit_next = c.send.una;
-  a.retransmit_end = c.send.nxt;
+  if (!synchronized(c.state) || !c.sack || !lose_on_timeout(e, c)) {
+    a.retransmit_next = c.send.una;
+    a.retransmit_end = c.send.nxt;
+  }
   a.timing = false;
   back_off(c.rtt, e.config);
   //= rfc6298#5.6
@@ -110,6 +116,14 @@ void expire_retransmit(Engine& e, Connection& c) {
     case RetransmitMode::persist:
       count(e, TimerKind::persist);
       probe(e, c);
+      break;
+    case RetransmitMode::reordering:
+      count(e, TimerKind::reordering);
+      expire_reordering(e, c);
+      break;
+    case RetransmitMode::loss_probe:
+      count(e, TimerKind::loss_probe);
+      tail_probe::expire(e, c);
       break;
     case RetransmitMode::sws_override:
       count(e, TimerKind::sws_override);

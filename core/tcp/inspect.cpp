@@ -20,6 +20,9 @@ void fill_active(const Engine& e, const Connection& c, ConnectionInfo& info) {
       a.mode == RetransmitMode::persist || a.mode == RetransmitMode::sws_override;
   (persisting ? info.persist_due : info.retransmit_due) = a.retransmit_due;
   info.delayed_ack_due = a.delayed_ack_due;
+  info.sacked = a.board.sacked;
+  info.lost = a.board.awaiting;
+  info.ranges = a.board.order.count;
 }
 
 void visit_key(const Engine& e, const Connection& c, FieldSink& sink) {
@@ -63,7 +66,8 @@ void visit_variables(const Connection& c, FieldSink& sink) {
         std::uint64_t{c.pending}, std::uint64_t{c.deferred},
         std::uint64_t{c.mss_max} << 1 | (c.path_limited ? 1u : 0u),
         static_cast<std::uint64_t>(c.place), static_cast<std::uint64_t>(c.telling),
-        static_cast<std::uint64_t>(c.wants), std::uint64_t{c.answers}}) {
+        static_cast<std::uint64_t>(c.wants), std::uint64_t{c.answers},
+        std::uint64_t{c.reorder_steps}, std::uint64_t{c.reorder_persist}}) {
     sink.add(value);
   }
 }
@@ -74,12 +78,22 @@ void visit_flags(const Connection& c, FieldSink& sink) {
        {c.passive, c.nagle, c.delayed_acks, c.keepalive, c.soft_errors, c.detached, c.fin_queued,
         c.fin_sent, c.fin_taken, c.reading_over, c.send_urgent, c.receive_urgent, c.syn_lost,
         c.established_untold, c.doubt_next_hop, c.congestion.recovering,
-        c.congestion.partial_seen, c.rtt.sampled, c.active != nil, bool{c.ecn.offered},
+        c.congestion.partial_seen, c.sack, c.probe_doubtful, c.rtt.sampled, c.active != nil,
+        bool{c.ecn.offered},
         bool{c.ecn.plain}, bool{c.ecn.hears}, bool{c.ecn.sends}, bool{c.ecn.echo},
         bool{c.ecn.cwr_due}}) {
     bits = bits << 1 | (flag ? 1 : 0);
   }
   sink.add(bits);
+}
+
+void visit_report(const Engine& e, Index owed, FieldSink& sink) {
+  sink.add(std::uint64_t{e.owed[owed].report_count} << 1 |
+           (e.owed[owed].report_duplicate ? 1u : 0u));
+  for (std::uint32_t i = 0; i < e.owed[owed].report_count; ++i) {
+    sink.add(e.reports[owed][i].begin);
+    sink.add(e.reports[owed][i].end);
+  }
 }
 
 void visit_owed(const Engine& e, const Active& a, FieldSink& sink) {
@@ -90,11 +104,59 @@ void visit_owed(const Engine& e, const Active& a, FieldSink& sink) {
     }
     sink.add(std::uint64_t{owed.segments} << 8 | (owed.echo ? 4u : 0u) | (owed.cut ? 2u : 0u) |
              static_cast<std::uint64_t>(owed.kind));
+    visit_report(e, i, sink);
   }
   for (Index i = a.extents; i != nil; i = e.extents[i].next) {
     sink.add(e.extents[i].begin);
     sink.add(e.extents[i].end);
+    sink.add(a.extent_stamp - e.extents[i].stamp);
   }
+}
+
+void visit_board(const Engine& e, const Active& a, FieldSink& sink) {
+  Scoreboard const& board = a.board;
+  for (Index i = board.order.first; i != nil; i = e.sent[i].order.next) {
+    Sent const& sent = e.sent[i];
+    sink.add(sent.begin);
+    sink.add(sent.end);
+    sink.add(sent.sent_at);
+    std::uint64_t bits = 0;
+    for (bool flag : {sent.sacked, sent.lost, sent.again, sent.ever}) {
+      bits = bits << 1 | (flag ? 1 : 0);
+    }
+    sink.add(bits);
+  }
+  sink.add(board.order.count);
+  sink.add(board.has_edge ? board.edge : Sequence{});
+  for (Sequence value : {board.fack, a.rescue, a.duplicate_begin, a.duplicate_end}) {
+    sink.add(value);
+  }
+  for (Bytes value : {a.prr_flight, a.prr_delivered, a.prr_out}) {
+    sink.add(value);
+  }
+  sink.add((a.has_duplicate ? 2u : 0u) | (a.after_timeout ? 1u : 0u));
+}
+
+void visit_rack(const Connection& c, const Active& a, FieldSink& sink) {
+  RackState const& r = a.rack;
+  for (Sequence value : {r.end, r.round, a.tail.end, a.undo_mark, a.watch_end}) {
+    sink.add(value);
+  }
+  for (Instant value : {r.sent_at, r.least_since, r.responded_at, a.timeout_due}) {
+    sink.add(value);
+  }
+  for (Duration value : {r.rtt, r.least_now, r.least_before}) {
+    sink.add(value);
+  }
+  for (Bytes value : {a.undo_cwnd, a.undo_ssthresh, a.undo_octets}) {
+    sink.add(value);
+  }
+  std::uint64_t bits = static_cast<std::uint64_t>(a.watch);
+  for (bool flag : {r.delivered, r.in_round, a.tail.wanted, a.tail.out, a.tail.again,
+                    a.tail.unsampled, a.undo_armed, c.reordering_seen}) {
+    bits = bits << 1 | (flag ? 1 : 0);
+  }
+  sink.add(bits);
 }
 
 void visit_queues(Engine& e, Connection& c, FieldSink& sink) {
@@ -153,6 +215,8 @@ void visit_active(Engine& e, Connection& c, FieldSink& sink) {
   sink.add(bits);
   congestion::visit(e, a, sink);
   visit_owed(e, a, sink);
+  visit_board(e, a, sink);
+  visit_rack(c, a, sink);
   visit_queues(e, c, sink);
 }
 
@@ -235,6 +299,7 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.cwnd = c.congestion.cwnd;
   info.ssthresh = c.congestion.ssthresh;
   info.recover = c.congestion.recover;
+  info.sack = c.sack;
   info.fast_recovery = c.congestion.recovering;
   info.duplicate_acks = c.congestion.duplicates;
   info.srtt = srtt_of(c.rtt);
@@ -250,6 +315,9 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.segments_received = c.segments_received;
   info.retransmissions = c.retransmissions;
   congestion::fill(e, *found, info);
+  info.pipe = c.active == nil || e.active(c).board.order.count == 0
+                  ? c.send.nxt.since(c.send.una)
+                  : e.active(c).board.pipe;
   if (c.active != nil) {
     fill_active(e, c, info);
   }

@@ -210,6 +210,11 @@ struct ConnectionInfo {
   Bytes cwnd, ssthresh;
   Sequence recover;
   bool fast_recovery = false;
+  bool sack = false;     // both sides permitted it
+  Bytes pipe;            // octets that count as being in the network
+  Bytes sacked;
+  Bytes lost;            // and not sent again
+  std::uint32_t ranges = 0;  // on the scoreboard
   std::uint32_t duplicate_acks = 0;
   Bytes w_max, cwnd_prior;         // of CUBIC; zero: none yet
   std::uint32_t alpha = 0;         // of DCTCP: 65,536 is all marked

@@ -4,6 +4,7 @@
 #include "core/tcp/inspect.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
+#include "core/tcp/scoreboard.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -41,7 +42,7 @@ void check_extents(const Engine& e, const Connection& c, const Active& a) {
   CHECK(count == a.extent_count);
 }
 
-void check_active(const Engine& e, const Connection& c) {
+void check_active(Engine& e, const Connection& c) {
   Active const& a = e.active(c);
   CHECK((a.mode == RetransmitMode::idle) == a.retransmit_due.is_never());
   // Whatever is in flight is watched by a timer.
@@ -56,6 +57,7 @@ void check_active(const Engine& e, const Connection& c) {
         c.send.nxt.at_or_before(c.fin_sent ? end.next() : end));
   check_extents(e, c, a);
   congestion::check_invariants(e, c, a);
+  Board(e, e.active(c)).check(c);
 }
 
 }  // namespace
@@ -79,6 +81,7 @@ void check_conservation(Engine& e) {
   std::uint32_t extents = 0;
   std::uint32_t owed = 0;
   std::uint32_t marks = 0;
+  std::uint32_t sent = 0;
   std::uint32_t actives = 0;
   std::uint32_t listed = 0;
   std::uint32_t gap_blocks = 0;
@@ -97,6 +100,7 @@ void check_conservation(Engine& e) {
     Active const& a = e.active(c);
     extents += a.extent_count;
     gap_blocks += a.gap_blocks;
+    sent += a.board.order.count;
     CHECK(a.gap_blocks == 0 || a.extents != nil);
     marks += a.marks.count;
     std::uint32_t cut = 0;
@@ -113,6 +117,7 @@ void check_conservation(Engine& e) {
   CHECK(extents == e.extents.used());
   CHECK(owed == e.owed.used());
   CHECK(marks == e.marks.used());
+  CHECK(sent == e.sent.used());
   CHECK(gap_blocks == e.state->gap_blocks);
   CHECK(listed == e.ready().count());
   CHECK(refused == e.state->refused);

@@ -7,6 +7,7 @@
 #include "core/tcp/owed.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/room.hpp"
+#include "core/tcp/scoreboard.hpp"
 #include "core/tcp/time_wait.hpp"
 #include "core/units/check.hpp"
 
@@ -210,6 +211,12 @@ Active* take_active(Engine& e, Connection& c) {
   a.retransmit_end = c.send.nxt;
   a.last_ack_sent = c.receive.nxt;
   a.reduced_to = c.send.una.previous();
+  if (c.probe_doubtful) {
+    c.probe_doubtful = false;
+    a.tail.out = true;
+    a.tail.again = true;
+    a.tail.end = c.send.una;
+  }
   return &a;
 }
 
@@ -224,6 +231,8 @@ void rest(Engine& e, Connection& c) {
                     a.behind == nil && a.loan_first == 0xffff && unread_of(c).empty() &&
                     (!c.fin_queued || c.fin_sent) && synchronized(c.state);
   if (idle) {
+    c.probe_doubtful = a.tail.out && a.tail.again;
+    CHECK(a.board.order.count == 0);
     a.receive.clear(e.pools.blocks);
     e.actives.give(c.active);
     c.active = nil;
@@ -255,6 +264,7 @@ void detach(Engine& e, Connection& c, Cause cause) {
     drop_owed(e, a);
     drop_marks(e, a);
     a.pace_due = Instant::never();
+    Board(e, a).clear();
     a.mode = RetransmitMode::idle;
     a.retransmit_due = Instant::never();
     a.give_up_due = Instant::never();

@@ -10,10 +10,29 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/path.hpp"
+#include "core/tcp/sack.hpp"
+#include "core/tcp/sack_report.hpp"
+#include "core/tcp/tail_probe.hpp"
 #include "core/tcp/timestamps.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
+
+//= rfc7323#2.4
+//# 7323:TS-36, 7323:TS-37 at first whatever the window says, later by less than one unit of it
+//# 7323:TS-38 and beyond that not at all
+Sequence right_again(const Connection& c) {
+  Sequence const right = c.send.una + c.send.wnd;
+  std::uint8_t const shift = c.options.send_scale.shift;
+  // One octet may be a probe, which never lay in a window.
+  if (shift == 0 || flight_size(c).count <= 1) {
+    return right;
+  }
+  Sequence const rounded = right + Bytes{(1u << shift) - 1};
+  Sequence const sent = c.send.nxt;
+  return last_of(right, c.retries <= 1 ? sent : first_of(sent, rounded));
+}
+
 namespace {
 
 // The queue of text in sequence numbers, and how far the peer lets us go.
@@ -31,22 +50,6 @@ Room room_of(const Connection& c, const Active& a) {
   room.right = c.send.una + c.send.wnd;
   room.fin_due = c.fin_queued && !c.fin_sent;
   return room;
-}
-
-// How far retransmissions may go. A window whose edge moved left by the rounding of a scale does
-// not keep back what lay in it when it was sent.
-//= rfc7323#2.4
-//# 7323:TS-36, 7323:TS-37 the first time whatever the window says, later by less than a unit
-//# 7323:TS-38 and beyond that not at all
-Sequence right_again(const Connection& c, const Room& room) {
-  std::uint8_t const shift = c.options.send_scale.shift;
-  // One octet may be a probe, which never lay in a window.
-  if (shift == 0 || flight_size(c).count <= 1) {
-    return room.right;
-  }
-  Sequence const rounded = room.right + Bytes{(1u << shift) - 1};
-  Sequence const sent = c.send.nxt;
-  return last_of(room.right, c.retries <= 1 ? sent : first_of(sent, rounded));
 }
 
 Plan syn_plan(const Connection& c, bool again) {
@@ -68,6 +71,10 @@ Plan plan_again(const Connection& c, const Active& a) {
   if (next == c.send.una && syn_unacknowledged(c)) {
     return syn_plan(c, true);
   }
+  if (a.board.order.count != 0) {
+    // What else is lost is the board's to say: this one segment leaves whatever cwnd is.
+    return plan_range(c, a, {next, a.retransmit_end});
+  }
   Room const room = room_of(c, a);
   bool const first = next == c.send.una;
   //= rfc5681#3.1
@@ -79,7 +86,7 @@ Plan plan_again(const Connection& c, const Active& a) {
   bool const tiny = flight_size(c).count <= 1;
   Sequence const last = tiny ? room.end : first_of(c.send.nxt, room.end);
   std::uint32_t const allowed =
-      std::min(right_again(c, room).since(next).count, std::uint32_t{c.mss});
+      std::min(right_again(c).since(next).count, text_max(c, a));
   plan.text = {std::min(last.since(next).count, allowed)};
   plan.sequence = next;
   plan.again = true;
@@ -108,7 +115,10 @@ Plan plan_probe(const Connection& c, const Active& a) {
 }
 
 // How much congestion control lets out now.
-std::uint32_t congestion_room(const Engine& e, const Connection& c) {
+std::uint32_t congestion_room(Engine& e, const Connection& c) {
+  if (c.sack && e.active(c).board.order.count != 0) {
+    return (c.congestion.cwnd - outstanding(e, c)).count;
+  }
   std::uint32_t const flight = flight_size(c).count;
   std::uint64_t allowed = c.congestion.cwnd.count;
   bool const limited = e.config.limited_transmit && !c.congestion.recovering &&
@@ -137,8 +147,9 @@ std::uint32_t worth_sending(const Connection& c, const Active& a, Offer offer, b
   std::uint32_t const fits = std::min(offer.queued, offer.usable);
   //= rfc9293#3.8.6.2.1
   //# 9293:P-SWS-SEND-FULL a full-sized segment can go
-  if (fits >= c.mss) {
-    return offer.cwnd >= c.mss ? c.mss : 0;
+  std::uint32_t const full = text_max(c, a);
+  if (fits >= full) {
+    return offer.cwnd >= full ? full : 0;
   }
   //= rfc9293#3.7.4
   //# 9293:P-NAGLE, 9293:SHLD-7, 9293:MUST-17 less waits until all is acknowledged, if Nagle is on
@@ -270,8 +281,10 @@ void window_opened(Engine& e, Connection& c) {
     a.persist_backoff = 0;
     a.probe = false;
     if (c.send.una != c.send.nxt) {
-      a.retransmit_next = c.send.una;
-      a.retransmit_end = c.send.nxt;
+      if (!c.sack || !send_all_again(e, c)) {
+        a.retransmit_next = c.send.una;
+        a.retransmit_end = c.send.nxt;
+      }
       // What is out is watched from here on, even if the link takes no frame for a while.
       a.mode = RetransmitMode::retransmit;
       a.retransmit_due = e.state->now + c.rtt.rto;
@@ -302,12 +315,21 @@ Plan plan_next(Engine& e, Connection& c) {
   if (a.retransmit_next.before(a.retransmit_end)) [[unlikely]] {
     text = plan_again(c, a);
   }
+  if (text.kind == PlanKind::none && repairs(c, a)) [[unlikely]] {
+    text = plan_lost(e, c);
+  }
+  if (text.kind == PlanKind::none && a.tail.wanted) [[unlikely]] {
+    text = tail_probe::plan(e, c);
+  }
   if (text.kind == PlanKind::none && a.probe) [[unlikely]] {
     text = plan_probe(c, a);
     a.probe = text.kind != PlanKind::none;
   }
   if (text.kind == PlanKind::none) {
     text = plan_new(e, c);
+  }
+  if (text.kind == PlanKind::none && repairs(c, a)) [[unlikely]] {
+    text = plan_last_resort(e, c);
   }
   if (text.kind != PlanKind::none) {
     return text;
@@ -330,7 +352,8 @@ bool is_spent(const Engine& e, const Connection& c) {
   bool const all_sent =
       c.fin_sent || (!c.fin_queued && c.send.nxt == begin + a.send.length());
   return all_sent && a.retransmit_next.at_or_after(a.retransmit_end) && a.owed_first == nil &&
-         !a.ack_now && !a.window_update && !a.probe && !a.keepalive_probe;
+         !a.ack_now && !a.window_update && !a.probe && !a.keepalive_probe && !repairs(c, a) &&
+         !a.tail.wanted;
 }
 
 void rotate(Engine& e, Connection& c) {

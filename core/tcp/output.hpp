@@ -16,6 +16,8 @@ struct Plan {
   bool fin = false;
   bool again = false;   // a retransmission
   bool probe = false;   // of a zero window
+  bool loss_probe = false;  // RFC 8985's tail loss probe
+  bool rescue = false;  // RFC 6675's rescue retransmission
 };
 
 // Our SYN is not acknowledged. The state tells as well: a stream comes back to its ISS after 4 GiB.
@@ -27,6 +29,9 @@ inline Sequence queue_begin(const Connection& c) {
   return syn_unacknowledged(c) ? c.send.una.next() : c.send.una;
 }
 
+// How far retransmissions may go. A window whose edge moved left by the rounding of a scale does
+// not keep back what lay in it when it was sent.
+Sequence right_again(const Connection& c);
 // The send variables of a new connection: all at `iss`, the SYN still to be sent.
 void begin_sending(Engine& e, Connection& c, Sequence iss);
 // The SYN, now perhaps with an ACK, leaves again.

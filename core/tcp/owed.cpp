@@ -5,13 +5,14 @@
 
 #include "core/tcp/challenge.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/sack_report.hpp"
 #include "core/tcp/window_scale.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
 namespace {
 
-void append(Engine& e, Active& a, const Owed& record) {
+void append(Engine& e, const Connection& c, Active& a, const Owed& record) {
   Index const index = e.owed.take();
   if (index == nil) {
     // Bounded: the pool is full, so this ACK merges into whatever leaves next.
@@ -21,6 +22,9 @@ void append(Engine& e, Active& a, const Owed& record) {
   }
   e.owed[index] = record;
   e.owed[index].next = nil;
+  if (c.sack) {
+    attach_report(e, c, a, index);
+  }
   if (a.owed_last == nil) {
     a.owed_first = index;
   } else {
@@ -59,11 +63,17 @@ void cut_delayed(Engine& e, Connection& c, Active& a) {
       record.begin = last.begin;
       record.segments = static_cast<std::uint16_t>(merged);
       record.next = nil;
+      if (c.sack) {
+        keep_duplicate(e, a, a.owed_last);
+      }
       last = record;
+      if (c.sack) {
+        attach_report(e, c, a, a.owed_last);
+      }
       return;
     }
   }
-  append(e, a, record);
+  append(e, c, a, record);
 }
 
 }  // namespace
@@ -113,6 +123,10 @@ void owe_now(Engine& e, Connection& c) {
       last.ack = c.receive.nxt;
       last.edge = c.receive.edge;
       last.end = c.receive.nxt;
+      if (c.sack) {
+        keep_duplicate(e, *a, a->owed_last);
+        attach_report(e, c, *a, a->owed_last);
+      }
     } else {
       a->ack_now = true;
     }
@@ -142,7 +156,11 @@ void owe_duplicate(Engine& e, Connection& c, const wire::Segment& segment) {
   record.end = segment.end();
   record.segments = 1;
   record.echo = c.ecn.echo;
-  append(e, *a, record);
+  // What lies in front of the window altogether came twice; the rest take_text has looked at.
+  if (c.sack && segment.end().at_or_before(c.receive.nxt)) {
+    find_duplicate(e, c, *a, segment);
+  }
+  append(e, c, *a, record);
   make_ready(e, c);
 }
 
@@ -181,6 +199,9 @@ void discharge_duplicates(Engine& e, Connection& c) {
   for (Index index = a.owed_first; index != nil;) {
     Index const next = e.owed[index].next;
     if (e.owed[index].kind == Owed::Kind::duplicate) {
+      if (c.sack) {
+        keep_duplicate(e, a, index);
+      }
       e.owed.give(index);
       a.ack_now = true;
     } else {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/sack.hpp"
 #include "core/tcp/segment_options.hpp"
 
 namespace lockstep::tcp {
@@ -62,8 +63,10 @@ void believe(Engine& e, Connection& c, std::uint16_t mtu) {
   c.congestion.ssthresh = most(c.congestion.ssthresh, c.congestion.cwnd);
   c.congestion.cwnd = Bytes{c.mss};
   a.timing = false;
-  a.retransmit_next = c.send.una;
-  a.retransmit_end = c.send.nxt;
+  if (!c.sack || !send_all_again(e, c)) {
+    a.retransmit_next = c.send.una;
+    a.retransmit_end = c.send.nxt;
+  }
   make_ready(e, c);
 }
 

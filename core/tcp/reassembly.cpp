@@ -5,6 +5,7 @@
 
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
+#include "core/tcp/sack_report.hpp"
 #include "core/tcp/time_wait.hpp"
 #include "core/units/check.hpp"
 
@@ -130,6 +131,7 @@ bool range_fits(const Engine& e, const Active& a, const Text& text) {
 
 // Makes [begin, end) known as received, joined with the ranges that it touches.
 void insert_extent(Engine& e, Active& a, Sequence begin, Sequence end) {
+  ++a.extent_stamp;
   Index before = nil;
   Index index = a.extents;
   while (index != nil && e.extents[index].end.before(begin)) {
@@ -139,7 +141,7 @@ void insert_extent(Engine& e, Active& a, Sequence begin, Sequence end) {
   if (index == nil || e.extents[index].begin.after(end)) {
     Index const fresh = e.extents.take();
     CHECK(fresh != nil);
-    e.extents[fresh] = {begin, end, index};
+    e.extents[fresh] = {begin, end, index, a.extent_stamp};
     (before == nil ? a.extents : e.extents[before].next) = fresh;
     ++a.extent_count;
     return;
@@ -147,6 +149,7 @@ void insert_extent(Engine& e, Active& a, Sequence begin, Sequence end) {
   Extent& joined = e.extents[index];
   joined.begin = first_of(joined.begin, begin);
   joined.end = last_of(joined.end, end);
+  joined.stamp = a.extent_stamp;
   while (joined.next != nil && e.extents[joined.next].begin.at_or_before(joined.end)) {
     Index const swallowed = joined.next;
     joined.end = last_of(joined.end, e.extents[swallowed].end);
@@ -235,6 +238,9 @@ Drop take_text(Engine& e, Connection& c, const Text& whole, const wire::Segment&
       return Drop::tcp_data_after_fin;
     }
     text.bytes = text.bytes.first(a.fin_at.since(text.begin).count);
+  }
+  if (c.sack && (a.extents != nil || segment.sequence.before(c.receive.nxt))) {
+    find_duplicate(e, c, a, segment);
   }
   Drop drop = Drop::none;
   Sequence const before = c.receive.nxt;

@@ -31,11 +31,15 @@ void add_announcements(const Engine& e, const Connection& c, wire::Options& opti
   if (options.has_window_scale) {
     options.window_scale = scale_to_offer(e.config);
   }
+  //= rfc2018#2
+  //# 2018:SACK-1, 2018:SACK-20 SACK-permitted goes on SYNs only; a SYN-ACK answers the peer's
+  options.has_sack_permitted = c.state == State::syn_sent ? e.config.sack : c.sack;
 }
 
 }  // namespace
 
-wire::Options options_of(const Engine& e, const Connection& c, const Plan& plan) {
+wire::Options options_of(const Engine& e, const Connection& c, const Plan& plan,
+                         const Report& report) {
   wire::Options options;
   if (plan.syn) {
     add_announcements(e, c, options);
@@ -52,6 +56,8 @@ wire::Options options_of(const Engine& e, const Connection& c, const Plan& plan)
     //# 7323:TS-15 which is always TS.Recent
     options.timestamp_echo = c.state == State::syn_sent ? 0 : c.options.ts_recent;
   }
+  options.sack_count = report.count;
+  options.sack = report.blocks;
   return options;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/tcp/engine.hpp"
 #include "core/tcp/output.hpp"
+#include "core/tcp/sack_report.hpp"
 
 namespace lockstep::tcp {
 
@@ -16,16 +17,17 @@ inline Bytes steady_options_bytes(const Connection& c) {
 // What the planned segment carries, SYN or not. Each feature has its own lines in here; what is
 // announced on SYNs comes first, then what every segment carries, then what fills the space that
 // is left.
-wire::Options options_of(const Engine& e, const Connection& c, const Plan& plan);
+wire::Options options_of(const Engine& e, const Connection& c, const Plan& plan,
+                         const Report& report);
 
 // Writes the options of the planned segment to the front of `into` (the place behind the header's
 // fixed part) and gives their length, a multiple of 4. A segment without options costs one branch.
 inline Bytes write_segment_options(const Engine& e, const Connection& c, const Plan& plan,
-                                   std::span<std::byte> into) {
-  if (!plan.syn && !c.options.has(spoken::timestamps)) {
+                                   const Report& report, std::span<std::byte> into) {
+  if (!plan.syn && report.count == 0 && !c.options.has(spoken::timestamps)) {
     return {};
   }
-  return wire::write(options_of(e, c, plan), into, e.config.option_order);
+  return wire::write(options_of(e, c, plan, report), into, e.config.option_order);
 }
 
 }  // namespace lockstep::tcp

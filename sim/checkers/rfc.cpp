@@ -141,6 +141,7 @@ void RfcChecker::judge_heard(const Heard& heard) {
       opening.heard = last_of(opening.heard, segment.end());
     }
   }
+  c.text.add(segment.flags.syn() ? segment.sequence.next() : segment.sequence, text_of(segment));
   // What a host would believe: an ACK of something that it has sent.
   if (c.begun && segment.flags.ack() && within(segment.acknowledgment, c.iss, c.sent)) {
     Bytes const window{segment.window.value * largest_unit_of(c, segment)};
@@ -161,6 +162,7 @@ void RfcChecker::open(Conversation& c, const wire::Segment& syn) {
     if (c.openings[i].irs == syn.sequence) {
       Conversation::Opening& opening = c.openings[i];
       opening.mss = most(opening.mss, mss);
+      opening.sack = opening.sack || syn.options.has_sack_permitted;
       opening.scale = std::max(opening.scale, syn.options.window_scale);
       c.openings_lost = c.openings_lost || opening.scaled != syn.options.has_window_scale;
       return;
@@ -170,7 +172,7 @@ void RfcChecker::open(Conversation& c, const wire::Segment& syn) {
     c.openings_lost = true;
   } else {
     c.openings[c.opening_count++] = {syn.sequence, syn.end(), mss, syn.options.has_window_scale,
-                                     syn.options.window_scale};
+                                     syn.options.window_scale, syn.options.has_sack_permitted};
   }
 }
 
@@ -180,6 +182,7 @@ void RfcChecker::begin(Conversation& c, const wire::Segment& segment) {
     c.former = c.sent;
     c.begun = true;
     c.iss = segment.sequence;
+    c.sack = false;
     c.sent = segment.end();
     c.has_edge = false;
     c.offered = false;
@@ -198,6 +201,7 @@ void RfcChecker::judge_sent(const Heard& said) {
     begin(c, segment);
     c.scaled = segment.options.has_window_scale;
     c.scale = segment.options.window_scale;
+    c.sack = c.sack || segment.options.has_sack_permitted;
   }
   bool const old = c.has_former && segment.sequence == c.former && segment.length().empty();
   if (!c.begun || old) {
@@ -205,6 +209,7 @@ void RfcChecker::judge_sent(const Heard& said) {
   }
   judge_limits(said, c);
   judge_ack(said, c);
+  judge_blocks(said, c);
   judge_edge(said, c);
   judge_text(said, c);
 }
@@ -285,6 +290,33 @@ void RfcChecker::judge_ack(const Heard& said, const Conversation& c) {
     std::uint64_t const last =
         c.opening_count == 0 ? 0 : c.openings[c.opening_count - 1].heard.value;
     report(said, "an ACK of something that was never heard", last, segment.acknowledgment.value);
+  }
+}
+
+// Blocks are of what was heard, and of connections whose SYNs permit them.
+void RfcChecker::judge_blocks(const Heard& said, const Conversation& c) {
+  wire::Segment const& segment = said.view.segment;
+  //= rfc2018#2
+  //# 2018:SACK-1 SACK-permitted is for SYNs
+  if (segment.options.has_sack_permitted && !segment.flags.syn()) {
+    report(said, "SACK-permitted outside of a SYN", 0, 1);
+  }
+  // Of several SYNs nobody knows which one counts.
+  if (segment.options.sack_count == 0 || c.opening_count != 1 || c.openings_lost) {
+    return;
+  }
+  //= rfc2018#4
+  //# 2018:SACK-2 none for a peer that did not permit them
+  if (!c.sack || !c.openings[0].sack) {
+    report(said, "SACK blocks that no SYN permitted", 0, segment.options.sack_count);
+    return;
+  }
+  for (std::uint32_t i = 0; i < segment.options.sack_count; ++i) {
+    wire::SackBlock const& block = segment.options.sack[i];
+    if (!block.end.after(block.begin) || !c.text.holds(block.begin, block.end)) {
+      report(said, "a SACK block of something that was never heard", block.end.value,
+             block.begin.value);
+    }
   }
 }
 

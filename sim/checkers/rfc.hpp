@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/checkers/finding.hpp"
+#include "sim/checkers/heard_text.hpp"
 #include "sim/checkers/segment_view.hpp"
 #include "sim/kernel/observer.hpp"
 #include "sim/kernel/world.hpp"
@@ -25,6 +26,7 @@ struct Conversation {
     Bytes mss;
     bool scaled = false;  // it names a window scale
     WindowScale scale;
+    bool sack = false;    // it permits selective acknowledgments
   };
 
   FourTuple tuple;
@@ -49,6 +51,8 @@ struct Conversation {
   Sequence last_ack;
   bool fin_sent = false;
   Sequence fin_end;
+  bool sack = false;    // our SYN permits selective acknowledgments
+  HeardText text;       // of the only peer's SYN there was
   std::uint64_t heard_segments = 0;
   std::uint64_t pure_acks = 0;
 };
@@ -82,6 +86,7 @@ class RfcChecker : public Observer {
   void judge_text(const Heard& said, Conversation& c);
   void judge_limits(const Heard& said, const Conversation& c);
   void judge_ack(const Heard& said, const Conversation& c);
+  void judge_blocks(const Heard& said, const Conversation& c);
   void judge_edge(const Heard& said, Conversation& c);
 
   World const& world_;

@@ -79,6 +79,9 @@ void Adversary::hear(StationDesk& desk, std::span<const std::byte> packet) {
     if (segment.length().count != 0 && !segment.flags.rst() && draw(4) != 0) {
       wire::Segment answer = segment_of(game);
       stamp(game, answer);
+      if (game.sack && draw(2) == 0) {
+        lie_of_blocks(game, answer);
+      }
       send(desk, {game.victim.mac, spec_.address, game.victim.server.address}, answer);
     }
     return;
@@ -134,6 +137,8 @@ void Adversary::open(StationDesk& desk, const Victim& victim) {
   game.stamp = draw(2) == 0 ? 0 : clock | 1;
   segment.options.has_timestamps = game.stamp != 0;
   segment.options.timestamp_value = game.stamp;
+  game.sack = draw(2) == 0;
+  segment.options.has_sack_permitted = game.sack;
   if (games_.size() < games_max) {
     games_.push_back(game);
   } else {
@@ -226,6 +231,22 @@ void Adversary::tease(StationDesk&, Game& game, wire::Segment& segment) {
       segment.payload = std::span(text_).first(draw(text_.size()));
       game.next = segment.end();
       break;
+  }
+}
+
+// Selective acknowledgments of what was never sent, of what is acknowledged, of single octets, of
+// what the last ones said nothing of: a peer that reneges.
+void Adversary::lie_of_blocks(const Game& game, wire::Segment& segment) {
+  std::uint32_t const held_back = draw(8'000);
+  segment.acknowledgment = game.expected - Bytes{held_back};
+  segment.options.sack_count = static_cast<std::uint8_t>(1 + draw(3));
+  for (std::uint32_t i = 0; i < segment.options.sack_count; ++i) {
+    std::uint32_t const at = draw(10'000);
+    constexpr std::array<std::uint64_t, 4> longest{1, 2, 1'500, 0x1'0000'0000};
+    std::uint64_t const most = longest[draw(longest.size())];
+    std::uint32_t const length = draw(most);
+    Sequence const begin = game.expected + Bytes{at} - Bytes{8'000};
+    segment.options.sack[i] = {begin, begin + Bytes{length} + Bytes{1}};
   }
 }
 

@@ -39,6 +39,7 @@ class Adversary final : public Station {
     Sequence expected;  // the peer's next
     bool standing = false;
     std::uint32_t stamp = 0;  // our timestamps' clock; zero: we speak none
+    bool sack = false;        // our SYN permitted selective acknowledgments
   };
   struct Envelope {
     Mac mac;
@@ -51,6 +52,7 @@ class Adversary final : public Station {
   void open(StationDesk& desk, const Victim& victim);
   void play(StationDesk& desk, Game& game);
   void tease(StationDesk& desk, Game& game, wire::Segment& segment);
+  void lie_of_blocks(const Game& game, wire::Segment& segment);
   void blind(StationDesk& desk, const Victim& victim);
   void forge_icmp(StationDesk& desk, const Victim& victim);
   void noise(StationDesk& desk, const Victim& victim);

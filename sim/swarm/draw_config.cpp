@@ -44,6 +44,8 @@ void draw_pools(Dice& dice, tcp::Config& tcp) {
   tcp.extents_max = {dice.pick({1u, 16u, 256u})};
   tcp.extents_per_connection = {dice.pick({1u, 4u, 32u})};
   tcp.owed_max = {dice.pick({1u, 8u, 64u, 256u})};
+  tcp.sent_max = {dice.pick({1u, 8u, 64u, 1'024u})};
+  tcp.sent_per_connection = {dice.pick({1u, 3u, 16u, 256u})};
 }
 
 void draw_buffers(Dice& dice, tcp::Config& tcp) {
@@ -76,6 +78,19 @@ void draw_timers(Dice& dice, tcp::Config& tcp) {
   tcp.msl = dice.pick({ms(1), ms(500), seconds(5), seconds(30)});
   tcp.fin_wait_2 = dice.pick({ms(100), seconds(5), seconds(60)});
   tcp.quiet_time = dice.percent(10) ? dice.pick({ms(10), seconds(2)}) : Duration{};
+}
+
+void draw_recovery(Dice& dice, tcp::Config& tcp) {
+  tcp.sack = dice.percent(75);
+  tcp.dsack = dice.percent(60);
+  tcp.prr = dice.percent(50);
+  tcp.prr_conservative = dice.percent(30);
+  tcp.rack = dice.percent(60);
+  tcp.tail_probe = dice.percent(60);
+  tcp.tail_probe_ack_delay = dice.pick({Duration{}, ms(40), ms(200)});
+  tcp.least_rtt_window = dice.pick({ms(300), seconds(10)});
+  tcp.frto = dice.percent(60);
+  tcp.undo = dice.percent(60);
 }
 
 void draw_policies(Dice& dice, tcp::Config& tcp) {
@@ -137,6 +152,8 @@ void draw_plain(Dice& dice, Config& config) {
   tcp.pieces_max = {1'024};
   tcp.extents_max = {256};
   tcp.owed_max = {256};
+  tcp.sent_max = {1'024};
+  tcp.sent_per_connection = {256};
   tcp.msl = dice.pick({ms(500), seconds(30)});
   tcp.keepalive = dice.percent(75);
   tcp.keepalive_idle = seconds(10);
@@ -178,6 +195,7 @@ void draw_config(Dice& dice, Config& config) {
     draw_options(dice, config.tcp);
   }
   config.tcp.timestamp_key = draw_key(dice);
+  draw_recovery(dice, config.tcp);
 }
 
 void draw_host(Dice& dice, HostSpec& host) {

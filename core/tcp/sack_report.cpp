@@ -1,0 +1,163 @@
+// Which blocks an ACK of ours reports: what lies above gaps, and what came twice (RFC 2018, 2883).
+#include "core/tcp/sack_report.hpp"
+
+#include <algorithm>
+
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+constexpr std::uint32_t fixed_bytes = 4;  // two NOPs, kind and length
+constexpr std::uint32_t block_bytes = 8;
+// With less than this a segment with text reports nothing: it would be mostly header.
+constexpr std::uint32_t mss_with_report = 128;
+
+//= rfc2018#3
+//# 2018:SACK-13 four blocks at most, three beside timestamps
+std::uint32_t blocks_max(const Connection& c) {
+  std::uint32_t const most = c.options.has(spoken::timestamps) ? 3 : wire::sack_blocks_max;
+  return std::min(most, (std::max(std::uint32_t{c.mss}, fixed_bytes) - fixed_bytes) / block_bytes);
+}
+
+// Whether `a` was reported later than `b`; stamps go round.
+bool newer(const Extent& a, const Extent& b) {
+  return static_cast<std::int32_t>(a.stamp - b.stamp) > 0;
+}
+
+//= rfc2018#3
+//# 2018:SACK-14 whole ranges, as they lie between two gaps
+//= rfc2018#4
+//# 2018:SACK-5, 2018:SACK-6 the one with the newest segment first, then by when they grew last
+//= rfc2018#8
+//# 2018:SACK-17 all of it is held: what was taken is never given up
+void add_extents(const Engine& e, const Active& a, std::uint32_t limit, Report& report) {
+  std::array<Index, wire::sack_blocks_max> chosen{};
+  std::uint32_t count = 0;
+  std::uint32_t const room = limit - report.count;
+  for (Index i = a.extents; i != nil; i = e.extents[i].next) {
+    if (count == room && (room == 0 || !newer(e.extents[i], e.extents[chosen[count - 1]]))) {
+      continue;
+    }
+    std::uint32_t at = count == room ? count - 1 : count;
+    for (; at != 0 && newer(e.extents[i], e.extents[chosen[at - 1]]); --at) {
+      chosen[at] = chosen[at - 1];
+    }
+    chosen[at] = i;
+    count = std::min(count + 1, room);
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    report.blocks[report.count] = {e.extents[chosen[i]].begin, e.extents[chosen[i]].end};
+    ++report.count;
+  }
+}
+
+// All that there is to say now. What came twice is no longer pending.
+Report report_now(const Engine& e, Active& a, std::uint32_t limit) {
+  Report report;
+  if (a.has_duplicate && limit != 0) {
+    //= rfc2883#4
+    //# 2883:DSACK-1, 2883:DSACK-3, 2883:DSACK-7 the duplicate's own edges come first, once
+    report.blocks[0] = {a.duplicate_begin, a.duplicate_end};
+    report.count = 1;
+    report.duplicate = true;
+    a.has_duplicate = false;
+  }
+  //= rfc2883#4
+  //# 2883:DSACK-4, 2883:DSACK-5 then the range that holds it, if it lies above a gap: it is the
+  //# newest, as the duplicate has touched it
+  add_extents(e, a, limit, report);
+  return report;
+}
+
+}  // namespace
+
+void note_duplicate(Active& a, const Range& range) {
+  a.has_duplicate = true;
+  a.duplicate_begin = range.begin;
+  a.duplicate_end = range.end;
+}
+
+void find_duplicate(const Engine& e, const Connection& c, Active& a,
+                    const wire::Segment& segment) {
+  Sequence const begin = segment.flags.syn() ? segment.sequence.next() : segment.sequence;
+  Sequence const end = begin + Bytes{static_cast<std::uint32_t>(segment.payload.size())};
+  if (!e.config.dsack || !begin.before(end)) {
+    return;
+  }
+  if (begin.before(c.receive.nxt)) {
+    note_duplicate(a, {begin, first_of(end, c.receive.nxt)});
+    return;
+  }
+  //= rfc2883#4.2
+  //# 2883:DSACK-6 of several duplicate parts only the first
+  for (Index i = a.extents; i != nil && e.extents[i].begin.before(end); i = e.extents[i].next) {
+    if (e.extents[i].end.after(begin)) {
+      note_duplicate(a, {last_of(begin, e.extents[i].begin), first_of(end, e.extents[i].end)});
+      return;
+    }
+  }
+}
+
+void attach_report(Engine& e, const Connection& c, Active& a, Index index) {
+  Owed& owed = e.owed[index];
+  owed.report_count = 0;
+  owed.report_duplicate = false;
+  if (!c.sack || (a.extents == nil && !a.has_duplicate)) {
+    return;
+  }
+  Report const report = report_now(e, a, blocks_max(c));
+  owed.report_count = report.count;
+  owed.report_duplicate = report.duplicate;
+  e.reports[index] = report.blocks;
+}
+
+void keep_duplicate(const Engine& e, Active& a, Index index) {
+  // Of two the newer is told.
+  if (e.owed[index].report_duplicate && !a.has_duplicate) {
+    note_duplicate(a, {e.reports[index][0].begin, e.reports[index][0].end});
+  }
+}
+
+//= rfc2018#4
+//# 2018:SACK-2, 2018:SACK-3, 2018:SACK-4, 2018:SACK-15 every ACK while something lies above a gap,
+//# if the peer permitted it
+//= rfc2018#3
+//# 2018:SACK-21 beside the ACK field, which means what it always does
+Report take_report(Engine& e, Connection& c, const Plan& plan) {
+  Report report;
+  Active& a = e.active(c);
+  if (plan.syn || plan.kind == PlanKind::keepalive) {
+    return report;
+  }
+  if (plan.kind == PlanKind::ack && a.owed_first != nil) {
+    Owed const& owed = e.owed[a.owed_first];
+    report.count = owed.report_count;
+    if (report.count != 0) {
+      report.blocks = e.reports[a.owed_first];
+    }
+    return report;
+  }
+  // What is owed is told by this segment, which is newer than all of it.
+  for (Index i = a.owed_first; i != nil; i = e.owed[i].next) {
+    keep_duplicate(e, a, i);
+    e.owed[i].report_duplicate = false;
+  }
+  if (a.extents != nil || a.has_duplicate) {
+    // As much as the plan has left room for.
+    std::uint32_t const taken = plan.text.count + fixed_bytes;
+    std::uint32_t const room = c.mss - std::min(taken, std::uint32_t{c.mss});
+    report = report_now(e, a, std::min(blocks_max(c), room / block_bytes));
+  }
+  return report;
+}
+
+std::uint32_t text_max_beside_report(const Connection& c, const Active& a) {
+  if (c.mss < mss_with_report) {
+    return c.mss;
+  }
+  std::uint32_t const wanted = a.extent_count + (a.has_duplicate ? 1u : 0u);
+  return c.mss - fixed_bytes - std::min(wanted, blocks_max(c)) * block_bytes;
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,50 @@
+// Which octets of a stream have reached a host, in ranges: what it may acknowledge selectively.
+#include "sim/checkers/heard_text.hpp"
+
+namespace lockstep::sim {
+namespace {
+
+constexpr std::int32_t past = 1 << 30;
+
+}  // namespace
+
+void HeardText::add(Sequence begin, Bytes length) {
+  if (length.empty()) {
+    return;
+  }
+  Range fresh{begin, begin + length};
+  std::size_t at = 0;
+  while (at < ranges_.size() && ranges_[at].end.before(fresh.begin)) {
+    ++at;
+  }
+  std::size_t last = at;
+  while (last < ranges_.size() && ranges_[last].begin.at_or_before(fresh.end)) {
+    fresh.begin = first_of(fresh.begin, ranges_[last].begin);
+    fresh.end = last_of(fresh.end, ranges_[last].end);
+    ++last;
+  }
+  auto const where = ranges_.begin() + static_cast<std::ptrdiff_t>(at);
+  ranges_.erase(where, ranges_.begin() + static_cast<std::ptrdiff_t>(last));
+  ranges_.insert(ranges_.begin() + static_cast<std::ptrdiff_t>(at), fresh);
+  Sequence const newest = ranges_.back().end;
+  for (Range& range : ranges_) {
+    if (newest.distance_from(range.begin) > past) {
+      range.begin = newest - Bytes{past};
+    }
+  }
+}
+
+bool HeardText::holds(Sequence begin, Sequence end) const {
+  if (ranges_.empty()) {
+    return false;
+  }
+  bool const old = ranges_.back().end.distance_from(begin) >= past;
+  for (Range const& range : ranges_) {
+    if (range.begin.at_or_before(begin) && end.at_or_before(range.end)) {
+      return true;
+    }
+  }
+  return old;
+}
+
+}  // namespace lockstep::sim
