@@ -206,41 +206,55 @@ bool names_field(std::string_view key, std::string_view name, Unit unit) {
          (unit == Unit::duration && key.ends_with("_ms") && key.substr(0, key.size() - 3) == name);
 }
 
-/// A field of Config that is one of two words.
+/// A field that is one of a few words, in the order of their values.
 struct Choice {
   std::string_view key;
-  std::string_view first;
-  std::string_view second;
+  std::array<std::string_view, 3> words;  // an empty one is none
+  void (*set)(tcp::Config&, std::size_t);
 };
 
-constexpr Choice choices[] = {{"reset_policy", "rfc793", "rfc5961"},
-                              {"rst_policy", "rfc793", "rfc5961"},
-                              {"initial_window", "rfc5681", "rfc6928"},
-                              {"option_order", "linux", "freebsd"}};
-
-void choose(tcp::Config& config, const Choice& choice, bool first) {
-  if (choice.key == "initial_window") {
-    config.initial_window = first ? tcp::InitialWindow::rfc5681 : tcp::InitialWindow::rfc6928;
-  } else if (choice.key == "option_order") {
-    config.option_order = first ? wire::OptionOrder::linux : wire::OptionOrder::freebsd;
-  } else {
-    config.reset_policy = first ? tcp::ResetPolicy::rfc793 : tcp::ResetPolicy::rfc5961;
+const Choice* find_choice(std::string_view key) {
+  static const std::array choices{
+      Choice{"reset_policy", {"rfc793", "rfc5961", ""},
+             [](tcp::Config& tcp, std::size_t at) {
+               tcp.reset_policy = static_cast<tcp::ResetPolicy>(at);
+             }},
+      Choice{"initial_window", {"rfc5681", "rfc6928", ""},
+             [](tcp::Config& tcp, std::size_t at) {
+               tcp.initial_window = static_cast<tcp::InitialWindow>(at);
+             }},
+      Choice{"option_order", {"linux", "freebsd", ""},
+             [](tcp::Config& tcp, std::size_t at) {
+               tcp.option_order = static_cast<wire::OptionOrder>(at);
+             }},
+      Choice{"syn_cookies", {"off", "on", "always"},
+             [](tcp::Config& tcp, std::size_t at) {
+               tcp.syn_cookies = static_cast<tcp::SynCookies>(at);
+             }}};
+  for (const Choice& choice : choices) {
+    if (choice.key == (key == "rst_policy" ? "reset_policy" : key)) {
+      return &choice;
+    }
   }
+  return nullptr;
 }
 
 bool set_choice(const Reader& reader, const toml::node& node, std::string_view key,
                 Config& config) {
-  auto const* const choice = std::ranges::find(choices, key, &Choice::key);
-  if (choice == std::end(choices)) {
+  const Choice* const choice = find_choice(key);
+  if (choice == nullptr) {
     return false;
   }
   std::string const value = node.is_string() ? node.as_string()->get() : "";
-  if (value != choice->first && value != choice->second) {
-    reader.refuse(node, fmt::format("'{}' is \"{}\"; expected \"{}\" or \"{}\": choose one", key,
-                                    value, choice->first, choice->second));
+  std::string known;
+  for (std::size_t at = 0; at < choice->words.size() && !choice->words[at].empty(); ++at) {
+    if (choice->words[at] == value) {
+      choice->set(config.tcp, at);
+      return true;
+    }
+    known += fmt::format("{}\"{}\"", at == 0 ? "" : " or ", choice->words[at]);
   }
-  choose(config.tcp, *choice, value == choice->first);
-  return true;
+  reader.refuse(node, fmt::format("'{}' is \"{}\"; expected {}: choose one", key, value, known));
 }
 
 template <class Words, class Choice>

@@ -86,6 +86,8 @@ Drop icmp_input(const Addresses& addresses, const IpArrival& arrival, IcmpArriva
     case wire::IcmpType::source_quench:
       //= rfc9293#3.9.2.2
       //# 9293:MUST-55 silently discarded
+      //= rfc5927#6.2
+      //# 5927:ICMP-4 it throttles nobody
       //= rfc6633#3
       //# 6633:SQ-1, 6633:SQ-3 by the IP layer itself
       return Drop::icmp_source_quench;

@@ -30,6 +30,7 @@ struct BlocksState {
   // Blocks from here on were never taken and never touched.
   std::uint32_t fresh = 0;
   std::uint32_t used = 0;
+  std::uint32_t written = 0;  // of these, how many hold bytes to send
 };
 
 // A handle on the pool. Everything costs O(1) and a few instructions.
@@ -95,16 +96,42 @@ class Blocks {
   std::uint32_t capacity() const { return meta_.count(); }
   std::uint32_t used() const { return state_->used; }
   std::uint32_t available() const { return capacity() - used(); }
+  // How many hold bytes to send, and how many hold received ones.
+  std::uint32_t written() const { return state_->written; }
+  std::uint32_t received() const { return used() - written(); }
+  void note_written() { ++state_->written; }
+  void note_unwritten() { --state_->written; }
+  // So many blocks are for either use alone: what is received cannot take those of writing, nor
+  // the other way round. Set once, before the first use; without it, all are for both.
+  void keep(Count for_writing, Count for_receiving) {
+    kept_for_writing_ = for_writing.value;
+    kept_for_receiving_ = for_receiving.value;
+  }
+  std::uint32_t room_to_receive() const { return beyond({kept_for_writing_, written()}); }
+  std::uint32_t room_to_write() const { return beyond({kept_for_receiving_, received()}); }
   // The most that were ever held at once; blocks from here on were never touched.
   std::uint32_t high_water() const { return state_->fresh; }
   std::uint64_t takes() const { return state_->takes; }
   std::uint64_t gives() const { return state_->gives; }
 
  private:
+  struct Share {
+    std::uint32_t kept = 0;
+    std::uint32_t held = 0;
+  };
+  // What is available less what is kept for the other use and not in its hands yet.
+  std::uint32_t beyond(Share other) const {
+    std::uint32_t const owed = other.kept > other.held ? other.kept - other.held : 0;
+    std::uint32_t const free = available();
+    return free > owed ? free - owed : 0;
+  }
+
   BlocksState* state_ = nullptr;
   View<BlockMeta> meta_;
   std::byte* data_ = nullptr;
   std::uint32_t shift_ = 0;
+  std::uint32_t kept_for_writing_ = 0;
+  std::uint32_t kept_for_receiving_ = 0;
 };
 
 }  // namespace lockstep::memory

@@ -79,8 +79,8 @@ bool ReceiveStore::reserve(Blocks& blocks, Sequence position, Bytes length) {
   CHECK(length.count <= 0x7fff'ffff);
   // What is missing is only counted when there might not be enough of it.
   std::uint32_t const touched = blocks_touched(blocks, position, length);
-  if (touched > blocks.available() &&
-      blocks_missing(blocks, position, length).value > blocks.available()) {
+  std::uint32_t const room = blocks.room_to_receive();
+  if (touched > room && blocks_missing(blocks, position, length).value > room) {
     return false;
   }
   Sequence base = base_of(blocks, position);

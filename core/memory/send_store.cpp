@@ -22,6 +22,7 @@ Index SendStore::open_block(BytePools& pools) {
   if (block == nil) {
     return nil;
   }
+  pools.blocks.note_written();
   if (extends) {
     Piece& piece = pools.pieces[tail];
     pools.blocks.meta(piece.last_block).next = block;
@@ -102,6 +103,7 @@ void SendStore::drop_front(BytePools& pools, Bytes count) {
       piece.first_block = pools.blocks.meta(block).next;
       piece.offset = 0;
       pools.blocks.give(block);
+      pools.blocks.note_unwritten();
     }
     if (piece.length == 0) {
       head = piece.next;

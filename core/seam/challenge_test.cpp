@@ -71,6 +71,62 @@ TEST(Challenge, AreLimited) {
   }
 }
 
+// How many challenges leave in a second, of one connection.
+std::size_t challenges(Kit& kit, std::uint32_t asked) {
+  for (std::uint32_t i = 0; i < asked; ++i) {
+    kit.send({.flags = flag::syn, .seq = 10 + i});
+  }
+  kit.turn();
+  std::size_t const sent = kit.take().size();
+  kit.advance(Duration::seconds(1));
+  return sent;
+}
+
+// A number that is known would let an outsider count how many were left to him, and so learn of
+// connections of others (CVE-2016-5696).
+//= rfc5961#7
+//= type=test
+//# 5961:BLIND-7 the limit of a second is not to be foretold, and the same for the same key
+TEST(Challenge, TheLimitIsDrawnForEachSecond) {
+  std::vector<std::vector<std::size_t>> runs;
+  for (std::uint64_t const key : {1u, 1u, 2u}) {
+    Config config = kit_config();
+    config.tcp.challenges_per_second = Count{20};
+    config.tcp.challenge_jitter = true;
+    config.tcp.isn_key.first = key;
+    Kit kit(config);
+    kit.socket_in(State::established);
+    std::vector<std::size_t> counts;
+    std::size_t all = 0;
+    for (int second = 0; second < 40; ++second) {
+      counts.push_back(challenges(kit, 40));
+      EXPECT_GE(counts.back(), 10u);
+      EXPECT_LE(counts.back(), 30u);
+      all += counts.back();
+    }
+    EXPECT_GT(all, 40u * 17);
+    EXPECT_LT(all, 40u * 23);
+    runs.push_back(counts);
+  }
+  EXPECT_EQ(runs[0], runs[1]);
+  EXPECT_NE(runs[0], runs[2]);
+}
+
+//= rfc5961#7
+//= type=test
+//# 5961:BLIND-7 one connection that is flooded leaves the others their challenges
+TEST(Challenge, EachConnectionHasAShare) {
+  Config config = kit_config();
+  config.tcp.challenges_per_second = Count{100};
+  config.tcp.challenges_per_connection = Count{3};
+  Kit kit(config);
+  kit.socket_in(State::established);
+  kit.advance(Duration::seconds(1) - Duration{kit.now.ns % 1'000'000'000});
+  EXPECT_EQ(challenges(kit, 40), 3u);
+  EXPECT_EQ(challenges(kit, 40), 3u);
+  EXPECT_EQ(kit.stack.statistics().tcp.challenges_sent, 6u);
+}
+
 //= rfc5961#5.2
 //= type=test
 //# 5961:BLIND-10 the largest window ever seen, not the present one

@@ -81,6 +81,11 @@ Config profile_linux() {
   tcp.window_shift = 7;
   tcp.timestamps = true;
   tcp.challenges_per_second = Count{1000};
+  tcp.challenge_jitter = true;
+  tcp.challenges_per_connection = Count{2};
+  tcp.syn_cookies = tcp::SynCookies::on;
+  tcp.receive_buffer_max = Bytes{6 << 20};
+  tcp.send_buffer_max = Bytes{4 << 20};
   return config;
 }
 
@@ -98,6 +103,10 @@ Config profile_freebsd() {
   tcp.window_shift_automatic = false;
   tcp.window_shift = 6;
   tcp.timestamps = true;
+  tcp.challenge_jitter = true;
+  tcp.syn_cookies = tcp::SynCookies::on;
+  tcp.receive_buffer_max = Bytes{2 << 20};
+  tcp.send_buffer_max = Bytes{2 << 20};
   return config;
 }
 
@@ -125,6 +134,12 @@ std::string_view fault_of(const Config& config) {
   }
   if (tcp.blocks_max.value <= 2 * tcp.reserve_blocks.value) {
     return "blocks_max: more than twice reserve_blocks are needed";
+  }
+  if (tcp.receive_buffer_max.count != 0 && tcp.receive_buffer_max < tcp.receive_buffer) {
+    return "receive_buffer_max_bytes: 0, or no less than receive_buffer_bytes";
+  }
+  if (tcp.send_buffer_max.count != 0 && tcp.send_buffer_max < tcp.send_buffer) {
+    return "send_buffer_max_bytes: 0, or no less than send_buffer_bytes";
   }
   if (tcp.mss.count + 40 > config.mtu.count) {
     return "mss: at most mtu_bytes less 40";

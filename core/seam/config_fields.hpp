@@ -44,6 +44,9 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("sent_per_connection", Unit::count, FieldRange{1, 65'535}, tcp.sent_per_connection);
   visit("receive_buffer_bytes", Unit::bytes, FieldRange{1, 0x3fff'ffff}, tcp.receive_buffer);
   visit("send_buffer_bytes", Unit::bytes, FieldRange{1, 0x3fff'ffff}, tcp.send_buffer);
+  visit("receive_buffer_max_bytes", Unit::bytes, FieldRange{0, 0x3fff'ffff},
+        tcp.receive_buffer_max);
+  visit("send_buffer_max_bytes", Unit::bytes, FieldRange{0, 0x3fff'ffff}, tcp.send_buffer_max);
   visit("reserve_blocks", Unit::count, FieldRange{0, million}, tcp.reserve_blocks);
   visit("mss", Unit::bytes, FieldRange{28, 65'495}, tcp.mss);
   visit("nagle", Unit::boolean, FieldRange{0, 1}, tcp.nagle);
@@ -101,6 +104,9 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("frto", Unit::boolean, FieldRange{0, 1}, tcp.frto);
   visit("undo", Unit::boolean, FieldRange{0, 1}, tcp.undo);
   visit("challenges_per_second", Unit::count, FieldRange{0, million}, tcp.challenges_per_second);
+  visit("challenge_jitter", Unit::boolean, FieldRange{0, 1}, tcp.challenge_jitter);
+  visit("challenges_per_connection", Unit::count, FieldRange{1, 65'535},
+        tcp.challenges_per_connection);
   visit("empty_answers_per_second", Unit::count, FieldRange{1, 65'535},
         tcp.empty_answers_per_second);
   visit("window_scale", Unit::boolean, FieldRange{0, 1}, tcp.window_scale);

@@ -162,6 +162,13 @@ std::map<Drop, Case> refused_by_a_connection() {
   return {
       {Drop::tcp_timestamp_missing, {stamped_then(0), speak_timestamps}},
       {Drop::tcp_timestamp_old, {stamped_then(99), speak_timestamps}},
+      {Drop::tcp_cookie_unproven,
+       {[](Kit& kit) {
+          kit.listen();
+          kit.deliver({.flags = flag::syn, .mss = 1460});
+          kit.deliver({.flags = flag::ack, .seq = 2, .ack = 1});
+        },
+        [](Config& config) { config.tcp.syn_cookies = tcp::SynCookies::always; }}},
       {Drop::tcp_out_of_window, {segment_in(open, {.flags = flag::ack, .seq = 0, .ack = 1})}},
       {Drop::tcp_reset_outside, {segment_in(open, {.flags = flag::rst, .seq = 0})}},
       {Drop::tcp_reset_challenged, {segment_in(open, {.flags = flag::rst, .seq = 2})}},

@@ -12,6 +12,9 @@
 namespace lockstep {
 namespace {
 
+// How many connections one transmit() may find without a frame.
+constexpr std::uint32_t futile_max = 64;
+
 enum class Way : std::uint8_t { open, waiting, closed };
 
 struct Found {
@@ -98,7 +101,8 @@ Egress Stack::Body::transmit_reply(std::span<std::byte> into) {
 
 Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
   auto ready = engine.ready();
-  while (!ready.empty()) {
+  // Bounded: what has nothing to send, or no way to send it, is not walked to its end in one call.
+  for (std::uint32_t left = futile_max; left != 0 && !ready.empty(); --left) {
     tcp::Index const at = ready.first();
     tcp::Connection& c = engine.connection(at);
     tcp::Plan const plan = tcp::plan_next(engine, c);

@@ -233,5 +233,31 @@ TEST(Ethernet, AnswersToArpDoNotStarveText) {
   EXPECT_EQ(order, "atataa");
 }
 
+// One call does not walk all who wait for the same neighbour: the work of a frame is bounded.
+TEST(Ethernet, ManyThatWaitAreWalkedAFewAtATime) {
+  Config config = ethernet_config();
+  config.tcp.connections_max = Count{256};
+  config.tcp.active_max = Count{256};
+  Station station(config);
+  station.receive({});
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    Open open;
+    open.local = {device, {static_cast<std::uint16_t>(2000 + i)}};
+    open.remote = {asked_for, {Kit::peer_port}};
+    ConnectionId id;
+    ASSERT_EQ(station.stack.connect(open, id), Refusal::none);
+  }
+  Frame room(2048);
+  EXPECT_NE(station.stack.transmit(station.now, room).length, 0u);  // who has it?
+  EXPECT_EQ(station.stack.transmit(station.now, room).length, 0u);
+  EXPECT_TRUE(station.stack.wants_transmit());
+  EXPECT_EQ(station.stack.deadline(), station.now);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(station.turn().empty());
+  }
+  EXPECT_FALSE(station.stack.wants_transmit());
+  EXPECT_EQ(station.turn({arp_reply()}).size(), 200u);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -91,6 +91,9 @@ TEST(Icmp, TheOtherConditions) {
 //= rfc9293#3.9.2.2
 //= type=test
 //# 9293:SHLD-26 hard errors abort an open, but nothing that is synchronized (RFC 5461, RFC 5927)
+//= rfc5927#5.2
+//= type=test
+//# 5927:ICMP-3 soft, once synchronized
 //= rfc9293#3.8.3
 //= type=test
 //# 9293:P-SYN-FAIL port unreachable ends an open
@@ -155,6 +158,9 @@ TEST(Icmp, FindsItsConnection) {
   EXPECT_EQ(kit.events.size(), 1u);
 }
 
+//= rfc5927#4.1
+//= type=test
+//# 5927:ICMP-1 a number that is not in flight is the mark of a forgery
 TEST(Icmp, MustQuoteWhatIsInFlight) {
   Kit kit;
   Out quoted = data_in_flight(kit);
@@ -175,6 +181,9 @@ TEST(Icmp, MustQuoteWhatIsInFlight) {
 //= rfc9293#3.9.2.2
 //= type=test
 //# 9293:MUST-55 source quench is discarded without a word
+//= rfc5927#6.2
+//= type=test
+//# 5927:ICMP-4 the congestion window stays
 TEST(Icmp, SourceQuench) {
   Kit kit;
   Out const quoted = data_in_flight(kit);

@@ -42,6 +42,7 @@ std::uint64_t config_print(const Stack::Body& b) {
   print.add(static_cast<std::uint64_t>(tcp.congestion));
   print.add(static_cast<std::uint64_t>(tcp.ecn));
   print.add(static_cast<std::uint64_t>(tcp.option_order));
+  print.add(static_cast<std::uint64_t>(tcp.syn_cookies));
   print.add(number_of(b.config.mac));
   print.add(b.config.vlan);
   for (std::uint32_t i = 0; i < b.config.route_count.value; ++i) {
@@ -70,6 +71,8 @@ void visit_shared(const Stack::Body& b, tcp::FieldSink& sink) {
   bool const counting = now.since(e.state->challenge_second) < Duration::seconds(1);
   sink.add(counting ? e.state->challenges_used : 0);
   sink.add(counting && e.state->challenges_used != 0 ? e.state->challenge_second : now);
+  sink.add(later(e.state->cookies_until, now));
+  sink.add(e.state->cookie_epoch);
   sink.add(b.seam->reply_went_last ? 1 : 0);
   for (internet::Replies const* replies : {&e.replies, &b.parked}) {
     sink.add(replies->count());
@@ -167,6 +170,12 @@ tcp::State Stack::state_of(const FourTuple& tuple) const {
   std::uint16_t const local = b.addresses.find(tuple.local.address);
   return local == internet::no_address ? tcp::State::closed
                                        : tcp::state_of(b.engine, tuple, local);
+}
+
+PoolUse Stack::pools() const {
+  tcp::Engine const& e = body().engine;
+  return {e.connections.used(),  e.actives.used(), e.time_waits.used(), e.pools.blocks.used(),
+          e.pools.pieces.used(), e.extents.used(), e.owed.used()};
 }
 
 std::uint64_t Stack::fingerprint() const { return print_of(body(), false, Instant{}); }

@@ -14,7 +14,8 @@
 
 namespace lockstep {
 
-struct Statistics;  // core/seam/statistics.hpp
+struct Statistics;  // core/seam/statistics.hpp, as the next one
+struct PoolUse;
 
 // The world lends it frames and tells it the time; it is asked, never asks; it writes into memory
 // handed to it; it calls nobody. Not thread-safe and shares nothing: one Stack a core.
@@ -108,6 +109,7 @@ class Stack {
   tcp::State state_of(const FourTuple& tuple) const;
   const Config& config() const;
   const Statistics& statistics() const;
+  PoolUse pools() const;
   Instant now() const;
 
   // Exact, over field values in declared order.

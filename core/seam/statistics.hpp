@@ -9,6 +9,17 @@
 
 namespace lockstep {
 
+// How many of each pool are in use now: what peers can make a stack hold, each within its Config.
+struct PoolUse {
+  std::uint32_t connections = 0;
+  std::uint32_t active = 0;
+  std::uint32_t time_wait = 0;
+  std::uint32_t blocks = 0;
+  std::uint32_t pieces = 0;
+  std::uint32_t extents = 0;
+  std::uint32_t owed = 0;
+};
+
 struct Statistics {
   std::uint64_t frames_received = 0;
   std::uint64_t frames_sent = 0;

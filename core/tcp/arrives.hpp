@@ -15,6 +15,10 @@ Drop arrives_listen(Engine& e, Index listener, const Arrival& arrival, Index beh
 Drop arrives_syn_sent(Engine& e, Connection& c, const Arrival& arrival);
 Drop arrives_otherwise(Engine& e, Connection& c, const Arrival& arrival);
 
+// A listener's new connection, its SYN not sent yet; null if a pool is exhausted. An active part
+// must be available.
+Connection* open_passive(Engine& e, Index listener, const Arrival& arrival, Sequence iss);
+
 // The listener that this four-tuple matches best, or nil. Four look-ups at most.
 Index find_listener(const Engine& e, const FourTuple& tuple);
 // The handshake is complete: ESTABLISHED, congestion control begins, the application is told.

@@ -1,5 +1,6 @@
 // SEGMENT ARRIVES in LISTEN (RFC 9293 3.10.7.2).
 #include "core/tcp/arrives.hpp"
+#include "core/tcp/cookies.hpp"
 #include "core/tcp/isn.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
@@ -30,11 +31,25 @@ Drop room_for(Engine& e, const Listener& listener) {
   if (in_quiet_time(e)) {
     return Drop::tcp_quiet_time;
   }
+  //= rfc4987#3.2
+  //# 4987:SYN-1 the backlog bounds how many attempts may be under way
   if (listener.pending >= listener.pending_max) {
     return Drop::tcp_listen_full;
   }
   bool const room = e.connections.available() != 0 && e.actives.available() != 0;
   return room ? Drop::none : Drop::tcp_connections_full;
+}
+
+FourTuple tuple_of(const Arrival& arrival) {
+  return {{arrival.local, arrival.segment.destination},
+          {arrival.remote, arrival.segment.source}};
+}
+
+Sequence iss_for(const Engine& e, const Arrival& arrival, Index behind) {
+  Sequence const iss = initial_sequence(e.config, tuple_of(arrival), e.state->now);
+  //= rfc9293#3.6.1
+  //# 9293:P-TW-REUSE-ISN the new ISN lies beyond all that the old connection used
+  return behind == nil ? iss : last_of(iss, e.time_waits[behind].send_nxt.next());
 }
 
 // What else the SYN brings waits in SYN-RECEIVED; the user sees it once ESTABLISHED.
@@ -74,6 +89,24 @@ Index find_listener(const Engine& e, const FourTuple& tuple) {
   return nil;
 }
 
+Connection* open_passive(Engine& e, Index at_listener, const Arrival& arrival, Sequence iss) {
+  Connection* const c =
+      open_connection(e, {tuple_of(arrival), arrival.hash, arrival.local_address});
+  if (c == nullptr) {
+    return nullptr;
+  }
+  //= rfc9293#3.10.7.2
+  //# 9293:P-LISTEN-BIND the remote socket is filled in from the SYN
+  Listener& listener = e.listeners[at_listener];
+  c->passive = true;
+  c->listener = at_listener;
+  c->listener_generation = listener.generation;
+  c->established_untold = true;
+  ++listener.pending;
+  begin_sending(e, *c, iss);
+  return c;
+}
+
 Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index behind) {
   wire::Segment const& s = arrival.segment;
   Listener& listener = e.listeners[at_listener];
@@ -87,6 +120,9 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
   //= rfc9293#3.5.1
   //# 9293:P-HALFOPEN-PASSIVE figure 11: a SYN-ACK at LISTEN draws <SEQ=SEG.ACK><CTL=RST>
   if (s.flags.ack()) {
+    if (cookies_are_out(e) && may_answer_cookie(e, arrival)) [[unlikely]] {
+      return arrives_cookie(e, at_listener, arrival);
+    }
     reply_reset(e, arrival);
     return Drop::tcp_listen_ack;
   }
@@ -98,31 +134,23 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
     return Drop::tcp_listen_other;
   }
   Drop const refused = room_for(e, listener);
-  FourTuple const tuple{{arrival.local, s.destination}, {arrival.remote, s.source}};
+  // One that may reopen a TIME-WAIT is none: a cookie cannot keep its number beyond the old ones.
+  if (e.config.syn_cookies != SynCookies::off && behind == nil &&
+      wants_cookie(e, listener, refused)) [[unlikely]] {
+    reply_cookie(e, arrival);
+    return Drop::none;
+  }
   Connection* const opened =
-      refused == Drop::none ? open_connection(e, {tuple, arrival.hash, arrival.local_address})
-                            : nullptr;
+      refused == Drop::none
+          ? open_passive(e, at_listener, arrival, iss_for(e, arrival, behind))
+          : nullptr;
   if (opened == nullptr) {
     if (behind != nil) {
       unshelve_time_wait(e, behind);
     }
     return refused == Drop::none ? Drop::tcp_connections_full : refused;
   }
-  //= rfc9293#3.10.7.2
-  //# 9293:P-LISTEN-BIND the remote socket is filled in from the SYN
   Connection& c = *opened;
-  c.passive = true;
-  c.listener = at_listener;
-  c.listener_generation = listener.generation;
-  c.established_untold = true;
-  ++listener.pending;
-  Sequence iss = initial_sequence(e.config, tuple, e.state->now);
-  if (behind != nil) {
-    //= rfc9293#3.6.1
-    //# 9293:P-TW-REUSE-ISN the new ISN lies beyond all that the old connection used
-    iss = last_of(iss, e.time_waits[behind].send_nxt.next());
-  }
-  begin_sending(e, c, iss);
   //= rfc9293#3.10.7.2
   //# 9293:P-LISTEN-SYN, 9293:P-LISTEN-SYN-VARS IRS, RCV.NXT, ISS; <SYN,ACK> leaves next
   //= rfc9293#3.5
@@ -130,6 +158,7 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
   enter(e, c, State::syn_received);
   Active* const a = ensure_active(e, c);
   a->behind = behind;
+  c.by_cookie = behind != nil && e.time_waits[behind].by_cookie;
   take_syn(e, c, s);
   keep_text(e, c, s);
   make_ready(e, c);

@@ -3,6 +3,7 @@
 
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/arrives.hpp"
+#include "core/tcp/autotune.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/ecn.hpp"
 #include "core/tcp/expiry.hpp"
@@ -80,6 +81,10 @@ void establish(Engine& e, Connection& c) {
   c.retries = 0;
   c.heard_at = e.state->now;
   begin_keepalive(e, c);
+  complete_in_backlog(e, c);
+  if (receive_buffer_grows(e, c)) {
+    begin_tuning(e, c);
+  }
   tell(e, c, c.passive ? EventKind::accepted : EventKind::connected);
   if (!unread_of(c).empty()) {
     tell(e, c, EventKind::received);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/autotune.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/isn.hpp"
 #include "core/tcp/lifecycle.hpp"
@@ -48,6 +49,8 @@ bool is_taken(const Engine& e, const Socket& socket) {
 //# 6056:PORT-4 a port that gives a four-tuple of its own
 //= rfc6056#3.3
 //# 6056:PORT-1 which nobody can tell in advance
+//= rfc5927#4.2
+//# 5927:ICMP-2 so that who forges an ICMP error has to guess it
 //= rfc6056#3.3.3
 //# 6056:PORT-5 the next one if it is taken, an error after the tries that Config allows
 Refusal draw_port(Engine& e, Socket& socket) {
@@ -83,9 +86,9 @@ Refusal may_send(const Connection& c) {
   return Refusal::none;
 }
 
-std::uint32_t send_space(const Connection& c, const Active* a) {
+std::uint32_t send_space(const Engine& e, const Connection& c, const Active* a) {
   std::uint32_t const held = a == nullptr ? 0 : a->send.length().count;
-  return (c.send_buffer - Bytes{held}).count;
+  return (send_limit(e, c) - Bytes{held}).count;
 }
 
 // Text was queued: pushed, unless more follows at once.
@@ -113,7 +116,7 @@ Refusal no_room(Engine& e, Connection& c, Room kind) {
 //= rfc9293#3.10.2
 //# 9293:P-SEND-NORES insufficient resources
 Taken full(Engine& e, Connection& c, Room kind) {
-  bool const buffer = send_space(c, &e.active(c)) == 0;
+  bool const buffer = send_space(e, c, &e.active(c)) == 0;
   rest(e, c);
   return nothing(buffer ? Refusal::no_room : no_room(e, c, kind));
 }
@@ -305,7 +308,7 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
     return nothing(no_room(e, c, Room::active));
   }
   std::uint64_t const store = std::uint64_t{blocks_to_write(e)} * e.config.block_bytes.count;
-  std::uint64_t const space = std::min<std::uint64_t>(send_space(c, a), store);
+  std::uint64_t const space = std::min<std::uint64_t>(send_space(e, c, a), store);
   auto const wanted =
       bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), space)));
   //= rfc9293#3.9.1.2
@@ -341,7 +344,7 @@ Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
   if (a == nullptr) {
     return nothing(no_room(e, c, Room::active));
   }
-  std::uint32_t const length = std::min(payload.length, send_space(c, a));
+  std::uint32_t const length = std::min(payload.length, send_space(e, c, a));
   Bytes const taken =
       length == 0 ? Bytes{}
                   : a->send.append_loan(e.pools, {payload.offset, Bytes{length}, payload.region});
@@ -452,7 +455,7 @@ Bytes writable(const Engine& e, ConnectionId id) {
     return {};
   }
   Connection const& c = *found;
-  return {send_space(c, c.active == nil ? nullptr : &e.active(c))};
+  return {send_space(e, c, c.active == nil ? nullptr : &e.active(c))};
 }
 
 }  // namespace lockstep::tcp

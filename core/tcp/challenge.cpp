@@ -1,7 +1,42 @@
-// Two counters, each of its second.
+// Counters of challenges and of answers, each of its second.
 #include "core/tcp/challenge.hpp"
 
+#include "core/units/hash.hpp"
+
 namespace lockstep::tcp {
+namespace {
+
+// How many challenges all connections may send in the second that began at `second`.
+//= rfc5961#7
+//# 5961:BLIND-7 an outsider who could count them to a known number would learn of other connections
+std::uint32_t budget_of(const Config& config, Instant second) {
+  std::uint32_t const limit = config.challenges_per_second.value;
+  if (!config.challenge_jitter || limit < 2) {
+    return limit;
+  }
+  SecretHash hash(config.isn_key);
+  // Six words: neither an initial sequence number nor a cookie has as many.
+  for (int i = 0; i < 6; ++i) {
+    hash.add(second.ns);
+  }
+  return limit / 2 + static_cast<std::uint32_t>(hash.finish() % (limit + 1ull));
+}
+
+// Whether one more may leave in the second of `now`; a connection's own share, of all kinds.
+bool within_share(Connection& c, Instant now, Count limit) {
+  auto const second = static_cast<std::uint32_t>(now.ns / 1'000'000'000);
+  if (c.answers_second != second) {
+    c.answers_second = second;
+    c.answers = 0;
+  }
+  if (c.answers >= limit.value) {
+    return false;
+  }
+  ++c.answers;
+  return true;
+}
+
+}  // namespace
 
 //= rfc5961#7
 //# 5961:BLIND-7, 5961:BLIND-12 challenge ACKs are limited, by a number that Config sets
@@ -12,7 +47,7 @@ bool may_challenge(Engine& e) {
     s.challenge_second = s.now;
     s.challenges_used = 0;
   }
-  if (s.challenges_used >= e.config.challenges_per_second.value) {
+  if (s.challenges_used >= budget_of(e.config, s.challenge_second)) {
     ++e.counters->challenges_limited;
     return false;
   }
@@ -21,17 +56,20 @@ bool may_challenge(Engine& e) {
   return true;
 }
 
-bool may_answer(Engine& e, Connection& c) {
-  auto const second = static_cast<std::uint32_t>(e.state->now.ns / 1'000'000'000);
-  if (c.answers_second != second) {
-    c.answers_second = second;
-    c.answers = 0;
+bool may_challenge(Engine& e, Connection& c) {
+  // First its own share: whoever floods one connection leaves the others theirs.
+  if (!within_share(c, e.state->now, e.config.challenges_per_connection)) {
+    ++e.counters->challenges_limited;
+    return false;
   }
-  if (c.answers >= e.config.empty_answers_per_second.value) {
+  return may_challenge(e);
+}
+
+bool may_answer(Engine& e, Connection& c) {
+  if (!within_share(c, e.state->now, e.config.empty_answers_per_second)) {
     ++e.counters->answers_limited;
     return false;
   }
-  ++c.answers;
   return true;
 }
 

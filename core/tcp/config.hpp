@@ -26,6 +26,13 @@ inline constexpr std::uint32_t ecn_policy_count = 3;
 // RFC 5681's three steps, or RFC 6928's ten segments.
 enum class InitialWindow : std::uint8_t { rfc5681, rfc6928 };
 
+// What a listener answers for which there is no record left: nothing, or a cookie (RFC 4987 3.6).
+enum class SynCookies : std::uint8_t {
+  off,
+  on,      // once the backlog, or a pool, is full
+  always,  // to every SYN: no attempt ever takes a record
+};
+
 struct Config {
   // Pools: all memory that this floor will ever use.
   Count connections_max{1024};
@@ -45,6 +52,10 @@ struct Config {
   Bytes receive_buffer{65535};
   Bytes send_buffer{131072};
   Count reserve_blocks{16};     // kept for in-order data
+  // How far the buffers of a connection may grow by themselves, while its peer, or its application,
+  // fills them; 0: they stay as they are.
+  Bytes receive_buffer_max;
+  Bytes send_buffer_max;
   Bytes mss{1460};              // what we advertise: MTU less 40
 
   bool nagle = true;
@@ -110,9 +121,13 @@ struct Config {
 
   ResetPolicy reset_policy = ResetPolicy::rfc5961;
   Count challenges_per_second{1000};
+  // Each second has a limit of its own, of half to one and a half of the number, by a keyed hash.
+  bool challenge_jitter = false;
+  Count challenges_per_connection{65535};  // in a second
   Count empty_answers_per_second{100};  // of a connection, to empty segments out of its window
 
   wire::OptionOrder option_order = wire::OptionOrder::linux;  // of a SYN's options
+  SynCookies syn_cookies = SynCookies::off;
 
   // RFC 7323. The shift is window_shift, or the least at which the window can tell of the whole
   // receive buffer.

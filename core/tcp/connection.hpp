@@ -149,6 +149,8 @@ struct Connection {
   Bytes send_buffer;
   Bytes acknowledged_untold;            // since the last `acknowledged` event
   Bytes unbroken;                       // octets in order since the last gap or pause; saturates
+  Sequence tuned_from;                  // since tuned_us the application has read from here on
+  std::uint32_t tuned_us = 0;           // microseconds; wraps
   std::uint32_t segments_sent = 0;
   std::uint32_t segments_received = 0;
   std::uint32_t retransmissions = 0;
@@ -162,6 +164,9 @@ struct Connection {
   EcnVariables ecn;
 
   bool path_limited = false;    // `mss` is what the path carries
+  bool by_cookie = false;       // opened by the ACK of a SYN cookie
+  bool receive_buffer_set = false;      // by the application: no growth
+  bool send_buffer_set = false;
   bool passive = false;
   bool nagle = true;
   bool delayed_acks = true;
@@ -189,7 +194,7 @@ struct Connection {
   bool probe_doubtful = false;      // idle: the last tail loss probe came perhaps twice
   std::uint32_t waiting_for = memory::nil;  // neighbour, while place is waiting
   Room wants = Room::none;
-  std::uint16_t answers = 0;        // to empty segments out of the window, in `answers_second`
+  std::uint16_t answers = 0;        // to what the peer should not have sent, in `answers_second`
   std::uint32_t answers_second = 0;
   memory::Link room;                // of those that want room
   memory::Link tell;
@@ -367,7 +372,8 @@ struct Loan {
   std::uint16_t next = 0xffff;
 };
 
-// All that TIME-WAIT must remember.
+// All that TIME-WAIT must remember. Or, `spent`: that the ACK which has opened this connection must
+// not open it again, once it is closed and for as long as its cookie is good.
 struct TimeWait {
   IpAddress remote;
   Port remote_port;
@@ -376,6 +382,8 @@ struct TimeWait {
   std::uint8_t ttl = 64;
   std::uint8_t dscp = 0;
   OptionVariables options;
+  bool by_cookie = false;  // of such a connection: spent, when TIME-WAIT is over
+  bool spent = false;
   bool shelved = false;  // out of the table: a new SYN has taken its place for now
   std::uint32_t hash = 0;  // of the four-tuple, by the table's key
   Sequence send_nxt;
@@ -391,6 +399,7 @@ struct Listener {
   std::uint32_t generation = 0;
   std::uint32_t pending_max = 0;
   std::uint32_t pending = 0;    // SYN-RECEIVED, or ESTABLISHED and not yet told
+  std::uint32_t complete = 0;   // of these, the ESTABLISHED ones
   std::uint32_t admitted = 0;   // accepted events that may still be told
   std::uint16_t local_address = 0xffff;  // index, or any
   bool open = false;

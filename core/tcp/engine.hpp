@@ -39,6 +39,8 @@ struct EngineState {
   Instant arrived;              // of the segment being processed
   Instant challenge_second;
   std::uint32_t challenges_used = 0;
+  Instant cookies_until;        // until then an ACK may prove a SYN that was answered by a cookie
+  std::uint32_t cookie_epoch = 0;  // part of every cookie: a new one makes all others void
   std::uint32_t ports_drawn = 0;
   std::uint32_t generation = 0;
   bool started = false;

@@ -41,7 +41,7 @@ void visit_options(const OptionVariables& options, FieldSink& sink) {
 void visit_variables(const Connection& c, FieldSink& sink) {
   for (Sequence value : {c.send.una, c.send.nxt, c.send.wl1, c.send.wl2, c.send.iss, c.send.up,
                          c.receive.nxt, c.receive.irs, c.receive.up, c.receive.edge,
-                         c.receive.read, c.congestion.recover}) {
+                         c.receive.read, c.tuned_from, c.congestion.recover}) {
     sink.add(value);
   }
   for (Bytes value : {c.send.wnd, c.send.wnd_max, c.congestion.cwnd, c.congestion.ssthresh,
@@ -75,7 +75,8 @@ void visit_variables(const Connection& c, FieldSink& sink) {
 void visit_flags(const Connection& c, FieldSink& sink) {
   std::uint64_t bits = 0;
   for (bool flag :
-       {c.passive, c.nagle, c.delayed_acks, c.keepalive, c.soft_errors, c.detached, c.fin_queued,
+       {c.by_cookie, c.receive_buffer_set, c.send_buffer_set,
+        c.passive, c.nagle, c.delayed_acks, c.keepalive, c.soft_errors, c.detached, c.fin_queued,
         c.fin_sent, c.fin_taken, c.reading_over, c.send_urgent, c.receive_urgent, c.syn_lost,
         c.established_untold, c.doubt_next_hop, c.congestion.recovering,
         c.congestion.partial_seen, c.sack, c.probe_doubtful, c.rtt.sampled, c.active != nil,
@@ -236,6 +237,7 @@ void visit_connection(Engine& e, Connection& c, FieldSink& sink) {
   sink.add_exact(std::uint64_t{c.slot} << 32 | c.generation);
   sink.add_exact(std::uint64_t{c.listener} << 32 | c.listener_generation);
   sink.add_exact(c.answers_second);
+  sink.add_exact(c.tuned_us);
   sink.add_exact(c.segments_sent);
   sink.add_exact(c.segments_received);
   sink.add_exact(c.retransmissions);
@@ -256,7 +258,7 @@ void visit_time_wait(const Engine& e, Index record, FieldSink& sink) {
   visit_options(t.options, sink);
   sink.add(std::uint64_t{t.ttl} << 8 | t.dscp);
   sink.add(t.due);
-  sink.add(t.shelved ? 1 : 0);
+  sink.add((t.by_cookie ? 4u : 0u) | (t.spent ? 2u : 0u) | (t.shelved ? 1u : 0u));
   sink.add_exact(record);
 }
 
@@ -266,6 +268,7 @@ void visit_listener(const Engine& e, Index slot, FieldSink& sink) {
   sink.add(listener.local.remote.address);
   sink.add(std::uint64_t{listener.local.port.value} << 16 | listener.local.remote.port.value);
   sink.add(std::uint64_t{listener.pending_max} << 32 | listener.pending);
+  sink.add(listener.complete);
   sink.add(listener.admitted);
   sink.add_exact(std::uint64_t{slot} << 32 | listener.generation);
 }
@@ -350,7 +353,7 @@ State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_addr
       TimeWait const& t = e.time_waits[found.index];
       bool const same = t.remote == tuple.remote.address && t.local_address == local_address &&
                         t.remote_port == tuple.remote.port && t.local_port == tuple.local.port;
-      state = same ? State::time_wait : state;
+      state = same && !t.spent ? State::time_wait : state;
       return same;
     }
     return false;

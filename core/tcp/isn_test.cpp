@@ -91,6 +91,9 @@ TEST(Isn, BaseMovesEveryNumber) {
 //= rfc6056#3.3
 //= type=test
 //# 6056:PORT-1 the port that follows cannot be told without the key
+//= rfc5927#4.2
+//= type=test
+//# 5927:ICMP-2 nor by who would quote it
 //= rfc6056#3.3.3
 //= type=test
 //# 6056:PORT-5 an offset by keyed hash of addresses and remote port, plus a counter

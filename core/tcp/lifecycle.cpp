@@ -144,6 +144,10 @@ Event make_event(Engine& e, Connection& c, EventKind kind) {
       CHECK(listener->admitted != 0);
       listener->admitted -= listener->admitted == Count::unlimited().value ? 0 : 1;
     }
+    CHECK(c.established_untold);
+    if (Listener* listener = listener_of(e, c)) {
+      --listener->complete;
+    }
     leave_backlog(e, c);
   }
   return event;
@@ -198,6 +202,14 @@ Connection* open_connection(Engine& e, const Socket& socket) {
   return &c;
 }
 
+void complete_in_backlog(Engine& e, const Connection& c) {
+  if (c.passive) {
+    if (Listener* listener = listener_of(e, c)) {
+      ++listener->complete;
+    }
+  }
+}
+
 Active* take_active(Engine& e, Connection& c) {
   CHECK(c.active == nil);
   c.active = e.actives.take();
@@ -243,6 +255,9 @@ void detach(Engine& e, Connection& c, Cause cause) {
   CHECK(!c.detached);
   if (c.state != State::time_wait) {
     e.demux.remove(c.hash, {EntryKind::connection, c.slot});
+    if (c.by_cookie && (c.active == nil || e.active(c).behind == nil)) {
+      remember_spent(e, c);
+    }
   }
   unready(e, c);
   forget_room(e, c);

@@ -30,6 +30,10 @@ inline Active* ensure_active(Engine& e, Connection& c) {
   return c.active == nil ? take_active(e, c) : &e.active(c);
 }
 
+// The handshake of a listener's connection is over; its place in the backlog stays taken until the
+// application is told.
+void complete_in_backlog(Engine& e, const Connection& c);
+
 // Gives the active part back if nothing in it is needed.
 void rest(Engine& e, Connection& c);
 

@@ -183,7 +183,7 @@ void cut_by_echo(Engine& e, Connection& c) {
 }
 
 void owe_challenge(Engine& e, Connection& c, const wire::Segment& segment) {
-  if (may_challenge(e)) {
+  if (may_challenge(e, c)) {
     owe_duplicate(e, c, segment);
   }
 }
@@ -255,14 +255,24 @@ void drop_owed(Engine& e, Active& a) {
   a.delayed_ack_due = Instant::never();
 }
 
+// What this connection may hold unread, its window included: its buffer, but of what is free and
+// its own no more than half. So one that reads nothing leaves the others as much as it has itself.
+Bytes fair_buffer(const Engine& e, const Connection& c, Bytes unread, std::uint32_t room) {
+  std::uint64_t const free = std::uint64_t{room - e.config.reserve_blocks.value}
+                             << e.pools.blocks.block_shift();
+  std::uint64_t const fair = (free + unread.count) / 2;
+  return {static_cast<std::uint32_t>(std::min<std::uint64_t>(c.receive_buffer.count, fair))};
+}
+
 Bytes edge_gain(const Engine& e, const Connection& c) {
   //= rfc9293#3.8.6
   //# 9293:MAY-8 the window may stay closed for as long as the store is under pressure
-  if (e.pools.blocks.available() <= e.config.reserve_blocks.value) {
+  std::uint32_t const room = e.pools.blocks.room_to_receive();
+  if (room <= e.config.reserve_blocks.value) {
     return {};
   }
   Bytes const unread = unread_of(c);
-  std::uint32_t const space = (c.receive_buffer - unread).count;
+  std::uint32_t const space = (fair_buffer(e, c, unread, room) - unread).count;
   Sequence const wanted = c.receive.nxt + Bytes{std::min(space, window_max(c).count)};
   return wanted.since(c.receive.edge);
 }

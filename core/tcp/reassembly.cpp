@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/tcp/autotune.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/sack_report.hpp"
@@ -182,7 +183,7 @@ Drop take_above_gap(Engine& e, Connection& c, const Text& text) {
   recount_gap_blocks(e, a);
   // A peer can leave a gap open for ever, so all of them together get half of the store at most,
   // and never what is needed to open windows and to write.
-  bool const fits = missing + 2 * e.config.reserve_blocks.value <= blocks.available() &&
+  bool const fits = missing + 2 * e.config.reserve_blocks.value <= blocks.room_to_receive() &&
                     missing + e.state->gap_blocks <= blocks.capacity() / 2;
   if (!fits || !range_fits(e, a, text)) {
     return Drop::tcp_out_of_order_refused;
@@ -365,6 +366,9 @@ void consume(Engine& e, Connection& c, Bytes bytes) {
     return;
   }
   if (!c.fin_taken) {
+    if (receive_buffer_grows(e, c)) {
+      tune_receive_buffer(e, c);
+    }
     owe_window_update(e, c);
   }
   rest(e, c);

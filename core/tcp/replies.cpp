@@ -60,6 +60,26 @@ void reply_reset(Engine& e, const Arrival& arrival) {
   ++e.counters->resets_sent;
 }
 
+void reply_syn(Engine& e, const Arrival& arrival, Sequence iss, WireWindow window) {
+  wire::Segment const& in = arrival.segment;
+  wire::Segment out;
+  out.source = in.destination;
+  out.destination = in.source;
+  out.sequence = iss;
+  out.acknowledgment = in.sequence.next();
+  out.flags = wire::flag::syn | wire::flag::ack;
+  out.window = window;
+  out.options.has_mss = true;
+  out.options.mss = static_cast<std::uint16_t>(e.mss_to(arrival.remote).count);
+  internet::ReplyHeader header;
+  header.source = arrival.local;
+  header.destination = arrival.remote;
+  header.time_to_live = e.ttl_to(arrival.remote);
+  header.has_mac = true;
+  header.mac = arrival.from;
+  push(e, header, out);
+}
+
 void send_reset(Engine& e, Connection& c) {
   wire::Segment reset;
   reset.source = c.local_port;

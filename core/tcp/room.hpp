@@ -7,14 +7,17 @@
 
 namespace lockstep::tcp {
 
-// How many blocks writing may still take. A part of the store is left to receiving: two stacks that
-// both filled theirs with text to send could never open a window to each other again.
-inline std::uint32_t blocks_to_write(const Engine& e) {
-  memory::Blocks const& blocks = e.pools.blocks;
-  std::uint32_t const kept = std::max(2 * e.config.reserve_blocks.value, blocks.capacity() / 4);
-  std::uint32_t const free = blocks.available();
-  return free > kept ? free - kept : 0;
+// How many blocks are receiving's alone, and how many are writing's. Two stacks that both filled
+// theirs with text to send could never open a window to each other again; and an application that
+// reads no more than it can write would wait for its own octets if unread ones filled the store.
+inline Count blocks_kept_to_receive(const Config& config) {
+  return {std::max(2 * config.reserve_blocks.value, config.blocks_max.value / 4)};
 }
+inline Count blocks_kept_to_write(const Config& config) {
+  return {(config.blocks_max.value - blocks_kept_to_receive(config).value) / 3};
+}
+// How many blocks writing may still take.
+inline std::uint32_t blocks_to_write(const Engine& e) { return e.pools.blocks.room_to_write(); }
 
 // The application of this connection was refused: `room` will be told, once, when there is some. In
 // the order of their asking, each kind of room by itself. O(1).

@@ -41,6 +41,7 @@ void apply_keepalive(Engine& e, Connection& c) {
 
 void apply_receive_buffer(Engine& e, Connection& c, Bytes size) {
   c.receive_buffer = size;
+  c.receive_buffer_set = true;
   // A larger one may open a window on which the peer waits.
   if (peer_may_send(c.state)) {
     owe_window_update(e, c);
@@ -114,6 +115,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
       break;
     case SettingKind::send_buffer:
       c.send_buffer = {number};
+      c.send_buffer_set = true;
       break;
     case SettingKind::soft_errors:
       //= rfc9293#3.9.1.8
@@ -140,12 +142,16 @@ Drop take_icmp_error(Engine& e, const FourTuple& quoted, std::uint16_t local_add
     return Drop::icmp_quote_unknown;
   }
   Connection& c = e.connection(found.index);
+  //= rfc5927#4.1
+  //# 5927:ICMP-1 the quoted number must lie in [SND.UNA, SND.NXT)
   bool const in_flight = sequence.at_or_after(c.send.una) && sequence.before(c.send.nxt);
   if (!in_flight) {
     return Drop::icmp_quote_outside;
   }
   //= rfc9293#3.9.2.2
   //# 9293:SHLD-26 hard errors abort, but not a synchronized connection (RFC 5461, RFC 5927)
+  //= rfc5927#5.2
+  //# 5927:ICMP-3 in a synchronized state every one of them is soft
   //= rfc9293#3.8.3
   //# 9293:P-SYN-FAIL an open can fail so
   if (cause == Cause::unreachable && !synchronized(c.state)) {

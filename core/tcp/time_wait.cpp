@@ -4,6 +4,7 @@
 #include "core/tcp/acceptable.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/challenge.hpp"
+#include "core/tcp/cookies.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/tcp/timestamps.hpp"
@@ -33,8 +34,72 @@ Index take_record(Engine& e) {
   if (e.time_wait_order().empty()) {
     return nil;
   }
-  forget_time_wait(e, e.time_wait_order().first());
+  Index const oldest = e.time_wait_order().first();
+  if (e.time_waits[oldest].by_cookie && cookies_are_out(e)) {
+    // Its ACK could open it again: nobody's may, from here on.
+    ++e.state->cookie_epoch;
+  }
+  forget_time_wait(e, oldest);
   return e.time_waits.take();
+}
+
+TimeWait record_of(const Connection& c) {
+  TimeWait t;
+  t.remote = c.remote;
+  t.remote_port = c.remote_port;
+  t.local_port = c.local_port;
+  t.local_address = c.local_address;
+  t.hash = c.hash;
+  t.ttl = c.ttl;
+  t.dscp = c.dscp;
+  t.by_cookie = c.by_cookie;
+  t.send_nxt = c.send.nxt;
+  t.receive_nxt = c.receive.nxt;
+  t.receive_wnd = c.receive.edge.since(c.receive.nxt);
+  t.options = c.options;
+  return t;
+}
+
+// Into the pool and the table; where there is no room it is forgotten.
+void keep(Engine& e, TimeWait t) {
+  Index const record = take_record(e);
+  if (record != nil) {
+    t.timer = e.wheel.open(timer_owner(TimerHolder::time_wait, record));
+    CHECK(t.timer != nil);
+    e.time_waits[record] = t;
+    e.wheel.set(t.timer, t.due);
+    e.time_wait_order().push_back(record);
+    e.demux.insert(t.hash, {EntryKind::time_wait, record});
+  } else if (t.by_cookie) {
+    ++e.state->cookie_epoch;
+  }
+}
+
+// TIME-WAIT is over. The record stays while the cookie is good that has opened the connection.
+void leave(Engine& e, Index record) {
+  TimeWait& t = e.time_waits[record];
+  if (!t.by_cookie || t.spent || !cookies_are_out(e)) {
+    forget_time_wait(e, record);
+    return;
+  }
+  ++e.counters->transitions_taken[transition_index(State::time_wait, State::closed)];
+  t.spent = true;
+  t.due = e.state->cookies_until;
+  e.wheel.set(t.timer, t.due);
+}
+
+// A segment for a connection that is closed: a SYN may begin the next one, all else is answered as
+// in CLOSED, and opens nothing.
+Drop arrives_spent(Engine& e, Index record, const Arrival& arrival) {
+  wire::Flags const flags = arrival.segment.flags;
+  if (flags.syn() && !flags.ack() && !flags.rst()) {
+    Index const listener = find_listener(e, tuple_of(e, e.time_waits[record]));
+    if (listener != nil) {
+      shelve_time_wait(e, record);
+      return arrives_listen(e, listener, arrival, record);
+    }
+  }
+  return arrives_closed(e, arrival);
 }
 
 bool anything_owed(const Active& a) {
@@ -103,7 +168,7 @@ Drop take_reset(Engine& e, Index record, const wire::Segment& segment) {
     challenge(e, t);
     return Drop::tcp_reset_challenged;
   }
-  forget_time_wait(e, record);
+  leave(e, record);
   return Drop::none;
 }
 
@@ -149,7 +214,7 @@ Drop take_syn(Engine& e, Index record, const Arrival& arrival) {
   bool const inside = segment.sequence.inside(t.receive_nxt, t.receive_wnd);
   if (inside && e.config.reset_policy == ResetPolicy::rfc793) {
     reply_reset(e, arrival);
-    forget_time_wait(e, record);
+    leave(e, record);
     return Drop::tcp_syn_in_window;
   }
   if (!inside) {
@@ -169,39 +234,32 @@ FourTuple tuple_of(const Engine& e, const TimeWait& t) {
 //= rfc9293#3.6
 //# 9293:P-NORMCLOSE, 9293:P-SIMCLOSE the end of figures 12 and 13
 void begin_time_wait(Engine& e, Connection& c) {
-  TimeWait t;
-  t.remote = c.remote;
-  t.remote_port = c.remote_port;
-  t.local_port = c.local_port;
-  t.local_address = c.local_address;
-  t.hash = c.hash;
-  t.ttl = c.ttl;
-  t.dscp = c.dscp;
-  t.send_nxt = c.send.nxt;
-  t.receive_nxt = c.receive.nxt;
-  t.receive_wnd = c.receive.edge.since(c.receive.nxt);
-  t.options = c.options;
+  TimeWait t = record_of(c);
   t.due = e.state->now + e.config.msl * 2;
   if (c.active != nil && anything_owed(e.active(c))) {
     send_time_wait_ack(e, t);
   }
   e.demux.remove(c.hash, {EntryKind::connection, c.slot});
-  Index const record = take_record(e);
-  if (record != nil) {
-    t.timer = e.wheel.open(timer_owner(TimerHolder::time_wait, record));
-    CHECK(t.timer != nil);
-    e.time_waits[record] = t;
-    e.wheel.set(t.timer, t.due);
-    e.time_wait_order().push_back(record);
-    e.demux.insert(t.hash, {EntryKind::time_wait, record});
-  }
+  keep(e, t);
   enter(e, c, State::time_wait);
   detach(e, c, Cause::finished);
+}
+
+void remember_spent(Engine& e, const Connection& c) {
+  if (cookies_are_out(e)) {
+    TimeWait t = record_of(c);
+    t.spent = true;
+    t.due = e.state->cookies_until;
+    keep(e, t);
+  }
 }
 
 Drop arrives_time_wait(Engine& e, Index record, const Arrival& arrival) {
   wire::Segment const& segment = arrival.segment;
   TimeWait const& t = e.time_waits[record];
+  if (t.spent) [[unlikely]] {
+    return arrives_spent(e, record, arrival);
+  }
   if (segment.flags.rst()) {
     return take_reset(e, record, segment);
   }
@@ -247,7 +305,7 @@ void expire_time_wait(Engine& e, Index record) {
   ++e.counters->timers_fired[static_cast<std::uint32_t>(TimerKind::time_wait)];
   //= rfc9293#3.10.8
   //# 9293:P-TW-TIMEOUT after 2 MSL the record is deleted
-  forget_time_wait(e, record);
+  leave(e, record);
 }
 
 void shelve_time_wait(Engine& e, Index record) {
@@ -274,7 +332,8 @@ void forget_time_wait(Engine& e, Index record) {
     e.demux.remove(t.hash, {EntryKind::time_wait, record});
     e.time_wait_order().remove(record);
   }
-  ++e.counters->transitions_taken[transition_index(State::time_wait, State::closed)];
+  e.counters->transitions_taken[transition_index(State::time_wait, State::closed)] +=
+      t.spent ? 0 : 1;
   e.wheel.close(t.timer);
   e.time_waits.give(record);
 }

@@ -72,6 +72,7 @@ namespace lockstep {
   X(tcp_listen_ack, "an ACK to a listener: answered by a reset")                 \
   X(tcp_listen_other, "neither RST, ACK nor SYN to a listener")                  \
   X(tcp_listen_full, "the backlog of the listener is full")                      \
+  X(tcp_cookie_unproven, "an ACK as of a SYN cookie, which it does not prove")   \
   X(tcp_connections_full, "no room for another connection")                      \
   X(tcp_quiet_time, "a SYN so soon after boot that no number may be assigned")   \
   X(tcp_syn_sent_ack, "SYN-SENT: acknowledges what was never sent")              \

@@ -203,6 +203,15 @@ void RfcChecker::judge_sent(const Heard& said) {
     c.scale = segment.options.window_scale;
     c.sack = c.sack || segment.options.has_sack_permitted;
   }
+  // Cookies may have been sent for SYNs of several numbers, and any of them be taken up: of such a
+  // conversation nobody can say from outside where it is.
+  bool const answers = segment.flags.syn() && segment.flags.ack();
+  bool const cookies = world_.hosts[said.host.value].config.tcp.syn_cookies != tcp::SynCookies::off;
+  c.many_answers = answers ? c.many_answers || (cookies && c.has_former) : c.many_answers;
+  c.many_answers = c.many_answers && (answers || !segment.flags.syn());
+  if (c.many_answers) {
+    return;
+  }
   bool const old = c.has_former && segment.sequence == c.former && segment.length().empty();
   if (!c.begun || old) {
     return;

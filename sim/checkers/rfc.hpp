@@ -33,6 +33,7 @@ struct Conversation {
   HostIndex host;
   std::array<Opening, openings_max> openings{};
   std::uint32_t opening_count = 0;
+  bool many_answers = false;   // SYN-ACKs of several numbers were sent: nothing is said of it
   bool openings_lost = false;  // more SYNs than can be remembered: nothing is said of ACKs
 
   bool begun = false;   // this host has sent a SYN

@@ -1,11 +1,14 @@
 // The models and stations that every kernel knows.
 #include "sim/kernel/registry.hpp"
 
+#include <utility>
+
 #include "sim/models/adversary.hpp"
 #include "sim/models/bulk.hpp"
 #include "sim/models/chatter.hpp"
 #include "sim/models/echo.hpp"
 #include "sim/models/half_close.hpp"
+#include "sim/models/liar.hpp"
 #include "sim/models/mutual.hpp"
 #include "sim/models/slow_reader.hpp"
 
@@ -33,6 +36,16 @@ std::unique_ptr<Station> adversary(const World& world, const StationSpec& spec, 
   return std::make_unique<Adversary>(world, spec, random);
 }
 
+template <std::uint32_t lie>
+std::unique_ptr<Station> liar(const World& world, const StationSpec& spec, Random random) {
+  return std::make_unique<Liar>(world, spec, random, static_cast<Lie>(lie));
+}
+
+template <std::uint32_t... lies>
+void add_liars(Registry& registry, std::integer_sequence<std::uint32_t, lies...>) {
+  (registry.add_station(name_of(static_cast<Lie>(lies)), liar<lies>), ...);
+}
+
 }  // namespace
 
 Registry Registry::standard() {
@@ -44,6 +57,7 @@ Registry Registry::standard() {
   registry.add_model("slow_reader", pair<BulkClient, SlowReader>);
   registry.add_model("mutual", mutual);
   registry.add_station("adversary", adversary);
+  add_liars(registry, std::make_integer_sequence<std::uint32_t, lie_count>{});
   return registry;
 }
 

@@ -20,7 +20,8 @@ using StationMaker = std::unique_ptr<Station> (*)(const World&, const StationSpe
 
 class Registry {
  public:
-  // All that sim itself offers: bulk, echo, chatter, half_close, slow_reader, mutual; adversary.
+  // All that sim itself offers: bulk, echo, chatter, half_close, slow_reader, mutual; adversary,
+  // and a liar for each lie.
   static Registry standard();
 
   void add_model(Name name, ModelMaker maker) { models_.push_back({name, maker}); }

@@ -51,6 +51,8 @@ void draw_pools(Dice& dice, tcp::Config& tcp) {
 void draw_buffers(Dice& dice, tcp::Config& tcp) {
   tcp.receive_buffer = {dice.pick({1u, 50u, 600u, 4'096u, 20'000u, 65'535u, 65'535u, 262'144u})};
   tcp.send_buffer = {dice.pick({1u, 100u, 3'000u, 20'000u, 131'072u, 131'072u})};
+  tcp.receive_buffer_max = {dice.percent(50) ? tcp.receive_buffer.count * 4 : 0};
+  tcp.send_buffer_max = {dice.percent(50) ? tcp.send_buffer.count * 4 : 0};
   tcp.nagle = dice.percent(60);
   tcp.delayed_acks = dice.percent(70);
   tcp.delayed_ack = dice.pick({ms(1), ms(40), ms(200), ms(499)});
@@ -104,6 +106,9 @@ void draw_policies(Dice& dice, tcp::Config& tcp) {
   tcp.restart_after_idle = dice.percent(60);
   tcp.reset_policy = dice.percent(30) ? ResetPolicy::rfc793 : ResetPolicy::rfc5961;
   tcp.challenges_per_second = {dice.pick({0u, 1u, 100u, 1'000u})};
+  tcp.challenge_jitter = dice.percent(50);
+  tcp.challenges_per_connection = {dice.pick({1u, 10u, 65'535u})};
+  tcp.syn_cookies = dice.pick({tcp::SynCookies::off, tcp::SynCookies::on, tcp::SynCookies::always});
   // Every keep-alive probe must find its answer.
   tcp.empty_answers_per_second = {dice.pick({100u, 1'000u})};
   if (dice.percent(20)) {
@@ -183,10 +188,6 @@ void draw_config(Dice& dice, Config& config) {
   if (dice.percent(50)) {
     draw_congestion(dice, config.tcp);
   }
-  // What one connection may leave unread is a fraction of the store: an application that reads no
-  // more than it can write would else wait for its own octets.
-  std::uint32_t const store = config.tcp.blocks_max.value * config.tcp.block_bytes.count;
-  config.tcp.receive_buffer = least(config.tcp.receive_buffer, Bytes{store / 16});
   config.tcp.table_key = draw_key(dice);
   config.tcp.isn_key = draw_key(dice);
   config.tcp.port_key = draw_key(dice);

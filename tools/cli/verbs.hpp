@@ -18,13 +18,15 @@ using RegisterVerb = void (*)(CLI::App& app, int& exit_code);
 void register_coverage(CLI::App& app, int& exit_code);
 void register_sim(CLI::App& app, int& exit_code);
 void register_swarm(CLI::App& app, int& exit_code);
+void register_hostile(CLI::App& app, int& exit_code);
 void register_replay(CLI::App& app, int& exit_code);
 void register_conformance(CLI::App& app, int& exit_code);
 
-inline constexpr std::array<RegisterVerb, 5> verbs = {
+inline constexpr std::array<RegisterVerb, 6> verbs = {
     register_coverage,
     register_sim,
     register_swarm,
+    register_hostile,
     register_replay,
     register_conformance,
 };

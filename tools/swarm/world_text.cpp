@@ -170,6 +170,7 @@ void walk_config(Walk& walk, const std::string& prefix, Config& config) {
   walk.number(prefix + "congestion", config.tcp.congestion);
   walk.number(prefix + "ecn", config.tcp.ecn);
   walk.number(prefix + "option_order", config.tcp.option_order);
+  walk.number(prefix + "syn_cookies", config.tcp.syn_cookies);
   visit_fields(config, [&](std::string_view name, Unit, FieldRange, auto& value) {
     walk.number(prefix + std::string(name), plain(value));
   });

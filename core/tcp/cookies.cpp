@@ -1,0 +1,156 @@
+// Making, sending and proving of SYN cookies.
+#include "core/tcp/cookies.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/tcp/arrives.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/replies.hpp"
+#include "core/units/check.hpp"
+#include "core/units/hash.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+// Sizes of links as they are: 576, 1280, 1400, IPv6 or PPPoE, and plain Ethernet; below them what
+// spares nobody, and jumbo frames.
+constexpr std::array<std::uint16_t, 8> sizes{28, 256, 536, 1220, 1360, 1440, 1460, 8960};
+
+constexpr std::uint32_t low_bits = 24;
+constexpr std::uint32_t low_mask = (1u << low_bits) - 1;
+
+std::uint32_t tick_of(Instant now) {
+  return static_cast<std::uint32_t>(now.ns / cookie_tick.ns);
+}
+
+// `more` sets the two hashes apart from each other and, being one word more, from RFC 6528's, which
+// has the same key.
+std::uint32_t hash_of(const Config& config, const FourTuple& tuple, std::uint64_t more) {
+  SecretHash hash(config.isn_key);
+  for (IpAddress const& address : {tuple.local.address, tuple.remote.address}) {
+    hash.add(address.high).add(address.low);
+  }
+  hash.add(more);
+  std::uint64_t const ports = std::uint64_t{tuple.local.port.value} << 16 |
+                              tuple.remote.port.value;
+  return static_cast<std::uint32_t>(hash.finish({ports, 4}));
+}
+
+std::uint32_t mask_of(const Config& config, const CookieOf& of) {
+  return hash_of(config, of.tuple, ~std::uint64_t{of.epoch});
+}
+
+std::uint32_t proof_of(const Config& config, const CookieOf& of, std::uint32_t tick) {
+  return hash_of(config, of.tuple, std::uint64_t{tick} << 32 | of.peer_iss.value);
+}
+
+FourTuple tuple_of(const Arrival& arrival) {
+  return {{arrival.local, arrival.segment.destination},
+          {arrival.remote, arrival.segment.source}};
+}
+
+CookieRead read_from(const Engine& e, const Arrival& arrival) {
+  wire::Segment const& s = arrival.segment;
+  return read_cookie(e.config, {tuple_of(arrival), s.sequence.previous(), e.state->cookie_epoch},
+                     s.acknowledgment.previous(), e.state->now);
+}
+
+// The SYN that the cookie stands for, as far as it is known.
+wire::Segment syn_of(const wire::Segment& answer, Bytes mss) {
+  wire::Segment syn;
+  syn.sequence = answer.sequence.previous();
+  syn.window = answer.window;
+  syn.options.has_mss = true;
+  syn.options.mss = static_cast<std::uint16_t>(mss.count);
+  return syn;
+}
+
+}  // namespace
+
+//= rfc4987#3.6
+//# 4987:SYN-5 the tuple's keyed hash, the time and the index of an MSS; every option else is lost
+Sequence make_cookie(const Config& config, const CookieOf& of, Bytes mss, Instant now) {
+  std::uint32_t index = 0;
+  while (index + 1 < sizes.size() && sizes[index + 1] <= mss.count) {
+    ++index;
+  }
+  std::uint32_t const tick = tick_of(now);
+  std::uint32_t const low = (proof_of(config, of, tick) + index) & low_mask;
+  return {mask_of(config, of) + (tick << low_bits) + low};
+}
+
+CookieRead read_cookie(const Config& config, const CookieOf& of, Sequence cookie, Instant now) {
+  std::uint32_t const bare = cookie.value - mask_of(config, of);
+  std::uint32_t const tick = tick_of(now);
+  std::uint32_t const age = (tick - (bare >> low_bits)) & 0xff;
+  CookieRead out;
+  out.plausible = age < cookie_ticks_max && age <= tick;
+  if (out.plausible) {
+    std::uint32_t const index = (bare - proof_of(config, of, tick - age)) & low_mask;
+    out.good = index < sizes.size();
+    out.mss = {out.good ? sizes[index] : 0u};
+  }
+  return out;
+}
+
+//= rfc4987#3.7
+//# 4987:SYN-6 records as long as there is room, and cookies beyond
+bool wants_cookie(const Engine& e, const Listener& listener, Drop refused) {
+  // Those whose handshakes are over fill the backlog: one more could not be taken, either.
+  if (refused == Drop::tcp_quiet_time || listener.complete >= listener.pending_max) {
+    return false;
+  }
+  return refused != Drop::none || e.config.syn_cookies == SynCookies::always;
+}
+
+void reply_cookie(Engine& e, const Arrival& arrival) {
+  wire::Segment const& s = arrival.segment;
+  std::uint32_t const unnamed = arrival.remote.is_v4() ? 536 : 1220;
+  std::uint32_t const named = s.options.has_mss ? s.options.mss : unnamed;
+  CookieOf const of{tuple_of(arrival), s.sequence, e.state->cookie_epoch};
+  Sequence const cookie =
+      make_cookie(e.config, of, {std::min(named, e.text_max(arrival.remote).count)}, e.state->now);
+  //= rfc9293#3.10.7.2
+  //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>; what else the SYN brings comes again
+  reply_syn(e, arrival, cookie,
+            window_to_wire(least(e.config.receive_buffer, Bytes{0xffff}), WindowScale{}));
+  e.state->cookies_until = e.state->now + cookie_tick * cookie_ticks_max;
+  ++e.counters->cookies_sent;
+}
+
+bool may_answer_cookie(const Engine& e, const Arrival& arrival) {
+  return !arrival.segment.flags.syn() && read_from(e, arrival).plausible;
+}
+
+Drop arrives_cookie(Engine& e, Index at_listener, const Arrival& arrival) {
+  CookieRead const read = read_from(e, arrival);
+  if (!read.good) {
+    return Drop::tcp_cookie_unproven;
+  }
+  Listener const& listener = e.listeners[at_listener];
+  if (listener.complete >= listener.pending_max) {
+    return Drop::tcp_listen_full;
+  }
+  Sequence const iss = arrival.segment.acknowledgment.previous();
+  Connection* const opened = e.actives.available() == 0
+                                 ? nullptr
+                                 : open_passive(e, at_listener, arrival, iss);
+  if (opened == nullptr) {
+    return Drop::tcp_connections_full;
+  }
+  Connection& c = *opened;
+  enter(e, c, State::syn_received);
+  take_syn(e, c, syn_of(arrival.segment, read.mss));
+  c.by_cookie = true;
+  // Our SYN is out, and here is its ACK.
+  c.send.nxt = iss.next();
+  c.sent_at = e.state->now;
+  ++c.segments_received;
+  ++e.counters->cookies_taken;
+  Drop const drop = arrives_otherwise(e, c, arrival);
+  CHECK(c.state != State::syn_received);
+  return drop;
+}
+
+}  // namespace lockstep::tcp

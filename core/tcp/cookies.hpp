@@ -1,0 +1,49 @@
+// SYN cookies (RFC 4987 3.6): SYNs answered without a record, and the ACKs that prove them.
+#pragma once
+
+#include <cstdint>
+
+#include "core/tcp/engine.hpp"
+
+namespace lockstep::tcp {
+
+// A cookie is an initial sequence number: a keyed hash of the four-tuple, plus a clock of 8 bits
+// that ticks every `cookie_tick`, plus 24 bits that hold a second keyed hash, over the clock and
+// the peer's ISS as well, and the index of an MSS. A guess is right once in 2^28.
+inline constexpr Duration cookie_tick = Duration::seconds(64);
+// It is good during its own tick and the next one: for 64 to 128 s.
+inline constexpr std::uint32_t cookie_ticks_max = 2;
+
+// What a cookie was made for.
+struct CookieOf {
+  FourTuple tuple;
+  Sequence peer_iss;
+  std::uint32_t epoch = 0;
+};
+
+// What an acknowledgment number tells of the SYN that it answers.
+struct CookieRead {
+  bool plausible = false;  // the clock fits: 1 in 128 of all numbers
+  bool good = false;       // and so does the hash
+  Bytes mss;               // the largest of the table that the SYN's MSS allowed
+};
+
+// The cookie of a SYN whose sender takes segments of `mss`. O(1), without state.
+Sequence make_cookie(const Config& config, const CookieOf& of, Bytes mss, Instant now);
+CookieRead read_cookie(const Config& config, const CookieOf& of, Sequence cookie, Instant now);
+
+// Whether a SYN that room_for() judged so is answered by a cookie.
+bool wants_cookie(const Engine& e, const Listener& listener, Drop refused);
+// Answers the SYN through the queue of replies, which is bounded.
+void reply_cookie(Engine& e, const Arrival& arrival);
+
+// Whether there are cookies that may still be answered.
+inline bool cookies_are_out(const Engine& e) { return e.state->now < e.state->cookies_until; }
+// Whether this ACK to a listener may answer one, as far as its clock tells.
+bool may_answer_cookie(const Engine& e, const Arrival& arrival);
+// Such an ACK: opens the connection if the cookie is good and there is room. Else it is dropped in
+// silence, as what its sender says next may be proof, or find room: a reset would end a connection
+// that stands for the peer.
+Drop arrives_cookie(Engine& e, Index listener, const Arrival& arrival);
+
+}  // namespace lockstep::tcp

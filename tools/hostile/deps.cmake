@@ -1,0 +1,2 @@
+# Tables, whole output files.
+set(LIBS lockstep_output)

@@ -1,0 +1,48 @@
+// The verb `hostile`: each lie told to a stack, and whether the stack kept within its bounds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/worlds/hostile.hpp"
+
+namespace lockstep::tools {
+
+/// The most that a lie may cost the victim, and the least that it must leave the honest.
+struct HostileBound {
+  sim::Lie lie;
+  std::uint64_t frames = 0;             // how often it is told, unless the user says otherwise
+  std::uint32_t connections = 0;        // records in use at once, the honest ones included
+  std::uint32_t blocks = 0;             // of the store, likewise
+  std::uint32_t replies_per_mille = 0;  // frames to the liar for 1,000 of its own
+  std::uint32_t amplified_percent = 0;  // octets to the liar for 100 of its own
+  std::uint32_t honest_percent = 0;     // of the throughput without any lie
+};
+
+const std::vector<HostileBound>& hostile_bounds();
+
+/// One line of the table.
+struct HostileResult {
+  HostileBound bound;
+  sim::HostileReport report;
+  std::uint64_t replies_per_mille = 0;
+  std::uint64_t amplified_percent = 0;
+  std::uint64_t honest_percent = 0;
+  std::string broken;  // which bounds, by name; empty: none
+};
+
+/// Tells the lie `bound.frames` times. `quiet_ns`: how long the honest take alone.
+HostileResult judge_lie(const HostileBound& bound, std::uint64_t quiet_ns, std::uint64_t seed);
+
+struct HostileOptions {
+  std::string lie;           // empty: all
+  std::uint64_t frames = 0;  // zero: as many as the bound says
+  std::uint64_t seed = 1;
+  std::string json;
+};
+
+/// Prints the table. 0: all within bounds; 1: not so; throws Failure for what the user got wrong.
+int run_hostile_verb(const HostileOptions& options);
+
+}  // namespace lockstep::tools

@@ -1,0 +1,50 @@
+// Every lie, told less often: each bound holds; and a bound that is too tight is found broken.
+#include "tools/hostile/hostile.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::tools {
+namespace {
+
+std::uint64_t quiet_ns() {
+  static const std::uint64_t quiet = sim::run_hostile({sim::Lie::syn_flood, 0}, 1).honest_ns;
+  return quiet;
+}
+
+TEST(Hostile, EveryLieHasABound) {
+  ASSERT_EQ(hostile_bounds().size(), sim::lie_count);
+  for (std::uint32_t i = 0; i < sim::lie_count; ++i) {
+    EXPECT_EQ(hostile_bounds()[i].lie, static_cast<sim::Lie>(i));
+    EXPECT_GE(hostile_bounds()[i].honest_percent, 90u);
+  }
+}
+
+//= rfc4987#3.7
+//= type=test
+//# 4987:SYN-6 under a flood the honest keep nine tenths of their throughput
+TEST(Hostile, EachLieIsBorne) {
+  for (HostileBound bound : hostile_bounds()) {
+    bound.frames /= 20;
+    HostileResult const result = judge_lie(bound, quiet_ns(), 1);
+    EXPECT_EQ(result.broken, "") << name_of(bound.lie);
+    EXPECT_GE(result.report.frames_in, bound.frames);
+  }
+}
+
+TEST(Hostile, ABrokenBoundIsNamed) {
+  HostileBound bound = hostile_bounds()[0];
+  bound.frames = 5'000;
+  bound.connections = 1;
+  bound.honest_percent = 101;
+  EXPECT_EQ(judge_lie(bound, quiet_ns(), 1).broken, "connections, honest");
+}
+
+TEST(Hostile, TheSameForTheSameSeed) {
+  const auto once = sim::run_hostile({sim::Lie::sequence_guesses, 2'000}, 3);
+  const auto twice = sim::run_hostile({sim::Lie::sequence_guesses, 2'000}, 3);
+  EXPECT_EQ(once.bytes_out, twice.bytes_out);
+  EXPECT_EQ(once.honest_ns, twice.honest_ns);
+}
+
+}  // namespace
+}  // namespace lockstep::tools
