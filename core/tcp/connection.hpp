@@ -201,7 +201,7 @@ struct Connection {
   memory::Link queue;               // of the ready list or of a neighbour's waiting list
 };
 
-static_assert(sizeof(Connection) <= 320, "an idle connection must stay small");
+static_assert(sizeof(Connection) <= 328, "an idle connection must stay small");
 
 // What is in flight, in ranges: see scoreboard.hpp.
 struct Scoreboard {

@@ -26,7 +26,7 @@ void push(Engine& e, internet::ReplyHeader header, const wire::Segment& segment)
 
 }  // namespace
 
-void reply_reset(Engine& e, const Arrival& arrival) {
+[[gnu::cold]] void reply_reset(Engine& e, const Arrival& arrival) {
   wire::Segment const& in = arrival.segment;
   wire::Segment reset;
   reset.source = in.destination;
@@ -80,7 +80,7 @@ void reply_syn(Engine& e, const Arrival& arrival, Sequence iss, WireWindow windo
   push(e, header, out);
 }
 
-void send_reset(Engine& e, Connection& c) {
+[[gnu::cold]] void send_reset(Engine& e, Connection& c) {
   wire::Segment reset;
   reset.source = c.local_port;
   reset.destination = c.remote_port;

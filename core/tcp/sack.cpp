@@ -240,7 +240,7 @@ void take_selective(Engine& e, Connection& c, const wire::Segment& segment) {
     //= rfc2018#8
     //# 2018:SACK-12 for a peer may take a SACK back
     take_echo(e, c, segment);
-    advance_una(e, c, ack);
+    advance_una(e, c, a, ack);
     board.acknowledge(ack, news);
     //= rfc6675#5
     //# 6675:S6675-17 a cumulative ACK begins the count of duplicates anew
@@ -271,7 +271,7 @@ void take_selective(Engine& e, Connection& c, const wire::Segment& segment) {
   if (advances) {
     // NewReno's rule of the first partial ACK is not SACK's: each ACK of new data restarts it.
     v.partial_seen = false;
-    restart_timer(e, c);
+    restart_timer(e, c, a);
   }
   if (e.config.rack) {
     settle_timer(e, c, wait, advances);

@@ -286,7 +286,7 @@ void Board::deliver(const Sent& r, Sequence end, AckNews& news) {
   //= rfc8985#6.2
   //# 8985:RACK-4 not if it was repeated and the echo is older, or the answer came too soon for it
   auto const left = static_cast<std::uint32_t>(r.sent_at.ns / e_.config.timestamp_tick.ns);
-  bool const other = news.has_echo && stamped_before(news.echo, left);
+  bool const other = news.has_echo && is_older({news.echo, left});
   if (r.ever && (other || news.arrived.since(r.sent_at) < news.least_rtt)) {
     return;
   }
