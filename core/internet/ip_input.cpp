@@ -28,7 +28,8 @@ Drop judge_addresses(const Addresses& addresses, bool link_group, KnownPath& kno
                      IpArrival& out) {
   wire::Ipv4Header const& header = out.packet.header;
   bool const same = header.source == known.source && header.destination == known.destination;
-  if (same && !link_group && known.local_address != no_address) [[likely]] {
+  out.path_known = same && !link_group && known.local_address != no_address;
+  if (out.path_known) [[likely]] {
     out.local_address = known.local_address;
     out.to_group = false;
     return Drop::none;

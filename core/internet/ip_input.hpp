@@ -16,6 +16,7 @@ struct IpArrival {
   wire::Ipv4Packet packet;
   std::uint16_t local_address = no_address;  // of ours, the destination; no_address: to a group
   bool to_group = false;                     // IP or link destination is a broadcast
+  bool path_known = false;                   // the addresses are those of the last good packet
 };
 
 // The addresses of the last packet that was found good and for this host alone: those of the next

@@ -51,13 +51,20 @@ ReplyHeader Replies::front() const {
   return header;
 }
 
+std::uint16_t Replies::front_length() const {
+  CHECK(state_->count != 0);
+  std::uint16_t length;
+  std::memcpy(&length, bytes_ + state_->begin + offsetof(ReplyHeader, length), sizeof length);
+  return length;
+}
+
 std::span<const std::byte> Replies::front_bytes() const {
-  return {bytes_ + state_->begin + sizeof(ReplyHeader), front().length};
+  return {bytes_ + state_->begin + sizeof(ReplyHeader), front_length()};
 }
 
 void Replies::pop() {
   State& s = *state_;
-  s.begin += padded(front().length);
+  s.begin += padded(front_length());
   --s.count;
   if (s.count != 0 && s.begin > s.end && s.begin == s.wrap) {
     s.begin = 0;

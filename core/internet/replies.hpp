@@ -56,6 +56,7 @@ class Replies {
   }
 
  private:
+  std::uint16_t front_length() const;
   static std::uint32_t padded(std::uint32_t length);
 
   State* state_ = nullptr;

@@ -113,6 +113,9 @@ void SendStore::drop_front(BytePools& pools, Bytes count) {
   }
   if (head == nil) {
     tail = nil;
+    newest = Place{};
+    older = Place{};
+    return;
   }
   // What begins before the front is gone or is the front's own place, which is known anyway.
   Place const first{.start = front};
@@ -124,7 +127,9 @@ void SendStore::drop_front(BytePools& pools, Bytes count) {
 }
 
 void SendStore::clear(BytePools& pools) {
-  drop_front(pools, length());
+  if (!empty()) {
+    drop_front(pools, length());
+  }
   *this = SendStore{};
 }
 

@@ -64,6 +64,9 @@ class Slots {
   T& operator[](Index index) const { return items_[index]; }
   View<T> view() const { return items_; }
 
+  // The slot, if it is in use; null for any index that is free, fresh or beyond the pool.
+  T* find(Index index) const { return taken(index) ? items_.data() + index : nullptr; }
+
   // False for any index that is free, fresh or beyond the pool.
   bool taken(Index index) const { return index < state_->fresh && next_.data()[index] == in_use; }
 

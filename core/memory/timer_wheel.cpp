@@ -15,11 +15,15 @@ Index TimerWheel::take_due(Instant now) {
       cancel(node);
       return node;
     }
-    if (state_->level_bits == 0 || slots_[front()].earliest_ns > now.ns) {
-      reach(now);
+    if (state_->level_bits == 0) {
+      state_->reached_ns = now.ns;
       return nil;
     }
     std::uint32_t const place = front();
+    if (slots_[place].earliest_ns > now.ns) {
+      reach(now, place);
+      return nil;
+    }
     std::uint64_t const earliest_ns = slots_[place].earliest_ns;
     if (place < WheelState::slots_per_level) {
       Index const node = slots_[place].first;
@@ -32,7 +36,7 @@ Index TimerWheel::take_due(Instant now) {
 }
 
 // Moves the timers of the earliest slot to lower levels, which are empty, in their order.
-void TimerWheel::cascade(std::uint32_t place) {
+[[gnu::cold]] void TimerWheel::cascade(std::uint32_t place) {
   Index node = slots_[place].first;
   state_->reached_ns = slots_[place].earliest_ns;
   mark_empty(place);
@@ -45,7 +49,7 @@ void TimerWheel::cascade(std::uint32_t place) {
 }
 
 // Sorted by (due, insertion), searched from the end: what is set for the past is seldom far in it.
-void TimerWheel::link_overdue(Index node) {
+[[gnu::cold]] void TimerWheel::link_overdue(Index node) {
   TimerNode& own = nodes_[node];
   WheelState::Slot& list = slots_[WheelState::overdue];
   own.place = WheelState::overdue;

@@ -120,9 +120,16 @@ class TimerWheel {
   // Takes out the timer that is first by (due, insertion), if it is due at or before `now`; nil if
   // there is none. Amortized O(1): a timer moves down at most once a level on its way.
   Index pop_due(Instant now) {
-    bool const none = state_->level_bits == 0 || slots_[front()].earliest_ns > now.ns;
-    if (none && !state_->any_overdue) [[likely]] {
-      reach(now);
+    if (state_->any_overdue) [[unlikely]] {
+      return take_due(now);
+    }
+    if (state_->level_bits == 0) {
+      state_->reached_ns = now.ns;
+      return nil;
+    }
+    std::uint32_t const place = front();
+    if (slots_[place].earliest_ns > now.ns) [[likely]] {
+      reach(now, place);
       return nil;
     }
     return take_due(now);
@@ -216,13 +223,8 @@ class TimerWheel {
 
   void link_overdue(Index node);
   // Nothing is due yet: follows the clock as far as every timer may stay where it hangs, which is
-  // up to the first instant of the earliest slot.
-  void reach(Instant now) {
-    if (state_->level_bits == 0) {
-      state_->reached_ns = now.ns;
-      return;
-    }
-    std::uint32_t const place = front();
+  // up to the first instant of `place`, the earliest slot.
+  void reach(Instant now, std::uint32_t place) {
     std::uint32_t const shift = place / WheelState::slots_per_level * WheelState::digit_bits;
     if (now.ns > state_->reached_ns && now.ns >> shift < slots_[place].earliest_ns >> shift) {
       state_->reached_ns = now.ns;

@@ -51,8 +51,9 @@ Cause cause_of(const internet::IcmpError& error);
 // it follows from the configuration alone, so it is in no snapshot and no fingerprint.
 struct Recent {
   internet::KnownPath path;
-  FourTuple tuple;          // of ports 0 at first, which no segment has
-  std::uint32_t hash = 0;
+  Port local;              // ports of a segment on `path`, or 0, which no segment has
+  Port remote;
+  std::uint32_t hash = 0;  // of the four-tuple that path and ports make
 };
 
 // The state of the seam itself, in the arena.
@@ -94,11 +95,17 @@ struct Stack::Body {
   // core/seam/stack.cpp: the world says what time it is; the first time, the stack is born.
   void tell_time(Instant now);
 
+  // core/seam/stack.cpp: fills `recent`, if the path is the recent one.
+  void expect_answer(const tcp::Connection& c);
+
   // core/seam/ingress.cpp
   void parse_frame(const Ingress& frame, Parsed& out);
   void parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
                 Parsed& out);
+  void parse_ethernet(const Ingress& frame, Parsed& out);
   Drop process(Parsed& frame);
+  Drop process_other(Parsed& frame);
+  Drop process_arp(const Parsed& frame);
   Drop process_icmp(const Parsed& frame);
   void answer_echo(const Parsed& frame, wire::IcmpMessage request);
   void complain(Parsed& frame);

@@ -21,10 +21,7 @@ struct Found {
 };
 
 // The link address that leads to `destination`, asked for if it is not known.
-Found way_to(Stack::Body& b, IpAddress destination, IpAddress source) {
-  if (!b.has_link()) {
-    return {Way::open, {}, tcp::nil};
-  }
+[[gnu::noinline]] Found way_by_link(Stack::Body& b, IpAddress destination, IpAddress source) {
   link::Lookup found;
   if (destination.is_v4()) [[likely]] {
     internet::NextHop hop;
@@ -40,6 +37,10 @@ Found way_to(Stack::Body& b, IpAddress destination, IpAddress source) {
   }
   return {found.kind == link::LookupKind::waiting ? Way::waiting : Way::closed, {},
           found.neighbour};
+}
+
+Found way_to(Stack::Body& b, IpAddress destination, IpAddress source) {
+  return b.has_link() ? way_by_link(b, destination, source) : Found{Way::open, {}, tcp::nil};
 }
 
 // Link and IP headers before a transport of `payload` octets that is already in its place.
@@ -60,7 +61,7 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
 
 }  // namespace
 
-Egress Stack::Body::transmit_reply(std::span<std::byte> into) {
+[[gnu::noinline]] Egress Stack::Body::transmit_reply(std::span<std::byte> into) {
   while (!engine.replies.empty()) {
     internet::ReplyHeader const header = engine.replies.front();
     Found way{Way::open, header.mac, tcp::nil};
@@ -168,7 +169,7 @@ Egress Stack::Body::transmit_answer(std::span<std::byte> into) {
     ++statistics->discovery_sent;
     return egress;
   }
-  return transmit_reply(into);
+  return engine.replies.empty() ? Egress{} : transmit_reply(into);
 }
 
 Egress Stack::Body::transmit(std::span<std::byte> into) {

@@ -54,11 +54,11 @@ namespace {
     return;
   }
   out.kind = Parsed::Kind::tcp;
-  FourTuple const tuple{{packet.header.destination, out.segment.destination},
-                        {packet.header.source, out.segment.source}};
-  if (tuple != b.recent.tuple) {
-    b.recent.tuple = tuple;
-    b.recent.hash = b.engine.demux.hash_of(tuple);
+  if (out.segment.destination != b.recent.local || out.segment.source != b.recent.remote) {
+    b.recent.local = out.segment.destination;
+    b.recent.remote = out.segment.source;
+    b.recent.hash = b.engine.demux.hash_of({{packet.header.destination, b.recent.local},
+                                            {packet.header.source, b.recent.remote}});
   }
   out.hash = b.recent.hash;
   b.engine.demux.prefetch(out.hash);
@@ -69,6 +69,9 @@ namespace {
 void Stack::Body::parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
                            Parsed& out) {
   out.drop = internet::ip_input(addresses, bytes, to_group, recent.path, out.ip);
+  if (!out.ip.path_known) {
+    recent.local = {};
+  }
   if (out.drop == Drop::ip_protocol_unknown) {
     out.kind = Parsed::Kind::unknown_protocol;
     return;
@@ -113,21 +116,28 @@ void Stack::Body::parse_ip6(std::span<const std::byte> bytes, bool to_group, Che
     out.drop = Drop::ip_source_invalid;
     return;
   }
+  // The path that is remembered is one of IPv4.
+  recent.local = {};
   parse_segment(*this, checksum, out);
+  recent.local = {};
 }
 
 void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
   out.kind = Parsed::Kind::dropped;
   out.arrived = frame.arrived;
-  if (!has_link()) {
-    bool const six = !frame.bytes.empty() && (frame.bytes.front() >> 4) == std::byte{6};
-    if (six && addresses.has_v6()) [[unlikely]] {
-      parse_ip6(frame.bytes, false, frame.checksum, out);
-      return;
-    }
-    parse_ip(frame.bytes, false, frame.checksum, out);
+  if (has_link()) {
+    parse_ethernet(frame, out);
     return;
   }
+  bool const six = !frame.bytes.empty() && (frame.bytes.front() >> 4) == std::byte{6};
+  if (six && addresses.has_v6()) [[unlikely]] {
+    parse_ip6(frame.bytes, false, frame.checksum, out);
+  } else {
+    parse_ip(frame.bytes, false, frame.checksum, out);
+  }
+}
+
+[[gnu::noinline]] void Stack::Body::parse_ethernet(const Ingress& frame, Parsed& out) {
   link::LinkArrival arrival;
   link::LinkFilter const filter{config.mac, config.vlan, addresses.has_v6()};
   out.drop = link::ethernet_input(filter, frame.bytes, arrival);
@@ -147,7 +157,7 @@ void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
   parse_ip(arrival.frame.payload, arrival.to_group, frame.checksum, out);
 }
 
-void Stack::Body::answer_echo(const Parsed& frame, wire::IcmpMessage request) {
+[[gnu::cold]] void Stack::Body::answer_echo(const Parsed& frame, wire::IcmpMessage request) {
   internet::Rate const rate{config.icmp_replies_per_second, Count{50}};
   if (!internet::allow(rate, seam->echo_rate, engine.state->now)) {
     statistics->drops.count(Drop::icmp_rate);
@@ -175,7 +185,7 @@ void Stack::Body::answer_echo(const Parsed& frame, wire::IcmpMessage request) {
 }
 
 // A packet for a transport that we do not have: protocol unreachable.
-void Stack::Body::complain(Parsed& frame) {
+[[gnu::cold]] void Stack::Body::complain(Parsed& frame) {
   internet::Rate const rate{config.icmp_replies_per_second, Count{50}};
   // The error must fit our link, whatever the size of what it quotes.
   std::span<const std::byte>& quoted = frame.ip.packet.bytes;
@@ -202,7 +212,7 @@ void Stack::Body::complain(Parsed& frame) {
       {wire::IcmpType::unreachable, protocol_unreachable, 0}, frame.ip, room));
 }
 
-Drop Stack::Body::process_icmp(const Parsed& frame) {
+[[gnu::cold]] Drop Stack::Body::process_icmp(const Parsed& frame) {
   internet::IcmpArrival icmp;
   Drop const drop = internet::icmp_input(addresses, frame.ip, icmp);
   if (drop != Drop::none) {
@@ -215,6 +225,39 @@ Drop Stack::Body::process_icmp(const Parsed& frame) {
   return take_error(icmp.error);
 }
 
+[[gnu::cold]] Drop Stack::Body::process_arp(const Parsed& frame) {
+  Drop const drop = neighbours.receive(frame.arp, engine.state->now);
+  // At once, so that it makes no difference where the burst is cut (law 8).
+  drain_neighbours();
+  return drop;
+}
+
+// Whatever is no segment as it came.
+[[gnu::cold]] Drop Stack::Body::process_other(Parsed& frame) {
+  switch (frame.kind) {
+    case Parsed::Kind::arp:
+      return process_arp(frame);
+    case Parsed::Kind::icmp:
+      return process_icmp(frame);
+    case Parsed::Kind::unknown_protocol:
+      complain(frame);
+      break;
+    case Parsed::Kind::icmp6:
+      return process_icmp6(frame);
+    case Parsed::Kind::problem6: {
+      wire::Ipv6Problem const& problem = frame.six.problem;
+      complain6(frame, {wire::Icmp6Type::parameter_problem, problem.code, problem.pointer,
+                        problem.to_group_too});
+      break;
+    }
+    case Parsed::Kind::dropped:
+    case Parsed::Kind::fragment:
+    case Parsed::Kind::tcp:
+      break;
+  }
+  return frame.drop;
+}
+
 Drop Stack::Body::process(Parsed& frame) {
   if (frame.kind == Parsed::Kind::fragment) [[unlikely]] {
     Drop const drop = reassemble(frame);
@@ -222,31 +265,8 @@ Drop Stack::Body::process(Parsed& frame) {
       return drop;
     }
   }
-  switch (frame.kind) {
-    case Parsed::Kind::dropped:
-    case Parsed::Kind::fragment:
-      return frame.drop;
-    case Parsed::Kind::arp: {
-      Drop const drop = neighbours.receive(frame.arp, engine.state->now);
-      // At once, so that it makes no difference where the burst is cut (law 8).
-      drain_neighbours();
-      return drop;
-    }
-    case Parsed::Kind::unknown_protocol:
-      complain(frame);
-      return frame.drop;
-    case Parsed::Kind::icmp:
-      return process_icmp(frame);
-    case Parsed::Kind::icmp6:
-      return process_icmp6(frame);
-    case Parsed::Kind::problem6: {
-      wire::Ipv6Problem const& problem = frame.six.problem;
-      complain6(frame, {wire::Icmp6Type::parameter_problem, problem.code, problem.pointer,
-                        problem.to_group_too});
-      return frame.drop;
-    }
-    case Parsed::Kind::tcp:
-      break;
+  if (frame.kind != Parsed::Kind::tcp) [[unlikely]] {
+    return process_other(frame);
   }
   wire::Ipv4Header const& ip = frame.ip.packet.header;
   Instant const now = engine.state->now;
@@ -261,7 +281,7 @@ Drop Stack::Body::process(Parsed& frame) {
 }
 
 // The oldest reply of one queue goes to the other; if that is full it is lost, and counted.
-void Stack::Body::move_reply(internet::Replies& from, internet::Replies& to) {
+[[gnu::cold]] void Stack::Body::move_reply(internet::Replies& from, internet::Replies& to) {
   auto const bytes = from.front_bytes();
   auto const room = to.push(from.front());
   if (room.empty()) {
@@ -291,7 +311,7 @@ void Stack::Body::tell_waiting(link::NeighbourChange change) {
   }
 }
 
-void Stack::Body::drain_neighbours() {
+[[gnu::cold]] void Stack::Body::drain_neighbours() {
   link::NeighbourChange change;
   while (neighbours.next_change(change)) {
     tell_waiting(change);
@@ -311,13 +331,18 @@ void Stack::receive(Instant now, std::span<const Ingress> burst) {
   b.engine.state->draining = false;
   b.seam->turn_open = b.seam->turn_open || !burst.empty();
   b.seam->lent += static_cast<std::uint32_t>(burst.size());
-  for (std::uint32_t i = 0; i < burst.size(); ++i) {
-    b.parse_frame(burst[i], b.parsed[i]);
+  CHECK(burst.size() <= b.parsed.count());
+  Parsed* scratch = b.parsed.data();
+  for (const Ingress& frame : burst) {
+    b.parse_frame(frame, *scratch);
+    ++scratch;
   }
-  for (std::uint32_t i = 0; i < burst.size(); ++i) {
+  scratch = b.parsed.data();
+  for (const Ingress& frame : burst) {
     ++b.statistics->frames_received;
-    b.statistics->bytes_received += burst[i].bytes.size();
-    b.statistics->drops.count(b.process(b.parsed[i]));
+    b.statistics->bytes_received += frame.bytes.size();
+    b.statistics->drops.count(b.process(*scratch));
+    ++scratch;
   }
 }
 

@@ -169,6 +169,7 @@ void configure(Stack::Body& b) {
   }
   b.engine.config = config.tcp;
   b.engine.mtu_text_max = config.mtu - Bytes{40};
+  b.engine.fresh = tcp::fresh_connection(config.tcp);
   b.engine.addresses = b.addresses.all();
   b.engine.counters = &b.statistics->tcp;
   b.engine.drops = &b.statistics->drops;
@@ -347,7 +348,23 @@ Refusal Stack::connect(const Open& open, ConnectionId& out) {
       return Refusal::bad_local;
     }
   }
-  return tcp::connect(b.engine, asked, index, out);
+  Refusal const refused = tcp::connect(b.engine, asked, index, out);
+  if (refused == Refusal::none) {
+    b.expect_answer(b.engine.connection(out.slot));
+  }
+  return refused;
+}
+
+// What comes next is mostly the answer to a SYN: its hash is known already.
+void Stack::Body::expect_answer(const tcp::Connection& c) {
+  bool const same_path = recent.path.source == c.remote &&
+                         recent.path.local_address == c.local_address &&
+                         recent.path.destination == engine.local_of(c);
+  if (same_path) {
+    recent.local = c.local_port;
+    recent.remote = c.remote_port;
+    recent.hash = c.hash;
+  }
 }
 
 // RECEIVE is a look and not a wait: `received` is told when there is something to see.

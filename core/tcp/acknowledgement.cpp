@@ -20,7 +20,7 @@ namespace {
 reno::Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.mss}}; }
 
 // Retransmits from SND.UNA up to `end`, ahead of new data.
-void retransmit_to(Engine& e, Connection& c, Sequence end) {
+[[gnu::cold]] void retransmit_to(Engine& e, Connection& c, Sequence end) {
   Active& a = e.active(c);
   a.retransmit_next = c.send.una;
   a.retransmit_end = end;
@@ -33,7 +33,7 @@ Sequence one_segment_end(const Connection& c) {
 
 //= rfc6582#6
 //# 6582:NR-15 being in recovery is a flag of its own
-void ack_in_recovery(Engine& e, Connection& c, Bytes newly) {
+[[gnu::cold]] void ack_in_recovery(Engine& e, Connection& c, Bytes newly) {
   if (c.send.una.after(c.congestion.recover)) {
     reno::leave_recovery(c.congestion, flight_of(c));
     return;
@@ -66,7 +66,7 @@ bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offer
          segment.length().empty() && offered == c.send.wnd;
 }
 
-void take_duplicate(Engine& e, Connection& c) {
+[[gnu::cold]] void take_duplicate(Engine& e, Connection& c) {
   Active& a = e.active(c);
   CongestionVariables& v = c.congestion;
   v.duplicates = static_cast<std::uint8_t>(std::min(v.duplicates + 1, 255));
@@ -97,8 +97,7 @@ void take_duplicate(Engine& e, Connection& c) {
 }
 
 // How the retransmission timer answers an ACK of new data.
-void restart_timer(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+void restart_timer(Engine& e, Connection& c, Active& a) {
   c.retries = 0;
   if (c.send.una == c.send.nxt) {
     //= rfc6298#5.2
@@ -118,8 +117,8 @@ void restart_timer(Engine& e, Connection& c) {
     a.retransmit_due = e.state->now + c.rtt.rto;
   }
   c.congestion.partial_seen = partial;
-  set_give_up(e, c);
-  arm(e, c);
+  set_give_up(e, c, a);
+  arm(e, c, a);
 }
 
 void take_rtt(Engine& e, Connection& c, Active& a, Sequence ack) {
@@ -149,8 +148,7 @@ bool may_recover(const Connection& c) {
          c.send.una.previous().after(c.congestion.recover);
 }
 
-void advance_una(Engine& e, Connection& c, Sequence ack) {
-  Active& a = e.active(c);
+void advance_una(Engine& e, Connection& c, Active& a, Sequence ack) {
   CHECK(ack.after(c.send.una));
   CHECK(ack.at_or_before(c.send.nxt));
   std::uint32_t text = ack.since(c.send.una).count;
@@ -164,7 +162,9 @@ void advance_una(Engine& e, Connection& c, Sequence ack) {
   //# 9293:P-ACK-EST what is acknowledged leaves the retransmission queue
   //= rfc9293#3.4
   //# 9293:P-RTXQ-FULLACK octet by octet: every one before SEG.ACK
-  a.send.drop_front(e.pools, Bytes{text});
+  if (text != 0) {
+    a.send.drop_front(e.pools, Bytes{text});
+  }
   take_rtt(e, c, a, ack);
   c.send.una = ack;
   a.retransmit_next = last_of(a.retransmit_next, ack);
@@ -209,14 +209,15 @@ void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment)
   //= rfc9293#3.4
   //# 9293:P-ACK-ACCEPTABLE SND.UNA < SEG.ACK =< SND.NXT
   if (ack.after(c.send.una)) {
+    Active& a = e.active(c);
     Bytes const newly = ack.since(c.send.una);
     take_echo(e, c, segment);
-    advance_una(e, c, ack);
+    advance_una(e, c, a, ack);
     grow(e, c, newly, segment.flags.ece());
     if (segment.flags.ece()) [[unlikely]] {
       ecn::take_echo(e, c, newly);
     }
-    restart_timer(e, c);
+    restart_timer(e, c, a);
     make_ready(e, c);
   //= rfc9293#3.10.7.4
   //# 9293:P-ACK-DUP-OLD SEG.ACK =< SND.UNA acknowledges nothing

@@ -8,7 +8,7 @@ namespace lockstep::tcp {
 // Step 5 of RFC 9293 3.10.7.4 for SND.UNA =< SEG.ACK =< SND.NXT in a synchronized state.
 void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment);
 // SND.UNA moves to `ack`: what was queued goes, the timer restarts or stops.
-void advance_una(Engine& e, Connection& c, Sequence ack);
+void advance_una(Engine& e, Connection& c, Active& a, Sequence ack);
 // Keeps `recover` on the near side of the circle while nothing is being recovered.
 void drag_recover(Connection& c);
 // Whether the third duplicate may begin a recovery: not for losses that the last one, or a timeout,

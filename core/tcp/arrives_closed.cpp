@@ -6,19 +6,12 @@
 namespace lockstep::tcp {
 namespace {
 
-bool same_connection(const Engine& e, Found found, const Arrival& arrival) {
+// Of a connection or a TIME-WAIT record: whether it is the segment's.
+template <class Record>
+bool is_of(const Arrival& arrival, const Record& record) {
   wire::Segment const& s = arrival.segment;
-  if (found.kind == EntryKind::connection) {
-    Connection const& c = e.connections[found.index];
-    return c.remote == arrival.remote && c.remote_port == s.source &&
-           c.local_port == s.destination && c.local_address == arrival.local_address;
-  }
-  if (found.kind == EntryKind::time_wait) {
-    TimeWait const& t = e.time_waits[found.index];
-    return t.remote == arrival.remote && t.remote_port == s.source &&
-           t.local_port == s.destination && t.local_address == arrival.local_address;
-  }
-  return false;
+  return record.remote_port == s.source && record.local_port == s.destination &&
+         record.remote == arrival.remote && record.local_address == arrival.local_address;
 }
 
 }  // namespace
@@ -27,16 +20,17 @@ Drop arrives(Engine& e, const Arrival& arrival) {
   wire::Segment const& s = arrival.segment;
   ++e.counters->segments_received;
   e.state->arrived = arrival.arrived;
-  //= rfc9293#3.9.2.3
-  //# 9293:MUST-57, 9293:MUST-63, 9293:P-ADDR-ALLSEG no group address, in any segment
-  if (arrival.remote.is_multicast() || arrival.remote.is_unspecified()) {
-    return Drop::tcp_to_group;
-  }
+  Connection* owner = nullptr;
   Found const found = e.demux.find(arrival.hash, [&](Found candidate) {
-    return same_connection(e, candidate, arrival);
+    if (candidate.kind == EntryKind::connection) {
+      owner = &e.connection(candidate.index);
+      return is_of(arrival, *owner);
+    }
+    return candidate.kind == EntryKind::time_wait &&
+           is_of(arrival, e.time_waits[candidate.index]);
   });
   if (found.kind == EntryKind::connection) {
-    Connection& c = e.connection(found.index);
+    Connection& c = *owner;
     ++c.segments_received;
     return c.state == State::syn_sent ? arrives_syn_sent(e, c, arrival)
                                       : arrives_otherwise(e, c, arrival);
@@ -44,13 +38,19 @@ Drop arrives(Engine& e, const Arrival& arrival) {
   if (found.kind == EntryKind::time_wait) {
     return arrives_time_wait(e, found.index, arrival);
   }
+  //= rfc9293#3.9.2.3
+  //# 9293:MUST-57, 9293:MUST-63, 9293:P-ADDR-ALLSEG no group address, in any segment
+  // Nothing that was found above has one, as nothing is opened or accepted with one.
+  if (arrival.remote.is_multicast() || arrival.remote.is_unspecified()) {
+    return Drop::tcp_to_group;
+  }
   FourTuple const tuple{{arrival.local, s.destination}, {arrival.remote, s.source}};
   Index const listener = find_listener(e, tuple);
   return listener != nil ? arrives_listen(e, listener, arrival, nil)
                          : arrives_closed(e, arrival);
 }
 
-Drop arrives_closed(Engine& e, const Arrival& arrival) {
+[[gnu::cold]] Drop arrives_closed(Engine& e, const Arrival& arrival) {
   //= rfc9293#3.10.7.1
   //# 9293:P-CLOSED-RST a reset is never answered
   if (arrival.segment.flags.rst()) {

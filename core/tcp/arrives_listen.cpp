@@ -11,8 +11,7 @@ namespace lockstep::tcp {
 namespace {
 
 Index find_exact(const Engine& e, const Local& local) {
-  FourTuple const tuple{{local.address, local.port}, local.remote};
-  Found const found = e.demux.find(e.demux.hash_of(tuple), [&](Found candidate) {
+  Found const found = e.demux.find(Demux::listener_hash(local), [&](Found candidate) {
     if (candidate.kind != EntryKind::listener) {
       return false;
     }
@@ -60,15 +59,18 @@ void keep_text(Engine& e, Connection& c, const wire::Segment& segment) {
 //= rfc9293#3.9.1.1
 //# 9293:P-OPEN-PASSIVE-MATCH, 9293:P-OPEN-LOCALADDR the most specific socket wins
 Index find_listener(const Engine& e, const FourTuple& tuple) {
-  auto const& [address, port] = tuple.local;
-  for (Local const& local :
-       {Local{address, port, tuple.remote}, Local{IpAddress{}, port, tuple.remote},
-        Local{address, port, {}}, Local{IpAddress{}, port, {}}}) {
-    if (e.state->listeners_of_kind[listener_kind(local)] != 0) {
-      Index const listener = find_exact(e, local);
-      if (listener != nil) {
-        return listener;
-      }
+  // The most specific kind has the highest number.
+  for (std::uint32_t kind = listener_kinds; kind-- != 0;) {
+    if (e.state->listeners_of_kind[kind] == 0) {
+      continue;
+    }
+    bool const names_address = (kind & listener_names_address) != 0;
+    bool const names_remote = (kind & listener_names_remote) != 0;
+    Index const listener = find_exact(e, {names_address ? tuple.local.address : IpAddress{},
+                                          tuple.local.port,
+                                          names_remote ? tuple.remote : Endpoint{}});
+    if (listener != nil) {
+      return listener;
     }
   }
   return nil;

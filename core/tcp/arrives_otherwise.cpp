@@ -115,7 +115,7 @@ Step check_sequence(Engine& e, Connection& c, const wire::Segment& s) {
 // The connection ends by a reset of the peer.
 //= rfc9293#3.5.3
 //# 9293:P-RSTPROC-STATE SYN-RECEIVED from LISTEN goes back there, all else is aborted
-void reset_by_peer(Engine& e, Connection& c) {
+[[gnu::cold]] void reset_by_peer(Engine& e, Connection& c) {
   //= rfc9293#3.10.7.4
   //# 9293:P-RST-SYNRCVD refused, if the open was active; else the user need not know
   //= rfc9293#3.5
@@ -131,10 +131,7 @@ void reset_by_peer(Engine& e, Connection& c) {
   detach(e, c, cause);
 }
 
-Step check_reset(Engine& e, Connection& c, const wire::Segment& s) {
-  if (!s.flags.rst()) {
-    return {};
-  }
+[[gnu::cold]] Step check_reset(Engine& e, Connection& c, const wire::Segment& s) {
   ReceiveWindow const window = window_of(c);
   //= rfc9293#3.10.7.4
   //# 9293:P-RST-SYNC a reset exactly at RCV.NXT resets the connection
@@ -167,10 +164,8 @@ Step check_reset(Engine& e, Connection& c, const wire::Segment& s) {
   return ends(Drop::tcp_reset_challenged);
 }
 
-Step check_syn(Engine& e, Connection& c, const Arrival& arrival, const wire::Segment& s) {
-  if (!s.flags.syn()) {
-    return {};
-  }
+[[gnu::cold]] Step check_syn(Engine& e, Connection& c, const Arrival& arrival,
+                             const wire::Segment& s) {
   //= rfc9293#3.10.7.4
   //# 9293:P-SYN-SYNRCVD an in-window SYN ends a passive attempt
   if (c.state == State::syn_received && c.passive) {
@@ -210,7 +205,7 @@ Step check_ack_syn_received(Engine& e, Connection& c, const Arrival& arrival,
   //# 9293:P-SYNRCVD-EST ESTABLISHED, with the window of this segment
   record_timestamp(e, c, s);
   take_echo(e, c, s);
-  advance_una(e, c, s.acknowledgment);
+  advance_una(e, c, e.active(c), s.acknowledgment);
   // As it came: a SYN-ACK that crosses ours has lost its SYN here, but not its unscaled window.
   c.send.wnd = offered_window(c, arrival.segment);
   c.send.wnd_max = most(c.send.wnd_max, c.send.wnd);
@@ -327,7 +322,7 @@ Drop check_text(Engine& e, Connection& c, const wire::Segment& s) {
 }
 
 // A SYN-ACK that repeats the peer's SYN, less all that the SYN brought before.
-wire::Segment without_its_syn(const Connection& c, wire::Segment segment) {
+[[gnu::cold]] wire::Segment without_its_syn(const Connection& c, wire::Segment segment) {
   auto const text = Bytes{static_cast<std::uint32_t>(segment.payload.size())};
   Bytes const old = least(c.receive.nxt.since(segment.sequence.next()), text);
   segment.flags = segment.flags.without(wire::flag::syn);
@@ -345,10 +340,10 @@ Drop take_segment(Engine& e, Connection& c, const Arrival& arrival, const wire::
     //# 7323:TS-45, 7323:TS-47 R2, R4 and R5 are what follows without timestamps, too
     step = check_sequence(e, c, segment);
   }
-  if (step.go_on) {
+  if (step.go_on && segment.flags.rst()) {
     step = check_reset(e, c, segment);
   }
-  if (step.go_on) {
+  if (step.go_on && segment.flags.syn()) {
     //= rfc9293#A.1.2
     //# 9293:P-SEC-IGNORE step 3, security, is skipped
     //= rfc9293#A.1.1
@@ -375,7 +370,10 @@ Drop take_segment(Engine& e, Connection& c, const Arrival& arrival, const wire::
   if (at_once) [[unlikely]] {
     ecn::tell_echo(e, c);
   }
-  if (c.active != nil && !c.detached) {
+  if (c.detached || c.active == nil) {
+    return drop;
+  }
+  if (e.active(c).fin_known) {
     take_fin_if_due(e, c);
   }
   if (!c.detached) {

@@ -136,7 +136,7 @@ Drop arrives_syn_sent(Engine& e, Connection& c, const Arrival& arrival) {
   take_syn(e, c, s);
   if (acks) {
     take_echo(e, c, s);
-    advance_una(e, c, s.acknowledgment);
+    advance_una(e, c, e.active(c), s.acknowledgment);
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-EST our SYN is acknowledged: ESTABLISHED, and an ACK
     establish(e, c);

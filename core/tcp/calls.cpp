@@ -22,10 +22,6 @@ Index find_listener(const Engine& e, ListenerId id) {
   return live ? id.slot : nil;
 }
 
-std::uint32_t listener_hash(const Engine& e, const Local& local) {
-  return e.demux.hash_of({{local.address, local.port}, local.remote});
-}
-
 bool is_taken(const Engine& e, const Socket& socket) {
   FourTuple const& tuple = socket.tuple;
   Found const found = e.demux.find(socket.hash, [&](Found candidate) {
@@ -156,7 +152,7 @@ Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backl
   if (local.port.value == 0) {
     return Refusal::bad_local;
   }
-  std::uint32_t const hash = listener_hash(e, local);
+  std::uint32_t const hash = Demux::listener_hash(local);
   Found const found = e.demux.find(hash, [&](Found candidate) {
     if (candidate.kind != EntryKind::listener) {
       return false;
@@ -200,7 +196,7 @@ Refusal unlisten(Engine& e, ListenerId id) {
     return Refusal::stale_id;
   }
   Listener& listener = e.listeners[slot];
-  e.demux.remove(listener_hash(e, listener.local), {EntryKind::listener, slot});
+  e.demux.remove(Demux::listener_hash(listener.local), {EntryKind::listener, slot});
   --e.state->listeners_of_kind[listener_kind(listener.local)];
   // Those that waited to be admitted are told now: no listener holds them back any more.
   admit(e, id, Count::unlimited());

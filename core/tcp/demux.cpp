@@ -35,12 +35,7 @@ void Demux::insert(std::uint32_t hash, Found entry) {
 }
 
 void Demux::remove(std::uint32_t hash, Found entry) {
-  std::uint32_t const value = encode(entry);
-  std::uint32_t hole = hash & mask_;
-  while (entries_[hole].value != value) {
-    CHECK(entries_[hole].value != empty);
-    hole = (hole + 1) & mask_;
-  }
+  std::uint32_t hole = place_of(hash, entry);
   // Moves later entries of the run back into the hole, unless they would pass their home.
   for (std::uint32_t i = (hole + 1) & mask_; entries_[i].value != empty; i = (i + 1) & mask_) {
     std::uint32_t const home = entries_[i].hash & mask_;

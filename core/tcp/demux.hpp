@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/memory/arena.hpp"
+#include "core/tcp/interface.hpp"
 #include "core/units/address.hpp"
 #include "core/units/hash.hpp"
 
@@ -31,7 +32,20 @@ class Demux {
   static Demux lay_out(memory::Layout& layout, Count entries_max, HashKey key);
   void start();
 
-  // The hash of a four-tuple; a listener's is that of its socket with an unspecified rest.
+  // The hash of a listener's sockets. Not keyed: who listens is the application's choice alone.
+  static std::uint32_t listener_hash(const Local& listener) {
+    Fingerprint hash;
+    hash.add(std::uint64_t{listener.port.value} << 16 | listener.remote.port.value);
+    if (!listener.address.is_unspecified() || !listener.remote.address.is_unspecified()) {
+      hash.add(listener.address.high);
+      hash.add(listener.address.low);
+      hash.add(listener.remote.address.high);
+      hash.add(listener.remote.address.low);
+    }
+    return static_cast<std::uint32_t>(hash.value());
+  }
+
+  // The hash of a connection's four-tuple.
   std::uint32_t hash_of(const FourTuple& tuple) const {
     TableHash hash(key_);
     if (tuple.local.address.is_v4() && tuple.remote.address.is_v4()) {
@@ -66,9 +80,24 @@ class Demux {
   void insert(std::uint32_t hash, Found entry);
   // The entry must exist.
   void remove(std::uint32_t hash, Found entry);
+  // The entry must exist; another one with its hash takes its place.
+  void replace(std::uint32_t hash, Found entry, Found by) {
+    entries_[place_of(hash, entry)].value = encode(by);
+  }
   std::uint32_t size() const { return *size_; }
 
  private:
+  // Where the entry stands, which must exist.
+  std::uint32_t place_of(std::uint32_t hash, Found entry) const {
+    std::uint32_t const value = encode(entry);
+    std::uint32_t place = hash & mask_;
+    while (entries_[place].value != value) {
+      CHECK(entries_[place].value != empty);
+      place = (place + 1) & mask_;
+    }
+    return place;
+  }
+
   static Found decode(std::uint32_t value) {
     return {static_cast<EntryKind>(value >> 30), value & 0x3fff'ffff};
   }

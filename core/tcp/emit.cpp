@@ -48,7 +48,8 @@ wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> i
 }
 
 // The ACK field and the window: of the oldest record if a pure ACK leaves, else the newest.
-void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Header& out) {
+void fill_acknowledgment(Engine& e, Connection& c, Active& a, const Plan& plan,
+                         wire::Header& out) {
   if (c.state == State::syn_sent) {
     //= rfc9293#3.8.6
     //# 9293:SHLD-14 what a SYN offers is offered, whatever becomes of the buffer
@@ -60,7 +61,6 @@ void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Heade
   //= rfc9293#3.8
   //# 9293:P-ACK-ALWAYS every segment carries ACK once the peer's SYN is known
   out.flags |= wire::flag::ack;
-  Active& a = e.active(c);
   if (plan.kind == PlanKind::ack && a.owed_first != nil) {
     Owed const record = pop_owed(e, a);
     bool const newest = record.ack == c.receive.nxt && record.kind == Owed::Kind::cumulative;
@@ -82,7 +82,7 @@ void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Heade
     if (newest) {
       // A window update is still due if the edge had to stay.
       bool const update = a.window_update && !last;
-      discharge_cumulative(e, c);
+      discharge_cumulative(e, a);
       a.window_update = update;
     }
     return;
@@ -112,7 +112,7 @@ void fill_acknowledgment(Engine& e, Connection& c, const Plan& plan, wire::Heade
     a.last_ack_sent = c.receive.nxt;
     //= rfc9293#3.10.7.4
     //# 9293:P-TEXT-PIGGY a segment that leaves anyway carries the ACK
-    discharge_cumulative(e, c);
+    discharge_cumulative(e, a);
   }
 }
 
@@ -129,7 +129,8 @@ void fill_urgent(const Connection& c, const Plan& plan, wire::Header& out) {
       std::min(c.send.up.since(plan.sequence).count, 0xffffu));
 }
 
-wire::Header header_of(Engine& e, Connection& c, const Plan& plan, Sequence queue_end) {
+wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan,
+                       Sequence queue_end) {
   wire::Header out;
   out.source = c.local_port;
   out.destination = c.remote_port;
@@ -153,12 +154,12 @@ wire::Header header_of(Engine& e, Connection& c, const Plan& plan, Sequence queu
     Sequence const end = plan.sequence + plan.text;
     //= rfc9293#3.9.1.2
     //# 9293:MUST-61, 9293:P-SEND-PUSHBIT, 9293:SHLD-27 PSH where the queue or a push ends
-    if (end == queue_end || end == e.active(c).pushed) {
+    if (end == queue_end || end == a.pushed) {
       out.flags |= wire::flag::psh;
     }
   }
   fill_urgent(c, plan, out);
-  fill_acknowledgment(e, c, plan, out);
+  fill_acknowledgment(e, c, a, plan, out);
   return out;
 }
 
@@ -187,8 +188,7 @@ void note_new_text(Engine& e, Connection& c, const Plan& plan, Bytes flight) {
 }
 
 // Sequence space has left: SND.NXT, the retransmission cursor, the timer, the state.
-void note_departure(Engine& e, Connection& c, const Plan& plan) {
-  Active& a = e.active(c);
+void note_departure(Engine& e, Connection& c, Active& a, const Plan& plan) {
   Sequence const end = plan.sequence + plan.text + Bytes{plan.syn || plan.fin ? 1u : 0u};
   time_segment(e, a, plan, end);
   std::uint32_t const before = flight_size(c).count;
@@ -229,9 +229,9 @@ void note_departure(Engine& e, Connection& c, const Plan& plan) {
     a.retransmit_due = e.state->now + c.rtt.rto;
   }
   if (a.give_up_due.is_never()) {
-    set_give_up(e, c);
+    set_give_up(e, c, a);
   }
-  arm(e, c);
+  arm(e, c, a);
 }
 
 }  // namespace
@@ -239,7 +239,7 @@ void note_departure(Engine& e, Connection& c, const Plan& plan) {
 Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte> into) {
   Active& a = e.active(c);
   Sequence const begin = queue_begin(c);
-  wire::Header const out = header_of(e, c, plan, begin + a.send.length());
+  wire::Header const out = header_of(e, c, a, plan, begin + a.send.length());
   //= rfc9293#3.1
   //# 9293:MUST-2 the checksum covers pseudo-header, header and text
   Bytes const options =
@@ -269,7 +269,7 @@ Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte
   a.keepalive_probe = a.keepalive_probe && plan.kind != PlanKind::keepalive;
   if (plan.kind == PlanKind::text) {
     e.counters->data_segments_sent += plan.text.empty() ? 0 : 1;
-    note_departure(e, c, plan);
+    note_departure(e, c, a, plan);
   }
   return header + text;
 }

@@ -32,6 +32,11 @@ constexpr memory::TimerOwner timer_owner(TimerHolder holder, Index index) {
   return {static_cast<std::uint32_t>(holder) << 30 | index};
 }
 
+// The kind of a listener is what it names besides its port: the higher, the more specific.
+inline constexpr std::uint32_t listener_names_remote = 2;
+inline constexpr std::uint32_t listener_names_address = 1;
+inline constexpr std::uint32_t listener_kinds = 4;
+
 // What of TCP's state is neither a pool nor a table; in the arena.
 struct EngineState {
   Instant now;
@@ -44,7 +49,7 @@ struct EngineState {
   bool started = false;
   bool draining = false;        // next_event() runs: what calls raise is told next turn
   // How many listeners there are, by listener_kind: what nobody listens with is not searched for.
-  std::array<std::uint32_t, 4> listeners_of_kind{};
+  std::array<std::uint32_t, listener_kinds> listeners_of_kind{};
   std::uint32_t gap_blocks = 0; // of all connections: Active::gap_blocks
   memory::ListHead ready;       // connections with something to send, by `queue`
   memory::ListHead tell_now;    // connections with events for this turn, by `tell`
@@ -59,9 +64,9 @@ struct EngineState {
   Bytes mtu6;                   // of the link
 };
 
-// Which of a listener's two sockets are named: 2 for its own address, 1 for the remote socket.
 constexpr std::uint32_t listener_kind(const Local& local) {
-  return (local.address.is_unspecified() ? 0u : 2u) | (local.remote == Endpoint{} ? 0u : 1u);
+  return (local.remote == Endpoint{} ? 0u : listener_names_remote) |
+         (local.address.is_unspecified() ? 0u : listener_names_address);
 }
 
 // A region that the application has bound, with its table of prefix sums (or none).
@@ -86,6 +91,7 @@ struct Arrival {
 struct Engine {
   Config config;
   Bytes mtu_text_max;  // the largest text that the link allows without options
+  Connection fresh;    // what every new record begins as: fresh_connection(config)
   EngineState* state = nullptr;
   Counters* counters = nullptr;
   DropCounters* drops = nullptr;

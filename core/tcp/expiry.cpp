@@ -23,7 +23,7 @@ void count(Engine& e, TimerKind kind) {
 //# 9293:P-USER-TIMEOUT queues are flushed, the user is told, CLOSED
 //= rfc9293#3.8.3
 //# 9293:MUST-20 at R2 the connection is closed
-void give_up(Engine& e, Connection& c, Cause cause) {
+[[gnu::cold]] void give_up(Engine& e, Connection& c, Cause cause) {
   enter(e, c, State::closed);
   detach(e, c, cause);
 }
@@ -31,7 +31,7 @@ void give_up(Engine& e, Connection& c, Cause cause) {
 // Zero-window probes: one now, the next after twice as long.
 //= rfc9293#3.8.6.1
 //# 9293:SHLD-30 the interval grows exponentially
-void probe(Engine& e, Connection& c) {
+[[gnu::cold]] void probe(Engine& e, Connection& c) {
   Active& a = e.active(c);
   a.mode = RetransmitMode::persist;
   a.probe = true;
@@ -55,7 +55,7 @@ void advise(Engine& e, Connection& c) {
 
 //= rfc9293#3.10.8
 //# 9293:P-RTO the front of the queue is sent again and the timer runs anew
-void retransmit(Engine& e, Connection& c) {
+[[gnu::cold]] void retransmit(Engine& e, Connection& c) {
   Active& a = e.active(c);
   //= rfc9293#3.8.6
   //# 9293:MUST-35 the window was shrunk to zero: probing takes over
@@ -170,7 +170,7 @@ bool due(Instant instant, Instant now) { return instant <= now; }
 
 }  // namespace
 
-void expire_connection(Engine& e, Connection& c) {
+[[gnu::cold]] void expire_connection(Engine& e, Connection& c) {
   CHECK(!c.detached);
   Instant const now = e.state->now;
   if (c.active != nil && due(e.active(c).give_up_due, now)) {
@@ -198,8 +198,7 @@ void expire_connection(Engine& e, Connection& c) {
   }
 }
 
-void set_give_up(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+void set_give_up(const Engine& e, const Connection& c, Active& a) {
   //= rfc9293#3.8.3
   //# 9293:MUST-21 the application sets R2, for ever included
   //= rfc9293#3.9.1.1

@@ -38,11 +38,12 @@ void untell(Engine& e, Connection& c) {
 
 // The listener that this connection still counts against, or null.
 Listener* listener_of(Engine& e, const Connection& c) {
-  if (c.listener == nil || !e.listeners.taken(c.listener)) {
+  if (c.listener == nil) {
     return nullptr;
   }
-  Listener& listener = e.listeners[c.listener];
-  return listener.generation == c.listener_generation ? &listener : nullptr;
+  Listener* const listener = e.listeners.find(c.listener);
+  bool const same = listener != nullptr && listener->generation == c.listener_generation;
+  return same ? listener : nullptr;
 }
 
 void leave_backlog(Engine& e, Connection& c) {
@@ -158,22 +159,33 @@ void enter(Engine& e, Connection& c, State to) {
   c.state = to;
 }
 
+Connection fresh_connection(const Config& config) {
+  Connection c;
+  c.rtt.rto = config.rto_initial;
+  c.user_timeout_ms = milliseconds_of(config.user_timeout);
+  c.keepalive_idle_ms = milliseconds_of(config.keepalive_idle);
+  c.receive_buffer = config.receive_buffer;
+  c.send_buffer = config.send_buffer;
+  c.ttl = config.ttl;
+  c.nagle = config.nagle;
+  c.delayed_acks = config.delayed_acks;
+  c.keepalive = config.keepalive;
+  return c;
+}
+
 //= rfc9293#3.9.1.2
 //# 9293:P-SEND-IMPLIED the remote socket is the connection's for good; a listener can send to none
 Connection* open_connection(Engine& e, const Socket& socket) {
-  Index const timer = e.wheel.open({});
-  if (timer == nil) {
+  if (e.wheel.opened() == e.wheel.capacity()) {
     return nullptr;
   }
   Index const at = e.connections.take();
   if (at == nil) {
-    e.wheel.close(timer);
     return nullptr;
   }
-  e.wheel.close(timer);
   Connection& c = e.connection(at);
   std::uint32_t const generation = c.generation;
-  c = Connection{};
+  c = e.fresh;
   c.generation = generation;
   c.slot = at;
   c.timer = e.wheel.open(timer_owner(TimerHolder::connection, at));
@@ -182,15 +194,7 @@ Connection* open_connection(Engine& e, const Socket& socket) {
   c.local_port = socket.tuple.local.port;
   c.local_address = socket.local_address;
   c.hash = socket.hash;
-  c.rtt.rto = e.config.rto_initial;
-  c.user_timeout_ms = milliseconds_of(e.config.user_timeout);
-  c.keepalive_idle_ms = milliseconds_of(e.config.keepalive_idle);
-  c.receive_buffer = e.config.receive_buffer;
-  c.send_buffer = e.config.send_buffer;
   c.ttl = e.ttl_to(c.remote);
-  c.nagle = e.config.nagle;
-  c.delayed_acks = e.config.delayed_acks;
-  c.keepalive = e.config.keepalive;
   c.heard_at = e.state->now;
   e.demux.insert(c.hash, {EntryKind::connection, at});
   ++e.counters->connections_opened;

@@ -20,6 +20,8 @@ struct Socket {
   std::uint16_t local_address = 0;
 };
 
+// A record of no connection yet, with all that it has from the configuration.
+Connection fresh_connection(const Config& config);
 // A new record in CLOSED, in the table under the socket; null if a pool is exhausted. The tuple
 // must be free. Everything but the tuple, the settings and the congestion state is zero.
 Connection* open_connection(Engine& e, const Socket& socket);
@@ -80,15 +82,20 @@ void unready(Engine& e, Connection& c);
 
 // Sets the wheel's node if the earliest of the connection's timers is earlier than it is set for.
 // A later one is left to fire early and be set anew: no work for timers that are pushed back.
-inline void arm(Engine& e, Connection& c) {
-  Instant due = c.slow_due;
-  if (c.active != nil) {
-    Active const& a = e.active(c);
-    due = earlier(due, earlier(a.retransmit_due, earlier(a.delayed_ack_due, a.give_up_due)));
-    due = earlier(due, a.pace_due);
-  }
+inline void arm_for(Engine& e, Connection& c, Instant due) {
   if (due < e.wheel.due(c.timer)) {
     e.wheel.set(c.timer, due);
+  }
+}
+inline void arm(Engine& e, Connection& c, const Active& a) {
+  Instant const sending = earlier(a.pace_due, earlier(a.retransmit_due, a.give_up_due));
+  arm_for(e, c, earlier(earlier(c.slow_due, a.delayed_ack_due), sending));
+}
+inline void arm(Engine& e, Connection& c) {
+  if (c.active == nil) {
+    arm_for(e, c, c.slow_due);
+  } else {
+    arm(e, c, e.active(c));
   }
 }
 
@@ -101,11 +108,8 @@ inline ConnectionId id_of(const Connection& c) { return {c.slot, c.generation}; 
 //= rfc9293#3.10
 //# 9293:P-EV-NOCONN a name of nothing finds nothing, whatever is called with it
 inline Connection* find(const Engine& e, ConnectionId id) {
-  if (!e.connections.taken(id.slot)) {
-    return nullptr;
-  }
-  Connection& c = e.connection(id.slot);
-  return c.generation == id.generation ? &c : nullptr;
+  Connection* const c = e.connections.find(id.slot);
+  return c != nullptr && c->generation == id.generation ? c : nullptr;
 }
 // In-order octets that the application has not consumed.
 inline Bytes unread_of(const Connection& c) {

@@ -62,7 +62,7 @@ Plan syn_plan(const Connection& c, bool again) {
 //= rfc9293#3.8.6
 //# 9293:SHLD-16 only what lies within SND.UNA + SND.WND
 //# 9293:P-WND-FIT cut to the window, and repackaged at will
-Plan plan_again(const Connection& c, const Active& a) {
+[[gnu::cold]] Plan plan_again(const Connection& c, const Active& a) {
   Plan plan;
   Sequence const next = a.retransmit_next;
   if (next == c.send.una && syn_unacknowledged(c)) {
@@ -92,7 +92,7 @@ Plan plan_again(const Connection& c, const Active& a) {
 
 //= rfc9293#3.8.6.1
 //# 9293:P-ZWP-SEND, 9293:MUST-36 at least one octet, or the FIN, at a zero window
-Plan plan_probe(const Connection& c, const Active& a) {
+[[gnu::cold]] Plan plan_probe(const Connection& c, const Active& a) {
   Plan plan;
   Room const room = room_of(c, a);
   plan.kind = PlanKind::text;
@@ -164,7 +164,7 @@ std::uint32_t worth_sending(const Connection& c, const Active& a, Offer offer, b
 }
 
 // Nothing is in flight and nothing may go: only a timer can go on.
-void wait_by_timer(Engine& e, Connection& c, std::uint32_t usable) {
+[[gnu::cold]] void wait_by_timer(Engine& e, Connection& c, std::uint32_t usable) {
   Active& a = e.active(c);
   if (c.send.una != c.send.nxt || a.mode != RetransmitMode::idle) {
     return;
@@ -254,14 +254,14 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
   a->pushed = iss.next();
 }
 
-void send_syn_again(Engine& e, Connection& c) {
+[[gnu::cold]] void send_syn_again(Engine& e, Connection& c) {
   Active& a = e.active(c);
   a.retransmit_next = c.send.iss;
   a.retransmit_end = c.send.nxt;
   make_ready(e, c);
 }
 
-void window_opened(Engine& e, Connection& c) {
+[[gnu::cold]] void window_opened(Engine& e, Connection& c) {
   Active& a = e.active(c);
   if (a.mode == RetransmitMode::persist) {
     a.mode = RetransmitMode::idle;
@@ -275,8 +275,8 @@ void window_opened(Engine& e, Connection& c) {
       // What is out is watched from here on, even if the link takes no frame for a while.
       a.mode = RetransmitMode::retransmit;
       a.retransmit_due = e.state->now + c.rtt.rto;
-      set_give_up(e, c);
-      arm(e, c);
+      set_give_up(e, c, a);
+      arm(e, c, a);
     }
   }
   make_ready(e, c);

@@ -70,8 +70,7 @@ void cut_delayed(Engine& e, Connection& c, Active& a) {
 
 //= rfc9293#3.10.3
 //# 9293:P-RECV-ACK taking text makes an ACK owed
-void owe_for_text(Engine& e, Connection& c, Bytes text) {
-  Active& a = e.active(c);
+void owe_for_text(Engine& e, Connection& c, Active& a, Bytes text) {
   if (a.delayed_segments == 0) {
     a.delayed_begin = c.receive.nxt - text;
   }
@@ -95,7 +94,7 @@ void owe_for_text(Engine& e, Connection& c, Bytes text) {
   //# 5681:CC-37 within 500 ms of the first unacknowledged segment
   if (a.delayed_segments == 1) {
     a.delayed_ack_due = e.state->now + e.config.delayed_ack;
-    arm(e, c);
+    arm(e, c, a);
   }
 }
 
@@ -120,7 +119,7 @@ void owe_now(Engine& e, Connection& c) {
   }
 }
 
-void owe_duplicate(Engine& e, Connection& c, const wire::Segment& segment) {
+[[gnu::cold]] void owe_duplicate(Engine& e, Connection& c, const wire::Segment& segment) {
   Active* const a = ensure_active(e, c);
   if (a == nullptr) {
     return;
@@ -164,14 +163,13 @@ void cut_by_echo(Engine& e, Connection& c) {
   }
 }
 
-void owe_challenge(Engine& e, Connection& c, const wire::Segment& segment) {
+[[gnu::cold]] void owe_challenge(Engine& e, Connection& c, const wire::Segment& segment) {
   if (may_challenge(e)) {
     owe_duplicate(e, c, segment);
   }
 }
 
-void discharge_duplicates(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+void discharge_duplicates(Engine& e, Active& a) {
   if (a.owed_duplicates == 0) {
     return;
   }
@@ -194,11 +192,7 @@ void discharge_duplicates(Engine& e, Connection& c) {
   a.owed_last = kept_last;
 }
 
-void discharge_cumulative(Engine& e, Connection& c) {
-  if (c.active == nil) {
-    return;
-  }
-  Active& a = e.active(c);
+void discharge_cumulative(Engine& e, Active& a) {
   while (a.owed_first != nil && e.owed[a.owed_first].kind == Owed::Kind::cumulative) {
     pop_owed(e, a);
   }

@@ -7,7 +7,7 @@ namespace lockstep::tcp {
 
 // In-order text of `text` octets was accepted: owed after the second full-sized segment, or when
 // the delayed-ACK timer fires.
-void owe_for_text(Engine& e, Connection& c, Bytes text);
+void owe_for_text(Engine& e, Connection& c, Active& a, Bytes text);
 // An ACK is owed at once: a FIN, a filled gap, a probe.
 void owe_now(Engine& e, Connection& c);
 // A segment that must be answered by an ACK of its own: out of order, duplicate, unacceptable.
@@ -17,9 +17,9 @@ void cut_by_echo(Engine& e, Connection& c);
 // As owe_duplicate, within the limit on challenge ACKs (RFC 5961 section 7).
 void owe_challenge(Engine& e, Connection& c, const wire::Segment& segment);
 // RCV.NXT moved on: earlier duplicates say nothing any more.
-void discharge_duplicates(Engine& e, Connection& c);
+void discharge_duplicates(Engine& e, Active& a);
 // A segment with RCV.NXT as its ACK leaves: every cumulative ACK is carried by it.
-void discharge_cumulative(Engine& e, Connection& c);
+void discharge_cumulative(Engine& e, Active& a);
 // Takes the oldest record.
 Owed pop_owed(Engine& e, Active& a);
 void drop_owed(Engine& e, Active& a);

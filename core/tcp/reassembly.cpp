@@ -19,12 +19,10 @@ std::span<const std::byte> part_of(const Text& text, Sequence begin, Sequence en
 }
 
 // Lends the in-order bytes from their frame: no copy unless the application leaves them.
-void lend_text(Engine& e, Connection& c, Sequence begin, std::span<const std::byte> bytes) {
-  Active& a = e.active(c);
+void lend_text(Engine& e, Active& a, const Loan& loan) {
   CHECK(e.state->loan_count < e.loans.size());
   std::uint16_t const index = e.state->loan_count++;
-  e.loans[index] = {bytes.data(), begin, Bytes{static_cast<std::uint32_t>(bytes.size())}, c.slot,
-                    c.generation, no_loan};
+  e.loans[index] = loan;
   if (a.loan_last == no_loan) {
     a.loan_first = index;
   } else {
@@ -42,7 +40,7 @@ void recount_gap_blocks(Engine& e, Active& a) {
 }
 
 // RCV.NXT moves over the ranges that it has reached. True if there were any.
-bool join_extents(Engine& e, Connection& c, Active& a) {
+[[gnu::cold]] bool join_extents(Engine& e, Connection& c, Active& a) {
   bool joined = false;
   while (a.extents != nil && e.extents[a.extents].begin.at_or_before(c.receive.nxt)) {
     Index const index = a.extents;
@@ -72,8 +70,7 @@ Sequence next_extent(const Engine& e, const Active& a, Sequence from, Sequence l
 //# 9293:P-TEXT-DELIVER, 9293:P-TEXT-RCVNXT in-order text is delivered and RCV.NXT moves over it
 //= rfc9293#3.4
 //# 9293:P-ACK-CUMUL RCV.NXT is acknowledged only when every octet before it has come
-Drop take_in_order(Engine& e, Connection& c, const Text& text) {
-  Active& a = e.active(c);
+Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
   Sequence const before = c.receive.nxt;
   bool first = true;
   bool filled = false;
@@ -86,7 +83,7 @@ Drop take_in_order(Engine& e, Connection& c, const Text& text) {
     }
     auto const bytes = part_of(text, begin, end);
     if (first && synchronized(c.state)) {
-      lend_text(e, c, begin, bytes);
+      lend_text(e, a, {bytes.data(), begin, end.since(begin), c.slot, c.generation, no_loan});
     } else {
       a.receive.put(e.pools.blocks, begin, bytes);
     }
@@ -109,8 +106,8 @@ Drop take_in_order(Engine& e, Connection& c, const Text& text) {
   // What one segment brought: a gap that it filled makes none larger.
   c.text_max = static_cast<std::uint16_t>(std::max<std::uint32_t>(
       c.text_max, std::min(static_cast<std::uint32_t>(text.bytes.size()), e.config.mss.count)));
-  discharge_duplicates(e, c);
-  owe_for_text(e, c, gained);
+  discharge_duplicates(e, a);
+  owe_for_text(e, c, a, gained);
   if (synchronized(c.state)) {
     tell(e, c, EventKind::received);
   }
@@ -118,7 +115,7 @@ Drop take_in_order(Engine& e, Connection& c, const Text& text) {
 }
 
 // Whether [begin, end) joins a range that is known already, or there is room for one more.
-bool range_fits(const Engine& e, const Active& a, const Text& text) {
+[[gnu::cold]] bool range_fits(const Engine& e, const Active& a, const Text& text) {
   for (Index i = a.extents; i != nil; i = e.extents[i].next) {
     Extent const& extent = e.extents[i];
     if (extent.begin.at_or_before(text.end()) && extent.end.at_or_after(text.begin)) {
@@ -129,7 +126,7 @@ bool range_fits(const Engine& e, const Active& a, const Text& text) {
 }
 
 // Makes [begin, end) known as received, joined with the ranges that it touches.
-void insert_extent(Engine& e, Active& a, Sequence begin, Sequence end) {
+[[gnu::cold]] void insert_extent(Engine& e, Active& a, Sequence begin, Sequence end) {
   Index before = nil;
   Index index = a.extents;
   while (index != nil && e.extents[index].end.before(begin)) {
@@ -157,7 +154,7 @@ void insert_extent(Engine& e, Active& a, Sequence begin, Sequence end) {
 }
 
 // Stores the octets of [begin, end), which did not come before; nothing if it is empty.
-void put_new(Engine& e, Active& a, const Text& text, Extent range) {
+[[gnu::cold]] void put_new(Engine& e, Active& a, const Text& text, Extent range) {
   if (!range.begin.before(range.end)) {
     return;
   }
@@ -171,8 +168,7 @@ void put_new(Engine& e, Active& a, const Text& text, Extent range) {
 
 //= rfc9293#3.10.7.4
 //# 9293:SHLD-31 out-of-order segments inside the window are queued
-Drop take_above_gap(Engine& e, Connection& c, const Text& text) {
-  Active& a = e.active(c);
+[[gnu::cold]] Drop take_above_gap(Engine& e, Active& a, const Text& text) {
   memory::Blocks& blocks = e.pools.blocks;
   Bytes const length = text.end().since(text.begin);
   std::uint32_t const missing = a.receive.blocks_missing(blocks, text.begin, length).value;
@@ -240,7 +236,7 @@ Drop take_text(Engine& e, Connection& c, const Text& whole, const wire::Segment&
   Sequence const before = c.receive.nxt;
   bool const in_order = text.begin == before;
   if (!text.bytes.empty()) {
-    drop = in_order ? take_in_order(e, c, text) : take_above_gap(e, c, text);
+    drop = in_order ? take_in_order(e, c, a, text) : take_above_gap(e, a, text);
   }
   if (text.fin && drop == Drop::none) {
     drop = remember_fin(e, c, a, text.end());
@@ -252,7 +248,9 @@ Drop take_text(Engine& e, Connection& c, const Text& whole, const wire::Segment&
   if (c.receive.nxt == before && (!in_order || drop != Drop::none)) {
     owe_duplicate(e, c, segment);
   }
-  take_fin_if_due(e, c);
+  if (a.fin_known) {
+    take_fin_if_due(e, c);
+  }
   return drop;
 }
 
@@ -270,7 +268,7 @@ void take_fin_if_due(Engine& e, Connection& c) {
   c.fin_taken = true;
   c.receive.nxt = c.receive.nxt.next();
   c.receive.edge = last_of(c.receive.edge, c.receive.nxt);
-  discharge_duplicates(e, c);
+  discharge_duplicates(e, a);
   owe_now(e, c);
   //= rfc9293#3.6
   //# 9293:P-CLOSE-SIGNAL the peer's close is told even if nothing is being read

@@ -26,7 +26,7 @@ void push(Engine& e, internet::ReplyHeader header, const wire::Segment& segment)
 
 }  // namespace
 
-void reply_reset(Engine& e, const Arrival& arrival) {
+[[gnu::cold]] void reply_reset(Engine& e, const Arrival& arrival) {
   wire::Segment const& in = arrival.segment;
   wire::Segment reset;
   reset.source = in.destination;
@@ -60,7 +60,7 @@ void reply_reset(Engine& e, const Arrival& arrival) {
   ++e.counters->resets_sent;
 }
 
-void send_reset(Engine& e, Connection& c) {
+[[gnu::cold]] void send_reset(Engine& e, Connection& c) {
   wire::Segment reset;
   reset.source = c.local_port;
   reset.destination = c.remote_port;

@@ -25,7 +25,7 @@ std::uint32_t available(const Engine& e, Room kind) {
 
 }  // namespace
 
-void want_room(Engine& e, Connection& c, Room kind) {
+[[gnu::cold]] void want_room(Engine& e, Connection& c, Room kind) {
   if (c.wants != kind) {
     forget_room(e, c);
     c.wants = kind;
@@ -42,7 +42,7 @@ void forget_room(Engine& e, Connection& c) {
   }
 }
 
-void tell_room(Engine& e) {
+[[gnu::cold]] void tell_room(Engine& e) {
   for (Room const kind : kinds) {
     auto waiting = e.wanting(kind);
     std::uint32_t const count =

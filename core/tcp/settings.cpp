@@ -48,9 +48,13 @@ void apply_receive_buffer(Engine& e, Connection& c, Bytes size) {
 }
 
 void apply_timeout(Engine& e, Connection& c) {
-  if (c.active != nil && !e.active(c).give_up_due.is_never()) {
-    set_give_up(e, c);
-    arm(e, c);
+  if (c.active == nil) {
+    return;
+  }
+  Active& a = e.active(c);
+  if (!a.give_up_due.is_never()) {
+    set_give_up(e, c, a);
+    arm(e, c, a);
   }
 }
 
@@ -124,7 +128,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
   return Refusal::none;
 }
 
-Drop take_icmp_error(Engine& e, const FourTuple& quoted, std::uint16_t local_address,
+[[gnu::cold]] Drop take_icmp_error(Engine& e, const FourTuple& quoted, std::uint16_t local_address,
                      Sequence sequence, Cause cause) {
   //= rfc9293#3.9.2.2
   //# 9293:MUST-54 the quoted header finds the connection

@@ -41,7 +41,7 @@ bool anything_owed(const Active& a) {
   return a.owed_first != nil || a.ack_now || a.delayed_segments != 0;
 }
 
-void challenge(Engine& e, const TimeWait& t) {
+[[gnu::cold]] void challenge(Engine& e, const TimeWait& t) {
   if (may_challenge(e)) {
     send_time_wait_ack(e, t);
   }
@@ -84,7 +84,7 @@ Drop judge_timestamp(Engine& e, TimeWait& t, const wire::Segment& segment) {
 
 //= rfc9293#3.10.7.4
 //# 9293:P-RST-CLOSING an accepted RST ends TIME-WAIT
-Drop take_reset(Engine& e, Index record, const wire::Segment& segment) {
+[[gnu::cold]] Drop take_reset(Engine& e, Index record, const wire::Segment& segment) {
   TimeWait const& t = e.time_waits[record];
   bool const exact = segment.sequence == t.receive_nxt;
   bool const inside = exact || segment.sequence.inside(t.receive_nxt, t.receive_wnd);
@@ -136,7 +136,7 @@ bool is_new(const Engine& e, const TimeWait& t, const wire::Segment& syn) {
 
 //= rfc9293#3.10.7.4
 //# 9293:P-SYN-TW, 9293:P-TW-SYN-6191 a SYN in TIME-WAIT
-Drop take_syn(Engine& e, Index record, const Arrival& arrival) {
+[[gnu::cold]] Drop take_syn(Engine& e, Index record, const Arrival& arrival) {
   wire::Segment const& segment = arrival.segment;
   TimeWait const& t = e.time_waits[record];
   if (e.config.time_wait_reuse && !segment.flags.ack() && is_new(e, t, segment)) {
@@ -185,21 +185,23 @@ void begin_time_wait(Engine& e, Connection& c) {
   if (c.active != nil && anything_owed(e.active(c))) {
     send_time_wait_ack(e, t);
   }
-  e.demux.remove(c.hash, {EntryKind::connection, c.slot});
+  Found const before{EntryKind::connection, c.slot};
   Index const record = take_record(e);
-  if (record != nil) {
+  if (record == nil) {
+    e.demux.remove(c.hash, before);
+  } else {
     t.timer = e.wheel.open(timer_owner(TimerHolder::time_wait, record));
     CHECK(t.timer != nil);
     e.time_waits[record] = t;
     e.wheel.set(t.timer, t.due);
     e.time_wait_order().push_back(record);
-    e.demux.insert(t.hash, {EntryKind::time_wait, record});
+    e.demux.replace(t.hash, before, {EntryKind::time_wait, record});
   }
   enter(e, c, State::time_wait);
   detach(e, c, Cause::finished);
 }
 
-Drop arrives_time_wait(Engine& e, Index record, const Arrival& arrival) {
+[[gnu::cold]] Drop arrives_time_wait(Engine& e, Index record, const Arrival& arrival) {
   wire::Segment const& segment = arrival.segment;
   TimeWait const& t = e.time_waits[record];
   if (segment.flags.rst()) {
@@ -243,14 +245,14 @@ Drop arrives_time_wait(Engine& e, Index record, const Arrival& arrival) {
   return segment.length().empty() ? Drop::tcp_time_wait_other : Drop::tcp_data_after_fin;
 }
 
-void expire_time_wait(Engine& e, Index record) {
+[[gnu::cold]] void expire_time_wait(Engine& e, Index record) {
   ++e.counters->timers_fired[static_cast<std::uint32_t>(TimerKind::time_wait)];
   //= rfc9293#3.10.8
   //# 9293:P-TW-TIMEOUT after 2 MSL the record is deleted
   forget_time_wait(e, record);
 }
 
-void shelve_time_wait(Engine& e, Index record) {
+[[gnu::cold]] void shelve_time_wait(Engine& e, Index record) {
   TimeWait& t = e.time_waits[record];
   CHECK(!t.shelved);
   t.shelved = true;
@@ -259,7 +261,7 @@ void shelve_time_wait(Engine& e, Index record) {
   e.wheel.cancel(t.timer);
 }
 
-void unshelve_time_wait(Engine& e, Index record) {
+[[gnu::cold]] void unshelve_time_wait(Engine& e, Index record) {
   TimeWait& t = e.time_waits[record];
   CHECK(t.shelved);
   t.shelved = false;

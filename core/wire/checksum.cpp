@@ -9,7 +9,7 @@ namespace lockstep::wire {
 namespace {
 
 // Below this, setting up vectors costs more than they save.
-constexpr std::size_t vector_bytes_min = 64;
+constexpr std::size_t vector_bytes_min = 96;
 
 constinit Loops loops{sum_scalar, copy_scalar};
 constinit ChecksumMeans chosen_means = ChecksumMeans::scalar;
@@ -81,7 +81,7 @@ ChecksumMeans use_checksum_means(ChecksumMeans means) {
   return previous;
 }
 
-Partial sum(std::span<const std::byte> bytes) {
+[[gnu::noinline]] Partial sum(std::span<const std::byte> bytes) {
   if (bytes.size() < vector_bytes_min) {
     return partial_of(sum_scalar(bytes.data(), bytes.size()), bytes.size());
   }

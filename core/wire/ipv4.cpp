@@ -53,7 +53,7 @@ Drop check_option(std::span<const std::byte> option) {
 
 //= rfc791#3.1
 //# 791:IP4-4 the length of an option counts its type and length octets
-Drop check_options(std::span<const std::byte> options) {
+[[gnu::cold]] Drop check_options(std::span<const std::byte> options) {
   std::size_t at = 0;
   while (at < options.size()) {
     std::uint8_t const kind = load8(options.data() + at);

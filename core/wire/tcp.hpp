@@ -95,6 +95,15 @@ inline constexpr std::uint32_t tcp_checksum_offset = 16;
 // unspecified. `bytes` is the whole payload of the IP packet.
 [[nodiscard]] Drop parse(std::span<const std::byte> bytes, Segment& out);
 
+// The sum of the octets of a header that are always there: whole words of 32 bits.
+inline Partial fixed_header_sum(const std::byte* at) {
+  Partial host;
+  for (std::uint32_t i = 0; i < tcp_header_bytes; i += 4) {
+    host.sum += load_raw32(at + i);
+  }
+  return {network16(host.folded()), false};
+}
+
 // Whether the segment `bytes`, as it arrived between these addresses, sums up. Reads all of it.
 // `pseudo.length` is the size of `bytes`.
 //= rfc9293#3.1
@@ -102,7 +111,13 @@ inline constexpr std::uint32_t tcp_checksum_offset = 16;
 [[nodiscard]] inline bool checksum_verifies(const PseudoHeader& pseudo,
                                             std::span<const std::byte> bytes) {
   CHECK(pseudo.length.count == bytes.size());
-  return combine(pseudo_header_sum(pseudo), sum(bytes)).verifies();
+  Partial const addresses = pseudo_header_sum(pseudo);
+  if (bytes.size() < tcp_header_bytes) [[unlikely]] {
+    return combine(addresses, sum(bytes)).verifies();
+  }
+  Partial const header = combine(addresses, fixed_header_sum(bytes.data()));
+  auto const rest = bytes.subspan(tcp_header_bytes);
+  return (rest.empty() ? header : combine(header, sum(rest))).verifies();
 }
 
 // How many octets write() makes: 20 and those of the options.
@@ -145,15 +160,10 @@ inline void write_checksum(std::span<std::byte> segment, Bytes header, const Pse
   CHECK(header.count >= tcp_header_bytes);
   CHECK(segment.size() >= header.count);
   CHECK(header.count <= tcp_header_bytes_max);
-  // A header is whole words of 32 bits: no need of sum().
-  Partial host;
-  for (std::uint32_t i = 0; i < tcp_header_bytes; i += 4) {
-    host.sum += load_raw32(segment.data() + i);
-  }
+  Partial own = combine(pseudo_header_sum(pseudo), fixed_header_sum(segment.data()));
   for (std::uint32_t i = tcp_header_bytes; i < header.count; i += 4) {
-    host.sum += load_raw32(segment.data() + i);
+    own.sum += load32(segment.data() + i);
   }
-  Partial const own{pseudo_header_sum(pseudo).sum + network16(host.folded()), false};
   store16(segment.data() + tcp_checksum_offset, combine(own, payload).checksum());
 }
 

@@ -83,12 +83,11 @@ bool read_option(std::span<const std::byte> option, Options& out) {
 }
 
 // NOPs in front of an option, so that the next one begins at a multiple of four octets.
-std::byte* pad(std::byte* at, std::uint32_t nops) {
-  for (std::uint32_t i = 0; i < nops; ++i) {
-    store8(at + i, kind_nop);
-  }
-  return at + nops;
+std::byte* pad_one(std::byte* at) {
+  store8(at, kind_nop);
+  return at + 1;
 }
+std::byte* pad_two(std::byte* at) { return pad_one(pad_one(at)); }
 
 std::byte* begin_option(std::byte* at, std::uint8_t kind, Bytes length) {
   store8(at, kind);
@@ -101,7 +100,7 @@ std::byte* write_window_scale(const Options& options, std::byte* at) {
     return at;
   }
   CHECK(options.window_scale.shift <= window_scale_max);
-  at = begin_option(pad(at, 1), kind_window_scale, {window_scale_bytes});
+  at = begin_option(pad_one(at), kind_window_scale, {window_scale_bytes});
   store8(at, options.window_scale.shift);
   return at + 1;
 }
@@ -109,10 +108,10 @@ std::byte* write_window_scale(const Options& options, std::byte* at) {
 // SACK-permitted takes the place of the two NOPs before timestamps.
 std::byte* write_permission_and_timestamps(const Options& options, std::byte* at) {
   if (options.has_sack_permitted) {
-    at = begin_option(options.has_timestamps ? at : pad(at, 2), kind_sack_permitted,
+    at = begin_option(options.has_timestamps ? at : pad_two(at), kind_sack_permitted,
                       {sack_permitted_bytes});
   } else if (options.has_timestamps) {
-    at = pad(at, 2);
+    at = pad_two(at);
   }
   if (options.has_timestamps) {
     at = begin_option(at, kind_timestamps, {timestamps_bytes});
@@ -128,7 +127,7 @@ std::byte* write_sack(const Options& options, std::byte* at) {
   if (options.sack_count == 0) {
     return at;
   }
-  at = begin_option(pad(at, 2), kind_sack, {2 + options.sack_count * sack_block_bytes});
+  at = begin_option(pad_two(at), kind_sack, {2 + options.sack_count * sack_block_bytes});
   for (std::uint32_t i = 0; i < options.sack_count; ++i) {
     store32(at, options.sack[i].begin.value);
     store32(at + 4, options.sack[i].end.value);
