@@ -86,6 +86,8 @@ Config profile_linux() {
   tcp.syn_cookies = tcp::SynCookies::on;
   tcp.receive_buffer_max = Bytes{6 << 20};
   tcp.send_buffer_max = Bytes{4 << 20};
+  tcp.congestion = tcp::Congestion::cubic;
+  tcp.ecn = tcp::EcnPolicy::accept;
   return config;
 }
 
@@ -107,6 +109,9 @@ Config profile_freebsd() {
   tcp.syn_cookies = tcp::SynCookies::on;
   tcp.receive_buffer_max = Bytes{2 << 20};
   tcp.send_buffer_max = Bytes{2 << 20};
+  tcp.congestion = tcp::Congestion::cubic;
+  tcp.hystart = true;
+  tcp.ecn = tcp::EcnPolicy::accept;
   return config;
 }
 

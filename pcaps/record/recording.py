@@ -260,6 +260,8 @@ class Recording:
         head = {"title": self.title, "shows": self.shows, "origin": origin,
                 "made_by": f"pcaps/record/record.py {self.slug}"}
         device = {"address": "10.0.0.1", "port": self.port, "role": self.role, "profile": "linux"}
+        # The profile has Linux's usual controller.
+        chosen = {} if control == "cubic" else {"congestion": control}
         calls = [self._call_entry(*call) for call in self.calls]
-        content = scenario_file.toml(head, device, self.config, calls, self.twins)
+        content = scenario_file.toml(head, device, {**chosen, **self.config}, calls, self.twins)
         scenario_file.write(room / self.slug, content, self.wire.packets)
