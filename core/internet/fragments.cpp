@@ -50,6 +50,7 @@ FragmentArrival fragment_of(const wire::Ipv4Packet& packet) {
   out.begin = packet.header.fragment_offset * 8u;
   out.more = packet.header.more_fragments;
   out.congested = (packet.header.traffic_class & 3) == congestion_experienced;
+  out.unable = (packet.header.traffic_class & 3) == 0;
   out.header = packet.bytes.first(packet.bytes.size() - packet.payload.size());
   out.data = packet.payload;
   return out;
@@ -66,6 +67,7 @@ FragmentArrival fragment_of(const wire::Ipv6Packet& packet) {
   out.begin = packet.fragment.offset * 8u;
   out.more = packet.fragment.more;
   out.congested = (packet.header.traffic_class & 3) == congestion_experienced;
+  out.unable = (packet.header.traffic_class & 3) == 0;
   out.header = packet.bytes.first(packet.fragment_at);
   out.named_at = packet.fragment_named_at;
   out.data = packet.bytes.subspan(packet.fragment_at + wire::ipv6_fragment_bytes);
@@ -222,13 +224,18 @@ Drop Fragments::add(Datagram& datagram, std::byte* memory, const FragmentArrival
   ++datagram.piece_count;
   datagram.held += end - begin;
   datagram.congested = datagram.congested || fragment.congested;
-  return Drop::none;
+  datagram.unable = datagram.unable || fragment.unable;
+  //= rfc3168#5.3
+  //# 3168:ECN-15 CE beside a fragment that is Not-ECT: the packet is dropped
+  return datagram.congested && datagram.unable ? Drop::ip_fragment_overlap : Drop::none;
 }
 
 std::span<const std::byte> Fragments::finish(Index index) {
   Datagram& each = datagrams_[index];
   std::byte* const header = memory_of(index) + header_max - each.header_bytes;
   std::span<std::byte> const front(header, each.header_bytes);
+  //= rfc3168#5.3
+  //# 3168:ECN-15, 3168:ECN-31 CE if one fragment has it, else what all have
   if (is_v6(front)) {
     mend_v6(front, each.total, each.congested);
   } else {

@@ -38,6 +38,7 @@ struct FragmentArrival {
   std::uint32_t begin = 0;           // octets from the datagram's first
   bool more = false;
   bool congested = false;            // it was marked CE
+  bool unable = false;               // it was Not-ECT
   std::span<const std::byte> header;  // the packet up to the data, or to the fragment header
   std::uint16_t named_at = 0;        // of IPv6: the octet of `header` that names that header
   std::span<const std::byte> data;
@@ -97,6 +98,7 @@ class Fragments {
     State state = State::vacant;
     bool has_total = false;
     bool congested = false;
+    bool unable = false;
     std::array<Piece, pieces_max> pieces{};
   };
 
@@ -130,7 +132,7 @@ void Fragments::visit(Add&& add) const {
     add(std::uint64_t{each.identification} << 32 | each.total);
     add(std::uint64_t{each.held} << 32 | std::uint64_t{each.header_bytes} << 16 |
         std::uint64_t{each.protocol} << 8 | static_cast<std::uint64_t>(each.state));
-    add((each.has_total ? 2u : 0u) | (each.congested ? 1u : 0u));
+    add((each.unable ? 4u : 0u) | (each.has_total ? 2u : 0u) | (each.congested ? 1u : 0u));
     add(wheel_.due(each.timer).ns);
     for (std::uint32_t p = 0; p < each.piece_count; ++p) {
       add(std::uint64_t{each.pieces[p].begin} << 16 | each.pieces[p].end);

@@ -21,6 +21,7 @@ struct Sender {
   bool six = false;
   std::uint8_t host = 2;
   std::uint32_t identification = 7;
+  std::uint8_t traffic_class = 0;
   std::string text = std::string(40, 'a') + std::string(40, 'b') + "end";
 
   std::vector<std::byte> piece(std::uint32_t begin, std::uint32_t length, bool more) const {
@@ -30,6 +31,7 @@ struct Sender {
       header.source = {here6.high, host};
       header.destination = here6;
       header.next_header = 44;
+      header.traffic_class = traffic_class;
       wire::write(header, Bytes{8 + length}, out);
       out[40] = std::byte{6};
       std::uint32_t const word = begin | (more ? 1u : 0u);
@@ -42,6 +44,7 @@ struct Sender {
       header.destination = here4;
       header.protocol = wire::IpProtocol::tcp;
       header.time_to_live = 64;
+      header.traffic_class = traffic_class;
       header.identification = static_cast<std::uint16_t>(identification);
       header.fragment_offset = static_cast<std::uint16_t>(begin / 8);
       header.more_fragments = more;
@@ -262,6 +265,34 @@ TEST(Fragments, ADatagramIsBounded) {
   }
   EXPECT_EQ(world.take(sender.piece(8 * Fragments::pieces_max, 8, true)),
             Drop::ip_fragment_full);
+}
+
+//= rfc3168#5.3
+//= type=test
+//# 3168:ECN-15 CE on one fragment is CE on the datagram, unless another cannot have it
+//# 3168:ECN-31 what all of them carry stays as it is
+TEST(Fragments, CongestionIsNotLost) {
+  for (bool const six : {false, true}) {
+    for (auto const& [first, second, expected] :
+         {std::tuple{2, 2, 2}, {1, 1, 1}, {0, 0, 0}, {2, 3, 3}, {3, 2, 3}, {3, 3, 3}}) {
+      World world(few());
+      Sender sender{.six = six, .traffic_class = static_cast<std::uint8_t>(first)};
+      EXPECT_EQ(world.take(sender.piece(0, 40, true)), Drop::none);
+      sender.traffic_class = static_cast<std::uint8_t>(second);
+      EXPECT_EQ(world.take(sender.piece(40, 43, false)), Drop::none);
+      wire::Ipv4Packet packet;
+      ASSERT_EQ(read_packet(world.whole, packet), Drop::none);
+      EXPECT_EQ(packet.header.traffic_class & 3, expected);
+    }
+    for (auto const& [first, second] : {std::pair{0, 3}, {3, 0}}) {
+      World world(few());
+      Sender sender{.six = six, .traffic_class = static_cast<std::uint8_t>(first)};
+      EXPECT_EQ(world.take(sender.piece(0, 40, true)), Drop::none);
+      sender.traffic_class = static_cast<std::uint8_t>(second);
+      EXPECT_EQ(world.take(sender.piece(40, 43, false)), Drop::ip_fragment_overlap);
+      EXPECT_TRUE(world.whole.empty());
+    }
+  }
 }
 
 }  // namespace

@@ -68,6 +68,9 @@ TEST(Ecn, PassiveOpen) {
   }
 }
 
+//= rfc9293#3.8.2
+//= type=test
+//# 9293:SHLD-8 ECN is negotiated and text is sent with it
 //= rfc3168#6.1.1
 //= type=test
 //# 3168:ECN-1, 3168:ECN-25 ECE alone on the SYN-ACK agrees; both bits, CWR alone or none do not

@@ -39,6 +39,8 @@ void take_syn_again(Connection& c, wire::Flags flags) {
   }
 }
 
+//= rfc9293#3.8.2
+//# 9293:SHLD-8 ECN is spoken where Config says so
 wire::Flags syn_flags(const Config& config, Connection& c, bool again) {
   if (c.state != State::syn_sent) {
     //= rfc3168#6.1.1
