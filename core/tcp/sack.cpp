@@ -117,6 +117,8 @@ bool judge_progress(Engine& e, Connection& c, Bytes newly, bool marked) {
   Active& a = e.active(c);
   CongestionVariables& v = c.congestion;
   bool const covers = c.send.una.after(v.recover);
+  // In a recovery nothing grows, but what is delivered is measured.
+  congestion::on_ack(e, c, newly, marked);
   if (v.recovering) {
     //= rfc6675#5
     //# 6675:S6675-10 it ends when RecoveryPoint is acknowledged
@@ -129,7 +131,6 @@ bool judge_progress(Engine& e, Connection& c, Bytes newly, bool marked) {
   }
   bool const over = a.after_timeout && covers;
   a.after_timeout = a.after_timeout && !covers;
-  congestion::on_ack(e, c, newly, marked);
   drag_recover(c);
   return over;
 }
