@@ -504,6 +504,9 @@ Config replay_config(const Script& script, const Config& base, bool keep_buffers
     }
   }
   if (script.comparison == Comparison::obligations) {
+    // The buffers are those of the capture: they do not grow.
+    config.tcp.receive_buffer_max = {};
+    config.tcp.send_buffer_max = {};
     speak_as_the_device(script, config.tcp);
   }
   if (script.inferred) {

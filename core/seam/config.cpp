@@ -100,7 +100,7 @@ Config profile_freebsd() {
   tcp.rto_max = Duration::seconds(64);
   tcp.msl = Duration::seconds(30);
   tcp.syn_timeout = Duration::seconds(75);
-  tcp.option_order = wire::OptionOrder::freebsd;
+  tcp.option_order = wire::OptionOrder::like_freebsd;
   tcp.window_scale = true;
   tcp.window_shift_automatic = false;
   tcp.window_shift = 6;

@@ -126,7 +126,7 @@ struct Config {
   Count challenges_per_connection{65535};  // in a second
   Count empty_answers_per_second{100};  // of a connection, to empty segments out of its window
 
-  wire::OptionOrder option_order = wire::OptionOrder::linux;  // of a SYN's options
+  wire::OptionOrder option_order = wire::OptionOrder::like_linux;  // of a SYN's options
   SynCookies syn_cookies = SynCookies::off;
 
   // RFC 7323. The shift is window_shift, or the least at which the window can tell of the whole

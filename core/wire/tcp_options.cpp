@@ -196,11 +196,11 @@ Bytes write(const Options& options, std::span<std::byte> into, OptionOrder order
     store16(at, options.mss);
     at += 2;
   }
-  if (order == OptionOrder::freebsd) {
+  if (order == OptionOrder::like_freebsd) {
     at = write_window_scale(options, at);
   }
   at = write_permission_and_timestamps(options, at);
-  if (order == OptionOrder::linux) {
+  if (order == OptionOrder::like_linux) {
     at = write_window_scale(options, at);
   }
   at = write_sack(options, at);

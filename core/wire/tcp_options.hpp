@@ -24,9 +24,9 @@ inline constexpr std::uint32_t sack_blocks_max = 4;
 inline constexpr std::uint32_t tcp_options_bytes_max = 40;
 
 // In which order a SYN's options stand. SACK blocks come last in both.
-// linux: MSS, SACK-permitted, timestamps, window scale; freebsd: MSS, window scale,
+// like_linux: MSS, SACK-permitted, timestamps, window scale; like_freebsd: MSS, window scale,
 // SACK-permitted, timestamps.
-enum class OptionOrder : std::uint8_t { linux, freebsd };
+enum class OptionOrder : std::uint8_t { like_linux, like_freebsd };
 
 // The options of one segment. A value counts only if its `has_` is true, and is zero otherwise.
 // Options of other kinds leave no trace here.
@@ -61,6 +61,6 @@ Bytes options_bytes(const Options& options);
 // Writes them to the front of `into`, which holds them, each aligned to 4 octets by NOPs before it,
 // and gives their number: at most tcp_options_bytes_max, which is the caller's to respect.
 Bytes write(const Options& options, std::span<std::byte> into,
-            OptionOrder order = OptionOrder::linux);
+            OptionOrder order = OptionOrder::like_linux);
 
 }  // namespace lockstep::wire

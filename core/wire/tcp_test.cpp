@@ -330,9 +330,9 @@ TEST(TcpOptions, StandInTheOrderOfTheSystemThatIsSpoken) {
   options.window_scale = {7};
   options.timestamp_value = 0x01020304;
   Octets octets(20);
-  EXPECT_EQ(write(options, octets, OptionOrder::linux).count, 20u);
+  EXPECT_EQ(write(options, octets, OptionOrder::like_linux).count, 20u);
   EXPECT_EQ(octets, octets_of({2, 4, 0x05, 0xb4, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0, 1, 3, 3, 7}));
-  EXPECT_EQ(write(options, octets, OptionOrder::freebsd).count, 20u);
+  EXPECT_EQ(write(options, octets, OptionOrder::like_freebsd).count, 20u);
   EXPECT_EQ(octets, octets_of({2, 4, 0x05, 0xb4, 1, 3, 3, 7, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0}));
 }
 

@@ -121,7 +121,7 @@ void draw_policies(Dice& dice, tcp::Config& tcp) {
 
 void draw_options(Dice& dice, tcp::Config& tcp) {
   using wire::OptionOrder;
-  tcp.option_order = dice.percent(30) ? OptionOrder::freebsd : OptionOrder::linux;
+  tcp.option_order = dice.percent(30) ? OptionOrder::like_freebsd : OptionOrder::like_linux;
   tcp.window_scale = dice.percent(70);
   tcp.window_shift_automatic = dice.percent(60);
   tcp.window_shift = dice.pick({std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{7},
