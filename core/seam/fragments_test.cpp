@@ -1,6 +1,8 @@
 // Segments that arrive in fragments, at the seam: taken, refused, answered.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/seam/six_kit.hpp"
 
 namespace lockstep::testing {
@@ -21,8 +23,9 @@ SixPacket piece(const Octets& whole, std::uint32_t begin, std::uint32_t length,
   packet.payload = {static_cast<std::byte>(next), std::byte{0},
                     static_cast<std::byte>(word >> 8), static_cast<std::byte>(word & 0xff),
                     std::byte{0}, std::byte{0}, std::byte{0}, std::byte{identification}};
-  packet.payload.insert(packet.payload.end(), whole.begin() + begin,
-                        whole.begin() + begin + length);
+  std::uint32_t const header = 8;
+  packet.payload.resize(header + length);
+  std::copy_n(whole.begin() + begin, length, packet.payload.begin() + header);
   return packet;
 }
 

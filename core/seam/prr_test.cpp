@@ -38,11 +38,11 @@ class Example : public Flow {
     for (std::uint32_t i = first; i < 20; ++i) {
       std::uint32_t const sent = info().send.nxt.value;
       sack(10'001, {{10'001 + first * 1000, 11'001 + i * 1000}});
-      std::string now;
+      std::string left;
       for (Out const& segment : take()) {
-        now += segment.absolute.distance_from(Sequence{sent}) < 0 ? "R" : "N";
+        left += segment.absolute.distance_from(Sequence{sent}) < 0 ? "R" : "N";
       }
-      out += (i == first ? "" : " ") + (now.empty() ? "-" : now);
+      out += (i == first ? "" : " ") + (left.empty() ? "-" : left);
     }
     return out;
   }

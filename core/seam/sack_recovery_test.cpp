@@ -20,8 +20,8 @@ Peer sacking() {
 // Ten segments of 1000 octets are out: 1, 1001, ... 9001.
 class Sender : public Flow {
  public:
-  explicit Sender(const Config& config = sack_config(), const Peer& peer = sacking())
-      : Flow(config, peer) {
+  explicit Sender(const Config& config = sack_config(), const Peer& with = sacking())
+      : Flow(config, with) {
     write_octets(100'000);
     EXPECT_EQ(segments(), "1+1000 1001+1000 2001+1000 3001+1000 4001+1000 5001+1000 6001+1000 "
                           "7001+1000 8001+1000 9001+1000");

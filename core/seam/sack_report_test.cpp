@@ -20,8 +20,8 @@ Peer sacking() {
 // A stack that receives: what it said since the last call, "ACK: blocks", one line each.
 class Receiver : public Flow {
  public:
-  explicit Receiver(const Config& config = sack_config(), const Peer& peer = sacking())
-      : Flow(config, peer) {}
+  explicit Receiver(const Config& config = sack_config(), const Peer& with = sacking())
+      : Flow(config, with) {}
   std::string acks() {
     std::string out;
     for (Out const& segment : take()) {

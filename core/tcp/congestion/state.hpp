@@ -43,11 +43,13 @@ struct Dctcp {
 
 // All zero when the connection has sent nothing since it was idle.
 struct ControllerState {
+  constexpr ControllerState() : cubic{} {}
+
   Sequence round_end;  // `peak` counts up to here, while `peak` is not zero
   Bytes peak;          // the most that was in flight in this round
   HyStart slow;
   union {
-    Cubic cubic{};
+    Cubic cubic;
     Dctcp dctcp;
   };
 };
