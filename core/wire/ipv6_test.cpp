@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <utility>
 #include <vector>
 
 namespace lockstep::wire {
@@ -43,13 +44,15 @@ Octets packet(std::uint8_t next, std::initializer_list<Octets> pieces) {
 Octets text() { return Octets(20, std::byte{0x55}); }
 
 struct Walked {
+  Octets bytes;  // where the packet lies
   Drop drop = Drop::none;
   Ipv6Packet packet;
 };
 
-Walked walked(const Octets& bytes) {
+Walked walked(Octets bytes) {
   Walked out;
-  EXPECT_EQ(parse(bytes, out.packet), Drop::none);
+  out.bytes = std::move(bytes);
+  EXPECT_EQ(parse(out.bytes, out.packet), Drop::none);
   out.drop = walk(out.packet);
   return out;
 }
