@@ -452,7 +452,7 @@ void speak_as_the_device(const Script& script, tcp::Config& config) {
 
 bool usable(const IpAddress& address) {
   if (!address.is_v4()) {
-    return false;
+    return address.is_v6_host();
   }
   Ipv4 const v4 = address.as_v4();
   return !v4.is_reserved() && !v4.is_multicast() && !v4.is_loopback();
@@ -470,6 +470,7 @@ std::uint32_t LiveRun::as_captured(const Script& script, std::uint32_t number,
 
 PlayedAddresses played_addresses(const Script& script) {
   bool const both = usable(script.device.address) && usable(script.peer.address) &&
+                    script.device.address.is_v4() == script.peer.address.is_v4() &&
                     script.device.address != script.peer.address;
   if (script.comparison == Comparison::exact || both) {
     return {script.device.address, script.peer.address};
@@ -480,9 +481,12 @@ PlayedAddresses played_addresses(const Script& script) {
 Config replay_config(const Script& script, const Config& base, bool keep_buffers) {
   Config config = base;
   PlayedAddresses const addresses = played_addresses(script);
-  std::uint32_t const differs = static_cast<std::uint32_t>(addresses.device.low >> 8) ^
-                                static_cast<std::uint32_t>(addresses.peer.low >> 8);
-  std::uint8_t const prefix = differs == 0 ? 24 : 0;
+  bool const six = !addresses.device.is_v4();
+  std::uint8_t const near = six ? 64 : 24;
+  bool const same = common_bits({addresses.device, addresses.peer}) >= near + (six ? 0u : 96u);
+  std::uint8_t const prefix = same ? near : 0;
+  // What a path carries is what its packets show: those of IPv6 must not be cut for want of it.
+  config.tcp.path_mtu_discovery = config.tcp.path_mtu_discovery || six;
   config.link = LinkType::ip;
   config.addresses[0] = {addresses.device, prefix};
   config.address_count = Count{1};
@@ -497,7 +501,8 @@ Config replay_config(const Script& script, const Config& base, bool keep_buffers
   config.frames_per_turn = Count{4096};
   if (script.comparison == Comparison::obligations && !keep_buffers) {
     std::uint32_t const mss = std::clamp(script.device_mss.count, 88u, 65'495u);
-    set_mtu(config, Bytes{std::min(mss + 40, 65'535u)});
+    set_mtu(config, Bytes{std::min(six ? std::max(mss + 60, 1'280u) : mss + 40, 65'535u)});
+    config.tcp.mss = least(config.tcp.mss, Bytes{mss});
     if (script.receive_buffer != 0) {
       std::uint32_t const most = script.scaled ? buffer_max : 65'535;
       config.tcp.receive_buffer = Bytes{std::min(script.receive_buffer, most)};

@@ -1,4 +1,4 @@
-// Builds IPv4 packets octet by octet: what a peer sends need not be what the core would write.
+// Builds IP packets octet by octet: what a peer sends need not be what the core would write.
 #include "conformance/replay/packet.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using tools::put_long;
 using tools::put_octet;
 using tools::put_word;
 
-void put_header(std::vector<std::byte>& out, const IpAddress& from, const IpAddress& to,
+void put_v4(std::vector<std::byte>& out, const IpAddress& from, const IpAddress& to,
                 std::uint32_t protocol, std::size_t payload, std::uint8_t traffic_class) {
   put_octet(out, 0x45);
   put_octet(out, traffic_class);
@@ -29,17 +29,46 @@ void put_header(std::vector<std::byte>& out, const IpAddress& from, const IpAddr
   tools::set_word(out, 10, static_cast<std::uint16_t>(~sum));
 }
 
-std::uint32_t pseudo_sum(std::span<const std::byte> packet, std::size_t transport) {
-  return tools::ones_sum(packet.subspan(12, 8), static_cast<std::uint32_t>(6 + transport));
+void put_address(std::vector<std::byte>& out, const IpAddress& address) {
+  for (std::uint64_t const half : {address.high, address.low}) {
+    put_long(out, static_cast<std::uint32_t>(half >> 32));
+    put_long(out, static_cast<std::uint32_t>(half));
+  }
+}
+
+void put_v6(std::vector<std::byte>& out, const IpAddress& from, const IpAddress& to,
+            std::uint32_t protocol, std::size_t payload, std::uint8_t traffic_class) {
+  put_long(out, 6u << 28 | std::uint32_t{traffic_class} << 20);
+  put_word(out, static_cast<std::uint32_t>(payload));
+  put_octet(out, protocol);
+  put_octet(out, 64);
+  put_address(out, from);
+  put_address(out, to);
+}
+
+void put_header(std::vector<std::byte>& out, const IpAddress& from, const IpAddress& to,
+                std::uint32_t protocol, std::size_t payload, std::uint8_t traffic_class) {
+  (from.is_v4() ? put_v4 : put_v6)(out, from, to, protocol, payload, traffic_class);
+}
+
+std::size_t header_bytes(const IpAddress& from) { return from.is_v4() ? 20 : 40; }
+
+/// Of the addresses that the packet's header ends with, the protocol and the length.
+std::uint32_t pseudo_sum(std::span<const std::byte> packet, std::size_t header,
+                         std::size_t transport) {
+  std::size_t const from = header == 20 ? 12 : 8;
+  return tools::ones_sum(packet.subspan(from, header - from),
+                         static_cast<std::uint32_t>(6 + transport));
 }
 
 }  // namespace
 
 std::vector<std::byte> packet_of(const tools::Segment& segment) {
+  std::size_t const before = header_bytes(segment.source.address);
   std::size_t const header = 20 + segment.options.size();
   std::size_t const transport = header + segment.payload.size();
   std::vector<std::byte> out;
-  out.reserve(20 + transport);
+  out.reserve(before + transport);
   put_header(out, segment.source.address, segment.destination.address, 6, transport,
              segment.traffic_class);
   put_word(out, segment.source.port.value);
@@ -53,12 +82,13 @@ std::vector<std::byte> packet_of(const tools::Segment& segment) {
   put_word(out, segment.urgent);
   out.insert(out.end(), segment.options.begin(), segment.options.end());
   out.insert(out.end(), segment.payload.begin(), segment.payload.end());
-  std::uint32_t const sum = tools::ones_sum(std::span(out).subspan(20), pseudo_sum(out, transport));
+  std::uint32_t const sum = tools::ones_sum(std::span(out).subspan(before),
+                                            pseudo_sum(out, before, transport));
   auto checksum = static_cast<std::uint16_t>(~tools::ones_fold(sum));
   if (segment.sum == tools::SumState::bad) {
     checksum = static_cast<std::uint16_t>(checksum ^ 0x5555);
   }
-  tools::set_word(out, 36, checksum);
+  tools::set_word(out, before + 16, checksum);
   return out;
 }
 

@@ -160,7 +160,16 @@ std::optional<IpAddress> address_from(const std::string& text) {
   if (inet_pton(AF_INET, text.c_str(), &v4) == 1) {
     return IpAddress::from(Ipv4{ntohl(v4.s_addr)});
   }
-  return std::nullopt;
+  std::array<std::uint8_t, 16> v6{};
+  if (inet_pton(AF_INET6, text.c_str(), v6.data()) != 1) {
+    return std::nullopt;
+  }
+  IpAddress out;
+  for (std::size_t i = 0; i < 8; ++i) {
+    out.high = out.high << 8 | v6[i];
+    out.low = out.low << 8 | v6[8 + i];
+  }
+  return out;
 }
 
 // --- [device.config] ---
@@ -305,8 +314,8 @@ void read_device(const Reader& reader, const toml::table& table, Scenario& out) 
   auto const parsed = address_from(address);
   if (!parsed) {
     reader.refuse(reader.needed(table, "address"),
-                  fmt::format("'address' is \"{}\"; expected an IPv4 address such as \"10.0.0.1\": "
-                              "correct it",
+                  fmt::format("'address' is \"{}\"; expected an address such as \"10.0.0.1\" or "
+                              "\"2001:db8::1\": correct it",
                               address));
   }
   out.device = {*parsed, Port{static_cast<std::uint16_t>(reader.number(table, "port", 1, 65'535))}};

@@ -15,6 +15,7 @@ ROOM = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOM))
 
 from scapy.layers.inet import ICMP, IP, TCP  # noqa: E402
+from scapy.layers.inet6 import IPv6  # noqa: E402
 from scapy.layers.l2 import Ether  # noqa: E402
 
 from common import pcapng, scenario_file  # noqa: E402
@@ -22,6 +23,7 @@ from common import pcapng, scenario_file  # noqa: E402
 EPOCH_NS = 1_600_000_000 * 10**9
 MS = 1_000_000
 MSS = 1460
+MSS6 = 1440
 
 
 def pattern(offset, size, salt=0):
@@ -49,12 +51,14 @@ class Scenario:
     """One scenario while it is written. Times are in milliseconds; packets count from 1."""
 
     def __init__(self, slug, title, shows, origin, role="passive", config=None,
-                 device_isn=0xFFFFFC00, peer_isn=0xFFFFF800, rtt=10):
+                 device_isn=0xFFFFFC00, peer_isn=0xFFFFF800, rtt=10, ipv6=False):
         self.slug, self.title, self.shows, self.origin = slug, title, shows, origin
         self.role, self.config, self.rtt = role, config or {}, rtt
         ports = (40000, 80) if role == "active" else (80, 40000)
-        self.dev = Endpoint("10.0.0.1", ports[0], "02:00:00:00:00:01", device_isn, 0)
-        self.far = Endpoint("10.0.0.2", ports[1], "02:00:00:00:00:02", peer_isn, 7)
+        self.ipv6, self.mss = ipv6, MSS6 if ipv6 else MSS
+        near, far = ("2001:db8::1", "2001:db8::2") if ipv6 else ("10.0.0.1", "10.0.0.2")
+        self.dev = Endpoint(near, ports[0], "02:00:00:00:00:01", device_isn, 0)
+        self.far = Endpoint(far, ports[1], "02:00:00:00:00:02", peer_isn, 7)
         self.now_ns, self.packets, self.calls, self.twins = 0, [], [], []
         self.stamped_ns = 0
 
@@ -114,9 +118,9 @@ class Scenario:
         header = TCP(sport=sender.port, dport=target.port, flags=flags, window=sender.window,
                      seq=(sender.isn + seq) % 2**32, urgptr=urg, options=options,
                      reserved=reserved, ack=(target.isn + ack) % 2**32 if "A" in flags else 0)
-        frame = (Ether(src=sender.mac, dst=target.mac)
-                 / IP(src=sender.address, dst=target.address, id=0, flags="DF", ttl=64)
-                 / header / payload)
+        outer = (IPv6(src=sender.address, dst=target.address, hlim=64) if self.ipv6 else
+                 IP(src=sender.address, dst=target.address, id=0, flags="DF", ttl=64))
+        frame = Ether(src=sender.mac, dst=target.mac) / outer / header / payload
         frame = bytes(frame)
         if not (lost or ignored or "R" in flags):
             target.take(seq, length)
@@ -140,20 +144,20 @@ class Scenario:
         self.packets.append(pcapng.Packet(EPOCH_NS + self.now_ns, bytes(frame), note))
         return len(self.packets)
 
-    def listen_and_accept(self, peer_mss=MSS, win=65535):
+    def listen_and_accept(self, peer_mss="same", win=65535):
         """Packets 1 to 3: the three-way handshake, the device on the passive side."""
         self.call("listen")
         self.far.window = win
-        self.peer("S", after=0, mss=peer_mss)
-        self.device("SA", mss=MSS)
+        self.peer("S", after=0, mss=self.mss if peer_mss == "same" else peer_mss)
+        self.device("SA", mss=self.mss)
         return self.peer("A")
 
-    def open_and_connect(self, peer_mss=MSS, win=65535):
+    def open_and_connect(self, peer_mss="same", win=65535):
         """Packets 1 to 3: the three-way handshake, the device on the active side."""
         self.call("open")
         self.far.window = win
-        self.device("S", mss=MSS)
-        self.peer("SA", mss=peer_mss)
+        self.device("S", mss=self.mss)
+        self.peer("SA", mss=self.mss if peer_mss == "same" else peer_mss)
         return self.device("A")
 
     def device_gone(self, after=10, seq=None, ack=None):
