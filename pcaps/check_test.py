@@ -14,6 +14,7 @@ from common import frames, pcapng, scenario_file  # noqa: E402
 
 EXAMPLE = ROOM / "rfc9293-3.5-three-way-handshake-passive"
 ENDS = ("10.0.0.2", 6000), ("10.0.0.1", 80)
+ENDS6 = ("2001:db8::2", 6000), ("2001:db8::1", 80)
 MACS = ("02:00:00:00:00:02", "02:00:00:00:00:01")
 
 
@@ -38,14 +39,16 @@ def test_pcapng_reads_what_it_writes():
     assert pcapng.decode(pcapng.encode(packets)) == packets
 
 
+@pytest.mark.parametrize("ends", [ENDS, ENDS6])
 @pytest.mark.parametrize("size", [0, 1, 2, 1459])
-def test_frame_reads_what_it_builds(size):
-    frame = frames.build(*ENDS, MACS, "PA", 2**32 - 1, 5, 1000, 3, b"\2\4\5\xb4", b"z" * size)
+def test_frame_reads_what_it_builds(ends, size):
+    frame = frames.build(*ends, MACS, "PA", 2**32 - 1, 5, 1000, 3, b"\2\4\5\xb4", b"z" * size)
     segment = frames.parse(1, pcapng.Packet(9, frame))
-    assert (segment.source, segment.target) == ENDS
+    assert (segment.source, segment.target) == ends
     assert (segment.seq, segment.ack, segment.flags) == (2**32 - 1, 5, "PA")
     assert (segment.window, segment.urgent, segment.length) == (1000, 3, size)
     assert segment.options == b"\2\4\5\xb4"
+    assert segment.option(2) == b"\5\xb4" and segment.option(3) is None
 
 
 @pytest.mark.parametrize("at", [24, 26, 38, 50, 60])
@@ -54,6 +57,22 @@ def test_changed_octet_is_noticed(at):
     frame[at] ^= 1
     with pytest.raises(frames.BadFrame):
         frames.parse(1, pcapng.Packet(0, bytes(frame)))
+
+
+@pytest.mark.parametrize("ends", [ENDS, ENDS6])
+@pytest.mark.parametrize("ecn, marked", [(0, 0), (1, 3), (2, 3), (3, 3)])
+def test_router_marks_what_speaks_ecn(ends, ecn, marked):
+    frame = frames.build(*ends, MACS, "A", 1, 1, ecn=ecn)
+    assert frames.parse(1, pcapng.Packet(0, frame)).ecn == ecn
+    assert frames.parse(1, pcapng.Packet(0, frames.marked(frame))).ecn == marked
+
+
+@pytest.mark.parametrize("ends, router", [(ENDS, "10.0.0.254"), (ENDS6, "2001:db8::fe")])
+def test_router_says_what_is_too_big(ends, router):
+    frame = frames.build(*ends, MACS, "A", 1, 1, payload=b"x" * 1300)
+    message = frames.too_big(frame, router, MACS, 1280)
+    assert frames.parse(1, pcapng.Packet(0, message)) is None  # an ICMP message, rightly summed
+    assert message.endswith(frame[14:42]) or frame[14:1246] in message
 
 
 @pytest.mark.parametrize("nanoseconds, text", [(0, "0ms"), (1_500_000, "1.5ms"), (10**9, "1000ms"),

@@ -14,7 +14,7 @@ using tools::put_octet;
 using tools::put_word;
 
 void put_v4(std::vector<std::byte>& out, const IpAddress& from, const IpAddress& to,
-                std::uint32_t protocol, std::size_t payload, std::uint8_t traffic_class) {
+            std::uint32_t protocol, std::size_t payload, std::uint8_t traffic_class) {
   put_octet(out, 0x45);
   put_octet(out, traffic_class);
   put_word(out, static_cast<std::uint32_t>(20 + payload));

@@ -1,4 +1,4 @@
-// Builds the IPv4 packets that are played to the core.
+// Builds the IP packets that are played to the core.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace lockstep::conformance {
 
-/// The segment as a whole IPv4 packet between its endpoints, with right checksums, or with a wrong
-/// TCP checksum where segment.sum is bad.
+/// The segment as a whole packet of its addresses' family between its endpoints, with right
+/// checksums, or with a wrong TCP checksum where segment.sum is bad.
 std::vector<std::byte> packet_of(const tools::Segment& segment);
 
 /// An ICMP error to the device, quoting a segment from `source` to `destination` that begins at

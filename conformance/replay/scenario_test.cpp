@@ -97,7 +97,10 @@ TEST(Scenario, NamesFileLineAndMend) {
 TEST(Scenario, RefusesWrongDevices) {
   std::string text = good;
   text.replace(text.find("10.0.0.1"), 8, "10.0.0.x");
-  EXPECT_THAT(complaint(text), HasSubstr("IPv4 address"));
+  EXPECT_THAT(complaint(text), HasSubstr("2001:db8::1"));
+  text = good;
+  text.replace(text.find("10.0.0.1"), 8, "2001:db8::1");
+  EXPECT_EQ(complaint(text), "no complaint");
   text = good;
   text.replace(text.find("= 80"), 4, "= 99999");
   EXPECT_THAT(complaint(text), HasSubstr("1 to 65535"));

@@ -147,9 +147,6 @@ class Maker {
     if (agreed_.ecn) {
       notes.emplace_back("ECN was taken out");
     }
-    if (flow_.segments.front().ipv6) {
-      notes.emplace_back("IPv6 addresses were replaced by IPv4 ones");
-    }
   }
 
   /// How many SYNs the capture begins with that the peer had to send again before the device said

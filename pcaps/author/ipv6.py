@@ -7,7 +7,8 @@ ORIGIN = "authored from RFC 9293 and RFC 8200, section 8"
 
 
 def scenario_passive():
-    s = Scenario("rfc8200-8.3-handshake-passive", "A handshake over IPv6, the MSS is the MTU less 60",
+    s = Scenario("rfc8200-8.3-handshake-passive",
+                 "A handshake over IPv6, the MSS is the MTU less 60",
                  ["8200:V6-27", "8200:V6-25", "9293:P-CKSUM-V6", "9293:P-3WHS"], ORIGIN, ipv6=True)
     s.listen_and_accept()
     s.peer("PA", 100, after=1)

@@ -102,7 +102,7 @@ def receive_all(r, size):
     r.pause()
     device.close()
     r.end()
-    segments = [s for s in r.segments if s.source[0] == "10.0.0.1" and s.flags == "A"]
+    segments = [s for s in r.segments if s.source[0] == r.near and s.flags == "A"]
     pairs = zip(segments, segments[1:])
     return next(second.packet for first, second in pairs if first.ack == second.ack)
 

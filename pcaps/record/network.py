@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -50,33 +51,61 @@ def sysctl(name, value=None):
 class Host:
     """A kernel in a namespace of its own with one interface, a TAP whose other end we hold."""
 
-    def __init__(self, number, settings):
+    def __init__(self, number, settings, ipv6=False):
         other = 3 - number
         if LIBC.unshare(CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), "unshare")
         self.namespace = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-        self.address, self.mac = f"10.0.0.{number}", f"02:00:00:00:00:0{number}"
+        net, bits = ("2001:db8::", 64) if ipv6 else ("10.0.0.", 24)
+        self.address, self.mac = f"{net}{number}", f"02:00:00:00:00:0{number}"
         self.tap = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
         fcntl.ioctl(self.tap, TUNSETIFF, struct.pack("16sH22x", b"tap0", IFF_TAP | IFF_NO_PI))
-        Path("/proc/sys/net/ipv6/conf/all/disable_ipv6").write_text("1")
-        Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
+        for name in ("all", "default", "tap0"):
+            room = Path("/proc/sys/net/ipv6/conf") / name
+            (room / "disable_ipv6").write_text("0" if ipv6 else "1")
+            (room / "accept_dad").write_text("0")
+            (room / "router_solicitations").write_text("0")
         ip("link", "set", "dev", "lo", "up")
         ip("link", "set", "dev", "tap0", "address", self.mac)
-        ip("address", "add", f"{self.address}/24", "dev", "tap0")
+        ip("address", "add", f"{self.address}/{bits}", "dev", "tap0",
+           *(["nodad"] if ipv6 else []))
         ip("link", "set", "dev", "tap0", "up")
-        ip("neigh", "replace", f"10.0.0.{other}", "lladdr", f"02:00:00:00:00:0{other}",
+        ip("neigh", "replace", f"{net}{other}", "lladdr", f"02:00:00:00:00:0{other}",
            "dev", "tap0", "nud", "permanent")
         for name, value in settings.items():
             sysctl(name, value)
         self.congestion_control = sysctl("tcp_congestion_control")
 
 
+@dataclass
+class Late:
+    """A verdict on a frame: it comes so many milliseconds later than others."""
+
+    ms: int
+
+
+@dataclass
+class TooBig:
+    """A verdict on a frame: a router passes only so many octets on, and says so."""
+
+    mtu: int
+
+
+def is_kept(frame):
+    """TCP, and the ICMP errors about it: a packet too big."""
+    kind = frames.protocol(frame)
+    told = {frames.ICMP: 3, frames.ICMP6: 2}
+    return kind == frames.TCP or frame[54 if frames.is_ipv6(frame) else 34] == told.get(kind)
+
+
 class Wire:
     """The device, perhaps a kernel as its peer, what lies between them, and the capture."""
 
-    def __init__(self, settings, kernel_peer=True, delay_ms=10, fault=None):
-        self.device = Host(1, settings)
-        self.peer = Host(2, settings) if kernel_peer else None
+    def __init__(self, settings, kernel_peer=True, delay_ms=10, fault=None, ipv6=False,
+                 peer_settings=None):
+        self.device = Host(1, settings, ipv6)
+        other = {**settings, **(peer_settings or {})}
+        self.peer = Host(2, other, ipv6) if kernel_peer else None
         self.delay_ns, self.fault = delay_ms * 1_000_000, fault
         self.packets, self.counts, self.heap, self.number = [], {1: 0, 2: 0}, [], 0
         self.inbox, self.lock, self.running = [], threading.Condition(), True
@@ -105,14 +134,18 @@ class Wire:
             self._drain(self.device.tap, 1)
 
     def _capture(self, frame):
-        if frame[12:14] == b"\x08\x00" and frame[23] == 6:
+        if is_kept(frame):
             now = time.time_ns()
             last = self.packets[-1].time_ns if self.packets else 0
             self.packets.append(pcapng.Packet(max(now, last), frame))
 
     def _arrived(self, side, frame):
-        """A frame left host 1 or 2: drop it, hold it behind later ones, or let it pass."""
-        if frame[12:14] != b"\x08\x00" or frame[23] != 6:
+        """A frame left host 1 or 2: it passes, or meets the fault's verdict.
+
+        "drop": it vanishes; an integer: so many others overtake it; a Late: it comes later; "mark":
+        a router that is congested marks it; a TooBig: a router drops it and says so.
+        """
+        if frames.protocol(frame) != frames.TCP:
             return
         self.counts[side] += 1
         segment = frames.parse(self.counts[side], pcapng.Packet(time.time_ns(), frame))
@@ -124,14 +157,20 @@ class Wire:
             self.lock.notify_all()
         elif isinstance(verdict, int):
             self.held.append([verdict, side, frame])
+        elif isinstance(verdict, TooBig):
+            router = "2001:db8::fe" if frames.is_ipv6(frame) else "10.0.0.254"
+            macs = f"02:00:00:00:00:0{3 - side}", f"02:00:00:00:00:0{side}"
+            self._send(3 - side, frames.too_big(frame, router, macs, verdict.mtu))
         elif verdict != "drop":
-            self._send(side, frame)
+            self._send(side, frames.marked(frame) if verdict == "mark" else frame,
+                       verdict.ms * 1_000_000 if isinstance(verdict, Late) else 0)
             self._release(side)
 
-    def _send(self, side, frame):
+    def _send(self, side, frame, extra_ns=0):
         """A frame is on its way."""
         self.number += 1
-        heapq.heappush(self.heap, (time.monotonic_ns() + self.delay_ns, self.number, side, frame))
+        due = time.monotonic_ns() + self.delay_ns + extra_ns
+        heapq.heappush(self.heap, (due, self.number, side, frame))
 
     def _release(self, side):
         """One more frame of this side has overtaken those that are held."""

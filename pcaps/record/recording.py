@@ -9,6 +9,7 @@ from network import PLAIN, Wire  # first: it puts pcaps/ on the path
 from common import frames, scenario_file
 
 PORT, PEER_PORT = 5000, 6000
+FOUR, SIX = ("10.0.0.1", "10.0.0.2"), ("2001:db8::1", "2001:db8::2")
 NEAR_NS = 5_000_000  # a call this soon after a packet of the peer belongs to it
 
 
@@ -20,6 +21,25 @@ def text(size, salt=0):
 def mss_option(value=1460):
     """The MSS option as it stands in a header."""
     return struct.pack(">BBH", 2, 4, value)
+
+
+SACK_PERMITTED = b"\x01\x01\x04\x02"
+
+
+def scale_option(shift):
+    """The window scale option, after a NOP."""
+    return struct.pack(">BBBB", 1, 3, 3, shift)
+
+
+def stamp_option(value, echo):
+    """The timestamps option, after two NOPs."""
+    return struct.pack(">HBBII", 0x0101, 8, 10, value, echo)
+
+
+def sack_option(*edges):
+    """The SACK option of (left, right) pairs, after two NOPs."""
+    blocks = b"".join(struct.pack(">II", left % 2**32, right % 2**32) for left, right in edges)
+    return struct.pack(">HBB", 0x0101, 5, 2 + len(blocks)) + blocks
 
 
 class Application:
@@ -74,19 +94,27 @@ def read(sock, size):
 
 
 class Script:
-    """A peer that is no kernel: it sends exactly what it is told to."""
+    """A peer that is no kernel: it sends exactly what it is told to.
 
-    def __init__(self, recording, device_port, port=PEER_PORT, isn=0xFFFFFF00):
+    `stamp` is the TSval of what it sends from now on, with the device's latest as TSecr; None: no
+    timestamps.
+    """
+
+    def __init__(self, recording, device_port, port=PEER_PORT, isn=0xFFFFFF00, stamp=None):
         self.wire, self.isn, self.next, self.ack = recording.wire, isn, isn, 0
-        self.here, self.there = ("10.0.0.2", port), ("10.0.0.1", device_port)
+        self.here, self.there = (recording.far, port), (recording.near, device_port)
+        self.stamp, self.echo = stamp, 0
 
-    def send(self, flags, payload=b"", seq=None, ack=None, window=65535, urgent=0, options=b""):
+    def send(self, flags, payload=b"", seq=None, ack=None, window=65535, urgent=0, options=b"",
+             ecn=0):
         """Send one segment; `seq` is relative to our ISN, `ack` to what is next expected."""
         at = self.next if seq is None else (self.isn + seq) % 2**32
         number = (self.ack + (ack or 0)) % 2**32 if "A" in flags else 0
         macs = ("02:00:00:00:00:02", "02:00:00:00:00:01")
+        if self.stamp is not None:
+            options += stamp_option(self.stamp, self.echo if "A" in flags else 0)
         self.wire.inject(frames.build(self.here, self.there, macs, flags, at, number, window,
-                                      urgent, options, payload))
+                                      urgent, options, payload, ecn))
         if seq is None and "R" not in flags:
             self.next = (self.next + len(payload) + ("S" in flags) + ("F" in flags)) % 2**32
 
@@ -100,6 +128,8 @@ class Script:
                     if set(segment.flags) - {"P"} == set(flags) and size in (None,
                                                                              len(segment.payload)):
                         self.ack = (segment.seq + segment.length) % 2**32
+                        stamps = segment.option(8)
+                        self.echo = struct.unpack(">I", stamps[:4])[0] if stamps else 0
                         return segment
                 self.wire.lock.wait(0.05)
         raise TimeoutError(f"the device sent no segment with flags {flags} within {seconds} s")
@@ -108,10 +138,14 @@ class Script:
 class Recording:
     """One scenario while it is recorded."""
 
-    def __init__(self, slug, title, shows, role, plain=True, what="", config=None, **wire):
+    def __init__(self, slug, title, shows, role, plain=True, what="", config=None, features="",
+                 sysctls=None, **wire):
         self.slug, self.title, self.shows, self.role = slug, title, shows, role
-        self.what, self.config, self.plain = what, config or {}, plain
-        self.wire = Wire(PLAIN if plain else {}, **wire)
+        self.what, self.config, self.plain = what, dict(config or {}), plain
+        self.features = features  # what is on beyond `plain`, in words
+        self.ipv6 = wire.get("ipv6", False)
+        self.near, self.far = SIX if self.ipv6 else FOUR
+        self.wire = Wire({**(PLAIN if plain else {}), **(sysctls or {})}, **wire)
         self.calls, self.twins, self.segments, self.listener = [], [], [], None
         self.port = PORT
         self.timed = False  # the next call happens at a time, not in answer to a packet
@@ -121,14 +155,18 @@ class Recording:
         """Note a call at the present time."""
         self.calls.append((time.time_ns(), do, size, self.timed))
 
+    def socket(self):
+        """A TCP socket of the recording's family."""
+        return socket.socket(socket.AF_INET6 if self.ipv6 else socket.AF_INET)
+
     def listen(self, receive_buffer=None):
         """The device listens."""
         self.wire.as_device()
         self.call("listen")
-        self.listener = socket.socket()
+        self.listener = self.socket()
         if receive_buffer:
             self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.listener.bind(("10.0.0.1", PORT))
+        self.listener.bind((self.near, PORT))
         self.listener.listen()
         self.listener.settimeout(10)
 
@@ -139,16 +177,16 @@ class Recording:
     def open(self, port=PORT, wait=True):
         """The device connects; its own port is fixed so that captures look alike."""
         self.wire.as_device()
-        sock = socket.socket()
+        sock = self.socket()
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(("10.0.0.1", PEER_PORT))
+        sock.bind((self.near, PEER_PORT))
         self.port = PEER_PORT
         self.call("open")
         application = Application(self, sock)
         sock.setblocking(wait)
         if wait:
             sock.settimeout(10)
-        error = sock.connect_ex(("10.0.0.2", port))
+        error = sock.connect_ex((self.far, port))
         sock.setblocking(True)
         sock.settimeout(10)
         return application, error
@@ -157,10 +195,10 @@ class Recording:
     def peer_listen(self, receive_buffer=None):
         """The peer listens."""
         self.wire.as_peer()
-        sock = socket.socket()
+        sock = self.socket()
         if receive_buffer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        sock.bind(("10.0.0.2", PORT))
+        sock.bind((self.far, PORT))
         sock.listen()
         sock.settimeout(10)
         return sock
@@ -168,12 +206,12 @@ class Recording:
     def peer_connect(self, receive_buffer=None):
         """The peer connects to the device."""
         self.wire.as_peer()
-        sock = socket.socket()
+        sock = self.socket()
         if receive_buffer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        sock.bind(("10.0.0.2", PEER_PORT))
+        sock.bind((self.far, PEER_PORT))
         sock.settimeout(10)
-        sock.connect(("10.0.0.1", PORT))
+        sock.connect((self.near, PORT))
         return sock
 
     def connected(self, **options):
@@ -182,12 +220,15 @@ class Recording:
         peer = self.peer_connect(**options)
         return self.accept(), peer
 
-    def script(self, **options):
-        """A scripted peer, connected to the listening device: (application, script)."""
+    def script(self, syn=b"", flags="S", answer="SA", **options):
+        """A scripted peer, connected to the listening device: (application, script).
+
+        `syn` is what its SYN has besides the MSS, `flags` and `answer` those of both SYNs.
+        """
         self.listen()
         peer = Script(self, PORT, **options)
-        peer.send("S", options=mss_option())
-        peer.expect("SA")
+        peer.send(flags, options=mss_option(1440 if self.ipv6 else 1460) + syn)
+        peer.expect(answer)
         peer.send("A")
         return self.accept(), peer
 
@@ -203,11 +244,12 @@ class Recording:
         self.wire.stop()
         self.segments = [frames.parse(number, packet)
                          for number, packet in enumerate(self.wire.packets, 1)]
+        self.segments = [segment for segment in self.segments if segment]
 
     def nth(self, test, count=1):
         """The number of the device's count-th packet that passes `test`."""
         found = [segment.packet for segment in self.segments
-                 if segment.source[0] == "10.0.0.1" and test(segment)]
+                 if segment.source[0] == self.near and test(segment)]
         if len(found) < abs(count):
             raise LookupError(f"{self.slug}: {len(found)} packets of the capture fit a twin, "
                               f"expected {abs(count)}; record it again")
@@ -221,7 +263,7 @@ class Recording:
         """The number of the device's count-th retransmission."""
         seen, numbers = 0, []
         for segment in self.segments:
-            if segment.source[0] != "10.0.0.1" or not segment.length:
+            if segment.source[0] != self.near or not segment.length:
                 continue
             end = (segment.seq + segment.length) % 2**32
             if seen and (end - seen) % 2**32 > 2**31 or end == seen:
@@ -241,7 +283,7 @@ class Recording:
         """Place a call behind the peer's packet that it follows closely, else at its time."""
         first = self.wire.packets[0].time_ns
         before = [segment for segment in self.segments if segment.time_ns <= at_ns]
-        peers = [segment for segment in before if segment.source[0] != "10.0.0.1"]
+        peers = [segment for segment in before if segment.source[0] != self.near]
         if not before:
             entry = {"after_packet": 0}
         elif peers and not timed and at_ns - peers[-1].time_ns < NEAR_NS:
@@ -255,11 +297,12 @@ class Recording:
         control = self.wire.device.congestion_control
         options = (f"SACK, timestamps, window scaling and ECN off, {control}" if self.plain
                    else f"all at its defaults ({control})")
+        options = f"{options}, but {self.features}" if self.features else options
         peer = "another kernel" if self.wire.peer else "a script"
         origin = f"recorded: Linux {kernel} as {self.what}, {options}; peer: {peer}"
         head = {"title": self.title, "shows": self.shows, "origin": origin,
                 "made_by": f"pcaps/record/record.py {self.slug}"}
-        device = {"address": "10.0.0.1", "port": self.port, "role": self.role, "profile": "linux"}
+        device = {"address": self.near, "port": self.port, "role": self.role, "profile": "linux"}
         # The profile has Linux's usual controller.
         chosen = {} if control == "cubic" else {"congestion": control}
         calls = [self._call_entry(*call) for call in self.calls]
