@@ -1,0 +1,149 @@
+// The loop of one shard: turn(), and what to do when there is nothing to do.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "core/seam/turn.hpp"
+#include "hw/poll/stop.hpp"
+#include "hw/poll/wait.hpp"
+
+namespace lockstep::hw {
+
+// descriptor(): becomes readable when a frame has arrived. gone(): the device is no more.
+template <class D>
+concept PolledDriver = Driver<D> && requires(const D driver) {
+  { driver.descriptor() } -> std::same_as<int>;
+  { driver.gone() } -> std::same_as<bool>;
+};
+
+// deadline(): when run() has something to do by the clock; before, and without an event, run()
+//             changes nothing.
+// stop():     begin to close what is open, take nothing new. done(): all of it is closed.
+// abandon():  abort what is left.
+template <class A>
+concept StoppableApplication =
+    Application<A> && requires(A app, const A seen, Stack& stack, Instant now) {
+      { seen.deadline() } -> std::same_as<Instant>;
+      { app.stop(stack, now) } -> std::same_as<void>;
+      { seen.done() } -> std::same_as<bool>;
+      { app.abandon(stack, now) } -> std::same_as<void>;
+    };
+
+// due(): when look() is wanted next. It may look at everything and changes nothing of the stack.
+// sleeping(): the loop is about to sleep.
+template <class W>
+concept Watcher = requires(W watch, Instant now) {
+  { watch.due() } -> std::same_as<Instant>;
+  { watch.look(now) } -> std::same_as<void>;
+  { watch.sleeping() } -> std::same_as<void>;
+};
+
+struct LoopSettings {
+  Duration spin = Duration::microseconds(50);  // turns without sleep after the last that worked
+  Duration grace = Duration::seconds(5);       // from the first stop until what is open is aborted
+};
+
+// stopped: everything was closed in time. abandoned: the grace was over, or a second stop came.
+// gone: the device is no more.
+enum class Ending : std::uint8_t { stopped, abandoned, gone };
+
+// How often the loop turned, worked and slept.
+struct LoopCounters {
+  std::uint64_t turns = 0;
+  std::uint64_t worked = 0;
+  std::uint64_t slept = 0;
+};
+
+template <PolledDriver D, StoppableApplication App, Watcher Watch>
+class Loop {
+ public:
+  Loop(Stack& stack, D& driver, App& app, Watch& watch, StopSignals& signals,
+       const LoopSettings& settings)
+      : stack_(stack), driver_(driver), app_(app), watch_(watch), signals_(signals),
+        settings_(settings) {}
+
+  // Turns until a stop has been asked for and what was open is closed.
+  Ending run() {
+    Instant worked_at;
+    while (!ended()) {
+      Outcome const outcome = turn(stack_, driver_, app_);
+      ++counters_.turns;
+      Instant const now = driver_.now();
+      heed_signals(now);
+      if (watch_.due() <= now) {
+        watch_.look(now);
+      }
+      if (outcome == Outcome::worked) {
+        ++counters_.worked;
+        worked_at = now;
+      } else if (outcome == Outcome::transmit_blocked || now.since(worked_at) >= settings_.spin) {
+        sleep(now, outcome == Outcome::transmit_blocked);
+      }
+    }
+    return ending_;
+  }
+
+  const LoopCounters& counters() const { return counters_; }
+
+ private:
+  // For the resets of what was aborted, should the device not take them.
+  static constexpr Duration last_words = Duration::seconds(1);
+
+  // Of a stop: what was asked for last has been said to the wire, or no longer can be.
+  bool ended() {
+    if (driver_.gone()) {
+      ending_ = Ending::gone;
+      return true;
+    }
+    bool const said = app_.done() && !stack_.wants_transmit();
+    return stopping_ && (said || driver_.now() >= end_);
+  }
+
+  void heed_signals(Instant now) {
+    std::uint32_t const asked = signals_.asked();
+    if (asked != 0 && !stopping_) {
+      stopping_ = true;
+      patience_ = now + settings_.grace;
+      end_ = patience_ + last_words;
+      app_.stop(stack_, now);
+    }
+    bool const impatient = asked > 1 || (stopping_ && now >= patience_);
+    if (impatient && ending_ == Ending::stopped && !app_.done()) {
+      ending_ = Ending::abandoned;
+      patience_ = Instant::never();
+      end_ = now + last_words;
+      app_.abandon(stack_, now);
+    }
+  }
+
+  void sleep(Instant now, bool blocked) {
+    // A blocked stack is ready at all times: only room, or a frame, lets it go on. Its timers are
+    // heeded once a millisecond.
+    Instant until = blocked ? now + Duration::milliseconds(1) : stack_.deadline();
+    until = earlier(until, earlier(app_.deadline(), watch_.due()));
+    if (stopping_) {
+      until = earlier(until, earlier(patience_, end_));
+    }
+    if (until <= now) {
+      return;
+    }
+    ++counters_.slept;
+    watch_.sleeping();
+    wait_for({driver_.descriptor(), blocked, signals_.descriptor(), now, until});
+  }
+
+  Stack& stack_;
+  D& driver_;
+  App& app_;
+  Watch& watch_;
+  StopSignals& signals_;
+  LoopSettings settings_;
+  LoopCounters counters_;
+  Instant patience_ = Instant::never();
+  Instant end_ = Instant::never();
+  bool stopping_ = false;
+  Ending ending_ = Ending::stopped;
+};
+
+}  // namespace lockstep::hw

@@ -1,0 +1,153 @@
+// The loop: it sleeps until what is due, heeds signals, and ends.
+#include "hw/poll/loop.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <memory>
+#include <vector>
+
+#include "hw/poll/clock.hpp"
+#include "hw/poll/descriptor.hpp"
+
+namespace lockstep::hw {
+namespace {
+
+/// A driver without frames whose time is its own: each look is a microsecond.
+struct Silent {
+  mutable Instant time = Instant{} + Duration::seconds(1);
+  int frames = -1;
+  bool lost = false;
+
+  Instant now() const {
+    time = time + Duration::microseconds(1);
+    return time;
+  }
+  std::span<const Ingress> receive() { return {}; }
+  std::span<std::byte> claim() { return {}; }
+  void commit(const Egress&) {}
+  void reclaim() {}
+  int descriptor() const { return frames; }
+  bool gone() const { return lost; }
+};
+
+/// Has something to close for so many turns after stop(), or until it is abandoned.
+struct App {
+  std::uint32_t runs = 0;
+  std::uint32_t left = 3;
+  bool never_done = false;
+  bool stopped = false;
+  bool abandoned = false;
+  std::uint32_t raise_at = 5;
+  std::uint32_t raise_again_at = 0;
+
+  void told(Stack&, const Event&) {}
+  void run(Stack&, Instant) {
+    ++runs;
+    if (runs == raise_at || runs == raise_again_at) {
+      raise(SIGTERM);
+    }
+    left -= stopped && left != 0 ? 1 : 0;
+  }
+  Instant deadline() const { return Instant{}; }  // always: the loop never sleeps
+  void stop(Stack&, Instant) { stopped = true; }
+  bool done() const { return abandoned || (!never_done && left == 0); }
+  void abandon(Stack&, Instant) { abandoned = true; }
+};
+
+struct Watch {
+  std::uint32_t looks = 0;
+  std::uint32_t sleeps = 0;
+  Instant next = Instant::never();
+  Instant due() const { return next; }
+  void look(Instant now) {
+    ++looks;
+    next = now + Duration::milliseconds(1);
+  }
+  void sleeping() { ++sleeps; }
+};
+
+class Looped : public testing::Test {
+ protected:
+  Looped() {
+    config.link = LinkType::ip;
+    config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
+    config.address_count = Count{1};
+    memory.resize(Stack::arena_bytes(config) / sizeof(Line) + 1);
+    stack = std::make_unique<Stack>(config, std::as_writable_bytes(std::span(memory)));
+    EXPECT_FALSE(signals.open());
+  }
+  Ending run(const LoopSettings& settings = {}) {
+    Loop loop(*stack, driver, app, watch, signals, settings);
+    Ending const ending = loop.run();
+    counters = loop.counters();
+    return ending;
+  }
+
+  struct Line {
+    alignas(64) std::array<std::byte, 64> bytes;
+  };
+  Config config;
+  std::vector<Line> memory;
+  std::unique_ptr<Stack> stack;
+  Silent driver;
+  App app;
+  Watch watch;
+  StopSignals signals;
+  LoopCounters counters;
+};
+
+TEST_F(Looped, ASignalStopsAndWhatIsOpenIsClosed) {
+  EXPECT_EQ(run(), Ending::stopped);
+  EXPECT_EQ(app.runs, 8u);
+  EXPECT_FALSE(app.abandoned);
+}
+
+TEST_F(Looped, GraceEnds) {
+  app.never_done = true;
+  EXPECT_EQ(run({.grace = Duration::milliseconds(1)}), Ending::abandoned);
+  EXPECT_TRUE(app.abandoned);
+}
+
+TEST_F(Looped, TheSecondSignalIsImpatient) {
+  app.never_done = true;
+  app.raise_again_at = 9;
+  EXPECT_EQ(run({.grace = Duration::seconds(1000)}), Ending::abandoned);
+  EXPECT_EQ(app.runs, 9u);
+}
+
+TEST_F(Looped, ADeviceThatVanishesEndsIt) {
+  driver.lost = true;
+  EXPECT_EQ(run(), Ending::gone);
+  EXPECT_EQ(app.runs, 0u);
+}
+
+TEST_F(Looped, TheWatcherIsAskedWhenItIsDue) {
+  watch.next = Instant{};
+  app.raise_at = 5000;
+  EXPECT_EQ(run(), Ending::stopped);
+  EXPECT_GT(watch.looks, 5u);
+  EXPECT_LT(watch.looks, 50u);
+  EXPECT_EQ(watch.sleeps, 0u);
+}
+
+TEST(Wait, EndsWithWhatItWaitsFor) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  Descriptor const out(ends[0]);
+  Descriptor const in(ends[1]);
+  MonotonicClock const clock;
+  // Nothing there: until the instant, which is short; then a frame, for ever.
+  Instant const begun = clock.now();
+  wait_for({.frames = out.number(), .now = begun, .until = begun + Duration::milliseconds(2)});
+  EXPECT_GE(clock.now().since(begun), Duration::milliseconds(2));
+  ASSERT_EQ(write(in.number(), "x", 1), 1);
+  wait_for({.frames = out.number(), .now = begun});
+  wait_for({.stop = out.number(), .now = begun});
+  wait_for({.frames = in.number(), .room = true, .now = begun});
+}
+
+}  // namespace
+}  // namespace lockstep::hw

@@ -1,0 +1,84 @@
+// The driver of a TAP: one read(2) or write(2) a frame, nothing allocated after construction.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/seam/driver.hpp"
+#include "core/units/bytes.hpp"
+#include "hw/poll/clock.hpp"
+#include "hw/poll/descriptor.hpp"
+
+namespace lockstep::hw {
+
+// What the port itself saw; the stack counts the rest.
+struct TapCounters {
+  std::uint64_t frames_in = 0;
+  std::uint64_t frames_out = 0;
+  std::uint64_t too_long = 0;     // longer than the MTU allows: lost
+  std::uint64_t too_short = 0;    // without the virtio header: lost
+  std::uint64_t segmented = 0;    // several segments in one frame, which was not offered: lost
+  std::uint64_t link_down = 0;    // frames of ours that the interface, being down, did not take
+  std::uint64_t no_buffers = 0;   // ... for which the kernel had no memory
+  std::uint64_t refused = 0;      // ... that it refused for any other reason
+  std::uint64_t blocked = 0;      // frames that had to wait for room
+  std::uint64_t read_errors = 0;  // reads that failed but for want of a frame
+};
+
+struct TapShape {
+  Bytes mtu{1500};
+  Count burst_frames{64};  // at most burst_max
+};
+
+// A Driver. `device` is non-blocking, of type IFF_TAP | IFF_NO_PI | IFF_VNET_HDR with a header of
+// VirtioHeader::bytes octets (setup.hpp opens such a one).
+class TapPort {
+ public:
+  static constexpr std::uint32_t burst_max = 256;
+  // An Ethernet header and an 802.1Q tag.
+  static constexpr std::uint32_t link_bytes = 18;
+
+  // The last moment at which memory is obtained. CHECKs 1 <= burst_frames <= burst_max.
+  TapPort(Descriptor device, const TapShape& shape);
+
+  Instant now() const { return clock_.now(); }
+  std::span<const Ingress> receive();
+  // Room for one frame; empty while the frame before it still waits for the kernel.
+  std::span<std::byte> claim();
+  void commit(const Egress& egress);
+  void reclaim() {}
+
+  int descriptor() const { return device_.number(); }
+  // The interface was deleted: nothing will ever come or leave again.
+  bool gone() const { return gone_; }
+  const TapCounters& counters() const { return counters_; }
+
+ private:
+  // Whether the frame in transmit_ has left, or is lost.
+  bool push();
+  // Whether reading may go on: buffer `index` holds a frame, or what was there was lost.
+  bool read_one(std::uint32_t index);
+  void count_failed_write(int error);
+  std::span<std::byte> buffer(std::uint32_t index) {
+    return std::span(memory_).subspan(std::size_t{index} * slot_bytes_, slot_bytes_);
+  }
+
+  MonotonicClock clock_;
+  Descriptor device_;
+  std::uint32_t frame_max_;
+  std::uint32_t burst_frames_;
+  std::uint32_t slot_bytes_;
+  std::uint32_t taken_ = 0;         // frames of this receive() so far
+  std::uint32_t pending_bytes_ = 0;  // of a frame in the last buffer that has not left, or 0
+  bool gone_ = false;
+  TapCounters counters_;
+  std::vector<std::byte> memory_;   // burst_frames_ buffers to read into, and one to write from
+  std::array<Ingress, burst_max> burst_{};
+};
+
+static_assert(Driver<TapPort>);
+
+}  // namespace lockstep::hw

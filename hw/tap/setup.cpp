@@ -1,0 +1,259 @@
+// The ioctls of /dev/net/tun and of the interface.
+#include "hw/tap/setup.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "hw/tap/virtio_header.hpp"
+
+namespace lockstep::hw {
+namespace {
+
+constexpr const char* tun_path = "/dev/net/tun";
+
+Trouble environment(std::string text) { return {TroubleKind::environment, std::move(text)}; }
+Trouble bad_input(std::string text) { return {TroubleKind::bad_input, std::move(text)}; }
+
+bool is_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(" \t\n/:%") == std::string::npos;
+}
+
+ifreq request_for(const std::string& name) {
+  ifreq request{};
+  std::memcpy(request.ifr_name, name.data(), std::min(name.size(), std::size_t{IFNAMSIZ - 1}));
+  return request;
+}
+
+bool control(const Descriptor& socket, unsigned request_number, ifreq& request) {
+  return ioctl(socket.number(), request_number, &request) == 0;
+}
+
+Trouble not_open(int error) {
+  if (error == ENOENT || error == ENODEV || error == ENXIO) {
+    return environment(std::string(tun_path) +
+                       " is missing: load the kernel's module (modprobe tun)");
+  }
+  if (error == EACCES || error == EPERM) {
+    return environment(std::string("no right to open ") + tun_path +
+                       ": run as root, or where you are root (unshare -Urn)");
+  }
+  return environment(std::string(tun_path) + ": " + std::strerror(error));
+}
+
+Trouble not_attached(const std::string& name, int error) {
+  if (error == EPERM || error == EACCES) {
+    return environment("no right to make the interface " + name +
+                       ": run as root, or with CAP_NET_ADMIN");
+  }
+  if (error == EBUSY) {
+    return environment(name + " is in use by another program: choose another name, or end it");
+  }
+  if (error == EINVAL) {
+    return bad_input(name + " is an interface already, and no TAP of one queue: " +
+                     "choose another name");
+  }
+  return environment(name + ": " + std::strerror(error));
+}
+
+// The 16 octets of an address, network order.
+std::array<std::uint8_t, 16> octets_of(const IpAddress& address) {
+  std::array<std::uint8_t, 16> out{};
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    std::uint64_t const half = i < 8 ? address.high : address.low;
+    out[i] = static_cast<std::uint8_t>(half >> (56 - 8 * (i % 8)));
+  }
+  return out;
+}
+
+IpAddress address_of(const sockaddr& from) {
+  if (from.sa_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &from, sizeof v4);
+    return IpAddress::from(Ipv4{ntohl(v4.sin_addr.s_addr)});
+  }
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, &from, sizeof v6);
+  IpAddress out;
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    std::uint64_t& half = i < 8 ? out.high : out.low;
+    half = half << 8 | v6.sin6_addr.s6_addr[i];
+  }
+  return out;
+}
+
+void set_v4(ifreq& request, std::uint32_t network_order) {
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_addr.s_addr = network_order;
+  std::memcpy(&request.ifr_addr, &v4, sizeof v4);
+}
+
+std::uint32_t v4_of(const ifreq& request) {
+  sockaddr_in v4{};
+  std::memcpy(&v4, &request.ifr_addr, sizeof v4);
+  return v4.sin_addr.s_addr;
+}
+
+std::uint32_t mask_of(std::uint8_t prefix_bits) {
+  return htonl(prefix_bits == 0 ? 0 : ~std::uint32_t{0} << (32 - prefix_bits));
+}
+
+}  // namespace
+
+Trouble TapInterface::open(const TapSettings& settings) {
+  if (settings.name.size() >= IFNAMSIZ || !is_name(settings.name)) {
+    return bad_input("'" + settings.name +
+                     "' is no name for an interface: 1 to 15 letters, digits or dashes are");
+  }
+  name_ = settings.name;
+  control_ = Descriptor(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!control_.is_open()) {
+    return environment(std::string("socket: ") + std::strerror(errno));
+  }
+  note_before();
+  Trouble trouble = attach(settings);
+  if (!trouble) {
+    trouble = configure(settings);
+  }
+  if (trouble) {
+    put_back();
+    device_.close();
+  }
+  return trouble;
+}
+
+Trouble TapInterface::attach(const TapSettings& settings) {
+  device_ = Descriptor(::open(tun_path, O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!device_.is_open()) {
+    before_.reset();
+    return not_open(errno);
+  }
+  ifreq request = request_for(name_);
+  request.ifr_flags = static_cast<short>(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR);
+  if (ioctl(device_.number(), TUNSETIFF, &request) != 0) {
+    before_.reset();
+    return not_attached(name_, errno);
+  }
+  int header_bytes = VirtioHeader::bytes;
+  int little_endian = 1;
+  unsigned const offloads = settings.offload_checksums ? TUN_F_CSUM : 0;
+  bool const set = ioctl(device_.number(), TUNSETVNETHDRSZ, &header_bytes) == 0 &&
+                   ioctl(device_.number(), TUNSETVNETLE, &little_endian) == 0 &&
+                   ioctl(device_.number(), TUNSETOFFLOAD, offloads) == 0;
+  return set ? Trouble{} : environment(name_ + ": " + std::strerror(errno) +
+                                       ": a kernel of 4.0 or later is needed");
+}
+
+Trouble TapInterface::configure(const TapSettings& settings) {
+  ifreq request = request_for(name_);
+  request.ifr_mtu = static_cast<int>(settings.mtu.count);
+  if (!control(control_, SIOCSIFMTU, request)) {
+    return bad_input(name_ + ": the kernel does not take an MTU of " +
+                     std::to_string(settings.mtu.count) + ": " + std::strerror(errno));
+  }
+  if (settings.host) {
+    Trouble trouble = give_address(*settings.host);
+    if (trouble) {
+      return trouble;
+    }
+  }
+  request = request_for(name_);
+  bool up = control(control_, SIOCGIFFLAGS, request);
+  request.ifr_flags = static_cast<short>(request.ifr_flags | IFF_UP | IFF_RUNNING);
+  up = up && control(control_, SIOCSIFFLAGS, request);
+  return up ? Trouble{} : environment(name_ + " cannot be set up: " + std::strerror(errno));
+}
+
+Trouble TapInterface::give_address(const HostAddress& host) {
+  ifreq request = request_for(name_);
+  bool given = false;
+  if (host.address.is_v4()) {
+    set_v4(request, htonl(host.address.as_v4().value));
+    given = control(control_, SIOCSIFADDR, request);
+    set_v4(request, mask_of(host.prefix_bits));
+    given = given && control(control_, SIOCSIFNETMASK, request);
+  } else {
+    // struct in6_ifreq of the kernel, whose header cannot stand beside the C library's.
+    struct {
+      std::array<std::uint8_t, 16> address;
+      std::uint32_t prefix_bits;
+      int index;
+    } wanted{octets_of(host.address), host.prefix_bits, 0};
+    Descriptor const six(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    given = six.is_open() && control(control_, SIOCGIFINDEX, request);
+    wanted.index = request.ifr_ifindex;
+    given = given && (ioctl(six.number(), SIOCSIFADDR, &wanted) == 0 || errno == EEXIST);
+  }
+  return given ? Trouble{}
+               : environment(name_ + " does not take the kernel's address: " +
+                             std::strerror(errno));
+}
+
+void TapInterface::note_before() {
+  before_.reset();
+  ifreq request = request_for(name_);
+  if (!control(control_, SIOCGIFMTU, request)) {
+    return;  // there is none of this name
+  }
+  Before before;
+  before.mtu = request.ifr_mtu;
+  before.flags = control(control_, SIOCGIFFLAGS, request) ? request.ifr_flags : short{};
+  if (control(control_, SIOCGIFADDR, request)) {
+    before.address = v4_of(request);
+    if (control(control_, SIOCGIFNETMASK, request)) {
+      before.mask = v4_of(request);
+    }
+  }
+  before_ = before;
+}
+
+void TapInterface::put_back() {
+  if (!before_) {
+    return;
+  }
+  ifreq request = request_for(name_);
+  request.ifr_mtu = before_->mtu;
+  control(control_, SIOCSIFMTU, request);
+  set_v4(request, before_->address.value_or(0));
+  control(control_, SIOCSIFADDR, request);
+  if (before_->address && before_->mask) {
+    set_v4(request, *before_->mask);
+    control(control_, SIOCSIFNETMASK, request);
+  }
+  request = request_for(name_);
+  request.ifr_flags = before_->flags;
+  control(control_, SIOCSIFFLAGS, request);
+  before_.reset();
+}
+
+Trouble refuse_kernel_address(const IpAddress& address) {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) {
+    return environment(std::string("the kernel's addresses cannot be read: ") +
+                       std::strerror(errno));
+  }
+  Trouble trouble;
+  for (const ifaddrs* each = all; each != nullptr && !trouble; each = each->ifa_next) {
+    bool const internet = each->ifa_addr != nullptr && (each->ifa_addr->sa_family == AF_INET ||
+                                                        each->ifa_addr->sa_family == AF_INET6);
+    if (internet && address_of(*each->ifa_addr) == address) {
+      trouble = bad_input(std::string("it is the kernel's own address on ") + each->ifa_name +
+                          ", which would answer for us: choose a free address");
+    }
+  }
+  freeifaddrs(all);
+  return trouble;
+}
+
+}  // namespace lockstep::hw

@@ -1,0 +1,58 @@
+// Opens a TAP and sets the kernel's end of it: MTU, up, address; puts back what was there before.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/seam/config.hpp"
+#include "hw/poll/descriptor.hpp"
+#include "hw/trouble.hpp"
+
+namespace lockstep::hw {
+
+struct TapSettings {
+  std::string name;                     // 1 to 15 octets, neither '/' nor blanks
+  Bytes mtu{1500};
+  std::optional<HostAddress> host;      // the kernel's own address; none: it is left as it is
+  // Whether the kernel may leave checksums out of frames for us that never see a wire.
+  bool offload_checksums = true;
+};
+
+// A TAP made here goes with its descriptor. One that was there before keeps its name and gets the
+// MTU, the flags and the IPv4 address back that it had, when this object goes.
+class TapInterface {
+ public:
+  TapInterface() = default;
+  ~TapInterface() { put_back(); }
+  TapInterface(const TapInterface&) = delete;
+  TapInterface& operator=(const TapInterface&) = delete;
+
+  // Opens and sets it all, or says why not and leaves nothing behind.
+  [[nodiscard]] Trouble open(const TapSettings& settings);
+  // What TapPort wants; once.
+  Descriptor take_device() { return std::move(device_); }
+
+ private:
+  struct Before {
+    int mtu = 0;
+    short flags = 0;
+    std::optional<std::uint32_t> address, mask;  // in network order
+  };
+  Trouble attach(const TapSettings& settings);
+  Trouble configure(const TapSettings& settings);
+  Trouble give_address(const HostAddress& host);
+  void note_before();
+  void put_back();
+
+  std::string name_;
+  Descriptor device_;
+  Descriptor control_;  // a socket, for ioctl
+  std::optional<Before> before_;
+};
+
+// An address of ours must not be the kernel's as well: it would answer for us. The fault names the
+// interface that has it.
+[[nodiscard]] Trouble refuse_kernel_address(const IpAddress& address);
+
+}  // namespace lockstep::hw

@@ -1,0 +1,79 @@
+// The header that a TAP with IFF_VNET_HDR puts before each frame: what is known of its checksum.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "core/seam/frame.hpp"
+
+namespace lockstep::hw {
+
+// struct virtio_net_hdr_v1 of the virtio specification, 5.1.6, little-endian by TUNSETVNETLE. The
+// kernel's own header for it does not compile as C++ everywhere.
+struct VirtioHeader {
+  static constexpr std::uint32_t bytes = 12;
+  static constexpr std::uint8_t needs_checksum = 1;  // [start, end) has to be summed into its place
+  static constexpr std::uint8_t data_valid = 2;      // somebody has verified it
+
+  std::uint8_t flags = 0;
+  std::uint8_t segmentation = 0;  // 0: none
+  std::uint16_t checksum_start = 0;
+  std::uint16_t checksum_offset = 0;
+};
+
+namespace virtio {
+
+constexpr std::uint16_t word_at(std::span<const std::byte> bytes, std::uint32_t at) {
+  return static_cast<std::uint16_t>(std::to_integer<unsigned>(bytes[at]) |
+                                    std::to_integer<unsigned>(bytes[at + 1]) << 8);
+}
+
+constexpr void set_word(std::span<std::byte> bytes, std::uint32_t at, std::uint16_t value) {
+  bytes[at] = static_cast<std::byte>(value & 0xff);
+  bytes[at + 1] = static_cast<std::byte>(value >> 8);
+}
+
+}  // namespace virtio
+
+// `bytes` holds VirtioHeader::bytes octets at least.
+constexpr VirtioHeader parse_virtio(std::span<const std::byte> bytes) {
+  VirtioHeader header;
+  header.flags = std::to_integer<std::uint8_t>(bytes[0]);
+  header.segmentation = std::to_integer<std::uint8_t>(bytes[1]);
+  header.checksum_start = virtio::word_at(bytes, 6);
+  header.checksum_offset = virtio::word_at(bytes, 8);
+  return header;
+}
+
+// Fields that this struct leaves out are zero.
+constexpr void write_virtio(const VirtioHeader& header, std::span<std::byte> into) {
+  for (std::uint32_t i = 0; i < VirtioHeader::bytes; ++i) {
+    into[i] = std::byte{};
+  }
+  into[0] = static_cast<std::byte>(header.flags);
+  into[1] = static_cast<std::byte>(header.segmentation);
+  virtio::set_word(into, 6, header.checksum_start);
+  virtio::set_word(into, 8, header.checksum_offset);
+}
+
+// A frame whose checksum its own machine has left out, or that somebody has verified, is good: no
+// wire was there that could have spoilt it.
+constexpr Checksum verdict_of(const VirtioHeader& header) {
+  bool const good = (header.flags & (VirtioHeader::needs_checksum | VirtioHeader::data_valid)) != 0;
+  return good ? Checksum::good : Checksum::unknown;
+}
+
+// What the kernel has to do for a frame of ours.
+constexpr VirtioHeader header_of(const Egress& egress) {
+  VirtioHeader header;
+  if (egress.checksum_start != 0 || egress.checksum_offset != 0) {
+    header.flags = VirtioHeader::needs_checksum;
+    header.checksum_start = egress.checksum_start;
+    header.checksum_offset = egress.checksum_offset;
+  }
+  return header;
+}
+
+}  // namespace lockstep::hw

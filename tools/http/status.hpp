@@ -1,0 +1,52 @@
+// The answers that the server gives, by number and by name.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace lockstep::http {
+
+enum class Status : std::uint16_t {
+  ok = 200,
+  partial_content = 206,
+  bad_request = 400,
+  not_found = 404,
+  method_not_allowed = 405,
+  request_timeout = 408,
+  content_too_large = 413,
+  uri_too_long = 414,
+  range_not_satisfiable = 416,
+  fields_too_large = 431,
+  version_not_supported = 505,
+};
+
+struct NamedStatus {
+  Status status;
+  std::string_view line;  ///< as on the status line, and with a line's end as the body of an error
+};
+
+inline constexpr std::array<NamedStatus, 11> statuses{{
+    {Status::ok, "200 OK\n"},
+    {Status::partial_content, "206 Partial Content\n"},
+    {Status::bad_request, "400 Bad Request\n"},
+    {Status::not_found, "404 Not Found\n"},
+    {Status::method_not_allowed, "405 Method Not Allowed\n"},
+    {Status::request_timeout, "408 Request Timeout\n"},
+    {Status::content_too_large, "413 Content Too Large\n"},
+    {Status::uri_too_long, "414 URI Too Long\n"},
+    {Status::range_not_satisfiable, "416 Range Not Satisfiable\n"},
+    {Status::fields_too_large, "431 Request Header Fields Too Large\n"},
+    {Status::version_not_supported, "505 HTTP Version Not Supported\n"},
+}};
+
+/// The place of a status among them, for counters.
+constexpr std::uint32_t index_of(Status status) {
+  std::uint32_t index = 0;
+  while (index + 1 < statuses.size() && statuses[index].status != status) {
+    ++index;
+  }
+  return index;
+}
+
+}  // namespace lockstep::http

@@ -1,0 +1,78 @@
+// Connections in the order in which they lose patience: one list a kind of waiting.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/units/check.hpp"
+#include "core/units/time.hpp"
+
+namespace lockstep::http {
+
+/// Every connection of a list waits equally long, so the list is in order of its ends as long as
+/// new ones go to its back. Nothing is searched, nothing allocated after construction.
+class WaitingLists {
+ public:
+  static constexpr std::uint32_t none = 0xffff'ffff;
+  static constexpr std::uint32_t lists_max = 4;
+
+  explicit WaitingLists(std::uint32_t connections) : links_(connections) {}
+
+  void set_patience(std::uint32_t list, Duration patience) { lists_[list].patience = patience; }
+
+  /// Waits from `now` on in this list, and in no other.
+  void wait(std::uint32_t connection, std::uint32_t list, Instant now) {
+    leave(connection);
+    Link& link = links_[connection];
+    link = {now + lists_[list].patience, lists_[list].last, none, list};
+    (link.before == none ? lists_[list].first : links_[link.before].next) = connection;
+    lists_[list].last = connection;
+  }
+  void leave(std::uint32_t connection) {
+    Link& link = links_[connection];
+    if (link.list == none) {
+      return;
+    }
+    List& list = lists_[link.list];
+    (link.before == none ? list.first : links_[link.before].next) = link.next;
+    (link.next == none ? list.last : links_[link.next].before) = link.before;
+    link.list = none;
+  }
+  /// Who has waited long enough there; none if nobody has. It leaves the list.
+  std::uint32_t pop_due(std::uint32_t list, Instant now) {
+    std::uint32_t const first = lists_[list].first;
+    if (first == none || links_[first].due > now) {
+      return none;
+    }
+    leave(first);
+    return first;
+  }
+  /// When somebody loses patience first.
+  Instant deadline() const {
+    Instant due = Instant::never();
+    for (const List& list : lists_) {
+      due = list.first == none ? due : earlier(due, links_[list.first].due);
+    }
+    return due;
+  }
+  std::uint32_t list_of(std::uint32_t connection) const { return links_[connection].list; }
+
+ private:
+  struct Link {
+    Instant due;
+    std::uint32_t before = none;
+    std::uint32_t next = none;
+    std::uint32_t list = none;
+  };
+  struct List {
+    Duration patience;
+    std::uint32_t first = none;
+    std::uint32_t last = none;
+  };
+
+  std::vector<Link> links_;
+  std::array<List, lists_max> lists_{};
+};
+
+}  // namespace lockstep::http
