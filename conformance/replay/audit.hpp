@@ -30,6 +30,13 @@ struct AuditInput {
 std::vector<Breach> audit_acks(const AuditInput& input, const Trace& trace);
 std::vector<Breach> audit_data(const AuditInput& input, const Trace& trace);
 std::vector<Breach> audit_retransmissions(const AuditInput& input, const Trace& trace);
+std::vector<Breach> audit_selective(const AuditInput& input, const Trace& trace);
+std::vector<Breach> audit_stamps(const AuditInput& input, const Trace& trace);
+std::vector<Breach> audit_marks(const AuditInput& input, const Trace& trace);
+std::vector<Breach> audit_path(const AuditInput& input, const Trace& trace);
+
+/// How many octets pass, as a router's message about a packet too big says (RFC 1191, 8201).
+std::optional<std::uint32_t> path_told(const tools::IcmpError& error);
 
 /// The clauses of the last step before `item` that carried something to answer.
 Clauses clauses_of_cause(const AuditInput& input, const Item& item);

@@ -53,6 +53,10 @@ class AgainAudit {
   void take_steps(std::size_t end) {
     for (; steps_ < std::min(end, in_.script.steps.size()); ++steps_) {
       const Step& step = in_.script.steps[steps_];
+      if (step.kind == Step::Kind::icmp) {
+        told_ = high_;
+        told_known_ = true;
+      }
       if (step.kind != Step::Kind::segment || !step.segment.has(flag::ack) ||
           step.segment.any(flag::rst | flag::syn)) {
         continue;
@@ -154,7 +158,9 @@ class AgainAudit {
     bool const first_hole = at_or_before(segment.sequence, una_) && before(una_, segment.end());
     bool const fast = duplicates_ >= in_.config.tcp.duplicate_acks.value ||
                       (recover_known_ && before(una_, recover_));
-    if (!first_hole || fast || in_.script.selective) {
+    // What was too big for the path goes again without a timer: it is no loss.
+    bool const too_big = told_known_ && before(una_, told_);
+    if (!first_hole || fast || too_big || in_.script.selective) {
       return;
     }
     Instant const last = later(previous(index), una_at_);
@@ -203,6 +209,8 @@ class AgainAudit {
   const Trace& trace_;
   std::vector<Breach> breaches_;
   bool opened_ = false, recover_known_ = false, timed_out_ = false, fin_sent_ = false;
+  bool told_known_ = false;   ///< a router said that packets are too big ...
+  std::uint32_t told_ = 0;    ///< ... of what had been sent up to here (RFC 1191, 8201)
   std::uint32_t isn_ = 0, una_ = 0, high_ = 0, recover_ = 0, duplicates_ = 0;
   std::uint16_t window_ = 0;
   Instant una_at_, sent_at_, last_sent_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "conformance/replay/circle.hpp"
+#include "conformance/replay/options.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -22,6 +23,11 @@ bool acceptable(const Numbers& n, const Segment& segment) {
   }
   return n.receive_window != 0 &&
          (in_window(n, segment.sequence) || in_window(n, segment.end() - 1));
+}
+
+bool too_old(const Numbers& n, const Segment& segment) {
+  auto const stamps = stamps_of(segment);
+  return stamps && before(stamps->value, n.ts_recent);
 }
 
 Clauses closed(const Segment& segment) {
@@ -170,6 +176,9 @@ Clauses clauses_of_segment(const Numbers& n, const Segment& segment, State after
   if (opens_from_both) {
     return {"9293:P-SYNRCVD-EST"};
   }
+  if (n.stamped && !segment.any(flag::rst | flag::syn) && too_old(n, segment)) {
+    return {"7323:TS-17"};
+  }
   if (!acceptable(n, segment)) {
     return unacceptable(n, segment);
   }
@@ -235,6 +244,8 @@ Numbers numbers_before(const LiveRun& run, std::size_t index) {
     out.cwnd = info.cwnd.count;
     out.queued = info.send.queued.count;
     out.mss = info.send.mss.count;
+    out.stamped = info.options.timestamps;
+    out.ts_recent = info.options.ts_recent;
     return out;
   }
   for (const LiveSent& sent : run.sent) {

@@ -18,6 +18,8 @@ struct Numbers {
   std::uint32_t send_una = 0, send_next = 0, send_window = 0, send_window_max = 0;
   std::uint32_t cwnd = 0, queued = 0, mss = 536;
   bool close_called = false;
+  bool stamped = false;          ///< both sides speak timestamps
+  std::uint32_t ts_recent = 0;
 };
 
 /// The clauses that one moment may be about, the most telling first. Where there are several, they

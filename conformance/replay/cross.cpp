@@ -55,6 +55,7 @@ class Data {
       live_text(i);
     }
     probes();
+    keepalives();
     count_acks();
     delivered();
   }
@@ -171,6 +172,7 @@ class Data {
   }
 
   bool small_outstanding(const Item& item) const {
+    std::uint32_t full = in_.script.peer_mss.count;
     std::uint32_t acknowledged = 0;
     bool known = false;
     for (std::size_t i = 0; i < item.steps_before && i < in_.script.steps.size(); ++i) {
@@ -178,11 +180,15 @@ class Data {
       if (step.kind == Step::Kind::segment && step.segment.any(flag::ack)) {
         acknowledged = step.segment.acknowledgment;
         known = true;
+      } else if (step.kind == Step::Kind::icmp) {
+        std::uint32_t const headers = in_.script.device.address.is_v4() ? 40 : 60;
+        full = std::min(full, path_told(step.icmp).value_or(65'535) - headers);
       }
     }
+    full -= in_.script.stamped ? 12u : 0u;
     return std::any_of(captured_.begin(), captured_.end(), [&](const Item& other) {
       std::uint32_t const size = other.segment.data_bytes();
-      return other.index < item.index && size != 0 && size < in_.script.peer_mss.count &&
+      return other.index < item.index && size != 0 && size < full &&
              !other.segment.any(flag::syn) && known && before(acknowledged, other.segment.end()) &&
              before(other.segment.sequence, item.segment.sequence);
     });
@@ -233,8 +239,9 @@ class Data {
     bool const long_silence = item.at.since(silent_since) >= least_timer;
     bool const judged = long_silence || !in_.script.inferred;
     if (judged && next_ack(item) >= item.at + in_.script.round_trip / 2) {
-      breach(item.at, {"9293:P-RTO"}, "the timer ran out and the capture does not send it again",
-             nullptr, &item);
+      bool const probe = sent.timer == tcp::TimerKind::loss_probe;
+      breach(item.at, {probe ? "8985:TLP-4" : "9293:P-RTO"},
+             "the timer ran out and the capture does not send it again", nullptr, &item);
     } else {
       out_.rules.insert(Rule::timing);
     }
@@ -297,6 +304,33 @@ class Data {
         return;
       }
     }
+  }
+
+  // --- Keep-alive ---
+
+  /// Each probe of the core's has its like in the capture, about then; and the other way round.
+  void keepalives() {
+    if (in_.script.inferred || !in_.config.tcp.keepalive) {
+      return;
+    }
+    Duration const about = in_.config.tcp.keepalive_interval / 4;
+    for (const Item& item : live_) {
+      const LiveSent& sent = in_.run.sent[item.index];
+      bool const probe = sent.by_timer && sent.timer == tcp::TimerKind::keepalive &&
+                         !item.segment.any(flag::rst);
+      if (probe && item.at <= in_.script.end && !probed(captured_, item, about)) {
+        breach(item.at, {"9293:P-KA-PROBE"}, "the capture does not ask whether the peer is there",
+               nullptr, &item);
+      }
+    }
+  }
+
+  /// Empty, or of one octet, and of a number that was acknowledged long since.
+  static bool probed(const Trace& trace, const Item& like, Duration about) {
+    return std::any_of(trace.begin(), trace.end(), [&](const Item& item) {
+      return item.at + about >= like.at && item.at <= like.at + about &&
+             item.segment.sequence == like.segment.sequence;
+    });
   }
 
   Instant last_step(Instant until) const {

@@ -46,6 +46,9 @@ class Control {
       if (like) {
         used[*like] = bit == flag::rst;
         matched_.insert(*like);
+        if (bit == flag::syn) {
+          setup(item, live_[*like]);
+        }
       } else {
         unmatched_captured(item);
       }
@@ -56,6 +59,25 @@ class Control {
         unmatched_live(live_[i]);
       }
     }
+  }
+
+  /// What both SYNs say of ECN. Not asked again in one that is sent again (RFC 3168, 6.1.1.1).
+  void setup(const Item& item, const Item& live) {
+    std::uint8_t constexpr bits = flag::ece | flag::cwr;
+    if (in_.script.inferred || ((item.segment.flags ^ live.segment.flags) & bits) == 0) {
+      return;
+    }
+    bool const answer = item.segment.any(flag::ack);
+    bool const asked = in_.script.marked || in_.script.refuses_ecn;
+    std::string_view const too_much = asked ? "3168:ECN-23" : "3168:ECN-2";
+    bool const more = answer && item.segment.any(flag::ece) && !live.segment.any(flag::ece);
+    out_.breaches.push_back({{item.at,
+                              {more ? too_much : "3168:ECN-1"},
+                              "the SYN says something else of ECN",
+                              std::nullopt},
+                             Divergence::Kind::differs,
+                             item.index,
+                             live.index});
   }
 
   std::optional<std::size_t> find_like(const Item& item, const std::vector<bool>& used) const {

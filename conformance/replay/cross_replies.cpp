@@ -41,9 +41,10 @@ class Replies {
 
  private:
   static bool draws_reply(std::string_view clause) {
-    constexpr std::array<std::string_view, 8> all{
-        "9293:P-ACCEPT-REPLY", "9293:P-ZWP-REPLY",  "9293:P-RST-CHALLENGE", "9293:P-SYN-INWIN",
-        "9293:P-TIMEWAIT-ACK", "9293:P-ACK-FUTURE", "9293:P-ACK-5961",      "9293:P-SYNSENT-EST"};
+    constexpr std::array<std::string_view, 9> all{
+        "7323:TS-17",           "9293:P-ACCEPT-REPLY", "9293:P-ZWP-REPLY",
+        "9293:P-RST-CHALLENGE", "9293:P-SYN-INWIN",    "9293:P-TIMEWAIT-ACK",
+        "9293:P-ACK-FUTURE",    "9293:P-ACK-5961",     "9293:P-SYNSENT-EST"};
     return std::find(all.begin(), all.end(), clause) != all.end();
   }
   static bool draws_silence(std::string_view clause) {

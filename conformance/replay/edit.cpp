@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "conformance/replay/options.hpp"
+#include "conformance/replay/script.hpp"
 #include "tools/capture/octets.hpp"
 #include "tools/cli/failure.hpp"
 
@@ -48,6 +50,29 @@ void change_mss(Segment& segment, const Edit& edit) {
   }
 }
 
+void put_number(Segment& segment, std::size_t at, const Edit& edit) {
+  std::uint32_t const number = changed(tools::long_at(segment.options, at), edit);
+  tools::set_word(segment.options, at, static_cast<std::uint16_t>(number >> 16));
+  tools::set_word(segment.options, at + 2, static_cast<std::uint16_t>(number));
+}
+
+void change_option(Segment& segment, const Edit& edit) {
+  bool const sack = edit.field == Field::sack;
+  std::uint8_t const kind = sack ? option_kind::sack : option_kind::timestamps;
+  auto const place = place_of_option(segment, kind);
+  if (!place) {
+    return;
+  }
+  if (edit.field != Field::echo && edit.value == 0) {
+    remove_option(segment, kind);
+    return;
+  }
+  put_number(segment, *place + (edit.field == Field::echo ? 4 : 0), edit);
+  if (sack) {
+    put_number(segment, *place + 4, edit);
+  }
+}
+
 void change_field(Segment& segment, const Edit& edit) {
   switch (edit.field) {
     case Field::sequence:
@@ -67,6 +92,16 @@ void change_field(Segment& segment, const Edit& edit) {
       break;
     case Field::mss:
       change_mss(segment, edit);
+      break;
+    case Field::sack:
+    case Field::stamp:
+    case Field::echo:
+      change_option(segment, edit);
+      break;
+    case Field::ecn:
+      segment.traffic_class =
+          static_cast<std::uint8_t>((segment.traffic_class & 0xfcu) |
+                                    (changed(segment.traffic_class & 3u, edit) & 3u));
       break;
     case Field::payload:
       segment.payload.resize(changed(static_cast<std::uint32_t>(segment.payload.size()), edit) &
@@ -101,7 +136,14 @@ Segment made(const Flow& flow, const Scenario& scenario, const Edit& edit, std::
     }
   }
   out.window = edit.window.value_or(out.window);
+  // The octets that stand there in the device's stream, if it has them.
+  std::vector<std::byte> const stream = stream_of(flow, scenario.device);
   out.payload.resize(edit.bytes);
+  for (std::size_t i = 0; i < out.payload.size(); ++i) {
+    auto const first = static_cast<std::size_t>(std::max<std::int64_t>(edit.sequence, 1)) - 1;
+    std::size_t const at = first + i;
+    out.payload[i] = at < stream.size() ? stream[at] : std::byte{};
+  }
   return out;
 }
 

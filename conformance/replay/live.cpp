@@ -11,6 +11,7 @@
 
 #include "conformance/replay/application.hpp"
 #include "conformance/replay/circle.hpp"
+#include "conformance/replay/options.hpp"
 #include "conformance/replay/packet.hpp"
 #include "core/seam/stack.hpp"
 #include "core/seam/statistics.hpp"
@@ -76,12 +77,8 @@ class Arena {
 
 /// Where TSecr stands among the options, or their end.
 std::size_t place_of_echo(const Segment& segment) {
-  for (const tools::TcpOption& option : tools::options_of(segment)) {
-    if (option.kind == 8 && option.data.size() == 8) {
-      return static_cast<std::size_t>(option.data.data() - segment.options.data()) + 4;
-    }
-  }
-  return segment.options.size();
+  auto const place = place_of_option(segment, option_kind::timestamps);
+  return place && stamps_of(segment) ? *place + 4 : segment.options.size();
 }
 
 void set_echo(Segment& segment, std::uint32_t echo) {
@@ -210,7 +207,43 @@ class Player {
     if (script_.offered_stamps) {
       set_echo(segment, echo_of(step));
     }
+    if (auto const blocks = blocks_of(segment); !blocks.empty()) {
+      set_blocks(segment, played_blocks(step, blocks));
+    }
     return packet_of(segment);
+  }
+
+  /// What the peer of the capture reported, as far as the core has sent it; and as come twice only
+  /// what the core has sent twice.
+  std::vector<Block> played_blocks(const Step& step, const std::vector<Block>& captured) const {
+    bool const exact = script_.comparison == Comparison::exact;
+    bool const duplicate = reports_duplicate(step.segment.acknowledgment, captured);
+    std::vector<Block> out;
+    for (const Block& block : captured) {
+      Block played{as_played(block.left, step.incarnation),
+                   as_played(block.right, step.incarnation)};
+      if (!exact) {
+        played.right = before(highest_, played.right) ? highest_ : played.right;
+        bool const once = &block == &captured.front() && duplicate &&
+                          times_sent(played.left, step.incarnation) < 2;
+        if (once || !before(played.left, played.right)) {
+          continue;
+        }
+      }
+      out.push_back(played);
+    }
+    return out;
+  }
+
+  /// How often the core has sent the octet.
+  std::uint32_t times_sent(std::uint32_t number, std::uint32_t incarnation) const {
+    std::uint32_t times = 0;
+    for (const LiveSent& sent : run_.sent) {
+      bool const covers =
+          at_or_before(sent.segment.sequence, number) && before(number, sent.segment.end());
+      times += covers && sent.incarnation == incarnation ? 1u : 0u;
+    }
+    return times;
   }
 
   std::uint32_t stamp_clock() const {
@@ -229,7 +262,8 @@ class Player {
 
   std::vector<std::byte> icmp_bytes(const Step& step) const {
     tools::IcmpError error = step.icmp;
-    if (!error.sender.is_v4() || error.sender == script_.peer.address) {
+    bool const other = error.sender.is_v4() != addresses_.peer.is_v4();
+    if (other || error.sender == script_.peer.address) {
       error.sender = addresses_.peer;
     }
     return packet_of(error, local_, remote_, as_played(error.quoted_sequence, step.incarnation));
@@ -253,16 +287,10 @@ class Player {
       return false;
     }
     std::uint32_t const number = as_played(need.sequence, step.incarnation);
-    if (need.kind != Need::Kind::transmitted) {
-      return at_or_before(number, highest_);
-    }
-    std::uint32_t times = 0;
-    for (const LiveSent& sent : run_.sent) {
-      bool const covers =
-          at_or_before(sent.segment.sequence, number) && before(number, sent.segment.end());
-      times += covers && sent.incarnation == step.incarnation ? 1u : 0u;
-    }
-    return times >= need.times;
+    bool const counts = need.kind == Need::Kind::transmitted ||
+                        (need.kind == Need::Kind::triggered && need.times != 1);
+    return counts ? times_sent(number, step.incarnation) >= need.times
+                  : at_or_before(number, highest_);
   }
 
   /// Lets time pass until the need is met; false if it never will be.
@@ -440,10 +468,26 @@ constexpr std::uint32_t buffer_max = 32u << 20;
 
 /// The options of its SYN, and the memory that its window promises.
 void speak_as_the_device(const Script& script, tcp::Config& config) {
-  config.window_scale = script.offered_shift.has_value();
+  // A side that was not asked does not show what it speaks.
+  bool const shows = script.role == Role::active;
+  if (shows || script.peer_scale) {
+    config.window_scale = script.offered_shift.has_value();
+  }
   config.window_shift_automatic = false;
   config.window_shift = static_cast<std::uint8_t>(std::min(script.offered_shift.value_or(0), 14u));
-  config.timestamps = script.offered_stamps;
+  if (shows || script.peer_stamps) {
+    config.timestamps = script.offered_stamps;
+  }
+  if (shows || script.peer_selective) {
+    config.sack = script.offered_selective;
+  }
+  if (script.refuses_ecn || (shows && !script.asks_ecn)) {
+    config.ecn = tcp::EcnPolicy::off;
+  } else if (script.asks_ecn) {
+    config.ecn = tcp::EcnPolicy::on;
+  } else if (script.marked && config.ecn == tcp::EcnPolicy::off) {
+    config.ecn = tcp::EcnPolicy::accept;
+  }
   // Some systems take what comes without.
   config.timestamps_required = false;
   std::uint32_t const blocks = config.receive_buffer.count / config.block_bytes.count;

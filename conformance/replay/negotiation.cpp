@@ -24,7 +24,9 @@ Negotiated negotiation(const Flow& flow, const Endpoint& device) {
     } else if (segment.any(flag::ack) && peer_isn && segment.acknowledgment - *peer_isn > 1) {
       out.fast_open = true;
     }
-    out.ecn |= segment.has(flag::ece | flag::cwr);
+    bool const answer = segment.any(flag::ack);
+    out.ecn_asked[side] |= !answer && segment.has(flag::ece | flag::cwr);
+    out.ecn_answered[side] |= answer && segment.any(flag::ece) && !segment.any(flag::cwr);
     for (const tools::TcpOption& option : tools::options_of(segment)) {
       if (option.kind == 2 && option.data.size() == 2) {
         out.mss[side] = tools::word_at(option.data, 0);

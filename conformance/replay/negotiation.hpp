@@ -16,9 +16,14 @@ struct Negotiated {
   bool selective[2] = {false, false};
   bool stamps[2] = {false, false};
   bool fast_open = false;
-  bool ecn = false;
+  bool ecn_asked[2] = {false, false};     // by an ECN-setup SYN
+  bool ecn_answered[2] = {false, false};  // by an ECN-setup SYN,ACK
   std::uint32_t mss[2] = {536, 536};
 
+  /// Each side had said that it speaks ECN (RFC 3168, 6.1.1).
+  bool speaks_ecn() const {
+    return (ecn_asked[0] && ecn_answered[1]) || (ecn_asked[1] && ecn_answered[0]);
+  }
   bool scaled() const { return shift[0] && shift[1]; }
   unsigned shift_of(int side) const { return scaled() ? std::min(*shift[side], 14u) : 0; }
 };

@@ -55,10 +55,37 @@ std::size_t header_bytes(const IpAddress& from) { return from.is_v4() ? 20 : 40;
 
 /// Of the addresses that the packet's header ends with, the protocol and the length.
 std::uint32_t pseudo_sum(std::span<const std::byte> packet, std::size_t header,
-                         std::size_t transport) {
+                         std::size_t transport, std::uint32_t protocol = 6) {
   std::size_t const from = header == 20 ? 12 : 8;
   return tools::ones_sum(packet.subspan(from, header - from),
-                         static_cast<std::uint32_t>(6 + transport));
+                         static_cast<std::uint32_t>(protocol + transport));
+}
+
+/// Ports and sequence number of the quoted TCP header, which begins at `at`.
+void quote_tcp(std::span<std::byte> icmp, std::size_t at, Port source, Port destination,
+               std::uint32_t sequence) {
+  tools::set_word(icmp, at, source.value);
+  tools::set_word(icmp, at + 2, destination.value);
+  tools::set_word(icmp, at + 4, static_cast<std::uint16_t>(sequence >> 16));
+  tools::set_word(icmp, at + 6, static_cast<std::uint16_t>(sequence));
+}
+
+std::vector<std::byte> packet_of_icmpv6(const tools::IcmpError& error, const Endpoint& source,
+                                        const Endpoint& destination, std::uint32_t sequence) {
+  constexpr std::size_t header = 40;
+  std::vector<std::byte> out;
+  put_header(out, error.sender, source.address, 58, error.message.size(), 0);
+  out.insert(out.end(), error.message.begin(), error.message.end());
+  std::span<std::byte> const icmp = std::span(out).subspan(header);
+  std::vector<std::byte> pair;
+  put_address(pair, source.address);
+  put_address(pair, destination.address);
+  std::copy(pair.begin(), pair.end(), icmp.begin() + 8 + 8);
+  quote_tcp(icmp, 8 + header, source.port, destination.port, sequence);
+  tools::set_word(icmp, 2, 0);
+  std::uint32_t const sum = tools::ones_sum(icmp, pseudo_sum(out, header, icmp.size(), 58));
+  tools::set_word(icmp, 2, static_cast<std::uint16_t>(~tools::ones_fold(sum)));
+  return out;
 }
 
 }  // namespace
@@ -94,6 +121,9 @@ std::vector<std::byte> packet_of(const tools::Segment& segment) {
 
 std::vector<std::byte> packet_of(const tools::IcmpError& error, const Endpoint& source,
                                  const Endpoint& destination, std::uint32_t sequence) {
+  if (!source.address.is_v4()) {
+    return packet_of_icmpv6(error, source, destination, sequence);
+  }
   std::vector<std::byte> out;
   put_header(out, error.sender, source.address, 1, error.message.size(), 0);
   out.insert(out.end(), error.message.begin(), error.message.end());
@@ -103,11 +133,7 @@ std::vector<std::byte> packet_of(const tools::IcmpError& error, const Endpoint& 
   put_long(words, source.address.as_v4().value);
   put_long(words, destination.address.as_v4().value);
   std::copy(words.begin(), words.end(), icmp.begin() + 8 + 12);
-  words.clear();
-  put_word(words, source.port.value);
-  put_word(words, destination.port.value);
-  put_long(words, sequence);
-  std::copy(words.begin(), words.end(), icmp.begin() + static_cast<std::ptrdiff_t>(quoted));
+  quote_tcp(icmp, quoted, source.port, destination.port, sequence);
   tools::set_word(icmp, 2, 0);
   tools::set_word(icmp, 2, static_cast<std::uint16_t>(~tools::ones_fold(tools::ones_sum(icmp))));
   return out;

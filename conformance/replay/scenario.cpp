@@ -404,15 +404,15 @@ void read_insert(const Reader& reader, const toml::table& table, Edit& out) {
 }
 
 void read_change(const Reader& reader, const toml::table& table, Edit& out) {
-  constexpr std::array<std::string_view, 7> names{"seq",     "ack", "flags", "window",
-                                                  "payload", "mss", "urgent"};
+  constexpr std::array<std::string_view, 11> names{"seq", "ack",    "flags", "window", "payload",
+                                                   "mss", "urgent", "sack",  "stamp",  "echo",
+                                                   "ecn"};
   std::string const name = reader.text(table, "field");
   auto const found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
     reader.refuse(table,
-                  fmt::format("'field' is \"{}\"; expected seq, ack, flags, window, payload, "
-                              "mss or urgent: choose one",
-                              name));
+                  fmt::format("'field' is \"{}\"; expected one of {}: choose one", name,
+                              fmt::join(names, ", ")));
   }
   out.kind = Edit::Kind::change;
   out.field = static_cast<Field>(found - names.begin());

@@ -36,7 +36,19 @@ struct PlannedCall {
   std::uint32_t bytes = 0;
 };
 
-enum class Field : std::uint8_t { sequence, acknowledgment, flags, window, payload, mss, urgent };
+enum class Field : std::uint8_t {
+  sequence,
+  acknowledgment,
+  flags,
+  window,
+  payload,
+  mss,
+  urgent,
+  sack,   ///< both edges of the first block; a value of 0 takes the blocks out
+  stamp,  ///< TSval; a value of 0 takes the timestamps out
+  echo,   ///< TSecr
+  ecn,    ///< the two bits in the IP header
+};
 
 /// One change of the capture. Numbers are relative to the latest SYN of their side.
 struct Edit {

@@ -10,6 +10,7 @@
 
 #include "conformance/replay/circle.hpp"
 #include "conformance/replay/negotiation.hpp"
+#include "conformance/replay/options.hpp"
 #include "tools/capture/octets.hpp"
 
 namespace lockstep::conformance {
@@ -30,20 +31,6 @@ bool is_spoken(std::uint8_t kind) {
     default:
       return kind != 30 && kind != 34;  // Multipath TCP, Fast Open
   }
-}
-
-/// TSval and TSecr of a segment.
-struct Stamps {
-  std::uint32_t value = 0, echo = 0;
-};
-
-std::optional<Stamps> stamps_of(const Segment& segment) {
-  for (const tools::TcpOption& option : tools::options_of(segment)) {
-    if (option.kind == 8 && option.data.size() == 8) {
-      return Stamps{tools::long_at(option.data, 0), tools::long_at(option.data, 4)};
-    }
-  }
-  return std::nullopt;
 }
 
 /// The options that stay, padded to whole words.
@@ -86,16 +73,25 @@ class Maker {
     script_.device_mss = Bytes{agreed_.mss[0]};
     script_.peer_mss = Bytes{agreed_.mss[1]};
     script_.selective = agreed_.selective[0] && agreed_.selective[1];
-    find_spoken();
+    find_spoken(negotiation(original, device));
   }
 
   /// What stays in the peer's segments, and what the core must have said on its SYN for that.
-  void find_spoken() {
+  /// `first`: as it was before any edit.
+  void find_spoken(const Negotiated& first) {
+    script_.marked = first.speaks_ecn();
+    script_.stamped = first.stamps[0] && first.stamps[1];
     if (exact_) {
       return;
     }
     script_.offered_shift = spoken_by_core.window_scale ? agreed_.shift[0] : std::nullopt;
-    script_.offered_stamps = spoken_by_core.timestamps && agreed_.stamps[0];
+    script_.offered_stamps = spoken_by_core.timestamps && first.stamps[0];
+    script_.offered_selective = spoken_by_core.selective && first.selective[0];
+    script_.asks_ecn = first.ecn_asked[0];
+    script_.refuses_ecn = first.ecn_asked[1] && !first.ecn_answered[0];
+    script_.peer_stamps = agreed_.stamps[1];
+    script_.peer_scale = agreed_.shift[1].has_value();
+    script_.peer_selective = agreed_.selective[1];
     script_.scaled = spoken_by_core.window_scale && agreed_.scaled();
     script_.device_shift = script_.scaled ? agreed_.shift_of(0) : 0;
     script_.peer_shift = script_.scaled ? agreed_.shift_of(1) : 0;
@@ -143,9 +139,6 @@ class Maker {
     }
     if (agreed_.fast_open) {
       notes.emplace_back("Fast Open was taken out");
-    }
-    if (agreed_.ecn) {
-      notes.emplace_back("ECN was taken out");
     }
   }
 
@@ -350,9 +343,6 @@ class Maker {
       send_held(reduced);
     }
     reduced.options = reduced_options(segment);
-    reduced.flags = static_cast<std::uint8_t>(segment.flags & ~(flag::ece | flag::cwr));
-    reduced.traffic_class = 0;
-    reduced.reserved = 0;
     std::uint64_t const window = std::uint64_t{segment.window} << (syn ? 0 : agreed_.shift_of(1));
     if (!script_.scaled) {
       reduced.window = static_cast<std::uint16_t>(std::min<std::uint64_t>(window, 65'535));
@@ -474,7 +464,7 @@ class Maker {
     bool const duplicate =
         !advances && ack == una_ && segment.length() == 0 && before(ack, max_sent_);
     if (duplicate) {
-      need_trigger(step);
+      need_trigger(segment, step);
     }
     if (advances) {
       una_ = ack;
@@ -482,7 +472,21 @@ class Maker {
   }
 
   /// A duplicate ACK answers some segment that was sent at least one round trip earlier.
-  void need_trigger(Step& step) {
+  void need_trigger(const Segment& segment, Step& step) {
+    auto const blocks = blocks_of(segment);
+    if (reports_duplicate(segment.acknowledgment, blocks)) {
+      std::uint32_t const twice = blocks.front().left;
+      step.needs.push_back({Need::Kind::triggered, twice, 2, Instant{}});
+      return;
+    }
+    if (!blocks.empty()) {
+      std::uint32_t reported = una_;
+      for (const Block& block : blocks) {
+        reported = before(reported, block.right) ? block.right : reported;
+      }
+      step.needs.push_back({Need::Kind::triggered, reported, 1, Instant{}});
+      return;
+    }
     std::uint32_t highest = una_;
     Instant met;
     for (std::size_t i = sent_from_; i < script_.sent.size(); ++i) {

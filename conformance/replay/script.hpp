@@ -20,7 +20,7 @@ namespace lockstep::conformance {
 struct SpokenByCore {
   bool window_scale = true;
   bool timestamps = true;
-  bool selective = false;
+  bool selective = true;
 };
 inline constexpr SpokenByCore spoken_by_core;
 
@@ -30,7 +30,9 @@ struct Need {
     sent,         ///< the device had sent up to `sequence`
     transmitted,  ///< it had sent the octet `sequence` `times` times
     right_edge,   ///< it had offered the window up to `sequence` (a number of the peer's)
-    triggered,    ///< as sent, but without it the segment is left out: a duplicate ACK of nothing
+    /// As sent, or transmitted if `times` is not 1; but without it the segment is left out: a
+    /// duplicate ACK of nothing.
+    triggered,
   };
   Kind kind = Kind::sent;
   std::uint32_t sequence = 0;  ///< as captured
@@ -85,11 +87,17 @@ struct Script {
   std::vector<std::byte> peer_stream;  ///< what the peer sent, from its SYN on
   bool inferred = false;               ///< the calls come from the capture
   bool unaided = false;                ///< no scenario tells where it was taken and what was lost
-  bool selective = false;              ///< SACK had been negotiated and was taken out
+  bool selective = false;              ///< SACK had been negotiated
+  bool stamped = false;                ///< timestamps had been
+  bool marked = false;                 ///< ECN had been
   bool scaled = false;                 ///< window scaling had been negotiated and is spoken
   unsigned device_shift = 0, peer_shift = 0;  ///< of the windows as they are played
   std::optional<unsigned> offered_shift;      ///< the scale that the device's SYN named
   bool offered_stamps = false;                ///< the device's SYN had a timestamp
+  bool offered_selective = false;             ///< it had SACK-permitted
+  bool asks_ecn = false;                      ///< it was an ECN-setup SYN
+  bool refuses_ecn = false;                   ///< the peer's was, and the device's answer was not
+  bool peer_stamps = false, peer_scale = false, peer_selective = false;  ///< the peer's SYN had it
   std::string cannot_tell;             ///< why no verdict is possible; empty if one is
 };
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "conformance/replay/circle.hpp"
+#include "conformance/replay/options.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -83,6 +84,29 @@ Trace live_trace(const Script& script, const LiveRun& run, Duration grace) {
 
 namespace {
 
+/// TS.Recent, as the peer's segments make it (RFC 7323, 5.3).
+class Recent {
+ public:
+  bool refuses(const tools::Segment& segment) const {
+    auto const stamps = stamps_of(segment);
+    return known_ && stamps && !segment.any(flag::rst | flag::syn) &&
+           before(stamps->value, recent_);
+  }
+  void take(const tools::Segment& segment, std::uint32_t next) {
+    auto const stamps = stamps_of(segment);
+    bool const begins = segment.any(flag::syn);
+    bool const later = begins || !known_ || (stamps && !before(stamps->value, recent_));
+    if (stamps && later && (begins || at_or_before(segment.sequence, next))) {
+      recent_ = stamps->value;
+      known_ = true;
+    }
+  }
+
+ private:
+  std::uint32_t recent_ = 0;
+  bool known_ = false;
+};
+
 /// The rightmost edge of the window that was offered so far.
 class Offers {
  public:
@@ -108,6 +132,7 @@ Reception reception_of(const Script& script, const LiveRun& run) {
   Arrivals arrivals;
   Reception::After now;
   Offers offers;
+  Recent recent;
   std::size_t sent = 0;
   std::size_t live = 0;
   for (std::size_t i = 0; i < script.steps.size(); ++i) {
@@ -119,8 +144,10 @@ Reception reception_of(const Script& script, const LiveRun& run) {
       offers.take(run.sent[live].segment, run.sent[live].window_bytes);
     }
     now.advanced = now.above_gap = now.filled = false;
-    bool const arrives = step.kind == Step::Kind::segment && !step.segment.any(flag::rst) &&
-                         step.segment.sum != tools::SumState::bad;
+    bool const comes = step.kind == Step::Kind::segment && !step.segment.any(flag::rst) &&
+                       step.segment.sum != tools::SumState::bad;
+    now.refused = comes && script.stamped && recent.refuses(step.segment);
+    bool const arrives = comes && !now.refused;
     if (arrives && step.segment.any(flag::syn) && (!now.known || arrivals.past_fin())) {
       arrivals.begin(step.segment.sequence);
       now.known = true;
@@ -137,6 +164,9 @@ Reception reception_of(const Script& script, const LiveRun& run) {
       now.above_gap = arrivals.take(first, step.segment.data_bytes(), step.segment.any(flag::fin));
       now.advanced |= arrivals.next() != was;
       now.filled = gap && now.advanced;
+    }
+    if (arrives && script.stamped) {
+      recent.take(step.segment, now.next);
     }
     now.next = arrivals.next();
     now.fin = arrivals.past_fin();

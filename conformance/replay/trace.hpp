@@ -35,6 +35,7 @@ struct Reception {
     bool above_gap = false;  ///< this step's text lies above a gap
     bool filled = false;     ///< this step filled all or part of a gap
     bool fin = false;        ///< RCV.NXT went over the peer's FIN
+    bool refused = false;    ///< the step's timestamp is too old (PAWS)
   };
   std::vector<After> after;  ///< one a step
 };

@@ -13,9 +13,14 @@ from pathlib import Path
 
 from network import LIBC  # first: it puts pcaps/ on the path
 
+import endurance
 import loss
+import marks
 import opening
 import plain
+import selective
+import six
+import stamps
 from common import scenario_file
 
 ROOM = scenario_file.ROOM
@@ -25,7 +30,7 @@ NEEDED = "run it as root on Linux with /dev/net/tun and ip(8) (Debian package ip
 def scenarios():
     """Every scenario by the name of its folder."""
     found = {}
-    for module in (plain, opening, loss):
+    for module in (plain, opening, loss, selective, stamps, marks, endurance, six):
         for name, function in vars(module).items():
             if name.startswith("record_") and inspect.isfunction(function):
                 found[function.slug] = function

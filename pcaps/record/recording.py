@@ -275,6 +275,18 @@ class Recording:
                               "record it again")
         return numbers[count - 1]
 
+    def larger(self, packet, clause, octets):
+        """A twin: right after this packet of the device the next `octets` of text, in one."""
+        segment = next(item for item in self.segments if item.packet == packet)
+        base = next(item for item in self.segments
+                    if item.source == segment.source and "S" in item.flags)
+        far = next(item for item in self.segments
+                   if item.source == segment.target and "S" in item.flags)
+        self.twin(clause, after_packet=packet, insert={
+            "from": "device", "flags": "A", "bytes": octets, "delay": "0ms",
+            "seq": (segment.seq + len(segment.payload) - base.seq) % 2**32,
+            "ack": (segment.ack - far.seq) % 2**32})
+
     def twin(self, clause, **edit):
         """An edit that must be judged to violate `clause`."""
         self.twins.append({"clause": clause, "edit": edit})

@@ -219,9 +219,25 @@ bool is_icmp_error(std::uint8_t type) {
   return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
 }
 
+/// Errors of ICMPv6 are the types below 128. What they quote is taken where TCP follows IPv6.
+FrameKind read_icmpv6(const Transport& from, IcmpError& out) {
+  constexpr std::size_t header = 40;
+  Bytes const icmp = from.bytes;
+  if (icmp.size() < 8 + header + 8 || octet_at(icmp, 0) >= 128 || octet_at(icmp, 8 + 6) != 6) {
+    return FrameKind::not_tcp;
+  }
+  Bytes const quoted = icmp.subspan(8);
+  out.sender = from.source;
+  out.quoted_source = {address_v6(quoted, 8), Port{word_at(quoted, header)}};
+  out.quoted_destination = {address_v6(quoted, 24), Port{word_at(quoted, header + 2)}};
+  out.quoted_sequence = long_at(quoted, header + 4);
+  out.message.assign(icmp.begin(), icmp.end());
+  return FrameKind::icmp_error;
+}
+
 FrameKind read_icmp(const Transport& from, IcmpError& out) {
   Bytes const icmp = from.bytes;
-  if (from.ipv6 || icmp.size() < 8 + 20 + 8 || !is_icmp_error(octet_at(icmp, 0))) {
+  if (icmp.size() < 8 + 20 + 8 || !is_icmp_error(octet_at(icmp, 0))) {
     return FrameKind::not_tcp;
   }
   Bytes const quoted = icmp.subspan(8);
@@ -267,8 +283,8 @@ Decoded decode(const CapturedFrame& frame, LinkLayer link) {
     out.kind = read_tcp(transport, out.segment);
     out.segment.number = frame.number;
     out.segment.time = frame.time;
-  } else if (transport.protocol == 1) {
-    out.kind = read_icmp(transport, out.icmp);
+  } else if (transport.protocol == (transport.ipv6 ? 58 : 1)) {
+    out.kind = (transport.ipv6 ? read_icmpv6 : read_icmp)(transport, out.icmp);
     out.icmp.number = frame.number;
     out.icmp.time = frame.time;
   } else {

@@ -17,7 +17,7 @@ namespace lockstep::tools {
 /// What a frame turned out to be. Only `tcp` and `icmp_error` fill more than the kind.
 enum class FrameKind : std::uint8_t {
   tcp,
-  icmp_error,  ///< an IPv4 ICMP error that quotes a TCP segment
+  icmp_error,  ///< an ICMP or ICMPv6 error that quotes a TCP segment
   not_ip,
   not_tcp,
   fragment,
