@@ -76,6 +76,7 @@ Config profile_linux() {
   tcp.persist_max = Duration::seconds(120);
   tcp.user_timeout = Duration::seconds(924);
   tcp.syn_timeout = Duration::seconds(127);
+  tcp.fast_open_client = true;
   tcp.window_scale = true;
   tcp.window_shift_automatic = false;
   tcp.window_shift = 7;
@@ -151,6 +152,9 @@ std::string_view fault_of(const Config& config) {
   }
   if (tcp.port_first > tcp.port_last) {
     return "port_first: must not lie behind port_last";
+  }
+  if (tcp.user_timeout_least > tcp.user_timeout_most) {
+    return "user_timeout_least: must not exceed user_timeout_most";
   }
   if (tcp.rto_min > tcp.rto_max) {
     return "rto_min: must not exceed rto_max";

@@ -59,6 +59,24 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("quantum_segments", Unit::count, FieldRange{1, 255}, tcp.quantum_segments);
 }
 
+// The user timeout option, and Fast Open.
+template <class C, class Visit>
+constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
+  constexpr std::uint64_t million = 1'000'000;
+  constexpr std::uint64_t day = Duration::seconds(86'400).ns;
+  visit("user_timeout_option", Unit::boolean, FieldRange{0, 1}, tcp.user_timeout_option);
+  visit("user_timeout_advertised", Unit::duration, FieldRange{0, day},
+        tcp.user_timeout_advertised);
+  visit("user_timeout_least", Unit::duration, FieldRange{1, day}, tcp.user_timeout_least);
+  visit("user_timeout_most", Unit::duration, FieldRange{1000 * million, day},
+        tcp.user_timeout_most);
+  visit("fast_open_server", Unit::boolean, FieldRange{0, 1}, tcp.fast_open_server);
+  visit("fast_open_client", Unit::boolean, FieldRange{0, 1}, tcp.fast_open_client);
+  visit("fast_open_cache_max", Unit::count, FieldRange{1, million}, tcp.fast_open_cache_max);
+  visit("fast_open_rotation", Unit::duration, FieldRange{1, day}, tcp.fast_open_rotation);
+  visit("fast_open_retry", Unit::duration, FieldRange{0, day}, tcp.fast_open_retry);
+}
+
 // Its timers, limits and features.
 template <class C, class Visit>
 constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
@@ -172,6 +190,7 @@ constexpr void visit_fields(C& config, Visit&& visit) {
   visit("path_age", Unit::duration, FieldRange{Duration::seconds(300).ns, day}, config.path_age);
   visit_tcp_pools(config.tcp, visit);
   visit_tcp_rules(config.tcp, visit);
+  visit_tcp_extras(config.tcp, visit);
 }
 
 }  // namespace lockstep

@@ -32,7 +32,8 @@ std::uint64_t config_print(const Stack::Body& b) {
     print.add(lockstep::number_of(value));
   });
   tcp::Config const& tcp = b.config.tcp;
-  for (HashKey const& key : {tcp.table_key, tcp.isn_key, tcp.port_key, tcp.timestamp_key}) {
+  for (HashKey const& key : {tcp.table_key, tcp.isn_key, tcp.port_key, tcp.timestamp_key,
+                             tcp.fast_open_key}) {
     print.add(key.first);
     print.add(key.second);
   }
@@ -74,6 +75,7 @@ void visit_shared(const Stack::Body& b, tcp::FieldSink& sink) {
   sink.add(later(e.state->cookies_until, now));
   sink.add(e.state->cookie_epoch);
   sink.add(b.seam->reply_went_last ? 1 : 0);
+  tcp::visit_fast_open(e, sink);
   for (internet::Replies const* replies : {&e.replies, &b.parked}) {
     sink.add(replies->count());
     replies->visit([&](const internet::ReplyHeader& header, std::span<const std::byte> bytes) {

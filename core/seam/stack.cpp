@@ -87,6 +87,8 @@ void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
   e.pools.pieces = memory::Slots<memory::Piece>::lay_out(layout, t.pieces_max);
   Count const hops = plus(config.neighbours_max,
                           link::Discovery::timers_max(discovery_config(config)));
+  e.fast_open_cache =
+      layout.place<tcp::FastOpenEntry>(t.fast_open_client ? t.fast_open_cache_max : Count{0});
   e.waiting_heads = layout.place<memory::ListHead>(hops);
   Count const others = plus(hops, config.reassembly_datagrams);
   Count const timers = plus(plus(t.connections_max, t.time_wait_max), others);
@@ -138,6 +140,9 @@ void start_tcp(tcp::Engine& e) {
   e.sent.start();
   e.pools.blocks.start();
   e.pools.pieces.start();
+  for (tcp::FastOpenEntry& entry : e.fast_open_cache.all()) {
+    entry = tcp::FastOpenEntry{};
+  }
   for (memory::ListHead& head : e.waiting_heads.all()) {
     head = memory::ListHead{};
   }

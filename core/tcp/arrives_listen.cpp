@@ -1,6 +1,7 @@
 // SEGMENT ARRIVES in LISTEN (RFC 9293 3.10.7.2).
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/cookies.hpp"
+#include "core/tcp/fast_open.hpp"
 #include "core/tcp/isn.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
@@ -162,7 +163,9 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
   a->behind = behind;
   c.by_cookie = behind != nil && e.time_waits[behind].by_cookie;
   take_syn(e, c, s);
-  keep_text(e, c, s);
+  if (!s.options.has_fast_open || !refuses_text(e, c, listener, s)) [[likely]] {
+    keep_text(e, c, s);
+  }
   make_ready(e, c);
   return Drop::none;
 }

@@ -12,6 +12,7 @@
 #include "core/tcp/replies.hpp"
 #include "core/tcp/time_wait.hpp"
 #include "core/tcp/timestamps.hpp"
+#include "core/tcp/user_timeout.hpp"
 #include "core/tcp/window_scale.hpp"
 
 namespace lockstep::tcp {
@@ -30,7 +31,7 @@ constexpr Step ends(Drop drop) { return {false, drop}; }
 //= rfc9293#3.10.7.2
 //# 9293:P-LISTEN-SYN-QUEUE, 9293:P-LISTEN-SYN-VARS RCV.NXT is IRS + 1, the rest is for later
 ReceiveWindow window_of(const Connection& c) {
-  if (c.state == State::syn_received) {
+  if (c.state == State::syn_received && !opened_fast(c)) {
     return {c.receive.irs.next(), c.receive.edge.since(c.receive.irs.next())};
   }
   return {c.receive.nxt, c.receive.edge.since(c.receive.nxt)};
@@ -126,7 +127,9 @@ Step check_sequence(Engine& e, Connection& c, const wire::Segment& s) {
   //# 9293:P-OLDDUP-SYN figure 8: the reset of an old SYN's answer frees the listener's attempt
   //= rfc9293#3.5
   //# 9293:P-RST-SYNCSTATES in a synchronized state the user is told
-  Cause const cause = c.state == State::syn_received ? Cause::refused : Cause::reset;
+  // An application that was told already, as the peer opened fast, learns what has become of it.
+  bool const unknown = c.state == State::syn_received && !opened_fast(c);
+  Cause const cause = unknown ? Cause::refused : Cause::reset;
   enter(e, c, State::closed);
   detach(e, c, cause);
 }
@@ -361,6 +364,9 @@ Drop take_segment(Engine& e, Connection& c, const Arrival& arrival, const wire::
   }
   c.heard_at = e.state->now;
   heard_while_probing(e, c);
+  if (segment.options.has_user_timeout) [[unlikely]] {
+    take_user_timeout(e, c, segment);
+  }
   take_urgent(e, c, segment);
   //= rfc3168#6.1.5
   //# 3168:ECN-20 of a packet outside of the window nothing is believed: it was dropped above

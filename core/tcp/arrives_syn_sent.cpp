@@ -7,6 +7,7 @@
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/ecn.hpp"
 #include "core/tcp/expiry.hpp"
+#include "core/tcp/fast_open.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
 #include "core/tcp/owed.hpp"
@@ -16,6 +17,7 @@
 #include "core/tcp/segment_options.hpp"
 #include "core/tcp/time_wait.hpp"
 #include "core/tcp/timestamps.hpp"
+#include "core/tcp/user_timeout.hpp"
 #include "core/tcp/window_scale.hpp"
 #include "core/units/check.hpp"
 
@@ -54,6 +56,7 @@ void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
   std::uint32_t const usable = std::min(std::max(named, 28u), e.text_max(c.remote).count);
   agree_on_scale(e, c, segment);
   agree_on_timestamps(e, c, segment);
+  take_user_timeout(e, c, segment);
   c.mss = static_cast<std::uint16_t>(usable - steady_options_bytes(c).count);
   //= rfc8201#5.4
   //# 8201:PMTU-8 what the peer takes stays the bound, whatever the path carries
@@ -80,14 +83,20 @@ void establish(Engine& e, Connection& c) {
   a.give_up_due = Instant::never();
   c.retries = 0;
   c.heard_at = e.state->now;
+  adopt_user_timeout_of_syn(e, c);
+  announce_user_timeout(e, c);
   begin_keepalive(e, c);
-  complete_in_backlog(e, c);
   if (receive_buffer_grows(e, c)) {
     begin_tuning(e, c);
   }
-  tell(e, c, c.passive ? EventKind::accepted : EventKind::connected);
-  if (!unread_of(c).empty()) {
-    tell(e, c, EventKind::received);
+  if (opened_fast(c)) [[unlikely]] {
+    leave_fast_open(e, c, false);
+  } else {
+    complete_in_backlog(e, c);
+    tell(e, c, c.passive ? EventKind::accepted : EventKind::connected);
+    if (!unread_of(c).empty()) {
+      tell(e, c, EventKind::received);
+    }
   }
   if (c.receive_urgent) {
     tell(e, c, EventKind::urgent);
@@ -96,6 +105,9 @@ void establish(Engine& e, Connection& c) {
   //# 9293:P-EV-EQUIV a close that came before is carried out now, never before the handshake ends
   if (c.fin_queued) {
     enter(e, c, State::fin_wait_1);
+  }
+  if (c.send.una != c.send.nxt) [[unlikely]] {
+    resume_early_text(e, c);
   }
   make_ready(e, c);
 }
@@ -145,6 +157,7 @@ Drop arrives_syn_sent(Engine& e, Connection& c, const Arrival& arrival) {
     advance_una(e, c, e.active(c), s.acknowledgment);
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-EST our SYN is acknowledged: ESTABLISHED, and an ACK
+    end_fast_open(e, c, s);
     establish(e, c);
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-EST-DATA queued text may carry that ACK

@@ -6,6 +6,7 @@
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/autotune.hpp"
 #include "core/tcp/expiry.hpp"
+#include "core/tcp/fast_open.hpp"
 #include "core/tcp/isn.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
@@ -155,6 +156,9 @@ Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backl
   if (local.port.value == 0) {
     return Refusal::bad_local;
   }
+  if (backlog.fast_open.value != 0 && !e.config.fast_open_server) {
+    return Refusal::switched_off;
+  }
   std::uint32_t const hash = Demux::listener_hash(local);
   Found const found = e.demux.find(hash, [&](Found candidate) {
     if (candidate.kind != EntryKind::listener) {
@@ -182,6 +186,7 @@ Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backl
   listener.local_address = local_address;
   listener.pending_max = backlog.pending.value;
   listener.admitted = backlog.admitted.value;
+  listener.fast_open_max = backlog.fast_open.value;
   listener.open = true;
   e.demux.insert(hash, {EntryKind::listener, slot});
   ++e.state->listeners_of_kind[listener_kind(local)];
@@ -235,6 +240,9 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   if (open.dscp > 63) {
     return Refusal::bad_argument;
   }
+  if (open.fast_open && !e.config.fast_open_client) {
+    return Refusal::switched_off;
+  }
   //= rfc9293#3.4.2
   //# 9293:P-QUIET no sequence number is assigned for the quiet time after boot
   if (in_quiet_time(e)) {
@@ -275,11 +283,15 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
     c.user_timeout_ms = static_cast<std::uint32_t>(
         std::max<std::uint64_t>(1, std::min<std::uint64_t>(open.user_timeout.ns / 1'000'000,
                                                            0xffff'ffff)));
+    c.options.set(spoken::user_timeout_fixed);
   }
   //= rfc9293#3.10.1
   //# 9293:P-OPEN-CLOSED-ACTIVE, 9293:P-OPEN-CLOSED-TCB an ISS, the SYN, SYN-SENT
   begin_sending(e, c, initial_sequence(e.config, socket.tuple, e.state->now));
   enter(e, c, State::syn_sent);
+  if (open.fast_open) {
+    want_fast_open(e, c);
+  }
   make_ready(e, c);
   //= rfc9293#3.9.1.1
   //# 9293:P-OPEN-NAME a local name for the connection

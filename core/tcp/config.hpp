@@ -76,6 +76,11 @@ struct Config {
   Duration rto_granularity = Duration::milliseconds(1);
   Count r1_retransmissions{3};
   Duration user_timeout = Duration::seconds(300);  // R2; zero is for ever
+  // RFC 5482: what is advertised (zero: user_timeout), and the limits of what is adopted.
+  bool user_timeout_option = false;
+  Duration user_timeout_advertised;
+  Duration user_timeout_least = Duration::seconds(100);
+  Duration user_timeout_most = Duration::seconds(3600);
   Duration syn_timeout = Duration::seconds(180);   // R2 of a SYN
   Duration persist_max = Duration::seconds(60);
 
@@ -134,6 +139,12 @@ struct Config {
   bool window_scale = false;
   bool window_shift_automatic = true;
   std::uint8_t window_shift = 0;
+  // RFC 7413. Beside these a listener has to ask for it by its Backlog, a client by its Open.
+  bool fast_open_server = false;
+  bool fast_open_client = false;
+  Count fast_open_cache_max{64};                          // servers whose cookies are kept
+  Duration fast_open_rotation = Duration::seconds(3600);  // a cookie holds for one to two of these
+  Duration fast_open_retry = Duration::seconds(3600);     // after a server has not borne it
   bool timestamps = false;
   bool timestamps_required = true;  // what comes without them, though they were agreed on, dies
   Duration timestamp_tick = Duration::milliseconds(1);
@@ -155,6 +166,7 @@ struct Config {
   //# 6056:PORT-6 so has that of the ports
   HashKey isn_key{0xa409'3822'299f'31d0, 0x082e'fa98'ec4e'6c89};
   HashKey port_key{0x4528'21e6'38d0'1377, 0xbe54'66cf'34e9'0c6c};
+  HashKey fast_open_key{0x9216'd5d9'8979'fb1b, 0xd131'0ba6'98df'b5ac};
   HashKey timestamp_key{0xc0ac'29b7'c97c'50dd, 0x3f84'd5b5'b547'0917};
   Sequence isn_base;              // added to every initial sequence number
 };

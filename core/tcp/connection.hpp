@@ -12,6 +12,7 @@
 #include "core/units/sequence.hpp"
 #include "core/units/time.hpp"
 #include "core/units/window.hpp"
+#include "core/wire/tcp_options.hpp"
 
 namespace lockstep::tcp {
 
@@ -67,6 +68,11 @@ struct ReceiveVariables {
 namespace spoken {
 inline constexpr std::uint8_t window_scale = 1;
 inline constexpr std::uint8_t timestamps = 2;
+// Not agreed on, but of the same life:
+inline constexpr std::uint8_t fast_open = 16;  // text of the peer's SYN was taken with it
+inline constexpr std::uint8_t user_timeout_fixed = 32;    // set by the application: not CHANGEABLE
+inline constexpr std::uint8_t user_timeout_adopted = 64;  // it follows the peer's option
+inline constexpr std::uint8_t user_timeout_due = 128;     // to be told as soon as there is room
 }  // namespace spoken
 
 // What both sides have agreed on, and what it needs even while the connection is idle.
@@ -78,6 +84,8 @@ struct OptionVariables {
   WindowScale receive_scale;    // Rcv.Wind.Shift
 
   bool has(std::uint8_t options) const { return (spoken & options) != 0; }
+  void set(std::uint8_t options) { spoken = static_cast<std::uint8_t>(spoken | options); }
+  void clear(std::uint8_t options) { spoken = static_cast<std::uint8_t>(spoken & ~options); }
 };
 
 struct CongestionVariables {
@@ -203,6 +211,9 @@ struct Connection {
 
 static_assert(sizeof(Connection) <= 328, "an idle connection must stay small");
 
+// Fast Open's FastOpened: what the peer's SYN brought was told, and is acknowledged with the SYN.
+inline bool opened_fast(const Connection& c) { return c.options.has(spoken::fast_open); }
+
 // What is in flight, in ranges: see scoreboard.hpp.
 struct Scoreboard {
   memory::ListHead order;        // by sequence number
@@ -267,6 +278,7 @@ struct Active {
   Sequence last_ack_sent;   // Last.ACK.sent; without an active part it is RCV.NXT
   Sequence fin_at;          // where the peer's FIN lies, while `fin_known`
   memory::Index behind = memory::nil;  // TIME-WAIT record that this SYN-RECEIVED reopened
+  std::uint16_t user_timeout_heard = 0;  // on the peer's SYN, as on the wire; 0: none
   Bytes delayed;            // in-order octets since the last ACK
   Sequence delayed_begin;   // where they begin
 
@@ -277,6 +289,10 @@ struct Active {
   std::uint8_t persist_backoff = 0;
   std::uint8_t delayed_segments = 0;
   bool timing = false;
+  bool fast_open_wanted = false;   // the SYN may ask for a cookie, or show one and bring text
+  bool fast_open_used = false;     // ... and has
+  bool fast_open_answer = false;   // the SYN-ACK brings a cookie
+  bool fast_open_counted = false;  // against its listener's limit, until ESTABLISHED
   bool probe = false;       // a zero-window probe is to leave
   bool override = false;    // the SWS override timer has fired
   bool fin_known = false;
@@ -394,6 +410,20 @@ struct TimeWait {
   memory::Link order;    // oldest first, for eviction
 };
 
+// What a client remembers of a server for Fast Open; of nobody while `local` is unspecified.
+//= rfc7413#4.1.3
+//# 7413:TFO-5 the latest cookie of a client and server address pair
+//# 7413:TFO-6 and the server's MSS
+struct FastOpenEntry {
+  IpAddress local;
+  IpAddress remote;
+  std::array<std::uint8_t, wire::cookie_bytes_max> cookie{};
+  std::uint8_t cookie_bytes = 0;
+  std::uint16_t mss = 0;       // 0: not known
+  Port bad_port;               // where it was not borne ...
+  Instant bad_until;           // ... until then it is not tried there
+};
+
 struct Listener {
   Local local;
   std::uint32_t generation = 0;
@@ -401,6 +431,10 @@ struct Listener {
   std::uint32_t pending = 0;    // SYN-RECEIVED, or ESTABLISHED and not yet told
   std::uint32_t complete = 0;   // of these, the ESTABLISHED ones
   std::uint32_t admitted = 0;   // accepted events that may still be told
+  std::uint32_t fast_open_max = 0;      // 0: Fast Open is off
+  std::uint32_t fast_open_pending = 0;  // in SYN-RECEIVED, with text taken from the SYN
+  std::uint32_t fast_open_resets = 0;   // of those, ended by resets until ...
+  Instant fast_open_resets_until;       // ... then they count as pending still
   std::uint16_t local_address = 0xffff;  // index, or any
   bool open = false;
   memory::ListHead held;  // ESTABLISHED connections that wait to be admitted, by `tell`

@@ -53,6 +53,8 @@ struct Counters {
   std::uint64_t recoveries_undone = 0;   // all that was sent again came twice
   std::uint64_t cookies_sent = 0;
   std::uint64_t cookies_taken = 0;    // connections that an ACK of a cookie opened
+  std::uint64_t fast_opens_taken = 0;    // connections whose SYN brought text and a good cookie
+  std::uint64_t fast_opens_refused = 0;  // text with a bad one, or beyond the limit
   std::uint64_t acks_merged = 0;  // the pool of owed ACKs was full
   std::uint64_t time_wait_evicted = 0;
   std::uint64_t connections_opened = 0;

@@ -50,6 +50,24 @@ wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> i
   return sum;
 }
 
+// What answers a SYN.
+// Text on the peer's SYN is kept, but a SYN is answered for itself alone.
+//= rfc9293#3.10.7.2
+//# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>
+[[gnu::cold]] void acknowledge_syn(Engine& e, Connection& c, Active& a, wire::Header& out) {
+  out.acknowledgment = c.receive.irs.next();
+  if (opened_fast(c)) {
+    //= rfc7413#4.2.2
+    //# 7413:TFO-13 unless a cookie has vouched for the text
+    out.acknowledgment = c.receive.nxt;
+    a.last_ack_sent = c.receive.nxt;
+    discharge_cumulative(e, a);
+  }
+  //= rfc7323#2.2
+  //# 7323:TS-2 the window of a SYN is not scaled
+  out.window = window_to_wire(c.receive.edge.since(out.acknowledgment), WindowScale{});
+}
+
 // The ACK field and the window: of the oldest record if a pure ACK leaves, else the newest.
 void fill_acknowledgment(Engine& e, Connection& c, Active& a, const Plan& plan,
                          wire::Header& out) {
@@ -93,14 +111,8 @@ void fill_acknowledgment(Engine& e, Connection& c, Active& a, const Plan& plan,
   if (plan.kind != PlanKind::keepalive && a.owed_duplicates == 0) {
     advance_edge(e, c);
   }
-  // Text on the peer's SYN is kept, but a SYN is answered for itself alone.
-  //= rfc9293#3.10.7.2
-  //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>
   if (plan.syn) {
-    out.acknowledgment = c.receive.irs.next();
-    //= rfc7323#2.2
-    //# 7323:TS-2 the window of a SYN is not scaled
-    out.window = window_to_wire(c.receive.edge.since(out.acknowledgment), WindowScale{});
+    acknowledge_syn(e, c, a, out);
     return;
   }
   //= rfc3168#6.1.3
@@ -140,6 +152,10 @@ wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan,
   out.sequence = plan.sequence;
   if (plan.syn) {
     out.flags |= wire::flag::syn | ecn::syn_flags(e.config, c, plan.again);
+    a.fast_open_used = a.fast_open_used || (a.fast_open_wanted && !plan.again);
+    if (!plan.text.empty() && plan.sequence.next() + plan.text == queue_end) {
+      out.flags |= wire::flag::psh;
+    }
   }
   if (c.ecn.cwr_due) [[unlikely]] {
     out.flags |= ecn::cwr_flag(c, plan);
@@ -174,7 +190,8 @@ void time_segment(Engine& e, Active& a, const Plan& plan, Sequence end) {
     a.timing = false;
   } else if (!a.timing && !plan.probe) {
     a.timing = true;
-    a.timed = end;
+    // What a SYN brings may be left out of the answer.
+    a.timed = plan.syn ? plan.sequence.next() : end;
     a.timed_at = e.state->now;
   }
 }
@@ -182,10 +199,10 @@ void time_segment(Engine& e, Active& a, const Plan& plan, Sequence end) {
 // What sampling and pacing make of text that has left for the first time.
 void note_new_text(Engine& e, Connection& c, const Plan& plan, Bytes flight) {
   bool const plain = !plan.text.empty() && !plan.again && !plan.probe;
-  if (plain && wants_marks(e.config)) [[unlikely]] {
+  if (plain && wants_marks(e.config) && !plan.syn) [[unlikely]] {
     mark_segment(e, c, flight);
   }
-  if (plain && e.config.pacing) [[unlikely]] {
+  if (plain && e.config.pacing && !plan.syn) [[unlikely]] {
     pacing::note_sent(e, c, plan.text);
   }
 }

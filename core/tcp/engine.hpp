@@ -109,6 +109,7 @@ struct Engine {
   memory::Slots<Sent> sent;
   memory::View<std::array<wire::SackBlock, wire::sack_blocks_max>> reports;  // one an ACK owed
   memory::BytePools pools;
+  memory::View<FastOpenEntry> fast_open_cache;  // a client's
   memory::View<memory::ListHead> waiting_heads;  // one a neighbour
   memory::TimerWheel wheel;
   Demux demux;

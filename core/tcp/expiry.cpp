@@ -5,6 +5,7 @@
 
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/control.hpp"
+#include "core/tcp/fast_open.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/path.hpp"
@@ -81,6 +82,7 @@ void advise(Engine& e, Connection& c) {
     c.congestion.recover = c.send.nxt.previous();
   } else {
     c.syn_lost = true;
+    doubt_fast_open(e, c);
   }
   //= rfc6298#5.4
   //# 6298:RTO-13 the earliest segment that is not acknowledged

@@ -204,13 +204,15 @@ void visit_active(Engine& e, Connection& c, FieldSink& sink) {
   for (Instant value : {a.timed_at, a.retransmit_due, a.delayed_ack_due, a.give_up_due}) {
     sink.add(value);
   }
+  sink.add(a.user_timeout_heard);
   sink.add(a.delayed);
   sink.add(a.gap_blocks);
   sink.add(static_cast<std::uint64_t>(a.mode) << 16 | std::uint64_t{a.persist_backoff} << 8 |
            a.delayed_segments);
   std::uint64_t bits = 0;
   for (bool flag : {a.timing, a.probe, a.override, a.fin_known, a.window_update,
-                    a.keepalive_probe, a.ack_now, a.behind != nil}) {
+                    a.keepalive_probe, a.ack_now, a.behind != nil, a.fast_open_wanted,
+                    a.fast_open_used, a.fast_open_answer, a.fast_open_counted}) {
     bits = bits << 1 | (flag ? 1 : 0);
   }
   sink.add(bits);
@@ -262,6 +264,22 @@ void visit_time_wait(const Engine& e, Index record, FieldSink& sink) {
   sink.add_exact(record);
 }
 
+void visit_fast_open(const Engine& e, FieldSink& sink) {
+  for (FastOpenEntry const& entry : e.fast_open_cache.all()) {
+    if (entry.local.is_unspecified()) {
+      continue;
+    }
+    sink.add(entry.local);
+    sink.add(entry.remote);
+    sink.add(std::uint64_t{entry.mss} << 32 | std::uint64_t{entry.bad_port.value} << 8 |
+             entry.cookie_bytes);
+    sink.add(entry.bad_until);
+    for (std::uint8_t octet : entry.cookie) {
+      sink.add(std::uint64_t{octet});
+    }
+  }
+}
+
 void visit_listener(const Engine& e, Index slot, FieldSink& sink) {
   Listener const& listener = e.listeners[slot];
   sink.add(listener.local.address);
@@ -270,6 +288,9 @@ void visit_listener(const Engine& e, Index slot, FieldSink& sink) {
   sink.add(std::uint64_t{listener.pending_max} << 32 | listener.pending);
   sink.add(listener.complete);
   sink.add(listener.admitted);
+  sink.add(std::uint64_t{listener.fast_open_max} << 32 | listener.fast_open_pending);
+  sink.add(listener.fast_open_resets);
+  sink.add(listener.fast_open_resets_until);
   sink.add_exact(std::uint64_t{slot} << 32 | listener.generation);
 }
 
@@ -310,7 +331,8 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.rto = c.rtt.rto;
   info.retries = c.retries;
   info.options = {c.options.has(spoken::window_scale), c.options.has(spoken::timestamps),
-                  c.options.send_scale, c.options.receive_scale, c.options.ts_recent};
+                  c.options.send_scale, c.options.receive_scale, c.options.ts_recent,
+                  c.options.has(spoken::fast_open)};
   info.dscp = c.dscp;
   info.ttl = c.ttl;
   info.user_timeout = Duration::milliseconds(c.user_timeout_ms);

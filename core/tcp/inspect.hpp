@@ -47,6 +47,8 @@ class FieldSink {
 
 void visit_connection(Engine& e, Connection& c, FieldSink& sink);
 void visit_time_wait(const Engine& e, Index record, FieldSink& sink);
+// What is remembered of servers for Fast Open.
+void visit_fast_open(const Engine& e, FieldSink& sink);
 void visit_listener(const Engine& e, Index slot, FieldSink& sink);
 
 }  // namespace lockstep::tcp

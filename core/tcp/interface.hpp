@@ -56,15 +56,16 @@ enum class Refusal : std::uint8_t {
   quiet_time,           // RFC 9293 3.4.2: no sequence number may be assigned so soon after boot
   not_urgent,           // nothing is queued that could be urgent
   bad_snapshot,         // the bytes are no snapshot of a stack with this configuration
+  switched_off,         // what is asked for is off in this stack's Config
 };
 
-inline constexpr std::uint32_t refusal_count = 14;
+inline constexpr std::uint32_t refusal_count = 15;
 
 constexpr std::string_view name_of(Refusal refusal) {
   constexpr std::array<std::string_view, refusal_count> names{
       "none",       "stale_id",  "closing",  "no_room",         "exists",
       "bad_remote", "bad_local", "no_route", "ports_exhausted", "bad_argument",
-      "bad_region", "quiet_time", "not_urgent", "bad_snapshot"};
+      "bad_region", "quiet_time", "not_urgent", "bad_snapshot",    "switched_off"};
   return names[static_cast<std::uint32_t>(refusal)];
 }
 
@@ -150,6 +151,13 @@ struct Local {
 struct Backlog {
   Count pending{128};
   Count admitted = Count::unlimited();
+  // Fast Open (RFC 7413): how many connections whose SYN brought text may stand in SYN-RECEIVED.
+  // They are told as accepted there, and may be read from and written to. 0: off.
+  //= rfc7413#4.2
+  //# 7413:TFO-2 off unless the application turns it on
+  //= rfc7413#6.1
+  //# 7413:TFO-20 only for applications that bear it if the same text comes twice
+  Count fast_open{0};
 };
 
 // An active open. An unspecified local address is chosen by route, a zero local port drawn.
@@ -160,6 +168,10 @@ struct Open {
   Endpoint remote;
   std::uint8_t dscp = 0;  // 0 to 63
   Duration user_timeout;  // zero: the configuration's
+  // Fast Open: what is written before the SYN leaves, in the same turn, may leave with it.
+  //= rfc7413#6.1
+  //# 7413:TFO-20 only where the peer bears it if that comes twice
+  bool fast_open = false;
 };
 
 // What can be changed while a connection lives, each with its unit.
@@ -207,6 +219,7 @@ struct ConnectionInfo {
     bool window_scale = false, timestamps = false;  // both sides speak it
     WindowScale send_scale, receive_scale;
     std::uint32_t ts_recent = 0;
+    bool fast_open = false;          // the peer's SYN brought text that was taken with it
   } options;
   Bytes cwnd, ssthresh;
   Sequence recover;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/tcp/congestion/rate.hpp"
+#include "core/tcp/fast_open.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/room.hpp"
@@ -266,6 +267,7 @@ void detach(Engine& e, Connection& c, Cause cause) {
   unready(e, c);
   forget_room(e, c);
   e.wheel.cancel(c.timer);
+  leave_fast_open(e, c, cause == Cause::refused || cause == Cause::reset);
   c.detached = true;
   c.cause = cause;
   c.slow_due = Instant::never();

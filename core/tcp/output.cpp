@@ -7,6 +7,7 @@
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/congestion/pacing.hpp"
 #include "core/tcp/expiry.hpp"
+#include "core/tcp/fast_open.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/path.hpp"
@@ -68,8 +69,9 @@ Plan syn_plan(const Connection& c, bool again) {
 [[gnu::cold]] Plan plan_again(const Connection& c, const Active& a) {
   Plan plan;
   Sequence const next = a.retransmit_next;
-  if (next == c.send.una && syn_unacknowledged(c)) {
-    return syn_plan(c, true);
+  if (syn_unacknowledged(c)) {
+    // Text that the first SYN brought waits for the answer.
+    return next == c.send.una ? syn_plan(c, true) : plan;
   }
   if (a.board.order.count != 0) {
     // What else is lost is the board's to say: this one segment leaves whatever cwnd is.
@@ -202,6 +204,33 @@ void restart_if_idle(Engine& e, Connection& c) {
   }
 }
 
+// Before the handshake is over: our SYN, and what answers a SYN that was opened fast.
+[[gnu::cold]] Plan plan_opening(Engine& e, Connection& c) {
+  Active const& a = e.active(c);
+  if (c.send.nxt == c.send.iss) {
+    Plan plan = syn_plan(c, false);
+    //= rfc7413#4.2.2
+    //# 7413:TFO-11 with a cookie the SYN carries text, and SND.NXT covers it
+    plan.text = a.fast_open_wanted ? fast_open_text(e, c, plan) : Bytes{};
+    return plan;
+  }
+  Plan plan;
+  if (c.state != State::syn_received || !opened_fast(c)) {
+    return plan;
+  }
+  Room const room = room_of(c, a);
+  std::uint32_t const queued = room.end.since(c.send.nxt).count;
+  std::uint32_t const full = text_max(c, a);
+  bool const pushed = c.fin_queued || a.pushed.at_or_after(room.end);
+  //= rfc7413#4.2.2
+  //# 7413:TFO-16 within the window that the SYN offers, and the initial window
+  plan.text = {std::min({queued, room.right.since(c.send.nxt).count, congestion_room(e, c), full})};
+  plan.sequence = c.send.nxt;
+  bool const worth = plan.text.count == full || (pushed && plan.text.count == queued);
+  plan.kind = plan.text.empty() || !worth ? PlanKind::none : PlanKind::text;
+  return plan;
+}
+
 // One segment that was never sent.
 //= rfc5681#2
 //# 5681:CC-1, 5681:CC-32 never beyond the highest ACK plus min(cwnd, rwnd)
@@ -210,12 +239,12 @@ void restart_if_idle(Engine& e, Connection& c) {
 Plan plan_new(Engine& e, Connection& c) {
   Active& a = e.active(c);
   Plan plan;
-  if (c.send.nxt == c.send.iss && !synchronized(c.state)) {
-    return syn_plan(c, false);
+  if (!synchronized(c.state)) [[unlikely]] {
+    return plan_opening(e, c);
   }
   Room const room = room_of(c, a);
   std::uint32_t const queued = room.end.since(c.send.nxt).count;
-  if (!synchronized(c.state) || c.fin_sent || (queued == 0 && !room.fin_due)) {
+  if (c.fin_sent || (queued == 0 && !room.fin_due)) {
     return plan;
   }
   restart_if_idle(e, c);

@@ -110,7 +110,7 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
       c.text_max, std::min(static_cast<std::uint32_t>(text.bytes.size()), e.config.mss.count)));
   discharge_duplicates(e, c, a);
   owe_for_text(e, c, a, gained);
-  if (synchronized(c.state)) {
+  if (synchronized(c.state) || opened_fast(c)) {
     tell(e, c, EventKind::received);
   }
   return Drop::none;

@@ -1,7 +1,9 @@
 // Which options a segment carries: the one place where all features share the 40 octets.
 #include "core/tcp/segment_options.hpp"
 
+#include "core/tcp/fast_open.hpp"
 #include "core/tcp/timestamps.hpp"
+#include "core/tcp/user_timeout.hpp"
 #include "core/tcp/window_scale.hpp"
 
 namespace lockstep::tcp {
@@ -36,9 +38,27 @@ void add_announcements(const Engine& e, const Connection& c, wire::Options& opti
   options.has_sack_permitted = c.state == State::syn_sent ? e.config.sack : c.sack;
 }
 
+// Advice for the peer, where there is room for it: what other options need goes before.
+[[gnu::cold]] void add_user_timeout(const Engine& e, Connection& c, const Plan& plan,
+                                    wire::Options& options) {
+  Duration const timeout = user_timeout_to_advertise(e.config, c);
+  if (!e.config.user_timeout_option || timeout.ns == 0) {
+    return;
+  }
+  options.has_user_timeout = true;
+  options.user_timeout = user_timeout_to_wire(timeout);
+  Bytes const all = options_bytes(options);
+  Bytes const room = plan.syn ? syn_options_room(e, c)
+                              : steady_options_bytes(c) + (Bytes{c.mss} - plan.text);
+  options.has_user_timeout = all <= room && all.count <= wire::tcp_options_bytes_max;
+  if (options.has_user_timeout && !plan.syn) {
+    c.options.clear(spoken::user_timeout_due);
+  }
+}
+
 }  // namespace
 
-wire::Options options_of(const Engine& e, const Connection& c, const Plan& plan,
+wire::Options options_of(const Engine& e, Connection& c, const Plan& plan,
                          const Report& report) {
   wire::Options options;
   if (plan.syn) {
@@ -58,6 +78,12 @@ wire::Options options_of(const Engine& e, const Connection& c, const Plan& plan,
   }
   options.sack_count = report.count;
   options.sack = report.blocks;
+  if (c.options.has(spoken::user_timeout_due) || plan.syn) [[unlikely]] {
+    add_user_timeout(e, c, plan, options);
+  }
+  if (plan.syn) {
+    add_fast_open(e, c, plan, options);
+  }
   return options;
 }
 

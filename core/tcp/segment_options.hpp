@@ -14,17 +14,23 @@ inline Bytes steady_options_bytes(const Connection& c) {
   return {c.options.has(spoken::timestamps) ? 12u : 0u};
 }
 
+// How many octets of options a SYN can have: fewer where the link carries next to nothing.
+inline Bytes syn_options_room(const Engine& e, const Connection& c) {
+  return least(Bytes{wire::tcp_options_bytes_max}, e.text_max(c.remote));
+}
+
 // What the planned segment carries, SYN or not. Each feature has its own lines in here; what is
 // announced on SYNs comes first, then what every segment carries, then what fills the space that
 // is left.
-wire::Options options_of(const Engine& e, const Connection& c, const Plan& plan,
+wire::Options options_of(const Engine& e, Connection& c, const Plan& plan,
                          const Report& report);
 
 // Writes the options of the planned segment to the front of `into` (the place behind the header's
 // fixed part) and gives their length, a multiple of 4. A segment without options costs one branch.
-inline Bytes write_segment_options(const Engine& e, const Connection& c, const Plan& plan,
+inline Bytes write_segment_options(const Engine& e, Connection& c, const Plan& plan,
                                    const Report& report, std::span<std::byte> into) {
-  if (!plan.syn && report.count == 0 && !c.options.has(spoken::timestamps)) {
+  std::uint8_t const any = spoken::timestamps | spoken::user_timeout_due;
+  if (!plan.syn && report.count == 0 && !c.options.has(any)) {
     return {};
   }
   return wire::write(options_of(e, c, plan, report), into, e.config.option_order);

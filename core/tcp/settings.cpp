@@ -3,8 +3,10 @@
 
 #include "core/tcp/calls.hpp"
 #include "core/tcp/expiry.hpp"
+#include "core/tcp/fast_open.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
+#include "core/tcp/user_timeout.hpp"
 
 namespace lockstep::tcp {
 namespace {
@@ -93,7 +95,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
     case SettingKind::keepalive_idle_ms:
       //= rfc9293#3.8.4
       //# 9293:MUST-27, 9293:MUST-28 the interval is configurable, two hours by default
-      c.keepalive_idle_ms = number;
+      c.keepalive_idle_ms = keepalive_idle_beside(c, number);
       apply_keepalive(e, c);
       break;
     case SettingKind::user_timeout_ms:
@@ -101,7 +103,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
       //# 9293:MUST-21 R2, infinity included
       //= rfc9293#3.9.1.2
       //# 9293:P-SEND-TIMEOUT between SENDs, it replaces the one before
-      c.user_timeout_ms = number;
+      fix_user_timeout(e, c, number);
       apply_timeout(e, c);
       break;
     case SettingKind::dscp:
@@ -151,6 +153,9 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
   bool const in_flight = sequence.at_or_after(c.send.una) && sequence.before(c.send.nxt);
   if (!in_flight) {
     return Drop::icmp_quote_outside;
+  }
+  if (c.active != nil && !synchronized(c.state)) {
+    doubt_fast_open(e, c);
   }
   //= rfc9293#3.9.2.2
   //# 9293:SHLD-26 hard errors abort, but not a synchronized connection (RFC 5461, RFC 5927)

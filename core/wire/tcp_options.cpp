@@ -14,12 +14,16 @@ constexpr std::uint8_t kind_window_scale = 3;
 constexpr std::uint8_t kind_sack_permitted = 4;
 constexpr std::uint8_t kind_sack = 5;
 constexpr std::uint8_t kind_timestamps = 8;
+constexpr std::uint8_t kind_user_timeout = 28;
+constexpr std::uint8_t kind_fast_open = 34;
 
 constexpr std::uint32_t mss_bytes = 4;
 constexpr std::uint32_t window_scale_bytes = 3;
 constexpr std::uint32_t sack_permitted_bytes = 2;
 constexpr std::uint32_t timestamps_bytes = 10;
 constexpr std::uint32_t sack_block_bytes = 8;
+constexpr std::uint32_t user_timeout_bytes = 4;
+constexpr std::uint32_t cookie_bytes_min = 4;
 constexpr std::uint8_t window_scale_max = 14;
 
 bool read_sack(std::span<const std::byte> option, Options& out) {
@@ -35,6 +39,31 @@ bool read_sack(std::span<const std::byte> option, Options& out) {
     out.sack[i] = {{load32(at)}, {load32(at + 4)}};
   }
   return true;
+}
+
+// A user timeout of another length than four is ignored, as by a TCP that knows none.
+void read_user_timeout(std::span<const std::byte> option, Options& out) {
+  //= rfc5482#3.3
+  //# 5482:UTO-8 kind 28, length 4
+  if (option.size() == user_timeout_bytes) {
+    out.has_user_timeout = true;
+    out.user_timeout = load16(option.data() + 2);
+  }
+}
+
+//= rfc7413#4.1.1
+//# 7413:TFO-3 kind 34, empty or 4 to 16 octets and even; anything else is ignored
+void read_fast_open(std::span<const std::byte> option, Options& out) {
+  std::size_t const bytes = option.size() - 2;
+  bool const whole = bytes % 2 == 0 && bytes >= cookie_bytes_min && bytes <= cookie_bytes_max;
+  if (bytes != 0 && !whole) {
+    return;
+  }
+  out.has_fast_open = true;
+  out.cookie_bytes = static_cast<std::uint8_t>(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) {
+    out.cookie[i] = load8(option.data() + 2 + i);
+  }
 }
 
 // One option with its kind and length octets. False: the length is not the one of this kind.
@@ -74,6 +103,12 @@ bool read_option(std::span<const std::byte> option, Options& out) {
       out.has_timestamps = true;
       out.timestamp_value = load32(at + 2);
       out.timestamp_echo = load32(at + 6);
+      return true;
+    case kind_user_timeout:
+      read_user_timeout(option, out);
+      return true;
+    case kind_fast_open:
+      read_fast_open(option, out);
       return true;
     default:
       //= rfc9293#3.1
@@ -120,6 +155,29 @@ std::byte* write_permission_and_timestamps(const Options& options, std::byte* at
     at += 8;
   }
   return at;
+}
+
+std::byte* write_user_timeout(const Options& options, std::byte* at) {
+  if (!options.has_user_timeout) {
+    return at;
+  }
+  at = begin_option(at, kind_user_timeout, {user_timeout_bytes});
+  store16(at, options.user_timeout);
+  return at + 2;
+}
+
+// Followed by NOPs, as Linux writes it.
+std::byte* write_fast_open(const Options& options, std::byte* at) {
+  if (!options.has_fast_open) {
+    return at;
+  }
+  CHECK(options.cookie_bytes <= cookie_bytes_max);
+  at = begin_option(at, kind_fast_open, {2u + options.cookie_bytes});
+  for (std::uint32_t i = 0; i < options.cookie_bytes; ++i) {
+    store8(at + i, options.cookie[i]);
+  }
+  at += options.cookie_bytes;
+  return options.cookie_bytes % 4 == 0 ? pad_two(at) : at;
 }
 
 std::byte* write_sack(const Options& options, std::byte* at) {
@@ -181,6 +239,8 @@ Bytes options_bytes(const Options& options) {
   total += options.has_sack_permitted && !options.has_timestamps ? 4 : 0;
   total += options.has_timestamps ? 12 : 0;
   total += options.sack_count != 0 ? 4 + options.sack_count * sack_block_bytes : 0;
+  total += options.has_user_timeout ? user_timeout_bytes : 0;
+  total += options.has_fast_open ? (2u + options.cookie_bytes + 3) / 4 * 4 : 0;
   return {total};
 }
 
@@ -204,6 +264,8 @@ Bytes write(const Options& options, std::span<std::byte> into, OptionOrder order
     at = write_window_scale(options, at);
   }
   at = write_sack(options, at);
+  at = write_user_timeout(options, at);
+  at = write_fast_open(options, at);
   CHECK(at == into.data() + total.count);
   return total;
 }

@@ -21,6 +21,7 @@ struct SackBlock {
 };
 
 inline constexpr std::uint32_t sack_blocks_max = 4;
+inline constexpr std::uint32_t cookie_bytes_max = 16;
 inline constexpr std::uint32_t tcp_options_bytes_max = 40;
 
 // In which order a SYN's options stand. SACK blocks come last in both.
@@ -41,10 +42,15 @@ struct Options {
   std::uint32_t timestamp_value = 0;
   std::uint32_t timestamp_echo = 0;
   std::array<SackBlock, sack_blocks_max> sack{};
+  bool has_user_timeout = false;
+  bool has_fast_open = false;
+  std::uint8_t cookie_bytes = 0;   // of `cookie`: 0 (a request), or 4 to 16 and even
+  std::uint16_t user_timeout = 0;  // the top bit: minutes instead of seconds
+  std::array<std::uint8_t, cookie_bytes_max> cookie{};
 
   constexpr bool empty() const {
     return !has_mss && !has_window_scale && !has_sack_permitted && !has_timestamps &&
-           sack_count == 0;
+           sack_count == 0 && !has_user_timeout && !has_fast_open;
   }
   bool operator==(const Options&) const = default;
 };

@@ -53,6 +53,14 @@ Options random_options(Random& random) {
     options.timestamp_value = static_cast<std::uint32_t>(random.next());
     options.timestamp_echo = static_cast<std::uint32_t>(random.next());
   }
+  options.has_user_timeout = (drawn & 16) != 0;
+  options.user_timeout =
+      options.has_user_timeout ? static_cast<std::uint16_t>(random.next()) : std::uint16_t{0};
+  options.has_fast_open = (drawn & 96) == 96;
+  options.cookie_bytes = options.has_fast_open && (drawn & 128) != 0 ? 4 : 0;
+  for (std::size_t i = 0; i < options.cookie_bytes; ++i) {
+    options.cookie[i] = static_cast<std::uint8_t>(random.next());
+  }
   std::uint32_t const room = tcp_options_bytes_max - options_bytes(options).count;
   if ((drawn & 16) != 0 && room >= 12) {
     options.sack_count =
@@ -250,6 +258,27 @@ TEST(TcpOptions, Defect10_AnImpossibleLengthDropsTheSegmentAndNothingElse) {
   five_blocks.resize(42);
   Options options;
   EXPECT_EQ(parse(five_blocks, options), Drop::tcp_option_malformed);
+}
+
+//= rfc7413#4.1.1
+//= type=test
+//# 7413:TFO-3 kind 34, empty or 4 to 16 octets and even; anything else is ignored
+//= rfc5482#3.3
+//= type=test
+//# 5482:UTO-8 kind 28, length 4
+TEST(TcpOptions, LengthsThatAreNotTheirsAreIgnored) {
+  for (std::uint32_t bytes = 0; bytes <= 20; ++bytes) {
+    Octets octets(2 + bytes, std::byte{7});
+    octets[0] = std::byte{34};
+    octets[1] = static_cast<std::byte>(2 + bytes);
+    Options const options = options_of(segment_with(octets));
+    bool const cookie = bytes % 2 == 0 && bytes >= 4 && bytes <= 16;
+    EXPECT_EQ(options.has_fast_open, bytes == 0 || cookie) << bytes;
+    EXPECT_EQ(options.cookie_bytes, cookie ? bytes : 0) << bytes;
+    octets[0] = std::byte{28};
+    EXPECT_EQ(options_of(segment_with(octets)).has_user_timeout, bytes == 2) << bytes;
+  }
+  EXPECT_EQ(options_of(segment_with(octets_of({28, 4, 0x81, 0x02}))).user_timeout, 0x8102);
 }
 
 TEST(TcpOptions, Defect10_NoHeaderAndNoOptionIsReadBeyondTheSegment) {

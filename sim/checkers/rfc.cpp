@@ -163,6 +163,7 @@ void RfcChecker::open(Conversation& c, const wire::Segment& syn) {
       Conversation::Opening& opening = c.openings[i];
       opening.mss = most(opening.mss, mss);
       opening.sack = opening.sack || syn.options.has_sack_permitted;
+      opening.window = most(opening.window, Bytes{syn.window.value});
       opening.scale = std::max(opening.scale, syn.options.window_scale);
       c.openings_lost = c.openings_lost || opening.scaled != syn.options.has_window_scale;
       return;
@@ -172,7 +173,8 @@ void RfcChecker::open(Conversation& c, const wire::Segment& syn) {
     c.openings_lost = true;
   } else {
     c.openings[c.opening_count++] = {syn.sequence, syn.end(), mss, syn.options.has_window_scale,
-                                     syn.options.window_scale, syn.options.has_sack_permitted};
+                                     syn.options.window_scale, syn.options.has_sack_permitted,
+                                     Bytes{syn.window.value}};
   }
 }
 
@@ -252,8 +254,15 @@ void RfcChecker::judge_text(const Heard& said, Conversation& c) {
     return;
   }
   bool const probe = segment.payload.size() == 1 && c.has_edge && segment.sequence == c.edge;
-  if (!segment.payload.empty() && !probe && (!c.has_edge || text_end.after(c.edge))) {
-    report(said, "text beyond the window that the peer offered", c.edge.value, text_end.value);
+  // A cookie lets text go with a SYN, and before a SYN was answered as far as that SYN offers.
+  bool const opens = segment.flags.syn() && !segment.flags.ack() && config.tcp.fast_open_client &&
+                     segment.options.cookie_bytes != 0;
+  Sequence edge = c.has_edge ? c.edge : c.iss;
+  for (std::uint32_t i = 0; i < c.opening_count && config.tcp.fast_open_server; ++i) {
+    edge = last_of(edge, c.iss.next() + c.openings[i].window);
+  }
+  if (!segment.payload.empty() && !probe && !opens && text_end.after(edge)) {
+    report(said, "text beyond the window that the peer offered", edge.value, text_end.value);
   }
   if (c.fin_sent && segment.end().after(c.fin_end)) {
     report(said, "sequence numbers beyond our FIN", c.fin_end.value, segment.end().value);

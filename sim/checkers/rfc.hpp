@@ -27,6 +27,7 @@ struct Conversation {
     bool scaled = false;  // it names a window scale
     WindowScale scale;
     bool sack = false;    // it permits selective acknowledgments
+    Bytes window{};       // the largest that it offers
   };
 
   FourTuple tuple;

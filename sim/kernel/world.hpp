@@ -88,6 +88,7 @@ struct AppSpec {
   Duration read_after;               // slow reader: not a byte before, from `accepted`
   bool lend = false;                 // lend the bytes instead of writing them
   std::uint32_t urgent_every = 0;    // mark every so manyth write urgent; zero: none
+  std::uint32_t fast_open = 0;       // Fast Open, how many at once; where Config has it on
   Farewell farewell = Farewell::finish;
 };
 

@@ -1,6 +1,8 @@
 // Sessions: booking, writing, reading and verifying, and waking up in time.
 #include "sim/models/session.hpp"
 
+#include <algorithm>
+
 namespace lockstep::sim {
 namespace {
 
@@ -9,6 +11,9 @@ constexpr std::uint64_t rtt_every_bytes = 65'536;
 
 // With more connections than this, only those that are closing are noted after a timer's turn.
 constexpr std::uint32_t noted_max = 64;
+
+// What is written before the handshake where Fast Open may take it along.
+constexpr std::uint64_t early_bytes = 2'000;
 
 std::uint32_t shift_of(const Session& session) {
   return Pattern::shift_of({std::uint64_t{session.flow.value} * 2 +
@@ -32,6 +37,7 @@ Session& SessionModel::begin(Desk& desk, const Session& session) {
   open_foreign_ += session.foreign ? 1 : 0;
   desk.routes.add({session.id, session.flow, session.side, desk.model, index});
   FlowEnd& end = end_of(desk, session);
+  end = FlowEnd{};
   end.begun = true;
   end.open = true;
   end.host = desk.host;
@@ -43,7 +49,9 @@ Session& SessionModel::begin(Desk& desk, const Session& session) {
 
 bool SessionModel::listen(Desk& desk) {
   ListenerId listener;
-  if (desk.stack.listen(Local{{}, spec_.port, {}}, Backlog{}, listener) != Refusal::none) {
+  Backlog backlog;
+  backlog.fast_open = {desk.stack.config().tcp.fast_open_server ? spec_.fast_open : 0};
+  if (desk.stack.listen(Local{{}, spec_.port, {}}, backlog, listener) != Refusal::none) {
     return false;
   }
   desk.routes.listen(listener, desk.model);
@@ -54,6 +62,9 @@ Session* SessionModel::call(Desk& desk, const Call& call) {
   Open open;
   open.local.port = call.local;
   open.remote = call.remote;
+  // Two that call each other can tell whose text is whose only once they are joined.
+  open.fast_open = spec_.fast_open != 0 && call.local.value == 0 &&
+                   desk.stack.config().tcp.fast_open_client;
   Session session;
   if (desk.stack.connect(open, session.id) != Refusal::none) {
     return nullptr;
@@ -61,7 +72,13 @@ Session* SessionModel::call(Desk& desk, const Call& call) {
   ConnectionInfo const info = desk.stack.inspect(session.id);
   session.flow = desk.ledger.open({spec_.name, info.tuple, info.send.iss, false});
   session.lane = call.lane;
-  return &begin(desk, session);
+  Session& begun = begin(desk, session);
+  if (open.fast_open) {
+    begun.goal = std::min(spec_.bytes, early_bytes);
+    write_to_goal(desk, begun);
+    begun.goal = 0;
+  }
+  return &begun;
 }
 
 void SessionModel::accept(Desk& desk, const Event& event) {
@@ -70,8 +87,13 @@ void SessionModel::accept(Desk& desk, const Event& event) {
   session.id = event.id;
   session.side = Side::acceptor;
   session.flow = desk.ledger.find(turned_round(info.tuple), info.receive.irs);
-  bool const known = session.flow != FlowId{} &&
-                     !desk.ledger.flow(session.flow).end(Side::acceptor).begun;
+  bool known = false;
+  if (session.flow != FlowId{}) {
+    FlowEnd const& ours = desk.ledger.flow(session.flow).end(Side::acceptor);
+    FlowEnd const& theirs = desk.ledger.flow(session.flow).end(Side::opener);
+    // What was opened fast may end before the caller hears of it, whose next SYN opens it anew.
+    known = !ours.begun || (!ours.open && theirs.open && theirs.established.is_never());
+  }
   if (!known) {
     session.foreign = true;
     session.flow =

@@ -53,6 +53,7 @@ void draw_manner(Dice& dice, AppSpec& app) {
   }
   app.lend = dice.percent(30);
   app.urgent_every = dice.percent(20) ? dice.pick({1u, 3u}) : 0;
+  app.fast_open = dice.percent(50) ? dice.pick({1u, 3u, 64u}) : 0;
   app.farewell = dice.pick({Farewell::finish, Farewell::finish, Farewell::finish, Farewell::close,
                             Farewell::close, Farewell::abort});
 }

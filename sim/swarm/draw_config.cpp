@@ -128,6 +128,15 @@ void draw_options(Dice& dice, tcp::Config& tcp) {
                                 std::uint8_t{14}});
   tcp.timestamps = dice.percent(70);
   tcp.timestamps_required = dice.percent(80);
+  tcp.fast_open_server = dice.percent(70);
+  tcp.fast_open_client = dice.percent(70);
+  tcp.fast_open_cache_max = {dice.pick({1u, 64u})};
+  tcp.fast_open_rotation = dice.pick({ms(500), seconds(3600)});
+  tcp.fast_open_retry = dice.pick({Duration{}, seconds(10)});
+  tcp.user_timeout_option = dice.percent(50);
+  tcp.user_timeout_advertised = dice.pick({Duration{}, seconds(1), seconds(50)});
+  tcp.user_timeout_least = dice.pick({seconds(1), seconds(100)});
+  tcp.user_timeout_most = dice.pick({seconds(100), seconds(3600)});
   tcp.timestamp_tick = dice.pick({ms(1), ms(10), seconds(1)});
 }
 
@@ -197,6 +206,7 @@ void draw_config(Dice& dice, Config& config) {
   }
   config.tcp.timestamp_key = draw_key(dice);
   draw_recovery(dice, config.tcp);
+  config.tcp.fast_open_key = draw_key(dice);
 }
 
 void draw_host(Dice& dice, HostSpec& host) {

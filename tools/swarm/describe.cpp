@@ -59,13 +59,14 @@ std::string describe(const sim::LaneSpec& lane) {
 std::string describe(const sim::World& world, const sim::AppSpec& app) {
   return fmt::format(
       "  app {} {} -> {} port {}: start {} ms, {} flows {} ms apart, {} times, {} rounds, think "
-      "{} ms, {} bytes, reply {}, read {} every {} ms after {} ms, lend {}, urgent {}, farewell "
-      "{}\n",
+      "{} ms, {} bytes, reply {}, read {} every {} ms after {} ms, lend {}, urgent {}, fast open "
+      "{}, farewell {}\n",
       app.model.view(), world.hosts[app.client.value].name.view(),
       world.hosts[app.server.value].name.view(), app.port.value, milliseconds(app.start),
       app.flows, milliseconds(app.stagger), app.repeat, app.rounds, milliseconds(app.think),
       app.bytes, app.reply_bytes, app.read_bytes, milliseconds(app.read_every),
-      milliseconds(app.read_after), app.lend, app.urgent_every, static_cast<int>(app.farewell));
+      milliseconds(app.read_after), app.lend, app.urgent_every, app.fast_open,
+      static_cast<int>(app.farewell));
 }
 
 }  // namespace

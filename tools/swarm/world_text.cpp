@@ -164,6 +164,7 @@ void walk_config(Walk& walk, const std::string& prefix, Config& config) {
   walk_key(walk, prefix + "table_key", config.tcp.table_key);
   walk_key(walk, prefix + "isn_key", config.tcp.isn_key);
   walk_key(walk, prefix + "port_key", config.tcp.port_key);
+  walk_key(walk, prefix + "fast_open_key", config.tcp.fast_open_key);
   walk_key(walk, prefix + "timestamp_key", config.tcp.timestamp_key);
   walk.number(prefix + "initial_window", config.tcp.initial_window);
   walk.number(prefix + "reset_policy", config.tcp.reset_policy);
@@ -233,6 +234,7 @@ void walk_app(Walk& walk, const std::string& prefix, sim::AppSpec& app) {
   walk.number(prefix + "read_after", app.read_after.ns);
   walk.number(prefix + "lend", app.lend);
   walk.number(prefix + "urgent_every", app.urgent_every);
+  walk.number(prefix + "fast_open", app.fast_open);
   walk.number(prefix + "farewell", app.farewell);
 }
 

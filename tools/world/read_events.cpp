@@ -212,6 +212,7 @@ void read_app(Table& table, WorldInProgress& into) {
   app.read_after = read_duration(table, "read_after", app.read_after);
   app.lend = table.boolean("lend", app.lend);
   app.urgent_every = read_count(table, "urgent_every", app.urgent_every, 0);
+  app.fast_open = read_count(table, "fast_open", app.fast_open, 0);
   app.farewell = read_farewell(table);
   for (const sim::AppSpec& each : into.world.apps) {
     if (each.server == app.server && each.port == app.port) {

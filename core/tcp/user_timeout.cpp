@@ -1,0 +1,121 @@
+// The user timeout option (RFC 5482): what is told to the peer, and what is adopted from it.
+#include "core/tcp/user_timeout.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/expiry.hpp"
+#include "core/tcp/lifecycle.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+constexpr std::uint16_t minutes_bit = 0x8000;
+constexpr std::uint16_t value_max = 0x7fff;
+
+//= rfc5482#3
+//# 5482:UTO-2 upper and lower limits apply
+//= rfc5482#3.1
+//# 5482:UTO-5 min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT))
+void adopt(Engine& e, Connection& c, Duration remote) {
+  //= rfc5482#3
+  //# 5482:UTO-3 once the application has set it, CHANGEABLE is false
+  //= rfc5482#3.1
+  //# 5482:UTO-4 then no option changes it
+  if (c.options.has(spoken::user_timeout_fixed)) {
+    return;
+  }
+  Duration const least = std::max(e.config.user_timeout_least,
+                                  //= rfc5482#3.1
+                                  //# 5482:UTO-7 the lower limit is larger than the current RTO
+                                  c.rtt.rto + Duration::milliseconds(1));
+  Duration const wanted = std::max(user_timeout_to_advertise(e.config, c), remote);
+  Duration const most = std::max(e.config.user_timeout_most, least);
+  Duration const adopted = std::min(most, std::max(wanted, least));
+  c.user_timeout_ms = static_cast<std::uint32_t>(adopted.ns / 1'000'000);
+  c.options.set(spoken::user_timeout_adopted);
+  //= rfc5482#4.2
+  //# 5482:UTO-13 keep-alives wait longer than the timeout that was adopted
+  c.keepalive_idle_ms = std::max(c.keepalive_idle_ms, c.user_timeout_ms + 1);
+  if (c.active != nil && !e.active(c).give_up_due.is_never()) {
+    set_give_up(e, c, e.active(c));
+    arm(e, c);
+  }
+}
+
+}  // namespace
+
+std::uint16_t user_timeout_to_wire(Duration timeout) {
+  std::uint64_t const seconds = timeout.ns / 1'000'000'000 + (timeout.ns % 1'000'000'000 != 0);
+  //= rfc5482#3.3
+  //# 5482:UTO-8 15 bits of seconds, or of minutes with the bit before them
+  //= rfc5482#3.4
+  //# 5482:UTO-9 zero is never sent
+  if (seconds <= value_max) {
+    return static_cast<std::uint16_t>(std::max<std::uint64_t>(seconds, 1));
+  }
+  std::uint64_t const minutes = std::min<std::uint64_t>((seconds + 59) / 60, value_max);
+  return static_cast<std::uint16_t>(minutes_bit | minutes);
+}
+
+Duration user_timeout_from_wire(std::uint16_t value) {
+  std::uint64_t const number = value & value_max;
+  return Duration::seconds((value & minutes_bit) != 0 ? number * 60 : number);
+}
+
+Duration user_timeout_to_advertise(const Config& config, const Connection& c) {
+  if (c.options.has(spoken::user_timeout_fixed) && c.user_timeout_ms != 0) {
+    return Duration::milliseconds(c.user_timeout_ms);
+  }
+  return config.user_timeout_advertised.ns != 0 ? config.user_timeout_advertised
+                                                : config.user_timeout;
+}
+
+//= rfc5482#3
+//# 5482:UTO-11 in the first segment that is no SYN, and whenever a new one is used
+//= rfc5482#3.2
+//# 5482:UTO-12 once: whether it arrives is nowhere relied upon
+void announce_user_timeout(const Engine& e, Connection& c) {
+  if (e.config.user_timeout_option && user_timeout_to_advertise(e.config, c).ns != 0) {
+    c.options.set(spoken::user_timeout_due);
+  }
+}
+
+void take_user_timeout(Engine& e, Connection& c, const wire::Segment& segment) {
+  //= rfc5482#3
+  //# 5482:UTO-1 without the feature the option is ignored in silence
+  if (!e.config.user_timeout_option || !segment.options.has_user_timeout) {
+    return;
+  }
+  std::uint16_t const value = segment.options.user_timeout;
+  //= rfc5482#3.4
+  //# 5482:UTO-9 zero is ignored, of seconds and of minutes
+  if ((value & value_max) == 0) {
+    return;
+  }
+  if (!synchronized(c.state)) {
+    //= rfc5482#3.3
+    //# 5482:UTO-10 until the handshake is over the default timeouts hold
+    e.active(c).user_timeout_heard = value;
+    return;
+  }
+  adopt(e, c, user_timeout_from_wire(value));
+}
+
+void fix_user_timeout(const Engine& e, Connection& c, std::uint32_t milliseconds) {
+  c.user_timeout_ms = milliseconds;
+  //= rfc5482#3
+  //# 5482:UTO-3 the peer changes it no more
+  c.options.set(spoken::user_timeout_fixed);
+  c.options.clear(spoken::user_timeout_adopted);
+  if (synchronized(c.state)) {
+    announce_user_timeout(e, c);
+  }
+}
+
+void adopt_user_timeout_of_syn(Engine& e, Connection& c) {
+  if (e.active(c).user_timeout_heard != 0) {
+    adopt(e, c, user_timeout_from_wire(e.active(c).user_timeout_heard));
+  }
+}
+
+}  // namespace lockstep::tcp
