@@ -164,6 +164,42 @@ TEST(Rack, DuplicatesWidenTheWindow) {
   EXPECT_EQ(sender.segments(), "3001+1000");
 }
 
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-22 what was sent again for nothing was late: DupThresh says nothing any more
+TEST(Rack, DuplicatesAreReordering) {
+  Config config = rack_config();
+  config.tcp.undo = true;
+  Sender sender(config);
+  sender.write_apart(5);
+  sender.advance(ms(96));
+  sender.sack(1, {{1001, 4001}});
+  EXPECT_EQ(sender.segments(), "1+1000");
+  sender.ack(4001);
+  sender.sack(4001, {{1, 1001}});
+  sender.ack(5001);
+  sender.write_apart(4);
+  sender.advance(ms(96));
+  sender.sack(5001, {{6001, 9001}});
+  EXPECT_EQ(sender.segments(), "");
+  sender.advance(ms(60));
+  EXPECT_EQ(sender.segments(), "5001+1000");
+}
+
+// A probe that came twice says nothing of order.
+TEST(Rack, AProbeThatCameTwiceIsNoReordering) {
+  Sender sender(probe_config());
+  sender.write_apart(1);
+  sender.advance(ms(449));
+  EXPECT_EQ(sender.segments(), "1+1000");
+  sender.ack(1001);
+  sender.sack(1001, {{1, 1001}});
+  sender.write_apart(4);
+  sender.advance(ms(96));
+  sender.sack(1001, {{2001, 5001}});
+  EXPECT_EQ(sender.segments(), "1001+1000");
+}
+
 // A peer that permits no SACK has no RACK either.
 TEST(Rack, NothingWithoutSack) {
   Flow sender(probe_config());

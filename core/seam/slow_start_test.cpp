@@ -181,6 +181,9 @@ TEST(SlowStart, TwoSegmentsAtLeast) {
 //= rfc5681#3.1
 //= type=test
 //# 5681:CC-13 a second timeout of the same segment leaves ssthresh, one after fast retransmit not
+//= rfc5681#4.3
+//= type=test
+//# 5681:CC-31 that one is a loss of the retransmission: it lowers, for all that left in between
 TEST(SlowStart, RepeatedTimeoutKeepsTheThreshold) {
   Flow flow;
   flow.write_octets(8000);
@@ -199,8 +202,9 @@ TEST(SlowStart, RepeatedTimeoutKeepsTheThreshold) {
   EXPECT_EQ(fast.segments(), "1+1000 1001+1000 2001+1000 3001+1000 4001+1000 5001+1000 "
                              "6001+1000 7001+1000 1001+1000");
   EXPECT_EQ(fast.ssthresh(), 2500u);
+  EXPECT_EQ(fast.flight(), 7000u);
   fast.time_out();
-  EXPECT_EQ(fast.ssthresh(), 3500u);
+  EXPECT_EQ(fast.ssthresh(), 2000u);
 }
 
 //= rfc5681#2

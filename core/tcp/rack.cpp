@@ -148,7 +148,11 @@ Instant on_ack(Engine& e, Connection& c, Board& board, const AckNews& news, bool
   }
   //= rfc8985#6.2
   //# 8985:RACK-5 reordering was seen
-  c.reordering_seen = c.reordering_seen || news.reordered;
+  //= rfc8985#4
+  //# 8985:RACK-22 or felt: where every late segment is sent again at once none is ever seen, and
+  //# 8985:RACK-22 the window stays at nothing, however many duplicates ask for a wider one
+  bool const felt = news.has_duplicate && !a.after_timeout && !a.tail.out;
+  c.reordering_seen = c.reordering_seen || news.reordered || felt;
   adapt_window(c, a.rack, news, over);
   return find_losses(e, c, board, e.state->arrived);
 }

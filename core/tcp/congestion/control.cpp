@@ -130,9 +130,13 @@ void on_timeout(Engine& e, Connection& c, bool first) {
   //# 5681:CC-13 ssthresh is lowered once for a segment, however often it is repeated
   if (first) {
     Subject subject = subject_of(e, c);
+    //= rfc5681#4.3
+    //# 5681:CC-31 a lost retransmission lowers ssthresh once more, whatever has left since
+    Bytes const flight = c.congestion.recovering ? least(flight_size(c), c.congestion.ssthresh)
+                                                 : flight_size(c);
     //= rfc3168#6.1.2
     //# 3168:ECN-33 what is lost again after a reduction is a new sign of congestion
-    reduce_to(e, c, row(e).reduced(subject, flight_size(c), Signal::timeout));
+    reduce_to(e, c, row(e).reduced(subject, flight, Signal::timeout));
   }
   //= rfc8257#3.5
   //# 8257:DCTCP-10 and one segment, as TCP always did
