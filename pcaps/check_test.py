@@ -1,5 +1,6 @@
 # Tests of the room's tools: the formats read what they write, and check finds what is wrong.
 """Run by pytest; the scenario that is spoiled is one of the room, copied."""
+import runpy
 import shutil
 import subprocess
 import sys
@@ -105,6 +106,26 @@ def test_spoiled_scenario_is_found(tmp_path, old, new, expected):
     code, output = run("check", folder)
     assert code == 1
     assert expected in output
+
+
+PAIR = {"feature": "D-SACK", "measure": "duplicate_blocks",
+        "on": {"scenario": "rfc2883-4-linux-duplicates-reported", "is": 3},
+        "off": {"scenario": "rfc2883-4-linux-duplicates-unreported", "is": 0}}
+WRONG_PAIRS = [
+    ({}, []),
+    ({"measure": "beauty"}, ["measure 'beauty', expected one of"]),
+    ({"on": {**PAIR["on"], "is": 4}}, ["on: duplicate_blocks is 3, not 4"]),
+    ({"on": PAIR["off"]}, ["on and off do not differ"]),
+    ({"off": {"scenario": "nowhere", "is": 0}}, ["off: there is no scenario 'nowhere'"]),
+]
+
+
+@pytest.mark.parametrize("change, expected", WRONG_PAIRS)
+def test_wrong_pair_is_found(change, expected):
+    check = runpy.run_path(str(ROOM / "check"))
+    lines = check["check_pairs"]([{**PAIR, **change}])
+    assert len(lines) == len(expected)
+    assert all(text in line for text, line in zip(expected, lines))
 
 
 @pytest.mark.parametrize("cut", [0, 3, 40, 300])

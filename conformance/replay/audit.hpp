@@ -33,6 +33,7 @@ std::vector<Breach> audit_retransmissions(const AuditInput& input, const Trace& 
 std::vector<Breach> audit_selective(const AuditInput& input, const Trace& trace);
 std::vector<Breach> audit_stamps(const AuditInput& input, const Trace& trace);
 std::vector<Breach> audit_marks(const AuditInput& input, const Trace& trace);
+std::vector<Breach> audit_spurious(const AuditInput& input, const Trace& trace);
 std::vector<Breach> audit_path(const AuditInput& input, const Trace& trace);
 
 /// How many octets pass, as a router's message about a packet too big says (RFC 1191, 8201).

@@ -5,6 +5,7 @@
 
 #include "conformance/replay/audit.hpp"
 #include "conformance/replay/circle.hpp"
+#include "conformance/replay/options.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -71,11 +72,17 @@ class AgainAudit {
         gap_ = {};
         last_sent_ = last_transmission(ack);
       } else if (opened_ && ack == una_ && step.segment.length() == 0 && before(una_, high_) &&
-                 (same_window || in_.script.selective)) {
+                 (in_.script.selective ? tells_of_gap(step.segment) : same_window)) {
         ++duplicates_;
         third_duplicate(step);
       }
     }
+  }
+
+  /// With SACK a duplicate is what reports something; not what reports that something came twice.
+  bool tells_of_gap(const Segment& segment) const {
+    return in_.script.inferred ||
+           !reports_duplicate(segment.acknowledgment, blocks_of(segment));
   }
 
   Instant last_transmission(std::uint32_t octet) const {
@@ -107,6 +114,9 @@ class AgainAudit {
         again = &item;
       }
     }
+    if (in_.script.selective && in_.config.tcp.rack && only_late(step)) {
+      return;
+    }
     if (before_now_sent_again() || (in_.script.inferred && in_.script.selective)) {
       return;  // the timer was first; or RACK decides, which is not RFC 5681's question
     }
@@ -120,6 +130,16 @@ class AgainAudit {
              "unacknowledged",
              static_cast<std::size_t>(again - trace_.data()));
     }
+  }
+
+  /// Is it acknowledged sooner than a retransmission could have it? RACK waits that long.
+  bool only_late(const Step& duplicate) const {
+    Instant const soon = duplicate.at + in_.script.round_trip / 2;
+    return std::any_of(in_.script.steps.begin(), in_.script.steps.end(), [&](const Step& step) {
+      return step.kind == Step::Kind::segment && step.segment.any(flag::ack) &&
+             step.at >= duplicate.at && step.at < soon &&
+             before(una_, step.segment.acknowledgment);
+    });
   }
 
   /// Is the first unacknowledged octet sent again at all?

@@ -56,6 +56,7 @@ class Data {
     }
     probes();
     keepalives();
+    syns();
     count_acks();
     delivered();
   }
@@ -306,14 +307,50 @@ class Data {
     }
   }
 
+  // --- SYNs that a timer sends again ---
+
+  /// Where the core's timer sends a SYN again, the capture's does too, sooner or later.
+  void syns() {
+    if (in_.script.inferred || by_itself(captured_, false) != nullptr) {
+      return;
+    }
+    const Item* live = by_itself(live_, true);
+    if (live != nullptr && live->at.since(Instant{}) * 2 <= in_.script.end.since(Instant{})) {
+      breach(live->at, {"9293:P-RTO"}, "the timer ran out, and the capture has no SYN again",
+             nullptr, live);
+    }
+  }
+
+  /// A SYN that was sent before, and which no segment of the peer drew.
+  const Item* by_itself(const Trace& trace, bool is_live) const {
+    for (std::size_t i = 0; i < trace.size(); ++i) {
+      const Item& item = trace[i];
+      bool const again = item.segment.any(flag::syn) && times_sent(trace, item.segment.sequence, i);
+      std::size_t const steps = std::min(item.steps_before, in_.script.steps.size());
+      bool const drawn = is_live ? !in_.run.sent[item.index].by_timer
+                                 : steps != 0 && item.at.since(in_.script.steps[steps - 1].at) <
+                                                     Duration::milliseconds(50);
+      if (again && !drawn) {
+        return &item;
+      }
+    }
+    return nullptr;
+  }
+
   // --- Keep-alive ---
 
   /// Each probe of the core's has its like in the capture, about then; and the other way round.
   void keepalives() {
-    if (in_.script.inferred || !in_.config.tcp.keepalive) {
+    if (in_.script.inferred) {
       return;
     }
     Duration const about = in_.config.tcp.keepalive_interval / 4;
+    for (const Item& item : captured_) {
+      if (asks(item) && !probed(live_, item, about)) {
+        breach(item.at, {"9293:P-KA-PROBE"}, "the core does not ask whether the peer is there",
+               &item, nullptr);
+      }
+    }
     for (const Item& item : live_) {
       const LiveSent& sent = in_.run.sent[item.index];
       bool const probe = sent.by_timer && sent.timer == tcp::TimerKind::keepalive &&
@@ -325,7 +362,29 @@ class Data {
     }
   }
 
-  /// Empty, or of one octet, and of a number that was acknowledged long since.
+  /// Empty, of the number before the next one, while nothing is outstanding.
+  bool asks(const Item& item) const {
+    if (item.segment.length() != 0 || item.segment.any(flag::rst) || item.steps_before == 0) {
+      return false;
+    }
+    std::uint32_t high = item.segment.sequence;
+    for (const Item& other : captured_) {
+      bool const earlier = other.index < item.index && !other.segment.any(flag::rst);
+      high = earlier && before(high, other.segment.end()) ? other.segment.end() : high;
+    }
+    std::uint32_t acknowledged = item.segment.sequence;
+    bool closed = false;
+    for (std::size_t i = 0; i < item.steps_before && i < in_.script.steps.size(); ++i) {
+      const Step& step = in_.script.steps[i];
+      if (step.kind == Step::Kind::segment && step.segment.any(flag::ack)) {
+        acknowledged = step.segment.acknowledgment;
+        closed = step.segment.window == 0;
+      }
+    }
+    return item.segment.sequence + 1 == high && acknowledged == high && !closed;
+  }
+
+  /// Is there a segment of that number about then?
   static bool probed(const Trace& trace, const Item& like, Duration about) {
     return std::any_of(trace.begin(), trace.end(), [&](const Item& item) {
       return item.at + about >= like.at && item.at <= like.at + about &&

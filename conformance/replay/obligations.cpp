@@ -227,7 +227,7 @@ class Judge {
  private:
   void audit(const Trace& trace, bool is_captured) {
     for (auto check : {audit_acks, audit_retransmissions, audit_data, audit_selective, audit_stamps,
-                       audit_marks, audit_path}) {
+                       audit_marks, audit_path, audit_spurious}) {
       AuditInput input = input_;
       input.of_capture = is_captured;
       for (Breach& breach : check(input, trace)) {

@@ -1,5 +1,7 @@
 # Recordings of loss, reordering and retransmission, on the sending and on the receiving side.
 """Each function records one scenario with a Linux kernel as the device."""
+import socket
+
 from opening import drop_first
 from plain import recorded
 from recording import read, text
@@ -21,9 +23,11 @@ def lose(side, numbers, late=None):
     return fault
 
 
-def send_all(r, size):
+def send_all(r, size, send_buffer=None):
     """The device writes `size` bytes to a peer that reads them."""
     device, peer = r.connected(receive_buffer=60000)
+    if send_buffer:
+        device.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
     device.write(size)
     read(peer, size)
     r.pause()

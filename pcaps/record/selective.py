@@ -2,15 +2,18 @@
 """Each function records one scenario with a Linux kernel as the device.
 
 Without SACK the same happens in loss.py. `tcp_comp_sack_nr` 0 has each segment above a gap
-answered, as the RFCs want it; Linux else waits for up to 44 of them.
+answered, as the RFCs want it; Linux else waits for up to 44 of them. Since Linux 6.17 SACK comes
+with RACK: there is nothing that turns that off.
 """
+import time
+
 from loss import lose, receive_all, send_all
 from network import Late
 from plain import recorded
 from recording import SACK_PERMITTED, read, sack_option, text
 
 ON = {"tcp_sack": 1, "tcp_comp_sack_nr": 0}
-BY_NUMBER = {**ON, "tcp_recovery": 0, "tcp_early_retrans": 0}  # neither RACK nor tail loss probes
+UNPROBED = {**ON, "tcp_early_retrans": 0}  # no tail loss probes
 BARE = {"sack": True, "dsack": True, "rack": False, "tail_probe": False}
 ALL = {"sack": True, "dsack": True, "prr": True, "rack": True, "tail_probe": True, "undo": True}
 
@@ -95,7 +98,7 @@ def record_duplicates_unreported(r):
 
 @recorded("rfc6675-5-linux-three-losses", "Linux repairs three losses in one window by SACK",
           ["2018:SACK-7", "2018:SACK-18", "5681:CC-16", "6675:S6675-4"], "passive", "server",
-          fault=lose(1, {4, 6, 9}), sysctls=BY_NUMBER, features="SACK on, RACK and TLP off",
+          fault=lose(1, {4, 6, 9}), sysctls=UNPROBED, features="SACK on, TLP off",
           config={**BARE, "prr": True})
 def record_three_losses(r):
     send_all(r, 24 * 1460)
@@ -108,7 +111,7 @@ def record_three_losses(r):
 
 @recorded("rfc6675-5-linux-one-loss", "Linux repairs one loss on the third duplicate, by SACK",
           ["2018:SACK-7", "2018:SACK-19", "5681:CC-16", "3042:LTX-1"], "passive", "server",
-          fault=lose(1, {5}), sysctls=BY_NUMBER, features="SACK on, RACK and TLP off",
+          fault=lose(1, {5}), sysctls=UNPROBED, features="SACK on, TLP off",
           config={**BARE, "prr": True})
 def record_one_loss(r):
     send_all(r, 20 * 1460)
@@ -121,7 +124,7 @@ def record_one_loss(r):
 @recorded("rfc3042-2-linux-limited-transmit",
           "Two duplicate ACKs with SACK: Linux sends new data on each",
           ["3042:LTX-1", "3042:LTX-4", "2018:SACK-19"], "passive", "server", kernel_peer=False,
-          sysctls=BY_NUMBER, features="SACK on, RACK and TLP off", config={**BARE, "prr": True})
+          sysctls=UNPROBED, features="SACK on, TLP off", config={**BARE, "prr": True})
 def record_limited_transmit(r):
     device, peer = r.script(SACK_PERMITTED)
     device.write(14 * 1460)
@@ -158,11 +161,11 @@ def record_rack(r):
                    "delay": "1ms"})
 
 
-@recorded("rfc8985-7.3-linux-tail-probe", "The last segment is lost: Linux probes before its timer",
-          ["8985:TLP-1", "8985:TLP-4", "8985:TLP-3"], "passive", "server", fault=lose(1, {3}),
+@recorded("rfc8985-7.3-linux-tail-probe", "The last two are lost: Linux probes before its timer",
+          ["8985:TLP-1", "8985:TLP-4", "8985:TLP-3"], "passive", "server", fault=lose(1, {4, 5}),
           sysctls=ON, features="SACK on, with RACK and TLP", config=ALL)
 def record_tail_probe(r):
-    send_all(r, 3 * 1460)
+    send_all(r, 5 * 1460)
     r.twin("8985:TLP-4", packet=r.again(), drop=True)
     r.twin("8985:TLP-4", packet=r.again(), field="seq", add=100)
 
@@ -178,36 +181,96 @@ def record_needless(r):
     r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 16), field="seq", add=100)
 
 
-def late_once(numbers, ms):
-    """A fault: these data segments of the device, sent for the first time, come so much later."""
-    seen, count = set(), [0]
+def stall(number, ms):
+    """A fault: from this data segment of the device on its frames wait, until so long after it."""
+    seen, since = set(), []
 
     def fault(side, segment):
-        if side != 1 or not segment.payload or segment.seq in seen:
+        if side != 1 or not segment.payload:
             return None
         seen.add(segment.seq)
-        count[0] += 1
-        return Late(ms) if count[0] in numbers else None
+        if len(seen) == number and not since:
+            since.append(time.monotonic())
+        left = ms - (time.monotonic() - since[0]) * 1000 if since else 0
+        return Late(int(left)) if left > 0 else None
     return fault
 
 
-@recorded("rfc5682-3-linux-spurious-timeout",
-          "A flight is late: after the timeout Linux sees that nothing was lost (F-RTO)",
-          ["5682:FRTO-1", "5682:FRTO-10", "9293:P-RTO"], "passive", "server",
-          fault=late_once(set(range(11, 41)), 260),
-          sysctls={**BY_NUMBER, "tcp_frto": 2}, features="SACK and F-RTO on, RACK and TLP off",
-          config={**BARE, "frto": True, "undo": True})
+def late_flight(r):
+    """A flight of the device is late, and it has more to send."""
+    send_all(r, 60 * 1460, send_buffer=300000)
+    r.twin("9293:P-RTO", packet=r.again(), drop=True)
+    r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 6), field="seq", add=1460)
+
+
+LATE = {"sysctls": {**UNPROBED, "tcp_frto": 2}, "features": "SACK and F-RTO on, TLP off",
+        "config": {**BARE, "frto": True, "undo": True}}
+
+
+@recorded("rfc5682-3.1-linux-spurious-timeout",
+          "A flight is held up: new text after the timeout shows that nothing was lost (F-RTO)",
+          ["5682:FRTO-4", "5682:FRTO-10", "5682:FRTO-13", "9293:P-RTO"], "passive", "server",
+          fault=stall(11, 240), **LATE)
 def record_spurious_timeout(r):
+    late_flight(r)
+    resent = r.again()
+    seq = next(s.seq for s in r.segments if s.packet == resent)
+    base = next(s.seq for s in r.segments if s.source[0] == r.near and "S" in s.flags)
+    answer = next(s.packet for s in r.segments
+                  if s.packet > resent and s.source[0] == r.far and (s.ack - seq) % 2**32 < 2**31
+                  and s.ack != seq)
+    r.twin("5682:FRTO-4", after_packet=answer,
+           insert={"from": "device", "flags": "A", "seq": (seq + 1460 - base) % 2**32, "ack": 1,
+                   "bytes": 1460, "delay": "0ms"})
+
+
+@recorded("rfc5682-3.1-linux-nothing-new",
+          "A flight is held up and there is nothing new to send: F-RTO cannot tell",
+          ["5682:FRTO-1", "5682:FRTO-5", "9293:P-RTO"], "passive", "server",
+          fault=stall(11, 240), **LATE)
+def record_nothing_new(r):
     send_all(r, 30 * 1460)
     r.twin("9293:P-RTO", packet=r.again(), drop=True)
     r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 6), field="seq", add=1460)
+
+
+@recorded("rfc5682-3.1-linux-spurious-timeout-unseen",
+          "The same with F-RTO off: Linux sends again what was only late",
+          ["5681:CC-12", "9293:P-RTO"], "passive", "server",
+          fault=stall(11, 240),
+          sysctls={**UNPROBED, "tcp_frto": 0}, features="SACK on, F-RTO and TLP off",
+          config={**BARE, "frto": False})
+def record_spurious_unseen(r):
+    late_flight(r)
+
+
+@recorded("rfc8985-7.3-linux-tail-unprobed", "The last two are lost, and Linux without TLP waits",
+          ["6298:RTO-13", "9293:P-RTO", "2018:SACK-7"], "passive", "server", fault=lose(1, {4, 5}),
+          sysctls=UNPROBED, features="SACK on, TLP off", config=BARE)
+def record_tail_unprobed(r):
+    send_all(r, 5 * 1460)
+    r.twin("9293:P-RTO", packet=r.again(), drop=True)
+    r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 2), field="seq", add=100)
+
+
+TWICE = {5: 2, 20: 6}  # two segments overtake one, and six another
+
+
+@recorded("rfc8985-6.2-linux-reordering-learnt",
+          "Six overtake a segment after two did another: Linux waits, and repeats nothing (RACK)",
+          ["8985:RACK-5", "8985:RACK-6", "8985:RACK-17", "2018:SACK-7"], "passive", "server",
+          fault=lose(1, set(), TWICE), sysctls=ON, features="SACK on, with RACK and TLP",
+          config=ALL)
+def record_reordering_learnt(r):
+    send_all(r, 40 * 1460)
+    r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 35), field="seq", add=100)
 
 
 @recorded("rfc2018-5-linux-both-ways", "Data both ways, a loss in each direction, with SACK",
           ["2018:SACK-5", "2018:SACK-7", "5681:CC-14", "5681:CC-15"], "active", "client",
           fault=(lambda one, two: lambda side, segment: one(side, segment) or two(side, segment))(
               lose(1, {5}), lose(2, {4})),
-          sysctls=BY_NUMBER, features="SACK on, RACK and TLP off", config={**BARE, "prr": True})
+          sysctls=UNPROBED, features="SACK on, TLP off", config={**BARE, "prr": True})
 def record_both_ways(r):
     server = r.peer_listen()
     device, _ = r.open()
