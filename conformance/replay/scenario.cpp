@@ -215,57 +215,6 @@ bool names_field(std::string_view key, std::string_view name, Unit unit) {
          (unit == Unit::duration && key.ends_with("_ms") && key.substr(0, key.size() - 3) == name);
 }
 
-/// A field that is one of a few words, in the order of their values.
-struct Choice {
-  std::string_view key;
-  std::array<std::string_view, 3> words;  // an empty one is none
-  void (*set)(tcp::Config&, std::size_t);
-};
-
-const Choice* find_choice(std::string_view key) {
-  static const std::array choices{
-      Choice{"reset_policy", {"rfc793", "rfc5961", ""},
-             [](tcp::Config& tcp, std::size_t at) {
-               tcp.reset_policy = static_cast<tcp::ResetPolicy>(at);
-             }},
-      Choice{"initial_window", {"rfc5681", "rfc6928", ""},
-             [](tcp::Config& tcp, std::size_t at) {
-               tcp.initial_window = static_cast<tcp::InitialWindow>(at);
-             }},
-      Choice{"option_order", {"linux", "freebsd", ""},
-             [](tcp::Config& tcp, std::size_t at) {
-               tcp.option_order = static_cast<wire::OptionOrder>(at);
-             }},
-      Choice{"syn_cookies", {"off", "on", "always"},
-             [](tcp::Config& tcp, std::size_t at) {
-               tcp.syn_cookies = static_cast<tcp::SynCookies>(at);
-             }}};
-  for (const Choice& choice : choices) {
-    if (choice.key == (key == "rst_policy" ? "reset_policy" : key)) {
-      return &choice;
-    }
-  }
-  return nullptr;
-}
-
-bool set_choice(const Reader& reader, const toml::node& node, std::string_view key,
-                Config& config) {
-  const Choice* const choice = find_choice(key);
-  if (choice == nullptr) {
-    return false;
-  }
-  std::string const value = node.is_string() ? node.as_string()->get() : "";
-  std::string known;
-  for (std::size_t at = 0; at < choice->words.size() && !choice->words[at].empty(); ++at) {
-    if (choice->words[at] == value) {
-      choice->set(config.tcp, at);
-      return true;
-    }
-    known += fmt::format("{}\"{}\"", at == 0 ? "" : " or ", choice->words[at]);
-  }
-  reader.refuse(node, fmt::format("'{}' is \"{}\"; expected {}: choose one", key, value, known));
-}
-
 template <class Words, class Choice>
 void set_word(const Reader& reader, const toml::node& node, std::string_view key,
               const Words& words, Choice& field) {
@@ -281,9 +230,6 @@ void set_word(const Reader& reader, const toml::node& node, std::string_view key
 void read_config(const Reader& reader, const toml::table& table, Scenario& out) {
   for (const auto& [name, node] : table) {
     std::string_view const key = name.str();
-    if (set_choice(reader, node, key, out.config)) {
-      continue;
-    }
     bool found = false;
     visit_fields(out.config,
                  [&](std::string_view field_name, Unit unit, FieldRange range, auto& field) {
@@ -293,7 +239,7 @@ void read_config(const Reader& reader, const toml::table& table, Scenario& out) 
                    }
                  });
     visit_choices(out.config, [&](std::string_view field_name, auto words, auto& field) {
-      if (key == field_name) {
+      if (key == field_name || (key == "rst_policy" && field_name == "reset_policy")) {
         set_word(reader, node, key, words, field);
         found = true;
       }

@@ -55,6 +55,32 @@ std::string_view fault_of_addresses(const Config& config) {
 
 }  // namespace
 
+void switch_extensions_off(Config& config) {
+  config.reassembly_datagrams = Count{0};
+  tcp::Config& tcp = config.tcp;
+  tcp.receive_buffer_max = Bytes{};
+  tcp.send_buffer_max = Bytes{};
+  tcp.congestion = tcp::Congestion::reno;
+  tcp.hystart = false;
+  tcp.ecn = tcp::EcnPolicy::off;
+  tcp.sack = false;
+  tcp.dsack = false;
+  tcp.prr = false;
+  tcp.rack = false;
+  tcp.tail_probe = false;
+  tcp.frto = false;
+  tcp.undo = false;
+  tcp.challenge_jitter = false;
+  tcp.challenges_per_connection = Count{65535};
+  tcp.syn_cookies = tcp::SynCookies::off;
+  tcp.window_scale = false;
+  tcp.timestamps = false;
+  tcp.path_mtu_discovery = false;
+  tcp.user_timeout_option = false;
+  tcp.fast_open_server = false;
+  tcp.fast_open_client = false;
+}
+
 Config profile_rfc() {
   Config config;
   tcp::Config& tcp = config.tcp;
@@ -64,6 +90,7 @@ Config profile_rfc() {
   tcp.msl = Duration::seconds(120);
   tcp.time_wait_ignores_reset = false;
   tcp.initial_window = tcp::InitialWindow::rfc5681;
+  switch_extensions_off(config);
   return config;
 }
 
@@ -77,18 +104,13 @@ Config profile_linux() {
   tcp.user_timeout = Duration::seconds(924);
   tcp.syn_timeout = Duration::seconds(127);
   tcp.fast_open_client = true;
-  tcp.window_scale = true;
   tcp.window_shift_automatic = false;
   tcp.window_shift = 7;
-  tcp.timestamps = true;
   tcp.challenges_per_second = Count{1000};
-  tcp.challenge_jitter = true;
   tcp.challenges_per_connection = Count{2};
-  tcp.syn_cookies = tcp::SynCookies::on;
   tcp.receive_buffer_max = Bytes{6 << 20};
   tcp.send_buffer_max = Bytes{4 << 20};
-  tcp.congestion = tcp::Congestion::cubic;
-  tcp.ecn = tcp::EcnPolicy::accept;
+  tcp.hystart = false;
   return config;
 }
 
@@ -102,17 +124,15 @@ Config profile_freebsd() {
   tcp.msl = Duration::seconds(30);
   tcp.syn_timeout = Duration::seconds(75);
   tcp.option_order = wire::OptionOrder::like_freebsd;
-  tcp.window_scale = true;
   tcp.window_shift_automatic = false;
   tcp.window_shift = 6;
-  tcp.timestamps = true;
-  tcp.challenge_jitter = true;
-  tcp.syn_cookies = tcp::SynCookies::on;
+  tcp.challenges_per_connection = Count{65535};
   tcp.receive_buffer_max = Bytes{2 << 20};
   tcp.send_buffer_max = Bytes{2 << 20};
-  tcp.congestion = tcp::Congestion::cubic;
-  tcp.hystart = true;
-  tcp.ecn = tcp::EcnPolicy::accept;
+  tcp.rack = false;
+  tcp.tail_probe = false;
+  tcp.frto = false;
+  tcp.undo = false;
   return config;
 }
 
@@ -140,12 +160,6 @@ std::string_view fault_of(const Config& config) {
   }
   if (tcp.blocks_max.value <= 2 * tcp.reserve_blocks.value) {
     return "blocks_max: more than twice reserve_blocks are needed";
-  }
-  if (tcp.receive_buffer_max.count != 0 && tcp.receive_buffer_max < tcp.receive_buffer) {
-    return "receive_buffer_max_bytes: 0, or no less than receive_buffer_bytes";
-  }
-  if (tcp.send_buffer_max.count != 0 && tcp.send_buffer_max < tcp.send_buffer) {
-    return "send_buffer_max_bytes: 0, or no less than send_buffer_bytes";
   }
   if (tcp.mss.count + 40 > config.mtu.count) {
     return "mss: at most mtu_bytes less 40";

@@ -73,7 +73,7 @@ struct Config {
   bool follow_routers = false;   // heed router advertisements
 
   // Fragments of either family; 0 datagrams: none is taken.
-  Count reassembly_datagrams{0};        // under way at once
+  Count reassembly_datagrams{64};       // under way at once
   Count reassembly_per_source{4};
   Bytes reassembly_bytes{2048};         // of one datagram, headers aside
   Duration reassembly_timeout = Duration::seconds(60);
@@ -84,12 +84,16 @@ struct Config {
   tcp::Config tcp;
 };
 
-// The RFCs' constants: conformance runs on it.
+// The RFCs' constants, and no extension: conformance runs on it.
 Config profile_rfc();
 // As current Linux speaks, as far as this core does.
 Config profile_linux();
 // As current FreeBSD speaks, as far as this core does.
 Config profile_freebsd();
+
+// Takes out of `config` whatever goes beyond RFC 9293, 5681, 6298 and 5961: every option of a SYN but
+// the MSS, recovery by SACK, CUBIC, ECN, cookies, growing buffers, path MTUs and fragments.
+void switch_extensions_off(Config& config);
 
 // Gives the MTU, and the MSS that follows from it, to `config` (IPv4: MTU less 40).
 void set_mtu(Config& config, Bytes mtu);

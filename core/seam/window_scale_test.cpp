@@ -78,6 +78,20 @@ TEST(WindowScale, IsNotSpokenWhereConfigSaysSo) {
   EXPECT_FALSE(passive.info().options.window_scale);
 }
 
+// The shift cannot change later, so it has to do for what the buffer may become.
+TEST(WindowScale, TellsOfABufferThatMayGrow) {
+  Config config = flow_config();
+  config.tcp.window_scale = true;
+  config.tcp.receive_buffer = Bytes{65'535};
+  for (auto const& [most, shift] : {std::pair{0u, 0}, std::pair{65'535u, 0}, std::pair{65'536u, 1},
+                                    std::pair{mebibyte, 5}, std::pair{6 * mebibyte, 7}}) {
+    config.tcp.receive_buffer_max = Bytes{most};
+    Kit kit(config);
+    kit.connect();
+    EXPECT_EQ(kit.take().at(0).options.window_scale.shift, shift) << most;
+  }
+}
+
 TEST(WindowScale, AFixedShiftIsTakenAsItIs) {
   Config config = scaling_config();
   config.tcp.window_shift_automatic = false;

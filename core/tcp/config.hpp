@@ -53,9 +53,9 @@ struct Config {
   Bytes send_buffer{131072};
   Count reserve_blocks{16};     // kept for in-order data
   // How far the buffers of a connection may grow by themselves, while its peer, or its application,
-  // fills them; 0: they stay as they are.
-  Bytes receive_buffer_max;
-  Bytes send_buffer_max;
+  // fills them; no more than they are: they stay so.
+  Bytes receive_buffer_max{1 << 20};
+  Bytes send_buffer_max{1 << 20};
   Bytes mss{1460};              // what we advertise: MTU less 40
 
   bool nagle = true;
@@ -98,9 +98,9 @@ struct Config {
   bool time_wait_ignores_reset = true;
   bool time_wait_reuse = true;
 
-  Congestion congestion = Congestion::reno;
-  bool hystart = false;                // HyStart++ (RFC 9406), with reno and cubic
-  EcnPolicy ecn = EcnPolicy::off;
+  Congestion congestion = Congestion::cubic;
+  bool hystart = true;                 // HyStart++ (RFC 9406), with reno and cubic
+  EcnPolicy ecn = EcnPolicy::accept;
   bool pacing = false;
   Count pacing_start{200};             // percent of cwnd / SRTT in slow start ...
   Count pacing_gain{120};              // ... and after it
@@ -113,48 +113,49 @@ struct Config {
   bool restart_after_idle = true;
 
   // Selective acknowledgment and the loss recovery that is built on it.
-  bool sack = false;              // RFC 2018, 2883 and 6675: offered, accepted and used
-  bool dsack = false;             // RFC 2883: what came twice is reported; wants `sack`
-  bool prr = false;               // RFC 6937 in recoveries by SACK, in place of a halved cwnd
+  bool sack = true;               // RFC 2018, 2883 and 6675: offered, accepted and used
+  bool dsack = true;              // RFC 2883: what came twice is reported; wants `sack`
+  bool prr = true;                // RFC 6937 in recoveries by SACK, in place of a halved cwnd
   bool prr_conservative = false;  // its conservative reduction bound
-  bool rack = false;              // RFC 8985: losses by time; wants `sack`
-  bool tail_probe = false;        // its tail loss probe; wants `rack`
+  bool rack = true;               // RFC 8985: losses by time; wants `sack`
+  bool tail_probe = true;         // its tail loss probe; wants `rack`
   Duration tail_probe_ack_delay = Duration::milliseconds(200);
   Duration least_rtt_window = Duration::seconds(10);  // its least round trip is of one or two such
-  bool frto = false;              // RFC 5682: new text tells whether a timeout was spurious
-  bool undo = false;              // what was answered needlessly is taken back
+  bool frto = true;               // RFC 5682: new text tells whether a timeout was spurious
+  bool undo = true;               // what was answered needlessly is taken back
 
   ResetPolicy reset_policy = ResetPolicy::rfc5961;
   Count challenges_per_second{1000};
   // Each second has a limit of its own, of half to one and a half of the number, by a keyed hash.
-  bool challenge_jitter = false;
-  Count challenges_per_connection{65535};  // in a second
+  bool challenge_jitter = true;
+  Count challenges_per_connection{10};  // in a second
   Count empty_answers_per_second{100};  // of a connection, to empty segments out of its window
 
   wire::OptionOrder option_order = wire::OptionOrder::like_linux;  // of a SYN's options
-  SynCookies syn_cookies = SynCookies::off;
+  SynCookies syn_cookies = SynCookies::on;
 
   // RFC 7323. The shift is window_shift, or the least at which the window can tell of the whole
-  // receive buffer.
-  bool window_scale = false;
+  // receive buffer, grown as far as it may.
+  bool window_scale = true;
   bool window_shift_automatic = true;
   std::uint8_t window_shift = 0;
+  bool timestamps = true;
+  bool timestamps_required = true;  // what comes without them, though they were agreed on, dies
+  Duration timestamp_tick = Duration::milliseconds(1);
+
   // RFC 7413. Beside these a listener has to ask for it by its Backlog, a client by its Open.
   bool fast_open_server = false;
   bool fast_open_client = false;
   Count fast_open_cache_max{64};                          // servers whose cookies are kept
   Duration fast_open_rotation = Duration::seconds(3600);  // a cookie holds for one to two of these
   Duration fast_open_retry = Duration::seconds(3600);     // after a server has not borne it
-  bool timestamps = false;
-  bool timestamps_required = true;  // what comes without them, though they were agreed on, dies
-  Duration timestamp_tick = Duration::milliseconds(1);
 
   Port port_first{49152};
   Port port_last{65535};
   Count port_tries{64};
 
   // Heed packets too big (RFC 1191, 8201). Without it IPv6 sends packets of 1280 octets at most.
-  bool path_mtu_discovery = false;
+  bool path_mtu_discovery = true;
 
   std::uint8_t ttl = 64;
 

@@ -40,7 +40,9 @@ WindowScale scale_to_offer(const Config& config) {
     return {config.window_shift};
   }
   WindowScale scale;
-  while (scale.shift < shift_max && config.receive_buffer.count >> scale.shift > 0xffff) {
+  std::uint32_t const most =
+      std::max(config.receive_buffer.count, config.receive_buffer_max.count);
+  while (scale.shift < shift_max && most >> scale.shift > 0xffff) {
     ++scale.shift;
   }
   return scale;

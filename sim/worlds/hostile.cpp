@@ -111,9 +111,6 @@ World hostile_world(const Hostility& hostility) {
   world.name = "hostile";
   world.hosts = {plain_host("victim", 1), plain_host("honest", 2)};
   Config& victim = world.hosts[0].config;
-  victim.tcp.syn_cookies = tcp::SynCookies::on;
-  victim.tcp.challenge_jitter = true;
-  victim.tcp.challenges_per_connection = Count{10};
   IpAddress const liar = IpAddress::v4(10, 0, 0, liar_number);
   victim.gateway = liar;
   StationSpec station;

@@ -24,6 +24,7 @@ struct Asked {
   std::uint32_t at_once = 1;
   std::uint64_t count = 100'000;
   bool verify = false;
+  bool extensions = false;
 
   LinkType link_type() const { return link == "ethernet" ? LinkType::ethernet : LinkType::ip; }
 };
@@ -40,6 +41,7 @@ nlohmann::json json_of(const Result& result) {
 nlohmann::json run_bulk(const Asked& asked) {
   BulkSettings settings;
   settings.pair.link = asked.link_type();
+  settings.pair.extensions = asked.extensions;
   settings.pair.mtu = Bytes{asked.mtu};
   settings.pair.ack_stretch_segments = Count{asked.ack_stretch};
   settings.writing = asked.writing == "lent" ? Writing::lent : Writing::copied;
@@ -58,6 +60,7 @@ nlohmann::json run_bulk(const Asked& asked) {
 nlohmann::json run_transactions(const Asked& asked) {
   TransactionSettings settings;
   settings.link = asked.link_type();
+  settings.extensions = asked.extensions;
   settings.at_once = Count{asked.at_once};
   settings.count = asked.count;
   Transactions transactions(settings);
@@ -73,6 +76,7 @@ nlohmann::json run_transactions(const Asked& asked) {
 nlohmann::json run_idle_connections(const Asked& asked) {
   IdleSettings settings;
   settings.link = asked.link_type();
+  settings.extensions = asked.extensions;
   settings.connections = Count{asked.at_once};
   settings.turns = asked.count;
   IdleResult const result = run_idle(settings);
@@ -93,6 +97,8 @@ int main(int argc, char** argv) {
                "Example: bench_pair bulk --mtu 1500 --writing lent --count 200000"};
   app.require_subcommand(1);
   app.add_option("--link", asked.link, "ip or ethernet")->check(CLI::IsMember({"ip", "ethernet"}));
+  app.add_flag("--extensions", asked.extensions,
+               "with what a bare Config offers: SACK, timestamps, CUBIC ...; else without");
   CLI::App* const bulk = app.add_subcommand("bulk", "one connection at full speed");
   bulk->add_option("--mtu", asked.mtu, "of the link, in bytes")->check(CLI::Range(68u, 9000u));
   bulk->add_option("--writing", asked.writing, "copied, or lent with a checksum table")

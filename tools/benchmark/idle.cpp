@@ -46,6 +46,7 @@ struct Silent {
 
 PairSettings pair_settings(const IdleSettings& settings) {
   PairSettings out;
+  out.extensions = settings.extensions;
   out.link = settings.link;
   out.connections_max = settings.connections;
   out.active_max = Count{std::max(settings.connections.value / 100, 1024u)};

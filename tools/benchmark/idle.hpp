@@ -18,6 +18,7 @@ struct Share {
 
 struct IdleSettings {
   LinkType link = LinkType::ip;
+  bool extensions = false;
   Count connections{100'000};
   std::uint64_t turns = 100'000;
 };

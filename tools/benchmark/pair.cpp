@@ -24,6 +24,9 @@ IpAddress server_address() { return IpAddress::v4(10, 0, 0, 2); }
 
 Config config_of(const PairSettings& settings, bool server) {
   Config config;
+  if (!settings.extensions) {
+    switch_extensions_off(config);
+  }
   config.link = settings.link;
   config.mac = server ? server_mac : client_mac;
   config.addresses[0] = {server ? server_address() : client_address(), 24};

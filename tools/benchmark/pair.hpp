@@ -17,6 +17,7 @@ namespace lockstep::tools::benchmark {
 struct PairSettings {
   LinkType link = LinkType::ip;
   Bytes mtu{1500};
+  bool extensions = false;  // all that a bare Config offers; without: switch_extensions_off()
   Bytes receive_buffer{65535};
   Count ack_stretch_segments = tcp::Config{}.ack_stretch_segments;
   Count connections_max{1024};

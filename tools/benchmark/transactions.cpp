@@ -97,6 +97,7 @@ PairSettings pair_settings(const TransactionSettings& settings) {
   // Room for those that have ended on one side and not yet on the other.
   Count const room{settings.at_once.value + settings.at_once.value / 4 + 1024};
   PairSettings out;
+  out.extensions = settings.extensions;
   out.link = settings.link;
   out.connections_max = room;
   out.active_max = room;

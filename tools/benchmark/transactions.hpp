@@ -11,6 +11,7 @@ namespace lockstep::tools::benchmark {
 
 struct TransactionSettings {
   LinkType link = LinkType::ip;
+  bool extensions = false;
   Count at_once{1};
   std::uint64_t count = 100'000;
 };

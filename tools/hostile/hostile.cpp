@@ -103,16 +103,18 @@ std::string json_of(const std::vector<HostileResult>& results) {
 
 const std::vector<HostileBound>& hostile_bounds() {
   // Records: some 16 of the honest, 128 of a backlog, 8 of the liar and those that it left behind.
-  // Blocks: what 8 connections may hold unread and to be sent. Replies: one to each frame, but for
+  // Guesses fill the backlog, too, where a reset of the one in whose name they come is under way.
+  // Blocks: what 8 connections may hold unread and to be sent; half of the store for a peer whose
+  // many ACKs make their buffers grow. Replies: one to each frame, but for
   // what a peer that acknowledges is sent. Octets: what was asked for.
   static const std::vector<HostileBound> bounds{
       {Lie::syn_flood, 1'000'000, 160, 1'024, 1'050, 110, 90},
       {Lie::optimistic_acks, 20'000, 64, 1'024, 4'000, 6'000, 90},
-      {Lie::ack_division, 20'000, 64, 1'024, 4'000, 6'000, 90},
+      {Lie::ack_division, 20'000, 64, 2'048, 4'000, 6'000, 90},
       {Lie::silence, 20'000, 64, 1'024, 5'000, 8'000, 90},
       {Lie::shrinking_windows, 20'000, 64, 1'024, 4'000, 6'000, 90},
       {Lie::tiny_mss, 20'000, 64, 1'024, 4'000, 6'000, 90},
-      {Lie::sequence_guesses, 100'000, 64, 1'024, 1'000, 110, 90},
+      {Lie::sequence_guesses, 100'000, 160, 1'024, 1'000, 110, 90},
       {Lie::ack_storm, 20'000, 64, 1'024, 1'000, 110, 90},
       {Lie::gaps, 20'000, 64, 1'024, 1'000, 110, 90},
       {Lie::option_bombs, 20'000, 64, 1'024, 1'000, 110, 90},

@@ -37,7 +37,7 @@ TEST(Hostile, ABrokenBoundIsNamed) {
   HostileBound bound = hostile_bounds()[0];
   bound.frames = 5'000;
   bound.connections = 1;
-  bound.honest_percent = 101;
+  bound.honest_percent = 200;
   EXPECT_EQ(judge_lie(bound, quiet_ns(), 1).broken, "connections, honest");
 }
 

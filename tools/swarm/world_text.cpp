@@ -166,12 +166,9 @@ void walk_config(Walk& walk, const std::string& prefix, Config& config) {
   walk_key(walk, prefix + "port_key", config.tcp.port_key);
   walk_key(walk, prefix + "fast_open_key", config.tcp.fast_open_key);
   walk_key(walk, prefix + "timestamp_key", config.tcp.timestamp_key);
-  walk.number(prefix + "initial_window", config.tcp.initial_window);
-  walk.number(prefix + "reset_policy", config.tcp.reset_policy);
-  walk.number(prefix + "congestion", config.tcp.congestion);
-  walk.number(prefix + "ecn", config.tcp.ecn);
-  walk.number(prefix + "option_order", config.tcp.option_order);
-  walk.number(prefix + "syn_cookies", config.tcp.syn_cookies);
+  visit_choices(config, [&](std::string_view name, const auto&, auto& value) {
+    walk.number(prefix + std::string(name), value);
+  });
   visit_fields(config, [&](std::string_view name, Unit, FieldRange, auto& value) {
     walk.number(prefix + std::string(name), plain(value));
   });
