@@ -91,8 +91,8 @@ Config profile_linux();
 // As current FreeBSD speaks, as far as this core does.
 Config profile_freebsd();
 
-// Takes out of `config` whatever goes beyond RFC 9293, 5681, 6298 and 5961: every option of a SYN but
-// the MSS, recovery by SACK, CUBIC, ECN, cookies, growing buffers, path MTUs and fragments.
+// Takes out of `config` whatever goes beyond RFC 9293, 5681, 6298 and 5961: every option of a SYN
+// but the MSS, recovery by SACK, CUBIC, ECN, cookies, growing buffers, path MTUs and fragments.
 void switch_extensions_off(Config& config);
 
 // Gives the MTU, and the MSS that follows from it, to `config` (IPv4: MTU less 40).

@@ -5,6 +5,7 @@
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/autotune.hpp"
 #include "core/tcp/congestion/control.hpp"
+#include "core/tcp/congestion/rate.hpp"
 #include "core/tcp/ecn.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/fast_open.hpp"
@@ -91,6 +92,8 @@ void establish(Engine& e, Connection& c) {
   }
   if (opened_fast(c)) [[unlikely]] {
     leave_fast_open(e, c, false);
+    // What this ACK covers was not told to the controller, which begins now.
+    drop_marks(e, a);
   } else {
     complete_in_backlog(e, c);
     tell(e, c, c.passive ? EventKind::accepted : EventKind::connected);
