@@ -43,13 +43,16 @@ void ReplayApplication::run(Stack& stack, Instant) {
 void ReplayApplication::begin(Stack& stack, const Step& call) {
   if (call.act == Act::listen) {
     ListenerId listener;
-    last_refusal_ = stack.listen(Local{local_.address, local_.port, {}}, Backlog{}, listener);
+    Backlog backlog;
+    backlog.fast_open = Count{listens_fast_ ? 16u : 0u};
+    last_refusal_ = stack.listen(Local{local_.address, local_.port, {}}, backlog, listener);
     listening_ = last_refusal_ == Refusal::none;
     return;
   }
   Open open;
   open.local = local_;
   open.remote = remote_;
+  open.fast_open = opens_fast_;
   last_refusal_ = stack.connect(open, id_);
   has_id_ = last_refusal_ == Refusal::none;
 }

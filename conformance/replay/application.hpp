@@ -17,6 +17,11 @@ class ReplayApplication {
   ReplayApplication(const Endpoint& local, const Endpoint& remote)
       : local_(local), remote_(remote) {}
 
+  /// Fast Open: by the listener, and by each open.
+  void allow_fast_open(bool listens, bool opens) {
+    listens_fast_ = listens;
+    opens_fast_ = opens;
+  }
   void ask(const Step& call) { calls_.push_back(call); }
   void told(Stack& stack, const Event& event);
   void run(Stack& stack, Instant now);
@@ -39,6 +44,7 @@ class ReplayApplication {
   Endpoint local_, remote_;
   std::deque<Step> calls_;
   ConnectionId id_;
+  bool listens_fast_ = false, opens_fast_ = false;
   bool has_id_ = false, listening_ = false, reading_ = true, finish_called_ = false,
        close_called_ = false;
   std::uint64_t allowance_ = 0;  ///< bytes that may be read while reading is held

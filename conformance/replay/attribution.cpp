@@ -196,7 +196,11 @@ Clauses Attribution::of_unexpected(const LiveSent& live) const {
     return {"9293:MUST-36"};
   }
   if (segment.any(flag::syn)) {
-    return cause ? of_step(*cause) : Clauses{"9293:P-RTO"};
+    std::size_t drawn = cause.value_or(0);
+    while (drawn != 0 && script_.steps[drawn].joined) {
+      --drawn;  // a call in the turn of the segment that draws it
+    }
+    return cause ? of_step(drawn) : Clauses{"9293:P-RTO"};
   }
   if (segment.data_bytes() != 0) {
     return of_live_data(live);

@@ -78,7 +78,7 @@ class DataAudit {
     if (!same) {
       opened_ = true;
       isn_ = item.segment.sequence;
-      next_ = isn_ + 1;
+      next_ = isn_ + 1 + item.segment.data_bytes();
       octets_.clear();
       fin_.reset();
       edge_known_ = false;

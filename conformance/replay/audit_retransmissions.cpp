@@ -28,7 +28,8 @@ class AgainAudit {
       }
       if (segment.any(flag::syn) && (!opened_ || segment.sequence != isn_)) {
         opened_ = true;
-        isn_ = una_ = segment.sequence;
+        isn_ = una_ = early_ = segment.sequence;
+        early_ += segment.data_bytes();
         high_ = segment.end();
         sent_at_ = trace_[i].at;
       } else if (opened_ && before(segment.sequence, high_) && !is_probe(segment) &&
@@ -175,6 +176,9 @@ class AgainAudit {
       breach(item.at, {"6298:RTO-11"}, "sent again after it was acknowledged", index);
       return;
     }
+    if (in_.script.fast_open && at_or_before(segment.sequence, early_)) {
+      return;  // text of the SYN that was not taken goes again at once (RFC 7413, 4.2.2)
+    }
     bool const first_hole = at_or_before(segment.sequence, una_) && before(una_, segment.end());
     bool const fast = duplicates_ >= in_.config.tcp.duplicate_acks.value ||
                       (recover_known_ && before(una_, recover_));
@@ -231,6 +235,7 @@ class AgainAudit {
   bool opened_ = false, recover_known_ = false, timed_out_ = false, fin_sent_ = false;
   bool told_known_ = false;   ///< a router said that packets are too big ...
   std::uint32_t told_ = 0;    ///< ... of what had been sent up to here (RFC 1191, 8201)
+  std::uint32_t early_ = 0;  ///< the last octet that a SYN brought; the SYN's own without text
   std::uint32_t isn_ = 0, una_ = 0, high_ = 0, recover_ = 0, duplicates_ = 0;
   std::uint16_t window_ = 0;
   Instant una_at_, sent_at_, last_sent_;

@@ -44,6 +44,9 @@ Clauses listen(const Segment& segment) {
   if (segment.any(flag::ack)) {
     return {"9293:P-LISTEN-ACK"};
   }
+  if (segment.any(flag::syn) && segment.data_bytes() != 0 && cookie_of(segment)) {
+    return {"7413:TFO-13", "7413:TFO-14", "7413:TFO-2"};
+  }
   return {segment.any(flag::syn) ? "9293:P-LISTEN-SYN" : "9293:P-LISTEN-OTHER"};
 }
 

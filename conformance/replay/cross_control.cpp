@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "conformance/replay/cross.hpp"
+#include "conformance/replay/options.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -61,20 +62,30 @@ class Control {
     }
   }
 
-  /// What both SYNs say of ECN. Not asked again in one that is sent again (RFC 3168, 6.1.1.1).
+  /// What both SYNs say of Fast Open and ECN. Neither is asked for again in one that is sent again
+  /// (RFC 7413, 4.2; RFC 3168, 6.1.1.1).
   void setup(const Item& item, const Item& live) {
+    if (in_.script.inferred || sent_before(item)) {
+      return;
+    }
+    bool const cookie = cookie_of(item.segment).has_value();
+    if (cookie != cookie_of(live.segment).has_value()) {
+      differs(item, live, cookie ? "7413:TFO-4" : "7413:TFO-2",
+              "one SYN has the option of Fast Open");
+    }
     std::uint8_t constexpr bits = flag::ece | flag::cwr;
-    if (in_.script.inferred || ((item.segment.flags ^ live.segment.flags) & bits) == 0) {
+    if (((item.segment.flags ^ live.segment.flags) & bits) == 0) {
       return;
     }
     bool const answer = item.segment.any(flag::ack);
     bool const asked = in_.script.marked || in_.script.refuses_ecn;
     std::string_view const too_much = asked ? "3168:ECN-23" : "3168:ECN-2";
     bool const more = answer && item.segment.any(flag::ece) && !live.segment.any(flag::ece);
-    out_.breaches.push_back({{item.at,
-                              {more ? too_much : "3168:ECN-1"},
-                              "the SYN says something else of ECN",
-                              std::nullopt},
+    differs(item, live, more ? too_much : "3168:ECN-1", "the SYN says something else of ECN");
+  }
+
+  void differs(const Item& item, const Item& live, std::string_view clause, const char* text) {
+    out_.breaches.push_back({{item.at, {clause}, text, std::nullopt},
                              Divergence::Kind::differs,
                              item.index,
                              live.index});

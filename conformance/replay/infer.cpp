@@ -109,7 +109,8 @@ class Inference {
     }
     if (before(max_, upto)) {
       write(sent, upto, Act::write);
-      calls_.back().step.joined = urgent;  // both were there before the segment left
+      // Both were there before the segment left: what is urgent, or the SYN that bears text.
+      calls_.back().step.joined = urgent || sent.segment.any(flag::syn);
     }
   }
 

@@ -101,6 +101,7 @@ class Player {
         stack_(config, arena_.span()),
         port_(std::max(config.mtu.count, 1500u)),
         application_(local_, remote_) {
+    application_.allow_fast_open(script.listens_fast, script.device_cookie.has_value());
     run_.steps.resize(script.steps.size());
     run_.stuck_step = script.steps.size();
   }
@@ -172,6 +173,7 @@ class Player {
 
   void perform(std::size_t index, const Step& step, StepRecord& record) {
     steps_ = index + 1;
+    have_cookies(step);
     if (step.kind == Step::Kind::call) {
       application_.ask(step);
     } else {
@@ -181,6 +183,91 @@ class Player {
     }
     join_calls(index, record);
     turns(true);
+  }
+
+  // --- What both sides had learnt before the capture: cookies of Fast Open (RFC 7413) ---
+
+  void have_cookies(const Step& step) {
+    bool const shows = step.kind == Step::Kind::segment && step.segment.any(flag::syn) &&
+                       !step.segment.any(flag::ack) && !step.segment.payload.empty();
+    if (shows && script_.takes_text && script_.fast_open && cookie_of(step.segment)) {
+      ask_for_cookie(step.segment);
+    }
+    bool const opens = step.kind == Step::Kind::call && step.act == Act::open;
+    if (opens && script_.device_cookie && !script_.device_cookie->empty()) {
+      give_cookie(*script_.device_cookie);
+    }
+  }
+
+  /// The ports beside those of the connection.
+  Endpoint beside(Endpoint side) const {
+    side.port.value = static_cast<std::uint16_t>(side.port.value ^ 1u);
+    return side;
+  }
+
+  /// A packet that no step is about, if any, and what the core sends then.
+  std::vector<Segment> aside(std::vector<std::byte> packet) {
+    constexpr int turns_max = 100;
+    if (!packet.empty()) {
+      port_.arrive(std::move(packet));
+    }
+    for (int count = 0; count < turns_max; ++count) {
+      if (turn(stack_, port_, application_) == Outcome::idle) {
+        break;
+      }
+    }
+    std::vector<Segment> out;
+    for (const std::vector<std::byte>& left : port_.take()) {
+      tools::CapturedFrame frame;
+      frame.bytes = left;
+      frame.original_bytes = static_cast<std::uint32_t>(left.size());
+      out.push_back(tools::decode(frame, tools::LinkLayer::raw_ip).segment);
+    }
+    return out;
+  }
+
+  /// The peer has a cookie of the core's, from an attempt that it gave up.
+  void ask_for_cookie(const Segment& like) {
+    Segment syn = like;
+    syn.source = beside(remote_);
+    syn.destination = local_;
+    syn.payload.clear();
+    syn.options = cookie_option({});
+    for (const Segment& answer : aside(packet_of(syn))) {
+      cookie_ = cookie_of(answer).value_or(cookie_);
+    }
+    syn.flags = flag::rst;
+    syn.sequence += 1;
+    syn.options.clear();
+    static_cast<void>(aside(packet_of(syn)));
+  }
+
+  /// The core has this cookie of the peer's, from a connection that was reset.
+  void give_cookie(const std::vector<std::byte>& cookie) {
+    Open open;
+    open.local = beside(local_);
+    open.remote = remote_;
+    open.fast_open = true;
+    ConnectionId id;
+    static_cast<void>(stack_.connect(open, id));
+    Segment answer;
+    answer.source = remote_;
+    answer.destination = open.local;
+    answer.flags = flag::syn | flag::ack;
+    answer.window = 65'535;
+    for (const Segment& sent : aside({})) {
+      answer.acknowledgment = sent.sequence + 1;
+    }
+    auto const mss = script_.peer_mss.count;
+    tools::put_word(answer.options, 0x0204);
+    tools::put_word(answer.options, mss);
+    auto const option = cookie_option(cookie);
+    answer.options.insert(answer.options.end(), option.begin(), option.end());
+    static_cast<void>(aside(packet_of(answer)));
+    answer.options.clear();
+    answer.flags = flag::rst;
+    answer.sequence += 1;
+    static_cast<void>(aside(packet_of(answer)));
   }
 
   /// Calls that the application makes before the answer leaves belong to the segment's own turn.
@@ -206,6 +293,9 @@ class Player {
     }
     if (script_.offered_stamps) {
       set_echo(segment, echo_of(step));
+    }
+    if (!cookie_.empty() && segment.any(flag::syn) && cookie_of(segment)) {
+      set_cookie(segment, cookie_);
     }
     if (auto const blocks = blocks_of(segment); !blocks.empty()) {
       set_blocks(segment, played_blocks(step, blocks));
@@ -452,6 +542,7 @@ class Player {
   Endpoint local_, remote_;
   Arena arena_;
   Duration stamp_tick_;
+  std::vector<std::byte> cookie_;  ///< of the core's, as the peer had it
   std::optional<std::uint32_t> stamp_offset_;  ///< of the core's timestamps from its clock's ticks
   Stack stack_;
   ReplayPort port_;
@@ -481,6 +572,8 @@ void speak_as_the_device(const Script& script, tcp::Config& config) {
   if (shows || script.peer_selective) {
     config.sack = script.offered_selective;
   }
+  config.fast_open_server = config.fast_open_server || script.listens_fast;
+  config.fast_open_client = config.fast_open_client || script.device_cookie.has_value();
   if (script.refuses_ecn || (shows && !script.asks_ecn)) {
     config.ecn = tcp::EcnPolicy::off;
   } else if (script.asks_ecn) {

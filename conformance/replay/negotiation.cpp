@@ -2,6 +2,7 @@
 #include "conformance/replay/negotiation.hpp"
 
 #include "conformance/replay/circle.hpp"
+#include "conformance/replay/options.hpp"
 #include "tools/capture/octets.hpp"
 
 namespace lockstep::conformance {
@@ -11,18 +12,25 @@ namespace flag = tools::tcp_flag;
 
 Negotiated negotiation(const Flow& flow, const Endpoint& device) {
   Negotiated out;
-  std::optional<std::uint32_t> peer_isn;
+  std::optional<std::uint32_t> isn[2];
   for (const Segment& segment : flow.segments) {
     if (!segment.any(flag::syn)) {
       continue;
     }
     int const side = is_from(segment, device) ? 0 : 1;
     out.syn[side] = true;
+    isn[side] = segment.sequence;
+    auto const& other = isn[1 - side];
     // Data on a SYN that the answer acknowledges: Fast Open, whatever number its option has.
-    if (side == 1) {
-      peer_isn = segment.sequence;
-    } else if (segment.any(flag::ack) && peer_isn && segment.acknowledgment - *peer_isn > 1) {
-      out.fast_open = true;
+    if (segment.any(flag::ack) && other && segment.acknowledgment - *other > 1) {
+      out.text_taken[side] = true;
+      out.fast_open |= side == 0;
+    }
+    if (auto cookie = cookie_of(segment)) {
+      out.cookie_answered[side] |= segment.any(flag::ack);
+      if (!segment.any(flag::ack) && !out.cookie[side]) {
+        out.cookie[side] = std::move(cookie);
+      }
     }
     bool const answer = segment.any(flag::ack);
     out.ecn_asked[side] |= !answer && segment.has(flag::ece | flag::cwr);

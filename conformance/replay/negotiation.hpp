@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "conformance/replay/flow.hpp"
 
@@ -15,7 +16,10 @@ struct Negotiated {
   std::optional<unsigned> shift[2];
   bool selective[2] = {false, false};
   bool stamps[2] = {false, false};
-  bool fast_open = false;
+  bool fast_open = false;  // by whatever option: text of a SYN was acknowledged with it
+  std::optional<std::vector<std::byte>> cookie[2];  // Fast Open: shown, or empty and asked for
+  bool cookie_answered[2] = {false, false};         // its SYN,ACK has the option
+  bool text_taken[2] = {false, false};              // its SYN,ACK acknowledges text of the SYN
   bool ecn_asked[2] = {false, false};     // by an ECN-setup SYN
   bool ecn_answered[2] = {false, false};  // by an ECN-setup SYN,ACK
   std::uint32_t mss[2] = {536, 536};

@@ -63,6 +63,36 @@ bool reports_duplicate(std::uint32_t acknowledgment, const std::vector<Block>& b
   return below || inside;
 }
 
+std::optional<std::vector<std::byte>> cookie_of(const Segment& segment) {
+  for (const tools::TcpOption& option : tools::options_of(segment)) {
+    if (option.kind == option_kind::fast_open) {
+      return std::vector<std::byte>(option.data.begin(), option.data.end());
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::byte> cookie_option(const std::vector<std::byte>& cookie) {
+  std::vector<std::byte> out{std::byte{option_kind::fast_open},
+                             static_cast<std::byte>(cookie.size() + 2)};
+  out.insert(out.end(), cookie.begin(), cookie.end());
+  out.resize((out.size() + 3) / 4 * 4, padding);
+  return out;
+}
+
+void set_cookie(Segment& segment, const std::vector<std::byte>& cookie) {
+  auto const old = cookie_of(segment);
+  auto const place = place_of_option(segment, option_kind::fast_open);
+  if (old && old->size() == cookie.size()) {
+    std::copy(cookie.begin(), cookie.end(),
+              segment.options.begin() + static_cast<std::ptrdiff_t>(*place));
+    return;
+  }
+  remove_option(segment, option_kind::fast_open);
+  auto const option = cookie_option(cookie);
+  segment.options.insert(segment.options.begin(), option.begin(), option.end());
+}
+
 void set_blocks(Segment& segment, const std::vector<Block>& blocks) {
   auto const place = place_of_option(segment, option_kind::sack);
   if (!place || blocks.empty()) {

@@ -11,7 +11,7 @@
 namespace lockstep::conformance {
 
 namespace option_kind {
-inline constexpr std::uint8_t sack_permitted = 4, sack = 5, timestamps = 8;
+inline constexpr std::uint8_t sack_permitted = 4, sack = 5, timestamps = 8, fast_open = 34;
 }
 
 /// TSval and TSecr of a segment.
@@ -35,6 +35,15 @@ bool reports_duplicate(std::uint32_t acknowledgment, const std::vector<Block>& b
 /// Writes these in place of the segment's blocks, of which there are no fewer; the room that is
 /// left becomes padding.
 void set_blocks(tools::Segment& segment, const std::vector<Block>& blocks);
+
+/// The cookie of Fast Open (RFC 7413): empty where one is asked for, nothing without the option.
+std::optional<std::vector<std::byte>> cookie_of(const tools::Segment& segment);
+
+/// Writes another cookie in its place; the segment has the option.
+void set_cookie(tools::Segment& segment, const std::vector<std::byte>& cookie);
+
+/// The option with this cookie, padded to whole words.
+std::vector<std::byte> cookie_option(const std::vector<std::byte>& cookie);
 
 /// Where the contents of the first option of this kind begin among the options.
 std::optional<std::size_t> place_of_option(const tools::Segment& segment, std::uint8_t kind);

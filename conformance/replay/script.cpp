@@ -28,8 +28,10 @@ bool is_spoken(std::uint8_t kind) {
       return spoken_by_core.selective;
     case 8:
       return spoken_by_core.timestamps;
+    case option_kind::fast_open:
+      return spoken_by_core.fast_open;
     default:
-      return kind != 30 && kind != 34;  // Multipath TCP, Fast Open
+      return true;  // what is unknown the core has to bear
   }
 }
 
@@ -89,6 +91,10 @@ class Maker {
     script_.offered_selective = spoken_by_core.selective && first.selective[0];
     script_.asks_ecn = first.ecn_asked[0];
     script_.refuses_ecn = first.ecn_asked[1] && !first.ecn_answered[0];
+    script_.fast_open = spoken_by_core.fast_open && (first.cookie[0] || first.cookie[1]);
+    script_.takes_text = first.text_taken[0];
+    script_.listens_fast = script_.fast_open && (first.cookie_answered[0] || first.text_taken[0]);
+    script_.device_cookie = first.cookie[0];
     script_.peer_stamps = agreed_.stamps[1];
     script_.peer_scale = agreed_.shift[1].has_value();
     script_.peer_selective = agreed_.selective[1];
@@ -137,7 +143,7 @@ class Maker {
     if (agreed_.stamps[0] && agreed_.stamps[1] && !script_.offered_stamps) {
       notes.emplace_back("timestamps were taken out");
     }
-    if (agreed_.fast_open) {
+    if (agreed_.fast_open && !script_.fast_open) {
       notes.emplace_back("Fast Open was taken out");
     }
   }
@@ -336,7 +342,7 @@ class Maker {
     }
     Segment reduced = segment;
     bool const syn = segment.any(flag::syn);
-    if (syn && agreed_.fast_open && !segment.payload.empty()) {
+    if (syn && agreed_.fast_open && !script_.fast_open && !segment.payload.empty()) {
       held_ = reduced;
       reduced.payload.clear();
     } else if (segment.any(flag::ack) && !held_.payload.empty()) {
@@ -349,7 +355,7 @@ class Maker {
     }
     peer_window_ = window;
     bool const syn_ack_of_data = syn && segment.any(flag::ack) && !script_.isns.empty();
-    if (syn_ack_of_data) {
+    if (syn_ack_of_data && !script_.fast_open) {
       reduced.acknowledgment = script_.isns.back() + 1;  // Fast Open data is sent again
     }
     std::uint32_t const stamps = agreed_.stamps[0] && agreed_.stamps[1] ? 12 : 0;
@@ -406,6 +412,7 @@ class Maker {
     step.window_bytes = exact_ ? segment.window : peer_window_;
     step.played_window = script_.scaled ? peer_window_ : segment.window;
     step.echo_age = exact_ ? std::nullopt : age_of_echo(segment);
+    step.ignored_text = script_.fast_open && segment.any(flag::syn) && !script_.takes_text;
     if (!exact_) {
       add_needs(segment, step);
     }

@@ -18,6 +18,7 @@ namespace lockstep::conformance {
 /// What the core speaks of the options that a capture may have agreed on; the rest is taken out of
 /// the peer's segments.
 struct SpokenByCore {
+  bool fast_open = true;
   bool window_scale = true;
   bool timestamps = true;
   bool selective = true;
@@ -57,6 +58,7 @@ struct Step {
   std::uint32_t bytes = 0;
   std::vector<std::byte> content;  ///< of a write
   bool joined = false;             ///< a call in the turn of the step before it
+  bool ignored_text = false;       ///< a SYN whose text the device did not take
   std::uint32_t incarnation = 0;   ///< how many initial sequence numbers the device had shown
   std::vector<Need> needs;
 };
@@ -96,6 +98,10 @@ struct Script {
   bool offered_stamps = false;                ///< the device's SYN had a timestamp
   bool offered_selective = false;             ///< it had SACK-permitted
   bool asks_ecn = false;                      ///< it was an ECN-setup SYN
+  bool fast_open = false;                     ///< a SYN has the option of Fast Open: it is spoken
+  bool listens_fast = false;                  ///< the device took text on a SYN, or gave a cookie
+  bool takes_text = false;                    ///< it took text on the peer's SYN
+  std::optional<std::vector<std::byte>> device_cookie;  ///< that its SYN shows; empty: it asks
   bool refuses_ecn = false;                   ///< the peer's was, and the device's answer was not
   bool peer_stamps = false, peer_scale = false, peer_selective = false;  ///< the peer's SYN had it
   std::string cannot_tell;             ///< why no verdict is possible; empty if one is

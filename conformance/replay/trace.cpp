@@ -155,6 +155,7 @@ Reception reception_of(const Script& script, const LiveRun& run) {
       offers.forget();
     }
     bool const carries = arrives && now.known && step.segment.any(flag::ack | flag::syn) &&
+                         !step.ignored_text &&
                          (step.segment.data_bytes() != 0 || step.segment.any(flag::fin));
     std::uint32_t const first = step.segment.sequence + (step.segment.any(flag::syn) ? 1u : 0u);
     bool const fits = offers.allow(first + step.segment.data_bytes());

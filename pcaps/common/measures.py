@@ -92,6 +92,16 @@ def echoes(device, _):
     return sum("E" in segment.flags and "S" not in segment.flags for segment in device)
 
 
+def cookies(device, _):
+    """SYNs with the option of Fast Open."""
+    return sum("S" in segment.flags and segment.option(34) is not None for segment in device)
+
+
+def text_on_syn(device, _):
+    """Octets that SYNs bring."""
+    return sum(len(segment.payload) for segment in device if "S" in segment.flags)
+
+
 def probes(device, _):
     """Bare ACKs of the number before the next one."""
     count, high = 0, None
@@ -104,4 +114,4 @@ def probes(device, _):
 
 ALL = {function.__name__: function for function in (
     sack_blocks, duplicate_blocks, again, silence_ms, stamps, second_ack, flight, capable, echoes,
-    probes)}
+    cookies, text_on_syn, probes)}

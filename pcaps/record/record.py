@@ -14,6 +14,7 @@ from pathlib import Path
 from network import LIBC  # first: it puts pcaps/ on the path
 
 import endurance
+import fast_open
 import loss
 import marks
 import opening
@@ -30,7 +31,8 @@ NEEDED = "run it as root on Linux with /dev/net/tun and ip(8) (Debian package ip
 def scenarios():
     """Every scenario by the name of its folder."""
     found = {}
-    for module in (plain, opening, loss, selective, stamps, marks, endurance, six):
+    for module in (plain, opening, loss, selective, stamps, marks, endurance, six,
+                   fast_open):
         for name, function in vars(module).items():
             if name.startswith("record_") and inspect.isfunction(function):
                 found[function.slug] = function
