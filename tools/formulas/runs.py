@@ -11,6 +11,14 @@ class RunFailed(Exception):
     """One line: what was run, and what it said."""
 
 
+# The formulas are of NewReno without options; what a world is about is switched on in it.
+PLAIN = {
+    "congestion": '"reno"', "ecn": '"off"', "hystart": "false", "sack": "false",
+    "window_scale": "false", "timestamps": "false", "receive_buffer_max_bytes": '"0B"',
+    "send_buffer_max_bytes": '"0B"',
+}
+
+
 @dataclass
 class World:
     """Two hosts and one link; every value is as the world's file takes it."""
@@ -29,8 +37,10 @@ class World:
     loss: str = ""
 
     def text(self) -> str:
-        host = (f'mtu_bytes = "{self.mss + 40}B"\nsend_buffer_bytes = "1MiB"\n'
-                f'delayed_acks = false\n{self.config}')
+        own = dict(line.split(" = ", 1) for line in self.config.splitlines())
+        settings = {"mtu_bytes": f'"{self.mss + 40}B"', "send_buffer_bytes": '"1MiB"',
+                    "delayed_acks": "false", **PLAIN, **own}
+        host = "".join(f"{key} = {value}\n" for key, value in settings.items())
         link = "".join(
             f"{key} = {value}\n"
             for key, value in (("rate", f'"{self.rate}"' if self.rate else ""),
