@@ -1,11 +1,20 @@
 // The table of path MTUs.
 #include "core/internet/path_mtu.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "core/units/check.hpp"
 
 namespace lockstep::internet {
+namespace {
+
+// A search_high that nothing has lowered yet.
+constexpr std::uint16_t unbounded = 0xffff;
+// Octets of a packet for which it is not worth to lose a probe.
+constexpr std::uint32_t probe_worth = 16;
+
+}  // namespace
 
 //= rfc1191#5
 //# 1191:PMTU-7 the largest plateau below the size that the packet had
@@ -47,48 +56,138 @@ void PathMtus::forget(Entry& entry) {
   --*used_;
 }
 
-std::uint16_t PathMtus::find(IpAddress destination, Instant now) {
+PathMtus::Entry* PathMtus::known(IpAddress destination) const {
   for (std::uint32_t i = 0; i < places; ++i) {
     Entry& entry = place(destination, i);
-    if (entry.mtu == 0 || entry.destination != destination) {
-      continue;
+    if (entry.mtu != 0 && entry.destination == destination) {
+      return &entry;
     }
-    if (entry.until > now) {
-      return entry.mtu;
-    }
-    //= rfc1191#6.3
-    //# 1191:PMTU-9 after the configured time without a decrease: what the first hop carries
-    //= rfc8201#5.3
-    //# 8201:PMTU-11 which tries the larger size again
-    forget(entry);
   }
+  return nullptr;
+}
+
+std::uint16_t PathMtus::find(IpAddress destination, Instant now) {
+  Entry* const entry = known(destination);
+  if (entry == nullptr) {
+    return 0;
+  }
+  if (entry->until > now) {
+    return entry->mtu;
+  }
+  if (entry->probed) {
+    //= rfc4821#7.3
+    //# 4821:PLP-10 the search is on again after the timer, of five minutes at the least
+    entry->high = unbounded;
+    entry->probed = false;
+    entry->until = now + config_.age;
+    return entry->mtu;
+  }
+  //= rfc1191#6.3
+  //# 1191:PMTU-9 after the configured time without a decrease: what the first hop carries
+  //= rfc8201#5.3
+  //# 8201:PMTU-11 which tries the larger size again
+  forget(*entry);
   return 0;
+}
+
+// The place of this destination, or the one that gives way for it.
+PathMtus::Entry& PathMtus::claim(IpAddress destination) {
+  Entry* chosen = known(destination);
+  for (std::uint32_t i = 0; i < places && chosen == nullptr; ++i) {
+    Entry& entry = place(destination, i);
+    chosen = entry.mtu == 0 ? &entry : nullptr;
+  }
+  if (chosen == nullptr) {
+    chosen = &place(destination, 0);
+    for (std::uint32_t i = 1; i < places; ++i) {
+      Entry& entry = place(destination, i);
+      chosen = entry.until < chosen->until ? &entry : chosen;
+    }
+  }
+  *used_ += chosen->mtu == 0 ? 1u : 0u;
+  return *chosen;
 }
 
 void PathMtus::lower(IpAddress destination, std::uint16_t mtu, Instant now) {
   CHECK(mtu >= path_mtu_least(destination));
-  std::uint16_t const known = find(destination, now);
-  if (known != 0 && known <= mtu) {
+  std::uint16_t const found = find(destination, now);
+  if (found != 0 && found <= mtu) {
     return;
   }
-  Entry* chosen = nullptr;
-  for (std::uint32_t i = 0; i < places; ++i) {
-    Entry& entry = place(destination, i);
-    if (entry.mtu != 0 && entry.destination == destination) {
-      chosen = &entry;
-      break;
-    }
-    bool const better = chosen == nullptr || entry.mtu == 0 || entry.until < chosen->until;
-    if (better && (chosen == nullptr || chosen->mtu != 0)) {
-      chosen = &entry;
-    }
-  }
-  *used_ += chosen->mtu == 0 ? 1u : 0u;
+  Entry& entry = claim(destination);
+  entry = Entry{};
+  entry.destination = destination;
   //= rfc1191#3
   //# 1191:PMTU-4 no larger size is tried before the entry's age, five minutes at the least
   //= rfc8201#4
   //# 8201:PMTU-5 likewise
-  *chosen = {destination, now + config_.age, mtu};
+  entry.until = now + config_.age;
+  entry.mtu = mtu;
+}
+
+bool PathMtus::stalled(IpAddress destination, Instant now, Silence silence) {
+  std::uint16_t const least = path_mtu_least(destination);
+  std::uint16_t const found = find(destination, now);
+  std::uint32_t const size =
+      found == 0 ? silence.sent : std::min<std::uint32_t>(found, silence.sent);
+  //= rfc4821#7.7
+  //# 4821:PLP-18 search_low, or its first value
+  //# 4821:PLP-19 then half, and never less than every path must carry
+  std::uint32_t const smaller =
+      size > silence.low ? silence.low : std::max<std::uint32_t>(least, size / 2);
+  if (smaller >= size || smaller == found) {
+    return false;
+  }
+  Entry& entry = claim(destination);
+  entry = Entry{};
+  entry.destination = destination;
+  entry.until = now + config_.age;
+  entry.mtu = static_cast<std::uint16_t>(smaller);
+  entry.high = unbounded;
+  return true;
+}
+
+std::uint32_t PathMtus::probe_size(IpAddress destination, Instant now, std::uint32_t most) {
+  Entry const* const entry = known(destination);
+  if (entry == nullptr || entry->high == 0 || now < entry->wait) {
+    return 0;
+  }
+  std::uint32_t const high = std::min<std::uint32_t>(entry->high, most);
+  //= rfc4821#7.3
+  //# 4821:PLP-10 what is left to be gained is not worth a loss: the search is over
+  if (high < entry->mtu + probe_worth) {
+    return 0;
+  }
+  // It may have been an outage and no hole: the largest size tells at once.
+  return entry->high == unbounded ? high : entry->mtu + (high - entry->mtu + 1) / 2;
+}
+
+void PathMtus::probed(IpAddress destination) {
+  if (Entry* entry = known(destination)) {
+    entry->probed = true;
+  }
+}
+
+void PathMtus::passed(IpAddress destination, Instant now, std::uint16_t size) {
+  Entry* const entry = known(destination);
+  if (entry == nullptr || entry->high == 0) {
+    return;
+  }
+  entry->mtu = std::max(entry->mtu, size);
+  entry->high = std::max(entry->high, size);
+  entry->until = now + config_.age;
+}
+
+void PathMtus::failed(IpAddress destination, Instant now, Failure failure) {
+  Entry* const entry = known(destination);
+  if (entry == nullptr || entry->high == 0) {
+    return;
+  }
+  auto const below = static_cast<std::uint16_t>(failure.size - 1);
+  entry->high = std::max(std::min(entry->high, below), path_mtu_least(destination));
+  entry->mtu = std::min(entry->mtu, entry->high);
+  entry->wait = now + failure.wait;
+  entry->until = now + config_.age;
 }
 
 }  // namespace lockstep::internet

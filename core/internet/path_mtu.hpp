@@ -40,6 +40,27 @@ class PathMtus {
   // The path carries no more than `mtu`, which is not below path_mtu_least. Never raises.
   void lower(IpAddress destination, std::uint16_t mtu, Instant now);
 
+  // --- the search of packetization layers (RFC 4821); sizes are of packets ---
+  // Nothing passes: smaller packets from here on, and a search upwards. `low` is where it begins,
+  // `sent` the size that did not pass. False: there is nothing smaller.
+  struct Silence {
+    std::uint16_t low;
+    std::uint32_t sent;
+  };
+  bool stalled(IpAddress destination, Instant now, Silence silence);
+  // The size of the next probe, `most` at most; 0: no search is under way, or it has to wait.
+  std::uint32_t probe_size(IpAddress destination, Instant now, std::uint32_t most);
+  // A probe has left.
+  void probed(IpAddress destination);
+  // A packet of `size` octets has arrived.
+  void passed(IpAddress destination, Instant now, std::uint16_t size);
+  // A probe was lost, and the next one has to wait.
+  struct Failure {
+    std::uint16_t size;
+    Duration wait;
+  };
+  void failed(IpAddress destination, Instant now, Failure failure);
+
   template <class Add>
   void visit(Add&& add) const {
     for (Entry const& each : entries_.all()) {
@@ -48,6 +69,8 @@ class PathMtus {
         add(each.destination.low);
         add(each.mtu);
         add(each.until.ns);
+        add(std::uint64_t{each.high} << 1 | (each.probed ? 1u : 0u));
+        add(each.wait.ns);
       }
     }
   }
@@ -57,8 +80,13 @@ class PathMtus {
   struct Entry {
     IpAddress destination;
     Instant until;
-    std::uint16_t mtu = 0;  // 0: vacant
+    std::uint16_t mtu = 0;   // 0: vacant; of a search eff_pmtu and search_low
+    std::uint16_t high = 0;  // search_high; 0: no search
+    bool probed = false;     // since the search was begun, or widened
+    Instant wait;            // no probe before
   };
+  Entry* known(IpAddress destination) const;
+  Entry& claim(IpAddress destination);
   Entry& place(IpAddress destination, std::uint32_t which) const;
   void forget(Entry& entry);
 

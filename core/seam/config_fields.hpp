@@ -59,7 +59,7 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("quantum_segments", Unit::count, FieldRange{1, 255}, tcp.quantum_segments);
 }
 
-// The user timeout option, and Fast Open.
+// The user timeout option, Fast Open, and the search for what a path carries.
 template <class C, class Visit>
 constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
   constexpr std::uint64_t million = 1'000'000;
@@ -75,6 +75,8 @@ constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
   visit("fast_open_cache_max", Unit::count, FieldRange{1, million}, tcp.fast_open_cache_max);
   visit("fast_open_rotation", Unit::duration, FieldRange{1, day}, tcp.fast_open_rotation);
   visit("fast_open_retry", Unit::duration, FieldRange{0, day}, tcp.fast_open_retry);
+  visit("path_mtu_probing", Unit::boolean, FieldRange{0, 1}, tcp.path_mtu_probing);
+  visit("path_mtu_low_bytes", Unit::bytes, FieldRange{68, 65'535}, tcp.path_mtu_low);
 }
 
 // Its timers, limits and features.

@@ -9,6 +9,7 @@
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
+#include "core/tcp/path_probe.hpp"
 #include "core/tcp/rtt.hpp"
 #include "core/tcp/sack.hpp"
 #include "core/tcp/timestamps.hpp"
@@ -37,7 +38,12 @@ Sequence one_segment_end(const Connection& c) {
 [[gnu::cold]] void ack_in_recovery(Engine& e, Connection& c, Bytes newly) {
   if (c.send.una.after(c.congestion.recover)) {
     reno::leave_recovery(c.congestion, flight_of(c));
+    path_probe::end_suppression(c, e.active(c));
     return;
+  }
+  PathProbe const& probe = e.active(c).path_probe;
+  if (probe.suppressed && c.send.una.at_or_after(probe.end)) {
+    path_probe::lost_more(e, c);
   }
   //= rfc6582#3.2
   //# 6582:NR-2, 6582:NR-8 a partial ACK: the next hole is sent at once and recovery goes on
@@ -81,7 +87,9 @@ bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offer
   //# 5681:CC-16, 5681:CC-42 the third duplicate in a row
   if (v.duplicates == threshold && may_recover(c) &&
       a.retransmit_next.at_or_after(a.retransmit_end)) {
-    congestion::on_loss(e, c);
+    if (!path_probe::lost_alone(e, c)) {
+      congestion::on_loss(e, c);
+    }
     reno::enter_recovery(v, Bytes{c.mss});
     //= rfc6582#3.2
     //# 6582:NR-1 recover is the highest sequence number sent
@@ -174,6 +182,9 @@ void advance_una(Engine& e, Connection& c, Active& a, Sequence ack) {
   a.retransmit_next = last_of(a.retransmit_next, ack);
   a.retransmit_end = last_of(a.retransmit_end, ack);
   a.pushed = last_of(a.pushed, ack);
+  if (a.path_probe.size != 0) [[unlikely]] {
+    path_probe::on_advance(e, c, a);
+  }
   if (c.send_urgent && ack.at_or_after(c.send.up)) {
     c.send_urgent = false;
   }

@@ -156,6 +156,10 @@ struct Config {
 
   // Heed packets too big (RFC 1191, 8201). Without it IPv6 sends packets of 1280 octets at most.
   bool path_mtu_discovery = true;
+  // RFC 4821, beside it: a silence may mean that large packets vanish. Smaller ones follow, of this
+  // size, and then probes of larger ones.
+  bool path_mtu_probing = false;
+  Bytes path_mtu_low{1024};
 
   std::uint8_t ttl = 64;
 

@@ -252,6 +252,15 @@ struct TailProbe {
   bool unsampled = false;     // no round trip was measured since the last one
 };
 
+// A probe of the path's MTU (RFC 4821): text of that sequence space in one large segment.
+struct PathProbe {
+  Sequence begin;
+  Sequence end;
+  std::uint16_t size = 0;   // of its packet; 0: none is out
+  bool suppressed = false;  // it alone was lost, and the recovery under way leaves the window
+  Bytes ssthresh;           // as it was, while `suppressed`
+};
+
 // Held only while something is in flight, queued, unread or owed.
 struct Active {
   memory::SendStore send;           // begins at the first unacknowledged octet of text
@@ -322,6 +331,7 @@ struct Active {
   RackState rack;
   TailProbe tail;
   Instant timeout_due;      // of the retransmission timer, in RetransmitMode::loss_probe
+  PathProbe path_probe;
   // What the last answer to a loss has changed, and how it may turn out to be wrong.
   Bytes undo_cwnd;
   Bytes undo_ssthresh;

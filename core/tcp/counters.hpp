@@ -55,6 +55,9 @@ struct Counters {
   std::uint64_t cookies_taken = 0;    // connections that an ACK of a cookie opened
   std::uint64_t fast_opens_taken = 0;    // connections whose SYN brought text and a good cookie
   std::uint64_t fast_opens_refused = 0;  // text with a bad one, or beyond the limit
+  std::uint64_t black_holes = 0;       // large packets seemed to vanish
+  std::uint64_t path_probes = 0;
+  std::uint64_t path_probes_lost = 0;  // alone: the path does not carry so much
   std::uint64_t acks_merged = 0;  // the pool of owed ACKs was full
   std::uint64_t time_wait_evicted = 0;
   std::uint64_t connections_opened = 0;

@@ -10,6 +10,7 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
 #include "core/tcp/owed.hpp"
+#include "core/tcp/path_probe.hpp"
 #include "core/tcp/sack.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/segment_options.hpp"
@@ -219,6 +220,9 @@ void note_departure(Engine& e, Connection& c, Active& a, const Plan& plan) {
     ++c.retransmissions;
     ++e.counters->retransmissions;
     a.retransmit_next = last_of(a.retransmit_next, end);
+    if (a.path_probe.size != 0) {
+      path_probe::note_again(a, plan.sequence, end);
+    }
     if (a.marks.first != nil) {
       drop_marks(e, a);
     }
@@ -232,6 +236,9 @@ void note_departure(Engine& e, Connection& c, Active& a, const Plan& plan) {
     e.counters->bytes_sent += plan.text.count;
     c.send.nxt = end;
     note_new_text(e, c, plan, Bytes{before});
+    if (plan.large) [[unlikely]] {
+      path_probe::note_sent(e, c, plan);
+    }
   }
   c.sent_at = e.state->now;
   a.override = false;
@@ -278,7 +285,7 @@ Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte
   //= rfc9293#3.7.1
   //# 9293:P-MSS-OPTSHRINK the options of a segment count against its MSS
   Bytes const most = Bytes{wire::tcp_header_bytes} + steady_options_bytes(c) + Bytes{c.mss};
-  CHECK(header + plan.text <= most || plan.syn);
+  CHECK(header + plan.text <= most || plan.syn || plan.large);
   Bytes text = plan.text;
   wire::Partial sum;
   if (plan.kind == PlanKind::keepalive && e.config.keepalive_garbage) {

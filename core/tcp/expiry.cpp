@@ -9,6 +9,7 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/path.hpp"
+#include "core/tcp/path_probe.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/tcp/rtt.hpp"
 #include "core/tcp/sack.hpp"
@@ -73,6 +74,7 @@ void advise(Engine& e, Connection& c) {
   c.retries = static_cast<std::uint8_t>(std::min(c.retries + 1, 255));
   ++e.counters->timeouts;
   if (synchronized(c.state)) {
+    path_probe::on_timeout(e, c);
     //= rfc9293#3.8.2
     //# 9293:MUST-19 slow start after a timeout
     spurious::remember(e, c, true);

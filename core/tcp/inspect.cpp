@@ -195,6 +195,15 @@ void visit_queues(Engine& e, Connection& c, FieldSink& sink) {
   }
 }
 
+void visit_path_probe(const PathProbe& probe, FieldSink& sink) {
+  sink.add(std::uint64_t{probe.size} << 1 | (probe.suppressed ? 1u : 0u));
+  if (probe.size != 0 || probe.suppressed) {
+    sink.add(probe.begin);
+    sink.add(probe.end);
+    sink.add(probe.ssthresh);
+  }
+}
+
 void visit_active(Engine& e, Connection& c, FieldSink& sink) {
   Active const& a = e.active(c);
   for (Sequence value : {a.pushed, a.retransmit_next, a.retransmit_end, a.timed, a.fin_at,
@@ -205,6 +214,7 @@ void visit_active(Engine& e, Connection& c, FieldSink& sink) {
     sink.add(value);
   }
   sink.add(a.user_timeout_heard);
+  visit_path_probe(a.path_probe, sink);
   sink.add(a.delayed);
   sink.add(a.gap_blocks);
   sink.add(static_cast<std::uint64_t>(a.mode) << 16 | std::uint64_t{a.persist_backoff} << 8 |

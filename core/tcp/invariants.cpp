@@ -55,6 +55,8 @@ void check_active(Engine& e, const Connection& c) {
   bool const acknowledged = c.fin_sent && c.send.una == c.send.nxt;
   CHECK(acknowledged || (syn_unacknowledged(c) && c.send.nxt == c.send.iss) ||
         c.send.nxt.at_or_before(c.fin_sent ? end.next() : end));
+  CHECK(a.path_probe.size == 0 || (a.path_probe.begin.at_or_after(c.send.una) &&
+                                   a.path_probe.end.at_or_before(c.send.nxt)));
   check_extents(e, c, a);
   congestion::check_invariants(e, c, a);
   Board(e, e.active(c)).check(c);

@@ -11,6 +11,7 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/path.hpp"
+#include "core/tcp/path_probe.hpp"
 #include "core/tcp/sack.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/tail_probe.hpp"
@@ -114,6 +115,10 @@ Plan syn_plan(const Connection& c, bool again) {
     plan.kind = PlanKind::none;
   }
   return plan;
+}
+
+bool owes_ack(const Active& a) {
+  return a.owed_first != nil || a.ack_now || a.window_update;
 }
 
 // How much congestion control lets out now.
@@ -329,9 +334,6 @@ Plan plan_next(Engine& e, Connection& c) {
   if (c.active == nil || c.detached) {
     return plan;
   }
-  if (path_may_differ(e, c)) [[unlikely]] {
-    follow_path(e, c);
-  }
   Active& a = e.active(c);
   plan.kind = PlanKind::ack;
   // Not before our SYN: what came behind the peer's in one burst must not be answered ahead of it.
@@ -341,6 +343,14 @@ Plan plan_next(Engine& e, Connection& c) {
     return plan;
   }
   Plan text;
+  if (path_may_differ(e, c)) [[unlikely]] {
+    follow_path(e, c);
+    path_probe::Step const step = path_probe::plan(e, c, text);
+    if (step != path_probe::Step::none) {
+      plan.kind = owes_ack(a) ? PlanKind::ack : PlanKind::none;
+      return step == path_probe::Step::probe ? text : plan;
+    }
+  }
   if (a.retransmit_next.before(a.retransmit_end)) [[unlikely]] {
     text = plan_again(c, a);
   }
@@ -364,8 +374,7 @@ Plan plan_next(Engine& e, Connection& c) {
     return text;
   }
   // What came on the peer's SYN is acknowledged once the handshake is over.
-  bool const owes = a.owed_first != nil || a.ack_now || a.window_update;
-  if (owes && synchronized(c.state)) {
+  if (owes_ack(a) && synchronized(c.state)) {
     return plan;
   }
   plan.kind = a.keepalive_probe ? PlanKind::keepalive : PlanKind::none;

@@ -18,6 +18,7 @@ struct Plan {
   bool probe = false;   // of a zero window
   bool loss_probe = false;  // RFC 8985's tail loss probe
   bool rescue = false;  // RFC 6675's rescue retransmission
+  bool large = false;   // RFC 4821's probe: more text than the MSS of now
 };
 
 // Our SYN is not acknowledged. The state tells as well: a stream comes back to its ISS after 4 GiB.

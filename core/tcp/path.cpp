@@ -10,8 +10,6 @@
 namespace lockstep::tcp {
 namespace {
 
-std::uint32_t header_bytes(const Connection& c) { return c.remote.is_v4() ? 40 : 60; }
-
 Connection* find_quoted(Engine& e, const internet::IcmpError& error,
                         std::uint16_t local_address) {
   FourTuple const& quoted = error.quoted;

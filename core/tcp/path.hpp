@@ -6,6 +6,9 @@
 
 namespace lockstep::tcp {
 
+// Octets of the IP and TCP headers, without options.
+inline std::uint32_t header_bytes(const Connection& c) { return c.remote.is_v4() ? 40 : 60; }
+
 // An ICMP error says that a packet of ours was too big. Drop::none if it is believed, now or once
 // progress has stalled; icmp_quote_unknown, icmp_quote_outside or icmp_mtu_refused.
 Drop take_packet_too_big(Engine& e, const internet::IcmpError& error,

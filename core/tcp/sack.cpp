@@ -9,6 +9,7 @@
 #include "core/tcp/congestion/reno.hpp"
 #include "core/tcp/ecn.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/path_probe.hpp"
 #include "core/tcp/prr.hpp"
 #include "core/tcp/rack.hpp"
 #include "core/tcp/sack_report.hpp"
@@ -91,7 +92,9 @@ void begin_recovery(Engine& e, Connection& c, Board& board) {
   //= rfc2018#5.1
   //# 2018:SACK-10 losses found by SACK halve the window like any other
   spurious::remember(e, c, false);
-  congestion::on_loss(e, c);
+  if (!path_probe::lost_alone(e, c)) {
+    congestion::on_loss(e, c);
+  }
   reno::enter_recovery(v, Bytes{c.mss});
   v.cwnd = v.ssthresh;
   v.recover = c.send.nxt.previous();
@@ -126,6 +129,7 @@ bool judge_progress(Engine& e, Connection& c, Bytes newly, bool marked) {
     if (covers) {
       reno::leave_recovery(v, flight_of(c));
       v.cwnd = v.ssthresh;
+      path_probe::end_suppression(c, a);
     }
     return covers;
   }
@@ -161,6 +165,9 @@ Instant judge_losses(Engine& e, Connection& c, Board& board, const AckNews& news
 
 // Recovery begins if there is anything to recover from.
 void repair(Engine& e, Connection& c, Board& board, bool tells) {
+  if (e.active(c).path_probe.suppressed && path_probe::knows_more(e, e.active(c))) [[unlikely]] {
+    path_probe::lost_more(e, c);
+  }
   //= rfc6675#5
   //# 6675:S6675-18 DupThresh duplicates, or the first octet is lost
   //= rfc2018#5.1
@@ -330,6 +337,7 @@ bool send_all_again(Engine& e, Connection& c) {
   board.lose_all();
   a.after_timeout = true;
   c.congestion.recovering = false;
+  path_probe::end_suppression(c, a);
   c.congestion.recover = c.send.nxt.previous();
   return true;
 }

@@ -25,6 +25,8 @@ void draw_family(Dice& dice, World& world) {
     config.reassembly_datagrams = {dice.pick({0u, 1u, 8u})};
     config.reassembly_per_source = {dice.pick({1u, 4u})};
     config.tcp.path_mtu_discovery = dice.percent(60);
+    config.tcp.path_mtu_probing = dice.percent(60);
+    config.tcp.path_mtu_low = {dice.pick({68u, 256u, 1'024u})};
     config.vlan = config.link == LinkType::ethernet ? vlan : std::uint16_t{0};
     if (!six) {
       continue;

@@ -20,8 +20,8 @@ struct CoverageOptions {
 };
 
 /// The RFCs whose bare requirements are findings, unless --rfc names others.
-const std::vector<int> default_scope = {791, 1191, 1337, 2018, 2883, 3042, 3168, 4443, 4861,
-                                        4862, 4987, 5482, 5681, 5682, 5722, 5927, 5961, 6191,
+const std::vector<int> default_scope = {791, 1191, 1337, 2018, 2883, 3042, 3168, 4443, 4821,
+                                        4861, 4862, 4987, 5482, 5681, 5682, 5722, 5927, 5961, 6191,
                                         6298, 6528, 6582, 6675, 6937, 6946, 6980, 7323, 7413,
                                         8200, 8201, 8257, 8985, 9293, 9406, 9438};
 

@@ -1,0 +1,205 @@
+// Packetization-layer path MTU discovery (RFC 4821): probes of real text, and black holes.
+#include "core/tcp/path_probe.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/control.hpp"
+#include "core/tcp/path.hpp"
+#include "core/tcp/rtt.hpp"
+#include "core/tcp/sack_report.hpp"
+#include "core/tcp/segment_options.hpp"
+
+namespace lockstep::tcp::path_probe {
+namespace {
+
+// Packets of this connection: their headers, and what is in each of them whatever it is.
+std::uint32_t overhead(const Connection& c) {
+  return header_bytes(c) + steady_options_bytes(c).count;
+}
+
+std::uint32_t packet_bytes(const Connection& c) { return c.mss + overhead(c); }
+
+bool is_on(const Engine& e) {
+  return e.config.path_mtu_probing && e.config.path_mtu_discovery;
+}
+
+//= rfc4821#7.4
+//# 4821:PLP-11 no probe is out, and no loss
+bool is_calm(const Connection& c, const Active& a) {
+  return a.path_probe.size == 0 && !c.congestion.recovering && !a.after_timeout &&
+         a.retransmit_next.at_or_after(a.retransmit_end) && c.congestion.duplicates == 0 &&
+         a.board.runs == 0 && c.retries == 0 && a.mode != RetransmitMode::persist &&
+         synchronized(c.state) && !c.fin_sent;
+}
+
+// One round trip for each segment of the window: congestion alone would lose one so often.
+Duration headway(const Connection& c) {
+  return srtt_of(c.rtt) * (c.congestion.cwnd.count / c.mss + 1);
+}
+
+//= rfc4821#7.6.2
+//# 4821:PLP-14, 4821:PLP-16 search_high lies below its size, and so does what is sent
+//# 4821:PLP-15 and none follows before congestion would have lost one
+void fail(Engine& e, Connection& c, std::uint32_t times) {
+  PathProbe& probe = e.active(c).path_probe;
+  e.paths.failed(c.remote, e.state->now, {probe.size, headway(c) * times});
+  probe.size = 0;
+  ++e.counters->path_probes_lost;
+}
+
+// Whether all that the board has found missing lies in the probe.
+//= rfc4821#4
+//# 4821:PLP-1 losses are told as soon, and as exactly, as the scoreboard tells them
+bool only_the_probe(const Engine& e, const Active& a) {
+  memory::ListHead order = a.board.order;
+  memory::List<Sent, &Sent::order> const ranges(order, e.sent.view());
+  Sequence const top = a.board.highest == nil ? a.path_probe.end : e.sent[a.board.highest].end;
+  for (Index i = ranges.first(); i != nil; i = ranges.next(i)) {
+    Sent const& range = e.sent[i];
+    bool const missing = !range.sacked && (range.lost || range.begin.before(top));
+    bool const inside = range.begin.at_or_after(a.path_probe.begin) &&
+                        range.end.at_or_before(a.path_probe.end);
+    if (missing && !inside) {
+      return false;
+    }
+  }
+  return true;
+}
+
+//= rfc4821#7.7
+//# 4821:PLP-18 R1 is reached and no message tells why: a black hole
+//# 4821:PLP-19 with each further timeout half the size
+void judge_silence(Engine& e, Connection& c) {
+  bool const full_stop = c.retries >= e.config.r1_retransmissions.value;
+  if (!full_stop || e.active(c).pending_mtu != 0) {
+    return;
+  }
+  auto const least = internet::path_mtu_least(c.remote);
+  auto const low = std::max(static_cast<std::uint16_t>(e.config.path_mtu_low.count), least);
+  //= rfc4821#7.2
+  //# 4821:PLP-9 search_low begins where nearly all paths pass, as configured
+  std::uint32_t const sent = std::min(packet_bytes(c), flight_size(c).count + overhead(c));
+  if (sent > least && e.paths.stalled(c.remote, e.state->now, {low, sent})) {
+    ++e.counters->black_holes;
+    follow_path(e, c);
+  }
+}
+
+}  // namespace
+
+[[gnu::cold]] Step plan(Engine& e, Connection& c, Plan& out) {
+  if (!is_on(e) || !c.path_limited || !is_calm(c, e.active(c))) {
+    return Step::none;
+  }
+  Active const& a = e.active(c);
+  //= rfc4821#7.1
+  //# 4821:PLP-6 above search_low and no more than search_high
+  //= rfc4821#7.2
+  //# 4821:PLP-8 which the link and the peer's MSS bound
+  std::uint32_t const size =
+      e.paths.probe_size(c.remote, e.state->now, c.mss_max + header_bytes(c));
+  bool const plain = text_max(c, a) == c.mss && e.state->now >= a.pace_at;
+  if (size <= packet_bytes(c) || !plain) {
+    return Step::none;
+  }
+  Bytes const text{size - overhead(c)};
+  //= rfc4821#7.4
+  //# 4821:PLP-11 there is text for it, and both windows are larger
+  //# 4821:PLP-12 by as much as makes the peer tell of its loss
+  Bytes const needed = text + Bytes{e.config.duplicate_acks.value * c.mss};
+  Bytes const queued = (queue_begin(c) + a.send.length()).since(c.send.nxt);
+  Bytes const usable = (c.send.una + c.send.wnd).since(c.send.nxt);
+  if (queued < needed || usable < needed || c.congestion.cwnd < needed) {
+    return Step::none;
+  }
+  if (c.congestion.cwnd < flight_size(c) + text) {
+    return Step::hold;
+  }
+  out = Plan{};
+  out.kind = PlanKind::text;
+  out.sequence = c.send.nxt;
+  out.text = text;
+  out.large = true;
+  return Step::probe;
+}
+
+void note_sent(Engine& e, Connection& c, const Plan& plan) {
+  PathProbe& probe = e.active(c).path_probe;
+  probe.begin = plan.sequence;
+  probe.end = plan.sequence + plan.text;
+  probe.size = static_cast<std::uint16_t>(plan.text.count + overhead(c));
+  ++e.counters->path_probes;
+  e.paths.probed(c.remote);
+}
+
+void note_again(Active& a, Sequence begin, Sequence end) {
+  if (begin.before(a.path_probe.end) && end.after(a.path_probe.begin)) {
+    a.path_probe.size = 0;
+  }
+}
+
+[[gnu::cold]] void on_advance(Engine& e, Connection& c, Active& a) {
+  if (c.send.una.before(a.path_probe.end)) {
+    return;
+  }
+  //= rfc4821#7.6.1
+  //# 4821:PLP-13 search_low and eff_pmtu are its size now
+  e.paths.passed(c.remote, e.state->now, a.path_probe.size);
+  a.path_probe.size = 0;
+  //= rfc4821#4
+  //# 4821:PLP-4 cwnd counts octets, so the window stays what it was
+  follow_path(e, c);
+}
+
+[[gnu::cold]] bool lost_alone(Engine& e, Connection& c) {
+  Active& a = e.active(c);
+  end_suppression(c, a);
+  if (a.path_probe.size == 0) {
+    return false;
+  }
+  bool const tracked = a.board.order.count != 0;
+  //= rfc4821#7.6.4
+  //# 4821:PLP-17 among other losses it says nothing
+  //= rfc4821#7.1
+  //# 4821:PLP-20 nor does the loss of any packet that is no probe
+  bool const alone = tracked ? only_the_probe(e, a) : c.send.una == a.path_probe.begin;
+  if (!alone) {
+    a.path_probe.size = 0;
+    return false;
+  }
+  fail(e, c, 1);
+  //= rfc4821#4
+  //# 4821:PLP-2 an isolated probe is no sign of congestion: cwnd stays through the recovery
+  a.path_probe.suppressed = true;
+  a.path_probe.ssthresh = c.congestion.ssthresh;
+  c.congestion.ssthresh = most(c.congestion.cwnd, Bytes{2u * c.mss});
+  return true;
+}
+
+//= rfc4821#4
+//# 4821:PLP-3 any other loss is answered as always
+[[gnu::cold]] void lost_more(Engine& e, Connection& c) {
+  end_suppression(c, e.active(c));
+  congestion::on_loss(e, c);
+  c.congestion.cwnd = least(c.congestion.cwnd, c.congestion.ssthresh);
+}
+
+bool knows_more(const Engine& e, const Active& a) { return !only_the_probe(e, a); }
+
+void on_timeout(Engine& e, Connection& c) {
+  Active& a = e.active(c);
+  if (a.path_probe.size != 0) {
+    // RFC 4821 7.6.3: what a timeout has found is dear, and not tried again so soon.
+    if (c.send.una == a.path_probe.begin) {
+      fail(e, c, 5);
+    }
+    a.path_probe.size = 0;
+  }
+  end_suppression(c, a);
+  if (is_on(e)) {
+    judge_silence(e, c);
+  }
+}
+
+}  // namespace lockstep::tcp::path_probe
