@@ -1,6 +1,7 @@
 // SYN cookies: who gets in when the backlog is full, and what an ACK must prove.
 #include <gtest/gtest.h>
 
+#include "core/seam/six_kit.hpp"
 #include "core/seam/test_kit.hpp"
 #include "core/tcp/cookies.hpp"
 
@@ -306,6 +307,43 @@ TEST(Cookies, AreInTheSnapshot) {
   other.device_iss = kit.device_iss;
   other.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
   EXPECT_EQ(other.state(), State::established);
+}
+
+// A cookie is made of both addresses, of either family; without an MSS of the peer 1220 is meant.
+TEST(Cookies, SpeakIpv6) {
+  for (bool const named : {true, false}) {
+    Config config = six_config();
+    config.tcp.syn_cookies = SynCookies::always;
+    Six six(config);
+    six.listen();
+    auto const send = [&](const wire::Segment& segment) {
+      SixPacket packet;
+      packet.payload = segment_octets(segment);
+      six.deliver(packet);
+    };
+    wire::Segment segment;
+    segment.sequence = {700};
+    segment.flags = flag::syn;
+    segment.window = {65535};
+    segment.options.has_mss = named;
+    segment.options.mss = named ? 1220 : 0;
+    send(segment);
+    wire::Segment const answer = six.next_segment();
+    EXPECT_EQ(answer.acknowledgment, Sequence{701});
+    EXPECT_EQ(six.stack.statistics().tcp.connections_opened, 0u);
+    segment = {};
+    segment.sequence = {701};
+    segment.flags = flag::ack;
+    segment.window = {65535};
+    segment.acknowledgment = answer.sequence + Bytes{1001};
+    send(segment);
+    EXPECT_EQ(six.stack.statistics().tcp.cookies_taken, 0u);
+    segment.acknowledgment = answer.sequence.next();
+    send(segment);
+    EXPECT_EQ(six.stack.statistics().tcp.cookies_taken, 1u);
+    EXPECT_EQ(six.stack.inspect(six.id).state, State::established);
+    EXPECT_EQ(six.stack.inspect(six.id).send.mss.count, 1220u);
+  }
 }
 
 }  // namespace
