@@ -91,6 +91,7 @@ void Liar::hear(StationDesk& desk, Game& game, const wire::Segment& segment) {
     bool const first = !game.standing;
     game.standing = true;
     game.expected = segment.end();
+    game.admitted = game.expected;
     game.next = segment.acknowledgment;
     acknowledge(desk, game, game.expected);
     if (first && asks()) {
@@ -113,6 +114,13 @@ void Liar::hear(StationDesk& desk, Game& game, const wire::Segment& segment) {
       for (std::uint32_t part = 1; part <= 8; ++part) {
         acknowledge(desk, game, before + Bytes{game.expected.since(before).count * part / 8});
       }
+      break;
+    case Lie::sack_lies:
+    case Lie::dsack_lies:
+      report(desk, game, before);
+      break;
+    case Lie::reneging:
+      renege(desk, game);
       break;
     default:
       acknowledge(desk, game, game.expected);
@@ -147,7 +155,8 @@ void Liar::run(StationDesk& desk) {
 }
 
 bool Liar::has_connections() const {
-  return lie_ != Lie::syn_flood && lie_ != Lie::sequence_guesses && lie_ != Lie::icmp_forgeries;
+  return lie_ != Lie::syn_flood && lie_ != Lie::sequence_guesses && lie_ != Lie::icmp_forgeries &&
+         lie_ != Lie::overlapping_fragments;
 }
 
 void Liar::act_blindly(StationDesk& desk) {
@@ -157,6 +166,9 @@ void Liar::act_blindly(StationDesk& desk) {
       break;
     case Lie::sequence_guesses:
       guess(desk);
+      break;
+    case Lie::overlapping_fragments:
+      send_fragment(desk);
       break;
     default:
       forge_icmp(desk);
@@ -196,17 +208,24 @@ void Liar::act_on(StationDesk& desk, Game& game) {
 
 bool Liar::asks() const {
   return lie_ == Lie::optimistic_acks || lie_ == Lie::ack_division || lie_ == Lie::silence ||
-         lie_ == Lie::shrinking_windows || lie_ == Lie::tiny_mss;
+         lie_ == Lie::shrinking_windows || lie_ == Lie::tiny_mss || lie_ == Lie::sack_lies ||
+         lie_ == Lie::reneging || lie_ == Lie::dsack_lies;
+}
+
+bool Liar::selects() const {
+  return lie_ == Lie::sack_lies || lie_ == Lie::reneging || lie_ == Lie::dsack_lies ||
+         lie_ == Lie::option_bombs;
 }
 
 void Liar::open(StationDesk& desk) {
-  Game game{{next_port_}, {draw(0x1'0000'0000)}, {}, false, false};
+  Game game{{next_port_}, {draw(0x1'0000'0000)}, {}, {}, false, false};
   next_port_ = static_cast<std::uint16_t>(next_port_ == ports_last ? ports_first : next_port_ + 1);
   wire::Segment segment = segment_of(game);
   segment.flags = wire::flag::syn;
   segment.acknowledgment = {};
   segment.options.has_mss = true;
   segment.options.mss = lie_ == Lie::tiny_mss ? std::uint16_t{1} : std::uint16_t{1'460};
+  segment.options.has_sack_permitted = selects();
   games_.push_back(game);
   send(desk, spec_.address, segment);
 }
@@ -224,7 +243,7 @@ void Liar::flood(StationDesk& desk) {
   IpAddress const source = IpAddress::v4(11, static_cast<std::uint8_t>(done_ >> 16),
                                          static_cast<std::uint8_t>(done_ >> 8),
                                          static_cast<std::uint8_t>(done_));
-  wire::Segment segment = segment_of({{next_port_}, {draw(0x1'0000'0000)}, {}, false, false});
+  wire::Segment segment = segment_of({{next_port_}, {draw(0x1'0000'0000)}, {}, {}, false, false});
   next_port_ = static_cast<std::uint16_t>(next_port_ == ports_last ? ports_first : next_port_ + 1);
   segment.flags = wire::flag::syn;
   segment.acknowledgment = {};
@@ -237,6 +256,7 @@ void Liar::guess(StationDesk& desk) {
   Game const game{{static_cast<std::uint16_t>(49'152 + draw(16'384))},
                   {draw(0x1'0000'0000)},
                   {draw(0x1'0000'0000)},
+                  {},
                   true,
                   false};
   wire::Segment segment = segment_of(game);
@@ -271,10 +291,24 @@ void Liar::forge_icmp(StationDesk& desk) {
   send_packet(desk, spec_.address, wire::IpProtocol::icmp, std::span(packet).first(length.count));
 }
 
-// Forty octets: nothing but NOPs, as many unknown options as there can be, or impossible lengths.
+// Forty octets: nothing but NOPs, as many unknown options as there can be, impossible lengths, four
+// blocks of SACK, or timestamps three times over.
 void Liar::bomb(StationDesk& desk, Game& game) {
   std::array<std::byte, 40> options{};
-  std::uint32_t const kind = done_ % 4;
+  std::uint32_t const kind = done_ % 6;
+  if (kind > 3) {
+    std::uint8_t const length = kind == 4 ? 34 : 10;
+    for (std::byte& each : options) {
+      each = static_cast<std::byte>(draw(256));
+    }
+    for (std::size_t i = 0; i < options.size(); i += length) {
+      bool const fits = i + length <= options.size();
+      options[i] = fits ? static_cast<std::byte>(kind == 4 ? 5 : 8) : std::byte{0};
+      options[i + 1] = static_cast<std::byte>(length);
+    }
+    send(desk, spec_.address, segment_of(game), options);
+    return;
+  }
   for (std::size_t i = 0; i < options.size(); i += 2) {
     bool const nops = kind == 0;
     options[i] = nops ? std::byte{1} : static_cast<std::byte>(kind == 1 ? 200 : draw(256));
@@ -301,6 +335,62 @@ void Liar::leave_gap(StationDesk& desk, Game& game) {
   segment.sequence = game.next + Bytes{1 + draw(32) * 2'048};
   segment.payload = std::span(text_).first(1);
   send(desk, spec_.address, segment);
+}
+
+// Blocks about what came, and about anything else.
+void Liar::report(StationDesk& desk, Game& game, Sequence before) {
+  wire::Segment segment = segment_of(game);
+  wire::Options& options = segment.options;
+  options.sack_count = wire::sack_blocks_max;
+  for (wire::SackBlock& block : options.sack) {
+    Sequence const at = before + Bytes{draw(0x1'0000)};
+    block = {at, at + Bytes{1 + draw(4'000)}};
+  }
+  if (lie_ == Lie::dsack_lies) {
+    options.sack[0] = {before, game.expected};
+    options.sack_count = static_cast<std::uint8_t>(1 + draw(2));
+  } else {
+    bool const lags = draw(4) != 0;
+    segment.acknowledgment = lags ? before : game.expected;
+    options.sack[1] = {options.sack[1].end, options.sack[1].begin};
+    options.sack[2].begin = before + Bytes{draw(0x1'0000'0000)};
+    options.sack[3] = {before - Bytes{draw(4'000)}, before};
+  }
+  send(desk, spec_.address, segment);
+}
+
+// A single octet of each segment, then nothing, and now and then all of it.
+void Liar::renege(StationDesk& desk, Game& game) {
+  wire::Segment segment = segment_of(game);
+  std::uint32_t const what = draw(16);
+  game.admitted = what == 0 ? game.expected : game.admitted;
+  segment.acknowledgment = game.admitted;
+  std::uint32_t const missing = game.expected.since(game.admitted).count;
+  if (what > 2 && missing > 2) {
+    Sequence const at = game.admitted + Bytes{1 + draw(missing - 1)};
+    segment.options.sack_count = 1;
+    segment.options.sack[0] = {at, at.next()};
+  }
+  send(desk, spec_.address, segment);
+}
+
+// Of eight identifications at a time, anywhere within 1,600 octets, seldom the same twice.
+void Liar::send_fragment(StationDesk& desk) {
+  std::array<std::byte, frame_max> frame{};
+  wire::write(wire::EthernetHeader{victim_mac_, spec_.mac, wire::EtherType::ipv4}, frame);
+  wire::Ipv4Header header;
+  header.source = spec_.address;
+  header.destination = victim_.address;
+  header.protocol = wire::IpProtocol::tcp;
+  header.time_to_live = 64;
+  header.identification = static_cast<std::uint16_t>(done_ / 64 * 8 + draw(8));
+  header.fragment_offset = static_cast<std::uint16_t>(draw(200));
+  header.more_fragments = draw(8) != 0;
+  std::uint32_t const length = 8 + 8 * draw(16);
+  std::size_t const before = wire::ethernet_header_bytes + wire::ipv4_header_bytes;
+  wire::write(header, Bytes{length}, std::span(frame).subspan(wire::ethernet_header_bytes));
+  frame[before] = static_cast<std::byte>(draw(256));
+  desk.send(std::span(frame).first(before + length));
 }
 
 wire::Segment Liar::segment_of(const Game& game) const {

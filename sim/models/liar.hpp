@@ -29,15 +29,20 @@ enum class Lie : std::uint8_t {
   option_bombs,       // all forty octets of options, well and badly made
   urgent_games,       // an urgent pointer to anywhere in each segment
   icmp_forgeries,     // errors about segments of its own and of others
+  sack_lies,          // reports what was never sent, what is acknowledged, and it backwards
+  reneging,           // reports what came above a gap, and takes it back
+  dsack_lies,         // acknowledges, and says that everything came twice
+  overlapping_fragments,  // pieces of few datagrams that contradict each other
 };
 
-inline constexpr std::uint32_t lie_count = 12;
+inline constexpr std::uint32_t lie_count = 16;
 
 constexpr std::string_view name_of(Lie lie) {
   constexpr std::array<std::string_view, lie_count> names{
       "syn_flood",        "optimistic_acks", "ack_division", "silence",
       "shrinking_windows", "tiny_mss",       "sequence_guesses", "ack_storm",
-      "gaps",             "option_bombs",    "urgent_games", "icmp_forgeries"};
+      "gaps",             "option_bombs",    "urgent_games", "icmp_forgeries",
+      "sack_lies",        "reneging",        "dsack_lies",   "overlapping_fragments"};
   return names[static_cast<std::uint32_t>(lie)];
 }
 
@@ -59,6 +64,7 @@ class Liar final : public Station {
     Port own;
     Sequence next;      // ours
     Sequence expected;  // after the peer's last octet that was seen
+    Sequence admitted;  // up to which it was acknowledged, by who reneges
     bool standing = false;
     bool over = false;  // by a reset
   };
@@ -76,6 +82,9 @@ class Liar final : public Station {
   void bomb(StationDesk& desk, Game& game);
   void play_urgent(StationDesk& desk, Game& game);
   void leave_gap(StationDesk& desk, Game& game);
+  void report(StationDesk& desk, Game& game, Sequence before);
+  void renege(StationDesk& desk, Game& game);
+  void send_fragment(StationDesk& desk);
   wire::Segment segment_of(const Game& game) const;
   void acknowledge(StationDesk& desk, const Game& game, Sequence up_to);
   void send(StationDesk& desk, IpAddress source, const wire::Segment& segment,
@@ -83,6 +92,8 @@ class Liar final : public Station {
   void send_packet(StationDesk& desk, IpAddress source, wire::IpProtocol protocol,
                    std::span<const std::byte> payload);
   bool has_connections() const;
+  // Whether it permits selective acknowledgment.
+  bool selects() const;
   // Whether its lie is about what it is sent.
   bool asks() const;
   std::uint32_t draw(std::uint64_t limit) {
