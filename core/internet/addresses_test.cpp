@@ -101,6 +101,17 @@ TEST(Routes, OfTwoLinksThatOverlapTheNarrowerOneIsMeant) {
   EXPECT_EQ(hop.source, 1);
 }
 
+// Found by stack_fuzz: the last octets of an address of IPv6 passed for one of IPv4.
+TEST(Routes, OfIpv4AnAddressOfIpv6IsNoLink) {
+  Addresses addresses;
+  ASSERT_TRUE(addresses.add(ip(192, 0, 2, 9), 31));
+  ASSERT_TRUE(addresses.add({0xfe80'0000'0000'0000, 0x0a00'0105}, 10));
+  ASSERT_TRUE(addresses.add({0x2001'0db8'0000'0000, 0x0a00'0105}, 64));
+  NextHop hop;
+  EXPECT_FALSE(Routes{}.next_hop(addresses, ip(10, 0, 1, 77), hop));
+  EXPECT_FALSE(Routes{}.next_hop(addresses, ip(10, 0, 1, 5), hop));
+}
+
 TEST(Routes, TheLongestPrefixWins) {
   Addresses const addresses = two();
   Routes routes;

@@ -27,7 +27,7 @@ bool Routes::next_hop(const Addresses& addresses, IpAddress destination, NextHop
   std::uint8_t on_link_bits = 0;
   for (std::uint16_t i = 0; i < addresses.count(); ++i) {
     std::uint8_t const bits = addresses.prefix_bits(i);
-    if ((on_link == no_address || bits > on_link_bits) &&
+    if (addresses.all()[i].is_v4() && (on_link == no_address || bits > on_link_bits) &&
         same_prefix({addresses.all()[i].as_v4(), destination.as_v4()}, bits)) {
       on_link = i;
       on_link_bits = bits;
