@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "core/seam/stack.hpp"
+#include "core/wire/checksum.hpp"
 #include "core/wire/ipv4.hpp"
+#include "core/wire/ipv6.hpp"
 #include "core/wire/tcp.hpp"
 
 namespace lockstep {
@@ -26,13 +28,43 @@ class Input {
   std::size_t at_ = 0;
 };
 
+constexpr IpAddress own6{0xfe80'0000'0000'0000, 1};
+constexpr IpAddress peer6{0xfe80'0000'0000'0000, 2};
+
+// What may be switched on, by the bits of the first two octets that nothing else wants.
+void draw_features(std::uint8_t first, std::uint8_t second, tcp::Config& tcp) {
+  tcp.sack = (first & 2) != 0;
+  tcp.dsack = tcp.sack && (first & 4) != 0;
+  tcp.rack = tcp.sack && (first & 8) != 0;
+  tcp.tail_probe = tcp.rack && (first & 16) != 0;
+  tcp.prr = (first & 32) != 0;
+  tcp.frto = (first & 64) != 0;
+  tcp.undo = tcp.frto;
+  tcp.timestamps = (first & 128) != 0;
+  tcp.window_scale = (second & 4) != 0;
+  tcp.congestion = static_cast<tcp::Congestion>((second >> 3 & 3) % tcp::congestion_count);
+  tcp.hystart = (second & 32) != 0;
+  tcp.ecn = (second & 32) != 0 ? tcp::EcnPolicy::on : tcp::EcnPolicy::off;
+  tcp.pacing = (second & 64) != 0;
+  tcp.path_mtu_discovery = (second & 128) != 0;
+  tcp.fast_open_server = (second & 128) != 0;
+}
+
 Config fuzz_config(Input& input) {
-  Config config = (input.octet() & 1) != 0 ? Config{} : profile_rfc();
+  std::uint8_t const first = input.octet();
+  std::uint8_t const second = input.octet();
+  Config config = (first & 1) != 0 ? Config{} : profile_rfc();
+  draw_features(first, second, config.tcp);
   config.link = LinkType::ip;
   config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
-  config.address_count = Count{1};
+  config.addresses[1] = {own6, 64};
+  config.address_count = Count{2};
+  config.reassembly_datagrams = Count{2};
   config.tcp.connections_max = Count{4};
-  config.tcp.active_max = Count{1u + (input.octet() & 3u)};
+  config.tcp.active_max = Count{1u + (second & 3u)};
+  config.tcp.sent_max = Count{24};
+  config.tcp.sent_per_connection = Count{12};
+  config.tcp.marks_max = Count{8};
   config.tcp.time_wait_max = Count{2};
   config.tcp.blocks_max = Count{40};
   config.tcp.extents_max = Count{8};
@@ -47,6 +79,7 @@ Config fuzz_config(Input& input) {
   config.tcp.delayed_acks = (policy & 4) != 0;
   config.tcp.nagle = (policy & 8) != 0;
   config.tcp.time_wait_ignores_reset = (policy & 16) != 0;
+  config.tcp.syn_cookies = static_cast<tcp::SynCookies>((policy >> 5 & 3) % 3);
   return config;
 }
 
@@ -96,7 +129,7 @@ class Fuzz {
         call(what);
         break;
       default:
-        raw();
+        raw(what);
         break;
     }
   }
@@ -119,6 +152,23 @@ class Fuzz {
     s.urgent = s.flags.urg() ? input_.word() : std::uint16_t{0};
     s.options.has_mss = (what & 8) != 0;
     s.options.mss = s.options.has_mss ? input_.word() : std::uint16_t{0};
+    if (s.flags.syn()) {
+      s.options.has_sack_permitted = config_.tcp.sack;
+      s.options.has_window_scale = config_.tcp.window_scale;
+      s.options.window_scale.shift = 3;
+    }
+    if (config_.tcp.timestamps) {
+      s.options.has_timestamps = true;
+      s.options.timestamp_value = info.options.ts_recent + ((what & 32) != 0 ? near().count : 1);
+      s.options.timestamp_echo = heard_.timestamp - ((what & 32) != 0 ? near().count : 0);
+    }
+    if (info.sack && !s.flags.syn() && !s.options.has_mss && (what & 32) != 0) {
+      s.options.sack_count = static_cast<std::uint8_t>(1 + input_.octet() % 3);
+      for (std::uint32_t i = 0; i < s.options.sack_count; ++i) {
+        Sequence const begin = info.send.una + Bytes{input_.word() % 8192u} - Bytes{64};
+        s.options.sack[i] = {begin, begin + Bytes{input_.octet() * 23u} - Bytes{64}};
+      }
+    }
     std::vector<std::byte> text(input_.octet() * ((what & 16) != 0 ? 5u : 0u));
     deliver(s, text);
   }
@@ -143,12 +193,52 @@ class Fuzz {
     frames_.push_back(std::move(frame));
   }
 
-  void raw() {
+  void raw(std::uint8_t what) {
     std::vector<std::byte> frame(input_.octet());
     for (std::byte& octet : frame) {
       octet = std::byte{input_.octet()};
     }
+    if ((what & 8) != 0) {
+      mend(frame);
+    }
     frames_.push_back(std::move(frame));
+  }
+
+  // Makes the checksums right that what the input has drawn would fail by.
+  static void mend(std::span<std::byte> frame) {
+    constexpr std::size_t v4 = wire::ipv4_header_bytes;
+    constexpr std::size_t v6 = wire::ipv6_header_bytes;
+    if (frame.size() >= v4 && frame[0] == std::byte{0x45}) {
+      put_sum(frame, 10, wire::sum(frame.first(v4)));
+      if (frame[9] == std::byte{1} && frame.size() >= v4 + 8) {
+        put_sum(frame.subspan(v4), 2, wire::sum(frame.subspan(v4)));
+      }
+    } else if (frame.size() >= v6 + 8 && (frame[0] & std::byte{0xf0}) == std::byte{0x60}) {
+      bool const is_icmp = frame[6] == std::byte{58};
+      std::span<std::byte> const rest = frame.subspan(v6);
+      if (is_icmp || (frame[6] == std::byte{6} && rest.size() >= wire::tcp_header_bytes)) {
+        wire::Ipv6Packet packet;
+        packet.header.source = peer6;
+        packet.header.destination = own6;
+        packet.header.next_header = static_cast<std::uint8_t>(frame[6]);
+        packet.header.hop_limit = 255;
+        Bytes const length{static_cast<std::uint32_t>(rest.size())};
+        static_cast<void>(wire::write(packet.header, length, frame));
+        wire::PseudoHeader const pseudo{peer6, own6, packet.header.next_header, length};
+        put_sum(rest, is_icmp ? 2 : wire::tcp_checksum_offset,
+                wire::combine(wire::pseudo_header_sum(pseudo), wire::sum(rest)));
+      }
+    }
+  }
+
+  // `with` covers the field as it is.
+  static void put_sum(std::span<std::byte> bytes, std::size_t at, wire::Partial with) {
+    std::uint32_t const field = std::to_integer<std::uint32_t>(bytes[at]) << 8 |
+                                std::to_integer<std::uint32_t>(bytes[at + 1]);
+    with.sum += 0xffffu - field;
+    std::uint16_t const checksum = with.checksum();
+    bytes[at] = static_cast<std::byte>(checksum >> 8);
+    bytes[at + 1] = static_cast<std::byte>(checksum);
   }
 
   void call(std::uint8_t what) {
@@ -224,8 +314,10 @@ class Fuzz {
       }
       return Sequence{value};
     };
+    wire::Segment segment;
     bool const syn = (frame[header + 13] & std::byte{2}) != std::byte{0};
-    heard_ = {number(4) + Bytes{syn ? 1u : 0u}, number(8)};
+    CHECK(wire::parse(frame.subspan(header), segment) == Drop::none);
+    heard_ = {number(4) + Bytes{syn ? 1u : 0u}, number(8), segment.options.timestamp_value};
   }
 
   Input& input_;
@@ -235,6 +327,7 @@ class Fuzz {
   struct Heard {
     Sequence send_nxt;
     Sequence receive_nxt;
+    std::uint32_t timestamp = 0;
   };
 
   ConnectionId id_;

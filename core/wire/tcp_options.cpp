@@ -34,6 +34,7 @@ bool read_sack(std::span<const std::byte> option, Options& out) {
     return false;
   }
   out.sack_count = static_cast<std::uint8_t>(blocks);
+  out.sack = {};  // of a SACK option before this one nothing counts
   for (std::size_t i = 0; i < blocks; ++i) {
     std::byte const* const at = option.data() + 2 + i * sack_block_bytes;
     out.sack[i] = {{load32(at)}, {load32(at + 4)}};
@@ -61,6 +62,7 @@ void read_fast_open(std::span<const std::byte> option, Options& out) {
   }
   out.has_fast_open = true;
   out.cookie_bytes = static_cast<std::uint8_t>(bytes);
+  out.cookie = {};
   for (std::size_t i = 0; i < bytes; ++i) {
     out.cookie[i] = load8(option.data() + 2 + i);
   }

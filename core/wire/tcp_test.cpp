@@ -325,6 +325,22 @@ TEST(TcpOptions, SackBlocksAreRead) {
   EXPECT_EQ(options.sack[1], (SackBlock{{0xffff'ffff}, {3}}));
 }
 
+// Found by tcp_fuzz: blocks of the first stood behind those of the second.
+TEST(TcpOptions, OfTwoSackOptionsTheLastCounts) {
+  std::array<std::byte, 28> bytes{};
+  bytes[0] = std::byte{5};
+  bytes[1] = std::byte{18};
+  bytes[17] = std::byte{9};
+  bytes[18] = std::byte{5};
+  bytes[19] = std::byte{10};
+  bytes[27] = std::byte{7};
+  Options options;
+  ASSERT_EQ(parse(bytes, options), Drop::none);
+  EXPECT_EQ(options.sack_count, 1);
+  EXPECT_EQ(options.sack[0], (SackBlock{{0}, {7}}));
+  EXPECT_EQ(options.sack[1], SackBlock{});
+}
+
 //= rfc9293#3.1
 //= type=test
 //# 9293:MUST-69 whatever follows an end mark is zero
