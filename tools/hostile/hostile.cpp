@@ -120,9 +120,9 @@ const std::vector<HostileBound>& hostile_bounds() {
       {Lie::option_bombs, 20'000, 64, 1'024, 1'000, 110, 90},
       {Lie::urgent_games, 20'000, 64, 1'024, 1'000, 2'000, 90},
       {Lie::icmp_forgeries, 100'000, 64, 1'024, 1'000, 110, 90},
-      {Lie::sack_lies, 20'000, 64, 1'024, 1'000, 1'500, 90},
-      {Lie::reneging, 20'000, 64, 1'024, 1'000, 1'500, 90},
-      {Lie::dsack_lies, 20'000, 64, 1'024, 1'000, 2'000, 90},
+      {Lie::sack_lies, 20'000, 64, 2'048, 1'500, 2'500, 90},
+      {Lie::reneging, 20'000, 64, 2'048, 1'500, 2'500, 90},
+      {Lie::dsack_lies, 20'000, 64, 2'048, 1'500, 2'500, 90},
       {Lie::overlapping_fragments, 20'000, 64, 1'024, 1'000, 110, 90},
   };
   return bounds;
