@@ -19,15 +19,17 @@ void register_coverage(CLI::App& app, int& exit_code);
 void register_sim(CLI::App& app, int& exit_code);
 void register_swarm(CLI::App& app, int& exit_code);
 void register_hostile(CLI::App& app, int& exit_code);
+void register_matrix(CLI::App& app, int& exit_code);
 void register_replay(CLI::App& app, int& exit_code);
 void register_conformance(CLI::App& app, int& exit_code);
 void register_profiles(CLI::App& app, int& exit_code);
 
-inline constexpr std::array<RegisterVerb, 7> verbs = {
+inline constexpr std::array<RegisterVerb, 8> verbs = {
     register_coverage,
     register_sim,
     register_swarm,
     register_hostile,
+    register_matrix,
     register_replay,
     register_conformance,
     register_profiles,
