@@ -1,2 +1,2 @@
 # Replay reads captures and scenarios in TOML, and writes whole files.
-set(LIBS lockstep_capture lockstep_output lockstep_world)
+set(LIBS lockstep_capture lockstep_output lockstep_world lockstep_journal)

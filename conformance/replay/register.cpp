@@ -11,6 +11,7 @@
 #include "conformance/replay/report.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/cli/verbs.hpp"
+#include "tools/journal/replay.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/output/progress.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 using namespace lockstep::conformance;
 
 struct ReplayOptions {
-  std::string capture, device, scenario, json, pcapng;
+  std::string capture, journal, device, scenario, json, pcapng;
 };
 
 /// An address, or an address and a port.
@@ -205,21 +206,39 @@ void register_replay(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand(
       "replay", "Replays a capture with our TCP in place of one side, and compares what it owed");
   auto const options = std::make_shared<ReplayOptions>();
-  verb->add_option("capture", options->capture, "a pcap or pcapng file")->required();
+  CLI::Option* const capture = verb->add_option("capture", options->capture,
+                                                "a pcap or pcapng file");
+  CLI::Option* const journal = verb->add_option(
+      "--journal", options->journal,
+      "instead of a capture: what --record of `lockstep serve` kept, to the same core again");
+  journal->excludes(capture);
   verb->add_option("--device", options->device,
                    "the side that our TCP replaces, as address or address:port (default: the side "
-                   "that was connected to)");
+                   "that was connected to)")
+      ->excludes(journal);
   verb->add_option("--scenario", options->scenario,
                    "a scenario.toml: device, configuration and the application's calls (default: "
-                   "inferred from the capture)");
+                   "inferred from the capture)")
+      ->excludes(journal);
   verb->add_option("--json", options->json, "also write the verdicts to this file");
   verb->add_option("--pcapng", options->pcapng,
                    "also write the replayed packets, with the connection's state as comments");
   verb->footer(
       "A verdict for each flow: agrees; differs, allowed (and by which rule); violates (and which\n"
-      "requirement); cannot tell (and why). Exit code 1: a flow violates.\n"
-      "Example: lockstep replay web.pcapng --device 192.0.2.7");
-  verb->callback([options, &exit_code] { exit_code = run_replay(*options); });
+      "requirement); cannot tell (and why). Exit code 1: a flow violates, or a frame of a journal\n"
+      "is not what it was.\n"
+      "Example: lockstep replay web.pcapng --device 192.0.2.7\n"
+      "         lockstep replay --journal run.journal --pcapng run.pcapng");
+  verb->callback([options, capture, &exit_code] {
+    if (!options->journal.empty()) {
+      exit_code = journal::run_journal_replay({options->journal, options->pcapng, options->json});
+      return;
+    }
+    if (options->capture.empty()) {
+      throw CLI::RequiredError(capture->get_name() + " or --journal");
+    }
+    exit_code = run_replay(*options);
+  });
 }
 
 }  // namespace lockstep::tools

@@ -59,7 +59,7 @@ bool TapPort::read_one(std::uint32_t index) {
     ++counters_.segmented;
   } else {
     burst_[index] = {into.subspan(VirtioHeader::bytes, length - VirtioHeader::bytes),
-                     verdict_of(header), clock_.now()};
+                     verdict_of(header), now_};
     ++taken_;
   }
   return true;

@@ -132,7 +132,7 @@ TEST_F(Tap, ADeadEndIsALossAndNoDeath) {
 TEST(TapSetup, NamesThatNoInterfaceCanHave) {
   for (std::string const name : {"", "1234567890123456", "a b", "a/b", ".."}) {
     TapInterface tap;
-    Trouble const trouble = tap.open({.name = name, .host = {}});
+    Trouble const trouble = tap.open({.name = name, .hosts = {}});
     EXPECT_EQ(trouble.kind, TroubleKind::bad_input) << name;
     EXPECT_NE(trouble.text.find("1 to 15"), std::string::npos);
   }
@@ -145,7 +145,7 @@ TEST(TapSetup, TheKernelsAddressIsRefused) {
     EXPECT_EQ(trouble.kind, TroubleKind::bad_input);
     EXPECT_NE(trouble.text.find(" lo,"), std::string::npos) << trouble.text;
   }
-  EXPECT_FALSE(refuse_kernel_address(IpAddress::v4(192, 0, 2, 77)));
+  EXPECT_FALSE(refuse_kernel_address(IpAddress::v4(203, 0, 113, 77)));
 }
 
 }  // namespace

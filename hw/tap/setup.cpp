@@ -162,8 +162,8 @@ Trouble TapInterface::configure(const TapSettings& settings) {
     return bad_input(name_ + ": the kernel does not take an MTU of " +
                      std::to_string(settings.mtu.count) + ": " + std::strerror(errno));
   }
-  if (settings.host) {
-    Trouble trouble = give_address(*settings.host);
+  for (const HostAddress& host : settings.hosts) {
+    Trouble trouble = give_address(host);
     if (trouble) {
       return trouble;
     }

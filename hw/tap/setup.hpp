@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/seam/config.hpp"
 #include "hw/poll/descriptor.hpp"
@@ -14,7 +15,7 @@ namespace lockstep::hw {
 struct TapSettings {
   std::string name;                     // 1 to 15 octets, neither '/' nor blanks
   Bytes mtu{1500};
-  std::optional<HostAddress> host;      // the kernel's own address; none: it is left as it is
+  std::vector<HostAddress> hosts;       // the kernel's own addresses; none: they stay as they are
   // Whether the kernel may leave checksums out of frames for us that never see a wire.
   bool offload_checksums = true;
 };

@@ -1,0 +1,287 @@
+// The records in order: turns through turn(), stops to the application.
+#include "tools/journal/replay.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "core/seam/turn.hpp"
+#include "sim/kernel/pcapng.hpp"
+#include "tools/capture/decode.hpp"
+#include "tools/cli/failure.hpp"
+#include "tools/journal/http_parts.hpp"
+#include "tools/journal/mend_checksum.hpp"
+#include "tools/output/draft_file.hpp"
+#include "tools/world/units.hpp"
+
+namespace lockstep::journal {
+namespace {
+
+using tools::ExitCode;
+using tools::Failure;
+
+struct Line {
+  alignas(64) std::array<std::byte, 64> bytes;
+};
+
+/// The stack and the application of a journal, made again.
+class World {
+ public:
+  explicit World(const HttpParts& parts)
+      : memory_(Stack::arena_bytes(parts.config) / sizeof(Line) + 1),
+        stack(parts.config, std::as_writable_bytes(std::span(memory_))),
+        server(*parts.site, parts.server, parts.config.tcp.connections_max) {}
+
+ private:
+  std::vector<Line> memory_;
+
+ public:
+  Stack stack;
+  http::Server server;
+};
+
+/// What went over the wire, as a capture.
+class Capture {
+ public:
+  Capture(const std::string& path, const HttpParts& parts)
+      : file_(path), writer_(file_), offset_{parts.started_unix_ns}, link_(parts.config.link) {
+    bool const ethernet = link_ == LinkType::ethernet;
+    writer_.interface(ethernet ? sim::CaptureLink::ethernet : sim::CaptureLink::raw_ip,
+                      parts.interface);
+  }
+  void arrived(const FrameIn& frame) {
+    std::vector<std::byte> bytes = frame.bytes;
+    if (frame.checksum == Checksum::good) {
+      mend_checksum(bytes, link_);
+    }
+    add(frame.arrived, sim::CaptureWay::inbound, bytes);
+  }
+  void sent(Instant at, std::span<const std::byte> frame) {
+    add(at, sim::CaptureWay::outbound, frame);
+  }
+  void keep() { file_.keep(); }
+
+ private:
+  void add(Instant at, sim::CaptureWay way, std::span<const std::byte> bytes) {
+    writer_.packet({0, at + offset_, way, bytes, {}});
+  }
+
+  tools::DraftFile file_;
+  sim::PcapngWriter writer_;
+  Duration offset_;
+  LinkType link_;
+};
+
+class Player {
+ public:
+  Player(Reader& reader, ReplayResult& result, Capture* capture, const HttpParts& parts)
+      : reader_(reader), result_(result), capture_(capture), world_(parts),
+        playback_(parts.config.mtu.count + 18), burst_max_(parts.config.burst_frames) {
+    Refusal const refused = world_.server.start(world_.stack);
+    if (refused != Refusal::none) {
+      refuse(0, fmt::format("the server cannot listen: {}", name_of(refused)));
+    }
+    playback_.on_sent = [this](std::span<const std::byte> frame) {
+      if (capture_ != nullptr) {
+        capture_->sent(playback_.now(), frame);
+      }
+    };
+  }
+
+  void play() {
+    Record record;
+    while (!playback_.divergence() && reader_.next(record)) {
+      if (record.edited && !result_.edited_record) {
+        result_.edited_record = record.number;
+      }
+      step(record);
+    }
+    result_.tail = reader_.tail();
+    result_.tail_offset = reader_.offset();
+    result_.divergence = playback_.divergence();
+    result_.turns = playback_.turns();
+    result_.frames_out = playback_.frames_out();
+  }
+
+ private:
+  [[noreturn]] void refuse(std::uint64_t record, const std::string& why) const {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("{}: record {}: {}: the file was changed, record it again",
+                              reader_.path(), record, why));
+  }
+
+  void step(const Record& record) {
+    std::uint64_t number = 0;
+    bool const single = record.kind != Kind::turn;
+    if (single && !parse_number(record, number)) {
+      refuse(record.number, "it has another length than its kind");
+    }
+    switch (record.kind) {
+      case Kind::turn:
+        play_turn(record);
+        break;
+      case Kind::stop:
+        world_.server.stop(world_.stack, Instant{number});
+        break;
+      case Kind::abandon:
+        world_.server.abandon(world_.stack, Instant{number});
+        break;
+      case Kind::end:
+        finish(number);
+        break;
+      default:
+        refuse(record.number, "its kind is unknown");
+    }
+  }
+
+  void play_turn(const Record& record) {
+    if (!parse_turn(record, turn_)) {
+      refuse(record.number, "its fields do not fit its length");
+    }
+    // What turn() takes for granted of a driver.
+    if (turn_.now < last_ || turn_.in.size() > burst_max_.value) {
+      refuse(record.number, "time runs backwards, or more frames arrive than a turn takes");
+    }
+    first_ = playback_.turns() == 0 ? turn_.now : first_;
+    last_ = turn_.now;
+    result_.lasted = last_.since(first_);
+    result_.frames_in += turn_.in.size();
+    playback_.start(turn_);
+    for (const FrameIn& frame : turn_.in) {
+      if (capture_ != nullptr) {
+        capture_->arrived(frame);
+      }
+    }
+    static_cast<void>(turn(world_.stack, playback_, world_.server));
+    playback_.finish();
+  }
+
+  void finish(std::uint64_t fingerprint) {
+    result_.ended = true;
+    if (fingerprint != world_.stack.fingerprint()) {
+      result_.state_differs = fmt::format("fingerprint {:016x}, recorded {:016x}",
+                                          world_.stack.fingerprint(), fingerprint);
+    }
+  }
+
+  Reader& reader_;
+  ReplayResult& result_;
+  Capture* capture_;
+  World world_;
+  Playback playback_;
+  Count burst_max_;
+  Turn turn_;
+  Instant first_;
+  Instant last_;
+};
+
+std::string frame_text(std::span<const std::byte> frame) {
+  tools::CapturedFrame captured;
+  captured.bytes.assign(frame.begin(), frame.end());
+  captured.original_bytes = static_cast<std::uint32_t>(frame.size());
+  bool const ethernet = frame.size() > 14 && std::to_integer<int>(frame[0]) >> 4 != 4;
+  auto const decoded = tools::decode(
+      captured, ethernet ? tools::LinkLayer::ethernet : tools::LinkLayer::raw_ip);
+  if (decoded.kind != tools::FrameKind::tcp) {
+    return fmt::format("{} octets, {}", frame.size(), name_of(decoded.kind));
+  }
+  tools::Segment const& s = decoded.segment;
+  return fmt::format("{} octets, {} to {} {} seq {} ack {} text {}", frame.size(),
+                     tools::text_of(s.source), tools::text_of(s.destination),
+                     tools::flags_text(s.flags), s.sequence, s.acknowledgment, s.data_bytes());
+}
+
+std::string text_of(const Divergence& found) {
+  std::string const recorded =
+      found.recorded ? fmt::format("{} octets with hash {:016x}", found.recorded->length,
+                                   found.recorded->hash)
+                     : "no frame";
+  std::string const replayed = found.replayed ? frame_text(*found.replayed) : "no frame";
+  return fmt::format("frame {} that left, in turn {} at {}: recorded {}, replayed {}", found.frame,
+                     found.turn, tools::text_of(found.at.since(Instant{})), recorded, replayed);
+}
+
+}  // namespace
+
+ReplayResult replay_journal(const ReplayRequest& request) {
+  tools::refuse_overwrite(request.journal, request.pcapng);
+  Reader reader(request.journal);
+  ReplayResult result;
+  bool edited = false;
+  HttpParts const parts = read_parts(reader, edited);
+  if (edited) {
+    result.edited_record = 1;
+  }
+  std::unique_ptr<Capture> capture;
+  if (!request.pcapng.empty()) {
+    capture = std::make_unique<Capture>(request.pcapng, parts);
+  }
+  Player(reader, result, capture.get(), parts).play();
+  if (capture != nullptr) {
+    capture->keep();
+  }
+  return result;
+}
+
+std::string text_of(const ReplayResult& result, const std::string& path) {
+  std::string out = fmt::format(
+      "{}: {} turns over {}, {} frames in, {} frames out\n", path, tools::grouped(result.turns),
+      tools::text_of(result.lasted), tools::grouped(result.frames_in),
+      tools::grouped(result.frames_out));
+  if (result.tail == Tail::torn) {
+    out += fmt::format("the tail from octet {} on is torn and was left out\n", result.tail_offset);
+  } else if (!result.ended && !result.divergence) {
+    out += "the journal has no end: the program that wrote it did not stop as it should\n";
+  }
+  if (result.edited_record) {
+    out += fmt::format("edited: record {} is not as it was written\n", *result.edited_record);
+  }
+  if (result.divergence) {
+    out += "first divergence: " + text_of(*result.divergence) + "\n";
+  } else {
+    out += "every frame that left is as it was, octet by octet\n";
+  }
+  if (result.state_differs) {
+    out += "the state at the end differs: " + *result.state_differs + "\n";
+  }
+  return out;
+}
+
+std::string json_of(const ReplayResult& result, const std::string& path) {
+  nlohmann::ordered_json out;
+  out["journal"] = path;
+  out["turns"] = result.turns;
+  out["frames_in"] = result.frames_in;
+  out["frames_out"] = result.frames_out;
+  out["lasted_ns"] = result.lasted.ns;
+  out["ended"] = result.ended;
+  out["torn_at"] = result.tail == Tail::torn ? nlohmann::ordered_json(result.tail_offset)
+                                             : nlohmann::ordered_json(nullptr);
+  out["edited_record"] = result.edited_record ? nlohmann::ordered_json(*result.edited_record)
+                                              : nlohmann::ordered_json(nullptr);
+  out["divergence"] = nullptr;
+  if (result.divergence) {
+    out["divergence"] = {{"frame", result.divergence->frame},
+                         {"turn", result.divergence->turn},
+                         {"at_ns", result.divergence->at.ns},
+                         {"text", text_of(*result.divergence)}};
+  }
+  out["state_differs"] = result.state_differs.has_value();
+  out["clean"] = result.clean();
+  return out.dump(2) + "\n";
+}
+
+int run_journal_replay(const ReplayRequest& request) {
+  tools::refuse_overwrite(request.journal, request.json);
+  ReplayResult const result = replay_journal(request);
+  fmt::print("{}", text_of(result, request.journal));
+  if (!request.json.empty()) {
+    tools::save_file(request.json, json_of(result, request.journal));
+  }
+  return static_cast<int>(result.clean() ? ExitCode::fine : ExitCode::finding);
+}
+
+}  // namespace lockstep::journal

@@ -1,0 +1,41 @@
+// Plays a journal back to the same core and the same application, and compares every frame.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "tools/journal/playback.hpp"
+#include "tools/journal/reader.hpp"
+
+namespace lockstep::journal {
+
+struct ReplayRequest {
+  std::string journal;
+  std::string pcapng;  ///< what went over the wire; empty: none
+  std::string json;    ///< the result; empty: none
+};
+
+struct ReplayResult {
+  std::uint64_t turns = 0;
+  std::uint64_t frames_in = 0;
+  std::uint64_t frames_out = 0;
+  Duration lasted;
+  std::optional<Divergence> divergence;
+  std::optional<std::uint64_t> edited_record;  ///< the first whose chain does not fit, from 1
+  std::optional<std::string> state_differs;    ///< of the end: the frames agree, the state does not
+  Tail tail = Tail::whole;
+  std::uint64_t tail_offset = 0;
+  bool ended = false;  ///< the journal has its last record: the program ended as it should
+
+  bool clean() const { return !divergence && !edited_record && !state_differs; }
+};
+
+/// Throws tools::Failure where the journal cannot be used at all.
+ReplayResult replay_journal(const ReplayRequest& request);
+/// A few lines: what was played, and the first finding of each kind.
+std::string text_of(const ReplayResult& result, const std::string& path);
+std::string json_of(const ReplayResult& result, const std::string& path);
+/// The verb: plays, prints, and gives the exit code.
+int run_journal_replay(const ReplayRequest& request);
+
+}  // namespace lockstep::journal

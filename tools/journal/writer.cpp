@@ -1,0 +1,74 @@
+// Little-endian fields, the chain, and write(2).
+#include "tools/journal/writer.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/units/check.hpp"
+#include "tools/cli/failure.hpp"
+
+namespace lockstep::journal {
+
+Writer::Writer(const std::string& path)
+    : path_(path), file_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+  if (!file_.is_open()) {
+    throw tools::Failure(tools::ExitCode::environment,
+                         fmt::format("{}: {}: name a file that can be written", path,
+                                     std::strerror(errno)));
+  }
+  record_.reserve(buffer_bytes);
+  buffer_.reserve(buffer_bytes);
+  auto const head = std::as_bytes(std::span(magic));
+  buffer_.insert(buffer_.end(), head.begin(), head.end());
+}
+
+void Writer::begin(Kind kind) {
+  CHECK(record_.empty());
+  octet(static_cast<std::uint8_t>(kind));
+}
+
+void Writer::word(std::uint32_t value) {
+  for (std::uint32_t shift = 0; shift < 32; shift += 8) {
+    octet(static_cast<std::uint8_t>(value >> shift & 0xff));
+  }
+}
+
+void Writer::wide(std::uint64_t value) {
+  word(static_cast<std::uint32_t>(value & 0xffff'ffff));
+  word(static_cast<std::uint32_t>(value >> 32));
+}
+
+void Writer::finish() {
+  CHECK(!record_.empty());
+  chain_ = chained(chain_, record_);
+  wide(chain_);
+  auto const length = static_cast<std::uint32_t>(record_.size());
+  CHECK(length <= record_max);
+  if (buffer_.size() + length_bytes + length > buffer_bytes) {
+    flush();
+  }
+  for (std::uint32_t shift = 0; shift < 32; shift += 8) {
+    buffer_.push_back(static_cast<std::byte>(length >> shift & 0xff));
+  }
+  buffer_.insert(buffer_.end(), record_.begin(), record_.end());
+  record_.clear();
+}
+
+void Writer::flush() {
+  std::size_t done = 0;
+  while (done < buffer_.size() && failed_ == 0) {
+    ssize_t const put = write(file_.number(), buffer_.data() + done, buffer_.size() - done);
+    if (put < 0 && errno != EINTR) {
+      failed_ = errno;
+    }
+    done += put < 0 ? 0 : static_cast<std::size_t>(put);
+  }
+  bytes_ += done;
+  buffer_.clear();
+}
+
+}  // namespace lockstep::journal

@@ -1,0 +1,138 @@
+// Text to configuration: addresses, pools by the number of connections, keys by seed or by chance.
+#include "tools/serve/plan.hpp"
+
+#include <fmt/core.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/units/random.hpp"
+#include "tools/cli/failure.hpp"
+#include "tools/world/units.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Failure(ExitCode::bad_input, message);
+}
+
+HostAddress address_in(const std::string& option, const std::string& text) {
+  auto const found = parse_address_and_prefix(text);
+  if (!found) {
+    refuse(fmt::format("{} {}: expected an address and its prefix, like 10.9.0.2/24 or "
+                       "2001:db8::2/64: correct it",
+                       option, text));
+  }
+  return {found->address, found->prefix_bits};
+}
+
+bool same_network(const HostAddress& ours, const HostAddress& other) {
+  std::uint32_t const before = ours.address.is_v4() ? 96 : 0;
+  return ours.address.is_v4() == other.address.is_v4() &&
+         common_bits({ours.address, other.address}) >= before + ours.prefix_bits;
+}
+
+void read_addresses(const ServeOptions& options, ServePlan& plan) {
+  if (options.addresses.size() > Config::addresses_max) {
+    refuse(fmt::format("--address: at most {} can be given", Config::addresses_max));
+  }
+  for (const std::string& text : options.addresses) {
+    HostAddress const ours = address_in("--address", text);
+    plan.config.addresses[plan.config.address_count.value] = ours;
+    ++plan.config.address_count.value;
+    if (auto const clash = hw::refuse_kernel_address(ours.address)) {
+      refuse(fmt::format("--address {}: {}", text, clash.text));
+    }
+  }
+  for (const std::string& text : options.hosts) {
+    HostAddress const host = address_in("--host", text);
+    bool near = false;
+    for (std::uint32_t i = 0; i < plan.config.address_count.value; ++i) {
+      HostAddress const& ours = plan.config.addresses[i];
+      if (ours.address == host.address) {
+        refuse(fmt::format("--host {}: it is --address as well, and both would answer: choose "
+                           "another",
+                           text));
+      }
+      near = near || same_network(ours, host);
+    }
+    if (!near) {
+      refuse(fmt::format("--host {}: no --address is in its network: choose one that is", text));
+    }
+    plan.tap.hosts.push_back(host);
+  }
+}
+
+void size_pools(tcp::Config& tcp, std::uint32_t connections) {
+  tcp.connections_max = Count{connections};
+  tcp.active_max = Count{connections};
+  tcp.time_wait_max = Count{std::max(tcp.time_wait_max.value, connections)};
+  tcp.owed_max = Count{std::max(tcp.owed_max.value, connections)};
+  // A head and two loans of a body that is generated.
+  tcp.pieces_max = Count{std::max(tcp.pieces_max.value, connections * 3)};
+  // A request that is being read and a head that is being sent, each in a block.
+  tcp.blocks_max = Count{tcp.blocks_max.value + connections * 2};
+}
+
+void by_chance(std::span<std::byte> into) {
+  if (getrandom(into.data(), into.size(), 0) != static_cast<ssize_t>(into.size())) {
+    throw Failure(ExitCode::environment, "the kernel has no random numbers: give --seed");
+  }
+}
+
+/// The key of each concern, and the link address, which says that it is locally administered.
+void draw_keys(const std::string& seed, Config& config) {
+  std::array<std::uint64_t, 9> words{};
+  if (seed.empty()) {
+    by_chance(std::as_writable_bytes(std::span(words)));
+  } else {
+    std::uint64_t number = 0;
+    const char* const end = seed.data() + seed.size();
+    auto const [stopped, error] = std::from_chars(seed.data(), end, number);
+    if (error != std::errc{} || stopped != end) {
+      refuse(fmt::format("--seed {}: expected a number from 0 to 18446744073709551615: correct it",
+                         seed));
+    }
+    Random random = Random(number).fork("keys");
+    for (std::uint64_t& word : words) {
+      word = random.next();
+    }
+  }
+  config.tcp.table_key = {words[0], words[1]};
+  config.tcp.isn_key = {words[2], words[3]};
+  config.tcp.port_key = {words[4], words[5]};
+  config.tcp.timestamp_key = {words[6], words[7]};
+  config.mac.octets[0] = 2;
+  for (std::uint32_t i = 1; i < 6; ++i) {
+    config.mac.octets[i] = static_cast<std::uint8_t>(words[8] >> (8 * i));
+  }
+}
+
+}  // namespace
+
+ServePlan plan_of(const ServeOptions& options) {
+  ServePlan plan;
+  auto const profile = profile_by_name(options.profile);
+  if (!profile) {
+    refuse(fmt::format("--profile {}: there are default, rfc, linux and freebsd: choose one",
+                       options.profile));
+  }
+  plan.config = *profile;
+  plan.config.address_count = Count{0};
+  plan.tap.name = options.tap;
+  plan.tap.mtu = Bytes{options.mtu};
+  read_addresses(options, plan);
+  set_mtu(plan.config, plan.tap.mtu);
+  size_pools(plan.config.tcp, options.connections);
+  draw_keys(options.seed, plan.config);
+  plan.server.port = Port{static_cast<std::uint16_t>(options.port)};
+  plan.server.backlog.pending = Count{std::max(128u, std::min(options.connections, 65'535u))};
+  if (auto const fault = fault_of(plan.config); !fault.empty()) {
+    refuse(fmt::format("these options do not fit each other: {}", fault));
+  }
+  return plan;
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,23 @@
+// What a serve run is made of, checked before anything is opened.
+#pragma once
+
+#include <string>
+
+#include "core/seam/config.hpp"
+#include "hw/tap/setup.hpp"
+#include "tools/http/server.hpp"
+#include "tools/http/site.hpp"
+#include "tools/serve/serve.hpp"
+
+namespace lockstep::tools {
+
+struct ServePlan {
+  hw::TapSettings tap;
+  Config config;
+  http::ServerSettings server;
+};
+
+/// Throws Failure (bad input) for options that contradict each other, the machine or the ranges.
+ServePlan plan_of(const ServeOptions& options);
+
+}  // namespace lockstep::tools

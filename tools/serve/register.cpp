@@ -1,0 +1,47 @@
+// Registers the verb `serve`.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "tools/cli/verbs.hpp"
+#include "tools/serve/serve.hpp"
+
+namespace lockstep::tools {
+
+void register_serve(CLI::App& app, int& exit_code) {
+  CLI::App* const serve = app.add_subcommand("serve", "Serves real clients through an interface");
+  serve->require_subcommand(1);
+  CLI::App* const verb = serve->add_subcommand("http", "HTTP/1.1 GET and HEAD on a Linux TAP");
+  auto const options = std::make_shared<ServeOptions>();
+  verb->add_option("--tap", options->tap, "the interface: made if it is not there")->required();
+  verb->add_option("--address", options->addresses,
+                   "our address and its prefix, like 10.9.0.2/24; no interface may have it")
+      ->required();
+  verb->add_option("--host", options->hosts,
+                   "the kernel's own address on the interface, like 10.9.0.1/24");
+  verb->add_option("--port", options->port, "where to listen")
+      ->check(CLI::Range(1, 65'535))
+      ->capture_default_str();
+  verb->add_option("--folder", options->folder,
+                   "the files to serve, all held in memory; /bytes/N is N octets in any case");
+  verb->add_option("--profile", options->profile, "default, rfc, linux or freebsd")
+      ->capture_default_str();
+  verb->add_option("--mtu", options->mtu, "octets of an IP packet")
+      ->check(CLI::Range(576, 65'000))
+      ->capture_default_str();
+  verb->add_option("--connections", options->connections, "at once, at most")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  verb->add_option("--seed", options->seed,
+                   "draw the keys from this 64-bit number: foreseeable (by chance)");
+  verb->add_option("--json", options->json, "write the summary to this file too");
+  verb->add_option("--record", options->record,
+                   "keep a journal of every input here, for lockstep replay --journal");
+  verb->footer(
+      "Needs /dev/net/tun and CAP_NET_ADMIN. SIGINT or SIGTERM: what is open is closed, then a\n"
+      "summary; a second one: at once. Exit code 3 also if the interface is deleted.\n"
+      "Example: lockstep serve http --tap lock0 --address 10.9.0.2/24 --host 10.9.0.1/24\n"
+      "         curl http://10.9.0.2/bytes/1000 | wc -c");
+  verb->callback([options, &exit_code] { exit_code = run_serve_http(*options); });
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,227 @@
+// Opens, announces, loops, sums up.
+#include "tools/serve/serve.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "core/units/check.hpp"
+#include "tools/cli/failure.hpp"
+#include "tools/journal/http_parts.hpp"
+#include "tools/journal/recorder.hpp"
+#include "tools/output/draft_file.hpp"
+#include "tools/serve/folder.hpp"
+#include "tools/serve/plan.hpp"
+#include "tools/serve/summary.hpp"
+#include "tools/world/units.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+struct Line {
+  alignas(64) std::array<std::byte, 64> bytes;
+};
+
+/// Set while a journal is kept, so that a failed CHECK leaves it whole.
+journal::TurnLog* open_log = nullptr;
+
+void on_failed_check(const CheckSite& site) {
+  fmt::print(stderr, "lockstep: a bug of ours: CHECK({}) failed at {}:{}; please report it{}\n",
+             site.condition, site.file, site.line,
+             open_log == nullptr ? ", with a journal (--record) if it comes again"
+                                 : " with the journal");
+  if (open_log != nullptr) {
+    open_log->flush();
+  }
+}
+
+void refuse(const hw::Trouble& trouble) {
+  if (trouble) {
+    throw Failure(trouble.kind == hw::TroubleKind::bad_input ? ExitCode::bad_input
+                                                             : ExitCode::environment,
+                  trouble.text);
+  }
+}
+
+/// Everything that lives as long as the server does.
+struct Service {
+  Service(const ServePlan& plan, const http::Site& site, hw::Descriptor device)
+      : memory(Stack::arena_bytes(plan.config) / sizeof(Line) + 1),
+        stack(plan.config, std::as_writable_bytes(std::span(memory))),
+        port(std::move(device), {plan.config.mtu, plan.config.burst_frames}),
+        server(site, plan.server, plan.config.tcp.connections_max) {}
+
+  std::vector<Line> memory;
+  Stack stack;
+  hw::TapPort port;
+  http::Server server;
+};
+
+ServeTotals totals_of(const Service& service, Instant now) {
+  return {now.since(Instant{} + hw::MonotonicClock::start),
+          service.stack.statistics(),
+          service.server.counters(),
+          service.port.counters(),
+          {},
+          0,
+          service.server.open()};
+}
+
+/// Draws the line of each second on a terminal, and hands the journal over before each sleep.
+class Reporter {
+ public:
+  Reporter(const Service& service, journal::TurnLog* log)
+      : service_(service), log_(log), live_(isatty(STDERR_FILENO) != 0) {}
+  ~Reporter() { wipe(); }
+  Reporter(const Reporter&) = delete;
+  Reporter& operator=(const Reporter&) = delete;
+
+  Instant due() const { return live_ ? due_ : Instant::never(); }
+  void look(Instant now) {
+    ServeTotals const totals = totals_of(service_, now);
+    fmt::print(stderr, "\r\x1b[K{}", live_line(last_, totals));
+    drawn_ = true;
+    last_ = totals;
+    due_ = now + Duration::seconds(1);
+  }
+  void sleeping() {
+    if (log_ != nullptr) {
+      log_->flush();
+    }
+  }
+
+ private:
+  void wipe() const {
+    if (drawn_) {
+      fmt::print(stderr, "\r\x1b[K");
+    }
+  }
+
+  const Service& service_;
+  journal::TurnLog* log_;
+  bool live_;
+  bool drawn_ = false;
+  Instant due_ = Instant{} + hw::MonotonicClock::start + Duration::seconds(1);
+  ServeTotals last_;
+};
+
+struct Finished {
+  hw::Ending ending = hw::Ending::stopped;
+  hw::LoopCounters counters;
+};
+
+template <class Port, class App>
+Finished loop(Service& service, Port& port, App& app, Reporter& reporter,
+              hw::StopSignals& signals) {
+  hw::Loop loop(service.stack, port, app, reporter, signals, {});
+  hw::Ending const ending = loop.run();
+  return {ending, loop.counters()};
+}
+
+std::uint64_t unix_ns() {
+  using namespace std::chrono;
+  return static_cast<std::uint64_t>(
+      duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count());
+}
+
+/// The loop with a journal around both ends of the stack. A journal that cannot be written any more
+/// is no reason to stop serving: it is told at the end.
+Finished recorded(const ServePlan& plan, const http::Site& site, Service& service,
+                  journal::Writer& writer, hw::StopSignals& signals) {
+  std::uint64_t const origin = unix_ns() - service.port.now().ns;
+  write_parts(writer, plan.config, plan.server, site, plan.tap.name, origin);
+  journal::TurnLog log(writer, plan.config.frames_per_turn);
+  open_log = &log;
+  journal::Recorder port(service.port, log, service.stack);
+  journal::Noted app(service.server, log);
+  Reporter reporter(service, &log);
+  Finished const finished = loop(service, port, app, reporter, signals);
+  open_log = nullptr;
+  log.note();  // the fingerprint is of the time of the last turn
+  log.end();
+  writer.begin(journal::Kind::end);
+  writer.wide(service.stack.fingerprint());
+  writer.finish();
+  writer.flush();
+  return finished;
+}
+
+void announce(const ServePlan& plan, const http::Site& site) {
+  for (std::uint32_t i = 0; i < plan.config.address_count.value; ++i) {
+    IpAddress const& address = plan.config.addresses[i].address;
+    fmt::print("serving http://{}{}{}:{}/ on {}: {} paths, and /bytes/N\n",
+               address.is_v4() ? "" : "[", text_of(address), address.is_v4() ? "" : "]",
+               plan.server.port.value, plan.tap.name, grouped(site.files()));
+  }
+  std::fflush(stdout);
+}
+
+int conclude(const Finished& finished, const ServePlan& plan, const journal::Writer* writer) {
+  if (finished.ending == hw::Ending::gone) {
+    throw Failure(ExitCode::environment,
+                  fmt::format("{} was deleted while it was served: make it again, or let this "
+                              "program make it",
+                              plan.tap.name));
+  }
+  if (writer != nullptr && writer->failed() != 0) {
+    throw Failure(ExitCode::environment,
+                  fmt::format("{}: {}: the journal ends after {} octets; make room", writer->path(),
+                              std::strerror(writer->failed()), writer->bytes()));
+  }
+  return static_cast<int>(ExitCode::fine);
+}
+
+}  // namespace
+
+int run_serve_http(const ServeOptions& options) {
+  ServePlan const plan = plan_of(options);
+  http::Site site;
+  if (!options.folder.empty()) {
+    load_folder(options.folder, site);
+  }
+  site.complete();
+  hw::TapInterface tap;
+  refuse(tap.open(plan.tap));
+  std::unique_ptr<journal::Writer> writer;
+  if (!options.record.empty()) {
+    writer = std::make_unique<journal::Writer>(options.record);
+  }
+  std::unique_ptr<DraftFile> json;
+  if (!options.json.empty()) {
+    json = std::make_unique<DraftFile>(options.json);
+  }
+  set_check_handler(on_failed_check);
+  Service service(plan, site, tap.take_device());
+  hw::StopSignals signals;
+  refuse(signals.open());
+  Refusal const refused = service.server.start(service.stack);
+  if (refused != Refusal::none) {
+    throw Failure(ExitCode::bad_input, fmt::format("port {}: {}: choose another",
+                                                   plan.server.port.value, name_of(refused)));
+  }
+  announce(plan, site);
+  Finished finished;
+  if (writer != nullptr) {
+    finished = recorded(plan, site, service, *writer, signals);
+  } else {
+    Reporter reporter(service, nullptr);
+    finished = loop(service, service.port, service.server, reporter, signals);
+  }
+  ServeTotals totals = totals_of(service, service.port.now());
+  totals.loop = finished.counters;
+  totals.journal_bytes = writer == nullptr ? 0 : writer->bytes();
+  fmt::print("{}", summary_text(totals));
+  if (json != nullptr) {
+    json->put(summary_json(totals, finished.ending));
+    json->keep();
+  }
+  return conclude(finished, plan, writer.get());
+}
+
+}  // namespace lockstep::tools

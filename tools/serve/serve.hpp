@@ -1,0 +1,28 @@
+// The verb `lockstep serve http`: a web server on a TAP.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep::tools {
+
+/// As the command line gives them.
+struct ServeOptions {
+  std::string tap;
+  std::vector<std::string> addresses;  ///< ours, with their prefixes
+  std::vector<std::string> hosts;      ///< the kernel's end, with their prefixes
+  std::uint32_t port = 80;
+  std::string folder;                  ///< empty: only /bytes/N
+  std::string profile = "linux";
+  std::uint32_t mtu = 1500;
+  std::uint32_t connections = 4096;
+  std::string seed;                    ///< empty: keys by chance
+  std::string json;                    ///< a file for the summary
+  std::string record;                  ///< a file for the journal
+};
+
+/// Serves until SIGINT or SIGTERM, then prints what it came to. Throws Failure before it has begun.
+int run_serve_http(const ServeOptions& options);
+
+}  // namespace lockstep::tools

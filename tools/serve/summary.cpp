@@ -1,0 +1,148 @@
+// Only what is not zero is named, so that a drop stands out.
+#include "tools/serve/summary.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/world/units.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+/// Calls visit(name, count) for every way in which a frame was lost, by the stack or the port.
+template <class Visit>
+void visit_losses(const ServeTotals& totals, Visit&& visit) {
+  for (std::uint32_t i = 0; i < drop_count; ++i) {
+    auto const drop = static_cast<Drop>(i);
+    visit(name_of(drop), totals.stack.drops.of(drop));
+  }
+  visit("tap_too_long", totals.tap.too_long);
+  visit("tap_too_short", totals.tap.too_short);
+  visit("tap_segmented", totals.tap.segmented);
+  visit("tap_link_down", totals.tap.link_down);
+  visit("tap_no_buffers", totals.tap.no_buffers);
+  visit("tap_refused", totals.tap.refused);
+}
+
+/// The same of the ends of connections that are no answer.
+template <class Visit>
+void visit_ends(const http::ServerCounters& server, Visit&& visit) {
+  for (std::uint32_t i = 0; i < cause_count; ++i) {
+    visit(name_of(static_cast<Cause>(i)), server.ends[i]);
+  }
+  visit("idle", server.idle_ends);
+  visit("request_too_slow", server.request_timeouts);
+  visit("reader_too_slow", server.send_timeouts);
+  visit("never_closed", server.linger_timeouts);
+}
+
+std::uint64_t losses(const ServeTotals& totals) {
+  std::uint64_t sum = 0;
+  visit_losses(totals, [&](std::string_view, std::uint64_t count) { sum += count; });
+  return sum;
+}
+
+std::uint64_t a_second(std::uint64_t count, Duration lasted) {
+  constexpr std::uint64_t second = 1'000'000'000;
+  // Milliseconds keep the product within 64 bits for 2^54 things.
+  std::uint64_t const ms = lasted.ns * 1000 / second;
+  return ms == 0 ? 0 : count * 1000 / ms;
+}
+
+void add_named(std::string& text, std::string_view name, std::uint64_t count) {
+  if (count != 0) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(count), name);
+  }
+}
+
+}  // namespace
+
+std::string live_line(const ServeTotals& before, const ServeTotals& now) {
+  Duration const lasted = now.lasted - before.lasted;
+  auto const rate = [&](std::uint64_t then, std::uint64_t later) {
+    return a_second(later - then, lasted);
+  };
+  return fmt::format(
+      "{} s: {} open, {} connections/s, {} requests/s, {}, {} retransmissions, {} lost",
+      now.lasted.ns / 1'000'000'000, grouped(now.open),
+      grouped(rate(before.server.connections, now.server.connections)),
+      grouped(rate(before.server.requests, now.server.requests)),
+      rate_text(8 * rate(before.stack.tcp.bytes_sent, now.stack.tcp.bytes_sent)),
+      grouped(now.stack.tcp.retransmissions - before.stack.tcp.retransmissions),
+      grouped(losses(now) - losses(before)));
+}
+
+std::string summary_text(const ServeTotals& totals) {
+  std::string answers;
+  for (std::uint32_t i = 0; i < http::statuses.size(); ++i) {
+    auto const line = http::statuses[i].line;
+    add_named(answers, line.substr(0, line.size() - 1), totals.server.answers[i]);
+  }
+  std::string ends;
+  visit_ends(totals.server, [&](std::string_view name, std::uint64_t count) {
+    add_named(ends, name, count);
+  });
+  std::string lost;
+  visit_losses(totals, [&](std::string_view name, std::uint64_t count) {
+    add_named(lost, name, count);
+  });
+  tcp::Counters const& tcp = totals.stack.tcp;
+  std::string out = fmt::format("served for {}\n", text_of(totals.lasted));
+  out += fmt::format("connections      {}{}\n", grouped(totals.server.connections),
+                     ends.empty() ? "" : ": " + ends);
+  out += fmt::format("requests         {}{}\n", grouped(totals.server.requests),
+                     answers.empty() ? "" : ": " + answers);
+  out += fmt::format("octets           {} of text sent, {} received\n", grouped(tcp.bytes_sent),
+                     grouped(tcp.bytes_delivered));
+  out += fmt::format("frames           {} in, {} out, {} waited for room\n",
+                     grouped(totals.tap.frames_in), grouped(totals.tap.frames_out),
+                     grouped(totals.tap.blocked));
+  out += fmt::format("retransmissions  {}, of them {} fast; {} timeouts\n",
+                     grouped(tcp.retransmissions), grouped(tcp.fast_retransmits),
+                     grouped(tcp.timeouts));
+  out += fmt::format("lost             {}\n", lost.empty() ? "nothing" : lost);
+  if (totals.journal_bytes != 0) {
+    out += fmt::format("journal          {} octets\n", grouped(totals.journal_bytes));
+  }
+  return out;
+}
+
+std::string summary_json(const ServeTotals& totals, hw::Ending ending) {
+  nlohmann::ordered_json out;
+  out["lasted_ns"] = totals.lasted.ns;
+  out["ending"] = ending == hw::Ending::stopped     ? "stopped"
+                  : ending == hw::Ending::abandoned ? "abandoned"
+                                                    : "gone";
+  out["connections"] = totals.server.connections;
+  out["requests"] = totals.server.requests;
+  out["body_octets"] = totals.server.body_octets;
+  out["octets_sent"] = totals.stack.tcp.bytes_sent;
+  out["octets_received"] = totals.stack.tcp.bytes_delivered;
+  out["frames_in"] = totals.tap.frames_in;
+  out["frames_out"] = totals.tap.frames_out;
+  out["frames_blocked"] = totals.tap.blocked;
+  out["retransmissions"] = totals.stack.tcp.retransmissions;
+  out["fast_retransmits"] = totals.stack.tcp.fast_retransmits;
+  out["timeouts"] = totals.stack.tcp.timeouts;
+  out["turns"] = totals.loop.turns;
+  out["turns_worked"] = totals.loop.worked;
+  out["sleeps"] = totals.loop.slept;
+  out["journal_octets"] = totals.journal_bytes;
+  auto& answers = out["answers"] = nlohmann::ordered_json::object();
+  for (std::uint32_t i = 0; i < http::statuses.size(); ++i) {
+    answers[std::to_string(static_cast<int>(http::statuses[i].status))] =
+        totals.server.answers[i];
+  }
+  auto& ends = out["ends"] = nlohmann::ordered_json::object();
+  visit_ends(totals.server, [&](std::string_view name, std::uint64_t count) {
+    ends[std::string(name)] = count;
+  });
+  auto& lost = out["lost"] = nlohmann::ordered_json::object();
+  visit_losses(totals, [&](std::string_view name, std::uint64_t count) {
+    lost[std::string(name)] = count;
+  });
+  return out.dump(2) + "\n";
+}
+
+}  // namespace lockstep::tools
