@@ -27,6 +27,7 @@ void visit_keys(C& config, Visit&& visit) {
   visit("isn_key", config.tcp.isn_key);
   visit("port_key", config.tcp.port_key);
   visit("timestamp_key", config.tcp.timestamp_key);
+  visit("fast_open_key", config.tcp.fast_open_key);
 }
 
 ordered_json json_of(const IpAddress& address) { return {address.high, address.low}; }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "core/seam/config_fields.hpp"
 #include "tools/capture/capture.hpp"
@@ -91,19 +92,16 @@ class Recorded : public testing::Test {
     advance(Duration::seconds(30));
     Talk& last = client.open(joined.client, get("/bytes/1000000"));
     advance(Duration::milliseconds(1));
+    log.flush();
     noted.stop(joined.server, joined.now());
     advance(Duration::seconds(5));
     last.reads = false;
     noted.abandon(joined.server, joined.now());
     advance(Duration::seconds(1));
-    log.note();  // so that the time of the last turn is known
-    log.end();
+    log.flush();  // which forgets a last turn that did not matter
     if (ends) {
-      writer.begin(Kind::end);
-      writer.wide(joined.server.fingerprint());
-      writer.finish();
+      log.finish(joined.server.fingerprint());
     }
-    writer.flush();
     EXPECT_EQ(writer.failed(), 0);
     sent = joined.server.statistics().frames_sent;
     received = joined.server.statistics().frames_received;
@@ -285,6 +283,33 @@ TEST(ConfigJson, EveryFieldComesBack) {
   more["surprise"] = 1;
   EXPECT_FALSE(config_from(more, back, fault));
   EXPECT_NE(fault.find("does not know"), std::string::npos);
+}
+
+/// Becomes whatever a field is.
+struct Anything {
+  template <class T>
+  operator T() const;
+};
+
+template <class T, std::size_t... i>
+constexpr bool takes(std::index_sequence<i...>) {
+  return requires { T{(static_cast<void>(i), Anything{})...}; };
+}
+
+/// How many fields an aggregate has.
+template <class T, std::size_t n = 256>
+constexpr std::size_t fields_of() {
+  if constexpr (takes<T>(std::make_index_sequence<n>{})) {
+    return n;
+  } else {
+    return fields_of<T, n - 1>();
+  }
+}
+
+// Whoever adds a field to Config that config_fields.hpp does not list has to add it here, too.
+TEST(ConfigJson, NoFieldIsForgotten) {
+  // tcp::Config is a field itself; three lists are two fields and one name each.
+  EXPECT_EQ(json_of(Config{}).size(), fields_of<Config>() - 1 - 3 + fields_of<tcp::Config>());
 }
 
 TEST(MendChecksum, OnlyASegmentWhoseSumDoesNotHold) {

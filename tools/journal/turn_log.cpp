@@ -6,6 +6,7 @@ namespace lockstep::journal {
 void TurnLog::begin(Instant now, std::span<const Ingress> burst) {
   end();
   open_ = true;
+  now_ = now;
   matters_ = !burst.empty();
   blocked_ = false;
   writer_.begin(Kind::turn);
@@ -34,6 +35,7 @@ void TurnLog::end() {
       writer_.wide(each.hash);
     }
     writer_.finish();
+    written_ = now_;
     ++turns_;
     frames_ += sent_.size();
   } else if (open_) {
@@ -43,9 +45,26 @@ void TurnLog::end() {
   open_ = false;
 }
 
-void TurnLog::command(Kind kind, Instant now) {
-  note();  // what the application does now has the time of this turn
+void TurnLog::catch_up() {
+  note();
   end();
+  if (written_ < now_) {
+    begin(now_, {});
+    note();
+    end();
+  }
+}
+
+void TurnLog::finish(std::uint64_t fingerprint) {
+  catch_up();
+  writer_.begin(Kind::end);
+  writer_.wide(fingerprint);
+  writer_.finish();
+  writer_.flush();
+}
+
+void TurnLog::command(Kind kind, Instant now) {
+  catch_up();
   writer_.begin(kind);
   writer_.wide(now.ns);
   writer_.finish();

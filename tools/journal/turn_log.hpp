@@ -30,6 +30,8 @@ class TurnLog {
   void end();
   /// Between turns: stop or abandon.
   void command(Kind kind, Instant now);
+  /// After the last turn.
+  void finish(std::uint64_t fingerprint);
   /// Everything so far is handed to the file.
   void flush();
 
@@ -38,6 +40,9 @@ class TurnLog {
   const Writer& writer() const { return writer_; }
 
  private:
+  // What comes now has the time of the last turn, so that one is written even if it did not matter.
+  void catch_up();
+
   struct Sent {
     std::uint32_t length = 0;
     std::uint64_t hash = 0;
@@ -45,6 +50,8 @@ class TurnLog {
 
   Writer& writer_;
   std::vector<Sent> sent_;
+  Instant now_;      // of the last turn
+  Instant written_;  // of the last one that was written
   bool open_ = false;
   bool matters_ = false;
   bool blocked_ = false;

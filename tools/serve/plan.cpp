@@ -84,7 +84,7 @@ void by_chance(std::span<std::byte> into) {
 
 /// The key of each concern, and the link address, which says that it is locally administered.
 void draw_keys(const std::string& seed, Config& config) {
-  std::array<std::uint64_t, 9> words{};
+  std::array<std::uint64_t, 11> words{};
   if (seed.empty()) {
     by_chance(std::as_writable_bytes(std::span(words)));
   } else {
@@ -104,9 +104,10 @@ void draw_keys(const std::string& seed, Config& config) {
   config.tcp.isn_key = {words[2], words[3]};
   config.tcp.port_key = {words[4], words[5]};
   config.tcp.timestamp_key = {words[6], words[7]};
+  config.tcp.fast_open_key = {words[8], words[9]};
   config.mac.octets[0] = 2;
   for (std::uint32_t i = 1; i < 6; ++i) {
-    config.mac.octets[i] = static_cast<std::uint8_t>(words[8] >> (8 * i));
+    config.mac.octets[i] = static_cast<std::uint8_t>(words[10] >> (8 * i));
   }
 }
 

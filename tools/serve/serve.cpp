@@ -143,12 +143,7 @@ Finished recorded(const ServePlan& plan, const http::Site& site, Service& servic
   Reporter reporter(service, &log);
   Finished const finished = loop(service, port, app, reporter, signals);
   open_log = nullptr;
-  log.note();  // the fingerprint is of the time of the last turn
-  log.end();
-  writer.begin(journal::Kind::end);
-  writer.wide(service.stack.fingerprint());
-  writer.finish();
-  writer.flush();
+  log.finish(service.stack.fingerprint());
   return finished;
 }
 

@@ -1,0 +1,159 @@
+# A network namespace of the test's own, a server in it, and what the kernel's sockets say to it.
+"""Only the calling thread is moved, and moved back: the namespace is gone with its last process."""
+import contextlib
+import ctypes
+import json
+import os
+import pathlib
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PROGRAM = ROOT / "build/release/lockstep"
+CLONE_NEWNET = 0x40000000
+LIBC = ctypes.CDLL(None, use_errno=True)
+TAP = "lock0"
+OURS, KERNEL = "10.9.0.2", "10.9.0.1"
+OURS6, KERNEL6 = "2001:db8:9::2", "2001:db8:9::1"
+PATTERN_OCTETS = 1_048_573
+MASK = (1 << 64) - 1
+
+
+def why_not():
+    """Why nothing can be tried here, or None."""
+    if not PROGRAM.exists():
+        return f"{PROGRAM} is not built"
+    if os.geteuid() != 0:
+        return "only root may make a network namespace"
+    if not os.path.exists("/dev/net/tun"):
+        return "/dev/net/tun is missing: modprobe tun"
+    if shutil.which("ip") is None:
+        return "ip is missing: tools/setup --with capture"
+    return None
+
+
+@contextlib.contextmanager
+def fresh_namespace():
+    """Inside of it, sockets and children of this thread are in a namespace with nothing but lo."""
+    before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        if LIBC.unshare(CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "unshare")
+        run("ip", "link", "set", "dev", "lo", "up")
+        yield
+    finally:
+        if LIBC.setns(before, CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "setns")
+        os.close(before)
+
+
+def run(*words):
+    """Run a program of the system."""
+    subprocess.run(words, check=True, capture_output=True)
+
+
+def lose(percent):
+    """From now on the kernel loses so much of what it gets from the TAP."""
+    run("nft", f"add table netdev t; "
+               f"add chain netdev t c {{ type filter hook ingress device {TAP} priority 0; }}; "
+               f"add rule netdev t c numgen random mod 100 < {percent} counter drop")
+
+
+def lost():
+    """How many frames that rule has taken."""
+    text = subprocess.run(["nft", "-j", "list", "table", "netdev", "t"], check=True,
+                          capture_output=True, text=True).stdout
+    for item in json.loads(text)["nftables"]:
+        for part in item.get("rule", {}).get("expr", []):
+            if "counter" in part:
+                return part["counter"]["packets"]
+    return 0
+
+
+def make_pattern():
+    """What /bytes/N repeats: SplitMix64 from seed 1, least octet first."""
+    out, state = bytearray(), 1
+    while len(out) < PATTERN_OCTETS:
+        state = (state + 0x9E3779B97F4A7C15) & MASK
+        z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+        out += (z ^ (z >> 31)).to_bytes(8, "little")
+    return bytes(out[:PATTERN_OCTETS])
+
+
+PATTERN = make_pattern()
+
+
+def generated(size, begin=0):
+    """Octets [begin, begin + size) of a generated body."""
+    begin %= PATTERN_OCTETS
+    whole = PATTERN * ((begin + size) // PATTERN_OCTETS + 1)
+    return whole[begin:begin + size]
+
+
+class Server:
+    """`lockstep serve http` in the present namespace."""
+
+    def __init__(self, folder, *words, host=True):
+        self.summary = folder / "summary.json"
+        self.command = [str(PROGRAM), "serve", "http", "--tap", TAP, "--address", f"{OURS}/24",
+                        "--address", f"{OURS6}/64", "--json", str(self.summary), *words]
+        if host:
+            self.command += ["--host", f"{KERNEL}/24", "--host", f"{KERNEL6}/64"]
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+        ready, _, _ = select.select([self.process.stdout], [], [], 30)
+        first = self.process.stdout.readline() if ready else b""
+        if not first.startswith(b"serving http://"):
+            self.process.kill()
+            raise AssertionError(f"no server: {first} {self.process.communicate()}")
+
+    def end(self, number=signal.SIGINT):
+        """Stop it by a signal: (exit code, summary or None, what it said on stderr)."""
+        self.process.send_signal(number)
+        _, errors = self.process.communicate(timeout=60)
+        summary = None
+        if self.summary.exists():
+            summary = json.loads(self.summary.read_text(encoding="utf-8"))
+        return self.process.returncode, summary, errors.decode()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            stream.close()
+
+
+def connect(address=OURS, port=80):
+    """A socket of the kernel's; our addresses of IPv6 are tested for duplicates first."""
+    end = time.monotonic() + 20
+    while True:
+        try:
+            made = socket.create_connection((address, port), timeout=3)
+            made.settimeout(60)
+            return made
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+
+
+def get(path, *fields, method="GET"):
+    """A request as octets."""
+    lines = [f"{method} {path} HTTP/1.1", "Host: lockstep", *fields, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+def replay(journal, *words):
+    """(exit code, output) of the journal's replay."""
+    done = subprocess.run([str(PROGRAM), "replay", "--journal", str(journal), *map(str, words)],
+                          capture_output=True, text=True, check=False, timeout=300)
+    return done.returncode, done.stdout + done.stderr
