@@ -111,7 +111,7 @@ std::uint32_t mask_of(std::uint8_t prefix_bits) {
 }
 
 // The kernel's end of an interface of our own has nobody beside it but us, whose addresses have
-// been looked at: its addresses of IPv6 are good at once. Where that cannot be said, a second later.
+// been looked at: its addresses of IPv6 are good at once (else a second later).
 void skip_duplicate_tests(const std::string& name) {
   Descriptor const setting(
       ::open(("/proc/sys/net/ipv6/conf/" + name + "/accept_dad").c_str(), O_WRONLY | O_CLOEXEC));

@@ -15,10 +15,6 @@ using nlohmann::ordered_json;
 template <class C, class Visit>
 void visit_enumerations(C& config, Visit&& visit) {
   visit("link", config.link);
-  visit("initial_window", config.tcp.initial_window);
-  visit("reset_policy", config.tcp.reset_policy);
-  visit("option_order", config.tcp.option_order);
-  visit("syn_cookies", config.tcp.syn_cookies);
 }
 
 template <class C, class Visit>

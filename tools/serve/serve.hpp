@@ -14,7 +14,7 @@ struct ServeOptions {
   std::vector<std::string> hosts;      ///< the kernel's end, with their prefixes
   std::uint32_t port = 80;
   std::string folder;                  ///< empty: only /bytes/N
-  std::string profile = "linux";
+  std::string profile = "default";
   std::uint32_t mtu = 1500;
   std::uint32_t connections = 4096;
   std::string seed;                    ///< empty: keys by chance
