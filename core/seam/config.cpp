@@ -76,6 +76,7 @@ void switch_extensions_off(Config& config) {
   tcp.window_scale = false;
   tcp.timestamps = false;
   tcp.path_mtu_discovery = false;
+  tcp.path_mtu_probing = false;
   tcp.user_timeout_option = false;
   tcp.fast_open_server = false;
   tcp.fast_open_client = false;
