@@ -215,7 +215,10 @@ void RfcChecker::judge_sent(const Heard& said) {
     return;
   }
   bool const old = c.has_former && segment.sequence == c.former && segment.length().empty();
-  if (!c.begun || old) {
+  // A cookie's answer waits with the replies, and what it has opened meanwhile may overtake it.
+  bool const overtaken = answers && cookies && c.offered &&
+                         c.last_ack.after(segment.acknowledgment);
+  if (!c.begun || old || overtaken) {
     return;
   }
   judge_limits(said, c);

@@ -130,6 +130,21 @@ TEST_F(RfcRules, AnEdgeThatMovesLeft) {
   EXPECT_EQ(found(), "the right edge of the offered window moved left");
 }
 
+// An answer with a cookie waits among the replies while what it opened speaks already.
+TEST_F(RfcRules, OnlyTheAnswerOfACookieIsOvertaken) {
+  for (tcp::SynCookies const cookies : {tcp::SynCookies::on, tcp::SynCookies::off}) {
+    world_.hosts[0].config.tcp.syn_cookies = cookies;
+    hear({flag::syn, 500, 0, 1'000, 0});
+    say({flag::syn | flag::ack, 100, 501, 1, 0});
+    hear({flag::ack, 501, 101, 1'000, 1});
+    say({flag::ack, 101, 502, 1, 0});
+    say({flag::syn | flag::ack, 100, 501, 1, 0});
+    EXPECT_EQ(found(), cookies == tcp::SynCookies::on
+                           ? "nothing"
+                           : "the right edge of the offered window moved left");
+  }
+}
+
 TEST_F(RfcRules, MoreAcksThanSegments) {
   shake_hands();
   hear({flag::ack, 501, 101, 1'000, 10});
