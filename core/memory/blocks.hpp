@@ -31,6 +31,7 @@ struct BlocksState {
   std::uint32_t fresh = 0;
   std::uint32_t used = 0;
   std::uint32_t written = 0;  // of these, how many hold bytes to send
+  std::uint32_t promised = 0; // of those that are free, how many receiving may still come to need
 };
 
 // A handle on the pool. Everything costs O(1) and a few instructions.
@@ -101,6 +102,12 @@ class Blocks {
   std::uint32_t received() const { return used() - written(); }
   void note_written() { ++state_->written; }
   void note_unwritten() { --state_->written; }
+  // What is on loan, and may have to be kept, has the promise of `count` blocks: at most
+  // room_to_receive(). They stay free, but are no room for others.
+  void promise(Count count) { state_->promised += count.value; }
+  // The promise is not needed any more, or the blocks are taken now.
+  void release(Count count) { state_->promised -= count.value; }
+  std::uint32_t promised() const { return state_->promised; }
   // So many blocks are for either use alone: what is received cannot take those of writing, nor
   // the other way round. Set once, before the first use; without it, all are for both.
   void keep(Count for_writing, Count for_receiving) {
@@ -122,7 +129,7 @@ class Blocks {
   // What is available less what is kept for the other use and not in its hands yet.
   std::uint32_t beyond(Share other) const {
     std::uint32_t const owed = other.kept > other.held ? other.kept - other.held : 0;
-    std::uint32_t const free = available();
+    std::uint32_t const free = available() - state_->promised;
     return free > owed ? free - owed : 0;
   }
 

@@ -80,6 +80,21 @@ TEST(Blocks, CountsTheMostThatWereHeldAtOnce) {
   EXPECT_EQ(world.blocks.gives(), 2u);
 }
 
+TEST(Blocks, APromisedBlockIsFreeButNoRoom) {
+  World world(Count{8}, Bytes{64});
+  Blocks& blocks = world.blocks;
+  blocks.keep(Count{2}, Count{3});
+  EXPECT_EQ(blocks.room_to_receive(), 6u);
+  EXPECT_EQ(blocks.room_to_write(), 5u);
+  blocks.promise(Count{4});
+  EXPECT_EQ(blocks.available(), 8u);
+  EXPECT_EQ(blocks.room_to_receive(), 2u);
+  EXPECT_EQ(blocks.room_to_write(), 1u);
+  blocks.release(Count{1});
+  EXPECT_EQ(blocks.promised(), 3u);
+  EXPECT_EQ(blocks.room_to_receive(), 3u);
+}
+
 TEST(BlocksDeathTest, RefusesToTakeBackTwiceAndOddSizes) {
   World world(Count{2}, Bytes{64});
   Index const index = world.blocks.take();

@@ -86,7 +86,12 @@ class List {
   Index pop_front() {
     Index const index = head_->first;
     if (index != nil) {
-      remove(index);
+      Link& own = at(index);
+      CHECK(own.previous == nil);
+      head_->first = own.next;
+      (own.next == nil ? head_->last : at(own.next).previous) = nil;
+      own = {};
+      --head_->count;
     }
     return index;
   }

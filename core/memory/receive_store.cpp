@@ -15,12 +15,6 @@ Sequence base_of_block(const Blocks& blocks, Index block) {
   return {blocks.meta(block).number << blocks.block_shift()};
 }
 
-// How many blocks `length` bytes from `position` touch; `length` is not 0.
-std::uint32_t blocks_touched(const Blocks& blocks, Sequence position, Bytes length) {
-  std::uint32_t const skipped = position.value - base_of(blocks, position).value;
-  return ((skipped + length.count - 1) >> blocks.block_shift()) + 1;
-}
-
 }  // namespace
 
 // The last block that begins at or before `base`; nil if none does.

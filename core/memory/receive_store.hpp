@@ -22,6 +22,12 @@ struct ReceiveStore {
   // How many new blocks would be needed for `length` bytes at `position`.
   Count blocks_missing(const Blocks& blocks, Sequence position, Bytes length) const;
 
+  // How many blocks `length` bytes from `position` lie in; `length` is not 0.
+  static std::uint32_t blocks_touched(const Blocks& blocks, Sequence position, Bytes length) {
+    std::uint32_t const skipped = position.value & (blocks.block_bytes().count - 1);
+    return ((skipped + length.count - 1) >> blocks.block_shift()) + 1;
+  }
+
   // Takes the missing blocks: all of them, or none and false. `length` is under 2^31.
   [[nodiscard]] bool reserve(Blocks& blocks, Sequence position, Bytes length);
 

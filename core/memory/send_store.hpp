@@ -80,6 +80,10 @@ struct SendStore {
   };
   SendCursor walk(const BytePools& pools, Range range);
 
+  // The bytes of the range, if all of them are held and lie in the first block: a short message
+  // needs no walk. Else empty.
+  std::span<const std::byte> in_first_block(const BytePools& pools, Range range) const;
+
   // Gives everything back.
   void clear(BytePools& pools);
 
@@ -184,6 +188,22 @@ inline SendStore::Place SendStore::find(const BytePools& pools, std::uint32_t po
 inline void SendStore::remember(const Place& place) {
   bool const older_than_newest = newest.piece != nil && send::position_before(place, newest);
   (older_than_newest ? older : newest) = place;
+}
+
+inline std::span<const std::byte> SendStore::in_first_block(const BytePools& pools,
+                                                            Range range) const {
+  if (head == nil) {
+    return {};
+  }
+  const Piece& piece = pools.pieces[head];
+  std::uint64_t const offset = piece.offset + range.from.count;
+  std::uint32_t const end =
+      piece.first_block == piece.last_block ? piece.fill : pools.blocks.block_bytes().count;
+  if (piece.kind == SourceKind::loan || offset + range.limit.count > end) {
+    return {};
+  }
+  return pools.blocks.bytes(piece.first_block)
+      .subspan(static_cast<std::size_t>(offset), range.limit.count);
 }
 
 inline SendCursor SendStore::walk(const BytePools& pools, Range range) {

@@ -101,6 +101,21 @@ struct Model {
     }
     ASSERT_EQ(position, from + expected);
     ASSERT_EQ(cursor.left().count, 0u);
+    check_first_block(world, from, limit);
+  }
+
+  // Where the first block has all of the range, it shows the same bytes.
+  void check_first_block(World& world, std::uint64_t from, std::uint64_t limit) const {
+    auto const near = store.in_first_block(world.pools, {Bytes{static_cast<std::uint32_t>(from)},
+                                                         Bytes{static_cast<std::uint32_t>(limit)}});
+    if (!near.empty()) {
+      ASSERT_EQ(near.size(), limit);
+      ASSERT_LE(from + limit, bytes.size());
+      for (std::size_t i = 0; i < near.size(); ++i) {
+        ASSERT_EQ(bytes[static_cast<std::size_t>(from) + i].kind, SourceKind::bytes);
+        ASSERT_EQ(near[i], bytes[static_cast<std::size_t>(from) + i].value);
+      }
+    }
   }
 };
 
@@ -160,6 +175,21 @@ void run(std::uint64_t seed) {
   ASSERT_EQ(world.pools.blocks.used(), 0u);
   ASSERT_EQ(world.pools.pieces.used(), 0u);
   ASSERT_EQ(world.pools.blocks.takes(), world.pools.blocks.gives());
+}
+
+TEST(SendStore, AShortMessageLiesInTheFirstBlock) {
+  World world(Count{4}, Count{4});
+  SendStore store;
+  std::array<std::byte, 100> const text{};
+  ASSERT_EQ(store.append(world.pools, text).count, 100u);
+  EXPECT_EQ(store.in_first_block(world.pools, {Bytes{0}, Bytes{64}}).size(), 64u);
+  EXPECT_EQ(store.in_first_block(world.pools, {Bytes{10}, Bytes{54}}).size(), 54u);
+  EXPECT_TRUE(store.in_first_block(world.pools, {Bytes{10}, Bytes{55}}).empty());
+  store.drop_front(world.pools, Bytes{70});
+  EXPECT_EQ(store.in_first_block(world.pools, {Bytes{0}, Bytes{30}}).size(), 30u);
+  EXPECT_TRUE(store.in_first_block(world.pools, {Bytes{0}, Bytes{31}}).empty());
+  store.clear(world.pools);
+  EXPECT_TRUE(store.in_first_block(world.pools, {Bytes{0}, Bytes{1}}).empty());
 }
 
 TEST(SendStore, BehavesAsADequeOfBytes) {

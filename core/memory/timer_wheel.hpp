@@ -83,6 +83,9 @@ class TimerWheel {
     return node;
   }
 
+  // It belongs to somebody else from here on, and is set as it was.
+  void pass_on(Index node, TimerOwner owner) { nodes_[node].owner = owner; }
+
   // Cancels the timer and gives it back.
   void close(Index node) {
     cancel(node);

@@ -283,6 +283,16 @@ TEST(TimerWheel, ClosingATimerCancelsIt) {
   EXPECT_FALSE(world.wheel.is_set(node));
 }
 
+TEST(TimerWheel, ATimerThatIsPassedOnStaysSet) {
+  World world;
+  Index const node = world.wheel.open(TimerOwner{1});
+  world.wheel.set(node, Instant{5});
+  world.wheel.pass_on(node, TimerOwner{2});
+  EXPECT_EQ(world.wheel.owner(node).value, 2u);
+  EXPECT_EQ(world.wheel.due(node), Instant{5});
+  EXPECT_EQ(world.wheel.pop_due(Instant{5}), node);
+}
+
 TEST(TimerWheel, IsAValue) {
   Race race(11);
   for (int step = 0; step < 100; ++step) {

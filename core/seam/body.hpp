@@ -78,13 +78,11 @@ struct Stack::Body {
   tcp::Engine engine;
   memory::View<Parsed> parsed;     // scratch of one receive()
   Recent recent;
+  std::uint32_t link_bytes = 0;    // of each frame's link header
   std::span<std::byte> state;      // of the arena: all that a snapshot holds
   SeamState* seam = nullptr;
   Statistics* statistics = nullptr;
 
-  std::uint32_t link_bytes() const {
-    return config.link == LinkType::ethernet ? wire::ethernet_bytes(config.vlan) : 0;
-  }
   bool has_link() const { return config.link == LinkType::ethernet; }
   bool has_discovery() const { return has_link() && addresses.has_v6(); }
   // The most that an ICMP message of ours may hold behind its header.
@@ -136,6 +134,7 @@ struct Stack::Body {
   Egress transmit(std::span<std::byte> into);
   Egress transmit_answer(std::span<std::byte> into);
   Egress transmit_reply(std::span<std::byte> into);
+  Egress transmit_first(std::span<std::byte> into);
   Egress transmit_connection(std::span<std::byte> into);
 
   // core/seam/observe.cpp

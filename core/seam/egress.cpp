@@ -55,10 +55,10 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
     static_cast<void>(
         wire::write(wire::EthernetHeader{to, b.config.mac, type, b.config.vlan}, into));
   }
-  Bytes const header = internet::write_ip_header(departure, into.subspan(b.link_bytes()));
+  Bytes const header = internet::write_ip_header(departure, into.subspan(b.link_bytes));
   Egress egress;
   egress.length =
-      static_cast<std::uint16_t>(b.link_bytes() + header.count + departure.payload.count);
+      static_cast<std::uint16_t>(b.link_bytes + header.count + departure.payload.count);
   return egress;
 }
 
@@ -85,7 +85,7 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
     auto const bytes = engine.replies.front_bytes();
     std::uint32_t const ip_bytes = internet::ip_header_bytes(header.source);
     CHECK(ip_bytes + bytes.size() <= config.mtu.count);
-    std::memcpy(into.data() + link_bytes() + ip_bytes, bytes.data(), bytes.size());
+    std::memcpy(into.data() + link_bytes + ip_bytes, bytes.data(), bytes.size());
     internet::Departure const departure{header.source,
                                         header.destination,
                                         static_cast<wire::IpProtocol>(header.protocol),
@@ -100,59 +100,64 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
   return {};
 }
 
-Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
-  auto ready = engine.ready();
-  // Bounded: what has nothing to send, or no way to send it, is not walked to its end in one call.
-  for (std::uint32_t left = futile_max; left != 0 && !ready.empty(); --left) {
-    tcp::Index const at = ready.first();
-    tcp::Connection& c = engine.connection(at);
-    tcp::Plan const plan = tcp::plan_next(engine, c);
-    if (plan.kind == tcp::PlanKind::none) {
-      tcp::unready(engine, c);
-      tcp::rest(engine, c);
-      continue;
-    }
-    Found const way = way_to(*this, c.remote, engine.local_of(c));
-    if (way.way == Way::waiting) {
-      tcp::unready(engine, c);
-      c.place = tcp::SendPlace::waiting;
-      c.waiting_for = way.neighbour;
-      engine.waiting(way.neighbour).push_back(at);
-      continue;
-    }
-    if (c.doubt_next_hop && has_link()) {
-      //= rfc9293#3.8.3
-      //# 9293:MUST-20 negative advice: the next hop is put to the test
-      c.doubt_next_hop = false;
-      internet::NextHop hop;
-      if (!c.remote.is_v4()) {
-        doubt6(c.remote);
-      } else if (routes.next_hop(addresses, c.remote, hop)) {
-        neighbours.doubt(hop.address, engine.state->now);
-      }
-    }
-    internet::Departure departure{engine.local_of(c),
-                                  c.remote,
-                                  wire::IpProtocol::tcp,
-                                  c.ttl,
-                                  tcp::ecn::traffic_class_of(c, plan),
-                                  {}};
-    departure.payload = tcp::write_plan(
-        engine, c, plan,
-        into.subspan(link_bytes() + internet::ip_header_bytes(departure.source)));
-    tcp::rotate(engine, c);
-    if (tcp::is_spent(engine, c)) {
-      tcp::unready(engine, c);
-      tcp::rest(engine, c);
-    }
-    // No way: the segment counts as sent and lost, so that its timer brings it back.
-    if (way.way == Way::open) {
-      Egress egress = finish_frame(*this, way.mac, departure, into);
-      egress.segment_bytes = static_cast<std::uint16_t>(plan.text.count);
-      return egress;
+// A frame of the first connection that is ready; none if it has nothing to send, or no way to send
+// it: then it is not the first any more. Apart from the loop around it, whose registers it needs.
+[[gnu::noinline]] Egress Stack::Body::transmit_first(std::span<std::byte> into) {
+  tcp::Index const at = engine.ready().first();
+  tcp::Connection& c = engine.connection(at);
+  tcp::Plan const plan = tcp::plan_next(engine, c);
+  if (plan.kind == tcp::PlanKind::none) {
+    tcp::leave_ready(engine, c);
+    tcp::rest(engine, c);
+    return {};
+  }
+  Found const way = way_to(*this, c.remote, engine.local_of(c));
+  if (way.way == Way::waiting) {
+    tcp::leave_ready(engine, c);
+    c.place = tcp::SendPlace::waiting;
+    c.waiting_for = way.neighbour;
+    engine.waiting(way.neighbour).push_back(at);
+    return {};
+  }
+  if (c.doubt_next_hop && has_link()) {
+    //= rfc9293#3.8.3
+    //# 9293:MUST-20 negative advice: the next hop is put to the test
+    c.doubt_next_hop = false;
+    internet::NextHop hop;
+    if (!c.remote.is_v4()) {
+      doubt6(c.remote);
+    } else if (routes.next_hop(addresses, c.remote, hop)) {
+      neighbours.doubt(hop.address, engine.state->now);
     }
   }
-  return {};
+  internet::Departure departure{engine.local_of(c),
+                                c.remote,
+                                wire::IpProtocol::tcp,
+                                c.ttl,
+                                tcp::ecn::traffic_class_of(c, plan),
+                                {}};
+  departure.payload = tcp::write_plan(
+      engine, c, plan, into.subspan(link_bytes + internet::ip_header_bytes(departure.source)));
+  tcp::take_turns(engine, c);
+  // No way: the segment counts as sent and lost, so that its timer brings it back.
+  if (way.way != Way::open) {
+    return {};
+  }
+  Egress egress = finish_frame(*this, way.mac, departure, into);
+  egress.segment_bytes = static_cast<std::uint16_t>(plan.text.count);
+  return egress;
+}
+
+Egress Stack::Body::transmit_connection(std::span<std::byte> into) {
+  Egress egress;
+  // Bounded: what has nothing to send, or no way to send it, is not walked to its end in one call.
+  for (std::uint32_t left = futile_max; left != 0 && !engine.ready().empty(); --left) {
+    egress = transmit_first(into);
+    if (egress.length != 0) {
+      break;
+    }
+  }
+  return egress;
 }
 
 // What somebody else waits for: ARP or neighbour discovery, then replies.
@@ -177,7 +182,8 @@ Egress Stack::Body::transmit_answer(std::span<std::byte> into) {
 }
 
 Egress Stack::Body::transmit(std::span<std::byte> into) {
-  bool const turn_of_text = seam->reply_went_last && !engine.ready().empty();
+  bool const asked = has_link() || !engine.replies.empty();
+  bool const turn_of_text = !asked || (seam->reply_went_last && !engine.ready().empty());
   if (!turn_of_text) {
     Egress const egress = transmit_answer(into);
     if (egress.length != 0) {
@@ -193,7 +199,7 @@ Egress Stack::Body::transmit(std::span<std::byte> into) {
 Egress Stack::transmit(Instant now, std::span<std::byte> into) {
   Body& b = body();
   CHECK(now >= b.engine.state->now);
-  CHECK(into.size() >= b.link_bytes() + b.config.mtu.count);
+  CHECK(into.size() >= b.link_bytes + b.config.mtu.count);
   b.engine.state->now = now;
   Egress egress = b.transmit(into);
   // An unresolved next hop may just have asked for an ARP request, or a solicitation.

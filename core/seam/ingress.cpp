@@ -129,8 +129,9 @@ void Stack::Body::parse_frame(const Ingress& frame, Parsed& out) {
     parse_ethernet(frame, out);
     return;
   }
-  bool const six = !frame.bytes.empty() && (frame.bytes.front() >> 4) == std::byte{6};
-  if (six && addresses.has_v6()) [[unlikely]] {
+  bool const six = addresses.has_v6() && !frame.bytes.empty() &&
+                   (frame.bytes.front() >> 4) == std::byte{6};
+  if (six) [[unlikely]] {
     parse_ip6(frame.bytes, false, frame.checksum, out);
   } else {
     parse_ip(frame.bytes, false, frame.checksum, out);
@@ -274,7 +275,7 @@ Drop Stack::Body::process(Parsed& frame) {
   tcp::Arrival const arrival{frame.segment, ip.destination, ip.source, frame.ip.local_address,
                              frame.hash,    frame.from,    stamped ? frame.arrived : now,
                              static_cast<std::uint8_t>(ip.traffic_class & tcp::ecn::field_mask)};
-  if (!ip.source.is_v4()) [[unlikely]] {
+  if (addresses.has_v6() && !ip.source.is_v4()) [[unlikely]] {
     return is_usable(frame.ip.local_address) ? process_segment6(arrival) : Drop::ip_tentative;
   }
   return tcp::arrives(engine, arrival);
@@ -338,8 +339,8 @@ void Stack::receive(Instant now, std::span<const Ingress> burst) {
     ++scratch;
   }
   scratch = b.parsed.data();
+  b.statistics->frames_received += burst.size();
   for (const Ingress& frame : burst) {
-    ++b.statistics->frames_received;
     b.statistics->bytes_received += frame.bytes.size();
     b.statistics->drops.count(b.process(*scratch));
     ++scratch;

@@ -177,6 +177,7 @@ void configure(Stack::Body& b) {
     bool const added = route.prefix.is_v4() ? b.routes.add(way) : b.routes6.add(way);
     CHECK(added);
   }
+  b.link_bytes = b.has_link() ? wire::ethernet_bytes(config.vlan) : 0;
   b.engine.config = config.tcp;
   b.engine.mtu_text_max = config.mtu - Bytes{40};
   b.engine.fresh = tcp::fresh_connection(config.tcp);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "core/memory/byte_store.hpp"
@@ -133,7 +134,8 @@ struct Connection {
   memory::Index slot = memory::nil;      // its own place: who holds the record can name it
   std::uint32_t hash = 0;                // of the four-tuple, by the table's key
   memory::Index active = memory::nil;
-  memory::Index timer = memory::nil;     // one wheel node, for the earliest of its timers
+  // One wheel node, for the earliest of its timers; none once TIME-WAIT has taken it over.
+  memory::Index timer = memory::nil;
   std::uint32_t listener = memory::nil;  // slot, of a passive connection
   std::uint32_t listener_generation = 0;
 
@@ -261,8 +263,18 @@ struct PathProbe {
   Bytes ssthresh;           // as it was, while `suppressed`
 };
 
+// What is to leave at the next chance, besides text and the ACKs that have records.
+struct Wishes {
+  bool ack_now = false;          // an ACK of all that has come in order
+  bool window_update = false;
+  bool probe = false;            // a zero-window probe
+  bool keepalive_probe = false;
+
+  bool any() const { return std::bit_cast<std::uint32_t>(*this) != 0; }
+};
+
 // Held only while something is in flight, queued, unread or owed.
-struct Active {
+struct Active : Wishes {
   memory::SendStore send;           // begins at the first unacknowledged octet of text
   memory::ReceiveStore receive;     // unread octets beyond the frames on loan, and those above gaps
   memory::Index extents = memory::nil;  // out-of-order ranges, in order
@@ -272,6 +284,7 @@ struct Active {
   memory::Index owed_last = memory::nil;
   std::uint32_t owed_duplicates = 0;    // how many of the ACKs owed are no cumulative ones
   std::uint32_t owed_cut = 0;           // how many of them an ECN change has cut off
+  std::uint32_t promised = 0;           // blocks for what is on loan: memory::Blocks::promise
   std::uint16_t loan_first = 0xffff;    // frames on loan holding in-order text, this turn only
   std::uint16_t loan_last = 0xffff;
   std::uint16_t loan_read = 0xffff;     // the one that was read from last: where to look first
@@ -302,12 +315,8 @@ struct Active {
   bool fast_open_used = false;     // ... and has
   bool fast_open_answer = false;   // the SYN-ACK brings a cookie
   bool fast_open_counted = false;  // against its listener's limit, until ESTABLISHED
-  bool probe = false;       // a zero-window probe is to leave
   bool override = false;    // the SWS override timer has fired
   bool fin_known = false;
-  bool window_update = false;
-  bool keepalive_probe = false;
-  bool ack_now = false;
   bool timed_out = false;   // the loss recovery under way began with a timeout
 
   Sequence reduced_to;      // SND.NXT when cwnd was last reduced: echoes up to it say nothing

@@ -35,7 +35,12 @@ wire::Partial copy_lent(const Engine& e, const memory::Source& source, std::byte
 
 // Copies the queue's octets from `from` into `into`, summing them on the way.
 wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> into) {
-  auto cursor = a.send.walk(e.pools, {from, Bytes{static_cast<std::uint32_t>(into.size())}});
+  memory::SendStore::Range const range{from, Bytes{static_cast<std::uint32_t>(into.size())}};
+  auto const bytes = a.send.in_first_block(e.pools, range);
+  if (!bytes.empty()) {
+    return wire::copy_and_sum(into, bytes);
+  }
+  auto cursor = a.send.walk(e.pools, range);
   wire::Partial sum;
   memory::Source source;
   std::size_t done = 0;
@@ -55,9 +60,9 @@ wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> i
 // Text on the peer's SYN is kept, but a SYN is answered for itself alone.
 //= rfc9293#3.10.7.2
 //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>
-[[gnu::cold]] void acknowledge_syn(Engine& e, Connection& c, Active& a, wire::Header& out) {
+void acknowledge_syn(Engine& e, Connection& c, Active& a, wire::Header& out) {
   out.acknowledgment = c.receive.irs.next();
-  if (opened_fast(c)) {
+  if (opened_fast(c)) [[unlikely]] {
     //= rfc7413#4.2.2
     //# 7413:TFO-13 unless a cookie has vouched for the text
     out.acknowledgment = c.receive.nxt;
@@ -145,8 +150,7 @@ void fill_urgent(const Connection& c, const Plan& plan, wire::Header& out) {
       std::min(c.send.up.since(plan.sequence).count, 0xffffu));
 }
 
-wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan,
-                       Sequence queue_end) {
+wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan) {
   wire::Header out;
   out.source = c.local_port;
   out.destination = c.remote_port;
@@ -154,7 +158,7 @@ wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan,
   if (plan.syn) {
     out.flags |= wire::flag::syn | ecn::syn_flags(e.config, c, plan.again);
     a.fast_open_used = a.fast_open_used || (a.fast_open_wanted && !plan.again);
-    if (!plan.text.empty() && plan.sequence.next() + plan.text == queue_end) {
+    if (!plan.text.empty() && plan.text == a.send.length()) {
       out.flags |= wire::flag::psh;
     }
   }
@@ -174,7 +178,7 @@ wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan,
     Sequence const end = plan.sequence + plan.text;
     //= rfc9293#3.9.1.2
     //# 9293:MUST-61, 9293:P-SEND-PUSHBIT, 9293:SHLD-27 PSH where the queue or a push ends
-    if (end == queue_end || end == a.pushed) {
+    if (end == a.pushed || end == queue_begin(c) + a.send.length()) {
       out.flags |= wire::flag::psh;
     }
   }
@@ -264,24 +268,26 @@ void note_departure(Engine& e, Connection& c, Active& a, const Plan& plan) {
   if (c.sack && e.config.tail_probe && !plan.again && !plan.loss_probe) {
     tail_probe::schedule(e, c);
   }
-  arm(e, c, a);
+  Instant const due = earliest_due(c, a);
+  // Text that follows the handshake will be watched for the least timeout, and to move a timer
+  // costs more than one that once fires for nothing: that of a SYN is set as early.
+  arm_for(e, c, plan.syn ? earlier(due, e.state->now + e.config.rto_min) : due);
 }
 
 }  // namespace
 
 Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte> into) {
   Active& a = e.active(c);
-  Sequence const begin = queue_begin(c);
   Report report;
   if (c.sack) {
     report = take_report(e, c, plan);
   }
-  wire::Header const out = header_of(e, c, a, plan, begin + a.send.length());
+  wire::Header const out = header_of(e, c, a, plan);
   //= rfc9293#3.1
   //# 9293:MUST-2 the checksum covers pseudo-header, header and text
   Bytes const options =
       write_segment_options(e, c, plan, report, into.subspan(wire::tcp_header_bytes));
-  Bytes const header = wire::write(out, options, into);
+  Bytes const header = Bytes{wire::tcp_header_bytes} + options;
   //= rfc9293#3.7.1
   //# 9293:P-MSS-OPTSHRINK the options of a segment count against its MSS
   Bytes const most = Bytes{wire::tcp_header_bytes} + steady_options_bytes(c) + Bytes{c.mss};
@@ -295,12 +301,13 @@ Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte
     into[header.count] = std::byte{0};
     sum = wire::sum(into.subspan(header.count, 1));
   } else if (!text.empty()) {
-    sum = copy_text(e, a, plan.sequence.since(begin), into.subspan(header.count, text.count));
+    Bytes const from = plan.sequence.since(queue_begin(c));
+    sum = copy_text(e, a, from, into.subspan(header.count, text.count));
   }
   wire::PseudoHeader const pseudo{e.local_of(c), c.remote,
                                   static_cast<std::uint8_t>(wire::IpProtocol::tcp),
                                   header + text};
-  wire::write_checksum(into, header, pseudo, sum);
+  wire::write_whole(out, options, pseudo, sum, into);
   ++c.segments_sent;
   ++e.counters->segments_sent;
   a.keepalive_probe = a.keepalive_probe && plan.kind != PlanKind::keepalive;

@@ -80,8 +80,8 @@ struct Region {
 // One arriving segment, checked by the lower floors.
 struct Arrival {
   const wire::Segment& segment;
-  IpAddress local;
-  IpAddress remote;
+  const IpAddress& local;
+  const IpAddress& remote;
   std::uint16_t local_address = 0;
   std::uint32_t hash = 0;  // of the four-tuple, by the table's key
   Mac from;             // the link address that replies without a connection go to

@@ -246,7 +246,7 @@ void heard_while_probing(Engine& e, Connection& c) {
   //= rfc9293#3.8.6.1
   //# 9293:MUST-37 as long as probes are answered the connection stays open
   // R2 runs from the first probe that is not answered, however rare they have become.
-  if (c.active != nil && e.active(c).mode == RetransmitMode::persist) {
+  if (c.send.wnd.empty() && c.active != nil && e.active(c).mode == RetransmitMode::persist) {
     e.active(c).give_up_due = Instant::never();
   }
 }

@@ -88,6 +88,7 @@ void check_conservation(Engine& e) {
   std::uint32_t listed = 0;
   std::uint32_t gap_blocks = 0;
   std::uint32_t refused = 0;
+  std::uint32_t promised = 0;
   for (Index at = 0; at < e.connections.high_water(); ++at) {
     if (!e.connections.taken(at)) {
       continue;
@@ -105,6 +106,7 @@ void check_conservation(Engine& e) {
     sent += a.board.order.count;
     CHECK(a.gap_blocks == 0 || a.extents != nil);
     marks += a.marks.count;
+    promised += a.promised;
     std::uint32_t cut = 0;
     std::uint32_t duplicates = 0;
     for (Index i = a.owed_first; i != nil; i = e.owed[i].next) {
@@ -119,6 +121,7 @@ void check_conservation(Engine& e) {
   CHECK(extents == e.extents.used());
   CHECK(owed == e.owed.used());
   CHECK(marks == e.marks.used());
+  CHECK(promised == e.pools.blocks.promised());
   CHECK(sent == e.sent.used());
   CHECK(gap_blocks == e.state->gap_blocks);
   CHECK(listed == e.ready().count());

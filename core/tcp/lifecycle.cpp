@@ -67,8 +67,10 @@ void release(Engine& e, Connection& c) {
     e.actives.give(c.active);
     c.active = nil;
   }
-  e.wheel.close(c.timer);
-  c.timer = nil;
+  if (c.timer != nil) {
+    e.wheel.close(c.timer);
+    c.timer = nil;
+  }
   // From here on every id of this life is stale.
   ++c.generation;
   e.connections.give(c.slot);
@@ -142,15 +144,14 @@ Event make_event(Engine& e, Connection& c, EventKind kind) {
     c.soft_cause = Cause::none;
   } else if (kind == EventKind::accepted) {
     event.listener = {c.listener, c.listener_generation};
+    CHECK(c.established_untold);
+    c.established_untold = false;
     if (Listener* listener = listener_of(e, c)) {
       CHECK(listener->admitted != 0);
       listener->admitted -= listener->admitted == Count::unlimited().value ? 0 : 1;
-    }
-    CHECK(c.established_untold);
-    if (Listener* listener = listener_of(e, c)) {
       --listener->complete;
+      --listener->pending;
     }
-    leave_backlog(e, c);
   }
   return event;
 }
@@ -237,16 +238,12 @@ Active* take_active(Engine& e, Connection& c) {
   return &a;
 }
 
-void rest(Engine& e, Connection& c) {
-  if (c.active == nil) {
-    return;
-  }
-  Active& a = e.active(c);
+void rest(Engine& e, Connection& c, Active& a) {
   bool const idle = c.send.una == c.send.nxt && a.send.empty() && a.extents == nil &&
-                    a.owed_first == nil && a.delayed_segments == 0 && !a.ack_now &&
-                    !a.window_update && !a.keepalive_probe && !a.fin_known && !a.probe &&
-                    a.behind == nil && a.loan_first == 0xffff && unread_of(c).empty() &&
-                    (!c.fin_queued || c.fin_sent) && synchronized(c.state);
+                    a.owed_first == nil && a.delayed_segments == 0 && !a.any() &&
+                    !a.fin_known && a.behind == nil && a.loan_first == 0xffff &&
+                    unread_of(c).empty() && (!c.fin_queued || c.fin_sent) &&
+                    synchronized(c.state);
   if (idle) {
     c.probe_doubtful = a.tail.out && a.tail.again;
     CHECK(a.board.order.count == 0);
@@ -266,7 +263,9 @@ void detach(Engine& e, Connection& c, Cause cause) {
   }
   unready(e, c);
   forget_room(e, c);
-  e.wheel.cancel(c.timer);
+  if (c.timer != nil) {
+    e.wheel.cancel(c.timer);
+  }
   leave_fast_open(e, c, cause == Cause::refused || cause == Cause::reset);
   c.detached = true;
   c.cause = cause;
@@ -281,11 +280,17 @@ void detach(Engine& e, Connection& c, Cause cause) {
       a.behind = nil;
     }
     a.send.clear(e.pools);
-    drop_extents(e, a);
+    if (a.extents != nil || a.fin_known) {
+      drop_extents(e, a);
+    }
     drop_owed(e, a);
-    drop_marks(e, a);
+    if (a.marks.first != nil) {
+      drop_marks(e, a);
+    }
     a.pace_due = Instant::never();
-    Board(e, a).clear();
+    if (a.board.order.count != 0) {
+      Board(e, a).clear();
+    }
     a.mode = RetransmitMode::idle;
     a.retransmit_due = Instant::never();
     a.give_up_due = Instant::never();
@@ -326,7 +331,11 @@ bool next_event(Engine& e, Event& out) {
     c.pending = static_cast<std::uint16_t>(c.pending & ~bit_of(kind));
     out = make_event(e, c, kind);
     if (kind == EventKind::closed) {
+      e.tell_now().pop_front();
+      c.telling = TellPlace::none;
       release(e, c);
+    } else if (c.pending == 0) {
+      set_aside(e);
     }
     return true;
   }
@@ -337,6 +346,18 @@ bool next_event(Engine& e, Event& out) {
 bool events_pending(const Engine& e) {
   return !e.tell_now().empty() || !e.tell_next().empty() ||
          (e.state->refused != 0 && room_to_tell(e));
+}
+
+void leave_ready(Engine& e, Connection& c) {
+  Index const first = e.ready().pop_front();
+  CHECK(first == c.slot);
+  c.place = SendPlace::none;
+  if (c.active != nil) {
+    Active const& a = e.active(c);
+    if (a.delayed_segments != 0) {
+      arm_for(e, c, a.delayed_ack_due);
+    }
+  }
 }
 
 void unready(Engine& e, Connection& c) {

@@ -37,7 +37,12 @@ inline Active* ensure_active(Engine& e, Connection& c) {
 void complete_in_backlog(Engine& e, const Connection& c);
 
 // Gives the active part back if nothing in it is needed.
-void rest(Engine& e, Connection& c);
+void rest(Engine& e, Connection& c, Active& a);
+inline void rest(Engine& e, Connection& c) {
+  if (c.active != nil) {
+    rest(e, c, e.active(c));
+  }
+}
 
 // The wire is done with the connection: out of the table, no timer, nothing to send. `closed` is
 // told with `cause` once the application has read what it may still read; then the record goes.
@@ -46,11 +51,13 @@ void detach(Engine& e, Connection& c, Cause cause);
 // Marks an event as pending. Raised by the application's own calls while it drains events, it is
 // told next turn.
 inline void tell(Engine& e, Connection& c, EventKind kind) {
-  // `accepted` is an id's first event: nobody knows of an attempt that something went wrong with.
-  bool const unknown = c.passive && c.established_untold &&
-                       ((c.pending | c.deferred) & bit_of(EventKind::accepted)) == 0;
-  if (unknown && kind == EventKind::soft_error) {
-    return;
+  if (kind == EventKind::soft_error) {
+    // `accepted` is an id's first event: nobody knows of an attempt that something went wrong with.
+    bool const unknown = c.passive && c.established_untold &&
+                         ((c.pending | c.deferred) & bit_of(EventKind::accepted)) == 0;
+    if (unknown) {
+      return;
+    }
   }
   if (e.state->draining) {
     c.deferred = static_cast<std::uint16_t>(c.deferred | bit_of(kind));
@@ -81,6 +88,9 @@ inline void make_ready(Engine& e, Connection& c) {
     e.ready().push_back(c.slot);
   }
 }
+// The first one of that list has said what it has to say: it leaves the list, and an ACK that is
+// still delayed waits on the wheel from here on.
+void leave_ready(Engine& e, Connection& c);
 // Takes it out of that list, or out of a neighbour's waiting list.
 void unready(Engine& e, Connection& c);
 
@@ -91,9 +101,12 @@ inline void arm_for(Engine& e, Connection& c, Instant due) {
     e.wheel.set(c.timer, due);
   }
 }
-inline void arm(Engine& e, Connection& c, const Active& a) {
+inline Instant earliest_due(const Connection& c, const Active& a) {
   Instant const sending = earlier(a.pace_due, earlier(a.retransmit_due, a.give_up_due));
-  arm_for(e, c, earlier(earlier(c.slow_due, a.delayed_ack_due), sending));
+  return earlier(earlier(c.slow_due, a.delayed_ack_due), sending);
+}
+inline void arm(Engine& e, Connection& c, const Active& a) {
+  arm_for(e, c, earliest_due(c, a));
 }
 inline void arm(Engine& e, Connection& c) {
   if (c.active == nil) {

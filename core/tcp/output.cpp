@@ -203,22 +203,14 @@ std::uint32_t worth_sending(const Connection& c, const Active& a, Offer offer, b
 }
 
 void restart_if_idle(Engine& e, Connection& c) {
-  bool const paused = c.send.una == c.send.nxt && e.state->now.since(c.sent_at) > c.rtt.rto;
+  bool const paused = c.send.una == c.send.nxt && e.state->now > c.sent_at + c.rtt.rto;
   if (paused && e.config.restart_after_idle) {
     congestion::on_idle(e, c);
   }
 }
 
-// Before the handshake is over: our SYN, and what answers a SYN that was opened fast.
-[[gnu::cold]] Plan plan_opening(Engine& e, Connection& c) {
-  Active const& a = e.active(c);
-  if (c.send.nxt == c.send.iss) {
-    Plan plan = syn_plan(c, false);
-    //= rfc7413#4.2.2
-    //# 7413:TFO-11 with a cookie the SYN carries text, and SND.NXT covers it
-    plan.text = a.fast_open_wanted ? fast_open_text(e, c, plan) : Bytes{};
-    return plan;
-  }
+// Text that answers a SYN which was opened fast.
+[[gnu::cold]] Plan plan_early(Engine& e, const Connection& c, const Active& a) {
   Plan plan;
   if (c.state != State::syn_received || !opened_fast(c)) {
     return plan;
@@ -236,16 +228,29 @@ void restart_if_idle(Engine& e, Connection& c) {
   return plan;
 }
 
+// Before the handshake is over: our SYN, and what may follow it at once.
+Plan plan_opening(Engine& e, Connection& c, const Active& a) {
+  if (c.send.nxt != c.send.iss) {
+    return plan_early(e, c, a);
+  }
+  Plan plan = syn_plan(c, false);
+  if (a.fast_open_wanted) [[unlikely]] {
+    //= rfc7413#4.2.2
+    //# 7413:TFO-11 with a cookie the SYN carries text, and SND.NXT covers it
+    plan.text = fast_open_text(e, c, plan);
+  }
+  return plan;
+}
+
 // One segment that was never sent.
 //= rfc5681#2
 //# 5681:CC-1, 5681:CC-32 never beyond the highest ACK plus min(cwnd, rwnd)
 //= rfc9293#3.7
 //# 9293:P-NO-BOUNDARY segments follow windows and sizes, not the calls that queued the text
-Plan plan_new(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+Plan plan_new(Engine& e, Connection& c, Active& a) {
   Plan plan;
   if (!synchronized(c.state)) [[unlikely]] {
-    return plan_opening(e, c);
+    return plan_opening(e, c, a);
   }
   Room const room = room_of(c, a);
   std::uint32_t const queued = room.end.since(c.send.nxt).count;
@@ -365,7 +370,7 @@ Plan plan_next(Engine& e, Connection& c) {
     a.probe = text.kind != PlanKind::none;
   }
   if (text.kind == PlanKind::none) {
-    text = plan_new(e, c);
+    text = plan_new(e, c, a);
   }
   if (text.kind == PlanKind::none && repairs(c, a)) [[unlikely]] {
     text = plan_last_resort(e, c);
@@ -381,21 +386,24 @@ Plan plan_next(Engine& e, Connection& c) {
   return plan;
 }
 
-bool is_spent(const Engine& e, const Connection& c) {
-  if (c.active == nil) {
-    return true;
-  }
-  Active const& a = e.active(c);
+namespace {
+
+// Whether it is plain without planning that plan_next would find nothing.
+bool is_spent(const Connection& c, const Active& a) {
   Sequence const begin = queue_begin(c);
   bool const all_sent =
       c.fin_sent || (!c.fin_queued && c.send.nxt == begin + a.send.length());
   return all_sent && a.retransmit_next.at_or_after(a.retransmit_end) && a.owed_first == nil &&
-         !a.ack_now && !a.window_update && !a.probe && !a.keepalive_probe && !repairs(c, a) &&
-         !a.tail.wanted;
+         !a.any() && !repairs(c, a) && !a.tail.wanted;
 }
 
-void rotate(Engine& e, Connection& c) {
-  if (c.place != SendPlace::ready) {
+}  // namespace
+
+void take_turns(Engine& e, Connection& c) {
+  Active& a = e.active(c);
+  if (is_spent(c, a)) {
+    leave_ready(e, c);
+    rest(e, c, a);
     return;
   }
   ++c.quantum;

@@ -23,7 +23,7 @@ struct Plan {
 
 // Our SYN is not acknowledged. The state tells as well: a stream comes back to its ISS after 4 GiB.
 inline bool syn_unacknowledged(const Connection& c) {
-  return c.send.una == c.send.iss && !synchronized(c.state);
+  return !synchronized(c.state) && c.send.una == c.send.iss;
 }
 // The sequence number of the first octet in the queue of text.
 inline Sequence queue_begin(const Connection& c) {
@@ -46,9 +46,8 @@ Plan plan_next(Engine& e, Connection& c);
 // Writes the planned TCP segment, checksum included, into `into` and brings the connection's
 // variables and timers up to date. Returns its length.
 Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte> into);
-// Whether it is plain without planning that plan_next would find nothing.
-bool is_spent(const Engine& e, const Connection& c);
-// One frame of this connection has left: lets the next one have its turn after the quantum.
-void rotate(Engine& e, Connection& c);
+// One frame of this connection, the first that is ready, has left: the connection leaves the list
+// if it plainly has nothing more to say, else lets the next one have its turn after the quantum.
+void take_turns(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp

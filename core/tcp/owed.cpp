@@ -40,6 +40,12 @@ std::uint32_t stretch_of(const Engine& e, const Connection& c) {
   return steady ? e.config.ack_stretch_segments.value : 2;
 }
 
+void forget_delayed(Active& a) {
+  a.delayed = {};
+  a.delayed_segments = 0;
+  a.delayed_ack_due = Instant::never();
+}
+
 // The text since the last ACK becomes a record, or joins the record before it.
 //= rfc9293#3.10.7.4
 //# 9293:MUST-58 ACKs of one burst are aggregated
@@ -52,9 +58,7 @@ void cut_delayed(Engine& e, Connection& c, Active& a) {
   record.end = c.receive.nxt;
   record.segments = a.delayed_segments;
   record.echo = c.ecn.echo;
-  a.delayed = {};
-  a.delayed_segments = 0;
-  a.delayed_ack_due = Instant::never();
+  forget_delayed(a);
   if (a.owed_last != nil) {
     Owed& last = e.owed[a.owed_last];
     auto const merged = static_cast<std::uint32_t>(last.segments) + record.segments;
@@ -103,13 +107,20 @@ void owe_for_text(Engine& e, Connection& c, Active& a, Bytes text) {
   //= rfc5681#4.2
   //# 5681:CC-37 within 500 ms of the first unacknowledged segment
   if (a.delayed_segments == 1) {
+    // Set on the wheel by leave_ready(), if it is still owed then: mostly text has carried it.
     a.delayed_ack_due = e.state->now + e.config.delayed_ack;
-    arm(e, c, a);
   }
 }
 
 void owe_now(Engine& e, Connection& c) {
   if (Active* a = ensure_active(e, c)) {
+    if (c.fin_taken && a->owed_last == nil) {
+      // Nothing can follow that would have to be kept apart: one ACK of all, without a record.
+      forget_delayed(*a);
+      a->ack_now = true;
+      make_ready(e, c);
+      return;
+    }
     if (a->delayed_segments != 0) {
       cut_delayed(e, c, *a);
     }
@@ -217,9 +228,7 @@ void discharge_cumulative(Engine& e, Active& a) {
   while (a.owed_first != nil && e.owed[a.owed_first].kind == Owed::Kind::cumulative) {
     pop_owed(e, a);
   }
-  a.delayed = {};
-  a.delayed_segments = 0;
-  a.delayed_ack_due = Instant::never();
+  forget_delayed(a);
   a.ack_now = false;
   a.window_update = false;
 }
@@ -242,11 +251,9 @@ void drop_owed(Engine& e, Active& a) {
   while (a.owed_first != nil) {
     pop_owed(e, a);
   }
-  a.delayed = {};
-  a.delayed_segments = 0;
+  forget_delayed(a);
   a.ack_now = false;
   a.window_update = false;
-  a.delayed_ack_due = Instant::never();
 }
 
 // What this connection may hold unread, its window included: its buffer, but of what is free and
@@ -271,26 +278,36 @@ Bytes edge_gain(const Engine& e, const Connection& c) {
   return wanted.since(c.receive.edge);
 }
 
+namespace {
+
+// What edge_gain() cannot exceed, without a look at the store: enough to see that it is too little.
+std::uint32_t gain_max(const Connection& c) {
+  return (c.receive_buffer - c.receive.edge.since(c.receive.nxt)).count;
+}
+
+}  // namespace
+
 void advance_edge(Engine& e, Connection& c) {
   //= rfc9293#3.8.6.2.2
   //# 9293:MUST-39, 9293:P-SWS-RCV the edge moves by at least half the buffer or a full segment
-  Bytes const gain = edge_gain(e, c);
-  if (gain.count >= std::min(c.receive_buffer.count / 2, std::uint32_t{c.mss}) &&
-      !gain.empty()) {
-    c.receive.edge = c.receive.edge + gain;
+  std::uint32_t const step = std::min(c.receive_buffer.count / 2, std::uint32_t{c.mss});
+  if (gain_max(c) >= step) {
+    Bytes const gain = edge_gain(e, c);
+    c.receive.edge = c.receive.edge + Bytes{gain.count >= step ? gain.count : 0};
   }
   align_edge(c);
 }
 
 void owe_window_update(Engine& e, Connection& c) {
-  std::uint32_t const gain = edge_gain(e, c).count;
   std::uint32_t const window = c.receive.edge.since(c.receive.nxt).count;
   // An open window is told of by the next ACK, unless much would stay hidden from the peer.
   // The peer's segments may be larger than ours.
   std::uint32_t const full = std::max(std::uint32_t{c.mss}, e.config.mss.count);
   bool const shut = window < full;
   std::uint32_t const step = shut ? c.mss : 2u * full;
-  if ((gain == 0 || gain < std::min(c.receive_buffer.count / 2, step)) && !hides_window(c)) {
+  std::uint32_t const least = std::max(std::min(c.receive_buffer.count / 2, step), 1u);
+  bool const worth = gain_max(c) >= least && edge_gain(e, c).count >= least;
+  if (!worth && !hides_window(c)) {
     return;
   }
   if (Active* a = ensure_active(e, c)) {

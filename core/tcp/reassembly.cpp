@@ -33,6 +33,34 @@ void lend_text(Engine& e, Active& a, const Loan& loan) {
   a.loan_last = index;
 }
 
+// Makes sure that what is lent now can be kept when the turn is over. Mostly it is read before, so
+// blocks are only promised to it; where some are held already, the missing ones are taken.
+bool may_lend(Engine& e, Active& a, Sequence begin, Bytes length) {
+  memory::Blocks& blocks = e.pools.blocks;
+  if (!a.receive.empty()) {
+    return a.receive.reserve(blocks, begin, length);
+  }
+  // What was lent before it may end in the block in which this begins.
+  bool const joins = a.loan_last != no_loan &&
+                     (begin.value & (blocks.block_bytes().count - 1)) != 0;
+  std::uint32_t const wanted =
+      memory::ReceiveStore::blocks_touched(blocks, begin, length) - (joins ? 1 : 0);
+  if (wanted > blocks.room_to_receive()) {
+    return false;
+  }
+  blocks.promise(Count{wanted});
+  a.promised += wanted;
+  return true;
+}
+
+// Nothing is on loan any more.
+void end_loans(Engine& e, Active& a) {
+  a.loan_first = no_loan;
+  a.loan_last = no_loan;
+  e.pools.blocks.release(Count{a.promised});
+  a.promised = 0;
+}
+
 // What was counted as blocks above gaps may have come into order or gone since.
 void recount_gap_blocks(Engine& e, Active& a) {
   std::uint32_t const most = a.extents == nil ? 0 : a.receive.blocks_held;
@@ -80,12 +108,15 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
     Sequence const begin = c.receive.nxt;
     Sequence const end = next_extent(e, a, begin, text.end());
     CHECK(end.after(begin));
-    if (!a.receive.reserve(e.pools.blocks, begin, end.since(begin))) {
+    bool const lends = first && synchronized(c.state);
+    Bytes const length = end.since(begin);
+    if (!(lends ? may_lend(e, a, begin, length)
+                : a.receive.reserve(e.pools.blocks, begin, length))) {
       break;
     }
     auto const bytes = part_of(text, begin, end);
-    if (first && synchronized(c.state)) {
-      lend_text(e, a, {bytes.data(), begin, end.since(begin), c.slot, c.generation, no_loan});
+    if (lends) {
+      lend_text(e, a, {bytes.data(), begin, length, c.slot, c.generation, no_loan});
     } else {
       a.receive.put(e.pools.blocks, begin, bytes);
     }
@@ -343,7 +374,7 @@ void consume(Engine& e, Connection& c, Bytes bytes) {
     }
     a.loan_first = loan.next;
     if (a.loan_first == no_loan) {
-      a.loan_last = no_loan;
+      end_loans(e, a);
     }
   }
   if (c.receive_urgent && c.receive.read.at_or_after(c.receive.up)) {
@@ -354,7 +385,9 @@ void consume(Engine& e, Connection& c, Bytes bytes) {
     c.receive_urgent = false;
   }
   if (unread_of(c).empty() && a.extents == nil) {
-    a.receive.clear(e.pools.blocks);
+    if (!a.receive.empty()) {
+      a.receive.clear(e.pools.blocks);
+    }
   } else {
     a.receive.release_before(e.pools.blocks, c.receive.read);
     recount_gap_blocks(e, a);
@@ -387,12 +420,19 @@ void settle_loans(Engine& e) {
     Sequence const begin = last_of(loan.begin, c->receive.read);
     Sequence const end = loan.begin + loan.length;
     if (begin.before(end)) {
+      // What was promised to it is taken, unless text above a gap has taken it since.
+      std::uint32_t const kept = std::min(
+          a.promised, memory::ReceiveStore::blocks_touched(e.pools.blocks, begin,
+                                                           end.since(begin)));
+      e.pools.blocks.release(Count{kept});
+      a.promised -= kept;
+      bool const reserved = a.receive.reserve(e.pools.blocks, begin, end.since(begin));
+      CHECK(reserved);
       a.receive.put(e.pools.blocks, begin,
                     {loan.bytes + begin.since(loan.begin).count, end.since(begin).count});
     }
     if (i == a.loan_last) {
-      a.loan_first = no_loan;
-      a.loan_last = no_loan;
+      end_loans(e, a);
     }
   }
   e.state->loan_count = 0;
@@ -412,8 +452,7 @@ void drop_extents(Engine& e, Active& a) {
 void drop_unread(Engine& e, Connection& c) {
   Active& a = e.active(c);
   c.receive.read = c.receive.nxt;
-  a.loan_first = no_loan;
-  a.loan_last = no_loan;
+  end_loans(e, a);
   a.loan_read = no_loan;
   a.receive.clear(e.pools.blocks);
 }

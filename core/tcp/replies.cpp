@@ -18,9 +18,10 @@ void push(Engine& e, internet::ReplyHeader header, const wire::Segment& segment)
     e.drops->count(Drop::reply_queue_full);
     return;
   }
-  Bytes const length = wire::write(segment, room);
+  Bytes const options = wire::write(segment.options, room.subspan(wire::tcp_header_bytes));
+  Bytes const length{header.length};
   wire::PseudoHeader const pseudo{header.source, header.destination, header.protocol, length};
-  wire::write_checksum(room, length, pseudo, {});
+  wire::write_whole(segment, options, pseudo, {}, room);
   ++e.counters->segments_sent;
 }
 

@@ -76,8 +76,10 @@ wire::Options options_of(const Engine& e, Connection& c, const Plan& plan,
     //# 7323:TS-15 which is always TS.Recent
     options.timestamp_echo = c.state == State::syn_sent ? 0 : c.options.ts_recent;
   }
-  options.sack_count = report.count;
-  options.sack = report.blocks;
+  if (report.count != 0) {
+    options.sack_count = report.count;
+    options.sack = report.blocks;
+  }
   if (c.options.has(spoken::user_timeout_due) || plan.syn) [[unlikely]] {
     add_user_timeout(e, c, plan, options);
   }

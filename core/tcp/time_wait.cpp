@@ -60,14 +60,17 @@ TimeWait record_of(const Connection& c) {
   return t;
 }
 
-// Into the pool, not yet into the table; where there is no room it is forgotten: nil.
-Index keep(Engine& e, TimeWait t) {
+// Into the pool, not yet into the table; where there is no room it is forgotten: nil. Else
+// `t.timer`, if it has one already, is the record's from here on.
+Index keep(Engine& e, const TimeWait& t) {
   Index const record = take_record(e);
   if (record != nil) {
-    t.timer = e.wheel.open(timer_owner(TimerHolder::time_wait, record));
-    CHECK(t.timer != nil);
+    Index const timer = t.timer == nil ? e.wheel.open({}) : t.timer;
+    CHECK(timer != nil);
     e.time_waits[record] = t;
-    e.wheel.set(t.timer, t.due);
+    e.time_waits[record].timer = timer;
+    e.wheel.pass_on(timer, timer_owner(TimerHolder::time_wait, record));
+    e.wheel.set(timer, t.due);
     e.time_wait_order().push_back(record);
   } else if (t.by_cookie) {
     ++e.state->cookie_epoch;
@@ -240,10 +243,13 @@ void begin_time_wait(Engine& e, Connection& c) {
     send_time_wait_ack(e, t);
   }
   Found const before{EntryKind::connection, c.slot};
+  // The connection is done with its timer: the record takes it over.
+  t.timer = c.timer;
   Index const record = keep(e, t);
   if (record == nil) {
     e.demux.remove(c.hash, before);
   } else {
+    c.timer = nil;
     e.demux.replace(t.hash, before, {EntryKind::time_wait, record});
   }
   enter(e, c, State::time_wait);

@@ -111,35 +111,56 @@ inline Partial fixed_header_sum(const std::byte* at) {
 [[nodiscard]] inline bool checksum_verifies(const PseudoHeader& pseudo,
                                             std::span<const std::byte> bytes) {
   CHECK(pseudo.length.count == bytes.size());
-  Partial const addresses = pseudo_header_sum(pseudo);
-  if (bytes.size() < tcp_header_bytes) [[unlikely]] {
-    return combine(addresses, sum(bytes)).verifies();
-  }
-  Partial const header = combine(addresses, fixed_header_sum(bytes.data()));
-  auto const rest = bytes.subspan(tcp_header_bytes);
-  return (rest.empty() ? header : combine(header, sum(rest))).verifies();
+  // A bare ACK is worth no call.
+  bool const bare = bytes.size() == tcp_header_bytes;
+  Partial const segment = bare ? fixed_header_sum(bytes.data()) : sum(bytes);
+  return combine(pseudo_header_sum(pseudo), segment).verifies();
 }
 
 // How many octets write() makes: 20 and those of the options.
 Bytes header_bytes(const Segment& segment);
+
+// The octets of a header that are always there, as words in host order, the checksum zero.
+struct HeaderWords {
+  std::uint32_t ports;
+  std::uint32_t sequence;
+  std::uint32_t acknowledgment;
+  std::uint32_t offset_flags_window;
+  std::uint32_t urgent;
+
+  // Halves of 32 bits: folding adds up their 16-bit words.
+  constexpr Partial sum() const {
+    return {std::uint64_t{ports} + sequence + acknowledgment + offset_flags_window + urgent, false};
+  }
+  void store(std::byte* at, std::uint16_t checksum) const {
+    store32(at, ports);
+    store32(at + 4, sequence);
+    store32(at + 8, acknowledgment);
+    store32(at + 12, offset_flags_window);
+    store32(at + tcp_checksum_offset, std::uint32_t{checksum} << 16 | urgent);
+  }
+};
+
+// Of a header with `options` octets of options (a multiple of 4).
+inline HeaderWords words_of(const Header& header, Bytes options) {
+  Bytes const length = Bytes{tcp_header_bytes} + options;
+  CHECK(options.count % 4 == 0);
+  CHECK(length.count <= tcp_header_bytes_max);
+  //= rfc9293#3.1
+  //# 9293:P-RSRVD the four reserved bits are sent as zero
+  std::uint32_t const offset_and_flags = length.count / 4 << 12 | header.flags.bits;
+  return {std::uint32_t{header.source.value} << 16 | header.destination.value,
+          header.sequence.value, header.acknowledgment.value,
+          offset_and_flags << 16 | header.window.value, header.urgent};
+}
 
 // Writes a header with room for `options` octets of options (a multiple of 4), which are the
 // caller's to write, to the front of `into`, and gives the place behind them. The checksum is left
 // zero.
 inline Bytes write(const Header& header, Bytes options, std::span<std::byte> into) {
   Bytes const length = Bytes{tcp_header_bytes} + options;
-  CHECK(options.count % 4 == 0);
-  CHECK(length.count <= tcp_header_bytes_max);
   CHECK(into.size() >= length.count);
-  std::byte* const at = into.data();
-  store32(at, std::uint32_t{header.source.value} << 16 | header.destination.value);
-  store32(at + 4, header.sequence.value);
-  store32(at + 8, header.acknowledgment.value);
-  //= rfc9293#3.1
-  //# 9293:P-RSRVD the four reserved bits are sent as zero
-  std::uint32_t const offset_and_flags = length.count / 4 << 12 | header.flags.bits;
-  store32(at + 12, offset_and_flags << 16 | header.window.value);
-  store32(at + tcp_checksum_offset, header.urgent);
+  words_of(header, options).store(into.data(), 0);
   return length;
 }
 
@@ -165,6 +186,21 @@ inline void write_checksum(std::span<std::byte> segment, Bytes header, const Pse
     own.sum += load32(segment.data() + i);
   }
   store16(segment.data() + tcp_checksum_offset, combine(own, payload).checksum());
+}
+
+// Writes a header and its checksum to the front of `into`, where its `options` octets of options
+// lie in their place already: what write() and write_checksum() do, without reading it again.
+//= rfc9293#3.1
+//# 9293:MUST-2 the sender fills in the checksum over pseudo-header, header, options and data
+inline void write_whole(const Header& header, Bytes options, const PseudoHeader& pseudo,
+                        Partial payload, std::span<std::byte> into) {
+  CHECK(into.size() >= tcp_header_bytes + options.count);
+  HeaderWords const words = words_of(header, options);
+  Partial own = combine(pseudo_header_sum(pseudo), words.sum());
+  for (std::uint32_t i = 0; i < options.count; i += 4) {
+    own.sum += load32(into.data() + tcp_header_bytes + i);
+  }
+  words.store(into.data(), combine(own, payload).checksum());
 }
 
 }  // namespace lockstep::wire

@@ -388,6 +388,31 @@ PseudoHeader pseudo_of(const Octets& octets) {
 
 //= rfc9293#3.1
 //= type=test
+//# 9293:MUST-2 header and checksum in one go are the same octets
+TEST(TcpChecksum, WrittenWholeOrInTwoSteps) {
+  for (std::uint32_t options : {0u, 4u, 40u}) {
+    for (std::size_t payload : {0u, 1u, 64u}) {
+      Header header;
+      header.source = {40'000};
+      header.destination = {80};
+      header.sequence = {0xffff'fff0};
+      header.acknowledgment = {0x8000'0001};
+      header.flags = flag::ack | flag::urg;
+      header.window = {0xfffe};
+      header.urgent = 7;
+      Octets steps(tcp_header_bytes + options + payload, std::byte{0xee});
+      Octets whole = steps;
+      Bytes const length = write(header, Bytes{options}, steps);
+      Partial const text = sum(std::span(steps).subspan(length.count));
+      write_checksum(steps, length, pseudo_of(steps), text);
+      write_whole(header, Bytes{options}, pseudo_of(whole), text, whole);
+      EXPECT_EQ(whole, steps) << options << ' ' << payload;
+    }
+  }
+}
+
+//= rfc9293#3.1
+//= type=test
 //# 9293:MUST-2 the sender's checksum covers pseudo-header, header, options and data
 //# 9293:MUST-3 the receiver notices every changed bit
 TEST(TcpChecksum, EverySingleBitIsGuarded) {
