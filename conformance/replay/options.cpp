@@ -73,10 +73,10 @@ std::optional<std::vector<std::byte>> cookie_of(const Segment& segment) {
 }
 
 std::vector<std::byte> cookie_option(const std::vector<std::byte>& cookie) {
-  std::vector<std::byte> out{std::byte{option_kind::fast_open},
-                             static_cast<std::byte>(cookie.size() + 2)};
-  out.insert(out.end(), cookie.begin(), cookie.end());
-  out.resize((out.size() + 3) / 4 * 4, padding);
+  std::vector<std::byte> out((cookie.size() + 5) / 4 * 4, padding);
+  out[0] = std::byte{option_kind::fast_open};
+  out[1] = static_cast<std::byte>(cookie.size() + 2);
+  std::ranges::copy(cookie, out.begin() + 2);
   return out;
 }
 
