@@ -179,7 +179,8 @@ def record_too_big(r):
 @recorded("rfc4821-7.7-linux-black-hole",
           "Large packets vanish and nobody says so: Linux falls back to small ones",
           ["9293:P-RTO", "6298:RTO-14"], "passive", "server", fault=narrow(1200, False),
-          sysctls={"tcp_mtu_probing": 1}, features="MTU probing after a black hole")
+          sysctls={"tcp_mtu_probing": 1}, features="MTU probing after a black hole",
+          config={"path_mtu_discovery": True, "path_mtu_probing": True})
 def record_black_hole(r):
     device, peer = r.connected(receive_buffer=60000)
     device.write(4 * 1460)
