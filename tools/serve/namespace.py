@@ -32,7 +32,7 @@ def why_not():
     if not os.path.exists("/dev/net/tun"):
         return "/dev/net/tun is missing: modprobe tun"
     if shutil.which("ip") is None:
-        return "ip is missing: tools/setup --with capture"
+        return "ip is missing: tools/setup"
     return None
 
 
@@ -54,6 +54,20 @@ def fresh_namespace():
 def run(*words):
     """Run a program of the system."""
     subprocess.run(words, check=True, capture_output=True)
+
+
+def frames_lost():
+    """How many frames of the server the kernel has not taken from the TAP."""
+    shown = subprocess.run(["ip", "-s", "-j", "link", "show", "dev", TAP], check=True,
+                           capture_output=True).stdout
+    return json.loads(shown)[0]["stats64"]["rx"]["dropped"]
+
+
+def until_frames_are_lost(before, patience=30):
+    """Wait until more than `before` are; fails after `patience` seconds."""
+    end = time.monotonic() + patience
+    while frames_lost() <= before:
+        assert time.monotonic() < end, f"no frame was lost on {TAP} in {patience} s"
 
 
 def lose(percent):

@@ -8,7 +8,6 @@ import signal
 import socket
 import struct
 import subprocess
-import time
 
 import pytest
 
@@ -131,7 +130,7 @@ def test_what_is_refused(served):
 
 
 @pytest.mark.skipif(shutil.which("nft") is None, reason="nft is missing: "
-                    "tools/setup --with capture")
+                    "tools/setup")
 @pytest.mark.parametrize("address", [ns.OURS, ns.OURS6])
 def test_loss(served, address):
     connection = http_connection(address)
@@ -238,8 +237,9 @@ def test_the_interface_goes_down_and_up(served):
     with ns.connect() as sock:
         sock.sendall(ns.get("/bytes/50000000", "Connection: close"))
         begun = read_all(sock, 1_000_000)
+        lost = ns.frames_lost()
         ns.run("ip", "link", "set", "dev", ns.TAP, "down")
-        time.sleep(0.3)  # long enough for frames of both sides to be lost
+        ns.until_frames_are_lost(lost)
         ns.run("ip", "link", "set", "dev", ns.TAP, "up")
         whole = begun + read_all(sock, 1 << 30)
     assert sha(whole.split(b"\r\n\r\n", 1)[1]) == sha(ns.generated(50_000_000))
