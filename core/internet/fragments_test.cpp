@@ -84,7 +84,7 @@ class World {
   void advance(Duration by) {
     now = now + by;
     for (Index timer = wheel.pop_due(now); timer != nil; timer = wheel.pop_due(now)) {
-      fragments.expire(wheel.owner(timer).value - 1000);
+      fragments.expire(timer - 3);
     }
   }
   // The text of the datagram that was handed out.
@@ -106,8 +106,8 @@ class World {
     std::array<std::byte, 64> octets;
   };
   void lay_out(memory::Layout& layout, const FragmentConfig& config) {
-    wheel = memory::TimerWheel::lay_out(layout, Fragments::timers_max(config));
-    fragments = Fragments::lay_out(layout, config, wheel, {1000});
+    wheel = memory::TimerWheel::lay_out(layout, Count{Fragments::timers_max(config).value + 3});
+    fragments = Fragments::lay_out(layout, config, wheel, {3});
   }
   std::vector<Line> memory_;
 };

@@ -51,7 +51,7 @@ class World {
   void advance(Duration by) {
     now = now + by;
     for (Index timer = wheel.pop_due(now); timer != nil; timer = wheel.pop_due(now)) {
-      cache.expire(wheel.owner(timer).value - 1000, now);
+      cache.expire(timer - 3, now);
     }
     EXPECT_TRUE(cache.sound());
   }
@@ -159,8 +159,8 @@ class World {
   };
 
   void lay_out(memory::Layout& layout, const DiscoveryConfig& config) {
-    wheel = memory::TimerWheel::lay_out(layout, Discovery::timers_max(config));
-    cache = Discovery::lay_out(layout, config, wheel, {1000});
+    wheel = memory::TimerWheel::lay_out(layout, Count{Discovery::timers_max(config).value + 3});
+    cache = Discovery::lay_out(layout, config, wheel, {3});
   }
 
   std::vector<Line> memory_;

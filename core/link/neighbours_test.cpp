@@ -38,7 +38,7 @@ class World {
   void advance(Duration by) {
     now = now + by;
     for (Index timer = wheel.pop_due(now); timer != nil; timer = wheel.pop_due(now)) {
-      cache.expire(wheel.owner(timer).value - 1000, now);
+      cache.expire(timer - 3, now);
     }
   }
 
@@ -83,8 +83,8 @@ class World {
   };
 
   void lay_out(memory::Layout& layout, const NeighbourConfig& config) {
-    wheel = memory::TimerWheel::lay_out(layout, Neighbours::timers_max(config));
-    cache = Neighbours::lay_out(layout, config, wheel, {1000});
+    wheel = memory::TimerWheel::lay_out(layout, Count{Neighbours::timers_max(config).value + 3});
+    cache = Neighbours::lay_out(layout, config, wheel, {3});
   }
 
   std::vector<Line> memory_;

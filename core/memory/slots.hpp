@@ -1,6 +1,7 @@
 // A fixed pool of equal things, taken and given back by index, last given first taken.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -17,11 +18,22 @@ struct SlotsState {
   std::uint32_t used = 0;
 };
 
+// A thing with a generation, which is odd while it is in use, and with a place for the index of the
+// next free one while it is not.
+template <class T>
+concept HasGeneration = requires(T& thing) {
+  { thing.generation } -> std::same_as<std::uint32_t&>;
+  { T::next_free(thing) } -> std::same_as<Index&>;
+};
+
 // A handle on the pool. Everything costs O(1) and a few instructions; nothing touches slots that
-// were never taken, so a pool of 100,000s is there at once.
+// were never taken, so a pool of 100,000s is there at once. The pool keeps an index beside each of
+// its things; of those with a generation it keeps it inside of them, and the generation counts how
+// often a slot was taken and given.
 template <class T>
 class Slots {
   static_assert(std::is_trivially_copyable_v<T>);
+  static constexpr bool inside = HasGeneration<T>;
 
  public:
   Slots() = default;
@@ -31,7 +43,9 @@ class Slots {
     CHECK(capacity.value < in_use);
     Slots slots;
     slots.state_ = layout.place<SlotsState>(Count{1}).data();
-    slots.next_ = layout.place<Index>(capacity);
+    if constexpr (!inside) {
+      slots.next_ = layout.place<Index>(capacity);
+    }
     slots.items_ = layout.place<T>(capacity);
     return slots;
   }
@@ -40,14 +54,14 @@ class Slots {
   void start() { *state_ = SlotsState{}; }
 
   // A free slot, or nil. On its first use a slot is T{}; afterwards it holds what its last user
-  // left (a generation, say).
+  // left.
   Index take() {
     Index const index = state_->free_head;
     if (index == nil) [[unlikely]] {
       return take_fresh();
     }
-    state_->free_head = next_.data()[index];
-    next_.data()[index] = in_use;
+    state_->free_head = next(index);
+    mark(index);
     ++state_->used;
     return index;
   }
@@ -55,7 +69,10 @@ class Slots {
   // The slot must be in use; its content stays as it is.
   void give(Index index) {
     CHECK(taken(index));
-    next_.data()[index] = state_->free_head;
+    if constexpr (inside) {
+      ++items_.data()[index].generation;
+    }
+    next(index) = state_->free_head;
     state_->free_head = index;
     --state_->used;
   }
@@ -68,7 +85,13 @@ class Slots {
   T* find(Index index) const { return taken(index) ? items_.data() + index : nullptr; }
 
   // False for any index that is free, fresh or beyond the pool.
-  bool taken(Index index) const { return index < state_->fresh && next_.data()[index] == in_use; }
+  bool taken(Index index) const {
+    if constexpr (inside) {
+      return index < state_->fresh && (items_.data()[index].generation & 1) != 0;
+    } else {
+      return index < state_->fresh && next_.data()[index] == in_use;
+    }
+  }
 
   std::uint32_t capacity() const { return items_.count(); }
   std::uint32_t used() const { return state_->used; }
@@ -80,6 +103,22 @@ class Slots {
   // In the `next_` of a slot that somebody holds.
   static constexpr Index in_use = nil - 1;
 
+  Index& next(Index index) const {
+    if constexpr (inside) {
+      return T::next_free(items_.data()[index]);
+    } else {
+      return next_.data()[index];
+    }
+  }
+  // From here on it is taken.
+  void mark(Index index) {
+    if constexpr (inside) {
+      ++items_.data()[index].generation;
+    } else {
+      next_.data()[index] = in_use;
+    }
+  }
+
   Index take_fresh() {
     if (state_->fresh == capacity()) {
       return nil;
@@ -88,12 +127,12 @@ class Slots {
     ++state_->fresh;
     ++state_->used;
     items_.data()[index] = T{};
-    next_.data()[index] = in_use;
+    mark(index);
     return index;
   }
 
   SlotsState* state_ = nullptr;
-  View<Index> next_;
+  View<Index> next_;  // not `inside`
   View<T> items_;
 };
 

@@ -81,6 +81,36 @@ TEST(Slots, FirstUseIsCleanAndLaterUsesKeepWhatWasLeft) {
   EXPECT_EQ(world.slots[index].value, 9u);
 }
 
+// A thing that holds the pool's index itself.
+struct Counted {
+  std::uint32_t generation = 0;
+  std::uint32_t value = 0;
+
+  static Index& next_free(Counted& thing) { return thing.value; }
+};
+
+TEST(Slots, AGenerationIsOddWhileItsSlotIsInUseAndNothingLiesBesideIt) {
+  alignas(arena_alignment) std::array<std::byte, 512> memory{};
+  Layout layout(memory);
+  auto slots = Slots<Counted>::lay_out(layout, Count{8});
+  EXPECT_EQ(layout.bytes(), 64u + 8 * sizeof(Counted));
+  slots.start();
+  Index const first = slots.take();
+  Index const second = slots.take();
+  EXPECT_EQ(slots[first].generation, 1u);
+  EXPECT_FALSE(slots.taken(2));
+  slots.give(first);
+  EXPECT_EQ(slots[first].generation, 2u);
+  EXPECT_FALSE(slots.taken(first));
+  EXPECT_TRUE(slots.taken(second));
+  slots.give(second);
+  EXPECT_EQ(slots.take(), second);
+  EXPECT_EQ(slots.take(), first);
+  EXPECT_EQ(slots[first].generation, 3u);
+  EXPECT_EQ(slots.used(), 2u);
+  EXPECT_EQ(slots.high_water(), 2u);
+}
+
 TEST(Slots, DoesNotTouchSlotsThatWereNeverTaken) {
   World world(Count{10});
   Index const index = world.slots.take();

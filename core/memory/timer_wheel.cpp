@@ -43,7 +43,7 @@ Index TimerWheel::take_due(Instant now) {
   while (node != nil) {
     Index const next = nodes_[node].next;
     link(node);
-    CHECK(nodes_[node].place < place);
+    CHECK(places_[node] < place);
     node = next;
   }
 }
@@ -52,7 +52,7 @@ Index TimerWheel::take_due(Instant now) {
 [[gnu::cold]] void TimerWheel::link_overdue(Index node) {
   TimerNode& own = nodes_[node];
   WheelState::Slot& list = slots_[WheelState::overdue];
-  own.place = WheelState::overdue;
+  places_[node] = WheelState::overdue;
   if (!state_->any_overdue) {
     state_->any_overdue = true;
     list = {0, nil, nil};
@@ -74,7 +74,7 @@ bool TimerWheel::slot_sound(std::uint32_t place, std::uint32_t& seen) const {
   while (node != nil && seen <= state_->armed) {
     const TimerNode& own = nodes_[node];
     bool const is_overdue = place == WheelState::overdue;
-    if (own.place != place || own.previous != before || !nodes_.taken(node)) {
+    if (places_[node] != place || own.previous != before) {
       return false;
     }
     if (is_overdue ? own.due_ns >= state_->reached_ns || own.due_ns < latest_ns

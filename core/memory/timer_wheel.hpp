@@ -5,26 +5,24 @@
 #include <bit>
 #include <cstdint>
 
-#include "core/memory/slots.hpp"
+#include "core/memory/arena.hpp"
 #include "core/units/time.hpp"
 
 namespace lockstep::memory {
 
-// Whom a timer belongs to, in the words of whoever opened it.
+// Whom a timer belongs to: it is the timer's number. Who shares out the wheel's capacity knows
+// which numbers are whose.
 struct TimerOwner {
   std::uint32_t value = 0;
 };
 
-// One timer. `place` is the slot of the wheel that it hangs in.
+// One timer. Which slot of the wheel it hangs in lies in an array of its own, as two octets.
 struct TimerNode {
-  std::uint64_t due_ns = 0;
-  Index previous = nil;
-  Index next = nil;
-  TimerOwner owner{};
-  std::uint16_t place = unset;
-
-  static constexpr std::uint16_t unset = 0xffff;
+  std::uint64_t due_ns;
+  Index previous;
+  Index next;
 };
+static_assert(sizeof(TimerNode) == 16);
 
 // The wheel sees an instant as eleven digits of six bits. A timer hangs at the level of the highest
 // digit in which it differs from `reached_ns`, in the slot of that digit. So every timer of a level
@@ -36,6 +34,7 @@ struct WheelState {
   static constexpr std::uint32_t digit_bits = 6;
   static constexpr std::uint32_t slots_per_level = 1 << digit_bits;
   static constexpr std::uint32_t overdue = levels * slots_per_level;
+  static constexpr std::uint16_t unset = 0xffff;  // the place of a timer that hangs nowhere
 
   struct Slot {
     // Not later than the earliest timer of this list; exactly it unless that one was taken away.
@@ -64,32 +63,19 @@ class TimerWheel {
     TimerWheel wheel;
     wheel.state_ = layout.place<WheelState>(Count{1}).data();
     wheel.slots_ = layout.place<WheelState::Slot>(Count{WheelState::overdue + 1}).data();
-    wheel.nodes_ = Slots<TimerNode>::lay_out(layout, capacity);
+    wheel.nodes_ = layout.place<TimerNode>(capacity);
+    wheel.places_ = layout.place<std::uint16_t>(capacity);
     return wheel;
   }
 
-  // Forgets all timers. The clock begins at the origin; it finds out the time from pop_due.
-  void start() {
-    *state_ = WheelState{};
-    nodes_.start();
-  }
+  // Forgets all timers: each must be opened anew. The clock begins at the origin; it finds out the
+  // time from pop_due.
+  void start() { *state_ = WheelState{}; }
 
-  // A timer of one's own, not set; nil if the capacity is reached.
+  // The owner's timer, not set. It must not be set now; before its first use it must be opened.
   Index open(TimerOwner owner) {
-    Index const node = nodes_.take();
-    if (node != nil) {
-      nodes_[node] = TimerNode{.owner = owner};
-    }
-    return node;
-  }
-
-  // It belongs to somebody else from here on, and is set as it was.
-  void pass_on(Index node, TimerOwner owner) { nodes_[node].owner = owner; }
-
-  // Cancels the timer and gives it back.
-  void close(Index node) {
-    cancel(node);
-    nodes_.give(node);
+    places_[owner.value] = WheelState::unset;
+    return owner.value;
   }
 
   // Sets the timer, or moves it: it now comes behind all that are due at the same instant. An
@@ -97,7 +83,7 @@ class TimerWheel {
   void set(Index node, Instant due) {
     cancel(node);
     if (!due.is_never()) {
-      nodes_[node].due_ns = due.ns;
+      nodes_.data()[node].due_ns = due.ns;  // cancel() has checked the bound
       ++state_->armed;
       link(node);
     }
@@ -105,7 +91,7 @@ class TimerWheel {
 
   // Nothing happens if the timer is not set.
   void cancel(Index node) {
-    if (nodes_[node].place != TimerNode::unset) {
+    if (is_set(node)) {
       unlink(node);
       --state_->armed;
     }
@@ -138,18 +124,15 @@ class TimerWheel {
     return take_due(now);
   }
 
-  bool is_set(Index node) const { return nodes_[node].place != TimerNode::unset; }
+  bool is_set(Index node) const { return places_[node] != WheelState::unset; }
   // When the timer is due; never if it is not set.
   Instant due(Index node) const {
-    return is_set(node) ? Instant{nodes_[node].due_ns} : Instant::never();
+    return is_set(node) ? Instant{nodes_.data()[node].due_ns} : Instant::never();
   }
-  TimerOwner owner(Index node) const { return nodes_[node].owner; }
 
-  // How many timers are set, are open, can be open.
+  // How many timers are set, and how many there are.
   std::uint32_t size() const { return state_->armed; }
-  std::uint32_t opened() const { return nodes_.used(); }
-  std::uint32_t capacity() const { return nodes_.capacity(); }
-  std::uint32_t high_water() const { return nodes_.high_water(); }
+  std::uint32_t capacity() const { return nodes_.count(); }
 
   // Whether all lists, bits and bounds agree. For tests and checkers: O(timers).
   bool sound() const;
@@ -172,7 +155,7 @@ class TimerWheel {
   }
 
   void link(Index node) {
-    TimerNode& own = nodes_[node];
+    TimerNode& own = nodes_.data()[node];
     if (own.due_ns < state_->reached_ns) [[unlikely]] {
       link_overdue(node);
       return;
@@ -181,7 +164,7 @@ class TimerWheel {
     std::uint32_t const level = place / WheelState::slots_per_level;
     std::uint64_t const bit = std::uint64_t{1} << (place % WheelState::slots_per_level);
     WheelState::Slot& slot = slots_[place];
-    own.place = static_cast<std::uint16_t>(place);
+    places_.data()[node] = static_cast<std::uint16_t>(place);
     own.next = nil;
     if ((state_->slot_bits[level] & bit) == 0) {
       own.previous = nil;
@@ -197,9 +180,9 @@ class TimerWheel {
   }
 
   void unlink(Index node) {
-    TimerNode& own = nodes_[node];
-    std::uint32_t const place = own.place;
-    own.place = TimerNode::unset;
+    TimerNode const& own = nodes_.data()[node];
+    std::uint32_t const place = places_.data()[node];
+    places_.data()[node] = WheelState::unset;
     WheelState::Slot& slot = slots_[place];
     if (slot.first == slot.last) {
       mark_empty(place);
@@ -239,7 +222,8 @@ class TimerWheel {
 
   WheelState* state_ = nullptr;
   WheelState::Slot* slots_ = nullptr;
-  Slots<TimerNode> nodes_;
+  View<TimerNode> nodes_;
+  View<std::uint16_t> places_;
 };
 
 }  // namespace lockstep::memory

@@ -110,6 +110,7 @@ struct Stack::Body {
   void parse_ip6(std::span<const std::byte> bytes, bool to_group, Checksum checksum,
                  Parsed& out);
   void tell_waiting(link::NeighbourChange change);
+  void expire_lower(std::uint32_t timer, Instant now);
   void drain_neighbours();
   void move_reply(internet::Replies& from, internet::Replies& to);
 

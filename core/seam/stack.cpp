@@ -109,13 +109,13 @@ std::uint64_t lay_out(memory::Layout& layout, const Config& config, Stack::Body&
   std::uint64_t const transient = layout.bytes();
   lay_out_tcp(layout, config, b.engine);
   b.neighbours = link::Neighbours::lay_out(layout, neighbour_config(config), b.engine.wheel,
-                                           tcp::timer_owner(tcp::TimerHolder::link, 0));
+                                           {tcp::lower_timers_from(config.tcp)});
   b.discovery = link::Discovery::lay_out(
       layout, discovery_config(config), b.engine.wheel,
-      tcp::timer_owner(tcp::TimerHolder::link, config.neighbours_max.value));
+      {tcp::lower_timers_from(config.tcp) + config.neighbours_max.value});
   b.fragments = internet::Fragments::lay_out(
       layout, fragment_config(config), b.engine.wheel,
-      tcp::timer_owner(tcp::TimerHolder::link, fragments_from(config)));
+      {tcp::lower_timers_from(config.tcp) + fragments_from(config)});
   b.engine.paths = internet::PathMtus::lay_out(
       layout, {config.paths_max, config.path_age, config.tcp.table_key});
   b.parked = internet::Replies::lay_out(layout, parked_bytes);
@@ -242,6 +242,17 @@ void Stack::Body::tell_time(Instant now) {
   }
 }
 
+// A timer of a floor below TCP: neighbours' come first, then discovery's, then the fragments'.
+[[gnu::cold]] void Stack::Body::expire_lower(std::uint32_t timer, Instant now) {
+  if (timer < config.neighbours_max.value) {
+    neighbours.expire(timer, now);
+  } else if (timer < fragments_from(config)) {
+    discovery.expire(timer - config.neighbours_max.value, now);
+  } else {
+    fragments.expire(timer - fragments_from(config));
+  }
+}
+
 bool Stack::expire(Instant now) {
   Body& b = body();
   tcp::Engine& e = b.engine;
@@ -254,24 +265,12 @@ bool Stack::expire(Instant now) {
       break;
     }
     fired = true;
-    std::uint32_t const owner = e.wheel.owner(node).value;
-    std::uint32_t const index = owner & 0x3fff'ffff;
-    switch (static_cast<tcp::TimerHolder>(owner >> 30)) {
-      case tcp::TimerHolder::connection:
-        tcp::expire_connection(e, e.connection(index));
-        break;
-      case tcp::TimerHolder::time_wait:
-        tcp::expire_time_wait(e, index);
-        break;
-      case tcp::TimerHolder::link:
-        if (index < b.config.neighbours_max.value) {
-          b.neighbours.expire(index, now);
-        } else if (index >= fragments_from(b.config)) {
-          b.fragments.expire(index - fragments_from(b.config));
-        } else {
-          b.discovery.expire(index - b.config.neighbours_max.value, now);
-        }
-        break;
+    if (node < tcp::time_wait_timers_from(e.config)) {
+      tcp::expire_connection(e, e.connection(node));
+    } else if (node < tcp::lower_timers_from(e.config)) {
+      tcp::expire_time_wait(e, node - tcp::time_wait_timers_from(e.config));
+    } else {
+      b.expire_lower(node - tcp::lower_timers_from(e.config), now);
     }
   }
   if (b.has_link()) {

@@ -204,7 +204,7 @@ Refusal unlisten(Engine& e, ListenerId id) {
     return Refusal::stale_id;
   }
   Listener& listener = e.listeners[slot];
-  e.demux.remove(Demux::listener_hash(listener.local), {EntryKind::listener, slot});
+  e.leave_table(Demux::listener_hash(listener.local), {EntryKind::listener, slot});
   --e.state->listeners_of_kind[listener_kind(listener.local)];
   // Those that waited to be admitted are told now: no listener holds them back any more.
   admit(e, id, Count::unlimited());

@@ -134,8 +134,8 @@ struct Connection {
   memory::Index slot = memory::nil;      // its own place: who holds the record can name it
   std::uint32_t hash = 0;                // of the four-tuple, by the table's key
   memory::Index active = memory::nil;
-  // One wheel node, for the earliest of its timers; none once TIME-WAIT has taken it over.
-  memory::Index timer = memory::nil;
+  static memory::Index& next_free(Connection& c) { return c.active; }  // of a record not in use
+
   std::uint32_t listener = memory::nil;  // slot, of a passive connection
   std::uint32_t listener_generation = 0;
 
@@ -424,8 +424,7 @@ struct TimeWait {
   Sequence send_nxt;
   Sequence receive_nxt;  // after the peer's FIN
   Bytes receive_wnd;
-  Instant due;
-  memory::Index timer = memory::nil;
+  Instant due;           // its timer on the wheel: Engine::time_wait_timer
   memory::Link order;    // oldest first, for eviction
 };
 

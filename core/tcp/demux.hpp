@@ -11,24 +11,26 @@
 namespace lockstep::tcp {
 
 // What an entry of the table stands for.
-enum class EntryKind : std::uint32_t { connection = 0, time_wait = 1, listener = 2, none = 3 };
+enum class EntryKind : std::uint32_t { connection = 0, time_wait = 1, listener = 2, none = 4 };
 
 struct Found {
   EntryKind kind = EntryKind::none;
   memory::Index index = memory::nil;
 };
 
-// Open addressing with linear probing and no tombstones, at most half full, so a look-up is O(1)
-// whatever the number of connections. The key keeps an outsider from making chains.
+// Open addressing with linear probing and no tombstones, at most two thirds full, so a look-up is
+// O(1) whatever the number of connections. The key keeps an outsider from making chains.
+//
+// An entry has four octets: six bits of its hash, its kind, its index. An entry's place comes from
+// the upper bits of its hash, so what it keeps are the lowest, and who removes an entry must be
+// able to say the whole hash of any other.
 class Demux {
  public:
-  struct Entry {
-    std::uint32_t hash = 0;
-    std::uint32_t value = empty;  // kind in the upper two bits
-  };
   static constexpr std::uint32_t empty = 0xffff'ffff;
+  static constexpr std::uint32_t indices = 1 << 24;
 
   Demux() = default;
+  // Every index must be less than `entries_max`, and that less than `indices`.
   static Demux lay_out(memory::Layout& layout, Count entries_max, HashKey key);
   void start();
 
@@ -60,14 +62,15 @@ class Demux {
   }
 
   // Asks the CPU to fetch the bucket: done for a whole burst before it is processed.
-  void prefetch(std::uint32_t hash) const { __builtin_prefetch(&entries_[hash & mask_]); }
+  void prefetch(std::uint32_t hash) const { __builtin_prefetch(&entries_[home_of(hash)]); }
 
-  // The first entry with this hash for which same(Found) holds, or none.
+  // The first entry for which same(Found) holds, of those that may have this hash; or none.
   template <class Same>
   Found find(std::uint32_t hash, Same&& same) const {
-    for (std::uint32_t i = hash & mask_; entries_[i].value != empty; i = (i + 1) & mask_) {
-      if (entries_[i].hash == hash) {
-        Found const found = decode(entries_[i].value);
+    std::uint32_t const tag = hash << tag_shift;
+    for (std::uint32_t i = home_of(hash); entries_[i] != empty; i = after(i)) {
+      if ((entries_[i] ^ tag) >> tag_shift == 0) {
+        Found const found = decode(entries_[i]);
         if (same(found)) {
           return found;
         }
@@ -78,37 +81,65 @@ class Demux {
 
   // There must be room (Config's maxima guarantee it) and no such entry yet.
   void insert(std::uint32_t hash, Found entry);
-  // The entry must exist.
-  void remove(std::uint32_t hash, Found entry);
+  // The entry must exist. hash_of(Found) is the hash of any other entry. Later entries of the run
+  // move back into the hole, unless they would pass their home.
+  template <class HashOf>
+  void remove(std::uint32_t hash, Found entry, HashOf&& hash_of) {
+    std::uint32_t hole = place_of(hash, entry);
+    for (std::uint32_t i = after(hole); entries_[i] != empty; i = after(i)) {
+      Home const home{home_of(hash_of(decode(entries_[i])))};
+      if (distance(home, i) >= distance(Home{hole}, i)) {
+        entries_[hole] = entries_[i];
+        hole = i;
+      }
+    }
+    entries_[hole] = empty;
+    --*size_;
+  }
   // The entry must exist; another one with its hash takes its place.
   void replace(std::uint32_t hash, Found entry, Found by) {
-    entries_[place_of(hash, entry)].value = encode(by);
+    entries_[place_of(hash, entry)] = encode(hash, by);
   }
   std::uint32_t size() const { return *size_; }
 
  private:
+  static constexpr std::uint32_t kinds = 4;
+  static constexpr std::uint32_t tag_shift = 26;  // above kind and index
+  static_assert(indices * std::uint64_t{kinds} == std::uint64_t{1} << tag_shift);
+
+  std::uint32_t home_of(std::uint32_t hash) const {
+    return static_cast<std::uint32_t>(std::uint64_t{hash} * places_ >> 32);
+  }
+  std::uint32_t after(std::uint32_t place) const { return place + 1 == places_ ? 0 : place + 1; }
+  // How far the entry at `place` lies behind a home, around the end.
+  struct Home {
+    std::uint32_t place;
+  };
+  std::uint32_t distance(Home home, std::uint32_t place) const {
+    return place >= home.place ? place - home.place : place + places_ - home.place;
+  }
   // Where the entry stands, which must exist.
   std::uint32_t place_of(std::uint32_t hash, Found entry) const {
-    std::uint32_t const value = encode(entry);
-    std::uint32_t place = hash & mask_;
-    while (entries_[place].value != value) {
-      CHECK(entries_[place].value != empty);
-      place = (place + 1) & mask_;
+    std::uint32_t const value = encode(hash, entry);
+    std::uint32_t place = home_of(hash);
+    while (entries_[place] != value) {
+      CHECK(entries_[place] != empty);
+      place = after(place);
     }
     return place;
   }
 
-  static Found decode(std::uint32_t value) {
-    return {static_cast<EntryKind>(value >> 30), value & 0x3fff'ffff};
+  static Found decode(std::uint32_t entry) {
+    return {static_cast<EntryKind>(entry / indices % kinds), entry % indices};
   }
-  static std::uint32_t encode(Found entry) {
-    return static_cast<std::uint32_t>(entry.kind) << 30 | entry.index;
+  static std::uint32_t encode(std::uint32_t hash, Found entry) {
+    return hash << tag_shift | static_cast<std::uint32_t>(entry.kind) * indices | entry.index;
   }
 
   HashKey key_;
-  Entry* entries_ = nullptr;
+  std::uint32_t* entries_ = nullptr;
   std::uint32_t* size_ = nullptr;
-  std::uint32_t mask_ = 0;
+  std::uint32_t places_ = 0;
 };
 
 }  // namespace lockstep::tcp

@@ -41,7 +41,7 @@ bool holds(const Demux& demux, std::uint32_t hash, Key key) {
 TEST(Demux, AgainstANaiveModel) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);
-    std::uint32_t const entries = 1 + static_cast<std::uint32_t>(random.next() % 40);
+    std::uint32_t const entries = 16 + static_cast<std::uint32_t>(random.next() % 30);
     Table table{Count{entries}};
     std::map<Key, std::uint32_t> model;
     for (int step = 0; step < 1000; ++step) {
@@ -54,7 +54,9 @@ TEST(Demux, AgainstANaiveModel) {
         table.demux.insert(hash, entry);
         model[key] = hash;
       } else if (known != model.end()) {
-        table.demux.remove(known->second, entry);
+        table.demux.remove(known->second, entry, [&](Found other) {
+          return model.at({static_cast<std::uint32_t>(other.kind), other.index});
+        });
         model.erase(known);
       }
       ASSERT_EQ(table.demux.size(), model.size());

@@ -25,11 +25,13 @@ namespace lockstep::tcp {
 using memory::Index;
 using memory::nil;
 
-// Who a timer of the shared wheel belongs to, in the upper two bits of its owner.
-enum class TimerHolder : std::uint32_t { connection = 0, time_wait = 1, link = 2 };
-
-constexpr memory::TimerOwner timer_owner(TimerHolder holder, Index index) {
-  return {static_cast<std::uint32_t>(holder) << 30 | index};
+// Whose timers of the shared wheel are which: those of the connections come first, by their slots,
+// then those of TIME-WAIT's records, then those of the floors below.
+constexpr std::uint32_t time_wait_timers_from(const Config& config) {
+  return config.connections_max.value;
+}
+constexpr std::uint32_t lower_timers_from(const Config& config) {
+  return config.connections_max.value + config.time_wait_max.value;
 }
 
 // The kind of a listener is what it names besides its port: the higher, the more specific.
@@ -122,6 +124,20 @@ struct Engine {
   Connection& connection(Index at) const { return connections[at]; }
   // Only where the connection has one.
   Active& active(const Connection& c) const { return actives[c.active]; }
+
+  Index time_wait_timer(Index record) const { return time_wait_timers_from(config) + record; }
+
+  // Takes an entry out of the table.
+  void leave_table(std::uint32_t hash, Found entry) {
+    demux.remove(hash, entry, [this](Found other) {
+      if (other.kind == EntryKind::connection) {
+        return connections[other.index].hash;
+      }
+      return other.kind == EntryKind::time_wait
+                 ? time_waits[other.index].hash
+                 : Demux::listener_hash(listeners[other.index].local);
+    });
+  }
 
   memory::List<Connection, &Connection::queue> ready() const {
     return {state->ready, connections.view()};

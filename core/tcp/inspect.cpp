@@ -253,7 +253,7 @@ void visit_connection(Engine& e, Connection& c, FieldSink& sink) {
   sink.add_exact(c.segments_sent);
   sink.add_exact(c.segments_received);
   sink.add_exact(c.retransmissions);
-  sink.add_exact((c.timer == nil ? Instant::never() : e.wheel.due(c.timer)).ns);
+  sink.add_exact(e.wheel.due(c.slot).ns);
   if (c.active != nil) {
     visit_active(e, c, sink);
   }

@@ -67,12 +67,8 @@ void release(Engine& e, Connection& c) {
     e.actives.give(c.active);
     c.active = nil;
   }
-  if (c.timer != nil) {
-    e.wheel.close(c.timer);
-    c.timer = nil;
-  }
+  e.wheel.cancel(c.slot);
   // From here on every id of this life is stale.
-  ++c.generation;
   e.connections.give(c.slot);
   ++e.counters->connections_closed;
 }
@@ -183,9 +179,6 @@ Connection fresh_connection(const Config& config) {
 //= rfc9293#3.9.1.2
 //# 9293:P-SEND-IMPLIED the remote socket is the connection's for good; a listener can send to none
 Connection* open_connection(Engine& e, const Socket& socket) {
-  if (e.wheel.opened() == e.wheel.capacity()) {
-    return nullptr;
-  }
   Index const at = e.connections.take();
   if (at == nil) {
     return nullptr;
@@ -195,7 +188,7 @@ Connection* open_connection(Engine& e, const Socket& socket) {
   c = e.fresh;
   c.generation = generation;
   c.slot = at;
-  c.timer = e.wheel.open(timer_owner(TimerHolder::connection, at));
+  e.wheel.open({at});
   c.remote = socket.tuple.remote.address;
   c.remote_port = socket.tuple.remote.port;
   c.local_port = socket.tuple.local.port;
@@ -256,16 +249,14 @@ void rest(Engine& e, Connection& c, Active& a) {
 void detach(Engine& e, Connection& c, Cause cause) {
   CHECK(!c.detached);
   if (c.state != State::time_wait) {
-    e.demux.remove(c.hash, {EntryKind::connection, c.slot});
+    e.leave_table(c.hash, {EntryKind::connection, c.slot});
     if (c.by_cookie && (c.active == nil || e.active(c).behind == nil)) {
       remember_spent(e, c);
     }
   }
   unready(e, c);
   forget_room(e, c);
-  if (c.timer != nil) {
-    e.wheel.cancel(c.timer);
-  }
+  e.wheel.cancel(c.slot);
   leave_fast_open(e, c, cause == Cause::refused || cause == Cause::reset);
   c.detached = true;
   c.cause = cause;

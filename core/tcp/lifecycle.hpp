@@ -97,8 +97,8 @@ void unready(Engine& e, Connection& c);
 // Sets the wheel's node if the earliest of the connection's timers is earlier than it is set for.
 // A later one is left to fire early and be set anew: no work for timers that are pushed back.
 inline void arm_for(Engine& e, Connection& c, Instant due) {
-  if (due < e.wheel.due(c.timer)) {
-    e.wheel.set(c.timer, due);
+  if (due < e.wheel.due(c.slot)) {
+    e.wheel.set(c.slot, due);
   }
 }
 inline Instant earliest_due(const Connection& c, const Active& a) {

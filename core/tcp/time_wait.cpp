@@ -18,7 +18,7 @@ void restart(Engine& e, Index record) {
   //= rfc9293#3.6.1
   //# 9293:MUST-13 the active closer stays for twice the MSL
   t.due = e.state->now + e.config.msl * 2;
-  e.wheel.set(t.timer, t.due);
+  e.wheel.set(e.time_wait_timer(record), t.due);
   e.time_wait_order().remove(record);
   e.time_wait_order().push_back(record);
 }
@@ -60,17 +60,12 @@ TimeWait record_of(const Connection& c) {
   return t;
 }
 
-// Into the pool, not yet into the table; where there is no room it is forgotten: nil. Else
-// `t.timer`, if it has one already, is the record's from here on.
+// Into the pool, not yet into the table; where there is no room it is forgotten: nil.
 Index keep(Engine& e, const TimeWait& t) {
   Index const record = take_record(e);
   if (record != nil) {
-    Index const timer = t.timer == nil ? e.wheel.open({}) : t.timer;
-    CHECK(timer != nil);
     e.time_waits[record] = t;
-    e.time_waits[record].timer = timer;
-    e.wheel.pass_on(timer, timer_owner(TimerHolder::time_wait, record));
-    e.wheel.set(timer, t.due);
+    e.wheel.set(e.wheel.open({e.time_wait_timer(record)}), t.due);
     e.time_wait_order().push_back(record);
   } else if (t.by_cookie) {
     ++e.state->cookie_epoch;
@@ -88,7 +83,7 @@ void leave(Engine& e, Index record) {
   ++e.counters->transitions_taken[transition_index(State::time_wait, State::closed)];
   t.spent = true;
   t.due = e.state->cookies_until;
-  e.wheel.set(t.timer, t.due);
+  e.wheel.set(e.time_wait_timer(record), t.due);
 }
 
 // A segment for a connection that is closed: a SYN may begin the next one, all else is answered as
@@ -243,13 +238,10 @@ void begin_time_wait(Engine& e, Connection& c) {
     send_time_wait_ack(e, t);
   }
   Found const before{EntryKind::connection, c.slot};
-  // The connection is done with its timer: the record takes it over.
-  t.timer = c.timer;
   Index const record = keep(e, t);
   if (record == nil) {
-    e.demux.remove(c.hash, before);
+    e.leave_table(c.hash, before);
   } else {
-    c.timer = nil;
     e.demux.replace(t.hash, before, {EntryKind::time_wait, record});
   }
   enter(e, c, State::time_wait);
@@ -326,9 +318,9 @@ void remember_spent(Engine& e, const Connection& c) {
   TimeWait& t = e.time_waits[record];
   CHECK(!t.shelved);
   t.shelved = true;
-  e.demux.remove(t.hash, {EntryKind::time_wait, record});
+  e.leave_table(t.hash, {EntryKind::time_wait, record});
   e.time_wait_order().remove(record);
-  e.wheel.cancel(t.timer);
+  e.wheel.cancel(e.time_wait_timer(record));
 }
 
 [[gnu::cold]] void unshelve_time_wait(Engine& e, Index record) {
@@ -337,18 +329,18 @@ void remember_spent(Engine& e, const Connection& c) {
   t.shelved = false;
   e.demux.insert(t.hash, {EntryKind::time_wait, record});
   e.time_wait_order().push_back(record);
-  e.wheel.set(t.timer, t.due);
+  e.wheel.set(e.time_wait_timer(record), t.due);
 }
 
 void forget_time_wait(Engine& e, Index record) {
   TimeWait& t = e.time_waits[record];
   if (!t.shelved) {
-    e.demux.remove(t.hash, {EntryKind::time_wait, record});
+    e.leave_table(t.hash, {EntryKind::time_wait, record});
     e.time_wait_order().remove(record);
   }
   e.counters->transitions_taken[transition_index(State::time_wait, State::closed)] +=
       t.spent ? 0 : 1;
-  e.wheel.close(t.timer);
+  e.wheel.cancel(e.time_wait_timer(record));
   e.time_waits.give(record);
 }
 

@@ -62,10 +62,9 @@ std::uint64_t arena_for(const IdleSettings& settings, Count connections) {
 void count_memory(const IdleSettings& settings, IdleResult& result) {
   std::uint64_t const count = settings.connections.value;
   result.arena_bytes = arena_for(settings, settings.connections) - arena_for(settings, Count{1});
-  // A pool keeps one index beside each of its slots.
+  // A timer's place on the wheel lies beside it.
   result.shares = {{"connection record", count * sizeof(tcp::Connection)},
-                   {"timer", count * sizeof(memory::TimerNode)},
-                   {"places in free lists", count * 2 * sizeof(memory::Index)}};
+                   {"timer", count * (sizeof(memory::TimerNode) + sizeof(std::uint16_t))}};
   std::uint64_t sum = 0;
   for (Share const& share : result.shares) {
     sum += share.bytes;
