@@ -84,7 +84,8 @@ class Stack {
   // Whoever is refused by the next four with no_room is told when to try again: by `acknowledged`
   // if the send buffer is full, by `room` if a pool is.
 
-  // Copies bytes into the send queue (RFC 9293 3.10.2). Takes what there is room for.
+  // Copies bytes into the send queue (RFC 9293 3.10.2). Takes what there is room for. No bytes and
+  // More::no push what More::yes has held back.
   Taken write(ConnectionId id, std::span<const std::byte> bytes, More more = More::no);
   // Queues bytes of a bound region without copying them. The loan ends at `acknowledged`, on
   // return from abort, or at `closed`.

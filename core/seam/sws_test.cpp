@@ -128,6 +128,20 @@ TEST(SendSws, HalfOfTheLargestWindow) {
   EXPECT_EQ(flow.segments(), "601+300");
 }
 
+// A write of nothing pushes what was held back, and takes nothing where there is nothing.
+TEST(SendSws, AWriteOfNothingPushes) {
+  Flow flow;
+  flow.write_octets(50, More::yes);
+  flow.write_octets(0, More::yes);
+  EXPECT_EQ(flow.segments(), "");
+  flow.write_octets(0);
+  EXPECT_EQ(flow.segments(), "1+50");
+  flow.ack(51);
+  flow.write_octets(0);
+  EXPECT_EQ(flow.segments(), "");
+  EXPECT_EQ(flow.stack.pools().active, 0u);
+}
+
 // Rule 3 knows no PUSH: text that was not pushed leaves once it fills half a window.
 TEST(SendSws, HalfAWindowNeedsNoPush) {
   Flow flow(flow_config(), {.window = 600});

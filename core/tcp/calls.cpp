@@ -311,6 +311,12 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
   if (refused != Refusal::none) {
     return nothing(refused);
   }
+  if (bytes.empty()) {
+    if (more == More::no && c.active != nil && !e.active(c).send.empty()) {
+      queued(e, c, e.active(c), more);
+    }
+    return nothing(Refusal::none);
+  }
   Active* const a = ensure_active(e, c);
   if (a == nullptr) {
     return nothing(no_room(e, c, Room::active));
@@ -325,7 +331,7 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
   if (!taken.empty()) {
     queued(e, c, *a, taken.count == bytes.size() ? more : More::no);
   }
-  if (taken.empty() && !bytes.empty()) {
+  if (taken.empty()) {
     return full(e, c, store == 0 ? Room::block : Room::piece);
   }
   return {taken, Refusal::none};

@@ -20,6 +20,10 @@ void fill_active(const Engine& e, const Connection& c, ConnectionInfo& info) {
       a.mode == RetransmitMode::persist || a.mode == RetransmitMode::sws_override;
   (persisting ? info.persist_due : info.retransmit_due) = a.retransmit_due;
   info.delayed_ack_due = a.delayed_ack_due;
+  info.persist_backoff = a.persist_backoff;
+  Duration const before = a.rack.least_before;
+  Duration const now = a.rack.least_now;
+  info.least_rtt = before.ns == 0 || (now.ns != 0 && now < before) ? now : before;
   info.sacked = a.board.sacked;
   info.lost = a.board.awaiting;
   info.ranges = a.board.order.count;
@@ -340,6 +344,11 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.rttvar = rttvar_of(c.rtt);
   info.rto = c.rtt.rto;
   info.retries = c.retries;
+  info.sent_at = c.sent_at;
+  info.heard_at = c.heard_at;
+  info.largest_heard = Bytes{c.text_max};
+  info.reordering_seen = c.reordering_seen;
+  info.path_limited = c.path_limited;
   info.options = {c.options.has(spoken::window_scale), c.options.has(spoken::timestamps),
                   c.options.send_scale, c.options.receive_scale, c.options.ts_recent,
                   c.options.has(spoken::fast_open)};

@@ -241,7 +241,14 @@ struct ConnectionInfo {
     bool cwr_due = false;
   } ecn;
   Duration srtt, rttvar, rto;
+  Duration least_rtt;         // of the last minutes, with RACK and something in flight; or zero
   std::uint32_t retries = 0;  // consecutive unanswered timeouts
+  std::uint32_t persist_backoff = 0;  // probes of a window that is shut
+  Instant sent_at;            // the last segment with text, SYN or FIN
+  Instant heard_at;           // the last acceptable segment
+  Bytes largest_heard;        // the largest text that came in a segment
+  bool reordering_seen = false;  // RFC 8985's
+  bool path_limited = false;  // send.mss is what the path carries, which is less than the link
   Instant retransmit_due = Instant::never();
   Instant persist_due = Instant::never();
   Instant delayed_ack_due = Instant::never();

@@ -1,0 +1,337 @@
+// Options: what is set is what the connection does, what is not supported is refused by name.
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+#include "tools/sockets/sockets_kit.hpp"
+
+namespace lockstep::tools::testing {
+namespace {
+
+class OptionsTest : public Kit {
+ protected:
+  static lockstep_tcp_info info(lockstep_sockets* s, int fd) {
+    lockstep_tcp_info out{};
+    socklen_t length = sizeof out;
+    EXPECT_EQ(lockstep_getsockopt(s, fd, IPPROTO_TCP, TCP_INFO, &out, &length), 0);
+    EXPECT_EQ(length, sizeof out);
+    return out;
+  }
+  static int query(lockstep_sockets* s, int fd, unsigned long request) {
+    int value = -1;
+    EXPECT_EQ(lockstep_ioctl(s, fd, request, &value), 0);
+    return value;
+  }
+};
+
+TEST_F(OptionsTest, WhatCanOnlyBeRead) {
+  join();
+  int const six = make(l, AF_INET6);
+  EXPECT_EQ(option(l, near, SOL_SOCKET, SO_TYPE), SOCK_STREAM);
+  EXPECT_EQ(option(l, near, SOL_SOCKET, SO_PROTOCOL), IPPROTO_TCP);
+  EXPECT_EQ(option(l, near, SOL_SOCKET, SO_DOMAIN), AF_INET);
+  EXPECT_EQ(option(l, six, SOL_SOCKET, SO_DOMAIN), AF_INET6);
+  EXPECT_EQ(option(r, listener, SOL_SOCKET, SO_ACCEPTCONN), 1);
+  EXPECT_EQ(option(r, far, SOL_SOCKET, SO_ACCEPTCONN), 0);
+  EXPECT_EQ(option(l, near, SOL_SOCKET, SO_RCVLOWAT), 1);
+  EXPECT_EQ(option(l, near, IPPROTO_TCP, TCP_KEEPINTVL), 75);
+  EXPECT_EQ(option(l, near, IPPROTO_TCP, TCP_KEEPCNT), 9);
+  EXPECT_EQ(option(l, near, IPPROTO_TCP, TCP_MAXSEG), 1448);
+  EXPECT_EQ(option(l, near, IPPROTO_IP, IP_MTU), 1500);
+  for (int const name : {SO_TYPE, SO_PROTOCOL, SO_DOMAIN, SO_ERROR, SO_ACCEPTCONN, SO_RCVLOWAT}) {
+    EXPECT_EQ(said(set(l, near, SOL_SOCKET, name, 1)), "ENOPROTOOPT") << name;
+  }
+  for (int const name : {TCP_INFO, TCP_MAXSEG, TCP_KEEPINTVL, TCP_KEEPCNT}) {
+    EXPECT_EQ(said(set(l, near, IPPROTO_TCP, name, 1)), "ENOPROTOOPT") << name;
+  }
+}
+
+TEST_F(OptionsTest, WhatIsNotSupportedIsRefused) {
+  int const fd = make(l);
+  struct Option {
+    int level;
+    int name;
+  };
+  Option const options[] = {
+      {SOL_SOCKET, SO_BROADCAST},       {SOL_SOCKET, SO_REUSEPORT},
+      {SOL_SOCKET, SO_PRIORITY},        {SOL_SOCKET, SO_TIMESTAMP},
+      {SOL_SOCKET, SO_RCVTIMEO},        {SOL_SOCKET, SO_SNDTIMEO},
+      {SOL_SOCKET, SO_MARK},            {SOL_SOCKET, SO_ZEROCOPY},
+      {IPPROTO_TCP, TCP_MD5SIG},        {IPPROTO_TCP, TCP_DEFER_ACCEPT},
+      {IPPROTO_TCP, TCP_REPAIR},        {IPPROTO_TCP, TCP_SYNCNT},
+      {IPPROTO_TCP, TCP_FASTOPEN_CONNECT}, {IPPROTO_TCP, TCP_LINGER2},
+      {IPPROTO_TCP, TCP_WINDOW_CLAMP},  {IPPROTO_TCP, TCP_NOTSENT_LOWAT},
+      {IPPROTO_TCP, TCP_ULP},           {IPPROTO_TCP, TCP_SAVE_SYN},
+      {IPPROTO_IP, IP_OPTIONS},         {IPPROTO_IP, IP_MTU_DISCOVER},
+      {IPPROTO_IPV6, IPV6_TCLASS},      {IPPROTO_UDP, 1},
+      {0x7777, 1}};
+  for (Option const& each : options) {
+    int value = 1;
+    socklen_t length = sizeof value;
+    EXPECT_EQ(said(lockstep_getsockopt(l, fd, each.level, each.name, &value, &length)),
+              "ENOPROTOOPT")
+        << each.level << " " << each.name;
+    EXPECT_EQ(said(set(l, fd, each.level, each.name, 1)), "ENOPROTOOPT")
+        << each.level << " " << each.name;
+  }
+}
+
+TEST_F(OptionsTest, ValuesAndTheirRanges) {
+  int const four = make(l);
+  int const six = make(l, AF_INET6);
+  struct Value {
+    int fd;
+    int level;
+    int name;
+    int first;             // before it is set
+    std::vector<int> good;
+    std::vector<int> bad;
+  };
+  Value const values[] = {
+      {four, SOL_SOCKET, SO_KEEPALIVE, 0, {1, 0}, {}},
+      {four, SOL_SOCKET, SO_REUSEADDR, 0, {1, 0}, {}},
+      {four, SOL_SOCKET, SO_OOBINLINE, 1, {1}, {}},
+      {four, SOL_SOCKET, SO_RCVBUF, 65535, {1, 1 << 20}, {0, -1}},
+      {four, SOL_SOCKET, SO_SNDBUF, 131072, {1, 1 << 20}, {0, -1}},
+      {four, IPPROTO_TCP, TCP_NODELAY, 0, {1, 0}, {}},
+      {four, IPPROTO_TCP, TCP_CORK, 0, {1, 0}, {}},
+      {four, IPPROTO_TCP, TCP_QUICKACK, 0, {1, 0}, {}},
+      {four, IPPROTO_TCP, TCP_KEEPIDLE, 7200, {1, 32767}, {0, 32768, -1}},
+      {four, IPPROTO_TCP, TCP_USER_TIMEOUT, 300'000, {1, 1'000'000}, {-1}},
+      {four, IPPROTO_IP, IP_TOS, 0, {0x10, 0xfc}, {256, -2}},
+      {four, IPPROTO_IP, IP_TTL, 64, {1, 255}, {0, 256, -2}},
+      {six, IPPROTO_IPV6, IPV6_TCLASS, 0, {0x10, 0xfc}, {256, -2}},
+      {six, IPPROTO_IPV6, IPV6_UNICAST_HOPS, 64, {1, 255}, {0, 256, -2}},
+      {six, IPPROTO_IPV6, IPV6_V6ONLY, 0, {1, 0}, {}},
+  };
+  for (Value const& each : values) {
+    std::string const which = std::to_string(each.level) + " " + std::to_string(each.name);
+    EXPECT_EQ(option(l, each.fd, each.level, each.name), each.first) << which;
+    for (int const good : each.good) {
+      EXPECT_EQ(said(set(l, each.fd, each.level, each.name, good)), "0") << which;
+      EXPECT_EQ(option(l, each.fd, each.level, each.name), good) << which;
+    }
+    for (int const bad : each.bad) {
+      EXPECT_EQ(said(set(l, each.fd, each.level, each.name, bad)), "EINVAL") << which << bad;
+    }
+    EXPECT_EQ(said(lockstep_setsockopt(l, each.fd, each.level, each.name, &each.first, 3)),
+              "EINVAL")
+        << which;
+  }
+  EXPECT_EQ(set(l, four, IPPROTO_IP, IP_TTL, -1), 0);
+  EXPECT_EQ(option(l, four, IPPROTO_IP, IP_TTL), 64);
+  EXPECT_EQ(set(l, four, IPPROTO_TCP, TCP_USER_TIMEOUT, 0), 0);
+  EXPECT_EQ(option(l, four, IPPROTO_TCP, TCP_USER_TIMEOUT), 300'000);
+  EXPECT_EQ(said(set(l, four, SOL_SOCKET, SO_OOBINLINE, 0)), "ENOPROTOOPT");
+}
+
+TEST_F(OptionsTest, ShortBuffersGetWhatFits) {
+  int const fd = make(l);
+  unsigned char octets[4] = {9, 9, 9, 9};
+  socklen_t length = 2;
+  EXPECT_EQ(lockstep_getsockopt(l, fd, IPPROTO_IP, IP_TTL, octets, &length), 0);
+  EXPECT_EQ(length, 2u);
+  EXPECT_EQ(octets[0], 64);
+  EXPECT_EQ(octets[2], 9);
+  length = static_cast<socklen_t>(-1);
+  EXPECT_EQ(said(lockstep_getsockopt(l, fd, IPPROTO_IP, IP_TTL, octets, &length)), "EINVAL");
+}
+
+TEST_F(OptionsTest, LingerIsKept) {
+  int const fd = make(l);
+  struct linger value {
+    1, 30
+  };
+  EXPECT_EQ(lockstep_setsockopt(l, fd, SOL_SOCKET, SO_LINGER, &value, sizeof value), 0);
+  value = {};
+  socklen_t length = sizeof value;
+  EXPECT_EQ(lockstep_getsockopt(l, fd, SOL_SOCKET, SO_LINGER, &value, &length), 0);
+  EXPECT_EQ(value.l_onoff, 1);
+  EXPECT_EQ(value.l_linger, 30);
+  value.l_linger = -1;
+  EXPECT_EQ(said(lockstep_setsockopt(l, fd, SOL_SOCKET, SO_LINGER, &value, sizeof value)),
+            "EINVAL");
+  EXPECT_EQ(said(set(l, fd, SOL_SOCKET, SO_LINGER, 1)), "EINVAL");
+}
+
+TEST_F(OptionsTest, TheAlgorithmIsTheStacks) {
+  int const fd = make(l);
+  char name[16];
+  socklen_t length = sizeof name;
+  EXPECT_EQ(lockstep_getsockopt(l, fd, IPPROTO_TCP, TCP_CONGESTION, name, &length), 0);
+  EXPECT_STREQ(name, "cubic");
+  EXPECT_EQ(lockstep_setsockopt(l, fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5), 0);
+  EXPECT_EQ(said(lockstep_setsockopt(l, fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4)), "ENOENT");
+  EXPECT_EQ(said(lockstep_setsockopt(l, fd, IPPROTO_TCP, TCP_CONGESTION, "", 0)), "EINVAL");
+}
+
+TEST_F(OptionsTest, FastOpenIsRefusedWhereTheStackHasItNot) {
+  int const fd = make(l);
+  EXPECT_EQ(said(set(l, fd, IPPROTO_TCP, TCP_FASTOPEN, 5)), "ENOPROTOOPT");
+  sockaddr_in const to = name4(2, port);
+  EXPECT_EQ(said(lockstep_sendto(l, fd, "x", 1, MSG_FASTOPEN, as_name(to), sizeof to)),
+            "EOPNOTSUPP");
+}
+
+TEST_F(OptionsTest, FastOpenBringsTextWithTheSecondSyn) {
+  PairOf of;
+  of.left.tcp.fast_open_client = true;
+  of.right.tcp.fast_open_server = true;
+  SocketPair fast(of);
+  lockstep_sockets* const a = fast.left.c();
+  lockstep_sockets* const b = fast.right.c();
+  int const server = make(b);
+  EXPECT_EQ(said(set(b, server, IPPROTO_TCP, TCP_FASTOPEN, 5)), "0");
+  sockaddr_in const to = name4(2, port);
+  EXPECT_EQ(said(bind(b, server, name4(0, port))), "0");
+  EXPECT_EQ(said(lockstep_listen(b, server, 5)), "0");
+  for (bool const in_syn : {false, true}) {
+    int const fd = make(a);
+    EXPECT_EQ(lockstep_sendto(a, fd, "early", 5, MSG_FASTOPEN, as_name(to), sizeof to), 5);
+    fast.run(Duration::milliseconds(1));
+    int const got = lockstep_accept(b, server, nullptr, nullptr);
+    ASSERT_GE(got, 0);
+    EXPECT_EQ(hear(b, got), "early");
+    EXPECT_EQ((info(b, got).tcpi_options & 32) != 0, in_syn);
+  }
+}
+
+TEST_F(OptionsTest, AcceptedSocketsHaveTheListenersOptions) {
+  listener = listening();
+  EXPECT_EQ(set(r, listener, IPPROTO_TCP, TCP_NODELAY, 1), 0);
+  EXPECT_EQ(set(r, listener, SOL_SOCKET, SO_KEEPALIVE, 1), 0);
+  EXPECT_EQ(set(r, listener, IPPROTO_IP, IP_TTL, 7), 0);
+  near = make(l);
+  static_cast<void>(connect(l, near, name4(2, port)));
+  pass();
+  far = lockstep_accept(r, listener, nullptr, nullptr);
+  EXPECT_EQ(option(r, far, IPPROTO_TCP, TCP_NODELAY), 1);
+  EXPECT_EQ(option(r, far, SOL_SOCKET, SO_KEEPALIVE), 1);
+  EXPECT_EQ(option(r, far, IPPROTO_IP, IP_TTL), 7);
+}
+
+TEST_F(OptionsTest, KeepaliveFindsThePeerGone) {
+  join();
+  EXPECT_EQ(set(l, near, SOL_SOCKET, SO_KEEPALIVE, 1), 0);
+  EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_KEEPIDLE, 10), 0);
+  pair.cut(true);
+  pass(Duration::seconds(10 + 75 * 8));
+  EXPECT_EQ(ready(l, near), out);
+  pass(Duration::seconds(80));
+  EXPECT_EQ(error_of(l, near), "ETIMEDOUT");
+}
+
+TEST_F(OptionsTest, TheUserTimeoutEndsAConnection) {
+  join();
+  EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_USER_TIMEOUT, 5000), 0);
+  pair.cut(true);
+  say(l, near, "nobody hears this");
+  pass(Duration::milliseconds(4900));
+  EXPECT_EQ(error_of(l, near), "0");
+  pass(Duration::milliseconds(200));
+  EXPECT_EQ(error_of(l, near), "ETIMEDOUT");
+}
+
+TEST_F(OptionsTest, ACorkHoldsBackWhatFillsNoSegment) {
+  join();
+  EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_CORK, 1), 0);
+  say(l, near, "a");
+  say(l, near, "b");
+  pass();
+  EXPECT_EQ(hear(r, far), "EAGAIN");
+  EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_CORK, 0), 0);
+  pass();
+  EXPECT_EQ(hear(r, far), "ab");
+  pass(Duration::milliseconds(50));
+  say(l, near, "c", MSG_MORE);
+  pass();
+  EXPECT_EQ(hear(r, far), "EAGAIN");
+  say(l, near, "d");
+  pass();
+  EXPECT_EQ(hear(r, far), "cd");
+}
+
+TEST_F(OptionsTest, QueriesCountOctets) {
+  join();
+  EXPECT_EQ(say(l, near, "12345"), 5);
+  EXPECT_EQ(query(l, near, SIOCOUTQ), 5);
+  EXPECT_EQ(query(l, near, SIOCOUTQNSD), 5);
+  EXPECT_EQ(query(r, far, SIOCINQ), 0);
+  pass(Duration::milliseconds(100));
+  EXPECT_EQ(query(l, near, SIOCOUTQ), 0);
+  EXPECT_EQ(query(r, far, SIOCINQ), 5);
+  EXPECT_EQ(query(r, far, FIONREAD), 5);
+  EXPECT_EQ(hear(r, far, 2), "12");
+  EXPECT_EQ(query(r, far, SIOCINQ), 3);
+  pair.cut(true);
+  say(l, near, "678");
+  pass();
+  EXPECT_EQ(query(l, near, SIOCOUTQ), 3);
+  EXPECT_EQ(query(l, near, SIOCOUTQNSD), 0);
+}
+
+TEST_F(OptionsTest, InfoOfAConnection) {
+  join();
+  lockstep_tcp_info before = info(l, near);
+  EXPECT_EQ(before.tcpi_state, 1);
+  EXPECT_EQ(before.tcpi_options, 1 | 2 | 4);
+  EXPECT_EQ(before.tcpi_snd_mss, 1448u);
+  EXPECT_EQ(before.tcpi_snd_cwnd, 10u);
+  EXPECT_EQ(before.tcpi_snd_ssthresh, 0x7fff'ffffu);
+  EXPECT_EQ(before.tcpi_unacked, 0u);
+  EXPECT_EQ(before.tcpi_pmtu, 1500u);
+  EXPECT_EQ(before.tcpi_rto, 200'000u);
+  EXPECT_GT(before.tcpi_rtt, 0u);
+  EXPECT_LT(before.tcpi_rtt, 100u);
+  say(l, near, std::string(3000, 'x'));
+  pass(Duration::milliseconds(100));
+  hear(r, far, 1000);
+  lockstep_tcp_info const sender = info(l, near);
+  lockstep_tcp_info const receiver = info(r, far);
+  EXPECT_EQ(sender.tcpi_bytes_acked, 3000u);
+  EXPECT_EQ(sender.tcpi_segs_out, before.tcpi_segs_out + 3);
+  EXPECT_EQ(receiver.tcpi_bytes_received, 3000u);
+  EXPECT_EQ(receiver.tcpi_rcv_mss, 1448u);
+  EXPECT_GT(sender.tcpi_snd_wnd, 0u);
+  pass(Duration::milliseconds(400));
+  EXPECT_EQ(info(r, far).tcpi_last_data_recv, 499u);
+  EXPECT_EQ(info(l, near).tcpi_last_data_sent, 499u);
+  // Nobody answers: the timeout counts, and what is in flight is seen.
+  pair.cut(true);
+  say(l, near, std::string(3000, 'y'));
+  pass(Duration::milliseconds(500));
+  lockstep_tcp_info const waiting = info(l, near);
+  EXPECT_EQ(waiting.tcpi_unacked, 3u);
+  EXPECT_EQ(waiting.tcpi_ca_state, 4);
+  EXPECT_GE(waiting.tcpi_retransmits, 1);
+  EXPECT_GE(waiting.tcpi_total_retrans, 1u);
+  EXPECT_EQ(waiting.tcpi_notsent_bytes, 0u);
+}
+
+TEST_F(OptionsTest, InfoOfTheOtherStates) {
+  int const fd = make(l);
+  EXPECT_EQ(info(l, fd).tcpi_state, 7);
+  static_cast<void>(connect(l, fd, name4(2, port)));
+  EXPECT_EQ(info(l, fd).tcpi_state, 2);
+  listener = listening(3);
+  pass();
+  EXPECT_EQ(info(l, fd).tcpi_state, 1);
+  EXPECT_EQ(info(r, listener).tcpi_state, 10);
+  EXPECT_EQ(info(r, listener).tcpi_unacked, 1u);
+  EXPECT_EQ(info(r, listener).tcpi_sacked, 3u);
+  far = lockstep_accept(r, listener, nullptr, nullptr);
+  EXPECT_EQ(info(r, listener).tcpi_unacked, 0u);
+  EXPECT_EQ(lockstep_shutdown(l, fd, SHUT_WR), 0);
+  EXPECT_EQ(info(l, fd).tcpi_state, 4);
+  pass(Duration::milliseconds(100));
+  EXPECT_EQ(info(l, fd).tcpi_state, 5);
+  EXPECT_EQ(info(r, far).tcpi_state, 8);
+  EXPECT_EQ(lockstep_shutdown(r, far, SHUT_WR), 0);
+  pair.step();
+  EXPECT_EQ(info(r, far).tcpi_state, 9);
+  pass();
+  EXPECT_EQ(info(r, far).tcpi_state, 7);
+  EXPECT_EQ(info(l, fd).tcpi_state, 7);
+}
+
+}  // namespace
+}  // namespace lockstep::tools::testing

@@ -1,0 +1,72 @@
+// Two stacks joined by a wire in memory, in virtual time, each with its sockets.
+#pragma once
+
+#include <cstdint>
+
+#include "core/seam/turn.hpp"
+#include "tools/benchmark/pair.hpp"
+#include "tools/benchmark/wire.hpp"
+#include "tools/sockets/pair.h"
+#include "tools/sockets/sockets.hpp"
+
+namespace lockstep::tools {
+
+/// Of the left side or of the right one: IPv4 and IPv6, no link header.
+Config pair_config(bool right);
+
+/// What the two sides are made of.
+struct PairOf {
+  Config left = pair_config(false);
+  Config right = pair_config(true);
+  SocketSettings left_sockets;
+  SocketSettings right_sockets;
+};
+
+/// The frames between the two cross in a microsecond and are never lost, unless a wire is cut.
+class SocketPair {
+ public:
+  explicit SocketPair(const PairOf& of = {});
+
+  /// A turn of each, and a microsecond. False: nothing happened.
+  bool step();
+  /// Until `by` has passed; where nothing happens, from one deadline to the next.
+  void run(Duration by);
+  Instant now() const { return clock_; }
+  /// Frames that leave are lost from here on, or no longer.
+  void cut(bool lost) { left_port_.cut = right_port_.cut = lost; }
+
+ private:
+  /// The benchmark's port, but the wire may be cut.
+  struct Cuttable : benchmark::Port {
+    using Port::Port;
+    void commit(const Egress& egress) {
+      if (!cut) {
+        Port::commit(egress);
+      }
+    }
+    bool cut = false;
+  };
+
+  bool turn_both();
+
+  Instant clock_ = Instant{} + Duration::seconds(1000);
+  benchmark::Ring to_right_;
+  benchmark::Ring to_left_;
+  benchmark::Arena left_arena_;
+  benchmark::Arena right_arena_;
+  Stack left_stack_;
+  Stack right_stack_;
+  Cuttable left_port_;
+  Cuttable right_port_;
+
+ public:
+  Sockets left;
+  Sockets right;
+};
+
+}  // namespace lockstep::tools
+
+/// What C holds.
+struct lockstep_pair {
+  lockstep::tools::SocketPair self;
+};

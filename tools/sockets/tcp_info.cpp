@@ -1,0 +1,140 @@
+// TCP_INFO: Linux's struct, from what the stack knows of a connection.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "tools/sockets/sockets.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+static_assert(offsetof(lockstep_tcp_info, tcpi_rto) == 8);
+static_assert(offsetof(lockstep_tcp_info, tcpi_total_retrans) == 100);
+static_assert(offsetof(lockstep_tcp_info, tcpi_pacing_rate) == 104);
+static_assert(offsetof(lockstep_tcp_info, tcpi_delivery_rate) == 160);
+static_assert(offsetof(lockstep_tcp_info, tcpi_snd_wnd) == 228);
+static_assert(sizeof(lockstep_tcp_info) == 248);
+
+constexpr std::uint8_t state_closed = 7;
+constexpr std::uint8_t state_listen = 10;
+constexpr std::uint32_t no_threshold = 0x7fff'ffff;
+constexpr std::uint32_t core_has_none = 0x3fff'ffff;  // what ssthresh begins as
+constexpr std::uint32_t timestamps_bytes = 12;
+
+std::uint8_t number_of(tcp::State state) {
+  // closed, listen, syn_sent, syn_received, established, fin_wait_1, fin_wait_2, close_wait,
+  // closing, last_ack, time_wait
+  constexpr std::array<std::uint8_t, tcp::state_count> numbers{7, 10, 2, 3, 1, 4, 5, 8, 11, 9, 6};
+  return numbers[static_cast<std::uint32_t>(state)];
+}
+
+std::uint32_t segments(Bytes octets, std::uint32_t mss) {
+  return (octets.count + mss - 1) / mss;
+}
+
+std::uint32_t in_units(Duration duration, std::uint64_t unit_ns) {
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(duration.ns / unit_ns, 0xffff'ffff));
+}
+std::uint32_t microseconds(Duration duration) { return in_units(duration, 1000); }
+
+std::uint8_t mood_of(const ConnectionInfo& info) {
+  if (info.retries != 0) {
+    return 4;
+  }
+  if (info.fast_recovery) {
+    return 3;
+  }
+  return info.duplicate_acks != 0 || !info.sacked.empty() ? 1 : 0;
+}
+
+std::uint8_t options_of(const ConnectionInfo& info) {
+  std::uint32_t options = 0;
+  options |= info.options.timestamps ? 1u : 0u;
+  options |= info.sack ? 2u : 0u;
+  options |= info.options.window_scale ? 4u : 0u;
+  options |= info.ecn.hears || info.ecn.sends ? 8u : 0u;
+  options |= info.options.fast_open ? 32u : 0u;
+  return static_cast<std::uint8_t>(options);
+}
+
+void fill_sender(const ConnectionInfo& info, lockstep_tcp_info& out) {
+  std::uint32_t const mss = std::max(info.send.mss.count, 1u);
+  Bytes const flight = info.send.nxt.since(info.send.una);
+  out.tcpi_snd_mss = mss;
+  out.tcpi_unacked = segments(flight, mss);
+  out.tcpi_sacked = segments(info.sacked, mss);
+  out.tcpi_lost = segments(info.lost, mss);
+  out.tcpi_snd_cwnd = info.cwnd.count / mss;
+  bool const none = info.ssthresh.count >= core_has_none;
+  out.tcpi_snd_ssthresh = none ? no_threshold : info.ssthresh.count / mss;
+  out.tcpi_notsent_bytes = (info.send.queued - flight).count;
+  out.tcpi_snd_wnd = info.send.wnd.count;
+  out.tcpi_total_retrans = static_cast<std::uint32_t>(info.retransmissions);
+  out.tcpi_pacing_rate = info.pacing_rate == 0 ? ~std::uint64_t{0} : info.pacing_rate;
+  out.tcpi_max_pacing_rate = ~std::uint64_t{0};
+  if (info.rate.valid && info.rate.interval.ns != 0) {
+    out.tcpi_delivery_rate =
+        std::uint64_t{info.rate.delivered.count} * 1'000'000'000 / info.rate.interval.ns;
+    out.tcpi_flags = info.rate.limited ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+lockstep_tcp_info Sockets::info_of(const Socket& s) const {
+  lockstep_tcp_info out{};
+  Config const& config = stack_.config();
+  ConnectionInfo const info = stack_.inspect(s.connection);
+  auto const milliseconds_since = [this](Instant past) {
+    return past == Instant{} ? 0 : in_units(stack_.now().since(past), 1'000'000);
+  };
+  out.tcpi_bytes_acked = s.acknowledged;
+  out.tcpi_bytes_received = s.consumed;
+  if (!info.exists) {
+    bool const listens = s.phase == Phase::listening;
+    out.tcpi_state = listens ? state_listen : state_closed;
+    out.tcpi_unacked = s.waiting;  // as Linux has it: the queue, and how many it may hold
+    out.tcpi_sacked = listens ? s.backlog - 1 : 0;
+    out.tcpi_snd_mss = 536;
+    return out;
+  }
+  out.tcpi_state = number_of(info.state);
+  out.tcpi_ca_state = mood_of(info);
+  out.tcpi_retransmits = static_cast<std::uint8_t>(std::min(info.retries, 255u));
+  out.tcpi_probes = static_cast<std::uint8_t>(info.persist_backoff);
+  out.tcpi_backoff = std::max(out.tcpi_retransmits, out.tcpi_probes);
+  out.tcpi_options = options_of(info);
+  out.tcpi_wscale = static_cast<std::uint8_t>(
+      (info.options.send_scale.shift & 15) | (info.options.receive_scale.shift & 15) << 4);
+  out.tcpi_rto = microseconds(info.rto);
+  out.tcpi_ato = microseconds(config.tcp.delayed_ack);
+  out.tcpi_rtt = microseconds(info.srtt);
+  out.tcpi_rttvar = microseconds(info.rttvar);
+  out.tcpi_min_rtt = info.least_rtt.ns == 0 ? 0xffff'ffff : microseconds(info.least_rtt);
+  out.tcpi_rcv_mss = info.largest_heard.count;
+  out.tcpi_reord_seen = info.reordering_seen ? 1 : 0;
+  out.tcpi_last_data_sent = milliseconds_since(info.sent_at);
+  out.tcpi_last_ack_recv = milliseconds_since(info.heard_at);
+  out.tcpi_pmtu = mtu_of(s);
+  out.tcpi_advmss = config.tcp.mss.count;
+  out.tcpi_reordering = config.tcp.duplicate_acks.value;
+  out.tcpi_bytes_received += info.receive.unread.count;
+  out.tcpi_rcv_wnd = info.receive.wnd.count;
+  out.tcpi_rcv_space = wished(s, SettingKind::receive_buffer);
+  out.tcpi_segs_out = static_cast<std::uint32_t>(info.segments_sent);
+  out.tcpi_segs_in = static_cast<std::uint32_t>(info.segments_received);
+  out.tcpi_last_data_recv = milliseconds_since(Instant{s.heard_at});
+  fill_sender(info, out);
+  return out;
+}
+
+// What is known of the path, or else what the link carries.
+std::uint32_t Sockets::mtu_of(const Socket& s) const {
+  ConnectionInfo const info = stack_.inspect(s.connection);
+  std::uint32_t const headers = (s.remote.address.is_v4() ? 40u : 60u) +
+                                (info.options.timestamps ? timestamps_bytes : 0);
+  return info.path_limited ? info.send.mss.count + headers : stack_.config().mtu.count;
+}
+
+}  // namespace lockstep::tools
