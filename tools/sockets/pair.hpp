@@ -1,7 +1,9 @@
 // Two stacks joined by a wire in memory, in virtual time, each with its sockets.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "core/seam/turn.hpp"
 #include "tools/benchmark/pair.hpp"
@@ -34,6 +36,11 @@ class SocketPair {
   Instant now() const { return clock_; }
   /// Frames that leave are lost from here on, or no longer.
   void cut(bool lost) { left_port_.cut = right_port_.cut = lost; }
+  /// A frame from somebody else comes to the left.
+  void deliver_left(std::span<const std::byte> frame) {
+    std::ranges::copy(frame, to_left_.room().begin());
+    to_left_.push(static_cast<std::uint16_t>(frame.size()));
+  }
 
  private:
   /// The benchmark's port, but the wire may be cut.
