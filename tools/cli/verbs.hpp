@@ -22,10 +22,11 @@ void register_hostile(CLI::App& app, int& exit_code);
 void register_matrix(CLI::App& app, int& exit_code);
 void register_replay(CLI::App& app, int& exit_code);
 void register_conformance(CLI::App& app, int& exit_code);
+void register_pkt(CLI::App& app, int& exit_code);
 void register_profiles(CLI::App& app, int& exit_code);
 void register_serve(CLI::App& app, int& exit_code);
 
-inline constexpr std::array<RegisterVerb, 9> verbs = {
+inline constexpr std::array<RegisterVerb, 10> verbs = {
     register_coverage,
     register_sim,
     register_swarm,
@@ -33,6 +34,7 @@ inline constexpr std::array<RegisterVerb, 9> verbs = {
     register_matrix,
     register_replay,
     register_conformance,
+    register_pkt,
     register_profiles,
     register_serve,
 };
