@@ -34,6 +34,7 @@ struct Peer {
   std::uint16_t window = 65535;
   Duration round_trip{};  // of the handshake: below a second
   bool sack = false;      // it permits selective acknowledgments
+  std::uint32_t stamp = 0;  // its timestamp; 0: it speaks none
 };
 
 class Flow : public Kit {
@@ -43,6 +44,7 @@ class Flow : public Kit {
     open(with);
   }
   void open(Peer with) {
+    stamp = with.stamp;
     listen();
     deliver({.flags = flag::syn, .window = with.window, .mss = with.mss,
              .sack_permitted = with.sack});

@@ -31,7 +31,8 @@ Peer far() {
 // The path takes 100 ms there and back; each segment leaves a millisecond after the one before.
 class Sender : public Flow {
  public:
-  explicit Sender(const Config& config = rack_config()) : Flow(config, far()) {}
+  explicit Sender(const Config& config = rack_config(), const Peer& with = far())
+      : Flow(config, with) {}
   void write_apart(std::uint32_t segments) {
     for (std::uint32_t i = 0; i < segments; ++i) {
       write_octets(1000);
@@ -240,6 +241,43 @@ TEST(Rack, AnswersToTheOriginalSayNothing) {
   sender.ack(4001);
   EXPECT_EQ(sender.segments(), "");
   EXPECT_EQ(sender.info().lost.count, 0u);
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-4 an echo of what came before a gap does not speak for what came above it
+TEST(Rack, ProbeAboveAGapShowsWhatIsLost) {
+  Config config = probe_config();
+  config.tcp.timestamps = true;
+  Peer with = far();
+  with.stamp = 7;
+  with.mss = 1012;
+  Sender sender(config, with);
+  sender.write_apart(4);
+  sender.advance(ms(98));
+  std::uint32_t const before_the_gap = sender.device_stamp;
+  sender.ack(2001);
+  sender.advance(ms(250));
+  EXPECT_EQ(sender.segments(), "3001+1000");
+  sender.advance(ms(99));
+  sender.device_stamp = before_the_gap;
+  sender.sack(2001, {{3001, 4001}});
+  EXPECT_EQ(sender.segments(), "2001+1000");
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-3 the handshake's round trip, 100 ms, counts: all that were measured since took longer
+TEST(Rack, LeastRoundTripIsOfTheHandshakeToo) {
+  Sender sender(probe_config());
+  sender.write_apart(4);
+  sender.advance(ms(108));
+  sender.ack(2001);
+  sender.time_out();
+  EXPECT_EQ(sender.segments(), "3001+1000");
+  sender.advance(ms(104));
+  sender.sack(2001, {{3001, 4001}});
+  EXPECT_EQ(sender.segments(), "2001+1000");
 }
 
 //= rfc8985#9.3

@@ -13,14 +13,17 @@ constexpr std::uint8_t persist_recoveries = 16;
 
 //= rfc8985#6.2
 //# 8985:RACK-3 the least of this window of time and of the one before
-void note_rtt(const Engine& e, RackState& r, Duration rtt) {
+// At first a mean stands in for what was measured before the last pause, and in the handshake: the
+// least is no more than that.
+void note_rtt(const Engine& e, const Connection& c, RackState& r, Duration rtt) {
   Instant const now = e.state->arrived;
+  bool const first = r.least_now.ns == 0;
   if (now.since(r.least_since) > e.config.least_rtt_window) {
     r.least_before = r.least_now;
     r.least_now = rtt;
     r.least_since = now;
   }
-  r.least_now = r.least_now.ns == 0 ? rtt : std::min(r.least_now, rtt);
+  r.least_now = std::min(first ? srtt_of(c.rtt) : r.least_now, rtt);
 }
 
 //= rfc8985#6.2
@@ -30,11 +33,11 @@ bool left_after(const RackState& r, const Sent& sent) {
 }
 
 // The newest that has arrived.
-void note_newest(const Engine& e, Active& a, const Delivered& newest) {
+void note_newest(const Engine& e, const Connection& c, Active& a, const Delivered& newest) {
   RackState& r = a.rack;
   Duration const rtt = e.state->arrived.since(newest.sent_at);
   if (!newest.again) {
-    note_rtt(e, r, rtt);
+    note_rtt(e, c, r, rtt);
   }
   //= rfc8985#6.2
   //# 8985:RACK-24 the round trip of the newest that this ACK tells of
@@ -144,7 +147,7 @@ Instant find_losses(Engine& e, Connection& c, Board& board, Instant at) {
 Instant on_ack(Engine& e, Connection& c, Board& board, const AckNews& news, bool over) {
   Active& a = e.active(c);
   if (news.has_newest) {
-    note_newest(e, a, news.newest);
+    note_newest(e, c, a, news.newest);
   }
   //= rfc8985#6.2
   //# 8985:RACK-5 reordering was seen

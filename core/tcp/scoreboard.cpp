@@ -270,7 +270,7 @@ Index Board::find(Sequence where) const {
   return from;
 }
 
-void Board::deliver(const Sent& r, Sequence end, AckNews& news) {
+void Board::deliver(const Sent& r, Sequence end, Arrival arrival, AckNews& news) {
   news.delivered += end.since(r.begin);
   if (!e_.config.rack) {
     return;
@@ -285,8 +285,12 @@ void Board::deliver(const Sent& r, Sequence end, AckNews& news) {
   }
   //= rfc8985#6.2
   //# 8985:RACK-4 not if it was repeated and the echo is older, or the answer came too soon for it
+  // Above a gap the echo is still that of the last segment in order (RFC 7323, 4.3): it tells
+  // nothing of this one, and must not keep a tail loss probe that has arrived from showing what was
+  // lost.
   auto const left = static_cast<std::uint32_t>(r.sent_at.ns / e_.config.timestamp_tick.ns);
-  bool const other = news.has_echo && is_older({news.echo, left});
+  bool const other =
+      arrival == Arrival::in_order && news.has_echo && is_older({news.echo, left});
   if (r.ever && (other || news.arrived.since(r.sent_at) < news.least_rtt)) {
     return;
   }
@@ -309,7 +313,7 @@ void Board::acknowledge(Sequence ack, AckNews& news) {
     }
     Sequence const end = first_of(r.end, ack);
     if (!r.sacked) {
-      deliver(r, end, news);
+      deliver(r, end, Arrival::in_order, news);
     }
     uncount(r);
     if (end == r.end) {
@@ -340,7 +344,7 @@ void Board::sack(Sequence begin, Sequence end, AckNews& news) {
       break;
     }
     Sent& r = edit(i);
-    deliver(r, r.end, news);
+    deliver(r, r.end, Arrival::above_gap, news);
     news.newly_sacked += length_of(r);
     uncount(r);
     delist(i);

@@ -115,7 +115,9 @@ class Board {
   void remove(Index index);
   Index find(Sequence where) const;
   bool forget_lowest(Sequence below);
-  void deliver(const Sent& r, Sequence end, AckNews& news);
+  // How a segment came to be known as delivered: with all before it, or above a gap.
+  enum class Arrival : std::uint8_t { in_order, above_gap };
+  void deliver(const Sent& r, Sequence end, Arrival arrival, AckNews& news);
   bool alike(const Sent& left, const Sent& right) const;
   //= rfc8985#4
   //# 8985:RACK-2 nanoseconds of the world's clock
