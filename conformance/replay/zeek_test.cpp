@@ -6,11 +6,9 @@
 #include <map>
 #include <string>
 
-#define TOML_HEADER_ONLY 1
-#include <toml++/toml.h>
-
 #include "conformance/replay/replay.hpp"
 #include "conformance/replay/report.hpp"
+#include "tools/output/toml.hpp"
 
 namespace lockstep::conformance {
 namespace {

@@ -41,8 +41,8 @@ bool settled(const Kernel& kernel) {
 
 class Trial {
  public:
-  Trial(const World& world, std::uint64_t seed)
-      : kernel_(world, seed, swarm_registry()),
+  Trial(const World& world, std::uint64_t seed, const Registry& registry)
+      : kernel_(world, seed, registry),
         alteration_(world),
         stream_(findings_, &alteration_),
         conservation_(findings_),
@@ -119,8 +119,9 @@ Registry swarm_registry() {
   return registry;
 }
 
-TrialResult run_trial(const World& world, std::uint64_t seed, Observer* watcher) {
-  Trial trial(world, seed);
+TrialResult run_trial(const World& world, std::uint64_t seed, Observer* watcher,
+                      const Registry& registry) {
+  Trial trial(world, seed, registry);
   if (watcher != nullptr) {
     trial.kernel().observe(*watcher);
   }

@@ -27,7 +27,9 @@ Registry swarm_registry();
 inline constexpr std::uint64_t trial_steps_max = 3'000'000;
 
 // Runs until every application is done and every stack has let go of its connections, or until the
-// world's limit. `watcher` may be nullptr: one more observer, a trace perhaps.
-TrialResult run_trial(const World& world, std::uint64_t seed, Observer* watcher = nullptr);
+// world's limit. `watcher` may be nullptr: one more observer, a trace perhaps. `registry` knows the
+// world's models and stations.
+TrialResult run_trial(const World& world, std::uint64_t seed, Observer* watcher = nullptr,
+                      const Registry& registry = swarm_registry());
 
 }  // namespace lockstep::sim

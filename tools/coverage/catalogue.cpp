@@ -2,7 +2,7 @@
 #include "tools/coverage/catalogue.hpp"
 
 #include <fmt/core.h>
-#include <toml++/toml.h>
+#include "tools/output/toml.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -35,6 +35,8 @@ toml::table parse_file(const fs::path& root, const std::string& file) {
     return toml::parse(text.str());
   } catch (const toml::parse_error& error) {
     bad_input(file, static_cast<int>(error.source().begin.line), std::string(error.description()));
+  } catch (const TomlGaveUp& error) {
+    bad_input(file, 1, error.what());
   }
 }
 

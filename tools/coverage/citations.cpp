@@ -2,7 +2,7 @@
 #include "tools/coverage/citations.hpp"
 
 #include <fmt/core.h>
-#include <toml++/toml.h>
+#include "tools/output/toml.hpp"
 
 #include <algorithm>
 #include <array>
@@ -309,6 +309,9 @@ void scan_scenario(std::string_view file, std::string_view text, const Catalogue
   } catch (const toml::parse_error& error) {
     out.problems.push_back({std::string(file), static_cast<int>(error.source().begin.line),
                             std::string(error.description())});
+    return;
+  } catch (const TomlGaveUp& error) {
+    out.problems.push_back({std::string(file), 1, error.what()});
     return;
   }
   if (const toml::array* shows = document["shows"].as_array(); shows != nullptr) {

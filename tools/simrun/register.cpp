@@ -15,6 +15,9 @@ void register_sim(CLI::App& app, int& exit_code) {
   verb->add_option("FILE", options->file, "the world; sim/README.md says what it holds")
       ->required();
   verb->add_option("--seed", options->seed, "which of the world's runs: any 64-bit number (1)");
+  verb->add_option("--set", options->settings,
+                   "HOST.FIELD=VALUE: a field of a host's Config, * for all; may be repeated")
+      ->allow_extra_args(false);
   verb->add_option("--pcapng", options->pcapng_folder, "write a capture of each host here");
   verb->add_option("--json", options->json_file, "write the report as JSON too");
   verb->add_option("--series", options->series_file,

@@ -107,7 +107,7 @@ sim::Ending run_to_end(sim::Kernel& kernel, Instant limit) {
 }  // namespace
 
 int run_simulation(const SimRunOptions& options) {
-  const sim::World world = read_world(options.file);
+  const sim::World world = read_world(options.file, options.settings);
   const std::uint64_t seed = parse_seed(options.seed);
   Instant limit = Instant{0} + world.limit;
   if (!options.until.empty()) {

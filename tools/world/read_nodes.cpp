@@ -53,6 +53,8 @@ void set_field(Port& field, std::uint64_t value) {
   field.value = static_cast<std::uint16_t>(value);
 }
 
+}  // namespace
+
 void read_config(Table& table, Config& config) {
   visit_fields(config, [&](std::string_view name, Unit unit, FieldRange range, auto& field) {
     if (!table.has(name)) {
@@ -85,6 +87,8 @@ void read_config(Table& table, Config& config) {
   });
   table.end();
 }
+
+namespace {
 
 void read_lane(Table& table, sim::LaneSpec& lane) {
   lane.rate_bits_per_second =

@@ -27,6 +27,9 @@ void read_link(Table& table, WorldInProgress& into);
 void read_app(Table& table, WorldInProgress& into);
 void read_fault(Table& table, WorldInProgress& into);
 
+/// What a [host.config] says, to the end of the table.
+void read_config(Table& table, Config& config);
+
 /// The key `name`, which must be new among nodes or links; sets the table's title by it.
 sim::Name read_name(Table& table, const std::string& kind);
 sim::HostIndex host_named(Table& table, std::string_view key, const WorldInProgress& in);

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +17,46 @@ void refuse(const std::string& file, const toml::node& at, const std::string& wh
   throw Failure(ExitCode::bad_input,
                 fmt::format("{}:{}: {}", file, at.source().begin.line, what));
 }
+
+namespace {
+
+/// How many octets of `text` from `at` on are one comment or one string; 0: neither begins there.
+std::size_t quoted(std::string_view text, std::size_t at) {
+  const char open = text[at];
+  if (open == '#') {
+    return std::min(text.find('\n', at), text.size()) - at;
+  }
+  if (open != '"' && open != '\'') {
+    return 0;
+  }
+  const bool is_long = text.substr(at, 3) == std::string(3, open);
+  const std::string close(is_long ? 3 : 1, open);
+  std::size_t end = at + close.size();
+  while (end < text.size() && text.substr(end, close.size()) != close) {
+    if (!is_long && text[end] == '\n') {
+      return end - at;
+    }
+    end += open == '"' && text[end] == '\\' ? 2 : 1;
+  }
+  return std::min(end + close.size(), text.size()) - at;
+}
+
+/// The line of the first letter beyond ASCII outside of quotes, which the parser is not ready for;
+/// 0: there is none.
+std::size_t stray_letter(std::string_view text) {
+  std::size_t line = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    if (static_cast<unsigned char>(text[at]) >= 0x80) {
+      return line;
+    }
+    const std::string_view part = text.substr(at, std::max<std::size_t>(quoted(text, at), 1));
+    line += static_cast<std::size_t>(std::count(part.begin(), part.end(), '\n'));
+    at += part.size();
+  }
+  return 0;
+}
+
+}  // namespace
 
 const toml::node* Table::ask(std::string_view key) {
   asked_.emplace(key);
@@ -146,14 +187,26 @@ toml::table parse_toml(const std::string& path) {
                               std::strerror(errno),
                               forbidden ? "ask for the right to read it" : "check the path"));
   }
-  std::ostringstream text;
-  text << in.rdbuf();
+  std::ostringstream stream;
+  stream << in.rdbuf();
+  const std::string text = stream.str();
+  if (const std::size_t line = stray_letter(text); line != 0) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("{}:{}: not TOML: a letter beyond ASCII; expected it in quotes or "
+                              "in a comment: put it there",
+                              path, line));
+  }
   try {
-    return toml::parse(text.str(), path);
+    return toml::parse(text, path);
   } catch (const toml::parse_error& error) {
     throw Failure(ExitCode::bad_input,
                   fmt::format("{}:{}: not TOML: {}; expected TOML: correct this line", path,
                               error.source().begin.line, error.description()));
+  } catch (const TomlGaveUp& error) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("{}: not TOML: the parser gave up ({}); expected TOML: look for a "
+                              "comment or a line's end within a [table]'s name",
+                              path, error.what()));
   }
 }
 

@@ -8,9 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <toml++/toml.h>
-
 #include "tools/cli/failure.hpp"
+#include "tools/output/toml.hpp"
 
 namespace lockstep::tools {
 

@@ -2,6 +2,7 @@
 #include "tools/world/world_file.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "tools/world/reader.hpp"
 
@@ -30,9 +31,56 @@ const toml::node& table_named(const toml::table& file, std::string_view name) {
   return file;
 }
 
+/// The line of TOML that "FIELD=VALUE" stands for: VALUE as it is if TOML knows it, else as a text.
+toml::table assignment(const std::string& setting, const std::string& field,
+                       const std::string& value) {
+  for (const char* const quote : {"", "\""}) {
+    try {
+      return toml::parse(fmt::format("{} = {}{}{}", field, quote, value, quote));
+    } catch (const toml::parse_error&) {
+      // As a text, then; or nothing will do.
+    } catch (const TomlGaveUp&) {
+      break;
+    }
+  }
+  throw Failure(ExitCode::bad_input,
+                fmt::format("{}: expected HOST.FIELD=VALUE, like a.sack=false", setting));
+}
+
+void apply(const std::string& setting, sim::World& world) {
+  const std::size_t dot = setting.find('.');
+  const std::size_t equals = setting.find('=');
+  if (dot == std::string::npos || equals == std::string::npos || equals < dot) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("{}: expected HOST.FIELD=VALUE, like a.sack=false", setting));
+  }
+  const std::string host = setting.substr(0, dot);
+  const toml::table parsed = assignment(setting, setting.substr(dot + 1, equals - dot - 1),
+                                        setting.substr(equals + 1));
+  bool is_found = false;
+  for (sim::HostSpec& each : world.hosts) {
+    if (host == "*" || host == each.name.view()) {
+      is_found = true;
+      Table table(setting, parsed, fmt::format("host '{}'", each.name.view()));
+      read_config(table, each.config);
+    }
+  }
+  if (!is_found) {
+    std::vector<std::string_view> names;
+    for (const sim::HostSpec& each : world.hosts) {
+      names.push_back(each.name.view());
+    }
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("{}: there is no host '{}', expected one of: {}; or * for all",
+                              setting, host, fmt::join(names, ", ")));
+  }
+}
+
 }  // namespace
 
-sim::World read_world(const std::string& path) {
+sim::World read_world(const std::string& path) { return read_world(path, {}); }
+
+sim::World read_world(const std::string& path, const std::vector<std::string>& settings) {
   const toml::table parsed = parse_toml(path);
   Table top(path, parsed, "the world");
   WorldInProgress reading;
@@ -50,6 +98,9 @@ sim::World read_world(const std::string& path) {
   top.end();
   if (reading.world.hosts.empty()) {
     top.wrong("no [[host]] was found, expected at least one: add it");
+  }
+  for (const std::string& setting : settings) {
+    apply(setting, reading.world);
   }
   sim::give_macs(reading.world);
   if (const sim::WorldFault fault = sim::fault_of(reading.world); !fault.none()) {

@@ -34,6 +34,8 @@ from = "a"
 to = "b"
 )";
 
+std::string good() { return std::string(hosts) + std::string(link); }
+
 class WorldFile : public testing::Test {
  protected:
   std::string write(const std::string& text) {
@@ -43,6 +45,17 @@ class WorldFile : public testing::Test {
     return path_;
   }
   ~WorldFile() override { std::filesystem::remove(path_); }
+
+  /// The complaint about a setting of a good world.
+  std::string complaint_about(const std::string& setting) {
+    try {
+      read_world(write(good()), {setting});
+      return "";
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::bad_input);
+      return failure.what();
+    }
+  }
 
   /// The complaint about a world, without the file's name; empty if there is none.
   std::string complaint(const std::string& text) {
@@ -61,8 +74,6 @@ class WorldFile : public testing::Test {
 
   std::string path_;
 };
-
-std::string good() { return std::string(hosts) + std::string(link); }
 
 TEST_F(WorldFile, ReadsHostsLinksAppsAndFaults) {
   const sim::World world = read_world(write(good() + R"([link.back]
@@ -215,6 +226,56 @@ TEST_F(WorldFile, NamesTheLineOfWhatCannotBe) {
             "7: 'ab': a link must join two different nodes");
   EXPECT_EQ(complaint(good() + "[[host]]\nname = \"c\"\naddress = \"10.0.0.3/24\"\n"),
             "13: 'c': a host must be on exactly one link");
+}
+
+TEST_F(WorldFile, WhatTheParserDoesNotExpectIsOneLineToo) {
+  for (const std::string text : {"[[#", "[#", "[[\na]]"}) {
+    const std::string path = write(text);
+    try {
+      read_world(path);
+      ADD_FAILURE() << text;
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::bad_input);
+      EXPECT_EQ(std::string(failure.what()).rfind(path + ": not TOML: ", 0), 0u) << failure.what();
+    }
+  }
+}
+
+TEST_F(WorldFile, LettersBeyondAsciiStandInQuotesOnly) {
+  const auto stray = [&](const std::string& text) {
+    return complaint(text).find("a letter beyond ASCII") != std::string::npos;
+  };
+  for (const char* fine : {"# \u00e9\n", "x = \"\u00e9\"", "x = '''\n\u00e9\n'''",
+                           "x = \"\"\"\\\"\u00e9\"\"\"", "x = '\\' # \u00e9"}) {
+    EXPECT_FALSE(stray(fine)) << fine;
+  }
+  for (const char* bad : {"\u00e9 = 1", "x = \"a\" \u00e9", "x = 'a\n\u00e9'", "# a\n\u00e9",
+                          "x = '\\' \u00e9", "[\u2028]"}) {
+    EXPECT_TRUE(stray(bad)) << bad;
+  }
+  EXPECT_EQ(complaint("# a\n\n\u00e9 = 1").rfind("3: not TOML: a letter beyond ASCII", 0), 0u);
+}
+
+TEST_F(WorldFile, SettingsComeAfterTheFile) {
+  const std::string file = write(good());
+  const sim::World world = read_world(
+      file, {"*.sack=false", "a.delayed_ack=7ms", "b.congestion=reno", "a.sack=true"});
+  EXPECT_TRUE(world.hosts[0].config.tcp.sack);
+  EXPECT_FALSE(world.hosts[1].config.tcp.sack);
+  EXPECT_EQ(world.hosts[0].config.tcp.delayed_ack, Duration::milliseconds(7));
+  EXPECT_EQ(world.hosts[1].config.tcp.congestion, tcp::Congestion::reno);
+  EXPECT_EQ(world.hosts[0].config.tcp.congestion, Config{}.tcp.congestion);
+}
+
+TEST_F(WorldFile, RefusesABadSettingInOneLine) {
+  EXPECT_EQ(complaint_about("sack=false"),
+            "sack=false: expected HOST.FIELD=VALUE, like a.sack=false");
+  EXPECT_EQ(complaint_about("a.sack"), "a.sack: expected HOST.FIELD=VALUE, like a.sack=false");
+  EXPECT_EQ(complaint_about("a.=\n"), "a.=\n: expected HOST.FIELD=VALUE, like a.sack=false");
+  EXPECT_EQ(complaint_about("c.sack=false"),
+            "c.sack=false: there is no host 'c', expected one of: a, b; or * for all");
+  EXPECT_EQ(complaint_about("a.sack=2"), "a.sack=2:1: 'sack' of host 'a': expected true or false");
+  EXPECT_EQ(complaint_about("a.sac=true").rfind("a.sac=true:1: ", 0), 0u);
 }
 
 TEST(WorldFileMissing, IsOneLineToo) {

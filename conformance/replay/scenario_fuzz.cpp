@@ -1,0 +1,18 @@
+// Scenario files under libFuzzer: each is read or refused in one line.
+#include <cstring>
+
+#include "conformance/replay/scenario.hpp"
+#include "tools/cli/failure.hpp"
+#include "tools/output/fuzz_file.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lockstep;
+  tools::FuzzFile const file(data, size);
+  try {
+    static_cast<void>(conformance::load_scenario(file.path()));
+  } catch (const tools::Failure& failure) {
+    CHECK(failure.code() == tools::ExitCode::bad_input);
+    CHECK(std::strlen(failure.what()) != 0);
+  }
+  return 0;
+}
