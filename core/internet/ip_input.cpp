@@ -67,10 +67,10 @@ Drop ip_input(const Addresses& addresses, std::span<const std::byte> bytes, bool
   }
   //= rfc6864#4.1
   //# 6864:ID-3 the identification of a whole datagram is not looked at
-  if (header.protocol != wire::IpProtocol::tcp && header.protocol != wire::IpProtocol::icmp) {
-    return Drop::ip_protocol_unknown;
+  if (header.protocol == wire::IpProtocol::tcp) [[likely]] {
+    return Drop::none;
   }
-  return Drop::none;
+  return header.protocol == wire::IpProtocol::icmp ? Drop::none : Drop::ip_protocol_unknown;
 }
 
 }  // namespace lockstep::internet

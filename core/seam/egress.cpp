@@ -136,9 +136,10 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
                                 c.ttl,
                                 tcp::ecn::traffic_class_of(c, plan),
                                 {}};
+  tcp::Active& a = engine.active(c);
   departure.payload = tcp::write_plan(
-      engine, c, plan, into.subspan(link_bytes + internet::ip_header_bytes(departure.source)));
-  tcp::take_turns(engine, c);
+      engine, c, a, plan, into.subspan(link_bytes + internet::ip_header_bytes(departure.source)));
+  tcp::take_turns(engine, c, a);
   // No way: the segment counts as sent and lost, so that its timer brings it back.
   if (way.way != Way::open) {
     return {};

@@ -72,15 +72,12 @@ void Stack::Body::parse_ip(std::span<const std::byte> bytes, bool to_group, Chec
   if (!out.ip.path_known) {
     recent.local = {};
   }
-  if (out.drop == Drop::ip_protocol_unknown) {
-    out.kind = Parsed::Kind::unknown_protocol;
-    return;
-  }
-  if (out.drop == Drop::ip_fragment && config.reassembly_datagrams.value != 0) {
-    out.kind = Parsed::Kind::fragment;
-    return;
-  }
-  if (out.drop != Drop::none) {
+  if (out.drop != Drop::none) [[unlikely]] {
+    if (out.drop == Drop::ip_protocol_unknown) {
+      out.kind = Parsed::Kind::unknown_protocol;
+    } else if (out.drop == Drop::ip_fragment && config.reassembly_datagrams.value != 0) {
+      out.kind = Parsed::Kind::fragment;
+    }
     return;
   }
   wire::Ipv4Packet const& packet = out.ip.packet;

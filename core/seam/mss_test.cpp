@@ -37,6 +37,27 @@ TEST(Mss, NamedOnEverySyn) {
   }
 }
 
+// A SYN that has nothing else to name is written in a way of its own.
+//= rfc9293#3.7.1
+//= type=test
+//# 9293:MUST-14 an MSS, whatever is named besides it
+TEST(Mss, NamedAloneAndAmongOtherOptions) {
+  auto config_with = [](bool scale) {
+    Config config = with_mtu(1500);
+    config.tcp.sack = config.tcp.timestamps = config.tcp.fast_open_client = false;
+    config.tcp.fast_open_server = config.tcp.user_timeout_option = false;
+    config.tcp.window_scale = scale;
+    return config;
+  };
+  for (bool scale : {false, true}) {
+    Kit kit(config_with(scale));
+    kit.connect();
+    Out const syn = kit.take().at(0);
+    EXPECT_EQ(syn.mss, 1460);
+    EXPECT_EQ(syn.options.has_window_scale, scale);
+  }
+}
+
 std::uint32_t longest_segment(const Config& config, std::uint16_t peer_mss) {
   Flow flow(config, {.mss = peer_mss});
   flow.write_octets(40'000);

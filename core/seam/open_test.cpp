@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/seam/test_kit.hpp"
+#include "core/tcp/isn.hpp"
 
 namespace lockstep::testing {
 namespace {
@@ -299,6 +300,25 @@ TEST(Open, DrawnPortsAreDistinctUntilThereAreNone) {
   // To another remote socket they are all free.
   open.remote.port = {7};
   EXPECT_EQ(connect(kit, open), Refusal::none);
+}
+
+// What was computed for the last remote socket must not serve another.
+//= rfc6056#3.3.3
+//= type=test
+//# 6056:PORT-5 each remote socket has an offset of its own
+TEST(Open, PortsToTwoServersInTurnHaveTwoOffsets) {
+  Kit kit;
+  Open open = open_to(kit);
+  open.local.port = {0};
+  for (std::uint32_t drawn = 0; drawn < 6; ++drawn) {
+    open.remote.port = {static_cast<std::uint16_t>(drawn % 3 == 0 ? 7 : 9)};
+    ConnectionId id;
+    ASSERT_EQ(kit.stack.connect(open, id), Refusal::none);
+    tcp::Config const& config = kit.stack.config().tcp;
+    tcp::PortOffset const offset = tcp::port_offset(config, {{kit.device, {}}, open.remote});
+    EXPECT_EQ(kit.stack.inspect(id).tuple.local.port,
+              tcp::candidate_port(config, offset, drawn, Count{0}));
+  }
 }
 
 //= rfc9293#3.4.1

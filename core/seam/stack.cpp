@@ -8,6 +8,7 @@
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/reassembly.hpp"
+#include "core/tcp/segment_options.hpp"
 #include "core/tcp/room.hpp"
 #include "core/tcp/time_wait.hpp"
 #include "core/units/check.hpp"
@@ -180,6 +181,7 @@ void configure(Stack::Body& b) {
   b.link_bytes = b.has_link() ? wire::ethernet_bytes(config.vlan) : 0;
   b.engine.config = config.tcp;
   b.engine.mtu_text_max = config.mtu - Bytes{40};
+  b.engine.mss_alone = tcp::names_mss_alone(config.tcp);
   b.engine.fresh = tcp::fresh_connection(config.tcp);
   b.engine.addresses = b.addresses.all();
   b.engine.counters = &b.statistics->tcp;

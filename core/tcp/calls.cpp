@@ -51,9 +51,13 @@ bool is_taken(const Engine& e, const Socket& socket) {
 //= rfc6056#3.3.3
 //# 6056:PORT-5 the next one if it is taken, an error after the tries that Config allows
 Refusal draw_port(Engine& e, Socket& socket) {
+  FourTuple const& tuple = socket.tuple;
+  if (e.ports.remote != tuple.remote || e.ports.local != tuple.local.address) {
+    e.ports = {tuple.local.address, tuple.remote, port_offset(e.config, tuple)};
+  }
   for (std::uint32_t i = 0; i < e.config.port_tries.value; ++i) {
     socket.tuple.local.port =
-        candidate_port(e.config, socket.tuple, e.state->ports_drawn, Count{i});
+        candidate_port(e.config, e.ports.offset, e.state->ports_drawn, Count{i});
     socket.hash = e.demux.hash_of(socket.tuple);
     if (!is_taken(e, socket)) {
       e.state->ports_drawn += i + 1;

@@ -47,10 +47,10 @@ class Demux {
     return static_cast<std::uint32_t>(hash.value());
   }
 
-  // The hash of a connection's four-tuple.
+  // The hash of a connection's four-tuple, whose addresses are of one version.
   std::uint32_t hash_of(const FourTuple& tuple) const {
     TableHash hash(key_);
-    if (tuple.local.address.is_v4() && tuple.remote.address.is_v4()) {
+    if (tuple.remote.address.is_v4()) {
       hash.add(tuple.local.address.low << 32 | (tuple.remote.address.low & 0xffff'ffff));
     } else {
       hash.add(tuple.local.address.high).add(tuple.local.address.low);

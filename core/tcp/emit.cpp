@@ -276,8 +276,7 @@ void note_departure(Engine& e, Connection& c, Active& a, const Plan& plan) {
 
 }  // namespace
 
-Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte> into) {
-  Active& a = e.active(c);
+Bytes write_plan(Engine& e, Connection& c, Active& a, const Plan& plan, std::span<std::byte> into) {
   Report report;
   if (c.sack) {
     report = take_report(e, c, plan);

@@ -15,6 +15,7 @@
 #include "core/tcp/connection.hpp"
 #include "core/tcp/counters.hpp"
 #include "core/tcp/demux.hpp"
+#include "core/tcp/isn.hpp"
 #include "core/units/drop.hpp"
 #include "core/units/time.hpp"
 #include "core/wire/checksum.hpp"
@@ -95,6 +96,8 @@ struct Arrival {
 struct Engine {
   Config config;
   Bytes mtu_text_max;  // the largest text that the link allows without options
+  bool mss_alone = false;  // names_mss_alone(config)
+  KnownOffset ports;   // of the last connection whose port was drawn
   Connection fresh;    // what every new record begins as: fresh_connection(config)
   EngineState* state = nullptr;
   Counters* counters = nullptr;

@@ -3,13 +3,13 @@
 
 namespace lockstep::tcp {
 
-// An IPv4 pair is one word, an IPv6 pair four: their numbers of words, which are hashed too, tell
-// them apart.
+// Both addresses are of one version: an IPv4 pair is one word, an IPv6 pair four, and the numbers
+// of words, which are hashed too, tell them apart.
 std::uint32_t tuple_hash(HashKey key, const FourTuple& tuple, Port local) {
   SecretHash hash(key);
   IpAddress const& ours = tuple.local.address;
   IpAddress const& theirs = tuple.remote.address;
-  if (ours.is_v4() && theirs.is_v4()) {
+  if (theirs.is_v4()) {
     hash.add(std::uint64_t{ours.as_v4().value} << 32 | theirs.as_v4().value);
   } else {
     hash.add(ours.high).add(ours.low).add(theirs.high).add(theirs.low);
@@ -31,15 +31,17 @@ Sequence initial_sequence(const Config& config, const FourTuple& tuple, Instant 
   return {clock + offset + config.isn_base.value};
 }
 
+//= rfc6056#3.3.3
+//# 6056:PORT-5 an offset by keyed hash of the addresses and the remote port, plus a counter
+PortOffset port_offset(const Config& config, const FourTuple& tuple) {
+  return {tuple_hash(config.port_key, tuple, Port{})};
+}
+
 //= rfc6056#5
 //# 6056:PORT-7 not algorithm 1: no list of unavailable ports is walked
-Port candidate_port(const Config& config, const FourTuple& tuple, std::uint32_t drawn,
-                    Count attempt) {
-  //= rfc6056#3.3.3
-  //# 6056:PORT-5 an offset by keyed hash of the addresses and the remote port, plus a counter
-  std::uint32_t const offset = tuple_hash(config.port_key, tuple, Port{});
+Port candidate_port(const Config& config, PortOffset offset, std::uint32_t drawn, Count attempt) {
   std::uint32_t const span = config.port_last.value - config.port_first.value + 1u;
-  std::uint64_t const step = std::uint64_t{offset} + drawn + attempt.value;
+  std::uint64_t const step = std::uint64_t{offset.value} + drawn + attempt.value;
   return {static_cast<std::uint16_t>(config.port_first.value + step % span)};
 }
 

@@ -107,7 +107,7 @@ TEST(Ports, OffsetByKeyAndCounter) {
   Config const config;
   FourTuple const tuple = tuple_of(2, 0);
   auto port = [&](const Config& with, const FourTuple& to, std::uint32_t drawn, Count attempt) {
-    return candidate_port(with, to, drawn, attempt).value;
+    return candidate_port(with, port_offset(with, to), drawn, attempt).value;
   };
   std::uint32_t const span = config.port_last.value - config.port_first.value + 1u;
   std::uint32_t const first = port(config, tuple, 0, Count{0});
@@ -131,11 +131,12 @@ TEST(Ports, StayInTheirRange) {
   Config config;
   config.port_first = {1024};
   config.port_last = {65535};
+  PortOffset const offset = port_offset(config, tuple_of(2, 0));
   for (std::uint32_t i = 0; i < 200'000; i += 61) {
-    EXPECT_GE(candidate_port(config, tuple_of(2, 0), i, Count{0}).value, 1024);
+    EXPECT_GE(candidate_port(config, offset, i, Count{0}).value, 1024);
   }
   config.port_first = config.port_last = {7};
-  EXPECT_EQ(candidate_port(config, tuple_of(2, 0), 0xffff'ffff, Count{0xffff'ffff}).value, 7);
+  EXPECT_EQ(candidate_port(config, offset, 0xffff'ffff, Count{0xffff'ffff}).value, 7);
 }
 
 }  // namespace

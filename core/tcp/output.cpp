@@ -242,20 +242,20 @@ Plan plan_opening(Engine& e, Connection& c, const Active& a) {
   return plan;
 }
 
-// One segment that was never sent.
+// One segment that was never sent; if there is none, of `plan` only the kind says so.
 //= rfc5681#2
 //# 5681:CC-1, 5681:CC-32 never beyond the highest ACK plus min(cwnd, rwnd)
 //= rfc9293#3.7
 //# 9293:P-NO-BOUNDARY segments follow windows and sizes, not the calls that queued the text
-Plan plan_new(Engine& e, Connection& c, Active& a) {
-  Plan plan;
+void plan_new(Engine& e, Connection& c, Active& a, Plan& plan) {
   if (!synchronized(c.state)) [[unlikely]] {
-    return plan_opening(e, c, a);
+    plan = plan_opening(e, c, a);
+    return;
   }
   Room const room = room_of(c, a);
   std::uint32_t const queued = room.end.since(c.send.nxt).count;
   if (c.fin_sent || (queued == 0 && !room.fin_due)) {
-    return plan;
+    return;
   }
   restart_if_idle(e, c);
   //= rfc9293#3.8.6
@@ -276,15 +276,23 @@ Plan plan_new(Engine& e, Connection& c, Active& a) {
              plan.text.count < offer.usable;
   if (plan.text.empty() && !plan.fin) {
     wait_by_timer(e, c, offer.usable);
-    return plan;
+    return;
   }
   if (e.state->now < a.pace_at) [[unlikely]] {
     pacing::wait(e, c);
-    return {};
+    return;
   }
   plan.kind = PlanKind::text;
-  return plan;
 }
+
+// A segment without text, or none.
+void bare(Plan& plan, PlanKind kind) {
+  plan = Plan{};
+  plan.kind = kind;
+}
+
+// What a choice has left of a plan that came to nothing must not reach the next one.
+Plan whole(const Plan& plan) { return plan.kind == PlanKind::none ? Plan{} : plan; }
 
 }  // namespace
 
@@ -335,54 +343,57 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
 }
 
 Plan plan_next(Engine& e, Connection& c) {
+  // The one that is returned, whatever becomes of it: copies would cost more than the choice.
   Plan plan;
   if (c.active == nil || c.detached) {
     return plan;
   }
   Active& a = e.active(c);
-  plan.kind = PlanKind::ack;
   // Not before our SYN: what came behind the peer's in one burst must not be answered ahead of it.
   // Nor may text carry what an ACK of its own has to say: that the echo was another before.
   if ((a.owed_duplicates | a.owed_cut) != 0 &&
       (c.send.nxt != c.send.iss || synchronized(c.state))) {
+    plan.kind = PlanKind::ack;
     return plan;
   }
-  Plan text;
   if (path_may_differ(e, c)) [[unlikely]] {
     follow_path(e, c);
-    path_probe::Step const step = path_probe::plan(e, c, text);
+    path_probe::Step const step = path_probe::plan(e, c, plan);
     if (step != path_probe::Step::none) {
-      plan.kind = owes_ack(a) ? PlanKind::ack : PlanKind::none;
-      return step == path_probe::Step::probe ? text : plan;
+      if (step != path_probe::Step::probe) {
+        bare(plan, owes_ack(a) ? PlanKind::ack : PlanKind::none);
+      }
+      return plan;
     }
   }
   if (a.retransmit_next.before(a.retransmit_end)) [[unlikely]] {
-    text = plan_again(c, a);
+    plan = whole(plan_again(c, a));
   }
-  if (text.kind == PlanKind::none && repairs(c, a)) [[unlikely]] {
-    text = plan_lost(e, c);
+  if (plan.kind == PlanKind::none && repairs(c, a)) [[unlikely]] {
+    plan = whole(plan_lost(e, c));
   }
-  if (text.kind == PlanKind::none && a.tail.wanted) [[unlikely]] {
-    text = tail_probe::plan(e, c);
+  if (plan.kind == PlanKind::none && a.tail.wanted) [[unlikely]] {
+    plan = whole(tail_probe::plan(e, c));
   }
-  if (text.kind == PlanKind::none && a.probe) [[unlikely]] {
-    text = plan_probe(c, a);
-    a.probe = text.kind != PlanKind::none;
+  if (plan.kind == PlanKind::none && a.probe) [[unlikely]] {
+    plan = whole(plan_probe(c, a));
+    a.probe = plan.kind != PlanKind::none;
   }
-  if (text.kind == PlanKind::none) {
-    text = plan_new(e, c, a);
+  if (plan.kind == PlanKind::none) {
+    plan_new(e, c, a, plan);
   }
-  if (text.kind == PlanKind::none && repairs(c, a)) [[unlikely]] {
-    text = plan_last_resort(e, c);
+  if (plan.kind == PlanKind::none && repairs(c, a)) [[unlikely]] {
+    plan = plan_last_resort(e, c);
   }
-  if (text.kind != PlanKind::none) {
-    return text;
+  if (plan.kind != PlanKind::none) {
+    return plan;
   }
   // What came on the peer's SYN is acknowledged once the handshake is over.
   if (owes_ack(a) && synchronized(c.state)) {
+    bare(plan, PlanKind::ack);
     return plan;
   }
-  plan.kind = a.keepalive_probe ? PlanKind::keepalive : PlanKind::none;
+  bare(plan, a.keepalive_probe ? PlanKind::keepalive : PlanKind::none);
   return plan;
 }
 
@@ -399,8 +410,7 @@ bool is_spent(const Connection& c, const Active& a) {
 
 }  // namespace
 
-void take_turns(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+void take_turns(Engine& e, Connection& c, Active& a) {
   if (is_spent(c, a)) {
     leave_ready(e, c);
     rest(e, c, a);

@@ -44,10 +44,10 @@ void window_opened(Engine& e, Connection& c);
 // where only a timer can go on.
 Plan plan_next(Engine& e, Connection& c);
 // Writes the planned TCP segment, checksum included, into `into` and brings the connection's
-// variables and timers up to date. Returns its length.
-Bytes write_plan(Engine& e, Connection& c, const Plan& plan, std::span<std::byte> into);
+// variables and timers up to date. Returns its length. `a` is the connection's active part.
+Bytes write_plan(Engine& e, Connection& c, Active& a, const Plan& plan, std::span<std::byte> into);
 // One frame of this connection, the first that is ready, has left: the connection leaves the list
 // if it plainly has nothing more to say, else lets the next one have its turn after the quantum.
-void take_turns(Engine& e, Connection& c);
+void take_turns(Engine& e, Connection& c, Active& a);
 
 }  // namespace lockstep::tcp

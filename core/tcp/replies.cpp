@@ -7,18 +7,21 @@
 namespace lockstep::tcp {
 namespace {
 
-// A segment without text goes into the reply queue; if that is full it is lost, as on
-// the wire, and counted.
-void push(Engine& e, internet::ReplyHeader header, const wire::Segment& segment) {
+// A segment without text goes into the reply queue, with options or (null) without; if that is
+// full it is lost, as on the wire, and counted.
+void push(Engine& e, internet::ReplyHeader header, const wire::Header& segment,
+          const wire::Options* named) {
+  Bytes const options = named == nullptr ? Bytes{} : wire::options_bytes(*named);
   header.protocol = static_cast<std::uint8_t>(wire::IpProtocol::tcp);
-  header.length =
-      static_cast<std::uint16_t>(wire::tcp_header_bytes + options_bytes(segment.options).count);
+  header.length = static_cast<std::uint16_t>(wire::tcp_header_bytes + options.count);
   std::span<std::byte> const room = e.replies.push(header);
   if (room.empty()) {
     e.drops->count(Drop::reply_queue_full);
     return;
   }
-  Bytes const options = wire::write(segment.options, room.subspan(wire::tcp_header_bytes));
+  if (named != nullptr) {
+    static_cast<void>(wire::write(*named, room.subspan(wire::tcp_header_bytes)));
+  }
   Bytes const length{header.length};
   wire::PseudoHeader const pseudo{header.source, header.destination, header.protocol, length};
   wire::write_whole(segment, options, pseudo, {}, room);
@@ -57,7 +60,7 @@ void push(Engine& e, internet::ReplyHeader header, const wire::Segment& segment)
   header.time_to_live = e.ttl_to(arrival.remote);
   header.has_mac = true;
   header.mac = arrival.from;
-  push(e, header, reset);
+  push(e, header, reset, &reset.options);
   ++e.counters->resets_sent;
 }
 
@@ -78,7 +81,7 @@ void reply_syn(Engine& e, const Arrival& arrival, Sequence iss, WireWindow windo
   header.time_to_live = e.ttl_to(arrival.remote);
   header.has_mac = true;
   header.mac = arrival.from;
-  push(e, header, out);
+  push(e, header, out, &out.options);
 }
 
 [[gnu::cold]] void send_reset(Engine& e, Connection& c) {
@@ -103,29 +106,32 @@ void reply_syn(Engine& e, const Arrival& arrival, Sequence iss, WireWindow windo
   header.destination = c.remote;
   header.time_to_live = c.ttl;
   header.traffic_class = static_cast<std::uint8_t>(c.dscp << 2);
-  push(e, header, reset);
+  push(e, header, reset, &reset.options);
   ++e.counters->resets_sent;
 }
 
 void send_time_wait_ack(Engine& e, const TimeWait& record) {
-  wire::Segment ack;
+  wire::Header ack;
   ack.source = record.local_port;
   ack.destination = record.remote_port;
   ack.sequence = record.send_nxt;
   ack.acknowledgment = record.receive_nxt;
   ack.flags = wire::flag::ack;
   ack.window = window_to_wire(record.receive_wnd, record.options.receive_scale);
-  if (record.options.has(spoken::timestamps)) {
-    ack.options.has_timestamps = true;
-    ack.options.timestamp_value = timestamp_at(e, record.options, e.state->now);
-    ack.options.timestamp_echo = record.options.ts_recent;
-  }
   internet::ReplyHeader header;
   header.source = e.addresses[record.local_address];
   header.destination = record.remote;
   header.time_to_live = record.ttl;
   header.traffic_class = static_cast<std::uint8_t>(record.dscp << 2);
-  push(e, header, ack);
+  if (!record.options.has(spoken::timestamps)) {
+    push(e, header, ack, nullptr);
+    return;
+  }
+  wire::Options options;
+  options.has_timestamps = true;
+  options.timestamp_value = timestamp_at(e, record.options, e.state->now);
+  options.timestamp_echo = record.options.ts_recent;
+  push(e, header, ack, &options);
 }
 
 }  // namespace lockstep::tcp

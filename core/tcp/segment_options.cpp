@@ -16,14 +16,8 @@ bool announces(const Connection& c, bool ours, std::uint8_t option) {
 
 // What only a SYN announces.
 void add_announcements(const Engine& e, const Connection& c, wire::Options& options) {
-  //= rfc9293#3.7.1
-  //# 9293:MUST-14, 9293:SHLD-5, 9293:MAY-3 every SYN names our MSS
-  //= rfc9293#3.2
-  //# 9293:MUST-65 and no other segment does
-  //= rfc8201#5.4
-  //# 8201:PMTU-10 it follows from the link alone, not from what a path carries
   options.has_mss = true;
-  options.mss = static_cast<std::uint16_t>(e.mss_to(c.remote).count);
+  options.mss = mss_to_name(e, c);
   //= rfc7323#2.2
   //# 7323:TS-34 a TCP that can scale says so, even by a shift of zero
   //# 7323:TS-33 a SYN-ACK only if the SYN did

@@ -25,6 +25,23 @@ inline Bytes syn_options_room(const Engine& e, const Connection& c) {
 wire::Options options_of(const Engine& e, Connection& c, const Plan& plan,
                          const Report& report);
 
+// The MSS that a SYN names.
+//= rfc9293#3.7.1
+//# 9293:MUST-14, 9293:SHLD-5, 9293:MAY-3 every SYN names our MSS
+//= rfc9293#3.2
+//# 9293:MUST-65 and no other segment does
+//= rfc8201#5.4
+//# 8201:PMTU-10 it follows from the link alone, not from what a path carries
+inline std::uint16_t mss_to_name(const Engine& e, const Connection& c) {
+  return static_cast<std::uint16_t>(e.mss_to(c.remote).count);
+}
+
+// Whether SYNs of this configuration have nothing to name but an MSS, whatever the peer's SYN says.
+constexpr bool names_mss_alone(const Config& config) {
+  return !config.window_scale && !config.sack && !config.timestamps &&
+         !config.user_timeout_option && !config.fast_open_client && !config.fast_open_server;
+}
+
 // Writes the options of the planned segment to the front of `into` (the place behind the header's
 // fixed part) and gives their length, a multiple of 4. A segment without options costs one branch.
 inline Bytes write_segment_options(const Engine& e, Connection& c, const Plan& plan,
@@ -32,6 +49,9 @@ inline Bytes write_segment_options(const Engine& e, Connection& c, const Plan& p
   std::uint8_t const any = spoken::timestamps | spoken::user_timeout_due;
   if (!plan.syn && report.count == 0 && !c.options.has(any)) {
     return {};
+  }
+  if (plan.syn && e.mss_alone) {
+    return wire::write_mss(mss_to_name(e, c), into);
   }
   return wire::write(options_of(e, c, plan, report), into, e.config.option_order);
 }

@@ -30,13 +30,21 @@ std::uint64_t run(const std::byte* from, std::size_t size, Keep keep) {
   std::uint64_t even = 0;
   std::uint64_t odd = 0;
   std::size_t at = 0;
-  for (; size - at >= 16; at += 16) {
-    auto const first = load<std::uint64_t>(from + at);
-    auto const second = load<std::uint64_t>(from + at + 8);
-    keep(at, &first, sizeof first);
-    keep(at + 8, &second, sizeof second);
+  auto const sixteen = [&](std::size_t place) {
+    auto const first = load<std::uint64_t>(from + place);
+    auto const second = load<std::uint64_t>(from + place + 8);
+    keep(place, &first, sizeof first);
+    keep(place + 8, &second, sizeof second);
     even = add_around(even, first);
     odd = add_around(odd, second);
+  };
+  for (; size - at >= 32; at += 32) {
+    sixteen(at);
+    sixteen(at + 16);
+  }
+  if ((size & 16) != 0) {
+    sixteen(at);
+    at += 16;
   }
   if ((size & 8) != 0) {
     auto const word = load<std::uint64_t>(from + at);

@@ -111,9 +111,11 @@ inline Partial fixed_header_sum(const std::byte* at) {
 [[nodiscard]] inline bool checksum_verifies(const PseudoHeader& pseudo,
                                             std::span<const std::byte> bytes) {
   CHECK(pseudo.length.count == bytes.size());
-  // A bare ACK is worth no call.
+  // A bare ACK is worth no call, nor is a SYN that names its MSS alone.
   bool const bare = bytes.size() == tcp_header_bytes;
-  Partial const segment = bare ? fixed_header_sum(bytes.data()) : sum(bytes);
+  bool const word = bytes.size() == tcp_header_bytes + 4;
+  Partial segment = bare || word ? fixed_header_sum(bytes.data()) : sum(bytes);
+  segment.sum += word ? std::uint64_t{load32(bytes.data() + tcp_header_bytes)} : 0u;
   return combine(pseudo_header_sum(pseudo), segment).verifies();
 }
 

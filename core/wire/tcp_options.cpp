@@ -204,6 +204,12 @@ std::byte* write_sack(const Options& options, std::byte* at) {
 //# 9293:MUST-64 no alignment is assumed
 Drop parse(std::span<const std::byte> bytes, Options& out) {
   out = Options{};
+  // A SYN that names its MSS alone is worth no loop.
+  if (bytes.size() == mss_bytes && load16(bytes.data()) == (kind_mss << 8 | mss_bytes)) {
+    out.has_mss = true;
+    out.mss = load16(bytes.data() + 2);
+    return Drop::none;
+  }
   std::size_t at = 0;
   while (at < bytes.size()) {
     std::uint8_t const kind = load8(bytes.data() + at);

@@ -7,9 +7,11 @@
 #include <span>
 
 #include "core/units/bytes.hpp"
+#include "core/units/check.hpp"
 #include "core/units/drop.hpp"
 #include "core/units/sequence.hpp"
 #include "core/units/window.hpp"
+#include "core/wire/octets.hpp"
 
 namespace lockstep::wire {
 
@@ -68,5 +70,13 @@ Bytes options_bytes(const Options& options);
 // and gives their number: at most tcp_options_bytes_max, which is the caller's to respect.
 Bytes write(const Options& options, std::span<std::byte> into,
             OptionOrder order = OptionOrder::like_linux);
+
+// As write() of an MSS alone.
+inline Bytes write_mss(std::uint16_t mss, std::span<std::byte> into) {
+  constexpr std::uint32_t kind_and_length = 0x0204'0000;
+  CHECK(into.size() >= 4);
+  store32(into.data(), kind_and_length | mss);
+  return {4};
+}
 
 }  // namespace lockstep::wire

@@ -205,6 +205,17 @@ TEST(TcpOptions, MssIsKind2Length4) {
   EXPECT_EQ(octets, octets_of({2, 4, 0x05, 0xb4}));
 }
 
+TEST(TcpOptions, AnMssAloneIsWrittenAsAmongOthers) {
+  Options options;
+  options.has_mss = true;
+  options.mss = 0x1234;
+  Octets general(4, std::byte{0xee});
+  Octets alone = general;
+  EXPECT_EQ(write(options, general), Bytes{4});
+  EXPECT_EQ(write_mss(options.mss, alone), Bytes{4});
+  EXPECT_EQ(alone, general);
+}
+
 //= rfc9293#3.2
 //= type=test
 //# 9293:MUST-64 an option may begin at any octet

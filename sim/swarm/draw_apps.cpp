@@ -103,9 +103,11 @@ void aim_sequence_numbers(Dice& dice, World& world) {
     HostSpec const& server = world.hosts[app.server.value];
     FourTuple tuple{{client.config.addresses[0].address, {}},
                     {server.config.addresses[0].address, app.port}};
-    tuple.local.port = app.model == Name("mutual")
-                           ? app.port
-                           : tcp::candidate_port(client.config.tcp, tuple, 0, Count{0});
+    tcp::Config const& config = client.config.tcp;
+    tuple.local.port =
+        app.model == Name("mutual")
+            ? app.port
+            : tcp::candidate_port(config, tcp::port_offset(config, tuple), 0, Count{0});
     aim(world, dice, {app.client, tuple, app.start, 40});
     aim(world, dice, {app.server, {tuple.remote, tuple.local}, app.start, 4'000});
   }
