@@ -58,7 +58,7 @@ TEST_F(FilesTest, AnErrorHasFileLineAndColumn) {
   std::string const name = write("typo.pkt", "0 close(3) = 0\n  +0 > T. 1:1(0)\n");
   ReadScript const read = read_script(name);
   EXPECT_FALSE(read.script);
-  EXPECT_EQ(read.fault, name + ":2:8: 'T.'; expected TCP flags (some of F S R P . U E W C A, or "
+  EXPECT_EQ(read.fault, name + ":2:8: 'T.'; expected TCP flags (some of F S R P . U E W A, or "
                                "-), or icmp, icmpv6");
 }
 

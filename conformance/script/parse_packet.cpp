@@ -63,7 +63,7 @@ Sequences parse_sequences(Cursor& cursor) {
 }
 
 std::string parse_flags(Cursor& cursor) {
-  constexpr std::string_view known = "FSRP.UEWCA";
+  constexpr std::string_view known = "FSRP.UEWA";
   std::string out;
   if (cursor.take("-")) {
     return out;
@@ -76,7 +76,7 @@ std::string parse_flags(Cursor& cursor) {
     out += cursor.next();
   }
   if (out.empty() || cursor.peek() > ' ') {
-    cursor.fail("TCP flags (some of F S R P . U E W C A, or -), or icmp, icmpv6");
+    cursor.fail("TCP flags (some of F S R P . U E W A, or -), or icmp, icmpv6");
   }
   cursor.skip();
   return out;

@@ -144,10 +144,10 @@ INSTANTIATE_TEST_SUITE_P(
               "1:1: only a packet has a span of time: no ~ in the time of anything else"},
         Wrong{"0...1 > . 1:1(0)",
               "1:1: only a call blocks: no ... in the time of anything else"},
-        Wrong{"+0 < X 0:0(0)", "1:6: 'X'; expected TCP flags (some of F S R P . U E W C A, or -), "
+        Wrong{"+0 < X 0:0(0)", "1:6: 'X'; expected TCP flags (some of F S R P . U E W A, or -), "
                                "or icmp, icmpv6"},
         Wrong{"+0 < SS 0:0(0)", "1:7: 'S'; expected each flag once"},
-        Wrong{"+0 < udp (1000)", "1:6: 'udp'; expected TCP flags (some of F S R P . U E W C A, or "
+        Wrong{"+0 < udp (1000)", "1:6: 'udp'; expected TCP flags (some of F S R P . U E W A, or "
                                  "-), or icmp, icmpv6"},
         Wrong{"+0 < . 1:11(9)", "1:8: 1:11 are 10 octets, and not 9"},
         Wrong{"+0 < . 1:4294967296(1)",
@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"+0 `ls", "1:5: this command has no end: ` is missing"},
         Wrong{"/* never", "1:1: this comment has no end: */ is missing"},
         Wrong{"0 close(3) = 0\n+0 >\n", "3:1: the script ends; expected TCP flags (some of F S R P "
-                                        ". U E W C A, or -), or icmp, icmpv6"},
+                                        ". U E W A, or -), or icmp, icmpv6"},
         Wrong{"+0 f([[[[[[[[[[[[[[[[[1", "1:22: nested deeper than 16"}));
 
 // Whatever the octets, there is a script or an error in one of its lines.

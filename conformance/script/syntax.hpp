@@ -57,7 +57,7 @@ struct Option {
 };
 
 struct TcpPacket {
-  std::string flags;  ///< some of FSRPWEUCA and '.', each once; empty: none
+  std::string flags;  ///< some of FSRPWEUA and '.', each once; empty: none
   Sequences text;
   std::optional<std::uint32_t> ack;
   std::optional<std::uint32_t> window;

@@ -1,0 +1,2 @@
+# Scripts make their calls on the sockets of a stack.
+set(LIBS lockstep_sockets)
