@@ -70,6 +70,7 @@ void switch_extensions_off(Config& config) {
   tcp.tail_probe = false;
   tcp.frto = false;
   tcp.undo = false;
+  tcp.undo_by_timestamps = false;
   tcp.challenge_jitter = false;
   tcp.challenges_per_connection = Count{65535};
   tcp.syn_cookies = tcp::SynCookies::off;
@@ -134,6 +135,7 @@ Config profile_freebsd() {
   tcp.tail_probe = false;
   tcp.frto = false;
   tcp.undo = false;
+  tcp.undo_by_timestamps = false;
   return config;
 }
 

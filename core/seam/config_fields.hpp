@@ -123,6 +123,7 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("least_rtt_window", Unit::duration, FieldRange{1, day}, tcp.least_rtt_window);
   visit("frto", Unit::boolean, FieldRange{0, 1}, tcp.frto);
   visit("undo", Unit::boolean, FieldRange{0, 1}, tcp.undo);
+  visit("undo_by_timestamps", Unit::boolean, FieldRange{0, 1}, tcp.undo_by_timestamps);
   visit("challenges_per_second", Unit::count, FieldRange{0, million}, tcp.challenges_per_second);
   visit("challenge_jitter", Unit::boolean, FieldRange{0, 1}, tcp.challenge_jitter);
   visit("challenges_per_connection", Unit::count, FieldRange{1, 65'535},

@@ -40,6 +40,7 @@ void draw_features(std::uint8_t first, std::uint8_t second, tcp::Config& tcp) {
   tcp.prr = (first & 32) != 0;
   tcp.frto = (first & 64) != 0;
   tcp.undo = tcp.frto;
+  tcp.undo_by_timestamps = tcp.frto;
   tcp.timestamps = (first & 128) != 0;
   tcp.window_scale = (second & 4) != 0;
   tcp.congestion = static_cast<tcp::Congestion>((second >> 3 & 3) % tcp::congestion_count);

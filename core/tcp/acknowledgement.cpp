@@ -12,6 +12,7 @@
 #include "core/tcp/path_probe.hpp"
 #include "core/tcp/rtt.hpp"
 #include "core/tcp/sack.hpp"
+#include "core/tcp/spurious.hpp"
 #include "core/tcp/timestamps.hpp"
 #include "core/tcp/window_scale.hpp"
 #include "core/units/check.hpp"
@@ -77,6 +78,9 @@ bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offer
   Active& a = e.active(c);
   CongestionVariables& v = c.congestion;
   v.duplicates = static_cast<std::uint8_t>(std::min(v.duplicates + 1, 255));
+  if (a.watch != TimeoutWatch::off) {
+    spurious::on_plain_duplicate(e, c);
+  }
   if (v.recovering) {
     reno::inflate(v, flight_of(c));
     make_ready(e, c);
@@ -87,6 +91,7 @@ bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offer
   //# 5681:CC-16, 5681:CC-42 the third duplicate in a row
   if (v.duplicates == threshold && may_recover(c) &&
       a.retransmit_next.at_or_after(a.retransmit_end)) {
+    spurious::remember(e, c, false);
     if (!path_probe::lost_alone(e, c)) {
       congestion::on_loss(e, c);
     }
@@ -138,7 +143,12 @@ void take_rtt(Engine& e, Connection& c, Active& a, Sequence ack) {
   //# 6298:RTO-6, 6298:RTO-7 one segment a round trip is timed, and none that was repeated
   if (a.timing && ack.at_or_after(a.timed)) {
     a.timing = false;
-    take_sample(c.rtt, e.state->arrived.since(a.timed_at), e.config, samples_expected(c));
+    Duration const measured = e.state->arrived.since(a.timed_at);
+    take_sample(c.rtt, measured, e.config, samples_expected(c));
+    a.unacked_since = a.timed_at;
+    if (a.rto_suspect) [[unlikely]] {
+      spurious::adapt_timeout(e, c, ack, measured);
+    }
   }
 }
 
@@ -234,6 +244,9 @@ void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment)
     take_echo(e, c, segment);
     advance_una(e, c, a, ack);
     grow(e, c, newly, segment.flags.ece());
+    if (a.doubtful()) [[unlikely]] {
+      spurious::on_plain_ack(e, c, segment, newly);
+    }
     if (segment.flags.ece()) [[unlikely]] {
       ecn::take_echo(e, c, newly);
     }
@@ -243,6 +256,7 @@ void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment)
   //# 9293:P-ACK-DUP-OLD SEG.ACK =< SND.UNA acknowledges nothing
   } else if (c.active != nil) {
     if (segment.flags.ece() && ack == c.send.una) [[unlikely]] {
+      spurious::note_mark(c, e.active(c));
       ecn::take_echo(e, c, Bytes{});
     }
     Bytes const offered = offered_window(c, segment);

@@ -123,6 +123,7 @@ struct Config {
   Duration least_rtt_window = Duration::seconds(10);  // its least round trip is of one or two such
   bool frto = true;               // RFC 5682: new text tells whether a timeout was spurious
   bool undo = true;               // what was answered needlessly is taken back
+  bool undo_by_timestamps = true; // so too if an echo shows it (Eifel: RFC 3522, 4015)
 
   ResetPolicy reset_policy = ResetPolicy::rfc5961;
   Count challenges_per_second{1000};

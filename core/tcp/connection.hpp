@@ -30,6 +30,31 @@ enum class RetransmitMode : std::uint8_t {
 // F-RTO, after a timeout: the ACK of what was sent again is awaited, then one of anything else.
 enum class TimeoutWatch : std::uint8_t { off, first, news };
 
+// What may yet show that a loss was answered for nothing; nothing, mostly.
+struct Doubts {
+  TimeoutWatch watch = TimeoutWatch::off;
+  bool undo_armed = false;  // by D-SACK: all that was sent again came twice
+  bool echo_armed = false;  // by timestamps: the next ACK of new data answers what was sent first
+  bool rto_suspect = false; // a timeout was spurious: the estimate awaits a sample of new data
+
+  bool doubtful() const { return std::bit_cast<std::uint32_t>(*this) != 0; }
+};
+
+// Of the oldest octet in flight: what Eifel compares an echo with, while `echo_armed`.
+struct EchoWatch {
+  Instant first_at;  // when it left first; unless `exact` it may have been later
+  Instant again_at = Instant::never();  // RetransmitTS: when it left again; never: it has not yet
+  bool exact = false;
+  bool timeout = false;    // a timeout began the recovery
+};
+
+// The estimate of the round trip as it was before a timeout, and the text that had left by then.
+struct RttBefore {
+  std::uint64_t srtt8_ns = 0;    // SRTT_prev, as in RttVariables
+  std::uint64_t rttvar4_ns = 0;  // RTTVAR_prev
+  Sequence sent;                 // SND.NXT
+};
+
 // Where a connection stands in the queue for the wire: at most one place.
 enum class SendPlace : std::uint8_t { none, ready, waiting };
 
@@ -70,6 +95,7 @@ namespace spoken {
 inline constexpr std::uint8_t window_scale = 1;
 inline constexpr std::uint8_t timestamps = 2;
 // Not agreed on, but of the same life:
+inline constexpr std::uint8_t duplicates = 4;   // the peer has reported one: it speaks D-SACK
 inline constexpr std::uint8_t fast_open = 16;  // text of the peer's SYN was taken with it
 inline constexpr std::uint8_t user_timeout_fixed = 32;    // set by the application: not CHANGEABLE
 inline constexpr std::uint8_t user_timeout_adopted = 64;  // it follows the peer's option
@@ -274,7 +300,7 @@ struct Wishes {
 };
 
 // Held only while something is in flight, queued, unread or owed.
-struct Active : Wishes {
+struct Active : Wishes, Doubts {
   memory::SendStore send;           // begins at the first unacknowledged octet of text
   memory::ReceiveStore receive;     // unread octets beyond the frames on loan, and those above gaps
   memory::Index extents = memory::nil;  // out-of-order ranges, in order
@@ -294,6 +320,7 @@ struct Active : Wishes {
   Sequence retransmit_end;  // ... up to here
   Sequence timed;           // an ACK after this octet gives an RTT sample, while `timing`
   Instant timed_at;
+  Instant unacked_since;    // what is in flight has left at this instant or later
   Instant retransmit_due = Instant::never();
   Instant delayed_ack_due = Instant::never();
   Instant give_up_due = Instant::never();
@@ -347,8 +374,8 @@ struct Active : Wishes {
   Bytes undo_octets;        // sent again since, and not known to have come twice
   Sequence undo_mark;       // SND.UNA of then
   Sequence watch_end;       // of what was sent again; then of all that was
-  TimeoutWatch watch = TimeoutWatch::off;
-  bool undo_armed = false;
+  EchoWatch echo;
+  RttBefore rtt_before;
   bool after_timeout = false;  // what a timeout found lost is not all acknowledged
 };
 

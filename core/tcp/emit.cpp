@@ -230,6 +230,9 @@ void note_departure(Engine& e, Connection& c, Active& a, const Plan& plan) {
     if (a.marks.first != nil) {
       drop_marks(e, a);
     }
+    if (a.echo_armed) {
+      spurious::note_departure(e, c, a, plan);
+    }
   } else {
     std::uint32_t const beyond = before + plan.text.count;
     if (!plan.probe && synchronized(c.state) && beyond > c.congestion.cwnd.count) {

@@ -158,10 +158,25 @@ void visit_rack(const Connection& c, const Active& a, FieldSink& sink) {
   }
   std::uint64_t bits = static_cast<std::uint64_t>(a.watch);
   for (bool flag : {r.delivered, r.in_round, a.tail.wanted, a.tail.out, a.tail.again,
-                    a.tail.unsampled, a.undo_armed, c.reordering_seen}) {
+                    a.tail.unsampled, a.undo_armed, c.reordering_seen, a.echo_armed,
+                    a.rto_suspect}) {
     bits = bits << 1 | (flag ? 1 : 0);
   }
   sink.add(bits);
+}
+
+void visit_doubts(const Active& a, FieldSink& sink) {
+  sink.add(a.unacked_since);
+  if (a.echo_armed) {
+    sink.add(a.echo.first_at);
+    sink.add(a.echo.again_at);
+    sink.add((a.echo.exact ? 2u : 0u) | (a.echo.timeout ? 1u : 0u));
+  }
+  if (a.rto_suspect || a.watch != TimeoutWatch::off || a.echo_armed) {
+    sink.add(a.rtt_before.srtt8_ns);
+    sink.add(a.rtt_before.rttvar4_ns);
+    sink.add(a.rtt_before.sent);
+  }
 }
 
 void visit_queues(Engine& e, Connection& c, FieldSink& sink) {
@@ -234,6 +249,7 @@ void visit_active(Engine& e, Connection& c, FieldSink& sink) {
   visit_owed(e, a, sink);
   visit_board(e, a, sink);
   visit_rack(c, a, sink);
+  visit_doubts(a, sink);
   visit_queues(e, c, sink);
 }
 

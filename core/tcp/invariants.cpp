@@ -57,6 +57,8 @@ void check_active(Engine& e, const Connection& c) {
         c.send.nxt.at_or_before(c.fin_sent ? end.next() : end));
   CHECK(a.path_probe.size == 0 || (a.path_probe.begin.at_or_after(c.send.una) &&
                                    a.path_probe.end.at_or_before(c.send.nxt)));
+  CHECK(!a.echo_armed || (c.options.has(spoken::timestamps) && c.send.una != c.send.nxt));
+  CHECK(a.watch != TimeoutWatch::news || a.watch_end.at_or_before(c.send.nxt));
   check_extents(e, c, a);
   congestion::check_invariants(e, c, a);
   Board(e, e.active(c)).check(c);

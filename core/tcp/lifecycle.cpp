@@ -222,6 +222,7 @@ Active* take_active(Engine& e, Connection& c) {
   a.retransmit_end = c.send.nxt;
   a.last_ack_sent = c.receive.nxt;
   a.reduced_to = c.send.una.previous();
+  a.unacked_since = e.state->now;
   if (c.probe_doubtful) {
     c.probe_doubtful = false;
     a.tail.out = true;

@@ -126,6 +126,11 @@ std::uint32_t congestion_room(Engine& e, const Connection& c) {
   if (c.sack && e.active(c).board.order.count != 0) {
     return (c.congestion.cwnd - outstanding(e, c)).count;
   }
+  if (spurious::watches(e.active(c))) [[unlikely]] {
+    //= rfc5682#2.1
+    //# 5682:FRTO-4 two new segments
+    return (e.active(c).watch_end + Bytes{2u * c.mss}).since(c.send.nxt).count;
+  }
   std::uint32_t const flight = flight_size(c).count;
   std::uint64_t allowed = c.congestion.cwnd.count;
   bool const limited = e.config.limited_transmit && !c.congestion.recovering &&
@@ -160,7 +165,9 @@ std::uint32_t worth_sending(const Connection& c, const Active& a, Offer offer, b
   }
   //= rfc9293#3.7.4
   //# 9293:P-NAGLE, 9293:SHLD-7, 9293:MUST-17 less waits until all is acknowledged, if Nagle is on
-  bool const alone = c.send.nxt == c.send.una || !c.nagle;
+  //= rfc5682#2.1
+  //# 5682:FRTO-4 nor does F-RTO's new text wait
+  bool const alone = c.send.nxt == c.send.una || !c.nagle || spurious::watches(a);
   //= rfc9293#3.7.4
   //# 9293:P-NAGLE-CWND and whatever Nagle says, congestion control comes first
   if (fits == 0 || fits > offer.cwnd) {

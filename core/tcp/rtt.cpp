@@ -30,6 +30,13 @@ void take_share(RttVariables& rtt, std::uint64_t r, std::uint32_t samples) {
                           : rtt.srtt8_ns - (srtt - r) / samples;
 }
 
+void set_timeout(RttVariables& rtt, const Config& config) {
+  //= rfc6298#4
+  //# 6298:RTO-8 the clock's granularity stands in for a variance of zero
+  std::uint64_t const variance = std::max(rtt.rttvar4_ns, config.rto_granularity.ns);
+  rtt.rto = bounded(Duration{rtt.srtt8_ns / 8 + variance}, config);
+}
+
 }  // namespace
 
 //= rfc9293#3.8.1
@@ -52,14 +59,21 @@ void take_sample(RttVariables& rtt, Duration measured, const Config& config, Cou
     rtt.rttvar4_ns = rtt.rttvar4_ns - rtt.rttvar4_ns / 4 + deviation;
     rtt.srtt8_ns = rtt.srtt8_ns - srtt + r;
   }
-  //= rfc6298#4
-  //# 6298:RTO-8 the clock's granularity stands in for a variance of zero
-  std::uint64_t const variance = std::max(rtt.rttvar4_ns, config.rto_granularity.ns);
   //= rfc6298#5
   //# 6298:RTO-21 a new sample ends the back-off
   //= rfc9293#3.8.2
   //# 9293:P-RTO-KEEP only such a sample ends it
-  rtt.rto = bounded(Duration{rtt.srtt8_ns / 8 + variance}, config);
+  set_timeout(rtt, config);
+}
+
+//= rfc4015#3.1
+//# 4015:EIFR-6 SRTT is SRTT_prev or R, RTTVAR is RTTVAR_prev or R / 2, whichever is more
+void begin_again(RttVariables& rtt, const RttBefore& before, Duration measured,
+                 const Config& config) {
+  std::uint64_t const r = std::min(measured.ns, measured_max_ns);
+  rtt.srtt8_ns = std::max(before.srtt8_ns, r * 8);
+  rtt.rttvar4_ns = std::max(before.rttvar4_ns, r * 2);
+  set_timeout(rtt, config);
 }
 
 //= rfc6298#1

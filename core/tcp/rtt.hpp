@@ -10,6 +10,10 @@ namespace lockstep::tcp {
 // timeout from it. Each of `samples` of a round trip counts for so much less (RFC 7323 4.2).
 void take_sample(RttVariables& rtt, Duration measured, const Config& config,
                  Count samples = Count{1});
+// The first sample of what left after a timeout that was none (RFC 4015): the estimate begins anew
+// with it, but the timeout gets no shorter than it was before.
+void begin_again(RttVariables& rtt, const RttBefore& before, Duration measured,
+                 const Config& config);
 // The timer expired: the timeout doubles, up to its bound.
 void back_off(RttVariables& rtt, const Config& config);
 // The handshake is over. If its SYN timed out, the timeout starts from three seconds.

@@ -259,12 +259,18 @@ void take_selective(Engine& e, Connection& c, const wire::Segment& segment) {
   //# 6675:S6675-21 in recovery as before it; pipe follows each change
   if (segment.options.sack_count != 0) {
     take_blocks(e, c, board, segment, news);
+    if (news.has_duplicate) {
+      c.options.set(spoken::duplicates);
+    }
   }
   bool const tells = !news.newly_sacked.empty();
-  if (a.watch != TimeoutWatch::off || a.undo_armed) {
-    spurious::on_ack(e, c, board, news, {advances, same && !tells});
+  bool held = false;
+  if (a.doubtful()) {
+    held = spurious::on_ack(e, c, board, news, segment, {advances, same && !tells});
   }
+  Bytes const restored = v.cwnd;
   bool const over = advances && judge_progress(e, c, newly, segment.flags.ece());
+  v.cwnd = held ? restored : v.cwnd;
   Instant const wait = judge_losses(e, c, board, news, over);
   if (e.config.tail_probe) {
     tail_probe::on_ack(e, c, segment, news, same && segment.options.sack_count == 0);

@@ -47,7 +47,8 @@ class Board {
   Bytes awaiting() const { return s_.awaiting; }
   // Where the lowest range ends, and where the highest SACKed one does.
   Sequence first_end() const { return at(order_.first()).end; }
-  bool first_sacked() const { return at(order_.first()).sacked; }
+  bool first_sacked() const { return first().sacked; }
+  const Sent& first() const { return at(order_.first()); }
 
   // Begins to track what is in flight, all of it since `sent_at` at the latest. False: no record
   // is free.

@@ -1,6 +1,7 @@
-// Recoveries that were none: spurious timeouts (RFC 5682), and losses that arrived (RFC 2883).
+// Losses that were none, found out by new text (RFC 5682), D-SACK (2883) or timestamps (3522).
 #pragma once
 
+#include "core/tcp/output.hpp"
 #include "core/tcp/scoreboard.hpp"
 
 namespace lockstep::tcp::spurious {
@@ -9,13 +10,26 @@ namespace lockstep::tcp::spurious {
 void remember(Engine& e, Connection& c, bool timeout);
 // Octets leave again.
 void note_again(Active& a, Bytes octets);
+// So do these, while an echo is awaited.
+void note_departure(const Engine& e, const Connection& c, Active& a, const Plan& plan);
 // Whether F-RTO watches the timeout: new text goes out in place of what was lost by it.
 inline bool watches(const Active& a) { return a.watch == TimeoutWatch::news; }
+
 // An ACK is on the board: whether it shows that the timeout, or the recovery, was for nothing.
 struct Shown {
   bool advances = false;    // SND.UNA moved
   bool duplicate = false;   // it says nothing new at all
 };
-void on_ack(Engine& e, Connection& c, Board& board, const AckNews& news, Shown shown);
+// Returns whether cwnd was restored in a way that this ACK must not change any further.
+bool on_ack(Engine& e, Connection& c, Board& board, AckNews& news, const wire::Segment& segment,
+            Shown shown);
+// The same without a board: SND.UNA has moved by `newly`, or the ACK is a duplicate.
+void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes newly);
+void on_plain_duplicate(Engine& e, Connection& c);
+// An ACK with ECE came.
+void note_mark(const Connection& c, Active& a);
+
+// A round trip was measured by an ACK of all before `ack`, after a timeout that was none.
+void adapt_timeout(const Engine& e, Connection& c, Sequence ack, Duration measured);
 
 }  // namespace lockstep::tcp::spurious

@@ -6,6 +6,7 @@
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/isn.hpp"
 #include "core/tcp/rtt.hpp"
+#include "core/tcp/spurious.hpp"
 
 namespace lockstep::tcp {
 namespace {
@@ -115,6 +116,9 @@ void take_echo(Engine& e, Connection& c, const wire::Segment& segment) {
   // No round trip takes no time at all.
   Duration const measured = std::max(e.config.timestamp_tick * ticks, Duration{1});
   take_sample(c.rtt, measured, e.config, samples_expected(c));
+  if (a.rto_suspect) [[unlikely]] {
+    spurious::adapt_timeout(e, c, segment.acknowledgment, measured);
+  }
 }
 
 }  // namespace lockstep::tcp

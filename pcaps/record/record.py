@@ -15,6 +15,7 @@ from network import LIBC  # first: it puts pcaps/ on the path
 
 import endurance
 import fast_open
+import late
 import loss
 import marks
 import opening
@@ -31,7 +32,7 @@ NEEDED = "run it as root on Linux with /dev/net/tun and ip(8) (Debian package ip
 def scenarios():
     """Every scenario by the name of its folder."""
     found = {}
-    for module in (plain, opening, loss, selective, stamps, marks, endurance, six,
+    for module in (plain, opening, loss, late, selective, stamps, marks, endurance, six,
                    fast_open):
         for name, function in vars(module).items():
             if name.startswith("record_") and inspect.isfunction(function):

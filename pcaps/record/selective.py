@@ -1,14 +1,12 @@
 # Recordings of selective acknowledgment and of the loss recovery that is built on it.
 """Each function records one scenario with a Linux kernel as the device.
 
-Without SACK the same happens in loss.py. `tcp_comp_sack_nr` 0 has each segment above a gap
-answered, as the RFCs want it; Linux else waits for up to 44 of them. Since Linux 6.17 SACK comes
-with RACK: there is nothing that turns that off.
+Without SACK the same happens in loss.py and late.py. `tcp_comp_sack_nr` 0 has each segment above
+a gap answered, as the RFCs want it; Linux else waits for up to 44 of them. Since Linux 6.17 SACK
+comes with RACK: there is nothing that turns that off.
 """
-import time
-
+from late import late_flight, stall
 from loss import lose, receive_all, send_all
-from network import Late
 from plain import recorded
 from recording import SACK_PERMITTED, read, sack_option, text
 
@@ -179,28 +177,6 @@ def record_needless(r):
     send_all(r, 30 * 1460)
     r.twin("5681:CC-16", packet=r.again(), drop=True)
     r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 16), field="seq", add=100)
-
-
-def stall(number, ms):
-    """A fault: from this data segment of the device on its frames wait, until so long after it."""
-    seen, since = set(), []
-
-    def fault(side, segment):
-        if side != 1 or not segment.payload:
-            return None
-        seen.add(segment.seq)
-        if len(seen) == number and not since:
-            since.append(time.monotonic())
-        left = ms - (time.monotonic() - since[0]) * 1000 if since else 0
-        return Late(int(left)) if left > 0 else None
-    return fault
-
-
-def late_flight(r):
-    """A flight of the device is late, and it has more to send."""
-    send_all(r, 60 * 1460, send_buffer=300000)
-    r.twin("9293:P-RTO", packet=r.again(), drop=True)
-    r.twin("9293:P-SEND-EST", packet=r.nth(lambda s: s.payload, 6), field="seq", add=1460)
 
 
 LATE = {"sysctls": {**UNPROBED, "tcp_frto": 2}, "features": "SACK and F-RTO on, TLP off",

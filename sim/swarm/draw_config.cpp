@@ -93,6 +93,7 @@ void draw_recovery(Dice& dice, tcp::Config& tcp) {
   tcp.least_rtt_window = dice.pick({ms(300), seconds(10)});
   tcp.frto = dice.percent(60);
   tcp.undo = dice.percent(60);
+  tcp.undo_by_timestamps = dice.percent(60);
 }
 
 void draw_policies(Dice& dice, tcp::Config& tcp) {
