@@ -7,13 +7,20 @@ from network import Late
 from plain import recorded
 
 
-def stall(number, ms):
-    """A fault: from this data segment of the device on its frames wait, until so long after it."""
-    seen, since = set(), []
+def stall(number, ms, again_max=None):
+    """A fault: from this data segment of the device on its frames wait, until so long after it.
+
+    Of what it sends again only `again_max` segments arrive, so that few duplicates are answered.
+    """
+    seen, since, again = set(), [], []
 
     def fault(side, segment):
         if side != 1 or not segment.payload:
             return None
+        if segment.seq in seen:
+            again.append(segment.seq)
+        if again_max is not None and len(again) > again_max and segment.seq in seen:
+            return "drop"
         seen.add(segment.seq)
         if len(seen) == number and not since:
             since.append(time.monotonic())
@@ -32,7 +39,7 @@ def late_flight(r):
 @recorded("rfc5682-2.1-linux-spurious-timeout",
           "A flight is held up, without SACK: new text shows that nothing was lost (F-RTO)",
           ["5682:FRTO-1", "5682:FRTO-4", "5682:FRTO-7", "9293:P-RTO"], "passive", "server",
-          fault=stall(11, 240), sysctls={"tcp_frto": 2}, features="F-RTO on",
+          fault=stall(11, 240, again_max=1), sysctls={"tcp_frto": 2}, features="F-RTO on",
           config={"frto": True, "undo": True})
 def record_spurious_timeout(r):
     late_flight(r)
@@ -41,7 +48,8 @@ def record_spurious_timeout(r):
 @recorded("rfc3522-3.2-linux-spurious-timeout",
           "A flight is held up: by its timestamp the first ACK answers the original (Eifel)",
           ["3522:EIFD-4", "3522:EIFD-6", "4015:EIFR-3", "9293:P-RTO"], "passive", "server",
-          fault=stall(11, 240), sysctls={"tcp_timestamps": 1}, features="timestamps on",
+          fault=stall(11, 240, again_max=1), sysctls={"tcp_timestamps": 1},
+          features="timestamps on",
           config={"timestamps": True, "frto": False, "undo_by_timestamps": True})
 def record_eifel(r):
     late_flight(r)
@@ -49,7 +57,7 @@ def record_eifel(r):
 
 @recorded("rfc5682-2.1-linux-spurious-timeout-unseen",
           "The same without F-RTO and timestamps: Linux sends again what was only late",
-          ["5681:CC-12", "9293:P-RTO"], "passive", "server", fault=stall(11, 240),
-          config={"frto": False})
+          ["5681:CC-12", "9293:P-RTO"], "passive", "server",
+          fault=stall(11, 240, again_max=1), config={"frto": False})
 def record_spurious_unseen(r):
     late_flight(r)
