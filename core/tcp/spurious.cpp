@@ -226,8 +226,8 @@ void await_echo(Engine& e, Connection& c, bool timeout) {
   if (board.tracks()) {
     Sent const& first = board.first();
     //= rfc3522#3.2
-    //# 3522:EIFD-3 not if another than the oldest segment is found lost, or it went again before
-    a.echo_armed = !first.ever && (timeout || first.lost || board.awaiting().empty());
+    //# 3522:EIFD-3 not for a segment that went again before, as a probe
+    a.echo_armed = !first.ever;
     if (e.config.rack) {
       a.echo.first_at = first.sent_at;
       a.echo.exact = true;
@@ -330,7 +330,6 @@ void on_plain_duplicate(Engine& e, Connection& c) {
   if (a.watch == TimeoutWatch::news) {
     find_true(c, a);
     a.retransmit_next = c.send.una;
-    a.retransmit_end = a.watch_end;
     make_ready(e, c);
   }
   //= rfc5682#2.1
