@@ -256,7 +256,6 @@ void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment)
   //# 9293:P-ACK-DUP-OLD SEG.ACK =< SND.UNA acknowledges nothing
   } else if (c.active != nil) {
     if (segment.flags.ece() && ack == c.send.una) [[unlikely]] {
-      spurious::note_mark(c, e.active(c));
       ecn::take_echo(e, c, Bytes{});
     }
     Bytes const offered = offered_window(c, segment);

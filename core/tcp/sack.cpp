@@ -266,7 +266,8 @@ void take_selective(Engine& e, Connection& c, const wire::Segment& segment) {
   bool const tells = !news.newly_sacked.empty();
   bool held = false;
   if (a.doubtful()) {
-    held = spurious::on_ack(e, c, board, news, segment, {advances, same && !tells});
+    bool const marked = c.ecn.sends && segment.flags.ece();
+    held = spurious::on_ack(e, c, board, news, segment, {advances, same && !tells, marked});
   }
   Bytes const restored = v.cwnd;
   bool const over = advances && judge_progress(e, c, newly, segment.flags.ece());

@@ -35,17 +35,25 @@ std::uint32_t ticks(const Engine& e, Instant instant) {
   return static_cast<std::uint32_t>(instant.ns / e.config.timestamp_tick.ns);
 }
 
+bool is_marked(const Connection& c, const wire::Segment& segment) {
+  return c.ecn.sends && segment.flags.ece();
+}
+
 // The window is what it was before the answer.
 void restore(Connection& c, Active& a, Bytes cwnd) {
-  if (a.undo_ssthresh > c.congestion.ssthresh) {
-    c.congestion.ssthresh = a.undo_ssthresh;
-    // Nothing was reduced, so the next echo of a mark is answered.
-    a.reduced_to = c.send.una.previous();
-  }
+  c.congestion.ssthresh = most(c.congestion.ssthresh, a.undo_ssthresh);
   c.congestion.cwnd = cwnd;
   c.congestion.recovering = false;
   c.congestion.partial_seen = false;
   a.undo_armed = false;
+}
+
+// The reduction is void, so the next echo of a mark is answered. Not before it, where one was
+// answered in its place.
+void void_reduction(const Connection& c, Active& a) {
+  if (a.undo_ssthresh > c.congestion.ssthresh) {
+    a.reduced_to = c.send.una.previous();
+  }
 }
 
 // What was found lost is trusted to arrive. What is lost from here on begins a recovery of its own.
@@ -61,29 +69,37 @@ void trust_flight(Connection& c, Active& a, Board& board) {
   c.congestion.recover = c.send.una - Bytes{2};
 }
 
+// The ACK that shows that a timeout was none.
+struct Verdict {
+  Bytes acked;
+  bool marked = false;    // it has ECE
+  bool restores = false;  // what showed it restores the window
+};
+
 //= rfc5682#3.1
 //# 5682:FRTO-13 the timeout was spurious: what it found lost is in flight, RecoveryPoint SND.UNA
 //= rfc5682#4
 //# 5682:FRTO-14 the window is restored only if that is asked for; else RFC 5681's answer stands
-void forgive_timeout(Engine& e, Connection& c, Board& board, Bytes acked, bool restores) {
+void forgive_timeout(Engine& e, Connection& c, Board& board, const Verdict& by) {
   Active& a = e.active(c);
   trust_flight(c, a, board);
   a.watch = TimeoutWatch::off;
   a.echo_armed = false;
   a.after_timeout = false;
   ++e.counters->spurious_timeouts;
-  if (!restores) {
+  if (!by.restores) {
     return;
   }
   a.rto_suspect = true;
   //= rfc4015#3.4
-  //# 4015:EIFR-5 a mark came meanwhile: the window stays reduced
-  if (a.undo_cwnd.empty()) {
+  //# 4015:EIFR-5 the ACK has ECE: the window stays reduced
+  if (by.marked) {
     return;
   }
   //= rfc4015#3.1
   //# 4015:EIFR-4 FlightSize and what the ACK has made room for, no more than may leave at once
-  Bytes const more = least(acked, reno::initial_window(Bytes{c.mss}, e.config.initial_window));
+  Bytes const more = least(by.acked, reno::initial_window(Bytes{c.mss}, e.config.initial_window));
+  void_reduction(c, a);
   restore(c, a, most(c.congestion.cwnd, least(a.undo_cwnd, flight_size(c)) + more));
 }
 
@@ -94,6 +110,7 @@ void forgive_losses(Engine& e, Connection& c, Board& board, AckNews& news) {
   ++e.counters->recoveries_undone;
   // What was taken for lost has overtaken nothing: it was late.
   news.reordered = true;
+  void_reduction(c, a);
   restore(c, a, a.undo_cwnd);
 }
 
@@ -121,13 +138,14 @@ bool judge_echo(Engine& e, Connection& c, Board& board, AckNews& news,
   if (!segment.options.has_timestamps || !before || !sent || news.has_duplicate || !told) {
     return false;
   }
+  bool const marked = is_marked(c, segment);
   //= rfc3522#3.2
   //# 3522:EIFD-6 a timeout was spurious, or the duplicates were
   if (watch.timeout) {
-    forgive_timeout(e, c, board, most(news.delivered, Bytes{1}), true);
+    forgive_timeout(e, c, board, {news.delivered, marked, true});
     return true;
   }
-  if (a.undo_cwnd.empty() || a.path_probe.suppressed) {
+  if (marked || a.path_probe.suppressed) {
     return false;
   }
   forgive_losses(e, c, board, news);
@@ -170,7 +188,7 @@ bool judge_second(Engine& e, Connection& c, Board& board, const AckNews& news, S
   }
   bool const beyond = c.send.una.after(a.watch_end) || board.highest_end(c).after(a.watch_end);
   if (!beyond && !news.delivered.empty()) {
-    forgive_timeout(e, c, board, news.delivered, e.config.undo);
+    forgive_timeout(e, c, board, {news.delivered, shown.marked, e.config.undo});
     return e.config.undo;
   }
   //= rfc5682#3.1
@@ -274,22 +292,9 @@ void note_departure(const Engine& e, const Connection& c, Active& a, const Plan&
   }
 }
 
-//= rfc4015#3.4
-//# 4015:EIFR-5 an ACK with ECE keeps the window from being restored
-void note_mark(const Connection& c, Active& a) {
-  if (c.ecn.sends && a.doubtful()) {
-    a.undo_armed = false;
-    a.undo_cwnd = {};
-    a.undo_ssthresh = {};
-  }
-}
-
 bool on_ack(Engine& e, Connection& c, Board& board, AckNews& news, const wire::Segment& segment,
             Shown shown) {
   Active& a = e.active(c);
-  if (segment.flags.ece()) {
-    note_mark(c, a);
-  }
   bool held = a.echo_armed && shown.advances && judge_echo(e, c, board, news, segment);
   if (a.watch == TimeoutWatch::first && shown.advances) {
     judge_first(e, c);
@@ -306,9 +311,6 @@ void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes 
   AckNews news;
   news.delivered = newly;
   news.has_duplicate = segment.options.sack_count != 0;
-  if (segment.flags.ece()) {
-    note_mark(c, a);
-  }
   if (a.echo_armed) {
     static_cast<void>(judge_echo(e, c, board, news, segment));
   }
@@ -319,7 +321,7 @@ void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes 
   } else if (a.watch == TimeoutWatch::news) {
     //= rfc5682#2.1
     //# 5682:FRTO-7 what was not sent again has come: the timeout was spurious
-    forgive_timeout(e, c, board, newly, e.config.undo);
+    forgive_timeout(e, c, board, {newly, is_marked(c, segment), e.config.undo});
   }
 }
 

@@ -19,6 +19,7 @@ inline bool watches(const Active& a) { return a.watch == TimeoutWatch::news; }
 struct Shown {
   bool advances = false;    // SND.UNA moved
   bool duplicate = false;   // it says nothing new at all
+  bool marked = false;      // it has ECE
 };
 // Returns whether cwnd was restored in a way that this ACK must not change any further.
 bool on_ack(Engine& e, Connection& c, Board& board, AckNews& news, const wire::Segment& segment,
@@ -26,8 +27,6 @@ bool on_ack(Engine& e, Connection& c, Board& board, AckNews& news, const wire::S
 // The same without a board: SND.UNA has moved by `newly`, or the ACK is a duplicate.
 void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes newly);
 void on_plain_duplicate(Engine& e, Connection& c);
-// An ACK with ECE came.
-void note_mark(const Connection& c, Active& a);
 
 // A round trip was measured by an ACK of all before `ack`, after a timeout that was none.
 void adapt_timeout(const Engine& e, Connection& c, Sequence ack, Duration measured);

@@ -92,6 +92,7 @@ void Liar::hear(StationDesk& desk, Game& game, const wire::Segment& segment) {
     game.standing = true;
     game.expected = segment.end();
     game.admitted = game.expected;
+    game.stamp = segment.options.timestamp_value;
     game.next = segment.acknowledgment;
     acknowledge(desk, game, game.expected);
     if (first && asks()) {
@@ -121,6 +122,12 @@ void Liar::hear(StationDesk& desk, Game& game, const wire::Segment& segment) {
       break;
     case Lie::reneging:
       renege(desk, game);
+      break;
+    case Lie::old_stamps:
+      for (std::uint32_t i = draw(8) == 0 ? 4 : 0; i != 0; --i) {
+        acknowledge(desk, game, before);
+      }
+      acknowledge(desk, game, game.expected);
       break;
     default:
       acknowledge(desk, game, game.expected);
@@ -209,7 +216,7 @@ void Liar::act_on(StationDesk& desk, Game& game) {
 bool Liar::asks() const {
   return lie_ == Lie::optimistic_acks || lie_ == Lie::ack_division || lie_ == Lie::silence ||
          lie_ == Lie::shrinking_windows || lie_ == Lie::tiny_mss || lie_ == Lie::sack_lies ||
-         lie_ == Lie::reneging || lie_ == Lie::dsack_lies;
+         lie_ == Lie::reneging || lie_ == Lie::dsack_lies || lie_ == Lie::old_stamps;
 }
 
 bool Liar::selects() const {
@@ -401,6 +408,11 @@ wire::Segment Liar::segment_of(const Game& game) const {
   segment.acknowledgment = game.expected;
   segment.flags = wire::flag::ack;
   segment.window = {65'535};
+  if (lie_ == Lie::old_stamps) {
+    segment.options.has_timestamps = true;
+    segment.options.timestamp_value = 1 + done_;
+    segment.options.timestamp_echo = game.stamp;
+  }
   return segment;
 }
 

@@ -32,17 +32,19 @@ enum class Lie : std::uint8_t {
   sack_lies,          // reports what was never sent, what is acknowledged, and it backwards
   reneging,           // reports what came above a gap, and takes it back
   dsack_lies,         // acknowledges, and says that everything came twice
+  old_stamps,         // begins recoveries by duplicates, and echoes its first timestamp for ever
   overlapping_fragments,  // pieces of few datagrams that contradict each other
 };
 
-inline constexpr std::uint32_t lie_count = 16;
+inline constexpr std::uint32_t lie_count = 17;
 
 constexpr std::string_view name_of(Lie lie) {
   constexpr std::array<std::string_view, lie_count> names{
       "syn_flood",        "optimistic_acks", "ack_division", "silence",
       "shrinking_windows", "tiny_mss",       "sequence_guesses", "ack_storm",
       "gaps",             "option_bombs",    "urgent_games", "icmp_forgeries",
-      "sack_lies",        "reneging",        "dsack_lies",   "overlapping_fragments"};
+      "sack_lies",        "reneging",        "dsack_lies",   "old_stamps",
+      "overlapping_fragments"};
   return names[static_cast<std::uint32_t>(lie)];
 }
 
@@ -67,6 +69,7 @@ class Liar final : public Station {
     Sequence admitted;  // up to which it was acknowledged, by who reneges
     bool standing = false;
     bool over = false;  // by a reset
+    std::uint32_t stamp = 0;  // the peer's first timestamp
   };
 
   void answer_arp(StationDesk& desk, std::span<const std::byte> packet);

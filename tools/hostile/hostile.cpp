@@ -123,6 +123,7 @@ const std::vector<HostileBound>& hostile_bounds() {
       {Lie::sack_lies, 20'000, 64, 2'048, 1'500, 2'500, 90},
       {Lie::reneging, 20'000, 64, 2'048, 1'500, 2'500, 90},
       {Lie::dsack_lies, 20'000, 64, 2'048, 1'500, 2'500, 90},
+      {Lie::old_stamps, 20'000, 64, 2'048, 4'000, 6'000, 90},
       {Lie::overlapping_fragments, 20'000, 64, 1'024, 1'000, 110, 90},
   };
   return bounds;
