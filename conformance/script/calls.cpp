@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "conformance/script/cursor.hpp"
+#include "conformance/script/format.hpp"
 #include "conformance/script/symbols.hpp"
 
 namespace lockstep::script {
@@ -181,7 +182,7 @@ Caller::Outcome Caller::transfer(const Call& call) {
     std::string const got = text.substr(0, length);
     bool const same = node.open ? got.starts_with(node.word) : got == node.word;
     if (out.result >= 0 && node.kind == Kind::text && !same) {
-      out.fault = fmt::format("read \"{}\"", got);
+      out.fault = "read " + quoted(got);
     }
     return out;
   }

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <string_view>
 
 namespace lockstep::script {
 namespace {
@@ -78,20 +77,6 @@ std::string format(const IcmpPacket& icmp) {
   out += icmp.mtu ? fmt::format(" mtu {}", *icmp.mtu) : "";
   out += icmp.quoted ? " [" + format(*icmp.quoted) + "]" : "";
   return out;
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (char const c : text) {
-    if (c == '"' || c == '\\') {
-      out += std::string("\\") + c;
-    } else if (c >= ' ' && c < 127) {
-      out += c;
-    } else {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    }
-  }
-  return out + "\"";
 }
 
 // What stands before, between and behind the children of a node.
@@ -180,6 +165,20 @@ std::string format(const Event& event) {
 }
 
 }  // namespace
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (char const c : text) {
+    if (c == '"' || c == '\\') {
+      out += std::string("\\") + c;
+    } else if (c >= ' ' && c < 127) {
+      out += c;
+    } else {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+  }
+  return out + "\"";
+}
 
 std::string format(const When& when) {
   if (when.kind == When::Kind::any) {

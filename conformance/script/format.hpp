@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "conformance/script/syntax.hpp"
 
@@ -12,5 +13,7 @@ std::string format(const Script& script);
 std::string format(const When& when);
 std::string format(const Packet& packet);
 std::string format(const Call& call);
+/// In "", whatever the octets: what no terminal should see is \xNN.
+std::string quoted(std::string_view text);
 
 }  // namespace lockstep::script

@@ -89,6 +89,13 @@ TEST(Run, FlagsTextAndAcksAreCompared) {
             "10: > [ect0] P. 1:11(10) ack 1 <...> | > [noecn] P. 1:11(10) ack 1 <...>");
 }
 
+TEST(Run, WindowsAreComparedWhereTheyAreNamed) {
+  std::string const write = "+0 write(4, ..., 10) = 10\n";
+  EXPECT_EQ(told(write + "+0 > P. 1:11(10) ack 1 win 65535 <...>\n"), "passed");
+  EXPECT_EQ(told(write + "+0 > P. 1:11(10) ack 1 win 1000 <...>\n"),
+            "10: > P. 1:11(10) ack 1 win 1000 <...> | > P. 1:11(10) ack 1 win 65535 <...>");
+}
+
 TEST(Run, SegmentsAreMergedUnlessStrict) {
   std::string const text = "+0 write(4, ..., 2976) = 2976\n+0 > P. 1:2977(2976) ack 1 <...>\n";
   EXPECT_EQ(told(text), "passed");
@@ -109,6 +116,22 @@ TEST(Run, ResultsOfCallsAreCompared) {
   EXPECT_EQ(told("+0 setsockopt(4, SOL_SOCKET, SO_LINGER, {onoff=1, linger=0}, 8) = 0\n"
                  "+0 close(4) = 0\n+0 > R 1:1(0) <...>\n"),
             "passed");
+}
+
+TEST(Run, TextThatIsReadIsCompared) {
+  // What the peer sends is zeros.
+  std::string const text = "+0 < P. 1:4(3) ack 1 win 60000 <nop,nop,TS val 9 ecr 100>\n";
+  EXPECT_EQ(told(text + "+0 read(4, \"\\0\\0\\0\", 10) = 3\n"), "passed");
+  EXPECT_EQ(told(text + "+0 read(4, \"\\0\"..., 10) = 3\n"), "passed");
+  EXPECT_EQ(told(text + "+0 read(4, \"\\0\\0\", 2) = 2\n"), "passed");
+  EXPECT_EQ(told(text + "+0 read(4, \"abc\", 10) = 3\n"),
+            "10: read: read \"\\x00\\x00\\x00\"");
+  EXPECT_NE(told(text + "+0 read(4, \"\\0\\0\", 10) = 3\n"), "passed");
+}
+
+TEST(Run, ADescriptorHasToBeWanted) {
+  EXPECT_EQ(told("+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = -1 EMFILE\n"),
+            "9: socket gave a descriptor");
 }
 
 TEST(Run, CallsThatBlock) {
