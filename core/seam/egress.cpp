@@ -104,7 +104,7 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
 // it: then it is not the first any more. Apart from the loop around it, whose registers it needs.
 [[gnu::noinline]] Egress Stack::Body::transmit_first(std::span<std::byte> into) {
   tcp::Index const at = engine.ready().first();
-  tcp::Connection& c = engine.connection(at);
+  tcp::Connection& c = engine.connection(engine.actives[at].owner);
   tcp::Plan const plan = tcp::plan_next(engine, c);
   if (plan.kind == tcp::PlanKind::none) {
     tcp::leave_ready(engine, c);
@@ -115,7 +115,7 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
   if (way.way == Way::waiting) {
     tcp::leave_ready(engine, c);
     c.place = tcp::SendPlace::waiting;
-    c.waiting_for = way.neighbour;
+    engine.actives[at].waiting_for = way.neighbour;
     engine.waiting(way.neighbour).push_back(at);
     return {};
   }

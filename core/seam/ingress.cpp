@@ -298,9 +298,8 @@ void Stack::Body::tell_waiting(link::NeighbourChange change) {
   auto waiting = engine.waiting(change.neighbour);
   while (!waiting.empty()) {
     tcp::Index const at = waiting.pop_front();
-    tcp::Connection& c = engine.connection(at);
+    tcp::Connection& c = engine.connection(engine.actives[at].owner);
     c.place = tcp::SendPlace::none;
-    c.waiting_for = tcp::nil;
     tcp::make_ready(engine, c);
     if (!change.resolved && c.soft_errors) {
       c.soft_cause = Cause::no_neighbour;

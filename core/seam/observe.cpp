@@ -88,23 +88,25 @@ void visit_shared(const Stack::Body& b, tcp::FieldSink& sink) {
       sink.add_bytes(bytes);
     });
   }
-  auto const in_order = [&](auto list, const auto& records) {
+  auto const in_order = [&](auto list, auto&& hash_of) {
     sink.add(list.count());
     for (tcp::Index at = list.first(); at != tcp::nil; at = list.next(at)) {
-      sink.add(records[at].hash);
+      sink.add(hash_of(at));
     }
   };
-  in_order(e.ready(), e.connections);
-  in_order(e.tell_now(), e.connections);
-  in_order(e.tell_next(), e.connections);
-  in_order(e.time_wait_order(), e.time_waits);
+  auto const connection = [&](tcp::Index at) { return e.connections[at].hash; };
+  auto const active = [&](tcp::Index at) { return e.connections[e.actives[at].owner].hash; };
+  in_order(e.ready(), active);
+  in_order(e.tell_now(), connection);
+  in_order(e.tell_next(), connection);
+  in_order(e.time_wait_order(), [&](tcp::Index at) { return e.time_waits[at].hash; });
   for (tcp::Room const kind : {tcp::Room::active, tcp::Room::block, tcp::Room::piece}) {
-    in_order(e.wanting(kind), e.connections);
+    in_order(e.wanting(kind), connection);
   }
   for (tcp::Index i = 0; i < e.waiting_heads.count(); ++i) {
     if (!e.waiting(i).empty()) {
       sink.add_exact(i);
-      in_order(e.waiting(i), e.connections);
+      in_order(e.waiting(i), active);
     }
   }
 }

@@ -55,9 +55,9 @@ Sequence one_segment_end(const Connection& c) {
 }
 
 // An ACK that moved SND.UNA, as congestion control sees it.
-void grow(Engine& e, Connection& c, Bytes newly, bool marked) {
+void grow(Engine& e, Connection& c, Active& a, Bytes newly, bool marked) {
   c.congestion.duplicates = 0;
-  c.congestion.limited = {};
+  a.limited = {};
   congestion::on_ack(e, c, newly, marked);
   if (c.congestion.recovering) {
     ack_in_recovery(e, c, newly);
@@ -129,11 +129,11 @@ void restart_timer(Engine& e, Connection& c, Active& a) {
     //= rfc6298#5.3
     //# 6298:RTO-12 an ACK of new data restarts the timer
     a.mode = RetransmitMode::retransmit;
-    a.retransmit_due = e.state->now + c.rtt.rto;
+    a.retransmit_due = e.state->now + c.rtt.rto();
   }
   c.congestion.partial_seen = partial;
   set_give_up(e, c, a);
-  arm(e, c, a);
+  arm(e, a);
 }
 
 namespace {
@@ -195,13 +195,13 @@ void advance_una(Engine& e, Connection& c, Active& a, Sequence ack) {
   if (a.path_probe.size != 0) [[unlikely]] {
     path_probe::on_advance(e, c, a);
   }
-  if (c.send_urgent && ack.at_or_after(c.send.up)) {
+  if (c.send_urgent && ack.at_or_after(a.send_up)) {
     c.send_urgent = false;
   }
   if (text != 0) {
     //= rfc9293#3.10.7.4
     //# 9293:P-ACK-USEROK the user learns what was sent and acknowledged
-    c.acknowledged_untold += Bytes{text};
+    c.writing.acknowledged_untold += Bytes{text};
     tell(e, c, EventKind::acknowledged);
   }
 }
@@ -243,7 +243,7 @@ void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment)
     Bytes const newly = ack.since(c.send.una);
     take_echo(e, c, segment);
     advance_una(e, c, a, ack);
-    grow(e, c, newly, segment.flags.ece());
+    grow(e, c, a, newly, segment.flags.ece());
     if (a.doubtful()) [[unlikely]] {
       spurious::on_plain_ack(e, c, segment, newly);
     }
@@ -251,7 +251,10 @@ void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment)
       ecn::take_echo(e, c, newly);
     }
     restart_timer(e, c, a);
-    make_ready(e, c);
+    // What is acknowledged makes room for more, if there is more.
+    if (c.send.una != c.send.nxt || !a.send.empty() || c.fin_queued != c.fin_sent) {
+      make_ready(e, c, a);
+    }
   //= rfc9293#3.10.7.4
   //# 9293:P-ACK-DUP-OLD SEG.ACK =< SND.UNA acknowledges nothing
   } else if (c.active != nil) {

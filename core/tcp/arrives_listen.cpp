@@ -102,9 +102,8 @@ Connection* open_passive(Engine& e, Index at_listener, const Arrival& arrival, S
   //# 9293:P-LISTEN-BIND the remote socket is filled in from the SYN
   Listener& listener = e.listeners[at_listener];
   c->passive = true;
-  c->listener = at_listener;
-  c->listener_generation = listener.generation;
   c->established_untold = true;
+  c->backlog = {at_listener, listener.generation};
   ++listener.pending;
   begin_sending(e, *c, iss);
   return c;

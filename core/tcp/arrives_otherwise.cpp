@@ -367,7 +367,9 @@ Drop take_segment(Engine& e, Connection& c, const Arrival& arrival, const wire::
   if (segment.options.has_user_timeout) [[unlikely]] {
     take_user_timeout(e, c, segment);
   }
-  take_urgent(e, c, segment);
+  if (segment.flags.urg()) [[unlikely]] {
+    take_urgent(e, c, segment);
+  }
   //= rfc3168#6.1.5
   //# 3168:ECN-20 of a packet outside of the window nothing is believed: it was dropped above
   bool const at_once = c.ecn.hears && !segment.payload.empty() &&
@@ -390,7 +392,7 @@ Drop take_segment(Engine& e, Connection& c, const Arrival& arrival, const wire::
 
 }  // namespace
 
-void take_urgent(Engine& e, Connection& c, const wire::Segment& s) {
+[[gnu::cold]] void take_urgent(Engine& e, Connection& c, const wire::Segment& s) {
   //= rfc9293#3.1
   //# 9293:P-URGPTR-FIELD the pointer counts from SEG.SEQ, and only with URG
   //= rfc9293#3.10.7.4
@@ -406,7 +408,13 @@ void take_urgent(Engine& e, Connection& c, const wire::Segment& s) {
   //# 9293:P-URG-NORECEDE a pointer into the past, or an older one, says nothing
   //= rfc9293#3.10.7.4
   //# 9293:P-URG-NOREPEAT nor does the same one twice
-  if (!up.after(c.receive.read) || (c.receive_urgent && !up.after(c.receive.up))) {
+  if (!up.after(c.receive.read) ||
+      (c.receive_urgent && !up.after(e.active(c).receive_up))) {
+    return;
+  }
+  // Without room for it nothing is told: each segment says it again until the peer has sent it all.
+  Active* const a = ensure_active(e, c);
+  if (a == nullptr) {
     return;
   }
   //= rfc9293#3.10.7.4
@@ -415,7 +423,7 @@ void take_urgent(Engine& e, Connection& c, const wire::Segment& s) {
   //# 9293:P-RECV-URGENT while it is ahead of what was read
   //= rfc9293#3.8.5
   //# 9293:MUST-30, 9293:MUST-32, 9293:MUST-33 on entering urgent mode and on each advance
-  c.receive.up = up;
+  a->receive_up = up;
   c.receive_urgent = true;
   if (!on_syn) {
     tell(e, c, EventKind::urgent);

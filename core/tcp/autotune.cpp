@@ -20,7 +20,7 @@ void begin_tuning(const Engine& e, Connection& c) {
 
 void tune_receive_buffer(const Engine& e, Connection& c) {
   std::uint64_t const round_trip =
-      std::max<std::uint64_t>((c.rtt.sampled ? srtt_of(c.rtt) : unmeasured).ns / 1'000, 1);
+      std::max<std::uint64_t>((c.rtt.sampled() ? srtt_of(c.rtt) : unmeasured).ns / 1'000, 1);
   std::uint64_t const elapsed = microseconds_of(e.state->now) - c.tuned_us;
   if (elapsed < round_trip) {
     return;

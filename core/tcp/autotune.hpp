@@ -22,16 +22,16 @@ void tune_receive_buffer(const Engine& e, Connection& c);
 // waits behind the one in flight, between the buffer's size and its limit. As long as half of what
 // writing may take of the store is free; no text that was taken is ever given back. O(1).
 inline Bytes send_limit(const Engine& e, const Connection& c) {
-  if (e.config.send_buffer_max <= c.send_buffer || c.send_buffer_set) {
-    return c.send_buffer;
+  if (e.config.send_buffer_max <= c.writing.send_buffer || c.send_buffer_set) {
+    return c.writing.send_buffer;
   }
   memory::Blocks const& blocks = e.pools.blocks;
   if (blocks.written() >= blocks.room_to_write()) {
-    return c.send_buffer;
+    return c.writing.send_buffer;
   }
   std::uint64_t const wanted = 2 * std::uint64_t{c.congestion.cwnd.count};
   std::uint64_t const most = std::min<std::uint64_t>(wanted, e.config.send_buffer_max.count);
-  return {std::max(c.send_buffer.count, static_cast<std::uint32_t>(most))};
+  return {std::max(c.writing.send_buffer.count, static_cast<std::uint32_t>(most))};
 }
 
 }  // namespace lockstep::tcp

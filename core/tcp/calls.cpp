@@ -102,7 +102,7 @@ void queued(Engine& e, Connection& c, Active& a, More more) {
     //# 9293:MAY-15, 9293:MAY-16 a push, or text to be aggregated
     a.pushed = begin + a.send.length();
   }
-  make_ready(e, c);
+  make_ready(e, c, a);
 }
 
 Taken nothing(Refusal refusal) { return {Bytes{}, refusal}; }
@@ -299,7 +299,7 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   make_ready(e, c);
   //= rfc9293#3.9.1.1
   //# 9293:P-OPEN-NAME a local name for the connection
-  out = id_of(c);
+  out = id_of(e, c);
   return Refusal::none;
 }
 
@@ -390,9 +390,9 @@ Refusal urgent(Engine& e, ConnectionId id) {
   }
   //= rfc9293#3.10.2
   //# 9293:P-SEND-URG the urgent pointer covers all that is queued now; it never moves back
-  Active const& a = e.active(c);
+  Active& a = e.active(c);
   Sequence const begin = queue_begin(c);
-  c.send.up = begin + a.send.length();
+  a.send_up = begin + a.send.length();
   c.send_urgent = true;
   make_ready(e, c);
   return Refusal::none;

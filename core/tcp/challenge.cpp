@@ -24,7 +24,7 @@ std::uint32_t budget_of(const Config& config, Instant second) {
 
 // Whether one more may leave in the second of `now`; a connection's own share, of all kinds.
 bool within_share(Connection& c, Instant now, Count limit) {
-  auto const second = static_cast<std::uint32_t>(now.ns / 1'000'000'000);
+  auto const second = static_cast<std::uint16_t>(now.ns / 1'000'000'000);
   if (c.answers_second != second) {
     c.answers_second = second;
     c.answers = 0;

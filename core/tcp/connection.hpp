@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 
 #include "core/memory/byte_store.hpp"
 #include "core/memory/list.hpp"
@@ -58,8 +59,9 @@ struct RttBefore {
 // Where a connection stands in the queue for the wire: at most one place.
 enum class SendPlace : std::uint8_t { none, ready, waiting };
 
-// Which list of connections with events this one is in, by its `tell` link: at most one.
-enum class TellPlace : std::uint8_t { none, now, next, held };
+// Which list this connection is in by its `tell` link, at most one: of those with events, or of
+// those that want room and have no events.
+enum class TellPlace : std::uint8_t { none, now, next, held, wanting };
 
 // What the application was refused for lack of, and waits for: at most one.
 enum class Room : std::uint8_t { none, active, block, piece };
@@ -74,7 +76,6 @@ struct SendVariables {
   Sequence wl1;  // SEG.SEQ of the last window update
   Sequence wl2;  // SEG.ACK of the last window update
   Sequence iss;
-  Sequence up;   // the octet after the urgent data, while `urgent`
   Bytes wnd;     // the peer's offer
   Bytes wnd_max; // the largest offer seen
 };
@@ -85,7 +86,6 @@ struct SendVariables {
 struct ReceiveVariables {
   Sequence nxt;
   Sequence irs;
-  Sequence up;    // the octet after the urgent data, while `urgent`
   Sequence edge;  // RCV.NXT + RCV.WND as last decided
   Sequence read;  // next octet that the application has not consumed
 };
@@ -119,11 +119,11 @@ struct CongestionVariables {
   Bytes cwnd;
   Bytes ssthresh;
   Bytes acked;        // towards the next step of congestion avoidance
-  Bytes limited;      // sent by limited transmit, left out of the flight size
   Sequence recover;   // highest sequence number sent when the last loss was found
   std::uint8_t duplicates = 0;
   bool recovering = false;      // fast recovery, in a flag of its own
   bool partial_seen = false;    // the first partial ACK of this recovery came
+  std::uint8_t reorder_steps = 0;  // RACK.reo_wnd_mult - 1
   // What the controller must not forget while the connection is idle; its own file says what.
   std::array<std::uint32_t, 2> kept{};
 };
@@ -140,14 +140,63 @@ struct EcnVariables {
   bool cwr_due : 1 = false;  // the next new text carries CWR
 };
 
-struct RttVariables {
-  std::uint64_t srtt8_ns = 0;    // 8 * SRTT; 0 with no sample
-  std::uint64_t rttvar4_ns = 0;  // 4 * RTTVAR
-  Duration rto;
-  bool sampled = false;
+// Numbers of 48 bits, three days in nanoseconds: Config bounds the timeout by one day, and of a
+// measurement an hour counts at most.
+class RttVariables {
+ public:
+  std::uint64_t srtt8_ns() const { return read(srtt8); }      // 8 * SRTT
+  std::uint64_t rttvar4_ns() const { return read(rttvar4); }  // 4 * RTTVAR
+  Duration rto() const { return {read(timeout)}; }
+  bool sampled() const { return octets_[sampled_at] != 0; }
+
+  void set_srtt8_ns(std::uint64_t ns) { write(srtt8, ns); }
+  void set_rttvar4_ns(std::uint64_t ns) { write(rttvar4, ns); }
+  void set_rto(Duration rto) { write(timeout, rto.ns); }
+  void set_sampled() { octets_[sampled_at] = 1; }
+
+ private:
+  static constexpr std::uint32_t size = 6;
+  static constexpr std::uint32_t srtt8 = 0;
+  static constexpr std::uint32_t rttvar4 = size;
+  static constexpr std::uint32_t timeout = 2 * size;
+  static constexpr std::uint32_t sampled_at = 3 * size;
+  static_assert(std::endian::native == std::endian::little ||
+                std::endian::native == std::endian::big);
+
+  // By one load of eight octets, of which two are not the number's: those behind it, or of the
+  // last number those before it.
+  std::uint64_t read(std::uint32_t at) const {
+    std::uint64_t word = 0;
+    bool const before = at == timeout;
+    std::memcpy(&word, octets_ + (before ? at - 2 : at), sizeof word);
+    bool const above = before == (std::endian::native == std::endian::little);
+    return above ? word >> 16 : word & ((std::uint64_t{1} << 48) - 1);
+  }
+  void write(std::uint32_t at, std::uint64_t number) {
+    std::uint64_t const word =
+        std::endian::native == std::endian::big ? number << 16 : number;
+    std::memcpy(octets_ + at, &word, size);
+  }
+
+  std::uint8_t octets_[19]{};  // the three numbers, and whether anything was sampled
 };
 
-// Held for the whole life of a connection, idle or not.
+// Whose backlog an attempt is in.
+struct BacklogPlace {
+  std::uint32_t listener = 0;  // slot
+  std::uint32_t generation = 0;
+};
+
+// What only an application that knows of the connection has a use for.
+struct WritingVariables {
+  Bytes send_buffer;
+  Bytes acknowledged_untold;  // since the last `acknowledged` event
+};
+
+static_assert(cause_count <= 16, "Connection::cause has four bits");
+
+// Held for the whole life of a connection, idle or not. Its slot is its index in the pool, and its
+// timer's number; see Engine::slot_of.
 struct Connection {
   IpAddress remote;
   Port remote_port;
@@ -156,88 +205,82 @@ struct Connection {
   State state = State::closed;
   std::uint8_t retries = 0;         // consecutive unanswered timeouts
 
-  std::uint32_t generation = 0;
-  memory::Index slot = memory::nil;      // its own place: who holds the record can name it
-  std::uint32_t hash = 0;                // of the four-tuple, by the table's key
+  std::uint32_t generation = 0;     // odd while the record is in use
+  std::uint32_t hash = 0;           // of the four-tuple, by the table's key
   memory::Index active = memory::nil;
   static memory::Index& next_free(Connection& c) { return c.active; }  // of a record not in use
 
-  std::uint32_t listener = memory::nil;  // slot, of a passive connection
-  std::uint32_t listener_generation = 0;
+  // `backlog` of a passive connection until `accepted` was told of it (established_untold), then
+  // `writing`; of an active one always `writing`.
+  union {
+    BacklogPlace backlog;
+    WritingVariables writing{};
+  };
 
   SendVariables send;
   ReceiveVariables receive;
   OptionVariables options;
   CongestionVariables congestion;
-  bool sack = false;                 // both sides permitted it
-  bool reordering_seen = false;      // RFC 8985's, for good
-  std::uint8_t reorder_steps = 0;    // RACK.reo_wnd_mult - 1
-  std::uint8_t reorder_persist = 0;  // recoveries until it is 0 again
   RttVariables rtt;
-
-  Instant sent_at;            // last segment with text, SYN or FIN
-  Instant heard_at;           // last acceptable segment
-  Instant slow_due = Instant::never();  // keep-alive, or the bound on FIN-WAIT-2
+  TellPlace telling = TellPlace::none;
 
   std::uint32_t user_timeout_ms = 0;    // 0: for ever
+  Instant sent_at;                      // last segment with text, SYN or FIN
+  Instant heard_at;                     // last acceptable segment
   std::uint32_t keepalive_idle_ms = 0;
   Bytes receive_buffer;
-  Bytes send_buffer;
-  Bytes acknowledged_untold;            // since the last `acknowledged` event
   Bytes unbroken;                       // octets in order since the last gap or pause; saturates
   Sequence tuned_from;                  // since tuned_us the application has read from here on
   std::uint32_t tuned_us = 0;           // microseconds; wraps
   std::uint32_t segments_sent = 0;
   std::uint32_t segments_received = 0;
   std::uint32_t retransmissions = 0;
+  memory::Link tell;
   std::uint16_t mss = 536;              // largest text that we may send in a segment
   std::uint16_t mss_max = 0;            // as `mss`, whatever the path; 0 before the peer's SYN
   std::uint16_t text_max = 0;           // largest text received in a segment: "full-sized"
+  std::uint16_t pending = 0;            // mask of EventKind to tell in this turn
+  std::uint16_t deferred = 0;           // mask of EventKind to tell in the next one
+  // To what the peer should not have sent, in the second of that number. Numbers come again after
+  // 18 hours: at worst an old count holds a few answers back for one second.
+  std::uint16_t answers = 0;
+  std::uint16_t answers_second = 0;
 
   std::uint8_t dscp = 0;
   std::uint8_t ttl = 64;
   std::uint8_t keepalive_probes = 0;    // unanswered
+  SendPlace place = SendPlace::none;    // elsewhere than there only with an active part
   EcnVariables ecn;
-
-  bool path_limited = false;    // `mss` is what the path carries
-  bool by_cookie = false;       // opened by the ACK of a SYN cookie
-  bool receive_buffer_set = false;      // by the application: no growth
-  bool send_buffer_set = false;
-  bool passive = false;
-  bool nagle = true;
-  bool delayed_acks = true;
-  bool keepalive = false;
-  bool soft_errors = true;
-  bool detached = false;        // the wire is done with it
-  bool fin_queued = false;      // finish() or close() was called
-  bool fin_sent = false;
-  bool fin_taken = false;       // the peer's FIN is inside RCV.NXT
-  bool reading_over = false;    // close() was called: text draws a reset
-  bool send_urgent = false;
-  bool receive_urgent = false;
-  bool syn_lost = false;        // our SYN was retransmitted
-  bool established_untold = false;  // SYN-RECEIVED counts against the backlog until told
-  bool doubt_next_hop = false;  // R1 was reached: the neighbour may be gone
-
-  Cause cause = Cause::none;        // of the coming `closed`
-  Cause soft_cause = Cause::none;   // of the coming `soft_error`
-
-  std::uint16_t pending = 0;        // mask of EventKind to tell in this turn
-  std::uint16_t deferred = 0;       // mask of EventKind to tell in the next one
-  SendPlace place = SendPlace::none;
-  TellPlace telling = TellPlace::none;
-  std::uint8_t quantum = 0;         // frames left in this round
-  bool probe_doubtful = false;      // idle: the last tail loss probe came perhaps twice
-  std::uint32_t waiting_for = memory::nil;  // neighbour, while place is waiting
-  Room wants = Room::none;
-  std::uint16_t answers = 0;        // to what the peer should not have sent, in `answers_second`
-  std::uint32_t answers_second = 0;
-  memory::Link room;                // of those that want room
-  memory::Link tell;
-  memory::Link queue;               // of the ready list or of a neighbour's waiting list
+  Cause cause : 4 = Cause::none;        // of the coming `closed`
+  Cause soft_cause : 4 = Cause::none;   // of the coming `soft_error`
+  Room wants : 2 = Room::none;
+  std::uint8_t reorder_persist : 5 = 0;  // RACK: recoveries until reorder_steps is 0 again
+  bool sack : 1 = false;                // both sides permitted it
+  bool passive : 1 = false;
+  bool nagle : 1 = true;
+  bool delayed_acks : 1 = true;
+  bool keepalive : 1 = false;
+  bool soft_errors : 1 = true;
+  bool detached : 1 = false;            // the wire is done with it
+  bool fin_queued : 1 = false;          // finish() or close() was called
+  bool fin_sent : 1 = false;
+  bool fin_taken : 1 = false;           // the peer's FIN is inside RCV.NXT
+  bool reading_over : 1 = false;        // close() was called: text draws a reset
+  bool send_urgent : 1 = false;         // up to Active::send_up
+  bool receive_urgent : 1 = false;      // up to Active::receive_up
+  bool established_untold : 1 = false;  // SYN-RECEIVED counts against the backlog until told
+  bool slow : 1 = false;                // the slow timer runs: see slow_due()
+  bool path_limited : 1 = false;        // `mss` is what the path carries
+  bool by_cookie : 1 = false;           // opened by the ACK of a SYN cookie
+  bool receive_buffer_set : 1 = false;  // by the application: no growth
+  bool send_buffer_set : 1 = false;
+  bool syn_lost : 1 = false;            // our SYN was retransmitted
+  bool doubt_next_hop : 1 = false;      // R1 was reached: the neighbour may be gone
+  bool reordering_seen : 1 = false;     // RFC 8985's, for good
+  bool probe_doubtful : 1 = false;      // idle: the last tail loss probe came perhaps twice
 };
 
-static_assert(sizeof(Connection) <= 328, "an idle connection must stay small");
+static_assert(sizeof(Connection) <= 232, "an idle connection takes 256 bytes in all");
 
 // Fast Open's FastOpened: what the peer's SYN brought was told, and is acknowledged with the SYN.
 inline bool opened_fast(const Connection& c) { return c.options.has(spoken::fast_open); }
@@ -299,8 +342,12 @@ struct Wishes {
   bool any() const { return std::bit_cast<std::uint32_t>(*this) != 0; }
 };
 
-// Held only while something is in flight, queued, unread or owed.
+// Held only while something is in flight, queued, unread or owed, while the peer has announced
+// urgent data that is not read, and while the connection has its turn to send before it.
 struct Active : Wishes, Doubts {
+  memory::Index owner = memory::nil;    // slot of its connection
+  memory::Link queue;                   // of the ready list or of a neighbour's waiting list
+  memory::Index waiting_for = 0;        // neighbour, while place is waiting
   memory::SendStore send;           // begins at the first unacknowledged octet of text
   memory::ReceiveStore receive;     // unread octets beyond the frames on loan, and those above gaps
   memory::Index extents = memory::nil;  // out-of-order ranges, in order
@@ -324,13 +371,18 @@ struct Active : Wishes, Doubts {
   Instant retransmit_due = Instant::never();
   Instant delayed_ack_due = Instant::never();
   Instant give_up_due = Instant::never();
+  Instant slow_due = Instant::never();  // see slow_due(); without an active part the wheel knows it
   Sequence last_ack_sent;   // Last.ACK.sent; without an active part it is RCV.NXT
   Sequence fin_at;          // where the peer's FIN lies, while `fin_known`
+  Sequence send_up;         // SND.UP: the octet after the urgent data, while `send_urgent`
+  Sequence receive_up;      // RCV.UP, while `receive_urgent`
+  Bytes limited;            // sent by limited transmit, left out of the flight size
   memory::Index behind = memory::nil;  // TIME-WAIT record that this SYN-RECEIVED reopened
   std::uint16_t user_timeout_heard = 0;  // on the peer's SYN, as on the wire; 0: none
   Bytes delayed;            // in-order octets since the last ACK
   Sequence delayed_begin;   // where they begin
 
+  BacklogPlace fast_open_by;        // while `fast_open_counted`
   Sequence pending_sequence;        // which segment was too big, while pending_mtu is not 0
   std::uint16_t pending_mtu = 0;    // what an ICMP error told, to be believed if progress stalls
 
@@ -341,7 +393,8 @@ struct Active : Wishes, Doubts {
   bool fast_open_wanted = false;   // the SYN may ask for a cookie, or show one and bring text
   bool fast_open_used = false;     // ... and has
   bool fast_open_answer = false;   // the SYN-ACK brings a cookie
-  bool fast_open_counted = false;  // against its listener's limit, until ESTABLISHED
+  bool fast_open_counted = false;  // against the limit of fast_open_by, until ESTABLISHED
+  std::uint8_t quantum = 0;        // frames left in this round
   bool override = false;    // the SWS override timer has fired
   bool fin_known = false;
   bool timed_out = false;   // the loss recovery under way began with a timeout

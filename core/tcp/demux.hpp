@@ -85,16 +85,12 @@ class Demux {
   // move back into the hole, unless they would pass their home.
   template <class HashOf>
   void remove(std::uint32_t hash, Found entry, HashOf&& hash_of) {
-    std::uint32_t hole = place_of(hash, entry);
-    for (std::uint32_t i = after(hole); entries_[i] != empty; i = after(i)) {
-      Home const home{home_of(hash_of(decode(entries_[i])))};
-      if (distance(home, i) >= distance(Home{hole}, i)) {
-        entries_[hole] = entries_[i];
-        hole = i;
-      }
-    }
+    std::uint32_t const hole = place_of(hash, entry);
     entries_[hole] = empty;
     --*size_;
+    if (entries_[after(hole)] != empty) [[unlikely]] {
+      close_hole(hole, hash_of);
+    }
   }
   // The entry must exist; another one with its hash takes its place.
   void replace(std::uint32_t hash, Found entry, Found by) {
@@ -117,6 +113,17 @@ class Demux {
   };
   std::uint32_t distance(Home home, std::uint32_t place) const {
     return place >= home.place ? place - home.place : place + places_ - home.place;
+  }
+  template <class HashOf>
+  [[gnu::noinline]] void close_hole(std::uint32_t hole, HashOf& hash_of) {
+    for (std::uint32_t i = after(hole); entries_[i] != empty; i = after(i)) {
+      Home const home{home_of(hash_of(decode(entries_[i])))};
+      if (distance(home, i) >= distance(Home{hole}, i)) {
+        entries_[hole] = entries_[i];
+        entries_[i] = empty;
+        hole = i;
+      }
+    }
   }
   // Where the entry stands, which must exist.
   std::uint32_t place_of(std::uint32_t hash, Found entry) const {

@@ -134,7 +134,7 @@ void take_echo(Engine& e, Connection& c, Bytes newly) {
     //# 3168:ECN-8 cwnd cannot shrink: the timer starts anew, and new text waits until it is over
     //= rfc9438#4.6
     //# 9438:CUBIC-9 which lowers the rate below one segment a round trip
-    a.pace_at = e.state->now + c.rtt.rto;
+    a.pace_at = e.state->now + c.rtt.rto();
     if (a.mode == RetransmitMode::retransmit) {
       a.retransmit_due = a.pace_at;
       arm(e, c);

@@ -137,17 +137,17 @@ void fill_acknowledgment(Engine& e, Connection& c, Active& a, const Plan& plan,
   }
 }
 
-void fill_urgent(const Connection& c, const Plan& plan, wire::Header& out) {
+void fill_urgent(const Connection& c, const Active& a, const Plan& plan, wire::Header& out) {
   //= rfc9293#3.8.5
   //# 9293:P-URG-DATA urgency is told together with text only
-  if (!c.send_urgent || plan.text.empty() || !c.send.up.after(plan.sequence)) {
+  if (!c.send_urgent || plan.text.empty() || !a.send_up.after(plan.sequence)) {
     return;
   }
   //= rfc9293#3.8.5
   //# 9293:MUST-62, 9293:P-SEND-URGSIG the pointer names the octet after the urgent data
   out.flags |= wire::flag::urg;
   out.urgent = static_cast<std::uint16_t>(
-      std::min(c.send.up.since(plan.sequence).count, 0xffffu));
+      std::min(a.send_up.since(plan.sequence).count, 0xffffu));
 }
 
 wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan) {
@@ -182,7 +182,7 @@ wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan) {
       out.flags |= wire::flag::psh;
     }
   }
-  fill_urgent(c, plan, out);
+  fill_urgent(c, a, plan, out);
   fill_acknowledgment(e, c, a, plan, out);
   return out;
 }
@@ -236,7 +236,7 @@ void note_departure(Engine& e, Connection& c, Active& a, const Plan& plan) {
   } else {
     std::uint32_t const beyond = before + plan.text.count;
     if (!plan.probe && synchronized(c.state) && beyond > c.congestion.cwnd.count) {
-      c.congestion.limited += Bytes{beyond - std::max(before, c.congestion.cwnd.count)};
+      a.limited += Bytes{beyond - std::max(before, c.congestion.cwnd.count)};
     }
   }
   if (end.after(c.send.nxt)) {
@@ -263,7 +263,7 @@ void note_departure(Engine& e, Connection& c, Active& a, const Plan& plan) {
   //# 6298:RTO-10, 6298:RTO-22 whatever is sent, or sent again, starts the timer if it is off
   if (a.mode == RetransmitMode::idle || a.mode == RetransmitMode::sws_override) {
     a.mode = RetransmitMode::retransmit;
-    a.retransmit_due = e.state->now + c.rtt.rto;
+    a.retransmit_due = e.state->now + c.rtt.rto();
   }
   if (a.give_up_due.is_never()) {
     set_give_up(e, c, a);
@@ -271,10 +271,10 @@ void note_departure(Engine& e, Connection& c, Active& a, const Plan& plan) {
   if (c.sack && e.config.tail_probe && !plan.again && !plan.loss_probe) {
     tail_probe::schedule(e, c);
   }
-  Instant const due = earliest_due(c, a);
+  Instant const due = earliest_due(a);
   // Text that follows the handshake will be watched for the least timeout, and to move a timer
   // costs more than one that once fires for nothing: that of a SYN is set as early.
-  arm_for(e, c, plan.syn ? earlier(due, e.state->now + e.config.rto_min) : due);
+  arm_for(e, a, plan.syn ? earlier(due, e.state->now + e.config.rto_min) : due);
 }
 
 }  // namespace

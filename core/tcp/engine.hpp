@@ -56,13 +56,14 @@ struct EngineState {
   // How many listeners there are, by listener_kind: what nobody listens with is not searched for.
   std::array<std::uint32_t, listener_kinds> listeners_of_kind{};
   std::uint32_t gap_blocks = 0; // of all connections: Active::gap_blocks
-  memory::ListHead ready;       // connections with something to send, by `queue`
+  memory::ListHead ready;       // active parts with something to send, by `queue`
   memory::ListHead tell_now;    // connections with events for this turn, by `tell`
   memory::ListHead tell_next;   // ... and for the next one
   memory::ListHead time_waits;  // oldest first
-  // Connections whose applications were refused, by `room`, one list for each kind of room.
+  // Connections whose applications were refused and that have nothing else to be told, by `tell`,
+  // one list for each kind of room.
   std::array<memory::ListHead, room_kinds> wanting{};
-  std::uint32_t refused = 0;    // how many they are
+  std::uint32_t refused = 0;    // how many were refused, in these lists or not
   std::uint16_t loan_count = 0;
   // What routers of IPv6 have told.
   std::uint8_t hop_limit6 = 0;  // 0: nothing
@@ -125,6 +126,10 @@ struct Engine {
   std::span<Loan> loans;  // state->loan_count of them are valid
 
   Connection& connection(Index at) const { return connections[at]; }
+  // The place of a record in its pool, which is also the number of its timer.
+  Index slot_of(const Connection& c) const {
+    return static_cast<Index>(&c - connections.view().data());
+  }
   // Only where the connection has one.
   Active& active(const Connection& c) const { return actives[c.active]; }
 
@@ -142,8 +147,8 @@ struct Engine {
     });
   }
 
-  memory::List<Connection, &Connection::queue> ready() const {
-    return {state->ready, connections.view()};
+  memory::List<Active, &Active::queue> ready() const {
+    return {state->ready, actives.view()};
   }
   memory::List<Connection, &Connection::tell> tell_now() const {
     return {state->tell_now, connections.view()};
@@ -151,15 +156,15 @@ struct Engine {
   memory::List<Connection, &Connection::tell> tell_next() const {
     return {state->tell_next, connections.view()};
   }
-  memory::List<Connection, &Connection::room> wanting(Room kind) const {
+  memory::List<Connection, &Connection::tell> wanting(Room kind) const {
     return {state->wanting[static_cast<std::uint32_t>(kind) - 1], connections.view()};
   }
   memory::List<Connection, &Connection::tell> held(Listener& listener) const {
     return {listener.held, connections.view()};
   }
-  // Connections that wait for a next hop to be resolved.
-  memory::List<Connection, &Connection::queue> waiting(Index neighbour) const {
-    return {waiting_heads[neighbour], connections.view()};
+  // Active parts of connections that wait for a next hop to be resolved.
+  memory::List<Active, &Active::queue> waiting(Index neighbour) const {
+    return {waiting_heads[neighbour], actives.view()};
   }
   memory::List<TimeWait, &TimeWait::order> time_wait_order() const {
     return {state->time_waits, time_waits.view()};

@@ -41,7 +41,7 @@ void count(Engine& e, TimerKind kind) {
   a.mode = RetransmitMode::persist;
   a.probe = true;
   a.persist_backoff = static_cast<std::uint8_t>(std::min(a.persist_backoff + 1, 16));
-  Duration const wait = c.rtt.rto * (std::uint64_t{1} << a.persist_backoff);
+  Duration const wait = c.rtt.rto() * (std::uint64_t{1} << a.persist_backoff);
   a.retransmit_due = e.state->now + std::min(wait, e.config.persist_max);
   make_ready(e, c);
 }
@@ -101,7 +101,7 @@ void advise(Engine& e, Connection& c) {
   //= rfc6298#5.6
   //# 6298:RTO-15, 6298:RTO-9 the timer runs for the doubled timeout from here
   a.mode = RetransmitMode::retransmit;
-  a.retransmit_due = e.state->now + c.rtt.rto;
+  a.retransmit_due = e.state->now + c.rtt.rto();
   if (a.pending_mtu != 0) [[unlikely]] {
     believe_pending_mtu(e, c);
   }
@@ -149,13 +149,13 @@ void expire_keepalive(Engine& e, Connection& c) {
   bool const silent = e.state->now.since(quiet_since) >= idle;
   bool const quiet = silent && c.send.una == c.send.nxt;
   if (!c.keepalive || !is_watched(c)) {
-    c.slow_due = Instant::never();
+    set_slow(e, c, Instant::never());
     return;
   }
   if (!quiet) {
     c.keepalive_probes = 0;
     // With text outstanding its own timer watches the peer: look again after another interval.
-    c.slow_due = (silent ? e.state->now : quiet_since) + idle;
+    set_slow(e, c, (silent ? e.state->now : quiet_since) + idle);
     return;
   }
   count(e, TimerKind::keepalive);
@@ -166,7 +166,7 @@ void expire_keepalive(Engine& e, Connection& c) {
     give_up(e, c, Cause::keepalive_timed_out);
     return;
   }
-  c.slow_due = e.state->now + e.config.keepalive_interval;
+  set_slow(e, c, e.state->now + e.config.keepalive_interval);
   // Where there is no room for a probe the peer is not to blame for its silence.
   if (Active* a = ensure_active(e, c)) {
     ++c.keepalive_probes;
@@ -191,6 +191,8 @@ bool due(Instant instant, Instant now) { return instant <= now; }
 [[gnu::cold]] void expire_connection(Engine& e, Connection& c) {
   CHECK(!c.detached);
   Instant const now = e.state->now;
+  // Without an active part the wheel was set for the slow timer, if that runs, and for no other.
+  bool slow = c.slow && c.active == nil;
   if (c.active != nil && due(e.active(c).give_up_due, now)) {
     count(e, TimerKind::give_up);
     give_up(e, c, Cause::timed_out);
@@ -208,7 +210,8 @@ bool due(Instant instant, Instant now) { return instant <= now; }
     e.active(c).pace_due = Instant::never();
     make_ready(e, c);
   }
-  if (due(c.slow_due, now)) {
+  slow = slow || (c.active != nil && due(e.active(c).slow_due, now));
+  if (slow) {
     expire_slow(e, c);
   }
   if (!c.detached) {
@@ -258,19 +261,21 @@ bool is_watched(const Connection& c) {
 
 void begin_keepalive(Engine& e, Connection& c) {
   if (c.keepalive) {
-    c.slow_due = e.state->now + Duration::milliseconds(c.keepalive_idle_ms);
+    set_slow(e, c, e.state->now + Duration::milliseconds(c.keepalive_idle_ms));
     arm(e, c);
   }
 }
 
 void bound_fin_wait_2(Engine& e, Connection& c) {
   if (c.reading_over) {
-    c.slow_due = e.state->now + e.config.fin_wait_2;
+    set_slow(e, c, e.state->now + e.config.fin_wait_2);
     arm(e, c);
   } else {
     // RFC 9293 has no bound here, as the peer may have much to say; keep-alives find out if it is
     // gone.
-    c.slow_due = Instant::never();
+    if (c.slow) {
+      set_slow(e, c, Instant::never());
+    }
     begin_keepalive(e, c);
   }
 }

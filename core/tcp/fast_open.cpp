@@ -55,6 +55,7 @@ void open_fast(Engine& e, Connection& c, Listener& listener) {
   //# 7413:TFO-13 the text is taken, told of, and acknowledged with the SYN
   c.options.set(spoken::fast_open);
   e.active(c).fast_open_counted = true;
+  e.active(c).fast_open_by = c.backlog;
   ++listener.fast_open_pending;
   // As if the handshake were over: the limit above is what bounds them until it is.
   ++listener.complete;
@@ -128,8 +129,9 @@ void leave_fast_open(Engine& e, Connection& c, bool reset) {
     return;
   }
   e.active(c).fast_open_counted = false;
-  Listener* const listener = e.listeners.find(c.listener);
-  if (listener == nullptr || listener->generation != c.listener_generation) {
+  BacklogPlace const by = e.active(c).fast_open_by;
+  Listener* const listener = e.listeners.find(by.listener);
+  if (listener == nullptr || listener->generation != by.generation) {
     return;
   }
   --listener->fast_open_pending;
@@ -216,9 +218,9 @@ void doubt_fast_open(Engine& e, Connection& c) {
     static_cast<void>(Board(e, a).begin({c.send.una, c.send.nxt}, c.sent_at));
   }
   a.mode = RetransmitMode::retransmit;
-  a.retransmit_due = e.state->now + c.rtt.rto;
+  a.retransmit_due = e.state->now + c.rtt.rto();
   set_give_up(e, c, a);
-  arm(e, c, a);
+  arm(e, a);
 }
 
 void add_fast_open(const Engine& e, const Connection& c, const Plan& plan,

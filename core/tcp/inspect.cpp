@@ -43,35 +43,37 @@ void visit_options(const OptionVariables& options, FieldSink& sink) {
 }
 
 void visit_variables(const Connection& c, FieldSink& sink) {
-  for (Sequence value : {c.send.una, c.send.nxt, c.send.wl1, c.send.wl2, c.send.iss, c.send.up,
-                         c.receive.nxt, c.receive.irs, c.receive.up, c.receive.edge,
+  for (Sequence value : {c.send.una, c.send.nxt, c.send.wl1, c.send.wl2, c.send.iss,
+                         c.receive.nxt, c.receive.irs, c.receive.edge,
                          c.receive.read, c.tuned_from, c.congestion.recover}) {
     sink.add(value);
   }
   for (Bytes value : {c.send.wnd, c.send.wnd_max, c.congestion.cwnd, c.congestion.ssthresh,
-                      c.congestion.acked, c.congestion.limited, c.receive_buffer, c.send_buffer,
-                      c.unbroken, c.acknowledged_untold}) {
+                      c.congestion.acked, c.receive_buffer, c.unbroken}) {
     sink.add(value);
   }
+  WritingVariables const writing = c.established_untold ? WritingVariables{} : c.writing;
+  sink.add(writing.send_buffer);
+  sink.add(writing.acknowledged_untold);
   visit_options(c.options, sink);
   sink.add(std::uint64_t{c.congestion.kept[0]} << 32 | c.congestion.kept[1]);
-  sink.add(c.rtt.srtt8_ns);
-  sink.add(c.rtt.rttvar4_ns);
-  sink.add(c.rtt.rto);
-  for (Instant value : {c.sent_at, c.heard_at, c.slow_due}) {
+  sink.add(c.rtt.srtt8_ns());
+  sink.add(c.rtt.rttvar4_ns());
+  sink.add(c.rtt.rto());
+  for (Instant value : {c.sent_at, c.heard_at}) {
     sink.add(value);
   }
   for (std::uint64_t value :
        {std::uint64_t{c.user_timeout_ms}, std::uint64_t{c.keepalive_idle_ms},
         std::uint64_t{c.mss}, std::uint64_t{c.text_max}, std::uint64_t{c.dscp},
         std::uint64_t{c.ttl}, std::uint64_t{c.retries}, std::uint64_t{c.keepalive_probes},
-        std::uint64_t{c.congestion.duplicates}, std::uint64_t{c.quantum},
+        std::uint64_t{c.congestion.duplicates},
         static_cast<std::uint64_t>(c.cause), static_cast<std::uint64_t>(c.soft_cause),
         std::uint64_t{c.pending}, std::uint64_t{c.deferred},
         std::uint64_t{c.mss_max} << 1 | (c.path_limited ? 1u : 0u),
         static_cast<std::uint64_t>(c.place), static_cast<std::uint64_t>(c.telling),
         static_cast<std::uint64_t>(c.wants), std::uint64_t{c.answers},
-        std::uint64_t{c.reorder_steps}, std::uint64_t{c.reorder_persist}}) {
+        std::uint64_t{c.congestion.reorder_steps}, std::uint64_t{c.reorder_persist}}) {
     sink.add(value);
   }
 }
@@ -79,11 +81,11 @@ void visit_variables(const Connection& c, FieldSink& sink) {
 void visit_flags(const Connection& c, FieldSink& sink) {
   std::uint64_t bits = 0;
   for (bool flag :
-       {c.by_cookie, c.receive_buffer_set, c.send_buffer_set,
+       {bool{c.slow}, c.by_cookie, c.receive_buffer_set, c.send_buffer_set,
         c.passive, c.nagle, c.delayed_acks, c.keepalive, c.soft_errors, c.detached, c.fin_queued,
         c.fin_sent, c.fin_taken, c.reading_over, c.send_urgent, c.receive_urgent, c.syn_lost,
         c.established_untold, c.doubt_next_hop, c.congestion.recovering,
-        c.congestion.partial_seen, c.sack, c.probe_doubtful, c.rtt.sampled, c.active != nil,
+        c.congestion.partial_seen, c.sack, c.probe_doubtful, c.rtt.sampled(), c.active != nil,
         bool{c.ecn.offered},
         bool{c.ecn.plain}, bool{c.ecn.hears}, bool{c.ecn.sends}, bool{c.ecn.echo},
         bool{c.ecn.cwr_due}}) {
@@ -232,6 +234,11 @@ void visit_active(Engine& e, Connection& c, FieldSink& sink) {
   for (Instant value : {a.timed_at, a.retransmit_due, a.delayed_ack_due, a.give_up_due}) {
     sink.add(value);
   }
+  sink.add(c.send_urgent ? a.send_up : c.send.una);
+  sink.add(c.receive_urgent ? a.receive_up : c.receive.nxt);
+  sink.add(a.limited);
+  sink.add(std::uint64_t{a.quantum});
+  sink.add_exact(std::uint64_t{a.fast_open_by.listener} << 32 | a.fast_open_by.generation);
   sink.add(a.user_timeout_heard);
   visit_path_probe(a.path_probe, sink);
   sink.add(a.delayed);
@@ -266,14 +273,17 @@ void visit_connection(Engine& e, Connection& c, FieldSink& sink) {
   visit_key(e, c, sink);
   visit_variables(c, sink);
   visit_flags(c, sink);
-  sink.add_exact(std::uint64_t{c.slot} << 32 | c.generation);
-  sink.add_exact(std::uint64_t{c.listener} << 32 | c.listener_generation);
+  Index const slot = e.slot_of(c);
+  BacklogPlace const backlog = c.established_untold ? c.backlog : BacklogPlace{};
+  sink.add(slow_due(e, c));
+  sink.add_exact(std::uint64_t{slot} << 32 | c.generation);
+  sink.add_exact(std::uint64_t{backlog.listener} << 32 | backlog.generation);
   sink.add_exact(c.answers_second);
   sink.add_exact(c.tuned_us);
   sink.add_exact(c.segments_sent);
   sink.add_exact(c.segments_received);
   sink.add_exact(c.retransmissions);
-  sink.add_exact(e.wheel.due(c.slot).ns);
+  sink.add_exact(e.wheel.due(slot).ns);
   if (c.active != nil) {
     visit_active(e, c, sink);
   }
@@ -340,16 +350,20 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.state = c.state;
   info.tuple = e.tuple_of(c);
   info.passive = c.passive;
-  info.send = {c.send.una, c.send.nxt,     c.send.wl1,   c.send.wl2, c.send.iss,    c.send.up,
+  // An urgent pointer with nothing urgent keeps up with its window.
+  Sequence const send_up = c.send_urgent ? e.active(c).send_up : c.send.una;
+  bool const urgent = c.receive_urgent && c.active != nil;
+  Sequence const receive_up = urgent ? e.active(c).receive_up : c.receive.nxt;
+  info.send = {c.send.una, c.send.nxt,     c.send.wl1,   c.send.wl2, c.send.iss,    send_up,
                c.send.wnd, c.send.wnd_max, Bytes{c.mss}, Bytes{},    c.send_urgent};
   info.receive = {c.receive.nxt,
                   c.receive.irs,
-                  c.receive.up,
+                  receive_up,
                   c.receive.edge,
                   c.receive.edge.since(c.receive.nxt),
                   unread_of(c),
                   Bytes{},
-                  c.receive_urgent};
+                  urgent};
   info.cwnd = c.congestion.cwnd;
   info.ssthresh = c.congestion.ssthresh;
   info.recover = c.congestion.recover;
@@ -358,7 +372,7 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.duplicate_acks = c.congestion.duplicates;
   info.srtt = srtt_of(c.rtt);
   info.rttvar = rttvar_of(c.rtt);
-  info.rto = c.rtt.rto;
+  info.rto = c.rtt.rto();
   info.retries = c.retries;
   info.sent_at = c.sent_at;
   info.heard_at = c.heard_at;

@@ -67,13 +67,17 @@ void check_active(Engine& e, const Connection& c) {
 }  // namespace
 
 void check_invariants(Engine& e, Connection& c) {
-  CHECK(&e.connection(c.slot) == &c);
+  CHECK(e.connections.taken(e.slot_of(c)));
+  CHECK(c.active == nil || e.active(c).owner == e.slot_of(c));
+  CHECK(c.place == SendPlace::none || c.active != nil);
   check_receiving(c);
   if (c.detached) {
     return;
   }
   check_sending(c);
   if (c.active == nil) {
+    CHECK(!c.slow || e.wheel.is_set(e.slot_of(c)));
+    CHECK(!c.receive_urgent);
     CHECK(c.send.una == c.send.nxt);
     CHECK(unread_of(c).empty());
     return;

@@ -26,13 +26,16 @@ void untell(Engine& e, Connection& c) {
     case TellPlace::none:
       return;
     case TellPlace::now:
-      e.tell_now().remove(c.slot);
+      e.tell_now().remove(e.slot_of(c));
       break;
     case TellPlace::next:
-      e.tell_next().remove(c.slot);
+      e.tell_next().remove(e.slot_of(c));
       break;
     case TellPlace::held:
-      e.held(e.listeners[c.listener]).remove(c.slot);
+      e.held(e.listeners[c.backlog.listener]).remove(e.slot_of(c));
+      break;
+    case TellPlace::wanting:
+      e.wanting(c.wants).remove(e.slot_of(c));
       break;
   }
   c.telling = TellPlace::none;
@@ -40,36 +43,39 @@ void untell(Engine& e, Connection& c) {
 
 // The listener that this connection still counts against, or null.
 Listener* listener_of(Engine& e, const Connection& c) {
-  if (c.listener == nil) {
+  if (!c.established_untold) {
     return nullptr;
   }
-  Listener* const listener = e.listeners.find(c.listener);
-  bool const same = listener != nullptr && listener->generation == c.listener_generation;
+  Listener* const listener = e.listeners.find(c.backlog.listener);
+  bool const same = listener != nullptr && listener->generation == c.backlog.generation;
   return same ? listener : nullptr;
 }
 
 void leave_backlog(Engine& e, Connection& c) {
   if (c.established_untold) {
-    c.established_untold = false;
     if (Listener* listener = listener_of(e, c)) {
       --listener->pending;
     }
+    c.established_untold = false;
   }
 }
 
 void release(Engine& e, Connection& c) {
   CHECK(c.detached);
+  Index const at = e.slot_of(c);
+  if (c.telling != TellPlace::none) {
+    untell(e, c);
+  }
   leave_backlog(e, c);
-  untell(e, c);
   if (c.active != nil) {
     Active& a = e.active(c);
     a.receive.clear(e.pools.blocks);
     e.actives.give(c.active);
     c.active = nil;
   }
-  e.wheel.cancel(c.slot);
+  e.wheel.cancel(at);
   // From here on every id of this life is stale.
-  e.connections.give(c.slot);
+  e.connections.give(at);
   ++e.counters->connections_closed;
 }
 
@@ -104,10 +110,12 @@ void set_aside(Engine& e) {
   c.telling = TellPlace::none;
   if (c.pending != 0) {
     c.telling = TellPlace::held;
-    e.held(e.listeners[c.listener]).push_back(at);
+    e.held(e.listeners[c.backlog.listener]).push_back(at);
   } else if (c.deferred != 0) {
     c.telling = TellPlace::next;
     e.tell_next().push_back(at);
+  } else if (c.wants != Room::none) [[unlikely]] {
+    wait_for_room(e, c);
   }
 }
 
@@ -116,22 +124,23 @@ Bytes bytes_of(Engine& e, Connection& c, EventKind kind) {
     case EventKind::received:
       return unread_of(c);
     case EventKind::acknowledged: {
-      Bytes const acknowledged = c.acknowledged_untold;
-      c.acknowledged_untold = {};
+      Bytes const acknowledged = c.writing.acknowledged_untold;
+      c.writing.acknowledged_untold = {};
       return acknowledged;
     }
     case EventKind::urgent:
-      return c.receive.up.since(c.receive.read);
+      return c.receive_urgent && c.active != nil ? e.active(c).receive_up.since(c.receive.read)
+                                                 : Bytes{};
     default:
-      static_cast<void>(e);
       return {};
   }
 }
 
-Event make_event(Engine& e, Connection& c, EventKind kind) {
+Event make_event(Engine& e, Index at, EventKind kind) {
+  Connection& c = e.connection(at);
   Event event;
   event.kind = kind;
-  event.id = id_of(c);
+  event.id = {at, c.generation};
   event.bytes = bytes_of(e, c, kind);
   if (kind == EventKind::closed) {
     event.cause = c.cause;
@@ -139,15 +148,16 @@ Event make_event(Engine& e, Connection& c, EventKind kind) {
     event.cause = c.soft_cause;
     c.soft_cause = Cause::none;
   } else if (kind == EventKind::accepted) {
-    event.listener = {c.listener, c.listener_generation};
     CHECK(c.established_untold);
-    c.established_untold = false;
+    event.listener = {c.backlog.listener, c.backlog.generation};
     if (Listener* listener = listener_of(e, c)) {
       CHECK(listener->admitted != 0);
       listener->admitted -= listener->admitted == Count::unlimited().value ? 0 : 1;
       --listener->complete;
       --listener->pending;
     }
+    c.established_untold = false;
+    c.writing = {e.config.send_buffer, Bytes{}};
   }
   return event;
 }
@@ -164,11 +174,11 @@ void enter(Engine& e, Connection& c, State to) {
 
 Connection fresh_connection(const Config& config) {
   Connection c;
-  c.rtt.rto = config.rto_initial;
+  c.rtt.set_rto(config.rto_initial);
   c.user_timeout_ms = milliseconds_of(config.user_timeout);
   c.keepalive_idle_ms = milliseconds_of(config.keepalive_idle);
   c.receive_buffer = config.receive_buffer;
-  c.send_buffer = config.send_buffer;
+  c.writing.send_buffer = config.send_buffer;
   c.ttl = config.ttl;
   c.nagle = config.nagle;
   c.delayed_acks = config.delayed_acks;
@@ -187,7 +197,6 @@ Connection* open_connection(Engine& e, const Socket& socket) {
   std::uint32_t const generation = c.generation;
   c = e.fresh;
   c.generation = generation;
-  c.slot = at;
   e.wheel.open({at});
   c.remote = socket.tuple.remote.address;
   c.remote_port = socket.tuple.remote.port;
@@ -217,6 +226,10 @@ Active* take_active(Engine& e, Connection& c) {
   }
   Active& a = e.active(c);
   a = Active{};
+  a.owner = e.slot_of(c);
+  if (c.slow) {
+    a.slow_due = e.wheel.due(a.owner);
+  }
   a.pushed = c.send.nxt;
   a.retransmit_next = c.send.nxt;
   a.retransmit_end = c.send.nxt;
@@ -233,35 +246,54 @@ Active* take_active(Engine& e, Connection& c) {
 }
 
 void rest(Engine& e, Connection& c, Active& a) {
+  // What says more of the text that was in flight or of its ACKs is nothing without it: the flight
+  // is empty, so limited transmit has sent none of it.
   bool const idle = c.send.una == c.send.nxt && a.send.empty() && a.extents == nil &&
                     a.owed_first == nil && a.delayed_segments == 0 && !a.any() &&
                     !a.fin_known && a.behind == nil && a.loan_first == 0xffff &&
                     unread_of(c).empty() && (!c.fin_queued || c.fin_sent) &&
-                    synchronized(c.state);
+                    synchronized(c.state) && !c.receive_urgent && c.place != SendPlace::waiting;
   if (idle) {
+    if (c.place == SendPlace::ready) {
+      e.ready().remove(c.active);
+      c.place = SendPlace::none;
+    }
     c.probe_doubtful = a.tail.out && a.tail.again;
     CHECK(a.board.order.count == 0);
     a.receive.clear(e.pools.blocks);
+    if (c.slow && e.wheel.due(a.owner) != a.slow_due) {
+      e.wheel.set(a.owner, a.slow_due);
+    }
     e.actives.give(c.active);
     c.active = nil;
   }
 }
 
+void set_slow(Engine& e, Connection& c, Instant due) {
+  c.slow = !due.is_never();
+  if (c.active != nil) {
+    e.active(c).slow_due = due;
+  } else if (c.slow) {
+    e.wheel.set(e.slot_of(c), due);
+  }
+}
+
 void detach(Engine& e, Connection& c, Cause cause) {
   CHECK(!c.detached);
+  Index const at = e.slot_of(c);
   if (c.state != State::time_wait) {
-    e.leave_table(c.hash, {EntryKind::connection, c.slot});
+    e.leave_table(c.hash, {EntryKind::connection, at});
     if (c.by_cookie && (c.active == nil || e.active(c).behind == nil)) {
       remember_spent(e, c);
     }
   }
   unready(e, c);
   forget_room(e, c);
-  e.wheel.cancel(c.slot);
+  e.wheel.cancel(at);
   leave_fast_open(e, c, cause == Cause::refused || cause == Cause::reset);
   c.detached = true;
   c.cause = cause;
-  c.slow_due = Instant::never();
+  c.slow = false;
   bool const readable = cause == Cause::finished && !c.reading_over;
   if (c.active != nil) {
     Active& a = e.active(c);
@@ -279,6 +311,7 @@ void detach(Engine& e, Connection& c, Cause cause) {
     if (a.marks.first != nil) {
       drop_marks(e, a);
     }
+    a.slow_due = Instant::never();
     a.pace_due = Instant::never();
     if (a.board.order.count != 0) {
       Board(e, a).clear();
@@ -321,7 +354,7 @@ bool next_event(Engine& e, Event& out) {
     }
     auto const kind = static_cast<EventKind>(std::countr_zero(c.pending));
     c.pending = static_cast<std::uint16_t>(c.pending & ~bit_of(kind));
-    out = make_event(e, c, kind);
+    out = make_event(e, at, kind);
     if (kind == EventKind::closed) {
       e.tell_now().pop_front();
       c.telling = TellPlace::none;
@@ -342,22 +375,19 @@ bool events_pending(const Engine& e) {
 
 void leave_ready(Engine& e, Connection& c) {
   Index const first = e.ready().pop_front();
-  CHECK(first == c.slot);
+  CHECK(first == c.active);
   c.place = SendPlace::none;
-  if (c.active != nil) {
-    Active const& a = e.active(c);
-    if (a.delayed_segments != 0) {
-      arm_for(e, c, a.delayed_ack_due);
-    }
+  Active const& a = e.active(c);
+  if (a.delayed_segments != 0) {
+    arm_for(e, a, a.delayed_ack_due);
   }
 }
 
 void unready(Engine& e, Connection& c) {
   if (c.place == SendPlace::ready) {
-    e.ready().remove(c.slot);
+    e.ready().remove(c.active);
   } else if (c.place == SendPlace::waiting) {
-    e.waiting(c.waiting_for).remove(c.slot);
-    c.waiting_for = nil;
+    e.waiting(e.active(c).waiting_for).remove(c.active);
   }
   c.place = SendPlace::none;
 }

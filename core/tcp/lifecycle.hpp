@@ -48,6 +48,10 @@ inline void rest(Engine& e, Connection& c) {
 // told with `cause` once the application has read what it may still read; then the record goes.
 void detach(Engine& e, Connection& c, Cause cause);
 
+// The connection has something to be told: it waits for room without a place in the list of those
+// that have nothing else, until it was told.
+void leave_wanting(Engine& e, Connection& c);
+
 // Marks an event as pending. Raised by the application's own calls while it drains events, it is
 // told next turn.
 inline void tell(Engine& e, Connection& c, EventKind kind) {
@@ -59,18 +63,21 @@ inline void tell(Engine& e, Connection& c, EventKind kind) {
       return;
     }
   }
+  if (c.telling == TellPlace::wanting) [[unlikely]] {
+    leave_wanting(e, c);
+  }
   if (e.state->draining) {
     c.deferred = static_cast<std::uint16_t>(c.deferred | bit_of(kind));
     if (c.telling == TellPlace::none) {
       c.telling = TellPlace::next;
-      e.tell_next().push_back(c.slot);
+      e.tell_next().push_back(e.slot_of(c));
     }
     return;
   }
   c.pending = static_cast<std::uint16_t>(c.pending | bit_of(kind));
   if (c.telling == TellPlace::none) {
     c.telling = TellPlace::now;
-    e.tell_now().push_back(c.slot);
+    e.tell_now().push_back(e.slot_of(c));
   }
 }
 // After data was consumed or an event told: tells `closed` of a detached connection with nothing
@@ -80,14 +87,16 @@ void tell_closed_if_due(Engine& e, Connection& c);
 bool next_event(Engine& e, Event& out);
 bool events_pending(const Engine& e);
 
-// Puts the connection at the end of the list of those with something to send.
-inline void make_ready(Engine& e, Connection& c) {
+// Puts the connection, which has an active part, at the end of the list of those with something to
+// send.
+inline void make_ready(Engine& e, Connection& c, Active& a) {
   if (c.place == SendPlace::none) {
     c.place = SendPlace::ready;
-    c.quantum = 0;
-    e.ready().push_back(c.slot);
+    a.quantum = 0;
+    e.ready().push_back(c.active);
   }
 }
+inline void make_ready(Engine& e, Connection& c) { make_ready(e, c, e.active(c)); }
 // The first one of that list has said what it has to say: it leaves the list, and an ACK that is
 // still delayed waits on the wheel from here on.
 void leave_ready(Engine& e, Connection& c);
@@ -96,31 +105,41 @@ void unready(Engine& e, Connection& c);
 
 // Sets the wheel's node if the earliest of the connection's timers is earlier than it is set for.
 // A later one is left to fire early and be set anew: no work for timers that are pushed back.
-inline void arm_for(Engine& e, Connection& c, Instant due) {
-  if (due < e.wheel.due(c.slot)) {
-    e.wheel.set(c.slot, due);
+inline void arm_for(Engine& e, const Active& a, Instant due) {
+  if (due < e.wheel.due(a.owner)) {
+    e.wheel.set(a.owner, due);
   }
 }
-inline Instant earliest_due(const Connection& c, const Active& a) {
+inline Instant earliest_due(const Active& a) {
   Instant const sending = earlier(a.pace_due, earlier(a.retransmit_due, a.give_up_due));
-  return earlier(earlier(c.slow_due, a.delayed_ack_due), sending);
+  return earlier(earlier(a.slow_due, a.delayed_ack_due), sending);
 }
-inline void arm(Engine& e, Connection& c, const Active& a) {
-  arm_for(e, c, earliest_due(c, a));
-}
+inline void arm(Engine& e, const Active& a) { arm_for(e, a, earliest_due(a)); }
 inline void arm(Engine& e, Connection& c) {
-  if (c.active == nil) {
-    arm_for(e, c, c.slow_due);
-  } else {
-    arm(e, c, e.active(c));
+  // Without an active part there is the slow timer alone, and the wheel is set for it.
+  if (c.active != nil) {
+    arm(e, e.active(c));
   }
 }
+
+// The slow timer: keep-alive, or the bound on FIN-WAIT-2; never while it does not run (`slow`).
+// Without an active part the wheel's node is set for exactly this instant, and remembers it.
+inline Instant slow_due(const Engine& e, const Connection& c) {
+  if (!c.slow) {
+    return Instant::never();
+  }
+  return c.active == nil ? e.wheel.due(e.slot_of(c)) : e.active(c).slow_due;
+}
+// Sets it, or ends it by `never`. With an active part arm() must follow.
+void set_slow(Engine& e, Connection& c, Instant due);
 
 // RFC 9293 3.4.2: no initial sequence number may be assigned yet. False for good once the quiet
 // time is over, and always if Config asks for none.
 bool in_quiet_time(const Engine& e);
 
-inline ConnectionId id_of(const Connection& c) { return {c.slot, c.generation}; }
+inline ConnectionId id_of(const Engine& e, const Connection& c) {
+  return {e.slot_of(c), c.generation};
+}
 // The record of a live id, or null.
 //= rfc9293#3.10
 //# 9293:P-EV-NOCONN a name of nothing finds nothing, whatever is called with it

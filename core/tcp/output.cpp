@@ -199,7 +199,7 @@ std::uint32_t worth_sending(const Connection& c, const Active& a, Offer offer, b
     //# 9293:SHLD-29 the first probe after the window was zero for one timeout
     a.mode = RetransmitMode::persist;
     a.persist_backoff = 0;
-    a.retransmit_due = e.state->now + c.rtt.rto;
+    a.retransmit_due = e.state->now + c.rtt.rto();
   } else {
     //= rfc9293#3.9.1.2
     //# 9293:MUST-60 text without a PUSH is not held back for ever
@@ -210,7 +210,7 @@ std::uint32_t worth_sending(const Connection& c, const Active& a, Offer offer, b
 }
 
 void restart_if_idle(Engine& e, Connection& c) {
-  bool const paused = c.send.una == c.send.nxt && e.state->now > c.sent_at + c.rtt.rto;
+  bool const paused = c.send.una == c.send.nxt && e.state->now > c.sent_at + c.rtt.rto();
   if (paused && e.config.restart_after_idle) {
     congestion::on_idle(e, c);
   }
@@ -307,7 +307,6 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
   c.send.iss = iss;
   c.send.una = iss;
   c.send.nxt = iss;
-  c.send.up = iss;
   //= rfc6582#3.2
   //# 6582:NR-6 recover begins as the initial send sequence number
   c.congestion.recover = iss;
@@ -341,9 +340,9 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
       }
       // What is out is watched from here on, even if the link takes no frame for a while.
       a.mode = RetransmitMode::retransmit;
-      a.retransmit_due = e.state->now + c.rtt.rto;
+      a.retransmit_due = e.state->now + c.rtt.rto();
       set_give_up(e, c, a);
-      arm(e, c, a);
+      arm(e, a);
     }
   }
   make_ready(e, c);
@@ -423,11 +422,11 @@ void take_turns(Engine& e, Connection& c, Active& a) {
     rest(e, c, a);
     return;
   }
-  ++c.quantum;
-  if (c.quantum >= e.config.quantum_segments.value) {
-    c.quantum = 0;
-    e.ready().remove(c.slot);
-    e.ready().push_back(c.slot);
+  ++a.quantum;
+  if (a.quantum >= e.config.quantum_segments.value) {
+    a.quantum = 0;
+    e.ready().remove(c.active);
+    e.ready().push_back(c.active);
   }
 }
 

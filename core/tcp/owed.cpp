@@ -92,7 +92,7 @@ void owe_for_text(Engine& e, Connection& c, Active& a, Bytes text) {
   constexpr std::uint32_t unbroken_max = 1u << 30;
   c.unbroken = {std::min(c.unbroken.count + std::min(text.count, unbroken_max), unbroken_max)};
   a.delayed_segments = static_cast<std::uint8_t>(std::min(a.delayed_segments + 1, 255));
-  make_ready(e, c);
+  make_ready(e, c, a);
   //= rfc9293#3.8.6.3
   //# 9293:SHLD-18, 9293:SHLD-19 an ACK for every second full-sized segment, delayed otherwise
   //= rfc5681#4.2
@@ -118,7 +118,7 @@ void owe_now(Engine& e, Connection& c) {
       // Nothing can follow that would have to be kept apart: one ACK of all, without a record.
       forget_delayed(*a);
       a->ack_now = true;
-      make_ready(e, c);
+      make_ready(e, c, *a);
       return;
     }
     if (a->delayed_segments != 0) {

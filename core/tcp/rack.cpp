@@ -61,11 +61,14 @@ void adapt_window(Connection& c, RackState& r, const AckNews& news, bool over) {
   if (!r.in_round && news.has_duplicate) {
     r.in_round = true;
     r.round = c.send.nxt;
-    c.reorder_steps = static_cast<std::uint8_t>(std::min(c.reorder_steps + 1, 254));
+    std::uint8_t& steps = c.congestion.reorder_steps;
+    steps = static_cast<std::uint8_t>(std::min(steps + 1, 254));
     c.reorder_persist = persist_recoveries;
   } else if (over && c.reorder_persist != 0) {
     --c.reorder_persist;
-    c.reorder_steps = c.reorder_persist == 0 ? std::uint8_t{0} : c.reorder_steps;
+    if (c.reorder_persist == 0) {
+      c.congestion.reorder_steps = 0;
+    }
   }
 }
 
@@ -79,7 +82,7 @@ Duration reordering_window(const Engine& e, const Connection& c, const Board& bo
   if (!c.reordering_seen && (c.congestion.recovering || a.after_timeout || enough)) {
     return {};
   }
-  std::uint64_t const steps = c.reorder_steps + std::uint64_t{1};
+  std::uint64_t const steps = c.congestion.reorder_steps + std::uint64_t{1};
   return std::min(Duration{least_rtt(c, a).ns / 4 * steps}, srtt_of(c.rtt));
 }
 

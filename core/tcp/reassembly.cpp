@@ -116,7 +116,7 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
     }
     auto const bytes = part_of(text, begin, end);
     if (lends) {
-      lend_text(e, a, {bytes.data(), begin, length, c.slot, c.generation, no_loan});
+      lend_text(e, a, {bytes.data(), begin, length, e.slot_of(c), c.generation, no_loan});
     } else {
       a.receive.put(e.pools.blocks, begin, bytes);
     }
@@ -377,7 +377,7 @@ void consume(Engine& e, Connection& c, Bytes bytes) {
       end_loans(e, a);
     }
   }
-  if (c.receive_urgent && c.receive.read.at_or_after(c.receive.up)) {
+  if (c.receive_urgent && c.receive.read.at_or_after(a.receive_up)) {
     //= rfc9293#3.8.5
     //# 9293:P-URG-MODE urgent mode ends at the urgent point
     //= rfc9293#3.9.1.3

@@ -29,14 +29,36 @@ std::uint32_t available(const Engine& e, Room kind) {
   if (c.wants != kind) {
     forget_room(e, c);
     c.wants = kind;
-    e.wanting(kind).push_back(c.slot);
     ++e.state->refused;
+    if (c.telling == TellPlace::none) {
+      c.telling = TellPlace::wanting;
+      e.wanting(kind).push_back(e.slot_of(c));
+    }
   }
+}
+
+[[gnu::cold]] void leave_wanting(Engine& e, Connection& c) {
+  e.wanting(c.wants).remove(e.slot_of(c));
+  c.telling = TellPlace::none;
+}
+
+// One that is told of something in every turn is never found in the list: it hears of room in the
+// next turn, if there is some now.
+[[gnu::cold]] void wait_for_room(Engine& e, Connection& c) {
+  if (available(e, c.wants) != 0) {
+    forget_room(e, c);
+    tell(e, c, EventKind::room);
+    return;
+  }
+  c.telling = TellPlace::wanting;
+  e.wanting(c.wants).push_back(e.slot_of(c));
 }
 
 void forget_room(Engine& e, Connection& c) {
   if (c.wants != Room::none) {
-    e.wanting(c.wants).remove(c.slot);
+    if (c.telling == TellPlace::wanting) {
+      leave_wanting(e, c);
+    }
     --e.state->refused;
     c.wants = Room::none;
   }

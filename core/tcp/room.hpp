@@ -22,6 +22,8 @@ inline std::uint32_t blocks_to_write(const Engine& e) { return e.pools.blocks.ro
 // The application of this connection was refused: `room` will be told, once, when there is some. In
 // the order of their asking, each kind of room by itself. O(1).
 void want_room(Engine& e, Connection& c, Room kind);
+// Everything was told of a connection that waits: it takes its place among the others that do.
+void wait_for_room(Engine& e, Connection& c);
 // It waits no longer.
 void forget_room(Engine& e, Connection& c);
 // Tells as many as there is room for: nobody in vain, as long as nobody else comes first.

@@ -17,24 +17,33 @@ Duration bounded(Duration rto, const Config& config) {
   return std::min(std::max(rto, config.rto_min), config.rto_max);
 }
 
-// With several samples a round trip alpha and beta are divided by their number.
+struct Smoothed {
+  std::uint64_t srtt8_ns;
+  std::uint64_t rttvar4_ns;
+};
+
+// With several samples a round trip alpha and beta are divided by their number. Apart from the
+// plain case, whose registers it needs.
 //= rfc7323#4.2
 //# 7323:TS-40 as appendix G suggests
-void take_share(RttVariables& rtt, std::uint64_t r, std::uint32_t samples) {
-  std::uint64_t const srtt = rtt.srtt8_ns / 8;
+[[gnu::noinline]] Smoothed with_share(Smoothed was, std::uint64_t r, std::uint32_t samples) {
+  std::uint64_t const srtt = was.srtt8_ns / 8;
   std::uint64_t const deviation = srtt > r ? srtt - r : r - srtt;
-  std::uint64_t const variance = rtt.rttvar4_ns / 4;
-  rtt.rttvar4_ns = deviation > variance ? rtt.rttvar4_ns + (deviation - variance) / samples
-                                        : rtt.rttvar4_ns - (variance - deviation) / samples;
-  rtt.srtt8_ns = r > srtt ? rtt.srtt8_ns + (r - srtt) / samples
-                          : rtt.srtt8_ns - (srtt - r) / samples;
+  std::uint64_t const variance = was.rttvar4_ns / 4;
+  was.rttvar4_ns = deviation > variance ? was.rttvar4_ns + (deviation - variance) / samples
+                                        : was.rttvar4_ns - (variance - deviation) / samples;
+  was.srtt8_ns = r > srtt ? was.srtt8_ns + (r - srtt) / samples
+                          : was.srtt8_ns - (srtt - r) / samples;
+  return was;
 }
 
-void set_timeout(RttVariables& rtt, const Config& config) {
+void settle_on(RttVariables& rtt, const Smoothed& s, const Config& config) {
+  rtt.set_srtt8_ns(s.srtt8_ns);
+  rtt.set_rttvar4_ns(s.rttvar4_ns);
   //= rfc6298#4
   //# 6298:RTO-8 the clock's granularity stands in for a variance of zero
-  std::uint64_t const variance = std::max(rtt.rttvar4_ns, config.rto_granularity.ns);
-  rtt.rto = bounded(Duration{rtt.srtt8_ns / 8 + variance}, config);
+  std::uint64_t const variance = std::max(s.rttvar4_ns, config.rto_granularity.ns);
+  rtt.set_rto(bounded(Duration{s.srtt8_ns / 8 + variance}, config));
 }
 
 }  // namespace
@@ -43,27 +52,27 @@ void set_timeout(RttVariables& rtt, const Config& config) {
 //# 9293:MUST-18 the timeout is RFC 6298's
 void take_sample(RttVariables& rtt, Duration measured, const Config& config, Count samples) {
   std::uint64_t const r = std::min(measured.ns, measured_max_ns);
-  if (!rtt.sampled) {
+  Smoothed s{rtt.srtt8_ns(), rtt.rttvar4_ns()};
+  if (!rtt.sampled()) {
     //= rfc6298#2.2
     //# 6298:RTO-2 the first sample: SRTT = R, RTTVAR = R / 2
-    rtt.srtt8_ns = r * 8;
-    rtt.rttvar4_ns = r * 2;
-    rtt.sampled = true;
+    s = {r * 8, r * 2};
+    rtt.set_sampled();
   } else if (samples.value > 1) {
-    take_share(rtt, r, samples.value);
+    s = with_share(s, r, samples.value);
   } else {
     //= rfc6298#2.3
     //# 6298:RTO-3, 6298:RTO-18 RTTVAR first, by 1/4 of the deviation, then SRTT by 1/8
-    std::uint64_t const srtt = rtt.srtt8_ns / 8;
+    std::uint64_t const srtt = s.srtt8_ns / 8;
     std::uint64_t const deviation = srtt > r ? srtt - r : r - srtt;
-    rtt.rttvar4_ns = rtt.rttvar4_ns - rtt.rttvar4_ns / 4 + deviation;
-    rtt.srtt8_ns = rtt.srtt8_ns - srtt + r;
+    s.rttvar4_ns = s.rttvar4_ns - s.rttvar4_ns / 4 + deviation;
+    s.srtt8_ns = s.srtt8_ns - srtt + r;
   }
   //= rfc6298#5
   //# 6298:RTO-21 a new sample ends the back-off
   //= rfc9293#3.8.2
   //# 9293:P-RTO-KEEP only such a sample ends it
-  set_timeout(rtt, config);
+  settle_on(rtt, s, config);
 }
 
 //= rfc4015#3.1
@@ -71,9 +80,8 @@ void take_sample(RttVariables& rtt, Duration measured, const Config& config, Cou
 void begin_again(RttVariables& rtt, const RttBefore& before, Duration measured,
                  const Config& config) {
   std::uint64_t const r = std::min(measured.ns, measured_max_ns);
-  rtt.srtt8_ns = std::max(before.srtt8_ns, r * 8);
-  rtt.rttvar4_ns = std::max(before.rttvar4_ns, r * 2);
-  set_timeout(rtt, config);
+  std::uint64_t const former = std::min(before.srtt8_ns, measured_max_ns * 8);
+  settle_on(rtt, {std::max(former, r * 8), std::max(before.rttvar4_ns, r * 2)}, config);
 }
 
 //= rfc6298#1
@@ -83,19 +91,19 @@ void back_off(RttVariables& rtt, const Config& config) {
   //# 6298:RTO-14 the timeout doubles on expiry
   //= rfc6298#2.1
   //# 6298:RTO-20 the first one too, while there is no sample
-  rtt.rto = std::min(rtt.rto * 2, config.rto_max);
+  rtt.set_rto(std::min(rtt.rto() * 2, config.rto_max));
 }
 
 void begin_data(RttVariables& rtt, bool syn_lost, const Config& config) {
   //= rfc6298#5.7
   //# 6298:RTO-16 after a lost SYN data begins with three seconds, even if a timestamp timed it
   if (syn_lost) {
-    rtt.rto = bounded(config.rto_after_syn_loss, config);
+    rtt.set_rto(bounded(config.rto_after_syn_loss, config));
   }
 }
 
-Duration srtt_of(const RttVariables& rtt) { return {rtt.srtt8_ns / 8}; }
+Duration srtt_of(const RttVariables& rtt) { return {rtt.srtt8_ns() / 8}; }
 
-Duration rttvar_of(const RttVariables& rtt) { return {rtt.rttvar4_ns / 4}; }
+Duration rttvar_of(const RttVariables& rtt) { return {rtt.rttvar4_ns() / 4}; }
 
 }  // namespace lockstep::tcp

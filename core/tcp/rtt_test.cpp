@@ -25,7 +25,7 @@ TEST(Rtt, FirstSample) {
   take_sample(rtt, ms(100), no_floor());
   EXPECT_EQ(srtt_of(rtt), ms(100));
   EXPECT_EQ(rttvar_of(rtt), ms(50));
-  EXPECT_EQ(rtt.rto, ms(300));
+  EXPECT_EQ(rtt.rto(), ms(300));
 }
 
 //= rfc6298#2.3
@@ -39,12 +39,12 @@ TEST(Rtt, Defect07_GainsAreNotZero) {
   // RTTVAR = 3/4 * 50 + 1/4 * 80 = 57.5; SRTT = 7/8 * 100 + 1/8 * 180 = 110; RTO = 110 + 230.
   EXPECT_EQ(rttvar_of(rtt), Duration::microseconds(57'500));
   EXPECT_EQ(srtt_of(rtt), ms(110));
-  EXPECT_EQ(rtt.rto, ms(340));
+  EXPECT_EQ(rtt.rto(), ms(340));
   take_sample(rtt, ms(30), no_floor());
   // RTTVAR = 3/4 * 57.5 + 1/4 * 80 = 63.125; SRTT = 7/8 * 110 + 1/8 * 30 = 100; RTO = 352.5.
   EXPECT_EQ(rttvar_of(rtt), Duration::microseconds(63'125));
   EXPECT_EQ(srtt_of(rtt), ms(100));
-  EXPECT_EQ(rtt.rto, Duration::microseconds(352'500));
+  EXPECT_EQ(rtt.rto(), Duration::microseconds(352'500));
 }
 
 //= rfc6298#2.4
@@ -59,9 +59,9 @@ TEST(Rtt, Defect07_Bounds) {
   config.rto_max = Duration::seconds(60);
   RttVariables rtt;
   take_sample(rtt, ms(1), config);
-  EXPECT_EQ(rtt.rto, Duration::seconds(1));
+  EXPECT_EQ(rtt.rto(), Duration::seconds(1));
   take_sample(rtt, Duration::seconds(3000), config);
-  EXPECT_EQ(rtt.rto, Duration::seconds(60));
+  EXPECT_EQ(rtt.rto(), Duration::seconds(60));
 }
 
 //= rfc6298#4
@@ -73,7 +73,7 @@ TEST(Rtt, GranularityStandsInForNoVariance) {
     take_sample(rtt, ms(200), no_floor());
   }
   EXPECT_EQ(srtt_of(rtt), ms(200));
-  EXPECT_EQ(rtt.rto, ms(210));
+  EXPECT_EQ(rtt.rto(), ms(210));
 }
 
 //= rfc6298#5.5
@@ -88,15 +88,15 @@ TEST(Rtt, GranularityStandsInForNoVariance) {
 TEST(Rtt, BackOffDoublesUntilASample) {
   Config config;
   RttVariables rtt;
-  rtt.rto = Duration::seconds(1);
+  rtt.set_rto(Duration::seconds(1));
   std::string seen;
   for (int i = 0; i < 9; ++i) {
     back_off(rtt, config);
-    seen += std::to_string(rtt.rto.ns / 1'000'000'000) + " ";
+    seen += std::to_string(rtt.rto().ns / 1'000'000'000) + " ";
   }
   EXPECT_EQ(seen, "2 4 8 16 32 64 120 120 120 ");
   take_sample(rtt, ms(500), config);
-  EXPECT_EQ(rtt.rto, ms(1500));
+  EXPECT_EQ(rtt.rto(), ms(1500));
 }
 
 //= rfc6298#5.7
@@ -105,11 +105,11 @@ TEST(Rtt, BackOffDoublesUntilASample) {
 TEST(Rtt, DataBeginsAfterALostSyn) {
   Config config;
   RttVariables rtt;
-  rtt.rto = Duration::seconds(2);
+  rtt.set_rto(Duration::seconds(2));
   begin_data(rtt, false, config);
-  EXPECT_EQ(rtt.rto, Duration::seconds(2));
+  EXPECT_EQ(rtt.rto(), Duration::seconds(2));
   begin_data(rtt, true, config);
-  EXPECT_EQ(rtt.rto, Duration::seconds(3));
+  EXPECT_EQ(rtt.rto(), Duration::seconds(3));
 }
 
 // Predecessor, defect 7: intervals off by a factor of 1200. All is in nanoseconds here, and what
@@ -139,8 +139,8 @@ TEST(Rtt, Defect07_AgreesWithTheFormulas) {
       ASSERT_LE(srtt_of(rtt).ns, model + 2) << "seed " << seed << " sample " << i;
       ASSERT_GE(srtt_of(rtt).ns + 2, model) << "seed " << seed << " sample " << i;
       std::uint64_t const variance = rttvar / (fine / 4);
-      ASSERT_LE(rtt.rttvar4_ns, variance + 12) << "seed " << seed << " sample " << i;
-      ASSERT_GE(rtt.rttvar4_ns + 12, variance) << "seed " << seed << " sample " << i;
+      ASSERT_LE(rtt.rttvar4_ns(), variance + 12) << "seed " << seed << " sample " << i;
+      ASSERT_GE(rtt.rttvar4_ns() + 12, variance) << "seed " << seed << " sample " << i;
     }
   }
 }
@@ -149,11 +149,11 @@ TEST(Rtt, Defect07_AgreesWithTheFormulas) {
 TEST(Rtt, AbsurdSamples) {
   RttVariables rtt;
   take_sample(rtt, Duration::forever(), no_floor());
-  EXPECT_EQ(rtt.rto, no_floor().rto_max);
+  EXPECT_EQ(rtt.rto(), no_floor().rto_max);
   for (int i = 0; i < 300; ++i) {
     take_sample(rtt, Duration{}, no_floor());
   }
-  EXPECT_LE(rtt.rto, ms(11));
+  EXPECT_LE(rtt.rto(), ms(11));
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ void settle_timer(Engine& e, Connection& c, Instant wait, bool advances) {
   bool const probing = a.mode == RetransmitMode::loss_probe && !repairs(c, a);
   if (a.mode != RetransmitMode::retransmit && !probing) {
     a.retransmit_due = a.mode == RetransmitMode::loss_probe ? a.timeout_due
-                                                            : e.state->now + c.rtt.rto;
+                                                            : e.state->now + c.rtt.rto();
     a.mode = RetransmitMode::retransmit;
     arm(e, c);
   }
@@ -253,7 +253,7 @@ void take_selective(Engine& e, Connection& c, const wire::Segment& segment) {
     //= rfc6675#5
     //# 6675:S6675-17 a cumulative ACK begins the count of duplicates anew
     v.duplicates = 0;
-    v.limited = {};
+    a.limited = {};
   }
   //= rfc6675#5
   //# 6675:S6675-21 in recovery as before it; pipe follows each change
@@ -326,7 +326,7 @@ void expire_reordering(Engine& e, Connection& c) {
   Active& a = e.active(c);
   Board board(e, a);
   a.mode = RetransmitMode::retransmit;
-  a.retransmit_due = e.state->now + c.rtt.rto;
+  a.retransmit_due = e.state->now + c.rtt.rto();
   //= rfc8985#6.2
   //# 8985:RACK-19 and when the reordering timer fires
   Instant const wait = rack::find_losses(e, c, board, e.state->now);

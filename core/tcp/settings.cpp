@@ -36,7 +36,7 @@ bool in_range(Setting setting) {
 
 void apply_keepalive(Engine& e, Connection& c) {
   if (is_watched(c)) {
-    c.slow_due = Instant::never();
+    set_slow(e, c, Instant::never());
     begin_keepalive(e, c);
   }
 }
@@ -57,7 +57,7 @@ void apply_timeout(Engine& e, Connection& c) {
   Active& a = e.active(c);
   if (!a.give_up_due.is_never()) {
     set_give_up(e, c, a);
-    arm(e, c, a);
+    arm(e, a);
   }
 }
 
@@ -120,7 +120,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
       apply_receive_buffer(e, c, {number});
       break;
     case SettingKind::send_buffer:
-      c.send_buffer = {number};
+      c.writing.send_buffer = {number};
       c.send_buffer_set = true;
       break;
     case SettingKind::soft_errors:

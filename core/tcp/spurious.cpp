@@ -223,7 +223,7 @@ void save(const Engine& e, const Connection& c, Active& a, bool timeout) {
     //# 4015:EIFR-1 pipe_prev, SRTT_prev and RTTVAR_prev
     a.undo_ssthresh = v.recovering ? v.ssthresh : most(flight_size(c), v.ssthresh);
     std::uint64_t const late = 2 * e.config.rto_granularity.ns;
-    a.rtt_before = {c.rtt.srtt8_ns + 8 * late, c.rtt.rttvar4_ns, c.send.nxt};
+    a.rtt_before = {c.rtt.srtt8_ns() + 8 * late, c.rtt.rttvar4_ns(), c.send.nxt};
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 //= rfc8985#7.2
 //# 8985:TLP-1 two round trips, more for a single segment; a second if none was measured
 Duration patience(const Engine& e, const Connection& c) {
-  if (!c.rtt.sampled) {
+  if (!c.rtt.sampled()) {
     return Duration::seconds(1);
   }
   Duration const two = srtt_of(c.rtt) * 2;
@@ -60,8 +60,8 @@ void schedule(Engine& e, Connection& c) {
 void expire(Engine& e, Connection& c) {
   Active& a = e.active(c);
   a.mode = RetransmitMode::retransmit;
-  a.retransmit_due = e.state->now + c.rtt.rto;
-  if (!a.tail.out && !a.tail.unsampled && c.rtt.sampled) {
+  a.retransmit_due = e.state->now + c.rtt.rto();
+  if (!a.tail.out && !a.tail.unsampled && c.rtt.sampled()) {
     a.tail.wanted = true;
     make_ready(e, c);
   }

@@ -27,7 +27,7 @@ void adopt(Engine& e, Connection& c, Duration remote) {
   Duration const least = std::max(e.config.user_timeout_least,
                                   //= rfc5482#3.1
                                   //# 5482:UTO-7 the lower limit is larger than the current RTO
-                                  c.rtt.rto + Duration::milliseconds(1));
+                                  c.rtt.rto() + Duration::milliseconds(1));
   Duration const wanted = std::max(user_timeout_to_advertise(e.config, c), remote);
   Duration const most = std::max(e.config.user_timeout_most, least);
   Duration const adopted = std::min(most, std::max(wanted, least));

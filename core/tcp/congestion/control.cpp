@@ -111,7 +111,7 @@ void on_loss(Engine& e, Connection& c) {
   //# 5681:CC-20 octets of limited transmit do not count
   //= rfc5681#4.3
   //# 5681:CC-29, 5681:CC-31 each window with a loss halves once
-  Bytes const flight = flight_size(c) - c.congestion.limited;
+  Bytes const flight = flight_size(c) - e.active(c).limited;
   reduce_to(e, c, row(e).reduced(subject, flight, Signal::loss));
 }
 
@@ -141,6 +141,7 @@ void on_timeout(Engine& e, Connection& c, bool first) {
   //= rfc8257#3.5
   //# 8257:DCTCP-10 and one segment, as TCP always did
   reno::on_timeout(c.congestion, Bytes{c.mss});
+  e.active(c).limited = {};
 }
 
 void on_idle(Engine& e, Connection& c) {

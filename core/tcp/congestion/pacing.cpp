@@ -32,7 +32,7 @@ Bytes quantum_of(const Engine& e, const Connection& c, std::uint64_t rate) {
 std::uint64_t rate_of(Engine& e, Connection& c) {
   std::uint64_t const asked = congestion::pacing_rate(e, c);
   Duration const srtt = srtt_of(c.rtt);
-  if (asked != 0 || !c.rtt.sampled || srtt.ns == 0) {
+  if (asked != 0 || !c.rtt.sampled() || srtt.ns == 0) {
     return asked;
   }
   // Above cwnd / SRTT, so that pacing never is what keeps the window from being used; twice in slow

@@ -104,7 +104,6 @@ void on_timeout(CongestionVariables& c, Bytes smss) {
   //# 5681:CC-12, 5681:CC-41 the loss window is one segment, and slow start begins anew
   c.cwnd = smss;
   c.acked = {};
-  c.limited = {};
   c.duplicates = 0;
   //= rfc6582#3.2
   //# 6582:NR-5 a timeout ends fast recovery
