@@ -20,13 +20,19 @@ void refuse(const std::string& file, const toml::node& at, const std::string& wh
 
 namespace {
 
+/// A text may begin behind this; elsewhere a quote is part of what cannot be read.
+bool may_quote(std::string_view before) {
+  const std::size_t last = before.find_last_not_of(" \t\r");
+  return last == before.npos || std::string_view("=[{,.\n").find(before[last]) != before.npos;
+}
+
 /// How many octets of `text` from `at` on are one comment or one string; 0: neither begins there.
 std::size_t quoted(std::string_view text, std::size_t at) {
   const char open = text[at];
   if (open == '#') {
     return std::min(text.find('\n', at), text.size()) - at;
   }
-  if (open != '"' && open != '\'') {
+  if ((open != '"' && open != '\'') || !may_quote(text.substr(0, at))) {
     return 0;
   }
   const bool is_long = text.substr(at, 3) == std::string(3, open);

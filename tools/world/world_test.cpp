@@ -250,7 +250,7 @@ TEST_F(WorldFile, LettersBeyondAsciiStandInQuotesOnly) {
     EXPECT_FALSE(stray(fine)) << fine;
   }
   for (const char* bad : {"\u00e9 = 1", "x = \"a\" \u00e9", "x = 'a\n\u00e9'", "# a\n\u00e9",
-                          "x = '\\' \u00e9", "[\u2028]"}) {
+                          "x = '\\' \u00e9", "[\u2028]", "x = 2'\u00e9'"}) {
     EXPECT_TRUE(stray(bad)) << bad;
   }
   EXPECT_EQ(complaint("# a\n\n\u00e9 = 1").rfind("3: not TOML: a letter beyond ASCII", 0), 0u);
