@@ -1,359 +1,281 @@
-// The calls of a script, made on sockets: arguments to values, results against what is expected.
+// Calls of a script: opening, naming and closing sockets, and what may block.
 #include "conformance/script/calls.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <netinet/in.h>
+#include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 
-#include "conformance/script/cursor.hpp"
-#include "conformance/script/format.hpp"
-#include "conformance/script/symbols.hpp"
+#include "conformance/script/constants.hpp"
+#include "tools/cli/failure.hpp"
 
-namespace lockstep::script {
+namespace lockstep::conformance::script {
 namespace {
 
-using Kind = Node::Kind;
-using tools::Result;
+struct Known {
+  std::string_view name;
+  std::size_t least, most;  // arguments
+};
 
-constexpr std::int64_t text_max = 1 << 24;  // of one read or write
+constexpr std::array<Known, 30> known_calls{{{"socket", 3, 3},      {"bind", 3, 3},
+                                             {"listen", 2, 2},      {"accept", 3, 3},
+                                             {"accept4", 4, 4},     {"connect", 3, 3},
+                                             {"shutdown", 2, 2},    {"close", 1, 1},
+                                             {"read", 3, 3},        {"readv", 3, 3},
+                                             {"recv", 4, 4},        {"recvfrom", 6, 6},
+                                             {"recvmsg", 3, 3},     {"write", 3, 3},
+                                             {"writev", 3, 3},      {"send", 4, 4},
+                                             {"sendto", 6, 6},      {"sendmsg", 3, 3},
+                                             {"fcntl", 2, 3},       {"ioctl", 3, 3},
+                                             {"getsockopt", 5, 5},  {"setsockopt", 5, 5},
+                                             {"poll", 3, 3},        {"epoll_create", 1, 1},
+                                             {"epoll_create1", 1, 1}, {"epoll_ctl", 4, 4},
+                                             {"epoll_wait", 4, 4},  {"getsockname", 3, 3},
+                                             {"getpeername", 3, 3}, {"usleep", 1, 1}}};
 
-[[noreturn]] void refuse(const Node& node, const std::string& expected) {
-  Cursor::fail(node.place, fmt::format("expected {}", expected));
-}
-
-std::string name_of(Result result) {
-  if (result >= 0) {
-    return fmt::format("{}", result);
-  }
-  char const* const name = strerrorname_np(static_cast<int>(-result));
-  return fmt::format("-1 {}", name == nullptr ? "(an unknown errno)" : name);
-}
-
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::ranges::find(names, name) != names.end();
-}
+bool is_any(const Value& value) { return value.kind == Value::Kind::ellipsis; }
 
 }  // namespace
 
-const Node& Caller::argument(const Call& call, std::size_t index) const {
-  if (index >= call.arguments.size()) {
-    Cursor::fail(call.nodes[call.result].place,
-                 fmt::format("{} has too few arguments", call.name));
+std::string fault_of_call(const Call& call) {
+  for (Known const& one : known_calls) {
+    if (one.name != call.name) {
+      continue;
+    }
+    std::size_t const count = call.arguments.size();
+    if (count >= one.least && count <= one.most) {
+      return {};
+    }
+    return fmt::format("{} has {} arguments, expected {}{}: mend the call", call.name, count,
+                       one.least, one.most == one.least ? "" : fmt::format(" or {}", one.most));
   }
-  return call.nodes[call.arguments[index]];
+  return fmt::format("the call {} is not known, expected one of the sockets' such as connect or "
+                     "write: take it out",
+                     call.name);
 }
 
-// Numbers, names, and what | and ~ make of these.
-std::int64_t Caller::value(const Call& call, std::uint32_t at) const {
-  Node const& node = call.nodes[at];
-  auto const plain = [&](const Node& one) {
-    bool const inverted = one.kind == Kind::bits_not;
-    Node const& atom = inverted ? call.nodes[one.children[0]] : one;
-    std::int64_t out = atom.number;
-    if (atom.kind == Kind::word && !atom.called) {
-      auto const known = number_of(atom.word);
-      if (!known) {
-        Cursor::fail(atom.place, fmt::format("'{}' is no name that is known here", atom.word));
-      }
-      out = *known;
-    } else if (atom.kind != Kind::number) {
-      refuse(atom, "a number or a name");
+void Caller::refuse(const Value& at, const std::string& expected) const {
+  throw tools::Failure(tools::ExitCode::bad_input,
+                       fmt::format("{}:{}:{}: this argument of {} cannot be used, expected {}: "
+                                   "mend the call",
+                                   script_.file, at.place.line, at.place.column, call_->name,
+                                   expected));
+}
+
+std::int64_t Caller::number(const Value& value) const {
+  if (value.kind == Value::Kind::list && value.items.size() == 1) {
+    return number(value.items[0]);
+  }
+  if (value.kind != Value::Kind::number) {
+    refuse(value, "a number");
+  }
+  return value.number;
+}
+
+int Caller::fd_of(std::int64_t script) const {
+  auto const found = fds_.find(script);
+  return found == fds_.end() ? -1 : found->second;
+}
+
+/// Of a list of {buffer, octets}: how many octets in all.
+std::int64_t Caller::parts_of(const Value& value) const {
+  if (value.kind != Value::Kind::list) {
+    refuse(value, "a list of {..., OCTETS}");
+  }
+  std::int64_t total = 0;
+  for (Value const& part : value.items) {
+    const Value* const size = part.field("iov_len", 1);
+    if (part.kind != Value::Kind::record || size == nullptr) {
+      refuse(part, "{..., OCTETS}");
     }
-    return inverted ? ~out : out;
+    total += number(*size);
+  }
+  return total;
+}
+
+/// `...`: the peer's name, or ours; else {sa_family = ..., sin_port = ..., sin_addr = ...}.
+Caller::Name Caller::name_of(const Value* value, bool remote) const {
+  Head const& head = script_.head;
+  bool const any = value == nullptr || is_any(*value);
+  const auto part = [&](const char* four, const char* six, std::size_t at) -> const Value* {
+    const Value* const found = any ? nullptr : value->field(four, at);
+    return found != nullptr || any ? found : value->field(six, at);
   };
-  if (node.kind != Kind::bits_or) {
-    return plain(node);
+  if (!any && value->kind != Value::Kind::record) {
+    refuse(*value, "... or {sa_family = ..., sin_port = htons(N), sin_addr = inet_addr(...)}");
   }
-  std::int64_t out = 0;
-  for (std::uint32_t const child : node.children) {
-    out |= plain(call.nodes[child]);
+  const Value* const port = part("sin_port", "sin6_port", 1);
+  const Value* const address = part("sin_addr", "sin6_addr", 2);
+  const Value* const family = part("sa_family", "sa_family", 0);
+  std::uint16_t number_of_port = remote ? head.connect_port : head.bind_port;
+  if (port != nullptr && !is_any(*port)) {
+    number_of_port = static_cast<std::uint16_t>(number(*port));
   }
-  return out;
-}
-
-std::int64_t Caller::number(const Call& call, std::size_t index) const {
-  static_cast<void>(argument(call, index));
-  return value(call, call.arguments[index]);
-}
-
-std::int64_t Caller::number_or(const Call& call, std::size_t index,
-                               std::int64_t otherwise) const {
-  return argument(call, index).kind == Kind::ellipsis ? otherwise : number(call, index);
-}
-
-int Caller::descriptor(const Call& call, std::size_t index) const {
-  auto const found = descriptors_.find(number(call, index));
-  return found == descriptors_.end() ? -1 : found->second;
-}
-
-// `...`, or {sa_family = AF_INET, sin_port = htons(N), sin_addr = inet_addr("A")}.
-sockaddr_storage Caller::address(const Call& call, std::size_t index) const {
-  sockaddr_in out{};
-  bool const to = call.name == "connect";
-  out.sin_family = AF_INET;
-  out.sin_port = htons(service.value);
-  out.sin_addr.s_addr = to ? htonl(remote.as_v4().value) : INADDR_ANY;
-  Node const& node = argument(call, index);
-  if (node.kind == Kind::structure) {
-    for (std::size_t i = 0; i < node.children.size(); ++i) {
-      Node const& field = call.nodes[node.children[i]];
-      std::string const name = node.names[i] == Node::no_name ? "" : call.nodes[node.names[i]].word;
-      bool const called = field.kind == Kind::word && field.called && field.children.size() == 1;
-      Node const& inner = called ? call.nodes[field.children[0]] : field;
-      if (is_one_of(name, {"sa_family", "sin_family"})) {
-        out.sin_family = static_cast<sa_family_t>(value(call, node.children[i]));
-      } else if (name == "sin_port" && called && field.word == "htons") {
-        out.sin_port = htons(static_cast<std::uint16_t>(value(call, field.children[0])));
-      } else if (name == "sin_addr" && called && field.word == "inet_addr" &&
-                 inner.kind == Kind::text &&
-                 inet_pton(AF_INET, inner.word.c_str(), &out.sin_addr) == 1) {
-        continue;
-      } else {
-        refuse(field, "sa_family=AF_INET, sin_port=htons(N), sin_addr=inet_addr(\"A.B.C.D\")");
-      }
-    }
-  } else if (node.kind != Kind::ellipsis) {
-    refuse(node, "an address in {}, or ...");
+  IpAddress ip = remote ? plan_.remote : plan_.local;
+  in_addr four{};
+  if (address != nullptr && address->kind == Value::Kind::number) {
+    ip = IpAddress::from(Ipv4{static_cast<std::uint32_t>(address->number)});
+  } else if (address != nullptr && address->kind == Value::Kind::text &&
+             inet_pton(AF_INET, address->text.c_str(), &four) == 1) {
+    ip = IpAddress::from(Ipv4{ntohl(four.s_addr)});
   }
-  sockaddr_storage whole{};
-  std::memcpy(&whole, &out, sizeof out);
-  return whole;
-}
-
-Caller::Outcome Caller::open(const Call& call) {
-  Outcome out;
-  out.makes_descriptor = true;
-  if (call.name == "socket") {
-    out.result = sockets_.socket(static_cast<int>(number_or(call, 0, AF_INET)),
-                                 static_cast<int>(number(call, 1)),
-                                 static_cast<int>(number(call, 2)));
+  Name out;
+  bool const unspecified = family != nullptr && family->kind == Value::Kind::number &&
+                           family->number == AF_UNSPEC;
+  if (head.mode == IpMode::ipv4 || unspecified) {
+    sockaddr_in name{};
+    name.sin_family = unspecified ? AF_UNSPEC : AF_INET;
+    name.sin_port = htons(number_of_port);
+    name.sin_addr.s_addr = htonl(ip.as_v4().value);
+    std::memcpy(&out.bytes, &name, sizeof name);
+    out.length = sizeof name;
     return out;
   }
-  for (std::size_t const index : {std::size_t{1}, std::size_t{2}}) {
-    Node const& node = argument(call, index);
-    if (node.kind != Kind::ellipsis && !(node.kind == Kind::number && node.number == 0)) {
-      refuse(node, "... for the peer's address");
-    }
+  sockaddr_in6 name{};
+  name.sin6_family = AF_INET6;
+  name.sin6_port = htons(number_of_port);
+  for (int i = 0; i < 16; ++i) {
+    std::uint64_t const half = i < 8 ? ip.high : ip.low;
+    name.sin6_addr.s6_addr[i] = static_cast<std::uint8_t>(half >> (56 - 8 * (i % 8)));
   }
-  int const flags = call.name == "accept4" ? static_cast<int>(number(call, 3)) : 0;
-  out.result = sockets_.accept(descriptor(call, 0), nullptr, nullptr, flags);
+  std::memcpy(&out.bytes, &name, sizeof name);
+  out.length = sizeof name;
   return out;
 }
 
-Caller::Outcome Caller::name(const Call& call) {
-  sockaddr_storage const where = address(call, 1);
-  sockaddr_in four{};
-  std::memcpy(&four, &where, sizeof four);
-  if (four.sin_port != 0) {
-    bound_ = {ntohs(four.sin_port)};
-  }
-  tools::NameIn const in{reinterpret_cast<const sockaddr*>(&where),
-                         static_cast<socklen_t>(number_or(call, 2, sizeof four))};
-  int const fd = descriptor(call, 0);
-  return {call.name == "bind" ? sockets_.bind(fd, in) : sockets_.connect(fd, in), "", false};
+Given Caller::given(std::int64_t result) const {
+  Given out;
+  out.result = result < 0 ? -1 : result;
+  out.error = result < 0 ? errno : 0;
+  out.waits = blocking_ && result < 0 && errno == EAGAIN;
+  return out;
 }
 
-// read, recv, write, send: `...` or a text, a length, flags.
-Caller::Outcome Caller::transfer(const Call& call) {
-  bool const reads = is_one_of(call.name, {"read", "recv"});
-  bool const flagged = is_one_of(call.name, {"recv", "send"});
-  int const flags = flagged ? static_cast<int>(number(call, 3)) : 0;
-  Node const& node = argument(call, 1);
-  std::int64_t const size = number(call, 2);
-  if (node.kind != Kind::ellipsis && node.kind != Kind::text) {
-    refuse(node, "... or a text");
-  }
-  if (size < 0 || size > text_max) {
-    refuse(argument(call, 2), fmt::format("a length up to {}", text_max));
-  }
-  std::string text = reads ? "" : node.word;
-  text.resize(static_cast<std::size_t>(size));
-  int const fd = descriptor(call, 0);
-  if (reads) {
-    iovec const part{text.data(), text.size()};
-    Outcome out{sockets_.receive(fd, {&part, 1}, flags), "", false};
-    auto const length = static_cast<std::size_t>(std::max<Result>(out.result, 0));
-    std::string const got = text.substr(0, length);
-    bool const same = node.open ? got.starts_with(node.word) : got == node.word;
-    if (out.result >= 0 && node.kind == Kind::text && !same) {
-      out.fault = "read " + quoted(got);
-    }
-    return out;
-  }
-  iovec const part{text.data() + written_, text.size() - written_};
-  Result const taken = sockets_.send(fd, {&part, 1}, flags);
-  bool const waits = (sockets_.control(fd, F_GETFL, 0) & O_NONBLOCK) == 0 && taken >= 0 &&
-                     written_ + static_cast<std::uint64_t>(taken) < text.size();
-  if (taken < 0) {
-    return {taken, "", false};
-  }
-  written_ += static_cast<std::uint64_t>(taken);
-  return {waits ? -EAGAIN : static_cast<Result>(written_), "", false};
-}
-
-// Options that are an int, in [N]; SO_LINGER as {onoff=1, linger=0}.
-Caller::Outcome Caller::option(const Call& call) {
-  int const fd = descriptor(call, 0);
-  int const level = static_cast<int>(number(call, 1));
-  int const name = static_cast<int>(number(call, 2));
-  Node const& node = argument(call, 3);
-  if (call.name == "setsockopt" && node.kind == Kind::structure && node.children.size() == 2) {
-    struct linger value {
-      static_cast<int>(this->value(call, node.children[0])),
-      static_cast<int>(this->value(call, node.children[1]))
-    };
-    return {sockets_.set_option(fd, level, name, &value, sizeof value), "", false};
-  }
-  if (node.kind != Kind::list || node.children.size() != 1) {
-    refuse(node, "[N]");
-  }
-  int in = static_cast<int>(value(call, node.children[0]));
-  if (call.name == "setsockopt") {
-    auto const length = static_cast<socklen_t>(number(call, 4));
-    return {sockets_.set_option(fd, level, name, &in, std::min<socklen_t>(length, sizeof in)), "",
-            false};
-  }
-  int got = 0;
-  socklen_t length = sizeof got;
-  Outcome out{sockets_.get_option(fd, level, name, &got, &length), "", false};
-  if (out.result == 0 && got != in) {
-    out.fault = fmt::format("the option is {}", got);
+/// A descriptor that the script knows by the number that it expects.
+Given Caller::opened(std::int64_t live) {
+  Given out = given(live);
+  if (live >= 0) {
+    out.result = call_->result.value_or(live);
+    fds_[out.result] = static_cast<int>(live);
+    subject_ = call_->name.starts_with("epoll") ? subject_ : static_cast<int>(live);
   }
   return out;
 }
 
-Caller::Outcome Caller::poll(const Call& call) {
-  Node const& list = argument(call, 0);
-  if (list.kind != Kind::list || number(call, 2) != 0) {
-    refuse(list, "[{fd=N, events=E, revents=R}, ...], and a timeout of 0");
-  }
-  std::vector<pollfd> entries;
-  std::vector<std::int64_t> expected;
-  for (std::uint32_t const at : list.children) {
-    Node const& each = call.nodes[at];
-    pollfd entry{-1, 0, 0};
-    expected.push_back(0);
-    for (std::size_t i = 0; i < each.children.size(); ++i) {
-      std::string const name = each.names.size() == each.children.size() &&
-                                       each.names[i] != Node::no_name
-                                   ? call.nodes[each.names[i]].word
-                                   : "";
-      std::int64_t const what = value(call, each.children[i]);
-      if (name == "fd") {
-        auto const found = descriptors_.find(what);
-        entry.fd = found == descriptors_.end() ? static_cast<int>(what) : found->second;
-      } else if (name == "events") {
-        entry.events = static_cast<short>(what);
-      } else if (name == "revents") {
-        expected.back() = what;
-      } else {
-        refuse(each, "{fd=N, events=E, revents=R}");
-      }
-    }
-    entries.push_back(entry);
-  }
-  Outcome out{sockets_.poll(entries), "", false};
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].revents != expected[i]) {
-      out.fault += fmt::format("revents of entry {} is {:#x}, expected {:#x}; ", i,
-                               entries[i].revents, expected[i]);
-    }
-  }
-  return out;
+Given Caller::begin(const Call& call, Place place, bool blocking) {
+  call_ = &call;
+  place_ = place;
+  blocking_ = blocking;
+  connecting_ = false;
+  done_ = 0;
+  passed_ = {};
+  return carry_out();
 }
 
-Caller::Outcome Caller::make(const Call& call, Place place) {
-  std::string const& name = call.name;
-  if (is_one_of(name, {"socket", "accept", "accept4"})) {
-    return open(call);
+Given Caller::again(Duration passed) {
+  passed_ = passed;
+  return connecting_ ? connect_again() : carry_out();
+}
+
+Given Caller::carry_out() {
+  static constexpr std::array<std::string_view, 10> moving{
+      "read", "readv", "recv", "recvfrom", "recvmsg", "write", "writev", "send", "sendto",
+      "sendmsg"};
+  std::string const& name = call_->name;
+  if (std::find(moving.begin(), moving.end(), name) != moving.end()) {
+    return transfer(name);
   }
-  if (is_one_of(name, {"bind", "connect"})) {
-    return this->name(call);
+  if (name == "poll" || name.starts_with("epoll")) {
+    return readiness(name);
   }
-  if (is_one_of(name, {"read", "recv", "write", "send"})) {
-    return transfer(call);
+  if (name == "getsockopt" || name == "setsockopt" || name == "fcntl" || name == "ioctl") {
+    return options(name);
   }
-  if (is_one_of(name, {"setsockopt", "getsockopt"})) {
-    return option(call);
+  return names(name);
+}
+
+Given Caller::names(const std::string& name) {
+  lockstep_sockets* const s = world_.sockets();
+  errno = 0;
+  if (name == "socket") {
+    int const domain = script_.head.mode == IpMode::ipv4 ? AF_INET : AF_INET6;
+    return opened(lockstep_socket(s, is_any(argument(0)) ? domain : static_cast<int>(number(0)),
+                                  static_cast<int>(number(1)), static_cast<int>(number(2))));
   }
-  if (name == "poll") {
-    return poll(call);
+  if (name == "bind") {
+    Name const to = name_of(&argument(1), false);
+    return given(lockstep_bind(s, fd(0), reinterpret_cast<const sockaddr*>(&to.bytes), to.length));
   }
-  int const fd = is_one_of(name, {"listen", "shutdown", "close", "fcntl", "ioctl"})
-                     ? descriptor(call, 0)
-                     : -1;
   if (name == "listen") {
-    return {sockets_.listen(fd, static_cast<int>(number(call, 1))), "", false};
+    return given(lockstep_listen(s, fd(0), static_cast<int>(number(1))));
+  }
+  if (name == "accept" || name == "accept4") {
+    int const flags = name == "accept" ? 0 : static_cast<int>(number(3));
+    return opened(lockstep_accept4(s, fd(0), nullptr, nullptr, flags));
+  }
+  if (name == "connect") {
+    return connect();
   }
   if (name == "shutdown") {
-    return {sockets_.shutdown(fd, static_cast<int>(number(call, 1))), "", false};
+    return given(lockstep_shutdown(s, fd(0), static_cast<int>(number(1))));
   }
-  if (name == "close") {
-    return {sockets_.close(fd), "", false};
+  if (name == "getsockname" || name == "getpeername") {
+    sockaddr_storage into{};
+    socklen_t length = sizeof into;
+    auto* const at = reinterpret_cast<sockaddr*>(&into);
+    return given(name == "getsockname" ? lockstep_getsockname(s, fd(0), at, &length)
+                                       : lockstep_getpeername(s, fd(0), at, &length));
   }
-  if (name == "fcntl") {
-    int const argument = call.arguments.size() > 2 ? static_cast<int>(number(call, 2)) : 0;
-    return {sockets_.control(fd, static_cast<int>(number(call, 1)), argument), "", false};
-  }
-  if (name == "ioctl") {
-    Node const& list = argument(call, 2);
-    if (list.kind != Kind::list || list.children.size() != 1) {
-      refuse(list, "[N]");
-    }
-    int got = 0;
-    Outcome out{sockets_.query(fd, static_cast<unsigned long>(number(call, 1)), &got), "", false};
-    if (out.result == 0 && got != value(call, list.children[0])) {
-      out.fault = fmt::format("the answer is {}", got);
-    }
+  if (name == "usleep") {
+    Given out;
+    out.waits = passed_ < Duration::microseconds(static_cast<std::uint64_t>(number(0)));
     return out;
   }
-  Cursor::fail(place, fmt::format("'{}' is no call that can be made here", name));
+  int const live = fd(0);
+  Given const out = given(lockstep_close(s, live));
+  if (out.result == 0) {
+    fds_.erase(number(0));
+    subject_ = subject_ == live ? -1 : subject_;
+  }
+  return out;
 }
 
-bool Caller::may_block(const Call& call) {
-  if (!is_one_of(call.name, {"accept", "accept4", "connect", "read", "recv", "write", "send"})) {
-    return false;
+Given Caller::connect() {
+  Name const to = name_of(&argument(1), true);
+  int const live = fd(0);
+  lockstep_sockets* const s = world_.sockets();
+  flow_.opening = true;
+  flow_.local_known = false;
+  Given out =
+      given(lockstep_connect(s, live, reinterpret_cast<const sockaddr*>(&to.bytes), to.length));
+  subject_ = live;
+  if (blocking_ && out.result < 0 && out.error == EINPROGRESS) {
+    connecting_ = true;
+    out.waits = true;
   }
-  Result const flags = sockets_.control(descriptor(call, 0), F_GETFL, 0);
-  return flags >= 0 && (flags & O_NONBLOCK) == 0;
+  return out;
 }
 
-Called Caller::call(const Call& call, Place place, bool again) {
-  written_ = again ? written_ : 0;
-  bool const blocks = may_block(call);
-  Outcome const out = make(call, place);
-  bool const waits = out.result == -EAGAIN || out.result == -EINPROGRESS || out.result == -EALREADY;
-  if (blocks && waits) {
-    return {true, ""};
+/// A connect() that waits: it is done when the socket can be written to.
+Given Caller::connect_again() {
+  lockstep_sockets* const s = world_.sockets();
+  pollfd entry{fd(0), POLLOUT, 0};
+  Given out;
+  out.waits = lockstep_poll(s, &entry, 1) == 0;
+  if (!out.waits) {
+    int error = 0;
+    socklen_t length = sizeof error;
+    lockstep_getsockopt(s, fd(0), SOL_SOCKET, SO_ERROR, &error, &length);
+    out.result = error == 0 ? 0 : -1;
+    out.error = error;
   }
-  Node const& expected = call.nodes[call.result];
-  if (out.makes_descriptor && out.result >= 0 && expected.kind == Kind::number) {
-    descriptors_[expected.number] = static_cast<int>(out.result);
-    return {false, expected.number < 0 ? fmt::format("{} gave a descriptor", call.name) : ""};
-  }
-  if (call.name == "close" && out.result == 0) {
-    descriptors_.erase(number(call, 0));
-  }
-  if (!out.fault.empty()) {
-    return {false, fmt::format("{}: {}", call.name, out.fault)};
-  }
-  if (expected.kind == Kind::ellipsis) {
-    return {};
-  }
-  std::int64_t const wanted = value(call, call.result);
-  bool const error_fits = call.error.empty() || name_of(out.result) == "-1 " + call.error;
-  if (wanted == std::max<Result>(out.result, -1) && error_fits) {
-    return {};
-  }
-  std::string const error = call.error.empty() ? "" : " " + call.error;
-  return {false, fmt::format("{} gave {}, expected {}{}", call.name, name_of(out.result), wanted,
-                             error)};
+  return out;
 }
 
-}  // namespace lockstep::script
+}  // namespace lockstep::conformance::script

@@ -1,64 +1,86 @@
-// The calls of a script, made on sockets: arguments to values, results against what is expected.
+// Calls of a script, carried out on the sockets of the stack.
 #pragma once
 
-#include <cstdint>
+#include <sys/socket.h>
+
 #include <map>
 #include <string>
 #include <vector>
 
-#include "conformance/script/syntax.hpp"
-#include "tools/sockets/sockets.hpp"
+#include "conformance/script/flow.hpp"
+#include "conformance/script/settings.hpp"
+#include "conformance/script/world.hpp"
 
-namespace lockstep::script {
+namespace lockstep::conformance::script {
 
-/// How a call went: nothing yet if it `blocks`; else `fault` is empty or says what was not as
-/// expected.
-struct Called {
-  bool blocks = false;
-  std::string fault;
+/// What a call gave. `waits`: it would block, and is to be tried again when something has happened.
+struct Given {
+  std::int64_t result = 0;
+  int error = 0;
+  bool waits = false;
+  std::string wrong;  ///< what else differs, such as an option's value: "SO_ERROR is 104, not 0"
 };
 
-/// Makes calls. Descriptors of the script are its own numbers. Throws SyntaxError, with the place,
-/// for a call, an argument or a name that is not known here: nothing is skipped.
+/// Whether there is such a call, with so many arguments; else what is wrong.
+std::string fault_of_call(const Call& call);
+
 class Caller {
  public:
-  explicit Caller(tools::Sockets& sockets) : sockets_(sockets) {}
+  Caller(const Script& script, const Plan& plan, World& world, Flow& flow)
+      : script_(script), plan_(plan), world_(world), flow_(flow) {}
 
-  /// Begins a call, or goes on with one that blocked (`again`).
-  Called call(const Call& call, Place place, bool again);
-  /// The last port that bind() or connect() named: packets of the script are of it.
-  Port bound() const { return bound_; }
+  /// Begins a call. One that may block does so only if `blocking`.
+  Given begin(const Call& call, Place place, bool blocking);
+  /// Tries a call that waits again; `passed`: since it began.
+  Given again(Duration passed);
 
-  static constexpr Port service{8080};           // of bind() and connect() with `...`
-  static constexpr IpAddress local = IpAddress::v4(192, 168, 0, 1);
-  static constexpr IpAddress remote = IpAddress::v4(192, 0, 2, 1);
+  /// Of the connection under test: the last that was accepted or connected; -1: none.
+  int subject() const { return subject_; }
 
  private:
-  struct Outcome {
-    tools::Result result = 0;
-    std::string fault;        // of what was written through a pointer
-    bool makes_descriptor = false;
+  Given carry_out();
+  Given names(const std::string& name);
+  Given transfer(const std::string& name);
+  Given options(const std::string& name);
+  Given readiness(const std::string& name);
+  Given connect();
+  Given connect_again();
+  Given send_all(std::int64_t size, int flags, const Value* to);
+  Given receive(std::int64_t size, int flags);
+  Given get_option();
+  Given set_option();
+  Given query();
+  Given poll();
+  Given epoll_wait();
+  Given given(std::int64_t result) const;
+  Given opened(std::int64_t live);
+
+  [[noreturn]] void refuse(const Value& at, const std::string& expected) const;
+  const Value& argument(std::size_t at) const { return call_->arguments[at]; }
+  std::int64_t number(std::size_t at) const { return number(argument(at)); }
+  std::int64_t number(const Value& value) const;
+  int fd(std::size_t at) const { return fd_of(number(at)); }
+  int fd_of(std::int64_t script) const;
+  std::int64_t parts_of(const Value& value) const;
+  struct Name {
+    sockaddr_storage bytes{};
+    socklen_t length = 0;
   };
+  Name name_of(const Value* value, bool remote) const;
 
-  Outcome make(const Call& call, Place place);
-  Outcome open(const Call& call);
-  Outcome name(const Call& call);
-  Outcome transfer(const Call& call);
-  Outcome option(const Call& call);
-  Outcome poll(const Call& call);
-  bool may_block(const Call& call);
-
-  const Node& argument(const Call& call, std::size_t index) const;
-  std::int64_t value(const Call& call, std::uint32_t node) const;
-  std::int64_t number(const Call& call, std::size_t index) const;
-  std::int64_t number_or(const Call& call, std::size_t index, std::int64_t otherwise) const;
-  int descriptor(const Call& call, std::size_t index) const;
-  sockaddr_storage address(const Call& call, std::size_t index) const;
-
-  tools::Sockets& sockets_;
-  std::map<std::int64_t, int> descriptors_;
-  Port bound_ = service;
-  std::uint64_t written_ = 0;  // of a write that blocks
+  const Script& script_;
+  const Plan& plan_;
+  World& world_;
+  Flow& flow_;
+  std::map<std::int64_t, int> fds_;  // script's to ours
+  int subject_ = -1;
+  const Call* call_ = nullptr;
+  Place place_;
+  bool blocking_ = false;
+  bool connecting_ = false;
+  std::int64_t done_ = 0;  // octets that a call which waits has written
+  Duration passed_;
+  std::vector<std::byte> text_;
 };
 
-}  // namespace lockstep::script
+}  // namespace lockstep::conformance::script

@@ -1,223 +1,218 @@
-// Reads a script from left to right and always knows where it stands.
+// Walks through the text of a script: blanks, comments, words, numbers, and where they stand.
 #include "conformance/script/cursor.hpp"
 
 #include <fmt/core.h>
 
-namespace lockstep::script {
+#include <cctype>
+#include <charconv>
+
+#include "tools/cli/failure.hpp"
+
+namespace lockstep::conformance::script {
 namespace {
 
-constexpr std::uint64_t nanoseconds_per_second = 1'000'000'000;
-// More than a century; enough, and no sum of two overflows.
-constexpr std::uint64_t seconds_max = 4'000'000'000;
-
-int hex_digit(char c) {
-  if (is_digit(c)) {
-    return c - '0';
-  }
-  char const lower = static_cast<char>(c | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-bool starts_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool is_word_letter(char c) { return starts_word(c) || is_digit(c); }
-
-void Cursor::step() {
-  if (text_[at_] == '\n') {
-    ++line_;
-    line_begin_ = at_ + 1;
+std::optional<std::int64_t> parse_number(std::string_view text) {
+  bool const negative = text.starts_with('-');
+  text.remove_prefix(negative ? 1 : 0);
+  int base = 10;
+  if (text.starts_with("0x") || text.starts_with("0X")) {
+    base = 16;
+    text.remove_prefix(2);
+  } else if (text.size() > 1 && text.front() == '0') {
+    base = 8;
+    text.remove_prefix(1);
   }
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  auto const [stop, error] = std::from_chars(text.data(), end, value, base);
+  if (error != std::errc{} || stop != end || value > std::uint64_t{INT64_MAX}) {
+    return std::nullopt;
+  }
+  auto const number = static_cast<std::int64_t>(value);
+  return negative ? -number : number;
+}
+
+char Cursor::take() {
+  char const c = peek();
   ++at_;
+  place_ = c == '\n' ? Place{place_.line + 1, 1} : Place{place_.line, place_.column + 1};
+  return c;
 }
 
-bool Cursor::skip_comment() {
-  if (sees("//")) {
-    while (!at_end() && peek() != '\n') {
-      step();
-    }
-    return true;
-  }
-  if (!sees("/*")) {
-    return false;
-  }
-  Place const begin = place();
-  at_ += 2;
-  while (!sees("*/")) {
-    if (at_end()) {
-      fail(begin, "this comment has no end: */ is missing");
-    }
-    step();
-  }
-  at_ += 2;
-  return true;
-}
-
-void Cursor::skip(bool lines) {
-  while (!at_end()) {
-    char const c = peek();
-    if (c == ' ' || c == '\t' || c == '\r' || (lines && c == '\n')) {
-      step();
-    } else if (!skip_comment()) {
+void Cursor::skip() {
+  while (at_ < text_.size()) {
+    if (std::isspace(static_cast<unsigned char>(peek())) != 0) {
+      take();
+    } else if (peek() == '#' || rest().starts_with("//")) {
+      while (at_ < text_.size() && peek() != '\n') {
+        take();
+      }
+    } else if (rest().starts_with("/*")) {
+      Place const begin = place_;
+      while (at_ < text_.size() && !rest().starts_with("*/")) {
+        take();
+      }
+      if (at_ == text_.size()) {
+        fail(begin, "a comment begins here and has no end, expected */: add it");
+      }
+      take();
+      take();
+    } else {
       return;
     }
   }
 }
 
-bool Cursor::sees_word(std::string_view what) const {
-  return sees(what) && !is_word_letter(peek(what.size()));
-}
-
-bool Cursor::take_just(std::string_view what) {
-  bool const there = sees(what);
-  at_ += there ? what.size() : 0;
-  return there;
-}
-
-bool Cursor::take(std::string_view what) {
-  bool const there = take_just(what);
-  if (there) {
-    skip();
-  }
-  return there;
-}
-
-bool Cursor::take_word(std::string_view what) { return sees_word(what) && take(what); }
-
-void Cursor::expect(std::string_view what) {
-  if (!take(what)) {
-    fail(fmt::format("'{}'", what));
-  }
-}
-
-std::string Cursor::word() {
-  std::string out;
-  if (starts_word(peek())) {
-    while (is_word_letter(peek())) {
-      out += peek();
-      ++at_;
-    }
-    skip();
-  }
-  return out;
-}
-
-std::uint64_t Cursor::number(std::string_view what, std::uint64_t most) {
-  bool const hex = peek() == '0' && (peek(1) | 0x20) == 'x';
-  if (!is_digit(peek()) || (hex && hex_digit(peek(2)) < 0)) {
-    fail(fmt::format("{} (a number)", what));
-  }
-  Place const begin = place();
-  at_ += hex ? 2 : 0;
-  std::uint64_t const base = hex ? 16 : 10;
-  std::uint64_t value = 0;
-  while (hex ? hex_digit(peek()) >= 0 : is_digit(peek())) {
-    auto const digit = static_cast<std::uint64_t>(hex_digit(peek()));
-    if (value > (most - digit) / base || digit > most) {
-      fail(begin, fmt::format("{} is too large: {} at most", what, most));
-    }
-    value = value * base + digit;
-    ++at_;
-  }
+bool Cursor::at_end() {
   skip();
-  return value;
+  return at_ >= text_.size();
 }
 
-Duration Cursor::seconds() {
-  Place const begin = place();
-  if (!is_digit(peek()) && !(peek() == '.' && is_digit(peek(1)))) {
-    fail("a time in seconds");
+bool Cursor::accept(std::string_view mark) {
+  skip();
+  if (!rest().starts_with(mark)) {
+    return false;
   }
-  std::uint64_t whole = 0;
-  while (is_digit(peek())) {
-    whole = whole * 10 + static_cast<std::uint64_t>(peek() - '0');
-    if (whole > seconds_max) {
-      fail(begin, fmt::format("the time is too large: {} s at most", seconds_max));
+  for (std::size_t i = 0; i < mark.size(); ++i) {
+    take();
+  }
+  return true;
+}
+
+void Cursor::expect(std::string_view mark, std::string_view mend) {
+  if (!accept(mark)) {
+    unexpected(fmt::format("'{}'", mark), mend);
+  }
+}
+
+std::string_view Cursor::next_word() {
+  skip();
+  std::size_t end = at_;
+  while (end < text_.size() && is_word(text_[end])) {
+    ++end;
+  }
+  return text_.substr(at_, end - at_);
+}
+
+bool Cursor::accept_word(std::string_view word) {
+  return next_word() == word && accept(word);
+}
+
+std::string Cursor::word(std::string_view expected) {
+  std::string const found(next_word());
+  if (found.empty()) {
+    unexpected(expected);
+  }
+  accept(found);
+  return found;
+}
+
+const std::string* Cursor::defined(std::string_view name) const {
+  for (auto const& [known, value] : *defines_) {
+    if (known == name) {
+      return &value;
     }
-    ++at_;
   }
-  std::uint64_t fraction = 0;
+  return nullptr;
+}
+
+std::int64_t Cursor::number(std::string_view expected) {
+  skip();
+  Place const begin = place_;
+  bool const negative = accept("-");
+  std::string const found(next_word());
+  const std::string* const other = defined(found);
+  auto const value = parse_number(other == nullptr ? found : *other);
+  if (found.empty() || !value) {
+    place_ = begin;
+    at_ -= negative ? 1 : 0;
+    unexpected(expected);
+  }
+  accept(found);
+  return negative ? -*value : *value;
+}
+
+std::uint32_t Cursor::number_up_to(std::uint64_t most, std::string_view expected) {
+  skip();
+  Place const begin = place_;
+  std::int64_t const value = number(expected);
+  if (value < 0 || static_cast<std::uint64_t>(value) > most) {
+    fail(begin, fmt::format("{} is out of range, expected {}, 0 to {}: mend the number", value,
+                            expected, most));
+  }
+  return static_cast<std::uint32_t>(value);
+}
+
+std::uint64_t Cursor::seconds() {
+  skip();
+  Place const begin = place_;
+  std::uint64_t whole = 0, part = 0, unit = 1'000'000'000;
+  bool any = false;
+  while (is_digit(peek()) && whole < 1'000'000'000) {
+    whole = whole * 10 + static_cast<std::uint64_t>(take() - '0');
+    any = true;
+  }
+  // Not the first dot of an ellipsis.
   if (peek() == '.' && is_digit(peek(1))) {
-    ++at_;
-    std::uint64_t unit = nanoseconds_per_second;
+    take();
     while (is_digit(peek())) {
       unit /= 10;
-      if (unit == 0) {
-        fail(begin, "the time is finer than a nanosecond: nine digits after the point at most");
-      }
-      fraction += unit * static_cast<std::uint64_t>(peek() - '0');
-      ++at_;
+      part += static_cast<std::uint64_t>(take() - '0') * unit;
+      any = true;
     }
+  } else if (any && peek() == '.' && peek(1) != '.') {
+    take();
   }
-  return Duration{whole * nanoseconds_per_second + fraction};
+  if (!any || is_digit(peek())) {
+    place_ = begin;
+    unexpected("a time in seconds, such as 0.25");
+  }
+  return whole * 1'000'000'000 + part;
 }
 
-std::string Cursor::until(std::string_view end, std::string_view what) {
-  Place const begin = place();
+std::string Cursor::until(std::string_view mark, std::string_view what) {
+  Place const begin = place_;
   std::string out;
-  while (!sees(end)) {
-    if (at_end()) {
-      fail(begin, fmt::format("this {} has no end: {} is missing", what, end));
+  while (!rest().starts_with(mark)) {
+    if (at_ >= text_.size()) {
+      fail(begin, fmt::format("{} begins here and has no end, expected '{}': add it", what, mark));
     }
-    out += peek();
-    step();
+    out += take();
   }
-  at_ += end.size();
-  skip();
+  for (std::size_t i = 0; i < mark.size(); ++i) {
+    take();
+  }
   return out;
 }
 
-std::string Cursor::quoted() {
-  Place const begin = place();
-  if (!take_just("\"")) {
-    fail("a string in \"\"");
-  }
+std::string Cursor::line() {
   std::string out;
-  while (peek() != '"') {
-    if (at_end() || peek() == '\n') {
-      fail(begin, "this string has no end: \" is missing");
-    }
-    if (peek() != '\\') {
-      out += peek();
-      ++at_;
-      continue;
-    }
-    std::string_view const names = "\"\\ntr0";
-    std::string_view const octets("\"\\\n\t\r\0", 6);
-    std::size_t const which = names.find(peek(1));
-    bool const hex = peek(1) == 'x' && hex_digit(peek(2)) >= 0 && hex_digit(peek(3)) >= 0;
-    if (!hex && which == std::string_view::npos) {
-      fail("one of \\\" \\\\ \\n \\t \\r \\0 \\xNN");
-    }
-    out += hex ? static_cast<char>(hex_digit(peek(2)) * 16 + hex_digit(peek(3))) : octets[which];
-    at_ += hex ? 4 : 2;
+  while (at_ < text_.size() && peek() != '\n') {
+    out += take();
   }
-  ++at_;
-  skip();
   return out;
 }
 
-void Cursor::fail(const std::string& expected) const {
-  if (at_end()) {
-    throw SyntaxError(place(), fmt::format("the script ends; expected {}", expected));
-  }
-  std::string found;
-  for (std::size_t i = 0; i < 20 && peek(i) != '\0' && peek(i) != '\n'; ++i) {
-    bool const ends = i != 0 && (peek(i) == ' ' || peek(i) == ',' || peek(i) == ')');
-    if (ends) {
-      break;
-    }
-    char const c = peek(i);
-    found += c >= ' ' && c < 127 ? c : '?';
-  }
-  bool const line_ends = found.empty();
-  throw SyntaxError(place(), line_ends ? fmt::format("the line ends; expected {}", expected)
-                                       : fmt::format("'{}'; expected {}", found, expected));
+void Cursor::fail(Place at, const std::string& message) const {
+  throw tools::Failure(tools::ExitCode::bad_input,
+                       fmt::format("{}:{}:{}: {}", *file_, at.line, at.column, message));
 }
 
-}  // namespace lockstep::script
+void Cursor::unexpected(std::string_view expected, std::string_view mend) {
+  Place const begin = place_;
+  std::string found = at_ < text_.size() ? std::string(next_word()) : "";
+  if (found.empty() && at_ < text_.size()) {
+    found = text_.substr(at_, 1);
+  }
+  fail(begin, fmt::format("{} was found, expected {}: {}",
+                          at_ >= text_.size() ? "the end of the file"
+                                              : fmt::format("'{}'", found),
+                          expected, mend.empty() ? "see conformance/script/README.md" : mend));
+}
+
+}  // namespace lockstep::conformance::script

@@ -1,85 +1,63 @@
-// Reads a script from left to right and always knows where it stands.
+// Walks through the text of a script: blanks, comments, words, numbers, and where they stand.
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "conformance/script/syntax.hpp"
 
-namespace lockstep::script {
+namespace lockstep::conformance::script {
 
-/// A script is not what it should be: what was found where, and what was expected there.
-class SyntaxError : public std::runtime_error {
- public:
-  SyntaxError(Place place, const std::string& message)
-      : std::runtime_error(message), place_(place) {}
-  Place place() const { return place_; }
-
- private:
-  Place place_;
-};
-
-/// Columns are of octets. Comments (`// ...` to the end of a line, `/* ... */`) are spaces.
+/// A value: a copy is a place to come back to. What it was made from outlives it.
 class Cursor {
  public:
-  explicit Cursor(std::string_view text) : text_(text) {}
+  Cursor(const std::string& file, std::string_view text, const Defines& defines)
+      : file_(&file), text_(text), defines_(&defines) {}
 
-  /// Goes over spaces and comments; with `lines` also over ends of lines.
-  void skip(bool lines = true);
-  bool at_end() const { return at_ == text_.size(); }
-  Place place() const { return {line_, static_cast<std::uint32_t>(at_ - line_begin_ + 1)}; }
-
-  /// The next octet, or 0 at the end.
+  /// Steps over blanks, line ends and comments of every form.
+  void skip();
+  bool at_end();
+  Place place() const { return place_; }
+  /// The next character without stepping over anything; 0 at the end.
   char peek(std::size_t ahead = 0) const {
     return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
   }
-  /// Goes over it; not at the end.
-  char next() {
-    char const c = peek();
-    step();
-    return c;
-  }
-  bool sees(std::string_view what) const { return text_.substr(at_).starts_with(what); }
-  /// As sees(), of a whole word.
-  bool sees_word(std::string_view what) const;
-  /// Goes over `what` if it is next, then over spaces and comments.
-  bool take(std::string_view what);
-  bool take_word(std::string_view what);
-  /// take(), and nothing is skipped.
-  bool take_just(std::string_view what);
-  /// take(), or an error that says that `what` was expected.
-  void expect(std::string_view what);
+  char take();
+  std::string_view rest() const { return text_.substr(at_); }
 
-  /// A letter or underscore, then also digits; empty if there is none. Spaces after it are skipped.
-  std::string word();
-  /// 0 to `most`, decimal or 0x...; `what` it is, for the error.
-  std::uint64_t number(std::string_view what, std::uint64_t most);
-  /// Digits with up to nine after a point.
-  Duration seconds();
-  /// All up to `end`, which is gone over; an error names where it began if there is none.
-  std::string until(std::string_view end, std::string_view what);
-  /// The inside of "...", with \" \\ \n \t \r \0 and \xNN.
-  std::string quoted();
+  /// Each steps over blanks first.
+  bool accept(std::string_view mark);
+  void expect(std::string_view mark, std::string_view mend);
+  /// The word that comes next, without taking it: letters, digits and `_`; empty if there is none.
+  std::string_view next_word();
+  bool accept_word(std::string_view word);
+  std::string word(std::string_view expected);
+  /// A whole number, decimal, 0x, 0 (octal) or a defined name; negative ones too.
+  std::int64_t number(std::string_view expected);
+  std::uint32_t number_up_to(std::uint64_t most, std::string_view expected);
+  /// Seconds with a fraction, as nanoseconds.
+  std::uint64_t seconds();
+  /// Up to `mark`, which is taken too.
+  std::string until(std::string_view mark, std::string_view what);
+  /// What is on this line from here on.
+  std::string line();
+  const std::string* defined(std::string_view name) const;
 
-  /// Throws: `expected` something here.
-  [[noreturn]] void fail(const std::string& expected) const;
-  [[noreturn]] static void fail(Place place, const std::string& message) {
-    throw SyntaxError(place, message);
-  }
+  [[noreturn]] void fail(Place at, const std::string& message) const;
+  /// "'xyz' was found, expected ...".
+  [[noreturn]] void unexpected(std::string_view expected, std::string_view mend = {});
 
  private:
-  void step();
-  bool skip_comment();
-
+  const std::string* file_;
   std::string_view text_;
+  const Defines* defines_;
   std::size_t at_ = 0;
-  std::size_t line_begin_ = 0;
-  std::uint32_t line_ = 1;
+  Place place_;
 };
 
-bool is_word_letter(char c);
-bool is_digit(char c);
+/// Of a whole text; nothing if it is none.
+std::optional<std::int64_t> parse_number(std::string_view text);
 
-}  // namespace lockstep::script
+}  // namespace lockstep::conformance::script

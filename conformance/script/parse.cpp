@@ -1,121 +1,151 @@
-// Scripts as a whole: settings, events, their times.
-#include "conformance/script/parse.hpp"
-
+// Reads a script: its settings, then its events with their times.
 #include <fmt/core.h>
 
-namespace lockstep::script {
+#include <fstream>
+#include <sstream>
+
+#include "conformance/script/parts.hpp"
+#include "tools/cli/failure.hpp"
+
+namespace lockstep::conformance::script {
 namespace {
 
-Setting parse_setting(Cursor& cursor) {
-  Setting out;
-  out.place = cursor.place();
-  cursor.take_just("--");
-  while (is_word_letter(cursor.peek()) || cursor.peek() == '-') {
-    out.name += cursor.next();
+When parse_when(Cursor& cursor) {
+  When when;
+  if (cursor.accept("*")) {
+    when.any = true;
+    return when;
   }
-  if (out.name.empty()) {
-    cursor.fail("the name of a setting behind --");
-  }
-  if (cursor.take_just("=")) {
-    if (cursor.peek() == '"') {
-      out.value = cursor.quoted();
-    } else {
-      while (cursor.peek() > ' ') {
-        out.value += cursor.next();
-      }
+  when.relative = cursor.accept("+");
+  when.begin = cursor.seconds();
+  when.end = when.begin;
+  if (cursor.accept("...")) {
+    Place const at = cursor.place();
+    when.returns_at = cursor.seconds();
+    if (*when.returns_at < when.begin) {
+      cursor.fail(at, "a call cannot return before it begins, expected a later time: it counts "
+                      "from where the first one does");
+    }
+  } else if (cursor.accept("~")) {
+    Place const at = cursor.place();
+    if (cursor.accept("+") != when.relative) {
+      cursor.fail(at, "one end of the range is relative and the other is not, expected '+' at "
+                      "both or at none: mend one");
+    }
+    when.end = cursor.seconds();
+    if (when.end < when.begin) {
+      cursor.fail(at, "the range ends before it begins, expected a later time: swap the two");
     }
   }
+  return when;
+}
+
+bool begins_time(Cursor& cursor) {
   cursor.skip();
-  return out;
+  char const c = cursor.peek();
+  return c == '+' || c == '*' || c == '.' || (c >= '0' && c <= '9');
 }
 
-bool takes_command(Cursor& cursor, Command& out) {
-  if (!cursor.take_just("`")) {
-    return false;
+Event parse_event(Cursor& cursor, IpMode mode) {
+  Event event;
+  event.when.relative = true;
+  cursor.skip();
+  event.place = cursor.place();
+  bool const timed = begins_time(cursor);
+  if (timed) {
+    event.when = parse_when(cursor);
   }
-  out.text = cursor.until("`", "command");
-  return true;
-}
-
-// A time after the first one, of the same kind: with a sign where that had one.
-Duration parse_further(Cursor& cursor, const When& when, bool signed_too) {
-  if (signed_too && when.kind == When::Kind::relative && !cursor.take_just("+")) {
-    cursor.fail("'+': both ends of a span are relative, or none is");
-  }
-  Place const place = cursor.place();
-  Duration const out = cursor.seconds();
-  if (out < when.at) {
-    Cursor::fail(place, "this ends before it begins");
-  }
-  return out;
-}
-
-Event parse_event(Cursor& cursor) {
-  Event out;
-  out.place = cursor.place();
-  out.when = parse_when(cursor);
-  Command command;
-  if (cursor.peek() == '<' || cursor.peek() == '>') {
-    out.what = parse_packet(cursor);
-  } else if (takes_command(cursor, command)) {
-    out.what = command;
-  } else if (cursor.take_just("%{")) {
-    out.what = Code{cursor.until("}%", "code")};
+  cursor.skip();
+  char const c = cursor.peek();
+  if (c == '`') {
+    event.kind = Event::Kind::command;
+    event.command = parse_command(cursor);
+  } else if (cursor.accept("%{")) {
+    event.kind = Event::Kind::code;
+    event.code_place = cursor.place();
+    event.code = cursor.until("}%", "code");
+  } else if (!timed) {
+    cursor.unexpected("a time such as +0.1, `a command` or %{ code }%",
+                      "each call and each packet begins with its time");
+  } else if (c == '<' || c == '>') {
+    event.kind = Event::Kind::packet;
+    event.packet = parse_packet(cursor, mode);
   } else {
-    out.what = parse_call(cursor);
+    event.call = parse_call(cursor);
   }
-  if (out.when.returns && !std::holds_alternative<Call>(out.what)) {
-    Cursor::fail(out.place, "only a call blocks: no ... in the time of anything else");
+  bool const is_call = event.kind == Event::Kind::call;
+  bool const goes_out = event.kind == Event::Kind::packet &&
+                        event.packet.direction == Direction::out;
+  if (event.when.returns_at && !is_call) {
+    cursor.fail(event.place, "a time with ... stands before what is no call, expected a single "
+                             "time: only calls block");
   }
-  if (out.when.latest && !std::holds_alternative<Packet>(out.what)) {
-    Cursor::fail(out.place, "only a packet has a span of time: no ~ in the time of anything else");
+  if ((event.when.any || event.when.end != event.when.begin) && !goes_out) {
+    cursor.fail(event.place, "a time that is open stands before what the script itself does, "
+                             "expected a single time: only packets that leave may have a range");
   }
-  return out;
+  return event;
+}
+
+/// Absolute times never go back.
+void check_order(Cursor& cursor, const std::vector<Event>& events) {
+  std::uint64_t latest = 0;
+  for (Event const& event : events) {
+    bool const fixed = !event.when.any && !event.when.relative;
+    if (fixed && event.when.begin < latest) {
+      cursor.fail(event.place, "this time lies before that of the event above, expected a later "
+                               "one: put the events into order");
+    }
+    latest = fixed ? event.when.begin : latest;
+  }
 }
 
 }  // namespace
 
-When parse_when(Cursor& cursor) {
-  When out;
-  if (cursor.take("*")) {
-    out.kind = When::Kind::any;
-    return out;
+const Value* Value::field(const std::string& name, std::size_t at) const {
+  if (names.empty()) {
+    return at < items.size() ? &items[at] : nullptr;
   }
-  bool const relative = cursor.take_just("+");
-  out.kind = relative ? When::Kind::relative : When::Kind::absolute;
-  if (!relative && !is_digit(cursor.peek()) && cursor.peek() != '.') {
-    cursor.fail("a time (1.5, +0.1, *) before an event");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) {
+      return &items[i];
+    }
   }
-  out.at = cursor.seconds();
-  if (cursor.take_just("~")) {
-    out.latest = parse_further(cursor, out, true);
-  } else if (cursor.take_just("...")) {
-    cursor.take_just("+");
-    out.returns = parse_further(cursor, out, false);
-  }
-  if (cursor.peek() > ' ' && cursor.peek() != '/' && cursor.peek() != '<' &&
-      cursor.peek() != '>' && cursor.peek() != '`' && cursor.peek() != '%') {
-    cursor.fail("a space behind the time");
-  }
-  cursor.skip();
-  return out;
+  return nullptr;
 }
 
-Script parse(std::string_view text) {
-  Cursor cursor(text);
-  Script out;
-  cursor.skip();
-  while (cursor.sees("--")) {
-    out.settings.push_back(parse_setting(cursor));
+Script parse(const std::string& file, const std::string& text, const Defines& defines) {
+  Script script;
+  script.file = file;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    script.lines.push_back(line);
   }
-  Command first;
-  if (takes_command(cursor, first)) {
-    out.first = first;
-  }
+  Defines known = defines;
+  Cursor cursor(file, text, known);
+  parse_head(cursor, script.head, known);
   while (!cursor.at_end()) {
-    out.events.push_back(parse_event(cursor));
+    script.events.push_back(parse_event(cursor, script.head.mode));
   }
-  return out;
+  check_order(cursor, script.events);
+  if (script.events.empty()) {
+    cursor.fail(cursor.place(), "nothing happens in this script, expected an event such as "
+                                "'+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3': write one");
+  }
+  return script;
 }
 
-}  // namespace lockstep::script
+Script parse_file(const std::string& path, const Defines& defines) {
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (!stream) {
+    throw tools::Failure(tools::ExitCode::environment,
+                         fmt::format("{}: cannot be read, expected a script: check its name and "
+                                     "who may read it",
+                                     path));
+  }
+  return parse(path, text.str(), defines);
+}
+
+}  // namespace lockstep::conformance::script

@@ -1,215 +1,217 @@
-// Calls of a script, and their expressions, without recursion: what is open stands on a stack.
+// Reads a call: its arguments, however deep, and what it should give.
+#include <arpa/inet.h>
 #include <fmt/core.h>
 
-#include <limits>
+#include <cerrno>
 
-#include "conformance/script/parse.hpp"
+#include "conformance/script/calls.hpp"
+#include "conformance/script/constants.hpp"
+#include "conformance/script/parts.hpp"
 
-namespace lockstep::script {
+namespace lockstep::conformance::script {
 namespace {
 
-using Kind = Node::Kind;
+constexpr std::size_t depth_max = 8;
 
-// A list, a structure or a call's arguments of which the end has not come.
+/// A list, a record or a function whose closing mark has not come yet.
 struct Open {
-  std::uint32_t node = 0;
-  std::string_view end;                         // what closes it
-  std::uint32_t bits = Node::no_name;           // an | of which the next operand is awaited
-  std::uint32_t complement = Node::no_name;     // a ~ of which the operand is awaited
-  std::uint32_t name = Node::no_name;           // of the next element, in a structure
+  Value value;
+  char close = ')';
+  bool complete = false;  // an item has come; a comma or the closing mark must follow
 };
 
-class Reader {
- public:
-  Reader(Cursor& cursor, Call& call) : cursor_(cursor), call_(call), open_(1) {}
+bool begins_number(char c) { return (c >= '0' && c <= '9') || c == '-'; }
 
-  std::uint32_t read() {
-    for (;;) {
-      std::uint32_t value = Node::no_name;
-      if (begins_value(value)) {
-        continue;  // something has opened, whose first value is next
-      }
-      // The value is whole; perhaps with it what holds it, and so on.
-      for (;;) {
-        value = combine(value);
-        if (value == Node::no_name) {
-          break;
-        }
-        if (open_.size() == 1) {
-          return value;
-        }
-        if (!add_element(value)) {
-          break;
-        }
-        value = open_.back().node;
-        open_.pop_back();
-      }
+std::int64_t parse_plain_term(Cursor& cursor) {
+  cursor.skip();
+  Place const at = cursor.place();
+  if (begins_number(cursor.peek())) {
+    return cursor.number("a number");
+  }
+  std::string const name = cursor.word("an argument: a number, a name, a text, [...] or {...}");
+  if (const std::string* const value = cursor.defined(name)) {
+    auto const number = parse_number(*value);
+    auto const known = number ? number : constant(*value);
+    if (known) {
+      return *known;
     }
   }
-
- private:
-  std::uint32_t make(Kind kind) {
-    Node node;
-    node.kind = kind;
-    node.place = cursor_.place();
-    call_.nodes.push_back(node);
-    return static_cast<std::uint32_t>(call_.nodes.size() - 1);
+  auto const value = constant(name);
+  if (!value) {
+    cursor.fail(at, fmt::format("the name {} is not known, expected one of a constant: define it "
+                                "with --define, or write its number",
+                                name));
   }
-  Node& at(std::uint32_t node) { return call_.nodes[node]; }
+  return *value;
+}
 
-  void open(std::uint32_t node, std::string_view end) {
-    if (open_.size() > nesting_max) {
-      Cursor::fail(at(node).place, fmt::format("nested deeper than {}", nesting_max));
-    }
-    Open opened;
-    opened.node = node;
-    opened.end = end;
-    open_.push_back(opened);
+std::int64_t parse_term(Cursor& cursor) {
+  if (cursor.accept("~")) {
+    return ~parse_plain_term(cursor);
   }
+  return parse_plain_term(cursor);
+}
 
-  // True: a container has opened and is not empty. False: `value` is whole.
-  bool begins_value(std::uint32_t& value) {
-    char const c = cursor_.peek();
-    if (c == '~') {
-      if (open_.back().complement != Node::no_name) {
-        cursor_.fail("one ~");
-      }
-      open_.back().complement = make(Kind::bits_not);
-      cursor_.take("~");
-      return true;
-    }
-    if (c == '[' || c == '{') {
-      value = make(c == '[' ? Kind::list : Kind::structure);
-      cursor_.take(c == '[' ? "[" : "{");
-      return opens(value, c == '[' ? "]" : "}");
-    }
-    if (cursor_.sees("...")) {
-      value = make(Kind::ellipsis);
-      cursor_.take("...");
-      return false;
-    }
-    if (c == '"') {
-      value = make(Kind::text);
-      at(value).word = cursor_.quoted();
-      at(value).open = cursor_.take("...");
-      return false;
-    }
-    if (is_digit(c) || c == '-') {
-      value = make(Kind::number);
-      bool const negative = cursor_.take_just("-");
-      std::uint64_t const most = std::uint64_t{std::numeric_limits<std::int64_t>::max()};
-      auto const number = static_cast<std::int64_t>(cursor_.number("a value", most));
-      at(value).number = negative ? -number : number;
-      return false;
-    }
-    value = make(Kind::word);
-    at(value).word = cursor_.word();
-    if (at(value).word.empty()) {
-      cursor_.fail("a value: a number, a name, \"text\", [...], {...} or ...");
-    }
-    at(value).called = cursor_.take("(");
-    return at(value).called && opens(value, ")");
+Value parse_number_value(Cursor& cursor) {
+  Value out;
+  out.kind = Value::Kind::number;
+  out.place = cursor.place();
+  out.number = parse_term(cursor);
+  while (cursor.accept("|")) {
+    out.number |= parse_term(cursor);
   }
+  return out;
+}
 
-  // True unless it is empty.
-  bool opens(std::uint32_t node, std::string_view end) {
-    if (cursor_.take(end)) {
-      return false;
-    }
-    open(node, end);
-    return true;
+/// `name =` or `name(...) =` in front of a record's item; the cursor stays if there is none.
+std::string accept_name(Cursor& cursor) {
+  Cursor ahead = cursor;
+  std::string const name(ahead.next_word());
+  if (name.empty() || begins_number(name.front())) {
+    return {};
   }
+  ahead.accept(name);
+  if (ahead.accept("(")) {
+    ahead.until(")", "an argument");
+  }
+  if (!ahead.accept("=")) {
+    return {};
+  }
+  cursor = ahead;
+  return name;
+}
 
-  // Applies ~ and |; no_name: another operand is to come.
-  std::uint32_t combine(std::uint32_t value) {
-    Open& holder = open_.back();
-    if (holder.complement != Node::no_name) {
-      at(holder.complement).children.push_back(value);
-      value = holder.complement;
-      holder.complement = Node::no_name;
+Value container(Value::Kind kind, Place place) {
+  Value out;
+  out.kind = kind;
+  out.place = place;
+  return out;
+}
+
+/// Opens what begins here, or gives a whole item to the innermost that is open.
+void take_item(Cursor& cursor, std::vector<Open>& open) {
+  cursor.skip();
+  Place const at = cursor.place();
+  if (open.size() > depth_max) {
+    cursor.fail(at, "this lies too deep within brackets, expected 8 of them at most: mend them");
+  }
+  Open& top = open.back();
+  if (top.value.kind == Value::Kind::record) {
+    std::string const name = accept_name(cursor);
+    if (!name.empty()) {
+      top.value.names.push_back(name);
     }
-    if (holder.bits != Node::no_name) {
-      at(holder.bits).children.push_back(value);
+    if (top.value.names.size() != (name.empty() ? 0 : top.value.items.size() + 1)) {
+      cursor.fail(at, "some items here have names and some have none, expected all or none: mend "
+                      "the record");
     }
-    if (cursor_.sees("|")) {
-      if (holder.bits == Node::no_name) {
-        holder.bits = make(Kind::bits_or);
-        at(holder.bits).place = at(value).place;
-        at(holder.bits).children.push_back(value);
-      }
-      cursor_.take("|");
-      return Node::no_name;
+  }
+  top.complete = true;
+  if (cursor.accept("...")) {
+    top.value.items.push_back(container(Value::Kind::ellipsis, at));
+  } else if (cursor.accept("[")) {
+    open.push_back({container(Value::Kind::list, at), ']'});
+  } else if (cursor.accept("{")) {
+    open.push_back({container(Value::Kind::record, at), '}'});
+  } else if (cursor.accept("\"")) {
+    Value text = container(Value::Kind::text, at);
+    text.text = cursor.until("\"", "a text");
+    top.value.items.push_back(std::move(text));
+  } else {
+    Cursor ahead = cursor;
+    std::string const name(ahead.next_word());
+    ahead.accept(name);
+    if (!name.empty() && !begins_number(name.front()) && ahead.accept("(")) {
+      cursor = ahead;
+      open.push_back({container(Value::Kind::function, at), ')'});
+      open.back().value.text = name;
+    } else {
+      top.value.items.push_back(parse_number_value(cursor));
     }
-    if (holder.bits != Node::no_name) {
-      value = holder.bits;
-      holder.bits = Node::no_name;
-    }
+  }
+}
+
+/// htons(80) is a number, inet_addr("10.0.0.1") a text.
+Value evaluated(Cursor& cursor, Value value) {
+  if (value.kind != Value::Kind::function) {
     return value;
   }
-
-  // True: that was the last one, and what holds it is whole.
-  bool add_element(std::uint32_t value) {
-    Open& holder = open_.back();
-    bool const named = at(holder.node).kind == Kind::structure;
-    if (named && holder.name == Node::no_name && at(value).kind == Kind::word &&
-        cursor_.sees("=")) {
-      cursor_.take("=");
-      holder.name = value;
-      return false;
-    }
-    at(holder.node).children.push_back(value);
-    if (named) {
-      at(holder.node).names.push_back(holder.name);
-      holder.name = Node::no_name;
-    }
-    if (cursor_.take(",")) {
-      return false;
-    }
-    if (!cursor_.take(holder.end)) {
-      cursor_.fail(fmt::format("',' or '{}'", holder.end));
-    }
-    return true;
+  bool const single = value.items.size() == 1;
+  Value::Kind const kind = single ? value.items[0].kind : Value::Kind::ellipsis;
+  if ((value.text == "htons" || value.text == "htonl") && kind == Value::Kind::number) {
+    return value.items[0];
   }
+  if ((value.text == "inet_addr" || value.text == "inet_pton") && kind == Value::Kind::text) {
+    return value.items[0];
+  }
+  if (value.text == "inet_pton" && value.items.size() == 2 &&
+      value.items[1].kind == Value::Kind::text) {
+    return value.items[1];
+  }
+  cursor.fail(value.place, fmt::format("the function {} is not known with these arguments, "
+                                       "expected htons(NUMBER) or inet_addr(\"ADDRESS\"): mend it",
+                                       value.text));
+}
 
-  Cursor& cursor_;
-  Call& call_;
-  std::vector<Open> open_;  // the first one is the expression itself
-};
+std::vector<Value> parse_arguments(Cursor& cursor) {
+  std::vector<Open> open(1);
+  while (true) {
+    Open& top = open.back();
+    if (cursor.accept(std::string_view(&top.close, 1))) {
+      if (open.size() == 1) {
+        return std::move(top.value.items);
+      }
+      Value done = evaluated(cursor, std::move(top.value));
+      open.pop_back();
+      open.back().value.items.push_back(std::move(done));
+    } else if (top.complete) {
+      if (!cursor.accept(",")) {
+        cursor.unexpected(fmt::format("',' or '{}'", top.close), "arguments stand between commas");
+      }
+      top.complete = false;
+    } else {
+      take_item(cursor, open);
+    }
+  }
+}
 
-// (Resource temporarily unavailable): what strerror says, for the reader alone.
-void skip_note(Cursor& cursor) {
-  if (cursor.take_just("(")) {
-    static_cast<void>(cursor.until(")", "note"));
+void parse_result(Cursor& cursor, Call& call) {
+  cursor.expect("=", "what a call should give stands behind it, such as = 0 or = ...");
+  if (cursor.accept("...")) {
+    return;
+  }
+  call.result = parse_number_value(cursor).number;
+  cursor.skip();
+  if (*call.result == -1 && cursor.peek() == 'E') {
+    Place const at = cursor.place();
+    std::string const name = cursor.word("an errno");
+    auto const number = error_number(name);
+    if (!number) {
+      cursor.fail(at, fmt::format("the errno {} is not known, expected one such as EAGAIN: mend "
+                                  "its name",
+                                  name));
+    }
+    call.error = *number;
+  }
+  if (cursor.accept("(")) {
+    cursor.until(")", "a remark");
   }
 }
 
 }  // namespace
 
-std::uint32_t parse_expression(Cursor& cursor, Call& call) { return Reader(cursor, call).read(); }
-
 Call parse_call(Cursor& cursor) {
-  Call out;
-  out.name = cursor.word();
-  if (out.name.empty()) {
-    cursor.fail("an event: < or > and a packet, a call, `command` or %{ code }%");
+  Call call;
+  cursor.skip();
+  Place const at = cursor.place();
+  call.name = cursor.word("a packet (< or >), a call, `a command` or %{ code }%");
+  cursor.expect("(", "a call has its arguments in parentheses");
+  call.arguments = parse_arguments(cursor);
+  if (std::string const fault = fault_of_call(call); !fault.empty()) {
+    cursor.fail(at, fault);
   }
-  cursor.expect("(");
-  if (!cursor.take(")")) {
-    do {
-      out.arguments.push_back(parse_expression(cursor, out));
-    } while (cursor.take(","));
-    if (!cursor.take(")")) {
-      cursor.fail("',' or ')'");
-    }
-  }
-  cursor.expect("=");
-  out.result = parse_expression(cursor, out);
-  Node const& result = out.nodes[out.result];
-  if (result.kind == Kind::number && result.number == -1) {
-    out.error = cursor.word();
-  }
-  skip_note(cursor);
-  return out;
+  parse_result(cursor, call);
+  return call;
 }
 
-}  // namespace lockstep::script
+}  // namespace lockstep::conformance::script

@@ -1,287 +1,365 @@
-// Packets of a script: < and >, TCP with its options, ICMP.
+// Reads a packet: IP's fields, TCP's header and options, or an ICMP message.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
-#include <span>
+#include <cctype>
 
-#include "conformance/script/parse.hpp"
+#include "conformance/script/parts.hpp"
 
-namespace lockstep::script {
+namespace lockstep::conformance::script {
 namespace {
 
-constexpr std::uint64_t word32 = 0xffff'ffff;
+constexpr std::uint64_t most32 = 0xffff'ffff;
 
-struct IcmpType {
-  bool v6;
-  std::string_view type;
-  std::string_view codes;  // each with a space behind it; empty: the type has none
+struct IcmpName {
+  std::string_view name;
+  std::uint8_t v4, v6;
 };
+constexpr std::uint8_t none = 255;
 
-constexpr std::array icmp_types{
-    IcmpType{false, "unreachable",
-             "net_unreachable host_unreachable protocol_unreachable port_unreachable frag_needed "
-             "source_route_failed net_unknown host_unknown source_host_isolated net_prohibited "
-             "host_prohibited net_unreachable_for_tos host_unreachable_for_tos "
-             "packet_filtered precedence_violation precedence_cutoff "},
-    IcmpType{false, "source_quench", ""},
-    IcmpType{false, "redirect", "net_redirect host_redirect net_redirect_for_tos "
-                                "host_redirect_for_tos "},
-    IcmpType{false, "time_exceeded", "ttl_exceeded reassembly_exceeded "},
-    IcmpType{false, "parameter_problem", ""},
-    IcmpType{true, "unreachable",
-             "no_route admin_prohibited beyond_scope addr_unreachable port_unreachable "
-             "policy_failed route_rejected "},
-    IcmpType{true, "packet_too_big", ""},
-    IcmpType{true, "time_exceeded", "hop_limit reassembly_exceeded "},
-    IcmpType{true, "parameter_problem", "header_field next_header option "},
-};
+constexpr std::array<IcmpName, 8> icmp_types{{{"unreachable", 3, 1},
+                                              {"source_quench", 4, none},
+                                              {"redirect", 5, none},
+                                              {"packet_too_big", none, 2},
+                                              {"time_exceeded", 11, 3},
+                                              {"parameter_problem", 12, 4},
+                                              {"echo_request", 8, 128},
+                                              {"echo_reply", 0, 129}}};
 
-std::string join(std::string_view words) {
-  std::string out;
-  for (char const c : words) {
-    out += c == ' ' ? ", " : std::string(1, c);
+constexpr std::array<IcmpName, 18> icmp_codes{{{"net_unreachable", 0, 0},
+                                               {"no_route", none, 0},
+                                               {"adm_prohibited", 13, 1},
+                                               {"host_unreachable", 1, 3},
+                                               {"addr_unreachable", none, 3},
+                                               {"protocol_unreachable", 2, none},
+                                               {"port_unreachable", 3, 4},
+                                               {"frag_needed", 4, none},
+                                               {"source_route_failed", 5, none},
+                                               {"net_unknown", 6, none},
+                                               {"host_unknown", 7, none},
+                                               {"source_host_isolated", 8, none},
+                                               {"net_prohibited", 9, none},
+                                               {"host_prohibited", 10, none},
+                                               {"packet_filtered", 13, none},
+                                               {"precedence_violation", 14, none},
+                                               {"precedence_cutoff", 15, none},
+                                               {"ttl_exceeded", 0, 0}}};
+
+template <std::size_t N>
+std::uint8_t parse_icmp_name(Cursor& cursor, const std::array<IcmpName, N>& names, bool v6,
+                             std::string_view what) {
+  cursor.skip();
+  Place const at = cursor.place();
+  std::string const word = cursor.word(what);
+  if (auto const number = parse_number(word); number && *number >= 0 && *number < 256) {
+    return static_cast<std::uint8_t>(*number);
   }
-  return out.substr(0, out.size() - std::min<std::size_t>(2, out.size()));
-}
-
-Sequences parse_sequences(Cursor& cursor) {
-  Sequences out;
-  Place const place = cursor.place();
-  out.first = static_cast<std::uint32_t>(cursor.number("a sequence number", word32));
-  cursor.expect(":");
-  auto const end = cursor.number("the sequence number behind the text", word32);
-  out.end = static_cast<std::uint32_t>(end);
-  cursor.expect("(");
-  out.length = static_cast<std::uint32_t>(cursor.number("the length of the text", word32));
-  cursor.expect(")");
-  if (out.end - out.first != out.length) {
-    Cursor::fail(place, fmt::format("{}:{} are {} octets, and not {}", out.first, out.end,
-                                    out.end - out.first, out.length));
-  }
-  return out;
-}
-
-std::string parse_flags(Cursor& cursor) {
-  constexpr std::string_view known = "FSRP.UEWA";
-  std::string out;
-  if (cursor.take("-")) {
-    return out;
-  }
-  while (known.find(cursor.peek()) != std::string_view::npos && cursor.peek() != '\0') {
-    char const flag = cursor.peek();
-    if (out.find(flag) != std::string::npos) {
-      cursor.fail("each flag once");
+  for (IcmpName const& one : names) {
+    std::uint8_t const value = v6 ? one.v6 : one.v4;
+    if (one.name == word && value != none) {
+      return value;
     }
-    out += cursor.next();
   }
-  if (out.empty() || cursor.peek() > ' ') {
-    cursor.fail("TCP flags (some of F S R P . U E W A, or -), or icmp, icmpv6");
-  }
+  cursor.fail(at, fmt::format("'{}' was found, expected {} of this IP version, by name or by "
+                              "number: mend it",
+                              word, what));
+}
+
+SequenceRange parse_range(Cursor& cursor) {
+  SequenceRange out;
   cursor.skip();
+  Place const at = cursor.place();
+  out.begin = cursor.number_up_to(most32, "a sequence number such as 1:1001(1000)");
+  cursor.expect(":", "a range is BEGIN:END(LENGTH)");
+  std::uint32_t const end = cursor.number_up_to(most32, "the end of the range");
+  cursor.expect("(", "a range is BEGIN:END(LENGTH)");
+  out.length = cursor.number_up_to(65535, "a length");
+  cursor.expect(")", "a range is BEGIN:END(LENGTH)");
+  if (out.begin + out.length != end) {
+    cursor.fail(at, fmt::format("the range from {} to {} is not {} long, expected END - BEGIN in "
+                                "parentheses: mend one of the three",
+                                out.begin, end, out.length));
+  }
   return out;
 }
 
-std::uint32_t option_number(Cursor& cursor, std::string_view what, std::uint64_t most = word32) {
-  return static_cast<std::uint32_t>(cursor.number(what, most));
+void parse_ip_field(Cursor& cursor, Packet& packet) {
+  cursor.skip();
+  Place const at = cursor.place();
+  std::string const name = cursor.word("ect0, ect1, ect01, ce, noecn, tos, ttl or flowlabel");
+  if (name == "noecn") {
+    packet.ip.ecn = std::uint8_t{0};
+  } else if (name == "ect1") {
+    packet.ip.ecn = std::uint8_t{1};
+  } else if (name == "ect0") {
+    packet.ip.ecn = std::uint8_t{2};
+  } else if (name == "ce") {
+    packet.ip.ecn = std::uint8_t{3};
+  } else if (name == "ect01") {
+    packet.ip.ecn = std::uint8_t{4};
+  } else if (name == "tos") {
+    packet.ip.tos = static_cast<std::uint8_t>(cursor.number_up_to(255, "an octet"));
+  } else if (name == "ttl") {
+    packet.ip.ttl = static_cast<std::uint8_t>(cursor.number_up_to(255, "an octet"));
+  } else if (name == "flowlabel") {
+    packet.ip.flow_label = cursor.number_up_to(0xfffff, "a flow label");
+  } else if (name == "checksum" && cursor.accept_word("bad")) {
+    packet.tcp.bad_checksum = true;
+  } else {
+    cursor.fail(at, fmt::format("'{}' was found, expected ect0, ect1, ect01, ce, noecn, tos, ttl, "
+                                "flowlabel or checksum bad: mend it",
+                                name));
+  }
 }
 
-// Two hexadecimal digits an octet.
-std::vector<std::uint8_t> parse_cookie(Cursor& cursor) {
+/// [ect0, ttl 64] or (...); not the range that an ICMP message quotes.
+void parse_ip_fields(Cursor& cursor, Packet& packet) {
+  Cursor ahead = cursor;
+  char const close = ahead.accept("[") ? ']' : ahead.accept("(") ? ')' : '\0';
+  ahead.skip();
+  if (close == '\0' || (ahead.peek() >= '0' && ahead.peek() <= '9')) {
+    return;
+  }
+  cursor = ahead;
+  parse_ip_field(cursor, packet);
+  while (cursor.accept(",")) {
+    parse_ip_field(cursor, packet);
+  }
+  cursor.expect(std::string_view(&close, 1), "fields of IP stand in brackets, with commas");
+}
+
+std::uint8_t parse_flags(Cursor& cursor) {
+  constexpr std::string_view letters = "FSRP.UEW";
+  cursor.skip();
+  std::uint8_t flags = 0;
+  bool any = false;
+  while (!std::isspace(static_cast<unsigned char>(cursor.peek())) && cursor.peek() != '\0') {
+    std::size_t const bit = letters.find(cursor.peek());
+    if (cursor.peek() == '-' && !any) {
+      cursor.take();
+      return 0;
+    }
+    if (bit == std::string_view::npos) {
+      cursor.unexpected("flags of F S R P . U E W, or - for none",
+                        "a packet is FLAGS BEGIN:END(LENGTH) ack N win N <OPTIONS>");
+    }
+    cursor.take();
+    flags = static_cast<std::uint8_t>(flags | 1u << bit);
+    any = true;
+  }
+  if (!any) {
+    cursor.unexpected("flags of F S R P . U E W, or - for none");
+  }
+  return flags;
+}
+
+void put32(std::vector<std::uint8_t>& out, std::uint32_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    out.push_back(static_cast<std::uint8_t>(value >> shift));
+  }
+}
+
+std::vector<std::uint8_t> parse_hex(Cursor& cursor) {
+  cursor.skip();
+  Place const at = cursor.place();
+  std::string word = cursor.word("octets in hexadecimal");
   std::vector<std::uint8_t> out;
-  auto const digit = [](char c) {
-    std::size_t const at = std::string_view("0123456789abcdef").find(static_cast<char>(
-        c >= 'A' && c <= 'F' ? c + 32 : c));
-    return at == std::string_view::npos ? -1 : static_cast<int>(at);
-  };
-  while (digit(cursor.peek()) >= 0 && digit(cursor.peek(1)) >= 0) {
-    int const high = digit(cursor.next());
-    out.push_back(static_cast<std::uint8_t>(high * 16 + digit(cursor.next())));
+  for (std::size_t i = 0; i < word.size(); i += 2) {
+    auto const octet = parse_number("0x" + word.substr(i, 2));
+    if (i + 1 == word.size() || !octet) {
+      cursor.fail(at, fmt::format("'{}' was found, expected an even number of hexadecimal digits: "
+                                  "mend it",
+                                  word));
+    }
+    out.push_back(static_cast<std::uint8_t>(*octet));
   }
-  if (cursor.peek() != ',' && cursor.peek() != '>' && cursor.peek() > ' ') {
-    cursor.fail("a cookie of whole octets in hexadecimal");
-  }
-  cursor.skip();
   return out;
+}
+
+bool at_hex(Cursor& cursor) {
+  cursor.skip();
+  return std::isxdigit(static_cast<unsigned char>(cursor.peek())) != 0;
+}
+
+/// kind N, or kind N len N [hex OCTETS]: whatever is wanted, right or wrong.
+Option parse_raw(Cursor& cursor) {
+  Option out;
+  out.kind = static_cast<std::uint8_t>(cursor.number_up_to(255, "the kind of an option"));
+  if (cursor.accept_word("len")) {
+    out.length = static_cast<std::uint8_t>(cursor.number_up_to(255, "the length of an option"));
+    if (cursor.accept_word("hex")) {
+      out.data = parse_hex(cursor);
+    }
+  }
+  return out;
+}
+
+void parse_sack(Cursor& cursor, Option& out) {
+  cursor.skip();
+  while (cursor.peek() >= '0' && cursor.peek() <= '9') {
+    put32(out.data, cursor.number_up_to(most32, "where a block begins"));
+    cursor.expect(":", "a block is BEGIN:END");
+    put32(out.data, cursor.number_up_to(most32, "where a block ends"));
+    cursor.skip();
+  }
 }
 
 Option parse_option(Cursor& cursor) {
-  using Kind = Option::Kind;
-  if (cursor.take_word("mss")) {
-    return {Kind::mss, {option_number(cursor, "the MSS", 0xffff)}, {}};
-  }
-  if (cursor.take_word("wscale")) {
-    return {Kind::window_scale, {option_number(cursor, "the shift", 0xff)}, {}};
-  }
-  if (cursor.take_word("sackOK")) {
-    return {Kind::sack_permitted, {}, {}};
-  }
-  if (cursor.take_word("nop")) {
-    return {Kind::nop, {}, {}};
-  }
-  if (cursor.take_word("eol")) {
-    return {Kind::end, {}, {}};
-  }
-  if (cursor.take_word("sack")) {
-    Option out{Kind::sack, {}, {}};
-    do {
-      out.numbers.push_back(option_number(cursor, "the begin of a block"));
-      cursor.expect(":");
-      out.numbers.push_back(option_number(cursor, "the end of a block"));
-    } while (is_digit(cursor.peek()));
+  Option out;
+  cursor.skip();
+  Place const at = cursor.place();
+  std::string const name = cursor.word("a TCP option");
+  auto const whole = [&out] { out.length = static_cast<std::uint8_t>(out.data.size() + 2); };
+  if (name == "eol" || name == "nop") {
+    out.kind = name == "eol" ? 0 : 1;
     return out;
   }
-  if (cursor.take_word("TS")) {
-    Option out{Kind::timestamps, {}, {}};
-    cursor.expect("val");
-    out.numbers.push_back(option_number(cursor, "the timestamp"));
-    cursor.expect("ecr");
-    out.numbers.push_back(option_number(cursor, "the timestamp's echo"));
-    return out;
+  if (name == "kind") {
+    return parse_raw(cursor);
   }
-  if (cursor.take_word("FO")) {
-    return {Kind::fast_open, {}, parse_cookie(cursor)};
+  if (name == "mss") {
+    out.kind = 2;
+    std::uint32_t const mss = cursor.number_up_to(65535, "a segment size");
+    out.data = {static_cast<std::uint8_t>(mss >> 8), static_cast<std::uint8_t>(mss)};
+  } else if (name == "wscale") {
+    out.kind = 3;
+    out.data = {static_cast<std::uint8_t>(cursor.number_up_to(255, "a shift"))};
+  } else if (name == "sackOK") {
+    out.kind = 4;
+  } else if (name == "sack") {
+    out.kind = 5;
+    parse_sack(cursor, out);
+  } else if (name == "TS") {
+    out.kind = 8;
+    bool const val = cursor.accept_word("val");
+    put32(out.data, val ? cursor.number_up_to(most32, "a stamp") : 0);
+    if (!val || !cursor.accept_word("ecr")) {
+      cursor.unexpected("TS val N ecr N");
+    }
+    put32(out.data, cursor.number_up_to(most32, "an echo"));
+  } else if (name == "uto") {
+    out.kind = 28;
+    std::uint32_t const value = cursor.number_up_to(65535, "a user timeout");
+    out.data = {static_cast<std::uint8_t>(value >> 8), static_cast<std::uint8_t>(value)};
+  } else if (name == "FO" || name == "FOEXP") {
+    out.kind = name == "FO" ? 34 : 254;
+    out.data = name == "FO" ? std::vector<std::uint8_t>{} : std::vector<std::uint8_t>{0xf9, 0x89};
+    if (at_hex(cursor)) {
+      auto const cookie = parse_hex(cursor);
+      out.data.insert(out.data.end(), cookie.begin(), cookie.end());
+    }
+  } else {
+    cursor.fail(at, fmt::format("the TCP option {} is not known, expected mss, wscale, sackOK, "
+                                "sack, TS, FO, FOEXP, uto, nop, eol or kind N len N hex OCTETS: "
+                                "mend it",
+                                name));
   }
-  if (cursor.take_word("FOEXP")) {
-    return {Kind::fast_open_old, {}, parse_cookie(cursor)};
-  }
-  cursor.fail("a TCP option: mss, wscale, sackOK, sack, TS, FO, FOEXP, nop, eol");
-}
-
-// How many octets the options are on the wire.
-std::size_t size_of(const Option& option) {
-  switch (option.kind) {
-    case Option::Kind::mss:
-      return 4;
-    case Option::Kind::window_scale:
-      return 3;
-    case Option::Kind::sack_permitted:
-      return 2;
-    case Option::Kind::sack:
-      return 2 + option.numbers.size() * 4;
-    case Option::Kind::timestamps:
-      return 10;
-    case Option::Kind::nop:
-    case Option::Kind::end:
-      return 1;
-    case Option::Kind::fast_open:
-      return 2 + option.octets.size();
-    case Option::Kind::fast_open_old:
-      return 4 + option.octets.size();
-  }
-  return 0;
-}
-
-void parse_options(Cursor& cursor, TcpPacket& out) {
-  Place const place = cursor.place();
-  cursor.expect("<");
-  if (cursor.take("...")) {
-    out.any_options = true;
-    cursor.expect(">");
-    return;
-  }
-  if (cursor.take(">")) {
-    return;
-  }
-  std::size_t octets = 0;
-  do {
-    out.options.push_back(parse_option(cursor));
-    octets += size_of(out.options.back());
-  } while (cursor.take(","));
-  cursor.expect(">");
-  if (octets > 40) {
-    Cursor::fail(place, fmt::format("these options have {} octets, a header 40 at most", octets));
-  }
-}
-
-TcpPacket parse_tcp(Cursor& cursor) {
-  TcpPacket out;
-  out.flags = parse_flags(cursor);
-  out.text = parse_sequences(cursor);
-  if (cursor.take_word("ack")) {
-    out.ack = option_number(cursor, "the acknowledgment");
-  }
-  if (cursor.take_word("win")) {
-    out.window = option_number(cursor, "the window", 0xffff);
-  }
-  if (cursor.take_word("urg")) {
-    out.urgent = option_number(cursor, "the urgent pointer", 0xffff);
-  }
-  // A packet from the next line begins with a time, so '<' here opens the options.
-  if (cursor.peek() == '<') {
-    parse_options(cursor, out);
-  }
+  whole();
   return out;
 }
 
-IcmpPacket parse_icmp(Cursor& cursor, bool v6) {
-  IcmpPacket out;
-  out.v6 = v6;
-  Place const place = cursor.place();
-  out.type = cursor.word();
-  auto const* const known = std::ranges::find_if(
-      icmp_types, [&](const IcmpType& t) { return t.v6 == v6 && t.type == out.type; });
-  if (known == icmp_types.end()) {
-    std::string all;
-    for (IcmpType const& each : icmp_types) {
-      all += each.v6 == v6 ? (all.empty() ? "" : ", ") + std::string(each.type) : "";
+void parse_options(Cursor& cursor, TcpPacket& tcp, Direction direction) {
+  Place const at = cursor.place();
+  if (cursor.accept("...")) {
+    tcp.any_options = true;
+    if (direction == Direction::in) {
+      cursor.fail(at, "<...> stands in a packet that the script sends, expected its options: "
+                      "only those of packets that leave need not be told");
     }
-    Cursor::fail(place, fmt::format("'{}' is no type of ICMP; expected one of {}", out.type, all));
-  }
-  if (!known->codes.empty()) {
-    Place const code_place = cursor.place();
-    out.code = cursor.word();
-    bool const fits = !out.code.empty() &&
-                      (" " + std::string(known->codes)).find(" " + out.code + " ") !=
-                          std::string::npos;
-    if (!fits) {
-      Cursor::fail(code_place, fmt::format("'{}' is no code of {}; expected one of {}", out.code,
-                                           out.type, join(known->codes)));
+  } else if (cursor.accept(">")) {
+    return;
+  } else {
+    tcp.options.push_back(parse_option(cursor));
+    while (cursor.accept(",")) {
+      tcp.options.push_back(parse_option(cursor));
+    }
+    std::size_t octets = 0;
+    for (Option const& option : tcp.options) {
+      octets += 1 + (option.length ? 1 : 0) + option.data.size();
+    }
+    if (octets > 40 || (octets % 4 != 0 && direction == Direction::out)) {
+      cursor.fail(at, fmt::format("these options take {} octets, expected {}: mend them", octets,
+                                  octets > 40 ? "40 at most" : "a multiple of 4, with nop or eol"));
     }
   }
-  if (cursor.take_word("mtu")) {
-    out.mtu = option_number(cursor, "the MTU");
-  }
-  if (cursor.take("[")) {
-    out.quoted = parse_sequences(cursor);
-    cursor.expect("]");
-  }
-  return out;
+  cursor.expect(">", "options stand between < and >, with commas");
 }
 
-Ecn parse_ecn(Cursor& cursor) {
-  if (!cursor.take("[")) {
-    return Ecn::unsaid;
+void parse_tcp(Cursor& cursor, Packet& packet) {
+  TcpPacket& tcp = packet.tcp;
+  tcp.flags = parse_flags(cursor);
+  tcp.sequence = parse_range(cursor);
+  Place const at = cursor.place();
+  if (cursor.accept_word("ack")) {
+    tcp.ack = cursor.number_up_to(most32, "an acknowledgment");
   }
-  struct Name {
-    std::string_view name;
-    Ecn ecn;
+  if (cursor.accept_word("win")) {
+    if (!(packet.direction == Direction::out && cursor.accept("*"))) {
+      tcp.window = cursor.number_up_to(65535, "a window");
+    }
+  }
+  if (cursor.accept_word("urg")) {
+    tcp.urgent = cursor.number_up_to(65535, "an urgent pointer");
+  }
+  if (cursor.accept("<")) {
+    parse_options(cursor, tcp, packet.direction);
+  }
+  bool const has_ack = (tcp.flags & 0x10) != 0;
+  if (has_ack != tcp.ack.has_value()) {
+    cursor.fail(at, fmt::format("the flags have {} '.' and the packet {} ack N, expected both or "
+                                "none: mend one",
+                                has_ack ? "a" : "no", has_ack ? "no" : "an"));
+  }
+}
+
+void parse_icmp(Cursor& cursor, Packet& packet, bool v6) {
+  IcmpPacket& icmp = packet.icmp;
+  packet.is_icmp = true;
+  icmp.type = parse_icmp_name(cursor, icmp_types, v6, "a type of ICMP");
+  auto const takes_code = [&] {
+    std::string_view const word = cursor.next_word();
+    return !word.empty() && word != "mtu" && cursor.peek() != '+' && cursor.peek() != '[';
   };
-  for (Name const& each : {Name{"noecn", Ecn::none}, Name{"ect0", Ecn::ect0},
-                           Name{"ect1", Ecn::ect1}, Name{"ce", Ecn::ce}}) {
-    if (cursor.take_word(each.name)) {
-      cursor.expect("]");
-      return each.ecn;
-    }
+  Cursor ahead = cursor;  // a time on the next line is no code
+  ahead.skip();
+  bool const same_line = ahead.place().line == cursor.place().line;
+  if (same_line && takes_code()) {
+    icmp.code = parse_icmp_name(cursor, icmp_codes, v6, "a code of ICMP");
   }
-  cursor.fail("noecn, ect0, ect1 or ce");
+  if (cursor.accept_word("mtu")) {
+    icmp.mtu = cursor.number_up_to(v6 ? most32 : 65535, "an MTU");
+  }
+  if (!icmp.quoted && cursor.accept("[")) {
+    icmp.quoted = parse_range(cursor);
+    cursor.expect("]", "what is quoted is [BEGIN:END(LENGTH)]");
+  }
 }
 
 }  // namespace
 
-Packet parse_packet(Cursor& cursor) {
-  Packet out;
-  out.inbound = cursor.peek() == '<';
-  cursor.take(out.inbound ? "<" : ">");
-  out.ecn = parse_ecn(cursor);
-  if (cursor.take_word("icmp")) {
-    out.what = parse_icmp(cursor, false);
-  } else if (cursor.take_word("icmpv6")) {
-    out.what = parse_icmp(cursor, true);
-  } else {
-    out.what = parse_tcp(cursor);
+Packet parse_packet(Cursor& cursor, IpMode mode) {
+  Packet packet;
+  packet.direction = cursor.accept("<") ? Direction::in : Direction::out;
+  if (packet.direction == Direction::out) {
+    cursor.expect(">", "a packet begins with < or >");
   }
-  return out;
+  parse_ip_fields(cursor, packet);
+  if (cursor.accept("[")) {
+    packet.icmp.quoted = parse_range(cursor);
+    cursor.expect("]", "what is quoted is [BEGIN:END(LENGTH)]");
+  }
+  if (cursor.accept_word("icmp") || (mode == IpMode::ipv6 && cursor.accept_word("icmpv6"))) {
+    parse_icmp(cursor, packet, mode == IpMode::ipv6);
+  } else if (packet.icmp.quoted) {
+    cursor.unexpected("icmp behind what it quotes");
+  } else {
+    std::string_view const word = cursor.next_word();
+    if (word == "udp" || word == "gre" || word == "mpls" || word == "ipv4" || word == "ipv6") {
+      cursor.unexpected("a TCP segment or icmp", "this stack speaks neither UDP nor tunnels");
+    }
+    parse_tcp(cursor, packet);
+  }
+  return packet;
 }
 
-}  // namespace lockstep::script
+}  // namespace lockstep::conformance::script

@@ -1,135 +1,143 @@
-// The verb `lockstep pkt`: its options, and what it prints.
+// The verb `lockstep pkt`: its options, and where its reports go.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "conformance/script/cursor.hpp"
-#include "conformance/script/files.hpp"
-#include "conformance/script/format.hpp"
-#include "conformance/script/run.hpp"
+#include "conformance/script/assertion.hpp"
+#include "conformance/script/report.hpp"
+#include "conformance/script/sysctl.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/cli/verbs.hpp"
+#include "tools/output/draft_file.hpp"
+#include "tools/output/table.hpp"
 
 namespace lockstep::tools {
 namespace {
 
+namespace script = conformance::script;
+
 struct PktOptions {
-  std::vector<std::string> scripts;
-  bool rewrite = false;
+  std::vector<std::string> paths, defines;
+  std::string json, junit, pcapng = "pkt-failures";
+  script::Overrides overrides;
+  std::uint32_t jobs = 1;
+  bool tap = false, failed = false;
 };
 
-int run_check(const PktOptions& options) {
+script::Defines defines_of(const std::vector<std::string>& texts) {
+  script::Defines out;
+  for (std::string const& text : texts) {
+    std::size_t const equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("--define {}: expected NAME=VALUE: write it so", text));
+    }
+    out.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return out;
+}
+
+int run_scripts(const PktOptions& options) {
+  script::Batch batch;
+  batch.defines = defines_of(options.defines);
+  batch.overrides = options.overrides;
+  batch.jobs = options.jobs;
+  auto const files = script::find_scripts(options.paths);
+  script::Report const report = script::run_all(files, batch);
+  if (!options.json.empty()) {
+    save_file(options.json, script::json_text(report));
+  }
+  if (!options.junit.empty()) {
+    save_file(options.junit, script::junit_text(report));
+  }
+  auto const captures = script::save_captures(report, options.pcapng);
+  if (options.tap) {
+    fmt::print("{}", script::tap_text(report));
+    return report.exit_code();
+  }
+  fmt::print("{}", script::table_text(report, options.failed, terminal_columns()));
+  fmt::print("{} scripts a second, {} at a time\n", report.per_second(), options.jobs);
+  for (std::string const& path : captures) {
+    fmt::print("capture: {}\n", path);
+  }
+  return report.exit_code();
+}
+
+/// Reads and runs nothing: what is not in the language, a line each.
+int check_scripts(const PktOptions& options) {
+  script::Defines const defines = defines_of(options.defines);
+  auto const files = script::find_scripts(options.paths);
   std::size_t events = 0;
-  std::size_t faults = 0;
-  auto const scripts = script::find_scripts(options.scripts);
-  for (auto const& path : scripts) {
-    script::ReadScript const read = script::read_script(path);
-    if (!read.script) {
-      fmt::print(stderr, "lockstep: {}\n", read.fault);
-      ++faults;
-      continue;
-    }
-    events += read.script->events.size();
-    if (options.rewrite) {
-      fmt::print("{}", script::format(*read.script));
-    }
-  }
-  if (!options.rewrite) {
-    fmt::print("{} scripts, {} events, {} scripts with an error\n", scripts.size(), events, faults);
-  }
-  return static_cast<int>(faults == 0 ? ExitCode::fine : ExitCode::bad_input);
-}
-
-struct RunOptions {
-  std::vector<std::string> scripts;
-  std::string profile = "default";
-  bool strict = false;
-};
-
-Config profile_named(const std::string& name) {
-  if (name == "rfc") {
-    return profile_rfc();
-  }
-  if (name == "linux") {
-    return profile_linux();
-  }
-  return name == "freebsd" ? profile_freebsd() : Config{};
-}
-
-/// Passed, failed, or an error in the script; prints what is not as it should be.
-ExitCode run_one(const std::filesystem::path& path, const script::RunSettings& settings) {
-  script::ReadScript const read = script::read_script(path);
-  if (!read.script) {
-    fmt::print(stderr, "lockstep: {}\n", read.fault);
-    return ExitCode::bad_input;
-  }
-  try {
-    script::RunResult const result = script::run(*read.script, settings);
-    if (result.verdict == script::Verdict::passed) {
-      return ExitCode::fine;
-    }
-    fmt::print("{}:{}:{}: failed\n  expected: {}\n", path.string(), result.place.line,
-               result.place.column, result.expected);
-    if (!result.actual.empty()) {
-      fmt::print("  actual:   {}\n", result.actual);
-    }
-    return ExitCode::finding;
-  } catch (const script::SyntaxError& error) {
-    fmt::print(stderr, "lockstep: {}:{}:{}: {}\n", path.string(), error.place().line,
-               error.place().column, error.what());
-    return ExitCode::bad_input;
-  }
-}
-
-int run_scripts(const RunOptions& options) {
-  script::RunSettings settings;
-  settings.config = profile_named(options.profile);
-  settings.strict_segments = options.strict;
-  auto const scripts = script::find_scripts(options.scripts);
-  std::size_t failed = 0;
   std::size_t wrong = 0;
-  for (auto const& path : scripts) {
-    ExitCode const code = run_one(path, settings);
-    failed += code == ExitCode::finding ? 1 : 0;
-    wrong += code == ExitCode::bad_input ? 1 : 0;
+  for (std::string const& file : files) {
+    try {
+      script::Script const read = script::parse_file(file, defines);
+      script::plan_of(read, {});
+      for (script::Event const& event : read.events) {
+        if (event.kind == script::Event::Kind::code) {
+          script::parse_code(read, event);
+        }
+      }
+      events += read.events.size();
+    } catch (const Failure& failure) {
+      fmt::print(stderr, "lockstep: {}\n", failure.what());
+      ++wrong;
+    }
   }
-  fmt::print("{} scripts, {} passed, {} failed, {} with an error\n", scripts.size(),
-             scripts.size() - failed - wrong, failed, wrong);
-  return static_cast<int>(wrong != 0    ? ExitCode::bad_input
-                          : failed != 0 ? ExitCode::finding
-                                        : ExitCode::fine);
+  fmt::print("{} scripts, {} events, {} scripts with an error\n", files.size(), events, wrong);
+  return static_cast<int>(wrong == 0 ? ExitCode::fine : ExitCode::bad_input);
 }
 
 void register_run(CLI::App& verb, int& exit_code) {
-  CLI::App* run = verb.add_subcommand(
-      "run", "Runs scripts against a stack in virtual time, with no tolerance");
-  auto const options = std::make_shared<RunOptions>();
-  run->add_option("scripts", options->scripts, "scripts, or folders of *.pkt")->required();
-  run->add_option("--profile", options->profile, "how the stack is configured")
-      ->check(CLI::IsMember({"default", "rfc", "linux", "freebsd"}))
-      ->capture_default_str();
-  run->add_flag("--strict-segments", options->strict,
-                "one packet of the script is one packet on the wire");
-  run->footer("conformance/script/README.md has the language, and what of it is run.\n"
-              "Example: lockstep pkt run conformance/script");
+  CLI::App* const run = verb.add_subcommand("run", "Runs .pkt scripts and prints their verdicts");
+  auto const options = std::make_shared<PktOptions>();
+  run->add_option("script", options->paths, "scripts, and folders of .pkt files")->required();
+  run->add_option("--profile", options->overrides.profile,
+                  "default, rfc, linux or freebsd, in place of what the scripts say");
+  run->add_option("-D,--define", options->defines, "NAME=VALUE, for names in the scripts");
+  run->add_flag("--strict-segments", options->overrides.strict_segments,
+                "a segment of the script is one segment on the wire");
+  run->add_flag("--allow-trailing", options->overrides.allow_trailing,
+                "packets that leave behind the last one expected are no finding");
+  run->add_option("--jobs", options->jobs, "how many run at a time (default: 1)")
+      ->check(CLI::Range(1, 256));
+  run->add_flag("--failed", options->failed, "rows only of scripts that do not pass");
+  run->add_flag("--tap", options->tap, "print TAP 14 in place of the table");
+  run->add_option("--json", options->json, "the report as JSON into this file");
+  run->add_option("--junit", options->junit, "the report as JUnit XML into this file");
+  run->add_option("--pcapng", options->pcapng,
+                  "the folder for a capture of each script that fails (default: pkt-failures)");
+  run->footer(
+      "Exit code 1: a script fails; 2: one cannot be read. conformance/script/README.md has the "
+      "language.\n"
+      "Example: lockstep pkt run conformance/script --failed --jobs 2");
   run->callback([options, &exit_code] { exit_code = run_scripts(*options); });
 }
 
 }  // namespace
 
 void register_pkt(CLI::App& app, int& exit_code) {
-  CLI::App* verb = app.add_subcommand("pkt", "Reads .pkt scripts, packetdrill's language");
+  CLI::App* const verb =
+      app.add_subcommand("pkt", "Scripts of packets and calls for the stack, in virtual time");
   verb->require_subcommand(1);
-  CLI::App* check = verb->add_subcommand(
+  register_run(*verb, exit_code);
+  CLI::App* const check = verb->add_subcommand(
       "check", "Reads scripts and names what is not in the language: FILE:LINE:COLUMN");
   auto const options = std::make_shared<PktOptions>();
-  check->add_option("scripts", options->scripts, "scripts, or folders of *.pkt")->required();
-  check->add_flag("--print", options->rewrite, "print each script as it was understood");
-  check->footer("conformance/script/README.md has the language.\n"
-                "Example: lockstep pkt check handshake.pkt");
-  register_run(*verb, exit_code);
-  check->callback([options, &exit_code] { exit_code = run_check(*options); });
+  check->add_option("script", options->paths, "scripts, and folders of .pkt files")->required();
+  check->add_option("-D,--define", options->defines, "NAME=VALUE, for names in the scripts");
+  check->footer("Exit code 2: one is wrong.\nExample: lockstep pkt check conformance/script");
+  check->callback([options, &exit_code] { exit_code = check_scripts(*options); });
+  CLI::App* const sysctls =
+      verb->add_subcommand("sysctls", "Lists the sysctls that scripts may set");
+  sysctls->footer("Example: lockstep pkt sysctls");
+  sysctls->callback([&exit_code] {
+    for (std::string const& name : script::sysctl_names()) {
+      fmt::print("{}\n", name);
+    }
+    exit_code = static_cast<int>(ExitCode::fine);
+  });
 }
 
 }  // namespace lockstep::tools

@@ -1,446 +1,488 @@
-// Runs a script against a stack in virtual time, with no tolerance.
+// Runs a script on a stack in virtual time and says what did not come as it should.
 #include "conformance/script/run.hpp"
 
 #include <fmt/core.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include <algorithm>
-#include <array>
-#include <deque>
-#include <memory>
-#include <vector>
+#include <map>
+#include <optional>
 
+#include "conformance/script/assertion.hpp"
 #include "conformance/script/calls.hpp"
-#include "conformance/script/cursor.hpp"
-#include "conformance/script/format.hpp"
-#include "conformance/script/segment.hpp"
-#include "core/seam/turn.hpp"
+#include "conformance/script/constants.hpp"
+#include "conformance/script/packet.hpp"
+#include "tools/capture/pcapng_writer.hpp"
+#include "tools/cli/failure.hpp"
 
-namespace lockstep::script {
+namespace lockstep::conformance::script {
 namespace {
 
-constexpr std::uint32_t frame_max = 2048;
-constexpr std::uint32_t turns_max = 1'000'000;  // of one script
-constexpr Instant begin{1'000'000'000'000};     // the script's 0
-constexpr Port peer_port{40000};                // of who connects to us
+constexpr Duration patience = Duration::seconds(7200);  // of what has no time of its own
+constexpr Duration look_ahead = Duration::seconds(300);
+constexpr std::uint16_t remote_port = 41234;
+constexpr std::uint32_t steps_max = 1'000'000;
 
-// A packet that has left, and when.
-struct Sent {
-  Instant at;
-  Segment segment;
-};
-
-// The driver: what the script sends comes in, what the stack sends waits to be expected.
-class Wire {
- public:
-  explicit Wire(const Instant& clock) : clock_(clock) {}
-
-  Instant now() const { return clock_; }
-  std::span<const Ingress> receive() {
-    lent_.clear();
-    for (auto const& frame : coming_) {
-      lent_.push_back({frame, Checksum::unknown, clock_});
-    }
-    return lent_;
+/// Seconds from the script's start.
+std::string time_text(Instant at) {
+  std::uint64_t const ns = at.since(World::origin).ns;
+  std::string out = fmt::format("{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
+  while (out.ends_with("000")) {
+    out.resize(out.size() - 3);
   }
-  std::span<std::byte> claim() { return room_; }
-  void commit(const Egress& egress) {
-    Sent out;
-    out.at = clock_;
-    std::string const wrong = decode(std::span(room_).first(egress.length), out.segment);
-    if (wrong.empty()) {
-      sent.push_back(std::move(out));
-    } else if (fault.empty()) {
-      fault = wrong;
-    }
-  }
-  void reclaim() { coming_.clear(); }
-  void deliver(std::vector<std::byte> frame) { coming_.push_back(std::move(frame)); }
+  return out.ends_with('.') ? out + "0" : out;
+}
 
-  std::deque<Sent> sent;
-  std::string fault;  // of what left and is no packet that a script can name
-
- private:
-  const Instant& clock_;
-  std::array<std::byte, frame_max> room_{};
-  std::vector<std::vector<std::byte>> coming_;
-  std::vector<Ingress> lent_;
-};
-
-static_assert(Driver<Wire>);
-
-// The one connection of a script: whose ports its packets have, and how its numbers map.
-struct Flow {
-  bool known = false;
-  Port local;
-  Port remote;
-  bool numbered = false;              // our initial sequence number is known
-  std::uint32_t offset = 0;           // wire less script, of our sequence numbers
-  bool stamped = false;
-  std::uint32_t stamp_offset = 0;     // wire less script, of our timestamps
-};
-
-// Ends a run: the script does not hold.
-struct Broken {
-  Place place;
-  std::string expected;
-  std::string actual;
-};
+/// Thrown where a run ends with a finding.
+struct Stop {};
 
 class Runner {
  public:
-  explicit Runner(const RunSettings& settings)
-      : strict_(settings.strict_segments),
-        config_(config_of(settings.config)),
-        memory_bytes_(static_cast<std::size_t>(Stack::arena_bytes(config_)) + 64),
-        memory_(std::make_unique_for_overwrite<std::byte[]>(memory_bytes_)),
-        stack_(config_, aligned()),
-        sockets_(stack_, {.descriptors = {3, Count{64}}, .epolls_max = Count{1},
-                          .items_max = Count{1}}),
-        wire_(clock_),
-        caller_(sockets_) {}
+  Runner(const Script& script, const Overrides& overrides, Arena& arena, Ran& out)
+      : script_(script),
+        plan_(plan_of(script, overrides)),
+        strict_(script.head.strict_segments.value_or(false) || overrides.strict_segments),
+        trailing_(script.head.allow_trailing.value_or(false) || overrides.allow_trailing),
+        world_(plan_, arena),
+        caller_(script, plan_, world_, flow_),
+        out_(out) {
+    flow_.local = {plan_.local, Port{script.head.bind_port}};
+    flow_.remote = {plan_.remote, Port{remote_port}};
+    for (std::size_t i = plan_.first_event; i < script.events.size(); ++i) {
+      if (script.events[i].kind == Event::Kind::code) {
+        code_.emplace(i, parse_code(script, script.events[i]));
+      }
+    }
+  }
 
-  void run(const Script& script) {
-    heed(script);
-    turn_once();
-    for (Event const& event : script.events) {
-      play(event);
+  void run() {
+    try {
+      for (at_ = plan_.first_event; at_ < script_.events.size(); ++at_) {
+        step(script_.events[at_]);
+        ++out_.events;
+      }
+      finish();
+    } catch (const Stop&) {
+      out_.verdict = Verdict::failed;
+      out_.exit_code = static_cast<int>(tools::ExitCode::finding);
     }
-    if (pending_ != nullptr) {
-      advance(*pending_, returns_);
-      end_pending();
-    }
+    out_.virtual_ns = world_.now().since(World::origin).ns;
   }
 
  private:
-  static Config config_of(Config config) {
-    config.link = LinkType::ip;
-    config.addresses[0] = {Caller::local, 16};
-    config.address_count = Count{1};
-    set_mtu(config, Bytes{1500});
-    // What one connection needs, so that scripts begin soon.
-    config.tcp.connections_max = Count{16};
-    config.tcp.active_max = Count{16};
-    config.tcp.time_wait_max = Count{16};
-    config.tcp.listeners_max = Count{16};
-    config.tcp.pieces_max = Count{1024};
-    config.tcp.extents_max = Count{256};
-    config.tcp.owed_max = Count{256};
-    config.tcp.marks_max = Count{2048};
-    config.tcp.sent_max = Count{2048};
-    config.neighbours_max = Count{16};
-    return config;
+  struct Waiting {
+    const Event* event = nullptr;
+    Instant began, due;
+  };
+  struct Captured {
+    Instant at;
+    std::vector<std::byte> bytes;
+    std::string comment;
+  };
+
+  [[noreturn]] void fail(Finding finding) {
+    finding.state = state_text();
+    out_.finding = std::move(finding);
+    std::size_t const line = static_cast<std::size_t>(out_.finding.place.line) - 1;
+    out_.line = line < script_.lines.size() ? script_.lines[line] : "";
+    tools::PcapngWriter writer;
+    for (Sent const& sent : world_.sent) {
+      keep(sent, "left, and not expected so far");
+    }
+    for (Captured const& one : captured_) {
+      writer.add(one.at, one.bytes, one.comment);
+    }
+    out_.capture = writer.bytes();
+    throw Stop{};
   }
 
-  std::span<std::byte> aligned() {
-    auto const address = reinterpret_cast<std::uintptr_t>(memory_.get());
-    return std::span(memory_.get(), memory_bytes_).subspan((64 - address % 64) % 64);
+  std::string state_text() {
+    std::string out(tcp::name_of(world_.stack().state_of({flow_.local, flow_.remote})));
+    lockstep_tcp_info info{};
+    socklen_t length = sizeof info;
+    if (caller_.subject() < 0 ||
+        lockstep_getsockopt(world_.sockets(), caller_.subject(), IPPROTO_TCP, TCP_INFO, &info,
+                            &length) != 0) {
+      return out;
+    }
+    return out + fmt::format(": cwnd {} x {}, unacked {}, sacked {}, lost {}, notsent {}, snd_wnd "
+                             "{}, rcv_wnd {}, rto {} us, srtt {} us, retransmits {}",
+                             info.tcpi_snd_cwnd, info.tcpi_snd_mss, info.tcpi_unacked,
+                             info.tcpi_sacked, info.tcpi_lost, info.tcpi_notsent_bytes,
+                             info.tcpi_snd_wnd, info.tcpi_rcv_wnd, info.tcpi_rto, info.tcpi_rtt,
+                             info.tcpi_retransmits);
   }
 
-  // Settings that change nothing here are known by name; every other one is refused.
-  void heed(const Script& script) {
-    for (Setting const& setting : script.settings) {
-      if (setting.name == "strict_segments") {
-        strict_ = true;
-      } else if (setting.name != "ip_version" || setting.value != "ipv4") {
-        Cursor::fail(setting.place, fmt::format("--{} is no setting that is known here; expected "
-                                                "--strict_segments or --ip_version=ipv4",
-                                                setting.name));
-      }
-    }
-    if (script.first) {
-      Cursor::fail({}, fmt::format("`{}` is no command that is known here", script.first->text));
-    }
+  void keep(const Sent& sent, std::string comment) {
+    captured_.push_back({sent.at, sent.bytes, std::move(comment)});
+  }
+  std::string where(const Event& event) const {
+    return fmt::format("{}:{}", script_.file, event.place.line);
   }
 
-  void turn_once() {
-    if (++turns_ > turns_max) {
-      throw Broken{place_, fmt::format("an end of this within {} turns", turns_max), ""};
-    }
-    turn(stack_, wire_, sockets_);
-    if (!wire_.fault.empty()) {
-      throw Broken{place_, "packets that a script can name; the stack sent " + wire_.fault, ""};
-    }
-    retry();
-  }
+  // ---- time ----
 
-  // Until the stack has nothing more to do at this instant.
   void settle() {
-    do {
-      turn_once();
-    } while (stack_.deadline() <= clock_);
+    if (!world_.settle()) {
+      fail({current(), "the stack never came to rest at " + time_text(world_.now()), {}, {}, {}});
+    }
+    try_waiting();
   }
 
-  void advance(const Event& event, Instant until) {
-    if (until < clock_) {
-      throw Broken{event.place, fmt::format("the time of this event has passed: it is {} already",
-                                            text_of(clock_)), ""};
-    }
-    while (stack_.deadline() <= until) {
-      clock_ = later(clock_, stack_.deadline());
-      turn_once();
-    }
-    clock_ = until;
+  Place current() const {
+    std::size_t const at = std::min(at_, script_.events.size() - 1);
+    return script_.events[at].place;
   }
 
-  static std::string text_of(Instant at) { return format(When{{}, at.since(begin), {}, {}}); }
-
-  Instant due(const When& when) const {
-    return when.kind == When::Kind::relative ? last_ + when.at : begin + when.at;
-  }
-
-  void play(const Event& event) {
-    place_ = event.place;
-    if (auto const* packet = std::get_if<Packet>(&event.what)) {
-      if (!std::holds_alternative<TcpPacket>(packet->what)) {
-        Cursor::fail(event.place, "ICMP is no packet that this runner knows");
-      }
-      packet->inbound ? send(event, *packet) : expect(event, *packet);
-    } else if (auto const* call = std::get_if<Call>(&event.what)) {
-      advance(event, due(event.when));
-      make(event, *call);
-    } else {
-      Cursor::fail(event.place, "code and commands are not known to this runner");
-    }
-    last_ = clock_;
-  }
-
-  // --- calls ---
-  void make(const Event& event, const Call& call) {
-    When const& when = event.when;
-    Instant const returns = due(When{when.kind, when.returns.value_or(when.at), {}, {}});
-    Called const called = caller_.call(call, event.place, false);
-    if (called.blocks) {
-      if (!event.when.returns || pending_ != nullptr) {
-        throw Broken{event.place,
-                     pending_ != nullptr
-                         ? "one call that blocks at a time"
-                         : "a call that returns at once; this one blocks: write when it returns, "
-                           "as 0.1...0.2, or set O_NONBLOCK",
-                     ""};
-      }
-      pending_ = &event;
-      returns_ = returns;
-    } else {
-      check(event, called.fault);
-      check_return(event, returns);
-    }
+  /// Everything that happens up to and at `until`, as long as `more` wants it.
+  template <class More>
+  void pass(Instant until, More more) {
     settle();
-  }
-
-  static void check(const Event& event, const std::string& fault) {
-    if (!fault.empty()) {
-      throw Broken{event.place, fault, ""};
-    }
-  }
-
-  // A call that names no end has to return when it is made.
-  void check_return(const Event& event, Instant returns) const {
-    if (returns != clock_) {
-      throw Broken{event.place, fmt::format("the call to return at {}; it did at {}",
-                                            text_of(returns), text_of(clock_)), ""};
-    }
-  }
-
-  // The call that blocks may have something to do now.
-  void retry() {
-    if (pending_ == nullptr) {
-      return;
-    }
-    Event const& event = *pending_;
-    Called const called = caller_.call(std::get<Call>(event.what), event.place, true);
-    if (!called.blocks) {
-      pending_ = nullptr;
-      check(event, called.fault);
-      check_return(event, returns_);
-    }
-  }
-
-  void end_pending() {
-    if (pending_ != nullptr) {
-      throw Broken{pending_->place, "the call to return; it blocks still", ""};
-    }
-  }
-
-  // --- packets to the stack ---
-  void send(const Event& event, const Packet& packet) {
-    advance(event, due(event.when));
-    Segment out;
-    out.tcp = std::get<TcpPacket>(packet.what);
-    out.ecn = packet.ecn;
-    if (!flow_.known) {
-      flow_ = Flow{true, caller_.bound(), peer_port, false, 0, false, 0};
-    }
-    out.source = {Caller::remote, flow_.remote};
-    out.destination = {Caller::local, flow_.local};
-    if (out.tcp.ack) {
-      *out.tcp.ack += flow_.offset;
-    }
-    for (Option& option : out.tcp.options) {
-      if (option.kind == Option::Kind::sack) {
-        for (std::uint32_t& number : option.numbers) {
-          number += flow_.offset;
-        }
-      } else if (option.kind == Option::Kind::timestamps && option.numbers[1] != 0) {
-        option.numbers[1] += flow_.stamp_offset;
-      }
-    }
-    if (out.tcp.text.length > 1460) {
-      Cursor::fail(event.place, "a packet to the stack has 1460 octets of text at most");
-    }
-    wire_.deliver(encode(out));
-    settle();
-  }
-
-  // --- packets from the stack ---
-  void expect(const Event& event, const Packet& packet) {
-    When const& when = event.when;
-    bool const any = when.kind == When::Kind::any;
-    Instant const first = any ? clock_ : due(when);
-    Instant const last = any ? Instant::never()
-                         : when.latest ? due(When{when.kind, *when.latest, {}, {}}) : first;
-    std::string const wanted = format(packet);
-    if (!any && last < clock_ && wire_.sent.empty()) {
-      advance(event, last);
-    }
-    while (wire_.sent.empty()) {
-      Instant const next = stack_.deadline();
-      if (next.is_never() || next > last) {
-        std::string const by = any ? "" : " by " + text_of(last);
-        throw Broken{event.place, wanted, "nothing was sent" + by};
-      }
-      clock_ = later(clock_, next);
-      turn_once();
-    }
-    Sent sent = wire_.sent.front();
-    wire_.sent.pop_front();
-    learn(sent.segment, std::get<TcpPacket>(packet.what));
-    Packet actual = as_script(sent.segment);
-    merge(actual, std::get<TcpPacket>(packet.what), sent.at);
-    hide_unsaid(packet, actual);
-    bool const in_time = any || (sent.at >= first && sent.at <= last);
-    if (!(actual == packet) || !in_time) {
-      std::string const at = in_time ? "" : " at " + text_of(sent.at);
-      std::string const at_wanted = in_time ? "" : " at " + text_of(first);
-      throw Broken{event.place, wanted + at_wanted, format(actual) + at};
-    }
-    clock_ = later(clock_, sent.at);
-  }
-
-  // The first packets tell the ports, and what our numbers on the wire are in the script's.
-  void learn(const Segment& segment, const TcpPacket& wanted) {
-    TcpPacket const& tcp = segment.tcp;
-    bool const syn = tcp.flags.find('S') != std::string::npos;
-    if (!flow_.known) {
-      flow_.known = true;
-      flow_.local = segment.source.port;
-      flow_.remote = segment.destination.port;
-    }
-    if (syn && !flow_.numbered) {
-      flow_.numbered = true;
-      flow_.offset = tcp.text.first - wanted.text.first;
-    }
-    auto const stamp = [](const TcpPacket& of) {
-      return std::ranges::find(of.options, Option::Kind::timestamps, &Option::kind);
-    };
-    auto const ours = stamp(tcp);
-    auto const scripted = stamp(wanted);
-    if (!flow_.stamped && ours != tcp.options.end() && scripted != wanted.options.end()) {
-      flow_.stamped = true;
-      flow_.stamp_offset = ours->numbers[0] - scripted->numbers[0];
-    }
-  }
-
-  Packet as_script(const Segment& segment) const {
-    Packet out;
-    out.ecn = segment.ecn;
-    TcpPacket tcp = segment.tcp;
-    tcp.text.first -= flow_.offset;
-    tcp.text.end -= flow_.offset;
-    if (tcp.flags.find('.') == std::string::npos) {
-      tcp.ack.reset();
-    }
-    if (tcp.flags.find('U') == std::string::npos) {
-      tcp.urgent.reset();
-    }
-    for (Option& option : tcp.options) {
-      if (option.kind == Option::Kind::timestamps) {
-        option.numbers[0] -= flow_.stamp_offset;
-      }
-    }
-    out.what = tcp;
-    return out;
-  }
-
-  // As long as the script's packet is longer: what follows at once and says the same is part of it.
-  void merge(Packet& actual, const TcpPacket& wanted, Instant at) {
-    auto& whole = std::get<TcpPacket>(actual.what);
-    while (!strict_ && whole.text.length < wanted.text.length && !wire_.sent.empty() &&
-           wire_.sent.front().at == at) {
-      Packet const next = as_script(wire_.sent.front().segment);
-      auto const& part = std::get<TcpPacket>(next.what);
-      bool const follows = part.text.first == whole.text.end && part.text.length != 0 &&
-                           part.ack == whole.ack && part.window == whole.window &&
-                           next.ecn == actual.ecn && part.options == whole.options &&
-                           whole.text.length + part.text.length <= wanted.text.length;
-      if (!follows) {
+    for (std::uint32_t i = 0; i < steps_max && more(); ++i) {
+      Instant const next = later(world_.next(), world_.now());
+      if (next > until) {
         return;
       }
-      whole.text.length += part.text.length;
-      whole.text.end = part.text.end;
-      whole.flags = part.flags;
-      wire_.sent.pop_front();
+      world_.go_to(next);
+      settle();
     }
   }
 
-  // What the script leaves out may be anything. Flags are compared in one order.
-  static void hide_unsaid(const Packet& packet, Packet& actual) {
-    auto const& wanted = std::get<TcpPacket>(packet.what);
-    auto& tcp = std::get<TcpPacket>(actual.what);
-    if (packet.ecn == Ecn::unsaid) {
-      actual.ecn = Ecn::unsaid;
+  void go_to(Instant at) {
+    pass(at, [] { return true; });
+    world_.go_to(at);
+    settle();
+    refuse_extra(at);
+  }
+
+  Instant begin_of(const Event& event) const {
+    Instant const from = event.when.relative ? base_ : World::origin;
+    return from + Duration{event.when.begin};
+  }
+
+  /// The time at which an event of the script's own is due; the clock stands there afterwards.
+  void wait_for(const Event& event) {
+    Instant const begin = begin_of(event);
+    Duration const tolerance{script_.head.tolerance_ns};
+    if (begin + tolerance < world_.now()) {
+      fail({event.place,
+            fmt::format("it is {} already; this should happen at {}", time_text(world_.now()),
+                        time_text(begin)),
+            {}, {}, {}});
     }
-    if (!wanted.window) {
-      tcp.window.reset();
+    go_to(later(begin, world_.now()));
+    base_ = begin;
+  }
+
+  // ---- packets ----
+
+  /// A packet that left before `now` and that nothing in the script can mean any more.
+  void refuse_extra(Instant now) {
+    if (world_.sent.empty()) {
+      return;
     }
-    if (!wanted.urgent) {
-      tcp.urgent.reset();
-    }
-    if (wanted.any_options) {
-      tcp.any_options = true;
-      tcp.options.clear();
-    }
-    if (std::ranges::is_permutation(wanted.flags, tcp.flags)) {
-      tcp.flags = wanted.flags;
+    Sent const& first = world_.sent.front();
+    if (first.at + Duration{script_.head.tolerance_ns} < now && !is_wanted_later()) {
+      fail_extra(first);
     }
   }
 
-  bool strict_;
-  Config config_;
-  std::size_t memory_bytes_;
-  std::unique_ptr<std::byte[]> memory_;
-  Instant clock_ = begin;
-  Instant last_ = begin;  // of the event before
-  Stack stack_;
-  tools::Sockets sockets_;
-  Wire wire_;
-  Caller caller_;
+  /// Whether the next packet that the script expects has a time that is open.
+  bool is_wanted_later() const {
+    for (std::size_t i = at_; i < script_.events.size(); ++i) {
+      Event const& event = script_.events[i];
+      if (event.kind == Event::Kind::packet && event.packet.direction == Direction::out) {
+        return event.when.any || event.when.end != event.when.begin;
+      }
+    }
+    return trailing_;
+  }
+
+  [[noreturn]] void fail_extra(const Sent& sent) {
+    Finding finding;
+    finding.place = current();
+    finding.what = fmt::format("a packet left at {} that the script does not expect",
+                               time_text(sent.at));
+    std::string const text = live_text(read_live(sent.bytes), flow_);
+    finding.rows.push_back({"packet", "none", text, true});
+    fail(std::move(finding));
+  }
+
+  void arrive(const Event& event) {
+    wait_for(event);
+    Packet const& packet = event.packet;
+    bool const opens = !packet.is_icmp && (packet.tcp.flags & 0x12) == 0x02;
+    if (opens) {
+      tcp::State const state = world_.stack().state_of({flow_.local, flow_.remote});
+      bool const fresh = state == tcp::State::closed || state == tcp::State::listen ||
+                         state == tcp::State::time_wait;
+      flow_.opening = flow_.opening || fresh;
+      flow_.local_known = flow_.local_known || fresh;
+    }
+    auto bytes = build(packet, flow_);
+    captured_.push_back({world_.now(), bytes, where(event)});
+    ++out_.packets_in;
+    world_.inject(std::move(bytes));
+    settle();
+  }
+
+  [[noreturn]] void fail_missing(const Event& event, Instant last) {
+    Finding finding;
+    finding.place = event.place;
+    finding.what = fmt::format("no packet left by {}", time_text(last));
+    finding.rows.push_back({"packet", packet_text(event.packet), "none", true});
+    waiting_.reset();
+    pass(last + look_ahead, [this] { return world_.sent.empty(); });
+    finding.next = world_.sent.empty()
+                       ? "nothing leaves in the 300 seconds behind that either"
+                       : fmt::format("the next one leaves at {}: {}",
+                                     time_text(world_.sent.front().at),
+                                     live_text(read_live(world_.sent.front().bytes), flow_));
+    fail(std::move(finding));
+  }
+
+  /// The packets that together may be the one that is expected; takes them.
+  Live take(const Event& event, Instant first, Instant last) {
+    Live whole = read_live(world_.sent.front().bytes);
+    keep(world_.sent.front(), where(event));
+    world_.sent.pop_front();
+    ++out_.packets_out;
+    std::uint32_t const wanted = event.packet.tcp.sequence.length;
+    std::uint32_t const segment = whole.length;
+    while (!strict_ && !event.packet.is_icmp && whole.readable && !whole.is_icmp &&
+           whole.length != 0 && whole.length < wanted && !world_.sent.empty()) {
+      Sent const& next = world_.sent.front();
+      bool const in_time = next.at >= first && next.at <= last;
+      bool const full = whole.length % segment == 0;
+      if (!in_time || !full || !join(whole, read_live(next.bytes), segment)) {
+        break;
+      }
+      keep(next, where(event));
+      world_.sent.pop_front();
+      ++out_.packets_out;
+    }
+    return whole;
+  }
+
+  void expect(const Event& event) {
+    Duration const tolerance{script_.head.tolerance_ns};
+    Instant const from = event.when.relative ? base_ : World::origin;
+    Instant const begin = from + Duration{event.when.begin};
+    Instant const end = from + Duration{event.when.end};
+    bool const any = event.when.any;
+    Instant const first = any ? World::origin : begin - tolerance;
+    Instant const last = any ? world_.now() + patience : end + tolerance;
+    pass(last, [this] { return world_.sent.empty(); });
+    if (world_.sent.empty()) {
+      fail_missing(event, last);
+    }
+    Instant const at = world_.sent.front().at;
+    Live const live = take(event, first, last);
+    learn(event.packet, live, flow_);
+    std::vector<Row> rows = compare(event.packet, live, flow_, script_.head.stamp_tick_ns != 0);
+    bool const in_time = at >= first && at <= last;
+    std::string const wanted =
+        any ? "*" : begin == end ? time_text(begin) : time_text(begin) + "~" + time_text(end);
+    rows.insert(rows.begin(), Row{"time", wanted, time_text(at), !in_time});
+    rows.front().actual = any && in_time ? "*" : rows.front().actual;
+    if (differ(rows)) {
+      Finding finding;
+      finding.place = event.place;
+      finding.what = "the packet that left is not the one expected";
+      finding.rows = std::move(rows);
+      finding.next = "it is: " + live_text(live, flow_);
+      fail(std::move(finding));
+    }
+    bool const fixed = !any && begin == end;
+    base_ = fixed ? begin : at;
+    world_.go_to(at);
+  }
+
+  // ---- calls ----
+
+  void judge(const Event& event, const Given& given) {
+    Call const& call = event.call;
+    const auto text = [](std::int64_t result, int error) {
+      return result == -1 && error != 0 ? fmt::format("-1 {}", error_name(error))
+                                        : fmt::format("{}", result);
+    };
+    bool const wrong_result = call.result && *call.result != given.result;
+    bool const wrong_error = call.result && *call.result == -1 && call.error != 0 &&
+                             call.error != given.error;
+    if (wrong_result || wrong_error) {
+      Finding finding;
+      finding.place = event.place;
+      finding.what = fmt::format("{} gave another result", call.name);
+      finding.rows.push_back({"result", text(*call.result, call.error),
+                              text(given.result, given.error), true});
+      fail(std::move(finding));
+    }
+    if (!given.wrong.empty()) {
+      fail({event.place, fmt::format("{}: {}", call.name, given.wrong), {}, {}, {}});
+    }
+  }
+
+  void carry_out(const Event& event) {
+    wait_for(event);
+    if (waiting_) {
+      fail({event.place,
+            fmt::format("{} of line {} has not returned yet", waiting_->event->call.name,
+                        waiting_->event->place.line),
+            {}, {}, {}});
+    }
+    bool const blocking = event.when.returns_at.has_value();
+    Given const given = caller_.begin(event.call, event.place, blocking);
+    if (blocking) {
+      Instant const due = base_ + Duration{*event.when.returns_at - event.when.begin};
+      waiting_ = Waiting{&event, world_.now(), due};
+      if (!given.waits) {
+        returned(given);
+      }
+    } else {
+      judge(event, given);
+    }
+    settle();
+  }
+
+  void returned(const Given& given) {
+    Waiting const waiting = *waiting_;
+    waiting_.reset();
+    Instant const now = world_.now();
+    Duration const tolerance{script_.head.tolerance_ns};
+    if (now + tolerance < waiting.due || waiting.due + tolerance < now) {
+      Finding finding;
+      finding.place = waiting.event->place;
+      finding.what = fmt::format("{} returned at another time", waiting.event->call.name);
+      finding.rows.push_back({"time", time_text(waiting.due), time_text(now), true});
+      fail(std::move(finding));
+    }
+    judge(*waiting.event, given);
+  }
+
+  void try_waiting() {
+    if (!waiting_) {
+      return;
+    }
+    Given const given = caller_.again(world_.now().since(waiting_->began));
+    if (!given.waits) {
+      returned(given);
+      world_.settle();
+    } else if (waiting_->due + Duration{script_.head.tolerance_ns} < world_.now()) {
+      Waiting const waiting = *waiting_;
+      waiting_.reset();
+      fail({waiting.event->place,
+            fmt::format("{} should have returned at {}, and waits still",
+                        waiting.event->call.name, time_text(waiting.due)),
+            {}, {}, {}});
+    }
+  }
+
+  // ---- assertions ----
+
+  void check(const Event& event, const std::vector<Assertion>& assertions) {
+    wait_for(event);
+    lockstep_tcp_info info{};
+    socklen_t length = sizeof info;
+    int const fd = caller_.subject();
+    if (fd < 0 || lockstep_getsockopt(world_.sockets(), fd, IPPROTO_TCP, TCP_INFO, &info,
+                                      &length) != 0) {
+      fail({event.place, "no socket is open that tcp_info could tell of", {}, {}, {}});
+    }
+    for (Assertion const& one : assertions) {
+      std::string seen;
+      if (!holds(one, info, seen)) {
+        fail({one.place, fmt::format("assert {} does not hold: {}", one.text, seen), {}, {}, {}});
+      }
+    }
+  }
+
+  void step(const Event& event) {
+    switch (event.kind) {
+      case Event::Kind::call:
+        carry_out(event);
+        break;
+      case Event::Kind::packet:
+        event.packet.direction == Direction::in ? arrive(event) : expect(event);
+        break;
+      case Event::Kind::code:
+        check(event, code_.at(at_));
+        break;
+      case Event::Kind::command:
+        wait_for(event);
+        break;
+    }
+  }
+
+  void finish() {
+    settle();
+    if (waiting_) {
+      pass(waiting_->due, [this] { return waiting_.has_value(); });
+    }
+    if (waiting_) {
+      world_.go_to(waiting_->due + Duration{script_.head.tolerance_ns} + Duration{1});
+      settle();
+    }
+    if (!world_.sent.empty() && !trailing_) {
+      fail_extra(world_.sent.front());
+    }
+  }
+
+  const Script& script_;
+  Plan plan_;
+  bool strict_, trailing_;
+  World world_;
   Flow flow_;
-  Place place_;
-  const Event* pending_ = nullptr;  // a call that blocks ...
-  Instant returns_;                 // ... until then
-  std::uint32_t turns_ = 0;
+  Caller caller_;
+  Ran& out_;
+  std::map<std::size_t, std::vector<Assertion>> code_;
+  std::size_t at_ = 0;
+  Instant base_ = World::origin;
+  std::optional<Waiting> waiting_;
+  std::vector<Captured> captured_;
 };
 
 }  // namespace
 
-RunResult run(const Script& script, const RunSettings& settings) {
-  auto const runner = std::make_unique<Runner>(settings);
-  try {
-    runner->run(script);
-  } catch (const Broken& broken) {
-    return {Verdict::failed, broken.place, broken.expected, broken.actual};
-  }
-  return {};
+Ran run(const Script& script, const Overrides& overrides, Arena& arena) {
+  Ran out;
+  out.file = script.file;
+  Runner(script, overrides, arena, out).run();
+  return out;
 }
 
-}  // namespace lockstep::script
+Ran run_file(const std::string& path, const Defines& defines, const Overrides& overrides,
+             Arena& arena) {
+  try {
+    return run(parse_file(path, defines), overrides, arena);
+  } catch (const tools::Failure& failure) {
+    Ran out;
+    out.file = path;
+    out.verdict = Verdict::bad;
+    out.error = failure.what();
+    out.exit_code = static_cast<int>(failure.code());
+    return out;
+  }
+}
+
+std::string finding_text(const Ran& ran) {
+  Finding const& finding = ran.finding;
+  std::string out = fmt::format("{}:{}: {}\n  {}\n", ran.file, finding.place.line, finding.what,
+                                ran.line);
+  std::size_t field = 0, expected = 8;
+  for (Row const& row : finding.rows) {
+    field = std::max(field, row.field.size());
+    expected = std::max(expected, row.expected.size());
+  }
+  if (!finding.rows.empty()) {
+    out += fmt::format("    {:<{}}  {:<{}}  {}\n", "", field, "expected", expected, "actual");
+  }
+  for (Row const& row : finding.rows) {
+    out += fmt::format("  {} {:<{}}  {:<{}}  {}\n", row.differs ? "!" : " ", row.field, field,
+                       row.expected, expected, row.actual);
+  }
+  out += finding.next.empty() ? "" : "  " + finding.next + "\n";
+  return out + "  state: " + finding.state + "\n";
+}
+
+}  // namespace lockstep::conformance::script

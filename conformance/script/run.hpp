@@ -1,32 +1,47 @@
-// Runs a script against a stack in virtual time, with no tolerance.
+// Runs a script on a stack in virtual time and says what did not come as it should.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "conformance/script/compare.hpp"
+#include "conformance/script/settings.hpp"
 #include "conformance/script/syntax.hpp"
-#include "core/seam/config.hpp"
+#include "conformance/script/world.hpp"
 
-namespace lockstep::script {
+namespace lockstep::conformance::script {
 
-struct RunSettings {
-  Config config;                 ///< link, addresses and MTU are the runner's
-  bool strict_segments = false;  ///< one packet of the script is one on the wire
-};
-
-enum class Verdict : std::uint8_t { passed, failed };
-
-/// What became of a script. `place` is of the event that failed.
-struct RunResult {
-  Verdict verdict = Verdict::passed;
+/// The first thing that went wrong; a run ends there.
+struct Finding {
   Place place;
-  std::string expected;  ///< of a packet: as the script has it; else a sentence
-  std::string actual;    ///< of a packet: as it was; else empty
+  std::string what;       ///< one line
+  std::vector<Row> rows;  ///< expected beside actual; empty where it is about no packet
+  std::string next;       ///< what came, or would have come, instead
+  std::string state;      ///< of the connection
 };
 
-/// A function of its arguments. Throws SyntaxError, with the place, for what a script may say and
-/// this runner does not know: it is never skipped. Bounded: a script without an end in virtual time
-/// fails.
-RunResult run(const Script& script, const RunSettings& settings);
+enum class Verdict : std::uint8_t { passed, failed, bad };
 
-}  // namespace lockstep::script
+struct Ran {
+  std::string file;
+  Verdict verdict = Verdict::passed;
+  std::string error;    ///< of a script that cannot be run: one line, its file in front
+  int exit_code = 0;    ///< as that of the verb would be for this script alone
+  Finding finding;
+  std::string line;     ///< of the script, where the finding is
+  std::uint64_t virtual_ns = 0;
+  std::uint32_t events = 0, packets_in = 0, packets_out = 0;
+  std::vector<std::byte> capture;  ///< pcapng; only of a run that failed
+};
+
+/// Runs a script that has been read. Throws Failure (bad_input) where it asks for what cannot be.
+Ran run(const Script& script, const Overrides& overrides, Arena& arena);
+/// Reads and runs; what is wrong with the script is in what is given back.
+Ran run_file(const std::string& path, const Defines& defines, const Overrides& overrides,
+             Arena& arena);
+
+/// The finding for people: the line, two columns, the state.
+std::string finding_text(const Ran& ran);
+
+}  // namespace lockstep::conformance::script

@@ -1,150 +1,140 @@
-// What a .pkt script says, as values: times, packets, calls, code, commands, each with its place.
+// What a script says, as it was read: settings, then events in order.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "core/units/time.hpp"
 
-namespace lockstep::script {
+namespace lockstep::conformance::script {
 
-/// Where something stands in a script, both from 1.
+/// A place in the file, both from 1.
 struct Place {
-  std::uint32_t line = 1;
-  std::uint32_t column = 1;
-  bool operator==(const Place&) const = default;
+  int line = 1;
+  int column = 1;
 };
 
-/// When an event is due. `+0.1` is relative to the event before, `0.1` to the script's begin, `*`
-/// at any time; `0.1~0.2` and `+0.1~+0.2` allow a span, `0.1...0.2` names when a call returns.
+/// When an event is to happen. Times are nanoseconds from the start of the script, or from the
+/// event before it.
 struct When {
-  enum class Kind : std::uint8_t { absolute, relative, any };
-  Kind kind = Kind::absolute;
-  Duration at;
-  std::optional<Duration> latest;   ///< of a span
-  std::optional<Duration> returns;  ///< of a call that blocks; counted as `at` is
-  bool operator==(const When&) const = default;
+  bool any = false;       ///< `*`
+  bool relative = false;  ///< `+`
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;                    ///< more than `begin` only for a range
+  std::optional<std::uint64_t> returns_at;  ///< of a call that blocks, counted as `begin` is
 };
 
-/// `first:end(length)`; end - first is length.
-struct Sequences {
-  std::uint32_t first = 0;
-  std::uint32_t end = 0;
-  std::uint32_t length = 0;
-  bool operator==(const Sequences&) const = default;
-};
-
-/// One option of `<...>`.
-struct Option {
-  enum class Kind : std::uint8_t {
-    mss,             // numbers: the size
-    window_scale,    // the shift
-    sack_permitted,
-    sack,            // begin and end of each block
-    timestamps,      // value, echo
-    nop,
-    end,
-    fast_open,       // `octets` is the cookie, FO
-    fast_open_old,   // the same as an experiment, FOEXP
-  };
-  Kind kind = Kind::nop;
-  std::vector<std::uint32_t> numbers;
-  std::vector<std::uint8_t> octets;
-  bool operator==(const Option&) const = default;
-};
-
-struct TcpPacket {
-  std::string flags;  ///< some of FSRPWEUA and '.', each once; empty: none
-  Sequences text;
-  std::optional<std::uint32_t> ack;
-  std::optional<std::uint32_t> window;
-  std::optional<std::uint32_t> urgent;
-  bool any_options = false;  ///< `<...>`
-  std::vector<Option> options;
-  bool operator==(const TcpPacket&) const = default;
-};
-
-/// An ICMP error of either family about one of our segments.
-struct IcmpPacket {
-  bool v6 = false;
-  std::string type;  ///< `unreachable`, ...: see icmp_types
-  std::string code;  ///< `frag_needed`, ...; empty: the type has none
-  std::optional<std::uint32_t> mtu;
-  std::optional<Sequences> quoted;
-  bool operator==(const IcmpPacket&) const = default;
-};
-
-enum class Ecn : std::uint8_t { unsaid, none, ect0, ect1, ce };
-
-struct Packet {
-  bool inbound = false;  ///< `<`: to the stack; `>`: from it
-  Ecn ecn = Ecn::unsaid;
-  std::variant<TcpPacket, IcmpPacket> what;
-  bool operator==(const Packet&) const = default;
-};
-
-/// A node of an expression. Children are positions in Call::nodes.
-struct Node {
-  enum class Kind : std::uint8_t {
-    ellipsis,   // ...
-    number,
-    word,       // AF_INET, also of a call: htons(8080)
-    text,       // "..."; `open`: followed by ...
-    list,       // [a, b]
-    structure,  // {a, b}, {name = a}, {name(n) = a}
-    bits_or,    // a | b | c
-    bits_not,   // ~a
-  };
+/// An argument of a call, a part of one, or what it should give.
+struct Value {
+  enum class Kind : std::uint8_t { ellipsis, number, text, list, record, function };
   Kind kind = Kind::ellipsis;
   Place place;
   std::int64_t number = 0;
-  std::string word;                     ///< of a word and a text
-  bool called = false;                  ///< of a word: parentheses follow
-  bool open = false;
-  std::vector<std::uint32_t> children;  ///< arguments, elements or operands
-  std::vector<std::uint32_t> names;     ///< of a structure: each element's, or no_name
-  static constexpr std::uint32_t no_name = 0xffff'ffff;
+  std::string text;            ///< of a text, or the name of a function
+  std::vector<Value> items;    ///< of a list, a record or a function
+  std::vector<std::string> names;  ///< of a record's items; empty where they have none
+
+  /// The item of a record that has this name, or stands at this place if it has no names.
+  const Value* field(const std::string& name, std::size_t at) const;
 };
 
-/// `read(3, ..., 100) = -1 EAGAIN (Resource temporarily unavailable)`.
 struct Call {
   std::string name;
-  std::vector<Node> nodes;               ///< in the order in which they begin
-  std::vector<std::uint32_t> arguments;  ///< positions in `nodes`
-  std::uint32_t result = 0;              ///< a position in `nodes`
-  std::string error;                     ///< `EAGAIN`, or empty
+  std::vector<Value> arguments;
+  std::optional<std::int64_t> result;  ///< none: `...`, whatever it gives
+  int error = 0;                       ///< errno, with a result of -1
 };
 
-/// `%{ ... }%`
-struct Code {
-  std::string text;
+/// One option of a TCP header: its octets, and where its stamps stand.
+struct Option {
+  std::uint8_t kind = 0;
+  std::vector<std::uint8_t> data;  ///< behind the length octet; none: the option is one octet
+  std::optional<std::uint8_t> length;  ///< as it is to stand there, if it is not the true one
 };
 
-/// `` `sysctl -q net.ipv4.tcp_sack=0` ``
-struct Command {
-  std::string text;
+enum class Direction : std::uint8_t { in, out };
+
+/// What is asked of the IP header.
+struct IpFields {
+  std::optional<std::uint8_t> ecn;  ///< 4: ECT(0) or ECT(1)
+  std::optional<std::uint8_t> tos, ttl;
+  std::optional<std::uint32_t> flow_label;
+};
+
+struct SequenceRange {
+  std::uint32_t begin = 0;
+  std::uint32_t length = 0;
+};
+
+struct TcpPacket {
+  std::uint8_t flags = 0;
+  SequenceRange sequence;
+  std::optional<std::uint32_t> ack, window, urgent;
+  bool any_options = false;  ///< `<...>`
+  bool bad_checksum = false;
+  std::vector<Option> options;
+};
+
+struct IcmpPacket {
+  std::uint8_t type = 0, code = 0;
+  std::uint32_t mtu = 0;
+  std::optional<SequenceRange> quoted;
+};
+
+struct Packet {
+  Direction direction = Direction::in;
+  IpFields ip;
+  bool is_icmp = false;
+  TcpPacket tcp;
+  IcmpPacket icmp;
+};
+
+/// One sysctl of a command.
+struct Assignment {
+  Place place;
+  std::string name, value;
 };
 
 struct Event {
+  enum class Kind : std::uint8_t { call, packet, code, command };
+  Kind kind = Kind::call;
   Place place;
   When when;
-  std::variant<Packet, Call, Code, Command> what;
+  Call call;
+  Packet packet;
+  std::string code;
+  Place code_place;
+  std::vector<Assignment> command;
 };
 
-/// `--name=value` before the first event.
-struct Setting {
-  Place place;
-  std::string name;
-  std::string value;
+enum class IpMode : std::uint8_t { ipv4, mapped, ipv6 };
+
+struct Head {
+  IpMode mode = IpMode::ipv4;
+  std::optional<std::uint32_t> mtu, mss;
+  std::uint64_t tolerance_ns = 0;
+  std::uint64_t stamp_tick_ns = 0;  ///< 0: what stamps say is not compared
+  std::optional<bool> strict_segments, allow_trailing;
+  std::string profile, local_ip, remote_ip;
+  std::uint16_t bind_port = 8080, connect_port = 8080;
+  std::vector<Assignment> config;   ///< fields of Config
 };
 
 struct Script {
-  std::vector<Setting> settings;
-  std::optional<Command> first;  ///< a command before the first time
+  std::string file;
+  std::vector<std::string> lines;
+  Head head;
   std::vector<Event> events;
 };
 
-}  // namespace lockstep::script
+using Defines = std::vector<std::pair<std::string, std::string>>;
+
+/// Reads a script. Throws Failure (bad_input): "FILE:LINE:COLUMN: what, expected, mend".
+Script parse(const std::string& file, const std::string& text, const Defines& defines);
+/// The same from a file; environment if it cannot be read.
+Script parse_file(const std::string& path, const Defines& defines);
+
+}  // namespace lockstep::conformance::script

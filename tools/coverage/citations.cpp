@@ -131,7 +131,8 @@ class Scanner {
  public:
   Scanner(std::string_view file, const Catalogue& catalogue, Citations& out)
       : file_(file), catalogue_(catalogue), out_(out) {
-    const bool hash = file.ends_with(".py") || file.ends_with(".toml");
+    const bool hash = file.ends_with(".py") || file.ends_with(".toml") ||
+                      file.ends_with(".pkt");
     target_mark_ = hash ? "#= " : "//= ";
     text_mark_ = hash ? "## " : "//# ";
     file_proves_ = file.starts_with("conformance/") || file.starts_with("pcaps/") ||
@@ -263,7 +264,7 @@ std::vector<std::string> files_below(const fs::path& root) {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder, error)) {
       const std::string extension = entry.path().extension().string();
       const bool wanted = extension == ".cpp" || extension == ".hpp" || extension == ".py" ||
-                          extension == ".toml";
+                          extension == ".toml" || extension == ".pkt";
       const std::string name = entry.path().lexically_relative(root).generic_string();
       if (wanted && entry.is_regular_file() && !name.starts_with("conformance/requirements/")) {
         files.push_back(name);

@@ -30,8 +30,8 @@ struct Citations {
 
 /// Scans one file's text. A citation is a line of its own, `= rfc9293#3.4` after the comment mark,
 /// then optionally `= type=test`, then `# 9293:P-SEGLEN words`; the comment mark is // in .cpp and
-/// .hpp, a hash in .py and .toml. A citation counts as a test if it says so, if the file's name
-/// ends in _test, or if the file lies in conformance/ or pcaps/.
+/// .hpp, a hash in .py, .toml and .pkt. A citation counts as a test if it says so, if the file's
+/// name ends in _test, or if the file lies in conformance/ or pcaps/.
 /// Problems: an id that no row has, an RFC to which none of the line's rows belongs, a half of a
 /// citation without the other. A section in which none of the rows stands is only a note, as an
 /// RFC may say a thing twice.

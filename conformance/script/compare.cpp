@@ -1,0 +1,159 @@
+// An expected packet beside the one that left: field by field, in the script's numbers.
+#include "conformance/script/compare.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace lockstep::conformance::script {
+namespace {
+
+constexpr std::uint8_t fin = 0x01, syn = 0x02, psh = 0x08, ack = 0x10, urg = 0x20;
+
+void add(std::vector<Row>& rows, std::string field, std::string expected, std::string actual) {
+  bool const differs = expected != actual;
+  rows.push_back({std::move(field), std::move(expected), std::move(actual), differs});
+}
+
+template <class T>
+void add_if(std::vector<Row>& rows, std::string field, const std::optional<T>& expected,
+            std::uint64_t actual) {
+  if (expected) {
+    add(rows, std::move(field), fmt::format("{}", *expected), fmt::format("{}", actual));
+  }
+}
+
+std::string text_of(const Endpoint& local, const Endpoint& remote) {
+  return fmt::format("{:x}:{:x}:{} to {:x}:{:x}:{}", local.address.high, local.address.low,
+                     local.port.value, remote.address.high, remote.address.low,
+                     remote.port.value);
+}
+
+void compare_ip(const IpFields& ip, const Live& live, std::vector<Row>& rows) {
+  constexpr std::string_view names[] = {"noecn", "ect1", "ect0", "ce", "ect0 or ect1"};
+  std::uint8_t const ecn = live.traffic_class & 3;
+  if (ip.ecn) {
+    bool const either = *ip.ecn == 4 && (ecn == 1 || ecn == 2);
+    add(rows, "ecn", std::string(names[either ? ecn : *ip.ecn]), std::string(names[ecn]));
+  }
+  add_if(rows, "tos", ip.tos, live.traffic_class);
+  add_if(rows, "ttl", ip.ttl, live.ttl);
+  add_if(rows, "flowlabel", ip.flow_label, live.flow_label);
+}
+
+/// Stamps that the script counts in its own way, unless they are to be compared.
+std::vector<Option> in_script(const Live& live, const TcpPacket& expected, const Flow& flow,
+                              bool stamps) {
+  std::vector<Option> out = live.options;
+  const auto wanted = std::find_if(expected.options.begin(), expected.options.end(), is_stamp);
+  for (Option& option : out) {
+    if (!is_stamp(option) || wanted == expected.options.end() || flow.stamps.empty()) {
+      continue;
+    }
+    std::uint32_t const moved =
+        option_word(option, 0) - flow.stamps.front().live + flow.stamps.front().script;
+    std::uint32_t const value = stamps ? moved : option_word(*wanted, 0);
+    for (std::size_t i = 0; i < 4; ++i) {
+      option.data[i] = static_cast<std::uint8_t>(value >> (24 - 8 * i));
+    }
+  }
+  return out;
+}
+
+void compare_icmp(const Packet& expected, const Live& live, std::vector<Row>& rows) {
+  const auto text = [](const IcmpPacket& icmp) {
+    return fmt::format("{} {} mtu {}", icmp.type, icmp.code, icmp.mtu);
+  };
+  add(rows, "icmp", text(expected.icmp), text(live.icmp));
+  if (expected.icmp.quoted) {
+    add(rows, "quoted", fmt::format("{}", expected.icmp.quoted->begin),
+        live.icmp.quoted ? fmt::format("{}", live.icmp.quoted->begin) : "nothing");
+  }
+}
+
+}  // namespace
+
+void learn(const Packet& expected, const Live& live, Flow& flow) {
+  if (expected.is_icmp || !live.readable || live.is_icmp) {
+    return;
+  }
+  bool const opens = (live.flags & syn) != 0 && flow.opening;
+  if (opens) {
+    if (!flow.local_known) {
+      flow.local = live.source;
+      flow.remote = live.destination;
+      flow.local_known = true;
+    }
+    flow.shift = live.sequence - expected.tcp.sequence.begin;
+    flow.stamps.clear();
+    // Until something has been acknowledged the SYN may be sent again: with the same number.
+    flow.opening = false;
+  }
+  flow.last_sent = live.sequence;
+  const auto theirs = std::find_if(live.options.begin(), live.options.end(), is_stamp);
+  auto const& options = expected.tcp.options;
+  const auto ours = std::find_if(options.begin(), options.end(), is_stamp);
+  if (theirs != live.options.end() && ours != options.end()) {
+    flow.stamps.push_back({option_word(*ours, 0), option_word(*theirs, 0)});
+  }
+}
+
+std::vector<Row> compare(const Packet& expected, const Live& live, const Flow& flow,
+                         bool stamps) {
+  std::vector<Row> rows;
+  if (!live.readable) {
+    add(rows, "packet", "well-formed", live.complaint);
+    return rows;
+  }
+  compare_ip(expected.ip, live, rows);
+  if (expected.is_icmp || live.is_icmp) {
+    add(rows, "protocol", expected.is_icmp ? "ICMP" : "TCP", live.is_icmp ? "ICMP" : "TCP");
+    if (expected.is_icmp && live.is_icmp) {
+      compare_icmp(expected, live, rows);
+    }
+    return rows;
+  }
+  TcpPacket const& tcp = expected.tcp;
+  if (live.source != flow.local || live.destination != flow.remote) {
+    add(rows, "addresses", text_of(flow.local, flow.remote),
+        text_of(live.source, live.destination));
+  }
+  add(rows, "flags", flags_text(tcp.flags), flags_text(live.flags));
+  add(rows, "sequence", fmt::format("{}", tcp.sequence.begin),
+      fmt::format("{}", flow.to_script(live.sequence)));
+  add(rows, "length", fmt::format("{}", tcp.sequence.length), fmt::format("{}", live.length));
+  add(rows, "ack", tcp.ack ? fmt::format("{}", *tcp.ack) : "-",
+      (live.flags & ack) != 0 ? fmt::format("{}", live.ack) : "-");
+  add_if(rows, "window", tcp.window, live.window);
+  if (tcp.urgent || (live.flags & urg) != 0) {
+    add(rows, "urgent", fmt::format("{}", tcp.urgent.value_or(0)), fmt::format("{}", live.urgent));
+  }
+  if (!tcp.any_options) {
+    add(rows, "options", options_text(tcp.options),
+        options_text(in_script(live, tcp, flow, stamps)));
+  }
+  return rows;
+}
+
+bool differ(const std::vector<Row>& rows) {
+  return std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.differs; });
+}
+
+bool join(Live& whole, const Live& next, std::uint32_t segment_bytes) {
+  constexpr std::uint8_t ending = psh | fin;
+  bool const plain = next.readable && !next.is_icmp && next.length > 0 &&
+                     next.length <= segment_bytes && (whole.flags & (ending | syn)) == 0;
+  bool const follows = next.sequence == whole.sequence + whole.length && next.ack == whole.ack &&
+                       next.source == whole.source && next.destination == whole.destination &&
+                       next.traffic_class == whole.traffic_class;
+  bool const alike = (next.flags & ~ending) == (whole.flags & ~ending);
+  if (!plain || !follows || !alike || next.window != whole.window) {
+    return false;
+  }
+  whole.length += next.length;
+  whole.flags = next.flags;
+  whole.options = next.options;
+  return true;
+}
+
+}  // namespace lockstep::conformance::script

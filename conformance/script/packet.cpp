@@ -1,0 +1,378 @@
+// Packets of a script as octets for the stack, and packets of the stack in the script's numbers.
+#include "conformance/script/packet.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/wire/checksum.hpp"
+#include "core/wire/icmp.hpp"
+#include "core/wire/icmpv6.hpp"
+#include "core/wire/ipv4.hpp"
+#include "core/wire/ipv6.hpp"
+#include "core/wire/tcp.hpp"
+#include "tools/capture/octets.hpp"
+
+namespace lockstep::conformance::script {
+namespace {
+
+using tools::put_long;
+using tools::put_octet;
+using tools::put_word;
+using Octets = std::vector<std::byte>;
+
+constexpr std::uint8_t ttl_in = 255;
+
+void set_option_word(Option& option, std::size_t at, std::uint32_t value) {
+  for (std::size_t i = 0; i < 4; ++i) {
+    option.data[at + i] = static_cast<std::uint8_t>(value >> (24 - 8 * i));
+  }
+}
+
+/// The echo and the blocks that the script means, as the stack knows them.
+Option to_live(Option option, const Flow& flow) {
+  if (is_stamp(option)) {
+    set_option_word(option, 4, flow.stamp_to_live(option_word(option, 4)));
+  }
+  for (std::size_t at = 0; option.kind == 5 && at + 4 <= option.data.size(); at += 4) {
+    set_option_word(option, at, flow.to_live(option_word(option, at)));
+  }
+  return option;
+}
+
+Octets option_octets(const TcpPacket& tcp, const Flow& flow) {
+  Octets out;
+  for (Option const& script : tcp.options) {
+    Option const option = to_live(script, flow);
+    put_octet(out, option.kind);
+    if (option.length) {
+      put_octet(out, *option.length);
+    }
+    for (std::uint8_t const octet : option.data) {
+      put_octet(out, octet);
+    }
+  }
+  while (out.size() % 4 != 0) {
+    put_octet(out, 0);
+  }
+  return out;
+}
+
+/// Text that tells where it stands in the stream.
+std::uint8_t text_octet(std::uint32_t sequence) {
+  return static_cast<std::uint8_t>(sequence * 2'654'435'761u >> 24);
+}
+
+std::uint16_t checksum_of(const Octets& bytes, const wire::PseudoHeader& pseudo) {
+  return combine(wire::pseudo_header_sum(pseudo), wire::sum(bytes)).checksum();
+}
+
+Octets build_tcp(const Packet& packet, const Flow& flow) {
+  TcpPacket const& tcp = packet.tcp;
+  Octets const options = option_octets(tcp, flow);
+  Octets out;
+  put_word(out, flow.remote.port.value);
+  put_word(out, flow.local.port.value);
+  put_long(out, tcp.sequence.begin);
+  put_long(out, tcp.ack ? flow.to_live(*tcp.ack) : 0);
+  put_octet(out, static_cast<std::uint32_t>((20 + options.size()) / 4 << 4));
+  put_octet(out, tcp.flags);
+  put_word(out, tcp.window.value_or(0));
+  put_word(out, 0);
+  put_word(out, tcp.urgent.value_or(0));
+  out.insert(out.end(), options.begin(), options.end());
+  for (std::uint32_t i = 0; i < tcp.sequence.length; ++i) {
+    put_octet(out, text_octet(tcp.sequence.begin + i));
+  }
+  wire::PseudoHeader const pseudo{flow.remote.address, flow.local.address, 6,
+                                  Bytes{static_cast<std::uint32_t>(out.size())}};
+  std::uint16_t const sum = checksum_of(out, pseudo);
+  tools::set_word(out, 16, static_cast<std::uint16_t>(tcp.bad_checksum ? sum ^ 0x5555 : sum));
+  return out;
+}
+
+/// The packet of ours that an error is about: its IP header, and TCP's with what was asked for.
+Octets quoted_packet(const Packet& packet, const Flow& flow) {
+  IcmpPacket const& icmp = packet.icmp;
+  bool const v6 = !flow.local.address.is_v4();
+  std::uint32_t const length = icmp.quoted ? icmp.quoted->length : 0;
+  Octets out(v6 ? wire::ipv6_header_bytes : wire::ipv4_header_bytes);
+  if (v6) {
+    wire::Ipv6Header const header{flow.local.address, flow.remote.address, 6, 64, 0, 0};
+    wire::write(header, Bytes{20 + length}, out);
+  } else {
+    wire::Ipv4Header header;
+    header.source = flow.local.address;
+    header.destination = flow.remote.address;
+    header.protocol = wire::IpProtocol::tcp;
+    header.time_to_live = 64;
+    header.dont_fragment = true;
+    wire::write(header, Bytes{20 + length}, out);
+  }
+  put_word(out, flow.local.port.value);
+  put_word(out, flow.remote.port.value);
+  put_long(out, icmp.quoted ? flow.to_live(icmp.quoted->begin) : flow.last_sent);
+  put_long(out, 0);
+  put_long(out, 0x5010'0000);
+  put_long(out, 0);
+  return out;
+}
+
+Octets build_icmp(const Packet& packet, const Flow& flow) {
+  IcmpPacket const& icmp = packet.icmp;
+  Octets const body = quoted_packet(packet, flow);
+  Octets out(wire::icmp_header_bytes + body.size());
+  if (flow.local.address.is_v4()) {
+    wire::write({static_cast<wire::IcmpType>(icmp.type), icmp.code, icmp.mtu, body}, out);
+  } else {
+    wire::write({flow.remote.address, flow.local.address},
+                {static_cast<wire::Icmp6Type>(icmp.type), icmp.code, icmp.mtu, body}, out);
+  }
+  return out;
+}
+
+bool read_options(std::span<const std::byte> bytes, std::vector<Option>& out) {
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    Option option;
+    option.kind = tools::octet_at(bytes, at++);
+    if (option.kind > 1) {
+      if (at == bytes.size()) {
+        return false;
+      }
+      std::uint8_t const length = tools::octet_at(bytes, at++);
+      if (length < 2 || at + length - 2 > bytes.size()) {
+        return false;
+      }
+      option.length = length;
+      for (int i = 2; i < length; ++i) {
+        option.data.push_back(tools::octet_at(bytes, at++));
+      }
+    }
+    out.push_back(option);
+  }
+  return true;
+}
+
+void read_tcp(std::span<const std::byte> bytes, Live& out) {
+  wire::PseudoHeader const pseudo{out.source.address, out.destination.address, 6,
+                                  Bytes{static_cast<std::uint32_t>(bytes.size())}};
+  wire::Segment segment;
+  if (wire::parse(bytes, segment) != Drop::none) {
+    out.complaint = "no TCP header";
+    return;
+  }
+  if (!wire::checksum_verifies(pseudo, bytes)) {
+    out.complaint = "a wrong TCP checksum";
+    return;
+  }
+  out.source.port = segment.source;
+  out.destination.port = segment.destination;
+  out.sequence = segment.sequence.value;
+  out.ack = segment.acknowledgment.value;
+  out.flags = segment.flags.bits;
+  out.window = segment.window.value;
+  out.urgent = segment.urgent;
+  out.length = static_cast<std::uint32_t>(segment.payload.size());
+  std::size_t const header = bytes.size() - segment.payload.size();
+  out.readable = read_options(bytes.subspan(20, header - 20), out.options);
+  out.complaint = out.readable ? "" : "malformed TCP options";
+}
+
+void read_icmp(std::span<const std::byte> bytes, Live& out) {
+  out.is_icmp = true;
+  wire::IcmpQuote quote;
+  bool quoted = false;
+  if (out.source.address.is_v4()) {
+    wire::IcmpMessage message;
+    out.readable = wire::parse(bytes, message) == Drop::none;
+    out.icmp.type = static_cast<std::uint8_t>(message.type);
+    out.icmp.code = message.code;
+    out.icmp.mtu = message.next_hop_mtu();
+    quoted = out.readable && wire::parse(message.body, quote) == Drop::none;
+  } else {
+    wire::Icmp6Message message;
+    out.readable = wire::parse({out.source.address, out.destination.address}, bytes, message) ==
+                   Drop::none;
+    out.icmp.type = static_cast<std::uint8_t>(message.type);
+    out.icmp.code = message.code;
+    out.icmp.mtu = message.rest;
+    quoted = out.readable && wire::parse_quote6(message.body, quote) == Drop::none;
+  }
+  if (quoted) {
+    out.icmp.quoted = SequenceRange{quote.sequence.value, 0};
+  }
+  out.complaint = out.readable ? "" : "a malformed ICMP message";
+}
+
+std::string ip_text(const IpFields& ip) {
+  constexpr std::string_view names[] = {"noecn", "ect1", "ect0", "ce", "ect01"};
+  std::string out;
+  const auto add = [&out](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
+  if (ip.ecn) {
+    add(std::string(names[*ip.ecn]));
+  }
+  if (ip.tos) {
+    add(fmt::format("tos {:#x}", *ip.tos));
+  }
+  if (ip.ttl) {
+    add(fmt::format("ttl {}", *ip.ttl));
+  }
+  if (ip.flow_label) {
+    add(fmt::format("flowlabel {:#x}", *ip.flow_label));
+  }
+  return out.empty() ? "" : "[" + out + "] ";
+}
+
+std::string icmp_text(const IcmpPacket& icmp) {
+  std::string out = fmt::format("icmp {} {}", icmp.type, icmp.code);
+  out += icmp.mtu != 0 ? fmt::format(" mtu {}", icmp.mtu) : "";
+  if (icmp.quoted) {
+    out += fmt::format(" [{}:...]", icmp.quoted->begin);
+  }
+  return out;
+}
+
+std::string option_text(const Option& option) {
+  switch (option.kind) {
+    case 0:
+      return "eol";
+    case 1:
+      return "nop";
+    case 2:
+      return fmt::format("mss {}", option_word(option, 0) >> 16);
+    case 3:
+      return fmt::format("wscale {}", option_word(option, 0) >> 24);
+    case 4:
+      return "sackOK";
+    case 8:
+      return fmt::format("TS val {} ecr {}", option_word(option, 0), option_word(option, 4));
+    default:
+      break;
+  }
+  std::string out;
+  if (option.kind == 5) {
+    for (std::size_t at = 0; at + 8 <= option.data.size(); at += 8) {
+      out += fmt::format(" {}:{}", option_word(option, at), option_word(option, at + 4));
+    }
+    return "sack" + out;
+  }
+  for (std::uint8_t const octet : option.data) {
+    out += fmt::format("{:02x}", octet);
+  }
+  return option.kind == 34 ? (out.empty() ? "FO" : "FO " + out)
+                           : fmt::format("kind {} len {}{}", option.kind, option.data.size() + 2,
+                                         out.empty() ? "" : " hex " + out);
+}
+
+}  // namespace
+
+std::vector<std::byte> build(const Packet& packet, const Flow& flow) {
+  Octets const body = packet.is_icmp ? build_icmp(packet, flow) : build_tcp(packet, flow);
+  Bytes const length{static_cast<std::uint32_t>(body.size())};
+  bool const v6 = !flow.local.address.is_v4();
+  IpFields const& ip = packet.ip;
+  std::uint8_t const tos = static_cast<std::uint8_t>((ip.tos.value_or(0) & 0xfc) |
+                                                     ip.ecn.value_or(ip.tos.value_or(0) & 3));
+  Octets out(v6 ? wire::ipv6_header_bytes : wire::ipv4_header_bytes);
+  if (v6) {
+    std::uint8_t const next = packet.is_icmp ? 58 : 6;
+    wire::write(wire::Ipv6Header{flow.remote.address, flow.local.address, next,
+                                 ip.ttl.value_or(ttl_in), tos, ip.flow_label.value_or(0)},
+                length, out);
+  } else {
+    wire::Ipv4Header header;
+    header.source = flow.remote.address;
+    header.destination = flow.local.address;
+    header.protocol = packet.is_icmp ? wire::IpProtocol::icmp : wire::IpProtocol::tcp;
+    header.time_to_live = ip.ttl.value_or(ttl_in);
+    header.traffic_class = tos;
+    wire::write(header, length, out);
+  }
+  out.insert(out.end(), body.begin(), body.end());
+  return out;
+}
+
+Live read_live(std::span<const std::byte> bytes) {
+  Live out;
+  wire::Ipv4Packet four;
+  wire::Ipv6Packet six;
+  bool const v6 = !bytes.empty() && std::to_integer<int>(bytes[0]) >> 4 == 6;
+  bool const fine = v6 ? wire::parse(bytes, six) == Drop::none && wire::walk(six) == Drop::none
+                       : wire::parse(bytes, four) == Drop::none;
+  if (!fine) {
+    out.complaint = "no good IP header";
+    return out;
+  }
+  out.source.address = v6 ? six.header.source : four.header.source;
+  out.destination.address = v6 ? six.header.destination : four.header.destination;
+  out.traffic_class = v6 ? six.header.traffic_class : four.header.traffic_class;
+  out.ttl = v6 ? six.header.hop_limit : four.header.time_to_live;
+  out.flow_label = v6 ? six.header.flow_label : 0;
+  wire::IpProtocol const protocol = v6 ? six.protocol : four.header.protocol;
+  auto const payload = v6 ? six.payload : four.payload;
+  if (protocol == wire::IpProtocol::tcp) {
+    read_tcp(payload, out);
+  } else if (protocol == wire::IpProtocol::icmp || protocol == wire::IpProtocol::icmpv6) {
+    read_icmp(payload, out);
+  } else {
+    out.complaint = "neither TCP nor ICMP";
+  }
+  return out;
+}
+
+std::string flags_text(std::uint8_t flags) {
+  constexpr std::string_view letters = "FSRP.UEW";
+  std::string out;
+  for (std::size_t bit = 0; bit < letters.size(); ++bit) {
+    // The dot stands last, as scripts have it.
+    if ((flags >> bit & 1) != 0 && letters[bit] != '.') {
+      out += letters[bit];
+    }
+  }
+  out += (flags & 0x10) != 0 ? "." : "";
+  return out.empty() ? "-" : out;
+}
+
+std::string options_text(const std::vector<Option>& options) {
+  std::string out;
+  for (Option const& option : options) {
+    out += (out.empty() ? "" : ",") + option_text(option);
+  }
+  return out;
+}
+
+std::string packet_text(const Packet& packet) {
+  std::string const front = (packet.direction == Direction::in ? "< " : "> ") + ip_text(packet.ip);
+  if (packet.is_icmp) {
+    return front + icmp_text(packet.icmp);
+  }
+  TcpPacket const& tcp = packet.tcp;
+  std::string out = fmt::format("{}{} {}:{}({})", front, flags_text(tcp.flags), tcp.sequence.begin,
+                                tcp.sequence.begin + tcp.sequence.length, tcp.sequence.length);
+  out += tcp.ack ? fmt::format(" ack {}", *tcp.ack) : "";
+  out += tcp.window ? fmt::format(" win {}", *tcp.window) : "";
+  out += tcp.urgent ? fmt::format(" urg {}", *tcp.urgent) : "";
+  if (tcp.any_options) {
+    return out + " <...>";
+  }
+  return tcp.options.empty() ? out : fmt::format("{} <{}>", out, options_text(tcp.options));
+}
+
+std::string live_text(const Live& live, const Flow& flow) {
+  if (!live.readable) {
+    return "> a packet with " + live.complaint;
+  }
+  if (live.is_icmp) {
+    return "> " + icmp_text(live.icmp);
+  }
+  std::uint32_t const begin = flow.to_script(live.sequence);
+  std::string out = fmt::format("> {} {}:{}({})", flags_text(live.flags), begin,
+                                begin + live.length, live.length);
+  out += (live.flags & 0x10) != 0 ? fmt::format(" ack {}", live.ack) : "";
+  out += fmt::format(" win {}", live.window);
+  out += (live.flags & 0x20) != 0 ? fmt::format(" urg {}", live.urgent) : "";
+  return live.options.empty() ? out : fmt::format("{} <{}>", out, options_text(live.options));
+}
+
+}  // namespace lockstep::conformance::script

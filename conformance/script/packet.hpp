@@ -1,0 +1,55 @@
+// Packets of a script as octets for the stack, and packets of the stack in the script's numbers.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "conformance/script/flow.hpp"
+#include "conformance/script/syntax.hpp"
+
+namespace lockstep::conformance::script {
+
+/// The octets of a packet that arrives.
+std::vector<std::byte> build(const Packet& packet, const Flow& flow);
+
+/// What a packet that left says, in its own numbers.
+struct Live {
+  bool readable = false;  ///< IP, and TCP or ICMP, with good checksums; else only `complaint`
+  std::string complaint;
+  bool is_icmp = false;
+  Endpoint source, destination;
+  std::uint8_t traffic_class = 0, ttl = 0;
+  std::uint32_t flow_label = 0;
+  // Of TCP:
+  std::uint32_t sequence = 0, ack = 0, length = 0;
+  std::uint16_t window = 0, urgent = 0;
+  std::uint8_t flags = 0;
+  std::vector<Option> options;
+  IcmpPacket icmp;
+};
+
+Live read_live(std::span<const std::byte> bytes);
+
+/// "S.", "-".
+std::string flags_text(std::uint8_t flags);
+/// "mss 1460,sackOK", as a script writes them, stamps and all in the script's numbers.
+std::string options_text(const std::vector<Option>& options);
+/// One line, as a script writes it.
+std::string packet_text(const Packet& packet);
+std::string live_text(const Live& live, const Flow& flow);
+
+/// Big-endian words of an option's data.
+inline std::uint32_t option_word(const Option& option, std::size_t at) {
+  std::uint32_t out = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    out = out << 8 | (at + i < option.data.size() ? option.data[at + i] : 0u);
+  }
+  return out;
+}
+inline bool is_stamp(const Option& option) {
+  return option.kind == 8 && option.data.size() == 8;
+}
+
+}  // namespace lockstep::conformance::script

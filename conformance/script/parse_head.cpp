@@ -1,0 +1,195 @@
+// Reads the settings at the head of a script, and the commands between backticks.
+#include <fmt/core.h>
+
+#include "conformance/script/parts.hpp"
+
+namespace lockstep::conformance::script {
+namespace {
+
+/// NAME or NAME=VALUE of a line of the head.
+struct Setting {
+  Place place;
+  std::string name, value;
+};
+
+struct Reader {
+  Cursor& cursor;
+  const Setting& setting;
+
+  [[noreturn]] void refuse(const std::string& expected) const {
+    cursor.fail(setting.place, fmt::format("--{}={} is out of order, expected {}: mend it",
+                                           setting.name, setting.value, expected));
+  }
+  std::uint64_t number(std::uint64_t most) const {
+    auto const value = parse_number(setting.value);
+    if (!value || *value < 0 || static_cast<std::uint64_t>(*value) > most) {
+      refuse(fmt::format("a number up to {}", most));
+    }
+    return static_cast<std::uint64_t>(*value);
+  }
+  Assignment assignment() const {
+    std::size_t const equals = setting.value.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      refuse("NAME=VALUE behind it");
+    }
+    return {setting.place, setting.value.substr(0, equals), setting.value.substr(equals + 1)};
+  }
+};
+
+IpMode mode_of(const Reader& reader) {
+  if (reader.setting.value == "ipv4") {
+    return IpMode::ipv4;
+  }
+  if (reader.setting.value == "ipv4-mapped-ipv6") {
+    return IpMode::mapped;
+  }
+  if (reader.setting.value != "ipv6") {
+    reader.refuse("ipv4, ipv4-mapped-ipv6 or ipv6");
+  }
+  return IpMode::ipv6;
+}
+
+/// Those that say something of the world around the script.
+bool take_world(const Reader& reader, Head& head) {
+  std::string const& name = reader.setting.name;
+  if (name == "ip_version") {
+    head.mode = mode_of(reader);
+  } else if (name == "mtu") {
+    head.mtu = static_cast<std::uint32_t>(reader.number(65535));
+  } else if (name == "mss") {
+    head.mss = static_cast<std::uint32_t>(reader.number(65495));
+  } else if (name == "local_ip") {
+    head.local_ip = reader.setting.value;
+  } else if (name == "remote_ip") {
+    head.remote_ip = reader.setting.value;
+  } else if (name == "bind_port") {
+    head.bind_port = static_cast<std::uint16_t>(reader.number(65535));
+  } else if (name == "connect_port") {
+    head.connect_port = static_cast<std::uint16_t>(reader.number(65535));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void take_setting(const Reader& reader, Head& head, Defines& defines) {
+  std::string const& name = reader.setting.name;
+  if (take_world(reader, head)) {
+    return;
+  }
+  if (name == "tolerance_usecs") {
+    head.tolerance_ns = reader.number(3'600'000'000) * 1000;
+  } else if (name == "tcp_ts_tick_usecs") {
+    head.stamp_tick_ns = reader.number(1'000'000) * 1000;
+  } else if (name == "strict_segments") {
+    head.strict_segments = true;
+  } else if (name == "allow_trailing") {
+    head.allow_trailing = true;
+  } else if (name == "profile") {
+    head.profile = reader.setting.value;
+  } else if (name == "config") {
+    head.config.push_back(reader.assignment());
+  } else if (name == "define" || name == "D") {
+    Assignment const one = reader.assignment();
+    defines.emplace_back(one.name, one.value);
+  } else {
+    reader.cursor.fail(reader.setting.place,
+                       fmt::format("the setting --{} is not known, expected one of ip_version, "
+                                   "mtu, mss, local_ip, remote_ip, bind_port, connect_port, "
+                                   "tolerance_usecs, tcp_ts_tick_usecs, strict_segments, "
+                                   "allow_trailing, profile, config, define: take it out",
+                                   name));
+  }
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::string word;
+  for (char const c : text + " ") {
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+      if (!word.empty()) {
+        out.push_back(word);
+      }
+      word.clear();
+    } else if (c != '"' && c != '\'') {
+      word += c;
+    }
+  }
+  return out;
+}
+
+/// A single command: sysctl [-q] [-w] NAME=VALUE ...
+void take_command(Cursor& cursor, Place at, const std::string& text,
+                  std::vector<Assignment>& out) {
+  std::vector<std::string> const words = words_of(text);
+  if (words.empty()) {
+    return;
+  }
+  std::string const& program = words.front();
+  if (program != "sysctl" && program != "/sbin/sysctl") {
+    cursor.fail(at, fmt::format("the command {} is not run here, expected sysctl NAME=VALUE: "
+                                "take it out, or say it with --config",
+                                program));
+  }
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::string const& word = words[i];
+    std::size_t const equals = word.find('=');
+    if (word == "-q" || word == "-w" || word == "-n") {
+      continue;
+    }
+    if (equals == std::string::npos || equals == 0) {
+      cursor.fail(at, fmt::format("'{}' was found in a sysctl command, expected NAME=VALUE: "
+                                  "write it without blanks",
+                                  word));
+    }
+    std::string value = word.substr(equals + 1);
+    while (i + 1 < words.size() && words[i + 1].find('=') == std::string::npos &&
+           !words[i + 1].starts_with("-")) {
+      value += " " + words[++i];
+    }
+    out.push_back({at, word.substr(0, equals), value});
+  }
+}
+
+}  // namespace
+
+void parse_head(Cursor& cursor, Head& head, Defines& defines) {
+  while (!cursor.at_end() && cursor.rest().starts_with("--")) {
+    Setting setting;
+    setting.place = cursor.place();
+    cursor.accept("--");
+    std::string text = cursor.line();
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\t')) {
+      text.pop_back();
+    }
+    std::size_t const equals = text.find('=');
+    setting.name = text.substr(0, equals);
+    setting.value = equals == std::string::npos ? "" : text.substr(equals + 1);
+    bool const quoted = setting.value.size() > 1 && setting.value.front() == '"';
+    if (quoted && setting.value.back() == '"') {
+      setting.value = setting.value.substr(1, setting.value.size() - 2);
+    }
+    take_setting({cursor, setting}, head, defines);
+  }
+}
+
+std::vector<Assignment> parse_command(Cursor& cursor) {
+  Place const at = cursor.place();
+  cursor.expect("`", "a command stands between backticks");
+  std::string text = cursor.until("`", "a command");
+  std::vector<Assignment> out;
+  std::string one;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    bool const both = text.compare(i, 2, "&&") == 0;
+    if (i == text.size() || text[i] == ';' || text[i] == '\n' || both) {
+      take_command(cursor, at, one, out);
+      one.clear();
+      i += both ? 1 : 0;
+    } else {
+      one += text[i];
+    }
+  }
+  return out;
+}
+
+}  // namespace lockstep::conformance::script

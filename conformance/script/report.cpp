@@ -1,0 +1,264 @@
+// Runs many scripts and tells of them: a table, TAP 14, JUnit XML, JSON.
+#include "conformance/script/report.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tools/cli/failure.hpp"
+#include "tools/output/draft_file.hpp"
+#include "tools/output/table.hpp"
+
+namespace lockstep::conformance::script {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string_view name_of(Verdict verdict) {
+  return verdict == Verdict::passed ? "passed" : verdict == Verdict::failed ? "FAILED" : "BAD";
+}
+
+std::string seconds_text(std::uint64_t ns) {
+  return fmt::format("{}.{:06} s", ns / 1'000'000'000, ns / 1000 % 1'000'000);
+}
+
+std::string xml_escaped(const std::string& text) {
+  std::string out;
+  for (char const c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
+    }
+  }
+  return out;
+}
+
+std::string what_of(const Ran& ran) {
+  if (ran.verdict == Verdict::bad) {
+    return ran.error;
+  }
+  return fmt::format("{}:{}: {}", ran.file, ran.finding.place.line, ran.finding.what);
+}
+
+void add_file(const fs::path& path, std::vector<std::string>& out) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    std::size_t const before = out.size();
+    for (auto const& entry : fs::recursive_directory_iterator(path, error)) {
+      if (entry.path().extension() == ".pkt" && entry.is_regular_file()) {
+        out.push_back(entry.path().lexically_normal().generic_string());
+      }
+    }
+    if (out.size() == before) {
+      throw tools::Failure(tools::ExitCode::bad_input,
+                           fmt::format("{}: there is no script here, expected files that end in "
+                                       ".pkt: name another folder",
+                                       path.string()));
+    }
+    return;
+  }
+  if (!fs::exists(path, error)) {
+    throw tools::Failure(tools::ExitCode::bad_input,
+                         fmt::format("{}: there is no such file or folder, expected a .pkt script "
+                                     "or a folder of them: mend its name",
+                                     path.string()));
+  }
+  out.push_back(path.lexically_normal().generic_string());
+}
+
+}  // namespace
+
+std::size_t Report::count(Verdict verdict) const {
+  std::size_t count = 0;
+  for (Ran const& ran : scripts) {
+    count += ran.verdict == verdict ? 1 : 0;
+  }
+  return count;
+}
+
+int Report::exit_code() const {
+  int worst = 0;
+  for (Ran const& ran : scripts) {
+    worst = std::max(worst, ran.exit_code);
+  }
+  return worst;
+}
+
+std::uint64_t Report::per_second() const {
+  return seconds > 0 ? static_cast<std::uint64_t>(static_cast<double>(scripts.size()) / seconds)
+                     : 0;
+}
+
+std::vector<std::string> find_scripts(const std::vector<std::string>& paths) {
+  std::vector<std::string> out;
+  for (std::string const& path : paths) {
+    add_file(path, out);
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+Report run_all(const std::vector<std::string>& files, const Batch& batch) {
+  Report report;
+  report.scripts.resize(files.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    Arena arena;
+    for (std::size_t i = next++; i < files.size(); i = next++) {
+      report.scripts[i] = run_file(files[i], batch.defines, batch.overrides, arena);
+    }
+  };
+  auto const begin = std::chrono::steady_clock::now();
+  std::vector<std::thread> threads;
+  for (std::uint32_t i = 1; i < batch.jobs; ++i) {
+    threads.emplace_back(work);
+  }
+  work();
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - begin;
+  report.seconds = passed.count();
+  return report;
+}
+
+std::string table_text(const Report& report, bool only_failed, std::size_t width) {
+  using Align = tools::TextTable::Align;
+  tools::TextTable table({{"script", Align::left},
+                          {"virtual time", Align::right},
+                          {"in", Align::right},
+                          {"out", Align::right},
+                          {"verdict", Align::left}});
+  std::string findings;
+  bool any = false;
+  for (Ran const& ran : report.scripts) {
+    bool const passed = ran.verdict == Verdict::passed;
+    if (!only_failed || !passed) {
+      table.add({ran.file, seconds_text(ran.virtual_ns), fmt::format("{}", ran.packets_in),
+                 fmt::format("{}", ran.packets_out), std::string(name_of(ran.verdict))});
+      any = true;
+    }
+    if (!passed) {
+      findings += "\n" + (ran.verdict == Verdict::bad ? ran.error + "\n" : finding_text(ran));
+    }
+  }
+  return (any ? table.text(width) : "") + findings +
+         fmt::format("{}{} of {} scripts pass, {} fail, {} cannot be run\n",
+                     any ? "\n" : "", report.count(Verdict::passed), report.scripts.size(),
+                     report.count(Verdict::failed), report.count(Verdict::bad));
+}
+
+std::string tap_text(const Report& report) {
+  std::string out = fmt::format("TAP version 14\n1..{}\n", report.scripts.size());
+  for (std::size_t i = 0; i < report.scripts.size(); ++i) {
+    Ran const& ran = report.scripts[i];
+    bool const passed = ran.verdict == Verdict::passed;
+    std::string name;
+    for (char const c : ran.file) {
+      name += c == '#' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    }
+    out += fmt::format("{} {} - {}\n", passed ? "ok" : "not ok", i + 1, name);
+    if (!passed) {
+      nlohmann::json const message = what_of(ran);  // a quoted text of YAML as well
+      out += fmt::format("  ---\n  message: {}\n  severity: {}\n  ...\n", message.dump(),
+                         ran.verdict == Verdict::bad ? "error" : "fail");
+    }
+  }
+  return out;
+}
+
+std::string junit_text(const Report& report) {
+  std::string out = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+      "  <testsuite name=\"pkt\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n",
+      report.scripts.size(), report.count(Verdict::failed), report.count(Verdict::bad));
+  for (Ran const& ran : report.scripts) {
+    fs::path const path(ran.file);
+    std::uint64_t const us = ran.virtual_ns / 1000;
+    out += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{}.{:06}\"",
+                       xml_escaped(path.parent_path().generic_string()),
+                       xml_escaped(path.stem().generic_string()), us / 1'000'000, us % 1'000'000);
+    if (ran.verdict == Verdict::passed) {
+      out += "/>\n";
+      continue;
+    }
+    std::string const kind = ran.verdict == Verdict::bad ? "error" : "failure";
+    std::string const text = ran.verdict == Verdict::bad ? ran.error : finding_text(ran);
+    out += fmt::format(">\n      <{} message=\"{}\">{}</{}>\n    </testcase>\n", kind,
+                       xml_escaped(what_of(ran)), xml_escaped(text), kind);
+  }
+  return out + "  </testsuite>\n</testsuites>\n";
+}
+
+std::string json_text(const Report& report) {
+  nlohmann::ordered_json out;
+  out["scripts"] = report.scripts.size();
+  out["passed"] = report.count(Verdict::passed);
+  out["failed"] = report.count(Verdict::failed);
+  out["bad"] = report.count(Verdict::bad);
+  out["results"] = nlohmann::ordered_json::array();
+  for (Ran const& ran : report.scripts) {
+    nlohmann::ordered_json one;
+    one["file"] = ran.file;
+    one["verdict"] = ran.verdict == Verdict::passed   ? "passed"
+                     : ran.verdict == Verdict::failed ? "failed"
+                                                      : "bad";
+    one["virtual_ns"] = ran.virtual_ns;
+    one["events"] = ran.events;
+    one["packets_in"] = ran.packets_in;
+    one["packets_out"] = ran.packets_out;
+    if (ran.verdict == Verdict::bad) {
+      one["error"] = ran.error;
+    } else if (ran.verdict == Verdict::failed) {
+      one["line"] = ran.finding.place.line;
+      one["what"] = ran.finding.what;
+      one["state"] = ran.finding.state;
+      one["fields"] = nlohmann::ordered_json::array();
+      for (Row const& row : ran.finding.rows) {
+        one["fields"].push_back({{"field", row.field},
+                                 {"expected", row.expected},
+                                 {"actual", row.actual},
+                                 {"differs", row.differs}});
+      }
+    }
+    out["results"].push_back(std::move(one));
+  }
+  return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::vector<std::string> save_captures(const Report& report, const fs::path& folder) {
+  std::vector<std::string> out;
+  for (Ran const& ran : report.scripts) {
+    if (ran.verdict != Verdict::failed) {
+      continue;
+    }
+    std::string name;
+    for (char const c : fs::path(ran.file).replace_extension().generic_string()) {
+      bool const inner = !name.empty() || (c != '/' && c != '.');
+      name += !inner ? "" : c == '/' ? "_" : std::string{c};
+    }
+    std::string const path = (folder / (name + ".pcapng")).string();
+    tools::save_file(path, ran.capture);
+    out.push_back(path);
+  }
+  return out;
+}
+
+}  // namespace lockstep::conformance::script

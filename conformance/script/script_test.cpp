@@ -1,0 +1,217 @@
+// The language: what is read, what is refused and where, and what a run finds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "conformance/script/packet.hpp"
+#include "conformance/script/report.hpp"
+#include "conformance/script/sysctl.hpp"
+#include "tools/cli/failure.hpp"
+
+namespace lockstep::conformance::script {
+namespace {
+
+using testing::HasSubstr;
+
+/// A listener, a handshake, and descriptor 4; the peer's text and ours begin at 1.
+const std::string open_passively =
+    "--profile=rfc\n"
+    "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+    "+0 bind(3, ..., ...) = 0\n"
+    "+0 listen(3, 1) = 0\n"
+    "+0 < S 0:0(0) win 65535 <mss 1000>\n"
+    "+0 > S. 0:0(0) ack 1 win 65535 <mss 1460>\n"
+    "+.1 < . 1:1(0) ack 1 win 65535\n"
+    "+0 accept(3, ..., ...) = 4\n";
+
+Ran run_text(const std::string& text, const Overrides& overrides = {}) {
+  Arena arena;
+  return run(parse("x.pkt", text, {}), overrides, arena);
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    run_text(text);
+  } catch (const tools::Failure& failure) {
+    EXPECT_EQ(failure.code(), tools::ExitCode::bad_input);
+    return failure.what();
+  }
+  return "nothing was refused";
+}
+
+TEST(Script, PassesAndCounts) {
+  Ran const ran = run_text(open_passively + "+0 write(4, ..., 10) = 10\n"
+                                            "+0 > P. 1:11(10) ack 1\n");
+  EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+  EXPECT_EQ(ran.packets_in, 2u);
+  EXPECT_EQ(ran.packets_out, 2u);
+  EXPECT_EQ(ran.virtual_ns, 100'000'000u);
+}
+
+struct Refused {
+  std::string text;
+  std::string where, what;
+};
+
+TEST(Script, RefusesWithLineAndColumn) {
+  const std::string socket = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n";
+  const std::vector<Refused> cases = {
+      {"", ":1:1: ", "nothing happens"},
+      {"hello\n", ":1:1: ", "expected a time"},
+      {"0 sokcet(..., SOCK_STREAM, IPPROTO_TCP) = 3\n", ":1:3: ", "the call sokcet is not known"},
+      {"0 socket(..., SOCK_STREAM) = 3\n", ":1:3: ", "has 2 arguments, expected 3"},
+      {"0 socket(..., SOCK_STREEM, 0) = 3\n", ":1:15: ", "the name SOCK_STREEM"},
+      {"0 close(3) = -1 EBAD\n", ":1:17: ", "the errno EBAD"},
+      {"0 close(3)\n", ":2:1: ", "expected '='"},
+      {"0 poll([{fd=3, 4], 1, 0) = 0\n", ":1:16: ", "some items here have names"},
+      {socket + "+0 < X 0:0(0) win 1\n", ":2:6: ", "flags of F S R P"},
+      {socket + "+0 < S 0:1(0) win 1\n", ":2:8: ", "is not 0 long"},
+      {socket + "+0 < . 0:0(0) win 1\n", ":2:14: ", "no ack N"},
+      {socket + "+0 < S 0:0(0) win 65536\n", ":2:19: ", "out of range"},
+      {socket + "+0 < S 0:0(0) win 1 <mss 1460,sak>\n", ":2:31: ", "the TCP option sak"},
+      {socket + "+0 > S 0:0(0) <nop>\n", ":2:16: ", "a multiple of 4"},
+      {socket + "+0 < udp (10)\n", ":2:6: ", "neither UDP nor tunnels"},
+      {socket + "+0 < icmp unreachable nowhere\n", ":2:23: ", "a code of ICMP"},
+      {socket + "+0.2...0.1 accept(3, ..., ...) = 4\n", ":2:8: ", "before it begins"},
+      {socket + "+0~+1 < S 0:0(0) win 1\n", ":2:1: ", "a time that is open"},
+      {"1 close(3) = 0\n0.5 close(3) = 0\n", ":2:1: ", "before that of the event above"},
+      {"/* a\n0 close(3) = 0\n", ":1:1: ", "no end"},
+      {"--mtoo=1500\n0 close(3) = 0\n", ":1:1: ", "the setting --mtoo"},
+      {"--config=msl=fast\n0 close(3) = 0\n", ":1:1: ", "for msl"},
+      {"--config=mls=1s\n0 close(3) = 0\n", ":1:1: ", "no field mls"},
+      {"--profile=solaris\n0 close(3) = 0\n", ":1:1: ", "no profile 'solaris'"},
+      {"`ifconfig tun0`\n0 close(3) = 0\n", ":1:1: ", "the command ifconfig"},
+      {"`sysctl net.ipv4.tcp_sak=0`\n0 close(3) = 0\n", ":1:1: ", "net.ipv4.tcp_sak means"},
+      {"`sysctl net.ipv4.tcp_sack=7`\n0 close(3) = 0\n", ":1:1: ", "expected 0 to 1"},
+      {socket + "`sysctl net.ipv4.tcp_sack=0`\n", ":2:1: ", "after the first call"},
+      {"0 %{ import os }%\n", ":1:6: ", "no other Python"},
+      {"0 %{ assert tcpi_stat == 1 }%\n", ":1:13: ", "the name tcpi_stat"},
+      {"0 %{ assert 1 < 2 < 3 }%\n", ":1:", "a < b < c"},
+      {"0 %{ assert (1 == 1 }%\n", ":1:", "expected ')'"},
+  };
+  for (Refused const& one : cases) {
+    std::string const message = refusal_of(one.text);
+    EXPECT_THAT(message, HasSubstr("x.pkt" + one.where)) << one.text;
+    EXPECT_THAT(message, HasSubstr(one.what)) << one.text;
+    EXPECT_THAT(message, HasSubstr(": ")) << one.text;
+  }
+}
+
+TEST(Script, FindsWhatDiffers) {
+  const std::string write = "+0 write(4, ..., 10) = 10\n";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {write + "+0 > P. 1:12(11) ack 1\n", "! length"},
+      {write + "+0 > . 1:11(10) ack 1\n", "! flags"},
+      {write + "+0 > P. 2:12(10) ack 1\n", "! sequence"},
+      {write + "+0 > P. 1:11(10) ack 2\n", "! ack"},
+      {write + "+0 > P. 1:11(10) ack 1 win 1\n", "! window"},
+      {write + "+0 > P. 1:11(10) ack 1 <nop,nop,nop,nop>\n", "! options"},
+      {write + "+.1 > P. 1:11(10) ack 1\n", "! time"},
+      {write + "+0 > [ect0] P. 1:11(10) ack 1\n", "! ecn"},
+      {write + "+0 > [ttl 63] P. 1:11(10) ack 1\n", "! ttl"},
+      {write, "a packet left at 0.100"},
+      {write + "+1 close(4) = 0\n+0 > F. 11:11(0) ack 1\n", "a packet left at 0.100"},
+      {"+.5 > P. 1:11(10) ack 1\n", "no packet left by 0.600"},
+      {"+0 write(4, ..., 10) = 9\n", "write gave another result"},
+      {"+0 read(4, ..., 10) = -1 EPIPE (Broken pipe)\n", "-1 EAGAIN"},
+      {"+0...0.1 read(4, ..., 10) = 10\n+.2 < P. 1:11(10) ack 1 win 1\n", "waits still"},
+      {"+0...0.3 read(4, ..., 10) = 10\n+.2 < P. 1:11(10) ack 1 win 1\n", "another time"},
+      {"+0 ioctl(4, SIOCINQ, [1]) = 0\n", "it is 0, not 1"},
+      {"+0 getsockopt(4, IPPROTO_TCP, TCP_NODELAY, [1], [4]) = 0\n", "the option is 0, not 1"},
+      {"+0 poll([{fd=4, events=POLLIN|POLLOUT, revents=POLLIN}], 1, 0) = 1\n", "revents is 0x4"},
+      {"+0 %{ assert tcpi_state == TCP_LISTEN }%\n", "tcpi_state = 1"},
+  };
+  for (auto const& [text, what] : cases) {
+    Ran const ran = run_text(open_passively + text);
+    EXPECT_EQ(ran.verdict, Verdict::failed) << text;
+    EXPECT_THAT(finding_text(ran), HasSubstr(what)) << text;
+    EXPECT_THAT(finding_text(ran), HasSubstr("state: ")) << text;
+    EXPECT_FALSE(ran.capture.empty());
+  }
+}
+
+TEST(Script, SegmentsAreJoinedUnlessStrict) {
+  const std::string text = open_passively + "+0 write(4, ..., 3000) = 3000\n"
+                                            "+0 > P. 1:3001(3000) ack 1\n";
+  EXPECT_EQ(run_text(text).verdict, Verdict::passed) << finding_text(run_text(text));
+  Overrides strict;
+  strict.strict_segments = true;
+  EXPECT_THAT(finding_text(run_text(text, strict)), HasSubstr("! length"));
+  const std::string apart = open_passively + "+0 write(4, ..., 3000) = 3000\n"
+                                             "+0 > . 1:1001(1000) ack 1\n"
+                                             "+0 > . 1001:2001(1000) ack 1\n"
+                                             "+0 > P. 2001:3001(1000) ack 1\n";
+  EXPECT_EQ(run_text(apart, strict).verdict, Verdict::passed);
+}
+
+TEST(Script, TimesMayBeOpen) {
+  const std::string write = open_passively + "+0 write(4, ..., 10) = 10\n+0 > P. 1:11(10) ack 1\n";
+  EXPECT_EQ(run_text(write + "* > P. 1:11(10) ack 1\n").verdict, Verdict::passed);
+  EXPECT_EQ(run_text(write + "+.9~+1.1 > P. 1:11(10) ack 1\n").verdict, Verdict::passed);
+  EXPECT_EQ(run_text(write + "1.1 > P. 1:11(10) ack 1\n").verdict, Verdict::passed);
+  EXPECT_EQ(run_text(write + "+.5~+.9 > P. 1:11(10) ack 1\n").verdict, Verdict::failed);
+  EXPECT_EQ(run_text("--tolerance_usecs=4000\n" + write + "+.997 > P. 1:11(10) ack 1\n").verdict,
+            Verdict::passed);
+  EXPECT_EQ(run_text(write + "+.997 > P. 1:11(10) ack 1\n").verdict, Verdict::failed);
+}
+
+TEST(Script, CallsBlock) {
+  const std::string text =
+      "--profile=rfc\n"
+      "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+      "+0...0.2 connect(3, ..., ...) = 0\n"
+      "+0 > S 0:0(0) win 65535 <mss 1460>\n"
+      "+.2 < S. 0:0(0) ack 1 win 1000 <mss 1000>\n"
+      "+0 > . 1:1(0) ack 1\n"
+      "+0...+0.3 read(3, ..., 100) = 50\n";
+  EXPECT_THAT(refusal_of(text), HasSubstr("x.pkt:7:"));
+  const std::string rest = "+0...0.3 read(3, ..., 100) = 50\n"
+                           "+.3 < P. 1:51(50) ack 1 win 1000\n"
+                           "+.2 > . 1:1(0) ack 51\n";
+  Ran const ran = run_text(text.substr(0, text.rfind("+0...")) + rest);
+  EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+}
+
+TEST(Script, NamesAreDefined) {
+  Arena arena;
+  const std::string text = open_passively + "+0 write(4, ..., SIZE) = SIZE\n"
+                                            "+0 > P. 1:11(SIZE) ack 1\n";
+  EXPECT_EQ(run(parse("x.pkt", text, {{"SIZE", "10"}}), {}, arena).verdict, Verdict::passed);
+  EXPECT_EQ(run(parse("x.pkt", "--define=SIZE=10\n" + text, {}), {}, arena).verdict,
+            Verdict::passed);
+  EXPECT_THAT(refusal_of(text), HasSubstr("the name SIZE"));
+}
+
+TEST(Script, SysctlsBecomeConfig) {
+  Config config;
+  for (std::string const& name : sysctl_names()) {
+    bool const buffer = name.ends_with("mem");
+    bool const ports = name.ends_with("port_range");
+    std::string const value = buffer  ? "4096 65536 1048576"
+                              : ports ? "40000 40001"
+                              : name.find("cong") != name.npos || name.find(".cc.") != name.npos
+                                  ? "newreno"
+                                  : "1";
+    EXPECT_EQ(set_sysctl(name, value, config), "") << name;
+    EXPECT_NE(set_sysctl(name, "-1", config), "") << name;
+  }
+  EXPECT_EQ(config.tcp.port_last, Port{40001});
+  EXPECT_EQ(config.tcp.congestion, tcp::Congestion::reno);
+  const std::string text = "`sysctl -q net.ipv4.tcp_timestamps=0 net.ipv4.tcp_sack=0;\n"
+                           "sysctl -w net.ipv4.tcp_window_scaling=0 net.ipv4.tcp_ecn=0`\n"
+                           "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+                           "+0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n"
+                           "+0 connect(3, ..., ...) = -1 EINPROGRESS (Operation in progress)\n"
+                           "+0 > S 0:0(0) win 65535 <mss 1460>\n";
+  EXPECT_EQ(run_text(text).verdict, Verdict::passed) << finding_text(run_text(text));
+}
+
+TEST(Script, CodeComputes) {
+  const std::string good = "+0 %{\nassert tcpi_state == TCP_ESTABLISHED, tcpi_state\n"
+                           "assert not (1 + 2 * 3 != 7 or tcpi_unacked > 0) and True\n"
+                           "assert -7 // 2 == -4 and -7 % 2 == 1; assert 1 << 4 | 1 == 17 }%\n";
+  Ran const ran = run_text(open_passively + good);
+  EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+}
+
+}  // namespace
+}  // namespace lockstep::conformance::script

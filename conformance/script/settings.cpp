@@ -1,0 +1,197 @@
+// From what a script and the command line say to the Config of the stack under it.
+#include "conformance/script/settings.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "conformance/script/cursor.hpp"
+#include "conformance/script/sysctl.hpp"
+#include "core/seam/config_fields.hpp"
+#include "tools/cli/failure.hpp"
+#include "tools/world/units.hpp"
+
+namespace lockstep::conformance::script {
+namespace {
+
+[[noreturn]] void refuse(const Script& script, Place at, const std::string& what) {
+  throw tools::Failure(tools::ExitCode::bad_input, fmt::format("{}:{}:{}: {}", script.file,
+                                                               at.line, at.column, what));
+}
+
+IpAddress address_of(const Script& script, const std::string& text, bool v6) {
+  in6_addr six{};
+  in_addr four{};
+  if (!v6 && inet_pton(AF_INET, text.c_str(), &four) == 1) {
+    return IpAddress::from(Ipv4{ntohl(four.s_addr)});
+  }
+  if (v6 && inet_pton(AF_INET6, text.c_str(), &six) == 1) {
+    IpAddress out;
+    for (int i = 0; i < 16; ++i) {
+      (i < 8 ? out.high : out.low) = (i < 8 ? out.high : out.low) << 8 | six.s6_addr[i];
+    }
+    return out;
+  }
+  refuse(script, {}, fmt::format("'{}' was found in --local_ip or --remote_ip, expected an address "
+                                 "of {}: mend it",
+                                 text, v6 ? "IPv6" : "IPv4"));
+}
+
+/// A stack for one connection or a few: small pools are made fast.
+void shrink_pools(Config& config) {
+  tcp::Config& tcp = config.tcp;
+  tcp.connections_max = Count{64};
+  tcp.active_max = Count{64};
+  tcp.time_wait_max = Count{64};
+  tcp.listeners_max = Count{8};
+  tcp.extents_max = Count{256};
+  tcp.pieces_max = Count{4096};
+  tcp.blocks_max = Count{2048};
+  tcp.owed_max = Count{256};
+  tcp.sent_max = Count{2048};
+  tcp.marks_max = Count{2048};
+  tcp.fast_open_cache_max = Count{16};
+  config.paths_max = Count{16};
+  config.neighbours_max = Count{4};
+  config.regions_max = Count{1};
+  config.reassembly_datagrams = Count{std::min(config.reassembly_datagrams.value, 4u)};
+  config.reply_bytes = Bytes{16384};
+  // What a script expects to be answered is answered alike whenever it comes.
+  tcp.challenge_jitter = false;
+}
+
+void assign(Count& field, std::uint64_t value) { field.value = static_cast<std::uint32_t>(value); }
+void assign(Bytes& field, std::uint64_t value) { field.count = static_cast<std::uint32_t>(value); }
+void assign(Duration& field, std::uint64_t value) { field.ns = value; }
+void assign(bool& field, std::uint64_t value) { field = value != 0; }
+void assign(std::uint8_t& field, std::uint64_t value) { field = static_cast<std::uint8_t>(value); }
+void assign(Sequence& field, std::uint64_t value) {
+  field.value = static_cast<std::uint32_t>(value);
+}
+void assign(Port& field, std::uint64_t value) { field.value = static_cast<std::uint16_t>(value); }
+
+std::optional<std::uint64_t> number_in(const std::string& text, Unit unit) {
+  if (unit == Unit::duration) {
+    auto const time = tools::parse_duration(text);
+    return time ? std::optional(time->ns) : std::nullopt;
+  }
+  if (unit == Unit::boolean && (text == "true" || text == "false")) {
+    return text == "true" ? 1 : 0;
+  }
+  auto const number = parse_number(text);
+  if (number && *number >= 0) {
+    return static_cast<std::uint64_t>(*number);
+  }
+  return unit == Unit::bytes ? tools::parse_bytes(text) : std::nullopt;
+}
+
+/// One field of Config, as `lockstep profiles` names it.
+void set_field(const Script& script, const Assignment& one, Config& config) {
+  bool known = false;
+  visit_fields(config, [&](std::string_view name, Unit unit, FieldRange range, auto& field) {
+    if (name != one.name) {
+      return;
+    }
+    known = true;
+    auto const value = number_in(one.value, unit);
+    if (!value || *value < range.least || *value > range.most) {
+      refuse(script, one.place, fmt::format("'{}' was found for {}, expected {} to {}{}: mend it",
+                                            one.value, name, range.least, range.most,
+                                            unit == Unit::duration ? " ns, with a unit" : ""));
+    }
+    assign(field, *value);
+  });
+  visit_choices(config, [&](std::string_view name, auto words, auto& field) {
+    if (name != one.name) {
+      return;
+    }
+    for (std::uint32_t i = 0; i < words.size(); ++i) {
+      if (words[i] == one.value) {
+        field = static_cast<std::remove_reference_t<decltype(field)>>(i);
+        known = true;
+      }
+    }
+    if (!known) {
+      refuse(script, one.place, fmt::format("'{}' was found for {}, expected one of {}: mend it",
+                                            one.value, name, fmt::join(words, ", ")));
+    }
+  });
+  if (!known) {
+    refuse(script, one.place, fmt::format("Config has no field {}, expected one that 'lockstep "
+                                          "profiles' lists: mend its name",
+                                          one.name));
+  }
+}
+
+void set_addresses(const Script& script, Plan& plan) {
+  Head const& head = script.head;
+  bool const v6 = head.mode == IpMode::ipv6;
+  std::string const local = v6 ? "fd3d:a0b:17d6::1" : "192.168.0.1";
+  std::string const remote = v6 ? "2001:db8::1" : "192.0.2.1";
+  plan.local = address_of(script, head.local_ip.empty() ? local : head.local_ip, v6);
+  plan.remote = address_of(script, head.remote_ip.empty() ? remote : head.remote_ip, v6);
+  // Everybody else is on the link: there is no gateway to name.
+  plan.config.addresses[0] = {plan.local, 0};
+  plan.config.address_count = Count{1};
+  if (head.mode == IpMode::mapped) {
+    plan.config.addresses[1] = {IpAddress{0xfd3d'0a0b'17d6'0000, 1}, 64};
+    plan.config.address_count = Count{2};
+  }
+}
+
+void take_commands(const Script& script, Plan& plan) {
+  while (plan.first_event < script.events.size() &&
+         script.events[plan.first_event].kind == Event::Kind::command) {
+    for (Assignment const& one : script.events[plan.first_event].command) {
+      if (std::string const wrong = set_sysctl(one.name, one.value, plan.config); !wrong.empty()) {
+        refuse(script, one.place, wrong);
+      }
+    }
+    ++plan.first_event;
+  }
+  for (std::size_t i = plan.first_event; i < script.events.size(); ++i) {
+    Event const& event = script.events[i];
+    if (event.kind == Event::Kind::command && !event.command.empty()) {
+      refuse(script, event.place,
+             fmt::format("{} is set after the first call or packet, expected it before: a stack's "
+                         "configuration does not change; move the command up",
+                         event.command.front().name));
+    }
+  }
+}
+
+}  // namespace
+
+Plan plan_of(const Script& script, const Overrides& overrides) {
+  Plan plan;
+  Head const& head = script.head;
+  std::string const profile = !overrides.profile.empty() ? overrides.profile
+                              : !head.profile.empty()    ? head.profile
+                                                         : "default";
+  auto const config = tools::profile_by_name(profile);
+  if (!config) {
+    refuse(script, {}, fmt::format("there is no profile '{}', expected default, rfc, linux or "
+                                   "freebsd: mend its name",
+                                   profile));
+  }
+  plan.config = *config;
+  plan.config.link = LinkType::ip;
+  shrink_pools(plan.config);
+  set_addresses(script, plan);
+  set_mtu(plan.config, Bytes{head.mtu.value_or(1500)});
+  if (head.mss) {
+    plan.config.tcp.mss = Bytes{*head.mss};
+  }
+  take_commands(script, plan);
+  for (Assignment const& one : head.config) {
+    set_field(script, one, plan.config);
+  }
+  if (std::string_view const fault = fault_of(plan.config); !fault.empty()) {
+    refuse(script, {}, fmt::format("the settings do not fit together, expected another {}: mend "
+                                   "the head of the script",
+                                   fault));
+  }
+  return plan;
+}
+
+}  // namespace lockstep::conformance::script

@@ -1,0 +1,30 @@
+// From what a script and the command line say to the Config of the stack under it.
+#pragma once
+
+#include <string>
+
+#include "conformance/script/syntax.hpp"
+#include "core/seam/config.hpp"
+
+namespace lockstep::conformance::script {
+
+/// What a run is made of.
+struct Plan {
+  Config config;
+  IpAddress local, remote;       ///< as they are on the wire
+  std::size_t first_event = 0;   ///< behind the commands that were taken into `config`
+};
+
+/// Of the command line; they come before what the head of a script says.
+struct Overrides {
+  std::string profile;
+  bool strict_segments = false;
+  bool allow_trailing = false;
+};
+
+/// Profile, addresses, MTU, the sysctls of commands that stand before everything else, and fields
+/// of Config, in this order. Throws Failure (bad_input) that names file, line and column.
+Plan plan_of(const Script& script, const Overrides& overrides);
+
+
+}  // namespace lockstep::conformance::script

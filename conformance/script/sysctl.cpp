@@ -1,0 +1,243 @@
+// The sysctls of Linux and FreeBSD that mean something to this stack.
+#include "conformance/script/sysctl.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "conformance/script/cursor.hpp"
+
+namespace lockstep::conformance::script {
+namespace {
+
+using Number = std::uint64_t;
+
+/// A sysctl that is one number, up to `most`.
+struct Sysctl {
+  std::string_view name;
+  Number most;
+  void (*set)(Config& config, Number value);
+};
+
+constexpr Number seconds_max = 86'400;
+
+tcp::EcnPolicy ecn_of(Number value) {
+  return value == 0   ? tcp::EcnPolicy::off
+         : value == 1 ? tcp::EcnPolicy::on
+                      : tcp::EcnPolicy::accept;
+}
+Count count_of(Number value) { return Count{static_cast<std::uint32_t>(value)}; }
+Bytes bytes_of(Number value) { return Bytes{static_cast<std::uint32_t>(value)}; }
+
+constexpr std::array linux_names{
+    Sysctl{"net.ipv4.ip_default_ttl", 255,
+           [](Config& c, Number v) { c.tcp.ttl = static_cast<std::uint8_t>(v); }},
+    Sysctl{"net.ipv4.ip_no_pmtu_disc", 1,
+           [](Config& c, Number v) { c.tcp.path_mtu_discovery = v == 0; }},
+    Sysctl{"net.ipv4.tcp_challenge_ack_limit", 1'000'000,
+           [](Config& c, Number v) { c.tcp.challenges_per_second = count_of(v); }},
+    Sysctl{"net.ipv4.tcp_dsack", 1, [](Config& c, Number v) { c.tcp.dsack = v != 0; }},
+    Sysctl{"net.ipv4.tcp_early_retrans", 4,
+           [](Config& c, Number v) { c.tcp.tail_probe = v >= 3; }},
+    Sysctl{"net.ipv4.tcp_ecn", 2, [](Config& c, Number v) { c.tcp.ecn = ecn_of(v); }},
+    Sysctl{"net.ipv4.tcp_fastopen", 0xffff,
+           [](Config& c, Number v) {
+             c.tcp.fast_open_client = (v & 1) != 0;
+             c.tcp.fast_open_server = (v & 2) != 0;
+           }},
+    Sysctl{"net.ipv4.tcp_fin_timeout", seconds_max,
+           [](Config& c, Number v) { c.tcp.fin_wait_2 = Duration::seconds(v); }},
+    Sysctl{"net.ipv4.tcp_frto", 2, [](Config& c, Number v) { c.tcp.frto = v != 0; }},
+    Sysctl{"net.ipv4.tcp_keepalive_intvl", seconds_max,
+           [](Config& c, Number v) { c.tcp.keepalive_interval = Duration::seconds(v); }},
+    Sysctl{"net.ipv4.tcp_keepalive_probes", 255,
+           [](Config& c, Number v) { c.tcp.keepalive_probes = count_of(v); }},
+    Sysctl{"net.ipv4.tcp_keepalive_time", seconds_max,
+           [](Config& c, Number v) { c.tcp.keepalive_idle = Duration::seconds(v); }},
+    Sysctl{"net.ipv4.tcp_mtu_probing", 2,
+           [](Config& c, Number v) { c.tcp.path_mtu_probing = v != 0; }},
+    Sysctl{"net.ipv4.tcp_recovery", 7, [](Config& c, Number v) { c.tcp.rack = (v & 1) != 0; }},
+    Sysctl{"net.ipv4.tcp_retries1", 255,
+           [](Config& c, Number v) { c.tcp.r1_retransmissions = count_of(v); }},
+    Sysctl{"net.ipv4.tcp_rfc1337", 1,
+           [](Config& c, Number v) { c.tcp.time_wait_ignores_reset = v != 0; }},
+    Sysctl{"net.ipv4.tcp_rto_min_us", 86'400'000'000,
+           [](Config& c, Number v) { c.tcp.rto_min = Duration::microseconds(v); }},
+    Sysctl{"net.ipv4.tcp_sack", 1, [](Config& c, Number v) { c.tcp.sack = v != 0; }},
+    Sysctl{"net.ipv4.tcp_slow_start_after_idle", 1,
+           [](Config& c, Number v) { c.tcp.restart_after_idle = v != 0; }},
+    Sysctl{"net.ipv4.tcp_syncookies", 2,
+           [](Config& c, Number v) { c.tcp.syn_cookies = static_cast<tcp::SynCookies>(v); }},
+    Sysctl{"net.ipv4.tcp_timestamps", 2,
+           [](Config& c, Number v) { c.tcp.timestamps = v != 0; }},
+    Sysctl{"net.ipv4.tcp_tw_reuse", 2,
+           [](Config& c, Number v) { c.tcp.time_wait_reuse = v != 0; }},
+    Sysctl{"net.ipv4.tcp_window_scaling", 1,
+           [](Config& c, Number v) { c.tcp.window_scale = v != 0; }},
+};
+
+constexpr std::array freebsd_names{
+    Sysctl{"net.inet.ip.ttl", 255,
+           [](Config& c, Number v) { c.tcp.ttl = static_cast<std::uint8_t>(v); }},
+    Sysctl{"net.inet.tcp.always_keepalive", 1,
+           [](Config& c, Number v) { c.tcp.keepalive = v != 0; }},
+    Sysctl{"net.inet.tcp.delacktime", 499,
+           [](Config& c, Number v) { c.tcp.delayed_ack = Duration::milliseconds(v); }},
+    Sysctl{"net.inet.tcp.delayed_ack", 1,
+           [](Config& c, Number v) { c.tcp.delayed_acks = v != 0; }},
+    Sysctl{"net.inet.tcp.do_prr", 1, [](Config& c, Number v) { c.tcp.prr = v != 0; }},
+    Sysctl{"net.inet.tcp.ecn.enable", 2, [](Config& c, Number v) { c.tcp.ecn = ecn_of(v); }},
+    Sysctl{"net.inet.tcp.fastopen.client_enable", 1,
+           [](Config& c, Number v) { c.tcp.fast_open_client = v != 0; }},
+    Sysctl{"net.inet.tcp.fastopen.server_enable", 1,
+           [](Config& c, Number v) { c.tcp.fast_open_server = v != 0; }},
+    Sysctl{"net.inet.tcp.finwait2_timeout", 86'400'000,
+           [](Config& c, Number v) { c.tcp.fin_wait_2 = Duration::milliseconds(v); }},
+    Sysctl{"net.inet.tcp.keepcnt", 255,
+           [](Config& c, Number v) { c.tcp.keepalive_probes = count_of(v); }},
+    Sysctl{"net.inet.tcp.keepidle", 86'400'000,
+           [](Config& c, Number v) { c.tcp.keepalive_idle = Duration::milliseconds(v); }},
+    Sysctl{"net.inet.tcp.keepintvl", 86'400'000,
+           [](Config& c, Number v) { c.tcp.keepalive_interval = Duration::milliseconds(v); }},
+    Sysctl{"net.inet.tcp.msl", 86'400'000,
+           [](Config& c, Number v) { c.tcp.msl = Duration::milliseconds(v); }},
+    Sysctl{"net.inet.tcp.path_mtu_discovery", 1,
+           [](Config& c, Number v) { c.tcp.path_mtu_discovery = v != 0; }},
+    Sysctl{"net.inet.tcp.pmtud_blackhole_detection", 3,
+           [](Config& c, Number v) { c.tcp.path_mtu_probing = v != 0; }},
+    Sysctl{"net.inet.tcp.recvspace", 0x3fff'ffff,
+           [](Config& c, Number v) { c.tcp.receive_buffer = bytes_of(v); }},
+    Sysctl{"net.inet.tcp.rexmit_initial", 86'400'000,
+           [](Config& c, Number v) { c.tcp.rto_initial = Duration::milliseconds(v); }},
+    Sysctl{"net.inet.tcp.rexmit_min", 86'400'000,
+           [](Config& c, Number v) { c.tcp.rto_min = Duration::milliseconds(v); }},
+    Sysctl{"net.inet.tcp.rfc1323", 3,
+           [](Config& c, Number v) {
+             c.tcp.window_scale = v == 1 || v == 2;
+             c.tcp.timestamps = v == 1 || v == 3;
+           }},
+    Sysctl{"net.inet.tcp.rfc3042", 1,
+           [](Config& c, Number v) { c.tcp.limited_transmit = v != 0; }},
+    Sysctl{"net.inet.tcp.sack.enable", 1, [](Config& c, Number v) { c.tcp.sack = v != 0; }},
+    Sysctl{"net.inet.tcp.sendspace", 0x3fff'ffff,
+           [](Config& c, Number v) { c.tcp.send_buffer = bytes_of(v); }},
+    Sysctl{"net.inet.tcp.syncookies", 1,
+           [](Config& c, Number v) { c.tcp.syn_cookies = static_cast<tcp::SynCookies>(v); }},
+};
+
+/// Those that are no single number.
+constexpr std::array<std::string_view, 5> other_names{
+    "net.ipv4.ip_local_port_range", "net.ipv4.tcp_congestion_control", "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem", "net.inet.tcp.cc.algorithm"};
+
+std::vector<Number> numbers_in(const std::string& text) {
+  std::vector<Number> out;
+  std::string word;
+  for (char const c : text + " ") {
+    if (c != ' ' && c != ',') {
+      word += c;
+    } else if (!word.empty()) {
+      auto const number = parse_number(word);
+      out.push_back(number && *number >= 0 ? static_cast<Number>(*number) : ~Number{0});
+      word.clear();
+    }
+  }
+  return out;
+}
+
+std::string wrong(const std::string& name, const std::string& value, const std::string& expected) {
+  return fmt::format("{} is set to '{}', expected {}: mend it", name, value, expected);
+}
+
+std::string set_congestion(const std::string& name, const std::string& value, Config& config) {
+  constexpr std::array<std::string_view, 3> words{"reno", "cubic", "dctcp"};
+  std::string const known = value == "newreno" ? "reno" : value;
+  auto const found = std::find(words.begin(), words.end(), known);
+  if (found == words.end()) {
+    return wrong(name, value, "reno, newreno, cubic or dctcp");
+  }
+  config.tcp.congestion = static_cast<tcp::Congestion>(found - words.begin());
+  return {};
+}
+
+/// Least, first and most octets of a buffer.
+std::string set_buffer(const std::string& name, const std::string& value, Config& config) {
+  auto const numbers = numbers_in(value);
+  bool const fits = numbers.size() == 3 && numbers[0] <= numbers[1] && numbers[1] <= numbers[2] &&
+                    numbers[1] > 0 && numbers[2] <= 0x3fff'ffff;
+  if (!fits) {
+    return wrong(name, value, "three numbers of octets that do not fall, up to 1073741823");
+  }
+  bool const receive = name == "net.ipv4.tcp_rmem";
+  (receive ? config.tcp.receive_buffer : config.tcp.send_buffer) = bytes_of(numbers[1]);
+  (receive ? config.tcp.receive_buffer_max : config.tcp.send_buffer_max) = bytes_of(numbers[2]);
+  return {};
+}
+
+std::string set_ports(const std::string& name, const std::string& value, Config& config) {
+  auto const numbers = numbers_in(value);
+  bool const fits = numbers.size() == 2 && numbers[0] > 0 && numbers[0] <= numbers[1] &&
+                    numbers[1] <= 65535;
+  if (!fits) {
+    return wrong(name, value, "two ports, the lower one first");
+  }
+  config.tcp.port_first = Port{static_cast<std::uint16_t>(numbers[0])};
+  config.tcp.port_last = Port{static_cast<std::uint16_t>(numbers[1])};
+  return {};
+}
+
+const Sysctl* find(const std::string& name) {
+  for (Sysctl const& one : linux_names) {
+    if (one.name == name) {
+      return &one;
+    }
+  }
+  for (Sysctl const& one : freebsd_names) {
+    if (one.name == name) {
+      return &one;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string set_sysctl(const std::string& name, const std::string& value, Config& config) {
+  if (name == "net.ipv4.tcp_congestion_control" || name == "net.inet.tcp.cc.algorithm") {
+    return set_congestion(name, value, config);
+  }
+  if (name == "net.ipv4.tcp_rmem" || name == "net.ipv4.tcp_wmem") {
+    return set_buffer(name, value, config);
+  }
+  if (name == "net.ipv4.ip_local_port_range") {
+    return set_ports(name, value, config);
+  }
+  const Sysctl* const found = find(name);
+  if (found == nullptr) {
+    return fmt::format("the sysctl {} means nothing to this stack, expected one that "
+                       "'lockstep pkt sysctls' lists: take it out",
+                       name);
+  }
+  auto const number = parse_number(value);
+  if (!number || *number < 0 || static_cast<Number>(*number) > found->most) {
+    return wrong(name, value, fmt::format("0 to {}", found->most));
+  }
+  found->set(config, static_cast<Number>(*number));
+  return {};
+}
+
+std::vector<std::string> sysctl_names() {
+  std::vector<std::string> out(other_names.begin(), other_names.end());
+  for (Sysctl const& one : linux_names) {
+    out.emplace_back(one.name);
+  }
+  for (Sysctl const& one : freebsd_names) {
+    out.emplace_back(one.name);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace lockstep::conformance::script
