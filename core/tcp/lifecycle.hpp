@@ -63,22 +63,17 @@ inline void tell(Engine& e, Connection& c, EventKind kind) {
       return;
     }
   }
-  if (c.telling == TellPlace::wanting) [[unlikely]] {
+  bool const later = e.state->draining;
+  std::uint16_t& kinds = later ? c.deferred : c.pending;
+  kinds = static_cast<std::uint16_t>(kinds | bit_of(kind));
+  if (c.telling != TellPlace::none) {
+    if (c.telling != TellPlace::wanting) [[likely]] {
+      return;
+    }
     leave_wanting(e, c);
   }
-  if (e.state->draining) {
-    c.deferred = static_cast<std::uint16_t>(c.deferred | bit_of(kind));
-    if (c.telling == TellPlace::none) {
-      c.telling = TellPlace::next;
-      e.tell_next().push_back(e.slot_of(c));
-    }
-    return;
-  }
-  c.pending = static_cast<std::uint16_t>(c.pending | bit_of(kind));
-  if (c.telling == TellPlace::none) {
-    c.telling = TellPlace::now;
-    e.tell_now().push_back(e.slot_of(c));
-  }
+  c.telling = later ? TellPlace::next : TellPlace::now;
+  (later ? e.tell_next() : e.tell_now()).push_back(e.slot_of(c));
 }
 // After data was consumed or an event told: tells `closed` of a detached connection with nothing
 // left to read.
