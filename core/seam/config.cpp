@@ -74,6 +74,7 @@ void switch_extensions_off(Config& config) {
   tcp.challenge_jitter = false;
   tcp.challenges_per_connection = Count{65535};
   tcp.syn_cookies = tcp::SynCookies::off;
+  tcp.syn_cache_max = Count{0};
   tcp.window_scale = false;
   tcp.timestamps = false;
   tcp.path_mtu_discovery = false;

@@ -59,7 +59,7 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("quantum_segments", Unit::count, FieldRange{1, 255}, tcp.quantum_segments);
 }
 
-// The user timeout option, Fast Open, and the search for what a path carries.
+// The user timeout option, Fast Open, the search for what a path carries, and the SYN cache.
 template <class C, class Visit>
 constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
   constexpr std::uint64_t million = 1'000'000;
@@ -77,6 +77,8 @@ constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
   visit("fast_open_retry", Unit::duration, FieldRange{0, day}, tcp.fast_open_retry);
   visit("path_mtu_probing", Unit::boolean, FieldRange{0, 1}, tcp.path_mtu_probing);
   visit("path_mtu_low_bytes", Unit::bytes, FieldRange{68, 65'535}, tcp.path_mtu_low);
+  visit("syn_cache_max", Unit::count, FieldRange{0, million * 4}, tcp.syn_cache_max);
+  visit("syn_cache_after_percent", Unit::count, FieldRange{0, 100}, tcp.syn_cache_after);
 }
 
 // Its timers, limits and features.

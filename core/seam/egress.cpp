@@ -46,6 +46,15 @@ Found way_to(Stack::Body& b, IpAddress destination, IpAddress source) {
   return b.has_link() ? way_by_link(b, destination, source) : Found{Way::open, {}, tcp::nil};
 }
 
+[[gnu::cold]] void doubt_next_hop(Stack::Body& b, IpAddress remote) {
+  internet::NextHop hop;
+  if (!remote.is_v4()) {
+    b.doubt6(remote);
+  } else if (b.routes.next_hop(b.addresses, remote, hop)) {
+    b.neighbours.doubt(hop.address, b.engine.state->now);
+  }
+}
+
 // Link and IP headers before a transport of `payload` octets that is already in its place.
 Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure,
                     std::span<std::byte> into) {
@@ -70,6 +79,9 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
     Found way{Way::open, header.mac, tcp::nil};
     if (!header.has_mac) {
       way = way_to(*this, header.destination, header.source);
+    }
+    if (header.doubtful && has_link()) [[unlikely]] {
+      doubt_next_hop(*this, header.destination);
     }
     //= rfc1122#2.3.2.2
     //# 1122:H-L3 what nobody asks for again, a reset above all, waits for its next hop
@@ -123,12 +135,7 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
     //= rfc9293#3.8.3
     //# 9293:MUST-20 negative advice: the next hop is put to the test
     c.doubt_next_hop = false;
-    internet::NextHop hop;
-    if (!c.remote.is_v4()) {
-      doubt6(c.remote);
-    } else if (routes.next_hop(addresses, c.remote, hop)) {
-      neighbours.doubt(hop.address, engine.state->now);
-    }
+    doubt_next_hop(*this, c.remote);
   }
   internet::Departure departure{engine.local_of(c),
                                 c.remote,

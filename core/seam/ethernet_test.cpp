@@ -259,5 +259,41 @@ TEST(Ethernet, ManyThatWaitAreWalkedAFewAtATime) {
   EXPECT_EQ(station.turn({arp_reply()}).size(), 200u);
 }
 
+// The SYN cache answers to where the SYN came from, and asks for nobody in whose name a flood
+// comes; what goes again looks for its next hop, and puts it to the test at R1.
+//= rfc9293#3.8.3
+//= type=test
+//# 9293:MUST-20 negative advice after the third retransmission
+TEST(Ethernet, TheSynCacheAnswersToWhereTheSynCameFrom) {
+  Config config = ethernet_config();
+  config.tcp.syn_cache_max = Count{4};
+  config.tcp.syn_cache_after = Count{0};
+  Station station(config);
+  Local local;
+  local.port = {Kit::device_port};
+  ListenerId listener;
+  ASSERT_EQ(station.stack.listen(local, {}, listener), Refusal::none);
+  wire::Segment syn;
+  syn.flags = flag::syn;
+  std::vector<Frame> const answer = station.turn({segment_from(asked_for, syn)});
+  ASSERT_EQ(answer.size(), 1u);
+  EXPECT_TRUE(segment_in(answer[0]).flags == (flag::syn | flag::ack));
+  std::string order;
+  for (int second = 1; second < 9; ++second) {
+    station.now = station.now + Duration::seconds(1);
+    std::vector<Frame> frames = station.turn();
+    bool const asks = !frames.empty() && segment_in(frames[0]).flags == Flags{};
+    for (Frame const& frame : asks ? station.turn({arp_reply()}) : std::vector<Frame>{}) {
+      frames.push_back(frame);
+    }
+    order += std::to_string(second) + ":";
+    for (Frame const& frame : frames) {
+      order += segment_in(frame).flags.syn() ? 's' : 'a';
+    }
+    order += ' ';
+  }
+  EXPECT_EQ(order, "1:as 2: 3:s 4: 5: 6: 7:s 8:a ");
+}
+
 }  // namespace
 }  // namespace lockstep::testing

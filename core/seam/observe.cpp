@@ -83,7 +83,8 @@ void visit_shared(const Stack::Body& b, tcp::FieldSink& sink) {
       sink.add(header.destination);
       sink.add(number_of(header.mac) << 8 | header.protocol);
       sink.add(std::uint64_t{header.time_to_live} << 16 |
-               std::uint64_t{header.traffic_class} << 8 | (header.has_mac ? 1u : 0u));
+               std::uint64_t{header.traffic_class} << 8 | (header.doubtful ? 2u : 0u) |
+               (header.has_mac ? 1u : 0u));
       sink.add(header.length);
       sink.add_bytes(bytes);
     });
@@ -100,6 +101,9 @@ void visit_shared(const Stack::Body& b, tcp::FieldSink& sink) {
   in_order(e.tell_now(), connection);
   in_order(e.tell_next(), connection);
   in_order(e.time_wait_order(), [&](tcp::Index at) { return e.time_waits[at].hash; });
+  for (std::uint8_t tries = 0; tries < e.half_open_queues.count(); ++tries) {
+    in_order(e.half_open_queue(tries), [&](tcp::Index at) { return e.half_opens[at].iss.value; });
+  }
   for (tcp::Room const kind : {tcp::Room::active, tcp::Room::block, tcp::Room::piece}) {
     in_order(e.wanting(kind), connection);
   }
@@ -132,6 +136,13 @@ std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
     if (e.time_waits.taken(at)) {
       tcp::FieldSink sink = fresh();
       tcp::visit_time_wait(e, at, sink);
+      total += sink.value();
+    }
+  }
+  for (tcp::Index at = 0; at < e.half_opens.high_water(); ++at) {
+    if (e.half_opens.taken(at)) {
+      tcp::FieldSink sink = fresh();
+      tcp::visit_half_open(e, at, sink);
       total += sink.value();
     }
   }
@@ -179,7 +190,7 @@ tcp::State Stack::state_of(const FourTuple& tuple) const {
 PoolUse Stack::pools() const {
   tcp::Engine const& e = body().engine;
   return {e.connections.used(),  e.actives.used(), e.time_waits.used(), e.pools.blocks.used(),
-          e.pools.pieces.used(), e.extents.used(), e.owed.used()};
+          e.pools.pieces.used(), e.extents.used(), e.owed.used(),      e.half_opens.used()};
 }
 
 std::uint64_t Stack::fingerprint() const { return print_of(body(), false, Instant{}); }

@@ -10,6 +10,7 @@
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/segment_options.hpp"
 #include "core/tcp/room.hpp"
+#include "core/tcp/syn_cache.hpp"
 #include "core/tcp/time_wait.hpp"
 #include "core/units/check.hpp"
 
@@ -77,6 +78,10 @@ void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
   e.connections = memory::Slots<tcp::Connection>::lay_out(layout, t.connections_max);
   e.actives = memory::Slots<tcp::Active>::lay_out(layout, t.active_max);
   e.time_waits = memory::Slots<tcp::TimeWait>::lay_out(layout, t.time_wait_max);
+  bool const caches = t.syn_cache_max.value != 0;
+  e.half_opens = memory::Slots<tcp::HalfOpen>::lay_out(layout, t.syn_cache_max);
+  e.half_open_queues =
+      layout.place<memory::ListHead>(Count{caches ? tcp::half_open_tries_max + 1 : 0});
   e.listeners = memory::Slots<tcp::Listener>::lay_out(layout, t.listeners_max);
   e.extents = memory::Slots<tcp::Extent>::lay_out(layout, t.extents_max);
   e.owed = memory::Slots<tcp::Owed>::lay_out(layout, t.owed_max);
@@ -91,10 +96,11 @@ void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
   e.fast_open_cache =
       layout.place<tcp::FastOpenEntry>(t.fast_open_client ? t.fast_open_cache_max : Count{0});
   e.waiting_heads = layout.place<memory::ListHead>(hops);
-  Count const others = plus(hops, config.reassembly_datagrams);
+  Count const others = plus(plus(hops, config.reassembly_datagrams), Count{caches ? 1u : 0u});
   Count const timers = plus(plus(t.connections_max, t.time_wait_max), others);
   e.wheel = memory::TimerWheel::lay_out(layout, timers);
-  Count const entries = plus(plus(t.connections_max, t.time_wait_max), t.listeners_max);
+  Count const entries = plus(plus(t.connections_max, t.time_wait_max),
+                             plus(t.listeners_max, t.syn_cache_max));
   e.demux = tcp::Demux::lay_out(layout, entries, t.table_key);
   e.replies = internet::Replies::lay_out(layout, config.reply_bytes);
 }
@@ -134,6 +140,10 @@ void start_tcp(tcp::Engine& e) {
   e.connections.start();
   e.actives.start();
   e.time_waits.start();
+  e.half_opens.start();
+  for (memory::ListHead& head : e.half_open_queues.all()) {
+    head = memory::ListHead{};
+  }
   e.listeners.start();
   e.extents.start();
   e.owed.start();
@@ -148,6 +158,9 @@ void start_tcp(tcp::Engine& e) {
     head = memory::ListHead{};
   }
   e.wheel.start();
+  if (e.half_opens.capacity() != 0) {
+    e.wheel.open({e.half_open_timer()});
+  }
   e.demux.start();
   e.replies.start();
   for (tcp::Region& region : e.regions) {
@@ -269,8 +282,10 @@ bool Stack::expire(Instant now) {
     fired = true;
     if (node < tcp::time_wait_timers_from(e.config)) {
       tcp::expire_connection(e, e.connection(node));
-    } else if (node < tcp::lower_timers_from(e.config)) {
+    } else if (node < tcp::half_open_timer_of(e.config)) {
       tcp::expire_time_wait(e, node - tcp::time_wait_timers_from(e.config));
+    } else if (node < tcp::lower_timers_from(e.config)) {
+      tcp::expire_half_open(e);
     } else {
       b.expire_lower(node - tcp::lower_timers_from(e.config), now);
     }

@@ -81,6 +81,8 @@ Config fuzz_config(Input& input) {
   config.tcp.nagle = (policy & 8) != 0;
   config.tcp.time_wait_ignores_reset = (policy & 16) != 0;
   config.tcp.syn_cookies = static_cast<tcp::SynCookies>((policy >> 5 & 3) % 3);
+  config.tcp.syn_cache_max = Count{(policy & 128) != 0 ? 2u : 0u};
+  config.tcp.syn_cache_after = Count{0};
   return config;
 }
 

@@ -307,6 +307,8 @@ class Kit {
   std::uint8_t traffic_class = 0;  // of what the peer sends
   std::uint32_t stamp = 0;         // the peer's timestamp on all that it sends, unless zero
   bool dont_fragment = false;      // of the last segment that left
+  bool keep_frames = false;
+  std::vector<std::vector<std::byte>> frames_sent;  // octet by octet, if they are to be kept
   std::uint32_t device_stamp = 0;  // the last timestamp of the stack, which the peer echoes
 
  private:
@@ -356,6 +358,9 @@ class Kit {
   }
 
   void record(std::span<const std::byte> frame) {
+    if (keep_frames) {
+      frames_sent.emplace_back(frame.begin(), frame.end());
+    }
     wire::Ipv4Packet packet;
     ASSERT_EQ(wire::parse(frame, packet), Drop::none);
     if (packet.header.protocol != wire::IpProtocol::tcp) {

@@ -23,7 +23,9 @@ Connection* open_passive(Engine& e, Index listener, const Arrival& arrival, Sequ
 Index find_listener(const Engine& e, const FourTuple& tuple);
 // The handshake is complete: ESTABLISHED, congestion control begins, the application is told.
 void establish(Engine& e, Connection& c);
-// What a SYN tells: IRS, the first offer, the MSS.
+// What a SYN tells: IRS, the first offer, the MSS, the options. The first of the two is what needs
+// no active part.
+void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment);
 void take_syn(Engine& e, Connection& c, const wire::Segment& segment);
 // Step 6, URG. On a SYN that leads to SYN-RECEIVED it is kept, and told by establish().
 void take_urgent(Engine& e, Connection& c, const wire::Segment& segment);

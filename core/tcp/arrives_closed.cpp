@@ -1,12 +1,13 @@
 // SEGMENT ARRIVES without a connection (RFC 9293 3.10.7.1), and the choice of whom it is for.
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/replies.hpp"
+#include "core/tcp/syn_cache.hpp"
 #include "core/tcp/time_wait.hpp"
 
 namespace lockstep::tcp {
 namespace {
 
-// Of a connection or a TIME-WAIT record: whether it is the segment's.
+// Of a connection, a half-open one or a TIME-WAIT record: whether it is the segment's.
 template <class Record>
 bool is_of(const Arrival& arrival, const Record& record) {
   wire::Segment const& s = arrival.segment;
@@ -26,6 +27,9 @@ Drop arrives(Engine& e, const Arrival& arrival) {
       owner = &e.connection(candidate.index);
       return is_of(arrival, *owner);
     }
+    if (candidate.kind == EntryKind::half_open) {
+      return is_of(arrival, e.half_opens[candidate.index]);
+    }
     return candidate.kind == EntryKind::time_wait &&
            is_of(arrival, e.time_waits[candidate.index]);
   });
@@ -37,6 +41,9 @@ Drop arrives(Engine& e, const Arrival& arrival) {
   }
   if (found.kind == EntryKind::time_wait) {
     return arrives_time_wait(e, found.index, arrival);
+  }
+  if (found.kind == EntryKind::half_open) {
+    return arrives_half_open(e, found.index, arrival);
   }
   //= rfc9293#3.9.2.3
   //# 9293:MUST-57, 9293:MUST-63, 9293:P-ADDR-ALLSEG no group address, in any segment

@@ -7,6 +7,7 @@
 #include "core/tcp/output.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/replies.hpp"
+#include "core/tcp/syn_cache.hpp"
 #include "core/tcp/time_wait.hpp"
 
 namespace lockstep::tcp {
@@ -38,6 +39,32 @@ Drop room_for(Engine& e, const Listener& listener) {
   }
   bool const room = e.connections.available() != 0 && e.actives.available() != 0;
   return room ? Drop::none : Drop::tcp_connections_full;
+}
+
+// Whether so many attempts stand in full records already that the next one need not have one.
+bool crowded(const Listener& listener) {
+  return listener.pending - listener.complete >= listener.records_max;
+}
+
+// Answers a SYN with less than a full record, if it can: with one of the SYN cache, or with none.
+//= rfc4987#3.7
+//# 4987:SYN-6 records as long as there is room, then the cache, and cookies once that is full
+[[gnu::cold]] bool take_less(Engine& e, Index at_listener, const Arrival& arrival, Drop refused) {
+  Listener const& listener = e.listeners[at_listener];
+  // Those whose handshakes are over fill the backlog: one more could not be taken, either.
+  if (refused == Drop::tcp_quiet_time || listener.complete >= listener.pending_max) {
+    return false;
+  }
+  bool const pressed = refused != Drop::none;
+  SynCookies const cookies = e.config.syn_cookies;
+  if (cookies != SynCookies::always && keep_half_open(e, at_listener, arrival, pressed)) {
+    return true;
+  }
+  if (cookies == SynCookies::always || (cookies == SynCookies::on && pressed)) {
+    reply_cookie(e, arrival);
+    return true;
+  }
+  return false;
 }
 
 FourTuple tuple_of(const Arrival& arrival) {
@@ -136,10 +163,10 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
     return Drop::tcp_listen_other;
   }
   Drop const refused = room_for(e, listener);
-  // One that may reopen a TIME-WAIT is none: a cookie cannot keep its number beyond the old ones.
-  if (e.config.syn_cookies != SynCookies::off && behind == nil &&
-      wants_cookie(e, listener, refused)) [[unlikely]] {
-    reply_cookie(e, arrival);
+  // What may reopen a TIME-WAIT has a record: its number must be beyond the old ones, for good.
+  bool const spare = refused == Drop::none && !crowded(listener) &&
+                     e.config.syn_cookies != SynCookies::always;
+  if (!spare && behind == nil && take_less(e, at_listener, arrival, refused)) [[unlikely]] {
     return Drop::none;
   }
   Connection* const opened =

@@ -37,7 +37,7 @@ Text text_after_syn(const Connection& c, const wire::Segment& s) {
 
 }  // namespace
 
-void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
+void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
   // What our SYN has offered, if one was sent.
   Bytes const offered = c.receive.edge.since(c.receive.nxt);
   c.receive.irs = segment.sequence;
@@ -45,7 +45,6 @@ void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
   //# 9293:P-SYN-SEQ the first octet of data has the number after the SYN's
   c.receive.nxt = segment.sequence.next();
   c.receive.read = c.receive.nxt;
-  e.active(c).last_ack_sent = c.receive.nxt;
   c.receive.edge = c.receive.nxt + most(offered, least(c.receive_buffer, Bytes{0xffff}));
   //= rfc9293#3.7.1
   //# 9293:MUST-14, 9293:MUST-15 the peer's MSS, or 536 where it names none, of IPv6 1220
@@ -57,7 +56,6 @@ void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
   std::uint32_t const usable = std::min(std::max(named, 28u), e.text_max(c.remote).count);
   agree_on_scale(e, c, segment);
   agree_on_timestamps(e, c, segment);
-  take_user_timeout(e, c, segment);
   c.mss = static_cast<std::uint16_t>(usable - steady_options_bytes(c).count);
   //= rfc8201#5.4
   //# 8201:PMTU-8 what the peer takes stays the bound, whatever the path carries
@@ -68,6 +66,12 @@ void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
   c.send.wl1 = segment.sequence;
   c.send.wl2 = segment.acknowledgment;
   ecn::take_syn(e.config, c, segment.flags);
+}
+
+void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
+  learn_syn(e, c, segment);
+  e.active(c).last_ack_sent = c.receive.nxt;
+  take_user_timeout(e, c, segment);
 }
 
 void establish(Engine& e, Connection& c) {

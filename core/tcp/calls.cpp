@@ -14,6 +14,7 @@
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/tcp/room.hpp"
+#include "core/tcp/syn_cache.hpp"
 
 namespace lockstep::tcp {
 namespace {
@@ -36,6 +37,11 @@ bool is_taken(const Engine& e, const Socket& socket) {
       TimeWait const& t = e.time_waits[candidate.index];
       return t.remote == tuple.remote.address && t.remote_port == tuple.remote.port &&
              t.local_port == tuple.local.port && t.local_address == socket.local_address;
+    }
+    if (candidate.kind == EntryKind::half_open) {
+      HalfOpen const& h = e.half_opens[candidate.index];
+      return h.remote == tuple.remote.address && h.remote_port == tuple.remote.port &&
+             h.local_port == tuple.local.port && h.local_address == socket.local_address;
     }
     return false;
   });
@@ -189,6 +195,7 @@ Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backl
   listener.local = local;
   listener.local_address = local_address;
   listener.pending_max = backlog.pending.value;
+  listener.records_max = half_open_records(e.config, backlog.pending);
   listener.admitted = backlog.admitted.value;
   listener.fast_open_max = backlog.fast_open.value;
   listener.open = true;
@@ -208,6 +215,7 @@ Refusal unlisten(Engine& e, ListenerId id) {
     return Refusal::stale_id;
   }
   Listener& listener = e.listeners[slot];
+  forget_half_opens(e, slot);
   e.leave_table(Demux::listener_hash(listener.local), {EntryKind::listener, slot});
   --e.state->listeners_of_kind[listener_kind(listener.local)];
   // Those that waited to be admitted are told now: no listener holds them back any more.

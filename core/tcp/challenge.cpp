@@ -23,8 +23,9 @@ std::uint32_t budget_of(const Config& config, Instant second) {
 }
 
 // Whether one more may leave in the second of `now`; a connection's own share, of all kinds.
-bool within_share(Connection& c, Instant now, Count limit) {
-  auto const second = static_cast<std::uint16_t>(now.ns / 1'000'000'000);
+template <class Record>
+bool within_share(Record& c, Instant now, Count limit) {
+  auto const second = static_cast<decltype(c.answers_second)>(now.ns / 1'000'000'000);
   if (c.answers_second != second) {
     c.answers_second = second;
     c.answers = 0;
@@ -56,7 +57,10 @@ bool may_challenge(Engine& e) {
   return true;
 }
 
-bool may_challenge(Engine& e, Connection& c) {
+namespace {
+
+template <class Record>
+bool may_challenge_within(Engine& e, Record& c) {
   // First its own share: whoever floods one connection leaves the others theirs.
   if (!within_share(c, e.state->now, e.config.challenges_per_connection)) {
     ++e.counters->challenges_limited;
@@ -65,12 +69,21 @@ bool may_challenge(Engine& e, Connection& c) {
   return may_challenge(e);
 }
 
-bool may_answer(Engine& e, Connection& c) {
+template <class Record>
+bool may_answer_within(Engine& e, Record& c) {
   if (!within_share(c, e.state->now, e.config.empty_answers_per_second)) {
     ++e.counters->answers_limited;
     return false;
   }
   return true;
 }
+
+}  // namespace
+
+bool may_challenge(Engine& e, Connection& c) { return may_challenge_within(e, c); }
+bool may_challenge(Engine& e, HalfOpen& half_open) { return may_challenge_within(e, half_open); }
+
+bool may_answer(Engine& e, Connection& c) { return may_answer_within(e, c); }
+bool may_answer(Engine& e, HalfOpen& half_open) { return may_answer_within(e, half_open); }
 
 }  // namespace lockstep::tcp

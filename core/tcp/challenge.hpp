@@ -10,9 +10,11 @@ namespace lockstep::tcp {
 // As above for a connection, which has a share of its own as well: one flooded connection does not
 // spend what the others need.
 [[nodiscard]] bool may_challenge(Engine& e, Connection& c);
+[[nodiscard]] bool may_challenge(Engine& e, HalfOpen& half_open);
 // Whether one more empty segment out of this connection's window may be answered in this second.
 // Two ends that find each other's ACKs unacceptable would else answer each other for ever. Each
 // connection has its own share: whoever floods one cannot silence the answers to others' probes.
 [[nodiscard]] bool may_answer(Engine& e, Connection& c);
+[[nodiscard]] bool may_answer(Engine& e, HalfOpen& half_open);
 
 }  // namespace lockstep::tcp

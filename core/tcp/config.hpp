@@ -134,6 +134,10 @@ struct Config {
 
   wire::OptionOrder option_order = wire::OptionOrder::like_linux;  // of a SYN's options
   SynCookies syn_cookies = SynCookies::on;
+  // RFC 4987 3.5: half-open connections beyond so many percent of a listener's backlog stand in the
+  // SYN cache, in small records of their own. 0 of these: off.
+  Count syn_cache_max{1024};
+  Count syn_cache_after{50};
 
   // RFC 7323. The shift is window_shift, or the least at which the window can tell of the whole
   // receive buffer, grown as far as it may.

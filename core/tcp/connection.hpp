@@ -528,6 +528,8 @@ struct Listener {
   std::uint32_t pending_max = 0;
   std::uint32_t pending = 0;    // SYN-RECEIVED, or ESTABLISHED and not yet told
   std::uint32_t complete = 0;   // of these, the ESTABLISHED ones
+  std::uint32_t records_max = 0;  // so many of the others, and the SYN cache is next
+  std::uint32_t half_open = 0;    // in the SYN cache
   std::uint32_t admitted = 0;   // accepted events that may still be told
   std::uint32_t fast_open_max = 0;      // 0: Fast Open is off
   std::uint32_t fast_open_pending = 0;  // in SYN-RECEIVED, with text taken from the SYN

@@ -94,16 +94,6 @@ CookieRead read_cookie(const Config& config, const CookieOf& of, Sequence cookie
   return out;
 }
 
-//= rfc4987#3.7
-//# 4987:SYN-6 records as long as there is room, and cookies beyond
-bool wants_cookie(const Engine& e, const Listener& listener, Drop refused) {
-  // Those whose handshakes are over fill the backlog: one more could not be taken, either.
-  if (refused == Drop::tcp_quiet_time || listener.complete >= listener.pending_max) {
-    return false;
-  }
-  return refused != Drop::none || e.config.syn_cookies == SynCookies::always;
-}
-
 void reply_cookie(Engine& e, const Arrival& arrival) {
   wire::Segment const& s = arrival.segment;
   std::uint32_t const unnamed = arrival.remote.is_v4() ? 536 : 1220;

@@ -32,8 +32,6 @@ struct CookieRead {
 Sequence make_cookie(const Config& config, const CookieOf& of, Bytes mss, Instant now);
 CookieRead read_cookie(const Config& config, const CookieOf& of, Sequence cookie, Instant now);
 
-// Whether a SYN that room_for() judged so is answered by a cookie.
-bool wants_cookie(const Engine& e, const Listener& listener, Drop refused);
 // Answers the SYN through the queue of replies, which is bounded.
 void reply_cookie(Engine& e, const Arrival& arrival);
 

@@ -53,6 +53,9 @@ struct Counters {
   std::uint64_t recoveries_undone = 0;   // all that was sent again came twice
   std::uint64_t cookies_sent = 0;
   std::uint64_t cookies_taken = 0;    // connections that an ACK of a cookie opened
+  std::uint64_t half_opens_kept = 0;     // SYNs that the SYN cache took ...
+  std::uint64_t half_opens_promoted = 0; // ... that became connections
+  std::uint64_t half_opens_evicted = 0;  // ... that gave way to others
   std::uint64_t fast_opens_taken = 0;    // connections whose SYN brought text and a good cookie
   std::uint64_t fast_opens_refused = 0;  // text with a bad one, or beyond the limit
   std::uint64_t black_holes = 0;       // large packets seemed to vanish

@@ -1,4 +1,4 @@
-// Which connection, TIME-WAIT record or listener a segment belongs to: a keyed hash table.
+// Which connection, half-open one, TIME-WAIT record or listener a segment is for: a hash table.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,14 @@
 namespace lockstep::tcp {
 
 // What an entry of the table stands for.
-enum class EntryKind : std::uint32_t { connection = 0, time_wait = 1, listener = 2, none = 4 };
+// `none` stands in no table.
+enum class EntryKind : std::uint32_t {
+  connection = 0,
+  time_wait = 1,
+  listener = 2,
+  half_open = 3,
+  none = 4
+};
 
 struct Found {
   EntryKind kind = EntryKind::none;

@@ -15,6 +15,7 @@
 #include "core/tcp/connection.hpp"
 #include "core/tcp/counters.hpp"
 #include "core/tcp/demux.hpp"
+#include "core/tcp/half_open.hpp"
 #include "core/tcp/isn.hpp"
 #include "core/units/drop.hpp"
 #include "core/units/time.hpp"
@@ -27,12 +28,16 @@ using memory::Index;
 using memory::nil;
 
 // Whose timers of the shared wheel are which: those of the connections come first, by their slots,
-// then those of TIME-WAIT's records, then those of the floors below.
+// then those of TIME-WAIT's records, the one of the SYN cache if there is one, and those of the
+// floors below.
 constexpr std::uint32_t time_wait_timers_from(const Config& config) {
   return config.connections_max.value;
 }
-constexpr std::uint32_t lower_timers_from(const Config& config) {
+constexpr std::uint32_t half_open_timer_of(const Config& config) {
   return config.connections_max.value + config.time_wait_max.value;
+}
+constexpr std::uint32_t lower_timers_from(const Config& config) {
+  return half_open_timer_of(config) + (config.syn_cache_max.value == 0 ? 0 : 1);
 }
 
 // The kind of a listener is what it names besides its port: the higher, the more specific.
@@ -49,6 +54,7 @@ struct EngineState {
   std::uint32_t challenges_used = 0;
   Instant cookies_until;        // until then an ACK may prove a SYN that was answered by a cookie
   std::uint32_t cookie_epoch = 0;  // part of every cookie: a new one makes all others void
+  std::uint64_t half_open_tries = 0;  // bit n: some were retransmitted n times
   std::uint32_t ports_drawn = 0;
   std::uint32_t generation = 0;
   bool started = false;
@@ -108,6 +114,8 @@ struct Engine {
   memory::Slots<Connection> connections;
   memory::Slots<Active> actives;
   memory::Slots<TimeWait> time_waits;
+  memory::Slots<HalfOpen> half_opens;  // the SYN cache
+  memory::View<memory::ListHead> half_open_queues;  // by how often their SYN-ACKs went again
   memory::Slots<Listener> listeners;
   memory::Slots<Extent> extents;
   memory::Slots<Owed> owed;
@@ -133,13 +141,18 @@ struct Engine {
   // Only where the connection has one.
   Active& active(const Connection& c) const { return actives[c.active]; }
 
+  Index half_open_timer() const { return half_open_timer_of(config); }
   Index time_wait_timer(Index record) const { return time_wait_timers_from(config) + record; }
 
+  std::uint32_t hash_of(const HalfOpen& h) const;  // which keeps none; core/tcp/syn_cache.cpp
   // Takes an entry out of the table.
   void leave_table(std::uint32_t hash, Found entry) {
     demux.remove(hash, entry, [this](Found other) {
       if (other.kind == EntryKind::connection) {
         return connections[other.index].hash;
+      }
+      if (other.kind == EntryKind::half_open) {
+        return hash_of(half_opens[other.index]);
       }
       return other.kind == EntryKind::time_wait
                  ? time_waits[other.index].hash
@@ -165,6 +178,10 @@ struct Engine {
   // Active parts of connections that wait for a next hop to be resolved.
   memory::List<Active, &Active::queue> waiting(Index neighbour) const {
     return {waiting_heads[neighbour], actives.view()};
+  }
+  // Those that were retransmitted `tries` times, the next one due first.
+  memory::List<HalfOpen, &HalfOpen::order> half_open_queue(std::uint8_t tries) const {
+    return {half_open_queues[tries], half_opens.view()};
   }
   memory::List<TimeWait, &TimeWait::order> time_wait_order() const {
     return {state->time_waits, time_waits.view()};
@@ -194,6 +211,9 @@ struct Engine {
   IpAddress local_of(const Connection& c) const { return addresses[c.local_address]; }
   FourTuple tuple_of(const Connection& c) const {
     return {{local_of(c), c.local_port}, {c.remote, c.remote_port}};
+  }
+  FourTuple tuple_of(const HalfOpen& h) const {
+    return {{addresses[h.local_address], h.local_port}, {h.remote, h.remote_port}};
   }
 };
 

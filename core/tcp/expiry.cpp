@@ -219,6 +219,21 @@ bool due(Instant instant, Instant now) { return instant <= now; }
   }
 }
 
+namespace {
+
+Duration limit_of(std::uint32_t user_timeout_ms) {
+  return user_timeout_ms == 0 ? Duration::forever() : Duration::milliseconds(user_timeout_ms);
+}
+
+}  // namespace
+
+Duration syn_limit(const Engine& e, std::uint32_t user_timeout_ms) {
+  Duration const user = limit_of(user_timeout_ms);
+  //= rfc9293#3.8.3
+  //# 9293:MUST-22, 9293:MUST-23, 9293:P-SYN-R1R2 a SYN has an R2 of its own, three minutes
+  return e.config.syn_timeout.ns == 0 ? user : std::min(user, e.config.syn_timeout);
+}
+
 void set_give_up(const Engine& e, const Connection& c, Active& a) {
   //= rfc9293#3.8.3
   //# 9293:MUST-21 the application sets R2, for ever included
@@ -228,14 +243,8 @@ void set_give_up(const Engine& e, const Connection& c, Active& a) {
   //# 9293:P-CLOSE-TOABORT so a CLOSE that cannot get through becomes an ABORT
   //= rfc9293#3.6
   //# 9293:P-CLOSE-NOACK and so does a FIN that is never acknowledged
-  Duration const user = c.user_timeout_ms == 0 ? Duration::forever()
-                                               : Duration::milliseconds(c.user_timeout_ms);
-  Duration limit = user;
-  if (!synchronized(c.state) && e.config.syn_timeout.ns != 0) {
-    //= rfc9293#3.8.3
-    //# 9293:MUST-22, 9293:MUST-23, 9293:P-SYN-R1R2 a SYN has an R2 of its own, three minutes
-    limit = std::min(user, e.config.syn_timeout);
-  }
+  Duration const limit = synchronized(c.state) ? limit_of(c.user_timeout_ms)
+                                               : syn_limit(e, c.user_timeout_ms);
   a.give_up_due = e.state->now + limit;
 }
 

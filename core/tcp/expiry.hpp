@@ -11,6 +11,8 @@ void expire_connection(Engine& e, Connection& c);
 
 // Gives up this long from now unless the peer answers: the user timeout, or R2 of a SYN.
 void set_give_up(const Engine& e, const Connection& c, Active& a);
+// R2 of a SYN or SYN-ACK, beside a user timeout (0: for ever).
+Duration syn_limit(const Engine& e, std::uint32_t user_timeout_ms);
 // An acceptable segment came, perhaps while a zero window or the peer is probed: it is there.
 void heard_while_probing(Engine& e, Connection& c);
 // Whether keep-alives have their place: text of the peer's or ours may still be expected.

@@ -6,6 +6,7 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/rtt.hpp"
+#include "core/tcp/syn_cache.hpp"
 
 namespace lockstep::tcp {
 namespace {
@@ -304,6 +305,23 @@ void visit_time_wait(const Engine& e, Index record, FieldSink& sink) {
   sink.add_exact(record);
 }
 
+void visit_half_open(const Engine& e, Index half_open, FieldSink& sink) {
+  HalfOpen const& h = e.half_opens[half_open];
+  sink.add(e.addresses[h.local_address]);
+  sink.add(h.remote);
+  sink.add(std::uint64_t{h.local_port.value} << 16 | h.remote_port.value);
+  sink.add(h.opened);
+  sink.add(h.due);
+  sink.add(h.iss);
+  sink.add(h.irs);
+  sink.add(std::uint64_t{h.timestamp} << 32 | std::uint64_t{h.window.value} << 16 | h.mss);
+  sink.add(std::uint64_t{h.user_timeout} << 32 | std::uint64_t{h.answers} << 16 |
+           std::uint64_t{h.brought} << 8 | h.scale.shift);
+  sink.add(std::uint64_t{h.tries} << 8 | h.again);
+  sink.add_exact(std::uint64_t{h.listener} << 32 | half_open);
+  sink.add_exact(std::uint64_t{h.answers_second} << 16 | std::uint64_t{h.sent} << 8 | h.received);
+}
+
 void visit_fast_open(const Engine& e, FieldSink& sink) {
   for (FastOpenEntry const& entry : e.fast_open_cache.all()) {
     if (entry.local.is_unspecified()) {
@@ -327,6 +345,7 @@ void visit_listener(const Engine& e, Index slot, FieldSink& sink) {
   sink.add(std::uint64_t{listener.local.port.value} << 16 | listener.local.remote.port.value);
   sink.add(std::uint64_t{listener.pending_max} << 32 | listener.pending);
   sink.add(listener.complete);
+  sink.add(std::uint64_t{listener.records_max} << 32 | listener.half_open);
   sink.add(listener.admitted);
   sink.add(std::uint64_t{listener.fast_open_max} << 32 | listener.fast_open_pending);
   sink.add(listener.fast_open_resets);
@@ -407,7 +426,11 @@ Sequence acknowledged_of(const Engine& e, const FourTuple& tuple, std::uint16_t 
     return c.remote == tuple.remote.address && c.local_address == local_address &&
            c.remote_port == tuple.remote.port && c.local_port == tuple.local.port;
   });
-  return found.kind == EntryKind::connection ? e.connections[found.index].send.una : Sequence{};
+  if (found.kind != EntryKind::connection) {
+    Index const half_open = find_half_open(e, tuple, local_address);
+    return half_open == nil ? Sequence{} : e.half_opens[half_open].iss;
+  }
+  return e.connections[found.index].send.una;
 }
 
 State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
@@ -429,6 +452,9 @@ State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_addr
     }
     return false;
   }));
+  if (state == State::closed && find_half_open(e, tuple, local_address) != nil) {
+    return State::syn_received;
+  }
   bool const heard = state == State::closed && find_listener(e, tuple) != nil;
   return heard ? State::listen : state;
 }

@@ -146,8 +146,8 @@ struct Local {
 };
 
 // How many connections may stand between SYN-RECEIVED and `accepted`, and how many may be told
-// as accepted before the application admits more with Stack::admit. Where SYN cookies are on, as
-// many more may be ESTABLISHED and wait to be told.
+// as accepted before the application admits more with Stack::admit. Where SYN cookies or the SYN
+// cache are on, as many more may be ESTABLISHED and wait to be told.
 struct Backlog {
   Count pending{128};
   Count admitted = Count::unlimited();

@@ -5,6 +5,7 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
 #include "core/tcp/scoreboard.hpp"
+#include "core/tcp/syn_cache.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -85,7 +86,34 @@ void check_invariants(Engine& e, Connection& c) {
   check_active(e, c);
 }
 
+// Each half-open connection stands in its queue, in the table, and in its listener's number.
+void check_syn_cache(const Engine& e) {
+  std::uint32_t queued = 0;
+  for (std::uint8_t tries = 0; tries < e.half_open_queues.count(); ++tries) {
+    auto const queue = e.half_open_queue(tries);
+    CHECK(queue.empty() == ((e.state->half_open_tries >> tries & 1) == 0));
+    queued += queue.count();
+    Instant due;
+    for (Index at = queue.first(); at != nil; at = queue.next(at)) {
+      HalfOpen const& h = e.half_opens[at];
+      CHECK(h.tries == tries);
+      CHECK(h.due >= due);
+      CHECK(h.due >= e.wheel.due(e.half_open_timer()));
+      CHECK(e.listeners.taken(h.listener));
+      CHECK(find_half_open(e, e.tuple_of(h), h.local_address) == at);
+      due = h.due;
+    }
+  }
+  CHECK(queued == e.half_opens.used());
+  std::uint32_t counted = 0;
+  for (Index at = 0; at < e.listeners.high_water(); ++at) {
+    counted += e.listeners.taken(at) ? e.listeners[at].half_open : 0;
+  }
+  CHECK(counted == queued);
+}
+
 void check_conservation(Engine& e) {
+  check_syn_cache(e);
   std::uint32_t extents = 0;
   std::uint32_t owed = 0;
   std::uint32_t marks = 0;

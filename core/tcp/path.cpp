@@ -6,6 +6,7 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/sack.hpp"
 #include "core/tcp/segment_options.hpp"
+#include "core/tcp/syn_cache.hpp"
 
 namespace lockstep::tcp {
 namespace {
@@ -96,6 +97,29 @@ void follow_path(Engine& e, Connection& c) {
   }
 }
 
+namespace {
+
+// The same for a connection in the SYN cache, of which only a SYN-ACK can be quoted.
+Drop tell_half_open(Engine& e, const internet::IcmpError& error, std::uint16_t local_address) {
+  Index const at = find_half_open(e, error.quoted, local_address);
+  if (at == nil) {
+    return Drop::icmp_quote_unknown;
+  }
+  Connection c = view_of(e, e.half_opens[at]);
+  if (error.quoted_sequence != c.send.iss) {
+    return Drop::icmp_quote_outside;
+  }
+  follow_path(e, c);
+  std::uint16_t const mtu = told_mtu(c, error);
+  if (mtu == 0 || mtu >= c.mss + header_bytes(c)) {
+    return Drop::icmp_mtu_refused;
+  }
+  e.paths.lower(c.remote, mtu, e.state->now);
+  return Drop::none;
+}
+
+}  // namespace
+
 //= rfc9293#3.7.2
 //# 9293:P-PMTUD path MTU discovery, of both families
 //= rfc7323#5.7
@@ -104,7 +128,7 @@ Drop take_packet_too_big(Engine& e, const internet::IcmpError& error,
                          std::uint16_t local_address) {
   Connection* const found = find_quoted(e, error, local_address);
   if (found == nullptr) {
-    return Drop::icmp_quote_unknown;
+    return tell_half_open(e, error, local_address);
   }
   Connection& c = *found;
   //= rfc5927#4.1

@@ -1,4 +1,4 @@
-// Segments that no connection sends: resets, and the ACKs of TIME-WAIT.
+// Segments that no connection sends: resets, the ACKs of TIME-WAIT, answers of the SYN cache.
 #include "core/tcp/replies.hpp"
 
 #include "core/tcp/timestamps.hpp"
@@ -20,7 +20,8 @@ void push(Engine& e, internet::ReplyHeader header, const wire::Header& segment,
     return;
   }
   if (named != nullptr) {
-    static_cast<void>(wire::write(*named, room.subspan(wire::tcp_header_bytes)));
+    static_cast<void>(wire::write(*named, room.subspan(wire::tcp_header_bytes),
+                                  e.config.option_order));
   }
   Bytes const length{header.length};
   wire::PseudoHeader const pseudo{header.source, header.destination, header.protocol, length};
@@ -29,6 +30,10 @@ void push(Engine& e, internet::ReplyHeader header, const wire::Header& segment,
 }
 
 }  // namespace
+
+void reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& segment) {
+  push(e, header, segment, &segment.options);
+}
 
 [[gnu::cold]] void reply_reset(Engine& e, const Arrival& arrival) {
   wire::Segment const& in = arrival.segment;

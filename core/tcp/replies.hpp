@@ -1,10 +1,13 @@
-// Segments that no connection sends: resets, and the ACKs of TIME-WAIT.
+// Segments that no connection sends: resets, the ACKs of TIME-WAIT, answers of the SYN cache.
 #pragma once
 
 #include "core/tcp/engine.hpp"
 
 namespace lockstep::tcp {
 
+// A segment without text goes into the reply queue; if that is full it is lost, as on the wire, and
+// counted. Protocol and length of the header are filled in here.
+void reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& segment);
 // The reset that answers a segment without a connection, or one that acknowledges what was never
 // sent: <SEQ=SEG.ACK><CTL=RST>, or <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>.
 void reply_reset(Engine& e, const Arrival& arrival);

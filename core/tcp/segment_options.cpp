@@ -77,7 +77,7 @@ wire::Options options_of(const Engine& e, Connection& c, const Plan& plan,
   if (c.options.has(spoken::user_timeout_due) || plan.syn) [[unlikely]] {
     add_user_timeout(e, c, plan, options);
   }
-  if (plan.syn) {
+  if (plan.syn && c.active != nil) {
     add_fast_open(e, c, plan, options);
   }
   return options;

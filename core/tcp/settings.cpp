@@ -6,6 +6,7 @@
 #include "core/tcp/fast_open.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
+#include "core/tcp/syn_cache.hpp"
 #include "core/tcp/user_timeout.hpp"
 
 namespace lockstep::tcp {
@@ -145,7 +146,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
            c.local_port == quoted.local.port && c.local_address == local_address;
   });
   if (found.kind != EntryKind::connection) {
-    return Drop::icmp_quote_unknown;
+    return take_half_open_error(e, quoted, local_address, sequence, cause);
   }
   Connection& c = e.connection(found.index);
   //= rfc5927#4.1

@@ -192,6 +192,19 @@ void RfcChecker::begin(Conversation& c, const wire::Segment& segment) {
   }
 }
 
+namespace {
+
+// An ACK of a SYN and of nothing more, before anything else was sent.
+bool acks_syn_alone(const Conversation& c, const wire::Segment& segment) {
+  bool alone = false;
+  for (std::uint32_t i = 0; i < c.opening_count; ++i) {
+    alone = alone || c.openings[i].irs.next() == segment.acknowledgment;
+  }
+  return alone && segment.sequence == c.iss.next() && segment.length().empty();
+}
+
+}  // namespace
+
 void RfcChecker::judge_sent(const Heard& said) {
   wire::Segment const& segment = said.view.segment;
   Conversation& c = conversation(said.host, {said.view.source, said.view.destination});
@@ -208,15 +221,18 @@ void RfcChecker::judge_sent(const Heard& said) {
   // Cookies may have been sent for SYNs of several numbers, and any of them be taken up: of such a
   // conversation nobody can say from outside where it is.
   bool const answers = segment.flags.syn() && segment.flags.ack();
-  bool const cookies = world_.hosts[said.host.value].config.tcp.syn_cookies != tcp::SynCookies::off;
+  tcp::Config const& config = world_.hosts[said.host.value].config.tcp;
+  bool const cookies = config.syn_cookies != tcp::SynCookies::off;
   c.many_answers = answers ? c.many_answers || (cookies && c.has_former) : c.many_answers;
   c.many_answers = c.many_answers && (answers || !segment.flags.syn());
   if (c.many_answers) {
     return;
   }
   bool const old = c.has_former && segment.sequence == c.former && segment.length().empty();
-  // A cookie's answer waits with the replies, and what it has opened meanwhile may overtake it.
-  bool const overtaken = answers && cookies && c.offered &&
+  // What a cookie or the SYN cache answers waits with the replies, and the connection that it has
+  // become meanwhile may overtake it.
+  bool const cached = config.syn_cache_max.value != 0 && (answers || acks_syn_alone(c, segment));
+  bool const overtaken = ((answers && cookies) || cached) && c.offered &&
                          c.last_ack.after(segment.acknowledgment);
   if (!c.begun || old || overtaken) {
     return;

@@ -130,18 +130,20 @@ TEST_F(RfcRules, AnEdgeThatMovesLeft) {
   EXPECT_EQ(found(), "the right edge of the offered window moved left");
 }
 
-// An answer with a cookie waits among the replies while what it opened speaks already.
-TEST_F(RfcRules, OnlyTheAnswerOfACookieIsOvertaken) {
-  for (tcp::SynCookies const cookies : {tcp::SynCookies::on, tcp::SynCookies::off}) {
+// An answer with a cookie, or of the SYN cache, waits among the replies while what it opened speaks
+// already.
+TEST_F(RfcRules, OnlyTheAnswerOfACookieOrOfTheSynCacheIsOvertaken) {
+  for (int const kind : {1, 2, 0}) {
+    auto const cookies = kind == 1 ? tcp::SynCookies::on : tcp::SynCookies::off;
     world_.hosts[0].config.tcp.syn_cookies = cookies;
+    world_.hosts[0].config.tcp.syn_cache_max = Count{kind == 2 ? 1u : 0u};
     hear({flag::syn, 500, 0, 1'000, 0});
     say({flag::syn | flag::ack, 100, 501, 1, 0});
     hear({flag::ack, 501, 101, 1'000, 1});
     say({flag::ack, 101, 502, 1, 0});
     say({flag::syn | flag::ack, 100, 501, 1, 0});
-    EXPECT_EQ(found(), cookies == tcp::SynCookies::on
-                           ? "nothing"
-                           : "the right edge of the offered window moved left");
+    EXPECT_EQ(found(), kind != 0 ? "nothing"
+                                 : "the right edge of the offered window moved left");
   }
 }
 

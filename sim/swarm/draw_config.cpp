@@ -208,6 +208,8 @@ void draw_config(Dice& dice, Config& config) {
   config.tcp.timestamp_key = draw_key(dice);
   draw_recovery(dice, config.tcp);
   config.tcp.fast_open_key = draw_key(dice);
+  config.tcp.syn_cache_max = {dice.pick({0u, 1u, 8u, 64u})};
+  config.tcp.syn_cache_after = {dice.pick({0u, 0u, 50u, 100u})};
 }
 
 void draw_host(Dice& dice, HostSpec& host) {

@@ -87,6 +87,7 @@ class Meter final : public Observer {
     most.pieces = std::max(most.pieces, now.pieces);
     most.extents = std::max(most.extents, now.extents);
     most.owed = std::max(most.owed, now.owed);
+    most.half_open = std::max(most.half_open, now.half_open);
   }
 
   Mac liar_;

@@ -53,6 +53,7 @@ std::string text_of(const std::vector<HostileResult>& results) {
   TextTable table({{"lie", Align::left},
                    {"frames"},
                    {"connections"},
+                   {"half-open"},
                    {"blocks"},
                    {"replies/1000"},
                    {"amplified %"},
@@ -64,6 +65,7 @@ std::string text_of(const std::vector<HostileResult>& results) {
   for (const HostileResult& each : results) {
     table.add({std::string(name_of(each.bound.lie)), fmt::format("{}", each.report.frames_in),
                of(each.report.most.connections, each.bound.connections, "<="),
+               fmt::format("{}", each.report.most.half_open),
                of(each.report.most.blocks, each.bound.blocks, "<="),
                of(each.replies_per_mille, each.bound.replies_per_mille, "<="),
                of(each.amplified_percent, each.bound.amplified_percent, "<="),
@@ -89,6 +91,7 @@ std::string json_of(const std::vector<HostileResult>& results) {
                    {"pieces_most", report.most.pieces},
                    {"extents_most", report.most.extents},
                    {"owed_most", report.most.owed},
+                   {"half_open_most", report.most.half_open},
                    {"replies_per_mille", each.replies_per_mille},
                    {"amplified_percent", each.amplified_percent},
                    {"honest_done", report.honest_done},
