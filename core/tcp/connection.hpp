@@ -181,10 +181,10 @@ class RttVariables {
   std::uint8_t octets_[19]{};  // the three numbers, and whether anything was sampled
 };
 
-// Whose backlog an attempt is in.
+// Whose backlog an attempt is in. Without initializers, as a member of a union must be for gcc 12.
 struct BacklogPlace {
-  std::uint32_t listener = 0;  // slot
-  std::uint32_t generation = 0;
+  std::uint32_t listener;  // slot
+  std::uint32_t generation;
 };
 
 // What only an application that knows of the connection has a use for.
@@ -382,7 +382,7 @@ struct Active : Wishes, Doubts {
   Bytes delayed;            // in-order octets since the last ACK
   Sequence delayed_begin;   // where they begin
 
-  BacklogPlace fast_open_by;        // while `fast_open_counted`
+  BacklogPlace fast_open_by{};      // while `fast_open_counted`
   Sequence pending_sequence;        // which segment was too big, while pending_mtu is not 0
   std::uint16_t pending_mtu = 0;    // what an ICMP error told, to be believed if progress stalls
 
