@@ -15,30 +15,18 @@ bool is_of(const Arrival& arrival, const Record& record) {
          record.remote == arrival.remote && record.local_address == arrival.local_address;
 }
 
-}  // namespace
-
-Drop arrives(Engine& e, const Arrival& arrival) {
-  wire::Segment const& s = arrival.segment;
-  ++e.counters->segments_received;
-  e.state->arrived = arrival.arrived;
-  Connection* owner = nullptr;
-  Found const found = e.demux.find(arrival.hash, [&](Found candidate) {
-    if (candidate.kind == EntryKind::connection) {
-      owner = &e.connection(candidate.index);
-      return is_of(arrival, *owner);
-    }
-    if (candidate.kind == EntryKind::half_open) {
-      return is_of(arrival, e.half_opens[candidate.index]);
-    }
-    return candidate.kind == EntryKind::time_wait &&
-           is_of(arrival, e.time_waits[candidate.index]);
-  });
-  if (found.kind == EntryKind::connection) {
-    Connection& c = *owner;
-    ++c.segments_received;
-    return c.state == State::syn_sent ? arrives_syn_sent(e, c, arrival)
-                                      : arrives_otherwise(e, c, arrival);
+// Whether an entry that is no connection's is the segment's. Apart from the search for connections,
+// whose registers it needs.
+[[gnu::noinline]] bool is_of_other(const Engine& e, const Arrival& arrival, Found candidate) {
+  if (candidate.kind == EntryKind::half_open) {
+    return is_of(arrival, e.half_opens[candidate.index]);
   }
+  return candidate.kind == EntryKind::time_wait && is_of(arrival, e.time_waits[candidate.index]);
+}
+
+// A segment that is no connection's: `found` is what else it is for. Apart from the plain path,
+// whose registers it needs.
+[[gnu::noinline]] Drop arrives_elsewhere(Engine& e, const Arrival& arrival, Found found) {
   if (found.kind == EntryKind::time_wait) {
     return arrives_time_wait(e, found.index, arrival);
   }
@@ -51,10 +39,33 @@ Drop arrives(Engine& e, const Arrival& arrival) {
   if (arrival.remote.is_multicast() || arrival.remote.is_unspecified()) {
     return Drop::tcp_to_group;
   }
+  wire::Segment const& s = arrival.segment;
   FourTuple const tuple{{arrival.local, s.destination}, {arrival.remote, s.source}};
   Index const listener = find_listener(e, tuple);
   return listener != nil ? arrives_listen(e, listener, arrival, nil)
                          : arrives_closed(e, arrival);
+}
+
+}  // namespace
+
+Drop arrives(Engine& e, const Arrival& arrival) {
+  ++e.counters->segments_received;
+  e.state->arrived = arrival.arrived;
+  Connection* owner = nullptr;
+  Found const found = e.demux.find(arrival.hash, [&](Found candidate) {
+    if (candidate.kind == EntryKind::connection) [[likely]] {
+      owner = &e.connection(candidate.index);
+      return is_of(arrival, *owner);
+    }
+    return is_of_other(e, arrival, candidate);
+  });
+  if (found.kind == EntryKind::connection) [[likely]] {
+    Connection& c = *owner;
+    ++c.segments_received;
+    return c.state == State::syn_sent ? arrives_syn_sent(e, c, arrival)
+                                      : arrives_otherwise(e, c, arrival);
+  }
+  return arrives_elsewhere(e, arrival, found);
 }
 
 [[gnu::cold]] Drop arrives_closed(Engine& e, const Arrival& arrival) {

@@ -94,7 +94,9 @@ void keep_text(Engine& e, Connection& c, const wire::Segment& segment) {
   if (!text.bytes.empty() || text.fin) {
     static_cast<void>(take_text(e, c, text, segment));
   }
-  take_urgent(e, c, segment);
+  if (segment.flags.urg()) [[unlikely]] {
+    take_urgent(e, c, segment);
+  }
 }
 
 }  // namespace

@@ -73,8 +73,7 @@ void release(Engine& e, Connection& c) {
     e.actives.give(c.active);
     c.active = nil;
   }
-  e.wheel.cancel(at);
-  // From here on every id of this life is stale.
+  // detach() has ended its timers. From here on every id of this life is stale.
   e.connections.give(at);
   ++e.counters->connections_closed;
 }
