@@ -448,6 +448,31 @@ TEST(FastOpenClient, SendsRefusedTextWithItsFirstAck) {
 
 //= rfc7413#4.2.2
 //= type=test
+//# 7413:TFO-18 what the SYN-ACK leaves out goes again as far as its window lets it
+//= rfc7323#2.4
+//= type=test
+//# 7323:TS-38 text of a SYN never lay in a window that has shrunk since
+TEST(FastOpenClient, SendsRefusedTextWithinTheFirstWindow) {
+  for (bool const selective : {false, true}) {
+    Config config = fast_config();
+    config.tcp.window_scale = true;
+    config.tcp.sack = config.tcp.rack = selective;
+    FastClient kit(config);
+    kit.learn();
+    kit.call("question");
+    EXPECT_EQ(kit.sent(), "SP 0(8)");
+    wire::Options options;
+    options.has_window_scale = true;
+    options.window_scale.shift = 14;
+    options.has_sack_permitted = selective;
+    kit.deliver({.flags = flag::syn | flag::ack, .ack = 2, .window = 3, .mss = 1000,
+                 .options = options});
+    EXPECT_EQ(kit.sent(), "A 2(3) ack 1");
+  }
+}
+
+//= rfc7413#4.2.2
+//= type=test
 //# 7413:TFO-12 a SYN that is sent again is plain
 //= rfc7413#4.1.3.1
 //= type=test

@@ -373,6 +373,7 @@ struct Active : Wishes, Doubts {
   Instant give_up_due = Instant::never();
   Instant slow_due = Instant::never();  // see slow_due(); without an active part the wheel knows it
   Sequence last_ack_sent;   // Last.ACK.sent; without an active part it is RCV.NXT
+  Sequence early_end;
   Sequence fin_at;          // where the peer's FIN lies, while `fin_known`
   Sequence send_up;         // SND.UP: the octet after the urgent data, while `send_urgent`
   Sequence receive_up;      // RCV.UP, while `receive_urgent`
@@ -392,6 +393,7 @@ struct Active : Wishes, Doubts {
   bool timing = false;
   bool fast_open_wanted = false;   // the SYN may ask for a cookie, or show one and bring text
   bool fast_open_used = false;     // ... and has
+  bool early = false;              // text before `early_end` left with our SYN, in no window
   bool fast_open_answer = false;   // the SYN-ACK brings a cookie
   bool fast_open_counted = false;  // against the limit of fast_open_by, until ESTABLISHED
   std::uint8_t quantum = 0;        // frames left in this round

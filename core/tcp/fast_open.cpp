@@ -213,6 +213,8 @@ void doubt_fast_open(Engine& e, Connection& c) {
     //# 7413:TFO-18 text of our SYN that was not acknowledged goes again with the first ACK
     a.retransmit_next = c.send.una;
     a.retransmit_end = c.send.nxt;
+    a.early = true;
+    a.early_end = c.send.nxt;
     a.timing = false;
   } else if (c.sack && e.config.rack && a.retransmit_next.at_or_after(a.retransmit_end)) {
     static_cast<void>(Board(e, a).begin({c.send.una, c.send.nxt}, c.sent_at));

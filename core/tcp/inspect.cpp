@@ -249,10 +249,11 @@ void visit_active(Engine& e, Connection& c, FieldSink& sink) {
   std::uint64_t bits = 0;
   for (bool flag : {a.timing, a.probe, a.override, a.fin_known, a.window_update,
                     a.keepalive_probe, a.ack_now, a.behind != nil, a.fast_open_wanted,
-                    a.fast_open_used, a.fast_open_answer, a.fast_open_counted}) {
+                    a.fast_open_used, a.fast_open_answer, a.fast_open_counted, a.early}) {
     bits = bits << 1 | (flag ? 1 : 0);
   }
   sink.add(bits);
+  sink.add(a.early ? a.early_end : c.send.una);
   congestion::visit(e, a, sink);
   visit_owed(e, a, sink);
   visit_board(e, a, sink);

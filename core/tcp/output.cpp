@@ -23,11 +23,12 @@ namespace lockstep::tcp {
 //= rfc7323#2.4
 //# 7323:TS-36, 7323:TS-37 at first whatever the window says, later by less than one unit of it
 //# 7323:TS-38 and beyond that not at all
-Sequence right_again(const Connection& c) {
+Sequence right_again(const Connection& c, const Active& a) {
   Sequence const right = c.send.una + c.send.wnd;
   std::uint8_t const shift = c.options.send_scale.shift;
-  // One octet may be a probe, which never lay in a window.
-  if (shift == 0 || flight_size(c).count <= 1) {
+  // One octet may be a probe, which never lay in a window; nor did what a SYN brought.
+  bool const early = a.early && c.send.una.before(a.early_end);
+  if (shift == 0 || flight_size(c).count <= 1 || early) {
     return right;
   }
   Sequence const rounded = right + Bytes{(1u << shift) - 1};
@@ -89,7 +90,7 @@ Plan syn_plan(const Connection& c, bool again) {
   bool const tiny = flight_size(c).count <= 1;
   Sequence const last = tiny ? room.end : first_of(c.send.nxt, room.end);
   std::uint32_t const allowed =
-      std::min(right_again(c).since(next).count, text_max(c, a));
+      std::min(right_again(c, a).since(next).count, text_max(c, a));
   plan.text = {std::min(last.since(next).count, allowed)};
   plan.sequence = next;
   plan.again = true;

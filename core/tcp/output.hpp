@@ -32,7 +32,7 @@ inline Sequence queue_begin(const Connection& c) {
 
 // How far retransmissions may go. A window whose edge moved left by the rounding of a scale does
 // not keep back what lay in it when it was sent.
-Sequence right_again(const Connection& c);
+Sequence right_again(const Connection& c, const Active& a);
 // The send variables of a new connection: all at `iss`, the SYN still to be sent.
 void begin_sending(Engine& e, Connection& c, Sequence iss);
 // The SYN, now perhaps with an ACK, leaves again.

@@ -365,7 +365,7 @@ Plan plan_range(const Connection& c, const Active& a, const Range& range) {
   Sequence const text_end = c.send.una + a.send.length();
   Sequence const right = c.send.una + c.send.wnd;
   std::uint32_t const allowed =
-      std::min(right_again(c).since(range.begin).count, text_max(c, a));
+      std::min(right_again(c, a).since(range.begin).count, text_max(c, a));
   plan.text = {std::min(first_of(range.end, text_end).since(range.begin).count, allowed)};
   plan.sequence = range.begin;
   plan.again = true;

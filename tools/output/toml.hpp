@@ -11,11 +11,13 @@ class TomlGaveUp : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+[[noreturn, gnu::noinline]] inline void toml_gave_up(const char* on) { throw TomlGaveUp(on); }
+
 }  // namespace lockstep::tools
 
 // With NDEBUG it would take what it asserts for granted.
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
-#define TOML_ASSERT(expr) ((expr) ? void() : throw lockstep::tools::TomlGaveUp(#expr))
+#define TOML_ASSERT(expr) ((expr) ? void() : lockstep::tools::toml_gave_up(#expr))
 #include <toml++/toml.h>
 #pragma pop_macro("NDEBUG")
