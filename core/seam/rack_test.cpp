@@ -544,5 +544,22 @@ TEST(Undo, ByDuplicates) {
   }
 }
 
+// Repaired by duplicates without blocks, so without a board: what went again was not counted, and a
+// copy that the path made of other text says nothing of it.
+TEST(Undo, NotWithoutCountOfWhatWentAgain) {
+  Config config = rack_config(false);
+  config.tcp.undo = true;
+  Sender sender(config);
+  sender.write_octets(40'000);
+  sender.take();
+  sender.duplicates(3);
+  EXPECT_EQ(sender.segments(), "10001+1000 11001+1000 1+1000");
+  sender.ack(12'001);
+  sender.take();
+  sender.sack(12'001, {{3001, 4001}});
+  EXPECT_LT(sender.cwnd(), 10'000u);
+  EXPECT_EQ(sender.stack.statistics().tcp.recoveries_undone, 0u);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

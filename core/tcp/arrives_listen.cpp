@@ -48,7 +48,7 @@ bool crowded(const Listener& listener) {
 
 // Answers a SYN with less than a full record, if it can: with one of the SYN cache, or with none.
 //= rfc4987#3.7
-//# 4987:SYN-6 records as long as there is room, then the cache, and cookies once that is full
+//# 4987:SYN-6 records while few are half open, then the cache, the rest of the backlog, and cookies
 [[gnu::cold]] bool take_less(Engine& e, Index at_listener, const Arrival& arrival, Drop refused) {
   Listener const& listener = e.listeners[at_listener];
   // Those whose handshakes are over fill the backlog: one more could not be taken, either.

@@ -366,6 +366,9 @@ Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
   if (!bound) {
     return nothing(Refusal::bad_region);
   }
+  if (payload.length == 0) {
+    return {};
+  }
   Active* const a = ensure_active(e, c);
   if (a == nullptr) {
     return nothing(no_room(e, c, Room::active));
@@ -374,12 +377,10 @@ Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
   Bytes const taken =
       length == 0 ? Bytes{}
                   : a->send.append_loan(e.pools, {payload.offset, Bytes{length}, payload.region});
-  if (!taken.empty()) {
-    queued(e, c, *a, taken.count == payload.length ? more : More::no);
-  }
-  if (taken.empty() && payload.length != 0) {
+  if (taken.empty()) {
     return full(e, c, Room::piece);
   }
+  queued(e, c, *a, taken.count == payload.length ? more : More::no);
   return {taken, Refusal::none};
 }
 

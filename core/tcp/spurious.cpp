@@ -273,7 +273,8 @@ void remember(Engine& e, Connection& c, bool timeout) {
     save(e, c, a, timeout);
     await_echo(e, c, timeout);
   }
-  a.undo_armed = e.config.undo && !timeout;
+  // What goes again is counted on the board alone.
+  a.undo_armed = e.config.undo && !timeout && a.board.order.count != 0;
   bool const repairs = c.sack && c.congestion.recovering;
   bool const fresh = !repairs && (!again || a.watch == TimeoutWatch::first);
   a.watch = timeout && e.config.frto && fresh ? TimeoutWatch::first : TimeoutWatch::off;
