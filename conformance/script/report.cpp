@@ -12,9 +12,12 @@
 #include "tools/cli/failure.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/output/table.hpp"
+#include "tools/output/xml.hpp"
 
 namespace lockstep::conformance::script {
 namespace {
+
+using tools::xml_escaped;
 
 namespace fs = std::filesystem;
 
@@ -24,29 +27,6 @@ std::string_view name_of(Verdict verdict) {
 
 std::string seconds_text(std::uint64_t ns) {
   return fmt::format("{}.{:06} s", ns / 1'000'000'000, ns / 1000 % 1'000'000);
-}
-
-std::string xml_escaped(const std::string& text) {
-  std::string out;
-  for (char const c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
-    }
-  }
-  return out;
 }
 
 std::string what_of(const Ran& ran) {

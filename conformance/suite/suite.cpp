@@ -9,9 +9,12 @@
 #include "conformance/replay/report.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/output/table.hpp"
+#include "tools/output/xml.hpp"
 
 namespace lockstep::conformance {
 namespace {
+
+using tools::xml_escaped;
 
 bool agrees(const Replayed& replayed) {
   return replayed.verdict.judgement == Judgement::agrees ||
@@ -32,29 +35,6 @@ void add_row(tools::TextTable& table, const std::string& name, const std::string
   std::uint64_t const packets = replayed.run.packets_in + replayed.run.sent.size();
   table.add({name, clause, time_text(replayed.run.virtual_time), fmt::format("{}", packets),
              verdict_text(replayed.verdict)});
-}
-
-std::string xml_escaped(const std::string& text) {
-  std::string out;
-  for (char const c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
 }
 
 std::string twin_name(const SuiteCase& one, std::size_t index) {

@@ -1,0 +1,13 @@
+// Text within XML.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockstep::tools {
+
+/// `text` as it may stand between tags and in attributes. Control characters other than a tab and a
+/// line's end, which XML cannot hold, become question marks.
+std::string xml_escaped(std::string_view text);
+
+}  // namespace lockstep::tools
