@@ -53,6 +53,9 @@ def test_a_setting_that_does_nothing_is_a_finding(tmp_path):
     ('host = "b"', 'host = "c"', "pair 1: host 'c'"),
     ("is = 44 }", "is = 0 }", "pair 1: on and off are the same"),
     ('feature = "SACK"\n', 'feature = "SACK"\nfeeture = "x"\n', "pair 1: unknown key 'feeture'"),
+    ("is = 44 }", "was = 44 }", "pair 1: 'on' lacks 'set' or 'is'"),
+    ("\nbase = ", "\nbasis = ", "pairs.toml: 'base' is missing"),
+    ('measure = "sack_blocks"', 'measure = "flight_soon"', "nothing to measure"),
     ("\n[worlds]", "\n[worlds", "pairs.toml: "),
 ])
 def test_bad_input_is_one_line(tmp_path, old, new, line):
