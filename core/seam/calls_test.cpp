@@ -327,6 +327,21 @@ TEST(Calls, ReceiveUrgent) {
   EXPECT_EQ(kit.read(kit.id), "plain");
 }
 
+//= rfc9293#3.1
+//= type=test
+//# 9293:P-URGPTR-FIELD counted from the segment's own number, and nothing without URG
+TEST(Calls, TheUrgentFieldNeedsItsFlag) {
+  Kit kit;
+  kit.auto_consume = false;
+  kit.socket_in(State::established);
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "plain", .urgent = 3});
+  EXPECT_FALSE(kit.told(EventKind::urgent));
+  EXPECT_FALSE(kit.info().receive.urgent);
+  kit.deliver({.flags = flag::ack | flag::urg, .seq = 6, .ack = 1, .text = "URGENT", .urgent = 3});
+  EXPECT_TRUE(kit.told(EventKind::urgent));
+  EXPECT_EQ(kit.info().receive.up, kit.peer_iss + Bytes{6 + 3});
+}
+
 //= rfc9293#3.10.5
 //= type=test
 //# 9293:P-ABORT, 9293:P-ABORT-FLUSH a reset at SND.NXT, and nothing else leaves

@@ -29,6 +29,9 @@ void open_stamped(Kit& kit) {
 //= type=test
 //# 7323:TS-17 older than TS.Recent: an ACK, and the segment is dropped
 //# 7323:TS-32 whatever its sequence number
+//= rfc7323#5.6
+//= type=test
+//# 7323:TS-51 the very next text, which could be taken at once, is judged by its timestamp first
 TEST(Paws, AnOldDuplicateIsAnsweredAndDropped) {
   Kit kit(stamping_config());
   open_stamped(kit);

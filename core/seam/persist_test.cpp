@@ -124,6 +124,31 @@ TEST(Persist, ShrunkWindow) {
 
 //= rfc9293#3.8.6
 //= type=test
+//# 9293:SHLD-17 what lies beyond a shrunk edge may stay unacknowledged while the peer lives
+TEST(Persist, TextBeyondAShrunkEdgeIsNoReasonToGiveUp) {
+  for (bool const answered : {true, false}) {
+    Flow flow;
+    flow.write_octets(3000);
+    EXPECT_EQ(flow.segments(), "1+1000 1001+1000 2001+1000");
+    flow.ack_with_window(1001, 500);
+    flow.ack_with_window(1501, 0);
+    flow.segments();
+    Instant const end = flow.now + Duration::seconds(3600);
+    while (flow.now < end && flow.state() == State::established) {
+      flow.advance(flow.stack.deadline().since(flow.now));
+      bool const probed = !flow.segments().empty();
+      if (probed && answered) {
+        flow.advance(ms(10));
+        flow.ack(1501);
+      }
+    }
+    EXPECT_EQ(flow.state(), answered ? State::established : State::closed);
+    EXPECT_EQ(flow.told(EventKind::closed, Cause::timed_out), !answered);
+  }
+}
+
+//= rfc9293#3.8.6
+//= type=test
 //# 9293:MUST-35 a window shrunk to zero is probed
 TEST(Persist, ShrunkToZero) {
   Flow flow;

@@ -47,6 +47,15 @@ TEST(Profiles, AreAllValid) {
   }
 }
 
+//= rfc9293#3.8.3
+//= type=test
+//# 9293:SHLD-11 R2 is a hundred seconds at least, in each
+TEST(Profiles, GiveUpAfterAHundredSecondsAtLeast) {
+  for (Config const& config : {Config{}, profile_rfc(), profile_linux(), profile_freebsd()}) {
+    EXPECT_GE(config.tcp.user_timeout, Duration::seconds(100));
+  }
+}
+
 // Ten segments of the default against RFC 5681's three.
 TEST(Profiles, BeginWithTheirInitialWindow) {
   for (auto const& [config, segments] :

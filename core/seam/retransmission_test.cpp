@@ -235,6 +235,9 @@ TEST(Retransmission, ThreeSecondsAfterALostSynAck) {
 //= rfc9293#3.8.2
 //= type=test
 //# 9293:MUST-19 slow start, congestion avoidance and the doubling timeout
+//= rfc6298#5.1
+//= type=test
+//# 6298:RTO-22 the timer has expired and the segment that is sent again starts it
 TEST(Retransmission, TimeoutDoublesAndSlowStarts) {
   Flow flow;
   flow.write_octets(20'000);
@@ -255,6 +258,7 @@ TEST(Retransmission, TimeoutDoublesAndSlowStarts) {
 //= rfc9293#3.8.3
 //= type=test
 //# 9293:MUST-20 at R1 the user hears of it, once; at R2 the connection is closed
+//# 9293:SHLD-11 after three hundred seconds, if nobody asks for less
 //= rfc9293#3.10.8
 //= type=test
 //# 9293:P-USER-TIMEOUT with its queues

@@ -11,6 +11,9 @@ constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count
 //= rfc9293#3.7.4
 //= type=test
 //# 9293:P-NAGLE, 9293:SHLD-7 a small segment waits while anything is unacknowledged, PSH or not
+//= rfc9293#3.9.1.2
+//= type=test
+//# 9293:SHLD-27 what was pushed twice leaves in one segment with one PSH
 TEST(Nagle, SmallTextWaits) {
   Flow flow;
   flow.write_octets(10);
@@ -19,7 +22,7 @@ TEST(Nagle, SmallTextWaits) {
   flow.write_octets(20);
   EXPECT_EQ(flow.segments(), "");
   flow.ack(11);
-  EXPECT_EQ(flow.segments(), "11+30");
+  EXPECT_EQ(flow.sent(), "PA 11(30) ack 1");
   flow.write_octets(1500);
   EXPECT_EQ(flow.segments(), "41+1000");
   flow.ack(41);

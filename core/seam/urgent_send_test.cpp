@@ -10,6 +10,9 @@ namespace {
 //= type=test
 //# 9293:MUST-30 urgent is spoken
 //# 9293:MUST-62, 9293:P-SEND-URGSIG the pointer names the octet after the urgent data
+//= rfc9293#3.10.2
+//= type=test
+//# 9293:P-SEND-URG SND.UP is the end of what was given so far, and the segment is marked
 TEST(UrgentSend, PointerBehindTheUrgentData) {
   Flow flow;
   flow.ack_with_window(1, 0);

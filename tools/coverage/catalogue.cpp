@@ -125,6 +125,10 @@ bool Requirement::binds() const {
   return level == "MUST" || level == "MUST NOT" || level == "text";
 }
 
+bool Requirement::recommends() const {
+  return level == "SHOULD" || level == "SHOULD NOT" || level == "RECOMMENDED";
+}
+
 const Requirement* Catalogue::find(std::string_view id) const {
   const auto place = index_of.find(std::string(id));
   return place == index_of.end() ? nullptr : &rows[place->second];

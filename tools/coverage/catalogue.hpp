@@ -21,6 +21,8 @@ struct Requirement {
 
   /// True for the levels that must be shown or declined: MUST, MUST NOT and text.
   bool binds() const;
+  /// True for the levels below them that ask for something: SHOULD, SHOULD NOT and RECOMMENDED.
+  bool recommends() const;
 };
 
 /// One place in the repository that is wrong. Paths are relative to its root.

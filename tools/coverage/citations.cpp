@@ -126,6 +126,88 @@ Fit fit_of(const Requirement& row, const std::vector<Target>& targets) {
   return best;
 }
 
+/// What a citation of this file is if it does not say.
+Proof proof_of_file(std::string_view file) {
+  const bool room_of_proofs = file.starts_with("conformance/") || file.starts_with("pcaps/");
+  if (file.ends_with(".pkt")) {
+    return Proof::script;
+  }
+  if (file.find("_test.") != std::string_view::npos || (room_of_proofs && file.ends_with(".py"))) {
+    return Proof::test;
+  }
+  return room_of_proofs || file.starts_with("sim/checkers/") || file.starts_with("tools/lint/")
+             ? Proof::judge
+             : Proof::code;
+}
+
+/// Gives citations the names of their tests: a test of GoogleTest, or a function of Python. A
+/// citation stands within its test, or above it with nothing but comments, attributes and other
+/// citations between.
+class TestNames {
+ public:
+  /// To be called for each line, before what it cites is added to `found`.
+  void see(std::string_view line, std::vector<Citation>& found) {
+    const std::string_view text = trim(line);
+    column_ = line.find_first_not_of(' ');
+    if (text.empty()) {
+      return;
+    }
+    const std::string name = name_in(text);
+    if (!name.empty()) {
+      for (const std::size_t place : waiting_) {
+        found[place].name = name;
+      }
+      waiting_.clear();
+      inside_ = name;
+      column_of_test_ = column_;
+      return;
+    }
+    const bool between = text.front() == '#' || text.front() == '@' || text.starts_with("//");
+    if (!between && column_ <= column_of_test_) {
+      inside_.clear();
+    }
+    if (!between && !in_attribute_) {
+      waiting_.clear();
+    }
+    in_attribute_ = text.front() == '@' ? !text.ends_with(")") : in_attribute_ && text != ")";
+  }
+
+  /// To be called when the last of `found` was added by the line that was seen last.
+  void cited(std::vector<Citation>& found) {
+    if (!inside_.empty() && column_ > column_of_test_) {
+      found.back().name = inside_;
+    } else {
+      waiting_.push_back(found.size() - 1);
+    }
+  }
+
+ private:
+  /// "Suite.Name" or "test_name" where the line begins a test; else nothing.
+  static std::string name_in(std::string_view text) {
+    if (text.starts_with("def test_")) {
+      return std::string(text.substr(4, text.find('(') - 4));
+    }
+    const std::size_t open = text.find('(');
+    const std::size_t comma = text.find(',');
+    const std::size_t end = text.find(')');
+    if (end == std::string_view::npos || comma > end || open > comma) {
+      return {};
+    }
+    const std::string_view macro = text.substr(0, open);
+    if (macro != "TEST" && macro != "TEST_F" && macro != "TEST_P" && macro != "TYPED_TEST") {
+      return {};
+    }
+    return fmt::format("{}.{}", trim(text.substr(open + 1, comma - open - 1)),
+                       trim(text.substr(comma + 1, end - comma - 1)));
+  }
+
+  std::string inside_;
+  std::size_t column_ = 0;  // of the line that was seen last
+  std::size_t column_of_test_ = 0;
+  bool in_attribute_ = false;         // a decorator of Python that goes on over several lines
+  std::vector<std::size_t> waiting_;  // citations above the test that has not come yet
+};
+
 /// Reads one file line by line. A block is the lines of one citation, directly below one another.
 class Scanner {
  public:
@@ -135,13 +217,13 @@ class Scanner {
                       file.ends_with(".pkt");
     target_mark_ = hash ? "#= " : "//= ";
     text_mark_ = hash ? "## " : "//# ";
-    file_proves_ = file.starts_with("conformance/") || file.starts_with("pcaps/") ||
-                   file.find("_test.") != std::string_view::npos;
+    proof_ = proof_of_file(file);
   }
 
-  void line(std::string_view text) {
+  void line(std::string_view whole) {
     ++line_;
-    text = trim(text);
+    const std::string_view text = trim(whole);
+    names_.see(whole, out_.found);
     if (text.starts_with(target_mark_)) {
       target(trim(text.substr(target_mark_.size())));
     } else if (text.starts_with(text_mark_)) {
@@ -220,8 +302,10 @@ class Scanner {
       }
       first = first == nullptr ? row : first;
       best = std::max(best, fit_of(*row, targets_));
-      const Proof proof = says_test_ || file_proves_ ? Proof::test : Proof::code;
-      out_.found.push_back({row->id, proof, file_, line_});
+      const bool proves = proof_ == Proof::test || proof_ == Proof::script;
+      out_.found.push_back(
+          {row->id, says_test_ && !proves ? Proof::test : proof_, file_, line_, ""});
+      names_.cited(out_.found);
     }
     if (first != nullptr && best != Fit::section) {
       std::vector<Problem>& list = best == Fit::nothing ? out_.problems : out_.notes;
@@ -237,7 +321,8 @@ class Scanner {
   Citations& out_;
   std::string_view target_mark_;
   std::string_view text_mark_;
-  bool file_proves_ = false;
+  Proof proof_ = Proof::code;  // of the file, unless the block says otherwise
+  TestNames names_;
   int line_ = 0;
   int start_ = 0;                // of the block
   std::vector<Target> targets_;  // of the block; empty: no block is open
@@ -285,7 +370,7 @@ void take_scenario_id(const toml::node& node, std::string_view file, const Catal
          fmt::format("{} is no requirement of conformance/requirements; see there for the ids",
                      id == nullptr ? "this" : id->get())});
   } else if (proves) {
-    out.found.push_back({id->get(), Proof::scenario, std::string(file), line});
+    out.found.push_back({id->get(), Proof::scenario, std::string(file), line, ""});
   }
 }
 

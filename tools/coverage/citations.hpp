@@ -10,8 +10,9 @@
 
 namespace lockstep::tools {
 
-/// What a citation proves: that code obeys, or that a test or a scenario shows it.
-enum class Proof { code, test, scenario };
+/// What a citation tells: that code obeys; that a test, a .pkt script or a scenario shows it; or
+/// that a judge of runs and captures watches over it, which proves nothing by itself.
+enum class Proof { code, test, script, scenario, judge };
 
 /// One requirement cited at one place. The path is relative to the root.
 struct Citation {
@@ -19,6 +20,7 @@ struct Citation {
   Proof proof = Proof::code;
   std::string file;
   int line = 0;
+  std::string name;  ///< of the test that it stands in or directly above; empty if there is none
 };
 
 /// What a scan found, in the order of paths and lines.
@@ -30,8 +32,10 @@ struct Citations {
 
 /// Scans one file's text. A citation is a line of its own, `= rfc9293#3.4` after the comment mark,
 /// then optionally `= type=test`, then `# 9293:P-SEGLEN words`; the comment mark is // in .cpp and
-/// .hpp, a hash in .py, .toml and .pkt. A citation counts as a test if it says so, if the file's
-/// name ends in _test, or if the file lies in conformance/ or pcaps/.
+/// .hpp, a hash in .py, .toml and .pkt. A citation in a .pkt is a script's. Else it is a test's if
+/// it says so, if the file's name ends in _test, or if the file is Python in conformance/ or
+/// pcaps/. Else it is a judge's in conformance/, pcaps/, sim/checkers/ and tools/lint/, and code
+/// elsewhere.
 /// Problems: an id that no row has, an RFC to which none of the line's rows belongs, a half of a
 /// citation without the other. A section in which none of the rows stands is only a note, as an
 /// RFC may say a thing twice.

@@ -75,10 +75,10 @@ class Tree {
 
 /// A report with what it points into.
 struct Answer {
-  explicit Answer(const Tree& tree)
+  explicit Answer(const Tree& tree, std::vector<int> whole = {})
       : catalogue(load_catalogue(tree.root())),
         citations(scan_tree(tree.root(), catalogue)),
-        report(make_report(catalogue, citations, {7})) {}
+        report(make_report(catalogue, citations, {{7}, std::move(whole)})) {}
 
   const CoverageRow& row(const std::string& id) const {
     return report.rows.at(catalogue.index_of.at(id));
@@ -124,6 +124,85 @@ TEST(Coverage, BareTreeNamesEveryBindingRow) {
   EXPECT_TRUE(answer.row("7:B").bare());
   EXPECT_TRUE(answer.row("7:C").bare());
   EXPECT_FALSE(answer.row("7:D").bare()) << "a SHOULD need not be shown";
+  EXPECT_STREQ(answer.row("7:D").standing(), "open");
+}
+
+TEST(Coverage, WhatAWholeRfcAdvisesIsOwed) {
+  const Tree tree;
+  cover_all(tree);
+  EXPECT_FALSE(Answer(tree).report.has_finding());
+  {
+    const Answer answer(tree, {7, 6});
+    EXPECT_TRUE(answer.report.has_finding());
+    EXPECT_TRUE(answer.row("7:D").bare());
+    EXPECT_TRUE(answer.report.summaries.back().whole);
+    EXPECT_FALSE(answer.report.summaries.front().whole) << "6 is not in scope";
+    EXPECT_EQ(answer.report.summaries.back().advised_shown, 0);
+  }
+  tree.write("core/y.cpp", cite("rfc7#4", "7:D"));
+  EXPECT_TRUE(Answer(tree, {7}).row("7:D").bare()) << "code alone shows nothing";
+  tree.write("core/y.cpp", "");
+  tree.write("core/y_test.cpp", prove("rfc7#4", "7:D"));
+  EXPECT_FALSE(Answer(tree, {7}).report.has_finding()) << "shown, wherever its code is";
+  tree.write("core/y_test.cpp", "");
+  tree.decline("[[declined]]\nid = \"7:D\"\nreason = \"no\"\n");
+  EXPECT_FALSE(Answer(tree, {7}).report.has_finding());
+  EXPECT_EQ(Answer(tree, {7}).report.summaries.back().advised_shown, 1);
+}
+
+TEST(Coverage, JudgesWatchAndProveNothing) {
+  const Tree tree;
+  tree.write("core/x.cpp", cite("rfc7#3.1", "7:A"));
+  tree.write("sim/checkers/x.cpp", cite("rfc7#3.1", "7:A"));
+  tree.write("tools/lint/x.cpp", cite("rfc7#3.1", "7:A"));
+  tree.write("conformance/replay/x.cpp", cite("rfc7#3.1", "7:A"));
+  const Answer answer(tree);
+  EXPECT_THAT(answer.row("7:A").code, SizeIs(1));
+  EXPECT_THAT(answer.row("7:A").judges, SizeIs(3));
+  EXPECT_TRUE(answer.row("7:A").bare());
+}
+
+TEST(Coverage, ScriptsProve) {
+  const Tree tree;
+  tree.write("core/x.cpp", cite("rfc7#3.1", "7:A"));
+  tree.write("conformance/script/x.pkt", std::string("#") + "= rfc7#3.1\n#" + "# 7:A words\n");
+  const Answer answer(tree);
+  EXPECT_THAT(answer.row("7:A").scripts, SizeIs(1));
+  EXPECT_THAT(answer.row("7:A").tests, IsEmpty());
+  EXPECT_FALSE(answer.row("7:A").bare());
+}
+
+/// The name that a scan of `text` gives to the first citation in it.
+std::string name_in(const char* file, const std::string& text) {
+  Catalogue catalogue;
+  catalogue.rows = {{"7:A", 7, "3.1", "MUST", "a"}};
+  catalogue.index_of = {{"7:A", 0}};
+  Citations out;
+  scan_text(file, text, catalogue, out);
+  EXPECT_THAT(out.found, SizeIs(1));
+  EXPECT_THAT(out.problems, IsEmpty());
+  return out.found.empty() ? "nothing was found" : out.found.front().name;
+}
+
+TEST(Coverage, CitationsHaveTheNamesOfTheirTests) {
+  const std::string cited = prove("rfc7#3.1", "7:A");
+  const char* const cpp = "core/x_test.cpp";
+  EXPECT_EQ(name_in(cpp, cited + "TEST(Suite, Name) {\n  f();\n}\n"), "Suite.Name");
+  EXPECT_EQ(name_in(cpp, cited + "// Why.\nTEST_P(Suite, Name) {\n}\n"), "Suite.Name");
+  EXPECT_EQ(name_in(cpp, "TEST(Suite, Name) {\n  f();\n  " + mark + "rfc7#3.1\n  " + says +
+                             "7:A\n  g();\n}\n"),
+            "Suite.Name");
+  EXPECT_EQ(name_in(cpp, cited + "int helper();\nTEST(Suite, Name) {\n}\n"), "");
+  EXPECT_EQ(name_in(cpp, "TEST(Suite, Name) {\n}\n" + cited + "int helper();\n"), "");
+  EXPECT_EQ(name_in("core/x.cpp", cite("rfc7#3.1", "7:A") + "if (EXPECT(a, b)) {\n}\n"), "");
+  const std::string hash = "#";
+  const std::string python = hash + "= rfc7#3.1\n" + hash + "# 7:A\n";
+  const char* const py = "conformance/scapy/test_x.py";
+  EXPECT_EQ(name_in(py, python + "def test_it(tcp):\n    pass\n"), "test_it");
+  EXPECT_EQ(name_in(py, python + "@parametrize(\n    'a',\n)\ndef test_it(tcp):\n"), "test_it");
+  EXPECT_EQ(name_in(py, "def test_it(tcp):\n    " + hash + "= rfc7#3.1\n    " + hash + "# 7:A\n"),
+            "test_it");
+  EXPECT_EQ(name_in(py, "def test_it():\n    pass\n" + python + "X = 1\n"), "");
 }
 
 TEST(Coverage, CodeTestsAndScenariosTogetherAreFine) {
@@ -335,11 +414,13 @@ TEST(Coverage, VerbPrintsAndExits) {
   std::string out;
   std::string err;
   EXPECT_EQ(run(tree, {"--rfc", "7"}, out, err), 1);
-  EXPECT_THAT(out, HasSubstr("BARE 7:A (MUST, section 3.1): a"));
+  EXPECT_THAT(out, HasSubstr("neither in code nor in a test"));
   EXPECT_THAT(out, HasSubstr("finding: 3 bare requirements, 0 problems"));
   EXPECT_THAT(out, Not(HasSubstr("Six")));
   cover_all(tree);
   EXPECT_EQ(run(tree, {"--rfc", "7"}, out, err), 0);
+  EXPECT_THAT(out, HasSubstr("7:A  MUST      3.1      shown  core/tcp/x.cpp:2      1        0  "));
+  EXPECT_EQ(run(tree, {"--rfc", "7", "--places"}, out, err), 0);
   EXPECT_THAT(out, HasSubstr("      code      core/tcp/x.cpp:2\n"));
   EXPECT_THAT(out, HasSubstr("      scenario  pcaps/one/scenario.toml:2\n"));
   EXPECT_THAT(out, HasSubstr("fine: 0 bare requirements, 0 problems"));
@@ -361,6 +442,34 @@ TEST(Coverage, VerbPrintsJson) {
   EXPECT_EQ(document["requirements"][0]["id"], "7:A");
   EXPECT_EQ(document["requirements"][0]["code"][0]["line"], 2);
   EXPECT_EQ(document["summaries"][0]["proven"], 3);
+  std::ostringstream text;
+  text << std::ifstream(LOCKSTEP_SOURCE_DIR "/tools/coverage/README.md").rdbuf();
+  for (const auto* object : {&document, &document["requirements"][0], &document["summaries"][0],
+                             &document["requirements"][0]["code"][0]}) {
+    for (const auto& [key, value] : object->items()) {
+      EXPECT_THAT(text.str(), HasSubstr("`" + key + "`")) << "README.md describes every key";
+    }
+  }
+}
+
+TEST(Coverage, VerbWritesAPage) {
+  const Tree tree;
+  cover_all(tree);
+  tree.decline("[[declined]]\nid = \"7:D\"\nreason = \"<b>never & ever</b>\"\n");
+  const std::string page = (tree.root() / "out" / "page.html").string();
+  std::string out;
+  std::string err;
+  EXPECT_EQ(run(tree, {"--rfc", "7", "--html", page.c_str()}, out, err), 0);
+  std::ostringstream read;
+  read << std::ifstream(page).rdbuf();
+  const std::string text = read.str();
+  EXPECT_THAT(text, HasSubstr("data-rfc=\"7\" data-level=\"MUST NOT\" data-is=\"shown\""));
+  EXPECT_THAT(text, HasSubstr("<code>core/tcp/x.cpp:2</code>"));
+  EXPECT_THAT(text, HasSubstr("&lt;b&gt;never &amp; ever&lt;/b&gt;"));
+  EXPECT_THAT(text, Not(HasSubstr("6:A"))) << "not asked for";
+  for (const char* other_file : {"http:", "https:", "src=", "<link", "@import", "url("}) {
+    EXPECT_THAT(text, Not(HasSubstr(other_file)));
+  }
 }
 
 TEST(Coverage, VerbRefusesWhatItDoesNotKnow) {
@@ -381,6 +490,14 @@ TEST(Coverage, RootIsFoundFromBelow) {
   fs::create_directories(tree.root() / "core" / "deep");
   EXPECT_EQ(find_root(tree.root() / "core" / "deep"), tree.root().lexically_normal());
   EXPECT_THROW(find_root(fs::path("/")), Failure);
+}
+
+/// What decides in CI: nothing that this repository owes is bare, and no citation is wrong.
+TEST(Coverage, ThisRepositoryShowsWhatItOwes) {
+  const Catalogue catalogue = load_catalogue(LOCKSTEP_SOURCE_DIR);
+  const Citations citations = scan_tree(LOCKSTEP_SOURCE_DIR, catalogue);
+  const CoverageReport report = make_report(catalogue, citations, default_scope());
+  EXPECT_FALSE(report.has_finding()) << coverage_text(report, catalogue, {{}, true});
 }
 
 /// Law 7 leans on the real list: it loads, and every declined id is one of it.

@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "tools/coverage/coverage.hpp"
+#include "tools/output/table.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -16,19 +18,6 @@ using Output = std::back_insert_iterator<std::string>;
 bool asked_for(int rfc, const CoveragePrint& print) {
   const std::vector<int>& rfcs = print.rfcs;
   return rfcs.empty() || std::find(rfcs.begin(), rfcs.end(), rfc) != rfcs.end();
-}
-
-/// True if the row has something to tell: it is cited, declined, or bare in an RFC in scope.
-bool tells(const CoverageRow& row, bool in_scope) {
-  return !row.lacks_code() || !row.lacks_proof() || row.declined != nullptr ||
-         (in_scope && row.bare());
-}
-
-const char* lack(const CoverageRow& row) {
-  if (!row.lacks_proof()) {
-    return "not in code";
-  }
-  return row.lacks_code() ? "neither in code nor in a test" : "not in a test or scenario";
 }
 
 void print_places(Output out, const char* kind, const Places& places) {
@@ -48,51 +37,97 @@ void print_row(Output out, const CoverageRow& row) {
                  requirement.level, requirement.section, requirement.summary);
   print_places(out, "code", row.code);
   print_places(out, "test", row.tests);
+  print_places(out, "script", row.scripts);
   print_places(out, "scenario", row.scenarios);
+  print_places(out, "judge", row.judges);
   if (row.declined != nullptr) {
     fmt::format_to(out, "      declined  {}\n", row.declined->reason);
   }
   if (row.bare()) {
-    fmt::format_to(out, "      bare      {}\n", lack(row));
+    fmt::format_to(out, "      bare      {}\n", row.lack());
   }
 }
 
+/// "core/tcp/output.cpp:12 +3": the first place, and how many more there are.
+std::string first_of(std::initializer_list<const Places*> lists) {
+  std::string text;
+  std::size_t more = 0;
+  for (const Places* places : lists) {
+    for (const Citation* citation : *places) {
+      if (text.empty()) {
+        text = citation->name.empty() ? fmt::format("{}:{}", citation->file, citation->line)
+                                      : citation->name;
+      } else {
+        ++more;
+      }
+    }
+  }
+  return text.empty() ? "-" : more == 0 ? text : fmt::format("{} +{}", text, more);
+}
+
+void add_line(TextTable& table, const CoverageRow& row) {
+  const Requirement& requirement = *row.requirement;
+  const std::string shown = row.declined != nullptr
+                                ? row.declined->reason
+                                : first_of({&row.tests, &row.scripts, &row.scenarios});
+  table.add({requirement.id, requirement.level, requirement.section, row.standing(),
+             first_of({&row.code}), fmt::format("{}", row.tests.size()),
+             fmt::format("{}", row.scripts.size()), fmt::format("{}", row.scenarios.size()),
+             row.bare() ? row.lack() : shown});
+}
+
 void print_rows(Output out, const CoverageReport& report, const Catalogue& catalogue,
-                const CoverageSummary& summary, bool bare_only) {
+                const CoverageSummary& summary, const CoveragePrint& print) {
+  using Align = TextTable::Align;
+  TextTable table({{"id", Align::left}, {"level", Align::left}, {"section", Align::left},
+                   {"is", Align::left}, {"code", Align::left}, {"tests"}, {"scripts"},
+                   {"scenarios"}, {"shown by, or why not", Align::left}});
+  const bool as_table = !print.places && !print.bare_only;
   bool headed = false;
   for (const CoverageRow& row : report.rows) {
-    const bool shown = bare_only ? summary.in_scope && row.bare() : tells(row, summary.in_scope);
-    if (row.requirement->rfc != summary.rfc || !shown) {
+    if (row.requirement->rfc != summary.rfc || !is_told(row, print)) {
       continue;
     }
     if (!headed) {
       fmt::format_to(out, "RFC {} {}\n", summary.rfc, catalogue.titles.at(summary.rfc));
       headed = true;
     }
-    print_row(out, row);
+    if (as_table) {
+      add_line(table, row);
+    } else {
+      print_row(out, row);
+    }
   }
   if (headed) {
-    fmt::format_to(out, "\n");
+    fmt::format_to(out, "{}\n", as_table ? table.text(print.columns) : "");
   }
 }
 
 void print_summaries(Output out, const CoverageReport& report, const CoveragePrint& print) {
-  fmt::format_to(out, "{:>5} {:>6} {:>8} {:>8} {:>8} {:>9} {:>6}  {}\n", "RFC", "rows", "binding",
-                 "in code", "proven", "declined", "bare", "decides");
+  using Align = TextTable::Align;
+  TextTable table({{"RFC"}, {"rows"}, {"binding"}, {"in code"}, {"proven"}, {"declined"},
+                   {"advised"}, {"shown or declined"}, {"bare"}, {"decides", Align::left}});
   for (const CoverageSummary& summary : report.summaries) {
     const bool told = summary.in_scope || summary.in_code > 0 || summary.proven > 0;
     if (told && asked_for(summary.rfc, print)) {
-      fmt::format_to(out, "{:>5} {:>6} {:>8} {:>8} {:>8} {:>9} {:>6}  {}\n", summary.rfc,
-                     summary.rows, summary.binding, summary.in_code, summary.proven,
-                     summary.declined, summary.bare, summary.in_scope ? "yes" : "no");
+      const auto number = [](int value) { return fmt::format("{}", value); };
+      table.add({number(summary.rfc), number(summary.rows), number(summary.binding),
+                 number(summary.in_code), number(summary.proven), number(summary.declined),
+                 number(summary.advised), number(summary.advised_shown), number(summary.bare),
+                 summary.whole ? "yes, advice too" : summary.in_scope ? "yes" : "no"});
     }
   }
+  fmt::format_to(out, "{}", table.text(print.columns));
 }
 
 nlohmann::ordered_json places_json(const Places& places) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Citation* citation : places) {
-    list.push_back({{"file", citation->file}, {"line", citation->line}});
+    nlohmann::ordered_json place = {{"file", citation->file}, {"line", citation->line}};
+    if (!citation->name.empty()) {
+      place["name"] = citation->name;
+    }
+    list.push_back(std::move(place));
   }
   return list;
 }
@@ -114,8 +149,12 @@ nlohmann::ordered_json row_json(const CoverageRow& row) {
                                    {"summary", requirement.summary},
                                    {"code", places_json(row.code)},
                                    {"tests", places_json(row.tests)},
+                                   {"scripts", places_json(row.scripts)},
                                    {"scenarios", places_json(row.scenarios)},
+                                   {"judges", places_json(row.judges)},
                                    {"declined", nullptr},
+                                   {"owed", row.owed},
+                                   {"standing", row.standing()},
                                    {"bare", row.bare()}};
   if (row.declined != nullptr) {
     object["declined"] = row.declined->reason;
@@ -127,10 +166,22 @@ nlohmann::ordered_json summary_json(const CoverageSummary& summary) {
   return {{"rfc", summary.rfc},           {"rows", summary.rows},
           {"binding", summary.binding},   {"in_code", summary.in_code},
           {"proven", summary.proven},     {"declined", summary.declined},
-          {"bare", summary.bare},         {"in_scope", summary.in_scope}};
+          {"advised", summary.advised},   {"advised_shown", summary.advised_shown},
+          {"bare", summary.bare},         {"in_scope", summary.in_scope},
+          {"whole", summary.whole}};
 }
 
 }  // namespace
+
+bool is_told(const CoverageRow& row, const CoveragePrint& print) {
+  if (!asked_for(row.requirement->rfc, print)) {
+    return false;
+  }
+  const bool bare = row.in_scope && row.bare();
+  return print.bare_only
+             ? bare
+             : bare || !row.lacks_code() || !row.lacks_proof() || row.declined != nullptr;
+}
 
 std::string coverage_text(const CoverageReport& report, const Catalogue& catalogue,
                           const CoveragePrint& print) {
@@ -139,7 +190,7 @@ std::string coverage_text(const CoverageReport& report, const Catalogue& catalog
   int bare = 0;
   for (const CoverageSummary& summary : report.summaries) {
     if (asked_for(summary.rfc, print)) {
-      print_rows(out, report, catalogue, summary, print.bare_only);
+      print_rows(out, report, catalogue, summary, print);
     }
     bare += summary.in_scope ? summary.bare : 0;
   }

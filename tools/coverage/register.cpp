@@ -8,6 +8,8 @@
 #include "tools/cli/failure.hpp"
 #include "tools/cli/verbs.hpp"
 #include "tools/coverage/coverage.hpp"
+#include "tools/output/draft_file.hpp"
+#include "tools/output/table.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -16,14 +18,10 @@ struct CoverageOptions {
   std::vector<int> rfcs;
   bool json = false;
   bool bare = false;
+  bool places = false;
+  std::string html;
   std::string root;
 };
-
-/// The RFCs whose bare requirements are findings, unless --rfc names others.
-const std::vector<int> default_scope = {791, 1191, 1337, 2018, 2883, 3042, 3168, 4443, 4821,
-                                        4861, 4862, 4987, 5482, 5681, 5682, 5722, 5927, 5961, 6191,
-                                        6298, 6528, 6582, 6675, 6937, 6946, 6980, 7323, 7413,
-                                        8200, 8201, 8257, 8985, 9293, 9406, 9438};
 
 int run_coverage(const CoverageOptions& options) {
   const std::filesystem::path root = options.root.empty()
@@ -39,9 +37,15 @@ int run_coverage(const CoverageOptions& options) {
     }
   }
   const Citations citations = scan_tree(root, catalogue);
-  const std::vector<int>& scope = options.rfcs.empty() ? default_scope : options.rfcs;
+  CoverageScope scope = default_scope();
+  if (!options.rfcs.empty()) {
+    scope.rfcs = options.rfcs;
+  }
   const CoverageReport report = make_report(catalogue, citations, scope);
-  const CoveragePrint print{options.rfcs, options.bare};
+  const CoveragePrint print{options.rfcs, options.bare, options.places, terminal_columns()};
+  if (!options.html.empty()) {
+    save_file(options.html, coverage_html(report, catalogue, print));
+  }
   const std::string text = options.json ? coverage_json(report, catalogue, print)
                                         : coverage_text(report, catalogue, print);
   fmt::print("{}", text);
@@ -60,9 +64,13 @@ void register_coverage(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   verb->add_flag("--json", options->json, "print JSON");
   verb->add_flag("--bare", options->bare, "print only what is neither shown nor declined");
+  verb->add_flag("--places", options->places, "print every place of each row, not a line a row");
+  verb->add_option("--html", options->html, "write a page with filters to this file as well");
   verb->add_option("--root", options->root, "the repository (default: at or above this folder)");
-  verb->footer("Exit code 1: a MUST, MUST NOT or text row is bare, or a citation is wrong.\n"
-               "Example: lockstep coverage --rfc 6298 --bare");
+  verb->footer("Exit code 1: a MUST, MUST NOT or text row is bare (of RFCs 2018, 5681, 5961,\n"
+               "6298, 7323 and 9293 also a SHOULD, SHOULD NOT or RECOMMENDED row), or a citation\n"
+               "is wrong.\n"
+               "Example: lockstep coverage --rfc 6298 --html coverage.html");
   verb->callback([options, &exit_code] { exit_code = run_coverage(*options); });
 }
 
