@@ -22,6 +22,14 @@ struct Open {
 
 bool begins_number(char c) { return (c >= '0' && c <= '9') || c == '-'; }
 
+/// A constant, or an errno, such as SO_ERROR gives.
+std::optional<std::int64_t> named(std::string_view name) {
+  if (auto const error = error_number(name)) {
+    return *error;
+  }
+  return constant(name);
+}
+
 std::int64_t parse_plain_term(Cursor& cursor) {
   cursor.skip();
   Place const at = cursor.place();
@@ -31,12 +39,12 @@ std::int64_t parse_plain_term(Cursor& cursor) {
   std::string const name = cursor.word("an argument: a number, a name, a text, [...] or {...}");
   if (const std::string* const value = cursor.defined(name)) {
     auto const number = parse_number(*value);
-    auto const known = number ? number : constant(*value);
+    auto const known = number ? number : named(*value);
     if (known) {
       return *known;
     }
   }
-  auto const value = constant(name);
+  auto const value = named(name);
   if (!value) {
     cursor.fail(at, fmt::format("the name {} is not known, expected one of a constant: define it "
                                 "with --define, or write its number",

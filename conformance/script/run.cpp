@@ -82,7 +82,7 @@ class Runner {
   };
 
   [[noreturn]] void fail(Finding finding) {
-    finding.state = state_text();
+    finding.state = finding.state.empty() ? state_text() : finding.state;
     out_.finding = std::move(finding);
     std::size_t const line = static_cast<std::size_t>(out_.finding.place.line) - 1;
     out_.line = line < script_.lines.size() ? script_.lines[line] : "";
@@ -218,6 +218,9 @@ class Runner {
       bool const fresh = state == tcp::State::closed || state == tcp::State::listen ||
                          state == tcp::State::time_wait;
       flow_.opening = flow_.opening || fresh;
+      if (state == tcp::State::closed || state == tcp::State::listen) {
+        flow_.shift = 0;  // what a reset of nobody's says is on the wire as it is in the script
+      }
       flow_.local_known = flow_.local_known || fresh;
     }
     auto bytes = build(packet, flow_);
@@ -232,6 +235,7 @@ class Runner {
     finding.place = event.place;
     finding.what = fmt::format("no packet left by {}", time_text(last));
     finding.rows.push_back({"packet", packet_text(event.packet), "none", true});
+    finding.state = state_text();
     waiting_.reset();
     pass(last + look_ahead, [this] { return world_.sent.empty(); });
     finding.next = world_.sent.empty()
