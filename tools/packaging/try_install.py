@@ -60,6 +60,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         top = pathlib.Path(folder)
         run("cmake", "--install", options.build, "--prefix", top / "prefix")
+        if not list((top / "prefix").glob("lib*/**/liblockstep_packetdrill.so")):
+            print("liblockstep_packetdrill.so is not installed", file=sys.stderr)
+            sys.exit(1)
         try_find_package(top / "prefix", top / "by_cmake", options.compiler, options.flags)
         try_pkg_config(top / "prefix", top / "by_pkg_config", options.compiler, options.flags)
     print("the consumer connects, by find_package and by pkg-config")
