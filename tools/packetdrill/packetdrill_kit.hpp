@@ -165,7 +165,7 @@ class Drill {
       }
     }
     std::string const text = script::live_text(live, flow);
-    note(fmt::format("> {} at {}", text, left_at));
+    note(fmt::format("{} at {}", text, left_at));
     return text;
   }
 
