@@ -1,0 +1,80 @@
+# The module `lockstep` for Python, beside its Python files in <build>/python, and in a wheel.
+
+# The interpreter that has nanobind: the build frontend's, or that of build/venv. What it finds
+# belongs to the caller.
+macro(lockstep_find_nanobind)
+  set(venv "${PROJECT_SOURCE_DIR}/build/venv/bin/python")
+  if(NOT SKBUILD AND NOT Python_EXECUTABLE AND EXISTS "${venv}")
+    set(Python_EXECUTABLE "${venv}" CACHE FILEPATH "The Python that the module is built for")
+  endif()
+  find_package(Python 3.11 COMPONENTS Interpreter Development.Module QUIET)
+  if(Python_FOUND AND NOT nanobind_DIR)
+    execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir
+      OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    if(folder)
+      set(nanobind_DIR "${folder}" CACHE PATH "Where nanobind's CMake files are")
+    endif()
+  endif()
+  if(Python_FOUND)
+    find_package(nanobind CONFIG QUIET)
+  endif()
+endmacro()
+
+# What is missing, or nothing.
+function(lockstep_why_no_module out)
+  set(why "")
+  if(NOT Python_FOUND)
+    set(why "Python 3.11 or its headers are missing: run tools/setup")
+  elseif(NOT nanobind_FOUND)
+    set(why "${Python_EXECUTABLE} has no nanobind: run tools/setup")
+  endif()
+  set(${out} "${why}" PARENT_SCOPE)
+endfunction()
+
+# Copies what is written in Python to where the module lies, so that it can be imported from there.
+function(lockstep_python_files folder)
+  set(from "${PROJECT_SOURCE_DIR}/tools/python/package/lockstep")
+  file(GLOB files CONFIGURE_DEPENDS RELATIVE "${from}" "${from}/*.py" "${from}/*.pyi"
+    "${from}/py.typed")
+  set(copies "")
+  foreach(file IN LISTS files)
+    add_custom_command(OUTPUT "${folder}/${file}"
+      COMMAND ${CMAKE_COMMAND} -E copy "${from}/${file}" "${folder}/${file}"
+      DEPENDS "${from}/${file}")
+    list(APPEND copies "${folder}/${file}")
+    install(FILES "${from}/${file}" DESTINATION lockstep COMPONENT python EXCLUDE_FROM_ALL)
+  endforeach()
+  add_custom_target(python_files ALL DEPENDS ${copies})
+endfunction()
+
+function(lockstep_python_module)
+  if(NOT LOCKSTEP_TESTS AND NOT SKBUILD)
+    return()
+  endif()
+  if(LOCKSTEP_SANITIZE OR LOCKSTEP_FUZZ OR CMAKE_CROSSCOMPILING)
+    message(STATUS "the Python module 'lockstep' is left out: Python is not built as this is")
+    return()
+  endif()
+  lockstep_find_nanobind()
+  lockstep_why_no_module(why)
+  if(why)
+    if(SKBUILD)
+      message(FATAL_ERROR "the Python module 'lockstep' cannot be built: ${why}")
+    endif()
+    message(WARNING "the Python module 'lockstep' is left out, and its tests: ${why}")
+    return()
+  endif()
+  set(folder "${PROJECT_BINARY_DIR}/python/lockstep")
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/python/binding/*.cpp")
+  nanobind_add_module(python_core NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${sources})
+  target_link_libraries(python_core PRIVATE lockstep_python lockstep_warnings)
+  set_target_properties(python_core PROPERTIES OUTPUT_NAME _core
+    LIBRARY_OUTPUT_DIRECTORY "${folder}" CXX_VISIBILITY_PRESET default)
+  lockstep_python_files("${folder}")
+  add_dependencies(python_core python_files)
+  # The types of the compiled part, as the module itself tells them.
+  nanobind_add_stub(python_stub MODULE lockstep._core OUTPUT "${folder}/_core.pyi"
+    PYTHON_PATH "${PROJECT_BINARY_DIR}/python" DEPENDS python_core python_files)
+  install(FILES "${folder}/_core.pyi" DESTINATION lockstep COMPONENT python EXCLUDE_FROM_ALL)
+  install(TARGETS python_core LIBRARY DESTINATION lockstep COMPONENT python EXCLUDE_FROM_ALL)
+endfunction()

@@ -1,0 +1,14 @@
+// The parts of the module `lockstep._core`, one function a file.
+#pragma once
+
+namespace nanobind {
+class module_;
+}
+
+namespace lockstep::tools::python {
+
+void bind_errors(nanobind::module_& module);
+void bind_units(nanobind::module_& module);
+void bind_stack(nanobind::module_& module);
+
+}  // namespace lockstep::tools::python

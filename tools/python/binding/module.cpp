@@ -1,0 +1,11 @@
+// The module `lockstep._core`: what the Python files of lockstep stand on.
+#include <nanobind/nanobind.h>
+
+#include "tools/python/binding/bindings.hpp"
+
+NB_MODULE(_core, module) {
+  module.doc() = "The compiled part of lockstep: use the module lockstep, which is documented.";
+  lockstep::tools::python::bind_errors(module);
+  lockstep::tools::python::bind_units(module);
+  lockstep::tools::python::bind_stack(module);
+}

@@ -1,0 +1,52 @@
+"""Lockstep: a TCP/IP stack in virtual time.
+
+A :class:`Stack` alone takes packets and calls and gives packets and events. Everything is a
+deterministic function of the arguments: the same program prints the same bytes on any machine.
+Times are nanoseconds, or text with a unit like ``"200ms"``. Errors are :class:`Error` and its
+children :class:`BadInput` and :class:`Refused`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Union
+
+from lockstep import _core
+from lockstep.errors import BadInput, Error, Refused
+from lockstep.inspection import Inspection
+from lockstep.stack import Connection, Event, Listener, Sent, Stack
+from lockstep.units import Address, BytesLike, Duration, as_text, nanoseconds
+
+__all__ = [
+    "Address", "BadInput", "BytesLike", "ConfigField", "Connection", "Duration", "Error", "Event",
+    "Inspection", "Listener", "Refused", "STATES", "Sent", "Stack", "config_fields", "drops",
+    "nanoseconds",
+]
+
+#: The states of a connection, as RFC 9293 names them.
+STATES: tuple[str, ...] = tuple(_core.states())
+
+
+class ConfigField(NamedTuple):
+    """A field of a stack's configuration."""
+
+    unit: str  #: count, bytes, duration (nanoseconds), boolean, octet, sequence, port, word
+    least: int
+    most: int
+    words: tuple[str, ...]  #: of unit word: what it may be
+    value: Union[int, str]  #: in the profile
+
+
+def config_fields(profile: str = "default") -> dict[str, ConfigField]:
+    """The fields that ``Stack(config={...})`` takes, with their ranges and a profile's values.
+
+    BadInput: there is no such profile.
+    """
+    out = {}
+    for name, unit, least, most, words, value in _core.fields(as_text(profile, "profile")):
+        out[name] = ConfigField(unit, least, most, tuple(words), words[value] if words else value)
+    return out
+
+
+def drops() -> dict[str, str]:
+    """Every reason for which a packet can die, by name, with what happened in words."""
+    return _core.drops()

@@ -1,0 +1,28 @@
+// A Refusal of the core as an exception, which Python sees as lockstep.Refused.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "core/tcp/interface.hpp"
+
+namespace lockstep::tools::python {
+
+class Refused : public std::runtime_error {
+ public:
+  Refused(Refusal refusal, const std::string& call)
+      : std::runtime_error(call + " was refused: " + std::string(name_of(refusal))),
+        refusal_(refusal) {}
+  Refusal refusal() const { return refusal_; }
+
+ private:
+  Refusal refusal_;
+};
+
+inline void refuse_unless_none(Refusal refusal, const char* call) {
+  if (refusal != Refusal::none) {
+    throw Refused(refusal, call);
+  }
+}
+
+}  // namespace lockstep::tools::python
