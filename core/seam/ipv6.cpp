@@ -101,11 +101,13 @@ Drop Stack::Body::process_segment6(const tcp::Arrival& arrival) {
   FourTuple const tuple{{arrival.local, arrival.segment.destination},
                         {arrival.remote, arrival.segment.source}};
   std::uint64_t const delivered = engine.counters->bytes_delivered;
-  Sequence const before = tcp::acknowledged_of(engine, tuple, arrival.local_address);
+  Bytes const before = tcp::acknowledged_of(engine, tuple, arrival.local_address);
   Drop const drop = tcp::arrives(engine, arrival);
-  if (has_discovery() && drop == Drop::none) {
-    Sequence const after = tcp::acknowledged_of(engine, tuple, arrival.local_address);
-    if (after != before || engine.counters->bytes_delivered != delivered) {
+  wire::Flags const flags = arrival.segment.flags;
+  if (has_discovery() && drop == Drop::none && !flags.rst()) {
+    // Whoever sends a SYN need not have heard of us, whatever text it brings.
+    bool const news = !flags.syn() && engine.counters->bytes_delivered != delivered;
+    if (news || tcp::acknowledged_of(engine, tuple, arrival.local_address) != before) {
       confirm6(arrival.remote);
     }
   }

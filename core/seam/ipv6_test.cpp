@@ -418,6 +418,52 @@ TEST(Ipv6, ProgressSparesTheProbe) {
   }
 }
 
+// Anybody can send a SYN or a reset in the name of a neighbour that is gone.
+//= rfc4861#7.3.1
+//= type=test
+//# 4861:ND-26 a SYN says nothing of the way from us, the ACK of our answer does
+TEST(Ipv6, ASynIsNoProgress) {
+  enum class Case { syn, text, reset, handshake };
+  for (Case const what : {Case::syn, Case::text, Case::reset, Case::handshake}) {
+    Six six(on_ethernet());
+    settle_down(six);
+    six.listen();
+    six.deliver(syn());
+    ASSERT_EQ(six.next_icmp().type, Icmp6Type::neighbour_solicitation);
+    six.deliver(neighbour_answers());
+    wire::Segment next;
+    next.flags = flag::ack;
+    next.sequence = {1};
+    next.acknowledgment = six.next_segment().sequence.next();
+    next.window = {65535};
+    six.deliver(carrying(segment_octets(next)));
+    six.advance(Duration::seconds(50));  // REACHABLE is over
+    ASSERT_TRUE(six.out.empty());
+    if (what == Case::reset) {
+      next.flags = flag::rst;
+      six.deliver(carrying(segment_octets(next)));
+    }
+    next.source = {Kit::peer_port + 1};
+    next.destination = {Kit::device_port};
+    next.flags = flag::syn;
+    next.sequence = {500};
+    six.deliver(carrying(segment_octets(next, what == Case::text ? "text" : "")));
+    wire::Segment const answer = six.next_segment();
+    if (what == Case::handshake) {
+      next.flags = flag::ack;
+      next.sequence = {501};
+      next.acknowledgment = answer.sequence.next();
+      six.deliver(carrying(segment_octets(next)));
+    }
+    six.advance(Duration::milliseconds(5100));
+    bool probed = false;
+    for (Octets const& frame : six.out) {
+      probed = probed || frame[14 + 6] == std::byte{58};
+    }
+    EXPECT_EQ(probed, what != Case::handshake) << static_cast<int>(what);
+  }
+}
+
 //= rfc4861#6.3.4
 //= type=test
 //# 4861:ND-39 hop limit and MTU of new connections

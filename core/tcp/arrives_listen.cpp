@@ -52,7 +52,7 @@ bool crowded(const Listener& listener) {
 [[gnu::cold]] bool take_less(Engine& e, Index at_listener, const Arrival& arrival, Drop refused) {
   Listener const& listener = e.listeners[at_listener];
   // Those whose handshakes are over fill the backlog: one more could not be taken, either.
-  if (refused == Drop::tcp_quiet_time || listener.complete >= listener.pending_max) {
+  if (refused == Drop::tcp_quiet_time || accept_queue_full(listener)) {
     return false;
   }
   bool const pressed = refused != Drop::none;

@@ -3,6 +3,7 @@
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/challenge.hpp"
+#include "core/tcp/cookies.hpp"
 #include "core/tcp/ecn.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
@@ -194,15 +195,34 @@ Step check_sequence(Engine& e, Connection& c, const wire::Segment& s) {
   return ends(Drop::tcp_syn_challenged);
 }
 
+// An ACK as of a cookie that answered the peer's SYN before the next one had this record. It has
+// heard of the cookie alone: the record was for nothing.
+[[gnu::cold]] Drop arrives_cookie_of(Engine& e, Connection& c, const Arrival& arrival) {
+  Index const listener = c.backlog.listener;
+  if (proves_cookie(e, arrival)) {
+    enter(e, c, State::closed);
+    detach(e, c, Cause::refused);
+  }
+  return arrives_cookie(e, listener, arrival);
+}
+
 Step check_ack_syn_received(Engine& e, Connection& c, const Arrival& arrival,
                             const wire::Segment& s) {
   if (!acks_our_syn(c, s)) {
+    bool const bare = listener_of(e, c) != nullptr && !opened_fast(c) && e.active(c).behind == nil;
+    if (bare && cookies_are_out(e) && may_answer_cookie(e, arrival)) {
+      return ends(arrives_cookie_of(e, c, arrival));
+    }
     //= rfc9293#3.10.7.4
     //# 9293:P-SYNRCVD-ACK an ACK of what was never sent draws <SEQ=SEG.ACK><CTL=RST>
     //= rfc9293#3.5.2
     //# 9293:P-RST-GRP2 and the state stays
     reply_reset(e, arrival);
     return ends(Drop::tcp_syn_received_ack);
+  }
+  // It is lost as on the wire until the application takes one: our SYN goes again, and is answered.
+  if (!may_complete(e, c)) [[unlikely]] {
+    return ends(Drop::tcp_listen_full);
   }
   //= rfc9293#3.10.7.4
   //# 9293:P-SYNRCVD-EST ESTABLISHED, with the window of this segment

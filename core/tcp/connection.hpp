@@ -542,4 +542,9 @@ struct Listener {
   memory::ListHead held;  // ESTABLISHED connections that wait to be admitted, by `tell`
 };
 
+// Whether no handshake can end: as many as the backlog has places wait to be told already.
+inline bool accept_queue_full(const Listener& listener) {
+  return listener.complete >= listener.pending_max;
+}
+
 }  // namespace lockstep::tcp

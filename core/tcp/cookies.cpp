@@ -113,13 +113,16 @@ bool may_answer_cookie(const Engine& e, const Arrival& arrival) {
   return !arrival.segment.flags.syn() && read_from(e, arrival).plausible;
 }
 
+bool proves_cookie(const Engine& e, const Arrival& arrival) {
+  return !arrival.segment.flags.syn() && read_from(e, arrival).good;
+}
+
 Drop arrives_cookie(Engine& e, Index at_listener, const Arrival& arrival) {
   CookieRead const read = read_from(e, arrival);
   if (!read.good) {
     return Drop::tcp_cookie_unproven;
   }
-  Listener const& listener = e.listeners[at_listener];
-  if (listener.complete >= listener.pending_max) {
+  if (accept_queue_full(e.listeners[at_listener])) {
     return Drop::tcp_listen_full;
   }
   Sequence const iss = arrival.segment.acknowledgment.previous();

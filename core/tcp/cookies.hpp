@@ -39,6 +39,8 @@ void reply_cookie(Engine& e, const Arrival& arrival);
 inline bool cookies_are_out(const Engine& e) { return e.state->now < e.state->cookies_until; }
 // Whether this ACK to a listener may answer one, as far as its clock tells.
 bool may_answer_cookie(const Engine& e, const Arrival& arrival);
+// Whether it does, in full.
+bool proves_cookie(const Engine& e, const Arrival& arrival);
 // Such an ACK: opens the connection if the cookie is good and there is room. Else it is dropped in
 // silence, as what its sender says next may be proof, or find room: a reset would end a connection
 // that stands for the peer.

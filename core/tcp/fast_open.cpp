@@ -17,6 +17,13 @@ constexpr std::uint32_t cookie_bytes = 8;
 // For so long an attempt that was reset still counts as pending.
 constexpr Duration resets_remembered = Duration::seconds(60);
 
+// Advice gives way to what saves a round trip.
+void fit(const Engine& e, const Connection& c, wire::Options& options) {
+  Bytes const room = syn_options_room(e, c);
+  options.has_user_timeout = options.has_user_timeout && options_bytes(options) <= room;
+  options.has_fast_open = options_bytes(options) <= room;
+}
+
 // By the client's address and the time, in steps: what it was one step ago is good as well.
 //= rfc7413#4.1.2
 //# 7413:TFO-4 a keyed hash over the client's address, which expires
@@ -47,6 +54,21 @@ bool over_limit(const Engine& e, Listener& listener) {
   //= rfc7413#4.2
   //# 7413:TFO-9 above the limit no SYN is opened fast
   return listener.fast_open_pending + listener.fast_open_resets >= listener.fast_open_max;
+}
+
+// What the option of a SYN shows.
+struct Shown {
+  bool good = false;     // a cookie of this or of the last step of time
+  bool current = false;  // of this one: the client needs no newer
+};
+
+Shown shown_by(const Engine& e, IpAddress client, const wire::Options& options) {
+  Instant const now = e.state->now;
+  Duration const step = e.config.fast_open_rotation;
+  bool const current = shows(options, cookie_of(e.config, client, now));
+  bool const former = !current && now.ns >= step.ns &&
+                      shows(options, cookie_of(e.config, client, now - step));
+  return {current || former, current};
 }
 
 // Text of a SYN whose cookie is good: the application learns of it at once.
@@ -104,15 +126,11 @@ FastOpenEntry& claim(Engine& e, const Connection& c) {
     return false;
   }
   Active& a = e.active(c);
-  Instant const now = e.state->now;
-  bool const current = shows(syn.options, cookie_of(e.config, c.remote, now));
-  bool const former = !current && now.ns >= e.config.fast_open_rotation.ns &&
-                      shows(syn.options, cookie_of(e.config, c.remote,
-                                                   now - e.config.fast_open_rotation));
-  a.fast_open_answer = !current;
+  Shown const shown = shown_by(e, c.remote, syn.options);
+  a.fast_open_answer = !shown.current;
   //= rfc7413#4.2.2
   //# 7413:TFO-14 without a good cookie, or beyond the limit, the SYN alone is acknowledged
-  if (!(current || former) || over_limit(e, listener)) {
+  if (!shown.good || over_limit(e, listener)) {
     e.counters->fast_opens_refused += syn.payload.empty() ? 0 : 1;
     return true;
   }
@@ -122,6 +140,19 @@ FastOpenEntry& claim(Engine& e, const Connection& c) {
     ++e.counters->fast_opens_taken;
   }
   return false;
+}
+
+[[gnu::cold]] bool may_open_fast(const Engine& e, Listener& listener, const Arrival& arrival) {
+  wire::Options const& options = arrival.segment.options;
+  return options.has_fast_open && listener.fast_open_max != 0 &&
+         shown_by(e, arrival.remote, options).good && !over_limit(e, listener);
+}
+
+[[gnu::cold]] bool wants_cookie(const Engine& e, const Listener& listener,
+                                const Arrival& arrival) {
+  wire::Options const& options = arrival.segment.options;
+  return options.has_fast_open && listener.fast_open_max != 0 &&
+         !shown_by(e, arrival.remote, options).current;
 }
 
 void leave_fast_open(Engine& e, Connection& c, bool reset) {
@@ -237,19 +268,21 @@ void add_fast_open(const Engine& e, const Connection& c, const Plan& plan,
     return;
   }
   if (c.state != State::syn_sent) {
-    put_cookie(cookie_of(e.config, c.remote, e.state->now), options);
-  } else {
-    options.has_fast_open = true;
-    FastOpenEntry const& entry = place_of(e, c);
-    if (is_about(entry, e, c)) {
-      options.cookie = entry.cookie;
-      options.cookie_bytes = entry.cookie_bytes;
-    }
+    add_cookie(e, c, options);
+    return;
   }
-  // Advice gives way to what saves a round trip.
-  Bytes const room = syn_options_room(e, c);
-  options.has_user_timeout = options.has_user_timeout && options_bytes(options) <= room;
-  options.has_fast_open = options_bytes(options) <= room;
+  options.has_fast_open = true;
+  FastOpenEntry const& entry = place_of(e, c);
+  if (is_about(entry, e, c)) {
+    options.cookie = entry.cookie;
+    options.cookie_bytes = entry.cookie_bytes;
+  }
+  fit(e, c, options);
+}
+
+void add_cookie(const Engine& e, const Connection& c, wire::Options& options) {
+  put_cookie(cookie_of(e.config, c.remote, e.state->now), options);
+  fit(e, c, options);
 }
 
 }  // namespace lockstep::tcp

@@ -11,6 +11,10 @@ namespace lockstep::tcp {
 // it, and decides which option the SYN-ACK has. True: the text is to be dropped, for the cookie is
 // none, or comes beyond the limit.
 bool refuses_text(Engine& e, Connection& c, Listener& listener, const wire::Segment& syn);
+// Whether this SYN may open a connection fast: its cookie proves where it comes from.
+bool may_open_fast(const Engine& e, Listener& listener, const Arrival& arrival);
+// Whether the answer to this SYN is to bring a cookie.
+bool wants_cookie(const Engine& e, const Listener& listener, const Arrival& arrival);
 // The handshake is over: the attempt counts against its listener no more, unless by a reset.
 void leave_fast_open(Engine& e, Connection& c, bool reset);
 
@@ -30,5 +34,7 @@ void doubt_fast_open(Engine& e, Connection& c);
 void resume_early_text(Engine& e, Connection& c);
 // The option of a SYN or SYN-ACK, if it has one.
 void add_fast_open(const Engine& e, const Connection& c, const Plan& plan, wire::Options& options);
+// The cookie of this client, if there is room for it.
+void add_cookie(const Engine& e, const Connection& c, wire::Options& options);
 
 }  // namespace lockstep::tcp

@@ -18,13 +18,15 @@ inline constexpr std::uint8_t window_scale = 2;
 inline constexpr std::uint8_t timestamps = 4;
 inline constexpr std::uint8_t sack = 8;
 inline constexpr std::uint8_t ecn = 16;  // ECE and CWR, on every SYN of this number
+inline constexpr std::uint8_t fast_open = 32;  // a wish for a cookie of Fast Open
 }  // namespace brought
 
 // How often a SYN-ACK goes again at most, whatever R2 says.
 inline constexpr std::uint32_t half_open_tries_max = 63;
 
-// A connection in SYN-RECEIVED that a listener's plain SYN has begun: what the SYN said and what
-// became of its answer. All else follows from these and from the configuration.
+// A connection in SYN-RECEIVED that a listener's SYN has begun: what the SYN said and what became
+// of its answer. All else follows from these and from the configuration. Text, FIN and URG of the
+// SYN are not kept: they come again, as they are not acknowledged.
 struct HalfOpen {
   IpAddress remote;
   Instant opened;                   // the first SYN-ACK; R2 counts from here

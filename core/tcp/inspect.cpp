@@ -418,7 +418,7 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   return info;
 }
 
-Sequence acknowledged_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
+Bytes acknowledged_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
   Found const found = e.demux.find(e.demux.hash_of(tuple), [&](Found candidate) {
     if (candidate.kind != EntryKind::connection) {
       return false;
@@ -428,10 +428,10 @@ Sequence acknowledged_of(const Engine& e, const FourTuple& tuple, std::uint16_t 
            c.remote_port == tuple.remote.port && c.local_port == tuple.local.port;
   });
   if (found.kind != EntryKind::connection) {
-    Index const half_open = find_half_open(e, tuple, local_address);
-    return half_open == nil ? Sequence{} : e.half_opens[half_open].iss;
+    return {};
   }
-  return e.connections[found.index].send.una;
+  SendVariables const& send = e.connections[found.index].send;
+  return send.una.since(send.iss);
 }
 
 State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {

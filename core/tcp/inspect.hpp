@@ -8,8 +8,9 @@ namespace lockstep::tcp {
 ConnectionInfo inspect(Engine& e, ConnectionId id);
 // The state that the wire would find: LISTEN if only a listener matches.
 State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address);
-// SND.UNA of the connection, or 0 if there is none.
-Sequence acknowledged_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address);
+// How much of all that the connection has sent is acknowledged, our SYN with it; none if there is
+// no connection.
+Bytes acknowledged_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address);
 // CHECKs what must hold of one connection between any two events.
 void check_invariants(Engine& e, Connection& c);
 // CHECKs that each pool's used slots are those that its owners hold.

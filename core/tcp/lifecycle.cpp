@@ -41,16 +41,6 @@ void untell(Engine& e, Connection& c) {
   c.telling = TellPlace::none;
 }
 
-// The listener that this connection still counts against, or null.
-Listener* listener_of(Engine& e, const Connection& c) {
-  if (!c.established_untold) {
-    return nullptr;
-  }
-  Listener* const listener = e.listeners.find(c.backlog.listener);
-  bool const same = listener != nullptr && listener->generation == c.backlog.generation;
-  return same ? listener : nullptr;
-}
-
 void leave_backlog(Engine& e, Connection& c) {
   if (c.established_untold) {
     if (Listener* listener = listener_of(e, c)) {
@@ -207,6 +197,24 @@ Connection* open_connection(Engine& e, const Socket& socket) {
   e.demux.insert(c.hash, {EntryKind::connection, at});
   ++e.counters->connections_opened;
   return &c;
+}
+
+Listener* listener_of(Engine& e, const Connection& c) {
+  if (!c.established_untold) {
+    return nullptr;
+  }
+  Listener* const listener = e.listeners.find(c.backlog.listener);
+  bool const same = listener != nullptr && listener->generation == c.backlog.generation;
+  return same ? listener : nullptr;
+}
+
+bool may_complete(Engine& e, const Connection& c) {
+  // What has opened fast counts already.
+  if (!c.passive || opened_fast(c)) {
+    return true;
+  }
+  Listener const* const listener = listener_of(e, c);
+  return listener == nullptr || !accept_queue_full(*listener);
 }
 
 void complete_in_backlog(Engine& e, const Connection& c) {

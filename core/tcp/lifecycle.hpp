@@ -35,6 +35,10 @@ inline Active* ensure_active(Engine& e, Connection& c) {
 // The handshake of a listener's connection is over; its place in the backlog stays taken until the
 // application is told.
 void complete_in_backlog(Engine& e, const Connection& c);
+// Whether it may be over: not while as many wait for the application as the backlog has places.
+bool may_complete(Engine& e, const Connection& c);
+// The listener that this connection still counts against, or null.
+Listener* listener_of(Engine& e, const Connection& c);
 
 // Gives the active part back if nothing in it is needed.
 void rest(Engine& e, Connection& c, Active& a);

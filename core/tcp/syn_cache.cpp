@@ -7,8 +7,10 @@
 #include "core/tcp/acceptable.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/challenge.hpp"
+#include "core/tcp/cookies.hpp"
 #include "core/tcp/ecn.hpp"
 #include "core/tcp/expiry.hpp"
+#include "core/tcp/fast_open.hpp"
 #include "core/tcp/isn.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
@@ -32,7 +34,7 @@ void count_up(std::uint8_t& counter) {
   counter = static_cast<std::uint8_t>(std::min(counter + 1, 255));
 }
 
-// The record of a plain SYN, but for what the engine gives it.
+// The record of a SYN, but for what the engine gives it.
 HalfOpen record_of(const Arrival& arrival) {
   wire::Segment const& syn = arrival.segment;
   wire::Options const& options = syn.options;
@@ -136,6 +138,27 @@ Index first_due(const Engine& e) {
   return first;
 }
 
+// The oldest of the listener's own, so that it throws out what is another's only where that has so
+// many of the oldest that it is flooded as well.
+Index oldest_of(const Engine& e, Index at_listener) {
+  constexpr std::uint32_t looks_max = 64;
+  std::uint32_t looks = 0;
+  Index oldest = nil;
+  for (std::uint64_t left = e.state->half_open_tries; left != 0;) {
+    auto const tries = static_cast<std::uint8_t>(std::bit_width(left) - 1);
+    left ^= std::uint64_t{1} << tries;
+    auto const queue = e.half_open_queue(tries);
+    for (Index at = queue.first(); at != nil && looks != looks_max; at = queue.next(at)) {
+      if (e.half_opens[at].listener == at_listener) {
+        return at;
+      }
+      oldest = oldest == nil ? at : oldest;
+      ++looks;
+    }
+  }
+  return oldest;
+}
+
 Index oldest(const Engine& e) {
   std::uint64_t const tries = e.state->half_open_tries;
   CHECK(tries != 0);
@@ -157,11 +180,7 @@ bool make_room(Engine& e, Index at_listener, bool pressed) {
   }
   //= rfc4987#3.5
   //# 4987:SYN-4 the oldest entry is dropped when the limit is reached
-  Index const victim = oldest(e);
-  if (has_share && e.half_opens[victim].listener != at_listener) {
-    return false;
-  }
-  forget(e, victim);
+  forget(e, has_share ? oldest_of(e, at_listener) : oldest(e));
   ++e.counters->half_opens_evicted;
   return true;
 }
@@ -204,6 +223,9 @@ void send_syn_ack(Engine& e, HalfOpen& h, const Arrival* arrival) {
   //# 7323:TS-2 the window of a SYN is not scaled
   out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), WindowScale{});
   out.options = options_of(e, c, plan, {});
+  if (!plan.again && h.has(brought::fast_open)) {
+    add_cookie(e, c, out.options);
+  }
   internet::ReplyHeader header = header_to(e, c, arrival);
   //= rfc9293#3.8.3
   //# 9293:MUST-20 at R1 IP is advised
@@ -333,8 +355,7 @@ void fill(Engine& e, Connection& c, const HalfOpen& h) {
 // lost as on the wire, and what the peer says next may find it: the SYN-ACK goes again meanwhile.
 Drop promote(Engine& e, Index at, const Arrival& arrival) {
   HalfOpen const h = e.half_opens[at];
-  Listener const& listener = e.listeners[h.listener];
-  if (listener.complete >= listener.pending_max) {
+  if (accept_queue_full(e.listeners[h.listener])) {
     return Drop::tcp_listen_full;
   }
   Connection* const opened = e.actives.available() == 0
@@ -350,6 +371,16 @@ Drop promote(Engine& e, Index at, const Arrival& arrival) {
   Drop const drop = arrives_otherwise(e, c, arrival);
   CHECK(c.state != State::syn_received);
   return drop;
+}
+
+// An ACK as of a cookie that answered the peer's SYN before the next one found a place here. It has
+// heard of the cookie alone, and of no option: the record was for nothing.
+Drop arrives_cookie_of(Engine& e, Index at, const Arrival& arrival) {
+  Index const listener = e.half_opens[at].listener;
+  if (proves_cookie(e, arrival)) {
+    forget(e, at);
+  }
+  return arrives_cookie(e, listener, arrival);
 }
 
 // A SYN at IRS: the peer's SYN again, or a SYN-ACK that crosses ours.
@@ -417,11 +448,9 @@ std::uint32_t half_open_records(const Config& config, Count backlog) {
 //# 4987:SYN-4 a small record under a keyed hash, and no full one before the handshake is over
 [[gnu::cold]] bool keep_half_open(Engine& e, Index at_listener, const Arrival& arrival,
                                   bool pressed) {
-  wire::Segment const& s = arrival.segment;
   Listener& listener = e.listeners[at_listener];
-  bool const plain = s.payload.empty() && !s.flags.any_of(wire::flag::fin | wire::flag::urg) &&
-                     (!s.options.has_fast_open || listener.fast_open_max == 0);
-  if (e.config.syn_cache_max.value == 0 || !plain || !make_room(e, at_listener, pressed)) {
+  if (e.config.syn_cache_max.value == 0 || may_open_fast(e, listener, arrival) ||
+      !make_room(e, at_listener, pressed)) {
     return false;
   }
   Index const at = e.half_opens.take();
@@ -429,6 +458,9 @@ std::uint32_t half_open_records(const Config& config, Count backlog) {
   HalfOpen& h = e.half_opens[at];
   h = record_of(arrival);
   h.listener = at_listener;
+  if (wants_cookie(e, listener, arrival)) {
+    h.brought |= brought::fast_open;
+  }
   h.opened = e.state->now;
   h.iss = initial_sequence(e.config, tuple_of(arrival), e.state->now);
   e.demux.insert(arrival.hash, {EntryKind::half_open, at});
@@ -484,6 +516,9 @@ Index find_half_open(const Engine& e, const FourTuple& tuple, std::uint16_t loca
       }
       break;
     case Fate::reset:
+      if (cookies_are_out(e) && may_answer_cookie(e, arrival)) {
+        return arrives_cookie_of(e, at, arrival);
+      }
       reply_reset(e, arrival);
       break;
     case Fate::end:

@@ -5,9 +5,9 @@
 
 namespace lockstep::tcp {
 
-// A plain SYN to a listener, answered without a full record: kept in the cache. False if it brings
-// more than a record of the cache can hold, or if there is no room. `pressed`: there is no full
-// record for it, either; then, where no cookie can take its place, the oldest gives way.
+// A SYN to a listener, answered without a full record: kept in the cache, without its text, FIN
+// and URG. False if it may open fast, or if there is no room. `pressed`: there is no full record
+// for it, either; then, where no cookie can take its place, the oldest gives way.
 bool keep_half_open(Engine& e, Index listener, const Arrival& arrival, bool pressed);
 
 // The half-open connection of this four-tuple, or nil.
