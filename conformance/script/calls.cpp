@@ -163,6 +163,7 @@ Given Caller::opened(std::int64_t live) {
   if (live >= 0) {
     out.result = call_->result.value_or(live);
     fds_[out.result] = static_cast<int>(live);
+    opening_.erase(static_cast<int>(live));
     subject_ = call_->name.starts_with("epoll") ? subject_ : static_cast<int>(live);
   }
   return out;
@@ -250,16 +251,39 @@ Given Caller::connect() {
   Name const to = name_of(&argument(1), true);
   int const live = fd(0);
   lockstep_sockets* const s = world_.sockets();
-  flow_.opening = true;
-  flow_.local_known = false;
   Given out =
       given(lockstep_connect(s, live, reinterpret_cast<const sockaddr*>(&to.bytes), to.length));
   subject_ = live;
+  if (out.result < 0 && out.error == EINPROGRESS) {
+    flows_.begin_active();
+    opening_.insert(live);
+  }
   if (blocking_ && out.result < 0 && out.error == EINPROGRESS) {
     connecting_ = true;
     out.waits = true;
   }
   return out;
+}
+
+void Caller::mean(const Flow& flow) {
+  const auto port_of = [](const sockaddr_storage& name) {
+    in_port_t port = 0;  // stands at the same place in both families
+    std::memcpy(&port, reinterpret_cast<const std::byte*>(&name) + sizeof(sa_family_t),
+                sizeof port);
+    return Port{ntohs(port)};
+  };
+  lockstep_sockets* const s = world_.sockets();
+  for (auto const& [script, live] : fds_) {
+    sockaddr_storage ours{}, theirs{};
+    socklen_t length = sizeof ours, other = sizeof theirs;
+    bool const named = lockstep_getsockname(s, live, reinterpret_cast<sockaddr*>(&ours),
+                                            &length) == 0 &&
+                       lockstep_getpeername(s, live, reinterpret_cast<sockaddr*>(&theirs),
+                                            &other) == 0;
+    if (named && port_of(ours) == flow.local.port && port_of(theirs) == flow.remote.port) {
+      subject_ = live;
+    }
+  }
 }
 
 /// A connect() that waits: it is done when the socket can be written to.

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,8 @@ std::string fault_of_call(const Call& call);
 
 class Caller {
  public:
-  Caller(const Script& script, const Plan& plan, World& world, Flow& flow)
-      : script_(script), plan_(plan), world_(world), flow_(flow) {}
+  Caller(const Script& script, const Plan& plan, World& world, Flows& flows)
+      : script_(script), plan_(plan), world_(world), flows_(flows) {}
 
   /// Begins a call. One that may block does so only if `blocking`.
   Given begin(const Call& call, Place place, bool blocking);
@@ -36,6 +37,8 @@ class Caller {
 
   /// Of the connection under test: the last that was accepted or connected; -1: none.
   int subject() const { return subject_; }
+  /// The script speaks of this one from here on.
+  void mean(const Flow& flow);
 
  private:
   Given carry_out();
@@ -71,7 +74,8 @@ class Caller {
   const Script& script_;
   const Plan& plan_;
   World& world_;
-  Flow& flow_;
+  Flows& flows_;
+  std::set<int> opening_;  // that have begun an active open
   std::map<std::int64_t, int> fds_;  // script's to ours
   int subject_ = -1;
   const Call* call_ = nullptr;

@@ -36,16 +36,15 @@ Given Caller::send_all(std::int64_t size, int flags, const Value* to) {
   text_.resize(std::max<std::size_t>(text_.size(), static_cast<std::size_t>(size)));
   Name const name = to == nullptr ? Name{} : name_of(to, true);
   bool const named = (flags & MSG_FASTOPEN) != 0;
-  if (named) {
-    flow_.opening = true;
-    flow_.local_known = false;
-    subject_ = fd(0);
-  }
   auto const left = static_cast<std::size_t>(size - done_);
   auto const taken = lockstep_sendto(
       s, fd(0), text_.data(), left, flags,
       named ? reinterpret_cast<const sockaddr*>(&name.bytes) : nullptr, named ? name.length : 0);
   Given out = given(taken);
+  if (named && (taken > 0 || out.error == EINPROGRESS) && opening_.insert(fd(0)).second) {
+    flows_.begin_active();
+    subject_ = fd(0);
+  }
   if (taken > 0) {
     done_ += taken;
     out.result = done_;

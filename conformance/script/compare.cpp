@@ -62,7 +62,7 @@ std::vector<Option> in_script(const Live& live, const TcpPacket& expected, const
 
 void compare_icmp(const Packet& expected, const Live& live, std::vector<Row>& rows) {
   const auto text = [](const IcmpPacket& icmp) {
-    return fmt::format("{} {} mtu {}", icmp.type, icmp.code, icmp.mtu);
+    return fmt::format("{} {} mtu {} id {}", icmp.type, icmp.code, icmp.mtu, icmp.id.value_or(0));
   };
   add(rows, "icmp", text(expected.icmp), text(live.icmp));
   if (expected.icmp.quoted) {

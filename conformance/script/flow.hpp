@@ -1,7 +1,8 @@
-// The connection under test: whose numbers of the script stand for which on the wire.
+// The connections of a script: whose numbers stand for which on the wire.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,6 +17,9 @@ namespace lockstep::conformance::script {
 /// sequence number and its first stamp are known when they have been sent.
 struct Flow {
   Endpoint local, remote;
+  std::optional<PortNames> name;  ///< active: as the script calls its ports, ours first
+  bool active = false;
+  bool used = false;              ///< a packet has come or left
   bool local_known = false;  ///< of an active open: the port has been drawn
   bool opening = true;       ///< the next SYN that leaves says where its numbers begin
   std::uint32_t shift = 0;   ///< live number = script's number + shift
@@ -36,6 +40,90 @@ struct Flow {
     }
     return stamps.empty() ? script : script + stamps.front().live - stamps.front().script;
   }
+};
+
+/// All connections of a script, and the one that is meant where a packet names none: the last that
+/// connected, or that a packet named. References stay valid.
+class Flows {
+ public:
+  Flows(const Endpoint& local, const Endpoint& remote) : local_(local), remote_(remote) { add(); }
+
+  Flow& now() { return all_[at_]; }
+  const Flow& now() const { return all_[at_]; }
+
+  /// An active open begins: our port is not known yet.
+  void begin_active() {
+    if (now().used || now().active) {
+      add();
+    }
+    now().active = true;
+    now().opening = true;
+    now().local_known = false;
+  }
+
+  /// The connection that a packet names is the one that is meant from here on. Gives whether it was
+  /// another one before.
+  bool select(const Packet& packet) {
+    std::size_t const before = at_;
+    if (packet.ports) {
+      bool const in = packet.direction == Direction::in;
+      PortNames const ours = in ? PortNames{packet.ports->destination, packet.ports->source}
+                                : *packet.ports;
+      find(ours, in);
+    }
+    now().used = true;
+    return at_ != before;
+  }
+
+  /// Whose packet it is, for its numbers; the one that is meant if it is nobody's.
+  const Flow& of(const Endpoint& source, const Endpoint& destination) const {
+    for (Flow const& one : all_) {
+      if (one.local == source && one.remote == destination) {
+        return one;
+      }
+    }
+    return now();
+  }
+
+ private:
+  void add() {
+    all_.emplace_back();
+    at_ = all_.size() - 1;
+    now().local = local_;
+    now().remote = remote_;
+  }
+
+  static bool is(const Flow& one, PortNames ours) {
+    PortNames const name =
+        one.name.value_or(PortNames{one.local.port.value, one.remote.port.value});
+    return name.source == ours.source && name.destination == ours.destination;
+  }
+
+  void find(PortNames ours, bool in) {
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (is(all_[i], ours) && (all_[i].name || !all_[i].active)) {
+        at_ = i;
+        return;
+      }
+    }
+    // The first SYN of an active open names it.
+    for (std::size_t i = 0; !in && i < all_.size(); ++i) {
+      if (all_[i].active && !all_[i].name && !all_[i].used) {
+        at_ = i;
+        now().name = ours;
+        return;
+      }
+    }
+    if (now().used || now().active) {
+      add();
+    }
+    now().local.port = Port{ours.source};
+    now().remote.port = Port{ours.destination};
+  }
+
+  Endpoint local_, remote_;
+  std::deque<Flow> all_;
+  std::size_t at_ = 0;
 };
 
 }  // namespace lockstep::conformance::script

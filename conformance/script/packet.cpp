@@ -75,8 +75,8 @@ Octets build_tcp(const Packet& packet, const Flow& flow) {
   put_word(out, flow.local.port.value);
   put_long(out, tcp.sequence.begin);
   put_long(out, tcp.ack ? flow.to_live(*tcp.ack) : 0);
-  put_octet(out, static_cast<std::uint32_t>((20 + options.size()) / 4 << 4));
-  put_octet(out, tcp.flags);
+  put_octet(out, static_cast<std::uint32_t>((20 + options.size()) / 4 << 4) | tcp.flags >> 8);
+  put_octet(out, tcp.flags & 0xffu);
   put_word(out, tcp.window.value_or(0));
   put_word(out, 0);
   put_word(out, tcp.urgent.value_or(0));
@@ -118,15 +118,27 @@ Octets quoted_packet(const Packet& packet, const Flow& flow) {
   return out;
 }
 
+bool is_echo(std::uint8_t type) { return type == 0 || type == 8; }
+bool is_echo6(std::uint8_t type) { return type == 128 || type == 129; }
+
+/// Behind the checksum of an echo stands its identifier, of others an MTU, if anything.
+void take_rest(IcmpPacket& icmp, std::uint32_t mtu, bool echo, std::uint32_t rest) {
+  icmp.mtu = echo ? 0 : mtu;
+  if (echo) {
+    icmp.id = static_cast<std::uint16_t>(rest >> 16);
+  }
+}
+
 Octets build_icmp(const Packet& packet, const Flow& flow) {
   IcmpPacket const& icmp = packet.icmp;
+  std::uint32_t const rest = icmp.id ? std::uint32_t{*icmp.id} << 16 : icmp.mtu;
   Octets const body = quoted_packet(packet, flow);
   Octets out(wire::icmp_header_bytes + body.size());
   if (flow.local.address.is_v4()) {
-    wire::write({static_cast<wire::IcmpType>(icmp.type), icmp.code, icmp.mtu, body}, out);
+    wire::write({static_cast<wire::IcmpType>(icmp.type), icmp.code, rest, body}, out);
   } else {
     wire::write({flow.remote.address, flow.local.address},
-                {static_cast<wire::Icmp6Type>(icmp.type), icmp.code, icmp.mtu, body}, out);
+                {static_cast<wire::Icmp6Type>(icmp.type), icmp.code, rest, body}, out);
   }
   return out;
 }
@@ -170,7 +182,8 @@ void read_tcp(std::span<const std::byte> bytes, Live& out) {
   out.destination.port = segment.destination;
   out.sequence = segment.sequence.value;
   out.ack = segment.acknowledgment.value;
-  out.flags = segment.flags.bits;
+  std::uint32_t const accurate = tools::octet_at(bytes, 12) & 1u;  // AE stands beside the offset
+  out.flags = static_cast<std::uint16_t>(accurate << 8 | segment.flags.bits);
   out.window = segment.window.value;
   out.urgent = segment.urgent;
   out.length = static_cast<std::uint32_t>(segment.payload.size());
@@ -188,7 +201,7 @@ void read_icmp(std::span<const std::byte> bytes, Live& out) {
     out.readable = wire::parse(bytes, message) == Drop::none;
     out.icmp.type = static_cast<std::uint8_t>(message.type);
     out.icmp.code = message.code;
-    out.icmp.mtu = message.next_hop_mtu();
+    take_rest(out.icmp, message.next_hop_mtu(), is_echo(out.icmp.type), message.rest);
     quoted = out.readable && wire::parse(message.body, quote) == Drop::none;
   } else {
     wire::Icmp6Message message;
@@ -196,7 +209,7 @@ void read_icmp(std::span<const std::byte> bytes, Live& out) {
                    Drop::none;
     out.icmp.type = static_cast<std::uint8_t>(message.type);
     out.icmp.code = message.code;
-    out.icmp.mtu = message.rest;
+    take_rest(out.icmp, message.rest, is_echo6(out.icmp.type), message.rest);
     quoted = out.readable && wire::parse_quote6(message.body, quote) == Drop::none;
   }
   if (quoted) {
@@ -227,6 +240,7 @@ std::string ip_text(const IpFields& ip) {
 std::string icmp_text(const IcmpPacket& icmp) {
   std::string out = fmt::format("icmp {} {}", icmp.type, icmp.code);
   out += icmp.mtu != 0 ? fmt::format(" mtu {}", icmp.mtu) : "";
+  out += icmp.id ? fmt::format(" id {}", *icmp.id) : "";
   if (icmp.quoted) {
     out += fmt::format(" [{}:...]", icmp.quoted->begin);
   }
@@ -321,8 +335,8 @@ Live read_live(std::span<const std::byte> bytes) {
   return out;
 }
 
-std::string flags_text(std::uint8_t flags) {
-  constexpr std::string_view letters = "FSRP.UEW";
+std::string flags_text(std::uint16_t flags) {
+  constexpr std::string_view letters = "FSRP.UEWA";
   std::string out;
   for (std::size_t bit = 0; bit < letters.size(); ++bit) {
     // The dot stands last, as scripts have it.
@@ -348,8 +362,11 @@ std::string packet_text(const Packet& packet) {
     return front + icmp_text(packet.icmp);
   }
   TcpPacket const& tcp = packet.tcp;
-  std::string out = fmt::format("{}{} {}:{}({})", front, flags_text(tcp.flags), tcp.sequence.begin,
-                                tcp.sequence.begin + tcp.sequence.length, tcp.sequence.length);
+  std::string const ports =
+      packet.ports ? fmt::format("{} > {} ", packet.ports->source, packet.ports->destination) : "";
+  std::string out = fmt::format("{}{}{} {}:{}({})", front, ports, flags_text(tcp.flags),
+                                tcp.sequence.begin, tcp.sequence.begin + tcp.sequence.length,
+                                tcp.sequence.length);
   out += tcp.ack ? fmt::format(" ack {}", *tcp.ack) : "";
   out += tcp.window ? fmt::format(" win {}", *tcp.window) : "";
   out += tcp.urgent ? fmt::format(" urg {}", *tcp.urgent) : "";

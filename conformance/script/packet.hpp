@@ -25,7 +25,7 @@ struct Live {
   // Of TCP:
   std::uint32_t sequence = 0, ack = 0, length = 0;
   std::uint16_t window = 0, urgent = 0;
-  std::uint8_t flags = 0;
+  std::uint16_t flags = 0;
   std::vector<Option> options;
   IcmpPacket icmp;
 };
@@ -33,7 +33,7 @@ struct Live {
 Live read_live(std::span<const std::byte> bytes);
 
 /// "S.", "-".
-std::string flags_text(std::uint8_t flags);
+std::string flags_text(std::uint16_t flags);
 /// "mss 1460,sackOK", as a script writes them, stamps and all in the script's numbers.
 std::string options_text(const std::vector<Option>& options);
 /// One line, as a script writes it.

@@ -27,6 +27,28 @@ struct Reader {
     }
     return static_cast<std::uint64_t>(*value);
   }
+  /// Up to a hundred, with up to four decimals, in millionths.
+  std::uint32_t percent() const {
+    std::uint64_t out = 0;
+    std::size_t decimals = 0;
+    bool point = false;
+    bool good = !setting.value.empty() && setting.value != "." && setting.value.size() < 10;
+    for (char const c : setting.value) {
+      bool const digit = c >= '0' && c <= '9';
+      good = good && (digit || (c == '.' && !point));
+      point = point || c == '.';
+      out = digit ? out * 10 + static_cast<std::uint64_t>(c - '0') : out;
+      decimals += digit && point ? 1 : 0;
+    }
+    good = good && decimals <= 4;
+    for (; decimals < 4; ++decimals) {
+      out *= 10;
+    }
+    if (!good || out > 1'000'000) {
+      refuse("a percentage of 0 to 100, with up to four decimals");
+    }
+    return static_cast<std::uint32_t>(out);
+  }
   Assignment assignment() const {
     std::size_t const equals = setting.value.find('=');
     if (equals == 0 || equals == std::string::npos) {
@@ -79,6 +101,8 @@ void take_setting(const Reader& reader, Head& head, Defines& defines) {
   }
   if (name == "tolerance_usecs") {
     head.tolerance_ns = reader.number(3'600'000'000) * 1000;
+  } else if (name == "tolerance_percent") {
+    head.tolerance_ppm = reader.percent();
   } else if (name == "tcp_ts_tick_usecs") {
     head.stamp_tick_ns = reader.number(1'000'000) * 1000;
   } else if (name == "strict_segments") {
@@ -96,8 +120,9 @@ void take_setting(const Reader& reader, Head& head, Defines& defines) {
     reader.cursor.fail(reader.setting.place,
                        fmt::format("the setting --{} is not known, expected one of ip_version, "
                                    "mtu, mss, local_ip, remote_ip, bind_port, connect_port, "
-                                   "tolerance_usecs, tcp_ts_tick_usecs, strict_segments, "
-                                   "allow_trailing, profile, config, define: take it out",
+                                   "tolerance_usecs, tolerance_percent, tcp_ts_tick_usecs, "
+                                   "strict_segments, allow_trailing, profile, config, define: "
+                                   "take it out",
                                    name));
   }
 }

@@ -26,7 +26,7 @@ constexpr std::array<IcmpName, 8> icmp_types{{{"unreachable", 3, 1},
                                               {"echo_request", 8, 128},
                                               {"echo_reply", 0, 129}}};
 
-constexpr std::array<IcmpName, 18> icmp_codes{{{"net_unreachable", 0, 0},
+constexpr std::array<IcmpName, 29> icmp_codes{{{"net_unreachable", 0, 0},
                                                {"no_route", none, 0},
                                                {"adm_prohibited", 13, 1},
                                                {"host_unreachable", 1, 3},
@@ -43,6 +43,17 @@ constexpr std::array<IcmpName, 18> icmp_codes{{{"net_unreachable", 0, 0},
                                                {"packet_filtered", 13, none},
                                                {"precedence_violation", 14, none},
                                                {"precedence_cutoff", 15, none},
+                                               {"net_unreachable_for_tos", 11, none},
+                                               {"host_unreachable_for_tos", 12, none},
+                                               {"beyond_scope", none, 2},
+                                               {"policy_fail", none, 5},
+                                               {"reject_route", none, 6},
+                                               {"reassembly_exceeded", 1, 1},
+                                               {"pointer", 0, none},
+                                               {"option_missing", 1, none},
+                                               {"bad_header", none, 0},
+                                               {"unknown_next_header", none, 1},
+                                               {"unknown_option", none, 2},
                                                {"ttl_exceeded", 0, 0}}};
 
 template <std::size_t N>
@@ -128,10 +139,23 @@ void parse_ip_fields(Cursor& cursor, Packet& packet) {
   cursor.expect(std::string_view(&close, 1), "fields of IP stand in brackets, with commas");
 }
 
-std::uint8_t parse_flags(Cursor& cursor) {
-  constexpr std::string_view letters = "FSRP.UEW";
+/// SOURCE > DESTINATION in front of the flags; none: the connection that was used last.
+std::optional<PortNames> parse_ports(Cursor& cursor) {
   cursor.skip();
-  std::uint8_t flags = 0;
+  if (std::isdigit(static_cast<unsigned char>(cursor.peek())) == 0) {
+    return std::nullopt;
+  }
+  PortNames out;
+  out.source = static_cast<std::uint16_t>(cursor.number_up_to(65535, "a port"));
+  cursor.expect(">", "ports stand in front of the flags: SOURCE > DESTINATION");
+  out.destination = static_cast<std::uint16_t>(cursor.number_up_to(65535, "a port"));
+  return out;
+}
+
+std::uint16_t parse_flags(Cursor& cursor) {
+  constexpr std::string_view letters = "FSRP.UEWA";
+  cursor.skip();
+  std::uint16_t flags = 0;
   bool any = false;
   while (!std::isspace(static_cast<unsigned char>(cursor.peek())) && cursor.peek() != '\0') {
     std::size_t const bit = letters.find(cursor.peek());
@@ -140,15 +164,15 @@ std::uint8_t parse_flags(Cursor& cursor) {
       return 0;
     }
     if (bit == std::string_view::npos) {
-      cursor.unexpected("flags of F S R P . U E W, or - for none",
+      cursor.unexpected("flags of F S R P . U E W A, or - for none",
                         "a packet is FLAGS BEGIN:END(LENGTH) ack N win N <OPTIONS>");
     }
     cursor.take();
-    flags = static_cast<std::uint8_t>(flags | 1u << bit);
+    flags = static_cast<std::uint16_t>(flags | 1u << bit);
     any = true;
   }
   if (!any) {
-    cursor.unexpected("flags of F S R P . U E W, or - for none");
+    cursor.unexpected("flags of F S R P . U E W A, or - for none");
   }
   return flags;
 }
@@ -287,6 +311,7 @@ void parse_options(Cursor& cursor, TcpPacket& tcp, Direction direction) {
 
 void parse_tcp(Cursor& cursor, Packet& packet) {
   TcpPacket& tcp = packet.tcp;
+  packet.ports = parse_ports(cursor);
   tcp.flags = parse_flags(cursor);
   tcp.sequence = parse_range(cursor);
   Place const at = cursor.place();
@@ -318,7 +343,8 @@ void parse_icmp(Cursor& cursor, Packet& packet, bool v6) {
   icmp.type = parse_icmp_name(cursor, icmp_types, v6, "a type of ICMP");
   auto const takes_code = [&] {
     std::string_view const word = cursor.next_word();
-    return !word.empty() && word != "mtu" && cursor.peek() != '+' && cursor.peek() != '[';
+    bool const field = word == "mtu" || word == "id";
+    return !word.empty() && !field && cursor.peek() != '+' && cursor.peek() != '[';
   };
   Cursor ahead = cursor;  // a time on the next line is no code
   ahead.skip();
@@ -328,6 +354,9 @@ void parse_icmp(Cursor& cursor, Packet& packet, bool v6) {
   }
   if (cursor.accept_word("mtu")) {
     icmp.mtu = cursor.number_up_to(v6 ? most32 : 65535, "an MTU");
+  }
+  if (cursor.accept_word("id")) {
+    icmp.id = static_cast<std::uint16_t>(cursor.number_up_to(65535, "the identifier of an echo"));
   }
   if (!icmp.quoted && cursor.accept("[")) {
     icmp.quoted = parse_range(cursor);

@@ -45,10 +45,9 @@ class Runner {
         strict_(script.head.strict_segments.value_or(false) || overrides.strict_segments),
         trailing_(script.head.allow_trailing.value_or(false) || overrides.allow_trailing),
         world_(plan_, arena),
-        caller_(script, plan_, world_, flow_),
+        flows_({plan_.local, Port{script.head.bind_port}}, {plan_.remote, Port{remote_port}}),
+        caller_(script, plan_, world_, flows_),
         out_(out) {
-    flow_.local = {plan_.local, Port{script.head.bind_port}};
-    flow_.remote = {plan_.remote, Port{remote_port}};
     for (std::size_t i = plan_.first_event; i < script.events.size(); ++i) {
       if (script.events[i].kind == Event::Kind::code) {
         code_.emplace(i, parse_code(script, script.events[i]));
@@ -98,7 +97,8 @@ class Runner {
   }
 
   std::string state_text() {
-    std::string out(tcp::name_of(world_.stack().state_of({flow_.local, flow_.remote})));
+    Flow const& flow = flows_.now();
+    std::string out(tcp::name_of(world_.stack().state_of({flow.local, flow.remote})));
     lockstep_tcp_info info{};
     socklen_t length = sizeof info;
     if (caller_.subject() < 0 ||
@@ -112,6 +112,19 @@ class Runner {
                              info.tcpi_sacked, info.tcpi_lost, info.tcpi_notsent_bytes,
                              info.tcpi_snd_wnd, info.tcpi_rcv_wnd, info.tcpi_rto, info.tcpi_rtt,
                              info.tcpi_retransmits);
+  }
+
+  std::string text_of(const Sent& sent) const {
+    Live const live = read_live(sent.bytes);
+    return live_text(live, flows_.of(live.source, live.destination));
+  }
+
+  /// Of the connections the one that the packet means.
+  Flow& flow_of(const Packet& packet) {
+    if (flows_.select(packet)) {
+      caller_.mean(flows_.now());
+    }
+    return flows_.now();
   }
 
   void keep(const Sent& sent, std::string comment) {
@@ -156,6 +169,14 @@ class Runner {
     refuse_extra(at);
   }
 
+  /// What an event of this instant may come early or late.
+  Duration tolerance_at(Instant at) const {
+    std::uint64_t const passed = at > base_ ? at.since(base_).ns : 0;
+    std::uint64_t const part = passed / 1'000'000 * script_.head.tolerance_ppm +
+                               passed % 1'000'000 * script_.head.tolerance_ppm / 1'000'000;
+    return Duration{std::max(script_.head.tolerance_ns, part)};
+  }
+
   Instant begin_of(const Event& event) const {
     Instant const from = event.when.relative ? base_ : World::origin;
     return from + Duration{event.when.begin};
@@ -164,7 +185,7 @@ class Runner {
   /// The time at which an event of the script's own is due; the clock stands there afterwards.
   void wait_for(const Event& event) {
     Instant const begin = begin_of(event);
-    Duration const tolerance{script_.head.tolerance_ns};
+    Duration const tolerance = tolerance_at(begin);
     if (begin + tolerance < world_.now()) {
       fail({event.place,
             fmt::format("it is {} already; this should happen at {}", time_text(world_.now()),
@@ -183,7 +204,7 @@ class Runner {
       return;
     }
     Sent const& first = world_.sent.front();
-    if (first.at + Duration{script_.head.tolerance_ns} < now && !is_wanted_later()) {
+    if (first.at + tolerance_at(now) < now && !is_wanted_later()) {
       fail_extra(first);
     }
   }
@@ -204,7 +225,7 @@ class Runner {
     finding.place = current();
     finding.what = fmt::format("a packet left at {} that the script does not expect",
                                time_text(sent.at));
-    std::string const text = live_text(read_live(sent.bytes), flow_);
+    std::string const text = text_of(sent);
     finding.rows.push_back({"packet", "none", text, true});
     fail(std::move(finding));
   }
@@ -212,18 +233,19 @@ class Runner {
   void arrive(const Event& event) {
     wait_for(event);
     Packet const& packet = event.packet;
+    Flow& flow = flow_of(packet);
     bool const opens = !packet.is_icmp && (packet.tcp.flags & 0x12) == 0x02;
     if (opens) {
-      tcp::State const state = world_.stack().state_of({flow_.local, flow_.remote});
+      tcp::State const state = world_.stack().state_of({flow.local, flow.remote});
       bool const fresh = state == tcp::State::closed || state == tcp::State::listen ||
                          state == tcp::State::time_wait;
-      flow_.opening = flow_.opening || fresh;
+      flow.opening = flow.opening || fresh;
       if (state == tcp::State::closed || state == tcp::State::listen) {
-        flow_.shift = 0;  // what a reset of nobody's says is on the wire as it is in the script
+        flow.shift = 0;  // what a reset of nobody's says is on the wire as it is in the script
       }
-      flow_.local_known = flow_.local_known || fresh;
+      flow.local_known = flow.local_known || fresh;
     }
-    auto bytes = build(packet, flow_);
+    auto bytes = build(packet, flow);
     captured_.push_back({world_.now(), bytes, where(event)});
     ++out_.packets_in;
     world_.inject(std::move(bytes));
@@ -242,7 +264,7 @@ class Runner {
                        ? "nothing leaves in the 300 seconds behind that either"
                        : fmt::format("the next one leaves at {}: {}",
                                      time_text(world_.sent.front().at),
-                                     live_text(read_live(world_.sent.front().bytes), flow_));
+                                     text_of(world_.sent.front()));
     fail(std::move(finding));
   }
 
@@ -270,11 +292,11 @@ class Runner {
   }
 
   void expect(const Event& event) {
-    Duration const tolerance{script_.head.tolerance_ns};
     Instant const from = event.when.relative ? base_ : World::origin;
     Instant const begin = from + Duration{event.when.begin};
     Instant const end = from + Duration{event.when.end};
     bool const any = event.when.any;
+    Duration const tolerance = tolerance_at(end);
     Instant const first = any ? World::origin : begin - tolerance;
     Instant const last = any ? world_.now() + patience : end + tolerance;
     pass(last, [this] { return world_.sent.empty(); });
@@ -283,8 +305,9 @@ class Runner {
     }
     Instant const at = world_.sent.front().at;
     Live const live = take(event, first, last);
-    learn(event.packet, live, flow_);
-    std::vector<Row> rows = compare(event.packet, live, flow_, script_.head.stamp_tick_ns != 0);
+    Flow& flow = flow_of(event.packet);
+    learn(event.packet, live, flow);
+    std::vector<Row> rows = compare(event.packet, live, flow, script_.head.stamp_tick_ns != 0);
     bool const in_time = at >= first && at <= last;
     std::string const wanted =
         any ? "*" : begin == end ? time_text(begin) : time_text(begin) + "~" + time_text(end);
@@ -295,7 +318,7 @@ class Runner {
       finding.place = event.place;
       finding.what = "the packet that left is not the one expected";
       finding.rows = std::move(rows);
-      finding.next = "it is: " + live_text(live, flow_);
+      finding.next = "it is: " + live_text(live, flow);
       fail(std::move(finding));
     }
     bool const fixed = !any && begin == end;
@@ -353,7 +376,7 @@ class Runner {
     Waiting const waiting = *waiting_;
     waiting_.reset();
     Instant const now = world_.now();
-    Duration const tolerance{script_.head.tolerance_ns};
+    Duration const tolerance = tolerance_at(waiting.due);
     if (now + tolerance < waiting.due || waiting.due + tolerance < now) {
       Finding finding;
       finding.place = waiting.event->place;
@@ -372,7 +395,7 @@ class Runner {
     if (!given.waits) {
       returned(given);
       world_.settle();
-    } else if (waiting_->due + Duration{script_.head.tolerance_ns} < world_.now()) {
+    } else if (waiting_->due + tolerance_at(waiting_->due) < world_.now()) {
       Waiting const waiting = *waiting_;
       waiting_.reset();
       fail({waiting.event->place,
@@ -424,7 +447,7 @@ class Runner {
       pass(waiting_->due, [this] { return waiting_.has_value(); });
     }
     if (waiting_) {
-      world_.go_to(waiting_->due + Duration{script_.head.tolerance_ns} + Duration{1});
+      world_.go_to(waiting_->due + tolerance_at(waiting_->due) + Duration{1});
       settle();
     }
     if (!world_.sent.empty() && !trailing_) {
@@ -436,7 +459,7 @@ class Runner {
   Plan plan_;
   bool strict_, trailing_;
   World world_;
-  Flow flow_;
+  Flows flows_;
   Caller caller_;
   Ran& out_;
   std::map<std::size_t, std::vector<Assertion>> code_;

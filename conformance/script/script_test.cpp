@@ -154,6 +154,49 @@ TEST(Script, TimesMayBeOpen) {
   EXPECT_EQ(run_text(write + "+.997 > P. 1:11(10) ack 1\n").verdict, Verdict::failed);
 }
 
+TEST(Script, ToleranceIsAPartOfWhatPassed) {
+  const std::string write =
+      open_passively + "+0 write(4, ..., 10) = 10\n+0 > P. 1:11(10) ack 1\n";
+  const std::string late = "+.95 > P. 1:11(10) ack 1\n";
+  EXPECT_EQ(run_text("--tolerance_percent=12.5\n" + write + late).verdict, Verdict::passed);
+  EXPECT_EQ(run_text("--tolerance_percent=5\n" + write + late).verdict, Verdict::failed);
+  EXPECT_EQ(run_text("--tolerance_percent=5.3\n" + write + late).verdict, Verdict::passed);
+  for (const char* const bad : {"", ".", "1.2.3", "101", "-1", "1.23456", "half"}) {
+    EXPECT_THAT(refusal_of("--tolerance_percent=" + std::string(bad) + "\n" + write),
+                HasSubstr("x.pkt:1:1: --tolerance_percent=")) << bad;
+  }
+}
+
+TEST(Script, PortsNameConnections) {
+  const std::string two =
+      "--profile=rfc\n"
+      "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+      "+0 bind(3, ..., ...) = 0\n"
+      "+0 listen(3, 5) = 0\n"
+      "+0 < 1001 > 8080 S 0:0(0) win 65535 <mss 1000>\n"
+      "+0 > 8080 > 1001 S. 0:0(0) ack 1 win 65535 <mss 1460>\n"
+      "+0 < 1002 > 8080 S 0:0(0) win 65535 <mss 1000>\n"
+      "+0 > 8080 > 1002 S. 0:0(0) ack 1 win 65535 <mss 1460>\n";
+  EXPECT_EQ(run_text(two).verdict, Verdict::passed) << finding_text(run_text(two));
+  // A packet of the other connection is not the one expected.
+  std::string wrong = two;
+  wrong.replace(wrong.rfind("> 8080 > 1002"), 13, "> 8080 > 1001");
+  EXPECT_THAT(finding_text(run_text(wrong)), HasSubstr("! addresses"));
+  // Without ports it is the one that was used last.
+  EXPECT_EQ(run_text(two + "+.1 < . 1:1(0) ack 1 win 65535\n"
+                           "+0 accept(3, ..., ...) = 4\n"
+                           "+0 %{ assert tcpi_state == TCP_ESTABLISHED }%\n"
+                           "+0 < 1001 > 8080 R 1:1(0) win 0\n"
+                           "+0 write(4, ..., 10) = 10\n"
+                           "+0 > 8080 > 1002 P. 1:11(10) ack 1\n")
+                .verdict,
+            Verdict::passed);
+  EXPECT_THAT(refusal_of("0 close(3) = 0\n+0 < 1001 8080 S 0:0(0) win 1\n"),
+              HasSubstr("x.pkt:2:11: "));
+  EXPECT_THAT(refusal_of("0 close(3) = 0\n+0 < 1001 > 65536 S 0:0(0) win 1\n"),
+              HasSubstr("a port"));
+}
+
 TEST(Script, CallsBlock) {
   const std::string text =
       "--profile=rfc\n"

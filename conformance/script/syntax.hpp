@@ -69,8 +69,13 @@ struct SequenceRange {
   std::uint32_t length = 0;
 };
 
+/// Which connection a packet belongs to, as its header has it: from, and to.
+struct PortNames {
+  std::uint16_t source = 0, destination = 0;
+};
+
 struct TcpPacket {
-  std::uint8_t flags = 0;
+  std::uint16_t flags = 0;  ///< nine bits; the highest is AE
   SequenceRange sequence;
   std::optional<std::uint32_t> ack, window, urgent;
   bool any_options = false;  ///< `<...>`
@@ -81,12 +86,14 @@ struct TcpPacket {
 struct IcmpPacket {
   std::uint8_t type = 0, code = 0;
   std::uint32_t mtu = 0;
+  std::optional<std::uint16_t> id;  ///< of an echo
   std::optional<SequenceRange> quoted;
 };
 
 struct Packet {
   Direction direction = Direction::in;
   IpFields ip;
+  std::optional<PortNames> ports;  ///< none: of the connection that was used last
   bool is_icmp = false;
   TcpPacket tcp;
   IcmpPacket icmp;
@@ -116,6 +123,7 @@ struct Head {
   IpMode mode = IpMode::ipv4;
   std::optional<std::uint32_t> mtu, mss;
   std::uint64_t tolerance_ns = 0;
+  std::uint32_t tolerance_ppm = 0;  ///< of the time since the event before, if that is more
   std::uint64_t stamp_tick_ns = 0;  ///< 0: what stamps say is not compared
   std::optional<bool> strict_segments, allow_trailing;
   std::string profile, local_ip, remote_ip;
