@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace lockstep::conformance {
 namespace {
@@ -53,21 +54,53 @@ class Diff {
   }
 
   std::string text() {
-    Instant const centre = moment();
     std::string out = fmt::format("  {:>10}  {:<42} | {}\n", "time", "capture", "core");
-    for (const Row& row : rows(centre)) {
+    for (const DiffRow& row : rows()) {
       out += fmt::format("{} {:>10}  {:<42} | {}\n", row.marked ? ">" : " ",
                          time_text(row.at.since(Instant{})), row.left, row.right);
     }
-    return out + state(centre);
+    return out + state();
+  }
+
+  /// At most five rows before the divergence and three after it.
+  std::vector<DiffRow> rows() const {
+    Instant const centre = moment();
+    std::vector<Row> all;
+    add_steps(all);
+    add_sent(all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i].place = i;
+    }
+    std::sort(all.begin(), all.end(), [](const Row& a, const Row& b) {
+      return std::tie(a.at.ns, a.order, a.place) < std::tie(b.at.ns, b.order, b.place);
+    });
+    auto const marked = std::find_if(all.begin(), all.end(),
+                                     [&](const Row& row) { return row.marked || row.at > centre; });
+    auto const index = marked - all.begin();
+    auto const first = all.begin() + std::max<std::ptrdiff_t>(0, index - 5);
+    auto const last = all.begin() + std::min<std::ptrdiff_t>(std::ssize(all), index + 4);
+    return {first, last};
+  }
+
+  /// The connection as the core had it at the divergence.
+  std::string state() const {
+    Instant const centre = moment();
+    View view;
+    for (std::size_t i = 0; i < script_.steps.size(); ++i) {
+      if (run_.steps[i].done && script_.steps[i].at <= centre) {
+        view = run_.steps[i].after;
+      }
+    }
+    if (divergence_.live) {
+      view = run_.sent[*divergence_.live].view;
+    }
+    return state_of(view);
   }
 
  private:
-  struct Row {
-    Instant at;
-    std::string left, right;
-    bool marked = false;
+  struct Row : DiffRow {
     std::size_t order = 0;
+    std::size_t place = 0;  // of equals, as they were added
   };
 
   Instant moment() const {
@@ -85,22 +118,6 @@ class Diff {
                                                                  : script_.isns[incarnation - 1];
   }
 
-  /// At most five rows before the divergence and three after it.
-  std::vector<Row> rows(Instant centre) const {
-    std::vector<Row> all;
-    add_steps(all);
-    add_sent(all);
-    std::sort(all.begin(), all.end(), [](const Row& a, const Row& b) {
-      return a.at != b.at ? a.at < b.at : a.order < b.order;
-    });
-    auto const marked = std::find_if(all.begin(), all.end(),
-                                     [&](const Row& row) { return row.marked || row.at > centre; });
-    auto const index = marked - all.begin();
-    auto const first = all.begin() + std::max<std::ptrdiff_t>(0, index - 5);
-    auto const last = all.begin() + std::min<std::ptrdiff_t>(std::ssize(all), index + 4);
-    return {first, last};
-  }
-
   void add_steps(std::vector<Row>& all) const {
     for (std::size_t i = 0; i < script_.steps.size(); ++i) {
       const Step& step = script_.steps[i];
@@ -108,6 +125,7 @@ class Diff {
       row.at = step.at;
       row.order = 4 * i;
       if (step.kind == Step::Kind::call) {
+        row.kind = DiffRow::Kind::call;
         row.left = fmt::format("  the application: {}{}", name_of(step.act),
                                step.bytes != 0 ? fmt::format(" {}", step.bytes) : "");
         row.right = run_.steps[i].done ? "  the same" : "  not reached";
@@ -130,6 +148,7 @@ class Diff {
     for (std::size_t i = 0; i < script_.sent.size(); ++i) {
       const Sent& sent = script_.sent[i];
       Row row;
+      row.kind = DiffRow::Kind::from_captured;
       row.at = sent.at;
       row.order = 4 * sent.steps_before + 1;
       row.left = fmt::format("> {} {}", sent.segment.number,
@@ -140,6 +159,7 @@ class Diff {
     for (std::size_t i = 0; i < run_.sent.size(); ++i) {
       const LiveSent& sent = run_.sent[i];
       Row row;
+      row.kind = DiffRow::Kind::from_core;
       row.at = sent.captured_time();
       row.order = 4 * sent.steps + 2;
       Segment shown = sent.segment;
@@ -150,17 +170,7 @@ class Diff {
     }
   }
 
-  /// The connection as the core had it at the divergence.
-  std::string state(Instant centre) const {
-    View view;
-    for (std::size_t i = 0; i < script_.steps.size(); ++i) {
-      if (run_.steps[i].done && script_.steps[i].at <= centre) {
-        view = run_.steps[i].after;
-      }
-    }
-    if (divergence_.live) {
-      view = run_.sent[*divergence_.live].view;
-    }
+  static std::string state_of(const View& view) {
     if (!view.info.exists) {
       return fmt::format("  state {}\n", tcp::name_of(view.state));
     }
@@ -210,6 +220,14 @@ std::string divergence_text(const Replayed& replayed) {
   return fmt::format("  {} ({})\n", replayed.verdict.divergence->text,
                      replayed.verdict.divergence->clause) +
          Diff(replayed).text();
+}
+
+std::vector<DiffRow> divergence_rows(const Replayed& replayed) {
+  return replayed.verdict.divergence ? Diff(replayed).rows() : std::vector<DiffRow>{};
+}
+
+std::string divergence_state(const Replayed& replayed) {
+  return replayed.verdict.divergence ? Diff(replayed).state() : std::string{};
 }
 
 }  // namespace lockstep::conformance

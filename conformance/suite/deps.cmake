@@ -1,2 +1,2 @@
-# The suite replays scenarios.
-set(LIBS lockstep_replay)
+# The suite replays scenarios; its page also runs the scripts and shows the requirements.
+set(LIBS lockstep_replay lockstep_script lockstep_coverage)

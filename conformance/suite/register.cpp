@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "conformance/suite/page.hpp"
 #include "conformance/suite/suite.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/cli/verbs.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 struct ConformanceOptions {
   std::vector<std::string> suites;
-  std::string pcaps, json, junit;
+  std::string pcaps, json, junit, html;
   bool twins = false;
 };
 
@@ -33,6 +34,23 @@ std::filesystem::path find_home() {
     folder = folder.parent_path();
   }
   return folder;
+}
+
+/// Runs the scripts, looks up who shows what, and writes the page. True: every script passes.
+bool write_page(const conformance::SuiteReport& suite, const std::string& path) {
+  std::filesystem::path const root = find_root(std::filesystem::current_path());
+  Catalogue const catalogue = load_catalogue(root);
+  Citations const citations = scan_tree(root, catalogue);
+  CoverageReport const coverage = make_report(catalogue, citations, default_scope());
+  auto const files = conformance::script::find_scripts({(root / "conformance/script").string()});
+  conformance::script::Report scripts = conformance::script::run_all(files, {});
+  for (conformance::script::Ran& ran : scripts.scripts) {
+    ran.file = std::filesystem::path(ran.file).lexically_relative(root).generic_string();
+  }
+  save_file(path, conformance::suite_html({suite, scripts, catalogue, coverage}));
+  std::size_t const passed = scripts.count(conformance::script::Verdict::passed);
+  fmt::print("page: {}, with {} scripts, of which {} pass\n", path, scripts.scripts.size(), passed);
+  return passed == scripts.scripts.size();
 }
 
 int run_conformance(const ConformanceOptions& options) {
@@ -55,7 +73,8 @@ int run_conformance(const ConformanceOptions& options) {
   junit_file.keep();
   fmt::print("{}", conformance::table_text(report, options.twins, terminal_columns()));
   fmt::print("reports: {}\n         {}\n", json, junit);
-  return static_cast<int>(report.passes() ? ExitCode::fine : ExitCode::finding);
+  bool const passes = options.html.empty() || write_page(report, options.html);
+  return static_cast<int>(report.passes() && passes ? ExitCode::fine : ExitCode::finding);
 }
 
 }  // namespace
@@ -73,8 +92,11 @@ void register_conformance(CLI::App& app, int& exit_code) {
                    "the report as JSON (default: build/report/conformance.json)");
   verb->add_option("--junit", options->junit,
                    "the report as JUnit XML (default: build/report/conformance.xml)");
+  verb->add_option("--html", options->html,
+                   "also runs conformance/script and writes a page of all verdicts to this file");
   verb->footer(
-      "Exit code 1: a scenario does not agree, or a twin does not violate its clause.\n"
+      "Exit code 1: a scenario does not agree, or a twin does not violate its clause; with --html\n"
+      "also: a script fails.\n"
       "Example: lockstep conformance rfc5681 rfc6582 --twins");
   verb->callback([options, &exit_code] { exit_code = run_conformance(*options); });
 }

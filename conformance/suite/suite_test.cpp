@@ -6,6 +6,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "conformance/replay/export.hpp"
+#include "conformance/suite/failures.hpp"
+#include "conformance/suite/page.hpp"
 #include "tools/cli/failure.hpp"
 
 namespace lockstep::conformance {
@@ -43,6 +46,54 @@ TEST(Suite, ReportsAreWellFormed) {
   std::string const xml = suite_junit(report);
   EXPECT_NE(xml.find("<testsuite name=\"conformance\""), std::string::npos);
   EXPECT_NE(xml.find("failures=\"0\""), std::string::npos);
+}
+
+// The page itself is read in Chromium by page_test.py; here what its parts hold.
+TEST(Page, ShowsEachCaseAndTheWorstVerdict) {
+  SuiteReport const suite = run_suite(find_cases(room, {"rfc9293-3.5-linux-server"}));
+  script::Report scripts;
+  scripts.scripts.resize(2);
+  scripts.scripts[0].file = "conformance/script/x.pkt";
+  scripts.scripts[1].file = "conformance/script/y.pkt";
+  scripts.scripts[1].verdict = script::Verdict::bad;
+  scripts.scripts[1].error = "y.pkt:1:1: <what> & why";
+  tools::Catalogue catalogue;
+  catalogue.rows = {{"9293:P-3WHS", 9293, "3.5", "text", "handshake"},
+                    {"9293:MUST-1", 9293, "3.1", "MUST", "by a test"}};
+  catalogue.index_of = {{"9293:P-3WHS", 0}, {"9293:MUST-1", 1}};
+  catalogue.titles = {{9293, "TCP"}};
+  tools::Citations citations;
+  citations.found = {{"9293:P-3WHS", tools::Proof::script, "conformance/script/y.pkt", 2, ""},
+                     {"9293:MUST-1", tools::Proof::test, "core/x_test.cpp", 2, "X.Y"}};
+  auto const coverage = tools::make_report(catalogue, citations, {{9293}, {}});
+  std::string const page = suite_html({suite, scripts, catalogue, coverage});
+  EXPECT_NE(page.find("data-is=\"bare\" data-lockstep=\"bad\" data-linux=\""), std::string::npos);
+  EXPECT_NE(page.find("data-lockstep=\"plain\" data-linux=\"none\""), std::string::npos);
+  EXPECT_NE(page.find("data-kind=\"linux\""), std::string::npos);
+  EXPECT_NE(page.find("y.pkt:1:1: &lt;what&gt; &amp; why"), std::string::npos);
+  EXPECT_NE(page.find("<b>1 of 2</b><span>scripts pass"), std::string::npos);
+}
+
+TEST(Page, DrawsTheLastPacketsOfACapture) {
+  SuiteReport const suite = run_suite(find_cases(room, {"rfc9293-3.5-three-way-handshake-active"}));
+  tools::PcapngWriter writer;
+  add_packets(suite.cases[0].result->replayed, writer);
+  auto const count = [](const std::string& text, std::string_view word) {
+    std::size_t out = 0;
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+      ++out;
+    }
+    return out;
+  };
+  std::string const all = capture_svg(writer.bytes(), 100);
+  EXPECT_GE(count(all, "<path"), 3u);
+  EXPECT_NE(all.find(">S seq "), std::string::npos);
+  EXPECT_EQ(count(capture_svg(writer.bytes(), 2), "<path"), 2u);
+  EXPECT_EQ(count(all, "arrow marked"), 2u) << "the last one: its line and its head";
+  std::vector<std::byte> torn = writer.bytes();
+  torn.resize(torn.size() - 7);
+  EXPECT_EQ(count(capture_svg(torn, 100), "<path"), count(all, "<path") - 1);
+  EXPECT_EQ(capture_svg({}, 5), "");
 }
 
 }  // namespace

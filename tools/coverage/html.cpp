@@ -1,7 +1,7 @@
 // The requirements as a page: filters, and a row each that opens to show where it is met.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 #include <set>
 
 #include "tools/coverage/coverage.hpp"
@@ -111,6 +111,7 @@ std::vector<Choice> choices_of(const CoverageReport& report, const Catalogue& ca
                     {"allowed", column.title + ": differs, allowed"},
                     {"bad", column.title + ": violates"},
                     {"unknown", column.title + ": cannot tell"},
+                    {"plain", column.title + ": by tests alone"},
                     {"none", column.title + ": not judged"}}});
   }
   return out;
@@ -138,6 +139,36 @@ std::vector<Tile> tiles_of(const CoverageReport& report, const CoveragePrint& pr
            report.problems.empty() ? "good" : "bad"}};
 }
 
+/// A field for each RFC that decides: what of it is shown, and on a click its rows.
+std::string sums_html(const CoverageReport& report, const Catalogue& catalogue,
+                      const CoveragePrint& print) {
+  struct Sum {
+    std::size_t rows = 0, shown = 0, declined = 0, bare = 0;
+  };
+  std::map<int, Sum> sums;
+  for (const CoverageRow& row : report.rows) {
+    const bool counts = row.requirement->binds() || row.requirement->recommends();
+    if (row.in_scope && counts && is_told(row, print)) {
+      Sum& sum = sums[row.requirement->rfc];
+      ++sum.rows;
+      sum.shown += row.declined == nullptr && !row.lacks_proof() ? 1 : 0;
+      sum.declined += row.declined != nullptr ? 1 : 0;
+      sum.bare += row.bare() ? 1 : 0;
+    }
+  }
+  std::string out = "<div class=\"sums\">";
+  for (const auto& [rfc, sum] : sums) {
+    const std::string rest =
+        (sum.declined == 0 ? "" : fmt::format(", {} declined", sum.declined)) +
+        (sum.bare == 0 ? "" : fmt::format(", {} bare", sum.bare));
+    out += fmt::format(
+        "<a href=\"#requirements.rfc={0}\" title=\"{1}\"><b>RFC {0}</b><span>{2} of {3} shown{4}"
+        "</span></a>\n",
+        rfc, xml_escaped(catalogue.titles.at(rfc)), sum.shown, sum.rows, rest);
+  }
+  return out + "</div>\n";
+}
+
 std::string problems_html(const CoverageReport& report) {
   if (report.problems.empty()) {
     return {};
@@ -162,9 +193,9 @@ std::string coverage_section(const CoverageReport& report, const Catalogue& cata
   }
   std::string out = fmt::format(
       "<section class=\"list\" id=\"requirements\" style=\"--columns: {} 6rem\">\n"
-      "<h2>Requirements</h2>\n{}{}<div class=\"rows\">"
+      "<h2>Requirements</h2>\n{}{}{}<div class=\"rows\">"
       "<div class=\"head\">{}<span>is</span></div>\n",
-      grid, tiles_html(tiles_of(report, print)),
+      grid, tiles_html(tiles_of(report, print)), sums_html(report, catalogue, print),
       filters_html(choices_of(report, catalogue, print, columns)), titles);
   for (const CoverageRow& row : report.rows) {
     if (is_told(row, print)) {

@@ -69,6 +69,28 @@ code, pre { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size:
   background: var(--ground); max-width: 100%; }
 .scroll pre { margin: 0; padding: .6rem .8rem; overflow-wrap: normal; }
 .scroll svg { display: block; color: var(--ink); }
+.sequence text { font: 12px ui-monospace, "DejaVu Sans Mono", monospace; fill: var(--ink); }
+.sequence .time, .sequence .remark { fill: var(--soft); }
+.sequence text.lane { font-weight: 700; }
+.sequence line.lane { stroke: var(--line); stroke-width: 2; }
+.sequence .arrow { stroke: var(--plain); stroke-width: 1.4; fill: none; }
+.sequence .arrow.marked { stroke: var(--bad); stroke-width: 2.2; }
+.sequence text.marked { fill: var(--bad); font-weight: 700; }
+.sequence .dot { fill: var(--soft); }
+.diff { border-collapse: collapse; font: .82rem/1.5 ui-monospace, "DejaVu Sans Mono", monospace;
+  white-space: pre; }
+.diff td, .diff th { padding: .1rem .8rem; text-align: left; vertical-align: top; }
+.diff th { color: var(--soft); font-weight: 400; }
+.diff .marked { background: var(--bad-ground); color: var(--bad); }
+.failure { border: 1px solid var(--bad); border-radius: 8px; background: var(--card);
+  padding: .8rem 1rem; margin: .8rem 0; }
+.failure h3 { margin: 0; font-size: 1rem; }
+.sums { display: grid; grid-template-columns: repeat(auto-fill, minmax(11.5rem, 1fr)); gap: .5rem;
+  margin: .8rem 0; }
+.sums a { color: inherit; text-decoration: none; background: var(--card); border-radius: 8px;
+  border: 1px solid var(--line); padding: .4rem .7rem; font-size: .85rem; }
+.sums a:hover { border-color: var(--allowed); }
+.sums span { color: var(--soft); display: block; }
 .none { padding: .8rem; color: var(--soft); }
 @media (max-width: 820px) {
   .row > summary { display: flex; flex-wrap: wrap; }

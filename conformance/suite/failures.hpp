@@ -1,0 +1,21 @@
+// A failure on a page: the packets side by side, a sequence diagram, the state.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "conformance/replay/replay.hpp"
+#include "conformance/script/run.hpp"
+
+namespace lockstep::conformance {
+
+/// A scenario, or a twin that was not judged as it must be. `why` is one line.
+std::string failure_html(const std::string& name, const std::string& why, const Replayed& replayed);
+/// A script that failed or cannot be run.
+std::string failure_html(const script::Ran& ran);
+
+/// The last packets, `most` at most, of a pcapng that PcapngWriter has written.
+std::string capture_svg(std::span<const std::byte> pcapng, std::size_t most);
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,24 @@
+// The suite, the scripts and the requirements as one HTML file.
+#pragma once
+
+#include <string>
+
+#include "conformance/script/report.hpp"
+#include "conformance/suite/suite.hpp"
+#include "tools/coverage/coverage.hpp"
+
+namespace lockstep::conformance {
+
+/// What the page is made of. Names of scripts are relative to the repository, as in citations.
+struct PageSource {
+  const SuiteReport& suite;
+  const script::Report& scripts;
+  const tools::Catalogue& catalogue;
+  const tools::CoverageReport& coverage;
+};
+
+/// The page: a verdict for each requirement, of ours and of the Linux captures, and what shows it;
+/// each scenario and script; of each failure the packets side by side and a sequence diagram.
+std::string suite_html(const PageSource& source);
+
+}  // namespace lockstep::conformance
