@@ -294,7 +294,7 @@ std::string suite_html(const PageSource& source) {
   return tools::page_html(
       "Lockstep: conformance",
       "For each sentence of the RFCs that binds, the verdict of the scenarios and scripts that "
-      "show it, in virtual time and without tolerance, and beside it that of the captures of Linux.",
+      "show it, in virtual time and without tolerance, and beside it that of captures of Linux.",
       body);
 }
 
