@@ -34,7 +34,7 @@ endfunction()
 # Copies what is written in Python to where the module lies, so that it can be imported from there.
 function(lockstep_python_files folder)
   set(from "${PROJECT_SOURCE_DIR}/tools/python/package/lockstep")
-  file(GLOB files CONFIGURE_DEPENDS RELATIVE "${from}" "${from}/*.py" "${from}/*.pyi"
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${from}" "${from}/*.py" "${from}/*.pyi"
     "${from}/py.typed")
   set(copies "")
   foreach(file IN LISTS files)
@@ -42,7 +42,8 @@ function(lockstep_python_files folder)
       COMMAND ${CMAKE_COMMAND} -E copy "${from}/${file}" "${folder}/${file}"
       DEPENDS "${from}/${file}")
     list(APPEND copies "${folder}/${file}")
-    install(FILES "${from}/${file}" DESTINATION lockstep COMPONENT python EXCLUDE_FROM_ALL)
+    get_filename_component(below "lockstep/${file}" DIRECTORY)
+    install(FILES "${from}/${file}" DESTINATION "${below}" COMPONENT python EXCLUDE_FROM_ALL)
   endforeach()
   add_custom_target(python_files ALL DEPENDS ${copies})
 endfunction()

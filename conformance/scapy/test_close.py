@@ -1,0 +1,239 @@
+# Closing: figures 12 and 13 of RFC 9293, halves that stay open, FINs that are lost, TIME-WAIT.
+import pytest
+from scapy.layers.inet import TCP
+
+MSL = 120
+
+
+#= rfc9293#3.6
+## 9293:P-NORMCLOSE figure 12, from the one that closes first
+#= rfc9293#3.6.1
+## 9293:MUST-13 who stays for twice the MSL, to the nanosecond
+#= rfc9293#3.10.8
+## 9293:P-TW-TIMEOUT and then is gone
+def test_close_first(tcp):
+    tcp.fin_wait_2().send("FA").expect("A", within="499ms", seq=2, ack=2)
+    tcp.expect_state("TIME-WAIT").expect_silence(f"{2 * MSL}s")
+    tcp.expect_state("CLOSED").expect_silence("10m")
+
+
+#= rfc9293#3.6.1
+## 9293:MUST-13 not a moment earlier
+def test_time_wait_lasts(tcp):
+    tcp.time_wait().expect_silence("239999ms").expect_state("TIME-WAIT")
+    tcp.expect_silence("1ms").expect_state("CLOSED")
+
+
+#= rfc9293#3.6
+## 9293:P-NORMCLOSE figure 12, from the other
+## 9293:P-CLOSE-NOAUTOFIN whose FIN waits for the program
+def test_close_second(tcp):
+    tcp.close_wait().expect_event("peer_finished").expect_silence("1h").expect_state("CLOSE-WAIT")
+    tcp.finish().expect("FA", seq=1, ack=2)
+    tcp.expect_state("LAST-ACK").send("A").expect_state("CLOSED").expect_event("closed:finished")
+
+
+#= rfc9293#3.6
+## 9293:P-SIMCLOSE figure 13: both at once
+def test_close_at_once(tcp):
+    tcp.fin_wait_1().send("FA", ack=1).expect("A", within="499ms", seq=2, ack=2)
+    tcp.expect_state("CLOSING").send("A").expect_state("TIME-WAIT").expect_silence("100s")
+
+
+#= rfc9293#3.3.2
+## 9293:P-FIG5-NOTE2 a FIN that acknowledges ours: TIME-WAIT at once
+def test_fin_and_ack_of_fin(tcp):
+    tcp.fin_wait_1().send("FA", ack=2).expect("A", within="499ms", seq=2, ack=2)
+    tcp.expect_state("TIME-WAIT")
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-TIMEWAIT-ACK the peer's FIN again is acknowledged
+## 9293:P-FIN-TW and begins the 2 MSL anew
+@pytest.mark.parametrize("after", ["1s", "100s", "239s"])
+def test_fin_again_in_time_wait(tcp, after):
+    tcp.time_wait().expect_silence(after)
+    tcp.send("FA", seq=1, ack=2).expect("A", seq=2, ack=2)
+    tcp.expect_silence("239999ms").expect_state("TIME-WAIT")
+    tcp.expect_silence("1ms").expect_state("CLOSED")
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-TIMEWAIT-ACK nothing else does
+@pytest.mark.parametrize("flags", ["A", "PA", "FA"])
+def test_nothing_else_restarts_time_wait(tcp, flags):
+    tcp.time_wait().expect_silence("100s")
+    tcp.send(flags, seq=2, ack=2, payload=b"x" * ("P" in flags)).expect_silence("140s")
+    tcp.expect_state("CLOSED")
+
+
+#= rfc9293#3.6.1
+## 9293:MAY-2 a SYN beyond the old connection opens the next one
+## 9293:P-TW-REUSE-ISN with a number beyond all that it used
+#= rfc6191#2
+## 6191:TW-6 and beyond the peer's FIN
+@pytest.mark.parametrize("seq", [3, 1000, 1 << 30])
+def test_time_wait_reopened(tcp, seq):
+    tcp.time_wait()
+    tcp.target.listen(tcp.port)
+    old = tcp.device_iss + 2
+    packet = tcp.send("S", seq=seq).expect("SA", ack=seq + 1)
+    beyond = (packet[TCP].seq - old) % (1 << 32)
+    tcp.check("ISN", True, 0 < beyond < 1 << 31)
+    tcp.expect_state("SYN-RECEIVED").ignore_rest()
+
+
+#= rfc6191#2
+## 6191:TW-4 one that is not opens nothing
+@pytest.mark.parametrize("seq", [1, 0, -1000])
+def test_time_wait_is_not_reopened(tcp, seq):
+    tcp.time_wait()
+    tcp.target.listen(tcp.port)
+    tcp.send("S", seq=seq)
+    said = [str(packet[TCP].flags) for packet in tcp.drain()]
+    tcp.check("replies", True, said in ([], ["A"]))
+    tcp.expect_state("TIME-WAIT")
+
+
+#= rfc1337#3
+## 1337:TW-5 where it is configured, a reset does not end TIME-WAIT
+## 1337:TW-8 not even the one that our own ACK has drawn
+@pytest.mark.stack(time_wait_ignores_reset=True)
+def test_time_wait_not_assassinated(tcp):
+    tcp.time_wait()
+    tcp.send("PA", seq=-100, ack=1, payload=b"old").expect("A", seq=2, ack=2)
+    tcp.send("R", seq=2).expect_silence("200s").expect_state("TIME-WAIT")
+
+
+#= rfc9293#3.6
+## 9293:P-CLOSE-SIMPLEX after our close the peer is heard as ever
+#= rfc9293#3.6.1
+## 9293:P-HALFCLOSED and what it sends is acknowledged
+@pytest.mark.parametrize("state", ["fin_wait_1", "fin_wait_2"])
+def test_half_closed_reads(tcp, state):
+    getattr(tcp, state)()
+    ack = tcp.device_nxt if state == "fin_wait_2" else 1
+    tcp.send("PA", ack=ack, payload=b"more").expect("A", within="499ms", seq=2, ack=5)
+    tcp.expect_read(b"more").ignore_rest()
+
+
+#= rfc9293#3.6.1
+## 9293:P-HALFCLOSED after the peer's close we send as ever
+#= rfc9293#3.10.2
+## 9293:P-SEND-EST in CLOSE-WAIT
+def test_half_closed_writes(tcp):
+    tcp.close_wait().write(b"more").expect("PA", seq=1, ack=2, payload=b"more")
+    tcp.send("A").finish().expect("FA", seq=5, ack=2)
+
+
+#= rfc9293#3.10.4
+## 9293:P-CLOSE-QUEUED the FIN follows what is queued
+#= rfc9293#3.8
+## 9293:P-CLOSE-PUSH which close pushes
+def test_fin_behind_text(tcp):
+    tcp.established(window=1000, options=[("MSS", 500)])
+    tcp.write(1200).expect("A", seq=1, length=500)
+    tcp.expect("A", seq=501, length=500)
+    tcp.finish().expect_silence("900ms").expect_state("FIN-WAIT-1", "ESTABLISHED")
+    tcp.send("A", ack=1001).expect("FPA", seq=1001, length=200)
+    tcp.expect_state("FIN-WAIT-1")
+
+
+#= rfc9293#3.6
+## 9293:P-CLOSE-DELIVER a FIN is sent again until it is acknowledged
+#= rfc9293#3.4
+## 9293:P-CTL-ONCE
+#= rfc6298#5
+## 6298:RTO-14 at intervals that double
+@pytest.mark.parametrize("state", ["fin_wait_1", "closing", "last_ack"])
+def test_fin_again(tcp, state):
+    getattr(tcp, state)()
+    ack = tcp.peer_nxt
+    for wait in (1, 2, 4, 8):
+        tcp.expect("FA", at=f"{wait}s", seq=1, ack=ack)
+    tcp.send("A").expect_silence("60s")
+
+
+#= rfc9293#3.6
+## 9293:P-CLOSE-NOACK a FIN that nobody acknowledges ends with the user timeout
+@pytest.mark.parametrize("state", ["fin_wait_1", "last_ack"])
+def test_fin_given_up(tcp, state):
+    getattr(tcp, state)().advance("299s")
+    tcp.check("gone", False, tcp.state == "CLOSED")
+    tcp.advance("120s").drain()
+    tcp.expect_state("CLOSED").expect_silence("10m")
+
+
+#= rfc9293#3.6.1
+## 9293:SHLD-3 closed with text unread: a reset
+## 9293:MAY-1 the half-duplex close
+def test_close_with_unread_text(tcp):
+    tcp.established().send("PA", payload=b"unread").expect("A", within="499ms", ack=7)
+    tcp.close()
+    packet = tcp.drain()[0]
+    tcp.check("RST", True, "R" in str(packet[TCP].flags))
+    tcp.expect_state("CLOSED").expect_silence("10m")
+
+
+#= rfc9293#3.6.1
+## 9293:SHLD-3 text that comes after the close: a reset
+def test_text_after_close(tcp):
+    tcp.established().close().expect("FA", seq=1, ack=1)
+    tcp.send("PA", ack=2, payload=b"late")
+    packet = tcp.drain()[0]
+    tcp.check("RST", True, "R" in str(packet[TCP].flags))
+    tcp.expect_state("CLOSED")
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-FIN a FIN that overtakes text waits for it
+## 9293:SHLD-31 held until the gap is filled
+def test_fin_overtakes(tcp):
+    tcp.established().send("FA", seq=5).expect("A", seq=1, ack=1)
+    tcp.expect_state("ESTABLISHED")
+    tcp.send("PA", seq=1, payload=b"text").expect("A", within="499ms", seq=1, ack=6)
+    tcp.expect_state("CLOSE-WAIT").expect_read(b"text").expect_event("peer_finished")
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-DATA-AFTER-FIN text behind the FIN is none
+@pytest.mark.parametrize("state", ["close_wait", "closing", "last_ack"])
+def test_text_behind_the_fin(tcp, state):
+    getattr(tcp, state)().send("PA", ack=1, payload=b"evil").expect_silence("900ms")
+    tcp.check("read", b"", tcp.read()).ignore_rest()
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-URG-AFTERFIN nor is there urgent data
+@pytest.mark.parametrize("state", ["close_wait", "closing", "last_ack"])
+def test_urgent_behind_the_fin(tcp, state):
+    getattr(tcp, state)().send("UA", ack=1, urgent=10).expect_silence("900ms")
+    told = tcp.target.events(tcp.connection)
+    tcp.check("urgent", False, told is not None and "urgent" in told)
+
+
+#= rfc9293#3.10.4
+## 9293:P-CLOSE-SYNRCVD closed before the handshake is over: the FIN follows it
+def test_close_in_syn_received(tcp):
+    tcp.syn_received(active=True).finish()
+    fin = [packet for packet in tcp.drain() if "F" in str(packet[TCP].flags)]
+    tcp.send("A", ack=1)
+    fin += [packet for packet in tcp.drain() if "F" in str(packet[TCP].flags)]
+    tcp.check("FIN", 1, len(fin)).expect_state("FIN-WAIT-1").ignore_rest()
+
+
+#= rfc9293#3.10.4
+## 9293:P-CLOSE-SYNSENT closed in SYN-SENT: gone, without a word
+def test_close_in_syn_sent(tcp):
+    tcp.syn_sent().close().expect_state("CLOSED").expect_silence("10m")
+    tcp.send("SA", seq=0, ack=1).expect("R", seq=1)
+
+
+#= rfc9293#3.6
+## 9293:P-CLOSE-SIGNAL the program learns of the peer's close, and how it was
+## 9293:MUST-12 apart from a reset
+@pytest.mark.parametrize("how", ["FA", "R"])
+def test_how_it_ended(tcp, how):
+    tcp.established().send(how)
+    tcp.advance("500ms").drain()
+    tcp.expect_event("peer_finished" if how == "FA" else "closed:reset")

@@ -1,0 +1,288 @@
+# RFC 5681: initial window, slow start, congestion avoidance, fast retransmit, timeouts, idleness.
+import pytest
+from scapy.layers.inet import TCP
+
+MSS = 1000
+
+
+def begun(tcp, octets=400_000, mss=MSS, window=65535):
+    """A program that has all of this to send; nothing is taken from the wire yet."""
+    tcp.established(window=window, options=[("MSS", mss)])
+    tcp.target.write(tcp.connection, bytes(octets % 251 for _ in range(min(octets, 131072))))
+    return tcp
+
+
+def firsts(tcp):
+    """The first numbers of the segments that have left by now."""
+    return [(p[TCP].seq - tcp.device_iss) % (1 << 32) for p in tcp.drain()]
+
+
+def round_trip(tcp, una, count, mss=MSS):
+    """Acknowledges `count` segments one by one after 100 ms; returns SND.UNA and what left."""
+    tcp.advance("100ms")
+    out = []
+    for _ in range(count):
+        una += mss
+        tcp.send("A", ack=una)
+        out += firsts(tcp)
+    return una, out
+
+
+#= rfc5681#3.1
+## 5681:CC-3 four segments of up to 1,095 octets, three of more
+@pytest.mark.parametrize("mss,segments", [(500, 4), (1000, 4), (1095, 4), (1096, 3), (1200, 3)])
+def test_initial_window(tcp, mss, segments):
+    sent = firsts(begun(tcp, mss=mss))
+    tcp.check("segments", [1 + mss * n for n in range(segments)], sent).ignore_rest()
+
+
+#= rfc5681#3.1
+## 5681:CC-4 neither ACK of a SYN counts
+@pytest.mark.parametrize("active", [False, True])
+def test_syn_does_not_count(tcp, active):
+    tcp.established(active=active, options=[("MSS", MSS)])
+    tcp.check("cwnd", 4000, tcp.info["cwnd"]).ignore_rest()
+
+
+#= rfc5681#3.1
+## 5681:CC-5 one segment after a lost SYN
+def test_initial_window_after_a_lost_syn(tcp):
+    tcp.syn_received(options=[("MSS", MSS)]).expect("SA", at="1s")
+    tcp.send("A").accept()
+    tcp.write(10_000)
+    tcp.check("segments", [1], firsts(tcp)).ignore_rest()
+
+
+#= rfc5681#3.1
+## 5681:CC-8 slow start: one segment more for each that is acknowledged
+## 5681:CC-7 ssthresh is high at first
+## 5681:CC-39 while cwnd is below it
+#= rfc9293#3.8.2
+## 9293:MUST-19
+def test_slow_start(tcp):
+    una, flight = 1, len(firsts(begun(tcp)))
+    for expected in (8, 16, 32):
+        una, sent = round_trip(tcp, una, flight)
+        flight = len(sent)
+        tcp.check("flight", expected, flight)
+    tcp.ignore_rest()
+
+
+#= rfc5681#3.1
+## 5681:CC-33 as many octets as an ACK brings, so that dividing ACKs gains nothing
+def test_ack_division(tcp):
+    firsts(begun(tcp))
+    for ack in range(101, 1002, 100):
+        tcp.send("A", ack=ack)
+    tcp.check("cwnd", True, tcp.info["cwnd"] <= 5000).ignore_rest()
+
+
+#= rfc5681#3.1
+## 5681:CC-8 and a whole segment at most for an ACK of many
+def test_stretched_ack(tcp):
+    firsts(begun(tcp))
+    tcp.send("A", ack=4001)
+    tcp.check("cwnd", 5000, tcp.info["cwnd"]).ignore_rest()
+
+
+#= rfc5681#3.2
+## 5681:CC-17 two duplicates let two new segments out
+## 5681:CC-18 without more cwnd
+#= rfc3042#2
+## 3042:LTX-1, 3042:LTX-2
+def test_limited_transmit(tcp):
+    firsts(begun(tcp))
+    cwnd = tcp.info["cwnd"]
+    tcp.send("A", ack=1)
+    tcp.check("first", [4001], firsts(tcp))
+    tcp.send("A", ack=1)
+    tcp.check("second", [5001], firsts(tcp))
+    tcp.check("cwnd", cwnd, tcp.info["cwnd"]).ignore_rest()
+
+
+def lost(tcp, rounds=2):
+    """A connection in slow start whose next segment is lost; returns (SND.UNA, flight)."""
+    una, flight = 1, len(firsts(begun(tcp)))
+    for _ in range(rounds):
+        una, sent = round_trip(tcp, una, flight)
+        flight = len(sent)
+    return una, flight
+
+
+#= rfc5681#3.2
+## 5681:CC-16 the third duplicate: the segment goes again at once
+## 5681:CC-42 without waiting for the timer
+## 5681:CC-20 ssthresh is half of what was in flight
+## 5681:CC-21 cwnd is that and three segments
+## 5681:CC-40 of what was in flight, not of cwnd
+#= rfc5681#4.3
+## 5681:CC-29
+def test_fast_retransmit(tcp):
+    una, flight = lost(tcp)
+    tcp.check("flight", 16, flight)
+    for _ in range(2):
+        tcp.send("A", ack=una)
+    firsts(tcp)
+    tcp.send("A", ack=una)
+    tcp.check("again", una, firsts(tcp)[0])
+    tcp.check("ssthresh", flight * MSS // 2, tcp.info["ssthresh"])
+    tcp.check("cwnd", flight * MSS // 2 + 3 * MSS, tcp.info["cwnd"]).ignore_rest()
+
+
+#= rfc5681#3.2
+## 5681:CC-22 each further duplicate: a segment more
+## 5681:CC-23 which lets new text out
+## 5681:CC-24 the ACK of new text: back to ssthresh
+#= rfc5681#4.3
+## 5681:CC-30 then congestion avoidance
+def test_fast_recovery(tcp):
+    una, flight = lost(tcp)
+    for _ in range(3):
+        tcp.send("A", ack=una)
+    before = tcp.info["cwnd"]
+    sent = firsts(tcp)
+    for number in range(1, 11):
+        tcp.send("A", ack=una)
+        sent += firsts(tcp)
+        tcp.check("cwnd", before + number * MSS, tcp.info["cwnd"])
+    tcp.check("new", True, max(sent) > una + flight * MSS - MSS)
+    tcp.send("A", ack=max(sent) + MSS)
+    tcp.check("cwnd", True, tcp.info["cwnd"] <= flight * MSS // 2 + MSS)
+    tcp.check("over", False, tcp.info["fast_recovery"]).ignore_rest()
+
+
+#= rfc5681#2
+## 5681:CC-38 an ACK with text, another window or a FIN is no duplicate
+@pytest.mark.parametrize("what", ["text", "window"])
+def test_no_duplicates(tcp, what):
+    una, _ = lost(tcp)
+    for number in range(1, 6):
+        if what == "text":
+            tcp.send("A", ack=una, payload=b"x")
+        else:
+            tcp.send("A", ack=una, window=65535 - number)
+    tcp.check("recovery", False, tcp.info["fast_recovery"])
+    tcp.check("again", False, una in firsts(tcp)).ignore_rest()
+
+
+#= rfc5681#3.2
+## 5681:CC-42 an ACK between them begins the count anew
+def test_duplicates_are_consecutive(tcp):
+    una, _ = lost(tcp)
+    tcp.send("A", ack=una).send("A", ack=una).send("A", ack=una + MSS).send("A", ack=una + MSS)
+    tcp.check("again", False, una + MSS in firsts(tcp))
+    tcp.send("A", ack=una + MSS).send("A", ack=una + MSS)
+    tcp.check("again", True, una + MSS in firsts(tcp)).ignore_rest()
+
+
+#= rfc6582#3.2
+## 6582:NR-2 an ACK of a part sends the next hole again
+## 6582:NR-8 and recovery goes on
+## 6582:NR-3 until all was acknowledged
+def test_partial_ack(tcp):
+    una, flight = lost(tcp)
+    for _ in range(3):
+        tcp.send("A", ack=una)
+    firsts(tcp)
+    hole = una + 3 * MSS
+    tcp.send("A", ack=hole)
+    tcp.check("again", hole, firsts(tcp)[0])
+    tcp.check("recovery", True, tcp.info["fast_recovery"])
+    tcp.send("A", ack=una + (flight + 2) * MSS)
+    tcp.check("over", False, tcp.info["fast_recovery"]).ignore_rest()
+
+
+#= rfc6582#3.2
+## 6582:NR-7 duplicates of what was sent before the recovery begin no other
+def test_no_second_recovery(tcp):
+    una, flight = lost(tcp)
+    for _ in range(3):
+        tcp.send("A", ack=una)
+    tcp.advance("3s").drain()
+    threshold = tcp.info["ssthresh"]
+    for _ in range(4):
+        tcp.send("A", ack=una)
+    tcp.check("ssthresh", threshold, tcp.info["ssthresh"])
+    tcp.check("recovery", False, tcp.info["fast_recovery"]).ignore_rest()
+
+
+#= rfc5681#3.1
+## 5681:CC-11 after a timeout ssthresh is half of what was in flight
+## 5681:CC-12 and cwnd one segment
+## 5681:CC-41 slow start up to ssthresh
+## 5681:CC-2, 5681:CC-47
+def test_timeout(tcp):
+    una, flight = lost(tcp)
+    tcp.expect(within="2s", seq=una)
+    tcp.check("ssthresh", flight * MSS // 2, tcp.info["ssthresh"])
+    tcp.check("cwnd", MSS, tcp.info["cwnd"])
+    tcp.send("A", ack=una + MSS)
+    tcp.check("cwnd", 2 * MSS, tcp.info["cwnd"]).ignore_rest()
+
+
+#= rfc5681#3.1
+## 5681:CC-13 the next timeouts of the same segment leave ssthresh as it is
+def test_timeout_again(tcp):
+    una, flight = lost(tcp)
+    for _ in range(4):
+        tcp.expect(within="20s", seq=una)
+        tcp.check("ssthresh", flight * MSS // 2, tcp.info["ssthresh"])
+        tcp.check("cwnd", MSS, tcp.info["cwnd"])
+    tcp.ignore_rest()
+
+
+#= rfc5681#3.1
+## 5681:CC-9 congestion avoidance: a segment a round trip at most
+## 5681:CC-10 by what is acknowledged
+## 5681:CC-34, 5681:CC-36 though never nothing at all
+def test_congestion_avoidance(tcp):
+    una, flight = lost(tcp)
+    for _ in range(3):
+        tcp.send("A", ack=una)
+    sent = firsts(tcp)
+    end = max([una + (flight - 1) * MSS, *sent]) + MSS
+    tcp.send("A", ack=end)
+    una, left = end, len(firsts(tcp))
+    begun_at = at = None
+    for _ in range(12):
+        tcp.target.write(tcp.connection, bytes(left * MSS))
+        una, sent = round_trip(tcp, una, left)
+        left, now = len(sent), tcp.info["cwnd"]
+        if at is not None:
+            tcp.check("growth", True, 0 <= now - at <= MSS)
+        elif now >= tcp.info["ssthresh"]:
+            begun_at = now
+        at = now if begun_at else None
+    tcp.check("grown", True, begun_at is not None and at > begun_at).ignore_rest()
+
+
+#= rfc5681#4.1
+## 5681:CC-25 after an idle time of more than a timeout the restart window
+@pytest.mark.parametrize("idle,limited", [("900ms", False), ("2s", True)])
+def test_idle(tcp, idle, limited):
+    tcp.established(options=[("MSS", MSS)]).write(64_000)
+    una, flight = 1, len(firsts(tcp))
+    while flight:
+        una, sent = round_trip(tcp, una, flight)
+        flight = len(sent)
+    tcp.check("cwnd", True, tcp.info["cwnd"] > 10 * MSS)
+    tcp.advance(idle).write(30_000)
+    sent = len(firsts(tcp))
+    tcp.check("burst", True, sent == 4 if limited else sent > 10).ignore_rest()
+
+
+#= rfc5681#2
+## 5681:CC-1, 5681:CC-32 never more than the smaller of cwnd and window
+@pytest.mark.parametrize("window", [2000, 3000, 65535])
+def test_smaller_of_both(tcp, window):
+    una, flight = 1, len(firsts(begun(tcp, window=window)))
+    tcp.check("flight", min(4, window // MSS), flight)
+    for _ in range(4):
+        tcp.advance("100ms")
+        for _ in range(flight):
+            una += MSS
+            tcp.send("A", ack=una, window=window)
+        sent = firsts(tcp)
+        flight = len(sent)
+        tcp.check("flight", True, flight * MSS <= window)
+    tcp.ignore_rest()

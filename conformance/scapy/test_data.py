@@ -1,0 +1,236 @@
+# Text that arrives: ACKs and when they leave, order, overlaps, the receiver's window, urgency.
+import pytest
+from scapy.layers.inet import TCP
+
+
+#= rfc9293#3.8.6.3
+## 9293:SHLD-18 an ACK is delayed
+## 9293:MUST-40 by less than half a second
+#= rfc5681#4.2
+## 5681:CC-26, 5681:CC-37 but no longer
+@pytest.mark.parametrize("length", [1, 100, 535])
+def test_delayed_ack(tcp, length):
+    tcp.established().send("PA", payload=length)
+    tcp.expect_silence("199ms").expect("A", at="1ms", seq=1, ack=1 + length, length=0)
+    tcp.expect_silence("10s")
+
+
+#= rfc9293#3.8.6.3
+## 9293:SHLD-19 every second full segment is acknowledged at once
+#= rfc5681#4.2
+## 5681:CC-27, 5681:CC-43
+def test_every_second_segment(tcp):
+    full = 1460 if tcp.target.ip_version == 4 else 1440
+    tcp.established()
+    for number in range(0, 6, 2):
+        tcp.send("A", seq=1 + full * number, payload=full).expect_silence("100ms")
+        tcp.send("A", seq=1 + full * (number + 1), payload=full)
+        tcp.expect("A", ack=1 + full * (number + 2))
+    tcp.expect_silence("10s")
+
+
+#= rfc5681#4.2
+## 5681:CC-28 no more than one ACK for each segment
+def test_no_more_acks_than_segments(tcp):
+    tcp.established()
+    for number in range(8):
+        tcp.send("PA", seq=1 + 100 * number, payload=100)
+    tcp.advance("1s")
+    tcp.check("ACKs", True, 1 <= len(tcp.drain()) <= 8)
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-TEXT-PIGGY what is written meanwhile carries the ACK
+def test_ack_rides_on_text(tcp):
+    tcp.established().send("PA", payload=b"question").expect_silence("100ms")
+    tcp.write(b"answer").expect("PA", seq=1, ack=9, payload=b"answer")
+    tcp.send("A").expect_silence("10s")
+
+
+#= rfc5681#3.2
+## 5681:CC-14 what lies above a gap draws an ACK at once
+#= rfc9293#3.8.6.3
+## 9293:P-DELACK-OOO
+#= rfc9293#3.10.7.4
+## 9293:SHLD-31 and is kept
+def test_above_a_gap(tcp):
+    tcp.established()
+    for number in (2, 3, 4):
+        tcp.send("A", seq=1 + 100 * number, payload=pattern_at(100 * number, 100))
+        tcp.expect("A", seq=1, ack=1, length=0)
+    tcp.send("A", seq=1, payload=pattern_at(0, 200)).expect("A", seq=1, ack=501)
+    tcp.expect_read(500).expect_silence("10s")
+
+
+def pattern_at(begin, length):
+    """A part of the pattern that expect_read() knows."""
+    return bytes((begin + i) % 251 for i in range(length))
+
+
+#= rfc5681#3.2
+## 5681:CC-15 what fills a gap, or part of one, is acknowledged at once
+@pytest.mark.parametrize("filled", [1, 50, 100])
+def test_gap_is_filled(tcp, filled):
+    tcp.established()
+    tcp.send("A", seq=101, payload=pattern_at(100, 100)).expect("A", ack=1)
+    tcp.send("A", seq=1, payload=pattern_at(0, filled))
+    tcp.expect("A", ack=201 if filled == 100 else 1 + filled)
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-ACCEPT-REPLY text that has come already draws an ACK at once
+@pytest.mark.parametrize("again", [(1, 100), (51, 50), (100, 1)])
+def test_text_again(tcp, again):
+    begin, length = again
+    tcp.established().send("A", payload=100).expect("A", within="499ms", ack=101)
+    tcp.send("A", seq=begin, payload=length).expect("A", seq=1, ack=101, length=0)
+    tcp.expect_read(100).expect_silence("10s")
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-SEQ-ORDER of what is old and new only the new is taken
+#= rfc9293#3.10
+## 9293:P-EV-OVERLAP what came first stays
+@pytest.mark.parametrize("begin", [1, 50, 100])
+def test_old_and_new(tcp, begin):
+    tcp.established().send("A", payload=100).expect("A", within="499ms", ack=101)
+    other = b"\xff" * (101 - begin) + pattern_at(100, 50)
+    tcp.send("A", seq=begin, payload=other).expect("A", within="499ms", ack=151)
+    tcp.expect_read(150)
+
+
+#= rfc9293#3.10
+## 9293:P-EV-OVERLAP the same above a gap
+@pytest.mark.parametrize("shift", [-30, 0, 30])
+def test_overlaps_above_a_gap(tcp, shift):
+    tcp.established()
+    tcp.send("A", seq=201, payload=pattern_at(200, 100)).expect("A", ack=1)
+    tcp.send("A", seq=201 + shift, payload=pattern_at(200 + shift, 100)).expect("A", ack=1)
+    tcp.send("A", seq=1, payload=pattern_at(0, 200))
+    tcp.expect("A", ack=301 + max(shift, 0))
+    tcp.expect_read(300 + max(shift, 0))
+
+
+#= rfc9293#3.8.6
+## 9293:P-WND-OVERRUN what lies beyond the window is not taken
+#= rfc9293#3.10.7.4
+## 9293:P-ACCEPT-TRIM it is cut off
+@pytest.mark.stack(receive_buffer_bytes=1000)
+@pytest.mark.parametrize("length", [1001, 1400])
+def test_beyond_the_window(tcp, length):
+    tcp.established(options=[("MSS", 1460)])
+    tcp.send("PA", payload=length).expect("A", within="499ms", ack=1001, window=0)
+    tcp.expect_read(1000).ignore_rest()
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-TEXT-RCVNXT the window follows the room; its right edge never moves left
+#= rfc9293#3.8.6
+## 9293:SHLD-14
+@pytest.mark.stack(receive_buffer_bytes=4000)
+def test_right_edge(tcp):
+    tcp.established()
+    edge = 0
+    for number in range(6):
+        tcp.send("A", seq=1 + 500 * number, payload=pattern_at(500 * number, 500))
+        tcp.advance("300ms")
+        for packet in tcp.drain():
+            now = (packet[TCP].ack - tcp.peer_iss) + packet[TCP].window
+            tcp.check("edge", True, now % (1 << 32) >= edge)
+            edge = now % (1 << 32)
+        if number == 3:
+            tcp.expect_read(2000)
+
+
+#= rfc9293#3.8.6.1
+## 9293:P-ZWP-REPLY a probe of a closed window draws an ACK with the window
+## 9293:MAY-8 which may stay closed for as long as the program does not read
+#= rfc9293#3.10.7.4
+## 9293:P-ACCEPT-LNW0 its octet is not taken
+@pytest.mark.stack(receive_buffer_bytes=1000)
+def test_probed(tcp):
+    tcp.established()
+    tcp.send("PA", payload=1000).expect("A", within="499ms", ack=1001, window=0)
+    for wait in ("1s", "10s", "60s", "1h"):
+        tcp.expect_silence(wait)
+        tcp.send("A", seq=1001, payload=b"?").expect("A", seq=1, ack=1001, window=0)
+        tcp.peer_nxt = 1001
+    tcp.expect_state("ESTABLISHED").expect_read(1000)
+    tcp.expect("A", ack=1001, window=1000)
+
+
+#= rfc9293#3.8.6.2.2
+## 9293:MUST-39 a window that has opened a little is not told of
+## 9293:P-SWS-RCV but one of half the buffer, or a segment, is
+@pytest.mark.stack(receive_buffer_bytes=1000)
+def test_silly_window_of_the_receiver(tcp):
+    tcp.established(options=[("MSS", 536)])
+    tcp.send("PA", payload=1000).expect("A", within="499ms", ack=1001, window=0)
+    tcp.check("read", 400, len(tcp.read(400))).expect_silence("5s")
+    tcp.check("read", 200, len(tcp.read(200)))
+    packet = tcp.expect("A", ack=1001)
+    tcp.check("window", True, packet[TCP].window >= 500)
+
+
+#= rfc9293#3.8.5
+## 9293:MUST-30 urgent data is told of
+## 9293:MUST-62 the pointer names the octet behind it
+## 9293:MUST-31 however far that is
+@pytest.mark.parametrize("pointer", [1, 4, 5, 65535])
+def test_urgent(tcp, pointer):
+    tcp.established().send("PUA", payload=b"text", urgent=pointer)
+    tcp.expect("A", within="499ms", ack=5)
+    tcp.expect_event("urgent")
+    tcp.expect_read(b"text")
+
+
+#= rfc9293#3.8.5
+## 9293:MUST-32 each advance of the pointer is told
+#= rfc9293#3.10.7.4
+## 9293:P-URG-NOREPEAT the same one is not told twice
+def test_urgent_advances(tcp):
+    tcp.established()
+    for urgent, times in ((10, 1), (6, 1), (20, 2)):
+        at = tcp.peer_nxt
+        tcp.send("UPA", payload=b"word", urgent=urgent, seq=at).advance("300ms").drain()
+        tcp.check("told", times, tcp.target.events(tcp.connection).count("urgent"))
+
+
+#= rfc9293#3.4
+## 9293:P-ZEROWND-SEND with a window of zero of our own we send, and take ACKs
+@pytest.mark.stack(receive_buffer_bytes=1000)
+def test_sending_with_a_closed_window(tcp):
+    tcp.established().send("PA", payload=1000).expect("A", within="499ms", window=0)
+    tcp.write(b"text").expect("PA", seq=1, payload=b"text", window=0)
+    tcp.send("A").expect_silence("10s")
+
+
+#= rfc9293#3.4
+## 9293:P-SEQ-MOD all of it across 2^32
+@pytest.mark.parametrize("before", [0, 1, 2, 100, 499])
+def test_across_the_wrap(tcp, before):
+    tcp.peer_iss = (1 << 32) - 1 - before
+    tcp.established()
+    for number in range(5):
+        tcp.send("PA", seq=1 + 100 * number, payload=pattern_at(100 * number, 100))
+    tcp.advance("500ms").drain()
+    tcp.expect_read(500)
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-ACK-OFF text without ACK is dropped
+@pytest.mark.parametrize("flags", ["P", "F", "U"])
+def test_text_without_ack(tcp, flags):
+    tcp.established().send(flags, seq=1, payload=b"text").expect_silence("3s")
+    tcp.check("read", b"", tcp.read()).expect_state("ESTABLISHED")
+
+
+#= rfc9293#3.8
+## 9293:P-ACK-ALWAYS every segment carries the ACK of the moment
+def test_ack_in_every_segment(tcp):
+    tcp.established(options=[("MSS", 500)])
+    tcp.send("PA", payload=b"12345").write(1500)
+    for number in range(3):
+        tcp.expect(seq=1 + 500 * number, ack=6, length=500)
+    tcp.finish().expect("FA", ack=6)
+    tcp.ignore_rest()

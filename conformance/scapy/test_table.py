@@ -1,0 +1,104 @@
+# Every state, each kind of segment at each place of the window, over IPv4 and IPv6: the reply, the
+# state after it, what the program is told, and silence.
+import pytest
+from arrival_rules import Segment, Situation, judge
+
+from lockstep.testing import Timing
+from lockstep.testing.plugin import cited
+
+TEXT = b"text"
+
+#: kind -> flags, octets of text.
+KINDS = {
+    "SYN": ("S", 0),
+    "SYN-ACK": ("SA", 0),
+    "ACK": ("A", 0),
+    "RST": ("R", 0),
+    "RST-ACK": ("RA", 0),
+    "FIN": ("FA", 0),
+    "data": ("PA", len(TEXT)),
+}
+
+PLACES = ("old", "left", "inside", "right", "outside")
+
+#: place -> how to come there, and SND.UNA, SND.NXT and RCV.NXT then.
+STATES = {
+    "CLOSED": (lambda tcp: tcp.closed(), 0, 0, 0),
+    "LISTEN": (lambda tcp: tcp.listen(), 0, 0, 0),
+    "SYN-SENT": (lambda tcp: tcp.syn_sent(), 0, 1, 0),
+    "SYN-RECEIVED": (lambda tcp: tcp.syn_received(), 0, 1, 1),
+    "SYN-RECEIVED-active": (lambda tcp: tcp.syn_received(active=True), 0, 1, 1),
+    "ESTABLISHED": (lambda tcp: tcp.established(), 1, 1, 1),
+    "FIN-WAIT-1": (lambda tcp: tcp.fin_wait_1(), 1, 2, 1),
+    "FIN-WAIT-2": (lambda tcp: tcp.fin_wait_2(), 2, 2, 1),
+    "CLOSE-WAIT": (lambda tcp: tcp.close_wait(), 1, 1, 2),
+    "CLOSING": (lambda tcp: tcp.closing(), 1, 2, 2),
+    "LAST-ACK": (lambda tcp: tcp.last_ack(), 1, 2, 2),
+    "TIME-WAIT": (lambda tcp: tcp.time_wait(), 2, 2, 2),
+}
+
+
+def number_at(place, situation, length):
+    """SEG.SEQ of a segment of this length at a place of the receive window."""
+    edge = situation.rcv_nxt + situation.rcv_wnd
+    return {
+        "old": situation.rcv_nxt - max(length, 1),
+        "left": situation.rcv_nxt,
+        "inside": situation.rcv_nxt + 1000,
+        "right": edge - 1,
+        "outside": edge,
+    }[place]
+
+
+def acknowledgment_at(place, situation):
+    """SEG.ACK: all that was sent. In SYN-SENT, which has no window, the places are those of ACK."""
+    if situation.state != "SYN-SENT":
+        return situation.snd_nxt
+    return {"old": -1, "left": 0, "inside": 1, "right": 1, "outside": 2}[place]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("state", STATES)
+def test_segment_arrives(tcp, state, kind, place):
+    reach, snd_una, snd_nxt, rcv_nxt = STATES[state]
+    reach(tcp)
+    # The edge is where the target's last segment has put it; before the first there is none.
+    told = tcp.device_window or 65535
+    situation = Situation(
+        state.removesuffix("-active"),
+        not state.endswith("-active"),
+        rcv_nxt,
+        told,
+        snd_una,
+        snd_nxt,
+    )
+    flags, octets = KINDS[kind]
+    ack = acknowledgment_at(place, situation) if "A" in flags else 0
+    length = octets + ("S" in flags) + ("F" in flags)
+    segment = Segment(flags, number_at(place, situation, length), ack, octets)
+
+    rule, outcome = judge(situation, segment)
+    tcp.clauses = cited(rule)
+    extra = {"ack": ack} if "A" in flags else {}
+    tcp.send(flags, seq=segment.number, payload=TEXT[:octets], **extra)
+    if outcome.reply is not None:
+        expect_reply(tcp, outcome.reply)
+    tcp.expect_state(outcome.state)
+    tcp.expect_silence("900ms")  # less than the timeout of a SYN or FIN of ours
+    tcp.expect_state(outcome.state)
+    if outcome.told and tcp.connection is not None:
+        tcp.expect_event(*outcome.told)
+
+
+def expect_reply(tcp, reply):
+    fields = {"seq": reply.seq, "length": 0}
+    if reply.ack is not None:
+        fields["ack"] = reply.ack
+    if reply.timing is Timing.DELAYED_ACK:
+        fields["within"] = "499ms"
+    flags = reply.flags
+    if reply.again is not None and tcp.peek() == reply.again.flags:
+        flags, fields["seq"], fields["ack"] = (
+            reply.again.flags, reply.again.seq, reply.again.ack)
+    tcp.expect(flags, **fields)

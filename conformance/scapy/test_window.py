@@ -1,0 +1,195 @@
+# The peer's window: how much is sent, Nagle, silly windows, windows that shrink or close.
+import pytest
+from scapy.layers.inet import TCP
+
+
+def numbers(tcp):
+    """The first numbers of the segments that have left by now."""
+    return [(packet[TCP].seq - tcp.device_iss) % (1 << 32) for packet in tcp.drain()]
+
+
+def open_with(tcp, window, mss=1000):
+    return tcp.established(window=window, options=[("MSS", mss)])
+
+
+#= rfc9293#3.8.6
+## 9293:P-WND-FIT no more than the window leaves
+#= rfc5681#2
+## 5681:CC-1 nor a byte beyond it
+@pytest.mark.parametrize("window", [1000, 1500, 2000])
+def test_not_beyond_the_window(tcp, window):
+    open_with(tcp, window).write(5000)
+    sent = sum(len(bytes(packet[TCP].payload)) for packet in tcp.drain())
+    tcp.check("sent", True, window - 999 <= sent <= window)
+    tcp.expect_silence("900ms").ignore_rest()
+
+
+#= rfc9293#3.7.4
+## 9293:SHLD-7 while something is in flight a small segment waits
+## 9293:P-NAGLE whether it is pushed or not
+def test_nagle(tcp):
+    open_with(tcp, 65535).write(b"a").expect("PA", seq=1, payload=b"a")
+    tcp.write(b"b").write(b"c").expect_silence("900ms")
+    tcp.send("A", ack=2).expect("PA", seq=2, payload=b"bc")
+
+
+#= rfc9293#3.7.4
+## 9293:P-NAGLE but a full one does not
+#= rfc9293#3.9.1.2
+## 9293:SHLD-28 segments are as large as can be
+## 9293:SHLD-27 and what was pushed before is one segment, pushed once
+def test_nagle_full_segment(tcp):
+    open_with(tcp, 65535).write(b"a").expect("PA", seq=1)
+    for _ in range(10):
+        tcp.write(100)
+    tcp.expect(seq=2, length=1000)
+    tcp.ignore_rest()
+
+
+#= rfc9293#3.7.4
+## 9293:MUST-17 the program turns Nagle off
+def test_nagle_off(tcp):
+    open_with(tcp, 65535)
+    tcp.target.set(tcp.connection, "nagle", 0)
+    for seq, text in ((1, b"a"), (2, b"b"), (3, b"c")):
+        tcp.write(text).expect("PA", seq=seq, payload=text)
+    tcp.ignore_rest()
+
+
+#= rfc9293#3.9.1.2
+## 9293:MUST-61 the segment that empties the queue is pushed
+## 9293:MUST-60 and nothing waits for a push
+def test_push(tcp):
+    open_with(tcp, 65535).write(2500)
+    tcp.expect("A", seq=1, length=1000)
+    tcp.expect("A", seq=1001, length=1000)
+    tcp.expect_silence("100ms").send("A", ack=2001).expect("PA", seq=2001, length=500)
+    tcp.ignore_rest()
+
+
+#= rfc9293#3.8.6.2.1
+## 9293:MUST-38 a window that opens a little is not filled
+## 9293:P-SWS-SEND-FRAC but one of half the largest is
+@pytest.mark.parametrize("more,sent", [(100, 0), (499, 0), (500, 500)])
+def test_silly_window_of_the_sender(tcp, more, sent):
+    open_with(tcp, 1000).write(5000)
+    tcp.expect(seq=1, length=1000)
+    tcp.send("A", ack=1001, window=more)
+    tcp.check("sent", sent, sum(len(bytes(p[TCP].payload)) for p in tcp.drain()))
+    tcp.ignore_rest()
+
+
+#= rfc9293#3.8.6.2.1
+## 9293:P-SWS-SEND-OVERRIDE after a while it is used all the same
+def test_override(tcp):
+    open_with(tcp, 1000).write(5000)
+    tcp.expect(seq=1, length=1000)
+    tcp.send("A", ack=1001, window=100)
+    packet = tcp.expect(within="1s", seq=1001, length=100)
+    del packet
+    tcp.ignore_rest()
+
+
+#= rfc9293#3.8.6.1
+## 9293:MUST-36 a closed window is probed
+## 9293:SHLD-29 first after one timeout
+## 9293:SHLD-30 then after twice as long each time
+## 9293:P-ZWP-SEND with an octet of text
+#= rfc9293#3.8.6
+## 9293:MUST-35 also if it was shrunk to that
+def test_probing(tcp):
+    open_with(tcp, 1000).write(3000)
+    tcp.expect(seq=1, length=1000)
+    tcp.send("A", ack=1001, window=0)
+    for wait in (1, 2, 4, 8, 16, 32, 60, 60):
+        packet = tcp.expect(at=f"{wait}s", seq=1001)
+        tcp.check("octets", True, len(bytes(packet[TCP].payload)) <= 1)
+        tcp.send("A", ack=1001, window=0)
+    tcp.expect_state("ESTABLISHED").ignore_rest()
+
+
+#= rfc9293#3.8.6.1
+## 9293:MUST-37 for as long as the probes are answered
+def test_probing_for_days(tcp):
+    open_with(tcp, 1000).write(3000)
+    tcp.expect(seq=1, length=1000)
+    tcp.send("A", ack=1001, window=0)
+    for _ in range(2000):
+        tcp.expect(within="61s", seq=1001)
+        tcp.send("A", ack=1001, window=0)
+    tcp.check("hours", True, tcp.target.now() - tcp.start > 24 * 3600 * 10**9)
+    tcp.expect_state("ESTABLISHED").send("A", ack=1001, window=1000).expect(seq=1001)
+    tcp.ignore_rest()
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-WND-UPDATE the window that opens is used at once
+def test_window_opens(tcp):
+    open_with(tcp, 1000).write(2000)
+    tcp.expect(seq=1, length=1000)
+    tcp.send("A", ack=1001, window=0).expect_silence("500ms")
+    tcp.send("A", ack=1001, window=1000).expect("PA", seq=1001, length=1000)
+    tcp.ignore_rest()
+
+
+#= rfc9293#3.10.7.4
+## 9293:P-WND-UPDATE a window of an older segment is not
+@pytest.mark.parametrize("seq,ack", [(1, 1), (2, 1), (1, 1001)])
+def test_window_of_an_old_segment(tcp, seq, ack):
+    open_with(tcp, 1000)
+    tcp.send("PA", payload=b"xyz", window=1000).expect("A", within="499ms", ack=4)
+    tcp.write(2000).expect(seq=1, length=1000)
+    tcp.send("PA", seq=4, ack=1001, window=0, payload=b"!").expect("A", within="499ms", ack=5)
+    tcp.send("PA", seq=seq, ack=ack, window=65535, payload=b"xyz!"[seq - 1:])
+    tcp.expect("A", ack=5, length=0)
+    tcp.expect_silence("400ms").ignore_rest()
+
+
+#= rfc9293#3.8.6
+## 9293:MUST-34 a window that shrinks is borne
+## 9293:SHLD-15 nothing new is sent while it is overrun
+## 9293:SHLD-16 what lies inside of it goes again as ever
+## 9293:SHLD-17 and what lies outside does not end the connection
+def test_window_shrinks(tcp):
+    open_with(tcp, 4000).write(6000)
+    for seq in (1, 1001, 2001):
+        tcp.expect(seq=seq, length=1000)
+    tcp.drain()
+    tcp.send("A", ack=1001, window=1000)
+    tcp.check("new", True, all(number < 4001 for number in numbers(tcp)))
+    # The peer reads nothing for ten minutes, but says that it is there.
+    for _ in range(60):
+        tcp.advance("10s").drain()
+        tcp.send("A", ack=1001, window=0)
+    tcp.expect_state("ESTABLISHED")
+    tcp.send("A", ack=1001, window=5000).advance("200s")
+    tcp.check("again", True, 1001 in numbers(tcp))
+    tcp.ignore_rest()
+
+
+#= rfc9293#3.4
+## 9293:P-ACK-ACCEPTABLE an ACK inside of what is in flight moves SND.UNA
+## 9293:P-ACK-CUMUL to just before it
+@pytest.mark.parametrize("ack", [2, 500, 1001, 2001])
+def test_ack_moves(tcp, ack):
+    open_with(tcp, 65535).write(2000)
+    tcp.drain()
+    tcp.send("A", ack=ack)
+    tcp.check("SND.UNA", ack, (tcp.info["snd_una"] - tcp.device_iss) % (1 << 32))
+    tcp.ignore_rest()
+
+
+#= rfc9293#3.8.5
+## 9293:MUST-30 what is urgent bears URG and a pointer
+## 9293:MUST-62 to the octet behind it
+#= rfc9293#3.10.2
+## 9293:P-SEND-URG
+def test_urgent_sent(tcp):
+    open_with(tcp, 10)
+    tcp.write(b"0123456789").expect("PA", seq=1)
+    tcp.write(b"urgent")
+    tcp.target.stack.urgent(tcp.connection)
+    tcp.send("A", ack=11, window=1000)
+    packet = tcp.expect("PAU", seq=11, payload=b"urgent")
+    tcp.check("pointer", 6, packet[TCP].urgptr)
+    tcp.ignore_rest()

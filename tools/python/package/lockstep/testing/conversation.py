@@ -1,0 +1,560 @@
+# The tester's half of a TCP conversation: packets in, packets awaited, states built, time moved.
+import dataclasses
+
+from .errors import Mismatch, Misuse
+from .packets import (
+    ICMP,
+    MOD,
+    TCP,
+    dissected,
+    in_order,
+    ip_header,
+    length_of,
+    letters_of,
+    octets_of,
+    options_of,
+    payload_of,
+    since,
+)
+from .target import Timing
+from .units import nanoseconds, seconds
+
+ANY = object()
+
+
+class Absolute(int):
+    """A sequence number as it stands in the packet, where others are relative to a side's SYN."""
+
+
+@dataclasses.dataclass
+class Entry:
+    """One line of the record: a packet, or a remark, at an instant."""
+
+    at: int
+    inward: bool = True
+    packet: bytes = b""
+    text: str = ""
+    remark: str = ""
+
+
+class Conversation:
+    """What the fixture `tcp` is.
+
+    Sequence numbers are relative: `seq` of what the tester sends and `ack` of what the target sends
+    to the tester's SYN (`peer_iss`), the other two to the target's (`device_iss`). Durations are
+    texts with a unit: '200ms'. Waits are measured from the last packet in, packet expected, call or
+    advance, whichever was last.
+    """
+
+    PORT = 80
+    PEER_PORT = 5000
+
+    def __init__(self, target, peer_iss=0xFFFF_FFF0):
+        self.target = target
+        self.peer_iss = peer_iss % MOD
+        #: Until the target has sent a SYN: numbers of ours for what it has never said.
+        self.device_iss = 0x1000_0000
+        #: The next number of each side, relative.
+        self.peer_nxt = 0
+        self.device_nxt = 0
+        #: The window that the target has told last, as it stands in the packet.
+        self.device_window = 0
+        self.port = self.PORT
+        self.peer_port = self.PEER_PORT
+        self.connection = None
+        self.record = []
+        self.clauses = []
+        self._queue = []
+        self._lenient = False
+        self._mark = target.now()
+        self._start = self._mark
+
+    # --- what the tester says ---
+
+    def segment(self, flags, seq=None, ack=None, payload=b"", window=65535, options=(), urgent=0,
+                **fields):
+        """A packet of scapy's from the tester; what is left out goes on where the tester is.
+
+        `fields` go to scapy's TCP as they are (reserved, dataofs, chksum, ...).
+        """
+        flags = in_order(flags)
+        seq = self.peer_nxt if seq is None else seq
+        if ack is None:
+            ack = self.device_nxt if "A" in flags else Absolute(0)
+        if isinstance(payload, int):
+            payload = pattern(payload)
+        header = TCP(
+            sport=self.peer_port,
+            dport=self.port,
+            flags=flags,
+            seq=self._absolute(seq, self.peer_iss),
+            ack=self._absolute(ack, self.device_iss),
+            window=window,
+            options=list(options),
+            urgptr=urgent,
+            **fields,
+        )
+        packet = ip_header(self.target) / header
+        return packet / payload if payload else packet
+
+    def inject(self, packet):
+        """Hands a packet to the target: IP, IPv6 or TCP of scapy, or bytes. Returns self."""
+        octets = octets_of(packet, self.target)
+        self._note_sent(octets)
+        self.record.append(Entry(self.target.now(), True, octets, self._words(octets, True)))
+        self.target.send(octets)
+        self._mark = self.target.now()
+        return self
+
+    def send(self, flags, **fields):
+        """inject(segment(...))."""
+        return self.inject(self.segment(flags, **fields))
+
+    # --- what the tester awaits ---
+
+    def expect(self, flags=ANY, within=ANY, at=ANY, timing=Timing.AT_ONCE, **fields):
+        """The next packet, which must be a segment with these flags; returned as scapy's.
+
+        within   how long it may take; 0s unless `at` says more
+        at       how long it takes exactly; a live target has the tolerance of `timing`
+        seq ack window urgent length   numbers
+        payload  bytes
+        options  {'MSS': 1460, 'SAckOK': None}: with this value; None: must not be there;
+                 ... (Ellipsis): must be there
+        """
+        known = {"seq", "ack", "window", "urgent", "length", "payload", "options", "port", "chksum"}
+        unknown = set(fields) - known
+        if unknown:
+            raise Misuse(f"expect() knows no {sorted(unknown)[0]!r}; it knows {sorted(known)}")
+        if flags is not ANY:
+            flags = in_order(flags)
+        if at is not ANY and within is not ANY:
+            raise Misuse("expect() takes `within` or `at`, not both")
+        mark = self._mark
+        earliest, latest = self._bounds(mark, within, at, timing)
+        headline = self._headline(flags, fields, within, at)
+        departure = self._next(latest)
+        if departure is None:
+            waited = ("waited", "", seconds(latest - mark) + " s", False)
+            rows = [("packet", "one", "none", True), waited, *self._state_row()]
+            self._fail(headline + ": nothing came", rows)
+        packet = dissected(departure.packet)
+        packet.time = departure.at / 1e9
+        if TCP not in packet:
+            self._fail(headline, [("packet", "a TCP segment", packet.summary(), True)])
+        rows = self._compare(packet, flags, fields)
+        due = seconds(earliest - mark) if earliest == latest else (
+            f"{seconds(earliest - mark)} to {seconds(latest - mark)}")
+        late = departure.at > latest or departure.at < earliest
+        rows.insert(0, ("after", due, seconds(departure.at - mark), late))
+        if any(row[3] for row in rows):
+            self._fail(headline, rows + self._state_row())
+        self._mark = departure.at
+        return packet
+
+    def expect_icmp(self, within="0s"):
+        """The next packet, which must be of ICMP or ICMPv6; returned as scapy's."""
+        departure = self._next(self._mark + nanoseconds(within, "within"))
+        if departure is None:
+            self._fail("an ICMP message: nothing came", [("packet", "ICMP", "none", True)])
+        packet = dissected(departure.packet)
+        if ICMP not in packet and not any("ICMPv6" in layer.__name__ for layer in packet.layers()):
+            self._fail("an ICMP message", [("packet", "ICMP", packet.summary(), True)])
+        self._mark = departure.at
+        return packet
+
+    def expect_silence(self, duration):
+        """Nothing leaves for this long, counted from now; time moves on by it."""
+        until = self._mark + nanoseconds(duration, "the silence")
+        departure = self._next(until)
+        if departure is not None:
+            after = seconds(departure.at - self._mark)
+            words = self._words(departure.packet, False)
+            self._fail(
+                f"silence for {duration}",
+                [("packet", "none", words, True), ("after", "", after + " s", False)]
+                + self._state_row(),
+            )
+        self._mark = until
+        return self
+
+    def advance(self, duration):
+        """Lets time pass; what leaves meanwhile waits for the next expect()."""
+        until = self.target.now() + nanoseconds(duration, "advance")
+        for _ in range(100_000):
+            departure = self.target.receive(until)
+            if departure is None:
+                break
+            self._take(departure)
+        else:
+            raise Misuse(f"advance({duration!r}): 100000 packets left; shorten it or take them")
+        self._mark = until
+        return self
+
+    def peek(self):
+        """The flags of the segment that has left already and is next, or None; it stays next."""
+        departure = self._next(self.target.now())
+        if departure is None:
+            return None
+        self._queue.insert(0, departure)
+        packet = dissected(departure.packet)
+        return letters_of(packet[TCP]) if TCP in packet else ""
+
+    def drain(self):
+        """All that has left by now and nobody expected, as scapy's packets; nothing is judged."""
+        out = []
+        while True:
+            departure = self._next(self.target.now())
+            if departure is None:
+                return out
+            out.append(dissected(departure.packet))
+
+    def expect_state(self, *names):
+        """The target is in one of these states; nothing is judged where it cannot be known."""
+        state = self.state
+        if state is not None and state not in names:
+            self._fail(f"state {' or '.join(names)}", [("state", " or ".join(names), state, True)])
+        return self
+
+    @property
+    def state(self):
+        """The RFC's name of the state, or None."""
+        return self.target.state(self.port, self.peer_port)
+
+    def expect_read(self, data):
+        """What the program reads is exactly this."""
+        if isinstance(data, int):
+            data = pattern(data)
+        got = self.target.read(self.connection, max(len(data) + 1, 65536))
+        if got != data:
+            self._fail(
+                f"the program reads {len(data)} bytes",
+                [("bytes", shown(data), shown(got), True)],
+            )
+        self._mark = self.target.now()
+        return self
+
+    def expect_event(self, *words):
+        """One of these was told to the program; nothing is judged where it cannot be known."""
+        told = self.target.events(self.connection)
+        if told is not None and not any(word in told for word in words):
+            self._fail(
+                f"the program is told {' or '.join(words)}",
+                [("told", " or ".join(words), ", ".join(told) or "nothing", True)],
+            )
+        return self
+
+    def check(self, what, expected, actual):
+        """Any other comparison, reported as the others are."""
+        if expected != actual:
+            self._fail(what, [(what[:10], str(expected), str(actual), True)])
+        return self
+
+    def obeying(self, target, ids):
+        """Names the clause that what follows shows: obeying('rfc9293#3.5', '9293:MUST-10')."""
+        self.clauses = [(target, ids)]
+        return self
+
+    def ignore_rest(self):
+        """What leaves from here on, or has not been expected, is not judged."""
+        self._lenient = True
+        return self
+
+    # --- what the program on the target does ---
+
+    def write(self, data):
+        """The program sends: bytes, or so many of a pattern."""
+        data = pattern(data) if isinstance(data, int) else data
+        taken = self.target.write(self._open(), data)
+        if taken != len(data):
+            self._fail("the program writes", [("bytes", str(len(data)), str(taken), True)])
+        return self._called(f"write {len(data)}")
+
+    def read(self, most=1 << 20):
+        """What the program reads now."""
+        data = self.target.read(self._open(), most)
+        self._called(f"read {len(data)}")
+        return data
+
+    def finish(self):
+        """The program closes its half."""
+        self.target.finish(self._open())
+        return self._called("finish")
+
+    def close(self):
+        """The program closes and reads no more."""
+        self.target.close(self._open())
+        return self._called("close")
+
+    def abort(self):
+        """The program aborts."""
+        self.target.abort(self._open())
+        return self._called("abort")
+
+    def unlisten(self):
+        """The program listens no more."""
+        self.target.unlisten()
+        return self._called("unlisten")
+
+    def accept(self):
+        """The program accepts the connection, which must be there."""
+        self.connection = self.target.accept()
+        if self.connection is None:
+            self._fail("a connection to accept", [("accept", "a connection", "none", True)])
+        return self
+
+    @property
+    def info(self):
+        """The variables of the connection, as the target shows them."""
+        return self.target.inspect(self._open())
+
+    # --- states ---
+
+    def closed(self):
+        """Nobody listens, nothing is open."""
+        return self
+
+    def listen(self):
+        """A program listens."""
+        self.target.listen(self.port)
+        self._called("listen")
+        return self.expect_state("LISTEN")
+
+    def syn_sent(self):
+        """The program has opened; its SYN has left, and is not answered."""
+        self.connection = self.target.connect(self.port, self.peer_port)
+        self._called("connect")
+        self.expect("S", ack=Absolute(0))
+        return self.expect_state("SYN-SENT")
+
+    def syn_received(self, active=False, window=65535, options=()):
+        """A SYN has come; ours, with its ACK, is not acknowledged. active: a simultaneous open."""
+        if active:
+            self.syn_sent()
+        else:
+            self.listen()
+        self.send("S", window=window, options=options)
+        self.expect("SA", seq=0, ack=1)
+        return self.expect_state("SYN-RECEIVED")
+
+    def established(self, active=False, window=65535, options=()):
+        """The handshake is over, the program has the connection; nobody listens any more."""
+        if active:
+            self.syn_sent()
+            self.send("SA", ack=1, window=window, options=options)
+            self.expect("A", seq=1, ack=1)
+        else:
+            self.syn_received(window=window, options=options)
+            self.send("A", window=window, options=self._stamp(options))
+            self.accept()
+            self.unlisten()
+        return self.expect_state("ESTABLISHED")
+
+    def fin_wait_1(self, **more):
+        """We have closed; our FIN is not acknowledged."""
+        self.established(**more)
+        self.finish()
+        self.expect("FA", seq=1, ack=1, length=0)
+        return self.expect_state("FIN-WAIT-1")
+
+    def fin_wait_2(self, **more):
+        """We have closed; our FIN is acknowledged, the peer's is to come."""
+        self.fin_wait_1(**more)
+        self.send("A")
+        return self.expect_state("FIN-WAIT-2")
+
+    def close_wait(self, **more):
+        """The peer has closed, we have not."""
+        self.established(**more)
+        self.send("FA")
+        self.expect("A", within="500ms", seq=1, ack=2)
+        return self.expect_state("CLOSE-WAIT")
+
+    def closing(self, **more):
+        """Both have closed at once; our FIN is not acknowledged."""
+        self.fin_wait_1(**more)
+        self.send("FA", ack=1)
+        self.expect("A", within="500ms", seq=2, ack=2)
+        return self.expect_state("CLOSING")
+
+    def last_ack(self, **more):
+        """The peer has closed, then we; our FIN is not acknowledged."""
+        self.close_wait(**more)
+        self.finish()
+        self.expect("FA", seq=1, ack=2)
+        return self.expect_state("LAST-ACK")
+
+    def time_wait(self, **more):
+        """We have closed first, and both FINs are acknowledged."""
+        self.fin_wait_2(**more)
+        self.send("FA")
+        self.expect("A", within="500ms", seq=2, ack=2)
+        return self.expect_state("TIME-WAIT")
+
+    # --- the end ---
+
+    def end(self):
+        """After the test: what has left and nobody expected is a failure."""
+        if not self._lenient:
+            departure = self._next(self.target.now())
+            if departure is not None:
+                words = self._words(departure.packet, False)
+                self._fail("nothing more", [("packet", "none", words, True)])
+
+    @property
+    def start(self):
+        """The instant at which the test began."""
+        return self._start
+
+    # --- within ---
+
+    def _absolute(self, number, origin):
+        if not isinstance(number, int):
+            raise Misuse(f"a sequence number is {number!r}: write a whole number")
+        return int(number) % MOD if isinstance(number, Absolute) else (origin + number) % MOD
+
+    def _stamp(self, options):
+        return ()
+
+    def _open(self):
+        if self.connection is None:
+            raise Misuse("no connection yet: build a state first, as tcp.established()")
+        return self.connection
+
+    def _called(self, words):
+        self._mark = self.target.now()
+        self.record.append(Entry(self._mark, remark=words))
+        return self
+
+    def _bounds(self, mark, within, at, timing):
+        if at is not ANY:
+            return self.target.window(mark + nanoseconds(at, "at"), timing)
+        if within is ANY:
+            return mark, self.target.window(mark, timing)[1]
+        return mark, mark + nanoseconds(within, "within")
+
+    def _next(self, until):
+        """The next packet by `until`, noted; None if there was none."""
+        if not self._queue:
+            departure = self.target.receive(until)
+            if departure is not None:
+                self._take(departure)
+        if self._queue and self._queue[0].at <= until:
+            return self._queue.pop(0)
+        return None
+
+    def _take(self, departure):
+        packet = dissected(departure.packet)
+        if TCP in packet:
+            tcp = packet[TCP]
+            if "S" in str(tcp.flags):
+                self.device_iss = tcp.seq
+            if "R" not in str(tcp.flags):
+                end = since(tcp.seq, self.device_iss) + length_of(tcp, payload_of(packet))
+                self.device_nxt = max(self.device_nxt, end)
+                self.device_window = tcp.window
+        self.record.append(
+            Entry(departure.at, False, departure.packet, self._words(departure.packet, False))
+        )
+        self._queue.append(departure)
+
+    def _note_sent(self, octets):
+        if len(octets) < 40:
+            return
+        packet = dissected(octets)
+        if TCP not in packet:
+            return
+        tcp = packet[TCP]
+        begin = since(tcp.seq, self.peer_iss)
+        if "R" not in str(tcp.flags) and begin == self.peer_nxt:
+            self.peer_nxt = begin + length_of(tcp, payload_of(packet))
+
+    def _relative(self, packet):
+        """seq and ack of what the target sent, relative."""
+        tcp = packet[TCP]
+        return since(tcp.seq, self.device_iss), since(tcp.ack, self.peer_iss)
+
+    def _compare(self, packet, flags, fields):
+        tcp = packet[TCP]
+        payload = payload_of(packet)
+        seq, ack = self._relative(packet)
+        rows = []
+        actual = letters_of(tcp)
+        if flags is not ANY:
+            rows.append(("flags", flags, actual, flags != actual))
+        plain = {
+            "seq": tcp.seq if isinstance(fields.get("seq"), Absolute) else seq,
+            "ack": tcp.ack if isinstance(fields.get("ack"), Absolute) else ack,
+            "window": tcp.window,
+            "urgent": tcp.urgptr,
+            "length": len(payload),
+            "port": tcp.sport,
+            "chksum": tcp.chksum,
+        }
+        for name, value in plain.items():
+            if name in fields:
+                rows.append((name, str(int(fields[name])), str(value), int(fields[name]) != value))
+        if "payload" in fields:
+            wanted = fields["payload"]
+            wanted = pattern(wanted) if isinstance(wanted, int) else wanted
+            rows.append(("payload", shown(wanted), shown(payload), wanted != payload))
+        there = options_of(tcp)
+        for name, value in fields.get("options", {}).items():
+            found = there.get(name, None)
+            if value is None:
+                actual = repr(found) if name in there else "absent"
+                rows.append((name, "absent", actual, name in there))
+            elif value is ...:
+                rows.append((name, "present", "present" if name in there else "absent",
+                             name not in there))
+            else:
+                rows.append((name, repr(value), repr(found), found != value))
+        return rows
+
+    def _headline(self, flags, fields, within, at):
+        parts = [flags if flags is not ANY else "a segment"]
+        parts += [f"{name} {value}" for name, value in fields.items() if name != "payload"]
+        if at is not ANY:
+            parts.append(f"after {at}")
+        elif within is not ANY:
+            parts.append(f"within {within}")
+        return "expected " + ", ".join(parts)
+
+    def _state_row(self):
+        state = self.state
+        return [] if state is None else [("state", "", state, False)]
+
+    def _words(self, octets, inward):
+        """One line for a packet: 'SA 0:1(0) ack 1 win 65535 <MSS 1460>'."""
+        try:
+            packet = dissected(octets)
+            if TCP not in packet:
+                return packet.summary()
+            tcp = packet[TCP]
+            payload = payload_of(packet)
+            ours, theirs = (
+                (self.peer_iss, self.device_iss) if inward else (self.device_iss, self.peer_iss)
+            )
+            seq = since(tcp.seq, ours)
+            words = f"{letters_of(tcp) or '-'} {seq}:{seq + len(payload)}({len(payload)})"
+            if "A" in str(tcp.flags):
+                words += f" ack {since(tcp.ack, theirs)}"
+            words += f" win {tcp.window}"
+            options = [f"{name} {value}" if value not in (b"", None, "") else name
+                       for name, value in options_of(tcp).items()]
+            return words + (f" <{', '.join(options)}>" if options else "")
+        except Exception:  # whatever scapy cannot read is still a packet that can be shown
+            return f"{len(octets)} octets"
+
+    def _fail(self, headline, rows):
+        raise Mismatch(headline, rows)
+
+
+def pattern(length):
+    """Bytes of a pattern of period 251, so that a shift shows."""
+    return bytes(i % 251 for i in range(length))
+
+
+def shown(data):
+    """Bytes in a column: all of few, the first of many with their number."""
+    return repr(data) if len(data) <= 16 else f"{len(data)} bytes {data[:8]!r}..."

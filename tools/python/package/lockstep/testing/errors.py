@@ -1,0 +1,35 @@
+# What can go wrong in a test of a TCP, each kind with one clear line for whoever wrote the test.
+
+
+class Misuse(Exception):
+    """The test asks for what cannot be: a packet of another layer, a wait without an end."""
+
+
+class Unsupported(Exception):
+    """The target cannot do what the test asks for; the test is skipped, with these words."""
+
+
+class Mismatch(Exception):
+    """The target did not do what the test expects.
+
+    `rows` are (field, expected, actual, differs); `headline` says what was awaited.
+    """
+
+    def __init__(self, headline, rows=()):
+        super().__init__(headline)
+        self.headline = headline
+        self.rows = list(rows)
+
+    def __str__(self):
+        return "\n".join([self.headline, *self.table()])
+
+    def table(self):
+        """The two columns, as lines."""
+        if not self.rows:
+            return []
+        wide = max(len("expected"), *(len(row[1]) for row in self.rows))
+        lines = [f"    {'':10}  {'expected':{wide}}  actual"]
+        for field, expected, actual, differs in self.rows:
+            mark = "!" if differs else " "
+            lines.append(f"  {mark} {field:10}  {expected:{wide}}  {actual}")
+        return lines

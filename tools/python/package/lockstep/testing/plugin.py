@@ -1,0 +1,212 @@
+# pytest's side: options, the fixture `tcp`, and what a failing test leaves.
+import hashlib
+import inspect
+import linecache
+import pathlib
+import re
+import shlex
+
+import pytest
+
+from . import stack_target  # noqa: F401  (registers the target 'stack')
+from . import target as targets
+from .capture import pcapng
+from .conversation import Conversation
+from .diagram import svg
+from .errors import Mismatch, Misuse, Unsupported
+
+CONVERSATION = pytest.StashKey()
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("lockstep", "TCP under test (fixture tcp)")
+    group.addoption(
+        "--lockstep-seed", type=whole, default=1, metavar="N",
+        help="draws the keys of the stack and the tester's first sequence number (default: 1);"
+        " example: pytest conformance/scapy --lockstep-seed 7",
+    )
+    group.addoption(
+        "--lockstep-profile", default="rfc", metavar="NAME",
+        help="configuration of the stack: rfc, default, linux or freebsd (default: rfc)",
+    )
+    group.addoption(
+        "--target", default="stack", metavar="NAME",
+        help="what is tested (default: stack, ours in virtual time)",
+    )
+    parser.addini(
+        "lockstep_artifacts", "where a failing test leaves its capture and its diagram",
+        default="lockstep-failures",
+    )
+
+
+def whole(text):
+    """A number of 0 to 2^64 - 1, for argparse."""
+    if not text.isdecimal() or int(text) >= 1 << 64:
+        raise ValueError(text)
+    return int(text)
+
+
+whole.__name__ = "number of 0 to 2^64 - 1"
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "clause(where, ids): what a test shows, as 'rfc9293#3.5', '9293:MUST-10'"
+    )
+    config.addinivalue_line(
+        "markers", "stack(**fields): fields of Config that the test sets, and profile="
+    )
+    config.addinivalue_line("markers", "ip(version): the test is of one family only, 4 or 6")
+    name = config.getoption("--target").partition(":")[0]
+    if name not in targets.kinds:
+        raise pytest.UsageError(
+            f"--target {name}: no such target; there is {', '.join(sorted(targets.kinds))}"
+        )
+    profile = config.getoption("--lockstep-profile")
+    if profile not in stack_target.PROFILES:
+        raise pytest.UsageError(
+            f"--lockstep-profile {profile}: no such profile; there is"
+            f" {', '.join(stack_target.PROFILES)}"
+        )
+
+
+def pytest_generate_tests(metafunc):
+    if "ip_version" not in metafunc.fixturenames:
+        return
+    marker = metafunc.definition.get_closest_marker("ip")
+    versions = marker.args if marker else (4, 6)
+    if any(version not in (4, 6) for version in versions):
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: marker ip takes 4 or 6")
+    metafunc.parametrize("ip_version", versions, ids=[f"ip{v}" for v in versions], scope="function")
+
+
+@pytest.fixture
+def tcp(request, ip_version):
+    """A conversation with the TCP under test; see lockstep.testing.conversation.Conversation."""
+    config = request.config
+    seed = config.getoption("--lockstep-seed")
+    marker = request.node.get_closest_marker("stack")
+    settings = dict(marker.kwargs) if marker else {}
+    profile = settings.pop("profile", config.getoption("--lockstep-profile"))
+    try:
+        target = targets.make(
+            config.getoption("--target"), targets.Wanted(ip_version, seed, profile, settings)
+        )
+    except Unsupported as why:
+        pytest.skip(str(why))
+    conversation = Conversation(target, first_number(seed, request.node.nodeid))
+    request.node.stash[CONVERSATION] = conversation
+    yield conversation
+    try:
+        report = getattr(request.node, "lockstep_call", None)
+        if report is not None and report.passed:
+            conversation.end()
+    finally:
+        target.stop()
+
+
+def first_number(seed, name):
+    """The tester's ISS: near 2^32 for one test in two, anywhere for the others."""
+    drawn = hashlib.sha256(f"{seed}:{name}".encode()).digest()
+    number = int.from_bytes(drawn[:4], "little")
+    return number if drawn[4] & 1 else 0x1_0000_0000 - 1 - number % 64
+
+
+def clauses_of(item, conversation):
+    """(where, ids) of a test: named while it ran, by marker, or by the comment lines above it."""
+    if conversation.clauses:
+        return conversation.clauses
+    marked = [marker.args for marker in item.iter_markers("clause") if len(marker.args) == 2]
+    return marked or cited(item.obj)
+
+
+def cited(function):
+    """What the lines `#= rfc...` and `## id ...` right above a function, or in it, cite."""
+    path = inspect.getsourcefile(function)
+    lines, first = inspect.getsourcelines(function)
+    above = []
+    for number in range(first - 1, 0, -1):
+        line = linecache.getline(path, number).strip()
+        if not line.startswith("#"):
+            break
+        above.insert(0, line)
+    out = []
+    for line in [*above, *(line.strip() for line in lines)]:
+        if line.startswith("#= rfc"):
+            out.append([line[3:], ""])
+        elif line.startswith("## ") and out:
+            out[-1][1] = f"{out[-1][1]}; {line[3:]}".lstrip("; ")
+    return [tuple(pair) for pair in out]
+
+
+def repro(item):
+    """The line that runs this test again, alone."""
+    config = item.config
+    parts = ["python", "-m", "pytest", item.nodeid]
+    for option in ("--lockstep-seed", "--lockstep-profile", "--target"):
+        parts += [option, str(config.getoption(option))]
+    return shlex.join(parts)
+
+
+def leave(item, conversation, lines):
+    """Writes the capture and the diagram; returns their paths as they are printed."""
+    config = item.config
+    folder = pathlib.Path(config.rootpath, config.getini("lockstep_artifacts"))
+    name = re.sub(r"[^A-Za-z0-9]+", "-", item.nodeid.rpartition("/")[2]).strip("-")
+    out = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix, content in (
+            (".pcapng", pcapng(conversation.record, item.nodeid)),
+            (".svg", svg(conversation.record, conversation.start, item.nodeid, lines).encode()),
+        ):
+            path = folder / (name + suffix)
+            path.write_bytes(content)
+            out.append(str(path.relative_to(config.rootpath)))
+    except OSError as error:
+        out.append(f"not written: {error}")
+    return out
+
+
+def place(item, excinfo):
+    """file:line of the test that asked."""
+    for entry in reversed(excinfo.traceback):
+        path = pathlib.Path(str(entry.path))
+        if "testing" not in path.parts[-2:-1]:
+            try:
+                path = path.relative_to(item.config.rootpath)
+            except ValueError:
+                pass
+            return f"{path}:{entry.lineno + 1}"
+    return item.nodeid
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    if call.when == "call":
+        item.lockstep_call = report
+    if call.excinfo is None:
+        return
+    error = call.excinfo.value
+    conversation = item.stash.get(CONVERSATION, None)
+    if isinstance(error, Unsupported):
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), item.location[1], f"Skipped: {error}")
+    elif isinstance(error, Misuse):
+        report.longrepr = f"{place(item, call.excinfo)}: {error}"
+    elif isinstance(error, Mismatch) and conversation is not None:
+        report.longrepr = told(item, call, conversation, error)
+
+
+def told(item, call, conversation, error):
+    """All that is printed of a mismatch: what, expected and actual, clause, repro, files."""
+    lines = [error.headline, *error.table()]
+    out = [f"{place(item, call.excinfo)}: {error.headline}", *error.table(), ""]
+    for where, ids in clauses_of(item, conversation):
+        out.append(f"  clause   {where}  {ids}")
+    out.append(f"  repro    {repro(item)}")
+    for path in leave(item, conversation, lines):
+        out.append(f"  left     {path}")
+    return "\n".join(out)

@@ -1,0 +1,147 @@
+# What a test talks to: a TCP that is handed packets, asked for its own, and called by a program.
+import abc
+import dataclasses
+import enum
+
+from .errors import Misuse, Unsupported
+
+
+class Timing(enum.Enum):
+    """Why a packet comes when it comes. A live target has a tolerance for each class."""
+
+    AT_ONCE = "at once"
+    DELAYED_ACK = "delayed ACK"
+    TIMER = "timer"
+
+
+@dataclasses.dataclass(frozen=True)
+class Departure:
+    """A packet that left the target: the IP packet, and when, in nanoseconds."""
+
+    at: int
+    packet: bytes
+
+
+class Target(abc.ABC):
+    """One host with a TCP, and the link to it, which carries IP packets without a link header.
+
+    Time is in nanoseconds from an origin of the target's own. A target lives for one test. Handles
+    of connections are opaque. What a target cannot do raises Unsupported: the test is skipped.
+    """
+
+    name = "?"
+    #: True where time is virtual: what is due at an instant happens then and no other.
+    exact = True
+    ip_version = 4
+    #: The address of the TCP under test and that of the tester, as text.
+    local = ""
+    remote = ""
+
+    # --- the wire ---
+
+    @abc.abstractmethod
+    def now(self):
+        """The instant, in nanoseconds. Moves in receive() alone, or by itself on a live target."""
+
+    @abc.abstractmethod
+    def send(self, packet):
+        """Hands over an IP packet (bytes), which arrives now."""
+
+    @abc.abstractmethod
+    def receive(self, until):
+        """The next packet that left, as a Departure; None at the instant `until` if there was none.
+
+        Time goes on to that departure or to `until`, never beyond. With `until` in the past only
+        what has left already is returned.
+        """
+
+    def window(self, due, timing):
+        """(earliest, latest) at which a packet due at `due` for the reason `timing` is in time."""
+        del timing
+        return due, due
+
+    # --- the program on the host ---
+
+    @abc.abstractmethod
+    def listen(self, port):
+        """Begins to listen on a port."""
+
+    @abc.abstractmethod
+    def unlisten(self):
+        """Ends listening; accepted connections go on."""
+
+    @abc.abstractmethod
+    def connect(self, local_port, remote_port):
+        """Begins an active open to the tester; returns the connection."""
+
+    @abc.abstractmethod
+    def accept(self):
+        """The next accepted connection, or None if there is none now."""
+
+    @abc.abstractmethod
+    def write(self, connection, data):
+        """Queues bytes to be sent; returns how many were taken."""
+
+    @abc.abstractmethod
+    def read(self, connection, most):
+        """Up to `most` bytes that have arrived in order; b'' if there are none now."""
+
+    @abc.abstractmethod
+    def finish(self, connection):
+        """Closes our half: a FIN follows what is queued. Reading goes on (shutdown for writing)."""
+
+    @abc.abstractmethod
+    def close(self, connection):
+        """Closes our half, and reads no more."""
+
+    @abc.abstractmethod
+    def abort(self, connection):
+        """Ends it at once, with a reset where the state asks for one."""
+
+    # --- the observer ---
+
+    def state(self, local_port, remote_port):
+        """The RFC's name of the state, as 'SYN-RECEIVED'; None where it cannot be known."""
+        del local_port, remote_port
+        return None
+
+    def events(self, connection):
+        """What the program was told of it, oldest first, as words: 'peer_finished', 'closed:reset'.
+
+        None where it cannot be known.
+        """
+        del connection
+        return None
+
+    def inspect(self, connection):
+        """The variables of a connection by name; a target that cannot show them is Unsupported."""
+        del connection
+        raise Unsupported(f"target {self.name} does not show a connection's variables")
+
+    def stop(self):
+        """The test is over."""
+
+
+#: Name of a kind of target -> function of a Wanted. `--target NAME[:MORE]` chooses one.
+kinds = {}
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What a test wants of its target."""
+
+    ip_version: int
+    seed: int
+    profile: str
+    #: Fields of Config that the test sets, by name; a live target refuses what it cannot set.
+    settings: dict
+    #: What stands behind the colon of --target.
+    more: str = ""
+
+
+def make(name, wanted):
+    """The target that `--target` names; Misuse if there is no such kind."""
+    kind, _, more = name.partition(":")
+    if kind not in kinds:
+        raise Misuse(f"--target {name}: no such target; there is {', '.join(sorted(kinds))}")
+    return kinds[kind](dataclasses.replace(wanted, more=more))

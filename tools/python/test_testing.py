@@ -1,0 +1,168 @@
+"""lockstep.testing: what a failing test prints and leaves, and what misuse says, in one line."""
+
+import re
+import struct
+import xml.etree.ElementTree
+
+import pytest
+
+pytest.importorskip("nanobind")
+import scapy.layers.l2  # noqa: E402,F401  (once, not in each run below)
+from lockstep.testing import units  # noqa: E402
+from lockstep.testing.errors import Misuse  # noqa: E402
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.fixture
+def run(pytester):
+    """Runs a file of tests as if alone; returns the result."""
+
+    def go(body, *arguments):
+        head = "import pytest\nfrom scapy.layers.inet import IP, TCP\n"
+        pytester.makepyfile(test_it=head + "from scapy.layers.l2 import ARP, Ether\n" + body)
+        return pytester.runpytest_inprocess(
+            "-p", "lockstep.testing.plugin", "-p", "no:cacheprovider", *arguments
+        )
+
+    return go
+
+
+FAILING = '''
+@pytest.mark.ip(4)
+#= rfc9293#3.5
+## 9293:P-3WHS the second of three
+def test_it(tcp):
+    tcp.listen().send("S")
+    tcp.expect("SA", seq=0, ack=2)
+'''
+
+
+def test_a_failure_shows_two_columns_clause_and_repro(run):
+    result = run(FAILING, "--lockstep-seed", "7")
+    out = result.stdout.str()
+    result.assert_outcomes(failed=1)
+    assert re.search(r"expected +actual", out)
+    assert re.search(r"! ack +2 +1", out)
+    assert re.search(r"clause +rfc9293#3.5 +9293:P-3WHS the second of three", out)
+    assert "python -m pytest 'test_it.py::test_it[ip4]' --lockstep-seed 7" in out
+    assert "Traceback" not in out
+
+
+def test_a_failure_leaves_a_capture(run, pytester):
+    run(FAILING)
+    (capture,) = pytester.path.glob("lockstep-failures/*.pcapng")
+    octets = capture.read_bytes()
+    assert struct.unpack_from("<I", octets)[0] == 0x0A0D0D0A
+    blocks, at = [], 0
+    while at < len(octets):
+        kind, length = struct.unpack_from("<II", octets, at)
+        assert struct.unpack_from("<I", octets, at + length - 4)[0] == length
+        blocks.append(kind)
+        at += length
+    assert blocks == [0x0A0D0D0A, 1, 6, 6]
+    assert b"listen; tester: S 0:0(0)" in octets and b"target: SA 0:0(0) ack 1" in octets
+
+
+def test_a_failure_leaves_a_diagram_within_its_edges(run, pytester):
+    run(FAILING)
+    (diagram,) = pytester.path.glob("lockstep-failures/*.svg")
+    root = xml.etree.ElementTree.fromstring(diagram.read_text())
+    width, height = int(root.get("width")), int(root.get("height"))
+    places = [e for e in root.iter() if e.tag.endswith("text")]
+    assert all(0 <= float(e.get("x")) <= width and 0 < float(e.get("y")) < height for e in places)
+    words = [e.text for e in places]
+    assert any(word.startswith("S 0:0(0)") for word in words)
+    assert any("! ack" in word for word in words)
+
+
+MISUSES = {
+    "tcp.listen().inject(Ether() / IP() / TCP())": "as the outermost layer, not Ether",
+    "tcp.listen().inject(ARP())": "outermost layer, not ARP",
+    "tcp.listen().inject('SYN')": "not str",
+    "tcp.expect('SA', within=None)": "within is None: write a number with a unit",
+    "tcp.expect_silence('forever')": "the silence is 'forever'",
+    "tcp.expect_silence(3)": "the silence is 3: write a number with a unit",
+    "tcp.advance('1000h')": "every wait ends, after 30 days",
+    "tcp.expect('SYN')": "flags are 'SYN'",
+    "tcp.expect('A', sequence=1)": "expect() knows no 'sequence'",
+    "tcp.expect('A', at='1s', within='1s')": "takes `within` or `at`, not both",
+    "tcp.finish()": "no connection yet",
+    "tcp.send('A', seq='1')": "a sequence number is '1'",
+}
+
+
+def test_misuse_is_one_line_with_its_place(run):
+    calls = list(MISUSES)
+    body = "".join(
+        f"@pytest.mark.ip(4)\ndef test_{number}(tcp):\n    {call}\n"
+        for number, call in enumerate(calls)
+    )
+    result = run(body)
+    out = result.stdout.str()
+    result.assert_outcomes(failed=len(calls))
+    assert "Traceback" not in out
+    for number, call in enumerate(calls):
+        place = f"test_it.py:{6 + 3 * number}: "
+        (line,) = [each for each in out.splitlines() if each.startswith(place)]
+        assert MISUSES[call] in line
+
+
+@pytest.mark.parametrize(
+    "mark,words",
+    [
+        ("stack(no_such_field=1)", "no_such_field"),
+        ("stack(profile='xp')", "xp"),
+        ("stack(rto_min='soon')", "soon"),
+    ],
+)
+def test_a_marker_that_is_wrong(run, mark, words):
+    result = run(f"@pytest.mark.{mark}\n@pytest.mark.ip(4)\ndef test_it(tcp):\n    pass\n")
+    result.assert_outcomes(errors=1)
+    assert any("marker stack: " in e and words in e for e in result.stdout.str().splitlines())
+
+
+@pytest.mark.parametrize(
+    "arguments,words",
+    [
+        (["--target", "moon"], "--target moon: no such target; there is stack"),
+        (["--lockstep-profile", "xp"], "--lockstep-profile xp: no such profile"),
+        (["--lockstep-seed", "-1"], "number of 0 to 2^64 - 1"),
+        (["--lockstep-seed", "few"], "number of 0 to 2^64 - 1"),
+    ],
+)
+def test_an_option_that_is_wrong(run, arguments, words):
+    result = run("def test_it():\n    pass\n", *arguments)
+    assert result.ret == 4
+    assert words in result.stdout.str() + result.stderr.str()
+
+
+def test_what_nobody_expected_is_a_failure(run):
+    result = run("@pytest.mark.ip(6)\ndef test_it(tcp):\n    tcp.listen().send('S')\n")
+    result.assert_outcomes(passed=1, errors=1)
+    assert "nothing more" in result.stdout.str()
+
+
+def test_the_seed_decides_the_packets(run, pytester):
+    packets = []
+    for seed in ("1", "1", "2"):
+        run(FAILING, "--lockstep-seed", seed)
+        (capture,) = pytester.path.glob("lockstep-failures/*.pcapng")
+        packets.append(capture.read_bytes())
+    assert packets[0] == packets[1] != packets[2]
+
+
+@pytest.mark.parametrize(
+    "text,ns",
+    [("1s", 10**9), ("1.5s", 15 * 10**8), ("200ms", 2 * 10**8), ("4m", 24 * 10**10), ("7ns", 7)],
+)
+def test_durations(text, ns):
+    assert units.nanoseconds(text) == ns
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "s", "-1s", "1e3s", "1 s", "0.1ns", "1d", None, 1.5, True]
+)
+def test_durations_that_are_none(text):
+    with pytest.raises(Misuse, match="a duration is"):
+        units.nanoseconds(text)
