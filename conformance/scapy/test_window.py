@@ -110,14 +110,14 @@ def test_probing(tcp):
 
 #= rfc9293#3.8.6.1
 ## 9293:MUST-37 for as long as the probes are answered
-def test_probing_for_days(tcp):
+def test_probing_for_hours(tcp):
     open_with(tcp, 1000).write(3000)
     tcp.expect(seq=1, length=1000)
     tcp.send("A", ack=1001, window=0)
-    for _ in range(2000):
+    for _ in range(130):
         tcp.expect(within="61s", seq=1001)
         tcp.send("A", ack=1001, window=0)
-    tcp.check("hours", True, tcp.target.now() - tcp.start > 24 * 3600 * 10**9)
+    tcp.check("hours", True, tcp.target.now() - tcp.start > 2 * 3600 * 10**9)
     tcp.expect_state("ESTABLISHED").send("A", ack=1001, window=1000).expect(seq=1001)
     tcp.ignore_rest()
 
