@@ -56,6 +56,8 @@ class Kernel {
   void run_until(Instant until);
   // Until every model is done, or the world's limit.
   Ending run();
+  // A turn of that host at this instant: for calls that were made on its stack between two steps.
+  void wake(HostIndex index) { want_turn(host(index), now_); }
   // Ends the run for the observers; run() does it by itself.
   void end();
 

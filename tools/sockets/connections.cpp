@@ -102,6 +102,9 @@ Result Sockets::open_connection(Socket& s, const Endpoint& to, bool fast_open) {
     return -lockstep::tools::errno_of(refused, to);
   }
   adopt(s, id);
+  if (announce_.connection != nullptr) {
+    announce_.connection(announce_.user, id);
+  }
   s.phase = Phase::connecting;
   s.connect_reported = false;
   Endpoint const local = stack_.inspect(id).tuple.local;

@@ -1,20 +1,22 @@
-# The pair in memory stands on the benchmark's wire. The example is a program in C, run as a test.
+# The pair in memory stands on the benchmark's wire. The examples are programs in C, run as tests:
+# also that of tools/sockets_world.
 set(LIBS lockstep_benchmark)
 
-function(lockstep_sockets_example)
-  add_executable(program_sockets_example "${PROJECT_SOURCE_DIR}/tools/sockets/example.c")
+function(lockstep_sockets_example name folder says)
+  add_executable(program_sockets_${name} "${PROJECT_SOURCE_DIR}/tools/${folder}/example.c")
   # What a program in C is held to that includes the header; the library itself is C++.
-  set_target_properties(program_sockets_example PROPERTIES OUTPUT_NAME sockets-example
+  set_target_properties(program_sockets_${name} PROPERTIES OUTPUT_NAME sockets-${name}
     C_STANDARD 99 C_EXTENSIONS ON LINKER_LANGUAGE CXX
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
-  target_compile_options(program_sockets_example PRIVATE -Wall -Wextra -Wpedantic -Wconversion
+  target_compile_options(program_sockets_${name} PRIVATE -Wall -Wextra -Wpedantic -Wconversion
     $<$<BOOL:${LOCKSTEP_WERROR}>:-Werror>)
-  target_compile_definitions(program_sockets_example PRIVATE _GNU_SOURCE)
-  target_link_libraries(program_sockets_example PRIVATE lockstep_sockets)
+  target_compile_definitions(program_sockets_${name} PRIVATE _GNU_SOURCE)
+  target_link_libraries(program_sockets_${name} PRIVATE lockstep_${folder})
   if(LOCKSTEP_TESTS)
-    add_test(NAME sockets_example COMMAND program_sockets_example)
-    set_tests_properties(sockets_example PROPERTIES PASS_REGULAR_EXPRESSION
-      "echo: hello\nthe peer has closed: yes, recv gives 0\n")
+    add_test(NAME example_of_${folder} COMMAND program_sockets_${name}
+      WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+    set_tests_properties(example_of_${folder} PROPERTIES PASS_REGULAR_EXPRESSION "${says}")
   endif()
 endfunction()
-cmake_language(DEFER CALL lockstep_sockets_example)
+cmake_language(DEFER CALL lockstep_sockets_example example sockets
+  "echo: hello\nthe peer has closed: yes, recv gives 0\n")

@@ -36,6 +36,9 @@ Result Sockets::open_listener(Socket& s, IpAddress address) {
     default:
       return -EADDRINUSE;
   }
+  if (announce_.listener != nullptr) {
+    announce_.listener(announce_.user, id);
+  }
   s.listeners[s.listener_count] = id;
   ++s.listener_count;
   by_listener_[id.slot] = place_of(s);

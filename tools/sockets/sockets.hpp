@@ -91,6 +91,15 @@ class Sockets {
   void on_turn(lockstep_turn_function function, void* user) { hook_ = {function, user}; }
   void wake_at(Instant at) { wake_at_ = at; }
 
+  /// Who is told of each connection that connect() begins and of each listener of the stack's,
+  /// before anything happens to them.
+  struct Announce {
+    void (*connection)(void* user, ConnectionId id) = nullptr;
+    void (*listener)(void* user, ListenerId id) = nullptr;
+    void* user = nullptr;
+  };
+  void announce(const Announce& to) { announce_ = to; }
+
   /// CHECKs that lists, counts and pools agree: for tests.
   void check_invariants() const;
 
@@ -187,6 +196,7 @@ class Sockets {
   Random random_;                      // of ports
   Instant wake_at_ = Instant::never();
   Hook hook_;
+  Announce announce_;
   SocketCounters counters_;
 };
 
