@@ -70,6 +70,10 @@ class Host {
   std::vector<std::unique_ptr<Model>>& models() { return models_; }
   const std::vector<std::unique_ptr<Model>>& models() const { return models_; }
 
+  // Who is told of connections that no model has booked; nobody: there are none.
+  ModelIndex otherwise() const { return otherwise_; }
+  void set_otherwise(ModelIndex model) { otherwise_ = model; }
+
   void bind(const Pattern& pattern);
   bool region_bound() const { return region_bound_; }
   void add(const HostRule& rule) { rules_.push_back(rule); }
@@ -91,6 +95,7 @@ class Host {
   HostState state_;
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<HostRule> rules_;
+  ModelIndex otherwise_;
   bool region_bound_ = false;
 };
 

@@ -29,6 +29,7 @@ class ModelsOfHost {
     } else if (Routes::Route const* const route = desk_.routes.find(event.id); route != nullptr) {
       model = route->model;
     }
+    model = model == ModelIndex{} ? host_.otherwise() : model;
     CHECK(model != ModelIndex{});
     desk_.model = model;
     host_.models()[model.value]->told(desk_, event);
@@ -132,6 +133,20 @@ bool Kernel::step() {
 void Kernel::run_until(Instant until) {
   while (!schedule_.empty() && schedule_.first().at <= until) {
     step();
+  }
+}
+
+void Kernel::advance_to(Instant until) {
+  run_until(until);
+  now_ = later(now_, until);
+}
+
+void Kernel::wake(NodeRef node) {
+  CHECK(node.kind != NodeKind::learning_switch);
+  if (node.kind == NodeKind::host) {
+    want_turn(*hosts_[node.index], now_);
+  } else {
+    schedule_station(node.index);
   }
 }
 

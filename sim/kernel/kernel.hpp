@@ -54,6 +54,11 @@ class Kernel {
   bool step();
   // All steps at or before `until`.
   void run_until(Instant until);
+  // The same, and then it is that instant, though nothing may have happened.
+  void advance_to(Instant until);
+  // Between two steps somebody has called the host's stack, or given the station something to do:
+  // it gets its turn now.
+  void wake(NodeRef node);
   // Until every model is done, or the world's limit.
   Ending run();
   // A turn of that host at this instant: for calls that were made on its stack between two steps.
@@ -72,6 +77,7 @@ class Kernel {
   std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
   Host& host(HostIndex index) { return *hosts_[index.value]; }
   const Host& host(HostIndex index) const { return *hosts_[index.value]; }
+  Station& station(std::uint32_t index) { return *stations_[index]; }
   const Bus& bus() const { return bus_; }
   const Ledger& ledger() const { return ledger_; }
   const Pattern& pattern() const { return pattern_; }

@@ -96,5 +96,39 @@ TEST(Kernel, NoFrameIsLostByTheBus) {
   }
 }
 
+// Told, and nothing else: who is no model of the world's.
+class Bystander final : public Model {
+ public:
+  void told(Desk&, const Event& event) override { kinds.push_back(event.kind); }
+  void run(Desk&) override {}
+  void turned(Desk&, bool) override {}
+  Instant deadline() const override { return Instant::never(); }
+  bool done() const override { return true; }
+  std::unique_ptr<Model> clone() const override { return std::make_unique<Bystander>(*this); }
+
+  std::vector<EventKind> kinds;
+};
+
+TEST(Kernel, ACallBetweenTwoStepsIsHeardWhenItsHostIsWoken) {
+  Kernel kernel(two_hosts(hundred_megabits()), 1);
+  Instant const later = Instant{0} + Duration::seconds(3);
+  kernel.advance_to(later);
+  EXPECT_EQ(kernel.now(), later);
+  Host& client = kernel.host({0});
+  client.models().push_back(std::make_unique<Bystander>());
+  client.set_otherwise({0});
+  Open open;
+  open.remote = {kernel.host({1}).spec().config.addresses[0].address, Port{9}};
+  ConnectionId id;
+  ASSERT_EQ(client.stack().connect(open, id), Refusal::none);
+  EXPECT_TRUE(kernel.next_at().is_never());
+  kernel.wake({NodeKind::host, 0});
+  EXPECT_EQ(kernel.next_at(), later);
+  kernel.advance_to(later + Duration::seconds(1));
+  // Nobody listens there, and nobody has booked the connection.
+  EXPECT_EQ(static_cast<Bystander&>(*client.models()[0]).kinds,
+            std::vector{EventKind::closed});
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -70,7 +70,7 @@ function(lockstep_python_module)
   nanobind_add_module(python_core NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${sources})
   target_link_libraries(python_core PRIVATE lockstep_python lockstep_warnings)
   set_target_properties(python_core PROPERTIES OUTPUT_NAME _core
-    LIBRARY_OUTPUT_DIRECTORY "${folder}" CXX_VISIBILITY_PRESET default)
+    LIBRARY_OUTPUT_DIRECTORY "${folder}")
   lockstep_python_files("${folder}")
   add_dependencies(python_core python_files)
   # The types of the compiled part, as the module itself tells them.

@@ -8,7 +8,6 @@
 
 #include "core/units/hash.hpp"
 #include "tools/cli/failure.hpp"
-#include "tools/python/refused.hpp"
 
 namespace lockstep::tools::python {
 namespace {
@@ -118,24 +117,7 @@ Solo::Solo(const Config& config, Instant start)
   turn(stack_, port_, *this);  // it knows what time it is
 }
 
-void Solo::told(Stack&, const Event& event) {
-  if (event.kind == EventKind::accepted) {
-    accepted.push_back(event.id);
-    learn(event.id);
-  }
-  if (events.size() == events_max) {
-    events.pop_front();
-    ++events_lost;
-  }
-  events.push_back({port_.clock, event});
-}
-
-void Solo::learn(ConnectionId id) {
-  ConnectionInfo const info = stack_.inspect(id);
-  if (info.exists) {
-    known_[id.slot] = {id.generation, info.tuple};
-  }
-}
+void Solo::told(Stack& stack, const Event& event) { inbox_.told(stack, {port_.clock, event}); }
 
 void Solo::receive(std::span<const Packet> packets) {
   std::uint32_t const most = stack_.config().burst_frames.value;
@@ -194,61 +176,22 @@ std::vector<Sent> Solo::advance_to(Instant to) {
   return out;
 }
 
-ConnectionId Solo::connect(const Open& open) {
-  ConnectionId id;
-  refuse_unless_none(stack_.connect(open, id), "connect");
-  learn(id);
-  return id;
-}
-
-std::optional<tcp::State> Solo::state(ConnectionId id) const {
-  if (ConnectionInfo const info = stack_.inspect(id); info.exists) {
-    return info.state;
-  }
-  auto const found = known_.find(id.slot);
-  if (found == known_.end() || id.generation > found->second.generation) {
-    return std::nullopt;
-  }
-  bool const last = id.generation == found->second.generation;
-  bool const waits = last && stack_.state_of(found->second.tuple) == tcp::State::time_wait;
-  return waits ? tcp::State::time_wait : tcp::State::closed;
-}
-
-std::vector<std::byte> Solo::read(ConnectionId id, Bytes most, bool peek) {
-  if (!stack_.inspect(id).exists) {
-    throw Refused(Refusal::stale_id, "read");
-  }
-  std::vector<std::byte> out;
-  while (out.size() < most.count) {
-    auto const some = stack_.readable(id, Bytes{static_cast<std::uint32_t>(out.size())});
-    if (some.empty()) {
-      break;
-    }
-    auto const now = some.first(std::min<std::size_t>(some.size(), most.count - out.size()));
-    out.insert(out.end(), now.begin(), now.end());
-  }
-  if (!peek && !out.empty()) {
-    stack_.consume(id, Bytes{static_cast<std::uint32_t>(out.size())});
-  }
-  return out;
-}
-
 std::vector<std::byte> Solo::snapshot() const {
   Writer body;
   body.word(port_.clock.ns);
-  body.word(events_lost);
-  body.word(known_.size());
-  for (auto const& [slot, known] : known_) {
+  body.word(inbox_.events_lost);
+  body.word(inbox_.known.size());
+  for (auto const& [slot, known] : inbox_.known) {
     body.id(ConnectionId{slot, known.generation});
     body.endpoint(known.tuple.local);
     body.endpoint(known.tuple.remote);
   }
-  body.word(accepted.size());
-  for (ConnectionId id : accepted) {
+  body.word(inbox_.accepted.size());
+  for (ConnectionId id : inbox_.accepted) {
     body.id(id);
   }
-  body.word(events.size());
-  for (Told const& each : events) {
+  body.word(inbox_.events.size());
+  for (Told const& each : inbox_.events) {
     write_told(body, each);
   }
   std::size_t const before = body.bytes.size();
@@ -268,25 +211,22 @@ bool Solo::restore(std::span<const std::byte> from) {
   }
   // The hash says that the counts are as they were written.
   Instant const now{in.word()};
-  std::uint64_t const lost = in.word();
-  std::map<std::uint32_t, Known> known;
+  Inbox then;
+  then.events_lost = in.word();
   for (std::uint64_t left = in.word(); left != 0; --left) {
     auto const id = in.id<ConnectionId>();
     Endpoint const local = in.endpoint();
-    known[id.slot] = {id.generation, {local, in.endpoint()}};
+    then.known[id.slot] = {id.generation, {local, in.endpoint()}};
   }
-  std::deque<ConnectionId> accepted_then(in.word());
-  std::ranges::generate(accepted_then, [&] { return in.id<ConnectionId>(); });
-  std::deque<Told> events_then(in.word());
-  std::ranges::generate(events_then, [&] { return read_told(in); });
+  then.accepted.resize(in.word());
+  std::ranges::generate(then.accepted, [&] { return in.id<ConnectionId>(); });
+  then.events.resize(in.word());
+  std::ranges::generate(then.events, [&] { return read_told(in); });
   if (stack_.restore(in.rest) != Refusal::none) {
     return false;
   }
   port_.clock = now;
-  events_lost = lost;
-  known_ = std::move(known);
-  accepted = std::move(accepted_then);
-  events = std::move(events_then);
+  inbox_ = std::move(then);
   return true;
 }
 

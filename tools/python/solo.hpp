@@ -3,15 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/seam/stack.hpp"
 #include "core/seam/turn.hpp"
 #include "sim/kernel/host.hpp"
+#include "tools/python/calls.hpp"
 
 namespace lockstep::tools::python {
 
@@ -21,21 +19,11 @@ struct Sent {
   std::vector<std::byte> bytes;
 };
 
-/// An event and when it was told.
-struct Told {
-  Instant at;
-  Event event;
-};
-
-using Packet = std::span<const std::byte>;
-
 /// Runs turn() of core/seam; holds no protocol. Failures are thrown as Failure.
-class Solo {
+class Solo final : public Calls {
  public:
   /// Of a packet that comes in, link header included.
   static constexpr std::uint32_t packet_bytes_max = 65'535 + 18;
-  /// Events that wait to be taken; then the oldest is forgotten and counted.
-  static constexpr std::uint32_t events_max = 65'536;
   /// Packets of one advance_to(); more is a Failure.
   static constexpr std::uint32_t packets_max = 1'000'000;
 
@@ -52,19 +40,8 @@ class Solo {
   /// When something happens next though nobody does anything.
   Instant deadline() const { return stack_.deadline(); }
 
-  Stack& stack() { return stack_; }
-  const Stack& stack() const { return stack_; }
-
-  /// As the calls of Stack, but a refusal is thrown as `Refused`.
-  ConnectionId connect(const Open& open);
-  /// Where it is: of one that is over TIME-WAIT or CLOSED. Nothing: there was never such a one.
-  std::optional<tcp::State> state(ConnectionId id) const;
-  /// The next unread bytes, `most` at most, taken off unless `peek`.
-  std::vector<std::byte> read(ConnectionId id, Bytes most, bool peek);
-
-  std::deque<Told> events;           ///< not yet taken, in order
-  std::deque<ConnectionId> accepted; ///< not yet taken, in order
-  std::uint64_t events_lost = 0;
+  Stack& stack() override { return stack_; }
+  Inbox& inbox() override { return inbox_; }
 
   /// All of it: the clock, the stack, events and what is known of connections.
   std::vector<std::byte> snapshot() const;
@@ -89,19 +66,12 @@ class Solo {
     std::vector<Sent>* sent = nullptr;  ///< nullptr: there is no room to send
   };
 
-  /// Whom a slot's last connection joined: what it is called after it is over.
-  struct Known {
-    std::uint32_t generation = 0;
-    FourTuple tuple;
-  };
-
   void drain(std::vector<Sent>& into);
-  void learn(ConnectionId id);
 
   sim::ArenaMemory arena_;
   Stack stack_;
   Port port_;
-  std::map<std::uint32_t, Known> known_;  ///< by slot
+  Inbox inbox_;
 };
 
 }  // namespace lockstep::tools::python

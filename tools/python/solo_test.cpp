@@ -94,11 +94,11 @@ TEST(PythonSolo, ASnapshotHoldsTheClockAndWhatIsKnown) {
   solo.stack().abort(id);
   solo.advance_to(start + Duration::seconds(5));
   EXPECT_EQ(solo.state(id), tcp::State::closed);
-  EXPECT_EQ(solo.events.size(), 1u);
+  EXPECT_EQ(solo.inbox().events.size(), 1u);
   ASSERT_TRUE(solo.restore(kept));
   EXPECT_EQ(solo.now(), start);
   EXPECT_EQ(solo.state(id), tcp::State::syn_sent);
-  EXPECT_TRUE(solo.events.empty());
+  EXPECT_TRUE(solo.inbox().events.empty());
   EXPECT_EQ(solo.snapshot(), kept);
   EXPECT_FALSE(solo.restore(std::span(kept).first(kept.size() - 1)));
 }
@@ -106,14 +106,14 @@ TEST(PythonSolo, ASnapshotHoldsTheClockAndWhatIsKnown) {
 TEST(PythonSolo, EventsThatNobodyTakesAreForgottenFromTheFront) {
   Solo solo(config_of(spec()), start);
   Event event;
-  for (std::uint32_t i = 0; i <= Solo::events_max; ++i) {
+  for (std::uint32_t i = 0; i <= Inbox::events_max; ++i) {
     event.bytes = Bytes{i};
     event.kind = EventKind::received;
     solo.told(solo.stack(), event);
   }
-  EXPECT_EQ(solo.events.size(), Solo::events_max);
-  EXPECT_EQ(solo.events.front().event.bytes.count, 1u);
-  EXPECT_EQ(solo.events_lost, 1u);
+  EXPECT_EQ(solo.inbox().events.size(), Inbox::events_max);
+  EXPECT_EQ(solo.inbox().events.front().event.bytes.count, 1u);
+  EXPECT_EQ(solo.inbox().events_lost, 1u);
 }
 
 TEST(PythonSolo, ANameThatWasNeverGivenIsStale) {

@@ -195,7 +195,10 @@ toml::table parse_toml(const std::string& path) {
   }
   std::ostringstream stream;
   stream << in.rdbuf();
-  const std::string text = stream.str();
+  return parse_toml_text(stream.str(), path);
+}
+
+toml::table parse_toml_text(const std::string& text, const std::string& path) {
   if (const std::size_t line = stray_letter(text); line != 0) {
     throw Failure(ExitCode::bad_input,
                   fmt::format("{}:{}: not TOML: a letter beyond ASCII; expected it in quotes or "

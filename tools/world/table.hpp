@@ -76,5 +76,7 @@ class Table {
 /// Reads a file. Throws Failure: environment where it cannot be read, bad_input with file and line
 /// where it is no TOML.
 toml::table parse_toml(const std::string& path);
+/// The same of a text that is there already; `name` stands for the file.
+toml::table parse_toml_text(const std::string& text, const std::string& name);
 
 }  // namespace lockstep::tools

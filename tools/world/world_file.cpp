@@ -76,12 +76,8 @@ void apply(const std::string& setting, sim::World& world) {
   }
 }
 
-}  // namespace
-
-sim::World read_world(const std::string& path) { return read_world(path, {}); }
-
-sim::World read_world(const std::string& path, const std::vector<std::string>& settings) {
-  const toml::table parsed = parse_toml(path);
+sim::World world_in(const toml::table& parsed, const std::string& path,
+                    const std::vector<std::string>& settings) {
   Table top(path, parsed, "the world");
   WorldInProgress reading;
   const std::string name = top.text("name", "world");
@@ -108,6 +104,19 @@ sim::World read_world(const std::string& path, const std::vector<std::string>& s
            fmt::format("'{}': {}", fault.subject.view(), fault.what));
   }
   return reading.world;
+}
+
+}  // namespace
+
+sim::World read_world(const std::string& path) { return read_world(path, {}); }
+
+sim::World read_world(const std::string& path, const std::vector<std::string>& settings) {
+  return world_in(parse_toml(path), path, settings);
+}
+
+sim::World read_world_text(const std::string& text, const std::string& name,
+                           const std::vector<std::string>& settings) {
+  return world_in(parse_toml_text(text, name), name, settings);
 }
 
 }  // namespace lockstep::tools

@@ -17,4 +17,8 @@ sim::World read_world(const std::string& path);
 /// Failure (bad_input), with the setting in place of the file, for one that is wrong.
 sim::World read_world(const std::string& path, const std::vector<std::string>& settings);
 
+/// The same of what would stand in a file; `name` stands for the file.
+sim::World read_world_text(const std::string& text, const std::string& name,
+                           const std::vector<std::string>& settings);
+
 }  // namespace lockstep::tools

@@ -9,6 +9,8 @@ namespace lockstep::tools::python {
 
 void bind_errors(nanobind::module_& module);
 void bind_units(nanobind::module_& module);
+void bind_calls(nanobind::module_& module);
+void bind_simulation(nanobind::module_& module);
 void bind_stack(nanobind::module_& module);
 
 }  // namespace lockstep::tools::python

@@ -1,7 +1,8 @@
 """Lockstep: a TCP/IP stack in virtual time.
 
-A :class:`Stack` alone takes packets and calls and gives packets and events. Everything is a
-deterministic function of the arguments: the same program prints the same bytes on any machine.
+A :class:`Stack` alone takes packets and calls and gives packets and events; a :class:`Sim` is a
+world of hosts, links and faults. Everything is a deterministic function of the arguments: the same
+program prints the same bytes on any machine.
 Times are nanoseconds, or text with a unit like ``"200ms"``. Errors are :class:`Error` and its
 children :class:`BadInput` and :class:`Refused`.
 """
@@ -11,14 +12,17 @@ from __future__ import annotations
 from typing import NamedTuple, Union
 
 from lockstep import _core
+from lockstep.calls import Calls, Connection, Event, Listener
 from lockstep.errors import BadInput, Error, Refused
 from lockstep.inspection import Inspection
-from lockstep.stack import Connection, Event, Listener, Sent, Stack
+from lockstep.sim import Arrival, Frame, Host, Link, Sim, SimSnapshot, Tap, Value
+from lockstep.stack import Sent, Stack
 from lockstep.units import Address, BytesLike, Duration, as_text, nanoseconds
 
 __all__ = [
-    "Address", "BadInput", "BytesLike", "ConfigField", "Connection", "Duration", "Error", "Event",
-    "Inspection", "Listener", "Refused", "STATES", "Sent", "Stack", "config_fields", "drops",
+    "Address", "Arrival", "BadInput", "BytesLike", "Calls", "ConfigField", "Connection",
+    "Duration", "Error", "Event", "Frame", "Host", "Inspection", "Link", "Listener", "Refused",
+    "STATES", "Sent", "Sim", "SimSnapshot", "Stack", "Tap", "Value", "config_fields", "drops",
     "nanoseconds",
 ]
 

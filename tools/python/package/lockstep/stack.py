@@ -6,26 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Optional, Union
 
 from lockstep import _core
+from lockstep.calls import Calls
 from lockstep.errors import BadInput
-from lockstep.inspection import Inspection
-from lockstep.units import (NANOSECONDS_MAX, Address, BytesLike, Duration, as_address, as_bytes,
-                            as_endpoint, as_number, as_port, as_text, nanoseconds)
-
-NUMBER_MAX = 2**32 - 1
-
-
-class Connection(NamedTuple):
-    """Names a connection of one stack for its whole life; a stale one is refused."""
-
-    slot: int
-    generation: int
-
-
-class Listener(NamedTuple):
-    """Names a listener of one stack; a stale one is refused."""
-
-    slot: int
-    generation: int
+from lockstep.units import (NANOSECONDS_MAX, NUMBER_MAX, Address, BytesLike, Duration, as_address,
+                            as_bytes, as_number, as_text, nanoseconds)
 
 
 class Sent(NamedTuple):
@@ -33,27 +17,6 @@ class Sent(NamedTuple):
 
     at: int  #: nanoseconds of the stack's clock
     packet: bytes  #: from its link header on; on link "ip" from its IP header on
-
-
-class Event(NamedTuple):
-    """What the stack tells the application about a connection."""
-
-    at: int  #: nanoseconds of the stack's clock
-    kind: str  #: accepted, connected, received, acknowledged, room, urgent, peer_finished,
-    #: soft_error or closed, which is a connection's last
-    cause: str  #: of closed and soft_error: finished, reset, refused, timed_out ...; else none
-    connection: Connection
-    listener: Optional[Listener]  #: of accepted
-    bytes: int  #: of received: readable now; of acknowledged: since the last one; of urgent: ahead
-
-
-def _id(value: object, kind: type) -> tuple[int, int]:
-    if not isinstance(value, kind):
-        raise BadInput(f"{value!r} was given, expected a {kind.__name__}")
-    slot, generation = value  # type: ignore[misc]
-    as_number(slot, "a slot", 0, NUMBER_MAX)
-    as_number(generation, "a generation", 0, NUMBER_MAX)
-    return value  # type: ignore[return-value]
 
 
 def _config(config: Optional[Mapping[str, Union[bool, int, str]]]) -> dict[str, Union[int, str]]:
@@ -70,7 +33,7 @@ def _config(config: Optional[Mapping[str, Union[bool, int, str]]]) -> dict[str, 
     return out
 
 
-class Stack:
+class Stack(Calls):
     """A TCP/IP stack alone, a deterministic function of its arguments and of the calls made.
 
     The same calls give the same bytes, on any machine. Time is virtual: it moves by
@@ -95,7 +58,9 @@ class Stack:
         BadInput: an argument is wrong; the message says which and what was expected.
     """
 
-    __slots__ = ("_core", "_arguments")
+    __slots__ = ("_arguments",)
+
+    _core: _core.Stack
 
     def __init__(self, profile: str = "rfc", *, seed: int = 0, link: str = "ip",
                  addresses: Iterable[Address] = ("10.0.0.1",), mtu: int = 1500,
@@ -118,8 +83,6 @@ class Stack:
             _config(config), nanoseconds(start))
         self._core = _core.Stack(*self._arguments)
 
-    # --- the world ---
-
     @property
     def now(self) -> int:
         """The virtual time in nanoseconds."""
@@ -135,19 +98,30 @@ class Stack:
     def receive(self, packets: object) -> None:
         """Packets arrive now: one, or a list of them that arrive as one burst.
 
-        A packet is bytes, or what can be made bytes (a packet of scapy). Nothing leaves until
-        :meth:`transmit` or :meth:`advance`. A packet that is malformed is dropped and counted
-        (:meth:`dropped`), as a peer's would be.
+        A packet is bytes, or a packet of scapy. Nothing leaves until :meth:`transmit` or
+        :meth:`advance`. Bytes that are malformed are dropped and counted (:meth:`dropped`), as a
+        peer's would be.
 
         Raises:
-            BadInput: this is no packet, or it is longer than 65,553 bytes.
+            BadInput: this is no packet, it is longer than 65,553 bytes, or a packet of scapy that
+                begins with another layer than the link carries (Raw will do).
         """
         if type(packets) is bytes:
             self._core.receive_one(packets)
         elif isinstance(packets, (list, tuple)):
-            self._core.receive([as_bytes(each, "a packet") for each in packets])
+            self._core.receive([self._packet(each) for each in packets])
         else:
-            self._core.receive_one(as_bytes(packets, "a packet"))
+            self._core.receive_one(self._packet(packets))
+
+    def _packet(self, packet: object) -> bytes:
+        """Its bytes. A packet of scapy must begin with the layer that the link carries."""
+        if hasattr(packet, "layers") and hasattr(packet, "name"):
+            link = self._arguments[2]
+            wanted = ("IP", "IPv6") if link == "ip" else ("Ethernet", "802.3")
+            if packet.name not in wanted and packet.name != "Raw":
+                raise BadInput(f"a packet of scapy begins with {packet.name}, expected "
+                               f"{' or '.join(wanted)} on link {link}")
+        return as_bytes(packet, "a packet")
 
     def transmit(self) -> list[bytes]:
         """All packets that can leave now, in order. Timers that are due now have fired."""
@@ -164,154 +138,6 @@ class Stack:
         """The same, to an instant of this clock in nanoseconds, which is not in the past."""
         to = as_number(instant, "an instant", self.now, NANOSECONDS_MAX - 1)
         return [Sent(*each) for each in self._core.advance_to(to)]
-
-    # --- the application ---
-
-    def listen(self, port: int, backlog: int = 128, *, address: Optional[Address] = None,
-               fast_open: int = 0) -> Listener:
-        """Listens on a port, 1 to 65535 (passive open, RFC 9293 3.10.1).
-
-        Args:
-            port: the local port.
-            backlog: how many connections may stand before they are accepted.
-            address: which of our addresses; None: any.
-            fast_open: how many may be opened by a SYN with text (RFC 7413), if Config allows it.
-
-        Raises:
-            Refused: exists, bad_local, no_room, bad_argument.
-        """
-        return Listener(*self._core.listen(
-            as_address(address, "the address"), as_port(port),
-            as_number(backlog, "backlog", 0, NUMBER_MAX),
-            as_number(fast_open, "fast_open", 0, NUMBER_MAX)))
-
-    def unlisten(self, listener: Listener) -> None:
-        """Ends listening. Its connections live on. Refused: stale_id."""
-        self._core.unlisten(_id(listener, Listener))
-
-    def accepted(self) -> list[Connection]:
-        """The connections that were accepted since this was asked last, in order."""
-        return [Connection(*each) for each in self._core.accepted()]
-
-    def connect(self, remote: tuple[Address, int], *, local_port: int = 0,
-                local_address: Optional[Address] = None, fast_open: bool = False) -> Connection:
-        """Begins an active open (RFC 9293 3.10.1); its SYN leaves with the next transmit().
-
-        Args:
-            remote: address and port.
-            local_port: 0: one is drawn (RFC 6056).
-            local_address: None: the one that reaches the remote.
-            fast_open: what is written before the SYN leaves may leave with it (RFC 7413).
-
-        Raises:
-            Refused: exists, bad_remote, bad_local, no_route, ports_exhausted, no_room, quiet_time.
-        """
-        local = (as_address(local_address, "local_address"), as_port(local_port, "local_port"))
-        return Connection(*self._core.connect(as_endpoint(remote, "remote"), local,
-                                              bool(fast_open)))
-
-    def write(self, connection: Connection, data: BytesLike, *, more: bool = False) -> int:
-        """Queues bytes to send and gives how many were taken: 0 if there is no room now.
-
-        `more`: others follow at once, so that no segment need be pushed (RFC 9293 3.9.1.2).
-        Refused: stale_id, closing.
-        """
-        return self._core.write(_id(connection, Connection), as_bytes(data, "data"), bool(more))
-
-    def read(self, connection: Connection, most: int = NUMBER_MAX, *, peek: bool = False) -> bytes:
-        """The bytes that came in order, `most` at most; b"" if there are none now.
-
-        `peek` leaves them unread. Refused: stale_id.
-        """
-        return self._core.read(_id(connection, Connection), as_number(most, "most", 0, NUMBER_MAX),
-                               bool(peek))
-
-    def unread(self, connection: Connection) -> int:
-        """How many bytes read() would give; 0 for a connection that is over."""
-        return self._core.unread(_id(connection, Connection))
-
-    def writable(self, connection: Connection) -> int:
-        """How many bytes write() would take; 0 for a connection that is over."""
-        return self._core.writable(_id(connection, Connection))
-
-    def finish(self, connection: Connection) -> None:
-        """Closes our half: a FIN follows what is queued; reading goes on.
-
-        Refused: stale_id, closing.
-        """
-        self._core.finish(_id(connection, Connection))
-
-    def close(self, connection: Connection) -> None:
-        """Closes our half and reads no more: a reset answers unread or later text.
-
-        Refused: stale_id, closing.
-        """
-        self._core.close(_id(connection, Connection))
-
-    def abort(self, connection: Connection) -> None:
-        """Ends it at once, with a reset where the state asks for one. Refused: stale_id."""
-        self._core.abort(_id(connection, Connection))
-
-    def urgent(self, connection: Connection) -> None:
-        """All that is queued is urgent (RFC 9293 3.8.5). Refused: stale_id, not_urgent."""
-        self._core.urgent(_id(connection, Connection))
-
-    def set(self, connection: Connection, name: str, value: int) -> None:
-        """Changes a setting of one connection.
-
-        nagle, delayed_ack, keepalive, soft_errors: 0 or 1. keepalive_idle_ms, user_timeout_ms:
-        milliseconds. dscp: 0 to 63. ttl: 1 to 255. receive_buffer, send_buffer: bytes.
-        Refused: stale_id, bad_argument.
-        """
-        self._core.set(_id(connection, Connection), as_text(name, "the setting"),
-                       as_number(value, "value", 0, NANOSECONDS_MAX))
-
-    def events(self) -> list[Event]:
-        """What happened since this was asked last, in order; of more than 65,536 the newest."""
-        return [Event(at, kind, cause, Connection(*connection),
-                      None if listener is None else Listener(*listener), count)
-                for at, kind, cause, connection, listener, count in self._core.events()]
-
-    # --- the observer ---
-
-    def state(self, connection: Connection) -> str:
-        """Its state as RFC 9293 names it: ESTABLISHED, FIN-WAIT-1 ... TIME-WAIT, CLOSED.
-
-        Works for one that is over as well. Refused: stale_id, if there never was such a one.
-        """
-        return self._core.state(_id(connection, Connection))
-
-    def state_of(self, local: tuple[Address, int], remote: tuple[Address, int]) -> str:
-        """What the wire finds for these two ends: CLOSED, LISTEN, or a connection's state."""
-        return self._core.state_of(as_endpoint(local, "local"), as_endpoint(remote, "remote"))
-
-    def inspect(self, connection: Connection) -> Inspection:
-        """Every variable of a connection, as :class:`Inspection` lists them.
-
-        Sequence numbers are those on the wire, 0 to 2**32-1; extents in bytes; times (``_ns``) in
-        nanoseconds, None where a timer is off. Refused: stale_id.
-        """
-        return self._core.inspect(_id(connection, Connection))  # type: ignore[return-value]
-
-    def statistics(self) -> dict[str, int]:
-        """Counters of the stack since it began."""
-        return self._core.statistics()
-
-    def dropped(self) -> dict[str, int]:
-        """How many packets died, by the name of the reason; :func:`lockstep.drops` explains."""
-        return self._core.dropped()
-
-    def fingerprint(self) -> int:
-        """64 bits over every field of the state: equal for equal states, to find a divergence."""
-        return self._core.fingerprint()
-
-    def canonical(self) -> int:
-        """The same for states that differ in slots, counters and the origin of time only."""
-        return self._core.canonical()
-
-    def check_invariants(self) -> None:
-        """Checks every invariant; a broken one is a bug of ours and ends the process."""
-        self._core.check_invariants()
 
     def snapshot(self) -> bytes:
         """All of it: clock, connections, events that were not taken. For restore() only."""

@@ -9,6 +9,7 @@ from lockstep import _core
 from lockstep.errors import BadInput
 
 NANOSECONDS_MAX = 2**64 - 1
+NUMBER_MAX = 2**32 - 1
 
 #: A time: nanoseconds as a number, or text with a unit: ``"200ms"``, ``"1.5s"``.
 Duration = Union[int, str]

@@ -1,0 +1,33 @@
+// Between values of Python and those of the stack.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/tcp/interface.hpp"
+#include "tools/python/calls.hpp"
+
+namespace lockstep::tools::python {
+
+/// Valid as long as the object.
+Packet bytes_of(const nanobind::bytes& bytes);
+nanobind::bytes to_python(const std::vector<std::byte>& bytes);
+nanobind::str to_python(std::string_view text);
+/// None for never.
+nanobind::object to_python(Instant at);
+
+/// Of (slot, generation).
+ConnectionId connection_of(const nanobind::tuple& id);
+ListenerId listener_of(const nanobind::tuple& id);
+nanobind::tuple to_python(ConnectionId id);
+nanobind::tuple to_python(ListenerId id);
+
+/// Of (address, port); an empty address is none. Throws Failure, naming `what`.
+Endpoint endpoint_of(const nanobind::tuple& pair, const char* what);
+
+}  // namespace lockstep::tools::python

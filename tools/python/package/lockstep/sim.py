@@ -1,0 +1,400 @@
+"""Worlds: hosts, links, faults and applications in one virtual time."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, Optional, Union
+
+from lockstep import _core
+from lockstep.calls import Calls
+from lockstep.errors import BadInput
+from lockstep.units import (NANOSECONDS_MAX, Address, Duration, as_address, as_bytes,
+                            as_number, as_text, nanoseconds)
+
+#: A value of a world's file: text with a unit, a number or a truth.
+Value = Union[str, int, bool]
+
+
+class Frame(NamedTuple):
+    """A frame at one point of its way through a world."""
+
+    at: int  #: nanoseconds of the world's clock
+    node: str  #: sent: by whom. received: by whom. Else: where it was going
+    what: str  #: sent, received, or why it was dropped: lost, queue_full, masked ...
+    packet: bytes  #: from its link header on
+
+
+class Arrival(NamedTuple):
+    """A frame that came to a tap."""
+
+    at: int  #: nanoseconds of the world's clock
+    packet: bytes  #: from its Ethernet header on
+
+
+class Host(Calls):
+    """A host of a world: a whole stack, of which Python is an application.
+
+    Made by :meth:`Sim.host`. Its calls are those of :class:`Stack`; they take effect when time
+    passes in the world (:meth:`Sim.advance`). The first call on any host starts the world.
+    """
+
+    __slots__ = ("_sim", "_name", "_made")
+
+    def __init__(self, sim: "Sim", name: str) -> None:
+        self._sim = sim
+        self._name = name
+        self._made: Optional[_core.Host] = None
+
+    @property
+    def name(self) -> str:
+        """Its name in the world."""
+        return self._name
+
+    @property
+    def now(self) -> int:
+        """What its own clock shows, in nanoseconds; ``clock_skew_ppb`` makes it run apart."""
+        return self._core.now()
+
+    @property
+    def _core(self) -> _core.Host:  # type: ignore[override]
+        if self._made is None:
+            self._made = _core.Host(self._sim.start(), self._name)
+        return self._made
+
+    def __repr__(self) -> str:
+        return f"<lockstep.Host {self._name}>"
+
+
+class Tap:
+    """A node on an Ethernet whose frames are made by Python. Made by :meth:`Sim.tap`."""
+
+    __slots__ = ("_sim", "_name")
+
+    def __init__(self, sim: "Sim", name: str) -> None:
+        self._sim = sim
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """Its name in the world."""
+        return self._name
+
+    def send(self, frame: object) -> None:
+        """Sends a frame now: bytes or a packet of scapy, from its Ethernet header on.
+
+        BadInput: it is empty, or longer than the largest MTU of a host and 14.
+        """
+        core = self._sim.start()
+        core.send(core.tap(self._name), as_bytes(frame, "a frame"))
+
+    def arrived(self) -> list[Arrival]:
+        """The frames that came since this was asked last; of more than 1,000,000 the newest."""
+        core = self._sim.start()
+        return [Arrival(*each) for each in core.arrived(core.tap(self._name))]
+
+    def __repr__(self) -> str:
+        return f"<lockstep.Tap {self._name}>"
+
+
+class Link:
+    """A link of a world, to hang faults on. Made by :meth:`Sim.link`."""
+
+    __slots__ = ("_sim", "_name")
+
+    def __init__(self, sim: "Sim", name: str) -> None:
+        self._sim = sim
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """Its name in the world."""
+        return self._name
+
+    def fault(self, kind: str, *, direction: str = "both", **keys: Value) -> None:
+        """Adds a fault to the link; sim/README.md has the kinds with their keys.
+
+        loss, burst_loss, mask, duplicate, reorder, corrupt, substitute, delay, partition. Keys of
+        all: ``from_`` and ``until`` (when it holds), ``every`` and ``lasting``. Probabilities are
+        text, like ``"0.01"`` or ``"1%"``. `direction`: both, forward or back.
+        """
+        self._sim.add_fault(kind, link=self._name, direction=direction, **keys)
+
+    def loss(self, probability: str, *, direction: str = "both") -> None:
+        """Each frame is lost by itself with this probability, like ``"1%"``."""
+        self.fault("loss", direction=direction, probability=probability)
+
+    def mask(self, bits: str, *, direction: str = "both", repeat: bool = False) -> None:
+        """Exactly the frames at a 1 are lost: ``"00100"`` is the third."""
+        self.fault("mask", direction=direction, mask=bits, repeat=repeat)
+
+    def reorder(self, probability: str, hold: str = "10ms", *, direction: str = "both") -> None:
+        """A frame is held back for a time with this probability."""
+        self.fault("reorder", direction=direction, probability=probability, hold=hold)
+
+    def duplicate(self, probability: str, *, direction: str = "both") -> None:
+        """A frame comes twice with this probability."""
+        self.fault("duplicate", direction=direction, probability=probability)
+
+    def corrupt(self, probability: str, *, direction: str = "both") -> None:
+        """A bit of a frame is turned over with this probability."""
+        self.fault("corrupt", direction=direction, probability=probability)
+
+    def cut(self, from_: Duration, until: Duration) -> None:
+        """Nothing passes from one time of the world to another."""
+        self.fault("partition", from_=_time(from_), until=_time(until))
+
+    def __repr__(self) -> str:
+        return f"<lockstep.Link {self._name}>"
+
+
+class SimSnapshot:
+    """All of a world in mid run. Made by :meth:`Sim.snapshot`, for its restore() alone."""
+
+    __slots__ = ("_of", "_all")
+
+    def __init__(self, of: _core.Simulation, all_of_it: _core.SimulationSnapshot) -> None:
+        self._of = of
+        self._all = all_of_it
+
+
+class Sim:
+    """A world: hosts with whole stacks, links with faults, and one virtual time.
+
+    It is built by calls, or read from a file (:meth:`from_file`), and starts when time passes, a
+    host is called or :meth:`start` is. One seed is one run: the same frames, byte for byte, and
+    those of ``lockstep sim run`` with the same world.
+
+    Args:
+        seed: draws what faults and models draw. 0 to 2**64-1.
+        name: of the world.
+        limit: a run ends then at the latest.
+        record: keep every frame, for :meth:`frames` (the newest 1,000,000).
+        trace: keep a capture with comments, for :meth:`pcapng`.
+
+    What is wrong with a world is one BadInput, when it starts; its line is that of :meth:`toml`.
+    """
+
+    __slots__ = ("_seed", "_record", "_trace", "_tables", "_file", "_settings", "_taps", "_core",
+                 "_hosts", "_faults", "_links")
+
+    def __init__(self, *, seed: int = 1, name: str = "world", limit: Duration = "600s",
+                 record: bool = False, trace: bool = False) -> None:
+        self._seed = as_number(seed, "seed", 0, NANOSECONDS_MAX)
+        self._record = bool(record)
+        self._trace = bool(trace)
+        self._tables = _lines({"name": as_text(name, "name"), "limit": _time(limit)})
+        self._file: Optional[str] = None
+        self._settings: list[str] = []
+        self._taps: list[str] = []
+        self._core: Optional[_core.Simulation] = None
+        self._hosts: dict[str, Host] = {}
+        self._faults = 0
+        self._links = 0
+
+    @classmethod
+    def from_file(cls, path: Union[str, "os.PathLike[str]"], *, seed: int = 1,
+                  settings: Iterable[str] = (), record: bool = False,
+                  trace: bool = False) -> "Sim":
+        """A world from a TOML file, as sim/README.md describes it; it has started.
+
+        `settings`: texts like ``"a.sack=false"`` or ``"*.nagle=false"``, which set fields of hosts.
+        BadInput: file and line, what was found, what was expected.
+        """
+        made = cls(seed=seed, record=record, trace=trace)
+        made._file = os.fspath(path)
+        if isinstance(settings, str):
+            raise BadInput(f"settings is {settings!r}, expected a list of texts")
+        made._settings = [as_text(each, "a setting") for each in settings]
+        made.start()
+        return made
+
+    # --- to build ---
+
+    def host(self, name: str, address: Address, *, profile: str = "default",
+             link: str = "ethernet", config: Optional[Mapping[str, Value]] = None,
+             **keys: Value) -> Host:
+        """Adds a host with an address and its prefix, like ``"10.0.0.1/24"``.
+
+        `config`: fields as :func:`lockstep.config_fields` lists them. Further keys: gateway, mac,
+        vlan, clock_origin, clock_skew_ppb, poll, transmit_ring, receive_ring.
+        """
+        self._table("host", {"name": as_text(name, "name"), "profile": profile, "link": link,
+                             "address": as_address(address, "address"), **keys})
+        if config:
+            self._tables += "[host.config]\n" + _lines(_config(config))
+        self._hosts[name] = Host(self, name)
+        return self._hosts[name]
+
+    def switch(self, name: str, **keys: Value) -> str:
+        """Adds a learning switch. Key: addresses_max. Gives its name, for link()."""
+        self._table("switch", {"name": as_text(name, "name"), **keys})
+        return name
+
+    def tap(self, name: str, address: Address = "192.0.2.66") -> Tap:
+        """Adds a node on an Ethernet whose frames are yours. It answers nobody by itself."""
+        self._table("adversary", {"name": as_text(name, "name"), "acts": 0,
+                                  "address": as_address(address, "address")})
+        self._taps.append(name)
+        return Tap(self, name)
+
+    def link(self, a: Union[Host, Tap, str], b: Union[Host, Tap, str], *, name: str = "",
+             back: Optional[Mapping[str, Value]] = None, **keys: Value) -> Link:
+        """Joins two nodes.
+
+        Keys: rate ("10Mbit/s"), delay ("10ms"), queue ("64KiB"), queue_packets, mark_packets, mtu.
+        `back`: those that differ on the way back, from `b` to `a`.
+        """
+        self._links += 1
+        name = name or f"link{self._links}"
+        self._table("link", {"name": as_text(name, "name"), "from": _name_of(a), "to": _name_of(b),
+                             **keys})
+        if back:
+            self._tables += "[link.back]\n" + _lines(back)
+        return Link(self, name)
+
+    def app(self, model: str, a: Union[Host, str], b: Union[Host, str], *, name: str = "",
+            **keys: Value) -> None:
+        """Adds an application of the simulator's own, a client on `a` and its server on `b`.
+
+        Models: bulk, echo, chatter, half_close, slow_reader, mutual; sim/README.md has the keys,
+        like bytes ("1MiB"), flows, start ("1s").
+        """
+        self._table("app", {"name": name or f"app{self._tables.count('[[app]]') + 1}",
+                            "model": as_text(model, "model"), "from": _name_of(a),
+                            "to": _name_of(b), **keys})
+
+    def add_fault(self, kind: str, **keys: Value) -> None:
+        """Adds a fault: of a host (ring_full and stall, with ``host="a"``), or of a link."""
+        self._faults += 1
+        known = {key.rstrip("_"): value for key, value in keys.items()}
+        self._table("fault", {"name": f"fault{self._faults}", "kind": as_text(kind, "kind"),
+                              **known})
+
+    def toml(self) -> str:
+        """The world as a file that ``lockstep sim run`` takes; "" for one that was a file."""
+        return "" if self._file else self._tables
+
+    def start(self) -> _core.Simulation:
+        """Starts the world, if it has not; nothing can be added then. BadInput: it is wrong."""
+        if self._core is None:
+            self._core = _core.Simulation(self._tables, self._file or "world",
+                                          self._file is not None, self._settings, self._seed,
+                                          self._taps, self._record, self._trace)
+            for name in self._core.hosts():
+                self._hosts.setdefault(name, Host(self, name))
+        return self._core
+
+    # --- to run ---
+
+    @property
+    def hosts(self) -> dict[str, Host]:
+        """The hosts by name."""
+        return dict(self._hosts)
+
+    @property
+    def now(self) -> int:
+        """The world's time in nanoseconds; it begins at 0."""
+        return self.start().now()
+
+    def step(self) -> bool:
+        """Does the next thing of all: a frame arrives, a host turns. False: there is none."""
+        return self.start().step()
+
+    def next_at(self) -> Optional[int]:
+        """When the next step is, in nanoseconds; None: nothing will ever happen by itself."""
+        return self.start().next_at()
+
+    def advance(self, duration: Duration) -> None:
+        """Lets time pass; everything that happens in it happens."""
+        core = self.start()
+        core.advance_to(min(core.now() + nanoseconds(duration), NANOSECONDS_MAX - 1))
+
+    def run(self) -> str:
+        """Runs until the models are done: ``completed``; or ``limit_reached`` or ``deadlocked``.
+
+        Only the applications of :meth:`app` count; calls on hosts are yours to wait for.
+        """
+        return self.start().run()
+
+    # --- to look ---
+
+    def frames(self) -> list[Frame]:
+        """The frames that were seen since this was asked last. BadInput without `record`."""
+        return [Frame(*each) for each in self.start().frames()]
+
+    def pcapng(self) -> bytes:
+        """A capture of all nodes so far, with comments for Wireshark. BadInput without `trace`."""
+        return self.start().pcapng()
+
+    def save_pcapng(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes pcapng() into a file. OSError: it cannot be written."""
+        capture = self.pcapng()
+        with open(path, "wb") as file:
+            file.write(capture)
+
+    def fingerprint(self) -> int:
+        """64 bits over every frame so far, every stack and the time."""
+        return self.start().fingerprint()
+
+    def snapshot(self) -> SimSnapshot:
+        """All of it in mid run, to go back to. What was recorded or traced stays as it is."""
+        core = self.start()
+        return SimSnapshot(core, core.snapshot())
+
+    def restore(self, snapshot: SimSnapshot) -> None:
+        """Goes back to a snapshot of this very world. BadInput: it is another's."""
+        if not isinstance(snapshot, SimSnapshot) or snapshot._of is not self.start():
+            raise BadInput(f"{snapshot!r} was given, expected a snapshot of this Sim")
+        self.start().restore(snapshot._all)
+
+    def _table(self, kind: str, keys: Mapping[str, Value]) -> None:
+        if self._core is not None:
+            raise BadInput(f"a {kind} was added after the start, expected it before: the world "
+                           "does not change while it runs")
+        self._tables += f"[[{kind}]]\n" + _lines(keys)
+
+    def __repr__(self) -> str:
+        return f"<lockstep.Sim seed={self._seed} {' '.join(self._hosts)}>"
+
+
+def _time(duration: Duration) -> str:
+    return duration if isinstance(duration, str) else f"{nanoseconds(duration)}ns"
+
+
+def _name_of(node: object) -> str:
+    return node.name if isinstance(node, (Host, Tap)) else as_text(node, "a node")
+
+
+def _config(config: Mapping[str, Value]) -> dict[str, Value]:
+    """Numbers get the units that a world's file wants."""
+    if not isinstance(config, Mapping):
+        raise BadInput(f"config is {config!r}, expected a dict of fields")
+    units = {name: unit for name, unit, *_ in _core.fields("default")}
+    suffix = {"duration": "ns", "bytes": "B"}
+    out: dict[str, Value] = {}
+    for name, value in config.items():
+        unit = units.get(name)
+        if unit == "boolean" and value in (0, 1):
+            out[name] = bool(value)
+        elif unit in suffix and not isinstance(value, (str, bool)):
+            out[name] = f"{as_number(value, name, 0, NANOSECONDS_MAX)}{suffix[unit]}"
+        else:
+            out[name] = value
+    return out
+
+
+def _lines(keys: Mapping[str, Value]) -> str:
+    """Lines of TOML; texts as JSON writes them."""
+    if not isinstance(keys, Mapping):
+        raise BadInput(f"{keys!r} was given, expected a dict of keys")
+    out = ""
+    for key, value in keys.items():
+        if not isinstance(value, (str, int)):
+            raise BadInput(f"{key} is {value!r}, expected text, a number or a truth")
+        if not key.replace("_", "").isalnum() or not key.isascii():
+            raise BadInput(f"{key!r} is no name of a key")
+        shown = json.dumps(value) if isinstance(value, str) else str(value).lower()
+        out += f"{key} = {shown}\n"
+    return out
