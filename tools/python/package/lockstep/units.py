@@ -82,5 +82,6 @@ def as_bytes(value: object, what: str) -> bytes:
         try:
             return bytes(value)  # type: ignore[arg-type]
         except Exception as error:
-            raise BadInput(f"{what} cannot be made bytes: {error}") from error
+            words = " ".join(str(error).split())
+            raise BadInput(f"{what} cannot be made bytes: {words}") from error
     raise BadInput(f"{what} is {type(value).__name__}, expected bytes or a packet of scapy")
