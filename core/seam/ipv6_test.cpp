@@ -576,6 +576,22 @@ TEST(Ipv6, FramesOfAVlanCarryItsTagAndOthersAreDropped) {
   EXPECT_EQ(six.stack.statistics().drops.of(Drop::frame_other_vlan), 1u);
 }
 
+TEST(Ipv6, BeforeItsFirstTurnAStackIsDue) {
+  for (Config config : {on_ethernet(), Config{}}) {
+    config.addresses[0] = {six_device, 64};
+    config.address_count = Count{1};
+    std::vector<std::byte> arena(Stack::arena_bytes(config) + 64);
+    auto const at = reinterpret_cast<std::uintptr_t>(arena.data());
+    Stack stack(config, std::span(arena).subspan((64 - at % 64) % 64));
+    EXPECT_EQ(stack.deadline(), Instant{});
+    Instant const now = Instant{} + Duration::seconds(5);
+    stack.expire(now);
+    // From now on its clock runs: the first test of an address is due within a second.
+    EXPECT_GT(stack.deadline(), now);
+    EXPECT_LE(stack.deadline(), now + Duration::seconds(1));
+  }
+}
+
 TEST(Ipv6, ASnapshotHoldsWhatNeighboursAndRoutersTold) {
   Config config = on_ethernet();
   Six six(config);

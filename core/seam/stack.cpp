@@ -300,7 +300,8 @@ bool Stack::next_event(Event& out) { return tcp::next_event(body().engine, out);
 
 Instant Stack::deadline() const {
   Body const& b = body();
-  if (wants_transmit() || tcp::events_pending(b.engine)) {
+  // Before its first turn a stack waits to be told the time: its addresses are still to be tested.
+  if (wants_transmit() || tcp::events_pending(b.engine) || !b.engine.state->started) {
     return b.engine.state->now;
   }
   return b.engine.wheel.deadline();

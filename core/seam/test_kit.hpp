@@ -96,7 +96,8 @@ class Kit {
 
   explicit Kit(const Config& config = kit_config())
       : arena_(Stack::arena_bytes(config) + 64), stack(config, aligned()) {
-    advance(Duration::seconds(1000));
+    now = now + Duration::seconds(1000);
+    turn();
   }
 
   // --- the peer ---

@@ -10,10 +10,12 @@
 
 namespace lockstep::hw {
 
-// descriptor(): becomes readable when a frame has arrived. gone(): the device is no more.
+// descriptor(): becomes readable when a frame has arrived, writable when there is room for one.
+// holds(): a frame that was committed has not left yet. gone(): the device is no more.
 template <class D>
 concept PolledDriver = Driver<D> && requires(const D driver) {
   { driver.descriptor() } -> std::same_as<int>;
+  { driver.holds() } -> std::same_as<bool>;
   { driver.gone() } -> std::same_as<bool>;
 };
 
@@ -77,8 +79,9 @@ class Loop {
       if (outcome == Outcome::worked) {
         ++counters_.worked;
         worked_at = now;
-      } else if (outcome == Outcome::transmit_blocked || now.since(worked_at) >= settings_.spin) {
-        sleep(now, outcome == Outcome::transmit_blocked);
+      } else if (bool const blocked = outcome == Outcome::transmit_blocked || driver_.holds();
+                 blocked || now.since(worked_at) >= settings_.spin) {
+        sleep(now, blocked);
       }
     }
     return ending_;
@@ -96,7 +99,7 @@ class Loop {
       ending_ = Ending::gone;
       return true;
     }
-    bool const said = app_.done() && !stack_.wants_transmit();
+    bool const said = app_.done() && !stack_.wants_transmit() && !driver_.holds();
     return stopping_ && (said || driver_.now() >= end_);
   }
 
@@ -118,8 +121,7 @@ class Loop {
   }
 
   void sleep(Instant now, bool blocked) {
-    // A blocked stack is ready at all times: only room, or a frame, lets it go on. Its timers are
-    // heeded once a millisecond.
+    // What is blocked goes on only with room, or a frame. Timers are heeded once a millisecond.
     Instant until = blocked ? now + Duration::milliseconds(1) : stack_.deadline();
     until = earlier(until, earlier(app_.deadline(), watch_.due()));
     if (stopping_) {

@@ -20,16 +20,21 @@ struct Silent {
   mutable Instant time = Instant{} + Duration::seconds(1);
   int frames = -1;
   bool lost = false;
+  std::uint32_t held = 0;  // of so many turns more
 
   Instant now() const {
     time = time + Duration::microseconds(1);
     return time;
   }
-  std::span<const Ingress> receive() { return {}; }
+  std::span<const Ingress> receive() {
+    held -= held != 0 ? 1 : 0;
+    return {};
+  }
   std::span<std::byte> claim() { return {}; }
   void commit(const Egress&) {}
   void reclaim() {}
   int descriptor() const { return frames; }
+  bool holds() const { return held != 0; }
   bool gone() const { return lost; }
 };
 
@@ -40,6 +45,7 @@ struct App {
   bool never_done = false;
   bool stopped = false;
   bool abandoned = false;
+  bool idle = false;
   std::uint32_t raise_at = 5;
   std::uint32_t raise_again_at = 0;
 
@@ -51,7 +57,8 @@ struct App {
     }
     left -= stopped && left != 0 ? 1 : 0;
   }
-  Instant deadline() const { return Instant{}; }  // always: the loop never sleeps
+  // Always: the loop never sleeps.
+  Instant deadline() const { return idle && !stopped ? Instant::never() : Instant{}; }
   void stop(Stack&, Instant) { stopped = true; }
   bool done() const { return abandoned || (!never_done && left == 0); }
   void abandon(Stack&, Instant) { abandoned = true; }
@@ -131,6 +138,21 @@ TEST_F(Looped, TheWatcherIsAskedWhenItIsDue) {
   EXPECT_GT(watch.looks, 5u);
   EXPECT_LT(watch.looks, 50u);
   EXPECT_EQ(watch.sleeps, 0u);
+}
+
+TEST_F(Looped, WhatTheDriverHoldsIsSaidBeforeTheEnd) {
+  driver.held = 20;
+  EXPECT_EQ(run(), Ending::stopped);
+  EXPECT_EQ(app.runs, 20u);
+}
+
+TEST_F(Looped, WhatTheDriverHoldsWakesTheLoop) {
+  // Nothing is due; a loop that did not heed it would sleep for ever.
+  app.idle = true;
+  driver.held = 3;
+  app.raise_at = 3;
+  EXPECT_EQ(run({.spin = Duration{}}), Ending::stopped);
+  EXPECT_EQ(counters.slept, 2u);
 }
 
 TEST(Wait, EndsWithWhatItWaitsFor) {

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "core/units/check.hpp"
-#include "hw/tap/virtio_header.hpp"
+#include "hw/virtio_header.hpp"
 
 namespace lockstep::hw {
 namespace {
@@ -31,6 +31,9 @@ TapPort::TapPort(Descriptor device, const TapShape& shape)
 
 std::span<const Ingress> TapPort::receive() {
   taken_ = 0;
+  if (holds()) {
+    push();
+  }
   // What is lost takes a read of the burst, too: the loop is bounded whatever the kernel hands out.
   for (std::uint32_t reads = 0; reads < burst_frames_ && read_one(taken_); ++reads) {
   }
@@ -75,7 +78,7 @@ std::span<std::byte> TapPort::claim() {
 void TapPort::commit(const Egress& egress) {
   CHECK(pending_bytes_ == 0);
   CHECK(egress.length <= frame_max_);
-  write_virtio(header_of(egress), buffer(burst_frames_));
+  write_virtio(header_of(egress), buffer(burst_frames_).first(VirtioHeader::bytes));
   pending_bytes_ = VirtioHeader::bytes + egress.length;
   if (!push()) {
     ++counters_.blocked;
@@ -88,29 +91,13 @@ bool TapPort::push() {
     return false;
   }
   if (put < 0) {
-    count_failed_write(errno);
+    gone_ = gone_ || errno == EBADFD;
+    count_failed_write(errno, counters_);
   } else {
     ++counters_.frames_out;
   }
   pending_bytes_ = 0;
   return true;
-}
-
-void TapPort::count_failed_write(int error) {
-  switch (error) {
-    case EIO:
-    case ENETDOWN:
-      ++counters_.link_down;
-      break;
-    case ENOBUFS:
-    case ENOMEM:
-      ++counters_.no_buffers;
-      break;
-    default:
-      gone_ = gone_ || error == EBADFD;
-      ++counters_.refused;
-      break;
-  }
 }
 
 }  // namespace lockstep::hw

@@ -11,22 +11,9 @@
 #include "core/units/bytes.hpp"
 #include "hw/poll/clock.hpp"
 #include "hw/poll/descriptor.hpp"
+#include "hw/port_counters.hpp"
 
 namespace lockstep::hw {
-
-// What the port itself saw; the stack counts the rest.
-struct TapCounters {
-  std::uint64_t frames_in = 0;
-  std::uint64_t frames_out = 0;
-  std::uint64_t too_long = 0;     // longer than the MTU allows: lost
-  std::uint64_t too_short = 0;    // without the virtio header: lost
-  std::uint64_t segmented = 0;    // several segments in one frame, which was not offered: lost
-  std::uint64_t link_down = 0;    // frames of ours that the interface, being down, did not take
-  std::uint64_t no_buffers = 0;   // ... for which the kernel had no memory
-  std::uint64_t refused = 0;      // ... that it refused for any other reason
-  std::uint64_t blocked = 0;      // frames that had to wait for room
-  std::uint64_t read_errors = 0;  // reads that failed but for want of a frame
-};
 
 struct TapShape {
   Bytes mtu{1500};
@@ -55,16 +42,17 @@ class TapPort {
   void reclaim() {}
 
   int descriptor() const { return device_.number(); }
+  // Whether a frame that was committed waits for room in the kernel.
+  bool holds() const { return pending_bytes_ != 0; }
   // The interface was deleted: nothing will ever come or leave again.
   bool gone() const { return gone_; }
-  const TapCounters& counters() const { return counters_; }
+  const PortCounters& counters() const { return counters_; }
 
  private:
   // Whether the frame in transmit_ has left, or is lost.
   bool push();
   // Whether reading may go on: buffer `index` holds a frame, or what was there was lost.
   bool read_one(std::uint32_t index);
-  void count_failed_write(int error);
   std::span<std::byte> buffer(std::uint32_t index) {
     return std::span(memory_).subspan(std::size_t{index} * slot_bytes_, slot_bytes_);
   }
@@ -78,7 +66,7 @@ class TapPort {
   std::uint32_t taken_ = 0;         // frames of this receive() so far
   std::uint32_t pending_bytes_ = 0;  // of a frame in the last buffer that has not left, or 0
   bool gone_ = false;
-  TapCounters counters_;
+  PortCounters counters_;
   std::vector<std::byte> memory_;   // burst_frames_ buffers to read into, and one to write from
   std::array<Ingress, burst_max> burst_{};
 };

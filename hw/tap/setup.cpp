@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -15,7 +14,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "hw/tap/virtio_header.hpp"
+#include "hw/interface.hpp"
+#include "hw/virtio_header.hpp"
 
 namespace lockstep::hw {
 namespace {
@@ -24,11 +24,6 @@ constexpr const char* tun_path = "/dev/net/tun";
 
 Trouble environment(std::string text) { return {TroubleKind::environment, std::move(text)}; }
 Trouble bad_input(std::string text) { return {TroubleKind::bad_input, std::move(text)}; }
-
-bool is_name(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." &&
-         name.find_first_of(" \t\n/:%") == std::string::npos;
-}
 
 ifreq request_for(const std::string& name) {
   ifreq request{};
@@ -77,22 +72,6 @@ std::array<std::uint8_t, 16> octets_of(const IpAddress& address) {
   return out;
 }
 
-IpAddress address_of(const sockaddr& from) {
-  if (from.sa_family == AF_INET) {
-    sockaddr_in v4{};
-    std::memcpy(&v4, &from, sizeof v4);
-    return IpAddress::from(Ipv4{ntohl(v4.sin_addr.s_addr)});
-  }
-  sockaddr_in6 v6{};
-  std::memcpy(&v6, &from, sizeof v6);
-  IpAddress out;
-  for (std::uint32_t i = 0; i < 16; ++i) {
-    std::uint64_t& half = i < 8 ? out.high : out.low;
-    half = half << 8 | v6.sin6_addr.s6_addr[i];
-  }
-  return out;
-}
-
 void set_v4(ifreq& request, std::uint32_t network_order) {
   sockaddr_in v4{};
   v4.sin_family = AF_INET;
@@ -123,7 +102,7 @@ void skip_duplicate_tests(const std::string& name) {
 }  // namespace
 
 Trouble TapInterface::open(const TapSettings& settings) {
-  if (settings.name.size() >= IFNAMSIZ || !is_name(settings.name)) {
+  if (!is_interface_name(settings.name)) {
     return bad_input("'" + settings.name +
                      "' is no name for an interface: 1 to 15 letters, digits or dashes are");
   }
@@ -249,25 +228,6 @@ void TapInterface::put_back() {
   request.ifr_flags = before_->flags;
   control(control_, SIOCSIFFLAGS, request);
   before_.reset();
-}
-
-Trouble refuse_kernel_address(const IpAddress& address) {
-  ifaddrs* all = nullptr;
-  if (getifaddrs(&all) != 0) {
-    return environment(std::string("the kernel's addresses cannot be read: ") +
-                       std::strerror(errno));
-  }
-  Trouble trouble;
-  for (const ifaddrs* each = all; each != nullptr && !trouble; each = each->ifa_next) {
-    bool const internet = each->ifa_addr != nullptr && (each->ifa_addr->sa_family == AF_INET ||
-                                                        each->ifa_addr->sa_family == AF_INET6);
-    if (internet && address_of(*each->ifa_addr) == address) {
-      trouble = bad_input(std::string("it is the kernel's own address on ") + each->ifa_name +
-                          ", which would answer for us: choose a free address");
-    }
-  }
-  freeifaddrs(all);
-  return trouble;
 }
 
 }  // namespace lockstep::hw

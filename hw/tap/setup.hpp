@@ -52,8 +52,4 @@ class TapInterface {
   std::optional<Before> before_;
 };
 
-// An address of ours must not be the kernel's as well: it would answer for us. The fault names the
-// interface that has it.
-[[nodiscard]] Trouble refuse_kernel_address(const IpAddress& address);
-
 }  // namespace lockstep::hw

@@ -39,6 +39,7 @@ class Recorder {
   void reclaim() { port_.reclaim(); }
 
   int descriptor() const { return port_.descriptor(); }
+  bool holds() const { return port_.holds(); }
   bool gone() const { return port_.gone(); }
 
  private:

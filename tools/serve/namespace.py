@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = ROOT / "build/release/lockstep"
 CLONE_NEWNET = 0x40000000
 LIBC = ctypes.CDLL(None, use_errno=True)
-TAP = "lock0"
+NAME, PEER = "lock0", "lock1"
 OURS, KERNEL = "10.9.0.2", "10.9.0.1"
 OURS6, KERNEL6 = "2001:db8:9::2", "2001:db8:9::1"
 PATTERN_OCTETS = 1_048_573
@@ -56,9 +56,23 @@ def run(*words):
     subprocess.run(words, check=True, capture_output=True)
 
 
+def make_pair():
+    """A veth pair: its first end is for the server, its other the kernel's, with its addresses.
+
+    Offloads stay as the kernel sets them: it leaves checksums out and hands over text in frames of
+    many segments."""
+    run("ip", "link", "add", "dev", NAME, "type", "veth", "peer", "name", PEER)
+    for name in (NAME, PEER):
+        with open(f"/proc/sys/net/ipv6/conf/{name}/accept_dad", "w", encoding="ascii") as setting:
+            setting.write("0")
+        run("ip", "link", "set", "dev", name, "up")
+    run("ip", "address", "add", f"{KERNEL}/24", "dev", PEER)
+    run("ip", "address", "add", f"{KERNEL6}/64", "dev", PEER)
+
+
 def frames_lost():
     """How many frames of the server the kernel has not taken from the TAP."""
-    shown = subprocess.run(["ip", "-s", "-j", "link", "show", "dev", TAP], check=True,
+    shown = subprocess.run(["ip", "-s", "-j", "link", "show", "dev", NAME], check=True,
                            capture_output=True).stdout
     return json.loads(shown)[0]["stats64"]["rx"]["dropped"]
 
@@ -67,13 +81,25 @@ def until_frames_are_lost(before, patience=30):
     """Wait until more than `before` are; fails after `patience` seconds."""
     end = time.monotonic() + patience
     while frames_lost() <= before:
-        assert time.monotonic() < end, f"no frame was lost on {TAP} in {patience} s"
+        assert time.monotonic() < end, f"no frame was lost on {NAME} in {patience} s"
 
 
-def lose(percent):
-    """From now on the kernel loses so much of what it gets from the TAP."""
+def until_spoken_to_nobody(journal, patience=30):
+    """Wait until a server that hears nothing more has written of a turn: one of a timer's."""
+    end, size, since = time.monotonic() + patience, -1, time.monotonic()
+    while True:
+        now, last, size = time.monotonic(), size, journal.stat().st_size
+        assert now < end, f"nothing was written to {journal} in {patience} s"
+        if size != last:
+            if last != -1 and now - since > 0.1:  # what had arrived before was long done with
+                return
+            since = now
+
+
+def lose(percent, device):
+    """From now on the kernel loses so much of what it gets from the device."""
     run("nft", f"add table netdev t; "
-               f"add chain netdev t c {{ type filter hook ingress device {TAP} priority 0; }}; "
+               f"add chain netdev t c {{ type filter hook ingress device {device} priority 0; }}; "
                f"add rule netdev t c numgen random mod 100 < {percent} counter drop")
 
 
@@ -112,11 +138,13 @@ def generated(size, begin=0):
 class Server:
     """`lockstep serve http` in the present namespace."""
 
-    def __init__(self, folder, *words, host=True):
+    def __init__(self, folder, *words, kind="tap"):
         self.summary = folder / "summary.json"
-        self.command = [str(PROGRAM), "serve", "http", "--tap", TAP, "--address", f"{OURS}/24",
+        self.kind = kind
+        where = ["--tap" if kind == "tap" else "--iface", NAME]
+        self.command = [str(PROGRAM), "serve", "http", *where, "--address", f"{OURS}/24",
                         "--address", f"{OURS6}/64", "--json", str(self.summary), *words]
-        if host:
+        if kind == "tap":
             self.command += ["--host", f"{KERNEL}/24", "--host", f"{KERNEL6}/64"]
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
@@ -125,6 +153,10 @@ class Server:
         if not first.startswith(b"serving http://"):
             self.process.kill()
             raise AssertionError(f"no server: {first} {self.process.communicate()}")
+
+    def device(self):
+        """Where the kernel hears the server."""
+        return NAME if self.kind == "tap" else PEER
 
     def end(self, number=signal.SIGINT):
         """Stop it by a signal: (exit code, summary or None, what it said on stderr)."""

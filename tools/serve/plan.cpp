@@ -8,11 +8,15 @@
 #include <charconv>
 
 #include "core/units/random.hpp"
+#include "hw/interface.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/world/units.hpp"
 
 namespace lockstep::tools {
 namespace {
+
+/// Of a loopback interface the kernel says more, which no link carries.
+constexpr std::uint32_t mtu_max = 65'000;
 
 [[noreturn]] void refuse(const std::string& message) {
   throw Failure(ExitCode::bad_input, message);
@@ -82,7 +86,8 @@ void by_chance(std::span<std::byte> into) {
   }
 }
 
-/// The key of each concern, and the link address, which says that it is locally administered.
+/// The key of each concern, and the link address where there is none yet: such a one says that it
+/// is locally administered.
 void draw_keys(const std::string& seed, Config& config) {
   std::array<std::uint64_t, 11> words{};
   if (seed.empty()) {
@@ -105,10 +110,40 @@ void draw_keys(const std::string& seed, Config& config) {
   config.tcp.port_key = {words[4], words[5]};
   config.tcp.timestamp_key = {words[6], words[7]};
   config.tcp.fast_open_key = {words[8], words[9]};
-  config.mac.octets[0] = 2;
-  for (std::uint32_t i = 1; i < 6; ++i) {
-    config.mac.octets[i] = static_cast<std::uint8_t>(words[10] >> (8 * i));
+  if (config.mac == Mac{}) {
+    config.mac.octets[0] = 2;
+    for (std::uint32_t i = 1; i < 6; ++i) {
+      config.mac.octets[i] = static_cast<std::uint8_t>(words[10] >> (8 * i));
+    }
   }
+}
+
+/// Which interface it is. Of one that is there already the MTU and the link address are its own.
+Bytes read_interface(const ServeOptions& options, ServePlan& plan) {
+  plan.on_tap = !options.tap.empty();
+  plan.interface = plan.on_tap ? options.tap : options.interface;
+  if (plan.on_tap) {
+    plan.tap.name = options.tap;
+    plan.tap.mtu = Bytes{options.mtu == 0 ? 1500 : options.mtu};
+    return plan.tap.mtu;
+  }
+  if (!options.hosts.empty()) {
+    refuse("--host: only the kernel's end of a TAP is set; give " + options.interface +
+           " its address by `ip address add`");
+  }
+  hw::InterfaceFacts facts;
+  if (auto const trouble = hw::look_at(options.interface, facts)) {
+    throw Failure(trouble.kind == hw::TroubleKind::bad_input ? ExitCode::bad_input
+                                                             : ExitCode::environment,
+                  "--iface: " + trouble.text);
+  }
+  plan.config.mac = facts.mac;
+  if (options.mtu > facts.mtu.count) {
+    refuse(fmt::format("--mtu {}: {} takes {}: `ip link set dev {} mtu {}`, or ask for less",
+                       options.mtu, options.interface, facts.mtu.count, options.interface,
+                       options.mtu));
+  }
+  return options.mtu == 0 ? Bytes{std::min(facts.mtu.count, mtu_max)} : Bytes{options.mtu};
 }
 
 }  // namespace
@@ -122,10 +157,9 @@ ServePlan plan_of(const ServeOptions& options) {
   }
   plan.config = *profile;
   plan.config.address_count = Count{0};
-  plan.tap.name = options.tap;
-  plan.tap.mtu = Bytes{options.mtu};
+  Bytes const mtu = read_interface(options, plan);
   read_addresses(options, plan);
-  set_mtu(plan.config, plan.tap.mtu);
+  set_mtu(plan.config, mtu);
   size_pools(plan.config.tcp, options.connections);
   draw_keys(options.seed, plan.config);
   plan.server.port = Port{static_cast<std::uint16_t>(options.port)};

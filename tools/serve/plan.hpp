@@ -12,7 +12,9 @@
 namespace lockstep::tools {
 
 struct ServePlan {
-  hw::TapSettings tap;
+  std::string interface;  ///< a TAP, or what a packet socket is to stand on
+  bool on_tap = true;
+  hw::TapSettings tap;    ///< of a TAP only
   Config config;
   http::ServerSettings server;
 };

@@ -10,9 +10,14 @@ namespace lockstep::tools {
 void register_serve(CLI::App& app, int& exit_code) {
   CLI::App* const serve = app.add_subcommand("serve", "Serves real clients through an interface");
   serve->require_subcommand(1);
-  CLI::App* const verb = serve->add_subcommand("http", "HTTP/1.1 GET and HEAD on a Linux TAP");
+  CLI::App* const verb =
+      serve->add_subcommand("http", "HTTP/1.1 GET and HEAD on a Linux interface");
   auto const options = std::make_shared<ServeOptions>();
-  verb->add_option("--tap", options->tap, "the interface: made if it is not there")->required();
+  CLI::Option_group* const where = verb->add_option_group("where", "one of these");
+  where->add_option("--tap", options->tap, "a TAP: made if it is not there");
+  where->add_option("--iface", options->interface,
+                    "an interface that is there, by a packet socket; its link address is ours too");
+  where->require_option(1);
   verb->add_option("--address", options->addresses,
                    "our address and its prefix, like 10.9.0.2/24; no interface may have it")
       ->required();
@@ -25,9 +30,9 @@ void register_serve(CLI::App& app, int& exit_code) {
                    "the files to serve, all held in memory; /bytes/N is N octets in any case");
   verb->add_option("--profile", options->profile, "default, rfc, linux or freebsd")
       ->capture_default_str();
-  verb->add_option("--mtu", options->mtu, "octets of an IP packet")
-      ->check(CLI::Range(576, 65'000))
-      ->capture_default_str();
+  verb->add_option("--mtu", options->mtu,
+                   "octets of an IP packet (1500 of a TAP, the interface's own elsewhere)")
+      ->check(CLI::Range(576, 65'000));
   verb->add_option("--connections", options->connections, "at once, at most")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
@@ -37,7 +42,8 @@ void register_serve(CLI::App& app, int& exit_code) {
   verb->add_option("--record", options->record,
                    "keep a journal of every input here, for lockstep replay --journal");
   verb->footer(
-      "Needs /dev/net/tun and CAP_NET_ADMIN. SIGINT or SIGTERM: what is open is closed, then a\n"
+      "A TAP needs /dev/net/tun and CAP_NET_ADMIN, an interface CAP_NET_RAW.\n"
+      "SIGINT or SIGTERM: what is open is closed, then a\n"
       "summary; a second one: at once. Exit code 3 also if the interface is deleted.\n"
       "Example: lockstep serve http --tap lock0 --address 10.9.0.2/24 --host 10.9.0.1/24\n"
       "         curl http://10.9.0.2/bytes/1000 | wc -c");

@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "core/units/check.hpp"
+#include "hw/af_packet/port.hpp"
+#include "hw/af_packet/setup.hpp"
+#include "hw/tap/port.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/journal/http_parts.hpp"
 #include "tools/journal/recorder.hpp"
@@ -50,6 +53,7 @@ void refuse(const hw::Trouble& trouble) {
 }
 
 /// Everything that lives as long as the server does.
+template <class Port>
 struct Service {
   Service(const ServePlan& plan, const http::Site& site, hw::Descriptor device)
       : memory(Stack::arena_bytes(plan.config) / sizeof(Line) + 1),
@@ -59,11 +63,12 @@ struct Service {
 
   std::vector<Line> memory;
   Stack stack;
-  hw::TapPort port;
+  Port port;
   http::Server server;
 };
 
-ServeTotals totals_of(const Service& service, Instant now) {
+template <class Port>
+ServeTotals totals_of(Service<Port>& service, Instant now) {
   return {now.since(Instant{} + hw::MonotonicClock::start),
           service.stack.statistics(),
           service.server.counters(),
@@ -74,9 +79,10 @@ ServeTotals totals_of(const Service& service, Instant now) {
 }
 
 /// Draws the line of each second on a terminal, and hands the journal over before each sleep.
+template <class Port>
 class Reporter {
  public:
-  Reporter(const Service& service, journal::TurnLog* log)
+  Reporter(Service<Port>& service, journal::TurnLog* log)
       : service_(service), log_(log), live_(isatty(STDERR_FILENO) != 0) {}
   ~Reporter() { wipe(); }
   Reporter(const Reporter&) = delete;
@@ -103,7 +109,7 @@ class Reporter {
     }
   }
 
-  const Service& service_;
+  Service<Port>& service_;
   journal::TurnLog* log_;
   bool live_;
   bool drawn_ = false;
@@ -116,8 +122,8 @@ struct Finished {
   hw::LoopCounters counters;
 };
 
-template <class Port, class App>
-Finished loop(Service& service, Port& port, App& app, Reporter& reporter,
+template <class Port, class Driver, class App>
+Finished loop(Service<Port>& service, Driver& port, App& app, Reporter<Port>& reporter,
               hw::StopSignals& signals) {
   hw::Loop loop(service.stack, port, app, reporter, signals, {});
   hw::Ending const ending = loop.run();
@@ -132,15 +138,16 @@ std::uint64_t unix_ns() {
 
 /// The loop with a journal around both ends of the stack. A journal that cannot be written any more
 /// is no reason to stop serving: it is told at the end.
-Finished recorded(const ServePlan& plan, const http::Site& site, Service& service,
+template <class Port>
+Finished recorded(const ServePlan& plan, const http::Site& site, Service<Port>& service,
                   journal::Writer& writer, hw::StopSignals& signals) {
   std::uint64_t const origin = unix_ns() - service.port.now().ns;
-  write_parts(writer, plan.config, plan.server, site, plan.tap.name, origin);
+  write_parts(writer, plan.config, plan.server, site, plan.interface, origin);
   journal::TurnLog log(writer, plan.config.frames_per_turn);
   open_log = &log;
   journal::Recorder port(service.port, log, service.stack);
   journal::Noted app(service.server, log);
-  Reporter reporter(service, &log);
+  Reporter<Port> reporter(service, &log);
   Finished const finished = loop(service, port, app, reporter, signals);
   open_log = nullptr;
   log.finish(service.stack.fingerprint());
@@ -152,7 +159,7 @@ void announce(const ServePlan& plan, const http::Site& site) {
     IpAddress const& address = plan.config.addresses[i].address;
     fmt::print("serving http://{}{}{}:{}/ on {}: {} paths, and /bytes/N\n",
                address.is_v4() ? "" : "[", text_of(address), address.is_v4() ? "" : "]",
-               plan.server.port.value, plan.tap.name, grouped(site.files()));
+               plan.server.port.value, plan.interface, grouped(site.files()));
   }
   std::fflush(stdout);
 }
@@ -162,7 +169,7 @@ int conclude(const Finished& finished, const ServePlan& plan, const journal::Wri
     throw Failure(ExitCode::environment,
                   fmt::format("{} was deleted while it was served: make it again, or let this "
                               "program make it",
-                              plan.tap.name));
+                              plan.interface));
   }
   if (writer != nullptr && writer->failed() != 0) {
     throw Failure(ExitCode::environment,
@@ -172,27 +179,17 @@ int conclude(const Finished& finished, const ServePlan& plan, const journal::Wri
   return static_cast<int>(ExitCode::fine);
 }
 
-}  // namespace
-
-int run_serve_http(const ServeOptions& options) {
-  ServePlan const plan = plan_of(options);
-  http::Site site;
-  if (!options.folder.empty()) {
-    load_folder(options.folder, site);
-  }
-  site.complete();
-  hw::TapInterface tap;
-  refuse(tap.open(plan.tap));
+/// The files that the run leaves, opened before it begins.
+struct Outputs {
   std::unique_ptr<journal::Writer> writer;
-  if (!options.record.empty()) {
-    writer = std::make_unique<journal::Writer>(options.record);
-  }
   std::unique_ptr<DraftFile> json;
-  if (!options.json.empty()) {
-    json = std::make_unique<DraftFile>(options.json);
-  }
-  set_check_handler(on_failed_check);
-  Service service(plan, site, tap.take_device());
+};
+
+template <class Port>
+int serve(const ServePlan& plan, const http::Site& site, hw::Descriptor device,
+          const Outputs& outputs) {
+  journal::Writer* const writer = outputs.writer.get();
+  Service<Port> service(plan, site, std::move(device));
   hw::StopSignals signals;
   refuse(signals.open());
   Refusal const refused = service.server.start(service.stack);
@@ -205,18 +202,48 @@ int run_serve_http(const ServeOptions& options) {
   if (writer != nullptr) {
     finished = recorded(plan, site, service, *writer, signals);
   } else {
-    Reporter reporter(service, nullptr);
+    Reporter<Port> reporter(service, nullptr);
     finished = loop(service, service.port, service.server, reporter, signals);
   }
   ServeTotals totals = totals_of(service, service.port.now());
   totals.loop = finished.counters;
   totals.journal_bytes = writer == nullptr ? 0 : writer->bytes();
   fmt::print("{}", summary_text(totals));
-  if (json != nullptr) {
-    json->put(summary_json(totals, finished.ending));
-    json->keep();
+  if (outputs.json != nullptr) {
+    outputs.json->put(summary_json(totals, finished.ending));
+    outputs.json->keep();
   }
-  return conclude(finished, plan, writer.get());
+  return conclude(finished, plan, writer);
+}
+
+}  // namespace
+
+int run_serve_http(const ServeOptions& options) {
+  ServePlan const plan = plan_of(options);
+  http::Site site;
+  if (!options.folder.empty()) {
+    load_folder(options.folder, site);
+  }
+  site.complete();
+  hw::TapInterface tap;
+  hw::Descriptor device;
+  if (plan.on_tap) {
+    refuse(tap.open(plan.tap));
+    device = tap.take_device();
+  } else {
+    hw::InterfaceFacts facts;
+    refuse(hw::open_packet_socket({.name = plan.interface}, device, facts));
+  }
+  Outputs outputs;
+  if (!options.record.empty()) {
+    outputs.writer = std::make_unique<journal::Writer>(options.record);
+  }
+  if (!options.json.empty()) {
+    outputs.json = std::make_unique<DraftFile>(options.json);
+  }
+  set_check_handler(on_failed_check);
+  return plan.on_tap ? serve<hw::TapPort>(plan, site, std::move(device), outputs)
+                     : serve<hw::AfPacketPort>(plan, site, std::move(device), outputs);
 }
 
 }  // namespace lockstep::tools

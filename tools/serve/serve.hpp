@@ -1,4 +1,4 @@
-// The verb `lockstep serve http`: a web server on a TAP.
+// The verb `lockstep serve http`: a web server on a Linux interface.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@ namespace lockstep::tools {
 
 /// As the command line gives them.
 struct ServeOptions {
-  std::string tap;
+  std::string tap;                     ///< either this, made if it is not there,
+  std::string interface;               ///< or this, which is, through a packet socket
   std::vector<std::string> addresses;  ///< ours, with their prefixes
   std::vector<std::string> hosts;      ///< the kernel's end, with their prefixes
   std::uint32_t port = 80;
   std::string folder;                  ///< empty: only /bytes/N
   std::string profile = "default";
-  std::uint32_t mtu = 1500;
+  std::uint32_t mtu = 0;               ///< 0: the interface's own, 1500 of a TAP
   std::uint32_t connections = 4096;
   std::string seed;                    ///< empty: keys by chance
   std::string json;                    ///< a file for the summary

@@ -112,12 +112,12 @@ TEST(Summary, NamesWhatIsNotZero) {
   totals.server.answers[http::index_of(http::Status::not_found)] = 3;
   totals.server.ends[static_cast<std::uint32_t>(Cause::reset)] = 1;
   totals.stack.drops.count(Drop::tcp_checksum);
-  totals.tap.link_down = 4;
+  totals.port.link_down = 4;
   std::string const text = summary_text(totals);
   EXPECT_NE(text.find("connections      2,000: 1 reset\n"), std::string::npos) << text;
   EXPECT_NE(text.find("requests         3: 3 404 Not Found\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("lost             1 tcp_checksum, 4 tap_link_down\n"), std::string::npos);
-  EXPECT_NE(summary_json(totals, hw::Ending::stopped).find("\"tap_link_down\": 4"),
+  EXPECT_NE(text.find("lost             1 tcp_checksum, 4 port_link_down\n"), std::string::npos);
+  EXPECT_NE(summary_json(totals, hw::Ending::stopped).find("\"port_link_down\": 4"),
             std::string::npos);
   EXPECT_NE(live_line({}, totals).find("2 s: 0 open, 1,000 connections/s"), std::string::npos)
       << live_line({}, totals);

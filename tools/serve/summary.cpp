@@ -17,12 +17,12 @@ void visit_losses(const ServeTotals& totals, Visit&& visit) {
     auto const drop = static_cast<Drop>(i);
     visit(name_of(drop), totals.stack.drops.of(drop));
   }
-  visit("tap_too_long", totals.tap.too_long);
-  visit("tap_too_short", totals.tap.too_short);
-  visit("tap_segmented", totals.tap.segmented);
-  visit("tap_link_down", totals.tap.link_down);
-  visit("tap_no_buffers", totals.tap.no_buffers);
-  visit("tap_refused", totals.tap.refused);
+  visit("port_too_long", totals.port.too_long);
+  visit("port_too_short", totals.port.too_short);
+  visit("port_segmented", totals.port.segmented);
+  visit("port_link_down", totals.port.link_down);
+  visit("port_no_buffers", totals.port.no_buffers);
+  visit("port_refused", totals.port.refused);
 }
 
 /// The same of the ends of connections that are no answer.
@@ -96,8 +96,8 @@ std::string summary_text(const ServeTotals& totals) {
   out += fmt::format("octets           {} of text sent, {} received\n", grouped(tcp.bytes_sent),
                      grouped(tcp.bytes_delivered));
   out += fmt::format("frames           {} in, {} out, {} waited for room\n",
-                     grouped(totals.tap.frames_in), grouped(totals.tap.frames_out),
-                     grouped(totals.tap.blocked));
+                     grouped(totals.port.frames_in), grouped(totals.port.frames_out),
+                     grouped(totals.port.blocked));
   out += fmt::format("retransmissions  {}, of them {} fast; {} timeouts\n",
                      grouped(tcp.retransmissions), grouped(tcp.fast_retransmits),
                      grouped(tcp.timeouts));
@@ -119,9 +119,9 @@ std::string summary_json(const ServeTotals& totals, hw::Ending ending) {
   out["body_octets"] = totals.server.body_octets;
   out["octets_sent"] = totals.stack.tcp.bytes_sent;
   out["octets_received"] = totals.stack.tcp.bytes_delivered;
-  out["frames_in"] = totals.tap.frames_in;
-  out["frames_out"] = totals.tap.frames_out;
-  out["frames_blocked"] = totals.tap.blocked;
+  out["frames_in"] = totals.port.frames_in;
+  out["frames_out"] = totals.port.frames_out;
+  out["frames_blocked"] = totals.port.blocked;
   out["retransmissions"] = totals.stack.tcp.retransmissions;
   out["fast_retransmits"] = totals.stack.tcp.fast_retransmits;
   out["timeouts"] = totals.stack.tcp.timeouts;

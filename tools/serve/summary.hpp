@@ -6,7 +6,7 @@
 #include "core/seam/stack.hpp"
 #include "core/seam/statistics.hpp"
 #include "hw/poll/loop.hpp"
-#include "hw/tap/port.hpp"
+#include "hw/port_counters.hpp"
 #include "tools/http/server.hpp"
 
 namespace lockstep::tools {
@@ -16,7 +16,7 @@ struct ServeTotals {
   Duration lasted;
   Statistics stack;
   http::ServerCounters server;
-  hw::TapCounters tap;
+  hw::PortCounters port;
   hw::LoopCounters loop;
   std::uint64_t journal_bytes = 0;
   std::uint32_t open = 0;

@@ -1,4 +1,4 @@
-# The server on a TAP against the kernel's own TCP, in a namespace: every octet hashed.
+# The server on a TAP and on a veth pair against the kernel, in a namespace: every octet hashed.
 """Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
 import hashlib
 import http.client
@@ -17,11 +17,14 @@ pytestmark = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not(
 SIZES = [0, 1, 2, 1447, 1448, 1449, 65_535, 65_536, 1_048_573, 1_048_574, 10_000_000]
 
 
-@pytest.fixture(name="served", params=[()])
-def served_fixture(tmp_path):
+@pytest.fixture(name="served", params=["tap", "packet"])
+def served_fixture(tmp_path, request):
     """A server with a journal; what it recorded is replayed at the end, whatever happened."""
     with ns.fresh_namespace():
-        with ns.Server(tmp_path, "--record", str(tmp_path / "journal")) as server:
+        if request.param == "packet":
+            ns.make_pair()
+        with ns.Server(tmp_path, "--record", str(tmp_path / "journal"),
+                       kind=request.param) as server:
             server.journal = tmp_path / "journal"
             yield server
 
@@ -134,7 +137,7 @@ def test_what_is_refused(served):
 @pytest.mark.parametrize("address", [ns.OURS, ns.OURS6])
 def test_loss(served, address):
     connection = http_connection(address)
-    ns.lose(1)
+    ns.lose(1, served.device())
     for i in range(8):
         size = 1_000_000 + i
         _, body = fetch(connection, f"/bytes/{size}")
@@ -238,20 +241,23 @@ def test_the_interface_goes_down_and_up(served):
         sock.sendall(ns.get("/bytes/50000000", "Connection: close"))
         begun = read_all(sock, 1_000_000)
         lost = ns.frames_lost()
-        ns.run("ip", "link", "set", "dev", ns.TAP, "down")
-        ns.until_frames_are_lost(lost)
-        ns.run("ip", "link", "set", "dev", ns.TAP, "up")
+        ns.run("ip", "link", "set", "dev", ns.NAME, "down")
+        if served.kind == "tap":
+            ns.until_frames_are_lost(lost)
+        else:
+            ns.until_spoken_to_nobody(served.journal)
+        ns.run("ip", "link", "set", "dev", ns.NAME, "up")
         whole = begun + read_all(sock, 1 << 30)
     assert sha(whole.split(b"\r\n\r\n", 1)[1]) == sha(ns.generated(50_000_000))
     summary = finish(served)
-    assert summary["lost"]["tap_link_down"] > 0
+    assert summary["lost"]["port_link_down"] > 0
 
 
 def test_a_deleted_interface_ends_it(served):
-    ns.run("ip", "link", "delete", "dev", ns.TAP)
+    ns.run("ip", "link", "delete", "dev", ns.NAME)
     _, errors = served.process.communicate(timeout=30)
     assert served.process.returncode == 3
-    assert errors.decode().startswith(f"lockstep: {ns.TAP} was deleted")
+    assert errors.decode().startswith(f"lockstep: {ns.NAME} was deleted")
     assert ns.replay(served.journal)[0] == 0
 
 
@@ -278,13 +284,13 @@ def test_the_capture_has_good_checksums(served, tmp_path):
 
 def test_what_is_there_already(tmp_path):
     with ns.fresh_namespace():
-        ns.run("ip", "tuntap", "add", "dev", ns.TAP, "mode", "tap")
-        ns.run("ip", "link", "set", "dev", ns.TAP, "mtu", "1400")
-        ns.run("ip", "address", "add", "10.7.0.1/24", "dev", ns.TAP)
+        ns.run("ip", "tuntap", "add", "dev", ns.NAME, "mode", "tap")
+        ns.run("ip", "link", "set", "dev", ns.NAME, "mtu", "1400")
+        ns.run("ip", "address", "add", "10.7.0.1/24", "dev", ns.NAME)
         with ns.Server(tmp_path, "--mtu", "1500") as server:
             assert fetch(http_connection(), "/bytes/5")[1] == ns.generated(5)
             assert server.end()[0] == 0
-        state = subprocess.run(["ip", "address", "show", "dev", ns.TAP], check=True,
+        state = subprocess.run(["ip", "address", "show", "dev", ns.NAME], check=True,
                                capture_output=True, text=True).stdout
         assert "mtu 1400" in state
         assert "10.7.0.1/24" in state
@@ -292,7 +298,7 @@ def test_what_is_there_already(tmp_path):
 
 
 def test_one_line_for_what_cannot_be(tmp_path):
-    serve = [str(ns.PROGRAM), "serve", "http", "--tap", ns.TAP, "--address", "10.9.0.2/24"]
+    serve = [str(ns.PROGRAM), "serve", "http", "--tap", ns.NAME, "--address", "10.9.0.2/24"]
     with ns.fresh_namespace():
         def refused(command):
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
@@ -312,4 +318,4 @@ def test_one_line_for_what_cannot_be(tmp_path):
             code, text = refused([*serve[:-1], "10.9.0.3/24"])
             assert (code, "in use" in text) == (3, True)
         links = subprocess.run(["ip", "link"], check=True, capture_output=True, text=True).stdout
-        assert ns.TAP not in links
+        assert ns.NAME not in links

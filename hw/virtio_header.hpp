@@ -1,24 +1,31 @@
-// The header that a TAP with IFF_VNET_HDR puts before each frame: what is known of its checksum.
+// The header that the kernel puts before a frame: its checksum, and how many segments it holds.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include "core/seam/frame.hpp"
 
 namespace lockstep::hw {
 
-// struct virtio_net_hdr_v1 of the virtio specification, 5.1.6, little-endian by TUNSETVNETLE. The
-// kernel's own header for it does not compile as C++ everywhere.
+// struct virtio_net_hdr_v1 of the virtio specification, 5.1.6, little-endian. A TAP has all of it,
+// a packet socket leaves the last two octets out. The kernel's own header for it does not
+// compile as C++ everywhere.
 struct VirtioHeader {
   static constexpr std::uint32_t bytes = 12;
+  static constexpr std::uint32_t short_bytes = 10;
   static constexpr std::uint8_t needs_checksum = 1;  // [start, end) has to be summed into its place
   static constexpr std::uint8_t data_valid = 2;      // somebody has verified it
 
   std::uint8_t flags = 0;
-  std::uint8_t segmentation = 0;  // 0: none
+  static constexpr std::uint8_t segments_tcp4 = 1;
+  static constexpr std::uint8_t segments_tcp6 = 4;
+  static constexpr std::uint8_t segments_ecn = 0x80;  // with either: CWR stands on the first alone
+
+  std::uint8_t segmentation = 0;    // 0: none
+  std::uint16_t segment_bytes = 0;  // of text in each segment but the last
   std::uint16_t checksum_start = 0;
   std::uint16_t checksum_offset = 0;
 };
@@ -37,23 +44,22 @@ constexpr void set_word(std::span<std::byte> bytes, std::uint32_t at, std::uint1
 
 }  // namespace virtio
 
-// `bytes` holds VirtioHeader::bytes octets at least.
+// `bytes` holds VirtioHeader::short_bytes octets at least.
 constexpr VirtioHeader parse_virtio(std::span<const std::byte> bytes) {
   VirtioHeader header;
   header.flags = std::to_integer<std::uint8_t>(bytes[0]);
   header.segmentation = std::to_integer<std::uint8_t>(bytes[1]);
+  header.segment_bytes = virtio::word_at(bytes, 4);
   header.checksum_start = virtio::word_at(bytes, 6);
   header.checksum_offset = virtio::word_at(bytes, 8);
   return header;
 }
 
-// Fields that this struct leaves out are zero.
+// Fields that this struct leaves out, and all of segmentation, are zero. `into` has the length that
+// the kernel wants: VirtioHeader::bytes or short_bytes.
 constexpr void write_virtio(const VirtioHeader& header, std::span<std::byte> into) {
-  for (std::uint32_t i = 0; i < VirtioHeader::bytes; ++i) {
-    into[i] = std::byte{};
-  }
+  std::ranges::fill(into, std::byte{});
   into[0] = static_cast<std::byte>(header.flags);
-  into[1] = static_cast<std::byte>(header.segmentation);
   virtio::set_word(into, 6, header.checksum_start);
   virtio::set_word(into, 8, header.checksum_offset);
 }

@@ -1,0 +1,238 @@
+// Frames in and out in batches, each behind a virtio header of ten octets.
+#include "hw/af_packet/port.hpp"
+
+#include <linux/if_packet.h>
+#include <sys/uio.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "core/units/check.hpp"
+#include "core/wire/octets.hpp"
+#include "hw/virtio_header.hpp"
+
+namespace lockstep::hw {
+namespace {
+
+// The header's words are in the machine's own order, and read here as little-endian.
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::uint32_t header_bytes = VirtioHeader::short_bytes;
+// A virtio header and 14 octets of Ethernet, or 18 with a tag, put IP's at a multiple of two; the
+// tag that is put back moves what is before it towards the front.
+constexpr std::uint32_t ethernet_bytes = 14;
+constexpr std::uint32_t tag_bytes = 4;
+constexpr std::uint32_t super_frame_bytes = 65'536 + AfPacketPort::link_bytes;
+constexpr std::uint32_t rounded_up(std::uint32_t bytes) { return (bytes + 63) / 64 * 64; }
+constexpr std::uint32_t read_slot_bytes = rounded_up(tag_bytes + header_bytes + super_frame_bytes);
+
+}  // namespace
+
+struct AfPacketPort::Vectors {
+  struct Control {
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(tpacket_auxdata))> bytes;
+  };
+  std::array<mmsghdr, burst_max> in{};
+  std::array<iovec, burst_max> in_bytes{};
+  std::array<Control, burst_max> controls{};
+  std::array<mmsghdr, burst_max> out{};
+  std::array<iovec, burst_max> out_bytes{};
+};
+
+AfPacketPort::AfPacketPort(Descriptor socket, const AfPacketShape& shape)
+    : socket_(std::move(socket)),
+      frame_max_(shape.mtu.count + link_bytes),
+      burst_frames_(shape.burst_frames.value),
+      slot_bytes_(rounded_up(header_bytes + frame_max_)),
+      memory_(std::size_t{burst_frames_} * (read_slot_bytes + 2 * slot_bytes_)),
+      vectors_(std::make_unique<Vectors>()) {
+  CHECK(burst_frames_ >= 1);
+  CHECK(burst_frames_ <= burst_max);
+}
+
+AfPacketPort::~AfPacketPort() { flush(); }
+
+std::span<std::byte> AfPacketPort::read_slot(std::uint32_t index) {
+  return std::span(memory_).subspan(std::size_t{index} * read_slot_bytes, read_slot_bytes);
+}
+
+std::span<std::byte> AfPacketPort::out_slot(std::uint32_t index) {
+  std::size_t const before = std::size_t{burst_frames_} * read_slot_bytes;
+  return std::span(memory_).subspan(before + std::size_t{index} * slot_bytes_, slot_bytes_);
+}
+
+std::span<std::byte> AfPacketPort::piece_slot(std::uint32_t index) {
+  return out_slot(burst_frames_ + index);
+}
+
+std::span<const Ingress> AfPacketPort::receive() {
+  flush();
+  taken_ = 0;
+  // A batch that was begun is lent to its end before its slots are written to again.
+  if (next_ == count_) {
+    read_batch();
+  }
+  while (taken_ < burst_frames_ && next_ < count_) {
+    take();
+  }
+  counters_.frames_in += taken_;
+  return std::span(burst_).first(taken_);
+}
+
+void AfPacketPort::read_batch() {
+  for (std::uint32_t i = 0; i < burst_frames_; ++i) {
+    auto const slot = read_slot(i).subspan(tag_bytes);
+    vectors_->in_bytes[i] = {slot.data(), slot.size()};
+    msghdr& message = vectors_->in[i].msg_hdr;
+    message.msg_iov = &vectors_->in_bytes[i];
+    message.msg_iovlen = 1;
+    message.msg_control = vectors_->controls[i].bytes.data();
+    message.msg_controllen = vectors_->controls[i].bytes.size();
+  }
+  int const got =
+      recvmmsg(socket_.number(), vectors_->in.data(), burst_frames_, MSG_DONTWAIT, nullptr);
+  next_ = 0;
+  count_ = got < 0 ? 0 : static_cast<std::uint32_t>(got);
+  if (got < 0 && errno != EAGAIN && errno != EINTR) {
+    // ENETDOWN, once each time that the interface is set down; the socket of a deleted one stands
+    // on none, and would be silent for ever.
+    ++counters_.read_errors;
+    sockaddr_ll local{};
+    socklen_t length = sizeof local;
+    gone_ = getsockname(socket_.number(), reinterpret_cast<sockaddr*>(&local), &length) == 0 &&
+            local.sll_family == AF_PACKET && local.sll_ifindex <= 0;
+  }
+}
+
+void AfPacketPort::take() {
+  if (cutting_) {
+    take_segments();
+    return;
+  }
+  mmsghdr const& message = vectors_->in[next_];
+  if (message.msg_len < header_bytes + ethernet_bytes) {
+    ++counters_.too_short;
+    ++next_;
+    return;
+  }
+  auto const slot = read_slot(next_);
+  VirtioHeader const header = parse_virtio(slot.subspan(tag_bytes));
+  std::uint32_t const tag = put_tag_back(next_);
+  auto const frame =
+      slot.subspan(tag_bytes + header_bytes - tag, message.msg_len - header_bytes + tag);
+  std::uint32_t const kind = header.segmentation & ~std::uint32_t{VirtioHeader::segments_ecn};
+  bool const tcp = kind == VirtioHeader::segments_tcp4 || kind == VirtioHeader::segments_tcp6;
+  cutting_ = tcp && segments_.begin(frame, header.segment_bytes) &&
+             segments_.longest() <= frame_max_;
+  if (cutting_) {
+    ++counters_.taken_apart;
+    take_segments();
+    return;
+  }
+  if (header.segmentation != 0) {
+    ++counters_.segmented;
+  } else if (frame.size() > frame_max_) {
+    ++counters_.too_long;
+  } else {
+    hand_out(frame, verdict_of(header));
+  }
+  ++next_;
+}
+
+void AfPacketPort::take_segments() {
+  while (taken_ < burst_frames_) {
+    auto const into = piece_slot(taken_);
+    std::uint32_t const length = segments_.next(into);
+    if (length == 0) {
+      cutting_ = false;
+      ++next_;
+      return;
+    }
+    // Its own machine made it, or has looked at each part.
+    hand_out(into.first(length), Checksum::good);
+  }
+}
+
+void AfPacketPort::hand_out(std::span<const std::byte> frame, Checksum verdict) {
+  burst_[taken_] = {frame, verdict, now_};
+  ++taken_;
+}
+
+std::uint32_t AfPacketPort::put_tag_back(std::uint32_t index) {
+  msghdr& message = vectors_->in[index].msg_hdr;
+  for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr;
+       each = CMSG_NXTHDR(&message, each)) {
+    if (each->cmsg_level != SOL_PACKET || each->cmsg_type != PACKET_AUXDATA) {
+      continue;
+    }
+    tpacket_auxdata said{};
+    std::memcpy(&said, CMSG_DATA(each), sizeof said);
+    if ((said.tp_status & TP_STATUS_VLAN_VALID) == 0) {
+      return 0;
+    }
+    bool const typed = (said.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0;
+    std::byte* const frame = &read_slot(index)[tag_bytes + header_bytes];
+    std::memmove(frame - tag_bytes, frame, 12);
+    wire::store16(frame + 8, typed ? said.tp_vlan_tpid : std::uint16_t{0x8100});
+    wire::store16(frame + 10, said.tp_vlan_tci);
+    return tag_bytes;
+  }
+  return 0;
+}
+
+std::span<std::byte> AfPacketPort::claim() {
+  if (committed_ == burst_frames_ && !flush()) {
+    return {};
+  }
+  return out_slot(committed_).subspan(header_bytes, frame_max_);
+}
+
+void AfPacketPort::commit(const Egress& egress) {
+  CHECK(committed_ < burst_frames_);
+  CHECK(egress.length <= frame_max_);
+  auto const slot = out_slot(committed_);
+  write_virtio(header_of(egress), slot.first(header_bytes));
+  vectors_->out_bytes[committed_] = {slot.data(), header_bytes + egress.length};
+  ++committed_;
+}
+
+bool AfPacketPort::flush() {
+  // Each round sends or loses at least one of at most burst_max frames.
+  while (first_ != committed_) {
+    for (std::uint32_t i = first_; i < committed_; ++i) {
+      vectors_->out[i].msg_hdr = {};
+      vectors_->out[i].msg_hdr.msg_iov = &vectors_->out_bytes[i];
+      vectors_->out[i].msg_hdr.msg_iovlen = 1;
+    }
+    int const sent =
+        sendmmsg(socket_.number(), &vectors_->out[first_], committed_ - first_, MSG_DONTWAIT);
+    if (sent > 0) {
+      counters_.frames_out += static_cast<std::uint32_t>(sent);
+      first_ += static_cast<std::uint32_t>(sent);
+    } else if (errno == EAGAIN || errno == EINTR) {
+      counters_.blocked += waiting_ ? 0 : committed_ - first_;
+      waiting_ = true;
+      return false;
+    } else {
+      gone_ = gone_ || errno == ENXIO;
+      count_failed_write(errno, counters_);
+      ++first_;
+    }
+  }
+  first_ = 0;
+  committed_ = 0;
+  waiting_ = false;
+  return true;
+}
+
+const PortCounters& AfPacketPort::counters() {
+  tpacket_stats since{};
+  socklen_t length = sizeof since;
+  if (getsockopt(socket_.number(), SOL_PACKET, PACKET_STATISTICS, &since, &length) == 0) {
+    counters_.missed += since.tp_drops;  // the kernel begins anew at each look
+  }
+  return counters_;
+}
+
+}  // namespace lockstep::hw

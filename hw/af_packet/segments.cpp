@@ -1,0 +1,93 @@
+// The headers are repeated; lengths, number, flags and IPv4's checksum are those of each segment.
+#include "hw/af_packet/segments.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/units/check.hpp"
+#include "core/wire/checksum.hpp"
+#include "core/wire/ipv4.hpp"
+#include "core/wire/octets.hpp"
+
+namespace lockstep::hw {
+namespace {
+
+constexpr std::uint32_t ethernet_bytes = 14;
+constexpr std::uint32_t tag_bytes = 4;
+constexpr std::uint32_t ipv6_bytes = 40;
+constexpr std::uint32_t tcp_bytes = 20;
+constexpr std::uint16_t type_ipv4 = 0x0800;
+constexpr std::uint16_t type_ipv6 = 0x86dd;
+constexpr std::uint16_t type_tag = 0x8100;
+constexpr std::uint8_t flag_fin = 0x01;
+constexpr std::uint8_t flag_psh = 0x08;
+constexpr std::uint8_t flag_cwr = 0x80;
+
+}  // namespace
+
+bool Segments::begin(std::span<const std::byte> frame, std::uint16_t segment_bytes) {
+  *this = {};
+  if (frame.size() < ethernet_bytes + tag_bytes + wire::ipv4_header_bytes || segment_bytes == 0) {
+    return false;
+  }
+  bool const tagged = wire::load16(&frame[12]) == type_tag;
+  ip_at_ = ethernet_bytes + (tagged ? tag_bytes : 0);
+  std::uint16_t const type = wire::load16(&frame[ip_at_ - 2]);
+  auto const ip = frame.subspan(ip_at_);
+  v4_ = type == type_ipv4;
+  std::uint32_t ip_length = 0;
+  bool tcp = false;
+  if (v4_) {
+    tcp_at_ = ip_at_ + (wire::load8(&ip[0]) & 0xfu) * 4u;
+    ip_length = wire::load16(&ip[2]);
+    tcp = wire::load8(&ip[9]) == static_cast<std::uint8_t>(wire::IpProtocol::tcp) &&
+          tcp_at_ >= ip_at_ + wire::ipv4_header_bytes;
+  } else if (type == type_ipv6 && ip.size() >= ipv6_bytes) {
+    tcp_at_ = ip_at_ + ipv6_bytes;
+    ip_length = ipv6_bytes + wire::load16(&ip[4]);
+    tcp = wire::load8(&ip[6]) == static_cast<std::uint8_t>(wire::IpProtocol::tcp);
+  }
+  if (!tcp || ip_length > ip.size() || ip_at_ + ip_length < tcp_at_ + tcp_bytes) {
+    return false;
+  }
+  frame_ = frame.first(ip_at_ + ip_length);
+  text_at_ = tcp_at_ + (wire::load8(&frame[tcp_at_ + 12]) >> 4) * 4u;
+  segment_bytes_ = segment_bytes;
+  return text_at_ >= tcp_at_ + tcp_bytes && text_at_ < frame_.size();
+}
+
+std::uint32_t Segments::next(std::span<std::byte> into) {
+  auto const left = static_cast<std::uint32_t>(frame_.size()) - text_at_ - done_;
+  std::uint32_t const text = std::min(left, segment_bytes_);
+  if (text == 0) {
+    return 0;
+  }
+  std::uint32_t const length = text_at_ + text;
+  CHECK(into.size() >= length);
+  std::memcpy(into.data(), frame_.data(), text_at_);
+  std::memcpy(&into[text_at_], &frame_[text_at_ + done_], text);
+  std::byte* const ip = &into[ip_at_];
+  if (v4_) {
+    wire::store16(ip + 2, static_cast<std::uint16_t>(length - ip_at_));
+    wire::store16(ip + 4, static_cast<std::uint16_t>(wire::load16(ip + 4) + index_));
+    wire::store16(ip + 10, 0);
+    wire::store16(ip + 10, wire::sum(into.subspan(ip_at_, tcp_at_ - ip_at_)).checksum());
+  } else {
+    wire::store16(ip + 4, static_cast<std::uint16_t>(length - tcp_at_));
+  }
+  std::byte* const tcp = &into[tcp_at_];
+  wire::store32(tcp + 4, wire::load32(tcp + 4) + done_);
+  std::uint8_t flags = wire::load8(tcp + 13);
+  if (text < left) {
+    flags = static_cast<std::uint8_t>(flags & ~(flag_fin | flag_psh));
+  }
+  if (index_ != 0) {  // a reduction is told of once
+    flags = static_cast<std::uint8_t>(flags & ~flag_cwr);
+  }
+  wire::store8(tcp + 13, flags);
+  done_ += text;
+  ++index_;
+  return length;
+}
+
+}  // namespace lockstep::hw
