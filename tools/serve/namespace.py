@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
@@ -84,16 +85,20 @@ def until_frames_are_lost(before, patience=30):
         assert time.monotonic() < end, f"no frame was lost on {NAME} in {patience} s"
 
 
+def frames_sent(journal):
+    """How many frames a journal has so far that left, of a server that still writes it."""
+    return int(re.search(r"([\d,]+) frames out", replay(journal)[1])[1].replace(",", ""))
+
+
 def until_spoken_to_nobody(journal, patience=30):
-    """Wait until a server that hears nothing more has written of a turn: one of a timer's."""
-    end, size, since = time.monotonic() + patience, -1, time.monotonic()
-    while True:
-        now, last, size = time.monotonic(), size, journal.stat().st_size
-        assert now < end, f"nothing was written to {journal} in {patience} s"
-        if size != last:
-            if last != -1 and now - since > 0.1:  # what had arrived before was long done with
-                return
-            since = now
+    """Wait until a server that hears nothing more has sent another frame by the clock."""
+    end, size = time.monotonic() + patience, -1
+    while size != journal.stat().st_size:  # what had arrived before is done with
+        size = journal.stat().st_size
+        time.sleep(0.1)
+    before = frames_sent(journal)
+    while frames_sent(journal) <= before:
+        assert time.monotonic() < end, f"nothing left in {patience} s"
 
 
 def lose(percent, device):
