@@ -105,8 +105,13 @@ Result Sockets::open_connection(Socket& s, const Endpoint& to, bool fast_open) {
   if (announce_.connection != nullptr) {
     announce_.connection(announce_.user, id);
   }
+  s.connect_reported = s.phase == Phase::armed;
   s.phase = Phase::connecting;
-  s.connect_reported = false;
+  s.written = 0;
+  s.acknowledged = 0;
+  s.consumed = 0;
+  s.busy_for = {};
+  s.refused_for = {};
   Endpoint const local = stack_.inspect(id).tuple.local;
   if (!s.named) {
     s.local = local;
@@ -139,6 +144,13 @@ Result Sockets::connect(int fd, NameIn name) {
   }
   if (s->phase != Phase::unconnected) {
     return connect_again(*s);
+  }
+  if (s->fast_open_connect) {
+    s->remote = to;
+    s->phase = Phase::armed;
+    s->connect_reported = true;
+    wake(*s, 0);
+    return 0;
   }
   if (Result const bad = open_connection(*s, to, false); bad != 0) {
     return bad;
@@ -191,9 +203,24 @@ void Sockets::finish(Socket& s) {
   s.finish_owed = stack_.finish(s.connection) == Refusal::no_room;
 }
 
+void Sockets::note_acknowledged(Socket& s, Bytes octets) {
+  s.acknowledged += octets.count;
+  if (s.acknowledged == s.written) {
+    s.busy_for = s.busy_for + stack_.now().since(s.busy_since);
+  }
+}
+
+void Sockets::note_room(Socket& s) {
+  if (s.refused && !stack_.writable(s.connection).empty()) {
+    s.refused = false;
+    s.refused_for = s.refused_for + stack_.now().since(s.refused_since);
+  }
+}
+
 // There is room in the stack's pools again.
 void Sockets::retry(Socket& s) {
   s.room_awaited = false;
+  note_room(s);
   if (s.finish_owed) {
     finish(s);
   }
@@ -210,6 +237,14 @@ void Sockets::retry(Socket& s) {
 void Sockets::end(Socket& s, Cause cause) {
   forget_connection(s);
   if (s.close_owed) {
+    release(s);
+    return;
+  }
+  if (s.deferred) {
+    // Nobody has heard of it.
+    Socket* const listener = listener_of(s);
+    CHECK(listener != nullptr);
+    make_room(*listener, s.from);
     release(s);
     return;
   }
@@ -241,10 +276,14 @@ void Sockets::told(Stack& stack, const Event& event) {
       break;
     case EventKind::received:
       s.heard_at = stack.now().ns;
+      if (s.deferred) {
+        end_deferral(s);
+      }
       wake(s, EPOLLIN | EPOLLRDNORM);
       break;
     case EventKind::acknowledged:
-      s.acknowledged += event.bytes.count;
+      note_acknowledged(s, event.bytes);
+      note_room(s);
       if (s.no_space && !stack_.writable(s.connection).empty()) {
         s.no_space = false;
         wake(s, EPOLLOUT | EPOLLWRNORM);
@@ -259,6 +298,9 @@ void Sockets::told(Stack& stack, const Event& event) {
       break;
     case EventKind::peer_finished:
       s.peer_finished = true;
+      if (s.deferred) {
+        end_deferral(s);
+      }
       wake(s, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP);
       break;
     case EventKind::soft_error:

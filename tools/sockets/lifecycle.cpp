@@ -180,6 +180,7 @@ Result Sockets::shutdown(int fd, int how) {
       end_listening(*s);
       wake(*s, 0);
       return 0;
+    case Phase::armed:
     case Phase::connecting:
       disconnect(*s);
       wake(*s, 0);

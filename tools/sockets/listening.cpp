@@ -136,6 +136,7 @@ void Sockets::end_listening(Socket& s) {
     by_listener_[s.listeners[i].slot] = nowhere;
     static_cast<void>(stack_.unlisten(s.listeners[i]));
   }
+  drop_deferred(s);
   s.listener_count = 0;
   s.phase = Phase::unconnected;
   s.debt = 0;
@@ -191,11 +192,69 @@ void Sockets::take_accepted(const Event& event) {
   s.from = event.listener;
   adopt(s, event.id);
   apply_wishes(s);
+  if (listener->defer_seconds == 0) {
+    push_waiting(*listener, s);
+    return;
+  }
+  // What it brings with it is told next.
+  s.deferred = true;
+  s.deferred_until = stack_.now() + Duration::seconds(listener->defer_seconds);
+  defer_at_ = earlier(defer_at_, s.deferred_until);
+}
+
+void Sockets::push_waiting(Socket& listener, Socket& s) {
   Place const place = place_of(s);
-  (listener->last == nowhere ? listener->first : sockets_[listener->last].next) = place;
-  listener->last = place;
-  ++listener->waiting;
-  wake(*listener, EPOLLIN | EPOLLRDNORM);
+  (listener.last == nowhere ? listener.first : sockets_[listener.last].next) = place;
+  listener.last = place;
+  ++listener.waiting;
+  wake(listener, EPOLLIN | EPOLLRDNORM);
+}
+
+// Of a connection that waits, or would if it were not deferred.
+Socket* Sockets::listener_of(const Socket& s) {
+  Place const at = by_listener_[s.from.slot];
+  bool const listens = at != nowhere && listens_by(sockets_[at], s.from);
+  return listens ? &sockets_[at] : nullptr;
+}
+
+void Sockets::end_deferral(Socket& s) {
+  s.deferred = false;
+  Socket* const listener = listener_of(s);
+  CHECK(listener != nullptr);
+  push_waiting(*listener, s);
+}
+
+void Sockets::end_deferrals(Instant now) {
+  defer_at_ = Instant::never();
+  for (Socket& s : sockets_) {
+    if (s.deferred && s.deferred_until <= now) {
+      end_deferral(s);
+    } else if (s.deferred) {
+      defer_at_ = earlier(defer_at_, s.deferred_until);
+    }
+  }
+}
+
+// One that was taken is gone, or was accepted: there is room for another.
+void Sockets::make_room(Socket& listener, ListenerId from) {
+  if (listener.debt != 0) {
+    --listener.debt;
+  } else {
+    stack_.admit(from, Count{1});
+  }
+}
+
+// Of a listener that ends: those that it would have told of are reset, as those that wait.
+void Sockets::drop_deferred(const Socket& listener) {
+  if (defer_at_.is_never()) {
+    return;
+  }
+  for (Socket& s : sockets_) {
+    if (s.deferred && listens_by(listener, s.from)) {
+      stack_.abort(s.connection);
+      release(s);
+    }
+  }
 }
 
 Result Sockets::accept(int fd, sockaddr* address, socklen_t* length, int flags) {
@@ -220,11 +279,7 @@ Result Sockets::accept(int fd, sockaddr* address, socklen_t* length, int flags) 
     return bad;
   }
   Socket& accepted = *pop_waiting(*s);
-  if (s->debt != 0) {
-    --s->debt;
-  } else {
-    stack_.admit(accepted.from, Count{1});
-  }
+  make_room(*s, accepted.from);
   return give_descriptor(accepted, flags);
 }
 

@@ -43,6 +43,9 @@ TEST_F(OptionsTest, WhatCanOnlyBeRead) {
   for (int const name : {TCP_INFO, TCP_MAXSEG, TCP_KEEPINTVL, TCP_KEEPCNT}) {
     EXPECT_EQ(said(set(l, near, IPPROTO_TCP, name, 1)), "ENOPROTOOPT") << name;
   }
+  // What they are already may be set.
+  EXPECT_EQ(said(set(l, near, IPPROTO_TCP, TCP_KEEPINTVL, 75)), "0");
+  EXPECT_EQ(said(set(l, near, IPPROTO_TCP, TCP_KEEPCNT, 9)), "0");
 }
 
 TEST_F(OptionsTest, WhatIsNotSupportedIsRefused) {
@@ -56,9 +59,9 @@ TEST_F(OptionsTest, WhatIsNotSupportedIsRefused) {
       {SOL_SOCKET, SO_PRIORITY},        {SOL_SOCKET, SO_TIMESTAMP},
       {SOL_SOCKET, SO_RCVTIMEO},        {SOL_SOCKET, SO_SNDTIMEO},
       {SOL_SOCKET, SO_MARK},            {SOL_SOCKET, SO_ZEROCOPY},
-      {IPPROTO_TCP, TCP_MD5SIG},        {IPPROTO_TCP, TCP_DEFER_ACCEPT},
+      {IPPROTO_TCP, TCP_MD5SIG},        {IPPROTO_TCP, TCP_CC_INFO},
       {IPPROTO_TCP, TCP_REPAIR},        {IPPROTO_TCP, TCP_SYNCNT},
-      {IPPROTO_TCP, TCP_FASTOPEN_CONNECT}, {IPPROTO_TCP, TCP_LINGER2},
+      {IPPROTO_TCP, TCP_QUEUE_SEQ},     {IPPROTO_TCP, TCP_LINGER2},
       {IPPROTO_TCP, TCP_WINDOW_CLAMP},  {IPPROTO_TCP, TCP_NOTSENT_LOWAT},
       {IPPROTO_TCP, TCP_ULP},           {IPPROTO_TCP, TCP_SAVE_SYN},
       {IPPROTO_IP, IP_OPTIONS},         {IPPROTO_IP, IP_MTU_DISCOVER},
@@ -195,6 +198,95 @@ TEST_F(OptionsTest, FastOpenBringsTextWithTheSecondSyn) {
   }
 }
 
+TEST_F(OptionsTest, ConnectMayWaitForTextThatLeavesWithTheSyn) {
+  PairOf of;
+  of.left.tcp.fast_open_client = true;
+  of.right.tcp.fast_open_server = true;
+  SocketPair fast(of);
+  lockstep_sockets* const a = fast.left.c();
+  lockstep_sockets* const b = fast.right.c();
+  int const server = make(b);
+  EXPECT_EQ(said(set(b, server, IPPROTO_TCP, TCP_FASTOPEN, 5)), "0");
+  EXPECT_EQ(said(bind(b, server, name4(0, port))), "0");
+  EXPECT_EQ(said(lockstep_listen(b, server, 5)), "0");
+  for (bool const in_syn : {false, true}) {
+    int const fd = make(a);
+    EXPECT_EQ(option(a, fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT), 0);
+    EXPECT_EQ(said(set(a, fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 2)), "EINVAL");
+    EXPECT_EQ(said(set(a, fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)), "0");
+    EXPECT_EQ(option(a, fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT), 1);
+    EXPECT_EQ(said(connect(a, fd, name4(2, port))), "0");
+    EXPECT_EQ(said(connect(a, fd, name4(2, port))), "EISCONN");
+    EXPECT_EQ(ready(a, fd), out);
+    EXPECT_EQ(hear(a, fd), "EAGAIN");
+    fast.run(Duration::milliseconds(1));
+    EXPECT_EQ(lockstep_accept(b, server, nullptr, nullptr), -1);  // nothing has left yet
+    EXPECT_EQ(say(a, fd, "early"), 5);
+    fast.run(Duration::milliseconds(1));
+    int const got = lockstep_accept(b, server, nullptr, nullptr);
+    ASSERT_GE(got, 0);
+    EXPECT_EQ(hear(b, got), "early");
+    EXPECT_EQ((info(b, got).tcpi_options & 32) != 0, in_syn);
+    EXPECT_EQ(said(connect(a, fd, name4(2, port))), "EISCONN");
+  }
+  // What cannot begin ends with the first text, and the socket is as it was.
+  int const lost = make(a);
+  EXPECT_EQ(said(set(a, lost, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)), "0");
+  EXPECT_EQ(said(connect(a, lost, name4(2, 0))), "0");
+  EXPECT_EQ(said(say(a, lost, "x")), "EADDRNOTAVAIL");
+  EXPECT_EQ(said(say(a, lost, "x")), "ENOTCONN");
+  EXPECT_EQ(said(connect(a, lost, name4(2, port))), "0");
+  EXPECT_EQ(said(lockstep_shutdown(a, lost, SHUT_WR)), "0");
+  EXPECT_EQ(said(lockstep_close(a, lost)), "0");
+  EXPECT_EQ(said(set(l, make(l), IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)), "EOPNOTSUPP");
+}
+
+TEST_F(OptionsTest, AcceptIsDeferredUntilThereIsText) {
+  listener = listening(1);
+  EXPECT_EQ(said(set(r, listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, -1)), "EINVAL");
+  EXPECT_EQ(said(set(r, listener, IPPROTO_TCP, TCP_DEFER_ACCEPT, 3)), "0");
+  EXPECT_EQ(option(r, listener, IPPROTO_TCP, TCP_DEFER_ACCEPT), 3);
+  const auto call = [&] {
+    int const fd = make(l);
+    static_cast<void>(connect(l, fd, name4(2, port)));
+    pass();
+    return fd;
+  };
+  int const first = call();
+  EXPECT_EQ(ready(r, listener), 0);
+  EXPECT_EQ(said(lockstep_accept(r, listener, nullptr, nullptr)), "EAGAIN");
+  say(l, first, "now");
+  pass();
+  EXPECT_EQ(ready(r, listener), in);
+  far = lockstep_accept(r, listener, nullptr, nullptr);
+  EXPECT_EQ(hear(r, far), "now");
+  // Silence ends it after three seconds, a FIN at once.
+  int const second = call();
+  pass(Duration::milliseconds(2'990));
+  EXPECT_EQ(ready(r, listener), 0);
+  pass(Duration::milliseconds(20));
+  EXPECT_EQ(ready(r, listener), in);
+  EXPECT_GE(lockstep_accept(r, listener, nullptr, nullptr), 0);
+  EXPECT_EQ(lockstep_shutdown(l, call(), SHUT_WR), 0);
+  pass();
+  EXPECT_EQ(hear(r, lockstep_accept(r, listener, nullptr, nullptr)), "");
+  // One that is reset is never told of, and leaves its place to others.
+  for (int i = 0; i < 10; ++i) {
+    int const gone = call();
+    linger const at_once{1, 0};
+    lockstep_setsockopt(l, gone, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    EXPECT_EQ(lockstep_close(l, gone), 0);
+    pass();
+  }
+  EXPECT_EQ(ready(r, listener), 0);
+  // A listener that ends resets those that it has not told of.
+  EXPECT_EQ(lockstep_close(l, second), 0);
+  int const last = call();
+  EXPECT_EQ(lockstep_close(r, listener), 0);
+  pass();
+  EXPECT_EQ(error_of(l, last), "ECONNRESET");
+}
+
 TEST_F(OptionsTest, AcceptedSocketsHaveTheListenersOptions) {
   listener = listening();
   EXPECT_EQ(set(r, listener, IPPROTO_TCP, TCP_NODELAY, 1), 0);
@@ -305,6 +397,45 @@ TEST_F(OptionsTest, InfoOfAConnection) {
   EXPECT_GE(waiting.tcpi_retransmits, 1);
   EXPECT_GE(waiting.tcpi_total_retrans, 1u);
   EXPECT_EQ(waiting.tcpi_notsent_bytes, 0u);
+}
+
+TEST_F(OptionsTest, InfoOfWhatHasBeen) {
+  join();
+  lockstep_tcp_info const begun = info(l, near);
+  EXPECT_EQ(begun.tcpi_delivered, 1u);
+  EXPECT_EQ(begun.tcpi_bytes_sent, 0u);
+  EXPECT_EQ(begun.tcpi_busy_time, 0u);
+  EXPECT_EQ(begun.tcpi_rcv_ssthresh, 65'535u);
+  pair.cut(true);
+  say(l, near, std::string(3000, 'x'));
+  pass(Duration::milliseconds(2));
+  EXPECT_EQ(info(l, near).tcpi_bytes_sent, 3000u);
+  EXPECT_EQ(info(l, near).tcpi_delivered, 1u);
+  EXPECT_EQ(info(l, near).tcpi_busy_time, 2'000u);
+  pair.cut(false);
+  pass(Duration::milliseconds(1'000));
+  lockstep_tcp_info const done = info(l, near);
+  EXPECT_EQ(done.tcpi_bytes_sent, 3000u);
+  EXPECT_EQ(done.tcpi_delivered, 1u + 3u);
+  EXPECT_GT(done.tcpi_busy_time, 200'000u);  // the retransmission timer
+  EXPECT_LT(done.tcpi_busy_time, 500'000u);
+  EXPECT_EQ(done.tcpi_sndbuf_limited, 0u);
+  // More than there is room for, twice.
+  std::string const much(1 << 20, 'y');
+  EXPECT_LT(say(l, near, much), 1 << 20);
+  EXPECT_EQ(said(say(l, near, much)), "EAGAIN");
+  pair.cut(true);
+  pass(Duration::milliseconds(3));
+  EXPECT_EQ(info(l, near).tcpi_sndbuf_limited, 3'000u);
+  pair.cut(false);
+  for (int i = 0; i < 100; ++i) {
+    hear(r, far, 1 << 20);
+    pass(Duration::milliseconds(20));
+  }
+  std::uint64_t const limited = info(l, near).tcpi_sndbuf_limited;
+  EXPECT_LT(limited, 1'000'000u);
+  pass(Duration::seconds(1));
+  EXPECT_EQ(info(l, near).tcpi_sndbuf_limited, limited);
 }
 
 TEST_F(OptionsTest, InfoOfTheOtherStates) {

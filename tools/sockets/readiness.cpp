@@ -30,6 +30,8 @@ std::uint32_t Sockets::events_of(Socket& s) {
       return out | EPOLLHUP | error;
     case Phase::listening:
       return s.first != nowhere ? in : 0;
+    case Phase::armed:
+      return out;
     case Phase::connecting:
       s.no_space = true;
       return error;

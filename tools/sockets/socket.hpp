@@ -20,6 +20,7 @@ enum class Phase : std::uint8_t {
   free,
   unconnected,
   listening,
+  armed,      // connect() was called with TCP_FASTOPEN_CONNECT: the SYN waits for text
   connecting,
   failed,     // to connect, and connect() has not been called since
   connected,
@@ -58,19 +59,29 @@ struct Socket {
   bool close_owed = false;
   bool no_space = false;        // a writer was refused, or poll has said that there is no room
   bool room_awaited = false;    // a pool is exhausted
+  bool refused = false;         // a writer was, for want of room, and there is none yet
+  bool fast_open_connect = false;
+  bool deferred = false;        // accepted, but not to be told of before it has text
   bool named = false;           // bound, by bind() or listen()
   int descriptor = -1;
   int linger_seconds = 0;
   int error = 0;                // an errno, for SO_ERROR or the next call
   int soft_error = 0;           // what a timeout will be blamed on
   std::uint32_t fast_open = 0;  // TCP_FASTOPEN
+  std::uint32_t defer_seconds = 0;  // TCP_DEFER_ACCEPT
   Endpoint local;
   Endpoint remote;
   ConnectionId connection;      // while connecting or connected
   Wishes wishes;
-  std::uint64_t acknowledged = 0;  // octets, of the whole life
+  std::uint64_t written = 0;       // octets, of the whole life, as the next two
+  std::uint64_t acknowledged = 0;
   std::uint64_t consumed = 0;
   std::uint64_t heard_at = 0;      // nanoseconds: when text came last
+  Instant busy_since;              // while not all that was written is acknowledged
+  Instant refused_since;           // while `refused`
+  Duration busy_for;               // before that
+  Duration refused_for;
+  Instant deferred_until;          // while `deferred`
   std::uint32_t urgent_left = 0;   // unread octets up to and with the urgent one
   // A listener's.
   std::array<ListenerId, Config::addresses_max + 1> listeners{};

@@ -103,6 +103,9 @@ void Sockets::run(Stack& stack, Instant now) {
   if (wake_at_ <= now) {
     wake_at_ = Instant::never();
   }
+  if (defer_at_ <= now) {
+    end_deferrals(now);
+  }
   if (hook_.function != nullptr) {
     hook_.function(c(), hook_.user);
   }
@@ -143,6 +146,11 @@ void Sockets::check_invariants() const {
     }
     CHECK(waiting == s.waiting);
     CHECK(s.phase != Phase::free || s.first_item == nowhere);
+    if (s.deferred) {
+      CHECK(s.descriptor == -1);
+      CHECK(s.phase == Phase::connected);
+      CHECK(defer_at_ <= s.deferred_until);
+    }
     if (s.descriptor != -1) {
       Entry const entry = descriptors_.find(s.descriptor);
       CHECK(entry.kind == Opened::socket);

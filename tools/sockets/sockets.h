@@ -145,7 +145,8 @@ ssize_t lockstep_sendmsg(struct lockstep_sockets* s, int fd, const struct msghdr
 /*
  * README.md lists them by name. What is not supported gives ENOPROTOOPT, as does setting what can
  * only be read. EINVAL: a value out of range, or *length too short. EFAULT: NULL. EDOM: a timeout's
- * microseconds are out of range. ENOENT: no such congestion control.
+ * microseconds are out of range. ENOENT: no such congestion control. EOPNOTSUPP: the stack has
+ * Fast Open off.
  */
 int lockstep_getsockopt(struct lockstep_sockets* s, int fd, int level, int name, void* value,
                         socklen_t* length);

@@ -58,7 +58,7 @@ class Sockets {
   // An Application, and one that can be stopped (hw/poll/loop.hpp).
   void told(Stack& stack, const Event& event);
   void run(Stack& stack, Instant now);
-  Instant deadline() const { return wake_at_; }
+  Instant deadline() const { return earlier(wake_at_, defer_at_); }
   /// Closes every descriptor; abandon() aborts what of it still closes.
   void stop(Stack& stack, Instant now);
   bool done() const { return live_ == 0; }
@@ -135,10 +135,19 @@ class Sockets {
   void end_listening(Socket& s);
   void take_accepted(const Event& event);
   Socket* pop_waiting(Socket& listener);
+  Socket* listener_of(const Socket& s);
+  void make_room(Socket& listener, ListenerId from);
+  void push_waiting(Socket& listener, Socket& s);
+  void end_deferral(Socket& s);
+  void end_deferrals(Instant now);
+  void drop_deferred(const Socket& listener);
 
   // Connections.
   Result connect_again(Socket& s);
   Result open_connection(Socket& s, const Endpoint& to, bool fast_open);
+  Result open_with_text(Socket& s, const Endpoint& to, std::span<const iovec> parts, int flags);
+  void note_acknowledged(Socket& s, Bytes octets);
+  void note_room(Socket& s);
   void apply_wishes(const Socket& s);
   void adopt(Socket& s, ConnectionId id);
   void forget_connection(Socket& s);
@@ -166,6 +175,7 @@ class Sockets {
   Result wish(Socket& s, Setting setting);
   std::uint32_t wished(const Socket& s, SettingKind kind) const;
   lockstep_tcp_info info_of(const Socket& s) const;
+  void fill_history(const Socket& s, const ConnectionInfo& info, lockstep_tcp_info& out) const;
   std::uint32_t mtu_of(const Socket& s) const;
   std::uint32_t limit_to_mark(const Socket& s) const;
 
@@ -195,6 +205,7 @@ class Sockets {
   Place free_item_ = nowhere;
   Random random_;                      // of ports
   Instant wake_at_ = Instant::never();
+  Instant defer_at_ = Instant::never();  // the earliest of those that are deferred, or earlier
   Hook hook_;
   Announce announce_;
   SocketCounters counters_;

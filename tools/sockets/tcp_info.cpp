@@ -126,7 +126,29 @@ lockstep_tcp_info Sockets::info_of(const Socket& s) const {
   out.tcpi_segs_in = static_cast<std::uint32_t>(info.segments_received);
   out.tcpi_last_data_recv = milliseconds_since(Instant{s.heard_at});
   fill_sender(info, out);
+  fill_history(s, info, out);
   return out;
+}
+
+// What the calls and the events have shown.
+void Sockets::fill_history(const Socket& s, const ConnectionInfo& info,
+                           lockstep_tcp_info& out) const {
+  out.tcpi_bytes_sent = s.written - std::min<std::uint64_t>(s.written, out.tcpi_notsent_bytes);
+  // The SYN counts as one.
+  std::uint64_t const mss = out.tcpi_snd_mss;
+  std::uint64_t const segments_heard_of = (s.acknowledged + info.sacked.count + mss - 1) / mss;
+  bool const open = s.phase == Phase::connected;
+  out.tcpi_delivered = open ? 1 + static_cast<std::uint32_t>(segments_heard_of) : 0;
+  std::uint64_t const window = std::uint64_t{65'535} << info.options.receive_scale.shift;
+  out.tcpi_rcv_ssthresh =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(window, out.tcpi_rcv_space));
+  Instant const now = stack_.now();
+  Duration const busy = s.busy_for + (s.written != s.acknowledged ? now.since(s.busy_since)
+                                                                  : Duration{});
+  Duration const refused =
+      s.refused_for + (s.refused ? now.since(s.refused_since) : Duration{});
+  out.tcpi_busy_time = busy.ns / 1000;
+  out.tcpi_sndbuf_limited = refused.ns / 1000;
 }
 
 // What is known of the path, or else what the link carries.

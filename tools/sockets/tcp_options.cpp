@@ -42,6 +42,12 @@ Result set_congestion(const Config& config, const void* value, socklen_t length)
   return same ? 0 : -ENOENT;
 }
 
+// Of every connection of the stack: seconds between two probes, or how many there are.
+int keepalive_of(const tcp::Config& tcp, int name) {
+  return name == TCP_KEEPINTVL ? static_cast<int>(tcp.keepalive_interval.ns / 1'000'000'000)
+                               : as_int(tcp.keepalive_probes.value);
+}
+
 bool can_be_set(int name) {
   switch (name) {
     case TCP_NODELAY:
@@ -51,6 +57,10 @@ bool can_be_set(int name) {
     case TCP_USER_TIMEOUT:
     case TCP_FASTOPEN:
     case TCP_CONGESTION:
+    case TCP_FASTOPEN_CONNECT:
+    case TCP_DEFER_ACCEPT:
+    case TCP_KEEPINTVL:
+    case TCP_KEEPCNT:
       return true;
     default:
       return false;
@@ -73,13 +83,16 @@ Result Sockets::get_tcp_level(Socket& s, int name, void* value, socklen_t* lengt
     case TCP_KEEPIDLE:
       return write_int(as_int(wished(s, SettingKind::keepalive_idle_ms) / 1000), value, length);
     case TCP_KEEPINTVL:
-      return write_int(static_cast<int>(tcp.keepalive_interval.ns / 1'000'000'000), value, length);
     case TCP_KEEPCNT:
-      return write_int(as_int(tcp.keepalive_probes.value), value, length);
+      return write_int(keepalive_of(tcp, name), value, length);
     case TCP_USER_TIMEOUT:
       return write_int(as_int(wished(s, SettingKind::user_timeout_ms)), value, length);
     case TCP_FASTOPEN:
       return write_int(as_int(s.fast_open), value, length);
+    case TCP_FASTOPEN_CONNECT:
+      return write_int(s.fast_open_connect ? 1 : 0, value, length);
+    case TCP_DEFER_ACCEPT:
+      return write_int(as_int(s.defer_seconds), value, length);
     case TCP_CONGESTION: {
       auto const algorithm = algorithm_of(tcp.congestion);
       return write_value(algorithm.data(), algorithm.size(), value, length);
@@ -140,6 +153,25 @@ Result Sockets::set_tcp_level(Socket& s, int name, const void* value, socklen_t 
       }
       s.fast_open = number;
       return 0;
+    case TCP_FASTOPEN_CONNECT:
+      if (in < 0 || in > 1 || s.phase != Phase::unconnected) {
+        return -EINVAL;
+      }
+      if (!tcp.fast_open_client) {
+        return -EOPNOTSUPP;
+      }
+      s.fast_open_connect = in != 0;
+      return 0;
+    case TCP_DEFER_ACCEPT:
+      // Those that are deferred already wait for their own time.
+      if (in < 0 || (s.phase != Phase::unconnected && s.phase != Phase::listening)) {
+        return -EINVAL;
+      }
+      s.defer_seconds = number;
+      return 0;
+    case TCP_KEEPINTVL:
+    case TCP_KEEPCNT:
+      return in == keepalive_of(tcp, name) ? 0 : -ENOPROTOOPT;
     default:
       return -ENOPROTOOPT;
   }

@@ -77,6 +77,7 @@ Result Sockets::why_nothing(Socket& s) {
     case Phase::unconnected:
     case Phase::listening:
       return -ENOTCONN;
+    case Phase::armed:
     case Phase::connecting:
       return -EAGAIN;
     case Phase::failed:
@@ -125,6 +126,7 @@ Result Sockets::may_write(Socket& s) {
     case Phase::free:
     case Phase::unconnected:
     case Phase::listening:
+    case Phase::armed:
       return -ENOTCONN;
     case Phase::connecting:
       s.no_space = true;
@@ -142,6 +144,8 @@ Result Sockets::may_write(Socket& s) {
 
 void Sockets::note_refused(Socket& s, Refusal refusal) {
   s.no_space = true;
+  s.refused_since = s.refused ? s.refused_since : stack_.now();
+  s.refused = true;
   s.room_awaited = refusal == Refusal::no_room && !stack_.writable(s.connection).empty();
 }
 
@@ -158,7 +162,11 @@ Result Sockets::write_parts(Socket& s, std::span<const iovec> parts, int flags) 
     std::span const bytes(static_cast<const std::byte*>(parts[i].iov_base), size);
     bool const more = hold || i + 1 != parts.size();
     Taken const taken = stack_.write(s.connection, bytes, more ? More::yes : More::no);
+    if (taken.bytes.count != 0 && s.written == s.acknowledged) {
+      s.busy_since = stack_.now();
+    }
     written += taken.bytes.count;
+    s.written += taken.bytes.count;
     if (taken.refusal == Refusal::closing || taken.refusal == Refusal::stale_id) {
       return written != 0 ? static_cast<Result>(written) : -EPIPE;
     }
@@ -168,6 +176,17 @@ Result Sockets::write_parts(Socket& s, std::span<const iovec> parts, int flags) 
     }
   }
   return static_cast<Result>(written);
+}
+
+// The text leaves with the SYN, or behind it if the peer is not known to take it so.
+Result Sockets::open_with_text(Socket& s, const Endpoint& to, std::span<const iovec> parts,
+                               int flags) {
+  if (Result const bad = open_connection(s, to, true); bad != 0) {
+    disconnect(s);
+    return bad;
+  }
+  Result const written = write_parts(s, parts, flags);
+  return written > 0 ? written : -EINPROGRESS;
 }
 
 Result Sockets::send(int fd, std::span<const iovec> parts, int flags, NameIn to) {
@@ -188,11 +207,10 @@ Result Sockets::send(int fd, std::span<const iovec> parts, int flags, NameIn to)
     if (Result const bad = read_name(to, s->v6, remote); bad != 0) {
       return bad;
     }
-    if (Result const bad = open_connection(*s, remote, true); bad != 0) {
-      return bad;
-    }
-    Result const written = write_parts(*s, parts, flags);
-    return written > 0 ? written : -EINPROGRESS;
+    return open_with_text(*s, remote, parts, flags);
+  }
+  if (s->phase == Phase::armed) {
+    return open_with_text(*s, s->remote, parts, flags);
   }
   if (Result const bad = may_write(*s); bad != 0) {
     return bad;
