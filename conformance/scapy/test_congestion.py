@@ -114,6 +114,7 @@ def lost(tcp, rounds=2):
 ## 5681:CC-42 without waiting for the timer
 ## 5681:CC-20 ssthresh is half of what was in flight
 ## 5681:CC-21 cwnd is that and three segments
+#= rfc5681#3.1
 ## 5681:CC-40 of what was in flight, not of cwnd
 #= rfc5681#4.3
 ## 5681:CC-29

@@ -115,7 +115,7 @@ def test_urgent_pointer_without_urg(tcp):
     tcp.check("urgent", False, told is not None and "urgent" in told)
 
 
-#= rfc9293#3.1
+#= rfc9293#3.4
 ## 9293:P-SEGLEN octets behind the IP packet, as a link pads them, are no text
 def test_padding_of_the_link(tcp):
     tcp.established()

@@ -74,6 +74,7 @@ def test_malformed_on_text(tcp, wrong):
 ## 9293:MUST-6 an option that is not known is stepped over, and the others hold
 #= rfc9293#3.2
 ## 9293:MUST-64 on whatever octet they begin
+#= rfc9293#3.1
 ## 9293:MUST-4 NOP among them
 @pytest.mark.parametrize(
     "before",
@@ -101,6 +102,7 @@ def test_mss_behind_others(tcp, before):
 
 #= rfc9293#3.2
 ## 9293:P-EOL what stands behind an end-of-list is padding
+#= rfc9293#3.1
 ## 9293:MUST-4 end-of-list is understood
 def test_end_of_list(tcp):
     tcp.listen()
@@ -183,7 +185,7 @@ def test_mss_on_text_is_nothing(tcp):
     tcp.ignore_rest()
 
 
-#= rfc9293#3.7.1
+#= rfc9293#3.1
 ## 9293:MUST-7 an MSS too small for anything stops nobody
 @pytest.mark.parametrize("mss", [0, 1, 27])
 def test_tiny_mss(tcp, mss):

@@ -32,11 +32,9 @@ void classify(const wire::Icmp6Message& message, IcmpError& error) {
       error.type = wire::IcmpType::time_exceeded;
       return;
     case wire::Icmp6Type::parameter_problem:
+      //= rfc9293#3.9.2.2
+      //# 9293:MUST-56 soft, whatever its code is
       error.type = wire::IcmpType::parameter_problem;
-      // Whoever does not know the transport will never answer.
-      if (message.code == wire::problem_next_header) {
-        error.kind = IcmpErrorKind::hard;
-      }
       return;
     default:
       //= rfc4443#2.4

@@ -254,6 +254,24 @@ TEST(Icmp6, ErrorsAreLimited) {
 // The error about a segment that the stack has sent.
 Octets quoting(const Octets& frame) { return {frame.begin(), frame.begin() + 60}; }
 
+//= rfc9293#3.9.2.2
+//= type=test
+//# 9293:MUST-56 of ICMPv6, unreachable 0 and 3, and all of time exceeded and parameter problem
+TEST(Icmp6, ASoftErrorEndsNoOpen) {
+  Six six;
+  ConnectionId const opened = six.connect();
+  six.turn();
+  Octets const quote = quoting(six.out[0]);
+  for (std::uint8_t const code : {std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{2}}) {
+    EXPECT_EQ(six.fate_of(icmp({Icmp6Type::parameter_problem, code, 6, quote})), Drop::none);
+    EXPECT_EQ(six.events.back().cause, Cause::parameter_problem);
+    EXPECT_TRUE(six.stack.inspect(opened).exists);
+  }
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 3, 0, quote})), Drop::none);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::time_exceeded, 1, 0, quote})), Drop::none);
+  EXPECT_TRUE(six.stack.inspect(opened).exists);
+}
+
 //= rfc4443#3.1
 //= type=test
 //# 4443:ICMP6-11 they reach the transport

@@ -62,6 +62,12 @@ class Conversation:
         self.port = self.PORT
         self.peer_port = self.PEER_PORT
         self.connection = None
+        #: Once both SYNs have had a timestamp each segment of the tester's bears one: this and the
+        #: target's last one.
+        self.stamp = 1
+        self.echo = 0
+        self.stamping = False
+        self._stamp_offered = False
         self.record = []
         self.clauses = []
         self._queue = []
@@ -71,11 +77,13 @@ class Conversation:
 
     # --- what the tester says ---
 
-    def segment(self, flags, seq=None, ack=None, payload=b"", window=65535, options=(), urgent=0,
-                **fields):
+    def segment(self, flags, seq=None, ack=None, payload=b"", window=65535, options=None,
+                urgent=0, **fields):
         """A packet of scapy's from the tester; what is left out goes on where the tester is.
 
-        `fields` go to scapy's TCP as they are (reserved, dataofs, chksum, ...).
+        `options` are scapy's; a timestamp whose echo is None has the target's last one, and where
+        none are given those that were agreed on go along. `fields` go to scapy's TCP as they are
+        (reserved, dataofs, chksum, ...).
         """
         flags = in_order(flags)
         seq = self.peer_nxt if seq is None else seq
@@ -90,7 +98,7 @@ class Conversation:
             seq=self._absolute(seq, self.peer_iss),
             ack=self._absolute(ack, self.device_iss),
             window=window,
-            options=list(options),
+            options=self._options(flags, options),
             urgptr=urgent,
             **fields,
         )
@@ -345,7 +353,7 @@ class Conversation:
             self.expect("A", seq=1, ack=1)
         else:
             self.syn_received(window=window, options=options)
-            self.send("A", window=window, options=self._stamp(options))
+            self.send("A", window=window)
             self.accept()
             self.unlisten()
         return self.expect_state("ESTABLISHED")
@@ -413,8 +421,16 @@ class Conversation:
             raise Misuse(f"a sequence number is {number!r}: write a whole number")
         return int(number) % MOD if isinstance(number, Absolute) else (origin + number) % MOD
 
-    def _stamp(self, options):
-        return ()
+    def _options(self, flags, options):
+        echo = self.echo if "A" in flags else 0
+        if options is None:
+            stamps = self.stamping and "R" not in flags
+            return [("NOP", None), ("NOP", None), ("Timestamp", (self.stamp, echo))] * stamps
+        return [
+            ("Timestamp", (value[0], echo)) if name == "Timestamp" and value[1] is None
+            else (name, value)
+            for name, value in options
+        ]
 
     def _open(self):
         if self.connection is None:
@@ -447,8 +463,12 @@ class Conversation:
         packet = dissected(departure.packet)
         if TCP in packet:
             tcp = packet[TCP]
+            stamp = options_of(tcp).get("Timestamp")
             if "S" in str(tcp.flags):
                 self.device_iss = tcp.seq
+                self.stamping = self._stamp_offered and stamp is not None
+            if stamp is not None and "R" not in str(tcp.flags):
+                self.echo = stamp[0]
             if "R" not in str(tcp.flags):
                 end = since(tcp.seq, self.device_iss) + length_of(tcp, payload_of(packet))
                 self.device_nxt = max(self.device_nxt, end)
@@ -465,6 +485,10 @@ class Conversation:
         if TCP not in packet:
             return
         tcp = packet[TCP]
+        if "S" in str(tcp.flags):
+            self._stamp_offered = "Timestamp" in options_of(tcp)
+            if self._stamp_offered and "A" in str(tcp.flags):
+                self.stamping = self.echo != 0
         begin = since(tcp.seq, self.peer_iss)
         if "R" not in str(tcp.flags) and begin == self.peer_nxt:
             self.peer_nxt = begin + length_of(tcp, payload_of(packet))

@@ -16,7 +16,10 @@ STYLE = (
 
 def text(x, y, words, kind="", anchor="start"):
     kind = f' class="{kind}"' if kind else ""
-    return f'<text x="{x}" y="{y}" text-anchor="{anchor}"{kind}>{escape(words)}</text>'
+    return (
+        f'<text x="{x}" y="{y}" text-anchor="{anchor}" xml:space="preserve"{kind}>'
+        f"{escape(words)}</text>"
+    )
 
 
 def cut(words, most):
@@ -55,7 +58,7 @@ def svg(record, start, title, failure=()):
             text(16, 26, cut(title, 100), "who"),
             text(LEFT, 60, "tester", "who", "middle"),
             text(RIGHT, 60, "target", "who", "middle"),
-            text(LEFT - 14, 60, "seconds", "time", "end"),
+            text(LEFT - 44, 60, "seconds", "time", "end"),
             f'<line class="life" x1="{LEFT}" y1="70" x2="{LEFT}" y2="{bottom}"/>',
             f'<line class="life" x1="{RIGHT}" y1="70" x2="{RIGHT}" y2="{bottom}"/>',
             *rows,
