@@ -218,7 +218,7 @@ void read_icmp(std::span<const std::byte> bytes, Live& out) {
   out.complaint = out.readable ? "" : "a malformed ICMP message";
 }
 
-std::string ip_text(const IpFields& ip) {
+std::string ip_text(const IpFields& ip, bool bad_checksum) {
   constexpr std::string_view names[] = {"noecn", "ect1", "ect0", "ce", "ect01"};
   std::string out;
   const auto add = [&out](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
@@ -234,6 +234,9 @@ std::string ip_text(const IpFields& ip) {
   if (ip.flow_label) {
     add(fmt::format("flowlabel {:#x}", *ip.flow_label));
   }
+  if (bad_checksum) {
+    add("checksum bad");
+  }
   return out.empty() ? "" : "[" + out + "] ";
 }
 
@@ -247,7 +250,45 @@ std::string icmp_text(const IcmpPacket& icmp) {
   return out;
 }
 
+/// Any option at all, as it stands there.
+std::string raw_text(const Option& option) {
+  std::string out = fmt::format("kind {}", option.kind);
+  out += option.length ? fmt::format(" len {}", *option.length) : "";
+  for (std::size_t i = 0; i < option.data.size(); ++i) {
+    out += fmt::format("{}{:02x}", i == 0 ? " hex " : "", option.data[i]);
+  }
+  return out;
+}
+
+/// Whether it is as long as its kind wants it, and as it says.
+bool is_whole(const Option& option) {
+  std::size_t const size = option.data.size();
+  if (option.kind < 2) {
+    return true;
+  }
+  if (!option.length || *option.length != size + 2) {
+    return false;
+  }
+  switch (option.kind) {
+    case 2:
+      return size == 2;
+    case 3:
+      return size == 1;
+    case 4:
+      return size == 0;
+    case 5:
+      return size != 0 && size % 8 == 0;
+    case 8:
+      return size == 8;
+    default:
+      return true;
+  }
+}
+
 std::string option_text(const Option& option) {
+  if (!is_whole(option)) {
+    return raw_text(option);
+  }
   switch (option.kind) {
     case 0:
       return "eol";
@@ -271,12 +312,13 @@ std::string option_text(const Option& option) {
     }
     return "sack" + out;
   }
+  if (option.kind != 34) {
+    return raw_text(option);
+  }
   for (std::uint8_t const octet : option.data) {
     out += fmt::format("{:02x}", octet);
   }
-  return option.kind == 34 ? (out.empty() ? "FO" : "FO " + out)
-                           : fmt::format("kind {} len {}{}", option.kind, option.data.size() + 2,
-                                         out.empty() ? "" : " hex " + out);
+  return out.empty() ? "FO" : "FO " + out;
 }
 
 }  // namespace
@@ -357,7 +399,8 @@ std::string options_text(const std::vector<Option>& options) {
 }
 
 std::string packet_text(const Packet& packet) {
-  std::string const front = (packet.direction == Direction::in ? "< " : "> ") + ip_text(packet.ip);
+  std::string const front = (packet.direction == Direction::in ? "< " : "> ") +
+                            ip_text(packet.ip, !packet.is_icmp && packet.tcp.bad_checksum);
   if (packet.is_icmp) {
     return front + icmp_text(packet.icmp);
   }

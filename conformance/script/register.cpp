@@ -5,12 +5,14 @@
 #include <memory>
 
 #include "conformance/script/assertion.hpp"
+#include "conformance/script/from_capture.hpp"
 #include "conformance/script/report.hpp"
 #include "conformance/script/sysctl.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/cli/verbs.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/output/table.hpp"
+#include "tools/world/units.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -19,7 +21,7 @@ namespace script = conformance::script;
 
 struct PktOptions {
   std::vector<std::string> paths, defines;
-  std::string json, junit, pcapng = "pkt-failures";
+  std::string json, junit, pcapng = "pkt-failures", captures;
   script::Overrides overrides;
   std::uint32_t jobs = 1;
   bool tap = false, failed = false;
@@ -42,6 +44,7 @@ int run_scripts(const PktOptions& options) {
   script::Batch batch;
   batch.defines = defines_of(options.defines);
   batch.overrides = options.overrides;
+  batch.overrides.keep_capture = !options.captures.empty();
   batch.jobs = options.jobs;
   auto const files = script::find_scripts(options.paths);
   script::Report const report = script::run_all(files, batch);
@@ -51,14 +54,15 @@ int run_scripts(const PktOptions& options) {
   if (!options.junit.empty()) {
     save_file(options.junit, script::junit_text(report));
   }
-  auto const captures = script::save_captures(report, options.pcapng);
+  auto const captures = script::save_captures(
+      report, options.captures.empty() ? options.pcapng : options.captures);
   if (options.tap) {
     fmt::print("{}", script::tap_text(report));
     return report.exit_code();
   }
   fmt::print("{}", script::table_text(report, options.failed, terminal_columns()));
   fmt::print("{} scripts a second, {} at a time\n", report.per_second(), options.jobs);
-  for (std::string const& path : captures) {
+  for (std::string const& path : options.captures.empty() ? captures : std::vector<std::string>{}) {
     fmt::print("capture: {}\n", path);
   }
   return report.exit_code();
@@ -108,11 +112,55 @@ void register_run(CLI::App& verb, int& exit_code) {
   run->add_option("--junit", options->junit, "the report as JUnit XML into this file");
   run->add_option("--pcapng", options->pcapng,
                   "the folder for a capture of each script that fails (default: pkt-failures)");
+  run->add_option("--captures", options->captures,
+                  "the folder for a capture of every script, whether it passes or not");
   run->footer(
       "Exit code 1: a script fails; 2: one cannot be read. conformance/script/README.md has the "
       "language.\n"
       "Example: lockstep pkt run conformance/script --failed --jobs 2");
   run->callback([options, &exit_code] { exit_code = run_scripts(*options); });
+}
+
+struct FromCaptureOptions {
+  std::string capture, local, out;
+};
+
+int write_from_capture(const FromCaptureOptions& options) {
+  std::optional<IpAddress> local;
+  if (!options.local.empty()) {
+    local = parse_address(options.local);
+    if (!local) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("--local {}: expected an address such as 192.0.2.1 or 2001:db8::1: "
+                                "correct it",
+                                options.local));
+    }
+  }
+  script::FromCapture const made = script::from_capture(options.capture, local);
+  if (options.out.empty()) {
+    fmt::print("{}", made.text);
+  } else {
+    save_file(options.out, made.text);
+  }
+  if (made.difference.empty()) {
+    return static_cast<int>(ExitCode::fine);
+  }
+  fmt::print(stderr, "lockstep: {}\n", made.difference);
+  return static_cast<int>(ExitCode::finding);
+}
+
+void register_from_capture(CLI::App& verb, int& exit_code) {
+  CLI::App* const from = verb.add_subcommand(
+      "from-capture", "Writes a script of a connection that a capture begins with");
+  auto const options = std::make_shared<FromCaptureOptions>();
+  from->add_option("capture", options->capture, "pcap or pcapng")->required();
+  from->add_option("--local", options->local,
+                   "the end whose place our stack takes (default: the one that was called)");
+  from->add_option("--out", options->out, "the script into this file (default: standard output)");
+  from->footer(
+      "The script passes; where our stack does otherwise than the capture one line says how, and "
+      "the exit code is 1.\nExample: lockstep pkt from-capture web.pcapng --out web.pkt");
+  from->callback([options, &exit_code] { exit_code = write_from_capture(*options); });
 }
 
 }  // namespace
@@ -122,6 +170,7 @@ void register_pkt(CLI::App& app, int& exit_code) {
       app.add_subcommand("pkt", "Scripts of packets and calls for the stack, in virtual time");
   verb->require_subcommand(1);
   register_run(*verb, exit_code);
+  register_from_capture(*verb, exit_code);
   CLI::App* const check = verb->add_subcommand(
       "check", "Reads scripts and names what is not in the language: FILE:LINE:COLUMN");
   auto const options = std::make_shared<PktOptions>();

@@ -226,7 +226,7 @@ std::string json_text(const Report& report) {
 std::vector<std::string> save_captures(const Report& report, const fs::path& folder) {
   std::vector<std::string> out;
   for (Ran const& ran : report.scripts) {
-    if (ran.verdict != Verdict::failed) {
+    if (ran.capture.empty()) {
       continue;
     }
     std::string name;

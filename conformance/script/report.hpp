@@ -39,7 +39,7 @@ std::string junit_text(const Report& report);
 /// Everything but what the machine's clock says.
 std::string json_text(const Report& report);
 
-/// What a run that failed leaves: FOLDER/NAME.pcapng each. The names.
+/// What the runs leave that have a capture: FOLDER/NAME.pcapng each. The names.
 std::vector<std::string> save_captures(const Report& report, const std::filesystem::path& folder);
 
 }  // namespace lockstep::conformance::script

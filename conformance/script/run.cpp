@@ -44,6 +44,7 @@ class Runner {
         plan_(plan_of(script, overrides)),
         strict_(script.head.strict_segments.value_or(false) || overrides.strict_segments),
         trailing_(script.head.allow_trailing.value_or(false) || overrides.allow_trailing),
+        keeps_(overrides.keep_capture),
         world_(plan_, arena),
         flows_({plan_.local, Port{script.head.bind_port}}, {plan_.remote, Port{remote_port}}),
         caller_(script, plan_, world_, flows_),
@@ -62,6 +63,9 @@ class Runner {
         ++out_.events;
       }
       finish();
+      if (keeps_) {
+        save_capture();
+      }
     } catch (const Stop&) {
       out_.verdict = Verdict::failed;
       out_.exit_code = static_cast<int>(tools::ExitCode::finding);
@@ -85,6 +89,11 @@ class Runner {
     out_.finding = std::move(finding);
     std::size_t const line = static_cast<std::size_t>(out_.finding.place.line) - 1;
     out_.line = line < script_.lines.size() ? script_.lines[line] : "";
+    save_capture();
+    throw Stop{};
+  }
+
+  void save_capture() {
     tools::PcapngWriter writer;
     for (Sent const& sent : world_.sent) {
       keep(sent, "left, and not expected so far");
@@ -93,7 +102,6 @@ class Runner {
       writer.add(one.at, one.bytes, one.comment);
     }
     out_.capture = writer.bytes();
-    throw Stop{};
   }
 
   std::string state_text() {
@@ -457,7 +465,7 @@ class Runner {
 
   const Script& script_;
   Plan plan_;
-  bool strict_, trailing_;
+  bool strict_, trailing_, keeps_;
   World world_;
   Flows flows_;
   Caller caller_;

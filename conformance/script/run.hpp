@@ -32,7 +32,7 @@ struct Ran {
   std::string line;     ///< of the script, where the finding is
   std::uint64_t virtual_ns = 0;
   std::uint32_t events = 0, packets_in = 0, packets_out = 0;
-  std::vector<std::byte> capture;  ///< pcapng; only of a run that failed
+  std::vector<std::byte> capture;  ///< pcapng; of a run that failed, or of which it is asked
 };
 
 /// Runs a script that has been read. Throws Failure (bad_input) where it asks for what cannot be.

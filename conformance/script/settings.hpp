@@ -20,6 +20,7 @@ struct Overrides {
   std::string profile;
   bool strict_segments = false;
   bool allow_trailing = false;
+  bool keep_capture = false;  ///< of a run that passes, too
 };
 
 /// Profile, addresses, MTU, the sysctls of commands that stand before everything else, and fields
