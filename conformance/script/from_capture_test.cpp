@@ -85,7 +85,8 @@ TEST(FromCapture, WhereItDiffersOneLineNamesThePacket) {
 /// A script, its capture, a script of that: it passes.
 TEST(FromCapture, GoesRound) {
   std::size_t passed = 0;
-  fs::path const folder = fs::temp_directory_path() / ("lockstep-from-capture-" + std::to_string(getpid()));
+  fs::path const folder =
+      fs::temp_directory_path() / ("lockstep-from-capture-" + std::to_string(getpid()));
   auto const path = folder / "one.pcapng";
   fs::create_directories(folder);
   auto const files = find_scripts({"conformance/script/close", "conformance/script/data",
