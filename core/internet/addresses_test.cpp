@@ -73,6 +73,24 @@ TEST(Addresses, SourcesAreOtherHosts) {
   }
 }
 
+//= rfc4861#7.2.1
+//= type=test
+//# 4861:ND-6 the solicited-node group of each address, and of no other
+TEST(Addresses, GroupsOfTheirOwnAreJoined) {
+  IpAddress const first{0x2001'0db8'0000'0000, 0x0000'0000'0001'0203};
+  IpAddress const second{0xfe80'0000'0000'0000, 0x0000'0000'0004'0506};
+  Addresses addresses = two();
+  EXPECT_FALSE(addresses.is_joined(all_nodes)) << "without IPv6 there is no group to be in";
+  EXPECT_FALSE(addresses.is_joined(ip(10, 0, 1, 5).solicited_node()));
+  ASSERT_TRUE(addresses.add(first, 64));
+  ASSERT_TRUE(addresses.add(second, 10));
+  EXPECT_TRUE(addresses.is_joined(all_nodes));
+  EXPECT_TRUE(addresses.is_joined(first.solicited_node()));
+  EXPECT_TRUE(addresses.is_joined(second.solicited_node()));
+  EXPECT_FALSE(addresses.is_joined(IpAddress{first.high, 0x070809}.solicited_node()));
+  EXPECT_FALSE(addresses.is_joined(ip(10, 0, 1, 5).solicited_node()));
+}
+
 //= rfc1122#3.2.1.3
 //= type=test
 //# 1122:H-18 the source is the place of one of our addresses
@@ -110,6 +128,21 @@ TEST(Routes, OfIpv4AnAddressOfIpv6IsNoLink) {
   NextHop hop;
   EXPECT_FALSE(Routes{}.next_hop(addresses, ip(10, 0, 1, 77), hop));
   EXPECT_FALSE(Routes{}.next_hop(addresses, ip(10, 0, 1, 5), hop));
+  // Nor one of IPv6 a destination of these routes, whatever its last octets.
+  IpAddress const six{0x2001'0db8'0000'0000, ip(192, 0, 2, 8).low};
+  EXPECT_FALSE(Routes{}.next_hop(addresses, six, hop));
+}
+
+//= rfc1122#3.2.1.3
+//= type=test
+//# 1122:H-18 also where the gateway is on the link of none of our addresses: the first is meant
+TEST(Routes, AGatewayOffTheLinksIsReachedFromTheFirstAddress) {
+  Routes routes;
+  ASSERT_TRUE(routes.add({ip(0, 0, 0, 0), ip(203, 0, 113, 1), 0}));
+  NextHop hop;
+  ASSERT_TRUE(routes.next_hop(two(), ip(8, 8, 8, 8), hop));
+  EXPECT_EQ(hop.address, ip(203, 0, 113, 1));
+  EXPECT_EQ(hop.source, 0);
 }
 
 TEST(Routes, TheLongestPrefixWins) {

@@ -62,6 +62,17 @@ TEST(PathMtu, TheTableIsBounded) {
   EXPECT_EQ(world.paths.find(far(5), world.now), 1000);
 }
 
+//= rfc4821#7.3
+//= type=test
+//# 4821:PLP-10 less than 16 octets are not worth a probe
+TEST(PathMtu, ASearchEndsWhereLittleIsLeft) {
+  World world;
+  ASSERT_TRUE(world.paths.stalled(far(1), world.now, {.low = 1024, .sent = 1500}));
+  ASSERT_EQ(world.paths.find(far(1), world.now), 1024);
+  EXPECT_EQ(world.paths.probe_size(far(1), world.now, 1040), 1040u);
+  EXPECT_EQ(world.paths.probe_size(far(1), world.now, 1039), 0u);
+}
+
 //= rfc1191#5
 //= type=test
 //# 1191:PMTU-7 the largest plateau below
