@@ -4,12 +4,14 @@ import collections
 import dataclasses
 import hashlib
 import pathlib
+import re
 
 from mutant.scan import ASSIGNS, CLOSES, Reader
 from tidying.citations import BODY, HEAD, ids_of
 
 BRANCHES = ("if", "while", "for", "do")
 LEFT = ASSIGNS | {"return", ",", "?", ":", "<<", ";"}
+INCLUDED = re.compile(r'^#include "([^"]+)"', re.M)
 INCLUDE = '#include "core/units/mutant.hpp"\n'
 
 
@@ -274,8 +276,17 @@ def innermost(nodes, at):
 
 
 def files_of(root):
-    """The sources of core/ that are neither tests nor fuzzers nor their kits."""
+    """The sources of core/ that are neither tests nor fuzzers nor their kits. What a header makes
+    only in others' programs (a template that core/ does not use) is in no object of core/: it is
+    left."""
     root = pathlib.Path(root)
-    return [File(root, str(path.relative_to(root))) for path in sorted((root / "core").rglob("*"))
-            if path.suffix in (".cpp", ".hpp")
-            and not path.stem.endswith(("_test", "_fuzz", "_kit", "fuzz_input"))]
+    files = [File(root, str(path.relative_to(root))) for path in sorted((root / "core").rglob("*"))
+             if path.suffix in (".cpp", ".hpp")
+             and not path.stem.endswith(("_test", "_fuzz", "_kit", "fuzz_input"))]
+    included = set(INCLUDED.findall("".join(file.text for file in files)))
+    for file in files:
+        if file.path.endswith(".hpp") and file.path not in included:
+            file.left += [(site.line, sorted(site.rows), "nothing in core/ includes it")
+                          for site in file.sites.values()]
+            file.sites = {}
+    return files

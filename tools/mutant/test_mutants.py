@@ -13,6 +13,7 @@ sys.path.insert(0, str(TOOLS))
 sys.dont_write_bytecode = True
 
 from mutant import equivalent, reach, scan, sites, tree, trial  # noqa: E402
+from mutant.memory import Memory  # noqa: E402
 
 ROOT = TOOLS.parent
 CITED = "//= rfc9293#3\n//# 9293:MUST-1 some words\n"
@@ -206,6 +207,23 @@ class Tried(unittest.TestCase):
         batches = [[unit.name for unit in batch] for batch in trials.batches(mutant) if batch]
         self.assertEqual(batches, [["Some/Wide.Cites/0"], ["Near.Other"], ["Wide.Other"],
                                    ["0..99"]])
+
+
+class Kept(unittest.TestCase):
+    def test_what_was_found_holds_until_a_program_changes_and_hints_then(self):
+        caught = [["seam_test", "A.B"]]
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "found.jsonl"
+            first = Memory(file, "programs")
+            first.put("1", caught)
+            first.put("2", None)
+            with file.open("a") as cut:
+                cut.write('["programs", "3", nu')
+            again, other = Memory(file, "programs"), Memory(file, "others")
+            fresh = Memory(file, "programs", True)
+        self.assertEqual((again.found, again.hints), ({"1": caught, "2": None}, {"1": caught}))
+        self.assertEqual((other.found, other.hints), ({}, {"1": caught}))
+        self.assertEqual((fresh.found, fresh.hints), ({}, {}))
 
 
 class PlaceOf:

@@ -14,7 +14,8 @@ from tidying.citations import BODY, ids_of
 TEST = re.compile(r"TEST(?:_[FP])?\((\w+), (\w+)\)")
 FAILED = re.compile(r"^\[  FAILED  \] ([\w/.]+)", re.M)
 RUNNING = re.compile(r"^\[ RUN      \] ([\w/.]+)", re.M)
-SPECIFIC = 24       # so many units that reach the fewest mutants run before the rest
+SPECIFIC = 24  # so many tests that reach the fewest mutants run before the rest
+SHORT_US = 20_000  # and of the rest those that are over so soon
 CHUNK = {"conformance": 16, "pkt": 48, "swarm": 1}
 MEMORY_MAX = 4 << 30
 
@@ -59,7 +60,7 @@ class Trials:
     def batches(self, mutant):
         """Lists of units of one program each, those first that likely notice: the tests that cite
         the row, those that reach little else, the rest of its floor and of those above, then
-        scenarios, scripts and seeds."""
+        scenarios, scripts and seeds, and the long tests."""
         reaching = self.by_mutant.get(mutant.number, [])
         tests = sorted((unit for unit in reaching if unit.program.endswith("_test")),
                        key=lambda unit: len(unit.reaches))
@@ -69,14 +70,15 @@ class Trials:
         rest = [unit for unit in tests if unit not in citing and unit not in special]
         own = FLOORS.index(mutant.file.split("/")[1])
         near = [f"{floor}_test" for floor in FLOORS[own:] + FLOORS[:own]]
-        for part in (citing, special, rest):
-            for program in near:
-                yield [unit for unit in part if unit.program == program]
+        short = [unit for unit in rest if unit.microseconds < SHORT_US]
+        for part in (citing, special, short):
+            yield from by_program(part, near)
         for program, size in CHUNK.items():
             units = sorted((unit for unit in reaching if unit.program == program),
                            key=lambda unit: len(unit.reaches))
             for first in range(0, len(units), size):
                 yield units[first:first + size]
+        yield from by_program([unit for unit in rest if unit not in short], near)
 
     def try_one(self, mutant, hint, scratch):
         """Who notices, as (program, names), or None. `hint` did before, in another tree perhaps."""
@@ -115,6 +117,11 @@ class Trials:
             failed = failed_cases(report)
         return [[program, name] for name in names if name in failed] or [
             [program, name] for name in names]
+
+
+def by_program(units, programs):
+    for program in programs:
+        yield [unit for unit in units if unit.program == program]
 
 
 def bound(seconds):
