@@ -5,10 +5,10 @@ from scapy.layers.inet import TCP
 MSS = 1000
 
 
-def begun(tcp, octets=400_000, mss=MSS, window=65535):
-    """A program that has all of this to send; nothing is taken from the wire yet."""
+def begun(tcp, mss=MSS, window=65535):
+    """A program that has a full buffer to send; nothing is taken from the wire yet."""
     tcp.established(window=window, options=[("MSS", mss)])
-    tcp.target.write(tcp.connection, bytes(octets % 251 for _ in range(min(octets, 131072))))
+    tcp.target.write(tcp.connection, bytes(131072))
     return tcp
 
 

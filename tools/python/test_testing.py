@@ -15,8 +15,9 @@ pytest_plugins = ["pytester"]
 
 
 @pytest.fixture
-def run(pytester):
+def run(pytester, monkeypatch):
     """Runs a file of tests as if alone; returns the result."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     def go(body, *arguments):
         head = "import pytest\nfrom scapy.layers.inet import IP, TCP\n"

@@ -7,14 +7,15 @@ from .packets import (
     MOD,
     TCP,
     dissected,
+    glance,
     in_order,
     ip_header,
-    length_of,
     letters_of,
     octets_of,
     options_of,
     payload_of,
     since,
+    words_of,
 )
 from .target import Timing
 from .units import nanoseconds, seconds
@@ -33,8 +34,14 @@ class Entry:
     at: int
     inward: bool = True
     packet: bytes = b""
-    text: str = ""
+    #: The first numbers of its sender and of the other side, as they were known then.
+    origins: tuple = (0, 0)
     remark: str = ""
+
+    @property
+    def text(self):
+        """One line for the packet."""
+        return words_of(self.packet, *self.origins)
 
 
 class Conversation:
@@ -109,7 +116,7 @@ class Conversation:
         """Hands a packet to the target: IP, IPv6 or TCP of scapy, or bytes. Returns self."""
         octets = octets_of(packet, self.target)
         self._note_sent(octets)
-        self.record.append(Entry(self.target.now(), True, octets, self._words(octets, True)))
+        self.record.append(self._entry(self.target.now(), True, octets))
         self.target.send(octets)
         self._mark = self.target.now()
         return self
@@ -177,7 +184,7 @@ class Conversation:
         departure = self._next(until)
         if departure is not None:
             after = seconds(departure.at - self._mark)
-            words = self._words(departure.packet, False)
+            words = self._words(departure.packet)
             self._fail(
                 f"silence for {duration}",
                 [("packet", "none", words, True), ("after", "", after + " s", False)]
@@ -406,7 +413,7 @@ class Conversation:
         if not self._lenient:
             departure = self._next(self.target.now())
             if departure is not None:
-                words = self._words(departure.packet, False)
+                words = self._words(departure.packet)
                 self._fail("nothing more", [("packet", "none", words, True)])
 
     @property
@@ -460,38 +467,30 @@ class Conversation:
         return None
 
     def _take(self, departure):
-        packet = dissected(departure.packet)
-        if TCP in packet:
-            tcp = packet[TCP]
-            stamp = options_of(tcp).get("Timestamp")
-            if "S" in str(tcp.flags):
-                self.device_iss = tcp.seq
-                self.stamping = self._stamp_offered and stamp is not None
-            if stamp is not None and "R" not in str(tcp.flags):
-                self.echo = stamp[0]
-            if "R" not in str(tcp.flags):
-                end = since(tcp.seq, self.device_iss) + length_of(tcp, payload_of(packet))
+        seen = glance(departure.packet)
+        if seen is not None:
+            if "S" in seen.flags:
+                self.device_iss = seen.seq
+                self.stamping = self._stamp_offered and seen.stamp is not None
+            if "R" not in seen.flags:
+                end = since(seen.seq, self.device_iss) + seen.length
                 self.device_nxt = max(self.device_nxt, end)
-                self.device_window = tcp.window
-        self.record.append(
-            Entry(departure.at, False, departure.packet, self._words(departure.packet, False))
-        )
+                self.device_window = seen.window
+                self.echo = self.echo if seen.stamp is None else seen.stamp
+        self.record.append(self._entry(departure.at, False, departure.packet))
         self._queue.append(departure)
 
     def _note_sent(self, octets):
-        if len(octets) < 40:
+        seen = glance(octets)
+        if seen is None:
             return
-        packet = dissected(octets)
-        if TCP not in packet:
-            return
-        tcp = packet[TCP]
-        if "S" in str(tcp.flags):
-            self._stamp_offered = "Timestamp" in options_of(tcp)
-            if self._stamp_offered and "A" in str(tcp.flags):
+        if "S" in seen.flags:
+            self._stamp_offered = seen.stamp is not None
+            if self._stamp_offered and "A" in seen.flags:
                 self.stamping = self.echo != 0
-        begin = since(tcp.seq, self.peer_iss)
-        if "R" not in str(tcp.flags) and begin == self.peer_nxt:
-            self.peer_nxt = begin + length_of(tcp, payload_of(packet))
+        begin = since(seen.seq, self.peer_iss)
+        if "R" not in seen.flags and begin == self.peer_nxt:
+            self.peer_nxt = begin + seen.length
 
     def _relative(self, packet):
         """seq and ack of what the target sent, relative."""
@@ -548,27 +547,12 @@ class Conversation:
         state = self.state
         return [] if state is None else [("state", "", state, False)]
 
-    def _words(self, octets, inward):
-        """One line for a packet: 'SA 0:1(0) ack 1 win 65535 <MSS 1460>'."""
-        try:
-            packet = dissected(octets)
-            if TCP not in packet:
-                return packet.summary()
-            tcp = packet[TCP]
-            payload = payload_of(packet)
-            ours, theirs = (
-                (self.peer_iss, self.device_iss) if inward else (self.device_iss, self.peer_iss)
-            )
-            seq = since(tcp.seq, ours)
-            words = f"{letters_of(tcp) or '-'} {seq}:{seq + len(payload)}({len(payload)})"
-            if "A" in str(tcp.flags):
-                words += f" ack {since(tcp.ack, theirs)}"
-            words += f" win {tcp.window}"
-            options = [f"{name} {value}" if value not in (b"", None, "") else name
-                       for name, value in options_of(tcp).items()]
-            return words + (f" <{', '.join(options)}>" if options else "")
-        except Exception:  # whatever scapy cannot read is still a packet that can be shown
-            return f"{len(octets)} octets"
+    def _entry(self, at, inward, octets):
+        ours, theirs = self.peer_iss, self.device_iss
+        return Entry(at, inward, octets, (ours, theirs) if inward else (theirs, ours))
+
+    def _words(self, octets):
+        return words_of(octets, self.device_iss, self.peer_iss)
 
     def _fail(self, headline, rows):
         raise Mismatch(headline, rows)

@@ -1,4 +1,5 @@
 # Packets of scapy and their octets: what may be injected, and how a segment reads in one line.
+import dataclasses
 import logging
 
 from .errors import Misuse
@@ -67,12 +68,6 @@ def in_order(flags):
     return "".join(letter for letter in LETTERS if letter in flags)
 
 
-def length_of(tcp, payload):
-    """SEG.LEN: the text, and one each for SYN and FIN."""
-    flags = str(tcp.flags)
-    return len(payload) + ("S" in flags) + ("F" in flags)
-
-
 def options_of(tcp):
     """Options by scapy's names; NOP and EOL have none."""
     return {
@@ -80,6 +75,80 @@ def options_of(tcp):
         for name, value in (tcp.options if isinstance(tcp.options, list) else [])
         if name not in ("NOP", "EOL")
     }
+
+
+@dataclasses.dataclass(frozen=True)
+class Glance:
+    """What the conversation itself needs of a segment, read without scapy, which takes its time."""
+
+    flags: str
+    seq: int
+    length: int
+    window: int
+    #: TSval, or None.
+    stamp: int | None
+
+
+def glance(octets):
+    """A Glance at an IP packet that bears TCP right behind its header; None if it does not."""
+    if not octets:
+        return None
+    if octets[0] >> 4 == 6:
+        begin, end = 40, 40 + int.from_bytes(octets[4:6], "big")
+        protocol = octets[6] if len(octets) >= 40 else None
+    else:
+        begin, end = (octets[0] & 15) * 4, int.from_bytes(octets[2:4], "big")
+        protocol = octets[9] if len(octets) >= 20 else None
+    if protocol != 6 or len(octets) < begin + 20:
+        return None
+    tcp = octets[begin : min(end, len(octets))]
+    if len(tcp) < 20:
+        return None
+    flags = "".join(letter for bit, letter in enumerate(LETTERS) if tcp[13] >> bit & 1)
+    offset = (tcp[12] >> 4) * 4
+    return Glance(
+        flags,
+        int.from_bytes(tcp[4:8], "big"),
+        max(len(tcp) - offset, 0) + ("S" in flags) + ("F" in flags),
+        int.from_bytes(tcp[14:16], "big"),
+        stamp_of(tcp[20:offset]),
+    )
+
+
+def stamp_of(options):
+    """TSval of these octets of options; None if there is none, or if they are wrong before it."""
+    at = 0
+    while at < len(options) and options[at] != 0:
+        if options[at] == 1:
+            at += 1
+            continue
+        length = options[at + 1] if at + 1 < len(options) else 0
+        if length < 2:
+            return None
+        if options[at] == 8 and length == 10 and at + 10 <= len(options):
+            return int.from_bytes(options[at + 2 : at + 6], "big")
+        at += length
+    return None
+
+
+def words_of(octets, ours, theirs):
+    """One line for a packet: 'SA 0:1(0) ack 1 win 65535 <MSS 1460>', from these two numbers."""
+    try:
+        packet = dissected(octets)
+        if TCP not in packet:
+            return packet.summary()
+        tcp = packet[TCP]
+        payload = payload_of(packet)
+        seq = since(tcp.seq, ours)
+        words = f"{letters_of(tcp) or '-'} {seq}:{seq + len(payload)}({len(payload)})"
+        if "A" in str(tcp.flags):
+            words += f" ack {since(tcp.ack, theirs)}"
+        words += f" win {tcp.window}"
+        options = [f"{name} {value}" if value not in (b"", None, "") else str(name)
+                   for name, value in options_of(tcp).items()]
+        return words + (f" <{', '.join(options)}>" if options else "")
+    except Exception:  # whatever scapy cannot read is still a packet that can be shown
+        return f"{len(octets)} octets"
 
 
 def since(number, origin):
