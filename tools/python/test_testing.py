@@ -1,7 +1,11 @@
 """lockstep.testing: what a failing test prints and leaves, and what misuse says, in one line."""
 
+import os
+import pathlib
 import re
 import struct
+import subprocess
+import sys
 import xml.etree.ElementTree
 
 import pytest
@@ -63,6 +67,19 @@ def test_a_failure_leaves_a_capture(run, pytester):
         at += length
     assert blocks == [0x0A0D0D0A, 1, 6, 6]
     assert b"listen; tester: S 0:0(0)" in octets and b"target: SA 0:0(0) ack 1" in octets
+
+
+def test_a_folder_elsewhere_will_do(run, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    out = run(FAILING, "-o", f"lockstep_artifacts={elsewhere}").stdout.str()
+    assert sorted(each.suffix for each in elsewhere.iterdir()) == [".pcapng", ".svg"]
+    assert all(str(each) in out for each in elsewhere.iterdir())
+
+
+def test_a_folder_that_cannot_be_made_is_said(run, pytester):
+    pytester.path.joinpath("taken").write_text("")
+    out = run(FAILING, "-o", "lockstep_artifacts=taken").stdout.str()
+    assert "left     not written: " in out and "! ack" in out
 
 
 def test_a_failure_leaves_a_diagram_within_its_edges(run, pytester):
@@ -142,6 +159,20 @@ def test_what_nobody_expected_is_a_failure(run):
     result = run("@pytest.mark.ip(6)\ndef test_it(tcp):\n    tcp.listen().send('S')\n")
     result.assert_outcomes(passed=1, errors=1)
     assert "nothing more" in result.stdout.str()
+
+
+def test_without_scapy_the_plugin_loads_and_the_fixture_says_so(pytester):
+    pytester.makepyfile("def test_plain():\n    pass\n\ndef test_it(tcp):\n    pass\n")
+    pytester.makeconftest("import sys\nsys.modules['scapy'] = sys.modules['scapy.layers'] = None\n"
+                          "sys.modules['scapy.layers.inet'] = None\n")
+    package = str(pathlib.Path(units.__file__).parents[2])
+    program = f"import sys; sys.path.insert(0, {package!r}); import pytest;"
+    program += "sys.exit(pytest.main(['-p', 'lockstep.testing.plugin']))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          cwd=pytester.path, timeout=60,
+                          env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
+    assert "1 passed, 2 errors" in done.stdout
+    assert "fixture tcp: scapy.layers.inet is missing: pip install scapy" in done.stdout
 
 
 def test_the_seed_decides_the_packets(run, pytester):

@@ -3,7 +3,8 @@
 
 See tools/python/README.md, and `help(lockstep.testing.conversation.Conversation)`.
 """
-from .conversation import Absolute, Conversation, pattern
+import importlib
+
 from .errors import Mismatch, Misuse, Unsupported
 from .target import Departure, Target, Timing, Wanted, kinds
 
@@ -20,3 +21,10 @@ __all__ = [
     "kinds",
     "pattern",
 ]
+
+
+def __getattr__(name):
+    """What stands on scapy is imported when it is asked for: pytest loads the plugin every time."""
+    if name not in ("Absolute", "Conversation", "pattern"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(".conversation", __name__), name)

@@ -11,7 +11,6 @@ import pytest
 from . import stack_target  # noqa: F401  (registers the target 'stack')
 from . import target as targets
 from .capture import pcapng
-from .conversation import Conversation
 from .diagram import svg
 from .errors import Mismatch, Misuse, Unsupported
 
@@ -83,6 +82,10 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture
 def tcp(request, ip_version):
     """A conversation with the TCP under test; see lockstep.testing.conversation.Conversation."""
+    try:
+        from .conversation import Conversation
+    except ModuleNotFoundError as error:
+        raise Misuse(f"fixture tcp: {error.name} is missing: pip install scapy") from None
     config = request.config
     seed = config.getoption("--lockstep-seed")
     marker = request.node.get_closest_marker("stack")
@@ -162,22 +165,24 @@ def leave(item, conversation, lines):
         ):
             path = folder / (name + suffix)
             path.write_bytes(content)
-            out.append(str(path.relative_to(config.rootpath)))
+            out.append(shortest(config, path))
     except OSError as error:
         out.append(f"not written: {error}")
     return out
+
+
+def shortest(config, path):
+    """From the root of the tests if it lies below it, else whole."""
+    below = path.is_relative_to(config.rootpath)
+    return str(path.relative_to(config.rootpath) if below else path)
 
 
 def place(item, excinfo):
     """file:line of the test that asked."""
     for entry in reversed(excinfo.traceback):
         path = pathlib.Path(str(entry.path))
-        if "testing" not in path.parts[-2:-1]:
-            try:
-                path = path.relative_to(item.config.rootpath)
-            except ValueError:
-                pass
-            return f"{path}:{entry.lineno + 1}"
+        if path.parent != pathlib.Path(__file__).parent:
+            return f"{shortest(item.config, path)}:{entry.lineno + 1}"
     return item.nodeid
 
 
