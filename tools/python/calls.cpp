@@ -3,11 +3,17 @@
 
 #include <algorithm>
 
+#include "tools/cli/failure.hpp"
 #include "tools/python/refused.hpp"
+#include "tools/sockets/sockets.hpp"
 
 namespace lockstep::tools::python {
 
-void Inbox::told(const Stack& stack, const Told& event) {
+void Inbox::told(Stack& stack, const Told& event) {
+  if (sockets != nullptr) {
+    sockets->told(stack, event.event);
+    return;
+  }
   if (event.event.kind == EventKind::accepted) {
     accepted.push_back(event.event.id);
     learn(stack, event.event.id);
@@ -17,6 +23,19 @@ void Inbox::told(const Stack& stack, const Told& event) {
     ++events_lost;
   }
   events.push_back(event);
+}
+
+void Inbox::run(Stack& stack) {
+  if (sockets != nullptr) {
+    sockets->run(stack, stack.now());
+  }
+}
+
+void Inbox::refuse_sockets() const {
+  if (sockets != nullptr) {
+    throw Failure(ExitCode::bad_input,
+                  "a snapshot cannot hold sockets: expected calls of the stack alone");
+  }
 }
 
 void Inbox::learn(const Stack& stack, ConnectionId id) {

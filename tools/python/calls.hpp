@@ -11,6 +11,10 @@
 
 #include "core/seam/stack.hpp"
 
+namespace lockstep::tools {
+class Sockets;
+}
+
 namespace lockstep::tools::python {
 
 using Packet = std::span<const std::byte>;
@@ -32,13 +36,17 @@ struct Inbox {
     FourTuple tuple;
   };
 
-  void told(const Stack& stack, const Told& event);
+  void told(Stack& stack, const Told& event);
+  void run(Stack& stack);
   void learn(const Stack& stack, ConnectionId id);
+  /// A snapshot cannot hold sockets: throws Failure if there are any.
+  void refuse_sockets() const;
 
   std::deque<Told> events;            ///< in order
   std::deque<ConnectionId> accepted;  ///< in order
   std::uint64_t events_lost = 0;
   std::map<std::uint32_t, Known> known;  ///< by slot
+  Sockets* sockets = nullptr;            ///< who is told instead, if there are any
 };
 
 /// The calls of Stack. A refusal is thrown as `Refused`.

@@ -23,7 +23,7 @@ class FromOutside final : public sim::Model {
       desk.routes.add({event.id, {}, sim::Side::acceptor, desk.model, 0});
     }
   }
-  void run(sim::Desk&) override {}
+  void run(sim::Desk& desk) override { inbox.run(desk.stack); }
   void turned(sim::Desk&, bool) override {}
   Instant deadline() const override { return Instant::never(); }
   bool done() const override { return true; }
@@ -205,6 +205,23 @@ std::vector<Simulation::Arrived> Simulation::take_arrived(std::uint32_t tap) {
   std::vector<Arrived> out(std::make_move_iterator(in.begin()), std::make_move_iterator(in.end()));
   in.clear();
   return out;
+}
+
+void Simulation::refuse_sockets() const {
+  for (std::uint32_t i = 0; i < kernel_->host_count(); ++i) {
+    sim::Host const& host = kernel_->host({i});
+    static_cast<const FromOutside&>(*host.models()[host.otherwise().value]).inbox.refuse_sockets();
+  }
+}
+
+std::shared_ptr<const sim::KernelSnapshot> Simulation::snapshot() const {
+  refuse_sockets();
+  return kernel_->snapshot();
+}
+
+void Simulation::restore(const sim::KernelSnapshot& snapshot) {
+  refuse_sockets();
+  kernel_->restore(snapshot);
 }
 
 Inbox& SimHost::inbox() {

@@ -59,11 +59,13 @@ class Simulation {
   /// What has come to a tap since this was asked last.
   std::vector<Arrived> take_arrived(std::uint32_t tap);
 
-  /// All of it in mid run. restore(): only of this simulation.
-  std::shared_ptr<const sim::KernelSnapshot> snapshot() const { return kernel_->snapshot(); }
-  void restore(const sim::KernelSnapshot& snapshot) { kernel_->restore(snapshot); }
+  /// All of it in mid run. restore(): only of this simulation. Both throw where a host has sockets.
+  std::shared_ptr<const sim::KernelSnapshot> snapshot() const;
+  void restore(const sim::KernelSnapshot& snapshot);
 
  private:
+  void refuse_sockets() const;
+
   class Recorder;
   class Capture;
 

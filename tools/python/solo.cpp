@@ -177,6 +177,7 @@ std::vector<Sent> Solo::advance_to(Instant to) {
 }
 
 std::vector<std::byte> Solo::snapshot() const {
+  inbox_.refuse_sockets();
   Writer body;
   body.word(port_.clock.ns);
   body.word(inbox_.events_lost);
@@ -205,6 +206,7 @@ std::vector<std::byte> Solo::snapshot() const {
 }
 
 bool Solo::restore(std::span<const std::byte> from) {
+  inbox_.refuse_sockets();
   Reader in(from);
   if (in.word() != magic || in.word() != hash_of(in.rest)) {
     return false;

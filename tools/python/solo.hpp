@@ -50,7 +50,7 @@ class Solo final : public Calls {
 
   // An Application of turn().
   void told(Stack& stack, const Event& event);
-  void run(Stack&, Instant) {}
+  void run(Stack& stack, Instant) { inbox_.run(stack); }
 
  private:
   struct Port {

@@ -9,10 +9,12 @@ import pytest
 
 pytest.importorskip("nanobind")
 import lockstep  # noqa: E402
+from lockstep import fields, scapy, sockets  # noqa: E402
 
 ROOM = pathlib.Path(__file__).parent
-CLASSES = [getattr(lockstep, name) for name in lockstep.__all__
-           if inspect.isclass(getattr(lockstep, name))]
+PUBLIC = [(module, name) for module in (lockstep, fields, scapy, sockets)
+          for name in module.__all__]
+CLASSES = [getattr(*each) for each in PUBLIC if inspect.isclass(getattr(*each))]
 
 
 def members(of):
@@ -22,17 +24,17 @@ def members(of):
 
 
 def functions():
-    for name in lockstep.__all__:
-        if inspect.isfunction(getattr(lockstep, name)):
-            yield name, getattr(lockstep, name)
+    for module, name in PUBLIC:
+        if inspect.isfunction(getattr(module, name)):
+            yield name, getattr(module, name)
     for each in CLASSES:
         if not issubclass(each, tuple):
             yield from members(each)
 
 
-@pytest.mark.parametrize("name", lockstep.__all__)
-def test_a_public_name_is_there_and_says_what_it_is(name):
-    value = getattr(lockstep, name)
+@pytest.mark.parametrize("module,name", PUBLIC, ids=lambda each: str(each)[:40])
+def test_a_public_name_is_there_and_says_what_it_is(module, name):
+    value = getattr(module, name)
     if inspect.isclass(value) or inspect.isfunction(value):
         assert value.__doc__ and not value.__doc__.startswith(f"{name}(")
 
@@ -59,7 +61,7 @@ def test_the_package_says_that_it_is_typed():
     stub = (package / "_core.pyi").read_text(encoding="utf-8")
     core = lockstep._core
     for name in (each for each in vars(core) if not each.startswith("__")):
-        assert re.search(rf"^(def|class) {name}\b", stub, re.M), name
+        assert re.search(rf"^(def |class )?{name}\b", stub, re.M), name
 
 
 def test_the_examples_of_the_readme_run(capsys):

@@ -7,7 +7,9 @@ NB_MODULE(_core, module) {
   module.doc() = "The compiled part of lockstep: use the module lockstep, which is documented.";
   lockstep::tools::python::bind_errors(module);
   lockstep::tools::python::bind_units(module);
+  lockstep::tools::python::bind_fields(module);
   lockstep::tools::python::bind_calls(module);
   lockstep::tools::python::bind_stack(module);
   lockstep::tools::python::bind_simulation(module);
+  lockstep::tools::python::bind_sockets(module);
 }

@@ -13,7 +13,7 @@ from typing import NamedTuple, Union
 
 from lockstep import _core
 from lockstep.calls import Calls, Connection, Event, Listener
-from lockstep.errors import BadInput, Error, Refused
+from lockstep.errors import BadInput, Error, Refused, SocketError, WouldBlock
 from lockstep.inspection import Inspection
 from lockstep.sim import Arrival, Frame, Host, Link, Sim, SimSnapshot, Tap, Value
 from lockstep.stack import Sent, Stack
@@ -22,8 +22,8 @@ from lockstep.units import Address, BytesLike, Duration, as_text, nanoseconds
 __all__ = [
     "Address", "Arrival", "BadInput", "BytesLike", "Calls", "ConfigField", "Connection",
     "Duration", "Error", "Event", "Frame", "Host", "Inspection", "Link", "Listener", "Refused",
-    "STATES", "Sent", "Sim", "SimSnapshot", "Stack", "Tap", "Value", "config_fields", "drops",
-    "nanoseconds",
+    "STATES", "Sent", "Sim", "SimSnapshot", "SocketError", "Stack", "Tap", "Value", "WouldBlock",
+    "config_fields", "drops", "nanoseconds",
 ]
 
 #: The states of a connection, as RFC 9293 names them.

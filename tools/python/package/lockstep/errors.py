@@ -19,3 +19,11 @@ class Refused(Error):
     """
 
     name: str = ""
+
+
+class SocketError(Error, OSError):
+    """A call of a socket failed; ``errno`` is POSIX's, as for any OSError."""
+
+
+class WouldBlock(SocketError, BlockingIOError):
+    """EAGAIN: the call can do nothing now, and waiting is the caller's: let time pass first."""

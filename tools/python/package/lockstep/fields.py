@@ -1,0 +1,92 @@
+"""Packets as numpy arrays of their fields; needs numpy (``pip install lockstep[numpy]``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Optional
+
+from lockstep import _core
+from lockstep.errors import BadInput
+from lockstep.units import NANOSECONDS_MAX, BytesLike, as_bytes, as_number
+
+try:
+    import numpy
+except ImportError as missing:
+    raise ImportError("lockstep.fields needs numpy, which is not installed: "
+                      "pip install lockstep[numpy]") from missing
+
+__all__ = ["DTYPE", "fields_of", "packets_of"]
+
+#: One packet. Addresses are 16 octets, IPv4 as ::ffff:a.b.c.d. Numbers are those on the wire.
+DTYPE: numpy.dtype = numpy.dtype([
+    ("at", "<u8"),  # nanoseconds; 0 where bytes alone were given
+    ("version", "u1"),  # 4 or 6; 0: neither, malformed or cut off: all that follows is 0
+    ("protocol", "u1"),  # 6: TCP; where it is not, or is malformed, all from sport on is 0
+    ("ttl", "u1"),  # hop limit
+    ("tos", "u1"),  # traffic class: DSCP and ECN
+    ("length", "<u4"),  # of the packet in bytes, IP header included
+    ("source", "u1", 16),
+    ("destination", "u1", 16),
+    ("sport", "<u2"),
+    ("dport", "<u2"),
+    ("seq", "<u4"),
+    ("ack", "<u4"),
+    ("flags", "<u2"),  # FIN 1, SYN 2, RST 4, PSH 8, ACK 16, URG 32, ECE 64, CWR 128, AE 256
+    ("window", "<u2"),  # not scaled
+    ("urgent", "<u2"),
+    ("mss", "<u2"),  # option; 0: it is not there
+    ("window_scale", "i1"),  # option; -1: it is not there
+    ("sack_permitted", "?"),
+    ("ts_val", "<u4"),  # option; 0 with ts_present False: it is not there
+    ("ts_ecr", "<u4"),
+    ("ts_present", "?"),
+    ("sack_count", "u1"),  # blocks of the SACK option, 0 to 4
+    ("sack", "<u4", (4, 2)),  # left edge, right edge
+    ("payload", "<u4"),  # bytes of text
+    ("checksum_good", "?"),  # of TCP
+])
+
+#: Bytes of text that a packet can have.
+PAYLOAD_MAX = 65_535
+
+assert DTYPE.itemsize == _core.RECORD_BYTES
+
+
+def fields_of(sent: Iterable[object]) -> numpy.ndarray:
+    """An array of :data:`DTYPE` with one record for each packet of link "ip".
+
+    Takes bytes, packets of scapy, or what :meth:`lockstep.Stack.advance` gives. Packets that cannot
+    be read are records too, as DTYPE says. BadInput: an entry is no packet.
+    """
+    packets = []
+    for each in sent:
+        at, octets = each if isinstance(each, tuple) and len(each) == 2 else (0, each)
+        packets.append((as_number(at, "a time", 0, NANOSECONDS_MAX), as_bytes(octets, "a packet")))
+    return numpy.frombuffer(_core.records_of(packets), dtype=DTYPE).copy()
+
+
+def packets_of(fields: numpy.ndarray, payloads: Optional[Iterable[BytesLike]] = None
+               ) -> list[bytes]:
+    """The packets of TCP that an array of :data:`DTYPE` says, for receive() of a stack.
+
+    Lengths and checksums are made; ``at``, ``length`` and ``checksum_good`` are not looked at.
+
+    Args:
+        fields: one record for each packet.
+        payloads: the text of each; without them ``payload`` says how many zeros.
+
+    Raises:
+        BadInput: it is no such array, payloads are more or fewer, or a field is out of its range.
+    """
+    if not isinstance(fields, numpy.ndarray) or fields.dtype != DTYPE or fields.ndim != 1:
+        raise BadInput("fields is no array of lockstep.fields.DTYPE with one dimension")
+    if payloads is None:
+        most = int(fields["payload"].max(initial=0))
+        if most > PAYLOAD_MAX:
+            raise BadInput(f"payload is {most}, expected 0 to {PAYLOAD_MAX}")
+        texts = [bytes(int(count)) for count in fields["payload"]]
+    else:
+        texts = [as_bytes(each, "a payload") for each in payloads]
+    if len(texts) != len(fields):
+        raise BadInput(f"there are {len(texts)} payloads, expected {len(fields)}")
+    return _core.packets_of(fields.tobytes(), texts)

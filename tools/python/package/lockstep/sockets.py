@@ -1,0 +1,172 @@
+"""BSD-shaped sockets over a stack or a host, in virtual time: they never block.
+
+The calls are those of tools/sockets, which C programs use; constants are those of Python's own
+module ``socket``. Nothing happens until time passes (:meth:`lockstep.Sim.advance`) or the stack
+turns (:meth:`lockstep.Stack.transmit`); what would block raises :class:`lockstep.WouldBlock`.
+"""
+
+from __future__ import annotations
+
+import select
+import struct
+from typing import Union
+
+from lockstep import _core
+from lockstep.calls import Calls
+from lockstep.errors import BadInput
+from lockstep.units import (NUMBER_MAX, Address, BytesLike, as_bytes, as_endpoint, as_number,
+                            as_text)
+
+__all__ = ["Socket", "Sockets", "TCP_INFO_FIELDS"]
+
+INT_MAX = 2**31 - 1
+TEXT_MAX = 2**28
+
+_TCP_INFO = 11
+_SHUT = {"read": 0, "write": 1, "both": 2}
+
+#: The fields of Linux's struct tcp_info in their order, each with its format of ``struct``; times
+#: in microseconds, but ``last_*`` in milliseconds.
+TCP_INFO_FIELDS: tuple[tuple[str, str], ...] = tuple(
+    (name, letter) for letter, names in (
+        ("B", "state ca_state retransmits probes backoff options wscale limits"),
+        ("I", """rto ato snd_mss rcv_mss unacked sacked lost retrans fackets last_data_sent
+              last_ack_sent last_data_recv last_ack_recv pmtu rcv_ssthresh rtt rttvar snd_ssthresh
+              snd_cwnd advmss reordering rcv_rtt rcv_space total_retrans"""),
+        ("Q", "pacing_rate max_pacing_rate bytes_acked bytes_received"),
+        ("I", "segs_out segs_in notsent_bytes min_rtt data_segs_in data_segs_out"),
+        ("Q", "delivery_rate busy_time rwnd_limited sndbuf_limited"),
+        ("I", "delivered delivered_ce"),
+        ("Q", "bytes_sent bytes_retrans"),
+        ("I", "dsack_dups reord_seen rcv_ooopack snd_wnd rcv_wnd rehash"),
+        ("H", "total_rto total_rto_recoveries"),
+        ("I", "total_rto_time"),
+    ) for name in names.split())
+
+_TCP_INFO_STRUCT = struct.Struct("=" + "".join(each for _, each in TCP_INFO_FIELDS))
+
+
+class Socket:
+    """A socket of TCP. Made by :meth:`Sockets.socket` and :meth:`accept`; close() gives it back.
+
+    Every call raises SocketError with the ``errno`` that POSIX names; tools/sockets/sockets.h says
+    which of them a call has.
+    """
+
+    __slots__ = ("_core", "_fd", "_v6")
+
+    def __init__(self, core: _core.Sockets, fd: int, v6: bool) -> None:
+        self._core = core
+        self._fd = fd
+        self._v6 = v6
+
+    def fileno(self) -> int:
+        """Its number among the sockets of its stack; no descriptor of the system."""
+        return self._fd
+
+    def bind(self, address: tuple[Address, int]) -> None:
+        """Gives it a local name; ``""`` is any address and port 0 draws one."""
+        self._core.bind(self._fd, as_endpoint(address, "the name"), self._v6)
+
+    def listen(self, backlog: int = 128) -> None:
+        """Listens; up to `backlog` + 1 connections wait for accept()."""
+        self._core.listen(self._fd, as_number(backlog, "backlog", -INT_MAX, INT_MAX))
+
+    def accept(self) -> "Socket":
+        """The first connection that waits. WouldBlock: none does."""
+        return Socket(self._core, self._core.accept(self._fd), self._v6)
+
+    def connect(self, address: tuple[Address, int]) -> bool:
+        """Begins to connect: False (POSIX's EINPROGRESS), and True once it is done.
+
+        Let time pass, and it is writable when it is done; SO_ERROR says why it failed.
+        """
+        return self._core.connect(self._fd, as_endpoint(address, "the name"), self._v6)
+
+    def send(self, data: BytesLike, flags: int = 0) -> int:
+        """Queues bytes and gives how many were taken. WouldBlock: no room, or connecting."""
+        return self._core.send(self._fd, as_bytes(data, "data"), as_number(flags, "flags", 0,
+                                                                           INT_MAX))
+
+    def recv(self, most: int, flags: int = 0) -> bytes:
+        """What has come, `most` bytes at most; b"" after the peer's FIN. WouldBlock: nothing."""
+        return self._core.receive(self._fd, as_number(most, "most", 0, TEXT_MAX),
+                                  as_number(flags, "flags", 0, INT_MAX))
+
+    def shutdown(self, how: str) -> None:
+        """Ends a direction: ``write`` sends a FIN behind what is queued; ``read``; ``both``."""
+        if as_text(how, "how") not in _SHUT:
+            raise BadInput(f"how is {how!r}, expected read, write or both")
+        self._core.shutdown(self._fd, _SHUT[how])
+
+    def close(self) -> None:
+        """Gives it back; the connection closes in the background."""
+        self._core.close(self._fd)
+
+    def getsockname(self) -> tuple[str, int]:
+        """The local address and port."""
+        return self._core.local_name(self._fd)
+
+    def getpeername(self) -> tuple[str, int]:
+        """The peer's address and port."""
+        return self._core.peer_name(self._fd)
+
+    def setsockopt(self, level: int, name: int, value: Union[int, BytesLike]) -> None:
+        """Sets an option: a whole number is an int of C, else its bytes."""
+        if isinstance(value, int):
+            octets = struct.pack("=i", as_number(int(value), "value", -INT_MAX - 1, INT_MAX))
+        else:
+            octets = as_bytes(value, "value")
+        self._core.set_option(self._fd, _int(level, "level"), _int(name, "name"), octets)
+
+    def getsockopt(self, level: int, name: int, size: int = 0) -> Union[int, bytes]:
+        """An option: a whole number, or with `size` its bytes, so many at most (4096)."""
+        most = as_number(size, "size", 0, 4096)
+        got = self._core.get_option(self._fd, _int(level, "level"), _int(name, "name"), most or 4)
+        return got if most else int(struct.unpack("=i", got.ljust(4, b"\0"))[0])
+
+    def tcp_info(self) -> dict[str, int]:
+        """TCP_INFO, by the names of Linux without ``tcpi_``; :data:`TCP_INFO_FIELDS` lists them."""
+        got = self._core.get_option(self._fd, 6, _TCP_INFO, _TCP_INFO_STRUCT.size)
+        values = _TCP_INFO_STRUCT.unpack(got)
+        return {name: value for (name, _), value in zip(TCP_INFO_FIELDS, values)}
+
+    def ioctl(self, request: int) -> int:
+        """SIOCINQ (0x541B), SIOCOUTQ (0x5411): bytes to read; queued and not acknowledged."""
+        return self._core.query(self._fd, as_number(request, "request", 0, NUMBER_MAX))
+
+    def poll(self, events: int = select.POLLIN | select.POLLOUT) -> int:
+        """What is ready of these, by the flags of Python's ``select``; POLLERR and POLLHUP always.
+        """
+        return self._core.poll(self._fd, as_number(events, "events", 0, 0x7fff))
+
+    def __repr__(self) -> str:
+        return f"<lockstep.sockets.Socket {self._fd}>"
+
+
+class Sockets:
+    """The sockets of one stack or host; from here on its events are theirs.
+
+    A stack with sockets takes no snapshots. BadInput: it has sockets already.
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, on: Calls) -> None:
+        if not isinstance(on, Calls):
+            raise BadInput(f"{on!r} was given, expected a Stack or a Host")
+        self._core = _core.Sockets(on._core)
+
+    def socket(self, family: str = "inet") -> Socket:
+        """A new socket of TCP: ``inet`` or ``inet6``, which can speak both.
+
+        SocketError: EMFILE, all are taken.
+        """
+        if family not in ("inet", "inet6"):
+            raise BadInput(f"family is {family!r}, expected inet or inet6")
+        v6 = family == "inet6"
+        return Socket(self._core, self._core.socket(v6), v6)
+
+
+def _int(value: object, what: str) -> int:
+    return as_number(value, what, -INT_MAX - 1, INT_MAX)

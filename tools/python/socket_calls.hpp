@@ -1,0 +1,63 @@
+// The sockets of one stack, for Python: a failed call is thrown with its errno.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/python/calls.hpp"
+#include "tools/sockets/sockets.hpp"
+
+namespace lockstep::tools::python {
+
+/// A call of sockets that failed.
+class SocketFailure : public std::runtime_error {
+ public:
+  SocketFailure(const std::string& call, int number) : std::runtime_error(call), number_(number) {}
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+class SocketCalls {
+ public:
+  /// `calls` outlives it, and has no sockets yet (Failure). From here on the stack's events are
+  /// theirs.
+  explicit SocketCalls(Calls& calls);
+  ~SocketCalls() { calls_.inbox().sockets = nullptr; }
+  SocketCalls(const SocketCalls&) = delete;
+  SocketCalls& operator=(const SocketCalls&) = delete;
+
+  using Name = std::pair<std::string, std::uint16_t>;
+
+  int socket(bool v6);
+  void bind(int fd, const Name& name, bool v6);
+  void listen(int fd, int backlog);
+  int accept(int fd);
+  /// False: it has only begun.
+  bool connect(int fd, const Name& name, bool v6);
+  void shutdown(int fd, int how);
+  void close(int fd);
+  Name local_name(int fd);
+  Name peer_name(int fd);
+  std::vector<std::byte> receive(int fd, std::uint32_t most, int flags);
+  std::uint64_t send(int fd, Packet data, int flags);
+  std::vector<std::byte> get_option(int fd, int level, int name, std::uint32_t most);
+  void set_option(int fd, int level, int name, Packet value);
+  int query(int fd, unsigned long request);
+  /// What is ready of the events asked for, beside errors and hang-ups.
+  int poll(int fd, int events);
+
+ private:
+  std::int64_t done(const char* call, Result result);
+  Name name_from(const char* call, int fd, bool peer);
+
+  Calls& calls_;
+  Sockets sockets_;
+};
+
+}  // namespace lockstep::tools::python
