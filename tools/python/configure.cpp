@@ -7,12 +7,16 @@
 #include <optional>
 
 #include "core/seam/config_fields.hpp"
+#include "core/seam/stack.hpp"
 #include "core/units/random.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/world/units.hpp"
 
 namespace lockstep::tools::python {
 namespace {
+
+/// Of one stack: more is a slip rather than a wish.
+constexpr std::uint64_t arena_bytes_max = std::uint64_t{4} << 30;
 
 [[noreturn]] void wrong(const std::string& what) { throw Failure(ExitCode::bad_input, what); }
 
@@ -202,6 +206,10 @@ Config config_of(const StackSpec& spec) {
   }
   if (std::string_view const fault = fault_of(config); !fault.empty()) {
     wrong(fmt::format("these settings do not fit together, expected another {}", fault));
+  }
+  if (std::uint64_t const bytes = Stack::arena_bytes(config); bytes > arena_bytes_max) {
+    wrong(fmt::format("the pools take {} bytes, expected {} at most: ask for fewer", bytes,
+                      arena_bytes_max));
   }
   return config;
 }

@@ -192,6 +192,7 @@ WRONG = [
     (lambda s, c: lockstep.Stack(config={"congestion": "bbr"}), "expected one of reno, cubic"),
     (lambda s, c: lockstep.Stack(config=[("mss", 1)]), "expected a dict of fields"),
     (lambda s, c: lockstep.Stack(config={"port_first": 9, "port_last": 8}), "do not fit together"),
+    (lambda s, c: lockstep.Stack(config={"blocks_max": 16_000_000}), "expected 4294967296 at most"),
     (lambda s, c: lockstep.Stack(mac="02:00"), "expected six octets"),
     (lambda s, c: s.receive("text"), "a packet is str, expected bytes"),
     (lambda s, c: s.receive([b"", 5]), "a packet is int, expected bytes"),
