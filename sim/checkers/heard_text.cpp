@@ -26,12 +26,36 @@ void HeardText::add(Sequence begin, Bytes length) {
   auto const where = ranges_.begin() + static_cast<std::ptrdiff_t>(at);
   ranges_.erase(where, ranges_.begin() + static_cast<std::ptrdiff_t>(last));
   ranges_.insert(ranges_.begin() + static_cast<std::ptrdiff_t>(at), fresh);
+  if (ranges_.size() > ranges_max) {
+    ranges_[1].begin = ranges_[0].begin;
+    ranges_.erase(ranges_.begin());
+    forgetful_ = true;
+  }
   Sequence const newest = ranges_.back().end;
   for (Range& range : ranges_) {
     if (newest.distance_from(range.begin) > past) {
       range.begin = newest - Bytes{past};
+      forgetful_ = true;
     }
   }
+}
+
+bool HeardText::touches(Sequence begin, Sequence end) const {
+  for (Range const& range : ranges_) {
+    if (range.begin.before(end) && begin.before(range.end)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Sequence HeardText::reach(Sequence from) const {
+  for (Range const& range : ranges_) {
+    if (range.begin.at_or_before(from) && from.before(range.end)) {
+      return range.end;
+    }
+  }
+  return from;
 }
 
 bool HeardText::holds(Sequence begin, Sequence end) const {

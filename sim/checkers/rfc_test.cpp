@@ -167,7 +167,7 @@ TEST_F(RfcRules, TextAfterOurFin) {
   say({flag::ack | flag::fin, 101, 501, 1'000, 5});
   EXPECT_EQ(found(), "nothing");
   say({flag::ack, 107, 501, 1'000, 1});
-  EXPECT_EQ(found(), "sequence numbers beyond our FIN");
+  EXPECT_EQ(found(), "sequence numbers beyond the FIN");
 }
 
 TEST_F(RfcRules, MoreThanThePeersMss) {

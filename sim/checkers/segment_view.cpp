@@ -40,6 +40,7 @@ FrameContent read_packet(std::span<const std::byte> bytes, SegmentView& view) {
   view.source = {packet.header.source, view.segment.source};
   view.destination = {packet.header.destination, view.segment.destination};
   view.packet_bytes = static_cast<std::uint32_t>(packet.bytes.size());
+  view.ecn = packet.header.traffic_class & 3u;
   return FrameContent::tcp;
 }
 

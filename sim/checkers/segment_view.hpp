@@ -20,6 +20,7 @@ struct SegmentView {
   Endpoint destination;
   wire::Segment segment;
   std::uint32_t packet_bytes = 0;  // with the IP header
+  std::uint8_t ecn = 0;            // the lower two bits of the traffic class
 };
 
 // `view` means something only if the answer is tcp. Sums every octet of a segment.

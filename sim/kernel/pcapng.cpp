@@ -49,7 +49,7 @@ void PcapngWriter::packet(const Packet& packet) {
   add32(packet.at.ns >> 32);
   add32(packet.at.ns & 0xffff'ffff);
   add32(packet.bytes.size());
-  add32(packet.bytes.size());
+  add32(packet.bytes.size() + packet.cut);
   add_padded(packet.bytes);
   if (!packet.comment.empty()) {
     add_option(option_comment, bytes_of(packet.comment));

@@ -19,10 +19,17 @@ class ByteSink {
 };
 
 // How an interface's packets begin, by the numbers of the pcapng registry.
-enum class CaptureLink : std::uint16_t { ethernet = 1, raw_ip = 101 };
+enum class CaptureLink : std::uint16_t {
+  null = 0,
+  ethernet = 1,
+  raw_ip = 101,
+  loop = 108,
+  linux_cooked = 113,
+  linux_cooked_2 = 276,
+};
 
 // Which way a packet passed its interface, by the numbers of the flags option.
-enum class CaptureWay : std::uint32_t { inbound = 1, outbound = 2 };
+enum class CaptureWay : std::uint32_t { unknown = 0, inbound = 1, outbound = 2 };
 
 class PcapngWriter {
  public:
@@ -37,7 +44,8 @@ class PcapngWriter {
     Instant at;
     CaptureWay way = CaptureWay::outbound;
     std::span<const std::byte> bytes;
-    std::string_view comment;  // empty: none
+    std::string_view comment;        // empty: none
+    std::uint32_t cut = 0;           // octets that were on the wire beyond `bytes`
   };
   void packet(const Packet& packet);
 

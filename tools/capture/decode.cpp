@@ -76,6 +76,7 @@ struct Transport {
   std::uint8_t protocol = 0;
   std::uint8_t traffic_class = 0;
   std::uint16_t identification = 0;
+  SumState header_sum = SumState::good;
   bool ipv6 = false;
   Bytes bytes;
   std::uint32_t missing = 0;
@@ -109,6 +110,9 @@ Transport open_v4(Bytes ip, std::uint32_t lost) {
   out.protocol = octet_at(ip, 9);
   out.traffic_class = octet_at(ip, 1);
   out.identification = word_at(ip, 4);
+  if (ones_fold(ones_sum(ip.first(header))) != 0xffff) {
+    out.header_sum = word_at(ip, 10) == 0 ? SumState::partial : SumState::bad;
+  }
   std::size_t const have = std::min(total, ip.size());
   out.bytes = ip.subspan(header, have - header);
   out.missing = static_cast<std::uint32_t>(total - have);
@@ -211,6 +215,7 @@ FrameKind read_tcp(const Transport& from, Segment& out) {
   out.traffic_class = from.traffic_class;
   out.identification = from.identification;
   out.ipv6 = from.ipv6;
+  out.header_sum = from.header_sum;
   out.sum = sum_state(from);
   return FrameKind::tcp;
 }

@@ -53,6 +53,7 @@ struct Segment {
   std::uint8_t traffic_class = 0;
   std::uint16_t identification = 0;  ///< of an IPv4 header
   SumState sum = SumState::good;
+  SumState header_sum = SumState::good;  ///< of an IPv4 header; partial: the field is zero
   bool ipv6 = false;
 
   bool has(std::uint8_t bits) const { return (flags & bits) == bits; }

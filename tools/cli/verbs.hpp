@@ -23,10 +23,11 @@ void register_matrix(CLI::App& app, int& exit_code);
 void register_replay(CLI::App& app, int& exit_code);
 void register_conformance(CLI::App& app, int& exit_code);
 void register_pkt(CLI::App& app, int& exit_code);
+void register_lint(CLI::App& app, int& exit_code);
 void register_profiles(CLI::App& app, int& exit_code);
 void register_serve(CLI::App& app, int& exit_code);
 
-inline constexpr std::array<RegisterVerb, 10> verbs = {
+inline constexpr std::array<RegisterVerb, 11> verbs = {
     register_coverage,
     register_sim,
     register_swarm,
@@ -35,6 +36,7 @@ inline constexpr std::array<RegisterVerb, 10> verbs = {
     register_replay,
     register_conformance,
     register_pkt,
+    register_lint,
     register_profiles,
     register_serve,
 };

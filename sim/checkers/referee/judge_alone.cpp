@@ -1,0 +1,156 @@
+// Rules that a segment breaks by itself, whatever was said before.
+#include "core/wire/octets.hpp"
+#include "sim/checkers/referee/judges.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+namespace flag = wire::flag;
+
+constexpr std::uint8_t kind_end = 0;
+constexpr std::uint8_t kind_nop = 1;
+constexpr std::uint8_t kind_scale = 3;
+
+// Where the option at `at` ends; 0 if it has no length that could be.
+std::uint32_t option_end(std::span<const std::byte> options, std::uint32_t at) {
+  if (wire::load8(options.data() + at) == kind_nop) {
+    return at + 1;
+  }
+  if (at + 2 > options.size()) {
+    return 0;
+  }
+  std::uint32_t const length = wire::load8(options.data() + at + 1);
+  return length < 2 || at + length > options.size() ? 0 : at + length;
+}
+
+// Padding and scales, which the parser lets pass.
+void judge_raw_options(const Moment& m) {
+  std::span<const std::byte> const options = m.said.options;
+  std::uint32_t at = 0;
+  while (at < options.size() && wire::load8(options.data() + at) != kind_end) {
+    std::uint32_t const end = option_end(options, at);
+    if (end == 0) {
+      return;
+    }
+    bool const scale = wire::load8(options.data() + at) == kind_scale && end - at == 3;
+    std::uint8_t const shift = scale ? wire::load8(options.data() + at + 2) : std::uint8_t{0};
+    //= rfc7323#2.3
+    //# 7323:TS-5 a shift count is 14 at most
+    if (shift > 14) {
+      m.judge.call(m, Rule::scale_too_large, Doubt::none, {14, shift});
+    }
+    at = end;
+  }
+  for (; at < options.size(); ++at) {
+    //= rfc9293#3.1
+    //# 9293:MUST-69 what follows the end of the options is zero
+    if (wire::load8(options.data() + at) != 0) {
+      m.judge.call(m, Rule::padding_nonzero, Doubt::none, {0, wire::load8(options.data() + at)});
+      return;
+    }
+  }
+}
+
+void judge_places(const Moment& m) {
+  wire::Options const& options = m.segment().options;
+  if (m.segment().flags.syn()) {
+    return;
+  }
+  //= rfc9293#3.2
+  //# 9293:MUST-65 the MSS option is for SYNs
+  if (options.has_mss) {
+    m.judge.call(m, Rule::mss_outside_syn, Doubt::none, {0, options.mss});
+  }
+  //= rfc7323#2.2
+  //# 7323:TS-24 a window scale is for SYNs
+  if (options.has_window_scale) {
+    m.judge.call(m, Rule::scale_outside_syn, Doubt::none, {0, options.window_scale.shift});
+  }
+  //= rfc2018#2
+  //# 2018:SACK-1 SACK-permitted is for SYNs
+  if (options.has_sack_permitted) {
+    m.judge.call(m, Rule::sack_permitted_outside_syn, Doubt::none, {0, 1});
+  }
+}
+
+void judge_flags(const Moment& m) {
+  wire::Flags const flags = m.segment().flags;
+  if (flags.syn() && flags.any_of(flag::fin | flag::rst)) {
+    m.judge.call(m, Rule::syn_with_fin_or_reset, Doubt::none, {0, flags.bits});
+  }
+  if (flags.rst() && flags.fin()) {
+    m.judge.call(m, Rule::reset_with_fin, Doubt::none, {0, flags.bits});
+  }
+  //= rfc9293#3.8
+  //# 9293:P-ACK-ALWAYS every segment carries an ACK, but for the first and some resets
+  if (!flags.any_of(flag::syn | flag::rst | flag::ack)) {
+    m.judge.call(m, Rule::ack_missing, Doubt::none, {flag::ack.bits, flags.bits});
+  }
+  //= rfc9293#3.1
+  //# 9293:P-RSRVD the reserved bits are sent as zero; RFC 9768 has made use of the last
+  if (m.said.reserved != 0) {
+    m.judge.call(m, Rule::reserved_bits, m.said.reserved == 1 ? Doubt::choice : Doubt::none,
+                 {0, m.said.reserved});
+  }
+  if (!flags.urg()) {
+    return;
+  }
+  //= rfc9293#3.1
+  //# 9293:P-URGPTR-FIELD the pointer is a positive offset
+  if (m.segment().urgent == 0) {
+    m.judge.call(m, Rule::urgent_zero, Doubt::hidden, {1, 0});
+  }
+  //= rfc9293#3.8.5
+  //# 9293:P-URG-DATA an urgent indication goes with an octet at least
+  if (m.said.text().empty()) {
+    m.judge.call(m, Rule::urgent_empty, Doubt::hidden, {1, 0});
+  }
+}
+
+void judge_lone_marks(const Moment& m) {
+  if (m.said.ecn == 0) {
+    return;
+  }
+  Doubt const doubt = m.may.lone_marks ? Doubt::choice : Doubt::none;
+  //= rfc3168#6.1.1
+  //# 3168:ECN-4 no ECT on SYN or SYN,ACK
+  if (m.segment().flags.syn()) {
+    m.judge.call(m, Rule::ect_on_syn, doubt, {0, m.said.ecn});
+    return;
+  }
+  //= rfc3168#6.1.4
+  //# 3168:ECN-11 pure ACKs are not ECT
+  if (m.said.length().empty() && m.segment().flags.ack() && !m.segment().flags.rst()) {
+    m.judge.call(m, Rule::ect_on_pure_ack, doubt, {0, m.said.ecn});
+  }
+}
+
+}  // namespace
+
+bool judge_alone(const Moment& m) {
+  if (m.own || m.terms.others) {
+    if (m.said.ip_sum == Sum::bad) {
+      m.judge.call(m, Rule::ip_checksum, Doubt::none, {0, 1});
+    } else if (m.said.sum == Sum::bad) {
+      m.judge.call(m, Rule::tcp_checksum, Doubt::none, {0, 1});
+    }
+  }
+  if (m.said.ip_sum == Sum::bad || m.said.sum == Sum::bad) {
+    return false;
+  }
+  if (!m.said.options_good) {
+    //= rfc9293#3.1
+    //# 9293:P-OPT-FORMAT, 9293:MUST-68 a length counts the whole option, which lies in the header
+    m.judge.call(m, Rule::option_malformed, Doubt::none, {0, 1});
+    return false;
+  }
+  if (m.own || m.terms.others) {
+    judge_flags(m);
+    judge_places(m);
+    judge_raw_options(m);
+    judge_lone_marks(m);
+  }
+  return true;
+}
+
+}  // namespace lockstep::sim::referee

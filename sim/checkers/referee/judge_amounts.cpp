@@ -1,0 +1,108 @@
+// Amounts: the congestion window as far as it shows, Nagle's rule, and silly windows.
+#include <algorithm>
+
+#include "sim/checkers/referee/judges.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+// The text that goes into a packet on the narrowest of paths that are met.
+constexpr std::uint32_t path_least = 512;
+
+// RFC 6928: ten segments, or what is of their size.
+std::uint32_t initial_window(std::uint32_t mss) {
+  return std::min(10 * mss, std::max(2 * mss, 14'600u));
+}
+
+// What the speaker may put in a segment.
+std::uint32_t mss_of(const Moment& m) {
+  return m.other.opening_count == 1 ? std::max(m.other.openings[0].mss.count, 28u) : 0;
+}
+
+void judge_flight(const Moment& m, std::uint32_t mss) {
+  Voice const& v = m.speaker;
+  Sequence const first = v.iss.next();
+  Sequence const una = v.limited ? last_of(v.limit_ack, first) : first;
+  Sequence const end = m.said.text_begin() + m.said.text();
+  // What was reported selectively is not in flight, and what is lost neither.
+  if (!end.after(v.sent) || v.middle || v.recovering || (v.told_of_gap && m.other.sack)) {
+    return;
+  }
+  std::uint64_t const flight = end.since(una).count;
+  std::uint64_t const acked = una.since(first).count;
+  std::uint64_t const most =
+      initial_window(mss) + acked + std::uint64_t{v.duplicates} * mss;
+  if (flight <= most) {
+    return;
+  }
+  //= rfc5681#3.1
+  //# 5681:CC-3 before the first ACK no more than the initial window
+  if (acked == 0) {
+    m.judge.call_whole(m, Rule::initial_window, Doubt::choice, {most, flight});
+    return;
+  }
+  //= rfc5681#3.1
+  //# 5681:CC-32 each octet acknowledged lets one more go, at the best
+  m.judge.call_whole(m, Rule::window_grown_too_fast, Doubt::hidden, {most, flight});
+}
+
+void judge_small(const Moment& m, std::uint32_t mss) {
+  Voice& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  // Timestamps take twelve octets of the segment that the MSS names.
+  std::uint32_t const full = mss > 40 ? mss - 40 : mss;
+  bool const fresh = segment.sequence.at_or_after(v.sent);
+  // Two of one size are full ones, on a path of smaller packets than the MSS allows.
+  bool const alike = m.said.text() == v.last_text && m.said.text().count >= path_least;
+  bool const small = m.said.text().count < full && !segment.flags.fin() && !alike;
+  v.last_text = fresh ? m.said.text() : v.last_text;
+  if (!fresh || !small) {
+    return;
+  }
+  Sequence const end = segment.sequence + m.said.text();
+  Sequence const una = v.limited ? v.limit_ack : v.iss;
+  //= rfc9293#3.7.4
+  //# 9293:P-NAGLE a small segment waits until what is on its way was acknowledged
+  if (v.small && una.before(v.small_end)) {
+    m.judge.call_whole(m, Rule::nagle, Doubt::choice, {v.small_end.value, una.value});
+  }
+  bool const half = m.said.text().count * 2 >= v.limit_widest.count;
+  //= rfc9293#3.8.6.2.1
+  //# 9293:MUST-38 what is neither full nor pushed waits
+  if (!segment.flags.psh() && !segment.flags.urg() && !half && end != v.limit) {
+    m.judge.call_whole(m, Rule::silly_sender, Doubt::hidden, {full, m.said.text().count});
+  }
+  v.small = true;
+  v.small_end = end;
+}
+
+//= rfc9293#3.8.6.2.2
+//# 9293:MUST-39 a window that was closed opens by a segment, or half the buffer
+void judge_opened(const Moment& m) {
+  Voice const& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  bool const opens = v.offered && v.last_window.empty() && segment.flags.ack() &&
+                     segment.acknowledgment == v.last_ack && segment.window.value != 0;
+  bool const scaled = v.scaled && m.other.scaled;
+  Bytes const window{static_cast<std::uint32_t>(segment.window.value)
+                     << (scaled ? v.scale.shift : 0)};
+  std::uint32_t const mss = v.opening_count == 1 ? v.openings[0].mss.count : 0;
+  if (opens && window.count < mss && window.count * 2 < v.widest.count) {
+    m.judge.call_whole(m, Rule::silly_receiver, Doubt::hidden,
+                       {std::min(mss, v.widest.count / 2), window.count});
+  }
+}
+
+}  // namespace
+
+void judge_amounts(const Moment& m) {
+  judge_opened(m);
+  std::uint32_t const mss = mss_of(m);
+  if (m.said.text().empty() || mss == 0 || m.segment().flags.syn()) {
+    return;
+  }
+  judge_flight(m, mss);
+  judge_small(m, mss);
+}
+
+}  // namespace lockstep::sim::referee

@@ -1,0 +1,112 @@
+// ECN (RFC 3168): who may say that it is capable, and that ECE is heeded.
+#include "sim/checkers/referee/judges.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+// Within a window after an answer a sender has time to hear of it.
+constexpr Duration settled_after = Duration::milliseconds(10);
+
+bool agreed(const Moment& m) {
+  bool asked = false;
+  bool granted = false;
+  for (Voice const* voice : {&m.speaker, &m.other}) {
+    for (std::uint32_t i = 0; i < voice->opening_count; ++i) {
+      asked = asked || voice->openings[i].asks_ecn;
+      granted = granted || voice->openings[i].grants_ecn;
+    }
+  }
+  return asked && granted;
+}
+
+bool asked_by(const Voice& voice) {
+  bool asked = false;
+  for (std::uint32_t i = 0; i < voice.opening_count; ++i) {
+    asked = asked || voice.openings[i].asks_ecn;
+  }
+  return asked;
+}
+
+void judge_text_marks(const Moment& m) {
+  bool const opened = m.speaker.opening_count != 0 && m.other.opening_count != 0 &&
+                      !m.speaker.openings_lost && !m.other.openings_lost;
+  bool const capable = m.said.ecn == 1 || m.said.ecn == 2;
+  if (!capable || m.said.text().empty()) {
+    return;
+  }
+  //= rfc3168#6.1.1
+  //# 3168:ECN-3 no ECT on text unless the SYNs agree on it
+  if (opened && !agreed(m)) {
+    m.judge.call_whole(m, Rule::ect_unnegotiated, m.may.lone_marks ? Doubt::choice : Doubt::none,
+                       {0, m.said.ecn});
+    return;
+  }
+  bool const again = (m.said.text_begin() + m.said.text()).at_or_before(m.speaker.sent) &&
+                     m.speaker.begun;
+  //= rfc3168#6.1.5
+  //# 3168:ECN-12 no ECT on what is sent again
+  if (again && (m.own || m.said.at.since(m.speaker.text_at) > settled_after)) {
+    Doubt const doubt = m.may.lone_marks ? Doubt::choice : Doubt::none;
+    m.judge.call_whole(m, Rule::ect_on_retransmission, m.own ? doubt : Doubt::order,
+                       {0, m.said.ecn});
+  }
+}
+
+// ECE that goes on for more than a window, and new text without CWR.
+void judge_heed(const Moment& m) {
+  Voice& v = m.speaker;
+  bool const fresh = !m.said.text().empty() && m.segment().sequence.at_or_after(v.sent);
+  if (m.segment().flags.cwr()) {
+    v.ece_heeded = true;
+    v.ece_until = m.said.end();
+  }
+  if (!fresh || !v.ece_open) {
+    return;
+  }
+  //= rfc3168#6.1.2
+  //# 3168:ECN-26 the first new text after a reduction carries CWR
+  if (m.segment().flags.cwr()) {
+    v.ece_open = false;
+  } else if (v.limited && v.limit_ack.after(v.ece_high)) {
+    v.ece_open = false;
+    m.judge.call_whole(m, Rule::ece_unheeded, Doubt::hidden, {1, 0});
+  }
+}
+
+}  // namespace
+
+void judge_marks(const Moment& m) {
+  wire::Flags const flags = m.segment().flags;
+  if (flags.syn()) {
+    bool const grants = flags.ack() && flags.ece() && !flags.cwr();
+    bool const crossed = m.speaker.opening_count != 0 && !m.speaker.openings[0].is_answer;
+    bool const known = m.other.opening_count != 0 && !m.other.openings_lost && !crossed;
+    //= rfc3168#6.1.1
+    //# 3168:ECN-2 nobody agrees to what was not asked for
+    if (grants && known && !asked_by(m.other)) {
+      m.judge.call_whole(m, Rule::ecn_unasked, Doubt::none, {0, 1});
+    }
+    return;
+  }
+  judge_text_marks(m);
+  if (m.terms.likely) {
+    judge_heed(m);
+  }
+  bool const fresh = !m.said.text().empty() && m.segment().sequence.at_or_after(m.speaker.sent);
+  m.speaker.text_at = fresh ? m.said.at : m.speaker.text_at;
+}
+
+void hear_marks(const Moment& m) {
+  wire::Flags const flags = m.segment().flags;
+  Voice& told = m.other;
+  if (flags.syn() || flags.rst() || !flags.ece() || !told.begun || !agreed(m)) {
+    return;
+  }
+  bool const former = told.ece_heeded && m.segment().acknowledgment.at_or_before(told.ece_until);
+  if (!told.ece_open && !former) {
+    told.ece_open = true;
+    told.ece_high = told.sent;
+  }
+}
+
+}  // namespace lockstep::sim::referee

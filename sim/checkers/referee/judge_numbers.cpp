@@ -1,0 +1,390 @@
+// Rules of sequence and acknowledgment numbers: what a side may say, given what it may have heard.
+#include <algorithm>
+
+#include "sim/checkers/referee/judges.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+// No side is asked to send less in a segment than this, whatever the peer's MSS option says.
+constexpr std::uint32_t mss_least = 28;
+// In a packet of Ethernet's size hardware has not joined segments.
+constexpr std::uint32_t text_of_ethernet = 1'460;
+
+bool within(Sequence value, Sequence begin, Sequence end) {
+  return begin.at_or_before(value) && value.at_or_before(end);
+}
+
+std::uint32_t mss_default(const Moment& m) { return m.said.source.address.is_v4() ? 536 : 1'220; }
+
+// The unit in which a voice's windows are told: 1 unless both SYNs name a scale.
+std::uint32_t unit_of(const Voice& voice, const Voice& other, bool syn) {
+  bool scaled = voice.scaled && !syn;
+  for (std::uint32_t i = 0; i < other.opening_count; ++i) {
+    scaled = scaled && other.openings[i].scaled;
+  }
+  return scaled && other.opening_count != 0 ? 1u << voice.scale.shift : 1;
+}
+
+// The largest unit that the speaker's windows may have: of two SYNs nobody knows which one counts.
+std::uint32_t largest_unit_of(const Moment& m) {
+  if (m.speaker.middle || m.other.middle) {
+    return m.segment().flags.syn() ? 1 : 1u << 14;
+  }
+  std::uint32_t largest = 1;
+  for (std::uint32_t i = 0; i < m.speaker.opening_count; ++i) {
+    Opening const& opening = m.speaker.openings[i];
+    bool const scaled = m.other.scaled && opening.scaled && !m.segment().flags.syn();
+    largest = std::max(largest, scaled ? 1u << opening.scale.shift : 1u);
+  }
+  return largest;
+}
+
+// Whether it is unknown if windows are scaled: the peer's SYNs differ in it.
+bool scale_unsure(const Moment& m) {
+  for (std::uint32_t i = 1; i < m.other.opening_count; ++i) {
+    if (m.speaker.scaled && m.other.openings[i].scaled != m.other.openings[0].scaled) {
+      return true;
+    }
+  }
+  return (m.speaker.scaled && m.other.openings_lost) || m.speaker.middle || m.other.middle ||
+         (m.speaker.scaled && m.other.opening_count == 0);
+}
+
+// No more text in a segment than the other's SYN takes.
+void judge_limits(const Moment& m) {
+  if (m.other.opening_count == 0 || m.other.openings_lost || m.other.middle) {
+    return;
+  }
+  Bytes most{mss_least};
+  for (std::uint32_t i = 0; i < m.other.opening_count; ++i) {
+    most = m.other.openings[i].mss > most ? m.other.openings[i].mss : most;
+  }
+  bool const joined = !m.terms.whole && m.said.text().count > text_of_ethernet;
+  if (m.said.text() > most && !joined) {
+    m.judge.call_whole(m, Rule::mss_exceeded, m.terms.whole ? Doubt::none : Doubt::offload,
+                       {most.count, m.said.text().count});
+  }
+}
+
+// The number up to which all that the other said was seen.
+Sequence reach_of(const Voice& voice) {
+  Sequence const reach = voice.text.reach(voice.openings[0].iss.next());
+  return voice.fin_heard && voice.fin_heard_end.previous() == reach ? voice.fin_heard_end : reach;
+}
+
+void judge_claim(const Moment& m, Sequence last) {
+  wire::Segment const& segment = m.segment();
+  // Of who was never seen to say anything, the capture has one side only.
+  if (!m.terms.whole && m.other.opening_count == 0 && !m.other.middle) {
+    return;
+  }
+  Doubt const doubt = m.other.opening_count == 0 && !m.terms.whole ? Doubt::middle : Doubt::none;
+  std::uint32_t const place = m.judge.call_whole(m, Rule::ack_of_unheard, doubt,
+                                                 {last.value, segment.acknowledgment.value});
+  if (!m.connection.claim) {
+    m.connection.claim = true;
+    m.connection.claim_side = m.side;
+    m.connection.claim_from = last;
+    m.connection.claim_place = place;
+  }
+}
+
+//= rfc9293#3.4
+//# 9293:P-ACK-CUMUL an acknowledgment says that all before it was heard
+void judge_ack(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  if (!segment.flags.ack() || m.other.openings_lost) {
+    return;
+  }
+  bool heard = m.other.middle && segment.acknowledgment.at_or_before(m.other.sent);
+  for (std::uint32_t i = 0; i < m.other.opening_count; ++i) {
+    Opening const& opening = m.other.openings[i];
+    heard = heard || within(segment.acknowledgment, opening.iss.next(), opening.heard);
+  }
+  if (!heard) {
+    std::uint32_t const count = m.other.opening_count;
+    judge_claim(m, count == 0 ? m.other.sent : m.other.openings[count - 1].heard);
+    return;
+  }
+  bool const odd = m.other.fins_differ || m.other.text.forgetful();
+  if (m.other.opening_count != 1 || m.other.middle || odd) {
+    return;
+  }
+  bool const progress = !m.speaker.offered || segment.acknowledgment.after(m.speaker.last_ack);
+  Sequence const reach = progress ? reach_of(m.other) : segment.acknowledgment;
+  if (!segment.acknowledgment.after(reach)) {
+    return;
+  }
+  // It covers a gap: either the capture has lost what filled it, or it never came.
+  if (m.terms.whole) {
+    m.judge.call(m, Rule::ack_of_unheard, Doubt::none,
+                 {reach.value, segment.acknowledgment.value});
+  } else {
+    m.judge.doubt_whole(m);
+  }
+}
+
+// Blocks are of what was heard, and of connections whose SYNs permit them.
+void judge_blocks(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  // Of several SYNs nobody knows which one counts.
+  if (segment.options.sack_count == 0 || !plain_opening(m)) {
+    return;
+  }
+  //= rfc2018#4
+  //# 2018:SACK-2 none for a peer that did not permit them
+  if (!m.speaker.sack || !m.other.openings[0].sack) {
+    m.judge.call_whole(m, Rule::sack_unpermitted, Doubt::none, {0, segment.options.sack_count});
+    return;
+  }
+  for (std::uint32_t i = 0; i < segment.options.sack_count; ++i) {
+    wire::SackBlock const& block = segment.options.sack[i];
+    bool const fin = m.other.fin_heard && block.end == m.other.fin_heard_end;
+    Sequence const end = fin ? block.end.previous() : block.end;
+    bool const whole = end == block.begin || m.other.text.holds(block.begin, end);
+    //= rfc2018#3
+    //# 2018:SACK-14 a block is of what was received
+    if (!block.end.after(block.begin) || !whole) {
+      m.judge.call_whole(m, Rule::sack_of_unheard, Doubt::none,
+                         {block.end.value, block.begin.value});
+    }
+  }
+}
+
+// A later segment than the one with the furthest edge, by what both say.
+Doubt doubt_of_order(const Moment& m) {
+  wire::Options const& options = m.segment().options;
+  bool const ticked = options.has_timestamps && m.speaker.edge_stamp != 0 &&
+                      tick(m.speaker.edge_stamp).before(tick(options.timestamp_value));
+  return surely_after(m, m.speaker.edge_ack) || ticked ? Doubt::none : Doubt::order;
+}
+
+// The right edge that is offered never moves left, and no segment is acknowledged twice over.
+void judge_edge(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  if (!segment.flags.ack()) {
+    return;
+  }
+  Voice& v = m.speaker;
+  std::uint32_t const unit = unit_of(v, m.other, segment.flags.syn());
+  Bytes const window{segment.window.value * unit};
+  Sequence const edge = segment.acknowledgment + window;
+  //= rfc9293#3.8.6
+  //# 9293:SHLD-14 the right edge does not move left
+  //= rfc7323#2.4
+  //# 7323:TS-36 the rounding of a scale may take back less than one unit of it
+  if (v.offered && !scale_unsure(m) && v.edge.after(edge + Bytes{unit - 1})) {
+    bool const late = !m.own && v.edge_ack.after(segment.acknowledgment);
+    if (!late) {
+      m.judge.call_whole(m, Rule::edge_moved_left, doubt_of_order(m),
+                         {v.edge.value, edge.value});
+    }
+  }
+  bool const pure = m.said.length().empty() && segment.sequence == v.sent;
+  bool const update = v.offered && segment.acknowledgment == v.last_ack && edge.after(v.edge);
+  if (pure && !update && m.own) {
+    ++v.pure_acks;
+    //= rfc5681#4.2
+    //# 5681:CC-28 at most one ACK for each arriving segment, window updates aside
+    if (v.pure_acks > m.other.segments) {
+      m.judge.call_whole(m, Rule::too_many_acks, Doubt::none, {m.other.segments, v.pure_acks});
+    }
+  }
+  if (!v.offered || edge.after(v.edge)) {
+    v.edge = edge;
+    v.edge_ack = segment.acknowledgment;
+    v.edge_stamp = segment.options.has_timestamps ? segment.options.timestamp_value : 0;
+  }
+  v.last_ack = segment.acknowledgment;
+  v.last_window = window;
+  v.widest = v.offered ? most(v.widest, window) : window;
+  v.offered = true;
+}
+
+// How far the speaker may send.
+Sequence limit_of(const Moment& m) {
+  Voice const& v = m.speaker;
+  Sequence limit = v.limited ? v.limit : v.iss;
+  // A cookie lets text go before a SYN was answered, as far as that SYN offers.
+  for (std::uint32_t i = 0; i < m.other.opening_count && m.may.fast_open_server; ++i) {
+    limit = last_of(limit, v.iss.next() + m.other.openings[i].window);
+  }
+  return limit;
+}
+
+//= rfc9293#3.8.6
+//# 9293:P-WND-FIT what is sent fits the window, but for the octet of a probe
+void judge_window(const Moment& m) {
+  Voice const& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  Sequence const text_end = m.said.text_begin() + m.said.text();
+  bool const probe = m.said.text().count == 1 && v.limited && segment.sequence == v.limit;
+  bool const opens = segment.flags.syn() && !segment.flags.ack() && m.may.fast_open_client &&
+                     (segment.options.cookie_bytes != 0 || !m.terms.whole);
+  bool const deaf = !m.terms.whole && !v.limited;
+  Sequence const limit = limit_of(m);
+  Sequence const reported = m.said.segment.sequence + m.said.text();
+  if (!m.said.text().empty() && !probe && !opens && !deaf && text_end.after(limit)) {
+    m.judge.call_whole(m, Rule::beyond_window, Doubt::none, {limit.value, reported.value});
+  }
+}
+
+// Nothing is sent beyond the peer's window, with a gap before it, or after the FIN.
+void judge_text(const Moment& m) {
+  Voice& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  // What finds no next hop counts as sent and lost: only where none has to be found is a gap wrong.
+  bool const gap = segment.sequence.after(v.sent) && m.own && !m.may.unsent;
+  bool const early = segment.sequence.before(v.iss);
+  if ((early && !v.middle) || gap) {
+    if (m.own) {
+      m.judge.call_whole(m, Rule::sent_with_gap, Doubt::none,
+                         {v.sent.value, segment.sequence.value});
+    }
+    return;
+  }
+  judge_window(m);
+  //= rfc9293#3.10.4
+  //# 9293:P-CLOSE-QUEUED nothing comes after the FIN
+  if (v.fin_sent && m.said.end().after(v.fin_end)) {
+    m.judge.call_whole(m, Rule::beyond_fin, Doubt::none, {v.fin_end.value, m.said.end().value});
+  } else if (segment.flags.fin() && v.sent.after(m.said.end())) {
+    m.judge.call_whole(m, Rule::beyond_fin, Doubt::none, {m.said.end().value, v.sent.value});
+  }
+  v.sent = last_of(v.sent, m.said.end());
+  if (segment.flags.fin() && !v.fin_sent) {
+    v.fin_sent = true;
+    v.fin_end = m.said.end();
+  }
+}
+
+// A SYN of the same number as one before may offer something else, and be the one that is taken.
+void open(const Moment& m) {
+  Voice& v = m.speaker;
+  wire::Segment const& syn = m.segment();
+  Bytes const mss{syn.options.has_mss ? syn.options.mss : mss_default(m)};
+  bool const asks = syn.flags.ece() && syn.flags.cwr() && !syn.flags.ack();
+  bool const grants = syn.flags.ece() && !syn.flags.cwr() && syn.flags.ack();
+  for (std::uint32_t i = 0; i < v.opening_count; ++i) {
+    Opening& opening = v.openings[i];
+    if (opening.iss == syn.sequence) {
+      opening.mss = most(opening.mss, mss);
+      opening.sack = opening.sack || syn.options.has_sack_permitted;
+      opening.window = most(opening.window, Bytes{syn.window.value});
+      opening.scale = std::max(opening.scale, syn.options.window_scale);
+      opening.stamped = opening.stamped || syn.options.has_timestamps;
+      opening.unstamped = opening.unstamped || !syn.options.has_timestamps;
+      opening.asks_ecn = opening.asks_ecn || asks;
+      opening.grants_ecn = opening.grants_ecn || grants;
+      opening.is_answer = opening.is_answer || syn.flags.ack();
+      v.openings_lost = v.openings_lost || opening.scaled != syn.options.has_window_scale;
+      return;
+    }
+  }
+  if (v.opening_count == Voice::openings_max) {
+    v.openings_lost = true;
+    return;
+  }
+  Opening fresh;
+  fresh.iss = syn.sequence;
+  fresh.heard = m.said.end();
+  fresh.mss = mss;
+  fresh.window = {syn.window.value};
+  fresh.scale = syn.options.window_scale;
+  fresh.scaled = syn.options.has_window_scale;
+  fresh.sack = syn.options.has_sack_permitted;
+  fresh.stamped = syn.options.has_timestamps;
+  fresh.unstamped = !fresh.stamped;
+  fresh.asks_ecn = asks;
+  fresh.grants_ecn = grants;
+  fresh.is_answer = syn.flags.ack();
+  v.openings[v.opening_count++] = fresh;
+}
+
+// What the other would believe: an ACK of something that it has sent.
+void tell_limit(const Moment& m) {
+  Voice& told = m.other;
+  wire::Segment const& segment = m.segment();
+  bool const known = told.begun && segment.flags.ack() &&
+                     (told.middle || within(segment.acknowledgment, told.iss, told.sent));
+  if (!known) {
+    return;
+  }
+  Bytes const window{segment.window.value * largest_unit_of(m)};
+  told.limit_widest = told.limited ? most(told.limit_widest, window) : window;
+  // A segment from before SND.WL1 moves SND.UNA but not SND.WND (RFC 9293 3.10.7.4).
+  bool const late = told.limited && segment.sequence.before(told.limit_latest);
+  told.limit_ack = told.limited ? last_of(told.limit_ack, segment.acknowledgment)
+                                : segment.acknowledgment;
+  // Where it is heard they may come in another order than here.
+  Sequence const from = m.terms.whole && !m.own ? segment.acknowledgment : told.limit_ack;
+  Sequence const edge = from + (late ? told.limit_widest : window);
+  told.limit_latest = told.limited ? last_of(told.limit_latest, segment.sequence)
+                                   : segment.sequence;
+  told.limit = told.limited ? last_of(told.limit, edge) : edge;
+  told.limited = true;
+}
+
+// Text of where the other claimed to have heard it already, or of beyond that.
+void settle_claim(const Moment& m) {
+  Connection& c = m.connection;
+  if (!c.claim || c.claim_side == m.side || m.said.length().empty()) {
+    return;
+  }
+  if (m.segment().sequence.after(c.claim_from)) {
+    m.judge.doubt_whole(m);
+    c.claim = false;
+  } else if (m.said.end().after(c.claim_from)) {
+    c.claim = false;
+  }
+}
+
+}  // namespace
+
+void judge_numbers(const Moment& m) {
+  judge_limits(m);
+  judge_ack(m);
+  judge_blocks(m);
+  judge_edge(m);
+  judge_text(m);
+}
+
+void hear_numbers(const Moment& m) {
+  Voice& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  ++v.segments;
+  settle_claim(m);
+  if (segment.flags.syn()) {
+    open(m);
+    v.early = v.early || !m.said.text().empty();
+    v.early_end = m.said.text().empty() ? v.early_end : m.said.end();
+  }
+  for (std::uint32_t i = 0; i < v.opening_count; ++i) {
+    Opening& opening = v.openings[i];
+    if (m.said.end().after(opening.iss)) {
+      opening.heard = last_of(opening.heard, m.said.end());
+    }
+  }
+  v.text.add(m.said.text_begin(), m.said.text());
+  if (segment.flags.fin() && !segment.flags.rst()) {
+    v.fins_differ = v.fins_differ || (v.fin_heard && v.fin_heard_end != m.said.end());
+    v.fin_heard = true;
+    v.fin_heard_end = m.said.end();
+  }
+  tell_limit(m);
+  if (segment.flags.ack() &&
+      (v.ack_count == 0 ||
+       v.acks[(v.ack_count - 1) % Voice::acks_max] != segment.acknowledgment)) {
+    v.acks[v.ack_count++ % Voice::acks_max] = segment.acknowledgment;
+  }
+  v.last_was_reset = segment.flags.rst();
+  if (segment.flags.rst()) {
+    ++v.resets;
+    v.reset_acked = segment.flags.ack();
+    v.reset_ack = segment.acknowledgment;
+    v.reset_end = m.said.end();
+  }
+}
+
+}  // namespace lockstep::sim::referee

@@ -1,0 +1,103 @@
+// What was said again is what was said before; the urgent pointer does not move back.
+#include <algorithm>
+
+#include "sim/checkers/referee/judges.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+constexpr std::uint32_t cells_least = 4'096;
+
+// Makes room for what ends at `end`; forgets what is too far before it.
+bool make_room(const Moment& m, KeptText& kept, Sequence begin, Sequence end) {
+  if (kept.cells.empty()) {
+    std::uint32_t const cells = std::min(cells_least, m.terms.kept_octets_max);
+    if (cells == 0 || !m.judge.may_keep(cells)) {
+      return false;
+    }
+    kept.cells.assign(cells, KeptText::unknown);
+    kept.top = begin;
+  }
+  auto const size = static_cast<std::uint32_t>(kept.cells.size());
+  bool const full = end.since(kept.top).count > size / 2;
+  if (full && size < m.terms.kept_octets_max && m.judge.may_keep(size)) {
+    std::vector<std::uint16_t> larger(std::size_t{size} * 2, KeptText::unknown);
+    for (std::uint32_t i = 1; i <= size; ++i) {
+      Sequence const at = kept.top - Bytes{i};
+      larger[at.value & (size * 2 - 1)] = kept.cells[at.value & (size - 1)];
+    }
+    kept.cells.swap(larger);
+  }
+  auto const mask = static_cast<std::uint32_t>(kept.cells.size() - 1);
+  std::uint32_t const fresh = std::min(end.since(kept.top).count, mask + 1);
+  for (std::uint32_t i = 1; i <= fresh; ++i) {
+    kept.cells[(end - Bytes{i}).value & mask] = KeptText::unknown;
+  }
+  kept.top = last_of(kept.top, end);
+  return true;
+}
+
+//= rfc9293#3.10.8
+//# 9293:P-RTO what is sent again is the segment from the queue, so its octets are the same
+void judge_copy(const Moment& m) {
+  std::span<const std::byte> const text = m.segment().payload;
+  // An octet alone may be a probe's, which is anything.
+  if (text.size() < 2 || m.terms.kept_octets_max == 0) {
+    return;
+  }
+  KeptText& kept = m.speaker.kept;
+  Sequence const begin = m.said.text_begin();
+  Sequence const end = begin + Bytes{static_cast<std::uint32_t>(text.size())};
+  if (!make_room(m, kept, begin, end)) {
+    return;
+  }
+  auto const mask = static_cast<std::uint32_t>(kept.cells.size() - 1);
+  std::uint32_t wrong = 0;
+  Sequence first = begin;
+  for (std::uint32_t i = 0; i < text.size(); ++i) {
+    Sequence const at = begin + Bytes{i};
+    if (kept.top.since(at).count > mask + 1) {
+      continue;
+    }
+    std::uint16_t& cell = kept.cells[at.value & mask];
+    auto const octet = std::to_integer<std::uint16_t>(text[i]);
+    first = cell != KeptText::unknown && cell != octet && wrong++ == 0 ? at : first;
+    cell = octet;
+  }
+  if (wrong != 0) {
+    m.judge.call(m, Rule::text_changed, doubt_of_middle(m), {first.value, wrong});
+  }
+}
+
+//= rfc9293#3.8.5
+//# 9293:P-URG-NORECEDE the urgent pointer that was sent never moves back
+void judge_urgent(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  if (!segment.flags.urg() || segment.flags.syn()) {
+    return;
+  }
+  Voice& v = m.speaker;
+  Sequence const end = segment.sequence + Bytes{segment.urgent};
+  // Of what lies farther ahead than a pointer reaches, the farthest is named.
+  bool const far = segment.urgent == 0xffff;
+  if (v.urgent && end.before(v.urgent_end) && !far && end.after(segment.sequence)) {
+    bool const again = segment.sequence.before(v.sent) && !m.own;
+    bool const later = surely_after(m, v.urgent_ack) && !again;
+    m.judge.call_whole(m, Rule::urgent_backward, later ? Doubt::hidden : Doubt::order,
+                       {v.urgent_end.value, end.value});
+  }
+  if (!v.urgent || end.after(v.urgent_end)) {
+    v.urgent = true;
+    v.urgent_end = end;
+    v.urgent_ack = segment.acknowledgment;
+  }
+}
+
+}  // namespace
+
+void judge_octets(const Moment& m) {
+  judge_copy(m);
+  judge_urgent(m);
+}
+
+}  // namespace lockstep::sim::referee

@@ -1,0 +1,64 @@
+// Resets: which numbers one may have, and that none answers another.
+#include <algorithm>
+
+#include "sim/checkers/referee/judges.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+bool among_own(const Moment& m) {
+  Voice const& v = m.speaker;
+  Sequence const at = m.segment().sequence;
+  for (std::uint32_t i = 0; i < v.opening_count; ++i) {
+    Opening const& opening = v.openings[i];
+    if (opening.iss.at_or_before(at) && at.at_or_before(opening.heard)) {
+      return true;
+    }
+  }
+  bool const middle = v.middle && at.at_or_before(v.sent);
+  return middle || (v.has_former && at.at_or_before(v.former));
+}
+
+bool answers_other(const Moment& m) {
+  std::uint32_t const known = std::min(m.other.ack_count, Voice::acks_max);
+  for (std::uint32_t i = 0; i < known; ++i) {
+    if (m.other.acks[i] == m.segment().sequence) {
+      return true;
+    }
+  }
+  return m.other.ack_count > Voice::acks_max;
+}
+
+}  // namespace
+
+void judge_resets(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  // What counts as sent and never left, or of whom too much was said, has no known number.
+  bool const unknown = m.speaker.openings_lost || (m.own && m.may.unsent && m.terms.whole);
+  if (!segment.flags.rst() || unknown) {
+    return;
+  }
+  bool const zero = segment.sequence.value == 0 && segment.flags.ack();
+  bool const nobody = m.other.segments == 0;
+  //= rfc9293#3.5.2
+  //# 9293:P-RST-SEQ a reset has the number that the other acknowledged, or the sender's next
+  if (!zero && !nobody && !among_own(m) && !answers_other(m)) {
+    Doubt const doubt = m.own ? Doubt::none : Doubt::hidden;
+    m.judge.call_whole(m, Rule::reset_outside, doubt, {m.speaker.sent.value,
+                                                       segment.sequence.value});
+  }
+  if (!m.other.last_was_reset || m.speaker.begun) {
+    return;
+  }
+  bool const matches = m.other.reset_acked
+                           ? segment.sequence == m.other.reset_ack
+                           : segment.flags.ack() && segment.acknowledgment == m.other.reset_end;
+  //= rfc9293#3.10.7.1
+  //# 9293:P-CLOSED-RST where there is no connection a reset draws no answer
+  if (matches && m.speaker.resets >= m.other.segments - m.other.resets) {
+    m.judge.call_whole(m, Rule::reset_answers_reset, m.own ? Doubt::none : Doubt::order,
+                       {m.other.segments - m.other.resets, m.speaker.resets + 1});
+  }
+}
+
+}  // namespace lockstep::sim::referee

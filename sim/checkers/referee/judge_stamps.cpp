@@ -1,0 +1,182 @@
+// Timestamps (RFC 7323): where they stand, that they do not go back, what they echo, and PAWS.
+#include "sim/checkers/referee/judges.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+// After so long in silence what was remembered of the peer's clock means nothing (RFC 7323, 5.5).
+constexpr Duration outdated_after = Duration::seconds(24 * 86'400);
+
+bool ever_stamped(const Voice& voice) {
+  bool any = false;
+  for (std::uint32_t i = 0; i < voice.opening_count; ++i) {
+    any = any || voice.openings[i].stamped;
+  }
+  return any;
+}
+
+// A SYN,ACK has only what a SYN offered; of SYNs that cross either may have offered it.
+void judge_answer(const Moment& m) {
+  wire::Options const& options = m.segment().options;
+  Voice const& asked = m.other;
+  bool const crossed = m.speaker.opening_count != 0 && !m.speaker.openings[0].is_answer;
+  if (asked.opening_count == 0 || asked.openings_lost || asked.middle || crossed) {
+    return;
+  }
+  bool scaled = false;
+  bool sack = false;
+  for (std::uint32_t i = 0; i < asked.opening_count; ++i) {
+    scaled = scaled || asked.openings[i].scaled;
+    sack = sack || asked.openings[i].sack;
+  }
+  //= rfc7323#2.2
+  //# 7323:TS-33 a SYN,ACK names a scale only if the SYN did
+  //= rfc7323#3.2
+  //# 7323:TS-39 ... and has a timestamp only if the SYN had one
+  bool const stamped = ever_stamped(asked);
+  std::uint64_t const which = options.has_window_scale && !scaled    ? 3
+                              : options.has_sack_permitted && !sack ? 4
+                              : options.has_timestamps && !stamped  ? 8
+                                                                    : 0;
+  if (which != 0) {
+    m.judge.call_whole(m, Rule::option_unoffered, Doubt::none, {0, which});
+  }
+}
+
+void judge_presence(const Moment& m) {
+  bool const has = m.segment().options.has_timestamps;
+  Voice const& speaker = m.speaker;
+  Voice const& other = m.other;
+  if (!plain_opening(m) || speaker.has_former || other.has_former) {
+    return;
+  }
+  Opening const& ours = speaker.openings[0];
+  Opening const& theirs = other.openings[0];
+  bool const both = ours.stamped && !ours.unstamped && theirs.stamped && !theirs.unstamped;
+  //= rfc7323#3.2
+  //# 7323:TS-9 once agreed on, a timestamp is in every segment but a RST
+  if (both && !has) {
+    m.judge.call_whole(m, Rule::stamp_missing, Doubt::none, {1, 0});
+  }
+  bool const answered = ours.is_answer != theirs.is_answer;
+  //= rfc7323#3.2
+  //# 7323:TS-39 none is sent to who did not send one on its SYN
+  if (has && answered && !theirs.stamped) {
+    m.judge.call_whole(m, Rule::stamp_unnegotiated, Doubt::none, {0, 1});
+  }
+}
+
+void judge_clock(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  if (!segment.options.has_timestamps || !m.speaker.stamp_known) {
+    return;
+  }
+  std::uint32_t const now = segment.options.timestamp_value;
+  //= rfc7323#4.1
+  //# 7323:TS-13 the clock goes with real time, so not back
+  if (tick(now).before(tick(m.speaker.stamp)) && surely_after(m, m.speaker.stamp_ack)) {
+    m.judge.call_whole(m, Rule::stamp_backward, Doubt::none, {m.speaker.stamp, now});
+  }
+}
+
+void judge_echo(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  std::uint32_t const echo = segment.options.timestamp_echo;
+  bool const heard = segment.options.has_timestamps && segment.flags.ack() && m.other.stamp_any;
+  if (!heard || echo == 0 || m.other.opening_count > 1 || m.other.has_former) {
+    return;
+  }
+  //= rfc7323#3.2
+  //# 7323:TS-11 what is echoed was received
+  if (tick(m.other.stamp_highest).before(tick(echo))) {
+    m.judge.call_whole(m, Rule::echo_unheard, Doubt::none, {m.other.stamp_highest, echo});
+  }
+}
+
+// The other's text with an older stamp than the speaker had echoed was taken.
+void judge_paws(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  Voice& told = m.other;
+  if (!told.stale || !segment.flags.ack() || m.may.paws_off ||
+      !segment.acknowledgment.after(told.stale_begin)) {
+    return;
+  }
+  told.stale = false;
+  //= rfc7323#5.3
+  //# 7323:TS-17 text with a timestamp before TS.Recent is dropped
+  m.judge.call_whole(m, Rule::old_stamp_accepted, Doubt::none,
+                     {told.stale_begin.value, segment.acknowledgment.value});
+}
+
+// Notes text whose stamp is older than what the other had echoed when it passed.
+void note_stale(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  Voice& v = m.speaker;
+  if (m.said.text().empty() || !segment.options.has_timestamps || segment.flags.any_of(
+          wire::flag::rst | wire::flag::syn)) {
+    return;
+  }
+  Sequence const begin = segment.sequence;
+  Sequence const end = begin + m.said.text();
+  bool const old = m.other.echo_known && plain_opening(m) && !m.other.openings[0].unstamped &&
+                   tick(segment.options.timestamp_value).before(tick(m.other.echo));
+  bool const quiet = m.said.at.since(m.connection.last_at) > outdated_after;
+  // hear_numbers() has this very text noted: it is fresh if it begins where all ended.
+  bool const fresh = begin == v.fresh_from && !v.stale;
+  if (old && fresh && !quiet) {
+    v.stale = true;
+    v.stale_begin = begin;
+    v.stale_end = end;
+  } else if (!old && v.stale && begin.before(v.stale_end) && v.stale_begin.before(end)) {
+    v.stale = false;
+  }
+  v.fresh_from = last_of(v.fresh_from, end);
+}
+
+}  // namespace
+
+void judge_stamps(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  if (segment.flags.syn()) {
+    if (segment.flags.ack()) {
+      judge_answer(m);
+    }
+    return;
+  }
+  judge_presence(m);
+  judge_clock(m);
+  judge_echo(m);
+  judge_paws(m);
+}
+
+void hear_stamps(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  Voice& v = m.speaker;
+  if (segment.flags.syn()) {
+    v.fresh_from = m.said.end();
+  }
+  note_stale(m);
+  if (!segment.options.has_timestamps || segment.flags.rst()) {
+    return;
+  }
+  std::uint32_t const now = segment.options.timestamp_value;
+  if (!v.stamp_any || tick(v.stamp_highest).before(tick(now))) {
+    v.stamp_any = true;
+    v.stamp_highest = now;
+  }
+  if (segment.flags.syn() || !segment.flags.ack()) {
+    return;
+  }
+  if (!v.stamp_known || tick(v.stamp).before(tick(now))) {
+    v.stamp_known = true;
+    v.stamp = now;
+    v.stamp_ack = segment.acknowledgment;
+  }
+  std::uint32_t const echo = segment.options.timestamp_echo;
+  if (echo != 0 && (!v.echo_known || tick(v.echo).before(tick(echo)))) {
+    v.echo_known = true;
+    v.echo = echo;
+  }
+}
+
+}  // namespace lockstep::sim::referee

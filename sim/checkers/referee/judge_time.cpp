@@ -1,0 +1,189 @@
+// Time: when something is sent again, how the timer backs off, and duplicate ACKs that do not come.
+#include "sim/checkers/referee/judges.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+// A sender that hears nothing for so long has had its timer run out, whatever its least RTO is.
+constexpr Duration silence = Duration::milliseconds(200);
+constexpr Duration delayed_ack_most = Duration::milliseconds(500);
+// Beyond this a timer may have stopped growing (RFC 6298, 2.5).
+constexpr Duration timer_most = Duration::seconds(50);
+
+bool selective(const Moment& m) {
+  return m.speaker.middle || m.other.middle || (m.speaker.sack && m.other.sack);
+}
+
+// A timer that is not for retransmission: of a window that is closed, or of silence.
+bool is_probe(const Moment& m) {
+  bool const closed = m.other.offered && m.other.last_window.empty();
+  return m.said.text().count <= 1 && !m.segment().flags.any_of(wire::flag::syn | wire::flag::fin)
+             ? closed || m.speaker.limit_ack == m.speaker.sent
+             : closed;
+}
+
+Sequence front_of(const Voice& v) { return v.limited ? v.limit_ack : v.iss; }
+
+void judge_timer(const Moment& m, Duration gap) {
+  Voice& v = m.speaker;
+  // With SACK the last segment may be sent as a probe, two round trips after it was.
+  bool const may_probe = selective(m) && m.said.end() == v.sent && !m.segment().flags.syn();
+  // Whatever was heard since may be the reason, and what a SYN brought may go again at once.
+  bool const prompted = v.heard_anything && v.heard_at > v.front_at;
+  bool const early = v.early && front_of(v).at_or_before(v.early_end);
+  bool const first = v.repeats == 0 && !prompted && !early;
+  //= rfc6298#2
+  //# 6298:RTO-4 a timer runs for the minimum at least
+  if (first && !v.told_of_gap && !v.recovering && !may_probe && gap < m.terms.rto_min) {
+    m.judge.call_whole(m, Rule::timeout_too_soon, Doubt::hidden, {m.terms.rto_min.ns, gap.ns});
+  }
+  //= rfc6298#5
+  //# 6298:RTO-14 each time it runs out it doubles
+  std::uint32_t const counted = may_probe ? 2 : 1;
+  if (v.repeats >= counted && gap.ns * 10 < v.repeat_gap.ns * 17 && v.repeat_gap < timer_most) {
+    m.judge.call_whole(m, Rule::timeout_not_doubled, Doubt::hidden,
+                       {v.repeat_gap.ns * 2, gap.ns});
+  }
+  v.timed_out = gap >= silence && !may_probe && !v.told_of_gap && !v.recovering;
+}
+
+//= rfc2018#5
+//# 2018:SACK-18 what was reported is not sent again, unless a timer has run out
+void judge_sacked(const Moment& m) {
+  Voice& v = m.speaker;
+  Sequence const begin = m.said.text_begin();
+  Sequence const end = begin + m.said.text();
+  if (m.said.text().count < 2 || !v.sacked.holds(begin, end) || !v.heard_anything) {
+    return;
+  }
+  bool const heard = m.connection.round_known &&
+                     m.said.at.since(v.sacked_at) > m.connection.round * 2;
+  bool const timer = m.said.at.since(v.heard_at) > silence || v.timed_out;
+  if (heard && !timer) {
+    m.judge.call_whole(m, Rule::sacked_sent_again, Doubt::hidden, {begin.value, end.value});
+  }
+}
+
+void judge_again(const Moment& m) {
+  Voice& v = m.speaker;
+  Sequence const front = front_of(v);
+  Sequence const begin = m.segment().sequence;
+  bool const holds_front = begin.at_or_before(front) && front.before(m.said.end());
+  bool const again = v.begun && m.said.end().at_or_before(v.sent) && v.front_known;
+  if (again && !is_probe(m)) {
+    judge_sacked(m);
+    if (holds_front) {
+      Duration const gap = m.said.at.since(v.front_at);
+      judge_timer(m, gap);
+      v.repeat_gap = gap;
+      ++v.repeats;
+    }
+    v.recovering = true;
+    v.recover = v.sent;
+  }
+  if (holds_front || !v.front_known) {
+    v.front_at = m.said.at;
+    v.front_known = true;
+  }
+}
+
+// More than one segment after a timer has run out, before anything was heard.
+void judge_loss_window(const Moment& m) {
+  Voice& v = m.speaker;
+  bool const follows = v.timed_out && m.said.text().count != 0 &&
+                       m.said.at.since(v.front_at) < silence && m.segment().sequence != front_of(v);
+  //= rfc5681#3.1
+  //# 5681:CC-12 after a timeout the window is one segment
+  if (follows && m.segment().sequence.after(front_of(v))) {
+    v.timed_out = false;
+    m.judge.call_whole(m, Rule::more_than_loss_window, Doubt::hidden, {1, 2});
+  }
+}
+
+// Text above a gap has to be answered at once; after half a second it was not.
+void judge_owed(const Moment& m) {
+  Voice& v = m.other;
+  bool const late = v.owed >= 3 && m.connection.round_known &&
+                    m.said.at.since(v.owed_since) > delayed_ack_most + m.connection.round * 2;
+  //= rfc5681#4.2
+  //# 5681:CC-14 text out of order draws a duplicate ACK at once
+  if (late) {
+    v.owed = 0;
+    m.judge.call_whole(m, Rule::duplicate_ack_missing, Doubt::hidden, {1, 0});
+  }
+}
+
+void note_round(const Moment& m) {
+  Connection& c = m.connection;
+  wire::Flags const flags = m.segment().flags;
+  bool const syn = flags.syn() && !flags.ack();
+  if (syn) {
+    c.round_known = c.round_known && c.syn_seen;
+    c.syn_at = m.said.at;  // of the last copy
+    c.syn_side = m.side;
+    c.syn_seen = true;
+  } else if (c.syn_seen && !c.round_known && flags.ack() && m.side == c.syn_side &&
+             m.other.opening_count != 0) {
+    c.round = m.said.at.since(c.syn_at);
+    c.round_known = true;
+  }
+}
+
+}  // namespace
+
+void judge_time(const Moment& m) {
+  judge_owed(m);
+  if (m.said.length().empty()) {
+    return;
+  }
+  judge_loss_window(m);
+  judge_again(m);
+}
+
+// What the other hears from this segment.
+void hear_time(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  Voice& told = m.other;
+  note_round(m);
+  if (segment.flags.rst()) {
+    return;
+  }
+  told.heard_anything = true;
+  told.heard_at = m.said.at;
+  told.repeats = 0;
+  told.timed_out = false;
+  if (segment.flags.ack()) {
+    m.speaker.owed = 0;
+    bool const moved = !told.moved_known || segment.acknowledgment.after(told.moved_to);
+    if (moved) {
+      told.moved_known = true;
+      told.moved_to = segment.acknowledgment;
+      told.told_of_gap = false;
+      told.duplicates = 0;
+      told.front_at = later(told.front_at, m.said.at);
+      told.recovering = told.recovering && segment.acknowledgment.before(told.recover);
+    } else if (m.said.length().empty()) {
+      told.told_of_gap = true;
+      ++told.duplicates;
+    }
+  }
+  for (std::uint32_t i = 0; i < segment.options.sack_count; ++i) {
+    wire::SackBlock const& block = segment.options.sack[i];
+    told.told_of_gap = true;
+    if (block.begin.after(segment.acknowledgment) && block.end.after(block.begin) &&
+        block.end.at_or_before(told.sent)) {
+      bool const news = !told.sacked.holds(block.begin, block.end);
+      told.sacked.add(block.begin, block.end.since(block.begin));
+      told.sacked_at = news ? m.said.at : told.sacked_at;
+    }
+  }
+  bool const above = m.speaker.opening_count == 1 && !m.said.text().empty() &&
+                     m.said.text_begin().after(
+                         m.speaker.text.reach(m.speaker.openings[0].iss.next()));
+  if (above) {
+    told.owed_since = told.owed == 0 ? m.said.at : told.owed_since;
+    ++told.owed;
+  }
+}
+
+}  // namespace lockstep::sim::referee

@@ -1,0 +1,44 @@
+// The judges, a group of rules each. Each looks at one segment and at what was said before it.
+#pragma once
+
+#include "sim/checkers/referee/referee.hpp"
+
+namespace lockstep::sim::referee {
+
+// Whether a peer could read the segment: nobody hears what it cannot.
+bool judge_alone(const Moment& m);
+void judge_resets(const Moment& m);
+// Numbers in the order of RfcChecker's rules: limits, ACK, blocks, edge, text.
+void judge_numbers(const Moment& m);
+void judge_octets(const Moment& m);
+void judge_stamps(const Moment& m);
+void judge_marks(const Moment& m);
+void judge_time(const Moment& m);
+void judge_amounts(const Moment& m);
+
+// What the segment changes, apart from what judges themselves note.
+void hear_numbers(const Moment& m);
+void hear_stamps(const Moment& m);
+void hear_marks(const Moment& m);
+void hear_time(const Moment& m);
+
+// Whether this one was certainly sent after what the speaker said with `ack`.
+inline bool surely_after(const Moment& m, Sequence ack) {
+  return m.own || (m.segment().flags.ack() && m.segment().acknowledgment.after(ack));
+}
+
+// Both sides' SYNs were seen, one of each.
+inline bool plain_opening(const Moment& m) {
+  return m.speaker.opening_count == 1 && m.other.opening_count == 1 && !m.speaker.openings_lost &&
+         !m.other.openings_lost && !m.connection.reused;
+}
+
+// Why what rests on the whole connection is not certain.
+inline Doubt doubt_of_middle(const Moment& m) {
+  return m.speaker.middle || m.other.middle || m.connection.reused ? Doubt::middle : Doubt::none;
+}
+
+// Timestamps lie on a circle as sequence numbers do.
+constexpr Sequence tick(std::uint32_t stamp) { return {stamp}; }
+
+}  // namespace lockstep::sim::referee

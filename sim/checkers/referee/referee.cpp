@@ -1,0 +1,257 @@
+// Finds a segment's connection, lets it begin, and takes it from judge to judge.
+#include "sim/checkers/referee/referee.hpp"
+
+#include <algorithm>
+
+#include "core/units/hash.hpp"
+#include "sim/checkers/referee/judges.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+// Nobody speaks of a connection that was silent for so long, if a SYN comes.
+constexpr Duration forgotten_after = Duration::seconds(240);
+
+bool before(const Endpoint& a, const Endpoint& b) {
+  if (a.address.high != b.address.high) {
+    return a.address.high < b.address.high;
+  }
+  if (a.address.low != b.address.low) {
+    return a.address.low < b.address.low;
+  }
+  return a.port.value < b.port.value;
+}
+
+std::uint64_t hash_of(const std::array<Endpoint, 2>& ends) {
+  TableHash hash({});
+  hash.add(ends[0].address.low ^ ends[0].address.high);
+  hash.add(ends[1].address.low ^ ends[1].address.high);
+  hash.add(std::uint64_t{ends[0].port.value} << 16 | ends[1].port.value);
+  return hash.finish();
+}
+
+// A SYN of another number where a connection was that has ended or been forgotten.
+bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) {
+  Voice const& speaker = c.voices[side];
+  bool const spoke = speaker.begun && speaker.iss != said.segment.sequence;
+  bool const ended = c.voices[0].resets + c.voices[1].resets != 0 ||
+                     (c.voices[0].fin_sent && c.voices[1].fin_sent);
+  return said.segment.flags.syn() && !said.segment.flags.ack() && spoke &&
+         (ended || said.at.since(c.last_at) > forgotten_after);
+}
+
+void renew(Connection& c) {
+  for (Voice& voice : c.voices) {
+    Voice fresh;
+    fresh.has_former = voice.begun;
+    fresh.former = voice.sent;
+    fresh.told = voice.told;
+    fresh.kept.cells.swap(voice.kept.cells);
+    std::fill(fresh.kept.cells.begin(), fresh.kept.cells.end(), KeptText::unknown);
+    voice = fresh;
+  }
+  c.lossy = c.round_known = c.syn_seen = c.claim = false;
+  c.reused = true;
+}
+
+// An ACK of a SYN and of nothing more, before anything else was said.
+bool acks_syn_alone(const Moment& m) {
+  bool alone = false;
+  for (std::uint32_t i = 0; i < m.other.opening_count; ++i) {
+    alone = alone || m.other.openings[i].iss.next() == m.segment().acknowledgment;
+  }
+  return alone && m.segment().sequence == m.speaker.iss.next() && m.said.length().empty();
+}
+
+void begin(const Moment& m) {
+  Voice& v = m.speaker;
+  if (!v.begun || v.iss != m.segment().sequence) {
+    v.has_former = v.begun || v.has_former;
+    v.former = v.begun ? v.sent : v.former;
+    v.begun = true;
+    v.middle = false;
+    v.iss = m.segment().sequence;
+    v.sack = false;
+    v.sent = m.said.end();
+    v.limited = v.offered = v.fin_sent = false;
+    v.urgent = v.stamp_known = v.small = v.front_known = v.recovering = false;
+  }
+  v.scaled = m.segment().options.has_window_scale;
+  v.scale = m.segment().options.window_scale;
+  v.sack = v.sack || m.segment().options.has_sack_permitted;
+}
+
+// A segment whose place among the numbers cannot be told from outside.
+bool untold(const Moment& m) {
+  Voice& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  // Cookies may have been sent for SYNs of several numbers, and any of them be taken up: of such a
+  // conversation nobody can say from outside where it is.
+  bool const answers = segment.flags.syn() && segment.flags.ack();
+  v.many_answers =
+      answers ? v.many_answers || (m.may.cookies && v.has_former) : v.many_answers;
+  v.many_answers = v.many_answers && (answers || !segment.flags.syn());
+  bool const old = v.has_former && segment.sequence == v.former && m.said.length().empty();
+  // What a cookie or the SYN cache answers waits with the replies, and the connection that it has
+  // become meanwhile may overtake it.
+  bool const cached = m.may.syn_cache && (answers || acks_syn_alone(m));
+  bool const overtaken = ((answers && m.may.cookies) || cached) && v.offered &&
+                         v.last_ack.after(segment.acknowledgment);
+  return v.many_answers || !v.begun || old || overtaken;
+}
+
+}  // namespace
+
+std::uint32_t Referee::place_of(const std::array<Endpoint, 2>& ends) const {
+  auto const mask = static_cast<std::uint32_t>(places_.size() - 1);
+  auto at = static_cast<std::uint32_t>(hash_of(ends)) & mask;
+  while (places_[at] != 0 && connections_[places_[at] - 1].ends != ends) {
+    at = (at + 1) & mask;
+  }
+  return at;
+}
+
+void Referee::grow() {
+  places_.assign(places_.empty() ? 64 : places_.size() * 2, 0);
+  for (std::uint32_t i = 0; i < connections_.size(); ++i) {
+    places_[place_of(connections_[i].ends)] = i + 1;
+  }
+}
+
+Connection* Referee::connection_of(const Sighting& said, std::uint32_t& side) {
+  side = before(said.destination, said.source) ? 1 : 0;
+  std::array<Endpoint, 2> ends{said.source, said.destination};
+  if (side == 1) {
+    std::swap(ends[0], ends[1]);
+  }
+  if ((connections_.size() + 1) * 2 > places_.size()) {
+    grow();
+  }
+  std::uint32_t& place = places_[place_of(ends)];
+  if (place == 0) {
+    if (connections_.size() == terms_.connections_max) {
+      return nullptr;
+    }
+    connections_.emplace_back();
+    connections_.back().ends = ends;
+    connections_.back().last_at = said.at;
+    place = static_cast<std::uint32_t>(connections_.size());
+  }
+  return &connections_[place - 1];
+}
+
+void Referee::see(const Sighting& said, const Allowances* own) {
+  if (said.source == said.destination) {
+    return;
+  }
+  std::uint32_t side = 0;
+  Connection* const found = connection_of(said, side);
+  if (found == nullptr) {
+    ++unjudged_;
+    return;
+  }
+  Connection& c = *found;
+  if (!terms_.whole && begins_anew(c, said, side)) {
+    renew(c);
+  }
+  static constexpr Allowances anything;
+  Moment m{said, c.voices[side], c.voices[1 - side], c, side, own != nullptr,
+           own != nullptr ? *own : anything, terms_, *this};
+  if (!judge_alone(m)) {
+    return;
+  }
+  if (own != nullptr || terms_.others) {
+    judge(m);
+  } else if (said.segment.flags.syn() && !said.segment.flags.rst()) {
+    begin(m);
+  }
+  hear_numbers(m);
+  hear_stamps(m);
+  if (terms_.likely) {
+    hear_marks(m);
+    hear_time(m);
+  }
+  c.last_at = said.at;
+}
+
+void Referee::judge(Moment& m) {
+  judge_resets(m);
+  if (m.segment().flags.rst()) {
+    return;
+  }
+  if (m.segment().flags.syn()) {
+    begin(m);
+  } else if (!m.speaker.begun && !terms_.whole) {
+    m.speaker.begun = m.speaker.middle = true;
+    m.speaker.iss = m.segment().sequence.previous();
+    m.speaker.sent = m.segment().sequence;
+  }
+  if (untold(m)) {
+    return;
+  }
+  judge_stamps(m);
+  judge_marks(m);
+  if (terms_.likely) {
+    judge_time(m);
+    judge_amounts(m);
+  }
+  judge_octets(m);
+  judge_numbers(m);
+}
+
+void Referee::end() {
+  for (Connection& c : connections_) {
+    if (c.claim && !terms_.whole) {
+      fouls_.doubt_one(c.claim_place, Doubt::unconfirmed);
+    }
+    c.claim = false;
+  }
+}
+
+std::uint32_t Referee::add(const Moment& m, Foul foul) {
+  std::uint8_t& told = m.speaker.told[static_cast<std::uint32_t>(foul.rule)];
+  if (told >= terms_.told_max) {
+    return terms_.fouls_max;
+  }
+  ++told;
+  foul.connection = static_cast<std::uint32_t>(&m.connection - connections_.data());
+  foul.packet = m.said.packet;
+  foul.at = m.said.at;
+  foul.speaker = m.said.source;
+  foul.listener = m.said.destination;
+  return fouls_.add(foul);
+}
+
+std::uint32_t Referee::call(const Moment& m, Rule rule, Doubt doubt, Disagreement numbers) {
+  Foul foul;
+  foul.rule = rule;
+  foul.doubt = doubt;
+  foul.numbers = numbers;
+  return add(m, foul);
+}
+
+std::uint32_t Referee::call_whole(const Moment& m, Rule rule, Doubt doubt, Disagreement numbers) {
+  Foul foul;
+  foul.rule = rule;
+  foul.rests_on_whole = !terms_.whole;
+  Doubt const lossy = m.connection.lossy ? Doubt::lost_packets : doubt_of_middle(m);
+  foul.doubt = doubt != Doubt::none ? doubt : lossy;
+  foul.numbers = numbers;
+  return add(m, foul);
+}
+
+void Referee::doubt_whole(const Moment& m) {
+  if (!m.connection.lossy && !terms_.whole) {
+    m.connection.lossy = true;
+    fouls_.doubt_connection(static_cast<std::uint32_t>(&m.connection - connections_.data()),
+                            Doubt::lost_packets);
+  }
+}
+
+bool Referee::may_keep(std::uint64_t more_cells) {
+  bool const room = cells_ + more_cells <= terms_.kept_cells_max;
+  cells_ += room ? more_cells : 0;
+  return room;
+}
+
+}  // namespace lockstep::sim::referee

@@ -1,0 +1,116 @@
+// Judges TCP from the wire alone: fed one segment at a time, as they passed one place.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/units/address.hpp"
+#include "core/units/time.hpp"
+#include "sim/checkers/referee/foul.hpp"
+#include "sim/checkers/referee/sighting.hpp"
+#include "sim/checkers/referee/voice.hpp"
+
+namespace lockstep::sim::referee {
+
+// What a speaker may do that cannot be seen. Whoever knows its configuration can say no.
+struct Allowances {
+  bool cookies = true;        // SYN,ACKs that no connection stands behind
+  bool syn_cache = true;      // ... or a record that waits among the replies
+  bool fast_open_client = true;
+  bool fast_open_server = true;
+  bool unsent = true;         // what found no next hop counts as sent
+  bool lone_marks = true;     // ECT on SYNs, pure ACKs and retransmissions, as RFC 8311 lets some
+  bool paws_off = false;
+};
+
+// What is known of the capture, and what is asked of the judge.
+struct Terms {
+  bool whole = false;     // nothing that passed is missing, hardware has changed nothing
+  bool likely = true;     // rules that infer are judged as well
+  bool others = true;     // segments are judged that come from elsewhere than the capture's place
+  Duration rto_min = Duration::seconds(1);
+  std::uint32_t connections_max = 65'536;
+  std::uint32_t fouls_max = 100'000;
+  std::uint32_t told_max = 16;     // of one rule and speaker; more are only counted
+  std::uint32_t kept_octets_max = 65'536;          // of a speaker's text, a power of two
+  std::uint64_t kept_cells_max = 128'000'000;      // of all speakers' text
+};
+
+struct Connection {
+  std::array<Endpoint, 2> ends;
+  std::array<Voice, 2> voices;
+  bool lossy = false;      // the capture lacks something that arrived
+  bool reused = false;     // the tuple had a connection before
+  bool round_known = false;
+  bool syn_seen = false;
+  Instant syn_at;
+  std::uint32_t syn_side = 0;
+  Duration round;          // from the SYN to the ACK that ends the handshake
+  Instant last_at;
+  // An ACK of what was not seen: which voice, and its place among the fouls.
+  bool claim = false;
+  std::uint32_t claim_side = 0;
+  Sequence claim_from;
+  std::uint32_t claim_place = 0;
+};
+
+class Referee;
+
+// One segment before its judges.
+struct Moment {
+  const Sighting& said;
+  Voice& speaker;
+  Voice& other;
+  Connection& connection;
+  std::uint32_t side = 0;  // of the speaker
+  bool own = false;        // the capture was taken where it was sent: order and hearing are exact
+  const Allowances& may;
+  const Terms& terms;
+  Referee& judge;
+
+  const wire::Segment& segment() const { return said.segment; }
+};
+
+class Referee {
+ public:
+  // `fouls` outlives the referee.
+  Referee(const Terms& terms, Fouls& fouls) : terms_(terms), fouls_(fouls) {}
+
+  // In the order in which they passed. Work is bounded by the segment's length and the ranges of
+  // text that are apart (HeardText::ranges_max).
+  void see(const Sighting& said) { see(said, nullptr); }
+  // The capture was taken at the source, which may do what `own` says.
+  void see_own(const Sighting& said, const Allowances& own) { see(said, &own); }
+  // Once, after the last.
+  void end();
+
+  std::uint64_t connections() const { return connections_.size(); }
+  std::uint64_t unjudged() const { return unjudged_; }  // segments beyond connections_max
+  const Terms& terms() const { return terms_; }
+
+  // For rules. Gives the foul's place, or the number of those that are kept if it was not.
+  std::uint32_t call(const Moment& m, Rule rule, Doubt doubt, Disagreement numbers);
+  // As call(), of what stands only if the capture lacks nothing.
+  std::uint32_t call_whole(const Moment& m, Rule rule, Doubt doubt, Disagreement numbers);
+  // The capture has been seen to lack something of this connection.
+  void doubt_whole(const Moment& m);
+  bool may_keep(std::uint64_t more_cells);
+
+ private:
+  void see(const Sighting& said, const Allowances* own);
+  Connection* connection_of(const Sighting& said, std::uint32_t& side);
+  std::uint32_t place_of(const std::array<Endpoint, 2>& ends) const;
+  void grow();
+  void judge(Moment& m);
+  std::uint32_t add(const Moment& m, Foul foul);
+
+  Terms terms_;
+  Fouls& fouls_;
+  std::vector<Connection> connections_;
+  std::vector<std::uint32_t> places_;  // an open-addressed table of numbers plus one
+  std::uint64_t unjudged_ = 0;
+  std::uint64_t cells_ = 0;
+};
+
+}  // namespace lockstep::sim::referee

@@ -1,0 +1,601 @@
+// Each rule of the referee with a conversation that breaks it, and one that nearly does.
+#include "sim/checkers/referee/referee.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/checkers/referee/talk.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+using ::testing::IsEmpty;
+
+// --- A segment alone ---
+
+TEST(RefereeAlone, APoliteConversationIsFine) {
+  Talk t;
+  t.open({.mss = 1'000, .scale = 2, .sack_permitted = true});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 500}).b("A", {.seq = 1, .ack = 501});
+  t.b("AP", {.seq = 1, .ack = 501, .text = 900}).a("A", {.seq = 501, .ack = 901});
+  t.a("FA", {.seq = 501, .ack = 901}).b("FA", {.seq = 901, .ack = 502});
+  t.a("A", {.seq = 502, .ack = 902});
+  EXPECT_THAT(t.all(), IsEmpty());
+}
+
+TEST(RefereeAlone, Flags) {
+  EXPECT_EQ(Talk().a("SF", {}).found(Rule::syn_with_fin_or_reset), "certain");
+  EXPECT_EQ(Talk().a("S", {}).found(Rule::syn_with_fin_or_reset), "no");
+  EXPECT_EQ(Talk().a("RF", {}).found(Rule::reset_with_fin), "certain");
+  EXPECT_EQ(Talk().a("R", {}).found(Rule::reset_with_fin), "no");
+  EXPECT_EQ(Talk().open().a("P", {.seq = 1, .text = 2}).found(Rule::ack_missing), "certain");
+  EXPECT_EQ(Talk().open().a("R", {.seq = 1}).found(Rule::ack_missing), "no");
+}
+
+TEST(RefereeAlone, ReservedBits) {
+  EXPECT_EQ(Talk().a("S", {.reserved = 4}).found(Rule::reserved_bits), "certain");
+  EXPECT_EQ(Talk().a("S", {.reserved = 1}).found(Rule::reserved_bits), "likely");
+  EXPECT_EQ(Talk().a("S", {.reserved = 0}).found(Rule::reserved_bits), "no");
+}
+
+TEST(RefereeAlone, ChecksumsAndWhatHardwareFillsIn) {
+  EXPECT_EQ(Talk().a("S", {.sum = Sum::bad}).found(Rule::tcp_checksum), "certain");
+  EXPECT_EQ(Talk().a("S", {.sum = Sum::unfilled}).found(Rule::tcp_checksum), "no");
+  EXPECT_EQ(Talk().a("S", {.ip_sum = Sum::bad}).found(Rule::ip_checksum), "certain");
+  EXPECT_EQ(Talk().a("S", {.ip_sum = Sum::unfilled}).found(Rule::ip_checksum), "no");
+  // Nobody heard it, so an ACK of it is of nothing.
+  Talk t;
+  t.open().a("AP", {.seq = 1, .ack = 1, .text = 9, .sum = Sum::bad}).b("A", {.seq = 1, .ack = 10});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 9});
+  EXPECT_EQ(t.found(Rule::ack_of_unheard), "certain");
+}
+
+TEST(RefereeAlone, OptionsByThemselves) {
+  EXPECT_EQ(Talk().a("S", {.options_good = false}).found(Rule::option_malformed), "certain");
+  EXPECT_EQ(Talk().a("S", {.raw = {2, 4, 5, 180}}).found(Rule::option_malformed), "no");
+  EXPECT_EQ(Talk().a("S", {.raw = {3, 3, 15, 0}}).found(Rule::scale_too_large), "certain");
+  EXPECT_EQ(Talk().a("S", {.raw = {3, 3, 14, 0}}).found(Rule::scale_too_large), "no");
+  EXPECT_EQ(Talk().a("S", {.raw = {1, 0, 0, 9}}).found(Rule::padding_nonzero), "certain");
+  EXPECT_EQ(Talk().a("S", {.raw = {1, 1, 0, 0}}).found(Rule::padding_nonzero), "no");
+}
+
+TEST(RefereeAlone, OptionsOfASynOutsideOfIt) {
+  Talk wrong;
+  wrong.open().a("A", {.seq = 1, .ack = 1, .mss = 500, .scale = 1, .sack_permitted = true});
+  EXPECT_EQ(wrong.found(Rule::mss_outside_syn), "certain");
+  EXPECT_EQ(wrong.found(Rule::scale_outside_syn), "certain");
+  EXPECT_EQ(wrong.found(Rule::sack_permitted_outside_syn), "certain");
+  Talk right;
+  right.open({.mss = 500, .scale = 1, .sack_permitted = true});
+  EXPECT_THAT(right.all(), IsEmpty());
+}
+
+TEST(RefereeAlone, UrgentPointers) {
+  EXPECT_EQ(Talk().open().a("AU", {.seq = 1, .ack = 1, .urgent = 1}).found(Rule::urgent_empty),
+            "likely");
+  Talk zero;
+  zero.open().a("AU", {.seq = 1, .ack = 1, .text = 1, .urgent = 0});
+  EXPECT_EQ(zero.found(Rule::urgent_zero), "likely");
+  Talk right;
+  right.open().a("AUP", {.seq = 1, .ack = 1, .text = 1, .urgent = 1});
+  EXPECT_THAT(right.all(), IsEmpty());
+}
+
+TEST(RefereeAlone, MarksOnWhatIsNoText) {
+  EXPECT_EQ(Talk().a("S", {.ecn = 2}).found(Rule::ect_on_syn), "likely");
+  EXPECT_EQ(Talk().a("S", {.ecn = 2, .own = true}).found(Rule::ect_on_syn), "certain");
+  EXPECT_EQ(Talk().a("S", {}).found(Rule::ect_on_syn), "no");
+  Talk t;
+  t.open().a("A", {.seq = 1, .ack = 1, .ecn = 1});
+  EXPECT_EQ(t.found(Rule::ect_on_pure_ack), "likely");
+  EXPECT_EQ(Talk().open().a("A", {.seq = 1, .ack = 1}).found(Rule::ect_on_pure_ack), "no");
+}
+
+// --- Numbers ---
+
+TEST(RefereeNumbers, TextBeyondTheWindow) {
+  Talk wrong;
+  wrong.open({.window = 1'000, .mss = 1'460}).a("A", {.seq = 1, .ack = 1, .text = 1'001});
+  EXPECT_EQ(wrong.found(Rule::beyond_window), "certain");
+  Talk right;
+  right.open({.window = 1'000, .mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 1'000});
+  right.a("A", {.seq = 1'001, .ack = 1, .text = 1});  // a probe
+  EXPECT_EQ(right.found(Rule::beyond_window), "no");
+  // Once offered, an edge stays, whatever was said since.
+  Talk shrunk;
+  shrunk.open({.window = 1'000, .mss = 1'460}).b("A", {.seq = 1, .ack = 1, .window = 10});
+  shrunk.a("AP", {.seq = 1, .ack = 1, .text = 900});
+  EXPECT_EQ(shrunk.found(Rule::beyond_window), "no");
+}
+
+TEST(RefereeNumbers, AWindowIsScaledOnlyIfBothNameAScale) {
+  Talk both;
+  both.open({.window = 100, .mss = 1'460, .scale = 3});
+  both.b("A", {.seq = 1, .ack = 1, .window = 100}).a("AP", {.seq = 1, .ack = 1, .text = 800});
+  EXPECT_EQ(both.found(Rule::beyond_window), "no");
+  Talk one;
+  one.a("S", {.mss = 1'460}).b("SA", {.ack = 1, .window = 100, .mss = 1'460, .scale = 3});
+  one.a("A", {.seq = 1, .ack = 1}).b("A", {.seq = 1, .ack = 1, .window = 100});
+  one.a("AP", {.seq = 1, .ack = 1, .text = 800});
+  EXPECT_EQ(one.found(Rule::beyond_window), "certain");
+}
+
+TEST(RefereeNumbers, NothingAfterTheFin) {
+  Talk wrong;
+  wrong.open().a("FA", {.seq = 1, .ack = 1, .text = 5}).a("A", {.seq = 7, .ack = 1, .text = 1});
+  EXPECT_EQ(wrong.found(Rule::beyond_fin), "certain");
+  Talk back;
+  back.open().a("A", {.seq = 1, .ack = 1, .text = 5}).a("FA", {.seq = 1, .ack = 1, .text = 2});
+  EXPECT_EQ(back.found(Rule::beyond_fin), "certain");
+  Talk right;
+  right.open().a("FA", {.seq = 1, .ack = 1, .text = 5}).a("FA", {.seq = 3, .ack = 1, .text = 3});
+  right.a("A", {.seq = 7, .ack = 1});
+  EXPECT_EQ(right.found(Rule::beyond_fin), "no");
+}
+
+TEST(RefereeNumbers, MoreThanTheMss) {
+  Talk wrong;
+  wrong.open({.mss = 500}).a("A", {.seq = 1, .ack = 1, .text = 501});
+  EXPECT_EQ(wrong.found(Rule::mss_exceeded), "likely");
+  Terms whole;
+  whole.whole = true;
+  Talk sure(whole);
+  sure.open({.mss = 500}).a("A", {.seq = 1, .ack = 1, .text = 501});
+  EXPECT_EQ(sure.found(Rule::mss_exceeded), "certain");
+  Talk right;
+  right.open({.mss = 500}).a("AP", {.seq = 1, .ack = 1, .text = 500});
+  EXPECT_EQ(right.found(Rule::mss_exceeded), "no");
+  // What is larger than any packet of Ethernet was joined by hardware.
+  Talk joined;
+  joined.open({.mss = 500}).a("AP", {.seq = 1, .ack = 1, .text = 3'000});
+  EXPECT_EQ(joined.found(Rule::mss_exceeded), "no");
+}
+
+TEST(RefereeNumbers, AGapInWhatIsSentIsSeenAtItsSource) {
+  Talk wrong;
+  wrong.open().a("A", {.seq = 9, .ack = 1, .text = 5, .own = true});
+  EXPECT_EQ(wrong.found(Rule::sent_with_gap), "certain");
+  Talk right;
+  right.open().a("A", {.seq = 9, .ack = 1, .text = 5});
+  EXPECT_EQ(right.found(Rule::sent_with_gap), "no");
+}
+
+TEST(RefereeNumbers, AnAckOfWhatWasNotHeard) {
+  Talk wrong;
+  wrong.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
+  EXPECT_EQ(wrong.found(Rule::ack_of_unheard), "likely");
+  // What comes next shows that it had not been sent.
+  Talk shown;
+  shown.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
+  shown.a("AP", {.seq = 11, .ack = 1, .text = 10});
+  EXPECT_EQ(shown.found(Rule::ack_of_unheard), "certain");
+  // ... or that the capture lacks it.
+  Talk lacking;
+  lacking.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
+  lacking.a("AP", {.seq = 12, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 22});
+  EXPECT_EQ(lacking.found(Rule::ack_of_unheard), "likely");
+  Talk right;
+  right.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 11});
+  EXPECT_EQ(right.found(Rule::ack_of_unheard), "no");
+}
+
+TEST(RefereeNumbers, AnAckOfAGapMeansThatTheCaptureIsNotWhole) {
+  Terms whole;
+  whole.whole = true;
+  for (bool const vouched : {true, false}) {
+    Talk t(vouched ? whole : Terms{});
+    t.open({.window = 50}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+    t.a("AP", {.seq = 21, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 31, .window = 20});
+    EXPECT_EQ(t.found(Rule::ack_of_unheard), vouched ? "certain" : "no");
+    // From then on nothing is certain that rests on all having been seen.
+    t.a("AP", {.seq = 51, .ack = 1, .text = 10});
+    EXPECT_EQ(t.found(Rule::beyond_window), vouched ? "certain" : "likely");
+  }
+}
+
+TEST(RefereeNumbers, SackBlocks) {
+  Say const permitted{.mss = 1'460, .sack_permitted = true};
+  Talk wrong;
+  wrong.open(permitted).a("A", {.seq = 101, .ack = 1, .text = 100});
+  wrong.b("A", {.seq = 1, .ack = 1, .sack = {{101, 202}}});
+  EXPECT_EQ(wrong.found(Rule::sack_of_unheard), "certain");
+  Talk right;
+  right.open(permitted).a("A", {.seq = 101, .ack = 1, .text = 100});
+  right.b("A", {.seq = 1, .ack = 1, .sack = {{101, 201}}});
+  EXPECT_EQ(right.found(Rule::sack_of_unheard), "no");
+  EXPECT_EQ(right.found(Rule::sack_unpermitted), "no");
+  Talk unasked;
+  unasked.open({.mss = 1'460}).a("A", {.seq = 101, .ack = 1, .text = 100});
+  unasked.b("A", {.seq = 1, .ack = 1, .sack = {{101, 201}}});
+  EXPECT_EQ(unasked.found(Rule::sack_unpermitted), "certain");
+}
+
+TEST(RefereeNumbers, AShrunkWindow) {
+  Talk wrong;
+  wrong.open({.window = 500}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+  wrong.b("A", {.seq = 1, .ack = 11, .window = 489});
+  EXPECT_EQ(wrong.found(Rule::edge_moved_left), "certain");
+  Talk right;
+  right.open({.window = 500}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+  right.b("A", {.seq = 1, .ack = 11, .window = 490});
+  EXPECT_EQ(right.found(Rule::edge_moved_left), "no");
+  // Rounding to a scale may take back less than one unit.
+  Talk rounded;
+  rounded.open({.window = 500, .scale = 4}).b("A", {.seq = 1, .ack = 1, .window = 100});
+  rounded.a("AP", {.seq = 1, .ack = 1, .text = 15}).b("A", {.seq = 1, .ack = 16, .window = 99});
+  EXPECT_EQ(rounded.found(Rule::edge_moved_left), "no");
+}
+
+// Without an acknowledgment that moved on, the smaller window may be the older one.
+TEST(RefereeNumbers, AWindowThatSeemsShrunkMayHaveBeenOvertaken) {
+  Talk t;
+  t.open({.window = 500}).b("A", {.seq = 1, .ack = 1, .window = 400});
+  EXPECT_EQ(t.found(Rule::edge_moved_left), "likely");
+  Talk stamped;
+  stamped.open({.window = 500, .stamp = 10});
+  stamped.b("A", {.seq = 1, .ack = 1, .window = 400, .stamp = 11, .echo = 10});
+  EXPECT_EQ(stamped.found(Rule::edge_moved_left), "certain");
+}
+
+TEST(RefereeNumbers, MoreAcksThanSegments) {
+  Talk t;
+  t.open().b("A", {.seq = 1, .ack = 1, .own = true});
+  EXPECT_EQ(t.found(Rule::too_many_acks), "no");
+  t.b("A", {.seq = 1, .ack = 1, .own = true}).b("A", {.seq = 1, .ack = 1, .own = true});
+  EXPECT_EQ(t.found(Rule::too_many_acks), "certain");
+  // Elsewhere some of what drew them may not have been seen twice.
+  Talk far;
+  far.open().b("A", {.seq = 1, .ack = 1}).b("A", {.seq = 1, .ack = 1}).b("A", {.seq = 1, .ack = 1});
+  EXPECT_EQ(far.found(Rule::too_many_acks), "no");
+}
+
+TEST(RefereeNumbers, OctetsThatChange) {
+  Talk wrong;
+  wrong.open().a("AP", {.seq = 1, .ack = 1, .text = 10});
+  wrong.a("AP", {.seq = 5, .ack = 1, .text = 10, .octet = 8});
+  EXPECT_EQ(wrong.found(Rule::text_changed), "certain");
+  EXPECT_EQ(wrong.fouls().kept()[0].numbers.found, 6u);
+  Talk right;
+  right.open().a("AP", {.seq = 1, .ack = 1, .text = 10});
+  right.a("AP", {.seq = 11, .ack = 1, .text = 10, .octet = 8});
+  right.a("AP", {.seq = 1, .ack = 1, .text = 1, .octet = 9});  // a probe's octet is anything
+  EXPECT_EQ(right.found(Rule::text_changed), "no");
+}
+
+// Only so many octets are kept; what is older is not compared.
+TEST(RefereeNumbers, OctetsAreForgottenAtTheLimit) {
+  Terms terms;
+  terms.kept_octets_max = 4'096;
+  for (std::uint32_t const back : {4'000u, 5'000u}) {
+    Talk t(terms);
+    t.open({.window = 60'000, .mss = 1'460});
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
+    }
+    t.a("A", {.seq = 10'001 - back, .ack = 1, .text = 10, .octet = 9});
+    EXPECT_EQ(t.found(Rule::text_changed), back == 4'000 ? "certain" : "no") << back;
+  }
+}
+
+TEST(RefereeNumbers, AnUrgentPointerThatMovesBack) {
+  Talk wrong;
+  wrong.open().a("AUP", {.seq = 1, .ack = 1, .text = 1, .urgent = 20, .own = true});
+  wrong.a("AUP", {.seq = 2, .ack = 1, .text = 1, .urgent = 5, .own = true});
+  EXPECT_EQ(wrong.found(Rule::urgent_backward), "likely");
+  Talk right;
+  right.open().a("AUP", {.seq = 1, .ack = 1, .text = 1, .urgent = 20, .own = true});
+  right.a("AUP", {.seq = 2, .ack = 1, .text = 1, .urgent = 19, .own = true});
+  EXPECT_EQ(right.found(Rule::urgent_backward), "no");
+}
+
+// --- What was negotiated ---
+
+TEST(RefereeOptions, AnAnswerHasWhatWasOffered) {
+  EXPECT_EQ(Talk().a("S", {}).b("SA", {.ack = 1, .scale = 2}).found(Rule::option_unoffered),
+            "certain");
+  EXPECT_EQ(
+      Talk().a("S", {.scale = 0}).b("SA", {.ack = 1, .scale = 2}).found(Rule::option_unoffered),
+      "no");
+  EXPECT_EQ(Talk().a("S", {}).b("SA", {.ack = 1, .sack_permitted = true}).found(
+                Rule::option_unoffered),
+            "certain");
+  // SYNs that cross: either has offered it.
+  Talk crossed;
+  crossed.a("S", {}).b("S", {.scale = 2}).b("SA", {.ack = 1, .scale = 2});
+  EXPECT_EQ(crossed.found(Rule::option_unoffered), "no");
+}
+
+TEST(RefereeOptions, TimestampsOnceAgreedOn) {
+  Talk wrong;
+  wrong.open({.stamp = 10}).a("AP", {.seq = 1, .ack = 1, .text = 5});
+  EXPECT_EQ(wrong.found(Rule::stamp_missing), "certain");
+  Talk right;
+  right.open({.stamp = 10}).a("AP", {.seq = 1, .ack = 1, .text = 5, .stamp = 10, .echo = 10});
+  right.a("R", {.seq = 6});
+  EXPECT_THAT(right.all(), IsEmpty());
+  Talk unagreed;
+  unagreed.open().a("AP", {.seq = 1, .ack = 1, .text = 5, .stamp = 10});
+  EXPECT_EQ(unagreed.found(Rule::stamp_unnegotiated), "certain");
+  EXPECT_EQ(right.found(Rule::stamp_unnegotiated), "no");
+}
+
+TEST(RefereeOptions, AClockThatGoesBack) {
+  Talk wrong;
+  wrong.open({.stamp = 10}).b("AP", {.seq = 1, .ack = 1, .text = 1, .stamp = 10, .echo = 10});
+  wrong.a("A", {.seq = 1, .ack = 2, .stamp = 9, .echo = 10});
+  EXPECT_EQ(wrong.found(Rule::stamp_backward), "certain");
+  // With the same acknowledgment it may have been overtaken.
+  Talk overtaken;
+  overtaken.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 9, .echo = 10});
+  EXPECT_EQ(overtaken.found(Rule::stamp_backward), "no");
+}
+
+TEST(RefereeOptions, AnEchoOfNothing) {
+  Talk wrong;
+  wrong.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 11});
+  EXPECT_EQ(wrong.found(Rule::echo_unheard), "certain");
+  Talk right;
+  right.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 10});
+  EXPECT_EQ(right.found(Rule::echo_unheard), "no");
+}
+
+TEST(RefereeOptions, TextWithAnOldTimestamp) {
+  for (bool const taken : {true, false}) {
+    Talk t;
+    t.open({.mss = 1'460, .stamp = 10});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 20, .echo = 10});
+    t.b("A", {.seq = 1, .ack = 11, .stamp = 11, .echo = 20});
+    t.a("AP", {.seq = 11, .ack = 1, .text = 10, .stamp = 15, .echo = 10});
+    t.b("A", {.seq = 1, .ack = taken ? 21u : 11u, .stamp = 12, .echo = 20});
+    EXPECT_EQ(t.found(Rule::old_stamp_accepted), taken ? "certain" : "no");
+  }
+  // A fresh copy of it may be what was taken.
+  Talk t;
+  t.open({.mss = 1'460, .stamp = 10});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 20, .echo = 10});
+  t.b("A", {.seq = 1, .ack = 11, .stamp = 11, .echo = 20});
+  t.a("AP", {.seq = 11, .ack = 1, .text = 10, .stamp = 15, .echo = 10});
+  t.a("AP", {.seq = 11, .ack = 1, .text = 10, .stamp = 21, .echo = 11});
+  t.b("A", {.seq = 1, .ack = 21, .stamp = 12, .echo = 21});
+  EXPECT_EQ(t.found(Rule::old_stamp_accepted), "no");
+}
+
+TEST(RefereeMarks, WhatTheSynsAgreeOn) {
+  EXPECT_EQ(Talk().a("S", {}).b("SAE", {.ack = 1}).found(Rule::ecn_unasked), "certain");
+  EXPECT_EQ(Talk().a("SEC", {}).b("SAE", {.ack = 1}).found(Rule::ecn_unasked), "no");
+  for (bool const agreed : {false, true}) {
+    Talk t;
+    t.a(agreed ? "SEC" : "S", {}).b(agreed ? "SAE" : "SA", {.ack = 1});
+    t.a("A", {.seq = 1, .ack = 1});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 5, .ecn = 2, .own = true});
+    EXPECT_EQ(t.found(Rule::ect_unnegotiated), agreed ? "no" : "certain");
+  }
+}
+
+TEST(RefereeMarks, WhatIsSentAgain) {
+  for (std::uint8_t const ecn : {std::uint8_t{2}, std::uint8_t{0}}) {
+    Talk t;
+    t.a("SEC", {}).b("SAE", {.ack = 1}).a("A", {.seq = 1, .ack = 1});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 5, .ecn = 2, .own = true});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = 300, .ecn = ecn, .own = true});
+    EXPECT_EQ(t.found(Rule::ect_on_retransmission), ecn != 0 ? "certain" : "no");
+  }
+}
+
+TEST(RefereeMarks, EceIsHeeded) {
+  for (std::string_view const flags : {"AP", "APC"}) {
+    Talk t;
+    t.a("SEC", {}).b("SAE", {.ack = 1}).a("A", {.seq = 1, .ack = 1});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 5, .ecn = 2}).b("AE", {.seq = 1, .ack = 6});
+    t.a("AP", {.seq = 6, .ack = 1, .text = 5, .ecn = 2}).b("AE", {.seq = 1, .ack = 11});
+    EXPECT_EQ(t.found(Rule::ece_unheeded), "no");
+    t.a(flags, {.seq = 11, .ack = 1, .text = 5, .ecn = 2});
+    EXPECT_EQ(t.found(Rule::ece_unheeded), flags == "AP" ? "likely" : "no");
+  }
+}
+
+// --- Resets ---
+
+TEST(RefereeResets, TheNumberOfAReset) {
+  Talk wrong;
+  wrong.open().a("R", {.seq = 5'000, .own = true});
+  EXPECT_EQ(wrong.found(Rule::reset_outside), "certain");
+  Talk far;
+  far.open().a("R", {.seq = 5'000});
+  EXPECT_EQ(far.found(Rule::reset_outside), "likely");
+  Talk right;
+  right.open().a("R", {.seq = 1, .own = true});
+  EXPECT_EQ(right.found(Rule::reset_outside), "no");
+  // An answer has the number that was acknowledged, whatever it is.
+  Talk answer;
+  answer.open().b("A", {.seq = 1, .ack = 5'000}).a("R", {.seq = 5'000, .own = true});
+  EXPECT_EQ(answer.found(Rule::reset_outside), "no");
+}
+
+TEST(RefereeResets, NoneAnswersAnother) {
+  Talk wrong;
+  wrong.a("R", {.seq = 7}).b("RA", {.ack = 7, .own = true});
+  EXPECT_EQ(wrong.found(Rule::reset_answers_reset), "certain");
+  Talk right;
+  right.a("A", {.seq = 7, .ack = 3}).a("R", {.seq = 7}).b("R", {.seq = 3, .own = true});
+  EXPECT_EQ(right.found(Rule::reset_answers_reset), "no");
+}
+
+// --- Time ---
+
+TEST(RefereeTime, ATimerThatRunsOutTooSoon) {
+  for (std::uint32_t const after : {900u, 1'000u}) {
+    Talk t;
+    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 5});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = after});
+    EXPECT_EQ(t.found(Rule::timeout_too_soon), after == 900 ? "likely" : "no");
+  }
+  // Three duplicates are another reason.
+  Talk fast;
+  fast.open({.mss = 1'460});
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    fast.a("A", {.seq = 1 + 1'460 * i, .ack = 1, .text = 1'460});
+  }
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    fast.b("A", {.seq = 1, .ack = 1, .after_ms = 20});
+  }
+  fast.a("A", {.seq = 1, .ack = 1, .text = 1'460});
+  EXPECT_EQ(fast.found(Rule::timeout_too_soon), "no");
+}
+
+TEST(RefereeTime, ATimerThatIsNotDoubled) {
+  for (std::uint32_t const second : {1'500u, 2'000u}) {
+    Talk t;
+    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 5});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = 1'000});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = second});
+    EXPECT_EQ(t.found(Rule::timeout_not_doubled), second == 1'500 ? "likely" : "no");
+  }
+}
+
+TEST(RefereeTime, WhatWasReportedIsNotSentAgain) {
+  for (std::uint32_t const seq : {101u, 1u}) {
+    Talk t;
+    t.open({.mss = 100, .sack_permitted = true});
+    t.a("A", {.seq = 1, .ack = 1, .text = 100}).a("A", {.seq = 101, .ack = 1, .text = 100});
+    t.a("A", {.seq = 201, .ack = 1, .text = 100});
+    t.b("A", {.seq = 1, .ack = 1, .after_ms = 20, .sack = {{101, 301}}});
+    t.b("A", {.seq = 1, .ack = 1, .after_ms = 60, .sack = {{101, 301}}});
+    t.a("A", {.seq = seq, .ack = 1, .text = 100});
+    EXPECT_EQ(t.found(Rule::sacked_sent_again), seq == 101 ? "likely" : "no");
+  }
+}
+
+TEST(RefereeTime, TextAboveAGapDrawsADuplicate) {
+  for (bool const answered : {false, true}) {
+    Talk t;
+    t.open({.mss = 100});
+    for (std::uint32_t i = 1; i < 4; ++i) {
+      t.a("A", {.seq = 1 + 100 * i, .ack = 1, .text = 100});
+    }
+    if (answered) {
+      t.b("A", {.seq = 1, .ack = 1});
+    }
+    t.a("A", {.seq = 1, .ack = 1, .text = 100, .after_ms = 1'000});
+    EXPECT_EQ(t.found(Rule::duplicate_ack_missing), answered ? "no" : "likely");
+  }
+}
+
+TEST(RefereeTime, OneSegmentAfterATimeout) {
+  for (bool const more : {true, false}) {
+    Talk t;
+    t.open({.mss = 100}).a("A", {.seq = 1, .ack = 1, .text = 100});
+    t.a("A", {.seq = 101, .ack = 1, .text = 100});
+    t.a("A", {.seq = 1, .ack = 1, .text = 100, .after_ms = 1'000});
+    if (!more) {
+      t.b("A", {.seq = 1, .ack = 101, .after_ms = 20});
+    }
+    t.a("A", {.seq = 101, .ack = 1, .text = 100});
+    EXPECT_EQ(t.found(Rule::more_than_loss_window), more ? "likely" : "no");
+  }
+}
+
+// --- Amounts ---
+
+TEST(RefereeAmounts, TheInitialWindow) {
+  for (std::uint32_t const segments : {11u, 10u}) {
+    Talk t;
+    t.open({.window = 60'000, .mss = 1'000});
+    for (std::uint32_t i = 0; i < segments; ++i) {
+      t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
+    }
+    EXPECT_EQ(t.found(Rule::initial_window), segments == 11 ? "likely" : "no");
+  }
+}
+
+TEST(RefereeAmounts, SlowStartAtTheMost) {
+  for (std::uint32_t const segments : {12u, 13u}) {
+    Talk t;
+    t.open({.window = 60'000, .mss = 1'000}).a("A", {.seq = 1, .ack = 1, .text = 1'000});
+    t.b("A", {.seq = 1, .ack = 1'001, .window = 60'000});
+    for (std::uint32_t i = 1; i < segments; ++i) {
+      t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
+    }
+    EXPECT_EQ(t.found(Rule::window_grown_too_fast), segments == 13 ? "likely" : "no");
+  }
+}
+
+TEST(RefereeAmounts, Nagle) {
+  for (bool const waits : {false, true}) {
+    Talk t;
+    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 5});
+    if (waits) {
+      t.b("A", {.seq = 1, .ack = 6});
+    }
+    t.a("AP", {.seq = 6, .ack = 1, .text = 5});
+    EXPECT_EQ(t.found(Rule::nagle), waits ? "no" : "likely");
+  }
+}
+
+TEST(RefereeAmounts, SillyWindows) {
+  for (std::string_view const flags : {"A", "AP"}) {
+    Talk t;
+    t.open({.mss = 1'460}).a(flags, {.seq = 1, .ack = 1, .text = 5});
+    EXPECT_EQ(t.found(Rule::silly_sender), flags == "A" ? "likely" : "no");
+  }
+  for (std::uint16_t const opened : {std::uint16_t{100}, std::uint16_t{1'460}}) {
+    Talk t;
+    t.open({.window = 10'000, .mss = 1'460});
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      t.a("AP", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
+    }
+    t.b("A", {.seq = 1, .ack = 10'001, .window = 0});
+    t.b("A", {.seq = 1, .ack = 10'001, .window = opened});
+    EXPECT_EQ(t.found(Rule::silly_receiver), opened == 100 ? "likely" : "no");
+  }
+}
+
+// --- Captures that are not whole ---
+
+TEST(RefereeCaptures, InTheMiddleNothingIsCertainOfNumbers) {
+  Talk t;
+  t.a("A", {.seq = 1'000, .ack = 2'000, .text = 10}).b("A", {.seq = 2'000, .ack = 5'000});
+  EXPECT_EQ(t.found(Rule::ack_of_unheard), "likely");
+  for (Foul const& foul : t.fouls().kept()) {
+    EXPECT_EQ(foul.certainty(), Certainty::likely) << text_of(foul.rule).name;
+  }
+}
+
+TEST(RefereeCaptures, OfOneSideAloneNothingIsSaid) {
+  Talk t;
+  t.a("S", {.mss = 100}).a("A", {.seq = 1, .ack = 1}).a("AP", {.seq = 1, .ack = 1, .text = 100});
+  t.a("AP", {.seq = 101, .ack = 500, .text = 100});
+  EXPECT_EQ(t.found(Rule::ack_of_unheard), "no");
+  EXPECT_EQ(t.found(Rule::beyond_window), "no");
+}
+
+TEST(RefereeCaptures, APairOfPortsMayBeUsedAgain) {
+  Talk t;
+  t.open().a("FA", {.seq = 1, .ack = 1}).b("FA", {.seq = 1, .ack = 2}).a("A", {.seq = 2, .ack = 2});
+  t.a("S", {.seq = 900'000}).b("SA", {.seq = 700'000, .ack = 900'001});
+  t.a("A", {.seq = 900'001, .ack = 700'001}).a("AP", {.seq = 900'001, .ack = 700'001, .text = 9});
+  EXPECT_THAT(t.all(), IsEmpty());
+}
+
+TEST(RefereeCaptures, ConnectionsBeyondTheLimitAreCounted) {
+  Terms terms;
+  terms.connections_max = 0;
+  Talk t(terms);
+  t.open();
+  EXPECT_EQ(t.referee().unjudged(), 3u);
+  EXPECT_THAT(t.all(), IsEmpty());
+}
+
+TEST(RefereeCaptures, ARuleIsToldSoOftenAndThenCounted) {
+  Terms terms;
+  terms.told_max = 3;
+  Talk t(terms);
+  t.open();
+  for (std::uint32_t i = 0; i < 9; ++i) {
+    t.a("A", {.seq = 1, .ack = 1, .mss = 500});
+  }
+  EXPECT_EQ(t.all().size(), 3u);
+}
+
+}  // namespace
+}  // namespace lockstep::sim::referee

@@ -1,0 +1,42 @@
+// One TCP segment as it was seen to pass.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/units/address.hpp"
+#include "core/units/time.hpp"
+#include "core/wire/tcp.hpp"
+
+namespace lockstep::sim::referee {
+
+// unfilled: the sum of the pseudo-header alone or zero, as a capture at the sender has it where the
+// hardware does the rest. unknown: not all octets were captured.
+enum class Sum : std::uint8_t { good, bad, unfilled, unknown };
+
+// Valid as long as the octets that it was read from.
+struct Sighting {
+  std::uint64_t packet = 0;  // its number in the capture
+  Instant at;
+  Endpoint source;
+  Endpoint destination;
+  wire::Segment segment;  // `payload` as far as it was captured
+  Bytes cut;              // octets of payload that were not
+  std::span<const std::byte> options;  // as they stand on the wire; empty if nobody kept them
+  bool options_good = true;            // false: one is malformed, and `segment.options` is empty
+  std::uint8_t reserved = 0;           // the four bits after the data offset
+  std::uint8_t ecn = 0;                // the lower two bits of the traffic class
+  Sum sum = Sum::good;
+  Sum ip_sum = Sum::good;
+
+  Bytes text() const { return Bytes{static_cast<std::uint32_t>(segment.payload.size())} + cut; }
+  Bytes length() const { return segment.length() + cut; }
+  Sequence end() const { return segment.sequence + length(); }
+  // Where its text begins.
+  Sequence text_begin() const {
+    return segment.flags.syn() ? segment.sequence.next() : segment.sequence;
+  }
+};
+
+}  // namespace lockstep::sim::referee

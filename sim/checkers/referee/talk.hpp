@@ -1,0 +1,160 @@
+// A conversation for tests of the referee, written segment by segment in relative numbers.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/checkers/referee/referee.hpp"
+
+namespace lockstep::sim::referee {
+
+// One segment. A number that is left out is zero, an option that is left out is not there.
+struct Say {
+  std::uint32_t seq = 0;  // 0 is the speaker's SYN, 1 its first octet
+  std::uint32_t ack = 0;
+  std::uint32_t text = 0;
+  std::uint32_t after_ms = 1;  // since the segment before
+  std::uint16_t window = 10'000;
+  std::uint16_t mss = 0;
+  int scale = -1;
+  bool sack_permitted = false;
+  std::uint32_t stamp = 0;
+  std::uint32_t echo = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> sack = {};
+  std::uint16_t urgent = 0;
+  std::uint8_t ecn = 0;
+  std::uint8_t reserved = 0;
+  std::uint8_t octet = 7;  // what the text is made of
+  std::vector<std::uint8_t> raw = {};  // octets of options, besides those above
+  bool options_good = true;
+  Sum sum = Sum::good;
+  Sum ip_sum = Sum::good;
+  bool own = false;
+};
+
+class Talk {
+ public:
+  static constexpr std::uint32_t iss_a = 0xffff'fff0;
+  static constexpr std::uint32_t iss_b = 0x7fff'fff0;
+
+  explicit Talk(const Terms& terms = {}) : fouls_(terms.fouls_max), referee_(terms, fouls_) {}
+
+  // Letters of flags: S F R A P U E C.
+  Talk& a(std::string_view flags, const Say& say) { return add(flags, say, true); }
+  Talk& b(std::string_view flags, const Say& say) { return add(flags, say, false); }
+
+  // SYN, SYN,ACK, ACK, with the same options on both SYNs; 20 ms in all.
+  Talk& open(const Say& options = {}) {
+    Say syn = options;
+    a("S", syn);
+    syn.ack = 1;
+    syn.after_ms = 10;
+    syn.echo = options.stamp;
+    b("SA", syn);
+    Say ack;
+    ack.seq = ack.ack = 1;
+    ack.after_ms = 10;
+    ack.stamp = ack.echo = options.stamp;
+    return a("A", ack);
+  }
+
+  // "no", "certain" or "likely": the surest that was found of a rule.
+  std::string_view found(Rule rule) {
+    referee_.end();
+    std::string_view out = "no";
+    for (Foul const& foul : fouls_.kept()) {
+      bool const sure = foul.certainty() == Certainty::certain;
+      if (foul.rule == rule && out != "certain") {
+        out = sure ? "certain" : "likely";
+      }
+    }
+    return out;
+  }
+  // The names of all that were found, in order.
+  std::vector<std::string_view> all() {
+    referee_.end();
+    std::vector<std::string_view> out;
+    for (Foul const& foul : fouls_.kept()) {
+      out.push_back(text_of(foul.rule).name);
+    }
+    return out;
+  }
+  const Fouls& fouls() const { return fouls_; }
+  Referee& referee() { return referee_; }
+
+ private:
+  static wire::Flags flags_of(std::string_view letters) {
+    wire::Flags out;
+    for (char const letter : letters) {
+      constexpr std::string_view order = "FSRPAUEC";
+      out.bits = static_cast<std::uint8_t>(out.bits | 1u << order.find(letter));
+    }
+    return out;
+  }
+
+  void put_options(const Say& say, bool from_a, wire::Options& out) {
+    out.has_mss = say.mss != 0;
+    out.mss = say.mss;
+    out.has_window_scale = say.scale >= 0;
+    out.window_scale = {static_cast<std::uint8_t>(say.scale < 0 ? 0 : say.scale)};
+    out.has_sack_permitted = say.sack_permitted;
+    out.has_timestamps = say.stamp != 0;
+    out.timestamp_value = say.stamp;
+    out.timestamp_echo = say.echo;
+    for (auto const& [begin, end] : say.sack) {
+      std::uint32_t const base = from_a ? iss_b : iss_a;
+      out.sack[out.sack_count++] = {{base + begin}, {base + end}};
+    }
+  }
+
+  Talk& add(std::string_view flags, const Say& say, bool from_a) {
+    Endpoint const a{IpAddress::v4(10, 0, 0, 1), {1'000}};
+    Endpoint const b{IpAddress::v4(10, 0, 0, 2), {80}};
+    now_ = now_ + Duration::milliseconds(say.after_ms);
+    text_.assign(say.text, std::byte{say.octet});
+    raw_.clear();
+    for (std::uint8_t const octet : say.raw) {
+      raw_.push_back(std::byte{octet});
+    }
+    Sighting said;
+    said.packet = ++packets_;
+    said.at = now_;
+    said.source = from_a ? a : b;
+    said.destination = from_a ? b : a;
+    said.segment.sequence = {(from_a ? iss_a : iss_b) + say.seq};
+    said.segment.flags = flags_of(flags);
+    if (said.segment.flags.ack()) {
+      said.segment.acknowledgment = {(from_a ? iss_b : iss_a) + say.ack};
+    }
+    said.segment.window = {say.window};
+    said.segment.urgent = say.urgent;
+    said.segment.payload = text_;
+    put_options(say, from_a, said.segment.options);
+    said.options = raw_;
+    said.options_good = say.options_good;
+    said.reserved = say.reserved;
+    said.ecn = say.ecn;
+    said.sum = say.sum;
+    said.ip_sum = say.ip_sum;
+    if (say.own) {
+      Allowances own;
+      own.unsent = false;
+      own.lone_marks = false;
+      referee_.see_own(said, own);
+    } else {
+      referee_.see(said);
+    }
+    return *this;
+  }
+
+  Fouls fouls_;
+  Referee referee_;
+  Instant now_ = Instant{} + Duration::seconds(1'000);
+  std::uint64_t packets_ = 0;
+  std::vector<std::byte> text_;
+  std::vector<std::byte> raw_;
+};
+
+}  // namespace lockstep::sim::referee

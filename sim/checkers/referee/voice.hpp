@@ -1,0 +1,141 @@
+// What one side of a connection has said, and what the other has told it: all that rules look at.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/units/sequence.hpp"
+#include "core/units/time.hpp"
+#include "core/units/window.hpp"
+#include "sim/checkers/heard_text.hpp"
+#include "sim/checkers/referee/rules.hpp"
+
+namespace lockstep::sim::referee {
+
+// One SYN that was said: where its numbers begin, and how far they have been heard.
+struct Opening {
+  Sequence iss;
+  Sequence heard;
+  Bytes mss;
+  Bytes window;            // the largest that it offers
+  WindowScale scale;
+  bool scaled = false;     // it names a window scale
+  bool sack = false;       // it permits selective acknowledgments
+  bool stamped = false;    // one of its copies has a timestamp ...
+  bool unstamped = false;  // ... and one has none
+  bool asks_ecn = false;
+  bool grants_ecn = false;
+  bool is_answer = false;  // a SYN,ACK
+};
+
+// The last octets of a stream by their numbers; a cell is an octet, or `unknown`.
+struct KeptText {
+  static constexpr std::uint16_t unknown = 0xffff;
+  std::vector<std::uint16_t> cells;  // none, or a power of two of them
+  Sequence top;                      // the number after the last that was kept
+};
+
+struct Voice {
+  static constexpr std::uint32_t openings_max = 8;
+  static constexpr std::uint32_t acks_max = 8;
+
+  // --- What it said of its own numbers ---
+  std::array<Opening, openings_max> openings{};
+  std::uint32_t opening_count = 0;
+  bool many_answers = false;   // SYN,ACKs of several numbers were said: nothing is judged of it
+  bool openings_lost = false;  // more SYNs than can be remembered
+  bool begun = false;
+  bool middle = false;         // its SYN was not seen
+  Sequence iss;
+  Sequence sent;               // the end of all that was said
+  Sequence former;             // `sent` of the incarnation before
+  bool has_former = false;
+  bool fin_sent = false;
+  Sequence fin_end;
+  bool fin_heard = false;      // the same, whatever is judged of it
+  Sequence fin_heard_end;
+  bool fins_differ = false;
+  bool scaled = false;
+  WindowScale scale;
+  bool sack = false;
+  bool early = false;          // its SYN had text ...
+  Sequence early_end;          // ... up to here
+  HeardText text;
+  KeptText kept;
+  bool urgent = false;
+  Sequence urgent_end;
+  Sequence urgent_ack;         // said with it
+
+  // --- What it said of the other's numbers ---
+  bool offered = false;
+  Sequence edge;               // the furthest right edge that it offered ...
+  Sequence edge_ack;           // ... with this acknowledgment ...
+  std::uint32_t edge_stamp = 0;  // ... and this timestamp
+  Sequence last_ack;
+  Bytes last_window;
+  Bytes widest;
+  std::array<Sequence, acks_max> acks{};  // the latest that differ
+  std::uint32_t ack_count = 0;            // of all that differed from the one before
+  std::uint64_t segments = 0;
+  std::uint64_t pure_acks = 0;
+  std::uint64_t resets = 0;
+  bool last_was_reset = false;
+  bool reset_acked = false;
+  Sequence reset_ack;
+  Sequence reset_end;
+
+  // --- What the other has told it ---
+  bool limited = false;
+  Sequence limit;              // the furthest right edge
+  Sequence limit_latest;       // the highest SEG.SEQ with it: SND.WL1 at most
+  Sequence limit_ack;          // the highest acknowledgment
+  Bytes limit_widest;
+
+  // --- Timestamps ---
+  bool stamp_known = false;
+  std::uint32_t stamp = 0;     // the highest that it said outside of SYNs ...
+  Sequence stamp_ack;          // ... with this acknowledgment
+  bool stamp_any = false;
+  std::uint32_t stamp_highest = 0;  // SYNs included
+  bool echo_known = false;
+  std::uint32_t echo = 0;      // the highest that it echoed
+  bool stale = false;          // it said text with an older timestamp than the other had echoed
+  Sequence stale_begin;
+  Sequence stale_end;
+  Sequence fresh_from;         // the end of its text
+
+  // --- ECN ---
+  bool ece_open = false;       // the other says ECE, and no CWR has answered it
+  Sequence ece_high;           // what had been said by then
+  bool ece_heeded = false;     // CWR was said ...
+  Sequence ece_until;          // ... and ECE up to here is from before it
+  Instant text_at;             // of its last new text
+
+  // --- Time ---
+  Instant front_at;            // the last transmission of what the other waits for
+  bool front_known = false;
+  std::uint32_t repeats = 0;   // of it, without a word from the other
+  Duration repeat_gap;         // before the last of them
+  bool timed_out = false;      // the last of them can only be a timer's
+  bool told_of_gap = false;    // the other said a duplicate ACK or SACK since it moved on
+  std::uint32_t duplicates = 0;
+  bool moved_known = false;
+  Sequence moved_to;           // the other's highest acknowledgment
+  bool recovering = false;
+  Sequence recover;            // until the other has this
+  HeardText sacked;            // what the other reported
+  Instant sacked_at;
+  bool heard_anything = false;
+  Instant heard_at;            // the other's last segment
+  std::uint32_t owed = 0;      // duplicate ACKs that it owes
+  Instant owed_since;
+  bool small = false;          // a small segment was said
+  Sequence small_end;
+  Bytes last_text;             // of its last new segment
+
+  // How often each rule was told of it.
+  std::array<std::uint8_t, rule_count> told{};
+};
+
+}  // namespace lockstep::sim::referee

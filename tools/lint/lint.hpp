@@ -1,0 +1,43 @@
+// Judges a capture: shows its segments to the referee and keeps what it found.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/units/address.hpp"
+#include "sim/checkers/referee/referee.hpp"
+#include "tools/capture/capture.hpp"
+#include "tools/capture/decode.hpp"
+
+namespace lockstep::tools {
+
+struct LintOptions {
+  std::string capture;
+  bool whole = false;            ///< the user vouches that the capture lacks nothing
+  std::vector<IpAddress> at;     ///< the capture was taken at these addresses
+  Duration rto_min = Duration::seconds(1);
+};
+
+/// What a capture came to. `fouls` are in the order of packets.
+struct Linted {
+  std::vector<sim::referee::Foul> fouls;
+  std::uint64_t beyond = 0;       ///< fouls that are only counted
+  std::uint64_t packets = 0;
+  std::uint64_t segments = 0;
+  std::uint64_t connections = 0;
+  std::uint64_t unjudged = 0;     ///< segments of connections beyond the limit
+  std::array<std::uint64_t, 7> kinds{};  ///< frames by FrameKind
+
+  std::uint64_t certain() const;
+  std::uint64_t likely() const { return fouls.size() - certain(); }
+};
+
+/// Reads the file twice: the first time for what hardware has left out of it. Throws Failure:
+/// environment where the file is missing, bad_input where it is no capture or holds no TCP.
+Linted lint(const LintOptions& options);
+
+/// A segment as the referee takes it. `offloaded`: hardware fills in this source's checksums.
+sim::referee::Sighting sighting_of(const Segment& segment, bool offloaded);
+
+}  // namespace lockstep::tools
