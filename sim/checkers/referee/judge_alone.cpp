@@ -132,7 +132,10 @@ bool judge_alone(const Moment& m) {
     if (m.said.ip_sum == Sum::bad) {
       m.judge.call(m, Rule::ip_checksum, Doubt::none, {0, 1});
     } else if (m.said.sum == Sum::bad) {
-      m.judge.call(m, Rule::tcp_checksum, Doubt::none, {0, 1});
+      std::uint32_t const place = m.judge.call(m, Rule::tcp_checksum, Doubt::none, {0, 1});
+      Voice& v = m.speaker;
+      v.spoiled[v.spoiled_count++ % Voice::spoiled_max] = {true, m.said.text_begin(), m.said.end(),
+                                                           m.said.text(), place};
     }
   }
   if (m.said.ip_sum == Sum::bad || m.said.sum == Sum::bad) {

@@ -95,6 +95,8 @@ class Referee {
   std::uint32_t call_whole(const Moment& m, Rule rule, Doubt doubt, Disagreement numbers);
   // The capture has been seen to lack something of this connection.
   void doubt_whole(const Moment& m);
+  // The checksum of this finding was not what arrived.
+  void doubt_checksum(std::uint32_t place) { fouls_.doubt_one(place, Doubt::offload); }
   bool may_keep(std::uint64_t more_cells);
 
  private:

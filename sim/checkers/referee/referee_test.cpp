@@ -43,11 +43,20 @@ TEST(RefereeAlone, ChecksumsAndWhatHardwareFillsIn) {
   EXPECT_EQ(Talk().a("S", {.sum = Sum::unfilled}).found(Rule::tcp_checksum), "no");
   EXPECT_EQ(Talk().a("S", {.ip_sum = Sum::bad}).found(Rule::ip_checksum), "certain");
   EXPECT_EQ(Talk().a("S", {.ip_sum = Sum::unfilled}).found(Rule::ip_checksum), "no");
-  // Nobody heard it, so an ACK of it is of nothing.
-  Talk t;
-  t.open().a("AP", {.seq = 1, .ack = 1, .text = 9, .sum = Sum::bad}).b("A", {.seq = 1, .ack = 10});
-  t.a("AP", {.seq = 1, .ack = 1, .text = 9});
-  EXPECT_EQ(t.found(Rule::ack_of_unheard), "certain");
+  // What was acknowledged was right when it arrived.
+  for (std::uint32_t const ack : {10u, 1u}) {
+    Talk t;
+    t.open().a("AP", {.seq = 1, .ack = 1, .text = 9, .sum = Sum::bad});
+    t.b("A", {.seq = 1, .ack = ack});
+    EXPECT_EQ(t.found(Rule::tcp_checksum), ack == 10 ? "likely" : "certain");
+    EXPECT_EQ(t.found(Rule::ack_of_unheard), "no");
+  }
+  Terms whole;
+  whole.whole = true;
+  Talk sure(whole);
+  sure.open().a("AP", {.seq = 1, .ack = 1, .text = 9, .sum = Sum::bad});
+  sure.b("A", {.seq = 1, .ack = 10});
+  EXPECT_EQ(sure.found(Rule::ack_of_unheard), "certain");
 }
 
 TEST(RefereeAlone, OptionsByThemselves) {

@@ -36,8 +36,18 @@ struct KeptText {
   Sequence top;                      // the number after the last that was kept
 };
 
+// Text whose checksum was wrong as captured.
+struct Spoiled {
+  bool waits = false;  // nothing has shown yet that it was heard
+  Sequence begin;
+  Sequence end;
+  Bytes text;
+  std::uint32_t place = 0;  // of the finding
+};
+
 struct Voice {
   static constexpr std::uint32_t openings_max = 8;
+  static constexpr std::uint32_t spoiled_max = 4;
   static constexpr std::uint32_t acks_max = 8;
 
   // --- What it said of its own numbers ---
@@ -63,6 +73,8 @@ struct Voice {
   Sequence early_end;          // ... up to here
   HeardText text;
   KeptText kept;
+  std::array<Spoiled, spoiled_max> spoiled{};
+  std::uint32_t spoiled_count = 0;
   bool urgent = false;
   Sequence urgent_end;
   Sequence urgent_ack;         // said with it
