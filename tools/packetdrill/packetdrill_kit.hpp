@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
@@ -44,17 +45,19 @@ inline std::string said(long result) {
 
 using Init = void (*)(const char*, packetdrill_interface*);
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool sanitized = __has_feature(address_sanitizer) ||
+                                  __has_feature(thread_sanitizer) ||
+                                  __has_feature(memory_sanitizer);
+#else
+inline constexpr bool sanitized = false;
+#endif
+
 /// The library, in this process until its end.
 inline Init load() {
   int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  bool const sanitized = true;
-#elif defined(__has_feature)
-  bool const sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||
-                         __has_feature(memory_sanitizer);
-#else
-  bool const sanitized = false;
-#endif
   // A sanitizer's own allocator must be the library's too.
   flags |= sanitized ? 0 : RTLD_DEEPBIND;
   void* const library = dlopen(LOCKSTEP_PACKETDRILL_SO, flags);
@@ -103,14 +106,20 @@ class Drill {
       over_ = true;
     }
     changed_.notify_all();
+    bool const alone = through_;
+    if (!alone) {
+      calls.free(calls.userdata);  // its call comes back
+    }
     helper_.join();
     for (int const fd : sockets) {
       EXPECT_EQ(::close(fd), 0) << fd;
     }
-    if (flow.last_sent != 0) {
+    if (alone && flow.last_sent != 0) {
       arrive("R. 1:1(0) ack 1");
     }
-    calls.free(calls.userdata);
+    if (alone) {
+      calls.free(calls.userdata);
+    }
   }
 
   void* ud() const { return calls.userdata; }
@@ -121,8 +130,14 @@ class Drill {
     return now.tv_sec * 1'000'000LL + now.tv_usec;
   }
   long long now() const { return time() - start_; }
+  /// Of the script, on gettimeofday's scale.
+  long long began() const { return start_; }
   void wait_until(long long at) const {
-    long long const left = at - now();
+    constexpr long long most = 1'000'000'000;  // what fits a useconds_t
+    long long left = at - now();
+    for (; left > most; left -= most) {
+      calls.usleep(calls.userdata, static_cast<useconds_t>(most - 20));
+    }
     if (left > 20) {
       calls.usleep(calls.userdata, static_cast<useconds_t>(left - 20));
     }
@@ -240,10 +255,12 @@ class Drill {
       changed_.wait_for(lock, std::chrono::microseconds(200));
     }
   }
+  /// Whether the last one has come back.
+  bool is_through() const { return through_; }
   /// What the call has given and when; the clock goes on meanwhile, up to `by`.
   std::string came_back(long long by) {
-    while (!through_ && now() < by) {
-      calls.usleep(ud(), 80);
+    for (long long left = by - now(); !through_ && left > 0; left = by - now()) {
+      calls.usleep(ud(), left > 10'000'000 ? 100'000 : 80);
     }
     // The clock was held until it asked for the time: whether it is through is known by now.
     std::unique_lock lock(mutex_);
@@ -278,6 +295,11 @@ class Drill {
       long const given = job();
       through_ = true;
       std::string const text = said(given);
+      lock.lock();
+      if (over_) {
+        return;
+      }
+      lock.unlock();
       long long const when = now();
       lock.lock();
       result_ = fmt::format("{} at {}", text, when);
