@@ -16,6 +16,37 @@ void close(Kit& kit) {
   kit.turn();
 }
 
+// How often a connection went from that state to CLOSED.
+std::uint64_t closed_from(Kit& kit, State from) {
+  return kit.stack.statistics().tcp.transitions_taken[tcp::transition_index(from, State::closed)];
+}
+
+//= rfc9293#3.10.4
+//= type=test
+//# 9293:P-CLOSE-SYNSENT the record goes through CLOSED
+//= rfc9293#3.10.7.3
+//= type=test
+//# 9293:P-SYNSENT-RST so it does when the peer refuses
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-LASTACK-ACK and when our FIN is acknowledged last
+TEST(Close, EndsInClosed) {
+  Kit kit;
+  kit.connect();
+  close(kit);
+  EXPECT_EQ(closed_from(kit, State::syn_sent), 1u);
+  Kit refused;
+  refused.connect();
+  refused.sent();
+  refused.deliver({.flags = flag::rst | flag::ack, .ack = 1});
+  EXPECT_EQ(closed_from(refused, State::syn_sent), 1u);
+  Kit last;
+  last.socket_in(State::last_ack);
+  last.sent();
+  last.deliver({.flags = flag::ack, .seq = 2, .ack = 2});
+  EXPECT_EQ(closed_from(last, State::last_ack), 1u);
+}
+
 //= rfc9293#3.6
 //= type=test
 //# 9293:P-NORMCLOSE figure 12, from the side that closes first

@@ -50,6 +50,13 @@ TEST(Congestion, WhatATimeoutLeaves) {
   EXPECT_EQ(flow.cwnd(), 1000u);
   EXPECT_EQ(flow.ssthresh(), 7000u);
   EXPECT_EQ(flow.info().w_max.count, 0u);
+  Flow again(with(Congestion::cubic), far);
+  again.write_octets(100'000);
+  again.duplicates(3);
+  again.ack(10'001);
+  EXPECT_EQ(again.info().w_max.count, 10'000u);
+  again.time_out();
+  EXPECT_EQ(again.info().w_max.count, 0u) << "what an earlier loss left is forgotten";
 }
 
 // Rounds of ACKs, a segment each, at a round trip that grows by ten milliseconds a round.
@@ -79,6 +86,28 @@ TEST(Congestion, SlowStartEndsWithoutALoss) {
 //= type=test
 //# 9438:CUBIC-24 an application that leaves the window unused does not let it grow
 TEST(Congestion, AnIdleApplicationGainsNothing) {
+  Flow busy(with(Congestion::cubic), far);
+  busy.write_octets(100'000);
+  for (std::uint32_t i = 1; i <= 10; ++i) {
+    busy.ack(1000 * i + 1);
+  }
+  EXPECT_GT(busy.cwnd(), 10'000u) << "one that fills it does";
+  // One round that filled the window does not speak for those that follow.
+  busy.ack(busy.info().send.nxt.value - busy.device_iss.value);
+  while (busy.acked <= busy.written) {
+    busy.ack(std::min(busy.info().send.nxt.value - busy.device_iss.value, busy.written + 1));
+    busy.advance(Duration::milliseconds(100));
+    if (busy.acked == busy.written + 1) {
+      break;
+    }
+  }
+  std::uint32_t const before = busy.cwnd();
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    busy.write_octets(1000);
+    busy.advance(Duration::milliseconds(100));
+    busy.ack(busy.written + 1);
+  }
+  EXPECT_LE(busy.cwnd(), before + 2000);
   for (auto const& [controller, grows] :
        {std::pair{Congestion::reno, true}, {Congestion::cubic, false}}) {
     Flow flow(with(controller), far);

@@ -100,6 +100,8 @@ TEST(Ecn, ActiveOpen) {
   Kit accepts(ecn_config(tcp::EcnPolicy::accept));
   accepts.connect();
   EXPECT_EQ(accepts.sent(), "S 0(0)");
+  accepts.deliver({.flags = flag::syn | flag::ack | flag::ece, .ack = 1, .mss = 1000});
+  EXPECT_FALSE(accepts.info().ecn.hears) << "it agrees to what nobody offered";
 }
 
 //= rfc3168#6.1.1.1

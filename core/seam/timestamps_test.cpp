@@ -22,6 +22,20 @@ void open_stamped(Kit& kit, std::uint16_t mss = 1000) {
   ASSERT_EQ(kit.state(), State::established);
 }
 
+//= rfc7323#5.4
+//= type=test
+//# 7323:TS-20 a tick of 1 ms to 1 s, and no other
+TEST(Timestamps, TicksHaveLimits) {
+  for (auto const& [tick, fault] : {std::pair{Duration::milliseconds(1), ""},
+                                    {Duration::seconds(1), ""},
+                                    {Duration::milliseconds(1) - Duration{1}, "timestamp_tick"},
+                                    {Duration::seconds(1) + Duration{1}, "timestamp_tick"}}) {
+    Config config = stamping_config();
+    config.tcp.timestamp_tick = tick;
+    EXPECT_EQ(fault_of(config), fault);
+  }
+}
+
 //= rfc7323#3.2
 //= type=test
 //# 7323:TS-9 every segment has it once both SYNs had
