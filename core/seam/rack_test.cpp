@@ -167,6 +167,63 @@ TEST(Rack, DuplicatesWidenTheWindow) {
 
 //= rfc8985#6.2
 //= type=test
+//# 8985:RACK-15 once a round: a duplicate of the next round widens it once more
+TEST(Rack, DuplicatesOfTheNextRoundWidenItAgain) {
+  Sender sender;
+  sender.write_apart(3);
+  sender.advance(ms(97));
+  sender.sack(1001, {{1, 1001}});
+  sender.ack(3001);
+  sender.write_apart(3);
+  sender.advance(ms(97));
+  sender.sack(4001, {{1, 1001}});
+  sender.ack(6001);
+  sender.write_apart(2);
+  sender.advance(ms(98));
+  sender.sack(6001, {{7001, 8001}});
+  sender.advance(ms(60));
+  EXPECT_EQ(sender.segments(), "");
+  sender.advance(ms(20));
+  EXPECT_EQ(sender.segments(), "6001+1000");
+}
+
+// Segments that take 200 ms each and leave 100 ms apart, so that one is always out.
+std::uint32_t take_long(Sender& sender, std::uint32_t count) {
+  std::uint32_t at = 1;
+  sender.write_apart(1);
+  sender.advance(ms(99));
+  for (std::uint32_t i = 0; i < count; ++i) {
+    sender.write_apart(1);
+    sender.advance(ms(99));
+    at += 1000;
+    sender.ack(at);
+  }
+  return at;
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-3 the least round trip stays the least while its window of time lasts, and no longer
+TEST(Rack, TheLeastRoundTripIsOfItsWindow) {
+  for (auto const& [window, narrow] : {std::pair{Duration::seconds(300), true}, {ms(500), false}}) {
+    Config config = rack_config();
+    config.tcp.least_rtt_window = window;
+    Sender sender(config);
+    std::uint32_t const at = take_long(sender, 12) + 1000;
+    sender.write_apart(2);
+    sender.advance(ms(98));
+    sender.ack(at);
+    sender.advance(ms(100));
+    sender.sack(at, {{at + 1000, at + 2000}});
+    sender.advance(ms(30));
+    EXPECT_EQ(sender.segments(), narrow ? std::to_string(at) + "+1000" : "");
+    sender.advance(ms(25));
+    EXPECT_EQ(sender.segments(), narrow ? "" : std::to_string(at) + "+1000");
+  }
+}
+
+//= rfc8985#6.2
+//= type=test
 //# 8985:RACK-22 what was sent again for nothing was late: DupThresh says nothing any more
 TEST(Rack, DuplicatesAreReordering) {
   Config config = rack_config();
@@ -308,7 +365,9 @@ TEST(Rack, TheWindowNarrowsAgain) {
     sender.write_apart(2);
     sender.advance(ms(98));
     sender.sack(at, {{at + 1000, at + 2000}});
-    sender.advance(ms(60));
+    sender.advance(ms(30));
+    EXPECT_FALSE(sender.info().fast_recovery) << "still half a round trip";
+    sender.advance(ms(30));
     EXPECT_TRUE(sender.info().fast_recovery);
     at += 2000;
     sender.ack(at);
