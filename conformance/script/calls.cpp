@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -165,8 +166,26 @@ Given Caller::opened(std::int64_t live) {
     fds_[out.result] = static_cast<int>(live);
     opening_.erase(static_cast<int>(live));
     subject_ = call_->name.starts_with("epoll") ? subject_ : static_cast<int>(live);
+    apply_later(static_cast<int>(live));
   }
   return out;
+}
+
+void Caller::apply_later(int live) {
+  lockstep_sockets* const s = world_.sockets();
+  bool const v6 = script_.head.mode == IpMode::ipv6;
+  for (LaterOption const& one : later_) {
+    int level = SOL_SOCKET, name = SO_KEEPALIVE;
+    if (one.what == LaterOption::What::keepalive_idle) {
+      level = IPPROTO_TCP;
+      name = TCP_KEEPIDLE;
+    } else if (one.what == LaterOption::What::ttl) {
+      level = v6 ? IPPROTO_IPV6 : IPPROTO_IP;
+      name = v6 ? IPV6_UNICAST_HOPS : IP_TTL;
+    }
+    // An epoll descriptor has no such options.
+    static_cast<void>(lockstep_setsockopt(s, live, level, name, &one.value, sizeof one.value));
+  }
 }
 
 Given Caller::begin(const Call& call, Place place, bool blocking) {

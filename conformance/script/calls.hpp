@@ -10,6 +10,7 @@
 
 #include "conformance/script/flow.hpp"
 #include "conformance/script/settings.hpp"
+#include "conformance/script/sysctl.hpp"
 #include "conformance/script/world.hpp"
 
 namespace lockstep::conformance::script {
@@ -37,6 +38,8 @@ class Caller {
 
   /// Of the connection under test: the last that was accepted or connected; -1: none.
   int subject() const { return subject_; }
+  /// Of all sockets that are made or accepted from here on.
+  void set_later(const LaterOption& option) { later_.push_back(option); }
   /// The script speaks of this one from here on.
   void mean(const Flow& flow);
 
@@ -57,6 +60,7 @@ class Caller {
   Given epoll_wait();
   Given given(std::int64_t result) const;
   Given opened(std::int64_t live);
+  void apply_later(int live);
 
   [[noreturn]] void refuse(const Value& at, const std::string& expected) const;
   const Value& argument(std::size_t at) const { return call_->arguments[at]; }
@@ -75,6 +79,7 @@ class Caller {
   const Plan& plan_;
   World& world_;
   Flows& flows_;
+  std::vector<LaterOption> later_;
   std::set<int> opening_;  // that have begun an active open
   std::map<std::int64_t, int> fds_;  // script's to ours
   int subject_ = -1;

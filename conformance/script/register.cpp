@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "conformance/script/assertion.hpp"
+#include "conformance/script/explain.hpp"
 #include "conformance/script/from_capture.hpp"
 #include "conformance/script/report.hpp"
 #include "conformance/script/sysctl.hpp"
@@ -163,6 +165,59 @@ void register_from_capture(CLI::App& verb, int& exit_code) {
   from->callback([options, &exit_code] { exit_code = write_from_capture(*options); });
 }
 
+void print_sysctls(bool json) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  TextTable table({{"sysctl", TextTable::Align::left},
+                   {"of", TextTable::Align::left},
+                   {"values", TextTable::Align::left},
+                   {"when", TextTable::Align::left},
+                   {"fields of Config", TextTable::Align::left}});
+  for (script::SysctlRow const& row : script::sysctl_rows()) {
+    std::string const when = row.later ? "any time" : "head";
+    table.add({row.name, row.system, row.values, when, row.fields});
+    all.push_back({{"name", row.name},
+                   {"system", row.system},
+                   {"values", row.values},
+                   {"when", when},
+                   {"fields", row.fields}});
+  }
+  fmt::print("{}", json ? all.dump(2) + "\n" : table.text(terminal_columns()));
+}
+
+void register_sysctls(CLI::App& verb, int& exit_code) {
+  CLI::App* const sysctls = verb.add_subcommand(
+      "sysctls", "Lists the sysctls that scripts may set, and what they are of Config");
+  auto const json = std::make_shared<bool>(false);
+  sysctls->add_flag("--json", *json, "print JSON");
+  sysctls->footer(
+      "head: before the first call and packet; any time: for sockets made from then on.\n"
+      "--profile=NAME, of a script or of the command line, comes first; then sysctls, then "
+      "--config=FIELD=VALUE.\nExample: lockstep pkt sysctls");
+  sysctls->callback([json, &exit_code] {
+    print_sysctls(*json);
+    exit_code = static_cast<int>(ExitCode::fine);
+  });
+}
+
+struct ExplainOptions {
+  std::string place;
+  bool json = false;
+};
+
+void register_explain(CLI::App& verb, int& exit_code) {
+  CLI::App* const explain = verb.add_subcommand(
+      "explain", "Says what a step of a script exercises, and which clauses are cited for it");
+  auto const options = std::make_shared<ExplainOptions>();
+  explain->add_option("place", options->place, "FILE:LINE, of a .pkt script")->required();
+  explain->add_flag("--json", options->json, "print JSON");
+  explain->footer("Example: lockstep pkt explain conformance/script/rto/karn.pkt:19");
+  explain->callback([options, &exit_code] {
+    script::Explained const what = script::explain(options->place);
+    fmt::print("{}", options->json ? script::explained_json(what) : script::explained_text(what));
+    exit_code = static_cast<int>(ExitCode::fine);
+  });
+}
+
 }  // namespace
 
 void register_pkt(CLI::App& app, int& exit_code) {
@@ -178,15 +233,8 @@ void register_pkt(CLI::App& app, int& exit_code) {
   check->add_option("-D,--define", options->defines, "NAME=VALUE, for names in the scripts");
   check->footer("Exit code 2: one is wrong.\nExample: lockstep pkt check conformance/script");
   check->callback([options, &exit_code] { exit_code = check_scripts(*options); });
-  CLI::App* const sysctls =
-      verb->add_subcommand("sysctls", "Lists the sysctls that scripts may set");
-  sysctls->footer("Example: lockstep pkt sysctls");
-  sysctls->callback([&exit_code] {
-    for (std::string const& name : script::sysctl_names()) {
-      fmt::print("{}\n", name);
-    }
-    exit_code = static_cast<int>(ExitCode::fine);
-  });
+  register_sysctls(*verb, exit_code);
+  register_explain(*verb, exit_code);
 }
 
 }  // namespace lockstep::tools

@@ -13,6 +13,7 @@
 #include "conformance/script/calls.hpp"
 #include "conformance/script/constants.hpp"
 #include "conformance/script/packet.hpp"
+#include "conformance/script/sysctl.hpp"
 #include "tools/capture/pcapng_writer.hpp"
 #include "tools/cli/failure.hpp"
 
@@ -63,6 +64,7 @@ class Runner {
         ++out_.events;
       }
       finish();
+      out_.state = state_text();
       if (keeps_) {
         save_capture();
       }
@@ -445,6 +447,9 @@ class Runner {
         break;
       case Event::Kind::command:
         wait_for(event);
+        for (Assignment const& one : event.command) {
+          caller_.set_later(later_option(one.name, one.value).value_or(LaterOption{}));
+        }
         break;
     }
   }

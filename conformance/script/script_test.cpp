@@ -83,6 +83,8 @@ TEST(Script, RefusesWithLineAndColumn) {
       {"`sysctl net.ipv4.tcp_sak=0`\n0 close(3) = 0\n", ":1:1: ", "net.ipv4.tcp_sak means"},
       {"`sysctl net.ipv4.tcp_sack=7`\n0 close(3) = 0\n", ":1:1: ", "expected 0 to 1"},
       {socket + "`sysctl net.ipv4.tcp_sack=0`\n", ":2:1: ", "after the first call"},
+      {socket + "`sysctl net.ipv4.ip_default_ttl=999`\n", ":2:1: ", "expected 0 to 255"},
+      {socket + "`ip link set tun0 up`\n", ":2:1: ", "the command ip"},
       {"0 %{ import os }%\n", ":1:6: ", "no other Python"},
       {"0 %{ assert tcpi_stat == 1 }%\n", ":1:13: ", "the name tcpi_stat"},
       {"0 %{ assert 1 < 2 < 3 }%\n", ":1:", "a < b < c"},
@@ -226,7 +228,9 @@ TEST(Script, NamesAreDefined) {
 
 TEST(Script, SysctlsBecomeConfig) {
   Config config;
-  for (std::string const& name : sysctl_names()) {
+  for (SysctlRow const& row : sysctl_rows()) {
+    std::string const& name = row.name;
+    EXPECT_NE(row.fields, "") << name;
     bool const buffer = name.ends_with("mem");
     bool const ports = name.ends_with("port_range");
     std::string const value = buffer  ? "4096 65536 1048576"
@@ -245,6 +249,18 @@ TEST(Script, SysctlsBecomeConfig) {
                            "+0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n"
                            "+0 connect(3, ..., ...) = -1 EINPROGRESS (Operation in progress)\n"
                            "+0 > S 0:0(0) win 65535 <mss 1460>\n";
+  EXPECT_EQ(run_text(text).verdict, Verdict::passed) << finding_text(run_text(text));
+}
+
+TEST(Script, SomeSysctlsHoldFromThenOn) {
+  const std::string text = open_passively +
+                           "+0 `sysctl -q net.ipv4.ip_default_ttl=17`\n"
+                           "+0 write(4, ..., 10) = 10\n"
+                           "+0 > [ttl 64] P. 1:11(10) ack 1\n"
+                           "+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 5\n"
+                           "+0 fcntl(5, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n"
+                           "+0 connect(5, ..., ...) = -1 EINPROGRESS (Operation in progress)\n"
+                           "+0 > [ttl 17] S 0:0(0) win 65535 <mss 1460>\n";
   EXPECT_EQ(run_text(text).verdict, Verdict::passed) << finding_text(run_text(text));
 }
 

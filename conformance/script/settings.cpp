@@ -151,11 +151,19 @@ void take_commands(const Script& script, Plan& plan) {
   }
   for (std::size_t i = plan.first_event; i < script.events.size(); ++i) {
     Event const& event = script.events[i];
-    if (event.kind == Event::Kind::command && !event.command.empty()) {
-      refuse(script, event.place,
-             fmt::format("{} is set after the first call or packet, expected it before: a stack's "
-                         "configuration does not change; move the command up",
-                         event.command.front().name));
+    for (Assignment const& one : event.command) {
+      Config unused = plan.config;
+      std::string const wrong = set_sysctl(one.name, one.value, unused);
+      if (!wrong.empty()) {
+        refuse(script, one.place, wrong);
+      }
+      if (!later_option(one.name, one.value)) {
+        refuse(script, one.place,
+               fmt::format("{} is set after the first call or packet, expected it before: of a "
+                           "stack's configuration only what 'lockstep pkt sysctls' calls \"any "
+                           "time\" changes later; move the command up",
+                           one.name));
+      }
     }
   }
 }

@@ -18,6 +18,7 @@ using Number = std::uint64_t;
 struct Sysctl {
   std::string_view name;
   Number most;
+  std::string_view fields;  ///< of Config
   void (*set)(Config& config, Number value);
 };
 
@@ -28,109 +29,173 @@ tcp::EcnPolicy ecn_of(Number value) {
          : value == 1 ? tcp::EcnPolicy::on
                       : tcp::EcnPolicy::accept;
 }
+tcp::ResetPolicy policy_of(Number insecure) {
+  return insecure != 0 ? tcp::ResetPolicy::rfc793 : tcp::ResetPolicy::rfc5961;
+}
 Count count_of(Number value) { return Count{static_cast<std::uint32_t>(value)}; }
 Bytes bytes_of(Number value) { return Bytes{static_cast<std::uint32_t>(value)}; }
 
 constexpr std::array linux_names{
-    Sysctl{"net.ipv4.ip_default_ttl", 255,
+    Sysctl{"net.ipv4.ip_default_ttl", 255, "ttl",
            [](Config& c, Number v) { c.tcp.ttl = static_cast<std::uint8_t>(v); }},
-    Sysctl{"net.ipv4.ip_no_pmtu_disc", 1,
+    Sysctl{"net.ipv4.ip_no_pmtu_disc", 1, "path_mtu_discovery",
            [](Config& c, Number v) { c.tcp.path_mtu_discovery = v == 0; }},
-    Sysctl{"net.ipv4.tcp_challenge_ack_limit", 1'000'000,
+    Sysctl{"net.ipv4.tcp_challenge_ack_limit", 1'000'000, "challenges_per_second",
            [](Config& c, Number v) { c.tcp.challenges_per_second = count_of(v); }},
-    Sysctl{"net.ipv4.tcp_dsack", 1, [](Config& c, Number v) { c.tcp.dsack = v != 0; }},
-    Sysctl{"net.ipv4.tcp_early_retrans", 4,
+    Sysctl{"net.ipv4.tcp_dsack", 1, "dsack",
+           [](Config& c, Number v) { c.tcp.dsack = v != 0; }},
+    Sysctl{"net.ipv4.tcp_early_retrans", 4, "tail_probe",
            [](Config& c, Number v) { c.tcp.tail_probe = v >= 3; }},
-    Sysctl{"net.ipv4.tcp_ecn", 2, [](Config& c, Number v) { c.tcp.ecn = ecn_of(v); }},
-    Sysctl{"net.ipv4.tcp_fastopen", 0xffff,
+    Sysctl{"net.ipv4.tcp_ecn", 2, "ecn",
+           [](Config& c, Number v) { c.tcp.ecn = ecn_of(v); }},
+    Sysctl{"net.ipv4.tcp_fastopen", 0xffff, "fast_open_client, fast_open_server",
            [](Config& c, Number v) {
              c.tcp.fast_open_client = (v & 1) != 0;
              c.tcp.fast_open_server = (v & 2) != 0;
            }},
-    Sysctl{"net.ipv4.tcp_fin_timeout", seconds_max,
+    Sysctl{"net.ipv4.tcp_fin_timeout", seconds_max, "fin_wait_2",
            [](Config& c, Number v) { c.tcp.fin_wait_2 = Duration::seconds(v); }},
-    Sysctl{"net.ipv4.tcp_frto", 2, [](Config& c, Number v) { c.tcp.frto = v != 0; }},
-    Sysctl{"net.ipv4.tcp_keepalive_intvl", seconds_max,
+    Sysctl{"net.ipv4.tcp_frto", 2, "frto",
+           [](Config& c, Number v) { c.tcp.frto = v != 0; }},
+    Sysctl{"net.ipv4.tcp_keepalive_intvl", seconds_max, "keepalive_interval",
            [](Config& c, Number v) { c.tcp.keepalive_interval = Duration::seconds(v); }},
-    Sysctl{"net.ipv4.tcp_keepalive_probes", 255,
+    Sysctl{"net.ipv4.tcp_keepalive_probes", 255, "keepalive_probes",
            [](Config& c, Number v) { c.tcp.keepalive_probes = count_of(v); }},
-    Sysctl{"net.ipv4.tcp_keepalive_time", seconds_max,
+    Sysctl{"net.ipv4.tcp_keepalive_time", seconds_max, "keepalive_idle",
            [](Config& c, Number v) { c.tcp.keepalive_idle = Duration::seconds(v); }},
-    Sysctl{"net.ipv4.tcp_mtu_probing", 2,
+    Sysctl{"net.ipv4.tcp_min_rtt_wlen", seconds_max, "least_rtt_window",
+           [](Config& c, Number v) { c.tcp.least_rtt_window = Duration::seconds(v); }},
+    Sysctl{"net.ipv4.tcp_mtu_probing", 2, "path_mtu_probing",
            [](Config& c, Number v) { c.tcp.path_mtu_probing = v != 0; }},
-    Sysctl{"net.ipv4.tcp_recovery", 7, [](Config& c, Number v) { c.tcp.rack = (v & 1) != 0; }},
-    Sysctl{"net.ipv4.tcp_retries1", 255,
+    Sysctl{"net.ipv4.tcp_pacing_ca_ratio", 1000, "pacing_gain_percent",
+           [](Config& c, Number v) { c.tcp.pacing_gain = count_of(v); }},
+    Sysctl{"net.ipv4.tcp_pacing_ss_ratio", 1000, "pacing_start_percent",
+           [](Config& c, Number v) { c.tcp.pacing_start = count_of(v); }},
+    Sysctl{"net.ipv4.tcp_recovery", 7, "rack",
+           [](Config& c, Number v) { c.tcp.rack = (v & 1) != 0; }},
+    Sysctl{"net.ipv4.tcp_retries1", 255, "r1_retransmissions",
            [](Config& c, Number v) { c.tcp.r1_retransmissions = count_of(v); }},
-    Sysctl{"net.ipv4.tcp_rfc1337", 1,
+    Sysctl{"net.ipv4.tcp_rfc1337", 1, "time_wait_ignores_reset",
            [](Config& c, Number v) { c.tcp.time_wait_ignores_reset = v != 0; }},
-    Sysctl{"net.ipv4.tcp_rto_min_us", 86'400'000'000,
+    Sysctl{"net.ipv4.tcp_rto_max_ms", 86'400'000, "rto_max",
+           [](Config& c, Number v) { c.tcp.rto_max = Duration::milliseconds(v); }},
+    Sysctl{"net.ipv4.tcp_rto_min_us", 86'400'000'000, "rto_min",
            [](Config& c, Number v) { c.tcp.rto_min = Duration::microseconds(v); }},
-    Sysctl{"net.ipv4.tcp_sack", 1, [](Config& c, Number v) { c.tcp.sack = v != 0; }},
-    Sysctl{"net.ipv4.tcp_slow_start_after_idle", 1,
+    Sysctl{"net.ipv4.tcp_sack", 1, "sack",
+           [](Config& c, Number v) { c.tcp.sack = v != 0; }},
+    Sysctl{"net.ipv4.tcp_slow_start_after_idle", 1, "restart_after_idle",
            [](Config& c, Number v) { c.tcp.restart_after_idle = v != 0; }},
-    Sysctl{"net.ipv4.tcp_syncookies", 2,
+    Sysctl{"net.ipv4.tcp_syncookies", 2, "syn_cookies",
            [](Config& c, Number v) { c.tcp.syn_cookies = static_cast<tcp::SynCookies>(v); }},
-    Sysctl{"net.ipv4.tcp_timestamps", 2,
+    Sysctl{"net.ipv4.tcp_timestamps", 2, "timestamps",
            [](Config& c, Number v) { c.tcp.timestamps = v != 0; }},
-    Sysctl{"net.ipv4.tcp_tw_reuse", 2,
+    Sysctl{"net.ipv4.tcp_tw_reuse", 2, "time_wait_reuse",
            [](Config& c, Number v) { c.tcp.time_wait_reuse = v != 0; }},
-    Sysctl{"net.ipv4.tcp_window_scaling", 1,
+    Sysctl{"net.ipv4.tcp_window_scaling", 1, "window_scale",
            [](Config& c, Number v) { c.tcp.window_scale = v != 0; }},
 };
 
 constexpr std::array freebsd_names{
-    Sysctl{"net.inet.ip.ttl", 255,
+    Sysctl{"net.inet.ip.portrange.first", 65535, "port_first",
+           [](Config& c, Number v) { c.tcp.port_first = Port{static_cast<std::uint16_t>(v)}; }},
+    Sysctl{"net.inet.ip.portrange.last", 65535, "port_last",
+           [](Config& c, Number v) { c.tcp.port_last = Port{static_cast<std::uint16_t>(v)}; }},
+    Sysctl{"net.inet.ip.ttl", 255, "ttl",
            [](Config& c, Number v) { c.tcp.ttl = static_cast<std::uint8_t>(v); }},
-    Sysctl{"net.inet.tcp.always_keepalive", 1,
+    Sysctl{"net.inet.tcp.always_keepalive", 1, "keepalive",
            [](Config& c, Number v) { c.tcp.keepalive = v != 0; }},
-    Sysctl{"net.inet.tcp.delacktime", 499,
+    Sysctl{"net.inet.tcp.delacktime", 499, "delayed_ack",
            [](Config& c, Number v) { c.tcp.delayed_ack = Duration::milliseconds(v); }},
-    Sysctl{"net.inet.tcp.delayed_ack", 1,
+    Sysctl{"net.inet.tcp.delayed_ack", 1, "delayed_acks",
            [](Config& c, Number v) { c.tcp.delayed_acks = v != 0; }},
-    Sysctl{"net.inet.tcp.do_prr", 1, [](Config& c, Number v) { c.tcp.prr = v != 0; }},
-    Sysctl{"net.inet.tcp.ecn.enable", 2, [](Config& c, Number v) { c.tcp.ecn = ecn_of(v); }},
-    Sysctl{"net.inet.tcp.fastopen.client_enable", 1,
+    Sysctl{"net.inet.tcp.do_prr", 1, "prr",
+           [](Config& c, Number v) { c.tcp.prr = v != 0; }},
+    Sysctl{"net.inet.tcp.ecn.enable", 2, "ecn",
+           [](Config& c, Number v) { c.tcp.ecn = ecn_of(v); }},
+    Sysctl{"net.inet.tcp.fastopen.client_enable", 1, "fast_open_client",
            [](Config& c, Number v) { c.tcp.fast_open_client = v != 0; }},
-    Sysctl{"net.inet.tcp.fastopen.server_enable", 1,
+    Sysctl{"net.inet.tcp.fastopen.server_enable", 1, "fast_open_server",
            [](Config& c, Number v) { c.tcp.fast_open_server = v != 0; }},
-    Sysctl{"net.inet.tcp.finwait2_timeout", 86'400'000,
+    Sysctl{"net.inet.tcp.finwait2_timeout", 86'400'000, "fin_wait_2",
            [](Config& c, Number v) { c.tcp.fin_wait_2 = Duration::milliseconds(v); }},
-    Sysctl{"net.inet.tcp.keepcnt", 255,
+    Sysctl{"net.inet.tcp.initcwnd_segments", 10, "initial_window",
+           [](Config& c, Number v) {
+             c.tcp.initial_window =
+                 v == 10 ? tcp::InitialWindow::rfc6928 : tcp::InitialWindow::rfc5681;
+           }},
+    Sysctl{"net.inet.tcp.insecure_rst", 1, "reset_policy",
+           [](Config& c, Number v) { c.tcp.reset_policy = policy_of(v); }},
+    Sysctl{"net.inet.tcp.insecure_syn", 1, "reset_policy",
+           [](Config& c, Number v) { c.tcp.reset_policy = policy_of(v); }},
+    Sysctl{"net.inet.tcp.keepcnt", 255, "keepalive_probes",
            [](Config& c, Number v) { c.tcp.keepalive_probes = count_of(v); }},
-    Sysctl{"net.inet.tcp.keepidle", 86'400'000,
+    Sysctl{"net.inet.tcp.keepidle", 86'400'000, "keepalive_idle",
            [](Config& c, Number v) { c.tcp.keepalive_idle = Duration::milliseconds(v); }},
-    Sysctl{"net.inet.tcp.keepintvl", 86'400'000,
+    Sysctl{"net.inet.tcp.keepinit", 86'400'000, "syn_timeout",
+           [](Config& c, Number v) { c.tcp.syn_timeout = Duration::milliseconds(v); }},
+    Sysctl{"net.inet.tcp.keepintvl", 86'400'000, "keepalive_interval",
            [](Config& c, Number v) { c.tcp.keepalive_interval = Duration::milliseconds(v); }},
-    Sysctl{"net.inet.tcp.msl", 86'400'000,
+    Sysctl{"net.inet.tcp.msl", 86'400'000, "msl",
            [](Config& c, Number v) { c.tcp.msl = Duration::milliseconds(v); }},
-    Sysctl{"net.inet.tcp.path_mtu_discovery", 1,
+    Sysctl{"net.inet.tcp.path_mtu_discovery", 1, "path_mtu_discovery",
            [](Config& c, Number v) { c.tcp.path_mtu_discovery = v != 0; }},
-    Sysctl{"net.inet.tcp.pmtud_blackhole_detection", 3,
+    Sysctl{"net.inet.tcp.persmax", 86'400'000, "persist_max",
+           [](Config& c, Number v) { c.tcp.persist_max = Duration::milliseconds(v); }},
+    Sysctl{"net.inet.tcp.pmtud_blackhole_detection", 3, "path_mtu_probing",
            [](Config& c, Number v) { c.tcp.path_mtu_probing = v != 0; }},
-    Sysctl{"net.inet.tcp.recvspace", 0x3fff'ffff,
+    Sysctl{"net.inet.tcp.recvbuf_max", 0x3fff'ffff, "receive_buffer_max_bytes",
+           [](Config& c, Number v) { c.tcp.receive_buffer_max = bytes_of(v); }},
+    Sysctl{"net.inet.tcp.recvspace", 0x3fff'ffff, "receive_buffer_bytes",
            [](Config& c, Number v) { c.tcp.receive_buffer = bytes_of(v); }},
-    Sysctl{"net.inet.tcp.rexmit_initial", 86'400'000,
+    Sysctl{"net.inet.tcp.rexmit_initial", 86'400'000, "rto_initial",
            [](Config& c, Number v) { c.tcp.rto_initial = Duration::milliseconds(v); }},
-    Sysctl{"net.inet.tcp.rexmit_min", 86'400'000,
+    Sysctl{"net.inet.tcp.rexmit_min", 86'400'000, "rto_min",
            [](Config& c, Number v) { c.tcp.rto_min = Duration::milliseconds(v); }},
-    Sysctl{"net.inet.tcp.rfc1323", 3,
+    Sysctl{"net.inet.tcp.rfc1323", 3, "window_scale, timestamps",
            [](Config& c, Number v) {
              c.tcp.window_scale = v == 1 || v == 2;
              c.tcp.timestamps = v == 1 || v == 3;
            }},
-    Sysctl{"net.inet.tcp.rfc3042", 1,
+    Sysctl{"net.inet.tcp.rfc3042", 1, "limited_transmit",
            [](Config& c, Number v) { c.tcp.limited_transmit = v != 0; }},
-    Sysctl{"net.inet.tcp.sack.enable", 1, [](Config& c, Number v) { c.tcp.sack = v != 0; }},
-    Sysctl{"net.inet.tcp.sendspace", 0x3fff'ffff,
+    Sysctl{"net.inet.tcp.sack.enable", 1, "sack",
+           [](Config& c, Number v) { c.tcp.sack = v != 0; }},
+    Sysctl{"net.inet.tcp.sendbuf_max", 0x3fff'ffff, "send_buffer_max_bytes",
+           [](Config& c, Number v) { c.tcp.send_buffer_max = bytes_of(v); }},
+    Sysctl{"net.inet.tcp.sendspace", 0x3fff'ffff, "send_buffer_bytes",
            [](Config& c, Number v) { c.tcp.send_buffer = bytes_of(v); }},
-    Sysctl{"net.inet.tcp.syncookies", 1,
+    Sysctl{"net.inet.tcp.syncookies", 1, "syn_cookies",
            [](Config& c, Number v) { c.tcp.syn_cookies = static_cast<tcp::SynCookies>(v); }},
+    Sysctl{"net.inet.tcp.syncookies_only", 1, "syn_cookies",
+           [](Config& c, Number v) {
+             c.tcp.syn_cookies = v != 0 ? tcp::SynCookies::always : c.tcp.syn_cookies;
+           }},
+    Sysctl{"net.inet.tcp.tolerate_missing_ts", 1, "timestamps_required",
+           [](Config& c, Number v) { c.tcp.timestamps_required = v == 0; }},
 };
 
 /// Those that are no single number.
-constexpr std::array<std::string_view, 5> other_names{
-    "net.ipv4.ip_local_port_range", "net.ipv4.tcp_congestion_control", "net.ipv4.tcp_rmem",
-    "net.ipv4.tcp_wmem", "net.inet.tcp.cc.algorithm"};
+struct Other {
+  std::string_view name, values, fields;
+};
+constexpr std::array<Other, 5> others{
+    {{"net.ipv4.ip_local_port_range", "two ports", "port_first, port_last"},
+     {"net.ipv4.tcp_congestion_control", "reno, cubic, dctcp", "congestion"},
+     {"net.ipv4.tcp_rmem", "three numbers", "receive_buffer_bytes, receive_buffer_max_bytes"},
+     {"net.ipv4.tcp_wmem", "three numbers", "send_buffer_bytes, send_buffer_max_bytes"},
+     {"net.inet.tcp.cc.algorithm", "newreno, cubic, dctcp", "congestion"}}};
+
+/// Of what may be set later, the option of a socket that it becomes.
+struct LaterName {
+  std::string_view name;
+  LaterOption option;
+};
+constexpr std::array<LaterName, 5> later_names{
+    {{"net.ipv4.ip_default_ttl", {LaterOption::What::ttl, 1}},
+     {"net.inet.ip.ttl", {LaterOption::What::ttl, 1}},
+     {"net.ipv4.tcp_keepalive_time", {LaterOption::What::keepalive_idle, 1}},
+     {"net.inet.tcp.keepidle", {LaterOption::What::keepalive_idle, 1000}},
+     {"net.inet.tcp.always_keepalive", {LaterOption::What::keepalive, 1}}}};
 
 std::vector<Number> numbers_in(const std::string& text) {
   std::vector<Number> out;
@@ -228,15 +293,38 @@ std::string set_sysctl(const std::string& name, const std::string& value, Config
   return {};
 }
 
-std::vector<std::string> sysctl_names() {
-  std::vector<std::string> out(other_names.begin(), other_names.end());
+std::optional<LaterOption> later_option(const std::string& name, const std::string& value) {
+  auto const found = std::find_if(later_names.begin(), later_names.end(),
+                                  [&name](LaterName const& one) { return one.name == name; });
+  auto const number = parse_number(value);
+  if (found == later_names.end() || !number) {
+    return std::nullopt;
+  }
+  LaterOption out = found->option;
+  out.value = static_cast<int>(*number / out.value);
+  return out;
+}
+
+std::vector<SysctlRow> sysctl_rows() {
+  std::vector<SysctlRow> out;
+  const auto add = [&out](std::string_view name, std::string values, std::string_view fields) {
+    bool const later = std::any_of(later_names.begin(), later_names.end(),
+                                   [name](LaterName const& one) { return one.name == name; });
+    bool const freebsd = name.starts_with("net.inet.");
+    out.push_back({std::string(name), freebsd ? "FreeBSD" : "Linux", std::move(values),
+                   std::string(fields), later});
+  };
+  for (Other const& one : others) {
+    add(one.name, std::string(one.values), one.fields);
+  }
   for (Sysctl const& one : linux_names) {
-    out.emplace_back(one.name);
+    add(one.name, fmt::format("0 to {}", one.most), one.fields);
   }
   for (Sysctl const& one : freebsd_names) {
-    out.emplace_back(one.name);
+    add(one.name, fmt::format("0 to {}", one.most), one.fields);
   }
-  std::sort(out.begin(), out.end());
+  std::sort(out.begin(), out.end(),
+            [](SysctlRow const& a, SysctlRow const& b) { return a.name < b.name; });
   return out;
 }
 

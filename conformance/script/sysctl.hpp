@@ -1,6 +1,8 @@
 // The sysctls of Linux and FreeBSD that mean something to this stack.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +12,23 @@ namespace lockstep::conformance::script {
 
 /// Sets it in `config`. Empty, or why not: "what, expected, mend".
 std::string set_sysctl(const std::string& name, const std::string& value, Config& config);
-/// All that are known, in order.
-std::vector<std::string> sysctl_names();
+
+/// What a sysctl becomes that may be set while a script runs: an option of the sockets that are
+/// made or accepted from then on.
+struct LaterOption {
+  enum class What : std::uint8_t { ttl, keepalive, keepalive_idle };
+  What what = What::ttl;
+  int value = 0;
+};
+/// Of a name and a value that set_sysctl() takes; nothing where it must be set at the head.
+std::optional<LaterOption> later_option(const std::string& name, const std::string& value);
+
+/// A sysctl for people.
+struct SysctlRow {
+  std::string name, system, values, fields;  ///< fields: of Config, as `lockstep profiles` has them
+  bool later = false;                        ///< may be set while a script runs
+};
+/// All that are known, by name.
+std::vector<SysctlRow> sysctl_rows();
 
 }  // namespace lockstep::conformance::script
