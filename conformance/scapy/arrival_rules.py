@@ -88,8 +88,15 @@ def acknowledgment(s, timing=Timing.AT_ONCE, of=0):
     return Reply("A", s.snd_nxt, s.rcv_nxt + of, timing)
 
 
+#= rfc9293#3.10.7.4
+## 9293:P-ACCEPT-L0W0 an empty segment, and no window: at RCV.NXT only
+## 9293:P-ACCEPT-LNW0 text, SYN or FIN, and no window: never
+## 9293:P-ACCEPT-L0WN an empty segment, and a window: from RCV.NXT to its end
+## 9293:P-ACCEPT-LNWN otherwise its first or last number lies in the window
 def acceptable(s, g):
-    """Table 6, for a window that is not zero."""
+    """Table 6."""
+    if s.rcv_wnd == 0:
+        return g.length == 0 and g.number == s.rcv_nxt
     edge = s.rcv_nxt + s.rcv_wnd
     first = s.rcv_nxt <= g.number < edge
     last = s.rcv_nxt <= g.number + g.length - 1 < edge

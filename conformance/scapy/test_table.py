@@ -65,14 +65,30 @@ def test_segment_arrives(tcp, state, kind, place):
     reach(tcp)
     # The edge is where the target's last segment has put it; before the first there is none.
     told = tcp.device_window or 65535
-    situation = Situation(
-        state.removesuffix("-active"),
-        not state.endswith("-active"),
-        rcv_nxt,
-        told,
-        snd_una,
-        snd_nxt,
-    )
+    name, passive = state.removesuffix("-active"), not state.endswith("-active")
+    arrive(tcp, kind, place, Situation(name, passive, rcv_nxt, told, snd_una, snd_nxt))
+
+
+# A listener that is pressed keeps less of an attempt; on the wire nothing differs.
+@pytest.mark.stack(syn_cache_max=64, syn_cache_after_percent=0)
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_segment_arrives_in_the_syn_cache(tcp, kind, place):
+    tcp.syn_received()
+    arrive(tcp, kind, place, Situation("SYN-RECEIVED", True, 1, tcp.device_window, 0, 1))
+
+
+@pytest.mark.stack(receive_buffer_bytes=1000)
+@pytest.mark.parametrize("place", ["old", "left", "inside"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_segment_arrives_at_a_closed_window(tcp, kind, place):
+    tcp.established().send("PA", payload=1000)
+    tcp.expect("A", within="499ms", ack=1001, window=0)
+    arrive(tcp, kind, place, Situation("ESTABLISHED", True, 1001, 0, 1, 1))
+
+
+def arrive(tcp, kind, place, situation):
+    """Lets a segment arrive, and compares all that follows with what the rules say."""
     flags, octets = KINDS[kind]
     ack = acknowledgment_at(place, situation) if "A" in flags else 0
     length = octets + ("S" in flags) + ("F" in flags)
