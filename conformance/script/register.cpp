@@ -125,6 +125,7 @@ void register_run(CLI::App& verb, int& exit_code) {
 
 struct FromCaptureOptions {
   std::string capture, local, out;
+  bool json = false;
 };
 
 int write_from_capture(const FromCaptureOptions& options) {
@@ -139,10 +140,17 @@ int write_from_capture(const FromCaptureOptions& options) {
     }
   }
   script::FromCapture const made = script::from_capture(options.capture, local);
-  if (options.out.empty()) {
-    fmt::print("{}", made.text);
-  } else {
+  if (!options.out.empty()) {
     save_file(options.out, made.text);
+  }
+  if (options.json) {
+    nlohmann::ordered_json out{{"passes", made.difference.empty()},
+                               {"difference", made.difference},
+                               {"packets", made.packets},
+                               {"script", made.text}};
+    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else if (options.out.empty()) {
+    fmt::print("{}", made.text);
   }
   if (made.difference.empty()) {
     return static_cast<int>(ExitCode::fine);
@@ -159,6 +167,8 @@ void register_from_capture(CLI::App& verb, int& exit_code) {
   from->add_option("--local", options->local,
                    "the end whose place our stack takes (default: the one that was called)");
   from->add_option("--out", options->out, "the script into this file (default: standard output)");
+  from->add_flag("--json", options->json,
+                 "print JSON: whether it passes, what differs, and the script");
   from->footer(
       "The script passes; where our stack does otherwise than the capture one line says how, and "
       "the exit code is 1.\nExample: lockstep pkt from-capture web.pcapng --out web.pkt");
