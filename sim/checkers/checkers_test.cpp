@@ -217,6 +217,62 @@ TEST(Conservation, AForgottenConnectionIsFound) {
   EXPECT_EQ(first_of(findings), "connections opened, but neither closed nor anyone's");
 }
 
+// --- RFC rules ---
+
+// Sees each segment that host a sends with something planted in it, under a checksum that is right.
+template <class Plant>
+class Forged final : public Observer {
+ public:
+  Forged(const World& world, Findings& findings, Plant plant)
+      : checker_(world, findings), plant_(plant) {}
+
+  void sent(const Kernel& kernel, const FrameNote& note) override {
+    SegmentView view;
+    LinkType const link = kernel.world().hosts[0].config.link;
+    if (read_frame(link, note.bytes, view) != FrameContent::tcp) {
+      return;
+    }
+    if (note.node.index == 0) {
+      plant_(view.segment);
+    }
+    checker_.judge_sent({{note.node.index}, note.at, view});
+  }
+  void delivered(const Kernel& kernel, const FrameNote& note) override {
+    checker_.delivered(kernel, note);
+  }
+
+ private:
+  RfcChecker checker_;
+  Plant plant_;
+};
+
+template <class Plant>
+std::string_view with_forged(Plant plant) {
+  World world = lossy_world();
+  // What a planted segment has not said is no ground for judging the other side.
+  world.lane_faults = {fault_of_link("forge", Substitute{{0}, 54})};
+  Kernel kernel(world, 5);
+  Findings findings;
+  Forged<Plant> observer(world, findings, plant);
+  kernel.observe(observer);
+  kernel.run();
+  return first_of(findings);
+}
+
+TEST(RfcDefects, APlantedDefectIsFound) {
+  EXPECT_EQ(with_forged([](wire::Segment&) {}), "nothing");
+  EXPECT_EQ(with_forged([](wire::Segment& s) { s.acknowledgment = s.acknowledgment.next(); }),
+            "an ACK of something that was never heard");
+  EXPECT_EQ(with_forged([](wire::Segment& s) { s.window.value = s.payload.empty() ? 9'000 : 0; }),
+            "the right edge of the offered window moved left");
+  EXPECT_EQ(with_forged([](wire::Segment& s) { s.options.has_mss = true; }),
+            "MSS outside of a SYN");
+  EXPECT_EQ(with_forged([](wire::Segment& s) {
+              s.options.has_timestamps = s.options.has_timestamps && s.payload.empty();
+            }),
+            "no timestamp, though both SYNs had one");
+}
+
 // --- Invariants ---
 
 // Sees one variable of each connection wrongly.

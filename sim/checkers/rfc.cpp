@@ -4,11 +4,24 @@
 namespace lockstep::sim {
 namespace {
 
-referee::Terms terms_of_run() {
+// What arrives at a host was sent by the one that it names, as it is.
+bool all_honest(const World& world) {
+  bool honest = world.stations.empty();
+  for (const LaneFaultSpec& spec : world.lane_faults) {
+    honest = honest && !std::holds_alternative<Substitute>(spec.fault) &&
+             !std::holds_alternative<Corrupt>(spec.fault);
+  }
+  return honest;
+}
+
+// Where nobody forges or alters, each host's referee judges the others' segments too, as they
+// arrive: late, lost and out of order.
+referee::Terms terms_of_run(const World& world) {
   referee::Terms terms;
   terms.whole = true;
+  terms.at_host = true;
   terms.likely = false;
-  terms.others = false;
+  terms.others = all_honest(world);
   terms.connections_max = ~std::uint32_t{0};
   terms.fouls_max = Findings::kept_max;
   terms.kept_octets_max = 4'096;
@@ -42,7 +55,7 @@ referee::Sighting sighting_of(const RfcChecker::Heard& seen) {
 RfcChecker::RfcChecker(const World& world, Findings& findings)
     : world_(world), findings_(findings) {
   for (std::size_t i = 0; i < world.hosts.size(); ++i) {
-    benches_.push_back(std::make_unique<Bench>(terms_of_run()));
+    benches_.push_back(std::make_unique<Bench>(terms_of_run(world)));
   }
 }
 
@@ -105,6 +118,7 @@ void RfcChecker::judge_sent(const Heard& said) {
 
 void RfcChecker::judge_heard(const Heard& heard) {
   benches_[heard.host.value]->judge.see(sighting_of(heard));
+  tell(heard.host);
 }
 
 }  // namespace lockstep::sim

@@ -18,6 +18,8 @@ World two_ip_hosts() {
   for (HostSpec& host : world.hosts) {
     host.config.link = LinkType::ip;
   }
+  // The peer of these conversations keeps to no rule: it is not judged where it may be forged.
+  world.lane_faults = {fault_of_link("forge", Substitute{{0}, 54})};
   return world;
 }
 

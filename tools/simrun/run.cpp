@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/checkers/rfc.hpp"
 #include "sim/kernel/kernel.hpp"
 #include "sim/kernel/trace.hpp"
 #include "tools/cli/failure.hpp"
@@ -104,6 +105,16 @@ sim::Ending run_to_end(sim::Kernel& kernel, Instant limit) {
   return sim::Ending::completed;
 }
 
+/// What the referee has found; whether that was nothing.
+bool print_findings(const sim::Findings& findings) {
+  for (const sim::Finding& finding : findings.kept()) {
+    fmt::print("{} at {}, {}: {} (expected {}, found {})\n", name_of(finding.checker),
+               text_of(finding.at.since(Instant{0})), finding.where.view(), finding.what,
+               finding.expected, finding.found);
+  }
+  return findings.empty();
+}
+
 }  // namespace
 
 int run_simulation(const SimRunOptions& options) {
@@ -124,6 +135,9 @@ int run_simulation(const SimRunOptions& options) {
   refuse_overwrite(options.file, options.series_file);
   set_check_handler(print_failed_check);
   sim::Kernel kernel(world, seed);
+  sim::Findings findings;
+  sim::RfcChecker referee(world, findings);
+  kernel.observe(referee);
   Captures captures(options.pcapng_folder, world, kernel);
   std::unique_ptr<DraftFile> json;
   if (!options.json_file.empty()) {
@@ -148,7 +162,8 @@ int run_simulation(const SimRunOptions& options) {
   fmt::print("{}", report_text(kernel, ending, terminal_columns()));
   // Asked to stop early, it did what it was asked.
   const bool stopped = !options.until.empty() && ending == sim::Ending::limit_reached;
-  return all_well(kernel, stopped ? sim::Ending::completed : ending) ? 0 : 1;
+  const bool lawful = print_findings(findings);
+  return all_well(kernel, stopped ? sim::Ending::completed : ending) && lawful ? 0 : 1;
 }
 
 }  // namespace lockstep::tools

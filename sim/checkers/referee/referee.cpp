@@ -160,7 +160,11 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   if (!judge_alone(m)) {
     return;
   }
-  if (own != nullptr || terms_.others) {
+  m.speaker.own = m.speaker.own || own != nullptr;
+  // What merely passes a whole capture's place need not have passed it whole.
+  bool const judged = own != nullptr || (terms_.others && (!terms_.whole || m.other.own ||
+                                                           !terms_.at_host));
+  if (judged) {
     judge(m);
   } else if (said.segment.flags.syn() && !said.segment.flags.rst()) {
     begin(m);

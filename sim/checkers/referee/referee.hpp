@@ -28,6 +28,7 @@ struct Allowances {
 struct Terms {
   bool whole = false;     // nothing that passed is missing, hardware has changed nothing
   bool likely = true;     // rules that infer are judged as well
+  bool at_host = false;   // it was taken at a host, which may see some of what is not for it
   bool others = true;     // segments are judged that come from elsewhere than the capture's place
   Duration rto_min = Duration::seconds(1);
   std::uint32_t connections_max = 65'536;

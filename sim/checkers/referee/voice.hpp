@@ -55,6 +55,7 @@ struct Voice {
   std::uint32_t opening_count = 0;
   bool many_answers = false;   // SYN,ACKs of several numbers were said: nothing is judged of it
   bool openings_lost = false;  // more SYNs than can be remembered
+  bool own = false;            // it speaks at the capture's place
   bool begun = false;
   bool middle = false;         // its SYN was not seen
   Sequence iss;
