@@ -1,6 +1,9 @@
 // packetdrill_interface_init, and the calls it hands out: errno on top of what calls.hpp does.
 #include "tools/packetdrill/interface.h"
 
+#include <fcntl.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -89,10 +92,13 @@ int call_setsockopt(void* userdata, int fd, int level, int name, const void* val
 }
 
 int call_fcntl(void* userdata, int fd, int command, ...) {
-  va_list more;
-  va_start(more, command);
-  int const argument = va_arg(more, int);  // of those that take none it is not looked at
-  va_end(more);
+  int argument = 0;
+  if (command != F_GETFL && command != F_GETFD) {
+    va_list more;
+    va_start(more, command);
+    argument = va_arg(more, int);
+    va_end(more);
+  }
   return done(control(of(userdata), fd, command, argument));
 }
 
