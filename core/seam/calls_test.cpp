@@ -40,6 +40,44 @@ Taken send(Kit& kit, const std::string& text) {
 //= rfc9293#3.10.6
 //= type=test
 //# 9293:P-STATUS-CLOSED STATUS
+// Nor of what the application has not been told of, whoever guesses its id.
+TEST(Calls, OnWhatWasNotToldYet) {
+  for (bool const complete : {false, true}) {
+    Kit kit;
+    Local local;
+    local.port = {Kit::device_port};
+    ListenerId listener;
+    ASSERT_EQ(kit.stack.listen(local, {Count{8}, Count{0}}, listener), Refusal::none);
+    kit.deliver({.flags = flag::syn});
+    if (complete) {
+      kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "hello"});
+    }
+    ConnectionId const id{0, 1};
+    ASSERT_TRUE(kit.stack.inspect(id).exists);
+    EXPECT_EQ(kit.stack.write(id, Kit::bytes_of("x")).refusal, Refusal::stale_id);
+    EXPECT_EQ(kit.stack.lend(id, {}).refusal, Refusal::stale_id);
+    EXPECT_EQ(kit.stack.urgent(id), Refusal::stale_id);
+    EXPECT_EQ(kit.stack.finish(id), Refusal::stale_id);
+    EXPECT_EQ(kit.stack.close(id), Refusal::stale_id);
+    EXPECT_EQ(kit.stack.set(id, {SettingKind::send_buffer, 77}), Refusal::stale_id);
+    EXPECT_TRUE(kit.stack.readable(id).empty());
+    EXPECT_TRUE(kit.stack.unread(id).empty());
+    EXPECT_TRUE(kit.stack.writable(id).empty());
+    kit.stack.consume(id, Bytes{1});
+    kit.stack.abort(id);
+    kit.stack.admit(listener, Count{1});
+    kit.turn();
+    if (!complete) {
+      kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "hello"});
+    }
+    ASSERT_TRUE(kit.told(EventKind::accepted));
+    EXPECT_EQ(kit.id, id);
+    EXPECT_EQ(kit.received, "hello");
+    EXPECT_EQ(kit.stack.set(id, {SettingKind::send_buffer, 77}), Refusal::none);
+    EXPECT_EQ(kit.stack.writable(id), Bytes{77});
+  }
+}
+
 TEST(Calls, OnNothing) {
   Kit kit;
   kit.socket_in(State::established);

@@ -384,6 +384,38 @@ TEST(Ecn, AnEchoAtOneSegment) {
   }
 }
 
+// The same where that echo acknowledges all that there was: the next text waits, too, and nothing
+// but the timer is held for it.
+//= rfc3168#6.1.2
+//= type=test
+//# 3168:ECN-8 it waits though nothing is in flight
+TEST(Ecn, AnEchoAtOneSegmentAndNothingInFlight) {
+  Marked kit;
+  std::uint32_t next = 1;
+  for (int i = 0; i < 60 && (i == 0 || kit.info().cwnd.count > 1000); ++i) {
+    kit.write(std::string(1000, 'x'));
+    next += 1000;
+    kit.ack(next, true);
+  }
+  ASSERT_EQ(kit.info().cwnd.count, 1000u);
+  kit.write(std::string(1000, 'x'));
+  next += 1000;
+  kit.ack(next, true);
+  kit.take();
+  Duration const rto = kit.info().rto;
+  EXPECT_EQ(kit.stack.pools().active, 1u);
+  kit.advance(Duration::milliseconds(10));
+  kit.write("later");
+  kit.advance(rto - Duration::milliseconds(11));
+  EXPECT_EQ(kit.sent(), "");
+  kit.advance(Duration::milliseconds(1));
+  EXPECT_EQ(kit.take().size(), 1u);
+  next += 5;
+  kit.ack(next, true);
+  kit.advance(kit.info().rto);
+  EXPECT_EQ(kit.stack.pools().active, 0u);
+}
+
 //= rfc8257#3.2
 //= type=test
 //# 8257:DCTCP-1 ECE if and only if the last packet was marked

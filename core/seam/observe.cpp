@@ -159,6 +159,9 @@ std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
   if (!canonical) {
     sink.add(e.state->now);
     sink.add(e.state->ports_drawn);
+    // It may be set for an entry that is gone already.
+    bool const caches = e.config.syn_cache_max.value != 0;
+    sink.add(caches ? e.wheel.due(e.half_open_timer()) : Instant{});
     sink.add(e.pools.blocks.used());
     sink.add(e.pools.pieces.used());
     sink.add(b.statistics->frames_received);

@@ -1,7 +1,12 @@
 // The stack is a value: snapshots, restores, fingerprints.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 #include "core/seam/flow_kit.hpp"
+#include "core/tcp/connection.hpp"
 #include "core/units/random.hpp"
 
 namespace lockstep::testing {
@@ -231,6 +236,122 @@ TEST(Fingerprint, SeesReplies) {
   take_in(second, {{.flags = flag::ack, .ack = 2}});
   EXPECT_NE(first.stack.fingerprint(), second.stack.fingerprint());
   EXPECT_NE(first.stack.canonical(first.now), second.stack.canonical(second.now));
+}
+
+// Whatever an idle connection remembers by a flag is a part of the state. Each is turned over in a
+// snapshot, where the record is found by what it begins with.
+TEST(Fingerprint, SeesTheFlagsOfAnIdleConnection) {
+  using Turn = void (*)(tcp::Connection&);
+  constexpr std::array<Turn, 14> turns{
+      [](tcp::Connection& c) { c.sack = !c.sack; },
+      [](tcp::Connection& c) { c.nagle = !c.nagle; },
+      [](tcp::Connection& c) { c.delayed_acks = !c.delayed_acks; },
+      [](tcp::Connection& c) { c.keepalive = !c.keepalive; },
+      [](tcp::Connection& c) { c.soft_errors = !c.soft_errors; },
+      [](tcp::Connection& c) { c.path_limited = !c.path_limited; },
+      [](tcp::Connection& c) { c.by_cookie = !c.by_cookie; },
+      [](tcp::Connection& c) { c.receive_buffer_set = !c.receive_buffer_set; },
+      [](tcp::Connection& c) { c.send_buffer_set = !c.send_buffer_set; },
+      [](tcp::Connection& c) { c.syn_lost = !c.syn_lost; },
+      [](tcp::Connection& c) { c.doubt_next_hop = !c.doubt_next_hop; },
+      [](tcp::Connection& c) { c.reordering_seen = !c.reordering_seen; },
+      [](tcp::Connection& c) { c.probe_doubtful = !c.probe_doubtful; },
+      [](tcp::Connection& c) { c.rto_suspect = !c.rto_suspect; }};
+  Flow kit(flow_config());
+  ASSERT_EQ(kit.stack.pools().active, 0u);
+  auto const before = snapshot_of(kit.stack);
+  std::uint64_t const print = kit.stack.canonical(kit.now);
+  tcp::Connection key;
+  key.remote = kit.peer;
+  key.remote_port = {Kit::peer_port};
+  std::span<const std::byte> const begin = std::as_bytes(std::span(&key, 1)).first(18);
+  auto const at = std::ranges::search(before, begin);
+  ASSERT_FALSE(at.empty());
+  std::size_t const from = static_cast<std::size_t>(at.begin() - before.begin());
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    tcp::Connection record;
+    std::memcpy(static_cast<void*>(&record), &before[from], sizeof record);
+    turns[i](record);
+    auto turned = before;
+    std::memcpy(&turned[from], &record, sizeof record);
+    ASSERT_EQ(kit.stack.restore(turned), Refusal::none);
+    EXPECT_NE(kit.stack.canonical(kit.now), print) << i;
+  }
+  ASSERT_EQ(kit.stack.restore(before), Refusal::none);
+  EXPECT_EQ(kit.stack.canonical(kit.now), print);
+}
+
+// Who is accepted first, once the application takes somebody, is one too.
+TEST(Fingerprint, SeesTheOrderOfThoseThatWaitToBeAdmitted) {
+  std::vector<std::uint64_t> prints;
+  for (int const first : {0, 1}) {
+    Kit kit(flow_config());
+    Local local;
+    local.port = {Kit::device_port};
+    ListenerId listener;
+    ASSERT_EQ(kit.stack.listen(local, {Count{8}, Count{0}}, listener), Refusal::none);
+    std::array<Sequence, 2> iss{};
+    wire::Segment s;
+    s.destination = {Kit::device_port};
+    s.window = {65535};
+    for (std::uint16_t i = 0; i < 2; ++i) {
+      s.source = {static_cast<std::uint16_t>(6000 + i)};
+      s.sequence = {0};
+      s.flags = flag::syn;
+      kit.send_segment(s, "");
+      kit.turn();
+      iss[i] = kit.take().at(0).absolute;
+    }
+    for (std::uint16_t i = 0; i < 2; ++i) {
+      auto const which = static_cast<std::uint16_t>(i ^ first);
+      s.source = {static_cast<std::uint16_t>(6000 + which)};
+      s.sequence = {1};
+      s.acknowledgment = iss[which].next();
+      s.flags = flag::ack;
+      kit.send_segment(s, "");
+    }
+    kit.turn();
+    prints.push_back(kit.stack.canonical(kit.now));
+  }
+  EXPECT_NE(prints[0], prints[1]);
+}
+
+// The timer of the SYN cache may be set for an entry that is gone: it fires, whatever is left.
+TEST(Fingerprint, SeesTheTimerOfTheSynCache) {
+  std::vector<std::uint64_t> prints;
+  std::vector<Instant> deadlines;
+  for (bool const emptied : {false, true}) {
+    Config config = flow_config();
+    config.tcp.syn_cache_max = Count{4};
+    config.tcp.syn_cache_after = Count{0};
+    Kit kit(config);
+    kit.listen();
+    auto const say = [&](std::uint16_t port, Flags flags) {
+      wire::Segment s;
+      s.source = {port};
+      s.destination = {Kit::device_port};
+      s.sequence = {flags.rst() ? 1u : 0u};
+      s.flags = flags;
+      kit.send_segment(s, "");
+      kit.turn();
+    };
+    say(6000, flag::syn);
+    say(6001, flag::syn);
+    if (emptied) {
+      say(6000, flag::rst);
+    }
+    say(6001, flag::rst);
+    kit.advance(Duration::milliseconds(100));
+    say(6002, flag::syn);
+    if (!emptied) {
+      say(6000, flag::rst);
+    }
+    ASSERT_EQ(kit.stack.pools().half_open, 1u);
+    prints.push_back(kit.stack.fingerprint());
+    deadlines.push_back(kit.stack.deadline());
+  }
+  EXPECT_NE(deadlines[0], deadlines[1]);
+  EXPECT_NE(prints[0], prints[1]);
 }
 
 // Whose turn it is to send is a part of the state.

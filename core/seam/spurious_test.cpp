@@ -370,6 +370,38 @@ TEST(Eifel, TimeoutAfterASpuriousOne) {
   }
 }
 
+// Before there is new data the connection comes to rest, and its active part goes.
+//= rfc4015#3.1
+//= type=test
+//# 4015:EIFR-6 however long it takes until there is new data
+TEST(Eifel, TimeoutAfterASpuriousOneAndARest) {
+  for (std::uint64_t const trip : {50u, 300u}) {
+    Config config = eifel_config();
+    config.tcp.rto_granularity = ms(10);
+    Sender sender(config);
+    sender.write_octets(3000);
+    sender.first = sender.device_stamp;
+    sender.take();
+    Duration const srtt = sender.info().srtt;
+    Duration const rttvar = sender.info().rttvar;
+    sender.time_out();
+    sender.take();
+    sender.ack_of(sender.first, 1001);
+    ASSERT_EQ(sender.spurious(), 1u);
+    sender.ack_of(sender.first, 3001);
+    ASSERT_EQ(sender.stack.pools().active, 0u);
+    sender.advance(ms(5000));
+    sender.write_octets(3);
+    std::uint32_t const fresh = sender.device_stamp;
+    sender.advance(ms(trip));
+    sender.ack_of(fresh, 3004);
+    bool const more = ms(trip) > srtt;
+    EXPECT_EQ(sender.info().srtt, more ? ms(trip) : srtt + ms(20)) << trip;
+    EXPECT_EQ(sender.info().rttvar, more ? ms(trip / 2) : rttvar) << trip;
+    EXPECT_EQ(sender.info().rto, sender.info().srtt + sender.info().rttvar * 4) << trip;
+  }
+}
+
 //= rfc5682#2.1
 //= type=test
 //# 5682:FRTO-1 after a timeout the first segment alone leaves

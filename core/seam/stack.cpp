@@ -400,13 +400,13 @@ void Stack::Body::expect_answer(const tcp::Connection& c) {
 //# 9293:P-RECV-CLOSED, 9293:P-RECV-PRE, 9293:P-RECV-QUEUE nothing there: nothing to read
 std::span<const std::byte> Stack::readable(ConnectionId id, Bytes skip) const {
   tcp::Engine& e = body().engine;
-  tcp::Connection* const c = tcp::find(e, id);
+  tcp::Connection* const c = tcp::find_told(e, id);
   return c == nullptr ? std::span<const std::byte>{} : tcp::readable(e, *c, skip);
 }
 
 void Stack::consume(ConnectionId id, Bytes bytes) {
   tcp::Engine& e = body().engine;
-  tcp::Connection* const c = tcp::find(e, id);
+  tcp::Connection* const c = tcp::find_told(e, id);
   if (c != nullptr) {
     tcp::consume(e, *c, bytes);
   }
@@ -415,7 +415,7 @@ void Stack::consume(ConnectionId id, Bytes bytes) {
 //= rfc9293#3.9.1.3
 //# 9293:P-RECV-COUNT the number of octets that can be read
 Bytes Stack::unread(ConnectionId id) const {
-  tcp::Connection const* const c = tcp::find(body().engine, id);
+  tcp::Connection const* const c = tcp::find_told(body().engine, id);
   return c == nullptr ? Bytes{} : tcp::unread_of(*c);
 }
 

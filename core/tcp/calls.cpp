@@ -314,7 +314,7 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
 //= rfc9293#3.10.2
 //# 9293:P-SEND-CLOSED connection does not exist
 Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More more) {
-  Connection* const found = find(e, id);
+  Connection* const found = find_told(e, id);
   if (found == nullptr) {
     return nothing(Refusal::stale_id);
   }
@@ -350,7 +350,7 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
 }
 
 Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
-  Connection* const found = find(e, id);
+  Connection* const found = find_told(e, id);
   if (found == nullptr) {
     return nothing(Refusal::stale_id);
   }
@@ -385,7 +385,7 @@ Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
 }
 
 Refusal urgent(Engine& e, ConnectionId id) {
-  Connection* const found = find(e, id);
+  Connection* const found = find_told(e, id);
   if (found == nullptr) {
     return Refusal::stale_id;
   }
@@ -408,14 +408,14 @@ Refusal urgent(Engine& e, ConnectionId id) {
 }
 
 Refusal finish(Engine& e, ConnectionId id) {
-  Connection* const found = find(e, id);
+  Connection* const found = find_told(e, id);
   //= rfc9293#3.10.4
   //# 9293:P-CLOSE-CLOSED connection does not exist
   return found == nullptr ? Refusal::stale_id : close_our_half(e, *found);
 }
 
 Refusal close(Engine& e, ConnectionId id) {
-  Connection* const found = find(e, id);
+  Connection* const found = find_told(e, id);
   if (found == nullptr) {
     return Refusal::stale_id;
   }
@@ -452,7 +452,7 @@ Refusal close(Engine& e, ConnectionId id) {
 //= rfc9293#3.9.1.6
 //# 9293:P-ABORT-API, 9293:P-ABORT-MODE queues, record and connection go at once
 void abort(Engine& e, ConnectionId id) {
-  Connection* const found = find(e, id);
+  Connection* const found = find_told(e, id);
   //= rfc9293#3.10.5
   //# 9293:P-ABORT-CLOSED of what does not exist: harmless
   if (found == nullptr || found->detached) {
@@ -477,7 +477,7 @@ void abort(Engine& e, ConnectionId id) {
 }
 
 Bytes writable(const Engine& e, ConnectionId id) {
-  Connection* const found = find(e, id);
+  Connection* const found = find_told(e, id);
   if (found == nullptr || may_send(*found) != Refusal::none) {
     return {};
   }

@@ -278,6 +278,7 @@ struct Connection {
   bool doubt_next_hop : 1 = false;      // R1 was reached: the neighbour may be gone
   bool reordering_seen : 1 = false;     // RFC 8985's, for good
   bool probe_doubtful : 1 = false;      // idle: the last tail loss probe came perhaps twice
+  bool rto_suspect : 1 = false;         // idle: Active::rto_suspect; `rtt` holds RttBefore's
 };
 
 static_assert(sizeof(Connection) <= 232, "an idle connection takes 256 bytes in all");
@@ -399,7 +400,6 @@ struct Active : Wishes, Doubts {
   std::uint8_t quantum = 0;        // frames left in this round
   bool override = false;    // the SWS override timer has fired
   bool fin_known = false;
-  bool timed_out = false;   // the loss recovery under way began with a timeout
 
   Sequence reduced_to;      // SND.NXT when cwnd was last reduced: echoes up to it say nothing
   Instant pace_at;          // new text leaves at this instant or later

@@ -52,6 +52,10 @@ wire::Flags cwr_flag(Connection& c, const Plan& plan);
 bool take_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags flags);
 void tell_echo(Engine& e, Connection& c);
 
+// Whether an echo at the smallest window has new text wait still, though nothing is in flight.
+inline bool holds_back(const Engine& e, const Connection& c, const Active& a) {
+  return c.ecn.sends && e.state->now < a.pace_at && c.congestion.cwnd.count <= c.mss;
+}
 // An acceptable ACK with ECE came; `newly`: octets that it acknowledges for the first time.
 void take_echo(Engine& e, Connection& c, Bytes newly);
 

@@ -56,7 +56,6 @@ struct EngineState {
   std::uint32_t cookie_epoch = 0;  // part of every cookie: a new one makes all others void
   std::uint64_t half_open_tries = 0;  // bit n: some were retransmitted n times
   std::uint32_t ports_drawn = 0;
-  std::uint32_t generation = 0;
   bool started = false;
   bool draining = false;        // next_event() runs: what calls raise is told next turn
   // How many listeners there are, by listener_kind: what nobody listens with is not searched for.

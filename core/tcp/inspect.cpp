@@ -86,9 +86,8 @@ void visit_flags(const Connection& c, FieldSink& sink) {
         c.passive, c.nagle, c.delayed_acks, c.keepalive, c.soft_errors, c.detached, c.fin_queued,
         c.fin_sent, c.fin_taken, c.reading_over, c.send_urgent, c.receive_urgent, c.syn_lost,
         c.established_untold, c.doubt_next_hop, c.congestion.recovering,
-        c.congestion.partial_seen, c.sack, c.probe_doubtful, c.rtt.sampled(), c.active != nil,
-        bool{c.ecn.offered},
-        bool{c.ecn.plain}, bool{c.ecn.hears}, bool{c.ecn.sends}, bool{c.ecn.echo},
+        c.congestion.partial_seen, c.sack, c.probe_doubtful, c.rto_suspect, c.reordering_seen,
+        c.rtt.sampled(), c.active != nil, bool{c.ecn.offered}, bool{c.ecn.plain}, bool{c.ecn.hears}, bool{c.ecn.sends}, bool{c.ecn.echo},
         bool{c.ecn.cwr_due}}) {
     bits = bits << 1 | (flag ? 1 : 0);
   }
@@ -145,7 +144,7 @@ void visit_board(const Engine& e, const Active& a, FieldSink& sink) {
   sink.add((a.has_duplicate ? 2u : 0u) | (a.after_timeout ? 1u : 0u));
 }
 
-void visit_rack(const Connection& c, const Active& a, FieldSink& sink) {
+void visit_rack(const Active& a, FieldSink& sink) {
   RackState const& r = a.rack;
   for (Sequence value : {r.end, r.round, a.tail.end, a.undo_mark, a.watch_end}) {
     sink.add(value);
@@ -161,8 +160,7 @@ void visit_rack(const Connection& c, const Active& a, FieldSink& sink) {
   }
   std::uint64_t bits = static_cast<std::uint64_t>(a.watch);
   for (bool flag : {r.delivered, r.in_round, a.tail.wanted, a.tail.out, a.tail.again,
-                    a.tail.unsampled, a.undo_armed, c.reordering_seen, a.echo_armed,
-                    a.rto_suspect}) {
+                    a.tail.unsampled, a.undo_armed, a.echo_armed, a.rto_suspect}) {
     bits = bits << 1 | (flag ? 1 : 0);
   }
   sink.add(bits);
@@ -257,7 +255,7 @@ void visit_active(Engine& e, Connection& c, FieldSink& sink) {
   congestion::visit(e, a, sink);
   visit_owed(e, a, sink);
   visit_board(e, a, sink);
-  visit_rack(c, a, sink);
+  visit_rack(a, sink);
   visit_doubts(a, sink);
   visit_queues(e, c, sink);
 }
@@ -340,7 +338,7 @@ void visit_fast_open(const Engine& e, FieldSink& sink) {
 }
 
 void visit_listener(const Engine& e, Index slot, FieldSink& sink) {
-  Listener const& listener = e.listeners[slot];
+  Listener& listener = e.listeners[slot];
   sink.add(listener.local.address);
   sink.add(listener.local.remote.address);
   sink.add(std::uint64_t{listener.local.port.value} << 16 | listener.local.remote.port.value);
@@ -351,6 +349,10 @@ void visit_listener(const Engine& e, Index slot, FieldSink& sink) {
   sink.add(std::uint64_t{listener.fast_open_max} << 32 | listener.fast_open_pending);
   sink.add(listener.fast_open_resets);
   sink.add(listener.fast_open_resets_until);
+  auto const held = e.held(listener);
+  for (Index at = held.first(); at != nil; at = held.next(at)) {
+    sink.add(std::uint64_t{e.connections[at].hash});
+  }
   sink.add_exact(std::uint64_t{slot} << 32 | listener.generation);
 }
 

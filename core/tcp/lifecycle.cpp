@@ -3,12 +3,15 @@
 
 #include <bit>
 
+#include "core/tcp/congestion/pacing.hpp"
 #include "core/tcp/congestion/rate.hpp"
+#include "core/tcp/ecn.hpp"
 #include "core/tcp/fast_open.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/room.hpp"
 #include "core/tcp/scoreboard.hpp"
+#include "core/tcp/spurious.hpp"
 #include "core/tcp/time_wait.hpp"
 #include "core/units/check.hpp"
 
@@ -249,6 +252,9 @@ Active* take_active(Engine& e, Connection& c) {
     a.tail.again = true;
     a.tail.end = c.send.una;
   }
+  if (c.rto_suspect) [[unlikely]] {
+    spurious::resume_estimate(c, a);
+  }
   return &a;
 }
 
@@ -260,10 +266,20 @@ void rest(Engine& e, Connection& c, Active& a) {
                     !a.fin_known && a.behind == nil && a.loan_first == 0xffff &&
                     unread_of(c).empty() && (!c.fin_queued || c.fin_sent) &&
                     synchronized(c.state) && !c.receive_urgent && c.place != SendPlace::waiting;
+  if (idle && ecn::holds_back(e, c, a)) [[unlikely]] {
+    //= rfc3168#6.1.2
+    //# 3168:ECN-8 nor does what the application writes meanwhile leave before the timer is over
+    pacing::wait(e, c);
+    return;
+  }
+  // Pacing alone holds nothing back any more: with an empty flight nothing would be crowded.
   if (idle) {
     if (c.place == SendPlace::ready) {
       e.ready().remove(c.active);
       c.place = SendPlace::none;
+    }
+    if (a.rto_suspect) [[unlikely]] {
+      spurious::rest_estimate(c, a);
     }
     c.probe_doubtful = a.tail.out && a.tail.again;
     CHECK(a.board.order.count == 0);

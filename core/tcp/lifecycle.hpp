@@ -146,6 +146,11 @@ inline Connection* find(const Engine& e, ConnectionId id) {
   Connection* const c = e.connections.find(id.slot);
   return c != nullptr && c->generation == id.generation ? c : nullptr;
 }
+// The same, for the application: `accepted` is an id's first event, before that it is a guess.
+inline Connection* find_told(const Engine& e, ConnectionId id) {
+  Connection* const c = find(e, id);
+  return c != nullptr && !c->established_untold ? c : nullptr;
+}
 // In-order octets that the application has not consumed.
 inline Bytes unread_of(const Connection& c) {
   return c.receive.nxt.since(c.receive.read) - Bytes{c.fin_taken ? 1u : 0u};

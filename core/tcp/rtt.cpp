@@ -77,6 +77,11 @@ void take_sample(RttVariables& rtt, Duration measured, const Config& config, Cou
 
 //= rfc4015#3.1
 //# 4015:EIFR-6 SRTT is SRTT_prev or R, RTTVAR is RTTVAR_prev or R / 2, whichever is more
+void set_aside(RttVariables& rtt, const RttBefore& before) {
+  rtt.set_srtt8_ns(std::min(before.srtt8_ns, measured_max_ns * 8));
+  rtt.set_rttvar4_ns(before.rttvar4_ns);
+}
+
 void begin_again(RttVariables& rtt, const RttBefore& before, Duration measured,
                  const Config& config) {
   std::uint64_t const r = std::min(measured.ns, measured_max_ns);

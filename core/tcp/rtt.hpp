@@ -14,6 +14,8 @@ void take_sample(RttVariables& rtt, Duration measured, const Config& config,
 // with it, but the timeout gets no shorter than it was before.
 void begin_again(RttVariables& rtt, const RttBefore& before, Duration measured,
                  const Config& config);
+// The estimate is again what it was before that timeout; the timeout itself stays.
+void set_aside(RttVariables& rtt, const RttBefore& before);
 // The timer expired: the timeout doubles, up to its bound.
 void back_off(RttVariables& rtt, const Config& config);
 // The handshake is over. If its SYN timed out, the timeout starts from three seconds.

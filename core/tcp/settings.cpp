@@ -65,7 +65,7 @@ void apply_timeout(Engine& e, Connection& c) {
 }  // namespace
 
 Refusal set(Engine& e, ConnectionId id, Setting setting) {
-  Connection* const found = find(e, id);
+  Connection* const found = find_told(e, id);
   if (found == nullptr) {
     return Refusal::stale_id;
   }

@@ -340,6 +340,19 @@ void on_plain_duplicate(Engine& e, Connection& c) {
   a.watch = TimeoutWatch::off;
 }
 
+//= rfc4015#3.1
+//# 4015:EIFR-6 however long it takes until there is new text
+void rest_estimate(Connection& c, const Active& a) {
+  c.rto_suspect = true;
+  set_aside(c.rtt, a.rtt_before);
+}
+
+void resume_estimate(Connection& c, Active& a) {
+  c.rto_suspect = false;
+  a.rto_suspect = true;
+  a.rtt_before = {c.rtt.srtt8_ns(), c.rtt.rttvar4_ns(), c.send.una};
+}
+
 void adapt_timeout(const Engine& e, Connection& c, Sequence ack, Duration measured) {
   Active& a = e.active(c);
   //= rfc4015#3.1

@@ -28,6 +28,10 @@ bool on_ack(Engine& e, Connection& c, Board& board, AckNews& news, const wire::S
 void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes newly);
 void on_plain_duplicate(Engine& e, Connection& c);
 
+// The active part goes, and comes again: what the estimate was before a timeout that was none waits
+// in its place for the first sample of new text.
+void rest_estimate(Connection& c, const Active& a);
+void resume_estimate(Connection& c, Active& a);
 // A round trip was measured by an ACK of all before `ack`, after a timeout that was none.
 void adapt_timeout(const Engine& e, Connection& c, Sequence ack, Duration measured);
 
