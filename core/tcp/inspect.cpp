@@ -87,8 +87,8 @@ void visit_flags(const Connection& c, FieldSink& sink) {
         c.fin_sent, c.fin_taken, c.reading_over, c.send_urgent, c.receive_urgent, c.syn_lost,
         c.established_untold, c.doubt_next_hop, c.congestion.recovering,
         c.congestion.partial_seen, c.sack, c.probe_doubtful, c.rto_suspect, c.reordering_seen,
-        c.rtt.sampled(), c.active != nil, bool{c.ecn.offered}, bool{c.ecn.plain}, bool{c.ecn.hears}, bool{c.ecn.sends}, bool{c.ecn.echo},
-        bool{c.ecn.cwr_due}}) {
+        c.rtt.sampled(), c.active != nil, bool{c.ecn.offered}, bool{c.ecn.plain},
+        bool{c.ecn.hears}, bool{c.ecn.sends}, bool{c.ecn.echo}, bool{c.ecn.cwr_due}}) {
     bits = bits << 1 | (flag ? 1 : 0);
   }
   sink.add(bits);
