@@ -327,3 +327,22 @@ def test_time_wait_by_stamps(tcp, stamp, opens):
     tcp.send("S", seq=1, options=[("Timestamp", (stamp, 0))])
     said = [str(packet[TCP].flags) for packet in tcp.drain()]
     tcp.check("opens", opens, said == ["SA"]).ignore_rest()
+
+
+#= rfc7323#4.2
+## 7323:TS-40 with a sample an ACK alpha is divided, as appendix G has it:
+## 7323:TS-40 by ceil(FlightSize / (2 SMSS))
+def test_samples_of_one_round_trip(tcp):
+    tcp.stamp = 1000
+    tcp.syn_received(options=STAMPS).advance("800ms").send("A").accept()
+    srtt = 800_000_000
+    tcp.check("SRTT", srtt, tcp.info["srtt_ns"])
+    tcp.write(4 * 988)
+    tcp.check("flight", 4, len(tcp.drain()))
+    tcp.advance("100ms")
+    for acknowledged in range(4):
+        expected = -(-(4 - acknowledged) // 2)
+        srtt -= (srtt - 100_000_000) // (8 * expected)
+        tcp.send("A", ack=1 + 988 * (acknowledged + 1))
+        tcp.check("SRTT", True, abs(tcp.info["srtt_ns"] - srtt) <= 8)
+    tcp.ignore_rest()
