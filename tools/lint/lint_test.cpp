@@ -13,6 +13,8 @@
 #include <map>
 #include <set>
 
+#include "conformance/replay/export.hpp"
+#include "conformance/replay/report.hpp"
 #include "sim/kernel/pcapng.hpp"
 #include "tools/capture/octets.hpp"
 #include "tools/cli/failure.hpp"
@@ -250,6 +252,32 @@ TEST(Lint, OfLinuxNothingIsCertain) {
     }
   }
   EXPECT_GT(count, 50u);
+}
+
+// Our TCP in the place of each scenario's device: nothing that it sent is a certain finding.
+TEST(Lint, OfOurTcpInTheScenariosNothingIsCertain) {
+  std::string const path = temporary("ours.pcapng");
+  std::size_t count = 0;
+  for (auto const& entry : std::filesystem::directory_iterator(pcaps())) {
+    std::string const file = entry.path() / "scenario.toml";
+    if (!std::filesystem::exists(file)) {
+      continue;
+    }
+    std::string const capture = entry.path() / "capture.pcapng";
+    conformance::Scenario const scenario = conformance::load_scenario(file);
+    conformance::CaptureFlows const flows = conformance::read_flows(capture);
+    conformance::Flow const flow = conformance::flow_of(flows, scenario, capture);
+    PcapngWriter writer;
+    conformance::add_packets(conformance::replay_flow(flow, scenario.device, &scenario), writer);
+    save_file(path, writer.bytes());
+    ++count;
+    for (const sim::referee::Foul& foul : lint_file(path).fouls) {
+      bool const ours = foul.speaker == scenario.device;
+      EXPECT_FALSE(ours && foul.certainty() == sim::referee::Certainty::certain)
+          << entry.path() << " packet " << foul.packet << ": " << words_of(foul);
+    }
+  }
+  EXPECT_GT(count, 150u);
 }
 
 // Captures that nobody here made, where their folder is named: what is certain there was looked at.
