@@ -105,7 +105,7 @@ void judge_owed(const Moment& m) {
   Voice& v = m.other;
   bool const late = v.owed >= 3 && m.connection.round_known &&
                     m.said.at.since(v.owed_since) > delayed_ack_most + m.connection.round * 2;
-  //= rfc5681#4.2
+  //= rfc5681#3.2
   //# 5681:CC-14 text out of order draws a duplicate ACK at once
   if (late) {
     v.owed = 0;
