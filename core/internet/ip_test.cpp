@@ -5,6 +5,7 @@
 
 #include "core/internet/ip_input.hpp"
 #include "core/internet/ip_output.hpp"
+#include "core/internet/ipv6_input.hpp"
 
 namespace lockstep::internet {
 namespace {
@@ -165,6 +166,10 @@ TEST(IpInput, WhatIsNoPacketKeepsItsReason) {
   IpArrival arrival;
   KnownPath known;
   EXPECT_EQ(ip_input(host(), octets, false, known, arrival), Drop::ip_too_short);
+  wire::Ipv6Packet parsed;
+  Octets six(39);
+  six[0] = std::byte{0x60};
+  EXPECT_EQ(ipv6_input(host(), six, false, parsed, arrival), Drop::ip_too_short);
 }
 
 //= rfc9293#3.9.2
