@@ -99,7 +99,7 @@ void bind_simulation(nb::module_& module) {
       .def("__init__", &construct, "text"_a, "name"_a, "is_file"_a, "settings"_a, "seed"_a,
            "taps"_a, "record"_a, "trace"_a)
       .def("now", [](Simulation& self) { return self.kernel().now().ns; })
-      .def("next_at", &next_at)
+      .def("next_at", &next_at, nb::sig("def next_at(self) -> int | None"))
       .def("step", [](Simulation& self) { return self.kernel().step(); })
       .def("advance_to", &advance_to, "instant"_a)
       .def("run", &run)

@@ -80,7 +80,8 @@ void bind_stack(nb::module_& module) {
       .def("__init__", &construct, "profile"_a, "seed"_a, "link"_a, "addresses"_a, "mtu"_a,
            "gateway"_a, "mac"_a, "neighbours"_a, "config"_a, "start"_a)
       .def("now", [](const Solo& self) { return self.now().ns; })
-      .def("deadline", [](const Solo& self) { return to_python(self.deadline()); })
+      .def("deadline", [](const Solo& self) { return to_python(self.deadline()); },
+           nb::sig("def deadline(self) -> int | None"))
       .def("receive_one", [](Solo& self, const nb::bytes& packet) {
         Packet const one = bytes_of(packet);
         self.receive({&one, 1});

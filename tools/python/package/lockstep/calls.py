@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Union
 
 from lockstep import _core
 from lockstep.errors import BadInput
@@ -37,13 +37,12 @@ class Event(NamedTuple):
     bytes: int  #: of received: readable now; of acknowledged: since the last one; of urgent: ahead
 
 
-def _id(value: object, kind: type) -> tuple[int, int]:
+def _id(value: object, kind: Union[type[Connection], type[Listener]]) -> tuple[int, int]:
     if not isinstance(value, kind):
         raise BadInput(f"{value!r} was given, expected a {kind.__name__}")
-    slot, generation = value  # type: ignore[misc]
-    as_number(slot, "a slot", 0, NUMBER_MAX)
-    as_number(generation, "a generation", 0, NUMBER_MAX)
-    return value  # type: ignore[return-value]
+    slot, generation = tuple(value)
+    return (as_number(slot, "a slot", 0, NUMBER_MAX),
+            as_number(generation, "a generation", 0, NUMBER_MAX))
 
 
 class Calls:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lockstep.errors import BadInput
-from lockstep.units import BytesLike, as_bytes
+from lockstep.units import as_bytes
 
 try:
     from scapy.layers.inet import IP
@@ -23,7 +23,7 @@ except ImportError as missing:
 __all__ = ["packet", "packets", "wire"]
 
 
-def packet(octets: BytesLike, link: str = "ip") -> Packet:
+def packet(octets: object, link: str = "ip") -> Packet:
     """The packet of scapy that these bytes are: IP or IPv6 by their version, or Ether.
 
     Args:
