@@ -206,7 +206,8 @@ function(lockstep_find_third_party)
   add_library(lockstep_third_party INTERFACE)
   # A wheel takes fmt along, as nobody knows what is installed where it goes.
   target_link_libraries(lockstep_third_party INTERFACE
-    $<IF:$<BOOL:${SKBUILD}>,fmt::fmt-header-only,fmt::fmt> CLI11::CLI11 nlohmann_json::nlohmann_json)
+    $<IF:$<BOOL:${SKBUILD}>,fmt::fmt-header-only,fmt::fmt>
+    CLI11::CLI11 nlohmann_json::nlohmann_json)
   # gcc 12 at -O3 warns of a write that it inlined from fmt's parser, which holds to the length.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(lockstep_third_party INTERFACE
