@@ -3,13 +3,47 @@
 #include <memory>
 
 #include "tools/cli/verbs.hpp"
+#include "tools/serve/calls.hpp"
 #include "tools/serve/serve.hpp"
 
 namespace lockstep::tools {
 
+namespace {
+
+void register_calls(CLI::App& serve, int& exit_code) {
+  CLI::App* const verb = serve.add_subcommand(
+      "calls", "Our stack on a Linux TAP; its program is whoever writes calls to standard input");
+  auto const options = std::make_shared<CallsOptions>();
+  verb->add_option("--tap", options->tap, "the interface: made if it is not there")->required();
+  verb->add_option("--address", options->addresses, "our address and its prefix")->required();
+  verb->add_option("--neighbour", options->neighbours,
+                   "ADDRESS=MAC: whom connect calls, and others that are never asked for theirs")
+      ->required();
+  verb->add_option("--set", options->fields, "FIELD=VALUE, as `lockstep profiles` lists them");
+  verb->add_option("--profile", options->profile, "rfc, default, linux or freebsd")
+      ->capture_default_str();
+  verb->add_option("--mac", options->mac, "our link address")->capture_default_str();
+  verb->add_option("--mtu", options->mtu, "octets of an IP packet")
+      ->check(CLI::Range(576, 65'000))
+      ->capture_default_str();
+  verb->add_option("--seed", options->seed, "draws the keys")->capture_default_str();
+  verb->footer(
+      "A call is a line: [\"listen\", 80], [\"unlisten\"], [\"accept\"], [\"connect\", 80, 5000],\n"
+      "[\"write\", 1, \"68690a\"], [\"read\", 1, 100], [\"finish\", 1], [\"close\", 1],\n"
+      "[\"abort\", 1], [\"state\", 80, 5000]. The answer is a line too: {\"value\": ...} or\n"
+      "{\"error\": \"...\"}.\n"
+      "It ends with standard input. What `pytest --target tap:lockstep` talks to.\n"
+      "Example: lockstep serve calls --tap lock0 --address 10.0.0.1/24 \\\n"
+      "             --neighbour 10.0.0.2=02:00:00:00:00:02");
+  verb->callback([options, &exit_code] { exit_code = run_serve_calls(*options); });
+}
+
+}  // namespace
+
 void register_serve(CLI::App& app, int& exit_code) {
   CLI::App* const serve = app.add_subcommand("serve", "Serves real clients through an interface");
   serve->require_subcommand(1);
+  register_calls(*serve, exit_code);
   CLI::App* const verb =
       serve->add_subcommand("http", "HTTP/1.1 GET and HEAD on a Linux interface");
   auto const options = std::make_shared<ServeOptions>();

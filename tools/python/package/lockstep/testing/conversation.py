@@ -181,7 +181,7 @@ class Conversation:
     def expect_silence(self, duration):
         """Nothing leaves for this long, counted from now; time moves on by it."""
         until = self._mark + nanoseconds(duration, "the silence")
-        departure = self._next(until)
+        departure = self._next(self.target.quiet(until))
         if departure is not None:
             after = seconds(departure.at - self._mark)
             words = self._words(departure.packet)
@@ -453,8 +453,9 @@ class Conversation:
         if at is not ANY:
             return self.target.window(mark + nanoseconds(at, "at"), timing)
         if within is ANY:
-            return mark, self.target.window(mark, timing)[1]
-        return mark, mark + nanoseconds(within, "within")
+            return self.target.window(mark, timing)
+        latest = mark + nanoseconds(within, "within")
+        return self.target.window(mark, timing)[0], self.target.window(latest, timing)[1]
 
     def _next(self, until):
         """The next packet by `until`, noted; None if there was none."""

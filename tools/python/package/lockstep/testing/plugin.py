@@ -1,6 +1,7 @@
 # pytest's side: options, the fixture `tcp`, and what a failing test leaves.
 import hashlib
 import inspect
+import json
 import linecache
 import pathlib
 import re
@@ -8,7 +9,7 @@ import shlex
 
 import pytest
 
-from . import stack_target  # noqa: F401  (registers the target 'stack')
+from . import linux_target, stack_target, tap_target  # noqa: F401  (they register their targets)
 from . import target as targets
 from .capture import pcapng
 from .diagram import svg
@@ -30,7 +31,16 @@ def pytest_addoption(parser):
     )
     group.addoption(
         "--target", default="stack", metavar="NAME",
-        help="what is tested (default: stack, ours in virtual time)",
+        help="what is tested: stack, ours in virtual time (the default); linux, this machine's"
+        " kernel in a namespace of the test's own, in real time, as root",
+    )
+    group.addoption(
+        "--lockstep-results", metavar="FILE",
+        help="adds a line of JSON a test to FILE: test, target, outcome, clauses, words",
+    )
+    group.addoption(
+        "--lockstep-share", default="0/1", metavar="K/N",
+        help="run only every N-th test, from the K-th on: several processes share the work",
     )
     parser.addini(
         "lockstep_artifacts", "where a failing test leaves its capture and its diagram",
@@ -77,6 +87,13 @@ def pytest_generate_tests(metafunc):
     if any(version not in (4, 6) for version in versions):
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: marker ip takes 4 or 6")
     metafunc.parametrize("ip_version", versions, ids=[f"ip{v}" for v in versions], scope="function")
+
+
+def pytest_collection_modifyitems(config, items):
+    first, _, of = config.getoption("--lockstep-share").partition("/")
+    if not (first.isdecimal() and of.isdecimal() and int(first) < int(of)):
+        raise pytest.UsageError("--lockstep-share takes K/N with K below N, as 0/4")
+    items[:] = items[int(first)::int(of)]
 
 
 @pytest.fixture
@@ -192,10 +209,12 @@ def pytest_runtest_makereport(item, call):
     report = outcome.get_result()
     if call.when == "call":
         item.lockstep_call = report
+    conversation = item.stash.get(CONVERSATION, None)
     if call.excinfo is None:
+        if call.when == "call":
+            note_result(item, conversation, report, "")
         return
     error = call.excinfo.value
-    conversation = item.stash.get(CONVERSATION, None)
     if isinstance(error, Unsupported):
         report.outcome = "skipped"
         report.longrepr = (str(item.path), item.location[1], f"Skipped: {error}")
@@ -203,6 +222,20 @@ def pytest_runtest_makereport(item, call):
         report.longrepr = f"{place(item, call.excinfo)}: {error}"
     elif isinstance(error, Mismatch) and conversation is not None:
         report.longrepr = told(item, call, conversation, error)
+    note_result(item, conversation, report, str(error).splitlines()[0] if str(error) else "")
+
+
+def note_result(item, conversation, report, words):
+    """A line for --lockstep-results; only of tests that talk to a target."""
+    path = item.config.getoption("--lockstep-results")
+    if path is None or "tcp" not in getattr(item, "fixturenames", ()):
+        return
+    clauses = clauses_of(item, conversation) if conversation else cited(item.obj)
+    ids = re.findall(r"\b\d+:[A-Z][A-Z0-9-]*", " ".join(text for _, text in clauses))
+    line = {"test": item.nodeid, "target": item.config.getoption("--target"),
+            "outcome": report.outcome, "clauses": sorted(set(ids)), "words": words}
+    with open(path, "a", encoding="utf-8") as out:
+        out.write(json.dumps(line) + "\n")
 
 
 def told(item, call, conversation, error):

@@ -60,6 +60,10 @@ class Target(abc.ABC):
         del timing
         return due, due
 
+    def quiet(self, until):
+        """Until when a silence up to `until` is listened to; a live target stops a bit before."""
+        return until
+
     # --- the program on the host ---
 
     @abc.abstractmethod

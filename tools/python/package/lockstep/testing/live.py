@@ -1,0 +1,225 @@
+# What live targets share: real time with its tolerances, and a helper that makes the calls.
+import errno
+import json
+import os
+import select
+import signal
+import socket
+import time
+import traceback
+
+from .errors import Misuse, Unsupported
+from .target import Departure, Target, Timing
+
+MS = 1_000_000
+SECOND = 1_000_000_000
+#: A test that has to wait longer than this for one packet, or for none, is left to virtual time.
+LONGEST_WAIT = 12 * SECOND
+#: Of real time: how long the machine may take over what is due at once.
+PROMPT = 200 * MS
+#: What a helper may take to answer a call.
+ANSWER_SECONDS = 20
+TCP, ICMP, ICMP6 = 6, 1, 58
+PR_SET_PDEATHSIG = 1
+
+
+class LiveTarget(Target):
+    """A TCP in a process of its own, in a network namespace that goes with that process.
+
+    `serve(channel, wanted)` runs in the process: it sends a descriptor of the wire, then answers
+    calls. Packets are read and written by the tester, whose own kernel has no part in it.
+    """
+
+    exact = False
+
+    def __init__(self, wanted, serve):
+        self.ip_version = wanted.ip_version
+        self._origin = time.monotonic_ns()
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._child = os.fork()
+        if self._child == 0:
+            self._channel.close()
+            run_helper(theirs, serve, wanted)
+        theirs.close()
+        self._channel.settimeout(ANSWER_SECONDS)
+        self._lines = b""
+        self.wire = None
+        try:
+            message, descriptors, _, _ = socket.recv_fds(self._channel, 4096, 1)
+            if not descriptors:
+                raise Unsupported(json.loads(message)["error"] if message else
+                                  f"target {self.name}: its helper has ended at once")
+            self.wire = descriptors[0]
+            self.hello = json.loads(message)
+            self.call("state", 1, 1)  # answered when the helper is ready
+        except BaseException:
+            self.stop()
+            raise
+
+    # --- the wire ---
+
+    def now(self):
+        return time.monotonic_ns() - self._origin
+
+    def send(self, packet):
+        self._put(packet)
+
+    def receive(self, until):
+        now = self.now()
+        if until - now > LONGEST_WAIT:
+            raise Unsupported(
+                f"target {self.name}: a wait of {(until - now) / SECOND:.0f} s of real time")
+        while True:
+            left = max(0, until - self.now())
+            if not select.select([self.wire], [], [], left / SECOND)[0]:
+                return None
+            packet = self._get()
+            if packet is not None and self._concerns(packet):
+                # It was there before `until` was over, even if that was a moment ago.
+                return Departure(min(self.now(), until), packet)
+
+    def _concerns(self, packet):
+        """A TCP segment or an ICMP error to the tester: not what a kernel says on any link."""
+        if packet[:1] and packet[0] >> 4 == 4 and len(packet) >= 20:
+            kind, to = packet[9], socket.inet_ntop(socket.AF_INET, packet[16:20])
+        elif packet[:1] and packet[0] >> 4 == 6 and len(packet) >= 41:
+            kind, to = packet[6], socket.inet_ntop(socket.AF_INET6, packet[24:40])
+            if kind == ICMP6 and packet[40] > 4:
+                return False
+        else:
+            return False
+        return kind in (TCP, ICMP, ICMP6) and to == self.remote
+
+    def window(self, due, timing):
+        if timing is Timing.TIMER:
+            wait = max(0, due - self.now())
+            return due - max(30 * MS, wait // 20), due + max(300 * MS, wait // 5)
+        if timing is Timing.DELAYED_ACK:
+            return due - 500 * MS, due + PROMPT
+        return due - 30 * MS, due + PROMPT
+
+    def quiet(self, until):
+        return until - max(30 * MS, (until - self.now()) // 4)
+
+    def _get(self):
+        return os.read(self.wire, 1 << 17)
+
+    def _put(self, packet):
+        try:
+            os.write(self.wire, packet)
+        except OSError as why:
+            if why.errno != errno.EINVAL:  # the device took it for no IP packet: it is dropped
+                raise
+
+    # --- the program ---
+
+    def call(self, name, *arguments):
+        """Has the helper make a call; its answer."""
+        self._channel.sendall(json.dumps([name, *arguments]).encode() + b"\n")
+        while b"\n" not in self._lines:
+            try:
+                piece = self._channel.recv(1 << 16)
+            except TimeoutError:
+                piece = b""
+            if not piece:
+                raise Misuse(f"target {self.name}: its helper has not answered {name}")
+            self._lines += piece
+        line, self._lines = self._lines.split(b"\n", 1)
+        answer = json.loads(line)
+        if "error" in answer:
+            raise Misuse(f"target {self.name}: {name}: {answer['error']}")
+        return answer["value"]
+
+    def listen(self, port):
+        self.call("listen", port)
+
+    def unlisten(self):
+        self.call("unlisten")
+
+    def connect(self, local_port, remote_port):
+        return self.call("connect", local_port, remote_port)
+
+    def accept(self):
+        return self.call("accept")
+
+    def write(self, connection, data):
+        return self.call("write", connection, data.hex())
+
+    def read(self, connection, most):
+        return bytes.fromhex(self.call("read", connection, most))
+
+    def finish(self, connection):
+        self.call("finish", connection)
+
+    def close(self, connection):
+        self.call("close", connection)
+
+    def abort(self, connection):
+        self.call("abort", connection)
+
+    def state(self, local_port, remote_port):
+        return self.call("state", local_port, remote_port)
+
+    def set(self, connection, name, value):
+        """Not on a live target."""
+        raise Unsupported(f"target {self.name} does not set {name}")
+
+    def dropped(self):
+        """Not on a live target."""
+        raise Unsupported(f"target {self.name} does not say why packets died")
+
+    def stop(self):
+        if self.wire is not None:
+            os.close(self.wire)
+            self.wire = None
+        self._channel.close()
+        if self._child:
+            os.kill(self._child, signal.SIGKILL)
+            os.waitpid(self._child, 0)
+            self._child = 0
+
+
+def run_helper(channel, serve, wanted):
+    """The child's whole life; it ends with the tester, however that ends."""
+    code = 1
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        serve(channel, wanted)
+        code = 0
+    except Unsupported as why:
+        channel.sendall(json.dumps({"error": str(why)}).encode())
+    except BaseException as why:  # told to the tester, who is the one to report it
+        text = f"{type(why).__name__}: {why}"
+        if not isinstance(why, (OSError, ValueError)):
+            text += " " + traceback.format_exc(limit=-2).replace("\n", " ")
+        try:
+            channel.sendall(json.dumps({"error": text}).encode() + b"\n")
+        except OSError:
+            pass
+    finally:
+        os._exit(code)
+
+
+def answer_calls(channel, calls):
+    """Reads a call a line and answers it a line, until the tester hangs up."""
+    for line in channel.makefile("rb"):
+        name, *arguments = json.loads(line)
+        try:
+            answer = {"value": calls[name](*arguments)}
+        except (OSError, KeyError) as why:
+            answer = {"error": f"{type(why).__name__}: {why}"}
+        channel.sendall(json.dumps(answer).encode() + b"\n")
+
+
+def own_namespace(name):
+    """Moves this process to a fresh network namespace; Unsupported where it may not."""
+    import ctypes
+
+    if not os.path.exists("/dev/net/tun"):
+        raise Unsupported(f"target {name}: /dev/net/tun is missing: modprobe tun")
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(0x40000000):
+        words = os.strerror(ctypes.get_errno())
+        raise Unsupported(f"target {name}: no network namespace ({words}): run it as root")

@@ -1,0 +1,92 @@
+# The target `tap:lockstep`: our own stack on a TAP, in real time, in a namespace of the test's own.
+"""The stack is `lockstep serve calls`; the tester writes and reads frames at the kernel's end of
+the TAP, through a packet socket. The kernel has no address there and stays out of it.
+"""
+import json
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+from .errors import Misuse, Unsupported
+from .live import LiveTarget, own_namespace
+from .stack_target import ADDRESSES
+from .target import Wanted, kinds
+
+DEVICE = "lock0"
+OUR_MAC, TESTERS_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
+ETH_P_ALL, OUTGOING = 0x0003, 4
+KINDS = {4: b"\x08\x00", 6: b"\x86\xdd"}
+
+
+class TapTarget(LiveTarget):
+    """Our stack, by hw/tap and turn(), as it serves real clients."""
+
+    name = "tap:lockstep"
+
+    def __init__(self, wanted: Wanted):
+        if wanted.more != "lockstep":
+            raise Misuse("--target tap: only tap:lockstep is known")
+        self.local, self.remote = ADDRESSES[wanted.ip_version]
+        mac = bytes.fromhex((OUR_MAC + TESTERS_MAC).replace(":", ""))
+        self._header = mac + KINDS[wanted.ip_version]
+        super().__init__(wanted, serve)
+        self._socket = socket.socket(fileno=self.wire)
+
+    def _get(self):
+        frame, sender = self._socket.recvfrom(1 << 17)
+        ours = sender[2] != OUTGOING and frame[12:14] == self._header[12:14]
+        return frame[14:] if ours else None
+
+    def _put(self, packet):
+        self._socket.send(self._header + packet)
+
+    def stop(self):
+        if getattr(self, "_socket", None) is not None:
+            self._socket.close()
+            self._socket = self.wire = None
+        super().stop()
+
+
+def program():
+    """The program `lockstep`: LOCKSTEP_PROGRAM, or build/release/lockstep, or that on the PATH."""
+    named = os.environ.get("LOCKSTEP_PROGRAM")
+    built = Path("build/release/lockstep").resolve()
+    found = named or (str(built) if built.exists() else shutil.which("lockstep"))
+    if found is None:
+        raise Unsupported("target tap: there is no program lockstep: build it, or name it in"
+                          " LOCKSTEP_PROGRAM")
+    return found
+
+
+def serve(channel, wanted):
+    """In the child: the namespace, the TAP, then the stack in this process's place."""
+    path = program()
+    if shutil.which("ip") is None:
+        raise Unsupported("target tap: ip is missing: tools/setup")
+    own_namespace("tap")
+    Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
+    mtu = wanted.settings.get("mtu", 1500)
+    subprocess.run(["ip", "-batch", "-"], text=True, check=True, capture_output=True,
+                   input=f"tuntap add dev {DEVICE} mode tap vnet_hdr\n"
+                         f"link set dev {DEVICE} mtu {mtu} up\n")
+    wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+    wire.bind((DEVICE, 0))
+    socket.send_fds(channel, [json.dumps({"program": path}).encode()], [wire.fileno()])
+    local, remote = ADDRESSES[wanted.ip_version]
+    words = [path, "serve", "calls", "--tap", DEVICE, "--mtu", str(mtu), "--mac", OUR_MAC,
+             "--address", f"{local}/{24 if wanted.ip_version == 4 else 64}",
+             "--neighbour", f"{remote}={TESTERS_MAC}", "--profile", wanted.profile,
+             "--seed", str(wanted.seed)]
+    # No wait for whoever else might have the address: the tester is alone with the stack.
+    for name, value in {"duplicate_tests": 0, **wanted.settings}.items():
+        if name != "mtu":
+            shown = str(value).lower() if isinstance(value, bool) else str(value)
+            words += ["--set", f"{name}={shown}"]
+    os.dup2(channel.fileno(), 0)
+    os.dup2(channel.fileno(), 1)
+    os.execv(path, words)
+
+
+kinds["tap"] = TapTarget
