@@ -169,7 +169,8 @@ class Conversation:
 
     def expect_icmp(self, within="0s"):
         """The next packet, which must be of ICMP or ICMPv6; returned as scapy's."""
-        departure = self._next(self._mark + nanoseconds(within, "within"))
+        latest = self._mark + nanoseconds(within, "within")
+        departure = self._next(self.target.window(latest, Timing.AT_ONCE)[1])
         if departure is None:
             self._fail("an ICMP message: nothing came", [("packet", "ICMP", "none", True)])
         packet = dissected(departure.packet)
@@ -219,7 +220,7 @@ class Conversation:
         """All that has left by now and nobody expected, as scapy's packets; nothing is judged."""
         out = []
         while True:
-            departure = self._next(self.target.now())
+            departure = self._next(self.target.window(self.target.now(), Timing.AT_ONCE)[1])
             if departure is None:
                 return out
             out.append(dissected(departure.packet))
