@@ -104,13 +104,14 @@ TEST(Icmp, HardErrors) {
     kit.send_icmp(IcmpType::unreachable, code, kit.take().at(0));
     kit.turn();
     EXPECT_EQ(kit.state(), State::closed);
-    EXPECT_TRUE(kit.told(EventKind::closed, Cause::unreachable));
+    Cause const cause = code == port ? Cause::refused : Cause::unreachable;
+    EXPECT_TRUE(kit.told(EventKind::closed, cause));
     Kit open;
     Out const quoted = data_in_flight(open);
     open.send_icmp(IcmpType::unreachable, code, quoted);
     open.turn();
     EXPECT_EQ(open.state(), State::established);
-    EXPECT_TRUE(open.told(EventKind::soft_error, Cause::unreachable));
+    EXPECT_TRUE(open.told(EventKind::soft_error, cause));
   }
 }
 

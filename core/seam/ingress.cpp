@@ -14,7 +14,12 @@ namespace lockstep {
 
 Cause cause_of(const internet::IcmpError& error) {
   if (error.kind == internet::IcmpErrorKind::hard) {
-    return Cause::unreachable;
+    // A host that says by ICMP that nobody listens refuses, as one does that sends a reset.
+    std::uint8_t const no_port = error.quoted.local.address.is_v4()
+                                     ? static_cast<std::uint8_t>(wire::Unreachable::port)
+                                     : wire::unreachable6_port;
+    bool const port = error.type == wire::IcmpType::unreachable && error.code == no_port;
+    return port ? Cause::refused : Cause::unreachable;
   }
   switch (error.type) {
     case wire::IcmpType::time_exceeded:

@@ -288,7 +288,7 @@ TEST(Icmp6, AnErrorEndsAnOpenAndNoMore) {
   EXPECT_TRUE(six.stack.inspect(opened).exists);
   EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 4, 0, quote})), Drop::none);
   EXPECT_EQ(six.events.back().kind, EventKind::closed);
-  EXPECT_EQ(six.events.back().cause, Cause::unreachable);
+  EXPECT_EQ(six.events.back().cause, Cause::refused);
 }
 
 //= rfc4443#2.4

@@ -105,12 +105,12 @@ constexpr std::string_view name_of(EventKind kind) {
 enum class Cause : std::uint8_t {
   none,
   finished,             // both halves closed normally
-  refused,              // a reset answered our SYN
+  refused,              // a reset answered our SYN, or ICMP: no such port
   reset,                // the peer reset the connection
   aborted,              // the application aborted it
   timed_out,            // the user timeout, or R2, ran out
   keepalive_timed_out,  // too many keep-alive probes went unanswered
-  unreachable,          // a hard ICMP error
+  unreachable,          // any other hard ICMP error
   retransmitting,       // soft: R1 retransmissions went unanswered
   network_unreachable,  // soft: ICMP
   time_exceeded,        // soft: ICMP

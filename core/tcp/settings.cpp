@@ -164,9 +164,9 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
   //# 5927:ICMP-3 in a synchronized state every one of them is soft
   //= rfc9293#3.8.3
   //# 9293:P-SYN-FAIL an open can fail so
-  if (cause == Cause::unreachable && !synchronized(c.state)) {
+  if (is_hard(cause) && !synchronized(c.state)) {
     enter(e, c, State::closed);
-    detach(e, c, Cause::unreachable);
+    detach(e, c, cause);
     return Drop::none;
   }
   //= rfc9293#3.9.2.2

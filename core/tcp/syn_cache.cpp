@@ -555,7 +555,7 @@ Index find_half_open(const Engine& e, const FourTuple& tuple, std::uint16_t loca
   }
   //= rfc9293#3.8.3
   //# 9293:P-SYN-FAIL an open can fail so
-  if (cause == Cause::unreachable) {
+  if (is_hard(cause)) {
     forget(e, at);
   }
   return Drop::none;

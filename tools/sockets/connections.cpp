@@ -37,6 +37,8 @@ int soft_errno(Cause cause) {
       return EHOSTUNREACH;
     case Cause::parameter_problem:
       return EPROTO;
+    case Cause::refused:
+      return ECONNREFUSED;
     default:
       return 0;
   }

@@ -209,8 +209,10 @@ TEST(Errors, ANeighbourThatIsNotThereIsBlamedForTheTimeout) {
   EXPECT_EQ(error, EHOSTUNREACH);
 }
 
-// A router says that a segment of `info` was too big for the next link.
-std::vector<std::byte> too_big(const ConnectionInfo& info, std::uint16_t mtu) {
+// A router, or the host itself, says that a segment of `info` did not arrive: by this code, as too
+// big for the next link by 4.
+std::vector<std::byte> unreachable(const ConnectionInfo& info, std::uint8_t code,
+                                   std::uint16_t mtu = 0) {
   std::array<std::byte, 40> quote{};
   wire::Segment s;
   s.source = info.tuple.local.port;
@@ -227,7 +229,7 @@ std::vector<std::byte> too_big(const ConnectionInfo& info, std::uint16_t mtu) {
   std::vector<std::byte> packet(20 + 8 + 28);
   wire::IcmpMessage message;
   message.type = wire::IcmpType::unreachable;
-  message.code = 4;
+  message.code = code;
   message.rest = mtu;
   message.body = std::span(quote).first(28);
   Bytes const length = wire::write(message, std::span(packet).subspan(20));
@@ -251,10 +253,28 @@ TEST_F(LimitsTest, ThePathsMtuIsTold) {
     info = pair.left.stack().inspect({0, generation});
   }
   ASSERT_TRUE(info.exists);
-  pair.deliver_left(too_big(info, 1300));
+  pair.deliver_left(unreachable(info, 4, 1300));
   pass(Duration::milliseconds(1));
   EXPECT_EQ(option(l, near, IPPROTO_IP, IP_MTU), 1300);
   EXPECT_EQ(option(l, near, IPPROTO_TCP, TCP_MAXSEG), 1300 - 40 - 12);
+}
+
+// Nobody listens there, says the host by ICMP and not by a reset; or nobody speaks TCP there.
+TEST_F(LimitsTest, AnOpenThatIcmpEnds) {
+  for (std::uint8_t const code : {std::uint8_t{3}, std::uint8_t{2}}) {
+    pair.cut(true);
+    near = make(l);
+    EXPECT_EQ(said(connect(l, near, name4(2, port))), "EINPROGRESS");
+    pass(Duration::milliseconds(1));
+    ConnectionInfo info;
+    for (std::uint32_t generation = 0; generation < 8 && !info.exists; ++generation) {
+      info = pair.left.stack().inspect({0, generation});
+    }
+    ASSERT_TRUE(info.exists);
+    pair.deliver_left(unreachable(info, code));
+    pass(Duration::milliseconds(1));
+    EXPECT_EQ(error_of(l, near), code == 3 ? "ECONNREFUSED" : "EHOSTUNREACH");
+  }
 }
 
 }  // namespace
