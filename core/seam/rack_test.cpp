@@ -1,4 +1,6 @@
 // Losses by time and the tail loss probe on the wire (RFC 8985).
+#include <tuple>
+
 #include "core/seam/flow_kit.hpp"
 
 namespace lockstep::testing {
@@ -603,15 +605,32 @@ TEST(Undo, ByDuplicates) {
   }
 }
 
-// Repaired by duplicates without blocks, so without a board: what went again was not counted, and a
-// copy that the path made of other text says nothing of it.
+// Repaired by duplicates where there was no room for a board: what went again was not counted, and
+// a copy that the path made of other text says nothing of it.
 TEST(Undo, NotWithoutCountOfWhatWentAgain) {
   Config config = rack_config(false);
   config.tcp.undo = true;
+  config.tcp.sent_max = Count{1};
   Sender sender(config);
+  auto const ours = std::pair(sender.id, sender.device_iss);
+  IpAddress const peer = sender.peer;
+  // Another connection has the only record of a board.
+  sender.peer = IpAddress::v4(10, 0, 0, 77);
+  sender.deliver({.flags = flag::syn, .mss = 1000, .sack_permitted = true});
+  sender.take();
+  sender.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = 65535});
+  ASSERT_EQ(sender.stack.write(sender.id, Kit::bytes_of(octets(1, 3000)), More::no).bytes.count,
+            3000u);
+  sender.turn();
+  sender.sack(1, {{1001, 2001}});
+  sender.take();
+  sender.peer = peer;
+  std::tie(sender.id, sender.device_iss) = ours;
   sender.write_octets(40'000);
   sender.take();
-  sender.duplicates(3);
+  for (int i = 0; i < 3; ++i) {
+    sender.sack(1, {{1001, 2001}});
+  }
   EXPECT_EQ(sender.segments(), "10001+1000 11001+1000 1+1000");
   sender.ack(12'001);
   sender.take();

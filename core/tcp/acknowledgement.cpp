@@ -262,7 +262,10 @@ void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment)
       ecn::take_echo(e, c, Bytes{});
     }
     Bytes const offered = offered_window(c, segment);
-    if (is_duplicate(c, segment, offered)) {
+    //= rfc5681#3.2
+    //# 5681:CC-19, 3042:LTX-3 where SACK is agreed on, one without a block releases nothing
+    bool const news = !c.sack || segment.options.sack_count != 0;
+    if (is_duplicate(c, segment, offered) && news) {
       take_duplicate(e, c);
     }
   }
