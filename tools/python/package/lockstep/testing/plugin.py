@@ -210,6 +210,8 @@ def pytest_runtest_makereport(item, call):
     if call.when == "call":
         item.lockstep_call = report
     conversation = item.stash.get(CONVERSATION, None)
+    if call.when == "teardown" and conversation is not None:
+        del item.stash[CONVERSATION]  # a stack for each test that ran would be too much to keep
     if call.excinfo is None:
         if call.when == "call":
             note_result(item, conversation, report, "")
