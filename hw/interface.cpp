@@ -58,8 +58,7 @@ Trouble look_at(const std::string& name, InterfaceFacts& into) {
   bool known = ioctl(asking.number(), SIOCGIFMTU, &request) == 0;
   into.mtu = Bytes{static_cast<std::uint32_t>(std::max(request.ifr_mtu, 0))};
   known = known && ioctl(asking.number(), SIOCGIFHWADDR, &request) == 0;
-  into.ethernet = request.ifr_hwaddr.sa_family == ARPHRD_ETHER ||
-                  request.ifr_hwaddr.sa_family == ARPHRD_LOOPBACK;
+  into.ethernet = request.ifr_hwaddr.sa_family == ARPHRD_ETHER;
   for (std::uint32_t i = 0; i < 6; ++i) {
     into.mac.octets[i] = static_cast<std::uint8_t>(request.ifr_hwaddr.sa_data[i]);
   }

@@ -14,7 +14,7 @@ struct InterfaceFacts {
   Bytes mtu{1500};
   Mac mac;
   bool up = false;
-  bool ethernet = false;  // frames with Ethernet headers; loopback has them too
+  bool ethernet = false;  // frames with Ethernet headers, and a link address; not loopback
 };
 
 // 1 to 15 octets, neither '/' nor blanks.

@@ -138,8 +138,8 @@ Index first_due(const Engine& e) {
   return first;
 }
 
-// The oldest of the listener's own, so that it throws out what is another's only where that has so
-// many of the oldest that it is flooded as well.
+// The oldest of the listener's own; where so many of the oldest are others' that none was found, the
+// oldest of these if the cache is full, as they flood it too, else nil.
 Index oldest_of(const Engine& e, Index at_listener) {
   constexpr std::uint32_t looks_max = 64;
   std::uint32_t looks = 0;
@@ -156,7 +156,7 @@ Index oldest_of(const Engine& e, Index at_listener) {
       ++looks;
     }
   }
-  return oldest;
+  return e.half_opens.available() == 0 ? oldest : nil;
 }
 
 Index oldest(const Engine& e) {
@@ -180,7 +180,11 @@ bool make_room(Engine& e, Index at_listener, bool pressed) {
   }
   //= rfc4987#3.5
   //# 4987:SYN-4 the oldest entry is dropped when the limit is reached
-  forget(e, has_share ? oldest_of(e, at_listener) : oldest(e));
+  Index const victim = has_share ? oldest_of(e, at_listener) : oldest(e);
+  if (victim == nil) {
+    return false;
+  }
+  forget(e, victim);
   ++e.counters->half_opens_evicted;
   return true;
 }

@@ -68,6 +68,9 @@ std::span<std::byte> AfPacketPort::piece_slot(std::uint32_t index) {
 
 std::span<const Ingress> AfPacketPort::receive() {
   flush();
+  if (down_) {
+    look_whether_gone();
+  }
   taken_ = 0;
   // A batch that was begun is lent to its end before its slots are written to again.
   if (next_ == count_) {
@@ -95,13 +98,10 @@ void AfPacketPort::read_batch() {
   next_ = 0;
   count_ = got < 0 ? 0 : static_cast<std::uint32_t>(got);
   if (got < 0 && errno != EAGAIN && errno != EINTR) {
-    // ENETDOWN, once each time that the interface is set down; the socket of a deleted one stands
-    // on none, and would be silent for ever.
     ++counters_.read_errors;
-    sockaddr_ll local{};
-    socklen_t length = sizeof local;
-    gone_ = getsockname(socket_.number(), reinterpret_cast<sockaddr*>(&local), &length) == 0 &&
-            local.sll_family == AF_PACKET && local.sll_ifindex <= 0;
+    down_ = down_ || errno == ENETDOWN;  // said once each time that the interface is set down
+  } else if (got > 0) {
+    down_ = false;
   }
 }
 
@@ -197,8 +197,17 @@ void AfPacketPort::commit(const Egress& egress) {
   ++committed_;
 }
 
+void AfPacketPort::look_whether_gone() {
+  sockaddr_ll local{};
+  socklen_t length = sizeof local;
+  gone_ = getsockname(socket_.number(), reinterpret_cast<sockaddr*>(&local), &length) == 0 &&
+          local.sll_family == AF_PACKET && local.sll_ifindex <= 0;
+}
+
 bool AfPacketPort::flush() {
-  // Each round sends or loses at least one of at most burst_max frames.
+  // An error may be one of receiving that waited to be told, so that what it meets is tried again.
+  // Each two rounds send or lose at least one of at most burst_max frames.
+  bool tried = false;
   while (first_ != committed_) {
     for (std::uint32_t i = first_; i < committed_; ++i) {
       vectors_->out[i].msg_hdr = {};
@@ -210,14 +219,20 @@ bool AfPacketPort::flush() {
     if (sent > 0) {
       counters_.frames_out += static_cast<std::uint32_t>(sent);
       first_ += static_cast<std::uint32_t>(sent);
+      down_ = false;
+      tried = false;
     } else if (errno == EAGAIN || errno == EINTR) {
       counters_.blocked += waiting_ ? 0 : committed_ - first_;
       waiting_ = true;
       return false;
+    } else if (!tried) {
+      tried = true;
     } else {
+      down_ = down_ || errno == ENETDOWN;
       gone_ = gone_ || errno == ENXIO;
       count_failed_write(errno, counters_);
       ++first_;
+      tried = false;
     }
   }
   first_ = 0;

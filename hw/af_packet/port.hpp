@@ -51,6 +51,8 @@ class AfPacketPort {
 
   int descriptor() const { return socket_.number(); }
   bool holds() const { return first_ != committed_; }
+  bool more() const { return next_ != count_; }
+  bool down() const { return down_; }
   // The interface was deleted: nothing will ever come or leave again.
   bool gone() const { return gone_; }
   // Asks the kernel how many frames it had no room for.
@@ -68,6 +70,8 @@ class AfPacketPort {
   std::uint32_t put_tag_back(std::uint32_t index);
   // Whether nothing is held any more.
   bool flush();
+  // The socket of a deleted interface stands on none; it is told only that this was set down.
+  void look_whether_gone();
   std::span<std::byte> read_slot(std::uint32_t index);
   std::span<std::byte> out_slot(std::uint32_t index);
   std::span<std::byte> piece_slot(std::uint32_t index);
@@ -85,6 +89,7 @@ class AfPacketPort {
   std::uint32_t committed_ = 0;      // frames in that batch
   bool cutting_ = false;             // segments_ holds more of frame next_
   bool waiting_ = false;             // the batch that leaves was refused for want of room
+  bool down_ = false;                // it was, and nothing has passed since
   bool gone_ = false;
   Segments segments_;
   PortCounters counters_;

@@ -115,6 +115,7 @@ TEST_F(Packet, AFrameOfManySegmentsGoesOnInTheNextBurst) {
   EXPECT_EQ(burst[1].checksum, Checksum::good);
   EXPECT_EQ(wire::load32(&burst[3].bytes[38]), 2000u);
   port->reclaim();
+  EXPECT_TRUE(port->more());
   burst = port->receive();
   ASSERT_EQ(burst.size(), 4u);
   EXPECT_EQ(wire::load32(&burst[0].bytes[38]), 3000u);
@@ -123,6 +124,7 @@ TEST_F(Packet, AFrameOfManySegmentsGoesOnInTheNextBurst) {
   burst = port->receive();
   ASSERT_EQ(burst.size(), 1u);
   EXPECT_EQ(burst[0].bytes.size(), 61u);
+  EXPECT_FALSE(port->more());
   EXPECT_EQ(port->counters().taken_apart, 1u);
   EXPECT_EQ(port->counters().frames_in, 9u);
 }
@@ -182,6 +184,8 @@ TEST(PacketSetup, WhatIsNotThereOrIsNoEthernetIsNamed) {
   InterfaceFacts facts;
   EXPECT_EQ(open_packet_socket({.name = "no-such-if0"}, socket, facts).kind,
             TroubleKind::bad_input);
+  Trouble const loopback = open_packet_socket({.name = "lo"}, socket, facts);
+  EXPECT_EQ(loopback.text, "lo has no Ethernet frames: choose an interface that has");
   EXPECT_FALSE(socket.is_open());
 }
 

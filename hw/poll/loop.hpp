@@ -11,11 +11,15 @@
 namespace lockstep::hw {
 
 // descriptor(): becomes readable when a frame has arrived, writable when there is room for one.
-// holds(): a frame that was committed has not left yet. gone(): the device is no more.
+// holds(): a frame that was committed has not left yet. more(): frames that have arrived wait in the
+// driver itself. down(): the device may vanish without a word: it is looked at once a second.
+// gone(): the device is no more.
 template <class D>
 concept PolledDriver = Driver<D> && requires(const D driver) {
   { driver.descriptor() } -> std::same_as<int>;
   { driver.holds() } -> std::same_as<bool>;
+  { driver.more() } -> std::same_as<bool>;
+  { driver.down() } -> std::same_as<bool>;
   { driver.gone() } -> std::same_as<bool>;
 };
 
@@ -76,7 +80,7 @@ class Loop {
       if (watch_.due() <= now) {
         watch_.look(now);
       }
-      if (outcome == Outcome::worked) {
+      if (outcome == Outcome::worked || driver_.more()) {
         ++counters_.worked;
         worked_at = now;
       } else if (bool const blocked = outcome == Outcome::transmit_blocked || driver_.holds();
@@ -124,6 +128,9 @@ class Loop {
     // What is blocked goes on only with room, or a frame. Timers are heeded once a millisecond.
     Instant until = blocked ? now + Duration::milliseconds(1) : stack_.deadline();
     until = earlier(until, earlier(app_.deadline(), watch_.due()));
+    if (driver_.down()) {
+      until = earlier(until, now + Duration::seconds(1));
+    }
     if (stopping_) {
       until = earlier(until, earlier(patience_, end_));
     }

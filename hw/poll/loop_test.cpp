@@ -21,6 +21,7 @@ struct Silent {
   int frames = -1;
   bool lost = false;
   std::uint32_t held = 0;  // of so many turns more
+  bool waiting = false;
 
   Instant now() const {
     time = time + Duration::microseconds(1);
@@ -35,6 +36,8 @@ struct Silent {
   void reclaim() {}
   int descriptor() const { return frames; }
   bool holds() const { return held != 0; }
+  bool more() const { return waiting; }
+  bool down() const { return false; }
   bool gone() const { return lost; }
 };
 
@@ -153,6 +156,14 @@ TEST_F(Looped, WhatTheDriverHoldsWakesTheLoop) {
   app.raise_at = 3;
   EXPECT_EQ(run({.spin = Duration{}}), Ending::stopped);
   EXPECT_EQ(counters.slept, 2u);
+}
+
+TEST_F(Looped, WhatWaitsInTheDriverKeepsTheLoopAwake) {
+  app.idle = true;
+  driver.waiting = true;
+  app.raise_at = 4;
+  EXPECT_EQ(run({.spin = Duration{}}), Ending::stopped);
+  EXPECT_EQ(counters.slept, 0u);
 }
 
 TEST(Wait, EndsWithWhatItWaitsFor) {

@@ -44,6 +44,8 @@ class TapPort {
   int descriptor() const { return device_.number(); }
   // Whether a frame that was committed waits for room in the kernel.
   bool holds() const { return pending_bytes_ != 0; }
+  bool more() const { return false; }
+  bool down() const { return false; }  // a TAP that vanishes says so
   // The interface was deleted: nothing will ever come or leave again.
   bool gone() const { return gone_; }
   const PortCounters& counters() const { return counters_; }

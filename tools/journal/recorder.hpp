@@ -40,6 +40,8 @@ class Recorder {
 
   int descriptor() const { return port_.descriptor(); }
   bool holds() const { return port_.holds(); }
+  bool more() const { return port_.more(); }
+  bool down() const { return port_.down(); }
   bool gone() const { return port_.gone(); }
 
  private:

@@ -338,7 +338,8 @@ class Player {
     }
     int got = 0;
     socklen_t length = sizeof got;
-    return judge_value(c_.getsockopt(ud, fd(), level, name, &got, &length), got, value);
+    long const given = c_.getsockopt(ud, fd(), level, name, &got, &length);
+    return judge_value(given, got, value);
   }
 
   static long judge_value(long given, int got, const Value& wanted) {

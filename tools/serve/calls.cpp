@@ -63,6 +63,9 @@ class Program {
     if (name == "listen") {
       Local local;
       local.port = port(call.at(1));
+      if (listens_) {
+        throw Refused{"it listens already: unlisten first"};
+      }
       accept_or_throw(stack_.listen(local, Backlog{}, listener_));
       listens_ = true;
       return nullptr;
@@ -185,9 +188,12 @@ void settle(Stack& stack, hw::TapPort& port, Program& program) {
 
 /// Sleeps until a frame or a call has come, or the stack's deadline. True: a call, or the end.
 bool wait(Stack& stack, hw::TapPort& port) {
-  std::array<pollfd, 2> what{{{STDIN_FILENO, POLLIN, 0}, {port.descriptor(), POLLIN, 0}}};
-  const Instant due = stack.deadline();
+  const short room = port.holds() ? POLLOUT : 0;
+  std::array<pollfd, 2> what{{{STDIN_FILENO, POLLIN, 0},
+                              {port.descriptor(), static_cast<short>(POLLIN | room), 0}}};
   const std::uint64_t now = port.now().ns;
+  // A frame that is held leaves with room, and the stack cannot go on before.
+  const Instant due = port.holds() ? port.now() + Duration::milliseconds(1) : stack.deadline();
   timespec left{};
   if (!due.is_never()) {
     const std::uint64_t ns = due.ns > now ? due.ns - now : 0;
@@ -271,7 +277,8 @@ int run_serve_calls(const CallsOptions& options) {
     spec.fields.emplace_back(name, value_of(value));
   }
   const Config config = python::config_of(spec);
-  const IpAddress remote = python::address_of(spec.neighbours.begin()->first, "--neighbour");
+  const IpAddress remote =
+      python::address_of(halves("--neighbour", options.neighbours.front()).first, "--neighbour");
   hw::TapInterface tap;
   const hw::TapSettings settings{options.tap, Bytes{options.mtu}, {}, false};
   if (const hw::Trouble trouble = tap.open(settings)) {
