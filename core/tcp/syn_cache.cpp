@@ -138,8 +138,8 @@ Index first_due(const Engine& e) {
   return first;
 }
 
-// The oldest of the listener's own; where so many of the oldest are others' that none was found, the
-// oldest of these if the cache is full, as they flood it too, else nil.
+// The oldest of the listener's own; where so many of the oldest are others' that none was found,
+// the oldest of these if the cache is full, as they flood it too, else nil.
 Index oldest_of(const Engine& e, Index at_listener) {
   constexpr std::uint32_t looks_max = 64;
   std::uint32_t looks = 0;

@@ -11,8 +11,8 @@
 namespace lockstep::hw {
 
 // descriptor(): becomes readable when a frame has arrived, writable when there is room for one.
-// holds(): a frame that was committed has not left yet. more(): frames that have arrived wait in the
-// driver itself. down(): the device may vanish without a word: it is looked at once a second.
+// holds(): a frame that was committed has not left yet. more(): frames that have arrived wait in
+// the driver itself. down(): the device may vanish without a word: it is looked at once a second.
 // gone(): the device is no more.
 template <class D>
 concept PolledDriver = Driver<D> && requires(const D driver) {

@@ -261,6 +261,14 @@ def test_a_deleted_interface_ends_it(served):
     assert ns.replay(served.journal)[0] == 0
 
 
+def test_an_interface_that_is_down_and_then_deleted_ends_it(served):
+    fetch(http_connection(), "/bytes/1000")
+    ns.run("ip", "link", "set", "dev", ns.NAME, "down")
+    ns.run("ip", "link", "delete", "dev", ns.NAME)
+    served.process.communicate(timeout=30)
+    assert served.process.returncode == 3
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is missing")
 def test_curl(served, tmp_path):
     out = tmp_path / "out"
