@@ -1,0 +1,516 @@
+// A Stack of the core on one device of a node: frames, time and turns.
+#include "sim/ns3/stack.hpp"
+
+#include <ns3/abort.h>
+#include <ns3/boolean.h>
+#include <ns3/integer.h>
+#include <ns3/log.h>
+#include <ns3/mac48-address.h>
+#include <ns3/net-device-queue-interface.h>
+#include <ns3/node.h>
+#include <ns3/object-vector.h>
+#include <ns3/queue-disc.h>
+#include <ns3/random-variable-stream.h>
+#include <ns3/simulator.h>
+#include <ns3/trace-source-accessor.h>
+#include <ns3/traffic-control-layer.h>
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "core/seam/statistics.hpp"
+#include "core/seam/turn.hpp"
+#include "core/wire/checksum.hpp"
+#include "sim/ns3/queue_item.hpp"
+#include "sim/ns3/socket.hpp"
+
+namespace ns3 {
+
+NS_LOG_COMPONENT_DEFINE("LockstepStack");
+NS_OBJECT_ENSURE_REGISTERED(LockstepStack);
+
+namespace {
+
+constexpr std::size_t alignment = 64;
+constexpr std::uint32_t ethernet_header = 14;
+// A stack that has work for so many turns in a row at one instant will have some for ever.
+constexpr std::uint32_t turns_at_once_max = 100'000;
+
+lockstep::Instant Clock() {
+  return {static_cast<std::uint64_t>(Simulator::Now().GetNanoSeconds())};
+}
+
+// Memory of at least `bytes`, beginning where a Stack wants it.
+std::span<std::byte> Aligned(std::vector<std::byte>& memory, std::uint64_t bytes) {
+  memory.resize(bytes + alignment);
+  void* start = memory.data();
+  std::size_t space = memory.size();
+  start = std::align(alignment, bytes, start, space);
+  return {static_cast<std::byte*>(start), static_cast<std::size_t>(bytes)};
+}
+
+// As a network card does: the field holds the sum of the pseudo-header.
+void CompleteChecksum(std::span<std::byte> frame, const lockstep::Egress& egress) {
+  auto const segment = frame.subspan(egress.checksum_start);
+  std::uint16_t const checksum = lockstep::wire::sum(segment).checksum();
+  segment[egress.checksum_offset] = static_cast<std::byte>(checksum >> 8);
+  segment[egress.checksum_offset + std::size_t{1}] = static_cast<std::byte>(checksum & 0xff);
+}
+
+lockstep::HashKey DrawKey(UniformRandomVariable& random) {
+  std::array<std::uint64_t, 4> words{};
+  for (auto& word : words) {
+    word = random.GetInteger(0, 0xffff'ffff);
+  }
+  return {words[0] << 32 | words[1], words[2] << 32 | words[3]};
+}
+
+void WriteMac(std::span<std::byte> into, const Address& address) {
+  std::array<std::uint8_t, 6> octets{};
+  Mac48Address::ConvertFrom(address).CopyTo(octets.data());
+  std::ranges::transform(octets, into.begin(), [](std::uint8_t o) { return std::byte{o}; });
+}
+
+}  // namespace
+
+// The Driver that turn() runs on.
+class LockstepStack::Port {
+ public:
+  explicit Port(LockstepStack& owner) : owner_(owner) {
+    room_.resize(owner.config_.mtu.count + ethernet_header);
+  }
+
+  lockstep::Instant now() const { return Clock(); }
+
+  std::span<const lockstep::Ingress> receive() {
+    lent_ = owner_.waiting_count_;
+    for (std::uint32_t i = 0; i < lent_; ++i) {
+      Waiting const& each = owner_.waiting_[i];
+      burst_[i] = {std::span(each.bytes).first(each.length), lockstep::Checksum::unknown, Clock()};
+    }
+    return std::span(burst_).first(lent_);
+  }
+
+  std::span<std::byte> claim() {
+    return owner_.IsStopped() ? std::span<std::byte>{} : std::span<std::byte>(room_);
+  }
+
+  void commit(const lockstep::Egress& egress) {
+    auto const frame = std::span(room_).first(egress.length);
+    if (egress.checksum_offset != 0) {
+      CompleteChecksum(frame, egress);
+    }
+    owner_.Transmit(frame);
+  }
+
+  void reclaim() {
+    owner_.NoteDrops(lent_);
+    // What came meanwhile, from a device that delivers at once, is for the next turn.
+    auto const begin = owner_.waiting_.begin();
+    std::rotate(begin, begin + lent_, begin + owner_.waiting_count_);
+    owner_.waiting_count_ -= lent_;
+    lent_ = 0;
+  }
+
+  static constexpr std::uint32_t burst_max = 256;
+
+ private:
+  LockstepStack& owner_;
+  std::vector<std::byte> room_;
+  std::uint32_t lent_ = 0;
+  std::array<lockstep::Ingress, burst_max> burst_{};
+};
+
+TypeId LockstepStack::GetTypeId() {
+  static TypeId const tid = AddLockstepFields(
+      TypeId("ns3::LockstepStack")
+          .SetParent<Object>()
+          .SetGroupName("Internet")
+          .AddConstructor<LockstepStack>()
+          .AddAttribute("UseQueueDisc",
+                        "Send through the root queue disc of the device, if it has one.",
+                        BooleanValue(true), MakeBooleanAccessor(&LockstepStack::use_queue_disc_),
+                        MakeBooleanChecker())
+          .AddAttribute("Stream", "The random stream that the stack's keys are drawn from.",
+                        IntegerValue(-1), MakeIntegerAccessor(&LockstepStack::stream_),
+                        MakeIntegerChecker<std::int64_t>())
+          .AddAttribute("SocketList", "The sockets of the connections of this stack.",
+                        ObjectVectorValue(), MakeObjectVectorAccessor(&LockstepStack::sockets_),
+                        MakeObjectVectorChecker<LockstepSocket>())
+          .AddTraceSource("Tx", "A packet leaves, as the device gets it.",
+                          MakeTraceSourceAccessor(&LockstepStack::tx_trace_),
+                          "ns3::Packet::TracedCallback")
+          .AddTraceSource("Rx", "A packet has come, as the device gave it.",
+                          MakeTraceSourceAccessor(&LockstepStack::rx_trace_),
+                          "ns3::Packet::TracedCallback")
+          .AddTraceSource("Drop", "A packet died here, and of what (core/units/drop.hpp).",
+                          MakeTraceSourceAccessor(&LockstepStack::drop_trace_),
+                          "ns3::LockstepStack::DropTracedCallback"));
+  return tid;
+}
+
+LockstepStack::LockstepStack() = default;
+LockstepStack::~LockstepStack() = default;
+
+std::string LockstepStack::Name() const {
+  std::ostringstream name;
+  name << "device " << device_->GetIfIndex() << " of node " << device_->GetNode()->GetId();
+  return name.str();
+}
+
+void LockstepStack::SetDevice(Ptr<NetDevice> device) {
+  NS_ABORT_MSG_IF(device_ != nullptr, "LockstepStack: " << Name() << " is its device already");
+  device_ = std::move(device);
+  config_.link = device_->NeedsArp() ? lockstep::LinkType::ethernet : lockstep::LinkType::ip;
+  if (config_.link == lockstep::LinkType::ethernet) {
+    NS_ABORT_MSG_UNLESS(Mac48Address::IsMatchingType(device_->GetAddress()),
+                        "LockstepStack: " << Name() << " has no Mac48Address, the only kind that "
+                                          << "this stack resolves");
+    Mac48Address::ConvertFrom(device_->GetAddress()).CopyTo(config_.mac.octets.data());
+  }
+  device_->SetReceiveCallback(MakeCallback(&LockstepStack::Mute, this));
+  device_->SetPromiscReceiveCallback(MakeCallback(&LockstepStack::Receive, this));
+}
+
+// What the device gives here it has given to Receive() as well.
+bool LockstepStack::Mute(Ptr<NetDevice>, Ptr<const Packet>, std::uint16_t, const Address&) {
+  return true;
+}
+
+void LockstepStack::AddAddress(const lockstep::HostAddress& address) {
+  NS_ABORT_MSG_IF(IsRunning(), "LockstepStack: " << Name() << " gets an address too late: the "
+                                                 << "stack has begun to run");
+  NS_ABORT_MSG_IF(config_.address_count.value == lockstep::Config::addresses_max,
+                  "LockstepStack: " << Name() << " has " << lockstep::Config::addresses_max
+                                    << " addresses, as many as a stack has room for");
+  config_.addresses[config_.address_count.value++] = address;
+}
+
+void LockstepStack::AddRoute(const lockstep::ConfigRoute& route) {
+  NS_ABORT_MSG_IF(IsRunning(), "LockstepStack: " << Name() << " gets a route too late: the stack "
+                                                 << "has begun to run");
+  NS_ABORT_MSG_IF(config_.route_count.value == lockstep::Config::routes_max,
+                  "LockstepStack: " << Name() << " has " << lockstep::Config::routes_max
+                                    << " routes, as many as a stack has room for");
+  config_.routes[config_.route_count.value++] = route;
+}
+
+bool LockstepStack::Owns(lockstep::IpAddress address) const {
+  auto const ours = std::span(config_.addresses).first(config_.address_count.value);
+  return std::ranges::any_of(ours, [&](const auto& each) { return each.address == address; });
+}
+
+std::int32_t LockstepStack::Nearness(lockstep::IpAddress remote) const {
+  std::int32_t best = -1;
+  auto const consider = [&](lockstep::IpAddress prefix, std::uint32_t bits) {
+    bool const family = prefix.is_v4() == remote.is_v4();
+    std::uint32_t const all = prefix.is_v4() ? bits + 96 : bits;
+    if (family && (bits == 0 || lockstep::common_bits({prefix, remote}) >= all)) {
+      best = std::max(best, static_cast<std::int32_t>(bits));
+    }
+  };
+  for (auto const& each : std::span(config_.addresses).first(config_.address_count.value)) {
+    consider(each.address, each.prefix_bits);
+    if (config_.link == lockstep::LinkType::ip) {
+      consider(each.address, 0);  // whoever is at the other end knows the way
+    }
+  }
+  for (auto const& each : std::span(config_.routes).first(config_.route_count.value)) {
+    consider(each.prefix_bits == 0 ? each.gateway : each.prefix, each.prefix_bits);
+  }
+  return best;
+}
+
+void LockstepStack::Build() {
+  NS_ABORT_MSG_IF(config_.address_count.value == 0,
+                  "LockstepStack: " << Name() << " has no address: assign one, by "
+                                    << "Ipv4AddressHelper before LockstepHelper::Install, or by "
+                                    << "LockstepHelper::AddAddress");
+  auto const ours = std::span(config_.addresses).first(config_.address_count.value);
+  bool const v6 = std::ranges::any_of(ours, [](const auto& a) { return !a.address.is_v4(); });
+  lockstep::Bytes const mtu{device_->GetMtu()};
+  NS_ABORT_MSG_IF(v6 && mtu.count < 1280, "LockstepStack: the attribute Mtu of "
+                                              << Name() << " is " << mtu.count
+                                              << ": IPv6 needs 1280 (RFC 8200 5)");
+  NS_ABORT_MSG_IF(mtu.count < 68, "LockstepStack: the attribute Mtu of "
+                                      << Name() << " is " << mtu.count
+                                      << ": IPv4 needs 68 (RFC 791)");
+  lockstep::Bytes const wanted = config_.tcp.mss;
+  lockstep::set_mtu(config_, mtu);
+  if (wanted != lockstep::tcp::Config{}.mss) {
+    config_.tcp.mss = least(wanted, config_.tcp.mss);
+  }
+  auto const fault = lockstep::fault_of(config_);
+  NS_ABORT_MSG_UNLESS(fault.empty(), "LockstepStack: " << Name() << ": " << fault);
+  waiting_.resize(std::min(config_.burst_frames.value, Port::burst_max));
+  port_ = std::make_unique<Port>(*this);
+  core_ = std::make_unique<lockstep::Stack>(
+      config_, Aligned(memory_, lockstep::Stack::arena_bytes(config_)));
+  connections_.resize(config_.tcp.connections_max.value);
+  listeners_.resize(config_.tcp.listeners_max.value);
+}
+
+lockstep::Stack& LockstepStack::GetCore() {
+  if (core_ == nullptr) {
+    if (!keys_kept_) {
+      auto const random = CreateObject<UniformRandomVariable>();
+      random->SetStream(stream_);
+      for (auto* const key : {&config_.tcp.table_key, &config_.tcp.isn_key, &config_.tcp.port_key,
+                              &config_.tcp.fast_open_key, &config_.tcp.timestamp_key}) {
+        *key = DrawKey(*random);
+      }
+    }
+    Build();
+    Kick();
+  }
+  return *core_;
+}
+
+void LockstepStack::DoInitialize() {
+  GetCore();
+  Connect();
+  Object::DoInitialize();
+}
+
+// To the queues of the device, which are all there by now.
+void LockstepStack::Connect() {
+  traffic_control_ = device_->GetNode()->GetObject<TrafficControlLayer>();
+  if (traffic_control_ != nullptr) {
+    bool const disc = traffic_control_->GetRootQueueDiscOnDevice(device_) != nullptr;
+    if (disc && !use_queue_disc_) {
+      traffic_control_->DeleteRootQueueDiscOnDevice(device_);
+    }
+    if (!disc || !use_queue_disc_) {
+      traffic_control_ = nullptr;
+    }
+  }
+  auto const queues = device_->GetObject<NetDeviceQueueInterface>();
+  if (queues != nullptr && traffic_control_ == nullptr) {
+    for (std::size_t i = 0; i < queues->GetNTxQueues(); ++i) {
+      queues->GetTxQueue(i)->SetWakeCallback(MakeCallback(&LockstepStack::Wake, this));
+    }
+  }
+}
+
+void LockstepStack::DoDispose() {
+  event_.Cancel();
+  core_.reset();
+  port_.reset();
+  connections_.clear();
+  listeners_.clear();
+  sockets_.clear();
+  watched_.clear();
+  device_ = nullptr;
+  traffic_control_ = nullptr;
+  Object::DoDispose();
+}
+
+bool LockstepStack::Receive(Ptr<NetDevice>, Ptr<const Packet> packet, std::uint16_t protocol,
+                            const Address& from, const Address& to, NetDevice::PacketType type) {
+  if (type == NetDevice::PACKET_OTHERHOST || device_ == nullptr) {
+    return false;
+  }
+  GetCore();
+  rx_trace_(packet);
+  if (waiting_count_ == waiting_.size()) {
+    ++counters_.overflowed;
+    drop_trace_(packet, "burst_full");
+    return true;
+  }
+  ++counters_.frames_received;
+  Waiting& place = waiting_[waiting_count_++];
+  std::uint32_t const header = config_.link == lockstep::LinkType::ethernet ? ethernet_header : 0;
+  place.length = packet->GetSize() + header;
+  if (place.bytes.size() < place.length) {
+    place.bytes.resize(std::max<std::size_t>(place.length, config_.mtu.count + header));
+  }
+  std::span const bytes(place.bytes);
+  if (header != 0) {
+    WriteMac(bytes.first(6), to);
+    WriteMac(bytes.subspan(6, 6), from);
+    bytes[12] = static_cast<std::byte>(protocol >> 8);
+    bytes[13] = static_cast<std::byte>(protocol & 0xff);
+  }
+  packet->CopyData(reinterpret_cast<std::uint8_t*>(bytes.data() + header), packet->GetSize());
+  place.packet = std::move(packet);
+  Turn();
+  return true;
+}
+
+// Who died of what, told of the one frame of the turn or of the last of several.
+void LockstepStack::NoteDrops(std::uint32_t frames) {
+  for (std::uint32_t i = 0; i < frames && drop_trace_.IsEmpty(); ++i) {
+    waiting_[i].packet = nullptr;
+  }
+  if (drop_trace_.IsEmpty() || frames == 0) {
+    return;
+  }
+  auto const& drops = core_->statistics().drops;
+  for (std::uint32_t i = 0; i < lockstep::drop_count; ++i) {
+    auto const reason = static_cast<lockstep::Drop>(i);
+    for (auto seen = drops_seen_.of(reason); seen < drops.of(reason); ++seen) {
+      drop_trace_(waiting_[frames - 1].packet, std::string(lockstep::name_of(reason)));
+    }
+  }
+  drops_seen_ = drops;
+  for (std::uint32_t i = 0; i < frames; ++i) {
+    waiting_[i].packet = nullptr;
+  }
+}
+
+bool LockstepStack::IsStopped() const {
+  if (traffic_control_ != nullptr) {
+    return false;
+  }
+  auto const queues = device_->GetObject<NetDeviceQueueInterface>();
+  for (std::size_t i = 0; queues != nullptr && i < queues->GetNTxQueues(); ++i) {
+    if (queues->GetTxQueue(i)->IsStopped()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void LockstepStack::Wake() {
+  if (blocked_) {
+    Kick();
+  }
+}
+
+void LockstepStack::Transmit(std::span<const std::byte> frame) {
+  bool const ethernet = config_.link == lockstep::LinkType::ethernet;
+  auto const payload = frame.subspan(ethernet ? ethernet_header : 0);
+  std::uint16_t protocol = (payload[0] >> 4) == std::byte{6} ? 0x86dd : 0x0800;
+  Address to = device_->GetBroadcast();
+  if (ethernet) {
+    Mac48Address mac;
+    mac.CopyFrom(reinterpret_cast<const std::uint8_t*>(frame.data()));
+    to = mac;
+    protocol = static_cast<std::uint16_t>(std::to_integer<std::uint32_t>(frame[12]) << 8 |
+                                          std::to_integer<std::uint32_t>(frame[13]));
+  }
+  auto const packet = Create<Packet>(reinterpret_cast<const std::uint8_t*>(payload.data()),
+                                     static_cast<std::uint32_t>(payload.size()));
+  ++counters_.frames_sent;
+  tx_trace_(packet);
+  if (traffic_control_ != nullptr) {
+    traffic_control_->Send(device_, Create<LockstepQueueItem>(packet, to, protocol));
+  } else if (!device_->Send(packet, to, protocol)) {
+    ++counters_.refused_by_device;
+    drop_trace_(packet, "device_refused");
+  }
+}
+
+void LockstepStack::Turn() {
+  if (turning_) {
+    again_ = true;
+    return;
+  }
+  turning_ = true;
+  Ptr<LockstepStack> const alive(this);
+  TurnUntilQuiet();
+  turning_ = false;
+  if (core_ == nullptr) {
+    return;  // disposed of by what was called
+  }
+  for (std::size_t i = 0; i < watched_.size(); ++i) {
+    watched_[i]->Sample();
+  }
+  Arm();
+}
+
+void LockstepStack::TurnUntilQuiet() {
+  std::uint32_t turns = 0;
+  do {
+    again_ = false;
+    lockstep::Outcome const outcome = lockstep::turn(*core_, *port_, *this);
+    ++counters_.turns;
+    blocked_ = outcome == lockstep::Outcome::transmit_blocked;
+    counters_.blocked_turns += blocked_ ? 1 : 0;
+    NS_ABORT_MSG_IF(++turns == turns_at_once_max,
+                    "LockstepStack: " << Name() << " turned " << turns << " times at one instant");
+  } while (core_ != nullptr &&
+           (again_ || waiting_count_ != 0 || (!blocked_ && core_->deadline() <= Clock())));
+}
+
+// One event, at the next deadline or before it: whoever is woken early looks again. So an
+// acknowledgment that moves a timer on costs no event.
+void LockstepStack::Arm() {
+  std::uint64_t const at = blocked_ ? lockstep::Duration::ns_max : core_->deadline().ns;
+  if (event_at_ <= at) {
+    return;
+  }
+  event_.Remove();
+  event_at_ = at;
+  auto const now = Clock().ns;
+  Time const in = NanoSeconds(at > now ? at - now : 0);
+  event_ = Simulator::Schedule(in, &LockstepStack::Expire, this);
+  ++counters_.events;
+}
+
+void LockstepStack::Expire() {
+  event_at_ = lockstep::Duration::ns_max;
+  Turn();
+}
+
+void LockstepStack::Kick() {
+  if (turning_) {
+    again_ = true;
+    return;
+  }
+  auto const now = Clock().ns;
+  if (event_at_ > now) {
+    event_.Remove();
+    event_at_ = now;
+    event_ = Simulator::ScheduleNow(&LockstepStack::Expire, this);
+    ++counters_.events;
+  }
+}
+
+void LockstepStack::Adopt(lockstep::ConnectionId id, Ptr<LockstepSocket> socket) {
+  sockets_.push_back(socket);
+  connections_[id.slot] = std::move(socket);
+}
+
+void LockstepStack::Listens(lockstep::ListenerId id, Ptr<LockstepSocket> socket) {
+  listeners_[id.slot] = std::move(socket);
+}
+
+void LockstepStack::Forget(lockstep::ListenerId id) { listeners_[id.slot] = nullptr; }
+
+void LockstepStack::Watch(LockstepSocket* socket) {
+  if (std::ranges::find(watched_, socket) == watched_.end()) {
+    watched_.push_back(socket);
+  }
+}
+
+void LockstepStack::Unwatch(LockstepSocket* socket) { std::erase(watched_, socket); }
+
+void LockstepStack::told(lockstep::Stack& stack, const lockstep::Event& event) {
+  Ptr<LockstepSocket> socket;
+  if (event.kind == lockstep::EventKind::accepted) {
+    Ptr<LockstepSocket> const listener = listeners_[event.listener.slot];
+    if (listener == nullptr) {
+      stack.abort(event.id);  // it listens no more
+      return;
+    }
+    socket = listener->Fork(this, event.id);
+    Adopt(event.id, socket);
+    listener->Accepted(socket);
+    return;
+  }
+  socket = connections_[event.id.slot];
+  if (socket == nullptr) {
+    return;
+  }
+  if (event.kind == lockstep::EventKind::closed) {
+    socket->Sample();
+    Unwatch(PeekPointer(socket));
+    connections_[event.id.slot] = nullptr;
+    std::erase(sockets_, socket);
+  }
+  socket->Told(event);
+}
+
+}  // namespace ns3

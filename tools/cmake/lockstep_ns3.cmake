@@ -1,0 +1,47 @@
+# sim/ns3: the stack on nodes of ns-3, where ns-3 is. lockstep::ns3.
+
+# <out>: the targets of ns-3's modules, which Debian's 3.37 calls ns3::libcore and 3.44 ns3::core.
+function(lockstep_ns3_modules out)
+  set(found "")
+  foreach(module IN LISTS ARGN)
+    if(TARGET ns3::lib${module})
+      list(APPEND found ns3::lib${module})
+    elseif(TARGET ns3::${module})
+      list(APPEND found ns3::${module})
+    else()
+      message(FATAL_ERROR "this ns-3 has no module '${module}': run tools/setup --with ns3")
+    endif()
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# Finds ns-3 into ns3_FOUND. Debian's libns3-dev names programs that are in its package ns3, and
+# stops the configuration where that is missing: so they are looked for first.
+macro(lockstep_find_ns3)
+  find_file(LOCKSTEP_NS3_CONFIG ns3Config.cmake PATHS ${ns3_DIR}
+    PATH_SUFFIXES lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake/ns3 lib/cmake/ns3 lib64/cmake/ns3)
+  mark_as_advanced(LOCKSTEP_NS3_CONFIG)
+  set(ns3_FOUND FALSE)
+  if(LOCKSTEP_NS3_CONFIG MATCHES "^/usr/lib/" AND NOT EXISTS "/usr/libexec/ns3")
+    message(STATUS "Debian's package ns3 is missing beside libns3-dev")
+  elseif(LOCKSTEP_NS3_CONFIG)
+    find_package(ns3 CONFIG QUIET)
+  endif()
+endmacro()
+
+function(lockstep_ns3)
+  if(NOT LOCKSTEP_NS3 OR LOCKSTEP_FUZZ OR CMAKE_CROSSCOMPILING
+      OR LOCKSTEP_SANITIZE MATCHES "memory|thread")
+    return()
+  endif()
+  lockstep_find_ns3()
+  if(NOT ns3_FOUND)
+    message(STATUS "ns-3 is not here, so sim/ns3 is left out: tools/setup --with ns3")
+    return()
+  endif()
+  lockstep_collect(ns3 sim/ns3)
+  lockstep_ns3_modules(modules core network internet traffic-control stats)
+  lockstep_library(ns3 SOURCES ${ns3_SOURCES} PUBLIC lockstep_sim ${modules})
+  lockstep_ns3_modules(more point-to-point csma wifi mobility applications bridge)
+  lockstep_test(ns3 SOURCES ${ns3_TESTS} LIBRARIES lockstep_ns3 ${more})
+endfunction()
