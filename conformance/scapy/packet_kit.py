@@ -17,6 +17,11 @@ def checksums_of(packet):
     return packet[TCP].chksum, layer(bytes(again))[TCP].chksum
 
 
+def about(tcp, expected, actual, live):
+    """Equal in virtual time; on a live target no further apart than `live`."""
+    return abs(actual - expected) <= (0 if tcp.target.exact else live)
+
+
 def lengths(packets):
     """The octets of text of each packet."""
     return [len(bytes(packet[TCP].payload)) for packet in packets]

@@ -3,12 +3,16 @@
 """Runs conformance/scapy against stack, tap:lockstep and linux; writes targets.json and targets.md.
 
     conformance/scapy/targets.py                  run all three, write both files (as root)
-    conformance/scapy/targets.py --from FOLDER    no run: TARGET.*.jsonl of an earlier one
+    conformance/scapy/targets.py --from FOLDER    no run: the results of an earlier one, from --keep
+    conformance/scapy/targets.py --table          no run: targets.md anew, from targets.json
     conformance/scapy/targets.py --check          no run: targets.md is what targets.json says,
-                                                  and every difference in it is explained
+                                                  each difference has its reason, each reason its
+                                                  difference, each requirement is one
 
-differences.toml explains what a live target does otherwise than the tests ask. Exit code: 0 fine;
-1 a difference without an explanation; 2 bad usage or input; 3 something is missing.
+A live test that fails is run three times more, a few at a time; the three decide where they agree,
+and it is unsteady where they do not. differences.toml explains what a live target does otherwise
+than the tests ask. Exit code: 0 fine; 1 a difference without an explanation, or an explanation
+without a difference; 2 bad usage or input; 3 something is missing.
 """
 import argparse
 import collections
@@ -25,60 +29,101 @@ ROOM = Path(__file__).resolve().parent
 ROOT = ROOM.parents[1]
 TARGETS = {"stack": "Lockstep", "tap:lockstep": "Lockstep on a TAP", "linux": "Linux"}
 DATA, TABLE = ROOM / "targets.json", ROOM / "targets.md"
+DIFFERENCES = ROOM / "differences.toml"
+REQUIREMENTS = ROOT / "conformance/requirements"
+#: How often a live test that has failed is run again, and by how many processes at most.
+AGAIN, AGAIN_JOBS = 3, 4
+#: Lines of the wire that targets.json keeps of each difference.
+SEEN_MAX = 8
+
+
+class Trouble(Exception):
+    """What the input lacks, in one line."""
+
+
+# --- to run -------------------------------------------------------------------------------------
+
+
+def take_priority(priority):
+    """Real-time priority for this process and those that it starts: the machine may be loaded."""
+    if priority:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(priority))
+
+
+def run_wave(target, name, jobs, folder, tests):
+    """Runs these tests, shared by `jobs` processes; each leaves its results, NAME.SHARE.jsonl."""
+    running = []
+    for share in range(jobs):
+        out = folder / f"{target.replace(':', '-')}.{name}.{share}.jsonl"
+        out.unlink(missing_ok=True)
+        running.append(subprocess.Popen(
+            [sys.executable, "-m", "pytest", *tests, "--target", target, "--lockstep-share",
+             f"{share}/{jobs}", "--lockstep-results", out, "-p", "no:cacheprovider",
+             "-o", f"lockstep_artifacts={folder / 'left' / name}"],
+            cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    codes = {process.wait() for process in running}
+    if not codes <= {0, 1, 5}:
+        raise OSError(f"pytest --target {target} ended with {max(codes)}: run it by hand")
 
 
 def run_all(jobs, folder):
-    """Every target in turn, in `jobs` processes; a test has a namespace of its own."""
+    """Every target in turn; of a live one what has failed again, and again."""
     for target in TARGETS:
-        running = []
-        for share in range(jobs):
-            out = folder / f"{target.replace(':', '-')}.{share}.jsonl"
-            running.append(subprocess.Popen(
-                [sys.executable, "-m", "pytest", ROOM, "--target", target, "--lockstep-share",
-                 f"{share}/{jobs}", "--lockstep-results", out, "-p", "no:cacheprovider"],
-                cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-        codes = {process.wait() for process in running}
-        if not codes <= {0, 1}:
-            raise OSError(f"pytest --target {target} ended with {max(codes)}: run it by hand")
+        print(f"{target}: every test, in {jobs} processes", file=sys.stderr, flush=True)
+        run_wave(target, "first", jobs, folder, [str(ROOM)])
+        if target == "stack":
+            continue
+        first = outcomes(folder, target, "first")
+        failed = [row["node"] for row in first.values() if row["outcome"] == "failed"]
+        for number in range(1, AGAIN + 1) if failed else ():
+            print(f"{target}: {len(failed)} again, {number} of {AGAIN}", file=sys.stderr, flush=True)
+            run_wave(target, f"again{number}", min(jobs, AGAIN_JOBS), folder, failed)
 
 
-def read_results(folder):
-    """Of each target and test the outcome; a failure at the end of a test counts for the test."""
-    found = {target: {} for target in TARGETS}
-    for path in sorted(folder.glob("*.jsonl")):
+def outcomes(folder, target, wave):
+    """test -> row of a wave; a failure at the end of a test counts for the test."""
+    found = {}
+    for path in sorted(folder.glob(f"{target.replace(':', '-')}.{wave}.*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
+            row["node"] = row["test"]
             name = row["test"].removeprefix("conformance/scapy/")
-            before = found[row["target"]].get(name)
-            if before is None or row["outcome"] == "failed":
-                found[row["target"]][name] = row
+            if name not in found or row["outcome"] == "failed":
+                found[name] = row
     return found
 
 
-def load_differences():
-    """[(target, pattern, reason)] of differences.toml."""
-    with open(ROOM / "differences.toml", "rb") as file:
-        entries = tomllib.load(file)["difference"]
-    return [(entry["target"], re.compile(entry["tests"]), entry["reason"]) for entry in entries]
+def read_results(folder):
+    """({target: {test: row}}, {target: how many ran again}); `outcome` may be unsteady."""
+    found, again = {}, {}
+    for target in TARGETS:
+        found[target] = outcomes(folder, target, "first")
+        later = [outcomes(folder, target, f"again{number}") for number in range(1, AGAIN + 1)]
+        ran = [test for test in found[target] if all(test in wave for wave in later)]
+        for test in ran:
+            rows = [wave[test] for wave in later]
+            said = {row["outcome"] for row in rows}
+            failed = [row for row in rows if row["outcome"] == "failed"]
+            found[target][test] = (failed or rows)[-1]
+            if len(said) > 1:
+                found[target][test]["outcome"] = "unsteady"
+        again[target] = len(ran)
+    return found, again
 
 
-def reason_of(differences, target, test):
-    """Which explanation fits, as its number from 1; 0: none."""
-    for number, (of, pattern, _) in enumerate(differences, 1):
-        if of == target and pattern.search(test):
-            return number
-    return 0
-
-
-def collect(found):
+def collect(folder, jobs, priority):
     """What targets.json holds: of each requirement and target how many tests passed and failed."""
+    found, again = read_results(folder)
     clauses = collections.defaultdict(dict)
-    failed = []
+    differing = []
+    left_out = collections.Counter()
     for target, rows in found.items():
         for test, row in sorted(rows.items()):
-            if row["outcome"] == "failed":
-                failed.append({"target": target, "test": test, "words": row["words"]})
+            if row["outcome"] in ("failed", "unsteady"):
+                differing.append({"target": target, "test": test, "outcome": row["outcome"],
+                                  "words": row["words"], "seen": row.get("seen", [])[-SEEN_MAX:]})
             if row["outcome"] == "skipped":
+                left_out[target, without_numbers(row["words"])] += 1
                 continue
             for clause in row["clauses"]:
                 cell = clauses[clause].setdefault(target, {"passed": 0, "failed": []})
@@ -89,8 +134,44 @@ def collect(found):
     totals = {target: dict(collections.Counter(row["outcome"] for row in rows.values()))
               for target, rows in found.items()}
     order = sorted(clauses, key=lambda name: (int(name.split(":")[0]), name))
-    return {"kernel": os.uname().release, "totals": totals, "failed": failed,
-            "clauses": {name: clauses[name] for name in order}}
+    return {"kernel": os.uname().release.split("-")[0], "jobs": jobs, "priority": priority,
+            "again": again, "totals": totals,
+            "left_out": [{"target": target, "words": words, "tests": count}
+                         for (target, words), count in sorted(left_out.items())],
+            "differing": differing, "clauses": {name: clauses[name] for name in order}}
+
+
+def without_numbers(words):
+    """The reason for a skip, without its target and its number of seconds."""
+    words = re.sub(r"^target [a-z:]+:? ", "", words)
+    return re.sub(r"a wait of \d+ s", "a wait of more than 12 s", words)
+
+
+# --- to tell ------------------------------------------------------------------------------------
+
+
+def load_differences():
+    """[(target, pattern, reason)] of differences.toml."""
+    with open(DIFFERENCES, "rb") as file:
+        entries = tomllib.load(file)["difference"]
+    out = []
+    for number, entry in enumerate(entries, 1):
+        if set(entry) != {"target", "tests", "reason"} or entry["target"] not in TARGETS:
+            raise Trouble(f"{DIFFERENCES.name}: difference {number}: expected target (of"
+                          f" {', '.join(TARGETS)}), tests and reason")
+        try:
+            out.append((entry["target"], re.compile(entry["tests"]), entry["reason"]))
+        except re.error as why:
+            raise Trouble(f"{DIFFERENCES.name}: difference {number}: tests: {why}") from None
+    return out
+
+
+def reason_of(differences, target, test):
+    """Which explanation fits, as its number from 1; 0: none."""
+    for number, (of, pattern, _) in enumerate(differences, 1):
+        if of == target and pattern.search(test):
+            return number
+    return 0
 
 
 def cell_text(cell, target, differences):
@@ -103,41 +184,91 @@ def cell_text(cell, target, differences):
     return f"{cell['passed']} of {total}" + (f" ({shown})" if reasons else "")
 
 
-def table(data, differences):
-    """targets.md."""
+def head(data):
+    """The first lines of targets.md: what was run, and how."""
+    ran = f"in {data['jobs']} processes"
+    if data["priority"]:
+        ran += f" at real-time priority {data['priority']}"
+    again = " and ".join(f"{data['again'][target]} of {TARGETS[target]}"
+                         for target in TARGETS if target != "stack")
     lines = [
         "# What live targets do, requirement by requirement",
         "",
-        f"Made by `conformance/scapy/targets.py`; the kernel was Linux {data['kernel']}.",
+        f"Made by `tools/evidence targets --jobs {data['jobs']}`, {ran}; the kernel was Linux"
+        f" {data['kernel']}.",
         "A cell says how many of the tests that cite the requirement the target passes; a number",
-        "in brackets is the explanation below. Tests that a target cannot run (waits of real time",
-        "above 12 s, settings that it does not have) are left out.",
+        "in brackets is the explanation below. Tests that failed ran three times more"
+        f" ({again});",
+        "the three decide where they agree, else the test is unsteady, and counts as not passed.",
         "",
-        "| target | passed | failed | left out |",
-        "|---|---|---|---|",
+        "| target | passed | failed | unsteady | left out |",
+        "|---|---|---|---|---|",
     ]
     for target, title in TARGETS.items():
         totals = data["totals"].get(target, {})
-        lines.append(f"| {title} | {totals.get('passed', 0)} | {totals.get('failed', 0)} |"
-                     f" {totals.get('skipped', 0)} |")
+        counts = (totals.get(kind, 0) for kind in ("passed", "failed", "unsteady", "skipped"))
+        lines.append(f"| {title} | " + " | ".join(map(str, counts)) + " |")
+    lines += ["", "| left out, as it asks for | " + " | ".join(TARGETS.values()) + " |",
+              "|---|" + "---|" * len(TARGETS)]
+    counts = {(row["words"], row["target"]): row["tests"] for row in data["left_out"]}
+    for words in sorted({words for words, _ in counts}):
+        lines.append(f"| {words} | " + " | ".join(
+            str(counts.get((words, target), 0)) for target in TARGETS) + " |")
+    return lines
+
+
+def table(data, differences):
+    """targets.md."""
+    lines = head(data)
     lines += ["", "| requirement | " + " | ".join(TARGETS.values()) + " |", "|---|---|---|---|"]
     for name, cells in data["clauses"].items():
         lines.append(f"| {name} | " + " | ".join(
             cell_text(cells.get(target), target, differences) for target in TARGETS) + " |")
     lines += ["", "## The differences", ""]
     for number, (target, pattern, reason) in enumerate(differences, 1):
-        count = sum(1 for row in data["failed"]
-                    if reason_of(differences, row["target"], row["test"]) == number)
-        if count:
-            lines.append(f"{number}. {TARGETS[target]}, {count} tests: {reason}")
-            lines.append("")
+        rows = [row for row in data["differing"]
+                if reason_of(differences, row["target"], row["test"]) == number]
+        if rows:
+            tests = "1 test" if len(rows) == 1 else f"{len(rows)} tests"
+            lines += [f"### {number}. {TARGETS[target]}, {tests}", "", reason.strip(), "",
+                      f"`{rows[0]['test']}`: {rows[0]['words']}", ""]
+            lines += ["```text", *rows[0]["seen"], "```", ""]
+    unsteady = [row for row in data["differing"] if row["outcome"] == "unsteady"]
+    if unsteady:
+        lines += ["## Unsteady", ""]
+        lines += [f"- {TARGETS[row['target']]}: `{row['test']}`: {row['words']}"
+                  for row in unsteady]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def unexplained(data, differences):
-    """Failures that no entry of differences.toml fits."""
-    return [row for row in data["failed"]
-            if not reason_of(differences, row["target"], row["test"])]
+# --- to judge -----------------------------------------------------------------------------------
+
+
+def known_requirements():
+    """The ids of conformance/requirements."""
+    out = set()
+    for path in REQUIREMENTS.glob("rfc*.toml"):
+        with open(path, "rb") as file:
+            out |= {row["id"] for row in tomllib.load(file)["requirements"]}
+    return out
+
+
+def complaints(data, differences):
+    """What does not agree, a line each."""
+    out = []
+    for row in data["differing"]:
+        if not reason_of(differences, row["target"], row["test"]):
+            out.append(f"{row['target']}: {row['test']}: {row['words']}: {row['outcome']}, and"
+                       f" {DIFFERENCES.name} has no reason for it")
+    used = {reason_of(differences, row["target"], row["test"]) for row in data["differing"]}
+    for number, (target, pattern, _) in enumerate(differences, 1):
+        if number not in used:
+            out.append(f"{DIFFERENCES.name}: difference {number}: {target} does nothing otherwise"
+                       f" in tests '{pattern.pattern}' that no reason above explains: remove it")
+    known = known_requirements()
+    out += [f"{DATA.name}: {name} is no requirement of conformance/requirements: run targets.py"
+            for name in data["clauses"] if name not in known]
+    return out
 
 
 def main():
@@ -145,38 +276,61 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="example: conformance/scapy/targets.py --jobs 8")
-    parser.add_argument("--jobs", type=int, default=4, help="processes a target (default: 4)")
+    parser.add_argument("--jobs", type=int, default=8, help="processes a target (default: 8)")
+    parser.add_argument("--priority", type=int, default=10,
+                        help="real-time priority of all that runs; 0: none (default: 10)")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the results stay")
     parser.add_argument("--from", dest="folder", type=Path, help="results of an earlier run")
+    parser.add_argument("--table", action="store_true", help="run nothing, write targets.md")
     parser.add_argument("--check", action="store_true", help="run nothing, write nothing")
     asked = parser.parse_args()
+    if asked.jobs < 1 or not 0 <= asked.priority <= 99:
+        parser.error("--jobs takes 1 or more, --priority 0 to 99")
     try:
         differences = load_differences()
-        if asked.check:
-            data = json.loads(DATA.read_text(encoding="utf-8"))
-            if TABLE.read_text(encoding="utf-8") != table(data, differences):
-                print(f"{TABLE}: is not what targets.json says: run targets.py", file=sys.stderr)
-                return 1
-        else:
-            if asked.folder is None and os.geteuid() != 0:
-                print("targets.py: tap and linux need network namespaces: run it as root",
-                      file=sys.stderr)
-                return 3
-            with tempfile.TemporaryDirectory() as made:
-                folder = asked.folder or Path(made)
-                if asked.folder is None:
-                    run_all(asked.jobs, folder)
-                data = collect(read_results(folder))
-            DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-            TABLE.write_text(table(data, differences), encoding="utf-8")
-    except (OSError, ValueError, KeyError) as why:
+        data = checked(differences) if asked.check else measured(asked, differences)
+        if data is None:
+            return 1
+    except (Trouble, OSError, ValueError, KeyError) as why:
         print(f"targets.py: {type(why).__name__}: {why}", file=sys.stderr)
-        return 2
-    bare = unexplained(data, differences)
-    for row in bare:
-        print(f"{row['target']}: {row['test']}: {row['words']}")
-    print(f"{len(data['clauses'])} requirements, {len(data['failed'])} tests differ,"
-          f" {len(bare)} of them without an explanation")
-    return 1 if bare else 0
+        return 3 if isinstance(why, PermissionError) else 2
+    wrong = complaints(data, differences)
+    print("\n".join(wrong), end="\n" if wrong else "")
+    print(f"{len(data['clauses'])} requirements, {len(data['differing'])} tests differ,"
+          f" {len(wrong)} complaints")
+    return 1 if wrong else 0
+
+
+def checked(differences):
+    """The committed data; None, and why, if the table is another's."""
+    data = json.loads(DATA.read_text(encoding="utf-8"))
+    if TABLE.read_text(encoding="utf-8") == table(data, differences):
+        return data
+    print(f"{TABLE.name}: is not what {DATA.name} and {DIFFERENCES.name} say: write it anew by"
+          " tools/evidence targets --table")
+    return None
+
+
+def measured(asked, differences):
+    """Runs, unless told from where; writes both files."""
+    if asked.table:
+        data = json.loads(DATA.read_text(encoding="utf-8"))
+        TABLE.write_text(table(data, differences), encoding="utf-8")
+        return data
+    if asked.folder is None and os.geteuid() != 0:
+        raise PermissionError("tap and linux need network namespaces: run it as root")
+    with tempfile.TemporaryDirectory() as made:
+        folder = asked.folder or asked.keep or Path(made)
+        if asked.folder is None:
+            folder.mkdir(parents=True, exist_ok=True)
+            take_priority(asked.priority)
+            run_all(asked.jobs, folder)
+        elif not list(folder.glob("*.jsonl")):
+            raise Trouble(f"--from {folder}: there are no results: expected those of --keep")
+        data = collect(folder, asked.jobs, asked.priority)
+    DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    TABLE.write_text(table(data, differences), encoding="utf-8")
+    return data
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 # Text that arrives: ACKs and when they leave, order, overlaps, the receiver's window, urgency.
 import pytest
+from packet_kit import link_mss
 from scapy.layers.inet import TCP
+
+from lockstep.testing import Timing
 
 
 #= rfc9293#3.8.6.3
@@ -11,7 +14,8 @@ from scapy.layers.inet import TCP
 @pytest.mark.parametrize("length", [1, 100, 535])
 def test_delayed_ack(tcp, length):
     tcp.established().send("PA", payload=length)
-    tcp.expect_silence("199ms").expect("A", at="1ms", seq=1, ack=1 + length, length=0)
+    due = {"at": "200ms", "timing": Timing.DELAYED_ACK}
+    tcp.expect("A", **due, seq=1, ack=1 + length, length=0)
     tcp.expect_silence("10s")
 
 
@@ -20,13 +24,22 @@ def test_delayed_ack(tcp, length):
 #= rfc5681#4.2
 ## 5681:CC-27, 5681:CC-43
 def test_every_second_segment(tcp):
-    full = 1460 if tcp.target.ip_version == 4 else 1440
+    full = link_mss(tcp)
     tcp.established()
     for number in range(0, 6, 2):
-        tcp.send("A", seq=1 + full * number, payload=full).expect_silence("100ms")
+        tcp.send("A", seq=1 + full * number, payload=full)
+        held_back(tcp, "100ms")
         tcp.send("A", seq=1 + full * (number + 1), payload=full)
         tcp.expect("A", ack=1 + full * (number + 2))
     tcp.expect_silence("10s")
+
+
+def held_back(tcp, duration):
+    """Our stack keeps its delayed ACK back for so long; to send it at once is not forbidden."""
+    if tcp.target.exact:
+        tcp.expect_silence(duration)
+    else:
+        tcp.skip_bare_ack()
 
 
 #= rfc5681#4.2
@@ -42,7 +55,8 @@ def test_no_more_acks_than_segments(tcp):
 #= rfc9293#3.10.7.4
 ## 9293:P-TEXT-PIGGY what is written meanwhile carries the ACK
 def test_ack_rides_on_text(tcp):
-    tcp.established().send("PA", payload=b"question").expect_silence("100ms")
+    tcp.established().send("PA", payload=b"question")
+    held_back(tcp, "100ms")
     tcp.write(b"answer").expect("PA", seq=1, ack=9, payload=b"answer")
     tcp.send("A").expect_silence("10s")
 
@@ -193,7 +207,7 @@ def test_urgent_advances(tcp):
     for urgent, times in ((10, 1), (6, 1), (20, 2)):
         at = tcp.peer_nxt
         tcp.send("UPA", payload=b"word", urgent=urgent, seq=at).advance("300ms").drain()
-        tcp.check("told", times, tcp.target.events(tcp.connection).count("urgent"))
+        tcp.check("told", times, tcp.told.count("urgent"))
 
 
 #= rfc9293#3.4
@@ -229,7 +243,7 @@ def test_text_without_ack(tcp, flags):
 ## 9293:P-ACK-ALWAYS every segment carries the ACK of the moment
 def test_ack_in_every_segment(tcp):
     tcp.established(options=[("MSS", 500)])
-    tcp.send("PA", payload=b"12345").write(1500)
+    tcp.send("PA", payload=b"12345").skip_bare_ack().write(1500)
     for number in range(3):
         tcp.expect(seq=1 + 500 * number, ack=6, length=500)
     tcp.finish().expect("FA", ack=6)

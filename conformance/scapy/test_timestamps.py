@@ -1,5 +1,6 @@
 # RFC 7323: window scaling, timestamps, what they are good for, and what PAWS turns away.
 import pytest
+from packet_kit import about
 from scapy.layers.inet import TCP
 
 pytestmark = pytest.mark.stack(timestamps=True, window_scale=True)
@@ -248,9 +249,9 @@ def test_clock(tcp):
         tcp.write(b"x")
         values.append(value_of(tcp.expect("PA", seq=1 + number))[0])
         tcp.send("A").advance("10s")
-    steps = {(b - a) % MOD for a, b in zip(values, values[1:])}
-    tcp.check("steps", 1, len(steps))
-    tcp.check("ticks", True, 10 <= steps.pop() <= 10_000)
+    steps = [(b - a) % MOD for a, b in zip(values, values[1:])]
+    tcp.check("steps", True, about(tcp, min(steps), max(steps), live=200))
+    tcp.check("ticks", True, 10 <= min(steps) <= (10_000 if tcp.target.exact else 10_200))
 
 
 #= rfc7323#7.1
@@ -274,12 +275,12 @@ def test_echo_measures_a_retransmission(tcp):
     tcp.stamp = 1000
     tcp.syn_received(options=STAMPS).advance("500ms").send("A").accept()
     rto = tcp.info["rto_ns"]
-    tcp.check("RTO", 1_500_000_000, rto)
+    tcp.check("RTO", True, about(tcp, 1_500_000_000, rto, live=200_000_000))
     tcp.write(b"x").expect("PA")
-    tcp.expect("PA", at="1500ms")
+    tcp.expect("PA", at=f"{rto}ns")
     tcp.stamp = 3000
     tcp.advance("500ms").send("A")
-    tcp.check("RTO", True, 1_000_000_000 <= tcp.info["rto_ns"] < 1_500_000_000)
+    tcp.check("RTO", True, 1_000_000_000 <= tcp.info["rto_ns"] < rto)
 
 
 #= rfc7323#3.2
@@ -333,6 +334,7 @@ def test_time_wait_by_stamps(tcp, stamp, opens):
 ## 7323:TS-40 with a sample an ACK alpha is divided, as appendix G has it:
 ## 7323:TS-40 by ceil(FlightSize / (2 SMSS))
 def test_samples_of_one_round_trip(tcp):
+    tcp.needs_virtual_time("samples that are equal to the nanosecond")
     tcp.stamp = 1000
     tcp.syn_received(options=STAMPS).advance("800ms").send("A").accept()
     srtt = 800_000_000

@@ -188,7 +188,7 @@ def test_urgent_sent(tcp):
     open_with(tcp, 10)
     tcp.write(b"0123456789").expect("PA", seq=1)
     tcp.write(b"urgent")
-    tcp.target.stack.urgent(tcp.connection)
+    tcp.target.urgent(tcp.connection)
     tcp.send("A", ack=11, window=1000)
     packet = tcp.expect("PAU", seq=11, payload=b"urgent")
     tcp.check("pointer", 6, packet[TCP].urgptr)

@@ -2,12 +2,28 @@
 #include "tools/python/calls.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "tools/cli/failure.hpp"
 #include "tools/python/refused.hpp"
 #include "tools/sockets/sockets.hpp"
 
 namespace lockstep::tools::python {
+
+SettingKind setting_named(std::string_view name) {
+  constexpr std::array<std::string_view, 10> names{
+      "nagle", "delayed_ack", "keepalive",      "keepalive_idle_ms", "user_timeout_ms",
+      "dscp",  "ttl",         "receive_buffer", "send_buffer",       "soft_errors"};
+  std::string all;
+  for (std::uint32_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) {
+      return static_cast<SettingKind>(i);
+    }
+    all += (all.empty() ? "" : ", ") + std::string(names[i]);
+  }
+  throw Failure(ExitCode::bad_input,
+                "the setting is '" + std::string(name) + "', expected one of " + all);
+}
 
 void Inbox::told(Stack& stack, const Told& event) {
   if (sockets != nullptr) {

@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/seam/stack.hpp"
@@ -48,6 +50,9 @@ struct Inbox {
   std::map<std::uint32_t, Known> known;  ///< by slot
   Sockets* sockets = nullptr;            ///< who is told instead, if there are any
 };
+
+/// The setting of this name; throws Failure, which lists them all, if there is none.
+SettingKind setting_named(std::string_view name);
 
 /// The calls of Stack. A refusal is thrown as `Refused`.
 class Calls {

@@ -10,14 +10,17 @@
 #include <cerrno>
 #include <charconv>
 #include <deque>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "core/seam/turn.hpp"
 #include "hw/tap/port.hpp"
 #include "hw/tap/setup.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/python/calls.hpp"
 #include "tools/python/configure.hpp"
 
 namespace lockstep::tools {
@@ -44,6 +47,25 @@ void accept_or_throw(Refusal refusal) {
   }
 }
 
+/// What a test may ask of a connection's variables, by the names that Python has for them.
+json variables(const ConnectionInfo& info) {
+  return {{"snd_una", info.send.una.value},   {"snd_nxt", info.send.nxt.value},
+          {"snd_wnd", info.send.wnd.count},   {"snd_mss", info.send.mss.count},
+          {"rcv_nxt", info.receive.nxt.value}, {"rcv_wnd", info.receive.wnd.count},
+          {"cwnd", info.cwnd.count},          {"ssthresh", info.ssthresh.count},
+          {"fast_recovery", info.fast_recovery}, {"sacked", info.sacked.count},
+          {"srtt_ns", info.srtt.ns},          {"rto_ns", info.rto.ns}};
+}
+
+/// What the program was told, in a word.
+std::string word_of(const Event& event) {
+  std::string word(name_of(event.kind));
+  if (event.kind == EventKind::closed || event.kind == EventKind::soft_error) {
+    word += ':' + std::string(name_of(event.cause));
+  }
+  return word;
+}
+
 /// The program on the host: connections by number, in the order in which it got to know them.
 class Program {
  public:
@@ -51,6 +73,7 @@ class Program {
 
   // An Application of turn().
   void told(Stack&, const Event& event) {
+    told_[{event.id.slot, event.id.generation}].push_back(word_of(event));
     if (event.kind == EventKind::accepted) {
       accepted_.push_back(event.id);
     }
@@ -114,12 +137,24 @@ class Program {
     if (name == "read") {
       return read(id, call.at(2).get<std::uint32_t>());
     }
+    if (name == "events") {
+      return told_[{id.slot, id.generation}];
+    }
+    if (name == "inspect") {
+      const ConnectionInfo info = stack_.inspect(id);
+      return info.exists ? variables(info) : throw Refused{"the connection is over"};
+    }
     if (name == "finish") {
       accept_or_throw(stack_.finish(id));
     } else if (name == "close") {
       accept_or_throw(stack_.close(id));
     } else if (name == "abort") {
       stack_.abort(id);
+    } else if (name == "urgent") {
+      accept_or_throw(stack_.urgent(id));
+    } else if (name == "set") {
+      const SettingKind kind = python::setting_named(call.at(2).get<std::string>());
+      accept_or_throw(stack_.set(id, {kind, call.at(3).get<std::uint64_t>()}));
     } else {
       throw Refused{fmt::format("there is no call {}", name)};
     }
@@ -163,6 +198,8 @@ class Program {
   bool listens_ = false;
   std::deque<ConnectionId> accepted_;
   std::vector<ConnectionId> known_;
+  /// By slot and generation, in order.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::string>> told_;
 };
 
 std::string answer_line(Program& program, const std::string& line) {

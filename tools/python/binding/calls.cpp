@@ -2,10 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include <array>
-
 #include "core/seam/statistics.hpp"
-#include "tools/cli/failure.hpp"
 #include "tools/python/binding/bindings.hpp"
 #include "tools/python/binding/convert.hpp"
 #include "tools/python/binding/inspection.hpp"
@@ -93,23 +90,9 @@ nb::dict inspect(Calls& calls, const nb::tuple& id) {
 }
 
 void set(Calls& calls, const nb::tuple& id, const std::string& name, std::uint64_t value) {
-  constexpr std::array<std::string_view, 10> names{
-      "nagle", "delayed_ack", "keepalive",      "keepalive_idle_ms", "user_timeout_ms",
-      "dscp",  "ttl",         "receive_buffer", "send_buffer",       "soft_errors"};
-  for (std::uint32_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) {
-      Setting const setting{static_cast<SettingKind>(i), value};
-      refuse_unless_none(calls.stack().set(connection_of(id), setting), "set");
-      calls.touched();
-      return;
-    }
-  }
-  std::string all;
-  for (std::string_view each : names) {
-    all += (all.empty() ? "" : ", ") + std::string(each);
-  }
-  throw Failure(ExitCode::bad_input,
-                "the setting is '" + name + "', expected one of " + all);
+  Setting const setting{setting_named(name), value};
+  refuse_unless_none(calls.stack().set(connection_of(id), setting), "set");
+  calls.touched();
 }
 
 void abort(Calls& calls, const nb::tuple& id) {

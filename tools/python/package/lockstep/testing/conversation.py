@@ -1,7 +1,7 @@
 # The tester's half of a TCP conversation: packets in, packets awaited, states built, time moved.
 import dataclasses
 
-from .errors import Mismatch, Misuse
+from .errors import Mismatch, Misuse, Unsupported
 from .packets import (
     ICMP,
     MOD,
@@ -127,11 +127,12 @@ class Conversation:
 
     # --- what the tester awaits ---
 
-    def expect(self, flags=ANY, within=ANY, at=ANY, timing=Timing.AT_ONCE, **fields):
+    def expect(self, flags=ANY, within=ANY, at=ANY, timing=None, **fields):
         """The next packet, which must be a segment with these flags; returned as scapy's.
 
         within   how long it may take; 0s unless `at` says more
-        at       how long it takes exactly; a live target has the tolerance of `timing`
+        at       how long it takes exactly; a live target has the tolerance of `timing`, which is
+                 that of a timer unless something else is said
         seq ack window urgent length   numbers
         payload  bytes
         options  {'MSS': 1460, 'SAckOK': None}: with this value; None: must not be there;
@@ -207,9 +208,17 @@ class Conversation:
         self._mark = until
         return self
 
+    def skip_bare_ack(self):
+        """An ACK alone that leaves now is not judged; a target in virtual time has none to skip."""
+        departure = None if self.target.exact else self._next(self.target.settled())
+        seen = departure and glance(departure.packet)
+        if departure is not None and not (seen and seen.flags == "A" and seen.length == 0):
+            self._queue.insert(0, departure)
+        return self
+
     def peek(self):
         """The flags of the segment that has left already and is next, or None; it stays next."""
-        departure = self._next(self.target.now())
+        departure = self._next(self.target.settled())
         if departure is None:
             return None
         self._queue.insert(0, departure)
@@ -220,7 +229,7 @@ class Conversation:
         """All that has left by now and nobody expected, as scapy's packets; nothing is judged."""
         out = []
         while True:
-            departure = self._next(self.target.window(self.target.now(), Timing.AT_ONCE)[1])
+            departure = self._next(self.target.settled())
             if departure is None:
                 return out
             out.append(dissected(departure.packet))
@@ -260,6 +269,14 @@ class Conversation:
             )
         return self
 
+    @property
+    def told(self):
+        """What the program was told of the connection, as words; Unsupported if none knows."""
+        told = self.target.events(self.connection)
+        if told is None:
+            raise Unsupported(f"target {self.target.name} does not show what the program is told")
+        return told
+
     def check(self, what, expected, actual):
         """Any other comparison, reported as the others are."""
         if expected != actual:
@@ -275,6 +292,14 @@ class Conversation:
         """What leaves from here on, or has not been expected, is not judged."""
         self._lenient = True
         return self
+
+    def needs_virtual_time(self, why):
+        """Leaves the test to targets in virtual time, with this reason."""
+        return self if self.target.exact else self.leave_out(why)
+
+    def leave_out(self, why):
+        """This target cannot be asked this: the test is skipped, with this reason."""
+        raise Unsupported(f"target {self.target.name}: {why}")
 
     # --- what the program on the target does ---
 
@@ -422,6 +447,14 @@ class Conversation:
         """The instant at which the test began."""
         return self._start
 
+    def wire_lines(self):
+        """The record, a line each: milliseconds, > to the target or < from it, the packet."""
+        out = []
+        for entry in self.record:
+            way = ("> " if entry.inward else "< ") + entry.text if entry.packet else entry.remark
+            out.append(f"{(entry.at - self._start) / 1e6:.0f} ms  {way}")
+        return out
+
     # --- within ---
 
     def _absolute(self, number, origin):
@@ -452,7 +485,8 @@ class Conversation:
 
     def _bounds(self, mark, within, at, timing):
         if at is not ANY:
-            return self.target.window(mark + nanoseconds(at, "at"), timing)
+            return self.target.window(mark + nanoseconds(at, "at"), timing or Timing.TIMER)
+        timing = timing or Timing.AT_ONCE
         if within is ANY:
             return self.target.window(mark, timing)
         latest = mark + nanoseconds(within, "within")
@@ -506,7 +540,10 @@ class Conversation:
         rows = []
         actual = letters_of(tcp)
         if flags is not ANY:
-            rows.append(("flags", flags, actual, flags != actual))
+            # RFC 9293 3.9.1.2 asks for PSH where the queue is empty; elsewhere it is free.
+            pushed = (not self.target.exact and payload and "P" not in flags
+                      and in_order("P" + flags) == actual)
+            rows.append(("flags", flags, actual, flags != actual and not pushed))
         plain = {
             "seq": tcp.seq if isinstance(fields.get("seq"), Absolute) else seq,
             "ack": tcp.ack if isinstance(fields.get("ack"), Absolute) else ack,

@@ -6,27 +6,60 @@ A child of the tester lives in the namespace and makes the calls; both are gone 
 import fcntl
 import json
 import os
+import select
 import shutil
 import socket
 import struct
 import subprocess
+import threading
+import time
 from pathlib import Path
 
 from .errors import Unsupported
 from .live import LiveTarget, answer_calls, own_namespace
 from .stack_target import ADDRESSES
 from .target import Wanted, kinds
+from .units import nanoseconds
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 DEVICE = "tun0"
 #: What of the profile `rfc` a kernel can be told: without extensions, Reno, no limit on challenges.
+#: RFC 5681's initial window of four segments is set on the route.
 PLAIN = {
     "tcp_sack": 0, "tcp_timestamps": 0, "tcp_window_scaling": 0, "tcp_ecn": 0, "tcp_frto": 0,
     "tcp_early_retrans": 0, "tcp_no_metrics_save": 1, "tcp_congestion_control": "reno",
-    "tcp_syn_linear_timeouts": 0, "tcp_invalid_ratelimit": 0, "tcp_syncookies": 0,
+    "tcp_recovery": 0, "tcp_syn_linear_timeouts": 0, "tcp_invalid_ratelimit": 0, "tcp_syncookies": 0,
     "tcp_challenge_ack_limit": 1_000_000_000, "tcp_rto_min_us": 1_000_000,
-    "tcp_rmem": "4096 131072 131072",
+    "tcp_rmem": "4096 131072 131072", "tcp_wmem": "4096 1048576 1048576",
 }
+#: Fields of Config that are sysctls, below /proc/sys/net.
+SYSCTLS = {
+    "sack": ["ipv4/tcp_sack"], "dsack": ["ipv4/tcp_dsack"],
+    "timestamps": ["ipv4/tcp_timestamps"], "window_scale": ["ipv4/tcp_window_scaling"],
+    "ttl": ["ipv4/ip_default_ttl", "ipv6/conf/all/hop_limit", f"ipv6/conf/{DEVICE}/hop_limit"],
+    "time_wait_ignores_reset": ["ipv4/tcp_rfc1337"],
+}
+#: Those that are options of a socket, with the unit that the kernel counts in.
+OPTIONS = {
+    "keepalive": (socket.SOL_SOCKET, socket.SO_KEEPALIVE),
+    "keepalive_idle": (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE),
+    "keepalive_interval": (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL),
+    "keepalive_probes": (socket.IPPROTO_TCP, socket.TCP_KEEPCNT),
+}
+#: Those that Stack.set() changes on one connection.
+SETTINGS = {
+    "nagle": (socket.IPPROTO_TCP, socket.TCP_NODELAY, lambda value: 1 - value),
+    "user_timeout_ms": (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, lambda value: value),
+    "keepalive": (socket.SOL_SOCKET, socket.SO_KEEPALIVE, lambda value: value),
+}
+IP_MTU_DISCOVER, IPV6_MTU_DISCOVER, PMTUDISC_DONT, PMTUDISC_WANT = 10, 23, 0, 1
+#: How long the kernel may take until its address is in use.
+ADDRESS_SECONDS = 15
+#: tcp_info of linux/tcp.h: eight octets, then words of 32 bits.
+CA_RECOVERY = 3
+INFO_WORDS = {"rto": 0, "snd_mss": 2, "sacked": 5, "rtt": 15, "ssthresh": 17, "cwnd": 18}
+INFO_SND_WND = 228
+SYN_SENT = 2
 #: /proc/net/tcp's numbers.
 STATES = {
     1: "ESTABLISHED", 2: "SYN-SENT", 3: "SYN-RECEIVED", 4: "FIN-WAIT-1", 5: "FIN-WAIT-2",
@@ -39,16 +72,26 @@ class LinuxTarget(LiveTarget):
     """The kernel, spoken to by sockets and by a TUN."""
 
     name = "linux"
+    speaks_udp = True
 
     def __init__(self, wanted: Wanted):
         self.local, self.remote = ADDRESSES[wanted.ip_version]
-        mapped = {"mtu"}
+        mapped = {"mtu", "path_mtu_discovery", *SYSCTLS, *OPTIONS}
         for field in wanted.settings:
             if field not in mapped:
                 raise Unsupported(f"target linux: no way to set {field}")
-        if wanted.profile not in ("rfc", "linux"):
+        if wanted.profile not in ("rfc", "default", "linux"):
             raise Unsupported(f"target linux: it is not told to be as profile {wanted.profile}")
         super().__init__(wanted, serve)
+
+    def set(self, connection, name, value):
+        if name not in SETTINGS:
+            raise Unsupported(f"target linux: no way to set {name} on a socket")
+        super().set(connection, name, value)
+
+    def urgent(self, connection):
+        """Not here: a program marks what it writes, not what it has written."""
+        raise Unsupported("target linux: no way to make urgent what was written")
 
 
 def serve(channel, wanted):
@@ -62,15 +105,22 @@ def serve(channel, wanted):
     for scope in ("all", "default", DEVICE):
         write_setting(f"ipv6/conf/{scope}/accept_dad", 0)
         write_setting(f"ipv6/conf/{scope}/router_solicitations", 0)
-    bits = 24 if wanted.ip_version == 4 else "64 nodad"
+    bits, net = (24, "10.0.0.0/24") if wanted.ip_version == 4 else ("64 nodad", "fd00::/64")
+    window = "initcwnd 4" if wanted.profile == "rfc" else ""
     mtu = wanted.settings.get("mtu", 1500)
-    commands = (f"link set dev lo up\nlink set dev {DEVICE} mtu {mtu}\n"
-                f"address add {local}/{bits} dev {DEVICE}\nlink set dev {DEVICE} up\n")
+    commands = (f"link set dev lo up\nlink set dev {DEVICE} mtu {mtu} up\n"
+                f"address add {local}/{bits} dev {DEVICE} noprefixroute\n"
+                f"route add {net} dev {DEVICE} {window}\n")
     subprocess.run(["ip", "-batch", "-"], input=commands, text=True, check=True,
                    capture_output=True)
     if wanted.profile == "rfc":
         for name, value in PLAIN.items():
             write_setting(f"ipv4/{name}", value)
+    for field, names in SYSCTLS.items():
+        for name in names if field in wanted.settings else ():
+            write_setting(name, int(wanted.settings[field]))
+    if wanted.ip_version == 6:
+        await_address()
     hello = {"kernel": os.uname().release}
     socket.send_fds(channel, [json.dumps(hello).encode()], [wire])
     answer_calls(channel, Program(wanted).calls())
@@ -84,12 +134,24 @@ def write_setting(name, value):
         pass
 
 
+def await_address():
+    """Until then a kernel that takes its time drops what comes to an address of IPv6."""
+    end = time.monotonic() + ADDRESS_SECONDS
+    whole = socket.inet_pton(socket.AF_INET6, ADDRESSES[6][0]).hex() + " 80 "
+    routes = Path("/proc/thread-self/net/ipv6_route")
+    while whole not in routes.read_text():
+        if time.monotonic() > end:
+            raise Unsupported(f"target linux: its address is not in use after {ADDRESS_SECONDS} s")
+        time.sleep(0.002)
+
+
 class Program:
     """The program on the host: sockets that never block, by number."""
 
     def __init__(self, wanted):
         self.family = socket.AF_INET if wanted.ip_version == 4 else socket.AF_INET6
         self.local, self.remote = ADDRESSES[wanted.ip_version]
+        self.settings = wanted.settings
         self.sockets = {}
         self.listener = None
 
@@ -97,7 +159,7 @@ class Program:
         """Name to function."""
         return {name: getattr(self, name) for name in (
             "listen", "unlisten", "connect", "accept", "write", "read", "finish", "close", "abort",
-            "state")}
+            "state", "set", "inspect")}
 
     def _keep(self, made):
         made.setblocking(False)
@@ -108,13 +170,25 @@ class Program:
     def _bound(self, port):
         made = socket.socket(self.family, socket.SOCK_STREAM)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # RFC 9293 3.8.5: urgent data is a part of the stream, which a program reads in order.
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
+        discovery = PMTUDISC_WANT if self.settings.get("path_mtu_discovery") else PMTUDISC_DONT
+        if self.family == socket.AF_INET:
+            made.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, discovery)
+        else:
+            made.setsockopt(socket.IPPROTO_IPV6, IPV6_MTU_DISCOVER, discovery)
+        for field, option in OPTIONS.items():
+            if field in self.settings:
+                value = self.settings[field]
+                whole = nanoseconds(value) // 10**9 if isinstance(value, str) else int(value)
+                made.setsockopt(*option, whole)
         made.bind((self.local, port))
         return made
 
     def listen(self, port):
         self.listener = self._bound(port)
         self.listener.setblocking(False)
-        self.listener.listen(16)
+        self.listener.listen(128)
 
     def unlisten(self):
         if self.listener is not None:
@@ -137,7 +211,16 @@ class Program:
             return None
 
     def write(self, number, data):
-        return self.sockets[number].send(bytes.fromhex(data))
+        octets = bytes.fromhex(data)
+        try:
+            return self.sockets[number].send(octets)
+        except BlockingIOError:
+            if tcp_info(self.sockets[number])[0] != SYN_SENT:
+                return 0
+        # A program that may wait has its write wait for the connection, and so does this one.
+        threading.Thread(target=write_later, args=(self.sockets[number].dup(), octets),
+                         daemon=True).start()
+        return len(octets)
 
     def read(self, number, most):
         out = b""
@@ -162,6 +245,23 @@ class Program:
                                         struct.pack("ii", 1, 0))
         self.sockets[number].close()
 
+    def set(self, number, name, value):
+        level, option, translated = SETTINGS[name]
+        self.sockets[number].setsockopt(level, option, translated(value))
+
+    def inspect(self, number):
+        """What TCP_INFO has under another name, or in another unit."""
+        info = tcp_info(self.sockets[number])
+        word = {name: struct.unpack_from("=I", info, 8 + 4 * at)[0]
+                for name, at in INFO_WORDS.items()}
+        mss = word["snd_mss"]
+        return {
+            "cwnd": word["cwnd"] * mss, "ssthresh": min(word["ssthresh"] * mss, 0xFFFF_FFFF),
+            "sacked": word["sacked"] * mss, "fast_recovery": info[1] == CA_RECOVERY,
+            "srtt_ns": word["rtt"] * 1000, "rto_ns": word["rto"] * 1000,
+            "snd_wnd": struct.unpack_from("=I", info, INFO_SND_WND)[0],
+        }
+
     def state(self, local_port, remote_port):
         """As /proc/net/tcp has it: of the connection, or of the listener, or CLOSED."""
         name = "tcp" if self.family == socket.AF_INET else "tcp6"
@@ -174,6 +274,21 @@ class Program:
                 return STATES[state]
             listens = listens or (ours == local_port and state == 10)
         return "LISTEN" if listens else "CLOSED"
+
+
+def tcp_info(made):
+    """The octets of TCP_INFO."""
+    return made.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+
+
+def write_later(made, octets):
+    """Writes when the connection is there; what it does otherwise the test sees on the wire."""
+    with made:
+        select.select([], [made], [])
+        try:
+            made.sendall(octets)
+        except OSError:
+            pass
 
 
 kinds["linux"] = LinuxTarget

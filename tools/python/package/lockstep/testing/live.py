@@ -17,10 +17,25 @@ SECOND = 1_000_000_000
 LONGEST_WAIT = 12 * SECOND
 #: Of real time: how long the machine may take over what is due at once.
 PROMPT = 200 * MS
+#: How long the line has to be quiet until all that was to leave at once has left.
+SETTLED = 80 * MS
 #: What a helper may take to answer a call.
 ANSWER_SECONDS = 20
 TCP, ICMP, ICMP6 = 6, 1, 58
+#: What a kernel says on any link of IPv6: groups, routers, neighbours.
+OF_THE_LINK = {130, 131, 132, 133, 134, 135, 136, 137, 143}
 PR_SET_PDEATHSIG = 1
+
+
+class Shown(dict):
+    """The variables that a target shows; to ask for another one is Unsupported."""
+
+    def __init__(self, name, variables):
+        super().__init__(variables)
+        self._name = name
+
+    def __missing__(self, variable):
+        raise Unsupported(f"target {self._name} does not show {variable}")
 
 
 class LiveTarget(Target):
@@ -79,12 +94,12 @@ class LiveTarget(Target):
                 return Departure(min(self.now(), until), packet)
 
     def _concerns(self, packet):
-        """A TCP segment or an ICMP error to the tester: not what a kernel says on any link."""
+        """A TCP segment or an ICMP message to the tester: not what a kernel says on any link."""
         if packet[:1] and packet[0] >> 4 == 4 and len(packet) >= 20:
             kind, to = packet[9], socket.inet_ntop(socket.AF_INET, packet[16:20])
         elif packet[:1] and packet[0] >> 4 == 6 and len(packet) >= 41:
             kind, to = packet[6], socket.inet_ntop(socket.AF_INET6, packet[24:40])
-            if kind == ICMP6 and packet[40] > 4:
+            if kind == ICMP6 and packet[40] in OF_THE_LINK:
                 return False
         else:
             return False
@@ -93,10 +108,13 @@ class LiveTarget(Target):
     def window(self, due, timing):
         if timing is Timing.TIMER:
             wait = max(0, due - self.now())
-            return due - max(30 * MS, wait // 20), due + max(300 * MS, wait // 5)
+            return due - max(SETTLED + 30 * MS, wait // 20), due + max(300 * MS, wait // 5)
         if timing is Timing.DELAYED_ACK:
             return due - 500 * MS, due + PROMPT
         return due - 30 * MS, due + PROMPT
+
+    def settled(self):
+        return self.now() + SETTLED
 
     def quiet(self, until):
         return until - max(30 * MS, (until - self.now()) // 4)
@@ -161,8 +179,14 @@ class LiveTarget(Target):
         return self.call("state", local_port, remote_port)
 
     def set(self, connection, name, value):
-        """Not on a live target."""
-        raise Unsupported(f"target {self.name} does not set {name}")
+        """Changes a setting of the connection, as Stack.set names them."""
+        self.call("set", connection, name, value)
+
+    def inspect(self, connection):
+        return Shown(self.name, self.call("inspect", connection))
+
+    def urgent(self, connection):
+        self.call("urgent", connection)
 
     def dropped(self):
         """Not on a live target."""

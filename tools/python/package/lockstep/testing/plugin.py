@@ -16,6 +16,8 @@ from .diagram import svg
 from .errors import Mismatch, Misuse, Unsupported
 
 CONVERSATION = pytest.StashKey()
+#: Lines of the wire that a failure leaves in --lockstep-results.
+SEEN_MAX = 12
 
 
 def pytest_addoption(parser):
@@ -32,11 +34,13 @@ def pytest_addoption(parser):
     group.addoption(
         "--target", default="stack", metavar="NAME",
         help="what is tested: stack, ours in virtual time (the default); linux, this machine's"
-        " kernel in a namespace of the test's own, in real time, as root",
+        " kernel in a namespace of the test's own, in real time, as root; tap:lockstep, ours on a"
+        " TAP there",
     )
     group.addoption(
         "--lockstep-results", metavar="FILE",
-        help="adds a line of JSON a test to FILE: test, target, outcome, clauses, words",
+        help="adds a line of JSON a test to FILE: test, target, outcome, clauses, words, and of a"
+        " failure the last packets",
     )
     group.addoption(
         "--lockstep-share", default="0/1", metavar="K/N",
@@ -224,7 +228,16 @@ def pytest_runtest_makereport(item, call):
         report.longrepr = f"{place(item, call.excinfo)}: {error}"
     elif isinstance(error, Mismatch) and conversation is not None:
         report.longrepr = told(item, call, conversation, error)
-    note_result(item, conversation, report, str(error).splitlines()[0] if str(error) else "")
+    note_result(item, conversation, report, in_a_line(error))
+
+
+def in_a_line(error):
+    """The first line of an error; of a mismatch also what differs."""
+    if not isinstance(error, Mismatch):
+        return str(error).splitlines()[0] if str(error) else type(error).__name__
+    differing = [f"{field} {actual or 'nothing'} in place of {expected or 'nothing'}"
+                 for field, expected, actual, differs in error.rows if differs]
+    return "; ".join([error.headline, *differing])
 
 
 def note_result(item, conversation, report, words):
@@ -236,6 +249,8 @@ def note_result(item, conversation, report, words):
     ids = re.findall(r"\b\d+:[A-Z][A-Z0-9-]*", " ".join(text for _, text in clauses))
     line = {"test": item.nodeid, "target": item.config.getoption("--target"),
             "outcome": report.outcome, "clauses": sorted(set(ids)), "words": words}
+    if report.outcome == "failed" and conversation is not None:
+        line["seen"] = conversation.wire_lines()[-SEEN_MAX:]
     with open(path, "a", encoding="utf-8") as out:
         out.write(json.dumps(line) + "\n")
 

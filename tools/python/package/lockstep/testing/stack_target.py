@@ -112,6 +112,12 @@ class StackTarget(Target):
     def abort(self, connection):
         self.stack.abort(connection)
 
+    def urgent(self, connection):
+        self.stack.urgent(connection)
+
+    def set(self, connection, name, value):
+        self.stack.set(connection, name, value)
+
     # --- the observer ---
 
     def state(self, local_port, remote_port):
@@ -123,10 +129,6 @@ class StackTarget(Target):
 
     def inspect(self, connection):
         return self.stack.inspect(connection)
-
-    def set(self, connection, name, value):
-        """Changes a setting of the connection, as Stack.set names them."""
-        self.stack.set(connection, name, value)
 
     def dropped(self):
         """Why packets died, by name, and how many."""

@@ -17,6 +17,7 @@ from .target import Wanted, kinds
 DEVICE = "lock0"
 OUR_MAC, TESTERS_MAC = "02:00:00:00:00:01", "02:00:00:00:00:02"
 ETH_P_ALL, OUTGOING = 0x0003, 4
+SOL_PACKET, PACKET_QDISC_BYPASS = 263, 20
 KINDS = {4: b"\x08\x00", 6: b"\x86\xdd"}
 
 
@@ -41,6 +42,9 @@ class TapTarget(LiveTarget):
 
     def _put(self, packet):
         self._socket.send(self._header + packet)
+
+    def events(self, connection):
+        return self.call("events", connection)
 
     def stop(self):
         if getattr(self, "_socket", None) is not None:
@@ -73,6 +77,8 @@ def serve(channel, wanted):
                          f"link set dev {DEVICE} mtu {mtu} up\n")
     wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
     wire.bind((DEVICE, 0))
+    # Until a worker of the kernel has seen the carrier its queue drops frames: they go past it.
+    wire.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, 1)
     socket.send_fds(channel, [json.dumps({"program": path}).encode()], [wire.fileno()])
     local, remote = ADDRESSES[wanted.ip_version]
     words = [path, "serve", "calls", "--tap", DEVICE, "--mtu", str(mtu), "--mac", OUR_MAC,

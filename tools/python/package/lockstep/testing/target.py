@@ -33,6 +33,8 @@ class Target(abc.ABC):
     #: True where time is virtual: what is due at an instant happens then and no other.
     exact = True
     ip_version = 4
+    #: True where UDP is spoken beside TCP.
+    speaks_udp = False
     #: The address of the TCP under test and that of the tester, as text.
     local = ""
     remote = ""
@@ -59,6 +61,10 @@ class Target(abc.ABC):
         """(earliest, latest) at which a packet due at `due` for the reason `timing` is in time."""
         del timing
         return due, due
+
+    def settled(self):
+        """Until when the line is listened to for what leaves at once; a live target stays a bit."""
+        return self.now()
 
     def quiet(self, until):
         """Until when a silence up to `until` is listened to; a live target stops a bit before."""
@@ -101,6 +107,14 @@ class Target(abc.ABC):
     @abc.abstractmethod
     def abort(self, connection):
         """Ends it at once, with a reset where the state asks for one."""
+
+    @abc.abstractmethod
+    def urgent(self, connection):
+        """What was written last is urgent, to its end."""
+
+    @abc.abstractmethod
+    def set(self, connection, name, value):
+        """Changes a setting of the connection, as Stack.set names them."""
 
     # --- the observer ---
 
