@@ -76,7 +76,8 @@ def run_all(jobs, folder):
         first = outcomes(folder, target, "first")
         failed = [row["node"] for row in first.values() if row["outcome"] == "failed"]
         for number in range(1, AGAIN + 1) if failed else ():
-            print(f"{target}: {len(failed)} again, {number} of {AGAIN}", file=sys.stderr, flush=True)
+            print(f"{target}: {len(failed)} tests again, {number} of {AGAIN}", file=sys.stderr,
+                  flush=True)
             run_wave(target, f"again{number}", min(jobs, AGAIN_JOBS), folder, failed)
 
 

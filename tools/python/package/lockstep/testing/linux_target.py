@@ -28,7 +28,8 @@ DEVICE = "tun0"
 PLAIN = {
     "tcp_sack": 0, "tcp_timestamps": 0, "tcp_window_scaling": 0, "tcp_ecn": 0, "tcp_frto": 0,
     "tcp_early_retrans": 0, "tcp_no_metrics_save": 1, "tcp_congestion_control": "reno",
-    "tcp_recovery": 0, "tcp_syn_linear_timeouts": 0, "tcp_invalid_ratelimit": 0, "tcp_syncookies": 0,
+    "tcp_recovery": 0,
+    "tcp_syn_linear_timeouts": 0, "tcp_invalid_ratelimit": 0, "tcp_syncookies": 0,
     "tcp_challenge_ack_limit": 1_000_000_000, "tcp_rto_min_us": 1_000_000,
     "tcp_rmem": "4096 131072 131072", "tcp_wmem": "4096 1048576 1048576",
 }
