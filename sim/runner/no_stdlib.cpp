@@ -11,14 +11,16 @@
 namespace {
 
 [[noreturn]] void end(const char* what) {
-  std::fprintf(stderr, "runner: %s\n", what);
+  std::fputs("runner: ", stderr);
+  std::fputs(what, stderr);
+  std::fputs("\n", stderr);
   std::abort();
 }
 
 void* obtain(std::size_t bytes, std::size_t alignment) {
   const std::size_t wanted = bytes == 0 ? alignment : bytes;
   const std::size_t rounded = (wanted + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, rounded);
+  void* memory = ::aligned_alloc(alignment, rounded);
   if (memory == nullptr) end("out of memory");
   return memory;
 }

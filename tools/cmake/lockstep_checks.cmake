@@ -3,6 +3,11 @@
 if(NOT LOCKSTEP_TESTS OR NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
+if(TARGET lockstep_runner)
+  # In every build, as it is the build that might change the frames.
+  add_test(NAME fingerprints COMMAND
+    "${PROJECT_SOURCE_DIR}/tools/determinism" --check $<TARGET_FILE:lockstep_runner>)
+endif()
 find_package(Python3 3.11 COMPONENTS Interpreter QUIET)
 if(NOT Python3_FOUND)
   message(STATUS "no Python 3.11: tidy and the packaging test are left out")

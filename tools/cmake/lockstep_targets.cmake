@@ -144,6 +144,22 @@ function(lockstep_runner)
     # The C driver names neither a C++ library nor the part of a sanitizer's runtime that needs one.
     set_target_properties(lockstep_runner PROPERTIES LINKER_LANGUAGE C)
   endif()
+  if(LOCKSTEP_RUNTIME)
+    lockstep_runtime("${LOCKSTEP_RUNTIME}")
+    target_link_libraries(lockstep_runner PRIVATE lockstep_runtime)
+  endif()
+endfunction()
+
+# A toolchain file without a C library names a folder that stands in for one.
+function(lockstep_runtime folder)
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp" "${folder}/*.S")
+  add_library(lockstep_runtime OBJECT ${sources})
+  target_compile_features(lockstep_runtime PRIVATE cxx_std_20)
+  target_include_directories(lockstep_runtime PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(lockstep_runtime PRIVATE lockstep_warnings lockstep_bare)
+  # A loop that copies must not be made a call of memcpy: this is memcpy.
+  target_compile_options(lockstep_runtime PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-ffreestanding -fno-builtin -fno-tree-loop-distribute-patterns>)
 endfunction()
 
 # The drivers: one library of all its folders.
