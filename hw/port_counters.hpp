@@ -13,6 +13,7 @@ struct PortCounters {
   std::uint64_t too_short = 0;    // without a whole header: lost
   std::uint64_t segmented = 0;    // several segments in one frame that cannot be taken apart: lost
   std::uint64_t taken_apart = 0;  // such of which each segment became a frame of its own
+  std::uint64_t left_out = 0;     // frames whose checksum their own machine has left out: taken
   std::uint64_t missed = 0;       // frames for us that the kernel had no room for: lost
   std::uint64_t link_down = 0;    // frames of ours that the interface, being down, did not take
   std::uint64_t no_buffers = 0;   // ... for which the kernel had no memory

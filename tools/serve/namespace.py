@@ -16,6 +16,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = ROOT / "build/release/lockstep"
 CLONE_NEWNET = 0x40000000
+AF_XDP = 44
+CAP_SYS_ADMIN, CAP_BPF = 21, 39
 LIBC = ctypes.CDLL(None, use_errno=True)
 NAME, PEER = "lock0", "lock1"
 OURS, KERNEL = "10.9.0.2", "10.9.0.1"
@@ -35,6 +37,17 @@ def why_not():
     if shutil.which("ip") is None:
         return "ip is missing: tools/setup"
     return None
+
+
+def why_no_xdp():
+    """Why no XDP program can be attached here, or None."""
+    try:
+        socket.socket(AF_XDP, socket.SOCK_RAW).close()
+    except OSError as error:
+        return f"no AF_XDP: {error.strerror}"
+    with open("/proc/self/status", encoding="ascii") as status:
+        rights = int(re.search(r"CapEff:\s*(\w+)", status.read())[1], 16)
+    return None if rights & (1 << CAP_BPF | 1 << CAP_SYS_ADMIN) else "AF_XDP wants CAP_BPF"
 
 
 @contextlib.contextmanager
@@ -146,7 +159,7 @@ class Server:
     def __init__(self, folder, *words, kind="tap"):
         self.summary = folder / "summary.json"
         self.kind = kind
-        where = ["--tap" if kind == "tap" else "--iface", NAME]
+        where = ["--tap", NAME] if kind == "tap" else ["--iface", NAME, "--driver", kind]
         self.command = [str(PROGRAM), "serve", "http", *where, "--address", f"{OURS}/24",
                         "--address", f"{OURS6}/64", "--json", str(self.summary), *words]
         if kind == "tap":

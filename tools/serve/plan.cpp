@@ -118,11 +118,28 @@ void draw_keys(const std::string& seed, Config& config) {
   }
 }
 
+/// By what the interface is driven.
+void read_driver(const ServeOptions& options, ServePlan& plan) {
+  if (!options.tap.empty()) {
+    if (options.driver != "packet") {
+      refuse("--driver: a TAP has its own; give --iface an interface that is there");
+    }
+    return;
+  }
+  plan.port = options.driver == "packet" ? PortKind::packet : PortKind::xdp;
+  if (options.driver == "xdp-native") {
+    plan.place = hw::XdpPlace::native;
+  } else if (options.driver == "xdp-generic") {
+    plan.place = hw::XdpPlace::generic;
+  }
+}
+
 /// Which interface it is. Of one that is there already the MTU and the link address are its own.
 Bytes read_interface(const ServeOptions& options, ServePlan& plan) {
-  plan.on_tap = !options.tap.empty();
-  plan.interface = plan.on_tap ? options.tap : options.interface;
-  if (plan.on_tap) {
+  read_driver(options, plan);
+  bool const on_tap = plan.port == PortKind::tap;
+  plan.interface = on_tap ? options.tap : options.interface;
+  if (on_tap) {
     plan.tap.name = options.tap;
     plan.tap.mtu = Bytes{options.mtu == 0 ? 1500 : options.mtu};
     return plan.tap.mtu;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/seam/config.hpp"
+#include "hw/af_xdp/program.hpp"
 #include "hw/tap/setup.hpp"
 #include "tools/http/server.hpp"
 #include "tools/http/site.hpp"
@@ -11,10 +12,13 @@
 
 namespace lockstep::tools {
 
+enum class PortKind : unsigned char { tap, packet, xdp };
+
 struct ServePlan {
-  std::string interface;  ///< a TAP, or what a packet socket is to stand on
-  bool on_tap = true;
+  std::string interface;  ///< a TAP, or what is there already
+  PortKind port = PortKind::tap;
   hw::TapSettings tap;    ///< of a TAP only
+  hw::XdpPlace place = hw::XdpPlace::fitting;  ///< of AF_XDP only
   Config config;
   http::ServerSettings server;
 };

@@ -50,8 +50,13 @@ void register_serve(CLI::App& app, int& exit_code) {
   CLI::Option_group* const where = verb->add_option_group("where", "one of these");
   where->add_option("--tap", options->tap, "a TAP: made if it is not there");
   where->add_option("--iface", options->interface,
-                    "an interface that is there, by a packet socket; its link address is ours too");
+                    "an interface that is there; its link address is ours too");
   where->require_option(1);
+  verb->add_option("--driver", options->driver,
+                   "of --iface: packet (a packet socket), xdp (AF_XDP, native if the interface's "
+                   "driver can), xdp-native or xdp-generic")
+      ->check(CLI::IsMember({"packet", "xdp", "xdp-native", "xdp-generic"}))
+      ->capture_default_str();
   verb->add_option("--address", options->addresses,
                    "our address and its prefix, like 10.9.0.2/24; no interface may have it")
       ->required();
@@ -76,7 +81,8 @@ void register_serve(CLI::App& app, int& exit_code) {
   verb->add_option("--record", options->record,
                    "keep a journal of every input here, for lockstep replay --journal");
   verb->footer(
-      "A TAP needs /dev/net/tun and CAP_NET_ADMIN, an interface CAP_NET_RAW.\n"
+      "A TAP needs /dev/net/tun and CAP_NET_ADMIN, an interface CAP_NET_RAW, AF_XDP also CAP_BPF\n"
+      "and CAP_NET_ADMIN; it takes every frame of the interface away from the kernel.\n"
       "SIGINT or SIGTERM: what is open is closed, then a\n"
       "summary; a second one: at once. Exit code 3 also if the interface is deleted.\n"
       "Example: lockstep serve http --tap lock0 --address 10.9.0.2/24 --host 10.9.0.1/24\n"

@@ -14,6 +14,8 @@
 #include "core/units/check.hpp"
 #include "hw/af_packet/port.hpp"
 #include "hw/af_packet/setup.hpp"
+#include "hw/af_xdp/port.hpp"
+#include "hw/af_xdp/setup.hpp"
 #include "hw/tap/port.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/journal/http_parts.hpp"
@@ -55,7 +57,8 @@ void refuse(const hw::Trouble& trouble) {
 /// Everything that lives as long as the server does.
 template <class Port>
 struct Service {
-  Service(const ServePlan& plan, const http::Site& site, hw::Descriptor device)
+  template <class Device>
+  Service(const ServePlan& plan, const http::Site& site, Device device)
       : memory(Stack::arena_bytes(plan.config) / sizeof(Line) + 1),
         stack(plan.config, std::as_writable_bytes(std::span(memory))),
         port(std::move(device), {plan.config.mtu, plan.config.burst_frames}),
@@ -154,12 +157,15 @@ Finished recorded(const ServePlan& plan, const http::Site& site, Service<Port>& 
   return finished;
 }
 
-void announce(const ServePlan& plan, const http::Site& site) {
+void announce(const ServePlan& plan, const http::Site& site, const std::string& how) {
   for (std::uint32_t i = 0; i < plan.config.address_count.value; ++i) {
     IpAddress const& address = plan.config.addresses[i].address;
     fmt::print("serving http://{}{}{}:{}/ on {}: {} paths, and /bytes/N\n",
                address.is_v4() ? "" : "[", text_of(address), address.is_v4() ? "" : "]",
                plan.server.port.value, plan.interface, grouped(site.files()));
+  }
+  if (!how.empty()) {
+    fmt::print("{}: {}\n", plan.interface, how);
   }
   std::fflush(stdout);
 }
@@ -179,15 +185,15 @@ int conclude(const Finished& finished, const ServePlan& plan, const journal::Wri
   return static_cast<int>(ExitCode::fine);
 }
 
-/// The files that the run leaves, opened before it begins.
+/// The files that the run leaves, opened before it begins, and how its interface is driven.
 struct Outputs {
+  std::string how;  ///< empty: there is one way only
   std::unique_ptr<journal::Writer> writer;
   std::unique_ptr<DraftFile> json;
 };
 
-template <class Port>
-int serve(const ServePlan& plan, const http::Site& site, hw::Descriptor device,
-          const Outputs& outputs) {
+template <class Port, class Device>
+int serve(const ServePlan& plan, const http::Site& site, Device device, const Outputs& outputs) {
   journal::Writer* const writer = outputs.writer.get();
   Service<Port> service(plan, site, std::move(device));
   hw::StopSignals signals;
@@ -197,7 +203,7 @@ int serve(const ServePlan& plan, const http::Site& site, hw::Descriptor device,
     throw Failure(ExitCode::bad_input, fmt::format("port {}: {}: choose another",
                                                    plan.server.port.value, name_of(refused)));
   }
-  announce(plan, site);
+  announce(plan, site, outputs.how);
   Finished finished;
   if (writer != nullptr) {
     finished = recorded(plan, site, service, *writer, signals);
@@ -216,6 +222,41 @@ int serve(const ServePlan& plan, const http::Site& site, hw::Descriptor device,
   return conclude(finished, plan, writer);
 }
 
+Outputs outputs_of(const ServeOptions& options) {
+  Outputs outputs;
+  if (!options.record.empty()) {
+    outputs.writer = std::make_unique<journal::Writer>(options.record);
+  }
+  if (!options.json.empty()) {
+    outputs.json = std::make_unique<DraftFile>(options.json);
+  }
+  return outputs;
+}
+
+// The interface first, so that nothing is written where it cannot be had.
+
+int serve_tap(const ServePlan& plan, const http::Site& site, const ServeOptions& options) {
+  hw::TapInterface tap;
+  refuse(tap.open(plan.tap));
+  return serve<hw::TapPort>(plan, site, tap.take_device(), outputs_of(options));
+}
+
+int serve_packet(const ServePlan& plan, const http::Site& site, const ServeOptions& options) {
+  hw::Descriptor device;
+  hw::InterfaceFacts facts;
+  refuse(hw::open_packet_socket({.name = plan.interface}, device, facts));
+  return serve<hw::AfPacketPort>(plan, site, std::move(device), outputs_of(options));
+}
+
+int serve_xdp(const ServePlan& plan, const http::Site& site, const ServeOptions& options) {
+  hw::XdpDevice device;
+  hw::InterfaceFacts facts;
+  refuse(hw::open_xdp({plan.interface, plan.config.mtu, plan.place}, device, facts));
+  Outputs outputs = outputs_of(options);
+  outputs.how = text_of(device.mode);
+  return serve<hw::XdpPort>(plan, site, std::move(device), outputs);
+}
+
 }  // namespace
 
 int run_serve_http(const ServeOptions& options) {
@@ -225,25 +266,16 @@ int run_serve_http(const ServeOptions& options) {
     load_folder(options.folder, site);
   }
   site.complete();
-  hw::TapInterface tap;
-  hw::Descriptor device;
-  if (plan.on_tap) {
-    refuse(tap.open(plan.tap));
-    device = tap.take_device();
-  } else {
-    hw::InterfaceFacts facts;
-    refuse(hw::open_packet_socket({.name = plan.interface}, device, facts));
-  }
-  Outputs outputs;
-  if (!options.record.empty()) {
-    outputs.writer = std::make_unique<journal::Writer>(options.record);
-  }
-  if (!options.json.empty()) {
-    outputs.json = std::make_unique<DraftFile>(options.json);
-  }
   set_check_handler(on_failed_check);
-  return plan.on_tap ? serve<hw::TapPort>(plan, site, std::move(device), outputs)
-                     : serve<hw::AfPacketPort>(plan, site, std::move(device), outputs);
+  switch (plan.port) {
+    case PortKind::packet:
+      return serve_packet(plan, site, options);
+    case PortKind::xdp:
+      return serve_xdp(plan, site, options);
+    case PortKind::tap:
+      break;
+  }
+  return serve_tap(plan, site, options);
 }
 
 }  // namespace lockstep::tools

@@ -10,7 +10,8 @@ namespace lockstep::tools {
 /// As the command line gives them.
 struct ServeOptions {
   std::string tap;                     ///< either this, made if it is not there,
-  std::string interface;               ///< or this, which is, through a packet socket
+  std::string interface;               ///< or this, which is, through `driver`
+  std::string driver = "packet";       ///< packet, xdp, xdp-native or xdp-generic
   std::vector<std::string> addresses;  ///< ours, with their prefixes
   std::vector<std::string> hosts;      ///< the kernel's end, with their prefixes
   std::uint32_t port = 80;

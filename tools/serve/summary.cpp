@@ -20,6 +20,7 @@ void visit_losses(const ServeTotals& totals, Visit&& visit) {
   visit("port_too_long", totals.port.too_long);
   visit("port_too_short", totals.port.too_short);
   visit("port_segmented", totals.port.segmented);
+  visit("port_missed", totals.port.missed);
   visit("port_link_down", totals.port.link_down);
   visit("port_no_buffers", totals.port.no_buffers);
   visit("port_refused", totals.port.refused);
@@ -122,6 +123,7 @@ std::string summary_json(const ServeTotals& totals, hw::Ending ending) {
   out["frames_in"] = totals.port.frames_in;
   out["frames_out"] = totals.port.frames_out;
   out["frames_blocked"] = totals.port.blocked;
+  out["checksums_left_out"] = totals.port.left_out;
   out["retransmissions"] = totals.stack.tcp.retransmissions;
   out["fast_retransmits"] = totals.stack.tcp.fast_retransmits;
   out["timeouts"] = totals.stack.tcp.timeouts;

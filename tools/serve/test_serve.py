@@ -1,4 +1,4 @@
-# The server on a TAP and on a veth pair against the kernel, in a namespace: every octet hashed.
+# The server on a TAP, and on a veth pair by each driver, in a namespace: every octet hashed.
 """Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
 import hashlib
 import http.client
@@ -14,15 +14,23 @@ import pytest
 from serve import namespace as ns
 
 pytestmark = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not()))
+needs_xdp = pytest.mark.skipif(ns.why_not() is None and ns.why_no_xdp() is not None,
+                               reason="AF_XDP cannot be had here")
+needs_ethtool = pytest.mark.skipif(shutil.which("ethtool") is None, reason="ethtool is missing: "
+                                   "tools/setup --with capture")
 SIZES = [0, 1, 2, 1447, 1448, 1449, 65_535, 65_536, 1_048_573, 1_048_574, 10_000_000]
 
 
-@pytest.fixture(name="served", params=["tap", "packet"])
+@pytest.fixture(name="served", params=["tap", "packet", pytest.param("xdp", marks=needs_xdp),
+                                       pytest.param("xdp-generic",
+                                                    marks=[needs_xdp, needs_ethtool])])
 def served_fixture(tmp_path, request):
     """A server with a journal; what it recorded is replayed at the end, whatever happened."""
     with ns.fresh_namespace():
-        if request.param == "packet":
+        if request.param != "tap":
             ns.make_pair()
+        if request.param == "xdp-generic":  # which cannot take frames of many segments apart
+            ns.run("ethtool", "-K", ns.PEER, "tso", "off", "gso", "off")
         with ns.Server(tmp_path, "--record", str(tmp_path / "journal"),
                        kind=request.param) as server:
             server.journal = tmp_path / "journal"
@@ -250,7 +258,75 @@ def test_the_interface_goes_down_and_up(served):
         whole = begun + read_all(sock, 1 << 30)
     assert sha(whole.split(b"\r\n\r\n", 1)[1]) == sha(ns.generated(50_000_000))
     summary = finish(served)
-    assert summary["lost"]["port_link_down"] > 0
+    # What AF_XDP had been given already waits; by then it may have been all.
+    assert summary["lost"]["port_link_down"] + summary["frames_blocked"] > 0
+
+
+def xdp_programs():
+    """How many XDP programs stand on the interfaces here."""
+    text = subprocess.run(["ip", "-d", "link"], check=True, capture_output=True, text=True).stdout
+    return text.count("lockstep_xdp")
+
+
+@needs_xdp
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_no_program_is_left_behind(tmp_path, number):
+    with ns.fresh_namespace():
+        ns.make_pair()
+        with ns.Server(tmp_path, kind="xdp") as server:
+            assert xdp_programs() == 1
+            assert fetch(http_connection(), "/bytes/1000")[1] == ns.generated(1000)
+            server.end(number)
+            assert xdp_programs() == 0
+        with ns.Server(tmp_path, kind="xdp"):  # at once
+            assert fetch(http_connection(), "/bytes/1000")[1] == ns.generated(1000)
+
+
+@needs_xdp
+def test_one_line_for_what_af_xdp_cannot(tmp_path):
+    serve = [str(ns.PROGRAM), "serve", "http", "--iface", ns.NAME, "--address", "10.9.0.7/24",
+             "--driver", "xdp", "--record", str(tmp_path / "refused")]
+    with ns.fresh_namespace():
+        def refused(*command):
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+            assert done.stderr.count("\n") == 1
+            assert not (tmp_path / "refused").exists()
+            return done.returncode, done.stderr
+        code, text = refused(*serve)
+        assert (code, "no interface lock0" in text) == (2, True)
+        ns.make_pair()
+        code, text = refused("setpriv", "--reuid", "65534", "--clear-groups", *serve)
+        assert (code, "run as root, or with CAP_BPF" in text) == (3, True)
+        code, text = refused("setpriv", "--bounding-set", "-bpf,-sys_admin",
+                             "--inh-caps", "-bpf,-sys_admin", *serve)
+        assert (code, "no right to make a map of sockets" in text) == (3, True)
+        ns.run("ip", "link", "set", "dev", ns.NAME, "mtu", "9000")
+        code, text = refused(*serve)
+        assert (code, "an MTU of 3822 at most" in text) == (2, True)
+        ns.run("ip", "link", "set", "dev", ns.NAME, "mtu", "1500")
+        ns.run("ip", "link", "set", "dev", ns.NAME, "down")
+        code, text = refused(*serve)
+        assert (code, "ip link set dev lock0 up" in text) == (3, True)
+        ns.run("ip", "link", "set", "dev", ns.NAME, "up")
+        with ns.Server(tmp_path, kind="xdp"):
+            code, text = refused(*serve)
+            assert (code, "has an XDP program already" in text) == (3, True)
+            assert fetch(http_connection(), "/bytes/1000")[1] == ns.generated(1000)
+        assert xdp_programs() == 0
+
+
+@needs_xdp
+@needs_ethtool
+def test_an_interface_of_many_queues_is_refused():
+    with ns.fresh_namespace():
+        ns.run("ip", "link", "add", "dev", ns.NAME, "numrxqueues", "2", "type", "veth",
+               "peer", "name", ns.PEER)
+        ns.run("ip", "link", "set", "dev", ns.NAME, "up")
+        ns.run("ethtool", "-L", ns.NAME, "rx", "2")
+        done = subprocess.run([str(ns.PROGRAM), "serve", "http", "--iface", ns.NAME, "--driver",
+                               "xdp", "--address", "10.9.0.7/24"], capture_output=True, text=True,
+                              check=False, timeout=30)
+        assert (done.returncode, "`ethtool -L lock0 rx 1`" in done.stderr) == (3, True)
 
 
 def test_a_deleted_interface_ends_it(served):

@@ -1,0 +1,32 @@
+// Opens AF_XDP on one queue of an interface that is there, and changes no setting of it.
+#pragma once
+
+#include <string>
+
+#include "core/units/bytes.hpp"
+#include "hw/af_xdp/device.hpp"
+#include "hw/af_xdp/program.hpp"
+#include "hw/interface.hpp"
+#include "hw/trouble.hpp"
+
+namespace lockstep::hw {
+
+struct XdpSettings {
+  std::string name;
+  Bytes mtu{1500};                     // of what we send, and the most that we take
+  XdpPlace place = XdpPlace::fitting;
+};
+
+// The most that a page of the kernel's has room for.
+inline constexpr Bytes xdp_mtu_max{4096 - 256 - 18};
+
+// A socket on the interface's only queue, with memory for 2,048 frames each way and the program
+// attached: frames arrive in it and no longer in the kernel, until `into` goes. Says why not and
+// leaves nothing behind. `facts` is what look_at() says of the interface.
+[[nodiscard]] Trouble open_xdp(const XdpSettings& settings, XdpDevice& into,
+                               InterfaceFacts& facts);
+
+// "native XDP, zero-copy"
+std::string text_of(const XdpMode& mode);
+
+}  // namespace lockstep::hw
