@@ -26,8 +26,9 @@ void register_pkt(CLI::App& app, int& exit_code);
 void register_lint(CLI::App& app, int& exit_code);
 void register_profiles(CLI::App& app, int& exit_code);
 void register_serve(CLI::App& app, int& exit_code);
+void register_load(CLI::App& app, int& exit_code);
 
-inline constexpr std::array<RegisterVerb, 11> verbs = {
+inline constexpr std::array<RegisterVerb, 12> verbs = {
     register_coverage,
     register_sim,
     register_swarm,
@@ -39,6 +40,7 @@ inline constexpr std::array<RegisterVerb, 11> verbs = {
     register_lint,
     register_profiles,
     register_serve,
+    register_load,
 };
 
 }  // namespace lockstep::tools

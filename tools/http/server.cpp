@@ -94,6 +94,8 @@ void Server::accept(Stack& stack, const Event& event) {
     abort(stack, slot);
   } else {
     wait(slot, idle, stack.now());
+    // An answer is queued whole; its last piece must not wait until the one before is acknowledged.
+    static_cast<void>(stack.set(slot.id, {SettingKind::nagle, 0}));
   }
 }
 

@@ -9,13 +9,13 @@
 
 #include "sim/checkers/rfc.hpp"
 #include "sim/kernel/kernel.hpp"
-#include "sim/kernel/trace.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/output/progress.hpp"
 #include "tools/output/table.hpp"
 #include "tools/simrun/report.hpp"
 #include "tools/simrun/series.hpp"
+#include "tools/simrun/spectators.hpp"
 #include "tools/world/units.hpp"
 #include "tools/world/world_file.hpp"
 
@@ -34,48 +34,6 @@ std::uint64_t parse_seed(const std::string& text) {
   }
   return seed;
 }
-
-/// What a failed CHECK says of the run that it happened in.
-void print_failed_check(const CheckSite& site) {
-  const sim::RunNote run = sim::current_run();
-  fmt::print(stderr,
-             "lockstep: a bug of ours: CHECK({}) failed at {}:{}, world {}, seed {}, "
-             "instant {} ns, host {}; please report it with the world's file\n",
-             site.condition, site.file, site.line, run.world.view(), run.seed, run.at.ns,
-             run.host.view());
-}
-
-/// One capture a node, each in its own file.
-class Captures {
- public:
-  Captures(const std::string& folder, const sim::World& world, sim::Kernel& kernel) {
-    if (folder.empty()) {
-      return;
-    }
-    const auto add = [&](sim::Name name, sim::NodeRef node) {
-      const auto path = std::filesystem::path(folder) / (std::string(name.view()) + ".pcapng");
-      files_.push_back(std::make_unique<DraftFile>(path));
-      traces_.push_back(std::make_unique<sim::Trace>(world, *files_.back(), node));
-      kernel.observe(*traces_.back());
-    };
-    for (std::uint32_t i = 0; i < world.hosts.size(); ++i) {
-      add(world.hosts[i].name, {sim::NodeKind::host, i});
-    }
-    for (std::uint32_t i = 0; i < world.stations.size(); ++i) {
-      add(world.stations[i].name, {sim::NodeKind::station, i});
-    }
-  }
-
-  void keep() {
-    for (auto& file : files_) {
-      file->keep();
-    }
-  }
-
- private:
-  std::vector<std::unique_ptr<DraftFile>> files_;
-  std::vector<std::unique_ptr<sim::Trace>> traces_;
-};
 
 /// How far the run is in virtual time.
 void show(Progress& progress, const sim::Kernel& kernel, Instant limit) {
@@ -103,16 +61,6 @@ sim::Ending run_to_end(sim::Kernel& kernel, Instant limit) {
   }
   kernel.end();
   return sim::Ending::completed;
-}
-
-/// What the referee has found; whether that was nothing.
-bool print_findings(const sim::Findings& findings) {
-  for (const sim::Finding& finding : findings.kept()) {
-    fmt::print("{} at {}, {}: {} (expected {}, found {})\n", name_of(finding.checker),
-               text_of(finding.at.since(Instant{0})), finding.where.view(), finding.what,
-               finding.expected, finding.found);
-  }
-  return findings.empty();
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+// Sends back what it hears: what the echo protocol of a load talks to.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/seam/stack.hpp"
+
+namespace lockstep::load {
+
+struct EchoSettings {
+  Port port{7};
+  Backlog backlog{Count{1024}, Count::unlimited()};
+};
+
+struct EchoCounters {
+  std::uint64_t connections = 0;
+  std::uint64_t octets = 0;
+};
+
+/// What cannot be sent yet stays unread, so that the peer's window shuts: it holds nothing itself.
+class EchoServer {
+ public:
+  EchoServer(const EchoSettings& settings, Count connections_max);
+
+  [[nodiscard]] Refusal start(Stack& stack);
+
+  // An Application, and one that can be stopped (hw/poll/loop.hpp).
+  void told(Stack& stack, const Event& event);
+  void run(Stack&, Instant) {}
+  Instant deadline() const { return Instant::never(); }
+  void stop(Stack& stack, Instant now);
+  bool done() const { return open_ == 0; }
+  void abandon(Stack& stack, Instant now);
+
+  std::uint32_t open() const { return open_; }
+  const EchoCounters& counters() const { return counters_; }
+
+ private:
+  struct Slot {
+    ConnectionId id;
+    bool is_open = false;
+    bool peer_finished = false;
+    bool is_finished = false;  // our half is closed
+  };
+  void go_on(Stack& stack, Slot& slot);
+
+  EchoSettings settings_;
+  ListenerId listener_;
+  bool stopping_ = false;
+  std::uint32_t open_ = 0;
+  EchoCounters counters_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace lockstep::load

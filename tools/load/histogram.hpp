@@ -1,0 +1,99 @@
+// Counts durations in buckets that are as fine as what they count is large: fixed memory.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "core/units/time.hpp"
+
+namespace lockstep::load {
+
+/// A part of all that was counted, in hundred thousandths: 99,900 is the 99.9th percentile.
+struct Share {
+  std::uint32_t per_100000 = 0;
+};
+
+/// Exact below 128 ns; above, a bucket is at most 1/128 of what it holds. From 2^41 ns (37 minutes)
+/// on everything is in the last one.
+class Histogram {
+ public:
+  static constexpr std::uint32_t fine_bits = 7;
+  static constexpr std::uint32_t ranges = 41 - fine_bits;
+  static constexpr std::uint32_t buckets = (ranges + 1) << fine_bits;
+
+  void add(Duration time) {
+    ++counts_[bucket_of(time.ns)];
+    ++count_;
+    sum_ns_ += time.ns;
+    least_ = std::min(least_, time);
+    most_ = std::max(most_, time);
+  }
+  void add(const Histogram& other) {
+    for (std::uint32_t i = 0; i < buckets; ++i) {
+      counts_[i] += other.counts_[i];
+    }
+    count_ += other.count_;
+    sum_ns_ += other.sum_ns_;
+    least_ = std::min(least_, other.least_);
+    most_ = std::max(most_, other.most_);
+  }
+
+  std::uint64_t count() const { return count_; }
+  Duration least() const { return count_ == 0 ? Duration{} : least_; }
+  Duration most() const { return most_; }
+  Duration mean() const { return count_ == 0 ? Duration{} : Duration{sum_ns_ / count_}; }
+  /// What that share of all is at most: the upper end of its bucket, and no more than the most.
+  Duration at(Share share) const {
+    // The rank of the last one of the share, rounded up; both factors stay far below 2^64.
+    std::uint64_t const whole = count_ / 100'000 * share.per_100000;
+    std::uint64_t const rest = (count_ % 100'000 * share.per_100000 + 99'999) / 100'000;
+    std::uint64_t const rank = std::max<std::uint64_t>(whole + rest, 1);
+    std::uint64_t seen = 0;
+    for (std::uint32_t i = 0; i < buckets && count_ != 0; ++i) {
+      seen += counts_[i];
+      if (seen >= rank) {
+        return i + 1 == buckets ? most_ : std::min(Duration{end_of(i) - 1}, most_);
+      }
+    }
+    return most_;
+  }
+  /// Calls visit(from, to, count) for each bucket that holds something: [from, to).
+  template <class Visit>
+  void visit(Visit&& each) const {
+    for (std::uint32_t i = 0; i < buckets; ++i) {
+      if (counts_[i] != 0) {
+        each(Duration{i == 0 ? 0 : end_of(i - 1)}, Duration{end_of(i)}, counts_[i]);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t bucket_of(std::uint64_t ns) {
+    constexpr std::uint64_t fine = std::uint64_t{1} << fine_bits;
+    if (ns < fine) {
+      return static_cast<std::uint32_t>(ns);
+    }
+    auto const range = static_cast<std::uint32_t>(std::bit_width(ns)) - fine_bits;
+    if (range > ranges) {
+      return buckets - 1;
+    }
+    return (range << fine_bits) + static_cast<std::uint32_t>((ns >> (range - 1)) - fine);
+  }
+  /// The first value behind a bucket.
+  static constexpr std::uint64_t end_of(std::uint32_t bucket) {
+    constexpr std::uint64_t fine = std::uint64_t{1} << fine_bits;
+    std::uint32_t const range = bucket >> fine_bits;
+    std::uint64_t const place = bucket & (fine - 1);
+    return range == 0 ? place + 1 : (fine + place + 1) << (range - 1);
+  }
+
+  std::array<std::uint64_t, buckets> counts_{};
+  std::uint64_t count_ = 0;
+  std::uint64_t sum_ns_ = 0;
+  Duration least_ = Duration::forever();
+  Duration most_;
+};
+
+}  // namespace lockstep::load

@@ -1,0 +1,57 @@
+// What a request says on the wire, and what its answer should hold.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/units/random.hpp"
+#include "tools/http/site.hpp"
+#include "tools/load/plan.hpp"
+#include "tools/load/reply.hpp"
+
+namespace lockstep::load {
+
+/// A request that waits for its answer, or to be written.
+struct Asked {
+  Instant wanted;
+  std::uint32_t item = 0;   // of the catalogue
+  std::uint32_t from = 0;   // echo: where in the pattern the message begins
+  bool is_last = false;     // of its connection
+};
+
+/// First the head, then so much of the pattern.
+struct Message {
+  std::string_view head;
+  std::uint64_t body_from = 0;
+  std::uint64_t body_length = 0;
+  std::uint64_t size() const { return head.size() + body_length; }
+};
+
+/// Draws requests, and writes them as often as it is asked: always the same for the same one.
+class Composer {
+ public:
+  static constexpr std::uint32_t name_max = 4'000;       ///< octets of an item's name
+  static constexpr std::uint32_t authority_max = 300;
+
+  Composer(const Plan& plan, const http::Site& site);
+
+  /// The next thing to ask for.
+  Asked draw(Instant wanted, bool is_last);
+  /// Valid until the next call.
+  Message compose(const Asked& asked, const Target& target);
+  Expected expected(const Asked& asked) const;
+
+ private:
+  Protocol protocol_;
+  Farewell farewell_;
+  Bytes message_;
+  const Catalogue& catalogue_;
+  std::span<const std::byte> pattern_;
+  Random random_;
+  std::uint64_t weight_ = 0;                // the sum of all
+  std::vector<std::uint64_t> cumulative_;  // of the weights, if they differ
+  std::array<char, name_max + authority_max + 200> text_{};
+};
+
+}  // namespace lockstep::load

@@ -1,0 +1,252 @@
+// Loads in the simulator: every request is accounted for, the same each time, and options that
+// cannot be are refused in a line.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/failure.hpp"
+#include "tools/loadrun/plan.hpp"
+#include "tools/loadrun/simulate.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+LoadOptions in_the_wire(const std::string& url) {
+  LoadOptions options;
+  options.urls = {url};
+  options.sim = LOCKSTEP_SOURCE_DIR "/tools/loadrun/worlds/wire.toml";
+  options.requests = 1'000;
+  options.connections = 20;
+  return options;
+}
+
+SimulatedLoad run(const LoadOptions& options) {
+  SimulatedLoad out = simulate(options, load_plan_of(options));
+  EXPECT_EQ(out.ending, sim::Ending::completed);
+  EXPECT_TRUE(out.is_lawful);
+  load::Counters const& all = out.result.counters;
+  EXPECT_EQ(all.asked, all.answered + load::faults_of(all));
+  EXPECT_EQ(all.answered, out.result.times.latency.count());
+  return out;
+}
+
+std::uint64_t fault(const SimulatedLoad& run, load::Fault which) {
+  return run.result.counters.faults[static_cast<std::uint32_t>(which)];
+}
+
+TEST(Load, PingPongIsTwoRoundTrips) {
+  LoadOptions options = in_the_wire("echo://10.0.0.2");
+  options.workload = "pingpong64";
+  SimulatedLoad const got = run(options);
+  EXPECT_EQ(got.result.counters.answered, 1'000u);
+  EXPECT_EQ(got.result.counters.connections, 1'000u);
+  EXPECT_EQ(got.result.counters.body_octets, 64'000u);
+  // 10 us each way, the handshake's and the message's.
+  EXPECT_GE(got.result.times.latency.least(), Duration::microseconds(40));
+  EXPECT_LE(got.result.times.latency.at({50'000}), Duration::microseconds(42));
+}
+
+TEST(Load, TheSameSeedIsTheSameRun) {
+  LoadOptions options = in_the_wire("echo://10.0.0.2");
+  options.settings = {"*.rto_min=10ms"};
+  SimulatedLoad const first = run(options);
+  EXPECT_EQ(first.fingerprint, run(options).fingerprint);
+  options.seed = "2";
+  EXPECT_NE(first.fingerprint, run(options).fingerprint);
+}
+
+TEST(Load, HttpOnConnectionsThatLast) {
+  LoadOptions options = in_the_wire("http://10.0.0.2/bytes/3000");
+  SimulatedLoad const got = run(options);
+  EXPECT_EQ(got.result.counters.answered, 1'000u);
+  EXPECT_EQ(got.result.counters.connections, 20u);
+  EXPECT_EQ(got.result.counters.body_octets, 3'000'000u);
+  options.pipeline = 8;
+  EXPECT_LT(run(options).lasted, got.lasted);
+}
+
+TEST(Load, HttpARequestAConnectionIsClosedByTheServer) {
+  LoadOptions options = in_the_wire("http://10.0.0.2/bytes/10");
+  options.requests_a_connection = 1;
+  EXPECT_EQ(run(options).result.counters.connections, 1'000u);
+  options.farewell = "reset";
+  EXPECT_EQ(run(options).result.counters.connections, 1'000u);
+}
+
+TEST(Load, AnErrorIsCountedByName) {
+  LoadOptions options = in_the_wire("http://10.0.0.2/nothing");
+  SimulatedLoad const got = run(options);
+  EXPECT_EQ(fault(got, load::Fault::status), 1'000u);
+}
+
+TEST(Load, OfAScheduleLatencyIsFromTheScheduledInstant) {
+  LoadOptions options = in_the_wire("http://10.0.0.2/bytes/100");
+  options.requests = 0;
+  options.duration = "1s";
+  options.rate = 10'000;
+  SimulatedLoad const fast = run(options);
+  EXPECT_EQ(fast.result.counters.asked, 10'000u);
+  EXPECT_EQ(fast.result.counters.answered, 10'000u);
+  EXPECT_LE(fast.result.times.latency.at({99'000}), Duration::microseconds(100));
+  // One connection answers 50,000 a second; those that wait for it grow old.
+  options.connections = 1;
+  options.rate = 60'000;
+  options.timeout = "100ms";
+  SimulatedLoad const late = run(options);
+  EXPECT_EQ(late.result.counters.asked, 60'000u);
+  EXPECT_GE(late.result.times.latency.at({99'000}), Duration::milliseconds(90));
+  EXPECT_GT(fault(late, load::Fault::unsent), 1'000u);
+}
+
+TEST(Load, AScheduleWithARequestAConnection) {
+  LoadOptions options = in_the_wire("http://10.0.0.2/bytes/100");
+  options.requests = 0;
+  options.duration = "100ms";
+  options.warm_up = "50ms";
+  options.rate = 20'000;
+  options.poisson = true;
+  options.requests_a_connection = 1;
+  SimulatedLoad const got = run(options);
+  EXPECT_NEAR(static_cast<double>(got.result.counters.asked), 2'000, 200);
+  EXPECT_EQ(got.result.counters.answered, got.result.counters.asked);
+}
+
+TEST(Load, WhoIsIdleSaysNothing) {
+  LoadOptions options = in_the_wire("echo://10.0.0.2");
+  options.idle_share = 50;
+  options.think = "1ms";
+  options.requests = 0;
+  options.duration = "100ms";
+  SimulatedLoad const got = run(options);
+  EXPECT_EQ(got.result.counters.connections, 20u);
+  // Ten speak, about each millisecond.
+  EXPECT_GE(got.result.counters.answered, 700u);
+  EXPECT_LE(got.result.counters.answered, 1'000u);
+}
+
+TEST(Load, ASilentTargetEndsIt) {
+  LoadOptions options = in_the_wire("http://10.0.0.2/bytes/1");
+  options.timeout = "1s";
+  std::string const path = testing::TempDir() + "silent.toml";
+  std::ofstream(path) << std::ifstream(options.sim).rdbuf() << R"(
+[[fault]]
+name = "cut"
+kind = "partition"
+link = "wire"
+)";
+  options.sim = path;
+  SimulatedLoad const got = simulate(options, load_plan_of(options));
+  EXPECT_EQ(got.ending, sim::Ending::completed);
+  EXPECT_EQ(got.result.counters.answered, 0u);
+  EXPECT_LE(got.lasted, Duration::seconds(3));
+  EXPECT_EQ(fault(got, load::Fault::no_connect), 20u);
+}
+
+TEST(Load, RefusesInOneLine) {
+  auto const refusal = [](const LoadOptions& options) -> std::string {
+    try {
+      simulate(options, load_plan_of(options));
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::bad_input);
+      EXPECT_EQ(std::string(failure.what()).find('\n'), std::string::npos);
+      return failure.what();
+    }
+    return {};
+  };
+  for (const char* url : {"ftp://10.0.0.2/", "http://example.org/", "http://10.0.0.2:0/",
+                          "http://10.0.0.2:x/", "echo://10.0.0.2/path", "http://[::1/",
+                          "http://10.0.0.2/a b", ""}) {
+    EXPECT_NE(refusal(in_the_wire(url)).find("expected http://"), std::string::npos) << url;
+  }
+  LoadOptions options = in_the_wire("http://10.0.0.9/");
+  EXPECT_NE(refusal(options).find("load 10.0.0.1, server 10.0.0.2"), std::string::npos);
+  options = in_the_wire("http://10.0.0.2/");
+  options.from = "server";
+  EXPECT_NE(refusal(options).find("--from server"), std::string::npos);
+  options = in_the_wire("http://10.0.0.2/");
+  options.workload = "pingpong64";
+  EXPECT_NE(refusal(options).find("another protocol"), std::string::npos);
+  options.workload = "pingpong";
+  EXPECT_NE(refusal(options).find("there are pingpong64"), std::string::npos);
+  options = in_the_wire("http://10.0.0.2/");
+  options.duration = "10";
+  EXPECT_NE(refusal(options).find("--duration 10"), std::string::npos);
+  options.duration = "10s";
+  EXPECT_NE(refusal(options).find("give one of them"), std::string::npos);
+}
+
+LoadResult sample() {
+  LoadResult result;
+  result.measured = Duration::seconds(2);
+  result.plan.targets.push_back({{}, "10.0.0.2"});
+  result.counters.asked = result.counters.answered = 10;
+  result.in_time = result.counters;
+  for (int i = 0; i < 10; ++i) {
+    result.times.latency.add(Duration::milliseconds(2));
+  }
+  result.counters.faults[static_cast<std::uint32_t>(load::Fault::timeout)] = 3;
+  return result;
+}
+
+TEST(Limit, IsBrokenOrNot) {
+  LoadResult const result = sample();
+  EXPECT_NE(Limit("p99>1ms").broken_by(result), "");
+  EXPECT_EQ(Limit("p99>3ms").broken_by(result), "");
+  EXPECT_NE(Limit("errors>2").broken_by(result), "");
+  EXPECT_EQ(Limit("errors>3").broken_by(result), "");
+  EXPECT_NE(Limit("requests/s<6").broken_by(result), "");
+  EXPECT_EQ(Limit("requests/s<5").broken_by(result), "");
+  EXPECT_NE(Limit("goodput<1Mbit/s").broken_by(result), "");
+  EXPECT_NE(Limit("most>1us").broken_by(result), "");
+  for (const char* text : {"p98>1ms", "p99>1", "p99=1ms", "errors>x", "", ">", "goodput<3"}) {
+    EXPECT_THROW(Limit{text}, Failure) << text;
+  }
+}
+
+TEST(Report, SaysWhatHappened) {
+  std::string const text = load_text(sample());
+  EXPECT_NE(text.find("requests     10 asked, 10 answered: 5/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("errors       3 timeout\n"), std::string::npos) << text;
+  EXPECT_NE(load_json(sample(), R"({"ending": "x"})").find("\"ending\": \"x\""),
+            std::string::npos);
+}
+
+/// Holds a value against what a schema says of objects, their members and types.
+void expect_as(const nlohmann::json& schema, const nlohmann::json& root,
+               const nlohmann::json& value, const std::string& where) {
+  if (schema.contains("$ref")) {
+    return expect_as(root["$defs"]["times"], root, value, where);
+  }
+  if (schema.contains("enum")) {
+    EXPECT_NE(std::find(schema["enum"].begin(), schema["enum"].end(), value),
+              schema["enum"].end()) << where;
+    return;
+  }
+  std::string const type = schema["type"];
+  EXPECT_TRUE(type == "integer"  ? value.is_number_unsigned()
+              : type == "string" ? value.is_string()
+              : type == "array"  ? value.is_array()
+                                 : value.is_object()) << where;
+  if (type != "object") {
+    return;
+  }
+  for (const auto& name : schema["required"]) {
+    EXPECT_TRUE(value.contains(std::string(name))) << where << "." << name;
+  }
+  for (const auto& [name, member] : value.items()) {
+    ASSERT_TRUE(schema["properties"].contains(name)) << where << "." << name;
+    expect_as(schema["properties"][name], root, member, where + "." + name);
+  }
+}
+
+TEST(Report, IsAsItsSchemaSays) {
+  auto const schema =
+      nlohmann::json::parse(std::ifstream(LOCKSTEP_SOURCE_DIR "/tools/loadrun/report.schema.json"));
+  auto const value = nlohmann::json::parse(load_json(sample(), R"({"virtual_ns": 3})"));
+  expect_as(schema, schema, value, "result");
+}
+
+}  // namespace
+}  // namespace lockstep::tools

@@ -1,0 +1,41 @@
+// The verb `lockstep load`, as its command line gives it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lockstep::tools {
+
+/// What is not given is the workload's, or load::Plan's.
+struct LoadOptions {
+  std::vector<std::string> urls;
+  std::string workload;
+  std::optional<std::uint32_t> connections;
+  std::optional<std::uint32_t> requests_a_connection;
+  std::optional<std::uint32_t> pipeline;
+  std::optional<std::uint64_t> rate;
+  bool poisson = false;
+  std::optional<std::uint64_t> connects_a_second;
+  std::optional<std::uint32_t> idle_share;
+  std::optional<std::uint32_t> message;
+  std::string farewell;
+  std::string think;
+  std::uint64_t requests = 0;
+  std::string duration;
+  std::string warm_up;
+  std::string timeout;
+  std::vector<std::string> fail_if;
+  std::string seed = "1";
+  std::string json;
+  std::string sim;                    ///< the world's file
+  std::string from;                   ///< the host that asks
+  std::vector<std::string> settings;  ///< of the world's hosts
+  std::string pcapng_folder;
+};
+
+/// Runs the load and prints what came of it. Throws Failure before it has begun.
+int run_load(const LoadOptions& options);
+
+}  // namespace lockstep::tools

@@ -1,0 +1,85 @@
+// Registers the verb `load`.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "tools/cli/verbs.hpp"
+#include "tools/loadrun/options.hpp"
+#include "tools/loadrun/workloads.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+void add_loads(CLI::App& verb, LoadOptions& options) {
+  std::string names;
+  for (const Workload& each : workloads) {
+    names += "\n  " + std::string(each.id) + ": " + std::string(each.what);
+  }
+  verb.add_option("--workload", options.workload, "what is asked for, and how; one of" + names);
+  verb.add_option("--connections", options.connections, "at once, at most (1)")
+      ->check(CLI::Range(1, 1'000'000));
+  verb.add_option("--requests-per-connection", options.requests_a_connection,
+                  "then a new one is made; 0: it lasts (0)")
+      ->check(CLI::Range(0, 1'000'000'000));
+  verb.add_option("--pipeline", options.pipeline,
+                  "requests on a connection that wait for their answers (1)")
+      ->check(CLI::Range(1, 1'024));
+  verb.add_option("--rate", options.rate,
+                  "requests a second on schedule, whatever the answers do: latency is then "
+                  "measured from the scheduled instant (a new one when the last is answered)")
+      ->check(CLI::Range(1, 10'000'000));
+  verb.add_flag("--poisson", options.poisson, "the schedule's pauses are exponential (all alike)");
+  verb.add_option("--connect-rate", options.connects_a_second, "new connections a second at most")
+      ->check(CLI::Range(1, 10'000'000));
+  verb.add_option("--idle-share", options.idle_share,
+                  "percent of the connections that never ask (0)")
+      ->check(CLI::Range(0, 99));
+  verb.add_option("--think", options.think, "pause before each request but the first (0s)");
+  verb.add_option("--message", options.message, "octets of an echo (64)")
+      ->check(CLI::Range(1, 1'000'000));
+  verb.add_option("--close", options.farewell,
+                  "who closes first: server, client, or reset: nobody (server; client of echo)")
+      ->check(CLI::IsMember({"server", "client", "reset"}));
+}
+
+void add_ends(CLI::App& verb, LoadOptions& options) {
+  verb.add_option("--requests", options.requests, "ends when so many have been asked");
+  verb.add_option("--duration", options.duration, "ends after so long (10s)");
+  verb.add_option("--warm-up", options.warm_up, "before that, unmeasured (0s)");
+  verb.add_option("--timeout", options.timeout, "of a connect, and of a request (10s)");
+  verb.add_option("--fail-if", options.fail_if,
+                  "exit code 1 if so, like p99>2ms, errors>0, requests/s<1000, goodput<1Mbit/s; "
+                  "may be repeated")
+      ->allow_extra_args(false);
+  verb.add_option("--seed", options.seed, "draws what is asked for and when (1)");
+  verb.add_option("--json", options.json, "write the result here too, as report.schema.json says");
+}
+
+}  // namespace
+
+void register_load(CLI::App& app, int& exit_code) {
+  CLI::App* const verb =
+      app.add_subcommand("load", "Loads a server and measures it, in a simulated world");
+  auto const options = std::make_shared<LoadOptions>();
+  verb->add_option("URL", options->urls,
+                   "http://ADDRESS[:PORT]/PATH or echo://ADDRESS[:PORT]; several take turns")
+      ->required();
+  add_loads(*verb, *options);
+  add_ends(*verb, *options);
+  CLI::Option_group* const simulated = verb->add_option_group("simulated");
+  simulated->add_option("--sim", options->sim, "the world's file: the target's host serves")
+      ->required();
+  simulated->add_option("--from", options->from, "the host that asks (the first that can)");
+  simulated
+      ->add_option("--set", options->settings,
+                   "HOST.FIELD=VALUE: a field of a host's Config, * for all; may be repeated")
+      ->allow_extra_args(false);
+  simulated->add_option("--pcapng", options->pcapng_folder, "write a capture of each host here");
+  verb->footer(
+      "Answers are checked: their form, length and, of /bytes/N and echoes, every octet.\n"
+      "Exit code 1: --fail-if, nothing was answered, or an answer was wrong.\n"
+      "Example: lockstep load echo://10.0.0.2 --workload pingpong64 --requests 10000 \\\n"
+      "             --sim tools/loadrun/worlds/wire.toml --seed 7");
+  verb->callback([options, &exit_code] { exit_code = run_load(*options); });
+}
+
+}  // namespace lockstep::tools

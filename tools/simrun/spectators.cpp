@@ -1,0 +1,52 @@
+// Captures of every node, and the lines that a run's findings are told in.
+#include "tools/simrun/spectators.hpp"
+
+#include <fmt/core.h>
+
+#include "tools/world/units.hpp"
+
+namespace lockstep::tools {
+
+void print_failed_check(const CheckSite& site) {
+  const sim::RunNote run = sim::current_run();
+  fmt::print(stderr,
+             "lockstep: a bug of ours: CHECK({}) failed at {}:{}, world {}, seed {}, "
+             "instant {} ns, host {}; please report it with the world's file\n",
+             site.condition, site.file, site.line, run.world.view(), run.seed, run.at.ns,
+             run.host.view());
+}
+
+Captures::Captures(const std::string& folder, const sim::World& world, sim::Kernel& kernel) {
+  if (folder.empty()) {
+    return;
+  }
+  const auto add = [&](sim::Name name, sim::NodeRef node) {
+    const auto path = std::filesystem::path(folder) / (std::string(name.view()) + ".pcapng");
+    files_.push_back(std::make_unique<DraftFile>(path));
+    traces_.push_back(std::make_unique<sim::Trace>(world, *files_.back(), node));
+    kernel.observe(*traces_.back());
+  };
+  for (std::uint32_t i = 0; i < world.hosts.size(); ++i) {
+    add(world.hosts[i].name, {sim::NodeKind::host, i});
+  }
+  for (std::uint32_t i = 0; i < world.stations.size(); ++i) {
+    add(world.stations[i].name, {sim::NodeKind::station, i});
+  }
+}
+
+void Captures::keep() {
+  for (auto& file : files_) {
+    file->keep();
+  }
+}
+
+bool print_findings(const sim::Findings& findings) {
+  for (const sim::Finding& finding : findings.kept()) {
+    fmt::print("{} at {}, {}: {} (expected {}, found {})\n", name_of(finding.checker),
+               text_of(finding.at.since(Instant{0})), finding.where.view(), finding.what,
+               finding.expected, finding.found);
+  }
+  return findings.empty();
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,35 @@
+// Who watches a simulated run for a verb: captures, findings, and what a failed CHECK says of it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/units/check.hpp"
+#include "sim/checkers/finding.hpp"
+#include "sim/kernel/kernel.hpp"
+#include "sim/kernel/trace.hpp"
+#include "tools/output/draft_file.hpp"
+
+namespace lockstep::tools {
+
+/// For set_check_handler: the world, the seed, the instant and the host.
+void print_failed_check(const CheckSite& site);
+
+/// One capture a node, each in its own file of `folder`; none if that is empty.
+class Captures {
+ public:
+  /// Before the kernel's first step. Throws Failure (environment).
+  Captures(const std::string& folder, const sim::World& world, sim::Kernel& kernel);
+  /// The files get their names.
+  void keep();
+
+ private:
+  std::vector<std::unique_ptr<DraftFile>> files_;
+  std::vector<std::unique_ptr<sim::Trace>> traces_;
+};
+
+/// What the referee has found; whether that was nothing.
+bool print_findings(const sim::Findings& findings);
+
+}  // namespace lockstep::tools
