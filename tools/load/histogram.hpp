@@ -40,6 +40,17 @@ class Histogram {
     most_ = std::max(most_, other.most_);
   }
 
+  /// What has been added since `before`, which this once was. Its least and most are of all.
+  Histogram since(const Histogram& before) const {
+    Histogram out = *this;
+    for (std::uint32_t i = 0; i < buckets; ++i) {
+      out.counts_[i] -= before.counts_[i];
+    }
+    out.count_ -= before.count_;
+    out.sum_ns_ -= before.sum_ns_;
+    return out;
+  }
+
   std::uint64_t count() const { return count_; }
   Duration least() const { return count_ == 0 ? Duration{} : least_; }
   Duration most() const { return most_; }

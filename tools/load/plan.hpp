@@ -66,6 +66,7 @@ struct Plan {
   Duration duration = Duration::seconds(10);  ///< of what is measured, if `requests` is 0
   Duration warm_up;                      ///< before that
   Duration timeout = Duration::seconds(10);  ///< of a connect, and of a request
+  Duration time_wait;                    ///< of our stack; 0: its own
   std::uint64_t seed = 1;
 };
 

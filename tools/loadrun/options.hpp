@@ -29,6 +29,15 @@ struct LoadOptions {
   std::vector<std::string> fail_if;
   std::string seed = "1";
   std::string json;
+  std::string time_wait;
+  std::string tap;                     ///< either this, made if it is not there,
+  std::string interface;               ///< or this, which is, through `driver`; or `sim`
+  std::string driver = "packet";       ///< packet, xdp, xdp-native or xdp-generic
+  std::vector<std::string> addresses;  ///< ours, with their prefixes: who asks, in turn
+  std::vector<std::string> hosts;      ///< the kernel's end of a TAP, with their prefixes
+  std::string gateway;
+  std::string profile = "default";
+  std::uint32_t mtu = 0;               ///< 0: the interface's own, 1500 of a TAP
   std::string sim;                    ///< the world's file
   std::string from;                   ///< the host that asks
   std::vector<std::string> settings;  ///< of the world's hosts

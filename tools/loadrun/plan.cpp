@@ -197,6 +197,7 @@ load::Plan load_plan_of(const LoadOptions& options) {
   read_time("--warm-up", options.warm_up, plan.warm_up);
   read_time("--timeout", options.timeout, plan.timeout);
   read_time("--think", options.think, plan.think);
+  read_time("--time-wait", options.time_wait, plan.time_wait);
   read_farewell(options.farewell, plan);
   plan.seed = seed_of(options.seed);
   if (plan.requests != 0 && !options.duration.empty()) {

@@ -54,20 +54,49 @@ void add_ends(CLI::App& verb, LoadOptions& options) {
   verb.add_option("--json", options.json, "write the result here too, as report.schema.json says");
 }
 
+void add_place(CLI::App& verb, LoadOptions& options) {
+  CLI::Option_group* const where = verb.add_option_group("where", "one of these");
+  where->add_option("--tap", options.tap, "a TAP: made if it is not there");
+  where->add_option("--iface", options.interface,
+                    "an interface that is there; its link address is ours too");
+  where->add_option("--sim", options.sim, "the file of a world: the target's host serves");
+  where->require_option(1);
+}
+
+void add_wire(CLI::App& verb, LoadOptions& options) {
+  CLI::Option_group* const wire = verb.add_option_group("on an interface");
+  wire->add_option("--driver", options.driver, "of --iface")
+      ->check(CLI::IsMember({"packet", "xdp", "xdp-native", "xdp-generic"}))
+      ->capture_default_str();
+  wire->add_option("--address", options.addresses,
+                   "ours and its prefix, like 10.9.0.2/24; no interface may have it. Up to 8, "
+                   "which call in turn: each has 64,512 ports a target");
+  wire->add_option("--host", options.hosts,
+                   "the kernel's own address on a TAP, like 10.9.0.1/24");
+  wire->add_option("--gateway", options.gateway, "on the way to targets of other networks");
+  wire->add_option("--profile", options.profile, "default, rfc, linux or freebsd")
+      ->capture_default_str();
+  wire->add_option("--mtu", options.mtu,
+                   "octets of an IP packet (1500 of a TAP, the interface's own elsewhere)")
+      ->check(CLI::Range(576, 65'000));
+  wire->add_option("--time-wait", options.time_wait,
+                   "of ours, where we close first: a port is free again after that (1min)");
+}
+
 }  // namespace
 
 void register_load(CLI::App& app, int& exit_code) {
-  CLI::App* const verb =
-      app.add_subcommand("load", "Loads a server and measures it, in a simulated world");
+  CLI::App* const verb = app.add_subcommand(
+      "load", "Loads a server and measures it, on a Linux interface or simulated");
   auto const options = std::make_shared<LoadOptions>();
   verb->add_option("URL", options->urls,
                    "http://ADDRESS[:PORT]/PATH or echo://ADDRESS[:PORT]; several take turns")
       ->required();
   add_loads(*verb, *options);
   add_ends(*verb, *options);
+  add_place(*verb, *options);
+  add_wire(*verb, *options);
   CLI::Option_group* const simulated = verb->add_option_group("simulated");
-  simulated->add_option("--sim", options->sim, "the world's file: the target's host serves")
-      ->required();
   simulated->add_option("--from", options->from, "the host that asks (the first that can)");
   simulated
       ->add_option("--set", options->settings,
@@ -77,7 +106,9 @@ void register_load(CLI::App& app, int& exit_code) {
   verb->footer(
       "Answers are checked: their form, length and, of /bytes/N and echoes, every octet.\n"
       "Exit code 1: --fail-if, nothing was answered, or an answer was wrong.\n"
-      "Example: lockstep load echo://10.0.0.2 --workload pingpong64 --requests 10000 \\\n"
+      "Example: lockstep load http://10.9.0.1/ --tap lock0 --address 10.9.0.2/24 \\\n"
+      "             --host 10.9.0.1/24 --connections 64 --duration 10s --fail-if 'p99>5ms'\n"
+      "         lockstep load echo://10.0.0.2 --workload pingpong64 --requests 10000 \\\n"
       "             --sim tools/loadrun/worlds/wire.toml --seed 7");
   verb->callback([options, &exit_code] { exit_code = run_load(*options); });
 }

@@ -1,12 +1,21 @@
 // Chooses where the load runs.
+#include "tools/cli/failure.hpp"
 #include "tools/loadrun/options.hpp"
 #include "tools/loadrun/plan.hpp"
 #include "tools/loadrun/simulate.hpp"
+#include "tools/loadrun/wire.hpp"
 
 namespace lockstep::tools {
 
 int run_load(const LoadOptions& options) {
-  return simulate_load(options, load_plan_of(options));
+  load::Plan const plan = load_plan_of(options);
+  bool const simulated = !options.sim.empty();
+  if (simulated != options.addresses.empty()) {
+    throw Failure(ExitCode::bad_input,
+                  simulated ? "--address: a host of the world has its own: leave it out"
+                            : "--address is missing: give one that is ours, like 10.9.0.2/24");
+  }
+  return simulated ? simulate_load(options, plan) : load_on_the_wire(options, plan);
 }
 
 }  // namespace lockstep::tools
