@@ -42,7 +42,7 @@ void Lane::mark_if_long(std::span<std::byte> frame) {
 
 Duration Lane::transmission_of(std::uint32_t length) {
   if (length != timed_length_) {
-    std::uint64_t const bit_ns = std::uint64_t{length} * 8 * 1'000'000'000;
+    std::uint64_t const bit_ns = (std::uint64_t{length} + spec_.overhead_bytes) * 8 * 1'000'000'000;
     std::uint64_t const rate = spec_.rate_bits_per_second;
     timed_length_ = length;
     timed_ = Duration{rate == 0 ? 0 : (bit_ns + rate - 1) / rate};

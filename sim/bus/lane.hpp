@@ -21,6 +21,7 @@ struct LaneSpec {
   std::uint32_t queue_packets = 0;  // waiting or being sent
   std::uint32_t mark_packets = 0;   // so many waiting or being sent: ECT is marked; 0: never
   std::uint32_t mtu_bytes = 1500;   // without the link header
+  std::uint32_t overhead_bytes = 0; // around each frame on the wire, which takes time there alone
 };
 
 struct LaneCounters {

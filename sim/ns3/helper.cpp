@@ -17,7 +17,7 @@
 #include <ns3/node.h>
 #include <ns3/packet.h>
 
-#include <algorithm>
+#include <charconv>
 
 #include "sim/ns3/addresses.hpp"
 
@@ -157,19 +157,23 @@ Ptr<LockstepStack> LockstepHelper::GetStack(Ptr<NetDevice> device) {
   return host == nullptr ? nullptr : host->GetStack(device);
 }
 
-Ptr<LockstepStack> LockstepHelper::AddAddress(Ptr<NetDevice> device, Ipv4Address address,
-                                              Ipv4Mask mask) const {
+Ptr<LockstepStack> LockstepHelper::AddAddress(Ptr<NetDevice> device,
+                                              const std::string& address) const {
+  auto const slash = address.find('/');
+  auto const host = address.substr(0, slash);
+  bool const v6 = host.find(':') != std::string::npos;
+  std::uint32_t bits = 1000;
+  if (slash != std::string::npos) {
+    std::from_chars(address.data() + slash + 1, address.data() + address.size(), bits);
+  }
+  NS_ABORT_MSG_IF(bits > (v6 ? 128u : 32u), "LockstepHelper::AddAddress: '"
+                                                << address << "' is no address with the length of "
+                                                << "its prefix, like 10.1.1.1/24");
   auto const there = GetStack(device);
   auto const stack = there != nullptr ? there : Install(device);
-  stack->AddAddress({ToLockstep(address), static_cast<std::uint8_t>(mask.GetPrefixLength())});
-  return stack;
-}
-
-Ptr<LockstepStack> LockstepHelper::AddAddress(Ptr<NetDevice> device, Ipv6Address address,
-                                              Ipv6Prefix prefix) const {
-  auto const there = GetStack(device);
-  auto const stack = there != nullptr ? there : Install(device);
-  stack->AddAddress({ToLockstep(address), prefix.GetPrefixLength()});
+  stack->AddAddress({v6 ? ToLockstep(Ipv6Address(host.c_str()))
+                        : ToLockstep(Ipv4Address(host.c_str())),
+                     static_cast<std::uint8_t>(bits)});
   return stack;
 }
 

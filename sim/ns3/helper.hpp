@@ -37,9 +37,8 @@ class LockstepHelper {
 
   /// The stack of a device, made if there is none: for nodes without an InternetStack.
   Ptr<LockstepStack> Install(Ptr<NetDevice> device) const;
-  Ptr<LockstepStack> AddAddress(Ptr<NetDevice> device, Ipv4Address address, Ipv4Mask mask) const;
-  Ptr<LockstepStack> AddAddress(Ptr<NetDevice> device, Ipv6Address address,
-                                Ipv6Prefix prefix) const;
+  /// Of either family, with the length of its prefix: "10.1.1.1/24", "2001:db8::1/64".
+  Ptr<LockstepStack> AddAddress(Ptr<NetDevice> device, const std::string& address) const;
   /// The default route.
   void SetGateway(Ptr<NetDevice> device, Ipv4Address gateway) const;
   void SetGateway(Ptr<NetDevice> device, Ipv6Address gateway) const;

@@ -26,12 +26,9 @@ Time ToTime(lockstep::Duration duration) {
   return NanoSeconds(std::min(duration.ns, std::uint64_t{0x7fff'ffff'ffff'ffff}));
 }
 
-TcpSocket::TcpStates_t ToState(const lockstep::ConnectionInfo& info) {
+TcpSocket::TcpStates_t ToState(lockstep::tcp::State state) {
   using lockstep::tcp::State;
-  if (!info.exists) {
-    return TcpSocket::CLOSED;
-  }
-  switch (info.state) {
+  switch (state) {
     case State::listen: return TcpSocket::LISTEN;
     case State::syn_sent: return TcpSocket::SYN_SENT;
     case State::syn_received: return TcpSocket::SYN_RCVD;
@@ -143,6 +140,7 @@ int LockstepSocket::Connect(const Address& address) {
     return Refused(refusal);
   }
   connected_or_opening_ = true;
+  local_ = Inspect().tuple.local;
   stack_->Adopt(id_, this);
   if (watched_) {
     stack_->Watch(this);
@@ -242,11 +240,11 @@ std::uint32_t LockstepSocket::GetTxAvailable() const {
   return HasConnection() && !shut_send_ ? stack_->GetCore().writable(id_).count : 0;
 }
 
-std::uint32_t LockstepSocket::Write(std::span<const std::byte> octets) {
+std::uint32_t LockstepSocket::Write(std::span<const std::byte> octets, lockstep::More more) {
   if (!HasConnection() || shut_send_) {
     return 0;
   }
-  auto const taken = stack_->GetCore().write(id_, octets);
+  auto const taken = stack_->GetCore().write(id_, octets, more);
   if (!taken.bytes.empty()) {
     stack_->Kick();
   }
@@ -411,10 +409,13 @@ void LockstepSocket::Watch() {
 
 void LockstepSocket::Sample() {
   auto const info = Inspect();
-  state_.Set(ToState(info));
   if (!info.exists) {
+    // What is left of it, if it waits for its last segments to die.
+    state_.Set(HasConnection() ? ToState(stack_->GetCore().state_of({local_, remote_}))
+                               : TcpSocket::CLOSED);
     return;
   }
+  state_.Set(ToState(info.state));
   cwnd_.Set(info.cwnd.count);
   ssthresh_.Set(info.ssthresh.count);
   rtt_.Set(ToTime(info.srtt));

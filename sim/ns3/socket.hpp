@@ -69,7 +69,8 @@ class LockstepSocket : public Socket {
   // Beyond Socket: without packets in between.
 
   /// Writes what there is room for: the number of octets taken.
-  std::uint32_t Write(std::span<const std::byte> octets);
+  std::uint32_t Write(std::span<const std::byte> octets,
+                      lockstep::More more = lockstep::More::no);
   /// The first unread octets that lie together; empty: none, or the connection is gone.
   std::span<const std::byte> Readable() const;
   void Consume(std::uint32_t octets);

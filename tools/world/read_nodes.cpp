@@ -99,6 +99,8 @@ void read_lane(Table& table, sim::LaneSpec& lane) {
       table.number("queue_packets", lane.queue_packets, {0, 1'000'000}));
   lane.mark_packets = static_cast<std::uint32_t>(
       table.number("mark_packets", lane.mark_packets, {0, 1'000'000}));
+  lane.overhead_bytes = static_cast<std::uint32_t>(
+      table.number("overhead", lane.overhead_bytes, {0, 1'000}));
   lane.mtu_bytes = static_cast<std::uint32_t>(table.number("mtu", lane.mtu_bytes, {68, 65'535}));
 }
 

@@ -243,7 +243,8 @@ class Sim:
              back: Optional[Mapping[str, Value]] = None, **keys: Value) -> Link:
         """Joins two nodes.
 
-        Keys: rate ("10Mbit/s"), delay ("10ms"), queue ("64KiB"), queue_packets, mark_packets, mtu.
+        Keys: rate ("10Mbit/s"), delay ("10ms"), queue ("64KiB"), queue_packets, mark_packets, mtu,
+            overhead.
         `back`: those that differ on the way back, from `b` to `a`.
         """
         self._links += 1

@@ -1,0 +1,292 @@
+// What an ns-3 user may expect: traces, queues, marks, attributes, seeds, clear errors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <ns3/config.h>
+#include <ns3/data-rate.h>
+#include <ns3/double.h>
+#include <ns3/drop-tail-queue.h>
+#include <ns3/error-model.h>
+#include <ns3/on-off-helper.h>
+#include <ns3/pointer.h>
+#include <ns3/rng-seed-manager.h>
+#include <ns3/tcp-socket.h>
+#include <ns3/traffic-control-helper.h>
+#include <ns3/traffic-control-layer.h>
+
+#include <cstdint>
+#include <unistd.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/ns3/applications.hpp"
+#include "sim/ns3/scene_kit.hpp"
+
+namespace ns3::testing {
+namespace {
+
+using ::testing::Gt;
+using ::testing::HasSubstr;
+using ::testing::StrEq;
+
+// Two nodes on a point-to-point link, addressed; ours is installed by the test.
+struct TwoNodes {
+  explicit TwoNodes(const std::string& rate = "10Mbps", const std::string& delay = "5ms")
+      : devices(JoinPointToPoint(nodes, rate, delay)) {
+    InternetStackHelper().Install(nodes);
+    addresses = Address4(devices);
+  }
+  Address Remote() const { return InetSocketAddress(addresses.GetAddress(1), 5001); }
+
+  Scene scene;
+  NodeContainer nodes{2};
+  NetDeviceContainer devices;
+  Ipv4InterfaceContainer addresses;
+};
+
+void RunFor(double seconds) {
+  Simulator::Stop(Seconds(seconds));
+  Simulator::Run();
+}
+
+struct Trace {
+  std::vector<std::uint32_t> cwnd;
+  std::vector<TcpSocket::TcpStates_t> states;
+  std::map<std::string, int> changes;
+};
+
+void NoteCwnd(Trace* trace, std::uint32_t, std::uint32_t now) { trace->cwnd.push_back(now); }
+void NoteState(Trace* trace, TcpSocket::TcpStates_t, TcpSocket::TcpStates_t now) {
+  trace->states.push_back(now);
+}
+void NoteNumber(Trace* trace, std::string context, std::uint32_t, std::uint32_t) {
+  ++trace->changes[context.substr(context.rfind('/') + 1)];
+}
+void NoteTime(Trace* trace, std::string context, Time, Time) {
+  ++trace->changes[context.substr(context.rfind('/') + 1)];
+}
+
+void ConnectTraces(Trace* trace) {
+  std::string const path = "/NodeList/0/$ns3::LockstepHost/StackList/0/SocketList/0/";
+  EXPECT_TRUE(Config::ConnectWithoutContextFailSafe(path + "CongestionWindow",
+                                                    MakeBoundCallback(&NoteCwnd, trace)));
+  EXPECT_TRUE(Config::ConnectWithoutContextFailSafe(path + "State",
+                                                    MakeBoundCallback(&NoteState, trace)));
+  for (const char* name : {"SlowStartThreshold", "BytesInFlight"}) {
+    EXPECT_TRUE(Config::ConnectFailSafe(path + name, MakeBoundCallback(&NoteNumber, trace)));
+  }
+  for (const char* name : {"RTT", "RTO"}) {
+    EXPECT_TRUE(Config::ConnectFailSafe(path + name, MakeBoundCallback(&NoteTime, trace)));
+  }
+}
+
+TEST(Ns3Features, TheTracesOfASocketAreFoundByTheirPath) {
+  TwoNodes two;
+  LockstepHelper().Install(two.nodes);
+  auto const losses = CreateObject<ReceiveListErrorModel>();
+  losses->SetList({60});
+  two.devices.Get(1)->SetAttribute("ReceiveErrorModel", PointerValue(losses));
+  auto const sink = StartFlow({two.nodes.Get(0), two.nodes.Get(1), two.Remote()});
+  Trace trace;
+  Simulator::Schedule(MilliSeconds(101), &ConnectTraces, &trace);
+  RunFor(70);
+  EXPECT_EQ(sink->GetTotalRx(), kMegabyte);
+  EXPECT_THAT(trace.cwnd.size(), Gt(10u));
+  for (const char* name : {"SlowStartThreshold", "BytesInFlight", "RTT", "RTO"}) {
+    EXPECT_THAT(trace.changes[name], Gt(0)) << name;
+  }
+  EXPECT_THAT(trace.states,
+              ::testing::ElementsAre(TcpSocket::ESTABLISHED, TcpSocket::FIN_WAIT_1,
+                                     TcpSocket::TIME_WAIT));
+}
+
+void NoteDrop(std::vector<std::string>* reasons, Ptr<const Packet>, std::string reason) {
+  reasons->push_back(reason);
+}
+
+TEST(Ns3Features, WhatDiesHereIsToldWithItsReason) {
+  TwoNodes two;
+  LockstepHelper().Install(two.nodes.Get(1));
+  // ns-3's TCP calls a port where nobody listens.
+  BulkSendHelper source(kTheirs, two.Remote());
+  source.Install(two.nodes.Get(0));
+  std::vector<std::string> reasons;
+  LockstepHelper::GetStack(two.devices.Get(1))
+      ->TraceConnectWithoutContext("Drop", MakeBoundCallback(&NoteDrop, &reasons));
+  RunFor(1);
+  EXPECT_THAT(reasons, ::testing::ElementsAre("tcp_closed"));
+}
+
+TEST(Ns3Features, OnOffAndPacketSinkRunOnOurSockets) {
+  TwoNodes two;
+  LockstepHelper().Install(two.nodes);
+  PacketSinkHelper sink(kOurs, two.Remote());
+  auto const sinks = sink.Install(two.nodes.Get(1));
+  OnOffHelper source(kOurs, two.Remote());
+  source.SetConstantRate(DataRate("1Mbps"), 500);
+  source.SetAttribute("MaxBytes", UintegerValue(100'000));
+  source.Install(two.nodes.Get(0));
+  RunFor(30);
+  EXPECT_EQ(DynamicCast<PacketSink>(sinks.Get(0))->GetTotalRx(), 100'000u);
+}
+
+// The queue of the device holds five packets: the stack waits for room and loses nothing.
+TEST(Ns3Features, AStoppedQueueHoldsTheStackBack) {
+  Scene const scene;
+  NodeContainer nodes(2);
+  PointToPointHelper link;
+  link.SetDeviceAttribute("DataRate", StringValue("10Mbps"));
+  link.SetChannelAttribute("Delay", StringValue("20ms"));
+  link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("5p"));
+  auto const devices = link.Install(nodes);
+  LockstepHelper lockstep;
+  lockstep.AddAddress(devices.Get(0), "10.1.1.1/24");
+  lockstep.AddAddress(devices.Get(1), "10.1.1.2/24");
+  auto const sink =
+      StartFlow({nodes.Get(0), nodes.Get(1), InetSocketAddress("10.1.1.2", 5001)});
+  RunFor(60);
+  EXPECT_EQ(sink->GetTotalRx(), kMegabyte);
+  auto const stack = LockstepHelper::GetStack(devices.Get(0));
+  EXPECT_THAT(stack->GetCounters().blocked_turns, Gt(10u));
+  EXPECT_EQ(stack->GetCounters().refused_by_device, 0u);
+  EXPECT_EQ(stack->GetCore().statistics().tcp.retransmissions, 0u);
+}
+
+// A queue disc of our own node marks our packets, and both ends make something of it.
+TEST(Ns3Features, AQueueDiscMarksAndTheSenderHears) {
+  Scene const scene;
+  NodeContainer nodes(2);
+  PointToPointHelper link;
+  link.SetDeviceAttribute("DataRate", StringValue("5Mbps"));
+  link.SetChannelAttribute("Delay", StringValue("20ms"));
+  link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("2p"));
+  auto const devices = link.Install(nodes);
+  InternetStackHelper().Install(nodes);
+  TrafficControlHelper discs;
+  discs.SetRootQueueDisc("ns3::CoDelQueueDisc", "UseEcn", BooleanValue(true));
+  auto const installed = discs.Install(devices.Get(0));
+  auto const addresses = Address4(devices);
+  LockstepHelper lockstep;
+  lockstep.Set("Ecn", StringValue("on"));
+  lockstep.Install(nodes);
+  auto const sink = StartFlow(
+      {nodes.Get(0), nodes.Get(1), InetSocketAddress(addresses.GetAddress(1), 5001)});
+  RunFor(60);
+  EXPECT_EQ(sink->GetTotalRx(), kMegabyte);
+  EXPECT_THAT(installed.Get(0)->GetStats().nTotalMarkedPackets, Gt(0u))
+      << installed.Get(0)->GetStats();
+  auto const stack = LockstepHelper::GetStack(devices.Get(1));
+  EXPECT_EQ(stack->GetCore().statistics().drops.of(lockstep::Drop::ip_checksum), 0u);
+}
+
+// A dumbbell with random losses: the captures of all interfaces, one after the other.
+std::string CaptureAll(std::uint64_t run) {
+  RngSeedManager::SetSeed(1);
+  RngSeedManager::SetRun(run);
+  auto const folder = std::filesystem::temp_directory_path() /
+                      ("lockstep-ns3-" + std::to_string(::getpid()) + "-" + std::to_string(run));
+  std::filesystem::create_directory(folder);
+  {
+    TwoNodes two;
+    LockstepHelper lockstep;
+    lockstep.Install(two.nodes);
+    auto const losses = CreateObject<RateErrorModel>();
+    losses->AssignStreams(lockstep.AssignStreams(two.nodes, 100) + 100);
+    losses->SetUnit(RateErrorModel::ERROR_UNIT_PACKET);
+    losses->SetRate(0.01);
+    two.devices.Get(1)->SetAttribute("ReceiveErrorModel", PointerValue(losses));
+    PointToPointHelper().EnablePcapAll((folder / "all").string());
+    StartFlow({two.nodes.Get(0), two.nodes.Get(1), two.Remote()});
+    RunFor(30);
+  }
+  std::vector<std::filesystem::path> names;
+  for (auto const& entry : std::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path());
+  }
+  std::ranges::sort(names);
+  std::string all;
+  for (auto const& name : names) {
+    std::ifstream file(name, std::ios::binary);
+    all.append(std::istreambuf_iterator<char>(file), {});
+  }
+  EXPECT_EQ(names.size(), 2u);
+  std::filesystem::remove_all(folder);
+  return all;
+}
+
+TEST(Ns3Features, TheRunNumberDecidesEverything) {
+  auto const first = CaptureAll(7);
+  EXPECT_GT(first.size(), kMegabyte);
+  EXPECT_TRUE(first == CaptureAll(7));
+  EXPECT_FALSE(first == CaptureAll(8));
+}
+
+TEST(Ns3Features, EveryFieldOfConfigIsAnAttribute) {
+  auto const stack = CreateObject<LockstepStack>();
+  stack->SetAttribute("ReceiveBufferMaxBytes", UintegerValue(4096));
+  stack->SetAttribute("DelayedAck", TimeValue(MilliSeconds(77)));
+  stack->SetAttribute("Sack", BooleanValue(false));
+  stack->SetAttribute("Congestion", StringValue("reno"));
+  EXPECT_EQ(stack->Fields().tcp.receive_buffer_max.count, 4096u);
+  EXPECT_EQ(stack->Fields().tcp.delayed_ack.ns, 77'000'000u);
+  EXPECT_FALSE(stack->Fields().tcp.sack);
+  EXPECT_EQ(stack->Fields().tcp.congestion, lockstep::tcp::Congestion::reno);
+  StringValue word;
+  stack->GetAttribute("Congestion", word);
+  EXPECT_THAT(word.Get(), StrEq("reno"));
+  // Out of range, and of no word: refused, and nothing changed.
+  EXPECT_FALSE(stack->SetAttributeFailSafe("DuplicateAcks", UintegerValue(0)));
+  EXPECT_FALSE(stack->SetAttributeFailSafe("Congestion", StringValue("vegas")));
+  EXPECT_EQ(stack->Fields().tcp.duplicate_acks.value, 3u);
+}
+
+using Ns3FeaturesDeathTest = ::testing::Test;
+
+TEST(Ns3FeaturesDeathTest, AnAttributeOutOfRangeIsNamed) {
+  LockstepHelper lockstep;
+  lockstep.Set("DuplicateAcks", UintegerValue(0));
+  NodeContainer nodes(2);
+  auto const devices = JoinPointToPoint(nodes);
+  EXPECT_DEATH(lockstep.Install(devices.Get(0)), HasSubstr("DuplicateAcks"));
+  Simulator::Destroy();
+}
+
+TEST(Ns3FeaturesDeathTest, TwoStacksOnOneDeviceAreRefused) {
+  TwoNodes two;
+  LockstepHelper().Install(two.nodes);
+  EXPECT_DEATH(LockstepHelper().Install(two.nodes.Get(0)),
+               HasSubstr("device 0 of node 0 has a LockstepStack already: two stacks on one"));
+}
+
+TEST(Ns3FeaturesDeathTest, AnMtuTooSmallForIpv6IsNamed) {
+  Scene const scene;
+  NodeContainer nodes(2);
+  auto const devices = JoinPointToPoint(nodes);
+  devices.Get(0)->SetMtu(1000);
+  LockstepHelper().AddAddress(devices.Get(0), "2001:db8::1/64");
+  EXPECT_DEATH(RunFor(1), HasSubstr("the attribute Mtu of device 0 of node 0 is 1000: IPv6 needs"));
+}
+
+TEST(Ns3FeaturesDeathTest, ATopologyWithoutARouteIsNamed) {
+  Scene const scene;
+  NodeContainer nodes(2);
+  auto const devices = JoinCsma(nodes);
+  LockstepHelper().AddAddress(devices.Get(0), "10.1.1.1/24");
+  auto const source = CreateObject<LockstepBulkSend>();
+  source->SetAttribute("Remote", AddressValue(InetSocketAddress("10.9.9.9", 5001)));
+  nodes.Get(0)->AddApplication(source);
+  EXPECT_DEATH(RunFor(1), HasSubstr("no route from node 0 to 10.9.9.9: set one by"));
+}
+
+TEST(Ns3FeaturesDeathTest, ADeviceWithoutAnAddressIsNamed) {
+  Scene const scene;
+  NodeContainer nodes(2);
+  auto const devices = JoinPointToPoint(nodes);
+  EXPECT_DEATH(LockstepHelper().Install(nodes.Get(0)), HasSubstr("has no address"));
+}
+
+}  // namespace
+}  // namespace ns3::testing
