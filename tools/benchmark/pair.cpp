@@ -44,7 +44,7 @@ Config config_of(const PairSettings& settings, bool server) {
   tcp.owed_max = Count{std::max(tcp.owed_max.value, settings.active_max.value)};
   // A small request or reply may wait in each connection: one block each, and the default's worth
   // of them for receiving.
-  tcp.blocks_max = Count{tcp.blocks_max.value + settings.active_max.value * 2};
+  tcp.blocks_max = Count{settings.blocks_max.value + settings.active_max.value * 2};
   bool const many = settings.active_max.value > tcp::Config{}.active_max.value;
   tcp.block_bytes = Bytes{many ? 256u : 8192u};
   return config;

@@ -124,6 +124,17 @@ function(lockstep_sim)
   lockstep_fuzzers(SOURCES ${sim_FUZZERS} LIBRARIES lockstep_sim)
 endfunction()
 
+# tools/tilegx/segments: the workloads of tools/benchmark as a program that every machine can run;
+# tools/tilegx/estimate builds it and counts its instructions.
+function(lockstep_segments)
+  add_executable(lockstep_segments EXCLUDE_FROM_ALL tools/tilegx/segments/main.cpp
+    tools/benchmark/bulk.cpp tools/benchmark/pair.cpp tools/benchmark/transactions.cpp)
+  target_link_libraries(lockstep_segments PRIVATE lockstep_core lockstep_warnings lockstep_bare)
+  set_target_properties(lockstep_segments PROPERTIES OUTPUT_NAME lockstep-segments
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  lockstep_without_stdlib(lockstep_segments)
+endfunction()
+
 # sim/runner: a program of core and sim alone. With LOCKSTEP_NO_STDLIB it links no C++ library, and
 # then takes what the headers still ask for from sim/runner/no_stdlib.cpp.
 function(lockstep_runner)
@@ -133,25 +144,45 @@ function(lockstep_runner)
   if(NOT mains)
     return()
   endif()
-  if(NOT LOCKSTEP_NO_STDLIB)
-    list(FILTER sources EXCLUDE REGEX "/no_stdlib\\.cpp$")
-  endif()
+  list(FILTER sources EXCLUDE REGEX "/no_stdlib\\.cpp$")
   add_executable(lockstep_runner ${sources})
   target_link_libraries(lockstep_runner PRIVATE lockstep_sim lockstep_warnings lockstep_bare)
   set_target_properties(lockstep_runner PROPERTIES OUTPUT_NAME lockstep-runner
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  lockstep_without_stdlib(lockstep_runner)
+endfunction()
+
+# With LOCKSTEP_NO_STDLIB a program gets its own of what a C++ library would give.
+function(lockstep_without_stdlib target)
   if(LOCKSTEP_NO_STDLIB)
+    target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/sim/runner/no_stdlib.cpp")
     # The C driver names neither a C++ library nor the part of a sanitizer's runtime that needs one.
-    set_target_properties(lockstep_runner PROPERTIES LINKER_LANGUAGE C)
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
   endif()
   if(LOCKSTEP_RUNTIME)
     lockstep_runtime("${LOCKSTEP_RUNTIME}")
-    target_link_libraries(lockstep_runner PRIVATE lockstep_runtime)
+    target_link_libraries(${target} PRIVATE lockstep_runtime)
+  endif()
+endfunction()
+
+# A program that tries the functions of such a folder.
+function(lockstep_memory_check)
+  if(LOCKSTEP_RUNTIME)
+    add_executable(lockstep_memory_check EXCLUDE_FROM_ALL tools/tilegx/memory_check/main.cpp)
+    target_compile_features(lockstep_memory_check PRIVATE cxx_std_20)
+    target_link_libraries(lockstep_memory_check PRIVATE lockstep_warnings lockstep_bare)
+    target_compile_options(lockstep_memory_check PRIVATE -fno-builtin)
+    set_target_properties(lockstep_memory_check PROPERTIES OUTPUT_NAME lockstep-memory-check
+      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+    lockstep_without_stdlib(lockstep_memory_check)
   endif()
 endfunction()
 
 # A toolchain file without a C library names a folder that stands in for one.
 function(lockstep_runtime folder)
+  if(TARGET lockstep_runtime)
+    return()
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp" "${folder}/*.S")
   add_library(lockstep_runtime OBJECT ${sources})
   target_compile_features(lockstep_runtime PRIVATE cxx_std_20)

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 
 namespace lockstep::tilegx {
 
@@ -16,8 +17,8 @@ bool write_all(int descriptor, const std::byte* octets, std::size_t count);
 std::byte* take_pages(std::size_t bytes);
 void give_pages_back(std::byte* pages, std::size_t bytes);
 
-/// Nanoseconds of processor time of this program.
-std::uint64_t processor_time();
+/// The time of one of the kernel's clocks; nothing is written where there is no such clock.
+void read_clock(int clock, timespec& time);
 
 [[noreturn]] void end_now(int code);
 

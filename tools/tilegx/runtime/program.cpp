@@ -88,8 +88,15 @@ unsigned long long strtoull(const char* text, char** end, int) {
   return value;
 }
 
+int clock_gettime(clockid_t clock, timespec* time) {
+  read_clock(clock, *time);
+  return 0;
+}
+
 clock_t clock() {
-  return static_cast<clock_t>(processor_time() / (1'000'000'000 / CLOCKS_PER_SEC));
+  timespec time{};
+  read_clock(CLOCK_PROCESS_CPUTIME_ID, time);
+  return time.tv_sec * CLOCKS_PER_SEC + time.tv_nsec / (1'000'000'000 / CLOCKS_PER_SEC);
 }
 
 void abort() { die("abort"); }

@@ -1,0 +1,1 @@
+"""What tools/tilegx/estimate is made of."""
