@@ -1,4 +1,4 @@
-"""Counts instructions by stage of turn(), from the trace that user-mode QEMU writes of a program."""
+"""Counts instructions by stage of turn(), in the trace that user-mode QEMU writes of a program."""
 
 import bisect
 import collections
@@ -132,7 +132,9 @@ class Machine:
         self.command = [emulator, program]
         self.symbols = Symbols(output_of([f"{binutils}nm", "-C", program]))
         bundled = binutils != ""
-        self.each = operations(output_of([f"{binutils}objdump", "-d", program])) if bundled else None
+        self.each = None
+        if bundled:
+            self.each = operations(output_of([f"{binutils}objdump", "-d", program]))
 
     def run(self, *arguments):
         """The program's own words: {name: number}."""
