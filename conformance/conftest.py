@@ -1,11 +1,12 @@
 # Gives the tests here the fixture `tcp`, from the module that the build has made.
-import importlib.util
+from testing import module
 
-# Without nanobind no build has the module, and CMake has said so: those tests are left out.
-if importlib.util.find_spec("nanobind") is None:
+# Without nanobind those tests are left out.
+if module.is_there():
+    pytest_plugins = ["lockstep.testing.plugin"]
+else:
     collect_ignore = ["scapy"]
 
     def pytest_addoption(parser):
+        module.refuse_without()
         parser.addini("lockstep_artifacts", "used by lockstep.testing.plugin, which is not there")
-else:
-    pytest_plugins = ["lockstep.testing.plugin"]

@@ -1,5 +1,9 @@
 # Gives the tests here the fixture `tcp`, as conformance/conftest.py does.
-import importlib.util
+from testing import module
 
-if importlib.util.find_spec("nanobind") is not None:
+if module.is_there():
     pytest_plugins = ["lockstep.testing.plugin"]
+else:
+
+    def pytest_addoption(parser):
+        module.refuse_without()

@@ -179,7 +179,7 @@ def test_duplicates_are_consecutive(tcp):
 ## 6582:NR-8 and recovery goes on
 ## 6582:NR-3 until all was acknowledged
 def test_partial_ack(tcp):
-    una, flight = lost(tcp)
+    una, _ = lost(tcp)
     for _ in range(3):
         tcp.send("A", ack=una)
     firsts(tcp)
@@ -187,7 +187,7 @@ def test_partial_ack(tcp):
     tcp.send("A", ack=hole)
     tcp.check("again", hole, firsts(tcp)[0])
     tcp.check("recovery", True, tcp.info["fast_recovery"])
-    tcp.send("A", ack=una + (flight + 2) * MSS)
+    tcp.send("A")  # of all that was sent
     tcp.check("over", False, tcp.info["fast_recovery"]).ignore_rest()
 
 
@@ -257,7 +257,7 @@ def test_congestion_avoidance(tcp):
 
 #= rfc5681#4.1
 ## 5681:CC-25 after an idle time of more than a timeout the restart window
-@pytest.mark.parametrize("idle,limited", [("800ms", False), ("2s", True)])
+@pytest.mark.parametrize("idle,limited", [("500ms", False), ("2s", True)])
 def test_idle(tcp, idle, limited):
     tcp.established(options=[("MSS", MSS)]).write(64_000)
     una, flight = 1, len(firsts(tcp))

@@ -232,7 +232,10 @@ def test_stamp_above_a_gap(tcp):
 def test_stamp_of_a_delayed_ack(tcp):
     stamped(tcp)
     tcp.stamp = 2000
-    tcp.send("PA", payload=b"one").expect_silence("100ms")
+    tcp.send("PA", payload=b"one")
+    if tcp.peek() is not None:
+        tcp.needs_virtual_time("it has acknowledged at once")
+    tcp.expect_silence("100ms")
     tcp.stamp = 2100
     tcp.send("PA", payload=b"two")
     tcp.check("echo", 2000, value_of(tcp.expect("A", within="499ms", ack=7))[1])
@@ -280,7 +283,8 @@ def test_echo_measures_a_retransmission(tcp):
     tcp.expect("PA", at=f"{rto}ns")
     tcp.stamp = 3000
     tcp.advance("500ms").send("A")
-    tcp.check("RTO", True, 1_000_000_000 <= tcp.info["rto_ns"] < rto)
+    less = rto - (0 if tcp.target.exact else 100_000_000)
+    tcp.check("RTO", True, 1_000_000_000 <= tcp.info["rto_ns"] < less)
 
 
 #= rfc7323#3.2

@@ -141,6 +141,9 @@ Evidence evidence_of_linux(const SuiteReport& suite) {
 std::vector<VerdictColumn> columns_of(const PageSource& source) {
   std::vector<VerdictColumn> out{column_of("Lockstep", "lockstep", evidence_of_ours(source)),
                                  column_of("Linux", "linux", evidence_of_linux(source.suite))};
+  if (!source.live.cells.empty()) {
+    out.push_back(tools::live_column(source.live, "linux", "Linux, live", "live"));
+  }
   for (auto& [id, cell] : out[0].cells) {
     if (cell.detail.empty()) {
       cell = {"plain", "tests", ""};
@@ -294,7 +297,8 @@ std::string suite_html(const PageSource& source) {
   return tools::page_html(
       "Lockstep: conformance",
       "For each sentence of the RFCs that binds, the verdict of the scenarios and scripts that "
-      "show it, in virtual time and without tolerance, and beside it that of captures of Linux.",
+      "show it, in virtual time and without tolerance, beside it that of captures of Linux, and how "
+      "many of the tests with scapy a live Linux passes, where they were run.",
       body);
 }
 

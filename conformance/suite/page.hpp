@@ -6,6 +6,7 @@
 #include "conformance/script/report.hpp"
 #include "conformance/suite/suite.hpp"
 #include "tools/coverage/coverage.hpp"
+#include "tools/coverage/live.hpp"
 
 namespace lockstep::conformance {
 
@@ -15,9 +16,11 @@ struct PageSource {
   const script::Report& scripts;
   const tools::Catalogue& catalogue;
   const tools::CoverageReport& coverage;
+  const tools::LiveResults& live;
 };
 
-/// The page: a verdict for each requirement, of ours and of the Linux captures, and what shows it;
+/// The page: a verdict for each requirement, of ours, of the Linux captures and of a live Linux, and
+/// what shows it;
 /// each scenario and script; of each failure the packets side by side and a sequence diagram.
 std::string suite_html(const PageSource& source);
 

@@ -47,7 +47,8 @@ bool write_page(const conformance::SuiteReport& suite, const std::string& path) 
   for (conformance::script::Ran& ran : scripts.scripts) {
     ran.file = std::filesystem::path(ran.file).lexically_relative(root).generic_string();
   }
-  save_file(path, conformance::suite_html({suite, scripts, catalogue, coverage}));
+  LiveResults const live = load_live_results(root);
+  save_file(path, conformance::suite_html({suite, scripts, catalogue, coverage, live}));
   std::size_t const passed = scripts.count(conformance::script::Verdict::passed);
   fmt::print("page: {}, with {} scripts, of which {} pass\n", path, scripts.scripts.size(), passed);
   return passed == scripts.scripts.size();

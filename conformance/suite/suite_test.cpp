@@ -66,7 +66,18 @@ TEST(Page, ShowsEachCaseAndTheWorstVerdict) {
   citations.found = {{"9293:P-3WHS", tools::Proof::script, "conformance/script/y.pkt", 2, ""},
                      {"9293:MUST-1", tools::Proof::test, "core/x_test.cpp", 2, "X.Y"}};
   auto const coverage = tools::make_report(catalogue, citations, {{9293}, {}});
-  std::string const page = suite_html({suite, scripts, catalogue, coverage});
+  tools::LiveResults live;
+  live.differences["linux"]["t"] = {"t", "expected <A>", "Linux sends B & C."};
+  live.cells["linux"]["9293:P-3WHS"] = {2, {&live.differences["linux"]["t"]}};
+  live.cells["linux"]["9293:MUST-1"] = {1, {}};
+  std::string const page = suite_html({suite, scripts, catalogue, coverage, live});
+  EXPECT_NE(page.find("data-live=\"bad\""), std::string::npos);
+  EXPECT_NE(page.find("data-live=\"good\""), std::string::npos);
+  EXPECT_NE(page.find(">2 of 3<"), std::string::npos);
+  EXPECT_NE(page.find("Linux sends B &amp; C."), std::string::npos);
+  tools::LiveResults const none;
+  EXPECT_EQ(suite_html({suite, scripts, catalogue, coverage, none}).find("data-live"),
+            std::string::npos);
   EXPECT_NE(page.find("data-is=\"bare\" data-lockstep=\"bad\" data-linux=\""), std::string::npos);
   EXPECT_NE(page.find("data-lockstep=\"plain\" data-linux=\"none\""), std::string::npos);
   EXPECT_NE(page.find("data-kind=\"linux\""), std::string::npos);

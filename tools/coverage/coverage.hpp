@@ -73,12 +73,15 @@ CoverageScope default_scope();
 CoverageReport make_report(const Catalogue& catalogue, const Citations& citations,
                            const CoverageScope& scope);
 
+struct LiveResults;
+
 /// What to print.
 struct CoveragePrint {
   std::vector<int> rfcs;     ///< only these; empty: every RFC in scope or with a citation
   bool bare_only = false;    ///< only bare rows, problems and the summary
   bool places = false;       ///< as text: every place of each row, not a line a row
   std::size_t columns = 0;   ///< of the terminal; 0: there is none
+  const LiveResults* live = nullptr;  ///< what live targets did; null: nothing is told of it
 };
 
 /// True if the row is to be printed: it is asked for, and it is cited, declined or bare.

@@ -452,6 +452,45 @@ TEST(Coverage, VerbPrintsJson) {
   }
 }
 
+constexpr const char* live_results =
+    R"({"kernel": "6.1", "reasons": ["It is <old>."], "differing": [{"target": "linux",
+    "test": "test_x", "words": "A in place of B", "reason": 1}], "clauses": {"7:A":
+    {"linux": {"passed": 2, "failed": ["test_x"]}, "tap:lockstep": {"passed": 3, "failed": []}}}})";
+
+TEST(Coverage, VerbTellsWhatLiveTargetsDid) {
+  const Tree tree;
+  cover_all(tree);
+  tree.write("conformance/scapy/targets.json", live_results);
+  const std::string page = (tree.root() / "out" / "page.html").string();
+  std::string out;
+  std::string err;
+  EXPECT_EQ(run(tree, {"--rfc", "7", "--json", "--html", page.c_str()}, out, err), 0);
+  const auto document = nlohmann::json::parse(out);
+  const auto& live = document["requirements"][0]["live"];
+  EXPECT_EQ(live["linux"]["passed"], 2);
+  EXPECT_EQ(live["linux"]["tests"], 3);
+  EXPECT_EQ(live["tap:lockstep"]["tests"], 3);
+  EXPECT_THAT(document["requirements"][1]["live"], IsEmpty());
+  std::ostringstream read;
+  read << std::ifstream(page).rdbuf();
+  EXPECT_THAT(read.str(), HasSubstr("data-tap=\"good\" data-linux=\"bad\""));
+  EXPECT_THAT(read.str(), HasSubstr("It is &lt;old&gt;."));
+}
+
+TEST(Coverage, LiveResultsOfAnotherShapeAreNamed) {
+  const Tree tree;
+  cover_all(tree);
+  for (const char* text : {"{", "{}", R"({"kernel": 6})",
+                           R"({"kernel": "6", "reasons": [], "differing": [], "clauses": {"7:A":
+                           {"linux": {"passed": 1, "failed": ["test_of_nobody"]}}}})"}) {
+    tree.write("conformance/scapy/targets.json", text);
+    std::string out;
+    std::string err;
+    EXPECT_EQ(run(tree, {"--rfc", "7"}, out, err), 2) << text;
+    EXPECT_THAT(err, HasSubstr("conformance/scapy/targets.json: expected what")) << text;
+  }
+}
+
 TEST(Coverage, VerbWritesAPage) {
   const Tree tree;
   cover_all(tree);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tools/coverage/coverage.hpp"
+#include "tools/coverage/live.hpp"
 #include "tools/output/page.hpp"
 #include "tools/output/xml.hpp"
 
@@ -208,10 +209,15 @@ std::string coverage_section(const CoverageReport& report, const Catalogue& cata
 
 std::string coverage_html(const CoverageReport& report, const Catalogue& catalogue,
                           const CoveragePrint& print) {
+  std::vector<VerdictColumn> columns;
+  if (print.live != nullptr && !print.live->cells.empty()) {
+    columns.push_back(live_column(*print.live, "tap:lockstep", "on a TAP", "tap"));
+    columns.push_back(live_column(*print.live, "linux", "Linux " + print.live->kernel, "linux"));
+  }
   return page_html("Lockstep: requirements",
                    "Each sentence of an RFC that binds, where it is obeyed, and what shows it. A "
                    "row opens to its places.",
-                   coverage_section(report, catalogue, print, {}));
+                   coverage_section(report, catalogue, print, columns));
 }
 
 }  // namespace lockstep::tools

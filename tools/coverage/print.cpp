@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/coverage/coverage.hpp"
+#include "tools/coverage/live.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep::tools {
@@ -140,7 +141,18 @@ nlohmann::ordered_json problems_json(const std::vector<Problem>& problems) {
   return list;
 }
 
-nlohmann::ordered_json row_json(const CoverageRow& row) {
+/// Of each live target how many of the requirement's tests it passes, and how many there are.
+nlohmann::ordered_json live_json(const std::string& id, const LiveResults& live) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const auto& [target, cells] : live.cells) {
+    if (const LiveCell* cell = live.cell(target, id)) {
+      object[target] = {{"passed", cell->passed}, {"tests", cell->tests()}};
+    }
+  }
+  return object;
+}
+
+nlohmann::ordered_json row_json(const CoverageRow& row, const LiveResults* live) {
   const Requirement& requirement = *row.requirement;
   nlohmann::ordered_json object = {{"id", requirement.id},
                                    {"rfc", requirement.rfc},
@@ -158,6 +170,9 @@ nlohmann::ordered_json row_json(const CoverageRow& row) {
                                    {"bare", row.bare()}};
   if (row.declined != nullptr) {
     object["declined"] = row.declined->reason;
+  }
+  if (live != nullptr) {
+    object["live"] = live_json(requirement.id, *live);
   }
   return object;
 }
@@ -211,7 +226,7 @@ std::string coverage_json(const CoverageReport& report, const Catalogue& catalog
   nlohmann::ordered_json requirements = nlohmann::ordered_json::array();
   for (const CoverageRow& row : report.rows) {
     if (asked_for(row.requirement->rfc, print) && (!print.bare_only || row.bare())) {
-      requirements.push_back(row_json(row));
+      requirements.push_back(row_json(row, print.live));
     }
   }
   nlohmann::ordered_json summaries = nlohmann::ordered_json::array();

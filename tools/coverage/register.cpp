@@ -8,6 +8,7 @@
 #include "tools/cli/failure.hpp"
 #include "tools/cli/verbs.hpp"
 #include "tools/coverage/coverage.hpp"
+#include "tools/coverage/live.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/output/table.hpp"
 
@@ -42,7 +43,8 @@ int run_coverage(const CoverageOptions& options) {
     scope.rfcs = options.rfcs;
   }
   const CoverageReport report = make_report(catalogue, citations, scope);
-  const CoveragePrint print{options.rfcs, options.bare, options.places, terminal_columns()};
+  const LiveResults live = load_live_results(root);
+  const CoveragePrint print{options.rfcs, options.bare, options.places, terminal_columns(), &live};
   if (!options.html.empty()) {
     save_file(options.html, coverage_html(report, catalogue, print));
   }

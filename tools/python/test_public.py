@@ -32,14 +32,14 @@ def functions():
             yield from members(each)
 
 
-@pytest.mark.parametrize("module,name", PUBLIC, ids=lambda each: str(each)[:40])
+@pytest.mark.parametrize("module,name", PUBLIC, ids=[f"{m.__name__}.{n}" for m, n in PUBLIC])
 def test_a_public_name_is_there_and_says_what_it_is(module, name):
     value = getattr(module, name)
     if inspect.isclass(value) or inspect.isfunction(value):
         assert value.__doc__ and not value.__doc__.startswith(f"{name}(")
 
 
-@pytest.mark.parametrize("name,value", functions(), ids=lambda each: str(each)[:40])
+@pytest.mark.parametrize("name,value", functions(), ids=[name for name, _ in functions()])
 def test_a_call_has_a_docstring_and_types(name, value):
     assert value.__doc__, name
     call = value.fget if isinstance(value, property) else value

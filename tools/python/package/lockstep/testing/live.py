@@ -15,6 +15,8 @@ MS = 1_000_000
 SECOND = 1_000_000_000
 #: A test that has to wait longer than this for one packet, or for none, is left to virtual time.
 LONGEST_WAIT = 12 * SECOND
+#: And one that takes longer than this altogether.
+LONGEST_TEST = 60 * SECOND
 #: Of real time: how long the machine may take over what is due at once.
 PROMPT = 200 * MS
 #: How long the line has to be quiet until all that was to leave at once has left.
@@ -84,6 +86,8 @@ class LiveTarget(Target):
         if until - now > LONGEST_WAIT:
             raise Unsupported(
                 f"target {self.name}: a wait of {(until - now) / SECOND:.0f} s of real time")
+        if until > LONGEST_TEST:
+            raise Unsupported(f"target {self.name}: more than 60 s of real time")
         while True:
             left = max(0, until - self.now())
             if not select.select([self.wire], [], [], left / SECOND)[0]:

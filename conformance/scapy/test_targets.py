@@ -1,0 +1,131 @@
+# The table of live targets: what is committed agrees with itself, and what would not is said.
+import copy
+import json
+import re
+import sys
+
+import pytest
+import targets
+
+
+def run_check(monkeypatch, capsys, *arguments):
+    """(exit code, what was printed) of targets.py."""
+    monkeypatch.setattr(sys, "argv", ["targets.py", *arguments])
+    code = targets.main()
+    printed = capsys.readouterr()
+    return code, printed.out + printed.err
+
+
+def test_what_is_committed_agrees(monkeypatch, capsys):
+    code, said = run_check(monkeypatch, capsys, "--check")
+    assert code == 0, said
+    assert said.endswith(" 0 complaints\n")
+
+
+def test_each_test_in_it_is_still_there():
+    data = json.loads(targets.DATA.read_text(encoding="utf-8"))
+    there = set()
+    for path in targets.ROOM.glob("test_*.py"):
+        names = re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        there |= {f"{path.name}::{name}" for name in names}
+    gone = {row["test"].partition("[")[0] for row in data["differing"]} - there
+    assert not gone, f"run tools/evidence targets: {sorted(gone)}"
+
+
+@pytest.fixture(name="small")
+def small_fixture(tmp_path, monkeypatch):
+    """A run of three tests on Linux, of which one differs; its files, and a way to write them."""
+    for name in ("DATA", "TABLE", "DIFFERENCES"):
+        monkeypatch.setattr(targets, name, tmp_path / getattr(targets, name).name)
+    rows = [("test_a", "passed"), ("test_b", "failed"), ("test_c", "passed")]
+    for wave in ("first", "again1", "again2", "again3"):
+        text = "".join(json.dumps({
+            "test": f"conformance/scapy/test_x.py::{name}[ip4]", "target": "linux",
+            "outcome": outcome, "clauses": ["9293:MUST-1"], "words": "A in place of B",
+            "seen": ["0 ms  < A"]}) + "\n" for name, outcome in rows
+            if wave == "first" or outcome == "failed")
+        (tmp_path / f"linux.{wave}.0.jsonl").write_text(text)
+    explain(tmp_path, "test_b")
+    return tmp_path
+
+
+def explain(folder, *patterns, more=""):
+    """differences.toml with a reason for each of these."""
+    (folder / "differences.toml").write_text("".join(
+        f'[[difference]]\ntarget = "linux"\ntests = "{pattern}"\nreason = "It is old."\n{more}'
+        for pattern in patterns))
+
+
+def test_a_difference_with_its_reason_is_fine(small, monkeypatch, capsys):
+    assert run_check(monkeypatch, capsys, "--from", str(small))[0] == 0
+    table = (small / "targets.md").read_text()
+    assert "| 9293:MUST-1 | - | - | 2 of 3 (1) |" in table
+    assert "### 1. Linux, 1 test\n\nIt is old." in table and "0 ms  < A" in table
+    assert json.loads((small / "targets.json").read_text())["again"]["linux"] == 1
+    assert run_check(monkeypatch, capsys, "--check")[0] == 0
+
+
+@pytest.mark.parametrize("patterns,said", [
+    ([], "test_b[ip4]: A in place of B: failed, and differences.toml has no reason for it"),
+    (["test_b", "test_a"], "difference 2: linux does nothing otherwise in tests 'test_a'"),
+    (["test_", "test_b"], "difference 2: linux does nothing otherwise in tests 'test_b'"),
+])
+def test_reasons_and_differences_belong_together(small, monkeypatch, capsys, patterns, said):
+    (small / "differences.toml").write_text("difference = []\n")
+    explain(small, *patterns) if patterns else None
+    code, told = run_check(monkeypatch, capsys, "--from", str(small))
+    assert code == 1 and said in told
+
+
+def test_a_table_that_was_edited_is_found(small, monkeypatch, capsys):
+    run_check(monkeypatch, capsys, "--from", str(small))
+    table = small / "targets.md"
+    table.write_text(table.read_text().replace("2 of 3", "3 of 3"))
+    code, told = run_check(monkeypatch, capsys, "--check")
+    assert code == 1 and "targets.md: is not what targets.json" in told
+    assert run_check(monkeypatch, capsys, "--table")[0] == 0
+    assert run_check(monkeypatch, capsys, "--check")[0] == 0
+
+
+def test_a_requirement_that_is_none_is_found(small, monkeypatch, capsys):
+    run_check(monkeypatch, capsys, "--from", str(small))
+    data = json.loads(targets.DATA.read_text())
+    data["clauses"]["9293:MUST-999"] = copy.deepcopy(data["clauses"]["9293:MUST-1"])
+    targets.DATA.write_text(json.dumps(data))
+    code, told = run_check(monkeypatch, capsys, "--table")
+    assert code == 1 and "9293:MUST-999 is no requirement" in told
+
+
+@pytest.mark.parametrize("later,outcome", [
+    (("passed", "passed", "passed"), "passed"),
+    (("failed", "passed", "failed"), "unsteady"),
+    (("failed", "failed", "failed"), "failed"),
+])
+def test_three_that_agree_decide(small, later, outcome):
+    for number, said in enumerate(later, 1):
+        path = small / f"linux.again{number}.0.jsonl"
+        path.write_text(path.read_text().replace('"failed"', f'"{said}"'))
+    data = targets.collect(small, 1, 0)
+    assert data["totals"]["linux"].get(outcome, 0) == (3 if outcome == "passed" else 1)
+    assert data["again"]["linux"] == 1
+    cell = data["clauses"]["9293:MUST-1"]["linux"]
+    assert cell["passed"] == (3 if outcome == "passed" else 2)
+    if outcome == "unsteady":
+        assert "## Unsteady" in targets.table(data, targets.load_differences())
+
+
+@pytest.mark.parametrize("text,said", [
+    ("[[difference]]\ntarget = 'bsd'\ntests = 'x'\nreason = 'y'\n", "difference 1: expected target"),
+    ("[[difference]]\ntarget = 'linux'\ntests = '('\nreason = 'y'\n", "difference 1: tests:"),
+    ("[[difference]\n", "differences.toml"),
+])
+def test_bad_reasons_are_said_in_a_line(small, monkeypatch, capsys, text, said):
+    (small / "differences.toml").write_text(text)
+    code, told = run_check(monkeypatch, capsys, "--from", str(small))
+    assert code == 2 and said in told and told.count("\n") == 1
+
+
+def test_a_folder_without_results_is_refused(small, monkeypatch, capsys, tmp_path_factory):
+    empty = tmp_path_factory.mktemp("empty")
+    code, told = run_check(monkeypatch, capsys, "--from", str(empty))
+    assert code == 2 and "there are no results" in told
