@@ -115,7 +115,7 @@ def test_three_that_agree_decide(small, later, outcome):
 
 
 @pytest.mark.parametrize("text,said", [
-    ("[[difference]]\ntarget = 'bsd'\ntests = 'x'\nreason = 'y'\n", "difference 1: expected target"),
+    ("[[difference]]\ntarget = 'bsd'\ntests = 'x'\nreason = 'y'\n", "1: expected target"),
     ("[[difference]]\ntarget = 'linux'\ntests = '('\nreason = 'y'\n", "difference 1: tests:"),
     ("[[difference]\n", "differences.toml"),
 ])

@@ -297,8 +297,8 @@ std::string suite_html(const PageSource& source) {
   return tools::page_html(
       "Lockstep: conformance",
       "For each sentence of the RFCs that binds, the verdict of the scenarios and scripts that "
-      "show it, in virtual time and without tolerance, beside it that of captures of Linux, and how "
-      "many of the tests with scapy a live Linux passes, where they were run.",
+      "show it, in virtual time and without tolerance, beside it that of captures of Linux, and "
+      "how many of the tests with scapy a live Linux passes, where they were run.",
       body);
 }
 

@@ -19,8 +19,8 @@ struct PageSource {
   const tools::LiveResults& live;
 };
 
-/// The page: a verdict for each requirement, of ours, of the Linux captures and of a live Linux, and
-/// what shows it;
+/// The page: a verdict for each requirement, of ours, of the Linux captures and of a live Linux,
+/// and what shows it;
 /// each scenario and script; of each failure the packets side by side and a sequence diagram.
 std::string suite_html(const PageSource& source);
 

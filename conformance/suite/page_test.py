@@ -143,6 +143,13 @@ def test_verdicts_of_linux_stand_beside_ours(tab, whole):
     pick(tab, "requirements", "linux", "good")
     beside = shown(tab, "requirements")
     assert beside > 50
+    pick(tab, "requirements", "linux", "")
+    pick(tab, "requirements", "live", "good")
+    assert shown(tab, "requirements") > 200
+    pick(tab, "requirements", "live", "bad")
+    assert 20 < shown(tab, "requirements") < 200
+    assert tab.evaluate("document.querySelector('#requirements .row[data-live=bad] .more')"
+                        ".textContent").count("test_") >= 1
     pick(tab, "runs", "kind", "linux")
     captures = shown(tab, "runs")
     assert captures > 50

@@ -8,7 +8,7 @@ MEND = ("the Python module lockstep is not built: cmake --preset release &&"
 
 
 def is_there():
-    """True if it can be imported. Without nanobind no build has it, and CMake has said so: False."""
+    """True if it can be imported. Without nanobind no build has it, and CMake has said so."""
     return (importlib.util.find_spec("nanobind") is not None
             and importlib.util.find_spec("lockstep") is not None)
 

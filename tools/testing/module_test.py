@@ -23,7 +23,8 @@ def is_installed():
 @pytest.mark.parametrize("asked", [["conformance/scapy", "--target", "linux"], ["tools/python"]])
 def test_a_module_that_is_not_built_is_said_in_a_line(asked):
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "pythonpath=tools", *asked],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "pythonpath=tools",
+         *asked],
         cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
     assert done.stderr.strip() == f"ERROR: {module.MEND}"
