@@ -2,18 +2,16 @@
 #include "hw/af_xdp/setup.hpp"
 
 #include <arpa/inet.h>
-#include <linux/ethtool.h>
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
-#include <linux/sockios.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "hw/ethtool.hpp"
 
 namespace lockstep::hw {
 namespace {
@@ -27,6 +25,10 @@ constexpr std::uint32_t chunk_most = 4096;  // a page
 constexpr int binds_max = 100;
 constexpr long between_binds_ns = 20'000'000;
 
+std::uint32_t chunk_for(Bytes mtu) {
+  return headroom_bytes + mtu.count + link_bytes <= chunk_least ? chunk_least : chunk_most;
+}
+
 Trouble environment(std::string text) { return {TroubleKind::environment, std::move(text)}; }
 
 template <class Value>
@@ -34,35 +36,15 @@ bool set(const Descriptor& socket, int option, const Value& value) {
   return setsockopt(socket.number(), SOL_XDP, option, &value, sizeof value) == 0;
 }
 
-template <class Question>
-bool ask_ethtool(const std::string& name, Question& question) {
-  Descriptor const asking(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  ifreq request{};
-  std::memcpy(request.ifr_name, name.data(), std::min(name.size(), std::size_t{IFNAMSIZ - 1}));
-  request.ifr_data = reinterpret_cast<char*>(&question);
-  return ioctl(asking.number(), SIOCETHTOOL, &request) == 0;
-}
-
 Trouble refuse_many_queues(const std::string& name) {
-  ethtool_channels channels{};
-  channels.cmd = ETHTOOL_GCHANNELS;
-  if (!ask_ethtool(name, channels)) {
-    return {};  // a device without queues to set has one
-  }
-  std::uint32_t const queues = channels.combined_count + channels.rx_count;
-  bool const combined = channels.combined_count != 0;
-  if (queues <= 1) {
+  auto const channels = channels_of(name);  // nothing: a device without queues to set has one
+  if (!channels || channels->arriving() <= 1) {
     return {};
   }
-  return environment(name + " spreads what arrives over " + std::to_string(queues) +
+  return environment(name + " spreads what arrives over " + std::to_string(channels->arriving()) +
                      " queues, of which one is heard: `ethtool -L " + name +
-                     (combined ? " combined 1`" : " rx 1`") + ", or --driver packet");
-}
-
-bool is_veth(const std::string& name) {
-  ethtool_drvinfo info{};
-  info.cmd = ETHTOOL_GDRVINFO;
-  return ask_ethtool(name, info) && std::strcmp(info.driver, "veth") == 0;
+                     (channels->combined != 0 ? " combined 1`" : " rx 1`") +
+                     ", or --driver packet");
 }
 
 Trouble socket_trouble(int error) {
@@ -225,6 +207,10 @@ Trouble refuse_interface(const XdpSettings& settings, const InterfaceFacts& fact
 
 }  // namespace
 
+std::uint64_t xdp_memory_bytes(Bytes mtu) {
+  return std::uint64_t{chunk_for(mtu)} * frames_each_way * 2;
+}
+
 Trouble open_xdp(const XdpSettings& settings, XdpDevice& into, InterfaceFacts& facts) {
   Trouble trouble = look_at(settings.name, facts);
   if (!trouble) {
@@ -238,18 +224,17 @@ Trouble open_xdp(const XdpSettings& settings, XdpDevice& into, InterfaceFacts& f
   if (!made.socket.is_open()) {
     return socket_trouble(errno);
   }
-  bool const small = headroom_bytes + settings.mtu.count + link_bytes <= chunk_least;
-  made.chunk_bytes = small ? chunk_least : chunk_most;
+  made.chunk_bytes = chunk_for(settings.mtu);
   made.headroom_bytes = headroom_bytes;
   XdpProgram program;
-  trouble = map_memory(std::uint64_t{made.chunk_bytes} * frames_each_way * 2, made.umem);
+  trouble = map_memory(xdp_memory_bytes(settings.mtu), made.umem);
   trouble = trouble ? trouble : register_memory(made);
   trouble = trouble ? trouble : make_rings(made);
   trouble = trouble ? trouble : hear_groups(settings.name, facts.index, made.groups);
   trouble = trouble ? trouble
                     : attach_xdp_program(settings.name, facts.index, 1, settings.place, program);
   if (!trouble) {
-    made.mode = {program.native, false, is_veth(settings.name)};
+    made.mode = {program.native, false, driver_of(settings.name) == "veth"};
     trouble = bind_to(settings, facts.index, made);
   }
   trouble = trouble ? trouble : give_queue(program, made.queue, made.socket);

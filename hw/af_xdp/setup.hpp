@@ -20,6 +20,9 @@ struct XdpSettings {
 // The most that a page of the kernel's has room for.
 inline constexpr Bytes xdp_mtu_max{4096 - 256 - 18};
 
+// What frames of this MTU take, both ways; it is locked in memory.
+std::uint64_t xdp_memory_bytes(Bytes mtu);
+
 // A socket on the interface's only queue, with memory for 2,048 frames each way and the program
 // attached: frames arrive in it and no longer in the kernel, until `into` goes. Says why not and
 // leaves nothing behind. `facts` is what look_at() says of the interface.

@@ -27,8 +27,9 @@ void register_lint(CLI::App& app, int& exit_code);
 void register_profiles(CLI::App& app, int& exit_code);
 void register_serve(CLI::App& app, int& exit_code);
 void register_load(CLI::App& app, int& exit_code);
+void register_doctor(CLI::App& app, int& exit_code);
 
-inline constexpr std::array<RegisterVerb, 12> verbs = {
+inline constexpr std::array<RegisterVerb, 13> verbs = {
     register_coverage,
     register_sim,
     register_swarm,
@@ -41,6 +42,7 @@ inline constexpr std::array<RegisterVerb, 12> verbs = {
     register_profiles,
     register_serve,
     register_load,
+    register_doctor,
 };
 
 }  // namespace lockstep::tools
