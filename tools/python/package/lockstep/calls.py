@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Optional, Union, cast
 
 from lockstep import _core
 from lockstep.errors import BadInput
@@ -40,7 +40,7 @@ class Event(NamedTuple):
 def _id(value: object, kind: Union[type[Connection], type[Listener]]) -> tuple[int, int]:
     if not isinstance(value, kind):
         raise BadInput(f"{value!r} was given, expected a {kind.__name__}")
-    slot, generation = tuple(value)
+    slot, generation = cast(tuple[int, int], value)
     return (as_number(slot, "a slot", 0, NUMBER_MAX),
             as_number(generation, "a generation", 0, NUMBER_MAX))
 
