@@ -51,6 +51,7 @@ void shrink_pools(Config& config) {
   tcp.sent_max = Count{2048};
   tcp.marks_max = Count{2048};
   tcp.fast_open_cache_max = Count{16};
+  tcp.accounts = true;
   config.paths_max = Count{16};
   config.neighbours_max = Count{4};
   config.regions_max = Count{1};

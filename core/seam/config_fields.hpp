@@ -42,6 +42,7 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("owed_max", Unit::count, FieldRange{1, million * 16}, tcp.owed_max);
   visit("sent_max", Unit::count, FieldRange{1, million * 16}, tcp.sent_max);
   visit("sent_per_connection", Unit::count, FieldRange{1, 65'535}, tcp.sent_per_connection);
+  visit("accounts", Unit::boolean, FieldRange{0, 1}, tcp.accounts);
   visit("receive_buffer_bytes", Unit::bytes, FieldRange{1, 0x3fff'ffff}, tcp.receive_buffer);
   visit("send_buffer_bytes", Unit::bytes, FieldRange{1, 0x3fff'ffff}, tcp.send_buffer);
   visit("receive_buffer_max_bytes", Unit::bytes, FieldRange{0, 0x3fff'ffff},

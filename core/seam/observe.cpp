@@ -4,6 +4,7 @@
 #include "core/seam/body.hpp"
 #include "core/seam/config_fields.hpp"
 #include "core/tcp/inspect.hpp"
+#include "core/tcp/lifecycle.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep {
@@ -156,8 +157,12 @@ std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
   tcp::FieldSink sink = fresh();
   sink.add(total);
   visit_shared(b, sink);
+  // Within the quiet time it matters when the stack was born.
+  sink.add(e.state->started ? 1 : 0);
+  sink.add(tcp::in_quiet_time(e) ? e.state->booted : Instant::never());
   if (!canonical) {
     sink.add(e.state->now);
+    sink.add(e.state->booted);
     sink.add(e.state->ports_drawn);
     // It may be set for an entry that is gone already.
     bool const caches = e.config.syn_cache_max.value != 0;

@@ -76,6 +76,7 @@ void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
   tcp::Config const& t = config.tcp;
   e.state = layout.place<tcp::EngineState>(Count{1}).data();
   e.connections = memory::Slots<tcp::Connection>::lay_out(layout, t.connections_max);
+  e.accounts = layout.place<tcp::Account>(t.accounts ? t.connections_max : Count{0});
   e.actives = memory::Slots<tcp::Active>::lay_out(layout, t.active_max);
   e.time_waits = memory::Slots<tcp::TimeWait>::lay_out(layout, t.time_wait_max);
   bool const caches = t.syn_cache_max.value != 0;

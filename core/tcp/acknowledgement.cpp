@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/congestion/reno.hpp"
 #include "core/tcp/ecn.hpp"
@@ -146,6 +147,9 @@ void take_rtt(Engine& e, Connection& c, Active& a, Sequence ack) {
     Duration const measured = e.state->arrived.since(a.timed_at);
     take_sample(c.rtt, measured, e.config, samples_expected(c));
     a.unacked_since = a.timed_at;
+    if (accounts_kept(e)) [[unlikely]] {
+      accounts::note_rtt(e, c, measured);
+    }
     if (a.rto_suspect) [[unlikely]] {
       spurious::adapt_timeout(e, c, ack, measured);
     }
@@ -188,6 +192,9 @@ void advance_una(Engine& e, Connection& c, Active& a, Sequence ack) {
     a.send.drop_front(e.pools, Bytes{text});
   }
   take_rtt(e, c, a, ack);
+  if (accounts_kept(e)) [[unlikely]] {
+    accounts::note_advance(e, c, ack);
+  }
   c.send.una = ack;
   a.retransmit_next = last_of(a.retransmit_next, ack);
   a.retransmit_end = last_of(a.retransmit_end, ack);

@@ -1,4 +1,5 @@
 // SEGMENT ARRIVES without a connection (RFC 9293 3.10.7.1), and the choice of whom it is for.
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/tcp/syn_cache.hpp"
@@ -62,6 +63,9 @@ Drop arrives(Engine& e, const Arrival& arrival) {
   if (found.kind == EntryKind::connection) [[likely]] {
     Connection& c = *owner;
     ++c.segments_received;
+    if (accounts_kept(e)) [[unlikely]] {
+      account_of(e, c)->texts_received += arrival.segment.payload.empty() ? 0 : 1;
+    }
     return c.state == State::syn_sent ? arrives_syn_sent(e, c, arrival)
                                       : arrives_otherwise(e, c, arrival);
   }

@@ -1,4 +1,5 @@
 // SEGMENT ARRIVES in LISTEN (RFC 9293 3.10.7.2).
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/cookies.hpp"
 #include "core/tcp/fast_open.hpp"
@@ -61,7 +62,7 @@ bool crowded(const Listener& listener) {
     return true;
   }
   if (cookies == SynCookies::always || (cookies == SynCookies::on && pressed)) {
-    reply_cookie(e, arrival);
+    reply_cookie(e, at_listener, arrival);
     return true;
   }
   return false;
@@ -134,6 +135,9 @@ Connection* open_passive(Engine& e, Index at_listener, const Arrival& arrival, S
   c->established_untold = true;
   c->backlog = {at_listener, listener.generation};
   ++listener.pending;
+  if (accounts_kept(e)) [[unlikely]] {
+    e.accounts[e.slot_of(*c)].mss = listener.mss;
+  }
   begin_sending(e, *c, iss);
   return c;
 }

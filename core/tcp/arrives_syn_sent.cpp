@@ -1,6 +1,7 @@
 // SEGMENT ARRIVES in SYN-SENT (RFC 9293 3.10.7.3).
 #include <algorithm>
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/autotune.hpp"
@@ -83,6 +84,9 @@ void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
 
 void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
   learn_syn(e, c, segment);
+  if (accounts_kept(e)) [[unlikely]] {
+    accounts::limit_mss(e, c);
+  }
   e.active(c).last_ack_sent = c.receive.nxt;
   take_user_timeout(e, c, segment);
 }

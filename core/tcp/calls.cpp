@@ -169,6 +169,14 @@ Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backl
   if (backlog.fast_open.value != 0 && !e.config.fast_open_server) {
     return Refusal::switched_off;
   }
+  if (!backlog.mss.empty()) {
+    if (!e.config.accounts) {
+      return Refusal::switched_off;
+    }
+    if (!may_limit_mss(backlog.mss.count)) {
+      return Refusal::bad_argument;
+    }
+  }
   std::uint32_t const hash = Demux::listener_hash(local);
   Found const found = e.demux.find(hash, [&](Found candidate) {
     if (candidate.kind != EntryKind::listener) {
@@ -198,6 +206,7 @@ Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backl
   listener.records_max = half_open_records(e.config, backlog.pending);
   listener.admitted = backlog.admitted.value;
   listener.fast_open_max = backlog.fast_open.value;
+  listener.mss = static_cast<std::uint16_t>(backlog.mss.count);
   listener.open = true;
   e.demux.insert(hash, {EntryKind::listener, slot});
   ++e.state->listeners_of_kind[listener_kind(local)];

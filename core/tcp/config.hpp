@@ -58,6 +58,10 @@ struct Config {
   Bytes send_buffer_max{1 << 20};
   Bytes mss{1460};              // what we advertise: MTU less 40
 
+  // Whether each connection has an account (core/tcp/account.hpp): what TCP_INFO tells beyond the
+  // record, and what may be chosen for one connection alone. Nothing that is sent depends on it.
+  bool accounts = false;
+
   bool nagle = true;
   bool delayed_acks = true;
   Duration delayed_ack = Duration::milliseconds(40);

@@ -538,6 +538,7 @@ struct Listener {
   std::uint32_t fast_open_resets = 0;   // of those, ended by resets until ...
   Instant fast_open_resets_until;       // ... then they count as pending still
   std::uint16_t local_address = 0xffff;  // index, or any
+  std::uint16_t mss = 0;        // Account::mss of what it opens
   bool open = false;
   memory::ListHead held;  // ESTABLISHED connections that wait to be admitted, by `tell`
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/replies.hpp"
@@ -94,7 +95,7 @@ CookieRead read_cookie(const Config& config, const CookieOf& of, Sequence cookie
   return out;
 }
 
-void reply_cookie(Engine& e, const Arrival& arrival) {
+void reply_cookie(Engine& e, Index at_listener, const Arrival& arrival) {
   wire::Segment const& s = arrival.segment;
   std::uint32_t const unnamed = arrival.remote.is_v4() ? 536 : 1220;
   std::uint32_t const named = s.options.has_mss ? s.options.mss : unnamed;
@@ -104,7 +105,8 @@ void reply_cookie(Engine& e, const Arrival& arrival) {
   //= rfc9293#3.10.7.2
   //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>; what else the SYN brings comes again
   reply_syn(e, arrival, cookie,
-            window_to_wire(least(e.config.receive_buffer, Bytes{0xffff}), WindowScale{}));
+            window_to_wire(least(e.config.receive_buffer, Bytes{0xffff}), WindowScale{}),
+            accounts::least_mss(e.listeners[at_listener].mss, e.mss_to(arrival.remote)));
   e.state->cookies_until = e.state->now + cookie_tick * cookie_ticks_max;
   ++e.counters->cookies_sent;
 }

@@ -33,7 +33,7 @@ Sequence make_cookie(const Config& config, const CookieOf& of, Bytes mss, Instan
 CookieRead read_cookie(const Config& config, const CookieOf& of, Sequence cookie, Instant now);
 
 // Answers the SYN through the queue of replies, which is bounded.
-void reply_cookie(Engine& e, const Arrival& arrival);
+void reply_cookie(Engine& e, Index at_listener, const Arrival& arrival);
 
 // Whether there are cookies that may still be answered.
 inline bool cookies_are_out(const Engine& e) { return e.state->now < e.state->cookies_until; }

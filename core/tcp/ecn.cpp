@@ -1,6 +1,7 @@
 // Explicit congestion notification (RFC 3168): negotiation, marks, echoes, and DCTCP's receiver.
 #include "core/tcp/ecn.hpp"
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/lifecycle.hpp"
@@ -77,7 +78,7 @@ wire::Flags cwr_flag(Connection& c, const Plan& plan) {
 
 bool take_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags flags) {
   bool const marked = field == ce;
-  bool const by_packet = e.config.congestion == Congestion::dctcp;
+  bool const by_packet = congestion_of(e, c) == Congestion::dctcp;
   bool echo = c.ecn.echo;
   if (by_packet) {
     //= rfc8257#3.2
@@ -116,6 +117,9 @@ void tell_echo(Engine& e, Connection& c) {
 void take_echo(Engine& e, Connection& c, Bytes newly) {
   if (!c.ecn.sends || c.active == nil) {
     return;
+  }
+  if (Account* account = account_of(e, c)) {
+    account->octets_marked += newly.count;
   }
   Active& a = e.active(c);
   //= rfc3168#6.1.2

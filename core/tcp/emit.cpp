@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/pacing.hpp"
 #include "core/tcp/congestion/rate.hpp"
@@ -246,6 +247,9 @@ void note_departure(Engine& e, Connection& c, Active& a, const Plan& plan) {
     if (plan.large) [[unlikely]] {
       path_probe::note_sent(e, c, plan);
     }
+  }
+  if (accounts_kept(e)) [[unlikely]] {
+    accounts::note_departure(e, c, plan);
   }
   c.sent_at = e.state->now;
   a.override = false;

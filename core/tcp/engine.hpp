@@ -11,6 +11,7 @@
 #include "core/memory/list.hpp"
 #include "core/memory/slots.hpp"
 #include "core/memory/timer_wheel.hpp"
+#include "core/tcp/account.hpp"
 #include "core/tcp/config.hpp"
 #include "core/tcp/connection.hpp"
 #include "core/tcp/counters.hpp"
@@ -111,6 +112,7 @@ struct Engine {
   std::span<const IpAddress> addresses;
 
   memory::Slots<Connection> connections;
+  memory::View<Account> accounts;  // by the slots of connections; none unless Config::accounts
   memory::Slots<Active> actives;
   memory::Slots<TimeWait> time_waits;
   memory::Slots<HalfOpen> half_opens;  // the SYN cache

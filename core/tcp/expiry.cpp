@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/fast_open.hpp"
@@ -66,13 +67,16 @@ void advise(Engine& e, Connection& c) {
   //# 9293:MUST-35 the window was shrunk to zero: probing takes over
   if (synchronized(c.state) && c.send.wnd.empty()) {
     a.persist_backoff = 0;
-    a.retransmit_next = a.retransmit_end;
+    a.retransmit_end = a.retransmit_next;
     a.timing = false;
     probe(e, c);
     return;
   }
   c.retries = static_cast<std::uint8_t>(std::min(c.retries + 1, 255));
   ++e.counters->timeouts;
+  if (accounts_kept(e)) {
+    accounts::note_timeout(e, c);
+  }
   if (synchronized(c.state)) {
     path_probe::on_timeout(e, c);
     //= rfc9293#3.8.2
@@ -161,12 +165,12 @@ void expire_keepalive(Engine& e, Connection& c) {
   count(e, TimerKind::keepalive);
   //= rfc9293#3.8.4
   //# 9293:MUST-29 no single unanswered probe ends the connection: all of them do
-  if (c.keepalive_probes >= e.config.keepalive_probes.value) {
+  if (c.keepalive_probes >= keepalive_probes_of(e, c).value) {
     send_reset(e, c);
     give_up(e, c, Cause::keepalive_timed_out);
     return;
   }
-  set_slow(e, c, e.state->now + e.config.keepalive_interval);
+  set_slow(e, c, e.state->now + keepalive_interval_of(e, c));
   // Where there is no room for a probe the peer is not to blame for its silence.
   if (Active* a = ensure_active(e, c)) {
     ++c.keepalive_probes;

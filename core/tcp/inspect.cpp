@@ -1,6 +1,7 @@
 // What an observer sees of a connection, and its field values for fingerprints.
 #include "core/tcp/inspect.hpp"
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/congestion/visit.hpp"
 #include "core/tcp/lifecycle.hpp"
@@ -10,6 +11,63 @@
 
 namespace lockstep::tcp {
 namespace {
+
+// Octets in flight that were sent again. Without a board all that was lies below the cursor; F-RTO
+// has put that aside once the one segment that it sent again is acknowledged.
+Bytes again_of(const Engine& e, const Connection& c, const Active& a) {
+  if (a.board.order.count == 0) {
+    return a.watch == TimeoutWatch::news ? Bytes{} : a.retransmit_next.since(c.send.una);
+  }
+  Bytes again;
+  for (Index i = a.board.order.first; i != nil; i = e.sent[i].order.next) {
+    Sent const& sent = e.sent[i];
+    again += sent.again && !sent.sacked ? sent.end.since(sent.begin) : Bytes{};
+  }
+  return again;
+}
+
+void fill_account(const Engine& e, const Connection& c, ConnectionInfo& info) {
+  Account const* const account = account_of(e, c);
+  info.account.keepalive_interval = keepalive_interval_of(e, c);
+  info.account.keepalive_probes = keepalive_probes_of(e, c);
+  if (account == nullptr) {
+    return;
+  }
+  auto const until_now = [&](Duration over, Instant since) {
+    return since.is_never() ? over : over + e.state->now.since(since);
+  };
+  info.least_rtt = account->least_rtt;
+  info.account.texts_sent = account->texts_sent;
+  info.account.texts_received = account->texts_received;
+  info.account.texts_above_gaps = account->texts_above_gaps;
+  info.account.duplicates_told = account->duplicates_told;
+  info.account.octets_again = account->octets_again;
+  info.account.octets_marked = account->octets_marked;
+  info.account.timeouts = account->timeouts;
+  info.account.repairs = account->repairs;
+  info.account.repairing = until_now(account->repaired_for, account->repairs_since);
+  info.account.shut_out = until_now(account->shut_out_for, account->shut_out_since);
+  info.account.heard_rtt = {account->heard_rtt8_ns / 8};
+  info.account.mss = Bytes{account->mss};
+}
+
+void visit_account(const Account& account, FieldSink& sink) {
+  sink.add(std::uint64_t{account.keepalive_interval_ms} << 32 |
+           std::uint64_t{account.mss} << 16 | std::uint64_t{account.keepalive_probes} << 8 |
+           static_cast<std::uint64_t>(account.congestion));
+  // The rest decides nothing.
+  for (std::uint64_t value :
+       {std::uint64_t{account.texts_received}, std::uint64_t{account.texts_sent},
+        std::uint64_t{account.texts_above_gaps}, std::uint64_t{account.duplicates_told},
+        account.octets_again, account.octets_marked, std::uint64_t{account.timeouts},
+        std::uint64_t{account.repairs}, account.repaired_for.ns, account.repairs_since.ns,
+        std::uint64_t{account.repair_end.value}, account.shut_out_for.ns,
+        account.shut_out_since.ns, account.least_rtt.ns, account.heard_rtt8_ns,
+        std::uint64_t{account.round_end.value}, account.round_since.ns,
+        std::uint64_t{account.echo_heard}}) {
+    sink.add_exact(value);
+  }
+}
 
 void fill_active(const Engine& e, const Connection& c, ConnectionInfo& info) {
   Active const& a = e.active(c);
@@ -24,7 +82,10 @@ void fill_active(const Engine& e, const Connection& c, ConnectionInfo& info) {
   info.persist_backoff = a.persist_backoff;
   Duration const before = a.rack.least_before;
   Duration const now = a.rack.least_now;
-  info.least_rtt = before.ns == 0 || (now.ns != 0 && now < before) ? now : before;
+  if (before.ns != 0 || now.ns != 0) {
+    info.least_rtt = before.ns == 0 || (now.ns != 0 && now < before) ? now : before;
+  }
+  info.again = again_of(e, c, a);
   info.sacked = a.board.sacked;
   info.lost = a.board.awaiting;
   info.ranges = a.board.order.count;
@@ -284,6 +345,9 @@ void visit_connection(Engine& e, Connection& c, FieldSink& sink) {
   sink.add_exact(c.segments_received);
   sink.add_exact(c.retransmissions);
   sink.add_exact(e.wheel.due(slot).ns);
+  if (accounts_kept(e)) {
+    visit_account(e.accounts[slot], sink);
+  }
   if (c.active != nil) {
     visit_active(e, c, sink);
   }
@@ -349,6 +413,7 @@ void visit_listener(const Engine& e, Index slot, FieldSink& sink) {
   sink.add(std::uint64_t{listener.fast_open_max} << 32 | listener.fast_open_pending);
   sink.add(listener.fast_open_resets);
   sink.add(listener.fast_open_resets_until);
+  sink.add(listener.mss);
   auto const held = e.held(listener);
   for (Index at = held.first(); at != nil; at = held.next(at)) {
     sink.add(std::uint64_t{e.connections[at].hash});
@@ -411,6 +476,7 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.segments_received = c.segments_received;
   info.retransmissions = c.retransmissions;
   congestion::fill(e, *found, info);
+  fill_account(e, c, info);
   info.pipe = c.active == nil || e.active(c).board.order.count == 0
                   ? c.send.nxt.since(c.send.una)
                   : e.active(c).board.pipe;

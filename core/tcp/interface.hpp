@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/memory/region.hpp"
+#include "core/tcp/config.hpp"
 #include "core/tcp/congestion/state.hpp"
 #include "core/tcp/state.hpp"
 #include "core/units/address.hpp"
@@ -158,6 +159,8 @@ struct Backlog {
   //= rfc7413#6.1
   //# 7413:TFO-20 only for applications that bear it if the same text comes twice
   Count fast_open{0};
+  // SettingKind::mss of its connections, their SYN-ACKs included. 0: no limit.
+  Bytes mss{};
 };
 
 // An active open. An unspecified local address is chosen by route, a zero local port drawn.
@@ -186,7 +189,15 @@ enum class SettingKind : std::uint8_t {
   receive_buffer,      // bytes, 1 and up; never moves an offered edge back
   send_buffer,         // bytes, 1 and up
   soft_errors,         // 0: no soft_error events
+  // Only where Config::accounts is on; else they are refused as switched_off.
+  keepalive_interval_ms,  // between unanswered probes: 1 to a day
+  keepalive_probes,    // 1 to 255
+  mss,                 // 64 to 65,495: our SYN names no more, nor has any segment more text
+  congestion,          // a tcp::Congestion: which controller moves cwnd from here on
 };
+
+// Whether an application may hold the segments of a connection to so many octets.
+constexpr bool may_limit_mss(std::uint64_t octets) { return octets >= 64 && octets <= 65'495; }
 
 struct Setting {
   SettingKind kind = SettingKind::nagle;
@@ -228,8 +239,10 @@ struct ConnectionInfo {
   Bytes pipe;            // octets that count as being in the network
   Bytes sacked;
   Bytes lost;            // and not sent again
+  Bytes again;           // in flight, and sent again
   std::uint32_t ranges = 0;  // on the scoreboard
   std::uint32_t duplicate_acks = 0;
+  tcp::Congestion congestion = tcp::Congestion::reno;
   Bytes w_max, cwnd_prior;         // of CUBIC; zero: none yet
   std::uint32_t alpha = 0;         // of DCTCP: 65,536 is all marked
   std::uint64_t pacing_rate = 0;   // octets per second; 0: not paced
@@ -241,7 +254,8 @@ struct ConnectionInfo {
     bool cwr_due = false;
   } ecn;
   Duration srtt, rttvar, rto;
-  Duration least_rtt;         // of the last minutes, with RACK and something in flight; or zero
+  // Of the last minutes, with RACK and something in flight; else of all, with an account; or zero.
+  Duration least_rtt;
   std::uint32_t retries = 0;  // consecutive unanswered timeouts
   std::uint32_t persist_backoff = 0;  // probes of a window that is shut
   Instant sent_at;            // the last segment with text, SYN or FIN
@@ -258,6 +272,21 @@ struct ConnectionInfo {
   std::uint64_t segments_sent = 0;
   std::uint64_t segments_received = 0;
   std::uint64_t retransmissions = 0;
+  // Where Config::accounts is on, else all zero. Times under way count up to now.
+  struct {
+    std::uint32_t texts_sent = 0, texts_received = 0;  // segments with text
+    std::uint32_t texts_above_gaps = 0;     // queued above a gap
+    std::uint32_t duplicates_told = 0;      // D-SACK blocks of the peer
+    std::uint64_t octets_again = 0;         // of text, sent again
+    std::uint64_t octets_marked = 0;        // acknowledged under ECE
+    std::uint32_t timeouts = 0, repairs = 0;  // ... and recoveries that they began
+    Duration repairing;                     // in such recoveries
+    Duration shut_out;                      // held back by the peer's window alone
+    Duration heard_rtt;                     // the round trip as a receiver sees it; zero: unknown
+    Duration keepalive_interval;
+    Count keepalive_probes{0};
+    Bytes mss;                              // what was chosen; zero: nothing
+  } account;
 };
 
 }  // namespace lockstep

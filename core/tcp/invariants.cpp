@@ -1,4 +1,5 @@
 // What must hold of every connection between any two events, whatever the peer does.
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/visit.hpp"
 #include "core/tcp/inspect.hpp"
@@ -65,6 +66,16 @@ void check_active(Engine& e, const Connection& c) {
   Board(e, e.active(c)).check(c);
 }
 
+void check_account(const Engine& e, const Connection& c, const Account& account) {
+  CHECK(account.repairs <= account.timeouts);
+  CHECK(account.repairs_since.is_never() || account.repairs_since <= e.state->now);
+  CHECK(account.repairs_since.is_never() || account.repair_end.after(c.send.una));
+  CHECK(account.shut_out_since.is_never() || account.shut_out_since <= e.state->now);
+  CHECK(account.texts_sent <= c.segments_sent);
+  CHECK(account.texts_received <= c.segments_received);
+  CHECK(account.mss == 0 || c.mss_max <= account.mss);
+}
+
 }  // namespace
 
 void check_invariants(Engine& e, Connection& c) {
@@ -76,6 +87,9 @@ void check_invariants(Engine& e, Connection& c) {
     return;
   }
   check_sending(c);
+  if (Account const* account = account_of(e, c)) {
+    check_account(e, c, *account);
+  }
   if (c.active == nil) {
     CHECK(!c.slow || e.wheel.is_set(e.slot_of(c)));
     CHECK(!c.receive_urgent);

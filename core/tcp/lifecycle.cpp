@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/congestion/pacing.hpp"
 #include "core/tcp/congestion/rate.hpp"
 #include "core/tcp/ecn.hpp"
@@ -199,6 +200,9 @@ Connection* open_connection(Engine& e, const Socket& socket) {
   c.heard_at = e.state->now;
   e.demux.insert(c.hash, {EntryKind::connection, at});
   ++e.counters->connections_opened;
+  if (accounts_kept(e)) [[unlikely]] {
+    accounts::open(e, c);
+  }
   return &c;
 }
 

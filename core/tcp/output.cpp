@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/congestion/pacing.hpp"
@@ -283,6 +284,10 @@ void plan_new(Engine& e, Connection& c, Active& a, Plan& plan) {
   plan.fin = room.fin_due && c.send.nxt + plan.text == room.end &&
              plan.text.count < offer.usable;
   if (plan.text.empty() && !plan.fin) {
+    if (accounts_kept(e)) [[unlikely]] {
+      std::uint32_t const wanted = std::min(queued, text_max(c, a));
+      accounts::note_waiting(e, c, offer.usable < wanted && offer.usable < offer.cwnd);
+    }
     wait_by_timer(e, c, offer.usable);
     return;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/autotune.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
@@ -275,6 +276,9 @@ Drop take_text(Engine& e, Connection& c, const Text& whole, const wire::Segment&
   bool const in_order = text.begin == before;
   if (!text.bytes.empty()) {
     drop = in_order ? take_in_order(e, c, a, text) : take_above_gap(e, a, text);
+    if (accounts_kept(e) && drop == Drop::none) [[unlikely]] {
+      accounts::note_text(e, c, segment, in_order);
+    }
   }
   if (text.fin && drop == Drop::none) {
     drop = remember_fin(e, c, a, text.end());

@@ -69,7 +69,8 @@ void reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& 
   ++e.counters->resets_sent;
 }
 
-void reply_syn(Engine& e, const Arrival& arrival, Sequence iss, WireWindow window) {
+void reply_syn(Engine& e, const Arrival& arrival, Sequence iss, WireWindow window,
+               std::uint16_t mss) {
   wire::Segment const& in = arrival.segment;
   wire::Segment out;
   out.source = in.destination;
@@ -79,7 +80,7 @@ void reply_syn(Engine& e, const Arrival& arrival, Sequence iss, WireWindow windo
   out.flags = wire::flag::syn | wire::flag::ack;
   out.window = window;
   out.options.has_mss = true;
-  out.options.mss = static_cast<std::uint16_t>(e.mss_to(arrival.remote).count);
+  out.options.mss = mss;
   internet::ReplyHeader header;
   header.source = arrival.local;
   header.destination = arrival.remote;

@@ -12,7 +12,8 @@ void reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& 
 // sent: <SEQ=SEG.ACK><CTL=RST>, or <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>.
 void reply_reset(Engine& e, const Arrival& arrival);
 // The SYN-ACK of a SYN of which no record is kept: <SEQ=ISS><ACK=SEG.SEQ+1><CTL=SYN,ACK>, our MSS.
-void reply_syn(Engine& e, const Arrival& arrival, Sequence iss, WireWindow window);
+void reply_syn(Engine& e, const Arrival& arrival, Sequence iss, WireWindow window,
+               std::uint16_t mss);
 // <SEQ=SND.NXT><CTL=RST> of a connection that ends.
 void send_reset(Engine& e, Connection& c);
 // <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK> out of TIME-WAIT, or of a connection that enters it.

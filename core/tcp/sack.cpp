@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/congestion/reno.hpp"
@@ -225,6 +226,18 @@ bool judged_by_board(Engine& e, Connection& c, const wire::Segment& segment) {
   return begins && board.begin({c.send.una, c.send.nxt}, c.sent_at);
 }
 
+namespace {
+
+// The peer says that something came twice, so it speaks D-SACK.
+[[gnu::cold]] void note_duplicate(Engine& e, Connection& c) {
+  c.options.set(spoken::duplicates);
+  if (Account* account = account_of(e, c)) {
+    ++account->duplicates_told;
+  }
+}
+
+}  // namespace
+
 void take_selective(Engine& e, Connection& c, const wire::Segment& segment) {
   Active& a = e.active(c);
   Board board(e, a);
@@ -260,7 +273,7 @@ void take_selective(Engine& e, Connection& c, const wire::Segment& segment) {
   if (segment.options.sack_count != 0) {
     take_blocks(e, c, board, segment, news);
     if (news.has_duplicate) {
-      c.options.set(spoken::duplicates);
+      note_duplicate(e, c);
     }
   }
   bool const tells = !news.newly_sacked.empty();

@@ -1,6 +1,7 @@
 // Which options a segment carries: the one place where all features share the 40 octets.
 #pragma once
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/engine.hpp"
 #include "core/tcp/output.hpp"
 #include "core/tcp/sack_report.hpp"
@@ -49,6 +50,11 @@ inline Bytes write_segment_options(const Engine& e, Connection& c, const Plan& p
   std::uint8_t const any = spoken::timestamps | spoken::user_timeout_due;
   if (!plan.syn && report.count == 0 && !c.options.has(any)) {
     return {};
+  }
+  if (plan.syn && accounts_kept(e)) [[unlikely]] {
+    wire::Options options = options_of(e, c, plan, report);
+    options.mss = accounts::least_mss(e.accounts[e.slot_of(c)].mss, Bytes{options.mss});
+    return wire::write(options, into, e.config.option_order);
   }
   if (plan.syn && e.mss_alone) {
     return wire::write_mss(mss_to_name(e, c), into);

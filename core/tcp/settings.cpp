@@ -1,7 +1,9 @@
 // Settings of a living connection, and what ICMP says about it.
 #include <algorithm>
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/calls.hpp"
+#include "core/tcp/congestion/control.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/fast_open.hpp"
 #include "core/tcp/lifecycle.hpp"
@@ -31,8 +33,21 @@ bool in_range(Setting setting) {
     case SettingKind::receive_buffer:
     case SettingKind::send_buffer:
       return v >= 1 && v <= 0x3fff'ffff;
+    case SettingKind::keepalive_interval_ms:
+      return v >= 1 && v <= 86'400'000;
+    case SettingKind::keepalive_probes:
+      return v >= 1 && v <= 255;
+    case SettingKind::mss:
+      return may_limit_mss(v);
+    case SettingKind::congestion:
+      return v < congestion_count;
   }
   return false;
+}
+
+bool wants_account(SettingKind kind) {
+  return kind == SettingKind::keepalive_interval_ms || kind == SettingKind::keepalive_probes ||
+         kind == SettingKind::mss || kind == SettingKind::congestion;
 }
 
 void apply_keepalive(Engine& e, Connection& c) {
@@ -62,17 +77,33 @@ void apply_timeout(Engine& e, Connection& c) {
   }
 }
 
-}  // namespace
+Refusal set_in_account(Engine& e, Connection& c, Setting setting) {
+  if (!accounts_kept(e)) {
+    return Refusal::switched_off;
+  }
+  Account& account = e.accounts[e.slot_of(c)];
+  switch (setting.kind) {
+    case SettingKind::keepalive_interval_ms:
+      account.keepalive_interval_ms = static_cast<std::uint32_t>(setting.value);
+      break;
+    case SettingKind::keepalive_probes:
+      account.keepalive_probes = static_cast<std::uint8_t>(setting.value);
+      break;
+    case SettingKind::mss:
+      // Before our SYN it goes with that; later it holds for our text alone.
+      account.mss = static_cast<std::uint16_t>(setting.value);
+      if (!c.detached && c.mss_max != 0) {
+        accounts::limit_mss(e, c);
+      }
+      break;
+    default:
+      congestion::choose(e, c, static_cast<Congestion>(setting.value));
+      break;
+  }
+  return Refusal::none;
+}
 
-Refusal set(Engine& e, ConnectionId id, Setting setting) {
-  Connection* const found = find_told(e, id);
-  if (found == nullptr) {
-    return Refusal::stale_id;
-  }
-  if (!in_range(setting)) {
-    return Refusal::bad_argument;
-  }
-  Connection& c = *found;
+void apply(Engine& e, Connection& c, Setting setting) {
   bool const on = setting.value != 0;
   auto const number = static_cast<std::uint32_t>(setting.value);
   switch (setting.kind) {
@@ -129,7 +160,26 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
       //# 9293:SHLD-20 an application can do without reports
       c.soft_errors = on;
       break;
+    default:
+      CHECK(!wants_account(setting.kind));
+      break;
   }
+}
+
+}  // namespace
+
+Refusal set(Engine& e, ConnectionId id, Setting setting) {
+  Connection* const found = find_told(e, id);
+  if (found == nullptr) {
+    return Refusal::stale_id;
+  }
+  if (!in_range(setting)) {
+    return Refusal::bad_argument;
+  }
+  if (wants_account(setting.kind)) {
+    return set_in_account(e, *found, setting);
+  }
+  apply(e, *found, setting);
   return Refusal::none;
 }
 

@@ -63,7 +63,7 @@ void trust_flight(Connection& c, Active& a, Board& board) {
   }
   //= rfc4015#3.1
   //# 4015:EIFR-3 nothing is sent again any more: new text goes on
-  a.retransmit_next = a.retransmit_end;
+  a.retransmit_end = a.retransmit_next;
   //= rfc5682#2.1
   //# 5682:FRTO-7 recover lets the next duplicates begin a fast retransmission
   c.congestion.recover = c.send.una - Bytes{2};

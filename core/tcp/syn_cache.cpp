@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "core/tcp/acceptable.hpp"
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/challenge.hpp"
 #include "core/tcp/cookies.hpp"
@@ -227,6 +228,7 @@ void send_syn_ack(Engine& e, HalfOpen& h, const Arrival* arrival) {
   //# 7323:TS-2 the window of a SYN is not scaled
   out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), WindowScale{});
   out.options = options_of(e, c, plan, {});
+  out.options.mss = accounts::least_mss(e.listeners[h.listener].mss, Bytes{out.options.mss});
   if (!plan.again && h.has(brought::fast_open)) {
     add_cookie(e, c, out.options);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/isn.hpp"
 #include "core/tcp/rtt.hpp"
@@ -116,6 +117,9 @@ void take_echo(Engine& e, Connection& c, const wire::Segment& segment) {
   // No round trip takes no time at all.
   Duration const measured = std::max(e.config.timestamp_tick * ticks, Duration{1});
   take_sample(c.rtt, measured, e.config, samples_expected(c));
+  if (accounts_kept(e)) [[unlikely]] {
+    accounts::note_rtt(e, c, measured);
+  }
   if (a.rto_suspect) [[unlikely]] {
     spurious::adapt_timeout(e, c, segment.acknowledgment, measured);
   }

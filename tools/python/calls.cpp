@@ -11,9 +11,10 @@
 namespace lockstep::tools::python {
 
 SettingKind setting_named(std::string_view name) {
-  constexpr std::array<std::string_view, 10> names{
+  constexpr std::array<std::string_view, 14> names{
       "nagle", "delayed_ack", "keepalive",      "keepalive_idle_ms", "user_timeout_ms",
-      "dscp",  "ttl",         "receive_buffer", "send_buffer",       "soft_errors"};
+      "dscp",  "ttl",         "receive_buffer", "send_buffer",       "soft_errors",
+      "keepalive_interval_ms", "keepalive_probes", "mss", "congestion"};
   std::string all;
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     if (names[i] == name) {

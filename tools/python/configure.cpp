@@ -67,6 +67,7 @@ void shrink_pools(Config& config) {
   tcp.sent_max = Count{4096};
   tcp.marks_max = Count{4096};
   tcp.fast_open_cache_max = Count{16};
+  tcp.accounts = true;
   config.paths_max = Count{16};
   config.neighbours_max = Count{64};
   config.regions_max = Count{1};

@@ -132,7 +132,10 @@ class Program {
     const ConnectionId id = known_[number - 1];
     if (name == "write") {
       const std::vector<std::byte> bytes = from_hex(call.at(2).get<std::string>());
-      return stack_.write(id, bytes).bytes.count;
+      // A part is normal; nothing is what it was refused for, no_room being EAGAIN's.
+      const Taken taken = stack_.write(id, bytes);
+      accept_or_throw(taken.refusal);
+      return taken.bytes.count;
     }
     if (name == "read") {
       return read(id, call.at(2).get<std::uint32_t>());

@@ -71,6 +71,7 @@ void read_addresses(const ServeOptions& options, ServePlan& plan) {
 
 void size_pools(tcp::Config& tcp, std::uint32_t connections) {
   tcp.connections_max = Count{connections};
+  tcp.accounts = true;
   tcp.active_max = Count{connections};
   tcp.time_wait_max = Count{std::max(tcp.time_wait_max.value, connections)};
   tcp.owed_max = Count{std::max(tcp.owed_max.value, connections)};

@@ -27,11 +27,13 @@ int errno_of(Refusal refusal, const Endpoint& to) {
   }
 }
 
-int soft_errno(Cause cause) {
+int soft_errno(const Socket& s, Cause cause) {
   switch (cause) {
     case Cause::network_unreachable:
       return ENETUNREACH;
     case Cause::unreachable:
+      // Of IPv4 there is no such protocol there, of IPv6 an administrator forbids it.
+      return s.remote.address.is_v4() ? ENOPROTOOPT : EACCES;
     case Cause::time_exceeded:
     case Cause::no_neighbour:
       return EHOSTUNREACH;
@@ -62,7 +64,7 @@ int Sockets::errno_of(const Socket& s, Cause cause) {
     case Cause::keepalive_timed_out:
       return s.soft_error != 0 ? s.soft_error : ETIMEDOUT;
     default:
-      return soft_errno(cause);
+      return soft_errno(s, cause);
   }
 }
 
@@ -306,7 +308,7 @@ void Sockets::told(Stack& stack, const Event& event) {
       wake(s, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP);
       break;
     case EventKind::soft_error:
-      s.soft_error = soft_errno(event.cause);
+      s.soft_error = soft_errno(s, event.cause);
       break;
     case EventKind::closed:
       end(s, event.cause);

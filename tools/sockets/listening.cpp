@@ -22,7 +22,8 @@ Result Sockets::open_listener(Socket& s, IpAddress address) {
   Local local;
   local.address = address;
   local.port = s.local.port;
-  Backlog const backlog{Count{s.backlog}, Count{s.backlog}, Count{s.fast_open}};
+  Backlog const backlog{Count{s.backlog}, Count{s.backlog}, Count{s.fast_open},
+                        Bytes{wished(s, SettingKind::mss)}};
   ListenerId id;
   switch (stack_.listen(local, backlog, id)) {
     case Refusal::none:

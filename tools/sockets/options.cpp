@@ -57,6 +57,14 @@ std::uint32_t Sockets::wished(const Socket& s, SettingKind kind) const {
       return tcp.send_buffer.count;
     case SettingKind::soft_errors:
       return 1;
+    case SettingKind::keepalive_interval_ms:
+      return static_cast<std::uint32_t>(tcp.keepalive_interval.ns / 1'000'000);
+    case SettingKind::keepalive_probes:
+      return tcp.keepalive_probes.value;
+    case SettingKind::mss:
+      return 0;
+    case SettingKind::congestion:
+      return static_cast<std::uint32_t>(tcp.congestion);
   }
   return 0;
 }

@@ -40,12 +40,7 @@ TEST_F(OptionsTest, WhatCanOnlyBeRead) {
   for (int const name : {SO_TYPE, SO_PROTOCOL, SO_DOMAIN, SO_ERROR, SO_ACCEPTCONN, SO_RCVLOWAT}) {
     EXPECT_EQ(said(set(l, near, SOL_SOCKET, name, 1)), "ENOPROTOOPT") << name;
   }
-  for (int const name : {TCP_INFO, TCP_MAXSEG, TCP_KEEPINTVL, TCP_KEEPCNT}) {
-    EXPECT_EQ(said(set(l, near, IPPROTO_TCP, name, 1)), "ENOPROTOOPT") << name;
-  }
-  // What they are already may be set.
-  EXPECT_EQ(said(set(l, near, IPPROTO_TCP, TCP_KEEPINTVL, 75)), "0");
-  EXPECT_EQ(said(set(l, near, IPPROTO_TCP, TCP_KEEPCNT, 9)), "0");
+  EXPECT_EQ(said(set(l, near, IPPROTO_TCP, TCP_INFO, 1)), "ENOPROTOOPT");
 }
 
 TEST_F(OptionsTest, WhatIsNotSupportedIsRefused) {
@@ -99,6 +94,9 @@ TEST_F(OptionsTest, ValuesAndTheirRanges) {
       {four, IPPROTO_TCP, TCP_CORK, 0, {1, 0}, {}},
       {four, IPPROTO_TCP, TCP_QUICKACK, 0, {1, 0}, {}},
       {four, IPPROTO_TCP, TCP_KEEPIDLE, 7200, {1, 32767}, {0, 32768, -1}},
+      {four, IPPROTO_TCP, TCP_KEEPINTVL, 75, {1, 32767}, {0, 32768, -1}},
+      {four, IPPROTO_TCP, TCP_KEEPCNT, 9, {1, 127}, {0, 128, -1}},
+      {four, IPPROTO_TCP, TCP_MAXSEG, 536, {88, 1000, 32767}, {0, 87, 32768, -1}},
       {four, IPPROTO_TCP, TCP_USER_TIMEOUT, 300'000, {1, 1'000'000}, {-1}},
       {four, IPPROTO_IP, IP_TOS, 0, {0x10, 0xfc}, {256, -2}},
       {four, IPPROTO_IP, IP_TTL, 64, {1, 255}, {0, 256, -2}},
@@ -156,15 +154,115 @@ TEST_F(OptionsTest, LingerIsKept) {
   EXPECT_EQ(said(set(l, fd, SOL_SOCKET, SO_LINGER, 1)), "EINVAL");
 }
 
-TEST_F(OptionsTest, TheAlgorithmIsTheStacks) {
-  int const fd = make(l);
+std::string algorithm(lockstep_sockets* context, int fd) {
   char name[16];
   socklen_t length = sizeof name;
-  EXPECT_EQ(lockstep_getsockopt(l, fd, IPPROTO_TCP, TCP_CONGESTION, name, &length), 0);
-  EXPECT_STREQ(name, "cubic");
-  EXPECT_EQ(lockstep_setsockopt(l, fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5), 0);
-  EXPECT_EQ(said(lockstep_setsockopt(l, fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4)), "ENOENT");
-  EXPECT_EQ(said(lockstep_setsockopt(l, fd, IPPROTO_TCP, TCP_CONGESTION, "", 0)), "EINVAL");
+  EXPECT_EQ(lockstep_getsockopt(context, fd, IPPROTO_TCP, TCP_CONGESTION, name, &length), 0);
+  return name;
+}
+
+TEST_F(OptionsTest, TheAlgorithmIsTheConnections) {
+  join();
+  auto const choose = [&](const char* name) {
+    return said(lockstep_setsockopt(l, near, IPPROTO_TCP, TCP_CONGESTION, name,
+                                    static_cast<socklen_t>(std::strlen(name))));
+  };
+  EXPECT_EQ(algorithm(l, near), "cubic");
+  for (const char* const each : {"reno", "dctcp", "cubic"}) {
+    EXPECT_EQ(choose(each), "0");
+    EXPECT_EQ(algorithm(l, near), each);
+  }
+  EXPECT_EQ(choose("bbr"), "ENOENT");
+  EXPECT_EQ(choose(""), "EINVAL");
+  EXPECT_EQ(algorithm(r, far), "cubic");
+  // Half of what was out, in place of seven tenths.
+  EXPECT_EQ(choose("reno"), "0");
+  pair.cut(true);
+  say(l, near, std::string(14'480, 'x'));
+  pass(Duration::milliseconds(500));
+  EXPECT_EQ(info(l, near).tcpi_snd_ssthresh, 5u);
+}
+
+TEST_F(OptionsTest, WithoutAccountsOnlyTheStacksOwnValuesCanBeSet) {
+  PairOf of;
+  of.left.tcp.accounts = false;
+  SocketPair plain(of);
+  auto* const context = plain.left.c();
+  int const fd = make(context);
+  EXPECT_EQ(said(set(context, fd, IPPROTO_TCP, TCP_KEEPINTVL, 75)), "0");
+  EXPECT_EQ(said(set(context, fd, IPPROTO_TCP, TCP_KEEPCNT, 9)), "0");
+  EXPECT_EQ(lockstep_setsockopt(context, fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5), 0);
+  EXPECT_EQ(said(set(context, fd, IPPROTO_TCP, TCP_KEEPINTVL, 74)), "ENOPROTOOPT");
+  EXPECT_EQ(said(set(context, fd, IPPROTO_TCP, TCP_KEEPCNT, 8)), "ENOPROTOOPT");
+  EXPECT_EQ(said(set(context, fd, IPPROTO_TCP, TCP_MAXSEG, 1000)), "ENOPROTOOPT");
+  EXPECT_EQ(said(lockstep_setsockopt(context, fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4)),
+            "ENOPROTOOPT");
+}
+
+TEST_F(OptionsTest, ASegmentSizeHoldsForBothDirections) {
+  // The caller's own, named in its SYN: the other side sends no more, either.
+  listener = make(r);
+  ASSERT_EQ(said(bind(r, listener, name4(0, port))), "0");
+  ASSERT_EQ(lockstep_listen(r, listener, 5), 0);
+  near = make(l);
+  ASSERT_EQ(set(l, near, IPPROTO_TCP, TCP_MAXSEG, 1000), 0);
+  EXPECT_EQ(option(l, near, IPPROTO_TCP, TCP_MAXSEG), 1000);
+  EXPECT_EQ(said(connect(l, near, name4(2, port))), "EINPROGRESS");
+  pass();
+  far = lockstep_accept(r, listener, nullptr, nullptr);
+  ASSERT_GE(far, 0);
+  EXPECT_EQ(option(l, near, IPPROTO_TCP, TCP_MAXSEG), 988);
+  EXPECT_EQ(option(r, far, IPPROTO_TCP, TCP_MAXSEG), 988);
+  // And a listener's, in its SYN-ACK.
+  ASSERT_EQ(lockstep_close(r, listener), 0);
+  listener = make(r);
+  ASSERT_EQ(set(r, listener, IPPROTO_TCP, TCP_MAXSEG, 800), 0);
+  ASSERT_EQ(set(r, listener, SOL_SOCKET, SO_REUSEADDR, 1), 0);
+  ASSERT_EQ(said(bind(r, listener, name4(0, port))), "0");
+  ASSERT_EQ(lockstep_listen(r, listener, 5), 0);
+  int const other = make(l);
+  EXPECT_EQ(said(connect(l, other, name4(2, port))), "EINPROGRESS");
+  pass();
+  EXPECT_EQ(option(l, other, IPPROTO_TCP, TCP_MAXSEG), 788);
+}
+
+TEST_F(OptionsTest, KeepAliveIsTheConnections) {
+  join();
+  for (auto const& [name, value] :
+       {std::pair{TCP_KEEPIDLE, 10}, {TCP_KEEPINTVL, 2}, {TCP_KEEPCNT, 3}}) {
+    ASSERT_EQ(set(l, near, IPPROTO_TCP, name, value), 0);
+  }
+  ASSERT_EQ(set(l, near, SOL_SOCKET, SO_KEEPALIVE, 1), 0);
+  pair.cut(true);
+  pass(Duration::milliseconds(15'900));
+  EXPECT_EQ(info(l, near).tcpi_state, 1);
+  pass(Duration::milliseconds(200));  // three probes, the last of them two seconds ago
+  EXPECT_EQ(info(l, near).tcpi_state, 7);
+}
+
+TEST_F(OptionsTest, InfoFromTheAccount) {
+  join();
+  pair.cut(true);
+  say(l, near, std::string(3000, 'x'));
+  pass(Duration::milliseconds(500));
+  lockstep_tcp_info const waiting = info(l, near);
+  EXPECT_EQ(waiting.tcpi_retrans, 1u);
+  EXPECT_GE(waiting.tcpi_total_rto, 1u);
+  EXPECT_EQ(waiting.tcpi_total_rto_recoveries, 1u);
+  EXPECT_GT(waiting.tcpi_total_rto_time, 100u);
+  EXPECT_LT(waiting.tcpi_total_rto_time, 500u);
+  EXPECT_GE(waiting.tcpi_bytes_retrans, 104u);
+  pair.cut(false);
+  pass(Duration::seconds(2));
+  EXPECT_EQ(info(l, near).tcpi_retrans, 0u);
+  EXPECT_GE(info(r, far).tcpi_data_segs_in, 3u);
+  EXPECT_EQ(info(r, far).tcpi_data_segs_out, 0u);
+  EXPECT_GT(info(r, far).tcpi_rcv_rtt, 0u);
+  EXPECT_LT(info(l, near).tcpi_min_rtt, 100u);
+  // The reader stops: the window is what holds the writer back.
+  say(l, near, std::string(1 << 20, 'y'));
+  pass(Duration::seconds(1));
+  EXPECT_GT(info(l, near).tcpi_rwnd_limited, 900'000u);
 }
 
 TEST_F(OptionsTest, FastOpenIsRefusedWhereTheStackHasItNot) {
@@ -415,7 +513,11 @@ TEST_F(OptionsTest, InfoOfWhatHasBeen) {
   pair.cut(false);
   pass(Duration::milliseconds(1'000));
   lockstep_tcp_info const done = info(l, near);
-  EXPECT_EQ(done.tcpi_bytes_sent, 3000u);
+  // All of it went twice, but nothing is out any more.
+  EXPECT_EQ(done.tcpi_bytes_retrans, 3000u);
+  EXPECT_EQ(done.tcpi_bytes_sent, 6000u);
+  EXPECT_EQ(done.tcpi_data_segs_out, 6u);
+  EXPECT_EQ(done.tcpi_retrans, 0u);
   EXPECT_EQ(done.tcpi_delivered, 1u + 3u);
   EXPECT_GT(done.tcpi_busy_time, 200'000u);  // the retransmission timer
   EXPECT_LT(done.tcpi_busy_time, 500'000u);

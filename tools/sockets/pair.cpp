@@ -17,6 +17,7 @@ Config pair_config(bool right) {
   config.addresses[0] = {IpAddress::v4(10, 0, 0, own), 24};
   config.addresses[1] = {IpAddress{0xfd00'0000'0000'0000, own}, 64};
   config.address_count = Count{2};
+  config.tcp.accounts = true;
   return config;
 }
 

@@ -29,7 +29,7 @@ enum class Phase : std::uint8_t {
 
 /// What setsockopt has set, to be applied to each connection of the socket.
 struct Wishes {
-  std::array<std::uint32_t, 10> values{};  // by SettingKind
+  std::array<std::uint32_t, 14> values{};  // by SettingKind
   std::uint32_t set = 0;                   // one bit a SettingKind
 
   bool has(SettingKind kind) const { return (set >> static_cast<std::uint32_t>(kind) & 1) != 0; }

@@ -173,10 +173,13 @@ class Sockets {
   Result set_tcp_level(Socket& s, int name, const void* value, socklen_t length);
   Result set_ip_level(Socket& s, int level, int name, const void* value, socklen_t length);
   Result wish(Socket& s, Setting setting);
+  Result wish_in_account(Socket& s, Setting setting);
+  Result set_congestion(Socket& s, const void* value, socklen_t length);
   std::uint32_t wished(const Socket& s, SettingKind kind) const;
   lockstep_tcp_info info_of(const Socket& s) const;
   void fill_history(const Socket& s, const ConnectionInfo& info, lockstep_tcp_info& out) const;
   std::uint32_t mtu_of(const Socket& s) const;
+  std::uint32_t mss_of(const Socket& s) const;
   std::uint32_t limit_to_mark(const Socket& s) const;
 
   // Readiness.

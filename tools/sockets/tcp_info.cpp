@@ -65,6 +65,7 @@ void fill_sender(const ConnectionInfo& info, lockstep_tcp_info& out) {
   out.tcpi_unacked = segments(flight, mss);
   out.tcpi_sacked = segments(info.sacked, mss);
   out.tcpi_lost = segments(info.lost, mss);
+  out.tcpi_retrans = segments(info.again, mss);
   out.tcpi_snd_cwnd = info.cwnd.count / mss;
   bool const none = info.ssthresh.count >= core_has_none;
   out.tcpi_snd_ssthresh = none ? no_threshold : info.ssthresh.count / mss;
@@ -78,6 +79,24 @@ void fill_sender(const ConnectionInfo& info, lockstep_tcp_info& out) {
         std::uint64_t{info.rate.delivered.count} * 1'000'000'000 / info.rate.interval.ns;
     out.tcpi_flags = info.rate.limited ? 1 : 0;
   }
+}
+
+// What the connection's account has counted.
+void fill_account(const ConnectionInfo& info, lockstep_tcp_info& out) {
+  auto const& account = info.account;
+  std::uint32_t const mss = out.tcpi_snd_mss;
+  out.tcpi_rcv_rtt = microseconds(account.heard_rtt);
+  out.tcpi_data_segs_in = account.texts_received;
+  out.tcpi_data_segs_out = account.texts_sent;
+  out.tcpi_rwnd_limited = account.shut_out.ns / 1000;
+  out.tcpi_delivered_ce =
+      static_cast<std::uint32_t>((account.octets_marked + mss - 1) / mss);
+  out.tcpi_bytes_retrans = account.octets_again;
+  out.tcpi_dsack_dups = account.duplicates_told;
+  out.tcpi_rcv_ooopack = account.texts_above_gaps;
+  out.tcpi_total_rto = static_cast<std::uint16_t>(std::min(account.timeouts, 0xffffu));
+  out.tcpi_total_rto_recoveries = static_cast<std::uint16_t>(std::min(account.repairs, 0xffffu));
+  out.tcpi_total_rto_time = in_units(account.repairing, 1'000'000);
 }
 
 }  // namespace
@@ -127,6 +146,8 @@ lockstep_tcp_info Sockets::info_of(const Socket& s) const {
   out.tcpi_last_data_recv = milliseconds_since(Instant{s.heard_at});
   fill_sender(info, out);
   fill_history(s, info, out);
+  fill_account(info, out);
+  out.tcpi_bytes_sent += out.tcpi_bytes_retrans;
   return out;
 }
 
@@ -149,6 +170,13 @@ void Sockets::fill_history(const Socket& s, const ConnectionInfo& info,
       s.refused_for + (s.refused ? now.since(s.refused_since) : Duration{});
   out.tcpi_busy_time = busy.ns / 1000;
   out.tcpi_sndbuf_limited = refused.ns / 1000;
+}
+
+// What segments have now; before there is a connection, what they are held to.
+std::uint32_t Sockets::mss_of(const Socket& s) const {
+  bool const open = s.phase == Phase::connected || s.phase == Phase::connecting;
+  std::uint32_t const asked = wished(s, SettingKind::mss);
+  return open || asked == 0 ? info_of(s).tcpi_snd_mss : asked;
 }
 
 // What is known of the path, or else what the link carries.

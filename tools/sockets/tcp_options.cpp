@@ -17,35 +17,31 @@
 namespace lockstep::tools {
 namespace {
 
-constexpr int keepalive_idle_max = 32'767;  // seconds, as Linux has it
+// An option that is a number and means a setting: its range, as Linux has it, and its unit.
+struct Numbered {
+  int name = 0;
+  int least = 0;
+  int most = 0;
+  SettingKind kind{};
+  std::uint64_t unit = 1;
+};
+
+constexpr std::array<Numbered, 4> numbered{{
+    {TCP_KEEPIDLE, 1, 32'767, SettingKind::keepalive_idle_ms, 1000},
+    {TCP_KEEPINTVL, 1, 32'767, SettingKind::keepalive_interval_ms, 1000},
+    {TCP_KEEPCNT, 1, 127, SettingKind::keepalive_probes},
+    {TCP_MAXSEG, 88, 32'767, SettingKind::mss},
+}};
 
 // As getsockopt writes it: sixteen octets, zeros behind the name.
 using AlgorithmName = std::array<char, 16>;
 
-AlgorithmName algorithm_of(tcp::Congestion congestion) {
+constexpr std::array<std::string_view, tcp::congestion_count> algorithms{"reno", "cubic", "dctcp"};
+
+AlgorithmName algorithm_of(std::uint32_t congestion) {
   AlgorithmName out{};
-  std::string_view const names[] = {"reno", "cubic", "dctcp"};
-  std::ranges::copy(names[static_cast<std::uint32_t>(congestion)], out.begin());
+  std::ranges::copy(algorithms[congestion], out.begin());
   return out;
-}
-
-Result set_congestion(const Config& config, const void* value, socklen_t length) {
-  if (value == nullptr) {
-    return -EFAULT;
-  }
-  if (length < 1) {
-    return -EINVAL;
-  }
-  AlgorithmName asked{};
-  std::memcpy(asked.data(), value, std::min<std::size_t>(length, asked.size() - 1));
-  bool const same = std::string_view(asked.data()) == algorithm_of(config.tcp.congestion).data();
-  return same ? 0 : -ENOENT;
-}
-
-// Of every connection of the stack: seconds between two probes, or how many there are.
-int keepalive_of(const tcp::Config& tcp, int name) {
-  return name == TCP_KEEPINTVL ? static_cast<int>(tcp.keepalive_interval.ns / 1'000'000'000)
-                               : as_int(tcp.keepalive_probes.value);
 }
 
 bool can_be_set(int name) {
@@ -61,6 +57,7 @@ bool can_be_set(int name) {
     case TCP_DEFER_ACCEPT:
     case TCP_KEEPINTVL:
     case TCP_KEEPCNT:
+    case TCP_MAXSEG:
       return true;
     default:
       return false;
@@ -69,8 +66,33 @@ bool can_be_set(int name) {
 
 }  // namespace
 
+// What is chosen for one connection alone wants its account; without those the stack's own value is
+// all that can be set.
+Result Sockets::wish_in_account(Socket& s, Setting setting) {
+  if (stack_.config().tcp.accounts || setting.kind == SettingKind::keepalive_idle_ms) {
+    return wish(s, setting);
+  }
+  return wished(s, setting.kind) == setting.value ? 0 : -ENOPROTOOPT;
+}
+
+Result Sockets::set_congestion(Socket& s, const void* value, socklen_t length) {
+  if (value == nullptr) {
+    return -EFAULT;
+  }
+  if (length < 1) {
+    return -EINVAL;
+  }
+  AlgorithmName asked{};
+  std::memcpy(asked.data(), value, std::min<std::size_t>(length, asked.size() - 1));
+  auto const* const found = std::ranges::find(algorithms, std::string_view(asked.data()));
+  if (found == algorithms.end()) {
+    return -ENOENT;
+  }
+  auto const number = static_cast<std::uint32_t>(found - algorithms.begin());
+  return wish_in_account(s, {SettingKind::congestion, number});
+}
+
 Result Sockets::get_tcp_level(Socket& s, int name, void* value, socklen_t* length) {
-  tcp::Config const& tcp = stack_.config().tcp;
   switch (name) {
     case TCP_NODELAY:
       return write_int(wished(s, SettingKind::nagle) == 0 ? 1 : 0, value, length);
@@ -79,12 +101,14 @@ Result Sockets::get_tcp_level(Socket& s, int name, void* value, socklen_t* lengt
     case TCP_QUICKACK:
       return write_int(wished(s, SettingKind::delayed_ack) == 0 ? 1 : 0, value, length);
     case TCP_MAXSEG:
-      return write_int(as_int(info_of(s).tcpi_snd_mss), value, length);
+      return write_int(as_int(mss_of(s)), value, length);
     case TCP_KEEPIDLE:
       return write_int(as_int(wished(s, SettingKind::keepalive_idle_ms) / 1000), value, length);
     case TCP_KEEPINTVL:
+      return write_int(as_int(wished(s, SettingKind::keepalive_interval_ms) / 1000), value,
+                       length);
     case TCP_KEEPCNT:
-      return write_int(keepalive_of(tcp, name), value, length);
+      return write_int(as_int(wished(s, SettingKind::keepalive_probes)), value, length);
     case TCP_USER_TIMEOUT:
       return write_int(as_int(wished(s, SettingKind::user_timeout_ms)), value, length);
     case TCP_FASTOPEN:
@@ -94,7 +118,7 @@ Result Sockets::get_tcp_level(Socket& s, int name, void* value, socklen_t* lengt
     case TCP_DEFER_ACCEPT:
       return write_int(as_int(s.defer_seconds), value, length);
     case TCP_CONGESTION: {
-      auto const algorithm = algorithm_of(tcp.congestion);
+      auto const algorithm = algorithm_of(wished(s, SettingKind::congestion));
       return write_value(algorithm.data(), algorithm.size(), value, length);
     }
     case TCP_INFO: {
@@ -112,13 +136,18 @@ Result Sockets::set_tcp_level(Socket& s, int name, const void* value, socklen_t 
     return -ENOPROTOOPT;
   }
   if (name == TCP_CONGESTION) {
-    return set_congestion(stack_.config(), value, length);
+    return set_congestion(s, value, length);
   }
   int in = 0;
   if (Result const bad = read_value(value, length, in); bad != 0) {
     return bad;
   }
   auto const number = static_cast<std::uint32_t>(in);
+  auto const* const as = std::ranges::find(numbered, name, &Numbered::name);
+  if (as != numbered.end()) {
+    return in < as->least || in > as->most ? -EINVAL
+                                           : wish_in_account(s, {as->kind, number * as->unit});
+  }
   switch (name) {
     case TCP_NODELAY:
       return wish(s, {SettingKind::nagle, in != 0 ? 0u : 1u});
@@ -131,10 +160,6 @@ Result Sockets::set_tcp_level(Socket& s, int name, const void* value, socklen_t 
       return 0;
     case TCP_QUICKACK:
       return wish(s, {SettingKind::delayed_ack, in != 0 ? 0u : 1u});
-    case TCP_KEEPIDLE:
-      return in < 1 || in > keepalive_idle_max
-                 ? -EINVAL
-                 : wish(s, {SettingKind::keepalive_idle_ms, std::uint64_t{number} * 1000});
     case TCP_USER_TIMEOUT: {
       // 0 is the stack's own, as in Linux; the core would take it for ever.
       auto const own = tcp.user_timeout.ns / 1'000'000;
@@ -169,9 +194,6 @@ Result Sockets::set_tcp_level(Socket& s, int name, const void* value, socklen_t 
       }
       s.defer_seconds = number;
       return 0;
-    case TCP_KEEPINTVL:
-    case TCP_KEEPCNT:
-      return in == keepalive_of(tcp, name) ? 0 : -ENOPROTOOPT;
     default:
       return -ENOPROTOOPT;
   }

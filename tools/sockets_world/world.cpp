@@ -31,7 +31,11 @@ struct lockstep_world {
 
 lockstep_world* lockstep_world_open(const char* path, uint64_t seed, char* why, size_t size) {
   try {
-    return std::make_unique<lockstep_world>(lockstep::tools::read_world(path), seed).release();
+    lockstep::sim::World world = lockstep::tools::read_world(path);
+    for (lockstep::sim::HostSpec& host : world.hosts) {
+      host.config.tcp.accounts = true;  // for all of TCP_INFO
+    }
+    return std::make_unique<lockstep_world>(world, seed).release();
   } catch (const std::exception& failure) {
     if (why != nullptr && size != 0) {
       std::strncpy(why, failure.what(), size - 1);

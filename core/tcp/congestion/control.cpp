@@ -1,6 +1,7 @@
 // The events of a connection that its congestion controller answers: what the rest of TCP calls.
 #include "core/tcp/congestion/control.hpp"
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/cubic.hpp"
 #include "core/tcp/congestion/dctcp.hpp"
@@ -20,8 +21,8 @@ constexpr Controller controllers[] = {
 };
 static_assert(std::size(controllers) == congestion_count);
 
-const Controller& row(const Engine& e) {
-  return controllers[static_cast<std::uint32_t>(e.config.congestion)];
+const Controller& row(const Engine& e, const Connection& c) {
+  return controllers[static_cast<std::uint32_t>(congestion_of(e, c))];
 }
 
 Subject subject_of(Engine& e, Connection& c) {
@@ -62,9 +63,23 @@ const Controller& row_of(Congestion congestion) {
 
 void begin(Engine& e, Connection& c, Count syn_timeouts) {
   reno::begin(c.congestion, Bytes{c.mss}, syn_timeouts, e.config);
-  if (row(e).begin != nullptr) {
+  if (row(e, c).begin != nullptr) {
     Subject subject = subject_of(e, c);
-    row(e).begin(subject);
+    row(e, c).begin(subject);
+  }
+}
+
+void choose(Engine& e, Connection& c, Congestion congestion) {
+  CHECK(accounts_kept(e));
+  e.accounts[e.slot_of(c)].congestion = congestion;
+  c.congestion.kept = {};
+  // What the one before has begun is nothing to the next one; cwnd and ssthresh stay.
+  ControllerState fresh;
+  ControllerState& state = c.active == nil ? fresh : e.active(c).controller;
+  state = ControllerState{};
+  if (row(e, c).begin != nullptr) {
+    Subject subject{c.congestion, state, e.config, Bytes{c.mss}, e.state->now};
+    row(e, c).begin(subject);
   }
 }
 
@@ -73,7 +88,7 @@ void on_ack(Engine& e, Connection& c, Bytes newly, bool marked) {
   //# 3168:ECN-14 an ACK with ECE lets nothing grow
   bool const grows = !c.congestion.recovering && !(marked && c.ecn.sends);
   // The plain case does without all that the others are told.
-  if (e.config.congestion == Congestion::reno && !wants_marks(e.config)) [[likely]] {
+  if (congestion_of(e, c) == Congestion::reno && !wants_marks(e.config)) [[likely]] {
     if (grows) {
       reno::grow(c.congestion, newly, Bytes{c.mss});
     }
@@ -92,11 +107,11 @@ void on_ack(Engine& e, Connection& c, Bytes newly, bool marked) {
   }
   acked.srtt = srtt_of(c.rtt);
   acked.limited = is_limited(c, a.controller, newly);
-  if (row(e).on_any_ack != nullptr) {
-    row(e).on_any_ack(subject, acked);
+  if (row(e, c).on_any_ack != nullptr) {
+    row(e, c).on_any_ack(subject, acked);
   }
   if (grows) {
-    row(e).on_ack(subject, acked);
+    row(e, c).on_ack(subject, acked);
   }
 }
 
@@ -112,12 +127,12 @@ void on_loss(Engine& e, Connection& c) {
   //= rfc5681#4.3
   //# 5681:CC-29, 5681:CC-31 each window with a loss halves once
   Bytes const flight = flight_size(c) - e.active(c).limited;
-  reduce_to(e, c, row(e).reduced(subject, flight, Signal::loss));
+  reduce_to(e, c, row(e, c).reduced(subject, flight, Signal::loss));
 }
 
 void on_mark(Engine& e, Connection& c, Bytes newly) {
   Subject subject = subject_of(e, c);
-  Bytes const reduced = row(e).reduced(subject, flight_size(c) + newly, Signal::mark);
+  Bytes const reduced = row(e, c).reduced(subject, flight_size(c) + newly, Signal::mark);
   reduce_to(e, c, reduced);
   //= rfc9438#4.6
   //# 9438:CUBIC-15, 9438:CUBIC-9 an echo may leave one segment, ssthresh has two
@@ -136,7 +151,7 @@ void on_timeout(Engine& e, Connection& c, bool first) {
                                                  : flight_size(c);
     //= rfc3168#6.1.2
     //# 3168:ECN-33 what is lost again after a reduction is a new sign of congestion
-    reduce_to(e, c, row(e).reduced(subject, flight, Signal::timeout));
+    reduce_to(e, c, row(e, c).reduced(subject, flight, Signal::timeout));
   }
   //= rfc8257#3.5
   //# 8257:DCTCP-10 and one segment, as TCP always did
@@ -149,11 +164,11 @@ void on_idle(Engine& e, Connection& c) {
 }
 
 std::uint64_t pacing_rate(Engine& e, Connection& c) {
-  if (row(e).pacing_rate == nullptr) {
+  if (row(e, c).pacing_rate == nullptr) {
     return 0;
   }
   Subject const subject = subject_of(e, c);
-  return row(e).pacing_rate(subject);
+  return row(e, c).pacing_rate(subject);
 }
 
 }  // namespace lockstep::tcp::congestion

@@ -11,6 +11,9 @@ const Controller& row_of(Congestion congestion);
 
 // The handshake is over; `syn_timeouts`: how often its timer fired for our SYN or SYN-ACK.
 void begin(Engine& e, Connection& c, Count syn_timeouts);
+// This connection's controller from here on; it begins with the window that there is. Only where
+// accounts are kept.
+void choose(Engine& e, Connection& c, Congestion congestion);
 // An ACK of `newly` octets of new data came, with ECE if `marked`; SND.UNA is moved. In recovery
 // cwnd is not touched.
 void on_ack(Engine& e, Connection& c, Bytes newly, bool marked);

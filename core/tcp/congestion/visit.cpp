@@ -1,6 +1,7 @@
 // The field values of what congestion control remembers, for fingerprints and observers.
 #include "core/tcp/congestion/visit.hpp"
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/congestion/cubic.hpp"
 #include "core/tcp/congestion/dctcp.hpp"
 #include "core/tcp/congestion/pacing.hpp"
@@ -18,11 +19,11 @@ void visit_slow(const HyStart& h, FieldSink& sink) {
            (h.begun ? 2u : 0u) | (h.conservative ? 1u : 0u));
 }
 
-void visit_state(const Engine& e, const ControllerState& state, FieldSink& sink) {
+void visit_state(Congestion congestion, const ControllerState& state, FieldSink& sink) {
   sink.add(state.round_end);
   sink.add(state.peak);
   visit_slow(state.slow, sink);
-  if (e.config.congestion == Congestion::dctcp) {
+  if (congestion == Congestion::dctcp) {
     Dctcp const& d = state.dctcp;
     sink.add(d.window_end);
     sink.add(d.acked);
@@ -44,7 +45,7 @@ void visit(const Engine& e, const Active& a, FieldSink& sink) {
   sink.add(a.reduced_to);
   sink.add(a.pace_at);
   sink.add(a.pace_due);
-  visit_state(e, a.controller, sink);
+  visit_state(congestion_of(e, e.connections[a.owner]), a.controller, sink);
   sink.add(a.marks.limited_until);
   sink.add(a.marks.delivered_at);
   sink.add(a.marks.first_sent_at);
@@ -61,11 +62,12 @@ void visit(const Engine& e, const Active& a, FieldSink& sink) {
 
 void fill(Engine& e, Connection& c, ConnectionInfo& info) {
   info.ecn = {c.ecn.hears, c.ecn.sends, c.ecn.echo, c.ecn.cwr_due};
-  if (e.config.congestion == Congestion::cubic) {
+  info.congestion = congestion_of(e, c);
+  if (info.congestion == Congestion::cubic) {
     info.w_max = cubic::w_max_of(c.congestion);
     info.cwnd_prior = cubic::cwnd_prior_of(c.congestion);
   }
-  if (e.config.congestion == Congestion::dctcp) {
+  if (info.congestion == Congestion::dctcp) {
     info.alpha = dctcp::alpha_of(c.congestion);
   }
   if (c.active != nil) {
@@ -78,7 +80,7 @@ void check_invariants(const Engine& e, const Connection& c, const Active& a) {
   CHECK(c.ecn.hears || !c.ecn.sends);
   CHECK(c.ecn.hears || !c.ecn.echo);
   CHECK(c.ecn.sends || !c.ecn.cwr_due);
-  CHECK(e.config.congestion != Congestion::dctcp ||
+  CHECK(congestion_of(e, c) != Congestion::dctcp ||
         dctcp::alpha_of(c.congestion) <= dctcp::alpha_one);
   // Marks lie between SND.UNA and SND.NXT, in order.
   Sequence above = c.send.una;

@@ -152,7 +152,9 @@ class Calls:
 
         nagle, delayed_ack, keepalive, soft_errors: 0 or 1. keepalive_idle_ms, user_timeout_ms:
         milliseconds. dscp: 0 to 63. ttl: 1 to 255. receive_buffer, send_buffer: bytes.
-        Refused: stale_id, bad_argument.
+        keepalive_interval_ms, keepalive_probes (1 to 255), mss (64 to 65495 octets), congestion
+        (0 reno, 1 cubic, 2 dctcp): where the configuration has `accounts` on, as a Stack has.
+        Refused: stale_id, bad_argument, switched_off.
         """
         self._core.set(_id(connection, Connection), as_text(name, "the setting"),
                        as_number(value, "value", 0, NANOSECONDS_MAX))
