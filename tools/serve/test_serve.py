@@ -366,6 +366,21 @@ def test_the_capture_has_good_checksums(served, tmp_path):
     assert set(text.split()) == {"1"}
 
 
+@pytest.mark.skipif(shutil.which("nft") is None, reason="nft is missing: tools/setup")
+def test_the_capture_of_a_run_with_loss_is_clean(served, tmp_path):
+    connection = http_connection()
+    ns.lose(1, served.device())
+    assert sha(fetch(connection, "/bytes/3000000")[1]) == sha(ns.generated(3_000_000))
+    connection.close()
+    assert ns.lost() > 0
+    finish(served)
+    capture = tmp_path / "out.pcapng"
+    assert ns.replay(served.journal, "--pcapng", capture)[0] == 0
+    done = subprocess.run([str(ns.PROGRAM), "lint", str(capture)], capture_output=True, text=True,
+                          check=False, timeout=60)
+    assert (done.returncode, "0 certain" in done.stdout) == (0, True), done.stdout
+
+
 def test_what_is_there_already(tmp_path):
     with ns.fresh_namespace():
         ns.run("ip", "tuntap", "add", "dev", ns.NAME, "mode", "tap")
