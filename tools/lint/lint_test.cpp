@@ -63,6 +63,7 @@ struct Packet {
   std::uint16_t window = 1'000;
   std::size_t text = 0;
   enum class Sums { good, partial, bad } sums = Sums::good;
+  std::uint8_t header_words = 5;  // as the segment says
 };
 
 std::vector<std::byte> bytes_of(const Packet& packet) {
@@ -86,7 +87,7 @@ std::vector<std::byte> bytes_of(const Packet& packet) {
   set_word(out, 22, packet.from_first ? 80 : 1'000);
   put(24, packet.sequence);
   put(28, packet.acknowledgment);
-  out[32] = std::byte{0x50};
+  out[32] = static_cast<std::byte>(packet.header_words << 4);
   out[33] = std::byte{packet.flags};
   set_word(out, 34, packet.window);
   auto const ip = std::span<const std::byte>(out);
@@ -148,6 +149,28 @@ TEST(Lint, FindsWhatIsBeyondTheWindow) {
   ASSERT_EQ(beyond.certain(), 1u) << table_of(beyond, 0);
   EXPECT_THAT(table_of(beyond, 0), HasSubstr("beyond the window that the peer offered (edge 1100, "
                                              "end 1101)"));
+}
+
+TEST(Lint, LengthsOfAHeaderThatCannotBe) {
+  struct Case {
+    std::uint8_t words;
+    std::size_t text;
+    bool good;
+  };
+  // Less than a header has, more than there is, and all that there is.
+  for (auto const& [words, text, good] : {Case{4, 0, false}, Case{5, 0, true}, Case{6, 3, false},
+                                          Case{6, 4, true}, Case{15, 40, true},
+                                          Case{15, 39, false}}) {
+    std::vector<Packet> packets = handshake();
+    Packet odd{true, tcp_flag::ack | tcp_flag::psh, 100, 500, 1'000, text};
+    odd.header_words = words;
+    packets.push_back(odd);
+    Linted const linted = lint_file(written("header.pcapng", packets));
+    auto const told = std::count_if(linted.fouls.begin(), linted.fouls.end(), [](auto const& foul) {
+      return foul.rule == Rule::header_length;
+    });
+    EXPECT_EQ(told, good ? 0 : 1) << int{words} << " words, " << text << " octets behind 20";
+  }
 }
 
 TEST(Lint, ChecksumsThatHardwareFillsInAreNoFinding) {
