@@ -213,6 +213,9 @@ void Referee::end() {
 }
 
 std::uint32_t Referee::add(const Moment& m, Foul foul) {
+  if (static_cast<std::uint32_t>(foul.rule) == terms_.without) {
+    return terms_.fouls_max;
+  }
   std::uint8_t& told = m.speaker.told[static_cast<std::uint32_t>(foul.rule)];
   if (told >= terms_.told_max) {
     return terms_.fouls_max;

@@ -34,6 +34,7 @@ struct Terms {
   std::uint32_t connections_max = 65'536;
   std::uint32_t fouls_max = 100'000;
   std::uint32_t told_max = 16;     // of one rule and speaker; more are only counted
+  std::uint32_t without = rule_count;  // the number of a rule that is not judged: for its tests
   std::uint32_t kept_octets_max = 65'536;          // of a speaker's text, a power of two
   std::uint64_t kept_cells_max = 128'000'000;      // of all speakers' text
 };

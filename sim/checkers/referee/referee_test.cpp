@@ -77,6 +77,10 @@ TEST(RefereeAlone, OptionsOfASynOutsideOfIt) {
   Talk right;
   right.open({.mss = 500, .scale = 1, .sack_permitted = true});
   EXPECT_THAT(right.all(), IsEmpty());
+  for (Rule const rule : {Rule::mss_outside_syn, Rule::scale_outside_syn,
+                          Rule::sack_permitted_outside_syn}) {
+    EXPECT_EQ(right.found(rule), "no");
+  }
 }
 
 TEST(RefereeAlone, UrgentPointers) {
@@ -88,6 +92,8 @@ TEST(RefereeAlone, UrgentPointers) {
   Talk right;
   right.open().a("AUP", {.seq = 1, .ack = 1, .text = 1, .urgent = 1});
   EXPECT_THAT(right.all(), IsEmpty());
+  EXPECT_EQ(right.found(Rule::urgent_empty), "no");
+  EXPECT_EQ(right.found(Rule::urgent_zero), "no");
 }
 
 TEST(RefereeAlone, MarksOnWhatIsNoText) {
@@ -322,6 +328,7 @@ TEST(RefereeOptions, TimestampsOnceAgreedOn) {
   right.open({.stamp = 10}).a("AP", {.seq = 1, .ack = 1, .text = 5, .stamp = 10, .echo = 10});
   right.a("R", {.seq = 6});
   EXPECT_THAT(right.all(), IsEmpty());
+  EXPECT_EQ(right.found(Rule::stamp_missing), "no");
   Talk unagreed;
   unagreed.open().a("AP", {.seq = 1, .ack = 1, .text = 5, .stamp = 10});
   EXPECT_EQ(unagreed.found(Rule::stamp_unnegotiated), "certain");
@@ -605,6 +612,30 @@ TEST(RefereeCaptures, ARuleIsToldSoOftenAndThenCounted) {
   }
   EXPECT_EQ(t.all().size(), 3u);
 }
+
+// Once all tests above have run: each rule has been seen broken, and seen kept by what nearly broke
+// it. (Those of headers, which no segment of a conversation shows, are in tools/lint.)
+class EveryRule : public ::testing::Environment {
+ public:
+  void TearDown() override {
+    auto const& unit = *::testing::UnitTest::GetInstance();
+    std::string const filter = GTEST_FLAG_GET(filter);
+    bool const all = filter == "*" || filter == "Referee*";
+    if (!all || unit.test_to_run_count() == 0 || unit.Failed()) {
+      return;
+    }
+    for (RuleText const& each : rule_texts) {
+      if (each.rule == Rule::header_length) {
+        continue;
+      }
+      EXPECT_TRUE(Talk::Seen::of(each.rule).tripped) << each.name << " was never seen broken";
+      EXPECT_TRUE(Talk::Seen::of(each.rule).passed) << each.name << " was never seen kept";
+    }
+  }
+};
+
+[[maybe_unused]] auto* const every_rule =
+    ::testing::AddGlobalTestEnvironment(new EveryRule);  // gtest deletes it
 
 }  // namespace
 }  // namespace lockstep::sim::referee

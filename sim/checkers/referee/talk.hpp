@@ -1,6 +1,7 @@
 // A conversation for tests of the referee, written segment by segment in relative numbers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -39,7 +40,8 @@ class Talk {
   static constexpr std::uint32_t iss_a = 0xffff'fff0;
   static constexpr std::uint32_t iss_b = 0x7fff'fff0;
 
-  explicit Talk(const Terms& terms = {}) : fouls_(terms.fouls_max), referee_(terms, fouls_) {}
+  explicit Talk(const Terms& terms = {})
+      : terms_(terms), fouls_(terms.fouls_max), referee_(terms, fouls_) {}
 
   // Letters of flags: S F R A P U E C.
   Talk& a(std::string_view flags, const Say& say) { return add(flags, say, true); }
@@ -60,18 +62,35 @@ class Talk {
     return a("A", ack);
   }
 
-  // "no", "certain" or "likely": the surest that was found of a rule.
+  // "no", "certain" or "likely": the surest that was found of a rule. What was found must not be
+  // where the rule is off, in the same conversation.
   std::string_view found(Rule rule) {
     referee_.end();
-    std::string_view out = "no";
-    for (Foul const& foul : fouls_.kept()) {
-      bool const sure = foul.certainty() == Certainty::certain;
-      if (foul.rule == rule && out != "certain") {
-        out = sure ? "certain" : "likely";
+    std::string_view const out = surest(fouls_, rule);
+    auto& seen = Seen::of(rule);
+    (out == "no" ? seen.passed : seen.tripped) = true;
+    if (out != "no") {
+      Terms without = terms_;
+      without.without = static_cast<std::uint32_t>(rule);
+      Talk again(without);
+      for (Line const& line : lines_) {
+        again.add(line.flags, line.say, line.from_a);
       }
+      again.referee_.end();
+      return surest(again.fouls_, rule) == "no" ? out : "found, though the rule is off";
     }
     return out;
   }
+  // Which rules any test has seen broken, and which it has seen kept, in this process.
+  struct Seen {
+    bool tripped = false;
+    bool passed = false;
+
+    static Seen& of(Rule rule) {
+      static std::array<Seen, rule_count> all{};
+      return all[static_cast<std::uint32_t>(rule)];
+    }
+  };
   // The names of all that were found, in order.
   std::vector<std::string_view> all() {
     referee_.end();
@@ -85,6 +104,23 @@ class Talk {
   Referee& referee() { return referee_; }
 
  private:
+  struct Line {
+    std::string_view flags;  // of the caller's, which is a literal
+    Say say;
+    bool from_a = false;
+  };
+
+  static std::string_view surest(const Fouls& fouls, Rule rule) {
+    std::string_view out = "no";
+    for (Foul const& foul : fouls.kept()) {
+      bool const sure = foul.certainty() == Certainty::certain;
+      if (foul.rule == rule && out != "certain") {
+        out = sure ? "certain" : "likely";
+      }
+    }
+    return out;
+  }
+
   static wire::Flags flags_of(std::string_view letters) {
     wire::Flags out;
     for (char const letter : letters) {
@@ -110,6 +146,7 @@ class Talk {
   }
 
   Talk& add(std::string_view flags, const Say& say, bool from_a) {
+    lines_.push_back({flags, say, from_a});
     Endpoint const a{IpAddress::v4(10, 0, 0, 1), {1'000}};
     Endpoint const b{IpAddress::v4(10, 0, 0, 2), {80}};
     now_ = now_ + Duration::milliseconds(say.after_ms);
@@ -149,6 +186,8 @@ class Talk {
     return *this;
   }
 
+  Terms terms_;
+  std::vector<Line> lines_;
   Fouls fouls_;
   Referee referee_;
   Instant now_ = Instant{} + Duration::seconds(1'000);
