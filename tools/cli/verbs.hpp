@@ -28,8 +28,9 @@ void register_profiles(CLI::App& app, int& exit_code);
 void register_serve(CLI::App& app, int& exit_code);
 void register_load(CLI::App& app, int& exit_code);
 void register_doctor(CLI::App& app, int& exit_code);
+void register_ns3(CLI::App& app, int& exit_code);
 
-inline constexpr std::array<RegisterVerb, 13> verbs = {
+inline constexpr std::array<RegisterVerb, 14> verbs = {
     register_coverage,
     register_sim,
     register_swarm,
@@ -43,6 +44,7 @@ inline constexpr std::array<RegisterVerb, 13> verbs = {
     register_serve,
     register_load,
     register_doctor,
+    register_ns3,
 };
 
 }  // namespace lockstep::tools

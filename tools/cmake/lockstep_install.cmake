@@ -18,6 +18,20 @@ foreach(room IN ITEMS core sim)
       PATTERN "ns3" EXCLUDE PATTERN "runner" EXCLUDE PATTERN "examples" EXCLUDE)
   endif()
 endforeach()
+# The component ns3: its own targets file, as it wants ns-3 to be found first.
+if(TARGET lockstep_ns3)
+  install(TARGETS lockstep_ns3 EXPORT lockstepNs3Targets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(EXPORT lockstepNs3Targets NAMESPACE lockstep:: DESTINATION "${package_dir}")
+  install(FILES "${PROJECT_SOURCE_DIR}/tools/cmake/lockstep_ns3_modules.cmake"
+    DESTINATION "${package_dir}")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/sim/ns3"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep/sim"
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "*_kit.hpp" EXCLUDE)
+endif()
+if(TARGET program_lockstep_ns3)
+  install(TARGETS program_lockstep_ns3 RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
 if(TARGET program_lockstep)
   install(TARGETS program_lockstep RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()

@@ -1,19 +1,6 @@
 # sim/ns3: the stack on nodes of ns-3, where ns-3 is. lockstep::ns3.
 
-# <out>: the targets of ns-3's modules, which Debian's 3.37 calls ns3::libcore and 3.44 ns3::core.
-function(lockstep_ns3_modules out)
-  set(found "")
-  foreach(module IN LISTS ARGN)
-    if(TARGET ns3::lib${module})
-      list(APPEND found ns3::lib${module})
-    elseif(TARGET ns3::${module})
-      list(APPEND found ns3::${module})
-    else()
-      message(FATAL_ERROR "this ns-3 has no module '${module}': run tools/setup --with ns3")
-    endif()
-  endforeach()
-  set(${out} ${found} PARENT_SCOPE)
-endfunction()
+include(lockstep_ns3_modules)
 
 # Finds ns-3 into ns3_FOUND. Debian's libns3-dev names programs that are in its package ns3, and
 # stops the configuration where that is missing: so they are looked for first.
@@ -43,5 +30,6 @@ function(lockstep_ns3)
   lockstep_ns3_modules(modules core network internet traffic-control stats)
   lockstep_library(ns3 SOURCES ${ns3_SOURCES} PUBLIC lockstep_sim ${modules})
   lockstep_ns3_modules(more point-to-point csma wifi mobility applications bridge)
+  set(LOCKSTEP_NS3_MORE ${more} PARENT_SCOPE)
   lockstep_test(ns3 SOURCES ${ns3_TESTS} LIBRARIES lockstep_ns3 ${more})
 endfunction()

@@ -201,15 +201,18 @@ function(lockstep_hw)
 endfunction()
 
 # Reads a folder's optional deps.cmake, which lists LIBS: libraries of ours (lockstep_replay) or of
-# others (pcap) that the folder needs beyond what every tool gets.
+# others (pcap) that the folder needs beyond what every tool gets; and NEEDS: a target without which
+# the folder is left out, and which the program lockstep does without.
 function(lockstep_read_deps result folder)
   set(LIBS "")
+  set(NEEDS "")
   if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
       "${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
     include("${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
   endif()
   set(${result} ${LIBS} PARENT_SCOPE)
+  set(NEEDS "${NEEDS}" PARENT_SCOPE)
 endfunction()
 
 # One folder of tools/ or conformance/: its library, its tests, its programs. x_main.cpp makes the
@@ -218,6 +221,9 @@ function(lockstep_tool folder)
   get_filename_component(name "${folder}" NAME)
   lockstep_collect(tool ${folder})
   lockstep_read_deps(libs ${folder})
+  if(NEEDS AND NOT TARGET ${NEEDS})
+    return()
+  endif()
   if(name STREQUAL "cli")
     get_property(every GLOBAL PROPERTY LOCKSTEP_TOOL_LIBRARIES)
     list(APPEND libs ${every})
@@ -239,7 +245,9 @@ function(lockstep_tool folder)
     set_target_properties(program_${program} PROPERTIES OUTPUT_NAME ${program}
       RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
   endforeach()
-  set_property(GLOBAL APPEND PROPERTY LOCKSTEP_TOOL_LIBRARIES lockstep_${name})
+  if(NOT NEEDS)
+    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_TOOL_LIBRARIES lockstep_${name})
+  endif()
 endfunction()
 
 # What every tool may use. core/ and sim/ never see it.

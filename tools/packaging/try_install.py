@@ -4,6 +4,7 @@
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -47,6 +48,28 @@ def try_pkg_config(prefix, folder, compiler, flags):
     expect_connected(folder / "consumer", "pkg-config")
 
 
+def try_ns3(prefix, folder, compiler, flags):
+    """The example of sim/ns3/README.md against the component ns3, where it was built."""
+    if not list(prefix.glob("lib*/**/lockstepNs3Targets.cmake")):
+        return "built without ns-3"
+    text = (CONSUMER.parents[2] / "sim/ns3/README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(cpp|cmake)\n(.*?)```", text, re.S)
+    source = folder / "source"
+    source.mkdir(parents=True)
+    for kind, block in blocks[:2]:
+        name = "main.cpp" if kind == "cpp" else "CMakeLists.txt"
+        (source / name).write_text(block, encoding="utf-8")
+    run("cmake", "-G", "Ninja", "-S", source, "-B", folder / "build",
+        f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}",
+        f"-DCMAKE_CXX_FLAGS={flags}")
+    run("cmake", "--build", folder / "build")
+    out = run(folder / "build" / "example")
+    if out != "1000000 octets\n":
+        print(f"sim/ns3/README.md: its example printed {out!r}", file=sys.stderr)
+        sys.exit(1)
+    return "in ns-3"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      epilog="example: try_install.py build/release --compiler g++")
@@ -65,7 +88,8 @@ def main():
             sys.exit(1)
         try_find_package(top / "prefix", top / "by_cmake", options.compiler, options.flags)
         try_pkg_config(top / "prefix", top / "by_pkg_config", options.compiler, options.flags)
-    print("the consumer connects, by find_package and by pkg-config")
+        ns3 = try_ns3(top / "prefix", top / "ns3", options.compiler, options.flags)
+    print(f"the consumer connects, by find_package and by pkg-config; {ns3}")
     return 0
 
 

@@ -1,0 +1,26 @@
+// The verb where the program lockstep_ns3 is not there, as beside this test.
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/cli/failure.hpp"
+#include "tools/cli/verbs.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+TEST(Ns3Verb, SaysHowToGetNs3) {
+  CLI::App app;
+  int exit_code = 0;
+  register_ns3(app, exit_code);
+  try {
+    app.parse("ns3 run dumbbell --seed 7");
+    FAIL() << "it ran";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::environment);
+    EXPECT_STREQ(failure.what(), "ns-3 is not here: tools/setup --with ns3, then build again");
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::tools

@@ -1,0 +1,86 @@
+// Listens to the trace sources of sockets and queues during a run.
+#pragma once
+
+#include <ns3/nstime.h>
+#include <ns3/packet.h>
+#include <ns3/ptr.h>
+#include <ns3/sequence-number.h>
+#include <ns3/socket.h>
+#include <ns3/tcp-header.h>
+#include <ns3/tcp-socket-base.h>
+#include <ns3/tcp-socket.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace lockstep::tools {
+
+/// traces.csv: time_ns,who,name,value. Without a file it only counts.
+class Recorder {
+ public:
+  /// `path` empty: no file. Throws Failure if it cannot be written.
+  Recorder(const std::string& path, std::uint32_t flows);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  void follow_socket(ns3::Ptr<ns3::Socket> socket, std::uint32_t flow);
+  /// Segments of ns3's TCP with text, of which none is counted elsewhere.
+  void follow_segments(ns3::Ptr<ns3::Socket> socket, std::uint32_t flow);
+  void follow_arrivals(ns3::Ptr<ns3::Object> sink, std::uint32_t flow);
+  /// The trace PacketsInQueue of a device's queue or a queue disc.
+  void follow_queue(ns3::Ptr<ns3::Object> queue, std::uint32_t index);
+  /// ns-3 drops here what comes while the device's queue is full and there is no queue disc.
+  void follow_drops(ns3::Ptr<ns3::Object> traffic_control, std::uint32_t index);
+  /// Throws Failure if something could not be written.
+  void close();
+
+  struct Sent {
+    std::uint64_t segments = 0;
+    std::uint64_t again = 0;
+    std::uint32_t next = 0;  // the highest sequence number sent, and one
+    bool begun = false;
+  };
+  struct Arrived {
+    ns3::Time first;
+    ns3::Time last;
+    std::uint64_t octets = 0;
+  };
+  struct Queue {
+    std::uint32_t now = 0;
+    std::uint32_t most = 0;
+    ns3::Time since;
+    double packet_seconds = 0;
+    std::uint64_t drops = 0;
+  };
+  std::vector<Sent> sent;
+  std::vector<Arrived> arrived;
+  std::vector<Queue> queues;
+
+ private:
+  struct Mark {
+    Recorder* recorder;
+    std::uint32_t flow;
+    const char* name;
+  };
+  const Mark* mark(std::uint32_t flow, const char* name);
+  void write(const Mark& mark, std::uint64_t value);
+  static void number(const Mark* mark, std::uint32_t before, std::uint32_t now);
+  static void time(const Mark* mark, ns3::Time before, ns3::Time now);
+  static void state(const Mark* mark, ns3::TcpSocket::TcpStates_t before,
+                    ns3::TcpSocket::TcpStates_t now);
+  static void segment(const Mark* mark, ns3::Ptr<const ns3::Packet> packet,
+                      const ns3::TcpHeader& header, ns3::Ptr<const ns3::TcpSocketBase> socket);
+  static void arrival(const Mark* mark, ns3::Ptr<const ns3::Packet> packet,
+                      const ns3::Address& from);
+  static void drop(const Mark* mark, ns3::Ptr<const ns3::Packet> packet);
+  static void depth(const Mark* mark, std::uint32_t before, std::uint32_t now);
+
+  std::FILE* file_ = nullptr;
+  std::string path_;
+  std::vector<Mark*> marks_;
+};
+
+}  // namespace lockstep::tools

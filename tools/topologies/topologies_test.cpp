@@ -1,0 +1,124 @@
+// Each topology carries its flows to the end; the seed decides all; what is wrong is one line.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tools/cli/failure.hpp"
+#include "tools/output/draft_file.hpp"
+#include "tools/topologies/experiment.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using testing::HasSubstr;
+
+ExperimentSettings settings_of(std::string_view topology) {
+  ExperimentSettings settings;
+  settings.topology.name = topology;
+  settings.bytes = 300'000;
+  return settings;
+}
+
+class EachTopology : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(EachTopology, CarriesEveryFlowToItsEnd) {
+  auto settings = settings_of(GetParam());
+  settings.flows = {"ours", "newreno", "cubic", "ours"};
+  auto const result = run_experiment(settings);
+  ASSERT_EQ(result.flows.size(), 4u);
+  for (const auto& flow : result.flows) {
+    EXPECT_TRUE(flow.complete) << flow.kind << " " << flow.received;
+    EXPECT_GT(flow.segments, 200u) << flow.kind;
+  }
+  EXPECT_GT(result.jain, 0.2);
+  EXPECT_LE(result.jain, 1.0001);
+  ASSERT_FALSE(result.queues.empty());
+  EXPECT_GT(result.queues[0].most, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachTopology, testing::ValuesIn(topology_names));
+
+TEST(Topologies, WhoeverReceives) {
+  for (const char* receivers : {"ours", "ns3"}) {
+    auto settings = settings_of("dumbbell");
+    settings.receivers = receivers;
+    for (const auto& flow : run_experiment(settings).flows) {
+      EXPECT_TRUE(flow.complete) << receivers << " " << flow.kind;
+    }
+  }
+}
+
+// As a program of its own: within one, ns-3 goes on counting its random streams.
+void run_apart(const ExperimentSettings& settings) {
+  pid_t const child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    save_file(settings.folder + "/summary.json",
+              result_json(settings, run_experiment(settings)));
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+}
+
+// Every file of a run, one after the other.
+std::string files_of(std::uint64_t run) {
+  auto const folder = std::filesystem::temp_directory_path() /
+                      ("lockstep-topologies-" + std::to_string(::getpid()));
+  auto settings = settings_of("lossy");
+  settings.run = run;
+  settings.folder = folder.string();
+  run_apart(settings);
+  std::string all;
+  std::vector<std::filesystem::path> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path());
+  }
+  std::ranges::sort(names);
+  for (const auto& name : names) {
+    std::ifstream file(name, std::ios::binary);
+    all += name.filename().string();
+    all.append(std::istreambuf_iterator<char>(file), {});
+  }
+  EXPECT_EQ(names.size(), 12u);  // summary, traces, and two interfaces of each of five links
+  std::filesystem::remove_all(folder);
+  return all;
+}
+
+TEST(Topologies, TheRunNumberDecidesEveryFile) {
+  auto const first = files_of(3);
+  EXPECT_THAT(first, HasSubstr(",CongestionWindow,"));
+  EXPECT_TRUE(first == files_of(3));
+  EXPECT_FALSE(first == files_of(4));
+}
+
+std::string complaint(const ExperimentSettings& settings) {
+  try {
+    run_experiment(settings);
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::bad_input);
+    return failure.what();
+  }
+  return "";
+}
+
+TEST(Topologies, WhatIsWrongIsNamed) {
+  EXPECT_THAT(complaint(settings_of("ring")), HasSubstr("no topology is called 'ring': use"));
+  auto settings = settings_of("lan");
+  settings.flows = {"ours", "veno"};
+  EXPECT_THAT(complaint(settings), HasSubstr("no TCP is called 'veno': use ours, newreno"));
+  settings.flows = {"ours"};
+  settings.attributes = {{"DuplicateAcks", "0"}};
+  EXPECT_THAT(complaint(settings), HasSubstr("--set DuplicateAcks=0: LockstepStack has no such"));
+}
+
+}  // namespace
+}  // namespace lockstep::tools
