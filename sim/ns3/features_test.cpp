@@ -133,6 +133,25 @@ TEST(Ns3Features, OnOffAndPacketSinkRunOnOurSockets) {
   EXPECT_EQ(DynamicCast<PacketSink>(sinks.Get(0))->GetTotalRx(), 100'000u);
 }
 
+// A host on a LAN finds its gateway where the node's own routes have it.
+TEST(Ns3Features, TheGatewayIsTakenFromTheRoutesOfTheNode) {
+  Scene const scene;
+  NodeContainer nodes(3);
+  auto const lan = JoinCsma(NodeContainer(nodes.Get(0), nodes.Get(1)));
+  auto const far = JoinPointToPoint(NodeContainer(nodes.Get(1), nodes.Get(2)));
+  InternetStackHelper().Install(nodes);
+  Address4(lan);
+  auto const addresses = Address4(far, "10.1.2.0");
+  LockstepHelper lockstep;
+  lockstep.Install(nodes.Get(0));
+  lockstep.Install(nodes.Get(2));
+  Ipv4GlobalRoutingHelper::PopulateRoutingTables();
+  auto const sink = StartFlow(
+      {nodes.Get(0), nodes.Get(2), InetSocketAddress(addresses.GetAddress(1), 5001)});
+  RunFor(60);
+  EXPECT_EQ(sink->GetTotalRx(), kMegabyte);
+}
+
 // The queue of the device holds five packets: the stack waits for room and loses nothing.
 TEST(Ns3Features, AStoppedQueueHoldsTheStackBack) {
   Scene const scene;

@@ -4,9 +4,14 @@
 #include <ns3/abort.h>
 #include <ns3/boolean.h>
 #include <ns3/integer.h>
+#include <ns3/ipv4-header.h>
+#include <ns3/ipv4-route.h>
+#include <ns3/ipv4-routing-protocol.h>
+#include <ns3/ipv4.h>
 #include <ns3/log.h>
 #include <ns3/mac48-address.h>
 #include <ns3/net-device-queue-interface.h>
+#include <ns3/node-list.h>
 #include <ns3/node.h>
 #include <ns3/object-vector.h>
 #include <ns3/queue-disc.h>
@@ -22,6 +27,7 @@
 #include "core/seam/statistics.hpp"
 #include "core/seam/turn.hpp"
 #include "core/wire/checksum.hpp"
+#include "sim/ns3/addresses.hpp"
 #include "sim/ns3/queue_item.hpp"
 #include "sim/ns3/socket.hpp"
 
@@ -222,6 +228,37 @@ std::int32_t LockstepStack::Nearness(lockstep::IpAddress remote) const {
   return best;
 }
 
+// Of a link with neighbours the node's own Ipv4 knows the way on: the gateway of the first
+// destination that is elsewhere becomes that of all, unless routes were given.
+void LockstepStack::TakeGateway() {
+  auto const ipv4 = device_->GetNode()->GetObject<Ipv4>();
+  bool const known = config_.link == lockstep::LinkType::ip || config_.route_count.value != 0;
+  if (known || ipv4 == nullptr || ipv4->GetRoutingProtocol() == nullptr) {
+    return;
+  }
+  for (std::uint32_t i = 0; i < NodeList::GetNNodes(); ++i) {
+    auto const other = NodeList::GetNode(i)->GetObject<Ipv4>();
+    for (std::uint32_t j = 1; other != nullptr && j < other->GetNInterfaces(); ++j) {
+      if (other->GetNAddresses(j) == 0) {
+        continue;
+      }
+      auto const address = other->GetAddress(j, 0).GetLocal();
+      Ipv4Header header;
+      header.SetDestination(address);
+      Socket::SocketErrno error = Socket::ERROR_NOTERROR;
+      auto const route =
+          Nearness(ToLockstep(address)) >= 0
+              ? nullptr
+              : ipv4->GetRoutingProtocol()->RouteOutput(Create<Packet>(), header, device_, error);
+      if (route != nullptr && route->GetOutputDevice() == device_ &&
+          route->GetGateway() != Ipv4Address::GetAny()) {
+        AddRoute({ToLockstep(Ipv4Address::GetAny()), ToLockstep(route->GetGateway()), 0});
+        return;
+      }
+    }
+  }
+}
+
 void LockstepStack::Build() {
   NS_ABORT_MSG_IF(config_.address_count.value == 0,
                   "LockstepStack: " << Name() << " has no address: assign one, by "
@@ -261,6 +298,7 @@ lockstep::Stack& LockstepStack::GetCore() {
         *key = DrawKey(*random);
       }
     }
+    TakeGateway();
     Build();
     Kick();
   }

@@ -103,6 +103,7 @@ class LockstepStack : public Object, public LockstepConfigured {
             const Address& from);
   bool Receive(Ptr<NetDevice> device, Ptr<const Packet> packet, std::uint16_t protocol,
                const Address& from, const Address& to, NetDevice::PacketType type);
+  void TakeGateway();
   void Build();
   void Connect();
   void Turn();
