@@ -17,6 +17,7 @@
 #include "core/seam/statistics.hpp"
 #include "core/seam/turn.hpp"
 #include "tools/capture/octets.hpp"
+#include "tools/cards/mpipe_bench.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -27,31 +28,60 @@ namespace flag = tools::tcp_flag;
 /// The replay begins here, so that times before the capture's first packet exist.
 constexpr Instant origin = Instant{} + Duration::seconds(100);
 
+/// What replays stand on from now on.
+ReplayDriver driver = ReplayDriver::plain;
+
 /// The port of one replay: one packet in a turn, every packet out kept.
 class ReplayPort {
  public:
-  explicit ReplayPort(std::uint32_t mtu) : room_(mtu) {}
+  explicit ReplayPort(std::uint32_t mtu) : room_(mtu) {
+    if (driver == ReplayDriver::mpipe) {
+      bench_ = tools::MpipeBench::make(Bytes{mtu});
+      set_now(origin);
+    }
+  }
 
   Instant now() const { return now_; }
   std::span<const Ingress> receive() {
     if (!arriving_) {
       return {};
     }
+    if (bench_ != nullptr) {
+      bench_->arrive(*arriving_);
+      return bench_->receive();
+    }
     ingress_ = {*arriving_, Checksum::unknown, now_};
     return {&ingress_, 1};
   }
-  std::span<std::byte> claim() { return room_; }
+  std::span<std::byte> claim() { return bench_ != nullptr ? bench_->claim() : room_; }
   void commit(const Egress& egress) {
+    if (bench_ != nullptr) {
+      bench_->commit(egress);
+      return;
+    }
     left_.emplace_back(room_.begin(), room_.begin() + egress.length);
   }
-  void reclaim() { arriving_.reset(); }
+  void reclaim() {
+    arriving_.reset();
+    if (bench_ != nullptr) {
+      bench_->reclaim();
+    }
+  }
 
-  void set_now(Instant now) { now_ = now; }
+  void set_now(Instant now) {
+    now_ = now;
+    if (bench_ != nullptr) {
+      bench_->set_now(now);
+    }
+  }
   void arrive(std::vector<std::byte> packet) { arriving_ = std::move(packet); }
-  std::vector<std::vector<std::byte>> take() { return std::exchange(left_, {}); }
+  std::vector<std::vector<std::byte>> take() {
+    return bench_ != nullptr ? bench_->take() : std::exchange(left_, {});
+  }
 
  private:
   Instant now_ = origin;
+  std::unique_ptr<tools::MpipeBench> bench_;  // nullptr: the plain port
   std::optional<std::vector<std::byte>> arriving_;
   Ingress ingress_;
   std::vector<std::byte> room_;
@@ -596,6 +626,8 @@ bool usable(const IpAddress& address) {
 }
 
 }  // namespace
+
+void set_replay_driver(ReplayDriver to) { driver = to; }
 
 std::uint32_t LiveRun::as_captured(const Script& script, std::uint32_t number,
                                    std::uint32_t incarnation) const {

@@ -12,6 +12,13 @@
 
 namespace lockstep::conformance {
 
+/// What the device of a replay stands on: a port of nothing but memory, or the mPIPE driver on its
+/// model. Packets longer than an mPIPE carries are played on the plain port.
+enum class ReplayDriver : std::uint8_t { plain, mpipe };
+
+/// For all replays of this process that begin from now on.
+void set_replay_driver(ReplayDriver to);
+
 /// The core's connection as seen from outside at one moment.
 struct View {
   tcp::State state = tcp::State::closed;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "conformance/replay/live.hpp"
 #include "conformance/suite/page.hpp"
 #include "conformance/suite/suite.hpp"
 #include "tools/cli/failure.hpp"
@@ -19,6 +20,7 @@ struct ConformanceOptions {
   std::vector<std::string> suites;
   std::string pcaps, json, junit, html;
   bool twins = false;
+  std::string driver = "plain";
 };
 
 /// The nearest folder at or above this one that has pcaps/ in it.
@@ -65,6 +67,8 @@ int run_conformance(const ConformanceOptions& options) {
   std::string const junit =
       options.junit.empty() ? (reports / "conformance.xml").string() : options.junit;
   auto const cases = conformance::find_cases(room, options.suites);
+  conformance::set_replay_driver(options.driver == "mpipe" ? conformance::ReplayDriver::mpipe
+                                                           : conformance::ReplayDriver::plain);
   DraftFile json_file(json);
   DraftFile junit_file(junit);
   conformance::SuiteReport const report = conformance::run_suite(cases);
@@ -95,6 +99,10 @@ void register_conformance(CLI::App& app, int& exit_code) {
                    "the report as JUnit XML (default: build/report/conformance.xml)");
   verb->add_option("--html", options->html,
                    "also runs conformance/script and writes a page of all verdicts to this file");
+  verb->add_option("--driver", options->driver,
+                   "what the device stands on: the plain port, or the mPIPE driver on its model")
+      ->check(CLI::IsMember({"plain", "mpipe"}))
+      ->capture_default_str();
   verb->footer(
       "Exit code 1: a scenario does not agree, or a twin does not violate its clause; with --html\n"
       "also: a script fails.\n"

@@ -73,10 +73,11 @@ void ConservationChecker::judge_host(const Kernel& kernel, HostIndex host) {
   Name const& name = at.spec().name;
   Node const& seen = hosts_[host.value];
   Statistics const& statistics = at.stack().statistics();
+  CardLosses const lost = at.card() == nullptr ? CardLosses{} : at.card()->losses();
   expect(kernel, name, "frames that the stack sent and the wire never saw",
-         statistics.frames_sent, seen.sent);
+         statistics.frames_sent, seen.sent + lost.out);
   expect(kernel, name, "frames delivered to the host and lost before its stack", seen.delivered,
-         statistics.frames_received + at.state().received.size());
+         statistics.frames_received + at.frames_waiting() + lost.in);
   std::uint64_t dropped = 0;
   for (std::uint32_t i = 0; i < drop_count; ++i) {
     dropped += statistics.drops.of(static_cast<Drop>(i));

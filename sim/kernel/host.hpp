@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/seam/stack.hpp"
 #include "sim/bus/bus.hpp"
 #include "sim/clock/host_clock.hpp"
+#include "sim/kernel/card.hpp"
 #include "sim/kernel/registry.hpp"
 #include "sim/kernel/world.hpp"
 #include "sim/models/model.hpp"
@@ -70,6 +72,16 @@ class Host {
   std::vector<std::unique_ptr<Model>>& models() { return models_; }
   const std::vector<std::unique_ptr<Model>>& models() const { return models_; }
 
+  // nullptr: the port is the plain one.
+  Card* card() { return card_.get(); }
+  const Card* card() const { return card_.get(); }
+  void set_card(std::unique_ptr<Card> card) { card_ = std::move(card); }
+  // Frames for which a turn is wanted.
+  std::uint32_t frames_waiting() const {
+    return card_ == nullptr ? static_cast<std::uint32_t>(state_.received.size())
+                            : card_->waiting();
+  }
+
   // Who is told of connections that no model has booked; nobody: there are none.
   ModelIndex otherwise() const { return otherwise_; }
   void set_otherwise(ModelIndex model) { otherwise_ = model; }
@@ -93,6 +105,7 @@ class Host {
   ArenaMemory arena_;
   std::optional<Stack> stack_;
   HostState state_;
+  std::unique_ptr<Card> card_;
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<HostRule> rules_;
   ModelIndex otherwise_;

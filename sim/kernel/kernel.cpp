@@ -1,6 +1,8 @@
 // The kernel's steps: frames arrive, stations act, hosts turn, timers come due.
 #include "sim/kernel/kernel.hpp"
 
+#include <algorithm>
+
 #include "core/units/hash.hpp"
 #include "sim/kernel/port.hpp"
 
@@ -56,6 +58,39 @@ class ModelsOfHost {
 
 static_assert(Application<ModelsOfHost>);
 
+// What a card's MAC is joined to: the host's lane.
+class LinkOfHost final : public CardLink {
+ public:
+  explicit LinkOfHost(const PortTurn& turn)
+      : turn_(turn), lane_(turn.bus.lane_from({NodeKind::host, turn.host.index().value})) {}
+
+  void send(std::span<const std::byte> bytes) override {
+    FrameId const frame = turn_.bus.frames().take();
+    auto const room = turn_.bus.frames().room(frame);
+    CHECK(bytes.size() <= room.size());
+    std::copy(bytes.begin(), bytes.end(), room.begin());
+    put_on_link(turn_, frame, static_cast<std::uint32_t>(bytes.size()));
+  }
+  std::uint32_t waiting() override { return turn_.bus.lane(lane_).waiting(turn_.now); }
+  Instant first_departure() const override { return turn_.bus.lane(lane_).first_departure(); }
+
+ private:
+  PortTurn turn_;
+  LaneId lane_;
+};
+
+template <class Models>
+Outcome turn_on_card(const PortTurn& with, Models& models) {
+  LinkOfHost link(with);
+  CardMoment const moment{with.now, with.local_now, link};
+  Card& card = *with.host.card();
+  card.turn_begins(moment);
+  CardPort port(card, with.host.ring_full(with.now));
+  Outcome const outcome = turn(with.host.stack(), port, models);
+  card.turn_ends(moment);
+  return outcome;
+}
+
 }  // namespace
 
 Kernel::Kernel(const World& world, std::uint64_t seed, const Registry& registry)
@@ -69,6 +104,12 @@ Kernel::Kernel(const World& world, std::uint64_t seed, const Registry& registry)
   for (std::uint32_t i = 0; i < world.hosts.size(); ++i) {
     hosts_.push_back(std::make_unique<Host>(world.hosts[i], HostIndex{i}));
     hosts_[i]->bind(pattern_);
+    if (CardSpec const& card = world.hosts[i].card; !card.plain()) {
+      CardMaker const maker = registry.card(card.driver);
+      CHECK(maker != nullptr);
+      hosts_[i]->set_card(
+          maker(world.hosts[i], root_.fork("card").fork(world.hosts[i].name.view())));
+    }
   }
   for (const HostFaultSpec& spec : world.host_faults) {
     hosts_[spec.host.value]->add({spec.active, spec.fault});
@@ -218,7 +259,9 @@ void Kernel::arrive(FrameId frame) {
 void Kernel::arrive_at_host(FrameId frame, HostIndex index) {
   Host& at = *hosts_[index.value];
   HostState& state = at.state();
-  if (state.received.size() >= at.spec().receive_ring) {
+  bool const room = at.card() != nullptr ? card_takes(at, frame)
+                                        : state.received.size() < at.spec().receive_ring;
+  if (!room) {
     bus_.drop(now_, frame, LinkDrop::receive_ring_full, watch_);
     return;
   }
@@ -232,8 +275,18 @@ void Kernel::arrive_at_host(FrameId frame, HostIndex index) {
     });
   }
   ++state.frames_received;
-  state.received.push_back(frame);
+  if (at.card() != nullptr) {
+    bus_.frames().give(frame);
+  } else {
+    state.received.push_back(frame);
+  }
   want_turn(at, now_);
+}
+
+bool Kernel::card_takes(Host& at, FrameId frame) {
+  Instant const local = at.clock().local(now_);
+  LinkOfHost link({at, bus_, schedule_, watch_, now_, local, burst_, frames_hash_});
+  return at.card()->arrive({now_, local, link}, bus_.frames().bytes(frame));
 }
 
 void Kernel::arrive_at_station(FrameId frame, std::uint32_t index) {
@@ -291,7 +344,7 @@ void Kernel::want_turn(Host& host, Instant at) {
 // waits for that room.
 Instant Kernel::wanted(const Host& host) const {
   HostState const& state = host.state();
-  if (!state.received.empty()) {
+  if (host.frames_waiting() != 0) {
     return now_;
   }
   Instant at = Instant::never();
@@ -299,6 +352,7 @@ Instant Kernel::wanted(const Host& host) const {
     Lane const& lane = bus_.lane(bus_.lane_from({NodeKind::host, host.index().value}));
     // With no fault and no frame ahead of it there is room by now.
     at = host.ring_full(now_) ? host.ring_full_until(now_)
+         : host.card() != nullptr ? host.card()->room_at()
          : lane.first_departure().is_never() ? now_
                                              : lane.first_departure();
   } else {
@@ -327,12 +381,14 @@ void Kernel::turn_host(Host& host) {
   watch_.each([&](Observer& observer, const Kernel& kernel) {
     observer.turn_begins(kernel, host.index());
   });
-  SimPort port({host, bus_, schedule_, watch_, now_, local, burst_, frames_hash_});
+  PortTurn const with{host, bus_, schedule_, watch_, now_, local, burst_, frames_hash_};
   ModelsOfHost models(host, {host.stack(), local, now_, host.index(), {}, host.region_bound(),
                              ledger_, state.routes, pattern_, watch_});
   std::uint64_t const sent = state.frames_sent;
-  bool const by_clock = state.received.empty();
-  Outcome const outcome = turn(host.stack(), port, models);
+  bool const by_clock = host.frames_waiting() == 0;
+  SimPort port(with);
+  Outcome const outcome = host.card() == nullptr ? turn(host.stack(), port, models)
+                                                 : turn_on_card(with, models);
   models.turned(by_clock);
   frames_sent_ += state.frames_sent - sent;
   ++state.turns;

@@ -40,8 +40,8 @@ struct KernelSnapshot;
 
 class Kernel {
  public:
-  // CHECKs that fault_of(world) is none and that the registry knows every model. Each concern draws
-  // from its own stream, forked from the seed by name.
+  // CHECKs that fault_of(world) is none and that the registry knows every model and card. Each
+  // concern draws from its own stream, forked from the seed by name.
   Kernel(const World& world, std::uint64_t seed, const Registry& registry = Registry::standard());
   ~Kernel();
   Kernel(const Kernel&) = delete;
@@ -108,6 +108,7 @@ class Kernel {
   void schedule_station(std::uint32_t index);
   void want_turn(Host& host, Instant at);
   void turn_host(Host& host);
+  bool card_takes(Host& at, FrameId frame);
   void timer_of_host(Host& host, Instant at);
   Instant wanted(const Host& host) const;
   Instant allowed(const Host& host, Instant at) const;

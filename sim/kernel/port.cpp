@@ -64,16 +64,22 @@ void SimPort::commit(const Egress& egress) {
   if (egress.checksum_offset != 0) {
     complete_checksum(frames.bytes(frame), egress);
   }
-  ++state.frames_sent;
-  NodeRef const node{NodeKind::host, turn_.host.index().value};
-  LaneId const lane = turn_.bus.lane_from(node);
-  turn_.frames_hash = frame_hash({turn_.now, node.index, frames.bytes(frame)}, turn_.frames_hash);
-  if (!turn_.watch.empty()) {
-    FrameNote const note{turn_.now, node, lane.value, frames.bytes(frame)};
-    turn_.watch.each(
+  put_on_link(turn_, frame, egress.length);
+}
+
+void put_on_link(const PortTurn& turn, FrameId frame, std::uint32_t length) {
+  FramePool& frames = turn.bus.frames();
+  frames.set_length(frame, length);
+  ++turn.host.state().frames_sent;
+  NodeRef const node{NodeKind::host, turn.host.index().value};
+  LaneId const lane = turn.bus.lane_from(node);
+  turn.frames_hash = frame_hash({turn.now, node.index, frames.bytes(frame)}, turn.frames_hash);
+  if (!turn.watch.empty()) {
+    FrameNote const note{turn.now, node, lane.value, frames.bytes(frame)};
+    turn.watch.each(
         [&](Observer& observer, const Kernel& kernel) { observer.sent(kernel, note); });
   }
-  turn_.bus.send({turn_.now, lane, frame}, turn_.schedule, turn_.watch);
+  turn.bus.send({turn.now, lane, frame}, turn.schedule, turn.watch);
 }
 
 }  // namespace lockstep::sim

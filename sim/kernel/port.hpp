@@ -37,6 +37,9 @@ class SimPort {
   PortTurn turn_;
 };
 
+// The host's frame, `length` octets of its room, goes onto its link, counted, hashed and watched.
+void put_on_link(const PortTurn& turn, FrameId frame, std::uint32_t length);
+
 static_assert(Driver<SimPort>);
 
 }  // namespace lockstep::sim

@@ -79,4 +79,13 @@ StationMaker Registry::station(Name name) const {
   return nullptr;
 }
 
+CardMaker Registry::card(Name name) const {
+  for (const NamedCard& each : cards_) {
+    if (each.name == name) {
+      return each.maker;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace lockstep::sim

@@ -1,4 +1,4 @@
-// The registry: models and stations by name, so that a tool can bring its own into a world.
+// The registry: models, stations and cards by name, so that a tool can bring its own into a world.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 
 #include "core/units/random.hpp"
 #include "sim/bus/name.hpp"
+#include "sim/kernel/card.hpp"
 #include "sim/kernel/station.hpp"
 #include "sim/kernel/world.hpp"
 #include "sim/models/model.hpp"
@@ -26,9 +27,11 @@ class Registry {
 
   void add_model(Name name, ModelMaker maker) { models_.push_back({name, maker}); }
   void add_station(Name name, StationMaker maker) { stations_.push_back({name, maker}); }
+  void add_card(Name name, CardMaker maker) { cards_.push_back({name, maker}); }
   // nullptr: nobody has registered that name.
   ModelMaker model(Name name) const;
   StationMaker station(Name name) const;
+  CardMaker card(Name name) const;
 
  private:
   struct NamedModel {
@@ -39,8 +42,13 @@ class Registry {
     Name name;
     StationMaker maker;
   };
+  struct NamedCard {
+    Name name;
+    CardMaker maker;
+  };
   std::vector<NamedModel> models_;
   std::vector<NamedStation> stations_;
+  std::vector<NamedCard> cards_;
 };
 
 }  // namespace lockstep::sim

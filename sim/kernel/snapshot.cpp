@@ -12,6 +12,7 @@ std::unique_ptr<KernelSnapshot> Kernel::snapshot() const {
     kept.stack.resize(static_cast<std::size_t>(each->stack().snapshot_bytes()));
     each->stack().snapshot(kept.stack);
     kept.state = each->state();
+    kept.card = each->card() == nullptr ? nullptr : each->card()->snapshot();
     for (auto const& model : each->models()) {
       kept.models.push_back(model->clone());
     }
@@ -42,6 +43,9 @@ void Kernel::restore(const KernelSnapshot& snapshot) {
     Refusal const refusal = hosts_[i]->stack().restore(kept.stack);
     CHECK(refusal == Refusal::none);
     hosts_[i]->state() = kept.state;
+    if (hosts_[i]->card() != nullptr) {
+      hosts_[i]->card()->restore(*kept.card);
+    }
     for (std::uint32_t m = 0; m < kept.models.size(); ++m) {
       hosts_[i]->models()[m] = kept.models[m]->clone();
     }

@@ -12,6 +12,7 @@ namespace lockstep::sim {
 struct HostSnapshot {
   std::vector<std::byte> stack;
   HostState state;
+  std::unique_ptr<CardSnapshot> card;  // where the host has one
   std::vector<std::unique_ptr<Model>> models;
 };
 

@@ -93,6 +93,9 @@ WorldFault fault_of_topology(const World& world) {
 }
 
 WorldFault fault_of_host(const HostSpec& host) {
+  if (std::string_view const fault = fault_of_card(host); !fault.empty()) {
+    return {fault, host.name};
+  }
   std::string_view const fault = lockstep::fault_of(host.config);
   if (!fault.empty()) {
     return {fault, host.name};
@@ -121,6 +124,27 @@ WorldFault fault_of_app(const World& world, const AppSpec& app) {
 }
 
 }  // namespace
+
+std::string_view fault_of_card(const HostSpec& host) {
+  constexpr std::uint32_t mtu_most = 10'222;
+  constexpr std::uint32_t transmit_most = 8'191;
+  if (host.card.plain()) {
+    return {};
+  }
+  if (host.config.mtu.count > mtu_most) {
+    return "a host with a card has an MTU of at most 10222 bytes";
+  }
+  if (host.transmit_ring == 0 || host.transmit_ring > transmit_most) {
+    return "a host with a card has a transmit_ring of 1 to 8191 frames";
+  }
+  if (host.card.batch == 0 || host.card.batch > 32) {
+    return "the batch of a card is 1 to 32 frames";
+  }
+  if (host.card.link_down_for.ns != 0 && host.card.link_up_for.ns == 0) {
+    return "a link that goes down must be up for a while first: link_up_for";
+  }
+  return {};
+}
 
 WorldFault fault_of(const World& world) {
   if (world.hosts.size() + world.stations.size() + world.switches.size() > nodes_max) {
@@ -161,6 +185,11 @@ Instant faults_end(const World& world) {
   }
   for (const HostFaultSpec& fault : world.host_faults) {
     end = later(end, fault.active.until);
+  }
+  for (const HostSpec& host : world.hosts) {
+    if (!host.card.plain() && host.card.errs()) {
+      end = later(end, host.card.errors_until);
+    }
   }
   return end;
 }

@@ -7,6 +7,7 @@
 
 #include "core/seam/config.hpp"
 #include "core/units/address.hpp"
+#include "core/units/random.hpp"
 #include "core/units/time.hpp"
 #include "sim/bus/lane.hpp"
 #include "sim/bus/name.hpp"
@@ -31,6 +32,31 @@ struct HostIndex {
   constexpr bool operator==(const HostIndex&) const = default;
 };
 
+// The card of a host whose port is not the plain one. How it errs is drawn from the seed, each
+// chance for a frame or a call; a card without any is as good as none.
+struct CardSpec {
+  Name driver;                // empty: the plain port; or a name that the registry knows
+  std::uint32_t batch = 16;   // frames handed to the card at once
+  Duration completion;        // after it has left, until its buffer can be used again
+  Probability no_buffer{};    // a frame finds no buffer
+  Probability ring_full{};    // ... or no descriptor
+  Probability truncated{};    // a part of it is lost
+  Probability bad_sum{};      // it is damaged, and the card sees that
+  Probability mispredicted{};  // another worker gets it
+  Probability not_ready{};    // the card has no buffer to send for a while
+  Probability late{};         // a buffer comes back late
+  Duration late_by = Duration::microseconds(50);
+  Duration link_up_for;       // and then down, over and over; zero: always up
+  Duration link_down_for;
+  Instant errors_until = Instant::never();  // flawless from then on
+  // What of it loses frames: only these are faults that have to end before all must be well.
+  constexpr bool errs() const {
+    return no_buffer.per_billion != 0 || ring_full.per_billion != 0 ||
+           truncated.per_billion != 0 || bad_sum.per_billion != 0 || link_down_for.ns != 0;
+  }
+  constexpr bool plain() const { return driver.empty(); }
+};
+
 struct HostSpec {
   Name name;
   Config config;
@@ -38,6 +64,7 @@ struct HostSpec {
   Duration poll;                      // turns are at least this far apart; zero: at once
   std::uint32_t transmit_ring = 256;  // frames committed that have not wholly left
   std::uint32_t receive_ring = 1024;  // frames that wait for a turn
+  CardSpec card;
 };
 
 // A node that is no Stack: the registry makes it by the name of its model.
@@ -134,5 +161,8 @@ struct WorldFault {
   constexpr bool none() const { return what.empty(); }
 };
 WorldFault fault_of(const World& world);
+
+// Why a host cannot have the card that it names, in words, or empty.
+std::string_view fault_of_card(const HostSpec& host);
 
 }  // namespace lockstep::sim

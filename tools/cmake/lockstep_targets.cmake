@@ -193,10 +193,36 @@ function(lockstep_runtime folder)
     $<$<COMPILE_LANGUAGE:CXX>:-ffreestanding -fno-builtin -fno-tree-loop-distribute-patterns>)
 endfunction()
 
-# The drivers: one library of all its folders.
+# hw/mpipe: on our model of the hardware, or against the vendor's kit. It knows no system, so that
+# it is built wherever sim is.
+function(lockstep_mpipe)
+  set(left_out "")
+  if(LOCKSTEP_MPIPE STREQUAL "kit")
+    set(left_out EXCLUDE hw/mpipe/model)
+  elseif(NOT LOCKSTEP_MPIPE STREQUAL "model")
+    message(FATAL_ERROR "LOCKSTEP_MPIPE is ${LOCKSTEP_MPIPE}: set it to kit or to model")
+  endif()
+  lockstep_collect(mpipe hw/mpipe RECURSE ${left_out})
+  lockstep_library(mpipe BARE SOURCES ${mpipe_SOURCES} PUBLIC lockstep_core)
+  if(LOCKSTEP_MPIPE STREQUAL "kit")
+    if(LOCKSTEP_TOOLS OR LOCKSTEP_TESTS)
+      message(FATAL_ERROR "tools and tests stand on the model: with LOCKSTEP_MPIPE=kit pass "
+        "-DLOCKSTEP_TOOLS=OFF -DLOCKSTEP_TESTS=OFF")
+    endif()
+    target_compile_definitions(lockstep_mpipe PUBLIC LOCKSTEP_MPIPE_KIT)
+    target_link_libraries(lockstep_mpipe PUBLIC gxio tmc pthread)
+  endif()
+  lockstep_test(mpipe SOURCES ${mpipe_TESTS} LIBRARIES lockstep_mpipe)
+  if(TARGET mpipe_test)
+    # They derive from a class of the model, which has no type information.
+    target_compile_options(mpipe_test PRIVATE -fno-rtti)
+  endif()
+endfunction()
+
+# The other drivers: one library of all their folders.
 function(lockstep_hw)
-  lockstep_collect(hw hw RECURSE)
-  lockstep_library(hw SOURCES ${hw_SOURCES} PUBLIC lockstep_core)
+  lockstep_collect(hw hw RECURSE EXCLUDE hw/mpipe)
+  lockstep_library(hw SOURCES ${hw_SOURCES} PUBLIC lockstep_core lockstep_mpipe)
   lockstep_test(hw SOURCES ${hw_TESTS} LIBRARIES lockstep_hw)
 endfunction()
 

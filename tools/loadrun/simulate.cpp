@@ -10,6 +10,7 @@
 #include "core/units/check.hpp"
 #include "sim/checkers/rfc.hpp"
 #include "sim/kernel/kernel.hpp"
+#include "tools/cards/mpipe_card.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/http/server.hpp"
 #include "tools/load/client.hpp"
@@ -181,7 +182,7 @@ SimulatedLoad simulate(const LoadOptions& options, const load::Plan& plan) {
   }
   http::Site site;
   site.complete();
-  sim::Kernel kernel(world, plan.seed);
+  sim::Kernel kernel(world, plan.seed, with_cards(sim::Registry::standard()));
   sim::Findings findings;
   sim::RfcChecker referee(world, findings);
   kernel.observe(referee);

@@ -18,6 +18,9 @@ inline constexpr std::uint32_t reordering_count = 4;
 /// Losses by time or by counting, all else alike.
 enum class Rack : std::uint8_t { off, on };
 
+/// What both ends stand on: the plain port, or the mPIPE driver on its model.
+enum class CellDriver : std::uint8_t { plain, mpipe };
+
 /// One connection over one path.
 struct Cell {
   tcp::Congestion congestion = tcp::Congestion::reno;
@@ -70,6 +73,7 @@ struct Span {
 Span span_of(const Cell& cell);
 
 /// Kilobits a second that hosts[1] read of what is measured.
-std::uint32_t run_cell(const Cell& cell, Rack rack, std::uint64_t seed);
+std::uint32_t run_cell(const Cell& cell, Rack rack, std::uint64_t seed,
+                       CellDriver driver = CellDriver::plain);
 
 }  // namespace lockstep::tools

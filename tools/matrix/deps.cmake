@@ -1,2 +1,2 @@
 # Tables, whole output files, and a bar while it runs.
-set(LIBS lockstep_output)
+set(LIBS lockstep_cards lockstep_output)

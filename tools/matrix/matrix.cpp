@@ -64,7 +64,8 @@ std::vector<Cell> chosen(const MatrixOptions& options) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     bool const in_slice =
         options.slice < 0 || i / slice_cells == static_cast<std::size_t>(options.slice);
-    if (in_slice && (!options.sixth || of_the_sixth(all[i]))) {
+    bool const wanted = !options.lossless || all[i].loss.per_billion == 0;
+    if (in_slice && wanted && (!options.sixth || of_the_sixth(all[i]))) {
       out.push_back(all[i]);
     }
   }
@@ -179,7 +180,9 @@ int run_matrix_verb(const MatrixOptions& options) {
     fmt::print("{}\n", matrix_cells().size() / slice_cells);
     return static_cast<int>(ExitCode::fine);
   }
-  MatrixWork work{chosen(options), options.jobs, {}};
+  CellDriver const driver =
+      options.driver == "mpipe" ? CellDriver::mpipe : CellDriver::plain;
+  MatrixWork work{chosen(options), options.jobs, driver, {}};
   std::vector<CellResult> old;
   if (!options.write || std::filesystem::exists(options.table)) {
     old = parse_table(whole_file(options.table), options.table);

@@ -16,6 +16,11 @@ void register_matrix(CLI::App& app, int& exit_code) {
   verb->add_flag("--sixth", options->sixth, "only the sixth that every test run looks at");
   verb->add_option("--slice", options->slice, "only the cells of one controller, rate and RTT")
       ->check(CLI::Range(0, 1'000));
+  verb->add_flag("--lossless", options->lossless, "only the cells in which nothing is lost");
+  verb->add_option("--driver", options->driver,
+                   "what both ends stand on: the plain port, or the mPIPE driver on its model")
+      ->check(CLI::IsMember({"plain", "mpipe"}))
+      ->capture_default_str();
   verb->add_flag("--slices", options->slices, "only print how many slices there are");
   verb->add_flag("--write", options->write, "put what was measured into the table");
   verb->add_option("--jobs", options->jobs, "processes side by side")

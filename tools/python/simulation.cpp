@@ -9,6 +9,7 @@
 
 #include "sim/kernel/registry.hpp"
 #include "sim/kernel/snapshot.hpp"
+#include "tools/cards/mpipe_card.hpp"
 #include "tools/cli/failure.hpp"
 
 namespace lockstep::tools::python {
@@ -84,6 +85,7 @@ sim::World with_taps(const SimulationSpec& spec) {
 sim::Registry registry() {
   sim::Registry out = sim::Registry::standard();
   out.add_station("tap", make_tap);
+  add_cards(out);
   return out;
 }
 

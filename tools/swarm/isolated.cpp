@@ -20,6 +20,7 @@
 #include "sim/kernel/kernel.hpp"
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/trial.hpp"
+#include "tools/cards/mpipe_card.hpp"
 #include "tools/cli/failure.hpp"
 
 namespace lockstep::tools {
@@ -269,7 +270,8 @@ std::string describe(const FailureNote& note) {
 }
 
 sim::Tally run_world(const sim::World& world, std::uint64_t seed, FailureNote& note) {
-  sim::TrialResult const result = sim::run_trial(world, seed);
+  sim::TrialResult const result =
+      sim::run_trial(world, seed, nullptr, with_cards(sim::swarm_registry()));
   if (result.failed()) {
     sim::Finding const& first = result.findings.kept().front();
     note.seed = seed;

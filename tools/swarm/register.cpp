@@ -30,6 +30,11 @@ void register_swarm(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   verb->add_option("--save", arguments->options.save,
                    "Write the world of each failing seed to this folder");
+  verb->add_option("--driver", arguments->options.driver,
+                   "What hosts stand on: the plain port, or the mPIPE driver on its model, "
+                   "flawless or with errors drawn from the seed")
+      ->check(CLI::IsMember({"plain", "mpipe", "mpipe-errs"}))
+      ->capture_default_str();
   verb->footer("Example: lockstep swarm --seeds 0..9999 --jobs 2\n"
                "A failing seed is printed with the line that replays it.");
   verb->callback([arguments, &exit_code] {

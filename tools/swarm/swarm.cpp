@@ -14,6 +14,7 @@
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/shrink.hpp"
 #include "sim/swarm/trial.hpp"
+#include "tools/cards/mpipe_card.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/swarm/world_text.hpp"
 #include "tools/output/draft_file.hpp"
@@ -52,7 +53,15 @@ void print_table(const sim::Tally& tally) {
 
 // The world that a seed of this run stands for.
 sim::World world_of(const SwarmOptions& options, std::uint64_t seed) {
-  return options.world.empty() ? sim::draw_world(seed) : load_saved_world(options.world).world;
+  sim::World world =
+      options.world.empty() ? sim::draw_world(seed) : load_saved_world(options.world).world;
+  if (options.driver != "plain") {
+    give_cards(world);
+  }
+  if (options.driver == "mpipe-errs") {
+    draw_errors(world, seed);
+  }
+  return world;
 }
 
 void make_folder(const std::string& folder) {
@@ -78,8 +87,9 @@ void print_failures(const SwarmOptions& options, const SwarmResult& result) {
     std::string const which = options.world.empty()
                                   ? fmt::format("--seeds {}..{}", note.seed, note.seed)
                                   : "--world " + options.world;
-    fmt::print("FAILED seed {}: {}\n  replay: lockstep swarm {} --pcapng DIR\n", note.seed,
-               describe(note), which);
+    std::string const driver = options.driver == "plain" ? "" : " --driver " + options.driver;
+    fmt::print("FAILED seed {}: {}\n  replay: lockstep swarm {}{} --pcapng DIR\n", note.seed,
+               describe(note), which, driver);
     if (!options.save.empty()) {
       save_world(options, note);
     }
@@ -185,7 +195,7 @@ std::vector<std::string> coverage_findings(const sim::Tally& tally) {
 void write_capture(const std::string& folder, const sim::World& world, std::uint64_t seed) {
   FileSink sink(fmt::format("{}/seed-{}.pcapng", folder, seed));
   sim::Trace trace(world, sink);
-  static_cast<void>(sim::run_trial(world, seed, &trace));
+  static_cast<void>(sim::run_trial(world, seed, &trace, with_cards(sim::swarm_registry())));
 }
 
 int run_swarm_verb(const SwarmOptions& options) {

@@ -16,6 +16,7 @@ struct SwarmOptions {
   std::string pcapng;  ///< a folder for a capture of each seed, or empty
   std::uint32_t shrink = 1;  ///< how many failing seeds to shrink
   std::string save;    ///< a folder for the world of each failing seed, or empty
+  std::string driver = "plain";  ///< or mpipe, or mpipe-errs: what its hosts stand on
   std::string world;   ///< a saved world to run in place of drawn ones, or empty
 };
 

@@ -214,6 +214,7 @@ void read_host(Table& table, WorldInProgress& into) {
   if (const auto fault = fault_of(host.config); !fault.empty()) {
     table.wrong(fmt::format("{}: {}", table.title(), fault));
   }
+  read_card(table, host);
   table.end();
   claim_address(table, address.address, host.name, into);
   add_node(table, host.name,

@@ -27,6 +27,9 @@ void read_link(Table& table, WorldInProgress& into);
 void read_app(Table& table, WorldInProgress& into);
 void read_fault(Table& table, WorldInProgress& into);
 
+/// `driver` and [host.card] of a host whose table is `table`.
+void read_card(Table& table, sim::HostSpec& host);
+
 /// What a [host.config] says, to the end of the table.
 void read_config(Table& table, Config& config);
 

@@ -1,6 +1,7 @@
 // Worlds out of TOML: what is read, and the one line for each thing that is wrong.
 #include "tools/world/world_file.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -74,6 +75,31 @@ class WorldFile : public testing::Test {
 
   std::string path_;
 };
+
+TEST_F(WorldFile, ReadsTheCardOfAHost) {
+  const std::string at_a = "address = \"10.0.0.1/24\"\n";
+  const auto with = [&](const std::string& more) {
+    std::string text = good();
+    return text.insert(text.find(at_a) + at_a.size(), more);
+  };
+  const sim::World world = read_world(write(with(R"(driver = "mpipe"
+[host.card]
+bad_sum = "1%"
+completion = "20us"
+)")));
+  EXPECT_EQ(world.hosts[0].card.driver, sim::Name("mpipe"));
+  EXPECT_EQ(world.hosts[0].card.bad_sum.per_billion, 10'000'000u);
+  EXPECT_EQ(world.hosts[0].card.completion, Duration::microseconds(20));
+  EXPECT_TRUE(world.hosts[1].card.plain());
+  EXPECT_THAT(complaint(with("driver = \"e1000\"\n")),
+              testing::HasSubstr("\"e1000\" was found, expected plain or mpipe"));
+  EXPECT_THAT(complaint(with("[host.card]\nbatch = 1\n")),
+              testing::HasSubstr("a host with the plain port has no card"));
+  EXPECT_THAT(complaint(with("driver = \"mpipe\"\n[host.card]\nbatch = 33\n")),
+              testing::HasSubstr("33"));
+  EXPECT_THAT(complaint(with("driver = \"mpipe\"\n[host.config]\nmtu_bytes = \"20KiB\"\n")),
+              testing::HasSubstr("an MTU of at most 10222 bytes"));
+}
 
 TEST_F(WorldFile, ReadsHostsLinksAppsAndFaults) {
   const sim::World world = read_world(write(good() + R"([link.back]

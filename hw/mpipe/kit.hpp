@@ -1,0 +1,35 @@
+// The vendor's interface: its own headers where its kit is, those of our model elsewhere.
+#pragma once
+
+#include <cstdint>
+
+#ifdef LOCKSTEP_MPIPE_KIT
+#include <arch/cycle.h>
+#include <gxio/mpipe.h>
+#include <tmc/alloc.h>
+#include <tmc/perf.h>
+#else
+#include "hw/mpipe/model/arch/cycle.h"
+#include "hw/mpipe/model/gxio/mpipe.h"
+#include "hw/mpipe/model/tmc/alloc.h"
+#include "hw/mpipe/model/tmc/perf.h"
+#endif
+
+namespace lockstep::hw::mpipe {
+
+// Addresses out of descriptors: the kit has no call for these two.
+#ifdef LOCKSTEP_MPIPE_KIT
+inline unsigned char* buffer_of(gxio_mpipe_bdesc_t bdesc) {
+  return reinterpret_cast<unsigned char*>(static_cast<std::intptr_t>(bdesc.va) * 128);
+}
+inline unsigned char* next_of_chain(std::uint64_t word) {
+  gxio_mpipe_idesc_t idesc{};
+  idesc.words[7] = word;
+  return reinterpret_cast<unsigned char*>(static_cast<std::intptr_t>(idesc.va));
+}
+#else
+unsigned char* buffer_of(gxio_mpipe_bdesc_t bdesc);
+unsigned char* next_of_chain(std::uint64_t word);
+#endif
+
+}  // namespace lockstep::hw::mpipe

@@ -1,0 +1,239 @@
+// The model of one mPIPE: what its registers, rings and stacks do, stepped by whoever has a clock.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/units/address.hpp"
+#include "core/units/random.hpp"
+#include "core/units/time.hpp"
+#include "hw/mpipe/model/classifier.hpp"
+#include "hw/mpipe/model/gxio/mpipe.h"
+#include "hw/mpipe/model/memory.hpp"
+
+namespace lockstep::hw::mpipe {
+
+// What software did that the hardware would have answered with corruption or silence.
+enum class Sin : std::uint8_t {
+  double_push,        // a buffer was pushed that is in a stack
+  push_not_held,      // ... that is in a ring, or under way to the wire
+  unregistered_push,  // ... of which no page of that stack holds every octet
+  stack_overflow,     // ... into a stack that has no room for it
+  unregistered_send,  // a descriptor names memory that no page of its stack holds
+  send_not_held,      // hwb of a buffer that is not the software's
+  stale_send,         // octets went out that no fence had shown the engine
+  slot_overwritten,   // a descriptor was put where one waits
+  sum_too_long,       // a checksum was asked for beyond what is stored before it is forwarded
+  credit_too_many,    // more came back than was delivered
+  spun,               // a call was made that spins until hardware moves
+};
+inline constexpr std::uint32_t sin_count = 11;
+
+// How the card errs: each per frame or call, drawn from the seed. Nothing is drawn where none is
+// asked for.
+struct Errors {
+  Probability no_buffer;      // a frame finds no buffer
+  Probability ring_full;      // ... or no room in its ring
+  Probability truncated;      // a part of it is lost: tr
+  Probability bad_sum;        // the MAC's CRC fails: ce
+  Probability mispredicted;   // it goes to a ring that the hash does not name
+  Probability not_ready;      // a pop finds the stack busy
+  Probability late;           // a packet is reported complete late
+  Duration not_ready_for = Duration::microseconds(2);
+  Duration late_by = Duration::microseconds(50);
+  Duration completion;        // of every packet, after it has left
+  bool any() const;
+};
+
+// The other end of a link's MAC.
+class Wire {
+ public:
+  virtual ~Wire() = default;
+  // A frame goes out. `frame` lives only during the call.
+  virtual void leave(std::span<const std::byte> frame) = 0;
+  // How many of those have not wholly left, and when the first will have; never: none.
+  virtual std::uint32_t waiting() = 0;
+  virtual Instant first_departure() const = 0;
+};
+
+// What became of a frame from the wire.
+enum class Arrived : std::uint8_t { taken, filtered, ring_full, no_buffer, lost };
+
+struct MachineShape {
+  std::uint32_t memory_bytes = 16u << 20;
+  Random random;
+  Errors errors;
+  Mac mac;
+};
+
+class Machine {
+ public:
+  static constexpr std::uint32_t stacks = 32;
+  static constexpr std::uint32_t rings = 256;
+  static constexpr std::uint32_t groups = 32;
+  static constexpr std::uint32_t buckets = 4'160;
+  static constexpr std::uint32_t edma_rings = 24;
+  static constexpr std::uint32_t links = 12;  // gbe0-3, xgbe0-3, loop0-3
+  static constexpr std::uint32_t loop_first = 8;
+  static constexpr std::uint32_t pages_a_stack = 16;
+  static constexpr std::uint32_t packet_max = 16'383;
+  static constexpr std::uint32_t frame_max = 1'544;
+  static constexpr std::uint32_t jumbo_frame_max = 10'240;
+
+  explicit Machine(const MachineShape& shape);
+
+  // All that has happened to `other`, a machine of the same shape and setup, has happened to this.
+  void copy_from(const Machine& other);
+
+  // The machine that calls without a context mean. A process simulates in one thread.
+  static Machine& current();
+  void be_current();
+
+  // The world's time, and what the card's own clock shows then. Completes what is due.
+  struct Times {
+    Instant now;
+    Instant local;
+  };
+  void step(const Times& times);
+  // When step() would change something that software waits for; never: nothing.
+  Instant deadline() const;
+  Instant local() const { return times_.local; }
+
+  void attach(Wire& wire) { wire_ = &wire; }
+  void set_link_up(bool up) { link_up_ = up; }
+  bool link_up() const { return link_up_; }
+  // Whether what Errors has is drawn at all.
+  void set_erring(bool erring) { erring_ = erring && errors_.any(); }
+  // Frames to send that met a link that was down.
+  std::uint64_t discarded() const { return discarded_; }
+  Arrived arrive(std::span<const std::byte> frame, std::uint32_t channel);
+  // Descriptors delivered in a ring that software has not advanced over.
+  std::uint32_t delivered(std::uint32_t ring) const;
+
+  std::uint64_t sins(Sin sin) const { return sins_[static_cast<std::uint32_t>(sin)]; }
+  std::uint64_t sins() const;
+  const Memory& memory() const { return memory_; }
+  Memory& memory() { return memory_; }
+  std::uint64_t buffers() const;  // that were ever pushed
+  const gxio_mpipe_stats_t& stats() const { return stats_; }
+  HashSeed hash_seed() const { return hash_seed_; }
+
+  // What gxio.cpp and its sisters make of the calls.
+  struct BufferStack {
+    bool allocated = false;
+    bool ready = false;
+    int size = 0;
+    std::uint32_t bytes = 0;
+    std::uint32_t capacity = 0;
+    std::vector<Offset> free;
+    std::vector<Memory::Extent> pages;
+  };
+  struct NotifRing {
+    bool allocated = false;
+    bool ready = false;
+    std::uint32_t entries = 0;
+    Offset at;
+    std::uint32_t tail = 1;
+    std::uint32_t head = 1;   // as far as software has told by advancing
+    std::uint32_t count = 0;  // delivered and not credited
+  };
+  struct NotifGroup {
+    bool allocated = false;
+    gxio_mpipe_notif_group_bits_t bits{};
+  };
+  struct Bucket {
+    bool allocated = false;
+    bool ready = false;
+    std::uint8_t ring = 0;
+    std::uint8_t group = 0;
+    std::uint8_t mode = 0;
+    std::uint32_t count = 0;
+  };
+  struct EdmaRing {
+    bool allocated = false;
+    bool ready = false;
+    std::uint32_t entries = 0;
+    std::uint32_t log2 = 0;
+    Offset at;
+    std::uint8_t channel = 0;
+    std::uint32_t store_bytes = 1'536;  // stored before it is forwarded
+    std::uint64_t next = 0;             // descriptors fetched
+    std::uint64_t put = 0;              // the furthest slot put, and one
+    std::uint64_t completed = 0;
+  };
+  struct Link {
+    bool open = false;
+    bool jumbo = false;
+  };
+
+  void sin(Sin what) { ++sins_[static_cast<std::uint32_t>(what)]; }
+  void push(std::uint32_t stack, Offset base);
+  gxio_mpipe_bdesc_t pop(std::uint32_t stack);
+  void advance(std::uint32_t ring, std::uint32_t count);
+  void credit(int ring, int bucket, std::uint32_t count);
+  void fetch(std::uint32_t ring);
+  void complete();
+  bool registered(std::uint32_t stack, Offset begin, std::uint32_t bytes) const;
+
+  std::array<BufferStack, stacks> stack_table;
+  std::array<NotifRing, rings> ring_table;
+  std::array<NotifGroup, groups> group_table;
+  std::vector<Bucket> bucket_table;
+  std::array<EdmaRing, edma_rings> edma_table;
+  std::array<Link, links> link_table;
+  std::vector<gxio_mpipe_model_rule_t> rules;
+  bool initialised = false;
+  Mac mac;
+
+ private:
+  struct Flight {
+    std::uint8_t ring = 0;
+    std::uint8_t stack = 0;
+    bool returns = false;  // hwb
+    bool departs = false;  // the last of a packet that the wire has taken
+    Offset buffer;
+    Instant at;
+  };
+  void put_in_stack(std::uint32_t stack, Offset base);
+  bool chance(Probability probability);
+  const gxio_mpipe_model_rule_t* rule_for(const Classified& seen, std::span<const std::byte> frame,
+                                          std::uint32_t channel) const;
+  std::uint32_t stack_for(const gxio_mpipe_model_rule_t& rule, std::uint32_t bytes) const;
+  std::uint32_t ring_for(Bucket& bucket);
+  std::uint32_t least_full(const NotifGroup& group) const;
+  bool full(std::uint32_t ring) const;
+  bool write_packet(std::span<const std::byte> data, std::uint32_t stack, std::uint32_t headroom,
+                    gxio_mpipe_idesc_t& idesc);
+  void deliver(std::uint32_t ring, const gxio_mpipe_idesc_t& idesc);
+  bool take_packet(std::uint32_t ring);
+  bool gather(std::uint32_t count);
+  void insert_sum(const gxio_mpipe_edesc_t& first, const EdmaRing& ring);
+  void put_under_way(std::uint32_t ring, std::uint32_t count, bool departs);
+
+  Memory memory_;
+  Errors errors_;
+  bool erring_;
+  Random random_;
+  HashSeed hash_seed_;
+  Wire* wire_ = nullptr;
+  bool link_up_ = true;
+  Times times_;
+  Instant not_ready_until_;
+  std::uint64_t packets_ = 0;
+  std::uint64_t discarded_ = 0;
+  std::vector<Flight> flights_;  // those before first_flight_ are over
+  std::uint32_t first_flight_ = 0;
+  std::uint32_t departing_ = 0;
+  std::vector<std::byte> packet_;
+  std::vector<gxio_mpipe_edesc_t> pieces_;
+  std::array<std::uint64_t, sin_count> sins_{};
+  gxio_mpipe_stats_t stats_{};
+};
+
+// Where a popped buffer begins.
+unsigned char* buffer_of(Machine& machine, gxio_mpipe_bdesc_t bdesc);
+
+}  // namespace lockstep::hw::mpipe

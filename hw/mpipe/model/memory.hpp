@@ -1,0 +1,99 @@
+// The model's memory: pages by address on the bus, what the engine sees of them, and where every
+// buffer is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lockstep::hw::mpipe {
+
+// A buffer is in exactly one of these.
+enum class Place : std::uint8_t {
+  nowhere,  // never pushed
+  stack,    // in a buffer stack: the hardware's
+  ring,     // delivered, its descriptor not yet advanced over
+  driver,   // popped, or taken out of a ring: the software's
+  edma,     // posted with hwb, not yet returned
+};
+inline constexpr std::uint32_t place_count = 5;
+
+// Stores an address in a descriptor's signed field, which is wide enough for every one that there is.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+template <class Descriptor>
+void set_va(Descriptor& to, std::int64_t va) {
+  to.va = va;
+}
+#pragma GCC diagnostic pop
+
+// Names an octet of the memory by its distance from the first.
+struct Offset {
+  std::uint32_t value = 0;
+  constexpr bool operator==(const Offset&) const = default;
+};
+
+// Stores of the software reach the engine at a fence only: until then it reads what was there
+// before. Nothing but the order of calls decides anything here.
+class Memory {
+ public:
+  // What a va of a descriptor is for the first octet: low enough for 42 bits with their sign.
+  static constexpr std::uint64_t bus_base = std::uint64_t{1} << 40;
+  static constexpr std::uint32_t block_bytes = 128;
+  static constexpr std::byte poison{0xa5};
+
+  explicit Memory(std::uint32_t bytes);
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  // Of the same size.
+  void copy_from(const Memory& other);
+
+  // Whole pages from the front, aligned to a page; nullptr: there are no more.
+  std::byte* obtain(std::uint64_t bytes, std::uint32_t page_bytes);
+
+  bool holds(const void* pointer) const;
+  // `pointer` must be held.
+  Offset offset_of(const void* pointer) const;
+  std::byte* at(Offset offset) { return first_ + offset.value; }
+  const std::byte* at(Offset offset) const { return first_ + offset.value; }
+  // What the engine reads there.
+  const std::byte* visible_at(Offset offset) const { return visible_.data() + offset.value; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(visible_.size()); }
+
+  static std::int64_t bus_of(Offset offset) {
+    return static_cast<std::int64_t>(bus_base + offset.value);
+  }
+  static Offset offset_of_bus(std::int64_t va) {
+    return {static_cast<std::uint32_t>(static_cast<std::uint64_t>(va) - bus_base)};
+  }
+
+  Place place_of(Offset base) const { return places_[base.value / block_bytes].place; }
+  // Counts of buffers by place follow.
+  struct Extent {
+    Offset base;
+    std::uint32_t bytes;
+  };
+  void move(const Extent& buffer, Place to);
+  std::uint64_t count(Place place) const { return counts_[static_cast<std::uint32_t>(place)]; }
+
+  // What the software wrote into the buffers that it holds can be seen from now on.
+  void fence();
+  void fill(const Extent& buffer, std::byte with);
+
+ private:
+  struct Block {
+    Place place = Place::nowhere;
+    std::uint32_t held_at = 0;  // driver: its position in held_
+  };
+
+  std::vector<std::byte> bytes_;
+  std::byte* first_;  // of them at a multiple of a block
+  std::vector<std::byte> visible_;
+  std::vector<Block> places_;
+  std::vector<Extent> held_;  // by the software
+  std::uint64_t counts_[place_count] = {};
+  std::uint32_t used_ = 0;
+};
+
+}  // namespace lockstep::hw::mpipe

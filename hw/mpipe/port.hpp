@@ -1,0 +1,119 @@
+// The driver of one worker on an mPIPE: a ring in, a ring out, and buffers that hardware returns.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/seam/driver.hpp"
+#include "hw/mpipe/setup.hpp"
+
+namespace lockstep::hw {
+
+// What a worker's port saw by itself; the stack counts the rest.
+struct MpipeCounters {
+  std::uint64_t frames_in = 0;
+  std::uint64_t frames_out = 0;
+  std::uint64_t damaged = 0;         // overrun, truncated or with a bad CRC: lost
+  std::uint64_t cut_short = 0;       // buffers ran out in the middle of a frame: lost
+  std::uint64_t chained = 0;         // longer than a buffer: lost, all its buffers returned
+  std::uint64_t sums_good = 0;       // that the classifier saw to be right
+  std::uint64_t sums_bad = 0;
+  std::uint64_t sums_left = 0;       // of frames of ours that the engine completed
+  std::uint64_t sums_here = 0;       // ... too long for it: completed by the worker
+  std::uint64_t batches = 0;         // posted behind one fence
+  std::uint64_t no_buffer = 0;       // claims that found none: the frame waits in the stack
+  std::uint64_t no_credit = 0;       // batches that found the ring full and wait
+};
+
+// A Driver. Frames that were committed leave when the batch is full, or at flush(), which receive()
+// calls. Nothing here blocks: where hardware has no room, claim() is empty and the stack keeps its
+// segment. Nothing is allocated.
+class MpipePort {
+ public:
+  static constexpr std::uint32_t burst_max = 256;
+  static constexpr std::uint32_t batch_max = 32;
+
+  struct Worker {
+    std::uint32_t value = 0;
+  };
+  // `engine` is open and outlives the port. CHECKs that it has such a worker.
+  MpipePort(Mpipe& engine, Worker worker);
+  MpipePort(const MpipePort&) = delete;
+  MpipePort& operator=(const MpipePort&) = delete;
+
+  // By the core's cycle counter.
+  Instant now();
+  std::span<const Ingress> receive();
+  std::span<std::byte> claim();
+  void commit(const Egress& egress);
+  void reclaim();
+
+  // Posts what was committed; false: the ring has no room, and it waits.
+  bool flush();
+  // To be called until it is true, once nothing comes in any more: throws away what has arrived,
+  // sees what was posted leave, and returns the claimed buffer. Never waits.
+  bool drained();
+
+  // What changes while it runs, to go back to between two turns, with nothing waiting to be posted.
+  // `memory`: from where the claimed buffer is measured.
+  struct State {
+    std::uint32_t head = 0;
+    std::uint64_t credits_and_next_index = 0;
+    std::uint64_t hw_complete_count = 0;
+    std::int64_t claimed = -1;
+    std::int64_t last_slot = -1;
+    Instant now;
+    MpipeCounters counters;
+  };
+  State state(const std::byte* memory) const;
+  void set_state(const State& state, std::byte* memory);
+
+  // For the loop: nothing to sleep on, so that it turns while it spins.
+  int descriptor() const { return -1; }
+  bool holds() const { return unposted_ != 0; }
+  bool more() const;
+  bool down() const { return false; }
+  bool gone() const { return false; }
+  const MpipeCounters& counters() const { return counters_; }
+
+ private:
+  struct Lent {
+    unsigned char* buffer = nullptr;
+    std::uint8_t stack = 0;
+  };
+  struct Committed {
+    unsigned char* buffer = nullptr;
+    Egress egress;
+  };
+
+  void take(gxio_mpipe_idesc_t& idesc);
+  void hand_out(gxio_mpipe_idesc_t& idesc);
+  void give_back(const gxio_mpipe_idesc_t& idesc);
+  void put_header(unsigned char* frame, bool six) const;
+  gxio_mpipe_edesc_t describe(const Committed& frame);
+
+  Mpipe& engine_;
+  gxio_mpipe_iqueue_t& iqueue_;
+  gxio_mpipe_equeue_t& equeue_;
+  std::uint32_t transmit_stack_;
+  std::uint32_t burst_frames_;
+  std::uint32_t batch_;
+  std::uint32_t header_bytes_;  // that we put on: of a stack of bare IP
+  std::uint64_t cycles_a_second_;
+  Instant now_;
+  std::uint32_t taken_ = 0;       // frames of this burst
+  std::uint32_t uncredited_ = 0;  // descriptors read and not yet given back
+  unsigned char* claimed_ = nullptr;
+  std::uint32_t unposted_ = 0;
+  std::int64_t last_slot_ = -1;   // of the null descriptor that ends all
+  MpipeCounters counters_;
+  std::array<Lent, burst_max> lent_{};
+  std::array<Ingress, burst_max> burst_{};
+  std::array<Committed, batch_max> committed_{};
+};
+
+static_assert(Driver<MpipePort>);
+
+}  // namespace lockstep::hw

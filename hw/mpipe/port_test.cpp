@@ -1,0 +1,346 @@
+// The driver on the model: bursts, batches, fences, back-pressure, several workers, shutdown; and
+// what the predecessor's driver got wrong.
+#include "hw/mpipe/port.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "hw/mpipe/model/rig.hpp"
+
+namespace lockstep::hw {
+namespace {
+
+using mpipe::Arrived;
+using mpipe::Errors;
+using mpipe::Flow;
+using mpipe::Frame;
+using mpipe::Place;
+using mpipe::Rig;
+using mpipe::Sin;
+using mpipe::tcp_frame;
+
+constexpr MpipeShape small{.receive_ring = {128}, .transmit_buffers = {64}, .batch = {16}};
+
+// True: there was room.
+bool send(MpipePort& port, const Frame& frame, Egress egress = {}) {
+  auto const room = port.claim();
+  if (room.empty()) {
+    return false;
+  }
+  std::memcpy(room.data(), frame.data(), frame.size());
+  egress.length = static_cast<std::uint16_t>(frame.size());
+  port.commit(egress);
+  return true;
+}
+
+// Every buffer is in exactly one place, and there are as many as were made.
+void expect_whole(const Rig& rig, std::uint64_t made) {
+  EXPECT_EQ(rig.machine.buffers(), made);
+  EXPECT_EQ(rig.machine.sins(), 0u);
+}
+
+TEST(MpipePort, WhatArrivesIsLentAndItsBuffersAndCreditsComeBack) {
+  Rig rig(small);
+  ASSERT_TRUE(rig.trouble.none());
+  MpipePort port(rig.engine, {0});
+  std::uint64_t const made = rig.machine.buffers();
+  for (std::uint32_t round = 0; round < 100; ++round) {
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      ASSERT_EQ(rig.arrive(tcp_frame({}, i)), Arrived::taken);
+    }
+    auto const burst = port.receive();
+    ASSERT_EQ(burst.size(), 32u);
+    EXPECT_EQ(rig.in(Place::driver), 32u);
+    EXPECT_EQ(Frame(burst[5].bytes.begin(), burst[5].bytes.end()), tcp_frame({}, 5));
+    EXPECT_EQ(burst[5].checksum, Checksum::good);
+    port.reclaim();
+    ASSERT_EQ(port.receive().size(), 8u);
+    port.reclaim();
+    EXPECT_EQ(rig.in(Place::driver), 0u);
+  }
+  EXPECT_EQ(port.counters().frames_in, 4'000u);
+  expect_whole(rig, made);
+}
+
+TEST(MpipePort, AWrongChecksumIsToldAndADamagedFrameIsLost) {
+  Rig rig(small);
+  MpipePort port(rig.engine, {0});
+  Frame frame = tcp_frame({}, 20);
+  frame[60] ^= std::byte{1};
+  ASSERT_EQ(rig.arrive(frame), Arrived::taken);
+  auto const burst = port.receive();
+  ASSERT_EQ(burst.size(), 1u);
+  EXPECT_EQ(burst[0].checksum, Checksum::bad);
+  port.reclaim();
+  Errors errors;
+  errors.bad_sum = {Probability::certain};
+  Rig bad(small, errors);
+  MpipePort worse(bad.engine, {0});
+  std::uint64_t const made = bad.machine.buffers();
+  std::uint64_t taken = 0;
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    taken += bad.arrive(frame) == Arrived::taken ? 1 : 0;
+    EXPECT_TRUE(worse.receive().empty());
+    worse.reclaim();
+  }
+  EXPECT_EQ(worse.counters().damaged, taken);
+  EXPECT_GT(taken, 0u);
+  EXPECT_EQ(bad.in(Place::driver), 0u);
+  expect_whole(bad, made);
+}
+
+TEST(MpipePort, AnEndedBatchIsPostedAndTheRestAtTheNextReceive) {
+  Rig rig(small);
+  MpipePort port(rig.engine, {0});
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    ASSERT_TRUE(send(port, tcp_frame({}, i)));
+  }
+  EXPECT_EQ(rig.wire.frames.size(), 16u);
+  EXPECT_TRUE(port.holds());
+  port.receive();
+  port.reclaim();
+  EXPECT_EQ(rig.wire.frames.size(), 20u);
+  EXPECT_EQ(port.counters().batches, 2u);
+  EXPECT_FALSE(port.holds());
+}
+
+TEST(MpipePort, ClaimingTwiceGivesTheSameRoom) {
+  Rig rig(small);
+  MpipePort port(rig.engine, {0});
+  EXPECT_EQ(port.claim().data(), port.claim().data());
+  EXPECT_EQ(rig.in(Place::driver), 1u);
+}
+
+TEST(MpipePort, ChecksumsThatAreLeftToItAreCompleted) {
+  Rig rig({.mtu = {9'000}, .receive_ring = {128}, .transmit_buffers = {64}});
+  ASSERT_TRUE(rig.trouble.none());
+  MpipePort port(rig.engine, {0});
+  // By the engine, and for a frame that is longer than what it stores, here.
+  for (std::size_t const text : {100u, 8'000u}) {
+    Frame const right = tcp_frame({}, text);
+    Frame left = right;
+    // The field holds the folded sum of the pseudo-header.
+    std::byte* const ip = left.data() + 14;
+    Frame pseudo(ip + 12, ip + 20);
+    for (std::size_t const octet : {std::size_t{0}, std::size_t{6}, (20 + text) >> 8,
+                                    (20 + text) & 0xff}) {
+      pseudo.push_back(static_cast<std::byte>(octet));
+    }
+    wire::store16(ip + 36, wire::sum(pseudo).folded());
+    Egress egress;
+    egress.checksum_start = 34;
+    egress.checksum_offset = 16;
+    ASSERT_TRUE(send(port, left, egress));
+    port.flush();
+    ASSERT_FALSE(rig.wire.frames.empty());
+    EXPECT_EQ(rig.wire.frames.back(), right);
+  }
+  EXPECT_EQ(port.counters().sums_left, 1u);
+  EXPECT_EQ(port.counters().sums_here, 1u);
+  EXPECT_EQ(rig.machine.sins(), 0u);
+}
+
+TEST(MpipePort, JumboFramesGoThroughWhole) {
+  Rig rig({.mtu = {9'000}, .receive_ring = {128}, .transmit_buffers = {64}});
+  MpipePort port(rig.engine, {0});
+  Frame const frame = tcp_frame({}, 8'960);
+  ASSERT_EQ(rig.arrive(frame), Arrived::taken);
+  auto const burst = port.receive();
+  ASSERT_EQ(burst.size(), 1u);
+  EXPECT_EQ(Frame(burst[0].bytes.begin(), burst[0].bytes.end()), frame);
+  port.reclaim();
+  EXPECT_EQ(port.counters().chained, 0u);
+}
+
+TEST(MpipePort, AStackOfBareIpGetsNoLinkHeaderAndHasOnePutOn) {
+  MpipeShape shape = small;
+  shape.bare_ip = true;
+  shape.own = Mac{{2, 2, 2, 2, 2, 2}};
+  shape.peer = Mac{{2, 2, 2, 2, 2, 2}};
+  Rig rig(shape);
+  MpipePort port(rig.engine, {0});
+  Frame const frame = tcp_frame({}, 30);
+  ASSERT_EQ(rig.arrive(frame), Arrived::taken);
+  auto const burst = port.receive();
+  ASSERT_EQ(burst.size(), 1u);
+  Frame const packet(burst[0].bytes.begin(), burst[0].bytes.end());
+  port.reclaim();
+  EXPECT_EQ(packet, Frame(frame.begin() + 14, frame.end()));
+  ASSERT_TRUE(send(port, packet));
+  port.flush();
+  ASSERT_EQ(rig.wire.frames.size(), 1u);
+  EXPECT_EQ(rig.wire.frames[0], frame);
+}
+
+TEST(MpipePort, AFlowKeepsItsWorkerBothWaysFor4And36OfThem) {
+  for (std::uint32_t const workers : {4u, 36u}) {
+    Rig rig({.workers = {workers}, .receive_ring = {128}, .transmit_buffers = {16}});
+    ASSERT_TRUE(rig.trouble.none()) << rig.trouble.step;
+    std::vector<std::unique_ptr<MpipePort>> ports;
+    for (std::uint32_t w = 0; w < workers; ++w) {
+      ports.push_back(std::make_unique<MpipePort>(rig.engine, MpipePort::Worker{w}));
+    }
+    std::uint64_t const made = rig.machine.buffers();
+    std::set<std::uint32_t> used;
+    for (std::uint16_t flow = 0; flow < 400; ++flow) {
+      Flow const there{.source_port = static_cast<std::uint16_t>(1'000 + flow)};
+      ASSERT_EQ(rig.arrive(tcp_frame(there, 1)), Arrived::taken);
+      ASSERT_EQ(rig.arrive(tcp_frame(there.back(), 2)), Arrived::taken);
+      for (std::uint32_t w = 0; w < workers; ++w) {
+        auto const got = ports[w]->receive().size();
+        ports[w]->reclaim();
+        ASSERT_TRUE(got == 0 || got == 2);
+        if (got == 2) {
+          used.insert(w);
+          auto const hash = mpipe::classify(tcp_frame(there, 1), rig.machine.hash_seed()).hash;
+          EXPECT_EQ(rig.engine.ring_of_bucket(hash), w);
+        }
+        // Each answers; beyond 24 workers two share a ring out.
+        ASSERT_TRUE(send(*ports[w], tcp_frame(there, w)));
+        ASSERT_TRUE(ports[w]->flush());
+      }
+    }
+    EXPECT_EQ(used.size(), workers);
+    EXPECT_EQ(rig.wire.frames.size(), 400u * workers);
+    expect_whole(rig, made);
+  }
+}
+
+TEST(MpipePort, DrainingSeesTheLastFrameLeaveAndHoldsNothing) {
+  Errors errors;
+  errors.completion = Duration{5'000};
+  Rig rig(small, errors);
+  MpipePort port(rig.engine, {0});
+  std::uint64_t const made = rig.machine.buffers();
+  ASSERT_TRUE(send(port, tcp_frame({}, 1)));
+  ASSERT_FALSE(port.claim().empty());
+  ASSERT_EQ(rig.arrive(tcp_frame({}, 1)), Arrived::taken);
+  ASSERT_TRUE(rig.engine.stop_receiving().none());
+  EXPECT_EQ(rig.arrive(tcp_frame({}, 1)), Arrived::filtered);
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    EXPECT_FALSE(port.drained());
+  }
+  rig.at(5'000);
+  EXPECT_TRUE(port.drained());
+  EXPECT_EQ(rig.wire.frames.size(), 1u);
+  EXPECT_EQ(rig.in(Place::stack), made);
+  expect_whole(rig, made);
+  rig.engine.close();
+  EXPECT_FALSE(rig.engine.is_open());
+}
+
+TEST(MpipePort, WhatCannotBeOpenedIsNamedAndClosedAgain) {
+  MpipeShape shape = small;
+  shape.link = "eth0";
+  Rig rig(shape);
+  EXPECT_STREQ(rig.trouble.step, "finding the link");
+  EXPECT_EQ(rig.trouble.code, GXIO_ERR_NO_DEVICE);
+  EXPECT_FALSE(rig.engine.is_open());
+  shape.link = "gbe0";
+  EXPECT_TRUE(rig.engine.open(shape).none());
+}
+
+// 17: no memory fence between writing a packet and posting its descriptor.
+TEST(PredecessorsDriver, Defect17APacketIsFencedBeforeItsDescriptorIsPosted) {
+  Rig rig(small);
+  MpipePort port(rig.engine, {0});
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    ASSERT_TRUE(send(port, tcp_frame({}, i)));
+  }
+  ASSERT_TRUE(port.flush());
+  EXPECT_EQ(rig.machine.sins(Sin::stale_send), 0u);
+  ASSERT_EQ(rig.wire.frames.size(), 200u);
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    EXPECT_EQ(rig.wire.frames[i], tcp_frame({}, i));
+  }
+}
+
+// 18: the process died when a buffer stack was empty, and the send span while the ring was full.
+TEST(PredecessorsDriver, Defect18AnEmptyStackAndAFullRingAreBackPressure) {
+  Rig rig(small);
+  MpipePort port(rig.engine, {0});
+  rig.wire.slow = 1'000;  // nothing leaves
+  std::uint32_t sent = 0;
+  while (sent < 1'000 && send(port, tcp_frame({}, 1))) {
+    ++sent;
+  }
+  EXPECT_EQ(sent, 64u);
+  EXPECT_TRUE(port.claim().empty());
+  EXPECT_GT(port.counters().no_buffer, 0u);
+  rig.wire.slow = 0;
+  rig.at(1);
+  EXPECT_TRUE(send(port, tcp_frame({}, 1)));
+  // The ring: somebody else has filled it.
+  gxio_mpipe_edesc_t null{};
+  null.ns = 1;
+  null.bound = 1;
+  Errors late;
+  late.completion = Duration{1'000};
+  Rig full(small, late);
+  MpipePort waits(full.engine, {0});
+  for (std::uint32_t i = 0; i < 505; ++i) {
+    auto const slot = gxio_mpipe_equeue_try_reserve_fast(&full.engine.equeue(0), 1);
+    ASSERT_GE(slot, 0);
+    gxio_mpipe_equeue_put_at(&full.engine.equeue(0), null, static_cast<unsigned long>(slot));
+  }
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    ASSERT_TRUE(send(waits, tcp_frame({}, 1)));
+  }
+  EXPECT_TRUE(waits.holds());
+  EXPECT_FALSE(send(waits, tcp_frame({}, 1)));
+  EXPECT_GT(waits.counters().no_credit, 0u);
+  full.at(1'000);
+  EXPECT_TRUE(send(waits, tcp_frame({}, 1)));
+  EXPECT_EQ(full.wire.frames.size(), 16u);
+}
+
+// 19: there were more descriptors than large buffers, so that load alone made the hardware drop.
+TEST(PredecessorsDriver, Defect19RingsRunOutBeforeBuffersDo) {
+  for (std::uint32_t const workers : {1u, 4u}) {
+    for (std::size_t const text : {1u, 1'400u}) {
+      Rig rig({.workers = {workers}, .receive_ring = {128}, .transmit_buffers = {8}});
+      for (std::uint16_t i = 0; i < 2'000; ++i) {
+        Arrived const what = rig.arrive(tcp_frame({.source_port = i}, text));
+        ASSERT_TRUE(what == Arrived::taken || what == Arrived::ring_full);
+      }
+      EXPECT_EQ(rig.machine.stats().ingress_packets, 126u * workers);
+      EXPECT_EQ(rig.machine.stats().ingress_drops_no_buf, 0u);
+    }
+  }
+}
+
+// 20: the buffers of a chained packet that was dropped were never seen again.
+TEST(PredecessorsDriver, Defect20AChainedPacketThatIsDroppedReturnsAllItsBuffers) {
+  Rig rig(small);
+  MpipePort port(rig.engine, {0});
+  std::uint64_t const made = rig.machine.buffers();
+  // A rule as somebody else may have left it: everything into the buffers of 128.
+  for (gxio_mpipe_model_rule_t& rule : rig.machine.rules) {
+    std::memset(rule.stacks, rule.stacks[0], sizeof rule.stacks);
+    rule.capacity = 16'384;
+  }
+  std::uint64_t const free = rig.in(Place::stack);
+  ASSERT_EQ(rig.arrive(tcp_frame({}, 1'000)), Arrived::taken);
+  EXPECT_EQ(rig.in(Place::ring), 9u);
+  EXPECT_TRUE(port.receive().empty());
+  EXPECT_EQ(port.counters().chained, 1u);
+  port.reclaim();
+  EXPECT_EQ(rig.in(Place::stack), free);
+  // And one for which buffers ran out in the middle: what it has comes back too.
+  auto& stack = rig.machine.stack_table[rig.machine.rules[0].stacks[0]];
+  std::vector<mpipe::Offset> kept(stack.free.begin() + 3, stack.free.end());
+  stack.free.resize(3);
+  ASSERT_EQ(rig.arrive(tcp_frame({}, 1'000)), Arrived::taken);
+  EXPECT_TRUE(port.receive().empty());
+  EXPECT_EQ(port.counters().cut_short, 1u);
+  port.reclaim();
+  EXPECT_EQ(stack.free.size(), 3u);
+  stack.free.insert(stack.free.end(), kept.begin(), kept.end());
+  expect_whole(rig, made);
+}
+
+}  // namespace
+}  // namespace lockstep::hw

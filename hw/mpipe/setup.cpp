@@ -1,0 +1,313 @@
+// Link, rings, group and buckets, eDMA rings, stacks with their pages and buffers, rules last.
+#include "hw/mpipe/setup.hpp"
+
+#include "core/units/check.hpp"
+
+namespace lockstep::hw {
+namespace {
+
+constexpr std::uint32_t page_least = 65'536;
+constexpr std::uint32_t page_most = 16u << 20;
+constexpr std::uint32_t pages_a_stack = 16;
+constexpr std::uint32_t idesc_bytes = 64;
+constexpr std::uint32_t edesc_bytes = 16;
+constexpr std::uint32_t buffers_a_line = 12;
+constexpr std::uint32_t line_bytes = 64;
+
+// Receive classes: short frames, full ones, and jumbo ones where the link carries them. 10368 is
+// left out: it can chain what would have fitted.
+constexpr std::array<std::uint32_t, Mpipe::classes_max> classes{128, 1'664, 16'384};
+
+// Behind the headroom of two octets a whole frame must fit, or it is chained.
+constexpr std::uint32_t headroom = 2;
+
+constexpr std::uint32_t class_count(const MpipeShape& shape) {
+  return shape.frame_bytes() + headroom > classes[1] ? 3 : 2;
+}
+
+constexpr std::uint32_t buffer_for(const MpipeShape& shape) {
+  for (std::uint32_t const each : {1'664u, 4'096u}) {
+    if (shape.frame_bytes() <= each) {
+      return each;
+    }
+  }
+  return 16'384;
+}
+
+// The page that takes so many octets in at most as many pages as a stack can name.
+constexpr std::uint32_t page_for(std::uint64_t bytes) {
+  std::uint32_t page = page_least;
+  while (page < page_most && page * std::uint64_t{pages_a_stack} < bytes) {
+    page *= 4;
+  }
+  return page;
+}
+
+constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
+  std::uint64_t const page = page_for(bytes);
+  return (bytes + page - 1) / page * page;
+}
+
+constexpr std::uint64_t stack_bytes(std::uint64_t buffers) {
+  return (buffers + buffers_a_line - 1) / buffers_a_line * line_bytes;
+}
+
+constexpr std::uint32_t sharers(const MpipeShape& shape) {
+  return (shape.workers.value + shape.edma_rings() - 1) / shape.edma_rings();
+}
+
+// Contiguous memory: within one page.
+void* contiguous(std::uint64_t bytes) {
+  tmc_alloc_t alloc = TMC_ALLOC_INIT;
+  tmc_alloc_set_home(&alloc, TMC_ALLOC_HOME_HASH);
+  return tmc_alloc_set_pagesize(&alloc, static_cast<std::size_t>(bytes)) == nullptr
+             ? nullptr
+             : tmc_alloc_map(&alloc, static_cast<std::size_t>(bytes));
+}
+
+constexpr std::uint64_t contiguous_bytes(std::uint64_t bytes) {
+  std::uint64_t page = page_least;
+  while (page < bytes) {
+    page *= 4;
+  }
+  return page;
+}
+
+}  // namespace
+
+std::uint64_t Mpipe::memory_bytes(const MpipeShape& shape) {
+  // What is aligned to a larger page may leave as much free before it.
+  std::uint64_t all = 0;
+  auto const add = [&all](std::uint64_t bytes, std::uint64_t page) {
+    all = (all + page - 1) / page * page + bytes;
+  };
+  for (std::uint32_t i = 0; i < shape.workers.value; ++i) {
+    std::uint64_t const bytes = contiguous_bytes(shape.receive_ring.value * idesc_bytes);
+    add(bytes, bytes);
+  }
+  std::uint64_t const buffers = std::uint64_t{shape.transmit_buffers.value} * sharers(shape);
+  for (std::uint32_t i = 0; i < shape.edma_rings(); ++i) {
+    std::uint64_t const bytes = contiguous_bytes(
+        std::uint64_t{edma_ring_for(static_cast<std::uint32_t>(buffers))} * edesc_bytes);
+    add(bytes, bytes);
+  }
+  auto const add_stack = [&](std::uint64_t count, std::uint64_t bytes) {
+    add(contiguous_bytes(stack_bytes(count)), contiguous_bytes(stack_bytes(count)));
+    add(whole_pages(count * bytes), page_for(count * bytes));
+  };
+  for (std::uint32_t i = 0; i < class_count(shape); ++i) {
+    add_stack(shape.receive_buffers(), classes[i]);
+  }
+  for (std::uint32_t i = 0; i < shape.edma_rings(); ++i) {
+    add_stack(buffers, buffer_for(shape));
+  }
+  return all;
+}
+
+MpipeTrouble Mpipe::open(const MpipeShape& shape) {
+  CHECK(!open_);
+  CHECK(shape.workers.value >= 1 && shape.workers.value <= MpipeShape::workers_max);
+  CHECK(shape.mtu.count <= MpipeShape::mtu_max);
+  CHECK(shape.batch.value >= 1 && shape.batch.value <= 32);
+  shape_ = shape;
+  int const instance = gxio_mpipe_link_instance(shape.link);
+  if (instance < 0) {
+    return {"finding the link", instance};
+  }
+  int const made = gxio_mpipe_init(&context_, static_cast<unsigned>(instance));
+  if (made < 0) {
+    return {"opening the packet engine", made};
+  }
+  open_ = true;
+  MpipeTrouble trouble = open_link();
+  trouble = trouble.none() ? open_rings() : trouble;
+  trouble = trouble.none() ? open_edma() : trouble;
+  trouble = trouble.none() ? open_stacks() : trouble;
+  // Packets flow from here on.
+  trouble = trouble.none() ? open_rules() : trouble;
+  if (!trouble.none()) {
+    close();
+  }
+  return trouble;
+}
+
+MpipeTrouble Mpipe::open_link() {
+  int const result = gxio_mpipe_link_open(&link_, &context_, shape_.link, 0);
+  if (result < 0) {
+    return {"opening the link", result};
+  }
+  linked_ = true;
+  channel_ = static_cast<std::uint32_t>(gxio_mpipe_link_channel(&link_));
+  if (shape_.jumbo()) {
+    int const jumbo = gxio_mpipe_link_set_attr(&link_, GXIO_MPIPE_LINK_RECEIVE_JUMBO, 1);
+    if (jumbo < 0) {
+      return {"asking the link for jumbo frames", jumbo};
+    }
+  }
+  return {};
+}
+
+MpipeTrouble Mpipe::open_rings() {
+  std::uint32_t const workers = shape_.workers.value;
+  int const first = gxio_mpipe_alloc_notif_rings(&context_, workers, 0, 0);
+  if (first < 0) {
+    return {"allocating notification rings", first};
+  }
+  first_ring_ = static_cast<std::uint32_t>(first);
+  std::uint64_t const bytes = std::uint64_t{shape_.receive_ring.value} * idesc_bytes;
+  for (std::uint32_t i = 0; i < workers; ++i) {
+    void* const memory = contiguous(bytes);
+    if (memory == nullptr) {
+      return {"memory of a notification ring", GXIO_ERR_CLIENT_MEMORY};
+    }
+    int const made = gxio_mpipe_iqueue_init(&iqueues_[i], &context_, first_ring_ + i, memory,
+                                            static_cast<std::size_t>(bytes), 0);
+    if (made < 0) {
+      return {"initialising a notification ring", made};
+    }
+  }
+  int const group = gxio_mpipe_alloc_notif_groups(&context_, 1, 0, 0);
+  if (group < 0) {
+    return {"allocating a notification group", group};
+  }
+  int const bucket = gxio_mpipe_alloc_buckets(&context_, buckets, 0, 0);
+  if (bucket < 0) {
+    return {"allocating buckets", bucket};
+  }
+  first_bucket_ = static_cast<std::uint32_t>(bucket);
+  int const joined = gxio_mpipe_init_notif_group_and_buckets(
+      &context_, static_cast<unsigned>(group), first_ring_, workers, first_bucket_, buckets,
+      GXIO_MPIPE_BUCKET_STATIC_FLOW_AFFINITY);
+  return joined < 0 ? MpipeTrouble{"initialising group and buckets", joined} : MpipeTrouble{};
+}
+
+MpipeTrouble Mpipe::open_edma() {
+  int const first = gxio_mpipe_alloc_edma_rings(&context_, shape_.edma_rings(), 0, 0);
+  if (first < 0) {
+    return {"allocating eDMA rings", first};
+  }
+  std::uint64_t const bytes =
+      std::uint64_t{edma_ring_for(shape_.transmit_buffers.value * sharers(shape_))} * edesc_bytes;
+  for (std::uint32_t i = 0; i < shape_.edma_rings(); ++i) {
+    void* const memory = contiguous(bytes);
+    if (memory == nullptr) {
+      return {"memory of an eDMA ring", GXIO_ERR_CLIENT_MEMORY};
+    }
+    int const made = gxio_mpipe_equeue_init(&equeues_[i], &context_,
+                                            static_cast<unsigned>(first) + i, channel_, memory,
+                                            static_cast<std::size_t>(bytes), 0);
+    if (made < 0) {
+      return {"initialising an eDMA ring", made};
+    }
+  }
+  return {};
+}
+
+MpipeTrouble Mpipe::open_stacks() {
+  std::uint32_t const received = class_count(shape_);
+  int const first =
+      gxio_mpipe_alloc_buffer_stacks(&context_, received + shape_.edma_rings(), 0, 0);
+  if (first < 0) {
+    return {"allocating buffer stacks", first};
+  }
+  first_receive_stack_ = static_cast<std::uint32_t>(first);
+  first_transmit_stack_ = first_receive_stack_ + received;
+  transmit_bytes_ = buffer_for(shape_);
+  for (std::uint32_t i = 0; i < received; ++i) {
+    MpipeTrouble const trouble =
+        open_stack({first_receive_stack_ + i, classes[i], shape_.receive_buffers()});
+    if (!trouble.none()) {
+      return trouble;
+    }
+  }
+  for (std::uint32_t i = 0; i < shape_.edma_rings(); ++i) {
+    MpipeTrouble const trouble =
+        open_stack({first_transmit_stack_ + i, transmit_bytes_,
+                    shape_.transmit_buffers.value * sharers(shape_)});
+    if (!trouble.none()) {
+      return trouble;
+    }
+  }
+  return {};
+}
+
+MpipeTrouble Mpipe::open_stack(const StackWanted& wanted) {
+  std::size_t const own = gxio_mpipe_calc_buffer_stack_bytes(wanted.count);
+  void* const memory = contiguous(own);
+  if (memory == nullptr) {
+    return {"memory of a buffer stack", GXIO_ERR_CLIENT_MEMORY};
+  }
+  int const made = gxio_mpipe_init_buffer_stack(
+      &context_, wanted.index, gxio_mpipe_buffer_size_to_buffer_size_enum(wanted.buffer_bytes),
+      memory, own, 0);
+  if (made < 0) {
+    return {"initialising a buffer stack", made};
+  }
+  std::uint64_t const bytes = std::uint64_t{wanted.count} * wanted.buffer_bytes;
+  tmc_alloc_t alloc = TMC_ALLOC_INIT;
+  tmc_alloc_set_home(&alloc, TMC_ALLOC_HOME_HASH);
+  if (tmc_alloc_set_pagesize(&alloc, page_for(bytes)) == nullptr) {
+    return {"pages for buffers", GXIO_ERR_INVAL_MEMORY_SIZE};
+  }
+  std::size_t const page = tmc_alloc_get_pagesize(&alloc);
+  std::uint64_t const all = (bytes + page - 1) / page * page;
+  auto* const buffers =
+      static_cast<std::byte*>(tmc_alloc_map(&alloc, static_cast<std::size_t>(all)));
+  if (buffers == nullptr) {
+    return {"memory of buffers", GXIO_ERR_CLIENT_MEMORY};
+  }
+  for (std::uint64_t at = 0; at < all; at += page) {
+    int const known = gxio_mpipe_register_page(&context_, wanted.index, buffers + at, page, 0);
+    if (known < 0) {
+      return {"registering a page of buffers", known};
+    }
+  }
+  for (std::uint32_t i = 0; i < wanted.count; ++i) {
+    gxio_mpipe_push_buffer(&context_, wanted.index,
+                           buffers + std::uint64_t{i} * wanted.buffer_bytes);
+  }
+  return {};
+}
+
+MpipeTrouble Mpipe::open_rules() {
+  // By size from 128 to 16384; 255: the next larger one. The transmit stacks are in no rule.
+  gxio_mpipe_rules_stacks_t stacks{};
+  for (std::uint8_t& each : stacks.stacks) {
+    each = 255;
+  }
+  constexpr std::array<std::uint32_t, classes_max> places{0, 4, 7};
+  for (std::uint32_t i = 0; i < class_count(shape_); ++i) {
+    stacks.stacks[places[i]] = static_cast<std::uint8_t>(first_receive_stack_ + i);
+  }
+  gxio_mpipe_rules_init(&rules_, &context_);
+  int result = gxio_mpipe_rules_begin(&rules_, first_bucket_, buckets, &stacks);
+  result = result < 0 ? result : gxio_mpipe_rules_set_headroom(&rules_, headroom);
+  result = result < 0 ? result : gxio_mpipe_rules_add_channel(&rules_, channel_);
+  result = result < 0 ? result : gxio_mpipe_rules_commit(&rules_);
+  return result < 0 ? MpipeTrouble{"committing the rules", result} : MpipeTrouble{};
+}
+
+MpipeTrouble Mpipe::stop_receiving() {
+  gxio_mpipe_rules_init(&rules_, &context_);
+  int const result = gxio_mpipe_rules_commit(&rules_);
+  return result < 0 ? MpipeTrouble{"withdrawing the rules", result} : MpipeTrouble{};
+}
+
+void Mpipe::close() {
+  if (!open_) {
+    return;
+  }
+  if (linked_) {
+    gxio_mpipe_link_close(&link_);
+  }
+  gxio_mpipe_destroy(&context_);
+  linked_ = false;
+  open_ = false;
+}
+
+bool Mpipe::link_is_up() {
+  std::int64_t const state = gxio_mpipe_link_get_attr(&link_, GXIO_MPIPE_LINK_CURRENT_STATE);
+  return state > 0 && (state & GXIO_MPIPE_LINK_SPEED_MASK) != 0;
+}
+
+}  // namespace lockstep::hw

@@ -1,0 +1,91 @@
+// Setting an mPIPE up in the order that the hardware wants, and letting go of it in the reverse.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "hw/mpipe/kit.hpp"
+#include "hw/mpipe/shape.hpp"
+
+namespace lockstep::hw {
+
+// What could not be done and the code that the call gave. `step` is a literal or nullptr.
+struct MpipeTrouble {
+  const char* step = nullptr;
+  int code = 0;
+  constexpr bool none() const { return step == nullptr; }
+};
+
+// One link of one mPIPE and all that its workers stand on. Addresses of its members are kept by
+// the vendor's library: it never moves.
+class Mpipe {
+ public:
+  static constexpr std::uint32_t classes_max = 3;
+  static constexpr std::uint32_t buckets = 1'024;
+
+  Mpipe() = default;
+  ~Mpipe() { close(); }
+  Mpipe(const Mpipe&) = delete;
+  Mpipe& operator=(const Mpipe&) = delete;
+
+  // The last moment at which memory is obtained. After trouble it is closed again.
+  MpipeTrouble open(const MpipeShape& shape);
+  // At once: whoever wants its last frames on the wire first drains the ports (MpipePort::drained).
+  void close();
+  bool is_open() const { return open_; }
+  // No further frame comes in: an empty list of rules.
+  MpipeTrouble stop_receiving();
+
+  const MpipeShape& shape() const { return shape_; }
+  gxio_mpipe_context_t& context() { return context_; }
+  gxio_mpipe_iqueue_t& iqueue(std::uint32_t worker) { return iqueues_[worker]; }
+  gxio_mpipe_equeue_t& equeue(std::uint32_t worker) {
+    return equeues_[worker % shape_.edma_rings()];
+  }
+  // Workers share a ring and its stack where there are more of them than rings.
+  std::uint32_t transmit_stack(std::uint32_t worker) const {
+    return first_transmit_stack_ + worker % shape_.edma_rings();
+  }
+  std::uint32_t transmit_buffer_bytes() const { return transmit_bytes_; }
+  std::uint32_t channel() const { return channel_; }
+  std::uint32_t ring_of_bucket(std::uint32_t hash) const {
+    return (hash & (buckets - 1)) % shape_.workers.value;
+  }
+  std::uint32_t first_ring() const { return first_ring_; }
+  bool link_is_up();
+
+  // Octets that open() will ask for, pages included.
+  static std::uint64_t memory_bytes(const MpipeShape& shape);
+
+ private:
+  MpipeTrouble open_link();
+  MpipeTrouble open_rings();
+  MpipeTrouble open_edma();
+  MpipeTrouble open_stacks();
+  struct StackWanted {
+    std::uint32_t index;
+    std::uint32_t buffer_bytes;
+    std::uint32_t count;
+  };
+  MpipeTrouble open_stack(const StackWanted& wanted);
+  MpipeTrouble open_rules();
+
+  MpipeShape shape_;
+  gxio_mpipe_context_t context_{};
+  gxio_mpipe_link_t link_{};
+  bool open_ = false;
+  bool linked_ = false;
+  std::uint32_t channel_ = 0;
+  std::uint32_t first_ring_ = 0;
+  std::uint32_t first_bucket_ = 0;
+  std::uint32_t first_receive_stack_ = 0;
+  std::uint32_t first_transmit_stack_ = 0;
+  std::uint32_t transmit_bytes_ = 0;
+  std::array<gxio_mpipe_iqueue_t, MpipeShape::workers_max> iqueues_{};
+  std::array<gxio_mpipe_equeue_t, MpipeShape::edma_rings_max> equeues_{};
+  gxio_mpipe_rules_t rules_{};
+};
+
+}  // namespace lockstep::hw

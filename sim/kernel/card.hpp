@@ -1,0 +1,87 @@
+// A network card between a host's stack and its link, for whoever brings a driver into a world.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/seam/driver.hpp"
+#include "core/units/random.hpp"
+#include "sim/kernel/world.hpp"
+
+namespace lockstep::sim {
+
+// The host's end of its link, as a card's MAC has it.
+class CardLink {
+ public:
+  virtual ~CardLink() = default;
+  virtual void send(std::span<const std::byte> frame) = 0;
+  // Frames that have not wholly left, and when the first of them will have; never: none.
+  virtual std::uint32_t waiting() = 0;
+  virtual Instant first_departure() const = 0;
+};
+
+// What time it is, and where frames go: for one call.
+struct CardMoment {
+  Instant now;    // the world's
+  Instant local;  // the host's
+  CardLink& link;
+};
+
+// Frames that the card told of and then lost: on their way to the stack, and to the link.
+struct CardLosses {
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+};
+
+// Some card in the middle of a run, to go back to.
+class CardSnapshot {
+ public:
+  virtual ~CardSnapshot() = default;
+};
+
+// In place of the plain port. receive() to reclaim() are as Driver has them, between turn_begins()
+// and turn_ends(); the frames that the turn committed have been sent when that returns.
+class Card {
+ public:
+  virtual ~Card() = default;
+  // A frame has come off the link. False: the card has no room for it.
+  virtual bool arrive(const CardMoment& moment, std::span<const std::byte> frame) = 0;
+  virtual void turn_begins(const CardMoment& moment) = 0;
+  virtual void turn_ends(const CardMoment& moment) = 0;
+  virtual Instant now() = 0;
+  virtual std::span<const Ingress> receive() = 0;
+  virtual void reclaim() = 0;
+  virtual std::span<std::byte> claim() = 0;
+  virtual void commit(const Egress& egress) = 0;
+  // Frames for which a turn is wanted.
+  virtual std::uint32_t waiting() const = 0;
+  // When a host that had no room to send may have some; the past: it has.
+  virtual Instant room_at() const = 0;
+  virtual CardLosses losses() const = 0;
+  // Of the same card, or of that of the same host in a kernel of the same world and seed.
+  virtual std::unique_ptr<CardSnapshot> snapshot() const = 0;
+  virtual void restore(const CardSnapshot& snapshot) = 0;
+};
+
+using CardMaker = std::unique_ptr<Card> (*)(const HostSpec&, Random);
+
+// The Driver that turn() runs on where a host has a card. `full`: a fault holds the ring closed.
+class CardPort {
+ public:
+  CardPort(Card& card, bool full) : card_(card), full_(full) {}
+  Instant now() { return card_.now(); }
+  std::span<const Ingress> receive() { return card_.receive(); }
+  std::span<std::byte> claim() { return full_ ? std::span<std::byte>{} : card_.claim(); }
+  void commit(const Egress& egress) { card_.commit(egress); }
+  void reclaim() { card_.reclaim(); }
+
+ private:
+  Card& card_;
+  bool full_;
+};
+
+static_assert(Driver<CardPort>);
+
+}  // namespace lockstep::sim

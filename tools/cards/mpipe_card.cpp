@@ -1,0 +1,218 @@
+// Joins driver and model to the kernel: frames in, turns, frames out, snapshots.
+#include "tools/cards/mpipe_card.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "core/units/check.hpp"
+#include "hw/mpipe/model/machine.hpp"
+#include "hw/mpipe/port.hpp"
+#include "tools/cards/ethernet_coat.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using hw::Mpipe;
+using hw::MpipePort;
+using hw::MpipeShape;
+using hw::mpipe::Arrived;
+using hw::mpipe::Errors;
+using hw::mpipe::Machine;
+using hw::mpipe::MachineShape;
+
+constexpr std::uint32_t ring_most = 2'046;
+
+MpipeShape shape_of(const sim::HostSpec& spec) {
+  MpipeShape shape;
+  shape.mtu = spec.config.mtu;
+  shape.receive_ring = {hw::receive_ring_for(std::min(spec.receive_ring, ring_most))};
+  shape.transmit_buffers = {spec.transmit_ring};
+  shape.batch = {spec.card.batch};
+  shape.burst_frames = {std::min(spec.config.burst_frames.value, MpipePort::burst_max)};
+  shape.bare_ip = spec.config.link == LinkType::ip;
+  shape.own = near_mac;
+  shape.peer = far_mac;
+  return shape;
+}
+
+MachineShape machine_of(const sim::HostSpec& spec, Random random) {
+  sim::CardSpec const& card = spec.card;
+  MachineShape shape;
+  shape.memory_bytes = static_cast<std::uint32_t>(Mpipe::memory_bytes(shape_of(spec)));
+  shape.random = random;
+  shape.mac = spec.config.mac;
+  Errors& errors = shape.errors;
+  errors.no_buffer = card.no_buffer;
+  errors.ring_full = card.ring_full;
+  errors.truncated = card.truncated;
+  errors.bad_sum = card.bad_sum;
+  errors.mispredicted = card.mispredicted;
+  errors.not_ready = card.not_ready;
+  errors.late = card.late;
+  errors.late_by = card.late_by;
+  errors.completion = card.completion;
+  return shape;
+}
+
+// The model's wire is the host's link, for one call.
+class HostWire final : public hw::mpipe::Wire {
+ public:
+  void join(sim::CardLink& link, std::size_t header_bytes) {
+    link_ = &link;
+    header_bytes_ = header_bytes;
+  }
+  void leave(std::span<const std::byte> frame) override {
+    link_->send(frame.subspan(header_bytes_));
+  }
+  std::uint32_t waiting() override { return link_->waiting(); }
+  Instant first_departure() const override { return link_->first_departure(); }
+
+ private:
+  sim::CardLink* link_ = nullptr;
+  std::size_t header_bytes_ = 0;
+};
+
+class MpipeSnapshot final : public sim::CardSnapshot {
+ public:
+  explicit MpipeSnapshot(const MachineShape& shape) : machine(shape) {}
+  Machine machine;
+  MpipePort::State port;
+};
+
+class MpipeCard final : public sim::Card {
+ public:
+  MpipeCard(const sim::HostSpec& spec, Random random)
+      : spec_(spec), machine_shape_(machine_of(spec, random)), machine_(machine_shape_) {
+    machine_.be_current();
+    machine_.attach(wire_);
+    hw::MpipeTrouble const trouble = engine_.open(shape_of(spec));
+    CHECK(trouble.none());
+    port_ = std::make_unique<MpipePort>(engine_, MpipePort::Worker{0});
+  }
+
+  bool arrive(const sim::CardMoment& moment, std::span<const std::byte> frame) override {
+    enter(moment);
+    if (!engine_.shape().bare_ip) {
+      return machine_.arrive(frame, engine_.channel()) == Arrived::taken;
+    }
+    put_coat_on(frame, framed_);
+    return machine_.arrive(framed_, engine_.channel()) == Arrived::taken;
+  }
+
+  void turn_begins(const sim::CardMoment& moment) override { enter(moment); }
+
+  void turn_ends(const sim::CardMoment& moment) override {
+    enter(moment);
+    static_cast<void>(port_->flush());
+    Instant const at = machine_.deadline();
+    room_at_ = at.is_never() ? Instant{0} : at;
+    // A driver that sins against the hardware must not get away with it.
+    CHECK(machine_.sins() == 0);
+  }
+
+  Instant now() override { return port_->now(); }
+  std::span<const Ingress> receive() override { return port_->receive(); }
+  void reclaim() override { port_->reclaim(); }
+  std::span<std::byte> claim() override { return port_->claim(); }
+  void commit(const Egress& egress) override { port_->commit(egress); }
+  std::uint32_t waiting() const override { return machine_.delivered(engine_.first_ring()); }
+  Instant room_at() const override { return room_at_; }
+
+  sim::CardLosses losses() const override {
+    hw::MpipeCounters const& seen = port_->counters();
+    return {seen.damaged + seen.cut_short + seen.chained, machine_.discarded()};
+  }
+
+  std::unique_ptr<sim::CardSnapshot> snapshot() const override {
+    auto made = std::make_unique<MpipeSnapshot>(machine_shape_);
+    made->machine.copy_from(machine_);
+    made->port = port_->state(machine_.memory().at({0}));
+    return made;
+  }
+
+  void restore(const sim::CardSnapshot& snapshot) override {
+    auto const& kept = static_cast<const MpipeSnapshot&>(snapshot);
+    machine_.copy_from(kept.machine);
+    port_->set_state(kept.port, machine_.memory().at({0}));
+  }
+
+ private:
+  void enter(const sim::CardMoment& moment) {
+    machine_.be_current();
+    wire_.join(moment.link, engine_.shape().bare_ip ? coat_bytes : 0);
+    sim::CardSpec const& card = spec_.card;
+    std::uint64_t const period = card.link_up_for.ns + card.link_down_for.ns;
+    bool const erring = moment.now < card.errors_until;
+    machine_.set_link_up(!erring || card.link_down_for.ns == 0 ||
+                         moment.now.ns % period < card.link_up_for.ns);
+    machine_.set_erring(erring);
+    machine_.step({moment.now, moment.local});
+  }
+
+  sim::HostSpec spec_;
+  MachineShape machine_shape_;
+  Machine machine_;
+  HostWire wire_;
+  Mpipe engine_;
+  std::unique_ptr<MpipePort> port_;
+  std::vector<std::byte> framed_;
+  Instant room_at_;
+};
+
+std::unique_ptr<sim::Card> make_mpipe(const sim::HostSpec& spec, Random random) {
+  return std::make_unique<MpipeCard>(spec, random);
+}
+
+}  // namespace
+
+void add_cards(sim::Registry& registry) { registry.add_card(mpipe_driver, make_mpipe); }
+
+sim::Registry with_cards(sim::Registry registry) {
+  add_cards(registry);
+  return registry;
+}
+
+std::uint32_t give_cards(sim::World& world) {
+  std::uint32_t given = 0;
+  for (sim::HostSpec& host : world.hosts) {
+    sim::HostSpec with = host;
+    with.card.driver = mpipe_driver;
+    with.receive_ring = hw::receive_ring_for(std::min(host.receive_ring, ring_most)) - 2;
+    bool const can = host.card.plain() && sim::fault_of_card(with).empty();
+    if (can) {
+      host = with;
+      ++given;
+    }
+  }
+  return given;
+}
+
+void draw_errors(sim::World& world, std::uint64_t seed) {
+  Random random = Random(seed).fork("card errors");
+  // One to 100 in 10000 where it happens at all: as much as a bad cable does.
+  auto const maybe = [&random]() -> Probability {
+    bool const at_all = random.below(4) == 0;
+    return {at_all ? static_cast<std::uint32_t>(random.within({100'000, 10'000'000})) : 0u};
+  };
+  for (sim::HostSpec& host : world.hosts) {
+    sim::CardSpec& card = host.card;
+    if (card.plain() || random.below(3) == 0) {
+      continue;
+    }
+    card.batch = static_cast<std::uint32_t>(random.within({1, 32}));
+    if (random.below(2) == 0) {
+      card.completion = {random.below(100'000)};
+    }
+    for (Probability* each : {&card.no_buffer, &card.ring_full, &card.truncated, &card.bad_sum,
+                              &card.not_ready, &card.late}) {
+      *each = maybe();
+    }
+    if (random.below(8) == 0) {
+      card.link_up_for = Duration::milliseconds(random.within({50, 2'000}));
+      card.link_down_for = Duration::milliseconds(random.within({1, 200}));
+    }
+    card.errors_until = Instant{0} + Duration::milliseconds(random.within({100, 20'000}));
+  }
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,25 @@
+// A simulated host's mPIPE: the hardware's driver on the model of the hardware.
+#pragma once
+
+#include "sim/kernel/registry.hpp"
+
+namespace lockstep::tools {
+
+/// What `driver` in a world's file may be.
+inline constexpr std::string_view mpipe_driver = "mpipe";
+
+/// Adds the cards that stand on drivers of hw/ to those that a world may name.
+void add_cards(sim::Registry& registry);
+
+/// `registry` with these cards.
+sim::Registry with_cards(sim::Registry registry);
+
+/// Gives each host of the world that has none an mPIPE; what the card cannot carry keeps the plain
+/// port. Receive rings become as deep as the next one that an mPIPE has. How many were given.
+std::uint32_t give_cards(sim::World& world);
+
+/// Gives the cards of a world what a seed draws of errors: of a third of them none. All are over
+/// after 20 s at most.
+void draw_errors(sim::World& world, std::uint64_t seed);
+
+}  // namespace lockstep::tools
