@@ -115,7 +115,7 @@ TEST(RingDeathTest, MisuseIsOurBug) {
 }
 
 TEST(Ring, TwoThreadsLoseNothingAndKeepTheOrder) {
-  constexpr std::uint64_t count = 100'000;
+  constexpr std::uint64_t count = 10'000;
   Memory memory;
   memory.begin_at(0u - 1000);
   std::thread producer([&] {
