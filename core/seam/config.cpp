@@ -174,6 +174,9 @@ std::string_view fault_of(const Config& config) {
   if (tcp.user_timeout_least > tcp.user_timeout_most) {
     return "user_timeout_least: must not exceed user_timeout_most";
   }
+  if (tcp.shard >= tcp.shards) {
+    return "shard: must be below shards";
+  }
   if (tcp.rto_min > tcp.rto_max) {
     return "rto_min: must not exceed rto_max";
   }

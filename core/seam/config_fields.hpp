@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/seam/config.hpp"
+#include "core/units/shard.hpp"
 
 namespace lockstep {
 
@@ -80,6 +81,8 @@ constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
   visit("path_mtu_low_bytes", Unit::bytes, FieldRange{68, 65'535}, tcp.path_mtu_low);
   visit("syn_cache_max", Unit::count, FieldRange{0, million * 4}, tcp.syn_cache_max);
   visit("syn_cache_after_percent", Unit::count, FieldRange{0, 100}, tcp.syn_cache_after);
+  visit("shards", Unit::count, FieldRange{1, ShardCount::most}, tcp.shards);
+  visit("shard", Unit::count, FieldRange{0, ShardCount::most - 1}, tcp.shard);
 }
 
 // Its timers, limits and features.

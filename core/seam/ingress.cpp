@@ -9,6 +9,7 @@
 #include "core/tcp/ecn.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/units/check.hpp"
+#include "core/units/shard.hpp"
 
 namespace lockstep {
 
@@ -43,6 +44,15 @@ namespace {
   out.drop = wire::parse(packet.payload, out.segment);
   if (out.drop != Drop::none) {
     return;
+  }
+  tcp::Config const& tcp = b.config.tcp;
+  if (tcp.shards.value != 1) [[unlikely]] {
+    FourTuple const tuple{{packet.header.destination, out.segment.destination},
+                          {packet.header.source, out.segment.source}};
+    if (shard_of(tuple, {tcp.shards.value}).value != tcp.shard.value) {
+      out.drop = Drop::wrong_shard;  // and no reset: its home may know it
+      return;
+    }
   }
   //= rfc9293#3.1
   //# 9293:MUST-3 the checksum of every segment is verified, by the hardware or here

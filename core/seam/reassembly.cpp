@@ -31,7 +31,8 @@ Drop Stack::Body::reassemble(Parsed& frame) {
   internet::FragmentArrival const arrival =
       six ? internet::fragment_of(frame.six) : internet::fragment_of(frame.ip.packet);
   Drop const drop = fragments.take(arrival, engine.state->now, whole);
-  if (drop == Drop::ip_fragment_malformed && six) {
+  bool const answers = config.tcp.shard.value == 0;  // each shard has this fragment
+  if (drop == Drop::ip_fragment_malformed && six && answers) {
     complain6(frame, complaint_about(frame.six));
   }
   if (drop != Drop::none || whole.empty()) {
@@ -47,6 +48,10 @@ Drop Stack::Body::reassemble(Parsed& frame) {
     frame.six.has_fragment = true;
   } else {
     parse_ip(whole, to_group, Checksum::unknown, frame);
+  }
+  if (!answers && frame.kind != Parsed::Kind::tcp && frame.kind != Parsed::Kind::dropped) {
+    frame.kind = Parsed::Kind::dropped;
+    frame.drop = Drop::wrong_shard;
   }
   // A datagram of fragments is none itself.
   if (frame.kind == Parsed::Kind::fragment) {

@@ -15,6 +15,7 @@
 #include "core/tcp/replies.hpp"
 #include "core/tcp/room.hpp"
 #include "core/tcp/syn_cache.hpp"
+#include "core/units/shard.hpp"
 
 namespace lockstep::tcp {
 namespace {
@@ -48,6 +49,12 @@ bool is_taken(const Engine& e, const Socket& socket) {
   return found.kind != EntryKind::none;
 }
 
+// Whether the peer's answers come to this shard.
+bool is_ours(const Engine& e, const FourTuple& tuple) {
+  Count const shards = e.config.shards;
+  return shards == Count{1} || shard_of(tuple, {shards.value}).value == e.config.shard.value;
+}
+
 //= rfc6056#2.2
 //# 6056:PORT-4 a port that gives a four-tuple of its own
 //= rfc6056#3.3
@@ -61,9 +68,14 @@ Refusal draw_port(Engine& e, Socket& socket) {
   if (e.ports.remote != tuple.remote || e.ports.local != tuple.local.address) {
     e.ports = {tuple.local.address, tuple.remote, port_offset(e.config, tuple)};
   }
-  for (std::uint32_t i = 0; i < e.config.port_tries.value; ++i) {
+  // Of so many ports one is our shard's.
+  std::uint32_t const tries = e.config.port_tries.value * e.config.shards.value;
+  for (std::uint32_t i = 0; i < tries; ++i) {
     socket.tuple.local.port =
         candidate_port(e.config, e.ports.offset, e.state->ports_drawn, Count{i});
+    if (!is_ours(e, socket.tuple)) {
+      continue;
+    }
     socket.hash = e.demux.hash_of(socket.tuple);
     if (!is_taken(e, socket)) {
       e.state->ports_drawn += i + 1;
@@ -276,6 +288,9 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
       return drawn;
     }
   } else {
+    if (!is_ours(e, socket.tuple)) {
+      return Refusal::bad_local;
+    }
     socket.hash = e.demux.hash_of(socket.tuple);
     //= rfc9293#3.10.1
     //# 9293:P-OPEN-EXISTS connection already exists

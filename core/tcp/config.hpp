@@ -172,6 +172,11 @@ struct Config {
 
   std::uint8_t ttl = 64;
 
+  // This stack is one of `shards` behind the same addresses, and has the flows that shard_of gives
+  // `shard`: what arrives of others is dropped, and connect draws ports whose flows are its own.
+  Count shards{1};
+  Count shard{0};
+
   HashKey table_key{0x243f'6a88'85a3'08d3, 0x1319'8a2e'0370'7344};
   // Drawn by the world, of 128 bits each, and constant for the life of a stack.
   //= rfc6528#3

@@ -98,7 +98,8 @@ namespace lockstep {
   X(tcp_data_beyond_window, "text beyond the right edge of the window")          \
   X(tcp_out_of_order_refused, "the store is low: out-of-order text is refused")  \
   X(tcp_store_full, "the store is full: in-order text is refused")               \
-  X(reply_queue_full, "a reply could not be queued")
+  X(reply_queue_full, "a reply could not be queued")                             \
+  X(wrong_shard, "its flow is another shard's")
 
 enum class Drop : std::uint8_t {
 #define LOCKSTEP_DROP_NAME(name, text) name,

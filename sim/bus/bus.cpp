@@ -1,6 +1,7 @@
 // Frames from lane to lane: sending, copying, switching, dying.
 #include "sim/bus/bus.hpp"
 
+#include "core/seam/shard.hpp"
 #include "core/wire/ethernet.hpp"
 
 namespace lockstep::sim {
@@ -37,7 +38,8 @@ Bus::Bus(const World& world, Random root)
       frames_(largest_frame(world)) {
   ports_.resize(world.links.size() * 2);
   for (const SwitchSpec& spec : world.switches) {
-    switches_.push_back({LearningSwitch(spec.addresses_max), {}});
+    switches_.push_back({LearningSwitch(spec.addresses_max), {}, spec.shards, spec.missteer,
+                         root.fork("steering").fork(spec.name.view())});
   }
   auto const add_lane = [&](const LinkSpec& link, const LaneSpec& spec, NodeRef from, NodeRef to) {
     LaneId const id{static_cast<std::uint32_t>(lanes_.size())};
@@ -92,6 +94,10 @@ void Bus::send(const Sending& sending, Schedule& schedule, const Watch& watch) {
 void Bus::forward(Instant now, FrameId frame, Schedule& schedule, const Watch& watch) {
   LaneId const came{frames_.lane(frame)};
   Switch& at = switches_[ends_[came.value].index];
+  if (at.shards != 0) {
+    steer(now, frame, schedule, watch);
+    return;
+  }
   wire::EthernetFrame parsed;
   if (wire::parse(frames_.bytes(frame), parsed) != Drop::none ||
       parsed.header.source.is_group()) {
@@ -116,6 +122,31 @@ void Bus::forward(Instant now, FrameId frame, Schedule& schedule, const Watch& w
     }
   }
   frames_.give(frame);
+}
+
+// A port of several queues: what comes off the wire goes to its home, or to somebody else by the
+// fault; what a shard sends goes to the wire.
+void Bus::steer(Instant now, FrameId frame, Schedule& schedule, const Watch& watch) {
+  LaneId const came{frames_.lane(frame)};
+  Switch& at = switches_[ends_[came.value].index];
+  lanes_[came.value].count_delivered(frames_.length(frame));
+  if (ports_[came.value] != 0) {
+    send({now, at.out[0], frame}, schedule, watch);
+    return;
+  }
+  ShardId home = home_of(LinkType::ethernet, frames_.bytes(frame), {at.shards});
+  if (home == ShardId::everyone()) {
+    for (std::uint32_t shard = 0; shard < at.shards; ++shard) {
+      send({now, at.out[1 + shard], frames_.copy(frame)}, schedule, watch);
+    }
+    frames_.give(frame);
+    return;
+  }
+  if (at.missteer.per_billion != 0 && at.dice.chance(at.missteer)) {
+    auto const step = static_cast<std::uint32_t>(1 + at.dice.below(at.shards - 1));
+    home = {(home.value + step) % at.shards};
+  }
+  send({now, at.out[1 + home.value], frame}, schedule, watch);
 }
 
 void Bus::note_drop(const Sending& sending, LinkDrop reason, const Watch& watch) const {

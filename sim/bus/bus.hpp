@@ -56,7 +56,12 @@ class Bus {
   struct Switch {
     LearningSwitch table;
     std::vector<LaneId> out;  // by port; the lane back is the other of its link
+    std::uint32_t shards = 0;  // as SwitchSpec has it
+    Probability missteer{};
+    Random dice{};
   };
+
+  void steer(Instant now, FrameId frame, Schedule& schedule, const Watch& watch);
 
   void note_drop(const Sending& sending, LinkDrop reason, const Watch& watch) const;
   static LaneId twin(LaneId id) { return {id.value ^ 1}; }

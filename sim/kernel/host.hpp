@@ -54,6 +54,7 @@ struct HostState {
   std::uint64_t stalled_turns = 0;  // turns put off by a stall
   std::uint64_t frames_sent = 0;
   std::uint64_t frames_received = 0;
+  std::uint64_t frames_forwarded = 0;  // that were another shard's
   Routes routes;
 };
 

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "core/seam/shard.hpp"
 #include "core/units/hash.hpp"
 #include "sim/kernel/port.hpp"
+#include "sim/kernel/spread.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -138,8 +140,18 @@ void Kernel::make_models(const Registry& registry) {
   for (const AppSpec& app : world_.apps) {
     ModelMaker const maker = registry.model(app.model);
     CHECK(maker != nullptr);
-    hosts_[app.client.value]->models().push_back(maker(world_, app, Role::client));
-    hosts_[app.server.value]->models().push_back(maker(world_, app, Role::server));
+    // Each shard of the client begins its share of the flows; each of the server listens.
+    HostSpec const& client = world_.hosts[app.client.value];
+    for (std::uint32_t shard = 0; shard < client.shards() && shard < app.flows; ++shard) {
+      HostIndex const at = client.shards() == 1 ? app.client : client.sibling({shard});
+      hosts_[at.value]->models().push_back(
+          maker(world_, share_of(app, {shard}, {client.shards()}), Role::client));
+    }
+    HostSpec const& server = world_.hosts[app.server.value];
+    for (std::uint32_t shard = 0; shard < server.shards(); ++shard) {
+      HostIndex const at = server.shards() == 1 ? app.server : server.sibling({shard});
+      hosts_[at.value]->models().push_back(maker(world_, app, Role::server));
+    }
   }
 }
 
@@ -267,6 +279,9 @@ void Kernel::arrive_at_host(FrameId frame, HostIndex index) {
   }
   LaneId const lane{bus_.frames().lane(frame)};
   bus_.lane(lane).count_delivered(bus_.frames().length(frame));
+  if (at.spec().shards() != 1 && forward_to_sibling(frame, at)) {
+    return;
+  }
   if (!watch_.empty()) {
     FrameNote const note{now_, {NodeKind::host, index.value}, lane.value,
                          bus_.frames().bytes(frame)};
@@ -287,6 +302,21 @@ bool Kernel::card_takes(Host& at, FrameId frame) {
   Instant const local = at.clock().local(now_);
   LinkOfHost link({at, bus_, schedule_, watch_, now_, local, burst_, frames_hash_});
   return at.card()->arrive({now_, local, link}, bus_.frames().bytes(frame));
+}
+
+// A frame that was steered to the wrong shard goes on to the right one; true: it has.
+bool Kernel::forward_to_sibling(FrameId frame, Host& at) {
+  HostSpec const& spec = at.spec();
+  ShardId const home = home_of(spec.config.link, bus_.frames().bytes(frame), {spec.shards()});
+  if (home == ShardId::everyone() || home.value == spec.config.tcp.shard.value) {
+    return false;
+  }
+  ++at.state().frames_forwarded;
+  NodeRef const sibling{NodeKind::host, spec.sibling(home).value};
+  // From the port to it, as the port itself would have sent it.
+  LaneId const to{bus_.lane_from(sibling).value ^ 1u};
+  bus_.send({now_, to, frame}, schedule_, watch_);
+  return true;
 }
 
 void Kernel::arrive_at_station(FrameId frame, std::uint32_t index) {

@@ -103,6 +103,7 @@ class Kernel {
   void make_models(const Registry& registry);
   void arrive(FrameId frame);
   void arrive_at_host(FrameId frame, HostIndex index);
+  bool forward_to_sibling(FrameId frame, Host& at);
   void arrive_at_station(FrameId frame, std::uint32_t index);
   void run_station(std::uint32_t index);
   void schedule_station(std::uint32_t index);

@@ -103,6 +103,9 @@ WorldFault fault_of_host(const HostSpec& host) {
   if (host.transmit_ring == 0 || host.receive_ring == 0) {
     return {"a ring must have room for at least one frame", host.name};
   }
+  if (host.shards() != 1 && host.shard_second == host.shard_first) {
+    return {"shards: a host is spread over them by `shards`, not by its configuration", host.name};
+  }
   if (host.clock.skew_ppb > ClockSpec::skew_ppb_max ||
       host.clock.skew_ppb < -ClockSpec::skew_ppb_max) {
     return {"a clock's skew must be within 500000000 parts per billion", host.name};
@@ -116,6 +119,11 @@ WorldFault fault_of_app(const World& world, const AppSpec& app) {
   }
   if (app.client == app.server) {
     return {"an application's client and server must be two hosts", app.name};
+  }
+  bool const spread = world.hosts[app.client.value].shards() != 1 ||
+                      world.hosts[app.server.value].shards() != 1;
+  if (spread && app.model == Name("mutual")) {
+    return {"two who call each other choose their ports: neither can have shards", app.name};
   }
   if (app.port.value == 0 || app.flows == 0 || app.repeat == 0) {
     return {"an application needs a port, a flow and a connection at least", app.name};

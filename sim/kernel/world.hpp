@@ -8,6 +8,7 @@
 #include "core/seam/config.hpp"
 #include "core/units/address.hpp"
 #include "core/units/random.hpp"
+#include "core/units/shard.hpp"
 #include "core/units/time.hpp"
 #include "sim/bus/lane.hpp"
 #include "sim/bus/name.hpp"
@@ -65,6 +66,14 @@ struct HostSpec {
   std::uint32_t transmit_ring = 256;  // frames committed that have not wholly left
   std::uint32_t receive_ring = 1024;  // frames that wait for a turn
   CardSpec card;
+  // Of several stacks behind one port (spread.hpp): where the first is, and the second; the others
+  // follow that one.
+  HostIndex shard_first{};
+  HostIndex shard_second{};
+  constexpr std::uint32_t shards() const { return config.tcp.shards.value; }
+  constexpr HostIndex sibling(ShardId shard) const {
+    return shard.value == 0 ? shard_first : HostIndex{shard_second.value + shard.value - 1};
+  }
 };
 
 // A node that is no Stack: the registry makes it by the name of its model.
@@ -80,6 +89,10 @@ struct StationSpec {
 struct SwitchSpec {
   Name name;
   std::uint32_t addresses_max = 1'024;
+  // Not 0: no switch, but the port of a host of so many shards. The first of its links is the wire,
+  // the others lead to the shards in their order; frames go where shard_of says.
+  std::uint32_t shards = 0;
+  Probability missteer{};  // that a frame for one shard goes to another one
 };
 
 // Two lanes: forward from `a` to `b`, back from `b` to `a`.

@@ -48,7 +48,7 @@ TEST_P(Example, RunsToCompletionWithEveryByteInItsPlace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Example,
-                         testing::Values("two_hosts", "lossy_path", "dumbbell", "reorder",
+                         testing::Values("two_hosts", "lossy_path", "dumbbell", "reorder", "shards",
                                          "partition_and_heal", "slow_reader", "adversary",
                                          "long_fat_path", "mpipe"),
                          [](const auto& each) { return each.param; });

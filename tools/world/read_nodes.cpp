@@ -205,6 +205,18 @@ void read_host(Table& table, WorldInProgress& into) {
       table.number("transmit_ring", host.transmit_ring, {1, 1'000'000}));
   host.receive_ring = static_cast<std::uint32_t>(
       table.number("receive_ring", host.receive_ring, {1, 1'000'000}));
+  const auto shards = static_cast<std::uint32_t>(table.number("shards", 1, {1, ShardCount::most}));
+  const Probability missteer = table.parsed("missteer", Probability{}, parse_probability,
+                                            "a probability as a text, like \"0.01\" or \"1%\"");
+  if (shards > 1) {
+    if (host.config.link != LinkType::ethernet) {
+      table.wrong("shards", "a port steers Ethernet frames only, expected link = \"ethernet\"");
+    }
+    const auto index = static_cast<std::uint32_t>(into.world.hosts.size());
+    into.spreadings.push_back({{index}, {shards}, missteer});
+  } else if (missteer.per_billion != 0) {
+    table.wrong("missteer", "one shard gets every frame, expected 'shards' beside it");
+  }
   Table config = table.table("config", fmt::format("config of {}", table.title()));
   if (config.has("mtu_bytes")) {
     // The MSS follows the MTU, unless it is given too.

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "sim/kernel/spread.hpp"
 #include "sim/kernel/world.hpp"
 #include "tools/world/table.hpp"
 
@@ -17,6 +18,7 @@ struct WorldInProgress {
   std::map<std::string, std::uint32_t> links;
   std::map<std::string, std::string> addresses;  // of whom each is
   std::set<std::string> apps, faults;
+  std::vector<sim::Spreading> spreadings;  // of hosts, once everything is read
 };
 
 /// Each reads one table to its end and adds what it says.

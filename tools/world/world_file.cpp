@@ -99,6 +99,9 @@ sim::World world_in(const toml::table& parsed, const std::string& path,
     apply(setting, reading.world);
   }
   sim::give_macs(reading.world);
+  for (const sim::Spreading& each : reading.spreadings) {
+    sim::spread(reading.world, each);
+  }
   if (const sim::WorldFault fault = sim::fault_of(reading.world); !fault.none()) {
     refuse(path, table_named(parsed, fault.subject.view()),
            fmt::format("'{}': {}", fault.subject.view(), fault.what));

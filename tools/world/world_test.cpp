@@ -315,5 +315,19 @@ TEST(WorldFileMissing, IsOneLineToo) {
   }
 }
 
+TEST_F(WorldFile, AHostOfSeveralShards) {
+  std::string text = good() + std::string(upload);
+  text.insert(text.find("[[host]]\nname = \"b\""), "shards = 3\nmissteer = \"1%\"\n");
+  const sim::World world = read_world(write(text));
+  ASSERT_EQ(world.hosts.size(), 4u);
+  EXPECT_EQ(world.hosts[0].config.tcp.shards, Count{3});
+  EXPECT_EQ(world.hosts[3].name.view(), "a-2");
+  EXPECT_EQ(world.hosts[3].config.mac, world.hosts[0].config.mac);
+  EXPECT_EQ(world.hosts[0].sibling({2}), sim::HostIndex{3});
+  ASSERT_EQ(world.switches.size(), 1u);
+  EXPECT_EQ(world.switches[0].missteer.per_billion, 10'000'000u);
+  EXPECT_EQ(world.links.size(), 4u);
+}
+
 }  // namespace
 }  // namespace lockstep::tools

@@ -1,0 +1,45 @@
+// Which of several stacks a flow belongs to: the hash by which a port steers its frames.
+#pragma once
+
+#include <cstdint>
+
+#include "core/units/address.hpp"
+
+namespace lockstep {
+
+// Names a shard, from 0; `everyone` is no shard's number.
+struct ShardId {
+  std::uint32_t value = 0;
+  static constexpr ShardId everyone() { return {0xffff'ffff}; }
+  constexpr bool operator==(const ShardId&) const = default;
+};
+
+struct ShardCount {
+  static constexpr std::uint32_t most = 256;
+  std::uint32_t value = 1;  // 1 to `most`
+};
+
+// What the sums are multiplied by. Both odd, so that nothing of a sum is lost.
+struct SteeringKey {
+  std::uint32_t ports = 0x85eb'ca6b;
+  std::uint32_t all = 0x9e37'79b1;
+};
+
+// Additive, so that both directions of a flow, and what an ICMP error quotes of it, have the same:
+// the words of both addresses, and the ports times a constant, are summed and multiplied; the upper
+// half decides. Each step is one of classic BPF, which hw/steering has it in.
+constexpr ShardId shard_of(const FourTuple& tuple, ShardCount count, SteeringKey key = {}) {
+  std::uint32_t const ports = std::uint32_t{tuple.local.port.value} + tuple.remote.port.value;
+  std::uint32_t sum = ports * key.ports;
+  for (IpAddress const& each : {tuple.local.address, tuple.remote.address}) {
+    if (each.is_v4()) {
+      sum += each.as_v4().value;
+    } else {
+      sum += static_cast<std::uint32_t>(each.high >> 32) + static_cast<std::uint32_t>(each.high) +
+             static_cast<std::uint32_t>(each.low >> 32) + static_cast<std::uint32_t>(each.low);
+    }
+  }
+  return {((sum * key.all) >> 16) % count.value};
+}
+
+}  // namespace lockstep
