@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "hw/shards/steering.hpp"
+
 namespace lockstep::hw {
 namespace {
 
@@ -73,6 +75,72 @@ Trouble open_packet_socket(const PacketSocketSettings& settings, Descriptor& int
     into = std::move(opened);
   }
   return trouble;
+}
+
+namespace {
+
+// From Linux 6.1's if_packet.h on.
+constexpr std::uint32_t fanout_ignores_outgoing = 0x4000;
+
+// The first makes a group of a number that the kernel chooses, the others join it.
+Trouble join(const std::vector<Descriptor>& sockets, const PacketSocketSettings& settings) {
+  std::uint32_t group = 0;
+  for (std::size_t i = 0; i < sockets.size(); ++i) {
+    std::uint32_t kind = PACKET_FANOUT_CBPF | fanout_ignores_outgoing;
+    kind |= i == 0 ? std::uint32_t{PACKET_FANOUT_FLAG_UNIQUEID} : 0;
+    if (!set(sockets[i], SOL_PACKET, PACKET_FANOUT, group | kind << 16)) {
+      return environment(settings.name + ": sockets cannot share it: " + std::strerror(errno) +
+                         ": a kernel of 4.12 or later is needed");
+    }
+    socklen_t length = sizeof group;
+    if (getsockopt(sockets[i].number(), SOL_PACKET, PACKET_FANOUT, &group, &length) != 0) {
+      return environment(settings.name + ": " + std::strerror(errno));
+    }
+    group &= 0xffff;
+  }
+  std::vector<sock_filter> program =
+      steering_filter({static_cast<std::uint32_t>(sockets.size())});
+  sock_fprog const steering{static_cast<unsigned short>(program.size()), program.data()};
+  if (!set(sockets.front(), SOL_PACKET, PACKET_FANOUT_DATA, steering)) {
+    return environment(settings.name + ": the kernel takes no steering program: " +
+                       std::strerror(errno));
+  }
+  return {};
+}
+
+// What came before they shared it came to each.
+void forget_what_came(const Descriptor& socket) {
+  constexpr std::uint32_t most = 65'536;
+  for (std::uint32_t i = 0; i < most; ++i) {
+    if (recv(socket.number(), nullptr, 0, MSG_DONTWAIT | MSG_TRUNC) < 0) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+Trouble open_packet_sockets(const PacketSocketSettings& settings, Count sockets,
+                            std::vector<Descriptor>& into, InterfaceFacts& facts) {
+  into.clear();
+  for (std::uint32_t i = 0; i < sockets.value; ++i) {
+    Trouble trouble = open_packet_socket(settings, into.emplace_back(), facts);
+    if (trouble) {
+      into.clear();
+      return trouble;
+    }
+  }
+  if (sockets.value > 1) {
+    Trouble trouble = join(into, settings);
+    if (trouble) {
+      into.clear();
+      return trouble;
+    }
+    for (const Descriptor& each : into) {
+      forget_what_came(each);
+    }
+  }
+  return {};
 }
 
 }  // namespace lockstep::hw

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "hw/interface.hpp"
 #include "hw/poll/descriptor.hpp"
@@ -14,6 +15,11 @@ struct PacketSocketSettings {
   // Kernel memory for frames that have arrived, asked for; what the kernel allows may be less.
   Bytes receive_buffer{8 << 20};
 };
+
+// Several of them that share the frames: each flow's come to the one that shard_of names (hw/shards),
+// and all else to the first.
+[[nodiscard]] Trouble open_packet_sockets(const PacketSocketSettings& settings, Count sockets,
+                                          std::vector<Descriptor>& into, InterfaceFacts& facts);
 
 // A non-blocking packet socket, bound, with virtio headers, the tags that the kernel takes off
 // frames in their auxiliary data, all groups' frames and none of those that leave. Says why not and

@@ -23,6 +23,14 @@ concept PolledDriver = Driver<D> && requires(const D driver) {
   { driver.gone() } -> std::same_as<bool>;
 };
 
+// Of a driver that is given frames by other threads: rest(): from here on they ring, and whether
+// nothing is there yet, so that the loop may sleep; bell(): readable when they do.
+template <class D>
+concept RestingDriver = requires(D driver, const D seen) {
+  { driver.rest() } -> std::same_as<bool>;
+  { seen.bell() } -> std::same_as<int>;
+};
+
 // deadline(): when run() has something to do by the clock; before, and without an event, run()
 //             changes nothing.
 // stop():     begin to close what is open, take nothing new. done(): all of it is closed.
@@ -64,7 +72,7 @@ struct LoopCounters {
 template <PolledDriver D, StoppableApplication App, Watcher Watch>
 class Loop {
  public:
-  Loop(Stack& stack, D& driver, App& app, Watch& watch, StopSignals& signals,
+  Loop(Stack& stack, D& driver, App& app, Watch& watch, StopSeat& signals,
        const LoopSettings& settings)
       : stack_(stack), driver_(driver), app_(app), watch_(watch), signals_(signals),
         settings_(settings) {}
@@ -137,16 +145,23 @@ class Loop {
     if (until <= now) {
       return;
     }
+    int bell = -1;
+    if constexpr (RestingDriver<D>) {
+      if (!driver_.rest()) {
+        return;
+      }
+      bell = driver_.bell();
+    }
     ++counters_.slept;
     watch_.sleeping();
-    wait_for({driver_.descriptor(), blocked, signals_.descriptor(), now, until});
+    wait_for({driver_.descriptor(), blocked, signals_.descriptor(), bell, now, until});
   }
 
   Stack& stack_;
   D& driver_;
   App& app_;
   Watch& watch_;
-  StopSignals& signals_;
+  StopSeat& signals_;
   LoopSettings settings_;
   LoopCounters counters_;
   Instant patience_ = Instant::never();

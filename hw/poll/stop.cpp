@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -16,7 +17,8 @@ namespace lockstep::hw {
 namespace {
 
 // Of the one StopSignals that is open. Written before the handlers are in place only.
-int event_descriptor = -1;
+std::array<int, StopSignals::seats_max> event_descriptors{};
+std::uint32_t open_seats = 0;
 std::atomic<std::uint32_t> times_asked = 0;
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 struct sigaction before_interrupt;
@@ -25,8 +27,10 @@ struct sigaction before_terminate;
 void add_one() {
   std::uint64_t const one = 1;
   times_asked.fetch_add(1);
-  // Nothing can be done about a failure: the counter is full only after 2^64 signals.
-  static_cast<void>(!write(event_descriptor, &one, sizeof one));
+  for (std::uint32_t i = 0; i < open_seats; ++i) {
+    // Nothing can be done about a failure: the counter is full only after 2^64 signals.
+    static_cast<void>(!write(event_descriptors[i], &one, sizeof one));
+  }
 }
 
 void on_signal(int) {
@@ -37,14 +41,27 @@ void on_signal(int) {
 
 }  // namespace
 
-Trouble StopSignals::open() {
-  CHECK(event_descriptor == -1);
-  event_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (event_descriptor < 0) {
-    return {TroubleKind::environment,
-            std::string("eventfd: ") + std::strerror(errno) + ": raise the limit of open files"};
+Trouble StopSignals::open(Count loops) {
+  CHECK(open_seats == 0);
+  CHECK(loops.value >= 1);
+  CHECK(loops.value <= seats_max);
+  seats_.resize(loops.value - 1);
+  for (std::uint32_t i = 0; i < loops.value; ++i) {
+    int const made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (made < 0) {
+      int const error = errno;
+      while (i != 0) {
+        close(event_descriptors[--i]);
+      }
+      return {TroubleKind::environment,
+              std::string("eventfd: ") + std::strerror(error) + ": raise the limit of open files"};
+    }
+    event_descriptors[i] = made;
   }
-  open_ = true;
+  for (std::uint32_t i = 0; i < loops.value; ++i) {
+    seat(i).descriptor_ = event_descriptors[i];
+  }
+  open_seats = loops.value;
   times_asked.store(0);
   struct sigaction action {};
   action.sa_handler = on_signal;
@@ -55,29 +72,31 @@ Trouble StopSignals::open() {
 }
 
 StopSignals::~StopSignals() {
-  if (open_) {
+  if (descriptor() >= 0) {
     sigaction(SIGINT, &before_interrupt, nullptr);
     sigaction(SIGTERM, &before_terminate, nullptr);
-    close(event_descriptor);
-    event_descriptor = -1;
+    std::uint32_t const seats = open_seats;
+    open_seats = 0;
+    for (std::uint32_t i = 0; i < seats; ++i) {
+      close(event_descriptors[i]);
+    }
   }
 }
 
-int StopSignals::descriptor() const { return open_ ? event_descriptor : -1; }
-
-std::uint32_t StopSignals::asked() {
-  std::uint32_t const asked = open_ ? times_asked.load(std::memory_order_relaxed) : 0;
+std::uint32_t StopSeat::asked() {
+  std::uint32_t const asked =
+      descriptor_ >= 0 ? times_asked.load(std::memory_order_relaxed) : 0;
   if (asked != seen_) {
     seen_ = asked;
     std::uint64_t waiting = 0;
     // Empty already if the handler is between its two steps: then the next sleep is a short one.
-    static_cast<void>(!read(event_descriptor, &waiting, sizeof waiting));
+    static_cast<void>(!read(descriptor_, &waiting, sizeof waiting));
   }
   return asked;
 }
 
-void StopSignals::ask() const {
-  CHECK(open_);
+void StopSeat::ask() const {
+  CHECK(descriptor_ >= 0);
   add_one();
 }
 

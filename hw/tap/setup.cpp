@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "hw/interface.hpp"
+#include "hw/shards/steering.hpp"
 #include "hw/virtio_header.hpp"
 
 namespace lockstep::hw {
@@ -56,7 +57,7 @@ Trouble not_attached(const std::string& name, int error) {
     return environment(name + " is in use by another program: choose another name, or end it");
   }
   if (error == EINVAL) {
-    return bad_input(name + " is an interface already, and no TAP of one queue: " +
+    return bad_input(name + " is an interface already, and no TAP of as many queues: " +
                      "choose another name");
   }
   return environment(name + ": " + std::strerror(error));
@@ -118,31 +119,55 @@ Trouble TapInterface::open(const TapSettings& settings) {
   }
   if (trouble) {
     put_back();
-    device_.close();
+    devices_.clear();
   }
   return trouble;
 }
 
 Trouble TapInterface::attach(const TapSettings& settings) {
-  device_ = Descriptor(::open(tun_path, O_RDWR | O_NONBLOCK | O_CLOEXEC));
-  if (!device_.is_open()) {
-    before_.reset();
+  devices_.clear();
+  for (std::uint32_t i = 0; i < settings.queues.value; ++i) {
+    Trouble trouble = attach_queue(settings, devices_.emplace_back());
+    if (trouble) {
+      before_.reset();
+      return trouble;
+    }
+  }
+  if (settings.queues.value > 1) {
+    steer(settings.queues);
+  }
+  return {};
+}
+
+Trouble TapInterface::attach_queue(const TapSettings& settings, Descriptor& into) {
+  into = Descriptor(::open(tun_path, O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!into.is_open()) {
     return not_open(errno);
   }
   ifreq request = request_for(name_);
-  request.ifr_flags = static_cast<short>(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR);
-  if (ioctl(device_.number(), TUNSETIFF, &request) != 0) {
-    before_.reset();
+  int const several = settings.queues.value > 1 ? IFF_MULTI_QUEUE : 0;
+  request.ifr_flags = static_cast<short>(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | several);
+  if (ioctl(into.number(), TUNSETIFF, &request) != 0) {
     return not_attached(name_, errno);
   }
   int header_bytes = VirtioHeader::bytes;
   int little_endian = 1;
   unsigned const offloads = settings.offload_checksums ? TUN_F_CSUM : 0;
-  bool const set = ioctl(device_.number(), TUNSETVNETHDRSZ, &header_bytes) == 0 &&
-                   ioctl(device_.number(), TUNSETVNETLE, &little_endian) == 0 &&
-                   ioctl(device_.number(), TUNSETOFFLOAD, offloads) == 0;
+  bool const set = ioctl(into.number(), TUNSETVNETHDRSZ, &header_bytes) == 0 &&
+                   ioctl(into.number(), TUNSETVNETLE, &little_endian) == 0 &&
+                   ioctl(into.number(), TUNSETOFFLOAD, offloads) == 0;
   return set ? Trouble{} : environment(name_ + ": " + std::strerror(errno) +
                                        ": a kernel of 4.0 or later is needed");
+}
+
+// Without it frames find their way as well: by a ring from the shard that got them.
+void TapInterface::steer(Count queues) {
+  Descriptor program;
+  not_steered_ = load_steering({queues.value}, program);
+  int number = program.number();
+  if (!not_steered_ && ioctl(devices_.front().number(), TUNSETSTEERINGEBPF, &number) != 0) {
+    not_steered_ = environment(std::string("the kernel steers no TAP: ") + std::strerror(errno));
+  }
 }
 
 Trouble TapInterface::configure(const TapSettings& settings) {

@@ -18,6 +18,9 @@ struct TapSettings {
   std::vector<HostAddress> hosts;       // the kernel's own addresses; none: they stay as they are
   // Whether the kernel may leave checksums out of frames for us that never see a wire.
   bool offload_checksums = true;
+  // More than one: a TAP of so many queues, of which the kernel gives a flow's frames to the one
+  // from which it last heard the flow, or by the steering program where it may be loaded.
+  Count queues{1};
 };
 
 // A TAP made here goes with its descriptor. One that was there before keeps its name and gets the
@@ -31,8 +34,11 @@ class TapInterface {
 
   // Opens and sets it all, or says why not and leaves nothing behind.
   [[nodiscard]] Trouble open(const TapSettings& settings);
-  // What TapPort wants; once.
-  Descriptor take_device() { return std::move(device_); }
+  // What TapPort wants; once. Of several queues, each.
+  Descriptor take_device() { return std::move(devices_.front()); }
+  std::vector<Descriptor> take_devices() { return std::move(devices_); }
+  // Whether the kernel steers as shard_of does; else why not.
+  const Trouble& not_steered() const { return not_steered_; }
 
  private:
   struct Before {
@@ -41,13 +47,16 @@ class TapInterface {
     std::optional<std::uint32_t> address, mask;  // in network order
   };
   Trouble attach(const TapSettings& settings);
+  Trouble attach_queue(const TapSettings& settings, Descriptor& into);
+  void steer(Count queues);
   Trouble configure(const TapSettings& settings);
   Trouble give_address(const HostAddress& host);
   void note_before();
   void put_back();
 
   std::string name_;
-  Descriptor device_;
+  std::vector<Descriptor> devices_;
+  Trouble not_steered_;
   Descriptor control_;  // a socket, for ioctl
   std::optional<Before> before_;
 };

@@ -1,0 +1,57 @@
+// The rings between all shards of a program, and how one wakes another.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/units/shard.hpp"
+#include "hw/poll/descriptor.hpp"
+#include "hw/shards/frame_ring.hpp"
+#include "hw/trouble.hpp"
+
+namespace lockstep::hw {
+
+// What one shard has of the mesh, on lines of its own.
+class alignas(line_bytes) Seat {
+ public:
+  // Readable once somebody has put a frame for a shard that rests.
+  int descriptor() const { return bell_.number(); }
+  // The shard is about to sleep: from here on a put rings. Look at the rings once more after it.
+  void rest() { resting_.store(true, std::memory_order_seq_cst); }
+  // It is awake, and the bell is silent again.
+  void rise();
+
+ private:
+  friend class Mesh;
+  alignas(line_bytes) std::atomic<bool> resting_{false};
+  Descriptor bell_;
+};
+
+// One ring from each shard to each other. Made before the threads are, and outlives them.
+class Mesh {
+ public:
+  static constexpr Count ring_frames{64};
+
+  // Frames of at most `frame_max` octets with their link headers.
+  Mesh(ShardCount shards, Bytes frame_max);
+  // The bells. Says why not.
+  [[nodiscard]] Trouble open();
+
+  ShardCount shards() const { return shards_; }
+  Seat& seat(ShardId shard) { return *seats_[shard.value]; }
+  // Of the threads of the two alone.
+  FrameRing& ring(ShardId from, ShardId to) {
+    return *rings_[std::size_t{from.value} * shards_.value + to.value];
+  }
+  // Wakes a shard for which a frame was put, if it rests.
+  void ring_bell(ShardId shard);
+
+ private:
+  ShardCount shards_;
+  std::vector<std::unique_ptr<Seat>> seats_;
+  std::vector<std::unique_ptr<FrameRing>> rings_;  // of nobody to itself: none
+};
+
+}  // namespace lockstep::hw

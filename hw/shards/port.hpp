@@ -1,0 +1,150 @@
+// A driver of one shard around a driver of one queue: what is another shard's goes there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "core/seam/driver.hpp"
+#include "core/seam/shard.hpp"
+#include "core/units/check.hpp"
+#include "hw/port_counters.hpp"
+#include "hw/shards/mesh.hpp"
+
+namespace lockstep::hw {
+
+struct ShardCounters {
+  std::uint64_t forwarded = 0;  // frames from the port that were another shard's
+  std::uint64_t announced = 0;  // copies of what is everyone's, to others
+  std::uint64_t given = 0;      // frames that came from other shards
+  std::uint64_t lost = 0;       // frames for another shard whose ring was full
+};
+
+// A Driver. Half of a burst may come from the port, half from the rings of the other shards.
+template <class Port>
+class ShardPort {
+ public:
+  static constexpr std::uint32_t burst_max = 256;
+
+  // `port` hands out at most half of `burst_frames`, at least 2 (CHECK), at a time.
+  ShardPort(Port& port, Mesh& mesh, ShardId self, Count burst_frames)
+      : port_(port), mesh_(mesh), self_(self), burst_frames_(burst_frames.value) {
+    CHECK(burst_frames_ >= 2);
+    CHECK(burst_frames_ <= burst_max);
+  }
+
+  Instant now() {
+    now_ = port_.now();
+    return now_;
+  }
+
+  std::span<const Ingress> receive() {
+    mesh_.seat(self_).rise();
+    count_ = 0;
+    for (const Ingress& frame : port_.receive()) {
+      sort(frame);
+    }
+    take_given();
+    return std::span(burst_).first(count_);
+  }
+
+  std::span<std::byte> claim() { return port_.claim(); }
+  void commit(const Egress& egress) { port_.commit(egress); }
+  void reclaim() {
+    port_.reclaim();
+    for (std::uint32_t from = 0; from < mesh_.shards().value; ++from) {
+      if (lent_[from] != 0) {
+        mesh_.ring({from}, self_).pop(lent_[from]);
+        lent_[from] = 0;
+      }
+    }
+  }
+
+  int descriptor() const { return port_.descriptor(); }
+  bool holds() const { return port_.holds(); }
+  bool more() const { return port_.more() || given_waits(); }
+  bool down() const { return port_.down(); }
+  bool gone() const { return port_.gone(); }
+
+  // For a loop that is about to sleep: whether it may, until this descriptor is readable, too.
+  int bell() const { return mesh_.seat(self_).descriptor(); }
+  bool rest() {
+    mesh_.seat(self_).rest();
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (given_waits()) {
+      mesh_.seat(self_).rise();
+      return false;
+    }
+    return true;
+  }
+
+  const ShardCounters& counters() const { return counters_; }
+
+ private:
+  void sort(const Ingress& frame) {
+    ShardId const home = home_of(LinkType::ethernet, frame.bytes, mesh_.shards());
+    if (home == self_) {
+      burst_[count_++] = frame;
+    } else if (home == ShardId::everyone()) {
+      burst_[count_++] = frame;
+      for (std::uint32_t to = 0; to < mesh_.shards().value; ++to) {
+        if (to != self_.value) {
+          counters_.announced += send(frame, {to}) ? 1 : 0;
+        }
+      }
+    } else {
+      counters_.forwarded += send(frame, home) ? 1 : 0;
+    }
+  }
+
+  bool send(const Ingress& frame, ShardId to) {
+    bool const put = mesh_.ring(self_, to).put(frame.bytes, frame.checksum);
+    counters_.lost += put ? 0 : 1;
+    if (put) {
+      mesh_.ring_bell(to);
+    }
+    return put;
+  }
+
+  // In turns, beginning where the last one ended, so that no shard's frames wait for ever.
+  void take_given() {
+    std::uint32_t const shards = mesh_.shards().value;
+    for (std::uint32_t i = 0; i < shards && count_ < burst_frames_; ++i) {
+      std::uint32_t const from = (first_ + i) % shards;
+      if (from == self_.value) {
+        continue;
+      }
+      FrameRing& ring = mesh_.ring({from}, self_);
+      std::uint32_t const waiting = ring.waiting();
+      while (lent_[from] < waiting && count_ < burst_frames_) {
+        FrameRing::Entry const entry = ring.at(lent_[from]++);
+        burst_[count_++] = {entry.bytes, entry.checksum, now_};
+        ++counters_.given;
+      }
+    }
+    first_ = (first_ + 1) % shards;
+  }
+
+  bool given_waits() const {
+    for (std::uint32_t from = 0; from < mesh_.shards().value; ++from) {
+      if (from != self_.value && mesh_.ring({from}, self_).waiting() > lent_[from]) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  Port& port_;
+  Mesh& mesh_;
+  ShardId self_;
+  std::uint32_t burst_frames_;
+  std::uint32_t count_ = 0;
+  std::uint32_t first_ = 0;
+  Instant now_;
+  ShardCounters counters_;
+  std::array<std::uint32_t, ShardCount::most> lent_{};  // of each ring, until reclaim()
+  std::array<Ingress, burst_max> burst_{};
+};
+
+}  // namespace lockstep::hw
