@@ -2,96 +2,11 @@
 #include "tools/benchmark/transactions.hpp"
 
 #include <algorithm>
-#include <array>
+
+#include "tools/benchmark/short_talk.hpp"
 
 namespace lockstep::tools::benchmark {
 namespace {
-
-constexpr std::uint32_t message_bytes = 64;
-constexpr std::uint16_t first_port = 80;
-constexpr std::uint32_t listeners = 64;  // so that four-tuples never run short
-constexpr std::uint32_t opens_per_turn = 32;
-
-using Message = std::array<std::byte, message_bytes>;
-
-// Reads what has come; how many bytes that were.
-std::uint32_t read_all(Stack& stack, ConnectionId id) {
-  std::uint32_t done = 0;
-  for (auto part = stack.readable(id); !part.empty(); part = stack.readable(id)) {
-    auto const bytes = static_cast<std::uint32_t>(part.size());
-    stack.consume(id, Bytes{bytes});
-    done += bytes;
-  }
-  return done;
-}
-
-struct Client {
-  std::uint32_t at_once;
-  Message message{};
-  std::uint32_t live = 0;
-  std::uint64_t opened = 0;
-  std::uint64_t finished = 0;
-  std::uint64_t received = 0;
-
-  void told(Stack& stack, const Event& event) {
-    switch (event.kind) {
-      case EventKind::connected: {
-        Taken const taken = stack.write(event.id, message);
-        CHECK(taken.bytes.count == message_bytes);
-        break;
-      }
-      case EventKind::received:
-        received += read_all(stack, event.id);
-        break;
-      case EventKind::peer_finished: {
-        Refusal const refused = stack.close(event.id);
-        CHECK(refused == Refusal::none);
-        break;
-      }
-      case EventKind::closed:
-        CHECK(event.cause == Cause::finished);
-        --live;
-        ++finished;
-        break;
-      default:
-        break;
-    }
-  }
-
-  // Opens anew what has ended, spread over all ports of the server.
-  void run(Stack& stack, Instant) {
-    for (std::uint32_t i = 0; i < opens_per_turn && live < at_once; ++i) {
-      auto const number = static_cast<std::uint32_t>(opened);
-      Open open;
-      open.local.address = client_address();
-      open.remote = {server_address(),
-                     {static_cast<std::uint16_t>(first_port + number % listeners)}};
-      ConnectionId id;
-      Refusal const refused = stack.connect(open, id);
-      CHECK(refused == Refusal::none);
-      ++opened;
-      ++live;
-    }
-  }
-};
-
-struct Server {
-  Message message{};
-
-  void told(Stack& stack, const Event& event) {
-    if (event.kind != EventKind::received) {
-      return;
-    }
-    std::uint32_t const read = read_all(stack, event.id);
-    CHECK(read == message_bytes);
-    Taken const taken = stack.write(event.id, message);
-    CHECK(taken.bytes.count == message_bytes);
-    Refusal const refused = stack.close(event.id);
-    CHECK(refused == Refusal::none);
-  }
-
-  void run(Stack&, Instant) {}
-};
 
 PairSettings pair_settings(const TransactionSettings& settings) {
   // Room for those that have ended on one side and not yet on the other.
@@ -109,21 +24,13 @@ PairSettings pair_settings(const TransactionSettings& settings) {
 struct Transactions::Parts {
   explicit Parts(const TransactionSettings& asked)
       : settings(asked), pair(pair_settings(asked)), client{.at_once = asked.at_once.value} {
-    for (std::uint32_t i = 0; i < listeners; ++i) {
-      ListenerId listener;
-      Local local;
-      local.port = {static_cast<std::uint16_t>(first_port + i)};
-      Backlog backlog;
-      backlog.pending = asked.at_once;
-      Refusal const refused = pair.server.listen(local, backlog, listener);
-      CHECK(refused == Refusal::none);
-    }
+    listen_everywhere(pair.server, asked.at_once);
   }
 
   TransactionSettings settings;
   Pair pair;
-  Client client;
-  Server server;
+  ShortCaller client;
+  ShortAnswerer server;
 };
 
 Transactions::Transactions(const TransactionSettings& settings)

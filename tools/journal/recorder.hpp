@@ -3,6 +3,7 @@
 
 #include "core/seam/stack.hpp"
 #include "core/seam/turn.hpp"
+#include "hw/poll/loop.hpp"
 #include "tools/journal/turn_log.hpp"
 
 namespace lockstep::journal {
@@ -43,6 +44,16 @@ class Recorder {
   bool more() const { return port_.more(); }
   bool down() const { return port_.down(); }
   bool gone() const { return port_.gone(); }
+  bool rest()
+    requires hw::RestingDriver<Port>
+  {
+    return port_.rest();
+  }
+  int bell() const
+    requires hw::RestingDriver<Port>
+  {
+    return port_.bell();
+  }
 
  private:
   Port& port_;

@@ -164,6 +164,41 @@ Bytes read_interface(const ServeOptions& options, ServePlan& plan) {
   return options.mtu == 0 ? Bytes{std::min(facts.mtu.count, mtu_max)} : Bytes{options.mtu};
 }
 
+/// How many connections a shard takes: flows fall where they fall, so each has a quarter more than
+/// its part.
+std::uint32_t share_of(std::uint32_t connections, ShardCount shards) {
+  std::uint32_t const part = (connections + shards.value - 1) / shards.value;
+  return shards.value == 1 ? connections : part + part / 4 + 1;
+}
+
+void read_shards(const ServeOptions& options, ServePlan& plan) {
+  plan.shards = {options.shards};
+  plan.config.tcp.shards = Count{options.shards};
+  plan.tap.queues = Count{options.shards};
+  if (options.shards > 1 && plan.port == PortKind::xdp) {
+    refuse("--shards: AF_XDP stands on an interface's one queue here: leave --shards out, or take "
+           "--driver packet");
+  }
+  if (options.cpus.empty()) {
+    return;
+  }
+  if (auto const trouble = hw::parse_cpus(options.cpus, plan.cpus)) {
+    refuse("--cpus: " + trouble.text);
+  }
+  if (plan.cpus.size() != options.shards) {
+    refuse(fmt::format("--cpus {}: {} processors for {} shards: name one for each", options.cpus,
+                       plan.cpus.size(), options.shards));
+  }
+  std::vector<hw::Cpu> const allowed = hw::allowed_cpus();
+  for (hw::Cpu const each : plan.cpus) {
+    if (std::find(allowed.begin(), allowed.end(), each) == allowed.end()) {
+      refuse(fmt::format("--cpus {}: this program may not run on processor {}: `taskset -cp $$` "
+                         "says where it may",
+                         options.cpus, each.number));
+    }
+  }
+}
+
 }  // namespace
 
 ServePlan plan_of(const ServeOptions& options) {
@@ -178,7 +213,8 @@ ServePlan plan_of(const ServeOptions& options) {
   Bytes const mtu = read_interface(options, plan);
   read_addresses(options, plan);
   set_mtu(plan.config, mtu);
-  size_pools(plan.config.tcp, options.connections);
+  read_shards(options, plan);
+  size_pools(plan.config.tcp, share_of(options.connections, plan.shards));
   draw_keys(options.seed, plan.config);
   plan.server.port = Port{static_cast<std::uint16_t>(options.port)};
   plan.server.backlog.pending = Count{std::max(128u, std::min(options.connections, 65'535u))};

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/seam/config.hpp"
+#include "core/units/shard.hpp"
 #include "hw/af_xdp/program.hpp"
+#include "hw/shards/affinity.hpp"
 #include "hw/tap/setup.hpp"
 #include "tools/http/server.hpp"
 #include "tools/http/site.hpp"
@@ -19,8 +22,16 @@ struct ServePlan {
   PortKind port = PortKind::tap;
   hw::TapSettings tap;    ///< of a TAP only
   hw::XdpPlace place = hw::XdpPlace::fitting;  ///< of AF_XDP only
-  Config config;
+  Config config;          ///< of each shard, but for its number
   http::ServerSettings server;
+  ShardCount shards;
+  std::vector<hw::Cpu> cpus;  ///< of each shard; none: anywhere
+
+  Config config_of(ShardId shard) const {
+    Config mine = config;
+    mine.tcp.shard = Count{shard.value};
+    return mine;
+  }
 };
 
 /// Throws Failure (bad input) for options that contradict each other, the machine or the ranges.

@@ -75,18 +75,26 @@ void register_serve(CLI::App& app, int& exit_code) {
   verb->add_option("--connections", options->connections, "at once, at most")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
+  verb->add_option("--shards", options->shards,
+                   "threads, each with a stack of its own and its share of the flows")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  verb->add_option("--cpus", options->cpus,
+                   "the processors that the shards run on, one each, like 0,2-3 (anywhere)");
   verb->add_option("--seed", options->seed,
                    "draw the keys from this 64-bit number: foreseeable (by chance)");
   verb->add_option("--json", options->json, "write the summary to this file too");
   verb->add_option("--record", options->record,
-                   "keep a journal of every input here, for lockstep replay --journal");
+                   "keep a journal of every input here, for lockstep replay --journal; of several "
+                   "shards FILE.0, FILE.1 and so on");
   verb->footer(
       "A TAP needs /dev/net/tun and CAP_NET_ADMIN, an interface CAP_NET_RAW, AF_XDP also CAP_BPF\n"
       "and CAP_NET_ADMIN; it takes every frame of the interface away from the kernel.\n"
       "SIGINT or SIGTERM: what is open is closed, then a\n"
       "summary; a second one: at once. Exit code 3 also if the interface is deleted.\n"
       "Example: lockstep serve http --tap lock0 --address 10.9.0.2/24 --host 10.9.0.1/24\n"
-      "         curl http://10.9.0.2/bytes/1000 | wc -c");
+      "         curl http://10.9.0.2/bytes/1000 | wc -c\n"
+      "         lockstep serve http --iface eth1 --address 10.9.0.2/24 --shards 2 --cpus 0,1");
   verb->callback([options, &exit_code] { exit_code = run_serve_http(*options); });
 }
 

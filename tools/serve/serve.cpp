@@ -2,13 +2,12 @@
 #include "tools/serve/serve.hpp"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <latch>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "core/units/check.hpp"
@@ -18,23 +17,13 @@
 #include "hw/af_xdp/setup.hpp"
 #include "hw/tap/port.hpp"
 #include "tools/cli/failure.hpp"
-#include "tools/journal/http_parts.hpp"
-#include "tools/journal/recorder.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/serve/folder.hpp"
-#include "tools/serve/plan.hpp"
-#include "tools/serve/summary.hpp"
+#include "tools/serve/service.hpp"
 #include "tools/world/units.hpp"
 
 namespace lockstep::tools {
 namespace {
-
-struct Line {
-  alignas(64) std::array<std::byte, 64> bytes;
-};
-
-/// Set while a journal is kept, so that a failed CHECK leaves it whole.
-journal::TurnLog* open_log = nullptr;
 
 void on_failed_check(const CheckSite& site) {
   fmt::print(stderr, "lockstep: a bug of ours: CHECK({}) failed at {}:{}; please report it{}\n",
@@ -54,109 +43,6 @@ void refuse(const hw::Trouble& trouble) {
   }
 }
 
-/// Everything that lives as long as the server does.
-template <class Port>
-struct Service {
-  template <class Device>
-  Service(const ServePlan& plan, const http::Site& site, Device device)
-      : memory(Stack::arena_bytes(plan.config) / sizeof(Line) + 1),
-        stack(plan.config, std::as_writable_bytes(std::span(memory))),
-        port(std::move(device), {plan.config.mtu, plan.config.burst_frames}),
-        server(site, plan.server, plan.config.tcp.connections_max) {}
-
-  std::vector<Line> memory;
-  Stack stack;
-  Port port;
-  http::Server server;
-};
-
-template <class Port>
-ServeTotals totals_of(Service<Port>& service, Instant now) {
-  return {now.since(Instant{} + hw::MonotonicClock::start),
-          service.stack.statistics(),
-          service.server.counters(),
-          service.port.counters(),
-          {},
-          0,
-          service.server.open()};
-}
-
-/// Draws the line of each second on a terminal, and hands the journal over before each sleep.
-template <class Port>
-class Reporter {
- public:
-  Reporter(Service<Port>& service, journal::TurnLog* log)
-      : service_(service), log_(log), live_(isatty(STDERR_FILENO) != 0) {}
-  ~Reporter() { wipe(); }
-  Reporter(const Reporter&) = delete;
-  Reporter& operator=(const Reporter&) = delete;
-
-  Instant due() const { return live_ ? due_ : Instant::never(); }
-  void look(Instant now) {
-    ServeTotals const totals = totals_of(service_, now);
-    fmt::print(stderr, "\r\x1b[K{}", live_line(last_, totals));
-    drawn_ = true;
-    last_ = totals;
-    due_ = now + Duration::seconds(1);
-  }
-  void sleeping() {
-    if (log_ != nullptr) {
-      log_->flush();
-    }
-  }
-
- private:
-  void wipe() const {
-    if (drawn_) {
-      fmt::print(stderr, "\r\x1b[K");
-    }
-  }
-
-  Service<Port>& service_;
-  journal::TurnLog* log_;
-  bool live_;
-  bool drawn_ = false;
-  Instant due_ = Instant{} + hw::MonotonicClock::start + Duration::seconds(1);
-  ServeTotals last_;
-};
-
-struct Finished {
-  hw::Ending ending = hw::Ending::stopped;
-  hw::LoopCounters counters;
-};
-
-template <class Port, class Driver, class App>
-Finished loop(Service<Port>& service, Driver& port, App& app, Reporter<Port>& reporter,
-              hw::StopSignals& signals) {
-  hw::Loop loop(service.stack, port, app, reporter, signals, {});
-  hw::Ending const ending = loop.run();
-  return {ending, loop.counters()};
-}
-
-std::uint64_t unix_ns() {
-  using namespace std::chrono;
-  return static_cast<std::uint64_t>(
-      duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count());
-}
-
-/// The loop with a journal around both ends of the stack. A journal that cannot be written any more
-/// is no reason to stop serving: it is told at the end.
-template <class Port>
-Finished recorded(const ServePlan& plan, const http::Site& site, Service<Port>& service,
-                  journal::Writer& writer, hw::StopSignals& signals) {
-  std::uint64_t const origin = unix_ns() - service.port.now().ns;
-  write_parts(writer, plan.config, plan.server, site, plan.interface, origin);
-  journal::TurnLog log(writer, plan.config.frames_per_turn);
-  open_log = &log;
-  journal::Recorder port(service.port, log, service.stack);
-  journal::Noted app(service.server, log);
-  Reporter<Port> reporter(service, &log);
-  Finished const finished = loop(service, port, app, reporter, signals);
-  open_log = nullptr;
-  log.finish(service.stack.fingerprint());
-  return finished;
-}
-
 void announce(const ServePlan& plan, const http::Site& site, const std::string& how) {
   for (std::uint32_t i = 0; i < plan.config.address_count.value; ++i) {
     IpAddress const& address = plan.config.addresses[i].address;
@@ -170,62 +56,23 @@ void announce(const ServePlan& plan, const http::Site& site, const std::string& 
   std::fflush(stdout);
 }
 
-int conclude(const Finished& finished, const ServePlan& plan, const journal::Writer* writer) {
-  if (finished.ending == hw::Ending::gone) {
-    throw Failure(ExitCode::environment,
-                  fmt::format("{} was deleted while it was served: make it again, or let this "
-                              "program make it",
-                              plan.interface));
-  }
-  if (writer != nullptr && writer->failed() != 0) {
-    throw Failure(ExitCode::environment,
-                  fmt::format("{}: {}: the journal ends after {} octets; make room", writer->path(),
-                              std::strerror(writer->failed()), writer->bytes()));
-  }
-  return static_cast<int>(ExitCode::fine);
-}
-
 /// The files that the run leaves, opened before it begins, and how its interface is driven.
 struct Outputs {
-  std::string how;  ///< empty: there is one way only
-  std::unique_ptr<journal::Writer> writer;
+  std::string how;  ///< empty: there is nothing to say
+  std::vector<std::unique_ptr<journal::Writer>> writers;  ///< of each shard; none: no journal
   std::unique_ptr<DraftFile> json;
-};
 
-template <class Port, class Device>
-int serve(const ServePlan& plan, const http::Site& site, Device device, const Outputs& outputs) {
-  journal::Writer* const writer = outputs.writer.get();
-  Service<Port> service(plan, site, std::move(device));
-  hw::StopSignals signals;
-  refuse(signals.open());
-  Refusal const refused = service.server.start(service.stack);
-  if (refused != Refusal::none) {
-    throw Failure(ExitCode::bad_input, fmt::format("port {}: {}: choose another",
-                                                   plan.server.port.value, name_of(refused)));
+  journal::Writer* writer_of(ShardId shard) const {
+    return writers.empty() ? nullptr : writers[shard.value].get();
   }
-  announce(plan, site, outputs.how);
-  Finished finished;
-  if (writer != nullptr) {
-    finished = recorded(plan, site, service, *writer, signals);
-  } else {
-    Reporter<Port> reporter(service, nullptr);
-    finished = loop(service, service.port, service.server, reporter, signals);
-  }
-  ServeTotals totals = totals_of(service, service.port.now());
-  totals.loop = finished.counters;
-  totals.journal_bytes = writer == nullptr ? 0 : writer->bytes();
-  fmt::print("{}", summary_text(totals));
-  if (outputs.json != nullptr) {
-    outputs.json->put(summary_json(totals, finished.ending));
-    outputs.json->keep();
-  }
-  return conclude(finished, plan, writer);
-}
+};
 
 Outputs outputs_of(const ServeOptions& options) {
   Outputs outputs;
-  if (!options.record.empty()) {
-    outputs.writer = std::make_unique<journal::Writer>(options.record);
+  for (std::uint32_t i = 0; !options.record.empty() && i < options.shards; ++i) {
+    std::string const name =
+        options.shards == 1 ? options.record : fmt::format("{}.{}", options.record, i);
+    outputs.writers.push_back(std::make_unique<journal::Writer>(name));
   }
   if (!options.json.empty()) {
     outputs.json = std::make_unique<DraftFile>(options.json);
@@ -233,28 +80,185 @@ Outputs outputs_of(const ServeOptions& options) {
   return outputs;
 }
 
+int conclude(const std::vector<Finished>& shards, const ServePlan& plan, const Outputs& outputs) {
+  ServeTotals sum;
+  std::vector<ServeTotals> each;
+  hw::Ending ending = hw::Ending::stopped;
+  std::string lines;
+  for (std::uint32_t i = 0; i < shards.size(); ++i) {
+    add(sum, shards[i].totals);
+    each.push_back(shards[i].totals);
+    ending = std::max(ending, shards[i].ending);
+    lines += shards.size() == 1 ? "" : shard_text({i}, shards[i].totals);
+  }
+  fmt::print("{}{}", summary_text(sum), lines);
+  if (outputs.json != nullptr) {
+    outputs.json->put(with_shards(summary_json(sum, ending), each));
+    outputs.json->keep();
+  }
+  if (ending == hw::Ending::gone) {
+    throw Failure(ExitCode::environment,
+                  fmt::format("{} was deleted while it was served: make it again, or let this "
+                              "program make it",
+                              plan.interface));
+  }
+  for (auto const& writer : outputs.writers) {
+    if (writer->failed() != 0) {
+      throw Failure(ExitCode::environment,
+                    fmt::format("{}: {}: the journal ends after {} octets; make room",
+                                writer->path(), std::strerror(writer->failed()), writer->bytes()));
+    }
+  }
+  return static_cast<int>(ExitCode::fine);
+}
+
+hw::Trouble not_listening(const ServePlan& plan, Refusal refused) {
+  if (refused == Refusal::none) {
+    return {};
+  }
+  return {hw::TroubleKind::bad_input,
+          fmt::format("port {}: {}: choose another", plan.server.port.value, name_of(refused))};
+}
+
+template <class Port, class Device>
+std::vector<Finished> serve_alone(const Surroundings& around, Device device,
+                                  hw::StopSignals& signals, const std::string& how) {
+  if (!around.plan.cpus.empty()) {
+    refuse(hw::pin_to(around.plan.cpus.front()));
+  }
+  Service<Port> service(around.plan, around.site, around.self, std::move(device));
+  refuse(not_listening(around.plan, service.server.start(service.stack)));
+  announce(around.plan, around.site, how);
+  return {run_service(around, service, service.port, signals, nullptr)};
+}
+
+/// All shards side by side, each in a thread of its own. None begins before all can.
+template <class Port, class Device>
+class Crew {
+ public:
+  Crew(const ServePlan& plan, const http::Site& site, const Outputs& outputs,
+       hw::StopSignals& signals)
+      : plan_(plan),
+        site_(site),
+        outputs_(outputs),
+        signals_(signals),
+        mesh_(plan.shards, plan.config.mtu + Bytes{Port::link_bytes}),
+        board_(plan.shards),
+        ready_(plan.shards.value),
+        troubles_(plan.shards.value),
+        finished_(plan.shards.value) {}
+
+  std::vector<Finished> run(std::vector<Device> devices, bool board_is_read) {
+    refuse(mesh_.open());
+    for (std::uint32_t i = 0; i < plan_.shards.value; ++i) {
+      threads_.emplace_back([this, i, board_is_read, device = std::move(devices[i])]() mutable {
+        run_shard({i}, std::move(device), board_is_read);
+      });
+    }
+    ready_.wait();
+    hw::Trouble const trouble = first_trouble();
+    if (!trouble) {
+      announce(plan_, site_, outputs_.how);
+    }
+    go_.count_down();
+    for (std::thread& each : threads_) {
+      each.join();
+    }
+    refuse(trouble);
+    return finished_;
+  }
+
+ private:
+  void run_shard(ShardId self, Device device, bool board_is_read) {
+    hw::Trouble& trouble = troubles_[self.value];
+    if (!plan_.cpus.empty()) {
+      trouble = hw::pin_to(plan_.cpus[self.value]);
+    }
+    Service<Port> service(plan_, site_, self, std::move(device));
+    if (!trouble) {
+      trouble = not_listening(plan_, service.server.start(service.stack));
+    }
+    hw::ShardPort<Port> port(service.port, mesh_, self, service.config.burst_frames);
+    ready_.count_down();
+    go_.wait();
+    if (!first_trouble()) {
+      Surroundings const around{plan_, site_, board_, self, board_is_read,
+                                outputs_.writer_of(self)};
+      finished_[self.value] =
+          run_service(around, service, port, signals_.seat(self.value), &port.counters());
+    }
+  }
+
+  /// Once all are ready: nobody writes them any more.
+  hw::Trouble first_trouble() const {
+    for (const hw::Trouble& each : troubles_) {
+      if (each) {
+        return each;
+      }
+    }
+    return {};
+  }
+
+  const ServePlan& plan_;
+  const http::Site& site_;
+  const Outputs& outputs_;
+  hw::StopSignals& signals_;
+  hw::Mesh mesh_;
+  Board<ServeTotals> board_;
+  std::latch ready_;
+  std::latch go_{1};
+  std::vector<hw::Trouble> troubles_;
+  std::vector<Finished> finished_;
+  std::vector<std::thread> threads_;
+};
+
+template <class Port, class Device>
+int serve(const ServePlan& plan, const http::Site& site, std::vector<Device> devices,
+          const Outputs& outputs) {
+  hw::StopSignals signals;
+  refuse(signals.open(Count{plan.shards.value}));
+  if (plan.shards.value == 1) {
+    Board<ServeTotals> board(plan.shards);
+    Surroundings const around{plan, site, board, {0}, false, outputs.writer_of({0})};
+    return conclude(
+        serve_alone<Port>(around, std::move(devices.front()), signals, outputs.how), plan,
+        outputs);
+  }
+  Crew<Port, Device> crew(plan, site, outputs, signals);
+  bool const is_read = isatty(STDERR_FILENO) != 0;
+  return conclude(crew.run(std::move(devices), is_read), plan, outputs);
+}
+
 // The interface first, so that nothing is written where it cannot be had.
 
 int serve_tap(const ServePlan& plan, const http::Site& site, const ServeOptions& options) {
   hw::TapInterface tap;
   refuse(tap.open(plan.tap));
-  return serve<hw::TapPort>(plan, site, tap.take_device(), outputs_of(options));
+  Outputs outputs = outputs_of(options);
+  if (plan.shards.value > 1) {
+    outputs.how = fmt::format("{} queues, {}", plan.shards.value,
+                              tap.not_steered()
+                                  ? "frames forwarded where need be: " + tap.not_steered().text
+                                  : "each flow's frames steered to its shard");
+  }
+  return serve<hw::TapPort>(plan, site, tap.take_devices(), outputs);
 }
 
 int serve_packet(const ServePlan& plan, const http::Site& site, const ServeOptions& options) {
-  hw::Descriptor device;
+  std::vector<hw::Descriptor> sockets;
   hw::InterfaceFacts facts;
-  refuse(hw::open_packet_socket({.name = plan.interface}, device, facts));
-  return serve<hw::AfPacketPort>(plan, site, std::move(device), outputs_of(options));
+  refuse(hw::open_packet_sockets({.name = plan.interface}, Count{plan.shards.value}, sockets,
+                                 facts));
+  return serve<hw::AfPacketPort>(plan, site, std::move(sockets), outputs_of(options));
 }
 
 int serve_xdp(const ServePlan& plan, const http::Site& site, const ServeOptions& options) {
-  hw::XdpDevice device;
+  std::vector<hw::XdpDevice> devices(1);
   hw::InterfaceFacts facts;
-  refuse(hw::open_xdp({plan.interface, plan.config.mtu, plan.place}, device, facts));
+  refuse(hw::open_xdp({plan.interface, plan.config.mtu, plan.place}, devices.front(), facts));
   Outputs outputs = outputs_of(options);
-  outputs.how = text_of(device.mode);
-  return serve<hw::XdpPort>(plan, site, std::move(device), outputs);
+  outputs.how = text_of(devices.front().mode);
+  return serve<hw::XdpPort>(plan, site, std::move(devices), outputs);
 }
 
 }  // namespace

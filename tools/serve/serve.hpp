@@ -19,6 +19,8 @@ struct ServeOptions {
   std::string profile = "default";
   std::uint32_t mtu = 0;               ///< 0: the interface's own, 1500 of a TAP
   std::uint32_t connections = 4096;
+  std::uint32_t shards = 1;
+  std::string cpus;                    ///< where the shards run, in their order; empty: anywhere
   std::string seed;                    ///< empty: keys by chance
   std::string json;                    ///< a file for the summary
   std::string record;                  ///< a file for the journal

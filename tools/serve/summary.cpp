@@ -3,6 +3,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+
 #include <nlohmann/json.hpp>
 
 #include "tools/world/units.hpp"
@@ -24,6 +29,7 @@ void visit_losses(const ServeTotals& totals, Visit&& visit) {
   visit("port_link_down", totals.port.link_down);
   visit("port_no_buffers", totals.port.no_buffers);
   visit("port_refused", totals.port.refused);
+  visit("shard_ring_full", totals.shard.lost);
 }
 
 /// The same of the ends of connections that are no answer.
@@ -58,6 +64,59 @@ void add_named(std::string& text, std::string_view name, std::uint64_t count) {
 }
 
 }  // namespace
+
+// Everything that is counted is an unsigned 64-bit number; so the structures are added word by word.
+template <class Counters>
+void add_words(Counters& sum, const Counters& each) {
+  static_assert(std::is_trivially_copyable_v<Counters> && sizeof(Counters) % 8 == 0);
+  std::array<std::uint64_t, sizeof(Counters) / 8> left;
+  std::array<std::uint64_t, sizeof(Counters) / 8> right;
+  std::memcpy(left.data(), &sum, sizeof sum);
+  std::memcpy(right.data(), &each, sizeof each);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    left[i] += right[i];
+  }
+  std::memcpy(&sum, left.data(), sizeof sum);
+}
+
+void add(ServeTotals& sum, const ServeTotals& each) {
+  sum.lasted = std::max(sum.lasted, each.lasted);
+  add_words(sum.stack, each.stack);
+  add_words(sum.server, each.server);
+  add_words(sum.port, each.port);
+  add_words(sum.loop, each.loop);
+  add_words(sum.shard, each.shard);
+  sum.journal_bytes += each.journal_bytes;
+  sum.open += each.open;
+}
+
+std::string shard_text(ShardId shard, const ServeTotals& totals) {
+  return fmt::format("{:<17}{} connections, {} requests, {} frames in, {} out, {} forwarded, "
+                     "{} from others\n",
+                     fmt::format("shard {}", shard.value), grouped(totals.server.connections),
+                     grouped(totals.server.requests), grouped(totals.port.frames_in),
+                     grouped(totals.port.frames_out), grouped(totals.shard.forwarded),
+                     grouped(totals.shard.given));
+}
+
+std::string with_shards(const std::string& summary, const std::vector<ServeTotals>& shards) {
+  auto out = nlohmann::ordered_json::parse(summary);
+  auto& list = out["shards"] = nlohmann::ordered_json::array();
+  for (const ServeTotals& each : shards) {
+    list.push_back({{"connections", each.server.connections},
+                    {"requests", each.server.requests},
+                    {"frames_in", each.port.frames_in},
+                    {"frames_out", each.port.frames_out},
+                    {"forwarded", each.shard.forwarded},
+                    {"announced", each.shard.announced},
+                    {"given", each.shard.given},
+                    {"ring_full", each.shard.lost},
+                    {"turns", each.loop.turns},
+                    {"sleeps", each.loop.slept},
+                    {"journal_octets", each.journal_bytes}});
+  }
+  return out.dump(2) + "\n";
+}
 
 std::string live_line(const ServeTotals& before, const ServeTotals& now) {
   Duration const lasted = now.lasted - before.lasted;

@@ -1,0 +1,194 @@
+// The shards of the server, the port before them, and the client.
+#include "tools/benchmark/shards.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/seam/shard.hpp"
+#include "core/seam/statistics.hpp"
+#include "hw/shards/port.hpp"
+#include "tools/benchmark/short_talk.hpp"
+
+namespace lockstep::tools::benchmark {
+namespace {
+
+constexpr Bytes frame_max{1514};
+
+PairSettings pair_settings(Count at_once, ShardCount shards) {
+  // Room for a share that is by chance twice the usual one, and for those that have just ended.
+  Count const share{at_once.value / shards.value * 2 + 1024};
+  PairSettings out;
+  out.link = LinkType::ethernet;
+  out.connections_max = share;
+  out.active_max = share;
+  return out;
+}
+
+Config shard_config(const ShardSettings& settings, ShardId shard) {
+  Config config = config_of(pair_settings(settings.at_once, settings.shards), true);
+  config.tcp.shards = Count{settings.shards.value};
+  config.tcp.shard = Count{shard.value};
+  return config;
+}
+
+struct Shard {
+  Shard(const ShardSettings& settings, ShardId self, Ring& to_client, hw::Mesh& mesh,
+        const Instant& clock)
+      : in(frame_max),
+        config(shard_config(settings, self)),
+        arena(Stack::arena_bytes(config)),
+        stack(config, arena.bytes()),
+        port(in, to_client, clock),
+        among(port, mesh, self, Count{config.burst_frames.value}) {
+    listen_everywhere(stack, settings.at_once);
+  }
+
+  Ring in;
+  Config config;
+  Arena arena;
+  Stack stack;
+  Port port;
+  hw::ShardPort<Port> among;
+  ShortAnswerer app;
+};
+
+}  // namespace
+
+struct ShardedTransactions::Parts {
+  explicit Parts(const ShardSettings& asked)
+      : settings(asked),
+        mesh(asked.shards, frame_max),
+        client_config(config_of(pair_settings(asked.at_once, {1}), false)),
+        client_arena(Stack::arena_bytes(client_config)),
+        client(client_config, client_arena.bytes()),
+        client_port(to_client, to_servers, clock),
+        caller{.at_once = asked.at_once.value} {
+    for (std::uint32_t i = 0; i < asked.shards.value; ++i) {
+      shards.push_back(
+          std::make_unique<Shard>(asked, ShardId{i}, to_client, mesh, clock));
+    }
+  }
+
+  // What a network card does: each frame into its shard's queue.
+  void steer() {
+    while (to_servers.waiting() != 0) {
+      auto const frame = to_servers.frame(0);
+      Ring& into = shards[home_of(LinkType::ethernet, frame, settings.shards).value]->in;
+      if (into.full()) {
+        return;
+      }
+      std::copy(frame.begin(), frame.end(), into.room().begin());
+      into.push(static_cast<std::uint16_t>(frame.size()));
+      to_servers.pop(Count{1});
+    }
+  }
+
+  // What tools/bench counts: the work of the shards.
+  [[gnu::noinline]] bool turn_shards() {
+    bool worked = false;
+    for (auto& shard : shards) {
+      // One that has nothing to do sleeps.
+      if (shard->in.waiting() != 0 || shard->stack.deadline() <= clock) {
+        Outcome const outcome = settings.shards.value == 1
+                                    ? turn(shard->stack, shard->port, shard->app)
+                                    : turn(shard->stack, shard->among, shard->app);
+        worked = worked || outcome != Outcome::idle;
+      }
+    }
+    return worked;
+  }
+
+  void step() {
+    Outcome const first = turn(client, client_port, caller);
+    steer();
+    bool const worked = turn_shards();
+    clock = clock + Duration::microseconds(1);
+    if (first == Outcome::idle && !worked) {
+      Instant next = client.deadline();
+      for (auto const& shard : shards) {
+        next = earlier(next, shard->stack.deadline());
+      }
+      clock = next.is_never() ? clock : later(clock, next);
+    }
+  }
+
+  std::uint64_t frames() const {
+    std::uint64_t sum = client_port.frames_sent;
+    for (auto const& shard : shards) {
+      sum += shard->port.frames_sent;
+    }
+    return sum;
+  }
+
+  template <class Of>
+  std::uint64_t sum_of(Of of) const {
+    std::uint64_t sum = of(client.statistics());
+    for (auto const& shard : shards) {
+      sum += of(shard->stack.statistics());
+    }
+    return sum;
+  }
+
+  ShardSettings settings;
+  Instant clock = Instant{} + Duration::seconds(1000);
+  Ring to_servers{frame_max};
+  Ring to_client{frame_max};
+  hw::Mesh mesh;
+  Config client_config;
+  Arena client_arena;
+  Stack client;
+  Port client_port;
+  ShortCaller caller;
+  std::vector<std::unique_ptr<Shard>> shards;
+};
+
+ShardedTransactions::ShardedTransactions(const ShardSettings& settings)
+    : parts_(std::make_unique<Parts>(settings)) {
+  hw::Trouble const trouble = parts_->mesh.open();
+  CHECK(!trouble);
+}
+ShardedTransactions::~ShardedTransactions() = default;
+
+void ShardedTransactions::warm_up() {
+  Parts& p = *parts_;
+  std::uint64_t const target = p.caller.finished + 1'000;
+  while (p.caller.finished < target || p.caller.live < p.settings.at_once.value) {
+    p.step();
+  }
+}
+
+Result ShardedTransactions::run() {
+  Parts& p = *parts_;
+  std::uint64_t const finished_before = p.caller.finished;
+  std::uint64_t const received_before = p.caller.received;
+  std::uint64_t const frames_before = p.frames();
+  Stopwatch const watch;
+  while (p.caller.finished < finished_before + p.settings.count) {
+    p.step();
+  }
+  Result result;
+  result.nanoseconds = watch.nanoseconds();
+  result.units = p.caller.finished - finished_before;
+  result.bytes = (p.caller.received - received_before) * 2;
+  result.frames = p.frames() - frames_before;
+  result.retransmissions = p.sum_of(
+      [](const Statistics& each) { return each.tcp.retransmissions; });
+  result.drops = p.sum_of([](const Statistics& each) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = 0; i < drop_count; ++i) {
+      sum += each.drops.of(static_cast<Drop>(i));
+    }
+    return sum;
+  });
+  return result;
+}
+
+std::uint64_t ShardedTransactions::forwarded() const {
+  std::uint64_t sum = 0;
+  for (auto const& shard : parts_->shards) {
+    sum += shard->among.counters().forwarded;
+  }
+  return sum;
+}
+
+}  // namespace lockstep::tools::benchmark

@@ -1,0 +1,79 @@
+// Where each shard writes its counters for others to read, without either waiting.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "core/units/shard.hpp"
+#include "hw/shards/frame_ring.hpp"
+
+namespace lockstep::tools {
+
+/// One value a shard: written by that shard alone, read by anyone, always whole. Lines of a place
+/// are nobody else's. `Value` is copied word by word.
+template <class Value>
+class Board {
+ public:
+  explicit Board(ShardCount shards) {
+    for (std::uint32_t i = 0; i < shards.value; ++i) {
+      places_.push_back(std::make_unique<Place>());
+    }
+  }
+
+  ShardCount shards() const { return {static_cast<std::uint32_t>(places_.size())}; }
+
+  /// By the shard's own thread.
+  void write(ShardId shard, const Value& value) {
+    Place& place = *places_[shard.value];
+    std::array<std::uint64_t, words> copy{};
+    std::memcpy(copy.data(), &value, sizeof value);
+    std::uint32_t const version = place.version.load(std::memory_order_relaxed);
+    // Odd while it is being written. Each word is ordered behind it, and it behind each word.
+    place.version.store(version + 1, std::memory_order_relaxed);
+    for (std::uint32_t i = 0; i < words; ++i) {
+      place.words[i].store(copy[i], std::memory_order_release);
+    }
+    place.version.store(version + 2, std::memory_order_release);
+  }
+
+  /// The last value written, or a fresh one.
+  Value read(ShardId shard) const {
+    const Place& place = *places_[shard.value];
+    for (;;) {
+      std::uint32_t const before = place.version.load(std::memory_order_acquire);
+      std::array<std::uint64_t, words> copy;
+      for (std::uint32_t i = 0; i < words; ++i) {
+        copy[i] = place.words[i].load(std::memory_order_acquire);
+      }
+      if (before % 2 == 0 && place.version.load(std::memory_order_relaxed) == before) {
+        Value value{};
+        if (before != 0) {
+          std::memcpy(&value, copy.data(), sizeof value);
+        }
+        return value;
+      }
+    }
+  }
+
+  const void* line(ShardId shard) const { return places_[shard.value].get(); }
+  static constexpr std::size_t place_bytes() { return sizeof(Place); }
+
+ private:
+  static_assert(std::is_trivially_copyable_v<Value>);
+  static constexpr std::uint32_t words = (sizeof(Value) + 7) / 8;
+
+  struct alignas(hw::line_bytes) Place {
+    std::atomic<std::uint32_t> version{0};
+    std::array<std::atomic<std::uint64_t>, words> words{};
+  };
+  static_assert(sizeof(Place) % hw::line_bytes == 0);
+
+  std::vector<std::unique_ptr<Place>> places_;
+};
+
+}  // namespace lockstep::tools

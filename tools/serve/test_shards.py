@@ -1,0 +1,78 @@
+# The server of several shards against the kernel, in a namespace: every octet hashed, each journal replayed.
+"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+import hashlib
+import subprocess
+
+import pytest
+
+from serve import namespace as ns
+
+pytestmark = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not()))
+SIZE = 30_000
+EXPECTED = hashlib.sha256(ns.generated(SIZE)).hexdigest()
+
+
+def read_to_end(sock):
+    """All that the other side says before it closes."""
+    out = bytearray()
+    while more := sock.recv(1 << 20):
+        out += more
+    return bytes(out)
+
+
+def ask(address, count):
+    """So many connections side by side, each for a body that is hashed."""
+    sockets = [ns.connect(address) for _ in range(count)]
+    for sock in sockets:
+        sock.sendall(ns.get(f"/bytes/{SIZE}", "Connection: close"))
+    for sock in sockets:
+        body = read_to_end(sock).split(b"\r\n\r\n", 1)[1]
+        assert hashlib.sha256(body).hexdigest() == EXPECTED
+        sock.close()
+
+
+@pytest.mark.parametrize("shards", [2, 5])
+@pytest.mark.parametrize("kind", ["tap", "packet"])
+def test_shards(tmp_path, kind, shards):
+    count = 40 * shards
+    with ns.fresh_namespace():
+        if kind == "packet":
+            ns.make_pair()
+        journal = tmp_path / "journal"
+        with ns.Server(tmp_path, "--shards", str(shards), "--record", str(journal),
+                       kind=kind) as server:
+            ask(ns.OURS, count)
+            ask(ns.OURS6, count)
+            subprocess.run(["ping", "-c", "2", "-i", "0.2", "-W", "5", ns.OURS], check=True,
+                           capture_output=True)
+            code, summary, errors = server.end()
+    assert code == 0, errors
+    assert summary["ending"] == "stopped"
+    assert summary["connections"] == 2 * count
+    assert summary["requests"] == 2 * count
+    assert summary["lost"]["wrong_shard"] == 0
+    assert summary["ends"].get("reset", 0) == 0
+    parts = summary["shards"]
+    assert len(parts) == shards
+    assert sum(part["connections"] for part in parts) == 2 * count
+    assert all(part["connections"] > 0 for part in parts)
+    # Steered by the kernel: what is forwarded is no flow's, but ICMP of some kind.
+    assert sum(part["forwarded"] for part in parts) < count / 4, parts
+    assert parts[0]["announced"] > 0
+    for i in range(shards):
+        code, text = ns.replay(f"{journal}.{i}")
+        assert code == 0, text
+        assert "octet by octet" in text
+
+
+def test_processors_are_named_one_by_one(tmp_path):
+    with ns.fresh_namespace():
+        for cpus, words in [("0", "1 processors for 2 shards"), ("0,999", "may not run"),
+                            ("0;1", "no list of processors")]:
+            done = subprocess.run([str(ns.PROGRAM), "serve", "http", "--tap", ns.NAME, "--address",
+                                   f"{ns.OURS}/24", "--shards", "2", "--cpus", cpus],
+                                  capture_output=True, text=True, check=False, timeout=60)
+            assert done.returncode == 2
+            assert words in done.stderr
+            assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
