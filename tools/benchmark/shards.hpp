@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/units/bytes.hpp"
 #include "core/units/shard.hpp"
 #include "tools/benchmark/result.hpp"
 
