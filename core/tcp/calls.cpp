@@ -85,6 +85,19 @@ Refusal draw_port(Engine& e, Socket& socket) {
   return Refusal::ports_exhausted;
 }
 
+// The port that was asked for.
+Refusal take_port(Engine& e, Socket& socket) {
+  if (!is_ours(e, socket.tuple)) {
+    return Refusal::bad_local;
+  }
+  socket.hash = e.demux.hash_of(socket.tuple);
+  //= rfc9293#3.10.1
+  //# 9293:P-OPEN-EXISTS connection already exists
+  //= rfc9293#3.9.1.4
+  //# 9293:P-CLOSE-REOPEN while the old connection still closes, too
+  return is_taken(e, socket) ? Refusal::exists : Refusal::none;
+}
+
 //= rfc9293#3.9.1.1
 //# 9293:MUST-46 no connection to a group, or to nobody
 bool bad_remote(const Endpoint& remote) {
@@ -282,23 +295,10 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
     return Refusal::quiet_time;
   }
   Socket socket{{open.local, open.remote}, 0, local_address};
-  if (open.local.port.value == 0) {
-    Refusal const drawn = draw_port(e, socket);
-    if (drawn != Refusal::none) {
-      return drawn;
-    }
-  } else {
-    if (!is_ours(e, socket.tuple)) {
-      return Refusal::bad_local;
-    }
-    socket.hash = e.demux.hash_of(socket.tuple);
-    //= rfc9293#3.10.1
-    //# 9293:P-OPEN-EXISTS connection already exists
-    //= rfc9293#3.9.1.4
-    //# 9293:P-CLOSE-REOPEN while the old connection still closes, too
-    if (is_taken(e, socket)) {
-      return Refusal::exists;
-    }
+  Refusal const refused =
+      open.local.port.value == 0 ? draw_port(e, socket) : take_port(e, socket);
+  if (refused != Refusal::none) {
+    return refused;
   }
   //= rfc9293#3.10.1
   //# 9293:P-OPEN-NORES insufficient resources

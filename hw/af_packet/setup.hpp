@@ -16,8 +16,8 @@ struct PacketSocketSettings {
   Bytes receive_buffer{8 << 20};
 };
 
-// Several of them that share the frames: each flow's come to the one that shard_of names (hw/shards),
-// and all else to the first.
+// Several of them that share the frames: each flow's come to the one that shard_of names
+// (hw/shards), and all else to the first.
 [[nodiscard]] Trouble open_packet_sockets(const PacketSocketSettings& settings, Count sockets,
                                           std::vector<Descriptor>& into, InterfaceFacts& facts);
 

@@ -240,7 +240,8 @@ TEST(Affinity, ListsOfProcessors) {
   std::vector<Cpu> cpus;
   EXPECT_FALSE(parse_cpus("3,0-1", cpus));
   EXPECT_EQ(cpus, (std::vector<Cpu>{{3}, {0}, {1}}));
-  for (const char* const wrong : {"", ",", "1,", "2-1", "1-", "x", "0,0", "0-2,1", "99999", "1 2"}) {
+  for (const char* const wrong :
+       {"", ",", "1,", "2-1", "1-", "x", "0,0", "0-2,1", "99999", "1 2"}) {
     Trouble const trouble = parse_cpus(wrong, cpus);
     EXPECT_EQ(trouble.kind, TroubleKind::bad_input) << wrong;
     EXPECT_NE(trouble.text.find("0,2-3"), std::string::npos);

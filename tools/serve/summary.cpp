@@ -65,7 +65,7 @@ void add_named(std::string& text, std::string_view name, std::uint64_t count) {
 
 }  // namespace
 
-// Everything that is counted is an unsigned 64-bit number; so the structures are added word by word.
+// Everything that is counted is an unsigned 64-bit number, so that structures are added by words.
 template <class Counters>
 void add_words(Counters& sum, const Counters& each) {
   static_assert(std::is_trivially_copyable_v<Counters> && sizeof(Counters) % 8 == 0);

@@ -1,4 +1,4 @@
-# The server of several shards against the kernel, in a namespace: every octet hashed, each journal replayed.
+# The server of several shards against the kernel: every octet hashed, each journal replayed.
 """Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
 import hashlib
 import subprocess
