@@ -103,6 +103,9 @@ WorldFault fault_of_host(const HostSpec& host) {
   if (host.transmit_ring == 0 || host.receive_ring == 0) {
     return {"a ring must have room for at least one frame", host.name};
   }
+  if (host.shards() != 1 && !host.card.driver.empty()) {
+    return {"shards: only hosts of the plain driver can have several here", host.name};
+  }
   if (host.shards() != 1 && host.shard_second == host.shard_first) {
     return {"shards: a host is spread over them by `shards`, not by its configuration", host.name};
   }
