@@ -3,6 +3,7 @@
 
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "tools/cli/failure.hpp"
@@ -124,6 +125,36 @@ void SocketCalls::set_option(int fd, int level, int name, Packet value) {
                                          static_cast<socklen_t>(value.size())));
 }
 
+std::uint64_t SocketCalls::send_parts(int fd, const std::vector<Packet>& parts) {
+  std::vector<iovec> vector;
+  for (Packet const part : parts) {
+    vector.push_back({const_cast<std::byte*>(part.data()), part.size()});
+  }
+  return static_cast<std::uint64_t>(done("writev", sockets_.send(fd, vector, 0)));
+}
+
+std::vector<std::vector<std::byte>> SocketCalls::receive_parts(
+    int fd, const std::vector<std::uint32_t>& most) {
+  std::vector<std::vector<std::byte>> out;
+  std::vector<iovec> vector;
+  for (std::uint32_t const size : most) {
+    out.emplace_back(size);
+  }
+  for (std::vector<std::byte>& part : out) {
+    vector.push_back({part.data(), part.size()});
+  }
+  auto left = static_cast<std::size_t>(done("readv", sockets_.receive(fd, vector, 0)));
+  for (std::vector<std::byte>& part : out) {
+    part.resize(std::min(part.size(), left));
+    left -= part.size();
+  }
+  return out;
+}
+
+int SocketCalls::control(int fd, int command, int argument) {
+  return static_cast<int>(done("fcntl", sockets_.control(fd, command, argument)));
+}
+
 int SocketCalls::query(int fd, unsigned long request) {
   int value = 0;
   done("ioctl", sockets_.query(fd, request, &value));
@@ -134,6 +165,30 @@ int SocketCalls::poll(int fd, int events) {
   pollfd entry{fd, static_cast<short>(events), 0};
   done("poll", sockets_.poll({&entry, 1}));
   return entry.revents;
+}
+
+int SocketCalls::create_epoll() {
+  return static_cast<int>(done("epoll_create1", sockets_.create_epoll(0)));
+}
+
+void SocketCalls::watch(int epfd, int operation, int fd, std::uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  done("epoll_ctl", sockets_.watch(epfd, operation, fd, &event));
+}
+
+std::vector<std::pair<int, std::uint32_t>> SocketCalls::ready(int epfd, std::uint32_t most) {
+  std::vector<epoll_event> events(most);
+  auto const count = static_cast<std::size_t>(done("epoll_wait", sockets_.ready(epfd, events)));
+  std::vector<std::pair<int, std::uint32_t>> out;
+  for (std::size_t i = 0; i < count; ++i) {
+    // Copies: the record is packed, so nothing may refer to what is in it.
+    int const fd = events[i].data.fd;
+    std::uint32_t const told = events[i].events;
+    out.emplace_back(fd, told);
+  }
+  return out;
 }
 
 }  // namespace lockstep::tools::python

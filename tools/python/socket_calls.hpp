@@ -48,9 +48,19 @@ class SocketCalls {
   std::uint64_t send(int fd, Packet data, int flags);
   std::vector<std::byte> get_option(int fd, int level, int name, std::uint32_t most);
   void set_option(int fd, int level, int name, Packet value);
+  /// The parts in their order; as many octets as were taken.
+  std::uint64_t send_parts(int fd, const std::vector<Packet>& parts);
+  /// Parts of these sizes, filled one after the other; the last ones may be short or missing.
+  std::vector<std::vector<std::byte>> receive_parts(int fd, const std::vector<std::uint32_t>& most);
+  int control(int fd, int command, int argument);
   int query(int fd, unsigned long request);
   /// What is ready of the events asked for, beside errors and hang-ups.
   int poll(int fd, int events);
+  int create_epoll();
+  /// `operation` is EPOLL_CTL_ADD, _MOD or _DEL.
+  void watch(int epfd, int operation, int fd, std::uint32_t events);
+  /// Descriptors that are ready, each with its events; `most` at most.
+  std::vector<std::pair<int, std::uint32_t>> ready(int epfd, std::uint32_t most);
 
  private:
   std::int64_t done(const char* call, Result result);

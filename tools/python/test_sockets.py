@@ -1,6 +1,8 @@
 """lockstep.sockets: the calls over a world's hosts and over a stack alone."""
 
 import errno
+import fcntl
+import os
 import select
 import socket as posix
 
@@ -13,8 +15,9 @@ from lockstep.sockets import Socket, Sockets, TCP_INFO_FIELDS  # noqa: E402
 
 def world():
     sim = lockstep.Sim()
-    a = sim.host("a", "10.0.0.1/24", profile="linux")
-    b = sim.host("b", "10.0.0.2/24", profile="linux")
+    config = {"accounts": True}
+    a = sim.host("a", "10.0.0.1/24", profile="linux", config=config)
+    b = sim.host("b", "10.0.0.2/24", profile="linux", config=config)
     sim.link(a, b, delay="5ms")
     return sim, Sockets(a), Sockets(b)
 
@@ -53,6 +56,72 @@ def test_an_echo():
         mine.send(b"x")
     assert (closed.value.errno, str(closed.value)) == (
         errno.EBADF, "[Errno 9] send: Bad file descriptor")
+
+
+def test_vectors():
+    sim, mine, other, _ = joined()
+    assert mine.writev([b"one", b"", b"three"]) == 8
+    sim.advance("100ms")
+    assert other.readv([2, 0, 4, 10, 10]) == [b"on", b"", b"ethr", b"ee", b""]
+    with pytest.raises(BlockingIOError):
+        other.readv([1])
+    with pytest.raises(lockstep.BadInput, match="a part"):
+        mine.writev(["text"])
+
+
+def test_fcntl():
+    _, mine, _, _ = joined()
+    assert mine.fcntl(fcntl.F_SETFL, os.O_NONBLOCK) == 0
+    assert mine.fcntl(fcntl.F_GETFL) & os.O_NONBLOCK
+    assert mine.fcntl(fcntl.F_SETFD, fcntl.FD_CLOEXEC) == 0
+    assert mine.fcntl(fcntl.F_GETFD) == fcntl.FD_CLOEXEC
+    with pytest.raises(lockstep.SocketError) as unknown:
+        mine.fcntl(9999)
+    assert unknown.value.errno == errno.EINVAL
+
+
+def test_epoll():
+    sim, ours, theirs = world()
+    door = theirs.socket()
+    door.bind(("", 80))
+    door.listen(5)
+    watcher = theirs.epoll()
+    watcher.register(door, select.EPOLLIN)
+    with pytest.raises(lockstep.SocketError) as twice:
+        watcher.register(door)
+    assert twice.value.errno == errno.EEXIST
+    assert watcher.poll() == []
+    mine = ours.socket()
+    mine.connect(("10.0.0.2", 80))
+    sim.advance("100ms")
+    assert watcher.poll() == [(door.fileno(), select.EPOLLIN)]
+    other = door.accept()
+    watcher.register(other, select.EPOLLIN | select.EPOLLET)
+    mine.send(b"hello")
+    sim.advance("100ms")
+    assert watcher.poll() == [(other.fileno(), select.EPOLLIN)]
+    assert watcher.poll() == []  # its edge was told
+    watcher.modify(other, select.EPOLLIN)
+    assert watcher.poll() == [(other.fileno(), select.EPOLLIN)]
+    watcher.unregister(other)
+    assert watcher.poll() == []
+    with pytest.raises(lockstep.SocketError) as gone:
+        watcher.modify(other, select.EPOLLIN)
+    assert gone.value.errno == errno.ENOENT
+    watcher.close()
+    with pytest.raises(lockstep.SocketError):
+        watcher.poll()
+
+
+def test_what_is_chosen_for_one_connection():
+    sim, mine, other, _ = joined()
+    mine.setsockopt(posix.IPPROTO_TCP, posix.TCP_CONGESTION, b"reno")
+    assert mine.getsockopt(posix.IPPROTO_TCP, posix.TCP_CONGESTION, 16).rstrip(b"\0") == b"reno"
+    mine.setsockopt(posix.IPPROTO_TCP, posix.TCP_KEEPCNT, 3)
+    assert mine.getsockopt(posix.IPPROTO_TCP, posix.TCP_KEEPCNT) == 3
+    mine.send(b"x" * 4000)
+    sim.advance("100ms")
+    assert mine.tcp_info()["data_segs_out"] == other.tcp_info()["data_segs_in"] == 3
 
 
 def test_options_and_tcp_info():

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "tools/python/binding/bindings.hpp"
 #include "tools/python/binding/convert.hpp"
@@ -37,8 +38,26 @@ void bind_sockets(nb::module_& module) {
                             const nb::bytes& value) {
         self.set_option(fd, level, name, bytes_of(value));
       }, "fd"_a, "level"_a, "name"_a, "value"_a)
+      .def("send_parts", [](SocketCalls& self, int fd, const std::vector<nb::bytes>& parts) {
+        std::vector<Packet> spans;
+        for (const nb::bytes& part : parts) {
+          spans.push_back(bytes_of(part));
+        }
+        return self.send_parts(fd, spans);
+      }, "fd"_a, "parts"_a)
+      .def("receive_parts", [](SocketCalls& self, int fd, const std::vector<std::uint32_t>& most) {
+        nb::list out;
+        for (const std::vector<std::byte>& part : self.receive_parts(fd, most)) {
+          out.append(to_python(part));
+        }
+        return out;
+      }, "fd"_a, "most"_a)
+      .def("control", &SocketCalls::control, "fd"_a, "command"_a, "argument"_a)
       .def("query", &SocketCalls::query, "fd"_a, "request"_a)
-      .def("poll", &SocketCalls::poll, "fd"_a, "events"_a);
+      .def("poll", &SocketCalls::poll, "fd"_a, "events"_a)
+      .def("create_epoll", &SocketCalls::create_epoll)
+      .def("watch", &SocketCalls::watch, "epfd"_a, "operation"_a, "fd"_a, "events"_a)
+      .def("ready", &SocketCalls::ready, "epfd"_a, "most"_a);
 }
 
 }  // namespace lockstep::tools::python

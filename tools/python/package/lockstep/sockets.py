@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import select
 import struct
+from collections.abc import Sequence
 from typing import Union
 
 from lockstep import _core
@@ -17,10 +18,11 @@ from lockstep.errors import BadInput
 from lockstep.units import (NUMBER_MAX, Address, BytesLike, as_bytes, as_endpoint, as_number,
                             as_text)
 
-__all__ = ["Socket", "Sockets", "TCP_INFO_FIELDS"]
+__all__ = ["Epoll", "Socket", "Sockets", "TCP_INFO_FIELDS"]
 
 INT_MAX = 2**31 - 1
 TEXT_MAX = 2**28
+PARTS_MAX = 1024
 
 _TCP_INFO = 11
 _SHUT = {"read": 0, "write": 1, "both": 2}
@@ -93,6 +95,21 @@ class Socket:
         return self._core.receive(self._fd, as_number(most, "most", 0, TEXT_MAX),
                                   as_number(flags, "flags", 0, INT_MAX))
 
+    def writev(self, parts: Sequence[BytesLike]) -> int:
+        """Queues these bytes in their order, 1024 parts at most; how many octets were taken."""
+        as_number(len(parts), "the number of parts", 1, PARTS_MAX)
+        return self._core.send_parts(self._fd, [as_bytes(part, "a part") for part in parts])
+
+    def readv(self, sizes: Sequence[int]) -> list[bytes]:
+        """What has come, in parts of these sizes (1024 at most); the last may be short or empty."""
+        as_number(len(sizes), "the number of sizes", 1, PARTS_MAX)
+        return self._core.receive_parts(self._fd, [as_number(size, "a size", 0, TEXT_MAX)
+                                                   for size in sizes])
+
+    def fcntl(self, command: int, argument: int = 0) -> int:
+        """F_GETFL, F_SETFL, F_GETFD, F_SETFD of Python's ``fcntl``, with their flags."""
+        return self._core.control(self._fd, _int(command, "command"), _int(argument, "argument"))
+
     def shutdown(self, how: str) -> None:
         """Ends a direction: ``write`` sends a FIN behind what is queued; ``read``; ``both``."""
         if as_text(how, "how") not in _SHUT:
@@ -144,6 +161,48 @@ class Socket:
         return f"<lockstep.sockets.Socket {self._fd}>"
 
 
+class Epoll:
+    """Watches sockets of one stack, as ``select.epoll``. Made by :meth:`Sockets.epoll`.
+
+    Edge-triggered with ``select.EPOLLET``, once with ``select.EPOLLONESHOT``. Nothing waits:
+    poll() says what is ready now.
+    """
+
+    __slots__ = ("_core", "_fd")
+
+    _ADD, _DEL, _MOD = 1, 2, 3
+
+    def __init__(self, core: _core.Sockets) -> None:
+        self._core = core
+        self._fd = core.create_epoll()
+
+    def _watch(self, operation: int, on: Socket, events: int) -> None:
+        if not isinstance(on, Socket):
+            raise BadInput(f"{on!r} was given, expected a Socket")
+        self._core.watch(self._fd, operation, on.fileno(),
+                         as_number(events, "events", 0, 2**32 - 1))
+
+    def register(self, on: Socket, events: int = select.EPOLLIN | select.EPOLLOUT) -> None:
+        """Watches a socket. SocketError: EEXIST, it is watched already."""
+        self._watch(self._ADD, on, events)
+
+    def modify(self, on: Socket, events: int) -> None:
+        """For these events from here on. SocketError: ENOENT, it is not watched."""
+        self._watch(self._MOD, on, events)
+
+    def unregister(self, on: Socket) -> None:
+        """Watches it no more. SocketError: ENOENT, it is not watched."""
+        self._watch(self._DEL, on, 0)
+
+    def poll(self, most: int = 64) -> list[tuple[int, int]]:
+        """What is ready: fileno() of each socket with its events, `most` at most."""
+        return self._core.ready(self._fd, as_number(most, "most", 1, 65_536))
+
+    def close(self) -> None:
+        """Gives it back."""
+        self._core.close(self._fd)
+
+
 class Sockets:
     """The sockets of one stack or host; from here on its events are theirs.
 
@@ -166,6 +225,10 @@ class Sockets:
             raise BadInput(f"family is {family!r}, expected inet or inet6")
         v6 = family == "inet6"
         return Socket(self._core, self._core.socket(v6), v6)
+
+    def epoll(self) -> Epoll:
+        """A new epoll. SocketError: EMFILE, all are taken."""
+        return Epoll(self._core)
 
 
 def _int(value: object, what: str) -> int:
