@@ -18,7 +18,7 @@ enum class Place : std::uint8_t {
 };
 inline constexpr std::uint32_t place_count = 5;
 
-// Stores an address in a descriptor's signed field, which is wide enough for every one that there is.
+// Stores an address in a descriptor's signed field, which is wide enough for each that there is.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 template <class Descriptor>
