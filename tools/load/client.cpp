@@ -71,6 +71,8 @@ Client::Client(const Plan& plan, const http::Site& site, Count connections_max)
                                                                              : Habit::eager;
     if (plan.protocol == Protocol::echo) {
       user.reply.emplace<EchoReply>();
+    } else if (plan.protocol == Protocol::memcached) {
+      user.reply.emplace<CacheReply>();
     }
     resting_.push(i);
   }
@@ -99,9 +101,8 @@ void Client::run(Stack& stack, Instant now) {
   if (phase_ == Phase::fresh) {
     begin(stack, now);
   }
-  if (phase_ == Phase::gathering &&
-      (open_ == users_.size() || now >= first_call_ + plan_.timeout)) {
-    begin_asking(now);
+  if (phase_ == Phase::gathering && is_gathered(now)) {
+    begin_asking(stack, now);
   }
   expire(stack, now);
   if (phase_ == Phase::asking) {
@@ -128,21 +129,34 @@ void Client::run(Stack& stack, Instant now) {
   }
 }
 
-void Client::begin(Stack&, Instant now) {
+void Client::begin(Stack& stack, Instant now) {
   first_call_ = next_call_ = now;
-  // Who speaks by a schedule on connections that last needs them before it begins.
-  if (is_scheduled() && plan_.requests_a_connection == 0) {
+  // Who speaks by a schedule on connections that last needs them before it begins. So does whoever
+  // asks for what has to be set first.
+  if ((is_scheduled() && plan_.requests_a_connection == 0) || composer_.to_preload() != 0) {
     phase_ = Phase::gathering;
   } else {
-    begin_asking(now);
+    begin_asking(stack, now);
   }
 }
 
-void Client::begin_asking(Instant now) {
+bool Client::is_gathered(Instant now) const {
+  bool const all = open_ == users_.size() && composer_.to_preload() == 0 && active_ == 0;
+  return all || now >= first_call_ + plan_.timeout;
+}
+
+void Client::begin_asking(Stack& stack, Instant now) {
+  bool const was_gathering = phase_ == Phase::gathering;
   phase_ = Phase::asking;
   measured_from_ = now + plan_.warm_up;
   ends_at_ = plan_.requests == 0 ? measured_from_ + plan_.duration : Instant::never();
   schedule_.begin(now);
+  for (User& user : users_) {
+    if (was_gathering && user.state == State::open && user.count == 0 &&
+        user.habit != Habit::silent) {
+      next_request(stack, user, now);
+    }
+  }
 }
 
 bool Client::wants_more() const {
@@ -266,7 +280,7 @@ void Client::call(Stack& stack, User& user, Instant now) {
     if (!backlog_.empty()) {
       ask(user, backlog_.pop(), now);
     }
-  } else if (user.habit != Habit::silent) {
+  } else if (user.habit != Habit::silent && phase_ == Phase::asking) {
     counters_.asked += is_measured(now) ? 1 : 0;
     ask(user, now, now);
   }
@@ -329,7 +343,7 @@ Instant Client::deadline() const {
 
 void Client::stop(Stack& stack, Instant now) {
   if (phase_ == Phase::fresh || phase_ == Phase::gathering) {
-    begin_asking(now);
+    begin_asking(stack, now);
   }
   if (phase_ == Phase::asking) {
     end_asking(stack, now);
@@ -488,6 +502,10 @@ void Client::answered(Stack& stack, User& user, Instant now) {
     counters_.body_octets +=
         std::visit([](auto& reply) { return reply.body_octets(); }, user.reply);
     times_.latency.add(now.since(done.wanted));
+    if (const auto* const cached = std::get_if<CacheReply>(&user.reply)) {
+      counters_.updates += cached->is_update() ? 1 : 0;
+      counters_.misses += cached->is_miss() ? 1 : 0;
+    }
     if (answers_seen_ % rtt_every == 0) {
       times_.rtt.add(stack.inspect(user.id).srtt);
     }
@@ -500,10 +518,11 @@ void Client::answered(Stack& stack, User& user, Instant now) {
   if (is_ended() && plan_.requests != 0) {
     ended_at_ = now;
   }
-  bool const more = user.left != 0 && (phase_ == Phase::asking || !backlog_.empty()) &&
-                    (is_scheduled() || wants_more());
+  bool const more = user.left != 0 && may_ask();
   if (user.count == 0 && !more) {
     part(stack, user, now);
+  } else if (phase_ == Phase::gathering) {
+    next_request(stack, user, now);
   } else if (user.count == 0 && !is_scheduled() && user.habit == Habit::slow) {
     wait(user, slow_think, now);
   } else if (user.count == 0 && !is_scheduled() && plan_.think.ns != 0) {
@@ -513,12 +532,24 @@ void Client::answered(Stack& stack, User& user, Instant now) {
   }
 }
 
+// Whether an open connection is needed any longer.
+bool Client::may_ask() const {
+  if (phase_ == Phase::gathering) {
+    return true;
+  }
+  return is_scheduled() ? phase_ == Phase::asking || !backlog_.empty() : wants_more();
+}
+
 // An open connection has room for a request, or several.
 void Client::next_request(Stack& stack, User& user, Instant now) {
   if (user.state != State::open) {
     return;
   }
-  if (is_scheduled()) {
+  if (phase_ == Phase::gathering) {
+    while (user.count < plan_.pipeline && user.left != 0 && composer_.to_preload() != 0) {
+      ask(user, now, now);
+    }
+  } else if (is_scheduled()) {
     set_free(user);
   } else {
     while (user.count < plan_.pipeline && user.left != 0 && wants_more()) {
@@ -571,6 +602,10 @@ bool Client::send_one(Stack& stack, User& user, const Asked& one) {
       auto const rest = message.head.substr(static_cast<std::size_t>(user.position));
       taken = stack.write(user.id, std::as_bytes(std::span(rest)),
                           message.body_length == 0 ? More::no : More::yes);
+    } else if (user.position >= message.head.size() + message.body_length) {
+      auto const rest = message.tail.substr(
+          static_cast<std::size_t>(user.position - message.head.size() - message.body_length));
+      taken = stack.write(user.id, std::as_bytes(std::span(rest)));
     } else {
       std::uint64_t const at = user.position - message.head.size();
       std::uint64_t const from = (message.body_from + at) % http::Site::pattern_bytes;
@@ -578,7 +613,8 @@ bool Client::send_one(Stack& stack, User& user, const Asked& one) {
           std::min(message.body_length - at, http::Site::pattern_bytes - from);
       taken = stack.lend(user.id,
                          {http::Site::pattern_region, from, static_cast<std::uint32_t>(run)},
-                         at + run < message.body_length ? More::yes : More::no);
+                         at + run < message.body_length || !message.tail.empty() ? More::yes
+                                                                                 : More::no);
     }
     user.position += taken.bytes.count;
     if (taken.bytes.empty()) {

@@ -10,6 +10,7 @@
 #include "core/units/random.hpp"
 #include "tools/http/site.hpp"
 #include "tools/http/waiting.hpp"
+#include "tools/load/cache_reply.hpp"
 #include "tools/load/counters.hpp"
 #include "tools/load/message.hpp"
 #include "tools/load/plan.hpp"
@@ -89,7 +90,7 @@ class Client {
     std::uint32_t sent = 0;      // of these: wholly written
     std::uint64_t position = 0;  // written of the one after
     Instant called;
-    std::variant<HttpReply, EchoReply> reply;
+    std::variant<HttpReply, EchoReply, CacheReply> reply;
   };
 
   User* user_of(ConnectionId id);
@@ -106,7 +107,8 @@ class Client {
   bool wants_more() const;
 
   void begin(Stack& stack, Instant now);
-  void begin_asking(Instant now);
+  void begin_asking(Stack& stack, Instant now);
+  bool is_gathered(Instant now) const;
   void expire(Stack& stack, Instant now);
   void lose_patience(Stack& stack, User& user, Wait kind, Instant now);
   void follow_schedule(Stack& stack, Instant now);
@@ -122,6 +124,7 @@ class Client {
   void read_part(Stack& stack, User& user, std::span<const std::byte> part, Instant now);
   void answered(Stack& stack, User& user, Instant now);
   void next_request(Stack& stack, User& user, Instant now);
+  bool may_ask() const;
   void ask(User& user, Instant wanted, Instant now);
   void send(Stack& stack, User& user);
   bool send_one(Stack& stack, User& user, const Asked& one);

@@ -2,6 +2,7 @@
 #include "tools/load/message.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/units/check.hpp"
 
@@ -32,19 +33,30 @@ Composer::Composer(const Plan& plan, const http::Site& site)
       message_(plan.message),
       catalogue_(plan.catalogue),
       pattern_(site.pattern()),
-      random_(Random(plan.seed).fork("requests")) {
+      random_(Random(plan.seed).fork("requests")),
+      updates_percent_(plan.updates_percent) {
   CHECK(catalogue_.weights.empty() || catalogue_.weights.size() == catalogue_.items.size());
   for (std::uint32_t const weight : catalogue_.weights) {
     weight_ += weight;
     cumulative_.push_back(weight_);
   }
-  CHECK(protocol_ != Protocol::echo || message_.count < pattern_.size());
+  CHECK(protocol_ == Protocol::http || message_.count < pattern_.size());
+  if (protocol_ == Protocol::memcached) {
+    to_preload_ = static_cast<std::uint32_t>(catalogue_.items.size());
+  }
 }
 
 Asked Composer::draw(Instant wanted, bool is_last) {
   Asked one;
   one.wanted = wanted;
   one.is_last = is_last;
+  if (to_preload_ != 0) {
+    --to_preload_;
+    one.item = to_preload_;
+    one.is_update = true;
+    return one;
+  }
+  one.is_update = protocol_ == Protocol::memcached && random_.below(100) < updates_percent_;
   if (protocol_ == Protocol::echo) {
     one.from = static_cast<std::uint32_t>(random_.below(pattern_.size() - message_.count));
   } else if (cumulative_.empty()) {
@@ -57,6 +69,11 @@ Asked Composer::draw(Instant wanted, bool is_last) {
   return one;
 }
 
+std::uint32_t Composer::value_from(std::uint32_t item) const {
+  return static_cast<std::uint32_t>(std::uint64_t{item} * 977 %
+                                    (pattern_.size() - message_.count));
+}
+
 Message Composer::compose(const Asked& asked, const Target& target) {
   Message out;
   if (protocol_ == Protocol::echo) {
@@ -65,6 +82,23 @@ Message Composer::compose(const Asked& asked, const Target& target) {
     return out;
   }
   Line line(text_);
+  if (protocol_ == Protocol::memcached) {
+    line.add(asked.is_update ? "set " : "get ");
+    line.add(catalogue_.items[asked.item].name);
+    if (asked.is_update) {
+      std::array<char, 12> digits;
+      auto const [end, error] =
+          std::to_chars(digits.data(), digits.data() + digits.size(), message_.count);
+      line.add(" 0 0 ");
+      line.add({digits.data(), static_cast<std::size_t>(end - digits.data())});
+      out.body_from = value_from(asked.item);
+      out.body_length = message_.count;
+      out.tail = "\r\n";
+    }
+    line.add("\r\n");
+    out.head = line.text();
+    return out;
+  }
   line.add("GET ");
   line.add(catalogue_.items[asked.item].name);
   line.add(" HTTP/1.1\r\nHost: ");
@@ -81,6 +115,9 @@ Message Composer::compose(const Asked& asked, const Target& target) {
 Expected Composer::expected(const Asked& asked) const {
   if (protocol_ == Protocol::echo) {
     return {message_.count, asked.from, pattern_};
+  }
+  if (protocol_ == Protocol::memcached) {
+    return {message_.count, value_from(asked.item), pattern_, asked.is_update};
   }
   const Item& item = catalogue_.items[asked.item];
   return {item.length, 0, item.is_pattern ? pattern_ : std::span<const std::byte>{}};

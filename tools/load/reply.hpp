@@ -19,6 +19,7 @@ struct Expected {
   std::uint64_t length = Item::unknown;
   std::uint64_t from = 0;                   ///< where in the pattern it begins
   std::span<const std::byte> pattern = {};  ///< empty: what it says is not looked at
+  bool is_stored = false;                   ///< memcached: the answer to a set
 };
 
 enum class Progress : std::uint8_t { more, complete, failed };

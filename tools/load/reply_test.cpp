@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "tools/load/cache_reply.hpp"
+
 namespace lockstep::load {
 namespace {
 
@@ -111,6 +113,51 @@ TEST(EchoReply, TheSameOctetsFromWhereTheyBegan) {
   EXPECT_EQ(read(reply, "ghaa", 3).fault, Fault::wrong_body);
   reply.begin({4, 6, octets(pattern)});
   EXPECT_EQ(read(reply, "gha", 3, true).fault, Fault::closed_early);
+}
+
+TEST(CacheReply, HitsMissesAndUpdates) {
+  std::string_view const hit = "VALUE k 0 4\r\nghab\r\nEND\r\nVALUE";
+  Expected const value{4, 6, octets("abcdefgh"), false};
+  for (std::size_t piece = 1; piece < hit.size(); ++piece) {
+    CacheReply reply;
+    reply.begin(value);
+    Read const got = read(reply, hit, piece);
+    EXPECT_EQ(got.progress, Progress::complete) << piece;
+    EXPECT_EQ(hit.substr(got.used), "VALUE");
+    EXPECT_FALSE(reply.is_miss());
+  }
+  CacheReply reply;
+  reply.begin(value);
+  EXPECT_EQ(read(reply, "END\r\n", 2).progress, Progress::complete);
+  EXPECT_TRUE(reply.is_miss());
+  reply.begin({4, 6, octets("abcdefgh"), true});
+  EXPECT_EQ(read(reply, "STORED\r\n", 3).progress, Progress::complete);
+}
+
+TEST(CacheReply, WhatIsWrongHasAName) {
+  struct Case {
+    std::string_view text;
+    Fault fault;
+  };
+  std::string const endless(1'000, 'x');
+  for (const Case& each : {
+           Case{"ERROR\r\n", Fault::status},
+           Case{"SERVER_ERROR out of memory\r\n", Fault::status},
+           Case{"STORED\r\n", Fault::malformed},
+           Case{"VALUE k 0 x\r\n", Fault::malformed},
+           Case{"\r\n", Fault::malformed},
+           Case{"END\n", Fault::malformed},
+           Case{endless, Fault::malformed},
+           Case{"VALUE k 0 5\r\nghabc\r\nEND\r\n", Fault::wrong_length},
+           Case{"VALUE k 0 4\r\nghaa\r\nEND\r\n", Fault::wrong_body},
+           Case{"VALUE k 0 4\r\nghabc\r\nEND\r\n", Fault::malformed},
+           Case{"VALUE k 0 4\r\nghab\r\nend\r\n", Fault::malformed},
+           Case{"VALUE k 0 4\r\ngh", Fault::closed_early},
+       }) {
+    CacheReply reply;
+    reply.begin({4, 6, octets("abcdefgh"), false});
+    EXPECT_EQ(name_of(read(reply, each.text, 5, true).fault), name_of(each.fault)) << each.text;
+  }
 }
 
 }  // namespace

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "tools/cli/failure.hpp"
+#include "tools/loadrun/page_sizes.hpp"
 #include "tools/loadrun/plan.hpp"
 #include "tools/loadrun/simulate.hpp"
+#include "tools/loadrun/workloads.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -113,6 +116,77 @@ TEST(Load, AScheduleWithARequestAConnection) {
   EXPECT_EQ(got.result.counters.answered, got.result.counters.asked);
 }
 
+TEST(Load, MemcachedIsSetFirstAndThenAsked) {
+  LoadOptions options = in_the_wire("memcached://10.0.0.2");
+  options.workload = "memcached";
+  options.connections = 100;
+  options.rate = 50'000;
+  options.requests = 0;
+  options.duration = "200ms";
+  options.updates = 10;
+  SimulatedLoad const got = run(options);
+  EXPECT_EQ(got.result.counters.answered, 10'000u);
+  EXPECT_EQ(got.result.counters.misses, 0u);
+  EXPECT_GT(got.result.counters.updates, 800u);
+  EXPECT_LT(got.result.counters.updates, 1'200u);
+  EXPECT_EQ(got.result.counters.body_octets, 64 * (10'000 - got.result.counters.updates));
+  options = in_the_wire("memcached://10.0.0.2");  // a closed loop, several at once
+  options.pipeline = 4;
+  EXPECT_EQ(run(options).result.counters.answered, 1'000u);
+}
+
+TEST(Load, PagesWithTheMtuThatIsAsked) {
+  LoadOptions options = in_the_wire("http://10.0.0.2");
+  options.workload = "pages-mtu";
+  options.requests = 50;
+  options.mtu = 9000;
+  SimulatedLoad const large = run(options);
+  options.mtu = 576;
+  SimulatedLoad const small = run(options);
+  EXPECT_EQ(large.result.counters.body_octets, small.result.counters.body_octets);
+  EXPECT_GT(small.frames_sent, large.frames_sent * 5);
+}
+
+TEST(Load, ChatKeepsItsConnections) {
+  LoadOptions options = in_the_wire("echo://10.0.0.2");
+  options.workload = "chat";
+  options.connections = 100;
+  options.requests = 0;
+  options.duration = "10s";
+  SimulatedLoad const got = run(options);
+  EXPECT_EQ(got.result.counters.connections, 100u);
+  // 80 speak once as they come; 20 of them every second from then on, for nine seconds at least.
+  EXPECT_GE(got.result.counters.answered, 80u + 20 * 8);
+  EXPECT_LE(got.result.counters.answered, 80u + 20 * 10);
+}
+
+TEST(Workloads, AreAsPublished) {
+  auto pages = page_sizes;
+  std::sort(pages.begin(), pages.end());
+  auto const below = [&](std::uint32_t octets) {
+    return std::lower_bound(pages.begin(), pages.end(), octets) - pages.begin();
+  };
+  EXPECT_EQ(pages.front(), 3'500u);
+  EXPECT_EQ(pages.back(), 1'100'000u);
+  EXPECT_NEAR(static_cast<double>(pages[250]), 68'000, 1'000);
+  EXPECT_NEAR(std::accumulate(pages.begin(), pages.end(), 0.0) / 500, 126'000, 5'000);
+  EXPECT_GE(below(150'000), 350);  // 70 %
+  EXPECT_GE(below(300'000), 450);  // 90 %
+  EXPECT_NEAR(static_cast<double>(500 - below(500'001)), 15, 4);  // 3 %
+  std::uint64_t of_all = 0;
+  std::uint64_t small = 0;
+  std::uint64_t medium = 0;
+  for (const FileClass& each : file_classes()) {
+    of_all += each.weight;
+    small += each.octets <= 4'096 ? each.weight : 0;
+    medium += each.octets <= 51'200 ? each.weight : 0;
+  }
+  EXPECT_EQ(of_all, 1'000'000u);
+  EXPECT_NEAR(static_cast<double>(small), 500'000, 40'000);
+  EXPECT_NEAR(static_cast<double>(medium), 950'000, 5'000);
+  EXPECT_EQ(file_classes().back().octets, 921'600u);
+}
+
 TEST(Load, WhoIsIdleSaysNothing) {
   LoadOptions options = in_the_wire("echo://10.0.0.2");
   options.idle_share = 50;
@@ -169,7 +243,7 @@ TEST(Load, RefusesInOneLine) {
   options.workload = "pingpong64";
   EXPECT_NE(refusal(options).find("another protocol"), std::string::npos);
   options.workload = "pingpong";
-  EXPECT_NE(refusal(options).find("there are pingpong64"), std::string::npos);
+  EXPECT_NE(refusal(options).find("there are pages, pages-mtu, pingpong64"), std::string::npos);
   options = in_the_wire("http://10.0.0.2/");
   options.duration = "10";
   EXPECT_NE(refusal(options).find("--duration 10"), std::string::npos);

@@ -20,6 +20,7 @@ struct LoadOptions {
   std::optional<std::uint64_t> connects_a_second;
   std::optional<std::uint32_t> idle_share;
   std::optional<std::uint32_t> message;
+  std::optional<std::uint32_t> updates;
   std::string farewell;
   std::string think;
   std::uint64_t requests = 0;
@@ -42,6 +43,7 @@ struct LoadOptions {
   std::string from;                   ///< the host that asks
   std::vector<std::string> settings;  ///< of the world's hosts
   std::string pcapng_folder;
+  std::string make_site;              ///< a folder: nothing else is done
 };
 
 /// Runs the load and prints what came of it. Throws Failure before it has begun.

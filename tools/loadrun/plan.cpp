@@ -9,6 +9,7 @@
 #include "tools/cli/failure.hpp"
 #include "tools/http/site.hpp"
 #include "tools/load/message.hpp"
+#include "tools/loadrun/page_sizes.hpp"
 #include "tools/loadrun/workloads.hpp"
 #include "tools/world/units.hpp"
 
@@ -25,8 +26,9 @@ struct Scheme {
   std::uint16_t port;
 };
 
-constexpr std::array<Scheme, 2> schemes{{{"http://", load::Protocol::http, 80},
-                                         {"echo://", load::Protocol::echo, 7}}};
+constexpr std::array<Scheme, 3> schemes{{{"http://", load::Protocol::http, 80},
+                                         {"echo://", load::Protocol::echo, 7},
+                                         {"memcached://", load::Protocol::memcached, 11'211}}};
 
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
@@ -44,8 +46,9 @@ struct Url {
 };
 
 [[noreturn]] void refuse_url(const std::string& text) {
-  refuse(fmt::format("{}: expected http://ADDRESS[:PORT]/PATH or echo://ADDRESS[:PORT], with an "
-                     "IPv4 address or an IPv6 one in brackets: correct it",
+  refuse(fmt::format("{}: expected http://ADDRESS[:PORT]/PATH, echo://ADDRESS[:PORT] or "
+                     "memcached://ADDRESS[:PORT], with an IPv4 address or an IPv6 one in brackets: "
+                     "correct it",
                      text));
 }
 
@@ -118,7 +121,7 @@ void take(const std::optional<From>& from, To& into) {
   }
 }
 
-void read_urls(const LoadOptions& options, load::Plan& plan) {
+void read_urls(const LoadOptions& options, Asking asking, load::Plan& plan) {
   bool is_first = true;
   for (const std::string& text : options.urls) {
     Url const url = url_in(text);
@@ -131,13 +134,37 @@ void read_urls(const LoadOptions& options, load::Plan& plan) {
     }
     is_first = false;
     plan.targets.push_back(url.target);
-    if (plan.protocol == load::Protocol::http) {
+    if (plan.protocol == load::Protocol::http && asking == Asking::the_url) {
       plan.catalogue.items.push_back(item_of(url.path));
     }
   }
 }
 
-void take_workload(const std::string& id, load::Plan& plan) {
+void add_generated(std::uint64_t octets, load::Plan& plan) {
+  plan.catalogue.items.push_back({fmt::format("/bytes/{}", octets), octets, true});
+}
+
+void fill_catalogue(Asking asking, load::Plan& plan) {
+  if (asking == Asking::pages) {
+    for (std::uint32_t const octets : page_sizes) {
+      add_generated(octets, plan);
+    }
+  } else if (asking == Asking::files) {
+    for (const FileClass& each : file_classes()) {
+      add_generated(each.octets, plan);
+      plan.catalogue.weights.push_back(each.weight);
+    }
+  }
+}
+
+void add_keys(load::Plan& plan) {
+  for (std::uint32_t i = 0; i < keys; ++i) {
+    plan.catalogue.items.push_back({fmt::format("lockstep-{:08}", i)});
+  }
+}
+
+/// What it asks for.
+Asking take_workload(const std::string& id, load::Plan& plan) {
   const Workload* const known = workload_named(id);
   if (known == nullptr) {
     std::string names;
@@ -149,14 +176,22 @@ void take_workload(const std::string& id, load::Plan& plan) {
   plan.protocol = known->protocol;
   plan.connections = known->connections;
   plan.requests_a_connection = known->requests_a_connection;
+  plan.rate = known->rate;
+  plan.connects_a_second = known->connects_a_second;
+  plan.silent_percent = known->silent_percent;
+  plan.slow = known->slow;
+  plan.think = known->think;
   plan.farewell = known->farewell;
   plan.message = known->message;
+  plan.updates_percent = known->updates_percent;
+  fill_catalogue(known->asking, plan);
+  return known->asking;
 }
 
 void read_farewell(const std::string& text, load::Plan& plan) {
   if (text.empty()) {
-    if (plan.protocol == load::Protocol::echo && plan.farewell == load::Farewell::server) {
-      plan.farewell = load::Farewell::client;  // an echo server waits for us
+    if (plan.protocol != load::Protocol::http && plan.farewell == load::Farewell::server) {
+      plan.farewell = load::Farewell::client;  // only HTTP can ask the server to close
     }
     return;
   }
@@ -178,16 +213,19 @@ std::uint64_t seed_of(const std::string& text) {
 
 load::Plan load_plan_of(const LoadOptions& options) {
   load::Plan plan;
-  if (!options.workload.empty()) {
-    take_workload(options.workload, plan);
-  }
-  read_urls(options, plan);
+  Asking const asking =
+      options.workload.empty() ? Asking::the_url : take_workload(options.workload, plan);
+  read_urls(options, asking, plan);
   take(options.connections, plan.connections);
   take(options.requests_a_connection, plan.requests_a_connection);
   take(options.pipeline, plan.pipeline);
   take(options.rate, plan.rate);
   take(options.connects_a_second, plan.connects_a_second);
   take(options.idle_share, plan.silent_percent);
+  take(options.updates, plan.updates_percent);
+  if (plan.protocol == load::Protocol::memcached) {
+    add_keys(plan);
+  }
   if (options.message) {
     plan.message = Bytes{*options.message};
   }

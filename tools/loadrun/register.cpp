@@ -34,8 +34,11 @@ void add_loads(CLI::App& verb, LoadOptions& options) {
                   "percent of the connections that never ask (0)")
       ->check(CLI::Range(0, 99));
   verb.add_option("--think", options.think, "pause before each request but the first (0s)");
-  verb.add_option("--message", options.message, "octets of an echo (64)")
+  verb.add_option("--message", options.message,
+                  "octets of an echo, or of what memcached keeps (64)")
       ->check(CLI::Range(1, 1'000'000));
+  verb.add_option("--updates", options.updates, "percent of memcached's requests that set (0)")
+      ->check(CLI::Range(0, 100));
   verb.add_option("--close", options.farewell,
                   "who closes first: server, client, or reset: nobody (server; client of echo)")
       ->check(CLI::IsMember({"server", "client", "reset"}));
@@ -60,7 +63,13 @@ void add_place(CLI::App& verb, LoadOptions& options) {
   where->add_option("--iface", options.interface,
                     "an interface that is there; its link address is ours too");
   where->add_option("--sim", options.sim, "the file of a world: the target's host serves");
+  where->add_option("--make-site", options.make_site,
+                    "write the files that are asked for into this folder, for another server");
   where->require_option(1);
+  verb.add_option("--mtu", options.mtu,
+                  "octets of an IP packet, in a world of both hosts' (of a TAP and a host 1500, "
+                  "else the interface's own); from 576 on the wire")
+      ->check(CLI::Range(128, 65'000));
 }
 
 void add_wire(CLI::App& verb, LoadOptions& options) {
@@ -76,9 +85,6 @@ void add_wire(CLI::App& verb, LoadOptions& options) {
   wire->add_option("--gateway", options.gateway, "on the way to targets of other networks");
   wire->add_option("--profile", options.profile, "default, rfc, linux or freebsd")
       ->capture_default_str();
-  wire->add_option("--mtu", options.mtu,
-                   "octets of an IP packet (1500 of a TAP, the interface's own elsewhere)")
-      ->check(CLI::Range(576, 65'000));
   wire->add_option("--time-wait", options.time_wait,
                    "of ours, where we close first: a port is free again after that (1min)");
 }
@@ -90,7 +96,8 @@ void register_load(CLI::App& app, int& exit_code) {
       "load", "Loads a server and measures it, on a Linux interface or simulated");
   auto const options = std::make_shared<LoadOptions>();
   verb->add_option("URL", options->urls,
-                   "http://ADDRESS[:PORT]/PATH or echo://ADDRESS[:PORT]; several take turns")
+                   "http://ADDRESS[:PORT]/PATH, echo://ADDRESS[:PORT] or "
+                   "memcached://ADDRESS[:PORT]; several take turns")
       ->required();
   add_loads(*verb, *options);
   add_ends(*verb, *options);

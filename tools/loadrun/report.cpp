@@ -130,6 +130,10 @@ std::string load_text(const LoadResult& result) {
   out += fmt::format("latency      {}\n", times_line(result.times.latency));
   out += fmt::format("connect      {}\n", times_line(result.times.connect));
   out += fmt::format("round trip   {}\n", times_line(result.times.rtt));
+  if (result.plan.protocol == load::Protocol::memcached) {
+    out += fmt::format("memcached    {} updates, {} misses\n", grouped(all.updates),
+                       grouped(all.misses));
+  }
   out += fmt::format("errors       {}\n", faults_line(all));
   if (result.times.latency.count() != 0) {
     out += "latency, a line a doubling:\n" + bars(result.times.latency);
@@ -153,6 +157,8 @@ std::string load_json(const LoadResult& result, const std::string& more) {
                    {"answered", result.counters.answered},
                    {"connections", result.counters.connections},
                    {"body_octets", result.counters.body_octets},
+                   {"updates", result.counters.updates},
+                   {"misses", result.counters.misses},
                    {"requests_per_second", a_second(result.in_time.answered, result.measured)},
                    {"connections_per_second",
                     a_second(result.in_time.connections, result.measured)},

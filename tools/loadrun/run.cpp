@@ -3,12 +3,17 @@
 #include "tools/loadrun/options.hpp"
 #include "tools/loadrun/plan.hpp"
 #include "tools/loadrun/simulate.hpp"
+#include "tools/loadrun/site.hpp"
 #include "tools/loadrun/wire.hpp"
 
 namespace lockstep::tools {
 
 int run_load(const LoadOptions& options) {
   load::Plan const plan = load_plan_of(options);
+  if (!options.make_site.empty()) {
+    make_site(plan, options.make_site);
+    return static_cast<int>(ExitCode::fine);
+  }
   bool const simulated = !options.sim.empty();
   if (simulated != options.addresses.empty()) {
     throw Failure(ExitCode::bad_input,

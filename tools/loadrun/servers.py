@@ -108,6 +108,14 @@ server.listen-backlog = 4096
 
 
 @contextlib.contextmanager
+def memcached(port):
+    """As it is installed, with room for many connections."""
+    with program(port, shutil.which("memcached"), "-u", "root", "-l", "0.0.0.0", "-p", port, "-c",
+                 16384) as process:
+        yield process
+
+
+@contextlib.contextmanager
 def python(_folder, site, port):
     """The standard library's server: a thread a connection."""
     class Handler(http.server.SimpleHTTPRequestHandler):

@@ -13,6 +13,7 @@
 #include "tools/cards/mpipe_card.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/http/server.hpp"
+#include "tools/load/cache_server.hpp"
 #include "tools/load/client.hpp"
 #include "tools/load/echo_server.hpp"
 #include "tools/loadrun/conclude.hpp"
@@ -126,6 +127,30 @@ Cast cast_of(const LoadOptions& options, const load::Plan& plan, const sim::Worl
                                   options.from, names_of(world)));
 }
 
+void fit_host(Config& config, const LoadOptions& options, const load::Plan& plan) {
+  fit_pools(config.tcp, plan);
+  if (options.mtu != 0) {
+    set_mtu(config, Bytes{options.mtu});
+  }
+  if (plan.time_wait.ns != 0) {
+    config.tcp.msl = plan.time_wait / 2;
+  }
+}
+
+/// No link carries less than the hosts say.
+void fit_links(sim::World& world, const LoadOptions& options) {
+  for (sim::LinkSpec& link : world.links) {
+    for (sim::LaneSpec* lane : {&link.forward, &link.back}) {
+      lane->mtu_bytes = std::max(lane->mtu_bytes, options.mtu);
+    }
+  }
+  if (auto const fault = sim::fault_of(world); !fault.none()) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("{}: with this load, {}: {}", options.sim, fault.subject.view(),
+                              fault.what));
+  }
+}
+
 void serve(sim::Kernel& kernel, sim::HostIndex index, const load::Plan& plan,
            const load::Target& target, const http::Site& site) {
   sim::Host& host = kernel.host(index);
@@ -134,6 +159,13 @@ void serve(sim::Kernel& kernel, sim::HostIndex index, const load::Plan& plan,
   if (plan.protocol == load::Protocol::echo) {
     auto& app = join<load::EchoServer>(
         kernel, index, load::EchoSettings{target.endpoint.port, backlog}, most);
+    start(app.start(host.stack()), target);
+  } else if (plan.protocol == load::Protocol::memcached) {
+    load::CacheSettings settings;
+    settings.port = target.endpoint.port;
+    settings.backlog = backlog;
+    settings.value_max = lockstep::most(settings.value_max, plan.message);
+    auto& app = join<load::CacheServer>(kernel, index, settings, most);
     start(app.start(host.stack()), target);
   } else {
     http::ServerSettings settings;
@@ -176,10 +208,11 @@ std::string sim_json(const SimulatedLoad& run) {
 SimulatedLoad simulate(const LoadOptions& options, const load::Plan& plan) {
   sim::World world = read_world(options.sim, options.settings);
   Cast const cast = cast_of(options, plan, world);
-  fit_pools(world.hosts[cast.client.value].config.tcp, plan);
+  fit_host(world.hosts[cast.client.value].config, options, plan);
   for (sim::HostIndex const server : cast.servers) {
-    fit_pools(world.hosts[server.value].config.tcp, plan);
+    fit_host(world.hosts[server.value].config, options, plan);
   }
+  fit_links(world, options);
   http::Site site;
   site.complete();
   sim::Kernel kernel(world, plan.seed, with_cards(sim::Registry::standard()));

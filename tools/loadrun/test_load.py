@@ -71,6 +71,37 @@ def test_pipelined(tmp_path, alone, name):
         assert result["connections"] == 4
 
 
+def test_memcached(tmp_path, kind):
+    """The real one: every key is set, then read, and every octet compared."""
+    if servers.why_not("memcached"):
+        pytest.skip(servers.why_not("memcached"))
+    with servers.memcached(11211):
+        code, result, said = servers.run_load(
+            tmp_path, f"memcached://{ns.KERNEL}", "--workload", "memcached", "--connections", 200,
+            "--rate", 1000, "--duration", "2s", "--updates", 10, kind=kind)
+    assert code == 0, said
+    assert not any(result["errors"].values()), said
+    assert result["asked"] == result["answered"] == 2000, said
+    assert result["misses"] == 0
+    assert result["updates"] > 100
+
+
+def test_a_site_for_servers_of_others(tmp_path, alone):
+    """The files of a workload, and the workload on a server that has them."""
+    site = tmp_path / "site"
+    done = subprocess.run([str(ns.PROGRAM), "load", "http://10.0.0.1", "--workload", "zipf-files",
+                           "--make-site", str(site)], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done
+    assert len(list((site / "bytes").iterdir())) == 36
+    assert (site / "bytes" / "5120").read_bytes() == ns.generated(5120)
+    with servers.python(tmp_path, site, PORT):
+        code, result, said = servers.run_load(
+            tmp_path, f"http://{ns.KERNEL}:{PORT}", "--workload", "zipf-files", "--rate", 50,
+            "--requests", 100, "--connections", 20)
+    assert code == 0, said
+    assert result["answered"] == 100, said
+
+
 def test_errors_have_their_names(tmp_path, alone):
     """What a server does wrong is no failure of the load's, and is counted."""
     with servers.python(tmp_path, servers.make_site(tmp_path), PORT):

@@ -1,0 +1,189 @@
+// One command at a time, in order, as far as its answer can be sent.
+#include "tools/load/cache_server.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/units/check.hpp"
+#include "core/units/hash.hpp"
+
+namespace lockstep::load {
+namespace {
+
+constexpr std::uint32_t line_max = 300;
+constexpr std::string_view line_end = "\r\n";
+
+/// The words of a command's line.
+struct Words {
+  std::array<std::string_view, 5> words{};
+  std::uint32_t count = 0;
+};
+
+Words words_in(std::string_view line) {
+  Words out;
+  while (!line.empty() && out.count < out.words.size()) {
+    std::size_t const end = std::min(line.find(' '), line.size());
+    out.words[out.count] = line.substr(0, end);
+    ++out.count;
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  return out;
+}
+
+/// Of a set: octets that follow its line.
+std::uint32_t octets_of(const Words& words) {
+  std::uint32_t octets = 0;
+  if (words.count == 5 && words.words[0] == "set") {
+    std::string_view const text = words.words[4];
+    std::from_chars(text.data(), text.data() + text.size(), octets);
+  }
+  return octets;
+}
+
+}  // namespace
+
+CacheServer::CacheServer(const CacheSettings& settings, Count connections_max)
+    : settings_(settings),
+      slots_(connections_max.value),
+      entries_(std::size_t{settings.keys.value} * 2),
+      values_(std::size_t{settings.keys.value} * settings.value_max.count) {
+  command_.reserve(line_max + settings.value_max.count + 4);
+  out_.reserve(line_max + settings.value_max.count + 16);
+}
+
+Refusal CacheServer::start(Stack& stack) {
+  Local local;
+  local.port = settings_.port;
+  return stack.listen(local, settings_.backlog, listener_);
+}
+
+void CacheServer::told(Stack& stack, const Event& event) {
+  CHECK(event.id.slot < slots_.size());
+  Slot& slot = slots_[event.id.slot];
+  if (event.kind == EventKind::accepted) {
+    slot = {event.id, true, false, false};
+    ++open_;
+    static_cast<void>(stack.set(slot.id, {SettingKind::nagle, 0}));
+    return;
+  }
+  if (!slot.is_open || slot.id != event.id) {
+    return;
+  }
+  slot.peer_finished = slot.peer_finished || event.kind == EventKind::peer_finished;
+  if (event.kind == EventKind::closed) {
+    slot.is_open = false;
+    --open_;
+  } else {
+    go_on(stack, slot);
+  }
+}
+
+void CacheServer::go_on(Stack& stack, Slot& slot) {
+  if (slot.is_closed) {
+    return;
+  }
+  while (serve_one(stack, slot.id)) {
+  }
+  if (slot.peer_finished) {
+    slot.is_closed = stack.close(slot.id) != Refusal::no_room;
+  }
+}
+
+// False: a whole command has not come, or its answer cannot be sent yet.
+bool CacheServer::serve_one(Stack& stack, ConnectionId id) {
+  command_.clear();
+  std::size_t const most = command_.capacity();
+  for (auto part = stack.readable(id); !part.empty() && command_.size() < most;
+       part = stack.readable(id, Bytes{static_cast<std::uint32_t>(command_.size())})) {
+    command_.append(reinterpret_cast<const char*>(part.data()),
+                    std::min(part.size(), most - command_.size()));
+  }
+  std::string_view const all = command_;
+  std::size_t const end = all.find(line_end);
+  if (end == std::string_view::npos) {
+    if (all.size() > line_max) {
+      stack.abort(id);
+    }
+    return false;
+  }
+  std::string_view const line = all.substr(0, end);
+  std::uint32_t const octets = octets_of(words_in(line));
+  if (octets > settings_.value_max.count) {
+    stack.abort(id);
+    return false;
+  }
+  std::size_t const begin = end + line_end.size();
+  std::size_t const whole = begin + (octets == 0 ? 0 : octets + line_end.size());
+  if (all.size() < whole) {
+    return false;
+  }
+  std::string_view const said = answer(line, all.substr(begin, octets));
+  if (stack.writable(id).count < said.size()) {
+    return false;
+  }
+  Taken const taken = stack.write(id, std::as_bytes(std::span(said)));
+  if (taken.bytes.count != said.size()) {
+    stack.abort(id);  // a pool is exhausted, and half an answer has been said
+    return false;
+  }
+  stack.consume(id, Bytes{static_cast<std::uint32_t>(whole)});
+  return true;
+}
+
+std::string_view CacheServer::answer(std::string_view line, std::string_view data) {
+  Words const words = words_in(line);
+  bool const named = words.count > 1 && words.words[1].size() <= key_max;
+  if (named && words.words[0] == "get" && words.count == 2) {
+    return get(words.words[1]);
+  }
+  if (named && words.words[0] == "set" && words.count == 5) {
+    return set(words.words[1], data);
+  }
+  return "ERROR\r\n";
+}
+
+CacheServer::Entry* CacheServer::find(std::string_view key) {
+  SecretHash hash({1, 2});
+  for (char const letter : key) {
+    hash.add(static_cast<unsigned char>(letter));
+  }
+  // There are twice as many places as keys: a free one is always met.
+  for (std::uint64_t at = hash.finish() % entries_.size();; at = (at + 1) % entries_.size()) {
+    Entry& entry = entries_[at];
+    if (entry.key_length == 0 || std::string_view(entry.key.data(), entry.key_length) == key) {
+      return &entry;
+    }
+  }
+}
+
+std::string_view CacheServer::get(std::string_view key) {
+  const Entry& entry = *find(key);
+  out_.clear();
+  if (entry.key_length != 0) {
+    std::array<char, 12> digits;
+    auto const [end, error] =
+        std::to_chars(digits.data(), digits.data() + digits.size(), entry.length);
+    out_.append("VALUE ").append(key).append(" 0 ").append(digits.data(), end).append(line_end);
+    out_.append(values_.data() + entry.begin, entry.length).append(line_end);
+  }
+  return out_.append("END\r\n");
+}
+
+std::string_view CacheServer::set(std::string_view key, std::string_view data) {
+  Entry& entry = *find(key);
+  if (entry.key_length == 0) {
+    if (used_ == settings_.keys.value) {
+      return "SERVER_ERROR out of memory\r\n";
+    }
+    entry.begin = std::uint64_t{used_} * settings_.value_max.count;
+    entry.key_length = static_cast<std::uint32_t>(key.size());
+    std::copy(key.begin(), key.end(), entry.key.begin());
+    ++used_;
+  }
+  entry.length = static_cast<std::uint32_t>(data.size());
+  std::copy(data.begin(), data.end(),
+            values_.begin() + static_cast<std::ptrdiff_t>(entry.begin));
+  return "STORED\r\n";
+}
+
+}  // namespace lockstep::load

@@ -1,0 +1,68 @@
+// Answers get and set of memcached's text protocol: what its workload talks to in the simulator.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/seam/stack.hpp"
+
+namespace lockstep::load {
+
+struct CacheSettings {
+  Port port{11'211};
+  Backlog backlog{Count{1024}, Count::unlimited()};
+  Count keys{65'536};   ///< at most; then SERVER_ERROR
+  Bytes value_max{1'024};
+};
+
+/// All memory is obtained by the constructor. A command is read when all of it has come, so that
+/// nothing of one is kept; what cannot be sent yet stays unread.
+class CacheServer {
+ public:
+  static constexpr std::uint32_t key_max = 40;
+
+  CacheServer(const CacheSettings& settings, Count connections_max);
+
+  [[nodiscard]] Refusal start(Stack& stack);
+
+  // An Application.
+  void told(Stack& stack, const Event& event);
+  void run(Stack&, Instant) {}
+  Instant deadline() const { return Instant::never(); }
+  bool done() const { return open_ == 0; }
+
+ private:
+  struct Slot {
+    ConnectionId id;
+    bool is_open = false;
+    bool peer_finished = false;
+    bool is_closed = false;
+  };
+  struct Entry {
+    std::array<char, key_max> key{};
+    std::uint32_t key_length = 0;  // 0: free
+    std::uint32_t length = 0;
+    std::uint64_t begin = 0;       // of the value in values_
+  };
+  void go_on(Stack& stack, Slot& slot);
+  bool serve_one(Stack& stack, ConnectionId id);
+  Entry* find(std::string_view key);
+  std::string_view answer(std::string_view line, std::string_view data);
+  std::string_view get(std::string_view key);
+  std::string_view set(std::string_view key, std::string_view data);
+
+  CacheSettings settings_;
+  ListenerId listener_;
+  std::uint32_t open_ = 0;
+  std::uint32_t used_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<Entry> entries_;   // open addressing
+  std::vector<char> values_;
+  std::string command_;          // what of the one being served has come; its room is reserved
+  std::string out_;
+};
+
+}  // namespace lockstep::load
