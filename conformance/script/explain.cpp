@@ -225,6 +225,7 @@ std::string state_behind(Script script, std::size_t events) {
   script.events.resize(events);
   Overrides overrides;
   overrides.allow_trailing = true;
+  overrides.referee = false;
   Arena arena;
   Ran const ran = run(script, overrides, arena);
   return ran.verdict == Verdict::passed ? ran.state : "";

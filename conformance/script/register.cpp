@@ -26,7 +26,7 @@ struct PktOptions {
   std::string json, junit, pcapng = "pkt-failures", captures;
   script::Overrides overrides;
   std::uint32_t jobs = 1;
-  bool tap = false, failed = false;
+  bool tap = false, failed = false, no_referee = false;
 };
 
 script::Defines defines_of(const std::vector<std::string>& texts) {
@@ -47,6 +47,7 @@ int run_scripts(const PktOptions& options) {
   batch.defines = defines_of(options.defines);
   batch.overrides = options.overrides;
   batch.overrides.keep_capture = !options.captures.empty();
+  batch.overrides.referee = !options.no_referee;
   batch.jobs = options.jobs;
   auto const files = script::find_scripts(options.paths);
   script::Report const report = script::run_all(files, batch);
@@ -106,6 +107,8 @@ void register_run(CLI::App& verb, int& exit_code) {
                 "a segment of the script is one segment on the wire");
   run->add_flag("--allow-trailing", options->overrides.allow_trailing,
                 "packets that leave behind the last one expected are no finding");
+  run->add_flag("--no-referee", options->no_referee,
+                "what leaves is compared with the script only, and not judged by RFCs");
   run->add_option("--jobs", options->jobs, "how many run at a time (default: 1)")
       ->check(CLI::Range(1, 256));
   run->add_flag("--failed", options->failed, "rows only of scripts that do not pass");

@@ -14,6 +14,7 @@
 #include "conformance/script/constants.hpp"
 #include "conformance/script/packet.hpp"
 #include "conformance/script/sysctl.hpp"
+#include "conformance/script/witness.hpp"
 #include "tools/capture/pcapng_writer.hpp"
 #include "tools/cli/failure.hpp"
 
@@ -50,6 +51,10 @@ class Runner {
         flows_({plan_.local, Port{script.head.bind_port}}, {plan_.remote, Port{remote_port}}),
         caller_(script, plan_, world_, flows_),
         out_(out) {
+    if (overrides.referee) {
+      witness_.emplace(plan_);
+      before_referee_ = overrides.before_referee;
+    }
     for (std::size_t i = plan_.first_event; i < script.events.size(); ++i) {
       if (script.events[i].kind == Event::Kind::code) {
         code_.emplace(i, parse_code(script, script.events[i]));
@@ -64,6 +69,7 @@ class Runner {
         ++out_.events;
       }
       finish();
+      refuse_broken();
       out_.state = state_text();
       if (keeps_) {
         save_capture();
@@ -84,6 +90,8 @@ class Runner {
     Instant at;
     std::vector<std::byte> bytes;
     std::string comment;
+    Place place;
+    std::uint64_t number = 0;  ///< of the witness; 0: nobody showed it
   };
 
   [[noreturn]] void fail(Finding finding) {
@@ -138,7 +146,18 @@ class Runner {
   }
 
   void keep(const Sent& sent, std::string comment) {
-    captured_.push_back({sent.at, sent.bytes, std::move(comment)});
+    captured_.push_back({sent.at, sent.bytes, std::move(comment), current(), 0});
+  }
+  /// The oldest that left and was not taken; it is.
+  void take_front(const Event& event) {
+    show_sent();
+    keep(world_.sent.front(), where(event));
+    if (!numbers_.empty()) {
+      captured_.back().number = numbers_.front();
+      numbers_.pop_front();
+    }
+    world_.sent.pop_front();
+    ++out_.packets_out;
   }
   std::string where(const Event& event) const {
     return fmt::format("{}:{}", script_.file, event.place.line);
@@ -256,8 +275,13 @@ class Runner {
       flow.local_known = flow.local_known || fresh;
     }
     auto bytes = build(packet, flow);
-    captured_.push_back({world_.now(), bytes, where(event)});
+    captured_.push_back({world_.now(), bytes, where(event), event.place, 0});
     ++out_.packets_in;
+    show_sent();
+    if (witness_) {
+      captured_.back().number = ++shown_;
+      witness_->came(world_.now(), bytes);
+    }
     world_.inject(std::move(bytes));
     settle();
   }
@@ -281,9 +305,7 @@ class Runner {
   /// The packets that together may be the one that is expected; takes them.
   Live take(const Event& event, Instant first, Instant last) {
     Live whole = read_live(world_.sent.front().bytes);
-    keep(world_.sent.front(), where(event));
-    world_.sent.pop_front();
-    ++out_.packets_out;
+    take_front(event);
     std::uint32_t const wanted = event.packet.tcp.sequence.length;
     std::uint32_t const segment = whole.length;
     while (!strict_ && !event.packet.is_icmp && whole.readable && !whole.is_icmp &&
@@ -294,9 +316,7 @@ class Runner {
       if (!in_time || !full || !join(whole, read_live(next.bytes), segment)) {
         break;
       }
-      keep(next, where(event));
-      world_.sent.pop_front();
-      ++out_.packets_out;
+      take_front(event);
     }
     return whole;
   }
@@ -334,6 +354,57 @@ class Runner {
     bool const fixed = !any && begin == end;
     base_ = fixed ? begin : at;
     world_.go_to(at);
+  }
+
+  // ---- the referee ----
+
+  /// What has left since the last time, to the witness.
+  void show_sent() {
+    if (!witness_) {
+      return;
+    }
+    while (numbers_.size() < world_.sent.size()) {
+      Sent const& sent = world_.sent[numbers_.size()];
+      numbers_.push_back(++shown_);
+      if (before_referee_ == nullptr) {
+        witness_->left(sent.at, sent.bytes);
+      } else {
+        std::vector<std::byte> changed = sent.bytes;
+        before_referee_(changed);
+        witness_->left(sent.at, changed);
+      }
+    }
+  }
+
+  /// All came as the script says: is what left as the RFCs say?
+  void refuse_broken() {
+    show_sent();
+    auto const broken = witness_ ? witness_->verdict() : std::nullopt;
+    if (!broken) {
+      return;
+    }
+    // Its place in the capture, where those that nothing expected come last.
+    for (std::size_t i = 0; i < world_.sent.size(); ++i) {
+      keep(world_.sent[i], "left, and not expected so far");
+      captured_.back().number = numbers_[i];
+    }
+    world_.sent.clear();
+    std::size_t at = 0;
+    while (captured_[at].number != broken->packet) {
+      ++at;
+    }
+    std::string const numbers = broken->expected.empty() || broken->found.empty()
+                                    ? broken->expected + broken->found
+                                    : broken->expected + ", " + broken->found;
+    Finding finding;
+    finding.place = captured_[at].place;
+    finding.what = fmt::format("packet {}, which left at {}, breaks {}{}", at + 1,
+                               time_text(broken->at), broken->clause,
+                               numbers.empty() ? "" : " (" + numbers + ")");
+    finding.rows.push_back({std::string(broken->rule),
+                            broken->expected.empty() ? "kept" : broken->expected,
+                            broken->found.empty() ? "broken" : broken->found, true});
+    fail(std::move(finding));
   }
 
   // ---- calls ----
@@ -480,6 +551,10 @@ class Runner {
   Instant base_ = World::origin;
   std::optional<Waiting> waiting_;
   std::vector<Captured> captured_;
+  std::optional<Witness> witness_;
+  void (*before_referee_)(std::span<std::byte>) = nullptr;
+  std::uint64_t shown_ = 0;
+  std::deque<std::uint64_t> numbers_;  // of those in world_.sent that were shown
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // From what a script and the command line say to the Config of the stack under it.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 
 #include "conformance/script/syntax.hpp"
@@ -21,6 +23,9 @@ struct Overrides {
   bool strict_segments = false;
   bool allow_trailing = false;
   bool keep_capture = false;  ///< of a run that passes, too
+  bool referee = true;        ///< our packets are judged by the rules of RFCs as well
+  /// For tests: what the referee is shown of a packet of ours is changed by this.
+  void (*before_referee)(std::span<std::byte> ours) = nullptr;
 };
 
 /// Profile, addresses, MTU, the sysctls of commands that stand before everything else, and fields

@@ -28,7 +28,8 @@ referee::Terms terms_of_run(const World& world) {
   return terms;
 }
 
-// What the wire does not show of a host.
+}  // namespace
+
 referee::Allowances allowances_of(const Config& config) {
   referee::Allowances out;
   out.cookies = config.tcp.syn_cookies != tcp::SynCookies::off;
@@ -40,17 +41,15 @@ referee::Allowances allowances_of(const Config& config) {
   return out;
 }
 
-referee::Sighting sighting_of(const RfcChecker::Heard& seen) {
+referee::Sighting sighting_of(const SegmentView& view, Instant at) {
   referee::Sighting out;
-  out.at = seen.at;
-  out.source = seen.view.source;
-  out.destination = seen.view.destination;
-  out.segment = seen.view.segment;
-  out.ecn = seen.view.ecn;
+  out.at = at;
+  out.source = view.source;
+  out.destination = view.destination;
+  out.segment = view.segment;
+  out.ecn = view.ecn;
   return out;
 }
-
-}  // namespace
 
 RfcChecker::RfcChecker(const World& world, Findings& findings)
     : world_(world), findings_(findings) {
@@ -112,12 +111,13 @@ void RfcChecker::delivered(const Kernel&, const FrameNote& note) {
 
 void RfcChecker::judge_sent(const Heard& said) {
   Bench& bench = *benches_[said.host.value];
-  bench.judge.see_own(sighting_of(said), allowances_of(world_.hosts[said.host.value].config));
+  bench.judge.see_own(sighting_of(said.view, said.at),
+                      allowances_of(world_.hosts[said.host.value].config));
   tell(said.host);
 }
 
 void RfcChecker::judge_heard(const Heard& heard) {
-  benches_[heard.host.value]->judge.see(sighting_of(heard));
+  benches_[heard.host.value]->judge.see(sighting_of(heard.view, heard.at));
   tell(heard.host);
 }
 

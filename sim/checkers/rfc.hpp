@@ -13,6 +13,11 @@
 
 namespace lockstep::sim {
 
+// What the wire does not show of a host with this configuration.
+referee::Allowances allowances_of(const Config& config);
+// As long as what `view` was read from.
+referee::Sighting sighting_of(const SegmentView& view, Instant at);
+
 // What a host says is judged by what has reached it: every valid segment, forged ones too, as the
 // host may have believed it. Only what is certain is a finding.
 class RfcChecker : public Observer {

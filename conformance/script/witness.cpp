@@ -1,0 +1,82 @@
+// Shows a script's packets to the referee, which judges what our stack sends from the wire alone.
+#include "conformance/script/witness.hpp"
+
+#include <fmt/core.h>
+
+#include "sim/checkers/rfc.hpp"
+
+namespace lockstep::conformance::script {
+namespace {
+
+using sim::FrameContent;
+using sim::SegmentView;
+
+namespace referee = sim::referee;
+
+/// All that reaches the stack is seen, in order and as it is; what must be inferred is not judged.
+referee::Terms terms_of_script() {
+  referee::Terms out;
+  out.whole = true;
+  out.at_host = true;
+  out.likely = false;
+  out.others = false;
+  out.connections_max = 1'024;
+  out.fouls_max = 64;
+  out.kept_octets_max = 4'096;
+  return out;
+}
+
+std::string number_text(std::string_view name, std::uint64_t number) {
+  return name.empty() ? "" : fmt::format("{} {}", name, number);
+}
+
+}  // namespace
+
+Witness::Witness(const Plan& plan)
+    : local_(plan.local),
+      own_(sim::allowances_of(plan.config)),
+      fouls_(terms_of_script().fouls_max),
+      referee_(terms_of_script(), fouls_) {}
+
+void Witness::left(Instant at, std::span<const std::byte> packet) {
+  ++shown_;
+  SegmentView view;
+  FrameContent const content = sim::read_frame(LinkType::ip, packet, view);
+  if (content == FrameContent::tcp) {
+    referee::Sighting said = sim::sighting_of(view, at);
+    said.packet = shown_;
+    referee_.see_own(said, own_);
+  } else if (content == FrameContent::malformed && !unreadable_) {
+    unreadable_ = Broken{shown_, at, "readable",
+                         "9293:MUST-2: a checksum or a length is wrong, and no peer could read it",
+                         "", ""};
+  }
+}
+
+void Witness::came(Instant at, std::span<const std::byte> packet) {
+  ++shown_;
+  SegmentView view;
+  if (sim::read_frame(LinkType::ip, packet, view) == FrameContent::tcp) {
+    referee::Sighting said = sim::sighting_of(view, at);
+    said.packet = shown_;
+    referee_.see(said);
+  }
+}
+
+std::optional<Broken> Witness::verdict() {
+  referee_.end();
+  for (referee::Foul const& foul : fouls_.kept()) {
+    bool const ours = foul.speaker.address == local_;
+    bool const earlier = !unreadable_ || foul.packet < unreadable_->packet;
+    if (ours && earlier && foul.certainty() == referee::Certainty::certain) {
+      referee::RuleText const& text = referee::text_of(foul.rule);
+      return Broken{foul.packet, foul.at, text.name,
+                    fmt::format("{}: {}", text.clause, text.words),
+                    number_text(text.expected, foul.numbers.expected),
+                    number_text(text.found, foul.numbers.found)};
+    }
+  }
+  return unreadable_;
+}
+
+}  // namespace lockstep::conformance::script

@@ -1,0 +1,45 @@
+// Shows a script's packets to the referee, which judges what our stack sends from the wire alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "conformance/script/settings.hpp"
+#include "sim/checkers/referee/referee.hpp"
+
+namespace lockstep::conformance::script {
+
+/// A rule that a packet of ours breaks for certain.
+struct Broken {
+  std::uint64_t packet = 0;  ///< its number, in the order in which they were shown, from 1
+  Instant at;
+  std::string_view rule;
+  std::string clause;        ///< a clause and its words
+  std::string expected, found;
+};
+
+/// The peer is a script, which lies as it likes: nothing that it sends is judged.
+class Witness {
+ public:
+  explicit Witness(const Plan& plan);
+
+  /// In the order in which they passed.
+  void left(Instant at, std::span<const std::byte> packet);
+  void came(Instant at, std::span<const std::byte> packet);
+  /// Once, after the last: the first rule that was broken.
+  std::optional<Broken> verdict();
+
+ private:
+  std::uint64_t shown_ = 0;
+  IpAddress local_;
+  sim::referee::Allowances own_;
+  sim::referee::Fouls fouls_;
+  sim::referee::Referee referee_;
+  std::optional<Broken> unreadable_;
+};
+
+}  // namespace lockstep::conformance::script
