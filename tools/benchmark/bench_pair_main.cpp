@@ -25,6 +25,7 @@ struct Asked {
   std::uint32_t at_once = 1;
   std::uint64_t count = 100'000;
   std::uint32_t shards = 1;
+  std::string journal;
   bool verify = false;
   bool extensions = false;
 
@@ -94,6 +95,7 @@ nlohmann::json run_idle_connections(const Asked& asked) {
 nlohmann::json run_shards(const Asked& asked) {
   ShardSettings settings;
   settings.shards = {asked.shards};
+  settings.journal = asked.journal;
   settings.at_once = Count{asked.at_once};
   settings.count = asked.count;
   ShardedTransactions transactions(settings);
@@ -145,6 +147,7 @@ int main(int argc, char** argv) {
   shards->add_option("--at-once", asked.at_once, "connections under way")
       ->check(CLI::Range(1u, 100'000u));
   shards->add_option("--count", asked.count, "transactions");
+  shards->add_option("--journal", asked.journal, "keep one there; with one shard only");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

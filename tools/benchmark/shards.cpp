@@ -2,12 +2,14 @@
 #include "tools/benchmark/shards.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "core/seam/shard.hpp"
 #include "core/seam/statistics.hpp"
 #include "hw/shards/port.hpp"
 #include "tools/benchmark/short_talk.hpp"
+#include "tools/journal/recorder.hpp"
 
 namespace lockstep::tools::benchmark {
 namespace {
@@ -67,6 +69,13 @@ struct ShardedTransactions::Parts {
       shards.push_back(
           std::make_unique<Shard>(asked, ShardId{i}, to_client, mesh, clock));
     }
+    if (!asked.journal.empty()) {
+      Shard& alone = *shards.front();
+      writer.emplace(asked.journal);
+      log.emplace(*writer, alone.config.frames_per_turn);
+      recorder.emplace(alone.port, *log, alone.stack);
+      noted.emplace(alone.app, *log);
+    }
   }
 
   // What a network card does: each frame into its shard's queue.
@@ -89,13 +98,23 @@ struct ShardedTransactions::Parts {
     for (auto& shard : shards) {
       // One that has nothing to do sleeps.
       if (shard->in.waiting() != 0 || shard->stack.deadline() <= clock) {
-        Outcome const outcome = settings.shards.value == 1
-                                    ? turn(shard->stack, shard->port, shard->app)
-                                    : turn(shard->stack, shard->among, shard->app);
+        Outcome const outcome = turn_one(*shard);
         worked = worked || outcome != Outcome::idle;
       }
     }
     return worked;
+  }
+
+  Outcome turn_one(Shard& shard) {
+    if (settings.shards.value != 1) {
+      return turn(shard.stack, shard.among, shard.app);
+    }
+    if (!log) {
+      return turn(shard.stack, shard.port, shard.app);
+    }
+    Outcome const outcome = turn(shard.stack, *recorder, *noted);
+    log->flush();  // as before each sleep
+    return outcome;
   }
 
   void step() {
@@ -140,6 +159,10 @@ struct ShardedTransactions::Parts {
   Port client_port;
   ShortCaller caller;
   std::vector<std::unique_ptr<Shard>> shards;
+  std::optional<journal::Writer> writer;
+  std::optional<journal::TurnLog> log;
+  std::optional<journal::Recorder<Port>> recorder;
+  std::optional<journal::Noted<ShortAnswerer>> noted;
 };
 
 ShardedTransactions::ShardedTransactions(const ShardSettings& settings)

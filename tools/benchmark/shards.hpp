@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "core/units/bytes.hpp"
 #include "core/units/shard.hpp"
@@ -14,6 +15,7 @@ struct ShardSettings {
   ShardCount shards;
   Count at_once{1024};
   std::uint64_t count = 20'000;
+  std::string journal;  // a lone shard keeps one in this file; empty: none
 };
 
 // The client is one stack; its frames are put where shard_of says, as a port does. Each shard turns

@@ -93,6 +93,7 @@ struct ShortAnswerer {
   }
 
   void run(Stack&, Instant) {}
+  Instant deadline() const { return Instant::never(); }
 };
 
 // Listens on all ports of the server.

@@ -53,6 +53,11 @@ class Server {
   bool done() const { return open_ == 0; }
   void abandon(Stack& stack, Instant now);
 
+  /// All of its state as octets, between turns, and back: for the same build, site and settings
+  /// alone. False, and nothing is changed, for other octets.
+  std::vector<std::byte> snapshot() const;
+  bool restore(std::span<const std::byte> from);
+
   std::uint32_t open() const { return open_; }
   const ServerCounters& counters() const { return counters_; }
 
@@ -80,6 +85,19 @@ class Server {
     std::uint64_t end = 0;
     RequestReader reader;
     std::array<char, head_bytes_max> head;
+  };
+
+  // What is neither a slot nor its waiting.
+  struct Rest {
+    std::uint64_t layout = sizeof(Slot);  // another build has another one, mostly
+    std::uint64_t slots = 0;
+    std::uint64_t slots_in_use = 0;
+    ListenerId listener;
+    ServerCounters counters;
+    std::uint32_t open = 0;
+    std::uint32_t ready_first = 0;
+    std::uint32_t ready_count = 0;
+    bool stopping = false;
   };
 
   Slot* slot_of(ConnectionId id);

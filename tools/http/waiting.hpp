@@ -2,7 +2,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <vector>
 
 #include "core/units/check.hpp"
@@ -56,6 +59,20 @@ class WaitingLists {
     }
     return due;
   }
+  /// Its state as octets, and back from the front of `from`, which must be as long; the number of
+  /// connections is the same.
+  void append_to(std::vector<std::byte>& out) const {
+    auto const links = std::as_bytes(std::span(links_));
+    auto const lists = std::as_bytes(std::span(lists_));
+    out.insert(out.end(), links.begin(), links.end());
+    out.insert(out.end(), lists.begin(), lists.end());
+  }
+  std::size_t octets() const { return links_.size() * sizeof(Link) + sizeof lists_; }
+  void take_from(std::span<const std::byte> from) {
+    std::memcpy(links_.data(), from.data(), links_.size() * sizeof(Link));
+    std::memcpy(lists_.data(), from.data() + links_.size() * sizeof(Link), sizeof lists_);
+  }
+
   std::uint32_t list_of(std::uint32_t connection) const { return links_[connection].list; }
 
  private:

@@ -24,6 +24,7 @@ enum class Kind : std::uint8_t {
   stop = 4,     ///< now: the application was told to stop
   abandon = 5,  ///< now: ... and to abort what was left
   end = 6,      ///< the stack's fingerprint after the last turn
+  snapshot = 7, ///< what stack and application were when the first turn of this journal came
 };
 
 /// The chain after a record of kind and fields.

@@ -4,6 +4,7 @@
 #include "core/seam/stack.hpp"
 #include "core/seam/turn.hpp"
 #include "hw/poll/loop.hpp"
+#include "tools/journal/keeper.hpp"
 #include "tools/journal/turn_log.hpp"
 
 namespace lockstep::journal {
@@ -12,13 +13,19 @@ namespace lockstep::journal {
 template <class Port>
 class Recorder {
  public:
-  Recorder(Port& port, TurnLog& log, const Stack& stack) : port_(port), log_(log), stack_(stack) {}
+  /// `keeper`: where the log goes into memory; or none.
+  Recorder(Port& port, TurnLog& log, const Stack& stack, Keeper* keeper = nullptr)
+      : port_(port), log_(log), stack_(stack), keeper_(keeper) {}
 
   Instant now() {
     now_ = port_.now();
     return now_;
   }
   std::span<const Ingress> receive() {
+    if (keeper_ != nullptr) {
+      keeper_->writes(now_) ? log_.catch_up() : log_.end();
+      keeper_->look(now_);
+    }
     auto const burst = port_.receive();
     log_.begin(now_, burst);
     if (stack_.deadline() <= now_) {
@@ -59,6 +66,7 @@ class Recorder {
   Port& port_;
   TurnLog& log_;
   const Stack& stack_;
+  Keeper* keeper_;
   Instant now_;
   std::span<std::byte> room_;
 };

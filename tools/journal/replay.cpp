@@ -13,6 +13,7 @@
 #include "tools/capture/decode.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/journal/http_parts.hpp"
+#include "tools/journal/keeper.hpp"
 #include "tools/journal/mend_checksum.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/world/units.hpp"
@@ -115,6 +116,10 @@ class Player {
 
   void step(const Record& record) {
     std::uint64_t number = 0;
+    if (record.kind == Kind::snapshot) {
+      restore(record);
+      return;
+    }
     bool const single = record.kind != Kind::turn;
     if (single && !parse_number(record, number)) {
       refuse(record.number, "it has another length than its kind");
@@ -135,6 +140,16 @@ class Player {
       default:
         refuse(record.number, "its kind is unknown");
     }
+  }
+
+  void restore(const Record& record) {
+    SnapshotParts parts;
+    if (!parse_snapshot(record.fields, parts) || playback_.turns() != 0 ||
+        world_.stack.restore(parts.stack) != Refusal::none ||
+        !world_.server.restore(parts.application)) {
+      refuse(record.number, "it holds the state of another build or configuration");
+    }
+    result_.from_snapshot = true;
   }
 
   void play_turn(const Record& record) {
@@ -231,6 +246,9 @@ std::string text_of(const ReplayResult& result, const std::string& path) {
       "{}: {} turns over {}, {} frames in, {} frames out\n", path, tools::grouped(result.turns),
       tools::text_of(result.lasted), tools::grouped(result.frames_in),
       tools::grouped(result.frames_out));
+  if (result.from_snapshot) {
+    out += "it begins with a snapshot: what was before it is not in the journal\n";
+  }
   if (result.tail == Tail::torn) {
     out += fmt::format("the tail from octet {} on is torn and was left out\n", result.tail_offset);
   } else if (!result.ended && !result.divergence) {
@@ -258,6 +276,7 @@ std::string json_of(const ReplayResult& result, const std::string& path) {
   out["frames_out"] = result.frames_out;
   out["lasted_ns"] = result.lasted.ns;
   out["ended"] = result.ended;
+  out["from_snapshot"] = result.from_snapshot;
   out["torn_at"] = result.tail == Tail::torn ? nlohmann::ordered_json(result.tail_offset)
                                              : nlohmann::ordered_json(nullptr);
   out["edited_record"] = result.edited_record ? nlohmann::ordered_json(*result.edited_record)

@@ -25,6 +25,7 @@ struct ReplayResult {
   std::optional<std::string> state_differs;    ///< of the end: the frames agree, the state does not
   Tail tail = Tail::whole;
   std::uint64_t tail_offset = 0;
+  bool from_snapshot = false;  ///< of a run that was under way already
   bool ended = false;  ///< the journal has its last record: the program ended as it should
 
   bool clean() const { return !divergence && !edited_record && !state_differs; }

@@ -28,6 +28,9 @@ class TurnLog {
   void sent(std::span<const std::byte> frame);
   /// Writes the turn that was begun, if there is one and it mattered.
   void end();
+  /// Between turns: writes the last turn even if it did not matter, so that what follows has its
+  /// time.
+  void catch_up();
   /// Between turns: stop or abandon.
   void command(Kind kind, Instant now);
   /// After the last turn.
@@ -40,9 +43,6 @@ class TurnLog {
   const Writer& writer() const { return writer_; }
 
  private:
-  // What comes now has the time of the last turn, so that one is written even if it did not matter.
-  void catch_up();
-
   struct Sent {
     std::uint32_t length = 0;
     std::uint64_t hash = 0;

@@ -44,18 +44,27 @@ void Writer::wide(std::uint64_t value) {
 
 void Writer::finish() {
   CHECK(!record_.empty());
+  if (memory_ != nullptr) {
+    put_length(*memory_);
+    memory_->insert(memory_->end(), record_.begin(), record_.end());
+    record_.clear();
+    return;
+  }
   chain_ = chained(chain_, record_);
   wide(chain_);
-  auto const length = static_cast<std::uint32_t>(record_.size());
-  CHECK(length <= record_max);
-  if (buffer_.size() + length_bytes + length > buffer_bytes) {
+  CHECK(record_.size() <= record_max);
+  if (buffer_.size() + length_bytes + record_.size() > buffer_bytes) {
     flush();
   }
-  for (std::uint32_t shift = 0; shift < 32; shift += 8) {
-    buffer_.push_back(static_cast<std::byte>(length >> shift & 0xff));
-  }
+  put_length(buffer_);
   buffer_.insert(buffer_.end(), record_.begin(), record_.end());
   record_.clear();
+}
+
+void Writer::put_length(std::vector<std::byte>& to) const {
+  for (std::uint32_t shift = 0; shift < 32; shift += 8) {
+    to.push_back(static_cast<std::byte>(record_.size() >> shift & 0xff));
+  }
 }
 
 void Writer::flush() {

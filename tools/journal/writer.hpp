@@ -21,6 +21,9 @@ class Writer {
 
   /// Makes the file. Throws tools::Failure (environment).
   explicit Writer(const std::string& path);
+  /// Writes no file: whole records go to the end of `memory`, without their chains. It may be
+  /// emptied between two records.
+  explicit Writer(std::vector<std::byte>& memory) : memory_(&memory) {}
   ~Writer() { flush(); }
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -44,7 +47,10 @@ class Writer {
   const std::string& path() const { return path_; }
 
  private:
+  void put_length(std::vector<std::byte>& to) const;
+
   std::string path_;
+  std::vector<std::byte>* memory_ = nullptr;
   hw::Descriptor file_;
   int failed_ = 0;
   std::uint64_t chain_ = 0;

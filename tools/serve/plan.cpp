@@ -10,6 +10,7 @@
 #include "core/units/random.hpp"
 #include "hw/interface.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/serve/metrics.hpp"
 #include "tools/world/units.hpp"
 
 namespace lockstep::tools {
@@ -199,6 +200,27 @@ void read_shards(const ServeOptions& options, ServePlan& plan) {
   }
 }
 
+Endpoint metrics_of(const ServeOptions& options, const ServePlan& plan) {
+  Endpoint const place = metrics_place(options.metrics);
+  bool ours = false;
+  for (std::uint32_t i = 0; i < plan.config.address_count.value; ++i) {
+    ours = ours || plan.config.addresses[i].address == place.address;
+  }
+  if (!ours) {
+    refuse(fmt::format("--metrics {}: that is no --address of ours: choose one of them",
+                       options.metrics));
+  }
+  if (place.port.value == options.port) {
+    refuse(fmt::format("--metrics {}: --port is that one already: choose another",
+                       options.metrics));
+  }
+  if (!options.record.empty()) {
+    refuse("--metrics: what it shows of all shards is in no journal, so that none could be "
+           "replayed: leave --record out, or this");
+  }
+  return place;
+}
+
 }  // namespace
 
 ServePlan plan_of(const ServeOptions& options) {
@@ -214,6 +236,15 @@ ServePlan plan_of(const ServeOptions& options) {
   read_addresses(options, plan);
   set_mtu(plan.config, mtu);
   read_shards(options, plan);
+  if (!options.metrics.empty()) {
+    plan.metrics = metrics_of(options, plan);
+  }
+  if (!options.record_on.empty()) {
+    if (options.record.empty()) {
+      refuse("--record-on: the file's name is missing: give --record as well");
+    }
+    plan.record_on = journal::parse_troubles(options.record_on);
+  }
   size_pools(plan.config.tcp, share_of(options.connections, plan.shards));
   draw_keys(options.seed, plan.config);
   plan.server.port = Port{static_cast<std::uint16_t>(options.port)};

@@ -1,6 +1,7 @@
 // What a serve run is made of, checked before anything is opened.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "hw/tap/setup.hpp"
 #include "tools/http/server.hpp"
 #include "tools/http/site.hpp"
+#include "tools/journal/keeper.hpp"
 #include "tools/serve/serve.hpp"
 
 namespace lockstep::tools {
@@ -24,6 +26,8 @@ struct ServePlan {
   hw::XdpPlace place = hw::XdpPlace::fitting;  ///< of AF_XDP only
   Config config;          ///< of each shard, but for its number
   http::ServerSettings server;
+  std::optional<Endpoint> metrics;
+  std::optional<journal::Troubles> record_on;  ///< none: all is recorded, if anything is
   ShardCount shards;
   std::vector<hw::Cpu> cpus;  ///< of each shard; none: anywhere
 

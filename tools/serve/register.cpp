@@ -84,9 +84,16 @@ void register_serve(CLI::App& app, int& exit_code) {
   verb->add_option("--seed", options->seed,
                    "draw the keys from this 64-bit number: foreseeable (by chance)");
   verb->add_option("--json", options->json, "write the summary to this file too");
+  verb->add_option("--metrics", options->metrics,
+                   "ADDRESS:PORT, an address of ours: what is counted, as Prometheus reads it, at "
+                   "/metrics (dashboard: tools/serve/grafana.json); not together with --record");
   verb->add_option("--record", options->record,
                    "keep a journal of every input here, for lockstep replay --journal; of several "
                    "shards FILE.0, FILE.1 and so on");
+  verb->add_option("--record-on", options->record_on,
+                   "with --record: keep the last seconds in memory, and write five before and five "
+                   "after each of these only: rto, reset, drop:NAME, with commas between; at most "
+                   "16 files, FILE, FILE-2 and so on");
   verb->footer(
       "A TAP needs /dev/net/tun and CAP_NET_ADMIN, an interface CAP_NET_RAW, AF_XDP also CAP_BPF\n"
       "and CAP_NET_ADMIN; it takes every frame of the interface away from the kernel.\n"

@@ -60,8 +60,12 @@ void announce(const ServePlan& plan, const http::Site& site, const std::string& 
 struct Outputs {
   std::string how;  ///< empty: there is nothing to say
   std::vector<std::unique_ptr<journal::Writer>> writers;  ///< of each shard; none: no journal
+  std::vector<std::string> kept;  ///< of each shard, as Surroundings has it; none: no such files
   std::unique_ptr<DraftFile> json;
 
+  std::string kept_of(ShardId shard) const {
+    return kept.empty() ? std::string() : kept[shard.value];
+  }
   journal::Writer* writer_of(ShardId shard) const {
     return writers.empty() ? nullptr : writers[shard.value].get();
   }
@@ -72,7 +76,11 @@ Outputs outputs_of(const ServeOptions& options) {
   for (std::uint32_t i = 0; !options.record.empty() && i < options.shards; ++i) {
     std::string const name =
         options.shards == 1 ? options.record : fmt::format("{}.{}", options.record, i);
-    outputs.writers.push_back(std::make_unique<journal::Writer>(name));
+    if (options.record_on.empty()) {
+      outputs.writers.push_back(std::make_unique<journal::Writer>(name));
+    } else {
+      outputs.kept.push_back(name);
+    }
   }
   if (!options.json.empty()) {
     outputs.json = std::make_unique<DraftFile>(options.json);
@@ -91,6 +99,11 @@ int conclude(const std::vector<Finished>& shards, const ServePlan& plan, const O
     ending = std::max(ending, shards[i].ending);
     lines += shards.size() == 1 ? "" : shard_text({i}, shards[i].totals);
   }
+  for (const Finished& shard : shards) {
+    for (const std::string& name : shard.kept) {
+      lines += fmt::format("trouble          {}\n", name);
+    }
+  }
   fmt::print("{}{}", summary_text(sum), lines);
   if (outputs.json != nullptr) {
     outputs.json->put(with_shards(summary_json(sum, ending), each));
@@ -101,6 +114,13 @@ int conclude(const std::vector<Finished>& shards, const ServePlan& plan, const O
                   fmt::format("{} was deleted while it was served: make it again, or let this "
                               "program make it",
                               plan.interface));
+  }
+  for (const Finished& shard : shards) {
+    if (shard.kept_failed != 0) {
+      throw Failure(ExitCode::environment,
+                    fmt::format("--record-on: {}: seconds around a trouble were lost; make room",
+                                std::strerror(shard.kept_failed)));
+    }
   }
   for (auto const& writer : outputs.writers) {
     if (writer->failed() != 0) {
@@ -183,7 +203,7 @@ class Crew {
     go_.wait();
     if (!first_trouble()) {
       Surroundings const around{plan_, site_, board_, self, board_is_read,
-                                outputs_.writer_of(self)};
+                                outputs_.writer_of(self), outputs_.kept_of(self)};
       finished_[self.value] =
           run_service(around, service, port, signals_.seat(self.value), &port.counters());
     }
@@ -219,13 +239,14 @@ int serve(const ServePlan& plan, const http::Site& site, std::vector<Device> dev
   refuse(signals.open(Count{plan.shards.value}));
   if (plan.shards.value == 1) {
     Board<ServeTotals> board(plan.shards);
-    Surroundings const around{plan, site, board, {0}, false, outputs.writer_of({0})};
+    Surroundings const around{plan, site, board, {0}, plan.metrics.has_value(), outputs.writer_of({0}),
+                              outputs.kept_of({0})};
     return conclude(
         serve_alone<Port>(around, std::move(devices.front()), signals, outputs.how), plan,
         outputs);
   }
   Crew<Port, Device> crew(plan, site, outputs, signals);
-  bool const is_read = isatty(STDERR_FILENO) != 0;
+  bool const is_read = isatty(STDERR_FILENO) != 0 || plan.metrics.has_value();
   return conclude(crew.run(std::move(devices), is_read), plan, outputs);
 }
 

@@ -23,7 +23,9 @@ struct ServeOptions {
   std::string cpus;                    ///< where the shards run, in their order; empty: anywhere
   std::string seed;                    ///< empty: keys by chance
   std::string json;                    ///< a file for the summary
+  std::string metrics;                 ///< where they are served over the stack; empty: nowhere
   std::string record;                  ///< a file for the journal
+  std::string record_on;               ///< the troubles around which alone it is kept
 };
 
 /// Serves until SIGINT or SIGTERM, then prints what it came to. Throws Failure before it has begun.

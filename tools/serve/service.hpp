@@ -18,7 +18,9 @@
 #include "hw/shards/port.hpp"
 #include "tools/journal/http_parts.hpp"
 #include "tools/journal/recorder.hpp"
+#include "tools/http/page.hpp"
 #include "tools/serve/board.hpp"
+#include "tools/serve/metrics.hpp"
 #include "tools/serve/plan.hpp"
 #include "tools/serve/summary.hpp"
 
@@ -129,6 +131,8 @@ class Reporter {
 struct Finished {
   hw::Ending ending = hw::Ending::stopped;
   ServeTotals totals;
+  std::vector<std::string> kept;  ///< files with the seconds around a trouble
+  int kept_failed = 0;            ///< the error number of the first that could not be written
 };
 
 inline std::uint64_t unix_ns() {
@@ -144,8 +148,38 @@ struct Surroundings {
   Board<ServeTotals>& board;
   ShardId self;
   bool board_is_read;
-  journal::Writer* writer;  // none: no journal
+  journal::Writer* writer;      // none: no journal of everything
+  std::string kept;             // where the seconds around a trouble are written; empty: nowhere
 };
+
+template <class Port>
+journal::KeptApplication kept_application(const Surroundings& around, Service<Port>& service,
+                                          std::uint64_t origin) {
+  return {[&service] {
+            return service.server.counters().ends[static_cast<std::uint32_t>(Cause::reset)];
+          },
+          [&service] { return service.server.snapshot(); },
+          [&around, &service, origin](journal::Writer& writer) {
+            write_parts(writer, service.config, around.plan.server, around.site,
+                        around.plan.interface, origin);
+          }};
+}
+
+/// The page of the metrics, where they are asked for: of the board, which all shards write.
+inline http::PageSettings metrics_page(const Surroundings& around) {
+  http::PageSettings page;
+  page.local = {around.plan.metrics->address, around.plan.metrics->port, {}};
+  page.path = "/metrics";
+  page.type = metrics_type;
+  page.text = [&board = around.board] {
+    std::vector<ServeTotals> shards;
+    for (std::uint32_t i = 0; i < board.shards().value; ++i) {
+      shards.push_back(board.read({i}));
+    }
+    return metrics_text(shards);
+  };
+  return page;
+}
 
 /// Loops until it is stopped. A journal that cannot be written any more is no reason to stop: it is
 /// told at the end. `port`: the service's own, or what stands around it.
@@ -155,8 +189,14 @@ Finished run_service(const Surroundings& around, Service<Port>& service, Driver&
   std::optional<journal::TurnLog> log;
   Finished out;
   hw::LoopCounters counters;
+  std::uint64_t const origin = unix_ns() - service.port.now().ns;
+  std::unique_ptr<journal::Keeper> keeper;
+  if (!around.kept.empty()) {
+    keeper = std::make_unique<journal::Keeper>(around.kept, *around.plan.record_on, service.stack,
+                                               kept_application(around, service, origin));
+    log.emplace(keeper->writer(), service.config.frames_per_turn);
+  }
   if (around.writer != nullptr) {
-    std::uint64_t const origin = unix_ns() - service.port.now().ns;
     write_parts(*around.writer, service.config, around.plan.server, around.site,
                 around.plan.interface, origin);
     log.emplace(*around.writer, service.config.frames_per_turn);
@@ -166,9 +206,17 @@ Finished run_service(const Surroundings& around, Service<Port>& service, Driver&
     Reporter<Port> reporter({service, around.board, around.self, around.board_is_read, shard,
                              log ? &*log : nullptr});
     if (log) {
-      journal::Recorder recorder(port, *log, service.stack);
+      journal::Recorder recorder(port, *log, service.stack, keeper.get());
       journal::Noted noted(service.server, *log);
       hw::Loop loop(service.stack, recorder, noted, reporter, signals, {});
+      out.ending = loop.run();
+      counters = loop.counters();
+    } else if (around.plan.metrics) {
+      http::PageServer page(metrics_page(around));
+      Refusal const refused = page.start(service.stack);
+      CHECK(refused == Refusal::none);  // the port is another one, and the address ours
+      http::WithPage both(service.server, page);
+      hw::Loop loop(service.stack, port, both, reporter, signals, {});
       out.ending = loop.run();
       counters = loop.counters();
     } else {
@@ -178,13 +226,20 @@ Finished run_service(const Surroundings& around, Service<Port>& service, Driver&
     }
   }
   open_log = nullptr;
-  if (log) {
+  if (keeper != nullptr) {
+    log->catch_up();
+    keeper->finish();
+    out.kept = keeper->files();
+    out.kept_failed = keeper->failed();
+  } else if (log) {
     log->finish(service.stack.fingerprint());
   }
   out.totals = totals_of(service, service.port.now());
   out.totals.loop = counters;
   out.totals.shard = shard == nullptr ? hw::ShardCounters{} : *shard;
-  out.totals.journal_bytes = around.writer == nullptr ? 0 : around.writer->bytes();
+  out.totals.journal_bytes = keeper != nullptr          ? keeper->bytes()
+                             : around.writer != nullptr ? around.writer->bytes()
+                                                        : 0;
   return out;
 }
 
