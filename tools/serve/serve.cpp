@@ -239,7 +239,12 @@ int serve(const ServePlan& plan, const http::Site& site, std::vector<Device> dev
   refuse(signals.open(Count{plan.shards.value}));
   if (plan.shards.value == 1) {
     Board<ServeTotals> board(plan.shards);
-    Surroundings const around{plan, site, board, {0}, plan.metrics.has_value(), outputs.writer_of({0}),
+    Surroundings const around{plan,
+                              site,
+                              board,
+                              {0},
+                              plan.metrics.has_value(),
+                              outputs.writer_of({0}),
                               outputs.kept_of({0})};
     return conclude(
         serve_alone<Port>(around, std::move(devices.front()), signals, outputs.how), plan,
