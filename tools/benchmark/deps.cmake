@@ -1,3 +1,4 @@
+# The journal, what it costs is counted.
 set(LIBS lockstep_journal)
 # lwIP, the peer that is measured beside us, is linked into the program that runs it and into no
 # library. Without liblwip-dev that program says so.

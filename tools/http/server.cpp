@@ -378,6 +378,11 @@ std::vector<std::byte> Server::snapshot() const {
   return out;
 }
 
+std::uint64_t Server::snapshot_bytes_max(Count connections) {
+  constexpr std::uint64_t lists_and_links = 64;
+  return 4096 + connections.value * (sizeof(Slot) + lists_and_links);
+}
+
 bool Server::restore(std::span<const std::byte> from) {
   Rest rest;
   if (from.size() < sizeof rest) {

@@ -57,6 +57,8 @@ class Server {
   /// alone. False, and nothing is changed, for other octets.
   std::vector<std::byte> snapshot() const;
   bool restore(std::span<const std::byte> from);
+  /// What snapshot() gives at most, of so many connections.
+  static std::uint64_t snapshot_bytes_max(Count connections);
 
   std::uint32_t open() const { return open_; }
   const ServerCounters& counters() const { return counters_; }

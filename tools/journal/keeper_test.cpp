@@ -34,7 +34,7 @@ class Kept : public testing::Test {
     }
   }
 
-  /// A minute of downloads, of which those in the middle lose frames.
+  /// A minute of downloads. In the middle of it nothing of ours arrives for two seconds.
   void run(const Troubles& troubles) {
     Keeper keeper(path, troubles, joined.server,
                   {[this] { return server.counters().ends[static_cast<int>(Cause::reset)]; },
@@ -46,19 +46,21 @@ class Kept : public testing::Test {
     Recorder recorder(joined.server_port, log, joined.server, &keeper);
     Noted noted(server, log);
     Client client(tools::benchmark::server_address());
-    Lossy lossy(joined.client_port, 3);
-    // It is under way whenever a snapshot is taken.
-    Talk& slow = client.open(joined.client, get("/bytes/900000"));
-    slow.piece = 700;
+    Lossy lossy(joined.server_port, 1);
+    Recorder lost(lossy, log, joined.server, &keeper);
+    // It is under way whenever a snapshot is taken: a little is read every ten seconds.
+    Talk& slow = client.open(joined.client, get("/bytes/90000000"));
     for (std::uint32_t i = 0; i < 60; ++i) {
-      client.open(joined.client, get("/bytes/" + std::to_string(i * 977)));
-      Duration const second = Duration::seconds(1);
+      slow.reads = i % 10 == 0;
+      client.open(joined.client, get("/bytes/" + std::to_string(i == 30 ? 20'000'000 : i * 977)));
+      joined.advance(Duration::microseconds(50), joined.client_port, client, recorder, noted);
+      slow.reads = false;
       if (i == 30) {
-        joined.advance(second, lossy, client, recorder, noted);
-      } else {
-        joined.advance(second, joined.client_port, client, recorder, noted);
+        joined.advance(Duration::seconds(2), joined.client_port, client, lost, noted);
       }
+      joined.advance(Duration::seconds(1), joined.client_port, client, recorder, noted);
     }
+    EXPECT_FALSE(slow.closed);
     log.catch_up();
     keeper.finish();
     files = keeper.files();

@@ -10,6 +10,7 @@
 #include "core/units/random.hpp"
 #include "hw/interface.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/journal/format.hpp"
 #include "tools/serve/metrics.hpp"
 #include "tools/world/units.hpp"
 
@@ -221,6 +222,17 @@ Endpoint metrics_of(const ServeOptions& options, const ServePlan& plan) {
   return place;
 }
 
+/// A snapshot is one record of a journal.
+void check_snapshot(const ServeOptions& options, const Config& config) {
+  std::uint64_t const most =
+      Stack::arena_bytes(config) + http::Server::snapshot_bytes_max(config.tcp.connections_max);
+  if (most + 1024 > journal::record_max) {
+    refuse(fmt::format("--record-on: the state of {} connections takes up to {} octets, and a "
+                       "journal's record {}: choose fewer --connections, or more --shards",
+                       options.connections, most, journal::record_max));
+  }
+}
+
 }  // namespace
 
 ServePlan plan_of(const ServeOptions& options) {
@@ -251,6 +263,9 @@ ServePlan plan_of(const ServeOptions& options) {
   plan.server.backlog.pending = Count{std::max(128u, std::min(options.connections, 65'535u))};
   if (auto const fault = fault_of(plan.config); !fault.empty()) {
     refuse(fmt::format("these options do not fit each other: {}", fault));
+  }
+  if (plan.record_on) {
+    check_snapshot(options, plan.config);
   }
   return plan;
 }

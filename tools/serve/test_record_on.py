@@ -120,7 +120,8 @@ def test_killed(tmp_path):
     (["--record-on", "rto"], "give --record"),
     (["--record", "j", "--record-on", "flood"], "no trouble that is known"),
     (["--record", "j", "--record-on", "drop:nothing"], "no frame is dropped as 'nothing'"),
-    (["--record", "j", "--record-on", "rto,"], "no trouble that is known")])
+    (["--record", "j", "--record-on", "rto,"], "no trouble that is known"),
+    (["--record", "j", "--record-on", "rto", "--connections", "1000000"], "choose fewer")])
 def test_bad_troubles(tmp_path, words, said):
     done = subprocess.run([str(ns.PROGRAM), "serve", "http", "--tap", ns.NAME, "--address",
                            f"{ns.OURS}/24", *words], capture_output=True, text=True, check=False,
