@@ -78,9 +78,9 @@ class Keeper {
   Troubles troubles_;
   const Stack& stack_;
   KeptApplication application_;
-  Writer memory_;
   Piece older_;
   Piece newer_;
+  Writer memory_;  // into the newer one
   std::uint64_t seen_ = 0;
   Instant write_at_ = Instant::never();
   std::vector<std::string> files_;

@@ -36,7 +36,7 @@ class Board {
     // Odd while it is being written. Each word is ordered behind it, and it behind each word.
     place.version.store(version + 1, std::memory_order_relaxed);
     for (std::uint32_t i = 0; i < words; ++i) {
-      place.words[i].store(copy[i], std::memory_order_release);
+      place.cells[i].store(copy[i], std::memory_order_release);
     }
     place.version.store(version + 2, std::memory_order_release);
   }
@@ -48,7 +48,7 @@ class Board {
       std::uint32_t const before = place.version.load(std::memory_order_acquire);
       std::array<std::uint64_t, words> copy;
       for (std::uint32_t i = 0; i < words; ++i) {
-        copy[i] = place.words[i].load(std::memory_order_acquire);
+        copy[i] = place.cells[i].load(std::memory_order_acquire);
       }
       if (before % 2 == 0 && place.version.load(std::memory_order_relaxed) == before) {
         Value value{};
@@ -69,7 +69,7 @@ class Board {
 
   struct alignas(hw::line_bytes) Place {
     std::atomic<std::uint32_t> version{0};
-    std::array<std::atomic<std::uint64_t>, words> words{};
+    std::array<std::atomic<std::uint64_t>, words> cells{};
   };
   static_assert(sizeof(Place) % hw::line_bytes == 0);
 
