@@ -39,9 +39,10 @@ Trouble Mesh::open() {
 
 void Mesh::ring_bell(ShardId shard) {
   // Either the shard sees the frame when it looks once more, or it is seen here to rest: each
-  // writes before it reads, in one order of all (the put is before this fence).
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  // writes before it reads, in one order of all (the put is counted before this fence).
   Seat& seat = *seats_[shard.value];
+  seat.puts_.fetch_add(1, std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   if (seat.resting_.load(std::memory_order_seq_cst)) {
     std::uint64_t const one = 1;
     static_cast<void>(!write(seat.bell_.number(), &one, sizeof one));  // full: it rings already

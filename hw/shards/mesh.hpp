@@ -22,10 +22,14 @@ class alignas(line_bytes) Seat {
   void rest() { resting_.store(true, std::memory_order_seq_cst); }
   // It is awake, and the bell is silent again.
   void rise();
+  // How many frames were put for this shard so far, all rings together, modulo 2^32: while it is
+  // what it was, no ring has to be looked at.
+  std::uint32_t puts() const { return puts_.load(std::memory_order_acquire); }
 
  private:
   friend class Mesh;
   alignas(line_bytes) std::atomic<bool> resting_{false};
+  std::atomic<std::uint32_t> puts_{0};
   Descriptor bell_;
 };
 
@@ -45,7 +49,7 @@ class Mesh {
   FrameRing& ring(ShardId from, ShardId to) {
     return *rings_[std::size_t{from.value} * shards_.value + to.value];
   }
-  // Wakes a shard for which a frame was put, if it rests.
+  // After each put into a ring: counts it, and wakes the shard it is for if that rests.
   void ring_bell(ShardId shard);
 
  private:

@@ -53,6 +53,10 @@ class ShardPort {
   void commit(const Egress& egress) { port_.commit(egress); }
   void reclaim() {
     port_.reclaim();
+    if (!lends_) {
+      return;
+    }
+    lends_ = false;
     for (std::uint32_t from = 0; from < mesh_.shards().value; ++from) {
       if (lent_[from] != 0) {
         mesh_.ring({from}, self_).pop(lent_[from]);
@@ -109,6 +113,10 @@ class ShardPort {
 
   // In turns, beginning where the last one ended, so that no shard's frames wait for ever.
   void take_given() {
+    std::uint32_t const puts = mesh_.seat(self_).puts();
+    if (puts == seen_) {
+      return;
+    }
     std::uint32_t const shards = mesh_.shards().value;
     for (std::uint32_t i = 0; i < shards && count_ < burst_frames_; ++i) {
       std::uint32_t const from = (first_ + i) % shards;
@@ -121,19 +129,16 @@ class ShardPort {
         FrameRing::Entry const entry = ring.at(lent_[from]++);
         burst_[count_++] = {entry.bytes, entry.checksum, now_};
         ++counters_.given;
+        lends_ = true;
       }
     }
     first_ = (first_ + 1) % shards;
+    if (count_ < burst_frames_) {
+      seen_ = puts;  // and not what was put while the rings were looked at
+    }
   }
 
-  bool given_waits() const {
-    for (std::uint32_t from = 0; from < mesh_.shards().value; ++from) {
-      if (from != self_.value && mesh_.ring({from}, self_).waiting() > lent_[from]) {
-        return true;
-      }
-    }
-    return false;
-  }
+  bool given_waits() const { return mesh_.seat(self_).puts() != seen_; }
 
   Port& port_;
   Mesh& mesh_;
@@ -141,6 +146,8 @@ class ShardPort {
   std::uint32_t burst_frames_;
   std::uint32_t count_ = 0;
   std::uint32_t first_ = 0;
+  std::uint32_t seen_ = 0;  // of the puts for this shard: all of these are taken
+  bool lends_ = false;
   Instant now_;
   ShardCounters counters_;
   std::array<std::uint32_t, ShardCount::most> lent_{};  // of each ring, until reclaim()

@@ -18,8 +18,9 @@ struct ShardSettings {
   std::string journal;  // a lone shard keeps one in this file; empty: none
 };
 
-// The client is one stack; its frames are put where shard_of says, as a port does. Each shard turns
-// when it has frames or a deadline, with rings to all others (hw/shards), as on a machine.
+// The client is one stack; its frames are put where shard_of says, as a port does. A shard turns
+// when it has frames or a deadline, one after each turn of the client, with rings to all others
+// (hw/shards), as on a machine.
 class ShardedTransactions {
  public:
   explicit ShardedTransactions(const ShardSettings& settings);
