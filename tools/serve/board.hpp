@@ -53,7 +53,7 @@ class Board {
       if (before % 2 == 0 && place.version.load(std::memory_order_relaxed) == before) {
         Value value{};
         if (before != 0) {
-          std::memcpy(&value, copy.data(), sizeof value);
+          std::memcpy(static_cast<void*>(&value), copy.data(), sizeof value);
         }
         return value;
       }
