@@ -3,6 +3,8 @@
 // lockstep-runner FIRST LAST prints for each seed how the run ended, its fingerprint, and the hash
 // and length of its capture. Two builds that print the same lines are the same simulator.
 // lockstep-runner captures FIRST LAST writes the captures themselves, one behind the other.
+// lockstep-runner mpipe [captures] FIRST LAST does so with the mPIPE driver, on the model of its
+// hardware, in each host that can have it, and says how many those are.
 // lockstep-runner speed prints how many frames a CPU second of a bulk transfer holds.
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +16,7 @@
 #include "sim/kernel/kernel.hpp"
 #include "sim/kernel/text.hpp"
 #include "sim/kernel/trace.hpp"
+#include "sim/runner/cards.hpp"
 #include "sim/worlds/build.hpp"
 #include "sim/worlds/nasty.hpp"
 
@@ -61,10 +64,25 @@ void failed(const CheckSite& site) {
   std::fputc('\n', stderr);
 }
 
-void run(std::uint64_t seed) {
-  World const world = nasty_world(seed);
+enum class HostPort : std::uint8_t { plain, mpipe };
+
+struct Setting {
+  World world;
+  std::uint32_t cards = 0;
+};
+
+Setting setting_of(std::uint64_t seed, HostPort port) {
+  Setting setting{nasty_world(seed)};
+  if (port == HostPort::mpipe) {
+    setting.cards = give_cards(setting.world, seed);
+  }
+  return setting;
+}
+
+void run(std::uint64_t seed, HostPort port) {
+  auto const [world, cards] = setting_of(seed, port);
   HashSink sink;
-  Kernel kernel(world, seed);
+  Kernel kernel(world, seed, registry_with_cards());
   Trace trace(world, sink);
   kernel.observe(trace);
   Ending const ending = kernel.run();
@@ -77,13 +95,16 @@ void run(std::uint64_t seed) {
   line.add(" fingerprint ").add_hex(kernel.fingerprint());
   line.add(" capture ").add_hex(sink.hash()).add(" ").add(sink.length());
   line.add(" frames ").add(kernel.frames_sent()).add(" ended ").add(kernel.now().ns);
+  if (port == HostPort::mpipe) {
+    line.add(" cards ").add(cards);
+  }
   print(line);
 }
 
-void capture(std::uint64_t seed) {
-  World const world = nasty_world(seed);
+void capture(std::uint64_t seed, HostPort port) {
+  World const world = setting_of(seed, port).world;
   OutputSink sink;
-  Kernel kernel(world, seed);
+  Kernel kernel(world, seed, registry_with_cards());
   Trace trace(world, sink);
   kernel.observe(trace);
   static_cast<void>(kernel.run());
@@ -124,17 +145,24 @@ int main(int count, char** arguments) {
     measure();
     return 0;
   }
-  bool const captures = count == 4 && std::strcmp(arguments[1], "captures") == 0;
-  int const from = captures ? 2 : 1;
+  int from = 1;
+  auto const told = [&](const char* word) {
+    bool const found = from < count && std::strcmp(arguments[from], word) == 0;
+    from += found ? 1 : 0;
+    return found;
+  };
+  HostPort const port = told("mpipe") ? HostPort::mpipe : HostPort::plain;
+  bool const captures = told("captures");
   std::uint64_t first = 0;
   std::uint64_t last = 0;
   if (count != from + 2 || !number(arguments[from], first) ||
       !number(arguments[from + 1], last) || first > last) {
-    std::fputs("usage: lockstep-runner [captures] FIRST LAST | lockstep-runner speed\n", stderr);
+    std::fputs("usage: lockstep-runner [mpipe] [captures] FIRST LAST | lockstep-runner speed\n",
+               stderr);
     return 2;
   }
   for (std::uint64_t seed = first; seed <= last; ++seed) {
-    captures ? capture(seed) : run(seed);
+    captures ? capture(seed, port) : run(seed, port);
   }
   // What could not be written is no capture.
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 ? 0 : 1;

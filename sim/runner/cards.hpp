@@ -1,0 +1,17 @@
+// What the runner asks of the program that it is linked into: network cards, which sim has none of.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/kernel/registry.hpp"
+#include "sim/kernel/world.hpp"
+
+namespace lockstep::sim {
+
+/// The standard models and stations, and the cards that hosts may have.
+Registry registry_with_cards();
+
+/// Gives each host of the world that can have one a card, with errors that the seed draws; how many.
+std::uint32_t give_cards(World& world, std::uint64_t seed);
+
+}  // namespace lockstep::sim

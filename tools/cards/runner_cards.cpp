@@ -1,0 +1,15 @@
+// The cards of the runner's hosts: the mPIPE driver on the model of the hardware.
+#include "sim/runner/cards.hpp"
+#include "tools/cards/mpipe_card.hpp"
+
+namespace lockstep::sim {
+
+Registry registry_with_cards() { return tools::with_cards(Registry::standard()); }
+
+std::uint32_t give_cards(World& world, std::uint64_t seed) {
+  std::uint32_t const given = tools::give_cards(world);
+  tools::draw_errors(world, seed);
+  return given;
+}
+
+}  // namespace lockstep::sim
