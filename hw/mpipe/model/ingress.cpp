@@ -181,7 +181,7 @@ std::uint32_t Machine::ring_for(Bucket& bucket) {
         members[count++] = i;
       }
     }
-    ring = count == 0 ? ring : members[random_.below(count)];
+    ring = count == 0 ? ring : members[static_cast<std::uint32_t>(random_.below(count))];
   }
   return ring;
 }
