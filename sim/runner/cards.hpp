@@ -11,7 +11,8 @@ namespace lockstep::sim {
 /// The standard models and stations, and the cards that hosts may have.
 Registry registry_with_cards();
 
-/// Gives each host of the world that can have one a card, with errors that the seed draws; how many.
+/// Gives a card to each host of the world that can have one, its errors drawn from the seed. Says
+/// how many have one now.
 std::uint32_t give_cards(World& world, std::uint64_t seed);
 
 }  // namespace lockstep::sim

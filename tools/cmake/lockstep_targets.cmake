@@ -135,8 +135,8 @@ function(lockstep_segments)
   lockstep_without_stdlib(lockstep_segments)
 endfunction()
 
-# sim/runner: a program of core, sim and the mPIPE driver alone. With LOCKSTEP_NO_STDLIB it links no C++ library, and
-# then takes what the headers still ask for from sim/runner/no_stdlib.cpp.
+# sim/runner: a program of core, sim and the mPIPE driver alone. With LOCKSTEP_NO_STDLIB it links no
+# C++ library, and then takes what the headers still ask for from sim/runner/no_stdlib.cpp.
 function(lockstep_runner)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sim/runner/*.cpp")
   set(mains ${sources})
