@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <bit>
 #include <type_traits>
 
 #include <nlohmann/json.hpp>
@@ -69,14 +69,13 @@ void add_named(std::string& text, std::string_view name, std::uint64_t count) {
 template <class Counters>
 void add_words(Counters& sum, const Counters& each) {
   static_assert(std::is_trivially_copyable_v<Counters> && sizeof(Counters) % 8 == 0);
-  std::array<std::uint64_t, sizeof(Counters) / 8> left;
-  std::array<std::uint64_t, sizeof(Counters) / 8> right;
-  std::memcpy(left.data(), &sum, sizeof sum);
-  std::memcpy(right.data(), &each, sizeof each);
+  using Words = std::array<std::uint64_t, sizeof(Counters) / 8>;
+  auto left = std::bit_cast<Words>(sum);
+  auto const right = std::bit_cast<Words>(each);
   for (std::size_t i = 0; i < left.size(); ++i) {
     left[i] += right[i];
   }
-  std::memcpy(&sum, left.data(), sizeof sum);
+  sum = std::bit_cast<Counters>(left);
 }
 
 void add(ServeTotals& sum, const ServeTotals& each) {
