@@ -11,12 +11,18 @@ inline bool accounts_kept(const Engine& e) { return e.accounts.count() != 0; }
 
 // Null where none are kept. `c` is a record of the pool.
 inline Account* account_of(const Engine& e, const Connection& c) {
-  return accounts_kept(e) ? &e.accounts[e.slot_of(c)] : nullptr;
+  if (accounts_kept(e)) [[unlikely]] {
+    return &e.accounts[e.slot_of(c)];
+  }
+  return nullptr;
 }
 
 // Which controller moves this connection's window.
 inline Congestion congestion_of(const Engine& e, const Connection& c) {
-  return accounts_kept(e) ? e.accounts[e.slot_of(c)].congestion : e.config.congestion;
+  if (accounts_kept(e)) [[unlikely]] {
+    return e.accounts[e.slot_of(c)].congestion;
+  }
+  return e.config.congestion;
 }
 Duration keepalive_interval_of(const Engine& e, const Connection& c);
 Count keepalive_probes_of(const Engine& e, const Connection& c);
@@ -28,24 +34,25 @@ constexpr std::uint16_t least_mss(std::uint16_t chosen, Bytes mss) {
   return chosen != 0 && chosen < mss.count ? chosen : static_cast<std::uint16_t>(mss.count);
 }
 
-// The following only where accounts are kept.
+// The following only where accounts are kept, and so never a part of the plain path.
 
 // A record has begun.
-void open(Engine& e, const Connection& c);
+[[gnu::cold, gnu::noinline]] void open(Engine& e, const Connection& c);
 // The peer's SYN was read: its MSS, and what it takes, are held to what was chosen.
-void limit_mss(Engine& e, Connection& c);
+[[gnu::cold, gnu::noinline]] void limit_mss(Engine& e, Connection& c);
 
 // Text of a segment was taken: at RCV.NXT, which it has moved, or above a gap.
-void note_text(Engine& e, const Connection& c, const wire::Segment& segment, bool in_order);
+[[gnu::cold, gnu::noinline]] void note_text(Engine& e, const Connection& c,
+                                            const wire::Segment& segment, bool in_order);
 // The segment has left.
-void note_departure(Engine& e, const Connection& c, const Plan& plan);
+[[gnu::cold, gnu::noinline]] void note_departure(Engine& e, const Connection& c, const Plan& plan);
 // A timeout: what is out has to be repaired.
-void note_timeout(Engine& e, const Connection& c);
+[[gnu::cold, gnu::noinline]] void note_timeout(Engine& e, const Connection& c);
 // `ack` is about to become SND.UNA.
-void note_advance(Engine& e, const Connection& c, Sequence ack);
+[[gnu::cold, gnu::noinline]] void note_advance(Engine& e, const Connection& c, Sequence ack);
 // What was sent for the first time, and is due, was not let out: by the peer's window alone?
-void note_waiting(Engine& e, const Connection& c, bool by_window);
-void note_rtt(Engine& e, const Connection& c, Duration measured);
+[[gnu::cold, gnu::noinline]] void note_waiting(Engine& e, const Connection& c, bool by_window);
+[[gnu::cold, gnu::noinline]] void note_rtt(Engine& e, const Connection& c, Duration measured);
 
 }  // namespace accounts
 }  // namespace lockstep::tcp

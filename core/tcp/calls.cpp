@@ -77,7 +77,7 @@ Refusal draw_port(Engine& e, Socket& socket) {
       continue;
     }
     socket.hash = e.demux.hash_of(socket.tuple);
-    if (!is_taken(e, socket)) {
+    if (!is_taken(e, socket)) [[likely]] {
       e.state->ports_drawn += i + 1;
       return Refusal::none;
     }
@@ -297,7 +297,7 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   Socket socket{{open.local, open.remote}, 0, local_address};
   Refusal const refused =
       open.local.port.value == 0 ? draw_port(e, socket) : take_port(e, socket);
-  if (refused != Refusal::none) {
+  if (refused != Refusal::none) [[unlikely]] {
     return refused;
   }
   //= rfc9293#3.10.1

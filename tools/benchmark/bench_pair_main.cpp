@@ -9,7 +9,7 @@
 #include "tools/benchmark/bulk.hpp"
 #include "tools/benchmark/counted_allocations.hpp"
 #include "tools/benchmark/idle.hpp"
-#include "tools/benchmark/shards.hpp"
+#include "tools/benchmark/result_json.hpp"
 #include "tools/benchmark/transactions.hpp"
 
 namespace {
@@ -24,22 +24,11 @@ struct Asked {
   std::uint32_t ack_stretch = tcp::Config{}.ack_stretch_segments.value;
   std::uint32_t at_once = 1;
   std::uint64_t count = 100'000;
-  std::uint32_t shards = 1;
-  std::string journal;
   bool verify = false;
   bool extensions = false;
 
   LinkType link_type() const { return link == "ethernet" ? LinkType::ethernet : LinkType::ip; }
 };
-
-nlohmann::json json_of(const Result& result) {
-  return {{"units", result.units},
-          {"bytes", result.bytes},
-          {"frames", result.frames},
-          {"nanoseconds", result.nanoseconds},
-          {"retransmissions", result.retransmissions},
-          {"drops", result.drops}};
-}
 
 nlohmann::json run_bulk(const Asked& asked) {
   BulkSettings settings;
@@ -92,19 +81,6 @@ nlohmann::json run_idle_connections(const Asked& asked) {
   return out;
 }
 
-nlohmann::json run_shards(const Asked& asked) {
-  ShardSettings settings;
-  settings.shards = {asked.shards};
-  settings.journal = asked.journal;
-  settings.at_once = Count{asked.at_once};
-  settings.count = asked.count;
-  ShardedTransactions transactions(settings);
-  transactions.warm_up();
-  nlohmann::json out = json_of(transactions.run());
-  out["forwarded"] = transactions.forwarded();
-  return out;
-}
-
 nlohmann::json run_verb(const Asked& asked, const std::string& verb) {
   if (verb == "bulk") {
     return run_bulk(asked);
@@ -112,7 +88,7 @@ nlohmann::json run_verb(const Asked& asked, const std::string& verb) {
   if (verb == "transactions") {
     return run_transactions(asked);
   }
-  return verb == "shards" ? run_shards(asked) : run_idle_connections(asked);
+  return run_idle_connections(asked);
 }
 
 }  // namespace
@@ -141,13 +117,6 @@ int main(int argc, char** argv) {
   CLI::App* const idle = app.add_subcommand("idle", "connections that do nothing");
   idle->add_option("--at-once", asked.at_once, "connections")->check(CLI::Range(1u, 1'000'000u));
   idle->add_option("--count", asked.count, "turns");
-  CLI::App* const shards =
-      app.add_subcommand("shards", "transactions with a server of several shards");
-  shards->add_option("--shards", asked.shards, "of the server")->check(CLI::Range(1u, 256u));
-  shards->add_option("--at-once", asked.at_once, "connections under way")
-      ->check(CLI::Range(1u, 100'000u));
-  shards->add_option("--count", asked.count, "transactions");
-  shards->add_option("--journal", asked.journal, "keep one there; with one shard only");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -11,6 +11,11 @@
 #include "core/seam/turn.hpp"
 #include "tools/benchmark/wire.hpp"
 
+// [[gnu::noinline]] in the program that counts each host's turns (tools/tilegx/segments).
+#ifndef LOCKSTEP_OWN_TURN
+#define LOCKSTEP_OWN_TURN
+#endif
+
 namespace lockstep::tools::benchmark {
 
 // What each of the two hosts is made of.
@@ -65,13 +70,13 @@ class Pair {
   std::uint64_t drops() const;
 
  private:
-  // Functions of their own, so that who counts instructions can tell the hosts apart.
+  // Who counts instructions tells the hosts apart by these.
   template <Application App>
-  [[gnu::noinline]] Outcome client_turn(App& app) {
+  LOCKSTEP_OWN_TURN Outcome client_turn(App& app) {
     return turn(client, client_port, app);
   }
   template <Application App>
-  [[gnu::noinline]] Outcome server_turn(App& app) {
+  LOCKSTEP_OWN_TURN Outcome server_turn(App& app) {
     return turn(server, server_port, app);
   }
 

@@ -129,6 +129,7 @@ endfunction()
 function(lockstep_segments)
   add_executable(lockstep_segments EXCLUDE_FROM_ALL tools/tilegx/segments/main.cpp
     tools/benchmark/bulk.cpp tools/benchmark/pair.cpp tools/benchmark/transactions.cpp)
+  target_compile_definitions(lockstep_segments PRIVATE "LOCKSTEP_OWN_TURN=[[gnu::noinline]]")
   target_link_libraries(lockstep_segments PRIVATE lockstep_core lockstep_warnings lockstep_bare)
   set_target_properties(lockstep_segments PROPERTIES OUTPUT_NAME lockstep-segments
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
