@@ -286,7 +286,8 @@ extern "C" __attribute__((visibility("default"))) void packetdrill_interface_ini
     const char* flags, packetdrill_interface* interface) {
   using namespace lockstep::tools::packetdrill;
   end_session();
-  current = new Session(settings_of(flags));
+  Settings const settings = settings_of(flags);  // ends the process if they cannot be read
+  current = new Session(settings);
   interface->userdata = current;
   interface->free = free_all;
   interface->socket = call_socket;
