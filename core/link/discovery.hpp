@@ -110,7 +110,7 @@ class Discovery {
   void expire(Index index, Instant now);
 
   bool wants_transmit() const {
-    return state_->transmit.count != 0 || state_->tests_owed != 0 ||
+    return table_.wants_transmit() || state_->tests_owed != 0 ||
            state_->owes_solicitation || !answers_.empty();
   }
   // Writes one message with its headers to the front of `into`, which holds 90 octets, and gives
@@ -119,7 +119,7 @@ class Discovery {
 
   // The next neighbour or test of ours that was decided, in order of occurrence.
   bool next_change(NeighbourChange& out);
-  bool has_changes() const { return state_->changes.count != 0 || state_->tests_changed != 0; }
+  bool has_changes() const { return table_.has_changes() || state_->tests_changed != 0; }
 
   // What routers have told. The length of the longest prefix that is on-link by their word and
   // holds `address`; 0 if none does.
@@ -130,10 +130,10 @@ class Discovery {
   Bytes mtu() const { return state_->mtu; }
 
   // What is known without asking; nil if nothing is.
-  Index find(IpAddress address) const;
-  const Discovered& entry(Index index) const { return entries_[index]; }
-  std::uint32_t used() const { return entries_.used(); }
-  std::uint32_t capacity() const { return entries_.capacity(); }
+  Index find(IpAddress address) const { return table_.find(address); }
+  const Discovered& entry(Index index) const { return table_[index]; }
+  std::uint32_t used() const { return table_.used(); }
+  std::uint32_t capacity() const { return table_.capacity(); }
 
   // Hands every stored value of meaning to `add(std::uint64_t)`, in a fixed order.
   template <class Add>
@@ -165,10 +165,6 @@ class Discovery {
     bool solicited = false;
   };
   struct State {
-    memory::ListHead passive;   // told by others and never sent to: oldest first
-    memory::ListHead active;    // the others with a link address: oldest confirmation first
-    memory::ListHead transmit;
-    memory::ListHead changes;
     Index router_timer = nil;
     std::uint32_t tests_owed = 0;     // one bit an address: its solicitation is to be written
     std::uint32_t tests_changed = 0;  // one bit an address: decided, and nobody was told yet
@@ -185,26 +181,9 @@ class Discovery {
     bool owes_solicitation = false;
     bool router_heard = false;
   };
-  using Order = memory::List<Discovered, &Discovered::order>;
-  using Transmit = memory::List<Discovered, &Discovered::transmit>;
-  using Changes = memory::List<Discovered, &Discovered::change>;
-
-  Order passive() const { return {state_->passive, entries_.view()}; }
-  Order active() const { return {state_->active, entries_.view()}; }
-  Transmit transmit() const { return {state_->transmit, entries_.view()}; }
-  Changes changes() const { return {state_->changes, entries_.view()}; }
-
-  // core/link/discovery.cpp: the table, and what it says of a next hop.
-  Index& bucket_of(IpAddress address) const;
-  Index add(IpAddress address);
+  // core/link/discovery.cpp: how an entry is believed, doubted and forgotten.
   Index add_known(IpAddress address, Mac mac);
-  void remove(Index index);
-  bool evict(bool for_us);
-  void leave_order(Index index);
-  void join_order(Index index);
-  void ask(Index index);
   void stop_asking(Index index);
-  void tell(Index index);
   void make_reachable(Index index, Instant now);
   void make_stale(Index index);
   void fail(Index index, Instant now);
@@ -243,8 +222,7 @@ class Discovery {
   LinkIdentity identity_;
   memory::TimerOwner first_owner_{};
   State* state_ = nullptr;
-  memory::View<Index> buckets_;
-  memory::Slots<Discovered> entries_;
+  NeighbourTable<Discovered> table_;
   memory::Queue<Answer> answers_;
   memory::TimerWheel wheel_;
 };
@@ -255,39 +233,18 @@ void Discovery::visit(Add&& add) const {
     add(address.high);
     add(address.low);
   };
-  auto const number = [](Mac mac) {
-    std::uint64_t value = 0;
-    for (std::uint8_t octet : mac.octets) {
-      value = value << 8 | octet;
-    }
-    return value;
-  };
-  for (Index i = 0; i < entries_.high_water(); ++i) {
-    if (!entries_.taken(i)) {
-      continue;
-    }
-    Discovered const& entry = entries_[i];
+  table_.visit_entries([&](const Discovered& entry, Index index) {
     add_address(entry.address);
     add_address(entry.request_source);
-    add(number(entry.mac) << 16 | static_cast<std::uint64_t>(entry.state) << 8 | entry.tries);
+    add(entry.mac.number() << 16 | static_cast<std::uint64_t>(entry.state) << 8 | entry.tries);
     add((entry.active ? 4u : 0u) | (entry.owes_request ? 2u : 0u) | (entry.router ? 1u : 0u));
-    add(wheel_.due(entry.timer).ns);
-  }
-  for (auto const& order : {passive(), active()}) {
-    for (Index i = order.first(); i != nil; i = order.next(i)) {
-      add(i);
-    }
-  }
-  for (Index i = transmit().first(); i != nil; i = transmit().next(i)) {
-    add(i);
-  }
-  for (Index i = changes().first(); i != nil; i = changes().next(i)) {
-    add(i);
-  }
+    add(table_.due(index).ns);
+  });
+  table_.visit_lists(add);
   for (std::uint32_t i = 0; i < answers_.count(); ++i) {
     add_address(answers_[i].to);
     add_address(answers_[i].target);
-    add(number(answers_[i].mac) << 1 | (answers_[i].solicited ? 1u : 0u));
+    add(answers_[i].mac.number() << 1 | (answers_[i].solicited ? 1u : 0u));
   }
   for (Test const& test : state_->tests) {
     add(static_cast<std::uint64_t>(test.state) << 8 | test.sent);

@@ -5,21 +5,11 @@
 #include <cstdint>
 #include <span>
 
-#include "core/memory/arena.hpp"
-#include "core/memory/list.hpp"
-#include "core/memory/slots.hpp"
-#include "core/memory/timer_wheel.hpp"
-#include "core/units/address.hpp"
-#include "core/units/bytes.hpp"
+#include "core/link/neighbour_table.hpp"
 #include "core/units/drop.hpp"
-#include "core/units/hash.hpp"
-#include "core/units/time.hpp"
 #include "core/wire/arp.hpp"
 
 namespace lockstep::link {
-
-using memory::Index;
-using memory::nil;
 
 struct NeighbourConfig {
   Count entries_max{256};  // static ones included; at least 1
@@ -117,8 +107,8 @@ class Neighbours {
   // else; `source` is one of our addresses. Begins to ask if it is not known.
   Lookup resolve(const Hop& hop);
   // What is known without asking; nil, vacant if nothing is.
-  Index find(IpAddress address) const;
-  const Neighbour& entry(Index index) const { return entries_[index]; }
+  Index find(IpAddress address) const { return table_.find(address); }
+  const Neighbour& entry(Index index) const { return table_[index]; }
 
   // Transport's negative advice: nothing comes back from there (RFC 1122 3.3.1.4). A believed
   // answer is put to the test at once. An address that is not known is ignored.
@@ -132,17 +122,17 @@ class Neighbours {
   void expire(Index index, Instant now);
 
   // An ARP packet can be written. It is lost if a claimed frame is not sent: as on the wire.
-  bool wants_transmit() const { return state_->transmit.count != 0 || state_->owes_probe_reply; }
+  bool wants_transmit() const { return table_.wants_transmit() || state_->owes_probe_reply; }
   // Writes one ARP packet with its Ethernet header to the front of `into`, which holds 46 octets,
   // and gives their number; none if nothing is to be sent.
   Bytes write_next(Instant now, std::span<std::byte> into);
 
   // The next neighbour that was resolved or failed since it was asked for, in order of occurrence.
   bool next_change(NeighbourChange& out);
-  bool has_changes() const { return state_->changes.count != 0; }
+  bool has_changes() const { return table_.has_changes(); }
 
-  std::uint32_t used() const { return entries_.used(); }
-  std::uint32_t capacity() const { return entries_.capacity(); }
+  std::uint32_t used() const { return table_.used(); }
+  std::uint32_t capacity() const { return table_.capacity(); }
 
   // Hands every stored value of meaning to `add(std::uint64_t)`, in a fixed order.
   template <class Add>
@@ -152,32 +142,12 @@ class Neighbours {
 
  private:
   struct State {
-    memory::ListHead passive;   // learned from askers and never sent to: oldest first
-    memory::ListHead active;    // the other reachable and probing ones: oldest confirmation first
-    memory::ListHead transmit;
-    memory::ListHead changes;
-    Index recent = nil;         // the last one resolved: most frames go there
-    Mac probe_mac;              // who probes for `probe_target`, an address of ours
+    Mac probe_mac;  // who probes for `probe_target`, an address of ours
     Ipv4 probe_target;
     bool owes_probe_reply = false;
   };
-  using Order = memory::List<Neighbour, &Neighbour::order>;
-  using Transmit = memory::List<Neighbour, &Neighbour::transmit>;
-  using Changes = memory::List<Neighbour, &Neighbour::change>;
-
-  Order passive() const { return {state_->passive, entries_.view()}; }
-  Order active() const { return {state_->active, entries_.view()}; }
-  Transmit transmit() const { return {state_->transmit, entries_.view()}; }
-  Changes changes() const { return {state_->changes, entries_.view()}; }
-
   bool is_ours(Ipv4 address) const;
-  Index& bucket_of(IpAddress address) const;
-  Index add(IpAddress address);
-  void remove(Index index);
-  bool evict(bool for_us);
-  void leave_order(Neighbour& entry, Index index);
   void confirm(Index index, Mac mac, Instant now);
-  void ask(Index index);
   void answer(Index index, Ipv4 asked);
   void fail(Index index, Instant now);
   void forget(Index index, Instant now);
@@ -187,46 +157,24 @@ class Neighbours {
 
   NeighbourConfig config_;
   LinkIdentity identity_;
-  memory::TimerOwner first_owner_{};
   State* state_ = nullptr;
-  memory::View<Index> buckets_;
-  memory::Slots<Neighbour> entries_;
-  memory::TimerWheel wheel_;
+  NeighbourTable<Neighbour> table_;
 };
 
 template <class Add>
 void Neighbours::visit(Add&& add) const {
-  for (Index i = 0; i < entries_.high_water(); ++i) {
-    if (!entries_.taken(i)) {
-      continue;
-    }
-    Neighbour const& entry = entries_[i];
+  table_.visit_entries([&](const Neighbour& entry, Index index) {
     add(entry.address.high);
     add(entry.address.low);
-    std::uint64_t mac = 0;
-    for (std::uint8_t octet : entry.mac.octets) {
-      mac = mac << 8 | octet;
-    }
-    add(mac);
+    add(entry.mac.number());
     add(static_cast<std::uint64_t>(entry.state));
     add(std::uint64_t{entry.tries} << 8 | (entry.active ? 8u : 0u) | (entry.used ? 4u : 0u) |
         (entry.owes_request ? 2u : 0u) | (entry.owes_reply ? 1u : 0u));
     add(entry.request_source.value);
     add(entry.owes_reply ? entry.reply_source.value : 0);
-    add(wheel_.due(entry.timer).ns);
-  }
-  for (Index i = passive().first(); i != nil; i = passive().next(i)) {
-    add(i);
-  }
-  for (Index i = active().first(); i != nil; i = active().next(i)) {
-    add(i);
-  }
-  for (Index i = transmit().first(); i != nil; i = transmit().next(i)) {
-    add(i);
-  }
-  for (Index i = changes().first(); i != nil; i = changes().next(i)) {
-    add(i);
-  }
+    add(table_.due(index).ns);
+  });
+  table_.visit_lists(add);
   add(state_->owes_probe_reply ? state_->probe_target.value : 0);
 }
 

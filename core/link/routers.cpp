@@ -138,8 +138,8 @@ bool Discovery::default_router(IpAddress& out, Instant now) {
       continue;
     }
     Index const known = find(router.address);
-    bool const answers = known != nil && entries_[known].state != DiscoveryState::incomplete &&
-                         entries_[known].state != DiscoveryState::failed;
+    bool const answers = known != nil && table_[known].state != DiscoveryState::incomplete &&
+                         table_[known].state != DiscoveryState::failed;
     if (answers) {
       out = router.address;
       return true;
@@ -151,7 +151,7 @@ bool Discovery::default_router(IpAddress& out, Instant now) {
   }
   out = any->address;
   bool const failed = find(out) != nil &&
-                      entries_[find(out)].state == DiscoveryState::failed;
+                      table_[find(out)].state == DiscoveryState::failed;
   state_->next_router = failed ? (state_->next_router + 1) % routers_max : state_->next_router;
   return true;
 }

@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::uint8_t link_hop_limit = 255;
 
-bool is_host(Mac mac) { return !mac.is_group() && mac != Mac{}; }
-
 bool is_solicited_node(IpAddress address) {
   return address.high == IpAddress{}.solicited_node().high &&
          address.low >> 24 == IpAddress{}.solicited_node().low >> 24;
@@ -70,10 +68,10 @@ Drop Discovery::learn(IpAddress sender, Mac mac, bool router) {
     if (index == nil) {
       return Drop::nd_cache_full;
     }
-    entries_[index].router = router;
+    table_[index].router = router;
     return Drop::none;
   }
-  Discovered& entry = entries_[index];
+  Discovered& entry = table_[index];
   entry.router = entry.router || router;
   if (entry.state == DiscoveryState::fixed) {
     return entry.mac == mac ? Drop::none : Drop::nd_static_conflict;
@@ -85,7 +83,7 @@ Drop Discovery::learn(IpAddress sender, Mac mac, bool router) {
     entry.active = waited || entry.active;
     make_stale(index);
     if (unknown) {
-      tell(index);
+      table_.tell(index);
     }
   }
   return Drop::none;
@@ -163,7 +161,7 @@ Drop Discovery::receive_advertisement(const DiscoveryArrival& arrival,
 
 // The table of RFC 4861 7.2.5.
 Drop Discovery::update(Index index, const wire::NdMessage& message, Instant now) {
-  Discovered& entry = entries_[index];
+  Discovered& entry = table_[index];
   bool const same = !message.has_link_address || message.link_address == entry.mac;
   if (entry.state == DiscoveryState::fixed) {
     return same ? Drop::none : Drop::nd_static_conflict;
@@ -184,7 +182,7 @@ Drop Discovery::update(Index index, const wire::NdMessage& message, Instant now)
     if (message.solicited) {
       make_reachable(index, now);
     }
-    tell(index);
+    table_.tell(index);
     return Drop::none;
   }
   if (!message.override && !same) {
@@ -248,13 +246,13 @@ Bytes Discovery::write_answer(std::span<std::byte> into) {
 }
 
 Bytes Discovery::write_request(Index index, Instant now, std::span<std::byte> into) {
-  Discovered& entry = entries_[index];
+  Discovered& entry = table_[index];
   CHECK(entry.owes_request);
   stop_asking(index);
   ++entry.tries;
   //= rfc4861#7.2.2
   //# 4861:ND-11 once in an interval, counted from when it is sent
-  wheel_.set(entry.timer, now + state_->retransmission);
+  table_.set_timer(index, now + state_->retransmission);
   wire::NdMessage message;
   message.target = entry.address;
   //= rfc4861#7.2.2
@@ -276,8 +274,8 @@ Bytes Discovery::write_next(Instant now, std::span<std::byte> into) {
   if (!answers_.empty()) {
     return write_answer(into);
   }
-  if (transmit().first() != nil) {
-    return write_request(transmit().first(), now, into);
+  if (table_.transmit().first() != nil) {
+    return write_request(table_.transmit().first(), now, into);
   }
   if (state_->owes_solicitation) {
     return write_router_solicitation(now, into);

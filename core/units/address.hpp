@@ -14,6 +14,14 @@ struct Mac {
 
   static constexpr Mac broadcast() { return {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}; }
   constexpr bool is_group() const { return (octets[0] & 1) != 0; }
+  // 48 bits, the first octet highest.
+  constexpr std::uint64_t number() const {
+    std::uint64_t value = 0;
+    for (std::uint8_t octet : octets) {
+      value = value << 8 | octet;
+    }
+    return value;
+  }
   constexpr auto operator<=>(const Mac&) const = default;
 };
 
@@ -84,10 +92,8 @@ constexpr Mac group_mac(IpAddress group) {
 //= rfc4862#5.3
 //# 4862:DAD-12 the prefix, zeros, and the interface identifier
 constexpr IpAddress link_local_of(Mac mac) {
-  std::uint64_t const upper = static_cast<std::uint64_t>(mac.octets[0] ^ 2) << 16 |
-                              static_cast<std::uint64_t>(mac.octets[1]) << 8 | mac.octets[2];
-  std::uint64_t const lower = static_cast<std::uint64_t>(mac.octets[3]) << 16 |
-                              static_cast<std::uint64_t>(mac.octets[4]) << 8 | mac.octets[5];
+  std::uint64_t const upper = mac.number() >> 24 ^ 0x2'0000;
+  std::uint64_t const lower = mac.number() & 0xff'ffff;
   return {0xfe80'0000'0000'0000, upper << 40 | std::uint64_t{0xff'fe} << 24 | lower};
 }
 
