@@ -39,8 +39,8 @@ struct NeighbourPlace {
 
 // A handle on the arena. An Entry has `address`, a `state` that is `vacant` or `incomplete` among
 // others, `chain` and `timer` (indices), the links `order`, `transmit` and `change`, and the flags
-// `active` (its `order` is in active(): we have sent to it) and `owes_request`. Every function costs
-// O(1) but for hash chains and what evict() steps over.
+// `active` (its `order` is in active(): we have sent to it) and `owes_request`. Every function
+// costs O(1) but for hash chains and what evict() steps over.
 template <class Entry>
 class NeighbourTable {
  public:
