@@ -8,7 +8,7 @@ MSS = 1000
 def begun(tcp, mss=MSS, window=65535):
     """A program that has a full buffer to send; nothing is taken from the wire yet."""
     tcp.established(window=window, options=[("MSS", mss)])
-    tcp.target.write(tcp.connection, bytes(131072))
+    tcp.offer(bytes(131072))
     return tcp
 
 
@@ -244,7 +244,7 @@ def test_congestion_avoidance(tcp):
     una, left = end, len(firsts(tcp))
     begun_at = at = None
     for _ in range(12):
-        tcp.target.write(tcp.connection, bytes(left * MSS))
+        tcp.offer(bytes(left * MSS))
         una, sent = round_trip(tcp, una, left)
         left, now = len(sent), tcp.info["cwnd"]
         if at is not None:

@@ -158,8 +158,8 @@ def test_mss_beyond_the_link(tcp):
 @pytest.mark.parametrize("active", [False, True])
 def test_our_mss(tcp, active):
     if active:
-        tcp.target.connect(81, tcp.peer_port)
-        tcp.expect("S", options={"MSS": link_mss(tcp)}, port=81)
+        tcp.target.connect(tcp.port, tcp.peer_port)
+        tcp.expect("S", options={"MSS": link_mss(tcp)})
     else:
         tcp.listen().send("S", options=[("MSS", 536)])
         tcp.expect("SA", options={"MSS": link_mss(tcp)})

@@ -30,7 +30,7 @@ def numbers(tcp):
 @pytest.mark.parametrize("active", [False, True])
 def test_offered(tcp, active):
     if active:
-        tcp.target.connect(81, tcp.peer_port)
+        tcp.target.connect(tcp.port, tcp.peer_port)
         tcp.expect("S", options={"SAckOK": b""})
     else:
         tcp.listen().send("S", options=SYN)

@@ -19,6 +19,9 @@ KINDS = {
     "data": ("PA", len(TEXT)),
 }
 
+#: What a program may be told without a rule's word for it: text, and that its own has arrived.
+HARMLESS = {"received", "acknowledged", "connected"}
+
 PLACES = ("old", "left", "inside", "right", "outside")
 
 #: place -> how to come there, and SND.UNA, SND.NXT and RCV.NXT then.
@@ -97,6 +100,7 @@ def arrive(tcp, kind, place, situation):
     rule, outcome = judge(situation, segment)
     tcp.clauses = cited(rule)
     extra = {"ack": ack} if "A" in flags else {}
+    before = heard(tcp)
     tcp.send(flags, seq=segment.number, payload=TEXT[:octets], **extra)
     if outcome.reply is not None:
         expect_reply(tcp, outcome.reply)
@@ -105,6 +109,15 @@ def arrive(tcp, kind, place, situation):
     tcp.expect_state(outcome.state)
     if outcome.told and tcp.connection is not None:
         tcp.expect_event(*outcome.told)
+    if not outcome.told:
+        over = outcome.state in ("CLOSED", "TIME-WAIT")  # then it is told that it is over
+        tcp.check("told", [], [word for word in heard(tcp)[len(before):]
+                               if word not in HARMLESS and not (over and "closed" in word)])
+
+
+def heard(tcp):
+    """What the program was told so far; nothing where that cannot be known."""
+    return tcp.connection is not None and tcp.target.events(tcp.connection) or []
 
 
 def expect_reply(tcp, reply):

@@ -30,7 +30,7 @@ def with_stamp(tcp, flags, stamp, echo=None, **fields):
 #= rfc7323#3.2
 ## 7323:TS-28 and a timestamp that echoes nothing
 def test_syn_offers(tcp):
-    tcp.target.connect(81, tcp.peer_port)
+    tcp.target.connect(tcp.port, tcp.peer_port)
     packet = tcp.expect("S", options={"WScale": ..., "Timestamp": ...})
     tcp.check("echo", 0, value_of(packet)[1]).ignore_rest()
 

@@ -19,6 +19,7 @@ from .packets import (
 )
 from .target import Timing
 from .units import nanoseconds, seconds
+from .wire_rules import WireRules
 
 ANY = object()
 
@@ -79,6 +80,7 @@ class Conversation:
         self.clauses = []
         self._queue = []
         self._lenient = False
+        self._rules = WireRules(target)
         self._mark = target.now()
         self._start = self._mark
 
@@ -116,6 +118,7 @@ class Conversation:
         """Hands a packet to the target: IP, IPv6 or TCP of scapy, or bytes. Returns self."""
         octets = octets_of(packet, self.target)
         self._note_sent(octets)
+        self._rules.sent(octets)
         self.record.append(self._entry(self.target.now(), True, octets))
         self.target.send(octets)
         self._mark = self.target.now()
@@ -306,10 +309,17 @@ class Conversation:
     def write(self, data):
         """The program sends: bytes, or so many of a pattern."""
         data = pattern(data) if isinstance(data, int) else data
-        taken = self.target.write(self._open(), data)
+        taken = self.offer(data)
         if taken != len(data):
             self._fail("the program writes", [("bytes", str(len(data)), str(taken), True)])
-        return self._called(f"write {len(data)}")
+        return self
+
+    def offer(self, data):
+        """The program sends as much of this as is taken now; returns how many bytes that is."""
+        taken = self.target.write(self._open(), data)
+        self._rules.wrote(self.port, self.peer_port, self.connection, data[:taken])
+        self._called(f"write {taken}")
+        return taken
 
     def read(self, most=1 << 20):
         """What the program reads now."""
@@ -436,9 +446,8 @@ class Conversation:
 
     def end(self):
         """After the test: what has left and nobody expected is a failure."""
-        if not self._lenient:
-            departure = self._next(self.target.now())
-            if departure is not None:
+        while (departure := self._next(self.target.now())) is not None:
+            if not self._lenient:
                 words = self._words(departure.packet)
                 self._fail("nothing more", [("packet", "none", words, True)])
 
@@ -514,6 +523,11 @@ class Conversation:
                 self.device_window = seen.window
                 self.echo = self.echo if seen.stamp is None else seen.stamp
         self.record.append(self._entry(departure.at, False, departure.packet))
+        self._rules.opened(self.port, self.peer_port)
+        faults = self._rules.faults(departure.packet, departure.at)
+        if faults:
+            words = self._words(departure.packet)
+            self._fail(f"no TCP sends this: {words}", faults + self._state_row())
         self._queue.append(departure)
 
     def _note_sent(self, octets):
@@ -539,6 +553,10 @@ class Conversation:
         seq, ack = self._relative(packet)
         rows = []
         actual = letters_of(tcp)
+        if tcp.dport != self.peer_port:
+            rows.append(("to port", str(self.peer_port), str(tcp.dport), True))
+        if tcp.sport != fields.get("port", self.port):
+            rows.append(("port", str(fields.get("port", self.port)), str(tcp.sport), True))
         if flags is not ANY:
             # RFC 9293 3.9.1.2 asks for PSH where the queue is empty; elsewhere it is free.
             pushed = (not self.target.exact and payload and "P" not in flags
@@ -550,7 +568,6 @@ class Conversation:
             "window": tcp.window,
             "urgent": tcp.urgptr,
             "length": len(payload),
-            "port": tcp.sport,
             "chksum": tcp.chksum,
         }
         for name, value in plain.items():

@@ -1,6 +1,7 @@
 # Packets of scapy and their octets: what may be injected, and how a segment reads in one line.
 import dataclasses
 import logging
+import socket
 
 from .errors import Misuse
 
@@ -37,6 +38,11 @@ def ip_header(target, **fields):
     """An IP header of the target's family, from the tester to the TCP under test."""
     layer = IP if target.ip_version == 4 else IPv6
     return layer(src=target.remote, dst=target.local, **fields)
+
+
+def socket_octets(address):
+    """The octets of an address of either family."""
+    return socket.inet_pton(socket.AF_INET6 if ":" in address else socket.AF_INET, address)
 
 
 def dissected(octets):
