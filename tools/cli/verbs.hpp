@@ -29,8 +29,9 @@ void register_serve(CLI::App& app, int& exit_code);
 void register_load(CLI::App& app, int& exit_code);
 void register_doctor(CLI::App& app, int& exit_code);
 void register_ns3(CLI::App& app, int& exit_code);
+void register_plot(CLI::App& app, int& exit_code);
 
-inline constexpr std::array<RegisterVerb, 14> verbs = {
+inline constexpr std::array<RegisterVerb, 15> verbs = {
     register_coverage,
     register_sim,
     register_swarm,
@@ -45,6 +46,7 @@ inline constexpr std::array<RegisterVerb, 14> verbs = {
     register_load,
     register_doctor,
     register_ns3,
+    register_plot,
 };
 
 }  // namespace lockstep::tools

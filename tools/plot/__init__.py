@@ -1,0 +1,1 @@
+"""Figures of what `lockstep ns3 run --out` wrote: `lockstep plot`."""

@@ -1,0 +1,88 @@
+"""How every figure looks: colours that all eyes can tell apart, axes, names at the lines' ends."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402  (the backend is chosen first)
+
+# Okabe and Ito's colours, but for yellow, which white swallows.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+DASHES = ("-", "--", ":")
+LABEL_HEIGHT = 0.052  # of the axes' height
+
+matplotlib.rcParams.update({
+    "font.size": 11, "axes.titlesize": 12, "axes.titleweight": "bold", "axes.titlelocation": "left",
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
+    "svg.fonttype": "none", "svg.hashsalt": "lockstep", "axes.axisbelow": True,
+})
+
+
+def look(index: int) -> dict:
+    """The colour and the dashes of the line of this index."""
+    return {"color": COLOURS[index % len(COLOURS)],
+            "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
+
+
+def sheet(title: str, x_label: str, y_label: str):
+    """An empty figure and its axes."""
+    figure, axes = pyplot.subplots(figsize=(9, 4.6), constrained_layout=True)
+    axes.set_title(title, wrap=True)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    return figure, axes
+
+
+def thinned(seconds: list, values: list, most: int = 1500) -> tuple[list, list]:
+    """A line that looks the same: of each slice of time its first, least, greatest and last."""
+    if len(seconds) <= 4 * most:
+        return seconds, values
+    slices: dict = {}
+    width = (seconds[-1] - seconds[0]) / most or 1
+    for i, at in enumerate(seconds):
+        slices.setdefault(int((at - seconds[0]) / width), []).append(i)
+    kept = sorted({pick for each in slices.values()
+                   for pick in (each[0], min(each, key=values.__getitem__),
+                                max(each, key=values.__getitem__), each[-1])})
+    return [seconds[i] for i in kept], [values[i] for i in kept]
+
+
+def spread(heights: list, step: float = LABEL_HEIGHT) -> list:
+    """Heights in 0..1, moved apart so that names that stand there do not touch."""
+    order = sorted(range(len(heights)), key=heights.__getitem__)
+    placed = list(heights)
+    for before, at in zip(order, order[1:]):
+        placed[at] = max(placed[at], placed[before] + step)
+    over = max(placed, default=0) - 1
+    if over > 0:
+        ceiling = 1.0
+        for at in reversed(order):
+            placed[at] = min(placed[at], ceiling)
+            ceiling = placed[at] - step
+    return placed
+
+
+def name_lines(axes, ends: list) -> None:
+    """Writes each line's name right of its end: `ends` is (value, text, colour)."""
+    low, high = axes.get_ylim()
+    heights = spread([(min(max(value, low), high) - low) / (high - low) for value, _, _ in ends])
+    for height, (value, text, colour) in zip(heights, ends):
+        moved = abs((value - low) / (high - low) - height) > LABEL_HEIGHT / 2
+        axes.annotate(text, (1, height), xycoords="axes fraction", xytext=(10 if moved else 6, 0),
+                      textcoords="offset points", va="center", color=colour, annotation_clip=False)
+
+
+def mark_end(axes, second: float, value: float, colour: str) -> None:
+    """A dot where a line ends before the figure does."""
+    axes.plot([second], [value], marker="o", markersize=4, color=colour, clip_on=False)
+
+
+def save(figure, base, formats) -> list:
+    """Writes the figure in each format; the same traces give the same octets."""
+    files = []
+    for ending in formats:
+        file = base.with_suffix(f".{ending}")
+        metadata = {"Date": None} if ending == "svg" else {"Software": None}
+        figure.savefig(file, dpi=130, metadata=metadata)
+        files.append(file)
+    pyplot.close(figure)
+    return files
