@@ -31,18 +31,20 @@ class Text {
   std::size_t used_ = 0;
 };
 
-bool brings_own_body(Status status) {
-  return status != Status::ok && status != Status::partial_content;
+// What is written behind the head; empty: the body is lent, or there is none.
+std::string_view own_body(const ResponseHead& head) {
+  bool const is_error = head.status != Status::ok && head.status != Status::partial_content;
+  return is_error ? statuses[index_of(head.status)].line : head.text;
 }
 
-void add_body_fields(Text& text, const ResponseHead& head, std::string_view line) {
-  if (brings_own_body(head.status)) {
-    text.add("Content-Type: text/plain\r\nContent-Length: ").add(line.size()).add("\r\n");
+void add_body_fields(Text& text, const ResponseHead& head) {
+  if (std::string_view const own = own_body(head); !own.empty()) {
+    text.add("Content-Type: text/plain\r\nContent-Length: ").add(own.size()).add("\r\n");
     if (head.status == Status::range_not_satisfiable) {
       text.add("Content-Range: bytes */").add(head.length).add("\r\n");
     }
     if (head.status == Status::method_not_allowed) {
-      text.add("Allow: GET, HEAD\r\n");
+      text.add(head.to_sink ? "Allow: PUT, POST\r\n" : "Allow: GET, HEAD\r\n");
     }
     return;
   }
@@ -61,15 +63,15 @@ std::uint32_t write_head(const ResponseHead& head, std::span<char, head_bytes_ma
   Text text(into);
   std::string_view const line = statuses[index_of(head.status)].line;
   text.add("HTTP/1.1 ").add(line.substr(0, line.size() - 1)).add("\r\nServer: lockstep\r\n");
-  add_body_fields(text, head, line);
+  add_body_fields(text, head);
   if (!head.keep_alive) {
     text.add("Connection: close\r\n");
   } else if (head.to_http_1_0) {
     text.add("Connection: keep-alive\r\n");
   }
   text.add("\r\n");
-  if (brings_own_body(head.status) && !head.without_body) {
-    text.add(line);
+  if (!head.without_body) {
+    text.add(own_body(head));
   }
   return text.used();
 }

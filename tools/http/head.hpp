@@ -20,6 +20,8 @@ struct ResponseHead {
   bool keep_alive = true;
   bool to_http_1_0 = false;    ///< whose clients have to be told that the connection goes on
   bool without_body = false;   ///< the answer to HEAD
+  std::string_view text = {};  ///< a short body of its own, written behind the head
+  bool to_sink = false;        ///< what is not allowed was asked of the sink
 };
 
 /// The longest head, its error's body included.

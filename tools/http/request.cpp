@@ -34,10 +34,11 @@ void RequestReader::begin() {
   http_parser_init(&parser_, HTTP_REQUEST);
   failure_ = Status::ok;
   head_done_ = complete_ = keeps_alive_ = in_value_ = host_bad_ = false;
-  has_if_range_ = has_expect_ = false;
+  has_if_range_ = has_expect_ = is_upload_ = is_awaited_ = false;
   field_ = Field::other;
   hosts_ = ranges_ = name_length_ = range_length_ = 0;
-  target_octets_ = head_octets_ = body_octets_ = content_octets_ = 0;
+  target_octets_ = head_octets_ = 0;
+  body_octets_ = content_octets_ = 0;
 }
 
 const http_parser_settings& RequestReader::callbacks() {
@@ -62,19 +63,23 @@ RequestReader::Progress RequestReader::read(std::span<const std::byte> octets,
   while (!octets.empty()) {
     // No more than the limit is shown to the parser, so that where a head exceeds it does not
     // depend on how the octets came. A body has as much again for what frames its chunks.
-    std::uint32_t const so_far = head_done_ ? body_octets_ : head_octets_;
-    std::uint32_t const most = head_done_ ? limits.body_max.count + limits.head_max.count
-                                          : limits.head_max.count;
-    std::size_t const room = most - so_far;
+    std::uint64_t const so_far = head_done_ ? body_octets_ : head_octets_;
+    std::uint64_t const frames = std::max<std::uint64_t>(content_max(), limits.head_max.count);
+    std::uint64_t const most = head_done_ ? content_max() + frames : limits.head_max.count;
+    std::uint64_t const room = most - so_far;
     if (room == 0) {
       fail(head_done_ ? Status::content_too_large : Status::fields_too_large);
       return Progress::failed;
     }
-    auto const shown = octets.first(std::min(octets.size(), room));
+    auto const shown = octets.first(std::min<std::uint64_t>(octets.size(), room));
     bool const in_head = !head_done_;
     auto const taken = static_cast<std::uint32_t>(http_parser_execute(
         &parser_, &callbacks(), reinterpret_cast<const char*>(shown.data()), shown.size()));
-    (in_head ? head_octets_ : body_octets_) += taken;
+    if (in_head) {
+      head_octets_ += taken;
+    } else {
+      body_octets_ += taken;
+    }
     used += Bytes{taken};
     if (complete_) {
       return Progress::complete;
@@ -171,13 +176,21 @@ int RequestReader::check_head() {
   if (hosts_wrong || host_bad_) {
     return fail(Status::bad_request);
   }
+  bool const puts = parser_.method == HTTP_PUT || parser_.method == HTTP_POST;
+  std::array<char, sink_path.size()> decoded;
+  is_upload_ = puts && limits_->sink_max != 0 && path_of(target(), decoded) == sink_path;
+  if (is_upload_) {
+    upload_ = Sha256{};
+  }
   bool const sized = (parser_.flags & F_CONTENTLENGTH) != 0;
-  if (sized && parser_.content_length > limits_->body_max.count) {
+  if (sized && parser_.content_length > content_max()) {
     return fail(Status::content_too_large);
   }
   bool const with_body = (sized && parser_.content_length != 0) ||
                          (parser_.flags & F_CHUNKED) != 0;
-  if (has_expect_ && with_body && parser_.http_minor > 0) {
+  if (has_expect_ && with_body && parser_.http_minor > 0 && is_upload_) {
+    is_awaited_ = true;
+  } else if (has_expect_ && with_body && parser_.http_minor > 0) {
     // The client waits for a word before it sends a body, and nobody here wants one.
     bool const known = parser_.method == HTTP_GET || parser_.method == HTTP_HEAD;
     return fail(known ? Status::bad_request : Status::method_not_allowed);
@@ -192,12 +205,15 @@ int RequestReader::on_headers_complete(http_parser* parser) {
   return reader_of(parser).check_head();
 }
 
-int RequestReader::on_body(http_parser* parser, const char*, std::size_t length) {
+int RequestReader::on_body(http_parser* parser, const char* at, std::size_t length) {
   RequestReader& self = reader_of(parser);
-  if (length > self.limits_->body_max.count - self.content_octets_) {
+  if (length > self.content_max() - self.content_octets_) {
     return self.fail(Status::content_too_large);
   }
-  self.content_octets_ += static_cast<std::uint32_t>(length);
+  self.content_octets_ += length;
+  if (self.is_upload_) {
+    self.upload_.add(std::as_bytes(std::span(at, length)));
+  }
   return 0;
 }
 
@@ -205,6 +221,16 @@ int RequestReader::on_message_complete(http_parser* parser) {
   reader_of(parser).complete_ = true;
   http_parser_pause(parser, 1);
   return 0;
+}
+
+std::uint64_t RequestReader::content_max() const {
+  return is_upload_ ? limits_->sink_max : limits_->body_max.count;
+}
+
+bool RequestReader::take_expectation() {
+  bool const awaited = is_awaited_ && content_octets_ == 0;
+  is_awaited_ = false;
+  return awaited;
 }
 
 std::string_view RequestReader::target() const {

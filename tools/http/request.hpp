@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/units/bytes.hpp"
+#include "tools/http/sha256.hpp"
 #include "tools/http/status.hpp"
 
 namespace lockstep::http {
@@ -19,7 +20,12 @@ struct RequestLimits {
   Bytes target_max{8000};  ///< RFC 9112 3: a request line of 8000 octets should be taken
   Bytes head_max{16384};   ///< the request line and all fields, 64 KiB at most
   Bytes body_max{65536};   ///< of a body, which is read and forgotten
+  /// Of a body that is put to sink_path, 2^60 at most; 0: nothing can be put there.
+  std::uint64_t sink_max = 0;
 };
+
+/// Whoever puts a body here is told its length and its hash.
+inline constexpr std::string_view sink_path = "/sink";
 
 /// Parses by http_parser. Holds no memory but its own, so that one can stand in every connection.
 class RequestReader {
@@ -41,6 +47,11 @@ class RequestReader {
   bool is_http_1_0() const { return parser_.http_major == 1 && parser_.http_minor == 0; }
   /// Whether the connection goes on after the answer.
   bool keeps_alive() const { return keeps_alive_; }
+  /// A body is put to the sink, whose hash this is so far.
+  bool is_upload() const { return is_upload_; }
+  const Sha256& upload() const { return upload_; }
+  /// The client waits for the word that it may send its body: true once.
+  bool take_expectation();
   /// The target as it came; empty where it was longer than any path that can be known.
   std::string_view target() const;
   /// The value of a Range field that is to be heeded, or empty.
@@ -62,6 +73,7 @@ class RequestReader {
   int fail(Status status);
   int check_head();
   void begin_value();
+  std::uint64_t content_max() const;
   Status status_of_error() const;
 
   http_parser parser_{};
@@ -74,6 +86,8 @@ class RequestReader {
   bool host_bad_ = false;
   bool has_if_range_ = false;
   bool has_expect_ = false;
+  bool is_upload_ = false;
+  bool is_awaited_ = false;  // the client waits for 100 Continue
   Field field_ = Field::other;
   std::uint8_t hosts_ = 0;        // at most 2: enough to know that there are too many
   std::uint8_t ranges_ = 0;
@@ -81,8 +95,9 @@ class RequestReader {
   std::uint8_t range_length_ = 0;
   std::uint32_t target_octets_ = 0;
   std::uint32_t head_octets_ = 0;
-  std::uint32_t body_octets_ = 0;     // with what frames them
-  std::uint32_t content_octets_ = 0;  // without
+  std::uint64_t body_octets_ = 0;     // with what frames them
+  std::uint64_t content_octets_ = 0;  // without
+  Sha256 upload_;
   std::array<char, name_kept> name_{};
   std::array<char, range_kept> range_{};
   std::array<char, target_kept> target_{};

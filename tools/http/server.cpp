@@ -2,6 +2,7 @@
 #include "tools/http/server.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <type_traits>
 
@@ -15,6 +16,7 @@ constexpr std::uint32_t requests_at_once = 8;
 // Of each kind of waiting in one turn.
 constexpr std::uint32_t expiries_at_once = 64;
 constexpr std::uint64_t lend_max = 1u << 30;
+constexpr std::string_view go_ahead = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::span<const std::byte> octets_of(const char* at, std::size_t length) {
   return std::as_bytes(std::span(at, length));
@@ -30,6 +32,7 @@ Server::Server(const Site& site, const ServerSettings& settings, Count connectio
       ready_(connections_max.value) {
   CHECK(settings.limits.head_max.count <= 65'536);
   CHECK(settings.limits.body_max.count <= 1u << 30);
+  CHECK(settings.limits.sink_max <= std::uint64_t{1} << 60);
   waiting_.set_patience(idle, settings.idle);
   waiting_.set_patience(request, settings.request);
   waiting_.set_patience(send, settings.send);
@@ -89,6 +92,7 @@ void Server::accept(Stack& stack, const Event& event) {
   slot.id = event.id;
   slot.phase = Phase::reading;
   slot.peer_finished = slot.close_after = slot.finish_owed = false;
+  slot.go_ahead = 0;
   slot.reader.begin();
   ++open_;
   ++counters_.connections;
@@ -141,13 +145,19 @@ void Server::go_on(Stack& stack, Slot& slot) {
 // True once there is something to send.
 bool Server::read_request(Stack& stack, Slot& slot) {
   Instant const now = stack.now();
+  if (!say_go_ahead(stack, slot)) {
+    return false;
+  }
   for (auto part = stack.readable(slot.id); !part.empty(); part = stack.readable(slot.id)) {
-    bool const first = !slot.reader.begun();
+    bool const was_begun = slot.reader.begun();
     Bytes used;
     auto const progress = slot.reader.read(part, settings_.limits, used);
     stack.consume(slot.id, used);
-    if (first) {
+    if (!was_begun || slot.reader.is_upload()) {
       wait(slot, request, now);
+    }
+    if (progress == RequestReader::Progress::more && !go_on_after_head(stack, slot)) {
+      return false;
     }
     if (progress == RequestReader::Progress::complete) {
       answer(slot, now);
@@ -168,15 +178,57 @@ bool Server::read_request(Stack& stack, Slot& slot) {
   return false;
 }
 
+// RFC 9110 10.1.1: who waits for that word before its body is given it. True once it is.
+bool Server::go_on_after_head(Stack& stack, Slot& slot) {
+  if (slot.reader.take_expectation()) {
+    slot.go_ahead = static_cast<std::uint8_t>(go_ahead.size());
+  }
+  return say_go_ahead(stack, slot);
+}
+
+// True once nothing of it is left to say.
+bool Server::say_go_ahead(Stack& stack, Slot& slot) {
+  while (slot.go_ahead != 0) {
+    auto const rest = go_ahead.substr(go_ahead.size() - slot.go_ahead);
+    Taken const taken = stack.write(slot.id, octets_of(rest.data(), rest.size()), More::no);
+    if (taken.bytes.empty()) {
+      return false;
+    }
+    slot.go_ahead = static_cast<std::uint8_t>(slot.go_ahead - taken.bytes.count);
+  }
+  return true;
+}
+
+void Server::answer_upload(Slot& slot, ResponseHead head, Instant now) {
+  constexpr std::size_t digits_max = 20;
+  std::array<char, digits_max + 1 + Sha256::hex_length + 1> text;
+  Sha256 const& upload = slot.reader.upload();
+  char* end = std::to_chars(text.data(), text.data() + digits_max, upload.octets()).ptr;
+  *end++ = ' ';
+  auto const hex = upload.hex();
+  end = std::copy(hex.begin(), hex.end(), end);
+  *end++ = '\n';
+  counters_.upload_octets += upload.octets();
+  head.text = {text.data(), static_cast<std::size_t>(end - text.data())};
+  answer_with(slot, head, now);
+}
+
 void Server::answer(Slot& slot, Instant now) {
   const RequestReader& asked = slot.reader;
   ResponseHead head;
   head.keep_alive = asked.keeps_alive() && !stopping_;
   head.to_http_1_0 = asked.is_http_1_0();
   head.without_body = asked.is_head();
+  if (asked.is_upload()) {
+    answer_upload(slot, head, now);
+    return;
+  }
   std::array<char, Site::path_max> decoded;
-  auto const resource = site_.find(path_of(asked.target(), decoded));
-  if (!asked.is_get() && !asked.is_head()) {
+  auto const path = path_of(asked.target(), decoded);
+  auto const resource = site_.find(path);
+  bool const reads = asked.is_get() || asked.is_head();
+  head.to_sink = !resource && path == sink_path && settings_.limits.sink_max != 0;
+  if (!reads || head.to_sink) {
     head.status = Status::method_not_allowed;
   } else if (!resource) {
     head.status = Status::not_found;
@@ -200,7 +252,7 @@ void Server::answer_with(Slot& slot, const ResponseHead& head, Instant now) {
   slot.head_length = static_cast<std::uint16_t>(write_head(head, slot.head));
   slot.head_sent = 0;
   bool const found = head.status == Status::ok || head.status == Status::partial_content;
-  bool const with_body = found && !head.without_body;
+  bool const with_body = found && !head.without_body && head.text.empty();
   slot.position = with_body ? head.range.begin : 0;
   slot.end = with_body ? head.range.end : 0;
   slot.close_after = !head.keep_alive;

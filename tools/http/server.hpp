@@ -1,4 +1,4 @@
-// An HTTP/1.1 server of GET and HEAD as an application of a Stack: no clock, no files, no threads.
+// An HTTP/1.1 server of GET and HEAD, with a sink, as an application of a Stack: no clock or files.
 #pragma once
 
 #include <array>
@@ -16,9 +16,10 @@ namespace lockstep::http {
 struct ServerSettings {
   Port port{80};
   Backlog backlog{Count{1024}, Count::unlimited()};
-  RequestLimits limits;
+  RequestLimits limits{.sink_max = std::uint64_t{1} << 40};
   Duration idle = Duration::seconds(60);     ///< between requests: then it is closed
-  Duration request = Duration::seconds(10);  ///< from a request's first octet to its last: 408
+  Duration request = Duration::seconds(10);  ///< from a request's first octet to its last: 408; of
+                                             ///< an upload, from each piece of it to the next
   Duration send = Duration::seconds(30);     ///< without any octet acknowledged: aborted
   Duration linger = Duration::seconds(10);   ///< the same once our half is closed: aborted
 };
@@ -28,6 +29,7 @@ struct ServerCounters {
   std::uint64_t requests = 0;           ///< answered, whatever the answer
   std::uint64_t body_octets = 0;        ///< lent, or written as an error's body
   std::array<std::uint64_t, statuses.size()> answers{};  ///< by index_of(status)
+  std::uint64_t upload_octets = 0;      ///< that the sink has taken
   std::uint64_t idle_ends = 0;
   std::uint64_t request_timeouts = 0;
   std::uint64_t send_timeouts = 0;
@@ -80,6 +82,7 @@ class Server {
     bool close_after = false;  // this answer
     bool finish_owed = false;  // it was refused for want of room
     bool ready = false;        // stands in ready_
+    std::uint8_t go_ahead = 0;  // octets of 100 Continue that are not queued yet
     std::uint16_t head_length = 0;
     std::uint16_t head_sent = 0;
     Body body;
@@ -108,6 +111,9 @@ class Server {
   void forget(Slot& slot, Cause cause);
   void go_on(Stack& stack, Slot& slot);
   bool read_request(Stack& stack, Slot& slot);
+  bool go_on_after_head(Stack& stack, Slot& slot);
+  bool say_go_ahead(Stack& stack, Slot& slot);
+  void answer_upload(Slot& slot, ResponseHead head, Instant now);
   void answer(Slot& slot, Instant now);
   void answer_with(Slot& slot, const ResponseHead& head, Instant now);
   bool send_answer(Stack& stack, Slot& slot);

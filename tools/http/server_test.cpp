@@ -179,6 +179,73 @@ TEST_F(Served, PipelinedInOrder) {
   EXPECT_EQ(server->counters().requests, 101u);
 }
 
+std::string put(std::uint64_t octets, const std::string& fields = "") {
+  return "PUT /sink HTTP/1.1\r\nHost: h\r\n" + fields +
+         "Content-Length: " + std::to_string(octets) + "\r\n\r\n";
+}
+
+std::string sunk(const std::string& text) {
+  Sha256 hash;
+  hash.add(octets(text));
+  auto const hex = hash.hex();
+  return std::to_string(text.size()) + " " + std::string(hex.begin(), hex.end()) + "\n";
+}
+
+TEST_F(Served, TheSinkSaysWhatItHasTaken) {
+  for (std::uint64_t const size : {0u, 1u, 1459u, 200'000u, 3'000'000u}) {
+    std::string const body = generated(7, 7 + size);
+    Talk& talk = ask(put(size) + body + get("/short.txt"));
+    talk.half_close = true;
+    advance(Duration::seconds(1));
+    Response const out = response_in(talk.heard);
+    ASSERT_EQ(out.status, 200) << size;
+    EXPECT_EQ(out.body, sunk(body));
+    EXPECT_EQ(response_in(out.rest).body, "hello");  // the connection went on
+  }
+  EXPECT_EQ(server->counters().upload_octets, 3'201'460u);
+  std::string const chunks = "3\r\nabc\r\n1;x=y\r\nd\r\n0\r\n\r\n";
+  EXPECT_EQ(fetch("POST /%73ink?a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" +
+                  chunks)
+                .body,
+            sunk("abcd"));
+}
+
+TEST_F(Served, TheSinkTakesNothingElse) {
+  EXPECT_EQ(fetch(get("/sink")).status, 405);
+  EXPECT_EQ(fetch(get("/sink")).fields.at("Allow"), "PUT, POST");
+  EXPECT_EQ(fetch("DELETE /sink HTTP/1.1\r\nHost: h\r\n\r\n").status, 405);
+  EXPECT_EQ(fetch("PUT /sinks HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\na").status, 405);
+  EXPECT_EQ(fetch(put((std::uint64_t{1} << 40) + 1)).status, 413);
+}
+
+TEST_F(Served, WhoAwaitsTheWordIsGivenItOnce) {
+  Talk& talk = ask(put(5, "Expect: 100-continue\r\n"));
+  advance(Duration::seconds(1));
+  EXPECT_EQ(talk.heard, "HTTP/1.1 100 Continue\r\n\r\n");
+  talk.heard.clear();
+  talk.to_say = "hello" + get("/short.txt");
+  advance(Duration::seconds(1));
+  Response const out = response_in(talk.heard);
+  EXPECT_EQ(out.body, sunk("hello"));
+  EXPECT_EQ(response_in(out.rest).body, "hello");
+  // Whoever did not wait is given none.
+  EXPECT_EQ(fetch(put(2, "Expect: 100-continue\r\n") + "ab").body, sunk("ab"));
+}
+
+TEST_F(Served, AnUploadMayLastButNotRest) {
+  Talk& talk = ask(put(3));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(talk.heard, "");
+    advance(server_settings.request - Duration::seconds(1));
+    talk.to_say = "x";
+  }
+  advance(Duration::seconds(1));
+  EXPECT_EQ(response_in(talk.heard).body, sunk("xxx"));
+  Talk& rests = ask(put(3) + "x");
+  advance(server_settings.request + Duration::seconds(1));
+  EXPECT_EQ(response_in(rests.heard).status, 408);
+}
+
 TEST_F(Served, Http10) {
   Talk& once = ask("GET /short.txt HTTP/1.0\r\n\r\n");
   Talk& again = ask("GET /short.txt HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");

@@ -25,6 +25,7 @@ ordered_json json_of(const http::ServerSettings& server) {
   out["target_max"] = server.limits.target_max.count;
   out["head_max"] = server.limits.head_max.count;
   out["body_max"] = server.limits.body_max.count;
+  out["sink_max"] = server.limits.sink_max;
   out["idle_ns"] = server.idle.ns;
   out["request_ns"] = server.request.ns;
   out["send_ns"] = server.send.ns;
@@ -38,7 +39,8 @@ http::ServerSettings server_from(const ordered_json& json) {
   http::ServerSettings out;
   out.port = Port{json.at("port").get<std::uint16_t>()};
   out.backlog = {Count{number("pending")}, Count{number("admitted")}};
-  out.limits = {Bytes{number("target_max")}, Bytes{number("head_max")}, Bytes{number("body_max")}};
+  out.limits = {Bytes{number("target_max")}, Bytes{number("head_max")}, Bytes{number("body_max")},
+                json.at("sink_max").get<std::uint64_t>()};
   out.idle = time("idle_ns");
   out.request = time("request_ns");
   out.send = time("send_ns");

@@ -18,6 +18,11 @@ class Line {
     std::copy(text.begin(), text.end(), into_.begin() + static_cast<std::ptrdiff_t>(length_));
     length_ += text.size();
   }
+  void add(std::uint64_t number) {
+    std::array<char, 20> digits;
+    auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    add({digits.data(), static_cast<std::size_t>(end - digits.data())});
+  }
   std::string_view text() const { return {into_.data(), length_}; }
 
  private:
@@ -31,6 +36,7 @@ Composer::Composer(const Plan& plan, const http::Site& site)
     : protocol_(plan.protocol),
       farewell_(plan.farewell),
       message_(plan.message),
+      upload_(plan.upload),
       catalogue_(plan.catalogue),
       pattern_(site.pattern()),
       random_(Random(plan.seed).fork("requests")),
@@ -86,11 +92,8 @@ Message Composer::compose(const Asked& asked, const Target& target) {
     line.add(asked.is_update ? "set " : "get ");
     line.add(catalogue_.items[asked.item].name);
     if (asked.is_update) {
-      std::array<char, 12> digits;
-      auto const [end, error] =
-          std::to_chars(digits.data(), digits.data() + digits.size(), message_.count);
       line.add(" 0 0 ");
-      line.add({digits.data(), static_cast<std::size_t>(end - digits.data())});
+      line.add(message_.count);
       out.body_from = value_from(asked.item);
       out.body_length = message_.count;
       out.tail = "\r\n";
@@ -99,13 +102,19 @@ Message Composer::compose(const Asked& asked, const Target& target) {
     out.head = line.text();
     return out;
   }
-  line.add("GET ");
+  line.add(upload_ ? "PUT " : "GET ");
   line.add(catalogue_.items[asked.item].name);
   line.add(" HTTP/1.1\r\nHost: ");
   line.add(target.authority);
   line.add("\r\n");
   if (asked.is_last && farewell_ == Farewell::server) {
     line.add("Connection: close\r\n");
+  }
+  if (upload_) {
+    line.add("Content-Length: ");
+    line.add(*upload_);
+    line.add("\r\n");
+    out.body_length = *upload_;
   }
   line.add("\r\n");
   out.head = line.text();
@@ -120,6 +129,9 @@ Expected Composer::expected(const Asked& asked) const {
     return {message_.count, value_from(asked.item), pattern_, asked.is_update};
   }
   const Item& item = catalogue_.items[asked.item];
+  if (!item.text.empty()) {
+    return {item.text.size(), 0, std::as_bytes(std::span(item.text))};
+  }
   return {item.length, 0, item.is_pattern ? pattern_ : std::span<const std::byte>{}};
 }
 

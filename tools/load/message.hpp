@@ -50,6 +50,7 @@ class Composer {
   Protocol protocol_;
   Farewell farewell_;
   Bytes message_;
+  std::optional<std::uint64_t> upload_;
   const Catalogue& catalogue_;
   std::span<const std::byte> pattern_;
   /// Where in the pattern the value of a key begins.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct Item {
   std::string name;                ///< a path; a key
   std::uint64_t length = unknown;  ///< of the answer's body, where that is known
   bool is_pattern = false;         ///< the body is the site's pattern, from its first octet on
+  std::string text = {};           ///< not empty: the body is this
 };
 
 /// What is asked for, and how often of each: item i is drawn `weights[i]` times in their sum.
@@ -49,6 +51,7 @@ struct Plan {
   std::vector<Target> targets;
   std::vector<IpAddress> sources;        ///< ours to call from, in turn; none: by the route
   Catalogue catalogue;                   ///< of http and memcached
+  std::optional<std::uint64_t> upload;   ///< of http: PUT so much of the pattern, not GET
   Bytes message{64};                     ///< of echo, and of what memcached is given to keep
   std::uint32_t updates_percent = 0;     ///< of memcached's requests
   std::uint32_t connections = 1;         ///< at once, at most

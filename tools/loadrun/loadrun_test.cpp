@@ -70,6 +70,20 @@ TEST(Load, HttpOnConnectionsThatLast) {
   EXPECT_LT(run(options).lasted, got.lasted);
 }
 
+TEST(Load, UploadsAreHashedByWhoTakesThem) {
+  LoadOptions options = in_the_wire("http://10.0.0.2/sink");
+  for (std::uint64_t const octets : {0u, 1u, 5'000u, 1'100'000u}) {
+    options.upload = octets;
+    options.requests = octets > 10'000 ? 20 : 200;
+    SimulatedLoad const got = run(options);
+    EXPECT_EQ(got.result.counters.answered, options.requests) << octets;
+  }
+  // Another path is no sink, whoever is asked.
+  options.urls = {"http://10.0.0.2/other"};
+  options.upload = 5;
+  EXPECT_EQ(fault(run(options), load::Fault::status), options.requests);
+}
+
 TEST(Load, HttpARequestAConnectionIsClosedByTheServer) {
   LoadOptions options = in_the_wire("http://10.0.0.2/bytes/10");
   options.requests_a_connection = 1;

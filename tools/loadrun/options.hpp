@@ -21,6 +21,7 @@ struct LoadOptions {
   std::optional<std::uint32_t> idle_share;
   std::optional<std::uint32_t> message;
   std::optional<std::uint32_t> updates;
+  std::optional<std::uint64_t> upload;
   std::string farewell;
   std::string think;
   std::uint64_t requests = 0;

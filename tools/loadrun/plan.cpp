@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "tools/cli/failure.hpp"
+#include "tools/http/request.hpp"
 #include "tools/http/site.hpp"
 #include "tools/load/message.hpp"
 #include "tools/loadrun/page_sizes.hpp"
@@ -144,6 +145,34 @@ void add_generated(std::uint64_t octets, load::Plan& plan) {
   plan.catalogue.items.push_back({fmt::format("/bytes/{}", octets), octets, true});
 }
 
+/// What the sink should say of that much of the pattern.
+std::string sink_answer(std::uint64_t octets) {
+  http::Site const site;
+  http::Sha256 hash;
+  for (std::uint64_t left = octets; left != 0;) {
+    std::uint64_t const run = std::min<std::uint64_t>(left, site.pattern().size());
+    hash.add(site.pattern().first(static_cast<std::size_t>(run)));
+    left -= run;
+  }
+  auto const hex = hash.hex();
+  return fmt::format("{} {}\n", octets, std::string_view(hex.data(), hex.size()));
+}
+
+void read_upload(const LoadOptions& options, load::Plan& plan) {
+  if (!options.upload) {
+    return;
+  }
+  if (plan.protocol != load::Protocol::http || !options.workload.empty()) {
+    refuse("--upload: it is of an http:// URL without a --workload: leave one of them out");
+  }
+  plan.upload = options.upload;
+  for (load::Item& item : plan.catalogue.items) {
+    item.length = load::Item::unknown;
+    item.is_pattern = false;
+    item.text = item.name == http::sink_path ? sink_answer(*plan.upload) : std::string{};
+  }
+}
+
 void fill_catalogue(Asking asking, load::Plan& plan) {
   if (asking == Asking::pages) {
     for (std::uint32_t const octets : page_sizes) {
@@ -223,6 +252,7 @@ load::Plan load_plan_of(const LoadOptions& options) {
   take(options.connects_a_second, plan.connects_a_second);
   take(options.idle_share, plan.silent_percent);
   take(options.updates, plan.updates_percent);
+  read_upload(options, plan);
   if (plan.protocol == load::Protocol::memcached) {
     add_keys(plan);
   }

@@ -39,6 +39,10 @@ void add_loads(CLI::App& verb, LoadOptions& options) {
       ->check(CLI::Range(1, 1'000'000));
   verb.add_option("--updates", options.updates, "percent of memcached's requests that set (0)")
       ->check(CLI::Range(0, 100));
+  verb.add_option("--upload", options.upload,
+                  "PUT so many octets to the URL's path in place of GET; of /sink the answer must "
+                  "be their number and SHA-256")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
   verb.add_option("--close", options.farewell,
                   "who closes first: server, client, or reset: nobody (server; client of echo)")
       ->check(CLI::IsMember({"server", "client", "reset"}));

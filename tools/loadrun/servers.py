@@ -13,15 +13,19 @@ import time
 from serve import namespace as ns
 
 
-def run_load(folder, *words, kind="tap", patience=120):
+def run_load(folder, *words, kind="tap", patience=120,
+             addresses=(f"{ns.OURS}/24", f"{ns.OURS6}/64"),
+             hosts=(f"{ns.KERNEL}/24", f"{ns.KERNEL6}/64")):
     """(exit code, the JSON or None, what it said) of a load from OURS."""
     out = folder / "load.json"
     out.unlink(missing_ok=True)
-    where = (["--tap", ns.NAME, "--host", f"{ns.KERNEL}/24", "--host", f"{ns.KERNEL6}/64"]
-             if kind == "tap" else ["--iface", ns.NAME, "--driver", kind])
+    where = ["--tap", ns.NAME] if kind == "tap" else ["--iface", ns.NAME, "--driver", kind]
+    for address in addresses:
+        where += ["--address", address]
+    for host in hosts if kind == "tap" else ():
+        where += ["--host", host]
     done = subprocess.run(
-        [str(ns.PROGRAM), "load", *map(str, words), *where, "--address", f"{ns.OURS}/24",
-         "--address", f"{ns.OURS6}/64", "--json", str(out)],
+        [str(ns.PROGRAM), "load", *map(str, words), *where, "--json", str(out)],
         capture_output=True, text=True, check=False, timeout=patience)
     result = json.loads(out.read_text(encoding="utf-8")) if out.exists() else None
     return done.returncode, result, done.stdout + done.stderr

@@ -2,6 +2,7 @@
 """Only the calling thread is moved, and moved back: the namespace is gone with its last process."""
 import contextlib
 import ctypes
+import hashlib
 import json
 import os
 import pathlib
@@ -51,18 +52,51 @@ def why_no_xdp():
 
 
 @contextlib.contextmanager
-def fresh_namespace():
-    """Inside of it, sockets and children of this thread are in a namespace with nothing but lo."""
+def back_afterwards():
+    """Wherever this thread goes, it returns."""
     before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
+        yield
+    finally:
+        enter(before)
+        os.close(before)
+
+
+def enter(descriptor):
+    """This thread goes to that namespace."""
+    if LIBC.setns(descriptor, CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+@contextlib.contextmanager
+def fresh_namespace():
+    """Inside of it, sockets and children of this thread are in a namespace with nothing but lo."""
+    with back_afterwards():
         if LIBC.unshare(CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), "unshare")
         run("ip", "link", "set", "dev", "lo", "up")
         yield
-    finally:
-        if LIBC.setns(before, CLONE_NEWNET):
-            raise OSError(ctypes.get_errno(), "setns")
-        os.close(before)
+
+
+class Namespace:
+    """One that lasts until it is closed, and nobody runs in it."""
+
+    def __init__(self):
+        with fresh_namespace():
+            self.descriptor = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+
+    @contextlib.contextmanager
+    def inside(self):
+        """Sockets and children of this thread are in it."""
+        with back_afterwards():
+            enter(self.descriptor)
+            yield
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.descriptor)
 
 
 def run(*words):
@@ -146,6 +180,15 @@ def make_pattern():
 PATTERN = make_pattern()
 
 
+def hash_of_generated(size):
+    """SHA-256 of a generated body, which need not fit in memory."""
+    whole = hashlib.sha256()
+    for _ in range(size // PATTERN_OCTETS):
+        whole.update(PATTERN)
+    whole.update(PATTERN[:size % PATTERN_OCTETS])
+    return whole.hexdigest()
+
+
 def generated(size, begin=0):
     """Octets [begin, begin + size) of a generated body."""
     begin %= PATTERN_OCTETS
@@ -156,14 +199,16 @@ def generated(size, begin=0):
 class Server:
     """`lockstep serve http` in the present namespace."""
 
-    def __init__(self, folder, *words, kind="tap"):
+    def __init__(self, folder, *words, kind="tap", addresses=(f"{OURS}/24", f"{OURS6}/64"),
+                 hosts=(f"{KERNEL}/24", f"{KERNEL6}/64")):
         self.summary = folder / "summary.json"
         self.kind = kind
         where = ["--tap", NAME] if kind == "tap" else ["--iface", NAME, "--driver", kind]
-        self.command = [str(PROGRAM), "serve", "http", *where, "--address", f"{OURS}/24",
-                        "--address", f"{OURS6}/64", "--json", str(self.summary), *words]
-        if kind == "tap":
-            self.command += ["--host", f"{KERNEL}/24", "--host", f"{KERNEL6}/64"]
+        self.command = [str(PROGRAM), "serve", "http", *where, "--json", str(self.summary), *words]
+        for address in addresses:
+            self.command += ["--address", address]
+        for host in hosts if kind == "tap" else ():
+            self.command += ["--host", host]
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         ready, _, _ = select.select([self.process.stdout], [], [], 30)

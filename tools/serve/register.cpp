@@ -45,7 +45,7 @@ void register_serve(CLI::App& app, int& exit_code) {
   serve->require_subcommand(1);
   register_calls(*serve, exit_code);
   CLI::App* const verb =
-      serve->add_subcommand("http", "HTTP/1.1 GET and HEAD on a Linux interface");
+      serve->add_subcommand("http", "HTTP/1.1 GET, HEAD, PUT to /sink, on a Linux interface");
   auto const options = std::make_shared<ServeOptions>();
   CLI::Option_group* const where = verb->add_option_group("where", "one of these");
   where->add_option("--tap", options->tap, "a TAP: made if it is not there");
@@ -97,8 +97,9 @@ void register_serve(CLI::App& app, int& exit_code) {
   verb->footer(
       "A TAP needs /dev/net/tun and CAP_NET_ADMIN, an interface CAP_NET_RAW, AF_XDP also CAP_BPF\n"
       "and CAP_NET_ADMIN; it takes every frame of the interface away from the kernel.\n"
-      "SIGINT or SIGTERM: what is open is closed, then a\n"
-      "summary; a second one: at once. Exit code 3 also if the interface is deleted.\n"
+      "What is PUT to /sink is hashed and forgotten: the answer is its length and its SHA-256.\n"
+      "SIGINT or SIGTERM: what is open is closed, then a summary; a second one: at once. Exit\n"
+      "code 3 also if the interface is deleted.\n"
       "Example: lockstep serve http --tap lock0 --address 10.9.0.2/24 --host 10.9.0.1/24\n"
       "         curl http://10.9.0.2/bytes/1000 | wc -c\n"
       "         lockstep serve http --iface eth1 --address 10.9.0.2/24 --shards 2 --cpus 0,1");

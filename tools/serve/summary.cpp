@@ -176,6 +176,7 @@ std::string summary_json(const ServeTotals& totals, hw::Ending ending) {
   out["connections"] = totals.server.connections;
   out["requests"] = totals.server.requests;
   out["body_octets"] = totals.server.body_octets;
+  out["upload_octets"] = totals.server.upload_octets;
   out["octets_sent"] = totals.stack.tcp.bytes_sent;
   out["octets_received"] = totals.stack.tcp.bytes_delivered;
   out["frames_in"] = totals.port.frames_in;

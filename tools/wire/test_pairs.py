@@ -1,0 +1,48 @@
+# The small cases of the pairwise selection; with LOCKSTEP_WIRE=full all of them, and 1 GB each way.
+"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+import shutil
+
+import pytest
+
+from serve import namespace as ns
+from wire import pairs, transfers
+
+here = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not()))
+SMALL = [case for case in pairs.cases() if pairs.is_small(case)]
+CASES = pairs.cases() + pairs.giants() if pairs.FULL else SMALL
+
+
+def test_every_pair_is_in_the_selection():
+    """Counted by itself, not by what made it."""
+    chosen = pairs.cases()
+    assert all(set(case) == set(pairs.FACTORS) for case in chosen)
+    names = list(pairs.FACTORS)
+    seen = {(one, case[one], other, case[other])
+            for case in chosen for one in names for other in names}
+    for one in names:
+        for other in names:
+            for first in pairs.FACTORS[one]:
+                for second in pairs.FACTORS[other]:
+                    refused = pairs.may_be([(one, first), (other, second)])
+                    there = (one, first, other, second) in seen
+                    assert there == refused or one == other, (one, first, other, second)
+    assert not any(case["driver"].startswith("xdp") and case["network"].endswith("9000")
+                   for case in chosen)
+
+
+def test_the_selection_is_always_the_same():
+    """What runs here today runs there tomorrow."""
+    assert pairs.cases() == pairs.cases()
+    assert (len(pairs.cases()), len(SMALL)) == (39, 25)
+
+
+@here
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is missing: tools/setup --with load")
+@pytest.mark.parametrize("case", CASES, ids=pairs.name_of)
+def test_transfers(tmp_path, case):
+    """Byte for byte, and the capture is clean."""
+    if case["driver"].startswith("xdp") and ns.why_no_xdp():
+        pytest.skip(ns.why_no_xdp())
+    account = transfers.run(case, tmp_path, patience=120 if pairs.is_small(case) else 600)
+    lost = account["forth"]["loss"] + account["back"]["loss"]
+    assert case["loss"] != "none" or lost == 0
