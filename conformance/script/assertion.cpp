@@ -14,14 +14,18 @@
 namespace lockstep::conformance::script {
 namespace {
 
+/// As wide as a product of two fields, of which some have 64 bits.
+__extension__ using Whole = __int128;
+__extension__ using Magnitude = unsigned __int128;
+
 struct Field {
   std::string_view name;
-  std::int64_t (*get)(const lockstep_tcp_info& info);
+  std::uint64_t (*get)(const lockstep_tcp_info& info);
 };
 
-#define FIELD(name)                                                                        \
-  Field {                                                                                  \
-    #name, [](const lockstep_tcp_info& info) { return static_cast<std::int64_t>(info.name); } \
+#define FIELD(name)                                                                         \
+  Field {                                                                                   \
+    #name, [](const lockstep_tcp_info& info) { return static_cast<std::uint64_t>(info.name); } \
   }
 
 constexpr std::array fields{
@@ -43,9 +47,9 @@ constexpr std::array fields{
     FIELD(tcpi_rcv_ooopack), FIELD(tcpi_snd_wnd), FIELD(tcpi_rcv_wnd), FIELD(tcpi_rehash),
     FIELD(tcpi_total_rto), FIELD(tcpi_total_rto_recoveries), FIELD(tcpi_total_rto_time),
     Field{"tcpi_snd_wscale",
-          [](const lockstep_tcp_info& info) { return std::int64_t{info.tcpi_wscale & 15}; }},
+          [](const lockstep_tcp_info& info) { return std::uint64_t{info.tcpi_wscale & 15u}; }},
     Field{"tcpi_rcv_wscale",
-          [](const lockstep_tcp_info& info) { return std::int64_t{info.tcpi_wscale >> 4}; }},
+          [](const lockstep_tcp_info& info) { return std::uint64_t{info.tcpi_wscale} >> 4; }},
 };
 
 #undef FIELD
@@ -92,9 +96,15 @@ class Reader {
       while (!open_.empty() && cursor_.accept(")")) {
         close();
       }
+      cursor_.skip();
+      Place const at = cursor_.place();
       auto const next = accept_operator(cursor_);
       if (!next) {
         break;
+      }
+      if (next->mark == "/") {
+        cursor_.fail(at, "'/' gives a fraction in Python, expected '//': only whole numbers are "
+                         "computed with here");
       }
       push(*next);
     }
@@ -123,7 +133,8 @@ class Reader {
     }
     Place const at = cursor_.place();
     std::string const name = cursor_.word("a number or a field such as tcpi_snd_cwnd");
-    if (auto const number = parse_number(name)) {
+    bool const octal = name.size() > 1 && name[0] == '0' && name[1] >= '0' && name[1] <= '9';
+    if (auto const number = octal ? std::nullopt : parse_number(name)) {
       out_.steps.push_back({Assertion::Step::Kind::number, *number, {}});
     } else if (field_named(name) != nullptr) {
       out_.steps.push_back({Assertion::Step::Kind::field, 0, name});
@@ -165,31 +176,88 @@ class Reader {
   std::vector<Place> open_;
 };
 
-std::int64_t binary(const std::string& mark, std::int64_t a, std::int64_t b) {
-  auto const x = static_cast<std::uint64_t>(a);
-  auto const y = static_cast<std::uint64_t>(b);
-  bool const divides = b > 0;
-  // Divided as Python does it, downwards.
-  std::int64_t const floor = divides ? a / b - (a % b < 0 ? 1 : 0) : 0;
-  if (mark == "or" || mark == "and") {
-    return mark == "or" ? (a != 0 ? a : b) : (a != 0 ? b : a);
+/// A number, or why there is none; what is not needed may lack one.
+struct Operand {
+  Whole number = 0;
+  std::string_view fault;
+};
+
+/// Python has no bounds; here more than 64 bits and a sign are none.
+Operand bounded(Whole number) {
+  constexpr Whole most = UINT64_MAX;
+  return -most <= number && number <= most ? Operand{number, {}}
+                                           : Operand{0, "a number of more than 64 bits"};
+}
+
+Operand product(Whole a, Whole b) {
+  bool const negative = (a < 0) != (b < 0);
+  Magnitude const size = static_cast<Magnitude>(a < 0 ? -a : a) *
+                         static_cast<Magnitude>(b < 0 ? -b : b);
+  if (size > UINT64_MAX) {
+    return {0, "a number of more than 64 bits"};
   }
-  if (mark == "==") return a == b;
-  if (mark == "!=") return a != b;
-  if (mark == "<=") return a <= b;
-  if (mark == ">=") return a >= b;
-  if (mark == "<") return a < b;
-  if (mark == ">") return a > b;
-  if (mark == "<<") return static_cast<std::int64_t>(x << (y & 63));
-  if (mark == ">>") return static_cast<std::int64_t>(x >> (y & 63));
-  if (mark == "|") return a | b;
-  if (mark == "^") return a ^ b;
-  if (mark == "&") return a & b;
-  if (mark == "+") return static_cast<std::int64_t>(x + y);
-  if (mark == "-") return static_cast<std::int64_t>(x - y);
-  if (mark == "*") return static_cast<std::int64_t>(x * y);
-  if (mark == "%") return divides ? a - floor * b : 0;
-  return floor;
+  return bounded(negative ? -static_cast<Whole>(size) : static_cast<Whole>(size));
+}
+
+/// Downwards, and the remainder has the sign of the divisor.
+Operand divided(Whole a, Whole b, bool remainder) {
+  if (b == 0) {
+    return {0, "a division by zero"};
+  }
+  bool const down = a % b != 0 && (a % b < 0) != (b < 0);
+  Whole const floor = a / b - (down ? 1 : 0);
+  return bounded(remainder ? a - floor * b : floor);
+}
+
+Operand shifted(const std::string& mark, Whole a, Whole by) {
+  if (by < 0) {
+    return {0, "a negative shift"};
+  }
+  if (mark == ">>") {
+    return bounded(a >> (by < 100 ? static_cast<int>(by) : 100));
+  }
+  if (a != 0 && by > 63) {
+    return {0, "a shift by more than 63 bits"};
+  }
+  return product(a, Whole{1} << (a == 0 ? 0 : static_cast<int>(by)));
+}
+
+/// As Python computes it. `and` and `or` look at the second only where the first leaves it open.
+Operand binary(const std::string& mark, const Operand& first, const Operand& second) {
+  Whole const a = first.number, b = second.number;
+  if (!first.fault.empty()) {
+    return first;
+  }
+  if (mark == "or" || mark == "and") {
+    return (mark == "or") == (a != 0) ? first : second;
+  }
+  if (!second.fault.empty()) {
+    return second;
+  }
+  if (mark == "==") return {a == b, {}};
+  if (mark == "!=") return {a != b, {}};
+  if (mark == "<=") return {a <= b, {}};
+  if (mark == ">=") return {a >= b, {}};
+  if (mark == "<") return {a < b, {}};
+  if (mark == ">") return {a > b, {}};
+  if (mark == "<<" || mark == ">>") return shifted(mark, a, b);
+  if (mark == "|") return bounded(a | b);
+  if (mark == "^") return bounded(a ^ b);
+  if (mark == "&") return bounded(a & b);
+  if (mark == "+") return bounded(a + b);
+  if (mark == "-") return bounded(a - b);
+  if (mark == "*") return product(a, b);
+  return divided(a, b, mark == "%");
+}
+
+/// What Python would say when it fails: up to the end of the statement.
+void skip_message(Cursor& cursor) {
+  while (cursor.peek() != '\0' && cursor.peek() != '\n' && cursor.peek() != ';') {
+    char const c = cursor.take();
+    if (c == '"' || c == '\'') {
+      cursor.until(std::string_view(&c, 1), "a text");
+    }
+  }
 }
 
 }  // namespace
@@ -199,7 +267,7 @@ std::vector<Assertion> parse_code(const Script& script, const Event& event) {
   std::string text(static_cast<std::size_t>(event.code_place.line - 1), '\n');
   text += std::string(static_cast<std::size_t>(event.code_place.column - 1), ' ') + event.code;
   Defines const none;
-  Cursor cursor(script.file, text, none);
+  Cursor cursor(script.file, text, none, Comments::of_code);
   std::vector<Assertion> out;
   while (!cursor.at_end()) {
     if (cursor.accept(";")) {
@@ -218,37 +286,48 @@ std::vector<Assertion> parse_code(const Script& script, const Event& event) {
       one.text.pop_back();
     }
     if (cursor.accept(",")) {
-      cursor.line();  // what Python would say when it fails
+      skip_message(cursor);
     }
     out.push_back(std::move(one));
+  }
+  if (out.empty()) {
+    cursor.fail(event.code_place, "nothing is asserted here, expected such as assert tcpi_state "
+                                  "== TCP_ESTABLISHED: write it, or take the code out");
   }
   return out;
 }
 
 bool holds(const Assertion& assertion, const lockstep_tcp_info& info, std::string& seen) {
-  std::vector<std::int64_t> values;
+  std::vector<Operand> values;
   const auto pop = [&values] {
-    std::int64_t const value = values.empty() ? 0 : values.back();
+    Operand const value = values.back();
     values.pop_back();
     return value;
   };
+  const auto see = [&seen](const std::string& what) { seen += (seen.empty() ? "" : ", ") + what; };
   for (Assertion::Step const& step : assertion.steps) {
     if (step.kind == Assertion::Step::Kind::number) {
-      values.push_back(step.number);
+      values.push_back({step.number, {}});
     } else if (step.kind == Assertion::Step::Kind::field) {
-      values.push_back(field_named(step.name)->get(info));
-      seen += fmt::format("{}{} = {}", seen.empty() ? "" : ", ", step.name, values.back());
+      std::uint64_t const value = field_named(step.name)->get(info);
+      values.push_back({value, {}});
+      see(fmt::format("{} = {}", step.name, value));
     } else if (step.name == "not") {
-      values.push_back(pop() == 0);
+      Operand const value = pop();
+      values.push_back({value.number == 0, value.fault});
     } else if (step.name == "neg") {
-      values.push_back(binary("-", 0, pop()));
+      values.push_back(binary("-", {}, pop()));
     } else {
-      std::int64_t const b = pop();
-      std::int64_t const a = pop();
+      Operand const b = pop();
+      Operand const a = pop();
       values.push_back(binary(step.name, a, b));
     }
   }
-  return values.back() != 0;
+  Operand const whole = values.back();
+  if (!whole.fault.empty()) {
+    see(fmt::format("it cannot be computed for {}", whole.fault));
+  }
+  return whole.fault.empty() && whole.number != 0;
 }
 
 }  // namespace lockstep::conformance::script

@@ -24,7 +24,8 @@ struct Assertion {
 
 /// Reads the code of an event. Throws Failure (bad_input) for what is no assertion.
 std::vector<Assertion> parse_code(const Script& script, const Event& event);
-/// Whether it holds, and the fields that it looked at with their values: "tcpi_state = 1".
+/// Whether it holds, and the fields that it looked at with their values: "tcpi_state = 1". What
+/// cannot be computed, such as a division by zero, holds not; `seen` says why.
 bool holds(const Assertion& assertion, const lockstep_tcp_info& info, std::string& seen);
 
 }  // namespace lockstep::conformance::script

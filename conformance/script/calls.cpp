@@ -61,14 +61,6 @@ std::string fault_of_call(const Call& call) {
                      call.name);
 }
 
-void Caller::refuse(const Value& at, const std::string& expected) const {
-  throw tools::Failure(tools::ExitCode::bad_input,
-                       fmt::format("{}:{}:{}: this argument of {} cannot be used, expected {}: "
-                                   "mend the call",
-                                   script_.file, at.place.line, at.place.column, call_->name,
-                                   expected));
-}
-
 std::int64_t Caller::number(const Value& value) const {
   if (value.kind == Value::Kind::list && value.items.size() == 1) {
     return number(value.items[0]);
@@ -84,72 +76,6 @@ int Caller::fd_of(std::int64_t script) const {
   return found == fds_.end() ? -1 : found->second;
 }
 
-/// Of a list of {buffer, octets}: how many octets in all.
-std::int64_t Caller::parts_of(const Value& value) const {
-  if (value.kind != Value::Kind::list) {
-    refuse(value, "a list of {..., OCTETS}");
-  }
-  std::int64_t total = 0;
-  for (Value const& part : value.items) {
-    const Value* const size = part.field("iov_len", 1);
-    if (part.kind != Value::Kind::record || size == nullptr) {
-      refuse(part, "{..., OCTETS}");
-    }
-    total += number(*size);
-  }
-  return total;
-}
-
-/// `...`: the peer's name, or ours; else {sa_family = ..., sin_port = ..., sin_addr = ...}.
-Caller::Name Caller::name_of(const Value* value, bool remote) const {
-  Head const& head = script_.head;
-  bool const any = value == nullptr || is_any(*value);
-  const auto part = [&](const char* four, const char* six, std::size_t at) -> const Value* {
-    const Value* const found = any ? nullptr : value->field(four, at);
-    return found != nullptr || any ? found : value->field(six, at);
-  };
-  if (!any && value->kind != Value::Kind::record) {
-    refuse(*value, "... or {sa_family = ..., sin_port = htons(N), sin_addr = inet_addr(...)}");
-  }
-  const Value* const port = part("sin_port", "sin6_port", 1);
-  const Value* const address = part("sin_addr", "sin6_addr", 2);
-  const Value* const family = part("sa_family", "sa_family", 0);
-  std::uint16_t number_of_port = remote ? head.connect_port : head.bind_port;
-  if (port != nullptr && !is_any(*port)) {
-    number_of_port = static_cast<std::uint16_t>(number(*port));
-  }
-  IpAddress ip = remote ? plan_.remote : plan_.local;
-  in_addr four{};
-  if (address != nullptr && address->kind == Value::Kind::number) {
-    ip = IpAddress::from(Ipv4{static_cast<std::uint32_t>(address->number)});
-  } else if (address != nullptr && address->kind == Value::Kind::text &&
-             inet_pton(AF_INET, address->text.c_str(), &four) == 1) {
-    ip = IpAddress::from(Ipv4{ntohl(four.s_addr)});
-  }
-  Name out;
-  bool const unspecified = family != nullptr && family->kind == Value::Kind::number &&
-                           family->number == AF_UNSPEC;
-  if (head.mode == IpMode::ipv4 || unspecified) {
-    sockaddr_in name{};
-    name.sin_family = unspecified ? AF_UNSPEC : AF_INET;
-    name.sin_port = htons(number_of_port);
-    name.sin_addr.s_addr = htonl(ip.as_v4().value);
-    std::memcpy(&out.bytes, &name, sizeof name);
-    out.length = sizeof name;
-    return out;
-  }
-  sockaddr_in6 name{};
-  name.sin6_family = AF_INET6;
-  name.sin6_port = htons(number_of_port);
-  for (int i = 0; i < 16; ++i) {
-    std::uint64_t const half = i < 8 ? ip.high : ip.low;
-    name.sin6_addr.s6_addr[i] = static_cast<std::uint8_t>(half >> (56 - 8 * (i % 8)));
-  }
-  std::memcpy(&out.bytes, &name, sizeof name);
-  out.length = sizeof name;
-  return out;
-}
-
 Given Caller::given(std::int64_t result) const {
   Given out;
   out.result = result < 0 ? -1 : result;
@@ -158,14 +84,36 @@ Given Caller::given(std::int64_t result) const {
   return out;
 }
 
-/// A descriptor that the script knows by the number that it expects.
+/// The number by which the script knows a new descriptor: the one that it expects, or else the
+/// lowest that it does not use.
+std::int64_t Caller::new_number(std::int64_t wanted) const {
+  if (wanted >= 0) {
+    return wanted;
+  }
+  std::int64_t number = 3;
+  while (fds_.contains(number)) {
+    ++number;
+  }
+  return number;
+}
+
 Given Caller::opened(std::int64_t live) {
   Given out = given(live);
-  if (live >= 0) {
-    out.result = call_->result.value_or(live);
-    fds_[out.result] = static_cast<int>(live);
-    opening_.erase(static_cast<int>(live));
-    subject_ = call_->name.starts_with("epoll") ? subject_ : static_cast<int>(live);
+  if (live < 0) {
+    return out;
+  }
+  out.result = new_number(call_->result.value_or(-1));
+  if (fds_.contains(out.result)) {
+    throw tools::Failure(tools::ExitCode::bad_input,
+                         fmt::format("{}:{}:{}: the descriptor {} is open still, expected another "
+                                     "number for what {} gives: mend one of the two",
+                                     script_.file, place_.line, place_.column, out.result,
+                                     call_->name));
+  }
+  fds_[out.result] = static_cast<int>(live);
+  opening_.erase(static_cast<int>(live));
+  if (!call_->name.starts_with("epoll")) {
+    subject_ = static_cast<int>(live);
     apply_later(static_cast<int>(live));
   }
   return out;
@@ -183,8 +131,13 @@ void Caller::apply_later(int live) {
       level = v6 ? IPPROTO_IPV6 : IPPROTO_IP;
       name = v6 ? IPV6_UNICAST_HOPS : IP_TTL;
     }
-    // An epoll descriptor has no such options.
-    static_cast<void>(lockstep_setsockopt(s, live, level, name, &one.value, sizeof one.value));
+    if (lockstep_setsockopt(s, live, level, name, &one.value, sizeof one.value) != 0) {
+      throw tools::Failure(tools::ExitCode::bad_input,
+                           fmt::format("{}:{}:{}: a sysctl above cannot be set of what {} makes "
+                                       "({}), expected another value: mend the sysctl",
+                                       script_.file, place_.line, place_.column, call_->name,
+                                       error_name(errno)));
+    }
   }
 }
 
@@ -229,7 +182,7 @@ Given Caller::names(const std::string& name) {
                                   static_cast<int>(number(1)), static_cast<int>(number(2))));
   }
   if (name == "bind") {
-    Name const to = name_of(&argument(1), false);
+    Name const to = name_at(1, false);
     return given(lockstep_bind(s, fd(0), reinterpret_cast<const sockaddr*>(&to.bytes), to.length));
   }
   if (name == "listen") {
@@ -237,7 +190,12 @@ Given Caller::names(const std::string& name) {
   }
   if (name == "accept" || name == "accept4") {
     int const flags = name == "accept" ? 0 : static_cast<int>(number(3));
-    return opened(lockstep_accept4(s, fd(0), nullptr, nullptr, flags));
+    sockaddr_storage into{};
+    socklen_t length = sizeof into;
+    Given out = opened(lockstep_accept4(s, fd(0), reinterpret_cast<sockaddr*>(&into), &length,
+                                        flags));
+    judge_name(into, length, out);
+    return out;
   }
   if (name == "connect") {
     return connect();
@@ -249,8 +207,10 @@ Given Caller::names(const std::string& name) {
     sockaddr_storage into{};
     socklen_t length = sizeof into;
     auto* const at = reinterpret_cast<sockaddr*>(&into);
-    return given(name == "getsockname" ? lockstep_getsockname(s, fd(0), at, &length)
-                                       : lockstep_getpeername(s, fd(0), at, &length));
+    Given out = given(name == "getsockname" ? lockstep_getsockname(s, fd(0), at, &length)
+                                            : lockstep_getpeername(s, fd(0), at, &length));
+    judge_name(into, length, out);
+    return out;
   }
   if (name == "usleep") {
     Given out;
@@ -267,7 +227,7 @@ Given Caller::names(const std::string& name) {
 }
 
 Given Caller::connect() {
-  Name const to = name_of(&argument(1), true);
+  Name const to = name_at(1, true);
   int const live = fd(0);
   lockstep_sockets* const s = world_.sockets();
   Given out =

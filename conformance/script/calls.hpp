@@ -2,7 +2,9 @@
 #pragma once
 
 #include <sys/socket.h>
+#include <sys/uio.h>
 
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <string>
@@ -22,6 +24,9 @@ struct Given {
   bool waits = false;
   std::string wrong;  ///< what else differs, such as an option's value: "SO_ERROR is 104, not 0"
 };
+
+/// What a record says under one of these names, or at a place if its items have none.
+const Value* item(const Value& value, std::initializer_list<const char*> names, std::size_t at);
 
 /// Whether there is such a call, with so many arguments; else what is wrong.
 std::string fault_of_call(const Call& call);
@@ -51,29 +56,52 @@ class Caller {
   Given readiness(const std::string& name);
   Given connect();
   Given connect_again();
-  Given send_all(std::int64_t size, int flags, const Value* to);
-  Given receive(std::int64_t size, int flags);
+  /// What a call moves, and through which of the sockets' calls.
+  struct Text {
+    enum class Way : std::uint8_t { plain, flagged, named, vector, message };
+    Way way = Way::plain;
+    std::vector<std::int64_t> parts;
+    int flags = 0;
+    const Value* name = nullptr;   ///< of the other end
+    const Value* length = nullptr;  ///< of that name
+  };
+  Text text_of(const std::string& name) const;
+  std::vector<iovec> memory_for(const Text& what, std::int64_t skip);
+  Given send_all(const Text& what);
+  Given receive(const Text& what);
   Given get_option();
   Given set_option();
+  void judge_option(const Value& wanted, const std::byte* value, Given& out) const;
   Given query();
   Given poll();
   Given epoll_wait();
   Given given(std::int64_t result) const;
   Given opened(std::int64_t live);
   void apply_later(int live);
+  std::int64_t new_number(std::int64_t wanted) const;
 
-  [[noreturn]] void refuse(const Value& at, const std::string& expected) const;
+  [[noreturn]] void refuse(const Value& at, const std::string& expected) const {
+    refuse(at.place, expected);
+  }
+  [[noreturn]] void refuse(Place at, const std::string& expected) const;
   const Value& argument(std::size_t at) const { return call_->arguments[at]; }
   std::int64_t number(std::size_t at) const { return number(argument(at)); }
   std::int64_t number(const Value& value) const;
   int fd(std::size_t at) const { return fd_of(number(at)); }
   int fd_of(std::int64_t script) const;
-  std::int64_t parts_of(const Value& value) const;
+  int int_of(const Value& value) const;
+  std::vector<std::int64_t> parts_of(const Value& value, const Value* count) const;
   struct Name {
     sockaddr_storage bytes{};
     socklen_t length = 0;
   };
   Name name_of(const Value* value, bool remote) const;
+  Name name_at(std::size_t at, bool remote) const;
+  void judge_name(const sockaddr_storage& got, socklen_t length, Given& out) const;
+  IpAddress address_of(const Value& value) const;
+  std::string wrong_name(const Value& wanted, const sockaddr_storage& got) const;
+  std::string wrong_length(const Value& wanted, socklen_t got) const;
+  void check_names(const Value& record, std::initializer_list<std::string_view> names) const;
 
   const Script& script_;
   const Plan& plan_;

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <numeric>
 
 #include "conformance/script/calls.hpp"
 #include "conformance/script/constants.hpp"
@@ -16,32 +18,132 @@ namespace {
 
 constexpr std::int64_t transfer_max = 64 << 20;
 
-/// What a record says under a name, or at a place if it has none.
-const Value* item(const Value& value, std::initializer_list<const char*> names, std::size_t at) {
-  for (const char* const name : names) {
-    if (const Value* const found = value.field(name, at)) {
-      return found;
-    }
-  }
-  return nullptr;
-}
+bool is_any(const Value& value) { return value.kind == Value::Kind::ellipsis; }
 
 }  // namespace
 
-Given Caller::send_all(std::int64_t size, int flags, const Value* to) {
-  lockstep_sockets* const s = world_.sockets();
-  if (size < 0 || size > transfer_max) {
-    refuse(argument(1), "at most 64 MiB");
+int Caller::int_of(const Value& value) const {
+  std::int64_t const out = number(value);
+  if (out < INT32_MIN || out > UINT32_MAX) {
+    refuse(value, "a number of 32 bits");
   }
-  text_.resize(std::max<std::size_t>(text_.size(), static_cast<std::size_t>(size)));
-  Name const name = to == nullptr ? Name{} : name_of(to, true);
-  bool const named = (flags & MSG_FASTOPEN) != 0;
-  auto const left = static_cast<std::size_t>(size - done_);
-  auto const taken = lockstep_sendto(
-      s, fd(0), text_.data(), left, flags,
-      named ? reinterpret_cast<const sockaddr*>(&name.bytes) : nullptr, named ? name.length : 0);
+  return static_cast<int>(out);
+}
+
+/// Of a list of {buffer, octets} the octets of each; `count`: how many of them the call names.
+std::vector<std::int64_t> Caller::parts_of(const Value& value, const Value* count) const {
+  if (value.kind != Value::Kind::list) {
+    refuse(value, "a list of {..., OCTETS}");
+  }
+  std::vector<std::int64_t> out;
+  std::int64_t total = 0;
+  for (Value const& part : value.items) {
+    const Value* const size = item(part, {"iov_len"}, 1);
+    if (part.kind != Value::Kind::record || size == nullptr) {
+      refuse(part, "{..., OCTETS}");
+    }
+    check_names(part, {"iov_base", "iov_len"});
+    out.push_back(number(*size));
+    total += out.back();
+    if (out.back() < 0 || total > transfer_max) {
+      refuse(part, "at most 64 MiB");
+    }
+  }
+  bool const given = count != nullptr && count->kind != Value::Kind::ellipsis;
+  std::int64_t const wanted = given ? number(*count) : std::ssize(out);
+  if (wanted < 0 || wanted > std::ssize(out)) {
+    refuse(*count, fmt::format("0 to {}, as many as the list has", out.size()));
+  }
+  out.resize(static_cast<std::size_t>(wanted));
+  return out;
+}
+
+Caller::Text Caller::text_of(const std::string& name) const {
+  Text out;
+  if (name == "readv" || name == "writev") {
+    out.way = Text::Way::vector;
+    out.parts = parts_of(argument(1), &argument(2));
+    return out;
+  }
+  if (name == "recvmsg" || name == "sendmsg") {
+    Value const& message = argument(1);
+    const Value* const parts =
+        message.kind == Value::Kind::record ? message.field("msg_iov", 2) : nullptr;
+    if (parts == nullptr) {
+      refuse(message, "{msg_name(...)=..., msg_iov(1)=[{..., OCTETS}], msg_flags=0}");
+    }
+    check_names(message, {"msg_name", "msg_iov", "msg_flags"});
+    out.way = Text::Way::message;
+    out.parts = parts_of(*parts, nullptr);
+    out.flags = int_of(argument(2));
+    out.name = message.field("msg_name", 0);
+    return out;
+  }
+  out.parts = {number(2)};
+  if (out.parts[0] < 0 || out.parts[0] > transfer_max) {
+    refuse(argument(2), "at most 64 MiB");
+  }
+  if (name == "read" || name == "write") {
+    return out;
+  }
+  out.way = name == "recv" || name == "send" ? Text::Way::flagged : Text::Way::named;
+  out.flags = int_of(argument(3));
+  if (out.way == Text::Way::named) {
+    out.name = &argument(4);
+    out.length = &argument(5);
+  }
+  return out;
+}
+
+/// Behind the octets that have been moved already.
+std::vector<iovec> Caller::memory_for(const Text& what, std::int64_t skip) {
+  std::size_t total = 0;
+  for (std::int64_t const part : what.parts) {
+    total += static_cast<std::size_t>(part);
+  }
+  text_.resize(std::max(text_.size(), total));
+  std::vector<iovec> out;
+  std::byte* at = text_.data();
+  for (std::int64_t const part : what.parts) {
+    std::int64_t const over = std::min(skip, part);
+    skip -= over;
+    out.push_back({at + over, static_cast<std::size_t>(part - over)});
+    at += part;
+  }
+  return out;
+}
+
+Given Caller::send_all(const Text& what) {
+  lockstep_sockets* const s = world_.sockets();
+  std::vector<iovec> parts = memory_for(what, done_);
+  std::int64_t const size = std::accumulate(what.parts.begin(), what.parts.end(), std::int64_t{0});
+  bool const opens = (what.flags & MSG_FASTOPEN) != 0;
+  Name name = opens && what.name != nullptr ? name_of(what.name, true) : Name{};
+  auto* const to = name.length == 0 ? nullptr : reinterpret_cast<sockaddr*>(&name.bytes);
+  auto const count = static_cast<int>(parts.size());
+  ssize_t taken = 0;
+  switch (what.way) {
+    case Text::Way::plain:
+      taken = lockstep_write(s, fd(0), parts[0].iov_base, parts[0].iov_len);
+      break;
+    case Text::Way::flagged:
+      taken = lockstep_send(s, fd(0), parts[0].iov_base, parts[0].iov_len, what.flags);
+      break;
+    case Text::Way::named:
+      taken = lockstep_sendto(s, fd(0), parts[0].iov_base, parts[0].iov_len, what.flags, to,
+                              name.length);
+      break;
+    case Text::Way::vector:
+      taken = lockstep_writev(s, fd(0), parts.data(), count);
+      break;
+    case Text::Way::message: {
+      msghdr const message{to, name.length, parts.data(), parts.size(), nullptr, 0, 0};
+      taken = lockstep_sendmsg(s, fd(0), &message, what.flags);
+      break;
+    }
+  }
   Given out = given(taken);
-  if (named && (taken > 0 || out.error == EINPROGRESS) && opening_.insert(fd(0)).second) {
+  if (opens && (taken > 0 || out.error == EINPROGRESS) && opening_.insert(fd(0)).second) {
     flows_.begin_active();
     subject_ = fd(0);
   }
@@ -56,39 +158,45 @@ Given Caller::send_all(std::int64_t size, int flags, const Value* to) {
   return out;
 }
 
-Given Caller::receive(std::int64_t size, int flags) {
-  if (size < 0 || size > transfer_max) {
-    refuse(argument(1), "at most 64 MiB");
+Given Caller::receive(const Text& what) {
+  lockstep_sockets* const s = world_.sockets();
+  std::vector<iovec> parts = memory_for(what, 0);
+  sockaddr_storage from{};
+  socklen_t length = sizeof from;
+  if (what.way == Text::Way::plain) {
+    return given(lockstep_read(s, fd(0), parts[0].iov_base, parts[0].iov_len));
   }
-  text_.resize(std::max<std::size_t>(text_.size(), static_cast<std::size_t>(size)));
-  return given(lockstep_recv(world_.sockets(), fd(0), text_.data(),
-                             static_cast<std::size_t>(size), flags));
+  if (what.way == Text::Way::flagged) {
+    return given(lockstep_recv(s, fd(0), parts[0].iov_base, parts[0].iov_len, what.flags));
+  }
+  if (what.way == Text::Way::vector) {
+    return given(lockstep_readv(s, fd(0), parts.data(), static_cast<int>(parts.size())));
+  }
+  // On a connection no name comes back.
+  if (what.name != nullptr && what.name->kind != Value::Kind::ellipsis) {
+    refuse(*what.name, "...: a connection gives no name here");
+  }
+  if (what.way == Text::Way::named) {
+    Given out = given(lockstep_recvfrom(s, fd(0), parts[0].iov_base, parts[0].iov_len, what.flags,
+                                        reinterpret_cast<sockaddr*>(&from), &length));
+    out.wrong = out.result < 0 ? "" : wrong_length(*what.length, length);
+    return out;
+  }
+  msghdr message{&from, length, parts.data(), parts.size(), nullptr, 0, 0};
+  Given out = given(lockstep_recvmsg(s, fd(0), &message, what.flags));
+  const Value* const flags = argument(1).field("msg_flags", 3);
+  bool const compared = out.result >= 0 && flags != nullptr &&
+                        flags->kind != Value::Kind::ellipsis;
+  if (compared && number(*flags) != message.msg_flags) {
+    out.wrong = fmt::format("msg_flags is {:#x}, not {:#x}", message.msg_flags, number(*flags));
+  }
+  return out;
 }
 
 Given Caller::transfer(const std::string& name) {
   errno = 0;
-  if (name == "read" || name == "write") {
-    return name == "read" ? receive(number(2), 0) : send_all(number(2), 0, nullptr);
-  }
-  if (name == "readv" || name == "writev") {
-    std::int64_t const size = parts_of(argument(1));
-    return name == "readv" ? receive(size, 0) : send_all(size, 0, nullptr);
-  }
-  if (name == "recv" || name == "recvfrom") {
-    return receive(number(2), static_cast<int>(number(3)));
-  }
-  if (name == "send" || name == "sendto") {
-    return send_all(number(2), static_cast<int>(number(3)),
-                    name == "send" ? nullptr : &argument(4));
-  }
-  const Value* const parts = argument(1).field("msg_iov", 2);
-  if (argument(1).kind != Value::Kind::record || parts == nullptr) {
-    refuse(argument(1), "{msg_name(...)=..., msg_iov(1)=[{..., OCTETS}], msg_flags=0}");
-  }
-  std::int64_t const size = parts_of(*parts);
-  auto const flags = static_cast<int>(number(2));
-  return name == "recvmsg" ? receive(size, flags)
-                           : send_all(size, flags, argument(1).field("msg_name", 0));
+  bool const reads = name.starts_with("re");
+  return reads ? receive(text_of(name)) : send_all(text_of(name));
 }
 
 Given Caller::get_option() {
@@ -98,22 +206,43 @@ Given Caller::get_option() {
   auto const name = static_cast<int>(number(2));
   Value const& wanted = argument(3);
   bool const is_text = wanted.kind == Value::Kind::text;
-  bool const is_record = wanted.kind == Value::Kind::record;
   if (level == SOL_SOCKET && name == SO_LINGER) {
     length = sizeof(linger);
   } else if (!is_text && !(level == IPPROTO_TCP && name == TCP_INFO)) {
     length = sizeof(int);
   }
+  // The script's own length is the one that goes in, and must come out again.
+  Value const& room = argument(4);
+  bool const any_room = is_any(room) || (room.items.size() == 1 && is_any(room.items[0]));
+  if (!any_room) {
+    std::int64_t const octets = number(room);
+    if (octets < 0 || octets > static_cast<std::int64_t>(sizeof value)) {
+      refuse(room, fmt::format("a length, 0 to {}", sizeof value));
+    }
+    length = static_cast<socklen_t>(octets);
+  }
   Given out = given(lockstep_getsockopt(world_.sockets(), fd(0), level, name, value, &length));
-  if (out.result != 0 || wanted.kind == Value::Kind::ellipsis) {
+  if (out.result != 0) {
     return out;
   }
-  if (is_text) {
+  judge_option(wanted, value, out);
+  out.wrong = out.wrong.empty() ? wrong_length(room, length) : out.wrong;
+  return out;
+}
+
+/// What an option is, beside what the script says of it.
+void Caller::judge_option(const Value& wanted, const std::byte* value, Given& out) const {
+  if (wanted.kind == Value::Kind::ellipsis) {
+    return;
+  }
+  if (wanted.kind == Value::Kind::text) {
     std::string const text(reinterpret_cast<const char*>(value));
     out.wrong = text == wanted.text ? "" : fmt::format("the option is {}, not {}", text,
                                                        wanted.text);
-  } else if (is_record) {
-    const auto& got = *reinterpret_cast<const linger*>(value);
+  } else if (wanted.kind == Value::Kind::record) {
+    check_names(wanted, {"onoff", "l_onoff", "linger", "l_linger"});
+    linger got{};
+    std::memcpy(&got, value, sizeof got);
     const Value* const on = item(wanted, {"onoff", "l_onoff"}, 0);
     const Value* const time = item(wanted, {"linger", "l_linger"}, 1);
     if (on == nullptr || time == nullptr) {
@@ -123,40 +252,39 @@ Given Caller::get_option() {
     out.wrong = same ? "" : fmt::format("the option is {{onoff={}, linger={}}}", got.l_onoff,
                                         got.l_linger);
   } else {
-    int const got = *reinterpret_cast<const int*>(value);
-    bool const any = wanted.kind == Value::Kind::list && wanted.items.size() == 1 &&
-                     wanted.items[0].kind == Value::Kind::ellipsis;
+    int got = 0;
+    std::memcpy(&got, value, sizeof got);
+    bool const any = wanted.items.size() == 1 && is_any(wanted.items[0]);
     out.wrong = any || got == number(wanted)
                     ? ""
                     : fmt::format("the option is {}, not {}", got, number(wanted));
   }
-  return out;
 }
 
 Given Caller::set_option() {
-  lockstep_sockets* const s = world_.sockets();
-  auto const level = static_cast<int>(number(1));
-  auto const name = static_cast<int>(number(2));
   Value const& value = argument(3);
-  auto const length = static_cast<socklen_t>(number(4));
-  if (value.kind == Value::Kind::text) {
-    return given(lockstep_setsockopt(
-        s, fd(0), level, name, value.text.c_str(),
-        std::min(length, static_cast<socklen_t>(value.text.size()))));
+  std::byte bytes[512]{};
+  std::int64_t const length = number(4);
+  if (length < 0 || length > static_cast<std::int64_t>(sizeof bytes)) {
+    refuse(argument(4), fmt::format("a length, 0 to {}", sizeof bytes));
   }
-  if (value.kind == Value::Kind::record) {
+  if (value.kind == Value::Kind::text) {
+    std::memcpy(bytes, value.text.data(), std::min(value.text.size(), sizeof bytes));
+  } else if (value.kind == Value::Kind::record) {
+    check_names(value, {"onoff", "l_onoff", "linger", "l_linger"});
     const Value* const on = item(value, {"onoff", "l_onoff"}, 0);
     const Value* const time = item(value, {"linger", "l_linger"}, 1);
     if (on == nullptr || time == nullptr) {
       refuse(value, "{onoff=N, linger=N}");
     }
-    linger const set{static_cast<int>(number(*on)), static_cast<int>(number(*time))};
-    return given(lockstep_setsockopt(s, fd(0), level, name, &set,
-                                     std::min<socklen_t>(length, sizeof set)));
+    linger const set{int_of(*on), int_of(*time)};
+    std::memcpy(bytes, &set, sizeof set);
+  } else {
+    int const set = int_of(value);
+    std::memcpy(bytes, &set, sizeof set);
   }
-  auto const set = static_cast<int>(number(value));
-  return given(lockstep_setsockopt(s, fd(0), level, name, &set,
-                                   std::min<socklen_t>(length, sizeof set)));
+  return given(lockstep_setsockopt(world_.sockets(), fd(0), int_of(argument(1)),
+                                   int_of(argument(2)), bytes, static_cast<socklen_t>(length)));
 }
 
 Given Caller::query() {
@@ -203,8 +331,14 @@ Given Caller::poll() {
     if (one.kind != Value::Kind::record || number_of == nullptr || events == nullptr) {
       refuse(one, "{fd=N, events=POLLIN, revents=POLLIN}");
     }
+    check_names(one, {"fd", "events", "revents"});
     entries.push_back({fd_of(number(*number_of)), static_cast<short>(number(*events)), 0});
   }
+  std::int64_t const count = is_any(argument(1)) ? std::ssize(entries) : number(1);
+  if (count < 0 || count > std::ssize(entries)) {
+    refuse(argument(1), fmt::format("0 to {}, as many as the list has", entries.size()));
+  }
+  entries.resize(static_cast<std::size_t>(count));
   Given out = given(lockstep_poll(world_.sockets(), entries.data(), entries.size()));
   std::int64_t const timeout = number(2);
   bool const timed_out =
@@ -241,6 +375,7 @@ Given Caller::epoll_wait() {
     }
   }
   for (std::size_t i = 0; i < wanted.size() && std::cmp_less(i, out.result); ++i) {
+    check_names(*wanted[i], {"events", "fd", "ptr", "u32", "u64"});
     const Value* const events = wanted[i]->field("events", 0);
     const Value* const number_of = item(*wanted[i], {"fd", "ptr", "u32", "u64"}, 1);
     if (events != nullptr && static_cast<std::uint32_t>(number(*events)) != got[i].events) {
@@ -271,6 +406,7 @@ Given Caller::readiness(const std::string& name) {
   epoll_event event{};
   Value const& value = argument(3);
   if (value.kind == Value::Kind::record) {
+    check_names(value, {"events", "fd", "ptr", "u32", "u64"});
     const Value* const events = value.field("events", 0);
     const Value* const number_of = item(value, {"fd", "ptr", "u32", "u64"}, 1);
     event.events = events == nullptr ? 0 : static_cast<std::uint32_t>(number(*events));

@@ -60,14 +60,25 @@ std::vector<Option> in_script(const Live& live, const TcpPacket& expected, const
   return out;
 }
 
-void compare_icmp(const Packet& expected, const Live& live, std::vector<Row>& rows) {
+std::string quoted_text(const std::optional<SequenceRange>& quoted) {
+  return quoted ? fmt::format("{}:{}({})", quoted->begin, quoted->begin + quoted->length,
+                              quoted->length)
+                : "nothing";
+}
+
+void compare_icmp(const Packet& expected, const Live& live, const Flow& flow,
+                  std::vector<Row>& rows) {
+  if (live.source.address != flow.local.address ||
+      live.destination.address != flow.remote.address) {
+    add(rows, "addresses", text_of({flow.local.address, {}}, {flow.remote.address, {}}),
+        text_of(live.source, live.destination));
+  }
   const auto text = [](const IcmpPacket& icmp) {
     return fmt::format("{} {} mtu {} id {}", icmp.type, icmp.code, icmp.mtu, icmp.id.value_or(0));
   };
   add(rows, "icmp", text(expected.icmp), text(live.icmp));
   if (expected.icmp.quoted) {
-    add(rows, "quoted", fmt::format("{}", expected.icmp.quoted->begin),
-        live.icmp.quoted ? fmt::format("{}", live.icmp.quoted->begin) : "nothing");
+    add(rows, "quoted", quoted_text(expected.icmp.quoted), quoted_text(live.icmp.quoted));
   }
 }
 
@@ -109,7 +120,7 @@ std::vector<Row> compare(const Packet& expected, const Live& live, const Flow& f
   if (expected.is_icmp || live.is_icmp) {
     add(rows, "protocol", expected.is_icmp ? "ICMP" : "TCP", live.is_icmp ? "ICMP" : "TCP");
     if (expected.is_icmp && live.is_icmp) {
-      compare_icmp(expected, live, rows);
+      compare_icmp(expected, live, flow, rows);
     }
     return rows;
   }
@@ -144,15 +155,17 @@ bool join(Live& whole, const Live& next, std::uint32_t segment_bytes) {
   bool const plain = next.readable && !next.is_icmp && next.length > 0 &&
                      next.length <= segment_bytes && (whole.flags & (ending | syn)) == 0;
   bool const follows = next.sequence == whole.sequence + whole.length && next.ack == whole.ack &&
-                       next.source == whole.source && next.destination == whole.destination &&
-                       next.traffic_class == whole.traffic_class;
-  bool const alike = (next.flags & ~ending) == (whole.flags & ~ending);
-  if (!plain || !follows || !alike || next.window != whole.window) {
+                       next.source == whole.source && next.destination == whole.destination;
+  bool const alike = (next.flags & ~ending) == (whole.flags & ~ending) &&
+                     next.window == whole.window && next.urgent == whole.urgent &&
+                     next.options == whole.options;
+  bool const same_ip = next.traffic_class == whole.traffic_class && next.ttl == whole.ttl &&
+                       next.flow_label == whole.flow_label;
+  if (!plain || !follows || !alike || !same_ip) {
     return false;
   }
   whole.length += next.length;
   whole.flags = next.flags;
-  whole.options = next.options;
   return true;
 }
 

@@ -45,14 +45,15 @@ char Cursor::take() {
 }
 
 void Cursor::skip() {
+  bool const of_script = comments_ == Comments::of_script;
   while (at_ < text_.size()) {
     if (std::isspace(static_cast<unsigned char>(peek())) != 0) {
       take();
-    } else if (peek() == '#' || rest().starts_with("//")) {
+    } else if (peek() == '#' || (of_script && rest().starts_with("//"))) {
       while (at_ < text_.size() && peek() != '\n') {
         take();
       }
-    } else if (rest().starts_with("/*")) {
+    } else if (of_script && rest().starts_with("/*")) {
       Place const begin = place_;
       while (at_ < text_.size() && !rest().starts_with("*/")) {
         take();
@@ -160,7 +161,7 @@ std::uint64_t Cursor::seconds() {
   // Not the first dot of an ellipsis.
   if (peek() == '.' && is_digit(peek(1))) {
     take();
-    while (is_digit(peek())) {
+    while (is_digit(peek()) && unit > 1) {
       unit /= 10;
       part += static_cast<std::uint64_t>(take() - '0') * unit;
       any = true;
@@ -170,7 +171,7 @@ std::uint64_t Cursor::seconds() {
   }
   if (!any || is_digit(peek())) {
     place_ = begin;
-    unexpected("a time in seconds, such as 0.25");
+    unexpected("a time in seconds, such as 0.25, with 9 decimals at most");
   }
   return whole * 1'000'000'000 + part;
 }

@@ -10,11 +10,15 @@
 
 namespace lockstep::conformance::script {
 
+/// What is a comment: of a script, or within its code, where `//` divides.
+enum class Comments : std::uint8_t { of_script, of_code };
+
 /// A value: a copy is a place to come back to. What it was made from outlives it.
 class Cursor {
  public:
-  Cursor(const std::string& file, std::string_view text, const Defines& defines)
-      : file_(&file), text_(text), defines_(&defines) {}
+  Cursor(const std::string& file, std::string_view text, const Defines& defines,
+         Comments comments = Comments::of_script)
+      : file_(&file), text_(text), defines_(&defines), comments_(comments) {}
 
   /// Steps over blanks, line ends and comments of every form.
   void skip();
@@ -53,6 +57,7 @@ class Cursor {
   const std::string* file_;
   std::string_view text_;
   const Defines* defines_;
+  Comments comments_;
   std::size_t at_ = 0;
   Place place_;
 };

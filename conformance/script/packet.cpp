@@ -192,9 +192,22 @@ void read_tcp(std::span<const std::byte> bytes, Live& out) {
   out.complaint = out.readable ? "" : "malformed TCP options";
 }
 
+/// What of the stream a quoted packet carried; a TCP header that is cut off counts as 20 octets.
+SequenceRange quoted_range(std::span<const std::byte> body, const wire::IcmpQuote& quote) {
+  std::uint32_t const first = tools::octet_at(body, 0);
+  std::uint32_t const ip = first >> 4 == 6 ? wire::ipv6_header_bytes : (first & 15) * 4;
+  std::size_t const offset_at = ip + 12;
+  std::uint32_t const tcp =
+      offset_at < body.size() ? tools::octet_at(body, offset_at) / 16u * 4u : 20;
+  std::uint32_t const headers = ip + tcp;
+  std::uint32_t const packet = quote.packet_bytes.count;
+  return {quote.sequence.value, packet > headers ? packet - headers : 0};
+}
+
 void read_icmp(std::span<const std::byte> bytes, Live& out) {
   out.is_icmp = true;
   wire::IcmpQuote quote;
+  std::span<const std::byte> body;
   bool quoted = false;
   if (out.source.address.is_v4()) {
     wire::IcmpMessage message;
@@ -202,7 +215,8 @@ void read_icmp(std::span<const std::byte> bytes, Live& out) {
     out.icmp.type = static_cast<std::uint8_t>(message.type);
     out.icmp.code = message.code;
     take_rest(out.icmp, message.next_hop_mtu(), is_echo(out.icmp.type), message.rest);
-    quoted = out.readable && wire::parse(message.body, quote) == Drop::none;
+    body = message.body;
+    quoted = out.readable && wire::parse(body, quote) == Drop::none;
   } else {
     wire::Icmp6Message message;
     out.readable = wire::parse({out.source.address, out.destination.address}, bytes, message) ==
@@ -210,10 +224,11 @@ void read_icmp(std::span<const std::byte> bytes, Live& out) {
     out.icmp.type = static_cast<std::uint8_t>(message.type);
     out.icmp.code = message.code;
     take_rest(out.icmp, message.rest, is_echo6(out.icmp.type), message.rest);
-    quoted = out.readable && wire::parse_quote6(message.body, quote) == Drop::none;
+    body = message.body;
+    quoted = out.readable && wire::parse_quote6(body, quote) == Drop::none;
   }
   if (quoted) {
-    out.icmp.quoted = SequenceRange{quote.sequence.value, 0};
+    out.icmp.quoted = quoted_range(body, quote);
   }
   out.complaint = out.readable ? "" : "a malformed ICMP message";
 }

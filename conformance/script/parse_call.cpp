@@ -147,6 +147,12 @@ Value evaluated(Cursor& cursor, Value value) {
   bool const single = value.items.size() == 1;
   Value::Kind const kind = single ? value.items[0].kind : Value::Kind::ellipsis;
   if ((value.text == "htons" || value.text == "htonl") && kind == Value::Kind::number) {
+    std::int64_t const most = value.text == "htons" ? 65535 : 0xffff'ffff;
+    if (value.items[0].number < 0 || value.items[0].number > most) {
+      cursor.fail(value.place, fmt::format("{} of {} is out of range, expected 0 to {}: mend the "
+                                           "number",
+                                           value.text, value.items[0].number, most));
+    }
     return value.items[0];
   }
   if ((value.text == "inet_addr" || value.text == "inet_pton") && kind == Value::Kind::text) {

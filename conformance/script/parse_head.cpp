@@ -10,6 +10,7 @@ namespace {
 struct Setting {
   Place place;
   std::string name, value;
+  bool has_value = false;
 };
 
 struct Reader {
@@ -19,6 +20,22 @@ struct Reader {
   [[noreturn]] void refuse(const std::string& expected) const {
     cursor.fail(setting.place, fmt::format("--{}={} is out of order, expected {}: mend it",
                                            setting.name, setting.value, expected));
+  }
+  /// Of a setting that may stand alone.
+  bool flag() const {
+    if (!setting.has_value || setting.value == "true" || setting.value == "1") {
+      return true;
+    }
+    if (setting.value != "false" && setting.value != "0") {
+      refuse("true or false");
+    }
+    return false;
+  }
+  const std::string& text() const {
+    if (setting.value.empty()) {
+      refuse("a value");
+    }
+    return setting.value;
   }
   std::uint64_t number(std::uint64_t most) const {
     auto const value = parse_number(setting.value);
@@ -81,9 +98,9 @@ bool take_world(const Reader& reader, Head& head) {
   } else if (name == "mss") {
     head.mss = static_cast<std::uint32_t>(reader.number(65495));
   } else if (name == "local_ip") {
-    head.local_ip = reader.setting.value;
+    head.local_ip = reader.text();
   } else if (name == "remote_ip") {
-    head.remote_ip = reader.setting.value;
+    head.remote_ip = reader.text();
   } else if (name == "bind_port") {
     head.bind_port = static_cast<std::uint16_t>(reader.number(65535));
   } else if (name == "connect_port") {
@@ -106,11 +123,11 @@ void take_setting(const Reader& reader, Head& head, Defines& defines) {
   } else if (name == "tcp_ts_tick_usecs") {
     head.stamp_tick_ns = reader.number(1'000'000) * 1000;
   } else if (name == "strict_segments") {
-    head.strict_segments = true;
+    head.strict_segments = reader.flag();
   } else if (name == "allow_trailing") {
-    head.allow_trailing = true;
+    head.allow_trailing = reader.flag();
   } else if (name == "profile") {
-    head.profile = reader.setting.value;
+    head.profile = reader.text();
   } else if (name == "config") {
     head.config.push_back(reader.assignment());
   } else if (name == "define" || name == "D") {
@@ -148,8 +165,9 @@ void take_command(Cursor& cursor, Place at, const std::string& text,
                   std::vector<Assignment>& out) {
   std::vector<std::string> const words = words_of(text);
   if (words.empty()) {
-    return;
+    return;  // such as behind the last semicolon
   }
+  std::size_t const before = out.size();
   std::string const& program = words.front();
   if (program != "sysctl" && program != "/sbin/sysctl") {
     cursor.fail(at, fmt::format("the command {} is not run here, expected sysctl NAME=VALUE: "
@@ -174,6 +192,9 @@ void take_command(Cursor& cursor, Place at, const std::string& text,
     }
     out.push_back({at, word.substr(0, equals), value});
   }
+  if (out.size() == before) {
+    cursor.fail(at, "this sysctl command sets nothing, expected NAME=VALUE: write one");
+  }
 }
 
 }  // namespace
@@ -189,7 +210,8 @@ void parse_head(Cursor& cursor, Head& head, Defines& defines) {
     }
     std::size_t const equals = text.find('=');
     setting.name = text.substr(0, equals);
-    setting.value = equals == std::string::npos ? "" : text.substr(equals + 1);
+    setting.has_value = equals != std::string::npos;
+    setting.value = setting.has_value ? text.substr(equals + 1) : "";
     bool const quoted = setting.value.size() > 1 && setting.value.front() == '"';
     if (quoted && setting.value.back() == '"') {
       setting.value = setting.value.substr(1, setting.value.size() - 2);
@@ -213,6 +235,9 @@ std::vector<Assignment> parse_command(Cursor& cursor) {
     } else {
       one += text[i];
     }
+  }
+  if (out.empty()) {
+    cursor.fail(at, "this command is empty, expected sysctl NAME=VALUE: write it, or take it out");
   }
   return out;
 }

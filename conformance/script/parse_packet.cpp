@@ -10,6 +10,18 @@ namespace lockstep::conformance::script {
 namespace {
 
 constexpr std::uint64_t most32 = 0xffff'ffff;
+constexpr std::uint32_t tcp_header_bytes = 20;
+
+/// What a packet of IP may hold; IPv4's header counts, IPv6's does not.
+std::uint32_t payload_max(IpMode mode) { return mode == IpMode::ipv6 ? 65535 : 65515; }
+
+std::uint32_t octets_of(const std::vector<Option>& options) {
+  std::uint32_t octets = 0;
+  for (Option const& option : options) {
+    octets += 1u + (option.length ? 1u : 0u) + static_cast<std::uint32_t>(option.data.size());
+  }
+  return octets;
+}
 
 struct IcmpName {
   std::string_view name;
@@ -111,7 +123,10 @@ void parse_ip_field(Cursor& cursor, Packet& packet) {
   } else if (name == "tos") {
     packet.ip.tos = static_cast<std::uint8_t>(cursor.number_up_to(255, "an octet"));
   } else if (name == "ttl") {
-    packet.ip.ttl = static_cast<std::uint8_t>(cursor.number_up_to(255, "an octet"));
+    packet.ip.ttl = static_cast<std::uint8_t>(cursor.number_up_to(255, "a time to live"));
+    if (packet.ip.ttl == 0) {
+      cursor.fail(at, "a time to live of 0 leaves no host, expected 1 to 255: mend it");
+    }
   } else if (name == "flowlabel") {
     packet.ip.flow_label = cursor.number_up_to(0xfffff, "a flow label");
   } else if (name == "checksum" && cursor.accept_word("bad")) {
@@ -297,10 +312,7 @@ void parse_options(Cursor& cursor, TcpPacket& tcp, Direction direction) {
     while (cursor.accept(",")) {
       tcp.options.push_back(parse_option(cursor));
     }
-    std::size_t octets = 0;
-    for (Option const& option : tcp.options) {
-      octets += 1 + (option.length ? 1 : 0) + option.data.size();
-    }
+    std::uint32_t const octets = octets_of(tcp.options);
     if (octets > 40 || (octets % 4 != 0 && direction == Direction::out)) {
       cursor.fail(at, fmt::format("these options take {} octets, expected {}: mend them", octets,
                                   octets > 40 ? "40 at most" : "a multiple of 4, with nop or eol"));
@@ -311,6 +323,8 @@ void parse_options(Cursor& cursor, TcpPacket& tcp, Direction direction) {
 
 void parse_tcp(Cursor& cursor, Packet& packet) {
   TcpPacket& tcp = packet.tcp;
+  cursor.skip();
+  Place const begin = cursor.place();
   packet.ports = parse_ports(cursor);
   tcp.flags = parse_flags(cursor);
   tcp.sequence = parse_range(cursor);
@@ -328,6 +342,10 @@ void parse_tcp(Cursor& cursor, Packet& packet) {
   }
   if (cursor.accept("<")) {
     parse_options(cursor, tcp, packet.direction);
+  }
+  if (packet.direction == Direction::in && !tcp.window) {
+    cursor.fail(begin, "this packet arrives and has no window, expected win N: say how much the "
+                         "peer takes");
   }
   bool const has_ack = (tcp.flags & 0x10) != 0;
   if (has_ack != tcp.ack.has_value()) {
@@ -364,10 +382,32 @@ void parse_icmp(Cursor& cursor, Packet& packet, bool v6) {
   }
 }
 
+/// What its parts allow one by one, and not together.
+void check_whole(Cursor& cursor, Place at, const Packet& packet, IpMode mode) {
+  bool const in = packet.direction == Direction::in;
+  if (packet.ip.flow_label && mode != IpMode::ipv6) {
+    cursor.fail(at, "IPv4 has no flow label, expected none: take it out, or write "
+                    "--ip_version=ipv6");
+  }
+  if (packet.tcp.bad_checksum && (packet.is_icmp || !in)) {
+    cursor.fail(at, "only a TCP segment that arrives can have a bad checksum, expected none: take "
+                    "it out");
+  }
+  std::uint32_t const options = (octets_of(packet.tcp.options) + 3) / 4 * 4;
+  std::uint32_t const length = packet.is_icmp ? packet.icmp.quoted.value_or(SequenceRange{}).length
+                                              : packet.tcp.sequence.length + options;
+  if (in && tcp_header_bytes + length > payload_max(mode)) {
+    cursor.fail(at, fmt::format("a packet with {} octets behind TCP's first 20 is longer than IP "
+                                "can say, expected {} at most: shorten it",
+                                length, payload_max(mode) - tcp_header_bytes));
+  }
+}
+
 }  // namespace
 
 Packet parse_packet(Cursor& cursor, IpMode mode) {
   Packet packet;
+  Place const at = cursor.place();
   packet.direction = cursor.accept("<") ? Direction::in : Direction::out;
   if (packet.direction == Direction::out) {
     cursor.expect(">", "a packet begins with < or >");
@@ -388,6 +428,7 @@ Packet parse_packet(Cursor& cursor, IpMode mode) {
     }
     parse_tcp(cursor, packet);
   }
+  check_whole(cursor, at, packet, mode);
   return packet;
 }
 

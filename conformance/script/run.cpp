@@ -519,7 +519,10 @@ class Runner {
       case Event::Kind::command:
         wait_for(event);
         for (Assignment const& one : event.command) {
-          caller_.set_later(later_option(one.name, one.value).value_or(LaterOption{}));
+          LaterOption later;
+          if (set_later(one.name, one.value, later).empty()) {  // else the plan refused it
+            caller_.set_later(later);
+          }
         }
         break;
     }

@@ -4,39 +4,13 @@
 
 #include "conformance/script/packet.hpp"
 #include "conformance/script/report.hpp"
+#include "conformance/script/script_kit.hpp"
 #include "conformance/script/sysctl.hpp"
-#include "tools/cli/failure.hpp"
 
 namespace lockstep::conformance::script {
 namespace {
 
 using testing::HasSubstr;
-
-/// A listener, a handshake, and descriptor 4; the peer's text and ours begin at 1.
-const std::string open_passively =
-    "--profile=rfc\n"
-    "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
-    "+0 bind(3, ..., ...) = 0\n"
-    "+0 listen(3, 1) = 0\n"
-    "+0 < S 0:0(0) win 65535 <mss 1000>\n"
-    "+0 > S. 0:0(0) ack 1 win 65535 <mss 1460>\n"
-    "+.1 < . 1:1(0) ack 1 win 65535\n"
-    "+0 accept(3, ..., ...) = 4\n";
-
-Ran run_text(const std::string& text, const Overrides& overrides = {}) {
-  Arena arena;
-  return run(parse("x.pkt", text, {}), overrides, arena);
-}
-
-std::string refusal_of(const std::string& text) {
-  try {
-    run_text(text);
-  } catch (const tools::Failure& failure) {
-    EXPECT_EQ(failure.code(), tools::ExitCode::bad_input);
-    return failure.what();
-  }
-  return "nothing was refused";
-}
 
 TEST(Script, PassesAndCounts) {
   Ran const ran = run_text(open_passively + "+0 write(4, ..., 10) = 10\n"
@@ -235,6 +209,7 @@ TEST(Script, SysctlsBecomeConfig) {
     bool const ports = name.ends_with("port_range");
     std::string const value = buffer  ? "4096 65536 1048576"
                               : ports ? "40000 40001"
+                              : name.find("initcwnd") != name.npos ? "10"
                               : name.find("cong") != name.npos || name.find(".cc.") != name.npos
                                   ? "newreno"
                                   : "1";
@@ -266,10 +241,43 @@ TEST(Script, SomeSysctlsHoldFromThenOn) {
 
 TEST(Script, CodeComputes) {
   const std::string good = "+0 %{\nassert tcpi_state == TCP_ESTABLISHED, tcpi_state\n"
-                           "assert not (1 + 2 * 3 != 7 or tcpi_unacked > 0) and True\n"
+                           "assert not (1 + 2 * 3 != 7 or tcpi_unacked > 0) and True # as it is\n"
                            "assert -7 // 2 == -4 and -7 % 2 == 1; assert 1 << 4 | 1 == 17 }%\n";
   Ran const ran = run_text(open_passively + good);
   EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
+  // As Python has it: downwards, the divisor's sign, and what is not needed is not computed.
+  for (const char* const one :
+       {"7 // -2 == -4", "-7 // -2 == 3", "7 % -2 == -1", "-7 % -2 == -1", "-8 >> 1 == -4",
+        "-8 >> 99 == -1", "8 >> 99 == 0", "1 << 63 == 9223372036854775807 + 1", "0 << 99 == 0",
+        "tcpi_max_pacing_rate > 0", "1 or 1 // 0", "not (0 and 1 // 0)", "-2 * 3 == -6",
+        "tcpi_state // 2 == 0", "-5 & 7 == 3", "2 - -3 == 5"}) {
+    Ran const computed = run_text(open_passively + "+0 %{ assert " + one + " }%\n");
+    EXPECT_EQ(computed.verdict, Verdict::passed) << one << finding_text(computed);
+    Ran const negated =
+        run_text(open_passively + "+0 %{ assert not (" + std::string(one) + ") }%\n");
+    EXPECT_EQ(negated.verdict, Verdict::failed) << one;
+  }
+}
+
+TEST(Script, WhatCannotBeComputedDoesNotHold) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"tcpi_state // 2 == 99999", "tcpi_state = 1"},
+      {"1 // 0 == 0", "a division by zero"},
+      {"not 1 % 0", "a division by zero"},
+      {"1 << 64 != 1", "a shift by more than 63 bits"},
+      {"1 << -1 == 0", "a negative shift"},
+      {"1 >> -1 == 0", "a negative shift"},
+      {"9223372036854775807 * 9223372036854775807 > 0", "more than 64 bits"},
+      {"tcpi_max_pacing_rate + 1 > 0", "more than 64 bits"},
+      {"1 == 1, 'a; b'; assert 1 == 2", "assert 1 == 2 does not hold"},
+      {"1 == 1, 1; assert 1 == 2", "assert 1 == 2 does not hold"},
+  };
+  for (auto const& [code, what] : cases) {
+    Ran const ran = run_text(open_passively + "+0 %{\nassert " + code + " }%\n");
+    EXPECT_EQ(ran.verdict, Verdict::failed) << code;
+    EXPECT_THAT(finding_text(ran), HasSubstr(what)) << code;
+    EXPECT_EQ(ran.finding.place.line, 10) << code;
+  }
 }
 
 }  // namespace

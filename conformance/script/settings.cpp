@@ -154,16 +154,11 @@ void take_commands(const Script& script, Plan& plan) {
     Event const& event = script.events[i];
     for (Assignment const& one : event.command) {
       Config unused = plan.config;
-      std::string const wrong = set_sysctl(one.name, one.value, unused);
+      LaterOption later;
+      std::string wrong = set_sysctl(one.name, one.value, unused);
+      wrong = wrong.empty() ? set_later(one.name, one.value, later) : wrong;
       if (!wrong.empty()) {
         refuse(script, one.place, wrong);
-      }
-      if (!later_option(one.name, one.value)) {
-        refuse(script, one.place,
-               fmt::format("{} is set after the first call or packet, expected it before: of a "
-                           "stack's configuration only what 'lockstep pkt sysctls' calls \"any "
-                           "time\" changes later; move the command up",
-                           one.name));
       }
     }
   }

@@ -53,6 +53,8 @@ struct Option {
   std::uint8_t kind = 0;
   std::vector<std::uint8_t> data;  ///< behind the length octet; none: the option is one octet
   std::optional<std::uint8_t> length;  ///< as it is to stand there, if it is not the true one
+
+  bool operator==(const Option&) const = default;
 };
 
 enum class Direction : std::uint8_t { in, out };

@@ -118,11 +118,6 @@ constexpr std::array freebsd_names{
            [](Config& c, Number v) { c.tcp.fast_open_server = v != 0; }},
     Sysctl{"net.inet.tcp.finwait2_timeout", 86'400'000, "fin_wait_2",
            [](Config& c, Number v) { c.tcp.fin_wait_2 = Duration::milliseconds(v); }},
-    Sysctl{"net.inet.tcp.initcwnd_segments", 10, "initial_window",
-           [](Config& c, Number v) {
-             c.tcp.initial_window =
-                 v == 10 ? tcp::InitialWindow::rfc6928 : tcp::InitialWindow::rfc5681;
-           }},
     Sysctl{"net.inet.tcp.insecure_rst", 1, "reset_policy",
            [](Config& c, Number v) { c.tcp.reset_policy = policy_of(v); }},
     Sysctl{"net.inet.tcp.insecure_syn", 1, "reset_policy",
@@ -178,24 +173,30 @@ constexpr std::array freebsd_names{
 struct Other {
   std::string_view name, values, fields;
 };
-constexpr std::array<Other, 5> others{
+constexpr std::array<Other, 6> others{
     {{"net.ipv4.ip_local_port_range", "two ports", "port_first, port_last"},
      {"net.ipv4.tcp_congestion_control", "reno, cubic, dctcp", "congestion"},
      {"net.ipv4.tcp_rmem", "three numbers", "receive_buffer_bytes, receive_buffer_max_bytes"},
      {"net.ipv4.tcp_wmem", "three numbers", "send_buffer_bytes, send_buffer_max_bytes"},
-     {"net.inet.tcp.cc.algorithm", "newreno, cubic, dctcp", "congestion"}}};
+     {"net.inet.tcp.cc.algorithm", "newreno, cubic, dctcp", "congestion"},
+     {"net.inet.tcp.initcwnd_segments", "0 or 10", "initial_window"}}};
 
-/// Of what may be set later, the option of a socket that it becomes.
+/// Of what may be set later, the option of a socket that it becomes: in units of `unit`, of which
+/// the socket takes `least` to `most`.
 struct LaterName {
   std::string_view name;
-  LaterOption option;
+  LaterOption::What what;
+  int unit, least, most;
+  std::string_view expected;
 };
+constexpr std::string_view whole_seconds =
+    "whole seconds, 1 to 32767 of them, behind the first call";
 constexpr std::array<LaterName, 5> later_names{
-    {{"net.ipv4.ip_default_ttl", {LaterOption::What::ttl, 1}},
-     {"net.inet.ip.ttl", {LaterOption::What::ttl, 1}},
-     {"net.ipv4.tcp_keepalive_time", {LaterOption::What::keepalive_idle, 1}},
-     {"net.inet.tcp.keepidle", {LaterOption::What::keepalive_idle, 1000}},
-     {"net.inet.tcp.always_keepalive", {LaterOption::What::keepalive, 1}}}};
+    {{"net.ipv4.ip_default_ttl", LaterOption::What::ttl, 1, 1, 255, "1 to 255"},
+     {"net.inet.ip.ttl", LaterOption::What::ttl, 1, 1, 255, "1 to 255"},
+     {"net.ipv4.tcp_keepalive_time", LaterOption::What::keepalive_idle, 1, 1, 32767, whole_seconds},
+     {"net.inet.tcp.keepidle", LaterOption::What::keepalive_idle, 1000, 1, 32767, whole_seconds},
+     {"net.inet.tcp.always_keepalive", LaterOption::What::keepalive, 1, 0, 1, "0 or 1"}}};
 
 std::vector<Number> numbers_in(const std::string& text) {
   std::vector<Number> out;
@@ -253,6 +254,17 @@ std::string set_ports(const std::string& name, const std::string& value, Config&
   return {};
 }
 
+/// 0 is what RFC 3390 computes, which is RFC 5681's; a number of segments only that of RFC 6928.
+std::string set_initial_window(const std::string& name, const std::string& value, Config& config) {
+  auto const number = parse_number(value);
+  if (!number || (*number != 0 && *number != 10)) {
+    return wrong(name, value, "0, which is RFC 5681's, or 10: the stack has no other");
+  }
+  config.tcp.initial_window =
+      *number == 10 ? tcp::InitialWindow::rfc6928 : tcp::InitialWindow::rfc5681;
+  return {};
+}
+
 const Sysctl* find(const std::string& name) {
   for (Sysctl const& one : linux_names) {
     if (one.name == name) {
@@ -279,6 +291,9 @@ std::string set_sysctl(const std::string& name, const std::string& value, Config
   if (name == "net.ipv4.ip_local_port_range") {
     return set_ports(name, value, config);
   }
+  if (name == "net.inet.tcp.initcwnd_segments") {
+    return set_initial_window(name, value, config);
+  }
   const Sysctl* const found = find(name);
   if (found == nullptr) {
     return fmt::format("the sysctl {} means nothing to this stack, expected one that "
@@ -293,16 +308,22 @@ std::string set_sysctl(const std::string& name, const std::string& value, Config
   return {};
 }
 
-std::optional<LaterOption> later_option(const std::string& name, const std::string& value) {
+std::string set_later(const std::string& name, const std::string& value, LaterOption& out) {
   auto const found = std::find_if(later_names.begin(), later_names.end(),
                                   [&name](LaterName const& one) { return one.name == name; });
-  auto const number = parse_number(value);
-  if (found == later_names.end() || !number) {
-    return std::nullopt;
+  if (found == later_names.end()) {
+    return fmt::format("{} is set after the first call or packet, expected it before: of a "
+                       "stack's configuration only what 'lockstep pkt sysctls' calls \"any time\" "
+                       "changes later; move the command up",
+                       name);
   }
-  LaterOption out = found->option;
-  out.value = static_cast<int>(*number / out.value);
-  return out;
+  auto const number = parse_number(value);
+  if (!number || *number % found->unit != 0 || *number / found->unit < found->least ||
+      *number / found->unit > found->most) {
+    return wrong(name, value, std::string(found->expected));
+  }
+  out = {found->what, static_cast<int>(*number / found->unit)};
+  return {};
 }
 
 std::vector<SysctlRow> sysctl_rows() {

@@ -20,8 +20,9 @@ struct LaterOption {
   What what = What::ttl;
   int value = 0;
 };
-/// Of a name and a value that set_sysctl() takes; nothing where it must be set at the head.
-std::optional<LaterOption> later_option(const std::string& name, const std::string& value);
+/// Of a name and a value that set_sysctl() takes. Empty, or why it cannot be set later: "what,
+/// expected, mend".
+std::string set_later(const std::string& name, const std::string& value, LaterOption& out);
 
 /// A sysctl for people.
 struct SysctlRow {

@@ -61,7 +61,7 @@ TEST(Blocking, ConnectIsRefused) {
     return drill.calls.connect(drill.ud(), fd, reinterpret_cast<const sockaddr*>(&to), length);
   });
   drill.leaves("S 0:0(0) <...>");
-  drill.arrive("R. 0:0(0) ack 1");
+  drill.arrive("R. 0:0(0) ack 1 win 0");
   EXPECT_TRUE(drill.came_back(100'000).starts_with("ECONNREFUSED at "));
 }
 

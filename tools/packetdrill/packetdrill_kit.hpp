@@ -115,7 +115,7 @@ class Drill {
       EXPECT_EQ(::close(fd), 0) << fd;
     }
     if (alone && flow.last_sent != 0) {
-      arrive("R. 1:1(0) ack 1");
+      arrive("R. 1:1(0) ack 1 win 0");
     }
     if (alone) {
       calls.free(calls.userdata);
