@@ -56,15 +56,6 @@ constexpr std::uint32_t sharers(const MpipeShape& shape) {
   return (shape.workers.value + shape.edma_rings() - 1) / shape.edma_rings();
 }
 
-// Contiguous memory: within one page.
-void* contiguous(std::uint64_t bytes) {
-  tmc_alloc_t alloc = TMC_ALLOC_INIT;
-  tmc_alloc_set_home(&alloc, TMC_ALLOC_HOME_HASH);
-  return tmc_alloc_set_pagesize(&alloc, static_cast<std::size_t>(bytes)) == nullptr
-             ? nullptr
-             : tmc_alloc_map(&alloc, static_cast<std::size_t>(bytes));
-}
-
 constexpr std::uint64_t contiguous_bytes(std::uint64_t bytes) {
   std::uint64_t page = page_least;
   while (page < bytes) {
@@ -102,6 +93,25 @@ std::uint64_t Mpipe::memory_bytes(const MpipeShape& shape) {
     add_stack(buffers, buffer_for(shape));
   }
   return all;
+}
+
+void* Mpipe::map(tmc_alloc_t& alloc, std::uint64_t bytes) {
+  CHECK(mapped_ < mappings_max);
+  auto const size = static_cast<std::size_t>(bytes);
+  void* const memory = tmc_alloc_map(&alloc, size);
+  if (memory != nullptr) {
+    mappings_[mapped_++] = {memory, size};
+  }
+  return memory;
+}
+
+// Contiguous memory: within one page.
+void* Mpipe::contiguous(std::uint64_t bytes) {
+  tmc_alloc_t alloc = TMC_ALLOC_INIT;
+  tmc_alloc_set_home(&alloc, TMC_ALLOC_HOME_HASH);
+  return tmc_alloc_set_pagesize(&alloc, static_cast<std::size_t>(bytes)) == nullptr
+             ? nullptr
+             : map(alloc, bytes);
 }
 
 MpipeTrouble Mpipe::open(const MpipeShape& shape) {
@@ -176,7 +186,8 @@ MpipeTrouble Mpipe::open_rings() {
   }
   first_bucket_ = static_cast<std::uint32_t>(bucket);
   int const joined = gxio_mpipe_init_notif_group_and_buckets(
-      &context_, static_cast<unsigned>(group), first_ring_, workers, first_bucket_, buckets,
+      &context_, static_cast<unsigned>(group), first_ring_, shape_.first_only ? 1 : workers,
+      first_bucket_, buckets,
       GXIO_MPIPE_BUCKET_STATIC_FLOW_AFFINITY);
   return joined < 0 ? MpipeTrouble{"initialising group and buckets", joined} : MpipeTrouble{};
 }
@@ -251,8 +262,7 @@ MpipeTrouble Mpipe::open_stack(const StackWanted& wanted) {
   }
   std::size_t const page = tmc_alloc_get_pagesize(&alloc);
   std::uint64_t const all = (bytes + page - 1) / page * page;
-  auto* const buffers =
-      static_cast<std::byte*>(tmc_alloc_map(&alloc, static_cast<std::size_t>(all)));
+  auto* const buffers = static_cast<std::byte*>(map(alloc, all));
   if (buffers == nullptr) {
     return {"memory of buffers", GXIO_ERR_CLIENT_MEMORY};
   }
@@ -301,6 +311,11 @@ void Mpipe::close() {
     gxio_mpipe_link_close(&link_);
   }
   gxio_mpipe_destroy(&context_);
+  // Only now is none of it the hardware's.
+  while (mapped_ != 0) {
+    --mapped_;
+    tmc_alloc_unmap(mappings_[mapped_].memory, mappings_[mapped_].bytes);
+  }
   linked_ = false;
   open_ = false;
 }

@@ -51,7 +51,7 @@ class Mpipe {
   std::uint32_t transmit_buffer_bytes() const { return transmit_bytes_; }
   std::uint32_t channel() const { return channel_; }
   std::uint32_t ring_of_bucket(std::uint32_t hash) const {
-    return (hash & (buckets - 1)) % shape_.workers.value;
+    return shape_.first_only ? 0 : (hash & (buckets - 1)) % shape_.workers.value;
   }
   std::uint32_t first_ring() const { return first_ring_; }
   bool link_is_up();
@@ -60,6 +60,15 @@ class Mpipe {
   static std::uint64_t memory_bytes(const MpipeShape& shape);
 
  private:
+  // Rings, and of each stack what it stands in and its buffers.
+  static constexpr std::uint32_t mappings_max =
+      MpipeShape::workers_max + 3 * MpipeShape::edma_rings_max + 2 * classes_max;
+  struct Mapping {
+    void* memory = nullptr;
+    std::size_t bytes = 0;
+  };
+  void* map(tmc_alloc_t& alloc, std::uint64_t bytes);
+  void* contiguous(std::uint64_t bytes);
   MpipeTrouble open_link();
   MpipeTrouble open_rings();
   MpipeTrouble open_edma();
@@ -86,6 +95,8 @@ class Mpipe {
   std::array<gxio_mpipe_iqueue_t, MpipeShape::workers_max> iqueues_{};
   std::array<gxio_mpipe_equeue_t, MpipeShape::edma_rings_max> equeues_{};
   gxio_mpipe_rules_t rules_{};
+  std::array<Mapping, mappings_max> mappings_{};
+  std::uint32_t mapped_ = 0;
 };
 
 }  // namespace lockstep::hw

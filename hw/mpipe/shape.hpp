@@ -20,6 +20,8 @@ struct MpipeShape {
   Count transmit_buffers{512};  // of each worker: frames posted or about to be
   Count batch{16};             // frames posted behind one fence, 1 to 32
   Count burst_frames{32};      // taken at once, at most MpipePort::burst_max
+  // All frames to the first worker, whatever they hash to: MpipeSteering::first_worker.
+  bool first_only = false;
   bool stamps = false;         // Ingress.arrived is the card's stamp instead of the turn's time
   // The stack speaks bare IP: an Ethernet header between these two is put on and taken off here.
   bool bare_ip = false;

@@ -95,7 +95,7 @@ void Bus::forward(Instant now, FrameId frame, Schedule& schedule, const Watch& w
   LaneId const came{frames_.lane(frame)};
   Switch& at = switches_[ends_[came.value].index];
   if (at.shards != 0) {
-    steer(now, frame, schedule, watch);
+    forward_at_port(now, frame, schedule, watch);
     return;
   }
   wire::EthernetFrame parsed;
@@ -124,29 +124,45 @@ void Bus::forward(Instant now, FrameId frame, Schedule& schedule, const Watch& w
   frames_.give(frame);
 }
 
-// A port of several queues: what comes off the wire goes to its home, or to somebody else by the
-// fault; what a shard sends goes to the wire.
-void Bus::steer(Instant now, FrameId frame, Schedule& schedule, const Watch& watch) {
+// A port of several queues: what a shard sends goes to the wire, what comes off it to its home, or
+// to somebody else by the fault. Like any card's, this one gives a frame to one queue only: what
+// is everyone's to the first, which copies it.
+void Bus::forward_at_port(Instant now, FrameId frame, Schedule& schedule, const Watch& watch) {
   LaneId const came{frames_.lane(frame)};
   Switch& at = switches_[ends_[came.value].index];
-  lanes_[came.value].count_delivered(frames_.length(frame));
   if (ports_[came.value] != 0) {
+    lanes_[came.value].count_delivered(frames_.length(frame));
     send({now, at.out[0], frame}, schedule, watch);
     return;
   }
   ShardId home = home_of(LinkType::ethernet, frames_.bytes(frame), {at.shards});
   if (home == ShardId::everyone()) {
-    for (std::uint32_t shard = 0; shard < at.shards; ++shard) {
-      send({now, at.out[1 + shard], frames_.copy(frame)}, schedule, watch);
-    }
-    frames_.give(frame);
-    return;
-  }
-  if (at.missteer.per_billion != 0 && at.dice.chance(at.missteer)) {
+    home = {0};
+  } else if (at.missteer.per_billion != 0 && at.dice.chance(at.missteer)) {
     auto const step = static_cast<std::uint32_t>(1 + at.dice.below(at.shards - 1));
     home = {(home.value + step) % at.shards};
   }
-  send({now, at.out[1 + home.value], frame}, schedule, watch);
+  steer({now, frame, home}, schedule, watch);
+}
+
+bool Bus::reaches_port(FrameId frame, HostIndex& first) const {
+  std::uint32_t const came = frames_.lane(frame);
+  if (ends_[came].kind != NodeKind::learning_switch || ports_[came] != 0) {
+    return false;
+  }
+  Switch const& at = switches_[ends_[came].index];
+  if (at.shards == 0) {
+    return false;
+  }
+  first = {ends_[at.out[1].value].index};
+  return true;
+}
+
+void Bus::steer(const Steering& steering, Schedule& schedule, const Watch& watch) {
+  LaneId const came{frames_.lane(steering.frame)};
+  Switch const& at = switches_[ends_[came.value].index];
+  lanes_[came.value].count_delivered(frames_.length(steering.frame));
+  send({steering.now, at.out[1 + steering.shard.value], steering.frame}, schedule, watch);
 }
 
 void Bus::note_drop(const Sending& sending, LinkDrop reason, const Watch& watch) const {

@@ -47,6 +47,17 @@ class Bus {
   // A frame has reached a switch, at the end of the lane that it travelled on.
   void forward(Instant now, FrameId frame, Schedule& schedule, const Watch& watch);
 
+  // A frame has reached the port of a host of several shards from the wire: where the first of
+  // these is. False: a switch, or a frame on its way out.
+  bool reaches_port(FrameId frame, HostIndex& first) const;
+  // ... and goes to this one of them, as a card has it that stands there instead.
+  struct Steering {
+    Instant now;
+    FrameId frame;
+    ShardId shard;
+  };
+  void steer(const Steering& steering, Schedule& schedule, const Watch& watch);
+
   // The frame dies here.
   void drop(Instant now, FrameId frame, LinkDrop reason, const Watch& watch);
 
@@ -61,7 +72,7 @@ class Bus {
     Random dice{};
   };
 
-  void steer(Instant now, FrameId frame, Schedule& schedule, const Watch& watch);
+  void forward_at_port(Instant now, FrameId frame, Schedule& schedule, const Watch& watch);
 
   void note_drop(const Sending& sending, LinkDrop reason, const Watch& watch) const;
   static LaneId twin(LaneId id) { return {id.value ^ 1}; }

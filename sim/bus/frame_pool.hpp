@@ -29,6 +29,7 @@ class FramePool {
     }
     FrameId const id{free_.back()};
     free_.pop_back();
+    metas_[id.value].handed = false;
     return id;
   }
 
@@ -61,6 +62,10 @@ class FramePool {
   void set_lane(FrameId id, std::uint32_t lane) { metas_[id.value].lane = lane; }
   std::uint32_t lane(FrameId id) const { return metas_[id.value].lane; }
 
+  // That one shard of a host hands it to another, and it does not come off the wire.
+  void set_handed(FrameId id) { metas_[id.value].handed = true; }
+  bool handed(FrameId id) const { return metas_[id.value].handed; }
+
   FrameId copy(FrameId of) {
     FrameId const made = take();
     std::uint32_t const length = metas_[of.value].length;
@@ -77,6 +82,7 @@ class FramePool {
   struct Meta {
     std::uint32_t length = 0;
     std::uint32_t lane = 0;
+    bool handed = false;
   };
 
   void grow() {

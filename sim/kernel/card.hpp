@@ -8,6 +8,7 @@
 
 #include "core/seam/driver.hpp"
 #include "core/units/random.hpp"
+#include "core/units/shard.hpp"
 #include "sim/kernel/world.hpp"
 
 namespace lockstep::sim {
@@ -41,13 +42,22 @@ class CardSnapshot {
   virtual ~CardSnapshot() = default;
 };
 
-// In place of the plain port. receive() to reclaim() are as Driver has them, between turn_begins()
-// and turn_ends(); the frames that the turn committed have been sent when that returns.
+// Whether a card had room for a frame, and which of its workers has it then.
+struct CardTaking {
+  bool taken = false;
+  ShardId worker;
+};
+
+// In place of the plain port; of a host of several shards: of one of them, its worker. receive() to
+// reclaim() are as Driver has them, between turn_begins() and turn_ends(); the frames that the turn
+// committed have been sent when that returns.
 class Card {
  public:
   virtual ~Card() = default;
-  // A frame has come off the link. False: the card has no room for it.
-  virtual bool arrive(const CardMoment& moment, std::span<const std::byte> frame) = 0;
+  // A frame has come off the link; on the first worker only.
+  virtual CardTaking arrive(const CardMoment& moment, std::span<const std::byte> frame) = 0;
+  // Of the first worker: another one, which lives no longer than this. To be asked once for each.
+  virtual std::unique_ptr<Card> worker(ShardId shard) = 0;
   virtual void turn_begins(const CardMoment& moment) = 0;
   virtual void turn_ends(const CardMoment& moment) = 0;
   virtual Instant now() = 0;

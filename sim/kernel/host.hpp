@@ -42,6 +42,9 @@ struct HostRule {
 struct HostState {
   std::vector<FrameId> received;  // waiting for a turn; those before `taken` are lent
   std::uint32_t taken = 0;
+  std::vector<FrameId> given;     // by the other shards; those before `given_taken` are lent
+  std::uint32_t given_taken = 0;
+  bool given_next = false;        // where a burst is one frame: it is theirs
   FrameId claimed;                // room for the next frame to send
   Instant timer_at = Instant::never();  // the schedule's entry that counts
   Instant turn_at = Instant::never();   // a turn is scheduled for then
@@ -55,7 +58,12 @@ struct HostState {
   std::uint64_t frames_sent = 0;
   std::uint64_t frames_received = 0;
   std::uint64_t frames_forwarded = 0;  // that were another shard's
+  std::uint64_t frames_announced = 0;  // copies to other shards of what is everyone's
   Routes routes;
+  // Of the bus's frames, those that lie here.
+  std::uint64_t frames_held() const {
+    return received.size() + given.size() + (claimed == FrameId{} ? 0u : 1u);
+  }
 };
 
 class Host {
@@ -79,8 +87,9 @@ class Host {
   void set_card(std::unique_ptr<Card> card) { card_ = std::move(card); }
   // Frames for which a turn is wanted.
   std::uint32_t frames_waiting() const {
-    return card_ == nullptr ? static_cast<std::uint32_t>(state_.received.size())
-                            : card_->waiting();
+    std::uint32_t const given = static_cast<std::uint32_t>(state_.given.size());
+    return given + (card_ == nullptr ? static_cast<std::uint32_t>(state_.received.size())
+                                     : card_->waiting());
   }
 
   // Who is told of connections that no model has booked; nobody: there are none.

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include "core/seam/shard.hpp"
 #include "core/units/hash.hpp"
-#include "sim/kernel/port.hpp"
+#include "sim/kernel/shard_port.hpp"
 #include "sim/kernel/spread.hpp"
 
 namespace lockstep::sim {
@@ -81,14 +80,25 @@ class LinkOfHost final : public CardLink {
   LaneId lane_;
 };
 
-template <class Models>
-Outcome turn_on_card(const PortTurn& with, Models& models) {
+template <class Port>
+Outcome turn_on(const PortTurn& with, Port& port, ModelsOfHost& models) {
+  if (with.host.spec().shards() == 1) {
+    return turn(with.host.stack(), port, models);
+  }
+  HostState const& state = with.host.state();
+  std::uint64_t const before = state.frames_forwarded;
+  ShardPort<Port> shard(port, with);
+  Outcome const outcome = turn(with.host.stack(), shard, models);
+  return outcome == Outcome::idle && state.frames_forwarded != before ? Outcome::worked : outcome;
+}
+
+Outcome turn_on_card(const PortTurn& with, ModelsOfHost& models) {
   LinkOfHost link(with);
   CardMoment const moment{with.now, with.local_now, link};
   Card& card = *with.host.card();
   card.turn_begins(moment);
   CardPort port(card, with.host.ring_full(with.now));
-  Outcome const outcome = turn(with.host.stack(), port, models);
+  Outcome const outcome = turn_on(with, port, models);
   card.turn_ends(moment);
   return outcome;
 }
@@ -109,8 +119,12 @@ Kernel::Kernel(const World& world, std::uint64_t seed, const Registry& registry)
     if (CardSpec const& card = world.hosts[i].card; !card.plain()) {
       CardMaker const maker = registry.card(card.driver);
       CHECK(maker != nullptr);
-      hosts_[i]->set_card(
-          maker(world.hosts[i], root_.fork("card").fork(world.hosts[i].name.view())));
+      HostSpec const& spec = world.hosts[i];
+      ShardId const shard{spec.config.tcp.shard.value};
+      // Shards share a card, which is the first one's.
+      hosts_[i]->set_card(shard.value == 0
+                              ? maker(spec, root_.fork("card").fork(spec.name.view()))
+                              : hosts_[spec.shard_first.value]->card()->worker(shard));
     }
   }
   for (const HostFaultSpec& spec : world.host_faults) {
@@ -255,6 +269,7 @@ bool Kernel::done() const {
 
 void Kernel::arrive(FrameId frame) {
   NodeRef const end = bus_.end_of({bus_.frames().lane(frame)});
+  HostIndex first;
   switch (end.kind) {
     case NodeKind::host:
       arrive_at_host(frame, {end.index});
@@ -263,25 +278,30 @@ void Kernel::arrive(FrameId frame) {
       arrive_at_station(frame, end.index);
       break;
     case NodeKind::learning_switch:
-      bus_.forward(now_, frame, schedule_, watch_);
+      if (bus_.reaches_port(frame, first) && host(first).card() != nullptr) {
+        arrive_at_card(frame, host(first));
+      } else {
+        bus_.forward(now_, frame, schedule_, watch_);
+      }
       break;
   }
 }
 
 void Kernel::arrive_at_host(FrameId frame, HostIndex index) {
   Host& at = *hosts_[index.value];
+  if (at.spec().shards() != 1) {
+    arrive_at_shard(frame, at);
+    return;
+  }
   HostState& state = at.state();
-  bool const room = at.card() != nullptr ? card_takes(at, frame)
-                                        : state.received.size() < at.spec().receive_ring;
+  bool const room = at.card() != nullptr ? card_takes(at, frame).taken
+                                         : state.received.size() < at.spec().receive_ring;
   if (!room) {
     bus_.drop(now_, frame, LinkDrop::receive_ring_full, watch_);
     return;
   }
   LaneId const lane{bus_.frames().lane(frame)};
   bus_.lane(lane).count_delivered(bus_.frames().length(frame));
-  if (at.spec().shards() != 1 && forward_to_sibling(frame, at)) {
-    return;
-  }
   if (!watch_.empty()) {
     FrameNote const note{now_, {NodeKind::host, index.value}, lane.value,
                          bus_.frames().bytes(frame)};
@@ -298,25 +318,40 @@ void Kernel::arrive_at_host(FrameId frame, HostIndex index) {
   want_turn(at, now_);
 }
 
-bool Kernel::card_takes(Host& at, FrameId frame) {
-  Instant const local = at.clock().local(now_);
-  LinkOfHost link({at, bus_, schedule_, watch_, now_, local, burst_, frames_hash_});
-  return at.card()->arrive({now_, local, link}, bus_.frames().bytes(frame));
+CardTaking Kernel::card_takes(Host& at, FrameId frame) {
+  PortTurn const with = port_turn(at);
+  LinkOfHost link(with);
+  return at.card()->arrive({now_, with.local_now, link}, bus_.frames().bytes(frame));
 }
 
-// A frame that was steered to the wrong shard goes on to the right one; true: it has.
-bool Kernel::forward_to_sibling(FrameId frame, Host& at) {
-  HostSpec const& spec = at.spec();
-  ShardId const home = home_of(spec.config.link, bus_.frames().bytes(frame), {spec.shards()});
-  if (home == ShardId::everyone() || home.value == spec.config.tcp.shard.value) {
-    return false;
+// A card that several shards share has the frame from here on; on the way to the worker that it
+// chose goes no more than word of it.
+void Kernel::arrive_at_card(FrameId frame, Host& first) {
+  CardTaking const taking = card_takes(first, frame);
+  if (taking.taken) {
+    bus_.steer({now_, frame, taking.worker}, schedule_, watch_);
+  } else {
+    bus_.drop(now_, frame, LinkDrop::receive_ring_full, watch_);
   }
-  ++at.state().frames_forwarded;
-  NodeRef const sibling{NodeKind::host, spec.sibling(home).value};
-  // From the port to it, as the port itself would have sent it.
-  LaneId const to{bus_.lane_from(sibling).value ^ 1u};
-  bus_.send({now_, to, frame}, schedule_, watch_);
-  return true;
+}
+
+// Off the wire, or handed over by another shard; whose it is shows when a turn takes it.
+void Kernel::arrive_at_shard(FrameId frame, Host& at) {
+  HostState& state = at.state();
+  bool const handed = bus_.frames().handed(frame);
+  bool const in_card = at.card() != nullptr && !handed;
+  std::vector<FrameId>& queue = handed ? state.given : state.received;
+  if (!in_card && queue.size() >= at.spec().receive_ring) {
+    bus_.drop(now_, frame, LinkDrop::receive_ring_full, watch_);
+    return;
+  }
+  bus_.lane({bus_.frames().lane(frame)}).count_delivered(bus_.frames().length(frame));
+  if (in_card) {
+    bus_.frames().give(frame);
+  } else {
+    queue.push_back(frame);
+  }
+  want_turn(at, now_);
 }
 
 void Kernel::arrive_at_station(FrameId frame, std::uint32_t index) {
@@ -402,22 +437,27 @@ void Kernel::timer_of_host(Host& host, Instant at) {
   want_turn(host, wanted(host));
 }
 
+PortTurn Kernel::port_turn(Host& host) {
+  return {host,   bus_,    schedule_,   watch_, now_, host.clock().local(now_),
+          burst_, sorted_, frames_hash_};
+}
+
 void Kernel::turn_host(Host& host) {
   HostState& state = host.state();
   CHECK(state.turn_at == now_);
   state.turn_at = Instant::never();
   current_host_ = host.index();
-  Instant const local = host.clock().local(now_);
   watch_.each([&](Observer& observer, const Kernel& kernel) {
     observer.turn_begins(kernel, host.index());
   });
-  PortTurn const with{host, bus_, schedule_, watch_, now_, local, burst_, frames_hash_};
+  PortTurn const with = port_turn(host);
+  Instant const local = with.local_now;
   ModelsOfHost models(host, {host.stack(), local, now_, host.index(), {}, host.region_bound(),
                              ledger_, state.routes, pattern_, watch_});
   std::uint64_t const sent = state.frames_sent;
   bool const by_clock = host.frames_waiting() == 0;
   SimPort port(with);
-  Outcome const outcome = host.card() == nullptr ? turn(host.stack(), port, models)
+  Outcome const outcome = host.card() == nullptr ? turn_on(with, port, models)
                                                  : turn_on_card(with, models);
   models.turned(by_clock);
   frames_sent_ += state.frames_sent - sent;
@@ -441,8 +481,7 @@ void Kernel::turn_host(Host& host) {
 std::uint64_t Kernel::frames_accounted() const {
   std::uint64_t frames = schedule_.count(Kind::arrival);
   for (auto const& each : hosts_) {
-    frames += each->state().received.size();
-    frames += each->state().claimed == FrameId{} ? 0 : 1;
+    frames += each->state().frames_held();
   }
   return frames;
 }

@@ -11,6 +11,7 @@
 #include "sim/kernel/host.hpp"
 #include "sim/kernel/ledger.hpp"
 #include "sim/kernel/observer.hpp"
+#include "sim/kernel/port.hpp"
 #include "sim/kernel/registry.hpp"
 #include "sim/kernel/station.hpp"
 #include "sim/kernel/world.hpp"
@@ -103,13 +104,15 @@ class Kernel {
   void make_models(const Registry& registry);
   void arrive(FrameId frame);
   void arrive_at_host(FrameId frame, HostIndex index);
-  bool forward_to_sibling(FrameId frame, Host& at);
+  void arrive_at_card(FrameId frame, Host& first);
+  void arrive_at_shard(FrameId frame, Host& at);
+  PortTurn port_turn(Host& host);
   void arrive_at_station(FrameId frame, std::uint32_t index);
   void run_station(std::uint32_t index);
   void schedule_station(std::uint32_t index);
   void want_turn(Host& host, Instant at);
   void turn_host(Host& host);
-  bool card_takes(Host& at, FrameId frame);
+  CardTaking card_takes(Host& at, FrameId frame);
   void timer_of_host(Host& host, Instant at);
   Instant wanted(const Host& host) const;
   Instant allowed(const Host& host, Instant at) const;
@@ -126,6 +129,7 @@ class Kernel {
   std::vector<std::unique_ptr<Station>> stations_;
   std::vector<Instant> station_due_;
   std::vector<Ingress> burst_;
+  std::vector<Ingress> sorted_;
   Instant now_{0};
   std::uint64_t steps_ = 0;
   std::uint64_t frames_sent_ = 0;

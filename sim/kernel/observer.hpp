@@ -47,7 +47,7 @@ class Observer {
   virtual ~Observer() = default;
   // A host or station has put a frame on its link; not called again at a switch.
   virtual void sent(const Kernel&, const FrameNote&) {}
-  // A host or station has it in its receive ring.
+  // A host or station has it in its receive ring; one of several shards, in the turn that takes it.
   virtual void delivered(const Kernel&, const FrameNote&) {}
   virtual void dropped(const Kernel&, const FrameNote&, LinkDrop) {}
   virtual void turn_begins(const Kernel&, HostIndex) {}

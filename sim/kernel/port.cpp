@@ -21,7 +21,7 @@ void complete_checksum(std::span<std::byte> frame, const Egress& egress) {
 std::span<const Ingress> SimPort::receive() {
   HostState& state = turn_.host.state();
   auto const waiting = static_cast<std::uint32_t>(state.received.size());
-  std::uint32_t const most = turn_.host.spec().config.burst_frames.value;
+  std::uint32_t const most = turn_.host.spec().port_burst();
   state.taken = waiting < most ? waiting : most;
   turn_.burst.clear();
   for (std::uint32_t i = 0; i < state.taken; ++i) {

@@ -20,6 +20,7 @@ struct PortTurn {
   Instant now;        // the world's
   Instant local_now;  // the host's
   std::vector<Ingress>& burst;  // scratch, kept by the kernel between turns
+  std::vector<Ingress>& sorted;  // ... of a host of several shards
   std::uint64_t& frames_hash;
 };
 

@@ -56,6 +56,9 @@ void spread(World& world, const Spreading& how) {
   host.config.tcp.shards = Count{how.shards.value};
   host.shard_first = how.host;
   host.shard_second = {second};
+  if (!host.card.plain() && how.missteer.per_billion != 0) {
+    host.card.mispredicted = how.missteer;  // of whichever steers
+  }
   world.hosts[how.host.value] = host;
   for (std::uint32_t shard = 1; shard < how.shards.value; ++shard) {
     host.name = numbered(name, shard);
@@ -67,7 +70,7 @@ void spread(World& world, const Spreading& how) {
   SwitchSpec made;
   made.name = port_name(name);
   made.shards = how.shards.value;
-  made.missteer = how.missteer;
+  made.missteer = host.card.plain() ? how.missteer : Probability{};
   world.switches.push_back(made);
   NodeRef const self{NodeKind::host, how.host.value};
   LaneSpec queue;

@@ -103,9 +103,6 @@ WorldFault fault_of_host(const HostSpec& host) {
   if (host.transmit_ring == 0 || host.receive_ring == 0) {
     return {"a ring must have room for at least one frame", host.name};
   }
-  if (host.shards() != 1 && !host.card.driver.empty()) {
-    return {"shards: only hosts of the plain driver can have several here", host.name};
-  }
   if (host.shards() != 1 && host.shard_second == host.shard_first) {
     return {"shards: a host is spread over them by `shards`, not by its configuration", host.name};
   }
@@ -139,6 +136,8 @@ WorldFault fault_of_app(const World& world, const AppSpec& app) {
 std::string_view fault_of_card(const HostSpec& host) {
   constexpr std::uint32_t mtu_most = 10'222;
   constexpr std::uint32_t transmit_most = 8'191;
+  constexpr std::uint32_t card_workers_max = 64;
+  constexpr std::uint32_t card_rings_max = 24;
   if (host.card.plain()) {
     return {};
   }
@@ -147,6 +146,14 @@ std::string_view fault_of_card(const HostSpec& host) {
   }
   if (host.transmit_ring == 0 || host.transmit_ring > transmit_most) {
     return "a host with a card has a transmit_ring of 1 to 8191 frames";
+  }
+  if (host.shards() > card_workers_max) {
+    return "a card has at most 64 workers: shards";
+  }
+  // From 25 workers on some share a ring out.
+  std::uint32_t const sharing = (host.shards() + card_rings_max - 1) / card_rings_max;
+  if (host.transmit_ring * sharing > transmit_most) {
+    return "the workers of a card that share a ring have a transmit_ring of 8191 frames together";
   }
   if (host.card.batch == 0 || host.card.batch > 32) {
     return "the batch of a card is 1 to 32 frames";

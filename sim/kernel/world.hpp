@@ -33,11 +33,20 @@ struct HostIndex {
   constexpr bool operator==(const HostIndex&) const = default;
 };
 
+// Which of its workers a card gives a frame to.
+enum class CardHash : std::uint8_t {
+  ours,      // as shard_of has it: whose home it is
+  card,      // by a symmetric, additive function of its own
+  one,       // all to one worker
+  lopsided,  // by a function that the two ways of a flow differ in
+};
+
 // The card of a host whose port is not the plain one. How it errs is drawn from the seed, each
 // chance for a frame or a call; a card without any is as good as none.
 struct CardSpec {
   Name driver;                // empty: the plain port; or a name that the registry knows
   std::uint32_t batch = 16;   // frames handed to the card at once
+  CardHash hash = CardHash::ours;  // of a host of several shards
   Duration completion;        // after it has left, until its buffer can be used again
   Probability no_buffer{};    // a frame finds no buffer
   Probability ring_full{};    // ... or no descriptor
@@ -71,6 +80,11 @@ struct HostSpec {
   HostIndex shard_first{};
   HostIndex shard_second{};
   constexpr std::uint32_t shards() const { return config.tcp.shards.value; }
+  // Frames that the port hands out at once: half of a burst where the other shards' come too.
+  constexpr std::uint32_t port_burst() const {
+    std::uint32_t const all = config.burst_frames.value;
+    return shards() == 1 || all == 1 ? all : all / 2;
+  }
   constexpr HostIndex sibling(ShardId shard) const {
     return shard.value == 0 ? shard_first : HostIndex{shard_second.value + shard.value - 1};
   }

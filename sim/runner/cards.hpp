@@ -15,4 +15,8 @@ Registry registry_with_cards();
 /// how many have one now.
 std::uint32_t give_cards(World& world, std::uint64_t seed);
 
+/// Makes each host of the world that can be several so many workers, all on the card that it has.
+/// Says how many were.
+std::uint32_t spread_over_workers(World& world, ShardCount workers);
+
 }  // namespace lockstep::sim

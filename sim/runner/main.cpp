@@ -5,6 +5,8 @@
 // lockstep-runner captures FIRST LAST writes the captures themselves, one behind the other.
 // lockstep-runner mpipe [captures] FIRST LAST does so with the mPIPE driver, on the model of its
 // hardware, in each host that can have it, and says how many those are.
+// lockstep-runner mpipe4 [captures] FIRST LAST makes four workers of each that can be several, all
+// on its card.
 // lockstep-runner speed prints how many frames a CPU second of a bulk transfer holds.
 #include <cstdint>
 #include <cstdio>
@@ -64,23 +66,28 @@ void failed(const CheckSite& site) {
   std::fputc('\n', stderr);
 }
 
-enum class HostPort : std::uint8_t { plain, mpipe };
+enum class HostPort : std::uint8_t { plain, mpipe, mpipe_of_four };
 
 struct Setting {
   World world;
   std::uint32_t cards = 0;
+  std::uint32_t spread = 0;  // of these, with four workers
 };
 
 Setting setting_of(std::uint64_t seed, HostPort port) {
   Setting setting{nasty_world(seed)};
-  if (port == HostPort::mpipe) {
+  if (port != HostPort::plain) {
     setting.cards = give_cards(setting.world, seed);
+  }
+  if (port == HostPort::mpipe_of_four) {
+    constexpr ShardCount workers{4};
+    setting.spread = spread_over_workers(setting.world, workers);
   }
   return setting;
 }
 
 void run(std::uint64_t seed, HostPort port) {
-  auto const [world, cards] = setting_of(seed, port);
+  auto const [world, cards, spread] = setting_of(seed, port);
   HashSink sink;
   Kernel kernel(world, seed, registry_with_cards());
   Trace trace(world, sink);
@@ -95,8 +102,11 @@ void run(std::uint64_t seed, HostPort port) {
   line.add(" fingerprint ").add_hex(kernel.fingerprint());
   line.add(" capture ").add_hex(sink.hash()).add(" ").add(sink.length());
   line.add(" frames ").add(kernel.frames_sent()).add(" ended ").add(kernel.now().ns);
-  if (port == HostPort::mpipe) {
+  if (port != HostPort::plain) {
     line.add(" cards ").add(cards);
+  }
+  if (port == HostPort::mpipe_of_four) {
+    line.add(" spread ").add(spread);
   }
   print(line);
 }
@@ -151,13 +161,16 @@ int main(int count, char** arguments) {
     from += found ? 1 : 0;
     return found;
   };
-  HostPort const port = told("mpipe") ? HostPort::mpipe : HostPort::plain;
+  HostPort const port = told("mpipe")    ? HostPort::mpipe
+                        : told("mpipe4") ? HostPort::mpipe_of_four
+                                         : HostPort::plain;
   bool const captures = told("captures");
   std::uint64_t first = 0;
   std::uint64_t last = 0;
   if (count != from + 2 || !number(arguments[from], first) ||
       !number(arguments[from + 1], last) || first > last) {
-    std::fputs("usage: lockstep-runner [mpipe] [captures] FIRST LAST | lockstep-runner speed\n",
+    std::fputs("usage: lockstep-runner [mpipe|mpipe4] [captures] FIRST LAST | "
+               "lockstep-runner speed\n",
                stderr);
     return 2;
   }

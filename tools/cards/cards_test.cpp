@@ -1,6 +1,8 @@
 // Worlds over the mPIPE driver: the same frames as over the plain port, and faults that it bears.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "hw/mpipe/shape.hpp"
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/trial.hpp"
@@ -56,6 +58,31 @@ TEST(Cards, FramesOf200SeedsAreThoseOfThePlainPort) {
     ASSERT_EQ(over_mpipe.fingerprint, over_plain.fingerprint) << "seed " << seed;
   }
   EXPECT_GE(cards, 400u);
+}
+
+// So many seeds more than a test has time for are asked of it by tools/test swarm.
+std::uint64_t seeds_of_workers() {
+  char const* const asked = std::getenv("LOCKSTEP_CARD_SEEDS");
+  return asked == nullptr ? 12 : std::strtoull(asked, nullptr, 10);
+}
+
+// The same of hosts with four workers on one card, which steers as the plain port does.
+TEST(Cards, FramesOfFourWorkersAreThoseOfThePlainPort) {
+  std::uint32_t spread = 0;
+  std::uint32_t completed = 0;
+  std::uint64_t const seeds = seeds_of_workers();
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    sim::World world = sim::draw_world(seed);
+    give_cards(world);
+    spread += spread_over_workers(world, {4});
+    Outcome const over_mpipe = run(world, seed);
+    Outcome const over_plain = run(as_plain(world), seed);
+    completed += over_mpipe.ending == sim::Ending::completed ? 1 : 0;
+    ASSERT_EQ(over_mpipe.frames, over_plain.frames) << "seed " << seed;
+    ASSERT_EQ(over_mpipe.fingerprint, over_plain.fingerprint) << "seed " << seed;
+  }
+  EXPECT_GE(spread, seeds);
+  EXPECT_GE(completed, seeds * 3 / 4);
 }
 
 // Errors of the card are losses like any other: TCP makes good for them.

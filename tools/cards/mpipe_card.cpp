@@ -7,6 +7,7 @@
 #include "core/units/check.hpp"
 #include "hw/mpipe/model/machine.hpp"
 #include "hw/mpipe/port.hpp"
+#include "sim/kernel/spread.hpp"
 #include "tools/cards/ethernet_coat.hpp"
 
 namespace lockstep::tools {
@@ -17,6 +18,7 @@ using hw::MpipePort;
 using hw::MpipeShape;
 using hw::mpipe::Arrived;
 using hw::mpipe::Errors;
+using hw::mpipe::FlowHash;
 using hw::mpipe::Machine;
 using hw::mpipe::MachineShape;
 
@@ -28,11 +30,26 @@ MpipeShape shape_of(const sim::HostSpec& spec) {
   shape.receive_ring = {hw::receive_ring_for(std::min(spec.receive_ring, ring_most))};
   shape.transmit_buffers = {spec.transmit_ring};
   shape.batch = {spec.card.batch};
-  shape.burst_frames = {std::min(spec.config.burst_frames.value, MpipePort::burst_max)};
+  shape.workers = {spec.shards()};
+  shape.burst_frames = {std::min(spec.port_burst(), MpipePort::burst_max)};
   shape.bare_ip = spec.config.link == LinkType::ip;
   shape.own = near_mac;
   shape.peer = far_mac;
   return shape;
+}
+
+FlowHash hash_of(sim::CardHash hash) {
+  switch (hash) {
+    case sim::CardHash::ours:
+      return FlowHash::ours;
+    case sim::CardHash::card:
+      return FlowHash::card;
+    case sim::CardHash::one:
+      return FlowHash::one;
+    case sim::CardHash::lopsided:
+      return FlowHash::lopsided;
+  }
+  return FlowHash::card;
 }
 
 MachineShape machine_of(const sim::HostSpec& spec, Random random) {
@@ -41,6 +58,8 @@ MachineShape machine_of(const sim::HostSpec& spec, Random random) {
   shape.memory_bytes = static_cast<std::uint32_t>(Mpipe::memory_bytes(shape_of(spec)));
   shape.random = random;
   shape.mac = spec.config.mac;
+  shape.hash = hash_of(card.hash);
+  shape.workers = spec.shards();
   Errors& errors = shape.errors;
   errors.no_buffer = card.no_buffer;
   errors.ring_full = card.ring_full;
@@ -72,74 +91,20 @@ class HostWire final : public hw::mpipe::Wire {
   std::size_t header_bytes_ = 0;
 };
 
-class MpipeSnapshot final : public sim::CardSnapshot {
+// What the workers of a card share.
+class Engine {
  public:
-  explicit MpipeSnapshot(const MachineShape& shape) : machine(shape) {}
-  Machine machine;
-  MpipePort::State port;
-};
-
-class MpipeCard final : public sim::Card {
- public:
-  MpipeCard(const sim::HostSpec& spec, Random random)
+  Engine(const sim::HostSpec& spec, Random random)
       : spec_(spec), machine_shape_(machine_of(spec, random)), machine_(machine_shape_) {
     machine_.be_current();
     machine_.attach(wire_);
-    hw::MpipeTrouble const trouble = engine_.open(shape_of(spec));
+    hw::MpipeTrouble const trouble = mpipe_.open(shape_of(spec));
     CHECK(trouble.none());
-    port_ = std::make_unique<MpipePort>(engine_, MpipePort::Worker{0});
   }
 
-  bool arrive(const sim::CardMoment& moment, std::span<const std::byte> frame) override {
-    enter(moment);
-    if (!engine_.shape().bare_ip) {
-      return machine_.arrive(frame, engine_.channel()) == Arrived::taken;
-    }
-    put_coat_on(frame, framed_);
-    return machine_.arrive(framed_, engine_.channel()) == Arrived::taken;
-  }
-
-  void turn_begins(const sim::CardMoment& moment) override { enter(moment); }
-
-  void turn_ends(const sim::CardMoment& moment) override {
-    enter(moment);
-    static_cast<void>(port_->flush());
-    Instant const at = machine_.deadline();
-    room_at_ = at.is_never() ? Instant{0} : at;
-    // A driver that sins against the hardware must not get away with it.
-    CHECK(machine_.sins() == 0);
-  }
-
-  Instant now() override { return port_->now(); }
-  std::span<const Ingress> receive() override { return port_->receive(); }
-  void reclaim() override { port_->reclaim(); }
-  std::span<std::byte> claim() override { return port_->claim(); }
-  void commit(const Egress& egress) override { port_->commit(egress); }
-  std::uint32_t waiting() const override { return machine_.delivered(engine_.first_ring()); }
-  Instant room_at() const override { return room_at_; }
-
-  sim::CardLosses losses() const override {
-    hw::MpipeCounters const& seen = port_->counters();
-    return {seen.damaged + seen.cut_short + seen.chained, machine_.discarded()};
-  }
-
-  std::unique_ptr<sim::CardSnapshot> snapshot() const override {
-    auto made = std::make_unique<MpipeSnapshot>(machine_shape_);
-    made->machine.copy_from(machine_);
-    made->port = port_->state(machine_.memory().at({0}));
-    return made;
-  }
-
-  void restore(const sim::CardSnapshot& snapshot) override {
-    auto const& kept = static_cast<const MpipeSnapshot&>(snapshot);
-    machine_.copy_from(kept.machine);
-    port_->set_state(kept.port, machine_.memory().at({0}));
-  }
-
- private:
   void enter(const sim::CardMoment& moment) {
     machine_.be_current();
-    wire_.join(moment.link, engine_.shape().bare_ip ? coat_bytes : 0);
+    wire_.join(moment.link, mpipe_.shape().bare_ip ? coat_bytes : 0);
     sim::CardSpec const& card = spec_.card;
     std::uint64_t const period = card.link_up_for.ns + card.link_down_for.ns;
     bool const erring = moment.now < card.errors_until;
@@ -149,13 +114,122 @@ class MpipeCard final : public sim::Card {
     machine_.step({moment.now, moment.local});
   }
 
+  bool arrive(std::span<const std::byte> frame) {
+    if (!mpipe_.shape().bare_ip) {
+      return machine_.arrive(frame, mpipe_.channel()) == Arrived::taken;
+    }
+    put_coat_on(frame, framed_);
+    return machine_.arrive(framed_, mpipe_.channel()) == Arrived::taken;
+  }
+
+  Machine& machine() { return machine_; }
+  const Machine& machine() const { return machine_; }
+  const MachineShape& machine_shape() const { return machine_shape_; }
+  Mpipe& mpipe() { return mpipe_; }
+  const Mpipe& mpipe() const { return mpipe_; }
+
+ private:
   sim::HostSpec spec_;
   MachineShape machine_shape_;
   Machine machine_;
   HostWire wire_;
-  Mpipe engine_;
-  std::unique_ptr<MpipePort> port_;
+  Mpipe mpipe_;
   std::vector<std::byte> framed_;
+};
+
+// The first worker's has the machine.
+class MpipeSnapshot final : public sim::CardSnapshot {
+ public:
+  std::unique_ptr<Machine> machine;
+  MpipePort::State port;
+  std::uint64_t discarded = 0;
+  Instant room_at;
+};
+
+// One worker. The first has the engine that all stand on.
+class MpipeCard final : public sim::Card {
+ public:
+  MpipeCard(const sim::HostSpec& spec, Random random)
+      : own_(std::make_unique<Engine>(spec, random)),
+        engine_(*own_),
+        port_(engine_.mpipe(), MpipePort::Worker{0}) {}
+  MpipeCard(Engine& engine, ShardId worker)
+      : engine_(engine), worker_(worker), port_(engine_.mpipe(), {worker.value}) {}
+
+  std::unique_ptr<sim::Card> worker(ShardId shard) override {
+    CHECK(own_ != nullptr && shard.value != 0);
+    return std::make_unique<MpipeCard>(engine_, shard);
+  }
+
+  sim::CardTaking arrive(const sim::CardMoment& moment,
+                         std::span<const std::byte> frame) override {
+    engine_.enter(moment);
+    if (!engine_.arrive(frame)) {
+      return {};
+    }
+    return {true, {engine_.machine().last_ring() - engine_.mpipe().first_ring()}};
+  }
+
+  void turn_begins(const sim::CardMoment& moment) override {
+    engine_.enter(moment);
+    discarded_before_ = engine_.machine().discarded();
+  }
+
+  void turn_ends(const sim::CardMoment& moment) override {
+    engine_.enter(moment);
+    static_cast<void>(port_.flush());
+    Machine const& machine = engine_.machine();
+    Instant const at = machine.deadline();
+    room_at_ = at.is_never() ? Instant{0} : at;
+    discarded_ += machine.discarded() - discarded_before_;
+    // A driver that sins against the hardware must not get away with it.
+    CHECK(machine.sins() == 0);
+  }
+
+  Instant now() override { return port_.now(); }
+  std::span<const Ingress> receive() override { return port_.receive(); }
+  void reclaim() override { port_.reclaim(); }
+  std::span<std::byte> claim() override { return port_.claim(); }
+  void commit(const Egress& egress) override { port_.commit(egress); }
+  std::uint32_t waiting() const override {
+    return engine_.machine().delivered(engine_.mpipe().first_ring() + worker_.value);
+  }
+  Instant room_at() const override { return room_at_; }
+
+  sim::CardLosses losses() const override {
+    hw::MpipeCounters const& seen = port_.counters();
+    return {seen.damaged + seen.cut_short + seen.chained, discarded_};
+  }
+
+  std::unique_ptr<sim::CardSnapshot> snapshot() const override {
+    auto made = std::make_unique<MpipeSnapshot>();
+    if (own_ != nullptr) {
+      made->machine = std::make_unique<Machine>(own_->machine_shape());
+      made->machine->copy_from(own_->machine());
+    }
+    made->port = port_.state(engine_.machine().memory().at({0}));
+    made->discarded = discarded_;
+    made->room_at = room_at_;
+    return made;
+  }
+
+  void restore(const sim::CardSnapshot& snapshot) override {
+    auto const& kept = static_cast<const MpipeSnapshot&>(snapshot);
+    if (own_ != nullptr) {
+      own_->machine().copy_from(*kept.machine);
+    }
+    port_.set_state(kept.port, engine_.machine().memory().at({0}));
+    discarded_ = kept.discarded;
+    room_at_ = kept.room_at;
+  }
+
+ private:
+  std::unique_ptr<Engine> own_;
+  Engine& engine_;
+  ShardId worker_;
+  MpipePort port_;
+  std::uint64_t discarded_ = 0;
+  std::uint64_t discarded_before_ = 0;
   Instant room_at_;
 };
 
@@ -187,6 +261,23 @@ std::uint32_t give_cards(sim::World& world) {
   return given;
 }
 
+std::uint32_t spread_over_workers(sim::World& world, ShardCount workers) {
+  std::uint32_t spread = 0;
+  auto const hosts = static_cast<std::uint32_t>(world.hosts.size());
+  for (std::uint32_t i = 0; i < hosts; ++i) {
+    bool can = world.hosts[i].config.link == LinkType::ethernet && world.hosts[i].shards() == 1;
+    for (sim::AppSpec const& app : world.apps) {
+      bool const mine = app.client.value == i || app.server.value == i;
+      can = can && !(mine && app.model == sim::Name("mutual"));
+    }
+    if (can) {
+      sim::spread(world, {{i}, workers, {}});
+      ++spread;
+    }
+  }
+  return spread;
+}
+
 void draw_errors(sim::World& world, std::uint64_t seed) {
   Random random = Random(seed).fork("card errors");
   // One to 100 in 10000 where it happens at all: as much as a bad cable does.
@@ -194,8 +285,12 @@ void draw_errors(sim::World& world, std::uint64_t seed) {
     bool const at_all = random.below(4) == 0;
     return {at_all ? static_cast<std::uint32_t>(random.within({100'000, 10'000'000})) : 0u};
   };
+  Random hashes = Random(seed).fork("card hashes");
   for (sim::HostSpec& host : world.hosts) {
     sim::CardSpec& card = host.card;
+    if (std::uint64_t const hash = hashes.below(8); hash < 4) {
+      card.hash = static_cast<sim::CardHash>(hash);
+    }
     if (card.plain() || random.below(3) == 0) {
       continue;
     }

@@ -18,6 +18,10 @@ sim::Registry with_cards(sim::Registry registry);
 /// port. Receive rings become as deep as the next one that an mPIPE has. How many were given.
 std::uint32_t give_cards(sim::World& world);
 
+/// Makes each host of the world that can have shards one of so many, all on the card that it has.
+/// Who calls and is called by the same host cannot. How many were spread.
+std::uint32_t spread_over_workers(sim::World& world, ShardCount workers);
+
 /// Gives the cards of a world what a seed draws of errors: of a third of them none. All are over
 /// after 20 s at most.
 void draw_errors(sim::World& world, std::uint64_t seed);

@@ -12,4 +12,8 @@ std::uint32_t give_cards(World& world, std::uint64_t seed) {
   return given;
 }
 
+std::uint32_t spread_over_workers(World& world, ShardCount workers) {
+  return tools::spread_over_workers(world, workers);
+}
+
 }  // namespace lockstep::sim

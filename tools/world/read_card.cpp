@@ -5,6 +5,27 @@
 
 namespace lockstep::tools {
 
+namespace {
+
+sim::CardHash read_hash(Table& keys) {
+  const std::string hash = keys.text("hash", "ours");
+  if (hash == "ours") {
+    return sim::CardHash::ours;
+  }
+  if (hash == "card") {
+    return sim::CardHash::card;
+  }
+  if (hash == "one") {
+    return sim::CardHash::one;
+  }
+  if (hash != "lopsided") {
+    keys.wrong("hash", "\"" + hash + "\" was found, expected ours, card, one or lopsided");
+  }
+  return sim::CardHash::lopsided;
+}
+
+}  // namespace
+
 void read_card(Table& table, sim::HostSpec& host) {
   const std::string driver = table.text("driver", "plain");
   if (driver != "plain" && driver != mpipe_driver) {
@@ -22,6 +43,7 @@ void read_card(Table& table, sim::HostSpec& host) {
                        "a probability as a text, like \"0.01\" or \"1%\"");
   };
   card.batch = static_cast<std::uint32_t>(keys.number("batch", card.batch, {1, 32}));
+  card.hash = read_hash(keys);
   card.completion = read_duration(keys, "completion", card.completion);
   card.no_buffer = chance("no_buffer", card.no_buffer);
   card.ring_full = chance("ring_full", card.ring_full);

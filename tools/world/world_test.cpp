@@ -329,5 +329,26 @@ TEST_F(WorldFile, AHostOfSeveralShards) {
   EXPECT_EQ(world.links.size(), 4u);
 }
 
+TEST_F(WorldFile, AHostOfSeveralShardsOnOneCard) {
+  const auto with = [](const std::string& more) {
+    std::string text = good() + std::string(upload);
+    return text.insert(text.find("[[host]]\nname = \"b\""), more);
+  };
+  const sim::World world = read_world(write(
+      with("shards = 4\nmissteer = \"2%\"\ndriver = \"mpipe\"\n[host.card]\nhash = \"card\"\n")));
+  ASSERT_EQ(world.hosts.size(), 5u);
+  for (const std::uint32_t worker : {0u, 2u, 3u, 4u}) {
+    EXPECT_EQ(world.hosts[worker].card.driver, sim::Name("mpipe"));
+    EXPECT_EQ(world.hosts[worker].card.hash, sim::CardHash::card);
+    EXPECT_EQ(world.hosts[worker].card.mispredicted.per_billion, 20'000'000u);
+  }
+  // It is the card that steers.
+  EXPECT_EQ(world.switches[0].missteer.per_billion, 0u);
+  EXPECT_THAT(complaint(with("driver = \"mpipe\"\n[host.card]\nhash = \"toeplitz\"\n")),
+              testing::HasSubstr("expected ours, card, one or lopsided"));
+  EXPECT_THAT(complaint(with("driver = \"mpipe\"\nshards = 65\n")),
+              testing::HasSubstr("at most 64 workers"));
+}
+
 }  // namespace
 }  // namespace lockstep::tools

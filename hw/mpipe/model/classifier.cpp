@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "core/seam/shard.hpp"
 #include "core/units/random.hpp"
 #include "core/wire/checksum.hpp"
 #include "core/wire/octets.hpp"
@@ -128,6 +129,31 @@ std::uint16_t port_at(const Network& network, std::size_t at) {
                : std::uint16_t{0};
 }
 
+// Of its ends and its protocol; `network`: nullptr where there is none, of its link addresses.
+std::uint16_t flow_hash(Octets frame, const Network* network, HashSeed seed) {
+  std::uint16_t from = 0;
+  std::uint16_t to = 0;
+  if (network != nullptr) {
+    from = end_hash(network->source, port_at(*network, 0), seed);
+    to = end_hash(network->destination, port_at(*network, 2), seed);
+  } else if (frame.size() >= 12) {
+    to = end_hash(frame.first(6), 0, seed);
+    from = end_hash(frame.subspan(6, 6), 0, seed);
+  }
+  if (seed.by == FlowHash::lopsided) {
+    from = static_cast<std::uint16_t>(from << 1 | from >> 15);
+  }
+  return add_hashes(std::array{from, to,
+                               std::uint16_t{network != nullptr ? network->protocol
+                                                                : std::uint8_t{0}}});
+}
+
+// What is everyone's goes to the first.
+std::uint16_t home_hash(Octets frame, ShardCount workers) {
+  ShardId const home = home_of(LinkType::ethernet, frame, workers);
+  return home == ShardId::everyone() ? std::uint16_t{0} : static_cast<std::uint16_t>(home.value);
+}
+
 }  // namespace
 
 std::uint16_t add_hashes(std::span<const std::uint16_t> parts) {
@@ -162,13 +188,18 @@ Classified classify(std::span<const std::byte> frame, HashSeed seed) {
   }
   if (parsed) {
     judge_transport(network, out);
-    out.hash = add_hashes(std::array{
-        end_hash(network.source, port_at(network, 0), seed),
-        end_hash(network.destination, port_at(network, 2), seed),
-        std::uint16_t{network.protocol}});
-  } else if (frame.size() >= 12) {
-    out.hash = add_hashes(std::array{end_hash(frame.first(6), 0, seed),
-                                     end_hash(frame.subspan(6, 6), 0, seed)});
+  }
+  switch (seed.by) {
+    case FlowHash::card:
+    case FlowHash::lopsided:
+      out.hash = flow_hash(frame, parsed ? &network : nullptr, seed);
+      break;
+    case FlowHash::ours:
+      out.hash = home_hash(frame, {seed.workers});
+      break;
+    case FlowHash::one:
+      out.hash = static_cast<std::uint16_t>(seed.value);
+      break;
   }
   return out;
 }

@@ -7,10 +7,19 @@
 
 namespace lockstep::hw::mpipe {
 
-// The hash of a flow: the same for both directions. The seed stands for the instruction whose
-// function nobody has written down.
+// By what the classifier hashes a flow.
+enum class FlowHash : std::uint8_t {
+  card,      // symmetric and additive; of an end it hashes what nobody has written down
+  ours,      // the shard whose the frame is (home_of), as a program for the classifier could
+  one,       // the same of every frame
+  lopsided,  // a flow's two directions differ
+};
+
+// `value` stands for the instruction whose function nobody has written down.
 struct HashSeed {
   std::uint64_t value = 0;
+  FlowHash by = FlowHash::card;
+  std::uint32_t workers = 1;  // ours
 };
 
 struct Classified {

@@ -198,7 +198,9 @@ void* tmc_alloc_map(tmc_alloc_t* alloc, size_t bytes) {
   return Machine::current().memory().obtain(bytes, static_cast<std::uint32_t>(alloc->pagesize));
 }
 
-int tmc_alloc_unmap(void*, size_t) { return 0; }
+int tmc_alloc_unmap(void* memory, size_t) {
+  return Machine::current().memory().release(memory) ? 0 : -1;
+}
 
 uint64_t get_cycle_count() { return Machine::current().local().ns; }
 

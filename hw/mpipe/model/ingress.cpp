@@ -242,6 +242,7 @@ void Machine::deliver(std::uint32_t index, const gxio_mpipe_idesc_t& idesc) {
   std::memcpy(memory_.at({ring.at.value + ring.tail * 64}), &idesc, sizeof idesc);
   ring.tail = ring.tail + 1 == ring.entries ? 1 : ring.tail + 1;
   ++ring.count;
+  last_ring_ = index;
   std::uint64_t const tail = ring.tail;
   std::memcpy(memory_.at(ring.at), &tail, sizeof tail);
 }

@@ -23,7 +23,7 @@ Machine::Machine(const MachineShape& shape)
       errors_(shape.errors),
       erring_(shape.errors.any()),
       random_(shape.random.fork("errors")),
-      hash_seed_{shape.random.fork("hash").next()} {}
+      hash_seed_{shape.random.fork("hash").next(), shape.hash, shape.workers} {}
 
 Machine& Machine::current() {
   CHECK(the_current != nullptr);
@@ -45,6 +45,7 @@ void Machine::copy_from(const Machine& other) {
   times_ = other.times_;
   not_ready_until_ = other.not_ready_until_;
   packets_ = other.packets_;
+  last_ring_ = other.last_ring_;
   discarded_ = other.discarded_;
   flights_ = other.flights_;
   first_flight_ = other.first_flight_;

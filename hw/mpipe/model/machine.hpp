@@ -67,6 +67,8 @@ struct MachineShape {
   Random random;
   Errors errors;
   Mac mac;
+  FlowHash hash = FlowHash::card;
+  std::uint32_t workers = 1;  // that FlowHash::ours is of
 };
 
 class Machine {
@@ -110,6 +112,8 @@ class Machine {
   // Frames to send that met a link that was down.
   std::uint64_t discarded() const { return discarded_; }
   Arrived arrive(std::span<const std::byte> frame, std::uint32_t channel);
+  // Where the last frame that was taken is.
+  std::uint32_t last_ring() const { return last_ring_; }
   // Descriptors delivered in a ring that software has not advanced over.
   std::uint32_t delivered(std::uint32_t ring) const;
 
@@ -223,6 +227,7 @@ class Machine {
   Times times_;
   Instant not_ready_until_;
   std::uint64_t packets_ = 0;
+  std::uint32_t last_ring_ = 0;
   std::uint64_t discarded_ = 0;
   std::vector<Flight> flights_;  // those before first_flight_ are over
   std::uint32_t first_flight_ = 0;

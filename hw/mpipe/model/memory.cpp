@@ -19,6 +19,7 @@ void Memory::copy_from(const Memory& other) {
   held_ = other.held_;
   std::memcpy(counts_, other.counts_, sizeof counts_);
   used_ = other.used_;
+  obtained_ = other.obtained_;
 }
 
 std::byte* Memory::obtain(std::uint64_t bytes, std::uint32_t page_bytes) {
@@ -29,7 +30,23 @@ std::byte* Memory::obtain(std::uint64_t bytes, std::uint32_t page_bytes) {
     return nullptr;
   }
   used_ = static_cast<std::uint32_t>(end);
+  ++obtained_;
   return first_ + begin;
+}
+
+bool Memory::release(const void* pages) {
+  if (obtained_ == 0 || !holds(pages)) {
+    return false;
+  }
+  if (--obtained_ == 0) {
+    std::memset(first_, 0, used_);
+    std::memset(visible_.data(), 0, used_);
+    places_.assign(places_.size(), {});
+    held_.clear();
+    std::memset(counts_, 0, sizeof counts_);
+    used_ = 0;
+  }
+  return true;
 }
 
 bool Memory::holds(const void* pointer) const {

@@ -51,6 +51,8 @@ class Memory {
 
   // Whole pages from the front, aligned to a page; nullptr: there are no more.
   std::byte* obtain(std::uint64_t bytes, std::uint32_t page_bytes);
+  // Once all that was obtained is released, all is free, zero and no buffer. False: not ours.
+  bool release(const void* pages);
 
   bool holds(const void* pointer) const;
   // `pointer` must be held.
@@ -94,6 +96,7 @@ class Memory {
   std::vector<Extent> held_;  // by the software
   std::uint64_t counts_[place_count] = {};
   std::uint32_t used_ = 0;
+  std::uint32_t obtained_ = 0;  // and not released
 };
 
 }  // namespace lockstep::hw::mpipe
