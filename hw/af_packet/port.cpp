@@ -40,16 +40,12 @@ struct AfPacketPort::Vectors {
   std::array<iovec, burst_max> out_bytes{};
 };
 
-AfPacketPort::AfPacketPort(Descriptor socket, const AfPacketShape& shape)
-    : socket_(std::move(socket)),
-      frame_max_(shape.mtu.count + link_bytes),
-      burst_frames_(shape.burst_frames.value),
+AfPacketPort::AfPacketPort(Descriptor socket, const PortShape& shape)
+    : BurstPort(shape),
+      socket_(std::move(socket)),
       slot_bytes_(rounded_up(header_bytes + frame_max_)),
       memory_(std::size_t{burst_frames_} * (read_slot_bytes + 2 * slot_bytes_)),
-      vectors_(std::make_unique<Vectors>()) {
-  CHECK(burst_frames_ >= 1);
-  CHECK(burst_frames_ <= burst_max);
-}
+      vectors_(std::make_unique<Vectors>()) {}
 
 AfPacketPort::~AfPacketPort() { flush(); }
 

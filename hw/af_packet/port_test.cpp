@@ -26,7 +26,7 @@ class Packet : public testing::Test {
     int const room = 1 << 20;
     EXPECT_EQ(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room), 0);
     port =
-        std::make_unique<AfPacketPort>(Descriptor(ends[1]), AfPacketShape{Bytes{1500}, Count{4}});
+        std::make_unique<AfPacketPort>(Descriptor(ends[1]), PortShape{Bytes{1500}, Count{4}});
   }
 
   void arrive(const std::string& header, const std::string& frame) {

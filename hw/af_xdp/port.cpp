@@ -21,16 +21,13 @@ static_assert(sizeof(XdpFrame) == sizeof(xdp_desc));
 
 }  // namespace
 
-XdpPort::XdpPort(XdpDevice device, const XdpShape& shape)
-    : device_(std::move(device)),
+XdpPort::XdpPort(XdpDevice device, const PortShape& shape)
+    : BurstPort(shape),
+      device_(std::move(device)),
       fill_(device_.rings.fill),
       receive_(device_.rings.receive),
       transmit_(device_.rings.transmit),
-      completion_(device_.rings.completion),
-      frame_max_(shape.mtu.count + link_bytes),
-      burst_frames_(shape.burst_frames.value) {
-  CHECK(burst_frames_ >= 1);
-  CHECK(burst_frames_ <= burst_max);
+      completion_(device_.rings.completion) {
   CHECK(device_.headroom_bytes + frame_max_ <= device_.chunk_bytes);
   auto const chunks = static_cast<std::uint32_t>(device_.frames.size() / device_.chunk_bytes);
   std::uint32_t const arriving = chunks / 2;

@@ -9,37 +9,21 @@
 #include <vector>
 
 #include "core/seam/driver.hpp"
-#include "core/units/bytes.hpp"
 #include "hw/af_xdp/device.hpp"
-#include "hw/poll/clock.hpp"
-#include "hw/port_counters.hpp"
+#include "hw/burst_port.hpp"
 
 namespace lockstep::hw {
 
-struct XdpShape {
-  Bytes mtu{1500};
-  Count burst_frames{64};  // at most burst_max
-};
-
 // A Driver. What is committed leaves at the next receive(). Half of the frames' memory is for those
 // that arrive, half for those that leave.
-class XdpPort {
+class XdpPort : public BurstPort {
  public:
-  static constexpr std::uint32_t burst_max = 256;
-  // An Ethernet header and an 802.1Q tag.
-  static constexpr std::uint32_t link_bytes = 18;
-
-  // `device` is as open_xdp() makes it. The last moment at which memory is obtained: four octets a
-  // frame. CHECKs 1 <= burst_frames <= burst_max, and that a chunk has room for a frame.
-  XdpPort(XdpDevice device, const XdpShape& shape);
+  // `device` is one of those that open_xdp_queues() makes. The last moment at which memory is
+  // obtained: four octets a frame. CHECKs 1 <= burst_frames <= burst_max, and that a chunk has room
+  // for a frame.
+  XdpPort(XdpDevice device, const PortShape& shape);
   ~XdpPort();
-  XdpPort(const XdpPort&) = delete;
-  XdpPort& operator=(const XdpPort&) = delete;
 
-  Instant now() {
-    now_ = clock_.now();
-    return now_;
-  }
   std::span<const Ingress> receive();
   // Room for one frame; empty while the kernel has not yet sent any of those before it.
   std::span<std::byte> claim();
@@ -52,8 +36,6 @@ class XdpPort {
   bool more() const { return false; }  // the descriptor says
   // Nobody says when the interface goes: it is looked at once a second.
   bool down() const { return true; }
-  // The interface was deleted: nothing will ever come or leave again.
-  bool gone() const { return gone_; }
   // Asks the kernel how many frames it had no room for.
   const PortCounters& counters();
 
@@ -71,27 +53,19 @@ class XdpPort {
     return device_.frames.subspan(address, device_.chunk_bytes);
   }
 
-  MonotonicClock clock_;
-  Instant now_ = Instant{} + MonotonicClock::start;  // when it was asked for last
-  Instant look_at_;                                  // when the interface is looked at next
+  Instant look_at_;  // when the interface is looked at next
   XdpDevice device_;
   ProducerRing<std::uint64_t> fill_;
   ConsumerRing<XdpFrame> receive_;
   ProducerRing<XdpFrame> transmit_;
   ConsumerRing<std::uint64_t> completion_;
-  std::uint32_t frame_max_;
-  std::uint32_t burst_frames_;
-  std::uint32_t taken_ = 0;  // frames of this receive() so far
   std::uint32_t lent_ = 0;   // chunks that reclaim() gives back
   std::uint32_t lost_ = 0;   // of those that the kernel gives back, so many have not left
   bool waiting_ = false;     // the kernel has refused what was committed for want of room
   bool down_ = false;        // the interface was, when it was looked at last
-  bool gone_ = false;
-  PortCounters counters_;
   std::vector<std::uint32_t> free_;  // chunks of frames that leave, by number
   std::uint32_t free_count_ = 0;
   std::array<std::uint64_t, burst_max> chunks_{};
-  std::array<Ingress, burst_max> burst_{};
 };
 
 static_assert(Driver<XdpPort>);

@@ -53,7 +53,7 @@ class Xdp : public testing::Test {
     device.headroom_bytes = headroom;
     device.rings = {fill.view(), receive.view(), transmit.view(), completion.view()};
     device.mode = mode;
-    port = std::make_unique<XdpPort>(std::move(device), XdpShape{Bytes{1500}, Count{4}});
+    port = std::make_unique<XdpPort>(std::move(device), PortShape{Bytes{1500}, Count{4}});
   }
 
   /// A frame arrives in the next chunk that the port has given.
@@ -285,12 +285,13 @@ TEST_F(Xdp, ADeviceThatReadsTheRingsItselfIsCalledOnlyWhenItSleeps) {
 }
 
 TEST(XdpSetup, WhatIsNotThereOrIsNoEthernetIsNamed) {
-  XdpDevice device;
+  std::vector<XdpDevice> devices;
   InterfaceFacts facts;
-  EXPECT_EQ(open_xdp({.name = "no-such-if0"}, device, facts).kind, TroubleKind::bad_input);
-  Trouble const loopback = open_xdp({.name = "lo"}, device, facts);
+  EXPECT_EQ(open_xdp_queues({.name = "no-such-if0"}, Count{1}, {}, devices, facts).kind,
+            TroubleKind::bad_input);
+  Trouble const loopback = open_xdp_queues({.name = "lo"}, Count{1}, {}, devices, facts);
   EXPECT_EQ(loopback.text, "lo has no Ethernet frames: choose an interface that has");
-  EXPECT_FALSE(device.socket.is_open());
+  EXPECT_TRUE(devices.empty());
 }
 
 TEST(XdpSetup, TheModeIsSaid) {

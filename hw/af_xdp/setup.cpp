@@ -2,15 +2,19 @@
 #include "hw/af_xdp/setup.hpp"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
+#include "core/units/check.hpp"
 #include "hw/ethtool.hpp"
 
 namespace lockstep::hw {
@@ -36,15 +40,21 @@ bool set(const Descriptor& socket, int option, const Value& value) {
   return setsockopt(socket.number(), SOL_XDP, option, &value, sizeof value) == 0;
 }
 
-Trouble refuse_many_queues(const std::string& name) {
+Trouble refuse_other_queues(const std::string& name, Count heard) {
   auto const channels = channels_of(name);  // nothing: a device without queues to set has one
-  if (!channels || channels->arriving() <= 1) {
+  std::uint32_t const arriving = channels ? std::max(1u, channels->arriving()) : 1;
+  if (arriving == heard.value) {
     return {};
   }
-  return environment(name + " spreads what arrives over " + std::to_string(channels->arriving()) +
-                     " queues, of which one is heard: `ethtool -L " + name +
-                     (channels->combined != 0 ? " combined 1`" : " rx 1`") +
-                     ", or --driver packet");
+  bool const combined = channels && channels->combined != 0;
+  std::string const several = arriving > 1 ? " (or --shards " + std::to_string(arriving) +
+                                                 ", one for each)"
+                                           : "";
+  return environment(name + " spreads what arrives over " + std::to_string(arriving) +
+                     (arriving == 1 ? " queue" : " queues") + ", of which " +
+                     std::to_string(heard.value) + (heard.value == 1 ? " is" : " are") +
+                     " heard: `ethtool -L " + name + (combined ? " combined " : " rx ") +
+                     std::to_string(heard.value) + "`" + several + ", or --driver packet");
 }
 
 Trouble socket_trouble(int error) {
@@ -145,7 +155,9 @@ Trouble bind_to(const XdpSettings& settings, int index, XdpDevice& device) {
   sockaddr_xdp local{};
   local.sxdp_family = AF_XDP;
   local.sxdp_flags = XDP_USE_NEED_WAKEUP;
-  if (!device.mode.native) {
+  if (settings.must_be_zero_copy) {
+    local.sxdp_flags |= XDP_ZEROCOPY;
+  } else if (!device.mode.native) {
     local.sxdp_flags |= XDP_COPY;
   }
   local.sxdp_ifindex = static_cast<std::uint32_t>(index);
@@ -163,6 +175,10 @@ Trouble bind_to(const XdpSettings& settings, int index, XdpDevice& device) {
   if (error == EBUSY) {
     return environment("queue " + std::to_string(device.queue) + " of " + settings.name +
                        " is in use by another AF_XDP socket: end its program");
+  }
+  if (error == EOPNOTSUPP && settings.must_be_zero_copy) {
+    return environment(settings.name + " has the driver " + driver_of(settings.name) +
+                       ", which has no zero-copy: --driver xdp lets the kernel copy");
   }
   if (error != 0) {
     return environment(settings.name + " cannot be bound to by AF_XDP: " + std::strerror(error) +
@@ -188,7 +204,7 @@ Trouble hear_groups(const std::string& name, int index, Descriptor& into) {
   return {};
 }
 
-Trouble refuse_interface(const XdpSettings& settings, const InterfaceFacts& facts) {
+Trouble refuse_interface(const XdpSettings& settings, Count queues, const InterfaceFacts& facts) {
   if (!facts.ethernet) {
     return {TroubleKind::bad_input,
             settings.name + " has no Ethernet frames: choose an interface that has"};
@@ -202,8 +218,58 @@ Trouble refuse_interface(const XdpSettings& settings, const InterfaceFacts& fact
                 " at most, not " + std::to_string(settings.mtu.count) +
                 ": --mtu 1500, or --driver packet"};
   }
-  return refuse_many_queues(settings.name);
+  return refuse_other_queues(settings.name, queues);
 }
+
+// Another number for the same open file.
+Descriptor again(const Descriptor& descriptor) {
+  return Descriptor(fcntl(descriptor.number(), F_DUPFD_CLOEXEC, 0));
+}
+
+// One queue's socket with its memory and rings; the program is there already.
+Trouble open_queue(const XdpSettings& settings, int index, const XdpProgram& program,
+                   XdpDevice& into) {
+  into.socket = Descriptor(socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0));
+  if (!into.socket.is_open()) {
+    return socket_trouble(errno);
+  }
+  into.chunk_bytes = chunk_for(settings.mtu);
+  into.headroom_bytes = headroom_bytes;
+  Trouble trouble = map_memory(xdp_memory_bytes(settings.mtu), into.umem);
+  trouble = trouble ? trouble : register_memory(into);
+  trouble = trouble ? trouble : make_rings(into);
+  into.mode = {program.native, false, driver_of(settings.name) == "veth"};
+  trouble = trouble ? trouble : bind_to(settings, index, into);
+  trouble = trouble ? trouble : give_queue(program, into.queue, into.socket);
+  if (!trouble) {
+    into.map = again(program.map);
+    into.link = again(program.link);
+  }
+  return trouble;
+}
+
+// The calling thread runs on a processor for a while, so that what it touches lies there.
+class There {
+ public:
+  explicit There(Cpu cpu) {
+    CPU_ZERO(&before_);
+    known_ = sched_getaffinity(0, sizeof before_, &before_) == 0;
+    trouble = pin_to(cpu);
+  }
+  ~There() {
+    if (known_) {
+      sched_setaffinity(0, sizeof before_, &before_);
+    }
+  }
+  There(const There&) = delete;
+  There& operator=(const There&) = delete;
+
+  Trouble trouble;
+
+ private:
+  cpu_set_t before_;
+  bool known_ = false;
+};
 
 }  // namespace
 
@@ -211,36 +277,33 @@ std::uint64_t xdp_memory_bytes(Bytes mtu) {
   return std::uint64_t{chunk_for(mtu)} * frames_each_way * 2;
 }
 
-Trouble open_xdp(const XdpSettings& settings, XdpDevice& into, InterfaceFacts& facts) {
+Trouble open_xdp_queues(const XdpSettings& settings, Count queues, const std::vector<Cpu>& cpus,
+                        std::vector<XdpDevice>& into, InterfaceFacts& facts) {
+  CHECK(cpus.empty() || cpus.size() == queues.value);
   Trouble trouble = look_at(settings.name, facts);
-  if (!trouble) {
-    trouble = refuse_interface(settings, facts);
+  trouble = trouble ? trouble : refuse_interface(settings, queues, facts);
+  // Before the program is there: no right to a socket is said first.
+  if (!trouble && !Descriptor(socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0)).is_open()) {
+    trouble = socket_trouble(errno);
   }
-  if (trouble) {
-    return trouble;
-  }
-  XdpDevice made;
-  made.socket = Descriptor(socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0));
-  if (!made.socket.is_open()) {
-    return socket_trouble(errno);
-  }
-  made.chunk_bytes = chunk_for(settings.mtu);
-  made.headroom_bytes = headroom_bytes;
+  std::vector<XdpDevice> made(queues.value);
+  trouble = trouble ? trouble : hear_groups(settings.name, facts.index, made.front().groups);
   XdpProgram program;
-  trouble = map_memory(xdp_memory_bytes(settings.mtu), made.umem);
-  trouble = trouble ? trouble : register_memory(made);
-  trouble = trouble ? trouble : make_rings(made);
-  trouble = trouble ? trouble : hear_groups(settings.name, facts.index, made.groups);
   trouble = trouble ? trouble
-                    : attach_xdp_program(settings.name, facts.index, 1, settings.place, program);
-  if (!trouble) {
-    made.mode = {program.native, false, driver_of(settings.name) == "veth"};
-    trouble = bind_to(settings, facts.index, made);
+                    : attach_xdp_program(settings.name, facts.index, queues.value, settings.place,
+                                         program);
+  for (std::uint32_t i = 0; i < queues.value && !trouble; ++i) {
+    std::optional<There> there;
+    if (!cpus.empty()) {
+      trouble = there.emplace(cpus[i]).trouble;
+    }
+    made[i].queue = i;
+    trouble = trouble ? trouble : open_queue(settings, facts.index, program, made[i]);
   }
-  trouble = trouble ? trouble : give_queue(program, made.queue, made.socket);
+  for (std::uint32_t i = 1; i < queues.value && !trouble; ++i) {
+    made[i].groups = again(made.front().groups);
+  }
   if (!trouble) {
-    made.map = std::move(program.map);
-    made.link = std::move(program.link);
     into = std::move(made);
   }
   return trouble;

@@ -24,10 +24,13 @@ concept PolledDriver = Driver<D> && requires(const D driver) {
 };
 
 // Of a driver that is given frames by other threads: rest(): from here on they ring, and whether
-// nothing is there yet, so that the loop may sleep; bell(): readable when they do.
+// nothing is there yet, so that the loop may sleep; bell(): readable when they do. depart(): from
+// here on this loop has nothing to say of its own, and whether none has: until then each goes on, as
+// what comes to one for another has to be handed on.
 template <class D>
 concept RestingDriver = requires(D driver, const D seen) {
   { driver.rest() } -> std::same_as<bool>;
+  { driver.depart() } -> std::same_as<bool>;
   { seen.bell() } -> std::same_as<int>;
 };
 
@@ -111,8 +114,18 @@ class Loop {
       ending_ = Ending::gone;
       return true;
     }
+    if (!stopping_) {
+      return false;
+    }
     bool const said = app_.done() && !stack_.wants_transmit() && !driver_.holds();
-    return stopping_ && (said || driver_.now() >= end_);
+    return (said && others_too()) || driver_.now() >= end_;
+  }
+
+  bool others_too() {
+    if constexpr (RestingDriver<D>) {
+      return driver_.depart();
+    }
+    return true;
   }
 
   void heed_signals(Instant now) {

@@ -41,6 +41,14 @@ struct Silent {
   bool gone() const { return lost; }
 };
 
+/// One of several: the others have something to say until it was asked so often.
+struct OneOfSeveral : Silent {
+  std::uint32_t asked = 0;
+  bool rest() { return true; }
+  int bell() const { return -1; }
+  bool depart() { return ++asked == 4; }
+};
+
 /// Has something to close for so many turns after stop(), or until it is abandoned.
 struct App {
   std::uint32_t runs = 0;
@@ -112,6 +120,22 @@ class Looped : public testing::Test {
 TEST_F(Looped, ASignalStopsAndWhatIsOpenIsClosed) {
   EXPECT_EQ(run(), Ending::stopped);
   EXPECT_EQ(app.runs, 8u);
+  EXPECT_FALSE(app.abandoned);
+}
+
+TEST_F(Looped, ItGoesOnWhileAnotherShardHasSomethingToSay) {
+  OneOfSeveral several;
+  Loop loop(*stack, several, app, watch, signals, {});
+  EXPECT_EQ(loop.run(), Ending::stopped);
+  EXPECT_EQ(several.asked, 4u);
+  EXPECT_EQ(app.runs, 11u);  // three turns more than a lone one
+}
+
+TEST_F(Looped, ButNotLongerThanItsGraceAndLastWords) {
+  OneOfSeveral several;
+  several.asked = 4;
+  Loop loop(*stack, several, app, watch, signals, {.grace = Duration::milliseconds(1)});
+  EXPECT_EQ(loop.run(), Ending::stopped);
   EXPECT_FALSE(app.abandoned);
 }
 

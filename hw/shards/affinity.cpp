@@ -2,6 +2,7 @@
 #include "hw/shards/affinity.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -70,6 +71,14 @@ std::vector<Cpu> allowed_cpus() {
     }
   }
   return out;
+}
+
+std::uint32_t memory_nodes() {
+  std::uint32_t found = 0;
+  while (access(("/sys/devices/system/node/node" + std::to_string(found)).c_str(), F_OK) == 0) {
+    ++found;
+  }
+  return found == 0 ? 1 : found;
 }
 
 Trouble pin_to(Cpu cpu) {

@@ -21,6 +21,9 @@ struct Cpu {
 // Those on which this process may run.
 std::vector<Cpu> allowed_cpus();
 
+// How many nodes of memory the machine has, as the kernel says; 1 if it does not.
+std::uint32_t memory_nodes();
+
 // The calling thread runs there alone from now on. The memory that it touches first lies on that
 // processor's node, where the machine has several.
 [[nodiscard]] Trouble pin_to(Cpu cpu);

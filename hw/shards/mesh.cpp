@@ -37,6 +37,15 @@ Trouble Mesh::open() {
   return {};
 }
 
+void Mesh::depart() {
+  if (departed_.fetch_add(1, std::memory_order_acq_rel) + 1 != shards_.value) {
+    return;
+  }
+  for (std::uint32_t i = 0; i < shards_.value; ++i) {
+    ring_bell({i});
+  }
+}
+
 void Mesh::ring_bell(ShardId shard) {
   // Either the shard sees the frame when it looks once more, or it is seen here to rest: each
   // writes before it reads, in one order of all (the put is counted before this fence).

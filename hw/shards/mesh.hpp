@@ -51,9 +51,13 @@ class Mesh {
   }
   // After each put into a ring: counts it, and wakes the shard it is for if that rests.
   void ring_bell(ShardId shard);
+  // A shard, once each, has nothing more to say; the last one wakes all others.
+  void depart();
+  bool all_departed() const { return departed_.load(std::memory_order_acquire) == shards_.value; }
 
  private:
-  ShardCount shards_;
+  alignas(line_bytes) std::atomic<std::uint32_t> departed_{0};  // written as often as shards end
+  alignas(line_bytes) ShardCount shards_;
   std::vector<std::unique_ptr<Seat>> seats_;
   std::vector<std::unique_ptr<FrameRing>> rings_;  // of nobody to itself: none
 };

@@ -198,6 +198,21 @@ TEST(ShardPort, AFullRingIsACountedLoss) {
   EXPECT_EQ(port.counters().lost, 100 - Mesh::ring_frames.value);
 }
 
+TEST(ShardPort, TheLastToDepartWakesTheOthers) {
+  Mesh mesh({2}, Bytes{1514});
+  ASSERT_FALSE(mesh.open());
+  Fed none;
+  ShardPort<Fed> first(none, mesh, {0}, Count{64});
+  ShardPort<Fed> second(none, mesh, {1}, Count{64});
+  EXPECT_FALSE(first.depart());
+  EXPECT_FALSE(first.depart());  // it counts once
+  EXPECT_TRUE(first.rest());
+  EXPECT_TRUE(second.depart());
+  pollfd bell{first.bell(), POLLIN, 0};
+  EXPECT_EQ(poll(&bell, 1, 0), 1);
+  EXPECT_TRUE(first.depart());
+}
+
 // Two shards that rest and wake each other: a lost wake-up would be a silence for ever.
 TEST(ShardPort, ARestingShardIsWoken) {
   constexpr std::uint32_t frames = 3'000;

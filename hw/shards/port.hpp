@@ -83,6 +83,15 @@ class ShardPort {
     return true;
   }
 
+  // What comes to this queue goes on to its home for as long as any shard has something to say.
+  bool depart() {
+    if (!departed_) {
+      departed_ = true;
+      mesh_.depart();
+    }
+    return mesh_.all_departed();
+  }
+
   const ShardCounters& counters() const { return counters_; }
 
  private:
@@ -148,6 +157,7 @@ class ShardPort {
   std::uint32_t first_ = 0;
   std::uint32_t seen_ = 0;  // of the puts for this shard: all of these are taken
   bool lends_ = false;
+  bool departed_ = false;
   Instant now_;
   ShardCounters counters_;
   std::array<std::uint32_t, ShardCount::most> lent_{};  // of each ring, until reclaim()

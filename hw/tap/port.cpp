@@ -19,15 +19,11 @@ constexpr std::uint32_t rounded_up(std::uint32_t bytes) { return (bytes + 63) / 
 
 }  // namespace
 
-TapPort::TapPort(Descriptor device, const TapShape& shape)
-    : device_(std::move(device)),
-      frame_max_(shape.mtu.count + link_bytes),
-      burst_frames_(shape.burst_frames.value),
+TapPort::TapPort(Descriptor device, const PortShape& shape)
+    : BurstPort(shape),
+      device_(std::move(device)),
       slot_bytes_(rounded_up(VirtioHeader::bytes + frame_max_ + spare_bytes)),
-      memory_(std::size_t{slot_bytes_} * (shape.burst_frames.value + 1)) {
-  CHECK(burst_frames_ >= 1);
-  CHECK(burst_frames_ <= burst_max);
-}
+      memory_(std::size_t{slot_bytes_} * (shape.burst_frames.value + 1)) {}
 
 std::span<const Ingress> TapPort::receive() {
   taken_ = 0;

@@ -1,40 +1,24 @@
 // The driver of a TAP: one read(2) or write(2) a frame, nothing allocated after construction.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "core/seam/driver.hpp"
-#include "core/units/bytes.hpp"
-#include "hw/poll/clock.hpp"
+#include "hw/burst_port.hpp"
 #include "hw/poll/descriptor.hpp"
-#include "hw/port_counters.hpp"
 
 namespace lockstep::hw {
 
-struct TapShape {
-  Bytes mtu{1500};
-  Count burst_frames{64};  // at most burst_max
-};
-
 // A Driver. `device` is non-blocking, of type IFF_TAP | IFF_NO_PI | IFF_VNET_HDR with a header of
 // VirtioHeader::bytes octets (setup.hpp opens such a one).
-class TapPort {
+class TapPort : public BurstPort {
  public:
-  static constexpr std::uint32_t burst_max = 256;
-  // An Ethernet header and an 802.1Q tag.
-  static constexpr std::uint32_t link_bytes = 18;
-
   // The last moment at which memory is obtained. CHECKs 1 <= burst_frames <= burst_max.
-  TapPort(Descriptor device, const TapShape& shape);
+  TapPort(Descriptor device, const PortShape& shape);
 
-  Instant now() {
-    now_ = clock_.now();
-    return now_;
-  }
   std::span<const Ingress> receive();
   // Room for one frame; empty while the frame before it still waits for the kernel.
   std::span<std::byte> claim();
@@ -46,8 +30,6 @@ class TapPort {
   bool holds() const { return pending_bytes_ != 0; }
   bool more() const { return false; }
   bool down() const { return false; }  // a TAP that vanishes says so
-  // The interface was deleted: nothing will ever come or leave again.
-  bool gone() const { return gone_; }
   const PortCounters& counters() const { return counters_; }
 
  private:
@@ -59,18 +41,10 @@ class TapPort {
     return std::span(memory_).subspan(std::size_t{index} * slot_bytes_, slot_bytes_);
   }
 
-  MonotonicClock clock_;
-  Instant now_ = Instant{} + MonotonicClock::start;  // when it was asked for last
   Descriptor device_;
-  std::uint32_t frame_max_;
-  std::uint32_t burst_frames_;
   std::uint32_t slot_bytes_;
-  std::uint32_t taken_ = 0;         // frames of this receive() so far
   std::uint32_t pending_bytes_ = 0;  // of a frame in the last buffer that has not left, or 0
-  bool gone_ = false;
-  PortCounters counters_;
   std::vector<std::byte> memory_;   // burst_frames_ buffers to read into, and one to write from
-  std::array<Ingress, burst_max> burst_{};
 };
 
 static_assert(Driver<TapPort>);

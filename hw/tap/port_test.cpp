@@ -22,7 +22,7 @@ class Tap : public testing::Test {
     std::array<int, 2> ends{};
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends.data()), 0);
     kernel = Descriptor(ends[0]);
-    port = std::make_unique<TapPort>(Descriptor(ends[1]), TapShape{Bytes{1500}, Count{4}});
+    port = std::make_unique<TapPort>(Descriptor(ends[1]), PortShape{Bytes{1500}, Count{4}});
   }
 
   void arrive(std::uint8_t flags, std::size_t length, std::uint8_t segmentation = 0) {

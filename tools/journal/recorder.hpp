@@ -56,6 +56,11 @@ class Recorder {
   {
     return port_.rest();
   }
+  bool depart()
+    requires hw::RestingDriver<Port>
+  {
+    return port_.depart();
+  }
   int bell() const
     requires hw::RestingDriver<Port>
   {

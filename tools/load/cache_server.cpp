@@ -78,6 +78,19 @@ void CacheServer::told(Stack& stack, const Event& event) {
   }
 }
 
+void CacheServer::stop(Stack& stack, Instant now) {
+  static_cast<void>(stack.unlisten(listener_));
+  abandon(stack, now);
+}
+
+void CacheServer::abandon(Stack& stack, Instant) {
+  std::for_each(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+    if (slot.is_open) {
+      stack.abort(slot.id);
+    }
+  });
+}
+
 void CacheServer::go_on(Stack& stack, Slot& slot) {
   if (slot.is_closed) {
     return;

@@ -28,11 +28,13 @@ class CacheServer {
 
   [[nodiscard]] Refusal start(Stack& stack);
 
-  // An Application.
+  // An Application, and one that can be stopped (hw/poll/loop.hpp): at once.
   void told(Stack& stack, const Event& event);
   void run(Stack&, Instant) {}
   Instant deadline() const { return Instant::never(); }
+  void stop(Stack& stack, Instant now);
   bool done() const { return open_ == 0; }
+  void abandon(Stack& stack, Instant now);
 
  private:
   struct Slot {

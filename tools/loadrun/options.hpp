@@ -34,11 +34,12 @@ struct LoadOptions {
   std::string time_wait;
   std::string tap;                     ///< either this, made if it is not there,
   std::string interface;               ///< or this, which is, through `driver`; or `sim`
-  std::string driver = "packet";       ///< packet, xdp, xdp-native or xdp-generic
+  std::string driver = "packet";       ///< packet, xdp, xdp-native, -generic or -zero-copy
   std::vector<std::string> addresses;  ///< ours, with their prefixes: who asks, in turn
   std::vector<std::string> hosts;      ///< the kernel's end of a TAP, with their prefixes
   std::string gateway;
   std::string profile = "default";
+  std::uint32_t window = 0;            ///< octets that a peer may have under way; 0: the profile's
   std::uint32_t mtu = 0;               ///< 0: the interface's own, 1500 of a TAP
   std::string sim;                    ///< the world's file
   std::string from;                   ///< the host that asks

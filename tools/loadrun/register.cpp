@@ -79,7 +79,8 @@ void add_place(CLI::App& verb, LoadOptions& options) {
 void add_wire(CLI::App& verb, LoadOptions& options) {
   CLI::Option_group* const wire = verb.add_option_group("on an interface");
   wire->add_option("--driver", options.driver, "of --iface")
-      ->check(CLI::IsMember({"packet", "xdp", "xdp-native", "xdp-generic"}))
+      ->check(CLI::IsMember(
+          {"packet", "xdp", "xdp-native", "xdp-generic", "xdp-zero-copy"}))
       ->capture_default_str();
   wire->add_option("--address", options.addresses,
                    "ours and its prefix, like 10.9.0.2/24; no interface may have it. Up to 8, "
@@ -89,6 +90,9 @@ void add_wire(CLI::App& verb, LoadOptions& options) {
   wire->add_option("--gateway", options.gateway, "on the way to targets of other networks");
   wire->add_option("--profile", options.profile, "default, rfc, linux or freebsd")
       ->capture_default_str();
+  wire->add_option("--window", options.window,
+                   "octets that a server may have under way to us (the profile's)")
+      ->check(CLI::Range(1'024, 0x3fff'ffff));
   wire->add_option("--time-wait", options.time_wait,
                    "of ours, where we close first: a port is free again after that (1min)");
 }

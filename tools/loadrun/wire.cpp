@@ -11,16 +11,12 @@
 #include <vector>
 
 #include "core/units/check.hpp"
-#include "hw/af_packet/port.hpp"
-#include "hw/af_packet/setup.hpp"
-#include "hw/af_xdp/port.hpp"
-#include "hw/af_xdp/setup.hpp"
 #include "hw/poll/loop.hpp"
-#include "hw/tap/port.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/loadrun/conclude.hpp"
 #include "tools/loadrun/live.hpp"
 #include "tools/loadrun/plan.hpp"
+#include "tools/serve/open_port.hpp"
 #include "tools/serve/plan.hpp"
 #include "tools/world/units.hpp"
 
@@ -34,14 +30,6 @@ struct Line {
 void on_failed_check(const CheckSite& site) {
   fmt::print(stderr, "lockstep: a bug of ours: CHECK({}) failed at {}:{}; please report it\n",
              site.condition, site.file, site.line);
-}
-
-void refuse(const hw::Trouble& trouble) {
-  if (trouble) {
-    throw Failure(trouble.kind == hw::TroubleKind::bad_input ? ExitCode::bad_input
-                                                             : ExitCode::environment,
-                  trouble.text);
-  }
 }
 
 Duration thread_time() {
@@ -198,6 +186,7 @@ ServePlan place_of(const LoadOptions& options, const load::Plan& plan) {
   where.hosts = options.hosts;
   where.profile = options.profile;
   where.mtu = options.mtu;
+  where.window = options.window;
   where.connections = plan.connections;
   ServePlan out = plan_of(where);
   fit_pools(out.config.tcp, plan);
@@ -260,27 +249,14 @@ int load_on_the_wire(const LoadOptions& options, load::Plan plan) {
   http::Site site;
   site.complete();
   set_check_handler(on_failed_check);
-  hw::InterfaceFacts facts;
-  if (where.port == PortKind::tap) {
-    hw::TapInterface tap;
-    refuse(tap.open(where.tap));
+  return with_ports(where, [&]<class Port, class Device>(std::type_identity<Port>,
+                                                         std::vector<Device> devices,
+                                                         const std::string& how) {
     Conclusion conclusion(options);
-    return load_through<hw::TapPort>({options, where, plan, conclusion}, site, tap.take_device(),
-                                     "");
-  }
-  if (where.port == PortKind::packet) {
-    hw::Descriptor device;
-    refuse(hw::open_packet_socket({.name = where.interface}, device, facts));
-    Conclusion conclusion(options);
-    return load_through<hw::AfPacketPort>({options, where, plan, conclusion}, site,
-                                          std::move(device), "");
-  }
-  hw::XdpDevice device;
-  refuse(hw::open_xdp({where.interface, where.config.mtu, where.place}, device, facts));
-  Conclusion conclusion(options);
-  std::string const how = fmt::format(" ({})", text_of(device.mode));
-  return load_through<hw::XdpPort>({options, where, plan, conclusion}, site, std::move(device),
-                                   how);
+    return load_through<Port>({options, where, plan, conclusion}, site,
+                              std::move(devices.front()),
+                              how.empty() ? "" : fmt::format(" ({})", how));
+  });
 }
 
 }  // namespace lockstep::tools

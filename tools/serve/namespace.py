@@ -104,12 +104,16 @@ def run(*words):
     subprocess.run(words, check=True, capture_output=True)
 
 
-def make_pair():
+def make_pair(queues=1):
     """A veth pair: its first end is for the server, its other the kernel's, with its addresses.
 
     Offloads stay as the kernel sets them: it leaves checksums out and hands over text in frames of
-    many segments."""
-    run("ip", "link", "add", "dev", NAME, "type", "veth", "peer", "name", PEER)
+    many segments. The kernel spreads what it sends over as many queues by a hash of its own."""
+    many = ["numrxqueues", str(queues), "numtxqueues", str(queues)]
+    run("ip", "link", "add", "dev", NAME, *many, "type", "veth", "peer", "name", PEER, *many)
+    if queues > 1:
+        for name in (NAME, PEER):
+            run("ethtool", "-L", name, "rx", str(queues), "tx", str(queues))
     for name in (NAME, PEER):
         with open(f"/proc/sys/net/ipv6/conf/{name}/accept_dad", "w", encoding="ascii") as setting:
             setting.write("0")
@@ -155,9 +159,18 @@ def lose(percent, device):
                f"add rule netdev t c numgen random mod 100 < {percent} counter drop")
 
 
-def lost():
-    """How many frames that rule has taken."""
-    text = subprocess.run(["nft", "-j", "list", "table", "netdev", "t"], check=True,
+def lose_sent(percent, device):
+    """From now on so much of what the kernel's TCP sends to the device never gets there."""
+    run("nft", f"add table inet sent; "
+               f"add chain inet sent c {{ type filter hook postrouting priority 0; }}; "
+               f"add rule inet sent c oifname {device} meta l4proto tcp "
+               f"numgen random mod 100 < {percent} counter drop")
+
+
+def lost(way="t"):
+    """How many frames the rule of lose(), or "sent": of lose_sent(), has taken."""
+    family = "inet" if way == "sent" else "netdev"
+    text = subprocess.run(["nft", "-j", "list", "table", family, way], check=True,
                           capture_output=True, text=True).stdout
     for item in json.loads(text)["nftables"]:
         for part in item.get("rule", {}).get("expr", []):

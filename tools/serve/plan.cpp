@@ -134,6 +134,9 @@ void read_driver(const ServeOptions& options, ServePlan& plan) {
     plan.place = hw::XdpPlace::native;
   } else if (options.driver == "xdp-generic") {
     plan.place = hw::XdpPlace::generic;
+  } else if (options.driver == "xdp-zero-copy") {
+    plan.place = hw::XdpPlace::native;
+    plan.must_be_zero_copy = true;
   }
 }
 
@@ -177,10 +180,6 @@ void read_shards(const ServeOptions& options, ServePlan& plan) {
   plan.shards = {options.shards};
   plan.config.tcp.shards = Count{options.shards};
   plan.tap.queues = Count{options.shards};
-  if (options.shards > 1 && plan.port == PortKind::xdp) {
-    refuse("--shards: AF_XDP stands on an interface's one queue here: leave --shards out, or take "
-           "--driver packet");
-  }
   if (options.cpus.empty()) {
     return;
   }
@@ -256,6 +255,18 @@ ServePlan plan_of(const ServeOptions& options) {
       refuse("--record-on: the file's name is missing: give --record as well");
     }
     plan.record_on = journal::parse_troubles(options.record_on);
+  }
+  if (!options.spin.empty()) {
+    auto const spin = parse_duration(options.spin);
+    if (!spin) {
+      refuse(fmt::format("--spin {}: expected a time with a unit, like 50us or 0us: correct it",
+                         options.spin));
+    }
+    plan.loop.spin = *spin;
+  }
+  if (options.window != 0) {
+    plan.config.tcp.receive_buffer = Bytes{options.window};
+    plan.config.tcp.receive_buffer_max = Bytes{options.window};
   }
   size_pools(plan.config.tcp, share_of(options.connections, plan.shards));
   draw_keys(options.seed, plan.config);

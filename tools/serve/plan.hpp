@@ -8,6 +8,7 @@
 #include "core/seam/config.hpp"
 #include "core/units/shard.hpp"
 #include "hw/af_xdp/program.hpp"
+#include "hw/poll/loop.hpp"
 #include "hw/shards/affinity.hpp"
 #include "hw/tap/setup.hpp"
 #include "tools/http/server.hpp"
@@ -24,8 +25,10 @@ struct ServePlan {
   PortKind port = PortKind::tap;
   hw::TapSettings tap;    ///< of a TAP only
   hw::XdpPlace place = hw::XdpPlace::fitting;  ///< of AF_XDP only
+  bool must_be_zero_copy = false;              ///< of AF_XDP only
   Config config;          ///< of each shard, but for its number
   http::ServerSettings server;
+  hw::LoopSettings loop;
   std::optional<Endpoint> metrics;
   std::optional<journal::Troubles> record_on;  ///< none: all is recorded, if anything is
   ShardCount shards;

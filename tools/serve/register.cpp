@@ -1,9 +1,12 @@
 // Registers the verb `serve`.
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "tools/cli/verbs.hpp"
 #include "tools/serve/calls.hpp"
+#include "tools/serve/plain.hpp"
 #include "tools/serve/serve.hpp"
 
 namespace lockstep::tools {
@@ -38,43 +41,73 @@ void register_calls(CLI::App& serve, int& exit_code) {
   verb->callback([options, &exit_code] { exit_code = run_serve_calls(*options); });
 }
 
+/// The interface, and how the stack stands on it.
+void add_place(CLI::App& verb, ServeOptions& options) {
+  CLI::Option_group* const where = verb.add_option_group("where", "one of these");
+  where->add_option("--tap", options.tap, "a TAP: made if it is not there");
+  where->add_option("--iface", options.interface,
+                    "an interface that is there; its link address is ours too");
+  where->require_option(1);
+  verb.add_option("--driver", options.driver,
+                  "of --iface: packet (a packet socket), xdp (AF_XDP, native if the interface's "
+                  "driver can), xdp-native, xdp-generic, or xdp-zero-copy: refused if it copies")
+      ->check(CLI::IsMember(
+          {"packet", "xdp", "xdp-native", "xdp-generic", "xdp-zero-copy"}))
+      ->capture_default_str();
+  verb.add_option("--address", options.addresses,
+                  "our address and its prefix, like 10.9.0.2/24; no interface may have it")
+      ->required();
+  verb.add_option("--host", options.hosts,
+                  "the kernel's own address on the interface, like 10.9.0.1/24");
+  verb.add_option("--port", options.port, "where to listen")
+      ->check(CLI::Range(1, 65'535))
+      ->capture_default_str();
+  verb.add_option("--profile", options.profile, "default, rfc, linux or freebsd")
+      ->capture_default_str();
+  verb.add_option("--mtu", options.mtu,
+                  "octets of an IP packet (1500 of a TAP, the interface's own elsewhere)")
+      ->check(CLI::Range(576, 65'000));
+  verb.add_option("--window", options.window,
+                  "octets that a peer may have under way to us (the profile's)")
+      ->check(CLI::Range(1'024, 0x3fff'ffff));
+  verb.add_option("--spin", options.spin,
+                  "turns go on for so long after the last that had work, before it sleeps (50us)");
+  verb.add_option("--connections", options.connections, "at once, at most")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  verb.add_option("--json", options.json, "write the summary to this file too");
+}
+
+void register_plain(CLI::App& serve, int& exit_code, PlainServer what) {
+  bool const echo = what == PlainServer::echo;
+  CLI::App* const verb = serve.add_subcommand(
+      echo ? "echo" : "memcached", echo ? "Sends back what it hears, on a Linux interface"
+                                        : "get and set of memcached's text protocol");
+  auto const options = std::make_shared<ServeOptions>();
+  options->port = echo ? 7 : 11'211;
+  add_place(*verb, *options);
+  verb->footer(
+      fmt::format("What a load is tried on. SIGINT or SIGTERM: it ends, with a summary.\n"
+                  "Example: lockstep serve {0} --iface eth1 --driver xdp --address 10.9.0.2/24\n"
+                  "         lockstep load {0}://10.9.0.2 --workload {1} --tap ...",
+                  echo ? "echo" : "memcached", echo ? "pingpong64" : "memcached"));
+  verb->callback([options, &exit_code, what] { exit_code = run_serve_plain(what, *options); });
+}
+
 }  // namespace
 
 void register_serve(CLI::App& app, int& exit_code) {
   CLI::App* const serve = app.add_subcommand("serve", "Serves real clients through an interface");
   serve->require_subcommand(1);
   register_calls(*serve, exit_code);
+  register_plain(*serve, exit_code, PlainServer::echo);
+  register_plain(*serve, exit_code, PlainServer::memcached);
   CLI::App* const verb =
       serve->add_subcommand("http", "HTTP/1.1 GET, HEAD, PUT to /sink, on a Linux interface");
   auto const options = std::make_shared<ServeOptions>();
-  CLI::Option_group* const where = verb->add_option_group("where", "one of these");
-  where->add_option("--tap", options->tap, "a TAP: made if it is not there");
-  where->add_option("--iface", options->interface,
-                    "an interface that is there; its link address is ours too");
-  where->require_option(1);
-  verb->add_option("--driver", options->driver,
-                   "of --iface: packet (a packet socket), xdp (AF_XDP, native if the interface's "
-                   "driver can), xdp-native or xdp-generic")
-      ->check(CLI::IsMember({"packet", "xdp", "xdp-native", "xdp-generic"}))
-      ->capture_default_str();
-  verb->add_option("--address", options->addresses,
-                   "our address and its prefix, like 10.9.0.2/24; no interface may have it")
-      ->required();
-  verb->add_option("--host", options->hosts,
-                   "the kernel's own address on the interface, like 10.9.0.1/24");
-  verb->add_option("--port", options->port, "where to listen")
-      ->check(CLI::Range(1, 65'535))
-      ->capture_default_str();
+  add_place(*verb, *options);
   verb->add_option("--folder", options->folder,
                    "the files to serve, all held in memory; /bytes/N is N octets in any case");
-  verb->add_option("--profile", options->profile, "default, rfc, linux or freebsd")
-      ->capture_default_str();
-  verb->add_option("--mtu", options->mtu,
-                   "octets of an IP packet (1500 of a TAP, the interface's own elsewhere)")
-      ->check(CLI::Range(576, 65'000));
-  verb->add_option("--connections", options->connections, "at once, at most")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
   verb->add_option("--shards", options->shards,
                    "threads, each with a stack of its own and its share of the flows")
       ->check(CLI::Range(1, 256))
@@ -83,7 +116,6 @@ void register_serve(CLI::App& app, int& exit_code) {
                    "the processors that the shards run on, one each, like 0,2-3 (anywhere)");
   verb->add_option("--seed", options->seed,
                    "draw the keys from this 64-bit number: foreseeable (by chance)");
-  verb->add_option("--json", options->json, "write the summary to this file too");
   verb->add_option("--metrics", options->metrics,
                    "ADDRESS:PORT, an address of ours: what is counted, as Prometheus reads it, at "
                    "/metrics (dashboard: tools/serve/grafana.json); not together with --record");

@@ -11,14 +11,10 @@
 #include <vector>
 
 #include "core/units/check.hpp"
-#include "hw/af_packet/port.hpp"
-#include "hw/af_packet/setup.hpp"
-#include "hw/af_xdp/port.hpp"
-#include "hw/af_xdp/setup.hpp"
-#include "hw/tap/port.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/serve/folder.hpp"
+#include "tools/serve/open_port.hpp"
 #include "tools/serve/service.hpp"
 #include "tools/world/units.hpp"
 
@@ -35,14 +31,6 @@ void on_failed_check(const CheckSite& site) {
   }
 }
 
-void refuse(const hw::Trouble& trouble) {
-  if (trouble) {
-    throw Failure(trouble.kind == hw::TroubleKind::bad_input ? ExitCode::bad_input
-                                                             : ExitCode::environment,
-                  trouble.text);
-  }
-}
-
 void announce(const ServePlan& plan, const http::Site& site, const std::string& how) {
   for (std::uint32_t i = 0; i < plan.config.address_count.value; ++i) {
     IpAddress const& address = plan.config.addresses[i].address;
@@ -52,6 +40,11 @@ void announce(const ServePlan& plan, const http::Site& site, const std::string& 
   }
   if (!how.empty()) {
     fmt::print("{}: {}\n", plan.interface, how);
+  }
+  if (!plan.cpus.empty()) {
+    std::uint32_t const nodes = hw::memory_nodes();
+    fmt::print("memory of each shard on its processor's node: {}\n",
+               nodes == 1 ? std::string("there is one") : fmt::format("there are {}", nodes));
   }
   std::fflush(stdout);
 }
@@ -255,38 +248,6 @@ int serve(const ServePlan& plan, const http::Site& site, std::vector<Device> dev
   return conclude(crew.run(std::move(devices), is_read), plan, outputs);
 }
 
-// The interface first, so that nothing is written where it cannot be had.
-
-int serve_tap(const ServePlan& plan, const http::Site& site, const ServeOptions& options) {
-  hw::TapInterface tap;
-  refuse(tap.open(plan.tap));
-  Outputs outputs = outputs_of(options);
-  if (plan.shards.value > 1) {
-    outputs.how = fmt::format("{} queues, {}", plan.shards.value,
-                              tap.not_steered()
-                                  ? "frames forwarded where need be: " + tap.not_steered().text
-                                  : "each flow's frames steered to its shard");
-  }
-  return serve<hw::TapPort>(plan, site, tap.take_devices(), outputs);
-}
-
-int serve_packet(const ServePlan& plan, const http::Site& site, const ServeOptions& options) {
-  std::vector<hw::Descriptor> sockets;
-  hw::InterfaceFacts facts;
-  refuse(hw::open_packet_sockets({.name = plan.interface}, Count{plan.shards.value}, sockets,
-                                 facts));
-  return serve<hw::AfPacketPort>(plan, site, std::move(sockets), outputs_of(options));
-}
-
-int serve_xdp(const ServePlan& plan, const http::Site& site, const ServeOptions& options) {
-  std::vector<hw::XdpDevice> devices(1);
-  hw::InterfaceFacts facts;
-  refuse(hw::open_xdp({plan.interface, plan.config.mtu, plan.place}, devices.front(), facts));
-  Outputs outputs = outputs_of(options);
-  outputs.how = text_of(devices.front().mode);
-  return serve<hw::XdpPort>(plan, site, std::move(devices), outputs);
-}
-
 }  // namespace
 
 int run_serve_http(const ServeOptions& options) {
@@ -297,15 +258,14 @@ int run_serve_http(const ServeOptions& options) {
   }
   site.complete();
   set_check_handler(on_failed_check);
-  switch (plan.port) {
-    case PortKind::packet:
-      return serve_packet(plan, site, options);
-    case PortKind::xdp:
-      return serve_xdp(plan, site, options);
-    case PortKind::tap:
-      break;
-  }
-  return serve_tap(plan, site, options);
+  // The interface first, so that nothing is written where it cannot be had.
+  return with_ports(plan, [&]<class Port, class Device>(std::type_identity<Port>,
+                                                        std::vector<Device> devices,
+                                                        const std::string& how) {
+    Outputs outputs = outputs_of(options);
+    outputs.how = how;
+    return serve<Port>(plan, site, std::move(devices), outputs);
+  });
 }
 
 }  // namespace lockstep::tools

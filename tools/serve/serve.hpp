@@ -11,13 +11,15 @@ namespace lockstep::tools {
 struct ServeOptions {
   std::string tap;                     ///< either this, made if it is not there,
   std::string interface;               ///< or this, which is, through `driver`
-  std::string driver = "packet";       ///< packet, xdp, xdp-native or xdp-generic
+  std::string driver = "packet";       ///< packet, xdp, xdp-native, -generic or -zero-copy
   std::vector<std::string> addresses;  ///< ours, with their prefixes
   std::vector<std::string> hosts;      ///< the kernel's end, with their prefixes
   std::uint32_t port = 80;
   std::string folder;                  ///< empty: only /bytes/N
   std::string profile = "default";
   std::uint32_t mtu = 0;               ///< 0: the interface's own, 1500 of a TAP
+  std::uint32_t window = 0;            ///< octets that a peer may have under way; 0: the profile's
+  std::string spin;                    ///< before it sleeps; empty: the loop's own
   std::uint32_t connections = 4096;
   std::uint32_t shards = 1;
   std::string cpus;                    ///< where the shards run, in their order; empty: anywhere

@@ -208,7 +208,7 @@ Finished run_service(const Surroundings& around, Service<Port>& service, Driver&
     if (log) {
       journal::Recorder recorder(port, *log, service.stack, keeper.get());
       journal::Noted noted(service.server, *log);
-      hw::Loop loop(service.stack, recorder, noted, reporter, signals, {});
+      hw::Loop loop(service.stack, recorder, noted, reporter, signals, around.plan.loop);
       out.ending = loop.run();
       counters = loop.counters();
     } else if (around.plan.metrics) {
@@ -216,11 +216,11 @@ Finished run_service(const Surroundings& around, Service<Port>& service, Driver&
       Refusal const refused = page.start(service.stack);
       CHECK(refused == Refusal::none);  // the port is another one, and the address ours
       http::WithPage both(service.server, page);
-      hw::Loop loop(service.stack, port, both, reporter, signals, {});
+      hw::Loop loop(service.stack, port, both, reporter, signals, around.plan.loop);
       out.ending = loop.run();
       counters = loop.counters();
     } else {
-      hw::Loop loop(service.stack, port, service.server, reporter, signals, {});
+      hw::Loop loop(service.stack, port, service.server, reporter, signals, around.plan.loop);
       out.ending = loop.run();
       counters = loop.counters();
     }

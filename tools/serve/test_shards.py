@@ -1,6 +1,7 @@
 # The server of several shards against the kernel: every octet hashed, each journal replayed.
 """Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
 import hashlib
+import shutil
 import subprocess
 
 import pytest
@@ -31,13 +32,19 @@ def ask(address, count):
         sock.close()
 
 
+needs_queues = pytest.mark.skipif(ns.why_not() is None and (ns.why_no_xdp() is not None
+                                                            or shutil.which("ethtool") is None),
+                                  reason="AF_XDP or ethtool cannot be had here")
+
+
 @pytest.mark.parametrize("shards", [2, 5])
-@pytest.mark.parametrize("kind", ["tap", "packet"])
+@pytest.mark.parametrize("kind", ["tap", "packet", pytest.param("xdp", marks=needs_queues)])
 def test_shards(tmp_path, kind, shards):
+    """Frames come to their shard by the kernel's steering or, from a queue of AF_XDP, by ours."""
     count = 40 * shards
     with ns.fresh_namespace():
-        if kind == "packet":
-            ns.make_pair()
+        if kind != "tap":
+            ns.make_pair(shards if kind == "xdp" else 1)
         journal = tmp_path / "journal"
         with ns.Server(tmp_path, "--shards", str(shards), "--record", str(journal),
                        kind=kind) as server:
@@ -54,13 +61,43 @@ def test_shards(tmp_path, kind, shards):
     assert len(parts) == shards
     assert sum(part["connections"] for part in parts) == 2 * count
     assert all(part["connections"] > 0 for part in parts)
-    # Steered by the kernel: what is forwarded is no flow's, but ICMP of some kind.
-    assert sum(part["forwarded"] for part in parts) < count / 4, parts
-    assert parts[0]["announced"] > 0
+    forwarded = sum(part["forwarded"] for part in parts)
+    if kind == "xdp":
+        # The sender chose the queue by a hash of its own: most flows came to another's.
+        assert forwarded > count, parts
+        assert all(part["given"] > 0 for part in parts), parts
+    else:
+        # Steered by the kernel: what is forwarded is no flow's, but ICMP of some kind.
+        assert forwarded < count / 4, parts
+    assert sum(part["announced"] for part in parts) > 0
     for i in range(shards):
         code, text = ns.replay(f"{journal}.{i}")
         assert code == 0, text
         assert "octet by octet" in text
+
+
+@needs_queues
+def test_a_queue_for_each_shard(tmp_path):
+    """Any other number is one line with its mend; so is zero-copy, which veth does not have."""
+    with ns.fresh_namespace():
+        ns.make_pair(2)
+        for words, said in [
+                (["--driver", "xdp"], "2 queues, of which 1 is heard: `ethtool -L lock0 rx 1` "
+                                      "(or --shards 2, one for each)"),
+                (["--driver", "xdp", "--shards", "3"],
+                 "2 queues, of which 3 are heard: `ethtool -L lock0 rx 3`"),
+                (["--shards", "2", "--driver", "xdp-zero-copy"],
+                 "driver veth, which has no zero-copy: --driver xdp")]:
+            done = subprocess.run([str(ns.PROGRAM), "serve", "http", "--iface", ns.NAME,
+                                   "--address", f"{ns.OURS}/24", *words],
+                                  capture_output=True, text=True, check=False, timeout=60)
+            assert done.returncode == 3, done
+            assert said in done.stderr
+            assert done.stderr.count("\n") == 1
+        # Nothing is left behind: the same interface serves at once.
+        with ns.Server(tmp_path, "--shards", "2", kind="xdp") as server:
+            ask(ns.OURS, 8)
+            assert server.end()[0] == 0
 
 
 def test_processors_are_named_one_by_one(tmp_path):

@@ -1,0 +1,57 @@
+// What the ports over a descriptor of Linux have in common: their shape, the clock, a burst.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/seam/driver.hpp"
+#include "core/units/bytes.hpp"
+#include "core/units/check.hpp"
+#include "hw/poll/clock.hpp"
+#include "hw/port_counters.hpp"
+
+namespace lockstep::hw {
+
+struct PortShape {
+  Bytes mtu{1500};
+  Count burst_frames{64};  // at most BurstPort::burst_max
+};
+
+class BurstPort {
+ public:
+  static constexpr std::uint32_t burst_max = 256;
+  // An Ethernet header and an 802.1Q tag.
+  static constexpr std::uint32_t link_bytes = 18;
+
+  BurstPort(const BurstPort&) = delete;
+  BurstPort& operator=(const BurstPort&) = delete;
+
+  Instant now() {
+    now_ = clock_.now();
+    return now_;
+  }
+  // The interface was deleted: nothing will ever come or leave again.
+  bool gone() const { return gone_; }
+
+ protected:
+  // CHECKs 1 <= burst_frames <= burst_max.
+  explicit BurstPort(const PortShape& shape)
+      : frame_max_(shape.mtu.count + link_bytes), burst_frames_(shape.burst_frames.value) {
+    CHECK(burst_frames_ >= 1);
+    CHECK(burst_frames_ <= burst_max);
+  }
+  ~BurstPort() = default;
+
+  Instant now_ = Instant{} + MonotonicClock::start;  // when it was asked for last
+  std::uint32_t frame_max_;
+  std::uint32_t burst_frames_;
+  std::uint32_t taken_ = 0;  // frames of this receive() so far
+  bool gone_ = false;
+  PortCounters counters_;
+  std::array<Ingress, burst_max> burst_{};
+
+ private:
+  MonotonicClock clock_;
+};
+
+}  // namespace lockstep::hw

@@ -1,0 +1,14 @@
+// The verbs `lockstep serve echo` and `serve memcached`: what a load can be tried on.
+#pragma once
+
+#include "tools/serve/serve.hpp"
+
+namespace lockstep::tools {
+
+enum class PlainServer : unsigned char { echo, memcached };
+
+/// One shard, without a journal, until SIGINT or SIGTERM; then a summary. Throws Failure before it
+/// has begun. Of the options those of the interface, the port and the connections count.
+int run_serve_plain(PlainServer what, const ServeOptions& options);
+
+}  // namespace lockstep::tools
