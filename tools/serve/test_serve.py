@@ -2,6 +2,7 @@
 """Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
 import hashlib
 import http.client
+import re
 import selectors
 import shutil
 import signal
@@ -229,19 +230,46 @@ def test_a_killed_server_leaves_its_journal(served):
     assert "torn" in text or "no end" in text
 
 
+def edited_replay(journal, folder, request):
+    """(exit code, output) of a journal's replay after the last digit of what was asked changed."""
+    octets = bytearray(journal.read_bytes())
+    at = octets.index(request) + len(request) - 1
+    octets[at] = ord("7")
+    edited = folder / "edited"
+    edited.write_bytes(octets)
+    return ns.replay(edited)
+
+
 def test_an_edited_journal_is_caught(served, tmp_path):
     _, body = fetch(http_connection(), "/bytes/100000")
     assert len(body) == 100_000
     finish(served)
-    octets = bytearray(served.journal.read_bytes())
-    at = octets.index(b"GET /bytes/100000") + len("GET /bytes/1")
-    octets[at] = ord("7")
-    edited = tmp_path / "edited"
-    edited.write_bytes(octets)
-    code, text = ns.replay(edited)
+    code, text = edited_replay(served.journal, tmp_path, b"GET /bytes/100000")
     assert code == 1
     assert "edited: record " in text
     assert "first divergence: frame " in text
+
+
+@pytest.mark.skipif(shutil.which("nft") is None, reason="nft is missing: tools/setup")
+def test_an_edited_journal_of_a_run_with_loss_is_caught(served, tmp_path):
+    """Frames are lost on both ways; the journal replays, and with one octet changed it does not."""
+    connection = http_connection()
+    ns.lose(3, served.device())
+    ns.lose_sent(3, served.device())
+    for size in (400_000, 400_001):
+        assert sha(fetch(connection, f"/bytes/{size}")[1]) == sha(ns.generated(size))
+    connection.close()
+    assert ns.lost() > 0
+    assert ns.lost("sent") > 0
+    summary = finish(served)
+    assert summary["retransmissions"] > 0
+    code, text = edited_replay(served.journal, tmp_path, b"GET /bytes/400001")
+    assert code == 1
+    first = int(re.search(r"first divergence: frame ([\d,]+)", text)[1].replace(",", ""))
+    # The first answer came as it had, loss and all; it is the head of the second that differs, and
+    # not only its end.
+    segments = 400_000 // 1448
+    assert segments < first < 2 * segments, text
 
 
 def test_the_interface_goes_down_and_up(served):
