@@ -25,8 +25,8 @@ concept PolledDriver = Driver<D> && requires(const D driver) {
 
 // Of a driver that is given frames by other threads: rest(): from here on they ring, and whether
 // nothing is there yet, so that the loop may sleep; bell(): readable when they do. depart(): from
-// here on this loop has nothing to say of its own, and whether none has: until then each goes on, as
-// what comes to one for another has to be handed on.
+// here on this loop has nothing to say of its own, and whether none has: until then each goes on,
+// as what comes to one for another has to be handed on.
 template <class D>
 concept RestingDriver = requires(D driver, const D seen) {
   { driver.rest() } -> std::same_as<bool>;
