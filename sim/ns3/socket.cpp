@@ -135,6 +135,7 @@ int LockstepSocket::Connect(const Address& address) {
   open.local = local_;
   open.remote = remote_;
   open.dscp = static_cast<std::uint8_t>(GetIpTos() >> 2);
+  stack_->TellTime();  // of which the first sequence number is made
   auto const refusal = stack_->GetCore().connect(open, id_);
   if (refusal != lockstep::Refusal::none) {
     return Refused(refusal);

@@ -339,6 +339,7 @@ void LockstepStack::DoDispose() {
   listeners_.clear();
   sockets_.clear();
   watched_.clear();
+  guest_ = nullptr;
   device_ = nullptr;
   traffic_control_ = nullptr;
   Object::DoDispose();
@@ -469,13 +470,18 @@ void LockstepStack::TurnUntilQuiet() {
     NS_ABORT_MSG_IF(++turns == turns_at_once_max,
                     "LockstepStack: " << Name() << " turned " << turns << " times at one instant");
   } while (core_ != nullptr &&
-           (again_ || waiting_count_ != 0 || (!blocked_ && core_->deadline() <= Clock())));
+           (again_ || waiting_count_ != 0 || (!blocked_ && Deadline() <= Clock())));
+}
+
+lockstep::Instant LockstepStack::Deadline() const {
+  auto const at = core_->deadline();
+  return guest_ == nullptr ? at : earlier(at, guest_->Deadline());
 }
 
 // One event, at the next deadline or before it: whoever is woken early looks again. So an
 // acknowledgment that moves a timer on costs no event.
 void LockstepStack::Arm() {
-  std::uint64_t const at = blocked_ ? lockstep::Duration::ns_max : core_->deadline().ns;
+  std::uint64_t const at = blocked_ ? lockstep::Duration::ns_max : Deadline().ns;
   if (event_at_ <= at) {
     return;
   }
@@ -483,8 +489,18 @@ void LockstepStack::Arm() {
   event_at_ = at;
   auto const now = Clock().ns;
   Time const in = NanoSeconds(at > now ? at - now : 0);
-  event_ = Simulator::Schedule(in, &LockstepStack::Expire, this);
+  event_ = Simulator::Schedule(in, &LockstepStack::Due, this);
   ++counters_.events;
+}
+
+// Frames of this instant come before timers, as in our simulator: they are scheduled already.
+void LockstepStack::Due() {
+  event_at_ = lockstep::Duration::ns_max;
+  if (Deadline() <= Clock()) {
+    Kick();
+  } else {
+    Arm();
+  }
 }
 
 void LockstepStack::Expire() {
@@ -503,6 +519,12 @@ void LockstepStack::Kick() {
     event_at_ = now;
     event_ = Simulator::ScheduleNow(&LockstepStack::Expire, this);
     ++counters_.events;
+  }
+}
+
+void LockstepStack::TellTime() {
+  if (!turning_) {
+    GetCore().expire(Clock());
   }
 }
 
@@ -525,12 +547,40 @@ void LockstepStack::Watch(LockstepSocket* socket) {
 
 void LockstepStack::Unwatch(LockstepSocket* socket) { std::erase(watched_, socket); }
 
+void LockstepStack::Invite(LockstepGuest& guest) {
+  NS_ABORT_MSG_IF(guest_ != nullptr,
+                  "LockstepStack: " << Name() << " has an application that speaks to the core "
+                                    << "already: put the other one on a node of its own");
+  guest_ = &guest;
+  GetCore();
+  Kick();
+}
+
+void LockstepStack::Dismiss() { guest_ = nullptr; }
+
+void LockstepStack::run(lockstep::Stack& stack, lockstep::Instant now) {
+  if (guest_ != nullptr) {
+    guest_->Run(stack, now);
+  }
+}
+
+bool LockstepStack::TellGuest(lockstep::Stack& stack, const lockstep::Event& event) {
+  bool const accepted = event.kind == lockstep::EventKind::accepted;
+  if (guest_ == nullptr || (accepted && !guest_->Listens(event.listener))) {
+    return false;
+  }
+  guest_->Told(stack, event);
+  return true;
+}
+
 void LockstepStack::told(lockstep::Stack& stack, const lockstep::Event& event) {
   Ptr<LockstepSocket> socket;
   if (event.kind == lockstep::EventKind::accepted) {
     Ptr<LockstepSocket> const listener = listeners_[event.listener.slot];
     if (listener == nullptr) {
-      stack.abort(event.id);  // it listens no more
+      if (!TellGuest(stack, event)) {
+        stack.abort(event.id);  // it listens no more
+      }
       return;
     }
     socket = listener->Fork(this, event.id);
@@ -540,6 +590,7 @@ void LockstepStack::told(lockstep::Stack& stack, const lockstep::Event& event) {
   }
   socket = connections_[event.id.slot];
   if (socket == nullptr) {
+    TellGuest(stack, event);
     return;
   }
   if (event.kind == lockstep::EventKind::closed) {

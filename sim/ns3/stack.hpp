@@ -21,6 +21,7 @@
 
 #include "core/seam/stack.hpp"
 #include "sim/ns3/fields.hpp"
+#include "sim/ns3/guest.hpp"
 
 namespace ns3 {
 
@@ -74,6 +75,8 @@ class LockstepStack : public Object, public LockstepConfigured {
 
   /// A turn is wanted at this instant, since the application has spoken.
   void Kick();
+  /// What time it is, before a call that is not made in a turn and depends on it.
+  void TellTime();
 
   // The sockets of this stack.
   void Adopt(lockstep::ConnectionId id, Ptr<LockstepSocket> socket);
@@ -83,9 +86,13 @@ class LockstepStack : public Object, public LockstepConfigured {
   void Watch(LockstepSocket* socket);
   void Unwatch(LockstepSocket* socket);
 
+  // The application that speaks to the core itself; stops with a line if there is one already.
+  void Invite(LockstepGuest& guest);
+  void Dismiss();
+
   // An Application of core/seam.
   void told(lockstep::Stack& stack, const lockstep::Event& event);
-  void run(lockstep::Stack&, lockstep::Instant) {}
+  void run(lockstep::Stack& stack, lockstep::Instant now);
 
  protected:
   void DoInitialize() override;
@@ -107,10 +114,13 @@ class LockstepStack : public Object, public LockstepConfigured {
   void Build();
   void Connect();
   void Turn();
+  void Due();
   void Expire();
   void TurnUntilQuiet();
   void Arm();
   void NoteDrops(std::uint32_t frames);
+  lockstep::Instant Deadline() const;
+  bool TellGuest(lockstep::Stack& stack, const lockstep::Event& event);
   bool IsStopped() const;
   void Wake();
   void Transmit(std::span<const std::byte> frame);
@@ -139,6 +149,7 @@ class LockstepStack : public Object, public LockstepConfigured {
   std::vector<Ptr<LockstepSocket>> listeners_;    // by slot
   std::vector<Ptr<LockstepSocket>> sockets_;      // those of connections_, in order of birth
   std::vector<LockstepSocket*> watched_;
+  LockstepGuest* guest_ = nullptr;
 
   LockstepCounters counters_;
   TracedCallback<Ptr<const Packet>> tx_trace_;

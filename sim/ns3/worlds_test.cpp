@@ -5,26 +5,19 @@
 #include <ns3/pointer.h>
 #include <ns3/simple-net-device-helper.h>
 
-#include <algorithm>
-#include <iterator>
 #include <list>
 #include <vector>
 
 #include "sim/kernel/kernel.hpp"
 #include "sim/ns3/applications.hpp"
 #include "sim/ns3/scene_kit.hpp"
+#include "sim/ns3/worlds_kit.hpp"
 #include "sim/worlds/build.hpp"
 
 namespace ns3::testing {
 namespace {
 
 using lockstep::Duration;
-
-struct Sighting {
-  std::uint64_t ns = 0;
-  std::uint32_t host = 0;
-  std::vector<std::byte> bytes;
-};
 
 // One scenario, told to both worlds.
 struct Scenario {
@@ -46,14 +39,6 @@ lockstep::Config ConfigOf(const Scenario& scenario, std::uint8_t last) {
   config.address_count = {1};
   return config;
 }
-
-class Recorder : public lockstep::sim::Observer {
- public:
-  void sent(const lockstep::sim::Kernel&, const lockstep::sim::FrameNote& note) override {
-    seen.push_back({note.at.ns, note.node.index, {note.bytes.begin(), note.bytes.end()}});
-  }
-  std::vector<Sighting> seen;
-};
 
 std::vector<Sighting> RunOurs(const Scenario& scenario) {
   lockstep::sim::LaneSpec lane;
@@ -102,13 +87,6 @@ void StartAlike(const Scenario& scenario, const NodeContainer& nodes) {
   nodes.Get(1)->AddApplication(sink);
 }
 
-void Note(std::vector<Sighting>* seen, std::uint32_t host, Ptr<const Packet> packet) {
-  Sighting sighting{static_cast<std::uint64_t>(Simulator::Now().GetNanoSeconds()), host, {}};
-  sighting.bytes.resize(packet->GetSize());
-  packet->CopyData(reinterpret_cast<std::uint8_t*>(sighting.bytes.data()), packet->GetSize());
-  seen->push_back(std::move(sighting));
-}
-
 std::vector<Sighting> RunInNs3(const Scenario& scenario, bool point_to_point) {
   Scene const scene;
   NodeContainer nodes(2);
@@ -142,31 +120,11 @@ std::vector<Sighting> RunInNs3(const Scenario& scenario, bool point_to_point) {
   std::vector<Sighting> seen;
   for (std::uint32_t i = 0; i < 2; ++i) {
     LockstepHelper::GetStack(devices.Get(i))
-        ->TraceConnectWithoutContext("Tx", MakeBoundCallback(&Note, &seen, i));
+        ->TraceConnectWithoutContext("Tx", MakeBoundCallback(&NoteSighting, &seen, i));
   }
   Simulator::Stop(Seconds(300));
   Simulator::Run();
   return seen;
-}
-
-std::vector<Sighting> OfHost(const std::vector<Sighting>& all, std::uint32_t host) {
-  std::vector<Sighting> some;
-  std::ranges::copy_if(all, std::back_inserter(some),
-                       [&](const auto& each) { return each.host == host; });
-  return some;
-}
-
-void ExpectAlike(const std::vector<Sighting>& in_ours, const std::vector<Sighting>& in_theirs) {
-  ASSERT_GT(in_ours.size(), 100u);
-  for (std::uint32_t host = 0; host < 2; ++host) {
-    auto const ours = OfHost(in_ours, host);
-    auto const theirs = OfHost(in_theirs, host);
-    for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
-      ASSERT_EQ(ours[i].ns, theirs[i].ns) << "host " << host << ", frame " << i;
-      ASSERT_EQ(ours[i].bytes, theirs[i].bytes) << "host " << host << ", frame " << i;
-    }
-    EXPECT_EQ(ours.size(), theirs.size()) << "host " << host;
-  }
 }
 
 std::vector<Scenario> Scenarios() {
