@@ -63,6 +63,8 @@ class Server {
   static std::uint64_t snapshot_bytes_max(Count connections);
 
   std::uint32_t open() const { return open_; }
+  /// Where it listens, once started.
+  ListenerId listener() const { return listener_; }
   const ServerCounters& counters() const { return counters_; }
 
  private:
