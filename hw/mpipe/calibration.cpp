@@ -196,7 +196,7 @@ MpipeSteering steering_for(const MpipeCalibration& seen, SiblingQueues queues) {
 MpipeTrouble calibrate(const MpipeShape& shape, const char* loop, MpipeCalibration& out) {
   out = {};
   MpipeShape small = shape;
-  small.link = loop;
+  small.links = {loop};
   small.mtu = Bytes{1'500};
   small.receive_ring = Count{128};
   small.transmit_buffers = Count{2 * MpipeCalibration::flows};

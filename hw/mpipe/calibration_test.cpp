@@ -159,6 +159,20 @@ TEST(MpipeCalibration, ItIsTheSameEachTimeAndLeavesNothingBehind) {
   EXPECT_EQ(all, 400u);
 }
 
+// What was under way when the loopback was closed is not the next one's.
+TEST(MpipeCalibration, BuffersThatComeBackLateAreForgotten) {
+  Errors errors;
+  errors.completion = Duration::microseconds(10);
+  Bench bench(2, FlowHash::ours, errors);
+  static_cast<void>(bench.calibrated());
+  Mpipe engine;
+  ASSERT_TRUE(engine.open(bench.shape).none());
+  bench.machine.step({Instant{20'000}, Instant{20'000}});
+  for (std::uint32_t worker = 0; worker < 2; ++worker) {
+    EXPECT_EQ(gxio_mpipe_get_buffer_count(&engine.context(), engine.transmit_stack(worker)), 128);
+  }
+}
+
 // Whatever the classifier hashes by, the first worker gets it.
 TEST(MpipeCalibration, TheFirstWorkerGetsAllWhereItIsToldTo) {
   for (FlowHash const hash :

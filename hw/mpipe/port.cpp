@@ -26,17 +26,18 @@ unsigned char* base_of(unsigned char* va) {
 
 }  // namespace
 
-MpipePort::MpipePort(Mpipe& engine, Worker worker)
+MpipePort::MpipePort(Mpipe& engine, Worker worker, MpipeLink link)
     : engine_(engine),
-      iqueue_(engine.iqueue(worker.value)),
-      equeue_(engine.equeue(worker.value)),
-      transmit_stack_(engine.transmit_stack(worker.value)),
+      iqueue_(engine.iqueue(worker.value, link)),
+      equeue_(engine.equeue(worker.value, link)),
+      transmit_stack_(engine.transmit_stack(worker.value, link)),
       burst_frames_(engine.shape().burst_frames.value),
       batch_(engine.shape().batch.value),
       header_bytes_(engine.shape().bare_ip ? ethernet_bytes : 0),
       cycles_a_second_(tmc_perf_get_cpu_speed()) {
   CHECK(engine.is_open());
   CHECK(worker.value < engine.shape().workers.value);
+  CHECK(link.value < engine.shape().link_count());
   CHECK(burst_frames_ >= 1 && burst_frames_ <= burst_max);
 }
 

@@ -1,4 +1,5 @@
-// The driver of one worker on an mPIPE: a ring in, a ring out, and buffers that hardware returns.
+// The driver of one worker on a link of an mPIPE: a ring in, a ring out, and buffers that hardware
+// returns.
 #pragma once
 
 #include <array>
@@ -38,8 +39,8 @@ class MpipePort {
   struct Worker {
     std::uint32_t value = 0;
   };
-  // `engine` is open and outlives the port. CHECKs that it has such a worker.
-  MpipePort(Mpipe& engine, Worker worker);
+  // `engine` is open and outlives the port. CHECKs that it has such a worker and such a link.
+  MpipePort(Mpipe& engine, Worker worker, MpipeLink link = {});
   MpipePort(const MpipePort&) = delete;
   MpipePort& operator=(const MpipePort&) = delete;
 

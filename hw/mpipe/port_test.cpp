@@ -209,6 +209,124 @@ TEST(MpipePort, AFlowKeepsItsWorkerBothWaysFor4And36OfThem) {
   }
 }
 
+// Two links of one card, and a wire to each.
+struct TwoLinks {
+  explicit TwoLinks(std::uint32_t workers)
+      : rig({.links = {"xgbe0", "gbe2"}, .workers = {workers}, .receive_ring = {128},
+             .transmit_buffers = {32}}) {
+    rig.machine.attach(second, rig.engine.channel({1}));
+    for (std::uint32_t link = 0; link < 2; ++link) {
+      for (std::uint32_t w = 0; w < workers; ++w) {
+        ports[link].push_back(
+            std::make_unique<MpipePort>(rig.engine, MpipePort::Worker{w}, MpipeLink{link}));
+      }
+    }
+    made = rig.machine.buffers();
+  }
+  // Frames that each of a link's workers takes now.
+  std::vector<std::uint64_t> taken(std::uint32_t link) {
+    std::vector<std::uint64_t> counts;
+    for (auto& port : ports[link]) {
+      counts.push_back(port->receive().size());
+      port->reclaim();
+    }
+    return counts;
+  }
+  Rig rig;
+  mpipe::NotedWire second;
+  std::array<std::vector<std::unique_ptr<MpipePort>>, 2> ports;
+  std::uint64_t made = 0;
+};
+
+TEST(MpipeLinks, WhatComesFromOneLinkIsItsWorkersAndWhatTheySendLeavesThere) {
+  TwoLinks two(3);
+  ASSERT_TRUE(two.rig.trouble.none()) << two.rig.trouble.step;
+  std::set<std::uint32_t> used;
+  for (std::uint16_t i = 0; i < 60; ++i) {
+    Flow const flow{.source_port = i};
+    auto const hash = mpipe::classify(tcp_frame(flow, 1), two.rig.machine.hash_seed()).hash;
+    std::uint32_t const worker = two.rig.engine.ring_of_bucket(hash);
+    std::uint32_t const link = i % 2;
+    ASSERT_EQ(two.rig.arrive(tcp_frame(flow, 1), {link}), Arrived::taken);
+    std::vector<std::uint64_t> expected(3);
+    EXPECT_EQ(two.taken(1 - link), expected);
+    expected[worker] = 1;
+    EXPECT_EQ(two.taken(link), expected);
+    used.insert(worker);
+    ASSERT_TRUE(send(*two.ports[link][worker], tcp_frame(flow.back(), i)));
+    ASSERT_TRUE(two.ports[link][worker]->flush());
+    mpipe::NotedWire const& wire = link == 0 ? two.rig.wire : two.second;
+    EXPECT_EQ(wire.frames.back(), tcp_frame(flow.back(), i));
+  }
+  EXPECT_EQ(used.size(), 3u);
+  EXPECT_EQ(two.rig.wire.frames.size(), 30u);
+  EXPECT_EQ(two.second.frames.size(), 30u);
+  expect_whole(two.rig, two.made);
+}
+
+TEST(MpipeLinks, OneThatIsFullSlowOrDownHoldsUpNoOther) {
+  TwoLinks two(2);
+  for (std::uint16_t i = 0; i < 1'000; ++i) {
+    two.rig.arrive(tcp_frame({.source_port = i}, 1'000), {0});
+  }
+  EXPECT_EQ(two.rig.machine.stats().ingress_packets, 2u * 126u);
+  for (std::uint16_t i = 0; i < 100; ++i) {
+    ASSERT_EQ(two.rig.arrive(tcp_frame({.source_port = i}, 1'000), {1}), Arrived::taken);
+  }
+  EXPECT_EQ(two.rig.machine.stats().ingress_drops_no_buf, 0u);
+  two.rig.wire.slow = 1'000;  // nothing leaves there
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(send(*two.ports[0][0], tcp_frame({}, 1)), i < 32);
+    ASSERT_TRUE(send(*two.ports[1][0], tcp_frame({}, 2)));
+  }
+  ASSERT_TRUE(two.ports[1][0]->flush());
+  EXPECT_EQ(two.second.frames.size(), 100u);
+  two.rig.machine.set_link_up(false, two.rig.engine.channel({0}));
+  EXPECT_FALSE(two.rig.engine.link_is_up({0}));
+  EXPECT_TRUE(two.rig.engine.link_is_up({1}));
+  EXPECT_EQ(two.rig.arrive(tcp_frame({}, 1), {0}), Arrived::lost);
+  EXPECT_EQ(two.rig.arrive(tcp_frame({}, 1), {1}), Arrived::taken);
+  expect_whole(two.rig, two.made);
+}
+
+TEST(MpipeLinks, FourOf36WorkersShareWhatTheCardHas) {
+  MpipeShape const shape{.links = {"xgbe0", "xgbe1", "xgbe2", "xgbe3"}, .workers = {36},
+                         .receive_ring = {128}, .transmit_buffers = {4}};
+  EXPECT_EQ(shape.edma_rings(), 6u);  // of 24
+  Rig rig(shape);
+  ASSERT_TRUE(rig.trouble.none()) << rig.trouble.step;
+  std::uint64_t const made = rig.machine.buffers();
+  for (std::uint32_t link = 0; link < 4; ++link) {
+    std::set<std::uint32_t> used;
+    for (std::uint16_t i = 0; i < 400; ++i) {
+      Frame const frame = tcp_frame({.source_port = i}, 1);
+      auto const hash = mpipe::classify(frame, rig.machine.hash_seed()).hash;
+      std::uint32_t const worker = rig.engine.ring_of_bucket(hash);
+      used.insert(worker);
+      MpipePort port(rig.engine, {worker}, {link});
+      ASSERT_EQ(rig.arrive(frame, {link}), Arrived::taken);
+      ASSERT_EQ(port.receive().size(), 1u);
+      port.reclaim();
+      ASSERT_TRUE(send(port, frame));
+      ASSERT_TRUE(port.flush());
+    }
+    EXPECT_EQ(used.size(), 36u);
+  }
+  EXPECT_EQ(rig.wire.frames.size(), 4u * 400u);
+  expect_whole(rig, made);
+}
+
+TEST(MpipeLinks, OneThatIsNotThereOrNamedTwiceIsTrouble) {
+  Rig rig({.links = {"xgbe0", "xgbe0"}, .receive_ring = {128}, .transmit_buffers = {8}});
+  EXPECT_STREQ(rig.trouble.step, "opening the link a second time");
+  EXPECT_FALSE(rig.engine.is_open());
+  EXPECT_STREQ(rig.engine.open({.links = {"xgbe0", "eth0"}}).step, "finding the link");
+  EXPECT_FALSE(rig.engine.is_open());
+  for (auto const& link : rig.machine.link_table) {
+    EXPECT_FALSE(link.open);
+  }
+}
+
 TEST(MpipePort, DrainingSeesTheLastFrameLeaveAndHoldsNothing) {
   Errors errors;
   errors.completion = Duration{5'000};
@@ -234,12 +352,12 @@ TEST(MpipePort, DrainingSeesTheLastFrameLeaveAndHoldsNothing) {
 
 TEST(MpipePort, WhatCannotBeOpenedIsNamedAndClosedAgain) {
   MpipeShape shape = small;
-  shape.link = "eth0";
+  shape.links = {"eth0"};
   Rig rig(shape);
   EXPECT_STREQ(rig.trouble.step, "finding the link");
   EXPECT_EQ(rig.trouble.code, GXIO_ERR_NO_DEVICE);
   EXPECT_FALSE(rig.engine.is_open());
-  shape.link = "gbe0";
+  shape.links = {"gbe0"};
   EXPECT_TRUE(rig.engine.open(shape).none());
 }
 

@@ -1,4 +1,4 @@
-// Link, rings, group and buckets, eDMA rings, stacks with their pages and buffers, rules last.
+// Links, rings, groups and buckets, eDMA rings, stacks with their pages and buffers, rules last.
 #include "hw/mpipe/setup.hpp"
 
 #include "core/units/check.hpp"
@@ -69,15 +69,16 @@ constexpr std::uint64_t contiguous_bytes(std::uint64_t bytes) {
 std::uint64_t Mpipe::memory_bytes(const MpipeShape& shape) {
   // What is aligned to a larger page may leave as much free before it.
   std::uint64_t all = 0;
+  std::uint32_t const links = shape.link_count();
   auto const add = [&all](std::uint64_t bytes, std::uint64_t page) {
     all = (all + page - 1) / page * page + bytes;
   };
-  for (std::uint32_t i = 0; i < shape.workers.value; ++i) {
+  for (std::uint32_t i = 0; i < links * shape.workers.value; ++i) {
     std::uint64_t const bytes = contiguous_bytes(shape.receive_ring.value * idesc_bytes);
     add(bytes, bytes);
   }
   std::uint64_t const buffers = std::uint64_t{shape.transmit_buffers.value} * sharers(shape);
-  for (std::uint32_t i = 0; i < shape.edma_rings(); ++i) {
+  for (std::uint32_t i = 0; i < links * shape.edma_rings(); ++i) {
     std::uint64_t const bytes = contiguous_bytes(
         std::uint64_t{edma_ring_for(static_cast<std::uint32_t>(buffers))} * edesc_bytes);
     add(bytes, bytes);
@@ -89,7 +90,7 @@ std::uint64_t Mpipe::memory_bytes(const MpipeShape& shape) {
   for (std::uint32_t i = 0; i < class_count(shape); ++i) {
     add_stack(shape.receive_buffers(), classes[i]);
   }
-  for (std::uint32_t i = 0; i < shape.edma_rings(); ++i) {
+  for (std::uint32_t i = 0; i < links * shape.edma_rings(); ++i) {
     add_stack(buffers, buffer_for(shape));
   }
   return all;
@@ -119,18 +120,31 @@ MpipeTrouble Mpipe::open(const MpipeShape& shape) {
   CHECK(shape.workers.value >= 1 && shape.workers.value <= MpipeShape::workers_max);
   CHECK(shape.mtu.count <= MpipeShape::mtu_max);
   CHECK(shape.batch.value >= 1 && shape.batch.value <= 32);
+  CHECK(shape.link_count() != 0);
   shape_ = shape;
-  int const instance = gxio_mpipe_link_instance(shape.link);
-  if (instance < 0) {
-    return {"finding the link", instance};
+  int const instance = gxio_mpipe_link_instance(shape.links[0]);
+  for (std::uint32_t i = 0; i < shape.link_count(); ++i) {
+    int const of_link = gxio_mpipe_link_instance(shape.links[i]);
+    if (of_link < 0) {
+      return {"finding the link", of_link};
+    }
+    if (of_link != instance) {
+      return {"finding the link on the card of the first", GXIO_ERR_NO_DEVICE};
+    }
   }
   int const made = gxio_mpipe_init(&context_, static_cast<unsigned>(instance));
   if (made < 0) {
     return {"opening the packet engine", made};
   }
   open_ = true;
-  MpipeTrouble trouble = open_link();
+  MpipeTrouble trouble;
+  for (std::uint32_t i = 0; i < shape.link_count() && trouble.none(); ++i) {
+    trouble = open_link({i});
+  }
   trouble = trouble.none() ? open_rings() : trouble;
+  for (std::uint32_t i = 0; i < shape.link_count() && trouble.none(); ++i) {
+    trouble = open_buckets({i});
+  }
   trouble = trouble.none() ? open_edma() : trouble;
   trouble = trouble.none() ? open_stacks() : trouble;
   // Packets flow from here on.
@@ -141,15 +155,21 @@ MpipeTrouble Mpipe::open(const MpipeShape& shape) {
   return trouble;
 }
 
-MpipeTrouble Mpipe::open_link() {
-  int const result = gxio_mpipe_link_open(&link_, &context_, shape_.link, 0);
+MpipeTrouble Mpipe::open_link(MpipeLink link) {
+  gxio_mpipe_link_t& opened = links_[link.value];
+  int const result = gxio_mpipe_link_open(&opened, &context_, shape_.links[link.value], 0);
   if (result < 0) {
     return {"opening the link", result};
   }
-  linked_ = true;
-  channel_ = static_cast<std::uint32_t>(gxio_mpipe_link_channel(&link_));
+  ++linked_;
+  channels_[link.value] = static_cast<std::uint32_t>(gxio_mpipe_link_channel(&opened));
+  for (std::uint32_t i = 0; i < link.value; ++i) {
+    if (channels_[i] == channels_[link.value]) {
+      return {"opening the link a second time", GXIO_ERR_INVAL};
+    }
+  }
   if (shape_.jumbo()) {
-    int const jumbo = gxio_mpipe_link_set_attr(&link_, GXIO_MPIPE_LINK_RECEIVE_JUMBO, 1);
+    int const jumbo = gxio_mpipe_link_set_attr(&opened, GXIO_MPIPE_LINK_RECEIVE_JUMBO, 1);
     if (jumbo < 0) {
       return {"asking the link for jumbo frames", jumbo};
     }
@@ -158,14 +178,14 @@ MpipeTrouble Mpipe::open_link() {
 }
 
 MpipeTrouble Mpipe::open_rings() {
-  std::uint32_t const workers = shape_.workers.value;
-  int const first = gxio_mpipe_alloc_notif_rings(&context_, workers, 0, 0);
+  std::uint32_t const rings = shape_.link_count() * shape_.workers.value;
+  int const first = gxio_mpipe_alloc_notif_rings(&context_, rings, 0, 0);
   if (first < 0) {
     return {"allocating notification rings", first};
   }
   first_ring_ = static_cast<std::uint32_t>(first);
   std::uint64_t const bytes = std::uint64_t{shape_.receive_ring.value} * idesc_bytes;
-  for (std::uint32_t i = 0; i < workers; ++i) {
+  for (std::uint32_t i = 0; i < rings; ++i) {
     void* const memory = contiguous(bytes);
     if (memory == nullptr) {
       return {"memory of a notification ring", GXIO_ERR_CLIENT_MEMORY};
@@ -176,6 +196,10 @@ MpipeTrouble Mpipe::open_rings() {
       return {"initialising a notification ring", made};
     }
   }
+  return {};
+}
+
+MpipeTrouble Mpipe::open_buckets(MpipeLink link) {
   int const group = gxio_mpipe_alloc_notif_groups(&context_, 1, 0, 0);
   if (group < 0) {
     return {"allocating a notification group", group};
@@ -184,29 +208,30 @@ MpipeTrouble Mpipe::open_rings() {
   if (bucket < 0) {
     return {"allocating buckets", bucket};
   }
-  first_bucket_ = static_cast<std::uint32_t>(bucket);
+  first_buckets_[link.value] = static_cast<std::uint32_t>(bucket);
   int const joined = gxio_mpipe_init_notif_group_and_buckets(
-      &context_, static_cast<unsigned>(group), first_ring_, shape_.first_only ? 1 : workers,
-      first_bucket_, buckets,
+      &context_, static_cast<unsigned>(group), first_ring(link),
+      shape_.first_only ? 1 : shape_.workers.value, first_buckets_[link.value], buckets,
       GXIO_MPIPE_BUCKET_STATIC_FLOW_AFFINITY);
   return joined < 0 ? MpipeTrouble{"initialising group and buckets", joined} : MpipeTrouble{};
 }
 
 MpipeTrouble Mpipe::open_edma() {
-  int const first = gxio_mpipe_alloc_edma_rings(&context_, shape_.edma_rings(), 0, 0);
+  std::uint32_t const rings = shape_.link_count() * shape_.edma_rings();
+  int const first = gxio_mpipe_alloc_edma_rings(&context_, rings, 0, 0);
   if (first < 0) {
     return {"allocating eDMA rings", first};
   }
   std::uint64_t const bytes =
       std::uint64_t{edma_ring_for(shape_.transmit_buffers.value * sharers(shape_))} * edesc_bytes;
-  for (std::uint32_t i = 0; i < shape_.edma_rings(); ++i) {
+  for (std::uint32_t i = 0; i < rings; ++i) {
     void* const memory = contiguous(bytes);
     if (memory == nullptr) {
       return {"memory of an eDMA ring", GXIO_ERR_CLIENT_MEMORY};
     }
-    int const made = gxio_mpipe_equeue_init(&equeues_[i], &context_,
-                                            static_cast<unsigned>(first) + i, channel_, memory,
-                                            static_cast<std::size_t>(bytes), 0);
+    int const made = gxio_mpipe_equeue_init(
+        &equeues_[i], &context_, static_cast<unsigned>(first) + i,
+        channels_[i / shape_.edma_rings()], memory, static_cast<std::size_t>(bytes), 0);
     if (made < 0) {
       return {"initialising an eDMA ring", made};
     }
@@ -216,8 +241,8 @@ MpipeTrouble Mpipe::open_edma() {
 
 MpipeTrouble Mpipe::open_stacks() {
   std::uint32_t const received = class_count(shape_);
-  int const first =
-      gxio_mpipe_alloc_buffer_stacks(&context_, received + shape_.edma_rings(), 0, 0);
+  std::uint32_t const sending = shape_.link_count() * shape_.edma_rings();
+  int const first = gxio_mpipe_alloc_buffer_stacks(&context_, received + sending, 0, 0);
   if (first < 0) {
     return {"allocating buffer stacks", first};
   }
@@ -231,7 +256,7 @@ MpipeTrouble Mpipe::open_stacks() {
       return trouble;
     }
   }
-  for (std::uint32_t i = 0; i < shape_.edma_rings(); ++i) {
+  for (std::uint32_t i = 0; i < sending; ++i) {
     MpipeTrouble const trouble =
         open_stack({first_transmit_stack_ + i, transmit_bytes_,
                     shape_.transmit_buffers.value * sharers(shape_)});
@@ -290,11 +315,19 @@ MpipeTrouble Mpipe::open_rules() {
     stacks.stacks[places[i]] = static_cast<std::uint8_t>(first_receive_stack_ + i);
   }
   gxio_mpipe_rules_init(&rules_, &context_);
-  int result = gxio_mpipe_rules_begin(&rules_, first_bucket_, buckets, &stacks);
-  result = result < 0 ? result : gxio_mpipe_rules_set_headroom(&rules_, headroom);
-  result = result < 0 ? result : gxio_mpipe_rules_add_channel(&rules_, channel_);
+  int result = 0;
+  for (std::uint32_t i = 0; i < shape_.link_count() && result >= 0; ++i) {
+    result = add_rule({i}, stacks);
+  }
   result = result < 0 ? result : gxio_mpipe_rules_commit(&rules_);
   return result < 0 ? MpipeTrouble{"committing the rules", result} : MpipeTrouble{};
+}
+
+int Mpipe::add_rule(MpipeLink link, gxio_mpipe_rules_stacks_t& stacks) {
+  int result =
+      gxio_mpipe_rules_begin(&rules_, first_buckets_[link.value], buckets, &stacks);
+  result = result < 0 ? result : gxio_mpipe_rules_set_headroom(&rules_, headroom);
+  return result < 0 ? result : gxio_mpipe_rules_add_channel(&rules_, channel(link));
 }
 
 MpipeTrouble Mpipe::stop_receiving() {
@@ -307,8 +340,9 @@ void Mpipe::close() {
   if (!open_) {
     return;
   }
-  if (linked_) {
-    gxio_mpipe_link_close(&link_);
+  while (linked_ != 0) {
+    --linked_;
+    gxio_mpipe_link_close(&links_[linked_]);
   }
   gxio_mpipe_destroy(&context_);
   // Only now is none of it the hardware's.
@@ -316,12 +350,12 @@ void Mpipe::close() {
     --mapped_;
     tmc_alloc_unmap(mappings_[mapped_].memory, mappings_[mapped_].bytes);
   }
-  linked_ = false;
   open_ = false;
 }
 
-bool Mpipe::link_is_up() {
-  std::int64_t const state = gxio_mpipe_link_get_attr(&link_, GXIO_MPIPE_LINK_CURRENT_STATE);
+bool Mpipe::link_is_up(MpipeLink link) {
+  std::int64_t const state =
+      gxio_mpipe_link_get_attr(&links_[link.value], GXIO_MPIPE_LINK_CURRENT_STATE);
   return state > 0 && (state & GXIO_MPIPE_LINK_SPEED_MASK) != 0;
 }
 

@@ -18,7 +18,8 @@ struct MpipeTrouble {
   constexpr bool none() const { return step == nullptr; }
 };
 
-// One link of one mPIPE and all that its workers stand on. Addresses of its members are kept by
+// The links of one mPIPE and all that their workers stand on: receive stacks are common to all;
+// rings, buckets and stacks to send from are each link's own. Addresses of its members are kept by
 // the vendor's library: it never moves.
 class Mpipe {
  public:
@@ -40,21 +41,24 @@ class Mpipe {
 
   const MpipeShape& shape() const { return shape_; }
   gxio_mpipe_context_t& context() { return context_; }
-  gxio_mpipe_iqueue_t& iqueue(std::uint32_t worker) { return iqueues_[worker]; }
-  gxio_mpipe_equeue_t& equeue(std::uint32_t worker) {
-    return equeues_[worker % shape_.edma_rings()];
+  gxio_mpipe_iqueue_t& iqueue(std::uint32_t worker, MpipeLink link = {}) {
+    return iqueues_[link.value * shape_.workers.value + worker];
   }
-  // Workers share a ring and its stack where there are more of them than rings.
-  std::uint32_t transmit_stack(std::uint32_t worker) const {
-    return first_transmit_stack_ + worker % shape_.edma_rings();
+  gxio_mpipe_equeue_t& equeue(std::uint32_t worker, MpipeLink link = {}) {
+    return equeues_[edma_ring(worker, link)];
+  }
+  std::uint32_t transmit_stack(std::uint32_t worker, MpipeLink link = {}) const {
+    return first_transmit_stack_ + edma_ring(worker, link);
   }
   std::uint32_t transmit_buffer_bytes() const { return transmit_bytes_; }
-  std::uint32_t channel() const { return channel_; }
+  std::uint32_t channel(MpipeLink link = {}) const { return channels_[link.value]; }
   std::uint32_t ring_of_bucket(std::uint32_t hash) const {
     return shape_.first_only ? 0 : (hash & (buckets - 1)) % shape_.workers.value;
   }
-  std::uint32_t first_ring() const { return first_ring_; }
-  bool link_is_up();
+  std::uint32_t first_ring(MpipeLink link = {}) const {
+    return first_ring_ + link.value * shape_.workers.value;
+  }
+  bool link_is_up(MpipeLink link = {});
 
   // Octets that open() will ask for, pages included.
   static std::uint64_t memory_bytes(const MpipeShape& shape);
@@ -62,15 +66,21 @@ class Mpipe {
  private:
   // Rings, and of each stack what it stands in and its buffers.
   static constexpr std::uint32_t mappings_max =
-      MpipeShape::workers_max + 3 * MpipeShape::edma_rings_max + 2 * classes_max;
+      MpipeShape::links_max * MpipeShape::workers_max + 3 * MpipeShape::edma_rings_max +
+      2 * classes_max;
   struct Mapping {
     void* memory = nullptr;
     std::size_t bytes = 0;
   };
   void* map(tmc_alloc_t& alloc, std::uint64_t bytes);
   void* contiguous(std::uint64_t bytes);
-  MpipeTrouble open_link();
+  // Workers share a ring and its stack where there are more of them than rings.
+  std::uint32_t edma_ring(std::uint32_t worker, MpipeLink link) const {
+    return link.value * shape_.edma_rings() + worker % shape_.edma_rings();
+  }
+  MpipeTrouble open_link(MpipeLink link);
   MpipeTrouble open_rings();
+  MpipeTrouble open_buckets(MpipeLink link);
   MpipeTrouble open_edma();
   MpipeTrouble open_stacks();
   struct StackWanted {
@@ -80,19 +90,20 @@ class Mpipe {
   };
   MpipeTrouble open_stack(const StackWanted& wanted);
   MpipeTrouble open_rules();
+  int add_rule(MpipeLink link, gxio_mpipe_rules_stacks_t& stacks);
 
   MpipeShape shape_;
   gxio_mpipe_context_t context_{};
-  gxio_mpipe_link_t link_{};
+  std::array<gxio_mpipe_link_t, MpipeShape::links_max> links_{};
   bool open_ = false;
-  bool linked_ = false;
-  std::uint32_t channel_ = 0;
+  std::uint32_t linked_ = 0;  // links that are open, the first ones
+  std::array<std::uint32_t, MpipeShape::links_max> channels_{};
+  std::array<std::uint32_t, MpipeShape::links_max> first_buckets_{};
   std::uint32_t first_ring_ = 0;
-  std::uint32_t first_bucket_ = 0;
   std::uint32_t first_receive_stack_ = 0;
   std::uint32_t first_transmit_stack_ = 0;
   std::uint32_t transmit_bytes_ = 0;
-  std::array<gxio_mpipe_iqueue_t, MpipeShape::workers_max> iqueues_{};
+  std::array<gxio_mpipe_iqueue_t, MpipeShape::links_max * MpipeShape::workers_max> iqueues_{};
   std::array<gxio_mpipe_equeue_t, MpipeShape::edma_rings_max> equeues_{};
   gxio_mpipe_rules_t rules_{};
   std::array<Mapping, mappings_max> mappings_{};

@@ -40,15 +40,15 @@ bool Machine::take_packet(std::uint32_t index) {
     insert_sum(pieces_[0], ring);
   }
   ring.next += count;
-  put_under_way(index, count, sends && wire_ != nullptr && link_up_ &&
-                                  ring.channel < loop_first);
+  Wire* const wire = link_up_[ring.channel] ? wires_[ring.channel] : nullptr;
+  put_under_way(index, count, sends && wire != nullptr && ring.channel < loop_first);
   if (sends) {
     ++stats_.egress_packets;
     stats_.egress_bytes += packet_.size();
     if (ring.channel >= loop_first) {
       arrive(packet_, ring.channel);
-    } else if (wire_ != nullptr && link_up_) {
-      wire_->leave(packet_);
+    } else if (wire != nullptr) {
+      wire->leave(packet_);
     } else {
       ++discarded_;
     }
@@ -96,6 +96,7 @@ void Machine::insert_sum(const gxio_mpipe_edesc_t& first, const EdmaRing& ring) 
 void Machine::put_under_way(std::uint32_t ring, std::uint32_t count, bool departs) {
   Duration const wait = chance(errors_.late) ? errors_.completion + errors_.late_by
                                              : errors_.completion;
+  Departures& departures = departures_[edma_table[ring].channel];
   for (std::uint32_t i = 0; i < count; ++i) {
     gxio_mpipe_edesc_t const& piece = pieces_[i];
     Flight flight;
@@ -113,42 +114,57 @@ void Machine::put_under_way(std::uint32_t ring, std::uint32_t count, bool depart
         sin(Sin::send_not_held);
       }
     }
-    departing_ += flight.departs ? 1 : 0;
-    flights_.push_back(flight);
+    departures.departing += flight.departs ? 1 : 0;
+    departures.flights.push_back(flight);
   }
 }
 
-// In order: a packet that is late holds up those behind it.
 void Machine::complete() {
-  std::uint32_t const waiting = departing_ != 0 ? wire_->waiting() : 0;
-  while (first_flight_ < flights_.size()) {
-    Flight const flight = flights_[first_flight_];
-    if (flight.at > times_.now || (flight.departs && departing_ <= waiting)) {
+  for (std::uint32_t channel = 0; channel < links; ++channel) {
+    if (!departures_[channel].flights.empty()) {
+      complete(channel);
+    }
+  }
+}
+
+// In order: a packet that is late holds up those behind it on its link.
+void Machine::complete(std::uint32_t channel) {
+  auto& [flights, first, departing] = departures_[channel];
+  std::uint32_t const waiting = departing != 0 ? wires_[channel]->waiting() : 0;
+  while (first < flights.size()) {
+    Flight const flight = flights[first];
+    if (flight.at > times_.now || (flight.departs && departing <= waiting)) {
       break;
     }
-    departing_ -= flight.departs ? 1 : 0;
+    departing -= flight.departs ? 1 : 0;
     ++edma_table[flight.ring].completed;
     if (flight.returns) {
       put_in_stack(flight.stack, flight.buffer);
     }
-    ++first_flight_;
+    ++first;
   }
-  if (first_flight_ * 2 >= flights_.size()) {
-    flights_.erase(flights_.begin(), flights_.begin() + first_flight_);
-    first_flight_ = 0;
+  if (first * 2 >= flights.size()) {
+    flights.erase(flights.begin(), flights.begin() + first);
+    first = 0;
   }
 }
 
 Instant Machine::deadline() const {
-  Instant at = Instant::never();
-  if (first_flight_ < flights_.size()) {
-    Flight const& flight = flights_[first_flight_];
-    at = flight.at;
-    if (flight.departs && wire_ != nullptr && !wire_->first_departure().is_never()) {
-      at = later(at, wire_->first_departure());
+  Instant all = times_.now < not_ready_until_ ? not_ready_until_ : Instant::never();
+  for (std::uint32_t channel = 0; channel < links; ++channel) {
+    Departures const& departures = departures_[channel];
+    if (departures.first == departures.flights.size()) {
+      continue;
     }
+    Flight const& flight = departures.flights[departures.first];
+    Wire const* const wire = wires_[channel];
+    Instant at = flight.at;
+    if (flight.departs && wire != nullptr && !wire->first_departure().is_never()) {
+      at = later(at, wire->first_departure());
+    }
+    all = earlier(all, at);
   }
-  return times_.now < not_ready_until_ ? earlier(at, not_ready_until_) : at;
+  return all;
 }
 
 }  // namespace lockstep::hw::mpipe

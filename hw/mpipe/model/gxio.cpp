@@ -148,6 +148,7 @@ int gxio_mpipe_destroy(gxio_mpipe_context_t* context) {
   machine.bucket_table.assign(Machine::buckets, {});
   machine.edma_table = {};
   machine.link_table = {};
+  machine.abandon();
   machine.initialised = false;
   return 0;
 }
@@ -181,7 +182,7 @@ int gxio_mpipe_link_set_attr(gxio_mpipe_link_t* link, uint32_t attribute, int64_
 int64_t gxio_mpipe_link_get_attr(gxio_mpipe_link_t* link, uint32_t attribute) {
   Machine const& machine = *link->context->machine;
   if (attribute == GXIO_MPIPE_LINK_CURRENT_STATE) {
-    return machine.link_up() ? std::int64_t{GXIO_MPIPE_LINK_10G} : 0;
+    return machine.link_up(link->channel) ? std::int64_t{GXIO_MPIPE_LINK_10G} : 0;
   }
   if (attribute == GXIO_MPIPE_LINK_MAC) {
     std::int64_t octets = 0;

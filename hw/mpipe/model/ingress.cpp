@@ -38,7 +38,7 @@ void describe(const Classified& seen, gxio_mpipe_idesc_t& idesc) {
 
 Arrived Machine::arrive(std::span<const std::byte> frame, std::uint32_t channel) {
   std::uint32_t const most = link_table[channel].jumbo ? jumbo_frame_max : frame_max;
-  if (!link_up_ || !link_table[channel].open || frame.empty() || frame.size() > most) {
+  if (!link_up_[channel] || !link_table[channel].open || frame.empty() || frame.size() > most) {
     ++stats_.ingress_drops;
     return Arrived::lost;
   }

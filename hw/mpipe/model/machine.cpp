@@ -23,7 +23,9 @@ Machine::Machine(const MachineShape& shape)
       errors_(shape.errors),
       erring_(shape.errors.any()),
       random_(shape.random.fork("errors")),
-      hash_seed_{shape.random.fork("hash").next(), shape.hash, shape.workers} {}
+      hash_seed_{shape.random.fork("hash").next(), shape.hash, shape.workers} {
+  link_up_.fill(true);
+}
 
 Machine& Machine::current() {
   CHECK(the_current != nullptr);
@@ -47,9 +49,7 @@ void Machine::copy_from(const Machine& other) {
   packets_ = other.packets_;
   last_ring_ = other.last_ring_;
   discarded_ = other.discarded_;
-  flights_ = other.flights_;
-  first_flight_ = other.first_flight_;
-  departing_ = other.departing_;
+  departures_ = other.departures_;
   sins_ = other.sins_;
   stats_ = other.stats_;
 }

@@ -104,9 +104,12 @@ class Machine {
   Instant deadline() const;
   Instant local() const { return times_.local; }
 
-  void attach(Wire& wire) { wire_ = &wire; }
-  void set_link_up(bool up) { link_up_ = up; }
-  bool link_up() const { return link_up_; }
+  // To every link, or to that of one channel.
+  void attach(Wire& wire) { wires_.fill(&wire); }
+  void attach(Wire& wire, std::uint32_t channel) { wires_[channel] = &wire; }
+  void set_link_up(bool up) { link_up_.fill(up); }
+  void set_link_up(bool up, std::uint32_t channel) { link_up_[channel] = up; }
+  bool link_up(std::uint32_t channel) const { return link_up_[channel]; }
   // Whether what Errors has is drawn at all.
   void set_erring(bool erring) { erring_ = erring && errors_.any(); }
   // Frames to send that met a link that was down.
@@ -180,6 +183,8 @@ class Machine {
   void credit(int ring, int bucket, std::uint32_t count);
   void fetch(std::uint32_t ring);
   void complete();
+  // What is under way never comes back: nobody is left to take it.
+  void abandon() { departures_ = {}; }
   bool registered(std::uint32_t stack, Offset begin, std::uint32_t bytes) const;
 
   std::array<BufferStack, stacks> stack_table;
@@ -201,6 +206,13 @@ class Machine {
     Offset buffer;
     Instant at;
   };
+  // What is on its way out of one link, in order.
+  struct Departures {
+    std::vector<Flight> flights;  // those before `first` are over
+    std::uint32_t first = 0;
+    std::uint32_t departing = 0;
+  };
+  void complete(std::uint32_t channel);
   void put_in_stack(std::uint32_t stack, Offset base);
   bool chance(Probability probability);
   const gxio_mpipe_model_rule_t* rule_for(const Classified& seen, std::span<const std::byte> frame,
@@ -222,16 +234,14 @@ class Machine {
   bool erring_;
   Random random_;
   HashSeed hash_seed_;
-  Wire* wire_ = nullptr;
-  bool link_up_ = true;
+  std::array<Wire*, links> wires_{};
+  std::array<bool, links> link_up_;
   Times times_;
   Instant not_ready_until_;
   std::uint64_t packets_ = 0;
   std::uint32_t last_ring_ = 0;
   std::uint64_t discarded_ = 0;
-  std::vector<Flight> flights_;  // those before first_flight_ are over
-  std::uint32_t first_flight_ = 0;
-  std::uint32_t departing_ = 0;
+  std::array<Departures, links> departures_;
   std::vector<std::byte> packet_;
   std::vector<gxio_mpipe_edesc_t> pieces_;
   std::array<std::uint64_t, sin_count> sins_{};

@@ -76,7 +76,9 @@ class Rig {
     machine.attach(wire);
     trouble = engine.open(shape);
   }
-  Arrived arrive(const Frame& frame) { return machine.arrive(frame, engine.channel()); }
+  Arrived arrive(const Frame& frame, MpipeLink link = {}) {
+    return machine.arrive(frame, engine.channel(link));
+  }
   void at(std::uint64_t nanoseconds) {
     machine.step({Instant{nanoseconds}, Instant{nanoseconds}});
   }
