@@ -6,19 +6,26 @@
 #ifdef LOCKSTEP_MPIPE_KIT
 #include <arch/cycle.h>
 #include <gxio/mpipe.h>
+#include <sys/dataplane.h>
+#include <sys/mman.h>
 #include <tmc/alloc.h>
+#include <tmc/cpus.h>
 #include <tmc/perf.h>
 #else
 #include "hw/mpipe/model/arch/cycle.h"
 #include "hw/mpipe/model/gxio/mpipe.h"
+#include "hw/mpipe/model/sys/dataplane.h"
 #include "hw/mpipe/model/tmc/alloc.h"
+#include "hw/mpipe/model/tmc/cpus.h"
 #include "hw/mpipe/model/tmc/perf.h"
 #endif
 
 namespace lockstep::hw::mpipe {
 
-// Addresses out of descriptors: the kit has no call for these two.
+// Addresses out of descriptors: the kit has no call for these two. And what is not the kit's own.
 #ifdef LOCKSTEP_MPIPE_KIT
+using CpuSet = cpu_set_t;
+inline int lock_memory() { return mlockall(MCL_CURRENT); }
 inline unsigned char* buffer_of(gxio_mpipe_bdesc_t bdesc) {
   return reinterpret_cast<unsigned char*>(static_cast<std::intptr_t>(bdesc.va) * 128);
 }
@@ -28,6 +35,8 @@ inline unsigned char* next_of_chain(std::uint64_t word) {
   return reinterpret_cast<unsigned char*>(static_cast<std::intptr_t>(idesc.va));
 }
 #else
+using CpuSet = lockstep_model_cpus_t;
+int lock_memory();
 unsigned char* buffer_of(gxio_mpipe_bdesc_t bdesc);
 unsigned char* next_of_chain(std::uint64_t word);
 #endif

@@ -107,9 +107,9 @@ void* Mpipe::map(tmc_alloc_t& alloc, std::uint64_t bytes) {
 }
 
 // Contiguous memory: within one page.
-void* Mpipe::contiguous(std::uint64_t bytes) {
+void* Mpipe::contiguous(std::uint64_t bytes, int home) {
   tmc_alloc_t alloc = TMC_ALLOC_INIT;
-  tmc_alloc_set_home(&alloc, TMC_ALLOC_HOME_HASH);
+  tmc_alloc_set_home(&alloc, home);
   return tmc_alloc_set_pagesize(&alloc, static_cast<std::size_t>(bytes)) == nullptr
              ? nullptr
              : map(alloc, bytes);
@@ -132,6 +132,10 @@ MpipeTrouble Mpipe::open(const MpipeShape& shape) {
       return {"finding the link on the card of the first", GXIO_ERR_NO_DEVICE};
     }
   }
+  if (MpipeTrouble const trouble = shape.dataplane ? find_cores() : MpipeTrouble{};
+      !trouble.none()) {
+    return trouble;
+  }
   int const made = gxio_mpipe_init(&context_, static_cast<unsigned>(instance));
   if (made < 0) {
     return {"opening the packet engine", made};
@@ -153,6 +157,20 @@ MpipeTrouble Mpipe::open(const MpipeShape& shape) {
     close();
   }
   return trouble;
+}
+
+MpipeTrouble Mpipe::find_cores() {
+  mpipe::CpuSet cpus;
+  if (int const got = tmc_cpus_get_dataplane_cpus(&cpus); got < 0) {
+    return {"asking for the cores of the dataplane", got};
+  }
+  for (std::uint32_t worker = 0; worker < shape_.workers.value; ++worker) {
+    cores_[worker] = tmc_cpus_find_nth_cpu(&cpus, worker);
+    if (cores_[worker] < 0) {
+      return {"finding a core of the dataplane for each worker", GXIO_ERR_NO_DEVICE};
+    }
+  }
+  return {};
 }
 
 MpipeTrouble Mpipe::open_link(MpipeLink link) {
@@ -186,7 +204,7 @@ MpipeTrouble Mpipe::open_rings() {
   first_ring_ = static_cast<std::uint32_t>(first);
   std::uint64_t const bytes = std::uint64_t{shape_.receive_ring.value} * idesc_bytes;
   for (std::uint32_t i = 0; i < rings; ++i) {
-    void* const memory = contiguous(bytes);
+    void* const memory = contiguous(bytes, home_of(i % shape_.workers.value));
     if (memory == nullptr) {
       return {"memory of a notification ring", GXIO_ERR_CLIENT_MEMORY};
     }
@@ -225,7 +243,9 @@ MpipeTrouble Mpipe::open_edma() {
   std::uint64_t const bytes =
       std::uint64_t{edma_ring_for(shape_.transmit_buffers.value * sharers(shape_))} * edesc_bytes;
   for (std::uint32_t i = 0; i < rings; ++i) {
-    void* const memory = contiguous(bytes);
+    bool const own = shape_.edma_rings() == shape_.workers.value;
+    void* const memory =
+        contiguous(bytes, own ? home_of(i % shape_.workers.value) : TMC_ALLOC_HOME_HASH);
     if (memory == nullptr) {
       return {"memory of an eDMA ring", GXIO_ERR_CLIENT_MEMORY};
     }
@@ -269,7 +289,7 @@ MpipeTrouble Mpipe::open_stacks() {
 
 MpipeTrouble Mpipe::open_stack(const StackWanted& wanted) {
   std::size_t const own = gxio_mpipe_calc_buffer_stack_bytes(wanted.count);
-  void* const memory = contiguous(own);
+  void* const memory = contiguous(own, TMC_ALLOC_HOME_HASH);
   if (memory == nullptr) {
     return {"memory of a buffer stack", GXIO_ERR_CLIENT_MEMORY};
   }

@@ -59,6 +59,9 @@ class Mpipe {
     return first_ring_ + link.value * shape_.workers.value;
   }
   bool link_is_up(MpipeLink link = {});
+  // Where a worker is to run; any_core without `dataplane`.
+  static constexpr int any_core = -1;
+  int core(std::uint32_t worker) const { return shape_.dataplane ? cores_[worker] : any_core; }
 
   // Octets that open() will ask for, pages included.
   static std::uint64_t memory_bytes(const MpipeShape& shape);
@@ -73,7 +76,12 @@ class Mpipe {
     std::size_t bytes = 0;
   };
   void* map(tmc_alloc_t& alloc, std::uint64_t bytes);
-  void* contiguous(std::uint64_t bytes);
+  void* contiguous(std::uint64_t bytes, int home);
+  MpipeTrouble find_cores();
+  // What a worker alone uses lies in its own cache, what several do in all of them.
+  int home_of(std::uint32_t worker) const {
+    return shape_.dataplane ? cores_[worker] : TMC_ALLOC_HOME_HASH;
+  }
   // Workers share a ring and its stack where there are more of them than rings.
   std::uint32_t edma_ring(std::uint32_t worker, MpipeLink link) const {
     return link.value * shape_.edma_rings() + worker % shape_.edma_rings();
@@ -108,6 +116,7 @@ class Mpipe {
   gxio_mpipe_rules_t rules_{};
   std::array<Mapping, mappings_max> mappings_{};
   std::uint32_t mapped_ = 0;
+  std::array<int, MpipeShape::workers_max> cores_{};
 };
 
 }  // namespace lockstep::hw

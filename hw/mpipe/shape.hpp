@@ -30,6 +30,8 @@ struct MpipeShape {
   Count burst_frames{32};      // taken at once, at most MpipePort::burst_max
   // All frames to the first worker, whatever they hash to: MpipeSteering::first_worker.
   bool first_only = false;
+  // Each worker has a core of the dataplane, and rings that it alone uses are homed there.
+  bool dataplane = false;
   bool stamps = false;         // Ingress.arrived is the card's stamp instead of the turn's time
   // The stack speaks bare IP: an Ethernet header between these two is put on and taken off here.
   bool bare_ip = false;

@@ -176,34 +176,3 @@ unsigned char* next_of_chain(std::uint64_t word) {
 }
 
 }  // namespace lockstep::hw::mpipe
-
-tmc_alloc_t* tmc_alloc_set_home(tmc_alloc_t* alloc, int home) {
-  alloc->home = home;
-  return alloc;
-}
-
-tmc_alloc_t* tmc_alloc_set_pagesize(tmc_alloc_t* alloc, size_t bytes) {
-  constexpr std::size_t largest = 16u << 20;
-  std::size_t page = 65'536;
-  while (page < bytes && page < largest) {
-    page *= 4;
-  }
-  alloc->pagesize = page;
-  return page >= bytes ? alloc : nullptr;
-}
-
-size_t tmc_alloc_get_pagesize(tmc_alloc_t* alloc) { return alloc->pagesize; }
-
-void* tmc_alloc_map(tmc_alloc_t* alloc, size_t bytes) {
-  return Machine::current().memory().obtain(bytes, static_cast<std::uint32_t>(alloc->pagesize));
-}
-
-int tmc_alloc_unmap(void* memory, size_t) {
-  return Machine::current().memory().release(memory) ? 0 : -1;
-}
-
-uint64_t get_cycle_count() { return Machine::current().local().ns; }
-
-void __insn_mf() { Machine::current().memory().fence(); }
-
-uint64_t tmc_perf_get_cpu_speed() { return 1'000'000'000; }

@@ -19,6 +19,7 @@ bool Errors::any() const {
 Machine::Machine(const MachineShape& shape)
     : bucket_table(buckets),
       mac(shape.mac),
+      dataplane(shape.dataplane),
       memory_(shape.memory_bytes),
       errors_(shape.errors),
       erring_(shape.errors.any()),

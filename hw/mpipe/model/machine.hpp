@@ -29,8 +29,10 @@ enum class Sin : std::uint8_t {
   sum_too_long,       // a checksum was asked for beyond what is stored before it is forwarded
   credit_too_many,    // more came back than was delivered
   spun,               // a call was made that spins until hardware moves
+  not_locked,         // the dataplane was entered with memory that may still be paged
+  system_call,        // a thread of the dataplane called into the system
 };
-inline constexpr std::uint32_t sin_count = 11;
+inline constexpr std::uint32_t sin_count = 13;
 
 // How the card errs: each per frame or call, drawn from the seed. Nothing is drawn where none is
 // asked for.
@@ -69,6 +71,7 @@ struct MachineShape {
   Mac mac;
   FlowHash hash = FlowHash::card;
   std::uint32_t workers = 1;  // that FlowHash::ours is of
+  std::uint64_t dataplane = 0xf'ffff'fffe;  // a bit a core: 1 to 35 of 36
 };
 
 class Machine {
@@ -196,6 +199,14 @@ class Machine {
   std::vector<gxio_mpipe_model_rule_t> rules;
   bool initialised = false;
   Mac mac;
+  std::uint64_t dataplane;
+  // The thread that calls: a test that plays several makes it another.
+  struct Thread {
+    int core = -1;  // where alone it runs
+    int flags = 0;  // of the dataplane
+  };
+  Thread thread;
+  bool memory_locked = false;
 
  private:
   struct Flight {

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "core/units/check.hpp"
+
 namespace lockstep::hw::mpipe {
 
 Memory::Memory(std::uint32_t bytes)
@@ -20,9 +22,10 @@ void Memory::copy_from(const Memory& other) {
   std::memcpy(counts_, other.counts_, sizeof counts_);
   used_ = other.used_;
   obtained_ = other.obtained_;
+  homed_ = other.homed_;
 }
 
-std::byte* Memory::obtain(std::uint64_t bytes, std::uint32_t page_bytes) {
+std::byte* Memory::obtain(std::uint64_t bytes, std::uint32_t page_bytes, int home) {
   std::uint64_t const page = page_bytes;
   std::uint64_t const begin = (used_ + page - 1) / page * page;
   std::uint64_t const end = begin + (bytes + page - 1) / page * page;
@@ -31,6 +34,7 @@ std::byte* Memory::obtain(std::uint64_t bytes, std::uint32_t page_bytes) {
   }
   used_ = static_cast<std::uint32_t>(end);
   ++obtained_;
+  homed_.push_back({used_, home});
   return first_ + begin;
 }
 
@@ -45,8 +49,20 @@ bool Memory::release(const void* pages) {
     held_.clear();
     std::memset(counts_, 0, sizeof counts_);
     used_ = 0;
+    homed_.clear();
   }
   return true;
+}
+
+int Memory::home_of(const void* pointer) const {
+  std::uint32_t const at = offset_of(pointer).value;
+  for (Homed const& each : homed_) {
+    if (at < each.end) {
+      return each.home;
+    }
+  }
+  CHECK(false);
+  return 0;
 }
 
 bool Memory::holds(const void* pointer) const {

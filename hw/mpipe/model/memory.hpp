@@ -50,9 +50,12 @@ class Memory {
   void copy_from(const Memory& other);
 
   // Whole pages from the front, aligned to a page; nullptr: there are no more.
-  std::byte* obtain(std::uint64_t bytes, std::uint32_t page_bytes);
+  std::byte* obtain(std::uint64_t bytes, std::uint32_t page_bytes, int home);
   // Once all that was obtained is released, all is free, zero and no buffer. False: not ours.
   bool release(const void* pages);
+
+  // What `home` was said of it; `pointer` must be of what was obtained.
+  int home_of(const void* pointer) const;
 
   bool holds(const void* pointer) const;
   // `pointer` must be held.
@@ -97,6 +100,11 @@ class Memory {
   std::uint64_t counts_[place_count] = {};
   std::uint32_t used_ = 0;
   std::uint32_t obtained_ = 0;  // and not released
+  struct Homed {
+    std::uint32_t end = 0;  // from that of the one before
+    int home = 0;
+  };
+  std::vector<Homed> homed_;
 };
 
 }  // namespace lockstep::hw::mpipe

@@ -16,6 +16,7 @@ enum : int {
   TMC_ALLOC_HOME_TASK = -3,
   TMC_ALLOC_HOME_DEFAULT = -4,
 };
+// Where its lines are cached: one of these, or a core by its number.
 tmc_alloc_t* tmc_alloc_set_home(tmc_alloc_t* alloc, int home);
 // The smallest page that holds so many octets, or nullptr where none does.
 tmc_alloc_t* tmc_alloc_set_pagesize(tmc_alloc_t* alloc, size_t bytes);
