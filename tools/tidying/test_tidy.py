@@ -126,7 +126,7 @@ class Bans(Planted):
     def test_comments_strings_and_tools_pass(self):
         self.write("core/tcp/a.cpp", TOP + "// a new virtual double\nauto s = \"malloc(1.5)\";\n")
         self.write("core/tcp/b.cpp", TOP + "auto* p = new (place) Thing;\nA(const A&) = delete;\n")
-        self.write("tools/report/a.cpp", TOP + "#include <string>\nstd::unordered_set<int> m;\n")
+        self.write("tools/coverage/a.cpp", TOP + "#include <string>\nstd::unordered_set<int> m;\n")
         self.expect_clean()
 
 
