@@ -248,3 +248,22 @@ def test_ack_in_every_segment(tcp):
         tcp.expect(seq=1 + 500 * number, ack=6, length=500)
     tcp.finish().expect("FA", ack=6)
     tcp.ignore_rest()
+
+
+#= rfc9293#3.10.7.4
+## 9293:MAY-13 what begins inside the window, beyond RCV.NXT, is answered by an ACK of RCV.NXT
+## 9293:SHLD-31 and held until what is missing has come
+@pytest.mark.parametrize("gap", [1, 100, 60_000])
+@pytest.mark.parametrize("flags", ["PA", "FA"])
+def test_above_a_gap(tcp, gap, flags):
+    text = bytes(i % 251 for i in range(gap)) + b"late"
+    tcp.established(options=[("MSS", 1460)])
+    tcp.send(flags, seq=1 + gap, payload=b"late").expect("A", seq=1, ack=1, length=0)
+    tcp.expect_state("ESTABLISHED").check("read", b"", tcp.read())
+    for begin in range(0, gap, 1460):
+        tcp.send("A", seq=1 + begin, payload=text[begin : min(begin + 1460, gap)])
+    tcp.advance("500ms")
+    last = tcp.drain()[-1]
+    tcp.check("ack", 1 + len(text) + (flags == "FA"), (last[TCP].ack - tcp.peer_iss) % (1 << 32))
+    tcp.expect_read(text).expect_state("CLOSE-WAIT" if flags == "FA" else "ESTABLISHED")
+    tcp.ignore_rest()

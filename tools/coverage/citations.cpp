@@ -126,13 +126,21 @@ Fit fit_of(const Requirement& row, const std::vector<Target>& targets) {
   return best;
 }
 
-/// What a citation of this file is if it does not say.
+/// True of a file that GoogleTest or pytest runs: x_test.cpp, test_x.py, x_test.py.
+bool runs_tests(std::string_view file) {
+  const std::string_view name = file.substr(file.rfind('/') + 1);  // npos + 1 is 0
+  return name.find("_test.") != std::string_view::npos ||
+         (name.starts_with("test_") && name.ends_with(".py"));
+}
+
+/// What a citation of this file is if it does not say. An oracle, as a helper of tests is, shows
+/// nothing: the test that asks it does.
 Proof proof_of_file(std::string_view file) {
   const bool room_of_proofs = file.starts_with("conformance/") || file.starts_with("pcaps/");
   if (file.ends_with(".pkt")) {
     return Proof::script;
   }
-  if (file.find("_test.") != std::string_view::npos || (room_of_proofs && file.ends_with(".py"))) {
+  if (runs_tests(file)) {
     return Proof::test;
   }
   return room_of_proofs || file.starts_with("sim/checkers/") || file.starts_with("tools/lint/")

@@ -259,18 +259,23 @@ TEST(Coverage, AdjacentCitationsAreTwo) {
   EXPECT_EQ(answer.citations.notes[0].line, 9);
 }
 
-TEST(Coverage, TestFilesConformanceAndPcapsProve) {
+TEST(Coverage, FilesOfTestsProveAndTheirHelpersDoNot) {
   const Tree tree;
   const std::string hash = "#";
   const std::string python = hash + "= rfc6#packet-reception\n" + hash + "# 6:A words\n";
   tree.write("core/x_test.cpp", cite("rfc7#3.1", "7:A"));
-  tree.write("conformance/rfc7/y.py", python);
-  tree.write("pcaps/author/z.py", python);
+  tree.write("conformance/rfc7/test_y.py", python);
+  tree.write("pcaps/author/z_test.py", python);
+  tree.write("tools/python/test_v.py", python);
+  tree.write("conformance/rfc7/oracle.py", python);
+  tree.write("pcaps/author/test_w.toml", python);
   tree.write("sim/w.cpp", prove("rfc7#3.2", "7:B"));
   const Answer answer(tree);
   EXPECT_THAT(answer.citations.problems, IsEmpty());
   EXPECT_THAT(answer.row("7:A").tests, SizeIs(1));
-  EXPECT_THAT(answer.row("6:A").tests, SizeIs(2));
+  EXPECT_THAT(answer.row("6:A").tests, SizeIs(3));
+  EXPECT_THAT(answer.row("6:A").judges, SizeIs(2));
+  EXPECT_THAT(answer.row("6:A").code, IsEmpty());
   EXPECT_THAT(answer.row("7:B").tests, SizeIs(1));
 }
 
