@@ -97,7 +97,7 @@ def test_what_a_target_cannot_do_is_said_in_a_line(name):
 
 
 def test_bad_targets_are_refused():
-    with pytest.raises(Misuse, match="only tap:lockstep"):
+    with pytest.raises(Misuse, match="only tap:lockstep is known"):
         make("tap:other", Wanted(4, 1, "rfc", {}))
     with pytest.raises(Unsupported, match="no way to set rto_max"):
         make("linux", Wanted(4, 1, "rfc", {"rto_max": "60s"}))

@@ -33,14 +33,15 @@ def run(pytester, monkeypatch):
     return go
 
 
+#: Its marks are put together here, so that no scan of this repository takes them for citations.
 FAILING = '''
 @pytest.mark.ip(4)
-#= rfc9293#3.5
-## 9293:P-3WHS the second of three
+@= rfc9293#3.5
+@@ 9293:P-3WHS the second of three
 def test_it(tcp):
     tcp.listen().send("S")
     tcp.expect("SA", seq=0, ack=2)
-'''
+'''.replace("@= ", "#= ").replace("@@ ", "## ")
 
 
 def test_a_failure_shows_two_columns_clause_and_repro(run):
@@ -144,6 +145,11 @@ def test_a_marker_that_is_wrong(run, mark, words):
     "arguments,words",
     [
         (["--target", "moon"], "--target moon: no such target; there is "),
+        (["--target", "linux:junk"], "--target linux:junk: linux takes nothing behind a colon"),
+        (["--target", "stack:x"], "--target stack:x: stack takes nothing behind a colon"),
+        (["--target", "linux:"], "--target linux:: nothing stands behind the colon"),
+        (["--target", "tap:x"], "--target tap:x: only tap:lockstep is known"),
+        (["--target", "tap"], "--target tap: only tap:lockstep is known"),
         (["--lockstep-profile", "xp"], "--lockstep-profile xp: no such profile"),
         (["--lockstep-seed", "-1"], "number of 0 to 2^64 - 1"),
         (["--lockstep-seed", "few"], "number of 0 to 2^64 - 1"),
@@ -152,7 +158,54 @@ def test_a_marker_that_is_wrong(run, mark, words):
 def test_an_option_that_is_wrong(run, arguments, words):
     result = run("def test_it():\n    pass\n", *arguments)
     assert result.ret == 4
-    assert words in result.stdout.str() + result.stderr.str()
+    assert (result.stdout.str() + result.stderr.str()).count(words) == 1
+
+
+def test_a_program_that_is_not_there_is_said_once(run, monkeypatch):
+    monkeypatch.setenv("LOCKSTEP_PROGRAM", "/no/such/program")
+    result = run(FAILING, "--target", "tap:lockstep")
+    assert result.ret == 4
+    assert result.stderr.str().splitlines() == [
+        "ERROR: --target tap:lockstep: LOCKSTEP_PROGRAM names /no/such/program, which is no"
+        " program: build it, or unset the variable"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/net/tun"),
+                    reason="as root, with /dev/net/tun: the target makes a network namespace")
+@pytest.mark.parametrize("program,words", [
+    ("/bin/true", "its helper /bin/true has ended"),
+    ("/bin/echo", "its helper /bin/echo does not speak as lockstep serve calls does"),
+])
+def test_a_program_that_is_another(run, monkeypatch, program, words):
+    monkeypatch.setenv("LOCKSTEP_PROGRAM", program)
+    result = run(FAILING, "--target", "tap:lockstep")
+    result.assert_outcomes(errors=1)
+    out = result.stdout.str()
+    assert words in out and "Traceback" not in out and "BrokenPipe" not in out
+
+
+UNTESTABLE = """
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.ip(4)
+def test_it(tcp, number):
+    tcp.leave_out("it is not asked")
+"""
+
+
+def test_a_run_that_has_tested_nothing_fails_loudly(run):
+    result = run(UNTESTABLE, "--target", "stack")
+    result.assert_outcomes(skipped=3)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["--target stack: NOTHING WAS TESTED, all 3 tests were skipped: "
+                                 "target stack: it is not asked"])
+
+
+def test_one_that_has_tested_something_does_not(run):
+    assert run(UNTESTABLE).ret == 0  # no target was named
+    some = UNTESTABLE.replace("tcp.leave", "number == 1 or tcp.leave")
+    result = run(some, "--target=stack")
+    result.assert_outcomes(skipped=2, passed=1)
+    assert result.ret == 0 and "NOTHING" not in result.stdout.str()
 
 
 def test_what_nobody_expected_is_a_failure(run):

@@ -135,19 +135,34 @@ class LiveTarget(Target):
 
     # --- the program ---
 
+    def _program(self):
+        """Which program the helper is, where it is one."""
+        return f" {self.hello['program']}" if "program" in self.hello else ""
+
     def call(self, name, *arguments):
         """Has the helper make a call; its answer."""
-        self._channel.sendall(json.dumps([name, *arguments]).encode() + b"\n")
-        while b"\n" not in self._lines:
-            try:
+        try:
+            self._channel.sendall(json.dumps([name, *arguments]).encode() + b"\n")
+            while b"\n" not in self._lines:
                 piece = self._channel.recv(1 << 16)
-            except TimeoutError:
-                piece = b""
-            if not piece:
-                raise Misuse(f"target {self.name}: its helper has not answered {name}")
-            self._lines += piece
+                if not piece:
+                    raise Misuse(f"target {self.name}: its helper{self._program()} has ended:"
+                                 f" {name} is not answered")
+                self._lines += piece
+        except TimeoutError:
+            raise Misuse(f"target {self.name}: its helper{self._program()} has not answered {name}"
+                         f" in {ANSWER_SECONDS} s") from None
+        except (BrokenPipeError, ConnectionResetError):
+            raise Misuse(f"target {self.name}: its helper{self._program()} has ended: {name} cannot"
+                         " be asked") from None
         line, self._lines = self._lines.split(b"\n", 1)
-        answer = json.loads(line)
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict) or not {"error", "value"} & answer.keys():
+            raise Misuse(f"target {self.name}: its helper{self._program()} does not speak as"
+                         f" lockstep serve calls does: {line[:40]!r}")
         if "error" in answer:
             raise Misuse(f"target {self.name}: {name}: {answer['error']}")
         return answer["value"]

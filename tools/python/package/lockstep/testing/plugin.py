@@ -70,17 +70,52 @@ def pytest_configure(config):
         "markers", "stack(**fields): fields of Config that the test sets, and profile="
     )
     config.addinivalue_line("markers", "ip(version): the test is of one family only, 4 or 6")
-    name = config.getoption("--target").partition(":")[0]
-    if name not in targets.kinds:
-        raise pytest.UsageError(
-            f"--target {name}: no such target; there is {', '.join(sorted(targets.kinds))}"
-        )
+    try:
+        targets.known(config.getoption("--target"))
+    except Misuse as why:
+        raise pytest.UsageError(str(why)) from None
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Tally(config), "lockstep-tally")
     profile = config.getoption("--lockstep-profile")
     if profile not in stack_target.PROFILES:
         raise pytest.UsageError(
             f"--lockstep-profile {profile}: no such profile; there is"
             f" {', '.join(stack_target.PROFILES)}"
         )
+
+
+class Tally:
+    """Counts what was tested: a run that a target was named for, and that tested nothing, fails."""
+
+    def __init__(self, config):
+        self._target = config.getoption("--target")
+        words = [str(word) for word in config.invocation_params.args]
+        self._named = any(word.partition("=")[0] == "--target" for word in words)
+        self._asked = 0
+        self._skipped = {}
+
+    def pytest_runtest_logreport(self, report):
+        if not dict(report.user_properties).get("lockstep"):
+            return
+        if report.outcome == "skipped":
+            words = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+            self._skipped[report.nodeid] = words.removeprefix("Skipped: ")
+        self._asked += report.when == "setup"
+
+    @property
+    def _nothing(self):
+        return self._named and self._asked > 0 and len(self._skipped) == self._asked
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session):
+        if self._nothing and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter):
+        if self._nothing:
+            terminalreporter.write_line(
+                f"--target {self._target}: NOTHING WAS TESTED, all {self._asked} tests were"
+                f" skipped: {next(iter(self._skipped.values()))}", red=True, bold=True)
 
 
 def pytest_generate_tests(metafunc):
@@ -98,6 +133,9 @@ def pytest_collection_modifyitems(config, items):
     if not (first.isdecimal() and of.isdecimal() and int(first) < int(of)):
         raise pytest.UsageError("--lockstep-share takes K/N with K below N, as 0/4")
     items[:] = items[int(first)::int(of)]
+    for item in items:
+        if "tcp" in getattr(item, "fixturenames", ()):
+            item.user_properties.append(("lockstep", True))
 
 
 @pytest.fixture

@@ -26,9 +26,16 @@ class TapTarget(LiveTarget):
 
     name = "tap:lockstep"
 
+    @classmethod
+    def accepts(cls, more):
+        if more != "lockstep":
+            raise Misuse(f"--target tap{':' * bool(more)}{more}: only tap:lockstep is known")
+        named = os.environ.get("LOCKSTEP_PROGRAM")
+        if named and not (os.path.isfile(named) and os.access(named, os.X_OK)):
+            raise Misuse(f"--target tap:lockstep: LOCKSTEP_PROGRAM names {named}, which is no"
+                         " program: build it, or unset the variable")
+
     def __init__(self, wanted: Wanted):
-        if wanted.more != "lockstep":
-            raise Misuse("--target tap: only tap:lockstep is known")
         self.local, self.remote = ADDRESSES[wanted.ip_version]
         mac = bytes.fromhex((OUR_MAC + TESTERS_MAC).replace(":", ""))
         self._header = mac + KINDS[wanted.ip_version]

@@ -39,6 +39,12 @@ class Target(abc.ABC):
     local = ""
     remote = ""
 
+    @classmethod
+    def accepts(cls, more):
+        """Misuse if the target cannot be: `more` is what stands behind the colon of --target."""
+        if more:
+            raise Misuse(f"--target {cls.name}:{more}: {cls.name} takes nothing behind a colon")
+
     # --- the wire ---
 
     @abc.abstractmethod
@@ -157,9 +163,18 @@ class Wanted:
     more: str = ""
 
 
-def make(name, wanted):
-    """The target that `--target` names; Misuse if there is no such kind."""
-    kind, _, more = name.partition(":")
+def known(name):
+    """(kind, what stands behind the colon) of `--target`; Misuse if there is no such target."""
+    kind, colon, more = name.partition(":")
     if kind not in kinds:
         raise Misuse(f"--target {name}: no such target; there is {', '.join(sorted(kinds))}")
-    return kinds[kind](dataclasses.replace(wanted, more=more))
+    if colon and not more:
+        raise Misuse(f"--target {name}: nothing stands behind the colon")
+    getattr(kinds[kind], "accepts", lambda more: None)(more)
+    return kinds[kind], more
+
+
+def make(name, wanted):
+    """The target that `--target` names; Misuse if there is none."""
+    kind, more = known(name)
+    return kind(dataclasses.replace(wanted, more=more))
