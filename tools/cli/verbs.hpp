@@ -30,8 +30,9 @@ void register_load(CLI::App& app, int& exit_code);
 void register_doctor(CLI::App& app, int& exit_code);
 void register_ns3(CLI::App& app, int& exit_code);
 void register_plot(CLI::App& app, int& exit_code);
+void register_testbed(CLI::App& app, int& exit_code);
 
-inline constexpr std::array<RegisterVerb, 15> verbs = {
+inline constexpr std::array<RegisterVerb, 16> verbs = {
     register_coverage,
     register_sim,
     register_swarm,
@@ -47,6 +48,7 @@ inline constexpr std::array<RegisterVerb, 15> verbs = {
     register_doctor,
     register_ns3,
     register_plot,
+    register_testbed,
 };
 
 }  // namespace lockstep::tools

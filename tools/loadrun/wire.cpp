@@ -184,6 +184,7 @@ ServePlan place_of(const LoadOptions& options, const load::Plan& plan) {
   where.driver = options.driver;
   where.addresses = options.addresses;
   where.hosts = options.hosts;
+  where.gateway = options.gateway;
   where.profile = options.profile;
   where.mtu = options.mtu;
   where.window = options.window;
@@ -209,17 +210,7 @@ bool is_near(const Config& config, IpAddress target) {
 }
 
 /// Addresses to call from, and that each target can be reached at all.
-void find_ways(const LoadOptions& options, ServePlan& where, load::Plan& plan) {
-  if (!options.gateway.empty()) {
-    auto const gateway = parse_address(options.gateway);
-    if (!gateway || !gateway->is_v4() || !is_near(where.config, *gateway)) {
-      throw Failure(ExitCode::bad_input,
-                    fmt::format("--gateway {}: expected an IPv4 address in a network of --address: "
-                                "correct it",
-                                options.gateway));
-    }
-    where.config.gateway = *gateway;
-  }
+void find_ways(const LoadOptions& options, const ServePlan& where, load::Plan& plan) {
   for (const load::Target& target : plan.targets) {
     IpAddress const to = target.endpoint.address;
     bool const routed = to.is_v4() && !options.gateway.empty();

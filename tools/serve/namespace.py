@@ -122,6 +122,16 @@ def make_pair(queues=1):
     run("ip", "address", "add", f"{KERNEL6}/64", "dev", PEER)
 
 
+def until_up(*names, patience=30):
+    """The kernel says that an interface is up a little after it is."""
+    end = time.monotonic() + patience
+    for name in names:
+        while "state UP" not in subprocess.run(["ip", "link", "show", "dev", name], check=True,
+                                               capture_output=True, text=True).stdout:
+            assert time.monotonic() < end, f"{name} is not up"
+            time.sleep(0.02)
+
+
 def frames_lost():
     """How many frames of the server the kernel has not taken from the TAP."""
     shown = subprocess.run(["ip", "-s", "-j", "link", "show", "dev", NAME], check=True,

@@ -71,6 +71,23 @@ void read_addresses(const ServeOptions& options, ServePlan& plan) {
   }
 }
 
+void read_gateway(const ServeOptions& options, Config& config) {
+  if (options.gateway.empty()) {
+    return;
+  }
+  auto const gateway = parse_address(options.gateway);
+  bool near = false;
+  for (std::uint32_t i = 0; gateway && i < config.address_count.value; ++i) {
+    near = near || same_network(config.addresses[i], {*gateway, 32});
+  }
+  if (!near || !gateway->is_v4()) {
+    refuse(fmt::format("--gateway {}: expected an IPv4 address in a network of --address: "
+                       "correct it",
+                       options.gateway));
+  }
+  config.gateway = *gateway;
+}
+
 void size_pools(tcp::Config& tcp, std::uint32_t connections) {
   tcp.connections_max = Count{connections};
   tcp.accounts = true;
@@ -245,6 +262,7 @@ ServePlan plan_of(const ServeOptions& options) {
   plan.config.address_count = Count{0};
   Bytes const mtu = read_interface(options, plan);
   read_addresses(options, plan);
+  read_gateway(options, plan.config);
   set_mtu(plan.config, mtu);
   read_shards(options, plan);
   if (!options.metrics.empty()) {

@@ -59,6 +59,7 @@ void add_place(CLI::App& verb, ServeOptions& options) {
       ->required();
   verb.add_option("--host", options.hosts,
                   "the kernel's own address on the interface, like 10.9.0.1/24");
+  verb.add_option("--gateway", options.gateway, "on the way to clients of other networks");
   verb.add_option("--port", options.port, "where to listen")
       ->check(CLI::Range(1, 65'535))
       ->capture_default_str();

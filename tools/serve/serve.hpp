@@ -14,6 +14,7 @@ struct ServeOptions {
   std::string driver = "packet";       ///< packet, xdp, xdp-native, -generic or -zero-copy
   std::vector<std::string> addresses;  ///< ours, with their prefixes
   std::vector<std::string> hosts;      ///< the kernel's end, with their prefixes
+  std::string gateway;                 ///< to clients of other networks; empty: none
   std::uint32_t port = 80;
   std::string folder;                  ///< empty: only /bytes/N
   std::string profile = "default";
