@@ -1,6 +1,8 @@
 // Shows each host's segments to its referee, and passes on what is certain.
 #include "sim/checkers/rfc.hpp"
 
+#include "sim/kernel/kernel.hpp"
+
 namespace lockstep::sim {
 namespace {
 
@@ -76,7 +78,7 @@ void RfcChecker::tell(HostIndex host) {
   }
 }
 
-void RfcChecker::sent(const Kernel&, const FrameNote& note) {
+void RfcChecker::sent(const Kernel& kernel, const FrameNote& note) {
   if (note.node.kind != NodeKind::host) {
     return;
   }
@@ -95,7 +97,8 @@ void RfcChecker::sent(const Kernel&, const FrameNote& note) {
     report(host, {CheckerKind::rfc, note.at, {}, "a packet is larger than the link's MTU",
                   config.mtu.count, view.packet_bytes});
   }
-  judge_sent({host, note.at, view});
+  Card const* const card = kernel.host(host).card();
+  judge_sent({host, note.at, view, card != nullptr && card->losses().out != 0});
 }
 
 void RfcChecker::delivered(const Kernel&, const FrameNote& note) {
@@ -111,8 +114,9 @@ void RfcChecker::delivered(const Kernel&, const FrameNote& note) {
 
 void RfcChecker::judge_sent(const Heard& said) {
   Bench& bench = *benches_[said.host.value];
-  bench.judge.see_own(sighting_of(said.view, said.at),
-                      allowances_of(world_.hosts[said.host.value].config));
+  referee::Allowances may = allowances_of(world_.hosts[said.host.value].config);
+  may.unsent = may.unsent || said.unseen;
+  bench.judge.see_own(sighting_of(said.view, said.at), may);
   tell(said.host);
 }
 

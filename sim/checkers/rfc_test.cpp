@@ -98,6 +98,20 @@ TEST_F(RfcRules, APoliteConversationIsFine) {
   EXPECT_EQ(found(), "nothing");
 }
 
+// What a card loses before its wire was sent by its host, and seen by nobody.
+TEST_F(RfcRules, AGapIsWrongUnlessACardHasLostFrames) {
+  for (bool const lost : {false, true}) {
+    Findings findings;
+    RfcChecker checker(world_, findings);
+    checker.judge_sent({{0}, Instant{1}, view_of({flag::syn, 100, 0, 1'000, 0}, true)});
+    checker.judge_heard(
+        {{0}, Instant{1}, view_of({flag::syn | flag::ack, 500, 101, 1'000, 0}, false)});
+    checker.judge_sent({{0}, Instant{1}, view_of({flag::ack, 101, 501, 1'000, 0}, true)});
+    checker.judge_sent({{0}, Instant{1}, view_of({flag::ack, 102, 501, 1'000, 0}, true), lost});
+    EXPECT_EQ(findings.empty(), lost);
+  }
+}
+
 TEST_F(RfcRules, TextBeyondTheWindow) {
   shake_hands();
   say({flag::ack, 101, 501, 1'000, 536});

@@ -12,6 +12,7 @@
 #include "core/units/check.hpp"
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/trial.hpp"
+#include "tools/cards/mpipe_card.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/swarm/world_text.hpp"
 
@@ -159,6 +160,24 @@ TEST(SavedWorld, RunsAsTheSeedDid) {
               sim::run_trial(saved.world, seed).fingerprint)
         << "seed " << seed;
   }
+}
+
+TEST(SavedWorld, KeepsTheCardsAndHowTheyErr) {
+  sim::Registry const registry = with_cards(sim::swarm_registry());
+  std::uint32_t errs = 0;
+  for (std::uint64_t seed = 500; seed < 520; ++seed) {
+    sim::World drawn = sim::draw_world(seed);
+    give_cards(drawn);
+    draw_errors(drawn, seed);
+    for (sim::HostSpec const& host : drawn.hosts) {
+      errs += host.card.errs() ? 1 : 0;
+    }
+    SavedWorld const saved = read_saved_world(text_of({"nothing", seed, drawn}), "text");
+    EXPECT_EQ(sim::run_trial(drawn, seed, nullptr, registry).fingerprint,
+              sim::run_trial(saved.world, seed, nullptr, registry).fingerprint)
+        << "seed " << seed;
+  }
+  EXPECT_GT(errs, 10u);
 }
 
 TEST(SavedWorld, BadTextIsOneLine) {

@@ -174,6 +174,32 @@ void walk_config(Walk& walk, const std::string& prefix, Config& config) {
   });
 }
 
+void walk_chance(Walk& walk, const std::string& name, Probability& chance) {
+  walk.number(name, chance.per_billion);
+}
+
+// Of a host with the plain port nothing is written.
+void walk_card(Walk& walk, const std::string& prefix, sim::CardSpec& card) {
+  if (!walk.reads() && card.plain()) {
+    return;
+  }
+  walk.text(prefix + "driver", card.driver);
+  walk.number(prefix + "batch", card.batch);
+  walk.number(prefix + "hash", card.hash);
+  walk.number(prefix + "completion", card.completion.ns);
+  walk_chance(walk, prefix + "no_buffer", card.no_buffer);
+  walk_chance(walk, prefix + "ring_full", card.ring_full);
+  walk_chance(walk, prefix + "truncated", card.truncated);
+  walk_chance(walk, prefix + "bad_sum", card.bad_sum);
+  walk_chance(walk, prefix + "mispredicted", card.mispredicted);
+  walk_chance(walk, prefix + "not_ready", card.not_ready);
+  walk_chance(walk, prefix + "late", card.late);
+  walk.number(prefix + "late_by", card.late_by.ns);
+  walk.number(prefix + "link_up_for", card.link_up_for.ns);
+  walk.number(prefix + "link_down_for", card.link_down_for.ns);
+  walk.number(prefix + "errors_until", card.errors_until.ns);
+}
+
 void walk_host(Walk& walk, const std::string& prefix, sim::HostSpec& host) {
   walk.text(prefix + "name", host.name);
   walk.number(prefix + "clock_origin", host.clock.origin.ns);
@@ -181,6 +207,7 @@ void walk_host(Walk& walk, const std::string& prefix, sim::HostSpec& host) {
   walk.number(prefix + "poll", host.poll.ns);
   walk.number(prefix + "transmit_ring", host.transmit_ring);
   walk.number(prefix + "receive_ring", host.receive_ring);
+  walk_card(walk, prefix + "card.", host.card);
   walk_config(walk, prefix, host.config);
 }
 
@@ -240,10 +267,6 @@ void walk_active(Walk& walk, const std::string& prefix, sim::Active& active) {
   walk.number(prefix + "until", active.until.ns);
   walk.number(prefix + "every", active.every.ns);
   walk.number(prefix + "lasting", active.lasting.ns);
-}
-
-void walk_chance(Walk& walk, const std::string& name, Probability& chance) {
-  walk.number(name, chance.per_billion);
 }
 
 struct FaultWalk {
