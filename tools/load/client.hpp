@@ -64,6 +64,16 @@ class Client {
   bool is_warm(Instant now) const { return phase_ != Phase::gathering && now >= measured_from_; }
   const Times& times() const { return times_; }
   Gauges gauges() const;
+  /// How often a connection was begun, and those that are not over.
+  std::uint64_t calls() const { return calls_; }
+  template <class Visit>
+  void visit_connections(Visit visit) const {
+    for (const User& user : users_) {
+      if (user.state != State::resting) {
+        visit(user.id);
+      }
+    }
+  }
 
  private:
   // gathering: connections are made before the schedule begins. asking: requests are wanted.

@@ -51,7 +51,7 @@ class Composer {
   Farewell farewell_;
   Bytes message_;
   std::optional<std::uint64_t> upload_;
-  const Catalogue& catalogue_;
+  Catalogue catalogue_;
   std::span<const std::byte> pattern_;
   /// Where in the pattern the value of a key begins.
   std::uint32_t value_from(std::uint32_t item) const;

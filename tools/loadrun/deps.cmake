@@ -1,2 +1,3 @@
 # The application, the server that answers it in a simulated world, worlds from files, tables.
-set(LIBS lockstep_load lockstep_output lockstep_serve lockstep_simrun lockstep_world)
+set(LIBS lockstep_http_world lockstep_load lockstep_output lockstep_serve lockstep_simrun
+  lockstep_world)

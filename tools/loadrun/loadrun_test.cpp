@@ -84,6 +84,22 @@ TEST(Load, UploadsAreHashedByWhoTakesThem) {
   EXPECT_EQ(fault(run(options), load::Fault::status), options.requests);
 }
 
+// Nobody on the wire can tell that both ends are drivers of an mPIPE. Each octet of /bytes/N and
+// of an echo has been looked at.
+TEST(Load, OverTheMpipeDriverFramesAndBodiesAreTheSame) {
+  for (const char* url : {"http://10.0.0.2/bytes/126000", "echo://10.0.0.2"}) {
+    LoadOptions options = in_the_wire(url);
+    options.requests = 400;
+    SimulatedLoad const plain = run(options);
+    options.sim = LOCKSTEP_SOURCE_DIR "/tools/loadrun/worlds/mpipe.toml";
+    SimulatedLoad const over_mpipe = run(options);
+    EXPECT_EQ(over_mpipe.result.counters.answered, 400u);
+    EXPECT_EQ(over_mpipe.result.counters.body_octets, plain.result.counters.body_octets);
+    EXPECT_EQ(over_mpipe.frames_sent, plain.frames_sent);
+    EXPECT_EQ(over_mpipe.fingerprint, plain.fingerprint);
+  }
+}
+
 TEST(Load, HttpARequestAConnectionIsClosedByTheServer) {
   LoadOptions options = in_the_wire("http://10.0.0.2/bytes/10");
   options.requests_a_connection = 1;

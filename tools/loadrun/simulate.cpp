@@ -10,9 +10,9 @@
 #include "core/units/check.hpp"
 #include "sim/checkers/rfc.hpp"
 #include "sim/kernel/kernel.hpp"
-#include "tools/cards/mpipe_card.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/http/server.hpp"
+#include "tools/http_world/http_app.hpp"
 #include "tools/load/cache_server.hpp"
 #include "tools/load/client.hpp"
 #include "tools/load/echo_server.hpp"
@@ -215,7 +215,7 @@ SimulatedLoad simulate(const LoadOptions& options, const load::Plan& plan) {
   fit_links(world, options);
   http::Site site;
   site.complete();
-  sim::Kernel kernel(world, plan.seed, with_cards(sim::Registry::standard()));
+  sim::Kernel kernel(world, plan.seed, world_registry());
   sim::Findings findings;
   sim::RfcChecker referee(world, findings);
   kernel.observe(referee);

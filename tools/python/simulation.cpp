@@ -11,6 +11,7 @@
 #include "sim/kernel/snapshot.hpp"
 #include "tools/cards/mpipe_card.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/http_world/http_app.hpp"
 
 namespace lockstep::tools::python {
 namespace {
@@ -86,6 +87,7 @@ sim::Registry registry() {
   sim::Registry out = sim::Registry::standard();
   out.add_station("tap", make_tap);
   add_cards(out);
+  add_http(out);
   return out;
 }
 

@@ -9,8 +9,8 @@
 
 #include "sim/checkers/rfc.hpp"
 #include "sim/kernel/kernel.hpp"
-#include "tools/cards/mpipe_card.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/http_world/http_app.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/output/progress.hpp"
 #include "tools/output/table.hpp"
@@ -83,7 +83,7 @@ int run_simulation(const SimRunOptions& options) {
   refuse_overwrite(options.file, options.json_file);
   refuse_overwrite(options.file, options.series_file);
   set_check_handler(print_failed_check);
-  sim::Kernel kernel(world, seed, with_cards(sim::Registry::standard()));
+  sim::Kernel kernel(world, seed, world_registry());
   sim::Findings findings;
   sim::RfcChecker referee(world, findings);
   kernel.observe(referee);

@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "sim/kernel/kernel.hpp"
-#include "tools/cards/mpipe_card.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/http_world/http_app.hpp"
 #include "tools/simrun/report.hpp"
 #include "tools/world/world_file.hpp"
 
@@ -32,7 +32,7 @@ class Example : public testing::TestWithParam<std::string> {};
 
 TEST_P(Example, RunsToCompletionWithEveryByteInItsPlace) {
   const sim::World world = read_world((examples() / (GetParam() + ".toml")).string());
-  sim::Kernel kernel(world, 1, with_cards(sim::Registry::standard()));
+  sim::Kernel kernel(world, 1, world_registry());
   const sim::Ending ending = kernel.run();
   EXPECT_EQ(ending, sim::Ending::completed);
   EXPECT_TRUE(all_well(kernel, ending));
@@ -50,7 +50,7 @@ TEST_P(Example, RunsToCompletionWithEveryByteInItsPlace) {
 INSTANTIATE_TEST_SUITE_P(All, Example,
                          testing::Values("two_hosts", "lossy_path", "dumbbell", "reorder", "shards",
                                          "partition_and_heal", "slow_reader", "adversary",
-                                         "long_fat_path", "mpipe"),
+                                         "long_fat_path", "mpipe", "http_mpipe"),
                          [](const auto& each) { return each.param; });
 
 /// What the reader of the long fat path has after so many seconds.

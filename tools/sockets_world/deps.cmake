@@ -1,5 +1,5 @@
 # Sockets on the hosts of a world that the reader of its file has made.
-set(LIBS lockstep_sockets lockstep_cards lockstep_world)
+set(LIBS lockstep_sockets lockstep_http_world lockstep_world)
 # It derives from a class of sim, which has no type information.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/tools/sockets_world/simulated.cpp"
   PROPERTIES COMPILE_OPTIONS -fno-rtti)

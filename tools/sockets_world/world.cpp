@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/cards/mpipe_card.hpp"
+#include "tools/http_world/http_app.hpp"
 #include "tools/sockets_world/simulated.hpp"
 #include "tools/world/world_file.hpp"
 
@@ -19,9 +19,8 @@ using lockstep::tools::SimulatedSockets;
 
 /// What C holds.
 struct lockstep_world {
-  lockstep_world(const lockstep::sim::World& world, std::uint64_t seed) 
-      : kernel(world, seed,
-               lockstep::tools::with_cards(lockstep::sim::Registry::standard())) {
+  lockstep_world(const lockstep::sim::World& world, std::uint64_t seed)
+      : kernel(world, seed, lockstep::tools::world_registry()) {
     for (std::uint32_t i = 0; i < kernel.host_count(); ++i) {
       hosts.push_back(&SimulatedSockets::join(kernel, HostIndex{i}));
     }

@@ -4,14 +4,15 @@
 
 #include <array>
 
+#include "tools/http_world/http_app.hpp"
 #include "tools/world/reader.hpp"
 #include "tools/world/units.hpp"
 
 namespace lockstep::tools {
 namespace {
 
-constexpr std::array<std::string_view, 6> models{"bulk",       "echo",        "chatter",
-                                                 "half_close", "slow_reader", "mutual"};
+constexpr std::array<std::string_view, 7> models{
+    "bulk", "echo", "chatter", "half_close", "slow_reader", "mutual", http_model};
 constexpr std::uint32_t million = 1'000'000;
 // Wireshark takes no port from here on for another protocol's.
 constexpr std::uint32_t first_port = 40'000;
@@ -175,6 +176,29 @@ bool reaches(const sim::World& world, sim::HostIndex from, sim::HostIndex to) {
          (config.link == LinkType::ip || leads || common_bits({mine.address, other}) >= bits);
 }
 
+/// The server of HTTP lends from the region that the kernel's models would have for themselves.
+void check_regions(Table& table, const sim::AppSpec& app, const sim::World& world) {
+  if (app.model.view() == http_model) {
+    for (const sim::HostIndex at : {app.client, app.server}) {
+      if (world.hosts[at.value].config.regions_max < http_regions) {
+        table.wrong("model", fmt::format("http needs regions_max of {} on host '{}': raise it",
+                                         http_regions.value, world.hosts[at.value].name.view()));
+      }
+    }
+  }
+  for (const sim::AppSpec& each : world.apps) {
+    for (const auto& [http, lends] : {std::pair(&app, &each), std::pair(&each, &app)}) {
+      if (http->model.view() == http_model && lends->model.view() != http_model && lends->lend &&
+          (lends->client == http->server || lends->server == http->server)) {
+        table.wrong("name", fmt::format("app '{}' cannot lend on host '{}', where http serves: "
+                                        "expected lend = false, or another host",
+                                        lends->name.view(),
+                                        world.hosts[http->server.value].name.view()));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void read_app(Table& table, WorldInProgress& into) {
@@ -220,6 +244,7 @@ void read_app(Table& table, WorldInProgress& into) {
                                       app.port.value, each.name.view()));
     }
   }
+  check_regions(table, app, into.world);
   table.end();
   into.world.apps.push_back(app);
 }

@@ -259,8 +259,8 @@ class Sim:
             **keys: Value) -> None:
         """Adds an application of the simulator's own, a client on `a` and its server on `b`.
 
-        Models: bulk, echo, chatter, half_close, slow_reader, mutual; sim/README.md has the keys,
-        like bytes ("1MiB"), flows, start ("1s").
+        Models: bulk, echo, chatter, half_close, slow_reader, mutual, http; sim/README.md has the
+        keys, like bytes ("1MiB"), flows, start ("1s").
         """
         self._table("app", {"name": name or f"app{self._tables.count('[[app]]') + 1}",
                             "model": as_text(model, "model"), "from": _name_of(a),
