@@ -196,7 +196,8 @@ def test_theirs_is_killed_and_started_again(tmp_path, kind):
     if servers.why_not("nginx"):
         pytest.skip(servers.why_not("nginx"))
     site = servers.make_site(tmp_path)
-    with crossing.Crossing(kind, crossing.Terms()) as world, world.kernels.inside():
+    capture = tmp_path / "run.pcap"
+    with crossing.Crossing(kind, crossing.Terms(), capture) as world, world.kernels.inside():
         with world.ours.inside():
             thread, out = start_load(tmp_path, kind)
         for i in range(3):
@@ -214,6 +215,7 @@ def test_theirs_is_killed_and_started_again(tmp_path, kind):
     assert result["asked"] == result["answered"] + failed, said
     assert result["answered"] > 100 and failed > 0, said
     assert result["errors"]["wrong_body"] == result["errors"]["malformed"] == 0, said
+    crossing.judge(capture, shutil.which("tshark"))
 
 
 def folder_of(folder, number):
@@ -238,8 +240,8 @@ def start_load(folder, kind):
     def run(namespace):
         ns.enter(namespace)
         out.append(servers.run_load(
-            folder, f"http://{ns.KERNEL}:{PORT}/bytes/1460", "--connections", 20, "--duration",
-            "8s", "--timeout", "1s", kind=kind, hosts=()))
+            folder, f"http://{ns.KERNEL}:{PORT}/bytes/1460", "--connections", 20, "--think",
+            "20ms", "--duration", "8s", "--timeout", "1s", kind=kind, hosts=()))
     here = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     thread = threading.Thread(target=run, args=(here,))
     thread.start()
