@@ -5,6 +5,7 @@
 #include <ns3/application-container.h>
 #include <ns3/bulk-send-application.h>
 #include <ns3/bulk-send-helper.h>
+#include <ns3/channel.h>
 #include <ns3/config.h>
 #include <ns3/csma-helper.h>
 #include <ns3/inet-socket-address.h>
@@ -71,6 +72,11 @@ void check(const ExperimentSettings& settings) {
                                 "is out of its range: core/seam/README.md lists them",
                                 name, value));
     }
+  }
+  if (settings.measure_from >= settings.stop) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--measure-from {}: the run ends at {} (--stop)",
+                              settings.measure_from, settings.stop));
   }
 }
 
@@ -151,12 +157,23 @@ void follow(const ExperimentSettings& settings, Running& running, Recorder& reco
   for (std::uint32_t i = 0; i < settings.flows.size(); ++i) {
     Simulator::Schedule(Seconds(start_s + stagger_s * i) + NanoSeconds(1), &follow_flow,
                         &recorder, running.sources[i], i);
-    recorder.follow_arrivals(running.sinks[i], i);
+    recorder.follow_arrivals(running.sinks[i], i, Seconds(settings.measure_from));
+  }
+  for (std::uint32_t i = 0; settings.speed && i < running.topology.hosts.GetN(); ++i) {
+    // The first device of a host is the loopback where ns-3's stack came before the link.
+    auto const host = running.topology.hosts.Get(i);
+    for (std::uint32_t j = 0; j < host->GetNDevices(); ++j) {
+      recorder.follow_frames(host->GetDevice(j));
+    }
   }
   for (std::uint32_t i = 0; i < running.topology.bottlenecks.size(); ++i) {
     auto const device = running.topology.bottlenecks[i];
     recorder.follow_queue(queue_of(device), i);
     recorder.follow_drops(device->GetNode()->GetObject<TrafficControlLayer>(), i);
+    auto const channel = device->GetChannel();
+    for (std::size_t j = 0; j < channel->GetNDevices(); ++j) {
+      recorder.follow_losses(channel->GetDevice(j));
+    }
   }
 }
 
@@ -185,11 +202,15 @@ FlowResult result_of(const ExperimentSettings& settings, const Running& running,
   flow.goodput_bit_s = took > 0 ? static_cast<double>(flow.received) * 8 / took : 0;
   flow.segments = recorder.sent[i].segments;
   flow.retransmissions = recorder.sent[i].again;
+  flow.timeouts = recorder.sent[i].timeouts;
+  double const late_s = Simulator::Now().GetSeconds() - std::max(began, settings.measure_from);
+  flow.late_bit_s = late_s > 0 ? static_cast<double>(arrived.late_octets) * 8 / late_s : 0;
   if (flow.kind == "ours") {
     auto const host = running.topology.pairs[i].from->GetObject<LockstepHost>();
     auto const& counters = host->GetStacks().front()->GetCore().statistics().tcp;
     flow.segments = counters.data_segments_sent;
     flow.retransmissions = counters.retransmissions;
+    flow.timeouts = counters.timeouts;
   }
   return flow;
 }
@@ -242,6 +263,14 @@ void prepare(const ExperimentSettings& settings) {
   if (settings.topology.ecn) {
     ns3::Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("On"));
   }
+  for (const auto& [name, value] : settings.defaults) {
+    if (!ns3::Config::SetDefaultFailSafe(name, StringValue(value))) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("--default {}={}: ns-3 has no such attribute, or the value is out "
+                                "of its range: write it as ns3::TcpSocketBase::MinRto=200ms",
+                                name, value));
+    }
+  }
 }
 
 }  // namespace
@@ -267,6 +296,8 @@ ExperimentResult run_experiment(const ExperimentSettings& wanted) {
   result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   result.simulated_s = Simulator::Now().GetSeconds();
   result.events = Simulator::GetEventCount();
+  result.host_frames = recorder.frames;
+  result.lost = recorder.lost;
   for (std::uint32_t i = 0; i < settings.flows.size(); ++i) {
     result.flows.push_back(result_of(settings, running, recorder, i));
   }
@@ -318,7 +349,11 @@ std::string result_json(const ExperimentSettings& settings, const ExperimentResu
                             {"last_s", flow.last_s},
                             {"goodput_bit_s", flow.goodput_bit_s},
                             {"data_segments", flow.segments},
-                            {"retransmissions", flow.retransmissions}});
+                            {"retransmissions", flow.retransmissions},
+                            {"timeouts", flow.timeouts}});
+    if (settings.measure_from > 0) {
+      out["flows"].back()["late_goodput_bit_s"] = flow.late_bit_s;
+    }
   }
   for (const auto& queue : result.queues) {
     out["queues"].push_back({{"packets_most", queue.most},
@@ -329,6 +364,11 @@ std::string result_json(const ExperimentSettings& settings, const ExperimentResu
   out["jain"] = result.jain;
   out["simulated_s"] = result.simulated_s;
   out["events"] = result.events;
+  out["lost_by_chance"] = result.lost;
+  if (settings.speed) {
+    out["host_frames"] = result.host_frames;
+    out["wall_s"] = result.wall_s;
+  }
   return out.dump(2) + "\n";
 }
 

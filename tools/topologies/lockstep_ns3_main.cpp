@@ -19,6 +19,7 @@ using namespace lockstep::tools;
 struct Words {
   ExperimentSettings settings;
   std::vector<std::string> sets;
+  std::vector<std::string> defaults;
   bool json = false;
 };
 
@@ -56,6 +57,12 @@ void add_options(CLI::App& run, Words& words) {
       ->check(CLI::IsMember({"default", "rfc", "linux", "freebsd"}))
       ->capture_default_str();
   run.add_option("--set", words.sets, "an attribute of our stacks: Congestion=reno");
+  run.add_option("--default", words.defaults,
+                 "a default of ns-3's own: ns3::TcpSocket::SndBufSize=4194304");
+  run.add_option("--measure-from", settings.measure_from,
+                 "also tell the goodput from this second to the end")
+      ->check(CLI::Range(0.0, 100'000.0));
+  run.add_flag("--speed", settings.speed, "count the frames of hosts, and tell the time taken");
   run.add_option("--out", settings.folder,
                  "a folder for summary.json, traces.csv and a pcap of each interface");
   run.add_flag("!--no-pcap", settings.pcap, "write no pcap");
@@ -65,15 +72,25 @@ void add_options(CLI::App& run, Words& words) {
              "Example: lockstep ns3 run dumbbell --flows ours,newreno --seed 7 --out run");
 }
 
-int run_words(Words& words) {
-  for (const auto& each : words.sets) {
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+Pairs pairs_of(const char* option, const std::vector<std::string>& words, const char* example) {
+  Pairs pairs;
+  for (const auto& each : words) {
     auto const equals = each.find('=');
     if (equals == std::string::npos) {
       throw Failure(ExitCode::bad_input,
-                    fmt::format("--set {}: expected NAME=VALUE, as Congestion=reno", each));
+                    fmt::format("{} {}: expected NAME=VALUE, as {}", option, each, example));
     }
-    words.settings.attributes.emplace_back(each.substr(0, equals), each.substr(equals + 1));
+    pairs.emplace_back(each.substr(0, equals), each.substr(equals + 1));
   }
+  return pairs;
+}
+
+int run_words(Words& words) {
+  words.settings.attributes = pairs_of("--set", words.sets, "Congestion=reno");
+  words.settings.defaults =
+      pairs_of("--default", words.defaults, "ns3::TcpSocketBase::MinRto=200ms");
   auto const result = run_experiment(words.settings);
   auto const json = result_json(words.settings, result);
   if (!words.settings.folder.empty()) {

@@ -91,6 +91,7 @@ void Recorder::arrival(const Mark* mark, Ptr<const Packet> packet, const Address
   arrived.first = arrived.octets == 0 ? Simulator::Now() : arrived.first;
   arrived.last = Simulator::Now();
   arrived.octets += packet->GetSize();
+  arrived.late_octets += Simulator::Now() >= arrived.late_from ? packet->GetSize() : 0;
   mark->recorder->write(*mark, arrived.octets);
 }
 
@@ -118,9 +119,29 @@ void Recorder::follow_socket(Ptr<Socket> socket, std::uint32_t flow) {
 void Recorder::follow_segments(Ptr<Socket> socket, std::uint32_t flow) {
   socket->TraceConnectWithoutContext("Tx",
                                      MakeBoundCallback(&Recorder::segment, mark(flow, "Tx")));
+  socket->TraceConnectWithoutContext(
+      "CongState", MakeBoundCallback(&Recorder::congestion, mark(flow, "CongState")));
 }
 
-void Recorder::follow_arrivals(Ptr<Object> sink, std::uint32_t flow) {
+void Recorder::congestion(const Mark* mark, TcpSocketState::TcpCongState_t,
+                          TcpSocketState::TcpCongState_t now) {
+  mark->recorder->sent[mark->flow].timeouts += now == TcpSocketState::CA_LOSS ? 1 : 0;
+}
+
+void Recorder::count(std::uint64_t* counter, Ptr<const Packet>) { ++*counter; }
+
+void Recorder::follow_frames(Ptr<Object> device) {
+  for (const char* name : {"MacTx", "MacRx"}) {
+    device->TraceConnectWithoutContext(name, MakeBoundCallback(&Recorder::count, &frames));
+  }
+}
+
+void Recorder::follow_losses(Ptr<Object> device) {
+  device->TraceConnectWithoutContext("PhyRxDrop", MakeBoundCallback(&Recorder::count, &lost));
+}
+
+void Recorder::follow_arrivals(Ptr<Object> sink, std::uint32_t flow, Time late) {
+  arrived[flow].late_from = late;
   sink->TraceConnectWithoutContext("Rx",
                                    MakeBoundCallback(&Recorder::arrival, mark(flow, "Received")));
 }

@@ -8,6 +8,7 @@
 #include <ns3/socket.h>
 #include <ns3/tcp-header.h>
 #include <ns3/tcp-socket-base.h>
+#include <ns3/tcp-socket-state.h>
 #include <ns3/tcp-socket.h>
 
 #include <cstdint>
@@ -29,7 +30,12 @@ class Recorder {
   void follow_socket(ns3::Ptr<ns3::Socket> socket, std::uint32_t flow);
   /// Segments of ns3's TCP with text, of which none is counted elsewhere.
   void follow_segments(ns3::Ptr<ns3::Socket> socket, std::uint32_t flow);
-  void follow_arrivals(ns3::Ptr<ns3::Object> sink, std::uint32_t flow);
+  /// `late`: what comes from then on is also counted apart.
+  void follow_arrivals(ns3::Ptr<ns3::Object> sink, std::uint32_t flow, ns3::Time late);
+  /// Frames that a host's device sends and receives.
+  void follow_frames(ns3::Ptr<ns3::Object> device);
+  /// Packets that the device loses by its error model.
+  void follow_losses(ns3::Ptr<ns3::Object> device);
   /// The trace PacketsInQueue of a device's queue or a queue disc.
   void follow_queue(ns3::Ptr<ns3::Object> queue, std::uint32_t index);
   /// ns-3 drops here what comes while the device's queue is full and there is no queue disc.
@@ -40,6 +46,7 @@ class Recorder {
   struct Sent {
     std::uint64_t segments = 0;
     std::uint64_t again = 0;
+    std::uint64_t timeouts = 0;
     std::uint32_t next = 0;  // the highest sequence number sent, and one
     bool begun = false;
   };
@@ -47,6 +54,8 @@ class Recorder {
     ns3::Time first;
     ns3::Time last;
     std::uint64_t octets = 0;
+    ns3::Time late_from;
+    std::uint64_t late_octets = 0;
   };
   struct Queue {
     std::uint32_t now = 0;
@@ -58,6 +67,8 @@ class Recorder {
   std::vector<Sent> sent;
   std::vector<Arrived> arrived;
   std::vector<Queue> queues;
+  std::uint64_t frames = 0;
+  std::uint64_t lost = 0;
 
  private:
   struct Mark {
@@ -75,6 +86,9 @@ class Recorder {
                       const ns3::TcpHeader& header, ns3::Ptr<const ns3::TcpSocketBase> socket);
   static void arrival(const Mark* mark, ns3::Ptr<const ns3::Packet> packet,
                       const ns3::Address& from);
+  static void congestion(const Mark* mark, ns3::TcpSocketState::TcpCongState_t before,
+                         ns3::TcpSocketState::TcpCongState_t now);
+  static void count(std::uint64_t* counter, ns3::Ptr<const ns3::Packet> packet);
   static void drop(const Mark* mark, ns3::Ptr<const ns3::Packet> packet);
   static void depth(const Mark* mark, std::uint32_t before, std::uint32_t now);
 

@@ -100,6 +100,34 @@ TEST(Topologies, TheRunNumberDecidesEveryFile) {
   EXPECT_FALSE(first == files_of(4));
 }
 
+TEST(Topologies, FramesOfHostsAreCountedAndTheRateOfTheEnd) {
+  auto settings = settings_of("dumbbell");
+  settings.flows = {"ours"};
+  settings.receivers = "ours";
+  settings.speed = true;
+  settings.measure_from = 1.2;
+  settings.stop = 1.3;  // while it sends
+  auto const result = run_experiment(settings);
+  auto const& flow = result.flows[0];
+  EXPECT_FALSE(flow.complete);
+  // Each segment leaves one host and most of them have come to the other, with ACKs the other way.
+  EXPECT_GT(result.host_frames, flow.segments * 2);
+  EXPECT_LT(result.host_frames, flow.segments * 5);
+  // 10 Mbit/s of frames of 1,502 octets, with 1,448 of text.
+  EXPECT_NEAR(flow.late_bit_s, 9.64e6, 0.3e6);
+  EXPECT_EQ(result.lost, 0u);
+}
+
+TEST(Topologies, WhatChanceLosesIsCounted) {
+  auto settings = settings_of("lossy");
+  settings.flows = {"ours"};
+  settings.bytes = 1'000'000;
+  auto const result = run_experiment(settings);
+  EXPECT_GT(result.lost, 0u);
+  EXPECT_GE(result.flows[0].retransmissions, 1u);
+  EXPECT_EQ(result.host_frames, 0u);  // not asked for
+}
+
 std::string complaint(const ExperimentSettings& settings) {
   try {
     run_experiment(settings);
@@ -118,6 +146,12 @@ TEST(Topologies, WhatIsWrongIsNamed) {
   settings.flows = {"ours"};
   settings.attributes = {{"DuplicateAcks", "0"}};
   EXPECT_THAT(complaint(settings), HasSubstr("--set DuplicateAcks=0: LockstepStack has no such"));
+  settings.attributes = {};
+  settings.defaults = {{"ns3::TcpSocketBase::MinTto", "1s"}};
+  EXPECT_THAT(complaint(settings), HasSubstr("--default ns3::TcpSocketBase::MinTto=1s: ns-3"));
+  settings.defaults = {};
+  settings.measure_from = settings.stop;
+  EXPECT_THAT(complaint(settings), HasSubstr("--measure-from 60: the run ends at 60 (--stop)"));
 }
 
 }  // namespace
