@@ -20,6 +20,7 @@
 #include "tools/loadrun/plan.hpp"
 #include "tools/output/progress.hpp"
 #include "tools/simrun/spectators.hpp"
+#include "tools/world/failed_check.hpp"
 #include "tools/world/units.hpp"
 #include "tools/world/world_file.hpp"
 

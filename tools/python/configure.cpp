@@ -70,7 +70,7 @@ void shrink_pools(Config& config) {
   tcp.accounts = true;
   config.paths_max = Count{16};
   config.neighbours_max = Count{64};
-  config.regions_max = Count{1};
+  config.regions_max = Count{16};
 }
 
 /// Its own secrets, each from a stream of its own.

@@ -1,6 +1,7 @@
 // A Refusal of the core as an exception, which Python sees as lockstep.Refused.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -23,6 +24,14 @@ inline void refuse_unless_none(Refusal refusal, const char* call) {
   if (refusal != Refusal::none) {
     throw Refused(refusal, call);
   }
+}
+
+/// How many bytes a call has taken: 0 where there is no room now, which is no failure.
+inline std::uint32_t taken_or_refused(const Taken& taken, const char* call) {
+  if (taken.refusal != Refusal::no_room && taken.bytes.empty()) {
+    refuse_unless_none(taken.refusal, call);
+  }
+  return taken.bytes.count;
 }
 
 }  // namespace lockstep::tools::python

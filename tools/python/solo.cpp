@@ -7,7 +7,9 @@
 #include <cstring>
 
 #include "core/units/hash.hpp"
+#include "core/wire/checksum.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/python/failed_check.hpp"
 
 namespace lockstep::tools::python {
 namespace {
@@ -15,8 +17,10 @@ namespace {
 constexpr std::uint32_t turns_max = 100'000;
 
 /// Before a stack's own snapshot stand words, little-endian: this, a hash of the rest, the rest.
-constexpr std::uint64_t magic = 0x4c53'5059'0000'0001;
+constexpr std::uint64_t magic = 0x4c53'5059'0000'0002;
 constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+/// Of the sums over what is bound.
+constexpr std::uint32_t stride_bytes = 64;
 
 class Writer {
  public:
@@ -36,9 +40,11 @@ class Writer {
   std::vector<std::byte> bytes;
 };
 
-class Reader {
+}  // namespace
+
+class SnapshotReader {
  public:
-  explicit Reader(std::span<const std::byte> from) : rest(from) {}
+  explicit SnapshotReader(std::span<const std::byte> from) : rest(from) {}
 
   /// 0 where there is no more.
   std::uint64_t word() {
@@ -68,6 +74,8 @@ class Reader {
   std::span<const std::byte> rest;
 };
 
+namespace {
+
 std::uint64_t hash_of(std::span<const std::byte> bytes) {
   SecretHash hash({magic, bytes.size()});
   while (bytes.size() >= word_bytes) {
@@ -91,7 +99,7 @@ void write_told(Writer& out, const Told& told) {
   out.word(told.event.bytes.count);
 }
 
-Told read_told(Reader& in) {
+Told read_told(SnapshotReader& in) {
   Told out;
   out.at.ns = in.word();
   std::uint64_t const what = in.word();
@@ -110,16 +118,39 @@ void Solo::Port::commit(const Egress& egress) {
   sent->push_back({clock, {frame.begin(), frame.end()}});
 }
 
-Solo::Solo(const Config& config, Instant start)
-    : arena_(Stack::arena_bytes(config)), stack_(config, arena_.span()) {
+Solo::Solo(const Config& config, Instant start, std::uint64_t seed)
+    : seed_(seed), arena_(Stack::arena_bytes(config)), stack_(config, arena_.span()) {
   port_.clock = start;
   port_.room.resize(config.mtu.count + 64);
   turn(stack_, port_, *this);  // it knows what time it is
 }
 
+Stack& Solo::stack() {
+  note_stack(seed_, port_.clock);
+  return stack_;
+}
+
+std::optional<RegionId> Solo::bind(std::span<const std::byte> content) {
+  if (bound_.size() >= stack_.config().regions_max.value) {
+    return std::nullopt;
+  }
+  RegionId const region{static_cast<std::uint32_t>(bound_.size())};
+  Bound& bound = bound_.emplace_back();
+  bound.content = content;
+  bound.hash = hash_of(content);
+  bound.sums.resize(wire::checksum_table_entries(content.size(), stride_bytes));
+  stack().bind(region, content, wire::build_checksum_table(content, bound.sums, stride_bytes));
+  return region;
+}
+
+Taken Solo::lend(ConnectionId id, Payload payload, More more) {
+  return stack().lend(id, payload, more);
+}
+
 void Solo::told(Stack& stack, const Event& event) { inbox_.told(stack, {port_.clock, event}); }
 
 void Solo::receive(std::span<const Packet> packets) {
+  note_stack(seed_, port_.clock);
   std::uint32_t const most = stack_.config().burst_frames.value;
   for (Packet const& packet : packets) {
     if (packet.size() > packet_bytes_max) {
@@ -141,6 +172,7 @@ void Solo::receive(std::span<const Packet> packets) {
 }
 
 void Solo::drain(std::vector<Sent>& into) {
+  note_stack(seed_, port_.clock);
   port_.sent = &into;
   bool settled = false;
   for (std::uint32_t i = 0; i < turns_max && !settled; ++i) {
@@ -180,6 +212,11 @@ std::vector<std::byte> Solo::snapshot() const {
   inbox_.refuse_sockets();
   Writer body;
   body.word(port_.clock.ns);
+  body.word(bound_.size());
+  for (Bound const& each : bound_) {
+    body.word(each.content.size());
+    body.word(each.hash);
+  }
   body.word(inbox_.events_lost);
   body.word(inbox_.known.size());
   for (auto const& [slot, known] : inbox_.known) {
@@ -205,14 +242,29 @@ std::vector<std::byte> Solo::snapshot() const {
   return std::move(out.bytes);
 }
 
+/// The regions that were bound when the snapshot was made hold the same bytes here.
+bool Solo::holds_regions(SnapshotReader& in) const {
+  std::uint64_t const count = in.word();
+  bool same = count <= bound_.size();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t const size = in.word();
+    std::uint64_t const hash = in.word();
+    same = same && size == bound_[i].content.size() && hash == bound_[i].hash;
+  }
+  return same;
+}
+
 bool Solo::restore(std::span<const std::byte> from) {
   inbox_.refuse_sockets();
-  Reader in(from);
+  SnapshotReader in(from);
   if (in.word() != magic || in.word() != hash_of(in.rest)) {
     return false;
   }
   // The hash says that the counts are as they were written.
   Instant const now{in.word()};
+  if (!holds_regions(in)) {
+    return false;
+  }
   Inbox then;
   then.events_lost = in.word();
   for (std::uint64_t left = in.word(); left != 0; --left) {

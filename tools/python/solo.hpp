@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +14,8 @@
 #include "tools/python/calls.hpp"
 
 namespace lockstep::tools::python {
+
+class SnapshotReader;
 
 /// A packet that has left.
 struct Sent {
@@ -27,8 +31,8 @@ class Solo final : public Calls {
   /// Packets of one advance_to(); more is a Failure.
   static constexpr std::uint32_t packets_max = 1'000'000;
 
-  /// `config` is without fault.
-  Solo(const Config& config, Instant start);
+  /// `config` is without fault; `seed` is what it was drawn from, to be told if a CHECK fails.
+  Solo(const Config& config, Instant start, std::uint64_t seed);
 
   Instant now() const { return port_.clock; }
   /// The packets arrive now, in turns of at most Config::burst_frames. Nothing leaves yet.
@@ -40,12 +44,20 @@ class Solo final : public Calls {
   /// When something happens next though nobody does anything.
   Instant deadline() const { return stack_.deadline(); }
 
-  Stack& stack() override { return stack_; }
+  /// Memory to lend from. It must neither change nor go before this object does. Nothing: there is
+  /// no region left.
+  std::optional<RegionId> bind(std::span<const std::byte> content);
+  /// As Stack::lend; a region of another stack's is refused.
+  Taken lend(ConnectionId id, Payload payload, More more);
+
+  Stack& stack() override;
   Inbox& inbox() override { return inbox_; }
 
-  /// All of it: the clock, the stack, events and what is known of connections.
+  /// All of it: the clock, the stack, events and what is known of connections; of the regions what
+  /// is needed to know them again.
   std::vector<std::byte> snapshot() const;
-  /// False: this is no snapshot of a stack with this configuration; nothing was changed.
+  /// False: this is no snapshot of a stack with this configuration, or regions that it had are not
+  /// bound here to the same bytes; nothing was changed.
   bool restore(std::span<const std::byte> from);
 
   // An Application of turn().
@@ -66,8 +78,18 @@ class Solo final : public Calls {
     std::vector<Sent>* sent = nullptr;  ///< nullptr: there is no room to send
   };
 
-  void drain(std::vector<Sent>& into);
+  /// What was bound; its place is the number of its region.
+  struct Bound {
+    std::span<const std::byte> content;
+    std::uint64_t hash = 0;
+    std::vector<std::uint16_t> sums;
+  };
 
+  void drain(std::vector<Sent>& into);
+  bool holds_regions(SnapshotReader& in) const;
+
+  std::uint64_t seed_ = 0;
+  std::deque<Bound> bound_;  ///< never moved: the stack reads the sums
   sim::ArenaMemory arena_;
   Stack stack_;
   Port port_;

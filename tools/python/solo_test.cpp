@@ -67,7 +67,7 @@ TEST(PythonConfig, WithoutAPrefixEverybodyIsOnTheLink) {
 }
 
 TEST(PythonSolo, RetransmissionsLeaveAtTheirDeadlines) {
-  Solo solo(config_of(spec()), start);
+  Solo solo(config_of(spec()), start, 0);
   solo.connect(open_to(IpAddress::v4(10, 0, 0, 2)));
   auto const sent = solo.advance_to(start + Duration::seconds(3));
   ASSERT_EQ(sent.size(), 3u);
@@ -78,7 +78,7 @@ TEST(PythonSolo, RetransmissionsLeaveAtTheirDeadlines) {
 }
 
 TEST(PythonSolo, NothingLeavesWhileItReceives) {
-  Solo solo(config_of(spec()), start);
+  Solo solo(config_of(spec()), start, 0);
   solo.connect(open_to(IpAddress::v4(10, 0, 0, 2)));
   std::vector<std::byte> const nothing;
   Packet const packet = nothing;
@@ -88,7 +88,7 @@ TEST(PythonSolo, NothingLeavesWhileItReceives) {
 }
 
 TEST(PythonSolo, ASnapshotHoldsTheClockAndWhatIsKnown) {
-  Solo solo(config_of(spec()), start);
+  Solo solo(config_of(spec()), start, 0);
   ConnectionId const id = solo.connect(open_to(IpAddress::v4(10, 0, 0, 2)));
   auto const kept = solo.snapshot();
   solo.stack().abort(id);
@@ -104,7 +104,7 @@ TEST(PythonSolo, ASnapshotHoldsTheClockAndWhatIsKnown) {
 }
 
 TEST(PythonSolo, EventsThatNobodyTakesAreForgottenFromTheFront) {
-  Solo solo(config_of(spec()), start);
+  Solo solo(config_of(spec()), start, 0);
   Event event;
   for (std::uint32_t i = 0; i <= Inbox::events_max; ++i) {
     event.bytes = Bytes{i};
@@ -117,7 +117,7 @@ TEST(PythonSolo, EventsThatNobodyTakesAreForgottenFromTheFront) {
 }
 
 TEST(PythonSolo, ANameThatWasNeverGivenIsStale) {
-  Solo solo(config_of(spec()), start);
+  Solo solo(config_of(spec()), start, 0);
   EXPECT_EQ(solo.state({0, 0}), std::nullopt);
   EXPECT_THROW(solo.read({0, 0}, Bytes{1}, false), Refused);
 }

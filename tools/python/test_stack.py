@@ -1,5 +1,12 @@
 """lockstep.Stack: packets in and out, calls, refusals, time, snapshots."""
 
+import gc
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
 import pytest
 
 pytest.importorskip("nanobind")
@@ -244,3 +251,136 @@ def test_a_refusal_has_its_name(call, name):
     with pytest.raises(lockstep.Refused) as refused:
         call(stack, connection)
     assert refused.value.name == name and isinstance(refused.value, lockstep.Error)
+
+
+CONTENT = bytes(i % 251 for i in range(5000))
+
+
+def texts(sent):
+    return [bytes(IP(each)[TCP].payload) for each in sent]
+
+
+def test_what_is_lent_goes_out_in_order_with_what_is_written():
+    stack, connection = established()
+    region = stack.bind(CONTENT)
+    assert stack.write(connection, b"head", more=True) == 4
+    assert stack.lend(connection, region, 17, 100, more=True) == 100
+    assert stack.lend(connection, region, 4990) == 10
+    assert stack.write(connection, b"tail") == 4
+    assert b"".join(texts(stack.transmit())) == b"head" + CONTENT[17:117] + CONTENT[4990:] + b"tail"
+
+
+def test_what_is_lent_is_read_again_when_it_is_sent_again():
+    stack, connection = established()
+    content = bytes(CONTENT)
+    region = stack.bind(content)
+    assert stack.lend(connection, region, 3, 500) == 500
+    first = texts(stack.transmit())
+    assert first == texts(each.packet for each in stack.advance("1s")) == [CONTENT[3:503]]
+
+
+def test_the_stack_keeps_what_is_bound_as_long_as_it_lives():
+    stack, connection = established()
+    content = bytearray(CONTENT)
+    content = bytes(content)  # an object of which there is no other
+    before = sys.getrefcount(content)
+    region = stack.bind(content)
+    assert sys.getrefcount(content) > before
+    stack.lend(connection, region, 0, 100)
+    kept = sys.getrefcount(content)
+    other = stack.fork()
+    assert sys.getrefcount(content) > kept
+    del other, stack
+    gc.collect()
+    assert sys.getrefcount(content) == before
+
+
+def test_a_loan_ends_with_acknowledged():
+    stack, connection = established()
+    stack.events()
+    stack.lend(connection, stack.bind(CONTENT), 0, 300)
+    stack.transmit()
+    stack.receive(segment("A", 101, stack.inspect(connection)["snd_una"] + 300))
+    assert [(each.kind, each.bytes) for each in stack.events()] == [("acknowledged", 300)]
+
+
+def test_less_may_be_taken_of_what_is_lent():
+    stack, connection = established(config={"send_buffer_bytes": 1000})
+    region = stack.bind(CONTENT)
+    assert stack.lend(connection, region) == 1000
+    assert stack.lend(connection, region, 1000) == 0
+
+
+def test_a_fork_and_a_restored_stack_send_what_was_lent():
+    stack, connection = established()
+    region = stack.bind(CONTENT)
+    stack.lend(connection, region, 0, 400)
+    snapshot = stack.snapshot()
+    other = stack.fork()
+    assert texts(stack.transmit()) == texts(other.transmit()) == [CONTENT[:400]]
+    stack.restore(snapshot)
+    assert texts(stack.transmit()) == [CONTENT[:400]]
+    bare = lockstep.Stack(addresses=[US])
+    for content in (None, b"other", bytes(len(CONTENT))):
+        if content is not None:
+            bare = lockstep.Stack(addresses=[US])
+            bare.bind(content)
+        with pytest.raises(lockstep.Refused) as refused:
+            bare.restore(snapshot)
+        assert refused.value.name == "bad_snapshot"
+    again = lockstep.Stack(addresses=[US])
+    again.bind(CONTENT)
+    again.restore(snapshot)
+    assert texts(again.transmit()) == [CONTENT[:400]]
+
+
+def test_loans_that_cannot_be():
+    stack, connection = established()
+    region = stack.bind(CONTENT)
+    for name, call in (
+        ("bad_region", lambda: stack.lend(connection, region, 4990, 11)),
+        ("bad_region", lambda: stack.lend(connection, region, 5001, 0)),
+        ("bad_region", lambda: stack.lend(connection, region, 2**64 - 1, 2)),
+        ("bad_region", lambda: stack.lend(connection, lockstep.Region(7, 10))),
+        ("bad_region", lambda: stack.lend(connection, lockstep.Region(99, 10))),
+        ("stale_id", lambda: stack.lend(connection._replace(generation=99), region)),
+        ("no_room", lambda: [stack.bind(b"x") for _ in range(16)]),
+    ):
+        with pytest.raises(lockstep.Refused) as refused:
+            call()
+        assert refused.value.name == name
+    for words, call in (
+        ("is bytearray, expected bytes", lambda: stack.bind(bytearray(b"x"))),
+        ("expected a Region", lambda: stack.lend(connection, 0)),
+        ("expected a Connection", lambda: stack.lend(0, region)),
+        ("length", lambda: stack.lend(connection, region, 0, -1)),
+        ("offset", lambda: stack.lend(connection, region, "0")),
+    ):
+        with pytest.raises(lockstep.BadInput, match=words):
+            call()
+
+
+BROKEN = """
+import lockstep
+{before}
+lockstep._core.break_down()
+"""
+
+
+@pytest.mark.parametrize("before,words", [
+    ("stack = lockstep.Stack(seed=7); stack.advance('2s')",
+     "the stack alone that was used last: seed 7, instant 1002000000000 ns"),
+    ("sim = lockstep.Sim(seed=9); a = sim.host('a', '10.0.0.1/24');"
+     "b = sim.host('b', '10.0.0.2/24'); sim.link(a, b); sim.advance('3s')",
+     "seed 9, instant 3000000000 ns"),
+    ("", "seed 0"),
+])
+def test_a_bug_of_ours_is_told_before_the_process_ends(before, words):
+    home = pathlib.Path(lockstep.__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", BROKEN.format(before=before)], text=True,
+                          capture_output=True, timeout=60,
+                          env={**os.environ, "PYTHONPATH": str(home)})
+    assert done.returncode == -signal.SIGILL
+    line = done.stderr.splitlines()[0]
+    assert line.startswith("lockstep: a bug of ours: CHECK(!asked_for_it) failed at ")
+    assert "module.cpp:" in line and words in line

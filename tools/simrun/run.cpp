@@ -17,6 +17,7 @@
 #include "tools/simrun/report.hpp"
 #include "tools/simrun/series.hpp"
 #include "tools/simrun/spectators.hpp"
+#include "tools/world/failed_check.hpp"
 #include "tools/world/units.hpp"
 #include "tools/world/world_file.hpp"
 

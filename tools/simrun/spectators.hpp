@@ -1,20 +1,16 @@
-// Who watches a simulated run for a verb: captures, findings, and what a failed CHECK says of it.
+// Who watches a simulated run for a verb: captures and findings.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core/units/check.hpp"
 #include "sim/checkers/finding.hpp"
 #include "sim/kernel/kernel.hpp"
 #include "sim/kernel/trace.hpp"
 #include "tools/output/draft_file.hpp"
 
 namespace lockstep::tools {
-
-/// For set_check_handler: the world, the seed, the instant and the host.
-void print_failed_check(const CheckSite& site);
 
 /// One capture a node, each in its own file of `folder`; none if that is empty.
 class Captures {

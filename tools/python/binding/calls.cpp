@@ -61,11 +61,9 @@ nb::tuple connect(Calls& calls, const nb::tuple& remote, const nb::tuple& local,
 std::uint32_t write(Calls& calls, const nb::tuple& id, const nb::bytes& data, bool more) {
   Taken const taken =
       calls.stack().write(connection_of(id), bytes_of(data), more ? More::yes : More::no);
-  if (taken.refusal != Refusal::no_room && taken.bytes.empty()) {
-    refuse_unless_none(taken.refusal, "write");
-  }
+  std::uint32_t const count = taken_or_refused(taken, "write");
   calls.touched();
-  return taken.bytes.count;
+  return count;
 }
 
 nb::str state(Calls& calls, const nb::tuple& id) {

@@ -63,6 +63,21 @@ void restore(Solo& solo, const nb::bytes& from) {
   }
 }
 
+std::uint32_t bind(Solo& solo, const nb::bytes& content) {
+  auto const region = solo.bind(bytes_of(content));
+  if (!region) {
+    throw Refused(Refusal::no_room, "bind");
+  }
+  return region->value;
+}
+
+std::uint32_t lend(Solo& solo, const nb::tuple& id, std::uint32_t region, std::uint64_t offset,
+                   std::uint32_t length, bool more) {
+  return taken_or_refused(solo.lend(connection_of(id), {RegionId{region}, offset, length},
+                                    more ? More::yes : More::no),
+                          "lend");
+}
+
 void construct(Solo* self, const std::string& profile, std::uint64_t seed,
                const std::string& link, const std::vector<std::string>& addresses,
                std::uint64_t mtu, const std::string& gateway, const std::string& mac,
@@ -70,7 +85,7 @@ void construct(Solo* self, const std::string& profile, std::uint64_t seed,
                std::uint64_t start) {
   StackSpec spec{profile, seed, link, addresses, mtu, gateway, mac, neighbours,
                  fields_in(config)};
-  new (self) Solo(config_of(spec), Instant{start});
+  new (self) Solo(config_of(spec), Instant{start}, seed);
 }
 
 }  // namespace
@@ -88,6 +103,9 @@ void bind_stack(nb::module_& module) {
       }, "packet"_a)
       .def("receive", &receive, "packets"_a)
       .def("transmit", &transmit)
+      // The bytes of Python live as long as the stack that reads them.
+      .def("bind", &bind, "content"_a, nb::keep_alive<1, 2>())
+      .def("lend", &lend, "connection"_a, "region"_a, "offset"_a, "length"_a, "more"_a)
       .def("advance_to", &advance_to, "instant"_a)
       .def("snapshot", [](const Solo& self) { return to_python(self.snapshot()); })
       .def("restore", &restore, "snapshot"_a);

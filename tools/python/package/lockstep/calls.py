@@ -45,6 +45,11 @@ def _id(value: object, kind: Union[type[Connection], type[Listener]]) -> tuple[i
             as_number(generation, "a generation", 0, NUMBER_MAX))
 
 
+def connection_id(value: object) -> tuple[int, int]:
+    """The numbers of a connection; BadInput for anything else."""
+    return _id(value, Connection)
+
+
 class Calls:
     """The application's and the observer's calls, which :class:`Stack` and :class:`Host` share.
 

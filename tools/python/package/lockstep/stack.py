@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Optional, Union
 
 from lockstep import _core
-from lockstep.calls import Calls
+from lockstep.calls import Calls, Connection, connection_id
 from lockstep.errors import BadInput
 from lockstep.units import (NANOSECONDS_MAX, NUMBER_MAX, Address, BytesLike, Duration, as_address,
                             as_bytes, as_number, as_text, nanoseconds)
@@ -17,6 +17,13 @@ class Sent(NamedTuple):
 
     at: int  #: nanoseconds of the stack's clock
     packet: bytes  #: from its link header on; on link "ip" from its IP header on
+
+
+class Region(NamedTuple):
+    """Names bytes that a stack may send without a copy of its own, as long as it lives."""
+
+    number: int
+    length: int  #: bytes
 
 
 def _config(config: Optional[Mapping[str, Union[bool, int, str]]]) -> dict[str, Union[int, str]]:
@@ -58,7 +65,7 @@ class Stack(Calls):
         BadInput: an argument is wrong; the message says which and what was expected.
     """
 
-    __slots__ = ("_arguments",)
+    __slots__ = ("_arguments", "_bound")
 
     _core: _core.Stack
 
@@ -82,6 +89,7 @@ class Stack(Calls):
              for key, value in known.items()},
             _config(config), nanoseconds(start))
         self._core = _core.Stack(*self._arguments)
+        self._bound: list[bytes] = []
 
     @property
     def now(self) -> int:
@@ -139,6 +147,53 @@ class Stack(Calls):
         to = as_number(instant, "an instant", self.now, NANOSECONDS_MAX - 1)
         return [Sent(*each) for each in self._core.advance_to(to)]
 
+    def bind(self, content: bytes) -> Region:
+        """Makes bytes known to the stack, so that :meth:`lend` can send of them.
+
+        They are read once, for their checksums, and never copied: the stack keeps the object, and
+        reads it each time a segment is sent or sent again, as long as it lives itself. So they are
+        ``bytes``, which cannot change; nothing unbinds them. ``config={"regions_max": n}`` allows
+        more than 16.
+
+        Raises:
+            BadInput: they are not ``bytes``.
+            Refused: no_room.
+        """
+        if not isinstance(content, bytes):
+            raise BadInput(f"what is bound is {type(content).__name__}, expected bytes, which"
+                           " cannot change: bytes(...) makes some")
+        region = Region(self._core.bind(content), len(content))
+        self._bound.append(content)
+        return region
+
+    def lend(self, connection: Connection, region: Region, offset: int = 0,
+             length: Optional[int] = None, *, more: bool = False) -> int:
+        """Queues bytes of a region to send, without a copy; gives how many were taken.
+
+        A loan ends when the peer has acknowledged the bytes (an event ``acknowledged``), when
+        :meth:`abort` returns, or with the event ``closed``. What write() queues stands in order
+        with it.
+
+        Args:
+            connection: who sends them.
+            region: of bind() of this stack.
+            offset: where in the region they begin.
+            length: how many bytes; None: all up to its end. Fewer may be taken: 0 if there is no
+                room now, and ``acknowledged`` or ``room`` tells when there is.
+            more: others follow at once, so that no segment need be pushed (RFC 9293 3.9.1.2).
+
+        Raises:
+            BadInput: region is none, or a number is not whole.
+            Refused: stale_id, closing, bad_region (not of this stack, or beyond its end).
+        """
+        if not isinstance(region, Region):
+            raise BadInput(f"{region!r} was given, expected a Region, as bind() gives")
+        begin = as_number(offset, "offset", 0, NANOSECONDS_MAX)
+        rest = min(max(region.length - begin, 0), NUMBER_MAX) if length is None else length
+        return self._core.lend(connection_id(connection),
+                               as_number(region.number, "a region", 0, NUMBER_MAX), begin,
+                               as_number(rest, "length", 0, NUMBER_MAX), bool(more))
+
     def snapshot(self) -> bytes:
         """All of it: clock, connections, events that were not taken. For restore() only."""
         return self._core.snapshot()
@@ -146,7 +201,8 @@ class Stack(Calls):
     def restore(self, snapshot: BytesLike) -> None:
         """Goes back to a snapshot of this stack, or of one that was made with the same arguments.
 
-        Refused: bad_snapshot; then nothing was changed.
+        What was bound by then must be bound here too, in the same order. Refused: bad_snapshot;
+        then nothing was changed.
         """
         self._core.restore(as_bytes(snapshot, "a snapshot"))
 
@@ -155,6 +211,9 @@ class Stack(Calls):
         other = Stack.__new__(Stack)
         other._arguments = self._arguments
         other._core = _core.Stack(*self._arguments)
+        other._bound = []
+        for content in self._bound:
+            other.bind(content)
         other._core.restore(self._core.snapshot())
         return other
 
