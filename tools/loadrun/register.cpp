@@ -84,9 +84,11 @@ void add_wire(CLI::App& verb, LoadOptions& options) {
       ->capture_default_str();
   wire->add_option("--address", options.addresses,
                    "ours and its prefix, like 10.9.0.2/24; no interface may have it. Up to 8, "
-                   "which call in turn: each has 64,512 ports a target");
+                   "which call in turn: each has 64,512 ports a target")
+      ->allow_extra_args(false);
   wire->add_option("--host", options.hosts,
-                   "the kernel's own address on a TAP, like 10.9.0.1/24");
+                   "the kernel's own address on a TAP, like 10.9.0.1/24")
+      ->allow_extra_args(false);
   wire->add_option("--gateway", options.gateway, "on the way to targets of other networks");
   wire->add_option("--profile", options.profile, "default, rfc, linux or freebsd")
       ->capture_default_str();

@@ -142,10 +142,11 @@ def judge_checksums(capture, tshark):
     """There are some, and all are right; nothing is asked where tshark is missing.
 
     Linux writes a sum of 0 as 0xffff, as UDP has it: of TCP too that is the same number in ones'
-    complement, and every receiver takes it, but tshark does not."""
+    complement, and every receiver takes it, but tshark does not. Bodies are not put together."""
     if tshark:
         said = subprocess.run(
-            [tshark, "-r", str(capture), "-o", "tcp.check_checksum:TRUE", "-Y", "tcp", "-T",
+            [tshark, "-r", str(capture), "-o", "tcp.check_checksum:TRUE", "-o",
+             "tcp.desegment_tcp_streams:FALSE", "--disable-protocol", "http", "-Y", "tcp", "-T",
              "fields", "-e", "tcp.checksum.status", "-e", "tcp.checksum", "-e",
              "tcp.checksum_calculated", "-e", "ip.src", "-e", "ipv6.src"], check=True,
             capture_output=True, text=True)

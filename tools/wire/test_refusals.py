@@ -163,7 +163,7 @@ def test_a_silent_target(pair, driver):
     """Nobody has the address; somebody has it and says nothing; somebody refuses."""
     may_be(driver)
     how = ["--timeout", "1s", *DRIVERS[driver]]
-    refused(3, "nobody takes a connection", "load", "http://10.9.0.77/", *how)
+    refused(3, "nobody takes a connection", "load", *how, "http://10.9.0.77/")
     if driver != "tap":
         refused(3, "refuses connections", "load", URL, *how)
         with dropping():
