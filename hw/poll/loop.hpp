@@ -94,6 +94,7 @@ class Loop {
       if (outcome == Outcome::worked || driver_.more()) {
         ++counters_.worked;
         worked_at = now;
+        in_vain_ = false;
       } else if (bool const blocked = outcome == Outcome::transmit_blocked || driver_.holds();
                  blocked || now.since(worked_at) >= settings_.spin) {
         sleep(now, blocked);
@@ -107,6 +108,9 @@ class Loop {
  private:
   // For the resets of what was aborted, should the device not take them.
   static constexpr Duration last_words = Duration::seconds(1);
+  // Who says within `at_once` that there is room, and still has none, is asked again after `pause`.
+  static constexpr Duration at_once = Duration::microseconds(20);
+  static constexpr Duration pause = Duration::microseconds(100);
 
   // Of a stop: what was asked for last has been said to the wire, or no longer can be.
   bool ended() {
@@ -146,8 +150,12 @@ class Loop {
   }
 
   void sleep(Instant now, bool blocked) {
-    // What is blocked goes on only with room, or a frame. Timers are heeded once a millisecond.
-    Instant until = blocked ? now + Duration::milliseconds(1) : stack_.deadline();
+    // What is blocked goes on only with room, or a frame. Timers are heeded once a millisecond. A
+    // descriptor that speaks of room and means another thing (AF_XDP's: of the ring, not of the
+    // kernel's memory) is not believed: a loop that was would turn without end.
+    in_vain_ = in_vain_ && blocked;
+    Duration const blocked_for = in_vain_ ? pause : Duration::milliseconds(1);
+    Instant until = blocked ? now + blocked_for : stack_.deadline();
     until = earlier(until, earlier(app_.deadline(), watch_.due()));
     if (driver_.down()) {
       until = earlier(until, now + Duration::seconds(1));
@@ -167,7 +175,9 @@ class Loop {
     }
     ++counters_.slept;
     watch_.sleeping();
-    wait_for({driver_.descriptor(), blocked, signals_.descriptor(), bell, now, until});
+    bool const for_room = blocked && !in_vain_;
+    wait_for({driver_.descriptor(), for_room, signals_.descriptor(), bell, now, until});
+    in_vain_ = in_vain_ || (for_room && driver_.now().since(now) < at_once);
   }
 
   Stack& stack_;
@@ -180,6 +190,7 @@ class Loop {
   Instant patience_ = Instant::never();
   Instant end_ = Instant::never();
   bool stopping_ = false;
+  bool in_vain_ = false;  // the driver has said that there is room, and had none
   Ending ending_ = Ending::stopped;
 };
 

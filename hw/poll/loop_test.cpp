@@ -2,6 +2,7 @@
 #include "hw/poll/loop.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <array>
@@ -180,6 +181,20 @@ TEST_F(Looped, WhatTheDriverHoldsWakesTheLoop) {
   app.raise_at = 3;
   EXPECT_EQ(run({.spin = Duration{}}), Ending::stopped);
   EXPECT_EQ(counters.slept, 2u);
+}
+
+TEST_F(Looped, ADescriptorThatSpeaksOfRoomInVainIsNotBelieved) {
+  Descriptor const always_room(eventfd(0, EFD_CLOEXEC));
+  driver.frames = always_room.number();
+  app.idle = true;
+  driver.held = 12;
+  app.raise_at = 12;
+  MonotonicClock const clock;
+  Instant const begun = clock.now();
+  EXPECT_EQ(run({.spin = Duration{}}), Ending::stopped);
+  EXPECT_EQ(counters.slept, 11u);
+  // All but the first sleep have taken their time.
+  EXPECT_GE(clock.now().since(begun), Duration::microseconds(10 * 100));
 }
 
 TEST_F(Looped, WhatWaitsInTheDriverKeepsTheLoopAwake) {
