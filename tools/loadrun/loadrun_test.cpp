@@ -11,6 +11,7 @@
 #include "tools/loadrun/page_sizes.hpp"
 #include "tools/loadrun/plan.hpp"
 #include "tools/loadrun/simulate.hpp"
+#include "tools/loadrun/workers.hpp"
 #include "tools/loadrun/workloads.hpp"
 
 namespace lockstep::tools {
@@ -98,6 +99,75 @@ TEST(Load, OverTheMpipeDriverFramesAndBodiesAreTheSame) {
     EXPECT_EQ(over_mpipe.frames_sent, plain.frames_sent);
     EXPECT_EQ(over_mpipe.fingerprint, plain.fingerprint);
   }
+}
+
+/// A world of tools/loadrun/worlds, changed, in a file of its own.
+std::string world_with(const std::string& name, const std::string& from, const std::string& to) {
+  std::ifstream file(LOCKSTEP_SOURCE_DIR "/tools/loadrun/worlds/" + name);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::size_t changed = 0;
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+    ++changed;
+  }
+  EXPECT_GT(changed, 0u);
+  std::string const path = testing::TempDir() + "load_" + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+// 36 workers ask, 36 answer, and on the wire nobody can tell on what they stand.
+TEST(Load, ThirtySixWorkersOverTheMpipeDriverAtBothEnds) {
+  for (const char* url : {"http://10.0.0.2/bytes/12600", "echo://10.0.0.2"}) {
+    LoadOptions options = in_the_wire(url);
+    options.requests = 720;
+    options.connections = 144;
+    options.sim = LOCKSTEP_SOURCE_DIR "/tools/loadrun/worlds/mpipe36.toml";
+    SimulatedLoad const over_mpipe = run(options);
+    EXPECT_EQ(over_mpipe.result.counters.answered, 720u);
+    EXPECT_EQ(over_mpipe.result.counters.connections, 144u);
+    EXPECT_EQ(load::faults_of(over_mpipe.result.counters), 0u);
+    options.sim = world_with("mpipe36.toml", "driver = \"mpipe\"\n", "");
+    SimulatedLoad const plain = run(options);
+    EXPECT_EQ(over_mpipe.frames_sent, plain.frames_sent);
+    EXPECT_EQ(over_mpipe.fingerprint, plain.fingerprint);
+    // A card with a hash of its own makes workers hand on: no request is lost for that.
+    options.sim = world_with("mpipe36.toml", "driver = \"mpipe\"",
+                             "driver = \"mpipe\"\n[host.card]\nhash = \"card\"");
+    EXPECT_EQ(run(options).result.counters.answered, 720u);
+  }
+}
+
+TEST(Load, TheSharesOfWorkersAreThePlan) {
+  load::Plan plan;
+  plan.connections = 100;
+  plan.requests = 1'001;
+  plan.rate = 37;
+  plan.connects_a_second = 72;
+  load::Plan sum;
+  sum.connections = 0;
+  for (std::uint32_t worker = 0; worker < 36; ++worker) {
+    auto const share = share_of(plan, {worker}, {36});
+    ASSERT_TRUE(share.has_value());
+    sum.connections += share->connections;
+    sum.requests += share->requests;
+    sum.rate += share->rate;
+    sum.connects_a_second += share->connects_a_second;
+    EXPECT_EQ(share->seed, plan.seed + worker);
+  }
+  EXPECT_EQ(sum.connections, 100u);
+  EXPECT_EQ(sum.requests, 1'001u);
+  EXPECT_EQ(sum.rate, 37u);
+  EXPECT_EQ(sum.connects_a_second, 72u);
+  plan.connections = 3;
+  EXPECT_TRUE(share_of(plan, {2}, {36}).has_value());
+  EXPECT_FALSE(share_of(plan, {3}, {36}).has_value());
+  plan.connections = 36;
+  plan.requests = 2;
+  EXPECT_FALSE(share_of(plan, {2}, {36}).has_value());
+  plan.requests = 0;
+  plan.rate = 1;
+  EXPECT_FALSE(share_of(plan, {1}, {36}).has_value());
 }
 
 TEST(Load, HttpARequestAConnectionIsClosedByTheServer) {

@@ -18,6 +18,7 @@
 #include "tools/load/echo_server.hpp"
 #include "tools/loadrun/conclude.hpp"
 #include "tools/loadrun/plan.hpp"
+#include "tools/loadrun/workers.hpp"
 #include "tools/output/progress.hpp"
 #include "tools/simrun/spectators.hpp"
 #include "tools/world/failed_check.hpp"
@@ -74,11 +75,20 @@ void start(Refusal refusal, const load::Target& target) {
   }
 }
 
-/// Which hosts of the world play.
+/// Which hosts of the world play; of several workers the first.
 struct Cast {
   sim::HostIndex client;
   std::vector<sim::HostIndex> servers;  // of each target
 };
+
+std::vector<sim::HostIndex> workers_of(const sim::World& world, sim::HostIndex first) {
+  const sim::HostSpec& host = world.hosts[first.value];
+  std::vector<sim::HostIndex> out{first};
+  for (std::uint32_t shard = 1; shard < host.shards(); ++shard) {
+    out.push_back(host.sibling({shard}));
+  }
+  return out;
+}
 
 std::string names_of(const sim::World& world) {
   std::string out;
@@ -109,8 +119,9 @@ Cast cast_of(const LoadOptions& options, const load::Plan& plan, const sim::Worl
     cast.servers.push_back(host_at(world, target));
   }
   auto const serves = [&](std::uint32_t i) {
-    return std::find(cast.servers.begin(), cast.servers.end(), sim::HostIndex{i}) !=
-           cast.servers.end();
+    const sim::HostSpec& host = world.hosts[i];
+    sim::HostIndex const first = host.shards() == 1 ? sim::HostIndex{i} : host.shard_first;
+    return std::find(cast.servers.begin(), cast.servers.end(), first) != cast.servers.end();
   };
   for (std::uint32_t i = 0; i < world.hosts.size(); ++i) {
     bool const fits = options.from.empty() || world.hosts[i].name.view() == options.from;
@@ -128,13 +139,17 @@ Cast cast_of(const LoadOptions& options, const load::Plan& plan, const sim::Worl
                                   options.from, names_of(world)));
 }
 
-void fit_host(Config& config, const LoadOptions& options, const load::Plan& plan) {
-  fit_pools(config.tcp, plan);
-  if (options.mtu != 0) {
-    set_mtu(config, Bytes{options.mtu});
-  }
-  if (plan.time_wait.ns != 0) {
-    config.tcp.msl = plan.time_wait / 2;
+void fit_host(sim::World& world, sim::HostIndex first, const LoadOptions& options,
+              const load::Plan& plan) {
+  for (sim::HostIndex const index : workers_of(world, first)) {
+    Config& config = world.hosts[index.value].config;
+    fit_pools(config.tcp, plan);
+    if (options.mtu != 0) {
+      set_mtu(config, Bytes{options.mtu});
+    }
+    if (plan.time_wait.ns != 0) {
+      config.tcp.msl = plan.time_wait / 2;
+    }
   }
 }
 
@@ -177,21 +192,43 @@ void serve(sim::Kernel& kernel, sim::HostIndex index, const load::Plan& plan,
   }
 }
 
-sim::Ending run_to_end(sim::Kernel& kernel, const load::Client& client) {
+/// A worker with nothing to do has no client.
+std::vector<load::Client*> call(sim::Kernel& kernel, sim::HostIndex first, const load::Plan& plan,
+                                const http::Site& site) {
+  std::vector<load::Client*> out;
+  std::vector<sim::HostIndex> const workers = workers_of(kernel.world(), first);
+  ShardCount const count{static_cast<std::uint32_t>(workers.size())};
+  for (std::uint32_t worker = 0; worker < workers.size(); ++worker) {
+    if (auto const share = share_of(plan, {worker}, count)) {
+      Stack& stack = kernel.host(workers[worker]).stack();
+      out.push_back(&join<load::Client>(kernel, workers[worker], *share, site,
+                                        stack.config().tcp.connections_max));
+      out.back()->start(stack);
+    }
+  }
+  return out;
+}
+
+bool are_finished(const std::vector<load::Client*>& clients) {
+  return std::all_of(clients.begin(), clients.end(),
+                     [](load::Client const* each) { return each->finished(); });
+}
+
+sim::Ending run_to_end(sim::Kernel& kernel, const std::vector<load::Client*>& clients) {
   Instant const limit = Instant{0} + kernel.world().limit;
   Progress progress;
-  while (!client.finished() && kernel.scheduled() != 0 && kernel.next_at() <= limit) {
+  while (!are_finished(clients) && kernel.scheduled() != 0 && kernel.next_at() <= limit) {
     kernel.step();
     if (kernel.steps() % 65'536 == 0 && progress.is_due()) {
       progress.draw(kernel.now().ns, limit.ns,
                     fmt::format("{} of at most {}, {} answered",
                                 text_of(kernel.now().since(Instant{0})),
                                 text_of(limit.since(Instant{0})),
-                                grouped(client.counters().answered)));
+                                grouped(total_of(clients, kernel.now()).counters.answered)));
     }
   }
   kernel.end();
-  return client.finished()            ? sim::Ending::completed
+  return are_finished(clients)        ? sim::Ending::completed
          : kernel.scheduled() == 0    ? sim::Ending::deadlocked
                                       : sim::Ending::limit_reached;
 }
@@ -209,9 +246,9 @@ std::string sim_json(const SimulatedLoad& run) {
 SimulatedLoad simulate(const LoadOptions& options, const load::Plan& plan) {
   sim::World world = read_world(options.sim, options.settings);
   Cast const cast = cast_of(options, plan, world);
-  fit_host(world.hosts[cast.client.value].config, options, plan);
+  fit_host(world, cast.client, options, plan);
   for (sim::HostIndex const server : cast.servers) {
-    fit_host(world.hosts[server.value].config, options, plan);
+    fit_host(world, server, options, plan);
   }
   fit_links(world, options);
   http::Site site;
@@ -224,24 +261,25 @@ SimulatedLoad simulate(const LoadOptions& options, const load::Plan& plan) {
   for (std::uint32_t i = 0; i < plan.targets.size(); ++i) {
     bool const again = std::find(cast.servers.begin(), cast.servers.begin() + i,
                                  cast.servers[i]) != cast.servers.begin() + i;
-    if (!again) {
-      serve(kernel, cast.servers[i], plan, plan.targets[i], site);
+    for (sim::HostIndex const worker : workers_of(world, cast.servers[i])) {
+      if (!again) {
+        serve(kernel, worker, plan, plan.targets[i], site);
+      }
     }
   }
-  sim::Host& host = kernel.host(cast.client);
-  auto& client = join<load::Client>(kernel, cast.client, plan, site,
-                                    host.stack().config().tcp.connections_max);
-  client.start(host.stack());
-  sim::Ending const ending = run_to_end(kernel, client);
+  std::vector<load::Client*> const clients = call(kernel, cast.client, plan, site);
+  sim::Ending const ending = run_to_end(kernel, clients);
   captures.keep();
   SimulatedLoad out;
+  Total const total =
+      total_of(clients, kernel.host(cast.client).clock().local(kernel.now()));
   out.result = {options.workload,
                 fmt::format("in the world {}, seed {}", world.name.view(), plan.seed),
                 plan,
-                client.counters(),
-                client.counters_in_time(),
-                client.measured(host.clock().local(kernel.now())),
-                client.times()};
+                total.counters,
+                total.in_time,
+                total.measured,
+                total.times};
   out.ending = ending;
   out.lasted = kernel.now().since(Instant{0});
   out.frames_sent = kernel.frames_sent();

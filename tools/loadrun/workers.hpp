@@ -1,0 +1,25 @@
+// A load that the workers of one host share, and what came of it in all.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/units/shard.hpp"
+#include "tools/load/client.hpp"
+
+namespace lockstep::tools {
+
+/// One worker's part of connections, requests and rates; nothing: it has none to make or to ask
+/// for. The parts of all workers are the plan, and of one worker it is the plan itself.
+std::optional<load::Plan> share_of(const load::Plan& plan, ShardId worker, ShardCount workers);
+
+struct Total {
+  load::Counters counters;
+  load::Counters in_time;
+  Duration measured;  ///< the longest of all
+  load::Times times;
+};
+
+Total total_of(const std::vector<load::Client*>& clients, Instant now);
+
+}  // namespace lockstep::tools
