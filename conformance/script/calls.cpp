@@ -233,9 +233,10 @@ Given Caller::connect() {
   Given out =
       given(lockstep_connect(s, live, reinterpret_cast<const sockaddr*>(&to.bytes), to.length));
   subject_ = live;
-  if (out.result < 0 && out.error == EINPROGRESS) {
-    flows_.begin_active();
-    opening_.insert(live);
+  // It gives 0 at once where the SYN waits for the first text.
+  bool const begins = out.result == 0 ? to.bytes.ss_family != AF_UNSPEC : out.error == EINPROGRESS;
+  if (begins && opening_.insert(live).second) {
+    flows_.begin_active(end_of(to));
   }
   if (blocking_ && out.result < 0 && out.error == EINPROGRESS) {
     connecting_ = true;

@@ -97,6 +97,7 @@ class Caller {
   };
   Name name_of(const Value* value, bool remote) const;
   Name name_at(std::size_t at, bool remote) const;
+  static Endpoint end_of(const Name& name);
   void judge_name(const sockaddr_storage& got, socklen_t length, Given& out) const;
   IpAddress address_of(const Value& value) const;
   std::string wrong_name(const Value& wanted, const sockaddr_storage& got) const;

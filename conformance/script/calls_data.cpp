@@ -144,7 +144,7 @@ Given Caller::send_all(const Text& what) {
   }
   Given out = given(taken);
   if (opens && (taken > 0 || out.error == EINPROGRESS) && opening_.insert(fd(0)).second) {
-    flows_.begin_active();
+    flows_.begin_active(end_of(name));
     subject_ = fd(0);
   }
   if (taken > 0) {

@@ -151,6 +151,8 @@ Caller::Name Caller::name_of(const Value* value, bool remote) const {
   return out;
 }
 
+Endpoint Caller::end_of(const Name& name) { return read_name(name.bytes).end; }
+
 /// An argument, with the length behind it.
 Caller::Name Caller::name_at(std::size_t at, bool remote) const {
   Name out = name_of(&argument(at), remote);

@@ -90,9 +90,10 @@ void learn(const Packet& expected, const Live& live, Flow& flow) {
   }
   bool const opens = (live.flags & syn) != 0 && flow.opening;
   if (opens) {
-    if (!flow.local_known) {
+    // A port is drawn for an active open alone, which begins without an ACK.
+    if (!flow.local_known && flow.active && (live.flags & ack) == 0) {
       flow.local = live.source;
-      flow.remote = live.destination;
+      flow.remote = flow.remote_known ? flow.remote : live.destination;
       flow.local_known = true;
     }
     flow.shift = live.sequence - expected.tcp.sequence.begin;

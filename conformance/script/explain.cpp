@@ -218,13 +218,13 @@ void name_clauses(const std::string& file, std::vector<CitedClause>& clauses) {
 }
 
 /// The state behind so many events; empty if one of them fails.
-std::string state_behind(Script script, std::size_t events) {
+std::string state_behind(Script script, std::size_t events, Overrides overrides) {
   if (events == 0) {
     return "nothing has happened";
   }
   script.events.resize(events);
-  Overrides overrides;
   overrides.allow_trailing = true;
+  overrides.cut = true;
   overrides.referee = false;
   Arena arena;
   Ran const ran = run(script, overrides, arena);
@@ -233,9 +233,9 @@ std::string state_behind(Script script, std::size_t events) {
 
 }  // namespace
 
-Explained explain(const std::string& place) {
+Explained explain(const std::string& place, const Defines& defines, const Overrides& overrides) {
   At const at = place_of(place);
-  Script const script = parse_file(at.file, {});
+  Script const script = parse_file(at.file, defines);
   std::size_t const index = event_at(script, at.line);
   Event const& event = script.events[index];
   Explained out;
@@ -243,8 +243,8 @@ Explained explain(const std::string& place) {
   out.line = event.place.line;
   out.text = script.lines[static_cast<std::size_t>(event.place.line) - 1];
   out.step = step_text(event);
-  out.before = state_behind(script, index);
-  out.after = state_behind(script, index + 1);
+  out.before = state_behind(script, index, overrides);
+  out.after = state_behind(script, index + 1, overrides);
   int const head = script.events.front().place.line;
   out.script = clauses_in(script, 1, head);
   int const above = comments_above(script, event.place.line);

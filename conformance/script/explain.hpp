@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "conformance/script/settings.hpp"
+
 namespace lockstep::conformance::script {
 
 /// One clause that a script cites.
@@ -25,10 +27,12 @@ struct Explained {
   std::vector<CitedClause> script;  ///< at the head
 };
 
-/// `place` is FILE:LINE. Throws Failure (bad_input) for what is no such place, for a line without a
-/// step, and for a script that is none; environment where it cannot be read. The catalogue of
-/// requirements is that of the repository around the file, or around the folder that one stands in.
-Explained explain(const std::string& place);
+/// `place` is FILE:LINE; `defines`, and the profile of `overrides`, as of a run. Throws Failure
+/// (bad_input) for what is no such place, for a line without a step, and for a script that is none;
+/// environment where it cannot be read. The catalogue of requirements is that of the repository
+/// around the file, or around the folder that one stands in.
+Explained explain(const std::string& place, const Defines& defines = {},
+                  const Overrides& overrides = {});
 
 std::string explained_text(const Explained& what);
 std::string explained_json(const Explained& what);

@@ -21,6 +21,7 @@ struct Flow {
   bool active = false;
   bool used = false;              ///< a packet has come or left
   bool local_known = false;  ///< of an active open: the port has been drawn
+  bool remote_known = false;  ///< the call said whom it connects to
   bool opening = true;       ///< the next SYN that leaves says where its numbers begin
   std::uint32_t shift = 0;   ///< live number = script's number + shift
   std::uint32_t last_sent = 0;  ///< the live sequence number of the last segment that left
@@ -51,14 +52,16 @@ class Flows {
   Flow& now() { return all_[at_]; }
   const Flow& now() const { return all_[at_]; }
 
-  /// An active open begins: our port is not known yet.
-  void begin_active() {
+  /// An active open begins, to `remote` if the call said so: our port is not known yet.
+  void begin_active(const std::optional<Endpoint>& remote = {}) {
     if (now().used || now().active) {
       add();
     }
     now().active = true;
     now().opening = true;
     now().local_known = false;
+    now().remote_known = remote.has_value();
+    now().remote = remote.value_or(now().remote);
   }
 
   /// The connection that a packet names is the one that is meant from here on. Gives whether it was
@@ -108,7 +111,8 @@ class Flows {
     }
     // The first SYN of an active open names it.
     for (std::size_t i = 0; !in && i < all_.size(); ++i) {
-      if (all_[i].active && !all_[i].name && !all_[i].used) {
+      bool const to = !all_[i].remote_known || all_[i].remote.port.value == ours.destination;
+      if (all_[i].active && !all_[i].name && !all_[i].used && to) {
         at_ = i;
         now().name = ours;
         return;

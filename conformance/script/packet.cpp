@@ -295,6 +295,13 @@ bool is_whole(const Option& option) {
       return size != 0 && size % 8 == 0;
     case 8:
       return size == 8;
+    case 19:
+      return size == 16;
+    case 28:
+      return size == 2;
+    case 172:
+    case 174:
+      return size == 3 || size == 6 || size == 9;
     default:
       return true;
   }
@@ -327,13 +334,25 @@ std::string option_text(const Option& option) {
     }
     return "sack" + out;
   }
-  if (option.kind != 34) {
+  if (option.kind == 28) {
+    return fmt::format("uto {}", option_word(option, 0) >> 16);
+  }
+  if (option.kind == 172 || option.kind == 174) {
+    constexpr std::string_view names[] = {"e0b", "ceb", "e1b"};
+    for (std::size_t i = 0; i < option.data.size() / 3; ++i) {
+      std::string_view const name = names[option.kind == 172 ? i : 2 - i];
+      out += fmt::format(" {} {}", name, option_word(option, i * 3) >> 8);
+    }
+    return "ECN" + out;
+  }
+  if (option.kind != 34 && option.kind != 19) {
     return raw_text(option);
   }
   for (std::uint8_t const octet : option.data) {
     out += fmt::format("{:02x}", octet);
   }
-  return out.empty() ? "FO" : "FO " + out;
+  std::string const name = option.kind == 34 ? "FO" : "md5";
+  return out.empty() ? name : name + " " + out;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Reads a script: its settings, then its events with their times.
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -136,6 +137,16 @@ Script parse(const std::string& file, const std::string& text, const Defines& de
 }
 
 Script parse_file(const std::string& path, const Defines& defines) {
+  std::error_code error;
+  auto const kind = std::filesystem::status(path, error).type();
+  bool const found = kind != std::filesystem::file_type::none &&
+                     kind != std::filesystem::file_type::not_found;
+  if (found && kind != std::filesystem::file_type::regular) {
+    throw tools::Failure(tools::ExitCode::bad_input,
+                         fmt::format("{}: is no file with a beginning and an end, expected a .pkt "
+                                     "script: write it into a file",
+                                     path));
+  }
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
   text << stream.rdbuf();

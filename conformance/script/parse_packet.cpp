@@ -167,6 +167,8 @@ std::optional<PortNames> parse_ports(Cursor& cursor) {
   return out;
 }
 
+constexpr std::uint16_t ace_flags = 0x1c0;
+
 std::uint16_t parse_flags(Cursor& cursor) {
   constexpr std::string_view letters = "FSRP.UEWA";
   cursor.skip();
@@ -177,6 +179,13 @@ std::uint16_t parse_flags(Cursor& cursor) {
     if (cursor.peek() == '-' && !any) {
       cursor.take();
       return 0;
+    }
+    // The three bits of AccECN as one number, behind other flags: 5 is A and E.
+    bool const count = any && cursor.peek() >= '0' && cursor.peek() <= '7';
+    if (count && (flags & ace_flags) == 0) {
+      unsigned const value = static_cast<unsigned>(cursor.take() - '0');
+      flags = static_cast<std::uint16_t>(flags | value << 6);
+      continue;
     }
     if (bit == std::string_view::npos) {
       cursor.unexpected("flags of F S R P . U E W A, or - for none",
@@ -243,6 +252,29 @@ void parse_sack(Cursor& cursor, Option& out) {
   }
 }
 
+/// ECN e0b N ceb N e1b N, or e1b first: the order says which of the two kinds it is, and what is
+/// behind may be left out (RFC 9768 3.2.3).
+Option parse_counters(Cursor& cursor) {
+  static constexpr std::array<std::array<std::string_view, 3>, 2> orders{
+      {{"e0b", "ceb", "e1b"}, {"e1b", "ceb", "e0b"}}};
+  Option out;
+  bool const second = cursor.next_word() == "e1b";
+  out.kind = second ? 174 : 172;
+  for (std::string_view const name : orders[second ? 1 : 0]) {
+    if (!cursor.accept_word(name)) {
+      break;
+    }
+    std::uint32_t const count = cursor.number_up_to(0xff'ffff, "a counter of 24 bits");
+    for (int shift = 16; shift >= 0; shift -= 8) {
+      out.data.push_back(static_cast<std::uint8_t>(count >> shift));
+    }
+  }
+  if (out.data.empty()) {
+    cursor.unexpected("ECN e0b N ceb N e1b N, or ECN e1b N ceb N e0b N");
+  }
+  return out;
+}
+
 Option parse_option(Cursor& cursor) {
   Option out;
   cursor.skip();
@@ -276,6 +308,18 @@ Option parse_option(Cursor& cursor) {
       cursor.unexpected("TS val N ecr N");
     }
     put32(out.data, cursor.number_up_to(most32, "an echo"));
+  } else if (name == "md5") {
+    out.kind = 19;
+    cursor.skip();
+    Place const digest = cursor.place();
+    out.data = parse_hex(cursor);
+    if (out.data.size() != 16) {
+      cursor.fail(digest, fmt::format("a digest of {} octets was found, expected 16: mend it, or "
+                                      "write it as kind 19",
+                                      out.data.size()));
+    }
+  } else if (name == "ECN") {
+    out = parse_counters(cursor);
   } else if (name == "uto") {
     out.kind = 28;
     std::uint32_t const value = cursor.number_up_to(65535, "a user timeout");
@@ -289,7 +333,8 @@ Option parse_option(Cursor& cursor) {
     }
   } else {
     cursor.fail(at, fmt::format("the TCP option {} is not known, expected mss, wscale, sackOK, "
-                                "sack, TS, FO, FOEXP, uto, nop, eol or kind N len N hex OCTETS: "
+                                "sack, TS, FO, FOEXP, uto, md5, ECN, nop, eol or kind N len N "
+                                "hex OCTETS: "
                                 "mend it",
                                 name));
   }

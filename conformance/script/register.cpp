@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -42,6 +44,21 @@ script::Defines defines_of(const std::vector<std::string>& texts) {
   return out;
 }
 
+void save_reports(const PktOptions& options, const script::Report& report) {
+  script::save_captures(report);
+  for (script::Ran const& ran : report.scripts) {
+    if (!options.tap && options.captures.empty() && !ran.capture_path.empty()) {
+      fmt::print("capture: {}\n", ran.capture_path);
+    }
+  }
+  if (!options.json.empty()) {
+    save_file(options.json, script::json_text(report));
+  }
+  if (!options.junit.empty()) {
+    save_file(options.junit, script::junit_text(report));
+  }
+}
+
 int run_scripts(const PktOptions& options) {
   script::Batch batch;
   batch.defines = defines_of(options.defines);
@@ -50,24 +67,22 @@ int run_scripts(const PktOptions& options) {
   batch.overrides.referee = !options.no_referee;
   batch.jobs = options.jobs;
   auto const files = script::find_scripts(options.paths);
-  script::Report const report = script::run_all(files, batch);
-  if (!options.json.empty()) {
-    save_file(options.json, script::json_text(report));
+  for (std::string const& file : files) {
+    refuse_overwrite(file, options.json);
+    refuse_overwrite(file, options.junit);
   }
-  if (!options.junit.empty()) {
-    save_file(options.junit, script::junit_text(report));
-  }
-  auto const captures = script::save_captures(
-      report, options.captures.empty() ? options.pcapng : options.captures);
+  set_check_handler(script::print_failed_check);
+  script::Report report = script::run_all(files, batch);
+  script::name_captures(report, options.captures.empty() ? options.pcapng : options.captures);
+  // What was found is told first: a report that cannot be saved does not hide it.
   if (options.tap) {
     fmt::print("{}", script::tap_text(report));
-    return report.exit_code();
+  } else {
+    fmt::print("{}", script::table_text(report, options.failed, terminal_columns()));
+    fmt::print("{} scripts a second, {} at a time\n", report.per_second(), options.jobs);
   }
-  fmt::print("{}", script::table_text(report, options.failed, terminal_columns()));
-  fmt::print("{} scripts a second, {} at a time\n", report.per_second(), options.jobs);
-  for (std::string const& path : options.captures.empty() ? captures : std::vector<std::string>{}) {
-    fmt::print("capture: {}\n", path);
-  }
+  std::fflush(stdout);
+  save_reports(options, report);
   return report.exit_code();
 }
 
@@ -77,6 +92,7 @@ int check_scripts(const PktOptions& options) {
   auto const files = script::find_scripts(options.paths);
   std::size_t events = 0;
   std::size_t wrong = 0;
+  int worst = static_cast<int>(ExitCode::fine);
   for (std::string const& file : files) {
     try {
       script::Script const read = script::parse_file(file, defines);
@@ -89,11 +105,12 @@ int check_scripts(const PktOptions& options) {
       events += read.events.size();
     } catch (const Failure& failure) {
       fmt::print(stderr, "lockstep: {}\n", failure.what());
+      worst = std::max(worst, static_cast<int>(failure.code()));
       ++wrong;
     }
   }
   fmt::print("{} scripts, {} events, {} scripts with an error\n", files.size(), events, wrong);
-  return static_cast<int>(wrong == 0 ? ExitCode::fine : ExitCode::bad_input);
+  return worst;
 }
 
 void register_run(CLI::App& verb, int& exit_code) {
@@ -120,8 +137,8 @@ void register_run(CLI::App& verb, int& exit_code) {
   run->add_option("--captures", options->captures,
                   "the folder for a capture of every script, whether it passes or not");
   run->footer(
-      "Exit code 1: a script fails; 2: one cannot be read. conformance/script/README.md has the "
-      "language.\n"
+      "Exit code 1: a script fails; 2: one is not in the language, or no file; 3: one is missing. "
+      "conformance/script/README.md has the language.\n"
       "Example: lockstep pkt run conformance/script --failed --jobs 2");
   run->callback([options, &exit_code] { exit_code = run_scripts(*options); });
 }
@@ -142,6 +159,8 @@ int write_from_capture(const FromCaptureOptions& options) {
                                 options.local));
     }
   }
+  refuse_overwrite(options.capture, options.out);
+  set_check_handler(script::print_failed_check);
   script::FromCapture const made = script::from_capture(options.capture, local);
   if (!options.out.empty()) {
     save_file(options.out, made.text);
@@ -214,6 +233,8 @@ void register_sysctls(CLI::App& verb, int& exit_code) {
 
 struct ExplainOptions {
   std::string place;
+  std::vector<std::string> defines;
+  script::Overrides overrides;
   bool json = false;
 };
 
@@ -222,10 +243,15 @@ void register_explain(CLI::App& verb, int& exit_code) {
       "explain", "Says what a step of a script exercises, and which clauses are cited for it");
   auto const options = std::make_shared<ExplainOptions>();
   explain->add_option("place", options->place, "FILE:LINE, of a .pkt script")->required();
+  explain->add_option("--profile", options->overrides.profile,
+                      "default, rfc, linux or freebsd, in place of what the script says");
+  explain->add_option("-D,--define", options->defines, "NAME=VALUE, for names in the script");
   explain->add_flag("--json", options->json, "print JSON");
   explain->footer("Example: lockstep pkt explain conformance/script/rto/karn.pkt:19");
   explain->callback([options, &exit_code] {
-    script::Explained const what = script::explain(options->place);
+    set_check_handler(script::print_failed_check);
+    script::Explained const what =
+        script::explain(options->place, defines_of(options->defines), options->overrides);
     fmt::print("{}", options->json ? script::explained_json(what) : script::explained_text(what));
     exit_code = static_cast<int>(ExitCode::fine);
   });
@@ -244,7 +270,8 @@ void register_pkt(CLI::App& app, int& exit_code) {
   auto const options = std::make_shared<PktOptions>();
   check->add_option("script", options->paths, "scripts, and folders of .pkt files")->required();
   check->add_option("-D,--define", options->defines, "NAME=VALUE, for names in the scripts");
-  check->footer("Exit code 2: one is wrong.\nExample: lockstep pkt check conformance/script");
+  check->footer("Exit code 2: one is wrong; 3: one is missing.\n"
+                "Example: lockstep pkt check conformance/script");
   check->callback([options, &exit_code] { exit_code = check_scripts(*options); });
   register_sysctls(*verb, exit_code);
   register_explain(*verb, exit_code);

@@ -7,11 +7,13 @@
 #include <atomic>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "tools/cli/failure.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/output/table.hpp"
+#include "tools/output/utf8.hpp"
 #include "tools/output/xml.hpp"
 
 namespace lockstep::conformance::script {
@@ -36,25 +38,45 @@ std::string what_of(const Ran& ran) {
   return fmt::format("{}:{}: {}", ran.file, ran.finding.place.line, ran.finding.what);
 }
 
+/// The scripts of a folder and of those within it.
+void add_folder(const fs::path& path, std::vector<std::string>& out) {
+  std::size_t const before = out.size();
+  std::error_code error;
+  fs::recursive_directory_iterator at(path, error);
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    std::error_code unknown;  // of a link that leads nowhere: that is told of when it is read
+    bool const folder = at->is_directory(unknown);
+    if (at->path().extension() == ".pkt" && !folder) {
+      out.push_back(at->path().lexically_normal().generic_string());
+    }
+  }
+  if (error) {
+    throw tools::Failure(tools::ExitCode::environment,
+                         fmt::format("{}: a folder here cannot be looked through ({}), expected "
+                                     "one that can be read: mend its rights, or name others",
+                                     path.string(), error.message()));
+  }
+  if (out.size() == before) {
+    throw tools::Failure(tools::ExitCode::bad_input,
+                         fmt::format("{}: there is no script here, expected files that end in "
+                                     ".pkt: name another folder",
+                                     path.string()));
+  }
+}
+
+/// As JSON; what is no UTF-8 is replaced.
+std::string dumped(const nlohmann::ordered_json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 void add_file(const fs::path& path, std::vector<std::string>& out) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    std::size_t const before = out.size();
-    for (auto const& entry : fs::recursive_directory_iterator(path, error)) {
-      if (entry.path().extension() == ".pkt" && entry.is_regular_file()) {
-        out.push_back(entry.path().lexically_normal().generic_string());
-      }
-    }
-    if (out.size() == before) {
-      throw tools::Failure(tools::ExitCode::bad_input,
-                           fmt::format("{}: there is no script here, expected files that end in "
-                                       ".pkt: name another folder",
-                                       path.string()));
-    }
+    add_folder(path, out);
     return;
   }
   if (!fs::exists(path, error)) {
-    throw tools::Failure(tools::ExitCode::bad_input,
+    throw tools::Failure(tools::ExitCode::environment,
                          fmt::format("{}: there is no such file or folder, expected a .pkt script "
                                      "or a folder of them: mend its name",
                                      path.string()));
@@ -151,13 +173,14 @@ std::string tap_text(const Report& report) {
     Ran const& ran = report.scripts[i];
     bool const passed = ran.verdict == Verdict::passed;
     std::string name;
-    for (char const c : ran.file) {
-      name += c == '#' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    for (char const c : tools::utf8_only(ran.file)) {
+      bool const control = static_cast<unsigned char>(c) < 0x20;
+      name += c == '#' || c == '\\' ? std::string{'\\', c} : std::string{control ? '?' : c};
     }
     out += fmt::format("{} {} - {}\n", passed ? "ok" : "not ok", i + 1, name);
     if (!passed) {
-      nlohmann::json const message = what_of(ran);  // a quoted text of YAML as well
-      out += fmt::format("  ---\n  message: {}\n  severity: {}\n  ...\n", message.dump(),
+      out += fmt::format("  ---\n  message: {}\n  severity: {}\n  ...\n",
+                         dumped(what_of(ran), -1),  // a quoted text of YAML as well
                          ran.verdict == Verdict::bad ? "error" : "fail");
     }
   }
@@ -208,6 +231,7 @@ std::string json_text(const Report& report) {
       one["error"] = ran.error;
     } else if (ran.verdict == Verdict::failed) {
       one["line"] = ran.finding.place.line;
+      one["text"] = ran.line;
       one["what"] = ran.finding.what;
       one["state"] = ran.finding.state;
       one["fields"] = nlohmann::ordered_json::array();
@@ -218,14 +242,17 @@ std::string json_text(const Report& report) {
                                  {"differs", row.differs}});
       }
     }
+    if (!ran.capture_path.empty()) {
+      one["capture"] = ran.capture_path;
+    }
     out["results"].push_back(std::move(one));
   }
-  return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return dumped(out, 2) + "\n";
 }
 
-std::vector<std::string> save_captures(const Report& report, const fs::path& folder) {
-  std::vector<std::string> out;
-  for (Ran const& ran : report.scripts) {
+void name_captures(Report& report, const fs::path& folder) {
+  std::set<std::string> taken;
+  for (Ran& ran : report.scripts) {
     if (ran.capture.empty()) {
       continue;
     }
@@ -234,11 +261,20 @@ std::vector<std::string> save_captures(const Report& report, const fs::path& fol
       bool const inner = !name.empty() || (c != '/' && c != '.');
       name += !inner ? "" : c == '/' ? "_" : std::string{c};
     }
-    std::string const path = (folder / (name + ".pcapng")).string();
-    tools::save_file(path, ran.capture);
-    out.push_back(path);
+    std::string own = name;
+    for (int number = 2; !taken.insert(own).second; ++number) {
+      own = fmt::format("{}-{}", name, number);
+    }
+    ran.capture_path = (folder / (own + ".pcapng")).string();
   }
-  return out;
+}
+
+void save_captures(const Report& report) {
+  for (Ran const& ran : report.scripts) {
+    if (!ran.capture_path.empty()) {
+      tools::save_file(ran.capture_path, ran.capture);
+    }
+  }
 }
 
 }  // namespace lockstep::conformance::script

@@ -20,8 +20,9 @@ struct Report {
   std::uint64_t per_second() const;
 };
 
-/// The .pkt files among and below these, by name, each once. Throws Failure (bad_input) for what
-/// is not there, is no .pkt, or holds none.
+/// The .pkt files among and below these, by name, each once. Throws Failure: bad_input for
+/// a folder without one, environment for what is not there or cannot be looked through. A name that
+/// leads nowhere is among them: its run says so.
 std::vector<std::string> find_scripts(const std::vector<std::string>& paths);
 
 struct Batch {
@@ -39,7 +40,9 @@ std::string junit_text(const Report& report);
 /// Everything but what the machine's clock says.
 std::string json_text(const Report& report);
 
-/// What the runs leave that have a capture: FOLDER/NAME.pcapng each. The names.
-std::vector<std::string> save_captures(const Report& report, const std::filesystem::path& folder);
+/// Gives each run that has a capture a path for it: FOLDER/NAME.pcapng, each another one.
+void name_captures(Report& report, const std::filesystem::path& folder);
+/// Writes those that have a path.
+void save_captures(const Report& report);
 
 }  // namespace lockstep::conformance::script

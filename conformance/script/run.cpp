@@ -36,6 +36,13 @@ std::string time_text(Instant at) {
   return out.ends_with('.') ? out + "0" : out;
 }
 
+/// Where the script stands that this thread runs.
+struct Standing {
+  const Script* script = nullptr;
+  Place place;
+};
+thread_local Standing standing;
+
 /// Thrown where a run ends with a finding.
 struct Stop {};
 
@@ -47,6 +54,7 @@ class Runner {
         strict_(script.head.strict_segments.value_or(false) || overrides.strict_segments),
         trailing_(script.head.allow_trailing.value_or(false) || overrides.allow_trailing),
         keeps_(overrides.keep_capture),
+        cut_(overrides.cut),
         world_(plan_, arena),
         flows_({plan_.local, Port{script.head.bind_port}}, {plan_.remote, Port{remote_port}}),
         caller_(script, plan_, world_, flows_),
@@ -65,6 +73,7 @@ class Runner {
   void run() {
     try {
       for (at_ = plan_.first_event; at_ < script_.events.size(); ++at_) {
+        standing = {&script_, script_.events[at_].place};
         step(script_.events[at_]);
         ++out_.events;
       }
@@ -80,6 +89,9 @@ class Runner {
     }
     out_.virtual_ns = world_.now().since(World::origin).ns;
   }
+  ~Runner() { standing = {}; }
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
 
  private:
   struct Waiting {
@@ -530,6 +542,9 @@ class Runner {
 
   void finish() {
     settle();
+    if (cut_) {
+      return;
+    }
     if (waiting_) {
       pass(waiting_->due, [this] { return waiting_.has_value(); });
     }
@@ -544,7 +559,7 @@ class Runner {
 
   const Script& script_;
   Plan plan_;
-  bool strict_, trailing_, keeps_;
+  bool strict_, trailing_, keeps_, cut_;
   World world_;
   Flows flows_;
   Caller caller_;
@@ -561,6 +576,15 @@ class Runner {
 };
 
 }  // namespace
+
+void print_failed_check(const CheckSite& site) {
+  fmt::print(stderr, "lockstep: a bug of ours: CHECK({}) failed at {}:{}", site.condition,
+             site.file, site.line);
+  if (standing.script != nullptr) {
+    fmt::print(stderr, ", under {}:{}", standing.script->file, standing.place.line);
+  }
+  fmt::print(stderr, "; please report it with the script\n");
+}
 
 Ran run(const Script& script, const Overrides& overrides, Arena& arena) {
   Ran out;

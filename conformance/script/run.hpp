@@ -9,6 +9,7 @@
 #include "conformance/script/settings.hpp"
 #include "conformance/script/syntax.hpp"
 #include "conformance/script/world.hpp"
+#include "core/units/check.hpp"
 
 namespace lockstep::conformance::script {
 
@@ -34,7 +35,11 @@ struct Ran {
   std::uint64_t virtual_ns = 0;
   std::uint32_t events = 0, packets_in = 0, packets_out = 0;
   std::vector<std::byte> capture;  ///< pcapng; of a run that failed, or of which it is asked
+  std::string capture_path;        ///< where it is saved; empty: nowhere so far
 };
+
+/// For set_check_handler: what failed, and the line of the script that this thread was at.
+void print_failed_check(const CheckSite& site);
 
 /// Runs a script that has been read. Throws Failure (bad_input) where it asks for what cannot be.
 Ran run(const Script& script, const Overrides& overrides, Arena& arena);

@@ -72,6 +72,36 @@ TEST(Script, RefusesWithLineAndColumn) {
   }
 }
 
+TEST(Script, OptionsHaveNames) {
+  const auto options = [](const std::string& text) {
+    Script const read = parse("x.pkt", "0 < [ect0] SEW 0:0(0) win 1 <" + text + ">\n", {});
+    return read.events[0].packet.tcp.options;
+  };
+  for (const char* const text :
+       {"mss 1460,sackOK,TS val 1 ecr 2,nop,wscale 8", "md5 00112233445566778899aabbccddeeff",
+        "ECN e0b 1 ceb 2 e1b 16777215", "ECN e1b 1 ceb 2 e0b 3", "ECN e0b 1 ceb 2", "ECN e1b 7",
+        "FO", "FO 0123456789abcdef", "uto 30", "kind 19 len 4 hex 0102", "kind 172 len 4 hex 0102",
+        "sack 1:2 3:4"}) {
+    EXPECT_EQ(options_text(options(text)), text);
+  }
+  EXPECT_EQ(options("ECN e1b 1 ceb 2 e0b 3")[0],
+            (Option{174, {0, 0, 1, 0, 0, 2, 0, 0, 3}, std::uint8_t{11}}));
+  EXPECT_EQ(options("ECN e0b 256")[0], (Option{172, {0, 1, 0}, std::uint8_t{5}}));
+  const std::string front = "0 < S 0:0(0) win 1 <";
+  EXPECT_THAT(refusal_of(front + "md5 0011>\n"), HasSubstr("x.pkt:1:25: a digest of 2 octets"));
+  EXPECT_THAT(refusal_of(front + "ECN>\n"), HasSubstr("ECN e0b N ceb N e1b N"));
+  EXPECT_THAT(refusal_of(front + "ECN e0b 16777216>\n"), HasSubstr("a counter of 24 bits"));
+  // The three bits of AccECN, as letters or as a number.
+  const auto flags = [](const std::string& text) {
+    Script const read = parse("x.pkt", "0 > " + text + " 1:1(0) ack 1\n", {});
+    return flags_text(read.events[0].packet.tcp.flags);
+  };
+  EXPECT_EQ(flags(".5"), "EA.");
+  EXPECT_EQ(flags("P.0"), "P.");
+  EXPECT_EQ(flags(".7"), flags("EWA."));
+  EXPECT_THAT(refusal_of("0 > E.5 1:1(0) ack 1\n"), HasSubstr("flags of F S"));
+}
+
 TEST(Script, FindsWhatDiffers) {
   const std::string write = "+0 write(4, ..., 10) = 10\n";
   const std::vector<std::pair<std::string, std::string>> cases = {
@@ -167,6 +197,14 @@ TEST(Script, PortsNameConnections) {
                            "+0 > 8080 > 1002 P. 1:11(10) ack 1\n")
                 .verdict,
             Verdict::passed);
+  // The peer's port is the one of the call; ours stands for the one that is drawn.
+  const std::string active = "--profile=rfc\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+                             "+0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n"
+                             "+0 connect(3, {sin_port=htons(80)}, ...) = -1 EINPROGRESS (So)\n";
+  const std::string syn = " S 0:0(0) win 65535 <mss 1460>\n";
+  EXPECT_EQ(run_text(active + "+0 > 5000 > 80" + syn).verdict, Verdict::passed);
+  EXPECT_EQ(run_text(active + "+0 >" + syn).verdict, Verdict::passed);
+  EXPECT_THAT(finding_text(run_text(active + "+0 > 5000 > 81" + syn)), HasSubstr("! addresses"));
   EXPECT_THAT(refusal_of("0 close(3) = 0\n+0 < 1001 8080 S 0:0(0) win 1\n"),
               HasSubstr("x.pkt:2:11: "));
   EXPECT_THAT(refusal_of("0 close(3) = 0\n+0 < 1001 > 65536 S 0:0(0) win 1\n"),

@@ -23,6 +23,7 @@ struct Overrides {
   bool strict_segments = false;
   bool allow_trailing = false;
   bool keep_capture = false;  ///< of a run that passes, too
+  bool cut = false;           ///< the events end within the script: a call may wait still
   bool referee = true;        ///< our packets are judged by the rules of RFCs as well
   /// For tests: what the referee is shown of a packet of ours is changed by this.
   void (*before_referee)(std::span<std::byte> ours) = nullptr;

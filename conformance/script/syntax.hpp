@@ -144,7 +144,7 @@ using Defines = std::vector<std::pair<std::string, std::string>>;
 
 /// Reads a script. Throws Failure (bad_input): "FILE:LINE:COLUMN: what, expected, mend".
 Script parse(const std::string& file, const std::string& text, const Defines& defines);
-/// The same from a file; environment if it cannot be read.
+/// The same from a file; environment if it cannot be read, bad_input for a pipe or a folder.
 Script parse_file(const std::string& path, const Defines& defines);
 
 }  // namespace lockstep::conformance::script

@@ -1,11 +1,13 @@
 // The four characters that mean something to XML, and those that it cannot hold.
 #include "tools/output/xml.hpp"
 
+#include "tools/output/utf8.hpp"
+
 namespace lockstep::tools {
 
 std::string xml_escaped(std::string_view text) {
   std::string out;
-  for (char const c : text) {
+  for (char const c : utf8_only(text)) {
     switch (c) {
       case '&':
         out += "&amp;";

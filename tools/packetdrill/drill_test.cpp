@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 
+#include "core/units/check.hpp"
 #include "tools/packetdrill/packetdrill_kit.hpp"
 #include "tools/sockets/sockets.h"
 
@@ -261,6 +262,17 @@ TEST(DrillDeathTest, AFlagThatIsNotKnownEndsTheProcessWithOneLine) {
   packetdrill_interface calls{};
   EXPECT_EXIT(init("tapdance=7", &calls), ::testing::ExitedWithCode(2),
               "^liblockstep_packetdrill: --so_flags:1:1: the flag tapdance is not known, .*\n$");
+}
+
+TEST(DrillDeathTest, AFailedCheckSaysWhatFailed) {
+  packetdrill_interface calls{};
+  EXPECT_DEATH(
+      {
+        packetdrill_interface_init(nullptr, &calls);  // of this program, with its own CHECKs
+        CHECK(calls.free == nullptr);
+      },
+      "^liblockstep_packetdrill: a bug of ours: CHECK\\(calls.free == nullptr\\) failed at "
+      ".*drill_test.cpp:[0-9]+; please report it");
 }
 
 TEST(Drill, PacketsThatAreNoneAreRefused) {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/units/check.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/packetdrill/calls.hpp"
 
@@ -270,6 +271,13 @@ int call_gettimeofday(void* userdata, timeval* now, struct timezone*) {
   return 0;
 }
 
+void print_failed_check(const lockstep::CheckSite& site) {
+  std::fprintf(stderr,
+               "liblockstep_packetdrill: a bug of ours: CHECK(%s) failed at %s:%d; please report "
+               "it with the script\n",
+               site.condition, site.file, site.line);
+}
+
 Settings settings_of(const char* flags) {
   try {
     return read_flags(flags == nullptr ? "" : flags);
@@ -286,6 +294,7 @@ extern "C" __attribute__((visibility("default"))) void packetdrill_interface_ini
     const char* flags, packetdrill_interface* interface) {
   using namespace lockstep::tools::packetdrill;
   end_session();
+  lockstep::set_check_handler(print_failed_check);
   Settings const settings = settings_of(flags);  // ends the process if they cannot be read
   current = new Session(settings);
   interface->userdata = current;

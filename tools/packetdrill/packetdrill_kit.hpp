@@ -96,6 +96,7 @@ class Drill {
     while (time() < start_) {
     }
     flow.local = {v6 ? IpAddress{0xfd3d'0a0b'17d6'0000, 1} : IpAddress::v4(192, 168, 0, 1), {8080}};
+    flow.active = true;  // unless a SYN arrives first
     flow.remote = {v6 ? IpAddress{0x2001'0db8'0000'0000, 1} : IpAddress::v4(192, 0, 2, 1), {40000}};
   }
 
