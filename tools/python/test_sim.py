@@ -95,6 +95,18 @@ def test_a_world_that_was_built_is_a_file_as_well(tmp_path):
     assert sorted(other.hosts) == ["a", "b"]
 
 
+def test_web_pages_come_over_cards_as_over_the_plain_port():
+    def run(**keys):
+        sim = lockstep.Sim(seed=3)
+        a = sim.host("a", "10.0.0.1/24", receive_ring=510, **keys)
+        b = sim.host("b", "10.0.0.2/24", receive_ring=510, **keys)
+        sim.link(a, b, rate="1Gbit/s", delay="1ms")
+        sim.app("http", a, b, flows=2, rounds=3, reply_bytes="50KiB")
+        assert sim.run() == "completed"
+        return sim.fingerprint()
+    assert run() == run(driver="mpipe")
+
+
 def test_a_capture_has_comments(tmp_path):
     sim, a, b, _ = pair(trace=True)
     mine, _ = joined(sim, a, b)
