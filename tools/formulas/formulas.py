@@ -34,6 +34,11 @@ def cubic_k(w_max: float, cwnd_epoch: float) -> float:
     return ((w_max - cwnd_epoch) / 0.4) ** (1 / 3)
 
 
+def cubic_mean_window(rtt: float, p: float) -> float:
+    """RFC 9438 5.1: the mean window over periodic losses, in segments, C 0.4 and beta 0.7."""
+    return (0.4 * (3 + 0.7) / (4 * (1 - 0.7))) ** 0.25 * (rtt / p) ** 0.75
+
+
 def reno_alpha(beta: float = 0.7) -> float:
     """RFC 9438 section 4.3."""
     return 3 * (1 - beta) / (1 + beta)
