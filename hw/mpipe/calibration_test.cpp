@@ -107,6 +107,27 @@ TEST(MpipeCalibration, TheCardsOwnIsSymmetricAndASumButAnother) {
   EXPECT_EQ(steering_for(seen, SiblingQueues::none), MpipeSteering::first_worker);
 }
 
+// The model's card of four workers, a row of the README each.
+TEST(MpipeCalibration, MeasuresAreAsTheReadmeHasThem) {
+  struct Row {
+    FlowHash hash;
+    std::uint32_t at_home, symmetric, additive, workers;
+  };
+  constexpr Row rows[] = {{FlowHash::ours, 128, 64, 13, 4},
+                          {FlowHash::card, 30, 64, 42, 4},
+                          {FlowHash::one, 34, 64, 42, 1},
+                          {FlowHash::lopsided, 32, 0, 42, 4}};
+  for (Row const& row : rows) {
+    Calibration const seen = Bench(4, row.hash).calibrated();
+    EXPECT_EQ(seen.returned, 128u);
+    EXPECT_EQ(seen.as_told, 128u);
+    EXPECT_EQ(seen.at_home, row.at_home);
+    EXPECT_EQ(seen.symmetric, row.symmetric);
+    EXPECT_EQ(seen.additive, row.additive);
+    EXPECT_EQ(seen.workers, row.workers);
+  }
+}
+
 TEST(MpipeCalibration, OneWorkerForAllAndWaysThatDifferAreSeen) {
   Calibration const one = Bench(4, FlowHash::one).calibrated();
   EXPECT_EQ(one.workers, 1u);
