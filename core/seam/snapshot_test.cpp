@@ -281,6 +281,50 @@ TEST(Fingerprint, SeesTheFlagsOfAnIdleConnection) {
   EXPECT_EQ(kit.stack.canonical(kit.now), print);
 }
 
+// So is what a connection remembers of a timeout that may have been for nothing. The active part is
+// found by two of its instants.
+TEST(Fingerprint, SeesWhatIsRememberedOfATimeout) {
+  using Turn = void (*)(tcp::Active&);
+  constexpr std::array<Turn, 8> turns{
+      [](tcp::Active& a) { a.unacked_since.ns ^= 2; },
+      [](tcp::Active& a) { a.echo.first_at.ns ^= 2; },
+      [](tcp::Active& a) { a.echo.again_at.ns ^= 2; },
+      [](tcp::Active& a) { a.echo.exact = !a.echo.exact; },
+      [](tcp::Active& a) { a.echo.timeout = !a.echo.timeout; },
+      [](tcp::Active& a) { a.rtt_before.srtt8_ns ^= 2; },
+      [](tcp::Active& a) { a.rtt_before.rttvar4_ns ^= 2; },
+      [](tcp::Active& a) { a.rtt_before.sent = a.rtt_before.sent + Bytes{1}; }};
+  Config config = flow_config();
+  config.tcp.timestamps = true;
+  config.tcp.undo_by_timestamps = true;
+  Flow flow(config, {.stamp = 1000});
+  flow.advance(Duration{7'654'321});
+  flow.write_octets(1000);
+  flow.turn();
+  Instant const left = flow.now;
+  flow.time_out();
+  auto const before = snapshot_of(flow.stack);
+  std::uint64_t const print = flow.stack.fingerprint();
+  tcp::Active record;
+  std::size_t found = 0;
+  for (std::size_t at = 0; at + sizeof record <= before.size(); at += sizeof(std::uint32_t)) {
+    std::memcpy(static_cast<void*>(&record), &before[at], sizeof record);
+    if (record.echo.first_at != left || record.unacked_since != left) {
+      continue;
+    }
+    ++found;
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      std::memcpy(static_cast<void*>(&record), &before[at], sizeof record);
+      turns[i](record);
+      auto turned = before;
+      std::memcpy(&turned[at], static_cast<const void*>(&record), sizeof record);
+      ASSERT_EQ(flow.stack.restore(turned), Refusal::none);
+      EXPECT_NE(flow.stack.fingerprint(), print) << i;
+    }
+  }
+  EXPECT_EQ(found, 1u);
+}
+
 // Who is accepted first, once the application takes somebody, is one too.
 TEST(Fingerprint, SeesTheOrderOfThoseThatWaitToBeAdmitted) {
   std::vector<std::uint64_t> prints;
