@@ -49,17 +49,25 @@ def start(command, cpus):
     process = subprocess.Popen(["nice", "-n", str(HASTE), "taskset", "-c", where,
                                 *(str(word) for word in command)], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, start_new_session=True)
+    if HASTE >= 0:
+        return process
     with contextlib.suppress(OSError):  # where the kernel shares processors out by session
         pathlib.Path(f"/proc/{process.pid}/autogroup").write_text(str(HASTE), encoding="ascii")
     return process
 
 
+# Such threads of pairs that were there before ours, or are not quite gone.
+strangers = set()
+
+
 def set_up_wire(mtu, offloads):
     """The pair, up, with threads of the kernel's that receive. Offloads: of the server's end."""
+    strangers.update(receivers(CLIENT) + receivers(SERVER))
     ns.run("ip", "link", "add", "dev", CLIENT, "mtu", str(mtu), "type", "veth", "peer", "name",
            SERVER, "mtu", str(mtu))
     for name in (CLIENT, SERVER):
-        ns.run("sysctl", "-qw", f"net.ipv6.conf.{name}.disable_ipv6=1")
+        if mtu >= 1280:  # else IPv6 is not on it
+            ns.run("sysctl", "-qw", f"net.ipv6.conf.{name}.disable_ipv6=1")
         ns.run("ethtool", "-K", name, "gro", "on")
         ns.run("ip", "link", "set", "dev", name, "up")
     # Of an end that could send frames of many segments, veth hands nothing to the other's thread.
@@ -79,7 +87,7 @@ def receivers(name):
         with contextlib.suppress(OSError):
             if comm.read_text(encoding="ascii").startswith(f"napi/{name}"):
                 found.append(int(comm.parent.name))
-    return found
+    return [each for each in found if each not in strangers]
 
 
 def ran_ns(process):
@@ -121,7 +129,7 @@ def hold_receivers():
         for each in receivers(name):
             with contextlib.suppress(OSError):
                 os.sched_setaffinity(each, cpus)
-                os.setpriority(os.PRIO_PROCESS, each, HASTE)
+                os.setpriority(os.PRIO_PROCESS, each, min(0, HASTE))
 
 
 def until_it_speaks(process, word):
