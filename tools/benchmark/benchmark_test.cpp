@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <vector>
 
 #include "tools/benchmark/bulk.hpp"
 #include "tools/benchmark/counted_allocations.hpp"
 #include "tools/benchmark/idle.hpp"
+#include "tools/benchmark/pinned.hpp"
 #include "tools/benchmark/transactions.hpp"
 
 namespace lockstep::tools::benchmark {
@@ -82,6 +84,21 @@ TEST(Transactions, SixFramesEachWhateverTheNumberAtOnce) {
     EXPECT_EQ(result.retransmissions, 0u);
     EXPECT_EQ(result.drops, 0u);
   }
+}
+
+TEST(Pinned, EachShardDoesItsOwnAndNothingIsForwarded) {
+  // One processor will do: that they are several is for tools/bench shards --pinned to measure.
+  std::vector<hw::Cpu> const cpus(2, hw::allowed_cpus().front());
+  ShardSettings settings;
+  settings.shards = {2};
+  settings.at_once = Count{50};
+  settings.count = 2'000;
+  PinnedResult const result = run_pinned(settings, cpus);
+  EXPECT_EQ(result.trouble, "");
+  ASSERT_EQ(result.units_of.size(), 2u);
+  EXPECT_GE(result.units_of[0], 2'000u);
+  EXPECT_GE(result.units_of[1], 2'000u);
+  EXPECT_EQ(result.forwarded, 0u);
 }
 
 TEST(Idle, TheSharesAreTheWhole) {
