@@ -55,7 +55,7 @@ TEST(Program, HelpNamesTheVerbs) {
 
 TEST(Program, EachVerbsHelpHasAnExampleAndJson) {
   for (const std::string verb : {"coverage", "sim run", "swarm", "hostile", "replay",
-                                 "conformance", "pkt run"}) {
+                                 "conformance", "pkt run", "sweep"}) {
     const std::string first = verb.substr(0, verb.find(' '));
     std::vector<const char*> arguments{first.c_str()};
     if (first != verb) {

@@ -31,8 +31,9 @@ void register_doctor(CLI::App& app, int& exit_code);
 void register_ns3(CLI::App& app, int& exit_code);
 void register_plot(CLI::App& app, int& exit_code);
 void register_testbed(CLI::App& app, int& exit_code);
+void register_sweep(CLI::App& app, int& exit_code);
 
-inline constexpr std::array<RegisterVerb, 16> verbs = {
+inline constexpr auto verbs = std::to_array<RegisterVerb>({
     register_coverage,
     register_sim,
     register_swarm,
@@ -49,6 +50,7 @@ inline constexpr std::array<RegisterVerb, 16> verbs = {
     register_ns3,
     register_plot,
     register_testbed,
-};
+    register_sweep,
+});
 
 }  // namespace lockstep::tools

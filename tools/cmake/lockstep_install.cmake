@@ -34,6 +34,10 @@ if(TARGET program_lockstep_ns3)
 endif()
 if(TARGET program_lockstep)
   install(TARGETS program_lockstep RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  # The verbs that are written in Python.
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/sweep"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/lockstep/tools" FILES_MATCHING PATTERN "*.py"
+    PATTERN "test_*" EXCLUDE PATTERN "__pycache__" EXCLUDE)
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 

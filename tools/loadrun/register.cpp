@@ -117,7 +117,8 @@ void register_load(CLI::App& app, int& exit_code) {
   simulated->add_option("--from", options->from, "the host that asks (the first that can)");
   simulated
       ->add_option("--set", options->settings,
-                   "HOST.FIELD=VALUE: a field of a host's Config, * for all; may be repeated")
+                   "NAME.FIELD=VALUE: a field of a host's Config (* for all), of a link, app or "
+                   "fault; may be repeated")
       ->allow_extra_args(false);
   simulated->add_option("--pcapng", options->pcapng_folder, "write a capture of each host here");
   verb->footer(

@@ -16,7 +16,8 @@ void register_sim(CLI::App& app, int& exit_code) {
       ->required();
   verb->add_option("--seed", options->seed, "which of the world's runs: any 64-bit number (1)");
   verb->add_option("--set", options->settings,
-                   "HOST.FIELD=VALUE: a field of a host's Config, * for all; may be repeated")
+                   "NAME.FIELD=VALUE: a field of a host's Config (* for all), of a link, app or "
+                   "fault; may be repeated")
       ->allow_extra_args(false);
   verb->add_option("--pcapng", options->pcapng_folder, "write a capture of each host here");
   verb->add_option("--json", options->json_file, "write the report as JSON too");

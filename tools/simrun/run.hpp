@@ -14,7 +14,7 @@ struct SimRunOptions {
   std::string json_file;      // empty: none
   std::string series_file;    // empty: none
   std::string until;          // empty: the world's limit
-  std::vector<std::string> settings{};  // "HOST.FIELD=VALUE", in this order
+  std::vector<std::string> settings{};  // "NAME.FIELD=VALUE", in this order
 };
 
 /// Prints the report. Returns the exit code: 1 if the run did not complete or bytes were wrong.

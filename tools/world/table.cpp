@@ -14,8 +14,10 @@
 namespace lockstep::tools {
 
 void refuse(const std::string& file, const toml::node& at, const std::string& what) {
-  throw Failure(ExitCode::bad_input,
-                fmt::format("{}:{}: {}", file, at.source().begin.line, what));
+  // What a setting put there has no line.
+  auto const line = at.source().begin.line;
+  throw Failure(ExitCode::bad_input, line == 0 ? fmt::format("{}: {}", file, what)
+                                               : fmt::format("{}:{}: {}", file, line, what));
 }
 
 namespace {

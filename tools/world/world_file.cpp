@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <array>
+
 #include "tools/world/reader.hpp"
 
 namespace lockstep::tools {
@@ -17,18 +19,28 @@ void read_all(Table& top, std::string_view key, ReadTable read, WorldInProgress&
   }
 }
 
-/// The table of this name; the file if there is none.
-const toml::node& table_named(const toml::table& file, std::string_view name) {
-  for (const std::string_view kind : {"host", "link", "app", "fault", "switch", "adversary"}) {
-    const toml::array* const tables = file[kind].as_array();
+/// The table of one of these kinds that has this name; nullptr if there is none.
+template <class File, class Kinds>
+auto find_table(File& file, const Kinds& kinds, std::string_view name)
+    -> decltype(file.get(name)->as_table()) {
+  for (const std::string_view kind : kinds) {
+    auto* const tables = file[kind].as_array();
     for (std::size_t i = 0; tables != nullptr && i < tables->size(); ++i) {
-      const toml::table* const each = tables->get(i)->as_table();
+      auto* const each = tables->get(i)->as_table();
       if (each != nullptr && (*each)["name"].value_or(std::string_view()) == name) {
-        return *each;
+        return each;
       }
     }
   }
-  return file;
+  return nullptr;
+}
+
+/// The table of this name; the file if there is none.
+const toml::node& table_named(const toml::table& file, std::string_view name) {
+  constexpr std::array<std::string_view, 6> kinds{"host",  "link",   "app",
+                                                  "fault", "switch", "adversary"};
+  const toml::table* const found = find_table(file, kinds, name);
+  return found == nullptr ? static_cast<const toml::node&>(file) : *found;
 }
 
 /// The line of TOML that "FIELD=VALUE" stands for: VALUE as it is if TOML knows it, else as a text.
@@ -44,7 +56,7 @@ toml::table assignment(const std::string& setting, const std::string& field,
     }
   }
   throw Failure(ExitCode::bad_input,
-                fmt::format("{}: expected HOST.FIELD=VALUE, like a.sack=false", setting));
+                fmt::format("{}: expected NAME.FIELD=VALUE, like a.sack=false", setting));
 }
 
 void apply(const std::string& setting, sim::World& world) {
@@ -52,7 +64,7 @@ void apply(const std::string& setting, sim::World& world) {
   const std::size_t equals = setting.find('=');
   if (dot == std::string::npos || equals == std::string::npos || equals < dot) {
     throw Failure(ExitCode::bad_input,
-                  fmt::format("{}: expected HOST.FIELD=VALUE, like a.sack=false", setting));
+                  fmt::format("{}: expected NAME.FIELD=VALUE, like a.sack=false", setting));
   }
   const std::string host = setting.substr(0, dot);
   const toml::table parsed = assignment(setting, setting.substr(dot + 1, equals - dot - 1),
@@ -71,13 +83,35 @@ void apply(const std::string& setting, sim::World& world) {
       names.push_back(each.name.view());
     }
     throw Failure(ExitCode::bad_input,
-                  fmt::format("{}: there is no host '{}', expected one of: {}; or * for all",
+                  fmt::format("{}: there is no host '{}', expected one of: {}; or * for all; or a "
+                              "link, an app or a fault",
                               setting, host, fmt::join(names, ", ")));
   }
 }
 
-sim::World world_in(const toml::table& parsed, const std::string& path,
-                    const std::vector<std::string>& settings) {
+/// Puts "NAME.KEY=VALUE" into the link, app or fault of that name; false: there is none.
+bool put(const std::string& setting, toml::table& file) {
+  constexpr std::array<std::string_view, 3> kinds{"link", "app", "fault"};
+  const std::size_t dot = setting.find('.');
+  const std::size_t equals = setting.find('=');
+  const std::string name = setting.substr(0, dot);
+  // Of the same name, a host comes first.
+  toml::table* const found =
+      find_table(file, std::array<std::string_view, 1>{"host"}, name) == nullptr
+          ? find_table(file, kinds, name)
+          : nullptr;
+  if (found == nullptr || equals == std::string::npos || equals < dot) {
+    return false;
+  }
+  const toml::table value = assignment(setting, setting.substr(dot + 1, equals - dot - 1),
+                                       setting.substr(equals + 1));
+  for (const auto& [key, node] : value) {
+    found->insert_or_assign(key, node);
+  }
+  return true;
+}
+
+WorldInProgress read_tables(const toml::table& parsed, const std::string& path) {
   Table top(path, parsed, "the world");
   WorldInProgress reading;
   const std::string name = top.text("name", "world");
@@ -95,7 +129,22 @@ sim::World world_in(const toml::table& parsed, const std::string& path,
   if (reading.world.hosts.empty()) {
     top.wrong("no [[host]] was found, expected at least one: add it");
   }
+  return reading;
+}
+
+sim::World world_in(const toml::table& parsed, const std::string& path,
+                    const std::vector<std::string>& settings) {
+  WorldInProgress reading = read_tables(parsed, path);
+  toml::table changed = parsed;
+  std::vector<std::string> of_hosts;
   for (const std::string& setting : settings) {
+    if (put(setting, changed)) {
+      reading = read_tables(changed, setting);
+    } else {
+      of_hosts.push_back(setting);
+    }
+  }
+  for (const std::string& setting : of_hosts) {
     apply(setting, reading.world);
   }
   sim::give_macs(reading.world);

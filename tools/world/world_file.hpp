@@ -13,8 +13,9 @@ namespace lockstep::tools {
 sim::World read_world(const std::string& path);
 
 /// The same, and then each of `settings` in turn: "HOST.FIELD=VALUE" sets a field of that host's
-/// Config ('*': every host's) as a line of its [host.config] would; texts need no quotes. Throws
-/// Failure (bad_input), with the setting in place of the file, for one that is wrong.
+/// Config ('*': every host's) as a line of its [host.config] would, "NAME.KEY=VALUE" a key of the
+/// link, app or fault of that name, before; texts need no quotes. Throws Failure (bad_input), with
+/// the setting in place of the file, for one that is wrong.
 sim::World read_world(const std::string& path, const std::vector<std::string>& settings);
 
 /// The same of what would stand in a file; `name` stands for the file.

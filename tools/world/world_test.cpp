@@ -293,13 +293,30 @@ TEST_F(WorldFile, SettingsComeAfterTheFile) {
   EXPECT_EQ(world.hosts[0].config.tcp.congestion, Config{}.tcp.congestion);
 }
 
+TEST_F(WorldFile, SettingsOfLinksAppsAndFaults) {
+  const std::string file = write(good() + std::string(upload) +
+                                 "[[fault]]\nname = \"loss\"\nkind = \"loss\"\nlink = \"ab\"\n"
+                                 "probability = \"1%\"\n");
+  const sim::World world = read_world(file, {"ab.rate=20Mbit/s", "loss.probability=5%",
+                                             "ab.delay=3ms", "a.sack=false"});
+  EXPECT_EQ(world.links[0].forward.rate_bits_per_second, 20'000'000u);
+  EXPECT_EQ(world.links[0].forward.delay, Duration::milliseconds(3));
+  ASSERT_EQ(world.lane_faults.size(), 1u);
+  EXPECT_EQ(std::get<sim::Loss>(world.lane_faults[0].fault).probability.per_billion, 50'000'000u);
+  EXPECT_FALSE(world.hosts[0].config.tcp.sack);
+  EXPECT_EQ(complaint_about("ab.rate=fast").rfind("ab.rate=fast: 'rate' of link 'ab': ", 0), 0u)
+      << complaint_about("ab.rate=fast");
+  EXPECT_EQ(complaint_about("ab.rat=1").rfind("ab.rat=1: ", 0), 0u);
+}
+
 TEST_F(WorldFile, RefusesABadSettingInOneLine) {
   EXPECT_EQ(complaint_about("sack=false"),
-            "sack=false: expected HOST.FIELD=VALUE, like a.sack=false");
-  EXPECT_EQ(complaint_about("a.sack"), "a.sack: expected HOST.FIELD=VALUE, like a.sack=false");
-  EXPECT_EQ(complaint_about("a.=\n"), "a.=\n: expected HOST.FIELD=VALUE, like a.sack=false");
+            "sack=false: expected NAME.FIELD=VALUE, like a.sack=false");
+  EXPECT_EQ(complaint_about("a.sack"), "a.sack: expected NAME.FIELD=VALUE, like a.sack=false");
+  EXPECT_EQ(complaint_about("a.=\n"), "a.=\n: expected NAME.FIELD=VALUE, like a.sack=false");
   EXPECT_EQ(complaint_about("c.sack=false"),
-            "c.sack=false: there is no host 'c', expected one of: a, b; or * for all");
+            "c.sack=false: there is no host 'c', expected one of: a, b; or * for all; or a link, "
+            "an app or a fault");
   EXPECT_EQ(complaint_about("a.sack=2"), "a.sack=2:1: 'sack' of host 'a': expected true or false");
   EXPECT_EQ(complaint_about("a.sac=true").rfind("a.sac=true:1: ", 0), 0u);
 }

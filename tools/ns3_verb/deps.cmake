@@ -1,0 +1,2 @@
+# It becomes lockstep_ns3.
+set(LIBS lockstep_become)

@@ -1,0 +1,60 @@
+# Runs one cell of a sweep, here or on a worker of a cluster, which gets this file by value.
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# Sent from outside; by any other signal a program has ended itself, and would again.
+KILLED_BY = (1, 2, 9, 15)
+
+
+def changed_file(files):
+    """The first file that is not here as it was where the sweep began; None: all are."""
+    known = vars(sys).setdefault("_lockstep_sweep_files", {})
+    for path, expected in files.items():
+        try:
+            facts = os.stat(path)
+            key = (path, facts.st_mtime_ns, facts.st_size)
+            if key not in known:
+                known[key] = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+        except OSError:
+            return path
+        if known[key] != expected:
+            return path
+    return None
+
+
+def run_cell(work):
+    """{"exit", "result", "error"}; "killed" in place of a result, "stop" where all would be so."""
+    changed = changed_file(work["files"])
+    if changed is not None:
+        return {"stop": f"{changed}: is not on this worker as it is where the sweep began: give all"
+                        " of them the same files at the same paths", "exit": 3}
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report.json"
+        extra = {"file": ["--json", str(report)], "flag": ["--json"], "text": []}[work["report"]]
+        try:
+            done = subprocess.run([work["program"], *work["words"], *extra], cwd=work["folder"],
+                                  stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        except OSError as error:
+            return {"stop": f"{work['program']}: does not start: {error.strerror}", "exit": 3}
+        if -done.returncode in KILLED_BY:
+            return {"killed": -done.returncode}
+        error = done.stderr.decode(errors="replace").strip()
+        if done.returncode in (2, 3):
+            lines = error.splitlines() or ["no word why"]
+            return {"stop": lines[-1].removeprefix("lockstep: "), "exit": done.returncode}
+        text = done.stdout.decode(errors="replace")
+        if work["report"] == "file" and report.exists():
+            text = report.read_text(encoding="utf-8")
+    out = {"exit": done.returncode}
+    try:
+        out["result"] = text.splitlines() if work["report"] == "text" else json.loads(text)
+    except ValueError:
+        out["result"] = None
+    if error and done.returncode != 0:
+        out["error"] = error
+    return out

@@ -1,0 +1,186 @@
+# Reads the description of a sweep and lists its cells: the command line of each, in order.
+"""A description is a TOML file:
+
+    run = ["sim", "run", "sim/examples/lossy_path.toml"]
+    seeds = "1..20"                     # the verb's option for it; innermost
+    [set]                               # --set KEY=VALUE
+    "*.sack" = [true, false]
+    [options]                           # --KEY=VALUE, which flags understand too
+    until = ["10s", "20s"]
+
+The values of an axis are a list or "FIRST..LAST". The cells are all combinations, in the file's
+order.
+"""
+import hashlib
+import itertools
+import pathlib
+import re
+import tomllib
+
+CELLS_MAX = 1_000_000
+RANGE = re.compile(r"(\d+)\.\.(\d+)")
+
+# Of each verb: how its report is had ("file": --json FILE, "flag": --json prints it, "text": what
+# it prints), and its option for seeds.
+VERBS = {
+    ("sim", "run"): ("file", "--seed"),
+    ("ns3", "run"): ("flag", "--seed"),
+    ("hostile",): ("file", "--seed"),
+    ("swarm",): ("file", "--seeds"),
+    ("matrix",): ("text", None),
+}
+# What the sweep itself hands to the verb, or would be written by all cells at once.
+RESERVED = ("json", "jobs", "write", "out", "pcapng", "series", "save")
+
+
+class Failure(Exception):
+    """One line for the user, and the exit code."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+class Description:
+    """The file, with the line of each key for what is wrong with it."""
+
+    def __init__(self, path):
+        self.path = path
+        try:
+            self.text = pathlib.Path(path).read_text(encoding="utf-8")
+            self.table = tomllib.loads(self.text)
+        except OSError as error:
+            raise Failure(2, f"{path}: cannot be read ({error.strerror}): name a description of a"
+                             " sweep, see 'lockstep sweep --help'") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise Failure(2, f"{path}: is no TOML: {error}: correct it") from error
+
+    def wrong(self, key, what):
+        """A Failure that names the line of the key."""
+        pattern = re.compile(rf"""\s*\[?["']?{re.escape(key)}["']?\s*(=|\])""")
+        lines = enumerate(self.text.splitlines(), 1)
+        line = next((number for number, text in lines if pattern.match(text)), 1)
+        return Failure(2, f"{self.path}:{line}: '{key}': {what}")
+
+
+def word_of(value):
+    """A value as the command line has it."""
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+def values_of(description, key, values):
+    """The values of an axis."""
+    if isinstance(values, str) and (match := RANGE.fullmatch(values)):
+        first, last = int(match[1]), int(match[2])
+        if first > last or last - first >= CELLS_MAX:
+            raise description.wrong(key, f'"{values}" was found, expected "FIRST..LAST" with FIRST'
+                                         f" not above LAST and at most {CELLS_MAX} between")
+        return list(range(first, last + 1))
+    plain = (str, int, float, bool)
+    if not isinstance(values, list) or not values or not all(isinstance(v, plain) for v in values):
+        raise description.wrong(key, f"{values!r} was found, expected a list of values, or a range"
+                                     ' like "1..20"')
+    words = [word_of(value) for value in values]
+    twice = next((word for word in words if words.count(word) > 1), None)
+    if twice is not None:
+        raise description.wrong(key, f"{twice} stands there twice: remove one")
+    return values
+
+
+def verb_of(description):
+    """The words of `run`, its verb, how the report is had, and the option for seeds."""
+    words = description.table.get("run")
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise description.wrong("run", 'expected the verb and what follows it, like run = ["sim",'
+                                       ' "run", "world.toml"]')
+    for verb, (report, seeds) in VERBS.items():
+        if tuple(words[:len(verb)]) == verb:
+            taken = next((word for word in words
+                          if word.startswith("--") and word[2:].split("=")[0] in RESERVED), None)
+            if taken is not None:
+                raise description.wrong("run", f"{taken} is the sweep's own affair: remove it")
+            return words, verb, report, seeds
+    known = ", ".join(" ".join(verb) for verb in VERBS)
+    raise description.wrong("run", f"expected one of the verbs {known}: choose one")
+
+
+def axes_of(description, verb, seeds_option):
+    """(kind, key, values) of each axis, the innermost last."""
+    axes = []
+    unknown = next((key for key in description.table
+                    if key not in ("run", "seeds", "set", "options")), None)
+    if unknown is not None:
+        raise description.wrong(unknown, "is not known, expected one of: run, seeds, set, options")
+    for kind in ("options", "set"):
+        table = description.table.get(kind, {})
+        if not isinstance(table, dict):
+            raise description.wrong(kind, f"expected a table: [{kind}]")
+        for key, values in table.items():
+            if kind == "options" and (key.startswith("-") or key in RESERVED):
+                raise description.wrong(key, "expected the name of an option without its dashes,"
+                                             " and none that the sweep itself gives")
+            axes.append((kind, key, values_of(description, key, values)))
+    if "seeds" in description.table:
+        if seeds_option is None:
+            raise description.wrong("seeds", f"{' '.join(verb)} has no seeds: remove it")
+        axes.append(("seed", "seeds", values_of(description, "seeds",
+                                                description.table["seeds"])))
+    return axes
+
+
+def words_of(axis, value, seeds_option):
+    """What an axis adds to the command line."""
+    kind, key, _ = axis
+    if kind == "set":
+        return ["--set", f"{key}={word_of(value)}"]
+    return [f"--{key}={word_of(value)}"] if kind == "options" else [seeds_option, word_of(value)]
+
+
+def digest(path):
+    """Of a file's bytes."""
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+
+
+class Plan:
+    """The cells of a sweep, each the words of its command line and what it is called."""
+
+    def __init__(self, path, program):
+        description = Description(path)
+        self.run, verb, self.report, seeds_option = verb_of(description)
+        self.axes = axes_of(description, verb, seeds_option)
+        count = 1
+        for _, key, values in self.axes:
+            count *= len(values)
+            if count > CELLS_MAX:
+                raise description.wrong(key, f"makes more than {CELLS_MAX} cells: cut the sweep")
+        self.cells = []
+        for values in itertools.product(*(axis[2] for axis in self.axes)):
+            extra = [words_of(axis, value, seeds_option)
+                     for axis, value in zip(self.axes, values)]
+            self.cells.append((self.run + [word for words in extra for word in words],
+                               self.name_of(values)))
+        self.files = self.read_files(program, verb)
+
+    def name_of(self, values):
+        """{"options": {...}, "set": {...}, "seed": n}, without what is empty."""
+        name = {}
+        for (kind, key, _), value in zip(self.axes, values):
+            if kind == "seed":
+                name["seed"] = value
+            else:
+                name.setdefault(kind, {})[key] = value
+        return name
+
+    def read_files(self, program, verb):
+        """Whatever decides what a cell gives: the program, and the files that it is told of."""
+        paths = [program]
+        if verb == ("ns3", "run"):
+            paths.append(str(pathlib.Path(program).parent / "lockstep_ns3"))
+        words = {word for cell, _ in self.cells for word in cell}
+        paths += sorted(word for word in words if pathlib.Path(word).is_file())
+        return {path: digest(path) for path in paths if pathlib.Path(path).is_file()}
+
+    def identity(self):
+        """Equal only if all cells would give the same again."""
+        text = repr((self.run, self.axes, sorted(self.files.values())))
+        return hashlib.sha256(text.encode()).hexdigest()
