@@ -101,6 +101,10 @@ class Engine {
     hw::MpipeTrouble const trouble = mpipe_.open(shape_of(spec));
     CHECK(trouble.none());
   }
+  // To close is to call into the system, which must be that of this machine.
+  ~Engine() { machine_.be_current(); }
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   void enter(const sim::CardMoment& moment) {
     machine_.be_current();

@@ -76,6 +76,10 @@ class Rig {
     machine.attach(wire);
     trouble = engine.open(shape);
   }
+  // To close is to call into the system, which must be that of this machine.
+  ~Rig() { machine.be_current(); }
+  Rig(const Rig&) = delete;
+  Rig& operator=(const Rig&) = delete;
   Arrived arrive(const Frame& frame, MpipeLink link = {}) {
     return machine.arrive(frame, engine.channel(link));
   }
