@@ -7,7 +7,8 @@ namespace {
 // A prefix so long has no broadcast address: both of its addresses, or its only one, are hosts.
 constexpr std::uint8_t broadcast_prefix_bits_max = 30;
 
-// An address that some host may have, as far as the address alone tells.
+}  // namespace
+
 bool is_host(IpAddress address) {
   if (!address.is_v4()) {
     return address.is_v6_host();
@@ -15,8 +16,6 @@ bool is_host(IpAddress address) {
   Ipv4 const v4 = address.as_v4();
   return !v4.is_reserved() && !v4.is_multicast() && !v4.is_loopback();
 }
-
-}  // namespace
 
 bool Addresses::add(IpAddress address, std::uint8_t prefix_bits) {
   std::uint8_t const bits_max = address.is_v4() ? 32 : 128;

@@ -16,6 +16,9 @@ enum class AddressClass : std::uint8_t { ours, broadcast, multicast, other };
 // The place of an address among ours.
 inline constexpr std::uint16_t no_address = 0xffff;
 
+// Whether some host may have this address, as far as the address alone tells (RFC 1122 3.2.1.3).
+bool is_host(IpAddress address);
+
 // A bounded set, filled from the configuration and constant from then on. A plain value.
 class Addresses {
  public:

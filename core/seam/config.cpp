@@ -1,6 +1,11 @@
 // Profiles, and what can be wrong with a configuration.
 #include "core/seam/config.hpp"
 
+#include <algorithm>
+#include <span>
+
+#include "core/internet/addresses.hpp"
+#include "core/link/neighbour_table.hpp"
 #include "core/seam/config_fields.hpp"
 #include "core/wire/ethernet.hpp"
 #include "core/wire/ipv6.hpp"
@@ -10,15 +15,20 @@ namespace {
 
 bool power_of_two(std::uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
-std::string_view fault_of_addresses(const Config& config) {
+std::string_view fault_of_own_addresses(const Config& config) {
   if (config.address_count.value == 0 || config.address_count.value > Config::addresses_max) {
     return "address_count: 1 to 8 addresses are needed";
   }
   for (std::uint32_t i = 0; i < config.address_count.value; ++i) {
     HostAddress const& host = config.addresses[i];
-    bool const v6 = host.address.is_v6_host() && host.prefix_bits <= 128;
-    if (!v6 && (!host.address.is_v4() || host.prefix_bits > 32)) {
+    bool const v6 = !host.address.is_v4();
+    if (!internet::is_host(host.address) || host.prefix_bits > (v6 ? 128 : 32)) {
       return "addresses: each is a host's, its prefix of 0 to 32 bits or of IPv6 to 128";
+    }
+    for (std::uint32_t k = 0; k < i; ++k) {
+      if (config.addresses[k].address == host.address) {
+        return "addresses: each is named once";
+      }
     }
     //= rfc8200#5
     //# 8200:V6-23 every link of IPv6 carries 1280 octets
@@ -26,6 +36,35 @@ std::string_view fault_of_addresses(const Config& config) {
       return "mtu_bytes: IPv6 needs 1280 or more";
     }
   }
+  return {};
+}
+
+std::string_view fault_of_neighbours(const Config& config) {
+  if (config.static_neighbour_count.value > Config::static_neighbours_max) {
+    return "static_neighbour_count: at most 64";
+  }
+  auto const own = std::span(config.addresses).first(config.address_count.value);
+  bool const speaks_v6 = !std::ranges::all_of(
+      own, [](const HostAddress& host) { return host.address.is_v4(); });
+  std::uint32_t v4 = 0;
+  std::uint32_t v6 = 0;
+  for (std::uint32_t i = 0; i < config.static_neighbour_count.value; ++i) {
+    StaticNeighbour const& neighbour = config.static_neighbours[i];
+    if (!internet::is_host(neighbour.address) || !link::is_host(neighbour.mac)) {
+      return "static_neighbours: each has the address and the link address of one host";
+    }
+    ++(neighbour.address.is_v4() ? v4 : v6);
+  }
+  if (v6 != 0 && config.link == LinkType::ethernet && !speaks_v6) {
+    return "static_neighbours: one of IPv6 is for a host with an address of IPv6";
+  }
+  if (v4 > config.neighbours_max.value || v6 > config.neighbours_max.value) {
+    return "static_neighbours: neighbours_max is less than there are";
+  }
+  return {};
+}
+
+std::string_view fault_of_routes(const Config& config) {
   if (config.route_count.value > Config::routes_max) {
     return "route_count: at most 15";
   }
@@ -41,11 +80,19 @@ std::string_view fault_of_addresses(const Config& config) {
   if (!config.gateway.is_unspecified() && !config.gateway.is_v4()) {
     return "gateway: of IPv4; one of IPv6 is a route with a prefix of 0 bits";
   }
+  return {};
+}
+
+std::string_view fault_of_link(const Config& config) {
+  for (auto const fault_of_part :
+       {fault_of_own_addresses, fault_of_routes, fault_of_neighbours}) {
+    std::string_view const fault = fault_of_part(config);
+    if (!fault.empty()) {
+      return fault;
+    }
+  }
   if (config.vlan > wire::vlan_max) {
     return "vlan: 1 to 4094, or 0 for none";
-  }
-  if (config.static_neighbour_count.value > Config::static_neighbours_max) {
-    return "static_neighbour_count: at most 64";
   }
   if (config.link == LinkType::ethernet && config.mac.is_group()) {
     return "mac: a host's own link address is no group address";
@@ -180,7 +227,7 @@ std::string_view fault_of(const Config& config) {
   if (tcp.rto_min > tcp.rto_max) {
     return "rto_min: must not exceed rto_max";
   }
-  return fault_of_addresses(config);
+  return fault_of_link(config);
 }
 
 }  // namespace lockstep

@@ -1,10 +1,13 @@
 // What the four profiles say in a SYN, and how far a bare Config is from the plain ones.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/seam/test_kit.hpp"
 
 namespace lockstep::testing {
 namespace {
+
+using ::testing::StartsWith;
 
 Config on_a_link(Config config) {
   config.link = LinkType::ip;
@@ -45,6 +48,56 @@ TEST(Profiles, AreAllValid) {
   for (Config const& config : {Config{}, profile_rfc(), profile_linux(), profile_freebsd()}) {
     EXPECT_EQ(fault_of(on_a_link(config)), "");
   }
+}
+
+Config with_address(IpAddress address) {
+  Config out = on_a_link(Config{});
+  out.addresses[out.address_count.value++] = {address, 24};
+  return out;
+}
+
+Config with_neighbour(const StaticNeighbour& neighbour) {
+  Config out = on_a_link(Config{});
+  out.link = LinkType::ethernet;
+  out.static_neighbours[out.static_neighbour_count.value++] = neighbour;
+  return out;
+}
+
+constexpr Mac a_mac{{2, 0, 0, 0, 0, 9}};
+
+// Whatever has no fault can be configured: Stack::configure() stops the program otherwise.
+//= rfc1122#3.2.1.3
+//= type=test
+//# 1122:H-18 what we send from is an address that a host may have
+TEST(Configuration, AddressesAreHosts) {
+  EXPECT_EQ(fault_of(with_address(IpAddress::v4(10, 0, 0, 200))), "");
+  for (IpAddress const wrong :
+       {IpAddress::v4(0, 0, 0, 0), IpAddress::v4(127, 0, 0, 1), IpAddress::v4(224, 0, 0, 1),
+        IpAddress::v4(255, 255, 255, 255), IpAddress{0, 1}, IpAddress{0xff02ull << 48, 1}}) {
+    EXPECT_THAT(fault_of(with_address(wrong)), StartsWith("addresses: each is a host's"));
+  }
+  Config const one = on_a_link(Config{});
+  EXPECT_EQ(fault_of(with_address(one.addresses[0].address)), "addresses: each is named once");
+}
+
+TEST(Configuration, StaticNeighboursAreHosts) {
+  IpAddress const good = IpAddress::v4(10, 0, 0, 9);
+  EXPECT_EQ(fault_of(with_neighbour({good, a_mac})), "");
+  constexpr std::string_view wrong = "static_neighbours: each has the address and the link address "
+                                     "of one host";
+  EXPECT_EQ(fault_of(with_neighbour({good, Mac{}})), wrong);
+  EXPECT_EQ(fault_of(with_neighbour({good, Mac{{1, 0, 0, 0, 0, 9}}})), wrong);
+  EXPECT_EQ(fault_of(with_neighbour({IpAddress::v4(224, 0, 0, 9), a_mac})), wrong);
+  EXPECT_EQ(fault_of(with_neighbour({IpAddress{0xfd00ull << 48, 9}, a_mac})),
+            "static_neighbours: one of IPv6 is for a host with an address of IPv6");
+  Config crowded = with_neighbour({good, a_mac});
+  crowded.static_neighbours[1] = {IpAddress::v4(10, 0, 0, 10), a_mac};
+  crowded.static_neighbour_count = {2};
+  crowded.neighbours_max = {1};
+  EXPECT_EQ(fault_of(crowded), "static_neighbours: neighbours_max is less than there are");
+  Config bare = with_neighbour({good, a_mac});
+  bare.link = LinkType::ip;
+  EXPECT_EQ(fault_of(bare), "");
 }
 
 //= rfc9293#3.8.3

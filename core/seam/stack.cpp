@@ -238,6 +238,9 @@ Stack::Stack(const Config& config, std::span<std::byte> arena) {
   b.parked.start();
   for (std::uint32_t i = 0; i < config.static_neighbour_count.value; ++i) {
     StaticNeighbour const& neighbour = config.static_neighbours[i];
+    if (!neighbour.address.is_v4() && !b.has_discovery()) {
+      continue;  // a link of IP packets has no use for it, and its table no room
+    }
     bool const added = neighbour.address.is_v4()
                            ? b.neighbours.add_static(neighbour.address, neighbour.mac)
                            : b.discovery.add_static(neighbour.address, neighbour.mac);
