@@ -32,6 +32,11 @@ Result total_of(std::span<const iovec> parts, bool needs_memory) {
   return static_cast<Result>(std::min(total, call_max));
 }
 
+// Whether the last octet of a call is in another part: parts may be empty, the last one too.
+bool bytes_behind(std::span<const iovec> rest) {
+  return std::ranges::any_of(rest, [](const iovec& part) { return part.iov_len != 0; });
+}
+
 }  // namespace
 
 // Up to where one read may go: not beyond the octet before the urgent one.
@@ -160,7 +165,7 @@ Result Sockets::write_parts(Socket& s, std::span<const iovec> parts, int flags) 
       continue;
     }
     std::span const bytes(static_cast<const std::byte*>(parts[i].iov_base), size);
-    bool const more = hold || i + 1 != parts.size();
+    bool const more = hold || bytes_behind(parts.subspan(i + 1));
     Taken const taken = stack_.write(s.connection, bytes, more ? More::yes : More::no);
     if (taken.bytes.count != 0 && s.written == s.acknowledged) {
       s.busy_since = stack_.now();

@@ -59,6 +59,14 @@ TEST_F(TransferTest, Vectors) {
   EXPECT_EQ(said(lockstep_readv(r, far, into, 2)), "EAGAIN");
 }
 
+TEST_F(TransferTest, TextBeforeAnEmptyPartGoesOutAtOnce) {
+  char text[] = "all of it";
+  iovec const parts[] = {{text, 9}, {nullptr, 0}};
+  EXPECT_EQ(lockstep_writev(l, near, parts, 2), 9);
+  pass();
+  EXPECT_EQ(hear(r, far), "all of it");
+}
+
 TEST_F(TransferTest, OneVectorIsOneSegment) {
   auto const before = pair.left.stack().statistics().tcp.data_segments_sent;
   char octet[] = "o";
