@@ -105,7 +105,6 @@ Foul malformed_foul(const CapturedFrame& frame) {
   foul.rule = Rule::header_length;
   foul.packet = frame.number;
   foul.at = frame.time;
-  foul.connection = ~std::uint32_t{0};
   return foul;
 }
 

@@ -1,9 +1,11 @@
 // What the referee finds: which rule, at which packet, how sure, and why not surer.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/units/address.hpp"
@@ -13,6 +15,11 @@
 namespace lockstep::sim::referee {
 
 enum class Certainty : std::uint8_t { certain, likely };
+
+// How a foul stands when it is found: `if_whole` turns likely once the capture is seen to lack
+// something.
+enum class Standing : std::uint8_t { likely, if_whole, certain };
+inline constexpr std::uint32_t standing_count = 3;
 
 // Why a foul is likely only.
 enum class Doubt : std::uint8_t {
@@ -48,10 +55,12 @@ struct Disagreement {
 };
 
 struct Foul {
+  static constexpr std::uint32_t no_connection = ~std::uint32_t{0};
+
   Rule rule{};
   Doubt doubt = Doubt::none;
   bool rests_on_whole = false;  // it stands only if the capture lacks nothing of the connection
-  std::uint32_t connection = 0;
+  std::uint32_t connection = no_connection;
   std::uint64_t packet = 0;
   Instant at;
   Endpoint speaker;
@@ -61,51 +70,86 @@ struct Foul {
   Certainty certainty() const {
     return doubt == Doubt::none ? Certainty::certain : Certainty::likely;
   }
+  // What is less sure must not take the place of what is surer.
+  Standing standing() const {
+    if (doubt != Doubt::none) {
+      return Standing::likely;
+    }
+    return rests_on_whole ? Standing::if_whole : Standing::certain;
+  }
 };
 
-// The first fouls of a capture, and how many there were of each rule.
+// The first fouls of a capture, and how many there were. Of the places, what is likely may take a
+// third, and with it what a lost packet would make likely two thirds.
 class Fouls {
  public:
   explicit Fouls(std::uint32_t kept_max) : kept_max_(kept_max) {}
 
   // Its place, or kept_max where it is only counted.
   std::uint32_t add(const Foul& foul) {
-    ++counts_[static_cast<std::uint32_t>(foul.rule)];
-    if (kept_.size() == kept_max_) {
-      ++dropped_;
-      return kept_max_;
+    auto const rank = static_cast<std::uint32_t>(foul.standing());
+    std::uint64_t const places = std::uint64_t{kept_max_} * (rank + 1) / standing_count;
+    std::uint64_t taken = 0;
+    for (std::uint32_t i = 0; i <= rank; ++i) {
+      taken += taken_[i];
     }
+    if (taken >= places) {
+      return count_only();
+    }
+    ++taken_[rank];
+    auto const place = static_cast<std::uint32_t>(kept_.size());
     kept_.push_back(foul);
-    return static_cast<std::uint32_t>(kept_.size() - 1);
+    before_.push_back(no_place);
+    if (foul.connection != Foul::no_connection) {
+      last_of_.resize(std::max(last_of_.size(), foul.connection + std::size_t{1}), no_place);
+      before_.back() = std::exchange(last_of_[foul.connection], place);
+    }
+    return place;
+  }
+  // One more that has no place. Gives kept_max.
+  std::uint32_t count_only() {
+    ++dropped_;
+    return kept_max_;
   }
   // What rests on a whole capture of this connection is likely from now on.
   void doubt_connection(std::uint32_t connection, Doubt why) {
-    for (Foul& foul : kept_) {
-      if (foul.connection == connection && foul.rests_on_whole && foul.doubt == Doubt::none) {
-        foul.doubt = why;
+    std::uint32_t place = connection < last_of_.size() ? last_of_[connection] : no_place;
+    for (; place != no_place; place = before_[place]) {
+      if (kept_[place].rests_on_whole) {
+        doubt_one(place, why);
       }
     }
   }
   // The same of every connection.
   void doubt_all(Doubt why) {
-    for (Foul& foul : kept_) {
-      foul.doubt = foul.rests_on_whole && foul.doubt == Doubt::none ? why : foul.doubt;
+    for (std::uint32_t place = 0; place < kept_.size(); ++place) {
+      if (kept_[place].rests_on_whole) {
+        doubt_one(place, why);
+      }
     }
   }
-  void doubt_one(std::uint32_t place, Doubt why) {
-    if (place < kept_.size() && kept_[place].doubt == Doubt::none) {
-      kept_[place].doubt = why;
+  // Whether it was certain until now.
+  bool doubt_one(std::uint32_t place, Doubt why) {
+    if (place >= kept_.size() || kept_[place].doubt != Doubt::none) {
+      return false;
     }
+    --taken_[static_cast<std::uint32_t>(kept_[place].standing())];
+    kept_[place].doubt = why;
+    ++taken_[static_cast<std::uint32_t>(Standing::likely)];
+    return true;
   }
   const std::vector<Foul>& kept() const { return kept_; }
   std::uint64_t dropped() const { return dropped_; }
-  std::uint64_t count(Rule rule) const { return counts_[static_cast<std::uint32_t>(rule)]; }
 
  private:
+  static constexpr std::uint32_t no_place = ~std::uint32_t{0};
+
   std::uint32_t kept_max_;
   std::vector<Foul> kept_;
+  std::vector<std::uint32_t> before_;   // for each of them, the last of its connection before it
+  std::vector<std::uint32_t> last_of_;  // the last of each connection
+  std::array<std::uint64_t, standing_count> taken_{};  // places, by what has them
   std::uint64_t dropped_ = 0;
-  std::array<std::uint64_t, rule_count> counts_{};
 };
 
 }  // namespace lockstep::sim::referee

@@ -103,7 +103,7 @@ void forgive(const Moment& m) {
     if (!spoiled.text.empty() && v.text.holds(spoiled.begin, spoiled.begin + spoiled.text)) {
       continue;
     }
-    m.judge.doubt_checksum(spoiled.place);
+    m.judge.doubt_checksum(v, spoiled.place);
     v.text.add(spoiled.begin, spoiled.text);
     for (std::uint32_t i = 0; i < v.opening_count; ++i) {
       v.openings[i].heard = last_of(v.openings[i].heard, spoiled.end);

@@ -216,9 +216,10 @@ std::uint32_t Referee::add(const Moment& m, Foul foul) {
   if (static_cast<std::uint32_t>(foul.rule) == terms_.without) {
     return terms_.fouls_max;
   }
-  std::uint8_t& told = m.speaker.told[static_cast<std::uint32_t>(foul.rule)];
+  std::uint8_t& told = m.speaker.told[static_cast<std::uint32_t>(foul.rule)]
+                                     [static_cast<std::uint32_t>(foul.standing())];
   if (told >= terms_.told_max) {
-    return terms_.fouls_max;
+    return fouls_.count_only();
   }
   ++told;
   foul.connection = static_cast<std::uint32_t>(&m.connection - connections_.data());
@@ -252,6 +253,13 @@ void Referee::doubt_whole(const Moment& m) {
     m.connection.lossy = true;
     fouls_.doubt_connection(static_cast<std::uint32_t>(&m.connection - connections_.data()),
                             Doubt::lost_packets);
+  }
+}
+
+void Referee::doubt_checksum(Voice& speaker, std::uint32_t place) {
+  if (fouls_.doubt_one(place, Doubt::offload)) {
+    --speaker.told[static_cast<std::uint32_t>(fouls_.kept()[place].rule)]
+                  [static_cast<std::uint32_t>(Standing::certain)];
   }
 }
 

@@ -33,7 +33,7 @@ struct Terms {
   Duration rto_min = Duration::seconds(1);
   std::uint32_t connections_max = 65'536;
   std::uint32_t fouls_max = 100'000;
-  std::uint32_t told_max = 16;     // of one rule and speaker; more are only counted
+  std::uint32_t told_max = 16;     // of one rule, speaker and Standing; more are only counted
   std::uint32_t without = rule_count;  // the number of a rule that is not judged: for its tests
   std::uint32_t kept_octets_max = 65'536;          // of a speaker's text, a power of two
   std::uint64_t kept_cells_max = 128'000'000;      // of all speakers' text
@@ -97,8 +97,8 @@ class Referee {
   std::uint32_t call_whole(const Moment& m, Rule rule, Doubt doubt, Disagreement numbers);
   // The capture has been seen to lack something of this connection.
   void doubt_whole(const Moment& m);
-  // The checksum of this finding was not what arrived.
-  void doubt_checksum(std::uint32_t place) { fouls_.doubt_one(place, Doubt::offload); }
+  // The checksum of this finding was not what arrived; it does not count towards `told_max`.
+  void doubt_checksum(Voice& speaker, std::uint32_t place);
   bool may_keep(std::uint64_t more_cells);
 
  private:

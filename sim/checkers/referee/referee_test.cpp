@@ -611,6 +611,35 @@ TEST(RefereeCaptures, ARuleIsToldSoOftenAndThenCounted) {
     t.a("A", {.seq = 1, .ack = 1, .mss = 500});
   }
   EXPECT_EQ(t.all().size(), 3u);
+  EXPECT_EQ(t.fouls().dropped(), 6u);
+}
+
+TEST(RefereeCaptures, WhatIsLikelyDoesNotHideWhatIsCertain) {
+  Terms terms;
+  terms.told_max = 3;
+  Talk t(terms);
+  t.open();
+  for (std::uint32_t i = 0; i < 9; ++i) {
+    t.a("A", {.seq = 1, .ack = 1, .ecn = 1});
+  }
+  EXPECT_EQ(t.found(Rule::ect_on_pure_ack), "likely");
+  t.a("A", {.seq = 1, .ack = 1, .ecn = 1, .own = true});
+  EXPECT_EQ(t.found(Rule::ect_on_pure_ack), "certain");
+}
+
+// A checksum that the sender's hardware fills in is wrong in the capture, packet after packet.
+TEST(RefereeCaptures, AChecksumThatWasRightAfterAllDoesNotHideOneThatWasWrong) {
+  Terms terms;
+  terms.told_max = 3;
+  Talk t(terms);
+  t.open();
+  for (std::uint32_t i = 0; i < 9; ++i) {
+    t.a("AP", {.seq = 1 + i, .ack = 1, .text = 1, .sum = Sum::bad});
+    t.b("A", {.seq = 1, .ack = 2 + i});
+  }
+  EXPECT_EQ(t.found(Rule::tcp_checksum), "likely");
+  t.a("AP", {.seq = 10, .ack = 1, .text = 1, .sum = Sum::bad});
+  EXPECT_EQ(t.found(Rule::tcp_checksum), "certain");
 }
 
 // Once all tests above have run: each rule has been seen broken, and seen kept by what nearly broke

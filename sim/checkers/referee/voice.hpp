@@ -9,6 +9,7 @@
 #include "core/units/time.hpp"
 #include "core/units/window.hpp"
 #include "sim/checkers/heard_text.hpp"
+#include "sim/checkers/referee/foul.hpp"
 #include "sim/checkers/referee/rules.hpp"
 
 namespace lockstep::sim::referee {
@@ -147,8 +148,8 @@ struct Voice {
   Sequence small_end;
   Bytes last_text;             // of its last new segment
 
-  // How often each rule was told of it.
-  std::array<std::uint8_t, rule_count> told{};
+  // How often each rule was told of it, by how sure that was.
+  std::array<std::array<std::uint8_t, standing_count>, rule_count> told{};
 };
 
 }  // namespace lockstep::sim::referee
