@@ -13,6 +13,7 @@
 #include "tools/cli/verbs.hpp"
 #include "tools/journal/replay.hpp"
 #include "tools/output/draft_file.hpp"
+#include "tools/output/json.hpp"
 #include "tools/output/progress.hpp"
 
 namespace lockstep::tools {
@@ -154,7 +155,7 @@ class Outputs {
       for (const Replayed& replayed : all) {
         out["flows"].push_back(to_json(replayed));
       }
-      json_->put(out.dump(2) + "\n");
+      json_->put(json_text(out));
       json_->keep();
     }
     if (pcapng_ != nullptr) {

@@ -8,6 +8,7 @@
 #include "conformance/replay/export.hpp"
 #include "conformance/replay/report.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/output/json.hpp"
 #include "tools/output/table.hpp"
 #include "tools/output/xml.hpp"
 
@@ -193,7 +194,7 @@ std::string suite_json(const SuiteReport& report) {
     }
     out["cases"].push_back(std::move(entry));
   }
-  return out.dump(2) + "\n";
+  return tools::json_text(out);
 }
 
 std::string suite_junit(const SuiteReport& report) {

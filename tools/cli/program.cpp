@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/units/check.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/cli/verbs.hpp"
 #include "tools/cli/version.hpp"
@@ -94,6 +95,12 @@ int parse_and_run(CLI::App& app, int count, const char* const* arguments, int& e
   }
 }
 
+/// Until a verb knows more to say: the world, the seed, the journal.
+void say_failed_check(const CheckSite& site) {
+  fmt::print(stderr, "lockstep: a bug of ours: CHECK({}) failed at {}:{}; please report it\n",
+             site.condition, site.file, site.line);
+}
+
 }  // namespace
 
 int run_program(int count, const char* const* arguments) {
@@ -103,6 +110,7 @@ int run_program(int count, const char* const* arguments) {
   app.footer("Exit codes: 0 fine, 1 finding, 2 wrong usage or bad input, 3 environment.\n"
              "Each verb has its own --help with an example.");
   int exit_code = static_cast<int>(ExitCode::fine);
+  set_check_handler(say_failed_check);
   for (const RegisterVerb add : verbs) {
     add(app, exit_code);
   }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/units/check.hpp"
 #include "tools/cli/version.hpp"
 
 namespace lockstep::tools {
@@ -110,6 +111,12 @@ TEST(Program, AVerbsFailureIsOneLineWithItsCode) {
   EXPECT_EQ(run.code, 2);
   EXPECT_THAT(run.err, StartsWith("lockstep: /nonexistent/conformance/requirements: "));
   EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+}
+
+TEST(Program, AFailedCheckSaysWhatFailed) {
+  const char* const version_of[] = {"lockstep", "--version"};
+  EXPECT_DEATH((run_program(2, version_of), check_failed({"one == two", "some.cpp", 7})),
+               "a bug of ours: CHECK\\(one == two\\) failed at some.cpp:7; please report it");
 }
 
 }  // namespace

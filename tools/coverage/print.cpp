@@ -8,6 +8,7 @@
 
 #include "tools/coverage/coverage.hpp"
 #include "tools/coverage/live.hpp"
+#include "tools/output/json.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep::tools {
@@ -241,7 +242,7 @@ std::string coverage_json(const CoverageReport& report, const Catalogue& catalog
                                            {"problems", problems_json(report.problems)},
                                            {"notes", problems_json(report.notes)},
                                            {"requirements", requirements}};
-  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(document);
 }
 
 }  // namespace lockstep::tools

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tools/output/json.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep::tools {
@@ -42,7 +43,7 @@ std::string doctor_json(const DoctorFacts& facts, const std::string& driver,
                     {"found", check.found},
                     {"mend", check.mend}});
   }
-  return out.dump(2) + "\n";
+  return json_text(out);
 }
 
 }  // namespace lockstep::tools

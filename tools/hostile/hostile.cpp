@@ -7,6 +7,7 @@
 
 #include "tools/cli/failure.hpp"
 #include "tools/output/draft_file.hpp"
+#include "tools/output/json.hpp"
 #include "tools/output/table.hpp"
 
 namespace lockstep::tools {
@@ -99,7 +100,7 @@ std::string json_of(const std::vector<HostileResult>& results) {
                    {"honest_percent", each.honest_percent},
                    {"broken", each.broken}});
   }
-  return out.dump(2) + "\n";
+  return json_text(out);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "tools/journal/keeper.hpp"
 #include "tools/journal/mend_checksum.hpp"
 #include "tools/output/draft_file.hpp"
+#include "tools/output/json.hpp"
 #include "tools/world/units.hpp"
 
 namespace lockstep::journal {
@@ -290,7 +291,7 @@ std::string json_of(const ReplayResult& result, const std::string& path) {
   }
   out["state_differs"] = result.state_differs.has_value();
   out["clean"] = result.clean();
-  return out.dump(2) + "\n";
+  return tools::json_text(out);
 }
 
 int run_journal_replay(const ReplayRequest& request) {

@@ -8,6 +8,7 @@
 #include "tools/cli/verbs.hpp"
 #include "tools/lint/report.hpp"
 #include "tools/output/draft_file.hpp"
+#include "tools/output/json.hpp"
 #include "tools/output/table.hpp"
 #include "tools/world/units.hpp"
 
@@ -66,7 +67,7 @@ int run_lint(const VerbOptions& given) {
   refuse_overwrite(given.capture, given.pcapng);
   Linted const linted = lint(options);
   if (!given.json.empty()) {
-    save_file(given.json, json_of(linted, given.capture).dump(2) + "\n");
+    save_file(given.json, json_text(json_of(linted, given.capture)));
   }
   if (!given.pcapng.empty()) {
     write_commented(linted, given.capture, given.pcapng);

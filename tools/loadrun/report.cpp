@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/cli/failure.hpp"
+#include "tools/output/json.hpp"
 #include "tools/world/units.hpp"
 
 namespace lockstep::tools {
@@ -177,7 +178,7 @@ std::string load_json(const LoadResult& result, const std::string& more) {
   if (!more.empty()) {
     out.update(ordered_json::parse(more));
   }
-  return out.dump(2) + "\n";
+  return json_text(out);
 }
 
 Limit::Limit(const std::string& text) : text_(text) {

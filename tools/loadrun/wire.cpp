@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "core/units/check.hpp"
 #include "hw/poll/loop.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/loadrun/conclude.hpp"
@@ -26,11 +25,6 @@ namespace {
 struct Line {
   alignas(64) std::array<std::byte, 64> bytes;
 };
-
-void on_failed_check(const CheckSite& site) {
-  fmt::print(stderr, "lockstep: a bug of ours: CHECK({}) failed at {}:{}; please report it\n",
-             site.condition, site.file, site.line);
-}
 
 Duration thread_time() {
   timespec now{};
@@ -239,7 +233,6 @@ int load_on_the_wire(const LoadOptions& options, load::Plan plan) {
   }
   http::Site site;
   site.complete();
-  set_check_handler(on_failed_check);
   return with_ports(where, [&]<class Port, class Device>(std::type_identity<Port>,
                                                          std::vector<Device> devices,
                                                          const std::string& how) {

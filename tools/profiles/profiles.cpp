@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/seam/config_fields.hpp"
+#include "tools/output/json.hpp"
 #include "tools/output/table.hpp"
 #include "tools/world/units.hpp"
 
@@ -89,7 +90,7 @@ std::string profiles_json(const std::vector<ProfileRow>& rows, bool only_differi
       fields[row.field][std::string(profile_names[profile])] = row.values[profile];
     }
   }
-  return nlohmann::ordered_json{{"fields", fields}}.dump(2) + "\n";
+  return json_text(nlohmann::ordered_json{{"fields", fields}});
 }
 
 }  // namespace lockstep::tools

@@ -11,6 +11,7 @@
 #include "tools/load/cache_server.hpp"
 #include "tools/load/echo_server.hpp"
 #include "tools/output/draft_file.hpp"
+#include "tools/output/json.hpp"
 #include "tools/serve/open_port.hpp"
 #include "tools/serve/service.hpp"
 #include "tools/world/units.hpp"
@@ -57,7 +58,7 @@ void sum_up(const Plain& plain, const Statistics& said, const hw::PortCounters& 
                                      {"retransmissions", said.tcp.retransmissions},
                                      {"turns", turns.turns},
                                      {"slept", turns.slept}};
-    file.put(out.dump(2) + "\n");
+    file.put(json_text(out));
     file.keep();
   }
 }

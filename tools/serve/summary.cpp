@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/output/json.hpp"
 #include "tools/world/units.hpp"
 
 namespace lockstep::tools {
@@ -114,7 +115,7 @@ std::string with_shards(const std::string& summary, const std::vector<ServeTotal
                     {"sleeps", each.loop.slept},
                     {"journal_octets", each.journal_bytes}});
   }
-  return out.dump(2) + "\n";
+  return json_text(out);
 }
 
 std::string live_line(const ServeTotals& before, const ServeTotals& now) {
@@ -203,7 +204,7 @@ std::string summary_json(const ServeTotals& totals, hw::Ending ending) {
   visit_losses(totals, [&](std::string_view name, std::uint64_t count) {
     lost[std::string(name)] = count;
   });
-  return out.dump(2) + "\n";
+  return json_text(out);
 }
 
 }  // namespace lockstep::tools

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/seam/statistics.hpp"
+#include "tools/output/json.hpp"
 #include "tools/output/table.hpp"
 #include "tools/world/units.hpp"
 
@@ -244,7 +245,7 @@ std::string report_json(const sim::Kernel& kernel, sim::Ending ending) {
   for (std::uint32_t i = 0; i < kernel.bus().lane_count(); ++i) {
     out["lanes"].push_back(lane_json(kernel, i));
   }
-  return out.dump(2) + "\n";
+  return json_text(out);
 }
 
 bool all_well(const sim::Kernel& kernel, sim::Ending ending) {

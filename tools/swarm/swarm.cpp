@@ -16,6 +16,7 @@
 #include "sim/swarm/trial.hpp"
 #include "tools/cards/mpipe_card.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/output/json.hpp"
 #include "tools/swarm/world_text.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/output/progress.hpp"
@@ -243,7 +244,7 @@ int run_swarm_verb(const SwarmOptions& options) {
              result.tally.frames, result.tally.bytes_read, result.tally.virtual_ms / 1'000,
              result.tally.fingerprint);
   if (json != nullptr) {
-    json->put(json_of(options, result).dump(2) + "\n");
+    json->put(json_text(json_of(options, result)));
     json->keep();
   }
   bool const fine = result.failures.empty() && missing.empty();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tools/output/json.hpp"
 #include "tools/output/table.hpp"
 #include "tools/world/units.hpp"
 
@@ -177,7 +178,7 @@ std::string testbed_json(const TestbedOptions& options, const TestbedResult& res
   }
   out["server"] = result.server_json.empty() ? ordered_json(nullptr)
                                              : ordered_json::parse(result.server_json);
-  return out.dump(2) + "\n";
+  return json_text(out);
 }
 
 }  // namespace lockstep::tools

@@ -30,6 +30,7 @@
 #include "core/seam/statistics.hpp"
 #include "sim/ns3/helper.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/output/json.hpp"
 #include "tools/output/table.hpp"
 #include "tools/topologies/recorder.hpp"
 
@@ -369,7 +370,7 @@ std::string result_json(const ExperimentSettings& settings, const ExperimentResu
     out["host_frames"] = result.host_frames;
     out["wall_s"] = result.wall_s;
   }
-  return out.dump(2) + "\n";
+  return json_text(out);
 }
 
 }  // namespace lockstep::tools
