@@ -164,9 +164,15 @@ def until_spoken_to_nobody(journal, patience=30):
 
 def lose(percent, device):
     """From now on the kernel loses so much of what it gets from the device."""
+    chance = "" if percent == 100 else f"numgen random mod 100 < {percent} "
     run("nft", f"add table netdev t; "
                f"add chain netdev t c {{ type filter hook ingress device {device} priority 0; }}; "
-               f"add rule netdev t c numgen random mod 100 < {percent} counter drop")
+               f"add rule netdev t c {chance}counter drop")
+
+
+def lose_no_more():
+    """What lose() began is over."""
+    run("nft", "delete table netdev t")
 
 
 def lose_sent(percent, device):

@@ -15,13 +15,17 @@ from serve import namespace as ns
 pytestmark = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not()))
 
 
+def check(text, size):
+    """It is an answer with all octets of such a body."""
+    body = text.split(b"\r\n\r\n", 1)[1]
+    assert hashlib.sha256(body).hexdigest() == hashlib.sha256(ns.generated(size)).hexdigest()
+
+
 def fetch(size):
     """One body on a connection of its own, hashed."""
     with ns.connect() as sock:
         sock.sendall(ns.get(f"/bytes/{size}", "Connection: close"))
-        text = b"".join(iter(lambda: sock.recv(1 << 20), b""))
-    body = text.split(b"\r\n\r\n", 1)[1]
-    assert hashlib.sha256(body).hexdigest() == hashlib.sha256(ns.generated(size)).hexdigest()
+        check(b"".join(iter(lambda: sock.recv(1 << 20), b"")), size)
 
 
 def reset_one():
@@ -89,8 +93,12 @@ def test_a_timeout(tmp_path):
     journal = tmp_path / "trouble"
     with ns.fresh_namespace():
         with ns.Server(tmp_path, "--record", str(journal), "--record-on", "rto") as server:
-            ns.lose(40, ns.NAME)
-            fetch(300_000)
+            with ns.connect() as sock:
+                ns.lose(100, ns.NAME)  # until the server has noticed, and kept its seconds
+                sock.sendall(ns.get("/bytes/300000", "Connection: close"))
+                wait_for(journal)
+                ns.lose_no_more()
+                check(b"".join(iter(lambda: sock.recv(1 << 20), b"")), 300_000)
             code, summary, errors = server.end()
     assert code == 0, errors
     assert summary["timeouts"] > 0

@@ -28,8 +28,9 @@ def state():
     """What could be left behind: interfaces and programs on them, offloads, addresses, rules."""
     def shown(*words):
         done = subprocess.run(words, check=True, capture_output=True, text=True)
-        # Link-local addresses come by themselves, when the kernel finds time.
-        return [line for line in done.stdout.splitlines()
+        # Link-local addresses come by themselves, when the kernel finds time; and it takes a while
+        # until it has tested the others for duplicates.
+        return [line.replace(" tentative", "") for line in done.stdout.splitlines()
                 if "valid_lft" not in line and "inet6 fe80:" not in line]
     return (shown("ip", "-d", "link"), shown("ip", "address"), shown("ethtool", "-k", ns.NAME),
             shown("ethtool", "-k", ns.PEER), shown("nft", "list", "ruleset"), shown("tc", "qdisc"))
