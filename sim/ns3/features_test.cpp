@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/ns3/addresses.hpp"
 #include "sim/ns3/applications.hpp"
 #include "sim/ns3/scene_kit.hpp"
 
@@ -150,6 +151,44 @@ TEST(Ns3Features, TheGatewayIsTakenFromTheRoutesOfTheNode) {
       {nodes.Get(0), nodes.Get(2), InetSocketAddress(addresses.GetAddress(1), 5001)});
   RunFor(60);
   EXPECT_EQ(sink->GetTotalRx(), kMegabyte);
+}
+
+// So does a host of IPv6, from routes that were set before its stack was installed and after; the
+// gateway is the router's address of the link.
+TEST(Ns3Features, TheGatewayOfIpv6IsTakenToo) {
+  for (bool const routes_first : {true, false}) {
+    Scene const scene;
+    NodeContainer nodes(3);
+    auto const lan = JoinCsma(NodeContainer(nodes.Get(0), nodes.Get(1)));
+    auto const far = JoinCsma(NodeContainer(nodes.Get(1), nodes.Get(2)));
+    InternetStackHelper().Install(nodes);
+    Ipv6AddressHelper addresses;  // routers of ns-3 refuse what is for documentation
+    addresses.SetBase(Ipv6Address("fd00:0:0:1::"), Ipv6Prefix(64));
+    auto near_side = addresses.Assign(lan);
+    addresses.SetBase(Ipv6Address("fd00:0:0:2::"), Ipv6Prefix(64));
+    auto far_side = addresses.Assign(far);
+    auto const set_routes = [&] {
+      near_side.SetForwarding(1, true);
+      near_side.SetDefaultRouteInAllNodes(1);
+      far_side.SetForwarding(0, true);
+      far_side.SetDefaultRouteInAllNodes(0);
+    };
+    if (routes_first) {
+      set_routes();
+    }
+    LockstepHelper().Install(NodeContainer(nodes.Get(0), nodes.Get(2)));
+    if (!routes_first) {
+      set_routes();
+    }
+    Flow flow{nodes.Get(0), nodes.Get(2), Inet6SocketAddress(far_side.GetAddress(1, 1), 5001)};
+    flow.at = Seconds(3);  // the router has tested its addresses for duplicates
+    auto const sink = StartFlow(flow);
+    RunFor(60);
+    EXPECT_EQ(sink->GetTotalRx(), kMegabyte);
+    auto const& config = LockstepHelper::GetStack(lan.Get(0))->Fields();
+    ASSERT_EQ(config.route_count.value, 1u);
+    EXPECT_EQ(config.routes[0].gateway, ToLockstep(near_side.GetLinkLocalAddress(1)));
+  }
 }
 
 // The queue of the device holds five packets: the stack waits for room and loses nothing.

@@ -4,18 +4,10 @@
 #include <ns3/abort.h>
 #include <ns3/boolean.h>
 #include <ns3/global-value.h>
-#include <ns3/ipv4-header.h>
-#include <ns3/ipv4-route.h>
-#include <ns3/ipv4-routing-protocol.h>
 #include <ns3/ipv4.h>
-#include <ns3/ipv6-header.h>
-#include <ns3/ipv6-route.h>
-#include <ns3/ipv6-routing-protocol.h>
 #include <ns3/ipv6.h>
 #include <ns3/loopback-net-device.h>
-#include <ns3/node-list.h>
 #include <ns3/node.h>
-#include <ns3/packet.h>
 
 #include <charconv>
 
@@ -71,8 +63,6 @@ bool TakeIpv6(Ptr<Ipv6> ipv6, LockstepStack& stack) {
       found = true;
     }
   }
-  // Or it would test our addresses for duplicates, and find them.
-  ipv6->SetDown(index);
   return found;
 }
 

@@ -4,14 +4,10 @@
 #include <ns3/abort.h>
 #include <ns3/boolean.h>
 #include <ns3/integer.h>
-#include <ns3/ipv4-header.h>
-#include <ns3/ipv4-route.h>
-#include <ns3/ipv4-routing-protocol.h>
-#include <ns3/ipv4.h>
+#include <ns3/ipv6.h>
 #include <ns3/log.h>
 #include <ns3/mac48-address.h>
 #include <ns3/net-device-queue-interface.h>
-#include <ns3/node-list.h>
 #include <ns3/node.h>
 #include <ns3/object-vector.h>
 #include <ns3/queue-disc.h>
@@ -26,8 +22,9 @@
 
 #include "core/seam/statistics.hpp"
 #include "core/seam/turn.hpp"
-#include "core/wire/checksum.hpp"
 #include "sim/ns3/addresses.hpp"
+#include "sim/ns3/gateways.hpp"
+#include "sim/ns3/port.hpp"
 #include "sim/ns3/queue_item.hpp"
 #include "sim/ns3/socket.hpp"
 
@@ -39,13 +36,8 @@ NS_OBJECT_ENSURE_REGISTERED(LockstepStack);
 namespace {
 
 constexpr std::size_t alignment = 64;
-constexpr std::uint32_t ethernet_header = 14;
 // A stack that has work for so many turns in a row at one instant will have some for ever.
 constexpr std::uint32_t turns_at_once_max = 100'000;
-
-lockstep::Instant Clock() {
-  return {static_cast<std::uint64_t>(Simulator::Now().GetNanoSeconds())};
-}
 
 // Memory of at least `bytes`, beginning where a Stack wants it.
 std::span<std::byte> Aligned(std::vector<std::byte>& memory, std::uint64_t bytes) {
@@ -54,14 +46,6 @@ std::span<std::byte> Aligned(std::vector<std::byte>& memory, std::uint64_t bytes
   std::size_t space = memory.size();
   start = std::align(alignment, bytes, start, space);
   return {static_cast<std::byte*>(start), static_cast<std::size_t>(bytes)};
-}
-
-// As a network card does: the field holds the sum of the pseudo-header.
-void CompleteChecksum(std::span<std::byte> frame, const lockstep::Egress& egress) {
-  auto const segment = frame.subspan(egress.checksum_start);
-  std::uint16_t const checksum = lockstep::wire::sum(segment).checksum();
-  segment[egress.checksum_offset] = static_cast<std::byte>(checksum >> 8);
-  segment[egress.checksum_offset + std::size_t{1}] = static_cast<std::byte>(checksum & 0xff);
 }
 
 lockstep::HashKey DrawKey(UniformRandomVariable& random) {
@@ -79,54 +63,6 @@ void WriteMac(std::span<std::byte> into, const Address& address) {
 }
 
 }  // namespace
-
-// The Driver that turn() runs on.
-class LockstepStack::Port {
- public:
-  explicit Port(LockstepStack& owner) : owner_(owner) {
-    room_.resize(owner.config_.mtu.count + ethernet_header);
-  }
-
-  lockstep::Instant now() const { return Clock(); }
-
-  std::span<const lockstep::Ingress> receive() {
-    lent_ = owner_.waiting_count_;
-    for (std::uint32_t i = 0; i < lent_; ++i) {
-      Waiting const& each = owner_.waiting_[i];
-      burst_[i] = {std::span(each.bytes).first(each.length), lockstep::Checksum::unknown, Clock()};
-    }
-    return std::span(burst_).first(lent_);
-  }
-
-  std::span<std::byte> claim() {
-    return owner_.IsStopped() ? std::span<std::byte>{} : std::span<std::byte>(room_);
-  }
-
-  void commit(const lockstep::Egress& egress) {
-    auto const frame = std::span(room_).first(egress.length);
-    if (egress.checksum_offset != 0) {
-      CompleteChecksum(frame, egress);
-    }
-    owner_.Transmit(frame);
-  }
-
-  void reclaim() {
-    owner_.NoteDrops(lent_);
-    // What came meanwhile, from a device that delivers at once, is for the next turn.
-    auto const begin = owner_.waiting_.begin();
-    std::rotate(begin, begin + lent_, begin + owner_.waiting_count_);
-    owner_.waiting_count_ -= lent_;
-    lent_ = 0;
-  }
-
-  static constexpr std::uint32_t burst_max = 256;
-
- private:
-  LockstepStack& owner_;
-  std::vector<std::byte> room_;
-  std::uint32_t lent_ = 0;
-  std::array<lockstep::Ingress, burst_max> burst_{};
-};
 
 TypeId LockstepStack::GetTypeId() {
   static TypeId const tid = AddLockstepFields(
@@ -228,34 +164,32 @@ std::int32_t LockstepStack::Nearness(lockstep::IpAddress remote) const {
   return best;
 }
 
-// Of a link with neighbours the node's own Ipv4 knows the way on: the gateway of the first
-// destination that is elsewhere becomes that of all, unless routes were given.
-void LockstepStack::TakeGateway() {
-  auto const ipv4 = device_->GetNode()->GetObject<Ipv4>();
-  bool const known = config_.link == lockstep::LinkType::ip || config_.route_count.value != 0;
-  if (known || ipv4 == nullptr || ipv4->GetRoutingProtocol() == nullptr) {
+// Of a link with neighbours the node's own routes know the way on: the gateway of the first
+// destination of a family that is elsewhere becomes that of all, unless routes were given.
+void LockstepStack::TakeGateways() {
+  if (config_.link == lockstep::LinkType::ip || config_.route_count.value != 0) {
     return;
   }
-  for (std::uint32_t i = 0; i < NodeList::GetNNodes(); ++i) {
-    auto const other = NodeList::GetNode(i)->GetObject<Ipv4>();
-    for (std::uint32_t j = 1; other != nullptr && j < other->GetNInterfaces(); ++j) {
-      if (other->GetNAddresses(j) == 0) {
-        continue;
-      }
-      auto const address = other->GetAddress(j, 0).GetLocal();
-      Ipv4Header header;
-      header.SetDestination(address);
-      Socket::SocketErrno error = Socket::ERROR_NOTERROR;
-      auto const route =
-          Nearness(ToLockstep(address)) >= 0
-              ? nullptr
-              : ipv4->GetRoutingProtocol()->RouteOutput(Create<Packet>(), header, device_, error);
-      if (route != nullptr && route->GetOutputDevice() == device_ &&
-          route->GetGateway() != Ipv4Address::GetAny()) {
-        AddRoute({ToLockstep(Ipv4Address::GetAny()), ToLockstep(route->GetGateway()), 0});
-        return;
-      }
+  std::array<bool, 2> taken{};
+  for (auto const& address : AddressesOfOthers(device_->GetNode())) {
+    bool& done = taken[address.is_v4() ? 0 : 1];
+    auto const gateway =
+        done || Nearness(address) >= 0 ? lockstep::IpAddress{} : GatewayTo(device_, address);
+    if (!gateway.is_unspecified()) {
+      AddRoute({address.is_v4() ? ToLockstep(Ipv4Address::GetAny()) : lockstep::IpAddress{},
+                gateway, 0});
+      done = true;
     }
+  }
+}
+
+// From here on the node's own IPv6 is silent there. Or it would test our addresses for duplicates,
+// and find them.
+void LockstepStack::LeaveIpv6() {
+  auto const ipv6 = device_->GetNode()->GetObject<Ipv6>();
+  std::int32_t const interface = ipv6 == nullptr ? -1 : ipv6->GetInterfaceForDevice(device_);
+  if (interface >= 0) {
+    ipv6->SetDown(static_cast<std::uint32_t>(interface));
   }
 }
 
@@ -280,12 +214,26 @@ void LockstepStack::Build() {
   }
   auto const fault = lockstep::fault_of(config_);
   NS_ABORT_MSG_UNLESS(fault.empty(), "LockstepStack: " << Name() << ": " << fault);
-  waiting_.resize(std::min(config_.burst_frames.value, Port::burst_max));
-  port_ = std::make_unique<Port>(*this);
+  MakePort();
   core_ = std::make_unique<lockstep::Stack>(
       config_, Aligned(memory_, lockstep::Stack::arena_bytes(config_)));
   connections_.resize(config_.tcp.connections_max.value);
   listeners_.resize(config_.tcp.listeners_max.value);
+}
+
+void LockstepStack::MakePort() {
+  waiting_.resize(std::min(config_.burst_frames.value, Port::burst_max));
+  port_ = std::make_unique<Port>(*this);
+}
+
+LockstepStack::Port& LockstepStack::LendPort() {
+  NS_ABORT_MSG_IF(IsRunning(), "LockstepStack: " << Name() << " lends its port too late: the "
+                                                 << "stack has begun to run");
+  if (port_ == nullptr) {
+    MakePort();
+    Connect();
+  }
+  return *port_;
 }
 
 lockstep::Stack& LockstepStack::GetCore() {
@@ -298,7 +246,8 @@ lockstep::Stack& LockstepStack::GetCore() {
         *key = DrawKey(*random);
       }
     }
-    TakeGateway();
+    TakeGateways();
+    LeaveIpv6();
     Build();
     Kick();
   }
@@ -350,7 +299,9 @@ bool LockstepStack::Receive(Ptr<NetDevice>, Ptr<const Packet> packet, std::uint1
   if (type == NetDevice::PACKET_OTHERHOST || device_ == nullptr) {
     return false;
   }
-  GetCore();
+  if (!IsLent()) {
+    GetCore();
+  }
   rx_trace_(packet);
   if (waiting_count_ == waiting_.size()) {
     ++counters_.overflowed;
@@ -359,7 +310,8 @@ bool LockstepStack::Receive(Ptr<NetDevice>, Ptr<const Packet> packet, std::uint1
   }
   ++counters_.frames_received;
   Waiting& place = waiting_[waiting_count_++];
-  std::uint32_t const header = config_.link == lockstep::LinkType::ethernet ? ethernet_header : 0;
+  bool const ethernet = config_.link == lockstep::LinkType::ethernet;
+  std::uint32_t const header = ethernet ? Port::ethernet_header : 0;
   place.length = packet->GetSize() + header;
   if (place.bytes.size() < place.length) {
     place.bytes.resize(std::max<std::size_t>(place.length, config_.mtu.count + header));
@@ -373,16 +325,19 @@ bool LockstepStack::Receive(Ptr<NetDevice>, Ptr<const Packet> packet, std::uint1
   }
   packet->CopyData(reinterpret_cast<std::uint8_t*>(bytes.data() + header), packet->GetSize());
   place.packet = std::move(packet);
-  Turn();
+  if (!IsLent()) {
+    Turn();
+  }
   return true;
 }
 
 // Who died of what, told of the one frame of the turn or of the last of several.
 void LockstepStack::NoteDrops(std::uint32_t frames) {
-  for (std::uint32_t i = 0; i < frames && drop_trace_.IsEmpty(); ++i) {
+  bool const untold = drop_trace_.IsEmpty() || IsLent();
+  for (std::uint32_t i = 0; i < frames && untold; ++i) {
     waiting_[i].packet = nullptr;
   }
-  if (drop_trace_.IsEmpty() || frames == 0) {
+  if (untold || frames == 0) {
     return;
   }
   auto const& drops = core_->statistics().drops;
@@ -419,7 +374,7 @@ void LockstepStack::Wake() {
 
 void LockstepStack::Transmit(std::span<const std::byte> frame) {
   bool const ethernet = config_.link == lockstep::LinkType::ethernet;
-  auto const payload = frame.subspan(ethernet ? ethernet_header : 0);
+  auto const payload = frame.subspan(ethernet ? Port::ethernet_header : 0);
   std::uint16_t protocol = (payload[0] >> 4) == std::byte{6} ? 0x86dd : 0x0800;
   Address to = device_->GetBroadcast();
   if (ethernet) {
@@ -470,7 +425,7 @@ void LockstepStack::TurnUntilQuiet() {
     NS_ABORT_MSG_IF(++turns == turns_at_once_max,
                     "LockstepStack: " << Name() << " turned " << turns << " times at one instant");
   } while (core_ != nullptr &&
-           (again_ || waiting_count_ != 0 || (!blocked_ && Deadline() <= Clock())));
+           (again_ || waiting_count_ != 0 || (!blocked_ && Deadline() <= Port::Clock())));
 }
 
 lockstep::Instant LockstepStack::Deadline() const {
@@ -487,7 +442,7 @@ void LockstepStack::Arm() {
   }
   event_.Remove();
   event_at_ = at;
-  auto const now = Clock().ns;
+  auto const now = Port::Clock().ns;
   Time const in = NanoSeconds(at > now ? at - now : 0);
   event_ = Simulator::Schedule(in, &LockstepStack::Due, this);
   ++counters_.events;
@@ -496,7 +451,7 @@ void LockstepStack::Arm() {
 // Frames of this instant come before timers, as in our simulator: they are scheduled already.
 void LockstepStack::Due() {
   event_at_ = lockstep::Duration::ns_max;
-  if (Deadline() <= Clock()) {
+  if (Deadline() <= Port::Clock()) {
     Kick();
   } else {
     Arm();
@@ -513,7 +468,7 @@ void LockstepStack::Kick() {
     again_ = true;
     return;
   }
-  auto const now = Clock().ns;
+  auto const now = Port::Clock().ns;
   if (event_at_ > now) {
     event_.Remove();
     event_at_ = now;
@@ -524,7 +479,7 @@ void LockstepStack::Kick() {
 
 void LockstepStack::TellTime() {
   if (!turning_) {
-    GetCore().expire(Clock());
+    GetCore().expire(Port::Clock());
   }
 }
 

@@ -78,6 +78,11 @@ class LockstepStack : public Object, public LockstepConfigured {
   /// What time it is, before a call that is not made in a turn and depends on it.
   void TellTime();
 
+  class Port;  // in port.hpp
+  /// For turns of a Stack that somebody else has: what the device receives waits there, and what is
+  /// committed leaves through the device. No core is made here, and no turn.
+  Port& LendPort();
+
   // The sockets of this stack.
   void Adopt(lockstep::ConnectionId id, Ptr<LockstepSocket> socket);
   void Listens(lockstep::ListenerId id, Ptr<LockstepSocket> socket);
@@ -99,7 +104,6 @@ class LockstepStack : public Object, public LockstepConfigured {
   void DoDispose() override;
 
  private:
-  class Port;
   struct Waiting {
     std::vector<std::byte> bytes;
     std::uint32_t length = 0;
@@ -110,7 +114,10 @@ class LockstepStack : public Object, public LockstepConfigured {
             const Address& from);
   bool Receive(Ptr<NetDevice> device, Ptr<const Packet> packet, std::uint16_t protocol,
                const Address& from, const Address& to, NetDevice::PacketType type);
-  void TakeGateway();
+  void TakeGateways();
+  void LeaveIpv6();
+  void MakePort();
+  bool IsLent() const { return core_ == nullptr && port_ != nullptr; }
   void Build();
   void Connect();
   void Turn();
