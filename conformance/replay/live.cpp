@@ -17,7 +17,6 @@
 #include "core/seam/statistics.hpp"
 #include "core/seam/turn.hpp"
 #include "tools/capture/octets.hpp"
-#include "tools/cards/mpipe_bench.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -29,14 +28,14 @@ namespace flag = tools::tcp_flag;
 constexpr Instant origin = Instant{} + Duration::seconds(100);
 
 /// What replays stand on from now on.
-ReplayDriver driver = ReplayDriver::plain;
+tools::BenchMaker bench_maker = nullptr;
 
 /// The port of one replay: one packet in a turn, every packet out kept.
 class ReplayPort {
  public:
   explicit ReplayPort(std::uint32_t mtu) : room_(mtu) {
-    if (driver == ReplayDriver::mpipe) {
-      bench_ = tools::MpipeBench::make(Bytes{mtu});
+    if (bench_maker != nullptr) {
+      bench_ = bench_maker(Bytes{mtu});
       set_now(origin);
     }
   }
@@ -81,7 +80,7 @@ class ReplayPort {
 
  private:
   Instant now_ = origin;
-  std::unique_ptr<tools::MpipeBench> bench_;  // nullptr: the plain port
+  std::unique_ptr<tools::Bench> bench_;  // nullptr: the plain port
   std::optional<std::vector<std::byte>> arriving_;
   Ingress ingress_;
   std::vector<std::byte> room_;
@@ -627,7 +626,7 @@ bool usable(const IpAddress& address) {
 
 }  // namespace
 
-void set_replay_driver(ReplayDriver to) { driver = to; }
+void set_replay_bench(tools::BenchMaker maker) { bench_maker = maker; }
 
 std::uint32_t LiveRun::as_captured(const Script& script, std::uint32_t number,
                                    std::uint32_t incarnation) const {

@@ -9,15 +9,13 @@
 #include "core/seam/config.hpp"
 #include "core/seam/event.hpp"
 #include "core/tcp/counters.hpp"
+#include "tools/cards/bench.hpp"
 
 namespace lockstep::conformance {
 
-/// What the device of a replay stands on: a port of nothing but memory, or the mPIPE driver on its
-/// model. Packets longer than an mPIPE carries are played on the plain port.
-enum class ReplayDriver : std::uint8_t { plain, mpipe };
-
-/// For all replays of this process that begin from now on.
-void set_replay_driver(ReplayDriver to);
+/// What the device of a replay stands on, for all replays of this process that begin from now on;
+/// nullptr: a port of nothing but memory, which also plays packets longer than a bench carries.
+void set_replay_bench(tools::BenchMaker maker);
 
 /// The core's connection as seen from outside at one moment.
 struct View {

@@ -8,6 +8,7 @@
 #include "conformance/replay/live.hpp"
 #include "conformance/suite/page.hpp"
 #include "conformance/suite/suite.hpp"
+#include "tools/cards/port_kinds.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/cli/verbs.hpp"
 #include "tools/output/draft_file.hpp"
@@ -20,7 +21,7 @@ struct ConformanceOptions {
   std::vector<std::string> suites;
   std::string pcaps, json, junit, html;
   bool twins = false;
-  std::string driver = "plain";
+  std::string driver = std::string(usual_port());
 };
 
 /// The nearest folder at or above this one that has pcaps/ in it.
@@ -67,8 +68,7 @@ int run_conformance(const ConformanceOptions& options) {
   std::string const junit =
       options.junit.empty() ? (reports / "conformance.xml").string() : options.junit;
   auto const cases = conformance::find_cases(room, options.suites);
-  conformance::set_replay_driver(options.driver == "mpipe" ? conformance::ReplayDriver::mpipe
-                                                           : conformance::ReplayDriver::plain);
+  conformance::set_replay_bench(port_kind(options.driver).bench);
   DraftFile json_file(json);
   DraftFile junit_file(junit);
   conformance::SuiteReport const report = conformance::run_suite(cases);
@@ -100,8 +100,9 @@ void register_conformance(CLI::App& app, int& exit_code) {
   verb->add_option("--html", options->html,
                    "also runs conformance/script and writes a page of all verdicts to this file");
   verb->add_option("--driver", options->driver,
-                   "what the device stands on: the plain port, or the mPIPE driver on its model")
-      ->check(CLI::IsMember({"plain", "mpipe"}))
+                   "what the device stands on: the plain port, the mPIPE driver on its model, or, "
+                   "by lockstep ns3, a device of ns-3")
+      ->check(CLI::IsMember(port_names()))
       ->capture_default_str();
   verb->footer(
       "Exit code 1: a scenario does not agree, or a twin does not violate its clause; with --html\n"

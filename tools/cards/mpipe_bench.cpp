@@ -57,22 +57,18 @@ class MpipeBench::Parts {
   hw::Mpipe engine;
   std::unique_ptr<hw::MpipePort> port;
   std::vector<std::byte> coated;
-  Instant now;
 };
 
-std::unique_ptr<MpipeBench> MpipeBench::make(Bytes mtu) {
+std::unique_ptr<Bench> MpipeBench::make(Bytes mtu) {
   bool const carried = mtu.count <= hw::MpipeShape::mtu_max;
-  return carried ? std::unique_ptr<MpipeBench>(new MpipeBench(mtu)) : nullptr;
+  return carried ? std::unique_ptr<Bench>(new MpipeBench(mtu)) : nullptr;
 }
 
 MpipeBench::MpipeBench(Bytes mtu) : parts_(std::make_unique<Parts>(mtu)) {}
 
 MpipeBench::~MpipeBench() = default;
 
-Instant MpipeBench::now() const { return parts_->now; }
-
 void MpipeBench::set_now(Instant now) {
-  parts_->now = now;
   parts_->entered();
   parts_->machine.step({now, now});
 }

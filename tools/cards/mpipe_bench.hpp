@@ -6,31 +6,25 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/config.hpp"
-#include "core/seam/driver.hpp"
+#include "tools/cards/bench.hpp"
 
 namespace lockstep::tools {
 
-/// A Driver for whoever plays the wire himself: scenarios of packets of bare IP.
-class MpipeBench {
+class MpipeBench final : public Bench {
  public:
   /// nullptr: an mPIPE carries no packets of that size.
-  static std::unique_ptr<MpipeBench> make(Bytes mtu);
-  ~MpipeBench();
+  static std::unique_ptr<Bench> make(Bytes mtu);
+  ~MpipeBench() override;
   MpipeBench(const MpipeBench&) = delete;
   MpipeBench& operator=(const MpipeBench&) = delete;
 
-  Instant now() const;
-  void set_now(Instant now);
-  /// One packet comes in; CHECKs that the card takes it.
-  void arrive(std::span<const std::byte> packet);
-  /// What has left since, in order.
-  std::vector<std::vector<std::byte>> take();
-
-  std::span<const Ingress> receive();
-  std::span<std::byte> claim();
-  void commit(const Egress& egress);
-  void reclaim();
+  void set_now(Instant now) override;
+  void arrive(std::span<const std::byte> packet) override;
+  std::vector<std::vector<std::byte>> take() override;
+  std::span<const Ingress> receive() override;
+  std::span<std::byte> claim() override;
+  void commit(const Egress& egress) override;
+  void reclaim() override;
 
  private:
   class Parts;

@@ -237,13 +237,13 @@ class MpipeCard final : public sim::Card {
   Instant room_at_;
 };
 
-std::unique_ptr<sim::Card> make_mpipe(const sim::HostSpec& spec, Random random) {
+}  // namespace
+
+std::unique_ptr<sim::Card> make_mpipe_card(const sim::HostSpec& spec, Random random) {
   return std::make_unique<MpipeCard>(spec, random);
 }
 
-}  // namespace
-
-void add_cards(sim::Registry& registry) { registry.add_card(mpipe_driver, make_mpipe); }
+void add_cards(sim::Registry& registry) { registry.add_card(mpipe_driver, make_mpipe_card); }
 
 sim::Registry with_cards(sim::Registry registry) {
   add_cards(registry);

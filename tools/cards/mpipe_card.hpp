@@ -1,12 +1,16 @@
 // A simulated host's mPIPE: the hardware's driver on the model of the hardware.
 #pragma once
 
+#include <memory>
+
 #include "sim/kernel/registry.hpp"
 
 namespace lockstep::tools {
 
 /// What `driver` in a world's file may be.
 inline constexpr std::string_view mpipe_driver = "mpipe";
+
+std::unique_ptr<sim::Card> make_mpipe_card(const sim::HostSpec& spec, Random random);
 
 /// Adds the cards that stand on drivers of hw/ to those that a world may name.
 void add_cards(sim::Registry& registry);

@@ -9,7 +9,6 @@
 #include "core/units/check.hpp"
 #include "sim/kernel/kernel.hpp"
 #include "sim/worlds/build.hpp"
-#include "tools/cards/mpipe_card.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -206,12 +205,14 @@ Span span_of(const Cell& cell) {
                : Span{20'000 * segment_text, 40'000 * segment_text};
 }
 
-std::uint32_t run_cell(const Cell& cell, Rack rack, std::uint64_t seed, CellDriver driver) {
+std::uint32_t run_cell(const Cell& cell, Rack rack, std::uint64_t seed, const PortKind& port) {
   sim::World world = cell_world(cell, rack);
-  if (driver == CellDriver::mpipe) {
-    CHECK(give_cards(world) == world.hosts.size());
+  sim::Registry registry = sim::Registry::standard();
+  if (port.give != nullptr) {
+    registry.add_card(sim::Name(port.name), port.card);
+    CHECK(port.give(world) == world.hosts.size());
   }
-  sim::Kernel kernel(world, seed, with_cards(sim::Registry::standard()));
+  sim::Kernel kernel(world, seed, registry);
   const auto run_until_read = [&](std::uint64_t bytes) {
     const auto& flows = kernel.ledger().flows();
     while (flows.empty() || flows[0].end(sim::Side::acceptor).read < bytes) {

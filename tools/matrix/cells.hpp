@@ -7,6 +7,7 @@
 
 #include "core/tcp/config.hpp"
 #include "sim/kernel/world.hpp"
+#include "tools/cards/port_kinds.hpp"
 
 namespace lockstep::tools {
 
@@ -17,9 +18,6 @@ inline constexpr std::uint32_t reordering_count = 4;
 
 /// Losses by time or by counting, all else alike.
 enum class Rack : std::uint8_t { off, on };
-
-/// What both ends stand on: the plain port, or the mPIPE driver on its model.
-enum class CellDriver : std::uint8_t { plain, mpipe };
 
 /// One connection over one path.
 struct Cell {
@@ -72,8 +70,7 @@ struct Span {
 };
 Span span_of(const Cell& cell);
 
-/// Kilobits a second that hosts[1] read of what is measured.
-std::uint32_t run_cell(const Cell& cell, Rack rack, std::uint64_t seed,
-                       CellDriver driver = CellDriver::plain);
+/// Kilobits a second that hosts[1] read of what is measured; both ends stand on such a port.
+std::uint32_t run_cell(const Cell& cell, Rack rack, std::uint64_t seed, const PortKind& port = {});
 
 }  // namespace lockstep::tools

@@ -180,9 +180,7 @@ int run_matrix_verb(const MatrixOptions& options) {
     fmt::print("{}\n", matrix_cells().size() / slice_cells);
     return static_cast<int>(ExitCode::fine);
   }
-  CellDriver const driver =
-      options.driver == "mpipe" ? CellDriver::mpipe : CellDriver::plain;
-  MatrixWork work{chosen(options), options.jobs, driver, {}};
+  MatrixWork work{chosen(options), options.jobs, port_kind(options.driver), {}};
   std::vector<CellResult> old;
   if (!options.write || std::filesystem::exists(options.table)) {
     old = parse_table(whole_file(options.table), options.table);

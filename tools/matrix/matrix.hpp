@@ -29,7 +29,7 @@ struct MatrixOptions {
   std::string table = "tools/matrix/reorder_matrix.txt";
   bool sixth = false;
   bool lossless = false;    ///< only the cells in which nothing is lost
-  std::string driver = "plain";  ///< or mpipe: what both ends stand on
+  std::string driver = std::string(usual_port());  ///< what both ends stand on
   std::int32_t slice = -1;  ///< one controller, rate and round trip: so manyth 20 cells
   bool write = false;       ///< put what was measured into the table
   bool slices = false;      ///< only print how many slices there are

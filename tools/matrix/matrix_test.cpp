@@ -56,8 +56,8 @@ TEST(Matrix, SmallWindowsAreReorderedByOne) {
 
 TEST(Matrix, ARunIsTheSameForAnyNumberOfJobs) {
   std::vector<Cell> const cells{quick_cell(Reordering::none), quick_cell(Reordering::one)};
-  std::vector<CellResult> const alone = measure({cells, 1, CellDriver::plain, {}});
-  EXPECT_EQ(alone, measure({cells, 3, CellDriver::plain, {}}));
+  std::vector<CellResult> const alone = measure({cells, 1, {}, {}});
+  EXPECT_EQ(alone, measure({cells, 3, {}, {}}));
   EXPECT_EQ(alone[0].cell, cells[0]);
   EXPECT_GT(alone[0].on, 1'000u);
   EXPECT_LT(alone[0].on, 10'000u);

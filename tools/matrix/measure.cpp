@@ -93,7 +93,7 @@ class Workers {
       std::uint64_t const seed = i % cell_seeds + 1;
       Rack const rack = i % runs_per_cell < cell_seeds ? Rack::on : Rack::off;
       if (seed == 1 || !is_plain(cell)) {
-        results_[i] = run_cell(cell, rack, seed, work_.driver);
+        results_[i] = run_cell(cell, rack, seed, work_.port);
       }
       ++shared_->done;
     }

@@ -20,7 +20,7 @@ struct CellResult {
 struct MatrixWork {
   std::vector<Cell> cells;
   std::uint32_t jobs = 1;
-  CellDriver driver = CellDriver::plain;
+  PortKind port;
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;  ///< may be empty
 };
 

@@ -18,8 +18,9 @@ void register_matrix(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0, 1'000));
   verb->add_flag("--lossless", options->lossless, "only the cells in which nothing is lost");
   verb->add_option("--driver", options->driver,
-                   "what both ends stand on: the plain port, or the mPIPE driver on its model")
-      ->check(CLI::IsMember({"plain", "mpipe"}))
+                   "what both ends stand on: the plain port, the mPIPE driver on its model, or, by "
+                   "lockstep ns3, a device of ns-3")
+      ->check(CLI::IsMember(port_names()))
       ->capture_default_str();
   verb->add_flag("--slices", options->slices, "only print how many slices there are");
   verb->add_flag("--write", options->write, "put what was measured into the table");

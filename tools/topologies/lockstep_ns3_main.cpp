@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "tools/cli/failure.hpp"
+#include "tools/cli/verbs.hpp"
+#include "tools/ns3_ports/port_kind.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/topologies/experiment.hpp"
 
@@ -110,14 +112,19 @@ int main(int count, char** arguments) {
   Words words;
   CLI::App* const run = app.add_subcommand("run", "Run one topology");
   add_options(*run, words);
+  // The verbs that let one choose a port.
+  add_port_kind(ns3_port_kind());
+  int exit_code = static_cast<int>(ExitCode::fine);
+  register_conformance(app, exit_code);
+  register_matrix(app, exit_code);
   try {
     app.parse(count, arguments);
-    return run_words(words);
+    return run->parsed() ? run_words(words) : exit_code;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       return app.exit(error);
     }
-    fmt::print(stderr, "lockstep: {}; see 'lockstep ns3 run --help'\n", error.what());
+    fmt::print(stderr, "lockstep: {}; see 'lockstep ns3 --help'\n", error.what());
     return static_cast<int>(ExitCode::bad_input);
   } catch (const Failure& failure) {
     fmt::print(stderr, "lockstep: {}\n", failure.what());
