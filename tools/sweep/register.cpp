@@ -1,10 +1,11 @@
 // The verb `lockstep sweep`: its options; the work is done in Python, in main.py beside this file.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tools/become/become.hpp"
@@ -13,9 +14,13 @@
 namespace lockstep::tools {
 namespace {
 
+std::uint32_t processors() {
+  return static_cast<std::uint32_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
 struct SweepOptions {
   std::string file, out, dask;
-  std::uint32_t jobs = std::max(1u, std::thread::hardware_concurrency());
+  std::uint32_t jobs = processors();
   bool fresh = false, json = false;
 };
 
