@@ -49,6 +49,26 @@ void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
 }
 #endif
 
+#if defined(__SANITIZE_THREAD__)
+#define LOCKSTEP_COUNTS_NOTHING 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LOCKSTEP_COUNTS_NOTHING 1
+#endif
+#endif
+
+namespace lockstep::tools::benchmark {
+
+// ThreadSanitizer's runtime has operators of its own and cannot be linked beside others.
+#if defined(LOCKSTEP_COUNTS_NOTHING)
+inline constexpr bool allocations_counted = false;
+#else
+inline constexpr bool allocations_counted = true;
+#endif
+
+}  // namespace lockstep::tools::benchmark
+
+#if !defined(LOCKSTEP_COUNTS_NOTHING)
 // Not inlined: gcc 12 would see the free() of one beside the operator new of the other, and warn.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
 #if !defined(LOCKSTEP_COUNTS_MALLOC)
@@ -65,3 +85,4 @@ void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
 [[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
