@@ -5,27 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "conformance/script/report.hpp"
+#include "conformance/script/script_kit.hpp"
 
 namespace lockstep::conformance::script {
 namespace {
 
 using testing::HasSubstr;
-
-/// A listener, a handshake, and descriptor 4; the peer's text and ours begin at 1.
-const std::string open_passively =
-    "--profile=rfc\n"
-    "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
-    "+0 bind(3, ..., ...) = 0\n"
-    "+0 listen(3, 1) = 0\n"
-    "+0 < S 0:0(0) win 65535 <mss 1000>\n"
-    "+0 > S. 0:0(0) ack 1 win 65535 <mss 1460>\n"
-    "+.1 < . 1:1(0) ack 1 win 65535\n"
-    "+0 accept(3, ..., ...) = 4\n";
-
-Ran run_text(const std::string& text, const Overrides& overrides = {}) {
-  Arena arena;
-  return run(parse("x.pkt", text, {}), overrides, arena);
-}
 
 /// An ACK of 65,536 octets more, and the checksum so that it is right again.
 void ack_more(std::span<std::byte> ours) {

@@ -89,21 +89,7 @@ lockstep::sim::World OurDumbbell(const Scenario& scenario, std::uint32_t queue_p
 }
 
 std::vector<Sighting> RunOurs(const Scenario& scenario, std::uint32_t queue_packets) {
-  auto world = OurDumbbell(scenario, queue_packets);
-  if (!scenario.lost.empty()) {
-    lockstep::sim::Mask mask;
-    for (auto const nth : scenario.lost) {
-      mask.lose(nth);
-    }
-    world.lane_faults = {lockstep::sim::fault_of_link("mask", mask)};
-    world.lane_faults[0].link = host_count;
-    world.lane_faults[0].back = false;
-  }
-  lockstep::sim::Kernel kernel(world, 1);
-  Recorder recorder;
-  kernel.observe(recorder);
-  EXPECT_EQ(kernel.run(), lockstep::sim::Ending::completed);
-  return recorder.seen;
+  return RunWorld(OurDumbbell(scenario, queue_packets), host_count, scenario.lost);
 }
 
 // The rule of ns-3's device: SimpleNetDevice times a packet without the header of its link. This

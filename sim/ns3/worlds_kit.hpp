@@ -10,9 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <list>
 #include <vector>
 
 #include "sim/kernel/kernel.hpp"
+#include "sim/worlds/build.hpp"
 
 namespace ns3::testing {
 
@@ -30,6 +32,25 @@ class Recorder : public lockstep::sim::Observer {
   }
   std::vector<Sighting> seen;
 };
+
+// What hosts send in our simulator, in a world of which a link's forward lane loses these packets.
+inline std::vector<Sighting> RunWorld(lockstep::sim::World world, std::uint32_t link,
+                                      const std::list<std::uint32_t>& lost) {
+  if (!lost.empty()) {
+    lockstep::sim::Mask mask;
+    for (auto const nth : lost) {
+      mask.lose(nth);
+    }
+    world.lane_faults = {lockstep::sim::fault_of_link("mask", mask)};
+    world.lane_faults[0].link = link;
+    world.lane_faults[0].back = false;
+  }
+  lockstep::sim::Kernel kernel(world, 1);
+  Recorder recorder;
+  kernel.observe(recorder);
+  EXPECT_EQ(kernel.run(), lockstep::sim::Ending::completed);
+  return recorder.seen;
+}
 
 // The same of a stack in ns-3, for its trace Tx.
 inline void NoteSighting(std::vector<Sighting>* seen, std::uint32_t host,

@@ -52,19 +52,7 @@ std::vector<Sighting> RunOurs(const Scenario& scenario) {
   }
   world.apps = {lockstep::sim::app_of("bulk", scenario.bytes)};
   world.apps[0].port = {5001};
-  if (!scenario.lost.empty()) {
-    lockstep::sim::Mask mask;
-    for (auto const nth : scenario.lost) {
-      mask.lose(nth);
-    }
-    world.lane_faults = {lockstep::sim::fault_of_link("mask", mask)};
-    world.lane_faults[0].back = false;
-  }
-  lockstep::sim::Kernel kernel(world, 1);
-  Recorder recorder;
-  kernel.observe(recorder);
-  EXPECT_EQ(kernel.run(), lockstep::sim::Ending::completed);
-  return recorder.seen;
+  return RunWorld(world, 0, scenario.lost);
 }
 
 // The stacks of a pair of devices, as the simulator's hosts are.
