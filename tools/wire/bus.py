@@ -150,6 +150,11 @@ def forward(taps, ways, capture, stopped):
                 read_some(tap, from_first if tap == taps[0] else from_second)
 
 
+def give_account(ways):
+    """What has become of frames so far, as a line: at the end, and whenever SIGUSR1 asks."""
+    print(json.dumps({"forth": ways[0].counts, "back": ways[1].counts}), flush=True)
+
+
 def main():
     """The terms come as JSON; two namespaces as descriptors; the account goes to stdout."""
     terms = json.loads(sys.argv[1])
@@ -162,11 +167,13 @@ def main():
     stopped = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.append(True))
+    signal.signal(signal.SIGUSR1, lambda *_: give_account(ways))
     print("ready", flush=True)
     sys.stdin.readline()  # the ends have their settings
     forward(taps, ways, capture, stopped)
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     capture.close()
-    print(json.dumps({"forth": ways[0].counts, "back": ways[1].counts}), flush=True)
+    give_account(ways)
     return 0
 
 

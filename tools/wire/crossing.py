@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -104,6 +105,11 @@ class Crossing:
                                addresses=self.addresses(), hosts=())
         with server:
             yield server
+
+    def so_far(self):
+        """What has become of frames by now."""
+        self.bus.send_signal(signal.SIGUSR1)
+        return json.loads(self.bus.stdout.readline())
 
     def end(self):
         """Stop the bus; what became of each frame, which must come out."""
