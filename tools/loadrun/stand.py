@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
@@ -99,6 +100,13 @@ def ran_ns(process):
     return total
 
 
+def memory_of(process):
+    """The most octets of memory that a process has had; a thread of the kernel's has none."""
+    status = pathlib.Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    most = re.search(r"VmHWM:\s*(\d+) kB", status)
+    return int(most[1]) * 1024 if most else 0
+
+
 class Served:
     """A server that runs, and what it has cost so far."""
 
@@ -121,6 +129,10 @@ class Served:
     def cost_ns(self):
         """Processor time so far, the kernel's receiving included."""
         return sum(ran_ns(each) for each in self.processes())
+
+    def memory(self):
+        """The most octets that its processes have had, one by one."""
+        return sum(memory_of(each) for each in self.processes())
 
 
 def hold_receivers():
@@ -231,11 +243,12 @@ def load(served, folder, url, words, patience=300):
 
 
 def measured(served, folder, url, words, patience=300):
-    """A run, with `server_ns`: what the server cost in it."""
+    """A run, with `server_ns` and `server_memory`: what the server cost in it."""
     hold_receivers()
     before = served.cost_ns()
     result = load(served, folder, url, words, patience)
     result["server_ns"] = served.cost_ns() - before
+    result["server_memory"] = served.memory()
     return result
 
 

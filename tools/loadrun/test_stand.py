@@ -33,7 +33,7 @@ def all_answered(served, folder, protocol, port=""):
     assert sum(received) > 100_000, "nothing was received by the thread that is the server's"
     assert not any(found["errors"].values()), found
     assert found["asked"] == found["answered"] > 0
-    assert found["server_ns"] > 0
+    assert found["server_ns"] > 0 and found["server_memory"] > 1_000_000
     return found
 
 
