@@ -353,6 +353,30 @@ TEST(Ecn, LossAndEchoInOneWindow) {
   EXPECT_FALSE(kit.take()[0].flags.cwr());
 }
 
+//= rfc5681#3.1
+//= type=test
+//# 5681:CC-11 what was SACKed in a long recovery is no window: the echo that ends it halves cwnd
+TEST(Ecn, AnEchoAfterALongRecovery) {
+  Config config = ecn_config();
+  config.tcp.sack = true;
+  config.tcp.initial_window = tcp::InitialWindow::rfc6928;
+  Kit kit(config);
+  kit.listen();
+  kit.deliver({.flags = flag::syn | flag::ece | flag::cwr, .mss = 1000, .sack_permitted = true});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+  std::string const text = octets(1, 100'000);
+  ASSERT_EQ(kit.stack.write(kit.id, Kit::bytes_of(text), More::no).bytes.count, 100'000u);
+  kit.turn();
+  for (std::uint32_t end = 4001; end <= 26'001; end += 1000) {
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .sack = {{1001, end}}});
+  }
+  ASSERT_EQ(kit.info().ssthresh.count, 5000u);
+  kit.deliver({.flags = flag::ack | flag::ece, .seq = 1, .ack = 26'001});
+  EXPECT_FALSE(kit.info().fast_recovery);
+  EXPECT_EQ(kit.info().ssthresh.count, 2500u);
+  EXPECT_EQ(kit.info().cwnd.count, 2500u);
+}
+
 //= rfc3168#6.1.2
 //= type=test
 //# 3168:ECN-8 with a window of one segment new text waits for a timeout

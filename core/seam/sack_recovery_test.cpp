@@ -203,6 +203,27 @@ TEST(SackRecovery, EndsAtRecoveryPoint) {
   EXPECT_EQ(sender.info().sacked.count, 1000u);
 }
 
+//= rfc5681#3.1
+//= type=test
+//# 5681:CC-11 what was SACKed in a long recovery and lies above the next hole is no window: no loss
+//# lets cwnd rise
+TEST(SackRecovery, LossAfterALongRecovery) {
+  Sender sender;
+  sender.sack(1, {{1001, 4001}});
+  EXPECT_EQ(sender.ssthresh(), 5000u);
+  // 10001 is lost, too, and goes again within this recovery, which lasts, as 1 is lost again.
+  for (std::uint32_t end = 12'001; end <= 26'001; end += 1000) {
+    sender.sack(1, {{11'001, end}, {1001, 10'001}});
+  }
+  sender.sack(10'001, {{11'001, 26'001}});
+  EXPECT_FALSE(sender.info().fast_recovery);
+  EXPECT_EQ(sender.cwnd(), 5000u);
+  EXPECT_EQ(sender.flight(), 20'000u);
+  sender.sack(10'001, {{27'001, 30'001}, {11'001, 26'001}});
+  EXPECT_TRUE(sender.info().fast_recovery);
+  EXPECT_EQ(sender.ssthresh(), 2500u);
+}
+
 //= rfc6675#5
 //= type=test
 //# 6675:S6675-23 each retransmission moves HighRxt: nothing leaves twice

@@ -44,6 +44,14 @@ bool is_limited(Connection& c, ControllerState& state, Bytes newly) {
   return state.peak + Bytes{c.mss} <= c.congestion.cwnd;
 }
 
+// Of a flight as much as cwnd has let out. When a long recovery ends, what was SACKed while it
+// lasted may still lie above the next hole: taken for flight it would let cwnd rise at each loss.
+//= rfc5681#3.1
+//# 5681:CC-11 no more than half the flight size
+Bytes within_window(const Connection& c, Bytes flight) {
+  return least(flight, c.congestion.cwnd);
+}
+
 // A window of `reduced` octets: ssthresh, and what echoes must not reduce again.
 void reduce_to(Engine& e, Connection& c, Bytes reduced) {
   //= rfc5681#3.1
@@ -126,13 +134,14 @@ void on_loss(Engine& e, Connection& c) {
   //# 5681:CC-20 octets of limited transmit do not count
   //= rfc5681#4.3
   //# 5681:CC-29, 5681:CC-31 each window with a loss halves once
-  Bytes const flight = flight_size(c) - e.active(c).limited;
+  Bytes const flight = within_window(c, flight_size(c) - e.active(c).limited);
   reduce_to(e, c, row(e, c).reduced(subject, flight, Signal::loss));
 }
 
 void on_mark(Engine& e, Connection& c, Bytes newly) {
   Subject subject = subject_of(e, c);
-  Bytes const reduced = row(e, c).reduced(subject, flight_size(c) + newly, Signal::mark);
+  Bytes const flight = within_window(c, flight_size(c) + newly);
+  Bytes const reduced = row(e, c).reduced(subject, flight, Signal::mark);
   reduce_to(e, c, reduced);
   //= rfc9438#4.6
   //# 9438:CUBIC-15, 9438:CUBIC-9 an echo may leave one segment, ssthresh has two
