@@ -118,11 +118,9 @@ void Machine::push(std::uint32_t index, Offset base) {
   }
 }
 
-// What is in a stack is the hardware's: whoever reads it then reads poison.
 void Machine::put_in_stack(std::uint32_t index, Offset base) {
   BufferStack& stack = stack_table[index];
   memory_.move({base, stack.bytes}, Place::stack);
-  memory_.fill({base, stack.bytes}, Memory::poison);
   stack.free.push_back(base);
 }
 

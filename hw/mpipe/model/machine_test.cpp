@@ -55,6 +55,14 @@ TEST(MpipeSins, ABufferReadAfterItWasPushedIsPoison) {
   EXPECT_EQ(buffer[99], 0xa5);
 }
 
+// What has never been in anyone's hands costs no memory until then.
+TEST(MpipeSins, ABufferThatNobodyHasHadIsPoisonOnceItIsTaken) {
+  Rig rig(small);
+  unsigned char* const buffer = popped(rig);
+  EXPECT_EQ(buffer[0], 0xa5);
+  EXPECT_EQ(buffer[99], 0xa5);
+}
+
 TEST(MpipeSins, ASecondPushOfOneBufferIsRefused) {
   Rig rig(small);
   std::uint64_t const before = rig.in(Place::stack);

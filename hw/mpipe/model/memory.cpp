@@ -1,22 +1,39 @@
 // Pages, places, and the fence that shows the engine what was stored.
 #include "hw/mpipe/model/memory.hpp"
 
+#include <cstdlib>
 #include <cstring>
 
 #include "core/units/check.hpp"
 
 namespace lockstep::hw::mpipe {
+namespace {
+
+std::byte* first_block(ZeroOctets& octets) {
+  std::size_t const past = reinterpret_cast<std::uintptr_t>(octets.data()) % Memory::block_bytes;
+  return octets.data() + (Memory::block_bytes - past);
+}
+
+}  // namespace
+
+ZeroOctets::ZeroOctets(std::size_t bytes)
+    : octets_(static_cast<std::byte*>(std::calloc(bytes, 1))) {
+  CHECK(octets_ != nullptr);
+}
+
+void ZeroOctets::Free::operator()(std::byte* octets) const { std::free(octets); }
 
 Memory::Memory(std::uint32_t bytes)
-    : bytes_(std::size_t{bytes} + block_bytes),
-      first_(bytes_.data() + (block_bytes - reinterpret_cast<std::uintptr_t>(bytes_.data()) %
-                                                block_bytes)),
+    : size_(bytes),
+      octets_(std::size_t{bytes} + block_bytes),
+      first_(first_block(octets_)),
       visible_(bytes),
       places_(bytes / block_bytes) {}
 
 void Memory::copy_from(const Memory& other) {
-  std::memcpy(first_, other.first_, visible_.size());
-  visible_ = other.visible_;
+  CHECK(size_ == other.size_);
+  std::memcpy(first_, other.first_, size_);
+  std::memcpy(visible_.data(), other.visible_.data(), size_);
   places_ = other.places_;
   held_ = other.held_;
   std::memcpy(counts_, other.counts_, sizeof counts_);
@@ -29,7 +46,7 @@ std::byte* Memory::obtain(std::uint64_t bytes, std::uint32_t page_bytes, int hom
   std::uint64_t const page = page_bytes;
   std::uint64_t const begin = (used_ + page - 1) / page * page;
   std::uint64_t const end = begin + (bytes + page - 1) / page * page;
-  if (end > visible_.size()) {
+  if (end > size_) {
     return nullptr;
   }
   used_ = static_cast<std::uint32_t>(end);
@@ -43,8 +60,9 @@ bool Memory::release(const void* pages) {
     return false;
   }
   if (--obtained_ == 0) {
-    std::memset(first_, 0, used_);
-    std::memset(visible_.data(), 0, used_);
+    octets_ = ZeroOctets(std::size_t{size_} + block_bytes);
+    first_ = first_block(octets_);
+    visible_ = ZeroOctets(size_);
     places_.assign(places_.size(), {});
     held_.clear();
     std::memset(counts_, 0, sizeof counts_);
@@ -67,7 +85,7 @@ int Memory::home_of(const void* pointer) const {
 
 bool Memory::holds(const void* pointer) const {
   auto const* const wanted = static_cast<const std::byte*>(pointer);
-  return wanted >= first_ && wanted < first_ + visible_.size();
+  return wanted >= first_ && wanted < first_ + size_;
 }
 
 Offset Memory::offset_of(const void* pointer) const {
@@ -82,9 +100,14 @@ void Memory::move(const Extent& buffer, Place to) {
     places_[last.base.value / block_bytes].held_at = block.held_at;
     held_.pop_back();
   }
-  if (block.place != Place::nowhere) {
+  bool const fresh = block.place == Place::nowhere;
+  if (!fresh) {
     --counts_[static_cast<std::uint32_t>(block.place)];
   }
+  if (to == Place::stack ? !fresh : block.fresh) {
+    std::memset(at(buffer.base), std::to_integer<int>(poison), buffer.bytes);
+  }
+  block.fresh = to == Place::stack && fresh;
   block.place = to;
   ++counts_[static_cast<std::uint32_t>(to)];
   if (to == Place::driver) {
@@ -97,10 +120,6 @@ void Memory::fence() {
   for (const Extent& each : held_) {
     std::memcpy(visible_.data() + each.base.value, at(each.base), each.bytes);
   }
-}
-
-void Memory::fill(const Extent& buffer, std::byte with) {
-  std::memset(at(buffer.base), std::to_integer<int>(with), buffer.bytes);
 }
 
 }  // namespace lockstep::hw::mpipe

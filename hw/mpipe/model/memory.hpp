@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace lockstep::hw::mpipe {
@@ -31,6 +32,20 @@ void set_va(Descriptor& to, std::int64_t va) {
 struct Offset {
   std::uint32_t value = 0;
   constexpr bool operator==(const Offset&) const = default;
+};
+
+// Octets that are zero without being written: a big card takes only the memory that it uses.
+class ZeroOctets {
+ public:
+  explicit ZeroOctets(std::size_t bytes);
+  std::byte* data() { return octets_.get(); }
+  const std::byte* data() const { return octets_.get(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* octets) const;
+  };
+  std::unique_ptr<std::byte[], Free> octets_;
 };
 
 // Stores of the software reach the engine at a fence only: until then it reads what was there
@@ -64,7 +79,7 @@ class Memory {
   const std::byte* at(Offset offset) const { return first_ + offset.value; }
   // What the engine reads there.
   const std::byte* visible_at(Offset offset) const { return visible_.data() + offset.value; }
-  std::uint32_t size() const { return static_cast<std::uint32_t>(visible_.size()); }
+  std::uint32_t size() const { return size_; }
 
   static std::int64_t bus_of(Offset offset) {
     return static_cast<std::int64_t>(bus_base + offset.value);
@@ -79,22 +94,25 @@ class Memory {
     Offset base;
     std::uint32_t bytes;
   };
+  // What comes into a stack is the hardware's: whoever reads it then reads poison. What was in no
+  // place before is poisoned as soon as it leaves the stack: nobody has written there yet.
   void move(const Extent& buffer, Place to);
   std::uint64_t count(Place place) const { return counts_[static_cast<std::uint32_t>(place)]; }
 
   // What the software wrote into the buffers that it holds can be seen from now on.
   void fence();
-  void fill(const Extent& buffer, std::byte with);
 
  private:
   struct Block {
     Place place = Place::nowhere;
+    bool fresh = false;         // in a stack, and not poisoned yet
     std::uint32_t held_at = 0;  // driver: its position in held_
   };
 
-  std::vector<std::byte> bytes_;
+  std::uint32_t size_;
+  ZeroOctets octets_;
   std::byte* first_;  // of them at a multiple of a block
-  std::vector<std::byte> visible_;
+  ZeroOctets visible_;
   std::vector<Block> places_;
   std::vector<Extent> held_;  // by the software
   std::uint64_t counts_[place_count] = {};

@@ -1,5 +1,6 @@
-// malloc, aligned_alloc and free over pages of the kernel: free blocks in a list a power of two.
+// malloc, calloc, aligned_alloc, free over pages of the kernel: free blocks, by powers of two.
 #include <cstdlib>
+#include <cstring>
 
 #include "tools/tilegx/runtime/kernel.hpp"
 
@@ -89,6 +90,14 @@ void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
 }
 
 void* malloc(std::size_t bytes) { return aligned_alloc(16, bytes); }
+
+void* calloc(std::size_t count, std::size_t each) {
+  if (each != 0 && count > SIZE_MAX / each) {
+    return nullptr;
+  }
+  void* const memory = malloc(count * each);
+  return memory == nullptr ? nullptr : memset(memory, 0, count * each);
+}
 
 void free(void* memory) {
   using namespace lockstep::tilegx;
