@@ -41,7 +41,7 @@ struct Unreachable {
 };
 inline constexpr std::array unreachable{
     Unreachable{"frame_too_short", "a switch stands before every host that a station can reach"},
-    Unreachable{"wrong_shard", "no host of a swarm has shards: those of sim/kernel/spread_test do"},
+    Unreachable{"wrong_shard", "a host is drawn as one shard; those of spread_test are more"},
 };
 
 // Why nothing of that name can be asked for; empty: it can.

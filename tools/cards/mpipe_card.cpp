@@ -265,6 +265,23 @@ std::uint32_t give_cards(sim::World& world) {
   return given;
 }
 
+namespace {
+
+// By chance one of `workers` ports leads home to a worker. Among so many times as many none does,
+// once in ten million draws.
+constexpr std::uint32_t ports_each = 16;
+
+// A range that is enough for one stack may hold no port at all whose answers reach a worker.
+void widen_ports(tcp::Config& tcp, ShardCount workers) {
+  std::uint32_t const drawn = tcp.port_last.value - tcp.port_first.value + 1u;
+  std::uint32_t const last =
+      tcp.port_first.value + std::max(drawn, ports_each) * workers.value - 1;
+  tcp.port_last = {static_cast<std::uint16_t>(std::min(last, 65'535u))};
+  tcp.port_tries = {std::max(tcp.port_tries.value, ports_each)};
+}
+
+}  // namespace
+
 std::uint32_t spread_over_workers(sim::World& world, ShardCount workers) {
   std::uint32_t spread = 0;
   auto const hosts = static_cast<std::uint32_t>(world.hosts.size());
@@ -275,6 +292,7 @@ std::uint32_t spread_over_workers(sim::World& world, ShardCount workers) {
       can = can && !(mine && app.model == sim::Name("mutual"));
     }
     if (can) {
+      widen_ports(world.hosts[i].config.tcp, workers);
       sim::spread(world, {{i}, workers, {}});
       ++spread;
     }

@@ -23,7 +23,8 @@ sim::Registry with_cards(sim::Registry registry);
 std::uint32_t give_cards(sim::World& world);
 
 /// Makes each host of the world that can have shards one of so many, all on the card that it has.
-/// Who calls and is called by the same host cannot. How many were spread.
+/// Who calls and is called by the same host cannot. A narrow range of ports is widened, so that
+/// each worker finds some whose answers reach it. How many were spread.
 std::uint32_t spread_over_workers(sim::World& world, ShardCount workers);
 
 /// Gives the cards of a world what a seed draws of errors: of a third of them none. All are over

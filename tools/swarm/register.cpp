@@ -35,6 +35,11 @@ void register_swarm(CLI::App& app, int& exit_code) {
                    "flawless or with errors drawn from the seed")
       ->check(CLI::IsMember({"plain", "mpipe", "mpipe-errs"}))
       ->capture_default_str();
+  verb->add_option("--workers", arguments->options.workers,
+                   "Makes each host that can be several so many shards, behind one port or as "
+                   "workers of one card")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   verb->footer("Example: lockstep swarm --seeds 0..9999 --jobs 2\n"
                "A failing seed is printed with the line that replays it.");
   verb->callback([arguments, &exit_code] {

@@ -65,6 +65,14 @@ sim::World world_of(const SwarmOptions& options, std::uint64_t seed) {
   return world;
 }
 
+// As it is run: what is drawn, shrunk and saved knows nothing of shards.
+sim::World on_workers(const SwarmOptions& options, sim::World world) {
+  if (options.workers > 1) {
+    spread_over_workers(world, {options.workers});
+  }
+  return world;
+}
+
 void make_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -88,7 +96,10 @@ void print_failures(const SwarmOptions& options, const SwarmResult& result) {
     std::string const which = options.world.empty()
                                   ? fmt::format("--seeds {}..{}", note.seed, note.seed)
                                   : "--world " + options.world;
-    std::string const driver = options.driver == "plain" ? "" : " --driver " + options.driver;
+    std::string driver = options.driver == "plain" ? "" : " --driver " + options.driver;
+    if (options.workers > 1) {
+      driver += fmt::format(" --workers {}", options.workers);
+    }
     fmt::print("FAILED seed {}: {}\n  replay: lockstep swarm {}{} --pcapng DIR\n", note.seed,
                describe(note), which, driver);
     if (!options.save.empty()) {
@@ -109,7 +120,7 @@ void print_smallest(const SwarmOptions& options, const FailureNote& note) {
     SwarmWork work;
     work.seeds = {note.seed, note.seed};
     work.work = [&](std::uint64_t seed, FailureNote& found) {
-      return run_world(candidate, seed, found);
+      return run_world(on_workers(options, candidate), seed, found);
     };
     SwarmResult const result = run_swarm(work);
     bool const fails = !result.failures.empty() && result.failures[0].checker == note.checker;
@@ -212,7 +223,7 @@ int run_swarm_verb(const SwarmOptions& options) {
     make_folder(options.pcapng);
   }
   work.work = [&options](std::uint64_t seed, FailureNote& note) {
-    sim::World const world = world_of(options, seed);
+    sim::World const world = on_workers(options, world_of(options, seed));
     if (!options.pcapng.empty()) {
       write_capture(options.pcapng, world, seed);
     }

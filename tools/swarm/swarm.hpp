@@ -17,6 +17,7 @@ struct SwarmOptions {
   std::uint32_t shrink = 1;  ///< how many failing seeds to shrink
   std::string save;    ///< a folder for the world of each failing seed, or empty
   std::string driver = "plain";  ///< or mpipe, or mpipe-errs: what its hosts stand on
+  std::uint32_t workers = 1;     ///< of each host that can be several, behind one port or card
   std::string world;   ///< a saved world to run in place of drawn ones, or empty
 };
 

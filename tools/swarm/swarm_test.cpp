@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "core/units/check.hpp"
@@ -59,6 +60,27 @@ TEST(Swarm, ThreeHundredSeedsPass) {
   EXPECT_EQ(result.tally.seeds, 300u);
   for (const FailureNote& note : result.failures) {
     ADD_FAILURE() << "seed " << note.seed << ": " << describe(note);
+  }
+}
+
+// What the verb writes of a run.
+nlohmann::json verdict_of(SwarmOptions options) {
+  options.json = (std::filesystem::path(LOCKSTEP_BINARY_DIR) / "swarm-verdict.json").string();
+  EXPECT_EQ(run_swarm_verb(options), 0);
+  return nlohmann::json::parse(content_of(options.json));
+}
+
+// Among these seeds are hosts with one port to call from, which must find one for each worker.
+TEST(Swarm, FourWorkersOfEachHostPassOnEveryDriver) {
+  SwarmOptions options;
+  options.seeds = {0, 39};
+  nlohmann::json const alone = verdict_of(options);
+  options.workers = 4;
+  for (const char* driver : {"plain", "mpipe", "mpipe-errs"}) {
+    options.driver = driver;
+    nlohmann::json const spread = verdict_of(options);
+    EXPECT_NE(spread["fingerprint"], alone["fingerprint"]) << driver;
+    EXPECT_GT(spread["connections"], 300) << driver;
   }
 }
 
