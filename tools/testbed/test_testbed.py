@@ -153,6 +153,25 @@ def test_a_pair_of_the_users(tmp_path):
         assert state() == before
 
 
+@pytest.mark.skipif(shutil.which("ethtool") is None, reason="ethtool is missing: tools/setup")
+@pytest.mark.parametrize("end", ["left", "right"])
+def test_a_pair_that_puts_frames_together(tmp_path, end):
+    """Refused with the command that mends it, which does; nothing is left of the refusal."""
+    with ns.fresh_namespace():
+        make_users_box()
+        ns.run("ethtool", "-K", end, "gro", "on")
+        before = state()
+        code, result, said = try_box(tmp_path, *PAIR, *SHORT)
+        assert (code, result) == (3, None), said
+        mend = ["ethtool", "-K", end, "gro", "off", "lro", "off"]
+        assert said.count("\n") == 1 and f"`{' '.join(mend)}`" in said, said
+        assert state() == before
+        ns.run(*mend)
+        code, result, said = try_box(tmp_path, *PAIR, *SHORT)
+        assert code == 0, said
+        check_sums(result)
+
+
 def children(pid):
     """Processes that it has started, and theirs."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
