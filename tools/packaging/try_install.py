@@ -31,10 +31,14 @@ def expect_connected(program, way):
         sys.exit(1)
 
 
-def try_find_package(prefix, folder, compiler, flags):
-    run("cmake", "-G", "Ninja", "-S", CONSUMER, "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}",
+def build_consumer(source, folder, prefix, compiler, flags):
+    run("cmake", "-G", "Ninja", "-S", source, "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}",
         f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_CXX_FLAGS={flags}")
     run("cmake", "--build", folder)
+
+
+def try_find_package(prefix, folder, compiler, flags):
+    build_consumer(CONSUMER, folder, prefix, compiler, flags)
     expect_connected(folder / "consumer", "find_package")
 
 
@@ -48,8 +52,15 @@ def try_pkg_config(prefix, folder, compiler, flags):
     expect_connected(folder / "consumer", "pkg-config")
 
 
+def expect_printed(what, program, pattern):
+    out = run(program)
+    if not re.fullmatch(pattern, out):
+        print(f"{what} printed {out!r}", file=sys.stderr)
+        sys.exit(1)
+
+
 def try_ns3(prefix, folder, compiler, flags):
-    """The example of sim/ns3/README.md against the component ns3, where it was built."""
+    """Examples in ns-3 against the component ns3, where it was built: README's, and the dumbbell."""
     if not list(prefix.glob("lib*/**/lockstepNs3Targets.cmake")):
         return "built without ns-3"
     text = (CONSUMER.parents[2] / "sim/ns3/README.md").read_text(encoding="utf-8")
@@ -59,14 +70,14 @@ def try_ns3(prefix, folder, compiler, flags):
     for kind, block in blocks[:2]:
         name = "main.cpp" if kind == "cpp" else "CMakeLists.txt"
         (source / name).write_text(block, encoding="utf-8")
-    run("cmake", "-G", "Ninja", "-S", source, "-B", folder / "build",
-        f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={compiler}",
-        f"-DCMAKE_CXX_FLAGS={flags}")
-    run("cmake", "--build", folder / "build")
-    out = run(folder / "build" / "example")
-    if out != "1000000 octets\n":
-        print(f"sim/ns3/README.md: its example printed {out!r}", file=sys.stderr)
-        sys.exit(1)
+    build_consumer(source, folder / "build", prefix, compiler, flags)
+    expect_printed("sim/ns3/README.md: its example", folder / "build" / "example",
+                   "1000000 octets\n")
+    # Of a bottleneck of 10 Mbit/s neither flow starves the other.
+    build_consumer(CONSUMER.parents[2] / "sim/examples/ns3", folder / "dumbbell", prefix, compiler,
+                   flags)
+    expect_printed("sim/examples/ns3", folder / "dumbbell" / "dumbbell",
+                   r"lockstep [3-6]\.\d+ Mbit/s\nns-3 [3-6]\.\d+ Mbit/s\n")
     return "in ns-3"
 
 
