@@ -1,4 +1,5 @@
 // The verb where the program lockstep_ns3 is not there, as beside this test.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
@@ -18,7 +19,9 @@ TEST(Ns3Verb, SaysHowToGetNs3) {
     FAIL() << "it ran";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::environment);
-    EXPECT_STREQ(failure.what(), "ns-3 is not here: tools/setup --with ns3, then build again");
+    EXPECT_THAT(failure.what(),
+                testing::EndsWith("lockstep_ns3 is missing: it is built where ns-3 is: tools/setup "
+                                  "--with ns3, then build the target program_lockstep_ns3"));
   }
 }
 

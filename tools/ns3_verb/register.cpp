@@ -15,7 +15,8 @@ namespace {
   auto const program = program_folder() / "lockstep_ns3";
   if (!std::filesystem::exists(program)) {
     throw Failure(ExitCode::environment,
-                  "ns-3 is not here: tools/setup --with ns3, then build again");
+                  program.string() + " is missing: it is built where ns-3 is: tools/setup --with "
+                                      "ns3, then build the target program_lockstep_ns3");
   }
   std::vector<std::string> kept{"lockstep ns3"};
   kept.insert(kept.end(), words.begin(), words.end());

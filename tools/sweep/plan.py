@@ -177,7 +177,8 @@ class Plan:
         if verb == ("ns3", "run"):
             paths.append(str(pathlib.Path(program).parent / "lockstep_ns3"))
         words = {word for cell, _ in self.cells for word in cell}
-        paths += sorted(word for word in words if pathlib.Path(word).is_file())
+        words |= {word.partition("=")[2] for word in words}  # --OPTION=FILE
+        paths += sorted(word for word in words if word and pathlib.Path(word).is_file())
         return {path: digest(path) for path in paths if pathlib.Path(path).is_file()}
 
     def identity(self):

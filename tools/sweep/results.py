@@ -24,6 +24,8 @@ class Results:
         self.head = {"sweep": plan.identity(), "cells": len(plan.cells)}
         self.lines = {}
         self.descriptor = None
+        if self.path.is_dir():
+            raise Failure(2, f"{path}: is a folder: name a file as --out")
         try:
             self.descriptor = os.open(self.part, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,18 +49,21 @@ class Results:
         """Takes over what is there of this very sweep."""
         for path in (self.path, self.part):
             data = path.read_bytes() if path.exists() else b""
-            whole = data[:data.rfind(b"\n") + 1]
-            if path == self.part and len(whole) != len(data):
-                os.ftruncate(self.descriptor, len(whole))
+            # Only the file that grows line by line can end in a line that was torn off.
+            whole = data[:data.rfind(b"\n") + 1] if path == self.part else data
             if whole:
-                self.read(path, whole.decode().splitlines())
+                self.read(path, whole)
+            if len(whole) != len(data):
+                os.ftruncate(self.descriptor, len(whole))
         if not self.part.stat().st_size:
             self.append(self.head)
 
-    def read(self, path, lines):
+    def read(self, path, data):
         """The lines of one file."""
         try:
-            values = [json.loads(line) for line in lines]
+            values = [json.loads(line) for line in data.decode().splitlines()]
+            if not isinstance(values[0], dict) or "sweep" not in values[0]:
+                raise ValueError
             if values[0] != self.head:
                 raise Failure(2, f"{path}: holds the results of another sweep, or of another"
                                  " program or world: --fresh begins anew, or name another --out")

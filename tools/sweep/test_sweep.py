@@ -249,6 +249,38 @@ def test_results_of_another_program_are_not_mixed_in(tmp_path):
     sweep(file, "--fresh", program=program)
 
 
+@pytest.mark.parametrize("fill, complaint", [
+    (lambda out: out.write_bytes(b"\x80\x81\n"), "is no file of results of a sweep"),
+    (lambda out: out.write_bytes(b"a letter without an end of line"),
+     "is no file of results of a sweep"),
+    (lambda out: out.write_bytes(b'{"sweep"'), "is no file of results of a sweep"),
+    (lambda out: out.write_bytes(b"[]\n"), "is no file of results of a sweep"),
+    (lambda out: out.mkdir(), "is a folder: name a file"),
+])
+def test_what_is_no_file_of_results_is_left_alone(tmp_path, fill, complaint):
+    out = tmp_path / "out"
+    fill(out)
+    before = out.read_bytes() if out.is_file() else None
+    with pytest.raises(Failure) as caught:
+        Results(out, Plan(str(described(tmp_path)), os.devnull))
+    assert complaint in str(caught.value)
+    assert caught.value.code == 2
+    assert [entry.name for entry in sorted(tmp_path.iterdir())] == ["out", "sweep.toml"]
+    assert before == (out.read_bytes() if out.is_file() else None)
+
+
+def test_a_file_named_behind_an_equals_sign_is_one_that_a_cell_reads(tmp_path):
+    table = tmp_path / "table.tsv"
+    table.write_text("one\n", encoding="utf-8")
+    text = f'run = ["matrix"]\n[options]\ntable = ["{table}"]\n'
+    first = Plan(str(described(tmp_path, text)), os.devnull).identity()
+    table.write_text("two\n", encoding="utf-8")
+    second = Plan(str(described(tmp_path, text)), os.devnull).identity()
+    table.unlink()
+    third = Plan(str(described(tmp_path, text)), os.devnull).identity()
+    assert len({first, second, third}) == 3
+
+
 @needs_program
 def test_the_verb_starts_it(tmp_path):
     file = described(tmp_path, EXAMPLE.replace("1..4", "5..6"))
