@@ -15,6 +15,7 @@
 #include "tools/cli/failure.hpp"
 #include "tools/cli/verbs.hpp"
 #include "tools/output/draft_file.hpp"
+#include "tools/output/json.hpp"
 #include "tools/output/table.hpp"
 #include "tools/world/units.hpp"
 
@@ -90,8 +91,11 @@ int run_scripts(const PktOptions& options) {
 int check_scripts(const PktOptions& options) {
   script::Defines const defines = defines_of(options.defines);
   auto const files = script::find_scripts(options.paths);
+  for (std::string const& file : files) {
+    refuse_overwrite(file, options.json);
+  }
   std::size_t events = 0;
-  std::size_t wrong = 0;
+  std::vector<std::string> errors;
   int worst = static_cast<int>(ExitCode::fine);
   for (std::string const& file : files) {
     try {
@@ -106,10 +110,16 @@ int check_scripts(const PktOptions& options) {
     } catch (const Failure& failure) {
       fmt::print(stderr, "lockstep: {}\n", failure.what());
       worst = std::max(worst, static_cast<int>(failure.code()));
-      ++wrong;
+      errors.emplace_back(failure.what());
     }
   }
-  fmt::print("{} scripts, {} events, {} scripts with an error\n", files.size(), events, wrong);
+  fmt::print("{} scripts, {} events, {} scripts with an error\n", files.size(), events,
+             errors.size());
+  if (!options.json.empty()) {
+    nlohmann::ordered_json const report{
+        {"scripts", files.size()}, {"events", events}, {"errors", errors}};
+    save_file(options.json, json_text(report));
+  }
   return worst;
 }
 
@@ -270,6 +280,7 @@ void register_pkt(CLI::App& app, int& exit_code) {
   auto const options = std::make_shared<PktOptions>();
   check->add_option("script", options->paths, "scripts, and folders of .pkt files")->required();
   check->add_option("-D,--define", options->defines, "NAME=VALUE, for names in the scripts");
+  check->add_option("--json", options->json, "write the counts and the errors to this file too");
   check->footer("Exit code 2: one is wrong; 3: one is missing.\n"
                 "Example: lockstep pkt check conformance/script");
   check->callback([options, &exit_code] { exit_code = check_scripts(*options); });

@@ -94,6 +94,19 @@ TEST_F(Verb, WhatIsMissingIsThreeForBothVerbs) {
   EXPECT_THAT(check.out, HasSubstr("3 scripts, 7 events, 2 scripts with an error"));
 }
 
+TEST_F(Verb, ACheckIsWrittenAsJson) {
+  write("good.pkt", good_);
+  write("wrong.pkt", "hello\n");
+  EXPECT_EQ(pkt({"check", folder_.string(), "--json", path("report")}).code, 2);
+  auto const report = nlohmann::json::parse(read(path("report")));
+  EXPECT_EQ(report["scripts"], 2);
+  EXPECT_EQ(report["events"], 7);
+  ASSERT_EQ(report["errors"].size(), 1u);
+  EXPECT_THAT(report["errors"][0].get<std::string>(), HasSubstr("wrong.pkt:1:"));
+  EXPECT_EQ(pkt({"check", path("good.pkt"), "--json", path("good.pkt")}).code, 2);
+  EXPECT_EQ(read(path("good.pkt")), good_);
+}
+
 TEST_F(Verb, APipeIsNoScript) {
   ASSERT_EQ(mkfifo(path("pipe.pkt").c_str(), 0600), 0);
   for (std::string const& place : {path("pipe.pkt"), folder_.string()}) {

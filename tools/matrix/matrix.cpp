@@ -11,6 +11,7 @@
 
 #include "tools/cli/failure.hpp"
 #include "tools/output/draft_file.hpp"
+#include "tools/output/json.hpp"
 #include "tools/output/progress.hpp"
 
 namespace lockstep::tools {
@@ -175,11 +176,26 @@ std::vector<std::string> missed_gates(const std::vector<CellResult>& fresh,
   return out;
 }
 
+std::string matrix_json(const std::vector<CellResult>& fresh, const std::vector<CellResult>& old,
+                        const std::vector<std::string>& missed) {
+  nlohmann::ordered_json cells = nlohmann::ordered_json::array();
+  for (const CellResult& each : fresh) {
+    nlohmann::ordered_json cell = {
+        {"name", name_of(each.cell)}, {"on", each.on}, {"off", each.off}, {"table", nullptr}};
+    if (const CellResult* const was = find(old, each.cell); was != nullptr) {
+      cell["table"] = {{"on", was->on}, {"off", was->off}};
+    }
+    cells.push_back(std::move(cell));
+  }
+  return json_text(nlohmann::ordered_json{{"cells", std::move(cells)}, {"missed", missed}});
+}
+
 int run_matrix_verb(const MatrixOptions& options) {
   if (options.slices) {
     fmt::print("{}\n", matrix_cells().size() / slice_cells);
     return static_cast<int>(ExitCode::fine);
   }
+  refuse_overwrite(options.table, options.json);
   MatrixWork work{chosen(options), options.jobs, port_kind(options.driver), {}};
   std::vector<CellResult> old;
   if (!options.write || std::filesystem::exists(options.table)) {
@@ -200,6 +216,9 @@ int run_matrix_verb(const MatrixOptions& options) {
     fmt::print("missed: {}\n", each);
   }
   fmt::print("{} cells, {} gates missed\n", fresh.size(), missed.size());
+  if (!options.json.empty()) {
+    save_file(options.json, matrix_json(fresh, old, missed));
+  }
   if (options.write) {
     save_file(options.table, table_text(all));
   } else if (!same) {

@@ -33,8 +33,14 @@ struct MatrixOptions {
   std::int32_t slice = -1;  ///< one controller, rate and round trip: so manyth 20 cells
   bool write = false;       ///< put what was measured into the table
   bool slices = false;      ///< only print how many slices there are
+  std::string json;         ///< where to write the report as JSON too; empty: nowhere
   std::uint32_t jobs = 1;
 };
+
+/// {"cells": [{"name", "on", "off", "table": {"on", "off"} or null}], "missed": [line]}: kilobits a
+/// second of `fresh`, what the table `old` says of the same cell, and missed_gates().
+std::string matrix_json(const std::vector<CellResult>& fresh, const std::vector<CellResult>& old,
+                        const std::vector<std::string>& missed);
 
 /// Cells of one slice.
 inline constexpr std::uint32_t slice_cells = 20;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "tools/cli/failure.hpp"
 
@@ -71,6 +72,27 @@ TEST(Matrix, TheTableReadsAsItWasWritten) {
   EXPECT_EQ(parse_table(text, "t"), table);
   std::vector<CellResult> const fresh{{pure_cell(Reordering::one), 7, 8}};
   EXPECT_THAT(merged(table, fresh), ElementsAre(table[0], fresh[0]));
+}
+
+TEST(Matrix, TheReportHoldsWhatWasMeasuredBesideTheTable) {
+  Cell const known = quick_cell(Reordering::none);
+  Cell const strange = quick_cell(Reordering::ten);
+  auto const report = nlohmann::json::parse(
+      matrix_json({{known, 900, 800}, {strange, 500, 700}}, {{known, 901, 800}}, {"a gate"}));
+  ASSERT_EQ(report["cells"].size(), 2u);
+  EXPECT_EQ(report["cells"][0], (nlohmann::json{{"name", name_of(known)},
+                                                {"on", 900},
+                                                {"off", 800},
+                                                {"table", {{"on", 901}, {"off", 800}}}}));
+  EXPECT_EQ(report["cells"][1]["on"], 500);
+  EXPECT_TRUE(report["cells"][1]["table"].is_null());
+  EXPECT_EQ(report["missed"], nlohmann::json({"a gate"}));
+}
+
+TEST(Matrix, TheReportNeverTakesTheTablesPlace) {
+  MatrixOptions options;
+  options.json = options.table = testing::TempDir() + "/table.txt";
+  EXPECT_THROW(run_matrix_verb(options), Failure);
 }
 
 TEST(Matrix, ALineThatNamesNoCellIsRefused) {

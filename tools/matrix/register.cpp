@@ -24,6 +24,7 @@ void register_matrix(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   verb->add_flag("--slices", options->slices, "only print how many slices there are");
   verb->add_flag("--write", options->write, "put what was measured into the table");
+  verb->add_option("--json", options->json, "write what was measured to this file too");
   verb->add_option("--jobs", options->jobs, "processes side by side")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();

@@ -60,7 +60,7 @@ def expect_printed(what, program, pattern):
 
 
 def try_ns3(prefix, folder, compiler, flags):
-    """Examples in ns-3 against the component ns3, where it was built: README's, and the dumbbell."""
+    """README's example in ns-3 and the dumbbell against the component ns3, where it was built."""
     if not list(prefix.glob("lib*/**/lockstepNs3Targets.cmake")):
         return "built without ns-3"
     text = (CONSUMER.parents[2] / "sim/ns3/README.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-// A dumbbell of two flows in ns-3: one between two of our stacks, one between two of ns-3's own TCP.
+// A dumbbell in ns-3 with a flow between two of our stacks and one between two of ns-3's own TCP.
 #include <ns3/bulk-send-helper.h>
 #include <ns3/inet-socket-address.h>
 #include <ns3/internet-stack-helper.h>
