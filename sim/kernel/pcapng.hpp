@@ -22,6 +22,7 @@ class ByteSink {
 enum class CaptureLink : std::uint16_t {
   null = 0,
   ethernet = 1,
+  ppp = 9,
   raw_ip = 101,
   loop = 108,
   linux_cooked = 113,

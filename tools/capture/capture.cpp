@@ -102,12 +102,14 @@ LinkLayer link_layer(const std::string& path, int type) {
     case DLT_NULL:
     case DLT_LOOP:
       return LinkLayer::loopback;
+    case DLT_PPP:
+      return LinkLayer::ppp;
     default:
       break;
   }
   const char* name = pcap_datalink_val_to_name(type);
   refuse(path, fmt::format("link type {} ({}) is not read here; expected Ethernet, raw IP, Linux "
-                           "cooked (v1, v2) or loopback: record it on such an interface",
+                           "cooked (v1, v2), loopback or PPP: record it on such an interface",
                            type, name != nullptr ? name : "unknown"));
 }
 

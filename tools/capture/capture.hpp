@@ -12,7 +12,14 @@
 namespace lockstep::tools {
 
 /// How the frames of a capture begin. Everything else is refused by name.
-enum class LinkLayer : std::uint8_t { ethernet, raw_ip, linux_cooked, linux_cooked_2, loopback };
+enum class LinkLayer : std::uint8_t {
+  ethernet,
+  raw_ip,
+  linux_cooked,
+  linux_cooked_2,
+  loopback,
+  ppp,  ///< also what a point-to-point device of ns-3 writes
+};
 
 /// One captured frame.
 struct CapturedFrame {

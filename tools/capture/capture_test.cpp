@@ -144,6 +144,8 @@ TEST(Decode, ReadsATcpHeaderOnEachLinkLayer) {
       {LinkLayer::linux_cooked, {0, 1, 6, 1, 2, 3, 4, 0x0800}},
       {LinkLayer::linux_cooked_2, {0x0800, 0, 0, 1, 0, 6, 0, 0, 0, 0}},
       {LinkLayer::loopback, {0x0200, 0}},
+      {LinkLayer::ppp, {0x0021}},
+      {LinkLayer::ppp, {0xff03, 0x0021}},
   };
   for (const Case& one : cases) {
     std::vector<std::byte> bytes;
@@ -159,6 +161,13 @@ TEST(Decode, ReadsATcpHeaderOnEachLinkLayer) {
     EXPECT_EQ(decoded.segment.acknowledgment, 9u);
     EXPECT_EQ(decoded.segment.sum, SumState::good);
   }
+}
+
+TEST(Decode, WhatIsNoIpOverPppIsNotTaken) {
+  EXPECT_EQ(decode(frame_of({std::byte{0xc0}, std::byte{0x21}}), LinkLayer::ppp).kind,
+            FrameKind::not_ip);  // LCP
+  EXPECT_EQ(decode(frame_of({std::byte{0xff}, std::byte{0x03}, std::byte{}}), LinkLayer::ppp).kind,
+            FrameKind::cut_short);
 }
 
 TEST(Decode, TellsBadSumsAndCutPayloads) {

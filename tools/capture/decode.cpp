@@ -44,6 +44,25 @@ IpPart after_ethertype(Bytes bytes, std::size_t at) {
   return {FrameKind::malformed, {}};
 }
 
+/// PPP (RFC 1661): the protocol, behind the address and control fields of RFC 1662 where these were
+/// captured as well.
+IpPart after_ppp(Bytes bytes) {
+  constexpr std::uint16_t address_and_control = 0xff03;
+  if (bytes.size() >= 2 && word_at(bytes, 0) == address_and_control) {
+    bytes = bytes.subspan(2);
+  }
+  if (bytes.size() < 2) {
+    return {FrameKind::cut_short, {}};
+  }
+  constexpr std::uint16_t ppp_ipv4 = 0x0021;
+  constexpr std::uint16_t ppp_ipv6 = 0x0057;
+  std::uint16_t const protocol = word_at(bytes, 0);
+  if (protocol != ppp_ipv4 && protocol != ppp_ipv6) {
+    return {FrameKind::not_ip, {}};
+  }
+  return {FrameKind::tcp, bytes.subspan(2)};
+}
+
 IpPart strip_link(Bytes bytes, LinkLayer link) {
   switch (link) {
     case LinkLayer::ethernet:
@@ -63,6 +82,8 @@ IpPart strip_link(Bytes bytes, LinkLayer link) {
         return {FrameKind::cut_short, {}};
       }
       return {FrameKind::tcp, bytes.subspan(4)};
+    case LinkLayer::ppp:
+      return after_ppp(bytes);
     case LinkLayer::raw_ip:
       break;
   }

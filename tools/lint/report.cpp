@@ -42,6 +42,8 @@ sim::CaptureLink link_of(LinkLayer link, std::span<const std::byte> first) {
       return sim::CaptureLink::linux_cooked;
     case LinkLayer::linux_cooked_2:
       return sim::CaptureLink::linux_cooked_2;
+    case LinkLayer::ppp:
+      return sim::CaptureLink::ppp;
     case LinkLayer::loopback:
       // Which of the two it is shows in the family's byte order.
       return !first.empty() && first[0] == std::byte{} ? sim::CaptureLink::loop

@@ -97,4 +97,7 @@ class Results:
         self.part.unlink()
 
     def close(self):
+        """A file without a result is removed: a description that was refused may be mended."""
+        if not self.lines and self.part.exists():
+            self.part.unlink()
         os.close(self.descriptor)

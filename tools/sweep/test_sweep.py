@@ -296,6 +296,8 @@ def test_a_cell_that_is_refused_ends_the_sweep_with_its_words(tmp_path):
     out = sweep(file, code=2)
     assert "'sack' of host 'a': expected true or false" in out
     assert len(out.splitlines()) == 1
+    described(tmp_path, EXAMPLE.replace("1..4", "1..1"))
+    sweep(file)  # mended, it is no other sweep than one of which nothing is there
 
 
 @pytest.mark.parametrize("text, complaint", [
