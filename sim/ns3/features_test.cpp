@@ -1,6 +1,7 @@
 // What an ns-3 user may expect: traces, queues, marks, attributes, seeds, clear errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <ns3/bulk-send-application.h>
 #include <ns3/config.h>
 #include <ns3/data-rate.h>
 #include <ns3/double.h>
@@ -19,6 +20,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -301,7 +303,54 @@ TEST(Ns3Features, EveryFieldOfConfigIsAnAttribute) {
   EXPECT_EQ(stack->Fields().tcp.duplicate_acks.value, 3u);
 }
 
+// Whoever still holds a socket when all is over is told that there is no connection.
+TEST(Ns3Features, ASocketOutlivesTheSimulation) {
+  auto two = std::make_unique<TwoNodes>();
+  LockstepHelper().Install(two->nodes);
+  PacketSinkHelper sink(kOurs, two->Remote());
+  sink.Install(two->nodes.Get(1));
+  BulkSendHelper source(kOurs, two->Remote());
+  source.SetAttribute("MaxBytes", UintegerValue(50 * kMegabyte));
+  auto const sources = source.Install(two->nodes.Get(0));
+  auto const listener = Socket::CreateSocket(two->nodes.Get(1), TypeId::LookupByName(kOurs));
+  ASSERT_EQ(listener->Bind(InetSocketAddress(Ipv4Address::GetAny(), 80)), 0);
+  ASSERT_EQ(listener->Listen(), 0);
+  RunFor(1);
+  auto const socket = DynamicCast<LockstepSocket>(
+      DynamicCast<BulkSendApplication>(sources.Get(0))->GetSocket());
+  EXPECT_TRUE(socket->Inspect().exists);
+  Address const remote = two->Remote();
+  two.reset();  // Simulator::Destroy()
+  Address name;
+  EXPECT_EQ(socket->GetTxAvailable(), 0u);
+  EXPECT_EQ(socket->GetRxAvailable(), 0u);
+  EXPECT_EQ(socket->GetSockName(name), 0);
+  EXPECT_EQ(InetSocketAddress::ConvertFrom(name).GetIpv4(), Ipv4Address("10.1.1.1"));
+  EXPECT_EQ(socket->GetPeerName(name), -1);
+  EXPECT_FALSE(socket->Inspect().exists);
+  EXPECT_EQ(socket->Send(Create<Packet>(10)), -1);
+  EXPECT_EQ(socket->Connect(remote), -1);
+  EXPECT_EQ(socket->ShutdownSend(), 0);
+  EXPECT_EQ(socket->Close(), 0);
+  socket->Abort();
+  EXPECT_EQ(listener->Close(), 0);
+  EXPECT_EQ(listener->Listen(), -1);
+}
+
 using Ns3FeaturesDeathTest = ::testing::Test;
+
+TEST(Ns3FeaturesDeathTest, AStackThatIsOverSaysSo) {
+  Ptr<LockstepStack> stack;
+  {
+    TwoNodes two;
+    LockstepHelper().Install(two.nodes);
+    stack = LockstepHelper::GetStack(two.devices.Get(0));
+    RunFor(1);
+  }
+  EXPECT_GT(stack->GetCounters().turns, 0u);
+  stack->Kick();
+  EXPECT_DEATH(stack->GetCore(), HasSubstr("is over: read what it has to tell before Sim"));
+}
 
 TEST(Ns3FeaturesDeathTest, AnAttributeOutOfRangeIsNamed) {
   LockstepHelper lockstep;

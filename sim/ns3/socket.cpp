@@ -85,6 +85,15 @@ void LockstepSocket::DoDispose() {
   Socket::DoDispose();
 }
 
+void LockstepSocket::StackGone(const LockstepStack* stack) {
+  std::erase_if(ears_, [&](const Ear& ear) { return ear.stack == stack; });
+  if (stack_ == stack) {
+    stack_ = nullptr;
+    connected_or_opening_ = false;
+    established_ = false;
+  }
+}
+
 Ptr<Node> LockstepSocket::GetNode() const { return host_->GetNode(); }
 
 int LockstepSocket::Fail(enum SocketErrno error) {

@@ -83,6 +83,8 @@ class LockstepSocket : public Socket {
   Ptr<LockstepSocket> Fork(Ptr<LockstepStack> stack, lockstep::ConnectionId id);
   void Accepted(Ptr<LockstepSocket> socket);
   void Told(const lockstep::Event& event);
+  /// That is over: no connection of it is there any more, and no listener.
+  void StackGone(const LockstepStack* stack);
   /// Looks what the traced values are now.
   void Sample();
   /// Somebody looks at a traced value.

@@ -238,6 +238,8 @@ LockstepStack::Port& LockstepStack::LendPort() {
 
 lockstep::Stack& LockstepStack::GetCore() {
   if (core_ == nullptr) {
+    NS_ABORT_MSG_IF(device_ == nullptr, "LockstepStack: it has no device yet, or the simulation is "
+                                        "over: read what it has to tell before Simulator::Destroy");
     if (!keys_kept_) {
       auto const random = CreateObject<UniformRandomVariable>();
       random->SetStream(stream_);
@@ -282,6 +284,13 @@ void LockstepStack::Connect() {
 
 void LockstepStack::DoDispose() {
   event_.Cancel();
+  for (auto const* const sockets : {&connections_, &listeners_}) {
+    for (auto const& socket : *sockets) {
+      if (socket != nullptr) {
+        socket->StackGone(this);
+      }
+    }
+  }
   core_.reset();
   port_.reset();
   connections_.clear();
@@ -469,7 +478,7 @@ void LockstepStack::Kick() {
     return;
   }
   auto const now = Port::Clock().ns;
-  if (event_at_ > now) {
+  if (event_at_ > now && core_ != nullptr) {
     event_.Remove();
     event_at_ = now;
     event_ = Simulator::ScheduleNow(&LockstepStack::Expire, this);

@@ -68,7 +68,8 @@ class LockstepStack : public Object, public LockstepConfigured {
   void KeepKeys() { keys_kept_ = true; }
   void SetStream(std::int64_t stream) { stream_ = stream; }
 
-  /// The engine, made at the first call: from there on its Config is fixed.
+  /// The engine, made at the first call: from there on its Config is fixed. Stops with a line once
+  /// the simulation is over.
   lockstep::Stack& GetCore();
   bool IsRunning() const { return core_ != nullptr; }
   const LockstepCounters& GetCounters() const { return counters_; }
@@ -137,7 +138,7 @@ class LockstepStack : public Object, public LockstepConfigured {
   std::vector<std::byte> memory_;
   std::unique_ptr<lockstep::Stack> core_;
   std::unique_ptr<Port> port_;
-  Ptr<NetDevice> device_;
+  Ptr<NetDevice> device_;  // null: not yet, or the simulation is over
   Ptr<TrafficControlLayer> traffic_control_;  // if the device has a root queue disc
   bool use_queue_disc_ = true;
   std::int64_t stream_ = -1;

@@ -188,12 +188,6 @@ ServePlan place_of(const LoadOptions& options, const load::Plan& plan) {
   out.config.tcp.port_first = Port{1'024};
   out.config.tcp.port_last = Port{65'535};
   out.config.duplicate_tests = Count{0};
-  if (auto const fault = fault_of(out.config); !fault.empty()) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("--connections {} and --pipeline {} are too many together ({}): "
-                              "give a smaller one",
-                              plan.connections, plan.pipeline, fault));
-  }
   return out;
 }
 

@@ -33,6 +33,7 @@
 #include "tools/output/json.hpp"
 #include "tools/output/table.hpp"
 #include "tools/topologies/recorder.hpp"
+#include "tools/topologies/trial.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -65,12 +66,23 @@ void check(const ExperimentSettings& settings) {
                                 kind));
     }
   }
-  auto const stack = CreateObject<LockstepStack>();
   for (const auto& [name, value] : settings.attributes) {
-    if (!stack->SetAttributeFailSafe(name, StringValue(value))) {
+    if (!ns3_takes([&] {
+          return CreateObject<LockstepStack>()->SetAttributeFailSafe(name, StringValue(value));
+        })) {
       throw Failure(ExitCode::bad_input,
                     fmt::format("--set {}={}: LockstepStack has no such attribute, or the value "
                                 "is out of its range: core/seam/README.md lists them",
+                                name, value));
+    }
+  }
+  for (const auto& [name, value] : settings.defaults) {
+    if (!ns3_takes([&] {
+          return ns3::Config::SetDefaultFailSafe(name, StringValue(value));
+        })) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("--default {}={}: ns-3 has no such attribute, or the value is out "
+                                "of its range: write it as ns3::TcpSocketBase::MinRto=200ms",
                                 name, value));
     }
   }
@@ -265,12 +277,7 @@ void prepare(const ExperimentSettings& settings) {
     ns3::Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("On"));
   }
   for (const auto& [name, value] : settings.defaults) {
-    if (!ns3::Config::SetDefaultFailSafe(name, StringValue(value))) {
-      throw Failure(ExitCode::bad_input,
-                    fmt::format("--default {}={}: ns-3 has no such attribute, or the value is out "
-                                "of its range: write it as ns3::TcpSocketBase::MinRto=200ms",
-                                name, value));
-    }
+    ns3::Config::SetDefault(name, StringValue(value));
   }
 }
 

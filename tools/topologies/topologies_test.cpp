@@ -140,6 +140,13 @@ std::string complaint(const ExperimentSettings& settings) {
 
 TEST(Topologies, WhatIsWrongIsNamed) {
   EXPECT_THAT(complaint(settings_of("ring")), HasSubstr("no topology is called 'ring': use"));
+  auto lan = settings_of("lan");
+  lan.topology.ecn = true;
+  EXPECT_THAT(complaint(lan), HasSubstr("--ecn: the topology lan has no routers"));
+  lan.topology.disc = "codel";
+  EXPECT_THAT(complaint(lan), HasSubstr("--disc: the topology lan has no routers"));
+  lan.topology.loss = 0.3;
+  EXPECT_THAT(complaint(lan), HasSubstr("--loss: the topology lan has no routers"));
   auto settings = settings_of("lan");
   settings.flows = {"ours", "veno"};
   EXPECT_THAT(complaint(settings), HasSubstr("no TCP is called 'veno': use ours, newreno"));
@@ -150,6 +157,25 @@ TEST(Topologies, WhatIsWrongIsNamed) {
   settings.defaults = {{"ns3::TcpSocketBase::MinTto", "1s"}};
   EXPECT_THAT(complaint(settings), HasSubstr("--default ns3::TcpSocketBase::MinTto=1s: ns-3"));
   settings.defaults = {};
+  // Words at which ns-3 ends the process.
+  settings.attributes = {{"DuplicateAcks", "many"}};
+  EXPECT_THAT(complaint(settings), HasSubstr("--set DuplicateAcks=many: LockstepStack has no"));
+  settings.attributes = {};
+  settings.defaults = {{"ns3::TcpSocket::SndBufSize", "x"}};
+  EXPECT_THAT(complaint(settings), HasSubstr("--default ns3::TcpSocket::SndBufSize=x: ns-3 has"));
+  settings.defaults = {};
+  for (const char* rate : {"bogus", "0bps", "-5Mbps", "10bps", "2000Gbps", "10Mbpsx", "Mbps"}) {
+    settings.topology.rate = rate;
+    EXPECT_THAT(complaint(settings), HasSubstr("--rate " + std::string(rate) + ": expected a rate "
+                                               "from 1kbps to 1000Gbps, as 10Mbps"));
+  }
+  settings.topology.rate = "";
+  for (const char* delay : {"5parsec", "-5ms", "ms", "2h", "late"}) {
+    settings.topology.delay = delay;
+    EXPECT_THAT(complaint(settings), HasSubstr("--delay " + settings.topology.delay +
+                                               ": expected a time from 0s to 1h, as 20ms"));
+  }
+  settings.topology.delay = "";
   settings.measure_from = settings.stop;
   EXPECT_THAT(complaint(settings), HasSubstr("--measure-from 60: the run ends at 60 (--stop)"));
 }

@@ -4,12 +4,14 @@
 #include <fmt/core.h>
 #include <ns3/boolean.h>
 #include <ns3/csma-helper.h>
+#include <ns3/data-rate.h>
 #include <ns3/double.h>
 #include <ns3/error-model.h>
 #include <ns3/internet-stack-helper.h>
 #include <ns3/ipv4-address-helper.h>
 #include <ns3/ipv4-global-routing-helper.h>
 #include <ns3/mobility-helper.h>
+#include <ns3/nstime.h>
 #include <ns3/pointer.h>
 #include <ns3/point-to-point-helper.h>
 #include <ns3/queue-size.h>
@@ -24,6 +26,7 @@
 #include <algorithm>
 
 #include "tools/cli/failure.hpp"
+#include "tools/topologies/trial.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -199,6 +202,46 @@ Topology wifi(const TopologySettings& settings) {
   return out;
 }
 
+/// ns-3 takes a unit without a number for nothing at all.
+bool begins_as_number(const std::string& text) {
+  return !text.empty() && text.front() >= '0' && text.front() <= '9';
+}
+
+void check_link(const TopologySettings& settings) {
+  bool const rate = begins_as_number(settings.rate) && ns3_takes([&] {
+    auto const bits = DataRate(settings.rate).GetBitRate();
+    return bits >= 1'000 && bits <= 1'000'000'000'000;
+  });
+  if (!rate) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--rate {}: expected a rate from 1kbps to 1000Gbps, as 10Mbps",
+                              settings.rate));
+  }
+  bool const delay = begins_as_number(settings.delay) && ns3_takes([&] {
+    return Time(settings.delay) <= Hours(1);
+  });
+  if (!delay) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--delay {}: expected a time from 0s to 1h, as 20ms",
+                              settings.delay));
+  }
+}
+
+/// What the hosts of a LAN have no place for, said of it.
+void check_lan(const TopologySettings& settings) {
+  const char* const option = settings.loss > 0                                    ? "--loss"
+                             : !settings.disc.empty() && settings.disc != "none" ? "--disc"
+                             : settings.ecn                                       ? "--ecn"
+                                                                                  : nullptr;
+  if (option != nullptr) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("{}: the topology lan has no routers, and so no bottleneck that "
+                              "loses, marks or has a disc: leave it out, or use dumbbell, "
+                              "parking-lot, wifi, lossy or datacenter",
+                              option));
+  }
+}
+
 }  // namespace
 
 TopologySettings completed(const TopologySettings& settings) {
@@ -214,12 +257,16 @@ TopologySettings completed(const TopologySettings& settings) {
   auto const fill = [](std::string& field, const char* text) {
     field = field.empty() ? text : field;
   };
+  if (lan) {
+    check_lan(settings);
+  }
   fill(out.rate, quick ? "1Gbps" : lan ? "100Mbps" : "10Mbps");
   fill(out.delay, quick ? "10us" : lan ? "5us" : "20ms");
   fill(out.disc, quick ? "red" : "none");
   out.queue = out.queue == 0 ? 100 : out.queue;
   out.ecn = out.ecn || quick;
   out.loss = out.loss < 0 ? (out.name == "lossy" ? 0.01 : 0) : out.loss;
+  check_link(out);
   return out;
 }
 
