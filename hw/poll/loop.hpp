@@ -83,20 +83,24 @@ class Loop {
   // Turns until a stop has been asked for and what was open is closed.
   Ending run() {
     Instant worked_at;
-    while (!ended()) {
+    bool over = ended();
+    while (!over) {
       Outcome const outcome = turn(stack_, driver_, app_);
       ++counters_.turns;
       Instant const now = driver_.now();
-      heed_signals(now);
+      bool const told = heed_signals(now);
       if (watch_.due() <= now) {
         watch_.look(now);
       }
+      over = ended();
       if (outcome == Outcome::worked || driver_.more()) {
         ++counters_.worked;
         worked_at = now;
         in_vain_ = false;
       } else if (bool const blocked = outcome == Outcome::transmit_blocked || driver_.holds();
-                 blocked || now.since(worked_at) >= settings_.spin) {
+                 !told && !over &&
+                 (blocked || now.since(worked_at) >= settings_.spin)) {
+        // Not after a stop: what that leaves to say is said by the next turn.
         sleep(now, blocked);
       }
     }
@@ -132,21 +136,25 @@ class Loop {
     return true;
   }
 
-  void heed_signals(Instant now) {
+  // Whether the application was told to stop, or to abandon what is open.
+  bool heed_signals(Instant now) {
     std::uint32_t const asked = signals_.asked();
-    if (asked != 0 && !stopping_) {
+    bool const stops = asked != 0 && !stopping_;
+    if (stops) {
       stopping_ = true;
       patience_ = now + settings_.grace;
       end_ = patience_ + last_words;
       app_.stop(stack_, now);
     }
     bool const impatient = asked > 1 || (stopping_ && now >= patience_);
-    if (impatient && ending_ == Ending::stopped && !app_.done()) {
+    bool const abandons = impatient && ending_ == Ending::stopped && !app_.done();
+    if (abandons) {
       ending_ = Ending::abandoned;
       patience_ = Instant::never();
       end_ = now + last_words;
       app_.abandon(stack_, now);
     }
+    return stops || abandons;
   }
 
   void sleep(Instant now, bool blocked) {

@@ -70,7 +70,7 @@ struct App {
     left -= stopped && left != 0 ? 1 : 0;
   }
   // Always: the loop never sleeps.
-  Instant deadline() const { return idle && !stopped ? Instant::never() : Instant{}; }
+  Instant deadline() const { return idle && (!stopped || done()) ? Instant::never() : Instant{}; }
   void stop(Stack&, Instant) { stopped = true; }
   bool done() const { return abandoned || (!never_done && left == 0); }
   void abandon(Stack&, Instant) { abandoned = true; }
@@ -122,6 +122,25 @@ TEST_F(Looped, ASignalStopsAndWhatIsOpenIsClosed) {
   EXPECT_EQ(run(), Ending::stopped);
   EXPECT_EQ(app.runs, 8u);
   EXPECT_FALSE(app.abandoned);
+}
+
+TEST_F(Looped, AStopThatLeavesNothingToCloseEndsItAtOnce) {
+  app.idle = true;
+  app.left = 0;
+  app.raise_at = 1;
+  EXPECT_EQ(run({.spin = Duration{}, .grace = Duration::milliseconds(20)}), Ending::stopped);
+  EXPECT_EQ(counters.slept, 0u);
+  EXPECT_EQ(counters.turns, 1u);
+}
+
+TEST_F(Looped, NorIsThereASleepOnceTheLastIsClosed) {
+  // Nothing arrives and nothing leaves in the turn after which all is closed.
+  app.idle = true;
+  app.left = 1;
+  app.raise_at = 1;
+  EXPECT_EQ(run({.spin = Duration{}, .grace = Duration::milliseconds(20)}), Ending::stopped);
+  EXPECT_EQ(counters.slept, 0u);
+  EXPECT_EQ(counters.turns, 2u);
 }
 
 TEST_F(Looped, ItGoesOnWhileAnotherShardHasSomethingToSay) {

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -19,7 +20,7 @@ void Seat::rise() {
 
 Mesh::Mesh(ShardCount shards, Bytes frame_max) : shards_(shards) {
   for (std::uint32_t i = 0; i < shards.value; ++i) {
-    seats_.push_back(std::make_unique<Seat>());
+    seats_.push_back(std::make_unique<Seat>(shards));
     for (std::uint32_t k = 0; k < shards.value; ++k) {
       rings_.push_back(i == k ? nullptr : std::make_unique<FrameRing>(ring_frames, frame_max));
     }
@@ -37,20 +38,29 @@ Trouble Mesh::open() {
   return {};
 }
 
-void Mesh::depart() {
-  if (departed_.fetch_add(1, std::memory_order_acq_rel) + 1 != shards_.value) {
+void Mesh::depart(ShardId self) {
+  // Of several that end at once the last in the order of these stores sees all of them.
+  seats_[self.value]->departed_.store(true, std::memory_order_seq_cst);
+  if (!all_departed()) {
     return;
   }
   for (std::uint32_t i = 0; i < shards_.value; ++i) {
-    ring_bell({i});
+    ring_bell(self, {i});
   }
 }
 
-void Mesh::ring_bell(ShardId shard) {
+bool Mesh::all_departed() const {
+  return std::all_of(seats_.begin(), seats_.end(), [](const auto& seat) {
+    return seat->departed_.load(std::memory_order_seq_cst);
+  });
+}
+
+void Mesh::ring_bell(ShardId from, ShardId to) {
   // Either the shard sees the frame when it looks once more, or it is seen here to rest: each
   // writes before it reads, in one order of all (the put is counted before this fence).
-  Seat& seat = *seats_[shard.value];
-  seat.puts_.fetch_add(1, std::memory_order_release);
+  Seat& seat = *seats_[to.value];
+  std::atomic<std::uint32_t>& puts = seat.puts_[from.value].count;
+  puts.store(puts.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (seat.resting_.load(std::memory_order_seq_cst)) {
     std::uint64_t const one = 1;

@@ -87,7 +87,7 @@ class ShardPort {
   bool depart() {
     if (!departed_) {
       departed_ = true;
-      mesh_.depart();
+      mesh_.depart(self_);
     }
     return mesh_.all_departed();
   }
@@ -115,7 +115,7 @@ class ShardPort {
     bool const put = mesh_.ring(self_, to).put(frame.bytes, frame.checksum);
     counters_.lost += put ? 0 : 1;
     if (put) {
-      mesh_.ring_bell(to);
+      mesh_.ring_bell(self_, to);
     }
     return put;
   }

@@ -9,6 +9,7 @@
 #include "tools/cli/failure.hpp"
 #include "tools/cli/version.hpp"
 #include "tools/journal/config_json.hpp"
+#include "tools/output/utf8.hpp"
 
 namespace lockstep::journal {
 namespace {
@@ -55,6 +56,23 @@ http::ServerSettings server_from(const ordered_json& json) {
                                    reader.path(), why));
 }
 
+/// The name of a file may hold octets that are no UTF-8: then it is the list of its octets.
+ordered_json json_of(const std::string& path) {
+  if (tools::utf8_only(path) == path) {
+    return path;
+  }
+  std::vector<unsigned char> const octets(path.begin(), path.end());
+  return octets;
+}
+
+std::string path_from(const ordered_json& json) {
+  if (json.is_string()) {
+    return json.get<std::string>();
+  }
+  auto const octets = json.get<std::vector<unsigned char>>();
+  return {octets.begin(), octets.end()};
+}
+
 std::vector<std::byte> read_content(Reader& reader, std::uint64_t octets, bool& edited) {
   std::vector<std::byte> content;
   Record record;
@@ -83,9 +101,9 @@ void write_parts(Writer& writer, const Config& config, const http::ServerSetting
   begin["content_octets"] = site.content().size();
   begin["files"] = ordered_json::array();
   for (const http::Site::Entry& each : site.entries()) {
-    begin["files"].push_back({each.path, each.begin, each.length});
+    begin["files"].push_back({json_of(each.path), each.begin, each.length});
   }
-  // Names of files may hold octets that are no UTF-8.
+  // The interface's name may hold such octets, too, and is only shown.
   std::string const text = begin.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   writer.begin(Kind::begin);
   writer.octets(std::as_bytes(std::span(text)));
@@ -124,7 +142,7 @@ HttpParts read_parts(Reader& reader, bool& edited) {
     out.server = server_from(begin.at("server"));
     octets = begin.at("content_octets").get<std::uint64_t>();
     for (auto const& each : begin.at("files")) {
-      entries.push_back({each.at(0).get<std::string>(), each.at(1).get<std::uint64_t>(),
+      entries.push_back({path_from(each.at(0)), each.at(1).get<std::uint64_t>(),
                          each.at(2).get<std::uint64_t>()});
     }
   } catch (const nlohmann::json::exception&) {

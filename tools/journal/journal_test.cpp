@@ -66,6 +66,9 @@ class Recorded : public testing::Test {
     http::Site site;
     std::string const text(5000, 'j');
     ASSERT_TRUE(site.add("/file.txt", std::as_bytes(std::span(text))));
+    // Two names that are no UTF-8, and differ in that octet alone.
+    ASSERT_TRUE(site.add("/caf\xe8.txt", std::as_bytes(std::span(text)).first(10)));
+    ASSERT_TRUE(site.add("/caf\xe9.txt", std::as_bytes(std::span(text)).first(300)));
     site.complete();
     Joined joined;
     http::ServerSettings const settings;
@@ -85,7 +88,8 @@ class Recorded : public testing::Test {
     };
     for (std::uint32_t i = 0; i < 20; ++i) {
       Talk& talk = client.open(joined.client, get("/bytes/" + std::to_string(i * 4321)) +
-                                                  get("/file.txt") + get("/missing"));
+                                                  get("/file.txt") + get("/caf%E9.txt") +
+                                                  get("/caf%E8.txt") + get("/missing"));
       talk.piece = 1 + i * 5;
       advance(Duration::milliseconds(3));
     }

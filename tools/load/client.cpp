@@ -125,6 +125,7 @@ void Client::run(Stack& stack, Instant now) {
     }
   }
   if (phase_ == Phase::ending && occupied_ == 0 && backlog_.empty()) {
+    CHECK(connecting_ + open_ + active_ == 0);
     phase_ = Phase::over;
   }
 }
@@ -270,8 +271,7 @@ void Client::call(Stack& stack, User& user, Instant now) {
   ++occupied_;
   user.target = static_cast<std::uint32_t>(calls_ % plan_.targets.size());
   user.left = plan_.requests_a_connection == 0 ? ~std::uint32_t{0} : plan_.requests_a_connection;
-  user.first = user.count = user.sent = 0;
-  user.position = 0;
+  user.position = user.first = user.count = user.sent = 0;
   user.is_free = user.peer_finished = user.is_last = user.reading = false;
   user.is_closed = user.close_owed = false;
   user.called = now;
@@ -399,6 +399,7 @@ void Client::connected(Stack& stack, User& user, Instant now) {
   ++open_;
   has_connected_ = true;
   user.state = State::open;
+  active_ += user.count != 0 ? 1 : 0;
   waiting_.leave(index_of(user));
   if (is_measured(user.called)) {
     ++counters_.connections;
@@ -578,7 +579,7 @@ void Client::ask(User& user, Instant wanted, Instant now) {
   asked(user, user.count) = composer_.draw(wanted, user.is_last);
   ++user.count;
   if (user.count == 1) {
-    ++active_;
+    active_ += user.state == State::open ? 1 : 0;
     wait(user, answer, now);
   }
 }
@@ -631,7 +632,7 @@ void Client::count_failed(User& user, Fault fault) {
   if (user.count == 0 && fault != Fault::none && is_measured(user.called)) {
     ++counters_.faults[static_cast<std::uint32_t>(fault)];
   }
-  active_ -= user.count != 0 ? 1 : 0;
+  active_ -= user.state == State::open && user.count != 0 ? 1 : 0;
   while (user.count != 0) {
     if (is_measured(asked(user, 0).wanted)) {
       ++counters_.faults[static_cast<std::uint32_t>(named)];

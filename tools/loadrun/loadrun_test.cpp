@@ -11,6 +11,7 @@
 #include "tools/loadrun/page_sizes.hpp"
 #include "tools/loadrun/plan.hpp"
 #include "tools/loadrun/simulate.hpp"
+#include "tools/loadrun/wire.hpp"
 #include "tools/loadrun/workers.hpp"
 #include "tools/loadrun/workloads.hpp"
 
@@ -316,6 +317,43 @@ link = "wire"
   EXPECT_EQ(got.result.counters.answered, 0u);
   EXPECT_LE(got.lasted, Duration::seconds(3));
   EXPECT_EQ(fault(got, load::Fault::no_connect), 20u);
+}
+
+TEST(Load, AsManyConnectionsAsTheHelpSaysFit) {
+  for (std::uint32_t const connections : {1u, 839'948u, 840'000u, 1'000'000u}) {
+    load::Plan plan;
+    plan.connections = connections;
+    Config config;
+    config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
+    config.address_count = Count{1};
+    fit_pools(config.tcp, plan);
+    EXPECT_EQ(fault_of(config), "") << connections;
+    EXPECT_GE(config.tcp.time_wait_max.value, connections);
+  }
+}
+
+TEST(Load, WhatNoPoolHoldsIsRefusedOnTheWireToo) {
+  LoadOptions options;
+  options.urls = {"http://203.0.113.1/"};
+  options.tap = "lock0";
+  options.addresses = {"203.0.113.2/24"};
+  auto const refusal = [&]() -> std::string {
+    try {
+      load_on_the_wire(options, load_plan_of(options));
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::bad_input);
+      return failure.what();
+    }
+    return {};
+  };
+  options.time_wait = "1ns";
+  EXPECT_EQ(refusal(),
+            "with this load, msl is out of range: give fewer --connections, a smaller --pipeline, "
+            "or another --time-wait");
+  options.time_wait.clear();
+  options.connections = 1'000'000;
+  options.pipeline = 64;
+  EXPECT_NE(refusal().find("pieces_max is out of range"), std::string::npos);
 }
 
 TEST(Load, RefusesInOneLine) {

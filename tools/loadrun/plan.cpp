@@ -289,7 +289,8 @@ void fit_pools(tcp::Config& tcp, const load::Plan& plan) {
   };
   at_least(tcp.connections_max, connections);
   at_least(tcp.active_max, connections);
-  at_least(tcp.time_wait_max, std::uint64_t{connections} * 4);
+  // More than the most that a stack has would only be a longer memory.
+  at_least(tcp.time_wait_max, std::min<std::uint64_t>(std::uint64_t{connections} * 4, 4'000'000));
   at_least(tcp.owed_max, connections);
   at_least(tcp.pieces_max, std::uint64_t{connections} * (2 + plan.pipeline));
   at_least(tcp.blocks_max, std::uint64_t{connections} * 2 + 1024);

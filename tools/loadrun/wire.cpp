@@ -188,6 +188,15 @@ ServePlan place_of(const LoadOptions& options, const load::Plan& plan) {
   out.config.tcp.port_first = Port{1'024};
   out.config.tcp.port_last = Port{65'535};
   out.config.duplicate_tests = Count{0};
+  if (plan.time_wait.ns != 0) {
+    out.config.tcp.msl = plan.time_wait / 2;
+  }
+  if (auto const fault = fault_of(out.config); !fault.empty()) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("with this load, {} is out of range: give fewer --connections, a "
+                              "smaller --pipeline, or another --time-wait",
+                              fault));
+  }
   return out;
 }
 
@@ -228,9 +237,6 @@ void find_ways(const LoadOptions& options, const ServePlan& where, load::Plan& p
 int load_on_the_wire(const LoadOptions& options, load::Plan plan) {
   ServePlan where = place_of(options, plan);
   find_ways(options, where, plan);
-  if (plan.time_wait.ns != 0) {
-    where.config.tcp.msl = plan.time_wait / 2;
-  }
   http::Site site;
   site.complete();
   return with_ports(where, [&]<class Port, class Device>(std::type_identity<Port>,
