@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace lockstep::hw {
 
@@ -32,5 +33,18 @@ struct Offloads {
 std::string driver_of(const std::string& name);
 std::optional<ChannelCounts> channels_of(const std::string& name);
 Offloads offloads_of(const std::string& name);
+
+// One of the many that the kernel knows, like tx-checksum-ip-generic. It may be wanted and not be,
+// where the driver cannot.
+struct Feature {
+  std::string name;
+  bool wanted = false;
+  bool active = false;
+};
+
+// All of an interface, in the kernel's order; none where it does not say.
+std::vector<Feature> features_of(const std::string& name);
+// Wants each as it says, of those that can be changed.
+bool want_features(const std::string& name, const std::vector<Feature>& features);
 
 }  // namespace lockstep::hw

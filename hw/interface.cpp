@@ -1,7 +1,10 @@
-// Four ioctls, and getifaddrs(3).
+// Four ioctls, getifaddrs(3), and a question to netlink.
 #include "hw/interface.hpp"
 
+#include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <netinet/in.h>
@@ -9,9 +12,13 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
+#include "hw/netlink.hpp"
 #include "hw/poll/descriptor.hpp"
 
 namespace lockstep::hw {
@@ -31,6 +38,61 @@ IpAddress address_of(const sockaddr& from) {
     half = half << 8 | v6.sin6_addr.s6_addr[i];
   }
   return out;
+}
+
+// The first address of its network.
+IpAddress first_of(const IpAddress& address, std::uint32_t prefix_bits) {
+  constexpr std::uint64_t all = ~std::uint64_t{0};
+  std::uint32_t const bits = prefix_bits + (address.is_v4() ? 96 : 0);
+  std::uint64_t const high = bits == 0 ? 0 : bits >= 64 ? all : all << (64 - bits);
+  std::uint64_t const low = bits <= 64 ? 0 : bits >= 128 ? all : all << (128 - bits);
+  return {address.high & high, address.low & low};
+}
+
+std::string text_of(const IpAddress& address) {
+  std::vector<std::byte> const octets = network_octets(address);
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  inet_ntop(address.is_v4() ? AF_INET : AF_INET6, octets.data(), text.data(), text.size());
+  return text.data();
+}
+
+bool is_internet(const sockaddr* address) {
+  return address != nullptr &&
+         (address->sa_family == AF_INET || address->sa_family == AF_INET6);
+}
+
+// How long a network's prefix is.
+std::uint8_t bits_of(const sockaddr* mask) {
+  if (!is_internet(mask)) {
+    return 0;
+  }
+  IpAddress const bits = address_of(*mask);
+  bool const v4 = mask->sa_family == AF_INET;
+  return static_cast<std::uint8_t>(std::popcount(v4 ? bits.low & 0xffff'ffff : bits.low) +
+                                   (v4 ? 0 : std::popcount(bits.high)));
+}
+
+// By which local route the kernel would take what is sent to the address.
+std::optional<KernelOwner> route_owner(const IpAddress& address) {
+  constexpr unsigned match = 0x2000;  // RTM_F_FIB_MATCH of kernel 4.14: the route, not its use
+  rtmsg head{};
+  head.rtm_family = address.is_v4() ? AF_INET : AF_INET6;
+  head.rtm_dst_len = address.is_v4() ? 32 : 128;
+  head.rtm_flags = match;
+  NetlinkQuestion question = question_of(RTM_GETROUTE, head);
+  put_attribute(question.body, RTA_DST, network_octets(address));
+  std::optional<KernelOwner> owner;
+  Netlink(NETLINK_ROUTE)
+      .ask(question, [&](std::span<const std::byte> header, const NetlinkAttributes& route) {
+        std::memcpy(&head, header.data(), sizeof head);
+        std::array<char, IF_NAMESIZE> name{};
+        auto const index = route.number<std::uint32_t>(RTA_OIF).value_or(0);
+        if (head.rtm_type == RTN_LOCAL && if_indextoname(index, name.data()) != nullptr) {
+          std::uint8_t const bits = head.rtm_dst_len;
+          owner = {name.data(), first_of(address, bits), bits, true};
+        }
+      });
+  return owner;
 }
 
 }  // namespace
@@ -68,24 +130,32 @@ Trouble look_at(const std::string& name, InterfaceFacts& into) {
                : Trouble{TroubleKind::environment, name + ": " + std::strerror(errno)};
 }
 
-Trouble refuse_kernel_address(const IpAddress& address) {
+std::optional<KernelOwner> kernel_owner(const IpAddress& address) {
+  std::optional<KernelOwner> owner;
   ifaddrs* all = nullptr;
-  if (getifaddrs(&all) != 0) {
-    return {TroubleKind::environment,
-            std::string("the kernel's addresses cannot be read: ") + std::strerror(errno)};
-  }
-  Trouble trouble;
-  for (const ifaddrs* each = all; each != nullptr && !trouble; each = each->ifa_next) {
-    bool const internet = each->ifa_addr != nullptr && (each->ifa_addr->sa_family == AF_INET ||
-                                                        each->ifa_addr->sa_family == AF_INET6);
-    if (internet && address_of(*each->ifa_addr) == address) {
-      trouble = {TroubleKind::bad_input,
-                 std::string("it is the kernel's own address on ") + each->ifa_name +
-                     ", which would answer for us: choose a free address"};
+  if (getifaddrs(&all) == 0) {
+    for (const ifaddrs* each = all; each != nullptr && !owner; each = each->ifa_next) {
+      if (is_internet(each->ifa_addr) && address_of(*each->ifa_addr) == address) {
+        owner = {each->ifa_name, address, bits_of(each->ifa_netmask), false};
+      }
     }
+    freeifaddrs(all);
   }
-  freeifaddrs(all);
-  return trouble;
+  return owner ? owner : route_owner(address);
+}
+
+Trouble refuse_kernel_address(const IpAddress& address) {
+  auto const owner = kernel_owner(address);
+  if (!owner) {
+    return {};
+  }
+  return {TroubleKind::bad_input,
+          owner->is_route
+              ? "the kernel answers for it by its local route " + text_of(owner->first) + "/" +
+                    std::to_string(owner->prefix_bits) + " on " + owner->interface +
+                    ": choose a free address"
+              : "it is the kernel's own address on " + owner->interface +
+                    ", which would answer for us: choose a free address"};
 }
 
 }  // namespace lockstep::hw

@@ -14,6 +14,15 @@ TEST(Interface, TheKernelsAddressIsRefused) {
     EXPECT_NE(trouble.text.find(" lo,"), std::string::npos) << trouble.text;
   }
   EXPECT_FALSE(refuse_kernel_address(IpAddress::v4(203, 0, 113, 77)));
+  // No interface has it; the route of the loopback's network is the kernel's all the same.
+  if (auto const owner = kernel_owner(IpAddress::v4(127, 9, 9, 9))) {
+    EXPECT_TRUE(owner->is_route);
+    EXPECT_EQ(owner->first, IpAddress::v4(127, 0, 0, 0));
+    EXPECT_EQ(owner->prefix_bits, 8);
+    EXPECT_EQ(owner->interface, "lo");
+    EXPECT_NE(refuse_kernel_address(IpAddress::v4(127, 9, 9, 9)).text.find("127.0.0.0/8 on lo"),
+              std::string::npos);
+  }
 }
 
 TEST(Interface, WhatIsNotThereIsNamed) {

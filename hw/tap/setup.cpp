@@ -1,7 +1,6 @@
 // The ioctls of /dev/net/tun and of the interface.
 #include "hw/tap/setup.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
@@ -10,7 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -63,33 +61,6 @@ Trouble not_attached(const std::string& name, int error) {
   return environment(name + ": " + std::strerror(error));
 }
 
-// The 16 octets of an address, network order.
-std::array<std::uint8_t, 16> octets_of(const IpAddress& address) {
-  std::array<std::uint8_t, 16> out{};
-  for (std::uint32_t i = 0; i < 16; ++i) {
-    std::uint64_t const half = i < 8 ? address.high : address.low;
-    out[i] = static_cast<std::uint8_t>(half >> (56 - 8 * (i % 8)));
-  }
-  return out;
-}
-
-void set_v4(ifreq& request, std::uint32_t network_order) {
-  sockaddr_in v4{};
-  v4.sin_family = AF_INET;
-  v4.sin_addr.s_addr = network_order;
-  std::memcpy(&request.ifr_addr, &v4, sizeof v4);
-}
-
-std::uint32_t v4_of(const ifreq& request) {
-  sockaddr_in v4{};
-  std::memcpy(&v4, &request.ifr_addr, sizeof v4);
-  return v4.sin_addr.s_addr;
-}
-
-std::uint32_t mask_of(std::uint8_t prefix_bits) {
-  return htonl(prefix_bits == 0 ? 0 : ~std::uint32_t{0} << (32 - prefix_bits));
-}
-
 // The kernel's end of an interface of our own has nobody beside it but us, whose addresses have
 // been looked at: its addresses of IPv6 are good at once (else a second later).
 void skip_duplicate_tests(const std::string& name) {
@@ -112,7 +83,7 @@ Trouble TapInterface::open(const TapSettings& settings) {
   if (!control_.is_open()) {
     return environment(std::string("socket: ") + std::strerror(errno));
   }
-  note_before();
+  before_ = TapBefore::of(name_);
   Trouble trouble = attach(settings);
   if (!trouble) {
     trouble = configure(settings);
@@ -129,7 +100,9 @@ Trouble TapInterface::attach(const TapSettings& settings) {
   for (std::uint32_t i = 0; i < settings.queues.value; ++i) {
     Trouble trouble = attach_queue(settings, devices_.emplace_back());
     if (trouble) {
-      before_.reset();
+      if (before_ && !before_->has_device()) {
+        before_.reset();  // nothing of it was changed
+      }
       return trouble;
     }
   }
@@ -149,6 +122,9 @@ Trouble TapInterface::attach_queue(const TapSettings& settings, Descriptor& into
   request.ifr_flags = static_cast<short>(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | several);
   if (ioctl(into.number(), TUNSETIFF, &request) != 0) {
     return not_attached(name_, errno);
+  }
+  if (before_ && !before_->has_device()) {
+    before_->note_device(into);
   }
   int header_bytes = VirtioHeader::bytes;
   int little_endian = 1;
@@ -195,64 +171,20 @@ Trouble TapInterface::configure(const TapSettings& settings) {
 
 Trouble TapInterface::give_address(const HostAddress& host) {
   ifreq request = request_for(name_);
-  bool given = false;
-  if (host.address.is_v4()) {
-    set_v4(request, htonl(host.address.as_v4().value));
-    given = control(control_, SIOCSIFADDR, request);
-    set_v4(request, mask_of(host.prefix_bits));
-    given = given && control(control_, SIOCSIFNETMASK, request);
-  } else {
-    // struct in6_ifreq of the kernel, whose header cannot stand beside the C library's.
-    struct {
-      std::array<std::uint8_t, 16> address;
-      std::uint32_t prefix_bits;
-      int index;
-    } wanted{octets_of(host.address), host.prefix_bits, 0};
-    Descriptor const six(socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    given = six.is_open() && control(control_, SIOCGIFINDEX, request);
-    wanted.index = request.ifr_ifindex;
-    given = given && (ioctl(six.number(), SIOCSIFADDR, &wanted) == 0 || errno == EEXIST);
+  if (!control(control_, SIOCGIFINDEX, request) || !add_address(request.ifr_ifindex, host)) {
+    return environment(name_ + " does not take the kernel's address: " + std::strerror(errno));
   }
-  return given ? Trouble{}
-               : environment(name_ + " does not take the kernel's address: " +
-                             std::strerror(errno));
-}
-
-void TapInterface::note_before() {
-  before_.reset();
-  ifreq request = request_for(name_);
-  if (!control(control_, SIOCGIFMTU, request)) {
-    return;  // there is none of this name
+  if (before_) {
+    before_->given(host);
   }
-  Before before;
-  before.mtu = request.ifr_mtu;
-  before.flags = control(control_, SIOCGIFFLAGS, request) ? request.ifr_flags : short{};
-  if (control(control_, SIOCGIFADDR, request)) {
-    before.address = v4_of(request);
-    if (control(control_, SIOCGIFNETMASK, request)) {
-      before.mask = v4_of(request);
-    }
-  }
-  before_ = before;
+  return {};
 }
 
 void TapInterface::put_back() {
-  if (!before_) {
-    return;
+  if (before_) {
+    before_->put_back();
+    before_.reset();
   }
-  ifreq request = request_for(name_);
-  request.ifr_mtu = before_->mtu;
-  control(control_, SIOCSIFMTU, request);
-  set_v4(request, before_->address.value_or(0));
-  control(control_, SIOCSIFADDR, request);
-  if (before_->address && before_->mask) {
-    set_v4(request, *before_->mask);
-    control(control_, SIOCSIFNETMASK, request);
-  }
-  request = request_for(name_);
-  request.ifr_flags = before_->flags;
-  control(control_, SIOCSIFFLAGS, request);
-  before_.reset();
 }
 
 }  // namespace lockstep::hw

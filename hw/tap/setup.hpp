@@ -8,6 +8,7 @@
 
 #include "core/seam/config.hpp"
 #include "hw/poll/descriptor.hpp"
+#include "hw/tap/before.hpp"
 #include "hw/trouble.hpp"
 
 namespace lockstep::hw {
@@ -24,7 +25,7 @@ struct TapSettings {
 };
 
 // A TAP made here goes with its descriptor. One that was there before keeps its name and gets the
-// MTU, the flags and the IPv4 address back that it had, when this object goes.
+// everything back that it had, when this object goes: MTU, flags, addresses, offloads.
 class TapInterface {
  public:
   TapInterface() = default;
@@ -41,24 +42,18 @@ class TapInterface {
   const Trouble& not_steered() const { return not_steered_; }
 
  private:
-  struct Before {
-    int mtu = 0;
-    short flags = 0;
-    std::optional<std::uint32_t> address, mask;  // in network order
-  };
   Trouble attach(const TapSettings& settings);
   Trouble attach_queue(const TapSettings& settings, Descriptor& into);
   void steer(Count queues);
   Trouble configure(const TapSettings& settings);
   Trouble give_address(const HostAddress& host);
-  void note_before();
   void put_back();
 
   std::string name_;
   std::vector<Descriptor> devices_;
   Trouble not_steered_;
   Descriptor control_;  // a socket, for ioctl
-  std::optional<Before> before_;
+  std::optional<TapBefore> before_;  // none: it was made here
 };
 
 }  // namespace lockstep::hw

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
-#include "tools/doctor/netlink.hpp"
 #include "tools/doctor/report.hpp"
 
 namespace lockstep::tools {
@@ -29,9 +28,9 @@ DoctorFacts good() {
 }
 
 /// The line of a table; all others are fine, or it is named here.
-Check only(const DoctorFacts& facts, DriverKind driver, const std::string& what) {
+Check only(const DoctorFacts& facts, const DoctorQuestion& question, const std::string& what) {
   Check out;
-  for (const Check& check : judge(facts, {driver, 0})) {
+  for (const Check& check : judge(facts, question)) {
     if (check.what == what) {
       out = check;
     } else {
@@ -40,6 +39,10 @@ Check only(const DoctorFacts& facts, DriverKind driver, const std::string& what)
   }
   EXPECT_EQ(out.what, what);
   return out;
+}
+
+Check only(const DoctorFacts& facts, DriverKind driver, const std::string& what) {
+  return only(facts, DoctorQuestion{driver, 0}, what);
 }
 
 TEST(Doctor, FindsNothingWhereAllIsFine) {
@@ -94,6 +97,10 @@ TEST(Doctor, WhatTheDriverCanOfXdp) {
   facts.xdp.features = 0;
   EXPECT_EQ(only(facts, DriverKind::xdp_native, "XDP in the driver").mend,
             "--driver xdp-generic, or --driver packet");
+  facts = good();
+  facts.xdp.features = 3;
+  EXPECT_EQ(only(facts, DriverKind::xdp_zero_copy, "XDP in the driver").mend,
+            "--driver xdp, which copies");
   facts.xdp.program = 7;
   EXPECT_EQ(only(facts, DriverKind::packet, "XDP program").verdict, Verdict::note);
   facts = good();
@@ -112,8 +119,13 @@ TEST(Doctor, QueuesThatNobodyHears) {
   EXPECT_EQ(only(facts, DriverKind::xdp, "queues and RSS").mend, "ethtool -L eth1 combined 1");
   facts.channels = hw::ChannelCounts{2, 0};
   EXPECT_EQ(only(facts, DriverKind::xdp, "queues and RSS").mend, "ethtool -L eth1 rx 1");
+  DoctorQuestion const two{DriverKind::xdp, 0, 2};
+  EXPECT_EQ(only(facts, two, "queues and RSS").verdict, Verdict::fine);
+  facts.channels = hw::ChannelCounts{0, 1};
+  EXPECT_EQ(only(facts, two, "queues and RSS").mend, "ethtool -L eth1 combined 2");
   facts.channels = std::nullopt;
   EXPECT_EQ(only(facts, DriverKind::xdp, "queues and RSS").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, two, "queues and RSS").mend, "--shards 1");
 }
 
 TEST(Doctor, FramesOfManySegments) {
@@ -141,7 +153,15 @@ TEST(Doctor, MtuAndMemory) {
   EXPECT_EQ(breaks_in(judge(facts, {DriverKind::xdp, 1500})), 0u);
   auto const asked = judge(facts, {DriverKind::packet, 9001});
   EXPECT_EQ(breaks_in(asked), 1u);
+  // What the mend asks for is fine.
+  for (std::uint32_t const own : {1500u, 3000u, 9000u}) {
+    facts.interface.mtu = Bytes{own};
+    EXPECT_EQ(only(facts, {DriverKind::xdp, 9000}, "MTU").mend,
+              "--mtu " + std::to_string(std::min(own, 3822u)));
+    EXPECT_EQ(breaks_in(judge(facts, {DriverKind::xdp, std::min(own, 3822u)})), 0u);
+  }
   facts = good();
+  EXPECT_EQ(only(facts, {DriverKind::xdp, 3000}, "MTU").mend, "ip link set dev eth1 mtu 3000");
   facts.memory.locked_bytes_max = (8 << 20) - 1;
   EXPECT_EQ(only(facts, DriverKind::xdp, "locked memory").mend, "ulimit -l unlimited");
   EXPECT_EQ(only(facts, DriverKind::packet, "locked memory").verdict, Verdict::fine);
@@ -151,8 +171,12 @@ TEST(Doctor, MtuAndMemory) {
 
 TEST(Doctor, OurAddressIsAnothers) {
   DoctorFacts facts = good();
-  facts.clash = "lo";
-  EXPECT_EQ(only(facts, DriverKind::xdp, "address").mend, "ip address del 10.9.0.2/24 dev lo");
+  // With the prefix that the kernel has it with, which need not be ours.
+  facts.clash = hw::KernelOwner{"lo", IpAddress::v4(10, 9, 0, 2), 32, false};
+  EXPECT_EQ(only(facts, DriverKind::xdp, "address").mend, "ip address del 10.9.0.2/32 dev lo");
+  facts.clash = hw::KernelOwner{"lo", IpAddress::v4(10, 9, 0, 0), 24, true};
+  EXPECT_EQ(only(facts, DriverKind::xdp, "address").mend,
+            "ip route del local 10.9.0.0/24 dev lo");
   facts = good();
   facts.owners = {{"eth2", facts.interface.mac}};
   EXPECT_EQ(only(facts, DriverKind::xdp, "neighbours").verdict, Verdict::fine);
@@ -168,7 +192,7 @@ TEST(Doctor, OurAddressIsAnothers) {
 
 TEST(Doctor, TextAndJsonSayTheSame) {
   DoctorFacts facts = good();
-  facts.clash = "lo";
+  facts.clash = hw::KernelOwner{"lo", IpAddress::v4(10, 9, 0, 2), 24, false};
   auto const checks = judge(facts, {DriverKind::xdp, 0});
   std::string const text = doctor_text(checks, 0);
   EXPECT_NE(text.find("1 thing would break it\n"), std::string::npos) << text;
@@ -176,23 +200,6 @@ TEST(Doctor, TextAndJsonSayTheSame) {
   EXPECT_EQ(json["breaks"], 1);
   EXPECT_EQ(json["checks"].size(), checks.size());
   EXPECT_EQ(json["checks"][12]["mend"], "ip address del 10.9.0.2/24 dev lo");
-}
-
-TEST(Netlink, AttributesAreFoundAndTornOnesAreNot) {
-  std::vector<std::byte> body;
-  std::array const three{std::byte{1}, std::byte{2}, std::byte{3}};
-  put_attribute(body, 5, three);
-  std::uint32_t const number = 77;
-  put_attribute(body, 6, std::as_bytes(std::span(&number, 1)));
-  ASSERT_EQ(body.size(), 16u);
-  NetlinkAttributes const whole(body);
-  EXPECT_EQ(whole.find(5)->size(), 3u);
-  EXPECT_EQ(whole.number<std::uint32_t>(6), 77u);
-  EXPECT_FALSE(whole.number<std::uint16_t>(6));
-  EXPECT_FALSE(whole.find(7));
-  for (std::size_t cut = 0; cut < body.size(); ++cut) {
-    EXPECT_FALSE(NetlinkAttributes(std::span(body).first(cut)).find(6)) << cut;
-  }
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ struct DoctorFacts {
   MemoryFacts memory;
   std::uint32_t neighbours = 0;  ///< that the kernel knows on the interface
   std::optional<HostAddress> address;  ///< ours, if it was given
-  std::string clash;             ///< the interface that has our address; empty: none
+  std::optional<hw::KernelOwner> clash;  ///< who in the kernel has our address
   std::vector<KnownNeighbour> owners;
   bool forwards = false;         ///< what is not for the kernel goes on, as on a router
 };

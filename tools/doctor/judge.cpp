@@ -102,9 +102,14 @@ Check xdp_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   bool const zero_copy = (*facts.xdp.features & feature_zero_copy) != 0;
   bool const native = is_native_known(facts);
   out.found = native ? (zero_copy ? "native, zero-copy" : "native, copied") : "none: generic only";
-  if (!native && question.driver == DriverKind::xdp_native) {
+  bool const wants_native = question.driver == DriverKind::xdp_native ||
+                            question.driver == DriverKind::xdp_zero_copy;
+  if (!native && wants_native) {
     out.verdict = Verdict::breaks;
     out.mend = "--driver xdp-generic, or --driver packet";
+  } else if (!zero_copy && question.driver == DriverKind::xdp_zero_copy) {
+    out.verdict = Verdict::breaks;
+    out.mend = "--driver xdp, which copies";
   } else if (!native && question.driver == DriverKind::xdp) {
     out.verdict = Verdict::note;
   }
@@ -124,18 +129,23 @@ Check program_check(const DoctorFacts& facts, const DoctorQuestion& question) {
                : ""};
 }
 
+/// AF_XDP hears one queue a shard: frames in any other would be lost.
 Check queues_check(const DoctorFacts& facts, const DoctorQuestion& question) {
-  if (!facts.channels) {
-    return {"queues and RSS", Verdict::fine, "one: the driver has none to set", ""};
+  Check out{"queues and RSS", Verdict::fine, "one: the driver has none to set", ""};
+  std::uint32_t const count = facts.channels ? std::max(1u, facts.channels->arriving()) : 1;
+  if (facts.channels) {
+    out.found = count == 1 ? "one queue: nothing is spread"
+                           : fmt::format("RSS spreads frames over {} queues", count);
   }
-  std::uint32_t const count = std::max(1u, facts.channels->arriving());
-  bool const breaks = is_xdp(question.driver) && count > 1;
-  return {"queues and RSS", breaks ? Verdict::breaks : Verdict::fine,
-          count == 1 ? "one queue: nothing is spread"
-                     : fmt::format("RSS spreads frames over {} queues", count),
-          breaks ? fmt::format("ethtool -L {} {} 1", facts.name,
-                               facts.channels->combined != 0 ? "combined" : "rx")
-                 : ""};
+  if (is_xdp(question.driver) && count != question.shards) {
+    out.verdict = Verdict::breaks;
+    out.found += question.shards == 1 ? "" : fmt::format(", for {} shards", question.shards);
+    out.mend = facts.channels ? fmt::format("ethtool -L {} {} {}", facts.name,
+                                            facts.channels->combined != 0 ? "combined" : "rx",
+                                            question.shards)
+                              : "--shards 1";
+  }
+  return out;
 }
 
 void add_word(std::string& text, const char* word, const std::optional<bool>& is) {
@@ -224,12 +234,13 @@ Check mtu_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   std::uint32_t const wanted = question.mtu == 0 ? own : question.mtu;
   std::uint32_t const most = hw::xdp_mtu_max.count;
   Check out{"MTU", Verdict::fine, std::to_string(own), ""};
-  if (wanted > own) {
+  if (wanted > most && is_xdp(question.driver)) {
+    out.found += fmt::format(", {} is asked for, and {} is the most here", wanted, most);
+    out.mend = question.mtu == 0 ? fmt::format("ip link set dev {} mtu 1500", facts.name)
+                                 : fmt::format("--mtu {}", std::min(own, most));
+  } else if (wanted > own) {
     out.found += fmt::format(", and {} is asked for", wanted);
     out.mend = fmt::format("ip link set dev {} mtu {}", facts.name, wanted);
-  } else if (wanted > most && is_xdp(question.driver)) {
-    out.found += fmt::format(", and {} is the most here", most);
-    out.mend = fmt::format("ip link set dev {} mtu 1500", facts.name);
   } else if (wanted < 1280) {
     out.verdict = Verdict::note;
     out.found += ": too little for IPv6";
@@ -239,9 +250,8 @@ Check mtu_check(const DoctorFacts& facts, const DoctorQuestion& question) {
 }
 
 Check memory_check(const DoctorFacts& facts, const DoctorQuestion& question) {
-  std::uint64_t const wanted = hw::xdp_memory_bytes(Bytes{question.mtu == 0
-                                                              ? facts.interface.mtu.count
-                                                              : question.mtu});
+  Bytes const mtu{question.mtu == 0 ? facts.interface.mtu.count : question.mtu};
+  std::uint64_t const wanted = hw::xdp_memory_bytes(mtu) * question.shards;
   auto const limit = facts.memory.locked_bytes_max;
   if (!is_xdp(question.driver) || !limit || *limit >= wanted) {
     return {"locked memory", Verdict::fine,
@@ -264,13 +274,15 @@ Check address_check(const DoctorFacts& facts, const DoctorQuestion&) {
     return {"address", Verdict::note, "none was given", "--address 10.9.0.2/24, as serve is told"};
   }
   std::string const text = text_of(facts.address->address);
-  if (facts.clash.empty()) {
+  if (!facts.clash) {
     return {"address", Verdict::fine, text + " is no one's in the kernel", ""};
   }
+  hw::KernelOwner const& owner = *facts.clash;
   return {"address", Verdict::breaks,
-          fmt::format("{} is the kernel's on {}: it would answer for us", text, facts.clash),
-          fmt::format("ip address del {}/{} dev {}", text, facts.address->prefix_bits,
-                      facts.clash)};
+          fmt::format("{} is the kernel's {}on {}: it would answer for us", text,
+                      owner.is_route ? "by a local route " : "", owner.interface),
+          fmt::format("ip {} {}/{} dev {}", owner.is_route ? "route del local" : "address del",
+                      text_of(owner.first), owner.prefix_bits, owner.interface)};
 }
 
 Check neighbours_check(const DoctorFacts& facts, const DoctorQuestion&) {

@@ -10,7 +10,13 @@
 namespace lockstep::tools {
 
 /// Of `serve --driver`.
-enum class DriverKind : unsigned char { packet, xdp, xdp_native, xdp_generic };
+enum class DriverKind : unsigned char {
+  packet,
+  xdp,
+  xdp_native,
+  xdp_generic,
+  xdp_zero_copy
+};
 
 /// fine. note: it works, and this is good to know. breaks: it would not work, or not rightly.
 enum class Verdict : unsigned char { fine, note, breaks };
@@ -26,7 +32,8 @@ struct Check {
 
 struct DoctorQuestion {
   DriverKind driver = DriverKind::packet;
-  std::uint32_t mtu = 0;  ///< 0: the interface's own
+  std::uint32_t mtu = 0;     ///< 0: the interface's own
+  std::uint32_t shards = 1;
 };
 
 /// One check a line, always the same ones in the same order.

@@ -1,15 +1,12 @@
 // ioctls, netlink, /proc, and each way to the frames tried once.
 #include "tools/doctor/facts.hpp"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
 #include <linux/bpf.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -22,8 +19,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "hw/netlink.hpp"
 #include "tools/cli/failure.hpp"
-#include "tools/doctor/netlink.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -97,22 +94,16 @@ MemoryFacts probe_memory() {
   return memory;
 }
 
-template <class Header>
-NetlinkQuestion question_of(std::uint16_t type, const Header& header) {
-  auto const octets = std::as_bytes(std::span(&header, 1));
-  return {type, false, {octets.begin(), octets.end()}, sizeof header};
-}
-
 /// Carrier, the XDP program, and the other end of a pair.
 void probe_link(DoctorFacts& facts) {
   ifinfomsg head{};
   head.ifi_index = facts.interface.index;
-  Netlink netlink(NETLINK_ROUTE);
+  hw::Netlink netlink(NETLINK_ROUTE);
   std::uint32_t peer = 0;
-  netlink.ask(question_of(RTM_GETLINK, head), [&](auto, const NetlinkAttributes& link) {
+  netlink.ask(hw::question_of(RTM_GETLINK, head), [&](auto, const hw::NetlinkAttributes& link) {
     facts.carrier = link.number<std::uint8_t>(IFLA_CARRIER).value_or(1) != 0;
     if (auto const xdp = link.find(IFLA_XDP)) {
-      NetlinkAttributes const inside(*xdp);
+      hw::NetlinkAttributes const inside(*xdp);
       facts.xdp.program = inside.number<std::uint32_t>(IFLA_XDP_PROG_ID).value_or(0);
       facts.xdp.generic =
           inside.number<std::uint8_t>(IFLA_XDP_ATTACHED).value_or(0) == XDP_ATTACHED_SKB;
@@ -128,28 +119,15 @@ void probe_link(DoctorFacts& facts) {
   }
 }
 
-std::array<std::byte, 16> network_octets(const IpAddress& address) {
-  std::array<std::byte, 16> out{};
-  for (std::uint32_t i = 0; i < 16; ++i) {
-    std::uint64_t const half = i < 8 ? address.high : address.low;
-    out[i] = static_cast<std::byte>(half >> (56 - 8 * (i % 8)));
-  }
-  return out;
-}
-
-bool is_same(const IpAddress& address, std::span<const std::byte> octets) {
-  auto const whole = network_octets(address);
-  auto const ours = std::span(whole).last(address.is_v4() ? 4 : 16);
-  return std::ranges::equal(ours, octets);
-}
-
 /// Every neighbour that the kernel knows: how many there are here, and who has our address.
 void probe_neighbours(DoctorFacts& facts) {
   ndmsg const all{};
-  NetlinkQuestion question = question_of(RTM_GETNEIGH, all);
+  std::vector<std::byte> const ours =
+      facts.address ? hw::network_octets(facts.address->address) : std::vector<std::byte>{};
+  hw::NetlinkQuestion question = hw::question_of(RTM_GETNEIGH, all);
   question.all = true;
-  Netlink(NETLINK_ROUTE).ask(question, [&](std::span<const std::byte> bytes,
-                                           const NetlinkAttributes& told) {
+  hw::Netlink(NETLINK_ROUTE).ask(question, [&](std::span<const std::byte> bytes,
+                                               const hw::NetlinkAttributes& told) {
     ndmsg head{};
     std::memcpy(&head, bytes.data(), sizeof head);
     auto const address = told.find(NDA_DST);
@@ -159,7 +137,7 @@ void probe_neighbours(DoctorFacts& facts) {
     }
     facts.neighbours += head.ndm_ifindex == facts.interface.index ? 1 : 0;
     std::array<char, IF_NAMESIZE> name{};
-    if (facts.address && mac && mac->size() == 6 && is_same(facts.address->address, *address) &&
+    if (facts.address && mac && mac->size() == 6 && std::ranges::equal(ours, *address) &&
         if_indextoname(static_cast<unsigned>(head.ndm_ifindex), name.data()) != nullptr) {
       KnownNeighbour known{name.data(), {}};
       for (std::uint32_t i = 0; i < 6; ++i) {
@@ -168,33 +146,6 @@ void probe_neighbours(DoctorFacts& facts) {
       facts.owners.push_back(known);
     }
   });
-}
-
-/// Which interface has the address; empty: none.
-std::string owner_in_kernel(const IpAddress& address) {
-  ifaddrs* all = nullptr;
-  if (getifaddrs(&all) != 0) {
-    return {};
-  }
-  std::string owner;
-  for (const ifaddrs* each = all; each != nullptr && owner.empty(); each = each->ifa_next) {
-    const sockaddr* const has = each->ifa_addr;
-    if (has == nullptr) {
-      continue;
-    }
-    bool const v4 = has->sa_family == AF_INET;
-    const void* const at =
-        v4 ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(has)->sin_addr)
-           : static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(has)->sin6_addr);
-    bool const internet = v4 || has->sa_family == AF_INET6;
-    std::size_t const size = v4 ? 4 : 16;
-    if (internet && v4 == address.is_v4() &&
-        is_same(address, {static_cast<const std::byte*>(at), size})) {
-      owner = each->ifa_name;
-    }
-  }
-  freeifaddrs(all);
-  return owner;
 }
 
 }  // namespace
@@ -214,7 +165,7 @@ DoctorFacts probe(const std::string& name, const std::optional<HostAddress>& add
   facts.driver = hw::driver_of(name);
   facts.channels = hw::channels_of(name);
   facts.offloads = hw::offloads_of(name);
-  facts.xdp.features = xdp_features_of(facts.interface.index);
+  facts.xdp.features = hw::xdp_features_of(facts.interface.index);
   facts.ways = {error_of_socket(AF_PACKET), error_of_socket(AF_XDP), error_of_bpf()};
   facts.memory = probe_memory();
   probe_link(facts);
@@ -222,7 +173,7 @@ DoctorFacts probe(const std::string& name, const std::optional<HostAddress>& add
   bool const v4 = !address || address->address.is_v4();
   facts.forwards = setting_is_on("/proc/sys/net/" + std::string(v4 ? "ipv4" : "ipv6") + "/conf/" +
                                  name + "/forwarding");
-  facts.clash = address ? owner_in_kernel(address->address) : std::string();
+  facts.clash = address ? hw::kernel_owner(address->address) : std::nullopt;
   return facts;
 }
 

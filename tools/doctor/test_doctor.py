@@ -78,6 +78,14 @@ def test_address_and_neighbours():
     assert (code, broken(checks)) == (1, ["address"])
     mend(checks["address"])
     assert doctor("--address", f"{ns.OURS6}/64")[0] == 0
+    # With another prefix than ours, and by a route alone.
+    for words in (("address", "add", f"{ns.OURS}/32"), ("route", "add", "local", "10.9.0.0/29"),
+                  ("route", "add", "local", f"{ns.OURS}/32")):
+        ns.run("ip", *words, "dev", "lo")
+        code, checks = doctor("--address", f"{ns.OURS}/24")
+        assert (code, broken(checks)) == (1, ["address"])
+        mend(checks["address"])
+        assert doctor("--address", f"{ns.OURS}/24")[0] == 0
 
 
 def test_down_mtu_and_forwarding():

@@ -1,5 +1,5 @@
 // Sends, receives, walks messages and attributes.
-#include "tools/doctor/netlink.hpp"
+#include "hw/netlink.hpp"
 
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
@@ -8,10 +8,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <string_view>
 
-namespace lockstep::tools {
+namespace lockstep::hw {
 namespace {
 
 constexpr std::uint32_t aligned(std::size_t bytes) {
@@ -71,6 +72,15 @@ void put_attribute(std::vector<std::byte>& body, std::uint16_t kind,
   body.resize(aligned(body.size()));
 }
 
+std::vector<std::byte> network_octets(const IpAddress& address) {
+  std::vector<std::byte> out;
+  for (std::uint32_t i = address.is_v4() ? 12 : 0; i < 16; ++i) {
+    std::uint64_t const half = i < 8 ? address.high : address.low;
+    out.push_back(static_cast<std::byte>(half >> (56 - 8 * (i % 8)) & 0xff));
+  }
+  return out;
+}
+
 Netlink::Netlink(int protocol) : socket_(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol)) {
   timeval const patience{1, 0};
   setsockopt(socket_.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -81,8 +91,8 @@ bool Netlink::ask(const NetlinkQuestion& question, const Told& told) {
   nlmsghdr head{};
   head.nlmsg_len = static_cast<std::uint32_t>(sizeof head + question.body.size());
   head.nlmsg_type = question.type;
-  head.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | (question.all ? NLM_F_DUMP
-                                                                              : NLM_F_ACK));
+  int const kind = question.all ? NLM_F_DUMP : NLM_F_ACK;
+  head.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | kind | question.flags);
   head.nlmsg_seq = sequence_;
   std::vector<std::byte> message(bytes_of(head).begin(), bytes_of(head).end());
   message.insert(message.end(), question.body.begin(), question.body.end());
@@ -113,7 +123,8 @@ Netlink::Step Netlink::read_answers(const NetlinkQuestion& question, const Told&
       return Step::done;
     }
     if (head.nlmsg_type == NLMSG_ERROR) {
-      return read_as<std::int32_t>(body) == 0 ? Step::done : Step::refused;
+      errno = -read_as<std::int32_t>(body);
+      return errno == 0 ? Step::done : Step::refused;
     }
     if (head.nlmsg_seq == sequence_ && body.size() >= question.header_bytes) {
       told(body.first(question.header_bytes),
@@ -133,9 +144,7 @@ std::optional<std::uint64_t> xdp_features_of(int interface_index) {
   Netlink netlink(NETLINK_GENERIC);
   auto const question = [](std::uint16_t family, std::uint8_t command) {
     genlmsghdr const head{command, 1, 0};
-    NetlinkQuestion out{family, false, {}, sizeof head};
-    out.body.assign(bytes_of(head).begin(), bytes_of(head).end());
-    return out;
+    return question_of(family, head);
   };
   NetlinkQuestion of_family = question(GENL_ID_CTRL, CTRL_CMD_GETFAMILY);
   // With its closing zero.
@@ -158,4 +167,4 @@ std::optional<std::uint64_t> xdp_features_of(int interface_index) {
   return features;
 }
 
-}  // namespace lockstep::tools
+}  // namespace lockstep::hw
