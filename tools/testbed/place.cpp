@@ -109,6 +109,22 @@ std::vector<std::string> two_addresses(const std::string& option, const std::str
   return {text, fmt::format("{}/{}", text_of(next), first->prefix_bits)};
 }
 
+/// Each of the pair is another, and so is each address.
+void refuse_twins(const TestbedOptions& options, const std::vector<std::string>& clients) {
+  if (options.interfaces[0] == options.interfaces[1]) {
+    refuse(fmt::format("--iface {}: it is both ends of the pair: name two", options.interfaces[0]));
+  }
+  auto const server = parse_address_and_prefix(options.server);
+  for (const std::string& client : clients) {
+    auto const asks = parse_address_and_prefix(client);
+    if (server && asks && server->address == asks->address) {
+      refuse(fmt::format("--server {}: the client calls from {} and from the next address: choose "
+                         "another",
+                         options.server, options.client));
+    }
+  }
+}
+
 }  // namespace
 
 Place::Place(const TestbedOptions& options) : own_(Netspace::own()) {
@@ -127,6 +143,8 @@ void Place::take_interfaces(const TestbedOptions& options) {
   if (!options.rules.empty() || !options.lose.empty() || !options.rate.empty()) {
     refuse("--rules, --lose and --rate: the box of a pair is your own: leave them out");
   }
+  std::vector<std::string> const clients = two_addresses("--client", options.client);
+  refuse_twins(options, clients);
   for (const std::string& each : options.interfaces) {
     hw::InterfaceFacts facts;
     if (auto const trouble = hw::look_at(each, facts)) {
@@ -141,8 +159,7 @@ void Place::take_interfaces(const TestbedOptions& options) {
     }
     refuse_merging(each);
   }
-  ends_[0] = {&own_, "client", options.interfaces[0], two_addresses("--client", options.client),
-              options.client_gateway};
+  ends_[0] = {&own_, "client", options.interfaces[0], clients, options.client_gateway};
   ends_[1] = {&own_, "server", options.interfaces[1], {options.server}, options.server_gateway};
   // This namespace outlives us. What an earlier run could not take away goes first.
   std::string const take_away =
