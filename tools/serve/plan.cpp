@@ -2,6 +2,7 @@
 #include "tools/serve/plan.hpp"
 
 #include <fmt/core.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -84,6 +85,12 @@ void read_gateway(const ServeOptions& options, Config& config) {
     refuse(fmt::format("--gateway {}: expected an IPv4 address in a network of --address: "
                        "correct it",
                        options.gateway));
+  }
+  for (std::uint32_t i = 0; i < config.address_count.value; ++i) {
+    if (config.addresses[i].address == *gateway) {
+      refuse(fmt::format("--gateway {}: it is our own --address: name the router's",
+                         options.gateway));
+    }
   }
   config.gateway = *gateway;
 }
@@ -238,6 +245,24 @@ Endpoint metrics_of(const ServeOptions& options, const ServePlan& plan) {
   return place;
 }
 
+/// Each shard makes its own stack, in a thread where nobody could be told that there is no memory.
+void check_memory(const ServeOptions& options, const ServePlan& plan) {
+  // What the application and the threads take beside it.
+  std::uint64_t const beside = std::uint64_t{64} << 20;
+  std::uint64_t const one = Stack::arena_bytes(plan.config);
+  std::uint64_t const wanted = (one + one / 8) * plan.shards.value + beside;
+  // The kernel says whether it could be had; nothing of it is touched.
+  void* const tried = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                           -1, 0);
+  if (tried == MAP_FAILED) {
+    throw Failure(ExitCode::environment,
+                  fmt::format("no memory: {} MiB are wanted for {} connections: choose fewer "
+                              "--connections, or raise the limit (ulimit -v)",
+                              wanted >> 20, options.connections));
+  }
+  munmap(tried, wanted);
+}
+
 /// A snapshot is one record of a journal.
 void check_snapshot(const ServeOptions& options, const Config& config) {
   std::uint64_t const most =
@@ -296,6 +321,7 @@ ServePlan plan_of(const ServeOptions& options) {
   if (plan.record_on) {
     check_snapshot(options, plan.config);
   }
+  check_memory(options, plan);
   return plan;
 }
 

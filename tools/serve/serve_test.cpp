@@ -81,6 +81,9 @@ TEST(Plan, RefusesInOneLine) {
   options = good();
   options.addresses.assign(9, "203.0.113.2/24");
   EXPECT_NE(refusal_of(options).find("at most 8"), std::string::npos);
+  options = good();
+  options.gateway = "203.0.113.2";
+  EXPECT_NE(refusal_of(options).find("our own --address"), std::string::npos);
 }
 
 TEST(Folder, FilesByTheirPathsAndNothingElse) {

@@ -1,7 +1,9 @@
 # The server on a TAP, and on a veth pair by each driver, in a namespace: every octet hashed.
 """Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+import fcntl
 import hashlib
 import http.client
+import json
 import re
 import selectors
 import shutil
@@ -407,19 +409,44 @@ def test_the_capture_of_a_run_with_loss_is_clean(served, tmp_path):
     assert (done.returncode, "0 certain" in done.stdout) == (0, True), done.stdout
 
 
-def test_what_is_there_already(tmp_path):
+def what_the_kernel_has():
+    """Everything of the TAP that a program could change: settings, addresses, offloads, header.
+
+    Not the addresses of its link, which the kernel makes by itself."""
+    def said(*words):
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    link = json.loads(said("ip", "-j", "link", "show", "dev", ns.NAME))[0]
+    addresses = said("ip", "-o", "address", "show", "dev", ns.NAME).splitlines()
+    header = []
+    with open("/dev/net/tun", "r+b", buffering=0) as tun:
+        attach, iff_tap, iff_no_pi = 0x400454ca, 0x0002, 0x1000
+        fcntl.ioctl(tun, attach, struct.pack("16sH22x", ns.NAME.encode(), iff_tap | iff_no_pi))
+        for get in (0x800454d7, 0x800454dd):  # TUNGETVNETHDRSZ, TUNGETVNETLE
+            header.append(struct.unpack("i", fcntl.ioctl(tun, get, bytes(4))))
+    return (link["mtu"], "UP" in link["flags"], sorted(line[line.index(ns.NAME):]
+                                                      for line in addresses
+                                                      if "scope link" not in line),
+            said("ethtool", "-k", ns.NAME).splitlines(), header)
+
+
+@needs_ethtool
+@pytest.mark.parametrize("state, mtu", [("down", 1500), ("up", 1500), ("up", 1000)])
+def test_what_was_there_is_put_back(tmp_path, state, mtu):
     with ns.fresh_namespace():
         ns.run("ip", "tuntap", "add", "dev", ns.NAME, "mode", "tap")
-        ns.run("ip", "link", "set", "dev", ns.NAME, "mtu", "1400")
-        ns.run("ip", "address", "add", "10.7.0.1/24", "dev", ns.NAME)
-        with ns.Server(tmp_path, "--mtu", "1500") as server:
+        ns.run("ip", "link", "set", "dev", ns.NAME, "mtu", "1400", "addrgenmode", "none")
+        for address in ("10.7.0.1/24", "10.7.0.9/24", "10.9.0.77/24", "2001:db8:7::1/64"):
+            ns.run("ip", "address", "add", address, "dev", ns.NAME,
+                   *(["nodad"] if ":" in address else []))
+        ns.run("ethtool", "-K", ns.NAME, "gso", "off")
+        ns.run("ip", "link", "set", "dev", ns.NAME, state)
+        before = what_the_kernel_has()
+        words = {} if mtu >= 1280 else {"addresses": [f"{ns.OURS}/24"],
+                                        "hosts": [f"{ns.KERNEL}/24"]}
+        with ns.Server(tmp_path, "--mtu", str(mtu), **words) as server:
             assert fetch(http_connection(), "/bytes/5")[1] == ns.generated(5)
             assert server.end()[0] == 0
-        state = subprocess.run(["ip", "address", "show", "dev", ns.NAME], check=True,
-                               capture_output=True, text=True).stdout
-        assert "mtu 1400" in state
-        assert "10.7.0.1/24" in state
-        assert ",UP" not in state.split("\n", maxsplit=1)[0]
+        assert what_the_kernel_has() == before
 
 
 def test_one_line_for_what_cannot_be(tmp_path):
@@ -435,6 +462,13 @@ def test_one_line_for_what_cannot_be(tmp_path):
         code, text = refused(serve)
         assert (code, "kernel's own address on lo" in text) == (2, True)
         ns.run("ip", "address", "del", "10.9.0.2/24", "dev", "lo")
+        ns.run("ip", "route", "add", "local", "10.9.0.0/24", "dev", "lo")
+        code, text = refused(serve)
+        assert (code, "local route 10.9.0.0/24 on lo" in text) == (2, True)
+        ns.run("ip", "route", "del", "local", "10.9.0.0/24", "dev", "lo")
+        code, text = refused(["sh", "-c", 'ulimit -v 1500000; exec "$@"', "sh", *serve,
+                              "--shards", "2", "--connections", "1000000"])
+        assert (code, "choose fewer --connections" in text) == (3, True)
         code, text = refused([*serve, "--record", str(tmp_path / "no" / "journal")])
         assert (code, "name a file that can be written" in text) == (3, True)
         code, text = refused([*serve[:4], "lo", *serve[5:]])
