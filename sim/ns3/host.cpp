@@ -2,11 +2,13 @@
 #include "sim/ns3/host.hpp"
 
 #include <ns3/abort.h>
+#include <ns3/ipv6.h>
 #include <ns3/node.h>
 #include <ns3/object-vector.h>
 
 #include <algorithm>
 
+#include "sim/ns3/gateways.hpp"
 #include "sim/ns3/socket.hpp"
 
 namespace ns3 {
@@ -46,15 +48,55 @@ Ptr<LockstepStack> LockstepHost::GetStack(Ptr<NetDevice> device) const {
 
 Ptr<LockstepStack> LockstepHost::Towards(const lockstep::IpAddressPair& local_and_remote) const {
   auto const& [local, remote] = local_and_remote;
+  auto const fits = [&](const LockstepStack& stack) {
+    return local.is_unspecified() || stack.Owns(local);
+  };
+  auto const routed = stacks_.size() > 1 ? RoutedTo(remote) : nullptr;
+  if (routed != nullptr && fits(*routed) && routed->Nearness(remote) >= 0) {
+    return routed;
+  }
   Ptr<LockstepStack> best;
+  std::int32_t nearest = -1;
   for (auto const& stack : stacks_) {
-    bool const fits = local.is_unspecified() || stack->Owns(local);
-    std::int32_t const nearest = best == nullptr ? -1 : best->Nearness(remote);
-    if (fits && stack->Nearness(remote) > nearest) {
+    std::int32_t const near = fits(*stack) ? stack->Nearness(remote) : -1;
+    if (near > nearest) {
       best = stack;
+      nearest = near;
+    } else if (near == nearest) {
+      best = nullptr;  // whichever is taken may be the wrong one
     }
   }
   return best;
+}
+
+Ptr<LockstepStack> LockstepHost::OwnerOf(lockstep::IpAddress address) const {
+  auto const at =
+      std::ranges::find_if(stacks_, [&](const auto& each) { return each->Owns(address); });
+  return at == stacks_.end() ? nullptr : *at;
+}
+
+Ptr<LockstepStack> LockstepHost::RoutedTo(lockstep::IpAddress destination) const {
+  auto device = WayTo(GetNode(), nullptr, destination).device;
+  if (device == nullptr && ways_kept_) {
+    auto const at = std::ranges::lower_bound(ways_, destination, {}, &Way::destination);
+    device = at != ways_.end() && at->destination == destination ? at->device : nullptr;
+  }
+  return device == nullptr ? nullptr : GetStack(device);
+}
+
+void LockstepHost::KeepWays() {
+  if (ways_kept_ || stacks_.size() < 2 || GetNode()->GetObject<Ipv6>() == nullptr) {
+    return;
+  }
+  ways_kept_ = true;
+  for (auto const& other : AddressesOfOthers(GetNode())) {
+    auto const device =
+        other.address.is_v4() ? nullptr : WayTo(GetNode(), nullptr, other.address).device;
+    if (device != nullptr) {
+      ways_.push_back({other.address, device});
+    }
+  }
+  std::ranges::sort(ways_, {}, &Way::destination);
 }
 
 void LockstepHost::DoInitialize() {
@@ -69,6 +111,7 @@ void LockstepHost::DoDispose() {
     stack->Dispose();
   }
   stacks_.clear();
+  ways_.clear();
   Object::DoDispose();
 }
 

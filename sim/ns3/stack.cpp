@@ -24,6 +24,7 @@
 #include "core/seam/turn.hpp"
 #include "sim/ns3/addresses.hpp"
 #include "sim/ns3/gateways.hpp"
+#include "sim/ns3/host.hpp"
 #include "sim/ns3/port.hpp"
 #include "sim/ns3/queue_item.hpp"
 #include "sim/ns3/socket.hpp"
@@ -54,6 +55,21 @@ lockstep::HashKey DrawKey(UniformRandomVariable& random) {
     word = random.GetInteger(0, 0xffff'ffff);
   }
   return {words[0] << 32 | words[1], words[2] << 32 | words[3]};
+}
+
+// Of a packet that holds its IP header.
+lockstep::IpAddress DestinationOf(std::span<const std::byte> packet) {
+  auto const octets = [&](std::size_t at, std::size_t count) {
+    std::uint64_t number = 0;
+    for (auto const octet : packet.subspan(at, count)) {
+      number = number << 8 | std::to_integer<std::uint64_t>(octet);
+    }
+    return number;
+  };
+  if ((packet[0] >> 4) == std::byte{6}) {
+    return {octets(24, 8), octets(32, 8)};
+  }
+  return lockstep::IpAddress::from(lockstep::Ipv4{static_cast<std::uint32_t>(octets(16, 4))});
 }
 
 void WriteMac(std::span<std::byte> into, const Address& address) {
@@ -115,8 +131,15 @@ void LockstepStack::SetDevice(Ptr<NetDevice> device) {
   device_->SetPromiscReceiveCallback(MakeCallback(&LockstepStack::Receive, this));
 }
 
-// What the device gives here it has given to Receive() as well.
+// What the device gives here it gives to Receive() as well: before this, as most do, or after.
+// Its captures have the packet by the second time, so that the answer stands behind it.
 bool LockstepStack::Mute(Ptr<NetDevice>, Ptr<const Packet>, std::uint16_t, const Address&) {
+  speech_ = Speech::twice;
+  if (stored_at_ == nullptr) {
+    announced_ = true;
+  } else {
+    SettleArrival();
+  }
   return true;
 }
 
@@ -164,22 +187,20 @@ std::int32_t LockstepStack::Nearness(lockstep::IpAddress remote) const {
   return best;
 }
 
-// Of a link with neighbours the node's own routes know the way on: the gateway of the first
-// destination of a family that is elsewhere becomes that of all, unless routes were given.
+// Of a link with neighbours the node's own routes know the way on, unless routes were given.
 void LockstepStack::TakeGateways() {
   if (config_.link == lockstep::LinkType::ip || config_.route_count.value != 0) {
     return;
   }
-  std::array<bool, 2> taken{};
-  for (auto const& address : AddressesOfOthers(device_->GetNode())) {
-    bool& done = taken[address.is_v4() ? 0 : 1];
-    auto const gateway =
-        done || Nearness(address) >= 0 ? lockstep::IpAddress{} : GatewayTo(device_, address);
-    if (!gateway.is_unspecified()) {
-      AddRoute({address.is_v4() ? ToLockstep(Ipv4Address::GetAny()) : lockstep::IpAddress{},
-                gateway, 0});
-      done = true;
-    }
+  auto const node = device_->GetNode();
+  auto const routes = RoutesBy(device_, AddressesOfOthers(node));
+  NS_ABORT_MSG_IF(routes.size() > lockstep::Config::routes_max,
+                  "LockstepStack: " << Name() << " reaches others by " << routes.size()
+                                    << " routes, and a stack has room for "
+                                    << lockstep::Config::routes_max
+                                    << ": name its gateway by LockstepHelper::SetGateway");
+  for (auto const& route : routes) {
+    AddRoute(route);
   }
 }
 
@@ -248,6 +269,11 @@ lockstep::Stack& LockstepStack::GetCore() {
         *key = DrawKey(*random);
       }
     }
+    auto const host = device_->GetNode()->GetObject<LockstepHost>();
+    if (host != nullptr) {
+      host->KeepWays();
+      host_ = host->GetStacks().size() > 1 ? host : nullptr;
+    }
     TakeGateways();
     LeaveIpv6();
     Build();
@@ -298,6 +324,8 @@ void LockstepStack::DoDispose() {
   sockets_.clear();
   watched_.clear();
   guest_ = nullptr;
+  host_ = nullptr;
+  stored_at_ = nullptr;
   device_ = nullptr;
   traffic_control_ = nullptr;
   Object::DoDispose();
@@ -312,10 +340,60 @@ bool LockstepStack::Receive(Ptr<NetDevice>, Ptr<const Packet> packet, std::uint1
     GetCore();
   }
   rx_trace_(packet);
+  auto const receiver = ReceiverOf(*packet, protocol);
+  receiver->Store(std::move(packet), protocol, from,
+                  receiver == this ? to : receiver->GetDevice()->GetAddress());
+  stored_at_ = receiver;
+  if (announced_ || speech_ == Speech::once) {
+    SettleArrival();
+  } else if (speech_ == Speech::unknown) {
+    Simulator::ScheduleNow(&LockstepStack::SettleLate, Ptr<LockstepStack>(this));
+  }
+  return true;
+}
+
+// The turn that a packet is worth, once the device has said of it all that it says.
+void LockstepStack::SettleArrival() {
+  announced_ = false;
+  auto const receiver = std::exchange(stored_at_, nullptr);
+  if (!receiver->IsLent()) {
+    receiver->Turn();
+  }
+}
+
+// Of the first packet: the device has not spoken again.
+void LockstepStack::SettleLate() {
+  if (stored_at_ != nullptr) {
+    speech_ = Speech::once;
+    SettleArrival();
+  }
+}
+
+// Of a host with several interfaces, the stack that has the address to which this goes: whatever
+// interface it came by.
+Ptr<LockstepStack> LockstepStack::ReceiverOf(const Packet& packet, std::uint16_t protocol) {
+  std::array<std::byte, 40> header{};
+  bool const v6 = protocol == 0x86dd;
+  std::uint32_t const need = v6 ? 40 : 20;
+  if (host_ == nullptr || (!v6 && protocol != 0x0800) || packet.GetSize() < need) {
+    return this;
+  }
+  packet.CopyData(reinterpret_cast<std::uint8_t*>(header.data()), need);
+  auto const destination = DestinationOf(header);
+  auto const owner = Owns(destination) ? nullptr : host_->OwnerOf(destination);
+  if (owner == nullptr || owner->IsLent()) {
+    return this;
+  }
+  owner->GetCore();
+  return owner;
+}
+
+void LockstepStack::Store(Ptr<const Packet> packet, std::uint16_t protocol, const Address& from,
+                          const Address& to) {
   if (waiting_count_ == waiting_.size()) {
     ++counters_.overflowed;
     drop_trace_(packet, "burst_full");
-    return true;
+    return;
   }
   ++counters_.frames_received;
   Waiting& place = waiting_[waiting_count_++];
@@ -334,10 +412,6 @@ bool LockstepStack::Receive(Ptr<NetDevice>, Ptr<const Packet> packet, std::uint1
   }
   packet->CopyData(reinterpret_cast<std::uint8_t*>(bytes.data() + header), packet->GetSize());
   place.packet = std::move(packet);
-  if (!IsLent()) {
-    Turn();
-  }
-  return true;
 }
 
 // Who died of what, told of the one frame of the turn or of the last of several.
@@ -395,6 +469,22 @@ void LockstepStack::Transmit(std::span<const std::byte> frame) {
   }
   auto const packet = Create<Packet>(reinterpret_cast<const std::uint8_t*>(payload.data()),
                                      static_cast<std::uint32_t>(payload.size()));
+  auto const sender = SenderOf(payload);
+  sender->Send(packet, sender == this ? to : sender->device_->GetBroadcast(), protocol);
+}
+
+// Of a host with several point-to-point links, the stack of that by which the node's own routes
+// lead there at this moment.
+Ptr<LockstepStack> LockstepStack::SenderOf(std::span<const std::byte> packet) {
+  if (host_ == nullptr || config_.link == lockstep::LinkType::ethernet) {
+    return this;
+  }
+  auto const routed = host_->RoutedTo(DestinationOf(packet));
+  bool const usable = routed != nullptr && routed->config_.link == lockstep::LinkType::ip;
+  return usable ? routed : this;
+}
+
+void LockstepStack::Send(Ptr<Packet> packet, const Address& to, std::uint16_t protocol) {
   ++counters_.frames_sent;
   tx_trace_(packet);
   if (traffic_control_ != nullptr) {
@@ -452,7 +542,10 @@ void LockstepStack::Arm() {
   event_.Remove();
   event_at_ = at;
   auto const now = Port::Clock().ns;
-  Time const in = NanoSeconds(at > now ? at - now : 0);
+  Time in = NanoSeconds(at > now ? at - now : 0);
+  if (in.GetNanoSeconds() < 0 || static_cast<std::uint64_t>(in.GetNanoSeconds()) + now < at) {
+    in += TimeStep(1);  // ns-3's clock is coarser than ours: not before it, or it is for ever due
+  }
   event_ = Simulator::Schedule(in, &LockstepStack::Due, this);
   ++counters_.events;
 }

@@ -25,6 +25,7 @@
 
 namespace ns3 {
 
+class LockstepHost;
 class LockstepSocket;
 class TrafficControlLayer;
 
@@ -115,6 +116,13 @@ class LockstepStack : public Object, public LockstepConfigured {
             const Address& from);
   bool Receive(Ptr<NetDevice> device, Ptr<const Packet> packet, std::uint16_t protocol,
                const Address& from, const Address& to, NetDevice::PacketType type);
+  void Store(Ptr<const Packet> packet, std::uint16_t protocol, const Address& from,
+             const Address& to);
+  Ptr<LockstepStack> ReceiverOf(const Packet& packet, std::uint16_t protocol);
+  Ptr<LockstepStack> SenderOf(std::span<const std::byte> packet);
+  void Send(Ptr<Packet> packet, const Address& to, std::uint16_t protocol);
+  void SettleArrival();
+  void SettleLate();
   void TakeGateways();
   void LeaveIpv6();
   void MakePort();
@@ -146,6 +154,11 @@ class LockstepStack : public Object, public LockstepConfigured {
 
   std::vector<Waiting> waiting_;  // buffers; the first waiting_count_ hold frames
   std::uint32_t waiting_count_ = 0;
+  // How often the device speaks of a packet: ns-3's own do it before and after their traces.
+  enum class Speech : std::uint8_t { unknown, once, twice };
+  Speech speech_ = Speech::unknown;
+  Ptr<LockstepStack> stored_at_;  // where the packet of which it has spoken once waits
+  bool announced_ = false;        // it has said only that a packet came
   bool turning_ = false;
   bool again_ = false;            // something came while it turned
   EventId event_;
@@ -158,6 +171,7 @@ class LockstepStack : public Object, public LockstepConfigured {
   std::vector<Ptr<LockstepSocket>> sockets_;      // those of connections_, in order of birth
   std::vector<LockstepSocket*> watched_;
   LockstepGuest* guest_ = nullptr;
+  Ptr<LockstepHost> host_;  // if it has several stacks
 
   LockstepCounters counters_;
   TracedCallback<Ptr<const Packet>> tx_trace_;

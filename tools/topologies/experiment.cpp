@@ -41,6 +41,7 @@ namespace {
 using namespace ns3;
 
 constexpr std::uint16_t port = 5001;
+constexpr std::uint32_t buffer_bytes = 1 << 20;
 constexpr double start_s = 1;        // by then every station has joined
 constexpr double stagger_s = 0.01;   // between the starts of two flows
 
@@ -104,6 +105,23 @@ bool receiver_is_ours(const ExperimentSettings& settings, std::size_t flow) {
          (settings.receivers == "same" && settings.flows[flow] == "ours");
 }
 
+/// ns-3's senders are given a receiver that takes a megabyte from the start, as its own does: to a
+/// smaller window ns-3's TcpRateLinux writes where it must not.
+LockstepHelper receiver_of_theirs(const ExperimentSettings& settings, const LockstepHelper& ours) {
+  LockstepHelper lockstep = ours;
+  if (settings.profile == "default") {
+    for (const char* name : {"ReceiveBufferBytes", "ReceiveBufferMaxBytes"}) {
+      bool const said = std::ranges::any_of(settings.attributes, [&](const auto& each) {
+        return each.first == name;
+      });
+      if (!said) {
+        lockstep.Set(name, UintegerValue(buffer_bytes));
+      }
+    }
+  }
+  return lockstep;
+}
+
 void install_stacks(const ExperimentSettings& settings, const Topology& topology) {
   LockstepHelper lockstep;
   lockstep.SetProfile(settings.profile);
@@ -113,6 +131,7 @@ void install_stacks(const ExperimentSettings& settings, const Topology& topology
   for (const auto& [name, value] : settings.attributes) {
     lockstep.Set(name, StringValue(value));
   }
+  auto const theirs = receiver_of_theirs(settings, lockstep);
   for (std::size_t i = 0; i < settings.flows.size(); ++i) {
     Pair const& pair = topology.pairs[i];
     if (settings.flows[i] == "ours") {
@@ -122,7 +141,7 @@ void install_stacks(const ExperimentSettings& settings, const Topology& topology
           "SocketType", TypeIdValue(TypeId::LookupByName(type_of(settings.flows[i]))));
     }
     if (receiver_is_ours(settings, i)) {
-      lockstep.Install(pair.to);
+      (settings.flows[i] == "ours" ? lockstep : theirs).Install(pair.to);
     }
   }
   for (const auto& [device, gateway] : topology.gateways) {
@@ -270,8 +289,8 @@ void prepare(const ExperimentSettings& settings) {
   RngSeedManager::SetRun(settings.run);
   // As ours: segments of an Ethernet with timestamps, and buffers of a megabyte.
   ns3::Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1448));
-  ns3::Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(1 << 20));
-  ns3::Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(1 << 20));
+  ns3::Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(buffer_bytes));
+  ns3::Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(buffer_bytes));
   ns3::Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
   if (settings.topology.ecn) {
     ns3::Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("On"));

@@ -55,6 +55,20 @@ TEST(Topologies, WhoeverReceives) {
   }
 }
 
+// So much that ns-3's senders fill our windows, with a sender of ours among them and alone.
+TEST(Topologies, OursReceivesWhateverTheirsSends) {
+  for (auto const& flows : std::vector<std::vector<std::string>>{
+           {"ours", "newreno"}, {"newreno", "newreno"}, {"cubic", "cubic"}}) {
+    auto settings = settings_of("dumbbell");
+    settings.receivers = "ours";
+    settings.flows = flows;
+    settings.bytes = 10'000'000;
+    for (const auto& flow : run_experiment(settings).flows) {
+      EXPECT_TRUE(flow.complete) << flow.kind;
+    }
+  }
+}
+
 // As a program of its own: within one, ns-3 goes on counting its random streams.
 void run_apart(const ExperimentSettings& settings) {
   pid_t const child = ::fork();
