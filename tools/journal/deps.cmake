@@ -1,2 +1,2 @@
 # The application that is replayed, whole output files, captures, addresses as text.
-set(LIBS lockstep_http lockstep_output lockstep_capture lockstep_world)
+set(LIBS lockstep_http lockstep_load lockstep_output lockstep_capture lockstep_world)

@@ -1,15 +1,8 @@
 // JSON for what has names, octets for what is lent.
 #include "tools/journal/http_parts.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
-
-#include "tools/cli/failure.hpp"
-#include "tools/cli/version.hpp"
-#include "tools/journal/config_json.hpp"
-#include "tools/output/utf8.hpp"
 
 namespace lockstep::journal {
 namespace {
@@ -49,36 +42,12 @@ http::ServerSettings server_from(const ordered_json& json) {
   return out;
 }
 
-[[noreturn]] void refuse(const Reader& reader, const std::string& why) {
-  throw tools::Failure(tools::ExitCode::bad_input,
-                       fmt::format("{}: {}; expected a journal that this program wrote: record it "
-                                   "again",
-                                   reader.path(), why));
-}
-
-/// The name of a file may hold octets that are no UTF-8: then it is the list of its octets.
-ordered_json json_of(const std::string& path) {
-  if (tools::utf8_only(path) == path) {
-    return path;
-  }
-  std::vector<unsigned char> const octets(path.begin(), path.end());
-  return octets;
-}
-
-std::string path_from(const ordered_json& json) {
-  if (json.is_string()) {
-    return json.get<std::string>();
-  }
-  auto const octets = json.get<std::vector<unsigned char>>();
-  return {octets.begin(), octets.end()};
-}
-
 std::vector<std::byte> read_content(Reader& reader, std::uint64_t octets, bool& edited) {
   std::vector<std::byte> content;
   Record record;
   while (content.size() < octets) {
     if (!reader.next(record) || record.kind != Kind::content) {
-      refuse(reader, "the content of the site is cut off");
+      refuse_parts(reader, "the content of the site is cut off");
     }
     edited = edited || record.edited;
     content.insert(content.end(), record.fields.begin(), record.fields.end());
@@ -88,26 +57,16 @@ std::vector<std::byte> read_content(Reader& reader, std::uint64_t octets, bool& 
 
 }  // namespace
 
-void write_parts(Writer& writer, const Config& config, const http::ServerSettings& server,
-                 const http::Site& site, const std::string& interface,
-                 std::uint64_t started_unix_ns) {
-  ordered_json begin;
-  begin["version"] = tools::version;
-  begin["application"] = "http";
-  begin["interface"] = interface;
-  begin["started_unix_ns"] = started_unix_ns;
-  begin["config"] = journal::json_of(config);
+void write_parts(Writer& writer, const Run& run, const http::ServerSettings& server,
+                 const http::Site& site) {
+  ordered_json begin = begin_of(run, http_application);
   begin["server"] = json_of(server);
   begin["content_octets"] = site.content().size();
   begin["files"] = ordered_json::array();
   for (const http::Site::Entry& each : site.entries()) {
-    begin["files"].push_back({json_of(each.path), each.begin, each.length});
+    begin["files"].push_back({json_of_text(each.path), each.begin, each.length});
   }
-  // The interface's name may hold such octets, too, and is only shown.
-  std::string const text = begin.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-  writer.begin(Kind::begin);
-  writer.octets(std::as_bytes(std::span(text)));
-  writer.finish();
+  write_begin(writer, begin);
   auto const content = site.content();
   for (std::size_t at = 0; at < content.size(); at += piece_bytes) {
     writer.begin(Kind::content);
@@ -117,39 +76,22 @@ void write_parts(Writer& writer, const Config& config, const http::ServerSetting
   writer.flush();
 }
 
-HttpParts read_parts(Reader& reader, bool& edited) {
-  Record record;
-  if (!reader.next(record) || record.kind != Kind::begin) {
-    refuse(reader, "the first record is missing");
-  }
-  edited = record.edited;
+HttpParts read_http_parts(Reader& reader, Begin& begin) {
   HttpParts out;
   std::vector<http::Site::Entry> entries;
   std::uint64_t octets = 0;
-  std::string fault = "the first record is no JSON of this version";
   try {
-    auto const* const text = reinterpret_cast<const char*>(record.fields.data());
-    auto const begin = ordered_json::parse(text, text + record.fields.size());
-    if (begin.at("application") != "http") {
-      refuse(reader, "the application is none that is known here");
-    }
-    out.interface = begin.at("interface").get<std::string>();
-    out.started_unix_ns = begin.at("started_unix_ns").get<std::uint64_t>();
-    std::string field;
-    if (!config_from(begin.at("config"), out.config, field)) {
-      refuse(reader, "the configuration is not of this version: " + field);
-    }
-    out.server = server_from(begin.at("server"));
-    octets = begin.at("content_octets").get<std::uint64_t>();
-    for (auto const& each : begin.at("files")) {
-      entries.push_back({path_from(each.at(0)), each.at(1).get<std::uint64_t>(),
+    out.server = server_from(begin.json.at("server"));
+    octets = begin.json.at("content_octets").get<std::uint64_t>();
+    for (auto const& each : begin.json.at("files")) {
+      entries.push_back({text_from(each.at(0)), each.at(1).get<std::uint64_t>(),
                          each.at(2).get<std::uint64_t>()});
     }
   } catch (const nlohmann::json::exception&) {
-    refuse(reader, fault);
+    refuse_parts(reader, "the first record is no JSON of this version");
   }
-  if (!out.site->restore(std::move(entries), read_content(reader, octets, edited))) {
-    refuse(reader, "a file lies outside of the content");
+  if (!out.site->restore(std::move(entries), read_content(reader, octets, begin.edited))) {
+    refuse_parts(reader, "a file lies outside of the content");
   }
   return out;
 }

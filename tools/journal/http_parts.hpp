@@ -1,31 +1,26 @@
-// The first records of a journal of the HTTP server: everything that a replay has to make again.
+// The first records of a journal of the HTTP server.
 #pragma once
 
 #include <memory>
-#include <string>
 
-#include "core/seam/config.hpp"
 #include "tools/http/server.hpp"
 #include "tools/http/site.hpp"
-#include "tools/journal/reader.hpp"
-#include "tools/journal/writer.hpp"
+#include "tools/journal/begin.hpp"
 
 namespace lockstep::journal {
 
-/// What was recorded, besides the turns.
+inline constexpr std::string_view http_application = "http";
+
+/// What was recorded of the server, besides the turns.
 struct HttpParts {
-  Config config;
   http::ServerSettings server;
   std::unique_ptr<http::Site> site = std::make_unique<http::Site>();
-  std::string interface;
-  std::uint64_t started_unix_ns = 0;  ///< when the Instant 0 was, for captures
 };
 
-void write_parts(Writer& writer, const Config& config, const http::ServerSettings& server,
-                 const http::Site& site, const std::string& interface,
-                 std::uint64_t started_unix_ns);
-/// Reads the begin record and the content. `edited` is set if their chain does not fit. Throws
-/// tools::Failure (bad input) naming what is missing or wrong.
-HttpParts read_parts(Reader& reader, bool& edited);
+void write_parts(Writer& writer, const Run& run, const http::ServerSettings& server,
+                 const http::Site& site);
+/// The rest of the begin record, and the content: begin.edited is set if its chain does not fit.
+/// Throws tools::Failure (bad input) naming what is missing or wrong.
+HttpParts read_http_parts(Reader& reader, Begin& begin);
 
 }  // namespace lockstep::journal

@@ -75,7 +75,7 @@ class Recorded : public testing::Test {
     http::Server server(site, settings, joined.config.tcp.connections_max);
     ASSERT_EQ(server.start(joined.server), Refusal::none);
     Writer writer(path);
-    write_parts(writer, joined.config, settings, site, "wire", 1'000'000'000);
+    write_parts(writer, {joined.config, "wire", 1'000'000'000}, settings, site);
     TurnLog log(writer, joined.config.frames_per_turn);
     Lossy lossy(joined.server_port, lose_every);
     Lossy back(joined.client_port, lose_every == 0 ? 0 : lose_every + 2);

@@ -40,7 +40,7 @@ class Kept : public testing::Test {
                   {[this] { return server.counters().ends[static_cast<int>(Cause::reset)]; },
                    [this] { return server.snapshot(); },
                    [this](Writer& to) {
-                     write_parts(to, joined.config, settings, site, "wire", 0);
+                     write_parts(to, {joined.config, "wire", 0}, settings, site);
                    }});
     TurnLog log(keeper.writer(), joined.config.frames_per_turn);
     Recorder recorder(joined.server_port, log, joined.server, &keeper);

@@ -14,7 +14,9 @@
 #include "tools/cli/failure.hpp"
 #include "tools/journal/http_parts.hpp"
 #include "tools/journal/keeper.hpp"
+#include "tools/journal/load_parts.hpp"
 #include "tools/journal/mend_checksum.hpp"
+#include "tools/load/client.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/output/json.hpp"
 #include "tools/world/units.hpp"
@@ -30,29 +32,32 @@ struct Line {
 };
 
 /// The stack and the application of a journal, made again.
+template <class App>
 class World {
  public:
-  explicit World(const HttpParts& parts)
-      : memory_(Stack::arena_bytes(parts.config) / sizeof(Line) + 1),
-        stack(parts.config, std::as_writable_bytes(std::span(memory_))),
-        server(*parts.site, parts.server, parts.config.tcp.connections_max) {}
+  /// The application of `arguments`.
+  template <class... Arguments>
+  explicit World(const Config& config, const Arguments&... arguments)
+      : memory_(Stack::arena_bytes(config) / sizeof(Line) + 1),
+        stack(config, std::as_writable_bytes(std::span(memory_))),
+        app(arguments..., config.tcp.connections_max) {}
 
  private:
   std::vector<Line> memory_;
 
  public:
   Stack stack;
-  http::Server server;
+  App app;
 };
 
 /// What went over the wire, as a capture.
 class Capture {
  public:
-  Capture(const std::string& path, const HttpParts& parts)
-      : file_(path), writer_(file_), offset_{parts.started_unix_ns}, link_(parts.config.link) {
+  Capture(const std::string& path, const Run& run)
+      : file_(path), writer_(file_), offset_{run.started_unix_ns}, link_(run.config.link) {
     bool const ethernet = link_ == LinkType::ethernet;
     writer_.interface(ethernet ? sim::CaptureLink::ethernet : sim::CaptureLink::raw_ip,
-                      parts.interface);
+                      run.interface);
   }
   void arrived(const FrameIn& frame) {
     std::vector<std::byte> bytes = frame.bytes;
@@ -77,15 +82,14 @@ class Capture {
   LinkType link_;
 };
 
+template <class App>
 class Player {
  public:
-  Player(Reader& reader, ReplayResult& result, Capture* capture, const HttpParts& parts)
-      : reader_(reader), result_(result), capture_(capture), world_(parts),
-        playback_(parts.config.mtu.count + 18), burst_max_(parts.config.burst_frames) {
-    Refusal const refused = world_.server.start(world_.stack);
-    if (refused != Refusal::none) {
-      refuse(0, fmt::format("the server cannot listen: {}", name_of(refused)));
-    }
+  /// `world` is fresh.
+  Player(Reader& reader, ReplayResult& result, Capture* capture, World<App>& world)
+      : reader_(reader), result_(result), capture_(capture), world_(world),
+        playback_(world.stack.config().mtu.count + 18),
+        burst_max_(world.stack.config().burst_frames) {
     playback_.on_sent = [this](std::span<const std::byte> frame) {
       if (capture_ != nullptr) {
         capture_->sent(playback_.now(), frame);
@@ -130,10 +134,10 @@ class Player {
         play_turn(record);
         break;
       case Kind::stop:
-        world_.server.stop(world_.stack, Instant{number});
+        world_.app.stop(world_.stack, Instant{number});
         break;
       case Kind::abandon:
-        world_.server.abandon(world_.stack, Instant{number});
+        world_.app.abandon(world_.stack, Instant{number});
         break;
       case Kind::end:
         finish(number);
@@ -146,11 +150,18 @@ class Player {
   void restore(const Record& record) {
     SnapshotParts parts;
     if (!parse_snapshot(record.fields, parts) || playback_.turns() != 0 ||
-        world_.stack.restore(parts.stack) != Refusal::none ||
-        !world_.server.restore(parts.application)) {
+        world_.stack.restore(parts.stack) != Refusal::none || !restore_app(parts.application)) {
       refuse(record.number, "it holds the state of another build or configuration");
     }
     result_.from_snapshot = true;
+  }
+
+  bool restore_app(std::span<const std::byte> from) {
+    if constexpr (requires(App& app) { app.restore(from); }) {
+      return world_.app.restore(from);
+    } else {
+      return false;
+    }
   }
 
   void play_turn(const Record& record) {
@@ -171,7 +182,7 @@ class Player {
         capture_->arrived(frame);
       }
     }
-    static_cast<void>(turn(world_.stack, playback_, world_.server));
+    static_cast<void>(turn(world_.stack, playback_, world_.app));
     playback_.finish();
   }
 
@@ -186,7 +197,7 @@ class Player {
   Reader& reader_;
   ReplayResult& result_;
   Capture* capture_;
-  World world_;
+  World<App>& world_;
   Playback playback_;
   Count burst_max_;
   Turn turn_;
@@ -220,22 +231,56 @@ std::string text_of(const Divergence& found) {
                      found.turn, tools::text_of(found.at.since(Instant{})), recorded, replayed);
 }
 
+/// Plays what is left of a journal to the server of its first records.
+template <class App, class... Arguments>
+void play_server(Reader& reader, ReplayResult& result, Capture* capture, const Config& config,
+                 const Arguments&... arguments) {
+  World<App> world(config, arguments...);
+  if (Refusal const refused = world.app.start(world.stack); refused != Refusal::none) {
+    refuse_parts(reader, fmt::format("the server cannot listen: {}", name_of(refused)));
+  }
+  Player<App>(reader, result, capture, world).play();
+}
+
+void play_load(Reader& reader, ReplayResult& result, Capture* capture, const Begin& begin) {
+  http::Site site;
+  site.complete();
+  World<load::Client> world(begin.run.config, read_plan(reader, begin), site);
+  world.app.start(world.stack);
+  Player<load::Client>(reader, result, capture, world).play();
+}
+
+void play(Reader& reader, ReplayResult& result, Capture* capture, Begin& begin) {
+  const Config& config = begin.run.config;
+  if (begin.application == http_application) {
+    HttpParts const parts = read_http_parts(reader, begin);
+    play_server<http::Server>(reader, result, capture, config, *parts.site, parts.server);
+  } else if (begin.application == load_application) {
+    play_load(reader, result, capture, begin);
+  } else if (begin.application == echo_application) {
+    play_server<load::EchoServer>(reader, result, capture, config, read_echo(reader, begin));
+  } else if (begin.application == memcached_application) {
+    play_server<load::CacheServer>(reader, result, capture, config, read_cache(reader, begin));
+  } else {
+    refuse_parts(reader, "the application is none that is known here");
+  }
+}
+
 }  // namespace
 
 ReplayResult replay_journal(const ReplayRequest& request) {
   tools::refuse_overwrite(request.journal, request.pcapng);
   Reader reader(request.journal);
   ReplayResult result;
-  bool edited = false;
-  HttpParts const parts = read_parts(reader, edited);
-  if (edited) {
-    result.edited_record = 1;
-  }
+  Begin begin = read_begin(reader);
   std::unique_ptr<Capture> capture;
   if (!request.pcapng.empty()) {
-    capture = std::make_unique<Capture>(request.pcapng, parts);
+    capture = std::make_unique<Capture>(request.pcapng, begin.run);
   }
-  Player(reader, result, capture.get(), parts).play();
+  play(reader, result, capture.get(), begin);
+  if (begin.edited) {
+    result.edited_record = 1;
+  }
   if (capture != nullptr) {
     capture->keep();
   }

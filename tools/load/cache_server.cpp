@@ -63,6 +63,7 @@ void CacheServer::told(Stack& stack, const Event& event) {
   if (event.kind == EventKind::accepted) {
     slot = {event.id, true, false, false};
     ++open_;
+    ++counters_.connections;
     static_cast<void>(stack.set(slot.id, {SettingKind::nagle, 0}));
     return;
   }
@@ -139,6 +140,7 @@ bool CacheServer::serve_one(Stack& stack, ConnectionId id) {
     stack.abort(id);  // a pool is exhausted, and half an answer has been said
     return false;
   }
+  ++counters_.answers;
   stack.consume(id, Bytes{static_cast<std::uint32_t>(whole)});
   return true;
 }

@@ -18,6 +18,11 @@ struct CacheSettings {
   Bytes value_max{1'024};
 };
 
+struct CacheCounters {
+  std::uint64_t connections = 0;
+  std::uint64_t answers = 0;
+};
+
 /// All memory is obtained by the constructor. A command is read when all of it has come, so that
 /// nothing of one is kept; what cannot be sent yet stays unread.
 class CacheServer {
@@ -35,6 +40,9 @@ class CacheServer {
   void stop(Stack& stack, Instant now);
   bool done() const { return open_ == 0; }
   void abandon(Stack& stack, Instant now);
+
+  std::uint32_t open() const { return open_; }
+  const CacheCounters& counters() const { return counters_; }
 
  private:
   struct Slot {
@@ -59,6 +67,7 @@ class CacheServer {
   CacheSettings settings_;
   ListenerId listener_;
   std::uint32_t open_ = 0;
+  CacheCounters counters_;
   std::uint32_t used_ = 0;
   std::vector<Slot> slots_;
   std::vector<Entry> entries_;   // open addressing

@@ -41,6 +41,10 @@ struct LoadOptions {
   std::string profile = "default";
   std::uint32_t window = 0;            ///< octets that a peer may have under way; 0: the profile's
   std::uint32_t mtu = 0;               ///< 0: the interface's own, 1500 of a TAP
+  std::uint32_t shards = 1;
+  std::string cpus;                    ///< where the shards run, in their order; empty: anywhere
+  std::string metrics;                 ///< where they are served over the stack; empty: nowhere
+  std::string record;                  ///< a file for the journal
   std::string sim;                    ///< the world's file
   std::string from;                   ///< the host that asks
   std::vector<std::string> settings;  ///< of the world's hosts

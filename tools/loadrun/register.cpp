@@ -95,6 +95,19 @@ void add_wire(CLI::App& verb, LoadOptions& options) {
   wire->add_option("--window", options.window,
                    "octets that a server may have under way to us (the profile's)")
       ->check(CLI::Range(1'024, 0x3fff'ffff));
+  wire->add_option("--shards", options.shards,
+                   "threads, each with a stack of its own and its part of the connections, of "
+                   "--requests and of --rate")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  wire->add_option("--cpus", options.cpus,
+                   "the processors that the shards run on, one each, like 0,2-3 (anywhere)");
+  wire->add_option("--metrics", options.metrics,
+                   "ADDRESS:PORT, an address of ours: what is counted, as Prometheus reads it, at "
+                   "/metrics; not together with --record");
+  wire->add_option("--record", options.record,
+                   "keep a journal of every input here, for lockstep replay --journal; of several "
+                   "shards FILE.0, FILE.1 and so on");
   wire->add_option("--time-wait", options.time_wait,
                    "of ours, where we close first: a port is free again after that (1min)");
 }

@@ -8,6 +8,7 @@
 
 #include "tools/cli/failure.hpp"
 #include "tools/output/json.hpp"
+#include "tools/serve/totals.hpp"
 #include "tools/world/units.hpp"
 
 namespace lockstep::tools {
@@ -108,13 +109,6 @@ std::string plan_line(const LoadResult& result) {
 }
 
 }  // namespace
-
-std::uint64_t a_second(std::uint64_t count, Duration time) {
-  constexpr std::uint64_t million = 1'000'000;
-  // Microseconds keep the product within 64 bits for 2^44 things.
-  std::uint64_t const us = time.ns / 1'000;
-  return us == 0 ? 0 : count * million / us;
-}
 
 std::string load_text(const LoadResult& result) {
   std::string out = plan_line(result);

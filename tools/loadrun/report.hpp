@@ -20,9 +20,6 @@ struct LoadResult {
   load::Times times;
 };
 
-/// Of one connection, request or octet, by the time that was measured; 0 if there was none.
-std::uint64_t a_second(std::uint64_t count, Duration time);
-
 std::string load_text(const LoadResult& result);
 /// As report.schema.json says. `more` is a JSON object whose members follow, or empty.
 std::string load_json(const LoadResult& result, const std::string& more = {});

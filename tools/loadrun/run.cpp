@@ -20,6 +20,13 @@ int run_load(const LoadOptions& options) {
                   simulated ? "--address: a host of the world has its own: leave it out"
                             : "--address is missing: give one that is ours, like 10.9.0.2/24");
   }
+  bool const of_a_wire = options.shards != 1 || !options.cpus.empty() || !options.metrics.empty() ||
+                         !options.record.empty();
+  if (simulated && of_a_wire) {
+    throw Failure(ExitCode::bad_input,
+                  "--shards, --cpus, --metrics, --record: they are of a load on an interface; a "
+                  "world's file says how many shards its hosts have: leave them out");
+  }
   return simulated ? simulate_load(options, plan) : load_on_the_wire(options, plan);
 }
 

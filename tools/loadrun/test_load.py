@@ -175,5 +175,7 @@ def test_a_terminal_shows_a_row_a_second(tmp_path, alone):
             os.close(theirs)
     assert done.returncode == 0, done
     lines = shown.splitlines()
-    assert "latency" in lines[0] and len(lines) >= 4, shown
-    assert lines[2].split()[0] == "1", shown
+    assert "connect" in lines[0] and "latency" in lines[1], shown  # 80 columns: rows of two lines
+    assert len(lines) >= 8 and all(len(line) <= 80 for line in lines), shown
+    assert lines[4].split()[0] == "1", shown
+    assert len(lines[5].split()) == 6, shown

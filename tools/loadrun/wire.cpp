@@ -2,103 +2,62 @@
 #include "tools/loadrun/wire.hpp"
 
 #include <fmt/core.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "hw/poll/loop.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/journal/load_parts.hpp"
 #include "tools/loadrun/conclude.hpp"
-#include "tools/loadrun/live.hpp"
+#include "tools/loadrun/metrics.hpp"
 #include "tools/loadrun/plan.hpp"
+#include "tools/loadrun/workers.hpp"
+#include "tools/serve/crew.hpp"
 #include "tools/serve/open_port.hpp"
-#include "tools/serve/plan.hpp"
 #include "tools/world/units.hpp"
 
 namespace lockstep::tools {
 namespace {
 
-struct Line {
-  alignas(64) std::array<std::byte, 64> bytes;
-};
+/// A load of which every shard has its part.
+struct LoadRole {
+  using App = load::Client;
+  using Totals = LoadTotals;
 
-Duration thread_time() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return Duration::seconds(static_cast<std::uint64_t>(now.tv_sec)) +
-         Duration{static_cast<std::uint64_t>(now.tv_nsec)};
-}
-
-/// Everything that lives as long as the load does.
-template <class Port>
-struct Loader {
-  template <class Device>
-  Loader(const Config& config, const load::Plan& plan, const http::Site& site, Device device)
-      : memory(Stack::arena_bytes(config) / sizeof(Line) + 1),
-        stack(config, std::as_writable_bytes(std::span(memory))),
-        port(std::move(device), {config.mtu, config.burst_frames}),
-        client(plan, site, config.tcp.connections_max) {}
-
-  LoadMoment moment(Instant now) {
-    return {now.since(Instant{} + hw::MonotonicClock::start),
-            client.counters(),
-            client.times(),
-            client.gauges(),
-            stack.statistics(),
-            port.counters(),
-            stack.pools().time_wait,
-            thread_time()};
+  App app(ShardId self, Count connections_max) const {
+    return App(shares[self.value], site, connections_max);
   }
-
-  std::vector<Line> memory;
-  Stack stack;
-  Port port;
-  load::Client client;
-};
-
-/// Ends the loop when the load is over; on a terminal it draws a row a second.
-template <class Port>
-class Reporter {
- public:
-  Reporter(Loader<Port>& loader, hw::StopSignals& signals)
-      : loader_(loader), signals_(signals), live_(isatty(STDERR_FILENO) != 0) {
-    if (live_) {
-      last_ = std::make_unique<LoadMoment>();
-      fmt::print(stderr, "{}\n", live_head());
-    }
+  hw::Trouble start(App& app, Stack& stack) const {
+    app.start(stack);
+    return {};
   }
-
-  Instant due() const {
-    if (loader_.client.finished() && !asked_) {
-      return Instant{};
-    }
-    return live_ ? due_ : Instant::never();
+  void count(const App& app, Instant now, Totals& totals) const {
+    totals.load = total_of(app, now);
+    totals.gauges = app.gauges();
+    totals.has_connected = app.has_connected();
   }
-  void look(Instant now) {
-    if (loader_.client.finished() && !asked_) {
-      asked_ = true;
-      signals_.ask();
-    }
-    if (live_ && due_ <= now) {
-      auto moment = std::make_unique<LoadMoment>(loader_.moment(now));
-      fmt::print(stderr, "{}\n", live_row(*last_, *moment));
-      last_ = std::move(moment);
-      due_ = now + Duration::seconds(1);
-    }
+  Moment moment(const Totals& totals) const {
+    Moment out;
+    static_cast<ShardTotals&>(out) = totals;
+    out.connections = totals.load.counters.connections;
+    out.requests = totals.load.counters.answered;
+    out.octets = totals.load.counters.body_octets;
+    out.errors = load::faults_of(totals.load.counters);
+    out.open = totals.gauges.open;
+    out.active = totals.gauges.active;
+    out.latency = totals.load.times.latency;
+    out.rtt = totals.load.times.rtt;
+    return out;
   }
-  void sleeping() {}
+  std::string metrics(const std::vector<Totals>& shards) const { return load_metrics(shards); }
+  void write_parts(journal::Writer& writer, const journal::Run& run, ShardId self) const {
+    journal::write_parts(writer, run, shares[self.value]);
+  }
+  static bool is_over(const App& app) { return app.finished(); }
 
- private:
-  Loader<Port>& loader_;
-  hw::StopSignals& signals_;
-  bool live_;
-  bool asked_ = false;
-  Instant due_ = Instant{} + hw::MonotonicClock::start + Duration::seconds(1);
-  std::unique_ptr<LoadMoment> last_;
+  const std::vector<load::Plan>& shares;
+  const http::Site& site;
 };
 
 [[noreturn]] void nobody_answers(const load::Plan& plan, const load::Counters& counters) {
@@ -111,15 +70,63 @@ class Reporter {
                                       "interface lead to it?"));
 }
 
-std::string wire_json(const LoadMoment& end, const hw::LoopCounters& loop) {
-  nlohmann::ordered_json out{{"frames_in", end.port.frames_in},
-                             {"frames_out", end.port.frames_out},
-                             {"retransmissions", end.stack.tcp.retransmissions},
-                             {"timeouts", end.stack.tcp.timeouts},
-                             {"processor_ns", end.processor.ns},
-                             {"turns", loop.turns},
-                             {"sleeps", loop.slept}};
+/// What all shards came to, and each.
+struct LoadEnd {
+  LoadTotals sum;
+  const std::vector<Finished<LoadTotals>>& shards;
+};
+
+std::string wire_json(const LoadEnd& end) {
+  const LoadTotals& sum = end.sum;
+  nlohmann::ordered_json out{{"frames_in", sum.port.frames_in},
+                             {"frames_out", sum.port.frames_out},
+                             {"retransmissions", sum.stack.tcp.retransmissions},
+                             {"timeouts", sum.stack.tcp.timeouts},
+                             {"processor_ns", sum.processor.ns},
+                             {"turns", sum.loop.turns},
+                             {"sleeps", sum.loop.slept},
+                             {"journal_octets", sum.journal_bytes}};
+  auto& list = out["shards"] = nlohmann::ordered_json::array();
+  for (auto const& each : end.shards) {
+    const LoadTotals& mine = each.totals;
+    list.push_back({{"connections", mine.load.counters.connections},
+                    {"answered", mine.load.counters.answered},
+                    {"latency_p99_ns", mine.load.times.latency.at({99'000}).ns},
+                    {"frames_in", mine.port.frames_in},
+                    {"frames_out", mine.port.frames_out},
+                    {"forwarded", mine.shard.forwarded},
+                    {"announced", mine.shard.announced},
+                    {"given", mine.shard.given},
+                    {"ring_full", mine.shard.lost},
+                    {"processor_ns", mine.processor.ns},
+                    {"journal_octets", mine.journal_bytes}});
+  }
   return out.dump();
+}
+
+std::string wire_text(const LoadEnd& end) {
+  const LoadTotals& sum = end.sum;
+  std::uint64_t const frames = sum.port.frames_in + sum.port.frames_out;
+  std::string const lost = losses_text(ShardTotals{}, sum);
+  std::string out = fmt::format(
+      "frames       {} in, {} out, {} retransmissions; {} ns of processor each\nlost         {}\n",
+      grouped(sum.port.frames_in), grouped(sum.port.frames_out),
+      grouped(sum.stack.tcp.retransmissions), frames == 0 ? 0 : sum.processor.ns / frames,
+      lost.empty() ? "nothing" : lost);
+  if (sum.journal_bytes != 0) {
+    out += fmt::format("journal      {} octets\n", grouped(sum.journal_bytes));
+  }
+  for (std::size_t i = 0; end.shards.size() > 1 && i < end.shards.size(); ++i) {
+    const LoadTotals& mine = end.shards[i].totals;
+    out += fmt::format("{:<12} {} connections, {} answered, p99 {}, {} frames in, {} out, {} "
+                       "forwarded, {} from others\n",
+                       fmt::format("shard {}", i), grouped(mine.load.counters.connections),
+                       grouped(mine.load.counters.answered),
+                       text_of(mine.load.times.latency.at({99'000})),
+                       grouped(mine.port.frames_in), grouped(mine.port.frames_out),
+                       grouped(mine.shard.forwarded), grouped(mine.shard.given));
+  }
+  return out;
 }
 
 /// How the run is called, and how it ends.
@@ -128,46 +135,29 @@ struct Frame {
   const ServePlan& where;
   const load::Plan& plan;
   Conclusion& conclusion;
+  std::string how;  ///< the interface is driven
 };
 
-template <class Port, class Device>
-int load_through(const Frame& frame, const http::Site& site, Device device,
-                 const std::string& how) {
-  auto loader =
-      std::make_unique<Loader<Port>>(frame.where.config, frame.plan, site, std::move(device));
-  hw::StopSignals signals;
-  refuse(signals.open());
-  loader->client.start(loader->stack);
-  hw::Ending ending = hw::Ending::stopped;
-  hw::LoopCounters counters;
-  {
-    Reporter<Port> reporter(*loader, signals);
-    hw::Loop loop(loader->stack, loader->port, loader->client, reporter, signals, {});
-    ending = loop.run();
-    counters = loop.counters();
+int conclude(const Frame& frame, const std::vector<Finished<LoadTotals>>& shards,
+             const Journals& journals) {
+  auto const end = std::make_unique<LoadEnd>(LoadEnd{{}, shards});
+  for (auto const& each : shards) {
+    add(end->sum, each.totals);
   }
-  if (ending == hw::Ending::gone) {
-    throw Failure(ExitCode::environment,
-                  fmt::format("{} was deleted while it was used: make it again",
-                              frame.where.interface));
+  Ended const ended = ended_of(shards);
+  if (ended.ending == hw::Ending::gone) {
+    fail_if_cut_short(ended, frame.where, journals);
   }
-  const load::Client& client = loader->client;
-  if (!client.has_connected()) {
-    nobody_answers(frame.plan, client.counters());
+  const Total& total = end->sum.load;
+  if (!end->sum.has_connected) {
+    nobody_answers(frame.plan, total.counters);
   }
-  Instant const now = loader->port.now();
-  auto const end = std::make_unique<LoadMoment>(loader->moment(now));
-  auto const result = std::make_unique<LoadResult>(LoadResult{
-      frame.options.workload, fmt::format("on {}{}", frame.where.interface, how), frame.plan,
-      client.counters(), client.counters_in_time(), client.measured(now), client.times()});
-  std::uint64_t const frames = end->port.frames_in + end->port.frames_out;
-  std::string const lost = losses_text(LoadMoment{}, *end);
-  std::string const last = fmt::format(
-      "frames       {} in, {} out, {} retransmissions; {} ns of processor each\nlost         {}\n",
-      grouped(end->port.frames_in), grouped(end->port.frames_out),
-      grouped(end->stack.tcp.retransmissions), frames == 0 ? 0 : end->processor.ns / frames,
-      lost.empty() ? "nothing" : lost);
-  return frame.conclusion.draw(*result, wire_json(*end, counters), last);
+  auto const result = std::make_unique<LoadResult>(
+      LoadResult{frame.options.workload, fmt::format("on {}{}", frame.where.interface, frame.how),
+                 frame.plan, total.counters, total.in_time, total.measured, total.times});
+  int const verdict = frame.conclusion.draw(*result, wire_json(*end), wire_text(*end));
+  fail_if_cut_short(ended, frame.where, journals);
+  return verdict;
 }
 
 /// The flags of the interface are those of `serve`, and so is what is refused of them.
@@ -182,21 +172,16 @@ ServePlan place_of(const LoadOptions& options, const load::Plan& plan) {
   where.profile = options.profile;
   where.mtu = options.mtu;
   where.window = options.window;
+  where.port = 0;  // nothing listens
+  where.shards = options.shards;
+  where.cpus = options.cpus;
+  where.metrics = options.metrics;
+  where.record = options.record;
   where.connections = plan.connections;
   ServePlan out = plan_of(where);
-  fit_pools(out.config.tcp, plan);
   out.config.tcp.port_first = Port{1'024};
   out.config.tcp.port_last = Port{65'535};
   out.config.duplicate_tests = Count{0};
-  if (plan.time_wait.ns != 0) {
-    out.config.tcp.msl = plan.time_wait / 2;
-  }
-  if (auto const fault = fault_of(out.config); !fault.empty()) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("with this load, {} is out of range: give fewer --connections, a "
-                              "smaller --pipeline, or another --time-wait",
-                              fault));
-  }
   return out;
 }
 
@@ -232,20 +217,55 @@ void find_ways(const LoadOptions& options, const ServePlan& where, load::Plan& p
   }
 }
 
+/// What each shard does of it. The first has the largest part.
+std::vector<load::Plan> shares_of(const load::Plan& plan, ShardCount shards) {
+  std::vector<load::Plan> out;
+  for (std::uint32_t i = 0; i < shards.value; ++i) {
+    auto share = share_of(plan, {i}, shards);
+    if (!share) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("--shards {}: shard {} would have nothing to do: each wants a "
+                                "connection, and one of --requests and of --rate: choose fewer",
+                                shards.value, i));
+    }
+    out.push_back(std::move(*share));
+  }
+  return out;
+}
+
+/// Each shard has the pools of the first, whose part is the largest.
+void fit_shards(const load::Plan& largest, Config& config) {
+  fit_pools(config.tcp, largest);
+  if (largest.time_wait.ns != 0) {
+    config.tcp.msl = largest.time_wait / 2;
+  }
+  if (auto const fault = fault_of(config); !fault.empty()) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("with this load, {} is out of range: give fewer --connections, a "
+                              "smaller --pipeline, or another --time-wait",
+                              fault));
+  }
+}
+
 }  // namespace
 
 int load_on_the_wire(const LoadOptions& options, load::Plan plan) {
   ServePlan where = place_of(options, plan);
   find_ways(options, where, plan);
+  std::vector<load::Plan> const shares = shares_of(plan, where.shards);
+  fit_shards(shares.front(), where.config);
   http::Site site;
   site.complete();
   return with_ports(where, [&]<class Port, class Device>(std::type_identity<Port>,
                                                          std::vector<Device> devices,
                                                          const std::string& how) {
     Conclusion conclusion(options);
-    return load_through<Port>({options, where, plan, conclusion}, site,
-                              std::move(devices.front()),
-                              how.empty() ? "" : fmt::format(" ({})", how));
+    Journals const journals = open_journals(where, options.record);
+    auto const shards =
+        run_role<Port>(where, LoadRole{shares, site}, std::move(devices), journals, [] {});
+    return conclude({options, where, plan, conclusion,
+                     how.empty() ? "" : fmt::format(" ({})", how)},
+                    shards, journals);
   });
 }
 

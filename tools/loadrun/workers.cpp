@@ -43,15 +43,23 @@ std::optional<load::Plan> share_of(const load::Plan& plan, ShardId worker, Shard
   return idle ? std::nullopt : std::optional(mine);
 }
 
+Total total_of(const load::Client& client, Instant now) {
+  return {client.counters(), client.counters_in_time(), client.measured(now), client.times()};
+}
+
+void add(Total& sum, const Total& each) {
+  add(sum.counters, each.counters);
+  add(sum.in_time, each.in_time);
+  sum.measured = std::max(sum.measured, each.measured);
+  sum.times.latency.add(each.times.latency);
+  sum.times.connect.add(each.times.connect);
+  sum.times.rtt.add(each.times.rtt);
+}
+
 Total total_of(const std::vector<load::Client*>& clients, Instant now) {
   Total out;
   for (load::Client const* each : clients) {
-    add(out.counters, each->counters());
-    add(out.in_time, each->counters_in_time());
-    out.measured = std::max(out.measured, each->measured(now));
-    out.times.latency.add(each->times().latency);
-    out.times.connect.add(each->times().connect);
-    out.times.rtt.add(each->times().rtt);
+    add(out, total_of(*each, now));
   }
   return out;
 }

@@ -20,6 +20,9 @@ struct Total {
   load::Times times;
 };
 
+/// What came of one worker so far, and all of that together.
+Total total_of(const load::Client& client, Instant now);
+void add(Total& sum, const Total& each);
 Total total_of(const std::vector<load::Client*>& clients, Instant now);
 
 }  // namespace lockstep::tools

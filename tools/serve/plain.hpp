@@ -7,8 +7,8 @@ namespace lockstep::tools {
 
 enum class PlainServer : unsigned char { echo, memcached };
 
-/// One shard, without a journal, until SIGINT or SIGTERM; then a summary. Throws Failure before it
-/// has begun. Of the options those of the interface, the port and the connections count.
+/// Until SIGINT or SIGTERM; then a summary. Throws Failure before it has begun. Of the options
+/// those of http alone do not count; memcached is one shard: keys would be each shard's own.
 int run_serve_plain(PlainServer what, const ServeOptions& options);
 
 }  // namespace lockstep::tools

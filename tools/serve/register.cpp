@@ -79,6 +79,26 @@ void add_place(CLI::App& verb, ServeOptions& options) {
   verb.add_option("--json", options.json, "write the summary to this file too");
 }
 
+/// Several of them, and where they run.
+void add_shards(CLI::App& verb, ServeOptions& options) {
+  verb.add_option("--shards", options.shards,
+                   "threads, each with a stack of its own and its share of the flows")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  verb.add_option("--cpus", options.cpus,
+                   "the processors that the shards run on, one each, like 0,2-3 (anywhere)");
+}
+
+/// What is kept of a run, and what is told of it meanwhile.
+void add_books(CLI::App& verb, ServeOptions& options, const std::string& more) {
+  verb.add_option("--metrics", options.metrics,
+                  "ADDRESS:PORT, an address of ours: what is counted, as Prometheus reads it, at "
+                  "/metrics" + more + "; not together with --record");
+  verb.add_option("--record", options.record,
+                  "keep a journal of every input here, for lockstep replay --journal; of several "
+                  "shards FILE.0, FILE.1 and so on");
+}
+
 void register_plain(CLI::App& serve, int& exit_code, PlainServer what) {
   bool const echo = what == PlainServer::echo;
   CLI::App* const verb = serve.add_subcommand(
@@ -87,6 +107,10 @@ void register_plain(CLI::App& serve, int& exit_code, PlainServer what) {
   auto const options = std::make_shared<ServeOptions>();
   options->port = echo ? 7 : 11'211;
   add_place(*verb, *options);
+  if (echo) {
+    add_shards(*verb, *options);  // memcached's keys would be each shard's own
+  }
+  add_books(*verb, *options, "");
   verb->footer(
       fmt::format("What a load is tried on. SIGINT or SIGTERM: it ends, with a summary.\n"
                   "Example: lockstep serve {0} --iface eth1 --driver xdp --address 10.9.0.2/24\n"
@@ -109,20 +133,10 @@ void register_serve(CLI::App& app, int& exit_code) {
   add_place(*verb, *options);
   verb->add_option("--folder", options->folder,
                    "the files to serve, all held in memory; /bytes/N is N octets in any case");
-  verb->add_option("--shards", options->shards,
-                   "threads, each with a stack of its own and its share of the flows")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  verb->add_option("--cpus", options->cpus,
-                   "the processors that the shards run on, one each, like 0,2-3 (anywhere)");
+  add_shards(*verb, *options);
   verb->add_option("--seed", options->seed,
                    "draw the keys from this 64-bit number: foreseeable (by chance)");
-  verb->add_option("--metrics", options->metrics,
-                   "ADDRESS:PORT, an address of ours: what is counted, as Prometheus reads it, at "
-                   "/metrics (dashboard: tools/serve/grafana.json); not together with --record");
-  verb->add_option("--record", options->record,
-                   "keep a journal of every input here, for lockstep replay --journal; of several "
-                   "shards FILE.0, FILE.1 and so on");
+  add_books(*verb, *options, " (dashboard: tools/serve/grafana.json)");
   verb->add_option("--record-on", options->record_on,
                    "with --record: keep the last seconds in memory, and write five before and five "
                    "after each of these only: rto, reset, drop:NAME, with commas between; at most "

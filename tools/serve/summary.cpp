@@ -3,11 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <type_traits>
-
 #include <nlohmann/json.hpp>
 
 #include "tools/output/json.hpp"
@@ -16,24 +11,7 @@
 namespace lockstep::tools {
 namespace {
 
-/// Calls visit(name, count) for every way in which a frame was lost, by the stack or the port.
-template <class Visit>
-void visit_losses(const ServeTotals& totals, Visit&& visit) {
-  for (std::uint32_t i = 0; i < drop_count; ++i) {
-    auto const drop = static_cast<Drop>(i);
-    visit(name_of(drop), totals.stack.drops.of(drop));
-  }
-  visit("port_too_long", totals.port.too_long);
-  visit("port_too_short", totals.port.too_short);
-  visit("port_segmented", totals.port.segmented);
-  visit("port_missed", totals.port.missed);
-  visit("port_link_down", totals.port.link_down);
-  visit("port_no_buffers", totals.port.no_buffers);
-  visit("port_refused", totals.port.refused);
-  visit("shard_ring_full", totals.shard.lost);
-}
-
-/// The same of the ends of connections that are no answer.
+/// Calls visit(name, count) for every end of connections that is no answer.
 template <class Visit>
 void visit_ends(const http::ServerCounters& server, Visit&& visit) {
   for (std::uint32_t i = 0; i < cause_count; ++i) {
@@ -45,19 +23,6 @@ void visit_ends(const http::ServerCounters& server, Visit&& visit) {
   visit("never_closed", server.linger_timeouts);
 }
 
-std::uint64_t losses(const ServeTotals& totals) {
-  std::uint64_t sum = 0;
-  visit_losses(totals, [&](std::string_view, std::uint64_t count) { sum += count; });
-  return sum;
-}
-
-std::uint64_t a_second(std::uint64_t count, Duration lasted) {
-  constexpr std::uint64_t second = 1'000'000'000;
-  // Milliseconds keep the product within 64 bits for 2^54 things.
-  std::uint64_t const ms = lasted.ns * 1000 / second;
-  return ms == 0 ? 0 : count * 1000 / ms;
-}
-
 void add_named(std::string& text, std::string_view name, std::uint64_t count) {
   if (count != 0) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(count), name);
@@ -66,28 +31,24 @@ void add_named(std::string& text, std::string_view name, std::uint64_t count) {
 
 }  // namespace
 
-// Everything that is counted is an unsigned 64-bit number, so that structures are added by words.
-template <class Counters>
-void add_words(Counters& sum, const Counters& each) {
-  static_assert(std::is_trivially_copyable_v<Counters> && sizeof(Counters) % 8 == 0);
-  using Words = std::array<std::uint64_t, sizeof(Counters) / 8>;
-  auto left = std::bit_cast<Words>(sum);
-  auto const right = std::bit_cast<Words>(each);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    left[i] += right[i];
-  }
-  sum = std::bit_cast<Counters>(left);
+void add(ServeTotals& sum, const ServeTotals& each) {
+  add(static_cast<ShardTotals&>(sum), static_cast<const ShardTotals&>(each));
+  add_words(sum.server, each.server);
+  sum.open += each.open;
 }
 
-void add(ServeTotals& sum, const ServeTotals& each) {
-  sum.lasted = std::max(sum.lasted, each.lasted);
-  add_words(sum.stack, each.stack);
-  add_words(sum.server, each.server);
-  add_words(sum.port, each.port);
-  add_words(sum.loop, each.loop);
-  add_words(sum.shard, each.shard);
-  sum.journal_bytes += each.journal_bytes;
-  sum.open += each.open;
+std::uint64_t errors_of(const http::ServerCounters& server) {
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < cause_count; ++i) {
+    sum += static_cast<Cause>(i) == Cause::finished ? 0 : server.ends[i];
+  }
+  return sum;
+}
+
+std::string_view name_of(hw::Ending ending) {
+  return ending == hw::Ending::stopped     ? "stopped"
+         : ending == hw::Ending::abandoned ? "abandoned"
+                                           : "gone";
 }
 
 std::string shard_text(ShardId shard, const ServeTotals& totals) {
@@ -118,21 +79,6 @@ std::string with_shards(const std::string& summary, const std::vector<ServeTotal
   return json_text(out);
 }
 
-std::string live_line(const ServeTotals& before, const ServeTotals& now) {
-  Duration const lasted = now.lasted - before.lasted;
-  auto const rate = [&](std::uint64_t then, std::uint64_t later) {
-    return a_second(later - then, lasted);
-  };
-  return fmt::format(
-      "{} s: {} open, {} connections/s, {} requests/s, {}, {} retransmissions, {} lost",
-      now.lasted.ns / 1'000'000'000, grouped(now.open),
-      grouped(rate(before.server.connections, now.server.connections)),
-      grouped(rate(before.server.requests, now.server.requests)),
-      rate_text(8 * rate(before.stack.tcp.bytes_sent, now.stack.tcp.bytes_sent)),
-      grouped(now.stack.tcp.retransmissions - before.stack.tcp.retransmissions),
-      grouped(losses(now) - losses(before)));
-}
-
 std::string summary_text(const ServeTotals& totals) {
   std::string answers;
   for (std::uint32_t i = 0; i < http::statuses.size(); ++i) {
@@ -143,10 +89,7 @@ std::string summary_text(const ServeTotals& totals) {
   visit_ends(totals.server, [&](std::string_view name, std::uint64_t count) {
     add_named(ends, name, count);
   });
-  std::string lost;
-  visit_losses(totals, [&](std::string_view name, std::uint64_t count) {
-    add_named(lost, name, count);
-  });
+  std::string const lost = losses_text(ShardTotals{}, totals);
   tcp::Counters const& tcp = totals.stack.tcp;
   std::string out = fmt::format("served for {}\n", text_of(totals.lasted));
   out += fmt::format("connections      {}{}\n", grouped(totals.server.connections),
@@ -171,9 +114,7 @@ std::string summary_text(const ServeTotals& totals) {
 std::string summary_json(const ServeTotals& totals, hw::Ending ending) {
   nlohmann::ordered_json out;
   out["lasted_ns"] = totals.lasted.ns;
-  out["ending"] = ending == hw::Ending::stopped     ? "stopped"
-                  : ending == hw::Ending::abandoned ? "abandoned"
-                                                    : "gone";
+  out["ending"] = name_of(ending);
   out["connections"] = totals.server.connections;
   out["requests"] = totals.server.requests;
   out["body_octets"] = totals.server.body_octets;
@@ -201,7 +142,7 @@ std::string summary_json(const ServeTotals& totals, hw::Ending ending) {
     ends[std::string(name)] = count;
   });
   auto& lost = out["lost"] = nlohmann::ordered_json::object();
-  visit_losses(totals, [&](std::string_view name, std::uint64_t count) {
+  visit_losses(ShardTotals{}, totals, [&](std::string_view name, std::uint64_t count) {
     lost[std::string(name)] = count;
   });
   return json_text(out);

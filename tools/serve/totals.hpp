@@ -1,0 +1,69 @@
+// What every shard counts, whatever runs on it.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "core/seam/statistics.hpp"
+#include "core/units/time.hpp"
+#include "hw/poll/loop.hpp"
+#include "hw/port_counters.hpp"
+#include "hw/shards/port.hpp"
+
+namespace lockstep::tools {
+
+/// Everything that is counted of one shard, or of all, at one moment.
+struct ShardTotals {
+  Duration lasted;
+  Statistics stack;
+  hw::PortCounters port;
+  hw::LoopCounters loop;
+  hw::ShardCounters shard;  ///< of frames between shards
+  std::uint64_t journal_bytes = 0;
+  std::uint64_t time_wait = 0;
+  Duration processor;       ///< time of the shard's thread
+};
+
+/// Everything that is counted is an unsigned 64-bit number, so that structures are added by words.
+template <class Counters>
+void add_words(Counters& sum, const Counters& each) {
+  static_assert(std::is_trivially_copyable_v<Counters> && sizeof(Counters) % 8 == 0);
+  using Words = std::array<std::uint64_t, sizeof(Counters) / 8>;
+  auto left = std::bit_cast<Words>(sum);
+  auto const right = std::bit_cast<Words>(each);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    left[i] += right[i];
+  }
+  sum = std::bit_cast<Counters>(left);
+}
+
+/// Adds what another shard counted. `lasted` is the longest.
+void add(ShardTotals& sum, const ShardTotals& each);
+
+/// Calls visit(name, count) for every way in which a frame was lost since, by stack or port.
+template <class Visit>
+void visit_losses(const ShardTotals& before, const ShardTotals& now, Visit&& visit) {
+  for (std::uint32_t i = 0; i < drop_count; ++i) {
+    auto const drop = static_cast<Drop>(i);
+    visit(name_of(drop), now.stack.drops.of(drop) - before.stack.drops.of(drop));
+  }
+  visit("port_too_long", now.port.too_long - before.port.too_long);
+  visit("port_too_short", now.port.too_short - before.port.too_short);
+  visit("port_segmented", now.port.segmented - before.port.segmented);
+  visit("port_missed", now.port.missed - before.port.missed);
+  visit("port_link_down", now.port.link_down - before.port.link_down);
+  visit("port_no_buffers", now.port.no_buffers - before.port.no_buffers);
+  visit("port_refused", now.port.refused - before.port.refused);
+  visit("shard_ring_full", now.shard.lost - before.shard.lost);
+}
+
+/// "3 tcp_checksum, 1 port_missed": every reason for which a frame was lost since, or empty.
+std::string losses_text(const ShardTotals& before, const ShardTotals& now);
+/// Of things in that time, one a second; 0 if it was none.
+std::uint64_t a_second(std::uint64_t count, Duration time);
+
+}  // namespace lockstep::tools
