@@ -54,10 +54,17 @@ struct CardTaking {
 class Card {
  public:
   virtual ~Card() = default;
-  // A frame has come off the link; on the first worker only.
+  // A frame has come off the link; on its first worker only.
   virtual CardTaking arrive(const CardMoment& moment, std::span<const std::byte> frame) = 0;
-  // Of the first worker: another one, which lives no longer than this. To be asked once for each.
+  // Of the first worker of a link: another one, which lives no longer than this. To be asked once
+  // for each.
   virtual std::unique_ptr<Card> worker(ShardId shard) = 0;
+  // Of the first worker: the first one on another of its links, which lives no longer than this. To
+  // be asked once for each. nullptr: a card of one link.
+  virtual std::unique_ptr<Card> link(std::uint32_t number) {
+    static_cast<void>(number);
+    return nullptr;
+  }
   virtual void turn_begins(const CardMoment& moment) = 0;
   virtual void turn_ends(const CardMoment& moment) = 0;
   virtual Instant now() = 0;

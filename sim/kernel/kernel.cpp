@@ -119,12 +119,8 @@ Kernel::Kernel(const World& world, std::uint64_t seed, const Registry& registry)
     if (CardSpec const& card = world.hosts[i].card; !card.plain()) {
       CardMaker const maker = registry.card(card.driver);
       CHECK(maker != nullptr);
-      HostSpec const& spec = world.hosts[i];
-      ShardId const shard{spec.config.tcp.shard.value};
-      // Shards share a card, which is the first one's.
-      hosts_[i]->set_card(shard.value == 0
-                              ? maker(spec, root_.fork("card").fork(spec.name.view()))
-                              : hosts_[spec.shard_first.value]->card()->worker(shard));
+      hosts_[i]->set_card(card_for(world.hosts[i], maker));
+      CHECK(hosts_[i]->card() != nullptr);
     }
   }
   for (const HostFaultSpec& spec : world.host_faults) {
@@ -265,6 +261,18 @@ bool Kernel::done() const {
     }
   }
   return true;
+}
+
+// Shards share a card, which is the first one's; and so do the links of one card.
+std::unique_ptr<Card> Kernel::card_for(const HostSpec& spec, CardMaker maker) {
+  ShardId const shard{spec.config.tcp.shard.value};
+  if (shard.value != 0) {
+    return hosts_[spec.shard_first.value]->card()->worker(shard);
+  }
+  if (spec.card_link != 0) {
+    return hosts_[spec.card_first.value]->card()->link(spec.card_link);
+  }
+  return maker(spec, root_.fork("card").fork(spec.name.view()));
 }
 
 void Kernel::arrive(FrameId frame) {

@@ -113,6 +113,7 @@ class Kernel {
   void want_turn(Host& host, Instant at);
   void turn_host(Host& host);
   CardTaking card_takes(Host& at, FrameId frame);
+  std::unique_ptr<Card> card_for(const HostSpec& spec, CardMaker maker);
   void timer_of_host(Host& host, Instant at);
   Instant wanted(const Host& host) const;
   Instant allowed(const Host& host, Instant at) const;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/units/check.hpp"
+
 namespace lockstep::sim {
 namespace {
 
@@ -131,13 +133,41 @@ WorldFault fault_of_app(const World& world, const AppSpec& app) {
   return {};
 }
 
+// What a card has once for all its links, the hosts on it must agree on.
+WorldFault fault_of_sharing(const World& world, const HostSpec& host) {
+  const HostSpec& first = world.hosts[host.card_first.value];
+  if (host.card_link != 0 &&
+      (host.config.mtu != first.config.mtu || host.config.link != first.config.link ||
+       host.config.burst_frames != first.config.burst_frames ||
+       host.shards() != first.shards() || host.transmit_ring != first.transmit_ring ||
+       host.receive_ring != first.receive_ring || host.clock.origin != first.clock.origin ||
+       host.clock.skew_ppb != first.clock.skew_ppb)) {
+    return {"hosts on links of one card have the same link, mtu_bytes, burst_frames, shards, "
+            "transmit_ring, receive_ring and clock",
+            host.name};
+  }
+  return {};
+}
+
 }  // namespace
+
+void share_card(World& world, HostIndex first, HostIndex other) {
+  CHECK(first.value < other.value);
+  HostSpec& owner = world.hosts[first.value];
+  CHECK(!owner.card.plain());
+  CHECK(owner.card_link == 0);
+  HostSpec& host = world.hosts[other.value];
+  host.card = owner.card;
+  host.card_first = first;
+  host.card_link = owner.card_links++;
+}
 
 std::string_view fault_of_card(const HostSpec& host) {
   constexpr std::uint32_t mtu_most = 10'222;
   constexpr std::uint32_t transmit_most = 8'191;
   constexpr std::uint32_t card_workers_max = 64;
   constexpr std::uint32_t card_rings_max = 24;
+  constexpr std::uint32_t card_links_max = 4;
   if (host.card.plain()) {
     return {};
   }
@@ -150,8 +180,12 @@ std::string_view fault_of_card(const HostSpec& host) {
   if (host.shards() > card_workers_max) {
     return "a card has at most 64 workers: shards";
   }
-  // From 25 workers on some share a ring out.
-  std::uint32_t const sharing = (host.shards() + card_rings_max - 1) / card_rings_max;
+  if (host.card_links > card_links_max) {
+    return "a card has at most 4 links: card_of";
+  }
+  // From 25 workers on some share a ring out, and sooner where there are several links.
+  std::uint32_t const rings = card_rings_max / host.card_links;
+  std::uint32_t const sharing = (host.shards() + rings - 1) / rings;
   if (host.transmit_ring * sharing > transmit_most) {
     return "the workers of a card that share a ring have a transmit_ring of 8191 frames together";
   }
@@ -170,6 +204,9 @@ WorldFault fault_of(const World& world) {
   }
   for (const HostSpec& host : world.hosts) {
     if (WorldFault const fault = fault_of_host(host); !fault.none()) {
+      return fault;
+    }
+    if (WorldFault const fault = fault_of_sharing(world, host); !fault.none()) {
       return fault;
     }
   }

@@ -75,6 +75,11 @@ struct HostSpec {
   std::uint32_t transmit_ring = 256;  // frames committed that have not wholly left
   std::uint32_t receive_ring = 1024;  // frames that wait for a turn
   CardSpec card;
+  // Hosts that stand on links of one card (share_card): whose card it is, on which of its links
+  // this one is, and, where it is the first, how many there are.
+  HostIndex card_first{};
+  std::uint32_t card_link = 0;
+  std::uint32_t card_links = 1;
   // Of several stacks behind one port (spread.hpp): where the first is, and the second; the others
   // follow that one.
   HostIndex shard_first{};
@@ -188,6 +193,11 @@ struct WorldFault {
   constexpr bool none() const { return what.empty(); }
 };
 WorldFault fault_of(const World& world);
+
+// Puts `other` on the next link of the card that `first` has: two stacks, a link each, one card,
+// which steers and errs as that of `first` does. CHECKs that `first` stands before it in the world
+// and has a card of its own.
+void share_card(World& world, HostIndex first, HostIndex other);
 
 // Why a host cannot have the card that it names, in words, or empty.
 std::string_view fault_of_card(const HostSpec& host);

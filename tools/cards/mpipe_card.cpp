@@ -2,6 +2,8 @@
 #include "tools/cards/mpipe_card.hpp"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <memory>
 
 #include "core/units/check.hpp"
@@ -14,6 +16,7 @@ namespace lockstep::tools {
 namespace {
 
 using hw::Mpipe;
+using hw::MpipeLink;
 using hw::MpipePort;
 using hw::MpipeShape;
 using hw::mpipe::Arrived;
@@ -31,6 +34,9 @@ MpipeShape shape_of(const sim::HostSpec& spec) {
   shape.transmit_buffers = {spec.transmit_ring};
   shape.batch = {spec.card.batch};
   shape.workers = {spec.shards()};
+  constexpr std::array<const char*, MpipeShape::links_max> names{"xgbe0", "xgbe1", "xgbe2",
+                                                                 "xgbe3"};
+  std::copy_n(names.begin(), spec.card_links, shape.links.begin());
   shape.burst_frames = {std::min(spec.port_burst(), MpipePort::burst_max)};
   shape.bare_ip = spec.config.link == LinkType::ip;
   shape.own = near_mac;
@@ -73,18 +79,25 @@ MachineShape machine_of(const sim::HostSpec& spec, Random random) {
   return shape;
 }
 
-// The model's wire is the host's link, for one call.
+// The model's wire is the host's link, for one call. What has left on other links of the card
+// shows when it is their turn; nobody waits for it before.
 class HostWire final : public hw::mpipe::Wire {
  public:
   void join(sim::CardLink& link, std::size_t header_bytes) {
     link_ = &link;
     header_bytes_ = header_bytes;
   }
+  void part() { link_ = nullptr; }
   void leave(std::span<const std::byte> frame) override {
+    CHECK(link_ != nullptr);
     link_->send(frame.subspan(header_bytes_));
   }
-  std::uint32_t waiting() override { return link_->waiting(); }
-  Instant first_departure() const override { return link_->first_departure(); }
+  std::uint32_t waiting() override {
+    return link_ == nullptr ? std::numeric_limits<std::uint32_t>::max() : link_->waiting();
+  }
+  Instant first_departure() const override {
+    return link_ == nullptr ? Instant::never() : link_->first_departure();
+  }
 
  private:
   sim::CardLink* link_ = nullptr;
@@ -97,18 +110,22 @@ class Engine {
   Engine(const sim::HostSpec& spec, Random random)
       : spec_(spec), machine_shape_(machine_of(spec, random)), machine_(machine_shape_) {
     machine_.be_current();
-    machine_.attach(wire_);
     hw::MpipeTrouble const trouble = mpipe_.open(shape_of(spec));
     CHECK(trouble.none());
+    for (std::uint32_t link = 0; link < spec.card_links; ++link) {
+      machine_.attach(wires_[link], mpipe_.channel({link}));
+    }
   }
   // To close is to call into the system, which must be that of this machine.
   ~Engine() { machine_.be_current(); }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  void enter(const sim::CardMoment& moment) {
+  void enter(const sim::CardMoment& moment, MpipeLink link) {
     machine_.be_current();
-    wire_.join(moment.link, mpipe_.shape().bare_ip ? coat_bytes : 0);
+    wires_[joined_.value].part();
+    joined_ = link;
+    wires_[link.value].join(moment.link, mpipe_.shape().bare_ip ? coat_bytes : 0);
     sim::CardSpec const& card = spec_.card;
     std::uint64_t const period = card.link_up_for.ns + card.link_down_for.ns;
     bool const erring = moment.now < card.errors_until;
@@ -118,12 +135,12 @@ class Engine {
     machine_.step({moment.now, moment.local});
   }
 
-  bool arrive(std::span<const std::byte> frame) {
+  bool arrive(std::span<const std::byte> frame, MpipeLink link) {
     if (!mpipe_.shape().bare_ip) {
-      return machine_.arrive(frame, mpipe_.channel()) == Arrived::taken;
+      return machine_.arrive(frame, mpipe_.channel(link)) == Arrived::taken;
     }
     put_coat_on(frame, framed_);
-    return machine_.arrive(framed_, mpipe_.channel()) == Arrived::taken;
+    return machine_.arrive(framed_, mpipe_.channel(link)) == Arrived::taken;
   }
 
   Machine& machine() { return machine_; }
@@ -136,7 +153,8 @@ class Engine {
   sim::HostSpec spec_;
   MachineShape machine_shape_;
   Machine machine_;
-  HostWire wire_;
+  std::array<HostWire, MpipeShape::links_max> wires_;
+  MpipeLink joined_;
   Mpipe mpipe_;
   std::vector<std::byte> framed_;
 };
@@ -150,40 +168,48 @@ class MpipeSnapshot final : public sim::CardSnapshot {
   Instant room_at;
 };
 
-// One worker. The first has the engine that all stand on.
+// One worker on one link. The first on the first has the engine that all stand on.
 class MpipeCard final : public sim::Card {
  public:
   MpipeCard(const sim::HostSpec& spec, Random random)
       : own_(std::make_unique<Engine>(spec, random)),
         engine_(*own_),
         port_(engine_.mpipe(), MpipePort::Worker{0}) {}
-  MpipeCard(Engine& engine, ShardId worker)
-      : engine_(engine), worker_(worker), port_(engine_.mpipe(), {worker.value}) {}
+  MpipeCard(Engine& engine, ShardId worker, MpipeLink link)
+      : engine_(engine),
+        worker_(worker),
+        link_(link),
+        port_(engine_.mpipe(), {worker.value}, link) {}
 
   std::unique_ptr<sim::Card> worker(ShardId shard) override {
-    CHECK(own_ != nullptr && shard.value != 0);
-    return std::make_unique<MpipeCard>(engine_, shard);
+    CHECK(worker_.value == 0 && shard.value != 0);
+    return std::make_unique<MpipeCard>(engine_, shard, link_);
+  }
+
+  std::unique_ptr<sim::Card> link(std::uint32_t number) override {
+    CHECK(own_ != nullptr && number != 0);
+    return std::make_unique<MpipeCard>(engine_, ShardId{0}, MpipeLink{number});
   }
 
   sim::CardTaking arrive(const sim::CardMoment& moment,
                          std::span<const std::byte> frame) override {
-    engine_.enter(moment);
-    if (!engine_.arrive(frame)) {
+    engine_.enter(moment, link_);
+    if (!engine_.arrive(frame, link_)) {
       return {};
     }
-    return {true, {engine_.machine().last_ring() - engine_.mpipe().first_ring()}};
+    return {true, {engine_.machine().last_ring() - engine_.mpipe().first_ring(link_)}};
   }
 
   void turn_begins(const sim::CardMoment& moment) override {
-    engine_.enter(moment);
+    engine_.enter(moment, link_);
     discarded_before_ = engine_.machine().discarded();
   }
 
   void turn_ends(const sim::CardMoment& moment) override {
-    engine_.enter(moment);
+    engine_.enter(moment, link_);
     static_cast<void>(port_.flush());
     Machine const& machine = engine_.machine();
-    Instant const at = machine.deadline();
+    Instant const at = machine.deadline(engine_.mpipe().channel(link_));
     room_at_ = at.is_never() ? Instant{0} : at;
     discarded_ += machine.discarded() - discarded_before_;
     // A driver that sins against the hardware must not get away with it.
@@ -196,7 +222,7 @@ class MpipeCard final : public sim::Card {
   std::span<std::byte> claim() override { return port_.claim(); }
   void commit(const Egress& egress) override { port_.commit(egress); }
   std::uint32_t waiting() const override {
-    return engine_.machine().delivered(engine_.mpipe().first_ring() + worker_.value);
+    return engine_.machine().delivered(engine_.mpipe().first_ring(link_) + worker_.value);
   }
   Instant room_at() const override { return room_at_; }
 
@@ -231,6 +257,7 @@ class MpipeCard final : public sim::Card {
   std::unique_ptr<Engine> own_;
   Engine& engine_;
   ShardId worker_;
+  MpipeLink link_;
   MpipePort port_;
   std::uint64_t discarded_ = 0;
   std::uint64_t discarded_before_ = 0;

@@ -1,4 +1,6 @@
 // The card of a host: `driver`, and its [host.card].
+#include <fmt/format.h>
+
 #include "tools/cards/mpipe_card.hpp"
 #include "tools/world/reader.hpp"
 #include "tools/world/units.hpp"
@@ -24,9 +26,32 @@ sim::CardHash read_hash(Table& keys) {
   return sim::CardHash::lopsided;
 }
 
+sim::HostIndex read_card_of(Table& table, const WorldInProgress& in) {
+  const sim::HostIndex first = host_named(table, "card_of", in);
+  const sim::HostSpec& owner = in.world.hosts[first.value];
+  if (owner.card.plain()) {
+    table.wrong("card_of", fmt::format("'{}' has no card of its own, expected a host with "
+                                       "driver = \"mpipe\"",
+                                       owner.name.view()));
+  }
+  for (const char* key : {"driver", "card"}) {
+    if (table.has(key)) {
+      table.wrong(key, fmt::format("the card is that of '{0}', whose table says all of it: leave "
+                                   "'{1}' out",
+                                   owner.name.view(), key));
+    }
+  }
+  return first;
+}
+
 }  // namespace
 
-void read_card(Table& table, sim::HostSpec& host) {
+void read_card(Table& table, sim::HostSpec& host, WorldInProgress& into) {
+  if (table.has("card_of")) {
+    const auto index = static_cast<std::uint32_t>(into.world.hosts.size());
+    into.cards_shared.push_back({read_card_of(table, into), {index}});
+    return;
+  }
   const std::string driver = table.text("driver", "plain");
   if (driver != "plain" && driver != mpipe_driver) {
     table.wrong("driver", "\"" + driver + "\" was found, expected plain or mpipe");

@@ -226,7 +226,7 @@ void read_host(Table& table, WorldInProgress& into) {
   if (const auto fault = fault_of(host.config); !fault.empty()) {
     table.wrong(fmt::format("{}: {}", table.title(), fault));
   }
-  read_card(table, host);
+  read_card(table, host, into);
   table.end();
   claim_address(table, address.address, host.name, into);
   add_node(table, host.name,

@@ -148,6 +148,9 @@ sim::World world_in(const toml::table& parsed, const std::string& path,
     apply(setting, reading.world);
   }
   sim::give_macs(reading.world);
+  for (const WorldInProgress::OnCardOf& each : reading.cards_shared) {
+    sim::share_card(reading.world, each.first, each.other);
+  }
   for (const sim::Spreading& each : reading.spreadings) {
     sim::spread(reading.world, each);
   }

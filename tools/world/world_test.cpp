@@ -101,6 +101,29 @@ completion = "20us"
               testing::HasSubstr("an MTU of at most 10222 bytes"));
 }
 
+TEST_F(WorldFile, TwoHostsOnLinksOfOneCard) {
+  const auto with = [&](const std::string& a, const std::string& b) {
+    std::string text = good();
+    text.insert(text.find("address = \"10.0.0.2"), b);
+    return text.insert(text.find("address = \"10.0.0.1"), a);
+  };
+  const std::string card = "driver = \"mpipe\"\n";
+  const std::string same = "card_of = \"a\"\n";
+  const sim::World world = read_world(write(with(card, same)));
+  EXPECT_EQ(world.hosts[0].card_links, 2u);
+  EXPECT_EQ(world.hosts[1].card_first, sim::HostIndex{0});
+  EXPECT_EQ(world.hosts[1].card_link, 1u);
+  EXPECT_EQ(world.hosts[1].card.driver, sim::Name("mpipe"));
+  EXPECT_THAT(complaint(with("", same)), testing::HasSubstr("'a' has no card of its own"));
+  EXPECT_THAT(complaint(with(card, "card_of = \"c\"\n")),
+              testing::HasSubstr("no host, switch or adversary 'c'"));
+  EXPECT_THAT(complaint(with(card, same + card)), testing::HasSubstr("leave 'driver' out"));
+  EXPECT_THAT(complaint(with(card, same + "receive_ring = 126\n")),
+              testing::HasSubstr("hosts on links of one card have the same link"));
+  EXPECT_THAT(complaint(with(card, same + "shards = 2\n")),
+              testing::HasSubstr("hosts on links of one card have the same link"));
+}
+
 TEST_F(WorldFile, ReadsHostsLinksAppsAndFaults) {
   const sim::World world = read_world(write(good() + R"([link.back]
 rate = "1Mbit/s"

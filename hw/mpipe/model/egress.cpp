@@ -150,21 +150,26 @@ void Machine::complete(std::uint32_t channel) {
 }
 
 Instant Machine::deadline() const {
-  Instant all = times_.now < not_ready_until_ ? not_ready_until_ : Instant::never();
+  Instant all = Instant::never();
   for (std::uint32_t channel = 0; channel < links; ++channel) {
-    Departures const& departures = departures_[channel];
-    if (departures.first == departures.flights.size()) {
-      continue;
-    }
-    Flight const& flight = departures.flights[departures.first];
-    Wire const* const wire = wires_[channel];
-    Instant at = flight.at;
-    if (flight.departs && wire != nullptr && !wire->first_departure().is_never()) {
-      at = later(at, wire->first_departure());
-    }
-    all = earlier(all, at);
+    all = earlier(all, deadline(channel));
   }
   return all;
+}
+
+Instant Machine::deadline(std::uint32_t channel) const {
+  Instant const ready = times_.now < not_ready_until_ ? not_ready_until_ : Instant::never();
+  Departures const& departures = departures_[channel];
+  if (departures.first == departures.flights.size()) {
+    return ready;
+  }
+  Flight const& flight = departures.flights[departures.first];
+  Wire const* const wire = wires_[channel];
+  Instant at = flight.at;
+  if (flight.departs && wire != nullptr && !wire->first_departure().is_never()) {
+    at = later(at, wire->first_departure());
+  }
+  return earlier(ready, at);
 }
 
 }  // namespace lockstep::hw::mpipe

@@ -105,6 +105,8 @@ class Machine {
   void step(const Times& times);
   // When step() would change something that software waits for; never: nothing.
   Instant deadline() const;
+  // ... on one link.
+  Instant deadline(std::uint32_t channel) const;
   Instant local() const { return times_.local; }
 
   // To every link, or to that of one channel.
