@@ -14,6 +14,7 @@ FACTORS = {
     "rate": ("open", "200 Mbit/s", "30 Mbit/s"),
 }
 SMALL_OCTETS = 1_048_574  # what is larger is for tools/evidence wire
+SMALL = {**FACTORS, "size": tuple(size for size in FACTORS["size"] if size <= SMALL_OCTETS)}
 FULL = os.environ.get("LOCKSTEP_WIRE") == "full"
 
 
@@ -29,38 +30,39 @@ def pairs_of(case):
     return {frozenset(pair) for pair in itertools.combinations(case.items(), 2)}
 
 
-def wanted():
+def wanted(factors):
     """Every pair of levels that can be."""
     out = set()
-    for one, other in itertools.combinations(FACTORS, 2):
-        for first, second in itertools.product(FACTORS[one], FACTORS[other]):
+    for one, other in itertools.combinations(factors, 2):
+        for first, second in itertools.product(factors[one], factors[other]):
             if may_be([(one, first), (other, second)]):
                 out.add(frozenset([(one, first), (other, second)]))
     return out
 
 
-def next_case(left, used):
+def next_case(factors, left, used):
     """A case around the first pair that is left; each further level is the one that covers most,
     of several the one that was used least."""
     begin = min(left, key=lambda pair: sorted(map(str, pair)))
     case = dict(begin)
-    for factor, levels in FACTORS.items():
+    for factor, levels in factors.items():
         if factor in case:
             continue
         fitting = [level for level in levels
                    if all(may_be([(factor, level), item]) for item in case.items())]
         case[factor] = max(fitting, key=lambda level: (
             len(pairs_of({**case, factor: level}) & left), -used[level], -levels.index(level)))
-    return {factor: case[factor] for factor in FACTORS}
+    return {factor: case[factor] for factor in factors}
 
 
-def cases():
-    """The selection, in the order in which it was found."""
-    left = wanted()
+def cases(factors=None):
+    """The selection, in the order in which it was found; of SMALL each run of the tests takes."""
+    factors = FACTORS if factors is None else factors
+    left = wanted(factors)
     out = []
     used = collections.Counter()
     while left:
-        out.append(next_case(left, used))
+        out.append(next_case(factors, left, used))
         used.update(out[-1].values())
         left -= pairs_of(out[-1])
     return out

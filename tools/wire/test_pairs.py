@@ -1,4 +1,4 @@
-# The small cases of the pairwise selection; with LOCKSTEP_WIRE=full all of them, and 1 GB each way.
+# A pairwise selection of small cases; with LOCKSTEP_WIRE=full one of all sizes, and 1 GB each way.
 """Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
 import shutil
 
@@ -8,21 +8,22 @@ from serve import namespace as ns
 from wire import pairs, transfers
 
 here = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not()))
-SMALL = [case for case in pairs.cases() if pairs.is_small(case)]
-CASES = pairs.cases() + pairs.giants() if pairs.FULL else SMALL
+CASES = pairs.cases() + pairs.giants() if pairs.FULL else pairs.cases(pairs.SMALL)
 
 
-def test_every_pair_is_in_the_selection():
-    """Counted by itself, not by what made it."""
-    chosen = pairs.cases()
-    assert all(set(case) == set(pairs.FACTORS) for case in chosen)
-    names = list(pairs.FACTORS)
+@pytest.mark.parametrize("factors", [pairs.FACTORS, pairs.SMALL], ids=["all", "small"])
+def test_every_pair_is_in_the_selection(factors):
+    """Counted by itself, not by what made it: in what each run takes as well."""
+    chosen = pairs.cases(factors)
+    assert all(set(case) == set(factors) for case in chosen)
+    assert factors is pairs.FACTORS or all(pairs.is_small(case) for case in chosen)
+    names = list(factors)
     seen = {(one, case[one], other, case[other])
             for case in chosen for one in names for other in names}
     for one in names:
         for other in names:
-            for first in pairs.FACTORS[one]:
-                for second in pairs.FACTORS[other]:
+            for first in factors[one]:
+                for second in factors[other]:
                     refused = pairs.may_be([(one, first), (other, second)])
                     there = (one, first, other, second) in seen
                     assert there == refused or one == other, (one, first, other, second)
@@ -33,7 +34,7 @@ def test_every_pair_is_in_the_selection():
 def test_the_selection_is_always_the_same():
     """What runs here today runs there tomorrow."""
     assert pairs.cases() == pairs.cases()
-    assert (len(pairs.cases()), len(SMALL)) == (39, 25)
+    assert (len(pairs.cases()), len(pairs.cases(pairs.SMALL))) == (39, 29)
 
 
 @here
