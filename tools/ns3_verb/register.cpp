@@ -29,7 +29,8 @@ void register_ns3(CLI::App& app, int&) {
   CLI::App* const verb = app.add_subcommand(
       "ns3", "Ready topologies of ns-3, with flows of our TCP and of ns-3's own");
   verb->prefix_command();
-  verb->footer("What follows goes to the program lockstep_ns3: lockstep ns3 run --help\n"
+  verb->footer("What follows goes to the program lockstep_ns3, which has run, conformance and\n"
+               "matrix: lockstep ns3 run --help\n"
                "Example: lockstep ns3 run dumbbell --flows ours,newreno --seed 7 --out run");
   verb->callback([verb] { become_ns3(verb->remaining()); });
 }
