@@ -206,7 +206,7 @@ TypeId AddLockstepFields(TypeId tid) {
   lockstep::visit_choices(bare, [&](std::string_view field, auto words, const auto& choice) {
     std::string help = "One of";
     for (auto const word : words) {
-      help += " " + std::string(word);
+      help.append(" ").append(word);
     }
     tid = tid.AddAttribute(LockstepAttributeName(field), help,
                            StringValue(std::string(words[static_cast<std::uint32_t>(choice)])),

@@ -29,13 +29,23 @@ if(TARGET lockstep_ns3)
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep/sim"
     FILES_MATCHING PATTERN "*.hpp" PATTERN "*_kit.hpp" EXCLUDE)
 endif()
+# Its web server and load: archives of tools/, lockstep::ns3_http to lockstepConfig.cmake.
+if(TARGET lockstep_ns3_http)
+  install(TARGETS lockstep_ns3_http lockstep_load lockstep_http
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  foreach(folder IN ITEMS http load ns3_http)
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/${folder}"
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep/tools"
+      FILES_MATCHING PATTERN "*.hpp" PATTERN "*_kit.hpp" EXCLUDE)
+  endforeach()
+endif()
 if(TARGET program_lockstep_ns3)
   install(TARGETS program_lockstep_ns3 RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 if(TARGET program_lockstep)
   install(TARGETS program_lockstep RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   # The verbs that are written in Python.
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/sweep"
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/sweep" "${PROJECT_SOURCE_DIR}/tools/plot"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/lockstep/tools" FILES_MATCHING PATTERN "*.py"
     PATTERN "test_*" EXCLUDE PATTERN "__pycache__" EXCLUDE)
 endif()

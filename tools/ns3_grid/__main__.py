@@ -42,7 +42,8 @@ def main(words: list) -> int:
         print(f"ns3-grid: {options.program} is missing: tools/setup --with ns3, then build the "
               "preset release", file=sys.stderr)
         return 3
-    stamp = hashlib.sha256(options.program.read_bytes()).hexdigest()[:16]
+    words = Path(cells.__file__).read_bytes()
+    stamp = hashlib.sha256(options.program.read_bytes() + words).hexdigest()[:16]
     kept = options.into / stamp
     kept.mkdir(parents=True, exist_ok=True)
     wanted = [cell for cell in cells.grid() + cells.mixes() if options.only in cell.name]

@@ -7,28 +7,61 @@ from tools.ns3_grid.cells import SEGMENT, Cell, goodputs
 
 DIFFERENCE_MAX = 0.1
 
-NO_DELAY = "--set=DelayedAcks=false"
-NO_HYSTART = "--default=ns3::TcpCubic::HyStart=false"
+RUNS = 3        # run numbers of ns-3 that are tried where packets are lost by chance
+MANY_RUNS = 8   # where a run has some seven hundred segments, of which a few are lost
+
+# What a name of the table changes: words for our sender's run, for theirs, and for both.
+OCTETS = "--default=lockstep::RuledNewReno::CountOctets=true"
+FLIGHT = "--default=lockstep::RuledNewReno::FlightSize=true"
+FRIENDLY = "--default=lockstep::RuledCubic::Friendly=true"
 QUICK_TIMER = "--default=ns3::TcpSocketBase::MinRto=200ms"
+OUR_SLOW_START = "--set=Hystart=false"
+THEIR_SLOW_START = "--default=ns3::TcpCubic::HyStart=false"
+NO_DELAY = "--set=DelayedAcks=false"
+MANY_GAPS = ("--set=ExtentsPerConnection=4096", "--set=ExtentsMax=16384")
+NO_ECN = "--default=ns3::TcpSocketBase::UseEcn=Off"
+NO_RACK = ("--set=Rack=false", "--set=TailProbe=false")
 
 
 @dataclass(frozen=True)
-class Counter:
-    """A change after which a difference is gone, if the cause is what its name says."""
+class Change:
+    """One rule made the same for both senders."""
 
-    name: str
-    words: tuple
-    congestion: str = ""  # of which alone; empty: any
+    ours: tuple = ()
+    theirs: tuple = ()
+    ruled: bool = False  # theirs is a sender of tools/topologies/ruled.hpp
 
 
-COUNTERS = (
-    Counter("acks", (NO_DELAY,)),
-    Counter("timeout", (QUICK_TIMER,)),
-    Counter("hystart", (NO_HYSTART,), "cubic"),
-    Counter("acks, timeout", (NO_DELAY, QUICK_TIMER)),
-    Counter("acks, hystart", (NO_DELAY, NO_HYSTART), "cubic"),
-    Counter("acks, timeout, hystart", (NO_DELAY, QUICK_TIMER, NO_HYSTART), "cubic"),
-)
+CHANGES = {
+    "octets": Change(theirs=(OCTETS,), ruled=True),
+    "flight": Change(theirs=(FLIGHT,), ruled=True),
+    "friendly": Change(theirs=(FRIENDLY,), ruled=True),
+    "timer": Change(theirs=(QUICK_TIMER,)),
+    "hystart": Change(ours=(OUR_SLOW_START,), theirs=(THEIR_SLOW_START,)),
+    "acks": Change(ours=(NO_DELAY,), theirs=(NO_DELAY,)),
+    "rack": Change(ours=NO_RACK),
+    "ecn": Change(theirs=(NO_ECN,)),
+    "gaps": Change(ours=MANY_GAPS, theirs=MANY_GAPS),
+}
+
+# Tried in this order: few changes before many, likely ones before others.
+TRIALS = {
+    "reno": (("octets",), ("flight",), ("timer",), ("hystart",), ("rack",), ("ecn",), ("gaps",),
+             ("octets", "ecn"), ("octets", "gaps"), ("octets", "flight"),
+             ("octets", "timer"), ("octets", "hystart"), ("octets", "rack"), ("flight", "timer"),
+             ("octets", "flight", "timer"), ("octets", "flight", "hystart"),
+             ("octets", "timer", "hystart"), ("octets", "timer", "rack"),
+             ("octets", "flight", "rack"),
+             ("octets", "flight", "timer", "hystart"),
+             ("octets", "flight", "timer", "hystart", "rack")),
+    "cubic": (("friendly",), ("timer",), ("hystart",), ("rack",), ("acks",), ("ecn",),
+              ("gaps",),
+              ("friendly", "timer"), ("friendly", "hystart"), ("friendly", "rack"),
+              ("friendly", "acks"), ("timer", "hystart"), ("timer", "rack"),
+              ("friendly", "timer", "hystart"),
+              ("friendly", "timer", "acks"), ("friendly", "timer", "rack"),
+              ("friendly", "timer", "hystart", "rack")),
+}
 
 
 @dataclass(frozen=True)
@@ -38,18 +71,47 @@ class Pair:
     ours: Cell
     theirs: Cell
 
-    def but(self, counter: Counter) -> "Pair":
-        """With the change."""
-        return Pair(*(replace(cell, more=counter.words) for cell in (self.ours, self.theirs)))
+    def but(self, names: tuple) -> "Pair":
+        """With these changes."""
+        changes = [CHANGES[name] for name in names]
+        flow = self.theirs.flows[0] + ("-ruled" if any(each.ruled for each in changes) else "")
+        return Pair(
+            replace(self.ours, more=tuple(word for each in changes for word in each.ours)),
+            replace(self.theirs, flows=(flow,),
+                    more=tuple(word for each in changes for word in each.theirs)))
+
+    def runs(self) -> list:
+        """The same with every run number; without losses by chance all are alike."""
+        if float(self.ours.loss) == 0:
+            return [self]
+        last = MANY_RUNS if (self.ours.loss, self.ours.rtt_ms) == ("0.01", 200) else RUNS
+        return [self] + [Pair(*(replace(cell, more=(*cell.more, f"--run={run}"))
+                                for cell in (self.ours, self.theirs)))
+                         for run in range(2, last + 1)]
+
+    def cells(self) -> list:
+        """Both."""
+        return [self.ours, self.theirs]
 
     def ratio(self, results: dict) -> float:
         """Our goodput by theirs."""
-        ours, theirs = (goodputs(results[cell.name])[0] for cell in (self.ours, self.theirs))
-        return ours / theirs if theirs else inf
+        return ratio_of([self], results)
 
     def differs(self, results: dict) -> bool:
         """More than a difference may be that nobody asks about."""
-        return abs(self.ratio(results) - 1) > DIFFERENCE_MAX
+        return is_much(self.ratio(results))
+
+
+def ratio_of(pairs: list, results: dict) -> float:
+    """Our goodput by theirs, over all of the pairs."""
+    ours, theirs = (sum(goodputs(results[cell.name])[0] for cell in cells)
+                    for cells in zip(*(pair.cells() for pair in pairs)))
+    return ours / theirs if theirs else inf
+
+
+def is_much(ratio: float) -> bool:
+    """Whether such a difference needs a cause."""
+    return abs(ratio - 1) > DIFFERENCE_MAX
 
 
 def link(cell: Cell) -> float:
@@ -80,44 +142,37 @@ def formula(cell: Cell) -> float:
     return min(best, link(cell))
 
 
-def is_friendly(cell: Cell) -> bool:
-    """Whether Cubic is in its Reno-friendly region on this path (RFC 9438 4.3)."""
-    return (cell.congestion == "cubic" and float(cell.loss) > 0
-            and min(reno_formula(cell), link(cell)) > (1 + DIFFERENCE_MAX) * cubic_formula(cell))
-
-
 def all_of(pairs: list, results: dict, run) -> dict:
-    """The cause of each difference, by the name of our cell.
+    """The cause of each difference, by the name of our cell; `run` gives the results of cells."""
+    return {pair.ours.name: cause_of(pair, results, run)
+            for pair in pairs if pair.differs(results)}
 
-    Where a drop-tail queue without ECN has one that is no timeout, and so none of the queue's, the
-    other queues of that path are said to have it too, without runs of their own.
-    """
-    causes: dict = {}
-    known: dict = {}
-    for pair in sorted(pairs, key=lambda each: (each.ours.disc != "droptail", each.ours.ecn)):
-        if pair.differs(results):
-            cell = pair.ours
-            path = (cell.congestion, cell.rate, cell.rtt_ms, cell.loss)
-            died = "died" in results[pair.theirs.name]
-            if path in known and not died:
-                causes[cell.name] = known[path].split(":")[0] + ", as drop-tail"
-            else:
-                causes[cell.name] = cause_of(pair, results, run)
-                if not died and causes[cell.name].split(":")[0] in ("acks", "friendly"):
-                    known[path] = causes[cell.name]
-    return causes
+
+def mean_ratio(pair: Pair, results: dict, run) -> float:
+    """Our goodput by theirs over all run numbers."""
+    runs = pair.runs()
+    results.update(run([cell for each in runs for cell in each.cells()
+                        if cell.name not in results]))
+    return ratio_of(runs, results)
 
 
 def cause_of(pair: Pair, results: dict, run) -> str:
-    """The first change that takes the difference away; `run` gives the results of cells."""
+    """The first changes that take the difference away over all runs, and in the first one if any
+    do so there."""
     if "died" in results[pair.theirs.name]:
         return f"ns-3 died of signal {results[pair.theirs.name]['died']}"
-    if is_friendly(pair.ours):
-        return "friendly"
-    for counter in COUNTERS:
-        if counter.congestion in ("", pair.ours.congestion):
-            changed = pair.but(counter)
-            results.update(run([changed.ours, changed.theirs]))
-            if not changed.differs(results):
-                return f"{counter.name}: {changed.ratio(results):.2f}"
+    mean = mean_ratio(pair, results, run)
+    if not is_much(mean):
+        return f"chance: {mean:.2f}"
+    for first_agrees in (True, False):
+        for names in TRIALS[pair.ours.congestion]:
+            changed = pair.but(names)
+            if "ecn" in names and not pair.ours.ecn:
+                continue
+            results.update(run(changed.cells()))
+            if first_agrees and changed.differs(results):
+                continue
+            mean = mean_ratio(changed, results, run)
+            if not is_much(mean):
+                return f"{', '.join(names)}: {mean:.2f}"
     return "untraced"

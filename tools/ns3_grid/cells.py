@@ -12,6 +12,8 @@ RATES = (10, 100)  # Mbit/s
 DISCS = ("droptail", "codel")
 SEGMENT = 1448     # octets of text
 BUFFER = 8 * 2 ** 20
+RANGES = 16384  # of our scoreboard: RACK tells segments apart that left at different times
+BLOCKS = 4 * BUFFER // 2048  # of our store: a segment of 1,448 octets is charged more than that
 # Seconds that are simulated: longer where a round trip is, shorter where there is more to send.
 LENGTHS = {(10, 10): 11, (10, 50): 21, (10, 200): 41, (100, 10): 4, (100, 50): 9, (100, 200): 9}
 SENDERS = {"reno": "newreno", "cubic": "cubic"}  # ours by `Congestion`: ns-3's beside it
@@ -65,7 +67,8 @@ class Cell:
         ours = [f"--set={name}={value}" for name, value in (
             ("Congestion", self.congestion), ("ReceiveBufferBytes", BUFFER),
             ("ReceiveBufferMaxBytes", BUFFER), ("SendBufferBytes", BUFFER),
-            ("SendBufferMaxBytes", BUFFER))]
+            ("SendBufferMaxBytes", BUFFER), ("BlocksMax", BLOCKS),
+            ("SentPerConnection", RANGES), ("SentMax", 4 * RANGES))]
         theirs = [f"--default=ns3::TcpSocket::{name}={BUFFER}" for name in
                   ("SndBufSize", "RcvBufSize")]
         return ["--flows", ",".join(self.flows), "--receivers", "ours", "--bytes", str(10 ** 12),

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
+HTTP_CONSUMER = CONSUMER.with_name("consumer_ns3_http")
 
 
 def run(*command, **more):
@@ -78,7 +79,10 @@ def try_ns3(prefix, folder, compiler, flags):
                    flags)
     expect_printed("sim/examples/ns3", folder / "dumbbell" / "dumbbell",
                    r"lockstep [3-6]\.\d+ Mbit/s\nns-3 [3-6]\.\d+ Mbit/s\n")
-    return "in ns-3"
+    build_consumer(HTTP_CONSUMER, folder / "http", prefix, compiler, flags)
+    expect_printed("lockstep::ns3_http: its user", folder / "http" / "consumer",
+                   "20 pages, 200000 octets\n")
+    return "in ns-3, and its web server"
 
 
 def main():

@@ -5,7 +5,9 @@ import json
 import sys
 from pathlib import Path
 
-from tools.plot import reading
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tools.plot import reading  # noqa: E402  (the path comes first)
 
 FIGURES = ("cwnd", "rtt", "queue", "throughput", "fairness")
 

@@ -138,7 +138,8 @@ def rtt(run: Run):
 def queue(run: Run):
     """Packets that wait at each bottleneck."""
     traces = run.of("PacketsInQueue")
-    if not traces:
+    # Of a LAN's device nothing is traced but the packet that is on the wire: nothing waits.
+    if not traces or max(max(series.values) for _, series in traces) <= 1:
         return None
     one = len(traces) == 1
     names = ["the bottleneck" if one else f"bottleneck {who}" for who, _ in traces]

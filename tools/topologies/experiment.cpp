@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <ns3/application-container.h>
+#include <ns3/boolean.h>
 #include <ns3/bulk-send-application.h>
 #include <ns3/bulk-send-helper.h>
 #include <ns3/channel.h>
@@ -23,9 +24,11 @@
 #include <ns3/uinteger.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/seam/statistics.hpp"
 #include "sim/ns3/helper.hpp"
@@ -33,6 +36,7 @@
 #include "tools/output/json.hpp"
 #include "tools/output/table.hpp"
 #include "tools/topologies/recorder.hpp"
+#include "tools/topologies/ruled.hpp"
 #include "tools/topologies/trial.hpp"
 
 namespace lockstep::tools {
@@ -41,29 +45,35 @@ namespace {
 using namespace ns3;
 
 constexpr std::uint16_t port = 5001;
-constexpr std::uint32_t buffer_bytes = 1 << 20;
 constexpr double start_s = 1;        // by then every station has joined
+constexpr std::uint32_t buffer_bytes = 1 << 20;
 constexpr double stagger_s = 0.01;   // between the starts of two flows
 
-const char* type_of(const std::string& kind) {
+std::optional<TypeId> type_of(const std::string& kind) {
+  if (kind == "newreno-ruled") {
+    return RuledNewReno::GetTypeId();
+  }
+  if (kind == "cubic-ruled") {
+    return RuledCubic::GetTypeId();
+  }
   constexpr std::array<std::pair<std::string_view, const char*>, 6> types{{
       {"newreno", "ns3::TcpNewReno"}, {"cubic", "ns3::TcpCubic"}, {"bbr", "ns3::TcpBbr"},
       {"dctcp", "ns3::TcpDctcp"}, {"vegas", "ns3::TcpVegas"},
       {"linuxreno", "ns3::TcpLinuxReno"}}};
   for (const auto& [name, type] : types) {
     if (name == kind) {
-      return type;
+      return TypeId::LookupByName(type);
     }
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 void check(const ExperimentSettings& settings) {
   for (const auto& kind : settings.flows) {
-    if (kind != "ours" && type_of(kind) == nullptr) {
+    if (kind != "ours" && !type_of(kind)) {
       throw Failure(ExitCode::bad_input,
                     fmt::format("--flows: no TCP is called '{}': use ours, newreno, cubic, bbr, "
-                                "dctcp, vegas or linuxreno",
+                                "dctcp, vegas, linuxreno, newreno-ruled or cubic-ruled",
                                 kind));
     }
   }
@@ -125,6 +135,8 @@ LockstepHelper receiver_of_theirs(const ExperimentSettings& settings, const Lock
 void install_stacks(const ExperimentSettings& settings, const Topology& topology) {
   LockstepHelper lockstep;
   lockstep.SetProfile(settings.profile);
+  // As ns-3's, whose TcpNoDelay is on: else the last octets wait for a delayed ACK.
+  lockstep.Set("Nagle", BooleanValue(false));
   if (settings.topology.ecn) {
     lockstep.Set("Ecn", StringValue("on"));
   }
@@ -138,7 +150,7 @@ void install_stacks(const ExperimentSettings& settings, const Topology& topology
       lockstep.Install(pair.from);
     } else {
       pair.from->GetObject<TcpL4Protocol>()->SetAttribute(
-          "SocketType", TypeIdValue(TypeId::LookupByName(type_of(settings.flows[i]))));
+          "SocketType", TypeIdValue(type_of(settings.flows[i]).value()));
     }
     if (receiver_is_ours(settings, i)) {
       (settings.flows[i] == "ours" ? lockstep : theirs).Install(pair.to);

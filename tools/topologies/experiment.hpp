@@ -11,10 +11,6 @@
 
 namespace lockstep::tools {
 
-/// `ours`, or one of ns-3's congestion controls on ns-3's TCP.
-inline constexpr std::array<std::string_view, 7> flow_kinds = {
-    "ours", "newreno", "cubic", "bbr", "dctcp", "vegas", "linuxreno"};
-
 struct ExperimentSettings {
   TopologySettings topology;
   std::vector<std::string> flows{"ours", "newreno"};  ///< the sender of each pair

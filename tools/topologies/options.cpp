@@ -28,7 +28,8 @@ void add_network(CLI::App& run, TopologySettings& topology) {
 void add_flows(CLI::App& run, RunOptions& options) {
   auto& settings = options.settings;
   run.add_option("--flows", settings.flows,
-                 "the sender of each flow: ours, newreno, cubic, bbr, dctcp, vegas, linuxreno")
+                 "the sender of each flow: ours, newreno, cubic, bbr, dctcp, vegas, linuxreno, and "
+                 "newreno-ruled, cubic-ruled, whose single rules --default makes as ours")
       ->delimiter(',')
       ->capture_default_str();
   run.add_option("--receivers", settings.receivers, "whose TCP receives")

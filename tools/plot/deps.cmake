@@ -1,0 +1,2 @@
+# It becomes the Python program beside it.
+set(LIBS lockstep_become)
