@@ -78,6 +78,9 @@ void LockstepBulkSend::StartApplication() {
   NS_ABORT_MSG_UNLESS(ToLockstep(remote_, remote),
                       "LockstepBulkSend: the attribute Remote is neither an InetSocketAddress nor "
                       "an Inet6SocketAddress");
+  NS_ABORT_MSG_IF(remote.port.value == 0,
+                  "LockstepBulkSend: the attribute Remote of an application on node "
+                      << GetNode()->GetId() << " has the port 0: nobody can listen there");
   socket_ = OpenSocket(GetNode(), "LockstepBulkSend");
   socket_->SetConnectCallback(MakeCallback(&LockstepBulkSend::Connected, this),
                               MakeCallback(&LockstepBulkSend::Failed, this));
@@ -144,6 +147,7 @@ TypeId LockstepSink::GetTypeId() {
 void LockstepSink::DoDispose() {
   listener_ = nullptr;
   peers_.clear();
+  places_.clear();
   Application::DoDispose();
 }
 
@@ -170,6 +174,7 @@ void LockstepSink::Accepted(Ptr<Socket> socket, const Address&) {
   socket->SetRecvCallback(MakeCallback(&LockstepSink::Readable, this));
   socket->SetCloseCallbacks(MakeCallback(&LockstepSink::PeerClosed, this),
                             MakeNullCallback<void, Ptr<Socket>>());
+  places_[PeekPointer(socket)] = peers_.size();
   peers_.push_back(DynamicCast<LockstepSocket>(socket));
   offsets_.push_back(0);
 }
@@ -177,21 +182,22 @@ void LockstepSink::Accepted(Ptr<Socket> socket, const Address&) {
 void LockstepSink::PeerClosed(Ptr<Socket>) { ++finished_; }
 
 void LockstepSink::Readable(Ptr<Socket> socket) {
-  auto const at = std::ranges::find(peers_, DynamicCast<LockstepSocket>(socket));
-  if (at == peers_.end()) {
+  auto const at = places_.find(PeekPointer(socket));
+  if (at == places_.end()) {
     return;
   }
-  auto& offset = offsets_[static_cast<std::size_t>(at - peers_.begin())];
+  auto const& peer = peers_[at->second];
+  auto& offset = offsets_[at->second];
   std::uint32_t const shift = Pattern::shift_of({stream_});
   std::uint32_t all = 0;
-  for (auto octets = (*at)->Readable(); !octets.empty(); octets = (*at)->Readable()) {
+  for (auto octets = peer->Readable(); !octets.empty(); octets = peer->Readable()) {
     auto const piece = static_cast<std::uint32_t>(
         std::min(octets.size(), std::size_t{Pattern::row_bytes}));
     bool const right = !verify_ || TheText().matches(shift, offset, octets.first(piece));
     mistakes_ += right ? 0 : piece;
     offset += piece;
     all += piece;
-    (*at)->Consume(piece);
+    peer->Consume(piece);
   }
   first_at_ = read_ == 0 ? Simulator::Now() : first_at_;
   last_at_ = Simulator::Now();

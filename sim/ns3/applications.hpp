@@ -9,6 +9,7 @@
 #include <ns3/type-id.h>
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/models/pattern.hpp"
@@ -79,6 +80,7 @@ class LockstepSink : public Application {
   Ptr<LockstepSocket> listener_;
   std::vector<Ptr<LockstepSocket>> peers_;
   std::vector<std::uint64_t> offsets_;  // of each peer: octets read
+  std::unordered_map<const Socket*, std::size_t> places_;  // in these two
   std::uint64_t read_ = 0;
   std::uint64_t mistakes_ = 0;
   std::uint32_t finished_ = 0;

@@ -8,6 +8,8 @@
 #include <ns3/network-module.h>
 #include <ns3/point-to-point-module.h>
 
+#include <sstream>
+
 #include "sim/ns3/helper.hpp"
 #include "sim/ns3/scene_kit.hpp"
 
@@ -31,6 +33,22 @@ TEST(Ns3CoreModule, IsEnoughForAScript) {
   Simulator::Stop(Seconds(5));
   Simulator::Run();
   EXPECT_EQ(DynamicCast<PacketSink>(sinks.Get(0))->GetTotalRx(), 100'000u);
+}
+
+// What scripts that read files, tell the time of day or run in it begin with.
+TEST(Ns3CoreModule, HasWhatIsNotOfTheSimulationToo) {
+  SystemWallClockMs clock;
+  clock.Start();
+  std::istringstream text("1,2\n");
+  CsvReader rows(text);
+  std::uint32_t second = 0;
+  ASSERT_TRUE(rows.FetchNextRow());
+  EXPECT_TRUE(rows.GetValue(1, second));
+  EXPECT_EQ(second, 2u);
+  EXPECT_EQ(SystemPath::Append("a", "b"), "a/b");
+  EXPECT_GE(clock.End(), 0);
+  EXPECT_EQ(RealtimeSimulatorImpl::GetTypeId().GetName(), "ns3::RealtimeSimulatorImpl");
+  EXPECT_EQ(TestSuite("nothing").GetTestType(), TestSuite::UNIT);
 }
 
 }  // namespace

@@ -10,7 +10,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iostream>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "core/seam/config_fields.hpp"
 
@@ -63,7 +66,8 @@ class NumberAccessor : public AttributeAccessor {
   bool Set(ObjectBase* object, const AttributeValue& value) const override {
     auto* const owner = dynamic_cast<LockstepConfigured*>(object);
     std::uint64_t number = 0;
-    if (owner == nullptr || !Read(value, number)) {
+    if (owner == nullptr || !Read(value, number) ||
+        !owner->MayStillSet(LockstepAttributeName(name_))) {
       return false;
     }
     SetNumber(owner->Fields(), name_, number);
@@ -121,7 +125,7 @@ class ChoiceAccessor : public AttributeAccessor {
     auto* const owner = dynamic_cast<LockstepConfigured*>(object);
     auto const* const text = dynamic_cast<const StringValue*>(&value);
     bool found = false;
-    if (owner == nullptr || text == nullptr) {
+    if (owner == nullptr || text == nullptr || !owner->MayStillSet(LockstepAttributeName(name_))) {
       return false;
     }
     lockstep::visit_choices(owner->Fields(), [&](std::string_view field, auto words, auto& choice) {
@@ -157,13 +161,66 @@ class ChoiceAccessor : public AttributeAccessor {
   std::string_view name_;
 };
 
+// One of a few words. What is none is refused, as ns-3 does it, and the words are named.
+class ChoiceChecker : public AttributeChecker {
+ public:
+  ChoiceChecker(std::string_view name, std::vector<std::string_view> words)
+      : name_(name), words_(std::move(words)) {}
+
+  bool Check(const AttributeValue& value) const override {
+    auto const* const text = dynamic_cast<const StringValue*>(&value);
+    if (text == nullptr) {
+      return false;
+    }
+    bool const known = std::ranges::find(words_, text->Get()) != words_.end();
+    if (!known) {
+      std::cerr << "LockstepStack: the attribute " << LockstepAttributeName(name_) << " is '"
+                << text->Get() << "': it is one of " << Words(", ") << "\n";
+    }
+    return known;
+  }
+
+  std::string GetValueTypeName() const override { return "ns3::StringValue"; }
+  bool HasUnderlyingTypeInformation() const override { return true; }
+  std::string GetUnderlyingTypeInformation() const override { return Words("|"); }
+  Ptr<AttributeValue> Create() const override { return ns3::Create<StringValue>(); }
+
+  bool Copy(const AttributeValue& source, AttributeValue& destination) const override {
+    auto const* const from = dynamic_cast<const StringValue*>(&source);
+    auto* const to = dynamic_cast<StringValue*>(&destination);
+    if (from == nullptr || to == nullptr) {
+      return false;
+    }
+    *to = *from;
+    return true;
+  }
+
+ private:
+  std::string Words(const char* between) const {
+    std::string all;
+    for (auto const word : words_) {
+      all += (all.empty() ? "" : between) + std::string(word);
+    }
+    return all;
+  }
+
+  std::string_view name_;
+  std::vector<std::string_view> words_;
+};
+
 // The device says what these are.
 bool IsOfTheDevice(std::string_view field) { return field == "mtu_bytes"; }
 
 TypeId AddNumber(TypeId tid, std::string_view field, Unit unit, FieldRange range,
                  std::uint64_t number) {
   std::string const name = LockstepAttributeName(field);
-  std::string const help = "Config's " + std::string(field) + ": see core/seam/README.md.";
+  std::string help = "Config's " + std::string(field) + ": see core/seam/README.md.";
+  if (field == "mss") {
+    // Or what was set could not be told from what was not.
+    help += " 0: as large as the MTU allows.";
+    range.least = 0;
+    number = 0;
+  }
   auto const accessor = Create<NumberAccessor>(field, unit);
   if (unit == Unit::boolean) {
     return tid.AddAttribute(name, help, BooleanValue(number != 0), accessor,
@@ -204,13 +261,13 @@ TypeId AddLockstepFields(TypeId tid) {
         }
       });
   lockstep::visit_choices(bare, [&](std::string_view field, auto words, const auto& choice) {
-    std::string help = "One of";
-    for (auto const word : words) {
-      help.append(" ").append(word);
-    }
+    auto const checker = Create<ChoiceChecker>(
+        field, std::vector<std::string_view>(words.begin(), words.end()));
+    std::string help = "One of ";
+    help.append(checker->GetUnderlyingTypeInformation());
     tid = tid.AddAttribute(LockstepAttributeName(field), help,
                            StringValue(std::string(words[static_cast<std::uint32_t>(choice)])),
-                           Create<ChoiceAccessor>(field), MakeStringChecker());
+                           Create<ChoiceAccessor>(field), checker);
   });
   return tid;
 }

@@ -17,6 +17,8 @@ class LockstepConfigured {
   /// The configuration that the attributes speak of.
   virtual lockstep::Config& Fields() = 0;
   virtual const lockstep::Config& Fields() const = 0;
+  /// Whether they may still be set; false: that it is too late has been said.
+  virtual bool MayStillSet(std::string_view attribute) const = 0;
 };
 
 /// `receive_buffer_bytes` is `ReceiveBufferBytes`.

@@ -9,7 +9,12 @@
 #include <ns3/loopback-net-device.h>
 #include <ns3/node.h>
 
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <system_error>
 
 #include "sim/ns3/addresses.hpp"
 
@@ -66,6 +71,25 @@ bool TakeIpv6(Ptr<Ipv6> ipv6, LockstepStack& stack) {
   return found;
 }
 
+// An address of either family with the length of its prefix, and nothing else.
+bool ReadPrefix(const std::string& text, lockstep::HostAddress& out) {
+  auto const slash = std::min(text.find('/'), text.size());
+  std::string const address = text.substr(0, slash);
+  const char* const end = text.data() + text.size();
+  std::uint32_t bits = 0;
+  auto const read = std::from_chars(std::min(text.data() + slash + 1, end), end, bits);
+  std::array<std::uint8_t, 16> octets{};
+  bool const v4 = ::inet_pton(AF_INET, address.c_str(), octets.data()) == 1;
+  bool const v6 = !v4 && ::inet_pton(AF_INET6, address.c_str(), octets.data()) == 1;
+  if (read.ec != std::errc{} || read.ptr != end || !(v4 || v6) || bits > (v4 ? 32u : 128u)) {
+    return false;
+  }
+  out = {v4 ? ToLockstep(Ipv4Address::Deserialize(octets.data()))
+            : ToLockstep(Ipv6Address(octets.data())),
+         static_cast<std::uint8_t>(bits)};
+  return true;
+}
+
 }  // namespace
 
 LockstepHelper::LockstepHelper() {
@@ -86,6 +110,7 @@ Ptr<LockstepStack> LockstepHelper::Make(Ptr<NetDevice> device) const {
   auto const stack = CreateObject<LockstepStack>();
   if (profile_ != "default") {
     stack->Fields() = ProfileOf(profile_);
+    stack->Fields().tcp.mss = {};  // as large as the MTU allows
   }
   for (auto const& [name, value] : attributes_) {
     stack->SetAttribute(name, *value);
@@ -149,21 +174,13 @@ Ptr<LockstepStack> LockstepHelper::GetStack(Ptr<NetDevice> device) {
 
 Ptr<LockstepStack> LockstepHelper::AddAddress(Ptr<NetDevice> device,
                                               const std::string& address) const {
-  auto const slash = address.find('/');
-  auto const host = address.substr(0, slash);
-  bool const v6 = host.find(':') != std::string::npos;
-  std::uint32_t bits = 1000;
-  if (slash != std::string::npos) {
-    std::from_chars(address.data() + slash + 1, address.data() + address.size(), bits);
-  }
-  NS_ABORT_MSG_IF(bits > (v6 ? 128u : 32u), "LockstepHelper::AddAddress: '"
-                                                << address << "' is no address with the length of "
-                                                << "its prefix, like 10.1.1.1/24");
+  lockstep::HostAddress parsed;
+  NS_ABORT_MSG_UNLESS(ReadPrefix(address, parsed),
+                      "LockstepHelper::AddAddress: '" << address << "' is no address with the "
+                                                      << "length of its prefix, like 10.1.1.1/24");
   auto const there = GetStack(device);
   auto const stack = there != nullptr ? there : Install(device);
-  stack->AddAddress({v6 ? ToLockstep(Ipv6Address(host.c_str()))
-                        : ToLockstep(Ipv4Address(host.c_str())),
-                     static_cast<std::uint8_t>(bits)});
+  stack->AddAddress(parsed);
   return stack;
 }
 

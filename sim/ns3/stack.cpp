@@ -17,6 +17,7 @@
 #include <ns3/traffic-control-layer.h>
 
 #include <algorithm>
+#include <iostream>
 #include <sstream>
 #include <utility>
 
@@ -88,10 +89,13 @@ TypeId LockstepStack::GetTypeId() {
           .AddConstructor<LockstepStack>()
           .AddAttribute("UseQueueDisc",
                         "Send through the root queue disc of the device, if it has one.",
-                        BooleanValue(true), MakeBooleanAccessor(&LockstepStack::use_queue_disc_),
+                        BooleanValue(true),
+                        MakeBooleanAccessor(&LockstepStack::SetUseQueueDisc,
+                                            &LockstepStack::GetUseQueueDisc),
                         MakeBooleanChecker())
           .AddAttribute("Stream", "The random stream that the stack's keys are drawn from.",
-                        IntegerValue(-1), MakeIntegerAccessor(&LockstepStack::stream_),
+                        IntegerValue(-1),
+                        MakeIntegerAccessor(&LockstepStack::SetStream, &LockstepStack::GetStream),
                         MakeIntegerChecker<std::int64_t>())
           .AddAttribute("SocketList", "The sockets of the connections of this stack.",
                         ObjectVectorValue(), MakeObjectVectorAccessor(&LockstepStack::sockets_),
@@ -115,6 +119,26 @@ std::string LockstepStack::Name() const {
   std::ostringstream name;
   name << "device " << device_->GetIfIndex() << " of node " << device_->GetNode()->GetId();
   return name.str();
+}
+
+bool LockstepStack::MayStillSet(std::string_view attribute) const {
+  if (IsRunning()) {
+    std::cerr << "LockstepStack: the attribute " << attribute << " of " << Name()
+              << " is set too late: the stack has begun to run\n";
+  }
+  return !IsRunning();
+}
+
+bool LockstepStack::SetStream(std::int64_t stream) {
+  bool const may = MayStillSet("Stream");
+  stream_ = may ? stream : stream_;
+  return may;
+}
+
+bool LockstepStack::SetUseQueueDisc(bool use) {
+  bool const may = MayStillSet("UseQueueDisc");
+  use_queue_disc_ = may ? use : use_queue_disc_;
+  return may;
 }
 
 void LockstepStack::SetDevice(Ptr<NetDevice> device) {
@@ -230,7 +254,7 @@ void LockstepStack::Build() {
                                       << ": IPv4 needs 68 (RFC 791)");
   lockstep::Bytes const wanted = config_.tcp.mss;
   lockstep::set_mtu(config_, mtu);
-  if (wanted != lockstep::tcp::Config{}.mss) {
+  if (wanted.count != 0) {
     config_.tcp.mss = least(wanted, config_.tcp.mss);
   }
   auto const fault = lockstep::fault_of(config_);
@@ -416,15 +440,10 @@ void LockstepStack::Store(Ptr<const Packet> packet, std::uint16_t protocol, cons
 
 // Who died of what, told of the one frame of the turn or of the last of several.
 void LockstepStack::NoteDrops(std::uint32_t frames) {
-  bool const untold = drop_trace_.IsEmpty() || IsLent();
-  for (std::uint32_t i = 0; i < frames && untold; ++i) {
-    waiting_[i].packet = nullptr;
-  }
-  if (untold || frames == 0) {
-    return;
-  }
-  auto const& drops = core_->statistics().drops;
-  for (std::uint32_t i = 0; i < lockstep::drop_count; ++i) {
+  // Whoever begins to listen is told nothing of before: the frames of then are gone.
+  auto const drops = IsLent() ? drops_seen_ : core_->statistics().drops;
+  bool const told = frames != 0 && !drop_trace_.IsEmpty();
+  for (std::uint32_t i = 0; i < lockstep::drop_count && told; ++i) {
     auto const reason = static_cast<lockstep::Drop>(i);
     for (auto seen = drops_seen_.of(reason); seen < drops.of(reason); ++seen) {
       drop_trace_(waiting_[frames - 1].packet, std::string(lockstep::name_of(reason)));

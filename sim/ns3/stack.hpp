@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/seam/stack.hpp"
@@ -51,6 +52,7 @@ class LockstepStack : public Object, public LockstepConfigured {
 
   lockstep::Config& Fields() override { return config_; }
   const lockstep::Config& Fields() const override { return config_; }
+  bool MayStillSet(std::string_view attribute) const override;
 
   /// Takes over the device. Once only; before any socket is opened.
   void SetDevice(Ptr<NetDevice> device);
@@ -67,7 +69,7 @@ class LockstepStack : public Object, public LockstepConfigured {
 
   /// The keys in Fields() are used as they are, not drawn: for worlds that must agree with another.
   void KeepKeys() { keys_kept_ = true; }
-  void SetStream(std::int64_t stream) { stream_ = stream; }
+  bool SetStream(std::int64_t stream);
 
   /// The engine, made at the first call: from there on its Config is fixed. Stops with a line once
   /// the simulation is over.
@@ -123,6 +125,9 @@ class LockstepStack : public Object, public LockstepConfigured {
   void Send(Ptr<Packet> packet, const Address& to, std::uint16_t protocol);
   void SettleArrival();
   void SettleLate();
+  bool SetUseQueueDisc(bool use);
+  bool GetUseQueueDisc() const { return use_queue_disc_; }
+  std::int64_t GetStream() const { return stream_; }
   void TakeGateways();
   void LeaveIpv6();
   void MakePort();
