@@ -43,6 +43,10 @@ Trouble not_open(int error) {
     return environment(std::string("no right to open ") + tun_path +
                        ": run as root, or where you are root (unshare -Urn)");
   }
+  if (error == EMFILE || error == ENFILE) {
+    return environment(std::string(tun_path) + ": " + std::strerror(error) +
+                       ": each shard opens it once: raise `ulimit -n`, or take fewer shards");
+  }
   return environment(std::string(tun_path) + ": " + std::strerror(error));
 }
 

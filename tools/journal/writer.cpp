@@ -7,14 +7,22 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "core/units/check.hpp"
 #include "tools/cli/failure.hpp"
 
 namespace lockstep::journal {
 
-Writer::Writer(const std::string& path)
-    : path_(path), file_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+Writer::Writer(const std::string& path) : path_(path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::path const folder = fs::path(path).parent_path(); !folder.empty()) {
+    fs::create_directories(folder, error);
+  }
+  is_new_ = !fs::exists(path, error);
+  // What is there stays until there is something to put in its place.
+  file_ = hw::Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   if (!file_.is_open()) {
     throw tools::Failure(tools::ExitCode::environment,
                          fmt::format("{}: {}: name a file that can be written", path,
@@ -24,6 +32,14 @@ Writer::Writer(const std::string& path)
   buffer_.reserve(buffer_bytes);
   auto const head = std::as_bytes(std::span(magic));
   buffer_.insert(buffer_.end(), head.begin(), head.end());
+}
+
+Writer::~Writer() {
+  if (has_record_) {
+    flush();
+  } else if (is_new_ && file_.is_open()) {
+    unlink(path_.c_str());
+  }
 }
 
 void Writer::begin(Kind kind) {
@@ -50,6 +66,10 @@ void Writer::finish() {
     record_.clear();
     return;
   }
+  if (!has_record_) {
+    has_record_ = true;
+    static_cast<void>(!ftruncate(file_.number(), 0));  // a device or a pipe has no end to set
+  }
   chain_ = chained(chain_, record_);
   wide(chain_);
   CHECK(record_.size() <= record_max);
@@ -68,6 +88,9 @@ void Writer::put_length(std::vector<std::byte>& to) const {
 }
 
 void Writer::flush() {
+  if (!has_record_) {
+    return;
+  }
   std::size_t done = 0;
   while (done < buffer_.size() && failed_ == 0) {
     ssize_t const put = write(file_.number(), buffer_.data() + done, buffer_.size() - done);

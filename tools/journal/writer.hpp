@@ -19,12 +19,13 @@ class Writer {
  public:
   static constexpr std::uint32_t buffer_bytes = 1u << 20;
 
-  /// Makes the file. Throws tools::Failure (environment).
+  /// Makes the file, and its folder. What was in it goes with the first record; without any it is
+  /// as it was. Throws tools::Failure (environment).
   explicit Writer(const std::string& path);
   /// Writes no file: whole records go to the end of `memory`, without their chains. It may be
   /// emptied between two records.
   explicit Writer(std::vector<std::byte>& memory) : memory_(&memory) {}
-  ~Writer() { flush(); }
+  ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -52,6 +53,8 @@ class Writer {
   std::string path_;
   std::vector<std::byte>* memory_ = nullptr;
   hw::Descriptor file_;
+  bool is_new_ = false;
+  bool has_record_ = false;
   int failed_ = 0;
   std::uint64_t chain_ = 0;
   std::uint64_t bytes_ = 0;

@@ -148,4 +148,21 @@ void refuse_overwrite(const std::string& input, const std::string& output) {
   }
 }
 
+void refuse_same_output(const std::string& one, const std::string& other) {
+  if (one.empty() || other.empty()) {
+    return;
+  }
+  std::error_code error;
+  fs::path const place = fs::weakly_canonical(fs::absolute(one), error);
+  bool const is_stream = fs::exists(place, error) && !fs::is_regular_file(place, error);
+  bool const is_same = place == fs::weakly_canonical(fs::absolute(other), error) ||
+                       fs::equivalent(place, other, error);
+  if (is_same && !is_stream) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("{}: two outputs would be written there, and one of them lost: "
+                              "choose another path for one",
+                              other));
+  }
+}
+
 }  // namespace lockstep::tools

@@ -51,4 +51,8 @@ void save_file(const std::string& path, std::string_view text);
 /// Throws Failure (bad input) if `output` is the file that is read as `input`.
 void refuse_overwrite(const std::string& input, const std::string& output);
 
+/// Throws Failure (bad input) if two files that are to be written, and need not be there yet, are
+/// one; an empty name is none.
+void refuse_same_output(const std::string& one, const std::string& other);
+
 }  // namespace lockstep::tools

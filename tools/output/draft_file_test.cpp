@@ -98,5 +98,19 @@ TEST_F(Drafts, AreRefusedInPlaceOfTheInput) {
   refuse_overwrite(input, "");
 }
 
+TEST_F(Drafts, TwoOfOneNameAreRefused) {
+  std::string const there = (folder_ / "there").string();
+  save_file(there, "old");
+  fs::create_symlink("there", folder_ / "link");
+  EXPECT_THROW(refuse_same_output(there, (folder_ / "link").string()), Failure);
+  EXPECT_THROW(refuse_same_output(there, (folder_ / "x" / ".." / "there").string()), Failure);
+  EXPECT_THROW(refuse_same_output((folder_ / "new").string(), (folder_ / "new").string()), Failure);
+  EXPECT_THROW(refuse_same_output("new", "./new"), Failure);
+  refuse_same_output(there, (folder_ / "new").string());
+  refuse_same_output("/dev/null", "/dev/null");
+  refuse_same_output("", "");
+  refuse_same_output(there, "");
+}
+
 }  // namespace
 }  // namespace lockstep::tools

@@ -12,6 +12,7 @@
 #include "hw/interface.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/journal/format.hpp"
+#include "tools/output/draft_file.hpp"
 #include "tools/serve/metrics.hpp"
 #include "tools/world/units.hpp"
 
@@ -35,6 +36,26 @@ HostAddress address_in(const std::string& option, const std::string& text) {
   return {found->address, found->prefix_bits};
 }
 
+/// Why no host may have that address; empty: one may.
+std::string_view unfit(const HostAddress& ours) {
+  IpAddress const& address = ours.address;
+  if (address.is_multicast() || address.is_unspecified()) {
+    return address.is_multicast() ? "it is a group's" : "it is nobody's";
+  }
+  if (address.is_v4() && (address.as_v4().is_loopback() || address.as_v4().is_reserved())) {
+    return address.as_v4().is_loopback() ? "no frame carries loopback's" : "it is reserved";
+  }
+  if (!address.is_v4() || ours.prefix_bits >= 31) {
+    return {};
+  }
+  // RFC 1122 3.2.1.3: all bits of the host 0 or 1 mean the network, and all of it.
+  std::uint32_t const host_bits = ~std::uint32_t{0} >> ours.prefix_bits;
+  std::uint32_t const host = address.as_v4().value & host_bits;
+  return host == 0           ? "it is the network's own"
+         : host == host_bits ? "it is the network's broadcast address"
+                             : "";
+}
+
 bool same_network(const HostAddress& ours, const HostAddress& other) {
   std::uint32_t const before = ours.address.is_v4() ? 96 : 0;
   return ours.address.is_v4() == other.address.is_v4() &&
@@ -47,6 +68,9 @@ void read_addresses(const ServeOptions& options, ServePlan& plan) {
   }
   for (const std::string& text : options.addresses) {
     HostAddress const ours = address_in("--address", text);
+    if (auto const why = unfit(ours); !why.empty()) {
+      refuse(fmt::format("--address {}: {}: choose a host's", text, why));
+    }
     plan.config.addresses[plan.config.address_count.value] = ours;
     ++plan.config.address_count.value;
     if (auto const clash = hw::refuse_kernel_address(ours.address)) {
@@ -263,6 +287,19 @@ void check_memory(const ServeOptions& options, const ServePlan& plan) {
   munmap(tried, wanted);
 }
 
+/// What is written is written to different files.
+void check_outputs(const ServeOptions& options) {
+  for (std::uint32_t i = 0; !options.record.empty() && i < options.shards; ++i) {
+    std::string const name =
+        options.shards == 1 ? options.record : fmt::format("{}.{}", options.record, i);
+    refuse_same_output(name, options.json);
+    for (std::uint32_t file = 2;
+         !options.record_on.empty() && file <= journal::Keeper::files_max; ++file) {
+      refuse_same_output(fmt::format("{}-{}", name, file), options.json);
+    }
+  }
+}
+
 /// A snapshot is one record of a journal.
 void check_snapshot(const ServeOptions& options, const Config& config) {
   std::uint64_t const most =
@@ -285,6 +322,7 @@ ServePlan plan_of(const ServeOptions& options) {
   }
   plan.config = *profile;
   plan.config.address_count = Count{0};
+  check_outputs(options);
   Bytes const mtu = read_interface(options, plan);
   read_addresses(options, plan);
   read_gateway(options, plan.config);

@@ -86,6 +86,38 @@ TEST(Plan, RefusesInOneLine) {
   EXPECT_NE(refusal_of(options).find("our own --address"), std::string::npos);
 }
 
+TEST(Plan, NoTwoOutputsAreOneFile) {
+  ServeOptions options = good();
+  options.json = "out";
+  options.record = "./out";
+  EXPECT_NE(refusal_of(options).find("choose another path"), std::string::npos);
+  options.record_on = "reset";
+  options.json = "out-2";
+  EXPECT_NE(refusal_of(options).find("choose another path"), std::string::npos);
+  options.record_on.clear();
+  EXPECT_EQ(refusal_of(options), "");
+  options.shards = 2;
+  options.json = "out.1";
+  EXPECT_NE(refusal_of(options).find("choose another path"), std::string::npos);
+}
+
+TEST(Plan, AnAddressIsAHosts) {
+  ServeOptions options = good();
+  options.hosts.clear();
+  for (const char* none : {"203.0.113.0/24", "203.0.113.255/24", "224.0.0.1/24", "ff02::1/64",
+                           "127.0.0.1/8", "0.0.0.0/0", "255.255.255.255/32", "::/64"}) {
+    options.addresses = {none};
+    EXPECT_NE(refusal_of(options).find(std::string("--address ") + none), std::string::npos)
+        << none << ": " << refusal_of(options);
+    EXPECT_NE(refusal_of(options).find("choose a host's"), std::string::npos) << none;
+  }
+  for (const char* one : {"203.0.113.0/31", "203.0.113.1/31", "203.0.113.255/32",
+                          "203.0.112.255/23", "203.0.113.0/23"}) {
+    options.addresses = {one};
+    EXPECT_EQ(refusal_of(options), "") << one;
+  }
+}
+
 TEST(Folder, FilesByTheirPathsAndNothingElse) {
   fs::path const folder = fs::path(testing::TempDir()) / "lockstep_serve_folder";
   fs::create_directories(folder / "sub");
