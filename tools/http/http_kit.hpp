@@ -47,6 +47,7 @@ struct Talk {
   std::uint32_t piece = 65'535;  // octets that it says in one turn
   bool half_close = false;       // after the last of them
   bool reads = true;
+  std::size_t appetite = ~std::size_t{0};  // octets that it still reads
   std::string heard;
   bool peer_finished = false;
   bool closed = false;
@@ -113,10 +114,12 @@ class Client {
     } else if (talk.half_close && !talk.finished) {
       talk.finished = stack.finish(talk.id) == Refusal::none;
     }
-    for (auto part = stack.readable(talk.id); talk.reads && !part.empty();
+    for (auto part = stack.readable(talk.id); talk.reads && talk.appetite != 0 && !part.empty();
          part = stack.readable(talk.id)) {
-      talk.heard.append(reinterpret_cast<const char*>(part.data()), part.size());
-      stack.consume(talk.id, Bytes{static_cast<std::uint32_t>(part.size())});
+      std::size_t const taken = std::min(part.size(), talk.appetite);
+      talk.heard.append(reinterpret_cast<const char*>(part.data()), taken);
+      stack.consume(talk.id, Bytes{static_cast<std::uint32_t>(taken)});
+      talk.appetite -= taken;
     }
   }
 

@@ -67,7 +67,7 @@ void Server::told(Stack& stack, const Event& event) {
       go_on(stack, *slot);
       break;
     case EventKind::acknowledged:
-      progressed(stack, *slot);
+      progressed(stack, *slot, event.bytes);
       go_on(stack, *slot);
       break;
     case EventKind::room:
@@ -112,11 +112,20 @@ void Server::forget(Slot& slot, Cause cause) {
   ++counters_.ends[static_cast<std::uint32_t>(cause)];
 }
 
-// Something was acknowledged: the peer lives.
-void Server::progressed(Stack& stack, Slot& slot) {
+void Server::progressed(Stack& stack, Slot& slot, Bytes octets) {
   std::uint32_t const list = waiting_.list_of(index_of_slot(slot));
   if (list == send || list == linger) {
-    waiting_.wait(index_of_slot(slot), list, stack.now());
+    earn(slot, static_cast<Wait>(list), octets, stack.now());
+  }
+}
+
+void Server::earn(Slot& slot, Wait kind, Bytes octets, Instant now) {
+  Duration const time = kind == send     ? settings_.send
+                        : kind == linger ? settings_.linger
+                                         : settings_.request;
+  slot.earned += octets.count;
+  if (slot.earned >= time.ns / 1'000'000'000 * ServerSettings::octets_a_second_least) {
+    wait(slot, kind, now);
   }
 }
 
@@ -150,11 +159,14 @@ bool Server::read_request(Stack& stack, Slot& slot) {
   }
   for (auto part = stack.readable(slot.id); !part.empty(); part = stack.readable(slot.id)) {
     bool const was_begun = slot.reader.begun();
+    bool const was_upload = slot.reader.is_upload();
     Bytes used;
     auto const progress = slot.reader.read(part, settings_.limits, used);
     stack.consume(slot.id, used);
-    if (!was_begun || slot.reader.is_upload()) {
+    if (!was_begun || slot.reader.is_upload() != was_upload) {
       wait(slot, request, now);
+    } else if (was_upload) {
+      earn(slot, request, used, now);
     }
     if (progress == RequestReader::Progress::more && !go_on_after_head(stack, slot)) {
       return false;

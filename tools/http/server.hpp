@@ -19,9 +19,13 @@ struct ServerSettings {
   RequestLimits limits{.sink_max = std::uint64_t{1} << 40};
   Duration idle = Duration::seconds(60);     ///< between requests: then it is closed
   Duration request = Duration::seconds(10);  ///< from a request's first octet to its last: 408; of
-                                             ///< an upload, from each piece of it to the next
-  Duration send = Duration::seconds(30);     ///< without any octet acknowledged: aborted
+                                             ///< an upload it begins anew with the body, and earned
+  Duration send = Duration::seconds(30);     ///< for an answer to be queued, or earned: aborted
   Duration linger = Duration::seconds(10);   ///< the same once our half is closed: aborted
+
+  /// A time that is earned begins anew once so many octets for each of its seconds have come, or
+  /// have been acknowledged: an octet now and then holds no connection.
+  static constexpr std::uint64_t octets_a_second_least = 500;
 };
 
 struct ServerCounters {
@@ -85,6 +89,7 @@ class Server {
     bool finish_owed = false;  // it was refused for want of room
     bool ready = false;        // stands in ready_
     std::uint8_t go_ahead = 0;  // octets of 100 Continue that are not queued yet
+    std::uint32_t earned = 0;   // octets since its time began
     std::uint16_t head_length = 0;
     std::uint16_t head_sent = 0;
     Body body;
@@ -123,9 +128,11 @@ class Server {
   void finish(Stack& stack, Slot& slot);
   void abort(Stack& stack, Slot& slot);
   void discard(Stack& stack, Slot& slot);
-  void progressed(Stack& stack, Slot& slot);
+  void progressed(Stack& stack, Slot& slot, Bytes octets);
+  void earn(Slot& slot, Wait kind, Bytes octets, Instant now);
   void expire(Stack& stack, Instant now);
-  void wait(const Slot& slot, Wait kind, Instant now) {
+  void wait(Slot& slot, Wait kind, Instant now) {
+    slot.earned = 0;
     waiting_.wait(index_of_slot(slot), kind, now);
   }
 

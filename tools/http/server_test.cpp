@@ -233,17 +233,55 @@ TEST_F(Served, WhoAwaitsTheWordIsGivenItOnce) {
 }
 
 TEST_F(Served, AnUploadMayLastButNotRest) {
-  Talk& talk = ask(put(3));
-  for (int i = 0; i < 3; ++i) {
+  std::string const piece = generated(0, 5'000);
+  Talk& talk = ask(put(20'000));
+  for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(talk.heard, "");
     advance(server_settings.request - Duration::seconds(1));
-    talk.to_say = "x";
+    talk.to_say = piece;
   }
   advance(Duration::seconds(1));
-  EXPECT_EQ(response_in(talk.heard).body, sunk("xxx"));
+  EXPECT_EQ(response_in(talk.heard).body, sunk(piece + piece + piece + piece));
   Talk& rests = ask(put(3) + "x");
   advance(server_settings.request + Duration::seconds(1));
   EXPECT_EQ(response_in(rests.heard).status, 408);
+}
+
+// Whoever sends, or takes, an octet now and then would hold a connection for ever.
+TEST_F(Served, AnUploadInDribletsIsToldSo) {
+  Talk& talk = ask(put(1'000'000));
+  for (int i = 0; i < 4; ++i) {
+    advance(server_settings.request / 2);
+    talk.to_say = generated(0, 2'400);
+  }
+  EXPECT_EQ(response_in(talk.heard).status, 408);
+  EXPECT_EQ(server->counters().request_timeouts, 1u);
+  advance(server_settings.linger + Duration::seconds(1));
+  EXPECT_TRUE(server->done());
+}
+
+TEST_F(Served, AReaderInDribletsIsAborted) {
+  Talk& talk = ask(get("/bytes/3000000"));
+  talk.appetite = 0;
+  for (int i = 0; i < 6; ++i) {
+    advance(Duration::seconds(9));
+    talk.appetite += 1'460;
+  }
+  EXPECT_EQ(talk.cause, Cause::reset);
+  EXPECT_EQ(server->counters().send_timeouts, 1u);
+  EXPECT_TRUE(server->done());
+}
+
+TEST_F(Served, AReaderInDribletsIsAbortedOnceAllIsQueued) {
+  Talk& talk = ask(get("/bytes/130000", "Connection: close\r\n"));
+  talk.appetite = 0;
+  for (int i = 0; i < 3; ++i) {
+    advance(Duration::seconds(9));
+    talk.appetite += 1'460;
+  }
+  EXPECT_EQ(talk.cause, Cause::reset);
+  EXPECT_EQ(server->counters().linger_timeouts, 1u);
+  EXPECT_TRUE(server->done());
 }
 
 TEST_F(Served, Http10) {
