@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "core/units/check.hpp"
 #include "core/units/hash.hpp"
@@ -13,11 +14,7 @@ namespace {
 constexpr std::uint32_t line_max = 300;
 constexpr std::string_view line_end = "\r\n";
 
-/// The words of a command's line.
-struct Words {
-  std::array<std::string_view, 5> words{};
-  std::uint32_t count = 0;
-};
+using Words = CacheWords;
 
 Words words_in(std::string_view line) {
   Words out;
@@ -30,14 +27,15 @@ Words words_in(std::string_view line) {
   return out;
 }
 
-/// Of a set: octets that follow its line.
-std::uint32_t octets_of(const Words& words) {
+bool is_set(const Words& words) { return words.count == 5 && words.words[0] == "set"; }
+
+/// Of a set: octets of its value, which follow its line; none if that is no number.
+std::optional<std::uint32_t> octets_of(const Words& words) {
+  std::string_view const text = words.words[4];
   std::uint32_t octets = 0;
-  if (words.count == 5 && words.words[0] == "set") {
-    std::string_view const text = words.words[4];
-    std::from_chars(text.data(), text.data() + text.size(), octets);
-  }
-  return octets;
+  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), octets);
+  bool const is_number = error == std::errc{} && end == text.data() + text.size();
+  return is_number ? std::optional(octets) : std::nullopt;
 }
 
 }  // namespace
@@ -61,7 +59,7 @@ void CacheServer::told(Stack& stack, const Event& event) {
   CHECK(event.id.slot < slots_.size());
   Slot& slot = slots_[event.id.slot];
   if (event.kind == EventKind::accepted) {
-    slot = {event.id, true, false, false};
+    slot = {event.id, true, false, false, 0};
     ++open_;
     ++counters_.connections;
     static_cast<void>(stack.set(slot.id, {SettingKind::nagle, 0}));
@@ -96,15 +94,29 @@ void CacheServer::go_on(Stack& stack, Slot& slot) {
   if (slot.is_closed) {
     return;
   }
-  while (serve_one(stack, slot.id)) {
+  while (serve_one(stack, slot)) {
   }
   if (slot.peer_finished) {
     slot.is_closed = stack.close(slot.id) != Refusal::no_room;
   }
 }
 
+// True once nothing of it is left.
+bool CacheServer::leave_out(Stack& stack, Slot& slot) {
+  Bytes const unread = stack.unread(slot.id);
+  Bytes const gone{
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(unread.count, slot.left_out))};
+  stack.consume(slot.id, gone);
+  slot.left_out -= gone.count;
+  return slot.left_out == 0;
+}
+
 // False: a whole command has not come, or its answer cannot be sent yet.
-bool CacheServer::serve_one(Stack& stack, ConnectionId id) {
+bool CacheServer::serve_one(Stack& stack, Slot& slot) {
+  ConnectionId const id = slot.id;
+  if (slot.left_out != 0 && !leave_out(stack, slot)) {
+    return false;
+  }
   command_.clear();
   std::size_t const most = command_.capacity();
   for (auto part = stack.readable(id); !part.empty() && command_.size() < most;
@@ -121,17 +133,19 @@ bool CacheServer::serve_one(Stack& stack, ConnectionId id) {
     return false;
   }
   std::string_view const line = all.substr(0, end);
-  std::uint32_t const octets = octets_of(words_in(line));
-  if (octets > settings_.value_max.count) {
-    stack.abort(id);
-    return false;
-  }
+  Words const words = words_in(line);
+  std::optional<std::uint32_t> const octets = is_set(words) ? octets_of(words) : std::nullopt;
+  bool const is_too_large = octets && *octets > settings_.value_max.count;
   std::size_t const begin = end + line_end.size();
-  std::size_t const whole = begin + (octets == 0 ? 0 : octets + line_end.size());
+  bool const has_value = octets && !is_too_large;
+  std::size_t const whole = begin + (has_value ? *octets + line_end.size() : 0);
   if (all.size() < whole) {
     return false;
   }
-  std::string_view const said = answer(line, all.substr(begin, octets));
+  std::string_view const said =
+      is_too_large                ? "SERVER_ERROR object too large for cache\r\n"
+      : is_set(words) && !octets ? "CLIENT_ERROR bad command line format\r\n"
+                                 : answer(words, all.substr(begin, whole - begin));
   if (stack.writable(id).count < said.size()) {
     return false;
   }
@@ -142,17 +156,19 @@ bool CacheServer::serve_one(Stack& stack, ConnectionId id) {
   }
   ++counters_.answers;
   stack.consume(id, Bytes{static_cast<std::uint32_t>(whole)});
+  slot.left_out = is_too_large ? *octets + line_end.size() : 0;
   return true;
 }
 
-std::string_view CacheServer::answer(std::string_view line, std::string_view data) {
-  Words const words = words_in(line);
+// `data` is the value of a set, with what should be the end of its line.
+std::string_view CacheServer::answer(const CacheWords& words, std::string_view data) {
   bool const named = words.count > 1 && words.words[1].size() <= key_max;
   if (named && words.words[0] == "get" && words.count == 2) {
     return get(words.words[1]);
   }
   if (named && words.words[0] == "set" && words.count == 5) {
-    return set(words.words[1], data);
+    return data.ends_with(line_end) ? set(words.words[1], data.substr(0, data.size() - 2))
+                                    : "CLIENT_ERROR bad data chunk\r\n";
   }
   return "ERROR\r\n";
 }

@@ -23,6 +23,12 @@ struct CacheCounters {
   std::uint64_t answers = 0;
 };
 
+/// The words of a command's line.
+struct CacheWords {
+  std::array<std::string_view, 5> words{};
+  std::uint32_t count = 0;
+};
+
 /// All memory is obtained by the constructor. A command is read when all of it has come, so that
 /// nothing of one is kept; what cannot be sent yet stays unread.
 class CacheServer {
@@ -50,6 +56,7 @@ class CacheServer {
     bool is_open = false;
     bool peer_finished = false;
     bool is_closed = false;
+    std::uint64_t left_out = 0;  // octets of a value that is too large, yet to be thrown away
   };
   struct Entry {
     std::array<char, key_max> key{};
@@ -58,9 +65,10 @@ class CacheServer {
     std::uint64_t begin = 0;       // of the value in values_
   };
   void go_on(Stack& stack, Slot& slot);
-  bool serve_one(Stack& stack, ConnectionId id);
+  bool serve_one(Stack& stack, Slot& slot);
+  bool leave_out(Stack& stack, Slot& slot);
   Entry* find(std::string_view key);
-  std::string_view answer(std::string_view line, std::string_view data);
+  std::string_view answer(const CacheWords& words, std::string_view data);
   std::string_view get(std::string_view key);
   std::string_view set(std::string_view key, std::string_view data);
 

@@ -64,8 +64,7 @@ Client::Client(const Plan& plan, const http::Site& site, Count connections_max)
   waiting_.set_patience(retry, retry_after);
   for (std::uint32_t i = 0; i < plan.connections; ++i) {
     User& user = users_[i];
-    // Spread evenly, so that whatever part of the users stands has its share of each.
-    std::uint32_t const hundredth = i % 100 * 37 % 100;
+    std::uint32_t const hundredth = hundredth_of(i);
     user.habit = hundredth < plan.silent_percent                              ? Habit::silent
                  : hundredth < plan.silent_percent + plan.slow.users_percent ? Habit::slow
                                                                              : Habit::eager;

@@ -64,4 +64,9 @@ constexpr std::uint64_t faults_of(const Counters& counters) {
   return sum;
 }
 
+/// Requests that failed, or were never sent: no answer of theirs was right and in time.
+constexpr std::uint64_t unanswered_of(const Counters& counters) {
+  return counters.asked > counters.answered ? counters.asked - counters.answered : 0;
+}
+
 }  // namespace lockstep::load

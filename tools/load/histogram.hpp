@@ -56,11 +56,16 @@ class Histogram {
   Duration most() const { return most_; }
   Duration mean() const { return count_ == 0 ? Duration{} : Duration{sum_ns_ / count_}; }
   /// What that share of all is at most: the upper end of its bucket, and no more than the most.
-  Duration at(Share share) const {
+  /// `endless` further ones are of the all, and longer than any: forever if it is one of them.
+  Duration at(Share share, std::uint64_t endless = 0) const {
+    std::uint64_t const all = count_ + endless;
     // The rank of the last one of the share, rounded up; both factors stay far below 2^64.
-    std::uint64_t const whole = count_ / 100'000 * share.per_100000;
-    std::uint64_t const rest = (count_ % 100'000 * share.per_100000 + 99'999) / 100'000;
+    std::uint64_t const whole = all / 100'000 * share.per_100000;
+    std::uint64_t const rest = (all % 100'000 * share.per_100000 + 99'999) / 100'000;
     std::uint64_t const rank = std::max<std::uint64_t>(whole + rest, 1);
+    if (endless != 0 && rank > count_) {
+      return Duration::forever();
+    }
     std::uint64_t seen = 0;
     for (std::uint32_t i = 0; i < buckets && count_ != 0; ++i) {
       seen += counts_[i];

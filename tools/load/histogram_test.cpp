@@ -64,6 +64,20 @@ TEST(Histogram, TwoAreOne) {
   EXPECT_EQ(a.at({50'000}), both.at({50'000}));
 }
 
+TEST(Histogram, WhatNeverEndedIsLongerThanAny) {
+  Histogram times;
+  EXPECT_EQ(times.at({50'000}, 0), Duration{});
+  EXPECT_EQ(times.at({50'000}, 1), Duration::forever());
+  for (std::uint64_t ns = 1; ns <= 99; ++ns) {
+    times.add(Duration{ns});
+  }
+  EXPECT_EQ(times.at({50'000}, 1), Duration{50});
+  EXPECT_EQ(times.at({99'000}, 1), Duration{99});
+  EXPECT_EQ(times.at({99'001}, 1), Duration::forever());
+  EXPECT_EQ(times.at({50'000}, 99), Duration{99});
+  EXPECT_EQ(times.at({50'000}, 101), Duration::forever());
+}
+
 TEST(Histogram, LongerThanAnyBucketIsInTheLast) {
   Histogram times;
   times.add(Duration::seconds(100'000));

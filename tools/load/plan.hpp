@@ -73,4 +73,17 @@ struct Plan {
   std::uint64_t seed = 1;
 };
 
+/// Habits are spread evenly, so that whatever part of the users stands has its share of each: a
+/// user has the habit in whose percent of the hundred this lies.
+constexpr std::uint32_t hundredth_of(std::uint32_t user) { return user % 100 * 37 % 100; }
+
+/// How many of the users say nothing.
+constexpr std::uint32_t silent_of(const Plan& plan) {
+  std::uint32_t out = plan.connections / 100 * plan.silent_percent;
+  for (std::uint32_t user = 0; user < plan.connections % 100; ++user) {
+    out += hundredth_of(user) < plan.silent_percent ? 1 : 0;
+  }
+  return out;
+}
+
 }  // namespace lockstep::load

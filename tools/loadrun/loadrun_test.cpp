@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "tools/cli/failure.hpp"
+#include "tools/loadrun/modes.hpp"
 #include "tools/loadrun/page_sizes.hpp"
 #include "tools/loadrun/plan.hpp"
 #include "tools/loadrun/simulate.hpp"
@@ -387,6 +388,92 @@ TEST(Load, RefusesInOneLine) {
   EXPECT_NE(refusal(options).find("--duration 10"), std::string::npos);
   options.duration = "10s";
   EXPECT_NE(refusal(options).find("give one of them"), std::string::npos);
+  options = in_the_wire("http://10.0.0.2/");
+  options.timeout = "0s";
+  EXPECT_NE(refusal(options).find("--timeout 0"), std::string::npos);
+  options = in_the_wire("echo://10.0.0.2");
+  options.connections = 1;
+  options.idle_share = 1;
+  EXPECT_NE(refusal(options).find("none would ask"), std::string::npos);
+  options.connections = 2;
+  options.idle_share = 37;
+  EXPECT_EQ(refusal(options), "");
+}
+
+/// Which option is refused because it would change nothing.
+std::string unheard(const LoadOptions& options) {
+  try {
+    refuse_unheard(options, load_plan_of(options));
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.code(), ExitCode::bad_input);
+    std::string const said = failure.what();
+    EXPECT_TRUE(said.ends_with(": leave it out")) << said;
+    return said.substr(0, said.find(':'));
+  }
+  return {};
+}
+
+LoadOptions on_a_tap(const std::string& url) {
+  LoadOptions options;
+  options.urls = {url};
+  options.tap = "lock0";
+  options.addresses = {"10.0.0.3/24"};
+  return options;
+}
+
+TEST(Load, RefusesWhatWouldChangeNothing) {
+  using Change = void (*)(LoadOptions&);
+  EXPECT_EQ(unheard(on_a_tap("http://10.0.0.2/")), "");
+  EXPECT_EQ(unheard(in_the_wire("http://10.0.0.2/")), "");
+  for (auto const& [option, change] : std::initializer_list<std::pair<const char*, Change>>{
+           {"--pcapng", [](LoadOptions& of) { of.pcapng_folder = "x"; }},
+           {"--set", [](LoadOptions& of) { of.settings = {"*.mtu=576"}; }},
+           {"--from", [](LoadOptions& of) { of.from = "x"; }}}) {
+    LoadOptions options = on_a_tap("http://10.0.0.2/");
+    change(options);
+    EXPECT_EQ(unheard(options), option);
+    options = in_the_wire("http://10.0.0.2/");
+    change(options);
+    EXPECT_EQ(unheard(options), "");
+  }
+  for (auto const& [option, change] : std::initializer_list<std::pair<const char*, Change>>{
+           {"--driver", [](LoadOptions& of) { of.driver = "xdp"; }},
+           {"--host", [](LoadOptions& of) { of.hosts = {"10.0.0.1/24"}; }},
+           {"--gateway", [](LoadOptions& of) { of.gateway = "10.0.0.1"; }},
+           {"--profile", [](LoadOptions& of) { of.profile = "rfc"; }},
+           {"--window", [](LoadOptions& of) { of.window = 9'000; }}}) {
+    LoadOptions options = in_the_wire("http://10.0.0.2/");
+    change(options);
+    EXPECT_EQ(unheard(options), option);
+    options = on_a_tap("http://10.0.0.2/");
+    change(options);
+    EXPECT_EQ(unheard(options), "");
+  }
+}
+
+TEST(Load, RefusesWhatIsOfAnotherLoad) {
+  LoadOptions options = on_a_tap("http://10.0.0.2/");
+  options.updates = 3;
+  EXPECT_EQ(unheard(options), "--updates");
+  options = on_a_tap("http://10.0.0.2/");
+  options.message = 3;
+  EXPECT_EQ(unheard(options), "--message");
+  options.urls = {"echo://10.0.0.2"};
+  EXPECT_EQ(unheard(options), "");
+  options.poisson = true;
+  EXPECT_EQ(unheard(options), "--poisson");
+  options.rate = 10;
+  EXPECT_EQ(unheard(options), "");
+  options.think = "1s";
+  EXPECT_EQ(unheard(options), "--think");
+  options = on_a_tap("http://10.0.0.2/");
+  options.time_wait = "0s";
+  EXPECT_EQ(unheard(options), "--time-wait 0");
+  options.time_wait = "1s";
+  EXPECT_EQ(unheard(options), "");
+  options.tap.clear();
+  options.make_site = "x";
+  EXPECT_EQ(unheard(options), "--address");
 }
 
 LoadResult sample() {
@@ -415,6 +502,38 @@ TEST(Limit, IsBrokenOrNot) {
   for (const char* text : {"p98>1ms", "p99>1", "p99=1ms", "errors>x", "", ">", "goodput<3"}) {
     EXPECT_THROW(Limit{text}, Failure) << text;
   }
+}
+
+// A limit cannot be kept by not answering: what is left out would be the slowest.
+TEST(Limit, CountsWhatWasNotAnsweredAsEndless) {
+  LoadResult result = sample();
+  result.counters.asked = 1'000;
+  result.counters.answered = 10;
+  EXPECT_EQ(Limit("p50>3ms").broken_by(result),
+            "--fail-if p50>3ms: it is for ever: requests that were not answered count as that");
+  EXPECT_NE(Limit("most>3ms").broken_by(result), "");
+  EXPECT_NE(Limit("mean>3ms").broken_by(result), "");
+  EXPECT_EQ(Limit("p99<1ms").broken_by(result), "");
+  EXPECT_NE(load_text(result).find("of all asked p50 never, "), std::string::npos);
+  result.counters.asked = 11;  // 10 of 11: the half is among the answered, 95 of 100 is not
+  EXPECT_EQ(Limit("p50>3ms").broken_by(result), "");
+  EXPECT_NE(Limit("p95>3ms").broken_by(result), "");
+  result.counters.asked = 10;
+  EXPECT_EQ(Limit("p99.99>3ms").broken_by(result), "");
+  EXPECT_EQ(load_text(result).find("of all asked"), std::string::npos);
+}
+
+// As above, of a schedule that the server cannot follow.
+TEST(Load, AScheduleFarBeyondTheServerBreaksALimitOfItsTimes) {
+  LoadOptions options = in_the_wire("http://10.0.0.2/bytes/100");
+  options.requests = 0;
+  options.duration = "1s";
+  options.connections = 1;
+  options.rate = 100'000;
+  options.timeout = "100ms";
+  SimulatedLoad const got = run(options);
+  EXPECT_LE(got.result.times.latency.at({99'000}), Duration::milliseconds(110));
+  EXPECT_NE(Limit("p99>3s").broken_by(got.result), "");
 }
 
 TEST(Report, SaysWhatHappened) {

@@ -266,6 +266,9 @@ load::Plan load_plan_of(const LoadOptions& options) {
   read_time("--timeout", options.timeout, plan.timeout);
   read_time("--think", options.think, plan.think);
   read_time("--time-wait", options.time_wait, plan.time_wait);
+  if (plan.timeout.ns == 0) {
+    refuse("--timeout 0: nothing could be answered in it: give a longer one");
+  }
   read_farewell(options.farewell, plan);
   plan.seed = seed_of(options.seed);
   if (plan.requests != 0 && !options.duration.empty()) {
@@ -277,6 +280,11 @@ load::Plan load_plan_of(const LoadOptions& options) {
   if (plan.rate != 0 && plan.silent_percent != 0 && plan.requests_a_connection != 0) {
     refuse("--idle-share: with --rate, connections have to last: leave out "
            "--requests-per-connection");
+  }
+  if (load::silent_of(plan) == plan.connections) {
+    refuse(fmt::format("--idle-share {}: of {} connections none would ask: choose fewer percent, "
+                       "or more --connections",
+                       plan.silent_percent, plan.connections));
   }
   return plan;
 }

@@ -55,7 +55,7 @@ void add_ends(CLI::App& verb, LoadOptions& options) {
   verb.add_option("--timeout", options.timeout, "of a connect, and of a request (10s)");
   verb.add_option("--fail-if", options.fail_if,
                   "exit code 1 if so, like p99>2ms, errors>0, requests/s<1000, goodput<1Mbit/s; "
-                  "may be repeated")
+                  "what failed or was never sent took for ever; may be repeated")
       ->allow_extra_args(false);
   verb.add_option("--seed", options.seed, "draws what is asked for and when (1)");
   verb.add_option("--json", options.json, "write the result here too, as report.schema.json says");

@@ -41,6 +41,20 @@ std::string times_line(const load::Histogram& times) {
   return out + fmt::format("most {}, mean {}", text_of(times.most()), text_of(times.mean()));
 }
 
+/// The same where a request that was not answered takes for ever; nothing if all were.
+std::string of_all_asked(const LoadResult& result) {
+  std::uint64_t const unanswered = load::unanswered_of(result.counters);
+  std::string out;
+  for (const NamedShare& each : shares) {
+    Duration const time = result.times.latency.at(each.share, unanswered);
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", each.name,
+                       time == Duration::forever() ? "never" : text_of(time));
+  }
+  return unanswered == 0 ? ""
+                         : fmt::format("of all asked {}; {} were not answered\n", out,
+                                       grouped(unanswered));
+}
+
 std::string faults_line(const load::Counters& counters) {
   std::string out;
   for (std::uint32_t i = 0; i < load::fault_count; ++i) {
@@ -123,8 +137,11 @@ std::string load_text(const LoadResult& result) {
                      rate_text(8 * a_second(timed.body_octets, result.measured)),
                      grouped(all.body_octets));
   out += fmt::format("latency      {}\n", times_line(result.times.latency));
+  out += of_all_asked(result);
   out += fmt::format("connect      {}\n", times_line(result.times.connect));
-  out += fmt::format("round trip   {}\n", times_line(result.times.rtt));
+  out += fmt::format("round trip   {}\n", all.answered != 0 && result.times.rtt.count() == 0
+                         ? "of every eighth answer, and there were fewer"
+                         : times_line(result.times.rtt));
   if (result.plan.protocol == load::Protocol::memcached) {
     out += fmt::format("memcached    {} updates, {} misses\n", grouped(all.updates),
                        grouped(all.misses));
@@ -215,13 +232,14 @@ Limit::Limit(const std::string& text) : text_(text) {
 }
 
 std::uint64_t Limit::value_in(const LoadResult& result) const {
+  std::uint64_t const unanswered = load::unanswered_of(result.counters);
   switch (what_) {
     case What::latency_share:
-      return result.times.latency.at(share_).ns;
+      return result.times.latency.at(share_, unanswered).ns;
     case What::latency_most:
-      return result.times.latency.most().ns;
+      return (unanswered == 0 ? result.times.latency.most() : Duration::forever()).ns;
     case What::latency_mean:
-      return result.times.latency.mean().ns;
+      return (unanswered == 0 ? result.times.latency.mean() : Duration::forever()).ns;
     case What::errors:
       return load::faults_of(result.counters);
     case What::rate:
@@ -237,7 +255,9 @@ std::string Limit::text_of_value(std::uint64_t value) const {
     case What::latency_share:
     case What::latency_most:
     case What::latency_mean:
-      return text_of(Duration{value});
+      return Duration{value} == Duration::forever()
+                 ? "for ever: requests that were not answered count as that"
+                 : text_of(Duration{value});
     case What::goodput:
       return rate_text(value);
     default:

@@ -1,5 +1,6 @@
 // Chooses where the load runs.
 #include "tools/cli/failure.hpp"
+#include "tools/loadrun/modes.hpp"
 #include "tools/loadrun/options.hpp"
 #include "tools/loadrun/plan.hpp"
 #include "tools/loadrun/simulate.hpp"
@@ -10,6 +11,7 @@ namespace lockstep::tools {
 
 int run_load(const LoadOptions& options) {
   load::Plan const plan = load_plan_of(options);
+  refuse_unheard(options, plan);
   if (!options.make_site.empty()) {
     make_site(plan, options.make_site);
     return static_cast<int>(ExitCode::fine);

@@ -177,6 +177,7 @@ ServePlan place_of(const LoadOptions& options, const load::Plan& plan) {
   where.cpus = options.cpus;
   where.metrics = options.metrics;
   where.record = options.record;
+  where.json = options.json;
   where.connections = plan.connections;
   ServePlan out = plan_of(where);
   out.config.tcp.port_first = Port{1'024};
