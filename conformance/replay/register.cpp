@@ -15,6 +15,7 @@
 #include "tools/output/draft_file.hpp"
 #include "tools/output/json.hpp"
 #include "tools/output/progress.hpp"
+#include "tools/world/units.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -22,7 +23,9 @@ namespace {
 using namespace lockstep::conformance;
 
 struct ReplayOptions {
-  std::string capture, journal, device, scenario, json, pcapng;
+  std::string capture, journal, device, scenario, json, pcapng, until;
+  std::optional<std::uint64_t> turns;
+  bool frames = false, inspect = false;
 };
 
 /// An address, or an address and a port.
@@ -203,6 +206,40 @@ int run_replay(const ReplayOptions& options) {
 
 }  // namespace
 
+namespace {
+
+journal::ReplayRequest journal_request(const ReplayOptions& options) {
+  journal::ReplayRequest request{options.journal, options.pcapng, options.json};
+  if (!options.until.empty()) {
+    request.until = parse_duration(options.until);
+    if (!request.until) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("--until {}: expected a time like 1.5s or 200ms", options.until));
+    }
+  }
+  request.turns = options.turns;
+  request.inspect = options.inspect;
+  if (options.frames) {
+    request.on_line = [](const std::string& line) { fmt::print("{}\n", line); };
+  }
+  return request;
+}
+
+void add_journal_options(CLI::App& verb, ReplayOptions& options, CLI::Option* capture) {
+  verb.add_option("--until", options.until,
+                  "of a journal: stop this long after its first turn, like 1.5s")
+      ->excludes(capture);
+  verb.add_option("--turns", options.turns, "of a journal: stop after so many turns")
+      ->excludes(capture);
+  verb.add_flag("--frames", options.frames, "of a journal: a line for each frame, as it is played")
+      ->excludes(capture);
+  verb.add_flag("--inspect", options.inspect,
+                "of a journal: what each connection is at where it stopped")
+      ->excludes(capture);
+}
+
+}  // namespace
+
 void register_replay(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand(
       "replay", "Replays a capture with our TCP in place of one side, and compares what it owed");
@@ -211,7 +248,7 @@ void register_replay(CLI::App& app, int& exit_code) {
                                                 "a pcap or pcapng file");
   CLI::Option* const journal = verb->add_option(
       "--journal", options->journal,
-      "instead of a capture: what --record of `lockstep serve` kept, to the same core again");
+      "instead of a capture: what --record of `lockstep serve` or `load` kept, to the same core again");
   journal->excludes(capture);
   verb->add_option("--device", options->device,
                    "the side that our TCP replaces, as address or address:port (default: the side "
@@ -224,15 +261,17 @@ void register_replay(CLI::App& app, int& exit_code) {
   verb->add_option("--json", options->json, "also write the verdicts to this file");
   verb->add_option("--pcapng", options->pcapng,
                    "also write the replayed packets, with the connection's state as comments");
+  add_journal_options(*verb, *options, capture);
   verb->footer(
       "A verdict for each flow: agrees; differs, allowed (and by which rule); violates (and which\n"
       "requirement); cannot tell (and why). Exit code 1: a flow violates, or a frame of a journal\n"
       "is not what it was.\n"
       "Example: lockstep replay web.pcapng --device 192.0.2.7\n"
-      "         lockstep replay --journal run.journal --pcapng run.pcapng");
+      "         lockstep replay --journal run.journal --pcapng run.pcapng\n"
+      "         lockstep replay --journal run.journal --until 1.5s --frames --inspect");
   verb->callback([options, capture, &exit_code] {
     if (!options->journal.empty()) {
-      exit_code = journal::run_journal_replay({options->journal, options->pcapng, options->json});
+      exit_code = journal::run_journal_replay(journal_request(*options));
       return;
     }
     if (options->capture.empty()) {

@@ -1,8 +1,10 @@
 // What was recorded replays octet by octet; what was changed, torn or lost is found and named.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
@@ -118,6 +120,69 @@ class Recorded : public testing::Test {
   std::uint64_t received = 0;
   std::uint64_t turns = 0;
 };
+
+TEST_F(Recorded, StopsWhereItIsAskedTo) {
+  record(5);
+  for (std::uint64_t const asked : {1u, 7u, 40u}) {
+    ReplayRequest request{path, {}, {}};
+    request.turns = asked;
+    ReplayResult const result = replay_journal(request);
+    EXPECT_EQ(result.turns, asked);
+    EXPECT_TRUE(result.stopped && result.clean() && !result.ended) << text_of(result, path);
+  }
+  ReplayRequest request{path, {}, {}};
+  request.until = Duration::milliseconds(20);
+  ReplayResult const early = replay_journal(request);
+  EXPECT_TRUE(early.stopped);
+  EXPECT_LE(early.lasted, *request.until);
+  // One turn more begins later.
+  request.until.reset();
+  request.turns = early.turns + 1;
+  EXPECT_GT(replay_journal(request).lasted, Duration::milliseconds(20));
+  request.turns = turns;
+  EXPECT_FALSE(replay_journal(request).stopped);  // what is behind the last turn is no turn
+}
+
+TEST_F(Recorded, TellsEachFrame) {
+  record(5);
+  ReplayRequest request{path, {}, {}};
+  std::vector<std::string> lines;
+  request.on_line = [&](const std::string& line) { lines.push_back(line); };
+  ReplayResult const result = replay_journal(request);
+  auto const count = [&](const std::string& words) {
+    return static_cast<std::uint64_t>(
+        std::count_if(lines.begin(), lines.end(), [&](const std::string& line) {
+          return line.find(words) != std::string::npos;
+        }));
+  };
+  EXPECT_EQ(count(" in  "), result.frames_in);
+  EXPECT_EQ(count(" out "), result.frames_out);
+  EXPECT_EQ(count("is asked to stop"), 1u);
+  EXPECT_EQ(count("gives up what is open"), 1u);
+  EXPECT_EQ(lines.size(), result.frames_in + result.frames_out + 2);
+  EXPECT_NE(lines.front().find("turn 1 in"), std::string::npos) << lines.front();
+}
+
+TEST_F(Recorded, SaysWhatEachConnectionIsAt) {
+  record(0);
+  ReplayRequest request{path, {}, {}};
+  EXPECT_FALSE(replay_journal(request).connections);
+  request.inspect = true;
+  // The first download has been asked for by then, and nobody has closed.
+  request.until = Duration::milliseconds(2);
+  ReplayResult const result = replay_journal(request);
+  ASSERT_TRUE(result.connections);
+  ASSERT_EQ(result.connections->size(), 1u);
+  EXPECT_EQ(result.connections->front().state, tcp::State::established);
+  EXPECT_EQ(result.connections->front().tuple.local.address, tools::benchmark::server_address());
+  std::string const text = text_of(result, path);
+  EXPECT_NE(text.find("connections: 1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("ESTABLISHED"), std::string::npos) << text;
+  auto const report = nlohmann::json::parse(json_of(result, path));
+  EXPECT_EQ(report["connections"][0]["state"], "ESTABLISHED");
+  EXPECT_EQ(report["connections"][0]["cwnd"], result.connections->front().cwnd.count);
+  EXPECT_EQ(report["stopped"], true);
+}
 
 TEST_F(Recorded, ReplaysOctetByOctet) {
   for (std::uint32_t const lose_every : {0u, 5u, 11u}) {

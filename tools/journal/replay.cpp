@@ -19,6 +19,7 @@
 #include "tools/load/client.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/output/json.hpp"
+#include "tools/output/table.hpp"
 #include "tools/world/units.hpp"
 
 namespace lockstep::journal {
@@ -82,15 +83,34 @@ class Capture {
   LinkType link_;
 };
 
+std::string frame_text(std::span<const std::byte> frame, LinkType link) {
+  tools::CapturedFrame captured;
+  captured.bytes.assign(frame.begin(), frame.end());
+  captured.original_bytes = static_cast<std::uint32_t>(frame.size());
+  auto const decoded =
+      tools::decode(captured, link == LinkType::ethernet ? tools::LinkLayer::ethernet
+                                                         : tools::LinkLayer::raw_ip);
+  if (decoded.kind != tools::FrameKind::tcp) {
+    return fmt::format("{} octets, {}", frame.size(), name_of(decoded.kind));
+  }
+  tools::Segment const& s = decoded.segment;
+  return fmt::format("{} octets, {} to {} {} seq {} ack {} text {}", frame.size(),
+                     tools::text_of(s.source), tools::text_of(s.destination),
+                     tools::flags_text(s.flags), s.sequence, s.acknowledgment, s.data_bytes());
+}
+
 template <class App>
 class Player {
  public:
   /// `world` is fresh.
-  Player(Reader& reader, ReplayResult& result, Capture* capture, World<App>& world)
-      : reader_(reader), result_(result), capture_(capture), world_(world),
+  Player(Reader& reader, const ReplayRequest& request, ReplayResult& result, Capture* capture,
+         World<App>& world)
+      : reader_(reader), request_(request), result_(result), capture_(capture), world_(world),
+        watched_(world.app),
         playback_(world.stack.config().mtu.count + 18),
         burst_max_(world.stack.config().burst_frames) {
     playback_.on_sent = [this](std::span<const std::byte> frame) {
+      tell("out", frame);
       if (capture_ != nullptr) {
         capture_->sent(playback_.now(), frame);
       }
@@ -99,7 +119,7 @@ class Player {
 
   void play() {
     Record record;
-    while (!playback_.divergence() && reader_.next(record)) {
+    while (!playback_.divergence() && !result_.stopped && reader_.next(record)) {
       if (record.edited && !result_.edited_record) {
         result_.edited_record = record.number;
       }
@@ -110,9 +130,31 @@ class Player {
     result_.divergence = playback_.divergence();
     result_.turns = playback_.turns();
     result_.frames_out = playback_.frames_out();
+    if (request_.inspect) {
+      result_.connections = watched_.connections(world_.stack);
+    }
   }
 
  private:
+  void tell(std::string_view way, std::span<const std::byte> frame) const {
+    if (request_.on_line) {
+      request_.on_line(fmt::format("{:>14} turn {} {:<3} {}",
+                                   tools::text_of(playback_.now().since(first_)),
+                                   playback_.turns(), way,
+                                   frame_text(frame, world_.stack.config().link)));
+    }
+  }
+  void tell_order(std::string_view order, Instant at) const {
+    if (request_.on_line) {
+      request_.on_line(fmt::format("{:>14} {}", tools::text_of(at.since(first_)), order));
+    }
+  }
+
+  bool is_behind_the_end(const Turn& next) const {
+    return (request_.turns && playback_.turns() >= *request_.turns) ||
+           (request_.until && next.now.since(first_) > *request_.until);
+  }
+
   [[noreturn]] void refuse(std::uint64_t record, const std::string& why) const {
     throw Failure(ExitCode::bad_input,
                   fmt::format("{}: record {}: {}: the file was changed, record it again",
@@ -134,9 +176,11 @@ class Player {
         play_turn(record);
         break;
       case Kind::stop:
+        tell_order("the application is asked to stop", Instant{number});
         world_.app.stop(world_.stack, Instant{number});
         break;
       case Kind::abandon:
+        tell_order("the application gives up what is open", Instant{number});
         world_.app.abandon(world_.stack, Instant{number});
         break;
       case Kind::end:
@@ -173,16 +217,21 @@ class Player {
       refuse(record.number, "time runs backwards, or more frames arrive than a turn takes");
     }
     first_ = playback_.turns() == 0 ? turn_.now : first_;
+    if (is_behind_the_end(turn_)) {
+      result_.stopped = true;
+      return;
+    }
     last_ = turn_.now;
     result_.lasted = last_.since(first_);
     result_.frames_in += turn_.in.size();
     playback_.start(turn_);
     for (const FrameIn& frame : turn_.in) {
+      tell("in", frame.bytes);
       if (capture_ != nullptr) {
         capture_->arrived(frame);
       }
     }
-    static_cast<void>(turn(world_.stack, playback_, world_.app));
+    static_cast<void>(turn(world_.stack, playback_, watched_));
     playback_.finish();
   }
 
@@ -195,9 +244,11 @@ class Player {
   }
 
   Reader& reader_;
+  const ReplayRequest& request_;
   ReplayResult& result_;
   Capture* capture_;
   World<App>& world_;
+  Watched<App> watched_;
   Playback playback_;
   Count burst_max_;
   Turn turn_;
@@ -205,62 +256,50 @@ class Player {
   Instant last_;
 };
 
-std::string frame_text(std::span<const std::byte> frame) {
-  tools::CapturedFrame captured;
-  captured.bytes.assign(frame.begin(), frame.end());
-  captured.original_bytes = static_cast<std::uint32_t>(frame.size());
-  bool const ethernet = frame.size() > 14 && std::to_integer<int>(frame[0]) >> 4 != 4;
-  auto const decoded = tools::decode(
-      captured, ethernet ? tools::LinkLayer::ethernet : tools::LinkLayer::raw_ip);
-  if (decoded.kind != tools::FrameKind::tcp) {
-    return fmt::format("{} octets, {}", frame.size(), name_of(decoded.kind));
-  }
-  tools::Segment const& s = decoded.segment;
-  return fmt::format("{} octets, {} to {} {} seq {} ack {} text {}", frame.size(),
-                     tools::text_of(s.source), tools::text_of(s.destination),
-                     tools::flags_text(s.flags), s.sequence, s.acknowledgment, s.data_bytes());
-}
-
-std::string text_of(const Divergence& found) {
+std::string text_of(const Divergence& found, LinkType link) {
   std::string const recorded =
       found.recorded ? fmt::format("{} octets with hash {:016x}", found.recorded->length,
                                    found.recorded->hash)
                      : "no frame";
-  std::string const replayed = found.replayed ? frame_text(*found.replayed) : "no frame";
+  std::string const replayed = found.replayed ? frame_text(*found.replayed, link) : "no frame";
   return fmt::format("frame {} that left, in turn {} at {}: recorded {}, replayed {}", found.frame,
                      found.turn, tools::text_of(found.at.since(Instant{})), recorded, replayed);
 }
 
 /// Plays what is left of a journal to the server of its first records.
 template <class App, class... Arguments>
-void play_server(Reader& reader, ReplayResult& result, Capture* capture, const Config& config,
-                 const Arguments&... arguments) {
+void play_server(Reader& reader, const ReplayRequest& request, ReplayResult& result,
+                 Capture* capture, const Config& config, const Arguments&... arguments) {
   World<App> world(config, arguments...);
   if (Refusal const refused = world.app.start(world.stack); refused != Refusal::none) {
     refuse_parts(reader, fmt::format("the server cannot listen: {}", name_of(refused)));
   }
-  Player<App>(reader, result, capture, world).play();
+  Player<App>(reader, request, result, capture, world).play();
 }
 
-void play_load(Reader& reader, ReplayResult& result, Capture* capture, const Begin& begin) {
+void play_load(Reader& reader, const ReplayRequest& request, ReplayResult& result,
+               Capture* capture, const Begin& begin) {
   http::Site site;
   site.complete();
   World<load::Client> world(begin.run.config, read_plan(reader, begin), site);
   world.app.start(world.stack);
-  Player<load::Client>(reader, result, capture, world).play();
+  Player<load::Client>(reader, request, result, capture, world).play();
 }
 
-void play(Reader& reader, ReplayResult& result, Capture* capture, Begin& begin) {
+void play(Reader& reader, const ReplayRequest& request, ReplayResult& result, Capture* capture,
+          Begin& begin) {
   const Config& config = begin.run.config;
   if (begin.application == http_application) {
     HttpParts const parts = read_http_parts(reader, begin);
-    play_server<http::Server>(reader, result, capture, config, *parts.site, parts.server);
+    play_server<http::Server>(reader, request, result, capture, config, *parts.site, parts.server);
   } else if (begin.application == load_application) {
-    play_load(reader, result, capture, begin);
+    play_load(reader, request, result, capture, begin);
   } else if (begin.application == echo_application) {
-    play_server<load::EchoServer>(reader, result, capture, config, read_echo(reader, begin));
+    play_server<load::EchoServer>(reader, request, result, capture, config,
+                                  read_echo(reader, begin));
   } else if (begin.application == memcached_application) {
-    play_server<load::CacheServer>(reader, result, capture, config, read_cache(reader, begin));
+    play_server<load::CacheServer>(reader, request, result, capture, config,
+                                   read_cache(reader, begin));
   } else {
     refuse_parts(reader, "the application is none that is known here");
   }
@@ -273,11 +312,12 @@ ReplayResult replay_journal(const ReplayRequest& request) {
   Reader reader(request.journal);
   ReplayResult result;
   Begin begin = read_begin(reader);
+  result.link = begin.run.config.link;
   std::unique_ptr<Capture> capture;
   if (!request.pcapng.empty()) {
     capture = std::make_unique<Capture>(request.pcapng, begin.run);
   }
-  play(reader, result, capture.get(), begin);
+  play(reader, request, result, capture.get(), begin);
   if (begin.edited) {
     result.edited_record = 1;
   }
@@ -292,24 +332,33 @@ std::string text_of(const ReplayResult& result, const std::string& path) {
       "{}: {} turns over {}, {} frames in, {} frames out\n", path, tools::grouped(result.turns),
       tools::text_of(result.lasted), tools::grouped(result.frames_in),
       tools::grouped(result.frames_out));
+  if (result.stopped) {
+    out += "stopped there, as was asked: what is behind it was not looked at\n";
+  }
   if (result.from_snapshot) {
     out += "it begins with a snapshot: what was before it is not in the journal\n";
   }
   if (result.tail == Tail::torn) {
     out += fmt::format("the tail from octet {} on is torn and was left out\n", result.tail_offset);
-  } else if (!result.ended && !result.divergence) {
+  } else if (!result.ended && !result.divergence && !result.stopped) {
     out += "the journal has no end: the program that wrote it did not stop as it should\n";
   }
   if (result.edited_record) {
     out += fmt::format("edited: record {} is not as it was written\n", *result.edited_record);
   }
   if (result.divergence) {
-    out += "first divergence: " + text_of(*result.divergence) + "\n";
+    out += "first divergence: " + text_of(*result.divergence, result.link) + "\n";
   } else {
     out += "every frame that left is as it was, octet by octet\n";
   }
   if (result.state_differs) {
     out += "the state at the end differs: " + *result.state_differs + "\n";
+  }
+  if (result.connections) {
+    out += fmt::format("connections: {}\n", result.connections->size());
+    if (!result.connections->empty()) {
+      out += table_of(*result.connections, tools::terminal_columns());
+    }
   }
   return out;
 }
@@ -332,7 +381,11 @@ std::string json_of(const ReplayResult& result, const std::string& path) {
     out["divergence"] = {{"frame", result.divergence->frame},
                          {"turn", result.divergence->turn},
                          {"at_ns", result.divergence->at.ns},
-                         {"text", text_of(*result.divergence)}};
+                         {"text", text_of(*result.divergence, result.link)}};
+  }
+  out["stopped"] = result.stopped;
+  if (result.connections) {
+    out["connections"] = json_of(*result.connections);
   }
   out["state_differs"] = result.state_differs.has_value();
   out["clean"] = result.clean();
