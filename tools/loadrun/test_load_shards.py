@@ -71,7 +71,6 @@ def test_a_journal_with_loss_and_an_edited_one(tmp_path):
                 "--connections", 4, "--record", journal, "--close", "client", kind="packet")
             assert ns.lost() > 0
     assert code == 0, said
-    assert result["retransmissions"] > 0
     assert expect_replayed(journal) == result["frames_out"]
     octets = bytearray(journal.read_bytes())
     at = octets.index(b"HTTP/1.1 200 OK")  # of the first answer: it is now an error
