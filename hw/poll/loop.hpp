@@ -10,7 +10,8 @@
 
 namespace lockstep::hw {
 
-// descriptor(): becomes readable when a frame has arrived, writable when there is room for one.
+// descriptor(): becomes readable when a frame has arrived, writable when there is room for one; -1:
+// the device has none and is looked at all the time, as a card on a core of its own is.
 // holds(): a frame that was committed has not left yet. more(): frames that have arrived wait in
 // the driver itself. down(): the device may vanish without a word: it is looked at once a second.
 // gone(): the device is no more.
@@ -98,9 +99,10 @@ class Loop {
         worked_at = now;
         in_vain_ = false;
       } else if (bool const blocked = outcome == Outcome::transmit_blocked || driver_.holds();
-                 !told && !over &&
+                 !told && !over && driver_.descriptor() >= 0 &&
                  (blocked || now.since(worked_at) >= settings_.spin)) {
-        // Not after a stop: what that leaves to say is said by the next turn.
+        // Not after a stop: what that leaves to say is said by the next turn. Nor where nothing
+        // would wake it.
         sleep(now, blocked);
       }
     }

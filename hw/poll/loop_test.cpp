@@ -97,6 +97,12 @@ class Looped : public testing::Test {
     memory.resize(Stack::arena_bytes(config) / sizeof(Line) + 1);
     stack = std::make_unique<Stack>(config, std::as_writable_bytes(std::span(memory)));
     EXPECT_FALSE(signals.open());
+    // The end of a pipe to which nobody writes: never readable, never writable.
+    std::array<int, 2> ends{};
+    EXPECT_EQ(pipe(ends.data()), 0);
+    silence = Descriptor(ends[0]);
+    writer = Descriptor(ends[1]);
+    driver.frames = silence.number();
   }
   Ending run(const LoopSettings& settings = {}) {
     Loop loop(*stack, driver, app, watch, signals, settings);
@@ -111,6 +117,7 @@ class Looped : public testing::Test {
   Config config;
   std::vector<Line> memory;
   std::unique_ptr<Stack> stack;
+  Descriptor silence, writer;
   Silent driver;
   App app;
   Watch watch;
@@ -222,6 +229,16 @@ TEST_F(Looped, WhatWaitsInTheDriverKeepsTheLoopAwake) {
   app.raise_at = 4;
   EXPECT_EQ(run({.spin = Duration{}}), Ending::stopped);
   EXPECT_EQ(counters.slept, 0u);
+}
+
+TEST_F(Looped, ADeviceWithoutADescriptorIsLookedAtAllTheTime) {
+  app.idle = true;
+  driver.frames = -1;
+  driver.held = 4;
+  app.raise_at = 100;
+  EXPECT_EQ(run({.spin = Duration{}}), Ending::stopped);
+  EXPECT_EQ(counters.slept, 0u);
+  EXPECT_GE(counters.turns, 100u);
 }
 
 TEST(Wait, EndsWithWhatItWaitsFor) {
