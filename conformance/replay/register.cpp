@@ -248,7 +248,8 @@ void register_replay(CLI::App& app, int& exit_code) {
                                                 "a pcap or pcapng file");
   CLI::Option* const journal = verb->add_option(
       "--journal", options->journal,
-      "instead of a capture: what --record of `lockstep serve` or `load` kept, to the same core again");
+      "instead of a capture: what --record of `lockstep serve` or `load` kept, to the same core "
+      "again");
   journal->excludes(capture);
   verb->add_option("--device", options->device,
                    "the side that our TCP replaces, as address or address:port (default: the side "
