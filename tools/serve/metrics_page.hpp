@@ -42,6 +42,7 @@ class MetricsPage {
   void add_shard() {
     add_tcp();
     add_port();
+    add_loop();
   }
 
   std::string text;
@@ -85,10 +86,40 @@ class MetricsPage {
             [](const Totals& t) {
               return t.port.link_down + t.port.no_buffers + t.port.refused;
             });
+    head("frames_unfit_total", "Frames that came and could not be used, by reason.", "counter");
+    lines("frames_unfit_total", "reason=\"too_long\",",
+          [](const Totals& t) { return t.port.too_long; });
+    lines("frames_unfit_total", "reason=\"too_short\",",
+          [](const Totals& t) { return t.port.too_short; });
+    lines("frames_unfit_total", "reason=\"segmented\",",
+          [](const Totals& t) { return t.port.segmented; });
+    counter("frames_taken_apart_total", "Frames of which each segment became one of its own.",
+            [](const Totals& t) { return t.port.taken_apart; });
+    counter("frames_unsummed_total", "Frames whose checksum their own machine left out: taken.",
+            [](const Totals& t) { return t.port.left_out; });
+    counter("read_errors_total", "Reads that failed but for want of a frame.",
+            [](const Totals& t) { return t.port.read_errors; });
     counter("frames_forwarded_total", "Frames given to the shard whose they are.",
             [](const Totals& t) { return t.shard.forwarded; });
+    counter("frames_given_total", "Frames that came from other shards.",
+            [](const Totals& t) { return t.shard.given; });
+    counter("frames_announced_total", "Copies given to other shards of what is everyone's.",
+            [](const Totals& t) { return t.shard.announced; });
     counter("frames_ring_full_total", "Frames lost for a full ring between shards.",
             [](const Totals& t) { return t.shard.lost; });
+  }
+
+  void add_loop() {
+    counter("loop_turns_total", "Turns of the loop.",
+            [](const Totals& t) { return t.loop.turns; });
+    counter("loop_worked_total", "Turns in which something was done.",
+            [](const Totals& t) { return t.loop.worked; });
+    counter("loop_sleeps_total", "Times that the loop slept.",
+            [](const Totals& t) { return t.loop.slept; });
+    gauge("connections_time_wait", "Connections in TIME-WAIT.",
+          [](const Totals& t) { return t.time_wait; });
+    counter("journal_bytes_total", "Octets of the journal.",
+            [](const Totals& t) { return t.journal_bytes; });
   }
 
   const std::vector<Totals>& shards_;
