@@ -20,19 +20,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-struct Link {
-  Link() : devices(JoinPointToPoint(nodes)) {
-    InternetStackHelper().Install(nodes);
-    addresses = Address4(devices);
-  }
-  Address Remote() const { return InetSocketAddress(addresses.GetAddress(1), 5001); }
-
-  Scene scene;
-  NodeContainer nodes{2};
-  NetDeviceContainer devices;
-  Ipv4InterfaceContainer addresses;
-};
-
 void RunUntil(double seconds) {
   Simulator::Stop(Seconds(seconds) - Simulator::Now());
   Simulator::Run();
@@ -55,7 +42,7 @@ TEST(Ns3AttributesDeathTest, AWordThatIsNoChoiceNamesTheChoices) {
 }
 
 TEST(Ns3AttributesDeathTest, WhatIsSetWhileTheStackRunsIsRefused) {
-  Link link;
+  TwoNodes link;
   LockstepHelper().Install(link.nodes);
   RunUntil(1);
   auto const stack = LockstepHelper::GetStack(link.devices.Get(0));
@@ -94,7 +81,7 @@ TEST(Ns3AttributesDeathTest, WhatIsNoAddressIsNamed) {
 }
 
 TEST(Ns3AttributesDeathTest, NobodySendsToThePortNought) {
-  Link link;
+  TwoNodes link;
   LockstepHelper().Install(link.nodes);
   auto const source = CreateObject<LockstepBulkSend>();
   source->SetAttribute("Remote", AddressValue(InetSocketAddress("10.1.1.2", 0)));
@@ -106,7 +93,7 @@ TEST(Ns3AttributesDeathTest, NobodySendsToThePortNought) {
 TEST(Ns3Attributes, TheMssThatWasSetIsUsed) {
   for (auto const& [set, used] : {std::pair{0u, 8960u}, {1460u, 1460u}, {536u, 536u}}) {
     for (const char* profile : {"default", "linux"}) {
-      Link link;
+      TwoNodes link;
       link.devices.Get(0)->SetMtu(9000);
       LockstepHelper lockstep;
       lockstep.SetProfile(profile);
@@ -135,7 +122,7 @@ void NoteDied(std::vector<Died>* died, Ptr<const Packet> packet, std::string rea
 
 // Two calls of a port where nobody listens die before somebody looks; then comes an innocent.
 TEST(Ns3Attributes, WhoLooksLaterIsToldNothingOfBefore) {
-  Link link;
+  TwoNodes link;
   LockstepHelper().Install(link.nodes.Get(1));
   BulkSendHelper deaf(kTheirs, InetSocketAddress(link.addresses.GetAddress(1), 9));
   deaf.SetAttribute("MaxBytes", UintegerValue(1));

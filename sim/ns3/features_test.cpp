@@ -35,21 +35,6 @@ using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::StrEq;
 
-// Two nodes on a point-to-point link, addressed; ours is installed by the test.
-struct TwoNodes {
-  explicit TwoNodes(const std::string& rate = "10Mbps", const std::string& delay = "5ms")
-      : devices(JoinPointToPoint(nodes, rate, delay)) {
-    InternetStackHelper().Install(nodes);
-    addresses = Address4(devices);
-  }
-  Address Remote() const { return InetSocketAddress(addresses.GetAddress(1), 5001); }
-
-  Scene scene;
-  NodeContainer nodes{2};
-  NetDeviceContainer devices;
-  Ipv4InterfaceContainer addresses;
-};
-
 void RunFor(double seconds) {
   Simulator::Stop(Seconds(seconds));
   Simulator::Run();

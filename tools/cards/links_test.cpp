@@ -7,6 +7,7 @@
 #include "sim/kernel/spread.hpp"
 #include "sim/swarm/trial.hpp"
 #include "sim/worlds/build.hpp"
+#include "tools/cards/cards_kit.hpp"
 #include "tools/cards/mpipe_card.hpp"
 
 namespace lockstep::tools {
@@ -127,16 +128,7 @@ TEST(CardLinks, LateCompletionsAndErrorsOfTheCardAreBorneOnBoth) {
 }
 
 TEST(CardLinks, ASnapshotOfBothIsGoneBackTo) {
-  sim::Kernel kernel(two_links({2}), 3, with_cards(sim::Registry::standard()));
-  kernel.run_until(Instant{2'000'000});
-  auto const kept = kernel.snapshot();
-  EXPECT_FALSE(kernel.done());
-  EXPECT_EQ(kernel.run(), sim::Ending::completed);
-  std::uint64_t const once = kernel.fingerprint();
-  kernel.restore(*kept);
-  EXPECT_NE(kernel.fingerprint(), once);
-  EXPECT_EQ(kernel.run(), sim::Ending::completed);
-  EXPECT_EQ(kernel.fingerprint(), once);
+  expect_same_from_a_snapshot(two_links({2}));
 }
 
 }  // namespace

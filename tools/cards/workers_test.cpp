@@ -19,6 +19,7 @@
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/trial.hpp"
 #include "sim/worlds/build.hpp"
+#include "tools/cards/cards_kit.hpp"
 #include "tools/cards/mpipe_card.hpp"
 
 namespace lockstep::tools {
@@ -168,17 +169,8 @@ TEST(Workers, EveryErrorOfASharedCardIsBorne) {
 }
 
 TEST(Workers, ASnapshotOfASharedCardIsGoneBackTo) {
-  sim::World const world = world_of({.hash = sim::CardHash::card, .missteer = {50'000'000}});
-  sim::Kernel kernel(world, 3, with_cards(sim::Registry::standard()));
-  kernel.run_until(Instant{2'000'000});
-  auto const kept = kernel.snapshot();
-  EXPECT_FALSE(kernel.done());
-  EXPECT_EQ(kernel.run(), sim::Ending::completed);
-  std::uint64_t const once = kernel.fingerprint();
-  kernel.restore(*kept);
-  EXPECT_NE(kernel.fingerprint(), once);
-  EXPECT_EQ(kernel.run(), sim::Ending::completed);
-  EXPECT_EQ(kernel.fingerprint(), once);
+  expect_same_from_a_snapshot(
+      world_of({.hash = sim::CardHash::card, .missteer = {50'000'000}}));
 }
 
 // On a real machine the queues are hw/shards': the same driver under them, a thread for all.

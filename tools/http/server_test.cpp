@@ -35,6 +35,16 @@ class Served : public ::testing::Test {
     joined.advance(by, joined.client_port, client, lossy, *server);
   }
   Talk& ask(std::string text) { return client.open(joined.client, std::move(text)); }
+  /// The client takes one segment's text each nine seconds, so often, and is reset for it.
+  void read_in_driblets(Talk& talk, int times) {
+    talk.appetite = 0;
+    for (int i = 0; i < times; ++i) {
+      advance(Duration::seconds(9));
+      talk.appetite += 1'460;
+    }
+    EXPECT_EQ(talk.cause, Cause::reset);
+    EXPECT_TRUE(server->done());
+  }
   /// One request on a connection of its own.
   Response fetch(const std::string& request) {
     Talk& talk = ask(request);
@@ -261,27 +271,13 @@ TEST_F(Served, AnUploadInDribletsIsToldSo) {
 }
 
 TEST_F(Served, AReaderInDribletsIsAborted) {
-  Talk& talk = ask(get("/bytes/3000000"));
-  talk.appetite = 0;
-  for (int i = 0; i < 6; ++i) {
-    advance(Duration::seconds(9));
-    talk.appetite += 1'460;
-  }
-  EXPECT_EQ(talk.cause, Cause::reset);
+  read_in_driblets(ask(get("/bytes/3000000")), 6);
   EXPECT_EQ(server->counters().send_timeouts, 1u);
-  EXPECT_TRUE(server->done());
 }
 
 TEST_F(Served, AReaderInDribletsIsAbortedOnceAllIsQueued) {
-  Talk& talk = ask(get("/bytes/130000", "Connection: close\r\n"));
-  talk.appetite = 0;
-  for (int i = 0; i < 3; ++i) {
-    advance(Duration::seconds(9));
-    talk.appetite += 1'460;
-  }
-  EXPECT_EQ(talk.cause, Cause::reset);
+  read_in_driblets(ask(get("/bytes/130000", "Connection: close\r\n")), 3);
   EXPECT_EQ(server->counters().linger_timeouts, 1u);
-  EXPECT_TRUE(server->done());
 }
 
 TEST_F(Served, Http10) {

@@ -161,6 +161,8 @@ TEST_F(Recorded, TellsEachFrame) {
   EXPECT_EQ(count("gives up what is open"), 1u);
   EXPECT_EQ(lines.size(), result.frames_in + result.frames_out + 2);
   EXPECT_NE(lines.front().find("turn 1 in"), std::string::npos) << lines.front();
+  EXPECT_EQ(count(" octets, "), result.frames_in + result.frames_out);
+  EXPECT_EQ(count(" seq "), result.frames_in + result.frames_out);  // each is read as TCP
 }
 
 TEST_F(Recorded, SaysWhatEachConnectionIsAt) {

@@ -421,34 +421,38 @@ LoadOptions on_a_tap(const std::string& url) {
   return options;
 }
 
+struct OfOnePlace {
+  const char* option;
+  void (*change)(LoadOptions&);
+};
+
+/// Each option is refused here, and heard there.
+void expect_refused(const LoadOptions& here, const LoadOptions& there,
+                    std::initializer_list<OfOnePlace> options) {
+  EXPECT_EQ(unheard(here), "");
+  for (OfOnePlace const& each : options) {
+    LoadOptions changed = here;
+    each.change(changed);
+    EXPECT_EQ(unheard(changed), each.option);
+    changed = there;
+    each.change(changed);
+    EXPECT_EQ(unheard(changed), "") << each.option;
+  }
+}
+
 TEST(Load, RefusesWhatWouldChangeNothing) {
-  using Change = void (*)(LoadOptions&);
-  EXPECT_EQ(unheard(on_a_tap("http://10.0.0.2/")), "");
-  EXPECT_EQ(unheard(in_the_wire("http://10.0.0.2/")), "");
-  for (auto const& [option, change] : std::initializer_list<std::pair<const char*, Change>>{
-           {"--pcapng", [](LoadOptions& of) { of.pcapng_folder = "x"; }},
-           {"--set", [](LoadOptions& of) { of.settings = {"*.mtu=576"}; }},
-           {"--from", [](LoadOptions& of) { of.from = "x"; }}}) {
-    LoadOptions options = on_a_tap("http://10.0.0.2/");
-    change(options);
-    EXPECT_EQ(unheard(options), option);
-    options = in_the_wire("http://10.0.0.2/");
-    change(options);
-    EXPECT_EQ(unheard(options), "");
-  }
-  for (auto const& [option, change] : std::initializer_list<std::pair<const char*, Change>>{
-           {"--driver", [](LoadOptions& of) { of.driver = "xdp"; }},
-           {"--host", [](LoadOptions& of) { of.hosts = {"10.0.0.1/24"}; }},
-           {"--gateway", [](LoadOptions& of) { of.gateway = "10.0.0.1"; }},
-           {"--profile", [](LoadOptions& of) { of.profile = "rfc"; }},
-           {"--window", [](LoadOptions& of) { of.window = 9'000; }}}) {
-    LoadOptions options = in_the_wire("http://10.0.0.2/");
-    change(options);
-    EXPECT_EQ(unheard(options), option);
-    options = on_a_tap("http://10.0.0.2/");
-    change(options);
-    EXPECT_EQ(unheard(options), "");
-  }
+  LoadOptions const wire = on_a_tap("http://10.0.0.2/");
+  LoadOptions const world = in_the_wire("http://10.0.0.2/");
+  expect_refused(wire, world,
+                 {{"--pcapng", [](LoadOptions& of) { of.pcapng_folder = "x"; }},
+                  {"--set", [](LoadOptions& of) { of.settings = {"*.mtu=576"}; }},
+                  {"--from", [](LoadOptions& of) { of.from = "x"; }}});
+  expect_refused(world, wire,
+                 {{"--driver", [](LoadOptions& of) { of.driver = "xdp"; }},
+                  {"--host", [](LoadOptions& of) { of.hosts = {"10.0.0.1/24"}; }},
+                  {"--gateway", [](LoadOptions& of) { of.gateway = "10.0.0.1"; }},
+                  {"--profile", [](LoadOptions& of) { of.profile = "rfc"; }},
+                  {"--window", [](LoadOptions& of) { of.window = 9'000; }}});
 }
 
 TEST(Load, RefusesWhatIsOfAnotherLoad) {
