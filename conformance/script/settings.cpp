@@ -8,6 +8,7 @@
 #include "conformance/script/cursor.hpp"
 #include "conformance/script/sysctl.hpp"
 #include "core/seam/config_fields.hpp"
+#include "core/units/random.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/world/units.hpp"
 
@@ -190,6 +191,7 @@ Plan plan_of(const Script& script, const Overrides& overrides) {
   for (Assignment const& one : head.config) {
     set_field(script, one, plan.config);
   }
+  draw_keys(plan.config, entropy_of(Random(0).fork("script")));
   if (std::string_view const fault = fault_of(plan.config); !fault.empty()) {
     refuse(script, {}, fmt::format("the settings do not fit together, expected another {}: mend "
                                    "the head of the script",

@@ -14,12 +14,13 @@ using sim::SegmentView;
 namespace referee = sim::referee;
 
 /// All that reaches the stack is seen, in order and as it is; what must be inferred is not judged.
-referee::Terms terms_of_script() {
+referee::Terms terms_of_script(const Config& config) {
   referee::Terms out;
   out.whole = true;
   out.at_host = true;
   out.likely = false;
   out.others = false;
+  out.mss_least = most(out.mss_least, config.tcp.mss_least);
   out.connections_max = 1'024;
   out.fouls_max = 64;
   out.kept_octets_max = 4'096;
@@ -35,8 +36,8 @@ std::string number_text(std::string_view name, std::uint64_t number) {
 Witness::Witness(const Plan& plan)
     : local_(plan.local),
       own_(sim::allowances_of(plan.config)),
-      fouls_(terms_of_script().fouls_max),
-      referee_(terms_of_script(), fouls_) {}
+      fouls_(terms_of_script(plan.config).fouls_max),
+      referee_(terms_of_script(plan.config), fouls_) {}
 
 void Witness::left(Instant at, std::span<const std::byte> packet) {
   ++shown_;

@@ -142,7 +142,7 @@ def test_verdicts_of_linux_stand_beside_ours(tab, whole):
     tab.load(whole, 1280)
     pick(tab, "requirements", "linux", "good")
     beside = shown(tab, "requirements")
-    assert beside > 50
+    assert beside > 40
     pick(tab, "requirements", "linux", "")
     pick(tab, "requirements", "live", "good")
     assert shown(tab, "requirements") > 200

@@ -124,11 +124,13 @@ void Fragments::release(Index index) {
   --*used_;
 }
 
-// A place for a datagram that begins; nil if its source has its share, or all are taken by what was
-// handed out. The oldest gives way: so a flood delays nobody for longer than it lasts.
+// A place for a datagram that begins; nil if all are taken by what was handed out. The oldest gives
+// way, that of its own source where that has its share: so a flood, and what somebody sends in the
+// name of another, delays nobody for longer than it lasts.
 Index Fragments::begin(const FragmentArrival& fragment, Instant now) {
   Index vacant = nil;
   Index oldest = nil;
+  Index oldest_of_source = nil;
   std::uint32_t of_source = 0;
   for (Index i = 0; i < datagrams_.count(); ++i) {
     Datagram const& each = datagrams_[i];
@@ -136,12 +138,20 @@ Index Fragments::begin(const FragmentArrival& fragment, Instant now) {
       vacant = vacant == nil ? i : vacant;
       continue;
     }
-    of_source += each.source == fragment.source ? 1u : 0u;
-    bool const older = oldest == nil || each.first < datagrams_[oldest].first;
-    oldest = each.state != State::whole && older ? i : oldest;
+    bool const same_source = each.source == fragment.source;
+    of_source += same_source ? 1u : 0u;
+    if (each.state == State::whole) {
+      continue;
+    }
+    auto const older = [&](Index than) {
+      return than == nil || each.first < datagrams_[than].first;
+    };
+    oldest = older(oldest) ? i : oldest;
+    oldest_of_source = same_source && older(oldest_of_source) ? i : oldest_of_source;
   }
   if (of_source >= config_.per_source.value) {
-    return nil;
+    vacant = nil;
+    oldest = oldest_of_source;
   }
   if (vacant == nil && oldest != nil) {
     release(oldest);

@@ -31,6 +31,7 @@ std::uint16_t plateau_below(Bytes packet) {
 
 PathMtus PathMtus::lay_out(memory::Layout& layout, const PathMtuConfig& config) {
   CHECK(config.entries_max.value != 0);
+  CHECK(config.least_v4 >= 68);
   PathMtus out;
   out.config_ = config;
   out.used_ = layout.place<std::uint32_t>(Count{1}).data();
@@ -109,7 +110,7 @@ PathMtus::Entry& PathMtus::claim(IpAddress destination) {
 }
 
 void PathMtus::lower(IpAddress destination, std::uint16_t mtu, Instant now) {
-  CHECK(mtu >= path_mtu_least(destination));
+  CHECK(mtu >= least_to(destination));
   std::uint16_t const found = find(destination, now);
   if (found != 0 && found <= mtu) {
     return;
@@ -126,7 +127,7 @@ void PathMtus::lower(IpAddress destination, std::uint16_t mtu, Instant now) {
 }
 
 bool PathMtus::stalled(IpAddress destination, Instant now, Silence silence) {
-  std::uint16_t const least = path_mtu_least(destination);
+  std::uint16_t const least = least_to(destination);
   std::uint16_t const found = find(destination, now);
   std::uint32_t const size =
       found == 0 ? silence.sent : std::min<std::uint32_t>(found, silence.sent);
@@ -184,7 +185,7 @@ void PathMtus::failed(IpAddress destination, Instant now, Failure failure) {
     return;
   }
   auto const below = static_cast<std::uint16_t>(failure.size - 1);
-  entry->high = std::max(std::min(entry->high, below), path_mtu_least(destination));
+  entry->high = std::max(std::min(entry->high, below), least_to(destination));
   entry->mtu = std::min(entry->mtu, entry->high);
   entry->wait = now + failure.wait;
   entry->until = now + config_.age;

@@ -15,6 +15,7 @@ struct PathMtuConfig {
   Count entries_max{64};                     // at least 1
   Duration age = Duration::seconds(600);     // after the last decrease; 300 s or more (RFC 1191 3)
   HashKey key;                               // an outsider must not know it
+  std::uint16_t least_v4 = 68;               // no estimate of IPv4 is less: 68 or more
 };
 
 // The least that an estimate can be (RFC 1191 3, RFC 8201 4).
@@ -33,11 +34,15 @@ class PathMtus {
   static PathMtus lay_out(memory::Layout& layout, const PathMtuConfig& config);
   void start();
 
+  // No estimate for `destination` is less.
+  std::uint16_t least_to(IpAddress destination) const {
+    return destination.is_v4() ? config_.least_v4 : path_mtu_least(destination);
+  }
   // Whether anything is known of any path: while not, nobody need ask.
   bool any() const { return *used_ != 0; }
   // What the path to `destination` carries, or 0: no less than the link, as far as is known.
   std::uint16_t find(IpAddress destination, Instant now);
-  // The path carries no more than `mtu`, which is not below path_mtu_least. Never raises.
+  // The path carries no more than `mtu`, which is not below least_to(). Never raises.
   void lower(IpAddress destination, std::uint16_t mtu, Instant now);
 
   // --- the search of packetization layers (RFC 4821); sizes are of packets ---

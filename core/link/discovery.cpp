@@ -20,6 +20,7 @@ Discovery Discovery::lay_out(memory::Layout& layout, const DiscoveryConfig& conf
                              const memory::TimerWheel& wheel, memory::TimerOwner first_owner) {
   CHECK(config.tries_max.value != 0 && config.tries_max.value <= 0xff);
   CHECK(config.duplicate_tests.value <= 0xff);
+  CHECK(config.announcements.value <= 0xff);
   Discovery discovery;
   discovery.config_ = config;
   discovery.first_owner_ = first_owner;
@@ -43,7 +44,7 @@ void Discovery::start() {
 
 // A new entry for somebody who has told its link address; nil if there is no room.
 Index Discovery::add_known(IpAddress address, Mac mac) {
-  Index const index = table_.add_in_any_case(address, false);
+  Index const index = table_.add_told(address);
   if (index != nil) {
     //= rfc4861#7.3.3
     //# 4861:ND-32 what nobody has confirmed begins as STALE
@@ -65,6 +66,7 @@ bool Discovery::add_static(IpAddress address, Mac mac) {
   if (index == nil) {
     return false;
   }
+  table_.leave_order(index);
   table_[index].mac = mac;
   table_[index].state = DiscoveryState::fixed;
   return true;
@@ -83,7 +85,7 @@ Lookup Discovery::resolve(const Hop& hop, Instant now) {
   }
   Index index = table_.find_recent(hop.next_hop);
   if (index == nil) {
-    index = table_.add_in_any_case(hop.next_hop, true);
+    index = table_.add_question(hop.next_hop, hop.asker);
     if (index == nil) {
       return {LookupKind::unreachable, nil, {}};
     }
@@ -94,6 +96,9 @@ Lookup Discovery::resolve(const Hop& hop, Instant now) {
   Discovered& entry = table_[index];
   if (!has_link_address(entry.state)) {
     bool const waits = entry.state == DiscoveryState::incomplete;
+    if (hop.asker == Asker::ours) {
+      table_.want(index);
+    }
     return {waits ? LookupKind::waiting : LookupKind::unreachable, index, {}};
   }
   if (!entry.active && entry.state != DiscoveryState::fixed) {
@@ -125,6 +130,7 @@ void Discovery::make_reachable(Index index, Instant now) {
   table_.leave_order(index);
   entry.state = DiscoveryState::reachable;
   entry.tries = 0;
+  entry.confirmed = now;
   table_.join_order(index);
   stop_asking(index);
   //= rfc4861#7.3.3
@@ -136,6 +142,9 @@ void Discovery::make_reachable(Index index, Instant now) {
 // Its link address is known, and nothing says that it is right. No timer runs.
 void Discovery::make_stale(Index index) {
   Discovered& entry = table_[index];
+  if (!has_link_address(entry.state)) {
+    table_.make_room_for_answer();
+  }
   table_.leave_order(index);
   entry.state = DiscoveryState::stale;
   entry.tries = 0;
@@ -157,7 +166,8 @@ void Discovery::confirm(IpAddress next_hop, Instant now) {
 
 void Discovery::doubt(IpAddress next_hop, Instant now) {
   Index const index = find(next_hop);
-  if (index == nil || table_[index].state != DiscoveryState::reachable) {
+  if (index == nil || table_[index].state != DiscoveryState::reachable ||
+      now.since(table_[index].confirmed) < state_->retransmission * config_.tries_max.value) {
     return;
   }
   table_[index].state = DiscoveryState::delay;
@@ -172,6 +182,7 @@ void Discovery::fail(Index index, Instant now) {
   table_.leave_order(index);
   entry.state = DiscoveryState::failed;
   entry.active = false;
+  table_.join_order(index);
   table_.set_timer(index, now + state_->retransmission);
   table_.tell(index);
 }
@@ -246,7 +257,7 @@ bool Discovery::next_change(NeighbourChange& out) {
 
 bool Discovery::sound() const {
   return table_.sound([](const Discovered& entry) {
-    bool const ordered = has_link_address(entry.state) && entry.state != DiscoveryState::fixed;
+    bool const ordered = entry.state != DiscoveryState::fixed;
     bool const timed = entry.state != DiscoveryState::fixed &&
                        entry.state != DiscoveryState::stale && !entry.owes_request;
     return NeighbourPlace{ordered, entry.owes_request, timed};

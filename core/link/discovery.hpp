@@ -20,6 +20,7 @@ struct DiscoveryConfig {
   Duration first_probe = Duration::seconds(5);      // from the first use of a stale entry
   Count tries_max{3};             // solicitations without an answer; at least 1
   Count duplicate_tests{1};       // solicitations of each test for a duplicate; 0: no test
+  Count announcements{0};         // of each address of ours, once it was tested
   bool follow_routers = false;    // solicit and heed router advertisements
   Bytes mtu{1500};                // of the link: what routers may only lower
   HashKey key;                    // of the table; an outsider must not know it
@@ -42,15 +43,19 @@ struct Discovered {
   IpAddress request_source;   // which of our addresses asks
   Index chain = nil;          // the next of its hash bucket
   Index timer = nil;          // of the shared wheel, its own for good once it was taken
-  memory::Link order;         // in `passive` or `active`: those with a link address, but fixed ones
+  Instant confirmed;          // the last time
+  memory::Link order;         // in a list by its state, but fixed ones
   memory::Link transmit;      // a solicitation is to be written for it
   memory::Link change;        // it was resolved or failed, and nobody was told yet
   Mac mac;
   DiscoveryState state = DiscoveryState::vacant;
   std::uint8_t tries = 0;     // solicitations since the last answer
-  bool active = false;        // its `order` is in the list `active`: we have sent to it
+  bool active = false;        // we have sent to it
+  bool strange = false;       // only strangers have it asked for
   bool owes_request = false;
   bool router = false;        // it says that it is one
+
+  bool in_use() const { return state != DiscoveryState::stale; }
 };
 
 // How a message of neighbour discovery came.
@@ -95,7 +100,8 @@ class Discovery {
   // if it is not known. While the source is tentative: waiting, for the test of that address.
   Lookup resolve(const Hop& hop, Instant now);
   // Transport's advice (RFC 4861 7.3.1): something new was acknowledged by way of this next hop,
-  // or nothing comes back. An address that is not known is ignored.
+  // or nothing comes back. Doubt of an entry that is younger than all tries take is ignored, and so
+  // is an address that is not known.
   void confirm(IpAddress next_hop, Instant now);
   void doubt(IpAddress next_hop, Instant now);
 
@@ -147,6 +153,7 @@ class Discovery {
     Index timer = nil;
     TestState state = TestState::none;
     std::uint8_t sent = 0;
+    std::uint8_t announced = 0;
   };
   struct Router {
     IpAddress address;
@@ -206,6 +213,7 @@ class Discovery {
   // core/link/duplicates.cpp: the tests of our own addresses.
   void expire_test(std::uint32_t index, Instant now);
   void decide(std::uint32_t index, TestState state, Instant now);
+  void announce(std::uint32_t index, Instant now);
   Bytes write_test(Instant now, std::span<std::byte> into);
 
   // core/link/routers.cpp: what routers tell.
@@ -237,7 +245,9 @@ void Discovery::visit(Add&& add) const {
     add_address(entry.address);
     add_address(entry.request_source);
     add(entry.mac.number() << 16 | static_cast<std::uint64_t>(entry.state) << 8 | entry.tries);
-    add((entry.active ? 4u : 0u) | (entry.owes_request ? 2u : 0u) | (entry.router ? 1u : 0u));
+    add(entry.confirmed.ns);
+    add((entry.strange ? 8u : 0u) | (entry.active ? 4u : 0u) | (entry.owes_request ? 2u : 0u) |
+        (entry.router ? 1u : 0u));
     add(table_.due(index).ns);
   });
   table_.visit_lists(add);
@@ -247,7 +257,8 @@ void Discovery::visit(Add&& add) const {
     add(answers_[i].mac.number() << 1 | (answers_[i].solicited ? 1u : 0u));
   }
   for (Test const& test : state_->tests) {
-    add(static_cast<std::uint64_t>(test.state) << 8 | test.sent);
+    add(std::uint64_t{test.announced} << 16 | static_cast<std::uint64_t>(test.state) << 8 |
+        test.sent);
     add(test.timer == nil ? 0 : wheel_.due(test.timer).ns);
   }
   for (Router const& router : state_->routers) {

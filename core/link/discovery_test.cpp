@@ -291,12 +291,27 @@ TEST(Discovery, AFloodOfStrangersPushesOutNobodyWeTalkTo) {
     EXPECT_EQ(world.solicit(host), Drop::none);
     world.sent();
   }
-  EXPECT_EQ(world.cache.used(), 4u);
+  EXPECT_EQ(world.cache.used(), 3u);
   EXPECT_EQ(world.state_of(7), DiscoveryState::reachable);
   for (std::uint64_t host = 30; host < 33; ++host) {
-    EXPECT_EQ(world.resolve(host).kind, LookupKind::waiting);
+    EXPECT_EQ(world.resolve(host).kind,
+              host < 32 ? LookupKind::waiting : LookupKind::unreachable);
+  }
+  EXPECT_EQ(world.solicit(121), Drop::none);
+  EXPECT_EQ(world.resolve(7).kind, LookupKind::resolved);
+}
+
+//= rfc4861#7.2.4
+//= type=test
+//# 4861:ND-18 whoever asks for us is answered, though there is no room for it in the cache
+TEST(Discovery, AFullCacheAnswersAllTheSame) {
+  World world(plain());
+  for (std::uint8_t host = 7; host < 10; ++host) {
+    world.befriend(host);
   }
   EXPECT_EQ(world.solicit(121), Drop::nd_cache_full);
+  EXPECT_EQ(world.sent().message.type, Icmp6Type::neighbour_advertisement);
+  EXPECT_EQ(world.state_of(121), DiscoveryState::vacant);
 }
 
 //= rfc4861#7.2.2

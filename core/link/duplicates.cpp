@@ -34,6 +34,10 @@ void Discovery::begin(Instant now) {
 
 void Discovery::expire_test(std::uint32_t index, Instant now) {
   Test& test = state_->tests[index];
+  if (test.state == TestState::usable) {
+    announce(index, now);
+    return;
+  }
   CHECK(test.state == TestState::tentative);
   if (test.sent < config_.duplicate_tests.value) {
     state_->tests_owed |= 1u << index;
@@ -54,6 +58,9 @@ void Discovery::decide(std::uint32_t index, TestState state, Instant now) {
   if (state == TestState::usable && ours.is_link_local()) {
     begin_soliciting(now);
   }
+  if (state == TestState::usable) {
+    announce(index, now);
+  }
   //= rfc4862#5.4.5
   //# 4862:DAD-10 a duplicate is not assigned; a duplicate of our link address ends IPv6 here
   if (state != TestState::duplicate || ours != link_local_of(identity_.mac)) {
@@ -68,6 +75,24 @@ void Discovery::decide(std::uint32_t index, TestState state, Instant now) {
     }
   }
   state_->tests_owed = 0;
+}
+
+// All nodes of the link learn our link address, a few times, an interval apart (RFC 4861 7.2.6).
+void Discovery::announce(std::uint32_t index, Instant now) {
+  Test& test = state_->tests[index];
+  if (test.announced == config_.announcements.value) {
+    return;
+  }
+  Answer answer;
+  answer.target = identity_.addresses[index];
+  answer.to = all_nodes;
+  answer.mac = group_mac(all_nodes);
+  // Where too many answers are owed already it is lost, as on the wire.
+  static_cast<void>(answers_.push_back(answer));
+  ++test.announced;
+  if (test.announced != config_.announcements.value) {
+    wheel_.set(test.timer, now + state_->retransmission);
+  }
 }
 
 Bytes Discovery::write_test(Instant now, std::span<std::byte> into) {

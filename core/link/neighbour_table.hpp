@@ -37,10 +37,23 @@ struct NeighbourPlace {
   bool timed = false;
 };
 
-// A handle on the arena. An Entry has `address`, a `state` that is `vacant` or `incomplete` among
-// others, `chain` and `timer` (indices), the links `order`, `transmit` and `change`, and the flags
-// `active` (its `order` is in active(): we have sent to it) and `owes_request`. Every function
-// costs O(1) but for hash chains and what evict() steps over.
+// For whom a neighbour is asked for: for a host of the link that has not shown that it is one, as
+// the sender of a SYN, or for a connection or a route of ours.
+enum class Asker : std::uint8_t { stranger, ours };
+
+// A handle on the arena. An Entry has `address`, a `state` that is `vacant`, `incomplete`, `failed`
+// or `fixed` among others, `chain` and `timer` (indices), the links `order`, `transmit` and
+// `change`, and the flags `active` (we have sent to it), `owes_request` and `strange` (while
+// incomplete: only strangers want it). Every function costs O(1) but for hash chains.
+//
+// Who gives way to whom, so that no flood ends what is in use (RFC 6583 4 and 7):
+// - Half of the entries at most are incomplete, a quarter for strangers alone. What is incomplete
+//   gives way to nobody: somebody waits for it, and it is over after a few tries.
+// - To an incomplete one give way, in turn, failed ones, those that only others have told of, and
+//   those to which nothing was sent since they were confirmed; never one that is in use.
+// - A quarter is kept free of those with a link address, where there are as many, so that there is
+//   room for questions also where all others are in use. Who answers a question takes the place of
+//   another one then, of one in use if it must.
 template <class Entry>
 class NeighbourTable {
  public:
@@ -78,6 +91,9 @@ class NeighbourTable {
   // Oldest first: those that others have told of and that we never sent to, and those that we have.
   Order passive() const { return {lists_->passive, entries_.view()}; }
   Order active() const { return {lists_->active, entries_.view()}; }
+  // Those that are incomplete, and those that did not answer.
+  Order asked() const { return {lists_->asked, entries_.view()}; }
+  Order failed() const { return {lists_->failed, entries_.view()}; }
   // Something is to be written for these.
   Transmit transmit() const { return {lists_->transmit, entries_.view()}; }
   // These were decided, and nobody was told yet.
@@ -100,7 +116,7 @@ class NeighbourTable {
   }
   void remember(Index index) { lists_->recent = index; }
 
-  // A new entry, in state incomplete and in no list; nil if no slot is free.
+  // A new entry, incomplete and wanted by us; nil if no slot is free.
   Index add(IpAddress address) {
     Index const index = entries_.take();
     if (index == nil) {
@@ -116,12 +132,53 @@ class NeighbourTable {
     Index& bucket = bucket_of(address);
     entry.chain = bucket;
     bucket = index;
+    join_order(index);
     return index;
   }
-  // The same, but another entry gives way if it must. `for_us`: we want to send there.
-  Index add_in_any_case(IpAddress address, bool for_us) {
-    Index const index = add(address);
-    return index == nil && evict(for_us) ? add(address) : index;
+  // An entry that is to be asked for: another one gives way if it must. nil if none does.
+  Index add_question(IpAddress address, Asker asker) {
+    bool const strange = asker == Asker::stranger;
+    if (asked().count() >= part_of_all(2) || (strange && lists_->strange >= part_of_all(4))) {
+      return nil;
+    }
+    Index index = add(address);
+    if (index == nil && (evict(failed()) || evict(passive()) || evict_idle())) {
+      index = add(address);
+    }
+    if (index != nil && strange) {
+      entries_[index].strange = true;
+      ++lists_->strange;
+    }
+    return index;
+  }
+  // An entry of somebody who has told its link address: it gets its state from the caller, who has
+  // it join its list. Only what others have told gives way to it. nil if nothing does.
+  Index add_told(IpAddress address) {
+    bool const crowded = known() >= known_max();
+    if (crowded && !evict(passive())) {
+      return nil;
+    }
+    Index index = add(address);
+    if (index == nil && (evict(failed()) || evict(passive()))) {
+      index = add(address);
+    }
+    if (index != nil) {
+      leave_order(index);
+    }
+    return index;
+  }
+  // We want it, whoever has asked for it before.
+  void want(Index index) {
+    if (entries_[index].strange) {
+      entries_[index].strange = false;
+      --lists_->strange;
+    }
+  }
+  // Whoever was asked for has answered, and is about to leave its list: another one may give way.
+  void make_room_for_answer() {
+    if (known() >= known_max()) {
+      static_cast<void>(evict(passive()) || evict_idle() || evict(active()));
+    }
   }
 
   // Nobody may wait to be told of it.
@@ -144,15 +201,16 @@ class NeighbourTable {
     entries_.give(index);
   }
 
+  // Before its state or `active` changes.
   void leave_order(Index index) {
-    if (passive().linked(index)) {
-      (entries_[index].active ? active() : passive()).remove(index);
+    Order order = order_of(index);
+    if (order.linked(index)) {
+      order.remove(index);
+      want(index);
     }
   }
   // Behind all others of its list. It must be in none.
-  void join_order(Index index) {
-    (entries_[index].active ? active() : passive()).push_back(index);
-  }
+  void join_order(Index index) { order_of(index).push_back(index); }
 
   // Something is to be written for it; for ask(), a request.
   void write(Index index) {
@@ -194,6 +252,8 @@ class NeighbourTable {
     };
     visit(passive());
     visit(active());
+    visit(asked());
+    visit(failed());
     visit(transmit());
     visit(changes());
   }
@@ -202,10 +262,12 @@ class NeighbourTable {
   // For tests and checkers: O(entries).
   template <class PlaceOf>
   bool sound(PlaceOf&& place_of) const {
-    if (!passive().sound() || !active().sound() || !transmit().sound() || !changes().sound()) {
+    if (!passive().sound() || !active().sound() || !asked().sound() || !failed().sound() ||
+        !transmit().sound() || !changes().sound()) {
       return false;
     }
     std::uint32_t chained = 0;
+    std::uint32_t strange = 0;
     for (Index index : buckets_.all()) {
       for (; index != nil && chained <= capacity(); index = entries_[index].chain) {
         NeighbourPlace const place = place_of(std::as_const(entries_[index]));
@@ -216,38 +278,77 @@ class NeighbourTable {
           return false;
         }
         ++chained;
+        strange += entries_[index].strange ? 1u : 0u;
       }
     }
-    return chained == entries_.used();
+    return chained == entries_.used() && strange == lists_->strange;
   }
 
  private:
   struct Lists {
     memory::ListHead passive;
     memory::ListHead active;
+    memory::ListHead asked;
+    memory::ListHead failed;
     memory::ListHead transmit;
     memory::ListHead changes;
     Index recent = nil;
+    std::uint32_t strange = 0;  // of those asked for, how many have the flag
   };
+
+  // So many of those that are in use are stepped over for one that is not.
+  static constexpr std::uint32_t steps_max = 16;
+
+  // The list in which an entry is, or belongs; fixed ones are in none.
+  Order order_of(Index index) const {
+    Entry const& entry = entries_[index];
+    if (entry.state == State::incomplete) {
+      return asked();
+    }
+    if (entry.state == State::failed) {
+      return failed();
+    }
+    return entry.active ? active() : passive();
+  }
+  std::uint32_t part_of_all(std::uint32_t part) const {
+    return std::max(1u, entries_.capacity() / part);
+  }
+  std::uint32_t known() const { return passive().count() + active().count(); }
+  // How many may have a link address that was not given by configuration.
+  std::uint32_t known_max() const {
+    std::uint32_t const fixed = used() - known() - asked().count() - failed().count();
+    std::uint32_t const kept = fixed + entries_.capacity() / 4;
+    return entries_.capacity() > kept ? entries_.capacity() - kept : 1;
+  }
 
   Index& bucket_of(IpAddress address) const {
     std::uint64_t const hash = TableHash(config_.key).add(address.high).add(address.low).finish();
     return buckets_[static_cast<Index>(hash & (buckets_.count() - 1))];
   }
 
-  // Makes room. What others have told of themselves gives way first, so that a flood of them cannot
-  // push out whom we talk to; what somebody waits for never does.
-  bool evict(bool for_us) {
-    for (Order const order : {passive(), active()}) {
-      for (Index index = order.first(); index != nil; index = order.next(index)) {
-        if (!changes().linked(index)) {
-          remove(index);
-          return true;
-        }
+  // The first entry of the list that nobody is still to be told of gives way; false if none is.
+  bool evict(Order order) {
+    Index index = order.first();
+    for (std::uint32_t i = 0; i < steps_max && index != nil; ++i, index = order.next(index)) {
+      if (!changes().linked(index)) {
+        remove(index);
+        return true;
       }
-      if (!for_us) {
-        return false;
+    }
+    return false;
+  }
+  // The same for those that we have sent to, and not since they were confirmed. Those that are in
+  // use go behind the others, so that a flood does not have to step over them each time.
+  bool evict_idle() {
+    Order order = active();
+    for (std::uint32_t i = std::min(steps_max, order.count()); i != 0; --i) {
+      Index const index = order.first();
+      if (!entries_[index].in_use() && !changes().linked(index)) {
+        remove(index);
+        return true;
       }
+      order.remove(index);
+      order.push_back(index);
     }
     return false;
   }

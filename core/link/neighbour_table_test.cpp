@@ -8,7 +8,7 @@
 namespace lockstep::link {
 namespace {
 
-enum class Known : std::uint8_t { vacant, incomplete, told };
+enum class Known : std::uint8_t { vacant, incomplete, told, failed, fixed };
 
 struct Entry {
   IpAddress address;
@@ -19,7 +19,11 @@ struct Entry {
   memory::Link change;
   Known state = Known::vacant;
   bool active = false;
+  bool strange = false;
   bool owes_request = false;
+  bool used = true;
+
+  bool in_use() const { return used; }
 };
 
 constexpr IpAddress host(std::uint8_t number) { return IpAddress::v4(10, 0, 0, number); }
@@ -42,6 +46,7 @@ struct Room {
 
   Index known(std::uint8_t number, bool active) {
     Index const index = table.add(host(number));
+    table.leave_order(index);
     table[index].state = Known::told;
     table[index].active = active;
     table.join_order(index);
@@ -50,7 +55,7 @@ struct Room {
 
   bool sound() const {
     return table.sound([](const Entry& entry) {
-      return NeighbourPlace{entry.state == Known::told, entry.owes_request, false};
+      return NeighbourPlace{entry.state != Known::fixed, entry.owes_request, false};
     });
   }
 
@@ -68,18 +73,74 @@ TEST(NeighbourTable, WhomNobodySendsToGivesWayFirstAndTheOldestOfThem) {
   room.known(2, false);
   room.known(3, false);
   EXPECT_EQ(room.table.add(host(4)), nil);
-  EXPECT_NE(room.table.add_in_any_case(host(4), false), nil);
+  EXPECT_NE(room.table.add_told(host(4)), nil);
   EXPECT_EQ(room.table.find(host(2)), nil);
   EXPECT_NE(room.table.find(host(1)), nil);
   EXPECT_NE(room.table.find(host(3)), nil);
+}
+
+TEST(NeighbourTable, WhoIsInUseGivesWayToNoQuestion) {
+  Room room(Count{2});
+  Index const idle = room.known(1, true);
+  room.known(2, true);
+  EXPECT_EQ(room.table.add_told(host(3)), nil);
+  EXPECT_EQ(room.table.add_question(host(3), Asker::ours), nil);
+  EXPECT_TRUE(room.sound());
+  room.table[idle].used = false;
+  EXPECT_EQ(room.table.add_told(host(3)), nil);
+  EXPECT_NE(room.table.add_question(host(3), Asker::ours), nil);
+  EXPECT_EQ(room.table.find(host(1)), nil);
+  EXPECT_NE(room.table.find(host(2)), nil);
   EXPECT_TRUE(room.sound());
 }
 
-TEST(NeighbourTable, WhomWeSendToGivesWayOnlyToWhomWeWantToSendTo) {
-  Room room(Count{1});
+TEST(NeighbourTable, QuestionsHaveAShareAndStrangersAPartOfIt) {
+  Room room(Count{16});
+  for (std::uint8_t number = 1; number <= 20; ++number) {
+    Index const index = room.table.add_question(host(number), Asker::stranger);
+    EXPECT_EQ(index != nil, number <= 4) << int{number};
+  }
+  // One that we want ourselves is no stranger's any more.
+  room.table.want(room.table.find(host(1)));
+  EXPECT_NE(room.table.add_question(host(5), Asker::stranger), nil);
+  for (std::uint8_t number = 21; number <= 30; ++number) {
+    Index const index = room.table.add_question(host(number), Asker::ours);
+    EXPECT_EQ(index != nil, number <= 23) << int{number};
+  }
+  EXPECT_TRUE(room.sound());
+  room.table.remove(room.table.find(host(2)));
+  EXPECT_NE(room.table.add_question(host(6), Asker::stranger), nil);
+  EXPECT_TRUE(room.sound());
+}
+
+TEST(NeighbourTable, AFailedOneGivesWayToAQuestion) {
+  Room room(Count{2});
   room.known(1, true);
-  EXPECT_EQ(room.table.add_in_any_case(host(2), false), nil);
-  EXPECT_NE(room.table.add_in_any_case(host(2), true), nil);
+  Index const failed = room.table.add(host(2));
+  room.table.leave_order(failed);
+  room.table[failed].state = Known::failed;
+  room.table.join_order(failed);
+  EXPECT_NE(room.table.add_question(host(3), Asker::ours), nil);
+  EXPECT_EQ(room.table.find(host(2)), nil);
+  EXPECT_TRUE(room.sound());
+}
+
+// A quarter stays free of those with a link address, so that whoever answers finds room.
+TEST(NeighbourTable, WhoAnswersTakesThePlaceOfTheOldest) {
+  Room room(Count{8});
+  for (std::uint8_t number = 1; number <= 6; ++number) {
+    room.known(number, true);
+  }
+  EXPECT_EQ(room.table.add_told(host(7)), nil);
+  Index const asked = room.table.add_question(host(7), Asker::ours);
+  ASSERT_NE(asked, nil);
+  EXPECT_EQ(room.table.used(), 7u);
+  room.table.make_room_for_answer();
+  room.table.leave_order(asked);
+  room.table[asked].state = Known::told;
+  room.table[asked].active = true;
+  room.table.join_order(asked);
+  EXPECT_EQ(room.table.used(), 6u);
   EXPECT_EQ(room.table.find(host(1)), nil);
   EXPECT_TRUE(room.sound());
 }
@@ -87,9 +148,9 @@ TEST(NeighbourTable, WhomWeSendToGivesWayOnlyToWhomWeWantToSendTo) {
 TEST(NeighbourTable, AnEntryOfWhichNobodyWasToldYetStays) {
   Room room(Count{1});
   room.table.tell(room.known(1, false));
-  EXPECT_EQ(room.table.add_in_any_case(host(2), true), nil);
+  EXPECT_EQ(room.table.add_question(host(2), Asker::ours), nil);
   room.table.changes().pop_front();
-  EXPECT_NE(room.table.add_in_any_case(host(2), true), nil);
+  EXPECT_NE(room.table.add_question(host(2), Asker::ours), nil);
 }
 
 TEST(NeighbourTable, TheRecentOneIsForgottenWithItsEntry) {

@@ -2,6 +2,7 @@
 #include "core/link/neighbours.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/units/check.hpp"
 #include "core/wire/ethernet.hpp"
@@ -11,6 +12,8 @@ namespace {
 
 constexpr std::uint32_t arp_frame_bytes =
     wire::ethernet_header_bytes + wire::vlan_tag_bytes + wire::arp_packet_bytes;
+
+constexpr Duration announce_interval = Duration::seconds(2);  // RFC 5227 1.1
 
 // An address that a host of this link can have.
 bool is_host(Ipv4 address) {
@@ -29,6 +32,8 @@ Neighbours Neighbours::lay_out(memory::Layout& layout, const NeighbourConfig& co
   CHECK(config.tries_max.value != 0 && config.tries_max.value <= 0xff);
   Neighbours neighbours;
   neighbours.config_ = config;
+  neighbours.first_owner_ = first_owner;
+  neighbours.wheel_ = wheel;
   neighbours.state_ = layout.place<State>(Count{1}).data();
   neighbours.table_ = NeighbourTable<Neighbour>::lay_out(
       layout, {config.entries_max, config.key, first_owner}, wheel);
@@ -56,6 +61,7 @@ bool Neighbours::add_static(IpAddress address, Mac mac) {
   if (index == nil || table_[index].state == NeighbourState::reachable) {
     return false;
   }
+  table_.leave_order(index);
   table_[index].mac = mac;
   table_[index].state = NeighbourState::fixed;
   return true;
@@ -64,7 +70,7 @@ bool Neighbours::add_static(IpAddress address, Mac mac) {
 Lookup Neighbours::resolve(const Hop& hop) {
   Index index = table_.find_recent(hop.next_hop);
   if (index == nil) {
-    index = table_.add_in_any_case(hop.next_hop, true);
+    index = table_.add_question(hop.next_hop, hop.asker);
     if (index == nil) {
       return {LookupKind::unreachable, nil, {}};
     }
@@ -75,6 +81,9 @@ Lookup Neighbours::resolve(const Hop& hop) {
   Neighbour& entry = table_[index];
   if (entry.state == NeighbourState::incomplete || entry.state == NeighbourState::failed) {
     bool const waits = entry.state == NeighbourState::incomplete;
+    if (hop.asker == Asker::ours) {
+      table_.want(index);
+    }
     return {waits ? LookupKind::waiting : LookupKind::unreachable, index, {}};
   }
   table_.remember(index);
@@ -98,7 +107,8 @@ void Neighbours::answer(Index index, Ipv4 asked) {
 //# 1122:H-40 the transport's negative advice
 void Neighbours::doubt(IpAddress next_hop, Instant now) {
   Index const index = find(next_hop);
-  if (index == nil || table_[index].state != NeighbourState::reachable) {
+  if (index == nil || table_[index].state != NeighbourState::reachable ||
+      now.since(table_[index].confirmed) < config_.retry_interval * config_.tries_max.value) {
     return;
   }
   table_.set_timer(index, now);
@@ -108,6 +118,10 @@ void Neighbours::doubt(IpAddress next_hop, Instant now) {
 void Neighbours::confirm(Index index, Mac mac, Instant now) {
   Neighbour& entry = table_[index];
   bool const waited = entry.state == NeighbourState::incomplete;
+  bool const unknown = waited || entry.state == NeighbourState::failed;
+  if (unknown) {
+    table_.make_room_for_answer();
+  }
   table_.leave_order(index);
   // Whoever waited for it is about to use it.
   entry.active = waited || entry.active;
@@ -115,6 +129,7 @@ void Neighbours::confirm(Index index, Mac mac, Instant now) {
   entry.mac = mac;
   entry.state = NeighbourState::reachable;
   entry.tries = 0;
+  entry.confirmed = now;
   table_.join_order(index);
   if (entry.owes_request) {
     entry.owes_request = false;
@@ -136,6 +151,7 @@ void Neighbours::fail(Index index, Instant now) {
   table_.leave_order(index);
   entry.state = NeighbourState::failed;
   entry.active = false;
+  table_.join_order(index);
   table_.set_timer(index, now + config_.retry_interval);
   table_.tell(index);
 }
@@ -149,7 +165,41 @@ void Neighbours::forget(Index index, Instant now) {
   }
 }
 
+// Who had our addresses before, or knows us by another link address, learns it now, and switches
+// where we are: as RFC 5227 2.3 has it.
+void Neighbours::announce(Instant now) {
+  if (state_->announced == config_.announcements.value) {
+    return;
+  }
+  std::uint32_t ours = 0;
+  for (std::uint32_t i = 0; i < identity_.addresses.size(); ++i) {
+    ours |= identity_.addresses[i].is_v4() ? 1u << i : 0u;
+  }
+  CHECK((ours & owes_probe_reply) == 0);
+  if (ours == 0) {
+    return;
+  }
+  state_->owed |= ours;
+  ++state_->announced;
+  if (state_->announced == config_.announcements.value) {
+    return;
+  }
+  if (state_->announce_timer == nil) {
+    state_->announce_timer = wheel_.open({first_owner_.value + capacity()});
+    CHECK(state_->announce_timer != nil);
+  }
+  wheel_.set(state_->announce_timer, now + announce_interval);
+}
+
 void Neighbours::expire(Index index, Instant now) {
+  if (index == capacity()) {
+    announce(now);
+  } else {
+    expire_entry(index, now);
+  }
+}
+
+void Neighbours::expire_entry(Index index, Instant now) {
   CHECK(table_.taken(index));
   Neighbour& entry = table_[index];
   CHECK(entry.state != NeighbourState::vacant && entry.state != NeighbourState::fixed);
@@ -189,10 +239,15 @@ Drop Neighbours::receive_probe(const wire::ArpPacket& packet) {
   if (!is_ours(packet.target)) {
     return Drop::arp_not_for_us;
   }
-  state_->owes_probe_reply = true;
+  answer_without_entry(packet);
+  return Drop::none;
+}
+
+void Neighbours::answer_without_entry(const wire::ArpPacket& packet) {
+  state_->owed |= owes_probe_reply;
   state_->probe_mac = packet.sender_mac;
   state_->probe_target = packet.target;
-  return Drop::none;
+  state_->probe_sender = packet.sender;
 }
 
 Drop Neighbours::receive(const wire::ArpPacket& packet, Instant now) {
@@ -243,12 +298,14 @@ Drop Neighbours::receive_request(const wire::ArpPacket& packet, Index known, Ins
   if (index == nil) {
     //= rfc826#Packet-Reception
     //# 826:ARP-4 whoever asks for us will be answered and sent to: it gets an entry
-    index = table_.add_in_any_case(IpAddress::from(packet.sender), false);
+    index = table_.add_told(IpAddress::from(packet.sender));
     if (index == nil) {
+      // It is answered all the same, so that it finds us.
+      answer_without_entry(packet);
       return Drop::arp_cache_full;
     }
     table_[index].request_source = packet.target;
-    table_[index].state = NeighbourState::failed;  // nobody waits for it
+    table_[index].state = NeighbourState::reachable;  // nobody waits for it
     confirm(index, packet.sender_mac, now);
   }
   answer(index, packet.target);
@@ -260,11 +317,17 @@ Bytes Neighbours::write_next(Instant now, std::span<std::byte> into) {
   wire::ArpPacket packet;
   packet.sender_mac = identity_.mac;
   Mac destination = Mac::broadcast();
-  if (state_->owes_probe_reply) {
-    state_->owes_probe_reply = false;
+  if ((state_->owed & owes_probe_reply) != 0) {
+    state_->owed &= ~owes_probe_reply;
     packet.operation = wire::ArpOperation::reply;
     packet.sender = state_->probe_target;
+    packet.target = state_->probe_sender;
     packet.target_mac = destination = state_->probe_mac;
+  } else if (state_->owed != 0) {
+    // A request for our own address.
+    auto const place = static_cast<std::uint32_t>(std::countr_zero(state_->owed));
+    state_->owed &= state_->owed - 1;
+    packet.sender = packet.target = identity_.addresses[place].as_v4();
   } else {
     Index const index = table_.transmit().first();
     if (index == nil) {
@@ -310,8 +373,7 @@ bool Neighbours::next_change(NeighbourChange& out) {
 
 bool Neighbours::sound() const {
   return table_.sound([](const Neighbour& entry) {
-    bool const ordered =
-        entry.state == NeighbourState::reachable || entry.state == NeighbourState::probing;
+    bool const ordered = entry.state != NeighbourState::fixed;
     bool const timed = entry.state != NeighbourState::fixed && !entry.owes_request;
     return NeighbourPlace{ordered, entry.owes_request || entry.owes_reply, timed};
   });

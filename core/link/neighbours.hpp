@@ -16,6 +16,7 @@ struct NeighbourConfig {
   Duration reachable_time = Duration::seconds(60);  // how long an answer is believed
   Duration retry_interval = Duration::seconds(1);   // between two requests for one address
   Count tries_max{3};                               // requests without an answer; at least 1
+  Count announcements{0};                           // of our addresses at the start
   HashKey key;                                      // of the table; an outsider must not know it
 };
 
@@ -42,7 +43,8 @@ struct Neighbour {
   IpAddress address;
   Index chain = nil;          // the next of its hash bucket
   Index timer = nil;          // of the shared wheel, its own for good once it was taken
-  memory::Link order;         // in `passive` or `active`: reachable and probing ones
+  Instant confirmed;          // the last time
+  memory::Link order;         // in a list by its state, but fixed ones
   memory::Link transmit;      // an ARP packet is to be written for it
   memory::Link change;        // it was resolved or failed, and nobody was told yet
   Ipv4 request_source;        // which of our addresses asks
@@ -51,9 +53,12 @@ struct Neighbour {
   NeighbourState state = NeighbourState::vacant;
   std::uint8_t tries = 0;     // requests since the last answer
   bool used = false;          // we have sent to it since it was last confirmed
-  bool active = false;        // its `order` is in the list `active`: we have sent to it
+  bool active = false;        // we have sent to it
+  bool strange = false;       // only strangers have it asked for
   bool owes_request = false;
   bool owes_reply = false;
+
+  bool in_use() const { return used; }
 };
 
 // What resolve() says of a next hop.
@@ -73,6 +78,7 @@ struct Lookup {
 struct Hop {
   IpAddress next_hop;
   IpAddress source;
+  Asker asker = Asker::ours;
 };
 
 // A neighbour was resolved, or did not answer: those that wait for it can go on, or learn it.
@@ -88,7 +94,9 @@ class Neighbours {
   Neighbours() = default;
 
   // How many timers of the wheel the cache opens at most.
-  static Count timers_max(const NeighbourConfig& config) { return config.entries_max; }
+  static Count timers_max(const NeighbourConfig& config) {
+    return Count{config.entries_max.value + 1};
+  }
 
   // Takes the cache's place in `layout`; call start() before the first use. The timers of entry i
   // carry the owner `first_owner.value + i`.
@@ -98,6 +106,8 @@ class Neighbours {
   void identify(const LinkIdentity& identity) { identity_ = identity; }
   // Empties the cache; the wheel must have been started before.
   void start();
+  // The world has told the time for the first time: our addresses are announced.
+  void begin(Instant now) { announce(now); }
 
   // Adds an entry that never expires, or changes one; false if the cache has no room or the
   // addresses are no host's. Before the first frame only.
@@ -111,18 +121,20 @@ class Neighbours {
   const Neighbour& entry(Index index) const { return table_[index]; }
 
   // Transport's negative advice: nothing comes back from there (RFC 1122 3.3.1.4). A believed
-  // answer is put to the test at once. An address that is not known is ignored.
+  // answer is put to the test at once, unless it is younger than all tries take: so whoever lets
+  // segments of ours go unanswered has us ask no more often than that. An address that is not
+  // known is ignored.
   void doubt(IpAddress next_hop, Instant now);
 
   // Takes in an ARP packet (RFC 826). Drop::none, arp_unsolicited, arp_not_for_us, arp_bad_sender,
   // arp_static_conflict or arp_cache_full.
   Drop receive(const wire::ArpPacket& packet, Instant now);
 
-  // The timer of entry `index` has fired.
+  // The timer with the owner `first_owner + index` has fired.
   void expire(Index index, Instant now);
 
   // An ARP packet can be written. It is lost if a claimed frame is not sent: as on the wire.
-  bool wants_transmit() const { return table_.wants_transmit() || state_->owes_probe_reply; }
+  bool wants_transmit() const { return table_.wants_transmit() || state_->owed != 0; }
   // Writes one ARP packet with its Ethernet header to the front of `into`, which holds 46 octets,
   // and gives their number; none if nothing is to be sent.
   Bytes write_next(Instant now, std::span<std::byte> into);
@@ -142,21 +154,31 @@ class Neighbours {
 
  private:
   struct State {
-    Mac probe_mac;  // who probes for `probe_target`, an address of ours
-    Ipv4 probe_target;
-    bool owes_probe_reply = false;
+    Mac probe_mac;      // who asks for `probe_target`, an address of ours, and gets no entry: it
+    Ipv4 probe_target;  // probes, or the cache is full
+    Ipv4 probe_sender;  // 0.0.0.0 if it probes
+    std::uint32_t owed = 0;  // one bit an address of ours to announce, and owes_probe_reply
+    Index announce_timer = nil;
+    std::uint32_t announced = 0;  // how often
   };
+  static constexpr std::uint32_t owes_probe_reply = 1u << 31;
+
   bool is_ours(Ipv4 address) const;
   void confirm(Index index, Mac mac, Instant now);
   void answer(Index index, Ipv4 asked);
+  void announce(Instant now);
+  void expire_entry(Index index, Instant now);
   void fail(Index index, Instant now);
   void forget(Index index, Instant now);
+  void answer_without_entry(const wire::ArpPacket& packet);
   Drop receive_probe(const wire::ArpPacket& packet);
   Drop receive_reply(const wire::ArpPacket& packet, Index known, Instant now);
   Drop receive_request(const wire::ArpPacket& packet, Index known, Instant now);
 
   NeighbourConfig config_;
   LinkIdentity identity_;
+  memory::TimerOwner first_owner_{};
+  memory::TimerWheel wheel_;
   State* state_ = nullptr;
   NeighbourTable<Neighbour> table_;
 };
@@ -168,14 +190,17 @@ void Neighbours::visit(Add&& add) const {
     add(entry.address.low);
     add(entry.mac.number());
     add(static_cast<std::uint64_t>(entry.state));
-    add(std::uint64_t{entry.tries} << 8 | (entry.active ? 8u : 0u) | (entry.used ? 4u : 0u) |
-        (entry.owes_request ? 2u : 0u) | (entry.owes_reply ? 1u : 0u));
+    add(entry.confirmed.ns);
+    add(std::uint64_t{entry.tries} << 8 | (entry.strange ? 16u : 0u) | (entry.active ? 8u : 0u) |
+        (entry.used ? 4u : 0u) | (entry.owes_request ? 2u : 0u) | (entry.owes_reply ? 1u : 0u));
     add(entry.request_source.value);
     add(entry.owes_reply ? entry.reply_source.value : 0);
     add(table_.due(index).ns);
   });
   table_.visit_lists(add);
-  add(state_->owes_probe_reply ? state_->probe_target.value : 0);
+  add((state_->owed & owes_probe_reply) != 0 ? state_->probe_target.value : 0);
+  add(std::uint64_t{state_->announced} << 32 | state_->owed);
+  add(state_->announce_timer == nil ? 0 : wheel_.due(state_->announce_timer).ns);
 }
 
 }  // namespace lockstep::link

@@ -263,6 +263,12 @@ TEST(Neighbours, DoubtProbesAtOnce) {
   world.resolve(7);
   world.sent();
   world.reply(7);
+  // Not again so soon, whoever lets segments go unanswered.
+  world.advance(Duration::seconds(3) - Duration{1});
+  world.cache.doubt(IpAddress::from(address_of(7)), world.now);
+  world.advance(Duration{0});
+  EXPECT_EQ(world.state_of(7), NeighbourState::reachable);
+  world.advance(Duration{1});
   world.cache.doubt(IpAddress::from(address_of(7)), world.now);
   world.cache.doubt(IpAddress::from(address_of(8)), world.now);
   world.advance(Duration{0});
@@ -411,36 +417,45 @@ TEST(Neighbours, StaticEntriesAreHosts) {
   EXPECT_FALSE(world.cache.add_static(IpAddress::from(address_of(14)), mac_of(14)));
 }
 
-TEST(Neighbours, AFullCacheRefusesAskersButNeverWhatWeNeed) {
+TEST(Neighbours, AFullCacheRefusesAskersAndQuestionsButNobodyInUse) {
   World world(small());
   NeighbourChange change;
-  // Two that we talk to, two that have told of themselves.
-  for (std::uint8_t host : {std::uint8_t{1 + 10}, std::uint8_t{2 + 10}}) {
+  // Two that we talk to, one that has told of itself; a quarter stays free.
+  for (std::uint8_t host : {std::uint8_t{11}, std::uint8_t{12}}) {
     world.resolve(host);
     world.sent();
     world.reply(host);
     ASSERT_TRUE(world.cache.next_change(change));
   }
   world.request(21);
-  world.request(22);
-  // A third pushes out the older of those, never whom we talk to.
-  EXPECT_EQ(world.request(23), Drop::none);
+  // A second pushes out the first, never whom we talk to.
+  EXPECT_EQ(world.request(22), Drop::none);
   EXPECT_EQ(world.state_of(21), NeighbourState::vacant);
   EXPECT_EQ(world.state_of(22), NeighbourState::reachable);
   EXPECT_EQ(world.state_of(11), NeighbourState::reachable);
-  // What we need pushes out the others first, then the one confirmed longest ago.
+  // What we ask for pushes out the others, and then nobody.
   EXPECT_EQ(world.resolve(13).kind, LookupKind::waiting);
   EXPECT_EQ(world.resolve(14).kind, LookupKind::waiting);
   EXPECT_EQ(world.state_of(22), NeighbourState::vacant);
-  EXPECT_EQ(world.state_of(23), NeighbourState::vacant);
+  // Who gets no entry is answered all the same.
   EXPECT_EQ(world.request(24), Drop::arp_cache_full);
-  EXPECT_EQ(world.resolve(15).kind, LookupKind::waiting);
-  EXPECT_EQ(world.state_of(11), NeighbourState::vacant);
-  EXPECT_EQ(world.resolve(16).kind, LookupKind::waiting);
-  // All four are being asked for: there is no room.
-  Lookup const lookup = world.resolve(17);
+  wire::ArpPacket const answer = world.sent();
+  EXPECT_EQ(answer.operation, wire::ArpOperation::reply);
+  EXPECT_EQ(answer.sender, our_address);
+  EXPECT_EQ(answer.target, address_of(24));
+  EXPECT_EQ(world.destination, mac_of(24));
+  Lookup const lookup = world.resolve(15);
   EXPECT_EQ(lookup.kind, LookupKind::unreachable);
   EXPECT_EQ(lookup.neighbour, nil);
+  EXPECT_EQ(world.state_of(11), NeighbourState::reachable);
+  EXPECT_EQ(world.state_of(12), NeighbourState::reachable);
+  // Who answers takes the place of the one that was confirmed longest ago.
+  world.reply(13);
+  EXPECT_EQ(world.state_of(13), NeighbourState::reachable);
+  EXPECT_EQ(world.state_of(11), NeighbourState::reachable);
+  world.reply(14);
+  EXPECT_EQ(world.state_of(14), NeighbourState::reachable);
+  EXPECT_EQ(world.state_of(11), NeighbourState::vacant);
   EXPECT_TRUE(world.cache.sound());
 }
 

@@ -117,11 +117,12 @@ Drop Discovery::receive_solicitation(const DiscoveryArrival& arrival,
   }
   //= rfc4861#7.2.3
   //# 4861:ND-16 no source, no entry
-  if (!probing && message.has_link_address) {
-    Drop const drop = learn(arrival.source, message.link_address, false);
-    if (drop != Drop::none) {
-      return drop;
-    }
+  Drop const learned = !probing && message.has_link_address
+                           ? learn(arrival.source, message.link_address, false)
+                           : Drop::none;
+  // Without room for an entry it is answered all the same, so that it finds us.
+  if (learned != Drop::none && learned != Drop::nd_cache_full) {
+    return learned;
   }
   Answer answer;
   answer.target = message.target;
@@ -130,7 +131,7 @@ Drop Discovery::receive_solicitation(const DiscoveryArrival& arrival,
   answer.solicited = !probing;
   answer.to = probing ? all_nodes : arrival.source;
   answer.mac = probing ? group_mac(all_nodes) : arrival.from;
-  return answers_.push_back(answer) ? Drop::none : Drop::reply_queue_full;
+  return answers_.push_back(answer) ? learned : Drop::reply_queue_full;
 }
 
 Drop Discovery::receive_advertisement(const DiscoveryArrival& arrival,

@@ -144,6 +144,25 @@ void ReceiveStore::release_before(Blocks& blocks, Sequence position) {
   }
 }
 
+void ReceiveStore::release_from(Blocks& blocks, Sequence position) {
+  Index last = nil;
+  Index block = head;
+  while (block != nil && base_of_block(blocks, block).before(position)) {
+    last = block;
+    block = blocks.meta(block).next;
+  }
+  (last == nil ? head : blocks.meta(last).next) = nil;
+  tail = last;
+  write_hint = nil;
+  read_hint = nil;
+  while (block != nil) {
+    Index const next = blocks.meta(block).next;
+    blocks.give(block);
+    --blocks_held;
+    block = next;
+  }
+}
+
 void ReceiveStore::clear(Blocks& blocks) {
   while (head != nil) {
     Index const block = head;

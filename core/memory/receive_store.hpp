@@ -41,6 +41,9 @@ struct ReceiveStore {
   // Gives back the blocks that lie wholly before `position`.
   void release_before(Blocks& blocks, Sequence position);
 
+  // Gives back the blocks that begin at or after `position`.
+  void release_from(Blocks& blocks, Sequence position);
+
   // Gives back all blocks.
   void clear(Blocks& blocks);
 

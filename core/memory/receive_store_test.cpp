@@ -101,6 +101,13 @@ struct Model {
     begin = position;
   }
 
+  void release_rest(Blocks& pool, std::uint64_t position) {
+    store.release_from(pool, Sequence{static_cast<std::uint32_t>(position)});
+    std::uint64_t const first = (position + block_bytes - 1) / block_bytes;
+    blocks.erase(blocks.lower_bound(first), blocks.end());
+    bytes.erase(bytes.lower_bound(first * block_bytes), bytes.end());
+  }
+
   void clear(Blocks& pool) {
     store.clear(pool);
     blocks.clear();
@@ -120,7 +127,7 @@ void run(std::uint64_t seed) {
     Model& stream = streams[random.below(2)];
     std::uint64_t const position = stream.begin + random.below(random.below(2) == 0 ? 200 : 4000);
     std::uint64_t const length = random.below(random.below(2) == 0 ? 4 : 400);
-    switch (random.below(6)) {
+    switch (random.below(7)) {
       case 0:
         stream.reserve(world.blocks, position, length);
         break;
@@ -136,6 +143,9 @@ void run(std::uint64_t seed) {
         break;
       case 4:
         stream.release(world.blocks, random.below(2) == 0 ? stream.begin : position);
+        break;
+      case 5:
+        stream.release_rest(world.blocks, position);
         break;
       default:
         if (random.below(20) == 0) {

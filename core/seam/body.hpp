@@ -95,6 +95,7 @@ struct Stack::Body {
 
   // core/seam/stack.cpp: fills `recent`, if the path is the recent one.
   void expect_answer(const tcp::Connection& c);
+  Refusal choose_local(const Open& open, IpAddress& local, std::uint16_t& index);
 
   // core/seam/ingress.cpp
   void parse_frame(const Ingress& frame, Parsed& out);
@@ -122,7 +123,7 @@ struct Stack::Body {
   std::uint32_t usable_addresses() const;  // a bit for each of ours that may be used
   bool is_usable(std::uint16_t address) const;
   bool next_hop6(IpAddress destination, IpAddress& out);
-  link::Lookup resolve6(IpAddress destination, IpAddress source);
+  link::Lookup resolve6(IpAddress destination, IpAddress source, link::Asker asker);
   void doubt6(IpAddress destination);
   void confirm6(IpAddress source);
   Drop process_segment6(const tcp::Arrival& arrival);

@@ -190,12 +190,74 @@ TEST(Answers, EmptySegmentsWithinALimit) {
 // Nor may TIME-WAIT go on for ever.
 TEST(Answers, TimeWaitAnswersEmptySegmentsWithinTheLimit) {
   Config config = kit_config();
-  config.tcp.challenges_per_second = Count{2};
+  config.tcp.empty_answers_per_second = Count{2};
   Kit kit(config);
   kit.socket_in(State::time_wait);
   for (int i = 0; i < 4; ++i) {
     kit.deliver({.flags = flag::ack, .seq = 0x8000'0000u, .ack = 2});
     EXPECT_EQ(kit.sent(), i < 2 ? "A 2(0) ack 2" : "");
+  }
+}
+
+// What was answered is no challenge: each kind has a count of its own.
+//= rfc5961#7
+//= type=test
+//# 5961:BLIND-7 answers to empty segments take nothing from the challenges
+TEST(Answers, TakeNothingFromTheChallenges) {
+  for (State const state : {State::syn_received, State::established, State::time_wait}) {
+    Config config = bare_config();
+    config.tcp.time_wait_ignores_reset = false;
+    config.tcp.syn_cache_after = Count{state == State::syn_received ? 0u : 50u};
+    Kit kit(config);
+    kit.socket_in(state);
+    std::uint32_t const next = state == State::time_wait ? 2 : 1;
+    for (int i = 0; i < 50; ++i) {
+      kit.deliver({.flags = flag::ack, .seq = 0x8000'0000u, .ack = next});
+    }
+    EXPECT_EQ(kit.take().size(), 50u) << name_of(state);
+    kit.deliver({.flags = flag::rst, .seq = next + 9});
+    EXPECT_EQ(kit.take().size(), 1u) << name_of(state);
+    EXPECT_EQ(kit.stack.statistics().tcp.challenges_sent, 1u);
+  }
+}
+
+// A flow in TIME-WAIT has a share as a connection has, whatever it sends: the rest is others'.
+//= rfc5961#7
+//= type=test
+//# 5961:BLIND-7 one flow that is over leaves the others their challenges
+TEST(Challenge, AFlowInTimeWaitHasAShare) {
+  for (In const& flood : std::initializer_list<In>{
+           {.flags = flag::ack, .seq = 0x8000'0000u, .ack = 2},
+           {.flags = flag::ack, .seq = 2, .ack = 1000},
+           {.flags = flag::syn, .seq = 3},
+           {.flags = flag::rst, .seq = 3}}) {
+    Config config = bare_config();
+    config.tcp.time_wait_ignores_reset = false;
+    config.tcp.time_wait_reuse = false;
+    Kit kit(config);
+    kit.accept_connection();
+    IpAddress const bad = IpAddress::v4(10, 0, 0, 66);
+    IpAddress const good = std::exchange(kit.peer, bad);
+    kit.deliver({.flags = flag::syn, .mss = 1460});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+    ASSERT_EQ(kit.stack.finish(kit.id), Refusal::none);
+    kit.turn();
+    kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2});
+    ASSERT_EQ(kit.state(), State::time_wait);
+    kit.advance(Duration::seconds(1) - Duration{kit.now.ns % 1'000'000'000});
+    static_cast<void>(kit.take());
+    for (int i = 0; i < 1600; ++i) {
+      kit.send(flood);
+      if (i % 50 == 49) {
+        kit.turn();
+      }
+    }
+    bool const empty = flood.seq == 0x8000'0000u;
+    EXPECT_EQ(kit.take().size(), empty ? config.tcp.empty_answers_per_second.value
+                                       : config.tcp.challenges_per_connection.value);
+    kit.peer = good;
+    kit.deliver({.flags = flag::rst, .seq = 10});
+    EXPECT_EQ(kit.take().size(), 1u);
   }
 }
 

@@ -459,5 +459,32 @@ TEST(Close, RefusedWithoutRoomAndAskedForAgain) {
   EXPECT_EQ(kit.sent(), "FA 1(0) ack 1");
 }
 
+// The peer that lost our FIN takes the reset at once, without a challenge in between.
+//= rfc9293#3.5.2
+//= type=test
+//# 9293:P-RST-SEQ its number is SEG.ACK, also while our FIN is not acknowledged
+TEST(Close, TextAfterACloseIsResetWhereThePeerStands) {
+  Config config;
+  config.link = LinkType::ip;
+  config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
+  config.address_count = Count{1};
+  Kit kit(config);
+  kit.accept_connection();
+  kit.write("bye");
+  close(kit);
+  EXPECT_EQ(kit.sent(), "PA 1(3) ack 1; FA 4(0) ack 1");
+  kit.deliver({.flags = flag::psh | flag::ack, .seq = 1, .ack = 4, .text = "more"});
+  EXPECT_EQ(kit.sent(), "R 4(0)");
+  // One that was sent before, and comes late, says nothing of where the peer stands now.
+  Kit late(config);
+  late.accept_connection();
+  late.write("bye");
+  close(late);
+  late.deliver({.flags = flag::ack, .seq = 1, .ack = 4});
+  late.sent();
+  late.deliver({.flags = flag::psh | flag::ack, .seq = 1, .ack = 1, .text = "more"});
+  EXPECT_EQ(late.sent(), "R 4(0)");
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -100,10 +100,52 @@ std::string_view fault_of_link(const Config& config) {
   return {};
 }
 
+// Last of all, as what is read from a file has no keys yet.
+std::string_view fault_of_keys(const Config& config) {
+  tcp::Config const& tcp = config.tcp;
+  if (tcp.table_key.is_zero()) {
+    return "table_key: zero, which everybody knows; draw_keys() gives every key its value";
+  }
+  if (tcp.isn_key.is_zero()) {
+    return "isn_key: zero, which everybody knows; draw_keys() gives every key its value";
+  }
+  if (tcp.port_key.is_zero()) {
+    return "port_key: zero, which everybody knows; draw_keys() gives every key its value";
+  }
+  if (tcp.fast_open_key.is_zero()) {
+    return "fast_open_key: zero, which everybody knows; draw_keys() gives every key its value";
+  }
+  if (tcp.timestamp_key.is_zero()) {
+    return "timestamp_key: zero, which everybody knows; draw_keys() gives every key its value";
+  }
+  return {};
+}
+
 }  // namespace
+
+Entropy entropy_of(Random stream) {
+  Entropy out;
+  for (std::uint64_t& word : out) {
+    word = stream.next();
+  }
+  return out;
+}
+
+void draw_keys(Config& config, const Entropy& entropy) {
+  tcp::Config& tcp = config.tcp;
+  std::size_t at = 0;
+  for (HashKey* const key : {&tcp.table_key, &tcp.isn_key, &tcp.port_key, &tcp.fast_open_key,
+                             &tcp.timestamp_key}) {
+    if (key->is_zero()) {
+      *key = {entropy[at], entropy[at + 1]};
+    }
+    at += 2;
+  }
+}
 
 void switch_extensions_off(Config& config) {
   config.reassembly_datagrams = Count{0};
+  config.announcements = Count{0};
   tcp::Config& tcp = config.tcp;
   tcp.receive_buffer_max = Bytes{};
   tcp.send_buffer_max = Bytes{};
@@ -125,6 +167,8 @@ void switch_extensions_off(Config& config) {
   tcp.window_scale = false;
   tcp.timestamps = false;
   tcp.path_mtu_discovery = false;
+  tcp.mss_least = Bytes{28};
+  tcp.path_mtu_least = Bytes{68};
   tcp.path_mtu_probing = false;
   tcp.user_timeout_option = false;
   tcp.fast_open_server = false;
@@ -146,6 +190,7 @@ Config profile_rfc() {
 
 Config profile_linux() {
   Config config;
+  config.announcements = Count{0};
   tcp::Config& tcp = config.tcp;
   tcp.delayed_ack = Duration::milliseconds(40);
   tcp.ack_stretch_segments = Count{2};
@@ -166,6 +211,7 @@ Config profile_linux() {
 
 Config profile_freebsd() {
   Config config;
+  config.announcements = Count{1};
   tcp::Config& tcp = config.tcp;
   tcp.delayed_ack = Duration::milliseconds(40);
   tcp.ack_stretch_segments = Count{2};
@@ -173,6 +219,8 @@ Config profile_freebsd() {
   tcp.rto_max = Duration::seconds(64);
   tcp.msl = Duration::seconds(30);
   tcp.syn_timeout = Duration::seconds(75);
+  tcp.mss_least = Bytes{216};
+  tcp.path_mtu_least = Bytes{256};
   tcp.option_order = wire::OptionOrder::like_freebsd;
   tcp.window_shift_automatic = false;
   tcp.window_shift = 6;
@@ -227,7 +275,8 @@ std::string_view fault_of(const Config& config) {
   if (tcp.rto_min > tcp.rto_max) {
     return "rto_min: must not exceed rto_max";
   }
-  return fault_of_link(config);
+  std::string_view const fault_of_its_link = fault_of_link(config);
+  return fault_of_its_link.empty() ? fault_of_keys(config) : fault_of_its_link;
 }
 
 }  // namespace lockstep

@@ -8,6 +8,7 @@
 #include "core/tcp/config.hpp"
 #include "core/units/address.hpp"
 #include "core/units/bytes.hpp"
+#include "core/units/random.hpp"
 #include "core/units/time.hpp"
 
 namespace lockstep {
@@ -62,6 +63,7 @@ struct Config {
   Duration neighbour_reachable = Duration::seconds(60);
   Duration neighbour_retry = Duration::seconds(1);
   Count neighbour_tries{3};
+  Count announcements{2};        // of each address at the start, by ARP or ND; 0: none
   Count icmp_replies_per_second{1000};
 
   // Of IPv6 on Ethernet, which is spoken where an address of it is configured; a link-local one
@@ -97,6 +99,17 @@ void switch_extensions_off(Config& config);
 
 // Gives the MTU, and the MSS that follows from it, to `config` (IPv4: MTU less 40).
 void set_mtu(Config& config, Bytes mtu);
+
+// 640 bits that nobody can guess, as of getrandom() or an equal of it.
+using Entropy = std::array<std::uint64_t, 10>;
+// Those of a simulation, which follow from its seed.
+Entropy entropy_of(Random stream);
+
+// Gives each key that is zero its part of `entropy`: those of the table, of initial sequence
+// numbers, ports, Fast Open's cookies and timestamps. Without them there is no stack.
+//= rfc6528#3
+//# 6528:ISN-4 a secret of 128 bits
+void draw_keys(Config& config, const Entropy& entropy);
 
 // The first thing that is wrong with a configuration, in words with the range, or empty.
 std::string_view fault_of(const Config& config);

@@ -122,6 +122,7 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("sack", Unit::boolean, FieldRange{0, 1}, tcp.sack);
   visit("dsack", Unit::boolean, FieldRange{0, 1}, tcp.dsack);
   visit("prr", Unit::boolean, FieldRange{0, 1}, tcp.prr);
+  visit("prr_rfc6937", Unit::boolean, FieldRange{0, 1}, tcp.prr_rfc6937);
   visit("prr_conservative", Unit::boolean, FieldRange{0, 1}, tcp.prr_conservative);
   visit("rack", Unit::boolean, FieldRange{0, 1}, tcp.rack);
   visit("tail_probe", Unit::boolean, FieldRange{0, 1}, tcp.tail_probe);
@@ -149,6 +150,8 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("port_last", Unit::port, FieldRange{1, 65'535}, tcp.port_last);
   visit("port_tries", Unit::count, FieldRange{1, 65'535}, tcp.port_tries);
   visit("path_mtu_discovery", Unit::boolean, FieldRange{0, 1}, tcp.path_mtu_discovery);
+  visit("mss_least_bytes", Unit::bytes, FieldRange{28, 536}, tcp.mss_least);
+  visit("path_mtu_least_bytes", Unit::bytes, FieldRange{68, 1280}, tcp.path_mtu_least);
   visit("ttl", Unit::octet, FieldRange{1, 255}, tcp.ttl);
   visit("isn_base", Unit::sequence, FieldRange{0, 0xffff'ffff}, tcp.isn_base);
 }
@@ -185,6 +188,7 @@ constexpr void visit_fields(C& config, Visit&& visit) {
   visit("neighbour_reachable", Unit::duration, FieldRange{1, day}, config.neighbour_reachable);
   visit("neighbour_retry", Unit::duration, FieldRange{1, day}, config.neighbour_retry);
   visit("neighbour_tries", Unit::count, FieldRange{1, 100}, config.neighbour_tries);
+  visit("announcements", Unit::count, FieldRange{0, 10}, config.announcements);
   visit("icmp_replies_per_second", Unit::count, FieldRange{0, million},
         config.icmp_replies_per_second);
   visit("discovery_reachable", Unit::duration, FieldRange{1'000'000, day},

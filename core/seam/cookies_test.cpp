@@ -266,11 +266,43 @@ TEST(Cookies, OpenOnlyOnce) {
   }
 }
 
-// Where that cannot be remembered, every cookie that is out becomes void.
-TEST(Cookies, AreVoidWhenTheSpentOnesCannotBeKept) {
-  Config config = cookie_config(SynCookies::always);
+// Room for one cookie that was spent.
+Config one_spent_config() {
+  Config config = bare_config();
+  config.tcp.syn_cookies = SynCookies::always;
   config.tcp.time_wait_max = Count{1};
-  Kit kit(config);
+  return config;
+}
+
+// Whoever opens and resets connections by cookies takes nothing from those whose cookie is out.
+//= rfc4987#3.6
+//= type=test
+//# 4987:SYN-5 an honest ACK opens its connection, however many cookies were spent meanwhile
+TEST(Cookies, StayGoodHoweverManyOthersAreSpent) {
+  Kit kit(one_spent_config());
+  kit.listen();
+  IpAddress const honest = kit.peer;
+  kit.deliver({.flags = flag::syn, .mss = 1460});
+  Sequence const cookie = kit.device_iss;
+  for (std::uint8_t host = 10; host < 20; ++host) {
+    kit.peer = IpAddress::v4(10, 0, 0, host);
+    kit.deliver({.flags = flag::syn, .mss = 1460});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+    ASSERT_EQ(kit.state(), State::established);
+    kit.deliver({.flags = flag::rst, .seq = 1});
+  }
+  static_cast<void>(kit.take());
+  kit.peer = honest;
+  kit.device_iss = cookie;
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "ask"});
+  EXPECT_EQ(kit.state(), State::established);
+  EXPECT_EQ(kit.received, "ask");
+}
+
+// An ACK that comes again once its cookie is forgotten opens one connection, and no more until it
+// is forgotten again.
+TEST(Cookies, AnAckThatComesAgainOpensOneConnectionAtWorst) {
+  Kit kit(one_spent_config());
   kit.listen();
   Sequence first_iss;
   for (std::uint8_t host = 2; host < 4; ++host) {
@@ -282,14 +314,42 @@ TEST(Cookies, AreVoidWhenTheSpentOnesCannotBeKept) {
     kit.stack.abort(kit.id);
     kit.turn();
   }
-  static_cast<void>(kit.take());
   kit.peer = IpAddress::v4(10, 0, 0, 2);
   kit.device_iss = first_iss;
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
-  EXPECT_EQ(kit.stack.state_of(kit.tuple()), State::listen);
-  // New ones are as good as ever.
+  In const again{.flags = flag::ack, .seq = 1, .ack = 1};
+  for (int i = 0; i < 3; ++i) {
+    kit.deliver(again);
+    EXPECT_EQ(connections(kit), 1u);
+  }
+  kit.stack.abort(kit.id);
+  kit.turn();
+  static_cast<void>(kit.take());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(kit.fate_of(again), Drop::tcp_closed);
+    EXPECT_EQ(kit.sent(), "R 1(0)");
+    EXPECT_EQ(connections(kit), 0u);
+  }
+}
+
+// What else the peer says of a connection that is gone draws a reset, as ever: it must not wait.
+TEST(Cookies, WhatComesOfAConnectionThatIsGoneIsReset) {
+  Kit kit(one_spent_config());
+  kit.listen();
   kit.deliver({.flags = flag::syn, .mss = 1460});
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "ask"});
+  kit.stack.abort(kit.id);
+  kit.turn();
+  static_cast<void>(kit.take());
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 4, .ack = 1, .text = "more"}),
+            Drop::tcp_closed);
+  EXPECT_EQ(kit.sent(), "R 1(0)");
+  // From its next SYN on, text may run ahead of the ACK that proves the new cookie.
+  kit.deliver({.flags = flag::syn, .seq = 9000, .mss = 1460});
+  static_cast<void>(kit.take());
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 9004, .ack = 1, .text = "more"}),
+            Drop::tcp_cookie_unproven);
+  EXPECT_EQ(kit.sent(), "");
+  kit.deliver({.flags = flag::ack, .seq = 9001, .ack = 1, .text = "ask"});
   EXPECT_EQ(kit.state(), State::established);
 }
 

@@ -24,16 +24,19 @@ struct Found {
 };
 
 // The link address that leads to `destination`, asked for if it is not known.
-[[gnu::noinline]] Found way_by_link(Stack::Body& b, IpAddress destination, IpAddress source) {
+[[gnu::noinline]] Found way_by_link(Stack::Body& b, IpAddress destination, IpAddress source,
+                                    link::Asker asker) {
   link::Lookup found;
   if (destination.is_v4()) [[likely]] {
     internet::NextHop hop;
     if (!b.routes.next_hop(b.addresses, destination, hop)) {
       return {};
     }
-    found = b.neighbours.resolve({hop.address, source});
+    // A gateway is wanted by us, whoever is behind it.
+    found = b.neighbours.resolve(
+        {hop.address, source, hop.address == destination ? asker : link::Asker::ours});
   } else {
-    found = b.resolve6(destination, source);
+    found = b.resolve6(destination, source, asker);
   }
   if (found.kind == link::LookupKind::resolved) {
     return {Way::open, found.mac, found.neighbour};
@@ -42,8 +45,9 @@ struct Found {
           found.neighbour};
 }
 
-Found way_to(Stack::Body& b, IpAddress destination, IpAddress source) {
-  return b.has_link() ? way_by_link(b, destination, source) : Found{Way::open, {}, tcp::nil};
+Found way_to(Stack::Body& b, IpAddress destination, IpAddress source, link::Asker asker) {
+  return b.has_link() ? way_by_link(b, destination, source, asker)
+                      : Found{Way::open, {}, tcp::nil};
 }
 
 [[gnu::cold]] void doubt_next_hop(Stack::Body& b, IpAddress remote) {
@@ -78,7 +82,7 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
     internet::ReplyHeader const header = engine.replies.front();
     Found way{Way::open, header.mac, tcp::nil};
     if (!header.has_mac) {
-      way = way_to(*this, header.destination, header.source);
+      way = way_to(*this, header.destination, header.source, link::Asker::stranger);
     }
     if (header.doubtful && has_link()) [[unlikely]] {
       doubt_next_hop(*this, header.destination);
@@ -123,7 +127,10 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
     tcp::rest(engine, c);
     return {};
   }
-  Found const way = way_to(*this, c.remote, engine.local_of(c));
+  // Anybody can send a SYN in the name of a host of our link.
+  Found const way = way_to(*this, c.remote, engine.local_of(c),
+                           c.state == tcp::State::syn_received ? link::Asker::stranger
+                                                               : link::Asker::ours);
   if (way.way == Way::waiting) {
     tcp::leave_ready(engine, c);
     c.place = tcp::SendPlace::waiting;

@@ -7,6 +7,8 @@
 #include "core/seam/test_kit.hpp"
 #include "core/wire/arp.hpp"
 #include "core/wire/ethernet.hpp"
+#include "core/wire/icmpv6.hpp"
+#include "core/wire/ipv6.hpp"
 
 namespace lockstep::testing {
 namespace {
@@ -33,8 +35,9 @@ class Station {
  public:
   explicit Station(const Config& config = ethernet_config())
       : arena_(Stack::arena_bytes(config) + 64),
-        stack(config, std::span(arena_).subspan(
-                          (64 - reinterpret_cast<std::uintptr_t>(arena_.data()) % 64) % 64)) {}
+        stack(test_keys(config),
+              std::span(arena_).subspan(
+                  (64 - reinterpret_cast<std::uintptr_t>(arena_.data()) % 64) % 64)) {}
 
   ConnectionId connect(IpAddress remote) {
     Open open;
@@ -293,6 +296,74 @@ TEST(Ethernet, TheSynCacheAnswersToWhereTheSynCameFrom) {
     order += ' ';
   }
   EXPECT_EQ(order, "1:as 2: 3:s 4: 5: 6: 7:s 8:a ");
+}
+
+// The frames of the first seconds of a stack that nobody talks to, one word each.
+std::string first_words(const Config& config) {
+  Station station(config);
+  std::string out;
+  Instant const begin = station.now;
+  while (station.now.since(begin) <= Duration::seconds(10)) {
+    for (Frame const& frame : station.turn()) {
+      wire::EthernetFrame ethernet;
+      EXPECT_EQ(wire::parse(frame, ethernet), Drop::none);
+      out += std::to_string(station.now.since(begin).ns / 1'000'000'000) + "s ";
+      if (ethernet.header.type == wire::EtherType::arp) {
+        wire::ArpPacket packet;
+        EXPECT_EQ(wire::parse(ethernet.payload, packet), Drop::none);
+        bool const ours = packet.sender == packet.target && packet.sender == device.as_v4() &&
+                          packet.sender_mac == device_mac &&
+                          packet.operation == wire::ArpOperation::request &&
+                          ethernet.header.destination == Mac::broadcast();
+        out += ours ? "announces" : "asks";
+      } else {
+        wire::Ipv6Packet packet;
+        EXPECT_EQ(wire::parse(ethernet.payload, packet), Drop::none);
+        EXPECT_EQ(wire::walk(packet), Drop::none);
+        wire::Icmp6Message message;
+        EXPECT_EQ(wire::parse({packet.header.source, packet.header.destination}, packet.payload,
+                              message),
+                  Drop::none);
+        bool const advertises = message.type == wire::Icmp6Type::neighbour_advertisement;
+        out += advertises && packet.header.destination == all_nodes ? "advertises" : "tests";
+      }
+      out += "; ";
+    }
+    station.now = std::max(station.now + Duration{1}, station.stack.deadline());
+  }
+  return out;
+}
+
+// Who knows our address by another link address learns where it is now.
+TEST(Ethernet, OurAddressesAreAnnouncedAtTheStart) {
+  Config config;
+  config.link = LinkType::ethernet;
+  config.mac = device_mac;
+  config.addresses[0] = {device, 24};
+  config.address_count = Count{1};
+  EXPECT_EQ(first_words(config), "0s announces; 2s announces; ");
+  config.announcements = Count{1};
+  EXPECT_EQ(first_words(config), "0s announces; ");
+  config.announcements = Count{0};
+  EXPECT_EQ(first_words(config), "");
+  config.announcements = Count{2};
+  config.tcp.shards = Count{2};
+  config.tcp.shard = Count{1};
+  EXPECT_EQ(first_words(config), "");
+}
+
+// Of IPv6 once they are tested: the address of ours, and the link-local one that joins it.
+TEST(Ethernet, AddressesOfIpv6AreAdvertisedOnceTheyAreTested) {
+  Config config;
+  config.link = LinkType::ethernet;
+  config.mac = device_mac;
+  config.addresses[0] = {IpAddress{0x2001'0db8'0000'0000, 1}, 64};
+  config.address_count = Count{1};
+  EXPECT_EQ(first_words(config),
+            "0s tests; 0s tests; 1s advertises; 1s advertises; 2s advertises; 2s advertises; ");
+  config.duplicate_tests = Count{0};
+  EXPECT_EQ(first_words(config),
+            "0s advertises; 0s advertises; 1s advertises; 1s advertises; ");
 }
 
 }  // namespace

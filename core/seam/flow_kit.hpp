@@ -104,8 +104,11 @@ class Flow : public Kit {
   std::uint32_t cwnd() const { return info().cwnd.count; }
   std::uint32_t ssthresh() const { return info().ssthresh.count; }
   std::uint32_t flight() const { return info().send.nxt.since(info().send.una).count; }
-  // Until the retransmission timer fires.
-  void time_out() { advance(info().retransmit_due.since(now)); }
+  // Until the retransmission timer fires, which must run.
+  void time_out() {
+    ASSERT_FALSE(info().retransmit_due.is_never());
+    advance(info().retransmit_due.since(now));
+  }
 
   static std::uint32_t length_of(const Out& out) {
     return static_cast<std::uint32_t>(out.text.size());

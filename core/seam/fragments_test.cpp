@@ -172,5 +172,41 @@ TEST(Fragments, ADatagramOfIpv4IsPutTogether) {
   EXPECT_EQ(kit.received, said);
 }
 
+// Four beginnings in the name of a source ended reassembly for it, for a minute.
+TEST(Fragments, ForgedOnesBlockNoSource) {
+  Config config;
+  config.link = LinkType::ip;
+  config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
+  config.address_count = Count{1};
+  Kit kit(config);
+  kit.accept_connection();
+  std::string const said(536, 'q');
+  auto const frame = kit.frame_of(
+      {.flags = flag::ack | flag::psh, .seq = 1, .ack = 1, .text = said});
+  std::span<const std::byte> const payload = std::span(frame).subspan(20);
+  auto const deliver = [&](std::uint16_t identification, bool rest) {
+    wire::Ipv4Header ip;
+    ip.source = kit.peer;
+    ip.destination = kit.device;
+    ip.protocol = wire::IpProtocol::tcp;
+    ip.time_to_live = 64;
+    ip.identification = identification;
+    ip.more_fragments = !rest;
+    ip.fragment_offset = rest ? 272 / 8 : 0;
+    auto const part = rest ? payload.subspan(272) : payload.first(272);
+    std::vector<std::byte> packet(20);
+    wire::write(ip, Bytes{static_cast<std::uint32_t>(part.size())}, packet);
+    packet.insert(packet.end(), part.begin(), part.end());
+    kit.send_packet(packet);
+    kit.turn();
+  };
+  for (std::uint16_t forged = 100; forged < 104; ++forged) {
+    deliver(forged, false);
+  }
+  deliver(9, false);
+  deliver(9, true);
+  EXPECT_EQ(kit.received, said);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -67,12 +67,14 @@ bool Stack::Body::next_hop6(IpAddress destination, IpAddress& out) {
          discovery.default_router(out, now);
 }
 
-link::Lookup Stack::Body::resolve6(IpAddress destination, IpAddress source) {
+link::Lookup Stack::Body::resolve6(IpAddress destination, IpAddress source,
+                                   link::Asker asker) {
   IpAddress hop;
   if (!next_hop6(destination, hop)) {
     return {};
   }
-  link::Lookup found = discovery.resolve({hop, source}, engine.state->now);
+  link::Lookup found = discovery.resolve(
+      {hop, source, hop == destination ? asker : link::Asker::ours}, engine.state->now);
   if (found.neighbour != tcp::nil) {
     found.neighbour += config.neighbours_max.value;
   }

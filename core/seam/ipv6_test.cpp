@@ -600,7 +600,7 @@ TEST(Ipv6, BeforeItsFirstTurnAStackIsDue) {
     config.address_count = Count{1};
     std::vector<std::byte> arena(Stack::arena_bytes(config) + 64);
     auto const at = reinterpret_cast<std::uintptr_t>(arena.data());
-    Stack stack(config, std::span(arena).subspan((64 - at % 64) % 64));
+    Stack stack(test_keys(config), std::span(arena).subspan((64 - at % 64) % 64));
     EXPECT_EQ(stack.deadline(), Instant{});
     Instant const now = Instant{} + Duration::seconds(5);
     stack.expire(now);

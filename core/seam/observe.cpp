@@ -74,7 +74,9 @@ void visit_shared(const Stack::Body& b, tcp::FieldSink& sink) {
   sink.add(counting ? e.state->challenges_used : 0);
   sink.add(counting && e.state->challenges_used != 0 ? e.state->challenge_second : now);
   sink.add(later(e.state->cookies_until, now));
-  sink.add(e.state->cookie_epoch);
+  if (e.state->spent_until > now) {
+    tcp::visit_spent_cookies(e, sink);
+  }
   sink.add(b.seam->reply_went_last ? 1 : 0);
   tcp::visit_fast_open(e, sink);
   for (internet::Replies const* replies : {&e.replies, &b.parked}) {
@@ -101,6 +103,7 @@ void visit_shared(const Stack::Body& b, tcp::FieldSink& sink) {
   in_order(e.ready(), active);
   in_order(e.tell_now(), connection);
   in_order(e.tell_next(), connection);
+  in_order(e.half_open_records(), connection);
   in_order(e.time_wait_order(), [&](tcp::Index at) { return e.time_waits[at].hash; });
   for (std::uint8_t tries = 0; tries < e.half_open_queues.count(); ++tries) {
     in_order(e.half_open_queue(tries), [&](tcp::Index at) { return e.half_opens[at].iss.value; });

@@ -302,6 +302,52 @@ TEST(Open, DrawnPortsAreDistinctUntilThereAreNone) {
   EXPECT_EQ(connect(kit, open), Refusal::none);
 }
 
+// Neighbours that are held do not stand in the way of those behind them: one port after another is
+// drawn, all the way around, however many in a row are taken.
+//= rfc6056#3.3.3
+//= type=test
+//# 6056:PORT-5 an unsuitable port is passed over while there is another
+TEST(Open, AFreePortIsFoundBehindAnyNumberOfTakenOnes) {
+  Config config = bare_config();
+  config.tcp.port_first = {50'000};
+  config.tcp.port_last = {50'299};
+  Kit kit(config);
+  Open open = open_to(kit);
+  open.local.port = {0};
+  ConnectionId id;
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(kit.stack.connect(open, id), Refusal::none);
+  }
+  for (int i = 0; i < 600; ++i) {
+    ASSERT_EQ(kit.stack.connect(open, id), Refusal::none) << i;
+    kit.stack.abort(id);
+    kit.turn();
+  }
+}
+
+// Where fewer are tried a refused call moves on, so that a later one finds what is free.
+TEST(Open, ARefusedDrawMovesOn) {
+  Config config = kit_config();
+  config.tcp.port_first = {6000};
+  config.tcp.port_last = {6015};
+  config.tcp.port_tries = Count{4};
+  Kit kit(config);
+  Open open = open_to(kit);
+  open.local.port = {0};
+  ConnectionId id;
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_EQ(kit.stack.connect(open, id), Refusal::none);
+  }
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_EQ(kit.stack.connect(open, id), Refusal::none);
+    kit.stack.abort(id);
+    kit.turn();
+  }
+  EXPECT_EQ(kit.stack.connect(open, id), Refusal::ports_exhausted);
+  EXPECT_EQ(kit.stack.connect(open, id), Refusal::ports_exhausted);
+  EXPECT_EQ(kit.stack.connect(open, id), Refusal::none);
+}
+
 // What was computed for the last remote socket must not serve another.
 //= rfc6056#3.3.3
 //= type=test

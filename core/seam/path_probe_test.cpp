@@ -411,5 +411,24 @@ TEST(PathProbe, SpeaksIpv6) {
   EXPECT_EQ(mss(), 1440u);
 }
 
+// A box on the way cuts the probe in two, or the peer has no room for all of it: the ACK of a part
+// says neither that its size passes nor that it does not.
+TEST(PathProbe, PartlyAcknowledgedSaysNothing) {
+  Hole hole(1300);
+  bool cut = false;
+  hole.lose = [&](const Out& segment) {
+    if (cut || segment.text.size() <= hole.mss() || segment.seq != hole.acked) {
+      return false;
+    }
+    cut = true;
+    std::uint32_t const before = hole.mss();
+    hole.ack(segment.seq + 100);
+    EXPECT_EQ(hole.mss(), before);
+    return true;
+  };
+  EXPECT_TRUE(hole.settles());
+  EXPECT_TRUE(cut);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

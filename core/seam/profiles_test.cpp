@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/seam/test_kit.hpp"
 
 namespace lockstep::testing {
@@ -13,7 +15,7 @@ Config on_a_link(Config config) {
   config.link = LinkType::ip;
   config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
   config.address_count = Count{1};
-  return config;
+  return test_keys(config);
 }
 
 // "mss 1460 sack stamps scale 4", or as much of it as the SYN has.
@@ -98,6 +100,55 @@ TEST(Configuration, StaticNeighboursAreHosts) {
   Config bare = with_neighbour({good, a_mac});
   bare.link = LinkType::ip;
   EXPECT_EQ(fault_of(bare), "");
+}
+
+using KeyOf = HashKey tcp::Config::*;
+constexpr std::array<std::pair<KeyOf, const char*>, 5> keys{
+    {{&tcp::Config::table_key, "table_key"},
+     {&tcp::Config::isn_key, "isn_key"},
+     {&tcp::Config::port_key, "port_key"},
+     {&tcp::Config::fast_open_key, "fast_open_key"},
+     {&tcp::Config::timestamp_key, "timestamp_key"}}};
+
+// Nobody runs on a key that everybody can read: there is none by default.
+//= rfc6528#3
+//= type=test
+//# 6528:ISN-4 a secret, not a constant
+TEST(Configuration, EachKeyHasToBeDrawn) {
+  for (auto const& [key, name] : keys) {
+    EXPECT_TRUE((Config{}.tcp.*key).is_zero());
+    Config config = on_a_link(Config{});
+    config.tcp.*key = {};
+    EXPECT_THAT(fault_of(config), StartsWith(std::string(name) + ": zero"));
+    config.tcp.*key = {0, 1};
+    EXPECT_EQ(fault_of(config), "");
+  }
+}
+
+TEST(Configuration, EachKeyHasAPartOfItsOwn) {
+  Config config;
+  config.tcp.port_key = {7, 8};
+  draw_keys(config, entropy_of(Random(1)));
+  std::set<std::uint64_t> words;
+  for (auto const& [key, name] : keys) {
+    words.insert((config.tcp.*key).first);
+    words.insert((config.tcp.*key).second);
+  }
+  EXPECT_EQ(words.size(), 10u);
+  EXPECT_EQ(config.tcp.port_key.first, 7u);
+  EXPECT_EQ(config.tcp.port_key.second, 8u);
+}
+
+TEST(ConfigurationDeathTest, AStackSaysWhyItIsNotMade) {
+  Config config = on_a_link(Config{});
+  config.tcp.isn_key = {};
+  std::vector<std::byte> arena(Stack::arena_bytes(config) + 64);
+  auto const at = reinterpret_cast<std::uintptr_t>(arena.data());
+  std::span<std::byte> const aligned = std::span(arena).subspan((64 - at % 64) % 64);
+  EXPECT_DEATH(Stack(config, aligned), "isn_key: zero");
+  config = on_a_link(Config{});
+  config.address_count = Count{0};
+  EXPECT_DEATH(Stack(config, aligned), "address_count: 1 to 8 addresses are needed");
 }
 
 //= rfc9293#3.8.3

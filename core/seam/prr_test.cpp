@@ -1,4 +1,4 @@
-// Proportional rate reduction on the wire: the examples of RFC 6937 section 3.1.
+// Proportional rate reduction on the wire: the examples of RFC 6937 section 3.1, by it and by 9937.
 #include "core/seam/flow_kit.hpp"
 
 namespace lockstep::testing {
@@ -8,6 +8,7 @@ Config prr_config(bool on = true, bool conservative = false) {
   Config config = flow_config();
   config.tcp.sack = true;
   config.tcp.prr = on;
+  config.tcp.prr_rfc6937 = true;
   config.tcp.prr_conservative = conservative;
   config.tcp.initial_window = tcp::InitialWindow::rfc6928;
   return config;
@@ -93,8 +94,58 @@ TEST(Prr, FifteenLossesWithoutIt) {
   EXPECT_EQ(off.row(15), "N N RRRRRR R R");
 }
 
+// By RFC 9937, the default.
+Config prr9937_config() {
+  Config config = prr_config();
+  config.tcp.prr_rfc6937 = false;
+  return config;
+}
+
+//= rfc9937#6.1
+//= type=test
+//# 9937:PRR-1 counts of nothing, ...
+//# 9937:PRR-2 and a flight without what was SACKed by the two ACKs before
+//= rfc9937#6.2
+//= type=test
+//# 9937:PRR-3, 9937:PRR-4, 9937:PRR-9 so a segment for each second one, from the first ACK on
+//= rfc9937#6.3
+//= type=test
+//# 9937:PRR-11 the retransmission among them
+TEST(Prr, OneLossByRfc9937) {
+  Example prr(prr9937_config());
+  EXPECT_EQ(prr.row(1), "N N R - - N - N - N - N - N - N - - N");
+  EXPECT_EQ(prr.info().pipe.count, 10'000u);
+}
+
+//= rfc9937#6.2
+//= type=test
+//# 9937:PRR-5 while losses go on no more leaves than is delivered
+TEST(Prr, FifteenLossesByRfc9937) {
+  Example prr(prr9937_config());
+  EXPECT_EQ(prr.row(15), "N N R R R");
+}
+
+//= rfc9937#6.2
+//= type=test
+//# 9937:PRR-6 an ACK that moves SND.UNA, and tells of no loss, lets one segment more out
+//# 9937:PRR-7 up to ssthresh
+TEST(Prr, SafeAcksAreSlowStartByRfc9937) {
+  Example prr(prr9937_config());
+  prr.row(15);
+  std::string left;
+  for (std::uint32_t number = 11'001; number <= 16'001; number += 1000) {
+    prr.sack(number, {{25'001, 30'001}});
+    left += (left.empty() ? "" : " ") + std::to_string(prr.take().size());
+    EXPECT_LE(prr.info().pipe.count, prr.ssthresh());
+  }
+  EXPECT_EQ(left, "2 2 2 2 2 1");
+}
+
+//= rfc9937#6.4
+//= type=test
+//# 9937:PRR-12 and what is left when it is over
 TEST(Prr, EndsAtSsthresh) {
-  Example prr(prr_config());
+  Example prr(prr9937_config());
   prr.row(1);
   std::uint32_t const threshold = prr.ssthresh();
   prr.ack(prr.info().send.nxt.value - prr.device_iss.value);

@@ -223,5 +223,29 @@ TEST(Reassembly, AgreesWithAMapOfOctets) {
   }
 }
 
+// Two bursts before the frames go back, the first one read in between: the second one is seen.
+TEST(Reassembly, WhatComesAfterAReadIsReadable) {
+  Config config;
+  config.link = LinkType::ip;
+  config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
+  config.address_count = Count{1};
+  Kit kit(config);
+  kit.auto_consume = false;
+  kit.accept_connection();
+  auto const first = kit.frame_of(
+      {.flags = flag::psh | flag::ack, .seq = 1, .ack = 1, .text = "hello"});
+  auto const second = kit.frame_of(
+      {.flags = flag::psh | flag::ack, .seq = 6, .ack = 1, .text = "world"});
+  Ingress const one{first, Checksum::unknown, kit.now};
+  Ingress const two{second, Checksum::unknown, kit.now};
+  kit.stack.receive(kit.now, {&one, 1});
+  EXPECT_EQ(kit.read(kit.id), "hello");
+  kit.stack.receive(kit.now, {&two, 1});
+  EXPECT_EQ(kit.stack.unread(kit.id).count, 5u);
+  EXPECT_EQ(kit.stack.readable(kit.id).size(), 5u);
+  EXPECT_EQ(kit.read(kit.id), "world");
+  kit.stack.settle();
+}
+
 }  // namespace
 }  // namespace lockstep::testing

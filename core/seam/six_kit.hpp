@@ -79,8 +79,9 @@ class Six {
  public:
   explicit Six(const Config& config = six_config())
       : arena_(Stack::arena_bytes(config) + 64),
-        stack(config, std::span(arena_).subspan(
-                          (64 - reinterpret_cast<std::uintptr_t>(arena_.data()) % 64) % 64)) {
+        stack(test_keys(config),
+              std::span(arena_).subspan(
+                  (64 - reinterpret_cast<std::uintptr_t>(arena_.data()) % 64) % 64)) {
     turn();
   }
 

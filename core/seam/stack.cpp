@@ -5,7 +5,9 @@
 
 #include "core/seam/body.hpp"
 #include "core/tcp/calls.hpp"
+#include "core/tcp/cookies.hpp"
 #include "core/tcp/expiry.hpp"
+#include "core/tcp/fast_open.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/segment_options.hpp"
@@ -17,12 +19,18 @@
 namespace lockstep {
 namespace {
 
+// Of several shards one announces for all.
+Count announcements_of(const Config& config) {
+  return config.tcp.shard.value == 0 ? config.announcements : Count{0};
+}
+
 link::NeighbourConfig neighbour_config(const Config& config) {
   link::NeighbourConfig out;
   out.entries_max = config.neighbours_max;
   out.reachable_time = config.neighbour_reachable;
   out.retry_interval = config.neighbour_retry;
   out.tries_max = config.neighbour_tries;
+  out.announcements = announcements_of(config);
   out.key = config.tcp.table_key;
   return out;
 }
@@ -44,6 +52,7 @@ link::DiscoveryConfig discovery_config(const Config& config) {
   out.retransmission = config.discovery_retransmission;
   out.first_probe = config.discovery_first_probe;
   out.duplicate_tests = config.duplicate_tests;
+  out.announcements = announcements_of(config);
   out.follow_routers = config.follow_routers;
   out.mtu = config.mtu;
   out.key = config.tcp.table_key;
@@ -61,9 +70,13 @@ internet::FragmentConfig fragment_config(const Config& config) {
           config.reassembly_timeout};
 }
 
-// The first timer of the fragments, behind those of the neighbours.
+// The first timer of neighbour discovery, behind those of the neighbours, and the first of the
+// fragments, behind both.
+std::uint32_t discovery_from(const Config& config) {
+  return link::Neighbours::timers_max(neighbour_config(config)).value;
+}
 std::uint32_t fragments_from(const Config& config) {
-  return config.neighbours_max.value +
+  return discovery_from(config) +
          link::Discovery::timers_max(discovery_config(config)).value;
 }
 
@@ -83,6 +96,7 @@ void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
   e.half_opens = memory::Slots<tcp::HalfOpen>::lay_out(layout, t.syn_cache_max);
   e.half_open_queues =
       layout.place<memory::ListHead>(Count{caches ? tcp::half_open_tries_max + 1 : 0});
+  e.spent_cookies = layout.place<tcp::SpentCookie>(tcp::spent_cookies_of(t));
   e.listeners = memory::Slots<tcp::Listener>::lay_out(layout, t.listeners_max);
   e.extents = memory::Slots<tcp::Extent>::lay_out(layout, t.extents_max);
   e.owed = memory::Slots<tcp::Owed>::lay_out(layout, t.owed_max);
@@ -97,7 +111,9 @@ void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
   e.fast_open_cache =
       layout.place<tcp::FastOpenEntry>(t.fast_open_client ? t.fast_open_cache_max : Count{0});
   e.waiting_heads = layout.place<memory::ListHead>(hops);
-  Count const others = plus(plus(hops, config.reassembly_datagrams), Count{caches ? 1u : 0u});
+  e.gap_uses = layout.place<tcp::GapUse>(Count{tcp::gap_uses});
+  Count const lower{fragments_from(config)};
+  Count const others = plus(plus(lower, config.reassembly_datagrams), Count{caches ? 1u : 0u});
   Count const timers = plus(plus(t.connections_max, t.time_wait_max), others);
   e.wheel = memory::TimerWheel::lay_out(layout, timers);
   Count const entries = plus(plus(t.connections_max, t.time_wait_max),
@@ -120,12 +136,13 @@ std::uint64_t lay_out(memory::Layout& layout, const Config& config, Stack::Body&
                                            {tcp::lower_timers_from(config.tcp)});
   b.discovery = link::Discovery::lay_out(
       layout, discovery_config(config), b.engine.wheel,
-      {tcp::lower_timers_from(config.tcp) + config.neighbours_max.value});
+      {tcp::lower_timers_from(config.tcp) + discovery_from(config)});
   b.fragments = internet::Fragments::lay_out(
       layout, fragment_config(config), b.engine.wheel,
       {tcp::lower_timers_from(config.tcp) + fragments_from(config)});
   b.engine.paths = internet::PathMtus::lay_out(
-      layout, {config.paths_max, config.path_age, config.tcp.table_key});
+      layout, {config.paths_max, config.path_age, config.tcp.table_key,
+               static_cast<std::uint16_t>(config.tcp.path_mtu_least.count)});
   b.parked = internet::Replies::lay_out(layout, parked_bytes);
   b.seam = layout.place<SeamState>(Count{1}).data();
   b.statistics = layout.place<Statistics>(Count{1}).data();
@@ -145,6 +162,9 @@ void start_tcp(tcp::Engine& e) {
   for (memory::ListHead& head : e.half_open_queues.all()) {
     head = memory::ListHead{};
   }
+  for (tcp::SpentCookie& spent : e.spent_cookies.all()) {
+    spent = tcp::SpentCookie{};
+  }
   e.listeners.start();
   e.extents.start();
   e.owed.start();
@@ -157,6 +177,9 @@ void start_tcp(tcp::Engine& e) {
   }
   for (memory::ListHead& head : e.waiting_heads.all()) {
     head = memory::ListHead{};
+  }
+  for (tcp::GapUse& use : e.gap_uses.all()) {
+    use = tcp::GapUse{};
   }
   e.wheel.start();
   if (e.half_opens.capacity() != 0) {
@@ -212,7 +235,10 @@ std::uint64_t Stack::arena_bytes(const Config& config) {
 }
 
 Stack::Stack(const Config& config, std::span<std::byte> arena) {
-  CHECK(fault_of(config).empty());
+  if (std::string_view const fault = fault_of(config); !fault.empty()) {
+    // A literal, which ends with a zero: it says what to mend where a condition says what failed.
+    check_failed({fault.data(), __FILE__, __LINE__});
+  }
   CHECK(reinterpret_cast<std::uintptr_t>(arena.data()) % memory::arena_alignment == 0);
   body_ = new (arena.data()) Body{};
   Body& b = *body_;
@@ -255,6 +281,9 @@ void Stack::Body::tell_time(Instant now) {
   if (!all.started) {
     all.started = true;
     all.booted = now;
+    if (has_link()) {
+      neighbours.begin(now);
+    }
     if (has_discovery()) {
       discovery.begin(now);
     }
@@ -263,10 +292,10 @@ void Stack::Body::tell_time(Instant now) {
 
 // A timer of a floor below TCP: neighbours' come first, then discovery's, then the fragments'.
 [[gnu::cold]] void Stack::Body::expire_lower(std::uint32_t timer, Instant now) {
-  if (timer < config.neighbours_max.value) {
+  if (timer < discovery_from(config)) {
     neighbours.expire(timer, now);
   } else if (timer < fragments_from(config)) {
-    discovery.expire(timer - config.neighbours_max.value, now);
+    discovery.expire(timer - discovery_from(config), now);
   } else {
     fragments.expire(timer - fragments_from(config));
   }
@@ -339,52 +368,68 @@ Refusal Stack::listen(const Local& local, Backlog backlog, ListenerId& out) {
   return tcp::listen(b.engine, asked, index, backlog, out);
 }
 
+Refusal Stack::change(ListenerId listener, const Backlog& to) {
+  return tcp::change(body().engine, listener, to);
+}
+
 Refusal Stack::unlisten(ListenerId listener) { return tcp::unlisten(body().engine, listener); }
 
 void Stack::admit(ListenerId listener, Count more) {
   tcp::admit(body().engine, listener, more);
 }
 
-Refusal Stack::connect(const Open& open, ConnectionId& out) {
-  Body& b = body();
-  if (!internet::may_be_remote(b.addresses, open.remote.address) ||
-      open.remote.port.value == 0) {
+// The address that the connection will have, and its index.
+Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint16_t& index) {
+  if (!internet::may_be_remote(addresses, open.remote.address) || open.remote.port.value == 0) {
     return Refusal::bad_remote;
   }
-  Open asked = open;
-  std::uint16_t index = internet::no_address;
-  if (open.local.address.is_unspecified()) {
-    //= rfc9293#3.9.1.1
-    //# 9293:MUST-44 IP chooses the local address
-    internet::NextHop hop;
-    IpAddress hop6;
-    if (!open.remote.address.is_v4()) {
-      index = internet::source_for(b.addresses, open.remote.address, b.usable_addresses());
-      if (index == internet::no_address || !b.next_hop6(open.remote.address, hop6)) {
-        return Refusal::no_route;
-      }
-    } else if (b.routes.next_hop(b.addresses, open.remote.address, hop)) {
-      index = hop.source;
-    } else if (!b.has_link()) {
-      index = 0;
-    } else {
+  index = internet::no_address;
+  if (!open.local.address.is_unspecified()) {
+    local = open.local.address;
+    index = addresses.find(local);
+    bool const mixed = local.is_v4() != open.remote.address.is_v4();
+    return index == internet::no_address || mixed ? Refusal::bad_local : Refusal::none;
+  }
+  //= rfc9293#3.9.1.1
+  //# 9293:MUST-44 IP chooses the local address
+  internet::NextHop hop;
+  IpAddress hop6;
+  if (!open.remote.address.is_v4()) {
+    index = internet::source_for(addresses, open.remote.address, usable_addresses());
+    if (index == internet::no_address || !next_hop6(open.remote.address, hop6)) {
       return Refusal::no_route;
     }
-    //= rfc9293#3.9.1.1
-    //# 9293:MUST-45 which stays the connection's for good
-    asked.local.address = b.engine.addresses[index];
+  } else if (routes.next_hop(addresses, open.remote.address, hop)) {
+    index = hop.source;
+  } else if (!has_link()) {
+    index = 0;
   } else {
-    index = b.addresses.find(open.local.address);
-    bool const mixed = open.local.address.is_v4() != open.remote.address.is_v4();
-    if (index == internet::no_address || mixed) {
-      return Refusal::bad_local;
-    }
+    return Refusal::no_route;
   }
-  Refusal const refused = tcp::connect(b.engine, asked, index, out);
+  //= rfc9293#3.9.1.1
+  //# 9293:MUST-45 which stays the connection's for good
+  local = engine.addresses[index];
+  return Refusal::none;
+}
+
+Refusal Stack::connect(const Open& open, ConnectionId& out) {
+  Body& b = body();
+  Open asked = open;
+  std::uint16_t index = internet::no_address;
+  Refusal refused = b.choose_local(open, asked.local.address, index);
+  refused = refused == Refusal::none ? tcp::connect(b.engine, asked, index, out) : refused;
   if (refused == Refusal::none) {
     b.expect_answer(b.engine.connection(out.slot));
   }
   return refused;
+}
+
+bool Stack::knows_cookie(const Open& open) const {
+  Body& b = body();
+  IpAddress local;
+  std::uint16_t index = internet::no_address;
+  return b.choose_local(open, local, index) == Refusal::none &&
+         tcp::knows_cookie(b.engine, local, open.remote);
 }
 
 // What comes next is mostly the answer to a SYN: its hash is known already.

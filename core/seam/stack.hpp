@@ -64,12 +64,19 @@ class Stack {
   //= rfc9293#3.10.1
   //# 9293:P-OPEN-CLOSED-PASSIVE a passive open enters LISTEN and sends nothing
   [[nodiscard]] Refusal listen(const Local& local, Backlog backlog, ListenerId& out);
+  // All of `to` but how many may wait holds for what the listener answers from here on: Fast Open,
+  // segment size, buffer, TTL, Diffserv field.
+  [[nodiscard]] Refusal change(ListenerId listener, const Backlog& to);
   // Ends listening. Connections that were accepted or are being so live on.
   [[nodiscard]] Refusal unlisten(ListenerId listener);
   // Allows `more` further `accepted` events.
   void admit(ListenerId listener, Count more);
   // Begins an active open (RFC 9293 3.10.1); `connected` or `closed` follows.
   [[nodiscard]] Refusal connect(const Open& open, ConnectionId& out);
+
+  // Whether the SYN of this open can show a cookie of Fast Open and bring text. If not, the first
+  // SYN asks for one.
+  bool knows_cookie(const Open& open) const;
 
   // The longest contiguous readable bytes after the first `skip` unread ones: empty if there are
   // none. Valid until the next call of consume, settle, receive, close or abort.

@@ -1,14 +1,21 @@
-// A whole stack under libFuzzer: the input is a list of frames, calls and steps of the clock, and
-// every invariant is the oracle.
+// A whole stack under libFuzzer: the input is a list of frames (TCP, ICMP, ARP, ND, any), calls and
+// steps of the clock, and every invariant is the oracle. Each profile, in memory full of noise;
+// frames that went back are overwritten.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "core/seam/stack.hpp"
+#include "core/seam/test_keys.hpp"
+#include "core/wire/arp.hpp"
 #include "core/wire/checksum.hpp"
+#include "core/wire/ethernet.hpp"
+#include "core/wire/icmp.hpp"
 #include "core/wire/ipv4.hpp"
 #include "core/wire/ipv6.hpp"
+#include "core/wire/neighbour_discovery.hpp"
 #include "core/wire/tcp.hpp"
 
 namespace lockstep {
@@ -28,6 +35,10 @@ class Input {
   std::size_t at_ = 0;
 };
 
+constexpr IpAddress own4 = IpAddress::v4(10, 0, 0, 1);
+constexpr IpAddress peer4 = IpAddress::v4(10, 0, 0, 2);
+constexpr Mac own_mac{{2, 0, 0, 0, 0, 1}};
+constexpr Mac peer_mac{{2, 0, 0, 0, 0, 2}};
 constexpr IpAddress own6{0xfe80'0000'0000'0000, 1};
 constexpr IpAddress peer6{0xfe80'0000'0000'0000, 2};
 
@@ -54,9 +65,20 @@ void draw_features(std::uint8_t first, std::uint8_t second, tcp::Config& tcp) {
 Config fuzz_config(Input& input) {
   std::uint8_t const first = input.octet();
   std::uint8_t const second = input.octet();
-  Config config = (first & 1) != 0 ? Config{} : profile_rfc();
-  draw_features(first, second, config.tcp);
-  config.link = LinkType::ip;
+  // The profile, the link, and where the sequence numbers begin.
+  std::uint8_t const third = input.octet();
+  Config config = (third & 1) == 0   ? ((first & 1) != 0 ? Config{} : profile_rfc())
+                  : (third & 2) == 0 ? profile_linux()
+                                     : profile_freebsd();
+  if ((third & 4) == 0) {
+    draw_features(first, second, config.tcp);
+  }
+  config.link = (third & 8) != 0 ? LinkType::ethernet : LinkType::ip;
+  config.mac = own_mac;
+  config.neighbours_max = Count{3};
+  config.duplicate_tests = Count{(third & 16) != 0 ? 1u : 0u};
+  config.follow_routers = (third & 32) != 0;
+  config.tcp.isn_base = Sequence{(third & 64) != 0 ? 0x8000'0000u : 0u} - Bytes{third & 128u};
   config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
   config.addresses[1] = {own6, 64};
   config.address_count = Count{2};
@@ -83,7 +105,7 @@ Config fuzz_config(Input& input) {
   config.tcp.syn_cookies = static_cast<tcp::SynCookies>((policy >> 5 & 3) % 3);
   config.tcp.syn_cache_max = Count{(policy & 128) != 0 ? 2u : 0u};
   config.tcp.syn_cache_after = Count{0};
-  return config;
+  return test_keys(config);
 }
 
 // A stack, and what a hostile peer and a careless application do to it.
@@ -92,8 +114,9 @@ class Fuzz {
   explicit Fuzz(Input& input)
       : input_(input),
         config_(fuzz_config(input)),
-        arena_(Stack::arena_bytes(config_) + 64),
+        arena_(noise(Stack::arena_bytes(config_) + 64)),
         stack_(config_, aligned()) {
+    stack_.bind(RegionId{0}, region_, {});
     ListenerId listener;
     Local local;
     local.port = {80};
@@ -108,6 +131,16 @@ class Fuzz {
   }
 
  private:
+  // Memory as somebody else left it.
+  static std::vector<std::byte> noise(std::uint64_t bytes) {
+    std::vector<std::byte> out(static_cast<std::size_t>(bytes));
+    std::uint64_t word = 0x9e37'79b9'7f4a'7c15;
+    for (std::size_t i = 0; i + 8 <= out.size(); i += 8) {
+      word = word * 0x5851'f42d'4c95'7f2d + 0x1405'7b7e'f767'814f;
+      std::memcpy(out.data() + i, &word, 8);
+    }
+    return out;
+  }
   std::span<std::byte> aligned() {
     auto const address = reinterpret_cast<std::uintptr_t>(arena_.data());
     return std::span(arena_).subspan((64 - address % 64) % 64);
@@ -132,9 +165,109 @@ class Fuzz {
         call(what);
         break;
       default:
-        raw(what);
+        if ((what & 32) == 0) {
+          raw(what);
+        } else {
+          lower(what >> 3 & 3);
+        }
         break;
     }
+  }
+
+  bool ethernet() const { return config_.link == LinkType::ethernet; }
+
+  // Puts a frame into the next burst.
+  void arrive(std::span<const std::byte> packet, wire::EtherType type) {
+    std::vector<std::byte> frame(ethernet() ? wire::ethernet_header_bytes : 0u);
+    if (ethernet()) {
+      wire::write(wire::EthernetHeader{own_mac, peer_mac, type, 0}, frame);
+    }
+    frame.insert(frame.end(), packet.begin(), packet.end());
+    frames_.push_back(std::move(frame));
+  }
+
+  // ICMP about the connection, ARP, and neighbour discovery.
+  void lower(std::uint32_t which) {
+    switch (which) {
+      case 0:
+      case 1:
+        icmp();
+        break;
+      case 2:
+        arp();
+        break;
+      default:
+        discovery();
+        break;
+    }
+  }
+
+  void icmp() {
+    ConnectionInfo const info = stack_.inspect(id_);
+    std::array<std::byte, 40> quote{};
+    wire::Segment s;
+    s.source = info.exists ? info.tuple.local.port : Port{80};
+    s.destination = info.exists ? info.tuple.remote.port : Port{5000};
+    s.sequence = info.send.una + Bytes{input_.octet() * 16u};
+    static_cast<void>(wire::write(s, std::span(quote).subspan(20)));
+    wire::Ipv4Header ip;
+    ip.source = own4;
+    ip.destination = peer4;
+    ip.protocol = wire::IpProtocol::tcp;
+    ip.time_to_live = 1;
+    wire::write(ip, Bytes{1400}, quote);
+    wire::IcmpMessage message;
+    std::uint8_t const kind = input_.octet();
+    message.type = (kind & 3) == 3 ? wire::IcmpType::time_exceeded : wire::IcmpType::unreachable;
+    message.code = (kind & 1) != 0 ? std::uint8_t{4} : static_cast<std::uint8_t>(kind >> 2 & 15);
+    message.rest = input_.word();
+    message.body = std::span(quote).first(28);
+    std::vector<std::byte> packet(20 + 8 + 28);
+    Bytes const length = wire::write(message, std::span(packet).subspan(20));
+    ip.source = peer4;
+    ip.destination = own4;
+    ip.protocol = wire::IpProtocol::icmp;
+    ip.time_to_live = 64;
+    wire::write(ip, length, packet);
+    arrive(packet, wire::EtherType::ipv4);
+  }
+
+  void arp() {
+    wire::ArpPacket packet;
+    std::uint8_t const kind = input_.octet();
+    packet.operation = (kind & 1) != 0 ? wire::ArpOperation::reply : wire::ArpOperation::request;
+    packet.sender_mac = {{2, 0, 0, 0, 0, static_cast<std::uint8_t>(kind >> 5)}};
+    packet.sender = IpAddress::v4(10, 0, 0, static_cast<std::uint8_t>(kind >> 1 & 7)).as_v4();
+    packet.target_mac = own_mac;
+    packet.target = ((kind & 16) != 0 ? own4 : peer4).as_v4();
+    std::vector<std::byte> body(wire::arp_packet_bytes);
+    wire::write(packet, body);
+    arrive(body, wire::EtherType::arp);
+  }
+
+  void discovery() {
+    std::uint8_t const kind = input_.octet();
+    wire::NdMessage message;
+    message.type = (kind & 1) != 0 ? wire::Icmp6Type::neighbour_advertisement
+                                   : wire::Icmp6Type::neighbour_solicitation;
+    message.target = (kind & 2) != 0 ? own6 : peer6;
+    message.solicited = (kind & 4) != 0;
+    message.override = (kind & 8) != 0;
+    message.router = (kind & 16) != 0;
+    message.has_link_address = (kind & 32) != 0;
+    message.link_address = {{2, 0, 0, 0, 0, static_cast<std::uint8_t>(kind >> 6)}};
+    IpAddress const source{peer6.high, peer6.low + (kind >> 6)};
+    std::vector<std::byte> body(wire::nd_message_bytes_max);
+    Bytes const length = wire::write({source, own6}, message, body);
+    std::vector<std::byte> packet(wire::ipv6_header_bytes);
+    wire::Ipv6Header ip;
+    ip.source = source;
+    ip.destination = own6;
+    ip.next_header = static_cast<std::uint8_t>(wire::IpProtocol::icmpv6);
+    ip.hop_limit = 255;
+    wire::write(ip, length, packet);
+    packet.insert(packet.end(), body.begin(), body.begin() + length.count);
+    arrive(packet, wire::EtherType::ipv6);
   }
 
   // A segment near what the stack expects, so that it gets past the first checks.
@@ -185,15 +318,16 @@ class Fuzz {
       std::memcpy(into.data() + 20 + header.count, text.data(), text.size());
     }
     wire::Ipv4Header ip;
-    ip.source = IpAddress::v4(10, 0, 0, 2);
-    ip.destination = IpAddress::v4(10, 0, 0, 1);
+    ip.source = peer4;
+    ip.destination = own4;
     ip.protocol = wire::IpProtocol::tcp;
     ip.time_to_live = 64;
+    ip.traffic_class = static_cast<std::uint8_t>(s.window.value & 3);
     static_cast<void>(wire::write(ip, length, into));
     wire::write_checksum(into.subspan(20, length.count), header,
                          {ip.source, ip.destination, 6, length}, wire::sum(text));
     frame.resize(20 + length.count);
-    frames_.push_back(std::move(frame));
+    arrive(frame, wire::EtherType::ipv4);
   }
 
   void raw(std::uint8_t what) {
@@ -204,7 +338,8 @@ class Fuzz {
     if ((what & 8) != 0) {
       mend(frame);
     }
-    frames_.push_back(std::move(frame));
+    bool const six = !frame.empty() && (frame[0] & std::byte{0xf0}) == std::byte{0x60};
+    arrive(frame, six ? wire::EtherType::ipv6 : wire::EtherType::ipv4);
   }
 
   // Makes the checksums right that what the input has drawn would fail by.
@@ -250,9 +385,25 @@ class Fuzz {
       case 0:
         static_cast<void>(stack_.write(id_, std::span(bytes).first(input_.word() % 3000)));
         break;
-      case 1:
-        static_cast<void>(stack_.finish(id_));
+      case 1: {
+        std::uint16_t const how = input_.word();
+        if ((how & 3) == 0) {
+          static_cast<void>(stack_.finish(id_));
+        } else if ((how & 3) == 1) {
+          static_cast<void>(stack_.lend(id_, {RegionId{0}, how % 64u, how % 900u}));
+        } else {
+          // What can be read is there, and has as many octets as is said.
+          Bytes const unread = stack_.unread(id_);
+          std::uint32_t seen = 0;
+          for (auto part = stack_.readable(id_); !part.empty();
+               part = stack_.readable(id_, Bytes{seen})) {
+            seen += static_cast<std::uint32_t>(part.size());
+            touched_ += std::to_integer<std::uint32_t>(part.back());
+          }
+          CHECK(seen == unread.count);
+        }
         break;
+      }
       case 2:
         static_cast<void>(stack_.close(id_));
         break;
@@ -267,13 +418,13 @@ class Fuzz {
         break;
       case 6: {
         Open open;
-        open.remote = {IpAddress::v4(10, 0, 0, 2), {5000}};
+        open.remote = {peer4, {5000}};
         static_cast<void>(stack_.connect(open, id_));
         break;
       }
       default:
         static_cast<void>(stack_.set(
-            id_, {static_cast<SettingKind>(input_.octet() % 10), input_.number()}));
+            id_, {static_cast<SettingKind>(input_.octet() % 14), input_.number()}));
         break;
     }
   }
@@ -293,6 +444,10 @@ class Fuzz {
       }
     }
     stack_.settle();
+    for (std::vector<std::byte>& frame : frames_) {
+      std::ranges::fill(frame, std::byte{0xdd});
+    }
+    poisoned_ = std::move(frames_);
     frames_.clear();
     std::vector<std::byte> room(1600);
     for (int i = 0; i < 200 && stack_.wants_transmit(); ++i) {
@@ -300,14 +455,15 @@ class Fuzz {
       if (length == 0) {
         break;
       }
-      listen_to(std::span(room).first(length));
+      listen_to(std::span(room).first(length).subspan(
+          ethernet() ? wire::ethernet_header_bytes : 0u));
     }
   }
 
   // What the last segment says of sequence numbers, so that a handshake can be answered.
   void listen_to(std::span<const std::byte> frame) {
     constexpr std::size_t header = 20;
-    if (frame.size() < 2 * header || frame[9] != std::byte{6}) {
+    if (frame.size() < 2 * header || frame[0] != std::byte{0x45} || frame[9] != std::byte{6}) {
       return;
     }
     auto const number = [&](std::size_t at) {
@@ -337,6 +493,9 @@ class Fuzz {
   Heard heard_{};
   Instant now_{};
   std::vector<std::vector<std::byte>> frames_;
+  std::vector<std::vector<std::byte>> poisoned_;  // those of the last turn
+  std::uint32_t touched_ = 0;
+  std::array<std::byte, 1024> region_{};
 };
 
 }  // namespace

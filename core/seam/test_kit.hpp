@@ -12,6 +12,7 @@
 
 #include "core/seam/stack.hpp"
 #include "core/seam/statistics.hpp"
+#include "core/seam/test_keys.hpp"
 #include "core/wire/icmp.hpp"
 #include "core/wire/ipv4.hpp"
 #include "core/wire/tcp.hpp"
@@ -76,6 +77,16 @@ inline std::string line(const Out& out) {
   return text;
 }
 
+// Profile default, on a link without neighbours.
+inline Config bare_config() {
+  Config config;
+  config.link = LinkType::ip;
+  config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
+  config.address_count = Count{1};
+  return test_keys(config);
+}
+
+// Profile rfc there, with small pools.
 inline Config kit_config() {
   Config config = profile_rfc();
   config.link = LinkType::ip;
@@ -86,7 +97,7 @@ inline Config kit_config() {
   config.tcp.time_wait_max = Count{16};
   config.tcp.blocks_max = Count{512};
   config.tcp.isn_base = Sequence{0};
-  return config;
+  return test_keys(config);
 }
 
 class Kit {
@@ -95,7 +106,7 @@ class Kit {
   static constexpr std::uint16_t peer_port = 5000;
 
   explicit Kit(const Config& config = kit_config())
-      : arena_(Stack::arena_bytes(config) + 64), stack(config, aligned()) {
+      : arena_(Stack::arena_bytes(config) + 64), stack(test_keys(config), aligned()) {
     now = now + Duration::seconds(1000);
     turn();
   }

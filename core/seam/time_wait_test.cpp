@@ -114,6 +114,25 @@ TEST(TimeWait, Reset) {
   EXPECT_EQ(stays.state(), State::time_wait);
 }
 
+// A stamp counts if its segment lies in the window. One that was forged from outside would make all
+// that the peer says next look old, its next SYN before all.
+//= rfc7323#5.3
+//= type=test
+//# 7323:TS-45, 7323:TS-46 what is not acceptable tells nothing of the peer's clock
+TEST(TimeWait, HearsNoStampFromOutsideOfTheWindow) {
+  for (bool const outside : {true, false}) {
+    Kit kit(bare_config());
+    kit.stamp = 1000;
+    kit.socket_in(State::time_wait);
+    kit.stamp = 2'000'000'000;
+    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = outside ? 0xc000'0000u : 2u, .ack = 2}),
+              outside ? Drop::tcp_out_of_window : Drop::tcp_time_wait_other);
+    kit.stamp = 3300;
+    kit.deliver({.flags = flag::syn, .seq = 500'000, .mss = 1460});
+    EXPECT_EQ(kit.state(), outside ? State::syn_received : State::time_wait);
+  }
+}
+
 //= rfc9293#3.6.1
 //= type=test
 //# 9293:MAY-2, 9293:P-TW-REUSE-ISN a later SYN reopens; our new ISN lies beyond the old SND.NXT

@@ -24,6 +24,7 @@ struct Account {
   std::uint32_t texts_sent = 0;
   std::uint32_t texts_above_gaps = 0;     // queued above a gap
   std::uint32_t duplicates_told = 0;      // D-SACK blocks of the peer
+  Bytes overtaken;                        // AckNews::overtaken, the most that was seen
   std::uint64_t octets_again = 0;         // of text, sent again
   std::uint64_t octets_marked = 0;        // acknowledged under ECE
 
@@ -47,6 +48,6 @@ struct Account {
   std::uint32_t echo_heard = 0;           // TSecr of the last sample
 };
 
-static_assert(sizeof(Account) <= 128, "what an account adds to a connection");
+static_assert(sizeof(Account) <= 136, "what an account adds to a connection");
 
 }  // namespace lockstep::tcp

@@ -96,6 +96,11 @@ void note_text(Engine& e, const Connection& c, const wire::Segment& segment, boo
   }
 }
 
+void note_reordering(Engine& e, const Connection& c, Bytes overtaken) {
+  Account& account = e.accounts[e.slot_of(c)];
+  account.overtaken = most(account.overtaken, overtaken);
+}
+
 void note_departure(Engine& e, const Connection& c, const Plan& plan) {
   Account& account = e.accounts[e.slot_of(c)];
   if (plan.text.empty()) {

@@ -45,6 +45,8 @@ constexpr std::uint16_t least_mss(std::uint16_t chosen, Bytes mss) {
 [[gnu::cold, gnu::noinline]] void note_text(Engine& e, const Connection& c,
                                             const wire::Segment& segment, bool in_order);
 // The segment has left.
+// Something came out of order, so far behind what had left later.
+[[gnu::cold, gnu::noinline]] void note_reordering(Engine& e, const Connection& c, Bytes overtaken);
 [[gnu::cold, gnu::noinline]] void note_departure(Engine& e, const Connection& c, const Plan& plan);
 // A timeout: what is out has to be repaired.
 [[gnu::cold, gnu::noinline]] void note_timeout(Engine& e, const Connection& c);

@@ -64,7 +64,7 @@ void grow(Engine& e, Connection& c, Active& a, Bytes newly, bool marked) {
     ack_in_recovery(e, c, newly);
     return;
   }
-  drag_recover(c);
+  drag_marks(c, a);
 }
 
 //= rfc5681#2
@@ -126,7 +126,10 @@ void restart_timer(Engine& e, Connection& c, Active& a) {
   //= rfc6582#3.2
   //# 6582:NR-4 in recovery only the first partial ACK restarts the timer
   bool const partial = c.congestion.recovering;
-  if (!partial || !c.congestion.partial_seen) {
+  if (a.mode == RetransmitMode::persist && c.send.wnd.empty()) [[unlikely]] {
+    // A probe was taken; what is out beyond it still lies in no window.
+    a.retransmit_due = e.state->now + probe_interval(e, c);
+  } else if (!partial || !c.congestion.partial_seen) {
     //= rfc6298#5.3
     //# 6298:RTO-12 an ACK of new data restarts the timer
     a.mode = RetransmitMode::retransmit;
@@ -160,10 +163,19 @@ void take_rtt(Engine& e, Connection& c, Active& a, Sequence ack) {
 
 //= rfc6582#6
 //# 6582:NR-14 recover stays valid across the wrap
-void drag_recover(Connection& c) {
+//= rfc3168#6.1.2
+//# 3168:ECN-18 and so does the end of the window that was reduced last
+void drag_marks(Connection& c, Active& a) {
   constexpr std::int32_t far = 1 << 30;
-  if (!c.congestion.recovering && c.send.una.distance_from(c.congestion.recover) > far) {
+  if (c.congestion.recovering) {
+    return;
+  }
+  if (c.send.una.distance_from(c.congestion.recover) > far) {
     c.congestion.recover = c.send.una - Bytes{far};
+    a.early = a.early && c.send.una.before(a.early_end);
+  }
+  if (c.send.una.distance_from(a.reduced_to) > far) {
+    a.reduced_to = c.send.una - Bytes{far};
   }
 }
 
@@ -199,7 +211,7 @@ void advance_una(Engine& e, Connection& c, Active& a, Sequence ack) {
   a.retransmit_next = last_of(a.retransmit_next, ack);
   a.retransmit_end = last_of(a.retransmit_end, ack);
   a.pushed = last_of(a.pushed, ack);
-  if (a.path_probe.size != 0) [[unlikely]] {
+  if ((a.path_probe.size | a.pending_mtu) != 0) [[unlikely]] {
     path_probe::on_advance(e, c, a);
   }
   if (c.send_urgent && ack.at_or_after(a.send_up)) {

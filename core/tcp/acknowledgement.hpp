@@ -11,8 +11,9 @@ void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment)
 void advance_una(Engine& e, Connection& c, Active& a, Sequence ack);
 // How the retransmission timer answers an ACK of new data.
 void restart_timer(Engine& e, Connection& c, Active& a);
-// Keeps `recover` on the near side of the circle while nothing is being recovered.
-void drag_recover(Connection& c);
+// Keeps what is remembered of the past on the near side of the circle of sequence numbers, while
+// nothing is being recovered.
+void drag_marks(Connection& c, Active& a);
 // Whether the third duplicate may begin a recovery: not for losses that the last one, or a timeout,
 // has repaired already. Before the first loss `recover` is the ISS, which forbids nothing.
 bool may_recover(const Connection& c);

@@ -15,6 +15,20 @@ Drop arrives_listen(Engine& e, Index listener, const Arrival& arrival, Index beh
 Drop arrives_syn_sent(Engine& e, Connection& c, const Arrival& arrival);
 Drop arrives_otherwise(Engine& e, Connection& c, const Arrival& arrival);
 
+// What the listener has chosen for its connections, theirs from the SYN-ACK on.
+//= rfc9293#3.9.2
+//# 9293:MUST-49 the TTL is configurable, and so the same on every segment (RFC 5082)
+//= rfc9293#3.9.1.9
+//# 9293:MUST-48 the Diffserv field, too
+inline void take_offer(const Listener& listener, Connection& c) {
+  c.ttl = listener.ttl != 0 ? listener.ttl : c.ttl;
+  c.dscp = listener.dscp;
+  if (!listener.receive_buffer.empty()) {
+    c.receive_buffer = listener.receive_buffer;
+    c.receive_buffer_set = true;
+  }
+}
+
 // A listener's new connection, its SYN not sent yet; null if a pool is exhausted. An active part
 // must be available.
 Connection* open_passive(Engine& e, Index listener, const Arrival& arrival, Sequence iss);

@@ -1,4 +1,6 @@
 // SEGMENT ARRIVES in LISTEN (RFC 9293 3.10.7.2).
+#include <algorithm>
+
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/cookies.hpp"
@@ -26,8 +28,19 @@ Index find_exact(const Engine& e, const Local& local) {
   return found.kind == EntryKind::listener ? found.index : nil;
 }
 
+// Those who have proved nothing have half of either pool, where they can be answered with less than
+// a full record. The other half is for whoever ends a handshake, and for what stands.
+bool has_record_to_spare(const Engine& e, bool reopens) {
+  Config const& config = e.config;
+  bool const less = config.syn_cookies != SynCookies::off || config.syn_cache_max.value != 0;
+  std::uint32_t const pool = std::min(config.connections_max.value, config.active_max.value);
+  bool const share = reopens || !less ||
+                     e.half_open_records().count() < std::max(pool / 2, 1u);
+  return share && e.connections.available() != 0 && e.actives.available() != 0;
+}
+
 // Whether this listener can take one more attempt, and the pools can.
-Drop room_for(Engine& e, const Listener& listener) {
+Drop room_for(Engine& e, const Listener& listener, bool reopens) {
   //= rfc9293#3.4.2
   //# 9293:P-QUIET nor does a SYN get a number of ours during the quiet time
   if (in_quiet_time(e)) {
@@ -38,8 +51,7 @@ Drop room_for(Engine& e, const Listener& listener) {
   if (listener.pending >= listener.pending_max) {
     return Drop::tcp_listen_full;
   }
-  bool const room = e.connections.available() != 0 && e.actives.available() != 0;
-  return room ? Drop::none : Drop::tcp_connections_full;
+  return has_record_to_spare(e, reopens) ? Drop::none : Drop::tcp_connections_full;
 }
 
 // Whether so many attempts stand in full records already that the next one need not have one.
@@ -48,24 +60,29 @@ bool crowded(const Listener& listener) {
 }
 
 // Answers a SYN with less than a full record, if it can: with one of the SYN cache, or with none.
+// Cookies come before the rest of the backlog, which has no room for a flood.
 //= rfc4987#3.7
-//# 4987:SYN-6 records while few are half open, then the cache, the rest of the backlog, and cookies
+//# 4987:SYN-6 records while few are half open, then the cache, then cookies
 [[gnu::cold]] bool take_less(Engine& e, Index at_listener, const Arrival& arrival, Drop refused) {
-  Listener const& listener = e.listeners[at_listener];
+  Listener& listener = e.listeners[at_listener];
   // Those whose handshakes are over fill the backlog: one more could not be taken, either.
   if (refused == Drop::tcp_quiet_time || accept_queue_full(listener)) {
     return false;
   }
   bool const pressed = refused != Drop::none;
   SynCookies const cookies = e.config.syn_cookies;
+  // A good cookie of Fast Open has proved who asks.
+  if (cookies != SynCookies::always && !pressed && may_open_fast(e, listener, arrival)) {
+    return false;
+  }
   if (cookies != SynCookies::always && keep_half_open(e, at_listener, arrival, pressed)) {
     return true;
   }
-  if (cookies == SynCookies::always || (cookies == SynCookies::on && pressed)) {
-    reply_cookie(e, at_listener, arrival);
-    return true;
+  if (cookies == SynCookies::off) {
+    return false;
   }
-  return false;
+  reply_cookie(e, at_listener, arrival);
+  return true;
 }
 
 FourTuple tuple_of(const Arrival& arrival) {
@@ -135,6 +152,7 @@ Connection* open_passive(Engine& e, Index at_listener, const Arrival& arrival, S
   c->established_untold = true;
   c->backlog = {at_listener, listener.generation};
   ++listener.pending;
+  take_offer(listener, *c);
   if (accounts_kept(e)) [[unlikely]] {
     e.accounts[e.slot_of(*c)].mss = listener.mss;
   }
@@ -168,7 +186,7 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
   if (!s.flags.syn()) {
     return Drop::tcp_listen_other;
   }
-  Drop const refused = room_for(e, listener);
+  Drop const refused = room_for(e, listener, behind != nil);
   // What may reopen a TIME-WAIT has a record: its number must be beyond the old ones, for good.
   bool const spare = refused == Drop::none && !crowded(listener) &&
                      e.config.syn_cookies != SynCookies::always;
@@ -193,11 +211,11 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
   enter(e, c, State::syn_received);
   Active* const a = ensure_active(e, c);
   a->behind = behind;
-  c.by_cookie = behind != nil && e.time_waits[behind].by_cookie;
   take_syn(e, c, s);
   if (!s.options.has_fast_open || !refuses_text(e, c, listener, s)) [[likely]] {
     keep_text(e, c, s);
   }
+  hold_half_open(e, c);
   make_ready(e, c);
   return Drop::none;
 }

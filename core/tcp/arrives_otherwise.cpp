@@ -295,7 +295,14 @@ Step check_ack(Engine& e, Connection& c, const Arrival& arrival, const wire::Seg
   if (c.fin_sent && c.send.una == c.send.nxt) {
     return our_fin_acknowledged(e, c);
   }
-  return c.state == State::closing ? ends(Drop::tcp_closing_ack) : Step{};
+  if (c.state != State::closing) {
+    return {};
+  }
+  //= rfc9293#3.8.6.1
+  //# 9293:MUST-37 the answer to a probe of our text is one here, too
+  c.heard_at = e.state->now;
+  heard_while_probing(e, c);
+  return ends(Drop::tcp_closing_ack);
 }
 
 //= rfc9293#3.10.7.4
@@ -336,7 +343,10 @@ Drop check_text(Engine& e, Connection& c, const wire::Segment& s) {
   if (c.reading_over && !text.bytes.empty()) {
     //= rfc9293#3.6.1
     //# 9293:SHLD-3, 9293:MAY-1 text after a full close draws a reset
-    send_reset(e, c);
+    //= rfc9293#3.5.2
+    //# 9293:P-RST-SEQ <SEQ=SEG.ACK>: our FIN may be lost, and the peer expects no more than it has
+    // SND.UNA is that SEG.ACK, unless a later one came before.
+    send_reset_at(e, c, c.send.una);
     enter(e, c, State::closed);
     detach(e, c, Cause::aborted);
     return Drop::tcp_data_after_close;

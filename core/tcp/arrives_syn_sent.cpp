@@ -66,8 +66,9 @@ void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
   std::uint32_t const named = segment.options.has_mss ? segment.options.mss : unnamed;
   //= rfc9293#3.7.1
   //# 9293:MUST-16 the smaller of what the peer takes and what our link carries
-  // An MSS under 28 octets would make every segment mostly header: it is taken for 28.
-  std::uint32_t const usable = std::min(std::max(named, 28u), e.text_max(c.remote).count);
+  // A smaller one would make every segment mostly header: it is taken for the least.
+  std::uint32_t const least = e.config.mss_least.count;
+  std::uint32_t const usable = std::min(std::max(named, least), e.text_max(c.remote).count);
   agree_on_scale(e, c, segment);
   agree_on_timestamps(e, c, segment);
   c.mss = static_cast<std::uint16_t>(usable - steady_options_bytes(c).count);

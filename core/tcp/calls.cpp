@@ -15,6 +15,7 @@
 #include "core/tcp/replies.hpp"
 #include "core/tcp/room.hpp"
 #include "core/tcp/syn_cache.hpp"
+#include "core/units/check.hpp"
 #include "core/units/shard.hpp"
 
 namespace lockstep::tcp {
@@ -62,14 +63,16 @@ bool is_ours(const Engine& e, const FourTuple& tuple) {
 //= rfc5927#4.2
 //# 5927:ICMP-2 so that who forges an ICMP error has to guess it
 //= rfc6056#3.3.3
-//# 6056:PORT-5 the next one if it is taken, an error after the tries that Config allows
+//# 6056:PORT-5 the next one if it is taken, an error once all were tried, or as many as Config
+//# says; the next call goes on behind them
 Refusal draw_port(Engine& e, Socket& socket) {
   FourTuple const& tuple = socket.tuple;
   if (e.ports.remote != tuple.remote || e.ports.local != tuple.local.address) {
     e.ports = {tuple.local.address, tuple.remote, port_offset(e.config, tuple)};
   }
-  // Of so many ports one is our shard's.
-  std::uint32_t const tries = e.config.port_tries.value * e.config.shards.value;
+  // Of so many ports one is our shard's. More than there are need not be looked at.
+  std::uint32_t const span = e.config.port_last.value - e.config.port_first.value + 1u;
+  std::uint32_t const tries = std::min(e.config.port_tries.value * e.config.shards.value, span);
   for (std::uint32_t i = 0; i < tries; ++i) {
     socket.tuple.local.port =
         candidate_port(e.config, e.ports.offset, e.state->ports_drawn, Count{i});
@@ -82,6 +85,7 @@ Refusal draw_port(Engine& e, Socket& socket) {
       return Refusal::none;
     }
   }
+  e.state->ports_drawn += tries;
   return Refusal::ports_exhausted;
 }
 
@@ -184,6 +188,25 @@ Refusal close_our_half(Engine& e, Connection& c) {
   return Refusal::none;
 }
 
+// What a listener answers SYNs with: whether it can be had, and its place in the record.
+Refusal may_offer(const Config& config, const Backlog& backlog) {
+  bool const account_wanted = !backlog.mss.empty() && !config.accounts;
+  if (account_wanted || (backlog.fast_open.value != 0 && !config.fast_open_server)) {
+    return Refusal::switched_off;
+  }
+  bool const fine = (backlog.mss.empty() || may_limit_mss(backlog.mss.count)) &&
+                    backlog.dscp <= 63 && backlog.receive_buffer.count <= 0x3fff'ffff;
+  return fine ? Refusal::none : Refusal::bad_argument;
+}
+
+void offer(Listener& listener, const Backlog& backlog) {
+  listener.fast_open_max = backlog.fast_open.value;
+  listener.mss = static_cast<std::uint16_t>(backlog.mss.count);
+  listener.receive_buffer = backlog.receive_buffer;
+  listener.ttl = backlog.ttl;
+  listener.dscp = backlog.dscp;
+}
+
 }  // namespace
 
 Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backlog backlog,
@@ -191,16 +214,8 @@ Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backl
   if (local.port.value == 0) {
     return Refusal::bad_local;
   }
-  if (backlog.fast_open.value != 0 && !e.config.fast_open_server) {
-    return Refusal::switched_off;
-  }
-  if (!backlog.mss.empty()) {
-    if (!e.config.accounts) {
-      return Refusal::switched_off;
-    }
-    if (!may_limit_mss(backlog.mss.count)) {
-      return Refusal::bad_argument;
-    }
+  if (Refusal const refused = may_offer(e.config, backlog); refused != Refusal::none) {
+    return refused;
   }
   std::uint32_t const hash = Demux::listener_hash(local);
   Found const found = e.demux.find(hash, [&](Found candidate) {
@@ -230,13 +245,24 @@ Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backl
   listener.pending_max = backlog.pending.value;
   listener.records_max = half_open_records(e.config, backlog.pending);
   listener.admitted = backlog.admitted.value;
-  listener.fast_open_max = backlog.fast_open.value;
-  listener.mss = static_cast<std::uint16_t>(backlog.mss.count);
+  offer(listener, backlog);
   listener.open = true;
   e.demux.insert(hash, {EntryKind::listener, slot});
   ++e.state->listeners_of_kind[listener_kind(local)];
   out = {slot, generation};
   return Refusal::none;
+}
+
+Refusal change(Engine& e, ListenerId id, const Backlog& to) {
+  Index const slot = find_listener(e, id);
+  if (slot == nil) {
+    return Refusal::stale_id;
+  }
+  Refusal const refused = may_offer(e.config, to);
+  if (refused == Refusal::none) {
+    offer(e.listeners[slot], to);
+  }
+  return refused;
 }
 
 //= rfc9293#3.10.4
@@ -302,13 +328,11 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   }
   //= rfc9293#3.10.1
   //# 9293:P-OPEN-NORES insufficient resources
-  if (e.actives.available() == 0) {
+  if (!make_room_for_one(e)) {
     return Refusal::no_room;
   }
   Connection* const opened = open_connection(e, socket);
-  if (opened == nullptr) {
-    return Refusal::no_room;
-  }
+  CHECK(opened != nullptr);
   Connection& c = *opened;
   //= rfc9293#3.9.1.1
   //# 9293:P-OPEN-DSDEFAULT none named: the default, 0

@@ -9,6 +9,8 @@ namespace lockstep::tcp {
 // any of ours.
 [[nodiscard]] Refusal listen(Engine& e, const Local& local, std::uint16_t local_address,
                              Backlog backlog, ListenerId& out);
+// All of `to` but how many may wait: for what a listener answers from here on.
+[[nodiscard]] Refusal change(Engine& e, ListenerId id, const Backlog& to);
 [[nodiscard]] Refusal unlisten(Engine& e, ListenerId id);
 void admit(Engine& e, ListenerId id, Count more);
 // `open.local.address` is one of ours, at index `local_address`.

@@ -1,6 +1,8 @@
 // Counters of challenges and of answers, each of its second.
 #include "core/tcp/challenge.hpp"
 
+#include <limits>
+
 #include "core/units/hash.hpp"
 
 namespace lockstep::tcp {
@@ -22,18 +24,21 @@ std::uint32_t budget_of(const Config& config, Instant second) {
   return limit / 2 + static_cast<std::uint32_t>(hash.finish() % (limit + 1ull));
 }
 
-// Whether one more may leave in the second of `now`; a connection's own share, of all kinds.
-template <class Record>
-bool within_share(Record& c, Instant now, Count limit) {
+// Whether one more may leave in the second of `now`: a connection's own share, by the count of its
+// kind. A limit beyond what is counted is none.
+template <class Record, class Number>
+bool within_share(Record& c, Number Record::*count, Instant now, Count limit) {
   auto const second = static_cast<decltype(c.answers_second)>(now.ns / 1'000'000'000);
   if (c.answers_second != second) {
     c.answers_second = second;
     c.answers = 0;
+    c.challenges = 0;
   }
-  if (c.answers >= limit.value) {
+  if (c.*count >= limit.value) {
     return false;
   }
-  ++c.answers;
+  constexpr auto most = std::numeric_limits<Number>::max();
+  c.*count = c.*count == most ? most : static_cast<Number>(c.*count + 1);
   return true;
 }
 
@@ -42,7 +47,7 @@ bool within_share(Record& c, Instant now, Count limit) {
 //= rfc5961#7
 //# 5961:BLIND-7, 5961:BLIND-12 challenge ACKs are limited, by a number that Config sets
 //# 5961:BLIND-15 an instant and a counter do it, without a timer
-bool may_challenge(Engine& e) {
+static bool may_challenge(Engine& e) {
   EngineState& s = *e.state;
   if (s.now.since(s.challenge_second) >= Duration::seconds(1)) {
     s.challenge_second = s.now;
@@ -62,7 +67,7 @@ namespace {
 template <class Record>
 bool may_challenge_within(Engine& e, Record& c) {
   // First its own share: whoever floods one connection leaves the others theirs.
-  if (!within_share(c, e.state->now, e.config.challenges_per_connection)) {
+  if (!within_share(c, &Record::challenges, e.state->now, e.config.challenges_per_connection)) {
     ++e.counters->challenges_limited;
     return false;
   }
@@ -71,7 +76,7 @@ bool may_challenge_within(Engine& e, Record& c) {
 
 template <class Record>
 bool may_answer_within(Engine& e, Record& c) {
-  if (!within_share(c, e.state->now, e.config.empty_answers_per_second)) {
+  if (!within_share(c, &Record::answers, e.state->now, e.config.empty_answers_per_second)) {
     ++e.counters->answers_limited;
     return false;
   }
@@ -82,8 +87,10 @@ bool may_answer_within(Engine& e, Record& c) {
 
 bool may_challenge(Engine& e, Connection& c) { return may_challenge_within(e, c); }
 bool may_challenge(Engine& e, HalfOpen& half_open) { return may_challenge_within(e, half_open); }
+bool may_challenge(Engine& e, TimeWait& record) { return may_challenge_within(e, record); }
 
 bool may_answer(Engine& e, Connection& c) { return may_answer_within(e, c); }
 bool may_answer(Engine& e, HalfOpen& half_open) { return may_answer_within(e, half_open); }
+bool may_answer(Engine& e, TimeWait& record) { return may_answer_within(e, record); }
 
 }  // namespace lockstep::tcp

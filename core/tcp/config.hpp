@@ -119,8 +119,9 @@ struct Config {
   // Selective acknowledgment and the loss recovery that is built on it.
   bool sack = true;               // RFC 2018, 2883 and 6675: offered, accepted and used
   bool dsack = true;              // RFC 2883: what came twice is reported; wants `sack`
-  bool prr = true;                // RFC 6937 in recoveries by SACK, in place of a halved cwnd
-  bool prr_conservative = false;  // its conservative reduction bound
+  bool prr = true;                // RFC 9937 in recoveries by SACK, in place of a halved cwnd
+  bool prr_rfc6937 = false;       // by its predecessor, whose bound is a matter of choice:
+  bool prr_conservative = false;  // that of conservative reduction, in place of slow start's
   bool rack = true;               // RFC 8985: losses by time; wants `sack`
   bool tail_probe = true;         // its tail loss probe; wants `rack`
   Duration tail_probe_ack_delay = Duration::milliseconds(200);
@@ -133,7 +134,7 @@ struct Config {
   Count challenges_per_second{1000};
   // Each second has a limit of its own, of half to one and a half of the number, by a keyed hash.
   bool challenge_jitter = true;
-  Count challenges_per_connection{10};  // in a second
+  Count challenges_per_connection{10};  // in a second; beyond 255 there is no limit
   Count empty_answers_per_second{100};  // of a connection, to empty segments out of its window
 
   wire::OptionOrder option_order = wire::OptionOrder::like_linux;  // of a SYN's options
@@ -161,10 +162,14 @@ struct Config {
 
   Port port_first{49152};
   Port port_last{65535};
-  Count port_tries{64};
+  Count port_tries{16384};  // all of these
 
   // Heed packets too big (RFC 1191, 8201). Without it IPv6 sends packets of 1280 octets at most.
   bool path_mtu_discovery = true;
+  // What a peer's option or a message of a router may make of our segments at worst, options of TCP
+  // included: less would be mostly headers, and many of them (CVE-2019-11479).
+  Bytes mss_least{48};
+  Bytes path_mtu_least{552};  // of IPv4; IPv6 has 1280
   // RFC 4821, beside it: a silence may mean that large packets vanish. Smaller ones follow, of this
   // size, and then probes of larger ones.
   bool path_mtu_probing = false;
@@ -177,16 +182,17 @@ struct Config {
   Count shards{1};
   Count shard{0};
 
-  HashKey table_key{0x243f'6a88'85a3'08d3, 0x1319'8a2e'0370'7344};
-  // Drawn by the world, of 128 bits each, and constant for the life of a stack.
+  // Drawn by the world (draw_keys), of 128 bits each, and constant for the life of a stack. There
+  // is no default: a stack is not made while one of them is zero.
+  HashKey table_key;
   //= rfc6528#3
   //# 6528:ISN-4 the secret has 128 bits
   //= rfc6056#3.4
   //# 6056:PORT-6 so has that of the ports
-  HashKey isn_key{0xa409'3822'299f'31d0, 0x082e'fa98'ec4e'6c89};
-  HashKey port_key{0x4528'21e6'38d0'1377, 0xbe54'66cf'34e9'0c6c};
-  HashKey fast_open_key{0x9216'd5d9'8979'fb1b, 0xd131'0ba6'98df'b5ac};
-  HashKey timestamp_key{0xc0ac'29b7'c97c'50dd, 0x3f84'd5b5'b547'0917};
+  HashKey isn_key;
+  HashKey port_key;
+  HashKey fast_open_key;
+  HashKey timestamp_key;
   Sequence isn_base;              // added to every initial sequence number
 };
 

@@ -59,9 +59,9 @@ struct RttBefore {
 // Where a connection stands in the queue for the wire: at most one place.
 enum class SendPlace : std::uint8_t { none, ready, waiting };
 
-// Which list this connection is in by its `tell` link, at most one: of those with events, or of
-// those that want room and have no events.
-enum class TellPlace : std::uint8_t { none, now, next, held, wanting };
+// Which list this connection is in by its `tell` link, at most one: of those with events, or,
+// from `wanting` on, of those that have none: they want room, or are half open.
+enum class TellPlace : std::uint8_t { none, now, next, held, wanting, half_open };
 
 // What the application was refused for lack of, and waits for: at most one.
 enum class Room : std::uint8_t { none, active, block, piece };
@@ -96,6 +96,7 @@ inline constexpr std::uint8_t window_scale = 1;
 inline constexpr std::uint8_t timestamps = 2;
 // Not agreed on, but of the same life:
 inline constexpr std::uint8_t duplicates = 4;   // the peer has reported one: it speaks D-SACK
+inline constexpr std::uint8_t early_taken = 8;  // text of our SYN was acknowledged with it
 inline constexpr std::uint8_t fast_open = 16;  // text of the peer's SYN was taken with it
 inline constexpr std::uint8_t user_timeout_fixed = 32;    // set by the application: not CHANGEABLE
 inline constexpr std::uint8_t user_timeout_adopted = 64;  // it follows the peer's option
@@ -243,13 +244,13 @@ struct Connection {
   std::uint16_t deferred = 0;           // mask of EventKind to tell in the next one
   // To what the peer should not have sent, in the second of that number. Numbers come again after
   // 18 hours: at worst an old count holds a few answers back for one second.
-  std::uint16_t answers = 0;
+  std::uint16_t answers = 0;            // to empty segments
   std::uint16_t answers_second = 0;
+  std::uint8_t challenges = 0;          // 255: or more
 
   std::uint8_t dscp = 0;
   std::uint8_t ttl = 64;
   std::uint8_t keepalive_probes = 0;    // unanswered
-  SendPlace place = SendPlace::none;    // elsewhere than there only with an active part
   EcnVariables ecn;
   Cause cause : 4 = Cause::none;        // of the coming `closed`
   Cause soft_cause : 4 = Cause::none;   // of the coming `soft_error`
@@ -271,7 +272,6 @@ struct Connection {
   bool established_untold : 1 = false;  // SYN-RECEIVED counts against the backlog until told
   bool slow : 1 = false;                // the slow timer runs: see slow_due()
   bool path_limited : 1 = false;        // `mss` is what the path carries
-  bool by_cookie : 1 = false;           // opened by the ACK of a SYN cookie
   bool receive_buffer_set : 1 = false;  // by the application: no growth
   bool send_buffer_set : 1 = false;
   bool syn_lost : 1 = false;            // our SYN was retransmitted
@@ -279,6 +279,7 @@ struct Connection {
   bool reordering_seen : 1 = false;     // RFC 8985's, for good
   bool probe_doubtful : 1 = false;      // idle: the last tail loss probe came perhaps twice
   bool rto_suspect : 1 = false;         // idle: Active::rto_suspect; `rtt` holds RttBefore's
+  SendPlace place : 2 = SendPlace::none;  // elsewhere than there only with an active part
 };
 
 static_assert(sizeof(Connection) <= 232, "an idle connection takes 256 bytes in all");
@@ -354,6 +355,8 @@ struct Active : Wishes, Doubts {
   memory::Index extents = memory::nil;  // out-of-order ranges, in order
   std::uint32_t extent_count = 0;
   std::uint32_t gap_blocks = 0;         // taken for text above gaps; 0 without extents
+  memory::Link gaps;                    // among those with text above gaps, oldest first
+  Instant gap_since;                    // when that became the open one, with extents
   memory::Index owed_first = memory::nil;
   memory::Index owed_last = memory::nil;
   std::uint32_t owed_duplicates = 0;    // how many of the ACKs owed are no cumulative ones
@@ -489,8 +492,15 @@ struct Loan {
   std::uint16_t next = 0xffff;
 };
 
-// All that TIME-WAIT must remember. Or, `spent`: that the ACK which has opened this connection must
-// not open it again, once it is closed and for as long as its cookie is good.
+// A SYN cookie that has opened a connection: its ACK, come again, opens none.
+struct SpentCookie {
+  Instant until;            // it is good until then; past: the place is free
+  std::uint32_t mark = 0;   // a part of the keyed hash of its tuple
+  Sequence cookie;
+  bool begun_anew = false;  // a later SYN of the tuple was answered by a cookie, too
+};
+
+// All that TIME-WAIT must remember.
 struct TimeWait {
   IpAddress remote;
   Port remote_port;
@@ -499,9 +509,10 @@ struct TimeWait {
   std::uint8_t ttl = 64;
   std::uint8_t dscp = 0;
   OptionVariables options;
-  bool by_cookie = false;  // of such a connection: spent, when TIME-WAIT is over
-  bool spent = false;
   bool shelved = false;  // out of the table: a new SYN has taken its place for now
+  std::uint8_t challenges = 0;  // as of a connection
+  std::uint16_t answers = 0;
+  std::uint16_t answers_second = 0;
   std::uint32_t hash = 0;  // of the four-tuple, by the table's key
   Sequence send_nxt;
   Sequence receive_nxt;  // after the peer's FIN
@@ -539,6 +550,9 @@ struct Listener {
   Instant fast_open_resets_until;       // ... then they count as pending still
   std::uint16_t local_address = 0xffff;  // index, or any
   std::uint16_t mss = 0;        // Account::mss of what it opens
+  std::uint8_t ttl = 0;         // 0: the stack's
+  std::uint8_t dscp = 0;
+  Bytes receive_buffer;         // zero: the stack's
   bool open = false;
   memory::ListHead held;  // ESTABLISHED connections that wait to be admitted, by `tell`
 };

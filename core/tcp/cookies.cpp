@@ -8,6 +8,7 @@
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/replies.hpp"
+#include "core/tcp/spent_cookies.hpp"
 #include "core/units/check.hpp"
 #include "core/units/hash.hpp"
 
@@ -27,7 +28,7 @@ std::uint32_t tick_of(Instant now) {
 
 // `more` sets the two hashes apart from each other and, being one word more, from RFC 6528's, which
 // has the same key.
-std::uint32_t hash_of(const Config& config, const FourTuple& tuple, std::uint64_t more) {
+std::uint64_t hash_of(const Config& config, const FourTuple& tuple, std::uint64_t more) {
   SecretHash hash(config.isn_key);
   for (IpAddress const& address : {tuple.local.address, tuple.remote.address}) {
     hash.add(address.high).add(address.low);
@@ -35,15 +36,16 @@ std::uint32_t hash_of(const Config& config, const FourTuple& tuple, std::uint64_
   hash.add(more);
   std::uint64_t const ports = std::uint64_t{tuple.local.port.value} << 16 |
                               tuple.remote.port.value;
-  return static_cast<std::uint32_t>(hash.finish({ports, 4}));
+  return hash.finish({ports, 4});
 }
 
 std::uint32_t mask_of(const Config& config, const CookieOf& of) {
-  return hash_of(config, of.tuple, ~std::uint64_t{of.epoch});
+  return static_cast<std::uint32_t>(tuple_secret(config, of.tuple));
 }
 
 std::uint32_t proof_of(const Config& config, const CookieOf& of, std::uint32_t tick) {
-  return hash_of(config, of.tuple, std::uint64_t{tick} << 32 | of.peer_iss.value);
+  std::uint64_t const more = std::uint64_t{tick} << 32 | of.peer_iss.value;
+  return static_cast<std::uint32_t>(hash_of(config, of.tuple, more));
 }
 
 FourTuple tuple_of(const Arrival& arrival) {
@@ -53,7 +55,7 @@ FourTuple tuple_of(const Arrival& arrival) {
 
 CookieRead read_from(const Engine& e, const Arrival& arrival) {
   wire::Segment const& s = arrival.segment;
-  return read_cookie(e.config, {tuple_of(arrival), s.sequence.previous(), e.state->cookie_epoch},
+  return read_cookie(e.config, {tuple_of(arrival), s.sequence.previous()},
                      s.acknowledgment.previous(), e.state->now);
 }
 
@@ -67,7 +69,17 @@ wire::Segment syn_of(const wire::Segment& answer, Bytes mss) {
   return syn;
 }
 
+// What is known of the cookies of its tuple, of which it answers one.
+Spent spent_by(const Engine& e, const Arrival& arrival) {
+  return spent_of(e, tuple_secret(e.config, tuple_of(arrival)),
+                  arrival.segment.acknowledgment.previous());
+}
+
 }  // namespace
+
+std::uint64_t tuple_secret(const Config& config, const FourTuple& tuple) {
+  return hash_of(config, tuple, ~std::uint64_t{0});
+}
 
 //= rfc4987#3.6
 //# 4987:SYN-5 the tuple's keyed hash, the time and the index of an MSS; every option else is lost
@@ -91,6 +103,7 @@ CookieRead read_cookie(const Config& config, const CookieOf& of, Sequence cookie
     std::uint32_t const index = (bare - proof_of(config, of, tick - age)) & low_mask;
     out.good = index < sizes.size();
     out.mss = {out.good ? sizes[index] : 0u};
+    out.until = Instant{} + cookie_tick * (tick - age + cookie_ticks_max);
   }
   return out;
 }
@@ -99,15 +112,16 @@ void reply_cookie(Engine& e, Index at_listener, const Arrival& arrival) {
   wire::Segment const& s = arrival.segment;
   std::uint32_t const unnamed = arrival.remote.is_v4() ? 536 : 1220;
   std::uint32_t const named = s.options.has_mss ? s.options.mss : unnamed;
-  CookieOf const of{tuple_of(arrival), s.sequence, e.state->cookie_epoch};
+  CookieOf const of{tuple_of(arrival), s.sequence};
   Sequence const cookie =
       make_cookie(e.config, of, {std::min(named, e.text_max(arrival.remote).count)}, e.state->now);
   //= rfc9293#3.10.7.2
   //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>; what else the SYN brings comes again
-  reply_syn(e, arrival, cookie,
-            window_to_wire(least(e.config.receive_buffer, Bytes{0xffff}), WindowScale{}),
-            accounts::least_mss(e.listeners[at_listener].mss, e.mss_to(arrival.remote)));
+  Listener const& by = e.listeners[at_listener];
+  Bytes const buffer = by.receive_buffer.empty() ? e.config.receive_buffer : by.receive_buffer;
+  reply_syn(e, arrival, by, cookie, window_to_wire(least(buffer, Bytes{0xffff}), WindowScale{}));
   e.state->cookies_until = e.state->now + cookie_tick * cookie_ticks_max;
+  forgive(e, tuple_secret(e.config, of.tuple));
   ++e.counters->cookies_sent;
 }
 
@@ -116,11 +130,18 @@ bool may_answer_cookie(const Engine& e, const Arrival& arrival) {
 }
 
 bool proves_cookie(const Engine& e, const Arrival& arrival) {
-  return !arrival.segment.flags.syn() && read_from(e, arrival).good;
+  return !arrival.segment.flags.syn() && read_from(e, arrival).good &&
+         !spent_by(e, arrival).this_one;
 }
 
 Drop arrives_cookie(Engine& e, Index at_listener, const Arrival& arrival) {
   CookieRead const read = read_from(e, arrival);
+  Spent const spent = spent_by(e, arrival);
+  if (spent.this_one || (!read.good && spent.another)) {
+    //= rfc4987#3.6
+    //# 4987:SYN-5 an ACK that comes again, or late, opens nothing: its connection is gone
+    return arrives_closed(e, arrival);
+  }
   if (!read.good) {
     return Drop::tcp_cookie_unproven;
   }
@@ -128,16 +149,15 @@ Drop arrives_cookie(Engine& e, Index at_listener, const Arrival& arrival) {
     return Drop::tcp_listen_full;
   }
   Sequence const iss = arrival.segment.acknowledgment.previous();
-  Connection* const opened = e.actives.available() == 0
-                                 ? nullptr
-                                 : open_passive(e, at_listener, arrival, iss);
+  Connection* const opened =
+      make_room_for_one(e) ? open_passive(e, at_listener, arrival, iss) : nullptr;
   if (opened == nullptr) {
     return Drop::tcp_connections_full;
   }
   Connection& c = *opened;
   enter(e, c, State::syn_received);
   take_syn(e, c, syn_of(arrival.segment, read.mss));
-  c.by_cookie = true;
+  spend(e, tuple_secret(e.config, tuple_of(arrival)), iss, read.until);
   // Our SYN is out, and here is its ACK.
   c.send.nxt = iss.next();
   c.sent_at = e.state->now;

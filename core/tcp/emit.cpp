@@ -170,7 +170,7 @@ wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan) {
     out.flags |= wire::flag::fin;
   }
   if (plan.kind == PlanKind::ack) {
-    out.sequence = c.send.nxt;
+    out.sequence = bare_sequence(c);
   } else if (plan.kind == PlanKind::keepalive) {
     //= rfc9293#3.8.4
     //# 9293:P-KA-PROBE, 9293:SHLD-12 SND.NXT - 1, without text

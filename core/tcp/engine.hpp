@@ -54,7 +54,7 @@ struct EngineState {
   Instant challenge_second;
   std::uint32_t challenges_used = 0;
   Instant cookies_until;        // until then an ACK may prove a SYN that was answered by a cookie
-  std::uint32_t cookie_epoch = 0;  // part of every cookie: a new one makes all others void
+  Instant spent_until;          // until then some cookie is remembered that has opened
   std::uint64_t half_open_tries = 0;  // bit n: some were retransmitted n times
   std::uint32_t ports_drawn = 0;
   bool started = false;
@@ -66,9 +66,13 @@ struct EngineState {
   memory::ListHead tell_now;    // connections with events for this turn, by `tell`
   memory::ListHead tell_next;   // ... and for the next one
   memory::ListHead time_waits;  // oldest first
+  memory::ListHead gaps;        // active parts with text above gaps, by `gaps`, oldest gap first
   // Connections whose applications were refused and that have nothing else to be told, by `tell`,
   // one list for each kind of room.
   std::array<memory::ListHead, room_kinds> wanting{};
+  // Connections in SYN-RECEIVED that no application knows of, by `tell`, oldest first. What has
+  // nothing to be told needs its link for nothing else.
+  memory::ListHead half_open_records;
   std::uint32_t refused = 0;    // how many were refused, in these lists or not
   std::uint16_t loan_count = 0;
   // What routers of IPv6 have told.
@@ -99,6 +103,13 @@ struct Arrival {
   std::uint8_t ecn = 0; // the ECN field of its packet
 };
 
+// What some remotes, told apart by a keyed hash, hold above gaps: see gaps.hpp.
+struct GapUse {
+  std::uint32_t blocks = 0;
+  std::uint32_t ranges = 0;
+};
+inline constexpr std::uint32_t gap_uses = 256;
+
 // Handles and configuration; held outside of the arena, by value, for as long as the stack lives.
 struct Engine {
   Config config;
@@ -117,6 +128,7 @@ struct Engine {
   memory::Slots<TimeWait> time_waits;
   memory::Slots<HalfOpen> half_opens;  // the SYN cache
   memory::View<memory::ListHead> half_open_queues;  // by how often their SYN-ACKs went again
+  memory::View<SpentCookie> spent_cookies;
   memory::Slots<Listener> listeners;
   memory::Slots<Extent> extents;
   memory::Slots<Owed> owed;
@@ -126,6 +138,7 @@ struct Engine {
   memory::BytePools pools;
   memory::View<FastOpenEntry> fast_open_cache;  // a client's
   memory::View<memory::ListHead> waiting_heads;  // one a neighbour
+  memory::View<GapUse> gap_uses;
   memory::TimerWheel wheel;
   Demux demux;
   internet::Replies replies;
@@ -164,6 +177,7 @@ struct Engine {
   memory::List<Active, &Active::queue> ready() const {
     return {state->ready, actives.view()};
   }
+  memory::List<Active, &Active::gaps> gaps() const { return {state->gaps, actives.view()}; }
   memory::List<Connection, &Connection::tell> tell_now() const {
     return {state->tell_now, connections.view()};
   }
@@ -175,6 +189,9 @@ struct Engine {
   }
   memory::List<Connection, &Connection::tell> held(Listener& listener) const {
     return {listener.held, connections.view()};
+  }
+  memory::List<Connection, &Connection::tell> half_open_records() const {
+    return {state->half_open_records, connections.view()};
   }
   // Active parts of connections that wait for a next hop to be resolved.
   memory::List<Active, &Active::queue> waiting(Index neighbour) const {

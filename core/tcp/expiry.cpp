@@ -42,8 +42,7 @@ void count(Engine& e, TimerKind kind) {
   a.mode = RetransmitMode::persist;
   a.probe = true;
   a.persist_backoff = static_cast<std::uint8_t>(std::min(a.persist_backoff + 1, 16));
-  Duration const wait = c.rtt.rto() * (std::uint64_t{1} << a.persist_backoff);
-  a.retransmit_due = e.state->now + std::min(wait, e.config.persist_max);
+  a.retransmit_due = e.state->now + probe_interval(e, c);
   make_ready(e, c);
 }
 
@@ -66,7 +65,6 @@ void advise(Engine& e, Connection& c) {
   //= rfc9293#3.8.6
   //# 9293:MUST-35 the window was shrunk to zero: probing takes over
   if (synchronized(c.state) && c.send.wnd.empty()) {
-    a.persist_backoff = 0;
     a.retransmit_end = a.retransmit_next;
     a.timing = false;
     probe(e, c);
@@ -230,6 +228,12 @@ Duration limit_of(std::uint32_t user_timeout_ms) {
 }
 
 }  // namespace
+
+Duration probe_interval(const Engine& e, const Connection& c) {
+  Active const& a = e.active(c);
+  Duration const wait = c.rtt.rto() * (std::uint64_t{1} << a.persist_backoff);
+  return a.persist_backoff == 0 ? wait : std::min(wait, e.config.persist_max);
+}
 
 Duration syn_limit(const Engine& e, std::uint32_t user_timeout_ms) {
   Duration const user = limit_of(user_timeout_ms);

@@ -93,12 +93,15 @@ void open_fast(Engine& e, Connection& c, Listener& listener) {
 // Where the cookie of this server lies, if it is known.
 //= rfc7413#4.1.3
 //# 7413:TFO-5 one cookie a pair of addresses
-FastOpenEntry& place_of(const Engine& e, const Connection& c) {
-  IpAddress const local = e.local_of(c);
+FastOpenEntry& place_of(const Engine& e, IpAddress local, IpAddress remote) {
   TableHash hash(e.config.table_key);
   hash.add(local.high).add(local.low);
-  std::uint64_t const value = hash.add(c.remote.high).add(c.remote.low).finish();
+  std::uint64_t const value = hash.add(remote.high).add(remote.low).finish();
   return e.fast_open_cache[static_cast<std::uint32_t>(value % e.fast_open_cache.count())];
+}
+
+FastOpenEntry& place_of(const Engine& e, const Connection& c) {
+  return place_of(e, e.local_of(c), c.remote);
 }
 
 bool is_about(const FastOpenEntry& entry, const Engine& e, const Connection& c) {
@@ -173,6 +176,16 @@ void leave_fast_open(Engine& e, Connection& c, bool reset) {
   }
 }
 
+bool knows_cookie(const Engine& e, IpAddress local, const Endpoint& remote) {
+  if (!e.config.fast_open_client) {
+    return false;
+  }
+  FastOpenEntry const& entry = place_of(e, local, remote.address);
+  bool const about = entry.local == local && entry.remote == remote.address;
+  bool const bad = entry.bad_port == remote.port && e.state->now < entry.bad_until;
+  return about && entry.cookie_bytes != 0 && !bad;
+}
+
 void want_fast_open(Engine& e, Connection& c) {
   FastOpenEntry const& entry = place_of(e, c);
   //= rfc7413#4.1.3.1
@@ -222,6 +235,9 @@ void end_fast_open(Engine& e, Connection& c, const wire::Segment& syn_ack) {
     entry.bad_until = {};
   } else if (c.send.una != c.send.nxt) {
     doubt_fast_open(e, c);
+  }
+  if (c.send.nxt != c.send.iss.next() && c.send.una == c.send.nxt) {
+    c.options.set(spoken::early_taken);
   }
   e.active(c).fast_open_used = false;
 }

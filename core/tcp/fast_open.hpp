@@ -18,6 +18,8 @@ bool wants_cookie(const Engine& e, const Listener& listener, const Arrival& arri
 // The handshake is over: the attempt counts against its listener no more, unless by a reset.
 void leave_fast_open(Engine& e, Connection& c, bool reset);
 
+// Whether a SYN to `remote` could show a cookie and bring text.
+bool knows_cookie(const Engine& e, IpAddress local, const Endpoint& remote);
 // --- the client ---
 // The application allows it: whether this SYN may ask for a cookie, or show one.
 void want_fast_open(Engine& e, Connection& c);

@@ -42,7 +42,7 @@ struct HalfOpen {
   std::uint16_t local_address = 0;  // index of our addresses
   std::uint16_t mss = 0;
   std::uint16_t user_timeout = 0;   // as on the wire; 0: none
-  std::uint16_t answers = 0;        // to what the peer should not have sent, in `answers_second`
+  std::uint16_t answers = 0;        // to empty segments out of the window, in `answers_second`
   std::uint16_t answers_second = 0;
   std::uint8_t brought = 0;
   WindowScale scale;                // of the SYN
@@ -51,6 +51,7 @@ struct HalfOpen {
   std::uint8_t sent = 0;
   std::uint8_t again = 0;           // of these, SYN-ACKs that were not the first
   std::uint8_t received = 0;        // after the SYN
+  std::uint8_t challenges = 0;      // in `answers_second`
 
   bool has(std::uint8_t options) const { return (brought & options) != 0; }
 };

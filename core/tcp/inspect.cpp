@@ -41,6 +41,7 @@ void fill_account(const Engine& e, const Connection& c, ConnectionInfo& info) {
   info.account.texts_received = account->texts_received;
   info.account.texts_above_gaps = account->texts_above_gaps;
   info.account.duplicates_told = account->duplicates_told;
+  info.account.overtaken = account->overtaken;
   info.account.octets_again = account->octets_again;
   info.account.octets_marked = account->octets_marked;
   info.account.timeouts = account->timeouts;
@@ -59,8 +60,9 @@ void visit_account(const Account& account, FieldSink& sink) {
   for (std::uint64_t value :
        {std::uint64_t{account.texts_received}, std::uint64_t{account.texts_sent},
         std::uint64_t{account.texts_above_gaps}, std::uint64_t{account.duplicates_told},
-        account.octets_again, account.octets_marked, std::uint64_t{account.timeouts},
-        std::uint64_t{account.repairs}, account.repaired_for.ns, account.repairs_since.ns,
+        std::uint64_t{account.overtaken.count}, account.octets_again, account.octets_marked,
+        std::uint64_t{account.timeouts}, std::uint64_t{account.repairs},
+        account.repaired_for.ns, account.repairs_since.ns,
         std::uint64_t{account.repair_end.value}, account.shut_out_for.ns,
         account.shut_out_since.ns, account.least_rtt.ns, account.heard_rtt8_ns,
         std::uint64_t{account.round_end.value}, account.round_since.ns,
@@ -134,7 +136,7 @@ void visit_variables(const Connection& c, FieldSink& sink) {
         std::uint64_t{c.pending}, std::uint64_t{c.deferred},
         std::uint64_t{c.mss_max} << 1 | (c.path_limited ? 1u : 0u),
         static_cast<std::uint64_t>(c.place), static_cast<std::uint64_t>(c.telling),
-        static_cast<std::uint64_t>(c.wants), std::uint64_t{c.answers},
+        static_cast<std::uint64_t>(c.wants), std::uint64_t{c.challenges} << 16 | c.answers,
         std::uint64_t{c.congestion.reorder_steps}, std::uint64_t{c.reorder_persist}}) {
     sink.add(value);
   }
@@ -143,7 +145,7 @@ void visit_variables(const Connection& c, FieldSink& sink) {
 void visit_flags(const Connection& c, FieldSink& sink) {
   std::uint64_t bits = 0;
   for (bool flag :
-       {bool{c.slow}, c.by_cookie, c.receive_buffer_set, c.send_buffer_set,
+       {bool{c.slow}, c.receive_buffer_set, c.send_buffer_set,
         c.passive, c.nagle, c.delayed_acks, c.keepalive, c.soft_errors, c.detached, c.fin_queued,
         c.fin_sent, c.fin_taken, c.reading_over, c.send_urgent, c.receive_urgent, c.syn_lost,
         c.established_untold, c.doubt_next_hop, c.congestion.recovering,
@@ -303,6 +305,7 @@ void visit_active(Engine& e, Connection& c, FieldSink& sink) {
   visit_path_probe(a.path_probe, sink);
   sink.add(a.delayed);
   sink.add(a.gap_blocks);
+  sink.add(a.extents == nil ? Instant{} : a.gap_since);
   sink.add(static_cast<std::uint64_t>(a.mode) << 16 | std::uint64_t{a.persist_backoff} << 8 |
            a.delayed_segments);
   std::uint64_t bits = 0;
@@ -364,7 +367,9 @@ void visit_time_wait(const Engine& e, Index record, FieldSink& sink) {
   visit_options(t.options, sink);
   sink.add(std::uint64_t{t.ttl} << 8 | t.dscp);
   sink.add(t.due);
-  sink.add((t.by_cookie ? 4u : 0u) | (t.spent ? 2u : 0u) | (t.shelved ? 1u : 0u));
+  sink.add(std::uint64_t{t.challenges} << 32 | std::uint64_t{t.answers} << 8 |
+           (t.shelved ? 1u : 0u));
+  sink.add_exact(t.answers_second);
   sink.add_exact(record);
 }
 
@@ -380,7 +385,7 @@ void visit_half_open(const Engine& e, Index half_open, FieldSink& sink) {
   sink.add(std::uint64_t{h.timestamp} << 32 | std::uint64_t{h.window.value} << 16 | h.mss);
   sink.add(std::uint64_t{h.user_timeout} << 32 | std::uint64_t{h.answers} << 16 |
            std::uint64_t{h.brought} << 8 | h.scale.shift);
-  sink.add(std::uint64_t{h.tries} << 8 | h.again);
+  sink.add(std::uint64_t{h.challenges} << 16 | std::uint64_t{h.tries} << 8 | h.again);
   sink.add_exact(std::uint64_t{h.listener} << 32 | half_open);
   sink.add_exact(std::uint64_t{h.answers_second} << 16 | std::uint64_t{h.sent} << 8 | h.received);
 }
@@ -401,6 +406,16 @@ void visit_fast_open(const Engine& e, FieldSink& sink) {
   }
 }
 
+void visit_spent_cookies(const Engine& e, FieldSink& sink) {
+  for (SpentCookie const& spent : e.spent_cookies.all()) {
+    if (spent.until > e.state->now) {
+      sink.add(spent.until);
+      sink.add(std::uint64_t{spent.mark} << 32 | spent.cookie.value);
+      sink.add(spent.begun_anew ? 1u : 0u);
+    }
+  }
+}
+
 void visit_listener(const Engine& e, Index slot, FieldSink& sink) {
   Listener& listener = e.listeners[slot];
   sink.add(listener.local.address);
@@ -413,7 +428,8 @@ void visit_listener(const Engine& e, Index slot, FieldSink& sink) {
   sink.add(std::uint64_t{listener.fast_open_max} << 32 | listener.fast_open_pending);
   sink.add(listener.fast_open_resets);
   sink.add(listener.fast_open_resets_until);
-  sink.add(listener.mss);
+  sink.add(std::uint64_t{listener.ttl} << 24 | std::uint64_t{listener.dscp} << 16 | listener.mss);
+  sink.add(listener.receive_buffer);
   auto const held = e.held(listener);
   for (Index at = held.first(); at != nil; at = held.next(at)) {
     sink.add(std::uint64_t{e.connections[at].hash});
@@ -468,7 +484,7 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.path_limited = c.path_limited;
   info.options = {c.options.has(spoken::window_scale), c.options.has(spoken::timestamps),
                   c.options.send_scale, c.options.receive_scale, c.options.ts_recent,
-                  c.options.has(spoken::fast_open)};
+                  c.options.has(spoken::fast_open) || c.options.has(spoken::early_taken)};
   info.dscp = c.dscp;
   info.ttl = c.ttl;
   info.user_timeout = Duration::milliseconds(c.user_timeout_ms);
@@ -516,7 +532,7 @@ State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_addr
       TimeWait const& t = e.time_waits[found.index];
       bool const same = t.remote == tuple.remote.address && t.local_address == local_address &&
                         t.remote_port == tuple.remote.port && t.local_port == tuple.local.port;
-      state = same && !t.spent ? State::time_wait : state;
+      state = same ? State::time_wait : state;
       return same;
     }
     return false;

@@ -51,6 +51,8 @@ void visit_time_wait(const Engine& e, Index record, FieldSink& sink);
 void visit_half_open(const Engine& e, Index half_open, FieldSink& sink);
 // What is remembered of servers for Fast Open.
 void visit_fast_open(const Engine& e, FieldSink& sink);
+// Cookies that have opened connections, and are good still.
+void visit_spent_cookies(const Engine& e, FieldSink& sink);
 void visit_listener(const Engine& e, Index slot, FieldSink& sink);
 
 }  // namespace lockstep::tcp

@@ -159,8 +159,11 @@ struct Backlog {
   //= rfc7413#6.1
   //# 7413:TFO-20 only for applications that bear it if the same text comes twice
   Count fast_open{0};
-  // SettingKind::mss of its connections, their SYN-ACKs included. 0: no limit.
+  // Of its connections from the SYN-ACK on, each as the SettingKind of its name; mss 0: no limit.
   Bytes mss{};
+  Bytes receive_buffer{};  // zero: the configuration's
+  std::uint8_t ttl = 0;    // 0: the configuration's. 255 on every segment: RFC 5082
+  std::uint8_t dscp = 0;
 };
 
 // An active open. An unspecified local address is chosen by route, a zero local port drawn.
@@ -230,7 +233,7 @@ struct ConnectionInfo {
     bool window_scale = false, timestamps = false;  // both sides speak it
     WindowScale send_scale, receive_scale;
     std::uint32_t ts_recent = 0;
-    bool fast_open = false;          // the peer's SYN brought text that was taken with it
+    bool fast_open = false;          // text that a SYN brought, the peer's or ours, was taken
   } options;
   Bytes cwnd, ssthresh;
   Sequence recover;
@@ -277,6 +280,7 @@ struct ConnectionInfo {
     std::uint32_t texts_sent = 0, texts_received = 0;  // segments with text
     std::uint32_t texts_above_gaps = 0;     // queued above a gap
     std::uint32_t duplicates_told = 0;      // D-SACK blocks of the peer
+    Bytes overtaken;                        // of what came out of order: how far behind, at most
     std::uint64_t octets_again = 0;         // of text, sent again
     std::uint64_t octets_marked = 0;        // acknowledged under ECE
     std::uint32_t timeouts = 0, repairs = 0;  // ... and recoveries that they began

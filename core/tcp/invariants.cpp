@@ -5,6 +5,7 @@
 #include "core/tcp/inspect.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
+#include "core/tcp/sack.hpp"
 #include "core/tcp/scoreboard.hpp"
 #include "core/tcp/syn_cache.hpp"
 #include "core/units/check.hpp"
@@ -44,6 +45,29 @@ void check_extents(const Engine& e, const Connection& c, const Active& a) {
   CHECK(count == a.extent_count);
 }
 
+// Whether something is to leave: what was never sent, what goes again, or an ACK.
+bool has_more(const Connection& c, const Active& a) {
+  Sequence const end = queue_begin(c) + a.send.length();
+  bool const unsent = !c.fin_sent && (end.after(c.send.nxt) || c.fin_queued);
+  return unsent || a.retransmit_next.before(a.retransmit_end) || repairs(c, a);
+}
+
+// Nobody waits for nothing: whoever has something to send stands in a queue for the wire, or a
+// timer runs that lets it go on. What is in flight has one in any case.
+void check_liveness(const Engine& e, const Connection& c, const Active& a) {
+  bool const queued = c.place != SendPlace::none;
+  bool const timed = a.mode != RetransmitMode::idle || !a.pace_due.is_never();
+  CHECK(queued || timed || !has_more(c, a));
+  CHECK(queued || a.owed_first == nil || !synchronized(c.state));
+  CHECK(queued || !a.any() || !synchronized(c.state));
+  // The timers are on the wheel; an ACK that is delayed is so once the connection leaves the queue.
+  Instant const sending = earlier(a.pace_due, earlier(a.retransmit_due, a.give_up_due));
+  CHECK(e.wheel.due(a.owner) <= earlier(sending, a.slow_due));
+  CHECK(queued || e.wheel.due(a.owner) <= a.delayed_ack_due);
+  // With less than a segment neither timer nor queue would ever let one out.
+  CHECK(!synchronized(c.state) || c.congestion.ssthresh.count >= c.mss);
+}
+
 void check_active(Engine& e, const Connection& c) {
   Active const& a = e.active(c);
   CHECK((a.mode == RetransmitMode::idle) == a.retransmit_due.is_never());
@@ -61,6 +85,7 @@ void check_active(Engine& e, const Connection& c) {
                                    a.path_probe.end.at_or_before(c.send.nxt)));
   CHECK(!a.echo_armed || (c.options.has(spoken::timestamps) && c.send.una != c.send.nxt));
   CHECK(a.watch != TimeoutWatch::news || a.watch_end.at_or_before(c.send.nxt));
+  check_liveness(e, c, a);
   check_extents(e, c, a);
   congestion::check_invariants(e, c, a);
   Board(e, e.active(c)).check(c);
@@ -139,6 +164,7 @@ void check_conservation(Engine& e) {
   std::uint32_t listed = 0;
   std::uint32_t gap_blocks = 0;
   std::uint32_t refused = 0;
+  std::uint32_t half_open = 0;
   std::uint32_t promised = 0;
   for (Index at = 0; at < e.connections.high_water(); ++at) {
     if (!e.connections.taken(at)) {
@@ -146,6 +172,9 @@ void check_conservation(Engine& e) {
     }
     Connection const& c = e.connection(at);
     listed += c.place == SendPlace::ready ? 1u : 0u;
+    half_open += c.telling == TellPlace::half_open ? 1u : 0u;
+    bool const unknown = c.state == State::syn_received && c.passive && !opened_fast(c);
+    CHECK((c.telling == TellPlace::half_open) == unknown);
     refused += c.wants != Room::none ? 1u : 0u;
     if (c.active == nil) {
       continue;
@@ -156,6 +185,7 @@ void check_conservation(Engine& e) {
     gap_blocks += a.gap_blocks;
     sent += a.board.order.count;
     CHECK(a.gap_blocks == 0 || a.extents != nil);
+    CHECK(e.gaps().linked(c.active) == (a.extents != nil));
     marks += a.marks.count;
     promised += a.promised;
     std::uint32_t cut = 0;
@@ -175,8 +205,15 @@ void check_conservation(Engine& e) {
   CHECK(promised == e.pools.blocks.promised());
   CHECK(sent == e.sent.used());
   CHECK(gap_blocks == e.state->gap_blocks);
+  for (GapUse const& use : e.gap_uses.all()) {
+    gap_blocks -= use.blocks;
+    extents -= use.ranges;
+  }
+  CHECK(gap_blocks == 0);
+  CHECK(extents == 0);
   CHECK(listed == e.ready().count());
   CHECK(refused == e.state->refused);
+  CHECK(half_open == e.half_open_records().count());
   if (e.connections.used() == 0) {
     CHECK(e.pools.blocks.used() == 0);
     CHECK(e.pools.pieces.used() == 0);

@@ -41,6 +41,9 @@ void untell(Engine& e, Connection& c) {
     case TellPlace::wanting:
       e.wanting(c.wants).remove(e.slot_of(c));
       break;
+    case TellPlace::half_open:
+      e.half_open_records().remove(e.slot_of(c));
+      break;
   }
   c.telling = TellPlace::none;
 }
@@ -155,6 +158,22 @@ Event make_event(Engine& e, Index at, EventKind kind) {
   return event;
 }
 
+// The oldest half-open connection goes without a word, as if it had given up; false if there is
+// none, or if its peer may still be about to answer the first SYN-ACK.
+[[gnu::cold]] bool shed_half_open(Engine& e) {
+  if (e.half_open_records().empty()) {
+    return false;
+  }
+  Connection& c = e.connection(e.half_open_records().first());
+  if (c.retries == 0) {
+    return false;
+  }
+  enter(e, c, State::closed);
+  detach(e, c, Cause::refused);
+  ++e.counters->half_opens_evicted;
+  return true;
+}
+
 }  // namespace
 
 void enter(Engine& e, Connection& c, State to) {
@@ -235,6 +254,9 @@ void complete_in_backlog(Engine& e, const Connection& c) {
 Active* take_active(Engine& e, Connection& c) {
   CHECK(c.active == nil);
   c.active = e.actives.take();
+  if (c.active == nil && shed_half_open(e)) [[unlikely]] {
+    c.active = e.actives.take();
+  }
   if (c.active == nil) {
     return nullptr;
   }
@@ -249,6 +271,7 @@ Active* take_active(Engine& e, Connection& c) {
   a.retransmit_end = c.send.nxt;
   a.last_ack_sent = c.receive.nxt;
   a.reduced_to = c.send.una.previous();
+  a.marks.limited_until = c.send.una;
   a.unacked_since = e.state->now;
   if (c.probe_doubtful) {
     c.probe_doubtful = false;
@@ -260,6 +283,20 @@ Active* take_active(Engine& e, Connection& c) {
     spurious::resume_estimate(c, a);
   }
   return &a;
+}
+
+void hold_half_open(Engine& e, Connection& c) {
+  // What opened fast is told already.
+  if (c.telling == TellPlace::none) {
+    c.telling = TellPlace::half_open;
+    e.half_open_records().push_back(e.slot_of(c));
+  }
+}
+
+bool make_room_for_one(Engine& e) {
+  bool const room = e.connections.available() != 0 && e.actives.available() != 0;
+  // One that goes leaves a record and its active part.
+  return room || (shed_half_open(e) && e.connections.available() != 0);
 }
 
 void rest(Engine& e, Connection& c, Active& a) {
@@ -310,9 +347,6 @@ void detach(Engine& e, Connection& c, Cause cause) {
   Index const at = e.slot_of(c);
   if (c.state != State::time_wait) {
     e.leave_table(c.hash, {EntryKind::connection, at});
-    if (c.by_cookie && (c.active == nil || e.active(c).behind == nil)) {
-      remember_spent(e, c);
-    }
   }
   unready(e, c);
   forget_room(e, c);
@@ -332,7 +366,7 @@ void detach(Engine& e, Connection& c, Cause cause) {
     }
     a.send.clear(e.pools);
     if (a.extents != nil || a.fin_known) {
-      drop_extents(e, a);
+      drop_extents(e, c, a);
     }
     drop_owed(e, a);
     if (a.marks.first != nil) {

@@ -40,6 +40,14 @@ bool may_complete(Engine& e, const Connection& c);
 // The listener that this connection still counts against, or null.
 Listener* listener_of(Engine& e, const Connection& c);
 
+// A listener's connection in SYN-RECEIVED, whose peer has proved nothing yet: it gives way to
+// whoever has, until the application is told of it.
+void hold_half_open(Engine& e, Connection& c);
+// Whether there is a record and an active part for one more connection that has proved itself, or
+// that the application asks for. Where there are none, the oldest half-open connection gives way,
+// if its SYN-ACK has gone twice in vain.
+[[nodiscard]] bool make_room_for_one(Engine& e);
+
 // Gives the active part back if nothing in it is needed.
 void rest(Engine& e, Connection& c, Active& a);
 inline void rest(Engine& e, Connection& c) {
@@ -52,9 +60,9 @@ inline void rest(Engine& e, Connection& c) {
 // told with `cause` once the application has read what it may still read; then the record goes.
 void detach(Engine& e, Connection& c, Cause cause);
 
-// The connection has something to be told: it waits for room without a place in the list of those
-// that have nothing else, until it was told.
-void leave_wanting(Engine& e, Connection& c);
+// The connection has something to be told: it leaves the list of those that have nothing else, be
+// it that they wait for room or are half open.
+void leave_untold(Engine& e, Connection& c);
 
 // Marks an event as pending. Raised by the application's own calls while it drains events, it is
 // told next turn.
@@ -71,10 +79,10 @@ inline void tell(Engine& e, Connection& c, EventKind kind) {
   std::uint16_t& kinds = later ? c.deferred : c.pending;
   kinds = static_cast<std::uint16_t>(kinds | bit_of(kind));
   if (c.telling != TellPlace::none) {
-    if (c.telling != TellPlace::wanting) [[likely]] {
+    if (c.telling < TellPlace::wanting) [[likely]] {
       return;
     }
-    leave_wanting(e, c);
+    leave_untold(e, c);
   }
   c.telling = later ? TellPlace::next : TellPlace::now;
   (later ? e.tell_next() : e.tell_now()).push_back(e.slot_of(c));

@@ -199,9 +199,10 @@ std::uint32_t worth_sending(const Connection& c, const Active& a, Offer offer, b
   if (usable == 0) {
     //= rfc9293#3.8.6.1
     //# 9293:SHLD-29 the first probe after the window was zero for one timeout
+    //= rfc9293#3.8.6.1
+    //# 9293:SHLD-30 a probe that the peer takes opens no window: the interval stays as it has grown
     a.mode = RetransmitMode::persist;
-    a.persist_backoff = 0;
-    a.retransmit_due = e.state->now + c.rtt.rto();
+    a.retransmit_due = e.state->now + probe_interval(e, c);
   } else {
     //= rfc9293#3.9.1.2
     //# 9293:MUST-60 text without a PUSH is not held back for ever
@@ -322,6 +323,8 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
     c.options.ts_offset = timestamp_offset(e.config, e.tuple_of(c));
   }
   a->pushed = iss.next();
+  a->reduced_to = iss.previous();
+  a->marks.limited_until = iss;
 }
 
 [[gnu::cold]] void send_syn_again(Engine& e, Connection& c) {
@@ -333,11 +336,11 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
 
 [[gnu::cold]] void window_opened(Engine& e, Connection& c) {
   Active& a = e.active(c);
+  a.persist_backoff = 0;
   if (a.mode == RetransmitMode::persist) {
     a.mode = RetransmitMode::idle;
     a.retransmit_due = Instant::never();
     a.give_up_due = Instant::never();
-    a.persist_backoff = 0;
     a.probe = false;
     if (c.send.una != c.send.nxt) {
       if (!c.sack || !send_all_again(e, c)) {

@@ -30,6 +30,14 @@ inline Sequence queue_begin(const Connection& c) {
   return syn_unacknowledged(c) ? c.send.una.next() : c.send.una;
 }
 
+// The number of a segment without text. Beyond the edge of a window that is shut, or was shrunk, a
+// strict receiver takes nothing, not even the ACK field; there it is the edge, as in Linux and BSD.
+// (An edge that moved left by less than a unit of its scale is only rounded.)
+inline Sequence bare_sequence(const Connection& c) {
+  Sequence const right = c.send.una + c.send.wnd;
+  bool const beyond = c.send.nxt.since(right).count >> c.options.send_scale.shift != 0;
+  return beyond && synchronized(c.state) ? right : c.send.nxt;
+}
 // How far retransmissions may go. A window whose edge moved left by the rounding of a scale does
 // not keep back what lay in it when it was sent.
 Sequence right_again(const Connection& c, const Active& a);

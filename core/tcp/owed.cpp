@@ -149,9 +149,9 @@ void owe_now(Engine& e, Connection& c) {
   if (a == nullptr) {
     return;
   }
-  if (a->delayed_segments != 0) {
-    cut_delayed(e, c, *a);
-  }
+  //= rfc9293#3.10.7.4
+  //# 9293:MUST-58 what a delayed ACK would say is said by this one, which leaves at once
+  forget_delayed(*a);
   c.unbroken = {};
   // A shut window may have come to open since (the store was full): the probe learns of it.
   if (c.receive.edge == c.receive.nxt) {

@@ -5,7 +5,6 @@
 
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/sack.hpp"
-#include "core/tcp/segment_options.hpp"
 #include "core/tcp/syn_cache.hpp"
 
 namespace lockstep::tcp {
@@ -26,8 +25,8 @@ Connection* find_quoted(Engine& e, const internet::IcmpError& error,
 }
 
 // What the message says that the path carries; 0 if it says nothing that can be.
-std::uint16_t told_mtu(const Connection& c, const internet::IcmpError& error) {
-  std::uint16_t const least = internet::path_mtu_least(c.remote);
+std::uint16_t told_mtu(const Engine& e, const Connection& c, const internet::IcmpError& error) {
+  std::uint16_t const least = e.paths.least_to(c.remote);
   if (!c.remote.is_v4()) {
     //= rfc8201#4
     //# 8201:PMTU-2 less than 1280 is discarded
@@ -38,7 +37,7 @@ std::uint16_t told_mtu(const Connection& c, const internet::IcmpError& error) {
   std::uint16_t const told = error.mtu != 0 ? error.mtu
                                             : internet::plateau_below(error.quoted_bytes);
   //= rfc1191#3
-  //# 1191:PMTU-3 never below 68
+  //# 1191:PMTU-3 never below 68, nor below what Config takes for a message of an attacker
   return std::max(told, least);
 }
 
@@ -93,7 +92,10 @@ void follow_path(Engine& e, Connection& c) {
   //# 1191:PMTU-12 a larger estimate sends nothing again
   c.mss = static_cast<std::uint16_t>(size);
   if (synchronized(c.state)) {
+    // What they were in smaller segments must not be less than what a segment is now: nothing
+    // would ever leave.
     c.congestion.cwnd = most(c.congestion.cwnd, Bytes{c.mss});
+    c.congestion.ssthresh = most(c.congestion.ssthresh, Bytes{2u * c.mss});
   }
 }
 
@@ -110,8 +112,8 @@ Drop tell_half_open(Engine& e, const internet::IcmpError& error, std::uint16_t l
     return Drop::icmp_quote_outside;
   }
   follow_path(e, c);
-  std::uint16_t const mtu = told_mtu(c, error);
-  if (mtu == 0 || mtu >= c.mss + header_bytes(c)) {
+  std::uint16_t const mtu = told_mtu(e, c, error);
+  if (mtu == 0 || mtu >= packet_bytes(c)) {
     return Drop::icmp_mtu_refused;
   }
   e.paths.lower(c.remote, mtu, e.state->now);
@@ -140,14 +142,14 @@ Drop take_packet_too_big(Engine& e, const internet::IcmpError& error,
   if (!in_flight || c.active == nil) {
     return Drop::icmp_quote_outside;
   }
-  std::uint16_t const mtu = told_mtu(c, error);
+  std::uint16_t const mtu = told_mtu(e, c, error);
   //= rfc1191#3
   //# 1191:PMTU-2 nothing is raised by what it says
   //= rfc8201#4
   //# 8201:PMTU-4 of IPv6 neither
   //= rfc1191#6.4
   //# 1191:PMTU-11 of a burst of messages the first one counts
-  if (mtu == 0 || mtu >= c.mss + header_bytes(c)) {
+  if (mtu == 0 || mtu >= packet_bytes(c)) {
     return Drop::icmp_mtu_refused;
   }
   //= rfc5927#7.2
@@ -170,7 +172,7 @@ void believe_pending_mtu(Engine& e, Connection& c) {
   //= rfc5927#7.2
   //# 5927:ICMP-6 it is forgotten once what it quotes was acknowledged
   bool const stalled = a.pending_sequence.at_or_after(c.send.una);
-  if (stalled && mtu < c.mss + header_bytes(c)) {
+  if (stalled && mtu < packet_bytes(c)) {
     believe(e, c, mtu);
   }
 }

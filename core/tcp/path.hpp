@@ -3,11 +3,19 @@
 
 #include "core/internet/icmp_input.hpp"
 #include "core/tcp/engine.hpp"
+#include "core/tcp/segment_options.hpp"
 
 namespace lockstep::tcp {
 
 // Octets of the IP and TCP headers, without options.
 inline std::uint32_t header_bytes(const Connection& c) { return c.remote.is_v4() ? 40 : 60; }
+
+// Octets of each packet besides its text: headers, and what is in all of them whatever they are.
+inline std::uint32_t overhead(const Connection& c) {
+  return header_bytes(c) + steady_options_bytes(c).count;
+}
+// The largest packet that we send.
+inline std::uint32_t packet_bytes(const Connection& c) { return c.mss + overhead(c); }
 
 // An ICMP error says that a packet of ours was too big. Drop::none if it is believed, now or once
 // progress has stalled; icmp_quote_unknown, icmp_quote_outside or icmp_mtu_refused.

@@ -8,17 +8,9 @@
 #include "core/tcp/path.hpp"
 #include "core/tcp/rtt.hpp"
 #include "core/tcp/sack_report.hpp"
-#include "core/tcp/segment_options.hpp"
 
 namespace lockstep::tcp::path_probe {
 namespace {
-
-// Packets of this connection: their headers, and what is in each of them whatever it is.
-std::uint32_t overhead(const Connection& c) {
-  return header_bytes(c) + steady_options_bytes(c).count;
-}
-
-std::uint32_t packet_bytes(const Connection& c) { return c.mss + overhead(c); }
 
 bool is_on(const Engine& e) {
   return e.config.path_mtu_probing && e.config.path_mtu_discovery;
@@ -75,7 +67,7 @@ void judge_silence(Engine& e, Connection& c) {
   if (!full_stop || e.active(c).pending_mtu != 0) {
     return;
   }
-  auto const least = internet::path_mtu_least(c.remote);
+  auto const least = e.paths.least_to(c.remote);
   auto const low = std::max(static_cast<std::uint16_t>(e.config.path_mtu_low.count), least);
   //= rfc4821#7.2
   //# 4821:PLP-9 search_low begins where nearly all paths pass, as configured
@@ -140,7 +132,18 @@ void note_again(Active& a, Sequence begin, Sequence end) {
 }
 
 [[gnu::cold]] void on_advance(Engine& e, Connection& c, Active& a) {
+  if (c.send.una.after(a.pending_sequence)) {
+    //= rfc5927#7.2
+    //# 5927:ICMP-6 what it quotes was acknowledged: for good, wherever numbers come again
+    a.pending_mtu = 0;
+  }
+  if (a.path_probe.size == 0 || c.send.una.at_or_before(a.path_probe.begin)) {
+    return;
+  }
   if (c.send.una.before(a.path_probe.end)) {
+    // A part of it has come: it was cut on the way, or the peer had no room for the rest. Neither
+    // tells what the path carries.
+    a.path_probe.size = 0;
     return;
   }
   //= rfc4821#7.6.1

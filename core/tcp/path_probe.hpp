@@ -16,7 +16,7 @@ void note_sent(Engine& e, Connection& c, const Plan& plan);
 // Octets up to `end` leave again: a probe among them would prove nothing any more.
 void note_again(Active& a, Sequence begin, Sequence end);
 
-// SND.UNA has moved while a probe is out.
+// SND.UNA has moved while a probe is out, or while a message about a packet is not believed yet.
 void on_advance(Engine& e, Connection& c, Active& a);
 // A recovery begins. True: the probe alone was lost, which says nothing of congestion.
 bool lost_alone(Engine& e, Connection& c);
@@ -25,7 +25,8 @@ void lost_more(Engine& e, Connection& c);
 inline void end_suppression(Connection& c, Active& a) {
   if (a.path_probe.suppressed) {
     a.path_probe.suppressed = false;
-    c.congestion.ssthresh = a.path_probe.ssthresh;
+    // The size of a segment may have grown since.
+    c.congestion.ssthresh = most(a.path_probe.ssthresh, Bytes{2u * c.mss});
   }
 }
 // Whether the board knows of a loss outside of the probe.

@@ -1,4 +1,4 @@
-// Proportional Rate Reduction (RFC 6937): how much each ACK of a recovery lets out.
+// Proportional Rate Reduction (RFC 9937, or 6937): how much each ACK of a recovery lets out.
 #pragma once
 
 #include "core/tcp/engine.hpp"
@@ -6,9 +6,10 @@
 
 namespace lockstep::tcp::prr {
 
-// Recovery begins: ssthresh is decided.
-void begin(Active& a, Bytes flight);
-// An ACK in recovery: cwnd becomes what may be in flight now.
-void on_ack(const Engine& e, Connection& c, Active& a, const AckNews& news);
+// Recovery begins by what `news` tells, which is on the board already: ssthresh is decided.
+void begin(const Engine& e, const Connection& c, Active& a, const AckNews& news);
+// An ACK in recovery, or RACK's timer (without news): cwnd becomes what may be in flight now.
+// `safe`: SND.UNA has moved, and nothing more was found lost.
+void on_ack(const Engine& e, Connection& c, Active& a, const AckNews& news, bool safe);
 
 }  // namespace lockstep::tcp::prr

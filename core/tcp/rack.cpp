@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/tcp/accounts.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/rtt.hpp"
 
@@ -159,6 +160,9 @@ Instant on_ack(Engine& e, Connection& c, Board& board, const AckNews& news, bool
   //# 8985:RACK-22 the window stays at nothing, however many duplicates ask for a wider one
   bool const felt = news.has_duplicate && !a.after_timeout && !a.tail.out;
   c.reordering_seen = c.reordering_seen || news.reordered || felt;
+  if (news.reordered && accounts_kept(e)) [[unlikely]] {
+    accounts::note_reordering(e, c, news.overtaken);
+  }
   adapt_window(c, a.rack, news, over);
   return find_losses(e, c, board, e.state->arrived);
 }

@@ -5,6 +5,7 @@
 
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/autotune.hpp"
+#include "core/tcp/gaps.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/sack_report.hpp"
@@ -58,16 +59,17 @@ bool may_lend(Engine& e, Active& a, Sequence begin, Bytes length) {
 void end_loans(Engine& e, Active& a) {
   a.loan_first = no_loan;
   a.loan_last = no_loan;
+  a.loan_read = no_loan;  // what is lent next is in no chain with what was read
   e.pools.blocks.release(Count{a.promised});
   a.promised = 0;
 }
 
 // What was counted as blocks above gaps may have come into order or gone since.
-void recount_gap_blocks(Engine& e, Active& a) {
+void recount_gap_blocks(Engine& e, const Connection& c, Active& a) {
   std::uint32_t const most = a.extents == nil ? 0 : a.receive.blocks_held;
-  std::uint32_t const surplus = a.gap_blocks - std::min(a.gap_blocks, most);
-  a.gap_blocks -= surplus;
-  e.state->gap_blocks -= surplus;
+  if (a.gap_blocks > most) {
+    gaps::remove_blocks(e, c, a, Count{a.gap_blocks - most});
+  }
 }
 
 // RCV.NXT moves over the ranges that it has reached. True if there were any.
@@ -77,12 +79,12 @@ void recount_gap_blocks(Engine& e, Active& a) {
     Index const index = a.extents;
     c.receive.nxt = last_of(c.receive.nxt, e.extents[index].end);
     a.extents = e.extents[index].next;
-    --a.extent_count;
+    gaps::remove_range(e, c, a);
     e.extents.give(index);
     joined = true;
   }
   if (joined) {
-    recount_gap_blocks(e, a);
+    recount_gap_blocks(e, c, a);
   }
   return joined;
 }
@@ -137,6 +139,9 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
   //= rfc6582#5
   //# 6582:NR-11 the sender's partial ACKs are not delayed
   a.ack_now = a.ack_now || filled || a.extents != nil;
+  if (a.extents != nil) [[unlikely]] {
+    gaps::renew(e, a);
+  }
   // What one segment brought: a gap that it filled makes none larger.
   c.text_max = static_cast<std::uint16_t>(std::max<std::uint32_t>(
       c.text_max, std::min(static_cast<std::uint32_t>(text.bytes.size()), e.config.mss.count)));
@@ -148,19 +153,21 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
   return Drop::none;
 }
 
-// Whether [begin, end) joins a range that is known already, or there is room for one more.
-[[gnu::cold]] bool range_fits(const Engine& e, const Active& a, const Text& text) {
+// Whether [begin, end) joins a range that is known already.
+[[gnu::cold]] bool joins_range(const Engine& e, const Active& a, const Text& text) {
   for (Index i = a.extents; i != nil; i = e.extents[i].next) {
     Extent const& extent = e.extents[i];
     if (extent.begin.at_or_before(text.end()) && extent.end.at_or_after(text.begin)) {
       return true;
     }
   }
-  return a.extent_count < e.config.extents_per_connection.value && e.extents.available() != 0;
+  return false;
 }
 
 // Makes [begin, end) known as received, joined with the ranges that it touches.
-[[gnu::cold]] void insert_extent(Engine& e, Active& a, Sequence begin, Sequence end) {
+[[gnu::cold]] void insert_extent(Engine& e, const Connection& c, Active& a, const Text& text) {
+  Sequence const begin = text.begin;
+  Sequence const end = text.end();
   ++a.extent_stamp;
   Index before = nil;
   Index index = a.extents;
@@ -173,7 +180,7 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
     CHECK(fresh != nil);
     e.extents[fresh] = {begin, end, index, a.extent_stamp};
     (before == nil ? a.extents : e.extents[before].next) = fresh;
-    ++a.extent_count;
+    gaps::add_range(e, c, a);
     return;
   }
   Extent& joined = e.extents[index];
@@ -184,7 +191,7 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
     Index const swallowed = joined.next;
     joined.end = last_of(joined.end, e.extents[swallowed].end);
     joined.next = e.extents[swallowed].next;
-    --a.extent_count;
+    gaps::remove_range(e, c, a);
     e.extents.give(swallowed);
   }
 }
@@ -204,20 +211,16 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
 
 //= rfc9293#3.10.7.4
 //# 9293:SHLD-31 out-of-order segments inside the window are queued
-[[gnu::cold]] Drop take_above_gap(Engine& e, Active& a, const Text& text) {
-  memory::Blocks& blocks = e.pools.blocks;
+[[gnu::cold]] Drop take_above_gap(Engine& e, const Connection& c, Active& a, const Text& text) {
   Bytes const length = text.end().since(text.begin);
-  std::uint32_t const missing = a.receive.blocks_missing(blocks, text.begin, length).value;
-  recount_gap_blocks(e, a);
-  // A peer can leave a gap open for ever, so all of them together get half of the store at most,
-  // and never what is needed to open windows and to write.
-  bool const fits = missing + 2 * e.config.reserve_blocks.value <= blocks.room_to_receive() &&
-                    missing + e.state->gap_blocks <= blocks.capacity() / 2;
-  if (!fits || !range_fits(e, a, text)) {
+  Count const missing = a.receive.blocks_missing(e.pools.blocks, text.begin, length);
+  recount_gap_blocks(e, c, a);
+  bool const fresh = !joins_range(e, a, text);
+  if ((fresh && a.extent_count >= e.config.extents_per_connection.value) ||
+      !gaps::make_room(e, c, a, missing, fresh)) {
     return Drop::tcp_out_of_order_refused;
   }
-  a.gap_blocks += missing;
-  e.state->gap_blocks += missing;
+  gaps::add_blocks(e, c, a, missing);
   Sequence from = text.begin;
   for (Index i = a.extents; i != nil && from.before(text.end()); i = e.extents[i].next) {
     Extent const& extent = e.extents[i];
@@ -225,7 +228,7 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
     from = last_of(from, extent.end);
   }
   put_new(e, a, text, {from, text.end()});
-  insert_extent(e, a, text.begin, text.end());
+  insert_extent(e, c, a, text);
   return Drop::none;
 }
 
@@ -275,7 +278,7 @@ Drop take_text(Engine& e, Connection& c, const Text& whole, const wire::Segment&
   Sequence const before = c.receive.nxt;
   bool const in_order = text.begin == before;
   if (!text.bytes.empty()) {
-    drop = in_order ? take_in_order(e, c, a, text) : take_above_gap(e, a, text);
+    drop = in_order ? take_in_order(e, c, a, text) : take_above_gap(e, c, a, text);
     if (accounts_kept(e) && drop == Drop::none) [[unlikely]] {
       accounts::note_text(e, c, segment, in_order);
     }
@@ -394,7 +397,7 @@ void consume(Engine& e, Connection& c, Bytes bytes) {
     }
   } else {
     a.receive.release_before(e.pools.blocks, c.receive.read);
-    recount_gap_blocks(e, a);
+    recount_gap_blocks(e, c, a);
   }
   if (c.detached) {
     tell_closed_if_due(e, c);
@@ -442,22 +445,35 @@ void settle_loans(Engine& e) {
   e.state->loan_count = 0;
 }
 
-void drop_extents(Engine& e, Active& a) {
+void drop_extents(Engine& e, const Connection& c, Active& a) {
   while (a.extents != nil) {
     Index const next = e.extents[a.extents].next;
+    gaps::remove_range(e, c, a);
     e.extents.give(a.extents);
     a.extents = next;
   }
-  a.extent_count = 0;
   a.fin_known = false;
-  recount_gap_blocks(e, a);
+  recount_gap_blocks(e, c, a);
+}
+
+//= rfc2018#8
+//# 2018:SACK-17 what is held no more is reported no more, but for the newest segment
+[[gnu::cold]] void give_up_gaps(Engine& e, Connection& c) {
+  Active& a = e.active(c);
+  drop_extents(e, c, a);
+  a.receive.release_from(e.pools.blocks, c.receive.nxt);
+  for (Index i = a.owed_first; i != nil; i = e.owed[i].next) {
+    Owed& owed = e.owed[i];
+    std::uint8_t const most = owed.report_duplicate ? 2 : 1;
+    owed.report_count = std::min(owed.report_count, most);
+  }
+  rest(e, c);
 }
 
 void drop_unread(Engine& e, Connection& c) {
   Active& a = e.active(c);
   c.receive.read = c.receive.nxt;
   end_loans(e, a);
-  a.loan_read = no_loan;
   a.receive.clear(e.pools.blocks);
 }
 

@@ -29,7 +29,9 @@ void consume(Engine& e, Connection& c, Bytes bytes);
 void settle_loans(Engine& e);
 
 // Forgets all that is above gaps, or unread. Blocks go back with the latter.
-void drop_extents(Engine& e, Active& a);
+void drop_extents(Engine& e, const Connection& c, Active& a);
+// The same, of a connection that goes on: the peer has to send it again.
+void give_up_gaps(Engine& e, Connection& c);
 void drop_unread(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp

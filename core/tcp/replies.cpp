@@ -1,6 +1,8 @@
 // Segments that no connection sends: resets, the ACKs of TIME-WAIT, answers of the SYN cache.
 #include "core/tcp/replies.hpp"
 
+#include "core/tcp/accounts.hpp"
+#include "core/tcp/output.hpp"
 #include "core/tcp/timestamps.hpp"
 #include "core/wire/ipv4.hpp"
 
@@ -69,8 +71,8 @@ void reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& 
   ++e.counters->resets_sent;
 }
 
-void reply_syn(Engine& e, const Arrival& arrival, Sequence iss, WireWindow window,
-               std::uint16_t mss) {
+void reply_syn(Engine& e, const Arrival& arrival, const Listener& by, Sequence iss,
+               WireWindow window) {
   wire::Segment const& in = arrival.segment;
   wire::Segment out;
   out.source = in.destination;
@@ -80,23 +82,28 @@ void reply_syn(Engine& e, const Arrival& arrival, Sequence iss, WireWindow windo
   out.flags = wire::flag::syn | wire::flag::ack;
   out.window = window;
   out.options.has_mss = true;
-  out.options.mss = mss;
+  out.options.mss = accounts::least_mss(by.mss, e.mss_to(arrival.remote));
   internet::ReplyHeader header;
   header.source = arrival.local;
   header.destination = arrival.remote;
-  header.time_to_live = e.ttl_to(arrival.remote);
+  header.time_to_live = by.ttl != 0 ? by.ttl : e.ttl_to(arrival.remote);
+  header.traffic_class = static_cast<std::uint8_t>(by.dscp << 2);
   header.has_mac = true;
   header.mac = arrival.from;
   push(e, header, out, &out.options);
 }
 
 [[gnu::cold]] void send_reset(Engine& e, Connection& c) {
+  send_reset_at(e, c, bare_sequence(c));
+}
+
+[[gnu::cold]] void send_reset_at(Engine& e, Connection& c, Sequence sequence) {
   wire::Segment reset;
   reset.source = c.local_port;
   reset.destination = c.remote_port;
   //= rfc9293#3.10.5
   //# 9293:P-ABORT <SEQ=SND.NXT><CTL=RST>
-  reset.sequence = c.send.nxt;
+  reset.sequence = sequence;
   reset.flags = wire::flag::rst;
   //= rfc7323#3.2
   //# 7323:TS-26 a reset has the timestamp, too

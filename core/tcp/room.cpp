@@ -37,8 +37,9 @@ std::uint32_t available(const Engine& e, Room kind) {
   }
 }
 
-[[gnu::cold]] void leave_wanting(Engine& e, Connection& c) {
-  e.wanting(c.wants).remove(e.slot_of(c));
+[[gnu::cold]] void leave_untold(Engine& e, Connection& c) {
+  bool const half_open = c.telling == TellPlace::half_open;
+  (half_open ? e.half_open_records() : e.wanting(c.wants)).remove(e.slot_of(c));
   c.telling = TellPlace::none;
 }
 
@@ -57,7 +58,7 @@ std::uint32_t available(const Engine& e, Room kind) {
 void forget_room(Engine& e, Connection& c) {
   if (c.wants != Room::none) {
     if (c.telling == TellPlace::wanting) {
-      leave_wanting(e, c);
+      leave_untold(e, c);
     }
     --e.state->refused;
     c.wants = Room::none;

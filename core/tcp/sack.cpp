@@ -85,7 +85,7 @@ bool may_begin(const Connection& c, const Active& a) {
 
 //= rfc6675#5
 //# 6675:S6675-9 RecoveryPoint, ssthresh and cwnd; the first segment leaves at once
-void begin_recovery(Engine& e, Connection& c, Board& board) {
+void begin_recovery(Engine& e, Connection& c, Board& board, const AckNews& news) {
   Active& a = e.active(c);
   CongestionVariables& v = c.congestion;
   //= rfc6675#5
@@ -100,7 +100,7 @@ void begin_recovery(Engine& e, Connection& c, Board& board) {
   v.cwnd = v.ssthresh;
   v.recover = c.send.nxt.previous();
   ++e.counters->fast_retransmits;
-  prr::begin(a, flight_size(c));
+  prr::begin(e, c, a, news);
   tail_probe::forget(a);
   if (e.config.rack) {
     rack::responded(e, a);
@@ -129,6 +129,8 @@ bool judge_progress(Engine& e, Connection& c, Bytes newly, bool marked) {
     //# 6675:S6675-19 what the board knows beyond that stays
     if (covers) {
       reno::leave_recovery(v, flight_of(c));
+      //= rfc9937#6.4
+      //# 9937:PRR-12 with a window of ssthresh
       v.cwnd = v.ssthresh;
       path_probe::end_suppression(c, a);
     }
@@ -136,7 +138,7 @@ bool judge_progress(Engine& e, Connection& c, Bytes newly, bool marked) {
   }
   bool const over = a.after_timeout && covers;
   a.after_timeout = a.after_timeout && !covers;
-  drag_recover(c);
+  drag_marks(c, a);
   return over;
 }
 
@@ -165,7 +167,7 @@ Instant judge_losses(Engine& e, Connection& c, Board& board, const AckNews& news
 }
 
 // Recovery begins if there is anything to recover from.
-void repair(Engine& e, Connection& c, Board& board, bool tells) {
+void repair(Engine& e, Connection& c, Board& board, const AckNews& news) {
   if (e.active(c).path_probe.suppressed && path_probe::knows_more(e, e.active(c))) [[unlikely]] {
     path_probe::lost_more(e, c);
   }
@@ -175,10 +177,11 @@ void repair(Engine& e, Connection& c, Board& board, bool tells) {
   //# 2018:SACK-19 a single report of what came out of order is none
   //= rfc3042#2
   //# 3042:LTX-4 the threshold is what it was
+  bool const tells = !news.newly_sacked.empty();
   bool const enough = !e.config.rack && tells &&
                       c.congestion.duplicates >= e.config.duplicate_acks.value;
   if (board.tracks() && (enough || !board.awaiting().empty()) && may_begin(c, e.active(c))) {
-    begin_recovery(e, c, board);
+    begin_recovery(e, c, board, news);
   }
 }
 
@@ -285,13 +288,15 @@ void take_selective(Engine& e, Connection& c, const wire::Segment& segment) {
   Bytes const restored = v.cwnd;
   bool const over = advances && judge_progress(e, c, newly, segment.flags.ece());
   v.cwnd = held ? restored : v.cwnd;
+  Bytes const lost = board.awaiting();
   Instant const wait = judge_losses(e, c, board, news, over);
+  bool const safe = advances && board.awaiting() <= lost;
   if (e.config.tail_probe) {
     tail_probe::on_ack(e, c, segment, news, same && segment.options.sack_count == 0);
   }
-  repair(e, c, board, tells);
+  repair(e, c, board, news);
   if (v.recovering && e.config.prr) {
-    prr::on_ack(e, c, a, news);
+    prr::on_ack(e, c, a, news, safe);
   }
   if (segment.flags.ece() && (advances || ack == c.send.una)) [[unlikely]] {
     ecn::take_echo(e, c, newly);
@@ -343,7 +348,14 @@ void expire_reordering(Engine& e, Connection& c) {
   //= rfc8985#6.2
   //# 8985:RACK-19 and when the reordering timer fires
   Instant const wait = rack::find_losses(e, c, board, e.state->now);
-  repair(e, c, board, false);
+  repair(e, c, board, AckNews{});
+  if (c.congestion.recovering && e.config.prr) {
+    //= rfc8985#9.3
+    //# 8985:RACK-20 PRR paces what the timer has found lost as well: nothing was delivered
+    //= rfc9937#6.2
+    //# 9937:PRR-10 it answers losses that no ACK tells of
+    prr::on_ack(e, c, a, AckNews{}, false);
+  }
   settle_timer(e, c, wait, false);
   make_ready(e, c);
 }
@@ -456,6 +468,8 @@ void note_on_board(Engine& e, Connection& c, const Plan& plan, Sequence end) {
     return;
   }
   if (c.congestion.recovering) {
+    //= rfc9937#6.3
+    //# 9937:PRR-11 what leaves in a recovery counts, sent before or not
     a.prr_out += plan.text;
   }
   if (plan.again) {

@@ -30,7 +30,7 @@ bool newer(const Extent& a, const Extent& b) {
 //= rfc2018#4
 //# 2018:SACK-5, 2018:SACK-6 the one with the newest segment first, then by when they grew last
 //= rfc2018#8
-//# 2018:SACK-17 all of it is held: what was taken is never given up
+//# 2018:SACK-17 all of it is held: what gave way is in no range any more
 void add_extents(const Engine& e, const Active& a, std::uint32_t limit, Report& report) {
   std::array<Index, wire::sack_blocks_max> chosen{};
   std::uint32_t count = 0;
@@ -132,7 +132,9 @@ Report take_report(Engine& e, Connection& c, const Plan& plan) {
   }
   if (plan.kind == PlanKind::ack && a.owed_first != nil) {
     Owed const& owed = e.owed[a.owed_first];
-    report.count = owed.report_count;
+    // The path may have come to carry less since it was owed: the oldest blocks are left out.
+    report.count = static_cast<std::uint8_t>(
+        std::min(std::uint32_t{owed.report_count}, blocks_max(c)));
     if (report.count != 0) {
       report.blocks = e.reports[a.owed_first];
     }

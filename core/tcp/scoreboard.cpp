@@ -117,8 +117,10 @@ bool Board::forget_lowest(Sequence below) {
     if (at(i).sacked && order_.previous(i) != nil) {
       Index const previous = order_.previous(i);
       absorb_next(previous);
-      // It was the only one, then.
-      s_.highest = s_.highest == previous ? nil : s_.highest;
+      // It was the only one, then, but for one that begins at SND.UNA.
+      if (s_.highest == previous) {
+        s_.highest = at(order_.first()).sacked ? order_.first() : nil;
+      }
       ++e_.counters->sacks_forgotten;
       return true;
     }
@@ -282,6 +284,7 @@ void Board::deliver(const Sent& r, Sequence end, Arrival arrival, AckNews& news)
     s_.fack = end;
   } else if (end.before(s_.fack) && !r.ever) {
     news.reordered = true;
+    news.overtaken = most(news.overtaken, s_.fack.since(r.begin));
   }
   //= rfc8985#6.2
   //# 8985:RACK-4 not if it was repeated and the echo is older, or the answer came too soon for it
@@ -305,6 +308,7 @@ void Board::deliver(const Sent& r, Sequence end, Arrival arrival, AckNews& news)
 }
 
 void Board::acknowledge(Sequence ack, AckNews& news) {
+  s_.has_edge = s_.has_edge && s_.edge.after(ack);
   while (tracks()) {
     Index const index = order_.first();
     Sent& r = edit(index);

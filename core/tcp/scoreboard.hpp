@@ -21,6 +21,7 @@ struct AckNews {
   Bytes delivered;           // newly, by number or by SACK
   Bytes newly_sacked;
   bool reordered = false;    // what was sent once came after what had left later
+  Bytes overtaken;           // ... from its first octet to the last of those, at most
   bool has_duplicate = false;
   wire::SackBlock duplicate; // reported by D-SACK
   bool has_newest = false;   // of all that was delivered the part that left last

@@ -42,7 +42,8 @@ bool is_marked(const Connection& c, const wire::Segment& segment) {
 // The window is what it was before the answer.
 void restore(Connection& c, Active& a, Bytes cwnd) {
   c.congestion.ssthresh = most(c.congestion.ssthresh, a.undo_ssthresh);
-  c.congestion.cwnd = cwnd;
+  // In segments of now, as the path may have come to carry larger ones.
+  c.congestion.cwnd = most(cwnd, Bytes{c.mss});
   c.congestion.recovering = false;
   c.congestion.partial_seen = false;
   a.undo_armed = false;
@@ -200,6 +201,9 @@ bool judge_second(Engine& e, Connection& c, Board& board, const AckNews& news, S
 // All that was sent again came twice.
 void judge_duplicate(Engine& e, Connection& c, const AckNews& news) {
   Active& a = e.active(c);
+  constexpr std::int32_t far = 1 << 30;
+  // Of so long ago no report comes any more, and sequence numbers come round.
+  a.undo_armed = a.undo_armed && c.send.una.distance_from(a.undo_mark) <= far;
   if (!a.undo_armed || !news.has_duplicate || news.duplicate.begin.before(a.undo_mark)) {
     return;
   }
@@ -264,6 +268,7 @@ void await_echo(Engine& e, Connection& c, bool timeout) {
 //# 5682:FRTO-9 with SACK, or RFC 6675, never in a fast recovery; with NewReno there as well
 void remember(Engine& e, Connection& c, bool timeout) {
   Active& a = e.active(c);
+  a.early = a.early && c.send.una.before(a.early_end);
   bool const again = timeout && repairs_timeout(c, a);
   //= rfc4015#3.1
   //# 4015:EIFR-2 nothing begins anew while the last timeout's losses are repaired

@@ -31,6 +31,9 @@ FourTuple tuple_of(const Arrival& arrival) {
           {arrival.remote, arrival.segment.source}};
 }
 
+// So often was a SYN-ACK sent again to somebody who is not expected to answer any more.
+constexpr std::uint32_t hopeless_tries = 3;
+
 void count_up(std::uint8_t& counter) {
   counter = static_cast<std::uint8_t>(std::min(counter + 1, 255));
 }
@@ -169,20 +172,23 @@ Index oldest(const Engine& e) {
 // A place for one more of this listener's, of which three quarters of the cache are the most.
 //= rfc4987#3.5
 //# 4987:SYN-4 bounded for each listener, where a table without buckets has no bound for a bucket
-// Nobody who was answered is thrown out while a cookie can answer the next one.
+// While a cookie can answer the next one, only those are thrown out that were answered four times
+// in vain: a slow client is not, and a trickle of SYNs that nobody stands behind fills no table for
+// good.
 bool make_room(Engine& e, Index at_listener, bool pressed) {
   std::uint32_t const most = e.config.syn_cache_max.value;
   bool const has_share = e.listeners[at_listener].half_open >= most - most / 4;
   if (!has_share && e.half_opens.available() != 0) {
     return true;
   }
-  if (!pressed || e.config.syn_cookies != SynCookies::off) {
+  bool const cookies = e.config.syn_cookies != SynCookies::off;
+  if (!pressed && !cookies) {
     return false;
   }
   //= rfc4987#3.5
   //# 4987:SYN-4 the oldest entry is dropped when the limit is reached
   Index const victim = has_share ? oldest_of(e, at_listener) : oldest(e);
-  if (victim == nil) {
+  if (victim == nil || (cookies && e.half_opens[victim].tries < hopeless_tries)) {
     return false;
   }
   forget(e, victim);
@@ -206,7 +212,8 @@ internet::ReplyHeader header_to(const Engine& e, const Connection& c, const Arri
   internet::ReplyHeader header;
   header.source = e.local_of(c);
   header.destination = c.remote;
-  header.time_to_live = e.ttl_to(c.remote);
+  header.time_to_live = c.ttl;
+  header.traffic_class = static_cast<std::uint8_t>(c.dscp << 2);
   if (arrival != nullptr) {
     header.has_mac = true;
     header.mac = arrival->from;
@@ -342,6 +349,7 @@ void fill(Engine& e, Connection& c, const HalfOpen& h) {
   c.segments_received = h.received;
   c.retransmissions = h.again;
   c.answers = h.answers;
+  c.challenges = h.challenges;
   c.answers_second = h.answers_second;
   if (path_may_differ(e, c)) {
     follow_path(e, c);
@@ -364,9 +372,8 @@ Drop promote(Engine& e, Index at, const Arrival& arrival) {
   if (accept_queue_full(e.listeners[h.listener])) {
     return Drop::tcp_listen_full;
   }
-  Connection* const opened = e.actives.available() == 0
-                                 ? nullptr
-                                 : open_passive(e, h.listener, arrival, h.iss);
+  Connection* const opened =
+      make_room_for_one(e) ? open_passive(e, h.listener, arrival, h.iss) : nullptr;
   if (opened == nullptr) {
     return Drop::tcp_connections_full;
   }
@@ -432,6 +439,8 @@ Connection view_of(const Engine& e, const HalfOpen& h) {
   c.local_port = h.local_port;
   c.local_address = h.local_address;
   c.heard_at = h.opened;
+  c.ttl = e.ttl_to(c.remote);
+  take_offer(e.listeners[h.listener], c);
   c.send.iss = h.iss;
   c.send.una = h.iss;
   c.send.nxt = h.iss.next();

@@ -4,7 +4,6 @@
 #include "core/tcp/acceptable.hpp"
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/challenge.hpp"
-#include "core/tcp/cookies.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/tcp/timestamps.hpp"
@@ -35,10 +34,6 @@ Index take_record(Engine& e) {
     return nil;
   }
   Index const oldest = e.time_wait_order().first();
-  if (e.time_waits[oldest].by_cookie && cookies_are_out(e)) {
-    // Its ACK could open it again: nobody's may, from here on.
-    ++e.state->cookie_epoch;
-  }
   forget_time_wait(e, oldest);
   return e.time_waits.take();
 }
@@ -52,7 +47,6 @@ TimeWait record_of(const Connection& c) {
   t.hash = c.hash;
   t.ttl = c.ttl;
   t.dscp = c.dscp;
-  t.by_cookie = c.by_cookie;
   t.send_nxt = c.send.nxt;
   t.receive_nxt = c.receive.nxt;
   t.receive_wnd = c.receive.edge.since(c.receive.nxt);
@@ -67,45 +61,25 @@ Index keep(Engine& e, const TimeWait& t) {
     e.time_waits[record] = t;
     e.wheel.set(e.wheel.open({e.time_wait_timer(record)}), t.due);
     e.time_wait_order().push_back(record);
-  } else if (t.by_cookie) {
-    ++e.state->cookie_epoch;
   }
   return record;
-}
-
-// TIME-WAIT is over. The record stays while the cookie is good that has opened the connection.
-void leave(Engine& e, Index record) {
-  TimeWait& t = e.time_waits[record];
-  if (!t.by_cookie || t.spent || !cookies_are_out(e)) {
-    forget_time_wait(e, record);
-    return;
-  }
-  ++e.counters->transitions_taken[transition_index(State::time_wait, State::closed)];
-  t.spent = true;
-  t.due = e.state->cookies_until;
-  e.wheel.set(e.time_wait_timer(record), t.due);
-}
-
-// A segment for a connection that is closed: a SYN may begin the next one, all else is answered as
-// in CLOSED, and opens nothing.
-Drop arrives_spent(Engine& e, Index record, const Arrival& arrival) {
-  wire::Flags const flags = arrival.segment.flags;
-  if (flags.syn() && !flags.ack() && !flags.rst()) {
-    Index const listener = find_listener(e, tuple_of(e, e.time_waits[record]));
-    if (listener != nil) {
-      shelve_time_wait(e, record);
-      return arrives_listen(e, listener, arrival, record);
-    }
-  }
-  return arrives_closed(e, arrival);
 }
 
 bool anything_owed(const Active& a) {
   return a.owed_first != nil || a.ack_now || a.delayed_segments != 0;
 }
 
-[[gnu::cold]] void challenge(Engine& e, const TimeWait& t) {
-  if (may_challenge(e)) {
+[[gnu::cold]] void challenge(Engine& e, TimeWait& t) {
+  if (may_challenge(e, t)) {
+    send_time_wait_ack(e, t);
+  }
+}
+
+// The ACK that an unacceptable segment draws.
+[[gnu::cold]] void answer(Engine& e, TimeWait& t, const wire::Segment& segment) {
+  //= rfc5961#7
+  //# 5961:BLIND-7 empty ones within a limit: ACKs of ACKs might never end
+  if (!segment.length().empty() || may_answer(e, t)) {
     send_time_wait_ack(e, t);
   }
 }
@@ -132,23 +106,27 @@ Drop judge_timestamp(Engine& e, TimeWait& t, const wire::Segment& segment) {
     return e.config.timestamps_required ? Drop::tcp_timestamp_missing : Drop::none;
   }
   if (is_older({options.timestamp_value, t.options.ts_recent})) {
-    if (segment.length().empty()) {
-      challenge(e, t);
-    } else {
-      send_time_wait_ack(e, t);
-    }
+    answer(e, t, segment);
     return Drop::tcp_timestamp_old;
   }
-  if (segment.sequence.at_or_before(t.receive_nxt)) {
-    t.options.ts_recent = options.timestamp_value;
-  }
   return Drop::none;
+}
+
+// Only of what lies in the window, or is the peer's FIN again, to the octet: a forged stamp would
+// make the peer's next SYN look old.
+//= rfc7323#5.3
+//# 7323:TS-45, 7323:TS-46 what is not acceptable is rejected (R2), then the stamp recorded (R3)
+void record_timestamp(TimeWait& t, const wire::Segment& segment) {
+  if (t.options.has(spoken::timestamps) && segment.options.has_timestamps &&
+      segment.sequence.at_or_before(t.receive_nxt)) {
+    t.options.ts_recent = segment.options.timestamp_value;
+  }
 }
 
 //= rfc9293#3.10.7.4
 //# 9293:P-RST-CLOSING an accepted RST ends TIME-WAIT
 [[gnu::cold]] Drop take_reset(Engine& e, Index record, const wire::Segment& segment) {
-  TimeWait const& t = e.time_waits[record];
+  TimeWait& t = e.time_waits[record];
   bool const exact = segment.sequence == t.receive_nxt;
   bool const inside = exact || segment.sequence.inside(t.receive_nxt, t.receive_wnd);
   if (!inside) {
@@ -166,7 +144,7 @@ Drop judge_timestamp(Engine& e, TimeWait& t, const wire::Segment& segment) {
     challenge(e, t);
     return Drop::tcp_reset_challenged;
   }
-  leave(e, record);
+  forget_time_wait(e, record);
   return Drop::none;
 }
 
@@ -201,7 +179,7 @@ bool is_new(const Engine& e, const TimeWait& t, const wire::Segment& syn) {
 //# 9293:P-SYN-TW, 9293:P-TW-SYN-6191 a SYN in TIME-WAIT
 [[gnu::cold]] Drop take_syn(Engine& e, Index record, const Arrival& arrival) {
   wire::Segment const& segment = arrival.segment;
-  TimeWait const& t = e.time_waits[record];
+  TimeWait& t = e.time_waits[record];
   if (e.config.time_wait_reuse && !segment.flags.ack() && is_new(e, t, segment)) {
     Index const listener = find_listener(e, tuple_of(e, t));
     if (listener != nil) {
@@ -212,7 +190,7 @@ bool is_new(const Engine& e, const TimeWait& t, const wire::Segment& syn) {
   bool const inside = segment.sequence.inside(t.receive_nxt, t.receive_wnd);
   if (inside && e.config.reset_policy == ResetPolicy::rfc793) {
     reply_reset(e, arrival);
-    leave(e, record);
+    forget_time_wait(e, record);
     return Drop::tcp_syn_in_window;
   }
   if (!inside) {
@@ -248,24 +226,9 @@ void begin_time_wait(Engine& e, Connection& c) {
   detach(e, c, Cause::finished);
 }
 
-void remember_spent(Engine& e, const Connection& c) {
-  if (cookies_are_out(e)) {
-    TimeWait t = record_of(c);
-    t.spent = true;
-    t.due = e.state->cookies_until;
-    Index const record = keep(e, t);
-    if (record != nil) {
-      e.demux.insert(t.hash, {EntryKind::time_wait, record});
-    }
-  }
-}
-
 [[gnu::cold]] Drop arrives_time_wait(Engine& e, Index record, const Arrival& arrival) {
   wire::Segment const& segment = arrival.segment;
-  TimeWait const& t = e.time_waits[record];
-  if (t.spent) [[unlikely]] {
-    return arrives_spent(e, record, arrival);
-  }
+  TimeWait& t = e.time_waits[record];
   if (segment.flags.rst()) {
     return take_reset(e, record, segment);
   }
@@ -273,7 +236,7 @@ void remember_spent(Engine& e, const Connection& c) {
     return take_syn(e, record, arrival);
   }
   if (t.options.has(spoken::timestamps)) {
-    Drop const bad = judge_timestamp(e, e.time_waits[record], segment);
+    Drop const bad = judge_timestamp(e, t, segment);
     if (bad != Drop::none) {
       return bad;
     }
@@ -282,18 +245,16 @@ void remember_spent(Engine& e, const Connection& c) {
   //# 9293:P-TIMEWAIT-ACK, 9293:P-FIN-TW the retransmitted FIN is acknowledged and restarts 2 MSL
   if (segment.flags.all_of(wire::flag::fin | wire::flag::ack) &&
       segment.end() == t.receive_nxt) {
+    record_timestamp(t, segment);
     send_time_wait_ack(e, t);
     restart(e, record);
     return Drop::none;
   }
   if (!acceptable({t.receive_nxt, t.receive_wnd}, segment.sequence, segment.length())) {
-    if (segment.length().empty()) {
-      challenge(e, t);
-    } else {
-      send_time_wait_ack(e, t);
-    }
+    answer(e, t, segment);
     return Drop::tcp_out_of_window;
   }
+  record_timestamp(t, segment);
   if (!segment.flags.ack()) {
     return Drop::tcp_no_ack;
   }
@@ -311,7 +272,7 @@ void remember_spent(Engine& e, const Connection& c) {
   ++e.counters->timers_fired[static_cast<std::uint32_t>(TimerKind::time_wait)];
   //= rfc9293#3.10.8
   //# 9293:P-TW-TIMEOUT after 2 MSL the record is deleted
-  leave(e, record);
+  forget_time_wait(e, record);
 }
 
 [[gnu::cold]] void shelve_time_wait(Engine& e, Index record) {
@@ -338,8 +299,7 @@ void forget_time_wait(Engine& e, Index record) {
     e.leave_table(t.hash, {EntryKind::time_wait, record});
     e.time_wait_order().remove(record);
   }
-  e.counters->transitions_taken[transition_index(State::time_wait, State::closed)] +=
-      t.spent ? 0 : 1;
+  ++e.counters->transitions_taken[transition_index(State::time_wait, State::closed)];
   e.wheel.cancel(e.time_wait_timer(record));
   e.time_waits.give(record);
 }

@@ -8,9 +8,6 @@ namespace lockstep::tcp {
 // The connection's last step: both FINs are acknowledged, or the peer's is about to be. The record
 // takes its place in the table; what the application may still read stays with the connection.
 void begin_time_wait(Engine& e, Connection& c);
-// A connection that a cookie has opened is closed, without TIME-WAIT: a record sees to it that the
-// same ACK, come late or twice, does not open it again.
-void remember_spent(Engine& e, const Connection& c);
 // A segment for a TIME-WAIT record.
 Drop arrives_time_wait(Engine& e, Index record, const Arrival& arrival);
 // 2 MSL are over.

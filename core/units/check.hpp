@@ -10,8 +10,9 @@ struct CheckSite {
   int line;
 };
 
-// Called once, on the failing thread, before the program stops. It may print (the simulator prints
-// the seed and the instant); if it returns, the program traps all the same.
+// Called once, on the failing thread, before the program stops. Until one is installed the site is
+// printed on standard error. It may print (the simulator prints the seed and the instant); if it
+// returns, the program traps all the same.
 using CheckHandler = void (*)(const CheckSite&);
 
 // Installs the handler of the whole process and returns the previous one. Install it before the

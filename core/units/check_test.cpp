@@ -25,6 +25,10 @@ TEST(CheckDeathTest, TellsTheHandlerAndTraps) {
   EXPECT_EQ(set_check_handler(previous), print);
 }
 
+TEST(CheckDeathTest, SaysWhatAndWhereByItself) {
+  EXPECT_DEATH(CHECK(1 == 2), "lockstep: stopped at .*check_test.cpp:[0-9]+: 1 == 2");
+}
+
 TEST(CheckDeathTest, TrapsWithoutAHandlerToo) {
   CheckHandler const previous = set_check_handler(nullptr);
   EXPECT_DEATH(CHECK(false), "");

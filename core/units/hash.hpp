@@ -10,6 +10,9 @@ namespace lockstep {
 struct HashKey {
   std::uint64_t first = 0;
   std::uint64_t second = 0;
+
+  // Of no key at all: whoever reads this could compute what it hashes.
+  constexpr bool is_zero() const { return first == 0 && second == 0; }
 };
 
 // SipHash over whole 64-bit words (not a byte stream): `compressions` rounds a word and

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "core/units/random.hpp"
 #include "core/wire/octets.hpp"
 #include "hw/af_packet/setup.hpp"
 #include "hw/virtio_header.hpp"
@@ -36,21 +37,32 @@ class Packet : public testing::Test {
     ASSERT_EQ(write(kernel.number(), whole.data(), whole.size()),
               static_cast<ssize_t>(whole.size()));
   }
-  // Ethernet, IPv4, TCP and so much text, in segments of `segment` octets.
-  void arrive_segments(std::uint32_t text, std::uint16_t segment, char kind = 1) {
-    std::array<std::byte, 54> headers{};
-    wire::store16(&headers[12], 0x0800);
-    wire::store8(&headers[14], 0x45);
+  // Ethernet, IPv4 or IPv6, TCP and so much text, in segments of `segment` octets, behind the
+  // kernel's header.
+  static std::string segments_frame(bool six, std::uint32_t text, std::uint16_t segment,
+                                    char kind = 0) {
+    std::array<std::byte, 74> headers{};
+    std::uint32_t const tcp = six ? 54 : 34;
+    wire::store16(&headers[12], six ? 0x86dd : 0x0800);
+    wire::store8(&headers[14], six ? 0x60 : 0x45);
     wire::store16(&headers[16], static_cast<std::uint16_t>(40 + text));
     wire::store8(&headers[23], 6);
-    wire::store8(&headers[46], 0x50);
+    if (six) {
+      wire::store16(&headers[18], static_cast<std::uint16_t>(20 + text));
+      wire::store8(&headers[20], 6);
+    }
+    wire::store8(&headers[tcp + 12], 0x50);
     std::string header(header_bytes, '\0');
     header[0] = VirtioHeader::needs_checksum;
-    header[1] = kind;
+    header[1] = static_cast<char>(kind != 0 ? kind : six ? 4 : 1);
     header[4] = static_cast<char>(segment & 0xff);
     header[5] = static_cast<char>(segment >> 8);
-    arrive(header, std::string(reinterpret_cast<const char*>(headers.data()), headers.size()) +
-                       std::string(text, 't'));
+    return header + std::string(reinterpret_cast<const char*>(headers.data()), tcp + 20) +
+           std::string(text, 't');
+  }
+  void arrive_segments(std::uint32_t text, std::uint16_t segment, char kind = 1) {
+    std::string const whole = segments_frame(false, text, segment, kind);
+    arrive(whole.substr(0, header_bytes), whole.substr(header_bytes));
   }
   void send(std::uint16_t length) {
     auto const room = port->claim();
@@ -177,6 +189,46 @@ TEST_F(Packet, WhatIsHeldLeavesWithThePort) {
   send(100);
   port.reset();
   EXPECT_EQ(left().size(), header_bytes + 100);
+}
+
+TEST_F(Packet, WhateverTheKernelWritesNothingDiesAndEachReadIsCounted) {
+  Random random(1);
+  std::uint64_t reads = 0;
+  std::uint64_t segments = 0;
+  for (std::uint32_t round = 0; round < 2'000; ++round) {
+    // A frame of several segments with some octets and its length changed, or no frame at all.
+    std::string wild(random.below(100), '\0');
+    for (char& octet : wild) {
+      octet = static_cast<char>(random.next());
+    }
+    if (random.below(2) == 0) {
+      bool const six = random.below(2) == 0;
+      auto const text = static_cast<std::uint16_t>(random.below(4'000));
+      wild = segments_frame(six, text, static_cast<std::uint16_t>(random.below(2'000)));
+      wild.resize(random.below(4) == 0 ? random.below(wild.size()) : wild.size());
+      for (std::uint64_t i = random.below(4); i != 0 && !wild.empty(); --i) {
+        wild[random.below(std::min<std::size_t>(wild.size(), 80))] =
+            static_cast<char>(random.next());
+      }
+    }
+    wild.resize(std::max<std::size_t>(wild.size(), 1));
+    ASSERT_EQ(write(kernel.number(), wild.data(), wild.size()),
+              static_cast<ssize_t>(wild.size()));
+    ++reads;
+    do {
+      auto const burst = port->receive();
+      for (const Ingress& each : burst) {
+        ASSERT_GE(each.bytes.size(), 14u);
+        ASSERT_LE(each.bytes.size(), 1518u);
+      }
+      segments += burst.size();
+      port->reclaim();
+    } while (port->more());
+  }
+  auto const& seen = port->counters();
+  EXPECT_GT(seen.taken_apart, 0u);
+  EXPECT_EQ(seen.frames_in, segments);
+  EXPECT_LE(seen.too_short + seen.too_long + seen.segmented + seen.taken_apart, reads);
 }
 
 TEST(PacketSetup, WhatIsNotThereOrIsNoEthernetIsNamed) {

@@ -4,6 +4,7 @@
 #include <linux/if_xdp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "core/units/check.hpp"
@@ -30,15 +31,17 @@ XdpPort::XdpPort(XdpDevice device, const PortShape& shape)
       completion_(device_.rings.completion) {
   CHECK(device_.headroom_bytes + frame_max_ <= device_.chunk_bytes);
   auto const chunks = static_cast<std::uint32_t>(device_.frames.size() / device_.chunk_bytes);
-  std::uint32_t const arriving = chunks / 2;
-  CHECK(arriving != 0);
-  CHECK(arriving <= device_.rings.fill.size);
-  CHECK(chunks - arriving <= device_.rings.transmit.size);
-  for (std::uint32_t i = 0; i < arriving; ++i) {
-    fill_.put(std::uint64_t{i} * device_.chunk_bytes);
+  arriving_ = chunks / 2;
+  CHECK(arriving_ != 0);
+  CHECK(arriving_ <= device_.rings.fill.size);
+  CHECK(chunks - arriving_ <= device_.rings.transmit.size);
+  with_kernel_.resize(chunks);
+  for (std::uint32_t i = 0; i < arriving_; ++i) {
+    fill_.put(address_of(i));
+    with_kernel_[i] = true;
   }
   fill_.publish();
-  free_.resize(chunks - arriving);
+  free_.resize(chunks - arriving_);
   while (free_count_ < free_.size()) {
     free_[free_count_] = chunks - 1 - free_count_;
     ++free_count_;
@@ -51,29 +54,46 @@ std::span<const Ingress> XdpPort::receive() {
   reclaim();
   flush();
   taken_ = 0;
-  while (lent_ < burst_frames_ && receive_.ready() != 0) {
+  std::uint32_t const kept = lent_;
+  for (std::uint32_t left = std::min(receive_.ready(), burst_frames_ - kept); left != 0; --left) {
     take(receive_.take());
   }
   receive_.release();
-  if (lent_ == 0) {
+  bool const came = lent_ != kept;
+  if (!came) {
     wake_for_room();
   }
-  if (now_ >= look_at_ || (down_ && lent_ != 0)) {
+  if (now_ >= look_at_ || (down_ && came)) {
     kick();
     look_at_ = now_ + between_looks;
-  } else if (lent_ != 0) {
+  } else if (came) {
     look_at_ = now_ + between_looks;  // frames that arrive say that it is there
   }
   counters_.frames_in += taken_;
   return std::span(burst_).first(taken_);
 }
 
+bool XdpPort::take_from_kernel(std::uint64_t number) {
+  if (number >= with_kernel_.size() || !with_kernel_[number]) {
+    ++counters_.malformed;
+    return false;
+  }
+  with_kernel_[number] = false;
+  return true;
+}
+
 void XdpPort::take(const XdpFrame& frame) {
-  CHECK(frame.address < device_.frames.size());
-  CHECK(frame.length <= device_.frames.size() - frame.address);
-  chunks_[lent_] = frame.address / device_.chunk_bytes * device_.chunk_bytes;
+  std::uint64_t const number = frame.address / device_.chunk_bytes;
+  if (number >= arriving_ || !take_from_kernel(number)) {
+    counters_.malformed += number >= arriving_ ? 1 : 0;
+    return;
+  }
+  chunks_[lent_] = static_cast<std::uint32_t>(number);
   ++lent_;
-  if (frame.length < ethernet_bytes) {
+  auto const within = static_cast<std::uint32_t>(frame.address % device_.chunk_bytes);
+  if (frame.length > device_.chunk_bytes - within) {
+    ++counters_.malformed;
+  } else if (frame.length < ethernet_bytes) {
     ++counters_.too_short;
   } else if (frame.length > frame_max_) {
     ++counters_.too_long;
@@ -86,12 +106,17 @@ void XdpPort::take(const XdpFrame& frame) {
   }
 }
 
+// The kernel shows that a frame has arrived before it shows that it has taken the frame's place off
+// the fill ring: that ring can be full for a moment although it has an entry for each chunk. What
+// finds no room is kept for the next turn.
 void XdpPort::reclaim() {
-  for (std::uint32_t i = 0; i < lent_; ++i) {
-    fill_.put(chunks_[i]);
+  std::uint32_t room = lent_ == 0 ? 0 : fill_.room();
+  for (; lent_ != 0 && room != 0; --room) {
+    --lent_;
+    fill_.put(address_of(chunks_[lent_]));
+    with_kernel_[chunks_[lent_]] = true;
   }
   fill_.publish();
-  lent_ = 0;
 }
 
 void XdpPort::wake_for_room() {
@@ -102,12 +127,14 @@ void XdpPort::wake_for_room() {
 }
 
 std::span<std::byte> XdpPort::claim() {
-  if (free_count_ == 0) {
+  // A frame can be known to have left before its entry is known to be free.
+  if (free_count_ == 0 || transmit_.room() == 0) {
     flush();
   }
-  return free_count_ == 0 ? std::span<std::byte>{}
-                          : chunk(std::uint64_t{free_[free_count_ - 1]} * device_.chunk_bytes)
-                                .first(frame_max_);
+  if (free_count_ == 0 || transmit_.room() == 0) {
+    return {};
+  }
+  return chunk(free_[free_count_ - 1]).first(frame_max_);
 }
 
 void XdpPort::commit(const Egress& egress) {
@@ -118,9 +145,10 @@ void XdpPort::commit(const Egress& egress) {
     return;
   }
   --free_count_;
-  std::uint64_t const address = std::uint64_t{free_[free_count_]} * device_.chunk_bytes;
-  finish_checksum(egress, chunk(address).first(egress.length));
-  transmit_.put({address, egress.length, 0});
+  std::uint32_t const number = free_[free_count_];
+  finish_checksum(egress, chunk(number).first(egress.length));
+  transmit_.put({address_of(number), egress.length, 0});
+  with_kernel_[number] = true;
 }
 
 void XdpPort::finish_checksum(const Egress& egress, std::span<std::byte> frame) const {
@@ -184,9 +212,13 @@ bool XdpPort::kick() {
 
 void XdpPort::take_back_sent() {
   for (std::uint32_t left = completion_.ready(); left != 0; --left) {
-    auto const number = static_cast<std::uint32_t>(completion_.take() / device_.chunk_bytes);
+    std::uint64_t const number = completion_.take() / device_.chunk_bytes;
+    if (number < arriving_ || !take_from_kernel(number)) {
+      counters_.malformed += number < arriving_ ? 1 : 0;
+      continue;
+    }
     CHECK(free_count_ < free_.size());
-    free_[free_count_] = number;
+    free_[free_count_] = static_cast<std::uint32_t>(number);
     ++free_count_;
     bool const lost = lost_ != 0;
     lost_ -= lost ? 1 : 0;

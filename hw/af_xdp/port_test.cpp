@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/units/random.hpp"
 #include "core/wire/checksum.hpp"
 #include "core/wire/octets.hpp"
 #include "hw/af_xdp/left_out.hpp"
@@ -37,8 +38,9 @@ class Xdp : public testing::Test {
  protected:
   Xdp() { open({}); }
 
-  void open(const XdpMode& mode) {
+  void open(const XdpMode& mode, std::uint32_t chunks = 8) {
     port.reset();
+    memory.assign(std::size_t{chunks} * chunk_bytes, {});
     fill = {};
     receive = {};
     transmit = {};
@@ -96,7 +98,7 @@ class Xdp : public testing::Test {
     return count;
   }
 
-  std::vector<std::byte> memory = std::vector<std::byte>(std::size_t{8} * chunk_bytes);
+  std::vector<std::byte> memory;
   RingStore<std::uint64_t> fill, completion;
   RingStore<XdpFrame> receive, transmit;
   Descriptor kernel;
@@ -282,6 +284,139 @@ TEST_F(Xdp, ADeviceThatReadsTheRingsItselfIsCalledOnlyWhenItSleeps) {
   port->receive();
   EXPECT_EQ(calls(), 0);
   EXPECT_FALSE(port->holds());
+}
+
+TEST_F(Xdp, AFullRingKeepsThePlaceForTheNextTurn) {
+  // As many places as the fill ring has entries; the kernel says that a frame has arrived before it
+  // says that the frame's place is off the fill ring.
+  open({}, 2 * ring_size);
+  for (std::uint32_t round = 0; round < 100; ++round) {
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      arrive(60 + i, 'a');
+    }
+    fill.consumer -= 3;
+    ASSERT_EQ(port->receive().size(), 4u);
+    port->reclaim();
+    ASSERT_EQ(fill.producer - fill.consumer, ring_size);
+    // There is less room in a burst while places wait.
+    fill.consumer += 1;
+    ASSERT_EQ(port->receive().size(), 0u);
+    fill.consumer += 2;
+    port->reclaim();
+    ASSERT_EQ(fill.producer - fill.consumer, ring_size);
+  }
+  EXPECT_EQ(port->counters().frames_in, 400u);
+  EXPECT_EQ(port->counters().malformed, 0u);
+}
+
+TEST_F(Xdp, AFrameThatHasLeftBeforeItsEntryIsFreeLeavesNoRoomYet) {
+  open({}, 2 * ring_size);
+  for (std::uint16_t i = 0; i < ring_size; ++i) {
+    send(static_cast<std::uint16_t>(100 + i));
+  }
+  port->receive();
+  for (std::uint32_t round = 0; round < 100; ++round) {
+    ASSERT_NE(leave(), 0u);
+    --transmit.consumer;
+    ASSERT_TRUE(port->claim().empty());
+    ++transmit.consumer;
+    send(100);
+    ASSERT_TRUE(port->claim().empty());
+  }
+}
+
+TEST_F(Xdp, APositionThatCannotBeIsAsIfItHadNotBeenWritten) {
+  arrive(60, 'a');
+  for (std::uint32_t const wild : {ring_size + 1, 1000u, 0x8000'0000u, 0u - 1}) {
+    std::uint32_t const right = receive.producer;
+    receive.producer = wild;
+    EXPECT_EQ(port->receive().size(), 0u) << wild;
+    receive.producer = right;
+    fill.consumer += wild;
+    completion.producer += wild;
+    transmit.consumer += wild;
+    port->reclaim();
+    EXPECT_EQ(port->claim().size(), 1518u);
+    EXPECT_FALSE(port->holds());
+    fill.consumer -= wild;
+    completion.producer -= wild;
+    transmit.consumer -= wild;
+  }
+  EXPECT_EQ(port->receive().size(), 1u);
+  port->reclaim();
+  send(100);
+  port->receive();
+  EXPECT_EQ(leave(), 100u);
+  EXPECT_EQ(fill.producer - fill.consumer, 4u);
+}
+
+TEST_F(Xdp, ADescriptorThatCannotBeIsCountedAndIgnored) {
+  constexpr std::uint64_t end = std::uint64_t{8} * chunk_bytes;
+  auto const come = [&](std::uint64_t address, std::uint32_t length) {
+    receive.entries[receive.producer % ring_size] = {address, length, 0};
+    ++receive.producer;
+    fill.consumer = fill.producer;
+    std::size_t const frames = port->receive().size();
+    port->reclaim();
+    return frames;
+  };
+  std::uint64_t count = 0;
+  for (std::uint64_t const address : {end, end - 1, end / 2, ~std::uint64_t{0}, end << 32}) {
+    EXPECT_EQ(come(address, 60), 0u) << address;
+    EXPECT_EQ(port->counters().malformed, ++count) << address;
+  }
+  // Its place is known and comes back, whatever its length.
+  for (std::uint32_t const length : {chunk_bytes - headroom + 1, 0x8000'0000u, 0u - 1}) {
+    EXPECT_EQ(come(headroom, length), 0u) << length;
+    EXPECT_EQ(port->counters().malformed, ++count) << length;
+  }
+  EXPECT_EQ(come(headroom, 60), 1u);
+  // A place that is lent already, and such as were never given to be sent.
+  receive.entries[receive.producer % ring_size] = {0, 60, 0};
+  ++receive.producer;
+  EXPECT_EQ(come(1, 60), 1u);
+  EXPECT_EQ(port->counters().malformed, ++count);
+  for (std::uint64_t const address : {end / 2, std::uint64_t{0}, end, ~std::uint64_t{0}}) {
+    completion.entries[completion.producer % ring_size] = address;
+    ++completion.producer;
+    EXPECT_EQ(port->counters().malformed, ++count) << address;
+  }
+  EXPECT_EQ(port->counters().frames_out, 0u);
+}
+
+TEST_F(Xdp, WhateverTheKernelWritesNothingDiesAndNothingOutsideIsTouched) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Random random(seed);
+    open({.native = seed % 2 == 0, .zero_copy = seed % 4 == 0, .no_wire = seed % 3 == 0},
+         seed % 2 == 0 ? 8 : 2 * ring_size);
+    auto const wild = [&](std::uint64_t near) {
+      std::uint64_t const kind = random.below(4);
+      return kind == 0 ? random.next() : kind == 1 ? near + random.below(9) - 4 : near;
+    };
+    for (std::uint32_t step = 0; step < 2'000; ++step) {
+      for (std::uint32_t* const word : {&receive.producer, &fill.consumer, &completion.producer,
+                                        &transmit.consumer, &fill.flags, &transmit.flags}) {
+        *word = static_cast<std::uint32_t>(wild(*word + random.below(2)));
+      }
+      receive.entries[random.below(ring_size)] = {wild(random.below(memory.size())),
+                                                  static_cast<std::uint32_t>(wild(1518)), 0};
+      completion.entries[random.below(ring_size)] = wild(random.below(memory.size()));
+      auto const burst = port->receive();
+      ASSERT_LE(burst.size(), 4u);
+      for (const Ingress& each : burst) {
+        ASSERT_GE(each.bytes.data(), memory.data());
+        ASSERT_LE(each.bytes.data() + each.bytes.size(), memory.data() + memory.size() / 2);
+        ASSERT_LE(each.bytes.size(), 1518u);
+      }
+      port->reclaim();
+      if (auto const room = port->claim(); !room.empty()) {
+        ASSERT_GE(room.data(), memory.data() + memory.size() / 2);
+        ASSERT_LE(room.data() + room.size(), memory.data() + memory.size());
+        port->commit({.length = 1518, .checksum_start = 34, .checksum_offset = 16, .to = {}});
+      }
+      calls();
+    }
+  }
 }
 
 TEST(XdpSetup, WhatIsNotThereOrIsNoEthernetIsNamed) {

@@ -1,7 +1,6 @@
 // The rings that an AF_XDP socket shares with the kernel: one end produces, the other consumes.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -44,27 +43,28 @@ inline bool needs_wakeup(std::uint32_t* flags) {
 
 }  // namespace ring
 
+// The other end's position is a word that the other end writes. One that cannot be (a step back, or
+// past what it has been given) is as if it had not been written: the last that could be holds.
+
 // Our end of a ring that we fill: what is put is seen by the other end after publish().
 template <class Entry>
 class ProducerRing {
  public:
   // Begins where the ring stands. CHECKs that its size is a power of two.
   explicit ProducerRing(const RingMemory<Entry>& memory)
-      : memory_(memory), next_(ring::seen(memory.producer)), published_(next_) {
+      : memory_(memory), next_(ring::seen(memory.producer)), published_(next_), consumed_(next_) {
     CHECK(std::has_single_bit(memory.size));
+    std::uint32_t const waiting = next_ - ring::seen(memory.consumer);
+    consumed_ -= waiting <= memory.size ? waiting : 0;
   }
 
   // How many more can be put now. An entry is ours again only after the other end has said so.
-  std::uint32_t room() const { return memory_.size - (next_ - consumed()); }
-  // CHECKs that there is room.
+  std::uint32_t room() const { return memory_.size - waiting(); }
+  // CHECKs that there is room: ask room() first, for the other end may be late.
   void put(const Entry& entry) {
-    if (known_room_ == 0) {
-      known_room_ = room();
-      CHECK(known_room_ != 0);
-    }
+    CHECK(next_ - consumed_ < memory_.size || room() != 0);
     memory_.entries[next_ & (memory_.size - 1)] = entry;
     ++next_;
-    --known_room_;
   }
   void publish() {
     if (published_ != next_) {
@@ -72,21 +72,21 @@ class ProducerRing {
       ring::show(memory_.producer, next_);
     }
   }
-  // How many have been put that the other end has not taken.
-  std::uint32_t waiting() const { return next_ - consumed(); }
+  // How many have been put that the other end has not taken; never more than the ring's size.
+  std::uint32_t waiting() const {
+    std::uint32_t const position = ring::seen(memory_.consumer);
+    if (position - consumed_ <= published_ - consumed_) {
+      consumed_ = position;
+    }
+    return next_ - consumed_;
+  }
   bool needs_wakeup() const { return ring::needs_wakeup(memory_.flags); }
 
  private:
-  std::uint32_t consumed() const {
-    std::uint32_t const position = ring::seen(memory_.consumer);
-    CHECK(next_ - position <= memory_.size);
-    return position;
-  }
-
   RingMemory<Entry> memory_;
   std::uint32_t next_;
   std::uint32_t published_;
-  std::uint32_t known_room_ = 0;  // at least so much: the other end only makes more
+  mutable std::uint32_t consumed_;  // by the other end, as seen last; at most size behind next_
 };
 
 // Our end of a ring that the other end fills: what is taken may be overwritten after release().
@@ -94,25 +94,24 @@ template <class Entry>
 class ConsumerRing {
  public:
   explicit ConsumerRing(const RingMemory<Entry>& memory)
-      : memory_(memory), next_(ring::seen(memory.consumer)), released_(next_) {
+      : memory_(memory), next_(ring::seen(memory.consumer)), released_(next_), produced_(next_) {
     CHECK(std::has_single_bit(memory.size));
   }
 
-  // How many can be taken now.
-  std::uint32_t ready() const {
-    std::uint32_t const filled = ring::seen(memory_.producer) - next_;
-    CHECK(filled <= memory_.size);
-    return filled;
+  // How many can be taken now; never more than the ring's size.
+  std::uint32_t ready() {
+    std::uint32_t const position = ring::seen(memory_.producer);
+    std::uint32_t const filled = position - released_;
+    if (filled <= memory_.size && filled >= produced_ - released_) {
+      produced_ = position;
+    }
+    return produced_ - next_;
   }
   // CHECKs that one is ready.
   Entry take() {
-    if (known_ready_ == 0) {
-      known_ready_ = ready();
-      CHECK(known_ready_ != 0);
-    }
+    CHECK(next_ != produced_ || ready() != 0);
     Entry const entry = memory_.entries[next_ & (memory_.size - 1)];
     ++next_;
-    --known_ready_;
     return entry;
   }
   void release() {
@@ -126,7 +125,7 @@ class ConsumerRing {
   RingMemory<Entry> memory_;
   std::uint32_t next_;
   std::uint32_t released_;
-  std::uint32_t known_ready_ = 0;
+  std::uint32_t produced_;  // by the other end; at most size ahead of released_
 };
 
 }  // namespace lockstep::hw

@@ -18,11 +18,6 @@ constexpr std::uint32_t sum_start_most = 255;
 constexpr std::uint16_t good_sum = 0xffff;
 // A chain is no longer than the largest packet in the smallest buffers.
 constexpr std::uint32_t chain_max = 16'384 / 120 + 1;
-constexpr std::uint64_t low_bits = 127;
-
-unsigned char* base_of(unsigned char* va) {
-  return va - (reinterpret_cast<std::uintptr_t>(va) & low_bits);
-}
 
 }  // namespace
 
@@ -63,8 +58,8 @@ std::span<const Ingress> MpipePort::receive() {
     if (available <= 0) {
       break;
     }
-    std::uint32_t const count =
-        std::min(static_cast<std::uint32_t>(available), burst_frames_ - taken_);
+    std::uint32_t const count = std::min({static_cast<std::uint32_t>(available),
+                                          burst_frames_ - taken_, room_to_ring_end()});
     for (std::uint32_t i = 0; i < count; ++i) {
       __builtin_prefetch(gxio_mpipe_idesc_get_va(&first[i]));
     }
@@ -79,6 +74,11 @@ std::span<const Ingress> MpipePort::receive() {
   return std::span(burst_).first(taken_);
 }
 
+// The tail, which hardware writes, is not believed beyond the ring's last entry.
+std::uint32_t MpipePort::room_to_ring_end() const {
+  return iqueue_.num_entries - std::min(iqueue_.head, iqueue_.num_entries);
+}
+
 void MpipePort::take(gxio_mpipe_idesc_t& idesc) {
   bool const whole = idesc.c == MPIPE_EDMA_DESC_WORD1__C_VAL_UNCHAINED;
   if (idesc.be) {
@@ -91,12 +91,19 @@ void MpipePort::take(gxio_mpipe_idesc_t& idesc) {
     hand_out(idesc);
     return;
   }
-  give_back(idesc);
+  counters_.malformed += give_back(idesc) ? 0 : 1;
 }
 
 void MpipePort::hand_out(gxio_mpipe_idesc_t& idesc) {
   auto* const start = gxio_mpipe_idesc_get_l2_start(&idesc);
   std::uint32_t const length = gxio_mpipe_idesc_get_l2_length(&idesc);
+  unsigned char* const buffer =
+      engine_.buffer_around(static_cast<std::uint32_t>(idesc.stack_idx), start, length);
+  if (buffer == nullptr) {
+    ++counters_.malformed;
+    static_cast<void>(give_back(idesc));
+    return;
+  }
   std::uint32_t const skip = std::min(header_bytes_, length);
   Checksum verdict = Checksum::unknown;
   if (idesc.cs) {
@@ -109,29 +116,34 @@ void MpipePort::hand_out(gxio_mpipe_idesc_t& idesc) {
     arrived = Instant{std::uint64_t{idesc.time_stamp_sec} * 1'000'000'000 +
                       std::uint64_t{idesc.time_stamp_ns}};
   }
-  lent_[taken_] = {base_of(start), static_cast<std::uint8_t>(idesc.stack_idx)};
+  lent_[taken_] = {buffer, static_cast<std::uint8_t>(idesc.stack_idx)};
   burst_[taken_] = {{reinterpret_cast<const std::byte*>(start) + skip, length - skip},
                     verdict, arrived};
   ++taken_;
 }
 
 // Every buffer that a descriptor names, one after the other where they are chained.
-void MpipePort::give_back(const gxio_mpipe_idesc_t& idesc) {
+bool MpipePort::give_back(const gxio_mpipe_idesc_t& idesc) {
   gxio_mpipe_idesc_t link = idesc;
   for (std::uint32_t i = 0; i < chain_max; ++i) {
     if (link.c == MPIPE_EDMA_DESC_WORD1__C_VAL_INVALID) {
-      return;
+      return true;
     }
     bool const last = link.c != MPIPE_EDMA_DESC_WORD1__C_VAL_CHAINED;
     auto const stack = static_cast<unsigned>(link.stack_idx);
-    unsigned char* const base = base_of(mpipe::next_of_chain(link.words[7]));
+    unsigned char* const base =
+        engine_.buffer_around(stack, mpipe::next_of_chain(link.words[7]), 1);
+    if (base == nullptr) {
+      return false;
+    }
     // The next one is named by this one's first octets, which are gone once it is pushed.
     std::memcpy(&link.words[7], base, sizeof link.words[7]);
     gxio_mpipe_push_buffer(&engine_.context(), stack, base);
     if (last) {
-      return;
+      return true;
     }
   }
+  return false;
 }
 
 void MpipePort::reclaim() {
@@ -154,7 +166,9 @@ std::span<std::byte> MpipePort::claim() {
     gxio_mpipe_bdesc_t const popped =
         gxio_mpipe_pop_buffer_bdesc(&engine_.context(), transmit_stack_);
     if (popped.c == MPIPE_EDMA_DESC_WORD1__C_VAL_UNCHAINED) {
-      claimed_ = mpipe::buffer_of(popped);
+      unsigned char* const got = mpipe::buffer_of(popped);
+      claimed_ = engine_.buffer_around(transmit_stack_, got, 1);
+      counters_.malformed += claimed_ == nullptr ? 1 : 0;
     } else if (tries == 0 && !flush()) {
       break;  // What waits here for the ring cannot come back.
     }

@@ -19,6 +19,7 @@ struct MpipeCounters {
   std::uint64_t damaged = 0;         // overrun, truncated or with a bad CRC: lost
   std::uint64_t cut_short = 0;       // buffers ran out in the middle of a frame: lost
   std::uint64_t chained = 0;         // longer than a buffer: lost, all its buffers returned
+  std::uint64_t malformed = 0;       // addresses, lengths and stacks that cannot be: ignored
   std::uint64_t sums_good = 0;       // that the classifier saw to be right
   std::uint64_t sums_bad = 0;
   std::uint64_t sums_left = 0;       // of frames of ours that the engine completed
@@ -89,9 +90,11 @@ class MpipePort {
     Egress egress;
   };
 
+  std::uint32_t room_to_ring_end() const;
   void take(gxio_mpipe_idesc_t& idesc);
   void hand_out(gxio_mpipe_idesc_t& idesc);
-  void give_back(const gxio_mpipe_idesc_t& idesc);
+  // Whether all that it names was ours to give back.
+  bool give_back(const gxio_mpipe_idesc_t& idesc);
   void put_header(unsigned char* frame, bool six) const;
   gxio_mpipe_edesc_t describe(const Committed& frame);
 

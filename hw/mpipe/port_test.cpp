@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "core/units/random.hpp"
 #include "hw/mpipe/model/rig.hpp"
 
 namespace lockstep::hw {
@@ -359,6 +360,55 @@ TEST(MpipePort, WhatCannotBeOpenedIsNamedAndClosedAgain) {
   EXPECT_FALSE(rig.engine.is_open());
   shape.links = {"gbe0"};
   EXPECT_TRUE(rig.engine.open(shape).none());
+}
+
+TEST(MpipePort, AnAddressThatCannotBeIsCountedAndIgnored) {
+  Rig rig(small);
+  MpipePort port(rig.engine, {0});
+  gxio_mpipe_iqueue_t& ring = rig.engine.iqueue(0);
+  using Change = void (*)(gxio_mpipe_idesc_t&);
+  Change const changes[] = {
+      [](gxio_mpipe_idesc_t& d) { d.words[7] = 0; },
+      [](gxio_mpipe_idesc_t& d) { d.words[7] ^= std::uint64_t{1} << 31; },
+      [](gxio_mpipe_idesc_t& d) { d.words[7] += std::uint64_t{1} << 30; },
+      [](gxio_mpipe_idesc_t& d) { d.stack_idx = 31; },
+      [](gxio_mpipe_idesc_t& d) { d.l2_size = 0x3fff; },
+  };
+  std::uint64_t count = 0;
+  for (Change const change : changes) {
+    ASSERT_EQ(rig.arrive(tcp_frame({}, 20)), Arrived::taken);
+    change(ring.idescs[ring.head]);
+    EXPECT_TRUE(port.receive().empty());
+    port.reclaim();
+    EXPECT_EQ(port.counters().malformed, ++count);
+  }
+  ASSERT_EQ(rig.arrive(tcp_frame({}, 20)), Arrived::taken);
+  EXPECT_EQ(port.receive().size(), 1u);
+}
+
+TEST(MpipePort, WhateverTheCardWritesNothingDiesAndNothingOutsideIsTouched) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Rig rig(small);
+    MpipePort port(rig.engine, {0});
+    gxio_mpipe_iqueue_t& ring = rig.engine.iqueue(0);
+    Random random(seed);
+    for (std::uint32_t step = 0; step < 2'000; ++step) {
+      rig.arrive(tcp_frame({}, static_cast<std::size_t>(random.below(1'400))));
+      gxio_mpipe_idesc_t& next = ring.idescs[ring.head % ring.num_entries];
+      std::uint64_t& word = next.words[random.below(8)];
+      word = random.below(2) == 0 ? random.next() : word ^ std::uint64_t{1} << random.below(64);
+      if (random.below(8) == 0) {
+        ring.idescs[0].words[0] = random.below(2) == 0 ? random.next() : random.below(256);
+      }
+      for (const Ingress& each : port.receive()) {
+        ASSERT_TRUE(rig.machine.memory().holds(each.bytes.data()));
+        ASSERT_TRUE(rig.machine.memory().holds(each.bytes.data() + each.bytes.size() - 1));
+        ASSERT_LE(each.bytes.size(), 1'664u);
+      }
+      port.reclaim();
+      send(port, tcp_frame({}, 1));
+    }
+  }
 }
 
 // 17: no memory fence between writing a packet and posting its descriptor.

@@ -311,6 +311,8 @@ MpipeTrouble Mpipe::open_stack(const StackWanted& wanted) {
   if (buffers == nullptr) {
     return {"memory of buffers", GXIO_ERR_CLIENT_MEMORY};
   }
+  buffers_[wanted.index - first_receive_stack_] = {
+      reinterpret_cast<unsigned char*>(buffers), wanted.buffer_bytes, wanted.count};
   for (std::uint64_t at = 0; at < all; at += page) {
     int const known = gxio_mpipe_register_page(&context_, wanted.index, buffers + at, page, 0);
     if (known < 0) {
@@ -322,6 +324,21 @@ MpipeTrouble Mpipe::open_stack(const StackWanted& wanted) {
                            buffers + std::uint64_t{i} * wanted.buffer_bytes);
   }
   return {};
+}
+
+unsigned char* Mpipe::buffer_around(std::uint32_t stack, unsigned char* first,
+                                    std::uint32_t bytes) const {
+  std::uint32_t const index = stack - first_receive_stack_;
+  if (index >= buffers_.size() || buffers_[index].first == nullptr) {
+    return nullptr;
+  }
+  Buffers const& of = buffers_[index];
+  // As numbers: what lies before the first wraps, and is beyond the end.
+  std::uint64_t const at = std::uint64_t{reinterpret_cast<std::uintptr_t>(first)} -
+                           std::uint64_t{reinterpret_cast<std::uintptr_t>(of.first)};
+  std::uint64_t const within = at % of.each_bytes;
+  bool const fits = at < std::uint64_t{of.each_bytes} * of.count && bytes <= of.each_bytes - within;
+  return fits ? of.first + (at - within) : nullptr;
 }
 
 MpipeTrouble Mpipe::open_rules() {
@@ -365,6 +382,7 @@ void Mpipe::close() {
     gxio_mpipe_link_close(&links_[linked_]);
   }
   gxio_mpipe_destroy(&context_);
+  buffers_ = {};
   // Only now is none of it the hardware's.
   while (mapped_ != 0) {
     --mapped_;

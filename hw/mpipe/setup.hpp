@@ -50,6 +50,10 @@ class Mpipe {
   std::uint32_t transmit_stack(std::uint32_t worker, MpipeLink link = {}) const {
     return first_transmit_stack_ + edma_ring(worker, link);
   }
+  // The buffer of that stack in which all of the `bytes` octets from `first` lie; nullptr: there is
+  // none, and what hardware has written into the descriptor is no address of ours.
+  unsigned char* buffer_around(std::uint32_t stack, unsigned char* first,
+                               std::uint32_t bytes) const;
   std::uint32_t transmit_buffer_bytes() const { return transmit_bytes_; }
   std::uint32_t channel(MpipeLink link = {}) const { return channels_[link.value]; }
   std::uint32_t ring_of_bucket(std::uint32_t hash) const {
@@ -97,6 +101,12 @@ class Mpipe {
     std::uint32_t count;
   };
   MpipeTrouble open_stack(const StackWanted& wanted);
+  // The buffers of a stack, one behind the other.
+  struct Buffers {
+    unsigned char* first = nullptr;
+    std::uint32_t each_bytes = 0;
+    std::uint32_t count = 0;
+  };
   MpipeTrouble open_rules();
   int add_rule(MpipeLink link, gxio_mpipe_rules_stacks_t& stacks);
 
@@ -111,6 +121,8 @@ class Mpipe {
   std::uint32_t first_receive_stack_ = 0;
   std::uint32_t first_transmit_stack_ = 0;
   std::uint32_t transmit_bytes_ = 0;
+  // From the first receive stack on.
+  std::array<Buffers, classes_max + MpipeShape::edma_rings_max> buffers_{};
   std::array<gxio_mpipe_iqueue_t, MpipeShape::links_max * MpipeShape::workers_max> iqueues_{};
   std::array<gxio_mpipe_equeue_t, MpipeShape::edma_rings_max> equeues_{};
   gxio_mpipe_rules_t rules_{};

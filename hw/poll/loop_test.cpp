@@ -1,4 +1,5 @@
 // The loop: it sleeps until what is due, heeds signals, and ends.
+#include "core/seam/test_keys.hpp"
 #include "hw/poll/loop.hpp"
 
 #include <gtest/gtest.h>
@@ -95,7 +96,7 @@ class Looped : public testing::Test {
     config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
     config.address_count = Count{1};
     memory.resize(Stack::arena_bytes(config) / sizeof(Line) + 1);
-    stack = std::make_unique<Stack>(config, std::as_writable_bytes(std::span(memory)));
+    stack = std::make_unique<Stack>(test_keys(config), std::as_writable_bytes(std::span(memory)));
     EXPECT_FALSE(signals.open());
     // The end of a pipe to which nobody writes: never readable, never writable.
     std::array<int, 2> ends{};

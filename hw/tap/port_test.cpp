@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "core/units/random.hpp"
 #include "hw/tap/setup.hpp"
 #include "hw/virtio_header.hpp"
 
@@ -139,6 +140,37 @@ TEST_F(Tap, ADeadEndIsALossAndNoDeath) {
   EXPECT_EQ(port->counters().frames_out, 0u);
   EXPECT_FALSE(port->gone());
   EXPECT_FALSE(port->claim().empty());
+}
+
+TEST_F(Tap, WhateverTheKernelWritesNothingDiesAndEachReadIsCounted) {
+  Random random(1);
+  std::uint64_t reads = 0;
+  std::uint64_t handed_out = 0;
+  for (std::uint32_t round = 0; round < 2'000; ++round) {
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      // Any octets in the header, any length: none, a part of a header, more than a frame may have.
+      std::string wild(1 + random.below(random.below(2) == 0 ? 40 : 4'000), '\0');
+      for (char& octet : wild) {
+        octet = static_cast<char>(random.next());
+      }
+      wild[std::min<std::size_t>(1, wild.size() - 1)] =
+          static_cast<char>(random.below(2) == 0 ? 0 : random.next());
+      ASSERT_EQ(write(kernel.number(), wild.data(), wild.size()),
+                static_cast<ssize_t>(wild.size()));
+      ++reads;
+    }
+    auto const burst = port->receive();
+    for (const Ingress& each : burst) {
+      ASSERT_GE(each.bytes.size(), 1u);
+      ASSERT_LE(each.bytes.size(), 1518u);
+    }
+    handed_out += burst.size();
+    port->reclaim();
+  }
+  auto const& seen = port->counters();
+  EXPECT_GT(handed_out, 0u);
+  EXPECT_EQ(seen.frames_in, handed_out);
+  EXPECT_EQ(seen.frames_in + seen.too_short + seen.too_long + seen.segmented, reads);
 }
 
 TEST(TapSetup, NamesThatNoInterfaceCanHave) {

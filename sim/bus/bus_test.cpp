@@ -156,6 +156,9 @@ TEST(LearningSwitch, LearnsForgetsNothingAndIsBounded) {
 TEST(Bus, ASwitchFloodsWhatItDoesNotKnow) {
   World world;
   world.hosts = {plain_host("a", 1), plain_host("b", 2), plain_host("c", 3)};
+  for (HostSpec& host : world.hosts) {
+    host.config.announcements = Count{0};  // by which a switch learns where everybody is
+  }
   world.switches = {{"s", 16}};
   for (std::uint32_t i = 0; i < 3; ++i) {
     world.links.push_back({world.hosts[i].name, {NodeKind::host, i},

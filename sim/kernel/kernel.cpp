@@ -106,15 +106,15 @@ Outcome turn_on_card(const PortTurn& with, ModelsOfHost& models) {
 }  // namespace
 
 Kernel::Kernel(const World& world, std::uint64_t seed, const Registry& registry)
-    : world_(world),
+    : world_(with_keys(world, seed)),
       seed_(seed),
       root_(seed),
       watch_(*this),
       bus_(world, Random(seed).fork("bus")) {
   running = this;
-  CHECK(fault_of(world).none());
+  CHECK(fault_of(world_).none());
   for (std::uint32_t i = 0; i < world.hosts.size(); ++i) {
-    hosts_.push_back(std::make_unique<Host>(world.hosts[i], HostIndex{i}));
+    hosts_.push_back(std::make_unique<Host>(world_.hosts[i], HostIndex{i}));
     hosts_[i]->bind(pattern_);
     if (CardSpec const& card = world.hosts[i].card; !card.plain()) {
       CardMaker const maker = registry.card(card.driver);

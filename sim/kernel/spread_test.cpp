@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/seam/statistics.hpp"
+#include "core/seam/test_keys.hpp"
 #include "sim/checkers/conservation.hpp"
 #include "sim/checkers/rfc.hpp"
 #include "sim/kernel/frame_hash.hpp"
@@ -30,6 +31,7 @@ World spread_world(const Shape& shape) {
     host.config.tcp.active_max = Count{256};
     host.config.tcp.time_wait_max = Count{256};
     host.config.tcp.blocks_max = Count{512};
+    host.config = test_keys(host.config);  // whatever the seed
   }
   AppSpec app = app_of("echo", 20'000);
   app.flows = shape.flows;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/units/check.hpp"
+#include "core/units/random.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -98,7 +99,10 @@ WorldFault fault_of_host(const HostSpec& host) {
   if (std::string_view const fault = fault_of_card(host); !fault.empty()) {
     return {fault, host.name};
   }
-  std::string_view const fault = lockstep::fault_of(host.config);
+  // What has no keys is given some by the kernel.
+  Config keyed = host.config;
+  draw_keys(keyed, entropy_of(Random(1)));
+  std::string_view const fault = lockstep::fault_of(keyed);
   if (!fault.empty()) {
     return {fault, host.name};
   }
@@ -196,6 +200,16 @@ std::string_view fault_of_card(const HostSpec& host) {
     return "a link that goes down must be up for a while first: link_up_for";
   }
   return {};
+}
+
+World with_keys(World world, std::uint64_t seed) {
+  Random const root = Random(seed).fork("keys");
+  for (HostSpec& host : world.hosts) {
+    bool const alone = host.shards() == 1;
+    HostSpec const& first = alone ? host : world.hosts[host.shard_first.value];
+    draw_keys(host.config, entropy_of(root.fork(first.name.view())));
+  }
+  return world;
 }
 
 WorldFault fault_of(const World& world) {

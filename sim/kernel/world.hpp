@@ -178,6 +178,7 @@ struct World {
   std::vector<HostFaultSpec> host_faults;
   Duration limit = Duration::seconds(600);  // the run ends here at the latest
   std::uint32_t invariants_every = 1;       // turns of a host between two checks; zero: none
+  bool served = false;                      // nothing excuses a connection that does not succeed
 };
 
 // When the last fault that ends is over; never if one does not end.
@@ -193,6 +194,10 @@ struct WorldFault {
   constexpr bool none() const { return what.empty(); }
 };
 WorldFault fault_of(const World& world);
+
+// The world with keys for each host that names none, by the seed and its name. The shards of a host
+// share theirs: what one of them has shown to a peer may come back to another.
+World with_keys(World world, std::uint64_t seed);
 
 // Puts `other` on the next link of the card that `first` has: two stacks, a link each, one card,
 // which steers and errs as that of `first` does. CHECKs that `first` stands before it in the world

@@ -50,6 +50,7 @@ lockstep::Config ConfigOf(const Scenario& scenario, std::uint32_t host) {
   config.mac.octets = {0x02, 0, 0, 0, 0, last};
   config.addresses[0] = {lockstep::IpAddress::v4(10, 0, 0, last), 24};
   config.address_count = {1};
+  lockstep::draw_keys(config, lockstep::entropy_of(lockstep::Random(last)));
   return config;
 }
 

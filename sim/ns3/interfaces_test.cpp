@@ -158,6 +158,9 @@ TEST(Ns3Interfaces, AnAnswerFollowsWhatItAnswers) {
   auto const addresses = Address4(devices);
   LockstepHelper().Install(nodes);
   std::string order;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    LockstepHelper::GetStack(devices.Get(i))->Fields().announcements = lockstep::Count{0};
+  }
   devices.Get(1)->TraceConnectWithoutContext("MacRx", MakeBoundCallback(&NoteArrival, &order));
   LockstepHelper::GetStack(devices.Get(1))
       ->TraceConnectWithoutContext("Tx", MakeBoundCallback(&NoteDeparture, &order));

@@ -50,12 +50,9 @@ std::span<std::byte> Aligned(std::vector<std::byte>& memory, std::uint64_t bytes
   return {static_cast<std::byte*>(start), static_cast<std::size_t>(bytes)};
 }
 
-lockstep::HashKey DrawKey(UniformRandomVariable& random) {
-  std::array<std::uint64_t, 4> words{};
-  for (auto& word : words) {
-    word = random.GetInteger(0, 0xffff'ffff);
-  }
-  return {words[0] << 32 | words[1], words[2] << 32 | words[3]};
+std::uint64_t DrawWord(UniformRandomVariable& random) {
+  std::uint64_t const upper = random.GetInteger(0, 0xffff'ffff);
+  return upper << 32 | random.GetInteger(0, 0xffff'ffff);
 }
 
 // Of a packet that holds its IP header.
@@ -288,10 +285,11 @@ lockstep::Stack& LockstepStack::GetCore() {
     if (!keys_kept_) {
       auto const random = CreateObject<UniformRandomVariable>();
       random->SetStream(stream_);
-      for (auto* const key : {&config_.tcp.table_key, &config_.tcp.isn_key, &config_.tcp.port_key,
-                              &config_.tcp.fast_open_key, &config_.tcp.timestamp_key}) {
-        *key = DrawKey(*random);
+      lockstep::Entropy entropy;
+      for (auto& word : entropy) {
+        word = DrawWord(*random);
       }
+      lockstep::draw_keys(config_, entropy);
     }
     auto const host = device_->GetNode()->GetObject<LockstepHost>();
     if (host != nullptr) {

@@ -37,6 +37,7 @@ lockstep::Config ConfigOf(const Scenario& scenario, std::uint8_t last) {
   config.link = lockstep::LinkType::ip;
   config.addresses[0] = {lockstep::IpAddress::v4(10, 0, 0, last), 24};
   config.address_count = {1};
+  lockstep::draw_keys(config, lockstep::entropy_of(lockstep::Random(last)));
   return config;
 }
 

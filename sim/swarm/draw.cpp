@@ -34,10 +34,12 @@ LaneSpec draw_lane(Dice& dice) {
 void draw_hosts(Dice& dice, World& world, std::uint32_t count) {
   bool const bare = count == 2 && dice.percent(25);
   std::uint32_t const mtus[2] = {draw_mtu(dice), draw_mtu(dice)};
+  Config const profile = draw_profile(dice);
   constexpr Name names[hosts_most] = {"a", "b", "c", "d", "e", "f"};
   for (std::uint32_t i = 0; i < count; ++i) {
     HostSpec host;
     host.name = names[i];
+    host.config = dice.percent(75) ? profile : draw_profile(dice);
     host.config.link = bare ? LinkType::ip : LinkType::ethernet;
     host.config.addresses[0] = {IpAddress::v4(10, 0, 0, static_cast<std::uint8_t>(i + 1)), 24};
     host.config.address_count = {1};
@@ -131,10 +133,26 @@ void add_static_neighbours(World& world) {
   }
 }
 
-}  // namespace
+// All that changes what a segment holds and how many fit, at once.
+void draw_together(Dice& dice, World& world) {
+  if (!dice.percent(25)) {
+    return;
+  }
+  for (HostSpec& host : world.hosts) {
+    tcp::Config& tcp = host.config.tcp;
+    tcp.sack = tcp.dsack = tcp.timestamps = tcp.window_scale = true;
+    tcp.ecn = tcp::EcnPolicy::on;
+    tcp.path_mtu_discovery = true;
+    tcp.path_mtu_probing = dice.percent(75);
+  }
+  for (LinkSpec& link : world.links) {
+    for (LaneSpec* const lane : {&link.forward, &link.back}) {
+      lane->mark_packets = dice.pick({0u, 1u, 3u});
+    }
+  }
+}
 
-World draw_world(std::uint64_t seed) {
-  Random const root = Random(seed).fork("swarm");
+World draw_mixed(const Random& root) {
   Dice topology(root.fork("topology"));
   World world;
   world.name = "swarm";
@@ -149,6 +167,8 @@ World draw_world(std::uint64_t seed) {
     add_adversary(topology, world);
   }
   draw_links(topology, world, adversary);
+  Dice together(root.fork("together"));
+  draw_together(together, world);
   give_macs(world);
   if (topology.percent(15)) {
     add_static_neighbours(world);
@@ -161,6 +181,14 @@ World draw_world(std::uint64_t seed) {
   world.invariants_every = 0;  // the invariant checker looks more often
   world.limit = faults_end(world).since(Instant{0}) + healing_time(world);
   return world;
+}
+
+}  // namespace
+
+World draw_world(std::uint64_t seed) {
+  Random const root = Random(seed).fork("swarm");
+  Dice kind(root.fork("kind"));
+  return kind.percent(10) ? draw_trickled(root) : draw_mixed(root);
 }
 
 Duration healing_time(const World& world) {
@@ -176,7 +204,12 @@ Duration healing_time(const World& world) {
     slow = slow || host.receive_ring == 1 ||
            std::uint32_t{config.tcp.port_last.value} - config.tcp.port_first.value < ports_enough;
   }
-  return Duration::seconds(slow ? 12'000 : 1'200);
+  // Whoever gives up last does so before.
+  Duration longest;
+  for (const HostSpec& host : world.hosts) {
+    longest = std::max(longest, host.config.tcp.user_timeout);
+  }
+  return Duration::seconds(slow ? 12'000 : 1'200) + longest;
 }
 
 }  // namespace lockstep::sim

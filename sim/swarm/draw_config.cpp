@@ -94,6 +94,7 @@ void draw_recovery(Dice& dice, tcp::Config& tcp) {
   tcp.frto = dice.percent(60);
   tcp.undo = dice.percent(60);
   tcp.undo_by_timestamps = dice.percent(60);
+  tcp.prr_rfc6937 = dice.percent(30);
 }
 
 void draw_policies(Dice& dice, tcp::Config& tcp) {
@@ -156,7 +157,22 @@ void draw_congestion(Dice& dice, tcp::Config& tcp) {
   tcp.marks_max = {dice.pick({1u, 16u, 4'096u})};
 }
 
-// What an administrator leaves alone: sane sizes, and only times that let a run come to its end.
+}  // namespace
+
+Config draw_profile(Dice& dice) {
+  switch (dice.below(4)) {
+    case 0:
+      return profile_rfc();
+    case 1:
+      return profile_linux();
+    case 2:
+      return profile_freebsd();
+    default:
+      return Config{};
+  }
+}
+
+// What an administrator leaves alone.
 void draw_plain(Dice& dice, Config& config) {
   tcp::Config& tcp = config.tcp;
   tcp.connections_max = {64};
@@ -175,7 +191,14 @@ void draw_plain(Dice& dice, Config& config) {
   tcp.keepalive_interval = seconds(2);
 }
 
-}  // namespace
+void draw_keys(Dice& dice, Config& config) {
+  config.tcp.table_key = draw_key(dice);
+  config.tcp.isn_key = draw_key(dice);
+  config.tcp.port_key = draw_key(dice);
+  config.tcp.timestamp_key = draw_key(dice);
+  config.tcp.fast_open_key = draw_key(dice);
+  config.tcp.isn_base = {static_cast<std::uint32_t>(dice.word())};
+}
 
 void draw_config(Dice& dice, Config& config) {
   draw_plain(dice, config);
@@ -198,16 +221,13 @@ void draw_config(Dice& dice, Config& config) {
   if (dice.percent(50)) {
     draw_congestion(dice, config.tcp);
   }
-  config.tcp.table_key = draw_key(dice);
-  config.tcp.isn_key = draw_key(dice);
-  config.tcp.port_key = draw_key(dice);
-  config.tcp.isn_base = {static_cast<std::uint32_t>(dice.word())};
+  draw_keys(dice, config);
   if (dice.percent(60)) {
     draw_options(dice, config.tcp);
   }
-  config.tcp.timestamp_key = draw_key(dice);
-  draw_recovery(dice, config.tcp);
-  config.tcp.fast_open_key = draw_key(dice);
+  if (dice.percent(60)) {
+    draw_recovery(dice, config.tcp);
+  }
   config.tcp.syn_cache_max = {dice.pick({0u, 1u, 8u, 64u})};
   config.tcp.syn_cache_after = {dice.pick({0u, 0u, 50u, 100u})};
 }

@@ -7,12 +7,20 @@
 
 namespace lockstep::sim {
 
+// One of the four profiles, as it is.
+Config draw_profile(Dice& dice);
+// Sizes that a run can pay for, and only times that let it come to its end.
+void draw_plain(Dice& dice, Config& config);
+// Keys and the numbers that follow from them.
+void draw_keys(Dice& dice, Config& config);
 // Everything but link type, addresses and MTU, which the topology decides.
 void draw_config(Dice& dice, Config& config);
 // Clock, polling, rings.
 void draw_host(Dice& dice, HostSpec& host);
 // IPv6 in place of IPv4, for all hosts or none, and a VLAN.
 void draw_family(Dice& dice, World& world);
+// A world of nothing but honest hosts, good links and attackers who trickle: all are to be served.
+World draw_trickled(const Random& root);
 void draw_apps(Dice& dice, World& world);
 // Needs the applications: initial sequence numbers end up a few octets below 2^32.
 void aim_sequence_numbers(Dice& dice, World& world);

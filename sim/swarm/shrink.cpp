@@ -67,13 +67,16 @@ bool plain(Config& config) {
   bool const was = config.tcp.blocks_max != bare.blocks_max;
   Bytes const mss = config.tcp.mss;
   Sequence const base = config.tcp.isn_base;
-  HashKey const keys[] = {config.tcp.table_key, config.tcp.isn_key, config.tcp.port_key};
+  HashKey const keys[] = {config.tcp.table_key, config.tcp.isn_key, config.tcp.port_key,
+                          config.tcp.fast_open_key, config.tcp.timestamp_key};
   config.tcp = bare;
   config.tcp.mss = mss;
   config.tcp.isn_base = base;
   config.tcp.table_key = keys[0];
   config.tcp.isn_key = keys[1];
   config.tcp.port_key = keys[2];
+  config.tcp.fast_open_key = keys[3];
+  config.tcp.timestamp_key = keys[4];
   return was;
 }
 

@@ -1,10 +1,13 @@
 // Worlds from seeds: the same for the same seed, whole, healed in time; shrinking keeps a failure.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "sim/kernel/kernel.hpp"
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/shrink.hpp"
 #include "sim/swarm/trial.hpp"
+#include "sim/swarm/trickler.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -18,6 +21,34 @@ TEST(Swarm, EveryDrawnWorldIsWholeAndHeals) {
     ASSERT_FALSE(end.is_never()) << "seed " << seed;
     ASSERT_EQ(Instant{0} + world.limit, end + healing_time(world)) << "seed " << seed;
   }
+}
+
+// Each way to trickle, each profile, and worlds with all that changes a segment's size at once.
+TEST(Swarm, DrawsTricklersAndEveryProfile) {
+  std::array<std::uint32_t, trickle_count> trickles{};
+  std::uint32_t together = 0;
+  std::uint32_t one_second = 0;
+  std::uint32_t freebsd = 0;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    World const world = draw_world(seed);
+    for (const StationSpec& station : world.stations) {
+      for (std::uint32_t i = 0; i < trickle_count; ++i) {
+        trickles[i] += station.model == Name(name_of(static_cast<Trickle>(i))) ? 1 : 0;
+      }
+    }
+    tcp::Config const& tcp = world.hosts[0].config.tcp;
+    bool const marks = world.links[0].forward.mark_packets != 0;
+    together += marks && tcp.sack && tcp.timestamps && tcp.path_mtu_discovery &&
+                        tcp.ecn == tcp::EcnPolicy::on ? 1 : 0;
+    one_second += tcp.rto_min == profile_rfc().tcp.rto_min ? 1 : 0;
+    freebsd += tcp.rto_min == profile_freebsd().tcp.rto_min ? 1 : 0;
+  }
+  for (std::uint32_t const each : trickles) {
+    EXPECT_GT(each, 3u);
+  }
+  EXPECT_GT(together, 20u);
+  EXPECT_GT(one_second, 20u);
+  EXPECT_GT(freebsd, 20u);
 }
 
 TEST(Swarm, DrawsFirstSequenceNumbersJustBelowTheWrap) {

@@ -1,6 +1,8 @@
 // Runs a world to its end, lets its stacks settle, and asks the checkers.
 #include "sim/swarm/trial.hpp"
 
+#include <utility>
+
 #include "core/seam/statistics.hpp"
 #include "sim/checkers/alteration.hpp"
 #include "sim/checkers/conservation.hpp"
@@ -10,12 +12,22 @@
 #include "sim/checkers/stream.hpp"
 #include "sim/swarm/meddler.hpp"
 #include "sim/swarm/meddler6.hpp"
+#include "sim/swarm/trickler.hpp"
 
 namespace lockstep::sim {
 namespace {
 
 // After the applications: connections that no application knows end by their timers.
 constexpr Duration settling_time = Duration::seconds(1'200);
+
+// When the last station has done its last act: what it opens has to be let go of after that.
+Instant stations_end(const World& world) {
+  Instant end;
+  for (const StationSpec& station : world.stations) {
+    end = later(end, Instant{0} + Duration{station.every.ns * (station.acts + 1)});
+  }
+  return end;
+}
 
 ConservationChecker::Connections connections_of(const Kernel& kernel, HostIndex host) {
   tcp::Counters const& counters = kernel.host(host).stack().statistics().tcp;
@@ -48,12 +60,16 @@ class Trial {
         conservation_(findings_),
         invariants_(findings_),
         liveness_(findings_, &alteration_),
+        service_(findings_),
+        progress_(findings_),
         rfc_(world, findings_) {
     kernel_.observe(alteration_);
     kernel_.observe(stream_);
     kernel_.observe(conservation_);
     kernel_.observe(invariants_);
     kernel_.observe(liveness_);
+    kernel_.observe(service_);
+    kernel_.observe(progress_);
     kernel_.observe(rfc_);
   }
 
@@ -64,7 +80,8 @@ class Trial {
     go_on(limit, [this] { return kernel_.done(); });
     kernel_.end();
     if (findings_.empty()) {
-      go_on(kernel_.now() + settling_time, [this] { return settled(kernel_); });
+      Instant const quiet = later(kernel_.now(), stations_end(kernel_.world()));
+      go_on(quiet + settling_time, [this] { return settled(kernel_); });
       for (std::uint32_t i = 0; i < kernel_.host_count(); ++i) {
         conservation_.judge_connections(kernel_, {i}, connections_of(kernel_, {i}));
       }
@@ -103,8 +120,20 @@ class Trial {
   ConservationChecker conservation_;
   InvariantChecker invariants_;
   LivenessChecker liveness_;
+  ServiceChecker service_;
+  ProgressChecker progress_;
   RfcChecker rfc_;
 };
+
+template <std::uint32_t trickle>
+std::unique_ptr<Station> trickler(const World& world, const StationSpec& spec, Random random) {
+  return std::make_unique<Trickler>(world, spec, random, static_cast<Trickle>(trickle));
+}
+
+template <std::uint32_t... trickles>
+void add_tricklers(Registry& registry, std::integer_sequence<std::uint32_t, trickles...>) {
+  (registry.add_station(name_of(static_cast<Trickle>(trickles)), trickler<trickles>), ...);
+}
 
 }  // namespace
 
@@ -116,6 +145,7 @@ Registry swarm_registry() {
   registry.add_station("meddler6", [](const World& world, const StationSpec& spec, Random random) {
     return std::unique_ptr<Station>(std::make_unique<Meddler6>(world, spec, random));
   });
+  add_tricklers(registry, std::make_integer_sequence<std::uint32_t, trickle_count>{});
   return registry;
 }
 

@@ -9,10 +9,12 @@
 
 namespace lockstep::sim {
 
-// What is told how often. `frames` 0: nobody lies, which is what the rest is compared with.
+// What is told how often, and to which configuration, which the honest host has as well.
+// `frames` 0: nobody lies, which is what the rest is compared with.
 struct Hostility {
   Lie lie = Lie::syn_flood;
   std::uint64_t frames = 0;
+  Config config{};  // profile default
 };
 
 // hosts[0] is the victim and hosts[1] honest; stations[0] is the liar. The honest host has 100

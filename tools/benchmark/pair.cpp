@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/seam/statistics.hpp"
+#include "core/seam/test_keys.hpp"
 
 namespace lockstep::tools::benchmark {
 namespace {
@@ -47,7 +48,8 @@ Config config_of(const PairSettings& settings, bool server) {
   tcp.blocks_max = Count{settings.blocks_max.value + settings.active_max.value * 2};
   bool const many = settings.active_max.value > tcp::Config{}.active_max.value;
   tcp.block_bytes = Bytes{many ? 256u : 8192u};
-  return config;
+  // The same in every run: what is measured must not depend on them.
+  return test_keys(config);
 }
 
 Arena::Arena(std::uint64_t bytes) : memory_(bytes + 64) {

@@ -228,7 +228,7 @@ class MpipeCard final : public sim::Card {
 
   sim::CardLosses losses() const override {
     hw::MpipeCounters const& seen = port_.counters();
-    return {seen.damaged + seen.cut_short + seen.chained, discarded_};
+    return {seen.damaged + seen.cut_short + seen.chained + seen.malformed, discarded_};
   }
 
   std::unique_ptr<sim::CardSnapshot> snapshot() const override {

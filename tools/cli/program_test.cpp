@@ -71,6 +71,22 @@ TEST(Program, EachVerbsHelpHasAnExampleAndJson) {
   }
 }
 
+// A capture of one packet, which is UDP.
+TEST(Program, ACaptureWithoutTcpIsRefusedByBothWhoReadCaptures) {
+  const std::string path = testing::TempDir() + "program_udp.pcap";
+  std::string octets("\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x65\0\0\0", 24);
+  octets += std::string("\1\0\0\0\0\0\0\0\x1c\0\0\0\x1c\0\0\0", 16);
+  octets += std::string("\x45\0\0\x1c\0\0\0\0\x40\x11\0\0\x0a\0\0\1\x0a\0\0\2", 20);
+  octets += std::string("\0\1\0\2\0\x08\0\0", 8);
+  std::ofstream(path, std::ios::binary) << octets;
+  const Outcome lint({"lint", path.c_str()});
+  const Outcome replay({"replay", path.c_str()});
+  EXPECT_EQ(lint.code, 2);
+  EXPECT_THAT(lint.err, HasSubstr("no TCP in 1 packets (1 IP but not TCP)"));
+  EXPECT_EQ(replay.code, lint.code);
+  EXPECT_EQ(replay.err, lint.err);
+}
+
 TEST(Program, WrongUsageIsOneLineAndTwo) {
   const std::vector<std::vector<const char*>> wrong = {
       {},          {"coverge"},    {"--bogus"}, {"coverage", "--bogus"}, {"coverage", "--rfc", "x"},

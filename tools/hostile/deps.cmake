@@ -1,2 +1,2 @@
-# Tables, whole output files.
-set(LIBS lockstep_output)
+# Tables, whole output files, and profiles by name.
+set(LIBS lockstep_world lockstep_output)

@@ -32,11 +32,22 @@ struct HostileResult {
   std::string broken;  // which bounds, by name; empty: none
 };
 
-/// Tells the lie `bound.frames` times. `quiet_ns`: how long the honest take alone.
-HostileResult judge_lie(const HostileBound& bound, std::uint64_t quiet_ns, std::uint64_t seed);
+/// Whom the lie is told to: a profile by its name, `default`, `rfc`, `linux` or `freebsd`.
+struct HostileTarget {
+  std::string profile = "default";
+  std::uint64_t quiet_ns = 0;  ///< how long the honest take alone
+};
+
+/// Tells the lie `bound.frames` times. The bounds are those of profile `default`; of the others the
+/// memory must hold, every invariant, and the honest must come to their end ("liveness").
+HostileResult judge_lie(const HostileBound& bound, const HostileTarget& target, std::uint64_t seed);
+
+/// How long the honest take in a profile while nobody lies, in nanoseconds.
+std::uint64_t quiet_time(const std::string& profile, std::uint64_t seed);
 
 struct HostileOptions {
   std::string lie;           // empty: all
+  std::string profile = "default";
   std::uint64_t frames = 0;  // zero: as many as the bound says
   std::uint64_t seed = 1;
   std::string json;

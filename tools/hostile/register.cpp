@@ -12,6 +12,9 @@ void register_hostile(CLI::App& app, int& exit_code) {
       app.add_subcommand("hostile", "Lies to a stack, and judges what each lie costs");
   const auto options = std::make_shared<HostileOptions>();
   verb->add_option("--lie", options->lie, "only this one (all)");
+  verb->add_option("--profile", options->profile,
+                   "whom they are told to: default, rfc, linux or freebsd (default); but for the "
+                   "default, memory, invariants and liveness alone are judged");
   verb->add_option("--frames", options->frames, "how often each is told (each has its number)");
   verb->add_option("--seed", options->seed, "which run: any 64-bit number (1)");
   verb->add_option("--json", options->json, "write the results to this file too");

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/seam/config_fields.hpp"
+#include "core/seam/test_keys.hpp"
 #include "tools/capture/capture.hpp"
 #include "tools/capture/decode.hpp"
 #include "tools/cli/failure.hpp"
@@ -336,6 +337,7 @@ TEST(ConfigJson, EveryFieldComesBack) {
   config.static_neighbours[0] = {IpAddress::v4(192, 0, 2, 1), {{2, 3, 4, 5, 6, 7}}};
   config.static_neighbour_count = Count{1};
   config.tcp.isn_key = {~std::uint64_t{0}, 1};
+  config = test_keys(config);
   config.tcp.reset_policy = tcp::ResetPolicy::rfc793;
   auto const json = json_of(config);
   Config back;

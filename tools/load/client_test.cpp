@@ -1,4 +1,5 @@
 // What a client says of itself at one moment adds up.
+#include "core/seam/test_keys.hpp"
 #include "tools/load/client.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ TEST(Client, WhoConnectsWithARequestIsNotYetAmongTheActive) {
   config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
   config.address_count = Count{1};
   std::vector<Line> memory(Stack::arena_bytes(config) / sizeof(Line) + 1);
-  Stack stack(config, std::as_writable_bytes(std::span(memory)));
+  Stack stack(test_keys(config), std::as_writable_bytes(std::span(memory)));
   http::Site site;
   site.complete();
   Plan plan;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/seam/test_keys.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/loadrun/modes.hpp"
 #include "tools/loadrun/page_sizes.hpp"
@@ -328,6 +329,7 @@ TEST(Load, AsManyConnectionsAsTheHelpSaysFit) {
     config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
     config.address_count = Count{1};
     fit_pools(config.tcp, plan);
+    config = test_keys(config);
     EXPECT_EQ(fault_of(config), "") << connections;
     EXPECT_GE(config.tcp.time_wait_max.value, connections);
   }

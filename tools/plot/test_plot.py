@@ -53,6 +53,13 @@ def test_every_figure_is_written_twice(tmp_path, capsys):
         ["cwnd.png", "cwnd.svg"]
 
 
+def test_a_flow_of_more_than_four_gibibytes_has_its_goodput(tmp_path):
+    lines = "".join(f"{i * 1_000_000_000},0,Received,{i * 2 ** 30}\n" for i in range(1, 7))
+    run = reading.read(write_run(tmp_path / "run", lines, ("ours",)))
+    _, rates = figures.rates_of(run, 1.0)
+    assert rates[0][1:] == [2 ** 33] * (len(rates[0]) - 1)
+
+
 def test_the_same_traces_give_the_same_octets(tmp_path):
     first, second = (write_run(tmp_path / name) for name in ("a/run", "b/run"))
     assert main([str(first)]) == main([str(second)]) == 0

@@ -73,20 +73,6 @@ void shrink_pools(Config& config) {
   config.regions_max = Count{16};
 }
 
-/// Its own secrets, each from a stream of its own.
-void draw_keys(Config& config, std::uint64_t seed) {
-  auto const key = [root = Random(seed)](std::string_view name) {
-    Random stream = root.fork(name);
-    std::uint64_t const first = stream.next();
-    return HashKey{first, stream.next()};
-  };
-  config.tcp.table_key = key("table_key");
-  config.tcp.isn_key = key("isn_key");
-  config.tcp.port_key = key("port_key");
-  config.tcp.fast_open_key = key("fast_open_key");
-  config.tcp.timestamp_key = key("timestamp_key");
-}
-
 Mac mac_of(const std::string& text, const char* what) {
   auto const mac = parse_mac(text);
   if (!mac) {
@@ -195,7 +181,7 @@ void set_field(Config& config, const std::string& name, const FieldValue& value)
 Config config_of(const StackSpec& spec) {
   Config config = profile_of(spec.profile);
   shrink_pools(config);
-  draw_keys(config, spec.seed);
+  draw_keys(config, entropy_of(Random(spec.seed).fork("keys")));
   set_link(spec, config);
   set_addresses(spec, config);
   if (spec.mtu < 68 || spec.mtu > 65'535) {

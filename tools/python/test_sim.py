@@ -116,7 +116,10 @@ def test_a_capture_has_comments(tmp_path):
     sim.save_pcapng(file)
     assert file.read_bytes() == sim.pcapng()
     with PcapNgReader(str(file)) as packets:
-        assert len(list(packets)) == 2 * 7  # ARP, three of the handshake, text, ACK; both ends
+        # At both ends: an announcement of each host, ARP's question and answer; two announcements
+        # that have left and not arrived. Three of the handshake, data, ACK.
+        kinds = [ARP in packet for packet in packets]
+    assert (kinds.count(True), kinds.count(False)) == (2 * 4 + 2, 2 * 5)
     assert b"ESTABLISHED" in sim.pcapng()
 
 
@@ -131,7 +134,8 @@ def test_a_tap_speaks_frames():
     sim.advance("1s")
     tap.send(Ether(src=mac, dst="02:00:00:00:00:01") / IP(src="10.0.0.66", dst="10.0.0.1") / ICMP())
     sim.advance("1s")
-    first, second = tap.arrived()
+    announced, first, second = tap.arrived()
+    assert Ether(announced.packet)[ARP].psrc == Ether(announced.packet)[ARP].pdst == "10.0.0.1"
     assert (first.at, Ether(first.packet)[ARP].hwsrc) == (2_000_000, "02:00:00:00:00:01")
     assert Ether(second.packet)[ICMP].type == 0
     assert tap.arrived() == []

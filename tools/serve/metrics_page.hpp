@@ -91,6 +91,8 @@ class MetricsPage {
           [](const Totals& t) { return t.port.too_long; });
     lines("frames_unfit_total", "reason=\"too_short\",",
           [](const Totals& t) { return t.port.too_short; });
+    lines("frames_unfit_total", "reason=\"malformed\",",
+          [](const Totals& t) { return t.port.malformed; });
     lines("frames_unfit_total", "reason=\"segmented\",",
           [](const Totals& t) { return t.port.segmented; });
     counter("frames_taken_apart_total", "Frames of which each segment became one of its own.",

@@ -51,15 +51,15 @@ TEST(Metrics, EachNumberOfAPortAShardAndALoopIsServed) {
   // Each counter has a value of its own; those of one metric, summed or by a label, are named so.
   ServeTotals busy;
   busy.port = {.frames_in = 101, .frames_out = 102, .too_long = 103, .too_short = 104,
-               .segmented = 105, .taken_apart = 106, .left_out = 107, .missed = 108,
-               .link_down = 1000, .no_buffers = 2000, .refused = 4000, .blocked = 109,
-               .read_errors = 110};
+               .malformed = 120, .segmented = 105, .taken_apart = 106, .left_out = 107,
+               .missed = 108, .link_down = 1000, .no_buffers = 2000, .refused = 4000,
+               .blocked = 109, .read_errors = 110};
   busy.loop = {.turns = 111, .worked = 112, .slept = 113};
   busy.shard = {.forwarded = 114, .announced = 115, .given = 116, .lost = 117};
   busy.time_wait = 118;
   busy.journal_bytes = 119;
   std::string const text = metrics_text({busy});
-  for (int value = 101; value <= 119; ++value) {
+  for (int value = 101; value <= 120; ++value) {
     EXPECT_EQ(names_in(text, fmt::format("(lockstep_[a-z_]+)\\{{[^\n]*\\}} {}\n", value).c_str())
                   .size(),
               1u)

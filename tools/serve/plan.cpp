@@ -139,7 +139,7 @@ void by_chance(std::span<std::byte> into) {
 
 /// The key of each concern, and the link address where there is none yet: such a one says that it
 /// is locally administered.
-void draw_keys(const std::string& seed, Config& config) {
+void draw_secrets(const std::string& seed, Config& config) {
   std::array<std::uint64_t, 11> words{};
   if (seed.empty()) {
     by_chance(std::as_writable_bytes(std::span(words)));
@@ -156,11 +156,9 @@ void draw_keys(const std::string& seed, Config& config) {
       word = random.next();
     }
   }
-  config.tcp.table_key = {words[0], words[1]};
-  config.tcp.isn_key = {words[2], words[3]};
-  config.tcp.port_key = {words[4], words[5]};
-  config.tcp.timestamp_key = {words[6], words[7]};
-  config.tcp.fast_open_key = {words[8], words[9]};
+  Entropy entropy;
+  std::copy_n(words.begin(), entropy.size(), entropy.begin());
+  draw_keys(config, entropy);
   if (config.mac == Mac{}) {
     config.mac.octets[0] = 2;
     for (std::uint32_t i = 1; i < 6; ++i) {
@@ -350,7 +348,7 @@ ServePlan plan_of(const ServeOptions& options) {
     plan.config.tcp.receive_buffer_max = Bytes{options.window};
   }
   size_pools(plan.config.tcp, share_of(options.connections, plan.shards));
-  draw_keys(options.seed, plan.config);
+  draw_secrets(options.seed, plan.config);
   plan.server.port = Port{static_cast<std::uint16_t>(options.port)};
   plan.server.backlog.pending = Count{std::max(128u, std::min(options.connections, 65'535u))};
   if (auto const fault = fault_of(plan.config); !fault.empty()) {

@@ -53,6 +53,7 @@ void visit_losses(const ShardTotals& before, const ShardTotals& now, Visit&& vis
   }
   visit("port_too_long", now.port.too_long - before.port.too_long);
   visit("port_too_short", now.port.too_short - before.port.too_short);
+  visit("port_malformed", now.port.malformed - before.port.malformed);
   visit("port_segmented", now.port.segmented - before.port.segmented);
   visit("port_missed", now.port.missed - before.port.missed);
   visit("port_link_down", now.port.link_down - before.port.link_down);

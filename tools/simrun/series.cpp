@@ -23,18 +23,20 @@ void Series::turned(const sim::Kernel& kernel, sim::HostIndex host, Outcome) {
       continue;
     }
     const std::uint32_t queue = lane == nullptr ? 0 : lane->seen_waiting(kernel.now());
-    Last& last = last_[flow.id.value];
+    Last& last = last_.try_emplace(flow.id.value, Last{.una = info.send.iss}).first->second;
+    last.acked += info.send.una.since(last.una).count;
     const bool same = last.cwnd == info.cwnd.count && last.ssthresh == info.ssthresh.count &&
-                      last.una == info.send.una.value && last.queue == queue &&
+                      last.una == info.send.una && last.queue == queue &&
                       last.retransmissions == info.retransmissions;
     if (same) {
       continue;
     }
-    last = {info.cwnd.count, info.ssthresh.count, info.send.una.value, info.retransmissions, queue};
+    last = {info.cwnd.count, info.ssthresh.count,  info.send.una,
+            last.acked,      info.retransmissions, queue};
     into_.put(fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kernel.now().ns,
                           flow.id.value, info.cwnd.count, info.ssthresh.count,
                           info.send.nxt.since(info.send.una).count,
-                          info.send.una.value - info.send.iss.value, info.srtt.ns,
+                          last.acked, info.srtt.ns,
                           info.rate.valid ? info.rate.rtt.ns : 0, info.retransmissions, queue,
                           lane == nullptr ? 0 : lane->counters().marked, info.w_max.count,
                           info.alpha, info.pacing_rate));

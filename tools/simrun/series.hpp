@@ -22,7 +22,8 @@ class Series final : public sim::Observer {
   struct Last {
     std::uint32_t cwnd = 0;
     std::uint32_t ssthresh = 0;
-    std::uint32_t una = 0;
+    Sequence una;
+    std::uint64_t acked = 0;  // beyond what sequence numbers tell apart
     std::uint64_t retransmissions = 0;
     std::uint32_t queue = 0;
   };

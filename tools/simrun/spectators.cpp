@@ -32,10 +32,21 @@ void Captures::keep() {
 }
 
 bool print_findings(const sim::Findings& findings) {
-  for (const sim::Finding& finding : findings.kept()) {
-    fmt::print("{} at {}, {}: {} (expected {}, found {})\n", name_of(finding.checker),
-               text_of(finding.at.since(Instant{0})), finding.where.view(), finding.what,
-               finding.expected, finding.found);
+  std::uint64_t grouped = 0;
+  for (const sim::FindingGroup& group : findings.groups()) {
+    for (const sim::Finding& finding : group.first) {
+      fmt::print("{} at {}, {}: {} (expected {}, found {})\n", name_of(finding.checker),
+                 text_of(finding.at.since(Instant{0})), finding.where.view(), finding.what,
+                 finding.expected, finding.found);
+    }
+    if (group.count > group.first.size()) {
+      fmt::print("... and {} more like these, {} in all\n", group.count - group.first.size(),
+                 group.count);
+    }
+    grouped += group.count;
+  }
+  if (findings.count() > grouped) {
+    fmt::print("... and {} of other causes\n", findings.count() - grouped);
   }
   return findings.empty();
 }

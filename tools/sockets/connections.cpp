@@ -84,21 +84,26 @@ void Sockets::apply_wishes(const Socket& s) {
   }
 }
 
-Result Sockets::open_connection(Socket& s, const Endpoint& to, bool fast_open) {
+Open Sockets::open_of(const Socket& s, const Endpoint& to, bool fast_open) const {
   Open open;
   open.local = s.local;
   open.remote = to;
   open.dscp = static_cast<std::uint8_t>(wished(s, SettingKind::dscp));
   open.fast_open = fast_open;
+  if (s.local.address.is_unspecified()) {
+    open.local.address = IpAddress{};
+  }
+  return open;
+}
+
+Result Sockets::open_connection(Socket& s, const Endpoint& to, bool fast_open) {
+  Open const open = open_of(s, to, fast_open);
   if (s.v6_only && to.address.is_v4()) {
     return -ENETUNREACH;
   }
   bool const any = s.local.address.is_unspecified();
   if (any && s.v6 && s.local.address.is_v4() && !to.address.is_v4()) {
     return -EADDRNOTAVAIL;
-  }
-  if (any) {
-    open.local.address = IpAddress{};
   }
   ConnectionId id;
   Refusal const refused = stack_.connect(open, id);
@@ -123,6 +128,7 @@ Result Sockets::open_connection(Socket& s, const Endpoint& to, bool fast_open) {
   s.local.address = local.address;
   s.remote = to;
   apply_wishes(s);
+  note_named(s, s);
   return 0;
 }
 
@@ -149,14 +155,16 @@ Result Sockets::connect(int fd, NameIn name) {
   if (s->phase != Phase::unconnected) {
     return connect_again(*s);
   }
-  if (s->fast_open_connect) {
+  // Without a cookie there is nothing to wait for: the SYN asks for one, and leaves at once.
+  bool const fast = s->fast_open_connect;
+  if (fast && stack_.knows_cookie(open_of(*s, to, true))) {
     s->remote = to;
     s->phase = Phase::armed;
     s->connect_reported = true;
     wake(*s, 0);
     return 0;
   }
-  if (Result const bad = open_connection(*s, to, false); bad != 0) {
+  if (Result const bad = open_connection(*s, to, fast); bad != 0) {
     return bad;
   }
   return -EINPROGRESS;

@@ -18,14 +18,32 @@ bool listens_by(const Socket& s, ListenerId id) {
 
 }  // namespace
 
+// How its connections begin, from the SYN-ACK on. What was not chosen is the stack's.
+Backlog Sockets::backlog_of(const Socket& s) const {
+  Backlog out{Count{s.backlog}, Count{s.backlog}, Count{s.fast_open},
+              Bytes{wished(s, SettingKind::mss)}};
+  bool const own_buffer = s.wishes.has(SettingKind::receive_buffer);
+  out.receive_buffer = {own_buffer ? s.wishes.of(SettingKind::receive_buffer) : 0};
+  out.ttl = static_cast<std::uint8_t>(
+      s.wishes.has(SettingKind::ttl) ? s.wishes.of(SettingKind::ttl) : 0);
+  out.dscp = static_cast<std::uint8_t>(wished(s, SettingKind::dscp));
+  return out;
+}
+
+// An option was set while it listens.
+void Sockets::offer_anew(const Socket& s) {
+  for (std::uint32_t i = 0; i < s.listener_count; ++i) {
+    Refusal const refused = stack_.change(s.listeners[i], backlog_of(s));
+    CHECK(refused == Refusal::none);
+  }
+}
+
 Result Sockets::open_listener(Socket& s, IpAddress address) {
   Local local;
   local.address = address;
   local.port = s.local.port;
-  Backlog const backlog{Count{s.backlog}, Count{s.backlog}, Count{s.fast_open},
-                        Bytes{wished(s, SettingKind::mss)}};
   ListenerId id;
-  switch (stack_.listen(local, backlog, id)) {
+  switch (stack_.listen(local, backlog_of(s), id)) {
     case Refusal::none:
       break;
     case Refusal::no_room:
@@ -193,6 +211,7 @@ void Sockets::take_accepted(const Event& event) {
   s.from = event.listener;
   adopt(s, event.id);
   apply_wishes(s);
+  note_named(s, *listener);
   if (listener->defer_seconds == 0) {
     push_waiting(*listener, s);
     return;

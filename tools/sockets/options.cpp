@@ -74,6 +74,7 @@ Result Sockets::wish(Socket& s, Setting setting) {
   if (s.connection != ConnectionId{}) {
     static_cast<void>(stack_.set(s.connection, setting));
   }
+  offer_anew(s);
   return 0;
 }
 

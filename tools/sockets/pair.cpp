@@ -1,5 +1,6 @@
 // Two stacks joined by a wire in memory, in virtual time, each with its sockets.
 #include "tools/sockets/pair.hpp"
+#include "core/seam/test_keys.hpp"
 
 #include <new>
 
@@ -18,7 +19,7 @@ Config pair_config(bool right) {
   config.addresses[1] = {IpAddress{0xfd00'0000'0000'0000, own}, 64};
   config.address_count = Count{2};
   config.tcp.accounts = true;
-  return config;
+  return test_keys(config);
 }
 
 SocketPair::SocketPair(const PairOf& of)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/seam/turn.hpp"
 #include "tools/benchmark/pair.hpp"
@@ -36,6 +37,16 @@ class SocketPair {
   Instant now() const { return clock_; }
   /// Frames that leave are lost from here on, or no longer.
   void cut(bool lost) { left_port_.cut = right_port_.cut = lost; }
+  /// Every frame that leaves a side is copied behind those in the vector, the lost ones too.
+  using Frames = std::vector<std::vector<std::byte>>;
+  void note_left(Frames* frames) { left_port_.seen = frames; }
+  void note_right(Frames* frames) { right_port_.seen = frames; }
+  /// The next frame that leaves the left is kept, until it is let go behind those that follow it.
+  void hold_left() { left_port_.hold = true; }
+  void let_left_go() {
+    std::ranges::copy(left_port_.held, to_right_.room().begin());
+    to_right_.push(static_cast<std::uint16_t>(left_port_.held.size()));
+  }
   /// A frame from somebody else comes to the left.
   void deliver_left(std::span<const std::byte> frame) {
     std::ranges::copy(frame, to_left_.room().begin());
@@ -46,12 +57,23 @@ class SocketPair {
   /// The benchmark's port, but the wire may be cut.
   struct Cuttable : benchmark::Port {
     using Port::Port;
+    std::span<std::byte> claim() { return room = Port::claim(); }
     void commit(const Egress& egress) {
-      if (!cut) {
+      if (seen != nullptr) {
+        seen->emplace_back(room.begin(), room.begin() + egress.length);
+      }
+      if (hold) {
+        held.assign(room.begin(), room.begin() + egress.length);
+        hold = false;
+      } else if (!cut) {
         Port::commit(egress);
       }
     }
     bool cut = false;
+    bool hold = false;
+    std::vector<std::byte> held;
+    Frames* seen = nullptr;
+    std::span<std::byte> room;
   };
 
   bool turn_both();

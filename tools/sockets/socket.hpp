@@ -68,6 +68,7 @@ struct Socket {
   int error = 0;                // an errno, for SO_ERROR or the next call
   int soft_error = 0;           // what a timeout will be blamed on
   std::uint32_t fast_open = 0;  // TCP_FASTOPEN
+  std::uint32_t named_mss = 0;  // by our SYN
   std::uint32_t defer_seconds = 0;  // TCP_DEFER_ACCEPT
   Endpoint local;
   Endpoint remote;

@@ -131,6 +131,8 @@ class Sockets {
   // Listening.
   Result open_listeners(Socket& s);
   Result open_listener(Socket& s, IpAddress address);
+  Backlog backlog_of(const Socket& s) const;
+  void offer_anew(const Socket& s);
   Result change_backlog(Socket& s, std::uint32_t backlog);
   void end_listening(Socket& s);
   void take_accepted(const Event& event);
@@ -144,6 +146,7 @@ class Sockets {
 
   // Connections.
   Result connect_again(Socket& s);
+  Open open_of(const Socket& s, const Endpoint& to, bool fast_open) const;
   Result open_connection(Socket& s, const Endpoint& to, bool fast_open);
   Result open_with_text(Socket& s, const Endpoint& to, std::span<const iovec> parts, int flags);
   void note_acknowledged(Socket& s, Bytes octets);
@@ -173,12 +176,14 @@ class Sockets {
   Result set_tcp_level(Socket& s, int name, const void* value, socklen_t length);
   Result set_ip_level(Socket& s, int level, int name, const void* value, socklen_t length);
   Result wish(Socket& s, Setting setting);
+  void push(const Socket& s);
   Result wish_in_account(Socket& s, Setting setting);
   Result set_congestion(Socket& s, const void* value, socklen_t length);
   std::uint32_t wished(const Socket& s, SettingKind kind) const;
   lockstep_tcp_info info_of(const Socket& s) const;
   void fill_history(const Socket& s, const ConnectionInfo& info, lockstep_tcp_info& out) const;
   std::uint32_t mtu_of(const Socket& s) const;
+  void note_named(Socket& s, const Socket& by) const;
   std::uint32_t mss_of(const Socket& s) const;
   std::uint32_t limit_to_mark(const Socket& s) const;
 

@@ -20,6 +20,10 @@ constexpr std::uint8_t state_listen = 10;
 constexpr std::uint32_t no_threshold = 0x7fff'ffff;
 constexpr std::uint32_t core_has_none = 0x3fff'ffff;  // what ssthresh begins as
 constexpr std::uint32_t timestamps_bytes = 12;
+// Linux's: of a receiver that has seen no text yet, and of reordering.
+constexpr std::uint32_t rcv_mss_first = 536;
+constexpr std::uint32_t rcv_mss_least = 88;
+constexpr std::uint32_t reordering_most = 300;
 
 std::uint8_t number_of(tcp::State state) {
   // closed, listen, syn_sent, syn_received, established, fin_wait_1, fin_wait_2, close_wait,
@@ -99,7 +103,25 @@ void fill_account(const ConnectionInfo& info, lockstep_tcp_info& out) {
   out.tcpi_total_rto_time = in_units(account.repairing, 1'000'000);
 }
 
+// Before any text Linux guesses; then it is the largest that came, within what our SYN named.
+std::uint32_t rcv_mss_of(const ConnectionInfo& info, std::uint32_t named) {
+  std::uint32_t const guess = std::min({named, info.send.mss.count, info.receive.wnd.count / 2,
+                                        rcv_mss_first});
+  return std::max({std::min(info.largest_heard.count, named), guess, rcv_mss_least});
+}
+
 }  // namespace
+
+// The MSS that our SYN or SYN-ACK names: the stack's, or what `by` has chosen.
+void Sockets::note_named(Socket& s, const Socket& by) const {
+  Config const& config = stack_.config();
+  std::uint32_t const chosen = wished(by, SettingKind::mss);
+  std::uint32_t own = config.tcp.mss.count;
+  if (!s.remote.address.is_v4()) {
+    own = std::min(own, config.mtu.count - 60);
+  }
+  s.named_mss = chosen == 0 ? own : std::min(own, chosen);
+}
 
 lockstep_tcp_info Sockets::info_of(const Socket& s) const {
   lockstep_tcp_info out{};
@@ -131,13 +153,18 @@ lockstep_tcp_info Sockets::info_of(const Socket& s) const {
   out.tcpi_rtt = microseconds(info.srtt);
   out.tcpi_rttvar = microseconds(info.rttvar);
   out.tcpi_min_rtt = info.least_rtt.ns == 0 ? 0xffff'ffff : microseconds(info.least_rtt);
-  out.tcpi_rcv_mss = info.largest_heard.count;
+  std::uint32_t const stamps = info.options.timestamps ? timestamps_bytes : 0;
+  out.tcpi_advmss = s.named_mss - std::min(s.named_mss, stamps);
+  out.tcpi_rcv_mss = rcv_mss_of(info, out.tcpi_advmss);
   out.tcpi_reord_seen = info.reordering_seen ? 1 : 0;
   out.tcpi_last_data_sent = milliseconds_since(info.sent_at);
   out.tcpi_last_ack_recv = milliseconds_since(info.heard_at);
   out.tcpi_pmtu = mtu_of(s);
-  out.tcpi_advmss = config.tcp.mss.count;
-  out.tcpi_reordering = config.tcp.duplicate_acks.value;
+  // In segments: how far behind the furthest something came that was no retransmission.
+  out.tcpi_reordering =
+      std::max(config.tcp.duplicate_acks.value,
+               std::min(segments(info.account.overtaken, std::max(info.send.mss.count, 1u)),
+                        reordering_most));
   out.tcpi_bytes_received += info.receive.unread.count;
   out.tcpi_rcv_wnd = info.receive.wnd.count;
   out.tcpi_rcv_space = wished(s, SettingKind::receive_buffer);

@@ -150,12 +150,15 @@ Result Sockets::set_tcp_level(Socket& s, int name, const void* value, socklen_t 
   }
   switch (name) {
     case TCP_NODELAY:
+      // As in Linux it lets out what TCP_CORK holds, which goes on for what comes.
+      if (in != 0) {
+        push(s);
+      }
       return wish(s, {SettingKind::nagle, in != 0 ? 0u : 1u});
     case TCP_CORK:
       s.cork = in != 0;
-      if (!s.cork && s.phase == Phase::connected) {
-        // What was held back leaves.
-        static_cast<void>(stack_.write(s.connection, {}, More::no));
+      if (!s.cork) {
+        push(s);
       }
       return 0;
     case TCP_QUICKACK:
@@ -172,11 +175,8 @@ Result Sockets::set_tcp_level(Socket& s, int name, const void* value, socklen_t 
       if (in < 0 || (s.phase != Phase::unconnected && s.phase != Phase::listening)) {
         return -EINVAL;
       }
-      // The stack's listener takes it when it begins.
-      if (s.phase == Phase::listening && s.fast_open != number) {
-        return -EINVAL;
-      }
       s.fast_open = number;
+      offer_anew(s);
       return 0;
     case TCP_FASTOPEN_CONNECT:
       if (in < 0 || in > 1 || s.phase != Phase::unconnected) {
@@ -196,6 +196,13 @@ Result Sockets::set_tcp_level(Socket& s, int name, const void* value, socklen_t 
       return 0;
     default:
       return -ENOPROTOOPT;
+  }
+}
+
+// What was held back leaves.
+void Sockets::push(const Socket& s) {
+  if (s.phase == Phase::connected) {
+    static_cast<void>(stack_.write(s.connection, {}, More::no));
   }
 }
 

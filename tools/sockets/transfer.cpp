@@ -183,14 +183,16 @@ Result Sockets::write_parts(Socket& s, std::span<const iovec> parts, int flags) 
   return static_cast<Result>(written);
 }
 
-// The text leaves with the SYN, or behind it if the peer is not known to take it so.
+// The text leaves with the SYN, if the peer has given a cookie for it. If not the SYN asks for one
+// and leaves at once; nothing is taken, as in Linux.
 Result Sockets::open_with_text(Socket& s, const Endpoint& to, std::span<const iovec> parts,
                                int flags) {
+  bool const known = stack_.knows_cookie(open_of(s, to, true));
   if (Result const bad = open_connection(s, to, true); bad != 0) {
     disconnect(s);
     return bad;
   }
-  Result const written = write_parts(s, parts, flags);
+  Result const written = known ? write_parts(s, parts, flags) : 0;
   return written > 0 ? written : -EINPROGRESS;
 }
 

@@ -19,9 +19,11 @@ name = "two"
 [[host]]
 name = "a"
 address = "10.0.0.1/24"
+config = { announcements = 0 }
 [[host]]
 name = "b"
 address = "10.0.0.2/24"
+config = { announcements = 0 }
 clock_origin = "5s"
 clock_skew_ppb = 100000
 [[link]]

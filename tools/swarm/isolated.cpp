@@ -273,7 +273,7 @@ sim::Tally run_world(const sim::World& world, std::uint64_t seed, FailureNote& n
   sim::TrialResult const result =
       sim::run_trial(world, seed, nullptr, with_cards(sim::swarm_registry()));
   if (result.failed()) {
-    sim::Finding const& first = result.findings.kept().front();
+    sim::Finding const first = result.findings.kept().front();
     note.seed = seed;
     note.at_ns = first.at.ns;
     note.expected = first.expected;

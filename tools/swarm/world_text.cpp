@@ -367,6 +367,7 @@ void walk_world(Walk& walk, SavedWorld& saved) {
   walk.text("name", world.name);
   walk.number("limit", world.limit.ns);
   walk.number("invariants_every", world.invariants_every);
+  walk.number("served", world.served);
   walk.list("host", world.hosts, walk_host);
   walk.list("station", world.stations, walk_station);
   walk.list("switch", world.switches,

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "core/seam/config_fields.hpp"
+#include "core/units/random.hpp"
 #include "tools/world/reader.hpp"
 #include "tools/world/units.hpp"
 
@@ -223,7 +224,9 @@ void read_host(Table& table, WorldInProgress& into) {
     set_mtu(host.config, {static_cast<std::uint32_t>(read_bytes(config, "mtu_bytes", 1'500))});
   }
   read_config(config, host.config);
-  if (const auto fault = fault_of(host.config); !fault.empty()) {
+  Config keyed = host.config;  // a host of a world has its keys from the seed
+  draw_keys(keyed, entropy_of(Random(1)));
+  if (const auto fault = fault_of(keyed); !fault.empty()) {
     table.wrong(fmt::format("{}: {}", table.title(), fault));
   }
   read_card(table, host, into);

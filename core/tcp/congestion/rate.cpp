@@ -37,6 +37,7 @@ void mark_segment(Engine& e, Connection& c, Bytes flight) {
   }
   // All that was queued has left, and there would be room for more: a rate that follows from here
   // on tells of the application.
+  marks.limited_until = last_of(marks.limited_until, c.send.una);
   bool const all_sent = c.send.nxt.at_or_after(queue_begin(c) + a.send.length());
   if (all_sent && flight_size(c) + Bytes{c.mss} <= c.congestion.cwnd) {
     marks.limited_until = c.send.nxt;

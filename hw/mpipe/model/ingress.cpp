@@ -269,7 +269,14 @@ void Machine::advance(std::uint32_t index, std::uint32_t count) {
       }
       Offset const base{Memory::offset_of_bus(word.va).value & ~(Memory::block_bytes - 1)};
       bool const last = word.c == MPIPE_EDMA_DESC_WORD1__C_VAL_UNCHAINED;
-      memory_.move({base, stack_table[word.stack_idx].bytes}, Place::driver);
+      // A test may have written anything there: what is no delivered buffer stays where it is.
+      auto const stack = static_cast<std::uint32_t>(word.stack_idx);
+      std::uint32_t const bytes = stack_table[stack].bytes;
+      if (bytes == 0 || !registered(stack, base, bytes) ||
+          memory_.place_of(base) != Place::ring) {
+        break;
+      }
+      memory_.move({base, bytes}, Place::driver);
       if (last) {
         break;
       }

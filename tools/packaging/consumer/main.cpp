@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <new>
+#include <random>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,13 @@ Config config_of(lockstep::IpAddress address) {
   config.link = lockstep::LinkType::ip;
   config.addresses[0] = {address, 24};
   config.address_count = {1};
+  // Sequence numbers, ports and cookies are secrets: each host draws its own, from the system.
+  std::random_device system;
+  lockstep::Entropy entropy;
+  for (auto& word : entropy) {
+    word = std::uint64_t{system()} << 32 | system();
+  }
+  lockstep::draw_keys(config, entropy);
   return config;
 }
 

@@ -1,0 +1,123 @@
+// Who may keep text above gaps: a share for each remote, and age under pressure.
+#include "core/tcp/gaps.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/reassembly.hpp"
+#include "core/units/check.hpp"
+#include "core/units/hash.hpp"
+
+namespace lockstep::tcp::gaps {
+namespace {
+
+// A loss is mended within a few timeouts: an older gap gives way to a newer one.
+constexpr Duration age_least = Duration::seconds(3);
+// So many give way to one segment at most.
+constexpr std::uint32_t victims_max = 4;
+// What others hold gives way to those only that hold less than this part of all themselves.
+constexpr std::uint32_t modest_part = 16;
+
+// What a remote holds, together with those few that share its place. An IPv6 host has all of a /64
+// to speak from.
+GapUse& use_of(const Engine& e, const Connection& c) {
+  std::uint64_t const low = c.remote.is_v4() ? c.remote.low : 0;
+  std::uint64_t const hash =
+      TableHash(e.config.table_key).add(c.remote.high).add(low).finish();
+  return e.gap_uses[static_cast<Index>(hash % e.gap_uses.count())];
+}
+
+// Of one pool: what there is for gaps, what all hold, what this remote holds, what it asks for.
+struct Demand {
+  std::uint32_t capacity = 0;
+  std::uint32_t used = 0;
+  std::uint32_t own = 0;
+  std::uint32_t more = 0;
+
+  // Nobody holds more than twice what is free, so that one remote has two thirds at most, and
+  // however many are greedy, something stays free for the next.
+  bool fits() const {
+    return more == 0 || (used + more <= capacity && own + more <= 2 * (capacity - used));
+  }
+  bool modest() const { return own + more <= std::max(1u, capacity / modest_part); }
+};
+
+struct Demands {
+  Demand blocks;
+  Demand ranges;
+  bool kept_free = false;  // what reading in order and writing need stays free
+
+  bool fit() const { return kept_free && blocks.fits() && ranges.fits(); }
+  bool modest() const { return blocks.modest() && ranges.modest(); }
+};
+
+Demands demands_of(const Engine& e, const Connection& c, Count missing, bool fresh) {
+  memory::Blocks const& blocks = e.pools.blocks;
+  GapUse const& use = use_of(e, c);
+  Demands out;
+  // A peer can leave a gap open for ever, so all of them together get half of the store at most,
+  // and never what is needed to open windows and to write.
+  out.kept_free =
+      missing.value + 2 * e.config.reserve_blocks.value <= blocks.room_to_receive();
+  out.blocks = {blocks.capacity() / 2, e.state->gap_blocks, use.blocks, missing.value};
+  out.ranges = {e.extents.capacity(), e.extents.used(), use.ranges, fresh ? 1u : 0u};
+  return out;
+}
+
+}  // namespace
+
+[[gnu::cold]] bool make_room(Engine& e, const Connection& c, const Active& a, Count missing,
+                             bool fresh) {
+  Demands demands = demands_of(e, c, missing, fresh);
+  for (std::uint32_t i = 0; i < victims_max && !demands.fit() && demands.modest(); ++i) {
+    Index const oldest = e.gaps().first();
+    if (oldest == nil || &e.actives[oldest] == &a ||
+        e.state->now.since(e.actives[oldest].gap_since) < age_least) {
+      break;
+    }
+    give_up_gaps(e, e.connection(e.actives[oldest].owner));
+    demands = demands_of(e, c, missing, fresh);
+  }
+  return demands.fit();
+}
+
+[[gnu::cold]] void add_blocks(Engine& e, const Connection& c, Active& a, Count blocks) {
+  a.gap_blocks += blocks.value;
+  e.state->gap_blocks += blocks.value;
+  use_of(e, c).blocks += blocks.value;
+}
+
+[[gnu::cold]] void remove_blocks(Engine& e, const Connection& c, Active& a, Count blocks) {
+  CHECK(use_of(e, c).blocks >= blocks.value);
+  a.gap_blocks -= blocks.value;
+  e.state->gap_blocks -= blocks.value;
+  use_of(e, c).blocks -= blocks.value;
+}
+
+[[gnu::cold]] void add_range(Engine& e, const Connection& c, Active& a) {
+  ++a.extent_count;
+  ++use_of(e, c).ranges;
+  if (a.extent_count == 1) {
+    a.gap_since = e.state->now;
+    e.gaps().push_back(c.active);
+  }
+}
+
+[[gnu::cold]] void remove_range(Engine& e, const Connection& c, Active& a) {
+  CHECK(use_of(e, c).ranges != 0);
+  --a.extent_count;
+  --use_of(e, c).ranges;
+  if (a.extent_count == 0) {
+    e.gaps().remove(c.active);
+  }
+}
+
+[[gnu::cold]] void renew(Engine& e, Active& a) {
+  Index const at = e.connection(a.owner).active;
+  if (a.extent_count != 0) {
+    a.gap_since = e.state->now;
+    e.gaps().remove(at);
+    e.gaps().push_back(at);
+  }
+}
+
+}  // namespace lockstep::tcp::gaps

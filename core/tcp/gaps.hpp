@@ -1,0 +1,20 @@
+// Who may keep text above gaps: a share for each remote, and age under pressure.
+#pragma once
+
+#include "core/tcp/engine.hpp"
+
+namespace lockstep::tcp::gaps {
+
+// Whether `missing` more blocks and, if `fresh`, one more range may be kept above a gap of this
+// connection. What others left above old gaps gives way if it must. Costs O(1), and what gives way.
+bool make_room(Engine& e, const Connection& c, const Active& a, Count missing, bool fresh);
+
+// The connection holds so many more blocks, or one more range, above gaps; or less of them.
+void add_blocks(Engine& e, const Connection& c, Active& a, Count blocks);
+void remove_blocks(Engine& e, const Connection& c, Active& a, Count blocks);
+void add_range(Engine& e, const Connection& c, Active& a);
+void remove_range(Engine& e, const Connection& c, Active& a);
+// RCV.NXT has moved, or the first range came: the gap that is open now begins to age.
+void renew(Engine& e, Active& a);
+
+}  // namespace lockstep::tcp::gaps

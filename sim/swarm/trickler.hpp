@@ -1,0 +1,83 @@
+// A trickler: an attacker who sends a little and never stops, beside hosts that are to be served.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/wire/ipv4.hpp"
+#include "core/wire/tcp.hpp"
+#include "sim/kernel/station.hpp"
+#include "sim/kernel/world.hpp"
+#include "sim/swarm/dice.hpp"
+
+namespace lockstep::sim {
+
+enum class Trickle : std::uint8_t {
+  syns,        // SYNs of invented sources that answer no question for their link address
+  heard_syns,  // the same of sources that do, and let the answers pass
+  neighbours,  // ARP requests of invented neighbours, and text that asks for one
+  fragments,   // first or later pieces of datagrams, of invented and of honest sources
+  gaps,        // connections of its own, left with text above gaps
+};
+
+inline constexpr std::uint32_t trickle_count = 5;
+
+constexpr std::string_view name_of(Trickle trickle) {
+  constexpr std::array<std::string_view, trickle_count> names{
+      "trickle_syns", "trickle_heard_syns", "trickle_neighbours", "trickle_fragments",
+      "trickle_gaps"};
+  return names[static_cast<std::uint32_t>(trickle)];
+}
+
+// Speaks IPv4 to the servers of the world's applications. Its sources are 10.0.1.0 to 10.0.255.255,
+// which are on the link of hosts whose prefix has 16 bits.
+class Trickler final : public Station {
+ public:
+  Trickler(const World& world, const StationSpec& spec, Random random, Trickle trickle);
+
+  void arrived(StationDesk& desk, std::span<const std::byte> frame) override;
+  void run(StationDesk& desk) override;
+  Instant deadline() const override { return next_; }
+  std::unique_ptr<Station> clone() const override { return std::make_unique<Trickler>(*this); }
+
+ private:
+  // Of connections of its own: more would be all that a host has.
+  static constexpr std::uint32_t gap_connections_max = 12;
+  static constexpr std::uint32_t gaps_each = 8;
+
+  struct Victim {
+    Mac mac;
+    IpAddress address;
+    Port server;
+    IpAddress friend_address;  // who calls it
+  };
+
+  bool answers_for(IpAddress address) const;
+  void answer_arp(StationDesk& desk, std::span<const std::byte> packet);
+  void leave_gaps(StationDesk& desk, const wire::Ipv4Packet& packet, Mac from);
+  void send_syn(StationDesk& desk, const Victim& victim, IpAddress source);
+  void send_arp(StationDesk& desk, const Victim& victim);
+  void send_fragment(StationDesk& desk, const Victim& victim);
+  void send_segment(StationDesk& desk, const Victim& victim, IpAddress source,
+                    const wire::Segment& segment);
+  void send(StationDesk& desk, Mac to, const wire::Ipv4Header& header,
+            std::span<const std::byte> payload);
+  IpAddress stranger() {
+    auto const third = static_cast<std::uint8_t>(1 + dice_.below32(255));
+    return IpAddress::v4(10, 0, third, static_cast<std::uint8_t>(dice_.below32(256)));
+  }
+
+  Trickle trickle_;
+  StationSpec spec_;
+  Dice dice_;
+  std::vector<Victim> victims_;
+  std::uint64_t acts_left_;
+  std::uint32_t gap_connections_ = 0;
+  std::uint16_t next_port_ = 10'000;
+  Instant next_;
+};
+
+}  // namespace lockstep::sim
