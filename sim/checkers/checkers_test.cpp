@@ -120,6 +120,44 @@ TEST_F(StreamDefects, AStreamThatEndsEarlyIsFound) {
   EXPECT_EQ(first_of(findings_), "both ends finished, but not all that was written was read");
 }
 
+// A stream has no end: what is read is compared beyond 2^31 and 2^32 octets, and let go of.
+TEST_F(StreamDefects, OctetsAreComparedBeyondFourGibibytes) {
+  std::string text(std::size_t{1} << 20, 'x');
+  for (char& letter : text) {
+    letter = static_cast<char>('a' + (&letter - text.data()) % 23);
+  }
+  std::uint64_t const end = (std::uint64_t{1} << 32) + 5 * text.size();
+  for (std::uint64_t at = 0; at < end; at += text.size()) {
+    write(at, text);
+    read(at, text);
+  }
+  EXPECT_TRUE(findings_.empty()) << first_of(findings_);
+  write(end, "abc");
+  read(end, "abd");
+  ASSERT_EQ(findings_.count(), 1u);
+  EXPECT_EQ(findings_.kept()[0].expected, end);
+}
+
+// --- Findings ---
+
+TEST(Findings, OfOneCauseAreTheFirstFiveAndACount) {
+  Findings findings;
+  for (std::uint64_t i = 0; i < 9; ++i) {
+    findings.add({CheckerKind::rfc, Instant{i}, "a", "one", i, 0});
+    findings.add({CheckerKind::rfc, Instant{i}, "b", "one", i, 0});
+  }
+  findings.add({CheckerKind::rfc, Instant{9}, "a", "another", 0, 0});
+  findings.add({CheckerKind::rfc, Instant{10}, "a", "one", 0, 0}, 40);
+  ASSERT_EQ(findings.groups().size(), 3u);
+  EXPECT_EQ(findings.groups()[0].count, 49u);
+  EXPECT_EQ(findings.groups()[0].first.size(), 5u);
+  EXPECT_EQ(findings.groups()[0].first[4].expected, 4u);
+  EXPECT_EQ(findings.groups()[1].count, 9u);
+  EXPECT_EQ(findings.groups()[2].count, 1u);
+  EXPECT_EQ(findings.count(), 59u);
+  EXPECT_EQ(findings.kept().size(), 11u);
+}
+
 // A change that no checksum sees does reach the application. The checker says so, unless it is told
 // that a fault did it.
 TEST(Checkers, ASubstitutionIsFoundOrExcused) {
@@ -328,6 +366,59 @@ TEST(Liveness, AnApplicationThatNeverEndsIsFound) {
   ASSERT_FALSE(run.findings.empty());
   EXPECT_EQ(run.findings.kept()[0].checker, CheckerKind::liveness);
   EXPECT_EQ(first_of(run.findings), "the caller's connection never ended");
+}
+
+// --- Service ---
+
+TEST(Service, AFailedConnectionIsFoundWhereAllAreToBeServed) {
+  for (bool const served : {false, true}) {
+    World world = lossy_world();
+    world.served = served;
+    world.lane_faults = {fault_of_link("cut", Partition{})};
+    world.hosts[0].config.tcp.syn_timeout = Duration::seconds(5);
+    Kernel kernel(world, 5);
+    Findings findings;
+    ServiceChecker checker(findings);
+    kernel.observe(checker);
+    kernel.run();
+    EXPECT_EQ(findings.empty(), !served);
+  }
+}
+
+// --- Progress ---
+
+// Sees text that waits for ever behind an open window.
+class Waiting final : public ProgressChecker {
+ public:
+  using ProgressChecker::ProgressChecker;
+
+ protected:
+  ConnectionInfo seen(const Kernel& kernel, HostIndex host, ConnectionId id) const override {
+    ConnectionInfo info = ProgressChecker::seen(kernel, host, id);
+    info.send.queued = Bytes{100};
+    info.send.una = info.send.nxt;
+    info.send.wnd = Bytes{1'000};
+    return info;
+  }
+};
+
+TEST(Progress, AConnectionThatHangsIsFound) {
+  World world = lossy_world();
+  world.apps[0].model = "chatter";
+  world.apps[0].rounds = 3;
+  world.apps[0].reply_bytes = 10;
+  world.apps[0].think = Duration::seconds(100);
+  Kernel kernel(world, 5);
+  Findings planted;
+  Findings honest;
+  Waiting waiting(planted);
+  ProgressChecker plain(honest);
+  kernel.observe(waiting);
+  kernel.observe(plain);
+  EXPECT_EQ(kernel.run(), Ending::completed);
+  EXPECT_EQ(first_of(planted),
+            "text and an open window, nothing in flight, and nothing happens");
+  EXPECT_TRUE(honest.empty()) << first_of(honest);
 }
 
 }  // namespace

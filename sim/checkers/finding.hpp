@@ -31,24 +31,64 @@ struct Finding {
   std::uint64_t found = 0;
 };
 
-// The first findings of a run, and how many there were. One list serves all checkers of a run.
+// Findings of one cause: one checker says the same of one place. The first of them, and how many.
+struct FindingGroup {
+  static constexpr std::uint32_t kept_max = 5;
+
+  std::vector<Finding> first;
+  std::uint64_t count = 0;
+
+  bool takes(const Finding& finding) const {
+    return first[0].checker == finding.checker && first[0].where == finding.where &&
+           first[0].what == finding.what;
+  }
+};
+
+// The findings of a run by their causes, in the order in which each was first seen, and how many
+// there were. One list serves all checkers of a run.
 class Findings {
  public:
-  static constexpr std::uint32_t kept_max = 32;
+  static constexpr std::uint32_t groups_max = 32;
 
-  void add(const Finding& finding) {
-    ++count_;
-    if (kept_.size() < kept_max) {
-      kept_.push_back(finding);
+  // `times`: that it was found so often.
+  void add(const Finding& finding, std::uint64_t times = 1) {
+    count_ += times;
+    FindingGroup* const group = group_of(finding);
+    if (group == nullptr) {
+      return;
+    }
+    group->count += times;
+    if (group->first.size() < FindingGroup::kept_max) {
+      group->first.push_back(finding);
     }
   }
 
   bool empty() const { return count_ == 0; }
   std::uint64_t count() const { return count_; }
-  const std::vector<Finding>& kept() const { return kept_; }
+  const std::vector<FindingGroup>& groups() const { return groups_; }
+  // The first of each group, one group after the other.
+  std::vector<Finding> kept() const {
+    std::vector<Finding> all;
+    for (const FindingGroup& group : groups_) {
+      all.insert(all.end(), group.first.begin(), group.first.end());
+    }
+    return all;
+  }
 
  private:
-  std::vector<Finding> kept_;
+  FindingGroup* group_of(const Finding& finding) {
+    for (FindingGroup& group : groups_) {
+      if (group.takes(finding)) {
+        return &group;
+      }
+    }
+    if (groups_.size() == groups_max) {
+      return nullptr;
+    }
+    return &groups_.emplace_back();
+  }
+
+  std::vector<FindingGroup> groups_;
   std::uint64_t count_ = 0;
 };
 

@@ -33,10 +33,20 @@ void HeardText::add(Sequence begin, Bytes length) {
   }
   Sequence const newest = ranges_.back().end;
   for (Range& range : ranges_) {
-    if (newest.distance_from(range.begin) > past) {
-      range.begin = newest - Bytes{past};
-      forgetful_ = true;
+    if (range.end.distance_from(range.begin) > past || range.end.before(range.begin)) {
+      range.begin = range.end - Bytes{past};
     }
+  }
+  std::size_t const kept = ranges_.size();
+  std::erase_if(ranges_, [newest](const Range& range) {
+    return newest.distance_from(range.end) > past;
+  });
+  forgetful_ = forgetful_ || ranges_.size() != kept;
+}
+
+void HeardText::forget_before(Sequence at) {
+  if (!ranges_.empty() && at.distance_from(ranges_.back().end) > past) {
+    ranges_.clear();
   }
 }
 
@@ -62,7 +72,8 @@ bool HeardText::holds(Sequence begin, Sequence end) const {
   if (ranges_.empty()) {
     return false;
   }
-  bool const old = ranges_.back().end.distance_from(begin) >= past;
+  // Of what somebody forged far from here nobody can tell on which side of the rest it lies.
+  bool const old = forgetful_ || ranges_.back().end.distance_from(begin) >= past;
   for (Range const& range : ranges_) {
     if (range.begin.at_or_before(begin) && end.at_or_before(range.end)) {
       return true;

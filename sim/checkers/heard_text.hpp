@@ -8,8 +8,9 @@
 
 namespace lockstep::sim {
 
-// Ranges in order, apart from each other. What is 2^30 octets old is forgotten, as held: the circle
-// of sequence numbers has no older past.
+// Ranges in order, apart from each other. Of a range the last 2^30 octets are kept, and of all the
+// ranges those that end within as many octets of the newest; what is older counts as held: the
+// circle of sequence numbers has no older past.
 class HeardText {
  public:
   // Of more ranges than this the lowest are joined: what lies between them counts as held.
@@ -22,8 +23,10 @@ class HeardText {
   bool touches(Sequence begin, Sequence end) const;
   // The end of the range that holds `from`, or `from`.
   Sequence reach(Sequence from) const;
-  // Ranges were joined that are apart, or what is long past was forgotten.
+  // Ranges were joined that are apart, or one was forgotten that lay far behind another.
   bool forgetful() const { return forgetful_; }
+  // Lets go of everything if it ends 2^30 octets before `at`.
+  void forget_before(Sequence at);
   void clear() { ranges_.clear(); }
 
  private:

@@ -1,6 +1,8 @@
 // Asks every model and every connection at the end of a run why it is not done.
 #include "sim/checkers/liveness.hpp"
 
+#include <algorithm>
+
 #include "sim/kernel/kernel.hpp"
 
 namespace lockstep::sim {
@@ -46,6 +48,70 @@ void LivenessChecker::ended(const Kernel& kernel) {
   if (open == 0) {
     findings_.add({CheckerKind::liveness, kernel.now(), kernel.world().name,
                    "an application is not done, though no connection is open", 0, 0});
+  }
+}
+
+void ServiceChecker::ended(const Kernel& kernel) {
+  if (!kernel.world().served) {
+    return;
+  }
+  for (const Flow& flow : kernel.ledger().flows()) {
+    FlowEnd const& opener = flow.end(Side::opener);
+    FlowEnd const& acceptor = flow.end(Side::acceptor);
+    if (flow.foreign || flow.joined) {
+      continue;
+    }
+    bool const friendly = opener.cause == Cause::finished && acceptor.cause == Cause::finished;
+    bool const whole = opener.read == acceptor.written && acceptor.read == opener.written;
+    if (!friendly || !whole) {
+      findings_.add({CheckerKind::liveness, kernel.now(), flow.app,
+                     "a connection failed in a world where all are to be served", opener.written,
+                     acceptor.read});
+    }
+  }
+}
+
+bool ProgressChecker::idles(const ConnectionInfo& info) {
+  bool const sends = info.state == tcp::State::established || info.state == tcp::State::close_wait;
+  return info.exists && !info.detached && sends && !info.send.queued.empty() &&
+         info.send.una == info.send.nxt && !info.send.wnd.empty();
+}
+
+ConnectionInfo ProgressChecker::seen(const Kernel& kernel, HostIndex host, ConnectionId id) const {
+  return kernel.host(host).stack().inspect(id);
+}
+
+void ProgressChecker::look(const Kernel& kernel, HostIndex host) {
+  hosts_.resize(kernel.host_count());
+  std::vector<Watched>& watched = hosts_[host.value];
+  std::vector<Routes::Route> const& routes = kernel.host(host).state().routes.all();
+  watched.resize(std::max(watched.size(), routes.size()));
+  Host const& at = kernel.host(host);
+  // What a fault of the host holds back waits for the fault's end.
+  bool const held = at.ring_full(kernel.now()) || at.stalled_until(kernel.now()) > kernel.now();
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    Watched& each = watched[i];
+    if (each.id != routes[i].id) {
+      each = {routes[i].id, Instant::never()};
+    }
+    if (routes[i].flow == FlowId{} || held || !idles(seen(kernel, host, each.id))) {
+      each.since = Instant::never();
+    } else if (each.since.is_never()) {
+      each.since = kernel.now();
+    } else if (kernel.now().since(each.since) > patience) {
+      findings_.add({CheckerKind::liveness, kernel.now(), at.spec().name,
+                     "text and an open window, nothing in flight, and nothing happens",
+                     patience.ns, kernel.now().since(each.since).ns});
+      each.since = kernel.now();
+    }
+  }
+}
+
+void ProgressChecker::turned(const Kernel& kernel, HostIndex host, Outcome) { look(kernel, host); }
+
+void ProgressChecker::ended(const Kernel& kernel) {
+  for (std::uint32_t i = 0; i < kernel.host_count(); ++i) {
+    look(kernel, {i});
   }
 }
 

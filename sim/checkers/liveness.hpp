@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "sim/checkers/alteration.hpp"
 #include "sim/checkers/finding.hpp"
@@ -27,6 +28,50 @@ class LivenessChecker final : public Observer {
  private:
   Findings& findings_;
   const AlterationWatch* alteration_;
+};
+
+// Service: in a world that says `served`, every connection of an application ends in friendship,
+// with all octets read, whatever else trickles in.
+class ServiceChecker final : public Observer {
+ public:
+  explicit ServiceChecker(Findings& findings) : findings_(findings) {}
+
+  void ended(const Kernel& kernel) override;
+
+ private:
+  Findings& findings_;
+};
+
+// Progress: who has text to send, and a peer that takes some, has something in flight or does
+// something about it. Looks at each connection that a model knows after each turn of its host, and
+// at all of them at the end.
+class ProgressChecker : public Observer {
+ public:
+  // No timer of a connection that may send is as long, and no wait for a neighbour, a ring or a
+  // pace.
+  static constexpr Duration patience = Duration::seconds(90);
+
+  explicit ProgressChecker(Findings& findings) : findings_(findings) {}
+
+  void turned(const Kernel& kernel, HostIndex host, Outcome outcome) override;
+  void ended(const Kernel& kernel) override;
+
+  // Nothing is in flight, though text waits and the peer's window is open.
+  static bool idles(const ConnectionInfo& info);
+
+ protected:
+  // What is seen of a connection: a test plants a wrong value here.
+  virtual ConnectionInfo seen(const Kernel& kernel, HostIndex host, ConnectionId id) const;
+
+ private:
+  struct Watched {
+    ConnectionId id;
+    Instant since = Instant::never();  // never: it does not idle
+  };
+  void look(const Kernel& kernel, HostIndex host);
+
+  Findings& findings_;
+  std::vector<std::vector<Watched>> hosts_;  // by host, by slot of its routes
 };
 
 }  // namespace lockstep::sim

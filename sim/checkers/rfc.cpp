@@ -16,6 +16,9 @@ bool all_honest(const World& world) {
   return honest;
 }
 
+// A host's, the least of all rules together.
+constexpr std::uint32_t fouls_max = 256;
+
 // Where nobody forges or alters, each host's referee judges the others' segments too, as they
 // arrive: late, lost and out of order.
 referee::Terms terms_of_run(const World& world) {
@@ -24,8 +27,12 @@ referee::Terms terms_of_run(const World& world) {
   terms.at_host = true;
   terms.likely = false;
   terms.others = all_honest(world);
+  for (const HostSpec& host : world.hosts) {
+    terms.mss_least = most(terms.mss_least, host.config.tcp.mss_least);
+  }
   terms.connections_max = ~std::uint32_t{0};
-  terms.fouls_max = Findings::kept_max;
+  terms.fouls_max = fouls_max;
+  terms.told_max = FindingGroup::kept_max;
   terms.kept_octets_max = 4'096;
   return terms;
 }
@@ -60,14 +67,31 @@ RfcChecker::RfcChecker(const World& world, Findings& findings)
   }
 }
 
-void RfcChecker::report(HostIndex host, const Finding& finding) {
+void RfcChecker::report(HostIndex host, const Finding& finding, std::uint64_t times) {
   Finding named = finding;
   named.checker = CheckerKind::rfc;
   named.where = world_.hosts[host.value].name;
-  findings_.add(named);
+  findings_.add(named, times);
 }
 
-void RfcChecker::tell(HostIndex host) {
+// What the referee has only counted since it was asked last.
+void RfcChecker::tell_counted(HostIndex host, Instant at) {
+  Bench& bench = *benches_[host.value];
+  if (bench.fouls.dropped() == bench.dropped) {
+    return;
+  }
+  bench.dropped = bench.fouls.dropped();
+  for (std::uint32_t i = 0; i < referee::rule_count; ++i) {
+    std::uint64_t const all = bench.fouls.dropped_certain(i);
+    if (all != bench.counted[i]) {
+      report(host, {CheckerKind::rfc, at, {}, referee::rule_texts[i].words, 0, 0},
+             all - bench.counted[i]);
+      bench.counted[i] = all;
+    }
+  }
+}
+
+void RfcChecker::tell(HostIndex host, Instant at) {
   Bench& bench = *benches_[host.value];
   for (; bench.told < bench.fouls.kept().size(); ++bench.told) {
     referee::Foul const& foul = bench.fouls.kept()[bench.told];
@@ -76,6 +100,7 @@ void RfcChecker::tell(HostIndex host) {
                     foul.numbers.expected, foul.numbers.found});
     }
   }
+  tell_counted(host, at);
 }
 
 void RfcChecker::sent(const Kernel& kernel, const FrameNote& note) {
@@ -117,12 +142,12 @@ void RfcChecker::judge_sent(const Heard& said) {
   referee::Allowances may = allowances_of(world_.hosts[said.host.value].config);
   may.unsent = may.unsent || said.unseen;
   bench.judge.see_own(sighting_of(said.view, said.at), may);
-  tell(said.host);
+  tell(said.host, said.at);
 }
 
 void RfcChecker::judge_heard(const Heard& heard) {
   benches_[heard.host.value]->judge.see(sighting_of(heard.view, heard.at));
-  tell(heard.host);
+  tell(heard.host, heard.at);
 }
 
 }  // namespace lockstep::sim

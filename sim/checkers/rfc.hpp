@@ -1,6 +1,7 @@
 // RFC rules that anyone can check from the wire, at every host: a referee beside each of them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -44,12 +45,15 @@ class RfcChecker : public Observer {
     referee::Fouls fouls;
     referee::Referee judge;
     std::uint32_t told = 0;  // of the fouls
+    std::uint64_t dropped = 0;
+    std::array<std::uint64_t, referee::rule_count> counted{};  // of those
 
     explicit Bench(const referee::Terms& terms) : fouls(terms.fouls_max), judge(terms, fouls) {}
   };
 
-  void report(HostIndex host, const Finding& finding);
-  void tell(HostIndex host);
+  void report(HostIndex host, const Finding& finding, std::uint64_t times = 1);
+  void tell(HostIndex host, Instant at);
+  void tell_counted(HostIndex host, Instant at);
 
   World const& world_;
   Findings& findings_;

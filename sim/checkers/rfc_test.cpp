@@ -163,6 +163,18 @@ TEST_F(RfcRules, OnlyTheAnswerOfACookieOrOfTheSynCacheIsOvertaken) {
   }
 }
 
+// What the referee no longer keeps is counted.
+TEST_F(RfcRules, FindingsOfOneCauseAreFiveAndACount) {
+  shake_hands();
+  for (int i = 0; i < 40; ++i) {
+    say({flag::ack, 101, 512, 1'000, 0});
+  }
+  ASSERT_EQ(findings_.groups().size(), 2u);
+  EXPECT_EQ(findings_.groups()[0].first[0].what, "an ACK of something that was never heard");
+  EXPECT_EQ(findings_.groups()[0].count, 40u);
+  EXPECT_EQ(findings_.groups()[0].first.size(), 5u);
+}
+
 TEST_F(RfcRules, MoreAcksThanSegments) {
   shake_hands();
   hear({flag::ack, 501, 101, 1'000, 10});

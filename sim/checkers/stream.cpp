@@ -6,6 +6,20 @@
 #include "sim/kernel/kernel.hpp"
 
 namespace lockstep::sim {
+namespace {
+
+constexpr std::uint64_t let_go_least = 1u << 20;
+
+}  // namespace
+
+// Seldom, so that what is moved costs less than what was read.
+void StreamChecker::Direction::let_go_of_read() {
+  std::uint64_t const done = read - begin;
+  if (done > kept.size() / 2 && done > let_go_least) {
+    kept.erase(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(done));
+    begin = read;
+  }
+}
 
 StreamChecker::Direction& StreamChecker::direction(const Flow& flow, Side writer) {
   if (flow.id.value >= flows_.size()) {
@@ -21,12 +35,11 @@ void StreamChecker::report(const StreamNote& note, std::string_view what, std::u
 
 void StreamChecker::wrote(const Kernel&, const StreamNote& note) {
   Direction& to = direction(*note.flow, note.side);
-  if (note.offset != to.written.size()) {
-    report(note, "written at another offset than the stream's end", to.written.size(),
-           note.offset);
+  if (note.offset != to.written()) {
+    report(note, "written at another offset than the stream's end", to.written(), note.offset);
     return;
   }
-  to.written.insert(to.written.end(), note.bytes.begin(), note.bytes.end());
+  to.kept.insert(to.kept.end(), note.bytes.begin(), note.bytes.end());
 }
 
 void StreamChecker::read(const Kernel&, const StreamNote& note) {
@@ -40,18 +53,19 @@ void StreamChecker::read(const Kernel&, const StreamNote& note) {
   if (note.flow->foreign || from.wrong) {
     return;
   }
-  if (from.read > from.written.size()) {
+  if (from.read > from.written()) {
     from.wrong = true;
-    report(note, "read more octets than were written", from.written.size(), from.read);
+    report(note, "read more octets than were written", from.written(), from.read);
     return;
   }
-  bool const same =
-      std::memcmp(from.written.data() + begin, note.bytes.data(), note.bytes.size()) == 0;
+  bool const same = std::memcmp(from.kept.data() + (begin - from.begin), note.bytes.data(),
+                                note.bytes.size()) == 0;
   bool const excused = alteration_ != nullptr && alteration_->text_altered();
   if (!same && !excused) {
     from.wrong = true;
     report(note, "read other octets than were written, from this offset on", begin, begin);
   }
+  from.let_go_of_read();
 }
 
 void StreamChecker::judge_end(const Kernel& kernel, const Flow& flow) {

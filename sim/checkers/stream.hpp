@@ -13,8 +13,8 @@
 
 namespace lockstep::sim {
 
-// Keeps a copy of all that is written, so that it depends on no pattern and no model's honesty.
-// What nobody here has written (`foreign`) cannot be compared.
+// Keeps a copy of what is written until it has been read, so that it depends on no pattern and no
+// model's honesty. What nobody here has written (`foreign`) cannot be compared.
 class StreamChecker final : public Observer {
  public:
   // `alteration` may be nullptr: then no frame is changed unseen. Both outlive the checker.
@@ -29,9 +29,13 @@ class StreamChecker final : public Observer {
 
  private:
   struct Direction {
-    std::vector<std::byte> written;
+    std::vector<std::byte> kept;  // that were written, from the offset `begin` on
+    std::uint64_t begin = 0;
     std::uint64_t read = 0;
     bool wrong = false;
+
+    std::uint64_t written() const { return begin + kept.size(); }
+    void let_go_of_read();
   };
   Direction& direction(const Flow& flow, Side writer);
   void report(const StreamNote& note, std::string_view what, std::uint64_t expected,

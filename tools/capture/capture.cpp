@@ -1,4 +1,4 @@
-// Reads pcap and pcapng files through libpcap, after a look at what the file begins with.
+// Reads pcap files through libpcap and pcapng block by block, after a look at how the file begins.
 #include "tools/capture/capture.hpp"
 
 #include <fmt/core.h>
@@ -9,23 +9,24 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
+#include <optional>
 #include <string_view>
-#include <utility>
 
+#include "tools/capture/pcapng_reader.hpp"
+#include "tools/capture/source.hpp"
 #include "tools/cli/failure.hpp"
 
 namespace lockstep::tools {
 
 struct CaptureReader::Handle {
-  pcap_t* pcap = nullptr;
-  std::FILE* file = nullptr;
+  CaptureSource source;
+  pcap_t* pcap = nullptr;             ///< of a pcap file
+  std::optional<PcapngReader> blocks;  ///< of a pcapng file
 
+  explicit Handle(const std::string& path) : source(path) {}
   ~Handle() {
     if (pcap != nullptr) {
-      pcap_close(pcap);  // closes the file as well
-    } else if (file != nullptr) {
-      std::fclose(file);
+      pcap_close(pcap);
     }
   }
 };
@@ -42,7 +43,7 @@ using namespace std::string_view_literals;
 
 /// What people hand over in place of a capture, each with the way to make one of it.
 constexpr std::array strangers{
-    Magic{"\x1f\x8b"sv, "gzip-compressed", "unpack it with gunzip"},
+    Magic{"\x1f\x8b"sv, "compressed twice", "unpack it with gunzip"},
     Magic{"\x28\xb5\x2f\xfd"sv, "zstd-compressed", "unpack it with unzstd"},
     Magic{"\xfd"
           "7zXZ"sv,
@@ -53,16 +54,21 @@ constexpr std::array strangers{
     Magic{"snoop\0\0\0"sv, "a snoop capture", "convert it with editcap -F pcapng"},
 };
 
-constexpr std::array captures{"\xa1\xb2\xc3\xd4"sv, "\xd4\xc3\xb2\xa1"sv, "\xa1\xb2\x3c\x4d"sv,
-                              "\x4d\x3c\xb2\xa1"sv, "\x0a\x0d\x0d\x0a"sv, "\xa1\xb2\xcd\x34"sv,
+constexpr std::string_view pcapng_magic = "\x0a\x0d\x0d\x0a"sv;
+constexpr std::array captures{pcapng_magic,
+                              "\xa1\xb2\xc3\xd4"sv,
+                              "\xd4\xc3\xb2\xa1"sv,
+                              "\xa1\xb2\x3c\x4d"sv,
+                              "\x4d\x3c\xb2\xa1"sv,
+                              "\xa1\xb2\xcd\x34"sv,
                               "\x34\xcd\xb2\xa1"sv};
 
 [[noreturn]] void refuse(const std::string& path, const std::string& rest) {
   throw Failure(ExitCode::bad_input, fmt::format("{}: {}", path, rest));
 }
 
-/// Throws unless the file begins as a capture does; leaves it at its beginning.
-void check_magic(const std::string& path, std::FILE* file) {
+/// Throws unless the file begins as a capture does; leaves it at its beginning. Is it pcapng?
+bool check_magic(const std::string& path, std::FILE* file) {
   std::array<char, 8> head{};
   std::size_t const got = std::fread(head.data(), 1, head.size(), file);
   std::string_view const begin(head.data(), got);
@@ -83,6 +89,7 @@ void check_magic(const std::string& path, std::FILE* file) {
            "with editcap -F pcapng, or record it with tcpdump -w");
   }
   std::rewind(file);
+  return begin.starts_with(pcapng_magic);
 }
 
 LinkLayer link_layer(const std::string& path, int type) {
@@ -103,6 +110,7 @@ LinkLayer link_layer(const std::string& path, int type) {
     case DLT_LOOP:
       return LinkLayer::loopback;
     case DLT_PPP:
+    case DLT_PPP_SERIAL:
       return LinkLayer::ppp;
     default:
       break;
@@ -116,57 +124,99 @@ LinkLayer link_layer(const std::string& path, int type) {
 }  // namespace
 
 CaptureReader::CaptureReader(const std::string& path)
-    : path_(path), handle_(std::make_unique<Handle>()) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
-    refuse(path, "is a folder; expected a capture file: name the file in it");
+    : path_(path), handle_(std::make_unique<Handle>(path)) {
+  std::FILE* const file = handle_->source.stream();
+  if (file == nullptr) {
+    throw Failure(ExitCode::environment,
+                  fmt::format("{}: cannot be read ({})", path, std::strerror(errno)));
   }
-  handle_->file = std::fopen(path.c_str(), "rb");
-  if (handle_->file == nullptr) {
-    bool const missing = errno == ENOENT;
-    throw Failure(missing ? ExitCode::bad_input : ExitCode::environment,
-                  fmt::format("{}: cannot be opened ({}); expected a capture file: {}", path,
-                              std::strerror(errno),
-                              missing ? "check the path" : "ask for the right to read it"));
+  if (check_magic(path, file)) {
+    handle_->blocks.emplace(file);
+    return;
   }
-  check_magic(path, handle_->file);
   std::array<char, PCAP_ERRBUF_SIZE> why{};
-  handle_->pcap = pcap_fopen_offline_with_tstamp_precision(handle_->file,
-                                                           PCAP_TSTAMP_PRECISION_NANO, why.data());
+  handle_->pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO,
+                                                           why.data());
   if (handle_->pcap == nullptr) {
     refuse(path, fmt::format("the file header is broken ({}); expected a whole pcap or pcapng "
                              "file: copy or record it again",
                              why.data()));
   }
+  handle_->source.release();  // pcap_close closes it
   link_ = link_layer(path, pcap_datalink(handle_->pcap));
 }
 
 CaptureReader::~CaptureReader() = default;
 
-bool CaptureReader::next(CapturedFrame& out) {
+bool CaptureReader::cut_here() {
+  const std::string& damage = handle_->source.damage();
+  std::string const how = damage.empty() ? "the file breaks off" : damage;
+  if (read_ == 0) {
+    refuse(path_, fmt::format("packet 1: {}; expected a whole packet: record it again", how));
+  }
+  warning_ = fmt::format("{}: packet {}: {}; the {} before it are used", path_, read_ + 1, how,
+                         read_ == 1 ? "packet" : fmt::format("{} packets", read_));
+  return false;
+}
+
+void CaptureReader::refuse_packet(const std::string& why) const {
+  refuse(path_, fmt::format("packet {}: {}; expected a whole packet: record it again, or save "
+                            "what is good with editcap {} good.pcapng",
+                            read_ + 1, why, path_));
+}
+
+bool CaptureReader::next_block(CapturedFrame& out) {
+  PcapngReader::Packet packet;
+  switch (handle_->blocks->next(packet)) {
+    case PcapngReader::Outcome::end:
+      return handle_->source.damage().empty() ? false : cut_here();
+    case PcapngReader::Outcome::cut:
+      return cut_here();
+    case PcapngReader::Outcome::broken:
+      refuse_packet(handle_->blocks->why());
+    case PcapngReader::Outcome::packet:
+      break;
+  }
+  link_ = link_layer(path_, packet.link_type);
+  out.time = packet.time;
+  out.original_bytes = packet.original_bytes;
+  out.bytes.assign(packet.bytes.begin(), packet.bytes.end());
+  return true;
+}
+
+bool CaptureReader::next_record(CapturedFrame& out) {
   pcap_pkthdr* header = nullptr;
   const unsigned char* data = nullptr;
   int const got = pcap_next_ex(handle_->pcap, &header, &data);
   if (got == PCAP_ERROR_BREAK) {
-    return false;
+    return handle_->source.damage().empty() ? false : cut_here();
   }
   if (got != 1) {
-    refuse(path_, fmt::format("packet {}: {}; expected a whole packet: record it again, or save "
-                              "what is good with editcap {} good.pcapng",
-                              read_ + 1, pcap_geterr(handle_->pcap), path_));
+    std::string_view const why = pcap_geterr(handle_->pcap);
+    if (why.starts_with("truncated")) {
+      return cut_here();
+    }
+    refuse_packet(std::string(why));
   }
-  ++read_;
-  if (header->ts.tv_sec < 0 || header->ts.tv_usec < 0) {
-    refuse(path_, fmt::format("packet {}: its time lies before 1970; expected a time since then: "
-                              "shift it with editcap -t",
-                              read_));
+  // A file has 32 bits of seconds, which libpcap takes for signed: they last until 2106.
+  auto const seconds = static_cast<std::uint32_t>(header->ts.tv_sec);
+  if (header->ts.tv_usec < 0) {
+    refuse_packet("its time has a negative fraction");
   }
-  out.number = read_;
-  out.time = Instant{} + Duration::seconds(static_cast<std::uint64_t>(header->ts.tv_sec)) +
+  out.time = Instant{} + Duration::seconds(seconds) +
              Duration::nanoseconds(static_cast<std::uint64_t>(header->ts.tv_usec));
-  out.original_bytes = std::max(header->len, header->caplen);
+  out.original_bytes = header->len;
   const auto* first = reinterpret_cast<const std::byte*>(data);
   out.bytes.assign(first, first + header->caplen);
+  return true;
+}
+
+bool CaptureReader::next(CapturedFrame& out) {
+  if (!warning_.empty() || !(handle_->blocks ? next_block(out) : next_record(out))) {
+    return false;
+  }
+  out.number = ++read_;
+  out.original_bytes = std::max(out.original_bytes, static_cast<std::uint32_t>(out.bytes.size()));
   return true;
 }
 

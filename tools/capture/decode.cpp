@@ -2,93 +2,21 @@
 #include "tools/capture/decode.hpp"
 
 #include <arpa/inet.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 
+#include "tools/capture/layers.hpp"
 #include "tools/capture/octets.hpp"
+#include "tools/cli/failure.hpp"
 
 namespace lockstep::tools {
 namespace {
 
 using Bytes = std::span<const std::byte>;
-
-constexpr std::uint16_t type_ipv4 = 0x0800;
-constexpr std::uint16_t type_ipv6 = 0x86dd;
-
-/// The IP packet of a frame, with as many bytes cut off its end as the capture lost.
-struct IpPart {
-  FrameKind kind = FrameKind::tcp;
-  Bytes bytes;
-};
-
-bool is_vlan(std::uint16_t type) { return type == 0x8100 || type == 0x88a8 || type == 0x9100; }
-
-/// Steps over at most four VLAN tags. `at` is where the EtherType stands.
-IpPart after_ethertype(Bytes bytes, std::size_t at) {
-  constexpr int tags_max = 4;
-  for (int tag = 0; tag <= tags_max; ++tag) {
-    if (at + 2 > bytes.size()) {
-      return {FrameKind::cut_short, {}};
-    }
-    std::uint16_t const type = word_at(bytes, at);
-    if (type == type_ipv4 || type == type_ipv6) {
-      return {FrameKind::tcp, bytes.subspan(at + 2)};
-    }
-    if (!is_vlan(type)) {
-      return {FrameKind::not_ip, {}};
-    }
-    at += 4;
-  }
-  return {FrameKind::malformed, {}};
-}
-
-/// PPP (RFC 1661): the protocol, behind the address and control fields of RFC 1662 where these were
-/// captured as well.
-IpPart after_ppp(Bytes bytes) {
-  constexpr std::uint16_t address_and_control = 0xff03;
-  if (bytes.size() >= 2 && word_at(bytes, 0) == address_and_control) {
-    bytes = bytes.subspan(2);
-  }
-  if (bytes.size() < 2) {
-    return {FrameKind::cut_short, {}};
-  }
-  constexpr std::uint16_t ppp_ipv4 = 0x0021;
-  constexpr std::uint16_t ppp_ipv6 = 0x0057;
-  std::uint16_t const protocol = word_at(bytes, 0);
-  if (protocol != ppp_ipv4 && protocol != ppp_ipv6) {
-    return {FrameKind::not_ip, {}};
-  }
-  return {FrameKind::tcp, bytes.subspan(2)};
-}
-
-IpPart strip_link(Bytes bytes, LinkLayer link) {
-  switch (link) {
-    case LinkLayer::ethernet:
-      return after_ethertype(bytes, 12);
-    case LinkLayer::linux_cooked:
-      return after_ethertype(bytes, 14);
-    case LinkLayer::linux_cooked_2:
-      if (bytes.size() < 20) {
-        return {FrameKind::cut_short, {}};
-      }
-      if (word_at(bytes, 0) != type_ipv4 && word_at(bytes, 0) != type_ipv6) {
-        return {FrameKind::not_ip, {}};
-      }
-      return {FrameKind::tcp, bytes.subspan(20)};
-    case LinkLayer::loopback:
-      if (bytes.size() < 4) {
-        return {FrameKind::cut_short, {}};
-      }
-      return {FrameKind::tcp, bytes.subspan(4)};
-    case LinkLayer::ppp:
-      return after_ppp(bytes);
-    case LinkLayer::raw_ip:
-      break;
-  }
-  return {FrameKind::tcp, bytes};
-}
 
 /// What the IP header says, and the transport's bytes as far as they were captured.
 struct Transport {
@@ -99,6 +27,7 @@ struct Transport {
   std::uint16_t identification = 0;
   SumState header_sum = SumState::good;
   bool ipv6 = false;
+  bool sum_known = true;  ///< the addresses are those of the checksum
   Bytes bytes;
   std::uint32_t missing = 0;
 };
@@ -149,6 +78,41 @@ IpAddress address_v6(Bytes bytes, std::size_t at) {
 
 bool is_extension(std::uint8_t next) { return next == 0 || next == 43 || next == 60; }
 
+/// Where a packet goes in the end, as TCP's checksum has it (RFC 8200, 8.1), while a routing header
+/// has hops before that: the last address of type 0, the only one of type 2, the first of type 4.
+void read_routing(Bytes header, Transport& out) {
+  constexpr std::uint8_t compressed = 3;  // RFC 6554
+  std::uint8_t const type = octet_at(header, 2);
+  bool const goes_on = octet_at(header, 3) != 0;
+  std::size_t const addresses = (header.size() - 8) / 16;
+  if (!goes_on || addresses == 0) {
+    return;
+  }
+  if (type == compressed) {
+    out.sum_known = false;
+  } else if (type == 0 || type == 2 || type == 4) {
+    out.destination = address_v6(header, 8 + (type == 0 ? addresses - 1 : 0) * 16);
+  }
+}
+
+/// The home address of a mobile node stands for the one that it sends from (RFC 6275, 6.3).
+void read_destination_options(Bytes header, Transport& out) {
+  constexpr std::uint8_t home_address = 0xc9;
+  std::size_t at = 2;
+  while (at + 2 <= header.size()) {
+    std::uint8_t const type = octet_at(header, at);
+    if (type == 0) {
+      ++at;
+      continue;
+    }
+    std::size_t const length = octet_at(header, at + 1);
+    if (type == home_address && length == 16 && at + 18 <= header.size()) {
+      out.source = address_v6(header, at + 2);
+    }
+    at += 2 + length;
+  }
+}
+
 Transport open_v6(Bytes ip, std::uint32_t lost) {
   Transport out;
   out.ipv6 = true;
@@ -172,8 +136,19 @@ Transport open_v6(Bytes ip, std::uint32_t lost) {
       out.kind = FrameKind::cut_short;
       return out;
     }
+    std::uint8_t const kind = next;
+    std::size_t const length = (std::size_t{octet_at(ip, at + 1)} + 1) * 8;
     next = octet_at(ip, at);
-    at += (std::size_t{octet_at(ip, at + 1)} + 1) * 8;
+    if (at + length > have) {
+      out.kind = FrameKind::cut_short;
+      return out;
+    }
+    if (kind == 43) {
+      read_routing(ip.subspan(at, length), out);
+    } else if (kind == 60) {
+      read_destination_options(ip.subspan(at, length), out);
+    }
+    at += length;
   }
   if (next == 44) {
     out.kind = FrameKind::fragment;
@@ -190,7 +165,7 @@ Transport open_v6(Bytes ip, std::uint32_t lost) {
 }
 
 SumState sum_state(const Transport& from) {
-  if (from.missing != 0) {
+  if (from.missing != 0 || !from.sum_known) {
     return SumState::unverifiable;
   }
   std::uint32_t pseudo = 6 + static_cast<std::uint32_t>(from.bytes.size());
@@ -210,9 +185,11 @@ SumState sum_state(const Transport& from) {
 
 FrameKind read_tcp(const Transport& from, Segment& out) {
   Bytes const tcp = from.bytes;
+  out.sum = SumState::unverifiable;
   if (tcp.size() < 20) {
     return from.missing != 0 ? FrameKind::cut_short : FrameKind::malformed;
   }
+  out.sum = sum_state(from);
   std::size_t const header = static_cast<std::size_t>(octet_at(tcp, 12) >> 4) * 4;
   if (header < 20 || header > tcp.size() + from.missing) {
     return FrameKind::malformed;
@@ -237,7 +214,6 @@ FrameKind read_tcp(const Transport& from, Segment& out) {
   out.identification = from.identification;
   out.ipv6 = from.ipv6;
   out.header_sum = from.header_sum;
-  out.sum = sum_state(from);
   return FrameKind::tcp;
 }
 
@@ -279,32 +255,8 @@ FrameKind read_icmp(const Transport& from, IcmpError& out) {
   return FrameKind::icmp_error;
 }
 
-}  // namespace
-
-std::string_view name_of(FrameKind kind) {
-  constexpr std::array<std::string_view, 7> names{
-      "TCP", "ICMP error", "not IP", "IP but not TCP", "a fragment", "cut short", "malformed"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
-Decoded decode(const CapturedFrame& frame, LinkLayer link) {
-  Decoded out;
-  IpPart const ip = strip_link(frame.bytes, link);
-  if (ip.kind != FrameKind::tcp || ip.bytes.empty()) {
-    out.kind = ip.bytes.empty() && ip.kind == FrameKind::tcp ? FrameKind::cut_short : ip.kind;
-    return out;
-  }
-  auto const lost = static_cast<std::uint32_t>(frame.original_bytes - frame.bytes.size());
-  std::uint8_t const version = octet_at(ip.bytes, 0) >> 4;
-  if (version != 4 && version != 6) {
-    out.kind = FrameKind::not_ip;
-    return out;
-  }
-  Transport const transport = version == 4 ? open_v4(ip.bytes, lost) : open_v6(ip.bytes, lost);
-  out.kind = transport.kind;
-  if (out.kind != FrameKind::tcp) {
-    return out;
-  }
+/// Fills in what the innermost IP packet carries.
+void read_transport(const Transport& transport, const CapturedFrame& frame, Decoded& out) {
   if (transport.protocol == 6) {
     out.kind = read_tcp(transport, out.segment);
     out.segment.number = frame.number;
@@ -316,6 +268,72 @@ Decoded decode(const CapturedFrame& frame, LinkLayer link) {
   } else {
     out.kind = FrameKind::not_tcp;
   }
+}
+
+}  // namespace
+
+std::string_view name_of(FrameKind kind) {
+  constexpr std::array<std::string_view, 7> names{
+      "TCP", "ICMP error", "not IP", "IP but not TCP", "a fragment", "cut short", "malformed"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::string other_frames(const FrameCounts& counts) {
+  std::string out;
+  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+    if (kind != static_cast<std::size_t>(FrameKind::tcp) && counts[kind] != 0) {
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", counts[kind],
+                         name_of(static_cast<FrameKind>(kind)));
+    }
+  }
+  return out;
+}
+
+void expect_tcp(const std::string& capture, std::uint64_t packets, const FrameCounts& counts) {
+  if (counts[static_cast<std::size_t>(FrameKind::tcp)] +
+          counts[static_cast<std::size_t>(FrameKind::malformed)] !=
+      0) {
+    return;
+  }
+  std::string const others = other_frames(counts);
+  throw Failure(ExitCode::bad_input,
+                fmt::format("{}: no TCP in {} packets ({}); expected TCP over IPv4 or IPv6: record "
+                            "it with tcpdump tcp",
+                            capture, packets, others.empty() ? "none" : others));
+}
+
+Decoded decode(const CapturedFrame& frame, LinkLayer link) {
+  Decoded out;
+  IpPart ip = strip_link(frame.bytes, link);
+  auto lost = static_cast<std::uint32_t>(frame.original_bytes - frame.bytes.size());
+  for (int depth = 0; depth <= tunnels_max; ++depth) {
+    out.kind = ip.kind;
+    if (ip.kind != FrameKind::tcp) {
+      return out;
+    }
+    if (ip.bytes.empty()) {
+      out.kind = FrameKind::cut_short;
+      return out;
+    }
+    std::uint8_t const version = octet_at(ip.bytes, 0) >> 4;
+    if (version != 4 && version != 6) {
+      out.kind = FrameKind::not_ip;
+      return out;
+    }
+    Transport const transport = version == 4 ? open_v4(ip.bytes, lost) : open_v6(ip.bytes, lost);
+    out.kind = transport.kind;
+    if (out.kind != FrameKind::tcp) {
+      return out;
+    }
+    std::optional<IpPart> const inner = open_tunnel(transport.protocol, transport.bytes);
+    if (!inner) {
+      read_transport(transport, frame, out);
+      return out;
+    }
+    ip = *inner;
+    lost = transport.missing;
+  }
+  out.kind = FrameKind::not_tcp;  // deeper than any network wraps
   return out;
 }
 

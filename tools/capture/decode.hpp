@@ -1,6 +1,7 @@
 // Takes a captured frame apart as far as it goes: link header, VLAN tags, IP, TCP.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,6 +27,15 @@ enum class FrameKind : std::uint8_t {
 };
 
 std::string_view name_of(FrameKind kind);
+
+/// How many frames of a capture are of each kind.
+using FrameCounts = std::array<std::uint64_t, 7>;
+
+/// The kinds besides TCP, "3 not IP, 1 a fragment"; empty if there is none.
+std::string other_frames(const FrameCounts& counts);
+
+/// Throws Failure (bad_input) where no frame is TCP, nor may have been.
+void expect_tcp(const std::string& capture, std::uint64_t packets, const FrameCounts& counts);
 
 /// partial: only the pseudo-header is summed, as the sender's own capture shows it when the
 /// hardware does the rest. unverifiable: the capture has not all bytes.
@@ -78,7 +88,7 @@ struct IcmpError {
 
 struct Decoded {
   FrameKind kind = FrameKind::not_ip;
-  Segment segment;
+  Segment segment;  ///< where its header is malformed, the state of its checksum alone
   IcmpError icmp;
 };
 

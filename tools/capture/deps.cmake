@@ -1,2 +1,2 @@
 # What reading captures needs beyond the standard library, and whole output files.
-set(LIBS pcap lockstep_output)
+set(LIBS pcap z lockstep_output)

@@ -4,11 +4,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "core/wire/tcp_options.hpp"
+#include "tools/capture/octets.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/lint/copies.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -29,61 +30,60 @@ std::pair<std::uint64_t, std::uint64_t> key_of(const IpAddress& address) {
   return {address.high, address.low};
 }
 
-void refuse_unreadable(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    throw Failure(ExitCode::environment,
-                  fmt::format("{}: is not there; expected a capture file: check the path", path));
-  }
-  bool const plain = std::filesystem::is_regular_file(path, error) ||
-                     std::filesystem::is_directory(path, error);
-  if (!plain) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("{}: is a pipe or device; expected a file, as it is read twice: save "
-                              "the capture first",
-                              path));
-  }
-}
+/// What the capture as a whole shows, before any segment is judged.
+class FirstLook {
+ public:
+  explicit FirstLook(Linted& out) : out_(out) {}
 
-SumsBySource look_at_sums(const std::string& path, Linted& out) {
-  SumsBySource sums;
+  void take(const Segment& segment) {
+    ++out_.segments;
+    Sums& of = sums_[key_of(segment.source.address)];
+    of.good += segment.sum == SumState::good ? 1u : 0u;
+    of.bad += segment.sum == SumState::bad ? 1u : 0u;
+    of.partial += segment.sum == SumState::partial ? 1u : 0u;
+    twins_ += doubles_.is_copy(segment) ? 1u : 0u;
+    for (const TcpOption& option : options_of(segment)) {
+      bool const mss = option.kind == 2 && option.data.size() == 2;
+      mss_most_ = mss ? std::max<std::uint32_t>(mss_most_, word_at(option.data, 0)) : mss_most_;
+    }
+    ++sizes_[std::min<std::uint32_t>(segment.data_bytes(), size_most)];
+  }
+
+  void end() {
+    for (std::uint32_t size = mss_most_ + 1; size <= size_most; ++size) {
+      out_.joined += sizes_[size];
+    }
+  }
+
+  /// Of each packet there are two: of what has one, at least a third of all is a copy.
+  bool doubled() const { return twins_ * 3 >= out_.segments && out_.segments > 2; }
+  bool left_out(const IpAddress& source) const { return sums_.at(key_of(source)).left_out(); }
+
+ private:
+  static constexpr std::uint32_t size_most = 65'536;
+
+  Linted& out_;
+  SumsBySource sums_;
+  Copies doubles_{true};
+  std::uint64_t twins_ = 0;
+  std::uint32_t mss_most_ = 1'460;
+  std::vector<std::uint64_t> sizes_ = std::vector<std::uint64_t>(size_most + 1);
+};
+
+FirstLook first_look(const std::string& path, Linted& out) {
+  FirstLook look(out);
   CaptureReader reader(path);
   CapturedFrame frame;
   while (reader.next(frame)) {
     ++out.packets;
     Decoded const decoded = decode(frame, reader.link());
     ++out.kinds[static_cast<std::size_t>(decoded.kind)];
-    if (decoded.kind != FrameKind::tcp) {
-      continue;
-    }
-    ++out.segments;
-    Sums& of = sums[key_of(decoded.segment.source.address)];
-    of.good += decoded.segment.sum == SumState::good ? 1u : 0u;
-    of.bad += decoded.segment.sum == SumState::bad ? 1u : 0u;
-    of.partial += decoded.segment.sum == SumState::partial ? 1u : 0u;
-  }
-  return sums;
-}
-
-std::uint64_t count_of(const Linted& linted, FrameKind kind) {
-  return linted.kinds[static_cast<std::size_t>(kind)];
-}
-
-void refuse_other_protocols(const LintOptions& options, const Linted& out) {
-  if (out.segments + count_of(out, FrameKind::malformed) != 0) {
-    return;
-  }
-  std::string others;
-  for (std::size_t kind = 0; kind < out.kinds.size(); ++kind) {
-    if (out.kinds[kind] != 0) {
-      others += fmt::format("{}{} {}", others.empty() ? "" : ", ", out.kinds[kind],
-                            name_of(static_cast<FrameKind>(kind)));
+    if (decoded.kind == FrameKind::tcp) {
+      look.take(decoded.segment);
     }
   }
-  throw Failure(ExitCode::bad_input,
-                fmt::format("{}: no TCP in {} packets ({}); expected TCP over IPv4 or IPv6: record "
-                            "it with tcpdump tcp",
-                            options.capture, out.packets, others.empty() ? "none" : others));
+  look.end();
+  return look;
 }
 
 Sum sum_of(SumState state, bool offloaded) {
@@ -100,21 +100,27 @@ Sum sum_of(SumState state, bool offloaded) {
   return Sum::unknown;
 }
 
-Foul malformed_foul(const CapturedFrame& frame) {
+/// Its sender wrote it so only if its checksum is right: else octets may have changed on the way.
+Foul malformed_foul(const CapturedFrame& frame, const Decoded& decoded) {
   Foul foul;
+  bool const right = decoded.segment.number != 0 && decoded.segment.sum == SumState::good;
+  foul.doubt = right ? Doubt::none : Doubt::damaged;
   foul.rule = Rule::header_length;
   foul.packet = frame.number;
   foul.at = frame.time;
   return foul;
 }
 
+std::uint64_t count_sure(const std::vector<Foul>& fouls, Certainty certainty) {
+  auto const is_so = [certainty](const Foul& foul) { return foul.certainty() == certainty; };
+  return static_cast<std::uint64_t>(std::count_if(fouls.begin(), fouls.end(), is_so));
+}
+
 }  // namespace
 
-std::uint64_t Linted::certain() const {
-  return static_cast<std::uint64_t>(std::count_if(fouls.begin(), fouls.end(), [](const Foul& foul) {
-    return foul.certainty() == Certainty::certain;
-  }));
-}
+std::uint64_t Linted::certain() const { return count_sure(fouls, Certainty::certain); }
+std::uint64_t Linted::likely() const { return count_sure(fouls, Certainty::likely); }
+std::uint64_t Linted::notes() const { return count_sure(fouls, Certainty::note); }
 
 Sighting sighting_of(const Segment& segment, bool offloaded) {
   Sighting out;
@@ -144,37 +150,43 @@ Sighting sighting_of(const Segment& segment, bool offloaded) {
 }
 
 Linted lint(const LintOptions& options) {
-  refuse_unreadable(options.capture);
   Linted out;
-  SumsBySource const sums = look_at_sums(options.capture, out);
-  refuse_other_protocols(options, out);
+  FirstLook const look = first_look(options.capture, out);
+  expect_tcp(options.capture, out.packets, out.kinds);
   Terms terms;
   terms.whole = options.whole;
+  terms.joined = out.joined != 0;
   terms.rto_min = options.rto_min;
   Fouls fouls(terms.fouls_max);
   Referee referee(terms, fouls);
-  Allowances const own;
+  // What a host gives its own tap has found its next hop.
+  Allowances own;
+  own.unsent = false;
+  Copies copies(look.doubled());
   CaptureReader reader(options.capture);
   CapturedFrame frame;
   while (reader.next(frame)) {
     Decoded const decoded = decode(frame, reader.link());
     if (decoded.kind == FrameKind::malformed) {
-      fouls.add(malformed_foul(frame));
+      fouls.add(malformed_foul(frame, decoded));
     }
     if (decoded.kind != FrameKind::tcp) {
       continue;
     }
     IpAddress const source = decoded.segment.source.address;
-    Sighting const said = sighting_of(decoded.segment, sums.at(key_of(source)).left_out());
+    Sighting said = sighting_of(decoded.segment, look.left_out(source));
+    said.copy = copies.is_copy(decoded.segment);
+    out.copies += said.copy ? 1u : 0u;
     if (std::find(options.at.begin(), options.at.end(), source) != options.at.end()) {
       referee.see_own(said, own);
     } else {
       referee.see(said);
     }
   }
+  out.warning = reader.warning();
   referee.end();
-  bool const in_parts = count_of(out, FrameKind::fragment) != 0;
-  bool const cut = count_of(out, FrameKind::cut_short) != 0;
+  bool const in_parts = out.kinds[static_cast<std::size_t>(FrameKind::fragment)] != 0;
+  bool const cut = out.kinds[static_cast<std::size_t>(FrameKind::cut_short)] != 0;
   if ((in_parts || cut) && !options.whole) {
     fouls.doubt_all(Doubt::cut);
   }

@@ -27,14 +27,18 @@ struct Linted {
   std::uint64_t segments = 0;
   std::uint64_t connections = 0;
   std::uint64_t unjudged = 0;     ///< segments of connections beyond the limit
-  std::array<std::uint64_t, 7> kinds{};  ///< frames by FrameKind
+  std::uint64_t copies = 0;       ///< packets that the capture holds a second time: not judged
+  std::uint64_t joined = 0;       ///< segments that hold more than any MSS of the capture
+  FrameCounts kinds{};  ///< frames by FrameKind
+  std::string warning;            ///< where the file breaks off; empty if it is whole
 
   std::uint64_t certain() const;
-  std::uint64_t likely() const { return fouls.size() - certain(); }
+  std::uint64_t likely() const;
+  std::uint64_t notes() const;
 };
 
-/// Reads the file twice: the first time for what hardware has left out of it. Throws Failure:
-/// environment where the file is missing, bad_input where it is no capture or holds no TCP.
+/// Reads the capture twice: the first time for what hardware has left out of it. Throws Failure as
+/// CaptureReader does, and bad_input where it holds no TCP.
 Linted lint(const LintOptions& options);
 
 /// A segment as the referee takes it. `offloaded`: hardware fills in this source's checksums.

@@ -47,7 +47,10 @@ std::string counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-void print(const Linted& linted, const std::string& capture) {
+void print(const Linted& linted, const std::string& capture, bool whole) {
+  if (!linted.warning.empty()) {
+    fmt::print(stderr, "lockstep: {}\n", linted.warning);
+  }
   fmt::print("{}", table_of(linted, terminal_columns()));
   if (linted.beyond != 0) {
     fmt::print("{} are only counted\n", counted(linted.beyond, "further finding"));
@@ -56,9 +59,22 @@ void print(const Linted& linted, const std::string& capture) {
     fmt::print("{} of connections beyond the first {} were not judged\n",
                counted(linted.unjudged, "segment"), linted.connections);
   }
-  fmt::print("{}: {}, {} of TCP, {}: {} certain, {} likely\n", capture,
+  std::string const counts = counts_of(linted, terminal_columns());
+  fmt::print("{}{}", counts.empty() ? "" : "\n", counts);
+  if (linted.copies != 0) {
+    fmt::print("{} that the capture holds twice were judged once\n",
+               counted(linted.copies, "packet"));
+  }
+  if (linted.joined != 0) {
+    fmt::print("{} hold more than any MSS: the capture shows what hardware has joined or will cut "
+               "(TSO, GSO, GRO), so nothing rests on the size of a segment{}\n",
+               counted(linted.joined, "segment"),
+               whole ? "; --whole does not hold for sizes" : "");
+  }
+  fmt::print("{}: {}, {} of TCP, {}: {} certain, {} likely, {}\n", capture,
              counted(linted.packets, "packet"), counted(linted.segments, "segment"),
-             counted(linted.connections, "connection"), linted.certain(), linted.likely());
+             counted(linted.connections, "connection"), linted.certain(), linted.likely(),
+             counted(linted.notes(), "note"));
 }
 
 int run_lint(const VerbOptions& given) {
@@ -72,8 +88,8 @@ int run_lint(const VerbOptions& given) {
   if (!given.pcapng.empty()) {
     write_commented(linted, given.capture, given.pcapng);
   }
-  print(linted, given.capture);
-  bool const found = linted.certain() != 0 || (given.strict && !linted.fouls.empty());
+  print(linted, given.capture, given.whole);
+  bool const found = linted.certain() != 0 || (given.strict && linted.likely() != 0);
   return static_cast<int>(found ? ExitCode::finding : ExitCode::fine);
 }
 
@@ -83,7 +99,9 @@ void register_lint(CLI::App& app, int& exit_code) {
   CLI::App* const verb = app.add_subcommand(
       "lint", "Judges the TCP of a capture from the wire alone: which clause breaks, how surely");
   auto const options = std::make_shared<VerbOptions>();
-  verb->add_option("capture", options->capture, "a pcap or pcapng file")->required();
+  verb->add_option("capture", options->capture,
+                   "a pcap or pcapng file, also packed by gzip; - for standard input")
+      ->required();
   verb->add_flag("--strict", options->strict, "a likely finding makes exit code 1, too");
   verb->add_flag("--whole", options->whole,
                  "you vouch that the capture lacks no packet and shows each as it was on the wire");
@@ -96,7 +114,8 @@ void register_lint(CLI::App& app, int& exit_code) {
                    "also write a copy of the capture with the findings as packet comments");
   verb->footer(
       "certain: the packets leave no other explanation. likely: they do, and the reason says it.\n"
-      "Exit code 0: nothing certain was found; 1: something was (with --strict: anything).\n"
+      "note: who does it may do so.\n"
+      "Exit code 0: nothing certain was found; 1: something was (with --strict: likely, too).\n"
       "Example: lockstep lint web.pcapng --pcapng judged.pcapng");
   verb->callback([options, &exit_code] { exit_code = run_lint(*options); });
 }

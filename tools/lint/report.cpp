@@ -3,6 +3,11 @@
 
 #include <fmt/core.h>
 
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "sim/checkers/referee/sentences.hpp"
 #include "sim/kernel/pcapng.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/output/table.hpp"
@@ -21,7 +26,8 @@ std::string number_text(std::string_view name, std::uint64_t value) {
 }
 
 std::string_view name_of(Certainty certainty) {
-  return certainty == Certainty::certain ? "certain" : "likely";
+  constexpr std::array<std::string_view, 3> names{"certain", "likely", "note"};
+  return names[static_cast<std::size_t>(certainty)];
 }
 
 bool has_ends(const Foul& foul) { return foul.connection != ~std::uint32_t{0}; }
@@ -29,9 +35,9 @@ bool has_ends(const Foul& foul) { return foul.connection != ~std::uint32_t{0}; }
 std::string speaker_of(const Foul& foul) { return has_ends(foul) ? text_of(foul.speaker) : "-"; }
 
 std::string comment_of(const Foul& foul) {
-  return fmt::format("{} {} ({}): {}", name_of(foul.certainty()),
-                     sim::referee::text_of(foul.rule).clause,
-                     sim::referee::text_of(foul.rule).name, words_of(foul));
+  RuleText const& text = sim::referee::text_of(foul.rule);
+  return fmt::format("{} {} ({}): {} [{}]", name_of(foul.certainty()), text.clause, text.name,
+                     words_of(foul), sentence_of(text.clause));
 }
 
 sim::CaptureLink link_of(LinkLayer link, std::span<const std::byte> first) {
@@ -52,6 +58,43 @@ sim::CaptureLink link_of(LinkLayer link, std::span<const std::byte> first) {
       break;
   }
   return sim::CaptureLink::raw_ip;
+}
+
+/// Findings of one rule about one speaker of one connection, equally sure: the first of them.
+struct Cause {
+  static constexpr std::size_t shown_max = 5;
+
+  std::vector<const Foul*> shown;
+  std::uint64_t count = 0;
+};
+
+/// In the order in which each was first seen. Of what is a right one is shown.
+std::vector<Cause> causes_of(const Linted& linted) {
+  std::vector<Cause> causes;
+  std::map<std::tuple<std::uint32_t, Rule, Certainty, Endpoint>, std::size_t> places;
+  for (const Foul& foul : linted.fouls) {
+    auto const [found, is_new] = places.try_emplace(
+        {foul.connection, foul.rule, foul.certainty(), foul.speaker}, causes.size());
+    if (is_new) {
+      causes.emplace_back();
+    }
+    Cause& cause = causes[found->second];
+    cause.count += 1 + foul.more;
+    std::size_t const most = foul.certainty() == Certainty::note ? 1 : Cause::shown_max;
+    if (cause.shown.size() < most) {
+      cause.shown.push_back(&foul);
+    }
+  }
+  return causes;
+}
+
+/// How often each rule was broken, by how sure that is.
+std::map<Rule, std::array<std::uint64_t, 3>> by_rule(const Linted& linted) {
+  std::map<Rule, std::array<std::uint64_t, 3>> counts;
+  for (const Foul& foul : linted.fouls) {
+    counts[foul.rule][static_cast<std::size_t>(foul.certainty())] += 1 + foul.more;
+  }
+  return counts;
 }
 
 }  // namespace
@@ -85,10 +128,38 @@ std::string table_of(const Linted& linted, std::size_t columns) {
                    {"clause", Align::left},
                    {"speaker", Align::left},
                    {"finding", Align::left}});
-  for (const Foul& foul : linted.fouls) {
-    table.add({fmt::format("{}", foul.packet), std::string(name_of(foul.certainty())),
-               std::string(sim::referee::text_of(foul.rule).clause), speaker_of(foul),
-               words_of(foul)});
+  for (Cause const& cause : causes_of(linted)) {
+    const Foul& first = *cause.shown.front();
+    for (const Foul* foul : cause.shown) {
+      table.add({fmt::format("{}", foul->packet), std::string(name_of(foul->certainty())),
+                 std::string(sim::referee::text_of(foul->rule).clause), speaker_of(*foul),
+                 words_of(*foul)});
+    }
+    if (cause.count > cause.shown.size()) {
+      table.add({"", "", "", speaker_of(first),
+                 fmt::format("{} more: {}", cause.count - cause.shown.size(),
+                             sim::referee::text_of(first.rule).words)});
+    }
+  }
+  return table.text(columns);
+}
+
+std::string counts_of(const Linted& linted, std::size_t columns) {
+  if (linted.fouls.empty()) {
+    return {};
+  }
+  using Align = TextTable::Align;
+  TextTable table({{"certain", Align::right},
+                   {"likely", Align::right},
+                   {"notes", Align::right},
+                   {"rule", Align::left},
+                   {"clause", Align::left},
+                   {"what it says", Align::left}});
+  for (auto const& [rule, counts] : by_rule(linted)) {
+    RuleText const& text = sim::referee::text_of(rule);
+    table.add({fmt::format("{}", counts[0]), fmt::format("{}", counts[1]),
+               fmt::format("{}", counts[2]), std::string(text.name), std::string(text.clause),
+               std::string(sentence_of(text.clause))});
   }
   return table.text(columns);
 }
@@ -96,12 +167,18 @@ std::string table_of(const Linted& linted, std::size_t columns) {
 nlohmann::ordered_json json_of(const Linted& linted, const std::string& capture) {
   nlohmann::ordered_json out;
   out["capture"] = capture;
+  if (!linted.warning.empty()) {
+    out["warning"] = linted.warning;
+  }
   out["packets"] = linted.packets;
   out["segments"] = linted.segments;
   out["connections"] = linted.connections;
   out["segments_not_judged"] = linted.unjudged;
   out["certain"] = linted.certain();
   out["likely"] = linted.likely();
+  out["notes"] = linted.notes();
+  out["copies_not_judged"] = linted.copies;
+  out["segments_joined_by_hardware"] = linted.joined;
   out["findings_only_counted"] = linted.beyond;
   out["findings"] = nlohmann::ordered_json::array();
   for (const Foul& foul : linted.fouls) {
@@ -112,6 +189,7 @@ nlohmann::ordered_json json_of(const Linted& linted, const std::string& capture)
     row["certainty"] = name_of(foul.certainty());
     row["reason"] = sim::referee::text_of(foul.doubt);
     row["clause"] = text.clause;
+    row["sentence"] = sentence_of(text.clause);
     row["rule"] = text.name;
     row["speaker"] = has_ends(foul) ? text_of(foul.speaker) : "";
     row["listener"] = has_ends(foul) ? text_of(foul.listener) : "";
@@ -122,7 +200,20 @@ nlohmann::ordered_json json_of(const Linted& linted, const std::string& capture)
         row["numbers"][std::string(name)] = value;
       }
     }
+    if (foul.more != 0) {
+      row["more"] = foul.more;
+    }
     out["findings"].push_back(row);
+  }
+  out["rules"] = nlohmann::ordered_json::array();
+  for (auto const& [rule, counts] : by_rule(linted)) {
+    RuleText const& text = sim::referee::text_of(rule);
+    out["rules"].push_back({{"rule", text.name},
+                            {"clause", text.clause},
+                            {"sentence", sentence_of(text.clause)},
+                            {"certain", counts[0]},
+                            {"likely", counts[1]},
+                            {"notes", counts[2]}});
   }
   return out;
 }

@@ -14,7 +14,8 @@
 
 namespace lockstep::sim::referee {
 
-enum class Certainty : std::uint8_t { certain, likely };
+// note: who does it may do so.
+enum class Certainty : std::uint8_t { certain, likely, note };
 
 // How a foul stands when it is found: `if_whole` turns likely once the capture is seen to lack
 // something.
@@ -32,10 +33,12 @@ enum class Doubt : std::uint8_t {
   hidden,          // what the sender knew, and when, is inferred
   choice,          // an application, or a newer RFC, may have it so
   unconfirmed,     // nothing later shows that no packet is missing
+  damaged,         // octets may have changed on the way
+  middlebox,       // a box on the way may have changed it
 };
 
 constexpr std::string_view text_of(Doubt doubt) {
-  constexpr std::array<std::string_view, 9> texts{
+  constexpr std::array<std::string_view, 11> texts{
       "",
       "the capture lacks packets that arrived",
       "the capture begins in the middle of the connection",
@@ -44,7 +47,9 @@ constexpr std::string_view text_of(Doubt doubt) {
       "packets may have overtaken each other before they were captured",
       "what the sender knew, and when, is inferred",
       "an application or a newer RFC may have it so",
-      "nothing later shows that the capture is whole"};
+      "nothing later shows that the capture is whole",
+      "octets may have changed on the way",
+      "a box on the way may have changed it"};
   return texts[static_cast<std::uint32_t>(doubt)];
 }
 
@@ -66,8 +71,12 @@ struct Foul {
   Endpoint speaker;
   Endpoint listener;
   Disagreement numbers;
+  std::uint64_t more = 0;  // of the same rule, speaker and standing that are only counted here
 
   Certainty certainty() const {
+    if (doubt == Doubt::choice) {
+      return Certainty::note;
+    }
     return doubt == Doubt::none ? Certainty::certain : Certainty::likely;
   }
   // What is less sure must not take the place of what is surer.
@@ -94,7 +103,7 @@ class Fouls {
       taken += taken_[i];
     }
     if (taken >= places) {
-      return count_only();
+      return count_only(foul);
     }
     ++taken_[rank];
     auto const place = static_cast<std::uint32_t>(kept_.size());
@@ -107,8 +116,17 @@ class Fouls {
     return place;
   }
   // One more that has no place. Gives kept_max.
-  std::uint32_t count_only() {
+  std::uint32_t count_only(const Foul& foul) {
     ++dropped_;
+    bool const certain = foul.standing() == Standing::certain;
+    dropped_certain_[static_cast<std::uint32_t>(foul.rule)] += certain ? 1 : 0;
+    std::uint32_t place = foul.connection < last_of_.size() ? last_of_[foul.connection] : no_place;
+    while (place != no_place && !is_same(kept_[place], foul)) {
+      place = before_[place];
+    }
+    if (place != no_place) {
+      ++kept_[place].more;
+    }
     return kept_max_;
   }
   // What rests on a whole capture of this connection is likely from now on.
@@ -140,15 +158,22 @@ class Fouls {
   }
   const std::vector<Foul>& kept() const { return kept_; }
   std::uint64_t dropped() const { return dropped_; }
+  // Of these, what was certain of a rule when it was found.
+  std::uint64_t dropped_certain(std::uint32_t rule) const { return dropped_certain_[rule]; }
 
  private:
   static constexpr std::uint32_t no_place = ~std::uint32_t{0};
+
+  static bool is_same(const Foul& a, const Foul& b) {
+    return a.rule == b.rule && a.speaker == b.speaker && a.standing() == b.standing();
+  }
 
   std::uint32_t kept_max_;
   std::vector<Foul> kept_;
   std::vector<std::uint32_t> before_;   // for each of them, the last of its connection before it
   std::vector<std::uint32_t> last_of_;  // the last of each connection
   std::array<std::uint64_t, standing_count> taken_{};  // places, by what has them
+  std::array<std::uint64_t, rule_count> dropped_certain_{};
   std::uint64_t dropped_ = 0;
 };
 

@@ -129,10 +129,12 @@ void judge_lone_marks(const Moment& m) {
 
 bool judge_alone(const Moment& m) {
   if (m.own || m.terms.others) {
+    // Who sent it may have sent it whole, unless it was captured there.
+    Doubt const doubt = m.own || m.terms.whole ? Doubt::none : Doubt::damaged;
     if (m.said.ip_sum == Sum::bad) {
-      m.judge.call(m, Rule::ip_checksum, Doubt::none, {0, 1});
+      m.judge.call(m, Rule::ip_checksum, doubt, {0, 1});
     } else if (m.said.sum == Sum::bad) {
-      std::uint32_t const place = m.judge.call(m, Rule::tcp_checksum, Doubt::none, {0, 1});
+      std::uint32_t const place = m.judge.call(m, Rule::tcp_checksum, doubt, {0, 1});
       Voice& v = m.speaker;
       v.spoiled[v.spoiled_count++ % Voice::spoiled_max] = {true, m.said.text_begin(), m.said.end(),
                                                            m.said.text(), place};

@@ -25,7 +25,8 @@ void judge_flight(const Moment& m, std::uint32_t mss) {
   Sequence const una = v.limited ? last_of(v.limit_ack, first) : first;
   Sequence const end = m.said.text_begin() + m.said.text();
   // What was reported selectively is not in flight, and what is lost neither.
-  if (!end.after(v.sent) || v.middle || v.recovering || (v.told_of_gap && m.other.sack)) {
+  bool const unknown = v.middle || v.is_old() || v.recovering;
+  if (!end.after(v.sent) || unknown || (v.told_of_gap && m.other.sack)) {
     return;
   }
   std::uint64_t const flight = end.since(una).count;
@@ -49,6 +50,8 @@ void judge_flight(const Moment& m, std::uint32_t mss) {
 void judge_small(const Moment& m, std::uint32_t mss) {
   Voice& v = m.speaker;
   wire::Segment const& segment = m.segment();
+  Sequence const una = v.limited ? v.limit_ack : v.iss;
+  v.small = v.small && una.before(v.small_end);
   // Timestamps take twelve octets of the segment that the MSS names.
   std::uint32_t const full = mss > 40 ? mss - 40 : mss;
   bool const fresh = segment.sequence.at_or_after(v.sent);
@@ -60,10 +63,9 @@ void judge_small(const Moment& m, std::uint32_t mss) {
     return;
   }
   Sequence const end = segment.sequence + m.said.text();
-  Sequence const una = v.limited ? v.limit_ack : v.iss;
   //= rfc9293#3.7.4
   //# 9293:P-NAGLE a small segment waits until what is on its way was acknowledged
-  if (v.small && una.before(v.small_end)) {
+  if (v.small) {
     m.judge.call_whole(m, Rule::nagle, Doubt::choice, {v.small_end.value, una.value});
   }
   bool const half = m.said.text().count * 2 >= v.limit_widest.count;
@@ -86,7 +88,9 @@ void judge_opened(const Moment& m) {
   bool const scaled = v.scaled && m.other.scaled;
   Bytes const window{static_cast<std::uint32_t>(segment.window.value)
                      << (scaled ? v.scale.shift : 0)};
-  std::uint32_t const mss = v.opening_count == 1 ? v.openings[0].mss.count : 0;
+  // As implementations estimate it, from what has arrived.
+  std::uint32_t const mss =
+      v.opening_count == 1 ? std::min(v.openings[0].mss.count, m.other.largest_text) : 0;
   if (opens && window.count < mss && window.count * 2 < v.widest.count) {
     m.judge.call_whole(m, Rule::silly_receiver, Doubt::hidden,
                        {std::min(mss, v.widest.count / 2), window.count});

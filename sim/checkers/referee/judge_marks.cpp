@@ -7,18 +7,6 @@ namespace {
 // Within a window after an answer a sender has time to hear of it.
 constexpr Duration settled_after = Duration::milliseconds(10);
 
-bool agreed(const Moment& m) {
-  bool asked = false;
-  bool granted = false;
-  for (Voice const* voice : {&m.speaker, &m.other}) {
-    for (std::uint32_t i = 0; i < voice->opening_count; ++i) {
-      asked = asked || voice->openings[i].asks_ecn;
-      granted = granted || voice->openings[i].grants_ecn;
-    }
-  }
-  return asked && granted;
-}
-
 bool asked_by(const Voice& voice) {
   bool asked = false;
   for (std::uint32_t i = 0; i < voice.opening_count; ++i) {
@@ -36,8 +24,10 @@ void judge_text_marks(const Moment& m) {
   }
   //= rfc3168#6.1.1
   //# 3168:ECN-3 no ECT on text unless the SYNs agree on it
-  if (opened && !agreed(m)) {
-    m.judge.call_whole(m, Rule::ect_unnegotiated, m.may.lone_marks ? Doubt::choice : Doubt::none,
+  if (opened && !speaks_ecn(m)) {
+    // Routers that mean the traffic class write over these bits.
+    m.judge.call_whole(m, Rule::ect_unnegotiated,
+                       m.may.lone_marks ? Doubt::middlebox : Doubt::none,
                        {0, m.said.ecn});
     return;
   }
@@ -50,6 +40,17 @@ void judge_text_marks(const Moment& m) {
     m.judge.call_whole(m, Rule::ect_on_retransmission, m.own ? doubt : Doubt::order,
                        {0, m.said.ecn});
   }
+}
+
+// An echo shows it, or that more than a round trip has passed.
+bool has_heard_ece(const Moment& m) {
+  Voice const& v = m.speaker;
+  wire::Options const& options = m.segment().options;
+  if (v.ece_stamped && options.has_timestamps) {
+    return tick(v.ece_stamp).before(tick(options.timestamp_echo));
+  }
+  return m.connection.round_known &&
+         m.said.at.since(v.ece_at) > m.connection.round * 2 + settled_after;
 }
 
 // ECE that goes on for more than a window, and new text without CWR.
@@ -67,13 +68,25 @@ void judge_heed(const Moment& m) {
   //# 3168:ECN-26 the first new text after a reduction carries CWR
   if (m.segment().flags.cwr()) {
     v.ece_open = false;
-  } else if (v.limited && v.limit_ack.after(v.ece_high)) {
+  } else if (v.limited && v.limit_ack.after(v.ece_high) && has_heard_ece(m)) {
     v.ece_open = false;
     m.judge.call_whole(m, Rule::ece_unheeded, Doubt::hidden, {1, 0});
   }
 }
 
 }  // namespace
+
+bool speaks_ecn(const Moment& m) {
+  bool asked = false;
+  bool granted = false;
+  for (Voice const* voice : {&m.speaker, &m.other}) {
+    for (std::uint32_t i = 0; i < voice->opening_count; ++i) {
+      asked = asked || voice->openings[i].asks_ecn;
+      granted = granted || voice->openings[i].grants_ecn;
+    }
+  }
+  return asked && granted;
+}
 
 void judge_marks(const Moment& m) {
   wire::Flags const flags = m.segment().flags;
@@ -84,7 +97,12 @@ void judge_marks(const Moment& m) {
     //= rfc3168#6.1.1
     //# 3168:ECN-2 nobody agrees to what was not asked for
     if (grants && known && !asked_by(m.other)) {
-      m.judge.call_whole(m, Rule::ecn_unasked, Doubt::none, {0, 1});
+      // An echo shows which SYN it answers: the capture may have begun after one that asked.
+      wire::Options const& options = m.segment().options;
+      bool const shown = m.terms.whole || (options.has_timestamps && m.other.stamp_first_known &&
+                                           !tick(options.timestamp_echo).before(
+                                               tick(m.other.stamp_first)));
+      m.judge.call_whole(m, Rule::ecn_unasked, shown ? Doubt::none : Doubt::lost_packets, {0, 1});
     }
     return;
   }
@@ -99,13 +117,18 @@ void judge_marks(const Moment& m) {
 void hear_marks(const Moment& m) {
   wire::Flags const flags = m.segment().flags;
   Voice& told = m.other;
-  if (flags.syn() || flags.rst() || !flags.ece() || !told.begun || !agreed(m)) {
+  told.ece_heeded = told.ece_heeded &&
+                    !(flags.ack() && m.segment().acknowledgment.after(told.ece_until));
+  if (flags.syn() || flags.rst() || !flags.ece() || !told.begun || !speaks_ecn(m)) {
     return;
   }
   bool const former = told.ece_heeded && m.segment().acknowledgment.at_or_before(told.ece_until);
   if (!told.ece_open && !former) {
     told.ece_open = true;
     told.ece_high = told.sent;
+    told.ece_at = m.said.at;
+    told.ece_stamped = m.segment().options.has_timestamps;
+    told.ece_stamp = m.segment().options.timestamp_value;
   }
 }
 

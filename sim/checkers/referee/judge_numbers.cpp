@@ -6,10 +6,10 @@
 namespace lockstep::sim::referee {
 namespace {
 
-// No side is asked to send less in a segment than this, whatever the peer's MSS option says.
-constexpr std::uint32_t mss_least = 28;
 // In a packet of Ethernet's size hardware has not joined segments.
 constexpr std::uint32_t text_of_ethernet = 1'460;
+// Numbers of one conversation are not farther apart.
+constexpr std::int32_t near_most = 1 << 24;
 
 bool within(Sequence value, Sequence begin, Sequence end) {
   return begin.at_or_before(value) && value.at_or_before(end);
@@ -56,20 +56,23 @@ void judge_limits(const Moment& m) {
   if (m.other.opening_count == 0 || m.other.openings_lost || m.other.middle) {
     return;
   }
-  Bytes most{mss_least};
+  Bytes most = m.terms.mss_least;
   for (std::uint32_t i = 0; i < m.other.opening_count; ++i) {
     most = m.other.openings[i].mss > most ? m.other.openings[i].mss : most;
   }
   bool const joined = !m.terms.whole && m.said.text().count > text_of_ethernet;
   if (m.said.text() > most && !joined) {
-    m.judge.call_whole(m, Rule::mss_exceeded, m.terms.whole ? Doubt::none : Doubt::offload,
+    bool const sure = m.terms.whole && !m.terms.joined;
+    m.judge.call_whole(m, Rule::mss_exceeded, sure ? Doubt::none : Doubt::offload,
                        {most.count, m.said.text().count});
   }
 }
 
-// The number up to which all that the other said was seen.
-Sequence reach_of(const Voice& voice) {
-  Sequence const reach = voice.text.reach(voice.openings[0].iss.next());
+// The number up to which all that the other said was seen, from what was acknowledged before on.
+Sequence reach_of(const Moment& m) {
+  Voice const& voice = m.other;
+  Sequence const from = m.speaker.offered ? m.speaker.last_ack : voice.openings[0].origin;
+  Sequence const reach = voice.text.reach(from);
   return voice.fin_heard && voice.fin_heard_end.previous() == reach ? voice.fin_heard_end : reach;
 }
 
@@ -82,12 +85,8 @@ void judge_claim(const Moment& m, Sequence last) {
   Doubt const doubt = m.other.opening_count == 0 && !m.terms.whole ? Doubt::middle : Doubt::none;
   std::uint32_t const place = m.judge.call_whole(m, Rule::ack_of_unheard, doubt,
                                                  {last.value, segment.acknowledgment.value});
-  if (!m.connection.claim) {
-    m.connection.claim = true;
-    m.connection.claim_side = m.side;
-    m.connection.claim_from = last;
-    m.connection.claim_place = place;
-  }
+  await(m, {.kind = Claim::Kind::ack, .from = last, .upto = segment.acknowledgment,
+            .place = place});
 }
 
 // What is acknowledged was right when it arrived, whatever its checksum is in the capture.
@@ -125,7 +124,7 @@ void judge_ack(const Moment& m) {
   bool heard = m.other.middle && segment.acknowledgment.at_or_before(m.other.sent);
   for (std::uint32_t i = 0; i < m.other.opening_count; ++i) {
     Opening const& opening = m.other.openings[i];
-    heard = heard || within(segment.acknowledgment, opening.iss.next(), opening.heard);
+    heard = heard || within(segment.acknowledgment, opening.origin, opening.heard);
   }
   if (!heard) {
     std::uint32_t const count = m.other.opening_count;
@@ -137,7 +136,7 @@ void judge_ack(const Moment& m) {
     return;
   }
   bool const progress = !m.speaker.offered || segment.acknowledgment.after(m.speaker.last_ack);
-  Sequence const reach = progress ? reach_of(m.other) : segment.acknowledgment;
+  Sequence const reach = progress ? reach_of(m) : segment.acknowledgment;
   if (!segment.acknowledgment.after(reach)) {
     return;
   }
@@ -147,6 +146,18 @@ void judge_ack(const Moment& m) {
                  {reach.value, segment.acknowledgment.value});
   } else {
     m.judge.doubt_whole(m);
+  }
+}
+
+// The same of what is acknowledged selectively.
+void forgive_block(const Moment& m, const wire::SackBlock& block) {
+  Voice& v = m.other;
+  for (Spoiled const& spoiled : v.spoiled) {
+    if (!m.terms.whole && spoiled.waits && block.begin.at_or_before(spoiled.begin) &&
+        spoiled.end.at_or_before(block.end)) {
+      m.judge.doubt_checksum(v, spoiled.place);
+      v.text.add(spoiled.begin, spoiled.text);
+    }
   }
 }
 
@@ -165,14 +176,20 @@ void judge_blocks(const Moment& m) {
   }
   for (std::uint32_t i = 0; i < segment.options.sack_count; ++i) {
     wire::SackBlock const& block = segment.options.sack[i];
+    forgive_block(m, block);
     bool const fin = m.other.fin_heard && block.end == m.other.fin_heard_end;
     Sequence const end = fin ? block.end.previous() : block.end;
     bool const whole = end == block.begin || m.other.text.holds(block.begin, end);
     //= rfc2018#3
     //# 2018:SACK-14 a block is of what was received
     if (!block.end.after(block.begin) || !whole) {
-      m.judge.call_whole(m, Rule::sack_of_unheard, Doubt::none,
-                         {block.end.value, block.begin.value});
+      // A box that changes sequence numbers may have left those of blocks as they were.
+      std::int32_t const off = block.begin.distance_from(segment.acknowledgment);
+      bool const far = !m.terms.whole && (off > near_most || off < -near_most);
+      std::uint32_t const place =
+          m.judge.call_whole(m, Rule::sack_of_unheard, far ? Doubt::middlebox : Doubt::none,
+                             {block.end.value, block.begin.value});
+      await(m, {.kind = Claim::Kind::block, .from = block.begin, .upto = end, .place = place});
     }
   }
 }
@@ -199,12 +216,21 @@ void judge_edge(const Moment& m) {
   //# 9293:SHLD-14 the right edge does not move left
   //= rfc7323#2.4
   //# 7323:TS-36 the rounding of a scale may take back less than one unit of it
-  if (v.offered && !scale_unsure(m) && v.edge.after(edge + Bytes{unit - 1})) {
+  // Behind the other's FIN nothing is to come, and no window means anything.
+  bool const over = m.other.fin_heard && !m.terms.whole &&
+                    segment.acknowledgment == m.other.fin_heard_end;
+  // A SYN,ACK that what it opened has overtaken tells the window without that rounding.
+  std::uint32_t const rounding = unit_of(v, m.other, false) - 1;
+  if (v.offered && !scale_unsure(m) && v.edge.after(edge + Bytes{rounding})) {
     bool const late = !m.own && v.edge_ack.after(segment.acknowledgment);
+    // Who has no memory left may shut the window altogether: Linux does.
+    bool const shut = window.empty() && !m.terms.whole;
     if (!late) {
-      m.judge.call_whole(m, Rule::edge_moved_left, doubt_of_order(m),
+      m.judge.call_whole(m, Rule::edge_moved_left,
+                         shut || over ? Doubt::hidden : doubt_of_order(m),
                          {v.edge.value, edge.value});
     }
+    v.edge = !late && shut ? edge : v.edge;
   }
   bool const pure = m.said.length().empty() && segment.sequence == v.sent;
   bool const update = v.offered && segment.acknowledgment == v.last_ack && edge.after(v.edge);
@@ -213,7 +239,9 @@ void judge_edge(const Moment& m) {
     //= rfc5681#4.2
     //# 5681:CC-28 at most one ACK for each arriving segment, window updates aside
     if (v.pure_acks > m.other.segments) {
-      m.judge.call_whole(m, Rule::too_many_acks, Doubt::none, {m.other.segments, v.pure_acks});
+      m.judge.call_whole(m, Rule::too_many_acks,
+                         m.terms.whole ? Doubt::none : Doubt::lost_packets,
+                         {m.other.segments, v.pure_acks});
     }
   }
   if (!v.offered || edge.after(v.edge)) {
@@ -232,7 +260,8 @@ Sequence limit_of(const Moment& m) {
   Voice const& v = m.speaker;
   Sequence limit = v.limited ? v.limit : v.iss;
   // A cookie lets text go before a SYN was answered, as far as that SYN offers.
-  for (std::uint32_t i = 0; i < m.other.opening_count && m.may.fast_open_server; ++i) {
+  bool const early = m.may.fast_open_server && !v.is_old();
+  for (std::uint32_t i = 0; i < m.other.opening_count && early; ++i) {
     limit = last_of(limit, v.iss.next() + m.other.openings[i].window);
   }
   return limit;
@@ -251,7 +280,12 @@ void judge_window(const Moment& m) {
   Sequence const limit = limit_of(m);
   Sequence const reported = m.said.segment.sequence + m.said.text();
   if (!m.said.text().empty() && !probe && !opens && !deaf && text_end.after(limit)) {
-    m.judge.call_whole(m, Rule::beyond_window, Doubt::none, {limit.value, reported.value});
+    std::uint32_t const place = m.judge.call_whole(m, Rule::beyond_window, Doubt::none,
+                                                   {limit.value, reported.value});
+    await(m, {.kind = Claim::Kind::edge,
+              .from = v.limited ? v.limit_ack : v.iss,
+              .upto = text_end,
+              .place = place});
   }
 }
 
@@ -261,10 +295,11 @@ void judge_text(const Moment& m) {
   wire::Segment const& segment = m.segment();
   // What finds no next hop counts as sent and lost: only where none has to be found is a gap wrong.
   bool const gap = segment.sequence.after(v.sent) && m.own && !m.may.unsent;
-  bool const early = segment.sequence.before(v.iss);
+  bool const early = segment.sequence.before(v.origin);
   if ((early && !v.middle) || gap) {
     if (m.own) {
-      m.judge.call_whole(m, Rule::sent_with_gap, Doubt::none,
+      m.judge.call_whole(m, Rule::sent_with_gap,
+                         m.terms.whole ? Doubt::none : Doubt::lost_packets,
                          {v.sent.value, segment.sequence.value});
     }
     return;
@@ -273,7 +308,10 @@ void judge_text(const Moment& m) {
   //= rfc9293#3.10.4
   //# 9293:P-CLOSE-QUEUED nothing comes after the FIN
   if (v.fin_sent && m.said.end().after(v.fin_end)) {
-    m.judge.call_whole(m, Rule::beyond_fin, Doubt::none, {v.fin_end.value, m.said.end().value});
+    // Far beyond it the ports may be in use again, and the capture lacks the SYN.
+    bool const far = !m.terms.whole && m.said.end().distance_from(v.fin_end) > near_most;
+    m.judge.call_whole(m, Rule::beyond_fin, far ? Doubt::lost_packets : Doubt::none,
+                       {v.fin_end.value, m.said.end().value});
   } else if (segment.flags.fin() && v.sent.after(m.said.end())) {
     m.judge.call_whole(m, Rule::beyond_fin, Doubt::none, {m.said.end().value, v.sent.value});
   }
@@ -313,6 +351,7 @@ void open(const Moment& m) {
   }
   Opening fresh;
   fresh.iss = syn.sequence;
+  fresh.origin = syn.sequence.next();
   fresh.heard = m.said.end();
   fresh.mss = mss;
   fresh.window = {syn.window.value};
@@ -327,12 +366,21 @@ void open(const Moment& m) {
   v.openings[v.opening_count++] = fresh;
 }
 
+}  // namespace
+
+Sequence offer_of(const Moment& m) {
+  Bytes const window{m.segment().window.value * largest_unit_of(m)};
+  return m.segment().acknowledgment + window;
+}
+
+namespace {
+
 // What the other would believe: an ACK of something that it has sent.
 void tell_limit(const Moment& m) {
   Voice& told = m.other;
   wire::Segment const& segment = m.segment();
   bool const known = told.begun && segment.flags.ack() &&
-                     (told.middle || within(segment.acknowledgment, told.iss, told.sent));
+                     (told.middle || within(segment.acknowledgment, told.origin, told.sent));
   if (!known) {
     return;
   }
@@ -342,6 +390,7 @@ void tell_limit(const Moment& m) {
   bool const late = told.limited && segment.sequence.before(told.limit_latest);
   told.limit_ack = told.limited ? last_of(told.limit_ack, segment.acknowledgment)
                                 : segment.acknowledgment;
+  follow(told.origin, told.limit_ack);
   // Where it is heard they may come in another order than here.
   Sequence const from = m.terms.whole && !m.own ? segment.acknowledgment : told.limit_ack;
   Sequence const edge = from + (late ? told.limit_widest : window);
@@ -349,20 +398,6 @@ void tell_limit(const Moment& m) {
                                    : segment.sequence;
   told.limit = told.limited ? last_of(told.limit, edge) : edge;
   told.limited = true;
-}
-
-// Text of where the other claimed to have heard it already, or of beyond that.
-void settle_claim(const Moment& m) {
-  Connection& c = m.connection;
-  if (!c.claim || c.claim_side == m.side || m.said.length().empty()) {
-    return;
-  }
-  if (m.segment().sequence.after(c.claim_from)) {
-    m.judge.doubt_whole(m);
-    c.claim = false;
-  } else if (m.said.end().after(c.claim_from)) {
-    c.claim = false;
-  }
 }
 
 }  // namespace
@@ -375,11 +410,26 @@ void judge_numbers(const Moment& m) {
   judge_text(m);
 }
 
+void hear_damaged(const Moment& m) {
+  wire::Options const& options = m.segment().options;
+  if (m.terms.whole || !m.said.options_good) {
+    return;
+  }
+  ++m.speaker.segments;
+  tell_limit(m);
+  Voice& v = m.speaker;
+  bool const later = !v.stamp_any || tick(v.stamp_highest).before(tick(options.timestamp_value));
+  if (options.has_timestamps && later) {
+    v.stamp_any = true;
+    v.stamp_highest = options.timestamp_value;
+    v.stamp_highest_at = m.said.at;
+  }
+}
+
 void hear_numbers(const Moment& m) {
   Voice& v = m.speaker;
   wire::Segment const& segment = m.segment();
   ++v.segments;
-  settle_claim(m);
   if (segment.flags.syn()) {
     open(m);
     v.early = v.early || !m.said.text().empty();
@@ -387,11 +437,20 @@ void hear_numbers(const Moment& m) {
   }
   for (std::uint32_t i = 0; i < v.opening_count; ++i) {
     Opening& opening = v.openings[i];
-    if (m.said.end().after(opening.iss)) {
+    if (m.said.end().after(opening.origin)) {
       opening.heard = last_of(opening.heard, m.said.end());
     }
   }
+  // A reset from no connection acknowledges whatever came, also what was forged.
+  bool const acks = segment.flags.ack() && !segment.flags.rst();
+  for (std::uint32_t i = 0; i < m.other.opening_count && acks; ++i) {
+    Opening& opening = m.other.openings[i];
+    if (within(segment.acknowledgment, opening.origin, opening.heard)) {
+      follow(opening.origin, segment.acknowledgment);
+    }
+  }
   v.text.add(m.said.text_begin(), m.said.text());
+  settle_claims(m);
   if (segment.flags.fin() && !segment.flags.rst()) {
     v.fins_differ = v.fins_differ || (v.fin_heard && v.fin_heard_end != m.said.end());
     v.fin_heard = true;

@@ -73,10 +73,11 @@ void judge_copy(const Moment& m) {
 //# 9293:P-URG-NORECEDE the urgent pointer that was sent never moves back
 void judge_urgent(const Moment& m) {
   wire::Segment const& segment = m.segment();
+  Voice& v = m.speaker;
+  v.urgent = v.urgent && v.sent.distance_from(v.urgent_end) < remembered;
   if (!segment.flags.urg() || segment.flags.syn()) {
     return;
   }
-  Voice& v = m.speaker;
   Sequence const end = segment.sequence + Bytes{segment.urgent};
   // Of what lies farther ahead than a pointer reaches, the farthest is named.
   bool const far = segment.urgent == 0xffff;

@@ -11,7 +11,7 @@ bool among_own(const Moment& m) {
   Sequence const at = m.segment().sequence;
   for (std::uint32_t i = 0; i < v.opening_count; ++i) {
     Opening const& opening = v.openings[i];
-    if (opening.iss.at_or_before(at) && at.at_or_before(opening.heard)) {
+    if (opening.origin.previous().at_or_before(at) && at.at_or_before(opening.heard)) {
       return true;
     }
   }
@@ -26,7 +26,20 @@ bool answers_other(const Moment& m) {
       return true;
     }
   }
-  return m.other.ack_count > Voice::acks_max;
+  return false;
+}
+
+// Who has a connection resets it with an ACK; a reset without one answers what the other said last.
+void judge_answer(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  bool const bare = !segment.flags.ack() && m.speaker.resets == 0;
+  bool const matches = !m.other.reset_acked || segment.sequence == m.other.reset_ack;
+  // Who has closed resets what still comes; if that is nothing but the reset, it is this that it
+  // answers.
+  bool const alone = !m.speaker.fin_sent || (m.own && !m.other.unheeded_words);
+  if (bare && matches && alone) {
+    m.judge.call_whole(m, Rule::reset_answers_reset, Doubt::order, {0, 1});
+  }
 }
 
 }  // namespace
@@ -43,9 +56,14 @@ void judge_resets(const Moment& m) {
   //= rfc9293#3.5.2
   //# 9293:P-RST-SEQ a reset has the number that the other acknowledged, or the sender's next
   if (!zero && !nobody && !among_own(m) && !answers_other(m)) {
-    Doubt const doubt = m.own ? Doubt::none : Doubt::hidden;
+    // Of many numbers that the other acknowledged only the latest are kept.
+    bool const forgotten = m.other.ack_count > Voice::acks_max;
+    Doubt const doubt = m.own && !forgotten ? Doubt::none : Doubt::hidden;
     m.judge.call_whole(m, Rule::reset_outside, doubt, {m.speaker.sent.value,
                                                        segment.sequence.value});
+  }
+  if (m.other.last_was_reset && m.speaker.begun && m.terms.likely) {
+    judge_answer(m);
   }
   if (!m.other.last_was_reset || m.speaker.begun) {
     return;

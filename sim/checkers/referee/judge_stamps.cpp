@@ -6,6 +6,11 @@ namespace {
 
 // After so long in silence what was remembered of the peer's clock means nothing (RFC 7323, 5.5).
 constexpr Duration outdated_after = Duration::seconds(24 * 86'400);
+constexpr std::uint32_t paced_ticks = 64;
+// Few packets are seconds late.
+constexpr std::uint32_t reordered_ticks = 2'000;
+// Twenty milliseconds of the fastest clock.
+constexpr std::uint64_t slack_ticks = 20'000;
 
 bool ever_stamped(const Voice& voice) {
   bool any = false;
@@ -68,14 +73,33 @@ void judge_presence(const Moment& m) {
 
 void judge_clock(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  if (!segment.options.has_timestamps || !m.speaker.stamp_known) {
+  if (!segment.options.has_timestamps || !m.speaker.stamp_any) {
     return;
   }
   std::uint32_t const now = segment.options.timestamp_value;
+  if (!m.speaker.stamp_known) {
+    // The stamp of a SYN,ACK may be a cookie, whose low bits lie a little ahead.
+    bool const back = tick(now).before(tick(m.speaker.stamp_highest)) &&
+                      m.speaker.stamp_highest - now >= reordered_ticks && plain_opening(m);
+    if (back && m.speaker.begun) {
+      m.judge.call_whole(m, Rule::stamp_backward, Doubt::order, {m.speaker.stamp_highest, now});
+    }
+    return;
+  }
   //= rfc7323#4.1
   //# 7323:TS-13 the clock goes with real time, so not back
-  if (tick(now).before(tick(m.speaker.stamp)) && surely_after(m, m.speaker.stamp_ack)) {
-    m.judge.call_whole(m, Rule::stamp_backward, Doubt::none, {m.speaker.stamp, now});
+  // What is new may have been sent before what was sent again.
+  bool const later = surely_after(m, m.speaker.stamp_ack);
+  bool const seems_later = !m.said.text().empty() && segment.sequence.at_or_after(m.speaker.sent);
+  bool const long_ago = m.speaker.stamp - now >= reordered_ticks;
+  if (tick(now).before(tick(m.speaker.stamp)) && !later && (seems_later || long_ago)) {
+    m.judge.call_whole(m, Rule::stamp_backward, Doubt::order, {m.speaker.stamp, now});
+  }
+  if (tick(now).before(tick(m.speaker.stamp)) && later) {
+    // What waits for its time to go has that time: what is sent at once may seem older.
+    bool const paced = !m.terms.whole && m.speaker.stamp - now <= paced_ticks;
+    m.judge.call_whole(m, Rule::stamp_backward, paced ? Doubt::hidden : Doubt::none,
+                       {m.speaker.stamp, now});
   }
 }
 
@@ -89,7 +113,16 @@ void judge_echo(const Moment& m) {
   //= rfc7323#3.2
   //# 7323:TS-11 what is echoed was received
   if (tick(m.other.stamp_highest).before(tick(echo))) {
-    m.judge.call_whole(m, Rule::echo_unheard, Doubt::none, {m.other.stamp_highest, echo});
+    std::uint32_t const place = m.judge.call_whole(m, Rule::echo_unheard, Doubt::none,
+                                                   {m.other.stamp_highest, echo});
+    // No clock of timestamps goes so fast that it could have come there meanwhile.
+    std::uint64_t const most = m.said.at.since(m.other.stamp_highest_at).ns / 1'000 + slack_ticks;
+    if (echo - m.other.stamp_highest <= most) {
+      await(m, {.kind = Claim::Kind::echo,
+                .from = tick(m.other.stamp_highest),
+                .upto = tick(echo),
+                .place = place});
+    }
   }
 }
 
@@ -118,8 +151,10 @@ void note_stale(const Moment& m) {
   }
   Sequence const begin = segment.sequence;
   Sequence const end = begin + m.said.text();
+  // Linux takes what is one tick older than TS.Recent.
+  std::uint32_t const grace = m.terms.whole ? 0 : 1;
   bool const old = m.other.echo_known && plain_opening(m) && !m.other.openings[0].unstamped &&
-                   tick(segment.options.timestamp_value).before(tick(m.other.echo));
+                   tick(segment.options.timestamp_value + grace).before(tick(m.other.echo));
   bool const quiet = m.said.at.since(m.connection.last_at) > outdated_after;
   // hear_numbers() has this very text noted: it is fresh if it begins where all ended.
   bool const fresh = begin == v.fresh_from && !v.stale;
@@ -160,9 +195,14 @@ void hear_stamps(const Moment& m) {
     return;
   }
   std::uint32_t const now = segment.options.timestamp_value;
+  if (segment.flags.syn() && !v.stamp_first_known) {
+    v.stamp_first_known = true;
+    v.stamp_first = now;
+  }
   if (!v.stamp_any || tick(v.stamp_highest).before(tick(now))) {
     v.stamp_any = true;
     v.stamp_highest = now;
+    v.stamp_highest_at = m.said.at;
   }
   if (segment.flags.syn() || !segment.flags.ack()) {
     return;

@@ -6,7 +6,10 @@ namespace {
 
 // A sender that hears nothing for so long has had its timer run out, whatever its least RTO is.
 constexpr Duration silence = Duration::milliseconds(200);
-constexpr Duration delayed_ack_most = Duration::milliseconds(500);
+constexpr Duration least_deployed = Duration::milliseconds(190);
+constexpr Duration scheduling = Duration::milliseconds(50);
+// At its own host an ACK that is owed at once is seen within this.
+constexpr Duration at_once = Duration::milliseconds(4);
 // Beyond this a timer may have stopped growing (RFC 6298, 2.5).
 constexpr Duration timer_most = Duration::seconds(50);
 
@@ -30,12 +33,20 @@ void judge_timer(const Moment& m, Duration gap) {
   bool const may_probe = selective(m) && m.said.end() == v.sent && !m.segment().flags.syn();
   // Whatever was heard since may be the reason, and what a SYN brought may go again at once.
   bool const prompted = v.heard_anything && v.heard_at > v.front_at;
-  bool const early = v.early && front_of(v).at_or_before(v.early_end);
-  bool const first = v.repeats == 0 && !prompted && !early;
+  bool const early = v.early && !v.is_old() && front_of(v).at_or_before(v.early_end);
+  // A probe goes once, and not before the other could have answered.
+  bool const probe = may_probe && v.repeats == 0 &&
+                     !(m.connection.round_known && gap < m.connection.round);
+  bool const first = (v.repeats == 0 || (v.repeats == 1 && v.probed)) && !prompted && !early;
+  v.probed = v.repeats == 0 && may_probe;
+  // What is deployed waits for a fifth of a second at least.
+  bool const deployed = gap >= least_deployed && m.terms.rto_min > silence;
   //= rfc6298#2
   //# 6298:RTO-4 a timer runs for the minimum at least
-  if (first && !v.told_of_gap && !v.recovering && !may_probe && gap < m.terms.rto_min) {
-    m.judge.call_whole(m, Rule::timeout_too_soon, Doubt::hidden, {m.terms.rto_min.ns, gap.ns});
+  bool const recovers = v.told_of_gap || (v.recovering && v.repeats == 0);
+  if (first && !recovers && !probe && gap < m.terms.rto_min) {
+    m.judge.call_whole(m, Rule::timeout_too_soon, deployed ? Doubt::choice : Doubt::hidden,
+                       {m.terms.rto_min.ns, gap.ns});
   }
   //= rfc6298#5
   //# 6298:RTO-14 each time it runs out it doubles
@@ -47,19 +58,29 @@ void judge_timer(const Moment& m, Duration gap) {
   v.timed_out = gap >= silence && !may_probe && !v.told_of_gap && !v.recovering;
 }
 
+// Keeps what had been reported a round trip ago, or at its own host a little while: by now the
+// speaker has heard of it.
+void age_reports(const Moment& m, Voice& v) {
+  Duration const age = v.own ? at_once : m.connection.round;
+  if (m.connection.round_known && m.said.at.since(v.sacked_late_at) >= age) {
+    v.sacked_before = v.sacked_late;
+    v.sacked_late = v.sacked;
+    v.sacked_late_at = m.said.at;
+  }
+}
+
 //= rfc2018#5
 //# 2018:SACK-18 what was reported is not sent again, unless a timer has run out
 void judge_sacked(const Moment& m) {
   Voice& v = m.speaker;
   Sequence const begin = m.said.text_begin();
   Sequence const end = begin + m.said.text();
-  if (m.said.text().count < 2 || !v.sacked.holds(begin, end) || !v.heard_anything) {
+  age_reports(m, v);
+  if (m.said.text().count < 2 || !v.sacked_before.holds(begin, end) || !v.heard_anything) {
     return;
   }
-  bool const heard = m.connection.round_known &&
-                     m.said.at.since(v.sacked_at) > m.connection.round * 2;
   bool const timer = m.said.at.since(v.heard_at) > silence || v.timed_out;
-  if (heard && !timer) {
+  if (!timer) {
     m.judge.call_whole(m, Rule::sacked_sent_again, Doubt::hidden, {begin.value, end.value});
   }
 }
@@ -102,9 +123,10 @@ void judge_loss_window(const Moment& m) {
 
 // Text above a gap has to be answered at once; after half a second it was not.
 void judge_owed(const Moment& m) {
-  Voice& v = m.other;
-  bool const late = v.owed >= 3 && m.connection.round_known &&
-                    m.said.at.since(v.owed_since) > delayed_ack_most + m.connection.round * 2;
+  Voice& v = m.speaker;
+  Duration const most = m.own ? at_once : m.connection.round + scheduling;
+  bool const late = m.segment().flags.ack() && v.owed >= 3 && m.connection.round_known &&
+                    m.said.at.since(v.owed_since) > most;
   //= rfc5681#3.2
   //# 5681:CC-14 text out of order draws a duplicate ACK at once
   if (late) {
@@ -161,10 +183,11 @@ void hear_time(const Moment& m) {
       told.told_of_gap = false;
       told.duplicates = 0;
       told.front_at = later(told.front_at, m.said.at);
+      told.sacked.forget_before(segment.acknowledgment);
       told.recovering = told.recovering && segment.acknowledgment.before(told.recover);
     } else if (m.said.length().empty()) {
       told.told_of_gap = true;
-      ++told.duplicates;
+      told.third_duplicate_at = ++told.duplicates == 3 ? m.said.at : told.third_duplicate_at;
     }
   }
   for (std::uint32_t i = 0; i < segment.options.sack_count; ++i) {
@@ -172,14 +195,13 @@ void hear_time(const Moment& m) {
     told.told_of_gap = true;
     if (block.begin.after(segment.acknowledgment) && block.end.after(block.begin) &&
         block.end.at_or_before(told.sent)) {
-      bool const news = !told.sacked.holds(block.begin, block.end);
       told.sacked.add(block.begin, block.end.since(block.begin));
-      told.sacked_at = news ? m.said.at : told.sacked_at;
     }
   }
+  age_reports(m, told);
+  Sequence const known = told.offered ? told.last_ack : m.speaker.openings[0].origin;
   bool const above = m.speaker.opening_count == 1 && !m.said.text().empty() &&
-                     m.said.text_begin().after(
-                         m.speaker.text.reach(m.speaker.openings[0].iss.next()));
+                     m.said.text_begin().after(m.speaker.text.reach(known));
   if (above) {
     told.owed_since = told.owed == 0 ? m.said.at : told.owed_since;
     ++told.owed;

@@ -15,12 +15,27 @@ void judge_stamps(const Moment& m);
 void judge_marks(const Moment& m);
 void judge_time(const Moment& m);
 void judge_amounts(const Moment& m);
+// What is owed and does not come. Resets too.
+void judge_silence(const Moment& m);
+// The first number of a connection, before open() has it. `track`: of the source's address.
+void judge_first_number(const Moment& m, FirstNumbers& track);
+
+// Lets what `claim` says of a finding wait for what explains it or shows that nothing does.
+void await(const Moment& m, const Claim& claim);
+void settle_claims(const Moment& m);
+void end_claims(Connection& connection, Fouls& fouls);
+
+// The right edge that the segment offers, by the widest reading of its scale.
+Sequence offer_of(const Moment& m);
 
 // What the segment changes, apart from what judges themselves note.
 void hear_numbers(const Moment& m);
 void hear_stamps(const Moment& m);
 void hear_marks(const Moment& m);
 void hear_time(const Moment& m);
+void hear_silence(const Moment& m);
+// Its checksum is wrong as captured, but it may have been heard as it was before.
+void hear_damaged(const Moment& m);
 
 // Whether this one was certainly sent after what the speaker said with `ack`.
 inline bool surely_after(const Moment& m, Sequence ack) {
@@ -37,6 +52,9 @@ inline bool plain_opening(const Moment& m) {
 inline Doubt doubt_of_middle(const Moment& m) {
   return m.speaker.middle || m.other.middle || m.connection.reused ? Doubt::middle : Doubt::none;
 }
+
+// The SYNs agreed on ECN (RFC 3168).
+bool speaks_ecn(const Moment& m);
 
 // Timestamps lie on a circle as sequence numbers do.
 constexpr Sequence tick(std::uint32_t stamp) { return {stamp}; }

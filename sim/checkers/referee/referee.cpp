@@ -33,7 +33,8 @@ std::uint64_t hash_of(const std::array<Endpoint, 2>& ends) {
 // A SYN of another number where a connection was that has ended or been forgotten.
 bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) {
   Voice const& speaker = c.voices[side];
-  bool const spoke = speaker.begun && speaker.iss != said.segment.sequence;
+  bool const closed = c.voices[0].fin_sent && c.voices[1].fin_sent;
+  bool const spoke = speaker.begun && (speaker.iss != said.segment.sequence || closed);
   bool const ended = c.voices[0].resets + c.voices[1].resets != 0 ||
                      (c.voices[0].fin_sent && c.voices[1].fin_sent);
   return said.segment.flags.syn() && !said.segment.flags.ack() && spoke &&
@@ -45,12 +46,16 @@ void renew(Connection& c) {
     Voice fresh;
     fresh.has_former = voice.begun;
     fresh.former = voice.sent;
+    fresh.has_former_iss = voice.begun && !voice.middle;
+    fresh.former_iss = voice.iss;
+    fresh.former_stamped = voice.stamp_any;
+    fresh.former_stamp = voice.stamp_highest;
     fresh.told = voice.told;
     fresh.kept.cells.swap(voice.kept.cells);
     std::fill(fresh.kept.cells.begin(), fresh.kept.cells.end(), KeptText::unknown);
     voice = fresh;
   }
-  c.lossy = c.round_known = c.syn_seen = c.claim = false;
+  c.lossy = c.round_known = c.syn_seen = false;
   c.reused = true;
 }
 
@@ -70,10 +75,10 @@ void begin(const Moment& m) {
     v.former = v.begun ? v.sent : v.former;
     v.begun = true;
     v.middle = false;
-    v.iss = m.segment().sequence;
+    v.iss = v.origin = m.segment().sequence;
     v.sack = false;
     v.sent = m.said.end();
-    v.limited = v.offered = v.fin_sent = false;
+    v.limited = v.offered = v.fin_sent = v.was_reset = v.owes_reset = v.owes_ack = false;
     v.urgent = v.stamp_known = v.small = v.front_known = v.recovering = false;
   }
   v.scaled = m.segment().options.has_window_scale;
@@ -152,12 +157,18 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   }
   Connection& c = *found;
   if (!terms_.whole && begins_anew(c, said, side)) {
+    end_claims(c, fouls_);
     renew(c);
   }
   static constexpr Allowances anything;
   Moment m{said, c.voices[side], c.voices[1 - side], c, side, own != nullptr,
            own != nullptr ? *own : anything, terms_, *this};
+  if (said.copy) {
+    ++m.speaker.segments;
+    return;
+  }
   if (!judge_alone(m)) {
+    hear_damaged(m);
     return;
   }
   m.speaker.own = m.speaker.own || own != nullptr;
@@ -174,20 +185,45 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   if (terms_.likely) {
     hear_marks(m);
     hear_time(m);
+    hear_silence(m);
   }
   c.last_at = said.at;
+}
+
+FirstNumbers* Referee::first_numbers_of(const IpAddress& host) {
+  constexpr std::size_t first_numbers_max = 4'096;
+  auto const at = std::lower_bound(
+      first_numbers_.begin(), first_numbers_.end(), host,
+      [](const FirstNumbers& track, const IpAddress& address) { return track.host < address; });
+  if (at != first_numbers_.end() && at->host == host) {
+    return &*at;
+  }
+  if (first_numbers_.size() == first_numbers_max) {
+    return nullptr;
+  }
+  FirstNumbers fresh;
+  fresh.host = host;
+  return &*first_numbers_.insert(at, fresh);
 }
 
 void Referee::judge(Moment& m) {
   judge_resets(m);
   if (m.segment().flags.rst()) {
+    if (terms_.likely) {
+      judge_silence(m);
+    }
     return;
   }
   if (m.segment().flags.syn()) {
+    if (terms_.likely) {
+      if (FirstNumbers* const track = first_numbers_of(m.said.source.address)) {
+        judge_first_number(m, *track);
+      }
+    }
     begin(m);
   } else if (!m.speaker.begun && !terms_.whole) {
     m.speaker.begun = m.speaker.middle = true;
-    m.speaker.iss = m.segment().sequence.previous();
+    m.speaker.iss = m.speaker.origin = m.segment().sequence.previous();
     m.speaker.sent = m.segment().sequence;
   }
   if (untold(m)) {
@@ -198,6 +234,7 @@ void Referee::judge(Moment& m) {
   if (terms_.likely) {
     judge_time(m);
     judge_amounts(m);
+    judge_silence(m);
   }
   judge_octets(m);
   judge_numbers(m);
@@ -205,10 +242,7 @@ void Referee::judge(Moment& m) {
 
 void Referee::end() {
   for (Connection& c : connections_) {
-    if (c.claim && !terms_.whole) {
-      fouls_.doubt_one(c.claim_place, Doubt::unconfirmed);
-    }
-    c.claim = false;
+    end_claims(c, fouls_);
   }
 }
 
@@ -218,15 +252,15 @@ std::uint32_t Referee::add(const Moment& m, Foul foul) {
   }
   std::uint8_t& told = m.speaker.told[static_cast<std::uint32_t>(foul.rule)]
                                      [static_cast<std::uint32_t>(foul.standing())];
-  if (told >= terms_.told_max) {
-    return fouls_.count_only();
-  }
-  ++told;
   foul.connection = static_cast<std::uint32_t>(&m.connection - connections_.data());
   foul.packet = m.said.packet;
   foul.at = m.said.at;
-  foul.speaker = m.said.source;
-  foul.listener = m.said.destination;
+  foul.speaker = m.of_listener ? m.said.destination : m.said.source;
+  foul.listener = m.of_listener ? m.said.source : m.said.destination;
+  if (told >= terms_.told_max) {
+    return fouls_.count_only(foul);
+  }
+  ++told;
   return fouls_.add(foul);
 }
 
@@ -242,7 +276,8 @@ std::uint32_t Referee::call_whole(const Moment& m, Rule rule, Doubt doubt, Disag
   Foul foul;
   foul.rule = rule;
   foul.rests_on_whole = !terms_.whole;
-  Doubt const lossy = m.connection.lossy ? Doubt::lost_packets : doubt_of_middle(m);
+  Doubt const order = m.connection.disordered ? Doubt::order : doubt_of_middle(m);
+  Doubt const lossy = m.connection.lossy ? Doubt::lost_packets : order;
   foul.doubt = doubt != Doubt::none ? doubt : lossy;
   foul.numbers = numbers;
   return add(m, foul);
@@ -260,6 +295,27 @@ void Referee::doubt_checksum(Voice& speaker, std::uint32_t place) {
   if (fouls_.doubt_one(place, Doubt::offload)) {
     --speaker.told[static_cast<std::uint32_t>(fouls_.kept()[place].rule)]
                   [static_cast<std::uint32_t>(Standing::certain)];
+  }
+}
+
+void Referee::doubt_claim(const Moment& m, std::uint32_t place, Doubt why) {
+  if (place >= fouls_.kept().size()) {
+    return;
+  }
+  Standing const was = fouls_.kept()[place].standing();
+  if (fouls_.doubt_one(place, why)) {
+    Foul const& foul = fouls_.kept()[place];
+    Voice& accused = foul.speaker == m.said.source ? m.speaker : m.other;
+    --accused.told[static_cast<std::uint32_t>(foul.rule)][static_cast<std::uint32_t>(was)];
+  }
+}
+
+void Referee::doubt_order(const Moment& m, std::uint32_t place) {
+  doubt_claim(m, place, Doubt::order);
+  if (!m.connection.disordered && !terms_.whole) {
+    m.connection.disordered = true;
+    fouls_.doubt_connection(static_cast<std::uint32_t>(&m.connection - connections_.data()),
+                            Doubt::order);
   }
 }
 

@@ -27,10 +27,12 @@ struct Allowances {
 // What is known of the capture, and what is asked of the judge.
 struct Terms {
   bool whole = false;     // nothing that passed is missing, hardware has changed nothing
+  bool joined = false;    // it shows segments as hardware has joined them
   bool likely = true;     // rules that infer are judged as well
   bool at_host = false;   // it was taken at a host, which may see some of what is not for it
   bool others = true;     // segments are judged that come from elsewhere than the capture's place
   Duration rto_min = Duration::seconds(1);
+  Bytes mss_least{28};      // a peer that names a smaller MSS may be sent this
   std::uint32_t connections_max = 65'536;
   std::uint32_t fouls_max = 100'000;
   std::uint32_t told_max = 16;     // of one rule, speaker and Standing; more are only counted
@@ -39,10 +41,35 @@ struct Terms {
   std::uint64_t kept_cells_max = 128'000'000;      // of all speakers' text
 };
 
+// A finding that what is recorded later may explain.
+struct Claim {
+  // ack: of what was not heard; block: of the same; echo: of a timestamp; edge: text beyond it.
+  enum class Kind : std::uint8_t { none, ack, block, echo, edge };
+
+  Kind kind = Kind::none;
+  std::uint32_t side = 0;   // of who is accused
+  Sequence from;            // what was seen reaches so far ...
+  Sequence upto;            // ... and would have to reach this
+  Instant at = {};
+  std::uint32_t place = 0;  // among the fouls
+};
+
+// The first numbers of a host's connections, one after the other.
+struct FirstNumbers {
+  IpAddress host;
+  std::uint32_t count = 0;
+  Sequence last;
+  std::uint32_t step = 0;   // between the last two ...
+  std::uint32_t equal = 0;  // ... which so many steps before were as well
+};
+
 struct Connection {
+  static constexpr std::uint32_t claims_max = 8;
+
   std::array<Endpoint, 2> ends;
   std::array<Voice, 2> voices;
   bool lossy = false;      // the capture lacks something that arrived
+  bool disordered = false; // it has an answer before what is answered
   bool reused = false;     // the tuple had a connection before
   bool round_known = false;
   bool syn_seen = false;
@@ -50,11 +77,7 @@ struct Connection {
   std::uint32_t syn_side = 0;
   Duration round;          // from the SYN to the ACK that ends the handshake
   Instant last_at;
-  // An ACK of what was not seen: which voice, and its place among the fouls.
-  bool claim = false;
-  std::uint32_t claim_side = 0;
-  Sequence claim_from;
-  std::uint32_t claim_place = 0;
+  std::array<Claim, claims_max> claims{};
 };
 
 class Referee;
@@ -70,6 +93,7 @@ struct Moment {
   const Allowances& may;
   const Terms& terms;
   Referee& judge;
+  bool of_listener = false;  // what is found is about who listens, `speaker` here
 
   const wire::Segment& segment() const { return said.segment; }
 };
@@ -99,6 +123,10 @@ class Referee {
   void doubt_whole(const Moment& m);
   // The checksum of this finding was not what arrived; it does not count towards `told_max`.
   void doubt_checksum(Voice& speaker, std::uint32_t place);
+  // The same of a finding about either side that something else explains.
+  void doubt_claim(const Moment& m, std::uint32_t place, Doubt why);
+  // The same, and the capture has been seen to have packets in another order than they passed.
+  void doubt_order(const Moment& m, std::uint32_t place);
   bool may_keep(std::uint64_t more_cells);
 
  private:
@@ -108,11 +136,14 @@ class Referee {
   void grow();
   void judge(Moment& m);
   std::uint32_t add(const Moment& m, Foul foul);
+  // Null where too many hosts are known.
+  FirstNumbers* first_numbers_of(const IpAddress& host);
 
   Terms terms_;
   Fouls& fouls_;
   std::vector<Connection> connections_;
   std::vector<std::uint32_t> places_;  // an open-addressed table of numbers plus one
+  std::vector<FirstNumbers> first_numbers_;  // by address, first_numbers_max at most
   std::uint64_t unjudged_ = 0;
   std::uint64_t cells_ = 0;
 };

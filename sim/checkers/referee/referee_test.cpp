@@ -34,19 +34,21 @@ TEST(RefereeAlone, Flags) {
 
 TEST(RefereeAlone, ReservedBits) {
   EXPECT_EQ(Talk().a("S", {.reserved = 4}).found(Rule::reserved_bits), "certain");
-  EXPECT_EQ(Talk().a("S", {.reserved = 1}).found(Rule::reserved_bits), "likely");
+  EXPECT_EQ(Talk().a("S", {.reserved = 1}).found(Rule::reserved_bits), "note");
   EXPECT_EQ(Talk().a("S", {.reserved = 0}).found(Rule::reserved_bits), "no");
 }
 
 TEST(RefereeAlone, ChecksumsAndWhatHardwareFillsIn) {
-  EXPECT_EQ(Talk().a("S", {.sum = Sum::bad}).found(Rule::tcp_checksum), "certain");
+  EXPECT_EQ(Talk().a("S", {.sum = Sum::bad}).found(Rule::tcp_checksum), "likely");
+  EXPECT_EQ(Talk().a("S", {.sum = Sum::bad, .own = true}).found(Rule::tcp_checksum), "certain");
   EXPECT_EQ(Talk().a("S", {.sum = Sum::unfilled}).found(Rule::tcp_checksum), "no");
-  EXPECT_EQ(Talk().a("S", {.ip_sum = Sum::bad}).found(Rule::ip_checksum), "certain");
+  EXPECT_EQ(Talk().a("S", {.ip_sum = Sum::bad}).found(Rule::ip_checksum), "likely");
+  EXPECT_EQ(Talk().a("S", {.ip_sum = Sum::bad, .own = true}).found(Rule::ip_checksum), "certain");
   EXPECT_EQ(Talk().a("S", {.ip_sum = Sum::unfilled}).found(Rule::ip_checksum), "no");
   // What was acknowledged was right when it arrived.
   for (std::uint32_t const ack : {10u, 1u}) {
     Talk t;
-    t.open().a("AP", {.seq = 1, .ack = 1, .text = 9, .sum = Sum::bad});
+    t.open().a("AP", {.seq = 1, .ack = 1, .text = 9, .sum = Sum::bad, .own = true});
     t.b("A", {.seq = 1, .ack = ack});
     EXPECT_EQ(t.found(Rule::tcp_checksum), ack == 10 ? "likely" : "certain");
     EXPECT_EQ(t.found(Rule::ack_of_unheard), "no");
@@ -97,12 +99,12 @@ TEST(RefereeAlone, UrgentPointers) {
 }
 
 TEST(RefereeAlone, MarksOnWhatIsNoText) {
-  EXPECT_EQ(Talk().a("S", {.ecn = 2}).found(Rule::ect_on_syn), "likely");
+  EXPECT_EQ(Talk().a("S", {.ecn = 2}).found(Rule::ect_on_syn), "note");
   EXPECT_EQ(Talk().a("S", {.ecn = 2, .own = true}).found(Rule::ect_on_syn), "certain");
   EXPECT_EQ(Talk().a("S", {}).found(Rule::ect_on_syn), "no");
   Talk t;
   t.open().a("A", {.seq = 1, .ack = 1, .ecn = 1});
-  EXPECT_EQ(t.found(Rule::ect_on_pure_ack), "likely");
+  EXPECT_EQ(t.found(Rule::ect_on_pure_ack), "note");
   EXPECT_EQ(Talk().open().a("A", {.seq = 1, .ack = 1}).found(Rule::ect_on_pure_ack), "no");
 }
 
@@ -111,6 +113,8 @@ TEST(RefereeAlone, MarksOnWhatIsNoText) {
 TEST(RefereeNumbers, TextBeyondTheWindow) {
   Talk wrong;
   wrong.open({.window = 1'000, .mss = 1'460}).a("A", {.seq = 1, .ack = 1, .text = 1'001});
+  // Until the peer says what its window is, the capture may lack what opened it.
+  wrong.b("A", {.seq = 1, .ack = 1, .after_ms = 50, .window = 1'000});
   EXPECT_EQ(wrong.found(Rule::beyond_window), "certain");
   Talk right;
   right.open({.window = 1'000, .mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 1'000});
@@ -132,6 +136,7 @@ TEST(RefereeNumbers, AWindowIsScaledOnlyIfBothNameAScale) {
   one.a("S", {.mss = 1'460}).b("SA", {.ack = 1, .window = 100, .mss = 1'460, .scale = 3});
   one.a("A", {.seq = 1, .ack = 1}).b("A", {.seq = 1, .ack = 1, .window = 100});
   one.a("AP", {.seq = 1, .ack = 1, .text = 800});
+  one.b("A", {.seq = 1, .ack = 101, .after_ms = 50, .window = 0});
   EXPECT_EQ(one.found(Rule::beyond_window), "certain");
 }
 
@@ -169,7 +174,12 @@ TEST(RefereeNumbers, MoreThanTheMss) {
 TEST(RefereeNumbers, AGapInWhatIsSentIsSeenAtItsSource) {
   Talk wrong;
   wrong.open().a("A", {.seq = 9, .ack = 1, .text = 5, .own = true});
-  EXPECT_EQ(wrong.found(Rule::sent_with_gap), "certain");
+  EXPECT_EQ(wrong.found(Rule::sent_with_gap), "likely");
+  Terms whole;
+  whole.whole = true;
+  Talk sure(whole);
+  sure.open().a("A", {.seq = 9, .ack = 1, .text = 5, .own = true});
+  EXPECT_EQ(sure.found(Rule::sent_with_gap), "certain");
   Talk right;
   right.open().a("A", {.seq = 9, .ack = 1, .text = 5});
   EXPECT_EQ(right.found(Rule::sent_with_gap), "no");
@@ -182,7 +192,7 @@ TEST(RefereeNumbers, AnAckOfWhatWasNotHeard) {
   // What comes next shows that it had not been sent.
   Talk shown;
   shown.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
-  shown.a("AP", {.seq = 11, .ack = 1, .text = 10});
+  shown.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = 50});
   EXPECT_EQ(shown.found(Rule::ack_of_unheard), "certain");
   // ... or that the capture lacks it.
   Talk lacking;
@@ -213,6 +223,7 @@ TEST(RefereeNumbers, SackBlocks) {
   Talk wrong;
   wrong.open(permitted).a("A", {.seq = 101, .ack = 1, .text = 100});
   wrong.b("A", {.seq = 1, .ack = 1, .sack = {{101, 202}}});
+  wrong.a("A", {.seq = 201, .ack = 1, .text = 100, .after_ms = 50});
   EXPECT_EQ(wrong.found(Rule::sack_of_unheard), "certain");
   Talk right;
   right.open(permitted).a("A", {.seq = 101, .ack = 1, .text = 100});
@@ -253,7 +264,9 @@ TEST(RefereeNumbers, AWindowThatSeemsShrunkMayHaveBeenOvertaken) {
 }
 
 TEST(RefereeNumbers, MoreAcksThanSegments) {
-  Talk t;
+  Terms whole;
+  whole.whole = true;
+  Talk t(whole);
   t.open().b("A", {.seq = 1, .ack = 1, .own = true});
   EXPECT_EQ(t.found(Rule::too_many_acks), "no");
   t.b("A", {.seq = 1, .ack = 1, .own = true}).b("A", {.seq = 1, .ack = 1, .own = true});
@@ -337,19 +350,33 @@ TEST(RefereeOptions, TimestampsOnceAgreedOn) {
 
 TEST(RefereeOptions, AClockThatGoesBack) {
   Talk wrong;
-  wrong.open({.stamp = 10}).b("AP", {.seq = 1, .ack = 1, .text = 1, .stamp = 10, .echo = 10});
-  wrong.a("A", {.seq = 1, .ack = 2, .stamp = 9, .echo = 10});
+  wrong.open({.stamp = 900}).b("AP", {.seq = 1, .ack = 1, .text = 1, .stamp = 900, .echo = 900});
+  wrong.a("A", {.seq = 1, .ack = 2, .stamp = 9, .echo = 900});
   EXPECT_EQ(wrong.found(Rule::stamp_backward), "certain");
   // With the same acknowledgment it may have been overtaken.
   Talk overtaken;
   overtaken.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 9, .echo = 10});
   EXPECT_EQ(overtaken.found(Rule::stamp_backward), "no");
+  // A cookie's stamp lies ahead by little.
+  for (std::uint32_t const stamp : {8'937u, 5'900u}) {
+    Talk first;
+    first.a("S", {.mss = 1'460, .stamp = 700}).b("SA", {.ack = 1, .mss = 1'460, .stamp = 9'000,
+                                                        .echo = 700});
+    first.a("AP", {.seq = 1, .ack = 1, .text = 5, .stamp = 700, .echo = 9'000});
+    first.b("A", {.seq = 1, .ack = 6, .stamp = stamp, .echo = 700});
+    EXPECT_EQ(first.found(Rule::stamp_backward), stamp == 5'900 ? "likely" : "no");
+  }
 }
 
 TEST(RefereeOptions, AnEchoOfNothing) {
   Talk wrong;
-  wrong.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 11});
+  wrong.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 900});
+  wrong.b("A", {.seq = 1, .ack = 1, .after_ms = 50, .stamp = 60, .echo = 10});
   EXPECT_EQ(wrong.found(Rule::echo_unheard), "certain");
+  // No clock goes so far in so short a time.
+  Talk far;
+  far.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 90'000});
+  EXPECT_EQ(far.found(Rule::echo_unheard), "certain");
   Talk right;
   right.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 10});
   EXPECT_EQ(right.found(Rule::echo_unheard), "no");
@@ -377,7 +404,7 @@ TEST(RefereeOptions, TextWithAnOldTimestamp) {
 }
 
 TEST(RefereeMarks, WhatTheSynsAgreeOn) {
-  EXPECT_EQ(Talk().a("S", {}).b("SAE", {.ack = 1}).found(Rule::ecn_unasked), "certain");
+  EXPECT_EQ(Talk().a("S", {}).b("SAE", {.ack = 1}).found(Rule::ecn_unasked), "likely");
   EXPECT_EQ(Talk().a("SEC", {}).b("SAE", {.ack = 1}).found(Rule::ecn_unasked), "no");
   for (bool const agreed : {false, true}) {
     Talk t;
@@ -405,7 +432,7 @@ TEST(RefereeMarks, EceIsHeeded) {
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .ecn = 2}).b("AE", {.seq = 1, .ack = 6});
     t.a("AP", {.seq = 6, .ack = 1, .text = 5, .ecn = 2}).b("AE", {.seq = 1, .ack = 11});
     EXPECT_EQ(t.found(Rule::ece_unheeded), "no");
-    t.a(flags, {.seq = 11, .ack = 1, .text = 5, .ecn = 2});
+    t.a(flags, {.seq = 11, .ack = 1, .text = 5, .after_ms = 60, .ecn = 2});
     EXPECT_EQ(t.found(Rule::ece_unheeded), flags == "AP" ? "likely" : "no");
   }
 }
@@ -435,135 +462,6 @@ TEST(RefereeResets, NoneAnswersAnother) {
   Talk right;
   right.a("A", {.seq = 7, .ack = 3}).a("R", {.seq = 7}).b("R", {.seq = 3, .own = true});
   EXPECT_EQ(right.found(Rule::reset_answers_reset), "no");
-}
-
-// --- Time ---
-
-TEST(RefereeTime, ATimerThatRunsOutTooSoon) {
-  for (std::uint32_t const after : {900u, 1'000u}) {
-    Talk t;
-    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 5});
-    t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = after});
-    EXPECT_EQ(t.found(Rule::timeout_too_soon), after == 900 ? "likely" : "no");
-  }
-  // Three duplicates are another reason.
-  Talk fast;
-  fast.open({.mss = 1'460});
-  for (std::uint32_t i = 0; i < 5; ++i) {
-    fast.a("A", {.seq = 1 + 1'460 * i, .ack = 1, .text = 1'460});
-  }
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    fast.b("A", {.seq = 1, .ack = 1, .after_ms = 20});
-  }
-  fast.a("A", {.seq = 1, .ack = 1, .text = 1'460});
-  EXPECT_EQ(fast.found(Rule::timeout_too_soon), "no");
-}
-
-TEST(RefereeTime, ATimerThatIsNotDoubled) {
-  for (std::uint32_t const second : {1'500u, 2'000u}) {
-    Talk t;
-    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 5});
-    t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = 1'000});
-    t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = second});
-    EXPECT_EQ(t.found(Rule::timeout_not_doubled), second == 1'500 ? "likely" : "no");
-  }
-}
-
-TEST(RefereeTime, WhatWasReportedIsNotSentAgain) {
-  for (std::uint32_t const seq : {101u, 1u}) {
-    Talk t;
-    t.open({.mss = 100, .sack_permitted = true});
-    t.a("A", {.seq = 1, .ack = 1, .text = 100}).a("A", {.seq = 101, .ack = 1, .text = 100});
-    t.a("A", {.seq = 201, .ack = 1, .text = 100});
-    t.b("A", {.seq = 1, .ack = 1, .after_ms = 20, .sack = {{101, 301}}});
-    t.b("A", {.seq = 1, .ack = 1, .after_ms = 60, .sack = {{101, 301}}});
-    t.a("A", {.seq = seq, .ack = 1, .text = 100});
-    EXPECT_EQ(t.found(Rule::sacked_sent_again), seq == 101 ? "likely" : "no");
-  }
-}
-
-TEST(RefereeTime, TextAboveAGapDrawsADuplicate) {
-  for (bool const answered : {false, true}) {
-    Talk t;
-    t.open({.mss = 100});
-    for (std::uint32_t i = 1; i < 4; ++i) {
-      t.a("A", {.seq = 1 + 100 * i, .ack = 1, .text = 100});
-    }
-    if (answered) {
-      t.b("A", {.seq = 1, .ack = 1});
-    }
-    t.a("A", {.seq = 1, .ack = 1, .text = 100, .after_ms = 1'000});
-    EXPECT_EQ(t.found(Rule::duplicate_ack_missing), answered ? "no" : "likely");
-  }
-}
-
-TEST(RefereeTime, OneSegmentAfterATimeout) {
-  for (bool const more : {true, false}) {
-    Talk t;
-    t.open({.mss = 100}).a("A", {.seq = 1, .ack = 1, .text = 100});
-    t.a("A", {.seq = 101, .ack = 1, .text = 100});
-    t.a("A", {.seq = 1, .ack = 1, .text = 100, .after_ms = 1'000});
-    if (!more) {
-      t.b("A", {.seq = 1, .ack = 101, .after_ms = 20});
-    }
-    t.a("A", {.seq = 101, .ack = 1, .text = 100});
-    EXPECT_EQ(t.found(Rule::more_than_loss_window), more ? "likely" : "no");
-  }
-}
-
-// --- Amounts ---
-
-TEST(RefereeAmounts, TheInitialWindow) {
-  for (std::uint32_t const segments : {11u, 10u}) {
-    Talk t;
-    t.open({.window = 60'000, .mss = 1'000});
-    for (std::uint32_t i = 0; i < segments; ++i) {
-      t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
-    }
-    EXPECT_EQ(t.found(Rule::initial_window), segments == 11 ? "likely" : "no");
-  }
-}
-
-TEST(RefereeAmounts, SlowStartAtTheMost) {
-  for (std::uint32_t const segments : {12u, 13u}) {
-    Talk t;
-    t.open({.window = 60'000, .mss = 1'000}).a("A", {.seq = 1, .ack = 1, .text = 1'000});
-    t.b("A", {.seq = 1, .ack = 1'001, .window = 60'000});
-    for (std::uint32_t i = 1; i < segments; ++i) {
-      t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
-    }
-    EXPECT_EQ(t.found(Rule::window_grown_too_fast), segments == 13 ? "likely" : "no");
-  }
-}
-
-TEST(RefereeAmounts, Nagle) {
-  for (bool const waits : {false, true}) {
-    Talk t;
-    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 5});
-    if (waits) {
-      t.b("A", {.seq = 1, .ack = 6});
-    }
-    t.a("AP", {.seq = 6, .ack = 1, .text = 5});
-    EXPECT_EQ(t.found(Rule::nagle), waits ? "no" : "likely");
-  }
-}
-
-TEST(RefereeAmounts, SillyWindows) {
-  for (std::string_view const flags : {"A", "AP"}) {
-    Talk t;
-    t.open({.mss = 1'460}).a(flags, {.seq = 1, .ack = 1, .text = 5});
-    EXPECT_EQ(t.found(Rule::silly_sender), flags == "A" ? "likely" : "no");
-  }
-  for (std::uint16_t const opened : {std::uint16_t{100}, std::uint16_t{1'460}}) {
-    Talk t;
-    t.open({.window = 10'000, .mss = 1'460});
-    for (std::uint32_t i = 0; i < 10; ++i) {
-      t.a("AP", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
-    }
-    t.b("A", {.seq = 1, .ack = 10'001, .window = 0});
-    t.b("A", {.seq = 1, .ack = 10'001, .window = opened});
-    EXPECT_EQ(t.found(Rule::silly_receiver), opened == 100 ? "likely" : "no");
-  }
 }
 
 // --- Captures that are not whole ---
@@ -622,7 +520,7 @@ TEST(RefereeCaptures, WhatIsLikelyDoesNotHideWhatIsCertain) {
   for (std::uint32_t i = 0; i < 9; ++i) {
     t.a("A", {.seq = 1, .ack = 1, .ecn = 1});
   }
-  EXPECT_EQ(t.found(Rule::ect_on_pure_ack), "likely");
+  EXPECT_EQ(t.found(Rule::ect_on_pure_ack), "note");
   t.a("A", {.seq = 1, .ack = 1, .ecn = 1, .own = true});
   EXPECT_EQ(t.found(Rule::ect_on_pure_ack), "certain");
 }
@@ -634,11 +532,11 @@ TEST(RefereeCaptures, AChecksumThatWasRightAfterAllDoesNotHideOneThatWasWrong) {
   Talk t(terms);
   t.open();
   for (std::uint32_t i = 0; i < 9; ++i) {
-    t.a("AP", {.seq = 1 + i, .ack = 1, .text = 1, .sum = Sum::bad});
+    t.a("AP", {.seq = 1 + i, .ack = 1, .text = 1, .sum = Sum::bad, .own = true});
     t.b("A", {.seq = 1, .ack = 2 + i});
   }
   EXPECT_EQ(t.found(Rule::tcp_checksum), "likely");
-  t.a("AP", {.seq = 10, .ack = 1, .text = 1, .sum = Sum::bad});
+  t.a("AP", {.seq = 10, .ack = 1, .text = 1, .sum = Sum::bad, .own = true});
   EXPECT_EQ(t.found(Rule::tcp_checksum), "certain");
 }
 

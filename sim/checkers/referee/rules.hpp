@@ -63,6 +63,23 @@ enum class Rule : std::uint8_t {
   nagle,
   silly_sender,
   silly_receiver,
+  // of what is owed
+  reset_missing,
+  reset_ignored,
+  reply_missing,
+  text_unacknowledged,
+  closed_unanswered,
+  probe_missing,
+  ack_delayed,
+  acks_too_few,
+  duplicate_acks_ignored,
+  retransmission_missing,
+  ce_unechoed,
+  keep_alive_beyond,
+  // of numbers that begin
+  isn_repeated,
+  isn_lower,
+  isn_predictable,
 };
 
 struct RuleText {
@@ -202,6 +219,50 @@ inline constexpr std::array rule_texts{
     RuleText{Rule::silly_receiver, "silly-receiver", "9293:MUST-39",
              "a closed window is opened by less than a segment",
              "least", "window"},
+    RuleText{Rule::reset_missing, "reset-missing", "9293:P-SYNSENT-ACK",
+             "an ACK of another number in answer to a SYN drew no reset",
+             "next", "ack"},
+    RuleText{Rule::reset_ignored, "reset-ignored", "9293:P-RST-EST",
+             "it speaks on after a reset of the right number",
+             "next", "sequence"},
+    RuleText{Rule::reply_missing, "unacceptable-unanswered", "9293:P-ACCEPT-REPLY",
+             "a segment that is not acceptable drew no ACK",
+             "next", "sequence"},
+    RuleText{Rule::text_unacknowledged, "text-unacknowledged", "9293:P-TEXT-ACK",
+             "text or a FIN came again and again and drew no ACK",
+             "begin", "times"},
+    RuleText{Rule::closed_unanswered, "closed-unanswered", "9293:SHLD-3",
+             "it had closed, and text that came again and again drew neither an ACK nor a reset",
+             "begin", "times"},
+    RuleText{Rule::probe_missing, "probe-missing", "9293:MUST-36",
+             "a shut window was not probed for seconds, though text was waiting",
+             "most_ns", "shut_ns"},
+    RuleText{Rule::ack_delayed, "ack-delayed-too-long", "9293:MUST-40",
+             "an ACK was delayed by half a second or more",
+             "most_ns", "delay_ns"},
+    RuleText{Rule::acks_too_few, "acks-too-few", "5681:CC-27",
+             "one ACK for many full segments",
+             "most", "segments"},
+    RuleText{Rule::duplicate_acks_ignored, "duplicate-acks-ignored", "5681:CC-16",
+             "three duplicate ACKs, and nothing was sent again",
+             "acked", "sent"},
+    RuleText{Rule::retransmission_missing, "retransmission-missing", "6298:RTO-9",
+             "text is not acknowledged for long, and was not sent again",
+             "acked", "sent"},
+    RuleText{Rule::ce_unechoed, "mark-not-echoed", "3168:ECN-10",
+             "CE arrived, and its ACK has no ECE"},
+    RuleText{Rule::keep_alive_beyond, "keep-alive-beyond", "9293:P-KA-PROBE",
+             "a keep-alive of a number that was never reached",
+             "next", "sequence"},
+    RuleText{Rule::isn_repeated, "isn-repeated", "9293:MUST-8",
+             "a connection of the same ports begins with the number of the one before",
+             "", "isn"},
+    RuleText{Rule::isn_lower, "isn-lower", "9293:MUST-8",
+             "a SYN of the same ports is below the numbers of the connection before",
+             "used", "isn"},
+    RuleText{Rule::isn_predictable, "isn-predictable", "6528:ISN-2",
+             "connection for connection the first number grows by the same step",
+             "step", "isn"},
 };
 
 inline constexpr std::uint32_t rule_count = rule_texts.size();
@@ -215,7 +276,7 @@ constexpr bool rules_are_in_order() {
   return true;
 }
 static_assert(rules_are_in_order());
-static_assert(rule_count == static_cast<std::uint32_t>(Rule::silly_receiver) + 1);
+static_assert(rule_count == static_cast<std::uint32_t>(Rule::isn_predictable) + 1);
 
 constexpr const RuleText& text_of(Rule rule) {
   return rule_texts[static_cast<std::uint32_t>(rule)];

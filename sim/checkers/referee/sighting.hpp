@@ -29,6 +29,7 @@ struct Sighting {
   std::uint8_t ecn = 0;                // the lower two bits of the traffic class
   Sum sum = Sum::good;
   Sum ip_sum = Sum::good;
+  bool copy = false;  // the capture has it twice: this one says nothing new
 
   Bytes text() const { return Bytes{static_cast<std::uint32_t>(segment.payload.size())} + cut; }
   Bytes length() const { return segment.length() + cut; }

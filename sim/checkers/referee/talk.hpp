@@ -1,6 +1,7 @@
 // A conversation for tests of the referee, written segment by segment in relative numbers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -16,7 +17,9 @@ struct Say {
   std::uint32_t seq = 0;  // 0 is the speaker's SYN, 1 its first octet
   std::uint32_t ack = 0;
   std::uint32_t text = 0;
+  std::uint32_t cut = 0;       // further text, of which nothing is shown
   std::uint32_t after_ms = 1;  // since the segment before
+  std::uint32_t after_us = 0;  // ... and so much more
   std::uint16_t window = 10'000;
   std::uint16_t mss = 0;
   int scale = -1;
@@ -32,6 +35,7 @@ struct Say {
   bool options_good = true;
   Sum sum = Sum::good;
   Sum ip_sum = Sum::good;
+  bool copy = false;
   bool own = false;
 };
 
@@ -46,6 +50,11 @@ class Talk {
   // Letters of flags: S F R A P U E C.
   Talk& a(std::string_view flags, const Say& say) { return add(flags, say, true); }
   Talk& b(std::string_view flags, const Say& say) { return add(flags, say, false); }
+  // From now on `a` speaks from this port.
+  Talk& from_port(std::uint16_t port) {
+    port_ = port;
+    return *this;
+  }
 
   // SYN, SYN,ACK, ACK, with the same options on both SYNs; 20 ms in all.
   Talk& open(const Say& options = {}) {
@@ -62,8 +71,8 @@ class Talk {
     return a("A", ack);
   }
 
-  // "no", "certain" or "likely": the surest that was found of a rule. What was found must not be
-  // where the rule is off, in the same conversation.
+  // "no", "certain", "likely" or "note": the surest that was found of a rule. What was found must
+  // not be where the rule is off, in the same conversation.
   std::string_view found(Rule rule) {
     referee_.end();
     std::string_view const out = surest(fouls_, rule);
@@ -74,7 +83,7 @@ class Talk {
       without.without = static_cast<std::uint32_t>(rule);
       Talk again(without);
       for (Line const& line : lines_) {
-        again.add(line.flags, line.say, line.from_a);
+        again.from_port(line.port).add(line.flags, line.say, line.from_a);
       }
       again.referee_.end();
       return surest(again.fouls_, rule) == "no" ? out : "found, though the rule is off";
@@ -108,17 +117,17 @@ class Talk {
     std::string_view flags;  // of the caller's, which is a literal
     Say say;
     bool from_a = false;
+    std::uint16_t port = 0;
   };
 
   static std::string_view surest(const Fouls& fouls, Rule rule) {
-    std::string_view out = "no";
+    constexpr std::array<std::string_view, 4> words{"certain", "likely", "note", "no"};
+    std::size_t best = words.size() - 1;
     for (Foul const& foul : fouls.kept()) {
-      bool const sure = foul.certainty() == Certainty::certain;
-      if (foul.rule == rule && out != "certain") {
-        out = sure ? "certain" : "likely";
-      }
+      auto const sure = static_cast<std::size_t>(foul.certainty());
+      best = foul.rule == rule ? std::min(best, sure) : best;
     }
-    return out;
+    return words[best];
   }
 
   static wire::Flags flags_of(std::string_view letters) {
@@ -146,10 +155,10 @@ class Talk {
   }
 
   Talk& add(std::string_view flags, const Say& say, bool from_a) {
-    lines_.push_back({flags, say, from_a});
-    Endpoint const a{IpAddress::v4(10, 0, 0, 1), {1'000}};
+    lines_.push_back({flags, say, from_a, port_});
+    Endpoint const a{IpAddress::v4(10, 0, 0, 1), {port_}};
     Endpoint const b{IpAddress::v4(10, 0, 0, 2), {80}};
-    now_ = now_ + Duration::milliseconds(say.after_ms);
+    now_ = now_ + Duration::milliseconds(say.after_ms) + Duration::microseconds(say.after_us);
     text_.assign(say.text, std::byte{say.octet});
     raw_.clear();
     for (std::uint8_t const octet : say.raw) {
@@ -168,6 +177,7 @@ class Talk {
     said.segment.window = {say.window};
     said.segment.urgent = say.urgent;
     said.segment.payload = text_;
+    said.cut = {say.cut};
     put_options(say, from_a, said.segment.options);
     said.options = raw_;
     said.options_good = say.options_good;
@@ -175,6 +185,7 @@ class Talk {
     said.ecn = say.ecn;
     said.sum = say.sum;
     said.ip_sum = say.ip_sum;
+    said.copy = say.copy;
     if (say.own) {
       Allowances own;
       own.unsent = false;
@@ -190,6 +201,7 @@ class Talk {
   std::vector<Line> lines_;
   Fouls fouls_;
   Referee referee_;
+  std::uint16_t port_ = 1'000;
   Instant now_ = Instant{} + Duration::seconds(1'000);
   std::uint64_t packets_ = 0;
   std::vector<std::byte> text_;

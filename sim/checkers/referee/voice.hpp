@@ -14,9 +14,20 @@
 
 namespace lockstep::sim::referee {
 
+// A mark that stays where it is for 2^31 octets lies ahead of the stream from then on. So what says
+// where numbers begin follows the acknowledgments, this far behind; no window is so large.
+inline constexpr std::int32_t remembered = 1 << 30;
+
+inline void follow(Sequence& origin, Sequence acknowledged) {
+  if (acknowledged.distance_from(origin) > remembered) {
+    origin = acknowledged - Bytes{remembered};
+  }
+}
+
 // One SYN that was said: where its numbers begin, and how far they have been heard.
 struct Opening {
   Sequence iss;
+  Sequence origin;         // the first number after it, and later one that lies behind
   Sequence heard;
   Bytes mss;
   Bytes window;            // the largest that it offers
@@ -60,6 +71,7 @@ struct Voice {
   bool begun = false;
   bool middle = false;         // its SYN was not seen
   Sequence iss;
+  Sequence origin;             // the same, and later a number that lies behind
   Sequence sent;               // the end of all that was said
   Sequence former;             // `sent` of the incarnation before
   bool has_former = false;
@@ -112,6 +124,9 @@ struct Voice {
   Sequence stamp_ack;          // ... with this acknowledgment
   bool stamp_any = false;
   std::uint32_t stamp_highest = 0;  // SYNs included
+  Instant stamp_highest_at;
+  bool stamp_first_known = false;
+  std::uint32_t stamp_first = 0;  // of its first SYN
   bool echo_known = false;
   std::uint32_t echo = 0;      // the highest that it echoed
   bool stale = false;          // it said text with an older timestamp than the other had echoed
@@ -122,6 +137,9 @@ struct Voice {
   // --- ECN ---
   bool ece_open = false;       // the other says ECE, and no CWR has answered it
   Sequence ece_high;           // what had been said by then
+  Instant ece_at;
+  bool ece_stamped = false;    // what said it had a timestamp ...
+  std::uint32_t ece_stamp = 0; // ... which is this
   bool ece_heeded = false;     // CWR was said ...
   Sequence ece_until;          // ... and ECE up to here is from before it
   Instant text_at;             // of its last new text
@@ -138,8 +156,10 @@ struct Voice {
   Sequence moved_to;           // the other's highest acknowledgment
   bool recovering = false;
   Sequence recover;            // until the other has this
-  HeardText sacked;            // what the other reported
-  Instant sacked_at;
+  HeardText sacked;            // what the other reported ...
+  HeardText sacked_late;       // ... by this time,
+  HeardText sacked_before;     // ... and a round trip before it
+  Instant sacked_late_at;
   bool heard_anything = false;
   Instant heard_at;            // the other's last segment
   std::uint32_t owed = 0;      // duplicate ACKs that it owes
@@ -147,6 +167,51 @@ struct Voice {
   bool small = false;          // a small segment was said
   Sequence small_end;
   Bytes last_text;             // of its last new segment
+
+  // What was acknowledged reaches so far that nothing is left of the beginning.
+  bool is_old() const { return origin != iss; }
+
+  // --- What it owes ---
+  bool owes_reset = false;     // for an ACK of another number than its SYN's ...
+  Sequence owed_reset_for;     // ... which is this
+  bool unheeded_words = false; // it spoke, resets aside, and the other has not since
+  bool was_reset = false;      // the other reset it with the right number
+  Instant reset_at;
+  std::uint32_t after_reset = 0;  // segments that it said long after
+  bool owes_ack = false;       // for one segment, up to ...
+  Sequence owed_ack;
+  Instant owed_ack_at;
+  std::uint32_t full_waiting = 0;  // full segments since its last ACK
+  std::uint32_t full_acks = 0;     // ACKs of any ...
+  std::uint32_t stretched = 0;     // ... and of very many
+  std::uint32_t largest_text = 0;  // that it said
+  std::uint32_t drawn = 0;         // pure ACKs that it may say ...
+  std::uint32_t undrawn = 0;       // ... and that it said beyond them, since anything drew one
+  Sequence storm_edge;
+  bool told_unheeded = false;
+  Instant third_duplicate_at;
+  bool ce_heard = false;       // CE on what ends here:
+  Sequence ce_end;
+  bool has_text = false;
+  Sequence text_top;           // the end of its latest text
+  bool owes_reply = false;     // for what it cannot accept
+  Instant owed_reply_at;
+  Sequence owed_reply_for;
+  std::uint32_t unanswered = 0;  // how often the other repeated what begins here, without a word:
+  Sequence unanswered_begin;
+  Instant unanswered_at;         // the first time
+  bool shut = false;           // the other's window is
+  bool silent_since = false;   // ... and it has said nothing since
+  bool unprobed = false;       // it opened after long, still without a word
+  Instant shut_at;
+  Instant opened_at;
+  bool probed = false;         // the first repeat was of the last segment: a probe's
+
+  // --- The connection of the same ports before ---
+  bool has_former_iss = false;
+  Sequence former_iss;
+  bool former_stamped = false;
+  std::uint32_t former_stamp = 0;
 
   // How often each rule was told of it, by how sure that was.
   std::array<std::array<std::uint8_t, standing_count>, rule_count> told{};

@@ -1,0 +1,139 @@
+// Findings that packets recorded later may explain: they stand once something shows that none does.
+#include "sim/checkers/referee/judges.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+// So much later than its answer a packet may be recorded: ports are mirrored through buffers, and
+// each queue of a card is read on its own.
+constexpr Duration recorded_late = Duration::milliseconds(20);
+
+bool is_early(const Moment& m, const Claim& claim) {
+  return m.said.at.since(claim.at) <= recorded_late;
+}
+
+void settle_ack(const Moment& m, Claim& claim) {
+  Sequence const end = m.said.end();
+  if (m.said.length().empty() || end.at_or_before(claim.from)) {
+    return;
+  }
+  if (m.segment().sequence.after(claim.from)) {
+    m.judge.doubt_whole(m);
+  } else if (is_early(m, claim) && end.before(claim.upto)) {
+    claim.from = end;
+    return;
+  } else if (is_early(m, claim)) {
+    m.judge.doubt_order(m, claim.place);
+  }
+  claim.kind = Claim::Kind::none;
+}
+
+void settle_block(const Moment& m, Claim& claim) {
+  Sequence const begin = m.said.text_begin();
+  bool const touches = begin.before(claim.upto) && claim.from.before(begin + m.said.text());
+  if (m.said.text().empty() || !touches) {
+    return;
+  }
+  if (!is_early(m, claim)) {
+    claim.kind = Claim::Kind::none;
+  } else if (m.speaker.text.holds(claim.from, claim.upto)) {
+    m.judge.doubt_order(m, claim.place);
+    claim.kind = Claim::Kind::none;
+  }
+}
+
+// A clock that has not come so far when it speaks again had not before.
+void settle_echo(const Moment& m, Claim& claim) {
+  wire::Options const& options = m.segment().options;
+  if (!options.has_timestamps) {
+    return;
+  }
+  if (tick(options.timestamp_value).before(claim.upto)) {
+    claim.kind = is_early(m, claim) ? claim.kind : Claim::Kind::none;
+    return;
+  }
+  if (is_early(m, claim)) {
+    m.judge.doubt_order(m, claim.place);
+  } else {
+    m.judge.doubt_claim(m, claim.place, Doubt::lost_packets);
+  }
+  claim.kind = Claim::Kind::none;
+}
+
+// An offer that is smaller than what was used was no larger before: edges do not move left.
+void settle_edge(const Moment& m, Claim& claim) {
+  wire::Segment const& segment = m.segment();
+  if (!segment.flags.ack() || segment.flags.any_of(wire::flag::rst | wire::flag::syn)) {
+    return;
+  }
+  if (offer_of(m).at_or_after(claim.upto)) {
+    if (is_early(m, claim)) {
+      m.judge.doubt_order(m, claim.place);
+    } else {
+      m.judge.doubt_claim(m, claim.place, Doubt::lost_packets);
+    }
+  } else if (is_early(m, claim) && segment.acknowledgment.at_or_before(claim.from)) {
+    return;
+  }
+  claim.kind = Claim::Kind::none;
+}
+
+// What lies behind the FIN was never sent.
+bool shown_by_fin(const Claim& claim, const Voice& other) {
+  Sequence const least = claim.kind == Claim::Kind::ack ? claim.upto.previous() : claim.from;
+  bool const counts = claim.kind == Claim::Kind::ack || claim.kind == Claim::Kind::block;
+  return counts && other.fin_sent && other.fin_end.at_or_before(least);
+}
+
+}  // namespace
+
+void await(const Moment& m, const Claim& claim) {
+  if (m.terms.whole) {
+    return;
+  }
+  for (Claim& place : m.connection.claims) {
+    if (place.kind == Claim::Kind::none) {
+      place = claim;
+      place.side = m.side;
+      place.at = m.said.at;
+      return;
+    }
+  }
+  m.judge.doubt_claim(m, claim.place, Doubt::unconfirmed);
+}
+
+void settle_claims(const Moment& m) {
+  for (Claim& claim : m.connection.claims) {
+    if (claim.side == m.side) {
+      continue;
+    }
+    switch (claim.kind) {
+      case Claim::Kind::ack:
+        settle_ack(m, claim);
+        break;
+      case Claim::Kind::block:
+        settle_block(m, claim);
+        break;
+      case Claim::Kind::echo:
+        settle_echo(m, claim);
+        break;
+      case Claim::Kind::edge:
+        settle_edge(m, claim);
+        break;
+      case Claim::Kind::none:
+        break;
+    }
+  }
+}
+
+void end_claims(Connection& connection, Fouls& fouls) {
+  for (Claim& claim : connection.claims) {
+    bool const waits = claim.kind != Claim::Kind::none;
+    if (waits && !shown_by_fin(claim, connection.voices[1 - claim.side])) {
+      fouls.doubt_one(claim.place, Doubt::unconfirmed);
+    }
+    claim.kind = Claim::Kind::none;
+  }
+}
+
+}  // namespace lockstep::sim::referee

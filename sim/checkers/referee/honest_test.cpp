@@ -1,0 +1,208 @@
+// What honest stacks look like in captures that are not perfect: nothing of it is certain.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/checkers/referee/talk.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+Say const stamped{.mss = 1'460, .scale = 7, .sack_permitted = true, .stamp = 100};
+
+/// Nothing of what was found is certain.
+void expect_nothing_certain(Talk& t) {
+  t.referee().end();
+  for (Foul const& foul : t.fouls().kept()) {
+    EXPECT_FALSE(foul.certainty() == Certainty::certain)
+        << text_of(foul.rule).name << " at packet " << foul.packet;
+  }
+}
+
+// A mirrored port, or a card of several queues, records an answer before what it answers.
+TEST(RefereeHonest, AnAckRecordedBeforeItsText) {
+  for (std::uint32_t const late_us : {2u, 30u}) {
+    Talk t;
+    t.open(stamped);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      std::uint32_t const seq = 1 + 1'000 * i;
+      std::uint32_t const now = 110 + 10 * i;
+      t.b("A", {.seq = 1, .ack = seq + 1'000, .after_ms = 10, .stamp = now, .echo = now});
+      t.a("AP", {.seq = seq, .ack = 1, .text = 1'000, .after_ms = 0, .after_us = late_us,
+                 .stamp = now, .echo = now - 10});
+    }
+    t.a("A", {.seq = 4'001, .ack = 1, .after_ms = 200, .stamp = 400, .echo = 140});
+    expect_nothing_certain(t);
+  }
+}
+
+TEST(RefereeHonest, ABlockRecordedBeforeItsText) {
+  Talk t;
+  t.open({.mss = 1'460, .sack_permitted = true});
+  t.b("A", {.seq = 1, .ack = 1, .after_ms = 10, .sack = {{1'001, 2'001}}});
+  t.a("A", {.seq = 1'001, .ack = 1, .text = 1'000, .after_ms = 0, .after_us = 9});
+  t.a("A", {.seq = 1, .ack = 1, .text = 1'000, .after_ms = 300});
+  t.b("A", {.seq = 1, .ack = 2'001});
+  expect_nothing_certain(t);
+}
+
+TEST(RefereeHonest, TextRecordedBeforeTheWindowThatLetItGo) {
+  Talk t;
+  t.open({.window = 1'000, .mss = 1'460});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 1'000, .after_ms = 10});
+  t.a("AP", {.seq = 1'001, .ack = 1, .text = 500, .after_ms = 20});
+  t.b("A", {.seq = 1, .ack = 1'001, .after_ms = 0, .after_us = 5, .window = 1'000});
+  expect_nothing_certain(t);
+}
+
+// The capture lost the one pure ACK that opened the window: nothing else shows that it is missing.
+TEST(RefereeHonest, AWindowThatWasOpenedByWhatTheCaptureLost) {
+  Talk t;
+  t.open({.window = 1'000, .mss = 1'460});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 1'000, .after_ms = 10});
+  t.a("AP", {.seq = 1'001, .ack = 1, .text = 1'000, .after_ms = 20});
+  t.b("A", {.seq = 1, .ack = 2'001, .after_ms = 100, .window = 1'000});
+  expect_nothing_certain(t);
+}
+
+// A pure ACK that the capture lost had the timestamp that is echoed.
+TEST(RefereeHonest, AnEchoOfWhatTheCaptureLost) {
+  Talk t;
+  t.open(stamped);
+  t.b("AP", {.seq = 1, .ack = 1, .text = 9, .after_ms = 30, .stamp = 150, .echo = 130});
+  t.a("A", {.seq = 1, .ack = 10, .after_ms = 30, .stamp = 180, .echo = 150});
+  expect_nothing_certain(t);
+}
+
+// An edited or anonymised packet has a bad checksum, and its original was heard.
+TEST(RefereeHonest, TheEchoOfAPacketWhoseChecksumIsWrong) {
+  Talk t;
+  t.open(stamped);
+  t.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = 50, .stamp = 150, .echo = 100,
+             .sum = Sum::bad});
+  t.b("A", {.seq = 1, .ack = 101, .after_ms = 20, .stamp = 170, .echo = 150});
+  t.a("A", {.seq = 101, .ack = 1, .after_ms = 50, .stamp = 220, .echo = 170});
+  expect_nothing_certain(t);
+  Talk pure;
+  pure.open(stamped).a("A", {.seq = 1, .ack = 1, .after_ms = 50, .stamp = 150, .echo = 100,
+                             .sum = Sum::bad});
+  pure.b("A", {.seq = 1, .ack = 1, .after_ms = 20, .stamp = 170, .echo = 150});
+  pure.a("A", {.seq = 1, .ack = 1, .after_ms = 50, .stamp = 145, .echo = 170});
+  expect_nothing_certain(pure);
+}
+
+// The window of such a packet was heard as well.
+TEST(RefereeHonest, TheWindowOfAPacketWhoseChecksumIsWrong) {
+  Talk t;
+  t.open({.window = 1'000, .mss = 1'460});
+  t.b("A", {.seq = 1, .ack = 1, .after_ms = 10, .window = 3'000, .sum = Sum::bad});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 1'400, .after_ms = 10});
+  t.b("A", {.seq = 1, .ack = 1, .after_ms = 100, .window = 900});
+  EXPECT_EQ(t.found(Rule::beyond_window), "no");
+}
+
+// Bits turn over on the way to the capture: the sender need not have sent it so.
+TEST(RefereeHonest, AChecksumThatIsWrongSomewhereOnTheWay) {
+  Talk t;
+  t.open().a("AP", {.seq = 1, .ack = 1, .text = 100, .sum = Sum::bad});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = 1'000});
+  t.b("A", {.seq = 1, .ack = 101});
+  EXPECT_EQ(t.found(Rule::tcp_checksum), "likely");
+  Talk header;
+  header.open().a("AP", {.seq = 1, .ack = 1, .text = 100, .ip_sum = Sum::bad});
+  EXPECT_EQ(header.found(Rule::ip_checksum), "likely");
+}
+
+// A capture of two places, or of both ways of a mirrored port, holds each packet twice.
+TEST(RefereeHonest, EachPacketTwice) {
+  Talk t;
+  t.open({.mss = 1'460});
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    for (bool const copy : {false, true}) {
+      t.a("AP", {.seq = 1 + 1'460 * i, .ack = 1, .text = 1'460, .copy = copy, .own = true});
+    }
+    for (bool const copy : {false, true}) {
+      t.b("A", {.seq = 1, .ack = 1'461 + 1'460 * i, .after_ms = 10, .copy = copy, .own = true});
+    }
+  }
+  EXPECT_THAT(t.all(), ::testing::IsEmpty());
+}
+
+// Until a round trip has passed, what is seen was sent before ECE was heard.
+TEST(RefereeHonest, TextThatWasOnItsWayWhenEcePassed) {
+  for (std::uint32_t const after : {5u, 80u}) {
+    Talk t;
+    t.a("SEC", {}).b("SAE", {.ack = 1, .after_ms = 30}).a("A", {.seq = 1, .ack = 1});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 5, .ecn = 2}).b("AE", {.seq = 1, .ack = 6});
+    t.a("AP", {.seq = 6, .ack = 1, .text = 5, .ecn = 2}).b("AE", {.seq = 1, .ack = 11});
+    t.a("AP", {.seq = 11, .ack = 1, .text = 5, .after_ms = after, .ecn = 2});
+    EXPECT_EQ(t.found(Rule::ece_unheeded), after == 5 ? "no" : "likely");
+  }
+}
+
+// An echo of a later timestamp than that with ECE shows that ECE was heard.
+TEST(RefereeHonest, AnEchoShowsThatEceWasHeard) {
+  for (std::uint32_t const echo : {12u, 14u}) {
+    Talk t;
+    t.a("SEC", {.stamp = 10}).b("SAE", {.ack = 1, .stamp = 10, .echo = 10});
+    t.a("A", {.seq = 1, .ack = 1, .stamp = 11, .echo = 10});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 5, .stamp = 12, .echo = 10, .ecn = 2});
+    t.b("AE", {.seq = 1, .ack = 6, .stamp = 13, .echo = 12});
+    t.a("AP", {.seq = 6, .ack = 1, .text = 5, .stamp = 13, .echo = 12, .ecn = 2});
+    t.b("AE", {.seq = 1, .ack = 11, .stamp = 14, .echo = 13});
+    t.a("AP", {.seq = 11, .ack = 1, .text = 5, .after_ms = 300, .stamp = 15, .echo = echo,
+               .ecn = 2});
+    EXPECT_EQ(t.found(Rule::ece_unheeded), echo == 12 ? "no" : "likely");
+  }
+}
+
+// Linux closes its window altogether when it has no memory left, and opens a smaller one later.
+TEST(RefereeHonest, AWindowShutForWantOfMemory) {
+  Talk t;
+  t.open({.window = 5'000, .mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+  t.b("A", {.seq = 1, .ack = 11, .window = 0});
+  t.a("AP", {.seq = 11, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 21, .window = 2'000});
+  expect_nothing_certain(t);
+}
+
+// Behind the FIN nothing is to come: the window is what TIME-WAIT has kept of it.
+TEST(RefereeHonest, AWindowBehindTheFin) {
+  Talk t;
+  t.open({.window = 5'000, .mss = 1'460, .stamp = 10});
+  t.a("FA", {.seq = 1, .ack = 1, .stamp = 11, .echo = 10});
+  t.b("A", {.seq = 1, .ack = 2, .window = 5'000, .stamp = 12, .echo = 11});
+  t.b("A", {.seq = 1, .ack = 2, .window = 900, .stamp = 13, .echo = 11});
+  EXPECT_EQ(t.found(Rule::edge_moved_left), "likely");
+}
+
+// The capture begins after the SYN that asked: the echo shows that it is not the one seen.
+TEST(RefereeHonest, AnAnswerToASynThatWasNotSeen) {
+  for (std::uint32_t const echo : {9u, 10u}) {
+    Talk t;
+    t.a("S", {.stamp = 10}).b("SAE", {.ack = 1, .stamp = 50, .echo = echo});
+    EXPECT_EQ(t.found(Rule::ecn_unasked), echo == 9 ? "likely" : "certain");
+  }
+}
+
+// Linux lets a timestamp be one tick older than TS.Recent.
+TEST(RefereeHonest, ATimestampThatIsOneTickOld) {
+  Talk t;
+  t.open({.mss = 1'460, .stamp = 10});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 20, .echo = 10});
+  t.b("A", {.seq = 1, .ack = 11, .stamp = 11, .echo = 20});
+  t.a("AP", {.seq = 11, .ack = 1, .text = 10, .stamp = 19, .echo = 10});
+  t.b("A", {.seq = 1, .ack = 21, .stamp = 12, .echo = 20});
+  expect_nothing_certain(t);
+}
+
+// At a host that joins what arrives, more is acknowledged than the capture shows segments.
+TEST(RefereeHonest, MoreAcksThanTheCaptureHasSegments) {
+  Talk t;
+  t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 9'000});
+  for (std::uint32_t i = 1; i < 5; ++i) {
+    t.b("A", {.seq = 1, .ack = 1 + 1'800 * i, .own = true});
+  }
+  expect_nothing_certain(t);
+}
+
+}  // namespace
+}  // namespace lockstep::sim::referee

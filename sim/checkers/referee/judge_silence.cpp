@@ -1,0 +1,397 @@
+// What is owed and does not come, or comes too late: ACKs, resets, retransmissions.
+#include <algorithm>
+
+#include "sim/checkers/referee/judges.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+namespace flag = wire::flag;
+
+constexpr Duration delayed_ack_most = Duration::milliseconds(500);
+// What a machine may need to do what it owes at once.
+constexpr Duration scheduling = Duration::milliseconds(100);
+// After so long every timer has run out, whatever it had learnt.
+constexpr Duration every_timer = Duration::seconds(5);
+constexpr std::uint32_t storm_least = 64;
+// A segment that is smaller is none of a bulk transfer.
+constexpr std::uint32_t full_least = 500;
+constexpr std::uint32_t stretched_least = 8;
+
+Duration two_rounds(const Moment& m) { return m.connection.round * 2 + scheduling; }
+
+// The same moment, about the one that listens.
+Moment about_other(const Moment& m) {
+  return {m.said, m.other, m.speaker, m.connection, 1 - m.side, false, m.may, m.terms, m.judge,
+          true};
+}
+
+//= rfc9293#3.10.7.3
+//# 9293:P-SYNSENT-ACK a SYN is answered by its ACK, and another ACK by a reset
+void judge_syn_sent(const Moment& m) {
+  Voice& v = m.speaker;
+  wire::Flags const flags = m.segment().flags;
+  if (flags.rst()) {
+    v.owes_reset = false;
+  }
+  if (v.owes_reset && !flags.syn()) {
+    v.owes_reset = false;
+    m.judge.call_whole(m, Rule::reset_missing, Doubt::hidden, {v.iss.next().value,
+                                                               v.owed_reset_for.value});
+  }
+}
+
+void hear_syn_sent(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  Voice& told = m.other;
+  bool const waits = told.opening_count == 1 && !told.middle && !told.openings[0].is_answer &&
+                     told.sent == told.openings[0].heard && !told.offered;
+  bool const wrong = segment.acknowledgment.at_or_before(told.iss) ||
+                     segment.acknowledgment.after(told.sent);
+  if (waits && wrong && segment.flags.syn() && segment.flags.ack() && !segment.flags.rst()) {
+    told.owes_reset = true;
+    told.owed_reset_for = segment.acknowledgment;
+  }
+}
+
+//= rfc9293#3.10.7.4
+//# 9293:P-RST-EST a reset of the next number ends the connection
+void judge_reset_heeded(const Moment& m) {
+  Voice& v = m.speaker;
+  bool const late = v.was_reset && m.connection.round_known &&
+                    m.said.at.since(v.reset_at) > two_rounds(m);
+  if (late && !m.segment().flags.any_of(flag::rst | flag::syn) && ++v.after_reset == 3) {
+    m.judge.call_whole(m, Rule::reset_ignored, Doubt::hidden,
+                       {v.last_ack.value, m.segment().sequence.value});
+  }
+}
+
+// Text of the other waits for its ACK, and nothing else has been said meanwhile.
+void judge_delay(const Moment& m) {
+  Voice& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  if (!v.owes_ack || !segment.flags.ack() || segment.acknowledgment.before(v.owed_ack)) {
+    return;
+  }
+  v.owes_ack = false;
+  Duration const took = m.said.at.since(v.owed_ack_at);
+  //= rfc9293#3.8.6.3
+  //# 9293:MUST-40 an ACK is delayed by less than half a second
+  if (m.connection.round_known && took > delayed_ack_most + two_rounds(m)) {
+    m.judge.call_whole(m, Rule::ack_delayed, Doubt::hidden, {delayed_ack_most.ns, took.ns});
+  }
+}
+
+//= rfc5681#4.2
+//# 5681:CC-27 an ACK for every second full segment at least
+void judge_stretched(const Moment& m) {
+  Voice& v = m.speaker;
+  bool const moves = m.segment().flags.ack() && v.full_waiting != 0 &&
+                     m.segment().acknowledgment.after(v.last_ack);
+  if (!moves) {
+    return;
+  }
+  ++v.full_acks;
+  v.stretched += v.full_waiting >= stretched_least ? 1 : 0;
+  // Now and then some are lost, or hardware joins what arrives.
+  if (v.full_waiting >= stretched_least && v.stretched >= 3 && v.stretched * 2 > v.full_acks) {
+    m.judge.call_whole(m, Rule::acks_too_few, Doubt::offload, {2, v.full_waiting});
+  }
+  v.full_waiting = 0;
+}
+
+// ACKs that nothing drew: each segment that occupies numbers, or has a wrong one, may draw one.
+void judge_storm(const Moment& m) {
+  Voice& v = m.speaker;
+  bool const pure = m.segment().flags.ack() && m.said.length().empty() && !m.segment().flags.rst();
+  Sequence const edge = offer_of(m);
+  bool const update = !v.offered || edge.after(v.storm_edge);
+  v.storm_edge = update ? edge : v.storm_edge;
+  if (!pure || update) {
+    return;
+  }
+  if (v.drawn != 0) {
+    --v.drawn;
+  } else if (++v.undrawn > storm_least) {
+    m.judge.call_whole(m, Rule::too_many_acks, Doubt::lost_packets, {storm_least, v.undrawn});
+  }
+}
+
+// What the other says draws so many ACKs at most: text that hardware has joined draws several.
+void hear_drawn(const Moment& m) {
+  Voice& told = m.other;
+  bool const expected = told.offered && m.segment().sequence == told.last_ack;
+  std::uint32_t const octets = m.said.length().count;
+  std::uint32_t const draws = octets != 0 ? 2 + octets / 512 : expected ? 0 : 1;
+  told.drawn = std::min(told.drawn + draws, 4 * storm_least);
+  told.undrawn = draws != 0 ? 0 : told.undrawn;
+}
+
+//= rfc6298#5
+//# 6298:RTO-9 what is not acknowledged is sent again when the timer runs out
+//= rfc5681#3.2
+//# 5681:CC-16 ... or when three duplicate ACKs have come
+void judge_loss_heeded(const Moment& m) {
+  Voice& v = m.speaker;
+  bool const out = v.front_known && v.limited && v.limit_ack.before(v.sent) &&
+                   v.limit_ack.after(v.iss);
+  bool const again = !m.said.length().empty() && m.segment().sequence.at_or_before(v.limit_ack);
+  bool const shut = m.other.last_window.empty();
+  if (!out || again || shut || v.told_unheeded || m.segment().flags.rst() ||
+      !m.connection.round_known) {
+    return;
+  }
+  Duration const since_dup = m.said.at.since(v.third_duplicate_at);
+  bool const dups = v.duplicates >= 3 && v.front_at < v.third_duplicate_at &&
+                    since_dup > Duration::seconds(1) + two_rounds(m);
+  Duration const since = m.said.at.since(v.front_at);
+  bool const timer = since > every_timer + v.repeat_gap * 4;
+  if (dups || timer) {
+    v.told_unheeded = true;
+    m.judge.call_whole(m, dups ? Rule::duplicate_acks_ignored : Rule::retransmission_missing,
+                       Doubt::hidden, {v.limit_ack.value, v.sent.value});
+  }
+}
+
+//= rfc3168#6.1.3
+//# 3168:ECN-10 from CE until CWR each ACK has ECE
+void judge_echoed(const Moment& m) {
+  Voice& v = m.speaker;
+  wire::Flags const flags = m.segment().flags;
+  bool const covers = v.ce_heard && flags.ack() && !flags.any_of(flag::syn | flag::rst) &&
+                      m.segment().acknowledgment.at_or_after(v.ce_end);
+  if (covers) {
+    v.ce_heard = false;
+    if (!flags.ece()) {
+      m.judge.call_whole(m, Rule::ce_unechoed, Doubt::hidden, {1, 0});
+    }
+  }
+}
+
+void hear_mark(const Moment& m) {
+  Voice& told = m.other;
+  Voice& v = m.speaker;
+  bool const fresh = !v.has_text || m.said.text_begin().at_or_after(v.text_top);
+  v.text_top = m.said.text().empty() ? v.text_top : m.said.end();
+  v.has_text = v.has_text || !m.said.text().empty();
+  if (m.segment().flags.cwr()) {
+    told.ce_heard = false;
+  }
+  if (m.said.ecn == 3 && fresh && !m.said.text().empty() && speaks_ecn(m)) {
+    told.ce_heard = true;
+    told.ce_end = m.said.end();
+  }
+}
+
+//= rfc9293#3.10.7.4
+//# 9293:P-ACCEPT-REPLY what is not acceptable draws an ACK
+void judge_unanswered(const Moment& m) {
+  Voice& owes = m.other;
+  m.speaker.owes_reply = false;
+  bool const late = owes.owes_reply && m.connection.round_known &&
+                    m.said.at.since(owes.owed_reply_at) > delayed_ack_most + two_rounds(m);
+  if (late) {
+    owes.owes_reply = false;
+    m.judge.call_whole(about_other(m), Rule::reply_missing, Doubt::hidden,
+                       {owes.last_ack.value, owes.owed_reply_for.value});
+  }
+}
+
+// The one who owes it may also be who speaks next, of something else.
+void judge_unanswered_by_itself(const Moment& m) {
+  Voice& v = m.speaker;
+  bool const late = v.owes_reply && m.connection.round_known &&
+                    m.said.at.since(v.owed_reply_at) > delayed_ack_most + two_rounds(m);
+  if (late) {
+    m.judge.call_whole(m, Rule::reply_missing, Doubt::hidden,
+                       {v.last_ack.value, v.owed_reply_for.value});
+  }
+}
+
+void hear_unacceptable(const Moment& m) {
+  Voice& told = m.other;
+  wire::Segment const& segment = m.segment();
+  if (!told.offered || told.middle || m.speaker.middle || segment.flags.rst() || told.fin_sent ||
+      m.speaker.fin_heard || told.was_reset || told.resets != 0) {
+    return;
+  }
+  bool const old = !m.said.text().empty() && m.said.end().at_or_before(told.last_ack) &&
+                   segment.sequence.after(m.speaker.iss);
+  bool const established = told.sent.after(told.iss.next()) ||
+                           (m.speaker.has_former && told.last_ack == m.speaker.former);
+  bool const syn = segment.flags.syn() && !segment.flags.ack() && established;
+  bool const future = segment.flags.ack() && !segment.flags.syn() &&
+                      segment.acknowledgment.after(told.sent) && !m.connection.lossy;
+  if ((old || syn || future) && !told.owes_reply) {
+    told.owes_reply = true;
+    told.owed_reply_at = m.said.at;
+    told.owed_reply_for = segment.sequence;
+  }
+}
+
+//= rfc9293#3.10.7.4
+//# 9293:P-TEXT-ACK what arrives draws an ACK, also a second time
+//= rfc9293#3.6.1
+//# 9293:SHLD-3 ... or a reset, where the application has gone
+void judge_repeated(const Moment& m) {
+  constexpr std::uint32_t least = 4;
+  constexpr Duration least_time = Duration::seconds(3);
+  m.speaker.unanswered = 0;
+  Voice& owes = m.other;
+  Sequence const begin = m.segment().sequence;
+  bool const again = !m.said.length().empty() && !m.segment().flags.any_of(flag::syn | flag::rst) &&
+                     m.said.end().at_or_before(m.speaker.sent);
+  bool const live = owes.offered && owes.resets == 0 && !owes.was_reset && m.speaker.resets == 0;
+  if (!again || !live) {
+    return;
+  }
+  if (owes.unanswered == 0 || begin.before(owes.unanswered_begin)) {
+    owes.unanswered = 1;
+    owes.unanswered_begin = begin;
+    owes.unanswered_at = m.said.at;
+  } else if (begin == owes.unanswered_begin) {
+    ++owes.unanswered;
+  }
+  if (owes.unanswered >= least && m.said.at.since(owes.unanswered_at) > least_time) {
+    bool const closed = owes.fin_sent && !m.said.text().empty();
+    m.judge.call_whole(about_other(m), closed ? Rule::closed_unanswered : Rule::text_unacknowledged,
+                       Doubt::hidden, {begin.value, owes.unanswered + 1});
+    owes.unanswered = 0;
+  }
+}
+
+//= rfc9293#3.8.6.1
+//# 9293:MUST-36 a window of zero is probed
+void judge_probed(const Moment& m) {
+  Voice& v = m.speaker;
+  bool const waited = v.unprobed && !m.said.text().empty() && m.segment().sequence == v.sent &&
+                      m.connection.round_known &&
+                      m.said.at.since(v.opened_at) < two_rounds(m);
+  if (waited) {
+    m.judge.call_whole(m, Rule::probe_missing, Doubt::hidden,
+                       {every_timer.ns, v.opened_at.since(v.shut_at).ns});
+  }
+  v.unprobed = v.silent_since = false;
+}
+
+void hear_window(const Moment& m) {
+  Voice& told = m.other;
+  wire::Segment const& segment = m.segment();
+  if (!segment.flags.ack() || segment.flags.any_of(flag::syn | flag::rst)) {
+    return;
+  }
+  bool const shut = segment.window.value == 0;
+  if (shut && !told.shut) {
+    told.silent_since = segment.acknowledgment == told.sent;
+    told.shut_at = m.said.at;
+  }
+  if (!shut && told.shut) {
+    told.opened_at = m.said.at;
+    told.unprobed = told.silent_since && m.said.at.since(told.shut_at) > every_timer;
+  }
+  told.shut = shut;
+}
+
+//= rfc9293#3.8.4
+//# 9293:P-KA-PROBE a keep-alive has the number before the next
+void judge_keep_alive(const Moment& m) {
+  Voice& v = m.speaker;
+  bool const idle = m.said.at.since(m.connection.last_at) > every_timer / 10;
+  bool const beyond = v.begun && !v.middle && m.segment().sequence.after(v.sent) &&
+                      m.said.text().count <= 1 && !m.segment().flags.any_of(flag::rst | flag::syn);
+  if (idle && beyond) {
+    m.judge.call_whole(m, Rule::keep_alive_beyond, Doubt::lost_packets,
+                       {v.sent.value, m.segment().sequence.value});
+  }
+}
+
+//= rfc9293#3.4.1
+//# 9293:MUST-8 first numbers follow a clock, so those of the same ports grow
+void judge_former(const Moment& m) {
+  Voice const& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  if (segment.sequence == v.former_iss) {
+    m.judge.call_whole(m, Rule::isn_repeated, Doubt::hidden, {0, segment.sequence.value});
+    return;
+  }
+  bool const ticked = segment.options.has_timestamps && v.former_stamped &&
+                      tick(v.former_stamp).before(tick(segment.options.timestamp_value));
+  if (!segment.flags.ack() && !ticked && segment.sequence.before(v.former)) {
+    m.judge.call_whole(m, Rule::isn_lower, Doubt::hidden, {v.former.value, segment.sequence.value});
+  }
+}
+
+}  // namespace
+
+//= rfc6528#3
+//# 6528:ISN-2 nobody outside can compute what is added to the clock
+void judge_first_number(const Moment& m, FirstNumbers& track) {
+  Voice const& v = m.speaker;
+  if (v.opening_count != 0 || (v.begun && !v.middle)) {
+    return;
+  }
+  if (v.has_former_iss) {
+    judge_former(m);
+    return;  // of the same ports the numbers may follow the clock alone
+  }
+  Sequence const now = m.segment().sequence;
+  std::uint32_t const step = now.value - track.last.value;
+  track.equal = track.count >= 2 && step == track.step ? track.equal + 1 : 0;
+  if (track.equal >= 3) {
+    m.judge.call_whole(m, Rule::isn_predictable, Doubt::hidden, {step, now.value});
+  }
+  track.step = step;
+  track.last = now;
+  ++track.count;
+}
+
+void judge_silence(const Moment& m) {
+  judge_syn_sent(m);
+  judge_unanswered_by_itself(m);
+  judge_unanswered(m);
+  judge_repeated(m);
+  if (m.segment().flags.rst()) {
+    return;
+  }
+  judge_reset_heeded(m);
+  judge_delay(m);
+  judge_stretched(m);
+  judge_storm(m);
+  judge_loss_heeded(m);
+  judge_echoed(m);
+  judge_keep_alive(m);
+  judge_probed(m);
+}
+
+void hear_silence(const Moment& m) {
+  Voice& told = m.other;
+  wire::Segment const& segment = m.segment();
+  hear_syn_sent(m);
+  hear_drawn(m);
+  hear_mark(m);
+  hear_unacceptable(m);
+  hear_window(m);
+  m.speaker.unheeded_words = m.speaker.unheeded_words || !segment.flags.rst();
+  told.unheeded_words = false;
+  if (segment.flags.rst()) {
+    bool const good = told.offered && segment.sequence == told.last_ack && !told.was_reset;
+    told.was_reset = told.was_reset || good;
+    told.reset_at = good ? m.said.at : told.reset_at;
+    return;
+  }
+  std::uint32_t const text = m.said.text().count;
+  bool const next = told.offered && segment.sequence.at_or_after(told.last_ack) &&
+                    m.said.end() == m.speaker.sent;
+  if (text != 0 && next && !told.owes_ack && segment.sequence == told.last_ack) {
+    told.owes_ack = true;
+    told.owed_ack = m.said.end();
+    told.owed_ack_at = m.said.at;
+  } else {
+    told.owes_ack = false;  // what comes of several is another matter
+  }
+  m.speaker.largest_text = std::max(m.speaker.largest_text, text);
+  bool const full = text >= full_least && text == m.speaker.largest_text;
+  told.full_waiting = text != 0 && !next ? 0 : told.full_waiting + (full ? 1 : 0);
+}
+
+}  // namespace lockstep::sim::referee

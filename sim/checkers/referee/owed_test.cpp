@@ -1,0 +1,267 @@
+// What is owed and does not come, and the numbers that connections begin with.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/checkers/referee/talk.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+// --- What is owed ---
+
+TEST(RefereeOwed, AResetForAWrongAckOfASyn) {
+  for (bool const answered : {false, true}) {
+    Talk t;
+    t.a("S", {.mss = 1'460}).b("SA", {.seq = 900, .ack = 77, .mss = 1'460});
+    if (answered) {
+      t.a("R", {.seq = 77});
+    }
+    t.b("SA", {.ack = 1, .mss = 1'460}).a("A", {.seq = 1, .ack = 1});
+    EXPECT_EQ(t.found(Rule::reset_missing), answered ? "no" : "likely");
+  }
+}
+
+TEST(RefereeOwed, AResetEndsTheConnection) {
+  for (std::uint32_t const seq : {1u, 500u}) {
+    Talk t;
+    t.open({.mss = 1'460}).b("RA", {.seq = seq, .ack = 1});
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      t.a("AP", {.seq = 1 + 10 * i, .ack = 1, .text = 10, .after_ms = 300});
+    }
+    EXPECT_EQ(t.found(Rule::reset_ignored), seq == 1 ? "likely" : "no");
+  }
+}
+
+TEST(RefereeOwed, AnAckForWhatIsNotAcceptable) {
+  for (bool const answered : {false, true}) {
+    Talk t;
+    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+    t.b("A", {.seq = 1, .ack = 11}).a("AP", {.seq = 1, .ack = 1, .text = 10, .after_ms = 900});
+    if (answered) {
+      t.b("A", {.seq = 1, .ack = 11, .after_ms = 20});
+    }
+    t.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = 1'000});
+    EXPECT_EQ(t.found(Rule::reply_missing), answered ? "no" : "likely");
+    for (Foul const& foul : t.fouls().kept()) {
+      bool const by_b = foul.speaker.port == Port{80};
+      EXPECT_TRUE(foul.rule != Rule::reply_missing || by_b) << "who owes it is accused";
+    }
+  }
+}
+
+TEST(RefereeOwed, AnAckForWhatComesAgainAndAgain) {
+  for (bool const answered : {false, true}) {
+    for (bool const closed : {false, true}) {
+      Talk t;
+      t.open({.mss = 1'460});
+      std::uint32_t seq = 1;
+      if (closed) {
+        t.b("FA", {.seq = 1, .ack = 1}).a("A", {.seq = 1, .ack = 2});
+        seq = 2;
+      }
+      for (std::uint32_t const wait : {1u, 300u, 600u, 1'200u, 2'400u}) {
+        t.a("AP", {.seq = 1, .ack = seq, .text = 10, .after_ms = wait});
+        if (answered && wait == 1'200) {
+          t.b("A", {.seq = seq, .ack = 1});
+        }
+      }
+      EXPECT_EQ(t.found(Rule::text_unacknowledged), answered || closed ? "no" : "likely");
+      EXPECT_EQ(t.found(Rule::closed_unanswered), !answered && closed ? "likely" : "no");
+      for (Foul const& foul : t.fouls().kept()) {
+        EXPECT_TRUE(foul.rule != Rule::text_unacknowledged || foul.speaker.port == Port{80});
+      }
+    }
+  }
+}
+
+TEST(RefereeOwed, AnAckOfAFinByWhoHasClosedAsWell) {
+  Talk t;
+  t.open({.mss = 1'460}).b("FA", {.seq = 1, .ack = 1}).a("A", {.seq = 1, .ack = 2});
+  for (std::uint32_t const wait : {1u, 300u, 600u, 1'200u, 2'400u}) {
+    t.a("FA", {.seq = 1, .ack = 2, .after_ms = wait});
+  }
+  EXPECT_EQ(t.found(Rule::text_unacknowledged), "likely");
+}
+
+TEST(RefereeOwed, AProbeOfAShutWindow) {
+  enum class Sender { silent, probes, idle };
+  for (Sender const sender : {Sender::silent, Sender::probes, Sender::idle}) {
+    Talk t;
+    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+    t.b("A", {.seq = 1, .ack = 11, .window = 0});
+    if (sender == Sender::probes) {
+      t.a("A", {.seq = 10, .ack = 1, .after_ms = 300});
+    }
+    t.b("A", {.seq = 1, .ack = 11, .after_ms = 9'000, .window = 10'000});
+    t.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = sender == Sender::idle ? 2'000u : 1u});
+    EXPECT_EQ(t.found(Rule::probe_missing), sender == Sender::silent ? "likely" : "no");
+  }
+}
+
+TEST(RefereeOwed, AChallengeForASynAlsoByWhoHasOnlyListened) {
+  for (bool const answered : {false, true}) {
+    Talk t;
+    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+    t.b("A", {.seq = 1, .ack = 11}).a("S", {.seq = 90, .after_ms = 500, .mss = 1'460});
+    if (answered) {
+      t.b("A", {.seq = 1, .ack = 11, .after_ms = 20});
+    }
+    t.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = 1'500});
+    EXPECT_EQ(t.found(Rule::reply_missing), answered ? "no" : "likely");
+  }
+}
+
+TEST(RefereeOwed, AnAckWithinHalfASecond) {
+  for (std::uint32_t const after : {480u, 800u}) {
+    Talk t;
+    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+    t.b("A", {.seq = 1, .ack = 11, .after_ms = after});
+    EXPECT_EQ(t.found(Rule::ack_delayed), after == 800 ? "likely" : "no");
+  }
+}
+
+TEST(RefereeOwed, AnAckForEverySecondSegment) {
+  for (std::uint32_t const each : {2u, 10u}) {
+    Talk t;
+    t.open({.window = 65'000, .mss = 1'000});
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
+      if (i % each == each - 1) {
+        t.b("A", {.seq = 1, .ack = 1'001 + 1'000 * i, .window = 65'000});
+      }
+    }
+    EXPECT_EQ(t.found(Rule::acks_too_few), each == 10 ? "likely" : "no");
+  }
+}
+
+TEST(RefereeOwed, AStormOfAcks) {
+  for (std::uint32_t const count : {20u, 600u}) {
+    Talk t;
+    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+    for (std::uint32_t i = 0; i < count; ++i) {
+      t.b("A", {.seq = 1, .ack = 11, .after_ms = 0, .after_us = 300});
+      t.a("A", {.seq = 11, .ack = 1, .after_ms = 0, .after_us = 300});
+    }
+    EXPECT_EQ(t.found(Rule::too_many_acks), count == 600 ? "likely" : "no");
+  }
+}
+
+TEST(RefereeOwed, ThreeDuplicateAcks) {
+  for (bool const heeded : {false, true}) {
+    Talk t;
+    t.open({.mss = 1'000});
+    for (std::uint32_t i = 0; i < 5; ++i) {
+      t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
+    }
+    t.b("A", {.seq = 1, .ack = 1'001});
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      t.b("A", {.seq = 1, .ack = 1'001, .after_ms = 20});
+    }
+    if (heeded) {
+      t.a("A", {.seq = 1'001, .ack = 1, .text = 1'000});
+    }
+    t.a("A", {.seq = 5'001, .ack = 1, .after_ms = 2'000});
+    EXPECT_EQ(t.found(Rule::duplicate_acks_ignored), heeded ? "no" : "likely");
+  }
+}
+
+TEST(RefereeOwed, WhatIsNotAcknowledgedGoesAgain) {
+  for (std::uint32_t const after : {3'000u, 9'000u}) {
+    Talk t;
+    t.open({.mss = 1'000}).a("AP", {.seq = 1, .ack = 1, .text = 100});
+    t.b("AP", {.seq = 1, .ack = 1, .text = 1});
+    t.b("A", {.seq = 1, .ack = 51, .after_ms = 20});
+    t.a("A", {.seq = 101, .ack = 2, .after_ms = after});
+    EXPECT_EQ(t.found(Rule::retransmission_missing), after == 9'000 ? "likely" : "no");
+  }
+}
+
+TEST(RefereeOwed, AMarkIsEchoed) {
+  for (std::string_view const flags : {"A", "AE"}) {
+    Talk t;
+    t.a("SEC", {}).b("SAE", {.ack = 1}).a("A", {.seq = 1, .ack = 1});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 5, .ecn = 3}).b(flags, {.seq = 1, .ack = 6});
+    EXPECT_EQ(t.found(Rule::ce_unechoed), flags == "A" ? "likely" : "no");
+  }
+}
+
+TEST(RefereeOwed, AKeepAliveHasTheNumberBeforeTheNext) {
+  for (std::uint32_t const seq : {10u, 12u}) {
+    Talk t;
+    t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+    t.b("A", {.seq = 1, .ack = 11}).a("A", {.seq = seq, .ack = 1, .after_ms = 5'000});
+    EXPECT_EQ(t.found(Rule::keep_alive_beyond), seq == 12 ? "likely" : "no");
+  }
+}
+
+TEST(RefereeResets, WhoHasAConnectionAnswersNoneEither) {
+  for (std::string_view const flags : {"R", "RA"}) {
+    Talk t;
+    t.open().a("RA", {.seq = 1, .ack = 1}).b(flags, {.seq = 1, .ack = 1, .after_ms = 20});
+    EXPECT_EQ(t.found(Rule::reset_answers_reset), flags == "R" ? "likely" : "no");
+  }
+}
+
+TEST(RefereeResets, WhoHasClosedAnswersNoneEither) {
+  for (bool const text : {false, true}) {
+    Talk t;
+    t.open().a("FA", {.seq = 1, .ack = 1}).b("FA", {.seq = 1, .ack = 2});
+    t.a("A", {.seq = 2, .ack = 2});
+    if (text) {
+      t.b("AP", {.seq = 1, .ack = 2, .text = 5});
+    }
+    t.b("R", {.seq = 2}).a("R", {.seq = 2, .own = true});
+    EXPECT_EQ(t.found(Rule::reset_answers_reset), text ? "no" : "likely");
+  }
+}
+
+TEST(RefereeResets, OfAFarNumberAfterManyAcknowledgments) {
+  for (std::uint32_t const seq : {201u, 90'000u}) {
+    Talk t;
+    t.open({.mss = 1'460});
+    for (std::uint32_t i = 0; i < 20; ++i) {
+      t.a("AP", {.seq = 1 + 10 * i, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 11 + 10 * i});
+    }
+    t.a("RA", {.seq = seq, .ack = 1});
+    EXPECT_EQ(t.found(Rule::reset_outside), seq == 201 ? "no" : "likely");
+  }
+}
+
+// --- Numbers that begin ---
+
+/// A connection with the first numbers a and b that was closed by both.
+void live(Talk& t, std::uint32_t a, std::uint32_t b) {
+  t.a("S", {.seq = a, .mss = 1'460}).b("SA", {.seq = b, .ack = a + 1, .mss = 1'460});
+  t.a("FA", {.seq = a + 1, .ack = b + 1}).b("FA", {.seq = b + 1, .ack = a + 2});
+  t.a("A", {.seq = a + 2, .ack = b + 2});
+}
+
+TEST(RefereeFirstNumbers, OfTheSamePorts) {
+  struct Case {
+    std::uint32_t a, b;
+    std::string_view repeated, lower;
+  };
+  for (auto const& [a, b, repeated, lower] :
+       {Case{9'000, 700'000, "likely", "no"}, Case{5'000, 800'000, "likely", "no"},
+        Case{4'000, 800'000, "no", "likely"}, Case{9'000, 800'000, "no", "no"}}) {
+    Talk t;
+    live(t, 5'000, 700'000);
+    live(t, a, b);
+    EXPECT_EQ(t.found(Rule::isn_repeated), repeated) << a << " " << b;
+    EXPECT_EQ(t.found(Rule::isn_lower), lower) << a << " " << b;
+  }
+}
+
+TEST(RefereeFirstNumbers, ThatGrowByTheSameStep) {
+  for (std::uint32_t const bend : {0u, 1u}) {
+    Talk t;
+    for (std::uint16_t i = 0; i < 5; ++i) {
+      t.from_port(static_cast<std::uint16_t>(1'000 + i));
+      t.a("S", {.seq = 64'000u * i + (i == 3 ? bend : 0), .mss = 1'460});
+    }
+    EXPECT_EQ(t.found(Rule::isn_predictable), bend == 0 ? "likely" : "no");
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::sim::referee
