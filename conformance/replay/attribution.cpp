@@ -2,8 +2,11 @@
 #include "conformance/replay/attribution.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "conformance/replay/circle.hpp"
+#include "conformance/replay/transmissions.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -25,6 +28,49 @@ bool has_mss(const Segment& segment) {
 
 }  // namespace
 
+Attribution::Attribution(const Script& script, const LiveRun& run, const Config& config)
+    : script_(script), run_(run), config_(config), history_(run.sent.size()) {
+  std::map<std::uint32_t, std::pair<Transmissions, Transmissions>> sent;  // by incarnation
+  Instant last;
+  Instant latest;
+  bool timeout = false;
+  bool idle = false;
+  for (std::size_t i = 0; i < run.sent.size(); ++i) {
+    const LiveSent& live = run.sent[i];
+    History& history = history_[i];
+    auto& [plain, probes] = sent[live.incarnation];
+    std::uint32_t const first = live.segment.sequence;
+    history.earlier = static_cast<std::uint32_t>(plain.count(first, i));
+    history.earlier_probes = static_cast<std::uint32_t>(probes.count(first, i));
+    bool const probe = live.by_timer && live.timer == TimerKind::persist;
+    (probe ? probes : plain).add(first, live.segment.length(), i);
+    if (history.earlier != 0 && !live.segment.any(flag::syn)) {
+      timeout = live.by_timer || (timeout && !live.view.info.fast_recovery);
+    }
+    if (live.segment.data_bytes() != 0) {
+      bool const apart = last != Instant{} && live.at.since(last) > Duration{};
+      idle = apart ? live.at.since(last) > live.view.info.rto : idle;
+      last = live.at;
+    }
+    latest = later(latest, live.captured_time());
+    history.latest = latest;
+    history.after_timeout = timeout;
+    history.after_idle = idle;
+  }
+}
+
+const Attribution::History& Attribution::history_of(const LiveSent& live) const {
+  return history_[static_cast<std::size_t>(&live - run_.sent.data())];
+}
+
+/// How many segments the core had sent before the first that is later.
+std::size_t Attribution::sent_until(Instant captured) const {
+  auto const end =
+      std::partition_point(history_.begin(), history_.end(),
+                           [&](const History& history) { return history.latest <= captured; });
+  return static_cast<std::size_t>(end - history_.begin());
+}
+
 std::uint32_t Attribution::as_live(std::uint32_t number, std::uint32_t incarnation) const {
   if (incarnation == 0 || incarnation > run_.isns.size() || incarnation > script_.isns.size()) {
     return number;
@@ -39,33 +85,46 @@ std::optional<std::size_t> Attribution::cause_of(const LiveSent& live) const {
   return live.steps - 1;
 }
 
+/// How many steps the capture has until then: their times never go back.
+std::size_t Attribution::steps_until(Instant captured) const {
+  auto const end = std::partition_point(script_.steps.begin(), script_.steps.end(),
+                                        [&](const Step& step) { return step.at <= captured; });
+  return static_cast<std::size_t>(end - script_.steps.begin());
+}
+
 /// The last step that was made in this very instant.
 std::optional<std::size_t> Attribution::step_at(Instant captured) const {
-  std::optional<std::size_t> found;
-  for (std::size_t i = 0; i < script_.steps.size(); ++i) {
-    if (script_.steps[i].at == captured && run_.steps[i].done) {
-      found = i;
+  for (std::size_t i = steps_until(captured); i > 0; --i) {
+    if (script_.steps[i - 1].at != captured) {
+      return std::nullopt;
+    }
+    if (run_.steps[i - 1].done) {
+      return i - 1;
     }
   }
-  return found;
+  return std::nullopt;
 }
 
 View Attribution::view_at(Instant captured) const {
   View view;
   Instant latest;
-  for (std::size_t i = 0; i < script_.steps.size(); ++i) {
-    if (run_.steps[i].done && script_.steps[i].at <= captured) {
-      view = run_.steps[i].after;
-      latest = script_.steps[i].at;
+  for (std::size_t i = steps_until(captured); i > 0; --i) {
+    if (run_.steps[i - 1].done) {
+      view = run_.steps[i - 1].after;
+      latest = script_.steps[i - 1].at;
+      break;
     }
   }
-  for (const LiveSent& sent : run_.sent) {
-    Instant const at = sent.captured_time();
-    if (at <= captured && at >= latest) {
-      bool const gone = !view.info.exists && view.state == State::closed && at == latest;
-      view = gone ? view : sent.view;
-      latest = at;
-    }
+  std::size_t const end = sent_until(captured);
+  std::size_t begin = end;
+  while (begin > 0 && run_.sent[begin - 1].captured_time() >= latest) {
+    --begin;
+  }
+  for (std::size_t i = begin; i < end; ++i) {
+    Instant const at = run_.sent[i].captured_time();
+    bool const gone = !view.info.exists && view.state == State::closed && at == latest;
+    view = gone ? view : run_.sent[i].view;
+    latest = at;
   }
   if (run_.closed_at <= captured && run_.closed_at >= latest) {
     view.info.exists = false;
@@ -80,24 +139,22 @@ bool Attribution::is_retransmission(const LiveSent& live) const {
 
 /// Did the core's retransmission timer make it send in this very instant?
 bool Attribution::timer_fired_at(Instant captured) const {
-  return std::any_of(run_.sent.begin(), run_.sent.end(), [&](const LiveSent& sent) {
-    return sent.by_timer && sent.captured_time() == captured && is_retransmission(sent);
-  });
+  for (std::size_t i = sent_until(captured); i > 0; --i) {
+    const LiveSent& sent = run_.sent[i - 1];
+    if (sent.captured_time() != captured) {
+      return false;
+    }
+    if (sent.by_timer && is_retransmission(sent)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// How often the first octet had been sent before; `probes`: those of a zero window count as well.
 std::uint32_t Attribution::earlier_transmissions(const LiveSent& live, bool probes) const {
-  std::uint32_t count = 0;
-  for (const LiveSent& other : run_.sent) {
-    if (&other == &live) {
-      break;
-    }
-    bool const covers = at_or_before(other.segment.sequence, live.segment.sequence) &&
-                        before(live.segment.sequence, other.segment.end());
-    bool const probe = other.by_timer && other.timer == TimerKind::persist;
-    count += covers && other.incarnation == live.incarnation && (probes || !probe) ? 1u : 0u;
-  }
-  return count;
+  const History& history = history_of(live);
+  return history.earlier + (probes ? history.earlier_probes : 0);
 }
 
 /// The ACK that a timer sends is about the last text that arrived.
@@ -122,16 +179,8 @@ Clauses Attribution::of_fin(bool called, const View& view) const {
 }
 
 bool Attribution::after_timeout(Instant captured) const {
-  bool timeout = false;
-  for (const LiveSent& sent : run_.sent) {
-    if (sent.captured_time() > captured) {
-      break;
-    }
-    if (is_retransmission(sent) && !sent.segment.any(flag::syn)) {
-      timeout = sent.by_timer || (timeout && !sent.view.info.fast_recovery);
-    }
-  }
-  return timeout;
+  std::size_t const count = sent_until(captured);
+  return count != 0 && history_[count - 1].after_timeout;
 }
 
 bool Attribution::after_lost_syn() const {
@@ -141,22 +190,8 @@ bool Attribution::after_lost_syn() const {
 }
 
 bool Attribution::after_idle(Instant captured) const {
-  Instant last;
-  bool idle = false;
-  for (const LiveSent& sent : run_.sent) {
-    if (sent.captured_time() > captured) {
-      break;
-    }
-    if (sent.segment.data_bytes() != 0) {
-      Duration const rto = sent.view.info.rto;
-      bool const first = last == Instant{};
-      if (!first && sent.at.since(last) > Duration{}) {
-        idle = sent.at.since(last) > rto;
-      }
-      last = sent.at;
-    }
-  }
-  return idle;
+  std::size_t const count = sent_until(captured);
+  return count != 0 && history_[count - 1].after_idle;
 }
 
 // --- What the core sent and the capture has not ---

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "conformance/replay/clause.hpp"
 #include "conformance/replay/verdict.hpp"
@@ -11,8 +12,7 @@ namespace lockstep::conformance {
 /// Everything that attribution may look at. The clause that a twin names is not among it.
 class Attribution {
  public:
-  Attribution(const Script& script, const LiveRun& run, const Config& config)
-      : script_(script), run_(run), config_(config) {}
+  Attribution(const Script& script, const LiveRun& run, const Config& config);
 
   /// The captured device sent `captured`; the core did not.
   Clauses of_missing(const Sent& captured) const;
@@ -50,6 +50,18 @@ class Attribution {
   const Script& script_;
   const LiveRun& run_;
   const Config& config_;
+
+  /// What the questions above ask of each segment that the core sent, found in one walk.
+  struct History {
+    std::uint32_t earlier = 0;         ///< how often its first octet was sent before
+    std::uint32_t earlier_probes = 0;  ///< and by probes of a zero window
+    bool after_timeout = false, after_idle = false;
+    Instant latest;  ///< of the capture, of all up to this one: a wait sets the time back
+  };
+  const History& history_of(const LiveSent& live) const;
+  std::size_t sent_until(Instant captured) const;
+  std::size_t steps_until(Instant captured) const;
+  std::vector<History> history_;
 };
 
 }  // namespace lockstep::conformance

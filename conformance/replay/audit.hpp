@@ -16,6 +16,9 @@ struct Breach {
   Clauses clauses;
   std::string text;
   std::optional<std::size_t> item;  ///< of the trace
+  /// It stands whatever became of packets behind the capture: of what nobody tells more about than
+  /// the capture, only such a breach is an accusal.
+  bool sure = false;
 };
 
 struct AuditInput {

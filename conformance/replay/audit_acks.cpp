@@ -9,6 +9,7 @@
 namespace lockstep::conformance {
 namespace {
 
+using tools::Segment;
 namespace flag = tools::tcp_flag;
 
 /// "At once" as a capture can show it: the sender's own scheduling lies within.
@@ -38,7 +39,9 @@ class AckAudit {
   }
 
   std::vector<Breach> run() {
-    numbers();
+    if (!in_.script.unaided) {
+      numbers();  // else packets may have been received in another order, or in part
+    }
     for (std::size_t i = 0; i < in_.script.steps.size(); ++i) {
       answer(i);
     }
@@ -48,7 +51,7 @@ class AckAudit {
 
  private:
   void breach(Instant at, Clauses clauses, std::string text, std::optional<std::size_t> item) {
-    breaches_.push_back({at, std::move(clauses), std::move(text), item});
+    breaches_.push_back({at, std::move(clauses), std::move(text), item, false});
   }
 
   /// Every acknowledgment number is one that RCV.NXT had, and none goes back.
@@ -86,14 +89,20 @@ class AckAudit {
     }
   }
 
-  /// The first segment after a step that acknowledges at least what the step brought.
-  std::optional<std::size_t> answer_to(std::size_t step) const {
+  /// The first segment after a step that acknowledges at least what the step brought. Steps are
+  /// asked about in order, and what they brought never goes back within a connection.
+  std::optional<std::size_t> answer_to(std::size_t step) {
     std::uint32_t const next = in_.reception.after[step].next;
-    for (std::size_t i = 0; i < trace_.size(); ++i) {
-      const Item& item = trace_[i];
+    if (step < asked_ || before(next, asked_next_)) {
+      first_ = 0;
+    }
+    asked_ = step;
+    asked_next_ = next;
+    for (; first_ < trace_.size(); ++first_) {
+      const Item& item = trace_[first_];
       bool const counts = item.steps_before > step && item.segment.any(flag::ack);
       if (counts && !before(item.segment.acknowledgment, next)) {
-        return i;
+        return first_;
       }
     }
     return std::nullopt;
@@ -119,6 +128,20 @@ class AckAudit {
     }
     breach(step.at, std::move(clauses),
            fmt::format("what packet {} brought was not acknowledged in time", step.packet), found);
+    breaches_.back().sure = found && silent_until(index, *found);
+  }
+
+  /// Was the ACK the first that the device sent since, and did the peer send nothing between? What
+  /// the peer had to send again may have been lost behind the capture.
+  bool silent_until(std::size_t step, std::size_t item) const {
+    bool const first = item == 0 || trace_[item - 1].at < in_.script.steps[step].at;
+    bool const alone = trace_[item].steps_before == step + 1 ||
+                       in_.script.steps[step + 1].kind == Step::Kind::call;
+    bool const late = trace_[item].at.since(in_.script.steps[step].at) > delayed_ack_max_;
+    bool const again = step != 0 && in_.reception.after[step - 1].above_gap;
+    const Segment& segment = in_.script.steps[step].segment;
+    return first && alone && late && !again && !segment.any(flag::fin) &&
+           segment.sum == tools::SumState::good;
   }
 
   /// Was it sent without any step that could have caused it?
@@ -130,20 +153,16 @@ class AckAudit {
   /// Two full segments are not left waiting.
   void second_segment(std::size_t index, Instant answered) {
     std::uint32_t const next = in_.reception.after[index].next;
-    std::uint32_t acknowledged = 0;
-    bool known = false;
-    for (const Item& item : trace_) {
-      if (item.steps_before > index) {
-        break;
-      }
-      if (item.segment.any(flag::ack) && !item.segment.any(flag::rst)) {
-        acknowledged = item.segment.acknowledgment;
-        known = true;
+    for (; told_ < trace_.size() && trace_[told_].steps_before <= index; ++told_) {
+      const tools::Segment& segment = trace_[told_].segment;
+      if (segment.any(flag::ack) && !segment.any(flag::rst)) {
+        acknowledged_ = segment.acknowledgment;
+        known_ = true;
       }
     }
     const Step& step = in_.script.steps[index];
     Instant const due = step.at + prompt_;
-    bool const two = known && next - acknowledged >= 2 * in_.script.device_mss.count;
+    bool const two = known_ && next - acknowledged_ >= 2 * in_.script.device_mss.count;
     if (two && answered > due && due <= end_ && due <= gone_) {
       breach(step.at, {"5681:CC-27"},
              fmt::format("two full segments up to packet {} were not acknowledged at once",
@@ -177,10 +196,12 @@ class AckAudit {
     }
     std::uint32_t const next = in_.reception.after[first_step].next;
     std::size_t sent = 0;
-    for (const Item& item : trace_) {
-      bool const within = item.steps_before > first_step && item.steps_before <= end_step;
-      sent +=
-          within && item.segment.any(flag::ack) && item.segment.acknowledgment == next ? 1u : 0u;
+    auto const from = std::partition_point(trace_.begin(), trace_.end(), [&](const Item& item) {
+      return item.steps_before <= first_step;
+    });
+    for (auto item = from; item != trace_.end() && item->steps_before <= end_step; ++item) {
+      bool const same = item->segment.acknowledgment == next;
+      sent += item->segment.any(flag::ack) && same ? 1u : 0u;
     }
     std::size_t const needed = in_.script.selective && in_.script.inferred ? 1 : owed;
     Instant const at = in_.script.steps[first_step].at;
@@ -196,6 +217,9 @@ class AckAudit {
   const Trace& trace_;
   Instant end_, gone_ = Instant::never();
   std::vector<Breach> breaches_;
+  std::size_t asked_ = 0, first_ = 0, told_ = 0;
+  std::uint32_t asked_next_ = 0, acknowledged_ = 0;
+  bool known_ = false;
 };
 
 }  // namespace

@@ -46,7 +46,7 @@ class MarkAudit {
 
  private:
   void breach(std::size_t item, std::string_view clause, const char* text) {
-    breaches_.push_back({trace_[item].at, {clause}, text, item});
+    breaches_.push_back({trace_[item].at, {clause}, text, item, false});
   }
 
   void take_steps(std::size_t end) {

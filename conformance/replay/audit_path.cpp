@@ -37,7 +37,8 @@ std::vector<Breach> audit_path(const AuditInput& input, const Trace& trace) {
       out.push_back({trace[i].at,
                      {six ? "8201:PMTU-3" : "1191:PMTU-1"},
                      fmt::format("more than the {} octets that were said to pass", *most),
-                     i});
+                     i,
+                     false});
       return out;
     }
   }

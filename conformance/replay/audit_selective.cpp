@@ -99,7 +99,7 @@ class SackAudit {
 
  private:
   void breach(std::size_t item, std::string_view clause, std::string text) {
-    breaches_.push_back({trace_[item].at, {clause}, std::move(text), item});
+    breaches_.push_back({trace_[item].at, {clause}, std::move(text), item, false});
   }
 
   void unpermitted(std::size_t item) {

@@ -116,7 +116,7 @@ class SpuriousAudit {
   }
 
   void breach(std::size_t index, std::string_view clause, const char* text) {
-    breaches_.push_back({trace_[index].at, {clause}, text, index});
+    breaches_.push_back({trace_[index].at, {clause}, text, index, false});
     stage_ = Stage::idle;
   }
 

@@ -42,7 +42,7 @@ class StampAudit {
 
  private:
   void breach(std::size_t item, std::string_view clause, std::string text) {
-    breaches_.push_back({trace_[item].at, {clause}, std::move(text), item});
+    breaches_.push_back({trace_[item].at, {clause}, std::move(text), item, false});
   }
 
   /// Was it on its way when the step that changed TS.Recent arrived?

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "conformance/replay/circle.hpp"
+#include "conformance/replay/transmissions.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -23,19 +24,15 @@ std::uint32_t first_octet(const Segment& segment) {
   return segment.sequence + (segment.any(flag::syn) ? 1u : 0u);
 }
 
-const Item* first_with(const Trace& trace, std::uint32_t octet) {
-  auto const found = std::find_if(trace.begin(), trace.end(), [&](const Item& item) {
-    return !item.probe && !item.segment.any(flag::rst) && item.segment.length() != 0 &&
-           covers(item.segment, octet);
-  });
-  return found == trace.end() ? nullptr : &*found;
-}
-
-std::size_t times_sent(const Trace& trace, std::uint32_t octet, std::size_t end) {
-  return static_cast<std::size_t>(std::count_if(
-      trace.begin(), trace.begin() + static_cast<std::ptrdiff_t>(end), [&](const Item& item) {
-        return !item.probe && !item.segment.any(flag::rst) && covers(item.segment, octet);
-      }));
+/// What carries octets, but for probes of a zero window.
+Transmissions index_of(const Trace& trace) {
+  Transmissions out;
+  for (std::size_t i = 0; i < trace.size(); ++i) {
+    if (!trace[i].probe && !trace[i].segment.any(flag::rst)) {
+      out.add(trace[i].segment.sequence, trace[i].segment.length(), i);
+    }
+  }
+  return out;
 }
 
 class Data {
@@ -44,8 +41,19 @@ class Data {
       : in_(input),
         captured_(captured),
         live_(live),
+        captured_index_(index_of(captured)),
+        live_index_(index_of(live)),
         attribution_(input.script, input.run, input.config),
-        out_(out) {}
+        out_(out) {
+    std::uint32_t top = 0;
+    for (std::size_t i = 0; i < captured_.size(); ++i) {
+      const Segment& segment = captured_[i].segment;
+      if (i != 0 && segment.data_bytes() != 0 && !before(top, segment.end())) {
+        repeated_at_.push_back(captured_[i].at);
+      }
+      top = i == 0 || before(top, segment.end()) ? segment.end() : top;
+    }
+  }
 
   void run() {
     for (std::size_t i = 0; i < captured_.size(); ++i) {
@@ -65,7 +73,7 @@ class Data {
   void breach(Instant at, Clauses clauses, const char* text, const Item* captured,
               const Item* live) {
     CrossBreach out;
-    out.breach = {at, std::move(clauses), text, std::nullopt};
+    out.breach = {at, std::move(clauses), text, std::nullopt, false};
     out.kind = captured != nullptr && live != nullptr ? Divergence::Kind::differs
                : captured != nullptr                  ? Divergence::Kind::missing
                                                       : Divergence::Kind::unexpected;
@@ -78,8 +86,17 @@ class Data {
     out_.breaches.push_back(std::move(out));
   }
 
-  bool is_again(const Trace& trace, std::size_t index) const {
-    return times_sent(trace, trace[index].segment.sequence, index) != 0;
+  const Transmissions& index_of_side(const Trace& trace) const {
+    return &trace == &live_ ? live_index_ : captured_index_;
+  }
+
+  const Item* first_with(const Trace& trace, std::uint32_t octet) const {
+    auto const found = index_of_side(trace).first(octet);
+    return found ? &trace[*found] : nullptr;
+  }
+
+  std::size_t times_sent(const Trace& trace, std::uint32_t octet, std::size_t end) const {
+    return index_of_side(trace).count(octet, end);
   }
 
   // --- From the capture's side ---
@@ -160,16 +177,16 @@ class Data {
   }
 
   /// Had the peer acknowledged any data when this was sent?
-  bool acknowledged_before(const Item& item) const {
-    for (std::size_t i = 0; i < item.steps_before && i < in_.script.steps.size(); ++i) {
-      const Step& step = in_.script.steps[i];
-      if (step.kind == Step::Kind::segment && step.segment.any(flag::ack) &&
-          step.incarnation != 0 &&
-          before(in_.script.isns[step.incarnation - 1] + 1, step.segment.acknowledgment)) {
-        return true;
-      }
+  bool acknowledged_before(const Item& item) {
+    for (; !first_ack_ && walked_ < in_.script.steps.size(); ++walked_) {
+      const Step& step = in_.script.steps[walked_];
+      bool const acks = step.kind == Step::Kind::segment && step.segment.any(flag::ack) &&
+                        step.incarnation != 0 &&
+                        before(in_.script.isns[step.incarnation - 1] + 1,
+                               step.segment.acknowledgment);
+      first_ack_ = acks ? std::optional(walked_) : std::nullopt;
     }
-    return false;
+    return first_ack_ && *first_ack_ < item.steps_before;
   }
 
   bool small_outstanding(const Item& item) const {
@@ -243,9 +260,30 @@ class Data {
       bool const probe = sent.timer == tcp::TimerKind::loss_probe;
       breach(item.at, {probe ? "8985:TLP-4" : "9293:P-RTO"},
              "the timer ran out and the capture does not send it again", nullptr, &item);
+      out_.breaches.back().breach.sure = overdue(item, silent_since);
     } else {
       out_.rules.insert(Rule::timing);
     }
+  }
+
+  /// Has any timer run out: one of three seconds at first (RFC 1122), doubled each time that this
+  /// or the SYN was sent again?
+  bool overdue(const Item& item, Instant silent_since) const {
+    constexpr Duration first_timer = Duration::milliseconds(3300);
+    std::size_t const sent = times_sent(captured_, item.segment.sequence, captured_.size());
+    auto const syns = static_cast<std::size_t>(
+        std::count_if(captured_.begin(), captured_.end(),
+                      [](const Item& other) { return other.segment.any(flag::syn); }));
+    std::size_t const doublings = std::min<std::size_t>((sent == 0 ? 0 : sent - 1) + syns - 1, 10);
+    Instant const last = later(in_.script.steps.empty() ? Instant{} : in_.script.steps.back().at,
+                               captured_.empty() ? Instant{} : captured_.back().at);
+    Instant const until = earlier(next_ack(item), last);
+    // Whose timer runs for the front sends that again, and what lies behind it later.
+    bool const heeds = std::any_of(repeated_at_.begin(), repeated_at_.end(), [&](Instant at) {
+      return at > silent_since && at < until;
+    });
+    return syns != 0 && !heeds && until > silent_since &&
+           until.since(silent_since) > first_timer * (std::uint64_t{1} << doublings);
   }
 
   Instant last_sent(const Item& item) const {
@@ -457,8 +495,12 @@ class Data {
   const AuditInput& in_;
   const Trace& captured_;
   const Trace& live_;
+  Transmissions captured_index_, live_index_;
+  std::vector<Instant> repeated_at_;      ///< when the device sent data a second time
   Attribution attribution_;
   CrossResult& out_;
+  std::size_t walked_ = 0;
+  std::optional<std::size_t> first_ack_;  ///< the first step that acknowledges data
 };
 
 }  // namespace

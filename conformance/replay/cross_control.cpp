@@ -85,7 +85,7 @@ class Control {
   }
 
   void differs(const Item& item, const Item& live, std::string_view clause, const char* text) {
-    out_.breaches.push_back({{item.at, {clause}, text, std::nullopt},
+    out_.breaches.push_back({{item.at, {clause}, text, std::nullopt, false},
                              Divergence::Kind::differs,
                              item.index,
                              live.index});
@@ -124,10 +124,15 @@ class Control {
     if (again) {
       return;  // a retransmission: not judged here
     }
+    if (other != nullptr && other->segment.any(flag::rst) && has_no_connection(item)) {
+      out_.rules.insert(Rule::closing_reset);
+      return;
+    }
     Clauses clauses = other != nullptr
                           ? attribution_.of_difference(sent, in_.run.sent[other->index])
                           : attribution_.of_missing(sent);
-    CrossBreach breach{{item.at, std::move(clauses), "the core did not send this", std::nullopt},
+    CrossBreach breach{{item.at, std::move(clauses), "the core did not send this", std::nullopt,
+                        false},
                        Divergence::Kind::missing,
                        item.index,
                        std::nullopt};
@@ -135,8 +140,29 @@ class Control {
       breach.live = other->index;
       breach.kind = Divergence::Kind::differs;
       breach.breach.text = "the core answered otherwise";
+      // A reset that answers an ACK has its number: nothing else is left to choose.
+      const Segment& live = in_.run.sent[other->index].segment;
+      breach.breach.sure = item.segment.any(flag::rst) && !item.segment.any(flag::ack) &&
+                           live.any(flag::rst) && !live.any(flag::ack) &&
+                           item.segment.sequence != other->segment.sequence;
     }
     out_.breaches.push_back(std::move(breach));
+  }
+
+  /// A reset of the number that was acknowledged, without an ACK: so answers who has no connection
+  /// any more (RFC 9293, 3.5.2), since when nobody sees.
+  bool has_no_connection(const Item& item) const {
+    if (!in_.script.inferred || item.steps_before == 0 || !item.segment.any(flag::rst) ||
+        item.segment.any(flag::ack)) {
+      return false;
+    }
+    auto const end = in_.script.steps.begin() + static_cast<std::ptrdiff_t>(item.steps_before);
+    auto const cause = std::find_if(std::make_reverse_iterator(end), in_.script.steps.rend(),
+                                    [](const Step& step) {
+                                      return step.kind == Step::Kind::segment;
+                                    });
+    return cause != in_.script.steps.rend() && cause->segment.any(flag::ack) &&
+           cause->segment.acknowledgment == item.segment.sequence;
   }
 
   bool sent_before(const Item& item) const {
@@ -156,7 +182,7 @@ class Control {
       return;
     }
     out_.breaches.push_back({{item.at, attribution_.of_unexpected(sent),
-                              "the capture does not have this", std::nullopt},
+                              "the capture does not have this", std::nullopt, false},
                              Divergence::Kind::unexpected,
                              std::nullopt,
                              item.index});
@@ -192,14 +218,15 @@ class Control {
           sent.view.state == tcp::State::last_ack || sent.view.state == tcp::State::close_wait;
       Clauses clauses{second ? "9293:P-CLOSE-CLOSEWAIT" : "9293:P-CLOSE-QUEUED"};
       out_.breaches.push_back(
-          {{live->at, std::move(clauses), "the capture has no FIN", std::nullopt},
+          {{live->at, std::move(clauses), "the capture has no FIN", std::nullopt, false},
            Divergence::Kind::unexpected,
            std::nullopt,
            live->index});
     } else if (captured != nullptr && live == nullptr && !reset_before(captured->at)) {
       const Sent& sent = in_.script.sent[captured->index];
       out_.breaches.push_back(
-          {{captured->at, attribution_.of_missing(sent), "the core sent no FIN", std::nullopt},
+          {{captured->at, attribution_.of_missing(sent), "the core sent no FIN", std::nullopt,
+            false},
            Divergence::Kind::missing,
            captured->index,
            std::nullopt});

@@ -11,6 +11,8 @@ namespace {
 namespace flag = tools::tcp_flag;
 
 constexpr Duration prompt = Duration::milliseconds(50);
+/// One reply answers several segments only where they arrive together.
+constexpr Duration together = Duration::milliseconds(10);
 constexpr Duration update_max = Duration::milliseconds(500);
 /// Some TCPs answer what they refuse only so often.
 constexpr Duration reply_limit = Duration::milliseconds(500);
@@ -54,10 +56,12 @@ class Replies {
   }
 
   std::optional<std::size_t> live_reply(std::size_t step) const {
-    for (const Item& item : live_) {
-      if (item.steps_before == step + 1 && is_bare_ack(item) &&
-          !in_.run.sent[item.index].by_timer) {
-        return item.index;
+    auto item = std::partition_point(live_.begin(), live_.end(), [&](const Item& before) {
+      return before.steps_before <= step;
+    });
+    for (; item != live_.end() && item->steps_before == step + 1; ++item) {
+      if (is_bare_ack(*item) && !in_.run.sent[item->index].by_timer) {
+        return item->index;
       }
     }
     return std::nullopt;
@@ -77,8 +81,9 @@ class Replies {
     }
     // Replies to several steps may leave together, but each its own.
     bool const own = found && in_.script.sent[*found].steps_before == step + 1;
-    bool const fewer = count(captured_, at) < count(live_, at);
-    return found && (own || !fewer || in_.script.inferred) ? found : std::nullopt;
+    bool const fewer = count(captured_, at) < count(live_, at) ||
+                       (found && in_.script.sent[*found].at > at + together);
+    return found && (own || !fewer || lenient) ? found : std::nullopt;
   }
 
   static std::size_t count(const Trace& trace, Instant from) {
@@ -90,7 +95,7 @@ class Replies {
 
   void reply(std::size_t step) {
     Clauses const clauses = clauses_of_step(in_.script, in_.run, step, in_.config);
-    if (clauses.empty()) {
+    if (clauses.empty() || (!draws_reply(clauses.front()) && !draws_silence(clauses.front()))) {
       return;
     }
     Instant const at = in_.script.steps[step].at;
@@ -100,7 +105,7 @@ class Replies {
       bool const limited =
           in_.script.inferred && last_reply_ != Instant{} && at.since(last_reply_) < reply_limit;
       if (!limited) {
-        out_.breaches.push_back({{at, clauses, "the capture has no reply", std::nullopt},
+        out_.breaches.push_back({{at, clauses, "the capture has no reply", std::nullopt, false},
                                  Divergence::Kind::unexpected,
                                  std::nullopt,
                                  live});
@@ -111,7 +116,7 @@ class Replies {
       bool const by_this = sent.steps_before == step + 1 && sent.segment.length() == 0;
       if (by_this) {
         out_.breaches.push_back(
-            {{at, clauses, "the capture answers what is not answered", std::nullopt},
+            {{at, clauses, "the capture answers what is not answered", std::nullopt, false},
              Divergence::Kind::missing,
              captured,
              std::nullopt});
@@ -157,7 +162,7 @@ class Replies {
     }
     if (!updated) {
       out_.breaches.push_back(
-          {{at, {"9293:P-SWS-RCV"}, "the capture has no window update", std::nullopt},
+          {{at, {"9293:P-SWS-RCV"}, "the capture has no window update", std::nullopt, false},
            Divergence::Kind::unexpected,
            std::nullopt,
            live});

@@ -255,7 +255,8 @@ bool same_content(const Script& script, const LiveRun& run, const Sent& captured
 }
 
 std::string_view name_of(Judgement judgement) {
-  constexpr std::string_view names[] = {"agrees", "differs, allowed", "violates", "cannot tell"};
+  constexpr std::string_view names[] = {"agrees", "differs, allowed", "violates", "cannot tell",
+                                        "core differs"};
   return names[static_cast<std::size_t>(judgement)];
 }
 

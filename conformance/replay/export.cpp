@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "conformance/replay/report.hpp"
+#include "conformance/replay/sentences.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -50,6 +51,13 @@ nlohmann::ordered_json to_json(const Replayed& replayed) {
     out["clause"] = verdict.divergence->clause;
     out["divergence"] = verdict.divergence->text;
     out["diff"] = divergence_text(replayed);
+  }
+  for (const Violation& violation : verdict.violations) {
+    out["violations"].push_back({{"packet", violation.packet},
+                                 {"clause", violation.clause},
+                                 {"text", violation.text},
+                                 {"sentence", sentence_of(violation.clause)},
+                                 {"count", violation.count}});
   }
   out["notes"] = replayed.script.notes;
   out["packets_played"] = replayed.run.packets_in;

@@ -21,7 +21,8 @@ struct Flow {
 struct CaptureFlows {
   std::vector<Flow> flows;  ///< in the order of their first segments
   std::uint64_t packets = 0;
-  std::array<std::uint64_t, 7> kinds{};  ///< how many frames of each tools::FrameKind
+  tools::FrameCounts kinds{};  ///< how many frames of each tools::FrameKind
+  std::string warning;                   ///< where the file breaks off; empty if it is whole
 };
 
 /// Reads a whole capture. Throws Failure (bad_input) as CaptureReader does, and where more is to be
@@ -29,8 +30,9 @@ struct CaptureFlows {
 CaptureFlows read_flows(const std::string& path, std::uint64_t bytes_max = std::uint64_t{1} << 30);
 
 /// What the capture itself did, undone as far as it can be. Gives one line for each mend.
-/// Not for authored scenarios, in which every oddity is meant.
-std::vector<std::string> normalise(Flow& flow);
+/// Not for authored scenarios, in which every oddity is meant. `aided`: a scenario tells that the
+/// capture was taken well, so that its order and its checksums stand.
+std::vector<std::string> normalise(Flow& flow, bool aided = false);
 
 /// Which side is to be replaced by the core: the one that was named; else the side that was opened
 /// (the receiver of the first SYN), else, without a SYN, the receiver of the first segment.

@@ -87,7 +87,12 @@ class Inference {
     const Sent& sent = script_.sent[index];
     std::uint32_t const begin = sent.segment.sequence + (sent.segment.any(flag::syn) ? 1u : 0u);
     std::uint32_t const end = begin + sent.segment.data_bytes();
-    if (!opened_ || sent.segment.data_bytes() == 0 || !before(max_, end) || before(max_, begin)) {
+    if (!opened_ || sent.segment.data_bytes() == 0 || !before(max_, end)) {
+      return;
+    }
+    // Where it lies above a gap, what comes before it was lost on the way here, or is yet to come.
+    bool const whole = end - isn_ - 1 <= content_.size();
+    if (before(max_, begin) && (script_.near || !script_.unaided || !whole)) {
       return;
     }
     std::uint32_t upto = end;

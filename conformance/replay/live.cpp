@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <new>
 #include <optional>
@@ -13,9 +14,11 @@
 #include "conformance/replay/circle.hpp"
 #include "conformance/replay/options.hpp"
 #include "conformance/replay/packet.hpp"
+#include "conformance/replay/transmissions.hpp"
 #include "core/seam/stack.hpp"
 #include "core/seam/statistics.hpp"
 #include "core/seam/turn.hpp"
+#include "core/units/random.hpp"
 #include "tools/capture/octets.hpp"
 
 namespace lockstep::conformance {
@@ -120,7 +123,7 @@ void set_echo(Segment& segment, std::uint32_t echo) {
 
 class Player {
  public:
-  Player(const Script& script, const Config& config)
+  Player(const Script& script, const Config& config, std::uint64_t turns_max)
       : script_(script),
         addresses_(played_addresses(script)),
         local_{addresses_.device, script.device.port},
@@ -129,7 +132,8 @@ class Player {
         stamp_tick_(config.tcp.timestamp_tick),
         stack_(config, arena_.span()),
         port_(std::max(config.mtu.count, 1500u)),
-        application_(local_, remote_) {
+        application_(local_, remote_),
+        effort_left_(turns_max != 0 ? turns_max : effort_max(script)) {
     application_.allow_fast_open(script.listens_fast, script.device_cookie.has_value());
     run_.steps.resize(script.steps.size());
     run_.stuck_step = script.steps.size();
@@ -137,12 +141,12 @@ class Player {
 
   LiveRun play() {
     turns(true);
-    for (std::size_t i = 0; i < script_.steps.size() && !run_.is_stuck(); ++i) {
+    for (std::size_t i = 0; i < script_.steps.size() && !run_.is_stuck() && !run_.unsettled; ++i) {
       if (!run_.steps[i].done) {
         make(i);
       }
     }
-    if (!run_.is_stuck()) {
+    if (!run_.is_stuck() && !run_.unsettled) {
       advance(origin + script_.end.since(Instant{}) + late_ + tail());
     }
     run_.last = view();
@@ -153,6 +157,22 @@ class Player {
   }
 
  private:
+  /// How many turns a play takes at most: what a capture asks for, many times over.
+  static std::uint64_t effort_max(const Script& script) {
+    std::uint64_t octets = 0;
+    for (const Step& step : script.steps) {
+      octets += step.content.size() + step.segment.payload.size();
+    }
+    return 4'000 + 64 * (script.steps.size() + script.sent.size()) + octets / 16;
+  }
+
+  /// False once the play has taken more than it may.
+  bool spend() {
+    run_.unsettled = run_.unsettled || effort_left_ == 0;
+    effort_left_ -= run_.unsettled ? 0 : 1;
+    return !run_.unsettled;
+  }
+
   /// How long to watch on for what another TCP's timers had made it send earlier.
   Duration tail() const {
     return script_.comparison == Comparison::exact ? Duration{} : Duration::seconds(5);
@@ -210,8 +230,21 @@ class Player {
       ++run_.packets_in;
       port_.arrive(record.bytes);
     }
+    DropCounters const before = stack_.statistics().drops;
     join_calls(index, record);
     turns(true);
+    record.dropped = first_more(before);
+  }
+
+  /// The reason for which something was dropped since.
+  Drop first_more(const DropCounters& before) const {
+    for (std::uint32_t i = 0; i < drop_count; ++i) {
+      auto const drop = static_cast<Drop>(i);
+      if (stack_.statistics().drops.of(drop) != before.of(drop)) {
+        return drop;
+      }
+    }
+    return Drop::none;
   }
 
   // --- What both sides had learnt before the capture: cookies of Fast Open (RFC 7413) ---
@@ -356,13 +389,10 @@ class Player {
 
   /// How often the core has sent the octet.
   std::uint32_t times_sent(std::uint32_t number, std::uint32_t incarnation) const {
-    std::uint32_t times = 0;
-    for (const LiveSent& sent : run_.sent) {
-      bool const covers =
-          at_or_before(sent.segment.sequence, number) && before(number, sent.segment.end());
-      times += covers && sent.incarnation == incarnation ? 1u : 0u;
-    }
-    return times;
+    auto const found = sent_.find(incarnation);
+    std::size_t const count =
+        found == sent_.end() ? 0 : found->second.count(number, run_.sent.size());
+    return static_cast<std::uint32_t>(count);
   }
 
   std::uint32_t stamp_clock() const {
@@ -422,7 +452,7 @@ class Player {
         continue;
       }
       Instant const deadline = stack_.deadline();
-      if (deadline.is_never() || deadline > horizon || count == waits_max) {
+      if (run_.unsettled || deadline.is_never() || deadline > horizon || count == waits_max) {
         return false;
       }
       advance(later(deadline, port_.now()));
@@ -434,12 +464,14 @@ class Player {
   /// The peer of the capture has all that the core has sent, and the core may send no more until
   /// it is told so: its window is another one. The peer says what it would say: all that came.
   bool acknowledge_part(const Step& step) {
-    if (step.incarnation == 0 || run_.isns.size() < step.incarnation) {
-      return false;
+    bool const tried = part_tried_ && *part_tried_ == highest_;
+    if (step.incarnation == 0 || run_.isns.size() < step.incarnation || tried) {
+      return false;  // or the core did not take it, and never will
     }
-    Step part = step;
-    part.segment.options.clear();
-    part.segment.payload.clear();
+    Step part;
+    part.segment.window = step.segment.window;
+    part.segment.sequence = step.segment.sequence;
+    part.at = step.at;
     part.segment.flags = flag::ack;
     part.segment.acknowledgment = highest_;
     part.incarnation = 0;
@@ -457,6 +489,7 @@ class Player {
     } else if (stack_.state_of({local_, remote_}) != tcp::State::syn_received) {
       return false;
     }
+    part_tried_ = highest_;
     advance(port_.now() + script_.round_trip);
     std::uint32_t const seen = run_.as_captured(script_, highest_, step.incarnation);
     std::uint32_t const told = std::uint32_t{part.segment.window} << script_.peer_shift;
@@ -471,7 +504,7 @@ class Player {
   /// Runs every deadline up to `until`, and stops the clock there.
   void advance(Instant until) {
     constexpr int deadlines_max = 1'000'000;
-    for (int count = 0; count < deadlines_max; ++count) {
+    for (int count = 0; count < deadlines_max && !run_.unsettled; ++count) {
       Instant const deadline = stack_.deadline();
       if (deadline.is_never() || deadline > until) {
         break;
@@ -484,7 +517,7 @@ class Player {
 
   void turns(bool by_step) {
     constexpr int turns_max = 10'000;
-    for (int count = 0; count < turns_max; ++count) {
+    for (int count = 0; count < turns_max && spend(); ++count) {
       auto const fired = stack_.statistics().tcp.timers_fired;
       Outcome const outcome = turn(stack_, port_, application_);
       note_sent(by_step, fired);
@@ -528,6 +561,7 @@ class Player {
       learn_from(sent.segment, sent.window_bytes);
       sent.incarnation = static_cast<std::uint32_t>(run_.isns.size());
       sent.view = view();
+      sent_[sent.incarnation].add(sent.segment.sequence, sent.segment.length(), run_.sent.size());
       run_.sent.push_back(std::move(sent));
     }
   }
@@ -577,11 +611,14 @@ class Player {
   ReplayPort port_;
   ReplayApplication application_;
   LiveRun run_;
+  std::map<std::uint32_t, Transmissions> sent_;  ///< by incarnation
+  std::uint64_t effort_left_;
   Duration late_;
   Instant met_at_;
   std::size_t steps_ = 0;
   std::uint32_t highest_ = 0, edge_ = 0;
   bool edge_known_ = false;
+  std::optional<std::uint32_t> part_tried_;  ///< up to where the last ACK of a part went
 };
 
 constexpr std::uint32_t buffer_max = 32u << 20;
@@ -658,9 +695,9 @@ Config replay_config(const Script& script, const Config& base, bool keep_buffers
   config.link = LinkType::ip;
   config.addresses[0] = {addresses.device, prefix};
   config.address_count = Count{1};
-  config.tcp.connections_max = Count{64};
-  config.tcp.active_max = Count{64};
-  config.tcp.time_wait_max = Count{64};
+  config.tcp.connections_max = Count{16};
+  config.tcp.active_max = Count{16};
+  config.tcp.time_wait_max = Count{16};
   config.tcp.listeners_max = Count{8};
   config.tcp.blocks_max = Count{1024};
   config.tcp.extents_max = Count{1024};
@@ -685,9 +722,12 @@ Config replay_config(const Script& script, const Config& base, bool keep_buffers
   if (script.inferred) {
     config.tcp.nagle = false;  // the captured application's writes are known as far as they left
   }
+  draw_keys(config, entropy_of(Random(0).fork("replay")));
   return config;
 }
 
-LiveRun play(const Script& script, const Config& config) { return Player(script, config).play(); }
+LiveRun play(const Script& script, const Config& config, std::uint64_t turns_max) {
+  return Player(script, config, turns_max).play();
+}
 
 }  // namespace lockstep::conformance

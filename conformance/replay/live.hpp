@@ -9,6 +9,7 @@
 #include "core/seam/config.hpp"
 #include "core/seam/event.hpp"
 #include "core/tcp/counters.hpp"
+#include "core/units/drop.hpp"
 #include "tools/cards/bench.hpp"
 
 namespace lockstep::conformance {
@@ -48,6 +49,7 @@ struct StepRecord {
   Instant at;
   View before, after;
   Refusal refusal = Refusal::none;
+  Drop dropped = Drop::none;     ///< why the core threw the packet away
   std::vector<std::byte> bytes;  ///< the packet as it was played
 };
 
@@ -71,6 +73,7 @@ struct LiveRun {
   Duration late;
   std::uint64_t packets_in = 0;
   std::vector<PartAck> part_acks;
+  bool unsettled = false;  ///< the play was stopped: it took more turns than it may
 
   bool is_stuck() const { return stuck_step < steps.size(); }
   /// A number of the core's as the capture would have it; `incarnation` as of the segment.
@@ -82,8 +85,9 @@ struct LiveRun {
 /// where the capture is another TCP's, the MSS and the buffer that it showed.
 Config replay_config(const Script& script, const Config& base, bool keep_buffers);
 
-/// Plays the whole script. Deterministic.
-LiveRun play(const Script& script, const Config& config);
+/// Plays the whole script. Deterministic. Stops after so many turns: 0 stands for what the script
+/// asks for, many times over.
+LiveRun play(const Script& script, const Config& config, std::uint64_t turns_max = 0);
 
 /// The addresses that are played: those of the capture where the core accepts them, else made up.
 struct PlayedAddresses {

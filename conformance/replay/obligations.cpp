@@ -5,125 +5,17 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 
 #include "conformance/replay/audit.hpp"
 #include "conformance/replay/circle.hpp"
 #include "conformance/replay/cross.hpp"
+#include "conformance/replay/unaided.hpp"
 
 namespace lockstep::conformance {
 namespace {
 
 namespace flag = tools::tcp_flag;
-
-/// The octets of one side, as far as the capture has them.
-class Coverage {
- public:
-  void add(const tools::Segment& segment) {
-    if (segment.any(flag::rst)) {
-      return;
-    }
-    if (segment.any(flag::syn)) {
-      begin_ = segment.sequence;
-      ranges_.clear();
-    }
-    if (begin_ && segment.length() != 0) {
-      std::uint32_t const from = segment.sequence - *begin_;
-      std::uint32_t& to = ranges_[from];
-      to = std::max(to, from + segment.length());
-    }
-  }
-
-  /// Where the first octet is missing.
-  std::optional<std::uint32_t> end() const {
-    if (!begin_) {
-      return std::nullopt;
-    }
-    std::uint32_t reached = 0;
-    for (const auto& [from, to] : ranges_) {
-      if (from > reached) {
-        break;
-      }
-      reached = std::max(reached, to);
-    }
-    return *begin_ + reached;
-  }
-
- private:
-  std::optional<std::uint32_t> begin_;
-  std::map<std::uint32_t, std::uint32_t> ranges_;
-};
-
-bool acknowledges_beyond(const tools::Segment& segment, const Coverage& of) {
-  auto const end = of.end();
-  return end && segment.any(flag::ack) && !segment.any(flag::rst) &&
-         before(*end, segment.acknowledgment);
-}
-
-/// What the capture lacks, where a side acknowledges what nobody is seen to send.
-std::string capture_loss(const Script& script) {
-  Coverage ours;
-  Coverage theirs;
-  for (const Sent& sent : script.sent) {
-    ours.add(sent.segment);
-  }
-  for (const Step& step : script.steps) {
-    if (step.kind == Step::Kind::segment) {
-      theirs.add(step.segment);
-    }
-  }
-  for (const Sent& sent : script.sent) {
-    if (acknowledges_beyond(sent.segment, theirs)) {
-      return fmt::format(
-          "the capture lost packets of the peer: packet {} acknowledges what it "
-          "does not hold",
-          sent.segment.number);
-    }
-  }
-  for (const Step& step : script.steps) {
-    if (step.kind == Step::Kind::segment && acknowledges_beyond(step.segment, ours)) {
-      return fmt::format(
-          "the capture lost packets of the device: packet {} acknowledges what it "
-          "does not hold",
-          step.packet);
-    }
-  }
-  return {};
-}
-
-/// Where the device's packets did not come by as it sent them: a TCP sends new octets in order, and
-/// its acknowledgments never go back.
-std::string capture_disorder(const Script& script) {
-  std::optional<std::uint32_t> next;
-  std::optional<std::uint32_t> acknowledged;
-  for (const Sent& sent : script.sent) {
-    const tools::Segment& segment = sent.segment;
-    if (segment.any(flag::rst)) {
-      continue;
-    }
-    if (segment.any(flag::syn)) {
-      next = segment.end();
-      acknowledged.reset();
-    } else if (next && segment.length() != 0) {
-      if (before(*next, segment.sequence)) {
-        return fmt::format("packets of the device were lost or overtaken before they were "
-                           "captured: packet {} leaves a gap",
-                           segment.number);
-      }
-      next = before(*next, segment.end()) ? segment.end() : *next;
-    }
-    if (segment.any(flag::ack)) {
-      if (acknowledged && before(segment.acknowledgment, *acknowledged)) {
-        return fmt::format("packets of the device were overtaken before they were captured: packet "
-                           "{} acknowledges less than one before it",
-                           segment.number);
-      }
-      acknowledged = segment.acknowledgment;
-    }
-  }
-  return {};
-}
 
 /// What the peer had to send again, seen from where its first copy may have been lost later on.
 std::string lost_after_capture(const Script& script) {
@@ -189,11 +81,7 @@ class Judge {
   Verdict judge() {
     Verdict verdict;
     if (script_.inferred) {
-      verdict.reason = capture_loss(script_);
-      if (script_.unaided && verdict.reason.empty()) {
-        verdict.reason = capture_disorder(script_);
-      }
-      if (script_.unaided && verdict.reason.empty()) {
+      if (script_.unaided) {
         verdict.reason = window_too_small(script_, run_);
       }
       if (!verdict.reason.empty()) {
@@ -214,12 +102,18 @@ class Judge {
     } else {
       stuck();
     }
-    settle(cross.rules, verdict);
-    if (verdict.judgement == Judgement::violates && script_.unaided && script_.inferred) {
-      std::string const lost = lost_after_capture(script_);
+    if (script_.unaided) {
+      verdict = settle_unaided(script_, run_, std::move(all_), std::move(cross.rules));
+      bool const parted = verdict.judgement != Judgement::agrees &&
+                          verdict.judgement != Judgement::differs_allowed;
+      std::string lost = parted ? lost_after_capture(script_) : std::string();
       if (!lost.empty()) {
-        verdict = {Judgement::cannot_tell, lost, {}, std::nullopt};
+        verdict = {};
+        verdict.judgement = Judgement::cannot_tell;
+        verdict.reason = std::move(lost);
       }
+    } else {
+      settle(cross.rules, verdict);
     }
     return verdict;
   }
@@ -253,7 +147,7 @@ class Judge {
     out.breach = {at, clauses_of_stuck(script_, run_),
                   fmt::format("the core never did what packet {} of the capture answers",
                               script_.steps[run_.stuck_step].packet),
-                  std::nullopt};
+                  std::nullopt, false};
     all_.push_back(std::move(out));
   }
 
@@ -269,6 +163,7 @@ class Judge {
       divergence.live = first->live;
       divergence.clause = chosen(first->breach.clauses, shows_);
       divergence.text = first->breach.text;
+      verdict.violations.push_back({0, divergence.clause, divergence.text, 1});
       verdict.divergence = std::move(divergence);
       return;
     }

@@ -25,6 +25,7 @@ std::optional<Stamps> stamps_of(const tools::Segment& segment);
 /// One SACK block: from its left edge up to, and without, its right one.
 struct Block {
   std::uint32_t left = 0, right = 0;
+  friend bool operator==(const Block&, const Block&) = default;
 };
 
 std::vector<Block> blocks_of(const tools::Segment& segment);

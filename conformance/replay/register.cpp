@@ -3,18 +3,21 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <charconv>
+#include <map>
 #include <memory>
 #include <optional>
 
+#include "conformance/replay/connections.hpp"
 #include "conformance/replay/export.hpp"
 #include "conformance/replay/report.hpp"
+#include "conformance/replay/unaided.hpp"
 #include "tools/cli/failure.hpp"
 #include "tools/cli/verbs.hpp"
 #include "tools/journal/replay.hpp"
 #include "tools/output/draft_file.hpp"
 #include "tools/output/json.hpp"
-#include "tools/output/progress.hpp"
 #include "tools/world/units.hpp"
 
 namespace lockstep::tools {
@@ -82,56 +85,10 @@ DeviceName parse_device(const std::string& text) {
   return out;
 }
 
-std::optional<Endpoint> named_side(const Flow& flow, const DeviceName& name) {
-  for (const Endpoint& side : {flow.first, flow.second}) {
-    if (side.address == name.address && (!name.port || side.port == *name.port)) {
-      return side;
-    }
-  }
-  return std::nullopt;
-}
-
-std::vector<Replayed> replay_all(const ReplayOptions& options, const CaptureFlows& capture) {
-  std::vector<Replayed> out;
-  if (!options.scenario.empty()) {
-    static Scenario scenario;
-    scenario = load_scenario(options.scenario);
-    Flow const flow = flow_of(capture, scenario, options.capture);
-    out.push_back(replay_flow(flow, scenario.device, &scenario));
-    return out;
-  }
-  std::optional<DeviceName> device;
-  if (!options.device.empty()) {
-    device = parse_device(options.device);
-  }
-  Progress progress;
-  for (const Flow& flow : capture.flows) {
-    progress.draw(out.size(), capture.flows.size(),
-                  fmt::format("{} of {} flows", out.size(), capture.flows.size()));
-    auto const side = device ? named_side(flow, *device) : choose_device(flow);
-    if (side) {
-      out.push_back(replay_flow(flow, *side, nullptr));
-    }
-  }
-  if (device && out.empty()) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("{}: no TCP segment from or to {}; expected the address of one side: "
-                              "leave --device out to see them",
-                              options.capture, options.device));
-  }
-  return out;
-}
-
 /// What was in the capture besides TCP, for those who wonder where their packets went.
-std::string other_frames(const CaptureFlows& capture) {
-  std::string out;
-  for (std::size_t kind = 0; kind < capture.kinds.size(); ++kind) {
-    if (kind != static_cast<std::size_t>(FrameKind::tcp) && capture.kinds[kind] != 0) {
-      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", capture.kinds[kind],
-                         name_of(static_cast<FrameKind>(kind)));
-    }
-  }
-  return out.empty() ? "" : fmt::format(" (not replayed: {})", out);
+std::string not_replayed(const tools::FrameCounts& kinds) {
+  std::string const others = tools::other_frames(kinds);
+  return others.empty() ? "" : fmt::format(" (not replayed: {})", others);
 }
 
 std::string counted(std::uint64_t count, std::string_view noun) {
@@ -150,23 +107,35 @@ class Outputs {
     open(options.pcapng, pcapng_);
   }
 
-  void write(const std::vector<Replayed>& all) {
+  /// What one side came to: kept for the files that were asked for.
+  void add(const Replayed& replayed) {
+    if (pcapng_ != nullptr) {
+      add_packets(replayed, writer_);
+    }
+  }
+  nlohmann::ordered_json json_of(const Replayed& replayed) const {
+    return json_ != nullptr ? to_json(replayed) : nlohmann::ordered_json();
+  }
+  bool writes_json() const { return json_ != nullptr; }
+  void add(nlohmann::ordered_json flow) {
+    if (json_ != nullptr) {
+      flows_.push_back(std::move(flow));
+    }
+  }
+
+  void write(const std::string& warning) {
     if (json_ != nullptr) {
       nlohmann::ordered_json out;
       out["capture"] = capture_;
-      out["flows"] = nlohmann::ordered_json::array();
-      for (const Replayed& replayed : all) {
-        out["flows"].push_back(to_json(replayed));
+      if (!warning.empty()) {
+        out["warning"] = warning;
       }
+      out["flows"] = std::move(flows_);
       json_->put(json_text(out));
       json_->keep();
     }
     if (pcapng_ != nullptr) {
-      PcapngWriter writer;
-      for (const Replayed& replayed : all) {
-        add_packets(replayed, writer);
-      }
-      pcapng_->put(writer.bytes());
+      pcapng_->put(writer_.bytes());
       pcapng_->keep();
     }
   }
@@ -180,28 +149,170 @@ class Outputs {
 
   std::string capture_;
   std::unique_ptr<DraftFile> json_, pcapng_;
+  PcapngWriter writer_;
+  nlohmann::ordered_json flows_ = nlohmann::ordered_json::array();
+};
+
+/// One side of a connection, judged: what is printed of it at the end.
+struct JudgedSide {
+  Endpoint device, peer;
+  Verdict verdict;
+  std::vector<std::string> notes;
+  std::string text;
+  nlohmann::ordered_json json;
+};
+
+/// Judges connections as they are read and prints each when it is over.
+class Session {
+ public:
+  Session(const ReplayOptions& options, Outputs& outputs) : options_(options), outputs_(outputs) {
+    if (!options.device.empty()) {
+      device_ = parse_device(options.device);
+    }
+  }
+
+  void judge(Connection& connection) {
+    connection.number = next_++;
+    std::vector<std::string> const notes = normalise(connection.flow);
+    for (const Segment& segment : connection.flow.segments) {
+      connection.watch.take(segment);
+    }
+    auto& sides = judged_[connection.number];
+    Endpoint const opened = choose_device(connection.flow);
+    bool const first = opened == connection.flow.first;
+    for (const Endpoint& side : {opened, first ? connection.flow.second : connection.flow.first}) {
+      if (!device_ || is_named(side)) {
+        Replayed replayed = replay_mended(connection.flow, side);
+        replayed.script.notes.insert(replayed.script.notes.end(), notes.begin(), notes.end());
+        sides.push_back(side_of(replayed));
+      }
+    }
+  }
+
+  void done(Connection& connection) {
+    auto const found = judged_.find(connection.number);
+    for (JudgedSide& side : found->second) {
+      if (connection.later != 0) {
+        add_rest(connection, side);
+      }
+      print(side);
+    }
+    judged_.erase(found);
+  }
+
+  void scenario() {
+    static Scenario scenario;
+    scenario = load_scenario(options_.scenario);
+    CaptureFlows const capture = read_flows(options_.capture);
+    Flow const flow = flow_of(capture, scenario, options_.capture);
+    JudgedSide side = side_of(replay_flow(flow, scenario.device, &scenario));
+    heading_ = fmt::format("{}: {}, {}{}\n", options_.capture, counted(capture.packets, "packet"),
+                           counted(capture.flows.size(), "TCP flow"), not_replayed(capture.kinds));
+    print(side);
+    warning = capture.warning;
+  }
+
+  void capture() {
+    ConnectionReader reader(
+        {}, {[&](Connection& connection) { judge(connection); },
+             [&](Connection& connection) { done(connection); }});
+    reader.read(options_.capture);
+    tools::expect_tcp(options_.capture, reader.packets(), reader.kinds());
+    if (device_ && sides_ == 0) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("{}: no TCP segment from or to {}, expected the address of one "
+                                "side: leave --device out to see them",
+                                options_.capture, options_.device));
+    }
+    heading_ = fmt::format("{}: {}, {}{}\n", options_.capture, counted(reader.packets(), "packet"),
+                           counted(reader.connections(), "TCP flow"),
+                           not_replayed(reader.kinds()));
+    warning = reader.warning();
+  }
+
+  int finish() {
+    fmt::print("{}{} agree, {} differ as allowed, {} violate, {} cannot be told", heading_,
+               counts_[0], counts_[1], counts_[2], counts_[3]);
+    fmt::print("{}\n", counts_[4] != 0 ? fmt::format(", our TCP differs in {}", counts_[4]) : "");
+    if (counts_[4] != 0) {
+      fmt::print("our TCP errs: this is no fault of the capture; please report it\n");
+    }
+    bool const found = counts_[2] != 0 || counts_[4] != 0;
+    return static_cast<int>(found ? ExitCode::finding : ExitCode::fine);
+  }
+
+  std::string warning;
+
+ private:
+  bool is_named(const Endpoint& side) const {
+    return side.address == device_->address && (!device_->port || side.port == *device_->port);
+  }
+
+  JudgedSide side_of(const Replayed& replayed) {
+    outputs_.add(replayed);
+    return {replayed.script.device, replayed.script.peer,      replayed.verdict,
+            replayed.script.notes,  divergence_text(replayed), outputs_.json_of(replayed)};
+  }
+
+  /// What was watched after the part that was played.
+  void add_rest(const Connection& connection, JudgedSide& side) const {
+    side.notes.push_back(
+        fmt::format("played up to packet {}; {} after it were watched, not played",
+                    connection.judged_until, counted(connection.later, "packet")));
+    std::vector<Finding> late = connection.watch.findings(side.device);
+    std::erase_if(late, [&](const Finding& finding) {
+      return finding.packet <= connection.judged_until;
+    });
+    if (!late.empty()) {
+      Verdict rest;
+      add_findings(rest, {}, late);
+      side.text += violations_text(rest);
+      add_findings(side.verdict, {}, late);
+      if (outputs_.writes_json()) {
+        side.json["verdict"] = name_of(side.verdict.judgement);
+        side.json["clause"] = side.verdict.divergence->clause;
+      }
+    }
+  }
+
+  void print(JudgedSide& side) {
+    ++sides_;
+    ++counts_.at(static_cast<std::size_t>(side.verdict.judgement));
+    fmt::print("{} (device) and {}: {}\n", text_of(side.device), text_of(side.peer),
+               verdict_text(side.verdict));
+    for (const std::string& note : side.notes) {
+      fmt::print("  {}\n", note);
+    }
+    fmt::print("{}", side.text);
+    if (outputs_.writes_json()) {
+      side.json["notes"] = side.notes;
+      outputs_.add(std::move(side.json));
+    }
+  }
+
+  const ReplayOptions& options_;
+  Outputs& outputs_;
+  std::optional<DeviceName> device_;
+  std::map<std::uint64_t, std::vector<JudgedSide>> judged_;
+  std::uint64_t next_ = 0, sides_ = 0;
+  std::array<std::uint64_t, 5> counts_{};
+  std::string heading_;
 };
 
 int run_replay(const ReplayOptions& options) {
-  CaptureFlows const capture = read_flows(options.capture);
+  static_cast<void>(CaptureReader(options.capture));  // before any file is made
   Outputs outputs(options);
-  std::vector<Replayed> const all = replay_all(options, capture);
-  outputs.write(all);
-  fmt::print("{}: {}, {}{}\n", options.capture, counted(capture.packets, "packet"),
-             counted(capture.flows.size(), "TCP flow"), other_frames(capture));
-  std::array<std::size_t, 4> counts{};
-  for (const Replayed& replayed : all) {
-    ++counts[static_cast<std::size_t>(replayed.verdict.judgement)];
-    fmt::print("{} (device) and {}: {}\n", text_of(replayed.script.device),
-               text_of(replayed.script.peer), verdict_text(replayed.verdict));
-    for (const std::string& note : replayed.script.notes) {
-      fmt::print("  {}\n", note);
-    }
-    fmt::print("{}", divergence_text(replayed));
+  Session session(options, outputs);
+  if (options.scenario.empty()) {
+    session.capture();
+  } else {
+    session.scenario();
   }
-  fmt::print("{} agree, {} differ as allowed, {} violate, {} cannot be told\n", counts[0],
-             counts[1], counts[2], counts[3]);
-  return static_cast<int>(counts[2] != 0 ? ExitCode::finding : ExitCode::fine);
+  outputs.write(session.warning);
+  if (!session.warning.empty()) {
+    fmt::print(stderr, "lockstep: {}\n", session.warning);
+  }
+  return session.finish();
 }
 
 }  // namespace
@@ -245,15 +356,16 @@ void register_replay(CLI::App& app, int& exit_code) {
       "replay", "Replays a capture with our TCP in place of one side, and compares what it owed");
   auto const options = std::make_shared<ReplayOptions>();
   CLI::Option* const capture = verb->add_option("capture", options->capture,
-                                                "a pcap or pcapng file");
+                                                "a pcap or pcapng file, also packed by gzip; - "
+                                                "for standard input");
   CLI::Option* const journal = verb->add_option(
       "--journal", options->journal,
       "instead of a capture: what --record of `lockstep serve` or `load` kept, to the same core "
       "again");
   journal->excludes(capture);
   verb->add_option("--device", options->device,
-                   "the side that our TCP replaces, as address or address:port (default: the side "
-                   "that was connected to)")
+                   "the side that our TCP replaces, as address or address:port (default: one, then "
+                   "the other)")
       ->excludes(journal);
   verb->add_option("--scenario", options->scenario,
                    "a scenario.toml: device, configuration and the application's calls (default: "
@@ -264,9 +376,9 @@ void register_replay(CLI::App& app, int& exit_code) {
                    "also write the replayed packets, with the connection's state as comments");
   add_journal_options(*verb, *options, capture);
   verb->footer(
-      "A verdict for each flow: agrees; differs, allowed (and by which rule); violates (and which\n"
-      "requirement); cannot tell (and why). Exit code 1: a flow violates, or a frame of a journal\n"
-      "is not what it was.\n"
+      "A verdict for each side of each flow: agrees; differs, allowed (and by which rule);\n"
+      "violates (and which requirement); cannot tell (and why); core differs: our own TCP errs.\n"
+      "Exit code 1: one violates or our TCP differs, or a frame of a journal is not what it was.\n"
       "Example: lockstep replay web.pcapng --device 192.0.2.7\n"
       "         lockstep replay --journal run.journal --pcapng run.pcapng\n"
       "         lockstep replay --journal run.journal --until 1.5s --frames --inspect");

@@ -8,6 +8,8 @@
 #include "conformance/replay/edit.hpp"
 #include "conformance/replay/exact.hpp"
 #include "conformance/replay/obligations.hpp"
+#include "conformance/replay/unaided.hpp"
+#include "conformance/replay/watch.hpp"
 #include "tools/cli/failure.hpp"
 
 namespace lockstep::conformance {
@@ -26,6 +28,10 @@ Replayed replay_edited(const Flow& flow, const Flow& original, const Endpoint& d
   bool const keep = scenario != nullptr && scenario->sets_receive_buffer;
   out.config = replay_config(out.script, base, keep);
   out.run = play(out.script, out.config);
+  if (out.run.unsettled) {
+    out.verdict = verdict_of_unsettled();
+    return out;
+  }
   static const std::vector<std::string> nothing;
   const auto& shows = scenario != nullptr ? scenario->shows : nothing;
   out.verdict = out.script.comparison == Comparison::exact
@@ -35,6 +41,13 @@ Replayed replay_edited(const Flow& flow, const Flow& original, const Endpoint& d
 }
 
 }  // namespace
+
+Verdict verdict_of_unsettled() {
+  Verdict out;
+  out.judgement = Judgement::cannot_tell;
+  out.reason = "the play did not settle";
+  return out;
+}
 
 bool TwinResult::passes() const {
   return replayed.verdict.judgement == Judgement::violates && replayed.verdict.divergence &&
@@ -53,9 +66,20 @@ Replayed replay_flow(const Flow& flow, const Endpoint& device, const Scenario* s
     return replay_edited(flow, flow, device, scenario);
   }
   Flow mended = flow;
-  std::vector<std::string> notes = normalise(mended);
-  Replayed out = replay_edited(mended, mended, device, scenario);
+  std::vector<std::string> notes = normalise(mended, scenario != nullptr);
+  Replayed out = scenario != nullptr ? replay_edited(mended, mended, device, scenario)
+                                     : replay_mended(mended, device);
   out.script.notes.insert(out.script.notes.end(), notes.begin(), notes.end());
+  return out;
+}
+
+Replayed replay_mended(const Flow& flow, const Endpoint& device) {
+  Replayed out = replay_edited(flow, flow, device, nullptr);
+  Watch watch(flow.first, flow.second);
+  for (const tools::Segment& segment : flow.segments) {
+    watch.take(segment);
+  }
+  add_findings(out.verdict, out.script, watch.findings(device));
   return out;
 }
 
@@ -79,7 +103,7 @@ std::unique_ptr<ScenarioResult> replay_scenario(const std::string& folder) {
   Flow flow = flow_of(read_flows(path), out->scenario, path);
   const Scenario& scenario = out->scenario;
   if (scenario.comparison == Comparison::obligations) {
-    normalise(flow);
+    normalise(flow, true);
   }
   out->replayed = replay_edited(flow, flow, scenario.device, &scenario);
   for (const Twin& twin : scenario.twins) {

@@ -23,6 +23,12 @@ struct Replayed {
 /// Replays one flow with the core in place of `device`. `scenario` may be null.
 Replayed replay_flow(const Flow& flow, const Endpoint& device, const Scenario* scenario);
 
+/// Replays a flow that normalise() has mended, and of which no scenario tells more.
+Replayed replay_mended(const Flow& flow, const Endpoint& device);
+
+/// Of a play that was stopped: see LiveRun::unsettled.
+Verdict verdict_of_unsettled();
+
 /// One twin: the scenario's capture with one edit.
 struct TwinResult {
   const Twin* twin = nullptr;

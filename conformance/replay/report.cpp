@@ -6,6 +6,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "conformance/replay/options.hpp"
+#include "conformance/replay/sentences.hpp"
+#include "tools/capture/octets.hpp"
+
 namespace lockstep::conformance {
 namespace {
 
@@ -30,7 +34,33 @@ std::string letters(std::uint8_t flags) {
   return out.empty() ? "-" : out;
 }
 
-std::string segment_text(const Segment& segment, std::uint32_t isn, std::uint32_t peer_isn) {
+/// The options in few letters, their numbers relative to what they are numbers of.
+std::string options_text(const Segment& segment, std::uint32_t peer_isn) {
+  std::string out;
+  for (const tools::TcpOption& option : tools::options_of(segment)) {
+    if (option.kind == 2 && option.data.size() == 2) {
+      out += fmt::format(" mss {}", tools::word_at(option.data, 0));
+    } else if (option.kind == 3 && option.data.size() == 1) {
+      out += fmt::format(" scale {}", tools::octet_at(option.data, 0));
+    } else if (option.kind == option_kind::sack_permitted) {
+      out += " sackok";
+    } else if (option.kind == option_kind::fast_open) {
+      out += " tfo";
+    } else if (option.kind != option_kind::sack && option.kind != option_kind::timestamps) {
+      out += fmt::format(" option {}", option.kind);
+    }
+  }
+  if (auto const stamps = stamps_of(segment)) {
+    out += fmt::format(" ts {}/{}", stamps->value, stamps->echo);
+  }
+  for (const Block& block : blocks_of(segment)) {
+    out += fmt::format(" sack {}-{}", block.left - peer_isn, block.right - peer_isn);
+  }
+  return out;
+}
+
+std::string segment_text(const Segment& segment, std::uint32_t isn, std::uint32_t peer_isn,
+                         std::uint64_t window_bytes) {
   std::string out = fmt::format("{:<3} seq {}", letters(segment.flags), segment.sequence - isn);
   if (segment.data_bytes() != 0) {
     out += fmt::format("+{}", segment.data_bytes());
@@ -38,7 +68,11 @@ std::string segment_text(const Segment& segment, std::uint32_t isn, std::uint32_
   if (segment.any(flag::ack)) {
     out += fmt::format(" ack {}", segment.acknowledgment - peer_isn);
   }
-  return out + fmt::format(" win {}", segment.window);
+  out += fmt::format(" win {}", segment.window);
+  if (window_bytes != segment.window) {
+    out += fmt::format(" ({})", window_bytes);
+  }
+  return out + options_text(segment, peer_isn);
 }
 
 class Diff {
@@ -130,10 +164,11 @@ class Diff {
                                step.bytes != 0 ? fmt::format(" {}", step.bytes) : "");
         row.right = run_.steps[i].done ? "  the same" : "  not reached";
       } else if (step.kind == Step::Kind::segment) {
-        std::string const text = segment_text(step.segment, peer_isn_, isn(step.incarnation));
+        std::string const text = segment_text(step.segment, peer_isn_, isn(step.incarnation),
+                                              step.window_bytes);
         row.left = fmt::format("< {} {}", step.packet, text);
         row.right = run_.steps[i].skipped ? "< left out"
-                    : run_.steps[i].done  ? "< the same"
+                    : run_.steps[i].done  ? "< the same" + dropped_text(run_.steps[i])
                                           : "< not reached";
       } else {
         row.left = fmt::format("< {} ICMP error", step.packet);
@@ -152,7 +187,8 @@ class Diff {
       row.at = sent.at;
       row.order = 4 * sent.steps_before + 1;
       row.left = fmt::format("> {} {}", sent.segment.number,
-                             segment_text(sent.segment, isn(sent.incarnation), peer_isn_));
+                             segment_text(sent.segment, isn(sent.incarnation), peer_isn_,
+                                          sent.window_bytes));
       row.marked = divergence_.captured == i;
       all.push_back(std::move(row));
     }
@@ -164,10 +200,18 @@ class Diff {
       row.order = 4 * sent.steps + 2;
       Segment shown = sent.segment;
       shown.sequence = run_.as_captured(script_, shown.sequence, sent.incarnation);
-      row.right = "> " + segment_text(shown, isn(sent.incarnation), peer_isn_);
+      row.right = "> " + segment_text(shown, isn(sent.incarnation), peer_isn_, sent.window_bytes);
       row.marked = divergence_.live == i;
       all.push_back(std::move(row));
     }
+  }
+
+  /// Why the core threw it away, in the words of its counters.
+  static std::string dropped_text(const StepRecord& record) {
+    return record.dropped == Drop::none
+               ? ""
+               : fmt::format(", dropped as {}: {}", name_of(record.dropped),
+                             text_of(record.dropped));
   }
 
   static std::string state_of(const View& view) {
@@ -204,6 +248,10 @@ std::string verdict_text(const Verdict& verdict) {
   if (verdict.judgement == Judgement::cannot_tell) {
     return out + ": " + verdict.reason;
   }
+  if (verdict.judgement == Judgement::core_differs) {
+    return out + " " + verdict.divergence->clause +
+           ": our own TCP errs here and the capture does not: please report it with the capture";
+  }
   if (verdict.divergence) {
     return out + " " + verdict.divergence->clause;
   }
@@ -217,9 +265,24 @@ std::string divergence_text(const Replayed& replayed) {
   if (!replayed.verdict.divergence) {
     return {};
   }
-  return fmt::format("  {} ({})\n", replayed.verdict.divergence->text,
-                     replayed.verdict.divergence->clause) +
-         Diff(replayed).text();
+  std::string out = violations_text(replayed.verdict);
+  return replayed.run.steps.size() == replayed.script.steps.size() ? out + Diff(replayed).text()
+                                                                   : out;
+}
+
+std::string violations_text(const Verdict& verdict) {
+  std::string out;
+  for (const Violation& violation : verdict.violations) {
+    std::string const packet =
+        violation.packet != 0 ? fmt::format("packet {}: ", violation.packet) : std::string();
+    std::string const more =
+        violation.count > 1 ? fmt::format(", {} times", violation.count) : std::string();
+    out += fmt::format("  {}{}{} ({})\n", packet, violation.text, more, violation.clause);
+    if (std::string_view const sentence = sentence_of(violation.clause); !sentence.empty()) {
+      out += fmt::format("    {}: {}\n", violation.clause, sentence);
+    }
+  }
+  return out;
 }
 
 std::vector<DiffRow> divergence_rows(const Replayed& replayed) {

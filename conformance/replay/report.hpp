@@ -12,6 +12,9 @@ namespace lockstep::conformance {
 /// "agrees", "violates 9293:P-RTO", "cannot tell: missing handshake ...".
 std::string verdict_text(const Verdict& verdict);
 
+/// What the verdict accuses of: packet, text, clause and what the clause says.
+std::string violations_text(const Verdict& verdict);
+
 /// Capture and core side by side around the first divergence, and the connection's state there.
 std::string divergence_text(const Replayed& replayed);
 

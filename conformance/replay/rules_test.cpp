@@ -162,7 +162,8 @@ TEST(Recovery, AppliesToWhatWasNotAcknowledged) {
 TEST(Recovery, DoesNotApplyToWhatWasAcknowledged) {
   Conversation c;
   c.handshake().peer(11, "PA", {1, 1, 10}).device(11, "PA", {1, 11, 1460});
-  c.peer(21, "A", {11, 1461}).device(300, "PA", {1, 11, 1460}).peer(310, "A", {11, 1461});
+  c.peer(21, "A", {11, 1461}).peer(40, "PA", {11, 1461, 10}).device(41, "A", {1461, 21});
+  c.device(300, "PA", {1, 21, 1460}).peer(310, "A", {21, 1461});
   EXPECT_EQ(verdict_of(c), "violates 6298:RTO-11");
 }
 
@@ -233,6 +234,28 @@ TEST(Inference, LeavesOutSynsThatDrewNoAnswer) {
   EXPECT_EQ(verdict_of(c, {listen_call()}).substr(0, 8), "violates");
 }
 
+// The application is gone without a word that was captured: text draws the reset of a host that has
+// no connection, of the number that the text acknowledged.
+TEST(Inference, AResetOfWhoHasNoConnectionAccusesNobody) {
+  for (std::uint32_t const seq : {101u, 150u}) {
+    Conversation c;
+    c.handshake().device(11, "PA", {1, 1, 100}).device(11, "PA", {101, 1, 100});
+    c.peer(21, "PA", {1, 101, 50}).device(21, "R", {seq, 0});
+    EXPECT_EQ(verdict_of(c).substr(0, 8) == "violates", seq == 150) << verdict_of(c);
+  }
+}
+
+// A probe of a shut window lies outside of it, so that its ACK field does not count.
+TEST(Audit, TheAckOfAProbeThatLiesOutsideTheWindowDoesNotCount) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 1000}).device(11, "PA", {1, 1001, 1000, 0});
+  for (std::uint64_t ms = 400; ms < 1'000; ms += 200) {
+    c.peer(ms, "A", {1000, 1001});
+  }
+  c.device(1'011, "PA", {1, 1001, 1000, 0}).peer(1'021, "A", {1001, 1001});
+  EXPECT_NE(verdict_of(c).substr(0, 8), "violates") << verdict_of(c);
+}
+
 TEST(Inference, FindsUrgentData) {
   Conversation c;
   c.handshake().device(11, "PAU", {1, 1, 105});
@@ -294,7 +317,17 @@ Conversation bulk(std::uint32_t segments) {
 TEST(Scaling, LetsTheDeviceSendBeyondSixteenBits) {
   std::string const verdict = verdict_of(bulk(87));
   EXPECT_EQ(verdict.substr(0, 16), "differs, allowed") << verdict;
-  EXPECT_EQ(verdict_of(bulk(88)), "violates 9293:P-WND-FIT");
+  Conversation beyond = bulk(88);
+  std::uint32_t const end = 1 + 158 * Conversation::mss;
+  beyond.device(60, "A", {end, 1, 100, 1000}).peer(70, "A", {1, end + 100, 0, 1000});
+  // One ACK more may have been lost by the recorder: twice is once too often.
+  beyond.device(71, "A", {end + 100, 1, 1400, 1000});
+  for (std::uint32_t i = 0; i < 88; ++i) {
+    beyond.device(72, "A", {end + 1500 + i * Conversation::mss, 1, Conversation::mss, 1000});
+  }
+  beyond.peer(82, "A", {1, end + 1500, 0, 1000});
+  beyond.peer(82, "A", {1, end + 1500 + 88 * Conversation::mss, 0, 1000});
+  EXPECT_EQ(verdict_of(beyond), "violates 9293:P-WND-FIT");
 }
 
 // One segment of loopback's size after another, each of which the core's own window holds in part.
@@ -332,7 +365,7 @@ TEST(CannotTell, SaysWhy) {
             "packet 5 leaves a gap");
   Conversation back;
   back.handshake().peer(11, "PA", {1, 1, 100}).peer(12, "PA", {101, 1, 100});
-  back.device(12, "A", {1, 201}).device(12, "A", {1, 101});
+  back.device(12, "A", {1, 201}).device(17, "A", {1, 101});
   EXPECT_EQ(verdict_of(back),
             "cannot tell: packets of the device were overtaken before they were captured: packet 7 "
             "acknowledges less than one before it");
@@ -341,9 +374,7 @@ TEST(CannotTell, SaysWhy) {
   away.peer(0, "S", {0, 0}).device(40, "SA", {0, 1}).peer(40, "A", {1, 1});
   away.peer(41, "A", {1, 1, 1460}).peer(41, "A", {1461, 1, 1460}).device(581, "A", {1, 1461});
   away.peer(1041, "A", {1461, 1, 1460}).device(1081, "A", {1, 2921});
-  EXPECT_EQ(verdict_of(away),
-            "cannot tell: packets of the peer were lost after they were captured: packet 7 is sent "
-            "again");
+  EXPECT_EQ(verdict_of(away), "differs, allowed: ack-coalescing");
   Conversation lost;
   lost.handshake().peer(11, "PA", {1, 1, 10}).device(11, "PA", {101, 11, 10});
   lost.peer(21, "A", {11, 111});

@@ -8,9 +8,11 @@
 #include <map>
 #include <optional>
 
+#include "conformance/replay/capture_faults.hpp"
 #include "conformance/replay/circle.hpp"
 #include "conformance/replay/negotiation.hpp"
 #include "conformance/replay/options.hpp"
+#include "conformance/replay/transmissions.hpp"
 #include "tools/capture/octets.hpp"
 
 namespace lockstep::conformance {
@@ -70,7 +72,7 @@ class Maker {
     exact_ = script_.comparison == Comparison::exact;
     agreed_ = negotiation(flow, device);
     content_ = stream_of(original, device);
-    script_.peer_stream = stream_of(flow, script_.peer);
+    script_.peer_stream = stream_of(flow, script_.peer, script_.unaided);
     start_ = original.segments.front().time;
     script_.device_mss = Bytes{agreed_.mss[0]};
     script_.peer_mss = Bytes{agreed_.mss[1]};
@@ -125,6 +127,10 @@ class Maker {
       }
     }
     add_rest();
+    // Told last: what the capture holds may still be told as a script.
+    if (script_.inferred) {
+      script_.cannot_tell = capture_fault(flow_, script_.device, script_.unaided && script_.near);
+    }
     return std::move(script_);
   }
 
@@ -213,6 +219,11 @@ class Maker {
       }
     }
     script_.distance = least == Duration::forever() ? Duration{} : least;
+    // The other side answers later than the device, or the capture is as near to it.
+    bool const at_once = script_.distance <= Duration::microseconds(50);
+    bool const nearer = script_.distance * 2 < script_.round_trip;
+    script_.near = !script_.unaided || (script_.distance <= Duration::milliseconds(2) &&
+                                        (at_once || nearer));
   }
 
   void find_round_trip() {
@@ -313,7 +324,8 @@ class Maker {
       script_.isns.push_back(missing_isn_.value_or(segment.sequence));
       max_sent_ = segment.sequence;
       una_ = segment.sequence;
-      sent_from_ = script_.sent.size();
+      sent_from_ = met_by_ = script_.sent.size();
+      old_end_ = segment.sequence;
     }
     Sent out{segment, relative(segment.time), incarnation(), script_.steps.size(), segment.window};
     if (!segment.any(flag::syn)) {
@@ -331,6 +343,10 @@ class Maker {
       }
       script_.receive_buffer = std::max(script_.receive_buffer, out.window_bytes);
     }
+    if (auto const stamps = stamps_of(segment)) {
+      stamped_at_.emplace(stamps->value, out.at);
+    }
+    carried_.add(segment.sequence, segment.length(), script_.sent.size());
     script_.sent.push_back(std::move(out));
   }
 
@@ -426,13 +442,11 @@ class Maker {
     if (!stamps || !segment.any(flag::ack) || stamps->echo == 0) {
       return std::nullopt;
     }
-    for (const Sent& sent : script_.sent) {
-      auto const of_device = stamps_of(sent.segment);
-      if (of_device && of_device->value == stamps->echo) {
-        return segment.time.since(start_ + sent.at.since(Instant{}));
-      }
+    auto const found = stamped_at_.find(stamps->echo);
+    if (found == stamped_at_.end()) {
+      return std::nullopt;
     }
-    return std::nullopt;
+    return segment.time.since(start_ + found->second.since(Instant{}));
   }
 
   void add_needs(const Segment& segment, Step& step) {
@@ -452,18 +466,27 @@ class Maker {
     std::uint32_t times = 0;
     Instant last;
     Duration const half = script_.round_trip / 2;
-    for (std::size_t i = sent_from_; i < script_.sent.size(); ++i) {
-      const Sent& sent = script_.sent[i];
-      std::uint32_t const begin = sent.segment.sequence;
-      if (met == Instant{} && at_or_before(ack, sent.segment.end())) {
-        met = later(sent.at, Instant{1});
-      }
-      bool const covers = at_or_before(begin, una_) && before(una_, sent.segment.end());
-      if (covers && sent.at + half <= step.at) {
-        ++times;
-        last = sent.at;
+    // What reached the number first: it may lie in the middle of a segment, or behind its end.
+    for (; met_by_ < script_.sent.size() && !at_or_before(ack, script_.sent[met_by_].segment.end());
+         ++met_by_) {
+    }
+    std::size_t reached = met_by_;
+    if (before(ack, una_)) {
+      for (reached = sent_from_; reached < script_.sent.size() &&
+                                 !at_or_before(ack, script_.sent[reached].segment.end());
+           ++reached) {
       }
     }
+    if (reached < script_.sent.size()) {
+      met = later(script_.sent[reached].at, Instant{1});
+    }
+    carried_.each(una_, [&](std::size_t index) {
+      const Sent& sent = script_.sent[index];
+      if (index >= sent_from_ && sent.at + half <= step.at) {
+        ++times;
+        last = later(last, sent.at);
+      }
+    });
     if (advances && times > 1) {
       step.needs.push_back({Need::Kind::transmitted, una_, times, last});
     }
@@ -494,15 +517,19 @@ class Maker {
       step.needs.push_back({Need::Kind::triggered, reported, 1, Instant{}});
       return;
     }
-    std::uint32_t highest = una_;
-    Instant met;
-    for (std::size_t i = sent_from_; i < script_.sent.size(); ++i) {
-      const Sent& sent = script_.sent[i];
-      if (sent.at + script_.round_trip <= step.at && before(highest, sent.segment.end())) {
-        highest = sent.segment.end();
-        met = sent.at;
+    old_from_ = std::max(old_from_, sent_from_);
+    for (; old_from_ < script_.sent.size(); ++old_from_) {
+      const Sent& sent = script_.sent[old_from_];
+      if (sent.at + script_.round_trip > step.at) {
+        break;
+      }
+      if (before(old_end_, sent.segment.end())) {
+        old_end_ = sent.segment.end();
+        old_at_ = sent.at;
       }
     }
+    std::uint32_t const highest = before(una_, old_end_) ? old_end_ : una_;
+    Instant const met = old_at_;
     if (highest != una_) {
       step.needs.push_back({Need::Kind::triggered, highest, 1, met});
     }
@@ -622,16 +649,26 @@ class Maker {
   Instant edge_at_;
   bool edge_known_ = false, may_begin_anew_ = false;
   std::size_t sent_from_ = 0;
+  std::size_t met_by_ = 0;    ///< the first segment whose end is not below una_
+  std::size_t old_from_ = 0;  ///< what was sent before has been there for a round trip
+  std::uint32_t old_end_ = 0;
+  Instant old_at_;            ///< when up to old_end_ was sent
+  Transmissions carried_;
+  std::map<std::uint32_t, Instant> stamped_at_;  ///< the first segment with a timestamp
   std::size_t next_call_ = 0, next_error_ = 0, written_ = 0, splits_ = 0;
 };
 
 }  // namespace
 
-std::vector<std::byte> stream_of(const Flow& flow, const Endpoint& side) {
+std::vector<std::byte> stream_of(const Flow& flow, const Endpoint& side, bool received) {
   std::vector<std::byte> out;
   std::vector<bool> known;
   std::optional<std::uint32_t> first;
-  constexpr std::uint32_t reach = 1u << 30;
+  // No stream is longer than all that was captured of it: beyond it lies what belongs elsewhere.
+  std::size_t reach = 0;
+  for (const Segment& segment : flow.segments) {
+    reach += is_from(segment, side) ? segment.payload.size() : 0;
+  }
   for (const Segment& segment : flow.segments) {
     if (!is_from(segment, side)) {
       continue;
@@ -639,14 +676,15 @@ std::vector<std::byte> stream_of(const Flow& flow, const Endpoint& side) {
     if (segment.any(flag::syn)) {
       first = segment.sequence + 1;
     }
-    if (!first || segment.payload.empty()) {
+    bool const bad = received && segment.sum == tools::SumState::bad;
+    if (!first || segment.payload.empty() || bad) {
       continue;
     }
     std::uint32_t const at = segment.sequence + (segment.any(flag::syn) ? 1u : 0u) - *first;
-    if (at >= reach) {
+    std::size_t const end = at + segment.payload.size();
+    if (end > reach) {
       continue;
     }
-    std::size_t const end = at + segment.payload.size();
     if (out.size() < end) {
       out.resize(end);
       known.resize(end);

@@ -85,6 +85,7 @@ struct Script {
   std::uint32_t receive_buffer = 0;    ///< the largest window that the device offered; 0: unknown
   Duration round_trip;                 ///< the least from the device's segment to its ACK
   bool taken_away = false;             ///< the capture was not taken at the device
+  bool near = true;                    ///< no packet is lost between the device and the capture
   Duration distance;                   ///< from the capture point to the device and back, at least
   std::vector<std::byte> peer_stream;  ///< what the peer sent, from its SYN on
   bool inferred = false;               ///< the calls come from the capture
@@ -116,6 +117,7 @@ Script make_script(const Flow& flow, const Flow& original, const Endpoint& devic
 void infer_calls(const Flow& flow, Script& script);
 
 /// The octets that a side sent from its first SYN on, as far as they were captured, zeros between.
-std::vector<std::byte> stream_of(const Flow& flow, const Endpoint& side);
+/// `received`: of segments with a right checksum alone.
+std::vector<std::byte> stream_of(const Flow& flow, const Endpoint& side, bool received = false);
 
 }  // namespace lockstep::conformance

@@ -12,7 +12,13 @@
 
 namespace lockstep::conformance {
 
-enum class Judgement : std::uint8_t { agrees, differs_allowed, violates, cannot_tell };
+enum class Judgement : std::uint8_t {
+  agrees,
+  differs_allowed,
+  violates,      ///< the captured device did not do what is owed
+  cannot_tell,
+  core_differs,  ///< our own TCP did not, and the device did
+};
 
 std::string_view name_of(Judgement judgement);
 
@@ -32,11 +38,20 @@ struct Divergence {
   std::string text;  ///< one sentence
 };
 
+/// What the captured device did against one clause: where it shows first, and how often it does.
+struct Violation {
+  std::uint64_t packet = 0;  ///< of the capture; 0: none, something is missing
+  std::string clause, text;
+  std::uint64_t count = 1;
+};
+
 struct Verdict {
   Judgement judgement = Judgement::agrees;
   std::string reason;              ///< of cannot_tell
   std::vector<std::string> rules;  ///< of differs_allowed: names out of the closed list
   std::optional<Divergence> divergence;
+  /// Of violates and core_differs: one a clause, the first first.
+  std::vector<Violation> violations;
 };
 
 }  // namespace lockstep::conformance

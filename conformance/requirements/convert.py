@@ -80,6 +80,7 @@ TITLES = {
     "9293": "Transmission Control Protocol (TCP)",
     "9406": "HyStart++: Modified Slow Start for TCP",
     "9438": "CUBIC for Fast and Long-Distance Networks",
+    "9937": "Proportional Rate Reduction (PRR)",
 }
 
 

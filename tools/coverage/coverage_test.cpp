@@ -547,8 +547,8 @@ TEST(Coverage, ThisRepositoryShowsWhatItOwes) {
 /// Law 7 leans on the real list: it loads, and every declined id is one of it.
 TEST(Coverage, ThisRepositorysListLoads) {
   const Catalogue catalogue = load_catalogue(LOCKSTEP_SOURCE_DIR);
-  EXPECT_EQ(catalogue.rows.size(), 1078U);
-  EXPECT_EQ(catalogue.titles.size(), 49U);
+  EXPECT_EQ(catalogue.rows.size(), 1090U);
+  EXPECT_EQ(catalogue.titles.size(), 50U);
   EXPECT_THAT(catalogue.problems, IsEmpty());
   for (const auto& [id, declined] : catalogue.declined) {
     EXPECT_GT(declined.reason.size(), 60U) << id << " needs a reason that a reviewer can judge";

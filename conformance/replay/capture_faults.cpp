@@ -1,0 +1,158 @@
+// Finds what a capture lost, and numbers that belong to no connection that it holds.
+#include "conformance/replay/capture_faults.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "conformance/replay/circle.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+using tools::Segment;
+namespace flag = tools::tcp_flag;
+
+/// The octets of one side, as far as the capture has them. A new SYN begins anew.
+class Coverage {
+ public:
+  void add(const Segment& segment) {
+    if (segment.any(flag::rst)) {
+      return;
+    }
+    if (segment.any(flag::syn)) {
+      begin_ = segment.sequence;
+      ranges_.clear();
+    }
+    if (begin_ && segment.length() != 0) {
+      std::uint32_t const from = segment.sequence - *begin_;
+      std::uint32_t& to = ranges_[from];
+      to = std::max(to, from + segment.length());
+    }
+  }
+
+  /// Reckons where the first octet is missing: to be called once all is there.
+  void settle() {
+    std::uint32_t reached = 0;
+    for (const auto& [from, to] : ranges_) {
+      if (from > reached) {
+        break;
+      }
+      reached = std::max(reached, to);
+    }
+    end_ = begin_ ? std::optional(*begin_ + reached) : std::nullopt;
+  }
+
+  bool is_passed_by(const Segment& segment) const {
+    return end_ && segment.any(flag::ack) && !segment.any(flag::rst) &&
+           before(*end_, segment.acknowledgment);
+  }
+
+ private:
+  std::optional<std::uint32_t> begin_, end_;
+  std::map<std::uint32_t, std::uint32_t> ranges_;
+};
+
+/// Where a side acknowledges what nobody is seen to send.
+std::string lost(const Flow& flow, const Endpoint& device) {
+  Coverage ours;
+  Coverage theirs;
+  for (const Segment& segment : flow.segments) {
+    (is_from(segment, device) ? ours : theirs).add(segment);
+  }
+  ours.settle();
+  theirs.settle();
+  for (bool const by_device : {true, false}) {
+    for (const Segment& segment : flow.segments) {
+      bool const beyond = (by_device ? theirs : ours).is_passed_by(segment);
+      if (is_from(segment, device) == by_device && beyond) {
+        return fmt::format("the capture lost packets of the {}: packet {} acknowledges what it "
+                           "does not hold",
+                           by_device ? "peer" : "device", segment.number);
+      }
+    }
+  }
+  return {};
+}
+
+/// Where the device's packets did not come by as it sent them: a TCP sends new octets in order, and
+/// its acknowledgments never go back.
+std::string disorder(const Flow& flow, const Endpoint& device) {
+  std::optional<std::uint32_t> next;
+  std::optional<std::uint32_t> acknowledged;
+  Instant acknowledged_at;
+  constexpr Duration moment = Duration::microseconds(100);
+  for (const Segment& segment : flow.segments) {
+    if (!is_from(segment, device) || segment.any(flag::rst)) {
+      continue;
+    }
+    if (segment.any(flag::syn)) {
+      next = segment.end();
+      acknowledged.reset();
+    } else if (next && segment.length() != 0) {
+      if (before(*next, segment.sequence)) {
+        return fmt::format("packets of the device were lost or overtaken before they were "
+                           "captured: packet {} leaves a gap",
+                           segment.number);
+      }
+      next = before(*next, segment.end()) ? segment.end() : *next;
+    }
+    if (segment.any(flag::ack)) {
+      bool const back = acknowledged && before(segment.acknowledgment, *acknowledged);
+      if (back && segment.time.since(acknowledged_at) <= moment) {
+        continue;  // recorded out of its order
+      }
+      if (back) {
+        return fmt::format("packets of the device were overtaken before they were captured: packet "
+                           "{} acknowledges less than one before it",
+                           segment.number);
+      }
+      acknowledged = segment.acknowledgment;
+      acknowledged_at = segment.time;
+    }
+  }
+  return {};
+}
+
+/// No window is larger (RFC 7323, 2.3): numbers further away belong to another connection.
+constexpr std::uint32_t reach = 1u << 30;
+
+std::string strangers(const Flow& flow) {
+  std::map<Endpoint, std::uint32_t> next;  // of each side, from its SYN on
+  for (const Segment& segment : flow.segments) {
+    auto const own = next.find(segment.source);
+    if (segment.any(flag::syn)) {
+      next[segment.source] = segment.end();
+    } else if (own != next.end() && !segment.any(flag::rst)) {
+      std::uint32_t const ahead = segment.end() - own->second;
+      if (ahead > reach && 0u - ahead > reach) {
+        return fmt::format("packet {} has a sequence number of another connection",
+                           segment.number);
+      }
+      own->second = before(own->second, segment.end()) ? segment.end() : own->second;
+    }
+    auto const other = next.find(segment.destination);
+    if (other != next.end() && segment.any(flag::ack) && !segment.any(flag::rst)) {
+      std::uint32_t const ahead = segment.acknowledgment - other->second;
+      if (ahead > reach && 0u - ahead > reach) {
+        return fmt::format("packet {} acknowledges a number of another connection",
+                           segment.number);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string capture_fault(const Flow& flow, const Endpoint& device, bool strict) {
+  std::string out = lost(flow, device);
+  if (out.empty() && strict) {
+    out = disorder(flow, device);
+  }
+  return out.empty() && strict ? strangers(flow) : out;
+}
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,197 @@
+// Where a connection begins and ends among the segments of a pair of ports, and what is kept of it.
+#include "conformance/replay/connections.hpp"
+
+#include <algorithm>
+
+namespace lockstep::conformance {
+namespace {
+
+using tools::Segment;
+namespace flag = tools::tcp_flag;
+
+/// What still comes after the end belongs to it.
+constexpr Duration lingering = Duration::seconds(3);
+
+std::uint64_t bytes_of(const Segment& segment) {
+  return sizeof(Segment) + segment.payload.capacity() + segment.options.capacity();
+}
+
+}  // namespace
+
+void ConnectionReader::read(const std::string& path) {
+  tools::CaptureReader reader(path);
+  tools::CapturedFrame frame;
+  while (reader.next(frame)) {
+    ++packets_;
+    tools::Decoded decoded = tools::decode(frame, reader.link());
+    ++kinds_[static_cast<std::size_t>(decoded.kind)];
+    take(std::move(decoded));
+  }
+  warning_ = reader.warning();
+  finish();
+}
+
+void ConnectionReader::take(tools::Decoded&& decoded) {
+  if (decoded.kind == tools::FrameKind::icmp_error) {
+    const auto& icmp = decoded.icmp;
+    auto const found = open_.find(std::minmax(icmp.quoted_source, icmp.quoted_destination));
+    if (found != open_.end() && !found->second->is_judged &&
+        found->second->flow.errors.size() < limits_.segments_max) {
+      kept_ += sizeof(tools::IcmpError) + icmp.message.size();
+      found->second->bytes += sizeof(tools::IcmpError) + icmp.message.size();
+      found->second->flow.errors.push_back(std::move(decoded.icmp));
+    }
+  }
+  if (decoded.kind != tools::FrameKind::tcp) {
+    return;
+  }
+  Segment& segment = decoded.segment;
+  now_ = later(now_, segment.time);
+  Key const key = std::minmax(segment.source, segment.destination);
+  add(place_of(key, segment), std::move(segment));
+  if (kept_ > limits_.total_max || all_.size() > relieved_at_ + limits_.closed_max) {
+    relieve();
+  }
+}
+
+ConnectionReader::Place ConnectionReader::begin(const Key& key, const Segment& segment) {
+  ++count_;
+  all_.emplace_back(segment.source, segment.destination);
+  Place const place = std::prev(all_.end());
+  open_.insert_or_assign(key, place);
+  return place;
+}
+
+/// A SYN with another number begins another connection: at once where the one before has ended,
+/// else as soon as it is answered as one that begins.
+ConnectionReader::Place ConnectionReader::place_of(const Key& key, const Segment& segment) {
+  auto const found = open_.find(key);
+  if (found == open_.end()) {
+    return begin(key, segment);
+  }
+  Place const place = found->second;
+  std::size_t const side = place->flow.first == segment.source ? 0 : 1;
+  bool const sound = segment.sum != tools::SumState::bad || place->is_edited();
+  bool const asks = sound && segment.any(flag::syn) && !segment.any(flag::ack | flag::rst);
+  bool const other = asks && (place->has_syn[side] ? place->syn[side] != segment.sequence
+                                                   : place->segments != 0 && place->has_ended());
+  if (other && (place->has_ended() || place->is_judged)) {
+    return begin(key, segment);
+  }
+  if (other) {
+    place->reopens = place->flow.segments.size();
+    place->reopens_with = segment.sequence;
+  }
+  bool const answers = segment.has(flag::syn | flag::ack) && place->reopens != 0 &&
+                       segment.acknowledgment == place->reopens_with + 1;
+  if (answers && !place->is_judged) {
+    split(place, key);
+    return open_.at(key);
+  }
+  return place;
+}
+
+/// Takes the segments from the SYN on out of the connection before.
+void ConnectionReader::split(Place old, const Key& key) {
+  auto& segments = old->flow.segments;
+  std::vector<Segment> moved(
+      std::make_move_iterator(segments.begin() + static_cast<std::ptrdiff_t>(old->reopens)),
+      std::make_move_iterator(segments.end()));
+  segments.resize(old->reopens);
+  Place const fresh = begin(key, moved.front());
+  for (Segment& segment : moved) {
+    old->bytes -= std::min(old->bytes, bytes_of(segment));
+    kept_ -= std::min(kept_, bytes_of(segment));
+    old->octets -= segment.payload.size();
+    --old->segments;
+    add(fresh, std::move(segment));
+  }
+}
+
+void ConnectionReader::account(Connection& connection, const Segment& segment) {
+  std::size_t const side = connection.flow.first == segment.source ? 0 : 1;
+  ++connection.segments;
+  connection.last = segment.time;
+  bool const wrong = segment.sum == tools::SumState::bad;
+  ++(wrong ? connection.wrong : connection.sound);
+  if (wrong && !connection.is_edited()) {
+    return;
+  }
+  if (segment.any(flag::syn) && !connection.has_syn[side]) {
+    connection.has_syn[side] = true;
+    connection.syn[side] = segment.sequence;
+  }
+  connection.fin[side] |= segment.any(flag::fin);
+  connection.reset |= segment.any(flag::rst);
+}
+
+void ConnectionReader::add(Place place, Segment&& segment) {
+  account(*place, segment);
+  if (place->is_judged) {
+    ++place->later;
+    place->watch.take(segment);
+    return;
+  }
+  std::uint64_t const bytes = bytes_of(segment);
+  kept_ += bytes;
+  place->bytes += bytes;
+  place->octets += segment.payload.size();
+  place->flow.segments.push_back(std::move(segment));
+  if (place->flow.segments.size() >= limits_.segments_max || place->octets > limits_.octets_max) {
+    judge(*place);
+  }
+}
+
+void ConnectionReader::judge(Connection& connection) {
+  connection.is_judged = true;
+  connection.judged_until = connection.flow.segments.back().number;
+  std::uint64_t const bytes = connection.bytes;
+  handlers_.judge(connection);
+  connection.flow.segments = {};
+  connection.flow.errors = {};
+  connection.bytes = 0;
+  kept_ -= std::min(kept_, bytes);
+}
+
+/// Ends what has closed; where that is not enough, judges the largest of the others by what there
+/// is of them.
+void ConnectionReader::relieve() {
+  for (auto place = all_.begin(); place != all_.end();) {
+    bool const over = place->has_ended() && now_.since(place->last) > lingering;
+    if (!over) {
+      ++place;
+      continue;
+    }
+    if (!place->is_judged) {
+      judge(*place);
+    }
+    handlers_.done(*place);
+    auto const key = std::minmax(place->flow.first, place->flow.second);
+    auto const found = open_.find(key);
+    if (found != open_.end() && found->second == place) {
+      open_.erase(found);
+    }
+    place = all_.erase(place);
+  }
+  while (kept_ > limits_.total_max / 2) {
+    std::uint64_t const mean = kept_ / std::max<std::size_t>(all_.size(), 1);
+    for (Connection& connection : all_) {
+      if (connection.bytes != 0 && connection.bytes >= mean) {
+        judge(connection);
+      }
+    }
+  }
+  relieved_at_ = all_.size();
+}
+
+void ConnectionReader::finish() {
+  for (auto place = all_.begin(); place != all_.end(); place = all_.erase(place)) {
+    if (!place->is_judged) {
+      judge(*place);
+    }
+    handlers_.done(*place);
+  }
+  open_.clear();
+}
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,221 @@
+// Connections of a capture: where one ends and the next begins, how much is kept, what is watched.
+#include "conformance/replay/connections.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "conformance/replay/conversation.hpp"
+#include "conformance/replay/replay.hpp"
+#include "conformance/replay/report.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+/// What a reader made of segments: the size of the part that was judged of each, and of the rest.
+struct Parts {
+  std::vector<std::size_t> judged;
+  std::vector<std::uint64_t> later;
+  std::vector<std::string> verdicts;
+  std::vector<Finding> findings;
+};
+
+tools::Decoded decoded(tools::Segment segment) {
+  tools::Decoded out;
+  out.kind = tools::FrameKind::tcp;
+  out.segment = std::move(segment);
+  return out;
+}
+
+Parts parts_of(const std::vector<tools::Segment>& segments, const KeepLimits& limits = {}) {
+  Parts out;
+  ConnectionReader reader(limits, {[&](Connection& connection) {
+                                     out.judged.push_back(connection.flow.segments.size());
+                                     out.verdicts.push_back(verdict_text(
+                                         replay_flow(connection.flow,
+                                                     choose_device(connection.flow), nullptr)
+                                             .verdict));
+                                   },
+                                   [&](Connection& connection) {
+                                     out.later.push_back(connection.later);
+                                     for (const Finding& finding : connection.watch.findings(
+                                              connection.flow.second)) {
+                                       out.findings.push_back(finding);
+                                     }
+                                   }});
+  for (const tools::Segment& segment : segments) {
+    reader.take(decoded(segment));
+  }
+  reader.finish();
+  return out;
+}
+
+/// A whole connection: request, response, FIN of both.
+Conversation whole() {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "PA", {1, 101, 300});
+  c.peer(21, "A", {101, 301}).device(22, "FA", {301, 101}).peer(32, "FA", {101, 302});
+  c.device(32, "A", {302, 102});
+  return c;
+}
+
+/// The same later, from other numbers.
+std::vector<tools::Segment> again(const Conversation& c, Duration after, std::uint32_t shift) {
+  std::vector<tools::Segment> out = c.flow().segments;
+  for (tools::Segment& segment : out) {
+    segment.time = segment.time + after;
+    segment.sequence += shift;
+    segment.acknowledgment += segment.any(tools::tcp_flag::ack) ? shift : 0;
+  }
+  return out;
+}
+
+TEST(Connections, APortThatIsUsedAgainMakesAnother) {
+  std::vector<tools::Segment> all = whole().flow().segments;
+  for (const tools::Segment& segment : again(whole(), Duration::seconds(2), 1'000'000)) {
+    all.push_back(segment);
+  }
+  Parts const parts = parts_of(all);
+  EXPECT_EQ(parts.judged, (std::vector<std::size_t>{9, 9}));
+  EXPECT_EQ(parts.verdicts, (std::vector<std::string>{"agrees", "agrees"}));
+}
+
+// Edited behind the capture: hardly a checksum is right, and SYNs are SYNs.
+TEST(Connections, WhereEachChecksumIsWrongAPortIsUsedAgainAsWell) {
+  std::vector<tools::Segment> all = whole().flow().segments;
+  for (const tools::Segment& segment : again(whole(), Duration::seconds(2), 1'000'000)) {
+    all.push_back(segment);
+  }
+  for (tools::Segment& segment : all) {
+    segment.sum = tools::SumState::bad;
+  }
+  all[3].sum = tools::SumState::good;  // by chance
+  EXPECT_EQ(parts_of(all).judged, (std::vector<std::size_t>{9, 9}));
+  // Where most are right, a SYN whose checksum is wrong was not heard.
+  for (std::size_t i = 0; i < 9; ++i) {
+    all[i].sum = tools::SumState::good;
+  }
+  EXPECT_EQ(parts_of(all).judged, (std::vector<std::size_t>{18}));
+}
+
+// The end of the first was not captured: what the SYN begins shows by its answer.
+TEST(Connections, ASynThatIsAnsweredBeginsAnother) {
+  Conversation c = whole();
+  std::vector<tools::Segment> all(c.flow().segments.begin(), c.flow().segments.begin() + 6);
+  for (const tools::Segment& segment : again(c, Duration::seconds(2), 1'000'000)) {
+    all.push_back(segment);
+  }
+  EXPECT_EQ(parts_of(all).judged, (std::vector<std::size_t>{6, 9}));
+  // One that draws a challenge begins nothing.
+  all.resize(7);
+  all.push_back(all[5]);
+  EXPECT_EQ(parts_of(all).judged, (std::vector<std::size_t>{8}));
+}
+
+TEST(Connections, OnlyTheFirstPartIsKept) {
+  Conversation c;
+  c.handshake();
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    c.peer(20 + i, "PA", {1 + i, 1, 1}).device(20 + i, "A", {1, 2 + i});
+  }
+  KeepLimits limits;
+  limits.segments_max = 50;
+  Parts const parts = parts_of(c.flow().segments, limits);
+  EXPECT_EQ(parts.judged, std::vector<std::size_t>{50});
+  EXPECT_EQ(parts.later, std::vector<std::uint64_t>{153});
+  EXPECT_NE(parts.verdicts[0].substr(0, 8), "violates");
+}
+
+// Many connections at once: the largest are judged by what there is of them, and nothing is lost.
+TEST(Connections, WhatIsKeptOfAllIsBounded) {
+  KeepLimits limits;
+  limits.total_max = 64'000;
+  std::size_t judged = 0;
+  std::size_t done = 0;
+  std::size_t most = 0;
+  ConnectionReader reader(limits, {[&](Connection& connection) {
+                                     ++judged;
+                                     most = std::max(most, connection.flow.segments.size());
+                                   },
+                                   [&](Connection&) { ++done; }});
+  for (std::uint32_t i = 0; i < 2'000; ++i) {
+    Conversation const c = whole();
+    for (tools::Segment segment : c.flow().segments) {
+      auto const port = Port{static_cast<std::uint16_t>(10'000 + i)};
+      (segment.source.port == Port{80} ? segment.destination : segment.source).port = port;
+      segment.time = segment.time + Duration::seconds(i);
+      reader.take(decoded(std::move(segment)));
+    }
+  }
+  EXPECT_GT(done, 1'900u);  // and not kept until the end
+  reader.finish();
+  EXPECT_EQ(judged, 2'000u);
+  EXPECT_EQ(done, 2'000u);
+  EXPECT_EQ(most, 9u);
+}
+
+// Taken beside the receiver: what comes for a round trip was sent before the echo was heard.
+TEST(Connections, AFarSenderHasNotHeardYetOfAMark) {
+  for (std::uint32_t const beyond : {0u, 40u}) {
+    Conversation c;
+    c.peer(0, "SEC", {0, 0}).device(0, "SAE", {0, 1}).peer(10, "A", {1, 1, 0, 60'000});
+    std::uint32_t next = 1;
+    for (std::uint32_t i = 0; i < 40 + beyond; ++i) {
+      c.device(20 + i, "A", {next, 1, 1'460});
+      next += 1'460;
+      std::uint32_t const edge = 60'001 + (i > 40 ? next : 0);
+      c.peer(20 + i, "AE", {1, next, 0, static_cast<std::uint16_t>(edge - std::min(edge, next))});
+    }
+    Watch watch(c.flow().first, c.device_side());
+    for (const tools::Segment& segment : c.flow().segments) {
+      watch.take(segment);
+    }
+    EXPECT_EQ(watch.findings(c.device_side()).empty(), beyond == 0);
+  }
+}
+
+// More octets than there are sequence numbers, in super-segments: the watch's marks move along.
+TEST(Connections, TheWatchGoesBeyondAllSequenceNumbers) {
+  constexpr std::uint32_t size = 60'000;
+  Conversation c;
+  c.handshake();
+  Endpoint const device = c.device_side();
+  Endpoint const peer = c.flow().first;
+  Watch watch(peer, device);
+  for (const tools::Segment& segment : c.flow().segments) {
+    watch.take(segment);
+  }
+  std::uint64_t sent = 1;
+  tools::Segment data = c.flow().segments[1];
+  data.flags = tools::tcp_flag::ack;
+  data.options.clear();
+  data.missing = size;
+  tools::Segment ack = c.flow().segments[2];
+  for (std::uint32_t i = 0; i < 90'000; ++i) {
+    data.number += 2;
+    data.time = data.time + Duration::milliseconds(1);
+    data.sequence = Conversation::device_isn + static_cast<std::uint32_t>(sent);
+    sent += size;
+    ack.number += 2;
+    ack.time = data.time;
+    ack.acknowledgment = Conversation::device_isn + static_cast<std::uint32_t>(sent);
+    watch.take(data);
+    watch.take(ack);
+  }
+  EXPECT_EQ(watch.extent(device), static_cast<std::int64_t>(sent));
+  EXPECT_GT(sent, std::uint64_t{5} << 30);
+  EXPECT_TRUE(watch.findings(device).empty());
+  EXPECT_TRUE(watch.findings(peer).empty());
+  // And it still sees: the peer takes back what it offered.
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    ack.number += 1;
+    ack.time = ack.time + Duration::milliseconds(30);
+    ack.window = 100;
+    watch.take(ack);
+  }
+  ASSERT_EQ(watch.findings(peer).size(), 1u);
+  EXPECT_EQ(watch.findings(peer)[0].clause, "9293:SHLD-14");
+}
+
+}  // namespace
+}  // namespace lockstep::conformance

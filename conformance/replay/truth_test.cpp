@@ -1,0 +1,375 @@
+// Causes for which obeying stacks were accused, each as a capture that the test writes itself; and
+// deeds that no difference is allowed to hide.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "conformance/replay/conversation.hpp"
+#include "conformance/replay/replay.hpp"
+#include "conformance/replay/report.hpp"
+#include "conformance/replay/unaided.hpp"
+#include "conformance/replay/watch.hpp"
+#include "tools/capture/octets.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+Replayed replayed(const Conversation& conversation) {
+  return replay_flow(conversation.flow(), conversation.device_side(), nullptr);
+}
+
+std::string verdict_of(const Conversation& conversation) {
+  return verdict_text(replayed(conversation).verdict);
+}
+
+bool accuses(const Conversation& conversation) {
+  Judgement const judgement = replayed(conversation).verdict.judgement;
+  return judgement == Judgement::violates || judgement == Judgement::core_differs;
+}
+
+/// Neither accused nor passed over.
+bool obeys(const Conversation& conversation) {
+  Judgement const judgement = replayed(conversation).verdict.judgement;
+  return judgement == Judgement::agrees || judgement == Judgement::differs_allowed;
+}
+
+Conversation request() {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
+  return c;
+}
+
+// --- Accused wrongly ---
+
+TEST(Truth, AWrongChecksumThatWasAcknowledgedWasReceived) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 100});
+  c.last().sum = tools::SumState::bad;
+  c.device(11, "A", {1, 101}).device(12, "PA", {1, 101, 300}).peer(22, "A", {101, 301});
+  EXPECT_TRUE(obeys(c)) << verdict_of(c);
+}
+
+TEST(Truth, AWrongChecksumThatWasSentAgainWasNot) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 100});
+  c.last().sum = tools::SumState::bad;
+  c.peer(230, "PA", {1, 1, 100}).device(230, "A", {1, 101});
+  Replayed const result = replayed(c);
+  EXPECT_EQ(result.run.steps[result.run.steps.size() - 2].dropped, Drop::tcp_checksum)
+      << divergence_text(result);
+}
+
+TEST(Truth, AKeepAliveMayCarryAnOctet) {
+  Conversation c = request();
+  c.device(12, "PA", {1, 101, 300}).peer(22, "A", {101, 301});
+  for (std::uint64_t const ms : {7000u, 14'000u}) {
+    c.device(ms, "A", {300, 101, 1}).peer(ms + 10, "A", {101, 301});
+  }
+  EXPECT_TRUE(obeys(c)) << verdict_of(c);
+}
+
+TEST(Truth, AFirstTimerMayTakeThreeSeconds) {
+  Conversation c;
+  c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).device(3000, "SA", {0, 1}).peer(3010, "A", {1, 1});
+  c.peer(3011, "PA", {1, 1, 100}).device(3011, "A", {1, 101});
+  EXPECT_TRUE(obeys(c)) << verdict_of(c);
+}
+
+TEST(Truth, ATimerStaysBackedOffUntilSomethingNewIsAcknowledged) {
+  Conversation c;
+  c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1});
+  c.device(1000, "SA", {0, 1}).device(3000, "SA", {0, 1});
+  c.peer(3010, "A", {1, 1}).peer(3011, "PA", {1, 1, 100}).device(3011, "PA", {1, 101, 300});
+  c.device(7011, "PA", {1, 101, 300}).peer(7021, "A", {101, 301});
+  EXPECT_TRUE(obeys(c)) << verdict_of(c);
+}
+
+TEST(Truth, AResetMayFollowAFin) {
+  Conversation c = request();
+  c.device(12, "PA", {1, 101, 300}).device(13, "FA", {301, 101});
+  c.peer(22, "A", {101, 302}).peer(30, "PA", {101, 302, 50}).device(30, "R", {302, 0});
+  EXPECT_FALSE(accuses(c)) << verdict_of(c);
+  Conversation both = request();
+  both.device(12, "FA", {1, 101}).peer(22, "FA", {101, 2}).device(22, "A", {2, 102});
+  both.device(23, "R", {2, 0});
+  EXPECT_FALSE(accuses(both)) << verdict_of(both);
+}
+
+TEST(Truth, OneAckMayBeLostBehindTheCapture) {
+  Conversation c = request();
+  c.device(12, "A", {1, 101, 400}).device(12, "PA", {401, 101, 400});
+  c.peer(22, "A", {101, 801}).device(230, "PA", {1, 101, 400}).peer(240, "A", {101, 801});
+  EXPECT_FALSE(accuses(c)) << verdict_of(c);
+}
+
+TEST(Truth, AnAckMayLieInsideASegment) {
+  Conversation c = request();
+  c.peer(20, "PA", {101, 1, 1000}).device(20, "A", {1, 601});
+  c.peer(30, "PA", {601, 1, 500}).device(30, "A", {1, 1101});
+  EXPECT_TRUE(obeys(c)) << verdict_of(c);
+}
+
+TEST(Truth, PacketsMayBeRecordedInAnotherOrder) {
+  Conversation c = request();
+  c.device(12, "A", {1, 101, 1460}).device(12, "PA", {1461, 101, 540});
+  c.peer(22, "A", {101, 2001});
+  Conversation swapped = request();
+  swapped.device(12, "PA", {1461, 101, 540}).device(12, "A", {1, 101, 1460});
+  swapped.peer(22, "A", {101, 2001});
+  EXPECT_EQ(verdict_of(c).substr(0, 6), verdict_of(swapped).substr(0, 6));
+  EXPECT_TRUE(obeys(swapped)) << verdict_of(swapped);
+  // An ACK before what it acknowledges.
+  Conversation before;
+  before.handshake().device(11, "A", {1, 101}).peer(11, "PA", {1, 1, 100});
+  before.device(12, "PA", {1, 101, 300}).peer(22, "A", {101, 301});
+  EXPECT_TRUE(obeys(before)) << verdict_of(before);
+}
+
+/// Data of the peer, some of which comes twice at once.
+Conversation doubled(std::uint32_t twice) {
+  Conversation c;
+  c.handshake();
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    c.peer(20 + 10 * i, "PA", {1 + 100 * i, 1, 100});
+    c.last().identification = static_cast<std::uint16_t>(100 + i);
+    if (i < twice) {
+      tools::Segment const copy = c.last();
+      c.peer(20 + 10 * i, "PA", {1 + 100 * i, 1, 100});
+      c.last().identification = copy.identification;
+    }
+    c.device(20 + 10 * i, "A", {1, 101 + 100 * i});
+  }
+  return c;
+}
+
+TEST(Truth, ANetworkDoublesSomePacketsAndACaptureAll) {
+  Conversation const some = doubled(2);
+  Flow flow = some.flow();
+  std::size_t const before = flow.segments.size();
+  static_cast<void>(normalise(flow));
+  EXPECT_EQ(flow.segments.size(), before);
+  EXPECT_TRUE(obeys(some)) << verdict_of(some);
+  Flow all;
+  Conversation const plain = doubled(0);
+  for (const tools::Segment& segment : plain.flow().segments) {
+    all.segments.push_back(segment);
+    all.segments.push_back(segment);
+  }
+  static_cast<void>(normalise(all));
+  EXPECT_EQ(all.segments.size(), plain.flow().segments.size());
+}
+
+// 30 segments after a round trip of slow start: more than the core would send (BBR does).
+TEST(Truth, ALargerWindowThanTheCoresIsNoViolation) {
+  Conversation c = request();
+  std::uint32_t next = 1;
+  std::uint64_t ms = 12;
+  for (std::uint32_t const flight : {10u, 30u}) {
+    for (std::uint32_t i = 0; i < flight; ++i, next += 1000) {
+      c.device(ms, "PA", {next, 101, 1000});
+    }
+    ms += 10;
+    c.peer(ms, "A", {101, next});
+  }
+  EXPECT_TRUE(obeys(c)) << verdict_of(c);
+}
+
+// 20 ms away: what the device sent first never came by.
+TEST(Truth, WhatWasLostBeforeTheCaptureIsNoDisorder) {
+  Conversation c;
+  c.peer(0, "S", {0, 0}).device(20, "SA", {0, 1}).peer(20, "A", {1, 1}).peer(21, "PA", {1, 1, 100});
+  c.device(41, "A", {1001, 101, 1000}).device(41, "PA", {2001, 101, 1000});
+  c.peer(41, "A", {101, 1}).device(260, "A", {1, 101, 1000}).peer(260, "A", {101, 3001});
+  EXPECT_TRUE(obeys(c)) << verdict_of(c);
+}
+
+// --- Not hidden by any rule ---
+
+std::string first_clause(const Conversation& conversation) {
+  Verdict const verdict = replayed(conversation).verdict;
+  return verdict.divergence ? verdict.divergence->clause : verdict_text(verdict);
+}
+
+void add_option(Conversation& c, std::vector<std::uint8_t> octets) {
+  while (octets.size() % 4 != 0) {
+    octets.push_back(1);
+  }
+  for (std::uint8_t const octet : octets) {
+    c.last().options.push_back(std::byte{octet});
+  }
+}
+
+/// Timestamps of the last segment.
+void stamp(Conversation& c, std::uint8_t value, std::uint8_t echo) {
+  add_option(c, {8, 10, 0, 0, 0, value, 0, 0, 0, echo});
+}
+
+// What came a second time is recorded 30 us behind the ACK that echoes its timestamp.
+TEST(Order, WhatIsEchoedStandsBeforeItsEcho) {
+  for (std::uint8_t const value : {std::uint8_t{50}, std::uint8_t{60}}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0});
+    stamp(c, 1, 0);
+    c.device(0, "SA", {0, 1});
+    stamp(c, 100, 1);
+    c.peer(10, "A", {1, 1});
+    stamp(c, 2, 100);
+    c.peer(11, "PA", {1, 1, 100});
+    stamp(c, 3, 100);
+    c.device(11, "A", {1, 101});
+    stamp(c, 101, 3);
+    c.device(500, "A", {1, 101});
+    stamp(c, 150, 50);
+    c.peer(500, "PA", {1, 1, 100});
+    stamp(c, value, 101);
+    c.last().time = c.last().time + Duration::microseconds(30);
+    std::vector<std::string> const notes =
+        replay_flow(c.flow(), c.device_side(), nullptr).script.notes;
+    bool const moved = std::count(notes.begin(), notes.end(),
+                                  "packets put before their answers: 1") == 1;
+    EXPECT_EQ(moved, value == 50);
+  }
+}
+
+TEST(Blatant, SegmentsLargerThanThePeerTakes) {
+  Conversation c;
+  c.peer(0, "S", {0, 0});
+  c.last().options = {std::byte{2}, std::byte{4}, std::byte{2}, std::byte{24}};  // 536
+  c.device(0, "SA", {0, 1}).peer(10, "A", {1, 1}).peer(11, "PA", {1, 1, 100});
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    c.device(11 + 20 * i, "A", {1 + 1400 * i, 101, 1400});
+    c.peer(21 + 20 * i, "A", {101, 1401 + 1400 * i});
+  }
+  EXPECT_EQ(first_clause(c), "9293:MUST-16");
+}
+
+TEST(Blatant, AWindowThatIsTakenBack) {
+  Conversation c = request();
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    c.peer(100 + 50 * i, "PA", {101 + 100 * i, 1, 100});
+    c.device(100 + 50 * i, "A", {1, 201 + 100 * i, 0, static_cast<std::uint16_t>(20'000 - i)});
+  }
+  EXPECT_EQ(first_clause(c), "9293:SHLD-14");
+}
+
+Conversation selective(bool permitted) {
+  Conversation c;
+  c.peer(0, "S", {0, 0});
+  if (permitted) {
+    add_option(c, {4, 2});
+  }
+  c.device(0, "SA", {0, 1});
+  if (permitted) {
+    add_option(c, {4, 2});
+  }
+  c.peer(10, "A", {1, 1}).peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
+  return c;
+}
+
+void add_block(Conversation& c, std::uint32_t left, std::uint32_t right) {
+  std::vector<std::byte>& options = c.last().options;
+  options = {std::byte{1}, std::byte{1}, std::byte{5}, std::byte{10}};
+  tools::put_long(options, Conversation::peer_isn + left);
+  tools::put_long(options, Conversation::peer_isn + right);
+}
+
+TEST(Blatant, ReportsOfWhatWasNeverSent) {
+  Conversation c = selective(true);
+  c.device(50, "A", {1, 101});
+  add_block(c, 301, 401);
+  c.peer(200, "PA", {101, 1, 400}).device(200, "A", {1, 501});
+  EXPECT_EQ(first_clause(c), "2018:SACK-14");
+}
+
+TEST(Blatant, OptionsThatWereNotAgreedOn) {
+  Conversation c = selective(false);
+  c.peer(50, "PA", {201, 1, 100}).device(50, "A", {1, 101});
+  add_block(c, 201, 301);
+  c.peer(100, "PA", {101, 1, 100}).device(100, "A", {1, 301});
+  EXPECT_EQ(first_clause(c), "2018:SACK-2");
+  Conversation scale;
+  scale.peer(0, "S", {0, 0}).device(0, "SA", {0, 1});
+  add_option(scale, {3, 3, 7});
+  scale.peer(10, "A", {1, 1}).peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
+  EXPECT_EQ(first_clause(scale), "7323:TS-33");
+}
+
+// Both use what only the SYN as it was captured lacks: it was edited.
+TEST(Blatant, NobodyIsAccusedByASynThatWasEdited) {
+  for (bool const edited : {false, true}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1});
+    add_option(c, {8, 10, 0, 0, 0, 9, 0, 0, 0, 0});
+    c.peer(10, "A", {1, 1});
+    if (edited) {
+      add_option(c, {8, 10, 0, 0, 0, 5, 0, 0, 0, 9});
+    }
+    c.peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
+    EXPECT_EQ(first_clause(c) == "7323:TS-39", !edited);
+  }
+}
+
+TEST(Blatant, AStormOfAcks) {
+  Conversation c = request();
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    c.device(20 + i, "A", {1, 101});
+  }
+  EXPECT_EQ(first_clause(c), "5681:CC-28");
+}
+
+TEST(Blatant, EchoesOfAMarkThatAreNotHeeded) {
+  Conversation c;
+  c.peer(0, "SEC", {0, 0}).device(0, "SAE", {0, 1}).peer(10, "A", {1, 1});
+  c.peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
+  for (std::uint32_t i = 0; i < 120; ++i) {
+    c.device(20 + 20 * i, "PA", {1 + 1000 * i, 101, 1000});
+    c.peer(30 + 20 * i, "AE", {101, 1001 + 1000 * i, 0, 5000});
+  }
+  EXPECT_EQ(first_clause(c), "3168:ECN-21");
+}
+
+// --- What a verdict says ---
+
+TEST(Verdicts, NameAllThatAFlowDoesWithPacketAndSentence) {
+  Conversation c = selective(false);
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    c.device(20 + i, "A", {1, 101});
+  }
+  c.peer(150, "PA", {201, 1, 100}).device(150, "A", {1, 101});
+  add_block(c, 201, 301);
+  Replayed const result = replayed(c);
+  ASSERT_EQ(result.verdict.violations.size(), 2u) << divergence_text(result);
+  std::string const text = divergence_text(result);
+  EXPECT_NE(text.find("packet 6: one ACK after another, and nothing arrived, "), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("5681:CC-28: More than one ACK per arriving segment"), std::string::npos);
+  EXPECT_NE(text.find("2018:SACK-2: SACK options when peer did not"), std::string::npos);
+  EXPECT_NE(text.find("> 6 A"), std::string::npos) << text;
+}
+
+TEST(Verdicts, SayWhyTheCoreStayedSilent) {
+  Conversation c = request();
+  c.device(11, "R", {1, 0}).peer(20, "A", {101, 1}).device(20, "R", {5, 0});
+  std::string const text = divergence_text(replayed(c));
+  EXPECT_NE(text.find("dropped as tcp_"), std::string::npos) << text;
+}
+
+TEST(Verdicts, TellTheCoresFaultsFromTheDevices) {
+  Script script;
+  LiveRun run;
+  CrossBreach breach;
+  breach.kind = Divergence::Kind::unexpected;
+  breach.breach = {Instant{}, {"9293:P-CLOSE-QUEUED"}, "core: the FIN moved", std::nullopt, true};
+  Verdict const verdict = settle_unaided(script, run, {breach}, {});
+  EXPECT_EQ(verdict.judgement, Judgement::core_differs);
+  EXPECT_EQ(verdict_text(verdict).substr(0, 33), "core differs 9293:P-CLOSE-QUEUED:");
+  breach.kind = Divergence::Kind::missing;
+  breach.breach.text = "capture: the FIN moved";
+  EXPECT_EQ(verdict_text(settle_unaided(script, run, {breach}, {})),
+            "violates 9293:P-CLOSE-QUEUED");
+  script.near = false;  // its packets may have been overtaken on the way here
+  EXPECT_EQ(settle_unaided(script, run, {breach}, {}).judgement, Judgement::cannot_tell);
+}
+
+}  // namespace
+}  // namespace lockstep::conformance

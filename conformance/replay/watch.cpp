@@ -1,0 +1,305 @@
+// The certain findings of a connection: options, sizes, windows, reports, storms, marks.
+#include "conformance/replay/watch.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "conformance/replay/options.hpp"
+#include "tools/capture/octets.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+using tools::Segment;
+namespace flag = tools::tcp_flag;
+
+/// The position of a sequence number that is near `near`.
+std::int64_t position(std::int64_t near, std::uint32_t number) {
+  return near + static_cast<std::int32_t>(number - static_cast<std::uint32_t>(near));
+}
+
+/// One finding may rest on so many packets ...
+constexpr unsigned oversized_min = 3, shrunk_min = 3, repeats_min = 24, unheeded_min = 24;
+/// ... and a recorder may put packets this far out of their order.
+constexpr Duration disorder = Duration::milliseconds(20);
+
+bool is_bare(const Segment& segment) {
+  return segment.length() == 0 && segment.any(flag::ack) &&
+         !segment.any(flag::rst | flag::syn | flag::fin);
+}
+
+}  // namespace
+
+Watch::Watch(const Endpoint& first, const Endpoint& second) {
+  sides_[0].endpoint = first;
+  sides_[1].endpoint = second;
+}
+
+void Watch::find(Side& side, std::uint64_t packet, std::string_view clause, std::string text) {
+  for (Finding& finding : side.findings) {
+    if (finding.clause == clause) {
+      ++finding.count;
+      return;
+    }
+  }
+  side.findings.push_back({packet, clause, std::move(text), 1});
+}
+
+std::vector<Finding> Watch::findings(const Endpoint& side) const {
+  std::vector<Finding> out = sides_[sides_[0].endpoint == side ? 0 : 1].findings;
+  std::sort(out.begin(), out.end(),
+            [](const Finding& a, const Finding& b) { return a.packet < b.packet; });
+  return out;
+}
+
+std::int64_t Watch::extent(const Endpoint& side) const {
+  const Side& one = sides_[sides_[0].endpoint == side ? 0 : 1];
+  return one.known ? one.next - one.isn : 0;
+}
+
+void Watch::take(const Segment& segment) {
+  std::size_t const index = sides_[0].endpoint == segment.source ? 0 : 1;
+  Side& side = sides_.at(index);
+  Side& other = sides_.at(1 - index);
+  other.repeats = 0;
+  other.last_ack = {};
+  if (segment.sum == tools::SumState::bad || segment.any(flag::rst)) {
+    return;
+  }
+  if (segment.any(flag::syn)) {
+    take_syn(side, other, segment);
+  } else if (side.known) {
+    look_at_options(side, other, segment);
+    look_at_size(side, other, segment);
+    look_at_window(side, other, segment);
+    look_at_reports(side, other, segment);
+    look_at_repeats(side, other, segment);
+    look_at_marks(side, other, segment);
+  }
+  move_on(side, other, segment);
+}
+
+void Watch::take_syn(Side& side, const Side& other, const Segment& segment) {
+  bool selective = false;
+  bool stamps = false;
+  std::optional<unsigned> shift;
+  for (const tools::TcpOption& option : tools::options_of(segment)) {
+    if (option.kind == 2 && option.data.size() == 2) {
+      side.mss = tools::word_at(option.data, 0);
+    } else if (option.kind == 3 && option.data.size() == 1) {
+      shift = std::min<unsigned>(tools::octet_at(option.data, 0), 14);
+    }
+    selective |= option.kind == option_kind::sack_permitted;
+    stamps |= option.kind == option_kind::timestamps;
+  }
+  bool const edited = segment.sum == tools::SumState::unverifiable;
+  side.same_options = !edited && (!side.syn || (side.same_options && side.selective == selective &&
+                                    side.stamps == stamps && side.shift == shift));
+  bool const answer = segment.any(flag::ack);
+  if (answer && other.syn && other.same_options && !edited) {
+    if (shift && !other.shift) {
+      find(side, segment.number, "7323:TS-33",
+           "its SYN,ACK has a window scale that was not offered");
+    }
+    if (selective && !other.selective) {
+      find(side, segment.number, "2018:SACK-2", "its SYN,ACK permits SACK to a side that did not");
+    }
+    if (stamps && !other.stamps) {
+      find(side, segment.number, "7323:TS-39", "its SYN,ACK has a timestamp that was not offered");
+    }
+  }
+  side.syn = true;
+  side.selective |= selective;
+  side.stamps |= stamps;
+  side.shift = shift ? shift : side.shift;
+  side.asks_ecn |= !answer && segment.has(flag::ece | flag::cwr);
+  side.answers_ecn |= answer && segment.any(flag::ece) && !segment.any(flag::cwr);
+  side.known = true;
+  side.isn = side.next = segment.sequence;
+}
+
+void Watch::look_at_options(Side& side, Side& other, const Segment& segment) {
+  if (!side.syn || !other.syn || !side.same_options || !other.same_options) {
+    return;
+  }
+  // Who uses what only its own SYN lacks did offer it: that SYN was edited, and accuses nobody.
+  bool const edited = stamps_of(segment) && !side.stamps && other.stamps;
+  if (edited) {
+    side.same_options = false;
+    std::erase_if(other.findings, [](const Finding& finding) {
+      return finding.text.starts_with("its SYN,ACK ");
+    });
+    return;
+  }
+  if (!other.selective && !blocks_of(segment).empty()) {
+    find(side, segment.number, "2018:SACK-2", "SACK blocks to a peer that did not permit them");
+  }
+  bool const agreed = side.stamps && other.stamps;
+  if (stamps_of(segment) && !agreed) {
+    find(side, segment.number, "7323:TS-39",
+         "a timestamp although both sides did not agree on them");
+  }
+}
+
+/// One packet as it was on the wire is larger than the other side takes. What an interface cuts or
+/// puts together is a multiple of a full segment, but for a last one.
+void Watch::look_at_size(Side& side, const Side& other, const Segment& segment) {
+  std::uint32_t const bytes = segment.data_bytes();
+  auto const options = static_cast<std::uint32_t>(segment.options.size());
+  std::uint32_t const most = other.mss > options ? other.mss - options : 0;
+  std::uint32_t const headers = (segment.ipv6 ? 60u : 40u) + options;
+  bool const counts = other.syn && other.same_options && most != 0 && bytes > other.mss &&
+                      bytes + headers <= 1500 && !segment.any(flag::psh | flag::fin) &&
+                      bytes % most != 0;
+  if (!counts) {
+    return;
+  }
+  side.oversized_packet = side.oversized == 0 ? segment.number : side.oversized_packet;
+  if (++side.oversized >= oversized_min) {
+    find(side, side.oversized_packet, "9293:MUST-16",
+         fmt::format("{} octets in a segment, and the peer takes {}", bytes, other.mss));
+  }
+}
+
+/// The right edge goes left, by more than a scale rounds, and stays there.
+void Watch::look_at_window(Side& side, const Side& other, const Segment& segment) {
+  bool const scale_known = side.syn && other.syn && side.same_options && other.same_options;
+  if (!segment.any(flag::ack) || !scale_known || !side.acks) {
+    return;
+  }
+  unsigned const shift = side.shift && other.shift ? *side.shift : 0;
+  std::int64_t const ack = position(side.acked, segment.acknowledgment);
+  std::int64_t const edge = ack + (std::int64_t{segment.window} << shift);
+  std::int64_t const slack =
+      std::max<std::int64_t>(2 * std::max(other.mss, 1460u), std::int64_t{2} << shift);
+  if (ack < side.acked) {
+    return;  // an older one
+  }
+  if (side.edge_known && edge + slack < side.edge) {
+    side.shrunk_packet = side.shrunk == 0 ? segment.number : side.shrunk_packet;
+    side.shrunk_at = side.shrunk == 0 ? segment.time : side.shrunk_at;
+    if (++side.shrunk >= shrunk_min && segment.time.since(side.shrunk_at) > disorder) {
+      find(side, side.shrunk_packet, "9293:SHLD-14", "takes back window that it had offered");
+    }
+  } else {
+    side.shrunk = 0;
+  }
+  side.edge = side.edge_known ? std::max(side.edge, edge) : edge;
+  side.edge_known = true;
+}
+
+/// SACK of octets that the other side had not sent: it sends them only later, in order.
+void Watch::look_at_reports(Side& side, const Side& other, const Segment& segment) {
+  if (!other.known || side.reported) {
+    return;
+  }
+  for (const Block& block : blocks_of(segment)) {
+    std::int64_t const right = position(other.next, block.right);
+    if (right > other.next && position(other.next, block.left) < right) {
+      side.reported = right;
+      side.reported_packet = segment.number;
+      side.reported_at = segment.time;
+    }
+  }
+}
+
+/// Equal ACKs in a row, more than all that is on its way to their sender could draw, were each of
+/// it cut small and doubled by the network.
+void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segment) {
+  const Segment& last = side.last_ack;
+  bool const same = is_bare(segment) && last.number != 0 && last.sequence == segment.sequence &&
+                    last.acknowledgment == segment.acknowledgment &&
+                    last.window == segment.window && last.flags == segment.flags &&
+                    blocks_of(last) == blocks_of(segment);
+  bool const soon = same && segment.time.since(last.time) <= Duration::milliseconds(100);
+  if (!soon) {
+    side.repeats = 0;
+  } else {
+    side.repeats_packet = side.repeats == 0 ? segment.number : side.repeats_packet;
+    std::int64_t const flying = std::max<std::int64_t>(other.next - side.acked, 0) + other.again;
+    if (++side.repeats >= repeats_min + 2 * (flying / 536)) {
+      find(side, side.repeats_packet, "5681:CC-28", "one ACK after another, and nothing arrived");
+    }
+  }
+  side.last_ack = {};
+  if (is_bare(segment)) {
+    side.last_ack = segment;
+  }
+}
+
+/// Does the segment show that the echo of the mark had come? It may be far away, and much be on its
+/// way to the capture: what says so is a timestamp, or text that only a later ACK let out.
+bool Watch::has_heard_mark(const Side& side, const Segment& segment) {
+  auto const stamps = stamps_of(segment);
+  if (stamps && side.told_stamp) {
+    return static_cast<std::int32_t>(stamps->echo - *side.told_stamp) > 0;
+  }
+  return position(side.next, segment.sequence) >= side.told_edge;
+}
+
+/// The other side echoes a mark in each ACK, round trip after round trip, and it never says CWR.
+void Watch::look_at_marks(Side& side, Side& other, const Segment& segment) {
+  bool const agreed = (side.asks_ecn && other.answers_ecn) || (other.asks_ecn && side.answers_ecn);
+  if (!agreed) {
+    return;
+  }
+  if (segment.any(flag::cwr)) {
+    side.told_of_mark = false;
+    side.unheeded = 0;
+    side.cwr_end = position(side.next, segment.sequence) + segment.length();
+  } else if (side.told_of_mark && segment.data_bytes() != 0 &&
+             position(side.next, segment.sequence) >= side.next && other.acked > side.told_at &&
+             has_heard_mark(side, segment)) {
+    if (++side.unheeded >= unheeded_min) {
+      find(side, side.told_packet, "3168:ECN-21",
+           "new data round trip after round trip, without CWR, while the peer echoes a mark");
+    }
+  }
+  if (segment.any(flag::ack)) {
+    if (!segment.any(flag::ece)) {
+      other.told_of_mark = false;
+      other.unheeded = 0;
+    } else if (!other.told_of_mark &&
+               position(other.next, segment.acknowledgment) >= other.cwr_end) {
+      other.told_of_mark = true;
+      other.told_at = other.next;
+      other.told_packet = segment.number;
+      auto const stamps = stamps_of(segment);
+      other.told_stamp = stamps ? std::optional(stamps->value) : std::nullopt;
+      other.told_edge = side.edge_known ? std::max(side.edge, other.next)
+                                        : other.next + (std::int64_t{1} << 30);
+    }
+  }
+}
+
+void Watch::move_on(Side& side, Side& other, const Segment& segment) {
+  std::int64_t const begin = side.known ? position(side.next, segment.sequence) : segment.sequence;
+  std::int64_t const end = begin + segment.length();
+  if (!side.known) {
+    side.isn = side.next = begin;
+    side.known = true;
+  }
+  if (other.reported && end > side.next && segment.length() != 0) {
+    bool const whole = begin == side.next && !side.lossy;
+    if (whole && end >= *other.reported &&
+        segment.time.since(other.reported_at) > disorder) {
+      find(other, other.reported_packet, "2018:SACK-14", "SACK of octets that the peer sent later");
+    }
+    if (!whole || end >= *other.reported) {
+      other.reported.reset();
+    }
+  }
+  side.again += end <= side.next ? std::max<std::int64_t>(segment.length(), 536) : 0;
+  side.next = std::max(side.next, end);
+  if (segment.any(flag::ack)) {
+    std::int64_t const ack = position(other.known ? other.next : segment.acknowledgment,
+                                      segment.acknowledgment);
+    other.lossy |= other.known && ack > other.next;
+    other.again = side.acks && ack > side.acked ? 0 : other.again;
+    side.acked = side.acks ? std::max(side.acked, ack) : ack;
+    side.acks = true;
+  }
+}
+
+}  // namespace lockstep::conformance

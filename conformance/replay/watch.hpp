@@ -1,0 +1,89 @@
+// Looks at a connection packet by packet, in little memory: what no TCP may do, wherever the
+// capture was taken and whatever the rest of it lacks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/replay/flow.hpp"
+
+namespace lockstep::conformance {
+
+/// What one side did wrong, with the first packet that shows it and how many more do.
+struct Finding {
+  std::uint64_t packet = 0;
+  std::string_view clause;
+  std::string text;
+  std::uint64_t count = 1;
+};
+
+/// Sees each segment of a connection once, in the order of the capture. Positions are kept in 64
+/// bits: a connection may carry more octets than there are sequence numbers.
+class Watch {
+ public:
+  Watch(const Endpoint& first, const Endpoint& second);
+  void take(const tools::Segment& segment);
+
+  /// By the packets that show them.
+  std::vector<Finding> findings(const Endpoint& side) const;
+  /// How many octets a side sent, as its numbers tell; with its SYN and FIN.
+  std::int64_t extent(const Endpoint& side) const;
+
+ private:
+  /// What is known of one side.
+  struct Side {
+    Endpoint endpoint;
+    bool syn = false;                 ///< its SYN was captured; else the options are unknown
+    bool stamps = false, selective = false;
+    bool same_options = true;         ///< on each of its SYNs
+    bool asks_ecn = false, answers_ecn = false;
+    std::optional<unsigned> shift;
+    std::uint32_t mss = 0;            ///< that it told; 0: none
+    bool known = false;
+    std::int64_t isn = 0;
+    std::int64_t next = 0;            ///< beyond all that it sent, positions of its own numbers
+    std::int64_t acked = 0;           ///< what it acknowledged, positions of the other's numbers
+    bool acks = false;
+    std::int64_t edge = 0;            ///< the rightmost that it ever offered
+    bool edge_known = false;
+    bool lossy = false;               ///< the capture lacks some of what it sent
+    // Blatant deeds that need more than one packet to be certain.
+    unsigned oversized = 0, shrunk = 0;
+    std::uint64_t oversized_packet = 0, shrunk_packet = 0;
+    Instant shrunk_at;
+    std::optional<std::int64_t> reported;  ///< of the other's octets: beyond what it had sent
+    std::uint64_t reported_packet = 0;
+    Instant reported_at;
+    std::int64_t again = 0;           ///< octets that it sent again since the last that were new
+    std::int64_t repeats = 0;         ///< equal ACKs in a row, with nothing of the other between
+    std::uint64_t repeats_packet = 0;
+    tools::Segment last_ack;
+    bool told_of_mark = false;        ///< the other echoes marks, and it sent no CWR yet
+    std::int64_t cwr_end = 0;         ///< the end of what said CWR last
+    std::int64_t told_at = 0;         ///< what it had sent then ...
+    std::int64_t told_edge = 0;       ///< ... and how far it might go
+    std::optional<std::uint32_t> told_stamp;  ///< the timestamp of what told it
+    unsigned unheeded = 0;
+    std::uint64_t told_packet = 0;
+    std::vector<Finding> findings;
+  };
+
+  void find(Side& side, std::uint64_t packet, std::string_view clause, std::string text);
+  void take_syn(Side& side, const Side& other, const tools::Segment& segment);
+  void look_at_options(Side& side, Side& other, const tools::Segment& segment);
+  void look_at_size(Side& side, const Side& other, const tools::Segment& segment);
+  void look_at_window(Side& side, const Side& other, const tools::Segment& segment);
+  void look_at_reports(Side& side, const Side& other, const tools::Segment& segment);
+  void look_at_repeats(Side& side, const Side& other, const tools::Segment& segment);
+  void look_at_marks(Side& side, Side& other, const tools::Segment& segment);
+  static bool has_heard_mark(const Side& side, const tools::Segment& segment);
+  void move_on(Side& side, Side& other, const tools::Segment& segment);
+
+  std::array<Side, 2> sides_;
+};
+
+}  // namespace lockstep::conformance
