@@ -51,22 +51,23 @@ def flood(interface, frames, rate):
         return taken
 
 
-def main():
-    """Prints "ready" when all frames are made, begins after a line of stdin, ends with a count."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def run(about, frame):
+    """A program: prints "ready" when all frames are made by `frame(draw, ends, destination, port)`,
+    begins after a line of stdin, ends with how many the kernel took."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("interface")
     parser.add_argument("own_mac")
     parser.add_argument("victim_mac")
     parser.add_argument("victim", help="its IPv4 address")
     parser.add_argument("--port", type=int, default=80)
     parser.add_argument("--count", type=int, required=True)
-    parser.add_argument("--rate", type=float, required=True, help="SYNs a second")
+    parser.add_argument("--rate", type=float, required=True, help="frames a second")
     parser.add_argument("--seed", type=int, default=1)
     said = parser.parse_args()
     ends = b"".join(bytes.fromhex(mac.replace(":", "")) for mac in (said.victim_mac, said.own_mac))
     draw = random.Random(said.seed)
     destination = socket.inet_aton(said.victim)
-    frames = [syn(draw, ends, destination, said.port) for _ in range(said.count)]
+    frames = [frame(draw, ends, destination, said.port) for _ in range(said.count)]
     print("ready", flush=True)
     sys.stdin.readline()
     print(flood(said.interface, frames, said.rate), flush=True)
@@ -74,4 +75,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__, syn))
