@@ -111,9 +111,13 @@ Foul malformed_foul(const CapturedFrame& frame, const Decoded& decoded) {
   return foul;
 }
 
+// With those that are only counted at one of them.
 std::uint64_t count_sure(const std::vector<Foul>& fouls, Certainty certainty) {
-  auto const is_so = [certainty](const Foul& foul) { return foul.certainty() == certainty; };
-  return static_cast<std::uint64_t>(std::count_if(fouls.begin(), fouls.end(), is_so));
+  std::uint64_t count = 0;
+  for (const Foul& foul : fouls) {
+    count += foul.certainty() == certainty ? 1 + foul.more : 0;
+  }
+  return count;
 }
 
 }  // namespace
@@ -121,6 +125,10 @@ std::uint64_t count_sure(const std::vector<Foul>& fouls, Certainty certainty) {
 std::uint64_t Linted::certain() const { return count_sure(fouls, Certainty::certain); }
 std::uint64_t Linted::likely() const { return count_sure(fouls, Certainty::likely); }
 std::uint64_t Linted::notes() const { return count_sure(fouls, Certainty::note); }
+
+std::uint64_t Linted::without_place() const {
+  return fouls.size() + beyond - (certain() + likely() + notes());
+}
 
 Sighting sighting_of(const Segment& segment, bool offloaded) {
   Sighting out;

@@ -32,9 +32,12 @@ struct Linted {
   FrameCounts kinds{};  ///< frames by FrameKind
   std::string warning;            ///< where the file breaks off; empty if it is whole
 
+  // With those that are only counted at a foul of the same kind (`Foul::more`).
   std::uint64_t certain() const;
   std::uint64_t likely() const;
   std::uint64_t notes() const;
+  /// Of `beyond`, what none of these counts.
+  std::uint64_t without_place() const;
 };
 
 /// Reads the capture twice: the first time for what hardware has left out of it. Throws Failure as

@@ -52,8 +52,9 @@ void print(const Linted& linted, const std::string& capture, bool whole) {
     fmt::print(stderr, "lockstep: {}\n", linted.warning);
   }
   fmt::print("{}", table_of(linted, terminal_columns()));
-  if (linted.beyond != 0) {
-    fmt::print("{} are only counted\n", counted(linted.beyond, "further finding"));
+  if (linted.without_place() != 0) {
+    fmt::print("{} of other kinds are not listed\n",
+               counted(linted.without_place(), "further finding"));
   }
   if (linted.unjudged != 0) {
     fmt::print("{} of connections beyond the first {} were not judged\n",

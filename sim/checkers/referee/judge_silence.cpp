@@ -100,6 +100,14 @@ void judge_stretched(const Moment& m) {
   v.full_waiting = 0;
 }
 
+// As many ACKs as are yet to come for what is in flight: of octets, a text of at least 512 draws two.
+std::uint32_t draws_of(std::uint32_t octets) { return 2 + octets / 512; }
+
+std::uint32_t drawn_max(const Voice& sender, const Voice& told) {
+  bool const flying = told.offered && sender.sent.after(told.last_ack);
+  return 4 * storm_least + (flying ? draws_of(sender.sent.value - told.last_ack.value) : 0);
+}
+
 // ACKs that nothing drew: each segment that occupies numbers, or has a wrong one, may draw one.
 void judge_storm(const Moment& m) {
   Voice& v = m.speaker;
@@ -107,6 +115,7 @@ void judge_storm(const Moment& m) {
   Sequence const edge = offer_of(m);
   bool const update = !v.offered || edge.after(v.storm_edge);
   v.storm_edge = update ? edge : v.storm_edge;
+  v.drawn = std::min(v.drawn, drawn_max(m.other, v));
   if (!pure || update) {
     return;
   }
@@ -122,8 +131,8 @@ void hear_drawn(const Moment& m) {
   Voice& told = m.other;
   bool const expected = told.offered && m.segment().sequence == told.last_ack;
   std::uint32_t const octets = m.said.length().count;
-  std::uint32_t const draws = octets != 0 ? 2 + octets / 512 : expected ? 0 : 1;
-  told.drawn = std::min(told.drawn + draws, 4 * storm_least);
+  std::uint32_t const draws = octets != 0 ? draws_of(octets) : expected ? 0 : 1;
+  told.drawn = std::min(told.drawn + draws, drawn_max(m.speaker, told));
   told.undrawn = draws != 0 ? 0 : told.undrawn;
 }
 

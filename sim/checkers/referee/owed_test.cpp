@@ -146,6 +146,21 @@ TEST(RefereeOwed, AStormOfAcks) {
   }
 }
 
+TEST(RefereeOwed, AnAckForEachOfAThousandInFlight) {
+  for (std::uint32_t const acks : {1'000u, 6'000u}) {
+    Talk t;
+    t.open({.window = 65'000, .mss = 1'000, .scale = 8});
+    for (std::uint32_t i = 0; i <= 1'000; ++i) {
+      t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000, .after_ms = 0, .after_us = 10});
+    }
+    // The first was lost.
+    for (std::uint32_t i = 0; i < acks; ++i) {
+      t.b("A", {.seq = 1, .ack = 1, .after_ms = 0, .after_us = 10, .window = 65'000});
+    }
+    EXPECT_EQ(t.found(Rule::too_many_acks), acks == 6'000 ? "likely" : "no");
+  }
+}
+
 TEST(RefereeOwed, ThreeDuplicateAcks) {
   for (bool const heeded : {false, true}) {
     Talk t;
