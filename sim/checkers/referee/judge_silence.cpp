@@ -100,7 +100,7 @@ void judge_stretched(const Moment& m) {
   v.full_waiting = 0;
 }
 
-// As many ACKs as are yet to come for what is in flight: of octets, a text of at least 512 draws two.
+// As many ACKs as are yet to come for what is in flight: a text of at least 512 octets draws two.
 std::uint32_t draws_of(std::uint32_t octets) { return 2 + octets / 512; }
 
 std::uint32_t drawn_max(const Voice& sender, const Voice& told) {
