@@ -25,6 +25,10 @@ class Attack:
         self.process.stdin.write("\n")
         self.process.stdin.flush()
 
+    def is_over(self):
+        """Whether it has sent them all."""
+        return self.process.poll() is not None
+
     def sent(self):
         """Waits for its end: how many have left."""
         out, _ = self.process.communicate(timeout=600)
