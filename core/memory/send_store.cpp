@@ -11,7 +11,8 @@ using Place = SendStore::Place;
 
 // Makes room in a block behind the last byte; returns the piece, or nil if a pool is empty.
 Index SendStore::open_block(BytePools& pools) {
-  bool const extends = tail != nil && pools.pieces[tail].kind == SourceKind::bytes;
+  bool const extends = tail != nil && pools.pieces[tail].kind == SourceKind::bytes &&
+                       !pools.pieces[tail].ends_record;
   if (extends && pools.pieces[tail].fill < pools.blocks.block_bytes().count) {
     return tail;
   }
@@ -68,7 +69,7 @@ Bytes SendStore::append_loan(BytePools& pools, const Loan& loan) {
   if (tail != nil) {
     Piece& last = pools.pieces[tail];
     if (last.kind == SourceKind::loan && last.region == loan.region &&
-        last.offset + last.length == loan.offset) {
+        last.offset + last.length == loan.offset && !last.ends_record) {
       last.length += taken.count;
       held += taken.count;
       return taken;
@@ -86,6 +87,33 @@ Bytes SendStore::append_loan(BytePools& pools, const Loan& loan) {
   tail = fresh;
   held += taken.count;
   return taken;
+}
+
+void SendStore::end_record(BytePools& pools) {
+  if (tail != nil && !pools.pieces[tail].ends_record) {
+    pools.pieces[tail].ends_record = true;
+    ++record_ends;
+  }
+}
+
+Bytes SendStore::within_record(const BytePools& pools, Range range) const {
+  CHECK(range.from.count < held);
+  std::uint32_t const position = front + range.from.count;
+  Place place = find(pools, position);
+  std::uint32_t end = place.start + length_of(pools, place);
+  while (end - position < range.limit.count) {
+    Piece const& piece = pools.pieces[place.piece];
+    bool const ends = place.block == piece.last_block && piece.ends_record;
+    place = send::following(pools, place);
+    if (place.piece == nil) {
+      break;
+    }
+    if (ends) {
+      return {end - position};
+    }
+    end += length_of(pools, place);
+  }
+  return range.limit;
 }
 
 void SendStore::drop_front(BytePools& pools, Bytes count) {
@@ -107,6 +135,7 @@ void SendStore::drop_front(BytePools& pools, Bytes count) {
     }
     if (piece.length == 0) {
       head = piece.next;
+      record_ends -= piece.ends_record ? 1 : 0;
       pools.pieces.give(index);
     }
     front += eaten;

@@ -26,6 +26,7 @@ struct Piece {
   std::uint32_t fill = 0;
   RegionId region{};
   SourceKind kind = SourceKind::bytes;
+  bool ends_record = false;  // nothing is ever appended to it
 };
 
 // The pools from which send stores live, shared by all of them.
@@ -68,16 +69,24 @@ struct SendStore {
   // taken: all of it, or what length_max leaves, or nothing if there is no piece.
   [[nodiscard]] Bytes append_loan(BytePools& pools, const Loan& loan);
 
+  // The last byte ends a record, if there is any: what is appended from here on has pieces, and so
+  // blocks, of its own. O(1).
+  void end_record(BytePools& pools);
+
+  // How many bytes of the range, which begins with one that is held, come before the next record
+  // end that has bytes behind it: all of them, if there is none. Finds its place as walk() does.
+  struct Range {
+    Bytes from;
+    Bytes limit;
+  };
+  Bytes within_record(const BytePools& pools, Range range) const;
+
   // Acknowledged: forgets `count` bytes, at most length(), and gives back what held only them.
   void drop_front(BytePools& pools, Bytes count);
 
   // The sources of at most `limit` bytes from `from` bytes behind the front; both may reach beyond
   // the end. O(1) where the last walk ended (the last one of new bytes and the last one of older
   // ones are remembered) and at the front; else a step for each block or loan that is passed.
-  struct Range {
-    Bytes from;
-    Bytes limit;
-  };
   SendCursor walk(const BytePools& pools, Range range);
 
   // The bytes of the range, if all of them are held and lie in the first block: a short message
@@ -103,6 +112,8 @@ struct SendStore {
   // Positions count appended bytes modulo 2^32; this is the front's.
   std::uint32_t front = 0;
   std::uint32_t held = 0;
+  // How many record ends are held: bytes on both sides of one are no one run.
+  std::uint32_t record_ends = 0;
   // Where walks ended; no piece if unknown. They only ever make a search shorter.
   Place newest;
   Place older;

@@ -1,6 +1,7 @@
 // The store of bytes to send against a deque of bytes, each copied or lent.
 #include "core/memory/send_store.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
@@ -32,6 +33,7 @@ struct Byte {
   std::byte value;
   RegionId region;
   std::uint64_t offset;
+  bool ends_record = false;
 };
 
 struct Model {
@@ -50,7 +52,7 @@ struct Model {
       ASSERT_TRUE(world.pools.blocks.available() == 0 || world.pools.pieces.available() == 0);
     }
     for (std::uint32_t i = 0; i < taken.count; ++i) {
-      bytes.push_back({SourceKind::bytes, text[i], {}, 0});
+      bytes.push_back({SourceKind::bytes, text[i], {}, 0, false});
     }
   }
 
@@ -67,8 +69,31 @@ struct Model {
       ASSERT_EQ(world.pools.pieces.available(), 0u);
     }
     for (std::uint32_t i = 0; i < taken.count; ++i) {
-      bytes.push_back({SourceKind::loan, std::byte{}, loan.region, loan.offset + i});
+      bytes.push_back({SourceKind::loan, std::byte{}, loan.region, loan.offset + i, false});
     }
+  }
+
+  void end_record(World& world) {
+    store.end_record(world.pools);
+    if (!bytes.empty()) {
+      bytes.back().ends_record = true;
+    }
+  }
+
+  void check_record(const World& world, std::uint64_t from, std::uint64_t limit) const {
+    ASSERT_EQ(store.record_ends, std::ranges::count(bytes, true, &Byte::ends_record));
+    if (from >= bytes.size() || limit == 0) {
+      return;
+    }
+    std::uint64_t expected = 1;
+    while (expected < limit && from + expected < bytes.size() &&
+           !bytes[static_cast<std::size_t>(from + expected - 1)].ends_record) {
+      ++expected;
+    }
+    expected = from + expected == bytes.size() ? limit : expected;
+    ASSERT_EQ(store.within_record(world.pools, {Bytes{static_cast<std::uint32_t>(from)},
+                                                Bytes{static_cast<std::uint32_t>(limit)}}).count,
+              expected);
   }
 
   void drop(World& world, std::uint64_t count) {
@@ -132,7 +157,7 @@ void run(std::uint64_t seed) {
   for (int step = 0; step < 400; ++step) {
     Model& stream = streams[random.below(2)];
     std::uint64_t const held = stream.bytes.size();
-    switch (random.below(6)) {
+    switch (random.below(7)) {
       case 0:
         stream.append(random, world);
         break;
@@ -150,8 +175,12 @@ void run(std::uint64_t seed) {
       case 4: {
         auto const from = random.below(held + 20);
         stream.walk(world, from, random.below(300));
+        stream.check_record(world, from, random.below(300));
         break;
       }
+      case 5:
+        stream.end_record(world);
+        break;
       default:
         if (random.below(20) == 0) {
           stream.store.clear(world.pools);

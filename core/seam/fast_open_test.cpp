@@ -558,6 +558,44 @@ TEST(FastOpenClient, FillsNoMoreThanTheServersMss) {
   }
 }
 
+// Neither the SYN nor what follows has text of two records, taken by the peer or not.
+TEST(FastOpenClient, PutsOneRecordIntoTheSyn) {
+  for (bool const taken : {true, false}) {
+    FastClient kit;
+    kit.learn();
+    Open open;
+    open.local = {kit.device, {Kit::device_port}};
+    open.remote = {kit.peer, {Kit::peer_port}};
+    open.fast_open = true;
+    ASSERT_EQ(kit.stack.connect(open, kit.id), Refusal::none);
+    for (const char* const each : {"one", "two"}) {
+      EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of(each), More::record).bytes.count, 3u);
+    }
+    kit.turn();
+    EXPECT_EQ(kit.sent(), "SP 0(3)");
+    kit.answer(taken ? 4 : 1);
+    if (!taken) {
+      EXPECT_EQ(kit.sent(), "PA 1(3) ack 1");
+      kit.deliver({.flags = flag::ack, .seq = 1, .ack = 4});
+    }
+    EXPECT_EQ(kit.sent(), "PA 4(3) ack 1");
+  }
+}
+
+TEST(FastOpenServer, AnswersWithOneRecordASegment) {
+  FastServer kit;
+  wire::Options const cookie = kit.ask();
+  kit.on_event = [&](const Event& event) {
+    if (event.kind == EventKind::received) {
+      for (const char* const each : {"one", "two"}) {
+        EXPECT_EQ(kit.stack.write(event.id, Kit::bytes_of(each), More::record).bytes.count, 3u);
+      }
+    }
+  };
+  kit.call(cookie, "question");
+  EXPECT_EQ(kit.sent(), "SA 0(0) ack 9; PA 1(3) ack 9; PA 4(3) ack 9");
+}
+
 // The table is bounded: one place is enough for one server.
 TEST(FastOpenClient, ForgetsOneServerForAnother) {
   Config config = fast_config();

@@ -430,5 +430,27 @@ TEST(PathProbe, PartlyAcknowledgedSaysNothing) {
   EXPECT_TRUE(cut);
 }
 
+// A probe is one segment, so none is made of text of two records.
+TEST(PathProbe, IsNotOverTheEndOfARecord) {
+  for (bool const records : {true, false}) {
+    Hole hole(1300);
+    hole.write_octets(20'000);
+    ASSERT_TRUE(hole.finish_within(1000));
+    ASSERT_LT(hole.mss() + 40, 1300u);
+    std::size_t const before = hole.probes.size();
+    for (int i = 0; i < 20; ++i) {
+      for (int k = 0; k < 100; ++k) {
+        auto const text = octets(hole.written + 1, 800);
+        More const more = records ? More::record : More::no;
+        ASSERT_EQ(hole.stack.write(hole.id, Kit::bytes_of(text), more).bytes.count, 800u);
+        hole.written += 800;
+      }
+      hole.turn();
+      ASSERT_TRUE(hole.finish_within(1000));
+    }
+    EXPECT_EQ(hole.probes.size() > before, !records);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::testing

@@ -92,7 +92,7 @@ class Stack {
   // if the send buffer is full, by `room` if a pool is.
 
   // Copies bytes into the send queue (RFC 9293 3.10.2). Takes what there is room for. No bytes and
-  // More::no push what More::yes has held back.
+  // More::no push what More::yes has held back; no bytes are no record.
   Taken write(ConnectionId id, std::span<const std::byte> bytes, More more = More::no);
   // Queues bytes of a bound region without copying them. The loan ends at `acknowledged`, on
   // return from abort, or at `closed`.

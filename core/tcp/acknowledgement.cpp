@@ -11,6 +11,7 @@
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
 #include "core/tcp/path_probe.hpp"
+#include "core/tcp/record_ends.hpp"
 #include "core/tcp/rtt.hpp"
 #include "core/tcp/sack.hpp"
 #include "core/tcp/spurious.hpp"
@@ -31,8 +32,9 @@ reno::Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.ms
   make_ready(e, c);
 }
 
-Sequence one_segment_end(const Connection& c) {
-  return first_of(c.send.una + Bytes{c.mss}, c.send.nxt);
+Sequence one_segment_end(const Engine& e, const Connection& c) {
+  Bytes const text = least(Bytes{c.mss}, c.send.nxt.since(c.send.una));
+  return c.send.una + within_record(e, c, e.active(c), c.send.una, text);
 }
 
 //= rfc6582#6
@@ -52,7 +54,7 @@ Sequence one_segment_end(const Connection& c) {
   //= rfc5681#4.3
   //# 5681:CC-44 so several losses of one window are repaired
   reno::on_partial_ack(c.congestion, newly, Bytes{c.mss});
-  retransmit_to(e, c, one_segment_end(c));
+  retransmit_to(e, c, one_segment_end(e, c));
 }
 
 // An ACK that moved SND.UNA, as congestion control sees it.
@@ -101,7 +103,7 @@ bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offer
     //# 6582:NR-1 recover is the highest sequence number sent
     v.recover = c.send.nxt.previous();
     ++e.counters->fast_retransmits;
-    retransmit_to(e, c, one_segment_end(c));
+    retransmit_to(e, c, one_segment_end(e, c));
     return;
   }
   //= rfc5681#3.2

@@ -122,9 +122,16 @@ Refusal may_send(const Connection& c) {
   return Refusal::none;
 }
 
+// A record takes blocks of its own, so its end counts as one: else many small ones would take the
+// blocks of all connections.
 std::uint32_t send_space(const Engine& e, const Connection& c, const Active* a) {
-  std::uint32_t const held = a == nullptr ? 0 : a->send.length().count;
-  return (send_limit(e, c) - Bytes{held}).count;
+  if (a == nullptr) {
+    return send_limit(e, c).count;
+  }
+  std::uint32_t const block = e.config.block_bytes.count;
+  std::uint64_t const held = a->send.length().count + std::uint64_t{a->send.record_ends} * block;
+  std::uint32_t const limit = send_limit(e, c).count;
+  return held < limit ? limit - static_cast<std::uint32_t>(held) : 0;
 }
 
 // Text was queued: pushed, unless more follows at once.
@@ -132,7 +139,10 @@ std::uint32_t send_space(const Engine& e, const Connection& c, const Active* a) 
 //# 9293:P-SEND-EST, 9293:P-SEND-PRE it is sent when the state and the windows allow
 void queued(Engine& e, Connection& c, Active& a, More more) {
   Sequence const begin = queue_begin(c);
-  if (more == More::no) {
+  if (ends_record(more)) [[unlikely]] {
+    a.send.end_record(e.pools);
+  }
+  if (pushes(more)) {
     //= rfc9293#3.9.1.2
     //# 9293:MAY-15, 9293:MAY-16 a push, or text to be aggregated
     a.pushed = begin + a.send.length();
@@ -372,8 +382,8 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
     return nothing(refused);
   }
   if (bytes.empty()) {
-    if (more == More::no && c.active != nil && !e.active(c).send.empty()) {
-      queued(e, c, e.active(c), more);
+    if (pushes(more) && c.active != nil && !e.active(c).send.empty()) {
+      queued(e, c, e.active(c), More::no);
     }
     return nothing(Refusal::none);
   }

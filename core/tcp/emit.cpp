@@ -12,6 +12,7 @@
 #include "core/tcp/output.hpp"
 #include "core/tcp/owed.hpp"
 #include "core/tcp/path_probe.hpp"
+#include "core/tcp/record_ends.hpp"
 #include "core/tcp/sack.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/segment_options.hpp"
@@ -151,6 +152,13 @@ void fill_urgent(const Connection& c, const Active& a, const Plan& plan, wire::H
       std::min(a.send_up.since(plan.sequence).count, 0xffffu));
 }
 
+// Whether the queue, or a record of it, ends there.
+[[gnu::always_inline]] inline bool ends_push(const Engine& e, const Connection& c,
+                                             const Active& a, Sequence end) {
+  return end == queue_begin(c) + a.send.length() ||
+         (a.send.record_ends != 0 && is_record_end(e, c, end));
+}
+
 wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan) {
   wire::Header out;
   out.source = c.local_port;
@@ -159,7 +167,7 @@ wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan) {
   if (plan.syn) {
     out.flags |= wire::flag::syn | ecn::syn_flags(e.config, c, plan.again);
     a.fast_open_used = a.fast_open_used || (a.fast_open_wanted && !plan.again);
-    if (!plan.text.empty() && plan.text == a.send.length()) {
+    if (!plan.text.empty() && ends_push(e, c, a, queue_begin(c) + plan.text)) {
       out.flags |= wire::flag::psh;
     }
   }
@@ -179,7 +187,7 @@ wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan) {
     Sequence const end = plan.sequence + plan.text;
     //= rfc9293#3.9.1.2
     //# 9293:MUST-61, 9293:P-SEND-PUSHBIT, 9293:SHLD-27 PSH where the queue or a push ends
-    if (end == a.pushed || end == queue_begin(c) + a.send.length()) {
+    if (end == a.pushed || ends_push(e, c, a, end)) {
       out.flags |= wire::flag::psh;
     }
   }

@@ -7,6 +7,7 @@
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/record_ends.hpp"
 #include "core/tcp/scoreboard.hpp"
 #include "core/tcp/segment_options.hpp"
 
@@ -217,7 +218,8 @@ Bytes fast_open_text(Engine& e, Connection& c, const Plan& syn) {
   if (path != 0) {
     most = std::min(most, path - (c.remote.is_v4() ? 40u : 60u));
   }
-  return least(a.send.length(), Bytes{most} - options_bytes(options));
+  Bytes const text = least(a.send.length(), Bytes{most} - options_bytes(options));
+  return within_record(e, c, a, queue_begin(c), text);
 }
 
 void end_fast_open(Engine& e, Connection& c, const wire::Segment& syn_ack) {

@@ -260,6 +260,14 @@ void visit_queues(Engine& e, Connection& c, FieldSink& sink) {
       sink.add(source.offset);
     }
   }
+  if (a.send.record_ends != 0) {
+    Bytes from;
+    for (Bytes const end = a.send.length(); from < end;) {
+      from += a.send.within_record(e.pools, {from, end - from});
+      sink.add(from);
+    }
+    sink.add(a.send.record_ends);
+  }
   Bytes done;
   Bytes const unread = unread_of(c);
   while (done < unread) {

@@ -38,8 +38,16 @@ struct Payload {
   std::uint32_t length = 0;
 };
 
-// Whether more follows at once: `no` pushes (RFC 9293 3.9.1.2), `yes` lets TCP wait for it.
-enum class More : std::uint8_t { no, yes };
+// Whether more follows at once: `no` pushes (RFC 9293 3.9.1.2), `yes` lets TCP wait for it. The
+// other two push and wait as well, and what they are taken with ends a record, if it is taken
+// whole: no segment ever has octets from both sides of that end, whether it leaves first or again,
+// and the one that ends there has PSH (MSG_EOR of Linux). Once more is queued behind it, the last
+// segment of a record waits neither for that nor for an ACK (Nagle). A record end takes the room of
+// a block in the send buffer until it is acknowledged.
+enum class More : std::uint8_t { no, yes, record, record_and_more };
+
+constexpr bool pushes(More more) { return more == More::no || more == More::record; }
+constexpr bool ends_record(More more) { return more >= More::record; }
 
 // Why a call was not carried out. `none` means that it was.
 enum class Refusal : std::uint8_t {

@@ -45,6 +45,14 @@ void check_extents(const Engine& e, const Connection& c, const Active& a) {
   CHECK(count == a.extent_count);
 }
 
+void check_records(const Engine& e, const Active& a) {
+  std::uint32_t records = 0;
+  for (Index i = a.send.head; i != nil; i = e.pools.pieces[i].next) {
+    records += e.pools.pieces[i].ends_record ? 1u : 0u;
+  }
+  CHECK(records == a.send.record_ends);
+}
+
 // Whether something is to leave: what was never sent, what goes again, or an ACK.
 bool has_more(const Connection& c, const Active& a) {
   Sequence const end = queue_begin(c) + a.send.length();
@@ -85,6 +93,7 @@ void check_active(Engine& e, const Connection& c) {
                                    a.path_probe.end.at_or_before(c.send.nxt)));
   CHECK(!a.echo_armed || (c.options.has(spoken::timestamps) && c.send.una != c.send.nxt));
   CHECK(a.watch != TimeoutWatch::news || a.watch_end.at_or_before(c.send.nxt));
+  check_records(e, a);
   check_liveness(e, c, a);
   check_extents(e, c, a);
   congestion::check_invariants(e, c, a);

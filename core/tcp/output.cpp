@@ -13,6 +13,7 @@
 #include "core/tcp/owed.hpp"
 #include "core/tcp/path.hpp"
 #include "core/tcp/path_probe.hpp"
+#include "core/tcp/record_ends.hpp"
 #include "core/tcp/sack.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/tail_probe.hpp"
@@ -69,7 +70,7 @@ Plan syn_plan(const Connection& c, bool again) {
 //= rfc9293#3.8.6
 //# 9293:SHLD-16 only what lies within SND.UNA + SND.WND
 //# 9293:P-WND-FIT cut to the window, and repackaged at will
-[[gnu::cold]] Plan plan_again(const Connection& c, const Active& a) {
+[[gnu::cold]] Plan plan_again(const Engine& e, const Connection& c, const Active& a) {
   Plan plan;
   Sequence const next = a.retransmit_next;
   if (syn_unacknowledged(c)) {
@@ -78,7 +79,7 @@ Plan syn_plan(const Connection& c, bool again) {
   }
   if (a.board.order.count != 0) {
     // What else is lost is the board's to say: this one segment leaves whatever cwnd is.
-    return plan_range(c, a, {next, a.retransmit_end});
+    return plan_range(e, c, a, {next, a.retransmit_end});
   }
   Room const room = room_of(c, a);
   bool const first = next == c.send.una;
@@ -92,7 +93,7 @@ Plan syn_plan(const Connection& c, bool again) {
   Sequence const last = tiny ? room.end : first_of(c.send.nxt, room.end);
   std::uint32_t const allowed =
       std::min(right_again(c, a).since(next).count, text_max(c, a));
-  plan.text = {std::min(last.since(next).count, allowed)};
+  plan.text = within_record(e, c, a, next, {std::min(last.since(next).count, allowed)});
   plan.sequence = next;
   plan.again = true;
   bool const at_end = next + plan.text == room.end;
@@ -149,15 +150,36 @@ std::uint32_t congestion_room(Engine& e, const Connection& c) {
 }
 
 struct Offer {
-  std::uint32_t queued;   // D: text that was never sent
+  std::uint32_t queued;   // D: text that was never sent, up to where a record ends
   std::uint32_t usable;   // U: what the peer's window leaves
   std::uint32_t cwnd;     // what congestion control leaves
+  bool pushed = false;    // to the end of `queued`
+  bool closed = false;    // a record ends there, and more is queued behind it
 };
+
+// All that is queued, or the first record of it: nothing can be added to that any more, so there
+// is nothing to wait for.
+[[gnu::always_inline]] inline Offer offer_of(Engine& e, const Connection& c, const Active& a,
+                                             const Room& room) {
+  //= rfc9293#3.8.6.2.1
+  //# 9293:P-SWS-USABLE U = SND.UNA + SND.WND - SND.NXT
+  Bytes const queued = room.end.since(c.send.nxt);
+  Offer offer{queued.count, room.right.since(c.send.nxt).count, congestion_room(e, c)};
+  //= rfc9293#3.8
+  //# 9293:P-CLOSE-PUSH a close pushes what is queued
+  offer.pushed = room.fin_due || a.pushed.at_or_after(room.end);
+  if (a.send.record_ends != 0) [[unlikely]] {
+    offer.queued = queued_of_record(e, c, queued).count;
+    offer.closed = offer.queued != queued.count;
+    offer.pushed = offer.pushed || offer.closed;
+  }
+  return offer;
+}
 
 // How much to send now by sender-side silly-window avoidance and Nagle; 0: wait.
 //= rfc9293#3.8.6.2.1
 //# 9293:MUST-38 the four conditions, tried in order
-std::uint32_t worth_sending(const Connection& c, const Active& a, Offer offer, bool pushed) {
+std::uint32_t worth_sending(const Connection& c, const Active& a, const Offer& offer) {
   std::uint32_t const fits = std::min(offer.queued, offer.usable);
   //= rfc9293#3.8.6.2.1
   //# 9293:P-SWS-SEND-FULL a full-sized segment can go
@@ -169,7 +191,8 @@ std::uint32_t worth_sending(const Connection& c, const Active& a, Offer offer, b
   //# 9293:P-NAGLE, 9293:SHLD-7, 9293:MUST-17 less waits until all is acknowledged, if Nagle is on
   //= rfc5682#2.1
   //# 5682:FRTO-4 nor does F-RTO's new text wait
-  bool const alone = c.send.nxt == c.send.una || !c.nagle || spurious::watches(a);
+  bool const alone =
+      c.send.nxt == c.send.una || !c.nagle || offer.closed || spurious::watches(a);
   //= rfc9293#3.7.4
   //# 9293:P-NAGLE-CWND and whatever Nagle says, congestion control comes first
   if (fits == 0 || fits > offer.cwnd) {
@@ -177,7 +200,7 @@ std::uint32_t worth_sending(const Connection& c, const Active& a, Offer offer, b
   }
   //= rfc9293#3.8.6.2.1
   //# 9293:P-SWS-SEND-PUSH all that is queued is pushed and fits
-  if (alone && pushed && offer.queued <= offer.usable) {
+  if (alone && offer.pushed && offer.queued <= offer.usable) {
     return offer.queued;
   }
   //= rfc9293#3.8.6.2.1
@@ -226,14 +249,14 @@ void restart_if_idle(Engine& e, Connection& c) {
     return plan;
   }
   Room const room = room_of(c, a);
-  std::uint32_t const queued = room.end.since(c.send.nxt).count;
+  Offer const offer = offer_of(e, c, a, room);
   std::uint32_t const full = text_max(c, a);
-  bool const pushed = c.fin_queued || a.pushed.at_or_after(room.end);
   //= rfc7413#4.2.2
   //# 7413:TFO-16 within the window that the SYN offers, and the initial window
-  plan.text = {std::min({queued, room.right.since(c.send.nxt).count, congestion_room(e, c), full})};
+  plan.text = {std::min({offer.queued, offer.usable, offer.cwnd, full})};
   plan.sequence = c.send.nxt;
-  bool const worth = plan.text.count == full || (pushed && plan.text.count == queued);
+  bool const worth =
+      plan.text.count == full || (offer.pushed && plan.text.count == offer.queued);
   plan.kind = plan.text.empty() || !worth ? PlanKind::none : PlanKind::text;
   return plan;
 }
@@ -272,13 +295,8 @@ void plan_new(Engine& e, Connection& c, Active& a, Plan& plan) {
   //# 9293:SHLD-15, 9293:MUST-34 a shrunk window may leave less than nothing: then nothing is sent
   //= rfc7323#2.4
   //# 7323:TS-8 new text stays within what the newest ACK offers
-  //= rfc9293#3.8.6.2.1
-  //# 9293:P-SWS-USABLE U = SND.UNA + SND.WND - SND.NXT
-  Offer const offer{queued, room.right.since(c.send.nxt).count, congestion_room(e, c)};
-  //= rfc9293#3.8
-  //# 9293:P-CLOSE-PUSH a close pushes what is queued
-  bool const pushed = room.fin_due || a.pushed.at_or_after(room.end);
-  plan.text = {worth_sending(c, a, offer, pushed)};
+  Offer const offer = offer_of(e, c, a, room);
+  plan.text = {worth_sending(c, a, offer)};
   plan.sequence = c.send.nxt;
   //= rfc9293#3.10.4
   //# 9293:P-CLOSE-QUEUED, 9293:P-CLOSE-CLOSEWAIT the FIN goes after all that was queued
@@ -286,7 +304,7 @@ void plan_new(Engine& e, Connection& c, Active& a, Plan& plan) {
              plan.text.count < offer.usable;
   if (plan.text.empty() && !plan.fin) {
     if (accounts_kept(e)) [[unlikely]] {
-      std::uint32_t const wanted = std::min(queued, text_max(c, a));
+      std::uint32_t const wanted = std::min(offer.queued, text_max(c, a));
       accounts::note_waiting(e, c, offer.usable < wanted && offer.usable < offer.cwnd);
     }
     wait_by_timer(e, c, offer.usable);
@@ -382,7 +400,7 @@ Plan plan_next(Engine& e, Connection& c) {
     }
   }
   if (a.retransmit_next.before(a.retransmit_end)) [[unlikely]] {
-    plan = whole(plan_again(c, a));
+    plan = whole(plan_again(e, c, a));
   }
   if (plan.kind == PlanKind::none && repairs(c, a)) [[unlikely]] {
     plan = whole(plan_lost(e, c));

@@ -6,6 +6,7 @@
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/path.hpp"
+#include "core/tcp/record_ends.hpp"
 #include "core/tcp/rtt.hpp"
 #include "core/tcp/sack_report.hpp"
 
@@ -103,6 +104,9 @@ void judge_silence(Engine& e, Connection& c) {
   Bytes const queued = (queue_begin(c) + a.send.length()).since(c.send.nxt);
   Bytes const usable = (c.send.una + c.send.wnd).since(c.send.nxt);
   if (queued < needed || usable < needed || c.congestion.cwnd < needed) {
+    return Step::none;
+  }
+  if (within_record(e, c, a, c.send.nxt, text) < text) {
     return Step::none;
   }
   if (c.congestion.cwnd < flight_size(c) + text) {

@@ -13,6 +13,7 @@
 #include "core/tcp/path_probe.hpp"
 #include "core/tcp/prr.hpp"
 #include "core/tcp/rack.hpp"
+#include "core/tcp/record_ends.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/spurious.hpp"
 #include "core/tcp/tail_probe.hpp"
@@ -23,6 +24,11 @@ namespace lockstep::tcp {
 namespace {
 
 reno::Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.mss}}; }
+
+// What of the range's beginning fits into a segment.
+Bytes one_segment(const Connection& c, const Range& range) {
+  return least(Bytes{c.mss}, range.end.since(range.begin));
+}
 
 // The first block reports a duplicate: it lies below the segment's own ACK, or in its second block.
 //= rfc2883#5
@@ -111,7 +117,7 @@ void begin_recovery(Engine& e, Connection& c, Board& board, const AckNews& news)
   Sequence const begin = lost == nil ? c.send.una : board.at(lost).begin;
   Sequence const end = lost == nil ? board.first_end() : board.at(lost).end;
   a.retransmit_next = begin;
-  a.retransmit_end = first_of(begin + Bytes{c.mss}, end);
+  a.retransmit_end = begin + within_record(e, c, a, begin, one_segment(c, {begin, end}));
   a.rescue = a.retransmit_end;
 }
 
@@ -336,7 +342,8 @@ bool lose_on_timeout(Engine& e, Connection& c) {
   }
   a.after_timeout = true;
   a.retransmit_next = c.send.una;
-  a.retransmit_end = first_of(c.send.una + Bytes{c.mss}, board.first_end());
+  Bytes const first = one_segment(c, {c.send.una, board.first_end()});
+  a.retransmit_end = c.send.una + within_record(e, c, a, c.send.una, first);
   return true;
 }
 
@@ -385,13 +392,14 @@ Bytes outstanding(Engine& e, const Connection& c) {
   return by_pipe ? a.board.pipe : flight_size(c);
 }
 
-Plan plan_range(const Connection& c, const Active& a, const Range& range) {
+Plan plan_range(const Engine& e, const Connection& c, const Active& a, const Range& range) {
   Plan plan;
   Sequence const text_end = c.send.una + a.send.length();
   Sequence const right = c.send.una + c.send.wnd;
   std::uint32_t const allowed =
       std::min(right_again(c, a).since(range.begin).count, text_max(c, a));
-  plan.text = {std::min(first_of(range.end, text_end).since(range.begin).count, allowed)};
+  Bytes const text{std::min(first_of(range.end, text_end).since(range.begin).count, allowed)};
+  plan.text = within_record(e, c, a, range.begin, text);
   plan.sequence = range.begin;
   plan.again = true;
   bool const at_end = range.begin + plan.text == text_end && range.end.after(text_end);
@@ -420,7 +428,7 @@ Plan plan_lost(Engine& e, Connection& c) {
   std::uint32_t const least =
       e.config.prr ? std::min(std::uint32_t{c.mss}, range.end.since(range.begin).count)
                    : std::uint32_t{c.mss};
-  return room < least ? Plan{} : plan_range(c, a, {range.begin, range.end});
+  return room < least ? Plan{} : plan_range(e, c, a, {range.begin, range.end});
 }
 
 //= rfc6675#4
@@ -439,7 +447,7 @@ Plan plan_last_resort(Engine& e, Connection& c) {
   //# 6675:S6675-6 not known to be lost, but below what has come
   Index const doubtful = board.next_doubtful();
   if (doubtful != nil) {
-    return plan_range(c, a, {board.at(doubtful).begin, board.at(doubtful).end});
+    return plan_range(e, c, a, {board.at(doubtful).begin, board.at(doubtful).end});
   }
   //= rfc6675#4
   //# 6675:S6675-7 one rescue a recovery: the segment with the highest octet that is missing
@@ -449,8 +457,8 @@ Plan plan_last_resort(Engine& e, Connection& c) {
     return {};
   }
   Sent const& range = board.at(last);
-  Bytes const most{text_max(c, a)};
-  Plan plan = plan_range(c, a, {last_of(range.begin, range.end - most), range.end});
+  Sequence const begin = last_segment_of(e, c, {range.begin, range.end});
+  Plan plan = plan_range(e, c, a, {begin, range.end});
   plan.rescue = true;
   return plan;
 }

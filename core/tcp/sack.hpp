@@ -25,7 +25,7 @@ Plan plan_lost(Engine& e, Connection& c);
 // What RFC 6675's NextSeg sends when nothing is known to be lost and there is nothing new.
 Plan plan_last_resort(Engine& e, Connection& c);
 // [begin, end), which was sent before: as much of it as a segment and the peer's window hold.
-Plan plan_range(const Connection& c, const Active& a, const Range& range);
+Plan plan_range(const Engine& e, const Connection& c, const Active& a, const Range& range);
 // Whether losses are being repaired by the board: there may be something to send again.
 inline bool repairs(const Connection& c, const Active& a) {
   return a.board.order.count != 0 && (c.congestion.recovering || a.after_timeout) &&

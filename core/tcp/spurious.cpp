@@ -6,6 +6,7 @@
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/reno.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/record_ends.hpp"
 #include "core/tcp/rtt.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/timestamps.hpp"
@@ -14,12 +15,13 @@ namespace lockstep::tcp::spurious {
 namespace {
 
 // A segment of new text can leave at once: F-RTO learns nothing otherwise.
-bool has_news(const Connection& c, const Active& a) {
+bool has_news(const Engine& e, const Connection& c, const Active& a) {
   Sequence const end = c.send.una + a.send.length();
   Bytes const unsent = end.since(c.send.nxt);
   Bytes const usable = (c.send.una + c.send.wnd).since(c.send.nxt);
-  Bytes const fits = least(unsent, usable);
-  bool const last = fits == unsent && a.pushed.at_or_after(end);
+  Bytes const next = a.send.record_ends == 0 ? unsent : queued_of_record(e, c, unsent);
+  Bytes const fits = least(next, usable);
+  bool const last = fits == next && (next < unsent || a.pushed.at_or_after(end));
   return !fits.empty() && (fits.count >= text_max(c, a) || last);
 }
 
@@ -163,7 +165,7 @@ void judge_first(Engine& e, Connection& c) {
   //# 5682:FRTO-11 the same with SACK
   //= rfc5682#2.1
   //# 5682:FRTO-5 nor if there is nothing new to send: slow start goes on
-  if (part || c.send.una.after(c.congestion.recover) || !has_news(c, a)) {
+  if (part || c.send.una.after(c.congestion.recover) || !has_news(e, c, a)) {
     a.watch = TimeoutWatch::off;
     return;
   }

@@ -6,6 +6,7 @@
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/record_ends.hpp"
 #include "core/tcp/rtt.hpp"
 #include "core/tcp/sack.hpp"
 #include "core/tcp/sack_report.hpp"
@@ -81,13 +82,16 @@ Plan plan(Engine& e, Connection& c) {
   }
   Sequence const text_end = c.send.una + a.send.length();
   std::uint32_t const usable = (c.send.una + c.send.wnd).since(c.send.nxt).count;
-  std::uint32_t const queued = text_end.since(c.send.nxt).count;
+  Bytes const unsent = text_end.since(c.send.nxt);
+  std::uint32_t const queued =
+      within_record(e, c, a, c.send.nxt, least(unsent, Bytes{text_max(c, a)})).count;
   plan.text = {std::min({queued, usable, text_max(c, a)})};
   plan.fin = c.fin_queued && !c.fin_sent && c.send.nxt + plan.text == text_end &&
              plan.text.count < usable;
   if (plan.text.empty() && !plan.fin) {
     Sent const& range = board.at(last);
-    plan = plan_range(c, a, {last_of(range.begin, range.end - Bytes{text_max(c, a)}), range.end});
+    Sequence const begin = last_segment_of(e, c, {range.begin, range.end});
+    plan = plan_range(e, c, a, {begin, range.end});
   } else {
     plan.kind = PlanKind::text;
     plan.sequence = c.send.nxt;

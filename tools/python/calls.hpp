@@ -21,6 +21,11 @@ namespace lockstep::tools::python {
 
 using Packet = std::span<const std::byte>;
 
+/// Whether more follows at once, and whether what is taken ends a record.
+constexpr More more_of(bool more, bool record) {
+  return record ? more ? More::record_and_more : More::record : more ? More::yes : More::no;
+}
+
 /// An event and when it was told.
 struct Told {
   Instant at;

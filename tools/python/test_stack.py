@@ -56,6 +56,18 @@ def test_text_crosses_both_ways():
     assert (bytes(sent[TCP].payload), sent[TCP].ack) == (b"answer", 109)
 
 
+def test_no_segment_has_two_records():
+    stack, connection = established()
+    region = stack.bind(b"onetwo")
+    assert stack.write(connection, b"head", record=True, more=True) == 4
+    assert stack.lend(connection, region, 0, 3, record=True) == 3
+    assert stack.lend(connection, region, 3, record=True) == 3
+    stack.set(connection, "nagle", 0)
+    sent = [IP(each)[TCP] for each in stack.transmit()]
+    assert [bytes(each.payload) for each in sent] == [b"head", b"one", b"two"]
+    assert all(each.flags.P for each in sent)
+
+
 def test_time_moves_from_deadline_to_deadline():
     stack, connection = established()
     stack.write(connection, b"lost")

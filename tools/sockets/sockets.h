@@ -125,7 +125,9 @@ ssize_t lockstep_recvmsg(struct lockstep_sockets* s, int fd, struct msghdr* mess
  * Queues octets: as many as there is room for. `flags`: MSG_MORE holds back what fills no segment;
  * MSG_OOB makes all that is queued urgent; MSG_FASTOPEN (sendto, sendmsg) connects and lets the
  * text leave with the SYN; without a cookie of the peer it takes nothing, gives EINPROGRESS,
- * and the SYN asks for one; MSG_DONTWAIT, MSG_NOSIGNAL and MSG_EOR change nothing; others:
+ * and the SYN asks for one; MSG_EOR ends a record, if all octets are taken: no segment has octets
+ * from both sides of its end, and while that is not acknowledged it takes the room of one of the
+ * stack's blocks in the send buffer; MSG_DONTWAIT and MSG_NOSIGNAL change nothing; others:
  * EOPNOTSUPP. EAGAIN: no room, or still connecting. ENOTCONN: never connected. EPIPE: our half is
  * shut down, or the connection is over. ECONNRESET ...: it has failed; told once, then EPIPE.
  */

@@ -37,6 +37,14 @@ bool bytes_behind(std::span<const iovec> rest) {
   return std::ranges::any_of(rest, [](const iovec& part) { return part.iov_len != 0; });
 }
 
+// How the last part of a call, or one before it, is written.
+More more_of(int flags, bool hold, bool last) {
+  if (last && (flags & MSG_EOR) != 0) {
+    return hold ? More::record_and_more : More::record;
+  }
+  return hold || !last ? More::yes : More::no;
+}
+
 }  // namespace
 
 // Up to where one read may go: not beyond the octet before the urgent one.
@@ -165,8 +173,8 @@ Result Sockets::write_parts(Socket& s, std::span<const iovec> parts, int flags) 
       continue;
     }
     std::span const bytes(static_cast<const std::byte*>(parts[i].iov_base), size);
-    bool const more = hold || bytes_behind(parts.subspan(i + 1));
-    Taken const taken = stack_.write(s.connection, bytes, more ? More::yes : More::no);
+    bool const last = !bytes_behind(parts.subspan(i + 1));
+    Taken const taken = stack_.write(s.connection, bytes, more_of(flags, hold, last));
     if (taken.bytes.count != 0 && s.written == s.acknowledged) {
       s.busy_since = stack_.now();
     }

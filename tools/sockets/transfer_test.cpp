@@ -2,6 +2,8 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
+#include "core/wire/ipv4.hpp"
+#include "core/wire/tcp.hpp"
 #include "tools/sockets/sockets_kit.hpp"
 
 namespace lockstep::tools::testing {
@@ -42,6 +44,69 @@ TEST_F(TransferTest, TextCanBeThrownAway) {
   pass();
   EXPECT_EQ(lockstep_recv(r, far, nullptr, 12, MSG_TRUNC), 12);
   EXPECT_EQ(hear(r, far), "text");
+}
+
+// What left the left since then, each segment's text behind the one before.
+std::string texts_of(const SocketPair::Frames& frames) {
+  std::string out;
+  for (std::vector<std::byte> const& frame : frames) {
+    wire::Ipv4Packet packet;
+    wire::Segment segment;
+    EXPECT_EQ(wire::parse(frame, packet), Drop::none);
+    EXPECT_EQ(wire::parse(packet.payload, segment), Drop::none);
+    std::string const text(reinterpret_cast<const char*>(segment.payload.data()),
+                           segment.payload.size());
+    out += text.empty() ? "" : text + (segment.flags.psh() ? "!" : "") + " ";
+  }
+  return out;
+}
+
+TEST_F(TransferTest, NoSegmentHasTwoRecords) {
+  set(l, near, IPPROTO_TCP, TCP_NODELAY, 1);
+  SocketPair::Frames frames;
+  pair.note_left(&frames);
+  say(l, near, "one", MSG_EOR);
+  say(l, near, "two", MSG_EOR | MSG_MORE);
+  say(l, near, "and");
+  say(l, near, "more");
+  pass();
+  EXPECT_EQ(texts_of(frames), "one! two! andmore! ");
+  EXPECT_EQ(hear(r, far), "onetwoandmore");
+}
+
+// Only where the last part ends; a record that is held back leaves once there is more behind it.
+TEST_F(TransferTest, AMessageIsOneRecord) {
+  set(l, near, IPPROTO_TCP, TCP_NODELAY, 1);
+  SocketPair::Frames frames;
+  pair.note_left(&frames);
+  set(l, near, IPPROTO_TCP, TCP_CORK, 1);
+  char first[] = "part";
+  char second[] = "ition";
+  iovec parts[] = {{first, 4}, {second, 5}, {nullptr, 0}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 3;
+  EXPECT_EQ(lockstep_sendmsg(l, near, &message, MSG_EOR), 9);
+  pass();
+  EXPECT_EQ(texts_of(frames), "");
+  EXPECT_EQ(lockstep_sendmsg(l, near, &message, MSG_EOR), 9);
+  pass();
+  EXPECT_EQ(texts_of(frames), "partition! ");
+  set(l, near, IPPROTO_TCP, TCP_CORK, 0);
+  pass();
+  EXPECT_EQ(texts_of(frames), "partition! partition! ");
+}
+
+// As by what Linux charges for a buffer, however little is in it.
+TEST_F(TransferTest, EachRecordTakesABlock) {
+  set(l, near, SOL_SOCKET, SO_SNDBUF, 4096);
+  EXPECT_EQ(say(l, near, "one", MSG_EOR), 3);
+  EXPECT_EQ(say(l, near, "two", MSG_EOR), 3);
+  EXPECT_EQ(said(say(l, near, "three", MSG_EOR)), "EAGAIN");
+  EXPECT_EQ(ready(l, near), 0);
+  pass(Duration::milliseconds(100));
+  EXPECT_EQ(ready(l, near), out);
+  EXPECT_EQ(said(say(l, near, "three", MSG_EOR)), "5");
 }
 
 TEST_F(TransferTest, Vectors) {

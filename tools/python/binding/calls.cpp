@@ -58,9 +58,10 @@ nb::tuple connect(Calls& calls, const nb::tuple& remote, const nb::tuple& local,
   return to_python(calls.connect(open));
 }
 
-std::uint32_t write(Calls& calls, const nb::tuple& id, const nb::bytes& data, bool more) {
+std::uint32_t write(Calls& calls, const nb::tuple& id, const nb::bytes& data, bool more,
+                    bool record) {
   Taken const taken =
-      calls.stack().write(connection_of(id), bytes_of(data), more ? More::yes : More::no);
+      calls.stack().write(connection_of(id), bytes_of(data), more_of(more, record));
   std::uint32_t const count = taken_or_refused(taken, "write");
   calls.touched();
   return count;
@@ -150,7 +151,7 @@ void bind_application(Class& calls) {
         self.touched();
       }, "listener"_a)
       .def("connect", &connect, "remote"_a, "local"_a, "fast_open"_a)
-      .def("write", &write, "connection"_a, "data"_a, "more"_a)
+      .def("write", &write, "connection"_a, "data"_a, "more"_a, "record"_a)
       .def("read", [](Calls& self, const nb::tuple& id, std::uint32_t most, bool peek) {
         return to_python(self.read(connection_of(id), Bytes{most}, peek));
       }, "connection"_a, "most"_a, "peek"_a)

@@ -72,9 +72,9 @@ std::uint32_t bind(Solo& solo, const nb::bytes& content) {
 }
 
 std::uint32_t lend(Solo& solo, const nb::tuple& id, std::uint32_t region, std::uint64_t offset,
-                   std::uint32_t length, bool more) {
+                   std::uint32_t length, bool more, bool record) {
   return taken_or_refused(solo.lend(connection_of(id), {RegionId{region}, offset, length},
-                                    more ? More::yes : More::no),
+                                    more_of(more, record)),
                           "lend");
 }
 
@@ -105,7 +105,8 @@ void bind_stack(nb::module_& module) {
       .def("transmit", &transmit)
       // The bytes of Python live as long as the stack that reads them.
       .def("bind", &bind, "content"_a, nb::keep_alive<1, 2>())
-      .def("lend", &lend, "connection"_a, "region"_a, "offset"_a, "length"_a, "more"_a)
+      .def("lend", &lend, "connection"_a, "region"_a, "offset"_a, "length"_a, "more"_a,
+           "record"_a)
       .def("advance_to", &advance_to, "instant"_a)
       .def("snapshot", [](const Solo& self) { return to_python(self.snapshot()); })
       .def("restore", &restore, "snapshot"_a);

@@ -106,13 +106,17 @@ class Calls:
         return Connection(*self._core.connect(as_endpoint(remote, "remote"), local,
                                               bool(fast_open)))
 
-    def write(self, connection: Connection, data: BytesLike, *, more: bool = False) -> int:
+    def write(self, connection: Connection, data: BytesLike, *, more: bool = False,
+              record: bool = False) -> int:
         """Queues bytes to send and gives how many were taken: 0 if there is no room now.
 
         `more`: others follow at once, so that no segment need be pushed (RFC 9293 3.9.1.2).
-        Refused: stale_id, closing.
+        `record`: they end a record, if all were taken: no segment has bytes from both sides of its
+        end, sent first or again (MSG_EOR). Each end that is not acknowledged takes the room of a
+        block in the send buffer. Refused: stale_id, closing.
         """
-        return self._core.write(_id(connection, Connection), as_bytes(data, "data"), bool(more))
+        return self._core.write(_id(connection, Connection), as_bytes(data, "data"), bool(more),
+                                bool(record))
 
     def read(self, connection: Connection, most: int = NUMBER_MAX, *, peek: bool = False) -> bytes:
         """The bytes that came in order, `most` at most; b"" if there are none now.

@@ -167,7 +167,8 @@ class Stack(Calls):
         return region
 
     def lend(self, connection: Connection, region: Region, offset: int = 0,
-             length: Optional[int] = None, *, more: bool = False) -> int:
+             length: Optional[int] = None, *, more: bool = False,
+             record: bool = False) -> int:
         """Queues bytes of a region to send, without a copy; gives how many were taken.
 
         A loan ends when the peer has acknowledged the bytes (an event ``acknowledged``), when
@@ -181,6 +182,7 @@ class Stack(Calls):
             length: how many bytes; None: all up to its end. Fewer may be taken: 0 if there is no
                 room now, and ``acknowledged`` or ``room`` tells when there is.
             more: others follow at once, so that no segment need be pushed (RFC 9293 3.9.1.2).
+            record: they end a record, as write() says.
 
         Raises:
             BadInput: region is none, or a number is not whole.
@@ -192,7 +194,8 @@ class Stack(Calls):
         rest = min(max(region.length - begin, 0), NUMBER_MAX) if length is None else length
         return self._core.lend(connection_id(connection),
                                as_number(region.number, "a region", 0, NUMBER_MAX), begin,
-                               as_number(rest, "length", 0, NUMBER_MAX), bool(more))
+                               as_number(rest, "length", 0, NUMBER_MAX), bool(more),
+                               bool(record))
 
     def snapshot(self) -> bytes:
         """All of it: clock, connections, events that were not taken. For restore() only."""
