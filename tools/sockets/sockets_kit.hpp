@@ -118,6 +118,14 @@ class Kit : public ::testing::Test {
     EXPECT_EQ(lockstep_getsockopt(s, fd, level, name, &value, &length), 0) << level << " " << name;
     return value;
   }
+  /// TCP_INFO, whole.
+  static lockstep_tcp_info info(lockstep_sockets* s, int fd) {
+    lockstep_tcp_info out{};
+    socklen_t length = sizeof out;
+    EXPECT_EQ(lockstep_getsockopt(s, fd, IPPROTO_TCP, TCP_INFO, &out, &length), 0);
+    EXPECT_EQ(length, sizeof out);
+    return out;
+  }
   static int set(lockstep_sockets* s, int fd, int level, int name, int value) {
     return lockstep_setsockopt(s, fd, level, name, &value, sizeof value);
   }
