@@ -1,6 +1,8 @@
 // Each checker finds the defect that is planted for it, and nothing in an honest run.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/seam/body.hpp"
 #include "sim/checkers/alteration.hpp"
 #include "sim/checkers/conservation.hpp"
 #include "sim/checkers/invariants.hpp"
@@ -11,6 +13,15 @@
 #include "sim/worlds/build.hpp"
 
 namespace lockstep::sim {
+
+// The inside of a stack. (An explicit instantiation may name what is private.)
+template <Stack::Body* Stack::*member>
+struct Opened {
+  friend Stack::Body& body_of(const Stack& stack) { return *(stack.*member); }
+};
+Stack::Body& body_of(const Stack& stack);
+template struct Opened<&Stack::body_>;
+
 namespace {
 
 World lossy_world() {
@@ -92,6 +103,12 @@ TEST_F(StreamDefects, AnotherOctetIsFound) {
   write(0, "abc");
   read(0, "abd");
   EXPECT_EQ(first_of(findings_), "read other octets than were written, from this offset on");
+}
+
+TEST_F(StreamDefects, AWriteOutOfPlaceIsFound) {
+  write(0, "abc");
+  write(4, "def");
+  EXPECT_EQ(first_of(findings_), "written at another offset than the stream's end");
 }
 
 TEST_F(StreamDefects, ASkippedOctetIsFound) {
@@ -221,28 +238,61 @@ TEST(Conservation, ADropThatNobodyWasToldOfIsFound) {
   EXPECT_EQ(with_wrong_books({1, 1}), "frames that died on a lane without being told");
 }
 
-// Does not see every frame that is sent.
+TEST(Conservation, AFrameFromNowhereIsFound) {
+  EXPECT_EQ(with_wrong_books({0, 1}), "more frames left a lane than entered it");
+}
+
+// Sees some frames twice or not at all: those that are sent, or those that are delivered.
 class Blinking final : public ConservationChecker {
  public:
-  using ConservationChecker::ConservationChecker;
+  Blinking(Findings& findings, bool of_sent) : ConservationChecker(findings), of_sent_(of_sent) {}
+
   void sent(const Kernel& kernel, const FrameNote& note) override {
-    blink_ = !blink_;
-    if (blink_) {
+    blink_ = blink_ != of_sent_;
+    if (!of_sent_ || blink_) {
       ConservationChecker::sent(kernel, note);
+    }
+  }
+  void delivered(const Kernel& kernel, const FrameNote& note) override {
+    ConservationChecker::delivered(kernel, note);
+    blink_ = blink_ == of_sent_;
+    if (!of_sent_ && blink_) {
+      ConservationChecker::delivered(kernel, note);
     }
   }
 
  private:
+  bool of_sent_;
   bool blink_ = false;
 };
 
-TEST(Conservation, AFrameThatNeverReachedTheWireIsFound) {
+std::string_view with_blinking(bool of_sent) {
   Kernel kernel(lossy_world(), 5);
   Findings findings;
-  Blinking checker(findings);
+  Blinking checker(findings, of_sent);
   kernel.observe(checker);
   kernel.run();
-  EXPECT_EQ(first_of(findings), "frames that the stack sent and the wire never saw");
+  return first_of(findings);
+}
+
+TEST(Conservation, AFrameThatNeverReachedTheWireIsFound) {
+  EXPECT_EQ(with_blinking(true), "frames that the stack sent and the wire never saw");
+}
+
+TEST(Conservation, AFrameThatNeverReachedTheStackIsFound) {
+  EXPECT_EQ(with_blinking(false), "frames delivered to the host and lost before its stack");
+}
+
+TEST(Conservation, MoreDeathsThanFramesAreFound) {
+  Kernel kernel(lossy_world(), 5);
+  Findings findings;
+  ConservationChecker checker(findings);
+  kernel.observe(checker);
+  Stack const& stack = kernel.host({0}).stack();
+  // No frame has come, and one has died.
+  body_of(stack).statistics->drops.count(Drop::tcp_checksum);
+  checker.ended(kernel);
+  EXPECT_EQ(first_of(findings), "more frames died than came");
 }
 
 TEST(Conservation, AForgottenConnectionIsFound) {
@@ -353,6 +403,40 @@ TEST(Invariants, APlantedValueIsFound) {
               info.persist_due = Instant::never();
             }),
             "something is in flight and no timer runs");
+  EXPECT_EQ(with_planted([](ConnectionInfo& info) { info.send.wnd_max = {}; }),
+            "SND.WND is larger than the largest window seen");
+  EXPECT_EQ(with_planted([](ConnectionInfo& info) { info.state = tcp::State::time_wait; }),
+            "a connection that a model knows is in a state that has no such record");
+  EXPECT_EQ(with_planted([](ConnectionInfo& info) { info.send.una = info.send.iss; }),
+            "synchronized, but our SYN is not acknowledged");
+  EXPECT_EQ(with_planted([](ConnectionInfo& info) { info.rto = Duration::seconds(100'000); }),
+            "RTO is beyond its maximum");
+}
+
+TEST(Invariants, AClockThatRunsBackwardsIsFound) {
+  Kernel late(lossy_world(), 5);
+  Kernel early(lossy_world(), 5);
+  late.run();
+  Findings findings;
+  InvariantChecker checker(findings);
+  checker.turned(late, {0}, Outcome::worked);
+  EXPECT_TRUE(findings.empty()) << first_of(findings);
+  checker.turned(early, {0}, Outcome::worked);
+  EXPECT_EQ(first_of(findings), "a stack's clock ran backwards");
+}
+
+// What a stack finds of itself (core/seam/invariants_test.cpp) stops the run, whoever asks.
+TEST(InvariantsDeathTest, AStacksOwnAreAskedFor) {
+  Kernel kernel(lossy_world(), 5);
+  Findings findings;
+  InvariantChecker invariants(findings);
+  ConservationChecker conservation(findings);
+  body_of(kernel.host({0}).stack()).engine.state->refused = 1;
+  testing::Matcher<const std::string&> const there =
+      testing::HasSubstr("refused == e.state->refused");
+  EXPECT_DEATH(invariants.told(kernel, {0}, Event{}), there);
+  EXPECT_DEATH(invariants.turned(kernel, {0}, Outcome::worked), there);
+  EXPECT_DEATH(conservation.ended(kernel), there);
 }
 
 // --- Liveness ---
@@ -366,6 +450,24 @@ TEST(Liveness, AnApplicationThatNeverEndsIsFound) {
   ASSERT_FALSE(run.findings.empty());
   EXPECT_EQ(run.findings.kept()[0].checker, CheckerKind::liveness);
   EXPECT_EQ(first_of(run.findings), "the caller's connection never ended");
+}
+
+TEST(Liveness, ACalledSideThatNeverEndsIsFound) {
+  World world = lossy_world();
+  world.apps = {app_of("echo", 30'000'000)};
+  world.limit = Duration::seconds(10);
+  CheckedRun run(world);
+  EXPECT_EQ(run.kernel.run(), Ending::limit_reached);
+  ASSERT_EQ(run.findings.count(), 2u) << first_of(run.findings);
+  EXPECT_EQ(run.findings.kept()[1].what, "the called side's connection never ended");
+}
+
+TEST(Liveness, AnApplicationThatNeverBeginsIsFound) {
+  Kernel kernel(lossy_world(), 5);
+  Findings findings;
+  LivenessChecker checker(findings);
+  checker.ended(kernel);
+  EXPECT_EQ(first_of(findings), "an application is not done, though no connection is open");
 }
 
 // --- Service ---
