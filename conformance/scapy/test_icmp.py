@@ -66,7 +66,8 @@ def test_hard_error_in_syn_sent(tcp, which):
     tcp.syn_sent()
     tcp.inject(error(tcp, *HARD[tcp.target.ip_version][which])).expect_state("CLOSED")
     # A port where nobody listens refuses, as a reset would.
-    tcp.expect_silence("10m").expect_event(["closed:unreachable", "closed:refused"][which])
+    nothing = "protocol_unreachable" if tcp.target.ip_version == 4 else "prohibited"
+    tcp.expect_silence("10m").expect_event(f"closed:{[nothing, 'refused'][which]}")
 
 
 #= rfc5927#5.2

@@ -25,9 +25,10 @@ IcmpErrorKind kind_of_unreachable(std::uint8_t code) {
       //= rfc1122#3.2.2.1
       //# 1122:H-30 they are hints, not proof
       return IcmpErrorKind::soft;
+    default:
+      // Codes beyond RFC 792's say why a router refuses: it may change its mind.
+      return IcmpErrorKind::soft;
   }
-  // Codes beyond RFC 792's say why a router refuses: it may change its mind.
-  return IcmpErrorKind::soft;
 }
 
 //= rfc9293#3.9.2.2

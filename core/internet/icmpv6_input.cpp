@@ -38,7 +38,8 @@ void classify(const wire::Icmp6Message& message, IcmpError& error) {
       return;
     default:
       //= rfc4443#2.4
-      //# 4443:ICMP6-3 an error of an unknown type is the transport's too
+      //# 4443:ICMP6-3 an error of an unknown type is the transport's too; its code names nothing
+      error.type = wire::IcmpType::parameter_problem;
       return;
   }
 }

@@ -25,9 +25,19 @@ struct Soft {
 
 constexpr std::array soft_errors{
     Soft{IcmpType::unreachable, 0, Cause::network_unreachable},
-    Soft{IcmpType::unreachable, 1, Cause::network_unreachable},
-    Soft{IcmpType::unreachable, 5, Cause::network_unreachable},
-    Soft{IcmpType::unreachable, 13, Cause::network_unreachable},
+    Soft{IcmpType::unreachable, 1, Cause::host_unreachable},
+    Soft{IcmpType::unreachable, 5, Cause::source_route_failed},
+    Soft{IcmpType::unreachable, 6, Cause::network_unreachable},
+    Soft{IcmpType::unreachable, 7, Cause::host_unreachable},
+    Soft{IcmpType::unreachable, 8, Cause::host_unreachable},
+    Soft{IcmpType::unreachable, 9, Cause::network_unreachable},
+    Soft{IcmpType::unreachable, 10, Cause::host_unreachable},
+    Soft{IcmpType::unreachable, 11, Cause::network_unreachable},
+    Soft{IcmpType::unreachable, 12, Cause::host_unreachable},
+    Soft{IcmpType::unreachable, 13, Cause::host_unreachable},
+    Soft{IcmpType::unreachable, 14, Cause::host_unreachable},
+    Soft{IcmpType::unreachable, 15, Cause::host_unreachable},
+    Soft{IcmpType::unreachable, 16, Cause::network_unreachable},
     Soft{IcmpType::time_exceeded, 0, Cause::time_exceeded},
     Soft{IcmpType::time_exceeded, 1, Cause::time_exceeded},
     Soft{IcmpType::parameter_problem, 0, Cause::parameter_problem},
@@ -42,7 +52,7 @@ constexpr std::array soft_errors{
 TEST(Icmp, SoftErrors) {
   for (Soft const& soft : soft_errors) {
     for (State state : {State::syn_sent, State::established}) {
-      Kit kit;
+      Kit kit(bare_config());
       Out quoted;
       if (state == State::syn_sent) {
         kit.connect();
@@ -99,14 +109,14 @@ TEST(Icmp, TheOtherConditions) {
 //# 9293:P-SYN-FAIL port unreachable ends an open
 TEST(Icmp, HardErrors) {
   for (std::uint8_t code : {std::uint8_t{2}, port}) {
-    Kit kit;
+    Kit kit(bare_config());
     kit.connect();
     kit.send_icmp(IcmpType::unreachable, code, kit.take().at(0));
     kit.turn();
     EXPECT_EQ(kit.state(), State::closed);
-    Cause const cause = code == port ? Cause::refused : Cause::unreachable;
+    Cause const cause = code == port ? Cause::refused : Cause::protocol_unreachable;
     EXPECT_TRUE(kit.told(EventKind::closed, cause));
-    Kit open;
+    Kit open(bare_config());
     Out const quoted = data_in_flight(open);
     open.send_icmp(IcmpType::unreachable, code, quoted);
     open.turn();
@@ -121,6 +131,52 @@ TEST(Icmp, FragmentationNeededIsNeverHard) {
   kit.send_icmp(IcmpType::unreachable, 4, kit.take().at(0));
   kit.turn();
   EXPECT_EQ(kit.state(), State::syn_sent);
+}
+
+// Neither is it anything else, where nobody discovers path MTUs.
+TEST(Icmp, FragmentationNeededSaysNothingElse) {
+  Config config = bare_config();
+  config.tcp.path_mtu_discovery = false;
+  Kit kit(config);
+  kit.send_icmp(IcmpType::unreachable, 4, data_in_flight(kit));
+  kit.turn();
+  EXPECT_FALSE(kit.told(EventKind::soft_error));
+}
+
+// Told of in one turn, what ICMP says is the reason and R1 only that there must be one.
+TEST(Icmp, AReasonTellsMoreThanR1) {
+  Kit kit(bare_config());
+  Out const quoted = data_in_flight(kit);
+  while (kit.info().retries < 2) {
+    kit.advance(Duration::milliseconds(50));
+  }
+  Instant const due = kit.info().retransmit_due;
+  kit.events.clear();
+  kit.send_icmp(IcmpType::unreachable, host, quoted);
+  kit.now = due;
+  kit.turn();
+  ASSERT_EQ(kit.info().retries, 3u);
+  ASSERT_EQ(kit.events.size(), 1u);
+  EXPECT_EQ(kit.events[0].cause, Cause::host_unreachable);
+}
+
+//= rfc9293#3.9.2.2
+//= type=test
+//# 9293:SHLD-26 in SYN-RECEIVED a hard error ends an open of ours, a soft one does not
+TEST(Icmp, InSynReceived) {
+  Kit kit(bare_config());
+  kit.connect();
+  Out const quoted = kit.take().at(0);
+  kit.deliver({.flags = flag::syn, .mss = 1460});
+  ASSERT_EQ(kit.state(), State::syn_received);
+  kit.send_icmp(IcmpType::unreachable, host, quoted);
+  kit.turn();
+  EXPECT_EQ(kit.state(), State::syn_received);
+  EXPECT_TRUE(kit.told(EventKind::soft_error, Cause::host_unreachable));
+  kit.send_icmp(IcmpType::unreachable, 2, quoted);
+  kit.turn();
+  EXPECT_EQ(kit.state(), State::closed);
+  EXPECT_TRUE(kit.told(EventKind::closed, Cause::protocol_unreachable));
 }
 
 // An attempt that nobody knows of ends in silence.

@@ -13,23 +13,69 @@
 
 namespace lockstep {
 
-Cause cause_of(const internet::IcmpError& error) {
-  if (error.kind == internet::IcmpErrorKind::hard) {
-    // A host that says by ICMP that nobody listens refuses, as one does that sends a reset.
-    std::uint8_t const no_port = error.quoted.local.address.is_v4()
-                                     ? static_cast<std::uint8_t>(wire::Unreachable::port)
-                                     : wire::unreachable6_port;
-    bool const port = error.type == wire::IcmpType::unreachable && error.code == no_port;
-    return port ? Cause::refused : Cause::unreachable;
+namespace {
+
+// Of IPv4: RFC 792, RFC 1122 3.2.2.1 and RFC 1812 5.2.7.1 name the codes.
+Cause cause_of_unreachable(std::uint8_t code) {
+  switch (static_cast<wire::Unreachable>(code)) {
+    case wire::Unreachable::protocol:
+      return Cause::protocol_unreachable;
+    case wire::Unreachable::port:
+      // A host that says by ICMP that nobody listens refuses, as one does that sends a reset.
+      return Cause::refused;
+    case wire::Unreachable::source_route_failed:
+      return Cause::source_route_failed;
+    case wire::Unreachable::host:
+    case wire::Unreachable::host_unknown:
+    case wire::Unreachable::source_isolated:
+    case wire::Unreachable::host_prohibited:
+    case wire::Unreachable::host_not_by_service:
+    case wire::Unreachable::filtered:
+    case wire::Unreachable::precedence_violation:
+    case wire::Unreachable::precedence_cutoff:
+      return Cause::host_unreachable;
+    case wire::Unreachable::network:
+    case wire::Unreachable::fragmentation_needed:
+    case wire::Unreachable::network_unknown:
+    case wire::Unreachable::network_prohibited:
+    case wire::Unreachable::network_not_by_service:
+      return Cause::network_unreachable;
   }
+  return Cause::network_unreachable;
+}
+
+// Of IPv6: RFC 4443 3.1 names the codes.
+Cause cause_of_unreachable6(std::uint8_t code) {
+  switch (code) {
+    case wire::unreachable6_no_route:
+      return Cause::network_unreachable;
+    case wire::unreachable6_beyond_scope:
+    case wire::unreachable6_address:
+      return Cause::host_unreachable;
+    case wire::unreachable6_port:
+      return Cause::refused;
+    case wire::unreachable6_prohibited:
+    case wire::unreachable6_policy:
+    case wire::unreachable6_reject_route:
+      return Cause::prohibited;
+    default:
+      return Cause::parameter_problem;
+  }
+}
+
+}  // namespace
+
+Cause cause_of(const internet::IcmpError& error) {
   switch (error.type) {
     case wire::IcmpType::time_exceeded:
       return Cause::time_exceeded;
     case wire::IcmpType::parameter_problem:
       return Cause::parameter_problem;
     default:
-      return Cause::network_unreachable;
+      break;
   }
+  return error.quoted.local.address.is_v4() ? cause_of_unreachable(error.code)
+                                            : cause_of_unreachable6(error.code);
 }
 
 namespace {

@@ -254,6 +254,17 @@ TEST(Icmp6, ErrorsAreLimited) {
 // The error about a segment that the stack has sent.
 Octets quoting(const Octets& frame) { return {frame.begin(), frame.begin() + 60}; }
 
+struct SoftCode {
+  std::uint8_t code;
+  Cause cause;
+};
+
+// 7 is no code that anybody knows.
+constexpr std::array soft_codes{
+    SoftCode{0, Cause::network_unreachable}, SoftCode{2, Cause::host_unreachable},
+    SoftCode{3, Cause::host_unreachable},    SoftCode{5, Cause::prohibited},
+    SoftCode{6, Cause::prohibited},          SoftCode{7, Cause::parameter_problem}};
+
 //= rfc9293#3.9.2.2
 //= type=test
 //# 9293:MUST-56 of ICMPv6, unreachable 0 and 3, and all of time exceeded and parameter problem
@@ -267,9 +278,17 @@ TEST(Icmp6, ASoftErrorEndsNoOpen) {
     EXPECT_EQ(six.events.back().cause, Cause::parameter_problem);
     EXPECT_TRUE(six.stack.inspect(opened).exists);
   }
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 3, 0, quote})), Drop::none);
+  for (auto const& [code, cause] : soft_codes) {
+    EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, code, 0, quote})), Drop::none);
+    EXPECT_EQ(six.events.back().kind, EventKind::soft_error);
+    EXPECT_EQ(six.events.back().cause, cause) << int{code};
+  }
   EXPECT_EQ(six.fate_of(icmp({Icmp6Type::time_exceeded, 1, 0, quote})), Drop::none);
+  EXPECT_EQ(six.events.back().cause, Cause::time_exceeded);
   EXPECT_TRUE(six.stack.inspect(opened).exists);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 1, 0, quote})), Drop::none);
+  EXPECT_EQ(six.events.back().kind, EventKind::closed);
+  EXPECT_EQ(six.events.back().cause, Cause::prohibited);
 }
 
 //= rfc4443#3.1
@@ -284,7 +303,8 @@ TEST(Icmp6, AnErrorEndsAnOpenAndNoMore) {
   EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 0, 0, quote})), Drop::none);
   EXPECT_EQ(six.fate_of(icmp({Icmp6Type::time_exceeded, 0, 0, quote})), Drop::none);
   EXPECT_EQ(six.events.back().cause, Cause::time_exceeded);
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type{100}, 0, 0, quote})), Drop::none);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type{100}, 4, 0, quote})), Drop::none);
+  EXPECT_EQ(six.events.back().cause, Cause::parameter_problem);
   EXPECT_TRUE(six.stack.inspect(opened).exists);
   EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 4, 0, quote})), Drop::none);
   EXPECT_EQ(six.events.back().kind, EventKind::closed);
@@ -634,8 +654,11 @@ TEST(Icmp6, AHardErrorIsSoftOnceTheConnectionStands) {
   ASSERT_EQ(six.stack.write(six.id, Kit::bytes_of("text")).bytes, Bytes{4});
   six.turn();
   Octets const quote = quoting(six.out.back());
-  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 4, 0, quote})), Drop::none);
-  EXPECT_EQ(six.events.back().kind, EventKind::soft_error);
+  for (auto const& [code, cause] : {SoftCode{4, Cause::refused}, SoftCode{1, Cause::prohibited}}) {
+    EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, code, 0, quote})), Drop::none);
+    EXPECT_EQ(six.events.back().kind, EventKind::soft_error);
+    EXPECT_EQ(six.events.back().cause, cause);
+  }
   EXPECT_TRUE(six.stack.inspect(six.id).exists);
 }
 

@@ -63,12 +63,12 @@ Drop Stack::Body::reassemble(Parsed& frame) {
 
 Drop Stack::Body::take_error(const internet::IcmpError& error) {
   std::uint16_t const local = addresses.find(error.quoted.local.address);
-  bool const too_big = error.kind == internet::IcmpErrorKind::packet_too_big;
-  if (too_big && config.tcp.path_mtu_discovery) {
-    return tcp::take_packet_too_big(engine, error, local);
+  if (error.kind == internet::IcmpErrorKind::packet_too_big) {
+    // It says nothing else: where nobody discovers path MTUs, nothing at all.
+    return config.tcp.path_mtu_discovery ? tcp::take_packet_too_big(engine, error, local)
+                                         : Drop::none;
   }
-  return tcp::take_icmp_error(engine, error.quoted, local, error.quoted_sequence,
-                              cause_of(error));
+  return tcp::take_icmp_error(engine, error, local, cause_of(error));
 }
 
 }  // namespace lockstep

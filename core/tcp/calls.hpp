@@ -1,6 +1,7 @@
 // The user's calls: RFC 9293 3.10.1 to 3.10.6.
 #pragma once
 
+#include "core/internet/icmp_input.hpp"
 #include "core/tcp/engine.hpp"
 
 namespace lockstep::tcp {
@@ -25,8 +26,9 @@ void abort(Engine& e, ConnectionId id);
 [[nodiscard]] Refusal set(Engine& e, ConnectionId id, Setting setting);
 Bytes writable(const Engine& e, ConnectionId id);
 
-// An ICMP error about a segment of ours: soft ones are told, hard ones abort.
-Drop take_icmp_error(Engine& e, const FourTuple& quoted, std::uint16_t local_address,
-                     Sequence sequence, Cause cause);
+// An ICMP error about a segment of ours: soft ones are told, hard ones abort an open. `cause` is
+// what it means to the application.
+Drop take_icmp_error(Engine& e, const internet::IcmpError& error, std::uint16_t local_address,
+                     Cause cause);
 
 }  // namespace lockstep::tcp

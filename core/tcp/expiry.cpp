@@ -52,7 +52,8 @@ void advise(Engine& e, Connection& c) {
   if (c.retries == e.config.r1_retransmissions.value) {
     c.doubt_next_hop = true;
     if (c.soft_errors) {
-      c.soft_cause = Cause::retransmitting;
+      // What ICMP says of the reason tells more, if it was not told yet.
+      c.soft_cause = c.soft_cause == Cause::none ? Cause::retransmitting : c.soft_cause;
       tell(e, c, EventKind::soft_error);
     }
   }

@@ -119,22 +119,25 @@ enum class Cause : std::uint8_t {
   aborted,              // the application aborted it
   timed_out,            // the user timeout, or R2, ran out
   keepalive_timed_out,  // too many keep-alive probes went unanswered
-  unreachable,          // any other hard ICMP error
+  protocol_unreachable, // hard: ICMP, the host has no TCP
   retransmitting,       // soft: R1 retransmissions went unanswered
   network_unreachable,  // soft: ICMP
   time_exceeded,        // soft: ICMP
-  parameter_problem,    // soft: ICMP
+  parameter_problem,    // soft: ICMP, or an error of ICMPv6 that nobody knows
   no_neighbour,         // soft: the next hop does not answer ARP
+  host_unreachable,     // soft: ICMP, also that packets to it are filtered
+  source_route_failed,  // soft: ICMP
+  prohibited,           // ICMPv6: a policy forbids it; hard if an administrator's, else soft
 };
 
-inline constexpr std::uint32_t cause_count = 13;
+inline constexpr std::uint32_t cause_count = 16;
 
 constexpr std::string_view name_of(Cause cause) {
   constexpr std::array<std::string_view, cause_count> names{
       "none",          "finished",       "refused",     "reset",
-      "aborted",       "timed_out",      "keepalive_timed_out", "unreachable",
+      "aborted",       "timed_out",      "keepalive_timed_out", "protocol_unreachable",
       "retransmitting", "network_unreachable", "time_exceeded", "parameter_problem",
-      "no_neighbour"};
+      "no_neighbour",  "host_unreachable", "source_route_failed", "prohibited"};
   return names[static_cast<std::uint32_t>(cause)];
 }
 
@@ -144,6 +147,7 @@ struct Event {
   ConnectionId id;
   ListenerId listener;  // of `accepted` only
   Bytes bytes;          // as EventKind says
+  Instant heard_at;     // of `closed` only: when the last acceptable segment came
 };
 
 // What a passive open waits for. An unspecified address is any of ours; an unspecified remote is

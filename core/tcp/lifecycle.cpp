@@ -140,6 +140,7 @@ Event make_event(Engine& e, Index at, EventKind kind) {
   event.bytes = bytes_of(e, c, kind);
   if (kind == EventKind::closed) {
     event.cause = c.cause;
+    event.heard_at = c.heard_at;
   } else if (kind == EventKind::soft_error) {
     event.cause = c.soft_cause;
     c.soft_cause = Cause::none;

@@ -183,8 +183,11 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
   return Refusal::none;
 }
 
-[[gnu::cold]] Drop take_icmp_error(Engine& e, const FourTuple& quoted, std::uint16_t local_address,
-                     Sequence sequence, Cause cause) {
+[[gnu::cold]] Drop take_icmp_error(Engine& e, const internet::IcmpError& error,
+                                   std::uint16_t local_address, Cause cause) {
+  FourTuple const& quoted = error.quoted;
+  Sequence const sequence = error.quoted_sequence;
+  bool const hard = error.kind == internet::IcmpErrorKind::hard;
   //= rfc9293#3.9.2.2
   //# 9293:MUST-54 the quoted header finds the connection
   Found const found = e.demux.find(e.demux.hash_of(quoted), [&](Found candidate) {
@@ -196,7 +199,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
            c.local_port == quoted.local.port && c.local_address == local_address;
   });
   if (found.kind != EntryKind::connection) {
-    return take_half_open_error(e, quoted, local_address, sequence, cause);
+    return take_half_open_error(e, error, local_address);
   }
   Connection& c = e.connection(found.index);
   //= rfc5927#4.1
@@ -214,7 +217,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
   //# 5927:ICMP-3 in a synchronized state every one of them is soft
   //= rfc9293#3.8.3
   //# 9293:P-SYN-FAIL an open can fail so
-  if (is_hard(cause) && !synchronized(c.state)) {
+  if (hard && !synchronized(c.state)) {
     enter(e, c, State::closed);
     detach(e, c, cause);
     return Drop::none;

@@ -556,21 +556,20 @@ Index find_half_open(const Engine& e, const FourTuple& tuple, std::uint16_t loca
   }
 }
 
-[[gnu::cold]] Drop take_half_open_error(Engine& e, const FourTuple& tuple,
-                                        std::uint16_t local_address, Sequence sequence,
-                                        Cause cause) {
-  Index const at = find_half_open(e, tuple, local_address);
+[[gnu::cold]] Drop take_half_open_error(Engine& e, const internet::IcmpError& error,
+                                        std::uint16_t local_address) {
+  Index const at = find_half_open(e, error.quoted, local_address);
   if (at == nil) {
     return Drop::icmp_quote_unknown;
   }
   //= rfc5927#4.1
   //# 5927:ICMP-1 the quoted number must lie in [SND.UNA, SND.NXT)
-  if (sequence != e.half_opens[at].iss) {
+  if (error.quoted_sequence != e.half_opens[at].iss) {
     return Drop::icmp_quote_outside;
   }
   //= rfc9293#3.8.3
   //# 9293:P-SYN-FAIL an open can fail so
-  if (is_hard(cause)) {
+  if (error.kind == internet::IcmpErrorKind::hard) {
     forget(e, at);
   }
   return Drop::none;

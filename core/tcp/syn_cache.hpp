@@ -1,6 +1,7 @@
 // The SYN cache (RFC 4987 3.5): half-open connections in compact records of their own.
 #pragma once
 
+#include "core/internet/icmp_input.hpp"
 #include "core/tcp/engine.hpp"
 
 namespace lockstep::tcp {
@@ -18,13 +19,10 @@ Index find_half_open(const Engine& e, const FourTuple& tuple, std::uint16_t loca
 Drop arrives_half_open(Engine& e, Index half_open, const Arrival& arrival);
 // The timer of the cache: one that is due is retransmitted, or given up.
 void expire_half_open(Engine& e);
-// Whether an ICMP error of this cause ends an open: the host, or its port, is not to be had.
-constexpr bool is_hard(Cause cause) {
-  return cause == Cause::unreachable || cause == Cause::refused;
-}
-// An ICMP error that quotes the SYN-ACK of `tuple`; icmp_quote_unknown if there is no such one.
-Drop take_half_open_error(Engine& e, const FourTuple& tuple, std::uint16_t local_address,
-                          Sequence sequence, Cause cause);
+// An ICMP error that quotes a SYN-ACK of the cache, a hard one ends the open; icmp_quote_unknown if
+// there is no such one.
+Drop take_half_open_error(Engine& e, const internet::IcmpError& error,
+                          std::uint16_t local_address);
 // The listener closes: those that it has go without a word, as LISTEN does.
 void forget_half_opens(Engine& e, Index listener);
 

@@ -32,6 +32,16 @@ enum class Unreachable : std::uint8_t {
   port = 3,
   fragmentation_needed = 4,
   source_route_failed = 5,
+  network_unknown = 6,
+  host_unknown = 7,
+  source_isolated = 8,
+  network_prohibited = 9,
+  host_prohibited = 10,
+  network_not_by_service = 11,
+  host_not_by_service = 12,
+  filtered = 13,
+  precedence_violation = 14,
+  precedence_cutoff = 15,
 };
 
 // Valid as long as the bytes that it was parsed from.

@@ -28,8 +28,13 @@ enum class Icmp6Type : std::uint8_t {
 };
 
 // Codes of Icmp6Type::unreachable that are told apart.
+inline constexpr std::uint8_t unreachable6_no_route = 0;
 inline constexpr std::uint8_t unreachable6_prohibited = 1;
+inline constexpr std::uint8_t unreachable6_beyond_scope = 2;
+inline constexpr std::uint8_t unreachable6_address = 3;
 inline constexpr std::uint8_t unreachable6_port = 4;
+inline constexpr std::uint8_t unreachable6_policy = 5;
+inline constexpr std::uint8_t unreachable6_reject_route = 6;
 
 // Valid as long as the bytes that it was parsed from.
 struct Icmp6Message {

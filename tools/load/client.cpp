@@ -32,7 +32,8 @@ Fault fault_of(Cause cause) {
       return Fault::refused;
     case Cause::reset:
       return Fault::reset;
-    case Cause::unreachable:
+    case Cause::protocol_unreachable:
+    case Cause::prohibited:
       return Fault::unreachable;
     case Cause::timed_out:
     case Cause::keepalive_timed_out:

@@ -27,13 +27,18 @@ int errno_of(Refusal refusal, const Endpoint& to) {
   }
 }
 
-int soft_errno(const Socket& s, Cause cause) {
+// What Linux says of an ICMP error; 0 if it is none.
+int icmp_errno(Cause cause) {
   switch (cause) {
     case Cause::network_unreachable:
       return ENETUNREACH;
-    case Cause::unreachable:
-      // Of IPv4 there is no such protocol there, of IPv6 an administrator forbids it.
-      return s.remote.address.is_v4() ? ENOPROTOOPT : EACCES;
+    case Cause::protocol_unreachable:
+      return ENOPROTOOPT;
+    case Cause::source_route_failed:
+      return EOPNOTSUPP;
+    case Cause::prohibited:
+      return EACCES;
+    case Cause::host_unreachable:
     case Cause::time_exceeded:
     case Cause::no_neighbour:
       return EHOSTUNREACH;
@@ -64,7 +69,7 @@ int Sockets::errno_of(const Socket& s, Cause cause) {
     case Cause::keepalive_timed_out:
       return s.soft_error != 0 ? s.soft_error : ETIMEDOUT;
     default:
-      return soft_errno(s, cause);
+      return icmp_errno(cause);
   }
 }
 
@@ -246,6 +251,31 @@ void Sockets::retry(Socket& s) {
   }
 }
 
+// An ICMP error that ended nothing: a timeout is blamed on the last one, unless the peer has
+// answered since.
+void Sockets::note_soft_error(Socket& s, Cause cause) {
+  if (int const error = icmp_errno(cause); error != 0) {
+    s.soft_error = error;
+    s.soft_error_at = stack_.now();
+  }
+}
+
+void Sockets::forget_soft_error(Socket& s, Instant heard_at) {
+  if (heard_at > s.soft_error_at) {
+    s.soft_error = 0;
+  }
+}
+
+Result Sockets::take_any_error(Socket& s) {
+  if (s.error != 0 || s.phase != Phase::connected || s.soft_error == 0) {
+    return take_error(s);
+  }
+  forget_soft_error(s, stack_.inspect(s.connection).heard_at);
+  int const error = s.soft_error;
+  s.soft_error = 0;
+  return -error;
+}
+
 void Sockets::end(Socket& s, Cause cause) {
   forget_connection(s);
   if (s.close_owed) {
@@ -316,9 +346,10 @@ void Sockets::told(Stack& stack, const Event& event) {
       wake(s, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP);
       break;
     case EventKind::soft_error:
-      s.soft_error = soft_errno(s, event.cause);
+      note_soft_error(s, event.cause);
       break;
     case EventKind::closed:
+      forget_soft_error(s, event.heard_at);
       end(s, event.cause);
       break;
   }

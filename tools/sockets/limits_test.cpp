@@ -1,9 +1,6 @@
 // What happens at the limits: pools that are full, names of errors that come from the network.
-#include "core/wire/icmp.hpp"
-#include "core/wire/ipv4.hpp"
-#include "core/wire/tcp.hpp"
 #include "hw/poll/loop.hpp"
-#include "tools/sockets/sockets_kit.hpp"
+#include "tools/sockets/icmp_kit.hpp"
 
 namespace lockstep::tools::testing {
 namespace {
@@ -209,72 +206,16 @@ TEST(Errors, ANeighbourThatIsNotThereIsBlamedForTheTimeout) {
   EXPECT_EQ(error, EHOSTUNREACH);
 }
 
-// A router, or the host itself, says that a segment of `info` did not arrive: by this code, as too
-// big for the next link by 4.
-std::vector<std::byte> unreachable(const ConnectionInfo& info, std::uint8_t code,
-                                   std::uint16_t mtu = 0) {
-  std::array<std::byte, 40> quote{};
-  wire::Segment s;
-  s.source = info.tuple.local.port;
-  s.destination = info.tuple.remote.port;
-  s.sequence = info.send.una;
-  static_cast<void>(wire::write(s, std::span(quote).subspan(20)));
-  wire::Ipv4Header inner;
-  inner.source = info.tuple.local.address;
-  inner.destination = info.tuple.remote.address;
-  inner.protocol = wire::IpProtocol::tcp;
-  inner.time_to_live = 60;
-  inner.dont_fragment = true;
-  static_cast<void>(wire::write(inner, Bytes{1480}, quote));
-  std::vector<std::byte> packet(20 + 8 + 28);
-  wire::IcmpMessage message;
-  message.type = wire::IcmpType::unreachable;
-  message.code = code;
-  message.rest = mtu;
-  message.body = std::span(quote).first(28);
-  Bytes const length = wire::write(message, std::span(packet).subspan(20));
-  wire::Ipv4Header outer;
-  outer.source = info.tuple.remote.address;
-  outer.destination = info.tuple.local.address;
-  outer.protocol = wire::IpProtocol::icmp;
-  outer.time_to_live = 64;
-  static_cast<void>(wire::write(outer, length, packet));
-  return packet;
-}
-
 TEST_F(LimitsTest, ThePathsMtuIsTold) {
   join();
   EXPECT_EQ(option(l, near, IPPROTO_IP, IP_MTU), 1500);
   pair.cut(true);
   say(l, near, std::string(4000, 'x'));
   pass();
-  ConnectionInfo info;
-  for (std::uint32_t generation = 0; generation < 8 && !info.exists; ++generation) {
-    info = pair.left.stack().inspect({0, generation});
-  }
-  ASSERT_TRUE(info.exists);
-  pair.deliver_left(unreachable(info, 4, 1300));
+  pair.deliver_left(icmp_about(first_of(pair.left), {.code = 4, .rest = 1300}));
   pass(Duration::milliseconds(1));
   EXPECT_EQ(option(l, near, IPPROTO_IP, IP_MTU), 1300);
   EXPECT_EQ(option(l, near, IPPROTO_TCP, TCP_MAXSEG), 1300 - 40 - 12);
-}
-
-// Nobody listens there, says the host by ICMP and not by a reset; or nobody speaks TCP there.
-TEST_F(LimitsTest, AnOpenThatIcmpEnds) {
-  for (std::uint8_t const code : {std::uint8_t{3}, std::uint8_t{2}}) {
-    pair.cut(true);
-    near = make(l);
-    EXPECT_EQ(said(connect(l, near, name4(2, port))), "EINPROGRESS");
-    pass(Duration::milliseconds(1));
-    ConnectionInfo info;
-    for (std::uint32_t generation = 0; generation < 8 && !info.exists; ++generation) {
-      info = pair.left.stack().inspect({0, generation});
-    }
-    ASSERT_TRUE(info.exists);
-    pair.deliver_left(unreachable(info, code));
-    pass(Duration::milliseconds(1));
-    EXPECT_EQ(error_of(l, near), code == 3 ? "ECONNREFUSED" : "ENOPROTOOPT");
-  }
 }
 
 }  // namespace

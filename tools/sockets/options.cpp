@@ -129,7 +129,7 @@ Result Sockets::get_socket_level(Socket& s, int name, void* value, socklen_t* le
     case SO_DOMAIN:
       return write_int(s.v6 ? AF_INET6 : AF_INET, value, length);
     case SO_ERROR:
-      return write_int(static_cast<int>(-take_error(s)), value, length);
+      return write_int(static_cast<int>(-take_any_error(s)), value, length);
     case SO_ACCEPTCONN:
       return write_int(s.phase == Phase::listening ? 1 : 0, value, length);
     case SO_REUSEADDR:

@@ -66,7 +66,7 @@ struct Socket {
   int descriptor = -1;
   int linger_seconds = 0;
   int error = 0;                // an errno, for SO_ERROR or the next call
-  int soft_error = 0;           // what a timeout will be blamed on
+  int soft_error = 0;           // an errno, of ICMP: what a timeout will be blamed on ...
   std::uint32_t fast_open = 0;  // TCP_FASTOPEN
   std::uint32_t named_mss = 0;  // by our SYN
   std::uint32_t defer_seconds = 0;  // TCP_DEFER_ACCEPT
@@ -78,6 +78,7 @@ struct Socket {
   std::uint64_t acknowledged = 0;
   std::uint64_t consumed = 0;
   std::uint64_t heard_at = 0;      // nanoseconds: when text came last
+  Instant soft_error_at;           // ... unless the peer answers later than this
   Instant busy_since;              // while not all that was written is acknowledged
   Instant refused_since;           // while `refused`
   Duration busy_for;               // before that

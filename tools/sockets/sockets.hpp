@@ -160,6 +160,9 @@ class Sockets {
   void retry(Socket& s);
   static int errno_of(const Socket& s, Cause cause);
   static Result take_error(Socket& s);
+  Result take_any_error(Socket& s);  // soft ones, too
+  void note_soft_error(Socket& s, Cause cause);
+  static void forget_soft_error(Socket& s, Instant heard_at);
 
   // Text.
   Result copy_unread(Socket& s, std::span<const iovec> parts, int flags);

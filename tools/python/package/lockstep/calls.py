@@ -31,7 +31,8 @@ class Event(NamedTuple):
     at: int  #: nanoseconds of the stack's clock
     kind: str  #: accepted, connected, received, acknowledged, room, urgent, peer_finished,
     #: soft_error or closed, which is a connection's last
-    cause: str  #: of closed and soft_error: finished, reset, refused, timed_out ...; else none
+    #: of closed and soft_error: finished, reset, refused, timed_out, host_unreachable; else none
+    cause: str
     connection: Connection
     listener: Optional[Listener]  #: of accepted
     bytes: int  #: of received: readable now; of acknowledged: since the last one; of urgent: ahead
