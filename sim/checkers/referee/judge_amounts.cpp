@@ -16,7 +16,7 @@ std::uint32_t initial_window(std::uint32_t mss) {
 
 // What the speaker may put in a segment.
 std::uint32_t mss_of(const Moment& m) {
-  return m.other.opening_count == 1 ? std::max(m.other.openings[0].mss.count, 28u) : 0;
+  return m.other.opening_count == 1 ? most(m.other.openings[0].mss, m.terms.mss_least).count : 0;
 }
 
 void judge_flight(const Moment& m, std::uint32_t mss) {

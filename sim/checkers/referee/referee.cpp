@@ -80,6 +80,9 @@ void begin(const Moment& m) {
     v.sent = m.said.end();
     v.limited = v.offered = v.fin_sent = v.was_reset = v.owes_reset = v.owes_ack = false;
     v.urgent = v.stamp_known = v.small = v.front_known = v.recovering = false;
+    // What had these numbers on a connection before is another text.
+    std::fill(v.kept.cells.begin(), v.kept.cells.end(), KeptText::unknown);
+    v.kept.top = v.iss;
   }
   v.scaled = m.segment().options.has_window_scale;
   v.scale = m.segment().options.window_scale;

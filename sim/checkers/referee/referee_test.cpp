@@ -171,6 +171,24 @@ TEST(RefereeNumbers, MoreThanTheMss) {
   EXPECT_EQ(joined.found(Rule::mss_exceeded), "no");
 }
 
+// Who is asked for less than it ever sends may send that least (CVE-2019-11479).
+TEST(RefereeNumbers, AnMssBelowTheFloor) {
+  for (std::uint32_t const text : {48u, 49u}) {
+    Terms terms;
+    terms.whole = true;
+    terms.mss_least = Bytes{48};
+    Talk t(terms);
+    t.open({.mss = 10}).a("AP", {.seq = 1, .ack = 1, .text = text});
+    EXPECT_EQ(t.found(Rule::mss_exceeded), text == 48 ? "no" : "certain");
+  }
+  // Where nothing is known of the sender 28 is the floor.
+  for (std::uint32_t const text : {28u, 29u}) {
+    Talk t;
+    t.open({.mss = 10}).a("AP", {.seq = 1, .ack = 1, .text = text});
+    EXPECT_EQ(t.found(Rule::mss_exceeded), text == 28 ? "no" : "likely");
+  }
+}
+
 TEST(RefereeNumbers, AGapInWhatIsSentIsSeenAtItsSource) {
   Talk wrong;
   wrong.open().a("A", {.seq = 9, .ack = 1, .text = 5, .own = true});
@@ -291,6 +309,26 @@ TEST(RefereeNumbers, OctetsThatChange) {
 }
 
 // Only so many octets are kept; what is older is not compared.
+// First numbers follow a clock that fast streams overtake: the next connection may have numbers of
+// the last one. A change within it is found all the same.
+TEST(RefereeNumbers, OctetsOfAnotherConnectionHaveTheSameNumbers) {
+  for (bool const whole : {true, false}) {
+    for (std::uint8_t const octet : {std::uint8_t{9}, std::uint8_t{7}}) {
+      Terms terms;
+      terms.whole = whole;
+      Talk t(terms);
+      t.open().a("AP", {.seq = 1, .ack = 1, .text = 900, .own = true});
+      t.a("FA", {.seq = 901, .ack = 1, .own = true}).b("FA", {.seq = 1, .ack = 902});
+      t.a("A", {.seq = 902, .ack = 2, .own = true});
+      t.a("S", {.seq = 500, .own = true}).b("SA", {.seq = 1'000, .ack = 501});
+      t.a("AP", {.seq = 501, .ack = 1'001, .text = 90, .octet = 9, .own = true});
+      EXPECT_EQ(t.found(Rule::text_changed), "no") << whole;
+      t.a("AP", {.seq = 501, .ack = 1'001, .text = 90, .octet = octet, .own = true});
+      EXPECT_EQ(t.found(Rule::text_changed) == "no", octet == 9) << whole;
+    }
+  }
+}
+
 TEST(RefereeNumbers, OctetsAreForgottenAtTheLimit) {
   Terms terms;
   terms.kept_octets_max = 4'096;
@@ -462,6 +500,23 @@ TEST(RefereeResets, NoneAnswersAnother) {
   Talk right;
   right.a("A", {.seq = 7, .ack = 3}).a("R", {.seq = 7}).b("R", {.seq = 3, .own = true});
   EXPECT_EQ(right.found(Rule::reset_answers_reset), "no");
+}
+
+// A reset from no connection answers whatever came, also what was forged far ahead: what it
+// acknowledges shows nothing of what was received.
+TEST(RefereeResets, WhatOneAcknowledgesWasNotReceived) {
+  constexpr std::uint32_t far = (1u << 30) + 5'000;
+  for (std::string_view const flags : {"RA", "A"}) {
+    Terms terms;
+    terms.whole = true;
+    Talk t(terms);
+    t.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 11});
+    t.a("A", {.seq = far, .ack = 1, .text = 9}).b(flags, {.seq = 1, .ack = far + 9});
+    std::size_t const before = t.fouls().kept().size();
+    // The ACK of what was received is no claim of what was never sent.
+    t.b("A", {.seq = 1, .ack = 11});
+    EXPECT_EQ(t.fouls().kept().size() - before, flags == "RA" ? 0u : 1u);
+  }
 }
 
 // --- Captures that are not whole ---

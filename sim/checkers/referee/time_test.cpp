@@ -136,6 +136,21 @@ TEST(RefereeAmounts, TheInitialWindow) {
   }
 }
 
+// A segment is at least as large as the floor of its sender, whatever MSS the peer names.
+TEST(RefereeAmounts, TheInitialWindowOfAnMssBelowTheFloor) {
+  for (std::uint32_t const segments : {11u, 10u}) {
+    Terms terms;
+    terms.mss_least = Bytes{48};
+    Talk t(terms);
+    t.open({.window = 60'000, .mss = 10});
+    for (std::uint32_t i = 0; i < segments; ++i) {
+      t.a("AP", {.seq = 1 + 48 * i, .ack = 1, .text = 48});
+    }
+    EXPECT_EQ(t.found(Rule::initial_window), segments == 11 ? "note" : "no");
+    EXPECT_EQ(t.found(Rule::nagle), "no");
+  }
+}
+
 TEST(RefereeAmounts, SlowStartAtTheMost) {
   for (std::uint32_t const segments : {12u, 13u}) {
     Talk t;
