@@ -3,6 +3,7 @@
 
 #include "core/seam/shard.hpp"
 #include "core/wire/ethernet.hpp"
+#include "sim/bus/too_big.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -81,6 +82,9 @@ void Bus::send(const Sending& sending, Schedule& schedule, const Watch& watch) {
   Arrivals const arrivals = on.send(sending.now, frames_.bytes(sending.frame));
   if (arrivals.drop != LinkDrop::none) {
     note_drop(sending, arrivals.drop, watch);
+    if (arrivals.drop == LinkDrop::mtu_exceeded && on.spec().answers_too_big) {
+      answer_too_big(sending, schedule, watch);
+    }
     frames_.give(sending.frame);
     return;
   }
@@ -89,6 +93,25 @@ void Bus::send(const Sending& sending, Schedule& schedule, const Watch& watch) {
   if (arrivals.copied) {
     schedule.add(arrivals.copy_at, {Kind::arrival, frames_.copy(sending.frame).value, 0});
   }
+}
+
+// The answer goes back by the other lane of the link. It is small, so that it draws none itself.
+void Bus::answer_too_big(const Sending& sending, Schedule& schedule, const Watch& watch) {
+  Lane const& lane = lanes_[sending.lane.value];
+  TooBig about;
+  about.frame = frames_.bytes(sending.frame);
+  about.link_header_bytes = lane.link_header_bytes();
+  about.mtu_bytes = lane.spec().mtu_bytes;
+  about.router.octets = {0x02, 0x01, 0, 0, static_cast<std::uint8_t>(sending.lane.value >> 8),
+                         static_cast<std::uint8_t>(sending.lane.value)};
+  FrameId const answer = frames_.take();
+  std::uint32_t const length = write_too_big(about, frames_.room(answer));
+  frames_.set_length(answer, length);
+  if (length == 0) {
+    frames_.give(answer);
+    return;
+  }
+  send({sending.now, twin(sending.lane), answer}, schedule, watch);
 }
 
 void Bus::forward(Instant now, FrameId frame, Schedule& schedule, const Watch& watch) {

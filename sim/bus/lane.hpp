@@ -21,6 +21,8 @@ struct LaneSpec {
   std::uint32_t queue_packets = 0;  // waiting or being sent
   std::uint32_t mark_packets = 0;   // so many waiting or being sent: ECT is marked; 0: never
   std::uint32_t mtu_bytes = 1500;   // without the link header
+  // A router stands before it and answers what is larger than that, and may not be cut up.
+  bool answers_too_big = false;
   std::uint32_t overhead_bytes = 0; // around each frame on the wire, which takes time there alone
 };
 
@@ -71,6 +73,7 @@ class Lane {
   void count(LinkDrop drop) { ++counters_.drops[static_cast<std::uint32_t>(drop)]; }
   const LaneCounters& counters() const { return counters_; }
   const LaneSpec& spec() const { return spec_; }
+  std::uint32_t link_header_bytes() const { return link_header_bytes_; }
   const std::vector<Rule>& rules() const { return rules_; }
 
  private:

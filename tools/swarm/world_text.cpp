@@ -227,6 +227,7 @@ void walk_lane(Walk& walk, const std::string& prefix, sim::LaneSpec& lane) {
   walk.number(prefix + "queue_packets", lane.queue_packets);
   walk.number(prefix + "mark_packets", lane.mark_packets);
   walk.number(prefix + "mtu", lane.mtu_bytes);
+  walk.number(prefix + "answers_too_big", lane.answers_too_big);
 }
 
 void walk_link(Walk& walk, const std::string& prefix, sim::LinkSpec& link) {

@@ -234,8 +234,8 @@ TEST_F(WorldFile, OffersEveryKeyThereIs) {
   const std::string text = complaint(std::string(hosts) +
                                      "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"b\"\n"
                                      "speed = \"1Mbit/s\"\n");
-  EXPECT_NE(text.find(": back, delay, from, mark_packets, mtu, name, overhead, queue, "
-                      "queue_packets, rate, to;"),
+  EXPECT_NE(text.find(": answers_too_big, back, delay, from, mark_packets, mtu, name, overhead, "
+                      "queue, queue_packets, rate, to;"),
             std::string::npos)
       << text;
 }

@@ -244,7 +244,7 @@ class Sim:
         """Joins two nodes.
 
         Keys: rate ("10Mbit/s"), delay ("10ms"), queue ("64KiB"), queue_packets, mark_packets, mtu,
-            overhead.
+            overhead, answers_too_big.
         `back`: those that differ on the way back, from `b` to `a`.
         """
         self._links += 1
