@@ -1,5 +1,6 @@
 // Draws configurations of hosts: mostly sane, often at an edge of what is allowed.
 #include "sim/swarm/draw_parts.hpp"
+#include "sim/worlds/build.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -159,18 +160,7 @@ void draw_congestion(Dice& dice, tcp::Config& tcp) {
 
 }  // namespace
 
-Config draw_profile(Dice& dice) {
-  switch (dice.below(4)) {
-    case 0:
-      return profile_rfc();
-    case 1:
-      return profile_linux();
-    case 2:
-      return profile_freebsd();
-    default:
-      return Config{};
-  }
-}
+Config draw_profile(Dice& dice) { return profile_at(dice.below32(profile_count)); }
 
 // What an administrator leaves alone.
 void draw_plain(Dice& dice, Config& config) {

@@ -232,7 +232,7 @@ class Stranger final : public Station {
 HostSpec host_of(Tape& tape, Name name, std::uint8_t last) {
   std::uint8_t const first = tape.octet();
   std::uint8_t const second = tape.octet();
-  HostSpec host = plain_host(name, last);
+  HostSpec host = plain_host(name, last, profile_at(3u - (second >> 6)));
   Config& config = host.config;
   if ((first & 1) != 0) {
     switch_extensions_off(config);
@@ -262,7 +262,7 @@ HostSpec host_of(Tape& tape, Name name, std::uint8_t last) {
   config.reassembly_datagrams = {2};
   config.neighbours_max = {8};
   config.paths_max = {8};
-  tcp.receive_buffer = {2'000u + (second >> 3) * 500u};
+  tcp.receive_buffer = {2'000u + (second >> 3 & 7) * 500u};
   tcp.receive_buffer_max = tcp.receive_buffer;
   tcp.msl = Duration::milliseconds(500);
   // The stranger answers no ARP: it is known.

@@ -3,9 +3,23 @@
 
 namespace lockstep::sim {
 
-HostSpec plain_host(Name name, std::uint8_t last) {
+Config profile_at(std::uint32_t number) {
+  switch (number) {
+    case 0:
+      return profile_rfc();
+    case 1:
+      return profile_linux();
+    case 2:
+      return profile_freebsd();
+    default:
+      return Config{};
+  }
+}
+
+HostSpec plain_host(Name name, std::uint8_t last, const Config& config) {
   HostSpec host;
   host.name = name;
+  host.config = config;
   host.config.addresses[0] = {IpAddress::v4(10, 0, 0, last), 24};
   host.config.address_count = {1};
   host.config.mac.octets = {0x02, 0, 0, 0, 0, last};

@@ -7,8 +7,12 @@
 
 namespace lockstep::sim {
 
-// A host called `name` at 10.0.0.<last>/24 with profile default.
-HostSpec plain_host(Name name, std::uint8_t last);
+// The profiles by number: rfc, linux, freebsd, default.
+inline constexpr std::uint32_t profile_count = 4;
+Config profile_at(std::uint32_t number);
+
+// A host called `name` at 10.0.0.<last>/24 with all else as in `config`.
+HostSpec plain_host(Name name, std::uint8_t last, const Config& config = {});
 
 // Two hosts `a` and `b` on the link `ab`, both lanes alike.
 World two_hosts(const LaneSpec& lane);

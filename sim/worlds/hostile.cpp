@@ -110,14 +110,8 @@ bool is_whole(const Kernel& kernel) {
 World hostile_world(const Hostility& hostility) {
   World world;
   world.name = "hostile";
-  world.hosts = {plain_host("victim", 1), plain_host("honest", 2)};
-  for (HostSpec& host : world.hosts) {
-    Config config = hostility.config;
-    config.addresses = host.config.addresses;
-    config.address_count = host.config.address_count;
-    config.mac = host.config.mac;
-    host.config = config;
-  }
+  world.hosts = {plain_host("victim", 1, hostility.config),
+                 plain_host("honest", 2, hostility.config)};
   Config& victim = world.hosts[0].config;
   IpAddress const liar = IpAddress::v4(10, 0, 0, liar_number);
   victim.gateway = liar;

@@ -22,7 +22,9 @@ T one_of(Random& random, const std::array<T, n>& choices) {
 
 HostSpec nasty_host(Random random, std::uint8_t number) {
   constexpr std::array<std::string_view, 4> names{"a", "b", "c", "d"};
-  HostSpec host = plain_host(names[number - 1u], number);
+  Config const profile =
+      profile_at(static_cast<std::uint32_t>(random.fork("profile").below(profile_count)));
+  HostSpec host = plain_host(names[number - 1u], number, profile);
   Config& config = host.config;
   set_mtu(config, {one_of<std::uint32_t>(random, std::array{576u, 1'500u, 1'500u, 296u, 9'000u})});
   // Initial sequence numbers a few bytes below 2^32, or anywhere.
