@@ -3,51 +3,16 @@
 
 #include <vector>
 
-#include "core/seam/flow_kit.hpp"
+#include "core/seam/crowd_kit.hpp"
 
 namespace lockstep::testing {
 namespace {
 
-Config default_config() {
-  Config config;
-  config.link = LinkType::ip;
-  config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
-  config.address_count = Count{1};
-  return config;
-}
-
 constexpr IpAddress honest = IpAddress::v4(10, 0, 0, 2);
 
 // A server and its peers: connections of theirs that leave gaps.
-struct Gaps : Kit {
-  explicit Gaps(const Config& config = default_config()) : Kit(config) {
-    auto_consume = false;
-    listen();
-  }
-
-  struct Remote {
-    IpAddress address;
-    std::uint16_t port = 0;
-    std::uint32_t next = 0;  // what it expects of us
-  };
-
-  void say(const Remote& from, Flags flags, std::uint32_t seq, const std::string& text = {}) {
-    peer = from.address;
-    peer_iss = Sequence{0};
-    wire::Segment s;
-    s.source = {from.port};
-    s.destination = {device_port};
-    s.sequence = {seq};
-    s.acknowledgment = {from.next};
-    s.flags = flags;
-    s.window = {65535};
-    bool const syn = flags.syn();
-    s.options.has_sack_permitted = syn;
-    s.options.has_mss = syn;
-    s.options.mss = syn ? 1460 : 0;
-    send_segment(s, text);
-    turn();
-  }
+struct Gaps : Crowd {
+  explicit Gaps(const Config& config = crowd_config()) : Crowd(config) { auto_consume = false; }
 
   Remote open(IpAddress address, std::uint16_t port) {
     Remote remote{address, port};
@@ -109,7 +74,7 @@ TEST(GapShares, RangesAreSharedToo) {
 
 // Many remotes, each within its share: what is old gives way to the modest.
 TEST(GapShares, OldGapsGiveWay) {
-  Config config = default_config();
+  Config config = crowd_config();
   config.tcp.blocks_max = Count{256};
   Gaps kit(config);
   auto const good = kit.open(honest, 4000);
@@ -131,7 +96,7 @@ TEST(GapShares, OldGapsGiveWay) {
 
 // Three ranges in all, each of a remote of its own.
 Config three_ranges() {
-  Config config = default_config();
+  Config config = crowd_config();
   config.tcp.extents_max = Count{3};
   return config;
 }

@@ -4,37 +4,13 @@
 
 #include <vector>
 
-#include "core/seam/test_kit.hpp"
+#include "core/seam/crowd_kit.hpp"
 
 namespace lockstep::testing {
 namespace {
 
-Config default_config() {
-  Config config;
-  config.link = LinkType::ip;
-  config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
-  config.address_count = Count{1};
-  return config;
-}
-
-struct Trickle : Kit {
-  explicit Trickle(const Config& config) : Kit(config) { listen(); }
-
-  void say(IpAddress from, std::uint16_t port, Flags flags, std::uint32_t seq, std::uint32_t ack,
-           const std::string& text = {}) {
-    peer = from;
-    wire::Segment s;
-    s.source = {port};
-    s.destination = {device_port};
-    s.sequence = {seq};
-    s.acknowledgment = {ack};
-    s.flags = flags;
-    s.window = {65535};
-    s.options.has_mss = flags.syn();
-    s.options.mss = flags.syn() ? 1460 : 0;
-    send_segment(s, text);
-    turn();
-  }
+struct Trickle : Crowd {
+  using Crowd::Crowd;
 
   // The last segment that left for a client; fails if there is none.
   Out last_to(IpAddress client) {
@@ -49,22 +25,23 @@ struct Trickle : Kit {
   }
 
   // A connection, a request, an answer, and the end from either side. True if all of it went well.
-  bool serve(IpAddress client, std::uint16_t port) {
+  bool serve(Remote client) {
     static_cast<void>(take());
     received.clear();
-    say(client, port, flag::syn, 1000, 0);
-    Out const opening = last_to(client);
-    std::uint32_t const next = opening.absolute.value + 1;
-    say(client, port, flag::ack | flag::psh, 1001, next, "hello");
+    say(client, flag::syn, 1000);
+    Out const opening = last_to(client.address);
+    client.next = opening.absolute.value + 1;
+    say(client, flag::ack | flag::psh, 1001, "hello");
     if (!(opening.flags == (flag::syn | flag::ack)) || received != "hello") {
       return false;
     }
     EXPECT_EQ(stack.write(id, bytes_of("world")).bytes.count, 5u);
     EXPECT_EQ(stack.close(id), Refusal::none);
     turn();
-    say(client, port, flag::ack, 1006, next + 6);
-    say(client, port, flag::ack | flag::fin, 1006, next + 6);
-    return last_to(client).ack + peer_iss.value == 1007u;
+    client.next += 6;
+    say(client, flag::ack, 1006);
+    say(client, flag::ack | flag::fin, 1006);
+    return last_to(client.address).ack == 1007u;
   }
 };
 
@@ -72,9 +49,9 @@ struct Trickle : Kit {
 void trickle(Trickle& kit, std::uint32_t second) {
   for (std::uint32_t i = 0; i < 5; ++i) {
     std::uint32_t const number = second * 5 + i;
-    kit.say(IpAddress::v4(198, 18, static_cast<std::uint8_t>(number >> 8),
-                          static_cast<std::uint8_t>(number)),
-            7000, flag::syn, number, 0);
+    IpAddress const silent = IpAddress::v4(198, 18, static_cast<std::uint8_t>(number >> 8),
+                                           static_cast<std::uint8_t>(number));
+    kit.say({silent, 7000}, flag::syn, number);
     kit.advance(Duration::milliseconds(200));
   }
 }
@@ -86,7 +63,7 @@ void run_hour(const Config& config) {
     trickle(kit, second);
     if (second % 3 == 0) {
       IpAddress const client = IpAddress::v4(10, 0, 0, static_cast<std::uint8_t>(2 + second % 97));
-      served += kit.serve(client, static_cast<std::uint16_t>(10'000 + second)) ? 1u : 0u;
+      served += kit.serve({client, static_cast<std::uint16_t>(10'000 + second)}) ? 1u : 0u;
     }
   }
   EXPECT_EQ(served, 1200u);
@@ -97,18 +74,18 @@ void run_hour(const Config& config) {
   EXPECT_EQ(kit.stack.pools().blocks, 0u);
 }
 
-TEST(Trickle, RecordsAndTheSynCacheForAnHour) { run_hour(default_config()); }
+TEST(Trickle, RecordsAndTheSynCacheForAnHour) { run_hour(crowd_config()); }
 
 // A small cache and few records, so that cookies answer most of it.
 TEST(Trickle, CookiesForAnHour) {
-  Config config = default_config();
+  Config config = crowd_config();
   config.tcp.syn_cache_max = Count{16};
   config.tcp.connections_max = Count{32};
   run_hour(config);
 }
 
 TEST(Trickle, CookiesAloneForAnHour) {
-  Config config = default_config();
+  Config config = crowd_config();
   config.tcp.syn_cookies = tcp::SynCookies::always;
   run_hour(config);
 }

@@ -1,13 +1,11 @@
 // The adversary's acts: what it opens, how it teases, what it forges.
 #include "sim/models/adversary.hpp"
 
-#include <cstring>
-
 #include "core/wire/arp.hpp"
-#include "core/wire/checksum.hpp"
 #include "core/wire/ethernet.hpp"
 #include "core/wire/icmp.hpp"
 #include "core/wire/ipv4.hpp"
+#include "sim/models/raw_packets.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -45,17 +43,9 @@ void Adversary::arrived(StationDesk& desk, std::span<const std::byte> frame) {
 
 void Adversary::answer_arp(StationDesk& desk, std::span<const std::byte> packet) {
   wire::ArpPacket asked;
-  if (wire::parse(packet, asked) != Drop::none ||
-      asked.operation != wire::ArpOperation::request ||
-      asked.target != spec_.address.as_v4()) {
-    return;
+  if (read_arp_request(packet, asked) && asked.target == spec_.address.as_v4()) {
+    sim::answer_arp(desk, spec_.mac, asked);
   }
-  std::array<std::byte, wire::ethernet_header_bytes + wire::arp_packet_bytes> frame{};
-  wire::write(wire::EthernetHeader{asked.sender_mac, spec_.mac, wire::EtherType::arp}, frame);
-  wire::ArpPacket const answer{wire::ArpOperation::reply, spec_.mac, spec_.address.as_v4(),
-                               asked.sender_mac, asked.sender};
-  wire::write(answer, std::span(frame).subspan(wire::ethernet_header_bytes));
-  desk.send(frame);
 }
 
 void Adversary::hear(StationDesk& desk, std::span<const std::byte> packet) {
@@ -315,16 +305,8 @@ void Adversary::noise(StationDesk& desk, const Victim& victim) {
 
 void Adversary::send(StationDesk& desk, const Envelope& envelope, wire::Segment segment) {
   std::array<std::byte, frame_max> packet{};
-  Bytes const header = wire::write(segment, packet);
-  std::size_t const length = header.count + segment.payload.size();
-  if (!segment.payload.empty()) {
-    std::memcpy(packet.data() + header.count, segment.payload.data(), segment.payload.size());
-  }
-  wire::PseudoHeader const pseudo{envelope.source, envelope.destination,
-                                  static_cast<std::uint8_t>(wire::IpProtocol::tcp),
-                                  Bytes{static_cast<std::uint32_t>(length)}};
-  wire::write_checksum(std::span(packet).first(length), header, pseudo,
-                       wire::sum(segment.payload));
+  std::size_t const length =
+      write_segment(segment, {envelope.source, envelope.destination}, packet);
   // Now and then the checksum is wrong, or the options are nonsense.
   if (draw(16) == 0) {
     std::uint32_t const bit = draw(8);
@@ -336,21 +318,13 @@ void Adversary::send(StationDesk& desk, const Envelope& envelope, wire::Segment 
 
 void Adversary::send_packet(StationDesk& desk, const Envelope& envelope,
                             std::span<const std::byte> payload, std::uint8_t protocol) {
-  std::array<std::byte, frame_max> frame{};
-  wire::write(wire::EthernetHeader{envelope.mac, spec_.mac, wire::EtherType::ipv4}, frame);
   wire::Ipv4Header header;
   header.source = envelope.source;
   header.destination = envelope.destination;
   header.protocol = static_cast<wire::IpProtocol>(protocol);
   header.time_to_live = 64;
   header.dont_fragment = true;
-  constexpr std::size_t before = wire::ethernet_header_bytes + wire::ipv4_header_bytes;
-  wire::write(header, Bytes{static_cast<std::uint32_t>(payload.size())},
-              std::span(frame).subspan(wire::ethernet_header_bytes));
-  if (!payload.empty()) {
-    std::memcpy(frame.data() + before, payload.data(), payload.size());
-  }
-  desk.send(std::span(frame).first(before + payload.size()));
+  send_ipv4(desk, {spec_.mac, envelope.mac}, header, payload);
 }
 
 }  // namespace lockstep::sim

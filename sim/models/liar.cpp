@@ -10,6 +10,7 @@
 #include "core/wire/ethernet.hpp"
 #include "core/wire/icmp.hpp"
 #include "core/wire/ipv4.hpp"
+#include "sim/models/raw_packets.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -68,17 +69,9 @@ void Liar::arrived(StationDesk& desk, std::span<const std::byte> frame) {
 
 void Liar::answer_arp(StationDesk& desk, std::span<const std::byte> packet) {
   wire::ArpPacket asked;
-  if (wire::parse(packet, asked) != Drop::none ||
-      asked.operation != wire::ArpOperation::request ||
-      asked.target != spec_.address.as_v4()) {
-    return;
+  if (read_arp_request(packet, asked) && asked.target == spec_.address.as_v4()) {
+    sim::answer_arp(desk, spec_.mac, asked);
   }
-  std::array<std::byte, wire::ethernet_header_bytes + wire::arp_packet_bytes> frame{};
-  wire::write(wire::EthernetHeader{asked.sender_mac, spec_.mac, wire::EtherType::arp}, frame);
-  wire::ArpPacket const answer{wire::ArpOperation::reply, spec_.mac, spec_.address.as_v4(),
-                               asked.sender_mac, asked.sender};
-  wire::write(answer, std::span(frame).subspan(wire::ethernet_header_bytes));
-  desk.send(frame);
 }
 
 void Liar::hear(StationDesk& desk, Game& game, const wire::Segment& segment) {
@@ -446,18 +439,12 @@ void Liar::send(StationDesk& desk, IpAddress source, const wire::Segment& segmen
 
 void Liar::send_packet(StationDesk& desk, IpAddress source, wire::IpProtocol protocol,
                        std::span<const std::byte> payload) {
-  std::array<std::byte, frame_max> frame{};
-  wire::write(wire::EthernetHeader{victim_mac_, spec_.mac, wire::EtherType::ipv4}, frame);
   wire::Ipv4Header header;
   header.source = source;
   header.destination = victim_.address;
   header.protocol = protocol;
   header.time_to_live = 64;
-  constexpr std::size_t before = wire::ethernet_header_bytes + wire::ipv4_header_bytes;
-  wire::write(header, Bytes{static_cast<std::uint32_t>(payload.size())},
-              std::span(frame).subspan(wire::ethernet_header_bytes));
-  std::memcpy(frame.data() + before, payload.data(), payload.size());
-  desk.send(std::span(frame).first(before + payload.size()));
+  send_ipv4(desk, {spec_.mac, victim_mac_}, header, payload);
 }
 
 }  // namespace lockstep::sim

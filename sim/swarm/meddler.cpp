@@ -7,6 +7,7 @@
 #include "core/wire/checksum.hpp"
 #include "core/wire/ethernet.hpp"
 #include "core/wire/icmp.hpp"
+#include "sim/models/raw_packets.hpp"
 
 namespace lockstep::sim {
 namespace {
@@ -56,15 +57,9 @@ void Meddler::arrived(StationDesk& desk, std::span<const std::byte> frame) {
     return;
   }
   wire::ArpPacket asked;
-  if (parsed.header.type == wire::EtherType::arp &&
-      wire::parse(parsed.payload, asked) == Drop::none &&
-      asked.operation == wire::ArpOperation::request && asked.target == spec_.address.as_v4()) {
-    std::array<std::byte, wire::ethernet_header_bytes + wire::arp_packet_bytes> answer{};
-    wire::write(wire::EthernetHeader{asked.sender_mac, spec_.mac, wire::EtherType::arp}, answer);
-    wire::write(wire::ArpPacket{wire::ArpOperation::reply, spec_.mac, spec_.address.as_v4(),
-                                asked.sender_mac, asked.sender},
-                std::span(answer).subspan(wire::ethernet_header_bytes));
-    desk.send(answer);
+  if (parsed.header.type == wire::EtherType::arp && read_arp_request(parsed.payload, asked) &&
+      asked.target == spec_.address.as_v4()) {
+    answer_arp(desk, spec_.mac, asked);
     return;
   }
   wire::Ipv4Packet packet;

@@ -12,6 +12,7 @@
 #include "core/wire/icmp.hpp"
 #include "core/wire/ipv4.hpp"
 #include "core/wire/tcp.hpp"
+#include "sim/models/raw_packets.hpp"
 #include "sim/swarm/trial.hpp"
 #include "sim/worlds/build.hpp"
 
@@ -128,16 +129,10 @@ class Stranger final : public Station {
     options(s, tape_.octet(), game);
     std::array<std::byte, 1'275> text{};
     s.payload = std::span(text).first((what & 128) != 0 ? tape_.octet() * 5u : 0u);
-    std::array<std::byte, 1'500> packet{};
-    Bytes const header = wire::write(s, packet);
-    std::span<std::byte> const whole = std::span(packet).first(header.count + s.payload.size());
+    std::array<std::byte, raw_packet_bytes_max> packet{};
     Victim const& victim = hosts_[1];
-    wire::write_checksum(whole, header,
-                         {spec_.address, victim.address,
-                          static_cast<std::uint8_t>(wire::IpProtocol::tcp),
-                          Bytes{static_cast<std::uint32_t>(whole.size())}},
-                         wire::sum(s.payload));
-    send(desk, victim, wire::IpProtocol::tcp, whole);
+    std::size_t const length = write_segment(s, {spec_.address, victim.address}, packet);
+    send(desk, victim, wire::IpProtocol::tcp, std::span(packet).first(length));
   }
 
   void options(wire::Segment& s, std::uint8_t which, const Game& game) {
@@ -208,18 +203,12 @@ class Stranger final : public Station {
 
   void send(StationDesk& desk, const Victim& to, wire::IpProtocol protocol,
             std::span<const std::byte> payload) {
-    std::array<std::byte, 1'514> frame{};
-    wire::write(wire::EthernetHeader{to.mac, spec_.mac, wire::EtherType::ipv4}, frame);
     wire::Ipv4Header header;
     header.source = spec_.address;
     header.destination = to.address;
     header.protocol = protocol;
     header.time_to_live = 64;
-    wire::write(header, Bytes{static_cast<std::uint32_t>(payload.size())},
-                std::span(frame).subspan(wire::ethernet_header_bytes));
-    constexpr std::size_t before = wire::ethernet_header_bytes + wire::ipv4_header_bytes;
-    std::copy(payload.begin(), payload.end(), frame.begin() + before);
-    desk.send(std::span(frame).first(before + payload.size()));
+    send_ipv4(desk, {spec_.mac, to.mac}, header, payload);
   }
 
   StationSpec spec_;

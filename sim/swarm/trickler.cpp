@@ -1,19 +1,11 @@
 // What a trickler sends, a frame or two at a time.
 #include "sim/swarm/trickler.hpp"
 
-#include <cstring>
-
 #include "core/wire/arp.hpp"
-#include "core/wire/checksum.hpp"
 #include "core/wire/ethernet.hpp"
+#include "sim/models/raw_packets.hpp"
 
 namespace lockstep::sim {
-namespace {
-
-constexpr std::uint32_t frame_max = 256;
-
-}  // namespace
-
 Trickler::Trickler(const World& world, const StationSpec& spec, Random random, Trickle trickle)
     : trickle_(trickle), spec_(spec), dice_(random), acts_left_(spec.acts),
       next_(Instant{0} + spec.every) {
@@ -33,19 +25,9 @@ bool Trickler::answers_for(IpAddress address) const {
 
 void Trickler::answer_arp(StationDesk& desk, std::span<const std::byte> packet) {
   wire::ArpPacket asked;
-  if (wire::parse(packet, asked) != Drop::none || asked.operation != wire::ArpOperation::request) {
-    return;
+  if (read_arp_request(packet, asked) && answers_for(IpAddress::from(asked.target))) {
+    sim::answer_arp(desk, spec_.mac, asked);
   }
-  IpAddress const target = IpAddress::from(asked.target);
-  if (!answers_for(target)) {
-    return;
-  }
-  std::array<std::byte, wire::ethernet_header_bytes + wire::arp_packet_bytes> answer{};
-  wire::write(wire::EthernetHeader{asked.sender_mac, spec_.mac, wire::EtherType::arp}, answer);
-  wire::write(wire::ArpPacket{wire::ArpOperation::reply, spec_.mac, asked.target,
-                              asked.sender_mac, asked.sender},
-              std::span(answer).subspan(wire::ethernet_header_bytes));
-  desk.send(answer);
 }
 
 void Trickler::arrived(StationDesk& desk, std::span<const std::byte> frame) {
@@ -154,39 +136,19 @@ void Trickler::send_fragment(StationDesk& desk, const Victim& victim) {
   header.fragment_offset =
       static_cast<std::uint16_t>(dice_.percent(10) ? 8'000 : dice_.below32(4) * 3);
   header.identification = static_cast<std::uint16_t>(dice_.word());
-  send(desk, victim.mac, header, text);
+  send_ipv4(desk, {spec_.mac, victim.mac}, header, text);
 }
 
 void Trickler::send_segment(StationDesk& desk, const Victim& victim, IpAddress source,
                             const wire::Segment& segment) {
   std::array<std::byte, wire::tcp_header_bytes_max + 1> bytes{};
-  Bytes const length = wire::write(segment, bytes);
-  std::size_t const whole = length.count + segment.payload.size();
-  if (!segment.payload.empty()) {
-    std::memcpy(bytes.data() + length.count, segment.payload.data(), segment.payload.size());
-  }
-  wire::PseudoHeader const pseudo{source, victim.address,
-                                  static_cast<std::uint8_t>(wire::IpProtocol::tcp),
-                                  Bytes{static_cast<std::uint32_t>(whole)}};
-  auto const tcp = std::span(bytes).first(whole);
-  wire::write_checksum(tcp, length, pseudo, wire::sum(segment.payload));
+  std::size_t const length = write_segment(segment, {source, victim.address}, bytes);
   wire::Ipv4Header header;
   header.source = source;
   header.destination = victim.address;
   header.protocol = wire::IpProtocol::tcp;
   header.time_to_live = 64;
-  send(desk, victim.mac, header, tcp);
-}
-
-void Trickler::send(StationDesk& desk, Mac to, const wire::Ipv4Header& header,
-                    std::span<const std::byte> payload) {
-  std::array<std::byte, frame_max> frame{};
-  wire::write(wire::EthernetHeader{to, spec_.mac, wire::EtherType::ipv4}, frame);
-  auto const ip = std::span(frame).subspan(wire::ethernet_header_bytes);
-  wire::write(header, Bytes{static_cast<std::uint32_t>(payload.size())}, ip);
-  std::memcpy(ip.data() + wire::ipv4_header_bytes, payload.data(), payload.size());
-  desk.send(std::span(frame).first(wire::ethernet_header_bytes + wire::ipv4_header_bytes +
-                                   payload.size()));
+  send_ipv4(desk, {spec_.mac, victim.mac}, header, std::span(bytes).first(length));
 }
 
 }  // namespace lockstep::sim

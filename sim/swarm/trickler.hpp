@@ -63,8 +63,6 @@ class Trickler final : public Station {
   void send_fragment(StationDesk& desk, const Victim& victim);
   void send_segment(StationDesk& desk, const Victim& victim, IpAddress source,
                     const wire::Segment& segment);
-  void send(StationDesk& desk, Mac to, const wire::Ipv4Header& header,
-            std::span<const std::byte> payload);
   IpAddress stranger() {
     auto const third = static_cast<std::uint8_t>(1 + dice_.below32(255));
     return IpAddress::v4(10, 0, third, static_cast<std::uint8_t>(dice_.below32(256)));

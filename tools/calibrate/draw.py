@@ -25,6 +25,12 @@ VIEWS = {"plain": 50, "middle": 8, "behind": 6, "missing": 6, "swapped": 6, "edi
 WHOLE = ("plain",)
 
 
+#: How often a world has a setting that is not the usual one.
+SETTINGS = ((0.2, "tcp_timestamps", "0"), (0.2, "tcp_sack", "0"), (0.08, "tcp_window_scaling", "0"),
+            (0.4, "tcp_ecn", "1"), (0.3, "tcp_no_metrics_save", "1"),
+            (0.1, "tcp_slow_start_after_idle", "0"), (0.1, "tcp_recovery", "0"))
+
+
 def choose(draw, weights):
     """One of a table of weights."""
     return draw.choices(list(weights), list(weights.values()))[0]
@@ -32,21 +38,7 @@ def choose(draw, weights):
 
 def world_settings(draw):
     """Settings of both namespaces, the MTU, and whether frames leave whole."""
-    common = {}
-    if draw.random() < 0.2:
-        common["tcp_timestamps"] = "0"
-    if draw.random() < 0.2:
-        common["tcp_sack"] = "0"
-    if draw.random() < 0.08:
-        common["tcp_window_scaling"] = "0"
-    if draw.random() < 0.4:
-        common["tcp_ecn"] = "1"
-    if draw.random() < 0.3:
-        common["tcp_no_metrics_save"] = "1"
-    if draw.random() < 0.1:
-        common["tcp_slow_start_after_idle"] = "0"
-    if draw.random() < 0.1:
-        common["tcp_recovery"] = "0"
+    common = {name: value for share, name, value in SETTINGS if draw.random() < share}
     sides = [dict(common), dict(common)]
     if draw.random() < 0.3:  # the two differ in one
         side = draw.choice(sides)

@@ -112,6 +112,19 @@ class Kept:
             self.sock.close()
 
 
+async def answering(ends):
+    """A server that answers a request and closes."""
+    async with Kept(ends.accept()) as sock:
+        await ends.take(sock, len(REQUEST))
+        await ends.send(sock, ends.flow["octets"])
+
+
+async def reading(ends):
+    """A server that takes all that comes, and then closes."""
+    async with Kept(ends.accept()) as sock:
+        await ends.take(sock)
+
+
 @habit
 async def download(ends):
     """A request, an answer, the server closes."""
@@ -119,12 +132,7 @@ async def download(ends):
         async with Kept(ends.connect()) as sock:
             await ends.loop.sock_sendall(sock, REQUEST)
             await ends.take(sock)
-
-    async def server():
-        async with Kept(ends.accept()) as sock:
-            await ends.take(sock, len(REQUEST))
-            await ends.send(sock, ends.flow["octets"])
-    await ends.both(client(), server())
+    await ends.both(client(), answering(ends))
 
 
 @habit
@@ -190,11 +198,7 @@ async def small_writes(ends):
                     await asyncio.sleep(pause)
             shut(sock)
             await ends.take(sock)
-
-    async def server():
-        async with Kept(ends.accept()) as sock:
-            await ends.take(sock)
-    await ends.both(client(), server())
+    await ends.both(client(), reading(ends))
 
 
 @habit
@@ -223,12 +227,7 @@ async def slow_reader(ends):
             await ends.loop.sock_sendall(sock, REQUEST)
             await asyncio.sleep(ends.flow["stall"])
             await ends.take(sock, pause=ends.flow["pause"], piece=ends.flow["piece"])
-
-    async def server():
-        async with Kept(ends.accept()) as sock:
-            await ends.take(sock, len(REQUEST))
-            await ends.send(sock, ends.flow["octets"])
-    await ends.both(client(), server())
+    await ends.both(client(), answering(ends))
 
 
 @habit
@@ -256,12 +255,7 @@ async def reset_midway(ends):
             await ends.loop.sock_sendall(sock, REQUEST)
             await ends.take(sock, ends.flow["octets"] // 3)
             linger_off(sock)
-
-    async def server():
-        async with Kept(ends.accept()) as sock:
-            await ends.take(sock, len(REQUEST))
-            await ends.send(sock, ends.flow["octets"])
-    await ends.both(client(), server())
+    await ends.both(client(), answering(ends))
 
 
 @habit
@@ -381,11 +375,7 @@ async def urgent(ends):
                 await asyncio.sleep(ends.flow["pause"])
             shut(sock)
             await ends.take(sock)
-
-    async def server():
-        async with Kept(ends.accept()) as sock:
-            await ends.take(sock)
-    await ends.both(client(), server())
+    await ends.both(client(), reading(ends))
 
 
 @habit

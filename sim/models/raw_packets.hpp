@@ -1,0 +1,34 @@
+// What stations that make their own packets write alike: answers of ARP, segments, frames of IPv4.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "core/units/address.hpp"
+#include "core/wire/arp.hpp"
+#include "core/wire/ipv4.hpp"
+#include "core/wire/tcp.hpp"
+#include "sim/kernel/station.hpp"
+
+namespace lockstep::sim {
+
+// Whether this is a question for somebody's link address; `asked` means nothing otherwise.
+bool read_arp_request(std::span<const std::byte> packet, wire::ArpPacket& asked);
+// That it is `own`, to who asked.
+void answer_arp(StationDesk& desk, Mac own, const wire::ArpPacket& asked);
+
+// Writes a segment with its payload and checksum to the front of `into`, which holds them, and
+// gives its length.
+std::size_t write_segment(const wire::Segment& segment, IpAddressPair from_to,
+                          std::span<std::byte> into);
+
+// Sends a packet of at most raw_packet_bytes_max octets.
+inline constexpr std::size_t raw_packet_bytes_max = 1'500;
+struct LinkPath {
+  Mac from;
+  Mac to;
+};
+void send_ipv4(StationDesk& desk, const LinkPath& path, const wire::Ipv4Header& header,
+               std::span<const std::byte> payload);
+
+}  // namespace lockstep::sim
