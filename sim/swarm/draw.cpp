@@ -133,6 +133,25 @@ void add_static_neighbours(World& world) {
   }
 }
 
+// Links that carry less than the hosts at their ends, and routers before them that say so.
+void draw_narrow(Dice& dice, World& world) {
+  bool const v4 = world.hosts[0].config.addresses[0].address.is_v4();
+  for (LinkSpec& link : world.links) {
+    std::uint32_t const mtu = v4 ? dice.pick({576u, 1'006u, 1'280u, 1'492u, 1'499u})
+                                 : dice.pick({1'280u, 1'400u, 1'492u, 1'499u});
+    bool const narrow = dice.percent(60);
+    for (LaneSpec* const lane : {&link.forward, &link.back}) {
+      lane->answers_too_big = narrow;
+      lane->mtu_bytes = narrow ? std::min(lane->mtu_bytes, mtu) : lane->mtu_bytes;
+    }
+  }
+}
+
+bool is_narrow(const World& world) {
+  return std::any_of(world.links.begin(), world.links.end(),
+                     [](const LinkSpec& link) { return link.forward.answers_too_big; });
+}
+
 // All that changes what a segment holds and how many fit, at once.
 void draw_together(Dice& dice, World& world) {
   if (!dice.percent(25)) {
@@ -150,6 +169,7 @@ void draw_together(Dice& dice, World& world) {
       lane->mark_packets = dice.pick({0u, 1u, 3u});
     }
   }
+  draw_narrow(dice, world);
 }
 
 World draw_mixed(const Random& root) {
@@ -175,6 +195,9 @@ World draw_mixed(const Random& root) {
   }
   Dice apps(root.fork("apps"));
   draw_apps(apps, world);
+  if (is_narrow(world)) {
+    draw_full_segments(together, world);
+  }
   aim_sequence_numbers(apps, world);
   Dice faults(root.fork("faults"));
   draw_faults(faults, world);
@@ -185,8 +208,16 @@ World draw_mixed(const Random& root) {
 
 }  // namespace
 
+bool draws_long(std::uint64_t seed) {
+  Dice rare(Random(seed).fork("swarm").fork("rare"));
+  return rare.below(long_one_in) == 0;
+}
+
 World draw_world(std::uint64_t seed) {
   Random const root = Random(seed).fork("swarm");
+  if (draws_long(seed)) {
+    return draw_long(root);
+  }
   Dice kind(root.fork("kind"));
   return kind.percent(10) ? draw_trickled(root) : draw_mixed(root);
 }

@@ -62,7 +62,7 @@ struct Aim {
   HostIndex host;
   FourTuple tuple;
   Duration after;        // the host's origin
-  std::uint32_t within;  // octets below 2^32
+  std::uint32_t within;  // octets below 2^32, or 2^31
 };
 
 void aim(World& world, Dice& dice, const Aim& target) {
@@ -71,7 +71,8 @@ void aim(World& world, Dice& dice, const Aim& target) {
   tcp.isn_base = {};
   Instant const then = Instant{host.clock.origin.ns} + target.after;
   std::uint32_t const isn = tcp::initial_sequence(tcp, target.tuple, then).value;
-  tcp.isn_base = {0u - 1u - dice.below32(target.within) - isn};
+  std::uint32_t const edge = dice.percent(80) ? 0u : 0x8000'0000u;
+  tcp.isn_base = {edge - 1u - dice.below32(target.within) - isn};
 }
 
 }  // namespace
@@ -90,6 +91,16 @@ void draw_apps(Dice& dice, World& world) {
     draw_amounts(dice, world, app);
     draw_manner(dice, app);
     world.apps.push_back(app);
+  }
+}
+
+void draw_full_segments(Dice& dice, World& world) {
+  AppSpec& app = world.apps[0];
+  std::uint64_t const talks = std::uint64_t{app.flows} * app.repeat * app.rounds;
+  std::uint64_t const most = segments_max / talks * segment_bytes(world, app);
+  std::uint64_t const more = dice.within({4'000, 40'000});
+  if (app.model != Name("slow_reader") && most > app.bytes) {
+    app.bytes = std::min(std::max(app.bytes, more), most);
   }
 }
 

@@ -21,8 +21,12 @@ void draw_host(Dice& dice, HostSpec& host);
 void draw_family(Dice& dice, World& world);
 // A world of nothing but honest hosts, good links and attackers who trickle: all are to be served.
 World draw_trickled(const Random& root);
+// Two hosts and one connection of which nothing is large but the number of its octets.
+World draw_long(const Random& root);
 void draw_apps(Dice& dice, World& world);
-// Needs the applications: initial sequence numbers end up a few octets below 2^32.
+// More octets for the first application, within what a seed can pay for: enough for full segments.
+void draw_full_segments(Dice& dice, World& world);
+// Needs the applications: initial sequence numbers end up a few octets below 2^32 or 2^31.
 void aim_sequence_numbers(Dice& dice, World& world);
 void draw_faults(Dice& dice, World& world);
 

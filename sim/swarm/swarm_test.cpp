@@ -29,6 +29,7 @@ TEST(Swarm, DrawsTricklersAndEveryProfile) {
   std::uint32_t together = 0;
   std::uint32_t one_second = 0;
   std::uint32_t freebsd = 0;
+  std::uint32_t narrow = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     World const world = draw_world(seed);
     for (const StationSpec& station : world.stations) {
@@ -38,8 +39,13 @@ TEST(Swarm, DrawsTricklersAndEveryProfile) {
     }
     tcp::Config const& tcp = world.hosts[0].config.tcp;
     bool const marks = world.links[0].forward.mark_packets != 0;
-    together += marks && tcp.sack && tcp.timestamps && tcp.path_mtu_discovery &&
-                        tcp.ecn == tcp::EcnPolicy::on ? 1 : 0;
+    bool const all = tcp.sack && tcp.timestamps && tcp.path_mtu_discovery &&
+                     tcp.ecn == tcp::EcnPolicy::on;
+    for (LinkSpec const& link : world.links) {
+      bool const less = link.forward.mtu_bytes < world.hosts[0].config.mtu.count;
+      narrow += all && less && link.forward.answers_too_big ? 1 : 0;
+    }
+    together += marks && all ? 1 : 0;
     one_second += tcp.rto_min == profile_rfc().tcp.rto_min ? 1 : 0;
     freebsd += tcp.rto_min == profile_freebsd().tcp.rto_min ? 1 : 0;
   }
@@ -49,10 +55,31 @@ TEST(Swarm, DrawsTricklersAndEveryProfile) {
   EXPECT_GT(together, 20u);
   EXPECT_GT(one_second, 20u);
   EXPECT_GT(freebsd, 20u);
+  EXPECT_GT(narrow, 20u);
 }
 
-TEST(Swarm, DrawsFirstSequenceNumbersJustBelowTheWrap) {
+// Some of the seeds that every test run has, by the amount of a single connection.
+TEST(Swarm, DrawsStreamsBeyondTheCrossings) {
+  std::uint32_t beyond_31 = 0;
+  std::uint32_t beyond_32 = 0;
+  for (std::uint64_t seed = 0; seed < 10 * long_one_in; ++seed) {
+    if (!draws_long(seed)) {
+      continue;
+    }
+    World const world = draw_world(seed);
+    ASSERT_TRUE(fault_of(world).none()) << "seed " << seed;
+    std::uint64_t const bytes = world.apps[0].bytes;
+    beyond_31 += bytes > std::uint64_t{1} << 31 && bytes < std::uint64_t{1} << 32 ? 1 : 0;
+    beyond_32 += bytes > std::uint64_t{1} << 32 ? 1 : 0;
+  }
+  EXPECT_GT(beyond_31, 2u);
+  EXPECT_GT(beyond_32, 0u);
+  EXPECT_LT(beyond_31 + beyond_32, 20u);
+}
+
+TEST(Swarm, DrawsFirstSequenceNumbersJustBelowTheCrossings) {
   std::uint32_t near = 0;
+  std::uint32_t half = 0;
   std::uint32_t all = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     World const world = draw_world(seed);
@@ -62,8 +89,10 @@ TEST(Swarm, DrawsFirstSequenceNumbersJustBelowTheWrap) {
     for (const Flow& flow : kernel.ledger().flows()) {
       ++all;
       near += flow.iss.value > 0xffff'ff00 ? 1 : 0;
+      half += flow.iss.value - 0x7fff'ff00 < 0x100 ? 1 : 0;
     }
   }
+  EXPECT_GT(half, 0u);
   EXPECT_GT(all, 0u);
   EXPECT_GT(near, 5u);
 }

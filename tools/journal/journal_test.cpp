@@ -16,6 +16,7 @@
 #include "tools/http/http_kit.hpp"
 #include "tools/journal/config_json.hpp"
 #include "tools/journal/http_parts.hpp"
+#include "tools/journal/inspection.hpp"
 #include "tools/journal/mend_checksum.hpp"
 #include "tools/journal/recorder.hpp"
 #include "tools/journal/replay.hpp"
@@ -59,6 +60,11 @@ void write_file(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
+/// Where first numbers begin, of the stacks that are made next.
+std::uint32_t isn_base = tcp::Config{}.isn_base.value;
+
+void begin_there(Config& config) { config.tcp.isn_base = {isn_base}; }
+
 class Recorded : public testing::Test {
  protected:
   Recorded() : path(testing::TempDir() + "lockstep_journal_test") {}
@@ -73,7 +79,7 @@ class Recorded : public testing::Test {
     ASSERT_TRUE(site.add("/caf\xe8.txt", std::as_bytes(std::span(text)).first(10)));
     ASSERT_TRUE(site.add("/caf\xe9.txt", std::as_bytes(std::span(text)).first(300)));
     site.complete();
-    Joined joined;
+    Joined joined({}, begin_there);
     http::ServerSettings const settings;
     http::Server server(site, settings, joined.config.tcp.connections_max);
     ASSERT_EQ(server.start(joined.server), Refusal::none);
@@ -199,6 +205,81 @@ TEST_F(Recorded, ReplaysOctetByOctet) {
     EXPECT_EQ(result.turns, turns);
     EXPECT_GT(sent, 700u);
   }
+}
+
+/// Of the first connection, after so many turns.
+ConnectionInfo first_of(const std::string& path, std::uint64_t turns) {
+  ReplayRequest request{path, {}, {}};
+  request.inspect = true;
+  request.turns = turns;
+  ReplayResult const result = replay_journal(request);
+  return result.connections && !result.connections->empty() ? result.connections->front()
+                                                            : ConnectionInfo{};
+}
+
+//= rfc9293#3.4
+//= type=test
+//# 9293:P-SEQ-MOD a journal is replayed and looked into where numbers cross 2^31 and 2^32
+TEST_F(Recorded, NumbersCrossTheMiddleAndTheEnd) {
+  std::uint32_t const usual = isn_base;
+  isn_base = 0;
+  record(0);
+  std::uint32_t const first = first_of(path, 8).send.iss.value;
+  for (std::uint32_t const crossing : {0x8000'0000u, 0u}) {
+    isn_base = crossing - 2'000 - first;
+    record(0);
+    ReplayResult const result = replay();
+    EXPECT_TRUE(result.clean()) << text_of(result, path);
+    // The first requests come octet by octet.
+    bool crosses = false;
+    for (std::uint64_t turn = 80; turn < 160 && !crosses; ++turn) {
+      ConnectionInfo const info = first_of(path, turn);
+      crosses = info.exists && info.send.una.before({crossing}) &&
+                info.send.nxt.after({crossing});
+      if (crosses) {
+        auto const report = json_of(std::vector{info});
+        EXPECT_EQ(report[0]["flight"], info.send.nxt.since(info.send.una).count);
+        EXPECT_LT(report[0]["flight"], 65'536u);
+      }
+    }
+    EXPECT_TRUE(crosses) << crossing;
+  }
+  isn_base = usual;
+}
+
+/// Run by `tools/evidence long-stream`: more than 2^32 octets of one connection, replayed.
+TEST_F(Recorded, DISABLED_FiveGibibytes) {
+  constexpr std::uint64_t piece = 1'000'000'000;
+  http::Site site;
+  site.complete();
+  Joined joined({.mtu = Bytes{65'535}, .extensions = true, .receive_buffer = Bytes{2'000'000}});
+  http::ServerSettings const settings;
+  http::Server server(site, settings, joined.config.tcp.connections_max);
+  ASSERT_EQ(server.start(joined.server), Refusal::none);
+  std::uint64_t heard = 0;
+  {
+    Writer writer(path);
+    write_parts(writer, {joined.config, "wire", 1'000'000'000}, settings, site);
+    TurnLog log(writer, joined.config.frames_per_turn);
+    Recorder recorder(joined.server_port, log, joined.server);
+    Noted noted(server, log);
+    Client client(tools::benchmark::server_address());
+    Talk& talk = client.open(joined.client, "");
+    for (std::uint32_t i = 0; i < 5; ++i) {
+      talk.to_say = get("/bytes/" + std::to_string(piece));
+      std::uint64_t const until = (i + 1) * piece;
+      for (std::uint32_t round = 0; heard < until && round < 1'000'000; ++round) {
+        joined.advance(Duration::microseconds(200), joined.client_port, client, recorder, noted);
+        heard += talk.heard.size();
+        talk.heard.clear();
+      }
+    }
+    EXPECT_FALSE(talk.closed);
+    log.finish(joined.server.fingerprint());
+  }
+  EXPECT_GT(heard, 5 * piece);
+  ReplayResult const result = replay();
+  EXPECT_TRUE(result.clean() && result.ended) << text_of(result, path);
 }
 
 TEST_F(Recorded, ATornTailIsNamedAndTheRestUsed) {
