@@ -125,7 +125,7 @@ void measure() {
   lane.rate_bits_per_second = 10'000'000'000;
   lane.delay = Duration::microseconds(20);
   World world = two_hosts(lane);
-  world.invariants_every = 0;
+  world.invariants_every = 0;  // what is measured is the simulator, not the look at it
   world.apps = {app_of("bulk", 2'000'000'000)};
   Kernel kernel(world, 1);
   std::clock_t const before = std::clock();
