@@ -9,4 +9,5 @@ else:
 
     def pytest_addoption(parser):
         module.refuse_without()
-        parser.addini("lockstep_artifacts", "used by lockstep.testing.plugin, which is not there")
+        for name in ("lockstep_artifacts", "lockstep_profiles"):
+            parser.addini(name, "used by lockstep.testing.plugin, which is not there")

@@ -59,6 +59,7 @@ def run_wave(target, name, jobs, folder, tests):
         running.append(subprocess.Popen(
             [sys.executable, "-m", "pytest", *tests, "--target", target, "--lockstep-share",
              f"{share}/{jobs}", "--lockstep-results", out, "-p", "no:cacheprovider",
+             "--lockstep-profiles", "named",
              *(f"--ignore={ROOM / name}" for name in ("test_live.py", "test_targets.py")),
              "-o", f"lockstep_artifacts={folder / 'left' / name}"],
             cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))

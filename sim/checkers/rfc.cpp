@@ -22,22 +22,30 @@ constexpr std::uint32_t fouls_max = 256;
 // Where nobody forges or alters, each host's referee judges the others' segments too, as they
 // arrive: late, lost and out of order.
 referee::Terms terms_of_run(const World& world) {
+  referee::Terms terms = host_terms({});
+  terms.others = all_honest(world);
+  terms.mss_least = referee::Terms{}.mss_least;
+  for (const HostSpec& host : world.hosts) {
+    terms.mss_least = most(terms.mss_least, host.config.tcp.mss_least);
+  }
+  return terms;
+}
+
+}  // namespace
+
+referee::Terms host_terms(const Config& config) {
   referee::Terms terms;
   terms.whole = true;
   terms.at_host = true;
   terms.likely = false;
-  terms.others = all_honest(world);
-  for (const HostSpec& host : world.hosts) {
-    terms.mss_least = most(terms.mss_least, host.config.tcp.mss_least);
-  }
+  terms.others = false;
+  terms.mss_least = most(terms.mss_least, config.tcp.mss_least);
   terms.connections_max = ~std::uint32_t{0};
   terms.fouls_max = fouls_max;
   terms.told_max = FindingGroup::kept_max;
   terms.kept_octets_max = 4'096;
   return terms;
 }
-
-}  // namespace
 
 referee::Allowances allowances_of(const Config& config) {
   referee::Allowances out;

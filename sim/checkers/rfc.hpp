@@ -16,6 +16,9 @@ namespace lockstep::sim {
 
 // What the wire does not show of a host with this configuration.
 referee::Allowances allowances_of(const Config& config);
+// What is asked of a referee that sees each packet of a host with this configuration as the host
+// does, among peers who may forge and alter.
+referee::Terms host_terms(const Config& config);
 // As long as what `view` was read from.
 referee::Sighting sighting_of(const SegmentView& view, Instant at);
 

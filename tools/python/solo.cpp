@@ -116,6 +116,9 @@ Told read_told(SnapshotReader& in) {
 void Solo::Port::commit(const Egress& egress) {
   auto const frame = std::span(room).first(egress.length);
   sent->push_back({clock, {frame.begin(), frame.end()}});
+  if (judge != nullptr) {
+    judge->left(clock, frame);
+  }
 }
 
 Solo::Solo(const Config& config, Instant start, std::uint64_t seed)
@@ -128,6 +131,12 @@ Solo::Solo(const Config& config, Instant start, std::uint64_t seed)
 Stack& Solo::stack() {
   note_stack(seed_, port_.clock);
   return stack_;
+}
+
+void Solo::judge() { port_.judge = std::make_unique<Judge>(stack_.config()); }
+
+std::vector<Wrong> Solo::wrongs() const {
+  return port_.judge == nullptr ? std::vector<Wrong>{} : port_.judge->found();
 }
 
 std::optional<RegionId> Solo::bind(std::span<const std::byte> content) {
@@ -164,6 +173,9 @@ void Solo::receive(std::span<const Packet> packets) {
     burst.clear();
     for (Packet const& packet : now) {
       burst.push_back({packet, Checksum::unknown, port_.clock});
+      if (port_.judge != nullptr) {
+        port_.judge->arrived(port_.clock, packet);
+      }
     }
     port_.arrived = burst;
     turn(stack_, port_, *this);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "core/seam/turn.hpp"
 #include "sim/kernel/host.hpp"
 #include "tools/python/calls.hpp"
+#include "tools/python/judge.hpp"
 
 namespace lockstep::tools::python {
 
@@ -43,6 +45,11 @@ class Solo final : public Calls {
   std::vector<Sent> advance_to(Instant to);
   /// When something happens next though nobody does anything.
   Instant deadline() const { return stack_.deadline(); }
+
+  /// From now on a referee sees what comes and goes.
+  void judge();
+  /// What it is certain of, in order; nothing before judge().
+  std::vector<Wrong> wrongs() const;
 
   /// Memory to lend from. It must neither change nor go before this object does. Nothing: there is
   /// no region left.
@@ -76,6 +83,7 @@ class Solo final : public Calls {
     std::vector<std::byte> room;
     std::span<const Ingress> arrived;
     std::vector<Sent>* sent = nullptr;  ///< nullptr: there is no room to send
+    std::unique_ptr<Judge> judge;       ///< nullptr: nobody watches
   };
 
   /// What was bound; its place is the number of its region.

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("nanobind")
 import lockstep  # noqa: E402
-from scapy.all import IP, TCP, Raw, IPv6, raw  # noqa: E402
+from scapy.all import IP, TCP, Raw, IPv6, fragment, raw  # noqa: E402
 
 US, THEM = "10.0.0.1", "10.0.0.2"
 
@@ -66,6 +66,25 @@ def test_no_segment_has_two_records():
     sent = [IP(each)[TCP] for each in stack.transmit()]
     assert [bytes(each.payload) for each in sent] == [b"head", b"one", b"two"]
     assert all(each.flags.P for each in sent)
+
+
+def test_a_referee_finds_nothing_in_a_conversation_and_an_ack_of_what_it_has_not_seen():
+    stack = lockstep.Stack("default", addresses=[US])
+    assert stack.wrongs() == []
+    stack.judge()
+    stack.listen(80)
+    stack.receive(segment("S"))
+    (answer,) = stack.transmit()
+    ours = IP(answer)[TCP].seq + 1
+    stack.receive([segment("A", 101, ours), segment("PA", 101, ours, b"whole")])
+    stack.advance("1s")
+    assert stack.wrongs() == []
+    # Pieces of a packet it does not put together: to it the ACK is of nothing.
+    stack.receive(fragment(IP(raw(segment("PA", 106, ours, bytes(64)))), 32))
+    stack.advance("1s")
+    (wrong,) = stack.wrongs()
+    assert (wrong.rule, wrong.found - wrong.expected) == ("ack-of-unheard", 64)
+    assert wrong.at <= stack.now and "an ACK of something" in wrong.words
 
 
 def test_time_moves_from_deadline_to_deadline():

@@ -11,8 +11,9 @@ import xml.etree.ElementTree
 import pytest
 
 pytest.importorskip("nanobind")
+import lockstep  # noqa: E402
 import scapy.layers.l2  # noqa: E402,F401  (once, not in each run below)
-from lockstep.testing import units  # noqa: E402
+from lockstep.testing import stack_target, units  # noqa: E402
 from lockstep.testing.errors import Misuse  # noqa: E402
 
 pytest_plugins = ["pytester"]
@@ -212,6 +213,97 @@ def test_what_nobody_expected_is_a_failure(run):
     result = run("@pytest.mark.ip(6)\ndef test_it(tcp):\n    tcp.listen().send('S')\n")
     result.assert_outcomes(passed=1, errors=1)
     assert "nothing more" in result.stdout.str()
+
+
+#: What it expects, no SACK, holds in the profile that it names alone.
+BARE = """
+@pytest.mark.ip(4)
+def test_it(tcp):
+    tcp.listen().send("S", options=[("MSS", 1460), ("SAckOK", b"")])
+    tcp.expect("SA", options={"SAckOK": None})
+    tcp.send("A").accept()
+    tcp.send("PA", payload=100).expect_read(100)
+    assert tcp.elsewhere != "linux"
+"""
+
+
+@pytest.mark.parametrize("mode,passed", [("named", 1), ("drawn", 2), ("all", 4)])
+def test_other_profiles_do_not_have_to_do_what_a_test_expects(run, mode, passed):
+    run(BARE, "--lockstep-profiles", mode).assert_outcomes(passed=passed)
+    # Under its own name it has to.
+    result = run(BARE, "--lockstep-profiles", mode, "--lockstep-profile", "linux")
+    result.assert_outcomes(passed=passed - 1, failed=1)
+
+
+def test_the_ini_file_can_ask_for_other_profiles(run, pytester):
+    pytester.makeini("[pytest]\nlockstep_profiles = drawn\n")
+    run(BARE).assert_outcomes(passed=2)
+    run(BARE, "--lockstep-profiles", "named").assert_outcomes(passed=1)
+    pytester.makeini("[pytest]\nlockstep_profiles = some\n")
+    assert "lockstep_profiles some: expected one of named" in run(BARE).stderr.str()
+
+
+def test_a_test_has_the_same_other_profile_each_time(run):
+    body = BARE.replace('assert tcp.elsewhere != "linux"', "print('ran', tcp.elsewhere)")
+    body = body.replace("def test_it(tcp)",
+                        "@pytest.mark.parametrize('i', range(12))\ndef test_it(tcp, i)")
+    runs = [re.findall(r"ran (\w+)", run(body, "--lockstep-profiles", "drawn", "-s").stdout.str())
+            for _ in range(2)]
+    assert runs[0] == runs[1] and set(runs[0]) == {"default", "linux", "freebsd"}
+
+
+def test_a_test_that_waits_for_ever_ends_there(run):
+    body = """
+@pytest.mark.ip(4)
+def test_it(tcp):
+    tcp.established()
+    while tcp.elsewhere:
+        tcp.send("A")
+"""
+    run(body, "--lockstep-profiles", "drawn").assert_outcomes(passed=2)
+
+
+#: In the other profiles alone something is wrong of what holds everywhere.
+PLANTED = """
+import lockstep
+from lockstep.testing import stack_target
+
+def planted(name):
+    def plant(change):
+        sound = getattr(stack_target.StackTarget, name)
+        def spoiled(self, *more, **named):
+            out = sound(self, *more, **named)
+            return out if self.stack._arguments[0] == "rfc" else change(self, out)
+        setattr(stack_target.StackTarget, name, spoiled)
+    return plant
+"""
+
+
+@pytest.mark.parametrize("plant,words", [
+    ('@planted("_pull")\ndef wrong_sum(self, _):\n'
+     "    self._left = type(self._left)(type(each)(each.at, each.packet[:-1] + b'!')"
+     " for each in self._left)\n", "no TCP sends this"),
+    ('@planted("settled_down")\ndef wrong(self, out):\n'
+     "    return out + ['the referee: planted']\n", "the referee: planted"),
+])
+def test_what_holds_everywhere_is_judged_in_other_profiles(run, pytester, plant, words):
+    kept = dict(vars(stack_target.StackTarget))
+    pytester.makeconftest(PLANTED + plant)
+    try:
+        result = run(BARE, "--lockstep-profiles", "drawn")
+    finally:
+        for name in ("_pull", "settled_down"):
+            setattr(stack_target.StackTarget, name, kept[name])
+    outcomes = result.parseoutcomes()
+    assert outcomes.get("failed", 0) + outcomes.get("errors", 0) == 1
+    assert words in result.stdout.str() and "in profile " in result.stdout.str()
+
+
+def test_what_does_not_end_is_a_failure(run, monkeypatch):
+    monkeypatch.setattr(lockstep.Stack, "close", lambda *_: None)
+    result = run("@pytest.mark.ip(4)\ndef test_it(tcp):\n    tcp.established()\n")
+    result.assert_outcomes(passed=1, errors=1)
+    assert "of 1 connections 0 have ended" in result.stdout.str()
 
 
 def test_without_scapy_the_plugin_loads_and_the_fixture_says_so(pytester):

@@ -267,6 +267,8 @@ CASES = {
     "ack of a SYN": (exchange, syn, put("ack", (1,)), "ack", BOTH),
     "ack further back": (exchange, with_text, put("ack", (-4,)), "ack", BOTH),
     "window that shrinks": (exchange, with_text, put("window", (-1,)), "window", BOTH),
+    "scaled window that shrinks": (exchange_with_options, with_text, put("window", (-1,)),
+                                   "window", BOTH),
     "text": (exchange, with_text, text(b"answes"), "text", BOTH),
     "text that nobody wrote": (exchange, with_text, text(b"answer."), "text", BOTH),
     "text beyond the window": (torn, with_text, text(b"answer"), "window", BOTH),

@@ -57,6 +57,14 @@ nb::list advance_to(Solo& solo, std::uint64_t to) {
   return out;
 }
 
+nb::list wrongs(const Solo& solo) {
+  nb::list out;
+  for (Wrong const& each : solo.wrongs()) {
+    out.append(nb::make_tuple(each.at.ns, each.rule, each.words, each.expected, each.found));
+  }
+  return out;
+}
+
 void restore(Solo& solo, const nb::bytes& from) {
   if (!solo.restore(bytes_of(from))) {
     throw Refused(Refusal::bad_snapshot, "restore");
@@ -108,6 +116,8 @@ void bind_stack(nb::module_& module) {
       .def("lend", &lend, "connection"_a, "region"_a, "offset"_a, "length"_a, "more"_a,
            "record"_a)
       .def("advance_to", &advance_to, "instant"_a)
+      .def("judge", &Solo::judge)
+      .def("wrongs", &wrongs)
       .def("snapshot", [](const Solo& self) { return to_python(self.snapshot()); })
       .def("restore", &restore, "snapshot"_a);
 }

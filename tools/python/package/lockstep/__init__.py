@@ -16,14 +16,14 @@ from lockstep.calls import Calls, Connection, Event, Listener
 from lockstep.errors import BadInput, Error, Refused, SocketError, WouldBlock
 from lockstep.inspection import Inspection
 from lockstep.sim import Arrival, Frame, Host, Link, Sim, SimSnapshot, Tap, Value
-from lockstep.stack import Region, Sent, Stack
+from lockstep.stack import Region, Sent, Stack, Wrong
 from lockstep.units import Address, BytesLike, Duration, as_text, nanoseconds
 
 __all__ = [
     "Address", "Arrival", "BadInput", "BytesLike", "Calls", "ConfigField", "Connection", "Duration",
     "Error", "Event", "Frame", "Host", "Inspection", "Link", "Listener", "Refused", "Region",
     "STATES", "Sent", "Sim", "SimSnapshot", "SocketError", "Stack", "Tap", "Value", "WouldBlock",
-    "config_fields", "drops", "nanoseconds",
+    "Wrong", "config_fields", "drops", "nanoseconds",
 ]
 
 #: The states of a connection, as RFC 9293 names them.

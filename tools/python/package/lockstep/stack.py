@@ -19,6 +19,16 @@ class Sent(NamedTuple):
     packet: bytes  #: from its link header on; on link "ip" from its IP header on
 
 
+class Wrong(NamedTuple):
+    """What a referee is certain that no TCP may do."""
+
+    at: int  #: nanoseconds of the stack's clock
+    rule: str  #: its name, as ``lockstep lint --help`` has it
+    words: str
+    expected: int  #: two numbers that disagree; what they mean follows from the rule
+    found: int
+
+
 class Region(NamedTuple):
     """Names bytes that a stack may send without a copy of its own, as long as it lives."""
 
@@ -146,6 +156,18 @@ class Stack(Calls):
         """The same, to an instant of this clock in nanoseconds, which is not in the past."""
         to = as_number(instant, "an instant", self.now, NANOSECONDS_MAX - 1)
         return [Sent(*each) for each in self._core.advance_to(to)]
+
+    def judge(self) -> None:
+        """From now on a referee sees each packet, and finds what RFCs forbid whoever the peer is.
+
+        To be called before the first packet: it takes what it has not seen for something that
+        was never there.
+        """
+        self._core.judge()
+
+    def wrongs(self) -> list[Wrong]:
+        """What the referee of :meth:`judge` is certain of so far, in order."""
+        return [Wrong(*each) for each in self._core.wrongs()]
 
     def bind(self, content: bytes) -> Region:
         """Makes bytes known to the stack, so that :meth:`lend` can send of them.

@@ -9,6 +9,10 @@ class Unsupported(Exception):
     """The target cannot do what the test asks for; the test is skipped, with these words."""
 
 
+class Elsewhere(Exception):
+    """In a profile that the test does not name it cannot go on as it is written: it ends there."""
+
+
 class Mismatch(Exception):
     """The target did not do what the test expects.
 

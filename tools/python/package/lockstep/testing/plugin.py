@@ -9,13 +9,19 @@ import shlex
 
 import pytest
 
+import lockstep
+
 from . import linux_target, stack_target, tap_target  # noqa: F401  (they register their targets)
 from . import target as targets
 from .capture import pcapng
 from .diagram import svg
-from .errors import Mismatch, Misuse, Unsupported
+from .errors import Elsewhere, Mismatch, Misuse, Unsupported
 
 CONVERSATION = pytest.StashKey()
+MODES = ("named", "drawn", "all")
+#: How a test that cannot go on as it is written ends in another profile than its own.
+ENDS_THERE = (Elsewhere, AssertionError, LookupError, TypeError, ValueError, AttributeError,
+              lockstep.Refused)
 #: Lines of the wire that a failure leaves in --lockstep-results.
 SEEN_MAX = 12
 
@@ -43,6 +49,13 @@ def pytest_addoption(parser):
         " failure the last packets",
     )
     group.addoption(
+        "--lockstep-profiles", choices=MODES, default=None, metavar="WHICH",
+        help="named: each test in the profile that it names; drawn: also in another one, drawn by"
+        " its name; all: in all others too. There memory, invariants, liveness, the rules of the"
+        " wire and the referee are judged, and not what the test expects (default: named, or"
+        " lockstep_profiles of the ini file)",
+    )
+    group.addoption(
         "--lockstep-share", default="0/1", metavar="K/N",
         help="run only every N-th test, from the K-th on: several processes share the work",
     )
@@ -50,6 +63,8 @@ def pytest_addoption(parser):
         "lockstep_artifacts", "where a failing test leaves its capture and its diagram",
         default="lockstep-failures",
     )
+    parser.addini("lockstep_profiles", "what --lockstep-profiles is if it is not given",
+                  default="named")
 
 
 def whole(text):
@@ -74,6 +89,7 @@ def pytest_configure(config):
         targets.known(config.getoption("--target"))
     except Misuse as why:
         raise pytest.UsageError(str(why)) from None
+    mode_of(config)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Tally(config), "lockstep-tally")
     profile = config.getoption("--lockstep-profile")
@@ -125,7 +141,45 @@ def pytest_generate_tests(metafunc):
     versions = marker.args if marker else (4, 6)
     if any(version not in (4, 6) for version in versions):
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: marker ip takes 4 or 6")
-    metafunc.parametrize("ip_version", versions, ids=[f"ip{v}" for v in versions], scope="function")
+    if "elsewhere" not in metafunc.fixturenames:
+        ids = [f"ip{v}" for v in versions]
+        metafunc.parametrize("ip_version", versions, ids=ids, scope="function")
+        return
+    runs = [(version, other) for version in versions for other in others(metafunc)]
+    ids = [f"ip{version}" + f"-{other}" * bool(other) for version, other in runs]
+    metafunc.parametrize("ip_version,elsewhere", runs, ids=ids, scope="function")
+
+
+def mode_of(config):
+    """Which profiles a test runs in. A live target has no profiles."""
+    mode = config.getoption("--lockstep-profiles") or config.getini("lockstep_profiles")
+    if mode not in MODES:
+        raise pytest.UsageError(f"lockstep_profiles {mode}: expected one of {', '.join(MODES)}")
+    return mode if config.getoption("--target") == "stack" else "named"
+
+
+def others(metafunc):
+    """Of one test: "" for the profile that it names, and what it runs in besides."""
+    mode = mode_of(metafunc.config)
+    if mode == "all":
+        marker = metafunc.definition.get_closest_marker("stack")
+        named = profile_named(metafunc.config, marker)
+        return ["", *(f"in-{name}" for name in stack_target.PROFILES if name != named)]
+    return ["", "elsewhere"] if mode == "drawn" else [""]
+
+
+def profile_named(config, marker):
+    """The profile whose behaviour the test expects."""
+    default = config.getoption("--lockstep-profile")
+    return marker.kwargs.get("profile", default) if marker else default
+
+
+def profile_elsewhere(elsewhere, named, name):
+    """The other profile of a test: drawn by its name unless `elsewhere` says which."""
+    if elsewhere.startswith("in-"):
+        return elsewhere.removeprefix("in-")
+    rest = [profile for profile in stack_target.PROFILES if profile != named]
+    return rest[hashlib.sha256(name.encode()).digest()[0] % len(rest)] if elsewhere else ""
 
 
 def pytest_collection_modifyitems(config, items):
@@ -138,8 +192,19 @@ def pytest_collection_modifyitems(config, items):
             item.user_properties.append(("lockstep", True))
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """In a profile that the test does not name it may end where it cannot go on."""
+    outcome = yield
+    conversation = pyfuncitem.stash.get(CONVERSATION, None)
+    if conversation is None or not conversation.elsewhere or outcome.excinfo is None:
+        return
+    if isinstance(outcome.excinfo[1], ENDS_THERE):
+        outcome.force_result(True)
+
+
 @pytest.fixture
-def tcp(request, ip_version):
+def tcp(request, ip_version, elsewhere):
     """A conversation with the TCP under test; see lockstep.testing.conversation.Conversation."""
     try:
         from .conversation import Conversation
@@ -149,14 +214,17 @@ def tcp(request, ip_version):
     seed = config.getoption("--lockstep-seed")
     marker = request.node.get_closest_marker("stack")
     settings = dict(marker.kwargs) if marker else {}
-    profile = settings.pop("profile", config.getoption("--lockstep-profile"))
+    settings.pop("profile", None)
+    named = profile_named(config, marker)
+    other = profile_elsewhere(elsewhere, named, request.node.nodeid)
     try:
         target = targets.make(
-            config.getoption("--target"), targets.Wanted(ip_version, seed, profile, settings)
+            config.getoption("--target"),
+            targets.Wanted(ip_version, seed, other or named, settings)
         )
     except Unsupported as why:
         pytest.skip(str(why))
-    conversation = Conversation(target, first_number(seed, request.node.nodeid))
+    conversation = Conversation(target, first_number(seed, request.node.nodeid), other)
     request.node.stash[CONVERSATION] = conversation
     yield conversation
     try:
@@ -207,6 +275,8 @@ def repro(item):
     parts = ["python", "-m", "pytest", item.nodeid]
     for option in ("--lockstep-seed", "--lockstep-profile", "--target"):
         parts += [option, str(config.getoption(option))]
+    if mode_of(config) != "named":
+        parts += ["--lockstep-profiles", mode_of(config)]
     return shlex.join(parts)
 
 
@@ -296,7 +366,8 @@ def note_result(item, conversation, report, words):
 def told(item, call, conversation, error):
     """All that is printed of a mismatch: what, expected and actual, clause, repro, files."""
     lines = [error.headline, *error.table()]
-    out = [f"{place(item, call.excinfo)}: {error.headline}", *error.table(), ""]
+    where = f" in profile {conversation.elsewhere}" if conversation.elsewhere else ""
+    out = [f"{place(item, call.excinfo)}: {error.headline}{where}", *error.table(), ""]
     for where, ids in clauses_of(item, conversation):
         out.append(f"  clause   {where}  {ids}")
     out.append(f"  repro    {repro(item)}")

@@ -9,6 +9,10 @@ from .target import Departure, Target, Wanted, kinds
 PROFILES = ("rfc", "default", "linux", "freebsd")
 #: Instants at which something happens between two packets; more is a loop, and reported.
 STEPS_MAX = 1_000_000
+#: So long a peer is silent at the end, in nanoseconds: every timeout of a profile runs out.
+SILENCE = 6 * 3600 * 10**9
+#: What may leave in that time of a connection: retransmissions, probes, keep-alives, resets.
+LAST_WORDS_MAX = 60
 ADDRESSES = {
     4: ("10.0.0.1", "10.0.0.2"),
     6: ("fd00::1", "fd00::2"),
@@ -35,7 +39,9 @@ class StackTarget(Target):
             )
         except lockstep.BadInput as error:
             raise Misuse(f"marker stack: {error}") from None
+        self.stack.judge()
         self._left = collections.deque()
+        self._opened = set()
         self._listener = None
         self._accepted = collections.deque()
         self._told = {}
@@ -45,6 +51,7 @@ class StackTarget(Target):
 
     def send(self, packet):
         self.stack.receive(packet)
+        self.stack.check_invariants()
         self._pull()
 
     def receive(self, until):
@@ -75,6 +82,30 @@ class StackTarget(Target):
                 words = f"soft_error:{event.cause}"
             self._told.setdefault(event.connection, []).append(words)
         self._accepted.extend(self.stack.accepted())
+        self.stack.check_invariants()
+
+    def settled_down(self, judged=True):
+        self._pull()
+        self.unlisten()
+        for connection in {*self._opened, *self._accepted}:
+            try:
+                self.stack.close(connection)
+            except lockstep.Refused:
+                pass  # it is over
+        self._left.clear()
+        self._step(self.stack.now + SILENCE)
+        seen = self.stack.statistics()
+        opened, closed = seen["connections_opened"], seen["connections_closed"]
+        words = LAST_WORDS_MAX * max(opened, 1)
+        out = [f"{len(self._left)} packets left to a silent peer, expected fewer than {words}"
+               ] * (len(self._left) >= words)
+        if opened != closed:
+            out.append(f"of {opened} connections {closed} have ended, though the program has closed"
+                       f" them all and the peer was silent for {SILENCE // 10**9} s")
+        for wrong in self.stack.wrongs() if judged else []:
+            out.append(f"the referee: {wrong.rule}: {wrong.words}: expected {wrong.expected},"
+                       f" found {wrong.found}")
+        return out
 
     # --- the program ---
 
@@ -88,11 +119,17 @@ class StackTarget(Target):
             self._pull()
 
     def connect(self, local_port, remote_port):
-        return self.stack.connect((self.remote, remote_port), local_port=local_port)
+        connection = self.stack.connect((self.remote, remote_port), local_port=local_port)
+        self._opened.add(connection)
+        return connection
 
     def accept(self):
         self._pull()
-        return self._accepted.popleft() if self._accepted else None
+        if not self._accepted:
+            return None
+        connection = self._accepted.popleft()
+        self._opened.add(connection)
+        return connection
 
     def write(self, connection, data):
         return self.stack.write(connection, data)

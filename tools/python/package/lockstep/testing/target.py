@@ -142,6 +142,15 @@ class Target(abc.ABC):
         del connection
         raise Unsupported(f"target {self.name} does not show a connection's variables")
 
+    def settled_down(self, judged=True):
+        """What no TCP may do, as lines: judged of all that has left, and of a silence at the end.
+
+        The program goes, the peer is silent; what is open has to end by its timers. `judged`: the
+        tester has said nothing that a referee could not read.
+        """
+        del judged
+        return []
+
     def stop(self):
         """The test is over."""
 

@@ -160,6 +160,11 @@ class WireRules:
         #: A packet of the tester's had options of IP.
         self._optioned = False
 
+    @property
+    def blind(self):
+        """A packet of the tester's could not be read here: what the target knows is not known."""
+        return self._blind
+
     # --- what happens ---
 
     def opened(self, port, peer_port):
@@ -413,10 +418,12 @@ class WireRules:
         rows.true("ack", "of what was sent", segment.ack, sent)
         pair.acked = segment.ack
         scaled = pair.agreed(SCALE) and not segment.flags & SYN
-        edge = (segment.ack + (segment.window << pair.own_scale * bool(scaled))) % MOD
+        unit = 1 << pair.own_scale * bool(scaled)
+        edge = (segment.ack + segment.window * unit) % MOD
         if self._exact and pair.edge is not None and pair.agreed(SCALE) is not None:
             moved = since(edge, pair.edge)
-            rows.true("window", "its edge stays or moves on", f"{moved} octets", moved >= 0)
+            # RFC 7323 2.4: the rounding of a scale may take back less than a unit of it.
+            rows.true("window", "its edge stays or moves on", f"{moved} octets", moved > -unit)
         pair.edge = edge
 
     def _text(self, pair, segment, rows):

@@ -1,0 +1,55 @@
+// Shows the packets of one stack to its referee.
+#include "tools/python/judge.hpp"
+
+#include "sim/checkers/rfc.hpp"
+#include "sim/checkers/segment_view.hpp"
+
+namespace lockstep::tools::python {
+
+using sim::FrameContent;
+using sim::SegmentView;
+
+Judge::Judge(const Config& config)
+    : link_(config.link),
+      mtu_(config.mtu),
+      may_(sim::allowances_of(config)),
+      fouls_(sim::host_terms(config).fouls_max),
+      referee_(sim::host_terms(config), fouls_) {}
+
+void Judge::arrived(Instant at, std::span<const std::byte> packet) {
+  SegmentView view;
+  if (sim::read_frame(link_, packet, view) == FrameContent::tcp) {
+    referee_.see(sim::sighting_of(view, at));
+  }
+}
+
+void Judge::left(Instant at, std::span<const std::byte> packet) {
+  SegmentView view;
+  FrameContent const content = sim::read_frame(link_, packet, view);
+  if (content == FrameContent::malformed) {
+    unreadable_.push_back({at, "unreadable", "a packet that no peer could read was sent", 0,
+                           packet.size()});
+  }
+  if (content != FrameContent::tcp) {
+    return;
+  }
+  if (view.packet_bytes > mtu_.count) {
+    unreadable_.push_back({at, "too-large", "a packet is larger than the link's MTU", mtu_.count,
+                           view.packet_bytes});
+  }
+  referee_.see_own(sim::sighting_of(view, at), may_);
+}
+
+std::vector<Wrong> Judge::found() const {
+  std::vector<Wrong> out = unreadable_;
+  for (sim::referee::Foul const& foul : fouls_.kept()) {
+    if (foul.certainty() == sim::referee::Certainty::certain) {
+      auto const& text = text_of(foul.rule);
+      out.push_back({foul.at, std::string(text.name), std::string(text.words),
+                     foul.numbers.expected, foul.numbers.found});
+    }
+  }
+  return out;
+}
+
+}  // namespace lockstep::tools::python
