@@ -382,15 +382,19 @@ class Fuzz {
   void call(std::uint8_t what) {
     std::array<std::byte, 3000> const bytes{};
     switch (what >> 3 & 7) {
-      case 0:
-        static_cast<void>(stack_.write(id_, std::span(bytes).first(input_.word() % 3000)));
+      case 0: {
+        std::uint16_t const how = input_.word();
+        static_cast<void>(stack_.write(id_, std::span(bytes).first(how % 3000),
+                                       static_cast<More>(how / 3000 % 4)));
         break;
+      }
       case 1: {
         std::uint16_t const how = input_.word();
         if ((how & 3) == 0) {
           static_cast<void>(stack_.finish(id_));
         } else if ((how & 3) == 1) {
-          static_cast<void>(stack_.lend(id_, {RegionId{0}, how % 64u, how % 900u}));
+          static_cast<void>(stack_.lend(id_, {RegionId{0}, how % 64u, how % 900u},
+                                        static_cast<More>(how / 900 % 4)));
         } else {
           // What can be read is there, and has as many octets as is said.
           Bytes const unread = stack_.unread(id_);

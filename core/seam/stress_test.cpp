@@ -90,7 +90,7 @@ class Side {
     for (std::uint32_t i = 0; i < 20'000 && put + i < total_; ++i) {
       piece.push_back(static_cast<std::byte>(octet_of(number_, put + i)));
     }
-    put += stack.write(id, piece).bytes.count;
+    put += stack.write(id, piece, number_ % 2 == 0 ? More::record : More::no).bytes.count;
     if (put == total_) {
       finished = stack.finish(id) == Refusal::none;
     }

@@ -186,7 +186,7 @@ class Chaos {
       text[i] = octet_of(stream, at + i);
     }
     bool const promised = (ready(side, fd) & POLLOUT) != 0;
-    int const flags = below(5) == 0 ? MSG_MORE : 0;
+    int const flags = (below(5) == 0 ? MSG_MORE : 0) | (below(5) == 0 ? MSG_EOR : 0);
     ssize_t const taken = lockstep_send(side.s, fd, text.data(), text.size(), flags);
     if (taken > 0) {
       ASSERT_TRUE(found != side.known.end());
