@@ -1,7 +1,7 @@
 // RFC 3168 and RFC 8257 on the wire: who agrees to ECN, what is marked, echoed and answered.
 #include <gtest/gtest.h>
 
-#include "core/seam/flow_kit.hpp"
+#include "core/seam/sender_kit.hpp"
 
 namespace lockstep::testing {
 namespace {
@@ -351,6 +351,37 @@ TEST(Ecn, LossAndEchoInOneWindow) {
   kit.advance(kit.info().retransmit_due.since(kit.now));
   EXPECT_EQ(kit.info().cwnd.count, 1000u);
   EXPECT_FALSE(kit.take()[0].flags.cwr());
+}
+
+// ... but the first segment that left after it is of the next window.
+//= rfc3168#6.1.2
+//= type=test
+//# 3168:ECN-18 each window with a loss halves once, on a flow with ECN as well
+TEST(Ecn, ALossAtTheEndOfTheReducedWindow) {
+  Config config = sender_config();
+  config.tcp.congestion = tcp::Congestion::reno;
+  Kit kit(config);
+  kit.stamp = 1000;
+  kit.listen();
+  kit.deliver({.flags = flag::syn | flag::ece | flag::cwr, .mss = 1012, .sack_permitted = true});
+  kit.advance(Duration::milliseconds(50));
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+  std::string const text = octets(1, 100'000);
+  ASSERT_EQ(kit.stack.write(kit.id, Kit::bytes_of(text), More::no).bytes.count, 100'000u);
+  kit.turn();
+  ASSERT_EQ(kit.info().cwnd.count, 10'000u);
+  kit.advance(Duration::milliseconds(50));
+  kit.deliver({.flags = flag::ack | flag::ece, .seq = 1, .ack = 10'001});
+  ASSERT_TRUE(kit.info().ecn.sends);
+  ASSERT_EQ(kit.info().cwnd.count, 5000u);
+  ASSERT_EQ(kit.info().send.nxt.value - kit.device_iss.value, 15'001u);
+  // All that followed 10,001 is lost but for its last three segments.
+  kit.advance(Duration::milliseconds(50));
+  for (std::uint32_t const begin : {12'001u, 13'001u, 14'001u}) {
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 10'001, .sack = {{begin, begin + 1000}}});
+  }
+  ASSERT_TRUE(kit.info().fast_recovery);
+  EXPECT_EQ(kit.info().ssthresh.count, 2500u);
 }
 
 //= rfc5681#3.1

@@ -126,7 +126,8 @@ void on_ack(Engine& e, Connection& c, Bytes newly, bool marked) {
 void on_loss(Engine& e, Connection& c) {
   //= rfc3168#6.1.2
   //# 3168:ECN-18 an echo from the same window has reduced it already
-  if (c.ecn.sends && !c.send.una.after(e.active(c).reduced_to)) [[unlikely]] {
+  // What is lost begins at SND.UNA: at `reduced_to` it has left after the reduction.
+  if (c.ecn.sends && c.send.una.before(e.active(c).reduced_to)) [[unlikely]] {
     return;
   }
   Subject subject = subject_of(e, c);
