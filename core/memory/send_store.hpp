@@ -96,6 +96,13 @@ struct SendStore {
   // Gives everything back.
   void clear(BytePools& pools);
 
+  // How many bytes can be appended without another block.
+  Bytes room_in_last(const BytePools& pools) const {
+    bool const extends = tail != nil && pools.pieces[tail].kind == SourceKind::bytes &&
+                         !pools.pieces[tail].ends_record;
+    return {extends ? pools.blocks.block_bytes().count - pools.pieces[tail].fill : 0};
+  }
+
   Bytes length() const { return {held}; }
   bool empty() const { return held == 0; }
 

@@ -77,6 +77,57 @@ TEST(StoreShare, TheEdgeNeverMovesBack) {
   }
 }
 
+// A host that opens connections, asks for much in each and never opens its window.
+class SlowReaders : public Kit {
+ public:
+  SlowReaders() : Kit(bare_config()) { listen(); }
+  // One more connection. What the application could write to it.
+  std::uint32_t open(std::uint16_t port, std::uint16_t offered, const std::string& text) {
+    said(port, flag::syn, {}, offered);
+    said(port, flag::ack, take().at(0).absolute.next(), offered);
+    return stack.write(id, bytes_of(text)).bytes.count;
+  }
+  void said(std::uint16_t port, Flags flags, Sequence ack, std::uint16_t offered) {
+    wire::Segment s;
+    s.source = {port};
+    s.destination = {device_port};
+    s.sequence = peer_iss + Bytes{flags.syn() ? 0u : 1u};
+    s.acknowledgment = ack;
+    s.flags = flags;
+    s.window = {offered};
+    send_segment(s, "");
+    turn();
+  }
+};
+
+// However many peers shut their windows for ever, whoever has nothing in flight can say something.
+TEST(StoreShare, SlowReadersLeaveABlockToEachOther) {
+  SlowReaders kit;
+  std::string const much(131'072, 'x');
+  std::string const little(1000, 'y');
+  std::uint32_t least = 131'072;
+  for (std::uint16_t i = 0; i < 1000; ++i) {
+    least = std::min(least, kit.open(static_cast<std::uint16_t>(1000 + i), 0, much));
+    kit.turn();
+    static_cast<void>(kit.take());
+  }
+  EXPECT_EQ(least, 2048u);
+  EXPECT_EQ(kit.open(9000, 65535, little), 1000u);
+  // In the same block there is room for more; beyond it what is in flight comes first.
+  EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of(much)).bytes.count, 1048u);
+  Taken const refused = kit.stack.write(kit.id, Kit::bytes_of(little));
+  EXPECT_EQ(refused.refusal, Refusal::no_room);
+  kit.events.clear();
+  kit.turn();
+  EXPECT_FALSE(kit.told(EventKind::room)) << "it would be refused again";
+  while (!kit.info().send.queued.empty()) {
+    kit.events.clear();
+    kit.said(9000, flag::ack, kit.info().send.nxt, 65535);
+    ASSERT_TRUE(kit.told(EventKind::acknowledged));
+  }
+  EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of(little)).bytes.count, 1000u);
+}
+
 // Dynamic right-sizing: the buffer grows to twice of what a round trip brings, and no further.
 TEST(Autotune, TheReceiveBufferFollowsTheFlow) {
   for (bool const grows : {false, true}) {

@@ -158,11 +158,13 @@ Refusal no_room(Engine& e, Connection& c, Room kind) {
   return Refusal::no_room;
 }
 
-// Nothing was taken. Text that fills the send buffer is acknowledged some day, and that is told.
+// Nothing was taken. Text that fills the send buffer, or the share of the store that is left to
+// those with text already, is acknowledged some day, and that is told.
 //= rfc9293#3.10.2
 //# 9293:P-SEND-NORES insufficient resources
 Taken full(Engine& e, Connection& c, Room kind) {
-  bool const buffer = send_space(e, c, &e.active(c)) == 0;
+  bool const share = kind == Room::block && blocks_to_write(e) != 0;
+  bool const buffer = share || send_space(e, c, &e.active(c)) == 0;
   rest(e, c);
   return nothing(buffer ? Refusal::no_room : no_room(e, c, kind));
 }
@@ -391,7 +393,7 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
   if (a == nullptr) {
     return nothing(no_room(e, c, Room::active));
   }
-  std::uint64_t const store = std::uint64_t{blocks_to_write(e)} * e.config.block_bytes.count;
+  std::uint64_t const store = octets_to_write(e, a->send);
   std::uint64_t const space = std::min<std::uint64_t>(send_space(e, c, a), store);
   auto const wanted =
       bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), space)));

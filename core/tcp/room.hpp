@@ -16,8 +16,28 @@ inline Count blocks_kept_to_receive(const Config& config) {
 inline Count blocks_kept_to_write(const Config& config) {
   return {(config.blocks_max.value - blocks_kept_to_receive(config).value) / 3};
 }
+// How many of the blocks that writing may take are for connections that have nothing queued: one
+// for each connection that there can be, as far as a third of them goes. However many peers shut
+// their windows for ever, whoever has nothing in flight can say something. A store of a few dozen
+// blocks keeps none.
+inline Count blocks_kept_for_first(const Config& config) {
+  std::uint32_t const writing = config.blocks_max.value - blocks_kept_to_receive(config).value;
+  return {writing < 64 ? 0 : std::min(config.connections_max.value, writing / 3)};
+}
 // How many blocks writing may still take.
 inline std::uint32_t blocks_to_write(const Engine& e) { return e.pools.blocks.room_to_write(); }
+// How many octets a connection may still write, as far as the store is concerned.
+inline std::uint64_t octets_to_write(const Engine& e, const memory::SendStore& queue) {
+  std::uint32_t const room = blocks_to_write(e);
+  std::uint32_t const kept = blocks_kept_for_first(e.config).value;
+  if (room > kept) {
+    return std::uint64_t{room - kept} * e.config.block_bytes.count;
+  }
+  if (room == 0) {
+    return 0;
+  }
+  return (queue.empty() ? e.config.block_bytes : queue.room_in_last(e.pools)).count;
+}
 
 // The application of this connection was refused: `room` will be told, once, when there is some. In
 // the order of their asking, each kind of room by itself. O(1).

@@ -325,6 +325,8 @@ void Sockets::told(Stack& stack, const Event& event) {
       break;
     case EventKind::acknowledged:
       note_acknowledged(s, event.bytes);
+      // Who was refused because it has text in flight already hears of no room but this.
+      s.room_awaited = false;
       note_room(s);
       if (s.no_space && !stack_.writable(s.connection).empty()) {
         s.no_space = false;

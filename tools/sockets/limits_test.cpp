@@ -16,7 +16,7 @@ PairOf one_active() {
 // On the left there is room for one connection with something in flight, and `near` has it.
 class FullTest : public Kit {
  protected:
-  FullTest() : Kit(one_active()) {}
+  explicit FullTest(const PairOf& of = one_active()) : Kit(of) {}
   void SetUp() override {
     join();
     idle = near;
@@ -41,6 +41,29 @@ TEST_F(FullTest, WhoIsRefusedIsNotReadyUntilThereIsRoom) {
   pass(Duration::seconds(1));
   EXPECT_EQ(ready(l, idle), out);
   EXPECT_EQ(say(l, idle, "x"), 1);
+}
+
+PairOf few_blocks() {
+  PairOf of;
+  of.left.tcp.blocks_max = Count{128};
+  return of;
+}
+
+// On the left `near` has all of the store but what is kept for those who have nothing queued.
+class SharedStoreTest : public FullTest {
+ protected:
+  SharedStoreTest() : FullTest(few_blocks()) {}
+};
+
+TEST_F(SharedStoreTest, WhoHasHadItsShareIsReadyOnceThatIsAcknowledged) {
+  ASSERT_EQ(say(l, near, std::string(129'024, 'x')), 129'024);
+  EXPECT_EQ(say(l, idle, std::string(4096, 'y')), 2048);
+  EXPECT_EQ(said(say(l, idle, "z")), "EAGAIN");
+  EXPECT_EQ(ready(l, idle), 0);
+  pair.cut(false);
+  pass(Duration::seconds(2));
+  EXPECT_EQ(ready(l, idle), out);
+  EXPECT_EQ(say(l, idle, "z"), 1);
 }
 
 TEST_F(FullTest, AFinishIsMadeUpFor) {
