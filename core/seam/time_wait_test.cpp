@@ -133,6 +133,24 @@ TEST(TimeWait, HearsNoStampFromOutsideOfTheWindow) {
   }
 }
 
+// Nor does it count beside an ACK of what was never sent, as in any other state.
+//= rfc7323#5.3
+//= type=test
+//# 7323:TS-46 who does not know what was sent tells nothing of the peer's clock
+TEST(TimeWait, HearsNoStampBesideAForgedAck) {
+  for (Flags const flags : {flag::ack, flag::psh}) {
+    Kit kit(bare_config());
+    kit.stamp = 1000;
+    kit.socket_in(State::time_wait);
+    kit.stamp = 2'000'000'000;
+    EXPECT_EQ(kit.fate_of({.flags = flags, .seq = 2, .ack = 500'000}),
+              flags.ack() ? Drop::tcp_ack_of_unsent : Drop::tcp_no_ack);
+    kit.stamp = 3300;
+    kit.deliver({.flags = flag::syn, .seq = 500'000, .mss = 1460});
+    EXPECT_EQ(kit.state(), State::syn_received);
+  }
+}
+
 //= rfc9293#3.6.1
 //= type=test
 //# 9293:MAY-2, 9293:P-TW-REUSE-ISN a later SYN reopens; our new ISN lies beyond the old SND.NXT

@@ -254,7 +254,6 @@ void begin_time_wait(Engine& e, Connection& c) {
     answer(e, t, segment);
     return Drop::tcp_out_of_window;
   }
-  record_timestamp(t, segment);
   if (!segment.flags.ack()) {
     return Drop::tcp_no_ack;
   }
@@ -263,6 +262,8 @@ void begin_time_wait(Engine& e, Connection& c) {
     challenge(e, t);
     return bad;
   }
+  // Here and not before: a segment whose ACK nobody could have sent leaves no trace.
+  record_timestamp(t, segment);
   //= rfc9293#3.10.7.4
   //# 9293:P-DATA-AFTER-FIN, 9293:P-URG-AFTERFIN text and URG after the FIN are ignored
   return segment.length().empty() ? Drop::tcp_time_wait_other : Drop::tcp_data_after_fin;
