@@ -73,7 +73,9 @@ void choose_phase(HyStart& h) {
 // The round is over if its end was acknowledged.
 void end_round(Subject& s, const Acked& acked) {
   HyStart& h = s.state.slow;
-  if (h.begun && acked.una.before(h.window_end)) {
+  // An end that was never sent is one of long ago: numbers come round while no window is filled.
+  bool const known_end = h.window_end.at_or_before(acked.nxt);
+  if (h.begun && known_end && acked.una.before(h.window_end)) {
     return;
   }
   //= rfc9406#4.2

@@ -41,6 +41,21 @@ struct Bench {
 
 //= rfc9406#4.2
 //= type=test
+//# 9406:HSPP-3 a round of gigabytes ago is over, whichever side of the circle its end is on
+TEST(HyStart, RoundsGoOnAfterALongTimeWithoutThem) {
+  Bench bench;
+  bench.round(40);
+  // The application used a part of the window: nothing grew, and no round ended.
+  bench.una = bench.una + Bytes{0x9000'0000};
+  bench.round(40);
+  bench.round(40);
+  bench.round(56);
+  bench.round(56);
+  EXPECT_TRUE(bench.state.slow.conservative);
+}
+
+//= rfc9406#4.2
+//= type=test
 //# 9406:HSPP-1, 9406:HSPP-2 a round trip longer by an eighth, 4 ms at least, ends slow start
 //# 9406:HSPP-3 from one round to the next
 //# 9406:HSPP-13 the first round has nothing to compare itself with
