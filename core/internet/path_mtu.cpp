@@ -13,6 +13,9 @@ namespace {
 constexpr std::uint16_t unbounded = 0xffff;
 // Octets of a packet for which it is not worth to lose a probe.
 constexpr std::uint32_t probe_worth = 16;
+// What of an address names the network that one host may have all of: a /64, and of IPv4 a /24.
+constexpr std::uint32_t network_bits_v6 = 64;
+constexpr std::uint32_t network_bits_v4 = 96 + 24;
 
 }  // namespace
 
@@ -91,6 +94,24 @@ std::uint16_t PathMtus::find(IpAddress destination, Instant now) {
   return 0;
 }
 
+// Which of a destination's places gives way where all are taken: the oldest of its own network, of
+// others only if there is none. So who has a whole network to speak from makes nobody else's path
+// unknown.
+PathMtus::Entry& PathMtus::victim(IpAddress destination) const {
+  Entry* chosen = nullptr;
+  bool chosen_is_own = false;
+  for (std::uint32_t i = 0; i < places; ++i) {
+    Entry& entry = place(destination, i);
+    bool const own = common_bits({entry.destination, destination}) >=
+                     (destination.is_v4() ? network_bits_v4 : network_bits_v6);
+    if (chosen == nullptr || (own == chosen_is_own ? entry.until < chosen->until : own)) {
+      chosen = &entry;
+      chosen_is_own = own;
+    }
+  }
+  return *chosen;
+}
+
 // The place of this destination, or the one that gives way for it.
 PathMtus::Entry& PathMtus::claim(IpAddress destination) {
   Entry* chosen = known(destination);
@@ -98,13 +119,7 @@ PathMtus::Entry& PathMtus::claim(IpAddress destination) {
     Entry& entry = place(destination, i);
     chosen = entry.mtu == 0 ? &entry : nullptr;
   }
-  if (chosen == nullptr) {
-    chosen = &place(destination, 0);
-    for (std::uint32_t i = 1; i < places; ++i) {
-      Entry& entry = place(destination, i);
-      chosen = entry.until < chosen->until ? &entry : chosen;
-    }
-  }
+  chosen = chosen == nullptr ? &victim(destination) : chosen;
   *used_ += chosen->mtu == 0 ? 1u : 0u;
   return *chosen;
 }

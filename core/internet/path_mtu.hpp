@@ -27,7 +27,8 @@ constexpr std::uint16_t path_mtu_least(IpAddress destination) {
 std::uint16_t plateau_below(Bytes packet);
 
 // A handle on the arena. Everything costs O(1): a destination has four places, and when all are
-// taken the one that was told first gives way.
+// taken the one that was told first gives way, one of the same network (a /64, or of IPv4 a /24)
+// before others.
 class PathMtus {
  public:
   PathMtus() = default;
@@ -91,6 +92,7 @@ class PathMtus {
     Instant wait;            // no probe before
   };
   Entry* known(IpAddress destination) const;
+  Entry& victim(IpAddress destination) const;
   Entry& claim(IpAddress destination);
   Entry& place(IpAddress destination, std::uint32_t which) const;
   void forget(Entry& entry);

@@ -62,6 +62,27 @@ TEST(PathMtu, TheTableIsBounded) {
   EXPECT_EQ(world.paths.find(far(5), world.now), 1000);
 }
 
+// Whoever has a network of its own to speak from fills the table, but takes one place from others
+// in each of theirs at most.
+TEST(PathMtu, ANetworkMakesRoomForItself) {
+  World world;
+  auto const of_flood = [](std::uint64_t host) {
+    return IpAddress{0x2001'0db8'0000'0001, host};
+  };
+  IpAddress const honest{0x2001'0db8'0000'0002, 1};
+  for (std::uint64_t host = 1; host <= 3; ++host) {
+    world.now = world.now + Duration::seconds(1);
+    world.paths.lower(of_flood(host), 1280, world.now);
+  }
+  world.paths.lower(honest, 1480, world.now);
+  for (std::uint64_t host = 4; host <= 100; ++host) {
+    world.now = world.now + Duration::seconds(1);
+    world.paths.lower(of_flood(host), 1280, world.now);
+    ASSERT_EQ(world.paths.find(of_flood(host), world.now), 1280);
+    ASSERT_EQ(world.paths.find(honest, world.now), 1480) << host;
+  }
+}
+
 //= rfc4821#7.3
 //= type=test
 //# 4821:PLP-10 less than 16 octets are not worth a probe
