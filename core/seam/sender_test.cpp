@@ -418,6 +418,55 @@ TEST(Sender, AnAckUpToASackedBlockOnAFullBoard) {
   EXPECT_EQ(flow.acked, flow.written + 1);
 }
 
+// A board that finds no record for what it repairs is given up. All that a timeout has lost goes
+// again nevertheless, by slow start, and not a segment for each timeout.
+TEST(Sender, ABoardGivenUpLeavesNothingLostBehind) {
+  Config config = sender_config();
+  config.tcp.sent_per_connection = Count{1};
+  config.tcp.tail_probe = false;
+  Flow flow(config, bare_peer(1000, 0));
+  flow.write_octets(8000);
+  ASSERT_EQ(flow.take().size(), 8u);
+  flow.time_out();
+  ASSERT_EQ(flow.segments(), "1+1000");
+  EXPECT_EQ(flow.stack.statistics().tcp.boards_given_up, 1u);
+  flow.advance(Duration::milliseconds(50));
+  flow.ack(1001);
+  EXPECT_EQ(flow.segments(), "1001+1000 2001+1000");
+  flow.advance(Duration::milliseconds(50));
+  flow.ack(2001);
+  flow.ack(3001);
+  EXPECT_EQ(flow.segments(), "3001+1000 4001+1000 5001+1000 6001+1000");
+}
+
+// Nor does a board that begins again meanwhile, to which all of it is in flight: here as the peer
+// has the last segment, and tells so in each ACK. New text tells that the timeout was none or not.
+TEST(Sender, NoBoardBeginsAmongWhatIsLost) {
+  for (bool const more : {false, true}) {
+    Config config = sender_config();
+    config.tcp.sent_per_connection = Count{1};
+    config.tcp.tail_probe = false;
+    Flow flow(config, bare_peer(1000, 0));
+    flow.write_octets(8000);
+    ASSERT_EQ(flow.take().size(), 8u);
+    flow.time_out();
+    ASSERT_EQ(flow.segments(), "1+1000");
+    flow.write_octets(more ? 2000 : 0);
+    flow.advance(Duration::milliseconds(50));
+    flow.sack(1001, {{7001, 8001}});
+    EXPECT_EQ(flow.segments(), more ? "8001+1000 9001+1000" : "1001+1000 2001+1000");
+    flow.advance(Duration::milliseconds(50));
+    if (more) {
+      flow.sack(1001, {{8001, 9001}, {7001, 8001}});
+      EXPECT_EQ(flow.segments(), "1001+1000 2001+1000");
+      flow.advance(Duration::milliseconds(50));
+    }
+    flow.sack(2001, {{7001, 8001}});
+    flow.sack(3001, {{7001, 8001}});
+    EXPECT_EQ(flow.segments().substr(0, 19), "3001+1000 4001+1000");
+  }
+}
+
 // The application has more to send than cwnd lets out: whatever the ISN, no sample is its fault.
 TEST(Sender, RateSamplesAreNotLimitedByTheIsn) {
   for (std::uint32_t const base : {0u, 1u << 30, 1u << 31, 3u << 30}) {

@@ -226,12 +226,17 @@ bool judged_by_board(Engine& e, Connection& c, const wire::Segment& segment) {
   if (c.active == nil) {
     return false;
   }
+  Active const& a = e.active(c);
   Board board(e, e.active(c));
   if (board.tracks()) {
     return true;
   }
+  // What goes again since a timeout found no board is not on a new one, either: to that all of it
+  // would be in flight.
+  bool const settled = a.retransmit_next.at_or_after(a.retransmit_end) &&
+                       a.watch == TimeoutWatch::off;
   bool const begins = segment.options.sack_count != 0 && !c.congestion.recovering &&
-                      c.send.una != c.send.nxt;
+                      c.send.una != c.send.nxt && settled;
   return begins && board.begin({c.send.una, c.send.nxt}, c.sent_at);
 }
 
@@ -463,6 +468,20 @@ Plan plan_last_resort(Engine& e, Connection& c) {
   return plan;
 }
 
+namespace {
+
+// What a timeout has lost, and only the board knew, goes again in order, as cwnd allows: else it
+// would be one segment for each timeout. In a fast recovery partial ACKs tell what to repair.
+[[gnu::cold]] void go_on_without_board(const Connection& c, Active& a, const Board& board) {
+  if (a.after_timeout) {
+    a.after_timeout = false;
+    a.retransmit_next = board.lost_from();
+    a.retransmit_end = c.send.nxt;
+  }
+}
+
+}  // namespace
+
 void note_on_board(Engine& e, Connection& c, const Plan& plan, Sequence end) {
   Active& a = e.active(c);
   Board board(e, a);
@@ -500,6 +519,9 @@ void note_on_board(Engine& e, Connection& c, const Plan& plan, Sequence end) {
   //# 6675:S6675-24 new text raises HighData, and pipe
   if (end.after(c.send.nxt) && board.tracks()) {
     board.sent(end);
+  }
+  if (board.gave_up()) [[unlikely]] {
+    go_on_without_board(c, a, board);
   }
 }
 

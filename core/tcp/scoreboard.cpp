@@ -201,8 +201,7 @@ void Board::sent(Sequence end) {
     fresh = take();
   }
   if (fresh == nil) {
-    ++e_.counters->boards_given_up;
-    clear();
+    give_up();
     return;
   }
   Sent& r = edit(fresh);
@@ -244,9 +243,16 @@ void Board::sent_again(Sequence begin, Sequence end) {
   }
   bool const failed = i != nil && at(i).begin.before(end);
   if (failed) {
-    ++e_.counters->boards_given_up;
-    clear();
+    give_up();
   }
+}
+
+void Board::give_up() {
+  Index const lost = next_lost();
+  gave_up_ = true;
+  lost_from_ = lost == nil ? at(order_.last()).end : at(lost).begin;
+  ++e_.counters->boards_given_up;
+  clear();
 }
 
 // The range that holds `where`, or the next one. O(1) near the edges and the last hole.

@@ -98,6 +98,11 @@ class Board {
     return s_.highest == nil ? c.send.una : at(s_.highest).end;
   }
 
+  // Whether this handle has given the board up, for want of records, and from where on what was
+  // lost had not been sent again by then.
+  bool gave_up() const { return gave_up_; }
+  Sequence lost_from() const { return lost_from_; }
+
   // Gives every record back.
   void clear();
   // CHECKs all that is kept up to date against all ranges. For tests: O(ranges).
@@ -115,6 +120,7 @@ class Board {
   void absorb_next(Index index);
   Index join(Index index);
   void remove(Index index);
+  void give_up();
   Index find(Sequence where) const;
   bool forget_lowest(Sequence below);
   // How a segment came to be known as delivered: with all before it, or above a gap.
@@ -129,6 +135,8 @@ class Board {
   Scoreboard& s_;
   memory::List<Sent, &Sent::order> order_;
   memory::List<Sent, &Sent::age> age_;
+  bool gave_up_ = false;
+  Sequence lost_from_;
 };
 
 }  // namespace lockstep::tcp
