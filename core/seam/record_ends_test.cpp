@@ -98,18 +98,15 @@ TEST(RecordEnds, APartOfARecordEndsNone) {
   Config config = record_config();
   config.tcp.send_buffer = config.tcp.send_buffer_max = Bytes{1000};
   Records flow(config);
-  auto const text = octets(1, 1500);
+  flow.ack_with_window(1, 0);
+  auto const text = octets(1, 1300);
   ASSERT_EQ(flow.stack.write(flow.id, Kit::bytes_of(text), More::record).bytes.count, 1000u);
-  ASSERT_EQ(flow.stack.write(flow.id, Kit::bytes_of(text), More::record).refusal,
-            Refusal::no_room);
-  flow.turn();
-  EXPECT_EQ(flow.segments(), "1+1000");
-  flow.ack_with_window(1001, 0);
+  ASSERT_EQ(flow.stack.set(flow.id, {SettingKind::send_buffer, 9000}), Refusal::none);
   flow.written = 1000;
-  flow.queue(300, More::no);
-  flow.queue(200, More::record);
-  flow.ack_with_window(1001, 65535);
-  EXPECT_EQ(flow.segments(), "1001+500");
+  flow.queue(300, More::record);
+  flow.queue(100, More::no);
+  flow.ack_with_window(1, 65535);
+  EXPECT_EQ(flow.pushes(), "1+1300P 1301+100P");
 }
 
 // RFC 5681's retransmission timer, with the scoreboard and without.
