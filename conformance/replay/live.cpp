@@ -5,8 +5,6 @@
 #include <array>
 #include <cstdlib>
 #include <map>
-#include <memory>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -14,11 +12,11 @@
 #include "conformance/replay/circle.hpp"
 #include "conformance/replay/options.hpp"
 #include "conformance/replay/packet.hpp"
+#include "conformance/replay/replay_port.hpp"
 #include "conformance/replay/transmissions.hpp"
 #include "core/seam/stack.hpp"
 #include "core/seam/statistics.hpp"
 #include "core/seam/turn.hpp"
-#include "core/units/random.hpp"
 #include "tools/capture/octets.hpp"
 
 namespace lockstep::conformance {
@@ -27,85 +25,10 @@ namespace {
 using tools::Segment;
 namespace flag = tools::tcp_flag;
 
-/// The replay begins here, so that times before the capture's first packet exist.
-constexpr Instant origin = Instant{} + Duration::seconds(100);
-
 /// What replays stand on from now on.
 tools::BenchMaker bench_maker = nullptr;
 
-/// The port of one replay: one packet in a turn, every packet out kept.
-class ReplayPort {
- public:
-  explicit ReplayPort(std::uint32_t mtu) : room_(mtu) {
-    if (bench_maker != nullptr) {
-      bench_ = bench_maker(Bytes{mtu});
-      set_now(origin);
-    }
-  }
-
-  Instant now() const { return now_; }
-  std::span<const Ingress> receive() {
-    if (!arriving_) {
-      return {};
-    }
-    if (bench_ != nullptr) {
-      bench_->arrive(*arriving_);
-      return bench_->receive();
-    }
-    ingress_ = {*arriving_, Checksum::unknown, now_};
-    return {&ingress_, 1};
-  }
-  std::span<std::byte> claim() { return bench_ != nullptr ? bench_->claim() : room_; }
-  void commit(const Egress& egress) {
-    if (bench_ != nullptr) {
-      bench_->commit(egress);
-      return;
-    }
-    left_.emplace_back(room_.begin(), room_.begin() + egress.length);
-  }
-  void reclaim() {
-    arriving_.reset();
-    if (bench_ != nullptr) {
-      bench_->reclaim();
-    }
-  }
-
-  void set_now(Instant now) {
-    now_ = now;
-    if (bench_ != nullptr) {
-      bench_->set_now(now);
-    }
-  }
-  void arrive(std::vector<std::byte> packet) { arriving_ = std::move(packet); }
-  std::vector<std::vector<std::byte>> take() {
-    return bench_ != nullptr ? bench_->take() : std::exchange(left_, {});
-  }
-
- private:
-  Instant now_ = origin;
-  std::unique_ptr<tools::Bench> bench_;  // nullptr: the plain port
-  std::optional<std::vector<std::byte>> arriving_;
-  Ingress ingress_;
-  std::vector<std::byte> room_;
-  std::vector<std::vector<std::byte>> left_;
-};
-static_assert(Driver<ReplayPort>);
 static_assert(Application<ReplayApplication>);
-
-/// 64-byte aligned memory for a stack.
-class Arena {
- public:
-  explicit Arena(std::uint64_t bytes)
-      : size_(bytes), data_(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{64}))) {}
-  ~Arena() { ::operator delete(data_, std::align_val_t{64}); }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-  std::span<std::byte> span() { return {data_, size_}; }
-
- private:
-  std::uint64_t size_;
-  std::byte* data_;
-};
 
 /// Where TSecr stands among the options, or their end.
 std::size_t place_of_echo(const Segment& segment) {
@@ -131,7 +54,7 @@ class Player {
         arena_(Stack::arena_bytes(config)),
         stamp_tick_(config.tcp.timestamp_tick),
         stack_(config, arena_.span()),
-        port_(std::max(config.mtu.count, 1500u)),
+        port_(std::max(config.mtu.count, 1500u), bench_maker),
         application_(local_, remote_),
         effort_left_(turns_max != 0 ? turns_max : effort_max(script)) {
     application_.allow_fast_open(script.listens_fast, script.device_cookie.has_value());
@@ -147,11 +70,11 @@ class Player {
       }
     }
     if (!run_.is_stuck() && !run_.unsettled) {
-      advance(origin + script_.end.since(Instant{}) + late_ + tail());
+      advance(replay_origin + script_.end.since(Instant{}) + late_ + tail());
     }
     run_.last = view();
     run_.delivered = application_.delivered();
-    run_.virtual_time = port_.now().since(origin);
+    run_.virtual_time = port_.now().since(replay_origin);
     run_.late = late_;
     return std::move(run_);
   }
@@ -178,7 +101,7 @@ class Player {
     return script_.comparison == Comparison::exact ? Duration{} : Duration::seconds(5);
   }
 
-  Instant due(const Step& step) const { return origin + step.at.since(Instant{}) + late_; }
+  Instant due(const Step& step) const { return replay_origin + step.at.since(Instant{}) + late_; }
 
   void make(std::size_t index) {
     const Step& step = script_.steps[index];
@@ -200,7 +123,7 @@ class Player {
       }
     }
     met_at_ = {};
-    record.at = Instant{} + port_.now().since(origin);
+    record.at = Instant{} + port_.now().since(replay_origin);
     record.before = view();
     if (!record.skipped) {
       perform(index, step, record);
@@ -523,7 +446,7 @@ class Player {
       note_sent(by_step, fired);
       if (run_.closed != application_.closed()) {
         run_.closed = application_.closed();
-        run_.closed_at = Instant{} + port_.now().since(origin + late_);
+        run_.closed_at = Instant{} + port_.now().since(replay_origin + late_);
       }
       if (outcome == Outcome::idle) {
         return;
@@ -545,7 +468,7 @@ class Player {
       LiveSent sent;
       sent.segment = std::move(decoded.segment);
       sent.bytes = std::move(packet);
-      sent.at = Instant{} + port_.now().since(origin);
+      sent.at = Instant{} + port_.now().since(replay_origin);
       sent.late = late_;
       sent.steps = steps_;
       sent.by_timer = !by_step;
@@ -603,7 +526,7 @@ class Player {
   const Script& script_;
   PlayedAddresses addresses_;
   Endpoint local_, remote_;
-  Arena arena_;
+  ReplayArena arena_;
   Duration stamp_tick_;
   std::vector<std::byte> cookie_;  ///< of the core's, as the peer had it
   std::optional<std::uint32_t> stamp_offset_;  ///< of the core's timestamps from its clock's ticks
@@ -621,46 +544,6 @@ class Player {
   std::optional<std::uint32_t> part_tried_;  ///< up to where the last ACK of a part went
 };
 
-constexpr std::uint32_t buffer_max = 32u << 20;
-
-/// The options of its SYN, and the memory that its window promises.
-void speak_as_the_device(const Script& script, tcp::Config& config) {
-  // A side that was not asked does not show what it speaks.
-  bool const shows = script.role == Role::active;
-  if (shows || script.peer_scale) {
-    config.window_scale = script.offered_shift.has_value();
-  }
-  config.window_shift_automatic = false;
-  config.window_shift = static_cast<std::uint8_t>(std::min(script.offered_shift.value_or(0), 14u));
-  if (shows || script.peer_stamps) {
-    config.timestamps = script.offered_stamps;
-  }
-  if (shows || script.peer_selective) {
-    config.sack = script.offered_selective;
-  }
-  config.fast_open_server = config.fast_open_server || script.listens_fast;
-  config.fast_open_client = config.fast_open_client || script.device_cookie.has_value();
-  if (script.refuses_ecn || (shows && !script.asks_ecn)) {
-    config.ecn = tcp::EcnPolicy::off;
-  } else if (script.asks_ecn) {
-    config.ecn = tcp::EcnPolicy::on;
-  } else if (script.marked && config.ecn == tcp::EcnPolicy::off) {
-    config.ecn = tcp::EcnPolicy::accept;
-  }
-  // Some systems take what comes without.
-  config.timestamps_required = false;
-  std::uint32_t const blocks = config.receive_buffer.count / config.block_bytes.count;
-  config.blocks_max = Count{std::max(config.blocks_max.value, 4 * blocks)};
-}
-
-bool usable(const IpAddress& address) {
-  if (!address.is_v4()) {
-    return address.is_v6_host();
-  }
-  Ipv4 const v4 = address.as_v4();
-  return !v4.is_reserved() && !v4.is_multicast() && !v4.is_loopback();
-}
-
 }  // namespace
 
 void set_replay_bench(tools::BenchMaker maker) { bench_maker = maker; }
@@ -671,59 +554,6 @@ std::uint32_t LiveRun::as_captured(const Script& script, std::uint32_t number,
     return number;
   }
   return number - isns[incarnation - 1] + script.isns[incarnation - 1];
-}
-
-PlayedAddresses played_addresses(const Script& script) {
-  bool const both = usable(script.device.address) && usable(script.peer.address) &&
-                    script.device.address.is_v4() == script.peer.address.is_v4() &&
-                    script.device.address != script.peer.address;
-  if (script.comparison == Comparison::exact || both) {
-    return {script.device.address, script.peer.address};
-  }
-  return {IpAddress::v4(10, 0, 0, 1), IpAddress::v4(10, 0, 0, 2)};
-}
-
-Config replay_config(const Script& script, const Config& base, bool keep_buffers) {
-  Config config = base;
-  PlayedAddresses const addresses = played_addresses(script);
-  bool const six = !addresses.device.is_v4();
-  std::uint8_t const near = six ? 64 : 24;
-  bool const same = common_bits({addresses.device, addresses.peer}) >= near + (six ? 0u : 96u);
-  std::uint8_t const prefix = same ? near : 0;
-  // What a path carries is what its packets show: those of IPv6 must not be cut for want of it.
-  config.tcp.path_mtu_discovery = config.tcp.path_mtu_discovery || six;
-  config.link = LinkType::ip;
-  config.addresses[0] = {addresses.device, prefix};
-  config.address_count = Count{1};
-  config.tcp.connections_max = Count{16};
-  config.tcp.active_max = Count{16};
-  config.tcp.time_wait_max = Count{16};
-  config.tcp.listeners_max = Count{8};
-  config.tcp.blocks_max = Count{1024};
-  config.tcp.extents_max = Count{1024};
-  config.tcp.owed_max = Count{1024};
-  config.tcp.pieces_max = Count{2048};
-  config.frames_per_turn = Count{4096};
-  if (script.comparison == Comparison::obligations && !keep_buffers) {
-    std::uint32_t const mss = std::clamp(script.device_mss.count, 88u, 65'495u);
-    set_mtu(config, Bytes{std::min(six ? std::max(mss + 60, 1'280u) : mss + 40, 65'535u)});
-    config.tcp.mss = least(config.tcp.mss, Bytes{mss});
-    if (script.receive_buffer != 0) {
-      std::uint32_t const most = script.scaled ? buffer_max : 65'535;
-      config.tcp.receive_buffer = Bytes{std::min(script.receive_buffer, most)};
-    }
-  }
-  if (script.comparison == Comparison::obligations) {
-    // The buffers are those of the capture: they do not grow.
-    config.tcp.receive_buffer_max = {};
-    config.tcp.send_buffer_max = {};
-    speak_as_the_device(script, config.tcp);
-  }
-  if (script.inferred) {
-    config.tcp.nagle = false;  // the captured application's writes are known as far as they left
-  }
-  draw_keys(config, entropy_of(Random(0).fork("replay")));
-  return config;
 }
 
 LiveRun play(const Script& script, const Config& config, std::uint64_t turns_max) {

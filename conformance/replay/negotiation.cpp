@@ -44,6 +44,7 @@ Negotiated negotiation(const Flow& flow, const Endpoint& device) {
       out.selective[side] |= option.kind == 4;
       out.stamps[side] |= option.kind == 8;
       out.fast_open |= option.kind == 34;
+      out.multipath[side] |= option.kind == option_kind::multipath;
     }
   }
   return out;

@@ -11,7 +11,8 @@
 namespace lockstep::conformance {
 
 namespace option_kind {
-inline constexpr std::uint8_t sack_permitted = 4, sack = 5, timestamps = 8, fast_open = 34;
+inline constexpr std::uint8_t sack_permitted = 4, sack = 5, timestamps = 8;
+inline constexpr std::uint8_t multipath = 30, fast_open = 34;
 }
 
 /// TSval and TSecr of a segment.

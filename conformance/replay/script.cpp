@@ -12,6 +12,7 @@
 #include "conformance/replay/circle.hpp"
 #include "conformance/replay/negotiation.hpp"
 #include "conformance/replay/options.hpp"
+#include "conformance/replay/outline.hpp"
 #include "conformance/replay/transmissions.hpp"
 #include "tools/capture/octets.hpp"
 
@@ -85,6 +86,7 @@ class Maker {
   void find_spoken(const Negotiated& first) {
     script_.marked = first.speaks_ecn();
     script_.stamped = first.stamps[0] && first.stamps[1];
+    script_.multipath = first.multipath[0] && first.multipath[1];
     if (exact_) {
       return;
     }
@@ -107,10 +109,7 @@ class Maker {
 
   Script make() {
     describe_what_is_taken_out();
-    find_role();
-    find_round_trip();
-    find_distance();
-    judge_feasibility();
+    outline(flow_, agreed_, scenario_, script_);
     if (!script_.cannot_tell.empty()) {
       return std::move(script_);
     }
@@ -172,125 +171,6 @@ class Maker {
     const Segment& again = flow_.segments[b];
     return !is_from(first, script_.device) && !is_from(again, script_.device) &&
            first.any(flag::syn) && again.any(flag::syn) && first.sequence == again.sequence;
-  }
-
-  void find_role() {
-    script_.role = Role::passive;
-    for (const Segment& segment : flow_.segments) {
-      if (segment.any(flag::syn)) {
-        bool const ours = is_from(segment, script_.device);
-        script_.role = ours && !segment.any(flag::ack) ? Role::active : Role::passive;
-        break;
-      }
-    }
-    bool const only_resets =
-        std::all_of(flow_.segments.begin(), flow_.segments.end(), [&](const Segment& segment) {
-          return !is_from(segment, script_.device) || segment.any(flag::rst);
-        });
-    // Nobody listens there. Without the peer's SYN, a reset may end a connection as well.
-    if (script_.role == Role::passive && only_resets && has_sent() && agreed_.syn[1]) {
-      script_.role = Role::closed;
-    }
-    if (scenario_ != nullptr) {
-      script_.role = scenario_->role;
-    }
-  }
-
-  bool has_sent() const {
-    return std::any_of(flow_.segments.begin(), flow_.segments.end(),
-                       [&](const Segment& segment) { return is_from(segment, script_.device); });
-  }
-
-  /// The least time from what the peer sent to the device's ACK of it: a capture may be taken far
-  /// from the device.
-  void find_distance() {
-    std::map<std::uint32_t, Instant> arrived;
-    Duration least = Duration::forever();
-    for (const Segment& segment : flow_.segments) {
-      if (!is_from(segment, script_.device)) {
-        if (segment.length() != 0) {
-          arrived.emplace(segment.end(), segment.time);
-        }
-      } else if (segment.any(flag::ack)) {
-        auto const found = arrived.find(segment.acknowledgment);
-        if (found != arrived.end()) {
-          least = std::min(least, segment.time.since(found->second));
-        }
-      }
-    }
-    script_.distance = least == Duration::forever() ? Duration{} : least;
-    // The other side answers later than the device, or the capture is as near to it.
-    bool const at_once = script_.distance <= Duration::microseconds(50);
-    bool const nearer = script_.distance * 2 < script_.round_trip;
-    script_.near = !script_.unaided || (script_.distance <= Duration::milliseconds(2) &&
-                                        (at_once || nearer));
-  }
-
-  void find_round_trip() {
-    std::map<std::uint32_t, Instant> sent;
-    Duration least = Duration::forever();
-    for (const Segment& segment : flow_.segments) {
-      if (is_from(segment, script_.device)) {
-        if (segment.length() != 0 && !sent.emplace(segment.end(), segment.time).second) {
-          sent[segment.end()] = Instant::never();  // sent twice: says nothing
-        }
-      } else if (segment.any(flag::ack)) {
-        auto const found = sent.find(segment.acknowledgment);
-        if (found != sent.end() && !found->second.is_never()) {
-          least = std::min(least, segment.time.since(found->second));
-          sent.erase(found);
-        }
-      }
-    }
-    script_.round_trip = least == Duration::forever() ? Duration{} : least;
-  }
-
-  /// Sets cannot_tell where the capture does not hold what a verdict needs.
-  void judge_feasibility() {
-    if (exact_ || script_.role == Role::closed) {
-      return;
-    }
-    std::size_t cut = 0;
-    for (const Segment& segment : flow_.segments) {
-      cut += segment.missing != 0 ? 1 : 0;
-    }
-    if (cut != 0) {
-      script_.cannot_tell =
-          fmt::format("truncated snaplen: {} segment{} cut", cut, cut == 1 ? " was" : "s were");
-    } else if (!agreed_.syn[0] && !agreed_.syn[1]) {
-      script_.cannot_tell = "missing handshake: no SYN was captured";
-    } else {
-      judge_handshake();
-    }
-  }
-
-  void judge_handshake() {
-    bool const opened_by_peer = script_.role == Role::passive;
-    std::size_t peer_segments = 0;
-    for (const Segment& segment : flow_.segments) {
-      peer_segments += is_from(segment, script_.device) ? 0u : 1u;
-    }
-    if (opened_by_peer && scenario_ == nullptr && sends_plain_syn()) {
-      script_.cannot_tell =
-          "simultaneous open, captured near the peer: choose the other side with --device";
-    } else if (opened_by_peer && !agreed_.syn[1]) {
-      script_.cannot_tell = "missing handshake: the peer's SYN was not captured";
-    } else if (!opened_by_peer && !agreed_.syn[0]) {
-      script_.cannot_tell = "missing handshake: the device's SYN was not captured";
-    } else if (opened_by_peer && !agreed_.syn[0] && peer_segments != flow_.segments.size()) {
-      script_.cannot_tell =
-          "missing handshake: the device answered the SYN as of a connection that was not captured";
-    } else if (peer_segments == 0) {
-      script_.cannot_tell = "one side only: no segment of the peer was captured";
-    } else if (peer_segments == flow_.segments.size()) {
-      script_.cannot_tell = "one side only: no segment of the device was captured";
-    }
-  }
-
-  bool sends_plain_syn() const {
-    return std::any_of(flow_.segments.begin(), flow_.segments.end(), [&](const Segment& segment) {
-      return is_from(segment, script_.device) && segment.any(flag::syn) && !segment.any(flag::ack);
-    });
   }
 
   /// A device whose SYN an edit took away is known by the peer's first ACK.
@@ -659,45 +539,6 @@ class Maker {
 };
 
 }  // namespace
-
-std::vector<std::byte> stream_of(const Flow& flow, const Endpoint& side, bool received) {
-  std::vector<std::byte> out;
-  std::vector<bool> known;
-  std::optional<std::uint32_t> first;
-  // No stream is longer than all that was captured of it: beyond it lies what belongs elsewhere.
-  std::size_t reach = 0;
-  for (const Segment& segment : flow.segments) {
-    reach += is_from(segment, side) ? segment.payload.size() : 0;
-  }
-  for (const Segment& segment : flow.segments) {
-    if (!is_from(segment, side)) {
-      continue;
-    }
-    if (segment.any(flag::syn)) {
-      first = segment.sequence + 1;
-    }
-    bool const bad = received && segment.sum == tools::SumState::bad;
-    if (!first || segment.payload.empty() || bad) {
-      continue;
-    }
-    std::uint32_t const at = segment.sequence + (segment.any(flag::syn) ? 1u : 0u) - *first;
-    std::size_t const end = at + segment.payload.size();
-    if (end > reach) {
-      continue;
-    }
-    if (out.size() < end) {
-      out.resize(end);
-      known.resize(end);
-    }
-    for (std::size_t i = 0; i < segment.payload.size(); ++i) {
-      if (!known[at + i]) {
-        out[at + i] = segment.payload[i];
-        known[at + i] = true;
-      }
-    }
-  }
-  return out;
-}
 
 Script make_script(const Flow& flow, const Flow& original, const Endpoint& device,
                    const Scenario* scenario) {

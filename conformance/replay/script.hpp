@@ -93,6 +93,7 @@ struct Script {
   bool selective = false;              ///< SACK had been negotiated
   bool stamped = false;                ///< timestamps had been
   bool marked = false;                 ///< ECN had been
+  bool multipath = false;              ///< MPTCP had been: a subflow tells the window of all
   bool scaled = false;                 ///< window scaling had been negotiated and is spoken
   unsigned device_shift = 0, peer_shift = 0;  ///< of the windows as they are played
   std::optional<unsigned> offered_shift;      ///< the scale that the device's SYN named

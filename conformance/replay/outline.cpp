@@ -1,0 +1,150 @@
+// Looks at a flow as a whole: its roles, its times, and whether a verdict is possible at all.
+#include "conformance/replay/outline.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "conformance/replay/circle.hpp"
+
+namespace lockstep::conformance {
+namespace {
+
+using tools::Segment;
+namespace flag = tools::tcp_flag;
+
+bool has_sent(const Flow& flow, const Endpoint& side) {
+  return std::any_of(flow.segments.begin(), flow.segments.end(),
+                     [&](const Segment& segment) { return is_from(segment, side); });
+}
+
+void find_role(const Flow& flow, const Negotiated& agreed, const Scenario* scenario,
+               Script& script) {
+  script.role = Role::passive;
+  for (const Segment& segment : flow.segments) {
+    if (segment.any(flag::syn)) {
+      bool const ours = is_from(segment, script.device);
+      script.role = ours && !segment.any(flag::ack) ? Role::active : Role::passive;
+      break;
+    }
+  }
+  bool const only_resets =
+      std::all_of(flow.segments.begin(), flow.segments.end(), [&](const Segment& segment) {
+        return !is_from(segment, script.device) || segment.any(flag::rst);
+      });
+  // Nobody listens there. Without the peer's SYN, a reset may end a connection as well.
+  bool const resets = only_resets && has_sent(flow, script.device);
+  if (script.role == Role::passive && resets && agreed.syn[1]) {
+    script.role = Role::closed;
+  }
+  if (scenario != nullptr) {
+    script.role = scenario->role;
+  }
+}
+
+/// The least time from what the peer sent to the device's ACK of it: a capture may be taken far
+/// from the device.
+void find_distance(const Flow& flow, Script& script) {
+  std::map<std::uint32_t, Instant> arrived;
+  Duration least = Duration::forever();
+  for (const Segment& segment : flow.segments) {
+    if (!is_from(segment, script.device)) {
+      if (segment.length() != 0) {
+        arrived.emplace(segment.end(), segment.time);
+      }
+    } else if (segment.any(flag::ack)) {
+      auto const found = arrived.find(segment.acknowledgment);
+      if (found != arrived.end()) {
+        least = std::min(least, segment.time.since(found->second));
+      }
+    }
+  }
+  script.distance = least == Duration::forever() ? Duration{} : least;
+  // The other side answers later than the device, or the capture is as near to it.
+  bool const at_once = script.distance <= Duration::microseconds(50);
+  bool const nearer = script.distance * 2 < script.round_trip;
+  script.near = !script.unaided || (script.distance <= Duration::milliseconds(2) &&
+                                    (at_once || nearer));
+}
+
+void find_round_trip(const Flow& flow, Script& script) {
+  std::map<std::uint32_t, Instant> sent;
+  Duration least = Duration::forever();
+  for (const Segment& segment : flow.segments) {
+    if (is_from(segment, script.device)) {
+      if (segment.length() != 0 && !sent.emplace(segment.end(), segment.time).second) {
+        sent[segment.end()] = Instant::never();  // sent twice: says nothing
+      }
+    } else if (segment.any(flag::ack)) {
+      auto const found = sent.find(segment.acknowledgment);
+      if (found != sent.end() && !found->second.is_never()) {
+        least = std::min(least, segment.time.since(found->second));
+        sent.erase(found);
+      }
+    }
+  }
+  script.round_trip = least == Duration::forever() ? Duration{} : least;
+}
+
+bool sends_plain_syn(const Flow& flow, const Endpoint& side) {
+  return std::any_of(flow.segments.begin(), flow.segments.end(), [&](const Segment& segment) {
+    return is_from(segment, side) && segment.any(flag::syn) && !segment.any(flag::ack);
+  });
+}
+
+void judge_handshake(const Flow& flow, const Negotiated& agreed, const Scenario* scenario,
+                     Script& script) {
+  bool const opened_by_peer = script.role == Role::passive;
+  std::size_t peer_segments = 0;
+  for (const Segment& segment : flow.segments) {
+    peer_segments += is_from(segment, script.device) ? 0u : 1u;
+  }
+  if (opened_by_peer && scenario == nullptr && sends_plain_syn(flow, script.device)) {
+    script.cannot_tell =
+        "simultaneous open, captured near the peer: choose the other side with --device";
+  } else if (opened_by_peer && !agreed.syn[1]) {
+    script.cannot_tell = "missing handshake: the peer's SYN was not captured";
+  } else if (!opened_by_peer && !agreed.syn[0]) {
+    script.cannot_tell = "missing handshake: the device's SYN was not captured";
+  } else if (opened_by_peer && !agreed.syn[0] && peer_segments != flow.segments.size()) {
+    script.cannot_tell =
+        "missing handshake: the device answered the SYN as of a connection that was not captured";
+  } else if (peer_segments == 0) {
+    script.cannot_tell = "one side only: no segment of the peer was captured";
+  } else if (peer_segments == flow.segments.size()) {
+    script.cannot_tell = "one side only: no segment of the device was captured";
+  }
+}
+
+/// Sets cannot_tell where the capture does not hold what a verdict needs.
+void judge_feasibility(const Flow& flow, const Negotiated& agreed, const Scenario* scenario,
+                       Script& script) {
+  if (script.comparison == Comparison::exact || script.role == Role::closed) {
+    return;
+  }
+  std::size_t cut = 0;
+  for (const Segment& segment : flow.segments) {
+    cut += segment.missing != 0 ? 1 : 0;
+  }
+  if (cut != 0) {
+    script.cannot_tell =
+        fmt::format("truncated snaplen: {} segment{} cut", cut, cut == 1 ? " was" : "s were");
+  } else if (!agreed.syn[0] && !agreed.syn[1]) {
+    script.cannot_tell = "missing handshake: no SYN was captured";
+  } else {
+    judge_handshake(flow, agreed, scenario, script);
+  }
+}
+
+}  // namespace
+
+void outline(const Flow& flow, const Negotiated& agreed, const Scenario* scenario,
+             Script& script) {
+  find_role(flow, agreed, scenario, script);
+  find_round_trip(flow, script);
+  find_distance(flow, script);
+  judge_feasibility(flow, agreed, scenario, script);
+}
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,28 @@
+// The memory of a play goes to the next one, whatever was kept of the play in between.
+#include "conformance/replay/replay_port.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace lockstep::conformance {
+namespace {
+
+// Freed memory would be taken for what is kept, and the next play would need its own: of 50,000
+// open flows two gigabytes lay between what was kept of them.
+TEST(ReplayArena, GoesFromOnePlayToTheNext) {
+  constexpr std::uint64_t bytes = std::uint64_t{1} << 20;
+  std::byte* first = nullptr;
+  {
+    ReplayArena arena(bytes);
+    first = arena.span().data();
+    EXPECT_EQ(arena.span().size(), bytes);
+  }
+  auto const kept = std::make_unique<std::byte[]>(bytes);
+  ReplayArena next(bytes / 2);
+  EXPECT_EQ(next.span().data(), first);
+  EXPECT_EQ(next.span().size(), bytes / 2);
+}
+
+}  // namespace
+}  // namespace lockstep::conformance
