@@ -236,11 +236,28 @@ TEST(Reader, RefusesBrokenBlocksByTheirPacket) {
               HasSubstr("packet 2: a packet of interface 1"));
   EXPECT_THAT(complaint(good + little(6, 4) + little(9, 4) + "x"),
               HasSubstr("packet 2: a block of 9"));
+  EXPECT_THAT(complaint(good + little(6, 4) + little(17u << 20, 4) + "x"),
+              HasSubstr("packet 2: a block of 17825792"));
   EXPECT_THAT(complaint(good + interface_block(250, 0) + packet_block(1, 0, "x")),
               HasSubstr("link type 250"));
   std::string torn = packet_block(0, 0, "good");
   torn[torn.size() - 4] ^= 4;
   EXPECT_THAT(complaint(good + torn), HasSubstr("begins with the length 36 and ends with"));
+}
+
+// Headers that were cut are another fault than another protocol.
+TEST(Reader, TellsHowToRecordWhatWasCut) {
+  for (FrameKind const kind : {FrameKind::cut_short, FrameKind::not_tcp}) {
+    FrameCounts counts{};
+    counts[static_cast<std::size_t>(kind)] = 1;
+    try {
+      expect_tcp("a.pcap", 1, counts);
+      FAIL();
+    } catch (const Failure& failure) {
+      bool const longer = std::string_view(failure.what()).find("-s 0") != std::string_view::npos;
+      EXPECT_EQ(longer, kind == FrameKind::cut_short) << failure.what();
+    }
+  }
 }
 
 TEST(Reader, RefusesMissingFilesAndFolders) {

@@ -18,7 +18,8 @@ constexpr std::uint32_t old_packet = 2;
 constexpr std::uint32_t simple_packet = 3;
 constexpr std::uint32_t enhanced_packet = 6;
 
-constexpr std::uint32_t block_bytes_max = 64u << 20;
+constexpr std::uint32_t block_bytes_max = 16u << 20;  // as libpcap and Wireshark have it
+constexpr std::size_t piece_bytes = 1u << 18;          // read at once
 constexpr std::size_t interfaces_max = 65'536;
 
 constexpr std::uint16_t option_resolution = 9;
@@ -48,10 +49,15 @@ PcapngReader::Outcome PcapngReader::read_body(std::uint32_t length, Bytes begun)
     return Outcome::broken;
   }
   body_.assign(begun.begin(), begun.end());
-  body_.resize(std::max<std::size_t>(length - 8, begun.size()));
-  std::size_t const rest = body_.size() - begun.size();
-  if (std::fread(body_.data() + begun.size(), 1, rest, file_) != rest) {
-    return Outcome::cut;
+  // What a block claims to be takes no memory before the file is seen to have it.
+  std::size_t const whole = std::max<std::size_t>(length - 8, begun.size());
+  while (body_.size() < whole) {
+    std::size_t const have = body_.size();
+    std::size_t const piece = std::min(piece_bytes, whole - have);
+    body_.resize(have + piece);
+    if (std::fread(body_.data() + have, 1, piece, file_) != piece) {
+      return Outcome::cut;
+    }
   }
   if (number(body_.size() - 4) != length) {
     complain(fmt::format("a block begins with the length {} and ends with {}", length,

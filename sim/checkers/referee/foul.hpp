@@ -35,10 +35,11 @@ enum class Doubt : std::uint8_t {
   unconfirmed,     // nothing later shows that no packet is missing
   damaged,         // octets may have changed on the way
   middlebox,       // a box on the way may have changed it
+  shared_window,   // the subflows of MPTCP share one window
 };
 
 constexpr std::string_view text_of(Doubt doubt) {
-  constexpr std::array<std::string_view, 11> texts{
+  constexpr std::array<std::string_view, 12> texts{
       "",
       "the capture lacks packets that arrived",
       "the capture begins in the middle of the connection",
@@ -49,7 +50,8 @@ constexpr std::string_view text_of(Doubt doubt) {
       "an application or a newer RFC may have it so",
       "nothing later shows that the capture is whole",
       "octets may have changed on the way",
-      "a box on the way may have changed it"};
+      "a box on the way may have changed it",
+      "the subflows of MPTCP share one window, which is told by each"};
   return texts[static_cast<std::uint32_t>(doubt)];
 }
 
@@ -121,8 +123,9 @@ class Fouls {
     bool const certain = foul.standing() == Standing::certain;
     dropped_certain_[static_cast<std::uint32_t>(foul.rule)] += certain ? 1 : 0;
     std::uint32_t place = foul.connection < last_of_.size() ? last_of_[foul.connection] : no_place;
-    while (place != no_place && !is_same(kept_[place], foul)) {
-      place = before_[place];
+    // Of a connection with very many findings the latest are looked at.
+    for (std::uint32_t i = 0; place != no_place && !is_same(kept_[place], foul); ++i) {
+      place = i < looked_at_max ? before_[place] : no_place;
     }
     if (place != no_place) {
       ++kept_[place].more;
@@ -163,6 +166,7 @@ class Fouls {
 
  private:
   static constexpr std::uint32_t no_place = ~std::uint32_t{0};
+  static constexpr std::uint32_t looked_at_max = 1'024;
 
   static bool is_same(const Foul& a, const Foul& b) {
     return a.rule == b.rule && a.speaker == b.speaker && a.standing() == b.standing();

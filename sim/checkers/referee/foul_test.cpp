@@ -47,5 +47,23 @@ TEST(Fouls, ADoubtedConnectionIsItselfAlone) {
   EXPECT_EQ(seen, "clclclccc");
 }
 
+// Work is linear in findings, however many a connection has.
+TEST(Fouls, OneMoreIsCountedAmongTheLatestAlone) {
+  for (std::uint32_t const others : {1'000u, 2'000u}) {
+    Fouls fouls(10'000);
+    Foul foul;
+    foul.connection = 0;
+    fouls.add(foul);
+    Foul other = foul;
+    other.rule = Rule::nagle;
+    for (std::uint32_t i = 0; i < others; ++i) {
+      fouls.add(other);
+    }
+    fouls.count_only(foul);
+    EXPECT_EQ(fouls.kept()[0].more, others == 1'000 ? 1u : 0u);
+    EXPECT_EQ(fouls.dropped(), 1u);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::sim::referee
