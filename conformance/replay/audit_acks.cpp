@@ -137,7 +137,8 @@ class AckAudit {
     bool const first = item == 0 || trace_[item - 1].at < in_.script.steps[step].at;
     bool const alone = trace_[item].steps_before == step + 1 ||
                        in_.script.steps[step + 1].kind == Step::Kind::call;
-    bool const late = trace_[item].at.since(in_.script.steps[step].at) > delayed_ack_max_;
+    Duration const took = trace_[item].at.since(in_.script.steps[step].at);
+    bool const late = took > delayed_ack_max_ && took < patience_;
     bool const again = step != 0 && in_.reception.after[step - 1].above_gap;
     const Segment& segment = in_.script.steps[step].segment;
     return first && alone && late && !again && !segment.any(flag::fin) &&
@@ -212,6 +213,8 @@ class AckAudit {
     }
   }
 
+  /// Who waits longer for an ACK sends again: if nothing was, the clock of the capture has stepped.
+  static constexpr Duration patience_ = Duration::seconds(3);
   Duration prompt_, delayed_ack_max_;  // as seen from where the capture was taken
   const AuditInput& in_;
   const Trace& trace_;

@@ -116,7 +116,7 @@ class DataAudit {
              true);
       return;
     }
-    if (fin_ && before(*fin_, begin + size)) {
+    if (fin_ && before(*fin_, begin + size) && !is_keep_alive(item.segment, *fin_)) {
       breach(index, {"9293:P-CLOSE-QUEUED"}, "octets after the FIN", true);
     }
     if (before(next_, begin) && !hole_) {
@@ -131,7 +131,8 @@ class DataAudit {
       beyond_ += beyond_ == 0 || beyond_steps_ != item.steps_before ? 1u : 0u;
       beyond_steps_ = item.steps_before;
       breach(index, {"9293:P-WND-FIT", "5681:CC-1"}, "beyond the window that the peer offered",
-             beyond_ > 1 && in_.script.distance <= Duration::milliseconds(1));
+             beyond_ > 1 && !in_.script.multipath &&
+                 in_.script.distance <= Duration::milliseconds(1));
     }
     next_ = fresh ? begin + size : next_;
   }
@@ -178,12 +179,18 @@ class DataAudit {
     return conflict;
   }
 
+  /// A keep-alive has the number before the next, which is the FIN's, and may have one octet there
+  /// (RFC 9293, 3.8.4).
+  static bool is_keep_alive(const Segment& segment, std::uint32_t fin) {
+    return segment.data_bytes() == 1 && segment.sequence == fin;
+  }
+
   /// Does anything later carry octets from the FIN's number on?
   bool comes_after(std::size_t index, std::uint32_t at) const {
     for (std::size_t i = index + 1; i < trace_.size(); ++i) {
       const Segment& later = trace_[i].segment;
       if (!later.any(flag::syn | flag::rst) && later.data_bytes() != 0 &&
-          before(at, later.sequence + later.data_bytes())) {
+          before(at, later.sequence + later.data_bytes()) && !is_keep_alive(later, at)) {
         return true;
       }
     }

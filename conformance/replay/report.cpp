@@ -88,10 +88,15 @@ class Diff {
   }
 
   std::string text() {
-    std::string out = fmt::format("  {:>10}  {:<42} | {}\n", "time", "capture", "core");
-    for (const DiffRow& row : rows()) {
-      out += fmt::format("{} {:>10}  {:<42} | {}\n", row.marked ? ">" : " ",
-                         time_text(row.at.since(Instant{})), row.left, row.right);
+    std::vector<DiffRow> const all = rows();
+    std::size_t width = 42;
+    for (const DiffRow& row : all) {
+      width = std::max(width, row.left.size());
+    }
+    std::string out = fmt::format("  {:>10}  {:<{}} | {}\n", "time", "capture", width, "core");
+    for (const DiffRow& row : all) {
+      out += fmt::format("{} {:>10}  {:<{}} | {}\n", row.marked ? ">" : " ",
+                         time_text(row.at.since(Instant{})), row.left, width, row.right);
     }
     return out + state();
   }

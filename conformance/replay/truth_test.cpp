@@ -68,6 +68,26 @@ TEST(Truth, AKeepAliveMayCarryAnOctet) {
   EXPECT_TRUE(obeys(c)) << verdict_of(c);
 }
 
+// The number before the next is the FIN's.
+TEST(Truth, AKeepAliveBehindAFinMayCarryAnOctet) {
+  Conversation c = request();
+  c.device(12, "FPA", {1, 101, 300}).peer(22, "A", {101, 302});
+  c.device(2'000, "A", {301, 101, 1}).peer(2'010, "A", {101, 302});
+  EXPECT_FALSE(accuses(c)) << verdict_of(c);
+  c.device(2'020, "A", {301, 101, 2}).peer(2'030, "A", {101, 302});
+  EXPECT_TRUE(accuses(c)) << verdict_of(c);
+}
+
+// Nobody waits an hour for an ACK without sending again: the clock of the capture was set.
+TEST(Truth, AClockThatStepsIsNoDelay) {
+  for (std::uint64_t const late : {800u, 3'600'000u}) {
+    Conversation c = request();
+    c.peer(100, "PA", {101, 1, 100}).device(100 + late, "A", {1, 201});
+    c.peer(200 + late, "PA", {201, 1, 100}).device(200 + late, "A", {1, 301});
+    EXPECT_EQ(accuses(c), late == 800) << verdict_of(c);
+  }
+}
+
 TEST(Truth, AFirstTimerMayTakeThreeSeconds) {
   Conversation c;
   c.peer(0, "S", {0, 0}).device(0, "SA", {0, 1}).device(3000, "SA", {0, 1}).peer(3010, "A", {1, 1});
@@ -241,6 +261,40 @@ TEST(Blatant, SegmentsLargerThanThePeerTakes) {
     c.peer(21 + 20 * i, "A", {101, 1401 + 1400 * i});
   }
   EXPECT_EQ(first_clause(c), "9293:MUST-16");
+}
+
+// Who names a very small MSS is sent more all the same: FreeBSD sends 216 octets, options included.
+TEST(Blatant, NothingThatAFloorOfSegmentsExplains) {
+  for (std::uint32_t const size : {216u, 217u}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0});
+    c.last().options = {std::byte{2}, std::byte{4}, std::byte{0}, std::byte{100}};
+    c.device(0, "SA", {0, 1}).peer(10, "A", {1, 1}).peer(11, "PA", {1, 1, 100});
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      c.device(11 + 20 * i, "A", {1 + size * i, 101, size});
+      c.peer(21 + 20 * i, "A", {101, 1 + size * (i + 1)});
+    }
+    EXPECT_EQ(first_clause(c) == "9293:MUST-16", size == 217);
+  }
+}
+
+// The subflows of MPTCP share one window, which each of them tells.
+TEST(Blatant, AWindowThatSubflowsShareIsNotTakenBack) {
+  for (bool const both : {false, true}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0});
+    add_option(c, {30, 4, 1, 0});
+    c.device(0, "SA", {0, 1});
+    if (both) {
+      add_option(c, {30, 4, 1, 0});
+    }
+    c.peer(10, "A", {1, 1}).peer(11, "PA", {1, 1, 100}).device(11, "A", {1, 101});
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      c.peer(100 + 50 * i, "PA", {101 + 100 * i, 1, 100});
+      c.device(100 + 50 * i, "A", {1, 201 + 100 * i, 0, static_cast<std::uint16_t>(20'000 - i)});
+    }
+    EXPECT_EQ(first_clause(c) == "9293:SHLD-14", !both);
+  }
 }
 
 TEST(Blatant, AWindowThatIsTakenBack) {

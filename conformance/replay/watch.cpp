@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "conformance/replay/options.hpp"
+#include "sim/checkers/referee/mss_floor.hpp"
 #include "tools/capture/octets.hpp"
 
 namespace lockstep::conformance {
@@ -84,6 +85,7 @@ void Watch::take_syn(Side& side, const Side& other, const Segment& segment) {
   bool selective = false;
   bool stamps = false;
   std::optional<unsigned> shift;
+  side.multipath |= place_of_option(segment, option_kind::multipath).has_value();
   for (const tools::TcpOption& option : tools::options_of(segment)) {
     if (option.kind == 2 && option.data.size() == 2) {
       side.mss = tools::word_at(option.data, 0);
@@ -150,6 +152,7 @@ void Watch::look_at_size(Side& side, const Side& other, const Segment& segment) 
   std::uint32_t const most = other.mss > options ? other.mss - options : 0;
   std::uint32_t const headers = (segment.ipv6 ? 60u : 40u) + options;
   bool const counts = other.syn && other.same_options && most != 0 && bytes > other.mss &&
+                      bytes + options > sim::referee::mss_floor_deployed.count &&
                       bytes + headers <= 1500 && !segment.any(flag::psh | flag::fin) &&
                       bytes % most != 0;
   if (!counts) {
@@ -162,10 +165,17 @@ void Watch::look_at_size(Side& side, const Side& other, const Segment& segment) 
   }
 }
 
+/// The SYNs agreed on MPTCP: its window is that of all subflows, so what one of them says of it
+/// moves as the others' data arrives, and equal ACKs of a subflow may differ in MPTCP's own numbers
+/// (RFC 8684, 3.3.1).
+bool Watch::share_window(const Side& side, const Side& other) {
+  return side.multipath && other.multipath;
+}
+
 /// The right edge goes left, by more than a scale rounds, and stays there.
 void Watch::look_at_window(Side& side, const Side& other, const Segment& segment) {
   bool const scale_known = side.syn && other.syn && side.same_options && other.same_options;
-  if (!segment.any(flag::ack) || !scale_known || !side.acks) {
+  if (!segment.any(flag::ack) || !scale_known || !side.acks || share_window(side, other)) {
     return;
   }
   unsigned const shift = side.shift && other.shift ? *side.shift : 0;
@@ -212,7 +222,8 @@ void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segmen
                     last.acknowledgment == segment.acknowledgment &&
                     last.window == segment.window && last.flags == segment.flags &&
                     blocks_of(last) == blocks_of(segment);
-  bool const soon = same && segment.time.since(last.time) <= Duration::milliseconds(100);
+  bool const soon = same && !share_window(side, other) &&
+                    segment.time.since(last.time) <= Duration::milliseconds(100);
   if (!soon) {
     side.repeats = 0;
   } else {

@@ -41,6 +41,7 @@ class Watch {
     bool stamps = false, selective = false;
     bool same_options = true;         ///< on each of its SYNs
     bool asks_ecn = false, answers_ecn = false;
+    bool multipath = false;           ///< it speaks of MPTCP
     std::optional<unsigned> shift;
     std::uint32_t mss = 0;            ///< that it told; 0: none
     bool known = false;
@@ -80,6 +81,7 @@ class Watch {
   void look_at_reports(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_repeats(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_marks(Side& side, Side& other, const tools::Segment& segment);
+  static bool share_window(const Side& side, const Side& other);
   static bool has_heard_mark(const Side& side, const tools::Segment& segment);
   void move_on(Side& side, Side& other, const tools::Segment& segment);
 

@@ -164,6 +164,23 @@ TEST(RefereeHonest, AWindowShutForWantOfMemory) {
   expect_nothing_certain(t);
 }
 
+// Each subflow of MPTCP tells the window that all share: it moves as the others' data comes.
+TEST(RefereeHonest, SubflowsOfMptcpShareOneWindow) {
+  std::vector<std::uint8_t> const names{1, 1, 30, 4, 1, 0, 0, 0};
+  for (bool const both : {false, true}) {
+    Say answer{.ack = 1, .window = 5'000, .mss = 1'460};
+    answer.raw = both ? names : answer.raw;
+    Talk t;
+    t.a("S", {.mss = 1'460, .raw = names}).b("SA", answer);
+    t.a("A", {.seq = 1, .ack = 1}).a("AP", {.seq = 1, .ack = 1, .text = 10});
+    t.b("A", {.seq = 1, .ack = 11, .window = 2'000});
+    EXPECT_EQ(t.found(Rule::edge_moved_left), both ? "likely" : "certain");
+    t.a("A", {.seq = 11, .ack = 1, .text = 5'000});
+    t.b("A", {.seq = 1, .ack = 11, .after_ms = 50, .window = 2'000});
+    EXPECT_EQ(t.found(Rule::beyond_window), both ? "likely" : "certain");
+  }
+}
+
 // Behind the FIN nothing is to come: the window is what TIME-WAIT has kept of it.
 TEST(RefereeHonest, AWindowBehindTheFin) {
   Talk t;

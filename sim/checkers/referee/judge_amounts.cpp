@@ -14,11 +14,6 @@ std::uint32_t initial_window(std::uint32_t mss) {
   return std::min(10 * mss, std::max(2 * mss, 14'600u));
 }
 
-// What the speaker may put in a segment.
-std::uint32_t mss_of(const Moment& m) {
-  return m.other.opening_count == 1 ? most(m.other.openings[0].mss, m.terms.mss_least).count : 0;
-}
-
 void judge_flight(const Moment& m, std::uint32_t mss) {
   Voice const& v = m.speaker;
   Sequence const first = v.iss.next();
@@ -101,12 +96,14 @@ void judge_opened(const Moment& m) {
 
 void judge_amounts(const Moment& m) {
   judge_opened(m);
-  std::uint32_t const mss = mss_of(m);
-  if (m.said.text().empty() || mss == 0 || m.segment().flags.syn()) {
+  if (m.said.text().empty() || m.other.opening_count != 1 || m.segment().flags.syn()) {
     return;
   }
-  judge_flight(m, mss);
-  judge_small(m, mss);
+  // Whether the speaker's floor is higher than what the other names is its own affair: each
+  // judgement takes the reading that accuses less.
+  Bytes const named = m.other.openings[0].mss;
+  judge_flight(m, most(named, m.terms.mss_least).count);
+  judge_small(m, std::max(named.count, 1u));
 }
 
 }  // namespace lockstep::sim::referee

@@ -1,6 +1,7 @@
 // Rules of sequence and acknowledgment numbers: what a side may say, given what it may have heard.
 #include <algorithm>
 
+#include "core/wire/octets.hpp"
 #include "sim/checkers/referee/judges.hpp"
 
 namespace lockstep::sim::referee {
@@ -10,12 +11,41 @@ namespace {
 constexpr std::uint32_t text_of_ethernet = 1'460;
 // Numbers of one conversation are not farther apart.
 constexpr std::int32_t near_most = 1 << 24;
+constexpr std::uint8_t kind_multipath = 30;  // RFC 8684
 
 bool within(Sequence value, Sequence begin, Sequence end) {
   return begin.at_or_before(value) && value.at_or_before(end);
 }
 
 std::uint32_t mss_default(const Moment& m) { return m.said.source.address.is_v4() ? 536 : 1'220; }
+
+// An option of this kind stands among those of the segment.
+bool has_option(std::span<const std::byte> options, std::uint8_t kind) {
+  constexpr std::uint8_t end_of_options = 0;
+  constexpr std::uint8_t padding = 1;
+  std::size_t at = 0;
+  while (at < options.size()) {
+    std::uint8_t const here = wire::load8(options.data() + at);
+    if (here == kind || here == end_of_options) {
+      return here == kind;
+    }
+    std::size_t const length =
+        here == padding ? 1 : at + 1 < options.size() ? wire::load8(options.data() + at + 1) : 0;
+    if (length == 0) {
+      return false;
+    }
+    at += length;
+  }
+  return false;
+}
+
+bool names_multipath(const Voice& voice) {
+  bool names = false;
+  for (std::uint32_t i = 0; i < voice.opening_count; ++i) {
+    names = names || voice.openings[i].multipath;
+  }
+  return names;
+}
 
 // The unit in which a voice's windows are told: 1 unless both SYNs name a scale.
 std::uint32_t unit_of(const Voice& voice, const Voice& other, bool syn) {
@@ -227,7 +257,9 @@ void judge_edge(const Moment& m) {
     bool const shut = window.empty() && !m.terms.whole;
     if (!late) {
       m.judge.call_whole(m, Rule::edge_moved_left,
-                         shut || over ? Doubt::hidden : doubt_of_order(m),
+                         shares_window(m)  ? Doubt::shared_window
+                         : shut || over ? Doubt::hidden
+                                        : doubt_of_order(m),
                          {v.edge.value, edge.value});
     }
     v.edge = !late && shut ? edge : v.edge;
@@ -239,8 +271,10 @@ void judge_edge(const Moment& m) {
     //= rfc5681#4.2
     //# 5681:CC-28 at most one ACK for each arriving segment, window updates aside
     if (v.pure_acks > m.other.segments) {
+      // ACKs of MPTCP's own numbers, and signals, are pure ACKs of a subflow.
+      Doubt const whole = shares_window(m) ? Doubt::shared_window : Doubt::none;
       m.judge.call_whole(m, Rule::too_many_acks,
-                         m.terms.whole ? Doubt::none : Doubt::lost_packets,
+                         m.terms.whole ? whole : Doubt::lost_packets,
                          {m.other.segments, v.pure_acks});
     }
   }
@@ -280,7 +314,8 @@ void judge_window(const Moment& m) {
   Sequence const limit = limit_of(m);
   Sequence const reported = m.said.segment.sequence + m.said.text();
   if (!m.said.text().empty() && !probe && !opens && !deaf && text_end.after(limit)) {
-    std::uint32_t const place = m.judge.call_whole(m, Rule::beyond_window, Doubt::none,
+    Doubt const doubt = shares_window(m) ? Doubt::shared_window : Doubt::none;
+    std::uint32_t const place = m.judge.call_whole(m, Rule::beyond_window, doubt,
                                                    {limit.value, reported.value});
     await(m, {.kind = Claim::Kind::edge,
               .from = v.limited ? v.limit_ack : v.iss,
@@ -341,6 +376,7 @@ void open(const Moment& m) {
       opening.asks_ecn = opening.asks_ecn || asks;
       opening.grants_ecn = opening.grants_ecn || grants;
       opening.is_answer = opening.is_answer || syn.flags.ack();
+      opening.multipath = opening.multipath || has_option(m.said.options, kind_multipath);
       v.openings_lost = v.openings_lost || opening.scaled != syn.options.has_window_scale;
       return;
     }
@@ -363,10 +399,15 @@ void open(const Moment& m) {
   fresh.asks_ecn = asks;
   fresh.grants_ecn = grants;
   fresh.is_answer = syn.flags.ack();
+  fresh.multipath = has_option(m.said.options, kind_multipath);
   v.openings[v.opening_count++] = fresh;
 }
 
 }  // namespace
+
+bool shares_window(const Moment& m) {
+  return names_multipath(m.speaker) && names_multipath(m.other);
+}
 
 Sequence offer_of(const Moment& m) {
   Bytes const window{m.segment().window.value * largest_unit_of(m)};

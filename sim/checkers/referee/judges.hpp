@@ -15,6 +15,8 @@ void judge_stamps(const Moment& m);
 void judge_marks(const Moment& m);
 void judge_time(const Moment& m);
 void judge_amounts(const Moment& m);
+// That a receiver takes what comes, says so, and never takes it back.
+void judge_progress(const Moment& m);
 // What is owed and does not come. Resets too.
 void judge_silence(const Moment& m);
 // The first number of a connection, before open() has it. `track`: of the source's address.
@@ -34,6 +36,7 @@ void hear_stamps(const Moment& m);
 void hear_marks(const Moment& m);
 void hear_time(const Moment& m);
 void hear_silence(const Moment& m);
+void hear_progress(const Moment& m);
 // Its checksum is wrong as captured, but it may have been heard as it was before.
 void hear_damaged(const Moment& m);
 
@@ -52,6 +55,10 @@ inline bool plain_opening(const Moment& m) {
 inline Doubt doubt_of_middle(const Moment& m) {
   return m.speaker.middle || m.other.middle || m.connection.reused ? Doubt::middle : Doubt::none;
 }
+
+// The SYNs agreed on MPTCP, whose window is that of all subflows: what one of them says of it moves
+// as the others' data arrives (RFC 8684, 3.3.1).
+bool shares_window(const Moment& m);
 
 // The SYNs agreed on ECN (RFC 3168).
 bool speaks_ecn(const Moment& m);

@@ -74,6 +74,55 @@ TEST(RefereeOwed, AnAckForWhatComesAgainAndAgain) {
   }
 }
 
+// It answers each time, by what it had acknowledged before.
+TEST(RefereeOwed, WhatComesAgainAndAgainIsTaken) {
+  for (std::string_view const flags : {"AP", "FA"}) {
+    for (bool const taken : {false, true}) {
+      Talk t;
+      t.open({.mss = 1'460}).b("A", {.seq = 1, .ack = 1});
+      for (std::uint32_t const wait : {1u, 300u, 600u, 1'200u, 2'400u}) {
+        t.a(flags, {.seq = 1, .ack = 1, .text = 10, .after_ms = wait});
+        t.b("A", {.seq = 1, .ack = taken && wait == 1'200 ? 11u : 1u});
+      }
+      EXPECT_EQ(t.found(Rule::text_refused), taken ? "no" : "likely");
+      for (Foul const& foul : t.fouls().kept()) {
+        EXPECT_TRUE(foul.rule != Rule::text_refused || foul.speaker.port == Port{80});
+      }
+    }
+  }
+}
+
+TEST(RefereeOwed, AnAcknowledgmentThatGoesBack) {
+  for (std::uint32_t const stamp : {80u, 200u}) {
+    Talk t;
+    t.open({.mss = 1'460, .stamp = 10});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 11, .echo = 10});
+    t.b("A", {.seq = 1, .ack = 101, .stamp = 20, .echo = 11});
+    t.b("A", {.seq = 1, .ack = 51, .stamp = stamp, .echo = 11});
+    EXPECT_EQ(t.found(Rule::ack_backward), stamp == 200 ? "likely" : "no");
+  }
+}
+
+// Text above a gap is reported, also where no gap shows: then it was lost behind the capture.
+TEST(RefereeOwed, DuplicateAcksReportWhatCame) {
+  for (bool const reported : {false, true}) {
+    for (bool const agreed : {false, true}) {
+      Talk t;
+      t.open({.window = 60'000, .mss = 1'460, .sack_permitted = agreed});
+      t.b("A", {.seq = 1, .ack = 1, .window = 60'000});
+      for (std::uint32_t i = 0; i < 12; ++i) {
+        t.a("AP", {.seq = 1 + 100 * i, .ack = 1, .text = 100});
+        Say answer{.seq = 1, .ack = 1, .window = 60'000};
+        if (reported && agreed && i != 0) {
+          answer.sack = {{101, 101 + 100 * i}};
+        }
+        t.b("A", answer);
+      }
+      EXPECT_EQ(t.found(Rule::sack_missing), agreed && !reported ? "likely" : "no");
+    }
+  }
+}
+
 TEST(RefereeOwed, AnAckOfAFinByWhoHasClosedAsWell) {
   Talk t;
   t.open({.mss = 1'460}).b("FA", {.seq = 1, .ack = 1}).a("A", {.seq = 1, .ack = 2});

@@ -79,6 +79,7 @@ void begin(const Moment& m) {
     v.sack = false;
     v.sent = m.said.end();
     v.limited = v.offered = v.fin_sent = v.was_reset = v.owes_reset = v.owes_ack = false;
+    v.ack_top_known = false;
     v.urgent = v.stamp_known = v.small = v.front_known = v.recovering = false;
     // What had these numbers on a connection before is another text.
     std::fill(v.kept.cells.begin(), v.kept.cells.end(), KeptText::unknown);
@@ -188,6 +189,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   if (terms_.likely) {
     hear_marks(m);
     hear_time(m);
+    hear_progress(m);
     hear_silence(m);
   }
   c.last_at = said.at;
@@ -238,6 +240,7 @@ void Referee::judge(Moment& m) {
     judge_time(m);
     judge_amounts(m);
     judge_silence(m);
+    judge_progress(m);
   }
   judge_octets(m);
   judge_numbers(m);

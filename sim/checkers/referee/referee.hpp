@@ -8,6 +8,7 @@
 #include "core/units/address.hpp"
 #include "core/units/time.hpp"
 #include "sim/checkers/referee/foul.hpp"
+#include "sim/checkers/referee/mss_floor.hpp"
 #include "sim/checkers/referee/sighting.hpp"
 #include "sim/checkers/referee/voice.hpp"
 
@@ -32,7 +33,7 @@ struct Terms {
   bool at_host = false;   // it was taken at a host, which may see some of what is not for it
   bool others = true;     // segments are judged that come from elsewhere than the capture's place
   Duration rto_min = Duration::seconds(1);
-  Bytes mss_least{28};      // a peer that names a smaller MSS may be sent this
+  Bytes mss_least = mss_floor_of_rfc;  // a peer that names a smaller MSS may be sent this
   std::uint32_t connections_max = 65'536;
   std::uint32_t fouls_max = 100'000;
   std::uint32_t told_max = 16;     // of one rule, speaker and Standing; more are only counted

@@ -189,6 +189,29 @@ TEST(RefereeNumbers, AnMssBelowTheFloor) {
   }
 }
 
+// FreeBSD sends 216 octets however few the peer takes, Linux 48: fewer are an attack.
+TEST(RefereeNumbers, AFloorBelowWhichNoSegmentGoes) {
+  for (Bytes const floor : {mss_floor_of_rfc, mss_floor_deployed}) {
+    Terms whole;
+    whole.whole = true;
+    whole.mss_least = floor;
+    bool const deployed = floor == mss_floor_deployed;
+    Talk t(whole);
+    t.open({.mss = 20}).a("AP", {.seq = 1, .ack = 1, .text = 216});
+    EXPECT_EQ(t.found(Rule::mss_exceeded), deployed ? "no" : "certain");
+    Talk beyond(whole);
+    beyond.open({.mss = 20}).a("AP", {.seq = 1, .ack = 1, .text = 217});
+    EXPECT_EQ(beyond.found(Rule::mss_exceeded), "certain");
+    // Ten segments of the floor are an initial window.
+    Talk first(whole);
+    first.open({.mss = 20});
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      first.a("AP", {.seq = 1 + 48 * i, .ack = 1, .text = 48});
+    }
+    EXPECT_EQ(first.found(Rule::initial_window), deployed ? "no" : "note");
+  }
+}
+
 TEST(RefereeNumbers, AGapInWhatIsSentIsSeenAtItsSource) {
   Talk wrong;
   wrong.open().a("A", {.seq = 9, .ack = 1, .text = 5, .own = true});

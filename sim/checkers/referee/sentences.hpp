@@ -118,6 +118,8 @@ inline constexpr std::array clause_texts{
              "deviation)"},
     ClauseText{"6298:RTO-14",
              "On expiry RTO doubles (bounded by 2.5)"},
+    ClauseText{"2018:SACK-4",
+             "ACK every valid segment with new data, dupacks carry SACK"},
     ClauseText{"2018:SACK-18",
              "SACKed segments (wholly inside a block) are skipped in later "
              "retransmissions; unSACKed ones below the highest SACKed are candidates"},

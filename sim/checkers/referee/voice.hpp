@@ -39,6 +39,7 @@ struct Opening {
   bool asks_ecn = false;
   bool grants_ecn = false;
   bool is_answer = false;  // a SYN,ACK
+  bool multipath = false;  // it speaks of MPTCP
 };
 
 // The last octets of a stream by their numbers; a cell is an octet, or `unknown`.
@@ -206,6 +207,17 @@ struct Voice {
   Instant shut_at;
   Instant opened_at;
   bool probed = false;         // the first repeat was of the last segment: a probe's
+
+  // --- Its progress ---
+  bool ack_top_known = false;
+  Sequence ack_top;            // the highest that it acknowledged ...
+  std::uint32_t ack_top_stamp = 0;  // ... and the timestamp that said so first
+  std::uint32_t bare = 0;      // duplicate ACKs in a row that report nothing, while ...
+  Sequence bare_top;           // ... the other sent beyond this
+  std::uint32_t refused = 0;   // how often the other repeated what it answers but never takes ...
+  Sequence refused_begin;      // ... which begins here
+  Instant refused_at;          // the first time
+  std::uint32_t refusals = 0;  // what it answered meanwhile
 
   // --- The connection of the same ports before ---
   bool has_former_iss = false;

@@ -1,0 +1,112 @@
+// A receiver takes what comes, says so, and never takes it back.
+#include "sim/checkers/referee/judges.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+namespace flag = wire::flag;
+
+// What waits for its time to go bears that time, so another may overtake it that seems older.
+constexpr std::uint32_t paced_ticks = 64;
+// Some may be what is left of an earlier loss, or answer what the network doubled.
+constexpr std::uint32_t bare_least = 8;
+constexpr std::uint32_t refused_least = 4;
+constexpr Duration refused_time = Duration::seconds(3);
+
+//= rfc9293#3.8
+//# 9293:P-ACK-ALWAYS the acknowledgment is RCV.NXT, which never goes back
+void judge_regress(const Moment& m) {
+  Voice& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  if (!segment.flags.ack() || segment.flags.any_of(flag::syn | flag::rst) ||
+      !segment.options.has_timestamps) {
+    return;
+  }
+  std::uint32_t const now = segment.options.timestamp_value;
+  if (!v.ack_top_known || segment.acknowledgment.after(v.ack_top)) {
+    v.ack_top_known = true;
+    v.ack_top = segment.acknowledgment;
+    v.ack_top_stamp = now;
+  } else if (segment.acknowledgment.before(v.ack_top) &&
+             tick(v.ack_top_stamp + paced_ticks).before(tick(now))) {
+    m.judge.call_whole(m, Rule::ack_backward, Doubt::hidden,
+                       {v.ack_top.value, segment.acknowledgment.value});
+  }
+}
+
+//= rfc2018#4
+//# 2018:SACK-4 a duplicate ACK reports what lies above the gap
+void judge_bare(const Moment& m) {
+  Voice& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  bool const pure = segment.flags.ack() && m.said.length().empty() && !segment.flags.rst();
+  if (!pure) {
+    return;
+  }
+  bool const agreed = plain_opening(m) && v.sack && m.other.openings[0].sack && !shares_window(m);
+  // Not last_ack: a window that opens says nothing of what came.
+  bool const same = v.offered && segment.acknowledgment == v.last_ack &&
+                    offer_of(m).at_or_before(v.edge) && segment.window.value != 0;
+  bool const fits = m.other.sent.after(segment.acknowledgment) &&
+                    m.other.sent.at_or_before(v.edge);
+  if (!agreed || !same || !fits || segment.options.sack_count != 0) {
+    v.bare = 0;
+    v.bare_top = m.other.sent;
+    return;
+  }
+  v.bare += m.other.sent.after(v.bare_top) ? 1 : 0;
+  v.bare_top = m.other.sent;
+  if (v.bare == bare_least) {
+    m.judge.call_whole(m, Rule::sack_missing, Doubt::hidden, {1, 0});
+  }
+}
+
+void judge_refusal(const Moment& m) {
+  Voice& v = m.speaker;
+  wire::Segment const& segment = m.segment();
+  if (v.refused == 0 || !segment.flags.ack() || segment.flags.rst()) {
+    return;
+  }
+  if (segment.acknowledgment.after(v.refused_begin) || segment.window.value == 0) {
+    v.refused = v.refusals = 0;
+    return;
+  }
+  ++v.refusals;
+  //= rfc9293#3.10.7.4
+  //# 9293:P-TEXT-ACK text that fits the window and begins at RCV.NXT is taken and acknowledged
+  if (v.refused >= refused_least && v.refusals >= refused_least &&
+      m.said.at.since(v.refused_at) > refused_time) {
+    m.judge.call_whole(m, Rule::text_refused, Doubt::hidden,
+                       {v.refused_begin.value, v.refused});
+    v.refused = v.refusals = 0;
+  }
+}
+
+}  // namespace
+
+void judge_progress(const Moment& m) {
+  judge_regress(m);
+  judge_bare(m);
+  judge_refusal(m);
+}
+
+// What the other repeats begins where it is expected: it fits whatever the window is.
+void hear_progress(const Moment& m) {
+  Voice& told = m.other;
+  wire::Segment const& segment = m.segment();
+  bool const expected = told.offered && segment.sequence == told.last_ack &&
+                        !told.last_window.empty() && !m.said.length().empty() &&
+                        !segment.flags.any_of(flag::syn | flag::rst) && m.said.sum != Sum::bad;
+  if (!expected) {
+    return;
+  }
+  if (told.refused == 0 || told.refused_begin != segment.sequence) {
+    told.refused = 0;
+    told.refusals = 0;
+    told.refused_begin = segment.sequence;
+    told.refused_at = m.said.at;
+  }
+  ++told.refused;
+}
+
+}  // namespace lockstep::sim::referee
