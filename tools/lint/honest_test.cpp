@@ -11,6 +11,7 @@
 #include "sim/checkers/referee/sentences.hpp"
 #include "sim/kernel/pcapng.hpp"
 #include "tools/capture/octets.hpp"
+#include "tools/cli/failure.hpp"
 #include "tools/lint/lint.hpp"
 #include "tools/lint/report.hpp"
 #include "tools/output/draft_file.hpp"
@@ -88,6 +89,13 @@ class Written {
     at_ = at_ + Duration::microseconds(say.after_us);
     writer_.packet({0, at_, sim::CaptureWay::unknown, bytes, {}, say.cut});
     return *this;
+  }
+  Linted lint_at(const IpAddress& place) {
+    file_.keep();
+    LintOptions options;
+    options.capture = path_;
+    options.at.push_back(place);
+    return tools::lint(options);
   }
   Linted lint(bool whole = false, bool at_first = false) {
     file_.keep();
@@ -168,6 +176,21 @@ TEST(LintHonest, AWholeCaptureOfJoinedSegments) {
     EXPECT_EQ(linted.joined, size == 2'800 ? 1u : 0u);
     EXPECT_EQ(count_of(linted, Rule::mss_exceeded), 1u);
     EXPECT_EQ(linted.certain(), size == 2'800 ? 0u : 1u) << table_of(linted, 0);
+  }
+}
+
+// Else nothing would be exact, and nobody would know.
+TEST(LintHonest, APlaceThatIsNotInTheCaptureIsRefused) {
+  for (std::uint8_t const last : {std::uint8_t{2}, std::uint8_t{9}}) {
+    Written file("place.pcapng");
+    file.add({.flags = syn, .sequence = 99, .mss = 1'460});
+    file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+              .mss = 1'460});
+    if (last == 2) {
+      EXPECT_EQ(file.lint_at(IpAddress::v4(10, 0, 0, last)).segments, 2u);
+    } else {
+      EXPECT_THROW(file.lint_at(IpAddress::v4(10, 0, 0, last)), Failure);
+    }
   }
 }
 

@@ -57,6 +57,7 @@ class FirstLook {
 
   /// Of each packet there are two: of what has one, at least a third of all is a copy.
   bool doubled() const { return twins_ * 3 >= out_.segments && out_.segments > 2; }
+  bool has(const IpAddress& source) const { return sums_.contains(key_of(source)); }
   bool left_out(const IpAddress& source) const { return sums_.at(key_of(source)).left_out(); }
 
  private:
@@ -157,14 +158,32 @@ Sighting sighting_of(const Segment& segment, bool offloaded) {
   return out;
 }
 
+namespace {
+
+/// A place that the capture does not know would quietly be no place at all.
+void expect_places(const LintOptions& options, const FirstLook& look) {
+  for (const IpAddress& place : options.at) {
+    if (!look.has(place)) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("{}: no TCP segment from {}, expected the address at which it was "
+                                "taken: leave --at out to see who speaks",
+                                options.capture, text_of(place)));
+    }
+  }
+}
+
+}  // namespace
+
 Linted lint(const LintOptions& options) {
   Linted out;
   FirstLook const look = first_look(options.capture, out);
   expect_tcp(options.capture, out.packets, out.kinds);
+  expect_places(options, look);
   Terms terms;
   terms.whole = options.whole;
   terms.joined = out.joined != 0;
   terms.rto_min = options.rto_min;
+  terms.mss_least = mss_floor_deployed;
   Fouls fouls(terms.fouls_max);
   Referee referee(terms, fouls);
   // What a host gives its own tap has found its next hop.
