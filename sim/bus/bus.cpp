@@ -83,7 +83,7 @@ void Bus::send(const Sending& sending, Schedule& schedule, const Watch& watch) {
   if (arrivals.drop != LinkDrop::none) {
     note_drop(sending, arrivals.drop, watch);
     if (arrivals.drop == LinkDrop::mtu_exceeded && on.spec().answers_too_big) {
-      answer_too_big(sending, schedule, watch);
+      answer_too_big(sending, schedule);
     }
     frames_.give(sending.frame);
     return;
@@ -95,8 +95,8 @@ void Bus::send(const Sending& sending, Schedule& schedule, const Watch& watch) {
   }
 }
 
-// The answer goes back by the other lane of the link. It is small, so that it draws none itself.
-void Bus::answer_too_big(const Sending& sending, Schedule& schedule, const Watch& watch) {
+// The answer goes back by the other lane of the link, past what its sender has in the queue there.
+void Bus::answer_too_big(const Sending& sending, Schedule& schedule) {
   Lane const& lane = lanes_[sending.lane.value];
   TooBig about;
   about.frame = frames_.bytes(sending.frame);
@@ -111,7 +111,9 @@ void Bus::answer_too_big(const Sending& sending, Schedule& schedule, const Watch
     frames_.give(answer);
     return;
   }
-  send({sending.now, twin(sending.lane), answer}, schedule, watch);
+  LaneId const back = twin(sending.lane);
+  frames_.set_lane(answer, back.value);
+  schedule.add(lanes_[back.value].answer(sending.now, length), {Kind::arrival, answer.value, 0});
 }
 
 void Bus::forward(Instant now, FrameId frame, Schedule& schedule, const Watch& watch) {

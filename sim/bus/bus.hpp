@@ -74,7 +74,7 @@ class Bus {
 
   void forward_at_port(Instant now, FrameId frame, Schedule& schedule, const Watch& watch);
 
-  void answer_too_big(const Sending& sending, Schedule& schedule, const Watch& watch);
+  void answer_too_big(const Sending& sending, Schedule& schedule);
   void note_drop(const Sending& sending, LinkDrop reason, const Watch& watch) const;
   static LaneId twin(LaneId id) { return {id.value ^ 1}; }
 

@@ -21,6 +21,12 @@ Arrivals Lane::send(Instant now, std::span<std::byte> frame) {
   return arrivals;
 }
 
+Instant Lane::answer(Instant now, std::uint32_t length) {
+  ++counters_.frames_offered;
+  counters_.bytes_offered += length;
+  return now + spec_.delay;
+}
+
 LinkDrop Lane::refusal_of(Instant now, std::uint32_t length) {
   if (length > spec_.mtu_bytes + link_header_bytes_) {
     return LinkDrop::mtu_exceeded;

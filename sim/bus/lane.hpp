@@ -59,6 +59,10 @@ class Lane {
   // O(1) and the rules.
   Arrivals send(Instant now, std::span<std::byte> frame);
 
+  // A frame of a router on the way enters: when it arrives. It waits for nothing and nothing waits
+  // for it, so that whoever sends on this lane has its queue to itself; no rule holds for it.
+  Instant answer(Instant now, std::uint32_t length);
+
   // Frames that have not wholly left at `now`.
   std::uint32_t waiting(Instant now);
   // The same for whoever only watches; O(frames).

@@ -123,5 +123,21 @@ TEST(TooBig, APathMtuIsFoundInEitherFamily) {
   }
 }
 
+// Whoever sends by the other lane has its queue to itself: the answer is there after the delay.
+TEST(TooBig, AnAnswerTakesNoPlaceInAQueue) {
+  LaneSpec spec;
+  spec.rate_bits_per_second = 1'000'000;
+  spec.delay = Duration::milliseconds(1);
+  spec.queue_packets = 1;
+  Lane lane(spec, 0);
+  EXPECT_EQ(lane.answer(Instant{0}, 70), Instant{0} + spec.delay);
+  EXPECT_EQ(lane.waiting(Instant{0}), 0u);
+  std::array<std::byte, 1'000> frame{};
+  EXPECT_EQ(lane.send(Instant{0}, frame).drop, LinkDrop::none);
+  EXPECT_EQ(lane.answer(Instant{0}, 70), Instant{0} + spec.delay);
+  EXPECT_EQ(lane.waiting(Instant{0}), 1u);
+  EXPECT_EQ(lane.counters().frames_offered, 3u);
+}
+
 }  // namespace
 }  // namespace lockstep::sim
