@@ -452,5 +452,42 @@ TEST(PathProbe, IsNotOverTheEndOfARecord) {
   }
 }
 
+// The probe was late, not lost, and the report of a duplicate undoes the recovery. What kept the
+// window through it ends with it: ssthresh is what it was, and the next loss is answered once.
+TEST(PathProbe, LateAloneLeavesNothingBehind) {
+  Config config = probing();
+  config.tcp.undo = true;
+  config.tcp.congestion = tcp::Congestion::cubic;
+  Hole hole(0, config);
+  hole.write_octets(400'000);
+  while (hole.counters().black_holes == 0) {
+    hole.step();
+  }
+  hole.limit = 1500;
+  // The first probe is late.
+  Out probe;
+  hole.lose = [&](const Out& segment) {
+    bool const first = probe.text.empty() && segment.text.size() > hole.last_mss;
+    probe = first ? segment : probe;
+    return first;
+  };
+  std::uint32_t ssthresh = 0;
+  std::uint32_t cwnd = 0;
+  while (hole.counters().fast_retransmits == 0) {
+    ssthresh = hole.ssthresh();
+    cwnd = hole.cwnd();
+    hole.last_mss = hole.mss();
+    hole.step();
+  }
+  ASSERT_FALSE(probe.text.empty());
+  ASSERT_TRUE(hole.info().fast_recovery);
+  std::uint32_t const end = probe.seq + Hole::length_of(probe);
+  hole.take();
+  hole.sack(end, {{probe.seq, end}});
+  EXPECT_EQ(hole.counters().recoveries_undone, 1u);
+  EXPECT_EQ(hole.ssthresh(), ssthresh);
+  EXPECT_GE(hole.cwnd(), cwnd);
+}
+
 }  // namespace
 }  // namespace lockstep::testing

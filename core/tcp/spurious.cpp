@@ -6,6 +6,7 @@
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/reno.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/path_probe.hpp"
 #include "core/tcp/record_ends.hpp"
 #include "core/tcp/rtt.hpp"
 #include "core/tcp/sack_report.hpp"
@@ -43,6 +44,7 @@ bool is_marked(const Connection& c, const wire::Segment& segment) {
 
 // The window is what it was before the answer.
 void restore(Connection& c, Active& a, Bytes cwnd) {
+  path_probe::end_suppression(c, a);
   c.congestion.ssthresh = most(c.congestion.ssthresh, a.undo_ssthresh);
   // In segments of now, as the path may have come to carry larger ones.
   c.congestion.cwnd = most(cwnd, Bytes{c.mss});
