@@ -16,11 +16,13 @@ if(NOT CMAKE_BUILD_TYPE AND PROJECT_IS_TOP_LEVEL)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
+# Paths in this tree count as relative to it, so that one checkout finds what another has compiled.
 find_program(LOCKSTEP_CCACHE_PROGRAM ccache)
 mark_as_advanced(LOCKSTEP_CCACHE_PROGRAM)
 if(LOCKSTEP_CCACHE AND LOCKSTEP_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${LOCKSTEP_CCACHE_PROGRAM})
-  set(CMAKE_C_COMPILER_LAUNCHER ${LOCKSTEP_CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
+    CCACHE_NOHASHDIR=1 CCACHE_ABSSTDERR=1 ${LOCKSTEP_CCACHE_PROGRAM})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
 # The warnings reach only our own sources: every target below links this, nothing exports it.
