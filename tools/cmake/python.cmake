@@ -12,7 +12,8 @@ macro(lockstep_find_nanobind)
     execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir
       OUTPUT_VARIABLE folder OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     if(folder)
-      set(nanobind_DIR "${folder}" CACHE PATH "Where nanobind's CMake files are")
+      # By force: a build folder that was configured before remembers that there was none.
+      set(nanobind_DIR "${folder}" CACHE PATH "Where nanobind's CMake files are" FORCE)
     endif()
   endif()
   if(Python_FOUND)
