@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/link/discovery_kit.hpp"
@@ -361,6 +362,34 @@ TEST(Discovery, AnAddressIsTestedBeforeItIsUsed) {
   EXPECT_TRUE(change.resolved);
   world.resolve(7);
   EXPECT_EQ(world.state_of(7), DiscoveryState::incomplete);
+}
+
+//= rfc4861#7.2.6
+//= type=test
+//# 4861:ND-34 unsolicited, to all nodes, RetransTimer apart, three times at most
+TEST(Discovery, OurAddressesAreAnnouncedThreeTimesAtMost) {
+  for (std::uint32_t const wanted : {0u, 2u, 3u, 10u}) {
+    DiscoveryConfig config = plain();
+    config.announcements = Count{wanted};
+    World world(config);
+    std::uint32_t const times = std::min(wanted, 3u);
+    for (std::uint32_t i = 0; i < times; ++i) {
+      for (IpAddress const announced : {ours, our_link}) {
+        Sent const out = world.sent();
+        EXPECT_EQ(out.message.type, Icmp6Type::neighbour_advertisement);
+        EXPECT_EQ(out.ip.destination, all_nodes);
+        EXPECT_EQ(out.to, group_mac(all_nodes));
+        EXPECT_EQ(out.message.target, announced);
+        EXPECT_FALSE(out.message.solicited);
+        EXPECT_EQ(out.message.link_address, our_mac);
+      }
+      world.advance(config.retransmission - Duration{1});
+      EXPECT_FALSE(world.cache.wants_transmit());
+      world.advance(Duration{1});
+    }
+    world.advance(Duration::seconds(60));
+    EXPECT_FALSE(world.cache.wants_transmit()) << wanted;
+  }
 }
 
 //= rfc4862#5.4.3

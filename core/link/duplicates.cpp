@@ -1,4 +1,5 @@
 // Duplicate address detection (RFC 4862 5.4): nobody else may have an address of ours.
+#include <algorithm>
 #include <bit>
 
 #include "core/link/discovery.hpp"
@@ -8,6 +9,7 @@ namespace lockstep::link {
 namespace {
 
 constexpr Duration join_delay = Duration::seconds(1);
+constexpr std::uint32_t announcements_most = 3;  // MAX_NEIGHBOR_ADVERTISEMENT of RFC 4861 10
 
 }  // namespace
 
@@ -77,10 +79,13 @@ void Discovery::decide(std::uint32_t index, TestState state, Instant now) {
   state_->tests_owed = 0;
 }
 
-// All nodes of the link learn our link address, a few times, an interval apart (RFC 4861 7.2.6).
+// All nodes of the link learn our link address.
+//= rfc4861#7.2.6
+//# 4861:ND-34 unsolicited, RetransTimer apart, MAX_NEIGHBOR_ADVERTISEMENT times at most
 void Discovery::announce(std::uint32_t index, Instant now) {
   Test& test = state_->tests[index];
-  if (test.announced == config_.announcements.value) {
+  std::uint32_t const wanted = std::min(config_.announcements.value, announcements_most);
+  if (test.announced == wanted) {
     return;
   }
   Answer answer;
@@ -90,7 +95,7 @@ void Discovery::announce(std::uint32_t index, Instant now) {
   // Where too many answers are owed already it is lost, as on the wire.
   static_cast<void>(answers_.push_back(answer));
   ++test.announced;
-  if (test.announced != config_.announcements.value) {
+  if (test.announced != wanted) {
     wheel_.set(test.timer, now + state_->retransmission);
   }
 }

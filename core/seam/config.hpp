@@ -63,7 +63,7 @@ struct Config {
   Duration neighbour_reachable = Duration::seconds(60);
   Duration neighbour_retry = Duration::seconds(1);
   Count neighbour_tries{3};
-  Count announcements{2};        // of each address at the start, by ARP or ND; 0: none
+  Count announcements{2};        // of each address at the start, by ARP, or ND (3 at most); 0: none
   Count icmp_replies_per_second{1000};
 
   // Of IPv6 on Ethernet, which is spoken where an address of it is configured; a link-local one
