@@ -12,6 +12,7 @@
 
 #include "core/units/check.hpp"
 #include "tools/cli/failure.hpp"
+#include "tools/cli/manual.hpp"
 #include "tools/cli/verbs.hpp"
 #include "tools/cli/version.hpp"
 
@@ -95,6 +96,21 @@ int parse_and_run(CLI::App& app, int count, const char* const* arguments, int& e
   }
 }
 
+/// What is installed beside the program; hidden, for the build alone asks for it.
+void add_manuals(CLI::App& app) {
+  const auto print = [&app](const std::string& kind) {
+    fmt::print("{}", kind == "man"    ? manual_page(app, version)
+                     : kind == "bash" ? bash_completion(app)
+                     : kind == "zsh"  ? zsh_completion(app)
+                                      : fish_completion(app));
+    throw CLI::Success();
+  };
+  app.add_option_function<std::string>("--print-for", print, "man, bash, zsh or fish")
+      ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}))
+      ->trigger_on_parse()
+      ->group("");
+}
+
 /// Until a verb knows more to say: the world, the seed, the journal.
 void say_failed_check(const CheckSite& site) {
   fmt::print(stderr, "lockstep: a bug of ours: CHECK({}) failed at {}:{}; please report it\n",
@@ -114,6 +130,7 @@ int run_program(int count, const char* const* arguments) {
   for (const RegisterVerb add : verbs) {
     add(app, exit_code);
   }
+  add_manuals(app);
   return flushed(parse_and_run(app, count, arguments, exit_code));
 }
 

@@ -44,6 +44,22 @@ if(TARGET program_lockstep_ns3)
 endif()
 if(TARGET program_lockstep)
   install(TARGETS program_lockstep RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  # Its manual page and what shells complete, as its own command line says.
+  set(manuals "${PROJECT_BINARY_DIR}/package/manuals")
+  file(MAKE_DIRECTORY "${manuals}")
+  foreach(kind IN ITEMS man bash zsh fish)
+    add_custom_command(OUTPUT "${manuals}/${kind}" DEPENDS program_lockstep VERBATIM
+      COMMAND program_lockstep --print-for ${kind} > "${manuals}/${kind}")
+  endforeach()
+  add_custom_target(manuals ALL DEPENDS
+    "${manuals}/man" "${manuals}/bash" "${manuals}/zsh" "${manuals}/fish")
+  install(FILES "${manuals}/man" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" RENAME lockstep.1)
+  install(FILES "${manuals}/bash" RENAME lockstep
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(FILES "${manuals}/zsh" RENAME _lockstep
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  install(FILES "${manuals}/fish" RENAME lockstep.fish
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
   # The verbs that are written in Python.
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/sweep" "${PROJECT_SOURCE_DIR}/tools/plot"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/lockstep/tools" FILES_MATCHING PATTERN "*.py"
