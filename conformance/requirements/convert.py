@@ -94,7 +94,8 @@ def read_table(path):
         with open(path, encoding="utf-8") as file:
             lines = file.read().split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{path}: cannot be read ({error}); name the table of requirements")
+        raise BadInput(
+            f"{path}: cannot be read ({error}); name the table of requirements") from error
     if lines[0].split("\t") != HEADER:
         raise BadInput(f"{path}:1: expected the columns {' '.join(HEADER)}, tab separated")
     rows = []
@@ -175,11 +176,11 @@ def convert(table, corrections_path):
         with open(corrections_path, "rb") as file:
             corrections = tomllib.load(file)
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise BadInput(f"{corrections_path}: {error}")
+        raise BadInput(f"{corrections_path}: {error}") from error
     try:
         apply_corrections(rows, corrections, corrections_path)
     except KeyError as error:
-        raise BadInput(f"{corrections_path}: an entry lacks the key {error}")
+        raise BadInput(f"{corrections_path}: an entry lacks the key {error}") from error
     check_rows(rows)
     by_rfc = {}
     for row in rows:

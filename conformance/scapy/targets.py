@@ -231,7 +231,7 @@ def table(data, differences):
         lines.append(f"| {name} | " + " | ".join(
             cell_text(cells.get(target), target, differences) for target in TARGETS) + " |")
     lines += ["", "## The differences", ""]
-    for number, (target, pattern, reason) in enumerate(differences, 1):
+    for number, (target, _, reason) in enumerate(differences, 1):
         rows = [row for row in data["differing"]
                 if reason_of(differences, row["target"], row["test"]) == number]
         if rows:

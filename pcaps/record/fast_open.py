@@ -6,7 +6,7 @@ What the hosts say to each other before, to have a cookie at all, is not in the 
 import socket
 
 from plain import recorded
-from recording import PEER_PORT, PORT, Application, Script, mss_option, read, text
+from recording import PEER_PORT, PORT, Application, Script, mss_option, text
 
 SERVER = {"sysctls": {"tcp_fastopen": 3}, "features": "Fast Open on"}
 CLIENT = {"sysctls": {"tcp_fastopen": 1}, "features": "Fast Open on"}

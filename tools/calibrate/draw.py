@@ -54,7 +54,7 @@ def path(draw, kind, seed):
     mixed = ("loss", "reorder", "jitter", "duplicate", "mark", "narrow")
     for one in draw.sample(mixed, 3) if kind == "mixed" else (kind,):
         out.update({
-            "clean": lambda: {},
+            "clean": dict,
             "loss": lambda: {"loss": draw.choice([0.002, 0.005, 0.01, 0.03])},
             "heavy": lambda: {"loss": draw.choice([0.08, 0.15, 0.25])},
             "burst": lambda: {"loss": 0.01, "burst": draw.choice([3, 8])},

@@ -67,7 +67,7 @@ def plant_all(folder, out, seed, each=EACH, say=lambda text: None):
     out.mkdir(parents=True, exist_ok=True)
     sources = list(bases(folder))
     random.Random(f"plant/{seed}").shuffle(sources)
-    left = {name: each for name in talk.KINDS}
+    left = dict.fromkeys(talk.KINDS, each)
     notes = []
     for number, (source, at_client) in enumerate(sources):
         if not any(left.values()):

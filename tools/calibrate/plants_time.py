@@ -176,11 +176,9 @@ def duplicate_ack_missing(talk, draw):
                 gone.add(id(one))
             continue
         if one.text and talk.acked_of(talk.device, at) != one.seq \
-                and less(talk.acked_of(talk.device, at), one.seq):
-            if top is None or one.seq != top:
-                marks.append(one)
-            elif marks:
-                marks.append(one)
+                and less(talk.acked_of(talk.device, at), one.seq) \
+                and (top is None or one.seq != top or marks):
+            marks.append(one)
         if one.text:
             top = one.end if top is None or less(top, one.end) else top
     need(len(gone) >= 3 and draw)

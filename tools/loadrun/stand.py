@@ -211,7 +211,7 @@ def nginx_command(folder, port, site):
     settings = folder / "nginx.conf"
     settings.write_text(f"""
 daemon off; master_process off; worker_processes 1; pid {folder}/pid; user root;
-error_log {folder}/error.log; 
+error_log {folder}/error.log;
 events {{ worker_connections 16384; }}
 http {{ access_log off; keepalive_requests 100000000; sendfile on; tcp_nopush on;
 open_file_cache max=2000 inactive=1h; open_file_cache_valid 1h; {temporary}

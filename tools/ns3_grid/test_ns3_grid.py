@@ -111,7 +111,7 @@ def test_formulas():
 def test_the_table_is_held_against_the_committed_one(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(table, "FILE", tmp_path / "table.txt")
     monkeypatch.setattr(cells, "paths", lambda: [PATH])
-    monkeypatch.setattr(cells, "mixes", lambda: [])
+    monkeypatch.setattr(cells, "mixes", list)
     pairs = table.pairs()
     results = results_of(pairs[0], 8, 5) | results_of(pairs[1], 5, 5)
 

@@ -30,11 +30,11 @@ def room_finding(source, line, name):
         return Finding("floor", source.path, line,
                        f"tools/{parts[1]} serves both worlds and may not include {target[0]}/",
                        "use core/seam alone")
-    if source.floor in FLOORS and target[0] == "core" and len(target) > 2:
-        if target[1] in FLOORS and FLOORS.index(target[1]) > FLOORS.index(source.floor):
-            return Finding("floor", source.path, line,
-                           f"core/{source.floor} is below core/{target[1]}",
-                           "move the declaration down, or this code up")
+    if (source.floor in FLOORS and target[0] == "core" and len(target) > 2
+            and target[1] in FLOORS and FLOORS.index(target[1]) > FLOORS.index(source.floor)):
+        return Finding("floor", source.path, line,
+                       f"core/{source.floor} is below core/{target[1]}",
+                       "move the declaration down, or this code up")
     return None
 
 

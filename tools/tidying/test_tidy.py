@@ -215,6 +215,32 @@ class Citations(Planted):
         self.expect_clean()
 
 
+class Python(Planted):
+    SETTINGS = '[tool.ruff.lint]\nselect = ["F"]\n'
+
+    def found(self):
+        return [(f.rule, f.path, f.line, f.reason.split(":")[0])
+                for f in tidy.examine(self.root, self.root / "build/tidy/headers.json", ["python"])]
+
+    def test_what_ruff_finds(self):
+        self.write("pyproject.toml", self.SETTINGS)
+        self.write("tools/x/a.py", '"""A file."""\nimport os\n')
+        self.write("tools/x/run", "#!/usr/bin/env python3\nprint(nobody)\n")
+        self.assertEqual(self.found(), [("python", "tools/x/a.py", 2, "F401"),
+                                        ("python", "tools/x/run", 2, "F821")])
+
+    def test_what_is_fine_passes(self):
+        self.write("pyproject.toml", self.SETTINGS)
+        self.write("tools/x/a.py", '"""A file."""\nimport os\nprint(os.name)\n')
+        self.assertEqual(self.found(), [])
+
+    def test_settings_that_ruff_does_not_know(self):
+        self.write("pyproject.toml", "[tool.ruff]\nsuch = 1\n")
+        self.write("tools/x/a.py", '"""A file."""\n')
+        with self.assertRaisesRegex(OSError, "pyproject.toml"):
+            self.found()
+
+
 class Words(Planted):
     def test_words(self):
         for rule, text in (("machine-path", "/wo" "rk/main/x"), ("registry", "py" "pi.org"),

@@ -77,7 +77,7 @@ def estimate_program():
 
 def test_twice_the_cycles_are_half_the_rate():
     program = estimate_program()
-    side = {stage: (250.0, 400.0) for stage in counting.STAGES}
+    side = dict.fromkeys(counting.STAGES, (250.0, 400.0))
     measured = {workload: {"TILE-Gx": {"client": side, "server": side}}
                 for workload in ("lent", "copied", "transactions")}
     lines = program.estimate(measured)

@@ -7,7 +7,7 @@ from .errors import Misuse
 
 logging.getLogger("scapy.runtime").setLevel(logging.ERROR)
 
-from scapy.layers.inet import IP, TCP, ICMP  # noqa: E402
+from scapy.layers.inet import IP, TCP  # noqa: E402
 from scapy.layers.inet6 import IPv6  # noqa: E402
 from scapy.packet import Packet, Padding  # noqa: E402
 

@@ -296,7 +296,7 @@ class WireRules:
         segment = Segment.read(body)
         words = (body[12] >> 4) if segment else 0
         rows.true("header", "whole", f"{words} words of {len(body)} octets",
-                  segment is not None and 5 <= words and words * 4 <= len(body))
+                  segment is not None and words >= 5 and words * 4 <= len(body))
         if rows:
             return
         rows.same("checksum", "right", summed(self._pseudo(TCP, len(body)) + body))
@@ -438,13 +438,13 @@ class WireRules:
                       over <= (len(segment.text) == 1))
         if pair.written is not None:
             rows.true("text", f"{len(pair.written)} octets were written", f"{begin} to {end}",
-                      0 <= begin and end <= len(pair.written))
+                      begin >= 0 and end <= len(pair.written))
             rows.true("text", "as it was written", "other octets",
                       rows or pair.written[begin:end] == segment.text)
             return
         if begin == len(pair.seen):
             pair.seen += segment.text
-        again = pair.seen[begin:end] if 0 <= begin else b""
+        again = pair.seen[begin:end] if begin >= 0 else b""
         rows.true("text", "as it was the first time", "other octets",
                   segment.text.startswith(bytes(again)))
 
