@@ -1,9 +1,10 @@
 # The tester's half of a TCP conversation: packets in, packets awaited, states built, time moved.
 import dataclasses
 
+from scapy.layers.inet import ICMP
+
 from .errors import Elsewhere, Mismatch, Misuse, Unsupported
 from .packets import (
-    ICMP,
     MOD,
     TCP,
     dissected,
