@@ -22,6 +22,7 @@ struct DiscoveryConfig {
   Count duplicate_tests{1};       // solicitations of each test for a duplicate; 0: no test
   Count announcements{0};         // of each address of ours, once it was tested
   bool follow_routers = false;    // solicit and heed router advertisements
+  bool answers = true;            // solicitations; of several shards one does
   Bytes mtu{1500};                // of the link: what routers may only lower
   HashKey key;                    // of the table; an outsider must not know it
   std::uint64_t seed = 0;         // of the delays that must differ from host to host

@@ -115,6 +115,9 @@ Drop Discovery::receive_solicitation(const DiscoveryArrival& arrival,
     }
     return probing ? Drop::none : Drop::ip_tentative;
   }
+  if (!config_.answers) {
+    return Drop::wrong_shard;
+  }
   //= rfc4861#7.2.3
   //# 4861:ND-16 no source, no entry
   Drop const learned = !probing && message.has_link_address

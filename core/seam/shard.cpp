@@ -109,6 +109,11 @@ ShardId home_of_message(const Found& found, ShardCount count) {
   if (six && (type == 134 || type == 136 || type == 137)) {
     return ShardId::everyone();
   }
+  // A solicitation from nowhere tests whether an address is free: nobody may go on with it who is
+  // still testing it, whichever shard that is.
+  if (six && type == 135 && found.tuple.remote.address == IpAddress{}) {
+    return ShardId::everyone();
+  }
   bool const error = six ? type < 128
                          : type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
   Found quoted;

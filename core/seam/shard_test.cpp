@@ -3,15 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "core/seam/test_kit.hpp"
+#include "core/seam/six_kit.hpp"
 #include "core/wire/octets.hpp"
 
 namespace lockstep::testing {
 namespace {
 
 constexpr ShardCount several{7};
-
-using Octets = std::vector<std::byte>;
 
 Octets behind_ethernet(std::uint16_t type, const Octets& packet, bool tagged = false) {
   Octets frame(tagged ? 18 : 14);
@@ -172,6 +170,70 @@ TEST(OneOfSeveral, APortThatIsAnothersIsRefused) {
   }
   EXPECT_GT(refused, 50u);
   EXPECT_LT(refused, 70u);
+}
+
+// Somebody tests whether our address is free.
+SixPacket duplicate_test() {
+  SixPacket packet;
+  packet.source = {};
+  packet.destination = six_device.solicited_node();
+  packet.next = 58;
+  packet.hop_limit = 255;
+  wire::NdMessage message;
+  message.target = six_device;
+  packet.payload.resize(wire::nd_message_bytes_max);
+  wire::Icmp6Path const path{packet.source, packet.destination};
+  packet.payload.resize(wire::write(path, message, packet.payload).count);
+  return packet;
+}
+
+Config six_of_seven(std::uint32_t shard) {
+  Config config = six_config(LinkType::ethernet);
+  config.tcp.shards = Count{several.value};
+  config.tcp.shard = Count{shard};
+  return config;
+}
+
+bool is_home(std::span<const std::byte> frame, std::uint32_t shard) {
+  ShardId const home = home_of(LinkType::ethernet, frame, several);
+  return home == ShardId::everyone() || home == ShardId{shard};
+}
+
+//= rfc4862#5.4.3
+//= type=test
+//# 4862:DAD-8 another's test is a duplicate, for each of the stacks that have the address
+TEST(OneOfSeveral, NoneHasAnAddressThatAnotherHostTests) {
+  Octets const frame = behind_ethernet(0x86dd, bytes_of(duplicate_test()));
+  for (std::uint32_t shard = 0; shard < several.value; ++shard) {
+    Six one(six_of_seven(shard));
+    Open open;
+    open.remote = {six_peer, Port{80}};
+    ConnectionId id;
+    ASSERT_EQ(one.stack.connect(open, id), Refusal::none);
+    if (is_home(frame, shard)) {
+      one.deliver(duplicate_test());
+    }
+    one.advance(Duration::seconds(10));
+    while (!one.out.empty()) {
+      EXPECT_NE(one.next().header.source, six_device) << "shard " << shard;
+    }
+  }
+}
+
+TEST(OneOfSeveral, TheFirstAloneAnswersATest) {
+  Octets const frame = behind_ethernet(0x86dd, bytes_of(duplicate_test()));
+  std::size_t answers = 0;
+  for (std::uint32_t shard = 0; shard < several.value; ++shard) {
+    Six one(six_of_seven(shard));
+    one.advance(Duration::seconds(10));
+    one.out.clear();
+    if (is_home(frame, shard)) {
+      Drop const fate = one.fate_of(duplicate_test());
+      EXPECT_EQ(fate, shard == 0 ? Drop::none : Drop::wrong_shard);
+    }
+    answers += one.out.size();
+  }
+  EXPECT_EQ(answers, 1u);
 }
 
 TEST(OneOfSeveral, TheConfigurationIsChecked) {

@@ -54,6 +54,7 @@ link::DiscoveryConfig discovery_config(const Config& config) {
   out.duplicate_tests = config.duplicate_tests;
   out.announcements = announcements_of(config);
   out.follow_routers = config.follow_routers;
+  out.answers = config.tcp.shard.value == 0;
   out.mtu = config.mtu;
   out.key = config.tcp.table_key;
   Fingerprint seed;
