@@ -135,6 +135,22 @@ TEST(UrgentReceive, ToldOnEachAdvance) {
 
 //= rfc9293#3.8.5
 //= type=test
+//# 9293:P-URG-MODE what a pointer beyond the FIN names never comes: the mode ends with the stream
+TEST(UrgentReceive, NothingIsUrgentBehindTheFin) {
+  for (bool const at_once : {true, false}) {
+    Flow flow;
+    flow.auto_consume = at_once;
+    flow.deliver(urgent_text(1, 10, 100));
+    flow.deliver({.flags = flag::fin | flag::ack, .seq = 11, .ack = 1});
+    EXPECT_EQ(flow.info().receive.urgent, !at_once);
+    EXPECT_EQ(flow.read(flow.id), at_once ? "" : octets(1, 10));
+    EXPECT_FALSE(flow.info().receive.urgent);
+    EXPECT_EQ(flow.stack.pools().active, 0u) << "it is as idle as any";
+  }
+}
+
+//= rfc9293#3.8.5
+//= type=test
 //# 9293:P-URG-NORECEDE pointers to the past, or to nowhere, do no harm
 TEST(UrgentReceive, OldPointers) {
   Flow flow;

@@ -311,6 +311,12 @@ void take_fin_if_due(Engine& e, Connection& c) {
   }
   a.fin_known = false;
   c.fin_taken = true;
+  if (c.receive_urgent && a.receive_up.after(a.fin_at)) {
+    //= rfc9293#3.8.5
+    //# 9293:P-URG-MODE what the pointer names behind the stream's end never comes to be read
+    a.receive_up = a.fin_at;
+    c.receive_urgent = c.receive.read.before(a.fin_at);
+  }
   c.receive.nxt = c.receive.nxt.next();
   c.receive.edge = last_of(c.receive.edge, c.receive.nxt);
   discharge_duplicates(e, c, a);
