@@ -100,6 +100,71 @@ TEST(RefereeHonest, TheWindowOfAPacketWhoseChecksumIsWrong) {
   EXPECT_EQ(t.found(Rule::beyond_window), "no");
 }
 
+// Somebody has put other text in place of what was there, on both sides, and mended no checksum.
+TEST(RefereeHonest, TextThatWasEditedAndAcknowledgedByTextThatWas) {
+  for (std::uint32_t const segments : {1u, 3u, 10u}) {
+    Talk t;
+    t.open();
+    for (std::uint32_t i = 0; i < segments; ++i) {
+      t.a("AP", {.seq = 1 + i * 100, .ack = 1, .text = 100, .sum = Sum::bad, .own = true});
+    }
+    t.b("AP", {.seq = 1, .ack = 1 + segments * 100, .text = 100, .sum = Sum::bad});
+    EXPECT_EQ(t.found(Rule::tcp_checksum), "likely") << segments;
+  }
+}
+
+// The capture lacks the SYNs of a connection of the same ports.
+TEST(RefereeHonest, TextOfAConnectionOfWhichTheHandshakeIsMissing) {
+  for (bool const one_side : {false, true}) {
+    Talk t;
+    if (one_side) {
+      t.a("S", {}).a("A", {.seq = 1, .ack = 1});
+    } else {
+      t.open();
+    }
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100});
+    t.a("FA", {.seq = 101, .ack = 2});
+    if (!one_side) {
+      t.b("SA", {.seq = 7'000'000, .ack = 5'000'001, .after_ms = 300});
+    }
+    t.a("A", {.seq = 5'000'001, .ack = 7'000'001, .after_ms = 300});
+    t.a("AP", {.seq = 5'000'001, .ack = 7'000'001, .text = 100});
+    t.a("FA", {.seq = 5'000'101, .ack = 7'000'101});
+    EXPECT_EQ(t.found(Rule::beyond_fin), "likely") << one_side;
+  }
+}
+
+// The same of who receives: it acknowledges numbers of a host that begins anywhere.
+TEST(RefereeHonest, WindowsOfAConnectionOfWhichTheHandshakeIsMissing) {
+  for (bool const answered : {false, true}) {
+    Talk t;
+    t.open().a("AP", {.seq = 1, .ack = 1, .text = 100, .window = 60'000, .own = true});
+    t.b("FA", {.seq = 1, .ack = 101});
+    t.a("FA", {.seq = 101, .ack = 2, .window = 60'000, .own = true});
+    t.b("A", {.seq = 2, .ack = 102});
+    constexpr std::uint32_t lower = 0u - 1'000'000'000;
+    if (answered) {
+      t.b("SA", {.seq = lower, .ack = 5'000'001, .after_ms = 300});
+    }
+    t.a("A", {.seq = 5'000'001, .ack = lower + 1, .window = 60'000, .own = true});
+    t.a("AP", {.seq = 5'000'001, .ack = lower + 1, .text = 100, .window = 60'000, .own = true});
+    EXPECT_NE(t.found(Rule::edge_moved_left), "certain") << answered;
+  }
+}
+
+// Captures of both ends that were merged: each packet is there again, a trip later.
+TEST(RefereeHonest, ASynThatIsThereAgainMakesNoTextNew) {
+  Talk t;
+  t.open({.stamp = 100}).a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 110, .echo = 100});
+  t.b("A", {.seq = 1, .ack = 101, .stamp = 120, .echo = 110});
+  t.a("AP", {.seq = 101, .ack = 1, .text = 100, .stamp = 150, .echo = 120});
+  t.b("A", {.seq = 1, .ack = 201, .stamp = 160, .echo = 150});
+  t.a("S", {.after_ms = 100, .stamp = 100});
+  t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 110, .echo = 100});
+  t.b("A", {.seq = 1, .ack = 101, .stamp = 120, .echo = 110});
+  EXPECT_EQ(t.found(Rule::old_stamp_accepted), "no");
+}
+
 // Bits turn over on the way to the capture: the sender need not have sent it so.
 TEST(RefereeHonest, AChecksumThatIsWrongSomewhereOnTheWay) {
   Talk t;

@@ -133,6 +133,7 @@ void forgive(const Moment& m) {
       continue;
     }
     m.judge.doubt_checksum(v, spoiled.place);
+    v.forgiven = v.forgiven || !spoiled.text.empty();
     v.text.add(spoiled.begin, spoiled.text);
     for (std::uint32_t i = 0; i < v.opening_count; ++i) {
       v.openings[i].heard = last_of(v.openings[i].heard, spoiled.end);
@@ -232,6 +233,31 @@ Doubt doubt_of_order(const Moment& m) {
   return surely_after(m, m.speaker.edge_ack) || ticked ? Doubt::none : Doubt::order;
 }
 
+// In which of the other's openings the number is: of those that hold it, where it is nearest to the
+// beginning. opening_count if in none.
+std::uint32_t opening_of(const Voice& other, Sequence number) {
+  std::uint32_t found = other.opening_count;
+  for (std::uint32_t i = 0; i < other.opening_count; ++i) {
+    Opening const& opening = other.openings[i];
+    bool const nearer = found == other.opening_count ||
+                        opening.origin.after(other.openings[found].origin);
+    found = within(number, opening.origin, opening.heard) && nearer ? i : found;
+  }
+  return found;
+}
+
+// The ports may be in use again, and the capture lack the SYNs: then what is acknowledged is not of
+// the numbers that were acknowledged before.
+Doubt doubt_of_reuse(const Moment& m, Sequence before) {
+  Sequence const ack = m.segment().acknowledgment;
+  Voice const& other = m.other;
+  bool same = m.terms.whole || ack == before ||
+              (other.middle && ack.at_or_before(other.sent) && before.at_or_before(other.sent));
+  std::uint32_t const opening = opening_of(other, ack);
+  same = same || (opening != other.opening_count && opening == opening_of(other, before));
+  return same && m.segment().flags.ack() ? Doubt::none : Doubt::lost_packets;
+}
+
 // The right edge that is offered never moves left, and no segment is acknowledged twice over.
 void judge_edge(const Moment& m) {
   wire::Segment const& segment = m.segment();
@@ -256,10 +282,12 @@ void judge_edge(const Moment& m) {
     // Who has no memory left may shut the window altogether: Linux does.
     bool const shut = window.empty() && !m.terms.whole;
     if (!late) {
+      Doubt const order = doubt_of_order(m);
       m.judge.call_whole(m, Rule::edge_moved_left,
-                         shares_window(m)  ? Doubt::shared_window
-                         : shut || over ? Doubt::hidden
-                                        : doubt_of_order(m),
+                         shares_window(m)       ? Doubt::shared_window
+                         : shut || over         ? Doubt::hidden
+                         : order != Doubt::none ? order
+                                                : doubt_of_reuse(m, v.edge_ack),
                          {v.edge.value, edge.value});
     }
     v.edge = !late && shut ? edge : v.edge;
@@ -343,17 +371,18 @@ void judge_text(const Moment& m) {
   //= rfc9293#3.10.4
   //# 9293:P-CLOSE-QUEUED nothing comes after the FIN
   if (v.fin_sent && m.said.end().after(v.fin_end)) {
-    // Far beyond it the ports may be in use again, and the capture lacks the SYN.
-    bool const far = !m.terms.whole && m.said.end().distance_from(v.fin_end) > near_most;
-    m.judge.call_whole(m, Rule::beyond_fin, far ? Doubt::lost_packets : Doubt::none,
+    m.judge.call_whole(m, Rule::beyond_fin, doubt_of_reuse(m, v.fin_ack),
                        {v.fin_end.value, m.said.end().value});
   } else if (segment.flags.fin() && v.sent.after(m.said.end())) {
-    m.judge.call_whole(m, Rule::beyond_fin, Doubt::none, {m.said.end().value, v.sent.value});
+    m.judge.call_whole(m, Rule::beyond_fin, doubt_of_reuse(m, v.sent_ack),
+                       {m.said.end().value, v.sent.value});
   }
+  v.sent_ack = m.said.end().after(v.sent) ? segment.acknowledgment : v.sent_ack;
   v.sent = last_of(v.sent, m.said.end());
   if (segment.flags.fin() && !v.fin_sent) {
     v.fin_sent = true;
     v.fin_end = m.said.end();
+    v.fin_ack = segment.acknowledgment;
   }
 }
 
@@ -458,6 +487,9 @@ void hear_damaged(const Moment& m) {
   }
   ++m.speaker.segments;
   tell_limit(m);
+  if (m.segment().flags.ack() && m.other.spoiled_count != 0) {
+    forgive(m);
+  }
   Voice& v = m.speaker;
   bool const later = !v.stamp_any || tick(v.stamp_highest).before(tick(options.timestamp_value));
   if (options.has_timestamps && later) {

@@ -187,7 +187,10 @@ void judge_stamps(const Moment& m) {
 void hear_stamps(const Moment& m) {
   wire::Segment const& segment = m.segment();
   Voice& v = m.speaker;
-  if (segment.flags.syn()) {
+  // One that is recorded again later, as of both ends, makes nothing fresh that was there before.
+  if (segment.flags.syn() && (!v.fresh_known || v.fresh_iss != segment.sequence)) {
+    v.fresh_known = true;
+    v.fresh_iss = segment.sequence;
     v.fresh_from = m.said.end();
   }
   note_stale(m);

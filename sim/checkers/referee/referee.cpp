@@ -34,10 +34,12 @@ std::uint64_t hash_of(const std::array<Endpoint, 2>& ends) {
 bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) {
   Voice const& speaker = c.voices[side];
   bool const closed = c.voices[0].fin_sent && c.voices[1].fin_sent;
-  bool const spoke = speaker.begun && (speaker.iss != said.segment.sequence || closed);
+  bool const other_number = speaker.begun && speaker.iss != said.segment.sequence;
+  // An answer of another number shows a SYN that the capture lacks.
+  bool const spoke = other_number || (speaker.begun && closed && !said.segment.flags.ack());
   bool const ended = c.voices[0].resets + c.voices[1].resets != 0 ||
                      (c.voices[0].fin_sent && c.voices[1].fin_sent);
-  return said.segment.flags.syn() && !said.segment.flags.ack() && spoke &&
+  return said.segment.flags.syn() && spoke &&
          (ended || said.at.since(c.last_at) > forgotten_after);
 }
 

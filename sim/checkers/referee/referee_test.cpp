@@ -614,7 +614,11 @@ TEST(RefereeCaptures, AChecksumThatWasRightAfterAllDoesNotHideOneThatWasWrong) {
     t.b("A", {.seq = 1, .ack = 2 + i});
   }
   EXPECT_EQ(t.found(Rule::tcp_checksum), "likely");
+  // Where all text is so, that which was not acknowledged is no other.
   t.a("AP", {.seq = 10, .ack = 1, .text = 1, .sum = Sum::bad, .own = true});
+  EXPECT_EQ(t.found(Rule::tcp_checksum), "likely");
+  t.a("AP", {.seq = 10, .ack = 1, .text = 1, .own = true}).b("A", {.seq = 1, .ack = 11});
+  t.a("AP", {.seq = 11, .ack = 1, .text = 1, .sum = Sum::bad, .own = true});
   EXPECT_EQ(t.found(Rule::tcp_checksum), "certain");
 }
 

@@ -73,11 +73,13 @@ struct Voice {
   bool middle = false;         // its SYN was not seen
   Sequence iss;
   Sequence origin;             // the same, and later a number that lies behind
-  Sequence sent;               // the end of all that was said
+  Sequence sent;               // the end of all that was said ...
+  Sequence sent_ack;           // ... with this acknowledgment
   Sequence former;             // `sent` of the incarnation before
   bool has_former = false;
   bool fin_sent = false;
   Sequence fin_end;
+  Sequence fin_ack;            // said with it
   bool fin_heard = false;      // the same, whatever is judged of it
   Sequence fin_heard_end;
   bool fins_differ = false;
@@ -90,6 +92,8 @@ struct Voice {
   KeptText kept;
   std::array<Spoiled, spoiled_max> spoiled{};
   std::uint32_t spoiled_count = 0;
+  bool forgiven = false;       // some of it was acknowledged
+  bool good_text = false;      // some text has a checksum that is right
   bool urgent = false;
   Sequence urgent_end;
   Sequence urgent_ack;         // said with it
@@ -133,7 +137,9 @@ struct Voice {
   bool stale = false;          // it said text with an older timestamp than the other had echoed
   Sequence stale_begin;
   Sequence stale_end;
-  Sequence fresh_from;         // the end of its text
+  Sequence fresh_from;         // the end of its text ...
+  bool fresh_known = false;
+  Sequence fresh_iss;          // ... after this SYN
 
   // --- ECN ---
   bool ece_open = false;       // the other says ECE, and no CWR has answered it
