@@ -140,6 +140,12 @@ void forgive(const Moment& m) {
     }
     v.sent = last_of(v.sent, spoiled.end);
   }
+  // Where all text is so, that of which nothing shows that it was heard is no other.
+  for (Spoiled& spoiled : v.spoiled) {
+    if (spoiled.waits && v.forgiven && !v.good_text) {
+      m.judge.doubt_checksum(v, spoiled.place);
+    }
+  }
 }
 
 //= rfc9293#3.4
