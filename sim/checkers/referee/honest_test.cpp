@@ -167,6 +167,19 @@ TEST(RefereeHonest, ASynThatIsThereAgainMakesNoTextNew) {
   EXPECT_EQ(t.found(Rule::old_stamp_accepted), "no");
 }
 
+// What one side said is recorded a little later than what the other answered.
+TEST(RefereeHonest, TextThatIsRecordedBehindTheEchoOfALaterStamp) {
+  for (std::uint32_t const ms : {10u, 40u}) {
+    Talk t;
+    t.open({.stamp = 100}).a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 110, .echo = 100});
+    t.b("A", {.seq = 1, .ack = 11, .stamp = 120, .echo = 110});
+    t.b("A", {.seq = 1, .ack = 11, .after_ms = 50, .stamp = 170, .echo = 160});
+    t.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = ms, .stamp = 155, .echo = 120});
+    t.b("A", {.seq = 1, .ack = 21, .stamp = 220, .echo = 160});
+    EXPECT_EQ(t.found(Rule::old_stamp_accepted), ms == 10 ? "likely" : "certain") << ms;
+  }
+}
+
 // Bits turn over on the way to the capture: the sender need not have sent it so.
 TEST(RefereeHonest, AChecksumThatIsWrongSomewhereOnTheWay) {
   Talk t;

@@ -1,8 +1,13 @@
 // Timestamps (RFC 7323): where they stand, that they do not go back, what they echo, and PAWS.
+#include <algorithm>
+
 #include "sim/checkers/referee/judges.hpp"
 
 namespace lockstep::sim::referee {
 namespace {
+
+// A recorder may have what was answered so long after its answer.
+constexpr Duration recorded_late = Duration::milliseconds(20);
 
 // After so long in silence what was remembered of the peer's clock means nothing (RFC 7323, 5.5).
 constexpr Duration outdated_after = Duration::seconds(24 * 86'400);
@@ -137,8 +142,20 @@ void judge_paws(const Moment& m) {
   told.stale = false;
   //= rfc7323#5.3
   //# 7323:TS-17 text with a timestamp before TS.Recent is dropped
-  m.judge.call_whole(m, Rule::old_stamp_accepted, Doubt::none,
+  m.judge.call_whole(m, Rule::old_stamp_accepted,
+                     m.terms.whole || told.stale_sure ? Doubt::none : Doubt::order,
                      {told.stale_begin.value, segment.acknowledgment.value});
+}
+
+// Whether the other had echoed something later before anything that is recorded late.
+bool echoed_long_ago(const Moment& m, std::uint32_t stamp) {
+  Voice const& other = m.other;
+  bool const latest = m.said.at.since(other.echo_at) >= recorded_late;
+  bool const before = other.echoes_before == 2 && tick(stamp).before(tick(other.echo_before[1]));
+  // Text before it, which was new too, was sent before it.
+  Voice const& v = m.speaker;
+  bool const behind = v.fresh_stamped && tick(stamp).before(tick(v.fresh_stamp));
+  return (latest && tick(stamp).before(tick(other.echo))) || before || behind;
 }
 
 // Notes text whose stamp is older than what the other had echoed when it passed.
@@ -160,10 +177,16 @@ void note_stale(const Moment& m) {
   bool const fresh = begin == v.fresh_from && !v.stale;
   if (old && fresh && !quiet) {
     v.stale = true;
+    v.stale_sure = echoed_long_ago(m, segment.options.timestamp_value + grace);
     v.stale_begin = begin;
     v.stale_end = end;
   } else if (!old && v.stale && begin.before(v.stale_end) && v.stale_begin.before(end)) {
     v.stale = false;
+  }
+  std::uint32_t const now = segment.options.timestamp_value;
+  if (begin == v.fresh_from && (!v.fresh_stamped || tick(v.fresh_stamp).before(tick(now)))) {
+    v.fresh_stamped = true;
+    v.fresh_stamp = now;
   }
   v.fresh_from = last_of(v.fresh_from, end);
 }
@@ -217,8 +240,14 @@ void hear_stamps(const Moment& m) {
   }
   std::uint32_t const echo = segment.options.timestamp_echo;
   if (echo != 0 && (!v.echo_known || tick(v.echo).before(tick(echo)))) {
+    if (v.echo_known && m.said.at.since(v.echo_turned_at) >= recorded_late) {
+      v.echo_before = {v.echo, v.echo_before[0]};
+      v.echoes_before = std::min(v.echoes_before + 1, 2u);
+      v.echo_turned_at = m.said.at;
+    }
     v.echo_known = true;
     v.echo = echo;
+    v.echo_at = m.said.at;
   }
 }
 

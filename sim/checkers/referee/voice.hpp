@@ -133,13 +133,20 @@ struct Voice {
   bool stamp_first_known = false;
   std::uint32_t stamp_first = 0;  // of its first SYN
   bool echo_known = false;
-  std::uint32_t echo = 0;      // the highest that it echoed
+  std::uint32_t echo = 0;      // the highest that it echoed ...
+  Instant echo_at;             // ... first then,
+  std::array<std::uint32_t, 2> echo_before{};  // and 20 ms before, and as long before that
+  std::uint32_t echoes_before = 0;             // how many of these there are
+  Instant echo_turned_at;
   bool stale = false;          // it said text with an older timestamp than the other had echoed
+  bool stale_sure = false;     // ... long before
   Sequence stale_begin;
   Sequence stale_end;
   Sequence fresh_from;         // the end of its text ...
   bool fresh_known = false;
   Sequence fresh_iss;          // ... after this SYN
+  bool fresh_stamped = false;
+  std::uint32_t fresh_stamp = 0;  // the highest of text that was new
 
   // --- ECN ---
   bool ece_open = false;       // the other says ECE, and no CWR has answered it
