@@ -24,6 +24,10 @@ class AckAudit {
         in_(input),
         trace_(trace) {
     for (const Item& item : trace) {
+      const Segment& segment = item.segment;
+      bool const further = next_.empty() || segment.any(flag::syn) ||
+                           before(next_.back(), segment.end());
+      next_.push_back(further && !segment.any(flag::rst) ? segment.end() : last_next());
       end_ = later(end_, item.at);
       bool const ends = item.segment.any(flag::rst);
       gone_ = ends ? earlier(gone_, item.at) : gone_;
@@ -50,6 +54,8 @@ class AckAudit {
   }
 
  private:
+  std::uint32_t last_next() const { return next_.empty() ? 0 : next_.back(); }
+
   void breach(Instant at, Clauses clauses, std::string text, std::optional<std::size_t> item) {
     breaches_.push_back({at, std::move(clauses), std::move(text), item, false});
   }
@@ -128,7 +134,18 @@ class AckAudit {
     }
     breach(step.at, std::move(clauses),
            fmt::format("what packet {} brought was not acknowledged in time", step.packet), found);
-    breaches_.back().sure = found && silent_until(index, *found);
+    breaches_.back().sure =
+        found && silent_until(index, *found) && acknowledges_only(index, *found);
+  }
+
+  /// Was it sent to acknowledge, and for nothing else? A response, a keep-alive or a window that
+  /// the application has opened comes anyway, and the recorder may lack the ACK before it. A window
+  /// is told anew where it grows by a segment (RFC 9293, 3.8.6.2.2).
+  bool acknowledges_only(std::size_t step, std::size_t item) const {
+    const Segment& segment = trace_[item].segment;
+    bool const bare = segment.length() == 0 && item != 0 && segment.sequence == next_[item - 1];
+    return bare && in_.reception.after[step].next - trace_[item - 1].segment.acknowledgment <
+                       in_.script.device_mss.count;
   }
 
   /// Was the ACK the first that the device sent since, and did the peer send nothing between? What
@@ -220,6 +237,7 @@ class AckAudit {
   const Trace& trace_;
   Instant end_, gone_ = Instant::never();
   std::vector<Breach> breaches_;
+  std::vector<std::uint32_t> next_;  ///< SND.NXT after each item
   std::size_t asked_ = 0, first_ = 0, told_ = 0;
   std::uint32_t asked_next_ = 0, acknowledged_ = 0;
   bool known_ = false;

@@ -131,10 +131,30 @@ class DataAudit {
       beyond_ += beyond_ == 0 || beyond_steps_ != item.steps_before ? 1u : 0u;
       beyond_steps_ = item.steps_before;
       breach(index, {"9293:P-WND-FIT", "5681:CC-1"}, "beyond the window that the peer offered",
-             beyond_ > 1 && !in_.script.multipath &&
+             beyond_ > 1 && !in_.script.multipath && offers_less_later(item) &&
                  in_.script.distance <= Duration::milliseconds(1));
     }
     next_ = fresh ? begin + size : next_;
+  }
+
+  /// Does the peer offer less still, once all that is recorded late has come? Then no ACK that the
+  /// recorder had no room for offered more, as edges do not move left.
+  bool offers_less_later(const Item& item) const {
+    constexpr Duration recorded_late = Duration::milliseconds(20);
+    for (std::size_t i = steps_; i < in_.script.steps.size(); ++i) {
+      const Step& step = in_.script.steps[i];
+      if (step.kind != Step::Kind::segment || !step.segment.has(flag::ack) ||
+          step.segment.any(flag::rst | flag::syn)) {
+        continue;
+      }
+      if (!before(step.segment.acknowledgment + window_of(step), item.segment.end())) {
+        return false;
+      }
+      if (step.at > item.at + recorded_late) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /// An ACK that offers it may have been recorded a moment after what it drew.

@@ -22,7 +22,10 @@ class AgainAudit {
  public:
   AgainAudit(const AuditInput& input, const Trace& trace) : in_(input), trace_(trace) {
     for (std::size_t i = 0; i < trace.size(); ++i) {
-      sent_.add(trace[i].segment.sequence, trace[i].segment.length(), i);
+      copies_.push_back(in_.script.unaided && is_copy(i));
+      if (!copies_.back()) {
+        sent_.add(trace[i].segment.sequence, trace[i].segment.length(), i);
+      }
     }
   }
 
@@ -30,7 +33,8 @@ class AgainAudit {
     for (std::size_t i = 0; i < trace_.size(); ++i) {
       take_steps(trace_[i].steps_before);
       const Segment& segment = trace_[i].segment;
-      if (segment.any(flag::rst) || segment.length() == 0) {
+      take_evidence(segment);
+      if (segment.any(flag::rst) || segment.length() == 0 || copies_[i]) {
         continue;
       }
       if (segment.any(flag::syn) && (!opened_ || segment.sequence != isn_)) {
@@ -57,6 +61,54 @@ class AgainAudit {
     breaches_.push_back({at, std::move(clauses), std::move(text), item, sure});
   }
 
+  /// The same packet once more: a recorder may have it twice, where the device sends no timer's
+  /// retransmission so soon.
+  bool is_copy(std::size_t index) const {
+    constexpr Duration moment = Duration::milliseconds(10);
+    const Segment& segment = trace_[index].segment;
+    auto const before = segment.length() == 0 ? std::nullopt : sent_.last(segment.sequence, index);
+    if (!before || trace_[index].at.since(trace_[*before].at) > moment) {
+      return false;
+    }
+    const Segment& first = trace_[*before].segment;
+    return first.sequence == segment.sequence && first.flags == segment.flags &&
+           first.acknowledgment == segment.acknowledgment && first.window == segment.window &&
+           first.identification == segment.identification && first.options == segment.options &&
+           first.payload == segment.payload;
+  }
+
+  /// What the device says only if it has received a segment of the peer: the ACK of new data, or
+  /// the echo of a new timestamp. With it came an acknowledgment.
+  void note_evidence(const Segment& segment) {
+    auto const stamps = stamps_of(segment);
+    bool const later = stamps && (!stamp_ || before(*stamp_, stamps->value));
+    bool const fresh = segment.length() != 0 && (!peer_known_ || before(peer_high_, segment.end()));
+    if (later || fresh) {
+      evidence_.push_back({segment.acknowledgment,
+                           fresh ? std::optional(segment.end()) : std::nullopt,
+                           later ? std::optional(stamps->value) : std::nullopt});
+    }
+    stamp_ = later ? std::optional(stamps->value) : stamp_;
+    peer_high_ = fresh ? segment.end() : peer_high_;
+    peer_known_ |= fresh;
+  }
+
+  void take_evidence(const Segment& segment) {
+    auto const stamps = stamps_of(segment);
+    for (; evidence_taken_ < evidence_.size(); ++evidence_taken_) {
+      const Evidence& next = evidence_[evidence_taken_];
+      bool const taken = next.data_end && segment.any(flag::ack) &&
+                         at_or_before(*next.data_end, segment.acknowledgment);
+      bool const echoed = next.stamp && stamps && at_or_before(*next.stamp, stamps->echo);
+      if (!taken && !echoed) {
+        return;
+      }
+      received_ = !received_ || before(*received_, next.acknowledgment)
+                      ? std::optional(next.acknowledgment)
+                      : received_;
+    }
+  }
+
   bool is_probe(const Segment& segment) const { return window_ == 0 && segment.data_bytes() <= 1; }
 
   void take_steps(std::size_t end) {
@@ -75,6 +127,7 @@ class AgainAudit {
         continue;
       }
       std::uint32_t const ack = step.segment.acknowledgment;
+      note_evidence(step.segment);
       bool const same_window = step.segment.window == window_;
       window_ = step.segment.window;
       if (opened_ && before(una_, ack)) {
@@ -83,6 +136,7 @@ class AgainAudit {
         told_often_ = 1;
         duplicates_ = 0;
         gap_ = {};
+        even_ = 0;
         continue;
       }
       told_often_ += opened_ && ack == una_ ? 1u : 0u;
@@ -172,9 +226,10 @@ class AgainAudit {
     const Segment& segment = item.segment;
     if (at_or_before(segment.end(), una_) &&
         item.at.since(una_at_) > in_.script.distance + Duration::milliseconds(1)) {
-      // One ACK may be lost behind the capture, and a keep-alive sends the last octet again.
+      // Any ACK may be lost behind the capture, and a keep-alive sends the last octet again.
       bool const asks = segment.data_bytes() <= 1 && segment.sequence + 1 == una_;
-      bool const sure = told_often_ > 1 && !asks && item.at.since(una_at_) >= long_known;
+      bool const known = received_ && at_or_before(segment.end(), *received_);
+      bool const sure = known && !asks && item.at.since(una_at_) >= long_known;
       if (!asks || !in_.script.inferred) {
         breach(item.at, {"6298:RTO-11"}, "sent again after it was acknowledged", index, sure);
       }
@@ -197,12 +252,16 @@ class AgainAudit {
     if (go_back || drawn(item)) {
       return;  // slow start over what was lost (RFC 5681 3.1)
     }
+    bool const even = gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17;
     if (gap + Duration::milliseconds(1) < in_.config.tcp.rto_min) {
       breach(item.at, {"6298:RTO-9"}, "sent again before the timer can have run out", index,
-             gap < in_.config.tcp.rto_min / 2 && told_often_ <= 1);
-    } else if (gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17 && may_double(segment, gap)) {
-      breach(item.at, {"6298:RTO-14"}, "the timer was not doubled", index, true);
+             gap < in_.config.tcp.rto_min / 2 && told_often_ <= 1 && !drawn_late(item));
+    } else if (even && may_double(segment, gap)) {
+      // Where the recorder lacks a transmission, what is seen as one gap is that and the one
+      // before: less than the next one's half is missing, and the next but one is as it should be.
+      breach(item.at, {"6298:RTO-14"}, "the timer was not doubled", index, ++even_ > 1);
     }
+    even_ = even ? even_ : 0;
     gap_ = gap;
     timed_out_ = true;
     alone_after_timeout(index);
@@ -214,6 +273,18 @@ class AgainAudit {
     std::size_t const steps = std::min(item.steps_before, in_.script.steps.size());
     return in_.script.unaided && steps != 0 &&
            item.at.since(in_.script.steps[steps - 1].at) < at_once;
+  }
+
+  /// Was something of the peer recorded a moment later, which may have drawn it?
+  bool drawn_late(const Item& item) const {
+    constexpr Duration recorded_late = Duration::milliseconds(20);
+    for (std::size_t i = item.steps_before; i < in_.script.steps.size(); ++i) {
+      const Step& step = in_.script.steps[i];
+      if (step.kind == Step::Kind::segment) {
+        return in_.script.unaided && step.at <= item.at + recorded_late;
+      }
+    }
+    return false;
   }
 
   /// Some send SYNs again at even intervals for a while, and no timer need be longer than a minute.
@@ -229,8 +300,11 @@ class AgainAudit {
       if (item.steps_before != trace_[index].steps_before || !at_once) {
         return;
       }
-      if (item.segment.length() != 0 && !item.segment.any(flag::rst)) {
-        breach(item.at, {"5681:CC-12"}, "more than one segment after a timeout", next, true);
+      if (item.segment.length() != 0 && !item.segment.any(flag::rst) && !copies_[next]) {
+        // Before an ACK can have come, which the recorder may lack, or have too late.
+        Duration const apart = item.at.since(trace_[index].at);
+        bool const soon = apart * 2 <= in_.script.round_trip && apart <= at_once_;
+        breach(item.at, {"5681:CC-12"}, "more than one segment after a timeout", next, soon);
         return;
       }
     }
@@ -241,9 +315,23 @@ class AgainAudit {
     return found ? trace_[*found].at : Instant{};
   }
 
+  /// A segment of the peer that says `acknowledgment`, and what shows that the device received it.
+  struct Evidence {
+    std::uint32_t acknowledgment = 0;
+    std::optional<std::uint32_t> data_end, stamp;
+  };
+
+  static constexpr Duration at_once_ = Duration::microseconds(500);
   const AuditInput& in_;
   const Trace& trace_;
   Transmissions sent_;
+  std::vector<bool> copies_;  ///< which items the recorder has twice
+  std::vector<Evidence> evidence_;
+  std::size_t evidence_taken_ = 0;
+  std::optional<std::uint32_t> received_;  ///< the most that the device is shown to have been told
+  std::optional<std::uint32_t> stamp_;     ///< the peer's latest
+  std::uint32_t peer_high_ = 0;
+  bool peer_known_ = false;
   std::vector<Breach> breaches_;
   bool opened_ = false, recover_known_ = false, timed_out_ = false, fin_sent_ = false;
   bool told_known_ = false;   ///< a router said that packets are too big ...
@@ -251,6 +339,7 @@ class AgainAudit {
   std::uint32_t early_ = 0;  ///< the last octet that a SYN brought; the SYN's own without text
   std::uint32_t isn_ = 0, una_ = 0, high_ = 0, recover_ = 0, duplicates_ = 0;
   std::uint32_t told_often_ = 0;  ///< how many segments acknowledged up to una_
+  unsigned even_ = 0;             ///< gaps in a row that were not the double of the one before
   std::uint16_t window_ = 0;
   Instant una_at_;
   Duration gap_;

@@ -7,6 +7,7 @@
 
 #include "conformance/replay/flow.hpp"
 #include "conformance/replay/scenario.hpp"
+#include "tools/capture/octets.hpp"
 
 namespace lockstep::conformance {
 
@@ -38,6 +39,15 @@ class Conversation {
     peer(0, "S", {0, 0, 0});
     device(0, "SA", {0, 1, 0});
     return peer(10, "A", {1, 1, 0});
+  }
+
+  /// Timestamps of the last segment.
+  Conversation& stamp(std::uint32_t value, std::uint32_t echo) {
+    std::vector<std::byte>& options = last().options;
+    options.insert(options.end(), {std::byte{1}, std::byte{1}, std::byte{8}, std::byte{10}});
+    tools::put_long(options, value);
+    tools::put_long(options, echo);
+    return *this;
   }
 
   const Flow& flow() const { return flow_; }

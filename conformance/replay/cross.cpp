@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "conformance/replay/circle.hpp"
+#include "conformance/replay/stamped_time.hpp"
 #include "conformance/replay/transmissions.hpp"
 
 namespace lockstep::conformance {
@@ -52,6 +53,9 @@ class Data {
         repeated_at_.push_back(captured_[i].at);
       }
       top = i == 0 || before(top, segment.end()) ? segment.end() : top;
+      if (segment.data_bytes() != 0 && !segment.any(flag::syn)) {
+        most_often_ = std::max(most_often_, captured_index_.count(segment.sequence, i + 1));
+      }
     }
   }
 
@@ -266,24 +270,50 @@ class Data {
     }
   }
 
-  /// Has any timer run out: one of three seconds at first (RFC 1122), doubled each time that this
-  /// or the SYN was sent again?
+  /// Has any timer run out: one of three seconds at first (RFC 1122), doubled each time that
+  /// anything or the SYN was sent again? It stays so until a round trip is measured.
   bool overdue(const Item& item, Instant silent_since) const {
     constexpr Duration first_timer = Duration::milliseconds(3300);
-    std::size_t const sent = times_sent(captured_, item.segment.sequence, captured_.size());
     auto const syns = static_cast<std::size_t>(
         std::count_if(captured_.begin(), captured_.end(),
                       [](const Item& other) { return other.segment.any(flag::syn); }));
-    std::size_t const doublings = std::min<std::size_t>((sent == 0 ? 0 : sent - 1) + syns - 1, 10);
-    Instant const last = later(in_.script.steps.empty() ? Instant{} : in_.script.steps.back().at,
-                               captured_.empty() ? Instant{} : captured_.back().at);
-    Instant const until = earlier(next_ack(item), last);
+    std::size_t const doublings = std::min<std::size_t>(most_often_ - 1 + syns - 1, 10);
+    Instant const until = earlier(next_ack(item), last_alive());
     // Whose timer runs for the front sends that again, and what lies behind it later.
     bool const heeds = std::any_of(repeated_at_.begin(), repeated_at_.end(), [&](Instant at) {
       return at > silent_since && at < until;
     });
-    return syns != 0 && !heeds && until > silent_since &&
-           until.since(silent_since) > first_timer * (std::uint64_t{1} << doublings);
+    // A SYN,ACK with a cookie goes once for each SYN, and who gives up in SYN-SENT says nothing.
+    return syns != 0 && !item.segment.any(flag::syn) && !heeds && until > silent_since &&
+           until.since(silent_since) > first_timer * (std::uint64_t{1} << doublings) &&
+           has_passed(silent_since, until);
+  }
+
+  /// Until when the device is seen to have the connection: it may give up without a word, or lose
+  /// its power, and answer later as one that knows of none.
+  Instant last_alive() const {
+    Instant at;
+    for (const Item& item : captured_) {
+      at = item.segment.any(flag::rst) ? at : item.at;
+    }
+    return at;
+  }
+
+  /// Did the clocks of the timestamps go on meanwhile? Else the clock of the capture was set.
+  bool has_passed(Instant from, Instant until) const {
+    StampedTime ours(from, until);
+    StampedTime theirs(from, until);
+    for (const Item& item : captured_) {
+      ours.take(item.at, item.segment);
+    }
+    for (const Step& step : in_.script.steps) {
+      if (step.kind == Step::Kind::segment) {
+        theirs.take(step.at, step.segment);
+      }
+    }
+    auto const mine = ours.has_passed();
+    auto const others = theirs.has_passed();
+    return (mine || others) && mine.value_or(true) && others.value_or(true);
   }
 
   Instant last_sent(const Item& item) const {
@@ -497,6 +527,7 @@ class Data {
   const Trace& live_;
   Transmissions captured_index_, live_index_;
   std::vector<Instant> repeated_at_;      ///< when the device sent data a second time
+  std::size_t most_often_ = 1;            ///< how often it sent the same data at most
   Attribution attribution_;
   CrossResult& out_;
   std::size_t walked_ = 0;

@@ -17,7 +17,13 @@ class Control {
         captured_(captured),
         live_(live),
         attribution_(input.script, input.run, input.config),
-        out_(out) {}
+        out_(out) {
+    for (const Step& step : input.script.steps) {
+      if (step.kind == Step::Kind::segment && step.segment.any(flag::ack)) {
+        acknowledged_.insert(step.segment.acknowledgment);
+      }
+    }
+  }
 
   void run() {
     match(flag::rst);
@@ -140,11 +146,13 @@ class Control {
       breach.live = other->index;
       breach.kind = Divergence::Kind::differs;
       breach.breach.text = "the core answered otherwise";
-      // A reset that answers an ACK has its number: nothing else is left to choose.
+      // A reset that answers an ACK has its number: nothing else is left to choose but which ACK
+      // it answers.
       const Segment& live = in_.run.sent[other->index].segment;
       breach.breach.sure = item.segment.any(flag::rst) && !item.segment.any(flag::ack) &&
                            live.any(flag::rst) && !live.any(flag::ack) &&
-                           item.segment.sequence != other->segment.sequence;
+                           item.segment.sequence != other->segment.sequence &&
+                           !acknowledged_.contains(item.segment.sequence);
     }
     out_.breaches.push_back(std::move(breach));
   }
@@ -245,6 +253,7 @@ class Control {
   Attribution attribution_;
   CrossResult& out_;
   std::set<std::size_t> matched_;
+  std::set<std::uint32_t> acknowledged_;  ///< all that the peer ever acknowledged
 };
 
 }  // namespace

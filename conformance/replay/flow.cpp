@@ -33,35 +33,44 @@ bool is_copy(const Segment& earlier, const Segment& later) {
          later.time.since(earlier.time) <= window;
 }
 
-/// For each segment: does it repeat one that was captured just before it?
-std::vector<bool> find_copies(const Flow& flow) {
+/// For each segment: how many like it were captured just before it.
+std::vector<std::size_t> find_likes(const Flow& flow) {
   constexpr std::size_t reach = 64;
-  std::vector<bool> copy(flow.segments.size());
-  std::vector<bool> copied(flow.segments.size());
+  std::vector<std::size_t> likes(flow.segments.size());
   for (std::size_t i = 0; i < flow.segments.size(); ++i) {
-    for (std::size_t back = 1; back <= std::min(i, reach) && !copy[i]; ++back) {
-      std::size_t const other = i - back;
-      if (!copied[other] && !copy[other] &&
-          is_copy(flow.segments[other], flow.segments[i])) {
-        copy[i] = copied[other] = true;
+    for (std::size_t back = 1; back <= std::min(i, reach); ++back) {
+      if (is_copy(flow.segments[i - back], flow.segments[i])) {
+        likes[i] = likes[i - back] + 1;
+        break;
       }
     }
   }
-  return copy;
+  return likes;
 }
 
-/// A capture that holds each packet twice (a bridge, the interface "any", a mirrored port) is one
-/// in which most are: a network that doubles some doubles them for their receiver as well.
-std::size_t drop_copies(Flow& flow) {
-  std::vector<bool> const copy = find_copies(flow);
-  auto const copies = static_cast<std::size_t>(std::count(copy.begin(), copy.end(), true));
-  std::size_t const originals = copy.size() - copies;
-  if (copies < 2 || copies * 4 < originals * 3) {
-    return 0;
+/// How often a capture holds each packet: what holds of three quarters of them.
+std::size_t copies_of_each(const std::vector<std::size_t>& likes) {
+  constexpr std::size_t most = 8;
+  std::array<std::size_t, most + 1> as_often{};  // how many packets are there so often at least
+  for (std::size_t const like : likes) {
+    ++as_often.at(std::min(like, most));
   }
+  std::size_t times = 1;
+  while (times < most && as_often.at(times) >= 2 && as_often.at(times) * 4 >= as_often[0] * 3) {
+    ++times;
+  }
+  return times;
+}
+
+/// A capture that holds each packet several times (a bridge and what lies below it, the interface
+/// "any", a mirrored port) is one in which most are: a network that doubles some doubles them for
+/// their receiver as well.
+std::size_t drop_copies(Flow& flow) {
+  std::vector<std::size_t> const likes = find_likes(flow);
+  std::size_t const times = copies_of_each(likes);
   std::size_t next = 0;
-  std::erase_if(flow.segments, [&](const Segment&) { return copy[next++]; });
-  return copies;
+  return std::erase_if(flow.segments,
+                       [&](const Segment&) { return likes[next++] % times != 0; });
 }
 
 /// What a side acknowledged so far, by the places of its segments: to ask when it had a number.

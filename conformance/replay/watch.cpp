@@ -48,7 +48,15 @@ void Watch::find(Side& side, std::uint64_t packet, std::string_view clause, std:
 }
 
 std::vector<Finding> Watch::findings(const Endpoint& side) const {
-  std::vector<Finding> out = sides_[sides_[0].endpoint == side ? 0 : 1].findings;
+  std::size_t const index = sides_[0].endpoint == side ? 0 : 1;
+  std::vector<Finding> out = sides_.at(index).findings;
+  // Where the recorder lacks packets of the other side, nobody knows what drew an ACK or a block.
+  const Side& other = sides_.at(1 - index);
+  if (!other.known || other.lossy) {
+    std::erase_if(out, [](const Finding& finding) {
+      return finding.clause == "5681:CC-28" || finding.clause == "2018:SACK-14";
+    });
+  }
   std::sort(out.begin(), out.end(),
             [](const Finding& a, const Finding& b) { return a.packet < b.packet; });
   return out;
@@ -291,7 +299,8 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment) {
     side.isn = side.next = begin;
     side.known = true;
   }
-  if (other.reported && end > side.next && segment.length() != 0) {
+  // Also an ACK of a number beyond: what lies before that was sent, and the recorder lacks it.
+  if (other.reported && end > side.next) {
     bool const whole = begin == side.next && !side.lossy;
     if (whole && end >= *other.reported &&
         segment.time.since(other.reported_at) > disorder) {
