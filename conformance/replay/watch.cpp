@@ -24,6 +24,8 @@ std::int64_t position(std::int64_t near, std::uint32_t number) {
 constexpr unsigned oversized_min = 3, shrunk_min = 3, repeats_min = 24, unheeded_min = 24;
 /// ... and a recorder may put packets this far out of their order.
 constexpr Duration disorder = Duration::milliseconds(20);
+/// What was sent again draws ACKs for so long, also behind one that acknowledges all of it.
+constexpr Duration on_its_way_most = Duration::seconds(3);
 
 bool is_bare(const Segment& segment) {
   return segment.length() == 0 && segment.any(flag::ack) &&
@@ -89,7 +91,24 @@ void Watch::take(const Segment& segment) {
   move_on(side, other, segment);
 }
 
-void Watch::take_syn(Side& side, const Side& other, const Segment& segment) {
+/// The ports are used again: what was said before is of another connection.
+void Watch::begin_anew(Side& side) {
+  side.edge_known = side.acks = side.told_of_mark = false;
+  side.fin_end.reset();
+  side.reported.reset();
+  side.flying.clear();
+  side.again.clear();
+  side.shrunk = 0;
+  side.repeats = 0;
+}
+
+void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
+  if (side.known && segment.sequence != static_cast<std::uint32_t>(side.isn)) {
+    begin_anew(side);
+    begin_anew(other);
+    // Its answer may be missing, and who asks offers options anew.
+    other.syn = other.syn && segment.any(flag::ack);
+  }
   bool selective = false;
   bool stamps = false;
   std::optional<unsigned> shift;
@@ -180,6 +199,14 @@ bool Watch::share_window(const Side& side, const Side& other) {
   return side.multipath && other.multipath;
 }
 
+/// Was it sent after what offered the rightmost edge? An equal ACK may have been recorded late, or
+/// at both ends.
+bool Watch::is_later(const Side& side, const Segment& segment, std::int64_t ack) {
+  auto const stamps = stamps_of(segment);
+  return ack > side.edge_ack || (stamps && side.edge_stamp &&
+                                 static_cast<std::int32_t>(stamps->value - *side.edge_stamp) > 0);
+}
+
 /// The right edge goes left, by more than a scale rounds, and stays there.
 void Watch::look_at_window(Side& side, const Side& other, const Segment& segment) {
   bool const scale_known = side.syn && other.syn && side.same_options && other.same_options;
@@ -194,6 +221,14 @@ void Watch::look_at_window(Side& side, const Side& other, const Segment& segment
   if (ack < side.acked) {
     return;  // an older one
   }
+  // Behind the other's FIN no window means anything. And nobody acknowledges more than it offered:
+  // the recorder lacks what offered it, or the SYNs of a connection of the same ports.
+  bool const over = other.fin_end && ack >= *other.fin_end;
+  bool const unseen = side.edge_known && ack > side.edge;
+  side.edge_known = side.edge_known && !unseen;
+  if (over || (side.edge_known && edge < side.edge && !is_later(side, segment, ack))) {
+    return;
+  }
   if (side.edge_known && edge + slack < side.edge) {
     side.shrunk_packet = side.shrunk == 0 ? segment.number : side.shrunk_packet;
     side.shrunk_at = side.shrunk == 0 ? segment.time : side.shrunk_at;
@@ -203,8 +238,13 @@ void Watch::look_at_window(Side& side, const Side& other, const Segment& segment
   } else {
     side.shrunk = 0;
   }
-  side.edge = side.edge_known ? std::max(side.edge, edge) : edge;
-  side.edge_known = true;
+  if (!side.edge_known || edge >= side.edge) {
+    auto const stamps = stamps_of(segment);
+    side.edge = edge;
+    side.edge_known = true;
+    side.edge_ack = ack;
+    side.edge_stamp = stamps ? std::optional(stamps->value) : std::nullopt;
+  }
 }
 
 /// SACK of octets that the other side had not sent: it sends them only later, in order.
@@ -223,7 +263,7 @@ void Watch::look_at_reports(Side& side, const Side& other, const Segment& segmen
 }
 
 /// Equal ACKs in a row, more than all that is on its way to their sender could draw, were each of
-/// it cut small and doubled by the network.
+/// it doubled by the network.
 void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segment) {
   const Segment& last = side.last_ack;
   bool const same = is_bare(segment) && last.number != 0 && last.sequence == segment.sequence &&
@@ -236,8 +276,8 @@ void Watch::look_at_repeats(Side& side, const Side& other, const Segment& segmen
     side.repeats = 0;
   } else {
     side.repeats_packet = side.repeats == 0 ? segment.number : side.repeats_packet;
-    std::int64_t const flying = std::max<std::int64_t>(other.next - side.acked, 0) + other.again;
-    if (++side.repeats >= repeats_min + 2 * (flying / 536)) {
+    std::int64_t const drawing = other.flying.total() + other.again.total();
+    if (++side.repeats >= repeats_min + 2 * drawing) {
       find(side, side.repeats_packet, "5681:CC-28", "one ACK after another, and nothing arrived");
     }
   }
@@ -292,6 +332,15 @@ void Watch::look_at_marks(Side& side, Side& other, const Segment& segment) {
   }
 }
 
+/// How many segments these octets were on the wire: a recorder may have them joined, or lack some.
+std::int64_t Watch::pieces_of(const Side& side, const Side& other, std::int64_t octets) {
+  constexpr std::uint32_t usual = 536, least = 48, options = 20;
+  std::uint32_t const told = std::min(side.mss != 0 ? side.mss : usual,
+                                      other.mss != 0 ? other.mss : usual);
+  std::int64_t const size = std::max(told, least + options) - options;
+  return 1 + octets / size;
+}
+
 void Watch::move_on(Side& side, Side& other, const Segment& segment) {
   std::int64_t const begin = side.known ? position(side.next, segment.sequence) : segment.sequence;
   std::int64_t const end = begin + segment.length();
@@ -310,15 +359,23 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment) {
       other.reported.reset();
     }
   }
-  side.again += end <= side.next ? std::max<std::int64_t>(segment.length(), 536) : 0;
+  side.again.forget_until(static_cast<std::int64_t>(segment.time.since(Instant{}).ns) -
+                          static_cast<std::int64_t>(on_its_way_most.ns));
+  if (segment.length() != 0 && end <= side.next) {
+    side.again.add(static_cast<std::int64_t>(segment.time.since(Instant{}).ns),
+                   pieces_of(side, other, segment.length()));
+  } else if (segment.length() != 0) {
+    side.flying.add(end, pieces_of(side, other, end - std::min(begin, side.next)));
+  }
+  side.fin_end = segment.any(flag::fin) ? std::optional(end) : side.fin_end;
   side.next = std::max(side.next, end);
   if (segment.any(flag::ack)) {
     std::int64_t const ack = position(other.known ? other.next : segment.acknowledgment,
                                       segment.acknowledgment);
     other.lossy |= other.known && ack > other.next;
-    other.again = side.acks && ack > side.acked ? 0 : other.again;
     side.acked = side.acks ? std::max(side.acked, ack) : ack;
     side.acks = true;
+    other.flying.forget_until(side.acked);
   }
 }
 

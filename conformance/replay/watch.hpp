@@ -2,8 +2,10 @@
 // capture was taken and whatever the rest of it lacks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +36,37 @@ class Watch {
   std::int64_t extent(const Endpoint& side) const;
 
  private:
+  /// How many segments were on the wire, each of which may draw an ACK. Beyond `most` records the
+  /// last one stands for what follows.
+  class Pieces {
+   public:
+    void add(std::int64_t mark, std::int64_t count) {
+      if (all_.size() == most) {
+        all_.back() = {std::max(all_.back().mark, mark), all_.back().count + count};
+      } else {
+        all_.push_back({mark, count});
+      }
+      total_ += count;
+    }
+    /// Those whose mark lies before `end`, or on it.
+    void forget_until(std::int64_t end) {
+      while (!all_.empty() && all_.front().mark <= end) {
+        total_ -= all_.front().count;
+        all_.pop_front();
+      }
+    }
+    void clear() { *this = {}; }
+    std::int64_t total() const { return total_; }
+
+   private:
+    static constexpr std::size_t most = 1'024;
+    struct Piece {
+      std::int64_t mark = 0, count = 0;
+    };
+    std::deque<Piece> all_;
+    std::int64_t total_ = 0;
+  };
+
   /// What is known of one side.
   struct Side {
     Endpoint endpoint;
@@ -49,8 +82,11 @@ class Watch {
     std::int64_t next = 0;            ///< beyond all that it sent, positions of its own numbers
     std::int64_t acked = 0;           ///< what it acknowledged, positions of the other's numbers
     bool acks = false;
-    std::int64_t edge = 0;            ///< the rightmost that it ever offered
+    std::int64_t edge = 0;            ///< the rightmost that it ever offered ...
     bool edge_known = false;
+    std::int64_t edge_ack = 0;        ///< ... with this acknowledgment ...
+    std::optional<std::uint32_t> edge_stamp;  ///< ... and this timestamp
+    std::optional<std::int64_t> fin_end;      ///< behind its FIN
     bool lossy = false;               ///< the capture lacks some of what it sent
     // Blatant deeds that need more than one packet to be certain.
     unsigned oversized = 0, shrunk = 0;
@@ -59,7 +95,8 @@ class Watch {
     std::optional<std::int64_t> reported;  ///< of the other's octets: beyond what it had sent
     std::uint64_t reported_packet = 0;
     Instant reported_at;
-    std::int64_t again = 0;           ///< octets that it sent again since the last that were new
+    Pieces flying;                    ///< that it sent and the other has not acknowledged
+    Pieces again;                     ///< that it sent again, by their nanoseconds
     std::int64_t repeats = 0;         ///< equal ACKs in a row, with nothing of the other between
     std::uint64_t repeats_packet = 0;
     tools::Segment last_ack;
@@ -74,13 +111,16 @@ class Watch {
   };
 
   void find(Side& side, std::uint64_t packet, std::string_view clause, std::string text);
-  void take_syn(Side& side, const Side& other, const tools::Segment& segment);
+  void take_syn(Side& side, Side& other, const tools::Segment& segment);
   void look_at_options(Side& side, Side& other, const tools::Segment& segment);
   void look_at_size(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_window(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_reports(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_repeats(Side& side, const Side& other, const tools::Segment& segment);
   void look_at_marks(Side& side, Side& other, const tools::Segment& segment);
+  static void begin_anew(Side& side);
+  static std::int64_t pieces_of(const Side& side, const Side& other, std::int64_t octets);
+  static bool is_later(const Side& side, const tools::Segment& segment, std::int64_t ack);
   static bool share_window(const Side& side, const Side& other);
   static bool has_heard_mark(const Side& side, const tools::Segment& segment);
   void move_on(Side& side, Side& other, const tools::Segment& segment);
