@@ -49,6 +49,11 @@ class DataAudit {
   void take_steps(std::size_t end) {
     for (; steps_ < std::min(end, in_.script.steps.size()); ++steps_) {
       const Step& step = in_.script.steps[steps_];
+      if (step.kind == Step::Kind::segment && !step.segment.any(flag::rst)) {
+        peer_next_ = !peer_known_ || before(peer_next_, step.segment.end()) ? step.segment.end()
+                                                                            : peer_next_;
+        peer_known_ = true;
+      }
       if (step.kind != Step::Kind::segment || !step.segment.has(flag::ack) ||
           step.segment.any(flag::rst)) {
         continue;
@@ -117,7 +122,7 @@ class DataAudit {
       return;
     }
     if (fin_ && before(*fin_, begin + size) && !is_keep_alive(item.segment, *fin_)) {
-      breach(index, {"9293:P-CLOSE-QUEUED"}, "octets after the FIN", true);
+      breach(index, {"9293:P-CLOSE-QUEUED"}, "octets after the FIN", is_of_this(item.segment));
     }
     if (before(next_, begin) && !hole_) {
       hole_ = index;
@@ -181,6 +186,13 @@ class DataAudit {
     }
   }
 
+  /// Does it acknowledge what the peer has said here? Else the ports may be in use again, and the
+  /// recorder lacks the SYNs.
+  bool is_of_this(const Segment& segment) const {
+    return peer_known_ && segment.any(flag::ack) &&
+           at_or_before(segment.acknowledgment, peer_next_);
+  }
+
   bool conflicts(const Segment& segment) {
     bool conflict = false;
     for (std::uint32_t i = 0; i < segment.payload.size(); ++i) {
@@ -224,13 +236,13 @@ class DataAudit {
     }
     std::uint32_t const at = item.segment.end() - 1;
     if (fin_ && *fin_ != at) {
-      breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN moved", true);
+      breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN moved", is_of_this(item.segment));
     } else if (before(at, next_)) {
       breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN is before the end of the data");
     }
     bool const more = !fin_ && comes_after(index, at);
     if (more) {
-      breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN came before data", true);
+      breach(index, {"9293:P-CLOSE-QUEUED"}, "the FIN came before data");
     }
     fin_ = at;
   }
@@ -246,6 +258,8 @@ class DataAudit {
   std::uint32_t isn_ = 0, next_ = 0, edge_ = 0, last_edge_ = 0, hole_begin_ = 0;
   std::optional<std::uint32_t> fin_;
   std::optional<std::size_t> hole_;
+  std::uint32_t peer_next_ = 0;  ///< behind all that the peer has said
+  bool peer_known_ = false;
   std::size_t steps_ = 0, syn_steps_ = 0, parts_ = 0;
   std::size_t beyond_ = 0, beyond_steps_ = 0;  ///< how often it went beyond, and when last
 };

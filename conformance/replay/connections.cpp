@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "conformance/replay/circle.hpp"
+
 namespace lockstep::conformance {
 namespace {
 
@@ -14,6 +16,19 @@ constexpr Duration lingering = Duration::seconds(3);
 
 std::uint64_t bytes_of(const Segment& segment) {
   return sizeof(Segment) + segment.payload.capacity() + segment.options.capacity();
+}
+
+/// Do both numbers lie behind all that either side has said? Then the capture lacks the SYN of
+/// another connection.
+bool is_beyond(const Connection& old, const Segment& segment) {
+  std::size_t const side = old.flow.first == segment.source ? 0 : 1;
+  if (!segment.any(flag::ack) || segment.any(flag::rst) || !old.has_next[0] || !old.has_next[1]) {
+    return false;
+  }
+  bool const answer = segment.any(flag::syn) && old.has_syn[side] &&
+                      old.syn[side] != segment.sequence;
+  return answer || (before(old.next[side], segment.sequence) &&
+                    before(old.next[1 - side], segment.acknowledgment));
 }
 
 }  // namespace
@@ -75,15 +90,22 @@ ConnectionReader::Place ConnectionReader::place_of(const Key& key, const Segment
   bool const asks = sound && segment.any(flag::syn) && !segment.any(flag::ack | flag::rst);
   bool const other = asks && (place->has_syn[side] ? place->syn[side] != segment.sequence
                                                    : place->segments != 0 && place->has_ended());
-  if (other && (place->has_ended() || place->is_judged)) {
+  if ((other && (place->has_ended() || place->is_judged)) ||
+      (sound && place->has_ended() && is_beyond(*place, segment))) {
     return begin(key, segment);
   }
   if (other) {
     place->reopens = place->flow.segments.size();
     place->reopens_with = segment.sequence;
+    place->reopens_by = side;
   }
-  bool const answers = segment.has(flag::syn | flag::ack) && place->reopens != 0 &&
-                       segment.acknowledgment == place->reopens_with + 1;
+  // Its answer may be missing: who goes on behind the SYN has had one.
+  bool const answered = segment.any(flag::syn)
+                            ? segment.acknowledgment == place->reopens_with + 1
+                            : segment.sequence == place->reopens_with + 1 &&
+                                  place->reopens_by == side;
+  bool const answers = sound && segment.any(flag::ack) && !segment.any(flag::rst) &&
+                       place->reopens != 0 && answered;
   if (answers && !place->is_judged) {
     split(place, key);
     return open_.at(key);
@@ -116,6 +138,11 @@ void ConnectionReader::account(Connection& connection, const Segment& segment) {
   ++(wrong ? connection.wrong : connection.sound);
   if (wrong && !connection.is_edited()) {
     return;
+  }
+  if (!segment.any(flag::rst) && (!connection.has_next[side] ||
+                                  before(connection.next[side], segment.end()))) {
+    connection.has_next[side] = true;
+    connection.next[side] = segment.end();
   }
   if (segment.any(flag::syn) && !connection.has_syn[side]) {
     connection.has_syn[side] = true;

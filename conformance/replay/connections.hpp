@@ -40,11 +40,14 @@ struct Connection {
   // What tells where it ends.
   std::uint32_t syn[2] = {0, 0};
   bool has_syn[2] = {false, false}, fin[2] = {false, false};
+  std::uint32_t next[2] = {0, 0};  ///< behind all that a side has said
+  bool has_next[2] = {false, false};
   bool reset = false;
   std::uint64_t sound = 0;  ///< segments whose checksum is not wrong ...
   std::uint64_t wrong = 0;  ///< ... and is; most: it was edited, and what is wrong was heard
   std::size_t reopens = 0;  ///< where in the flow a SYN stands that may begin another
   std::uint32_t reopens_with = 0;
+  std::size_t reopens_by = 0;
   Instant last;
   std::uint64_t octets = 0, bytes = 0;
 
