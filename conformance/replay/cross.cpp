@@ -49,11 +49,12 @@ class Data {
     std::uint32_t top = 0;
     for (std::size_t i = 0; i < captured_.size(); ++i) {
       const Segment& segment = captured_[i].segment;
-      if (i != 0 && segment.data_bytes() != 0 && !before(top, segment.end())) {
+      bool const carries = segment.length() != 0 && !segment.any(flag::syn | flag::rst);
+      if (i != 0 && carries && !before(top, segment.end())) {
         repeated_at_.push_back(captured_[i].at);
       }
       top = i == 0 || before(top, segment.end()) ? segment.end() : top;
-      if (segment.data_bytes() != 0 && !segment.any(flag::syn)) {
+      if (carries) {
         most_often_ = std::max(most_often_, captured_index_.count(segment.sequence, i + 1));
       }
     }
@@ -278,7 +279,7 @@ class Data {
         std::count_if(captured_.begin(), captured_.end(),
                       [](const Item& other) { return other.segment.any(flag::syn); }));
     std::size_t const doublings = std::min<std::size_t>(most_often_ - 1 + syns - 1, 10);
-    Instant const until = earlier(next_ack(item), last_alive());
+    Instant const until = earlier(last_denial(item), last_alive());
     // Whose timer runs for the front sends that again, and what lies behind it later.
     bool const heeds = std::any_of(repeated_at_.begin(), repeated_at_.end(), [&](Instant at) {
       return at > silent_since && at < until;
@@ -287,6 +288,20 @@ class Data {
     return syns != 0 && !item.segment.any(flag::syn) && !heeds && until > silent_since &&
            until.since(silent_since) > first_timer * (std::uint64_t{1} << doublings) &&
            has_passed(silent_since, until);
+  }
+
+  /// When the peer last said that it had not received the octet. What acknowledges it says not
+  /// since when: the recorder may lack an earlier ACK.
+  Instant last_denial(const Item& item) const {
+    Instant const acked = next_ack(item);
+    Instant at;
+    for (const Step& step : in_.script.steps) {
+      bool const denies = step.kind == Step::Kind::segment && step.segment.any(flag::ack) &&
+                          !step.segment.any(flag::rst) && step.at < acked &&
+                          at_or_before(step.segment.acknowledgment, item.segment.sequence);
+      at = denies ? step.at : at;
+    }
+    return at;
   }
 
   /// Until when the device is seen to have the connection: it may give up without a word, or lose
@@ -526,8 +541,8 @@ class Data {
   const Trace& captured_;
   const Trace& live_;
   Transmissions captured_index_, live_index_;
-  std::vector<Instant> repeated_at_;      ///< when the device sent data a second time
-  std::size_t most_often_ = 1;            ///< how often it sent the same data at most
+  std::vector<Instant> repeated_at_;      ///< when the device sent data or its FIN a second time
+  std::size_t most_often_ = 1;            ///< how often it sent the same at most
   Attribution attribution_;
   CrossResult& out_;
   std::size_t walked_ = 0;

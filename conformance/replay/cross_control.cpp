@@ -152,9 +152,26 @@ class Control {
       breach.breach.sure = item.segment.any(flag::rst) && !item.segment.any(flag::ack) &&
                            live.any(flag::rst) && !live.any(flag::ack) &&
                            item.segment.sequence != other->segment.sequence &&
-                           !acknowledged_.contains(item.segment.sequence);
+                           !acknowledged_.contains(item.segment.sequence) &&
+                           is_of_this(item.segment.sequence);
     }
     out_.breaches.push_back(std::move(breach));
+  }
+
+  /// Is the number among those that the device has sent, or near behind them, and no end of a
+  /// segment? The ACK that a reset answers may be missing, and be one of the connection before.
+  bool is_of_this(std::uint32_t number) const {
+    constexpr std::uint32_t near = 1 << 16;
+    bool within = false;
+    bool ends = false;
+    for (const Item& item : captured_) {
+      const Segment& segment = item.segment;
+      if (!segment.any(flag::rst)) {
+        within |= number - segment.sequence < segment.length() + near;
+        ends |= segment.length() != 0 && segment.end() == number;
+      }
+    }
+    return within && !ends;
   }
 
   /// A reset of the number that was acknowledged, without an ACK: so answers who has no connection

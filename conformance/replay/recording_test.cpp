@@ -119,8 +119,9 @@ TEST(Recording, AnAckMayShowThatTextIsMissing) {
 // --- A timer that runs out ---
 
 /// The device's 100 octets are acknowledged four seconds later and never sent again; its clock of
-/// timestamps has gone `ticks` meanwhile. `ends`: what it says at the end, if anything.
-Conversation never_again(std::uint32_t ticks, std::string_view ends) {
+/// timestamps has gone `ticks` meanwhile. `ends`: what it says at the end, if anything. `denied`: a
+/// keep-alive of the peer shows that it did not have them until then.
+Conversation never_again(std::uint32_t ticks, std::string_view ends, bool denied = true) {
   Conversation c;
   c.peer(0, "S", {0, 0}).stamp(100, 0);
   c.device(0, "SA", {0, 1}).stamp(1000, 100);
@@ -128,6 +129,9 @@ Conversation never_again(std::uint32_t ticks, std::string_view ends) {
   c.device(100, "PA", {1, 1, 100}).stamp(1100, 110);
   c.peer(110, "A", {1, 101}).stamp(210, 1100);
   c.device(120, "PA", {101, 1, 100}).stamp(1120, 210);
+  if (denied) {
+    c.peer(4110, "A", {0, 101}).stamp(200 + ticks, 1100);
+  }
   c.peer(4120, "A", {1, 201}).stamp(210 + ticks, 1120);
   if (!ends.empty()) {
     c.device(4130, ends, {201, 1});
@@ -149,6 +153,30 @@ TEST(Recording, WhoIsNotHeardOfAgainMayHaveGivenUp) {
   EXPECT_EQ(accused_of(never_again(4000, "R")), "");
 }
 
+// The recorder may lack the ACK that came at once; the next one comes with an answer.
+TEST(Recording, AnAckThatComesLateMayNotBeTheFirst) {
+  EXPECT_EQ(accused_of(never_again(4000, "FA", false)), "");
+}
+
+// A FIN is sent again as data is: what a SYN measured that was not recorded makes its timer long.
+TEST(Recording, AFinThatIsSentAgainShowsTheTimer) {
+  for (bool const again : {false, true}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).stamp(100, 0).device(0, "SA", {0, 1}).stamp(1000, 100);
+    c.peer(10, "A", {1, 1}).stamp(110, 1000);
+    c.device(100, "PA", {1, 1, 100}).stamp(1100, 110).peer(110, "A", {1, 101}).stamp(210, 1100);
+    c.device(120, "FA", {101, 1}).stamp(1120, 210);
+    if (again) {
+      c.device(2'120, "FA", {101, 1}).stamp(3'120, 210);
+      c.device(5'500, "FA", {101, 1}).stamp(6'500, 210);
+    }
+    c.peer(11'000, "A", {0, 101}).stamp(11'100, 1100);
+    c.device(11'001, "FA", {101, 1}).stamp(12'001, again ? 11'100u : 210u);
+    c.peer(11'010, "A", {1, 102}).stamp(11'110, 12'001);
+    EXPECT_EQ(accused_of(c), again ? "" : "9293:P-RTO") << again;
+  }
+}
+
 /// The device sends its second segment `times` times, and the third once: the ACK of that comes
 /// seven seconds later.
 Conversation backed_off(unsigned times) {
@@ -163,6 +191,7 @@ Conversation backed_off(unsigned times) {
   }
   c.peer(ms, "A", {1, 201}).stamp(100 + ms, 1000 + ms);
   c.device(ms, "PA", {201, 1, 100}).stamp(1000 + ms, 100 + ms);
+  c.peer(ms + 6'990, "A", {0, 201}).stamp(7'090 + ms, 1000 + ms);
   c.peer(ms + 7'000, "A", {1, 301}).stamp(7'100 + ms, 1000 + ms);
   return c.device(ms + 7'010, "FA", {301, 1}).stamp(8'010 + ms, 7'100 + ms);
 }
@@ -297,6 +326,116 @@ TEST(Recording, AResetAnswersAnyAck) {
     c.peer(22, "A", {1, 21}).peer(23, "A", {1, 301}).peer(24, "A", {1, 302});
     c.device(24, "R", {number, 0});
     EXPECT_EQ(accused_of(c).find("LISTEN") != std::string::npos, false) << accused_of(c);
+  }
+}
+
+// A port that is used again at once: resets answer what comes of the connection before.
+TEST(Recording, AResetMayAnswerTheConnectionBefore) {
+  for (std::uint32_t const number : {0u - 2'000'000u, 5u}) {
+    Conversation c;
+    c.handshake().device(11, "R", {1, 0}).peer(20, "A", {1, 1}).device(20, "R", {number, 0});
+    EXPECT_EQ(accused_of(c), number == 5 ? "9293:P-LISTEN-ACK" : "") << number;
+  }
+}
+
+// --- Ports used again ---
+
+/// A connection of the same ports, of whose handshake the recorder has the SYN, the answer or
+/// neither, follows one whose end of the peer it lacks too. The device sends and receives more.
+Conversation used_again(bool has_syn, bool has_answer, bool ended) {
+  constexpr std::uint32_t far = 5'000'000;
+  Conversation c = request();
+  c.peer(12, "PA", {101, 1, 50}).device(12, "A", {1, 151, 0, 60'000});
+  c.device(13, "FA", {1, 151, 0, 60'000});
+  if (ended) {
+    c.peer(23, "FA", {151, 2}).device(23, "A", {2, 152, 0, 60'000});
+  }
+  if (has_syn) {
+    c.peer(500, "S", {far, 0});
+  }
+  if (has_answer) {
+    c.device(500, "SA", {far, far + 1});
+  }
+  c.peer(510, "A", {far + 1, far + 1}).peer(511, "PA", {far + 1, far + 1, 100});
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    c.device(540 + 30 * i, "PA", {far + 1 + i * 10, far + 101, 10, 1'000});
+    c.peer(550 + 30 * i, "PA", {far + 101 + i * 10, far + 11 + i * 10, 10});
+  }
+  return c;
+}
+
+TEST(Recording, TheHandshakeOfPortsUsedAgainMayBeMissing) {
+  for (unsigned which = 0; which < 8; ++which) {
+    Conversation const c = used_again((which & 1) != 0, (which & 2) != 0, (which & 4) != 0);
+    EXPECT_EQ(accused_of(c), "") << which;
+    Watch watch(c.flow().first, c.flow().second);
+    for (const tools::Segment& segment : c.flow().segments) {
+      watch.take(segment);
+    }
+    EXPECT_TRUE(watch.findings(c.device_side()).empty()) << which;
+  }
+}
+
+// --- Windows ---
+
+/// The window grows, and then three ACKs tell the smaller one that it was: older ones, which were
+/// recorded at the other end as well, or newer ones.
+Conversation older_windows(std::uint32_t stamp) {
+  Conversation c;
+  c.peer(0, "S", {0, 0}).stamp(100, 0).device(0, "SA", {0, 1}).stamp(1000, 100);
+  c.peer(10, "A", {1, 1}).stamp(110, 1000);
+  c.peer(11, "PA", {1, 1, 100}).stamp(111, 1000).device(11, "A", {1, 101, 0, 100}).stamp(1011, 111);
+  c.device(20, "A", {1, 101, 0, 30'000}).stamp(1020, 111);
+  for (std::uint64_t const ms : {60u, 90u, 120u}) {
+    c.device(ms, "A", {1, 101, 0, 100}).stamp(stamp, 111);
+  }
+  return c;
+}
+
+TEST(Recording, AnOlderWindowMayBeRecordedLater) {
+  EXPECT_EQ(accused_of(older_windows(1011)), "");
+  EXPECT_EQ(accused_of(older_windows(1060)), "9293:SHLD-14");
+}
+
+// Behind the peer's FIN no window means anything: Linux tells an old one in TIME-WAIT.
+TEST(Recording, NoWindowMeansAnythingBehindTheFin) {
+  for (bool const closed : {true, false}) {
+    Conversation c = request();
+    c.device(12, "FA", {1, 101, 0, 60'000}).peer(22, closed ? "FA" : "PA", {101, 2, closed ? 0u : 1u});
+    c.device(22, "A", {2, 102, 0, 60'000});
+    for (std::uint64_t ms = 300; ms < 2'000; ms += 300) {
+      if (closed) {
+        c.peer(ms, "FA", {101, 2});
+      } else {
+        c.peer(ms, "PA", {102 + static_cast<std::uint32_t>(ms), 2, 300});
+      }
+      c.device(ms, "A", {2, closed ? 102u : 402u + static_cast<std::uint32_t>(ms), 0, 6'000});
+    }
+    EXPECT_EQ(accused_of(c).find("SHLD-14") != std::string::npos, !closed) << accused_of(c);
+  }
+}
+
+// --- ACKs ---
+
+// Without SACK all that was sent again after a timeout draws an ACK, also behind one that jumps.
+TEST(Recording, WhatWasSentAgainDrawsAcksBehindTheJump) {
+  for (std::uint32_t const size : {88u, 1'000u}) {
+    Conversation c;
+    c.handshake().device(11, "PA", {1, 1, 10}).peer(21, "A", {1, 11});
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      c.peer(30, "A", {1 + i * size, 11, size});
+    }
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      c.peer(300, "A", {1 + i * size, 11, size});
+    }
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      c.device(320, "A", {11, 1 + 40 * size});
+    }
+    EXPECT_EQ(accused_of(c).find("CC-28") == std::string::npos, true) << accused_of(c);
+    for (std::uint32_t i = 0; i < 150; ++i) {
+      c.device(330, "A", {11, 1 + 40 * size});
+    }
+    EXPECT_NE(accused_of(c).find("CC-28"), std::string::npos) << accused_of(c);
   }
 }
 

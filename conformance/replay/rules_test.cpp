@@ -94,6 +94,7 @@ Conversation slow_ack_by_clocks(std::uint32_t ms) {
   c.peer(10, "A", {1, 1, 0}).stamp(510, 900);
   c.device(11, "PA", {1, 1, 100}).stamp(911, 510).peer(21, "A", {1, 101}).stamp(521, 911);
   c.device(30, "PA", {101, 1, 100}).stamp(930, 521);
+  c.peer(29 + ms, "A", {0, 101}).stamp(529 + ms, 911);  // it did not have them until then
   c.peer(30 + ms, "A", {1, 201}).stamp(530 + ms, 930);
   return c.device(30 + ms, "FA", {201, 1}).stamp(930 + ms, 530 + ms);
 }
