@@ -70,11 +70,23 @@ class AgainAudit {
     if (!before || trace_[index].at.since(trace_[*before].at) > moment) {
       return false;
     }
-    const Segment& first = trace_[*before].segment;
-    return first.sequence == segment.sequence && first.flags == segment.flags &&
-           first.acknowledgment == segment.acknowledgment && first.window == segment.window &&
-           first.identification == segment.identification && first.options == segment.options &&
-           first.payload == segment.payload;
+    return are_same(trace_[*before].segment, segment);
+  }
+
+  static bool are_same(const Segment& a, const Segment& b) {
+    return a.sequence == b.sequence && a.flags == b.flags &&
+           a.acknowledgment == b.acknowledgment && a.window == b.window &&
+           a.identification == b.identification && a.options == b.options &&
+           a.payload == b.payload;
+  }
+
+  /// Is the like of it there before? Of captures of both ends that were merged each packet is there
+  /// twice, as far apart as the clocks.
+  bool was_before(std::size_t index) const {
+    auto const end = trace_.begin() + static_cast<std::ptrdiff_t>(index);
+    return std::any_of(trace_.begin(), end, [&](const Item& item) {
+      return are_same(item.segment, trace_[index].segment);
+    });
   }
 
   /// What the device says only if it has received a segment of the peer: the ACK of new data, or
@@ -229,7 +241,8 @@ class AgainAudit {
       // Any ACK may be lost behind the capture, and a keep-alive sends the last octet again.
       bool const asks = segment.data_bytes() <= 1 && segment.sequence + 1 == una_;
       bool const known = received_ && at_or_before(segment.end(), *received_);
-      bool const sure = known && !asks && item.at.since(una_at_) >= long_known;
+      bool const sure = known && !asks && item.at.since(una_at_) >= long_known &&
+                        !(in_.script.unaided && was_before(index));
       if (!asks || !in_.script.inferred) {
         breach(item.at, {"6298:RTO-11"}, "sent again after it was acknowledged", index, sure);
       }
@@ -255,7 +268,8 @@ class AgainAudit {
     bool const even = gap_ > Duration{} && gap.ns * 10 < gap_.ns * 17;
     if (gap + Duration::milliseconds(1) < in_.config.tcp.rto_min) {
       breach(item.at, {"6298:RTO-9"}, "sent again before the timer can have run out", index,
-             gap < in_.config.tcp.rto_min / 2 && told_often_ <= 1 && !drawn_late(item));
+             gap < in_.config.tcp.rto_min / 2 && told_often_ <= 1 && !drawn_late(item) &&
+                 !(timed_out_ && before(una_, timeout_high_)));
     } else if (even && may_double(segment, gap)) {
       // Where the recorder lacks a transmission, what is seen as one gap is that and the one
       // before: less than the next one's half is missing, and the next but one is as it should be.
@@ -263,6 +277,7 @@ class AgainAudit {
     }
     even_ = even ? even_ : 0;
     gap_ = gap;
+    timeout_high_ = timed_out_ && before(una_, timeout_high_) ? timeout_high_ : high_;
     timed_out_ = true;
     alone_after_timeout(index);
   }
@@ -338,6 +353,7 @@ class AgainAudit {
   std::uint32_t told_ = 0;    ///< ... of what had been sent up to here (RFC 1191, 8201)
   std::uint32_t early_ = 0;  ///< the last octet that a SYN brought; the SYN's own without text
   std::uint32_t isn_ = 0, una_ = 0, high_ = 0, recover_ = 0, duplicates_ = 0;
+  std::uint32_t timeout_high_ = 0;  ///< what was lost by then goes again as the window allows
   std::uint32_t told_often_ = 0;  ///< how many segments acknowledged up to una_
   unsigned even_ = 0;             ///< gaps in a row that were not the double of the one before
   std::uint16_t window_ = 0;

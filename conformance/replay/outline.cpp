@@ -97,14 +97,20 @@ void judge_handshake(const Flow& flow, const Negotiated& agreed, const Scenario*
                      Script& script) {
   bool const opened_by_peer = script.role == Role::passive;
   std::size_t peer_segments = 0;
+  bool established = false;
   for (const Segment& segment : flow.segments) {
-    peer_segments += is_from(segment, script.device) ? 0u : 1u;
+    bool const of_device = is_from(segment, script.device);
+    peer_segments += of_device ? 0u : 1u;
+    established |= of_device && !segment.any(flag::syn | flag::rst);
   }
   if (opened_by_peer && scenario == nullptr && sends_plain_syn(flow, script.device)) {
     script.cannot_tell =
         "simultaneous open, captured near the peer: choose the other side with --device";
   } else if (opened_by_peer && !agreed.syn[1]) {
     script.cannot_tell = "missing handshake: the peer's SYN was not captured";
+  } else if (!opened_by_peer && !agreed.syn[1] && established && peer_segments != 0 &&
+             scenario == nullptr) {
+    script.cannot_tell = "missing handshake: the peer's answer to the SYN was not captured";
   } else if (!opened_by_peer && !agreed.syn[0]) {
     script.cannot_tell = "missing handshake: the device's SYN was not captured";
   } else if (opened_by_peer && !agreed.syn[0] && peer_segments != flow.segments.size()) {

@@ -281,6 +281,42 @@ TEST(Recording, ARetransmissionMayBeRecordedTwice) {
   EXPECT_EQ(accused_of(c), "");
 }
 
+// Of captures of both ends that were merged, where the clocks of the two differ.
+TEST(Recording, APacketMayBeThereOnceMoreByAnotherClock) {
+  for (bool const same : {true, false}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).stamp(100, 0).device(0, "SA", {0, 1}).stamp(1000, 100);
+    c.peer(10, "A", {1, 1}).stamp(110, 1000).peer(11, "PA", {1, 1, 100}).stamp(111, 1000);
+    c.device(11, "A", {1, 101}).stamp(1011, 111);
+    c.device(12, "PA", {1, 101, 300}).stamp(1012, 111).peer(22, "A", {101, 301}).stamp(122, 1012);
+    c.device(40, "PA", {301, 101, 50}).stamp(1040, 122);
+    c.peer(50, "A", {101, 351}).stamp(150, 1040);
+    c.device(2'000, "PA", {1, 101, 300}).stamp(same ? 1012 : 3000, same ? 111 : 150);
+    c.peer(2'010, "A", {101, 351}).stamp(2'100, 1040);
+    EXPECT_EQ(accused_of(c), same ? "" : "6298:RTO-11") << verdict_of(c);
+  }
+}
+
+/// Three segments are lost. The timer sends the first again, and `again` sends the second, 95 ms
+/// after the first was acknowledged.
+Conversation paced(bool again) {
+  Conversation c = request();
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    c.device(12, "A", {1 + i * 1'460, 101, 1'460});
+  }
+  if (again) {
+    c.device(400, "A", {1, 101, 1'460});
+  }
+  c.peer(410, "A", {101, 1'461}).device(505, "A", {1'461, 101, 1'460});
+  return c.peer(600, "A", {101, 4'381}).device(601, "FA", {4'381, 101});
+}
+
+// A sender that paces what it sends sends the rest of what was lost when it is its time.
+TEST(Recording, WhatWasLostWithATimeoutGoesAgainAtAnyTime) {
+  EXPECT_EQ(accused_of(paced(true)), "");
+  EXPECT_EQ(accused_of(paced(false)), "6298:RTO-9");
+}
+
 // --- Acknowledged ---
 
 /// A request is answered after `ms` by what `flags`, a sequence number and a length say; of the
@@ -376,6 +412,25 @@ TEST(Recording, TheHandshakeOfPortsUsedAgainMayBeMissing) {
   }
 }
 
+// What the peer's SYN offered tells what its windows mean.
+TEST(Recording, TheAnswerToTheSynMayBeMissing) {
+  for (bool const recorded : {true, false}) {
+    Conversation c;
+    c.device(0, "S", {0, 0});
+    if (recorded) {
+      c.peer(10, "SA", {0, 1, 0, 64});
+    }
+    c.device(10, "A", {1, 1});
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      c.device(11 + 100 * i, "PA", {1 + i * 100, 1, 100});
+      c.peer(12 + 100 * i, "A", {1, 11 + i * 10, 0, 64});
+      c.peer(70 + 100 * i, "A", {1, 11 + i * 10, 0, 64});
+    }
+    EXPECT_EQ(verdict_of(c).substr(0, 30),
+              recorded ? "violates 9293:P-WND-FIT" : "cannot tell: missing handshake");
+  }
+}
+
 // --- Windows ---
 
 /// The window grows, and then three ACKs tell the smaller one that it was: older ones, which were
@@ -401,7 +456,8 @@ TEST(Recording, AnOlderWindowMayBeRecordedLater) {
 TEST(Recording, NoWindowMeansAnythingBehindTheFin) {
   for (bool const closed : {true, false}) {
     Conversation c = request();
-    c.device(12, "FA", {1, 101, 0, 60'000}).peer(22, closed ? "FA" : "PA", {101, 2, closed ? 0u : 1u});
+    c.device(12, "FA", {1, 101, 0, 60'000});
+    c.peer(22, closed ? "FA" : "PA", {101, 2, closed ? 0u : 1u});
     c.device(22, "A", {2, 102, 0, 60'000});
     for (std::uint64_t ms = 300; ms < 2'000; ms += 300) {
       if (closed) {
