@@ -279,7 +279,7 @@ class AgainAudit {
     gap_ = gap;
     timeout_high_ = timed_out_ && before(una_, timeout_high_) ? timeout_high_ : high_;
     timed_out_ = true;
-    alone_after_timeout(index);
+    alone_after_timeout(index, gap + Duration::milliseconds(1) >= in_.config.tcp.rto_min);
   }
 
   /// Did what had just arrived draw it? Then it was no timer, whatever the cause.
@@ -308,7 +308,8 @@ class AgainAudit {
   }
 
   /// After a timeout one segment, then the peer's answer (RFC 5681 3.1, the loss window).
-  void alone_after_timeout(std::size_t index) {
+  /// `timeout`: so much time has gone by that it was one.
+  void alone_after_timeout(std::size_t index, bool timeout) {
     for (std::size_t next = index + 1; next < trace_.size(); ++next) {
       const Item& item = trace_[next];
       bool const at_once = item.at.since(trace_[index].at) <= prompt;
@@ -319,7 +320,8 @@ class AgainAudit {
         // Before an ACK can have come, which the recorder may lack, or have too late.
         Duration const apart = item.at.since(trace_[index].at);
         bool const soon = apart * 2 <= in_.script.round_trip && apart <= at_once_;
-        breach(item.at, {"5681:CC-12"}, "more than one segment after a timeout", next, soon);
+        breach(item.at, {"5681:CC-12"}, "more than one segment after a timeout", next,
+               soon && timeout);
         return;
       }
     }

@@ -153,9 +153,20 @@ class Control {
                            live.any(flag::rst) && !live.any(flag::ack) &&
                            item.segment.sequence != other->segment.sequence &&
                            !acknowledged_.contains(item.segment.sequence) &&
-                           is_of_this(item.segment.sequence);
+                           is_drawn(item) && is_of_this(item.segment.sequence);
     }
     out_.breaches.push_back(std::move(breach));
+  }
+
+  /// Did what the capture has just before draw it? Else the recorder lacks its cause.
+  bool is_drawn(const Item& item) const {
+    for (std::size_t i = std::min(item.steps_before, in_.script.steps.size()); i > 0; --i) {
+      const Step& step = in_.script.steps[i - 1];
+      if (step.kind == Step::Kind::segment) {
+        return item.at.since(step.at) <= Duration::milliseconds(1);
+      }
+    }
+    return false;
   }
 
   /// Is the number among those that the device has sent, or near behind them, and no end of a

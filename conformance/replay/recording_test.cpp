@@ -248,6 +248,17 @@ TEST(Recording, TheAckOfARetransmissionMayBeMissing) {
   EXPECT_EQ(accused_of(timed_out(Duration::milliseconds(12))), "");
 }
 
+// A merged capture of both ends has a joined segment, and later the two that it was cut into.
+TEST(Recording, WhatIsThereAgainTooSoonWasNoTimeout) {
+  for (std::uint64_t const ms : {60u, 312u}) {
+    Conversation c = request();
+    c.device(12, "PA", {1, 101, 1'500}).peer(20, "A", {101, 1}).peer(21, "A", {101, 1});
+    c.device(ms, "A", {1, 101, 1'400}).device(ms, "PA", {1'401, 101, 100});
+    c.peer(ms + 20, "A", {101, 1'501});
+    EXPECT_EQ(accused_of(c), ms == 60 ? "" : "5681:CC-12") << ms;
+  }
+}
+
 // --- Doubled ---
 
 TEST(Recording, APacketMayBeThereTwiceOrThrice) {
@@ -371,6 +382,18 @@ TEST(Recording, AResetMayAnswerTheConnectionBefore) {
     Conversation c;
     c.handshake().device(11, "R", {1, 0}).peer(20, "A", {1, 1}).device(20, "R", {number, 0});
     EXPECT_EQ(accused_of(c), number == 5 ? "9293:P-LISTEN-ACK" : "") << number;
+  }
+}
+
+TEST(Recording, AResetMayAnswerWhatIsMissing) {
+  for (bool const recorded : {true, false}) {
+    Conversation c;
+    c.handshake();
+    if (recorded) {
+      c.peer(80, "PA", {1, 1, 10});
+    }
+    c.device(80, "R", {202, 0});
+    EXPECT_EQ(accused_of(c), recorded ? "9293:P-ABORT" : "") << recorded;
   }
 }
 
