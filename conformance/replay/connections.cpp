@@ -2,6 +2,7 @@
 #include "conformance/replay/connections.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "conformance/replay/circle.hpp"
 
@@ -180,6 +181,34 @@ void ConnectionReader::judge(Connection& connection) {
   kept_ -= std::min(kept_, bytes);
 }
 
+ConnectionReader::Place ConnectionReader::close(Place place) {
+  if (!place->is_judged) {
+    judge(*place);
+  }
+  handlers_.done(*place);
+  auto const key = std::minmax(place->flow.first, place->flow.second);
+  auto const found = open_.find(key);
+  if (found != open_.end() && found->second == place) {
+    open_.erase(found);
+  }
+  return all_.erase(place);
+}
+
+/// Ends the half that was silent longest: each of very many SYNs is a connection that never ends.
+void ConnectionReader::close_silent() {
+  std::vector<Instant> times;
+  times.reserve(all_.size());
+  for (const Connection& connection : all_) {
+    times.push_back(connection.last);
+  }
+  auto const middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  Instant const until = *middle;
+  for (auto place = all_.begin(); place != all_.end();) {
+    place = place->last <= until ? close(place) : std::next(place);
+  }
+}
+
 /// Ends what has closed; where that is not enough, judges the largest of the others by what there
 /// is of them.
 void ConnectionReader::relieve() {
@@ -189,16 +218,10 @@ void ConnectionReader::relieve() {
       ++place;
       continue;
     }
-    if (!place->is_judged) {
-      judge(*place);
-    }
-    handlers_.done(*place);
-    auto const key = std::minmax(place->flow.first, place->flow.second);
-    auto const found = open_.find(key);
-    if (found != open_.end() && found->second == place) {
-      open_.erase(found);
-    }
-    place = all_.erase(place);
+    place = close(place);
+  }
+  if (all_.size() > limits_.open_max) {
+    close_silent();
   }
   while (kept_ > limits_.total_max / 2) {
     std::uint64_t const mean = kept_ / std::max<std::size_t>(all_.size(), 1);

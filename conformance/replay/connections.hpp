@@ -20,6 +20,7 @@ struct KeepLimits {
   std::uint64_t octets_max = std::uint64_t{3} << 20;    ///< of data of one connection
   std::uint64_t total_max = std::uint64_t{12} << 20;    ///< of all that are not judged yet
   std::size_t closed_max = 1'000;                       ///< connections that have ended
+  std::size_t open_max = 32'768;  ///< ... and have not; beyond it those end that are silent longest
 };
 
 /// One connection of a capture. A port that is used again makes another.
@@ -89,6 +90,8 @@ class ConnectionReader {
   void account(Connection& connection, const tools::Segment& segment);
   void judge(Connection& connection);
   void relieve();
+  Place close(Place place);
+  void close_silent();
 
   KeepLimits limits_;
   Handlers handlers_;

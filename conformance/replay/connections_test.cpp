@@ -154,6 +154,24 @@ TEST(Connections, WhatIsKeptOfAllIsBounded) {
   EXPECT_EQ(most, 9u);
 }
 
+// A SYN a connection, and none of them ever ends.
+TEST(Connections, HowManyAreOpenIsBounded) {
+  KeepLimits limits;
+  limits.closed_max = 10;
+  limits.open_max = 100;
+  std::size_t done = 0;
+  ConnectionReader reader(limits, {[](Connection&) {}, [&](Connection&) { ++done; }});
+  for (std::uint32_t i = 0; i < 2'000; ++i) {
+    tools::Segment syn = whole().flow().segments.front();
+    syn.source.port = Port{static_cast<std::uint16_t>(10'000 + i)};
+    syn.time = syn.time + Duration::milliseconds(i);
+    reader.take(decoded(std::move(syn)));
+    EXPECT_LE(reader.connections() - done, 111u);
+  }
+  reader.finish();
+  EXPECT_EQ(done, 2'000u);
+}
+
 // Taken beside the receiver: what comes for a round trip was sent before the echo was heard.
 TEST(Connections, AFarSenderHasNotHeardYetOfAMark) {
   for (std::uint32_t const beyond : {0u, 40u}) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,7 +40,7 @@ class Watch {
   class Pieces {
    public:
     void add(std::int64_t mark, std::int64_t count) {
-      if (all_.size() == most) {
+      if (all_.size() - begin_ == most) {
         all_.back() = {std::max(all_.back().mark, mark), all_.back().count + count};
       } else {
         all_.push_back({mark, count});
@@ -50,9 +49,12 @@ class Watch {
     }
     /// Those whose mark lies before `end`, or on it.
     void forget_until(std::int64_t end) {
-      while (!all_.empty() && all_.front().mark <= end) {
-        total_ -= all_.front().count;
-        all_.pop_front();
+      while (begin_ != all_.size() && all_[begin_].mark <= end) {
+        total_ -= all_[begin_++].count;
+      }
+      if (begin_ * 2 >= all_.size()) {
+        all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(begin_));
+        begin_ = 0;
       }
     }
     void clear() { *this = {}; }
@@ -63,7 +65,8 @@ class Watch {
     struct Piece {
       std::int64_t mark = 0, count = 0;
     };
-    std::deque<Piece> all_;
+    std::vector<Piece> all_;
+    std::size_t begin_ = 0;  ///< those before it are forgotten
     std::int64_t total_ = 0;
   };
 
