@@ -203,7 +203,9 @@ bool Watch::share_window(const Side& side, const Side& other) {
 /// at both ends.
 bool Watch::is_later(const Side& side, const Segment& segment, std::int64_t ack) {
   auto const stamps = stamps_of(segment);
-  return ack > side.edge_ack || (stamps && side.edge_stamp &&
+  bool const fresh = segment.data_bytes() != 0 &&
+                     position(side.next, segment.sequence) >= side.next;
+  return fresh || ack > side.edge_ack || (stamps && side.edge_stamp &&
                                  static_cast<std::int32_t>(stamps->value - *side.edge_stamp) > 0);
 }
 
@@ -335,10 +337,10 @@ void Watch::look_at_marks(Side& side, Side& other, const Segment& segment) {
 /// How many segments these octets were on the wire: a recorder may have them joined, or lack some.
 std::int64_t Watch::pieces_of(const Side& side, const Side& other, std::int64_t octets) {
   constexpr std::uint32_t usual = 536, least = 48, options = 20;
-  std::uint32_t const told = std::min(side.mss != 0 ? side.mss : usual,
+  std::uint32_t const most = std::min(side.mss != 0 ? side.mss : usual,
                                       other.mss != 0 ? other.mss : usual);
-  std::int64_t const size = std::max(told, least + options) - options;
-  return 1 + octets / size;
+  std::int64_t const size = std::max(std::min(most, usual), least + options) - options;
+  return octets <= most ? 1 : 1 + octets / size;
 }
 
 void Watch::move_on(Side& side, Side& other, const Segment& segment) {
