@@ -154,6 +154,64 @@ TEST(RefereeHonest, WindowsOfAConnectionOfWhichTheHandshakeIsMissing) {
   }
 }
 
+// A connection of the same ports, of which nothing of the handshake is there: its numbers lie below
+// the former's, in them, or far away.
+TEST(RefereeHonest, AConnectionWithoutItsHandshakeBehindOneThatWasClosedOrReset) {
+  constexpr std::uint32_t below = 0u - 5'000;
+  for (bool const reset : {false, true}) {
+    for (std::uint32_t const at : {51u, 101u, below, 900'000'000u}) {
+      Talk t;
+      t.open({.mss = 1'460, .stamp = 5'000});
+      t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 5'010, .echo = 5'000, .own = true});
+      t.b("AP", {.seq = 1, .ack = 101, .text = 100, .stamp = 5'010, .echo = 5'010});
+      if (reset) {
+        t.a("RA", {.seq = 101, .ack = 101, .own = true});
+      } else {
+        t.a("FA", {.seq = 101, .ack = 101, .stamp = 5'020, .echo = 5'010, .own = true});
+        t.b("FA", {.seq = 101, .ack = 102, .stamp = 5'020, .echo = 5'020});
+        t.a("A", {.seq = 102, .ack = 102, .stamp = 5'030, .echo = 5'020, .own = true});
+      }
+      t.a("AP", {.seq = at, .ack = at, .text = 100, .after_ms = reset ? 1'000u : 61'000u,
+                 .window = 9'000, .stamp = 90, .echo = 7'000, .octet = 9, .own = true});
+      t.b("AP", {.seq = at, .ack = at + 100, .text = 90, .window = 500, .stamp = 7'010,
+                 .echo = 90, .octet = 9});
+      t.a("AP", {.seq = at + 100, .ack = at + 90, .text = 100, .window = 9'000, .stamp = 100,
+                 .echo = 7'010, .octet = 9, .own = true});
+      t.a("FA", {.seq = at + 200, .ack = at + 90, .window = 9'000, .stamp = 101, .echo = 7'010,
+                 .own = true});
+      SCOPED_TRACE(at);
+      expect_nothing_certain(t);
+    }
+  }
+}
+
+// What is wrong in the new connection by itself is found in it.
+TEST(RefereeHonest, WhatAConnectionWithoutItsHandshakeSaysTwiceIsTheSameStill) {
+  Talk t;
+  t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 100, .own = true});
+  t.b("FA", {.seq = 1, .ack = 101}).a("FA", {.seq = 101, .ack = 2, .own = true});
+  t.a("AP", {.seq = 70'000, .ack = 70'000, .text = 100, .after_ms = 61'000, .own = true});
+  t.a("AP", {.seq = 70'000, .ack = 70'000, .text = 100, .octet = 9, .own = true});
+  EXPECT_EQ(t.found(Rule::text_changed), "likely");
+}
+
+// The end of the former is missing too: the ACK of a FIN that was not seen, and a clock that
+// another host set, show nothing of each other.
+TEST(RefereeHonest, AConnectionBehindOneOfWhichTheEndIsMissing) {
+  for (std::uint32_t const silent : {61'000u, 400'000u}) {
+    Talk t;
+    t.open({.mss = 1'460, .stamp = 5'000});
+    t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 5'010, .echo = 5'000});
+    t.b("A", {.seq = 1, .ack = 102, .stamp = 5'020, .echo = 5'013});
+    t.a("AP", {.seq = 52, .ack = 3'000'000'000, .text = 100, .after_ms = silent, .stamp = 90,
+               .echo = 7'000, .octet = 9});
+    t.b("AP", {.seq = 3'000'000'000, .ack = 152, .text = 10, .stamp = 7'001, .echo = 90});
+    t.a("AP", {.seq = 152, .ack = 3'000'000'010, .text = 100, .stamp = 95, .echo = 7'001,
+               .octet = 9});
+    expect_nothing_certain(t);
+  }
+}
+
 // Captures of both ends that were merged: each packet is there again, a trip later.
 TEST(RefereeHonest, ASynThatIsThereAgainMakesNoTextNew) {
   Talk t;

@@ -5,6 +5,13 @@
 
 namespace lockstep::sim::referee {
 
+// Whether the segment is of another connection than the one that had these ports; `renew` forgets
+// that one.
+bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side);
+void renew(Connection& c);
+// Whether it may be of another, and nothing in the segment shows which.
+bool may_be_another(const Connection& c, const Sighting& said);
+
 // Whether a peer could read the segment: nobody hears what it cannot.
 bool judge_alone(const Moment& m);
 void judge_resets(const Moment& m);

@@ -9,9 +9,6 @@
 namespace lockstep::sim::referee {
 namespace {
 
-// Nobody speaks of a connection that was silent for so long, if a SYN comes.
-constexpr Duration forgotten_after = Duration::seconds(240);
-
 bool before(const Endpoint& a, const Endpoint& b) {
   if (a.address.high != b.address.high) {
     return a.address.high < b.address.high;
@@ -28,37 +25,6 @@ std::uint64_t hash_of(const std::array<Endpoint, 2>& ends) {
   hash.add(ends[1].address.low ^ ends[1].address.high);
   hash.add(std::uint64_t{ends[0].port.value} << 16 | ends[1].port.value);
   return hash.finish();
-}
-
-// A SYN of another number where a connection was that has ended or been forgotten.
-bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) {
-  Voice const& speaker = c.voices[side];
-  bool const closed = c.voices[0].fin_sent && c.voices[1].fin_sent;
-  bool const other_number = speaker.begun && speaker.iss != said.segment.sequence;
-  // An answer of another number shows a SYN that the capture lacks.
-  bool const spoke = other_number || (speaker.begun && closed && !said.segment.flags.ack());
-  bool const ended = c.voices[0].resets + c.voices[1].resets != 0 ||
-                     (c.voices[0].fin_sent && c.voices[1].fin_sent);
-  return said.segment.flags.syn() && spoke &&
-         (ended || said.at.since(c.last_at) > forgotten_after);
-}
-
-void renew(Connection& c) {
-  for (Voice& voice : c.voices) {
-    Voice fresh;
-    fresh.has_former = voice.begun;
-    fresh.former = voice.sent;
-    fresh.has_former_iss = voice.begun && !voice.middle;
-    fresh.former_iss = voice.iss;
-    fresh.former_stamped = voice.stamp_any;
-    fresh.former_stamp = voice.stamp_highest;
-    fresh.told = voice.told;
-    fresh.kept.cells.swap(voice.kept.cells);
-    std::fill(fresh.kept.cells.begin(), fresh.kept.cells.end(), KeptText::unknown);
-    voice = fresh;
-  }
-  c.lossy = c.round_known = c.syn_seen = false;
-  c.reused = true;
 }
 
 // An ACK of a SYN and of nothing more, before anything else was said.
@@ -166,6 +132,10 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     end_claims(c, fouls_);
     renew(c);
   }
+  if (!terms_.whole && may_be_another(c, said)) {
+    end_claims(c, fouls_);
+    c.resumed = true;
+  }
   static constexpr Allowances anything;
   Moment m{said, c.voices[side], c.voices[1 - side], c, side, own != nullptr,
            own != nullptr ? *own : anything, terms_, *this};
@@ -179,6 +149,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   }
   m.speaker.own = m.speaker.own || own != nullptr;
   // What merely passes a whole capture's place need not have passed it whole.
+  m.alone = false;
   bool const judged = own != nullptr || (terms_.others && (!terms_.whole || m.other.own ||
                                                            !terms_.at_host));
   if (judged) {
@@ -257,6 +228,9 @@ void Referee::end() {
 std::uint32_t Referee::add(const Moment& m, Foul foul) {
   if (static_cast<std::uint32_t>(foul.rule) == terms_.without) {
     return terms_.fouls_max;
+  }
+  if (foul.doubt == Doubt::none && m.connection.resumed && !m.alone) {
+    foul.doubt = Doubt::middle;
   }
   std::uint8_t& told = m.speaker.told[static_cast<std::uint32_t>(foul.rule)]
                                      [static_cast<std::uint32_t>(foul.standing())];

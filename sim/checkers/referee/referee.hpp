@@ -72,6 +72,7 @@ struct Connection {
   bool lossy = false;      // the capture lacks something that arrived
   bool disordered = false; // it has an answer before what is answered
   bool reused = false;     // the tuple had a connection before
+  bool resumed = false;    // ... or may have had: it was over, or silent for long, and is no more
   bool round_known = false;
   bool syn_seen = false;
   Instant syn_at;
@@ -95,6 +96,7 @@ struct Moment {
   const Terms& terms;
   Referee& judge;
   bool of_listener = false;  // what is found is about who listens, `speaker` here
+  bool alone = true;         // the packet alone is looked at, whatever was said before
 
   const wire::Segment& segment() const { return said.segment; }
 };

@@ -1,0 +1,102 @@
+// Ports that are used again: which connection a segment is of, whatever the recorder lacks.
+#include <algorithm>
+
+#include "sim/checkers/referee/judges.hpp"
+
+namespace lockstep::sim::referee {
+namespace {
+
+// Linux keeps the ports of a connection that was closed for so long. One that was silent as long
+// may have ended where the recorder lost it.
+constexpr Duration kept_after_close = Duration::seconds(60);
+// What was on its way when a reset passed, and what answers it, comes within this.
+constexpr Duration kept_after_reset = Duration::milliseconds(500);
+// Numbers of one connection are not farther apart.
+constexpr std::int32_t near_most = 1 << 24;
+
+bool was_reset(const Connection& c) { return c.voices[0].resets + c.voices[1].resets != 0; }
+
+bool was_closed(const Connection& c) { return c.voices[0].fin_sent && c.voices[1].fin_sent; }
+
+// A voice has said what ends at `number`, or what lies a little before it.
+bool has_reached(const Voice& voice, Sequence number) {
+  return !voice.begun ||
+         (number.at_or_before(voice.sent) && voice.sent.distance_from(number) <= near_most);
+}
+
+bool is_near(const Voice& voice, Sequence number) {
+  std::int32_t const off = number.distance_from(voice.sent);
+  return !voice.begun || (off <= near_most && off >= -near_most);
+}
+
+// The last word once more: a FIN that was not acknowledged, or the ACK of one.
+bool says_again(const Sighting& said, const Voice& v) {
+  bool const fin = said.segment.flags.fin() && v.fin_heard && said.end() == v.fin_heard_end;
+  bool const ack = said.length().empty() && said.segment.sequence == v.sent && v.offered &&
+                   said.segment.acknowledgment == v.last_ack;
+  return fin || ack;
+}
+
+// Text or an ACK without a SYN, by numbers that are not this connection's: the recorder lacks the
+// handshake of the next.
+bool is_foreign(const Connection& c, const Sighting& said, std::uint32_t side) {
+  wire::Segment const& segment = said.segment;
+  if (!segment.flags.ack() || segment.flags.rst() || said.sum == Sum::bad ||
+      said.ip_sum == Sum::bad) {
+    return false;
+  }
+  Voice const& v = c.voices[side];
+  Voice const& other = c.voices[1 - side];
+  // What was on its way passes behind a reset, and goes on behind what had passed.
+  Duration const silent = said.at.since(c.last_at);
+  if (!was_closed(c) && (!was_reset(c) || silent <= kept_after_reset)) {
+    bool const one = is_near(v, segment.sequence);
+    bool const two = is_near(other, segment.acknowledgment);
+    return was_reset(c) ? !one || !two : !one && !two;
+  }
+  bool const late = silent > kept_after_close && !says_again(said, v);
+  return late || (!has_reached(v, segment.sequence) &&
+                  !has_reached(other, segment.acknowledgment));
+}
+
+}  // namespace
+
+bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) {
+  Voice const& speaker = c.voices[side];
+  if (!said.segment.flags.syn()) {
+    return (speaker.begun || c.voices[1 - side].begun) && is_foreign(c, said, side);
+  }
+  bool const other_number = speaker.begun && speaker.iss != said.segment.sequence;
+  // An answer of another number shows a SYN that the capture lacks.
+  bool const spoke = other_number ||
+                     (speaker.begun && was_closed(c) && !said.segment.flags.ack());
+  return spoke && (was_reset(c) || was_closed(c) ||
+                   said.at.since(c.last_at) > kept_after_close);
+}
+
+void renew(Connection& c) {
+  for (Voice& voice : c.voices) {
+    Voice fresh;
+    fresh.has_former = voice.begun;
+    fresh.former = voice.sent;
+    fresh.has_former_iss = voice.begun && !voice.middle;
+    fresh.former_iss = voice.iss;
+    fresh.former_stamped = voice.stamp_any;
+    fresh.former_stamp = voice.stamp_highest;
+    fresh.told = voice.told;
+    fresh.kept.cells.swap(voice.kept.cells);
+    std::fill(fresh.kept.cells.begin(), fresh.kept.cells.end(), KeptText::unknown);
+    voice = fresh;
+  }
+  c.lossy = c.round_known = c.syn_seen = c.resumed = false;
+  c.reused = true;
+}
+
+bool may_be_another(const Connection& c, const Sighting& said) {
+  Duration const silent = said.at.since(c.last_at);
+  bool const begun = c.voices[0].begun || c.voices[1].begun;
+  return begun && !said.segment.flags.syn() &&
+         (silent > kept_after_close || (was_reset(c) && silent > kept_after_reset));
+}
+
+}  // namespace lockstep::sim::referee
