@@ -19,17 +19,57 @@ std::uint64_t bytes_of(const Segment& segment) {
   return sizeof(Segment) + segment.payload.capacity() + segment.options.capacity();
 }
 
-/// Do both numbers lie behind all that either side has said? Then the capture lacks the SYN of
-/// another connection.
-bool is_beyond(const Connection& old, const Segment& segment) {
+/// Linux keeps the ports of a connection that was closed for so long. One that was silent as long
+/// may have ended where the recorder lost it.
+constexpr Duration kept_after_close = Duration::seconds(60);
+/// What was on its way when a reset passed, and what answers it, comes within this.
+constexpr Duration kept_after_reset = Duration::milliseconds(500);
+/// Numbers of one connection are not farther apart.
+constexpr std::uint32_t near_most = 1U << 24;
+
+bool has_reached(std::uint32_t next, std::uint32_t number) {
+  return at_or_before(number, next) && next - number <= near_most;
+}
+
+bool is_near(std::uint32_t next, std::uint32_t number) {
+  return next - number <= near_most || number - next <= near_most;
+}
+
+/// It begins where something is to come or is not acknowledged, and acknowledges what it may.
+bool goes_on(const Connection& old, const Segment& segment, std::size_t side) {
+  std::uint32_t const next = old.next[side];
+  bool const again = old.has_acked[1 - side] && segment.sequence == old.acked[1 - side];
+  bool const here = segment.sequence == next || segment.sequence + 1 == next || again;
+  return here && has_reached(old.next[1 - side], segment.acknowledgment) &&
+         (!old.has_acked[side] || at_or_before(old.acked[side], segment.acknowledgment));
+}
+
+/// Is the segment of another connection than the one that had these ports, whose SYN the capture
+/// lacks? Its numbers may lie anywhere, also among those of the one before.
+bool is_foreign(const Connection& old, const Segment& segment) {
   std::size_t const side = old.flow.first == segment.source ? 0 : 1;
   if (!segment.any(flag::ack) || segment.any(flag::rst) || !old.has_next[0] || !old.has_next[1]) {
     return false;
   }
-  bool const answer = segment.any(flag::syn) && old.has_syn[side] &&
-                      old.syn[side] != segment.sequence;
-  return answer || (before(old.next[side], segment.sequence) &&
-                    before(old.next[1 - side], segment.acknowledgment));
+  if (segment.any(flag::syn)) {
+    return old.has_ended() && old.has_syn[side] && old.syn[side] != segment.sequence;
+  }
+  std::uint32_t const next = old.next[side];
+  std::uint32_t const other = old.next[1 - side];
+  Duration const silent = segment.time.since(old.last);
+  bool const closed = old.fin[0] && old.fin[1];
+  bool const long_ago = silent > kept_after_close ||
+                        (old.reset && silent > kept_after_reset);
+  if (long_ago) {
+    return !goes_on(old, segment, side);
+  }
+  if (closed) {
+    return !has_reached(next, segment.sequence) && !has_reached(other, segment.acknowledgment);
+  }
+  // What was on its way passes behind a reset, and goes on behind what had passed.
+  bool const one = is_near(next, segment.sequence);
+  bool const two = is_near(other, segment.acknowledgment);
+  return old.reset ? !one || !two : !one && !two;
 }
 
 }  // namespace
@@ -92,7 +132,7 @@ ConnectionReader::Place ConnectionReader::place_of(const Key& key, const Segment
   bool const other = asks && (place->has_syn[side] ? place->syn[side] != segment.sequence
                                                    : place->segments != 0 && place->has_ended());
   if ((other && (place->has_ended() || place->is_judged)) ||
-      (sound && place->has_ended() && is_beyond(*place, segment))) {
+      (sound && is_foreign(*place, segment))) {
     return begin(key, segment);
   }
   if (other) {
@@ -144,6 +184,10 @@ void ConnectionReader::account(Connection& connection, const Segment& segment) {
                                   before(connection.next[side], segment.end()))) {
     connection.has_next[side] = true;
     connection.next[side] = segment.end();
+  }
+  if (segment.any(flag::ack) && !segment.any(flag::rst)) {
+    connection.has_acked[side] = true;
+    connection.acked[side] = segment.acknowledgment;
   }
   if (segment.any(flag::syn) && !connection.has_syn[side]) {
     connection.has_syn[side] = true;

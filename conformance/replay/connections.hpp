@@ -43,6 +43,8 @@ struct Connection {
   bool has_syn[2] = {false, false}, fin[2] = {false, false};
   std::uint32_t next[2] = {0, 0};  ///< behind all that a side has said
   bool has_next[2] = {false, false};
+  std::uint32_t acked[2] = {0, 0};  ///< what a side acknowledged last
+  bool has_acked[2] = {false, false};
   bool reset = false;
   std::uint64_t sound = 0;  ///< segments whose checksum is not wrong ...
   std::uint64_t wrong = 0;  ///< ... and is; most: it was edited, and what is wrong was heard

@@ -112,6 +112,48 @@ TEST(Connections, ASynThatIsAnsweredBeginsAnother) {
   EXPECT_EQ(parts_of(all).judged, (std::vector<std::size_t>{8}));
 }
 
+/// The numbers of one that lacks its handshake lie above the former's, in them, below, or far away.
+TEST(Connections, OneThatLacksItsHandshakeIsAnother) {
+  Conversation const c = whole();
+  for (std::uint32_t const shift : {1'000'000U, 70U, 0U - 50U, 0U - 100'000U, 0x7000'0000U}) {
+    for (bool const reset : {false, true}) {
+      std::vector<tools::Segment> all = c.flow().segments;
+      if (reset) {
+        all.resize(6);
+        all.back().flags = tools::tcp_flag::rst | tools::tcp_flag::ack;
+      }
+      std::size_t const first = all.size();
+      Duration const after = reset ? Duration::seconds(1) : Duration::seconds(61);
+      std::vector<tools::Segment> const next = again(c, after, shift);
+      all.insert(all.end(), next.begin() + 3, next.end());
+      EXPECT_EQ(parts_of(all).judged, (std::vector<std::size_t>{first, 6})) << shift << reset;
+    }
+  }
+}
+
+/// The end of the former is missing too.
+TEST(Connections, OneThatLacksItsHandshakeBehindOneThatLacksItsEndIsAnother) {
+  Conversation const c = whole();
+  for (std::uint32_t const shift : {1'000'000U, 70U, 0U - 50U}) {
+    std::vector<tools::Segment> all = c.flow().segments;
+    all.resize(6);
+    std::vector<tools::Segment> const next = again(c, Duration::seconds(61), shift);
+    all.insert(all.end(), next.begin() + 3, next.end());
+    EXPECT_EQ(parts_of(all).judged, (std::vector<std::size_t>{6, 6})) << shift;
+  }
+}
+
+/// What goes on after long, or what was on its way when it ended, is of the same.
+TEST(Connections, WhatComesLateIsOfTheSame) {
+  Conversation c;
+  c.handshake().peer(11, "PA", {1, 1, 100}).device(11, "PA", {1, 101, 300});
+  c.device(90'011, "PA", {1, 101, 300}).peer(90'021, "A", {101, 301});
+  c.peer(200'000, "A", {100, 301}).device(200'001, "A", {301, 101});
+  c.peer(200'010, "RA", {101, 301}).device(200'011, "A", {301, 101, 400});
+  c.device(200'012, "A", {701, 101, 400});
+  EXPECT_EQ(parts_of(c.flow().segments).judged, (std::vector<std::size_t>{12}));
+}
+
 TEST(Connections, OnlyTheFirstPartIsKept) {
   Conversation c;
   c.handshake();
