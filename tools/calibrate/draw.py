@@ -8,6 +8,7 @@ from calibrate import lane
 from calibrate.relay import Terms
 
 FLOWS_IN_WORLD = 40
+ODD, ODD_EVERY = 10_000, 5  # worlds from this number on are odd, one for five of the others
 TCP = socket.IPPROTO_TCP
 NODELAY, CORK, QUICKACK, CONGESTION, USER_TIMEOUT = 1, 3, 12, 13, 18
 KEEPIDLE, KEEPINTVL, KEEPCNT, MAXSEG = 4, 5, 6, 2
@@ -136,13 +137,33 @@ def flow(draw, number, seed, mtu):
             "begin": draw.random() * 3, "patience": 25.0, "view_seed": seed, **more}
 
 
+def make_odd(draw, one):
+    """A flow with what is rare: segments of 88 octets and more, BBR, small buffers."""
+    for options in (one["client_options"], one["server_options"]):
+        if draw.random() < 0.4:
+            options.append((TCP, MAXSEG, draw.choice([88, 100, 150, 216, 300, 536])))
+        if draw.random() < 0.5:
+            options.append((TCP, CONGESTION, "bbr"))
+        if draw.random() < 0.4:
+            options.append((socket.SOL_SOCKET, socket.SO_RCVBUF,
+                            draw.choice([2304, 3000, 5000, 9000, 20_000])))
+    if draw.random() < 0.2:
+        one["habit"] = "port_again"
+    one["octets"] = min(one["octets"], 200_000)
+
+
 def world(seed, number, flows=FLOWS_IN_WORLD):
-    """World `number` of a seed."""
+    """World `number` of a seed; from ODD on most have no SACK, and flows are odd."""
     draw = random.Random(f"{seed}/{number}")
     settings = world_settings(draw)
-    return {"number": number, "seed": seed, **settings,
-            "flows": [flow(draw, one, draw.randrange(1 << 40), settings["mtu"])
-                      for one in range(flows)]}
+    made = [flow(draw, one, draw.randrange(1 << 40), settings["mtu"]) for one in range(flows)]
+    if number >= ODD:
+        if draw.random() < 0.7:
+            for side in settings["sides"]:
+                side["tcp_sack"] = "0"
+        for one in made:
+            make_odd(draw, one)
+    return {"number": number, "seed": seed, **settings, "flows": made}
 
 
 def terms_of(one):

@@ -30,14 +30,16 @@ def one_world(seed, number, flows, folder):
 
 
 def make(seed, flows, folder, say=lambda text: None):
-    """At least so many flows of a seed in a folder; worlds that are there already stay."""
+    """At least so many flows of a seed in a folder, and some of odd worlds; worlds that are there
+    already stay."""
     folder = pathlib.Path(folder)
     (folder / "whole").mkdir(parents=True, exist_ok=True)
     noted = folder / LIST
     known = read_list(folder) if noted.exists() else []
     done = {flow["world"] for flow in known}
     count = -(-flows // draw.FLOWS_IN_WORLD)
-    wanted = [number for number in range(count) if number not in done]
+    odd = range(draw.ODD, draw.ODD + -(-count // draw.ODD_EVERY))
+    wanted = [number for number in [*odd, *range(count)] if number not in done]
     size = min(flows, draw.FLOWS_IN_WORLD)
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool, \
             open(noted, "a", encoding="utf-8") as out:

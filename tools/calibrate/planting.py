@@ -5,7 +5,8 @@ import pathlib
 import random
 import socket
 
-from calibrate import making, pcap, plants_lives, plants_octets, plants_options, plants_time, talk
+from calibrate import (draw, making, pcap, plants_lives, plants_octets, plants_options,
+                       plants_time, talk)
 
 EACH = 20
 MODULES = (plants_octets, plants_options, plants_time, plants_lives)
@@ -16,7 +17,7 @@ def bases(folder):
     """(file, whether it was taken at the client) of every whole capture without offloads."""
     folder = pathlib.Path(folder)
     for flow in making.read_list(folder):
-        if flow["offloads"] or flow["frames"] > FRAMES_MAX:
+        if flow["offloads"] or flow["frames"] > FRAMES_MAX or flow["world"] >= draw.ODD:
             continue
         if flow["view"] == "plain":
             yield folder / flow["file"], flow["side"] == 0

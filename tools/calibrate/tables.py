@@ -31,9 +31,10 @@ def percent(hits, of):
 
 
 def place_of(flow):
-    """The address where a whole capture was taken."""
-    return (lane.V6 if flow["six"] else lane.V4)[flow["side"]] if flow["view"] in draw.WHOLE \
-        else None
+    """The address where a capture was taken that is whole, or rougher and in the host's order."""
+    if flow["view"] not in draw.WHOLE and not flow.get("placed"):
+        return None
+    return (lane.V6 if flow["six"] else lane.V4)[flow["side"]]
 
 
 def judge_folder(folder, flows, notes, say=lambda text: None):
@@ -158,6 +159,22 @@ def wrong_table(calibration):
               f"{first} |"
 
 
+def views_table(calibration):
+    """View by view: in how many captures a tool was wrong; damages that met are counted each."""
+    found, _ = calibration.wrong()
+    wrong = {tool: {flow["file"] for key, flows in found.items() if key[0] == tool
+                    for flow in flows} for tool in ("lint", "replay")}
+    rows = collections.defaultdict(list)
+    for flow in calibration.flows:
+        for name in {flow["view"], *flow.get("befell", ())}:
+            rows[name].append(flow["file"])
+    yield "| view or damage | captures | `certain` wrong | `violates` wrong |"
+    yield "|---|---|---|---|"
+    for name, files in sorted(rows.items()):
+        counts = (sum(one in wrong[tool] for one in files) for tool in wrong)
+        yield f"| {name} | {len(files)} | {' | '.join(map(str, counts))} |"
+
+
 def found_table(rows):
     """Kind by kind: how often it was found."""
     yield "| planted | flows | found | by lint | certain | by replay |"
@@ -199,6 +216,7 @@ def report(calibration):
     failures = list(calibration.failures())
     lines += ["", f"{len(failures)} captures without an answer"] + failures[:5]
     lines += ["", "### Accused wrongly", "", *wrong_table(calibration)]
+    lines += ["", "### By view", "", *views_table(calibration)]
     lines += ["", "lint suspected (`likely`), in flows: " + ", ".join(
         f"{rule} {count}" for rule, count in calibration.likely().most_common())]
     own = calibration.core_differs()

@@ -5,7 +5,8 @@ import struct
 
 import pytest
 
-from calibrate import draw, judging, lane, making, pcap, planting, relay, tables, talk, views
+from calibrate import (draw, judging, lane, making, pcap, planting, relay, tables, talk, views,
+                       views_mixed, views_reuse)
 
 WHY_NOT = lane.why_not() or (None if judging.PROGRAM.exists() else f"no {judging.PROGRAM}")
 live = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
@@ -99,6 +100,77 @@ def test_views_spoil_what_they_say():
     for maker in (views.edited, views.edited_sums):
         changed = pcap.Packet(0, maker(generator, frames)[0][1])
         assert changed.frame() != maker(generator, frames)[0][1]  # the sum is wrong
+
+
+def said(when, from_client, flags, seq, ack, text=b""):
+    """A frame of a life on the ports 30000 and 5000."""
+    ports = {"sport": 30000, "dport": 5000} if from_client else {"sport": 5000, "dport": 30000}
+    one = segment(text, flags=flags, seq=seq % pcap.CYCLE, ack=ack % pcap.CYCLE, **ports)
+    return when, one.frame()
+
+
+def life(begin, client, server):
+    """Both ends' frames of a connection that is opened, says 10 octets and is closed."""
+    both = pcap.SYN | pcap.ACK
+    frames = [said(begin, True, pcap.SYN, client, 0),
+              said(begin + 1000, False, both, server, client + 1),
+              said(begin + 2000, True, pcap.ACK, client + 1, server + 1, b"0123456789"),
+              said(begin + 3000, True, pcap.ACK | pcap.FIN, client + 11, server + 1),
+              said(begin + 4000, False, pcap.ACK | pcap.FIN, server + 1, client + 12),
+              said(begin + 5000, True, pcap.ACK, client + 12, server + 2)]
+    return [frames, frames]
+
+
+def test_numbers_are_moved_and_sums_stay_as_they_were():
+    """Right, wrong, or left to the card."""
+    plain = segment(b"abc", seq=5, ack=9, sport=30000, dport=5000)
+    plain.blocks = [(20, 30)]
+    made = views_reuse.renumbered(plain.frame(), (31000, 6000), (100, pcap.CYCLE - 10))
+    one = pcap.Packet(5, made)
+    assert (one.sport, one.dport, one.seq, one.ack) == (31000, 6000, 105, pcap.CYCLE - 1)
+    assert one.blocks == [(10, 20)] and one.frame() == made
+    plain.bad_sum = True
+    bad = views_reuse.renumbered(plain.frame(), (31000, 6000), (100, pcap.CYCLE - 10))
+    assert pcap.Packet(5, bad).frame() == made != bad
+    left = views.pseudo_only(plain)
+    assert views_reuse.renumbered(left, (31000, 6000), (1, 1))[50:52] == left[50:52]
+
+
+def test_ports_are_used_again_only_behind_what_both_ends_saw_end():
+    """And each hole takes what it says."""
+    first, second = life(0, 1000, 2000), life(9000, 70_000, 80_000)
+    assert views_reuse.is_over(first) == "closed"
+    assert views_reuse.is_over([first[0], first[1][:-2]]) is None
+    both = [one + other for one, other in zip(first, second)]
+    assert views_reuse.lives(both) == [first, second]
+    for seed in range(40):
+        made, hole = views_reuse.reused(random.Random(seed), (30000, 5000), [first], [second])
+        heads = [views_reuse.Head(frame) for _, frame in made[0]]
+        syns = [one.flags & 18 for one in heads if one.flags & pcap.SYN]
+        assert made[0][-1][0] - made[0][0][0] >= views_reuse.TIME_WAIT
+        assert syns == {"none": [2, 18, 2, 18], "syn": [2, 18, 18], "syn_ack": [2, 18, 2],
+                        "former_end": [2, 18, 2, 18]}.get(hole, [2, 18])
+        assert len([one for one in heads if one.flags & pcap.FIN]) == \
+            (2 if hole in ("former_end", "both") else 4)
+        assert all(pcap.Packet(*one).frame() == one[1] for one in made[0])
+
+
+def test_rougher_views_say_what_befell_them():
+    """Drawn by the flow alone; in order of time, but where packets were swapped or doubled."""
+    ends = life(0, 1000, 2000)
+    seen = set()
+    for seed in range(200):
+        flow = {"view_seed": seed, "server_port": 5000, "client_port": 30000, "side": seed % 2,
+                "six": False, "view": "plain"}
+        other = {**flow, "server_port": 5001}
+        world = {5000: (flow, ends), 5001: (other, life(50, 7, 9))}
+        note, frames = views_mixed.make(flow, world)
+        assert (note, frames) == views_mixed.make(flow, world)
+        seen |= {note["view"], *note["befell"]}
+        assert note["placed"] != bool(set(note["befell"]) & set(views_mixed.DISORDERS))
+        if not set(note["befell"]) & {"doubled", "swapped"}:
+            assert [one[0] for one in frames] == sorted(one[0] for one in frames)
+    assert seen >= {*views_mixed.KINDS, *(one for row in views_mixed.DAMAGES for one in row)}
 
 
 def test_what_came_together_is_joined():

@@ -9,7 +9,7 @@ import struct
 import sys
 import time
 
-from calibrate import draw, habits, lane, pcap, relay, views
+from calibrate import draw, habits, lane, pcap, relay, views, views_mixed
 
 DRAIN_EVERY, LAST_WORDS = 0.05, 1.5
 WHOLE = "whole"
@@ -91,23 +91,34 @@ def whole_sides(flow):
 
 
 def write_captures(world, folder):
-    """A file and a note for each flow."""
+    """Two files and two notes for each flow: its own view, and a rougher one."""
     ends = [by_flow(recorder.frames) for recorder in world.lane.recorders]
     middle = by_flow(world.lane.middle)
     terms = world.terms
+    both = {flow["server_port"]: (flow, [end.get(flow["server_port"], []) for end in ends])
+            for flow in terms["flows"]}
     for flow in terms["flows"]:
         port = flow["server_port"]
-        frames = views.make({**flow, "offloads": terms["offloads"]},
-                            [end.get(port, []) for end in ends], middle.get(port, []))
-        name = f"{terms['seed']}-{terms['number']:03}-{flow['number']:02}-{flow['habit']}-" \
-               f"{flow['path']}-{flow['view']}.pcap"
+        frames = views.make({**flow, "offloads": terms["offloads"]}, both[port][1],
+                            middle.get(port, []))
         if not frames:
             continue
+        name = write_one(terms, flow, frames, folder)
         for side in whole_sides(flow):
-            pcap.write(pathlib.Path(folder) / WHOLE / f"{side}-{name}", ends[side].get(port, []))
-        pcap.write(pathlib.Path(folder) / name, frames)
-        print(json.dumps({"file": name, "frames": len(frames), "mtu": terms["mtu"],
-                          "offloads": terms["offloads"], "sides": terms["sides"], **flow}))
+            pcap.write(pathlib.Path(folder) / WHOLE / f"{side}-{name}", both[port][1][side])
+        rough, frames = views_mixed.make(flow, both)
+        if frames:
+            write_one(terms, rough, frames, folder)
+
+
+def write_one(terms, flow, frames, folder):
+    """Its file and its note; the name of the file."""
+    name = f"{terms['seed']}-{terms['number']:03}-{flow['number']:02}-{flow['habit']}-" \
+           f"{flow['path']}-{flow['view']}.pcap"
+    pcap.write(pathlib.Path(folder) / name, frames)
+    print(json.dumps({"file": name, "frames": len(frames), "mtu": terms["mtu"],
+                      "offloads": terms["offloads"], "sides": terms["sides"], **flow}))
+    return name
 
 
 def main():
