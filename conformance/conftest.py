@@ -1,5 +1,5 @@
 # Gives the tests here the fixture `tcp`, from the module that the build has made.
-from testing import module
+from dev.test import module
 
 # Without nanobind those tests are left out.
 if module.is_there():

@@ -1,5 +1,5 @@
 # Gives the tests here the fixture `tcp`, as conformance/conftest.py does.
-from testing import module
+from dev.test import module
 
 if module.is_there():
     pytest_plugins = ["lockstep.testing.plugin"]

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "conformance/replay/audit.hpp"
-#include "tools/capture/octets.hpp"
+#include "tools/base/capture/octets.hpp"
 
 namespace lockstep::conformance {
 

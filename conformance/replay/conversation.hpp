@@ -7,7 +7,7 @@
 
 #include "conformance/replay/flow.hpp"
 #include "conformance/replay/scenario.hpp"
-#include "tools/capture/octets.hpp"
+#include "tools/base/capture/octets.hpp"
 
 namespace lockstep::conformance {
 

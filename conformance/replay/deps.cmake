@@ -1,2 +1,2 @@
 # Replay reads captures and scenarios in TOML, and writes whole files.
-set(LIBS lockstep_cards lockstep_capture lockstep_output lockstep_world lockstep_journal)
+set(LIBS lockstep_capture lockstep_output lockstep_pair lockstep_process lockstep_sim lockstep_text)

@@ -7,8 +7,8 @@
 
 #include "conformance/replay/options.hpp"
 #include "conformance/replay/script.hpp"
-#include "tools/capture/octets.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/capture/octets.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance {
 namespace {

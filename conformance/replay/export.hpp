@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "conformance/replay/replay.hpp"
-#include "tools/capture/pcapng_writer.hpp"
+#include "tools/base/capture/pcapng_writer.hpp"
 
 namespace lockstep::conformance {
 

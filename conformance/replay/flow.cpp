@@ -12,7 +12,7 @@
 #include "conformance/replay/circle.hpp"
 #include "conformance/replay/options.hpp"
 #include "conformance/replay/transmissions.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance {
 namespace {

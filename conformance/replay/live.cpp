@@ -17,7 +17,7 @@
 #include "core/seam/stack.hpp"
 #include "core/seam/statistics.hpp"
 #include "core/seam/turn.hpp"
-#include "tools/capture/octets.hpp"
+#include "tools/base/capture/octets.hpp"
 
 namespace lockstep::conformance {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/seam/event.hpp"
 #include "core/tcp/counters.hpp"
 #include "core/units/drop.hpp"
-#include "tools/cards/bench.hpp"
+#include "tools/lib/pair/bench.hpp"
 
 namespace lockstep::conformance {
 

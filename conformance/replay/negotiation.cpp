@@ -3,7 +3,7 @@
 
 #include "conformance/replay/circle.hpp"
 #include "conformance/replay/options.hpp"
-#include "tools/capture/octets.hpp"
+#include "tools/base/capture/octets.hpp"
 
 namespace lockstep::conformance {
 

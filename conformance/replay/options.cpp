@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "conformance/replay/circle.hpp"
-#include "tools/capture/octets.hpp"
+#include "tools/base/capture/octets.hpp"
 
 namespace lockstep::conformance {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "tools/capture/decode.hpp"
+#include "tools/base/capture/decode.hpp"
 
 namespace lockstep::conformance {
 

@@ -6,7 +6,7 @@
 #include "conformance/replay/conversation.hpp"
 #include "conformance/replay/edit.hpp"
 #include "conformance/replay/packet.hpp"
-#include "tools/capture/octets.hpp"
+#include "tools/base/capture/octets.hpp"
 
 namespace lockstep::conformance {
 namespace {

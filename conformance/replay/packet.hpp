@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/units/address.hpp"
-#include "tools/capture/decode.hpp"
+#include "tools/base/capture/decode.hpp"
 
 namespace lockstep::conformance {
 

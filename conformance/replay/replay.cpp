@@ -10,7 +10,7 @@
 #include "conformance/replay/obligations.hpp"
 #include "conformance/replay/unaided.hpp"
 #include "conformance/replay/watch.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "core/seam/driver.hpp"
 #include "core/units/time.hpp"
-#include "tools/cards/bench.hpp"
+#include "tools/lib/pair/bench.hpp"
 
 namespace lockstep::conformance {
 

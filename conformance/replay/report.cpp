@@ -8,7 +8,7 @@
 
 #include "conformance/replay/options.hpp"
 #include "conformance/replay/sentences.hpp"
-#include "tools/capture/octets.hpp"
+#include "tools/base/capture/octets.hpp"
 
 namespace lockstep::conformance {
 namespace {

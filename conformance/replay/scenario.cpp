@@ -14,10 +14,10 @@
 #include <type_traits>
 
 #include "core/seam/config_fields.hpp"
-#include "tools/capture/decode.hpp"
-#include "tools/cli/failure.hpp"
-#include "tools/world/table.hpp"
-#include "tools/world/units.hpp"
+#include "tools/base/capture/decode.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/base/text/toml_table.hpp"
+#include "tools/base/text/units.hpp"
 
 namespace lockstep::conformance {
 namespace {

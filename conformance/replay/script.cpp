@@ -14,7 +14,7 @@
 #include "conformance/replay/options.hpp"
 #include "conformance/replay/outline.hpp"
 #include "conformance/replay/transmissions.hpp"
-#include "tools/capture/octets.hpp"
+#include "tools/base/capture/octets.hpp"
 
 namespace lockstep::conformance {
 namespace {

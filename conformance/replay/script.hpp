@@ -11,7 +11,7 @@
 #include "conformance/replay/scenario.hpp"
 #include "core/units/bytes.hpp"
 #include "core/units/time.hpp"
-#include "tools/capture/decode.hpp"
+#include "tools/base/capture/decode.hpp"
 
 namespace lockstep::conformance {
 

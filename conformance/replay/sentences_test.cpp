@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "tools/output/toml.hpp"
+#include "tools/base/output/toml.hpp"
 
 namespace lockstep::conformance {
 namespace {

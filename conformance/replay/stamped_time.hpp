@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "conformance/replay/options.hpp"
-#include "tools/capture/decode.hpp"
+#include "tools/base/capture/decode.hpp"
 
 namespace lockstep::conformance {
 

@@ -9,7 +9,7 @@
 #include "conformance/replay/report.hpp"
 #include "conformance/replay/unaided.hpp"
 #include "conformance/replay/watch.hpp"
-#include "tools/capture/octets.hpp"
+#include "tools/base/capture/octets.hpp"
 
 namespace lockstep::conformance {
 namespace {

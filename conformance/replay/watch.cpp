@@ -7,7 +7,7 @@
 
 #include "conformance/replay/options.hpp"
 #include "sim/checkers/referee/mss_floor.hpp"
-#include "tools/capture/octets.hpp"
+#include "tools/base/capture/octets.hpp"
 
 namespace lockstep::conformance {
 namespace {

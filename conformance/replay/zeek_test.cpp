@@ -8,7 +8,7 @@
 
 #include "conformance/replay/replay.hpp"
 #include "conformance/replay/report.hpp"
-#include "tools/output/toml.hpp"
+#include "tools/base/output/toml.hpp"
 
 namespace lockstep::conformance {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "conformance/script/syntax.hpp"
-#include "tools/sockets/sockets.h"
+#include "tools/lib/sockets/sockets.h"
 
 namespace lockstep::conformance::script {
 

@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include "conformance/script/constants.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance::script {
 namespace {

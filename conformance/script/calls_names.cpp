@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "conformance/script/calls.hpp"
-#include "tools/cli/failure.hpp"
-#include "tools/world/units.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
 
 namespace lockstep::conformance::script {
 namespace {

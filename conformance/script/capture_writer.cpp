@@ -10,8 +10,8 @@
 #include "conformance/replay/live.hpp"
 #include "conformance/script/packet.hpp"
 #include "core/seam/config_fields.hpp"
-#include "tools/capture/octets.hpp"
-#include "tools/world/units.hpp"
+#include "tools/base/capture/octets.hpp"
+#include "tools/base/text/units.hpp"
 
 namespace lockstep::conformance::script {
 namespace {

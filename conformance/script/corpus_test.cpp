@@ -9,7 +9,7 @@
 
 #include "conformance/script/assertion.hpp"
 #include "conformance/script/report.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance::script {
 namespace {
@@ -242,7 +242,7 @@ TEST(Corpus, ReportsSayWhatFailed) {
 
 TEST(Corpus, WhatIsNotThereIsRefused) {
   EXPECT_THROW(find_scripts({"no/such"}), tools::Failure);
-  EXPECT_THROW(find_scripts({"tools/cli"}), tools::Failure);
+  EXPECT_THROW(find_scripts({"tools/verbs/cli"}), tools::Failure);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <charconv>
 
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance::script {
 namespace {

@@ -11,8 +11,8 @@
 #include "conformance/script/cursor.hpp"
 #include "conformance/script/packet.hpp"
 #include "conformance/script/run.hpp"
-#include "tools/cli/failure.hpp"
-#include "tools/coverage/catalogue.hpp"
+#include "tools/base/process/failure.hpp"
+#include "conformance/requirements/catalogue.hpp"
 
 namespace lockstep::conformance::script {
 namespace {

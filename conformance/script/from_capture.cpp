@@ -10,7 +10,7 @@
 #include "conformance/script/capture_writer.hpp"
 #include "conformance/script/packet.hpp"
 #include "conformance/script/run.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance::script {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "conformance/replay/scenario.hpp"
 #include "conformance/script/report.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance::script {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/wire/ipv4.hpp"
 #include "core/wire/ipv6.hpp"
 #include "core/wire/tcp.hpp"
-#include "tools/capture/octets.hpp"
+#include "tools/base/capture/octets.hpp"
 
 namespace lockstep::conformance::script {
 namespace {

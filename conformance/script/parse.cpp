@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "conformance/script/parts.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance::script {
 namespace {

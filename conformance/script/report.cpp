@@ -10,11 +10,11 @@
 #include <set>
 #include <thread>
 
-#include "tools/cli/failure.hpp"
-#include "tools/output/draft_file.hpp"
-#include "tools/output/table.hpp"
-#include "tools/output/utf8.hpp"
-#include "tools/output/xml.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/table.hpp"
+#include "tools/base/output/utf8.hpp"
+#include "tools/base/output/xml.hpp"
 
 namespace lockstep::conformance::script {
 namespace {

@@ -15,8 +15,8 @@
 #include "conformance/script/packet.hpp"
 #include "conformance/script/sysctl.hpp"
 #include "conformance/script/witness.hpp"
-#include "tools/capture/pcapng_writer.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/capture/pcapng_writer.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance::script {
 namespace {

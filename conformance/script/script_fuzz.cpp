@@ -5,7 +5,7 @@
 #include "conformance/script/assertion.hpp"
 #include "conformance/script/settings.hpp"
 #include "core/units/check.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep::conformance::script;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "conformance/script/run.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance::script {
 

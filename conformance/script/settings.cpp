@@ -9,8 +9,8 @@
 #include "conformance/script/sysctl.hpp"
 #include "core/seam/config_fields.hpp"
 #include "core/units/random.hpp"
-#include "tools/cli/failure.hpp"
-#include "tools/world/units.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
 
 namespace lockstep::conformance::script {
 namespace {

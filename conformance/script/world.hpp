@@ -13,7 +13,7 @@
 #include "conformance/script/settings.hpp"
 #include "core/seam/stack.hpp"
 #include "core/seam/turn.hpp"
-#include "tools/sockets/sockets.hpp"
+#include "tools/lib/sockets/sockets.hpp"
 
 namespace lockstep::conformance::script {
 

@@ -1,2 +1,3 @@
 # The suite replays scenarios; its page also runs the scripts and shows the requirements.
-set(LIBS lockstep_replay lockstep_script lockstep_coverage)
+set(LIBS lockstep_capture lockstep_output lockstep_process lockstep_replay lockstep_requirements
+  lockstep_script)

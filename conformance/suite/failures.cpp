@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "conformance/replay/report.hpp"
-#include "tools/capture/decode.hpp"
-#include "tools/output/sequence.hpp"
-#include "tools/output/xml.hpp"
+#include "tools/base/capture/decode.hpp"
+#include "tools/base/output/sequence.hpp"
+#include "tools/base/output/xml.hpp"
 
 namespace lockstep::conformance {
 namespace {

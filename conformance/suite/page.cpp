@@ -9,8 +9,8 @@
 
 #include "conformance/replay/report.hpp"
 #include "conformance/suite/failures.hpp"
-#include "tools/output/page.hpp"
-#include "tools/output/xml.hpp"
+#include "tools/base/output/page.hpp"
+#include "tools/base/output/xml.hpp"
 
 namespace lockstep::conformance {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "conformance/script/report.hpp"
 #include "conformance/suite/suite.hpp"
-#include "tools/coverage/coverage.hpp"
-#include "tools/coverage/live.hpp"
+#include "conformance/requirements/coverage.hpp"
+#include "conformance/requirements/live.hpp"
 
 namespace lockstep::conformance {
 

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from testing import browser
+from dev.test import browser
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build/release/lockstep"

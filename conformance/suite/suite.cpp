@@ -7,10 +7,10 @@
 
 #include "conformance/replay/export.hpp"
 #include "conformance/replay/report.hpp"
-#include "tools/cli/failure.hpp"
-#include "tools/output/json.hpp"
-#include "tools/output/table.hpp"
-#include "tools/output/xml.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/base/output/json.hpp"
+#include "tools/base/output/table.hpp"
+#include "tools/base/output/xml.hpp"
 
 namespace lockstep::conformance {
 namespace {

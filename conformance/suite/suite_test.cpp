@@ -9,7 +9,7 @@
 #include "conformance/replay/export.hpp"
 #include "conformance/suite/failures.hpp"
 #include "conformance/suite/page.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance {
 namespace {

@@ -1,4 +1,4 @@
-// Tests of branches that tools/mutations takes out, where those beside them look elsewhere.
+// Tests of branches that tools/mutants --listed takes out, where those beside them look elsewhere.
 #include <gtest/gtest.h>
 
 #include "core/seam/test_kit.hpp"

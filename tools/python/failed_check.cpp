@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "sim/kernel/kernel.hpp"
-#include "tools/world/failed_check.hpp"
+#include "tools/lib/world_file/failed_check.hpp"
 
 namespace lockstep::tools::python {
 namespace {

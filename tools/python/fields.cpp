@@ -11,7 +11,7 @@
 #include "core/wire/ipv4.hpp"
 #include "core/wire/ipv6.hpp"
 #include "core/wire/tcp.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::tools::python {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "sim/kernel/registry.hpp"
 #include "sim/kernel/snapshot.hpp"
-#include "tools/cards/mpipe_card.hpp"
-#include "tools/cli/failure.hpp"
-#include "tools/http_world/http_app.hpp"
+#include "tools/lib/sim_nic/mpipe_card.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/lib/sim_apps/http_app.hpp"
 
 namespace lockstep::tools::python {
 namespace {

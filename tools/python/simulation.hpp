@@ -9,7 +9,7 @@
 
 #include "sim/kernel/kernel.hpp"
 #include "sim/kernel/trace.hpp"
-#include "tools/python/calls.hpp"
+#include "tools/lib/calls/calls.hpp"
 
 namespace lockstep::tools::python {
 

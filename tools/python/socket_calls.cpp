@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "tools/cli/failure.hpp"
-#include "tools/python/configure.hpp"
-#include "tools/world/units.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/lib/calls/configure.hpp"
+#include "tools/base/text/units.hpp"
 
 namespace lockstep::tools::python {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "tools/python/calls.hpp"
-#include "tools/sockets/sockets.hpp"
+#include "tools/lib/calls/calls.hpp"
+#include "tools/lib/sockets/sockets.hpp"
 
 namespace lockstep::tools::python {
 

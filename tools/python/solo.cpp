@@ -8,7 +8,7 @@
 
 #include "core/units/hash.hpp"
 #include "core/wire/checksum.hpp"
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/python/failed_check.hpp"
 
 namespace lockstep::tools::python {

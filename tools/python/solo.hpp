@@ -12,7 +12,7 @@
 #include "core/seam/stack.hpp"
 #include "core/seam/turn.hpp"
 #include "sim/kernel/host.hpp"
-#include "tools/python/calls.hpp"
+#include "tools/lib/calls/calls.hpp"
 #include "tools/python/judge.hpp"
 
 namespace lockstep::tools::python {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "tools/cli/failure.hpp"
-#include "tools/python/configure.hpp"
-#include "tools/python/refused.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/lib/calls/configure.hpp"
+#include "tools/lib/calls/refused.hpp"
 
 namespace lockstep::tools::python {
 namespace {

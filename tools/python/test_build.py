@@ -8,7 +8,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(finds LANGUAGES CXX)
-include("{root}/tools/cmake/python.cmake")
+include("{root}/tools/dev/cmake/python.cmake")
 lockstep_find_nanobind()
 lockstep_why_no_module(why)
 message(STATUS "why not: '${{why}}'")

@@ -623,7 +623,7 @@ TEST(RefereeCaptures, AChecksumThatWasRightAfterAllDoesNotHideOneThatWasWrong) {
 }
 
 // Once all tests above have run: each rule has been seen broken, and seen kept by what nearly broke
-// it. (Those of headers, which no segment of a conversation shows, are in tools/lint.)
+// it. (Those of headers, which no segment of a conversation shows, are in tools/verbs/lint.)
 class EveryRule : public ::testing::Environment {
  public:
   void TearDown() override {

@@ -6,8 +6,8 @@
 #include "tools/python/binding/bindings.hpp"
 #include "tools/python/binding/convert.hpp"
 #include "tools/python/binding/inspection.hpp"
-#include "tools/python/calls.hpp"
-#include "tools/python/refused.hpp"
+#include "tools/lib/calls/calls.hpp"
+#include "tools/lib/calls/refused.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -3,7 +3,7 @@
 
 #include <nanobind/stl/string.h>
 
-#include "tools/python/configure.hpp"
+#include "tools/lib/calls/configure.hpp"
 
 namespace nb = nanobind;
 

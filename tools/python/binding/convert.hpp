@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/tcp/interface.hpp"
-#include "tools/python/calls.hpp"
+#include "tools/lib/calls/calls.hpp"
 
 namespace lockstep::tools::python {
 

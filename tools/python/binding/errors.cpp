@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "tools/cli/failure.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/python/binding/bindings.hpp"
-#include "tools/python/refused.hpp"
+#include "tools/lib/calls/refused.hpp"
 #include "tools/python/socket_calls.hpp"
 
 namespace nb = nanobind;

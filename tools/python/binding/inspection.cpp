@@ -4,7 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "tools/world/units.hpp"
+#include "tools/base/text/units.hpp"
 
 namespace nb = nanobind;
 

@@ -10,7 +10,7 @@
 #include "tools/python/binding/bindings.hpp"
 #include "tools/python/binding/convert.hpp"
 #include "tools/python/simulation.hpp"
-#include "tools/world/world_file.hpp"
+#include "tools/lib/world_file/world_file.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -8,8 +8,8 @@
 
 #include "tools/python/binding/bindings.hpp"
 #include "tools/python/binding/convert.hpp"
-#include "tools/python/configure.hpp"
-#include "tools/python/refused.hpp"
+#include "tools/lib/calls/configure.hpp"
+#include "tools/lib/calls/refused.hpp"
 #include "tools/python/solo.hpp"
 
 namespace nb = nanobind;

@@ -6,7 +6,7 @@
 #include "core/tcp/state.hpp"
 #include "core/units/drop.hpp"
 #include "tools/python/binding/bindings.hpp"
-#include "tools/python/configure.hpp"
+#include "tools/lib/calls/configure.hpp"
 
 namespace nb = nanobind;
 

@@ -1,6 +1,6 @@
 """BSD-shaped sockets over a stack or a host, in virtual time: they never block.
 
-The calls are those of tools/sockets, which C programs use; constants are those of Python's own
+The calls are those of tools/lib/sockets, which C programs use; constants are those of Python's own
 module ``socket``. Nothing happens until time passes (:meth:`lockstep.Sim.advance`) or the stack
 turns (:meth:`lockstep.Stack.transmit`); what would block raises :class:`lockstep.WouldBlock`.
 """
@@ -51,8 +51,8 @@ _TCP_INFO_STRUCT = struct.Struct("=" + "".join(each for _, each in TCP_INFO_FIEL
 class Socket:
     """A socket of TCP. Made by :meth:`Sockets.socket` and :meth:`accept`; close() gives it back.
 
-    Every call raises SocketError with the ``errno`` that POSIX names; tools/sockets/sockets.h says
-    which of them a call has.
+    Every call raises SocketError with the ``errno`` that POSIX names; tools/lib/sockets/sockets.h
+    says which of them a call has.
     """
 
     __slots__ = ("_core", "_fd", "_v6")

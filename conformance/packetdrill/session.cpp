@@ -1,0 +1,214 @@
+// A script's stack, its virtual clock, and the threads that wait for something to happen.
+#include "conformance/packetdrill/session.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+
+#include "core/units/check.hpp"
+
+namespace lockstep::tools::packetdrill {
+namespace {
+
+using conformance::script::World;
+
+// Of real time: a thread that does not ask for the time does not stop the others for ever.
+constexpr std::chrono::seconds hold_max{10};
+constexpr std::uint32_t standstill_max = 100'000;
+
+}  // namespace
+
+/// Enters with the first line of a member function and leaves with its end.
+struct Session::Within {
+  explicit Within(Session& all) : self(all), lock(all.mutex_) {
+    if (self.held_for_ == std::this_thread::get_id()) {
+      self.held_for_ = {};
+      self.changed_.notify_all();
+    }
+    self.changed_.wait(lock, [&] { return !self.busy_; });
+    self.busy_ = true;
+  }
+  ~Within() { let_others(); }
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+
+  void let_others() {
+    if (inside) {
+      self.busy_ = false;
+      self.changed_.notify_all();
+    }
+    inside = false;
+  }
+
+  Session& self;
+  Lock lock;
+  bool inside = true;
+};
+
+Session::Session(const Settings& settings)
+    : horizon_(settings.horizon), world_(settings.plan, arena_) {}
+
+// Who still waits is sent away, and has left before anything goes.
+Session::~Session() {
+  Lock lock(mutex_);
+  ending_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return waiting_.empty() && !busy_; });
+}
+
+Instant Session::next() const {
+  Instant out = world_.next();
+  for (Waiting const& one : waiting_) {
+    out = one.done ? out : earlier(out, one.until);
+  }
+  return out;
+}
+
+/// Tries the calls that wait. True: one of them has moved something.
+bool Session::serve(Lock& lock) {
+  for (Waiting& one : waiting_) {
+    if (one.done) {
+      continue;
+    }
+    Progress const progress = one.attempt(one.until <= world_.now(), one.out);
+    if (progress == Progress::done) {
+      one.done = true;
+      world_.settle();
+      hold(lock, one.thread);
+      return true;
+    }
+    if (progress == Progress::some) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// All that happens at this instant.
+void Session::settle(Lock& lock) {
+  do {
+    CHECK(world_.settle());
+  } while (serve(lock));
+}
+
+void Session::hold(Lock& lock, std::thread::id thread) {
+  held_for_ = thread;
+  changed_.notify_all();
+  bool const told =
+      changed_.wait_for(lock, hold_max, [&] { return held_for_ == std::thread::id{}; });
+  if (!told) {
+    std::fputs("liblockstep_packetdrill: a thread came back from a call that blocked and asked for "
+               "no time in 10 seconds: going on without it\n",
+               stderr);
+    held_for_ = {};
+  }
+}
+
+void Session::step(Lock& lock, Instant to) {
+  standstill_ = to > world_.now() ? 0 : standstill_ + 1;
+  CHECK(standstill_ < standstill_max);
+  world_.go_to(to);
+  settle(lock);
+}
+
+void Session::advance(Lock& lock, Instant to) {
+  settle(lock);
+  for (Instant at = next(); at <= to; at = next()) {
+    step(lock, at);
+  }
+  world_.go_to(to);
+  settle(lock);
+}
+
+/// A call that blocks on the thread of the script: nobody else moves the clock.
+void Session::drive(Lock& lock, const Attempt& attempt, Instant until, Result& out) {
+  Instant const last = earlier(until, world_.now() + horizon_);
+  bool done = false;
+  while (!done) {
+    Instant const at = earlier(next(), last);
+    step(lock, at);
+    done = attempt(at == last, out) == Progress::done || at == last;
+    settle(lock);
+  }
+}
+
+Result Session::run(How how, const Attempt& attempt) {
+  Within within(*this);
+  Instant const until = how.patience ? world_.now() + *how.patience : Instant::never();
+  bool const waits = how.blocking && until > world_.now();
+  Result out = 0;
+  bool const done = attempt(!waits, out) == Progress::done;
+  settle(within.lock);
+  if (done || !waits) {
+    return out;
+  }
+  if (std::this_thread::get_id() == driver_) {
+    drive(within.lock, attempt, until, out);
+    return out;
+  }
+  auto const mine =
+      waiting_.insert(waiting_.end(), Waiting{attempt, until, std::this_thread::get_id()});
+  within.let_others();
+  changed_.wait(within.lock, [&] { return mine->done || ending_; });
+  out = mine->done ? mine->out : -EINTR;
+  waiting_.erase(mine);
+  changed_.notify_all();
+  return out;
+}
+
+Result Session::run(const std::function<Result()>& call) {
+  return run(How{}, [&](bool, Result& out) {
+    out = call();
+    return Progress::done;
+  });
+}
+
+std::int64_t Session::tell() {
+  {
+    Lock lock(mutex_);
+    if (held_for_ == std::this_thread::get_id()) {
+      told_ = std::max(told_ + 1, microseconds(world_.now()));
+      held_for_ = {};
+      changed_.notify_all();
+      return told_;
+    }
+  }
+  Within within(*this);
+  std::int64_t const now = std::max(told_ + 1, microseconds(world_.now()));
+  told_ = now;
+  advance(within.lock,
+          World::origin + Duration::microseconds(static_cast<std::uint64_t>(now)));
+  return now;
+}
+
+void Session::sleep(Duration by) {
+  Within within(*this);
+  Instant const told =
+      World::origin + Duration::microseconds(static_cast<std::uint64_t>(told_));
+  advance(within.lock, later(world_.now(), told) + by);
+}
+
+void Session::arrive(std::span<const std::byte> packet) {
+  Within within(*this);
+  settle(within.lock);
+  world_.inject({packet.begin(), packet.end()});
+  settle(within.lock);
+}
+
+std::optional<conformance::script::Sent> Session::leave() {
+  Within within(*this);
+  settle(within.lock);
+  Instant const last = world_.now() + horizon_;
+  for (Instant at = next(); world_.sent.empty() && at <= last; at = next()) {
+    step(within.lock, at);
+  }
+  if (world_.sent.empty()) {
+    return std::nullopt;
+  }
+  auto out = std::move(world_.sent.front());
+  world_.sent.pop_front();
+  return out;
+}
+
+}  // namespace lockstep::tools::packetdrill

@@ -1,0 +1,2 @@
+# Tables and whole pages.
+set(LIBS lockstep_output lockstep_process)

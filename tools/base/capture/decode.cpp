@@ -1,0 +1,401 @@
+// Takes captured frames apart, tolerant where the core's own parsers are strict.
+#include "tools/base/capture/decode.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+
+#include "tools/base/capture/layers.hpp"
+#include "tools/base/capture/octets.hpp"
+#include "tools/base/process/failure.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+/// What the IP header says, and the transport's bytes as far as they were captured.
+struct Transport {
+  FrameKind kind = FrameKind::tcp;
+  IpAddress source, destination;
+  std::uint8_t protocol = 0;
+  std::uint8_t traffic_class = 0;
+  std::uint16_t identification = 0;
+  SumState header_sum = SumState::good;
+  bool ipv6 = false;
+  bool sum_known = true;  ///< the addresses are those of the checksum
+  Bytes bytes;
+  std::uint32_t missing = 0;
+};
+
+IpAddress address_v4(Bytes bytes, std::size_t at) {
+  return IpAddress::from(Ipv4{long_at(bytes, at)});
+}
+
+Transport open_v4(Bytes ip, std::uint32_t lost) {
+  Transport out;
+  if (ip.size() < 20) {
+    out.kind = FrameKind::cut_short;
+    return out;
+  }
+  std::size_t const header = static_cast<std::size_t>(octet_at(ip, 0) & 0x0f) * 4;
+  std::size_t total = word_at(ip, 2);
+  if (total == 0) {
+    total = ip.size() + lost;  // segmentation offload: the length is not filled in yet
+  }
+  if (header < 20 || total < header) {
+    out.kind = FrameKind::malformed;
+    return out;
+  }
+  if (ip.size() < header) {
+    out.kind = FrameKind::cut_short;
+    return out;
+  }
+  out.source = address_v4(ip, 12);
+  out.destination = address_v4(ip, 16);
+  out.protocol = octet_at(ip, 9);
+  out.traffic_class = octet_at(ip, 1);
+  out.identification = word_at(ip, 4);
+  if (ones_fold(ones_sum(ip.first(header))) != 0xffff) {
+    out.header_sum = word_at(ip, 10) == 0 ? SumState::partial : SumState::bad;
+  }
+  std::size_t const have = std::min(total, ip.size());
+  out.bytes = ip.subspan(header, have - header);
+  out.missing = static_cast<std::uint32_t>(total - have);
+  if ((word_at(ip, 6) & 0x3fff) != 0) {
+    out.kind = FrameKind::fragment;
+  }
+  return out;
+}
+
+IpAddress address_v6(Bytes bytes, std::size_t at) {
+  return {wide_at(bytes, at), wide_at(bytes, at + 8)};
+}
+
+bool is_extension(std::uint8_t next) { return next == 0 || next == 43 || next == 60; }
+
+/// Where a packet goes in the end, as TCP's checksum has it (RFC 8200, 8.1), while a routing header
+/// has hops before that: the last address of type 0, the only one of type 2, the first of type 4.
+void read_routing(Bytes header, Transport& out) {
+  constexpr std::uint8_t compressed = 3;  // RFC 6554
+  std::uint8_t const type = octet_at(header, 2);
+  bool const goes_on = octet_at(header, 3) != 0;
+  std::size_t const addresses = (header.size() - 8) / 16;
+  if (!goes_on || addresses == 0) {
+    return;
+  }
+  if (type == compressed) {
+    out.sum_known = false;
+  } else if (type == 0 || type == 2 || type == 4) {
+    out.destination = address_v6(header, 8 + (type == 0 ? addresses - 1 : 0) * 16);
+  }
+}
+
+/// The home address of a mobile node stands for the one that it sends from (RFC 6275, 6.3).
+void read_destination_options(Bytes header, Transport& out) {
+  constexpr std::uint8_t home_address = 0xc9;
+  std::size_t at = 2;
+  while (at + 2 <= header.size()) {
+    std::uint8_t const type = octet_at(header, at);
+    if (type == 0) {
+      ++at;
+      continue;
+    }
+    std::size_t const length = octet_at(header, at + 1);
+    if (type == home_address && length == 16 && at + 18 <= header.size()) {
+      out.source = address_v6(header, at + 2);
+    }
+    at += 2 + length;
+  }
+}
+
+Transport open_v6(Bytes ip, std::uint32_t lost) {
+  Transport out;
+  out.ipv6 = true;
+  if (ip.size() < 40) {
+    out.kind = FrameKind::cut_short;
+    return out;
+  }
+  out.source = address_v6(ip, 8);
+  out.destination = address_v6(ip, 24);
+  out.traffic_class = static_cast<std::uint8_t>(word_at(ip, 0) >> 4);
+  std::size_t total = std::size_t{40} + word_at(ip, 4);
+  if (total == 40) {
+    total = ip.size() + lost;
+  }
+  std::size_t const have = std::min(total, ip.size());
+  std::uint8_t next = octet_at(ip, 6);
+  std::size_t at = 40;
+  constexpr int extensions_max = 8;
+  for (int count = 0; is_extension(next) && count < extensions_max; ++count) {
+    if (at + 8 > have) {
+      out.kind = FrameKind::cut_short;
+      return out;
+    }
+    std::uint8_t const kind = next;
+    std::size_t const length = (std::size_t{octet_at(ip, at + 1)} + 1) * 8;
+    next = octet_at(ip, at);
+    if (at + length > have) {
+      out.kind = FrameKind::cut_short;
+      return out;
+    }
+    if (kind == 43) {
+      read_routing(ip.subspan(at, length), out);
+    } else if (kind == 60) {
+      read_destination_options(ip.subspan(at, length), out);
+    }
+    at += length;
+  }
+  if (next == 44) {
+    out.kind = FrameKind::fragment;
+    return out;
+  }
+  if (at > have) {
+    out.kind = FrameKind::cut_short;
+    return out;
+  }
+  out.protocol = next;
+  out.bytes = ip.subspan(at, have - at);
+  out.missing = static_cast<std::uint32_t>(total - have);
+  return out;
+}
+
+SumState sum_state(const Transport& from) {
+  if (from.missing != 0 || !from.sum_known) {
+    return SumState::unverifiable;
+  }
+  std::uint32_t pseudo = 6 + static_cast<std::uint32_t>(from.bytes.size());
+  for (const IpAddress& address : {from.source, from.destination}) {
+    std::uint64_t const high = from.ipv6 ? address.high : 0;
+    std::uint64_t const low = from.ipv6 ? address.low : address.as_v4().value;
+    for (int shift = 0; shift < 64; shift += 16) {
+      pseudo += static_cast<std::uint16_t>(high >> shift);
+      pseudo += static_cast<std::uint16_t>(low >> shift);
+    }
+  }
+  if (ones_fold(ones_sum(from.bytes, pseudo)) == 0xffff) {
+    return SumState::good;
+  }
+  return word_at(from.bytes, 16) == ones_fold(pseudo) ? SumState::partial : SumState::bad;
+}
+
+FrameKind read_tcp(const Transport& from, Segment& out) {
+  Bytes const tcp = from.bytes;
+  out.sum = SumState::unverifiable;
+  if (tcp.size() < 20) {
+    return from.missing != 0 ? FrameKind::cut_short : FrameKind::malformed;
+  }
+  out.sum = sum_state(from);
+  std::size_t const header = static_cast<std::size_t>(octet_at(tcp, 12) >> 4) * 4;
+  if (header < 20 || header > tcp.size() + from.missing) {
+    return FrameKind::malformed;
+  }
+  if (header > tcp.size()) {
+    return FrameKind::cut_short;
+  }
+  out.source = {from.source, Port{word_at(tcp, 0)}};
+  out.destination = {from.destination, Port{word_at(tcp, 2)}};
+  out.sequence = long_at(tcp, 4);
+  out.acknowledgment = long_at(tcp, 8);
+  out.reserved = octet_at(tcp, 12) & 0x0f;
+  out.flags = octet_at(tcp, 13);
+  out.window = word_at(tcp, 14);
+  out.urgent = word_at(tcp, 18);
+  Bytes const options = tcp.subspan(20, header - 20);
+  Bytes const payload = tcp.subspan(header);
+  out.options.assign(options.begin(), options.end());
+  out.payload.assign(payload.begin(), payload.end());
+  out.missing = from.missing;
+  out.traffic_class = from.traffic_class;
+  out.identification = from.identification;
+  out.ipv6 = from.ipv6;
+  out.header_sum = from.header_sum;
+  return FrameKind::tcp;
+}
+
+bool is_icmp_error(std::uint8_t type) {
+  return type == 3 || type == 4 || type == 5 || type == 11 || type == 12;
+}
+
+/// Errors of ICMPv6 are the types below 128. What they quote is taken where TCP follows IPv6.
+FrameKind read_icmpv6(const Transport& from, IcmpError& out) {
+  constexpr std::size_t header = 40;
+  Bytes const icmp = from.bytes;
+  if (icmp.size() < 8 + header + 8 || octet_at(icmp, 0) >= 128 || octet_at(icmp, 8 + 6) != 6) {
+    return FrameKind::not_tcp;
+  }
+  Bytes const quoted = icmp.subspan(8);
+  out.sender = from.source;
+  out.quoted_source = {address_v6(quoted, 8), Port{word_at(quoted, header)}};
+  out.quoted_destination = {address_v6(quoted, 24), Port{word_at(quoted, header + 2)}};
+  out.quoted_sequence = long_at(quoted, header + 4);
+  out.message.assign(icmp.begin(), icmp.end());
+  return FrameKind::icmp_error;
+}
+
+FrameKind read_icmp(const Transport& from, IcmpError& out) {
+  Bytes const icmp = from.bytes;
+  if (icmp.size() < 8 + 20 + 8 || !is_icmp_error(octet_at(icmp, 0))) {
+    return FrameKind::not_tcp;
+  }
+  Bytes const quoted = icmp.subspan(8);
+  std::size_t const header = static_cast<std::size_t>(octet_at(quoted, 0) & 0x0f) * 4;
+  if (header < 20 || quoted.size() < header + 8 || octet_at(quoted, 9) != 6) {
+    return FrameKind::not_tcp;
+  }
+  out.sender = from.source;
+  out.quoted_source = {address_v4(quoted, 12), Port{word_at(quoted, header)}};
+  out.quoted_destination = {address_v4(quoted, 16), Port{word_at(quoted, header + 2)}};
+  out.quoted_sequence = long_at(quoted, header + 4);
+  out.message.assign(icmp.begin(), icmp.end());
+  return FrameKind::icmp_error;
+}
+
+/// Fills in what the innermost IP packet carries.
+void read_transport(const Transport& transport, const CapturedFrame& frame, Decoded& out) {
+  if (transport.protocol == 6) {
+    out.kind = read_tcp(transport, out.segment);
+    out.segment.number = frame.number;
+    out.segment.time = frame.time;
+  } else if (transport.protocol == (transport.ipv6 ? 58 : 1)) {
+    out.kind = (transport.ipv6 ? read_icmpv6 : read_icmp)(transport, out.icmp);
+    out.icmp.number = frame.number;
+    out.icmp.time = frame.time;
+  } else {
+    out.kind = FrameKind::not_tcp;
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(FrameKind kind) {
+  constexpr std::array<std::string_view, 7> names{
+      "TCP", "ICMP error", "not IP", "IP but not TCP", "a fragment", "cut short", "malformed"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::string other_frames(const FrameCounts& counts) {
+  std::string out;
+  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+    if (kind != static_cast<std::size_t>(FrameKind::tcp) && counts[kind] != 0) {
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", counts[kind],
+                         name_of(static_cast<FrameKind>(kind)));
+    }
+  }
+  return out;
+}
+
+void expect_tcp(const std::string& capture, std::uint64_t packets, const FrameCounts& counts) {
+  if (counts[static_cast<std::size_t>(FrameKind::tcp)] +
+          counts[static_cast<std::size_t>(FrameKind::malformed)] !=
+      0) {
+    return;
+  }
+  std::string const others = other_frames(counts);
+  std::uint64_t const cut = counts[static_cast<std::size_t>(FrameKind::cut_short)];
+  throw Failure(ExitCode::bad_input,
+                fmt::format("{}: no TCP in {} packets ({}); expected TCP over IPv4 or IPv6: record "
+                            "it with tcpdump {}tcp",
+                            capture, packets, others.empty() ? "none" : others,
+                            cut == 0 ? "" : "-s 0 "));
+}
+
+Decoded decode(const CapturedFrame& frame, LinkLayer link) {
+  Decoded out;
+  IpPart ip = strip_link(frame.bytes, link);
+  auto lost = static_cast<std::uint32_t>(frame.original_bytes - frame.bytes.size());
+  for (int depth = 0; depth <= tunnels_max; ++depth) {
+    out.kind = ip.kind;
+    if (ip.kind != FrameKind::tcp) {
+      return out;
+    }
+    if (ip.bytes.empty()) {
+      out.kind = FrameKind::cut_short;
+      return out;
+    }
+    std::uint8_t const version = octet_at(ip.bytes, 0) >> 4;
+    if (version != 4 && version != 6) {
+      out.kind = FrameKind::not_ip;
+      return out;
+    }
+    Transport const transport = version == 4 ? open_v4(ip.bytes, lost) : open_v6(ip.bytes, lost);
+    out.kind = transport.kind;
+    if (out.kind != FrameKind::tcp) {
+      return out;
+    }
+    std::optional<IpPart> const inner = open_tunnel(transport.protocol, transport.bytes);
+    if (!inner) {
+      read_transport(transport, frame, out);
+      return out;
+    }
+    ip = *inner;
+    lost = transport.missing;
+  }
+  out.kind = FrameKind::not_tcp;  // deeper than any network wraps
+  return out;
+}
+
+std::vector<TcpOption> options_of(const Segment& segment) {
+  std::vector<TcpOption> out;
+  Bytes const all = segment.options;
+  std::size_t at = 0;
+  while (at < all.size()) {
+    std::uint8_t const kind = octet_at(all, at);
+    if (kind == 0) {
+      break;
+    }
+    if (kind == 1) {
+      ++at;
+      continue;
+    }
+    if (at + 2 > all.size()) {
+      break;
+    }
+    std::size_t const length = octet_at(all, at + 1);
+    if (length < 2 || at + length > all.size()) {
+      break;
+    }
+    out.push_back({kind, all.subspan(at + 2, length - 2)});
+    at += length;
+  }
+  return out;
+}
+
+std::string flags_text(std::uint8_t flags) {
+  constexpr std::array<std::string_view, 8> names{"FIN", "SYN", "RST", "PSH",
+                                                  "ACK", "URG", "ECE", "CWR"};
+  std::string out;
+  for (unsigned bit : {1u, 2u, 0u, 3u, 4u, 5u, 6u, 7u}) {
+    if ((flags >> bit & 1u) != 0) {
+      out += (out.empty() ? "" : ",");
+      out += names[bit];
+    }
+  }
+  return out.empty() ? "none" : out;
+}
+
+std::string text_of(const IpAddress& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address.is_v4()) {
+    std::uint32_t const network = htonl(address.as_v4().value);
+    return inet_ntop(AF_INET, &network, text.data(), text.size());
+  }
+  std::array<std::uint8_t, 16> octets{};
+  for (std::size_t i = 0; i < 8; ++i) {
+    octets[i] = static_cast<std::uint8_t>(address.high >> (56 - 8 * i));
+    octets[8 + i] = static_cast<std::uint8_t>(address.low >> (56 - 8 * i));
+  }
+  return inet_ntop(AF_INET6, octets.data(), text.data(), text.size());
+}
+
+std::string text_of(const Endpoint& endpoint) {
+  std::string const host = text_of(endpoint.address);
+  std::string const shown = endpoint.address.is_v4() ? host : "[" + host + "]";
+  return shown + ":" + std::to_string(endpoint.port.value);
+}
+
+}  // namespace lockstep::tools

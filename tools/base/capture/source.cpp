@@ -1,0 +1,168 @@
+// Files through zlib, which reads unpacked ones as they are; pipes through a temporary file.
+#include "tools/base/capture/source.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "tools/base/process/failure.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+[[noreturn]] void refuse_open(const std::string& path, int error) {
+  bool const missing = error == ENOENT || error == ENOTDIR;
+  throw Failure(missing ? ExitCode::bad_input : ExitCode::environment,
+                fmt::format("{}: cannot be opened ({}); expected a capture file: {}", path,
+                            std::strerror(error),
+                            missing ? "check the path" : "ask for the right to read it"));
+}
+
+[[noreturn]] void refuse_copy(const std::string& path) {
+  throw Failure(ExitCode::environment,
+                fmt::format("{}: cannot be copied into a temporary file ({}); expected room there: "
+                            "set TMPDIR to a folder that has some, or save the capture first",
+                            path, std::strerror(errno)));
+}
+
+int temporary_file(const std::string& path) {
+  const char* folder = std::getenv("TMPDIR");
+  std::string const where = folder != nullptr && *folder != '\0' ? folder : "/tmp";
+  int const file = open(where.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (file >= 0) {
+    return file;
+  }
+  std::string name = where + "/lockstep-XXXXXX";  // for file systems without unnamed files
+  int const named = mkostemp(name.data(), O_CLOEXEC);
+  if (named < 0) {
+    refuse_copy(path);
+  }
+  unlink(name.c_str());
+  return named;
+}
+
+void copy(int from, int to, const std::string& path) {
+  std::array<char, 65536> buffer{};
+  for (;;) {
+    ssize_t const got = read(from, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      refuse_open(path, errno);
+    }
+    if (got == 0) {
+      return;
+    }
+    for (ssize_t done = 0; done < got;) {
+      ssize_t const wrote = write(to, buffer.data() + done, static_cast<std::size_t>(got - done));
+      if (wrote < 0) {
+        refuse_copy(path);
+      }
+      done += wrote;
+    }
+  }
+}
+
+/// A descriptor of its own over `file`, which begins at 0.
+int reopen(int file, const std::string& path) {
+  int const again = open(fmt::format("/proc/self/fd/{}", file).c_str(), O_RDONLY | O_CLOEXEC);
+  if (again < 0) {
+    refuse_open(path, errno);
+  }
+  return again;
+}
+
+/// The descriptor of what `path` names, copied first if it can be read only once.
+int open_input(const std::string& path) {
+  static std::map<std::string, int> copies;
+  if (auto const known = copies.find(path); known != copies.end()) {
+    return reopen(known->second, path);
+  }
+  bool const standard = path == "-";
+  int const file = standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    refuse_open(path, errno);
+  }
+  struct stat what {};
+  if (fstat(file, &what) != 0) {
+    refuse_open(path, errno);
+  }
+  if (S_ISDIR(what.st_mode)) {
+    close(file);
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("{}: is a folder; expected a capture file: name the file in it",
+                              path));
+  }
+  if (S_ISREG(what.st_mode) && !standard) {
+    return file;
+  }
+  if (standard && isatty(STDIN_FILENO) != 0) {
+    throw Failure(ExitCode::bad_input,
+                  "-: standard input is a terminal; expected a capture: pipe one into it, as in "
+                  "tcpdump -w - | lockstep ...");
+  }
+  int const kept = temporary_file(path);
+  copy(file, kept, path);
+  if (!standard) {
+    close(file);
+  }
+  copies[path] = kept;
+  return reopen(kept, path);
+}
+
+}  // namespace
+
+ssize_t CaptureSource::read_packed(void* cookie, char* into, std::size_t bytes) {
+  auto* const packed = static_cast<Packed*>(cookie);
+  auto* const file = static_cast<gzFile>(packed->file);
+  int const got = gzread(file, into, static_cast<unsigned>(std::min<std::size_t>(bytes, 1u << 20)));
+  int error = Z_OK;
+  const char* const why = gzerror(file, &error);
+  if (error != Z_OK && error != Z_STREAM_END) {
+    packed->damage = error == Z_BUF_ERROR ? "the gzip data breaks off" : why;
+  }
+  return got < 0 ? 0 : got;  // damaged data ends where it is damaged
+}
+
+int CaptureSource::seek_packed(void* cookie, std::int64_t* offset, int whence) {
+  auto* const file = static_cast<gzFile>(static_cast<Packed*>(cookie)->file);
+  z_off_t const at = gzseek(file, static_cast<z_off_t>(*offset), whence);
+  *offset = at;
+  return at < 0 ? -1 : 0;
+}
+
+CaptureSource::CaptureSource(const std::string& path) {
+  int const descriptor = open_input(path);
+  std::array<unsigned char, 2> magic{};
+  bool const packed = pread(descriptor, magic.data(), 2, 0) == 2 && magic[0] == 0x1f &&
+                      magic[1] == 0x8b;
+  if (!packed) {
+    stream_ = fdopen(descriptor, "rb");
+    return;
+  }
+  packed_.file = gzdopen(descriptor, "rb");
+  if (packed_.file != nullptr) {
+    gzbuffer(static_cast<gzFile>(packed_.file), 1u << 17);
+    cookie_io_functions_t const calls{read_packed, nullptr, seek_packed, nullptr};
+    stream_ = fopencookie(&packed_, "rb", calls);
+  }
+}
+
+CaptureSource::~CaptureSource() {
+  if (stream_ != nullptr) {
+    std::fclose(stream_);
+  }
+  if (packed_.file != nullptr) {
+    gzclose(static_cast<gzFile>(packed_.file));
+  }
+}
+
+}  // namespace lockstep::tools

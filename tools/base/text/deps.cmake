@@ -1,0 +1,2 @@
+# Failures as exceptions, TOML.
+set(LIBS lockstep_output lockstep_process)

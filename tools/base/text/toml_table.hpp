@@ -1,0 +1,82 @@
+// A TOML table that must be read to the last key: what is missing, wrong or unknown is one line.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/base/process/failure.hpp"
+#include "tools/base/output/toml.hpp"
+
+namespace lockstep::tools {
+
+/// "FILE:LINE: what, expected, mend", exit 2.
+[[noreturn]] void refuse(const std::string& file, const toml::node& at, const std::string& what);
+
+/// The keys of one table, each asked for at most once. Values are strings with units, whole
+/// numbers, or booleans.
+class Table {
+ public:
+  Table(std::string file, const toml::table& table, std::string title)
+      : file_(std::move(file)), table_(table), title_(std::move(title)) {}
+
+  bool has(std::string_view key) const { return table_.contains(key); }
+
+  /// A text; `otherwise` if the key is not there.
+  std::string text(std::string_view key, std::string_view otherwise);
+  /// The same, but the key must be there.
+  std::string text(std::string_view key);
+  bool boolean(std::string_view key, bool otherwise);
+  struct Range {
+    std::uint64_t least = 0;
+    std::uint64_t most = ~std::uint64_t{0};
+  };
+  std::uint64_t number(std::string_view key, std::uint64_t otherwise, Range range);
+  std::int64_t signed_number(std::string_view key, std::int64_t otherwise);
+
+  /// A text that `parse` reads; `expected` says what it looks like.
+  template <class T, class Parse>
+  T parsed(std::string_view key, T otherwise, Parse parse, std::string_view expected) {
+    if (ask(key) == nullptr) {
+      return otherwise;
+    }
+    const std::string value = text(key);
+    const auto result = parse(value);
+    if (!result) {
+      wrong(key, "\"" + value + "\" was found, expected " + std::string(expected));
+    }
+    return *result;
+  }
+
+  /// A table inside this one; empty if the key is not there.
+  Table table(std::string_view key, const std::string& title);
+  /// [[key]]: an array of tables.
+  std::vector<Table> tables(std::string_view key, const std::string& title);
+  std::vector<std::string> keys() const;
+
+  /// Refuses a key that nobody has asked for. `known` are offered as the mend.
+  void end();
+  [[noreturn]] void wrong(std::string_view key, const std::string& what) const;
+  [[noreturn]] void wrong(const std::string& what) const;
+  const std::string& title() const { return title_; }
+  void set_title(std::string title) { title_ = std::move(title); }
+
+ private:
+  const toml::node* ask(std::string_view key);
+
+  std::string file_;
+  const toml::table& table_;
+  std::string title_;
+  std::set<std::string, std::less<>> asked_;
+};
+
+/// Reads a file. Throws Failure: environment where it cannot be read, bad_input with file and line
+/// where it is no TOML.
+toml::table parse_toml(const std::string& path);
+/// The same of a text that is there already; `name` stands for the file.
+toml::table parse_toml_text(const std::string& text, const std::string& name);
+
+}  // namespace lockstep::tools

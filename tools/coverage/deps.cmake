@@ -1,2 +1,0 @@
-# Tables, pages, whole output files.
-set(LIBS lockstep_output)

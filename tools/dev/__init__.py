@@ -1,0 +1,1 @@
+"""What those use who work on the project itself."""

@@ -1,0 +1,123 @@
+# What an installed Lockstep offers: headers, libraries, find_package(lockstep), pkg-config, and the
+# program. Only for a build of its own, and never of the standard-library-free runner.
+if(NOT PROJECT_IS_TOP_LEVEL OR LOCKSTEP_NO_STDLIB)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/lockstep")
+
+# BSD's sockets, for C and C++: core alone, and the pair in memory that programs are tried on.
+set(LOCKSTEP_SOCKETS "")
+if(TARGET lockstep_sockets)
+  set(LOCKSTEP_SOCKETS lockstep_pair lockstep_sockets)
+  foreach(folder IN ITEMS pair sockets)
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/lib/${folder}"
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep/tools/lib"
+      FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*_kit.hpp" EXCLUDE)
+  endforeach()
+endif()
+install(TARGETS ${LOCKSTEP_LIBRARIES} lockstep_sim ${LOCKSTEP_SOCKETS} EXPORT lockstepTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(EXPORT lockstepTargets NAMESPACE lockstep:: DESTINATION "${package_dir}")
+foreach(room IN ITEMS core sim)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/${room}")
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/${room}"
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep"
+      FILES_MATCHING PATTERN "*.hpp"
+      PATTERN "*_kit.hpp" EXCLUDE PATTERN "*_testing.hpp" EXCLUDE
+      PATTERN "ns3" EXCLUDE PATTERN "runner" EXCLUDE PATTERN "examples" EXCLUDE)
+  endif()
+endforeach()
+# The component ns3: its own targets file, as it wants ns-3 to be found first.
+if(TARGET lockstep_ns3)
+  install(TARGETS lockstep_ns3 EXPORT lockstepNs3Targets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(EXPORT lockstepNs3Targets NAMESPACE lockstep:: DESTINATION "${package_dir}")
+  install(FILES "${PROJECT_SOURCE_DIR}/tools/dev/cmake/lockstep_ns3_modules.cmake"
+    DESTINATION "${package_dir}")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/sim/ns3"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep/sim"
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "*_kit.hpp" EXCLUDE)
+endif()
+# Its web server and load: archives of tools/, lockstep::ns3_http to lockstepConfig.cmake.
+if(TARGET lockstep_ns3_http)
+  install(TARGETS lockstep_ns3_http lockstep_load lockstep_http
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  foreach(folder IN ITEMS http load ns3_http)
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/lib/${folder}"
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep/tools/lib"
+      FILES_MATCHING PATTERN "*.hpp" PATTERN "*_kit.hpp" EXCLUDE)
+  endforeach()
+endif()
+if(TARGET program_lockstep_ns3)
+  install(TARGETS program_lockstep_ns3 RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+if(TARGET program_lockstep)
+  install(TARGETS program_lockstep RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  # Its manual page and what shells complete, as its own command line says.
+  set(manuals "${PROJECT_BINARY_DIR}/package/manuals")
+  file(MAKE_DIRECTORY "${manuals}")
+  foreach(kind IN ITEMS man bash zsh fish)
+    add_custom_command(OUTPUT "${manuals}/${kind}" DEPENDS program_lockstep VERBATIM
+      COMMAND program_lockstep --print-for ${kind} > "${manuals}/${kind}")
+  endforeach()
+  add_custom_target(manuals ALL DEPENDS
+    "${manuals}/man" "${manuals}/bash" "${manuals}/zsh" "${manuals}/fish")
+  install(FILES "${manuals}/man" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" RENAME lockstep.1)
+  install(FILES "${manuals}/bash" RENAME lockstep
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(FILES "${manuals}/zsh" RENAME _lockstep
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  install(FILES "${manuals}/fish" RENAME lockstep.fish
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+  # The verbs that are written in Python.
+  install(DIRECTORY
+    "${PROJECT_SOURCE_DIR}/tools/verbs/sweep" "${PROJECT_SOURCE_DIR}/tools/verbs/plot"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/lockstep/tools/verbs" FILES_MATCHING PATTERN "*.py"
+    PATTERN "test_*" EXCLUDE PATTERN "__pycache__" EXCLUDE)
+endif()
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/tools/dev/packaging/lockstepConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/package/lockstepConfig.cmake" INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/lockstepConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/package/lockstepConfig.cmake"
+  "${PROJECT_BINARY_DIR}/package/lockstepConfigVersion.cmake" DESTINATION "${package_dir}")
+
+# <name>.pc, naming the archives among TARGETS, the highest floor first. C: for programs in C too.
+# The prefix of
+# `cmake --install --prefix` is known only then, so the file is written then.
+function(lockstep_pkg_config name description requires)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "C" "" "TARGETS")
+  set(PC_NAME ${name})
+  set(PC_DESCRIPTION "${description}")
+  set(PC_REQUIRES "${requires}")
+  set(PC_LIBS "")
+  set(PC_CFLAGS -std=c++20)
+  foreach(target IN LISTS arg_TARGETS)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      set(PC_LIBS "-l${target} ${PC_LIBS}")
+    endif()
+  endforeach()
+  if(arg_C)
+    set(PC_CFLAGS "")
+    string(APPEND PC_LIBS "-lstdc++")
+  endif()
+  set(CMAKE_INSTALL_PREFIX "@CMAKE_INSTALL_PREFIX@")
+  configure_file("${PROJECT_SOURCE_DIR}/tools/dev/packaging/lockstep.pc.in"
+    "${PROJECT_BINARY_DIR}/package/${name}.pc.in" @ONLY)
+  install(CODE "configure_file(\"${PROJECT_BINARY_DIR}/package/${name}.pc.in\"
+    \"${PROJECT_BINARY_DIR}/package/${name}.pc\" @ONLY)")
+  install(FILES "${PROJECT_BINARY_DIR}/package/${name}.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endfunction()
+
+lockstep_pkg_config(lockstep "${PROJECT_DESCRIPTION}" "" TARGETS ${LOCKSTEP_LIBRARIES})
+lockstep_pkg_config(lockstep-sim "The deterministic simulator of Lockstep" lockstep
+  TARGETS lockstep_sim)
+if(LOCKSTEP_SOCKETS)
+  lockstep_pkg_config(lockstep-sockets "BSD's sockets over Lockstep's stack, for C and C++" ""
+    C TARGETS ${LOCKSTEP_LIBRARIES} ${LOCKSTEP_SOCKETS})
+endif()

@@ -1,0 +1,338 @@
+# Functions that turn folders into libraries, test programs and tools.
+
+# Splits the sources of a folder by their ending into <prefix>_SOURCES, _TESTS, _FUZZERS, _MAINS.
+# Further arguments: RECURSE, and EXCLUDE with folders (relative to the top) to leave out.
+function(lockstep_collect prefix folder)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "RECURSE" "" "EXCLUDE")
+  set(glob GLOB)
+  if(arg_RECURSE)
+    set(glob GLOB_RECURSE)
+  endif()
+  file(${glob} all CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
+  foreach(skip IN LISTS arg_EXCLUDE)
+    list(FILTER all EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/${skip}/")
+  endforeach()
+  set(tests ${all})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  set(fuzzers ${all})
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
+  set(mains ${all})
+  list(FILTER mains INCLUDE REGEX "(/|_)main\\.cpp$")
+  list(FILTER all EXCLUDE REGEX "(_test|_fuzz|_main|/main)\\.cpp$")
+  set(${prefix}_SOURCES ${all} PARENT_SCOPE)
+  set(${prefix}_TESTS ${tests} PARENT_SCOPE)
+  set(${prefix}_FUZZERS ${fuzzers} PARENT_SCOPE)
+  set(${prefix}_MAINS ${mains} PARENT_SCOPE)
+endfunction()
+
+# lockstep_<name>: static from sources, or INTERFACE when the folder has only headers.
+# PUBLIC names what it stands on. BARE: without exceptions and RTTI.
+function(lockstep_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BARE" "" "SOURCES;PUBLIC")
+  set(target lockstep_${name})
+  if(TARGET ${target})
+    message(FATAL_ERROR "two folders both make the library ${target}: rename one of them")
+  endif()
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:lockstep_warnings>)
+    if(arg_BARE)
+      target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:lockstep_bare>)
+    endif()
+    set(scope PUBLIC)
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(lockstep::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(${target} ${scope} cxx_std_20)
+  target_include_directories(${target} ${scope}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/lockstep>)
+  target_link_libraries(${target} ${scope} ${arg_PUBLIC})
+endfunction()
+
+# <name>_test from gtest sources, run as one ctest entry that leaves its counts in gtest/.
+function(lockstep_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  if(NOT LOCKSTEP_TESTS OR NOT arg_SOURCES)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  add_executable(${name}_test ${arg_SOURCES})
+  target_link_libraries(${name}_test PRIVATE
+    ${arg_LIBRARIES} lockstep_warnings GTest::gmock GTest::gtest_main)
+  # Half of the time of compiling a test is spent on making it fast, which it need not be: what it
+  # tests is optimized.
+  target_compile_options(${name}_test PRIVATE -O0)
+  set_target_properties(${name}_test PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  target_compile_definitions(${name}_test PRIVATE
+    LOCKSTEP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LOCKSTEP_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name}_test WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900
+    ENVIRONMENT "GTEST_OUTPUT=json:${PROJECT_BINARY_DIR}/gtest/${name}.json")
+endfunction()
+
+# Each x_fuzz.cpp becomes the libFuzzer program fuzz/x_fuzz.
+function(lockstep_fuzzers)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "SOURCES;LIBRARIES")
+  if(NOT LOCKSTEP_FUZZ)
+    return()
+  endif()
+  foreach(source IN LISTS arg_SOURCES)
+    get_filename_component(name "${source}" NAME_WE)
+    add_executable(${name} ${source})
+    target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} lockstep_warnings)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    set_target_properties(${name} PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
+    if(NOT TARGET fuzzers)
+      add_custom_target(fuzzers)  # all of these programs, and of the libraries only what they need
+    endif()
+    add_dependencies(fuzzers ${name})
+  endforeach()
+endfunction()
+
+# The floors of core/, lowest first; each links only those below it. lockstep::core is all.
+function(lockstep_core)
+  set(below "")
+  foreach(floor IN LISTS ARGV)
+    lockstep_collect(floor core/${floor} RECURSE)
+    lockstep_library(${floor} BARE SOURCES ${floor_SOURCES} PUBLIC ${below})
+    lockstep_test(${floor} SOURCES ${floor_TESTS} LIBRARIES lockstep_${floor})
+    lockstep_fuzzers(SOURCES ${floor_FUZZERS} LIBRARIES lockstep_${floor})
+    list(APPEND below lockstep_${floor})
+  endforeach()
+  add_library(lockstep_core INTERFACE)
+  add_library(lockstep::core ALIAS lockstep_core)
+  set_target_properties(lockstep_core PROPERTIES EXPORT_NAME core)
+  target_link_libraries(lockstep_core INTERFACE ${below})
+  set(LOCKSTEP_LIBRARIES ${below} lockstep_core PARENT_SCOPE)
+endfunction()
+
+# The simulator: one library of all its folders. Its runner is lockstep_runner's.
+function(lockstep_sim)
+  lockstep_collect(sim sim RECURSE EXCLUDE sim/ns3 sim/examples sim/runner)
+  lockstep_library(sim BARE SOURCES ${sim_SOURCES} PUBLIC lockstep_core)
+  lockstep_test(sim SOURCES ${sim_TESTS} LIBRARIES lockstep_sim)
+  if(TARGET sim_test)
+    # Tests derive from classes of sim, which has no type information to derive theirs from.
+    target_compile_options(sim_test PRIVATE -fno-rtti)
+  endif()
+  lockstep_fuzzers(SOURCES ${sim_FUZZERS} LIBRARIES lockstep_sim)
+endfunction()
+
+# tools/dev/tilegx/segments: the workloads of tools/proofs/bench as a program that every machine
+# can run; tools/dev/tilegx/estimate builds it and counts its instructions.
+function(lockstep_segments)
+  add_executable(lockstep_segments EXCLUDE_FROM_ALL tools/dev/tilegx/segments/main.cpp
+    tools/proofs/bench/bulk.cpp tools/lib/pair/pair.cpp tools/proofs/bench/transactions.cpp)
+  target_compile_definitions(lockstep_segments PRIVATE "LOCKSTEP_OWN_TURN=[[gnu::noinline]]")
+  target_link_libraries(lockstep_segments PRIVATE lockstep_core lockstep_warnings lockstep_bare)
+  set_target_properties(lockstep_segments PROPERTIES OUTPUT_NAME lockstep-segments
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  lockstep_without_stdlib(lockstep_segments)
+endfunction()
+
+# sim/runner: a program of core, sim and the mPIPE driver alone. With LOCKSTEP_NO_STDLIB it links no
+# C++ library, and then takes what the headers still ask for from sim/runner/no_stdlib.cpp.
+function(lockstep_runner)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/sim/runner/*.cpp")
+  set(mains ${sources})
+  list(FILTER mains INCLUDE REGEX "/main\\.cpp$")
+  if(NOT mains)
+    return()
+  endif()
+  list(FILTER sources EXCLUDE REGEX "/no_stdlib\\.cpp$")
+  if(LOCKSTEP_MPIPE STREQUAL "kit")
+    return()  # its worlds have cards that stand on the model
+  endif()
+  # sim knows no driver; the cards of the runner's hosts are brought from above it.
+  file(GLOB cards CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/lib/sim_nic/*_card.cpp"
+    "${PROJECT_SOURCE_DIR}/tools/lib/sim_nic/*_cards.cpp")
+  add_executable(lockstep_runner ${sources} ${cards})
+  target_link_libraries(lockstep_runner PRIVATE
+    lockstep_sim lockstep_mpipe lockstep_warnings lockstep_bare)
+  set_target_properties(lockstep_runner PROPERTIES OUTPUT_NAME lockstep-runner
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  lockstep_without_stdlib(lockstep_runner)
+endfunction()
+
+# With LOCKSTEP_NO_STDLIB a program gets its own of what a C++ library would give.
+function(lockstep_without_stdlib target)
+  if(LOCKSTEP_NO_STDLIB)
+    target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/sim/runner/no_stdlib.cpp")
+    # The C driver names neither a C++ library nor the part of a sanitizer's runtime that needs one.
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
+  endif()
+  if(LOCKSTEP_RUNTIME)
+    lockstep_runtime("${LOCKSTEP_RUNTIME}")
+    target_link_libraries(${target} PRIVATE lockstep_runtime)
+  endif()
+endfunction()
+
+# A program that tries the functions of such a folder.
+function(lockstep_memory_check)
+  if(LOCKSTEP_RUNTIME)
+    add_executable(lockstep_memory_check EXCLUDE_FROM_ALL tools/dev/tilegx/memory_check/main.cpp)
+    target_compile_features(lockstep_memory_check PRIVATE cxx_std_20)
+    target_link_libraries(lockstep_memory_check PRIVATE lockstep_warnings lockstep_bare)
+    target_compile_options(lockstep_memory_check PRIVATE -fno-builtin)
+    set_target_properties(lockstep_memory_check PROPERTIES OUTPUT_NAME lockstep-memory-check
+      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+    lockstep_without_stdlib(lockstep_memory_check)
+  endif()
+endfunction()
+
+# A toolchain file without a C library names a folder that stands in for one.
+function(lockstep_runtime folder)
+  if(TARGET lockstep_runtime)
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp" "${folder}/*.S")
+  add_library(lockstep_runtime OBJECT ${sources})
+  target_compile_features(lockstep_runtime PRIVATE cxx_std_20)
+  target_include_directories(lockstep_runtime PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(lockstep_runtime PRIVATE lockstep_warnings lockstep_bare)
+  # A loop that copies must not be made a call of memcpy: this is memcpy.
+  target_compile_options(lockstep_runtime PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-ffreestanding -fno-builtin -fno-tree-loop-distribute-patterns>)
+endfunction()
+
+# hw/mpipe: on our model of the hardware, or against the vendor's kit. It knows no system, so that
+# it is built wherever sim is.
+function(lockstep_mpipe)
+  set(left_out "")
+  if(LOCKSTEP_MPIPE STREQUAL "kit")
+    set(left_out EXCLUDE hw/mpipe/model)
+  elseif(NOT LOCKSTEP_MPIPE STREQUAL "model")
+    message(FATAL_ERROR "LOCKSTEP_MPIPE is ${LOCKSTEP_MPIPE}: set it to kit or to model")
+  endif()
+  lockstep_collect(mpipe hw/mpipe RECURSE ${left_out})
+  lockstep_library(mpipe BARE SOURCES ${mpipe_SOURCES} PUBLIC lockstep_core)
+  if(LOCKSTEP_MPIPE STREQUAL "kit")
+    if(LOCKSTEP_TOOLS OR LOCKSTEP_TESTS)
+      message(FATAL_ERROR "tools and tests stand on the model: with LOCKSTEP_MPIPE=kit pass "
+        "-DLOCKSTEP_TOOLS=OFF -DLOCKSTEP_TESTS=OFF")
+    endif()
+    target_compile_definitions(lockstep_mpipe PUBLIC LOCKSTEP_MPIPE_KIT)
+    target_link_libraries(lockstep_mpipe PUBLIC gxio tmc pthread)
+  endif()
+  lockstep_test(mpipe SOURCES ${mpipe_TESTS} LIBRARIES lockstep_mpipe)
+  if(TARGET mpipe_test)
+    # They derive from a class of the model, which has no type information.
+    target_compile_options(mpipe_test PRIVATE -fno-rtti)
+  endif()
+endfunction()
+
+# The other drivers: one library of all their folders.
+function(lockstep_hw)
+  lockstep_collect(hw hw RECURSE EXCLUDE hw/mpipe)
+  lockstep_library(hw SOURCES ${hw_SOURCES} PUBLIC lockstep_core lockstep_mpipe)
+  lockstep_test(hw SOURCES ${hw_TESTS} LIBRARIES lockstep_hw)
+endfunction()
+
+# Reads a folder's optional deps.cmake, which lists LIBS: libraries of ours (lockstep_replay) or of
+# others (pcap) that the folder's own files include; TEST_LIBS: what its tests include beyond those;
+# and NEEDS: a target without which the folder is left out. CORE_ALONE: it is installed, and links
+# core and no third-party library but those that it lists.
+macro(lockstep_read_deps folder)
+  set(LIBS "")
+  set(TEST_LIBS "")
+  set(NEEDS "")
+  set(CORE_ALONE OFF)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+      "${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
+    include("${PROJECT_SOURCE_DIR}/${folder}/deps.cmake")
+  endif()
+endmacro()
+
+# The name of a folder's library behind lockstep_, and of its test: verb_load of tools/verbs/load,
+# load of tools/lib/load.
+function(lockstep_name_of result folder)
+  get_filename_component(name "${folder}" NAME)
+  if(folder MATCHES "^tools/verbs/")
+    set(name verb_${name})
+  endif()
+  set(${result} ${name} PARENT_SCOPE)
+endfunction()
+
+# One folder of tools/ or conformance/: its library, its tests, its programs. x_main.cpp makes the
+# program x; main.cpp makes lockstep (tools/verbs/cli) or lockstep-<folder>.
+function(lockstep_tool folder)
+  lockstep_name_of(name ${folder})
+  lockstep_collect(tool ${folder})
+  lockstep_read_deps(${folder})
+  if(NEEDS AND NOT TARGET ${NEEDS})
+    return()
+  endif()
+  if(folder STREQUAL "tools/verbs/cli")
+    get_property(every GLOBAL PROPERTY LOCKSTEP_VERBS)
+    list(APPEND LIBS ${every})
+  endif()
+  if(NOT CORE_ALONE)
+    list(APPEND LIBS lockstep_third_party)
+  endif()
+  lockstep_library(${name} SOURCES ${tool_SOURCES} PUBLIC lockstep_core ${LIBS})
+  lockstep_test(${name} SOURCES ${tool_TESTS}
+    LIBRARIES lockstep_${name} ${TEST_LIBS} lockstep_third_party)
+  lockstep_fuzzers(SOURCES ${tool_FUZZERS} LIBRARIES lockstep_${name} lockstep_third_party)
+  foreach(source IN LISTS tool_MAINS)
+    get_filename_component(program "${source}" NAME_WE)
+    string(REGEX REPLACE "_?main$" "" program "${program}")
+    if(program STREQUAL "")
+      set(program lockstep)
+    endif()
+    add_executable(program_${program} ${source})
+    target_link_libraries(program_${program} PRIVATE lockstep_${name} lockstep_warnings)
+    set_target_properties(program_${program} PROPERTIES OUTPUT_NAME ${program}
+      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  endforeach()
+  if(folder MATCHES "^tools/verbs/" AND NOT NEEDS)
+    set_property(GLOBAL APPEND PROPERTY LOCKSTEP_VERBS lockstep_${name})
+  endif()
+endfunction()
+
+# What every tool may use. core/ and sim/ never see it.
+function(lockstep_find_third_party)
+  foreach(package IN ITEMS fmt CLI11 nlohmann_json tomlplusplus)
+    find_package(${package} QUIET)
+    if(NOT ${package}_FOUND)
+      message(FATAL_ERROR "${package} is missing: run tools/setup, or pass -DLOCKSTEP_TOOLS=OFF")
+    endif()
+  endforeach()
+  add_library(lockstep_third_party INTERFACE)
+  # A wheel takes fmt along, as nobody knows what is installed where it goes.
+  target_link_libraries(lockstep_third_party INTERFACE
+    $<IF:$<BOOL:${SKBUILD}>,fmt::fmt-header-only,fmt::fmt>
+    CLI11::CLI11 nlohmann_json::nlohmann_json)
+  # gcc 12 at -O3 warns of a write that it inlined from fmt's parser, which holds to the length.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(lockstep_third_party INTERFACE
+      $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow>)
+  endif()
+endfunction()
+
+# Every folder with C++ of the named parents; tools/verbs/cli last, as it links all other verbs.
+function(lockstep_tools)
+  lockstep_find_third_party()
+  set(folders "")
+  foreach(parent IN LISTS ARGV)
+    file(GLOB found CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
+      "${PROJECT_SOURCE_DIR}/${parent}/*/*.cpp" "${PROJECT_SOURCE_DIR}/${parent}/*/*.hpp")
+    foreach(file IN LISTS found)
+      get_filename_component(folder "${file}" DIRECTORY)
+      list(APPEND folders ${folder})
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  list(REMOVE_ITEM folders tools/verbs/cli)
+  foreach(folder IN LISTS folders)
+    lockstep_tool(${folder})
+  endforeach()
+  lockstep_tool(tools/python)
+  lockstep_tool(tools/verbs/cli)
+endfunction()

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""The parts of tools/mutants --listed: the sample, the changes, and what programs' output says."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOLS = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(TOOLS))
+sys.dont_write_bytecode = True
+
+from dev.mutate.listed import patches, sample, trial  # noqa: E402
+
+ROOT = TOOLS.parent
+HALT = patches.Mutation("9293:MUST-1", "core/tcp/a.cpp", "halt();\n", "", "it goes on")
+
+
+def small_tree(folder, citations):
+    """A tree of one source that cites the ids, and lists that know them and one more."""
+    root = pathlib.Path(folder)
+    (root / "core" / "tcp").mkdir(parents=True)
+    lists = root / "conformance" / "requirements"
+    lists.mkdir(parents=True)
+    lines = "".join(f"//= rfc9293#3\n//# {one} words\n" for one in citations)
+    (root / "core" / "tcp" / "a.cpp").write_text(lines)
+    (root / "core" / "tcp" / "a_test.cpp").write_text("//= rfc9293#3\n//# 9293:MUST-9 a test\n")
+    rows = "".join(f'{{ id = "9293:MUST-{i}", level = "MUST", summary = "" }},' for i in range(10))
+    may = '{ id = "9293:MAY-1", level = "MAY", summary = "" },'
+    (lists / "rfc9293.toml").write_text(f"requirements = [{rows}{may}]\n")
+    for rfc in (5681, 6298, 6582):
+        (lists / f"rfc{rfc}.toml").write_text("requirements = []\n")
+    return root
+
+
+class Sample(unittest.TestCase):
+    def test_only_binding_rows_that_code_cites(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = small_tree(folder, ["9293:MUST-1, 9293:MUST-2", "9293:MAY-1", "9293:MUST-3"])
+            drawn = sample.draw(root, 1, 40)
+        self.assertEqual(sorted(drawn), ["9293:MUST-1", "9293:MUST-2", "9293:MUST-3"])
+
+    def test_one_more_citation_moves_one_id(self):
+        names = [f"9293:MUST-{i}" for i in range(8)]
+        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
+            before = sample.draw(small_tree(one, names[:-1]), 7, 4)
+            after = sample.draw(small_tree(two, names), 7, 4)
+        self.assertLessEqual(len(set(after) - set(before)), 1)
+
+    def test_tests_that_cite_a_row(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = small_tree(folder, [])
+            (root / "core" / "tcp" / "a_test.cpp").write_text(
+                "//= rfc9293#3\n//= type=test\n//# 9293:MUST-1 above\nTEST(A, Above) {\n}\n"
+                "TEST_P(A, Within) {\n  //= rfc9293#3\n  //# 9293:MUST-1 within\n}\n"
+                "TEST(A, Neither) {}\n")
+            self.assertEqual(sample.citing_tests(root, "9293:MUST-1"), ["A.Above", "A.Within"])
+
+    def test_seeds_differ(self):
+        self.assertNotEqual(sample.draw(ROOT, 1, 40), sample.draw(ROOT, 2, 40))
+        self.assertEqual(sample.draw(ROOT, 1, 40), sample.draw(ROOT, 1, 40))
+
+
+class Patches(unittest.TestCase):
+    def test_the_text_must_stand_once(self):
+        self.assertEqual(patches.mutated("go();\nhalt();\n", HALT), "go();\n")
+        for text in ("go();\n", "halt();\nhalt();\n"):
+            with self.assertRaisesRegex(patches.BadInput, "9293:MUST-1"):
+                patches.mutated(text, HALT)
+
+    def test_all_that_are_listed_apply(self):
+        self.assertEqual(patches.check(ROOT, patches.load(ROOT).values()), [])
+
+    def test_the_sample_of_seed_1_is_complete(self):
+        missing = set(sample.draw(ROOT, 1, 40)) - set(patches.load(ROOT))
+        self.assertEqual(missing, set(), "tools/mutants --listed needs a mutation for each")
+
+
+class Output(unittest.TestCase):
+    def test_a_failed_test_is_named(self):
+        text = "[ RUN      ] A.B\n[  FAILED  ] A.B (0 ms)\n[  FAILED  ] 1 test, listed below:\n"
+        self.assertEqual(trial.first_failure(text), "A.B")
+
+    def test_so_is_the_one_that_its_program_died_in(self):
+        text = "[ RUN      ] A.B\n[       OK ] A.B (0 ms)\n[ RUN      ] A.C\n"
+        self.assertEqual(trial.first_failure(text), "A.C")
+
+    def test_the_nearest_floor_comes_first(self):
+        self.assertEqual(trial.programs_for("core/tcp/rtt.cpp"),
+                         ["tcp_test", "seam_test", "lockstep"])
+
+
+class CommandLine(unittest.TestCase):
+    def call(self, *arguments):
+        return subprocess.run([sys.executable, TOOLS / "mutants", "--listed", *arguments],
+                              text=True, capture_output=True, check=False)
+
+    def test_an_id_without_a_mutation_is_named(self):
+        done = self.call("--only", "9293:MUST-0")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("9293:MUST-0", done.stderr)
+
+    def test_bad_usage(self):
+        self.assertEqual(self.call("--seed", "x").returncode, 2)
+        self.assertEqual(self.call("--count", "0").returncode, 2)
+
+    def test_list_runs_nothing(self):
+        done = self.call("--list", "--only", "9293:MUST-17")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("9293:MUST-17", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

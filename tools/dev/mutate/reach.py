@@ -1,0 +1,103 @@
+"""What can notice a mutant: tests, scenarios, scripts, seeds; and which mutants each reaches."""
+
+import concurrent.futures
+import dataclasses
+import json
+import os
+import subprocess
+
+from dev.mutate.tree import TESTS, Unable, keep, tail
+
+SWARM_SEEDS = 1000
+SEEDS_A_UNIT = 100
+
+
+@dataclasses.dataclass
+class Unit:
+    """One thing that can be run alone; the mutants that it reaches, its processor time."""
+    program: str  # seam_test, conformance, pkt, swarm
+    name: str
+    microseconds: int = 0
+    reaches: frozenset = frozenset()
+
+
+def environment(**more):
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("LOCKSTEP_", "GTEST_"))}
+    return {**kept, **more}
+
+
+def command(place, program, names, scratch):
+    """Runs these units of one program, and stops at the first failure if it can."""
+    lockstep = str(place.program("lockstep"))
+    if program == "conformance":
+        return [lockstep, program, *names, "--json", str(scratch / "report.json"),
+                "--junit", str(scratch / "report.xml")]
+    if program == "pkt":
+        return [lockstep, program, "run", *names, "--failed", "--pcapng", str(scratch / "failed"),
+                "--junit", str(scratch / "report.xml")]
+    if program == "swarm":
+        return [lockstep, program, "--seeds", names[0], "--shrink", "0"]
+    chosen = [] if names is None else ["--gtest_filter=" + ":".join(names)]
+    return [str(place.program(program)), "--gtest_fail_fast", "--gtest_color=no", *chosen]
+
+
+def scripts_and_more(place):
+    """The units that are not tests: scenarios, scripts, seeds."""
+    for path in sorted((place.root / "pcaps").glob("*/scenario.toml")):
+        yield Unit("conformance", path.parent.name)
+    for path in sorted((place.root / "conformance" / "script").rglob("*.pkt")):
+        yield Unit("pkt", str(path.relative_to(place.root)))
+    for first in range(0, SWARM_SEEDS, SEEDS_A_UNIT):
+        yield Unit("swarm", f"{first}..{first + SEEDS_A_UNIT - 1}")
+
+
+def lines_of(path):
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        microseconds, name, *numbers = line.split(" ")
+        yield int(microseconds), name, frozenset(map(int, numbers))
+
+
+def run_unit(place, program, names, label):
+    """Runs with no mutant chosen. Raises Unable if it fails; the lines of what was reached."""
+    scratch = place.home / "reach" / label
+    scratch.mkdir(parents=True, exist_ok=True)
+    told = scratch / "reached"
+    told.unlink(missing_ok=True)
+    done = subprocess.run(command(place, program, names, scratch), cwd=place.root, text=True,
+                          errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=environment(LOCKSTEP_REACHED=str(told)), check=False)
+    if done.returncode != 0:
+        raise Unable(f"{program} {' '.join(names or ())} fails with no mutant chosen:\n"
+                     + tail(done.stdout))
+    return list(lines_of(told))
+
+
+def measure(place, jobs):
+    """All units, each with what it reaches."""
+    units = []
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        tests = [(program, pool.submit(run_unit, place, program, None, program))
+                 for program in TESTS]
+        others = list(scripts_and_more(place))
+        told = [pool.submit(run_unit, place, unit.program, [unit.name], f"{unit.program}-{index}")
+                for index, unit in enumerate(others)]
+        for program, lines in tests:
+            units += [Unit(program, name, time, reaches) for time, name, reaches in lines.result()]
+        for unit, lines in zip(others, told):
+            unit.microseconds, _, unit.reaches = lines.result()[-1]
+    return units + others
+
+
+def units_of(place, jobs, now):
+    """The same, kept while `now`, the digest of programs and inputs, stays."""
+    path = place.home / "reach.json"
+    if path.exists():
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept["programs"] == now:
+            return [Unit(program, name, time, frozenset(reaches))
+                    for program, name, time, reaches in kept["units"]]
+    units = measure(place, jobs)
+    keep(path, {"programs": now, "units": [[unit.program, unit.name, unit.microseconds,
+                                            sorted(unit.reaches)] for unit in units]})
+    return units

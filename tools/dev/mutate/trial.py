@@ -1,0 +1,141 @@
+"""Tries one mutant: runs what reaches it, the likeliest first, until something notices."""
+
+import collections
+import re
+import resource
+import signal
+import subprocess
+import xml.etree.ElementTree as xml
+
+from dev.mutate import reach
+from dev.mutate.tree import FLOORS
+from dev.tidy.citations import BODY, ids_of
+
+TEST = re.compile(r"TEST(?:_[FP])?\((\w+), (\w+)\)")
+FAILED = re.compile(r"^\[  FAILED  \] ([\w/.]+)", re.M)
+RUNNING = re.compile(r"^\[ RUN      \] ([\w/.]+)", re.M)
+SPECIFIC = 24  # so many tests that reach the fewest mutants run before the rest
+SHORT_US = 20_000  # and of the rest those that are over so soon
+CHUNK = {"conformance": 16, "pkt": 48, "swarm": 1}
+MEMORY_MAX = 4 << 30
+
+
+def citing_tests(root):
+    """Each id with the tests (suite.name) of core/ that cite it, above them or within."""
+    tests = collections.defaultdict(set)
+    for file in sorted((root / "core").rglob("*_test.cpp")):
+        waiting, current = set(), None
+        for line in file.read_text(encoding="utf-8").splitlines():
+            test, body = TEST.match(line), BODY.match(line)
+            if test:
+                current = f"{test.group(1)}.{test.group(2)}"
+                for one in waiting:
+                    tests[one].add(current)
+                waiting = set()
+            elif body and line.startswith("//"):
+                waiting.update(ids_of(body.group(2)))
+            elif body and current:
+                for one in ids_of(body.group(2)):
+                    tests[one].add(current)
+    return tests
+
+
+def plain(name):
+    """The name of a test as it stands in its file: without the prefix and number of an instance."""
+    suite, _, test = name.partition(".")
+    return f"{suite.split('/')[-1]}.{test.split('/')[0]}"
+
+
+class Trials:
+    """All units, and in what order they try a mutant."""
+
+    def __init__(self, place, units):
+        self.place, self.units = place, units
+        self.citing = citing_tests(place.root)
+        self.by_mutant = collections.defaultdict(list)
+        for unit in units:
+            for number in unit.reaches:
+                self.by_mutant[number].append(unit)
+
+    def batches(self, mutant):
+        """Lists of units of one program each, those first that likely notice: the tests that cite
+        the row, those that reach little else, the rest of its floor and of those above, then
+        scenarios, scripts and seeds, and the long tests."""
+        reaching = self.by_mutant.get(mutant.number, [])
+        tests = sorted((unit for unit in reaching if unit.program.endswith("_test")),
+                       key=lambda unit: len(unit.reaches))
+        names = set().union(*(self.citing.get(row, ()) for row in mutant.rows))
+        citing = [unit for unit in tests if plain(unit.name) in names]
+        special = [unit for unit in tests if unit not in citing][:SPECIFIC]
+        rest = [unit for unit in tests if unit not in citing and unit not in special]
+        own = FLOORS.index(mutant.file.split("/")[1])
+        near = [f"{floor}_test" for floor in FLOORS[own:] + FLOORS[:own]]
+        short = [unit for unit in rest if unit.microseconds < SHORT_US]
+        for part in (citing, special, short):
+            yield from by_program(part, near)
+        for program, size in CHUNK.items():
+            units = sorted((unit for unit in reaching if unit.program == program),
+                           key=lambda unit: len(unit.reaches))
+            for first in range(0, len(units), size):
+                yield units[first:first + size]
+        yield from by_program([unit for unit in rest if unit not in short], near)
+
+    def try_one(self, mutant, hint, scratch):
+        """Who notices, as (program, names), or None. `hint` did before, in another tree perhaps."""
+        scratch.mkdir(parents=True, exist_ok=True)
+        if hint:
+            known = [unit for unit in self.by_mutant.get(mutant.number, ())
+                     if [unit.program, unit.name] in hint]
+            if known and self.notices(mutant, known, scratch):
+                return [[unit.program, unit.name] for unit in known]
+        for batch in self.batches(mutant):
+            caught = self.notices(mutant, batch, scratch) if batch else None
+            if caught:
+                return caught
+        return None
+
+    def notices(self, mutant, batch, scratch):
+        """The units of the batch that failed, all of them if it does not say which; else None."""
+        program = batch[0].program
+        seconds = 2 + 20 * sum(unit.microseconds for unit in batch) // 1_000_000
+        report = scratch / "report.xml"
+        report.unlink(missing_ok=True)
+        names = [unit.name for unit in batch]
+        try:
+            done = subprocess.run(
+                reach.command(self.place, program, names, scratch), cwd=self.place.root, text=True,
+                errors="replace", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                env=reach.environment(LOCKSTEP_MUTANT=str(mutant.number)), timeout=60 * seconds,
+                preexec_fn=lambda: bound(seconds))
+        except subprocess.TimeoutExpired:
+            return [[program, name] for name in names]
+        if done.returncode == 0:
+            return None
+        if program.endswith("_test"):
+            failed = FAILED.findall(done.stdout)[:1] or RUNNING.findall(done.stdout)[-1:]
+        else:
+            failed = failed_cases(report)
+        return [[program, name] for name in names if name in failed] or [
+            [program, name] for name in names]
+
+
+def by_program(units, programs):
+    for program in programs:
+        yield [unit for unit in units if unit.program == program]
+
+
+def bound(seconds):
+    """What a run may take at most, in processor time and memory; it leaves no core file."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+
+
+def failed_cases(report):
+    try:
+        cases = xml.parse(report).getroot().iter("testcase")
+        return [case.get("name") for case in cases
+                if case.find("failure") is not None or case.find("error") is not None][:1]
+    except (OSError, xml.ParseError):
+        return []

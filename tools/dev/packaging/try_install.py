@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Installs a build into a temporary prefix and builds a consumer project against it, both ways."""
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+CONSUMER = pathlib.Path(__file__).resolve().parent / "consumer"
+SOCKETS_CONSUMER = CONSUMER.with_name("consumer_sockets")
+EXAMPLE = CONSUMER.parents[2] / "lib/sockets/example.c"
+EXAMPLE_SAYS = r"echo: hello\nthe peer has closed: yes, recv gives 0\n"
+HTTP_CONSUMER = CONSUMER.with_name("consumer_ns3_http")
+
+
+def run(*command, **more):
+    """Runs a command; a failure shows it and what it printed, and ends the test."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, **more)
+    if done.returncode != 0:
+        print(f"failed ({done.returncode}): {' '.join(words)}\n{done.stdout}", file=sys.stderr)
+        sys.exit(1)
+    return done.stdout
+
+
+def expect_connected(program, way):
+    out = run(program)
+    if out != "connected\n":
+        print(f"{way}: the consumer printed {out!r}", file=sys.stderr)
+        sys.exit(1)
+
+
+def build_consumer(source, folder, prefix, compiler, flags):
+    run("cmake", "-G", "Ninja", "-S", source, "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}",
+        f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_CXX_FLAGS={flags}")
+    run("cmake", "--build", folder)
+
+
+def try_find_package(prefix, folder, compiler, flags):
+    build_consumer(CONSUMER, folder, prefix, compiler, flags)
+    expect_connected(folder / "consumer", "find_package")
+
+
+def try_pkg_config(prefix, folder, compiler, flags):
+    folder.mkdir()
+    paths = [str(path) for path in prefix.glob("lib*/**/pkgconfig")]
+    environment = dict(os.environ, PKG_CONFIG_PATH=":".join(paths))
+    words = run("pkg-config", "--cflags", "--libs", "lockstep", env=environment).split()
+    run("pkg-config", "--exists", "lockstep-sim", env=environment)
+    run(compiler, *flags.split(), CONSUMER / "main.cpp", *words, "-o", folder / "consumer")
+    expect_connected(folder / "consumer", "pkg-config")
+
+
+def try_sockets(prefix, folder, compiler, flags):
+    """The sockets' example, in C, by find_package and by pkg-config: it links the core alone."""
+    build_consumer(SOCKETS_CONSUMER, folder / "cmake", prefix, compiler, flags)
+    expect_printed("lockstep::sockets: its user in C", folder / "cmake" / "consumer", EXAMPLE_SAYS)
+    paths = [str(path) for path in prefix.glob("lib*/**/pkgconfig")]
+    environment = dict(os.environ, PKG_CONFIG_PATH=":".join(paths))
+    words = run("pkg-config", "--cflags", "--libs", "lockstep-sockets", env=environment).split()
+    c_compiler = compiler.replace("clang++", "clang").replace("g++", "gcc")
+    run(c_compiler, *flags.split(), "-std=c99", "-D_GNU_SOURCE", EXAMPLE, *words,
+        "-o", folder / "consumer")
+    expect_printed("lockstep-sockets: its user in C", folder / "consumer", EXAMPLE_SAYS)
+
+
+def expect_printed(what, program, pattern):
+    out = run(program)
+    if not re.fullmatch(pattern, out):
+        print(f"{what} printed {out!r}", file=sys.stderr)
+        sys.exit(1)
+
+
+def try_ns3(prefix, folder, compiler, flags):
+    """README's example in ns-3 and the dumbbell against the component ns3, where it was built."""
+    if not list(prefix.glob("lib*/**/lockstepNs3Targets.cmake")):
+        return "built without ns-3"
+    text = (CONSUMER.parents[3] / "sim/ns3/README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(cpp|cmake)\n(.*?)```", text, re.S)
+    source = folder / "source"
+    source.mkdir(parents=True)
+    for kind, block in blocks[:2]:
+        name = "main.cpp" if kind == "cpp" else "CMakeLists.txt"
+        (source / name).write_text(block, encoding="utf-8")
+    build_consumer(source, folder / "build", prefix, compiler, flags)
+    expect_printed("sim/ns3/README.md: its example", folder / "build" / "example",
+                   "1000000 octets\n")
+    # Of a bottleneck of 10 Mbit/s neither flow starves the other.
+    build_consumer(CONSUMER.parents[3] / "sim/examples/ns3", folder / "dumbbell", prefix, compiler,
+                   flags)
+    expect_printed("sim/examples/ns3", folder / "dumbbell" / "dumbbell",
+                   r"lockstep [3-6]\.\d+ Mbit/s\nns-3 [3-6]\.\d+ Mbit/s\n")
+    build_consumer(HTTP_CONSUMER, folder / "http", prefix, compiler, flags)
+    expect_printed("lockstep::ns3_http: its user", folder / "http" / "consumer",
+                   "20 pages, 200000 octets\n")
+    return "in ns-3, and its web server"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     epilog="example: try_install.py build/release --compiler g++")
+    parser.add_argument("build", type=pathlib.Path, help="a build folder that is built")
+    parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--flags", default="", help="further flags, such as sanitizers")
+    options = parser.parse_args()
+    if shutil.which("pkg-config") is None:
+        print("pkg-config is missing: run tools/setup", file=sys.stderr)
+        return 3
+    with tempfile.TemporaryDirectory() as folder:
+        top = pathlib.Path(folder)
+        run("cmake", "--install", options.build, "--prefix", top / "prefix")
+        if not list((top / "prefix").glob("lib*/**/liblockstep_packetdrill.so")):
+            print("liblockstep_packetdrill.so is not installed", file=sys.stderr)
+            sys.exit(1)
+        try_find_package(top / "prefix", top / "by_cmake", options.compiler, options.flags)
+        try_pkg_config(top / "prefix", top / "by_pkg_config", options.compiler, options.flags)
+        try_sockets(top / "prefix", top / "sockets", options.compiler, options.flags)
+        ns3 = try_ns3(top / "prefix", top / "ns3", options.compiler, options.flags)
+    print(f"the consumers connect, in C++ and in C, by find_package and pkg-config; {ns3}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+"""What no file may say: paths of one machine, hosts of registries, things left to do."""
+
+import re
+
+from dev.tidy.source import Finding
+
+# Put together from pieces, so that this file does not hold what it looks for.
+REGISTRIES = (r"\b(?:py" r"pi|python" r"hosted|cra" r"tes|npm" r"js|ma" r"ven|deb" r"ian|"
+              r"ubu" r"ntu|go" r"lang)\.(?:org|io|com|net)\b")
+WORDS = [
+    ("machine-path", re.compile(r"(?<![\w.])/(?:wo" r"rk|ro" r"ot|ho" r"me/\w+)/\w"),
+     "this path is of one machine", "take it from an argument or from LOCKSTEP_*"),
+    ("registry", re.compile(REGISTRIES, re.I), "a registry's host is the machine's own affair",
+     "use the ordinary client, which knows it"),
+    ("unfinished", re.compile(r"\b(?:TO" r"DO|FIX" r"ME|not (?:yet )?imple" r"mented|unimple"
+                              r"mented)\b"),
+     "something is left undone", "do it, or leave it out and say so in README"),
+    ("origin", re.compile(r"\bC" r"EO\b|\b(?:sub-?)?ag" r"ents?\b(?! of)|co-auth" r"ored-by", re.I),
+     "how the text came about is no part of it", "leave it out"),
+]
+# A citation says what an RFC requires, in the RFC's words.
+QUOTED = re.compile(r"^\s*(?://#|##) ")
+
+
+def check(source):
+    for number, line in enumerate(source.lines, 1):
+        for rule, pattern, reason, replacement in WORDS:
+            match = pattern.search(line)
+            if match and not (rule == "unfinished" and QUOTED.match(line)):
+                yield Finding(rule, source.path, number, f"'{match.group(0)}': {reason}",
+                              replacement)

@@ -1,0 +1,1 @@
+"""What tools/dev/tilegx/estimate is made of."""

@@ -1,0 +1,79 @@
+// Text without allocation.
+#include "tools/lib/http/head.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/units/check.hpp"
+
+namespace lockstep::http {
+namespace {
+
+class Text {
+ public:
+  explicit Text(std::span<char> room) : room_(room) {}
+
+  Text& add(std::string_view text) {
+    CHECK(text.size() <= room_.size() - used_);
+    std::copy(text.begin(), text.end(), room_.begin() + static_cast<std::ptrdiff_t>(used_));
+    used_ += text.size();
+    return *this;
+  }
+  Text& add(std::uint64_t number) {
+    std::array<char, 20> digits;
+    auto const end = std::to_chars(digits.begin(), digits.end(), number).ptr;
+    return add(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
+  }
+  std::uint32_t used() const { return static_cast<std::uint32_t>(used_); }
+
+ private:
+  std::span<char> room_;
+  std::size_t used_ = 0;
+};
+
+// What is written behind the head; empty: the body is lent, or there is none.
+std::string_view own_body(const ResponseHead& head) {
+  bool const is_error = head.status != Status::ok && head.status != Status::partial_content;
+  return is_error ? statuses[index_of(head.status)].line : head.text;
+}
+
+void add_body_fields(Text& text, const ResponseHead& head) {
+  if (std::string_view const own = own_body(head); !own.empty()) {
+    text.add("Content-Type: text/plain\r\nContent-Length: ").add(own.size()).add("\r\n");
+    if (head.status == Status::range_not_satisfiable) {
+      text.add("Content-Range: bytes */").add(head.length).add("\r\n");
+    }
+    if (head.status == Status::method_not_allowed) {
+      text.add(head.to_sink ? "Allow: PUT, POST\r\n" : "Allow: GET, HEAD\r\n");
+    }
+    return;
+  }
+  bool const part = head.status == Status::partial_content;
+  text.add("Accept-Ranges: bytes\r\nContent-Type: ").add(head.type).add("\r\nContent-Length: ");
+  text.add(part ? head.range.end - head.range.begin : head.length).add("\r\n");
+  if (part) {
+    text.add("Content-Range: bytes ").add(head.range.begin).add("-").add(head.range.end - 1);
+    text.add("/").add(head.length).add("\r\n");
+  }
+}
+
+}  // namespace
+
+std::uint32_t write_head(const ResponseHead& head, std::span<char, head_bytes_max> into) {
+  Text text(into);
+  std::string_view const line = statuses[index_of(head.status)].line;
+  text.add("HTTP/1.1 ").add(line.substr(0, line.size() - 1)).add("\r\nServer: lockstep\r\n");
+  add_body_fields(text, head);
+  if (!head.keep_alive) {
+    text.add("Connection: close\r\n");
+  } else if (head.to_http_1_0) {
+    text.add("Connection: keep-alive\r\n");
+  }
+  text.add("\r\n");
+  if (!head.without_body) {
+    text.add(own_body(head));
+  }
+  return text.used();
+}
+
+}  // namespace lockstep::http

@@ -1,0 +1,496 @@
+// Events in; requests read, answers queued as far as there is room, patience measured.
+#include "tools/lib/http/server.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <type_traits>
+
+#include "core/units/check.hpp"
+
+namespace lockstep::http {
+namespace {
+
+// Of one connection at one visit, so that pipelining does not starve the others.
+constexpr std::uint32_t requests_at_once = 8;
+// Of each kind of waiting in one turn.
+constexpr std::uint32_t expiries_at_once = 64;
+constexpr std::uint64_t lend_max = 1u << 30;
+constexpr std::string_view go_ahead = "HTTP/1.1 100 Continue\r\n\r\n";
+
+std::span<const std::byte> octets_of(const char* at, std::size_t length) {
+  return std::as_bytes(std::span(at, length));
+}
+
+}  // namespace
+
+Server::Server(const Site& site, const ServerSettings& settings, Count connections_max)
+    : site_(site),
+      settings_(settings),
+      waiting_(connections_max.value),
+      slots_(connections_max.value),
+      ready_(connections_max.value) {
+  CHECK(settings.limits.head_max.count <= 65'536);
+  CHECK(settings.limits.body_max.count <= 1u << 30);
+  CHECK(settings.limits.sink_max <= std::uint64_t{1} << 60);
+  waiting_.set_patience(idle, settings.idle);
+  waiting_.set_patience(request, settings.request);
+  waiting_.set_patience(send, settings.send);
+  waiting_.set_patience(linger, settings.linger);
+}
+
+Refusal Server::start(Stack& stack) {
+  stack.bind(Site::content_region, site_.content(), site_.content_table());
+  stack.bind(Site::pattern_region, site_.pattern(), site_.pattern_table());
+  Local local;
+  local.port = settings_.port;
+  return stack.listen(local, settings_.backlog, listener_);
+}
+
+Server::Slot* Server::slot_of(ConnectionId id) {
+  CHECK(id.slot < slots_.size());
+  Slot& slot = slots_[id.slot];
+  return slot.phase != Phase::none && slot.id == id ? &slot : nullptr;
+}
+
+void Server::told(Stack& stack, const Event& event) {
+  if (event.kind == EventKind::accepted) {
+    accept(stack, event);
+    return;
+  }
+  Slot* const slot = slot_of(event.id);
+  if (slot == nullptr) {
+    return;
+  }
+  switch (event.kind) {
+    case EventKind::received:
+      go_on(stack, *slot);
+      break;
+    case EventKind::acknowledged:
+      progressed(stack, *slot, event.bytes);
+      go_on(stack, *slot);
+      break;
+    case EventKind::room:
+      go_on(stack, *slot);
+      break;
+    case EventKind::peer_finished:
+      slot->peer_finished = true;
+      go_on(stack, *slot);
+      break;
+    case EventKind::closed:
+      forget(*slot, event.cause);
+      break;
+    default:
+      break;
+  }
+}
+
+void Server::accept(Stack& stack, const Event& event) {
+  CHECK(event.id.slot < slots_.size());
+  Slot& slot = slots_[event.id.slot];
+  CHECK(slot.phase == Phase::none);
+  slot.id = event.id;
+  slot.phase = Phase::reading;
+  slot.peer_finished = slot.close_after = slot.finish_owed = false;
+  slot.go_ahead = 0;
+  slot.reader.begin();
+  ++open_;
+  ++counters_.connections;
+  if (stopping_) {
+    abort(stack, slot);
+  } else {
+    wait(slot, idle, stack.now());
+    // An answer is queued whole; its last piece must not wait until the one before is acknowledged.
+    static_cast<void>(stack.set(slot.id, {SettingKind::nagle, 0}));
+  }
+}
+
+void Server::forget(Slot& slot, Cause cause) {
+  waiting_.leave(index_of_slot(slot));
+  slot.phase = Phase::none;
+  --open_;
+  ++counters_.ends[static_cast<std::uint32_t>(cause)];
+}
+
+void Server::progressed(Stack& stack, Slot& slot, Bytes octets) {
+  std::uint32_t const list = waiting_.list_of(index_of_slot(slot));
+  if (list == send || list == linger) {
+    earn(slot, static_cast<Wait>(list), octets, stack.now());
+  }
+}
+
+void Server::earn(Slot& slot, Wait kind, Bytes octets, Instant now) {
+  Duration const time = kind == send     ? settings_.send
+                        : kind == linger ? settings_.linger
+                                         : settings_.request;
+  slot.earned += octets.count;
+  if (slot.earned >= time.ns / 1'000'000'000 * ServerSettings::octets_a_second_least) {
+    wait(slot, kind, now);
+  }
+}
+
+void Server::go_on(Stack& stack, Slot& slot) {
+  for (std::uint32_t i = 0; i < requests_at_once; ++i) {
+    if (slot.phase == Phase::reading && !read_request(stack, slot)) {
+      return;
+    }
+    if (slot.phase == Phase::sending && !send_answer(stack, slot)) {
+      return;
+    }
+    if (slot.phase == Phase::closing) {
+      discard(stack, slot);
+    }
+    if (slot.phase != Phase::reading) {
+      return;
+    }
+  }
+  if (!slot.ready) {
+    slot.ready = true;
+    ready_[(ready_first_ + ready_count_) % ready_.size()] = index_of_slot(slot);
+    ++ready_count_;
+  }
+}
+
+// True once there is something to send.
+bool Server::read_request(Stack& stack, Slot& slot) {
+  Instant const now = stack.now();
+  if (!say_go_ahead(stack, slot)) {
+    return false;
+  }
+  for (auto part = stack.readable(slot.id); !part.empty(); part = stack.readable(slot.id)) {
+    bool const was_begun = slot.reader.begun();
+    bool const was_upload = slot.reader.is_upload();
+    Bytes used;
+    auto const progress = slot.reader.read(part, settings_.limits, used);
+    stack.consume(slot.id, used);
+    if (!was_begun || slot.reader.is_upload() != was_upload) {
+      wait(slot, request, now);
+    } else if (was_upload) {
+      earn(slot, request, used, now);
+    }
+    if (progress == RequestReader::Progress::more && !go_on_after_head(stack, slot)) {
+      return false;
+    }
+    if (progress == RequestReader::Progress::complete) {
+      answer(slot, now);
+      return true;
+    }
+    if (progress == RequestReader::Progress::failed) {
+      answer_with(slot,
+                  {.status = slot.reader.failure(),
+                   .keep_alive = false,
+                   .without_body = slot.reader.is_head()},
+                  now);
+      return true;
+    }
+  }
+  if (slot.peer_finished) {
+    finish(stack, slot);
+  }
+  return false;
+}
+
+// RFC 9110 10.1.1: who waits for that word before its body is given it. True once it is.
+bool Server::go_on_after_head(Stack& stack, Slot& slot) {
+  if (slot.reader.take_expectation()) {
+    slot.go_ahead = static_cast<std::uint8_t>(go_ahead.size());
+  }
+  return say_go_ahead(stack, slot);
+}
+
+// True once nothing of it is left to say.
+bool Server::say_go_ahead(Stack& stack, Slot& slot) {
+  while (slot.go_ahead != 0) {
+    auto const rest = go_ahead.substr(go_ahead.size() - slot.go_ahead);
+    Taken const taken = stack.write(slot.id, octets_of(rest.data(), rest.size()), More::no);
+    if (taken.bytes.empty()) {
+      return false;
+    }
+    slot.go_ahead = static_cast<std::uint8_t>(slot.go_ahead - taken.bytes.count);
+  }
+  return true;
+}
+
+void Server::answer_upload(Slot& slot, ResponseHead head, Instant now) {
+  constexpr std::size_t digits_max = 20;
+  std::array<char, digits_max + 1 + Sha256::hex_length + 1> text;
+  Sha256 const& upload = slot.reader.upload();
+  char* end = std::to_chars(text.data(), text.data() + digits_max, upload.octets()).ptr;
+  *end++ = ' ';
+  auto const hex = upload.hex();
+  end = std::copy(hex.begin(), hex.end(), end);
+  *end++ = '\n';
+  counters_.upload_octets += upload.octets();
+  head.text = {text.data(), static_cast<std::size_t>(end - text.data())};
+  answer_with(slot, head, now);
+}
+
+void Server::answer(Slot& slot, Instant now) {
+  const RequestReader& asked = slot.reader;
+  ResponseHead head;
+  head.keep_alive = asked.keeps_alive() && !stopping_;
+  head.to_http_1_0 = asked.is_http_1_0();
+  head.without_body = asked.is_head();
+  if (asked.is_upload()) {
+    answer_upload(slot, head, now);
+    return;
+  }
+  std::array<char, Site::path_max> decoded;
+  auto const path = path_of(asked.target(), decoded);
+  auto const resource = site_.find(path);
+  bool const reads = asked.is_get() || asked.is_head();
+  head.to_sink = !resource && path == sink_path && settings_.limits.sink_max != 0;
+  if (!reads || head.to_sink) {
+    head.status = Status::method_not_allowed;
+  } else if (!resource) {
+    head.status = Status::not_found;
+  } else {
+    head.type = resource->type;
+    head.length = resource->body.length;
+    head.range = {ByteRange::Kind::whole, 0, head.length};
+    // RFC 9110 14.2: a range is of GET alone.
+    if (asked.is_get() && !asked.range().empty()) {
+      head.range = range_of(asked.range(), head.length);
+    }
+    slot.body = resource->body;
+    head.status = head.range.kind == ByteRange::Kind::unsatisfiable ? Status::range_not_satisfiable
+                  : head.range.kind == ByteRange::Kind::part        ? Status::partial_content
+                                                                    : Status::ok;
+  }
+  answer_with(slot, head, now);
+}
+
+void Server::answer_with(Slot& slot, const ResponseHead& head, Instant now) {
+  slot.head_length = static_cast<std::uint16_t>(write_head(head, slot.head));
+  slot.head_sent = 0;
+  bool const found = head.status == Status::ok || head.status == Status::partial_content;
+  bool const with_body = found && !head.without_body && head.text.empty();
+  slot.position = with_body ? head.range.begin : 0;
+  slot.end = with_body ? head.range.end : 0;
+  slot.close_after = !head.keep_alive;
+  slot.phase = Phase::sending;
+  ++counters_.requests;
+  ++counters_.answers[index_of(head.status)];
+  counters_.body_octets += slot.end - slot.position;
+  wait(slot, send, now);
+}
+
+// True once all of it is queued.
+bool Server::send_answer(Stack& stack, Slot& slot) {
+  while (slot.head_sent < slot.head_length) {
+    Taken const taken = stack.write(
+        slot.id, octets_of(slot.head.data() + slot.head_sent,
+                           static_cast<std::size_t>(slot.head_length - slot.head_sent)),
+        slot.position < slot.end ? More::yes : More::no);
+    slot.head_sent = static_cast<std::uint16_t>(slot.head_sent + taken.bytes.count);
+    if (taken.refusal != Refusal::none && taken.refusal != Refusal::no_room) {
+      abort(stack, slot);
+      return false;
+    }
+    if (taken.bytes.empty()) {
+      return false;
+    }
+  }
+  if (!send_body(stack, slot)) {
+    return false;
+  }
+  if (slot.close_after || stopping_) {
+    finish(stack, slot);
+  } else {
+    slot.phase = Phase::reading;
+    slot.reader.begin();
+    wait(slot, idle, stack.now());
+  }
+  return true;
+}
+
+bool Server::send_body(Stack& stack, Slot& slot) {
+  while (slot.position < slot.end) {
+    Body const& body = slot.body;
+    std::uint64_t const from = body.period == 0 ? body.begin + slot.position
+                                                : slot.position % body.period;
+    std::uint64_t run = std::min(slot.end - slot.position, lend_max);
+    run = body.period == 0 ? run : std::min(run, body.period - from);
+    bool const last = slot.position + run == slot.end;
+    Taken const taken = stack.lend(slot.id, {body.region, from, static_cast<std::uint32_t>(run)},
+                                   last ? More::no : More::yes);
+    slot.position += taken.bytes.count;
+    if (taken.refusal != Refusal::none && taken.refusal != Refusal::no_room) {
+      abort(stack, slot);
+      return false;
+    }
+    if (taken.bytes.empty()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// RFC 9112 9.6: our half is closed first and what still comes is thrown away, so that no reset
+// overtakes the answer.
+void Server::finish(Stack& stack, Slot& slot) {
+  slot.phase = Phase::closing;
+  wait(slot, linger, stack.now());
+  slot.finish_owed = true;
+  discard(stack, slot);
+}
+
+void Server::discard(Stack& stack, Slot& slot) {
+  if (slot.finish_owed) {
+    slot.finish_owed = stack.finish(slot.id) == Refusal::no_room;
+  }
+  stack.consume(slot.id, stack.unread(slot.id));
+}
+
+void Server::abort(Stack& stack, Slot& slot) {
+  waiting_.leave(index_of_slot(slot));
+  slot.phase = Phase::dead;
+  stack.abort(slot.id);
+}
+
+void Server::run(Stack& stack, Instant now) {
+  expire(stack, now);
+  for (std::uint32_t left = ready_count_; left != 0; --left) {
+    Slot& slot = slots_[ready_[ready_first_]];
+    ready_first_ = (ready_first_ + 1) % static_cast<std::uint32_t>(ready_.size());
+    --ready_count_;
+    slot.ready = false;
+    if (slot.phase != Phase::none) {
+      go_on(stack, slot);
+    }
+  }
+}
+
+void Server::expire(Stack& stack, Instant now) {
+  for (Wait const kind : {idle, request, send, linger}) {
+    for (std::uint32_t i = 0; i < expiries_at_once; ++i) {
+      std::uint32_t const index = waiting_.pop_due(kind, now);
+      if (index == WaitingLists::none) {
+        break;
+      }
+      Slot& slot = slots_[index];
+      if (kind == idle) {
+        ++counters_.idle_ends;
+        finish(stack, slot);
+      } else if (kind == request) {
+        ++counters_.request_timeouts;
+        answer_with(slot, {.status = Status::request_timeout, .keep_alive = false}, now);
+        go_on(stack, slot);
+      } else {
+        ++(kind == send ? counters_.send_timeouts : counters_.linger_timeouts);
+        abort(stack, slot);
+      }
+    }
+  }
+}
+
+Instant Server::deadline() const {
+  return ready_count_ != 0 ? Instant{} : waiting_.deadline();
+}
+
+void Server::stop(Stack& stack, Instant) {
+  stopping_ = true;
+  static_cast<void>(stack.unlisten(listener_));
+  for (Slot& slot : slots_) {
+    if (slot.phase == Phase::reading) {
+      finish(stack, slot);
+    }
+  }
+}
+
+namespace {
+
+template <class Value>
+void append(std::vector<std::byte>& out, const Value& value) {
+  static_assert(std::is_trivially_copyable_v<Value>);
+  auto const bytes = std::as_bytes(std::span(&value, 1));
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+template <class Value>
+void take(std::span<const std::byte>& from, Value& value) {
+  static_assert(std::is_trivially_copyable_v<Value>);
+  std::memcpy(&value, from.data(), sizeof value);
+  from = from.subspan(sizeof value);
+}
+
+}  // namespace
+
+std::vector<std::byte> Server::snapshot() const {
+  std::vector<std::byte> out;
+  Rest rest;
+  rest.slots = slots_.size();
+  rest.listener = listener_;
+  rest.counters = counters_;
+  rest.open = open_;
+  rest.ready_first = ready_first_;
+  rest.ready_count = ready_count_;
+  rest.stopping = stopping_;
+  for (const Slot& slot : slots_) {
+    rest.slots_in_use += slot.phase == Phase::none ? 0 : 1;
+  }
+  append(out, rest);
+  waiting_.append_to(out);
+  auto const ready = std::as_bytes(std::span(ready_));
+  out.insert(out.end(), ready.begin(), ready.end());
+  for (std::uint32_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].phase != Phase::none) {
+      append(out, i);
+      append(out, slots_[i]);
+    }
+  }
+  return out;
+}
+
+std::uint64_t Server::snapshot_bytes_max(Count connections) {
+  constexpr std::uint64_t lists_and_links = 64;
+  return 4096 + connections.value * (sizeof(Slot) + lists_and_links);
+}
+
+bool Server::restore(std::span<const std::byte> from) {
+  Rest rest;
+  if (from.size() < sizeof rest) {
+    return false;
+  }
+  take(from, rest);
+  std::size_t const ready_octets = ready_.size() * sizeof ready_.front();
+  constexpr std::size_t slot_octets = sizeof(std::uint32_t) + sizeof(Slot);
+  if (rest.layout != sizeof(Slot) || rest.slots != slots_.size() ||
+      rest.slots_in_use > slots_.size() ||
+      from.size() != waiting_.octets() + ready_octets + rest.slots_in_use * slot_octets) {
+    return false;
+  }
+  waiting_.take_from(from);
+  from = from.subspan(waiting_.octets());
+  std::memcpy(ready_.data(), from.data(), ready_octets);
+  from = from.subspan(ready_octets);
+  for (Slot& slot : slots_) {
+    slot.phase = Phase::none;
+    slot.ready = false;
+  }
+  while (!from.empty()) {
+    std::uint32_t index = 0;
+    take(from, index);
+    if (index >= slots_.size()) {
+      return false;
+    }
+    take(from, slots_[index]);
+  }
+  listener_ = rest.listener;
+  counters_ = rest.counters;
+  open_ = rest.open;
+  ready_first_ = rest.ready_first;
+  ready_count_ = rest.ready_count;
+  stopping_ = rest.stopping;
+  return true;
+}
+
+void Server::abandon(Stack& stack, Instant) {
+  for (Slot& slot : slots_) {
+    if (slot.phase != Phase::none && slot.phase != Phase::dead) {
+      abort(stack, slot);
+    }
+  }
+}
+
+}  // namespace lockstep::http

@@ -1,0 +1,153 @@
+// An HTTP/1.1 server of GET and HEAD, with a sink, as an application of a Stack: no clock or files.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/seam/stack.hpp"
+#include "tools/lib/http/head.hpp"
+#include "tools/lib/http/request.hpp"
+#include "tools/lib/http/site.hpp"
+#include "tools/lib/http/waiting.hpp"
+
+namespace lockstep::http {
+
+struct ServerSettings {
+  Port port{80};
+  Backlog backlog{Count{1024}, Count::unlimited()};
+  RequestLimits limits{.sink_max = std::uint64_t{1} << 40};
+  Duration idle = Duration::seconds(60);     ///< between requests: then it is closed
+  Duration request = Duration::seconds(10);  ///< from a request's first octet to its last: 408; of
+                                             ///< an upload it begins anew with the body, and earned
+  Duration send = Duration::seconds(30);     ///< for an answer to be queued, or earned: aborted
+  Duration linger = Duration::seconds(10);   ///< the same once our half is closed: aborted
+
+  /// A time that is earned begins anew once so many octets for each of its seconds have come, or
+  /// have been acknowledged: an octet now and then holds no connection.
+  static constexpr std::uint64_t octets_a_second_least = 500;
+};
+
+struct ServerCounters {
+  std::uint64_t connections = 0;
+  std::uint64_t requests = 0;           ///< answered, whatever the answer
+  std::uint64_t body_octets = 0;        ///< lent, or written as an error's body
+  std::array<std::uint64_t, statuses.size()> answers{};  ///< by index_of(status)
+  std::uint64_t upload_octets = 0;      ///< that the sink has taken
+  std::uint64_t idle_ends = 0;
+  std::uint64_t request_timeouts = 0;
+  std::uint64_t send_timeouts = 0;
+  std::uint64_t linger_timeouts = 0;
+  std::array<std::uint64_t, cause_count> ends{};         ///< connections by Cause
+};
+
+/// One of the stack's connections is one slot here, of the same number. All memory is obtained by
+/// the constructor; a request costs none. What it does is a function of the calls made on it.
+class Server {
+ public:
+  /// `site` is complete and outlives the server, and the stack that lends from it.
+  Server(const Site& site, const ServerSettings& settings, Count connections_max);
+
+  /// Binds the site's regions and listens. Before the first turn.
+  [[nodiscard]] Refusal start(Stack& stack);
+
+  // An Application, and one that can be stopped (hw/poll/loop.hpp).
+  void told(Stack& stack, const Event& event);
+  void run(Stack& stack, Instant now);
+  Instant deadline() const;
+  void stop(Stack& stack, Instant now);
+  bool done() const { return open_ == 0; }
+  void abandon(Stack& stack, Instant now);
+
+  /// All of its state as octets, between turns, and back: for the same build, site and settings
+  /// alone. False, and nothing is changed, for other octets.
+  std::vector<std::byte> snapshot() const;
+  bool restore(std::span<const std::byte> from);
+  /// What snapshot() gives at most, of so many connections.
+  static std::uint64_t snapshot_bytes_max(Count connections);
+
+  std::uint32_t open() const { return open_; }
+  /// Where it listens, once started.
+  ListenerId listener() const { return listener_; }
+  const ServerCounters& counters() const { return counters_; }
+
+ private:
+  enum class Phase : std::uint8_t {
+    none,
+    reading,  // a request, or before the first octet of one
+    sending,  // an answer, of which not all is queued
+    closing,  // our half is closed, or will be; what comes is thrown away
+    dead,     // aborted: `closed` follows
+  };
+  enum Wait : std::uint32_t { idle, request, send, linger };
+
+  struct Slot {
+    ConnectionId id;
+    Phase phase = Phase::none;
+    bool peer_finished = false;
+    bool close_after = false;  // this answer
+    bool finish_owed = false;  // it was refused for want of room
+    bool ready = false;        // stands in ready_
+    std::uint8_t go_ahead = 0;  // octets of 100 Continue that are not queued yet
+    std::uint32_t earned = 0;   // octets since its time began
+    std::uint16_t head_length = 0;
+    std::uint16_t head_sent = 0;
+    Body body;
+    std::uint64_t position = 0;  // the next octet of the body to lend
+    std::uint64_t end = 0;
+    RequestReader reader;
+    std::array<char, head_bytes_max> head;
+  };
+
+  // What is neither a slot nor its waiting.
+  struct Rest {
+    std::uint64_t layout = sizeof(Slot);  // another build has another one, mostly
+    std::uint64_t slots = 0;
+    std::uint64_t slots_in_use = 0;
+    ListenerId listener;
+    ServerCounters counters;
+    std::uint32_t open = 0;
+    std::uint32_t ready_first = 0;
+    std::uint32_t ready_count = 0;
+    bool stopping = false;
+  };
+
+  Slot* slot_of(ConnectionId id);
+  static std::uint32_t index_of_slot(const Slot& slot) { return slot.id.slot; }
+  void accept(Stack& stack, const Event& event);
+  void forget(Slot& slot, Cause cause);
+  void go_on(Stack& stack, Slot& slot);
+  bool read_request(Stack& stack, Slot& slot);
+  bool go_on_after_head(Stack& stack, Slot& slot);
+  bool say_go_ahead(Stack& stack, Slot& slot);
+  void answer_upload(Slot& slot, ResponseHead head, Instant now);
+  void answer(Slot& slot, Instant now);
+  void answer_with(Slot& slot, const ResponseHead& head, Instant now);
+  bool send_answer(Stack& stack, Slot& slot);
+  bool send_body(Stack& stack, Slot& slot);
+  void finish(Stack& stack, Slot& slot);
+  void abort(Stack& stack, Slot& slot);
+  void discard(Stack& stack, Slot& slot);
+  void progressed(Stack& stack, Slot& slot, Bytes octets);
+  void earn(Slot& slot, Wait kind, Bytes octets, Instant now);
+  void expire(Stack& stack, Instant now);
+  void wait(Slot& slot, Wait kind, Instant now) {
+    slot.earned = 0;
+    waiting_.wait(index_of_slot(slot), kind, now);
+  }
+
+  const Site& site_;
+  ServerSettings settings_;
+  ListenerId listener_;
+  bool stopping_ = false;
+  std::uint32_t open_ = 0;
+  ServerCounters counters_;
+  WaitingLists waiting_;
+  std::vector<Slot> slots_;
+  // A ring of those that have more requests to read than one visit reads. A slot stands in it once.
+  std::vector<std::uint32_t> ready_;
+  std::uint32_t ready_first_ = 0;
+  std::uint32_t ready_count_ = 0;
+};
+
+}  // namespace lockstep::http

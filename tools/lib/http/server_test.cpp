@@ -1,0 +1,430 @@
+// The server against a client that cuts, pipelines, dawdles and lies, in virtual time.
+#include "tools/lib/http/server.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tools/lib/http/http_kit.hpp"
+
+namespace lockstep::http::testing {
+namespace {
+
+std::span<const std::byte> octets(const std::string& text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+class Served : public ::testing::Test {
+ protected:
+  explicit Served(const PairSettings& settings = {}, void (*change)(Config&) = nullptr,
+                  std::uint32_t lose_every = 0)
+      : joined(settings, change),
+        lossy(joined.server_port, lose_every),
+        client(tools::benchmark::server_address()) {
+    for (int i = 0; i < 3000; ++i) {
+      long_text += std::to_string(i) + ",";
+    }
+    EXPECT_TRUE(site.add("/short.txt", octets("hello")));
+    EXPECT_TRUE(site.add("/long.html", octets(long_text)));
+    EXPECT_TRUE(site.add("/empty", octets("")));
+    EXPECT_TRUE(site.add_alias("/", "/long.html"));
+    site.complete();
+    server = std::make_unique<Server>(site, server_settings, joined.config.tcp.connections_max);
+    EXPECT_EQ(server->start(joined.server), Refusal::none);
+  }
+
+  void advance(Duration by) {
+    joined.advance(by, joined.client_port, client, lossy, *server);
+  }
+  Talk& ask(std::string text) { return client.open(joined.client, std::move(text)); }
+  /// The client takes one segment's text each nine seconds, so often, and is reset for it.
+  void read_in_driblets(Talk& talk, int times) {
+    talk.appetite = 0;
+    for (int i = 0; i < times; ++i) {
+      advance(Duration::seconds(9));
+      talk.appetite += 1'460;
+    }
+    EXPECT_EQ(talk.cause, Cause::reset);
+    EXPECT_TRUE(server->done());
+  }
+  /// One request on a connection of its own.
+  Response fetch(const std::string& request) {
+    Talk& talk = ask(request);
+    talk.half_close = true;
+    advance(Duration::seconds(1));
+    EXPECT_TRUE(talk.closed) << request.substr(0, 100);
+    return response_in(talk.heard, request.starts_with("HEAD"));
+  }
+  std::string generated(std::uint64_t begin, std::uint64_t end) const {
+    std::string out;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      out += static_cast<char>(site.pattern()[i % Site::pattern_bytes]);
+    }
+    return out;
+  }
+
+  ServerSettings server_settings;
+  std::string long_text;
+  Site site;
+  Joined joined;
+  Lossy<Joined::Port> lossy;
+  Client client;
+  std::unique_ptr<Server> server;
+};
+
+std::string get(const std::string& path, const std::string& fields = "") {
+  return "GET " + path + " HTTP/1.1\r\nHost: h\r\n" + fields + "\r\n";
+}
+
+TEST_F(Served, FilesAndWhatTheyAre) {
+  Response const file = fetch(get("/short.txt"));
+  EXPECT_EQ(file.status, 200);
+  EXPECT_EQ(file.body, "hello");
+  EXPECT_EQ(file.fields.at("Content-Type"), "text/plain");
+  EXPECT_EQ(file.fields.at("Accept-Ranges"), "bytes");
+  EXPECT_EQ(fetch(get("/")).body, long_text);
+  EXPECT_EQ(fetch(get("/")).fields.at("Content-Type"), "text/html");
+  EXPECT_EQ(fetch(get("/empty")).body, "");
+  EXPECT_EQ(fetch(get("/empty")).status, 200);
+  EXPECT_EQ(fetch(get("/missing")).status, 404);
+  EXPECT_EQ(fetch(get("/missing")).body, "404 Not Found\n");
+  EXPECT_EQ(fetch(get("/short.txt?v=1")).status, 200);
+  EXPECT_EQ(fetch(get("http://h/short.txt")).status, 200);
+  EXPECT_EQ(server->counters().ends[static_cast<std::uint32_t>(Cause::finished)],
+            server->counters().connections);
+  EXPECT_TRUE(server->done());
+}
+
+TEST_F(Served, GeneratedBodies) {
+  for (std::uint64_t const size : {0u, 1u, 1459u, 1461u, 200'000u, 1'048'573u, 3'000'000u}) {
+    Response const out = fetch(get("/bytes/" + std::to_string(size)));
+    ASSERT_EQ(out.status, 200) << size;
+    ASSERT_EQ(out.body.size(), size);
+    ASSERT_TRUE(out.body == generated(0, size)) << size;
+  }
+  EXPECT_EQ(fetch(get("/bytes/01")).status, 404);
+  EXPECT_EQ(fetch(get("/bytes/")).status, 404);
+  EXPECT_EQ(fetch(get("/bytes/9999999999999")).status, 404);
+}
+
+TEST_F(Served, Ranges) {
+  Response const part = fetch(get("/short.txt", "Range: bytes=1-2\r\n"));
+  EXPECT_EQ(part.status, 206);
+  EXPECT_EQ(part.body, "el");
+  EXPECT_EQ(part.fields.at("Content-Range"), "bytes 1-2/5");
+  Response const wrapped = fetch(get("/bytes/2000000", "Range: bytes=1048570-1048580\r\n"));
+  EXPECT_EQ(wrapped.body, generated(1'048'570, 1'048'581));
+  Response const beyond = fetch(get("/short.txt", "Range: bytes=5-\r\n"));
+  EXPECT_EQ(beyond.status, 416);
+  EXPECT_EQ(beyond.fields.at("Content-Range"), "bytes */5");
+  EXPECT_EQ(fetch(get("/short.txt", "Range: bytes=0-1,3-4\r\n")).status, 200);
+  EXPECT_EQ(fetch("HEAD /short.txt HTTP/1.1\r\nHost: h\r\nRange: bytes=1-2\r\n\r\n").status, 200);
+}
+
+TEST_F(Served, HeadHasNoBody) {
+  Response const out = fetch("HEAD /long.html HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_EQ(out.status, 200);
+  EXPECT_EQ(out.fields.at("Content-Length"), std::to_string(long_text.size()));
+  EXPECT_EQ(out.rest, "");
+  EXPECT_EQ(fetch("HEAD /missing HTTP/1.1\r\nHost: h\r\n\r\n").rest, "");
+}
+
+TEST_F(Served, ErrorsAreNumberedAndClose) {
+  EXPECT_EQ(fetch("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nab").status, 405);
+  EXPECT_EQ(fetch("DELETE / HTTP/1.1\r\nHost: h\r\n\r\n").fields.at("Allow"), "GET, HEAD");
+  for (auto const& [text, status] : std::map<std::string, int>{
+           {"GET / HTTP/1.1\r\n\r\n", 400},
+           {"nonsense\r\n\r\n", 400},
+           {"GET / HTTP/3.0\r\nHost: h\r\n\r\n", 505},
+           {"GET /" + std::string(9000, 'x') + " HTTP/1.1\r\nHost: h\r\n\r\n", 414},
+           {"GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n", 431},
+           {"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" +
+                std::string(200'000, 'x'), 413}}) {
+    Talk& talk = ask(text + get("/short.txt"));
+    advance(Duration::seconds(1));
+    Response const out = response_in(talk.heard);
+    EXPECT_EQ(out.status, status) << text.substr(0, 50);
+    EXPECT_EQ(out.fields.at("Connection"), "close");
+    EXPECT_EQ(out.rest, "");  // what follows a broken request is no request
+    EXPECT_TRUE(talk.closed);
+    EXPECT_EQ(talk.cause, Cause::finished) << text.substr(0, 50);
+  }
+}
+
+TEST_F(Served, CutAtEveryOctet) {
+  Talk& talk = ask(get("/short.txt") + get("/empty") + get("/missing"));
+  talk.piece = 1;
+  advance(Duration::seconds(5));
+  Response out = response_in(talk.heard);
+  EXPECT_EQ(out.body, "hello");
+  out = response_in(out.rest);
+  EXPECT_EQ(out.status, 200);
+  out = response_in(out.rest);
+  EXPECT_EQ(out.status, 404);
+  EXPECT_EQ(out.rest, "");
+  EXPECT_FALSE(talk.peer_finished);
+}
+
+TEST_F(Served, PipelinedInOrder) {
+  std::string all;
+  std::string expected;
+  for (int i = 0; i < 100; ++i) {
+    all += get("/bytes/" + std::to_string(i * 97));
+    expected += std::to_string(i * 97) + " ";
+  }
+  Talk& talk = ask(all + get("/empty", "Connection: close\r\n") + get("/short.txt"));
+  advance(Duration::seconds(5));
+  std::string found;
+  std::string rest = talk.heard;
+  for (int i = 0; i < 100; ++i) {
+    Response const out = response_in(rest);
+    ASSERT_EQ(out.status, 200) << i;
+    ASSERT_EQ(out.body, generated(0, static_cast<std::uint64_t>(i) * 97));
+    found += std::to_string(out.body.size()) + " ";
+    rest = out.rest;
+  }
+  EXPECT_EQ(found, expected);
+  Response const last = response_in(rest);
+  EXPECT_EQ(last.fields.at("Connection"), "close");
+  EXPECT_EQ(last.rest, "");
+  EXPECT_TRUE(talk.closed);
+  EXPECT_EQ(server->counters().requests, 101u);
+}
+
+std::string put(std::uint64_t octets, const std::string& fields = "") {
+  return "PUT /sink HTTP/1.1\r\nHost: h\r\n" + fields +
+         "Content-Length: " + std::to_string(octets) + "\r\n\r\n";
+}
+
+std::string sunk(const std::string& text) {
+  Sha256 hash;
+  hash.add(octets(text));
+  auto const hex = hash.hex();
+  return std::to_string(text.size()) + " " + std::string(hex.begin(), hex.end()) + "\n";
+}
+
+TEST_F(Served, TheSinkSaysWhatItHasTaken) {
+  for (std::uint64_t const size : {0u, 1u, 1459u, 200'000u, 3'000'000u}) {
+    std::string const body = generated(7, 7 + size);
+    Talk& talk = ask(put(size) + body + get("/short.txt"));
+    talk.half_close = true;
+    advance(Duration::seconds(1));
+    Response const out = response_in(talk.heard);
+    ASSERT_EQ(out.status, 200) << size;
+    EXPECT_EQ(out.body, sunk(body));
+    EXPECT_EQ(response_in(out.rest).body, "hello");  // the connection went on
+  }
+  EXPECT_EQ(server->counters().upload_octets, 3'201'460u);
+  std::string const chunks = "3\r\nabc\r\n1;x=y\r\nd\r\n0\r\n\r\n";
+  EXPECT_EQ(fetch("POST /%73ink?a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" +
+                  chunks)
+                .body,
+            sunk("abcd"));
+}
+
+TEST_F(Served, TheSinkTakesNothingElse) {
+  EXPECT_EQ(fetch(get("/sink")).status, 405);
+  EXPECT_EQ(fetch(get("/sink")).fields.at("Allow"), "PUT, POST");
+  EXPECT_EQ(fetch("DELETE /sink HTTP/1.1\r\nHost: h\r\n\r\n").status, 405);
+  EXPECT_EQ(fetch("PUT /sinks HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\na").status, 405);
+  EXPECT_EQ(fetch(put((std::uint64_t{1} << 40) + 1)).status, 413);
+}
+
+TEST_F(Served, WhoAwaitsTheWordIsGivenItOnce) {
+  Talk& talk = ask(put(5, "Expect: 100-continue\r\n"));
+  advance(Duration::seconds(1));
+  EXPECT_EQ(talk.heard, "HTTP/1.1 100 Continue\r\n\r\n");
+  talk.heard.clear();
+  talk.to_say = "hello" + get("/short.txt");
+  advance(Duration::seconds(1));
+  Response const out = response_in(talk.heard);
+  EXPECT_EQ(out.body, sunk("hello"));
+  EXPECT_EQ(response_in(out.rest).body, "hello");
+  // Whoever did not wait is given none.
+  EXPECT_EQ(fetch(put(2, "Expect: 100-continue\r\n") + "ab").body, sunk("ab"));
+}
+
+TEST_F(Served, AnUploadMayLastButNotRest) {
+  std::string const piece = generated(0, 5'000);
+  Talk& talk = ask(put(20'000));
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(talk.heard, "");
+    advance(server_settings.request - Duration::seconds(1));
+    talk.to_say = piece;
+  }
+  advance(Duration::seconds(1));
+  EXPECT_EQ(response_in(talk.heard).body, sunk(piece + piece + piece + piece));
+  Talk& rests = ask(put(3) + "x");
+  advance(server_settings.request + Duration::seconds(1));
+  EXPECT_EQ(response_in(rests.heard).status, 408);
+}
+
+// Whoever sends, or takes, an octet now and then would hold a connection for ever.
+TEST_F(Served, AnUploadInDribletsIsToldSo) {
+  Talk& talk = ask(put(1'000'000));
+  for (int i = 0; i < 4; ++i) {
+    advance(server_settings.request / 2);
+    talk.to_say = generated(0, 2'400);
+  }
+  EXPECT_EQ(response_in(talk.heard).status, 408);
+  EXPECT_EQ(server->counters().request_timeouts, 1u);
+  advance(server_settings.linger + Duration::seconds(1));
+  EXPECT_TRUE(server->done());
+}
+
+TEST_F(Served, AReaderInDribletsIsAborted) {
+  read_in_driblets(ask(get("/bytes/3000000")), 6);
+  EXPECT_EQ(server->counters().send_timeouts, 1u);
+}
+
+TEST_F(Served, AReaderInDribletsIsAbortedOnceAllIsQueued) {
+  read_in_driblets(ask(get("/bytes/130000", "Connection: close\r\n")), 3);
+  EXPECT_EQ(server->counters().linger_timeouts, 1u);
+}
+
+TEST_F(Served, Http10) {
+  Talk& once = ask("GET /short.txt HTTP/1.0\r\n\r\n");
+  Talk& again = ask("GET /short.txt HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  advance(Duration::seconds(1));
+  EXPECT_TRUE(once.closed);
+  EXPECT_FALSE(again.closed);
+  EXPECT_EQ(response_in(again.heard).fields.at("Connection"), "keep-alive");
+}
+
+TEST_F(Served, AnIdleConnectionIsClosed) {
+  Talk& talk = ask(get("/short.txt"));
+  advance(server_settings.idle - Duration::seconds(1));
+  EXPECT_FALSE(talk.peer_finished);
+  advance(Duration::seconds(2));
+  EXPECT_TRUE(talk.closed);
+  EXPECT_EQ(talk.cause, Cause::finished);
+  EXPECT_EQ(server->counters().idle_ends, 1u);
+}
+
+TEST_F(Served, ASlowRequestIsToldSo) {
+  Talk& talk = ask("GET / HTT");
+  advance(server_settings.request - Duration::seconds(1));
+  talk.to_say = "P/1";  // that it goes on does not help
+  EXPECT_EQ(talk.heard, "");
+  advance(Duration::seconds(2));
+  EXPECT_EQ(response_in(talk.heard).status, 408);
+  EXPECT_TRUE(talk.closed);
+  EXPECT_EQ(server->counters().request_timeouts, 1u);
+}
+
+TEST_F(Served, ASlowReaderIsAborted) {
+  Talk& talk = ask(get("/bytes/3000000"));
+  talk.reads = false;
+  advance(server_settings.send - Duration::seconds(5));
+  EXPECT_FALSE(talk.closed);
+  advance(Duration::seconds(10));
+  talk.reads = true;
+  advance(Duration::seconds(1));
+  EXPECT_EQ(talk.cause, Cause::reset);
+  EXPECT_EQ(server->counters().send_timeouts, 1u);
+  EXPECT_TRUE(server->done());
+}
+
+TEST_F(Served, ASlowReaderThatGoesOnIsServed) {
+  Talk& talk = ask(get("/bytes/300000"));
+  for (int i = 0; i < 60 && talk.heard.size() < 300'000; ++i) {
+    talk.reads = false;
+    advance(Duration::seconds(20));
+    talk.reads = true;
+    advance(Duration::milliseconds(300));
+  }
+  EXPECT_TRUE(response_in(talk.heard).body == generated(0, 300'000));
+}
+
+TEST_F(Served, OneThatNeverClosesIsAborted) {
+  Talk& talk = ask(get("/short.txt", "Connection: close\r\n"));
+  talk.finished = true;  // or so it believes: it never sends a FIN
+  advance(server_settings.linger + Duration::seconds(1));
+  EXPECT_EQ(server->counters().linger_timeouts, 1u);
+  EXPECT_TRUE(talk.closed);
+  EXPECT_TRUE(server->done());
+}
+
+TEST_F(Served, HalfClosedClientsGetTheirAnswers) {
+  Talk& talk = ask(get("/bytes/100000") + get("/short.txt") + "GET / HT");
+  talk.half_close = true;
+  advance(Duration::seconds(1));
+  Response const first = response_in(talk.heard);
+  EXPECT_TRUE(first.body == generated(0, 100'000));
+  EXPECT_EQ(response_in(first.rest).body, "hello");
+  EXPECT_EQ(talk.cause, Cause::finished);
+}
+
+TEST_F(Served, StopFinishesWhatIsBeingSent) {
+  Talk& idle = ask(get("/short.txt"));
+  Talk& half = ask("GET /");
+  Talk& busy = ask(get("/bytes/3000000"));
+  advance(Duration::microseconds(40));
+  ASSERT_FALSE(busy.heard.empty());
+  ASSERT_LT(busy.heard.size(), 3'000'000u);
+  server->stop(joined.server, joined.now());
+  advance(Duration::seconds(1));
+  EXPECT_TRUE(server->done());
+  EXPECT_EQ(idle.cause, Cause::finished);
+  EXPECT_EQ(half.cause, Cause::finished);
+  EXPECT_EQ(busy.cause, Cause::finished);
+  EXPECT_TRUE(response_in(busy.heard).body == generated(0, 3'000'000));
+  Talk& late = ask(get("/short.txt"));
+  advance(Duration::seconds(1));
+  EXPECT_EQ(late.cause, Cause::refused);
+}
+
+TEST_F(Served, AbandonResetsWhatIsLeft) {
+  Talk& talk = ask(get("/bytes/3000000"));
+  talk.reads = false;
+  advance(Duration::seconds(1));
+  server->stop(joined.server, joined.now());
+  server->abandon(joined.server, joined.now());
+  advance(Duration::seconds(1));
+  EXPECT_TRUE(server->done());
+  talk.reads = true;
+  advance(Duration::seconds(1));
+  EXPECT_EQ(talk.cause, Cause::reset);
+}
+
+TEST_F(Served, ManyAtOnce) {
+  std::vector<Talk*> talks;
+  for (std::uint32_t i = 0; i < 500; ++i) {
+    talks.push_back(&ask(get("/bytes/" + std::to_string(i * 31), "Connection: close\r\n")));
+  }
+  advance(Duration::seconds(20));
+  for (std::uint32_t i = 0; i < talks.size(); ++i) {
+    EXPECT_TRUE(response_in(talks[i]->heard).body == generated(0, i * 31)) << i;
+    EXPECT_EQ(talks[i]->cause, Cause::finished);
+  }
+  EXPECT_EQ(server->counters().connections, 500u);
+}
+
+// Every 9th frame of the server is lost, and the pools are so small that calls are refused.
+class Starved : public Served {
+ protected:
+  Starved()
+      : Served({}, [](Config& config) {
+          config.tcp.pieces_max = Count{16};
+          config.tcp.send_buffer = Bytes{8192};
+        }, 9) {}
+};
+
+TEST_F(Starved, EveryOctetArrives) {
+  std::vector<Talk*> talks;
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    talks.push_back(&ask(get("/bytes/" + std::to_string(10'000 + i)) + get("/long.html") +
+                         get("/short.txt", "Connection: close\r\n")));
+  }
+  advance(Duration::seconds(300));
+  for (std::uint32_t i = 0; i < talks.size(); ++i) {
+    Response const first = response_in(talks[i]->heard);
+    EXPECT_TRUE(first.body == generated(0, 10'000 + i)) << i;
+    Response const second = response_in(first.rest);
+    EXPECT_TRUE(second.body == long_text) << i;
+    EXPECT_EQ(response_in(second.rest).body, "hello") << i;
+    EXPECT_EQ(talks[i]->cause, Cause::finished) << i;
+  }
+  EXPECT_GT(joined.server.statistics().tcp.retransmissions, 0u);
+}
+
+}  // namespace
+}  // namespace lockstep::http::testing

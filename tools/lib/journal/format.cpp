@@ -1,0 +1,16 @@
+// The hashes, which are the simulator's hash of frames.
+#include "tools/lib/journal/format.hpp"
+
+#include "sim/kernel/frame_hash.hpp"
+
+namespace lockstep::journal {
+
+std::uint64_t chained(std::uint64_t chain, std::span<const std::byte> record) {
+  return sim::frame_hash({Instant{}, 0, record}, chain);
+}
+
+std::uint64_t hash_of(std::span<const std::byte> frame) {
+  return sim::frame_hash({Instant{}, 0, frame}, 0);
+}
+
+}  // namespace lockstep::journal

@@ -1,0 +1,26 @@
+// The first records of a journal of the HTTP server.
+#pragma once
+
+#include <memory>
+
+#include "tools/lib/http/server.hpp"
+#include "tools/lib/http/site.hpp"
+#include "tools/lib/journal/begin.hpp"
+
+namespace lockstep::journal {
+
+inline constexpr std::string_view http_application = "http";
+
+/// What was recorded of the server, besides the turns.
+struct HttpParts {
+  http::ServerSettings server;
+  std::unique_ptr<http::Site> site = std::make_unique<http::Site>();
+};
+
+void write_parts(Writer& writer, const Run& run, const http::ServerSettings& server,
+                 const http::Site& site);
+/// The rest of the begin record, and the content: begin.edited is set if its chain does not fit.
+/// Throws tools::Failure (bad input) naming what is missing or wrong.
+HttpParts read_http_parts(Reader& reader, Begin& begin);
+
+}  // namespace lockstep::journal

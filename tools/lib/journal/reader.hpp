@@ -1,0 +1,78 @@
+// Reads a journal record by record, whatever state its file is in.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/seam/frame.hpp"
+#include "core/units/time.hpp"
+#include "tools/lib/journal/format.hpp"
+
+namespace lockstep::journal {
+
+struct FrameIn {
+  Checksum checksum = Checksum::unknown;
+  Instant arrived;
+  std::vector<std::byte> bytes;
+};
+
+struct FrameOut {
+  std::uint32_t length = 0;
+  std::uint64_t hash = 0;
+};
+
+/// What one turn was told, and what it sent.
+struct Turn {
+  Instant now;
+  bool blocked = false;  // in the end there was no room for another frame
+  std::vector<FrameIn> in;
+  std::vector<FrameOut> out;
+};
+
+struct Record {
+  Kind kind = Kind::end;
+  std::uint64_t number = 0;  ///< from 1
+  std::uint64_t offset = 0;  ///< of its length in the file
+  bool edited = false;       ///< the chain does not fit: it, or a record before it, was changed
+  std::vector<std::byte> fields;
+};
+
+/// whole: the file ends where a record ends. torn: it ends inside of one, which is left out.
+enum class Tail : std::uint8_t { whole, torn };
+
+class Reader {
+ public:
+  /// Throws tools::Failure: environment where it cannot be opened, bad input if it is no journal.
+  explicit Reader(const std::string& path);
+
+  /// The next whole record, or false at the end.
+  bool next(Record& out);
+  Tail tail() const { return tail_; }
+  /// Where the tail that could not be used begins.
+  std::uint64_t offset() const { return offset_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t number_ = 0;
+  std::uint64_t chain_ = 0;
+  Tail tail_ = Tail::whole;
+};
+
+/// The fields of a turn; false where they contradict the record's length.
+bool parse_turn(const Record& record, Turn& out);
+/// The one number of the other kinds.
+bool parse_number(const Record& record, std::uint64_t& out);
+
+}  // namespace lockstep::journal

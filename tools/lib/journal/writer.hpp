@@ -1,0 +1,65 @@
+// Writes a journal: records into a bounded buffer, the buffer to a file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hw/poll/descriptor.hpp"
+#include "tools/lib/journal/format.hpp"
+
+namespace lockstep::journal {
+
+/// What has been handed to the file outlives a crash of the program; at most buffer_bytes have not.
+/// Nothing is allocated by records shorter than buffer_bytes.
+class Writer {
+ public:
+  static constexpr std::uint32_t buffer_bytes = 1u << 20;
+
+  /// Makes the file, and its folder. What was in it goes with the first record; without any it is
+  /// as it was. Throws tools::Failure (environment).
+  explicit Writer(const std::string& path);
+  /// Writes no file: whole records go to the end of `memory`, without their chains. It may be
+  /// emptied between two records.
+  explicit Writer(std::vector<std::byte>& memory) : memory_(&memory) {}
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // One record: begin, fields, then finish or forget.
+  void begin(Kind kind);
+  void octet(std::uint8_t value) { record_.push_back(static_cast<std::byte>(value)); }
+  void word(std::uint32_t value);
+  void wide(std::uint64_t value);
+  void octets(std::span<const std::byte> bytes) {
+    record_.insert(record_.end(), bytes.begin(), bytes.end());
+  }
+  void finish();
+  void forget() { record_.clear(); }
+
+  /// Hands everything to the file.
+  void flush();
+  /// The error number of the first write that failed, after which nothing more is written; or 0.
+  int failed() const { return failed_; }
+  std::uint64_t bytes() const { return bytes_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  void put_length(std::vector<std::byte>& to) const;
+
+  std::string path_;
+  std::vector<std::byte>* memory_ = nullptr;
+  hw::Descriptor file_;
+  bool is_new_ = false;
+  bool has_record_ = false;
+  int failed_ = 0;
+  std::uint64_t chain_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::vector<std::byte> record_;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace lockstep::journal

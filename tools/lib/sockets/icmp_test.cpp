@@ -1,0 +1,179 @@
+// What ICMP says of a connection, as the errno of Linux: at once, by SO_ERROR, or after a timeout.
+#include "tools/lib/sockets/icmp_kit.hpp"
+
+namespace lockstep::tools::testing {
+namespace {
+
+struct Row {
+  IcmpError error;
+  int says;            // to whom it ends nothing, and to whom it does
+  bool ends = false;   // an open
+};
+
+constexpr std::uint8_t time_exceeded = 11;
+constexpr std::uint8_t parameter_problem = 12;
+constexpr std::array rows4{
+    Row{{.code = 0}, ENETUNREACH},
+    Row{{.code = 1}, EHOSTUNREACH},
+    Row{{.code = 2}, ENOPROTOOPT, true},
+    Row{{.code = 3}, ECONNREFUSED, true},
+    Row{{.code = 5}, EOPNOTSUPP},
+    Row{{.code = 6}, ENETUNREACH},
+    Row{{.code = 9}, ENETUNREACH},
+    Row{{.code = 10}, EHOSTUNREACH},
+    Row{{.code = 11}, ENETUNREACH},
+    Row{{.code = 12}, EHOSTUNREACH},
+    Row{{.code = 13}, EHOSTUNREACH},
+    Row{{.code = 14}, EHOSTUNREACH},
+    Row{{.code = 15}, EHOSTUNREACH},
+    Row{{.type = time_exceeded}, EHOSTUNREACH},
+    Row{{.type = time_exceeded, .code = 1}, EHOSTUNREACH},
+    Row{{.type = parameter_problem}, EPROTO},
+};
+
+constexpr std::uint8_t unreachable6 = 1;
+constexpr std::uint8_t time_exceeded6 = 3;
+constexpr std::uint8_t parameter_problem6 = 4;
+constexpr std::array rows6{
+    Row{{.type = unreachable6, .code = 0}, ENETUNREACH},
+    Row{{.type = unreachable6, .code = 1}, EACCES, true},
+    Row{{.type = unreachable6, .code = 2}, EHOSTUNREACH},
+    Row{{.type = unreachable6, .code = 3}, EHOSTUNREACH},
+    Row{{.type = unreachable6, .code = 4}, ECONNREFUSED, true},
+    Row{{.type = unreachable6, .code = 5}, EACCES},
+    Row{{.type = unreachable6, .code = 6}, EACCES},
+    Row{{.type = time_exceeded6}, EHOSTUNREACH},
+    Row{{.type = parameter_problem6}, EPROTO},
+    Row{{.type = parameter_problem6, .code = 1}, EPROTO},
+    Row{{.type = 100}, EPROTO},
+};
+
+class IcmpTest : public Kit {
+ protected:
+  static std::vector<Row> rows(bool six) {
+    return six ? std::vector<Row>(rows6.begin(), rows6.end())
+               : std::vector<Row>(rows4.begin(), rows4.end());
+  }
+  // A connection whose peer falls silent with four octets on the way.
+  void join_and_cut(bool six) {
+    if (listener < 0) {
+      listener = make(r, AF_INET6);
+      EXPECT_EQ(said(bind(r, listener, name6("::", port))), "0");
+      EXPECT_EQ(said(lockstep_listen(r, listener, 5)), "0");
+    }
+    pair.cut(false);
+    open(six);
+    pass();
+    far = lockstep_accept(r, listener, nullptr, nullptr);
+    ASSERT_GE(far, 0);
+    EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_USER_TIMEOUT, 3000), 0);
+    pair.cut(true);
+    say(l, near, "lost");
+    pass();
+  }
+  void open(bool six) {
+    near = make(l, six ? AF_INET6 : AF_INET);
+    std::string const began = six ? said(connect(l, near, name6("fd00::2", port)))
+                                  : said(connect(l, near, name4(2, port)));
+    EXPECT_EQ(began, "EINPROGRESS");
+  }
+  void deliver(IcmpError error) {
+    pair.deliver_left(icmp_about(first_of(pair.left), error));
+    pass(Duration::microseconds(10));
+  }
+  // The side's only connection goes.
+  void part() {
+    EXPECT_EQ(lockstep_close(l, near), 0);
+    pair.cut(false);
+    EXPECT_EQ(lockstep_close(r, far), 0);
+    pass(Duration::seconds(600));
+  }
+  static std::string name_of(int error) { return strerrorname_np(error); }
+};
+
+TEST_F(IcmpTest, AnOpenEndsByIt) {
+  for (bool const six : {false, true}) {
+    for (Row const& row : rows(six)) {
+      pair.cut(true);
+      open(six);
+      pass();
+      deliver(row.error);
+      if (row.ends) {
+        EXPECT_EQ(ready(l, near) & POLLERR, POLLERR);
+      } else {
+        EXPECT_EQ(error_of(l, near), "0");
+        EXPECT_EQ(ready(l, near), 0);
+        pass(Duration::seconds(200));
+      }
+      EXPECT_EQ(error_of(l, near), name_of(row.says)) << int{row.error.type} << row.error.code;
+      EXPECT_EQ(lockstep_close(l, near), 0);
+    }
+  }
+}
+
+//= rfc5927#5.2
+//= type=test
+//# 5927:ICMP-3 whatever it is, a connection that stands goes on
+TEST_F(IcmpTest, AConnectionIsBlamedOnIt) {
+  for (bool const six : {false, true}) {
+    for (Row const& row : rows(six)) {
+      join_and_cut(six);
+      deliver(row.error);
+      EXPECT_EQ(ready(l, near), out);
+      pass(Duration::milliseconds(3200));
+      EXPECT_EQ(hear(l, near), name_of(row.says)) << int{row.error.type} << row.error.code;
+      part();
+    }
+  }
+}
+
+// Once, and then the timeout has no other cause.
+TEST_F(IcmpTest, SoErrorTakesIt) {
+  join_and_cut(false);
+  deliver({.code = 1});
+  EXPECT_EQ(error_of(l, near), "EHOSTUNREACH");
+  EXPECT_EQ(error_of(l, near), "0");
+  EXPECT_EQ(ready(l, near), out);
+  pass(Duration::milliseconds(3200));
+  EXPECT_EQ(error_of(l, near), "ETIMEDOUT");
+}
+
+// Something worked since.
+TEST_F(IcmpTest, AnAnswerTakesItBack) {
+  join_and_cut(false);
+  deliver({.code = 1});
+  pair.cut(false);
+  pass(Duration::seconds(1));
+  EXPECT_EQ(hear(r, far), "lost");
+  EXPECT_EQ(error_of(l, near), "0");
+  pair.cut(true);
+  say(l, near, "lost as well");
+  pass();
+  deliver({.code = 0});
+  pair.cut(false);
+  pass(Duration::seconds(1));
+  pair.cut(true);
+  say(l, near, "lost as well");
+  pass(Duration::milliseconds(3200));
+  EXPECT_EQ(error_of(l, near), "ETIMEDOUT");
+}
+
+// That nothing is answered (RFC 9293's R1) is not the reason for it.
+TEST_F(IcmpTest, SilenceDoesNotHideIt) {
+  join_and_cut(false);
+  EXPECT_EQ(set(l, near, IPPROTO_TCP, TCP_USER_TIMEOUT, 20'000), 0);
+  deliver({.code = 13});
+  pass(Duration::seconds(21));
+  EXPECT_EQ(hear(l, near), "EHOSTUNREACH");
+}
+
+TEST_F(IcmpTest, APacketThatIsTooBigIsNoError) {
+  join_and_cut(false);
+  deliver({.code = 4, .rest = 1300});
+  EXPECT_EQ(error_of(l, near), "0");
+  pass(Duration::milliseconds(3200));
+  EXPECT_EQ(error_of(l, near), "ETIMEDOUT");
+}
+
+}  // namespace
+}  // namespace lockstep::tools::testing

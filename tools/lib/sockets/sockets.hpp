@@ -1,0 +1,225 @@
+// The sockets of one stack: an Application of it, and what every call of sockets.h does.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/seam/stack.hpp"
+#include "core/units/random.hpp"
+#include "tools/lib/sockets/descriptors.hpp"
+#include "tools/lib/sockets/names.hpp"
+#include "tools/lib/sockets/socket.hpp"
+#include "tools/lib/sockets/sockets.h"
+
+namespace lockstep::tools {
+class Sockets;
+}
+
+/// What C holds.
+struct lockstep_sockets {
+  lockstep::tools::Sockets& self;
+};
+
+namespace lockstep::tools {
+
+/// A descriptor, a number of octets, 0, or a negative errno.
+using Result = std::int64_t;
+
+struct SocketSettings {
+  Descriptors::Range descriptors;
+  Count epolls_max{64};
+  Count items_max{4096};  ///< sockets watched, by all epolls together
+};
+
+struct SocketCounters {
+  std::uint64_t accepted = 0;      ///< told by the stack
+  std::uint64_t turned_away = 0;   ///< of these: aborted, for no socket was free
+  std::uint64_t orphans = 0;       ///< closed while the stack had no room for the FIN
+};
+
+/// Fits turn() of core/seam and the loop of hw/poll. It buffers nothing: text stays in the stack
+/// until it is read, and goes there when it is written. All memory is obtained by the constructor;
+/// what it does is a function of the calls made on it. Not thread-safe.
+class Sockets {
+ public:
+  /// The stack outlives it, and nobody else is told its events.
+  Sockets(Stack& stack, const SocketSettings& settings = {});
+  Sockets(const Sockets&) = delete;
+  Sockets& operator=(const Sockets&) = delete;
+
+  /// For the calls of sockets.h; valid as long as this object.
+  lockstep_sockets* c() { return &handle_; }
+  Stack& stack() { return stack_; }
+  const Stack& stack() const { return stack_; }
+  const SocketCounters& counters() const { return counters_; }
+  std::uint32_t descriptors_open() const { return descriptors_.used(); }
+
+  // An Application, and one that can be stopped (hw/poll/loop.hpp).
+  void told(Stack& stack, const Event& event);
+  void run(Stack& stack, Instant now);
+  Instant deadline() const { return earlier(wake_at_, defer_at_); }
+  /// Closes every descriptor; abandon() aborts what of it still closes.
+  void stop(Stack& stack, Instant now);
+  bool done() const { return live_ == 0; }
+  void abandon(Stack& stack, Instant now);
+
+  // The calls, as sockets.h has them.
+  Result socket(int domain, int type, int protocol);
+  Result bind(int fd, NameIn name);
+  Result listen(int fd, int backlog);
+  Result accept(int fd, sockaddr* address, socklen_t* length, int flags);
+  Result connect(int fd, NameIn name);
+  Result shutdown(int fd, int how);
+  Result close(int fd);
+  Result local_name(int fd, sockaddr* address, socklen_t* length);
+  Result peer_name(int fd, sockaddr* address, socklen_t* length);
+
+  Result receive(int fd, std::span<const iovec> parts, int flags);
+  Result send(int fd, std::span<const iovec> parts, int flags, NameIn to = {});
+
+  Result get_option(int fd, int level, int name, void* value, socklen_t* length);
+  Result set_option(int fd, int level, int name, const void* value, socklen_t length);
+  Result control(int fd, int command, int argument);
+  Result query(int fd, unsigned long request, void* argument);
+
+  Result poll(std::span<pollfd> entries);
+  Result create_epoll(int flags);
+  Result watch(int epfd, int operation, int fd, const epoll_event* event);
+  Result ready(int epfd, std::span<epoll_event> into);
+
+  void on_turn(lockstep_turn_function function, void* user) { hook_ = {function, user}; }
+  void wake_at(Instant at) { wake_at_ = at; }
+
+  /// Who is told of each connection that connect() begins and of each listener of the stack's,
+  /// before anything happens to them.
+  struct Announce {
+    void (*connection)(void* user, ConnectionId id) = nullptr;
+    void (*listener)(void* user, ListenerId id) = nullptr;
+    void* user = nullptr;
+  };
+  void announce(const Announce& to) { announce_ = to; }
+
+  /// CHECKs that lists, counts and pools agree: for tests.
+  void check_invariants() const;
+
+ private:
+  struct Hook {
+    lockstep_turn_function function = nullptr;
+    void* user = nullptr;
+  };
+
+  // Records.
+  Result find(int fd, Socket*& out);
+  Place place_of(const Socket& s) const { return static_cast<Place>(&s - sockets_.data()); }
+  Socket* of_connection(ConnectionId id);
+  Socket* take();
+  void release(Socket& s);
+  Result give_descriptor(Socket& s, int flags);
+
+  // Names.
+  bool is_ours(IpAddress address) const;
+  bool has_v6() const;
+  bool has_v4() const;
+  bool conflicts(const Socket& s, const Endpoint& with) const;
+  Result draw_port(const Socket& s, Endpoint& name);
+  void enter_name(Socket& s);
+  void leave_name(Socket& s);
+  Place& bucket(Port port) { return named_[port.value % named_.size()]; }
+  Place bucket(Port port) const { return named_[port.value % named_.size()]; }
+
+  // Listening.
+  Result open_listeners(Socket& s);
+  Result open_listener(Socket& s, IpAddress address);
+  Backlog backlog_of(const Socket& s) const;
+  void offer_anew(const Socket& s);
+  Result change_backlog(Socket& s, std::uint32_t backlog);
+  void end_listening(Socket& s);
+  void take_accepted(const Event& event);
+  Socket* pop_waiting(Socket& listener);
+  Socket* listener_of(const Socket& s);
+  void make_room(Socket& listener, ListenerId from);
+  void push_waiting(Socket& listener, Socket& s);
+  void end_deferral(Socket& s);
+  void end_deferrals(Instant now);
+  void drop_deferred(const Socket& listener);
+
+  // Connections.
+  Result connect_again(Socket& s);
+  Open open_of(const Socket& s, const Endpoint& to, bool fast_open) const;
+  Result open_connection(Socket& s, const Endpoint& to, bool fast_open);
+  Result open_with_text(Socket& s, const Endpoint& to, std::span<const iovec> parts, int flags);
+  void note_acknowledged(Socket& s, Bytes octets);
+  void note_room(Socket& s);
+  void apply_wishes(const Socket& s);
+  void adopt(Socket& s, ConnectionId id);
+  void forget_connection(Socket& s);
+  void disconnect(Socket& s);
+  void finish(Socket& s);
+  void end(Socket& s, Cause cause);
+  void retry(Socket& s);
+  static int errno_of(const Socket& s, Cause cause);
+  static Result take_error(Socket& s);
+  Result take_any_error(Socket& s);  // soft ones, too
+  void note_soft_error(Socket& s, Cause cause);
+  static void forget_soft_error(Socket& s, Instant heard_at);
+
+  // Text.
+  Result copy_unread(Socket& s, std::span<const iovec> parts, int flags);
+  Result why_nothing(Socket& s);
+  Result may_write(Socket& s);
+  Result write_parts(Socket& s, std::span<const iovec> parts, int flags);
+  void note_refused(Socket& s, Refusal refusal);
+
+  // Options.
+  Result get_socket_level(Socket& s, int name, void* value, socklen_t* length);
+  Result get_tcp_level(Socket& s, int name, void* value, socklen_t* length);
+  Result get_ip_level(Socket& s, int level, int name, void* value, socklen_t* length);
+  Result set_socket_level(Socket& s, int name, const void* value, socklen_t length);
+  Result set_tcp_level(Socket& s, int name, const void* value, socklen_t length);
+  Result set_ip_level(Socket& s, int level, int name, const void* value, socklen_t length);
+  Result wish(Socket& s, Setting setting);
+  void push(const Socket& s);
+  Result wish_in_account(Socket& s, Setting setting);
+  Result set_congestion(Socket& s, const void* value, socklen_t length);
+  std::uint32_t wished(const Socket& s, SettingKind kind) const;
+  lockstep_tcp_info info_of(const Socket& s) const;
+  void fill_history(const Socket& s, const ConnectionInfo& info, lockstep_tcp_info& out) const;
+  std::uint32_t mtu_of(const Socket& s) const;
+  void note_named(Socket& s, const Socket& by) const;
+  std::uint32_t mss_of(const Socket& s) const;
+  std::uint32_t limit_to_mark(const Socket& s) const;
+
+  // Readiness.
+  std::uint32_t events_of(Socket& s);
+  void wake(Socket& s, std::uint32_t events);
+  Item* item_of(Place epoll, const Socket& s);
+  void list_item(Item& item);
+  void unlist_item(Item& item);
+  void forget_item(Item& item);
+  void forget_items(Socket& s);
+  void close_epoll(Place place);
+  bool any_ready(Place epoll);
+  Result add_item(Place epoll, Socket& s, const epoll_event& event);
+
+  Stack& stack_;
+  lockstep_sockets handle_{*this};
+  Descriptors descriptors_;
+  std::vector<Socket> sockets_;
+  Place free_socket_ = nowhere;
+  std::uint32_t live_ = 0;             // sockets that are not free
+  std::vector<Place> by_connection_;   // by the connection's slot
+  std::vector<Place> by_listener_;     // by the listener's slot
+  std::vector<Place> named_;           // by the port
+  std::vector<Epoll> epolls_;
+  std::vector<Item> items_;
+  Place free_item_ = nowhere;
+  Random random_;                      // of ports
+  Instant wake_at_ = Instant::never();
+  Instant defer_at_ = Instant::never();  // the earliest of those that are deferred, or earlier
+  Hook hook_;
+  Announce announce_;
+  SocketCounters counters_;
+};
+
+}  // namespace lockstep::tools

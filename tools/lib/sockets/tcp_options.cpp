@@ -1,0 +1,274 @@
+// TCP's own options, fcntl and ioctl.
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <string_view>
+
+#include "tools/lib/sockets/options.hpp"
+#include "tools/lib/sockets/sockets.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+// An option that is a number and means a setting: its range, as Linux has it, and its unit.
+struct Numbered {
+  int name = 0;
+  int least = 0;
+  int most = 0;
+  SettingKind kind{};
+  std::uint64_t unit = 1;
+};
+
+constexpr std::array<Numbered, 4> numbered{{
+    {TCP_KEEPIDLE, 1, 32'767, SettingKind::keepalive_idle_ms, 1000},
+    {TCP_KEEPINTVL, 1, 32'767, SettingKind::keepalive_interval_ms, 1000},
+    {TCP_KEEPCNT, 1, 127, SettingKind::keepalive_probes},
+    {TCP_MAXSEG, 88, 32'767, SettingKind::mss},
+}};
+
+// As getsockopt writes it: sixteen octets, zeros behind the name.
+using AlgorithmName = std::array<char, 16>;
+
+constexpr std::array<std::string_view, tcp::congestion_count> algorithms{"reno", "cubic", "dctcp"};
+
+AlgorithmName algorithm_of(std::uint32_t congestion) {
+  AlgorithmName out{};
+  std::ranges::copy(algorithms[congestion], out.begin());
+  return out;
+}
+
+bool can_be_set(int name) {
+  switch (name) {
+    case TCP_NODELAY:
+    case TCP_CORK:
+    case TCP_QUICKACK:
+    case TCP_KEEPIDLE:
+    case TCP_USER_TIMEOUT:
+    case TCP_FASTOPEN:
+    case TCP_CONGESTION:
+    case TCP_FASTOPEN_CONNECT:
+    case TCP_DEFER_ACCEPT:
+    case TCP_KEEPINTVL:
+    case TCP_KEEPCNT:
+    case TCP_MAXSEG:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+// What is chosen for one connection alone wants its account; without those the stack's own value is
+// all that can be set.
+Result Sockets::wish_in_account(Socket& s, Setting setting) {
+  if (stack_.config().tcp.accounts || setting.kind == SettingKind::keepalive_idle_ms) {
+    return wish(s, setting);
+  }
+  return wished(s, setting.kind) == setting.value ? 0 : -ENOPROTOOPT;
+}
+
+Result Sockets::set_congestion(Socket& s, const void* value, socklen_t length) {
+  if (value == nullptr) {
+    return -EFAULT;
+  }
+  if (length < 1) {
+    return -EINVAL;
+  }
+  AlgorithmName asked{};
+  std::memcpy(asked.data(), value, std::min<std::size_t>(length, asked.size() - 1));
+  auto const* const found = std::ranges::find(algorithms, std::string_view(asked.data()));
+  if (found == algorithms.end()) {
+    return -ENOENT;
+  }
+  auto const number = static_cast<std::uint32_t>(found - algorithms.begin());
+  return wish_in_account(s, {SettingKind::congestion, number});
+}
+
+Result Sockets::get_tcp_level(Socket& s, int name, void* value, socklen_t* length) {
+  switch (name) {
+    case TCP_NODELAY:
+      return write_int(wished(s, SettingKind::nagle) == 0 ? 1 : 0, value, length);
+    case TCP_CORK:
+      return write_int(s.cork ? 1 : 0, value, length);
+    case TCP_QUICKACK:
+      return write_int(wished(s, SettingKind::delayed_ack) == 0 ? 1 : 0, value, length);
+    case TCP_MAXSEG:
+      return write_int(as_int(mss_of(s)), value, length);
+    case TCP_KEEPIDLE:
+      return write_int(as_int(wished(s, SettingKind::keepalive_idle_ms) / 1000), value, length);
+    case TCP_KEEPINTVL:
+      return write_int(as_int(wished(s, SettingKind::keepalive_interval_ms) / 1000), value,
+                       length);
+    case TCP_KEEPCNT:
+      return write_int(as_int(wished(s, SettingKind::keepalive_probes)), value, length);
+    case TCP_USER_TIMEOUT:
+      return write_int(as_int(wished(s, SettingKind::user_timeout_ms)), value, length);
+    case TCP_FASTOPEN:
+      return write_int(as_int(s.fast_open), value, length);
+    case TCP_FASTOPEN_CONNECT:
+      return write_int(s.fast_open_connect ? 1 : 0, value, length);
+    case TCP_DEFER_ACCEPT:
+      return write_int(as_int(s.defer_seconds), value, length);
+    case TCP_CONGESTION: {
+      auto const algorithm = algorithm_of(wished(s, SettingKind::congestion));
+      return write_value(algorithm.data(), algorithm.size(), value, length);
+    }
+    case TCP_INFO: {
+      lockstep_tcp_info const info = info_of(s);
+      return write_value(&info, sizeof info, value, length);
+    }
+    default:
+      return -ENOPROTOOPT;
+  }
+}
+
+Result Sockets::set_tcp_level(Socket& s, int name, const void* value, socklen_t length) {
+  tcp::Config const& tcp = stack_.config().tcp;
+  if (!can_be_set(name)) {
+    return -ENOPROTOOPT;
+  }
+  if (name == TCP_CONGESTION) {
+    return set_congestion(s, value, length);
+  }
+  int in = 0;
+  if (Result const bad = read_value(value, length, in); bad != 0) {
+    return bad;
+  }
+  auto const number = static_cast<std::uint32_t>(in);
+  auto const* const as = std::ranges::find(numbered, name, &Numbered::name);
+  if (as != numbered.end()) {
+    return in < as->least || in > as->most ? -EINVAL
+                                           : wish_in_account(s, {as->kind, number * as->unit});
+  }
+  switch (name) {
+    case TCP_NODELAY:
+      // As in Linux it lets out what TCP_CORK holds, which goes on for what comes.
+      if (in != 0) {
+        push(s);
+      }
+      return wish(s, {SettingKind::nagle, in != 0 ? 0u : 1u});
+    case TCP_CORK:
+      s.cork = in != 0;
+      if (!s.cork) {
+        push(s);
+      }
+      return 0;
+    case TCP_QUICKACK:
+      return wish(s, {SettingKind::delayed_ack, in != 0 ? 0u : 1u});
+    case TCP_USER_TIMEOUT: {
+      // 0 is the stack's own, as in Linux; the core would take it for ever.
+      auto const own = tcp.user_timeout.ns / 1'000'000;
+      return in < 0 ? -EINVAL : wish(s, {SettingKind::user_timeout_ms, in == 0 ? own : number});
+    }
+    case TCP_FASTOPEN:
+      if (!tcp.fast_open_server) {
+        return -ENOPROTOOPT;
+      }
+      if (in < 0 || (s.phase != Phase::unconnected && s.phase != Phase::listening)) {
+        return -EINVAL;
+      }
+      s.fast_open = number;
+      offer_anew(s);
+      return 0;
+    case TCP_FASTOPEN_CONNECT:
+      if (in < 0 || in > 1 || s.phase != Phase::unconnected) {
+        return -EINVAL;
+      }
+      if (!tcp.fast_open_client) {
+        return -EOPNOTSUPP;
+      }
+      s.fast_open_connect = in != 0;
+      return 0;
+    case TCP_DEFER_ACCEPT:
+      // Those that are deferred already wait for their own time.
+      if (in < 0 || (s.phase != Phase::unconnected && s.phase != Phase::listening)) {
+        return -EINVAL;
+      }
+      s.defer_seconds = number;
+      return 0;
+    default:
+      return -ENOPROTOOPT;
+  }
+}
+
+// What was held back leaves.
+void Sockets::push(const Socket& s) {
+  if (s.phase == Phase::connected) {
+    static_cast<void>(stack_.write(s.connection, {}, More::no));
+  }
+}
+
+Result Sockets::control(int fd, int command, int argument) {
+  Entry const entry = descriptors_.find(fd);
+  if (entry.kind == Opened::nothing) {
+    return -EBADF;
+  }
+  if (entry.kind == Opened::epoll) {
+    return -EINVAL;
+  }
+  Socket& s = sockets_[entry.place];
+  switch (command) {
+    case F_GETFL:
+      return O_RDWR | (s.nonblocking ? O_NONBLOCK : 0);
+    case F_SETFL:
+      if ((argument & ~(O_ACCMODE | O_NONBLOCK)) != 0) {
+        return -EINVAL;
+      }
+      s.nonblocking = (argument & O_NONBLOCK) != 0;
+      return 0;
+    case F_GETFD:
+      return s.close_on_exec ? FD_CLOEXEC : 0;
+    case F_SETFD:
+      s.close_on_exec = (argument & FD_CLOEXEC) != 0;
+      return 0;
+    default:
+      return -EINVAL;
+  }
+}
+
+Result Sockets::query(int fd, unsigned long request, void* argument) {
+  Socket* s = nullptr;
+  if (Result const bad = find(fd, s); bad != 0) {
+    return bad;
+  }
+  bool const known = request == SIOCINQ || request == SIOCOUTQ || request == SIOCOUTQNSD ||
+                     request == SIOCATMARK || request == FIONBIO;
+  if (!known) {
+    return -ENOTTY;
+  }
+  if (argument == nullptr) {
+    return -EFAULT;
+  }
+  int value = 0;
+  if (request == FIONBIO) {
+    std::memcpy(&value, argument, sizeof value);
+    s->nonblocking = value != 0;
+    return 0;
+  }
+  if (request != SIOCATMARK && s->phase == Phase::listening) {
+    return -EINVAL;
+  }
+  bool const joined = s->phase == Phase::connected || s->phase == Phase::connecting;
+  if (request == SIOCATMARK) {
+    value = s->urgent_left == 1 ? 1 : 0;
+  } else if (request == SIOCINQ) {
+    value = joined ? as_int(stack_.unread(s->connection).count) : 0;
+  } else if (joined) {
+    ConnectionInfo const info = stack_.inspect(s->connection);
+    std::uint32_t const sent = info.send.nxt.since(info.send.una).count;
+    bool const all = request == SIOCOUTQ;
+    value = as_int((all ? info.send.queued : info.send.queued - Bytes{sent}).count);
+  }
+  std::memcpy(argument, &value, sizeof value);
+  return 0;
+}
+
+}  // namespace lockstep::tools

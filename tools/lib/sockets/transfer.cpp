@@ -1,0 +1,240 @@
+// Text in and out: copied from the stack and into it, and kept nowhere else.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+#include "tools/lib/sockets/sockets.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+// Of one call, so that its result is no error.
+constexpr std::uint64_t call_max = std::numeric_limits<std::int32_t>::max();
+
+constexpr int receive_flags =
+    MSG_PEEK | MSG_TRUNC | MSG_DONTWAIT | MSG_NOSIGNAL | MSG_WAITALL | MSG_OOB;
+constexpr int send_flags =
+    MSG_MORE | MSG_OOB | MSG_FASTOPEN | MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR;
+
+// All octets of the parts, or a negative errno.
+Result total_of(std::span<const iovec> parts, bool needs_memory) {
+  std::uint64_t total = 0;
+  for (iovec const& part : parts) {
+    if (needs_memory && part.iov_base == nullptr && part.iov_len != 0) {
+      return -EFAULT;
+    }
+    if (part.iov_len > std::uint64_t{std::numeric_limits<std::int64_t>::max()} - total) {
+      return -EINVAL;
+    }
+    total += part.iov_len;
+  }
+  return static_cast<Result>(std::min(total, call_max));
+}
+
+// Whether the last octet of a call is in another part: parts may be empty, the last one too.
+bool bytes_behind(std::span<const iovec> rest) {
+  return std::ranges::any_of(rest, [](const iovec& part) { return part.iov_len != 0; });
+}
+
+// How the last part of a call, or one before it, is written.
+More more_of(int flags, bool hold, bool last) {
+  if (last && (flags & MSG_EOR) != 0) {
+    return hold ? More::record_and_more : More::record;
+  }
+  return hold || !last ? More::yes : More::no;
+}
+
+}  // namespace
+
+// Up to where one read may go: not beyond the octet before the urgent one.
+std::uint32_t Sockets::limit_to_mark(const Socket& s) const {
+  return s.urgent_left > 1 ? s.urgent_left - 1 : std::numeric_limits<std::uint32_t>::max();
+}
+
+Result Sockets::copy_unread(Socket& s, std::span<const iovec> parts, int flags) {
+  bool const peek = (flags & MSG_PEEK) != 0;
+  bool const discard = (flags & MSG_TRUNC) != 0;
+  std::uint64_t left = std::min<std::uint64_t>(limit_to_mark(s), call_max);
+  std::uint32_t copied = 0;
+  for (iovec const& part : parts) {
+    auto* into = static_cast<std::byte*>(part.iov_base);
+    std::uint64_t room = std::min<std::uint64_t>(part.iov_len, left);
+    left -= room;
+    while (room != 0) {
+      auto const there = stack_.readable(s.connection, Bytes{peek ? copied : 0});
+      if (there.empty()) {
+        return copied;
+      }
+      auto const now = static_cast<std::uint32_t>(std::min<std::uint64_t>(there.size(), room));
+      if (!discard) {
+        std::memcpy(into, there.data(), now);
+        into += now;
+      }
+      if (!peek) {
+        stack_.consume(s.connection, Bytes{now});
+        s.consumed += now;
+        s.urgent_left -= std::min(s.urgent_left, now);
+      }
+      copied += now;
+      room -= now;
+    }
+  }
+  return copied;
+}
+
+// There is nothing to read: an end, an error, or nothing yet.
+Result Sockets::why_nothing(Socket& s) {
+  switch (s.phase) {
+    case Phase::free:
+    case Phase::unconnected:
+    case Phase::listening:
+      return -ENOTCONN;
+    case Phase::armed:
+    case Phase::connecting:
+      return -EAGAIN;
+    case Phase::failed:
+    case Phase::connected:
+    case Phase::over:
+      break;
+  }
+  if (s.peer_finished) {
+    return 0;
+  }
+  if (s.error != 0) {
+    return take_error(s);
+  }
+  bool const ended = s.shut_read || s.phase != Phase::connected;
+  return ended ? 0 : -EAGAIN;
+}
+
+Result Sockets::receive(int fd, std::span<const iovec> parts, int flags) {
+  Socket* s = nullptr;
+  if (Result const bad = find(fd, s); bad != 0) {
+    return bad;
+  }
+  Result const total = total_of(parts, (flags & MSG_TRUNC) == 0);
+  if (total < 0) {
+    return total;
+  }
+  if ((flags & ~receive_flags) != 0) {
+    return -EOPNOTSUPP;
+  }
+  if ((flags & MSG_OOB) != 0) {
+    bool const joined = s->phase == Phase::connected || s->phase == Phase::over;
+    return joined ? -EINVAL : -ENOTCONN;
+  }
+  if (s->phase == Phase::connected) {
+    Result const copied = copy_unread(*s, parts, flags);
+    if (copied != 0 || total == 0) {
+      return copied;
+    }
+  }
+  return why_nothing(*s);
+}
+
+// 0, or why nothing can be written.
+Result Sockets::may_write(Socket& s) {
+  switch (s.phase) {
+    case Phase::free:
+    case Phase::unconnected:
+    case Phase::listening:
+    case Phase::armed:
+      return -ENOTCONN;
+    case Phase::connecting:
+      s.no_space = true;
+      return -EAGAIN;
+    case Phase::failed:
+    case Phase::connected:
+    case Phase::over:
+      break;
+  }
+  if (s.error != 0) {
+    return take_error(s);
+  }
+  return s.shut_write || s.phase != Phase::connected ? -EPIPE : 0;
+}
+
+void Sockets::note_refused(Socket& s, Refusal refusal) {
+  s.no_space = true;
+  s.refused_since = s.refused ? s.refused_since : stack_.now();
+  s.refused = true;
+  s.room_awaited = refusal == Refusal::no_room && !stack_.writable(s.connection).empty();
+}
+
+Result Sockets::write_parts(Socket& s, std::span<const iovec> parts, int flags) {
+  bool const hold = (flags & MSG_MORE) != 0 || s.cork;
+  std::uint64_t left = call_max;
+  std::uint64_t written = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::size_t const size = std::min<std::uint64_t>(parts[i].iov_len, left);
+    left -= size;
+    if (size == 0) {
+      continue;
+    }
+    std::span const bytes(static_cast<const std::byte*>(parts[i].iov_base), size);
+    bool const last = !bytes_behind(parts.subspan(i + 1));
+    Taken const taken = stack_.write(s.connection, bytes, more_of(flags, hold, last));
+    if (taken.bytes.count != 0 && s.written == s.acknowledged) {
+      s.busy_since = stack_.now();
+    }
+    written += taken.bytes.count;
+    s.written += taken.bytes.count;
+    if (taken.refusal == Refusal::closing || taken.refusal == Refusal::stale_id) {
+      return written != 0 ? static_cast<Result>(written) : -EPIPE;
+    }
+    if (taken.bytes.count != size) {
+      note_refused(s, taken.refusal);
+      return written != 0 ? static_cast<Result>(written) : -EAGAIN;
+    }
+  }
+  return static_cast<Result>(written);
+}
+
+// The text leaves with the SYN, if the peer has given a cookie for it. If not the SYN asks for one
+// and leaves at once; nothing is taken, as in Linux.
+Result Sockets::open_with_text(Socket& s, const Endpoint& to, std::span<const iovec> parts,
+                               int flags) {
+  bool const known = stack_.knows_cookie(open_of(s, to, true));
+  if (Result const bad = open_connection(s, to, true); bad != 0) {
+    disconnect(s);
+    return bad;
+  }
+  Result const written = known ? write_parts(s, parts, flags) : 0;
+  return written > 0 ? written : -EINPROGRESS;
+}
+
+Result Sockets::send(int fd, std::span<const iovec> parts, int flags, NameIn to) {
+  Socket* s = nullptr;
+  if (Result const bad = find(fd, s); bad != 0) {
+    return bad;
+  }
+  Result const total = total_of(parts, true);
+  if (total < 0) {
+    return total;
+  }
+  if ((flags & ~send_flags) != 0) {
+    return -EOPNOTSUPP;
+  }
+  bool const opens = (flags & MSG_FASTOPEN) != 0 && s->phase == Phase::unconnected;
+  if (opens) {
+    Endpoint remote;
+    if (Result const bad = read_name(to, s->v6, remote); bad != 0) {
+      return bad;
+    }
+    return open_with_text(*s, remote, parts, flags);
+  }
+  if (s->phase == Phase::armed) {
+    return open_with_text(*s, s->remote, parts, flags);
+  }
+  if (Result const bad = may_write(*s); bad != 0) {
+    return bad;
+  }
+  Result const written = write_parts(*s, parts, flags);
+  if (written > 0 && (flags & MSG_OOB) != 0) {
+    static_cast<void>(stack_.urgent(s->connection));
+  }
+  return written;
+}
+
+}  // namespace lockstep::tools

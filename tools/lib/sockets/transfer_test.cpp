@@ -1,0 +1,250 @@
+// Text in all its forms: vectors, messages, looks, throwing away, urgent octets.
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+#include "core/wire/ipv4.hpp"
+#include "core/wire/tcp.hpp"
+#include "tools/lib/sockets/sockets_kit.hpp"
+
+namespace lockstep::tools::testing {
+namespace {
+
+class TransferTest : public Kit {
+ protected:
+  void SetUp() override { join(); }
+  bool at_mark() const {
+    int value = -1;
+    EXPECT_EQ(lockstep_ioctl(r, far, SIOCATMARK, &value), 0);
+    return value == 1;
+  }
+};
+
+TEST_F(TransferTest, ALookLeavesTheText) {
+  say(l, near, "look");
+  pass();
+  EXPECT_EQ(hear(r, far, 2, MSG_PEEK), "lo");
+  EXPECT_EQ(hear(r, far, 9, MSG_PEEK | MSG_DONTWAIT), "look");
+  EXPECT_EQ(hear(r, far, 9), "look");
+  EXPECT_EQ(hear(r, far, 9, MSG_PEEK), "EAGAIN");
+}
+
+TEST_F(TransferTest, ALookSeesAcrossBlocks) {
+  std::string text;
+  for (int i = 0; i < 9000; ++i) {
+    text += static_cast<char>('a' + i % 23);
+  }
+  EXPECT_EQ(say(l, near, text), 9000);
+  pass(Duration::milliseconds(50));
+  EXPECT_EQ(hear(r, far, 9000, MSG_PEEK), text);
+  EXPECT_EQ(hear(r, far, 9000), text);
+}
+
+TEST_F(TransferTest, TextCanBeThrownAway) {
+  say(l, near, "rubbish and text");
+  pass();
+  EXPECT_EQ(lockstep_recv(r, far, nullptr, 12, MSG_TRUNC), 12);
+  EXPECT_EQ(hear(r, far), "text");
+}
+
+// What left the left since then, each segment's text behind the one before.
+std::string texts_of(const SocketPair::Frames& frames) {
+  std::string out;
+  for (std::vector<std::byte> const& frame : frames) {
+    wire::Ipv4Packet packet;
+    wire::Segment segment;
+    EXPECT_EQ(wire::parse(frame, packet), Drop::none);
+    EXPECT_EQ(wire::parse(packet.payload, segment), Drop::none);
+    std::string const text(reinterpret_cast<const char*>(segment.payload.data()),
+                           segment.payload.size());
+    out += text.empty() ? "" : text + (segment.flags.psh() ? "!" : "") + " ";
+  }
+  return out;
+}
+
+TEST_F(TransferTest, NoSegmentHasTwoRecords) {
+  set(l, near, IPPROTO_TCP, TCP_NODELAY, 1);
+  SocketPair::Frames frames;
+  pair.note_left(&frames);
+  say(l, near, "one", MSG_EOR);
+  say(l, near, "two", MSG_EOR | MSG_MORE);
+  say(l, near, "and");
+  say(l, near, "more");
+  pass();
+  EXPECT_EQ(texts_of(frames), "one! two! andmore! ");
+  EXPECT_EQ(hear(r, far), "onetwoandmore");
+}
+
+// Only where the last part ends; a record that is held back leaves once there is more behind it.
+TEST_F(TransferTest, AMessageIsOneRecord) {
+  set(l, near, IPPROTO_TCP, TCP_NODELAY, 1);
+  SocketPair::Frames frames;
+  pair.note_left(&frames);
+  set(l, near, IPPROTO_TCP, TCP_CORK, 1);
+  char first[] = "part";
+  char second[] = "ition";
+  iovec parts[] = {{first, 4}, {second, 5}, {nullptr, 0}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 3;
+  EXPECT_EQ(lockstep_sendmsg(l, near, &message, MSG_EOR), 9);
+  pass();
+  EXPECT_EQ(texts_of(frames), "");
+  EXPECT_EQ(lockstep_sendmsg(l, near, &message, MSG_EOR), 9);
+  pass();
+  EXPECT_EQ(texts_of(frames), "partition! ");
+  set(l, near, IPPROTO_TCP, TCP_CORK, 0);
+  pass();
+  EXPECT_EQ(texts_of(frames), "partition! partition! ");
+}
+
+// As by what Linux charges for a buffer, however little is in it.
+TEST_F(TransferTest, EachRecordTakesABlock) {
+  set(l, near, SOL_SOCKET, SO_SNDBUF, 4096);
+  EXPECT_EQ(say(l, near, "one", MSG_EOR), 3);
+  EXPECT_EQ(say(l, near, "two", MSG_EOR), 3);
+  EXPECT_EQ(said(say(l, near, "three", MSG_EOR)), "EAGAIN");
+  EXPECT_EQ(ready(l, near), 0);
+  pass(Duration::milliseconds(100));
+  EXPECT_EQ(ready(l, near), out);
+  EXPECT_EQ(said(say(l, near, "three", MSG_EOR)), "5");
+}
+
+TEST_F(TransferTest, Vectors) {
+  char first[] = "one";
+  char second[] = "two";
+  iovec const parts[] = {{first, 3}, {nullptr, 0}, {second, 3}};
+  EXPECT_EQ(lockstep_writev(l, near, parts, 3), 6);
+  pass();
+  char a[4] = {};
+  char b[8] = {};
+  iovec const into[] = {{a, 2}, {b, 7}};
+  EXPECT_EQ(lockstep_readv(r, far, into, 2), 6);
+  EXPECT_STREQ(a, "on");
+  EXPECT_STREQ(b, "etwo");
+  EXPECT_EQ(said(lockstep_readv(r, far, into, 2)), "EAGAIN");
+}
+
+TEST_F(TransferTest, TextBeforeAnEmptyPartGoesOutAtOnce) {
+  char text[] = "all of it";
+  iovec const parts[] = {{text, 9}, {nullptr, 0}};
+  EXPECT_EQ(lockstep_writev(l, near, parts, 2), 9);
+  pass();
+  EXPECT_EQ(hear(r, far), "all of it");
+}
+
+TEST_F(TransferTest, OneVectorIsOneSegment) {
+  auto const before = pair.left.stack().statistics().tcp.data_segments_sent;
+  char octet[] = "o";
+  std::vector<iovec> const parts(100, iovec{octet, 1});
+  EXPECT_EQ(lockstep_writev(l, near, parts.data(), 100), 100);
+  pass();
+  EXPECT_EQ(pair.left.stack().statistics().tcp.data_segments_sent, before + 1);
+  EXPECT_EQ(hear(r, far), std::string(100, 'o'));
+}
+
+TEST_F(TransferTest, Messages) {
+  char text[] = "message";
+  iovec part{text, 7};
+  msghdr out_message{};
+  out_message.msg_iov = &part;
+  out_message.msg_iovlen = 1;
+  EXPECT_EQ(lockstep_sendmsg(l, near, &out_message, 0), 7);
+  pass();
+  char heard[16] = {};
+  iovec into{heard, sizeof heard};
+  sockaddr_in name{};
+  msghdr in_message{};
+  in_message.msg_iov = &into;
+  in_message.msg_iovlen = 1;
+  in_message.msg_name = &name;
+  in_message.msg_namelen = sizeof name;
+  in_message.msg_flags = 0x55;
+  EXPECT_EQ(lockstep_recvmsg(r, far, &in_message, 0), 7);
+  EXPECT_STREQ(heard, "message");
+  EXPECT_EQ(in_message.msg_namelen, 0u);
+  EXPECT_EQ(in_message.msg_flags, 0);
+}
+
+TEST_F(TransferTest, ReadsStopBeforeTheUrgentOctet) {
+  say(l, near, "plain");
+  EXPECT_EQ(say(l, near, "x!", MSG_OOB), 2);
+  say(l, near, "after");
+  EXPECT_FALSE(at_mark());
+  pass(Duration::milliseconds(100));
+  EXPECT_EQ(ready(r, far), in | out | POLLPRI);
+  EXPECT_EQ(hear(r, far), "plainx");
+  EXPECT_TRUE(at_mark());
+  EXPECT_EQ(ready(r, far), in | out | POLLPRI);
+  EXPECT_EQ(hear(r, far), "!after");
+  EXPECT_FALSE(at_mark());
+  EXPECT_EQ(ready(r, far), out);
+}
+
+TEST_F(TransferTest, ReadsAfterTheEnd) {
+  say(l, near, "end");
+  EXPECT_EQ(lockstep_close(l, near), 0);
+  pass();
+  EXPECT_EQ(lockstep_close(r, listener), 0);
+  EXPECT_EQ(hear(r, far), "end");
+  EXPECT_EQ(hear(r, far), "");
+  EXPECT_EQ(lockstep_shutdown(r, far, SHUT_WR), 0);
+  pass();
+  EXPECT_EQ(hear(r, far), "");
+  EXPECT_EQ(error_of(r, far), "0");
+  EXPECT_EQ(said(say(r, far, "x")), "EPIPE");
+}
+
+TEST_F(TransferTest, AWriteAfterThePeerHasGoneDrawsAReset) {
+  EXPECT_EQ(lockstep_close(l, near), 0);
+  pass();
+  EXPECT_EQ(say(r, far, "too late"), 8);
+  pass();
+  EXPECT_EQ(error_of(r, far), "EPIPE");
+  EXPECT_EQ(said(say(r, far, "x")), "EPIPE");
+}
+
+TEST_F(TransferTest, DisconnectingMakesASocketNew) {
+  sockaddr nobody{};
+  nobody.sa_family = AF_UNSPEC;
+  EXPECT_EQ(lockstep_connect(l, near, &nobody, sizeof nobody), 0);
+  EXPECT_EQ(ready(l, near), out | POLLHUP);
+  pass();
+  EXPECT_EQ(hear(r, far), "ECONNRESET");
+  EXPECT_EQ(said(connect(l, near, name4(2, port))), "EINPROGRESS");
+  pass();
+  EXPECT_EQ(ready(l, near), out);
+}
+
+TEST_F(TransferTest, AProgramInTheTurnIsTheSame) {
+  // It echoes from within the turns of its stack.
+  struct Program {
+    int fd;
+    int turns;
+  } program{far, 0};
+  auto const echo = [](lockstep_sockets* s, void* user) {
+    auto* const self = static_cast<Program*>(user);
+    ++self->turns;
+    char text[64];
+    ssize_t const got = lockstep_recv(s, self->fd, text, sizeof text, 0);
+    if (got > 0) {
+      EXPECT_EQ(lockstep_send(s, self->fd, text, static_cast<std::size_t>(got), 0), got);
+    }
+  };
+  lockstep_on_turn(r, echo, &program);
+  say(l, near, "round trip");
+  pass();
+  EXPECT_EQ(hear(l, near), "round trip");
+  // It can ask to be woken: a run of an idle pair has a turn at its begin and one at its end.
+  pass(Duration::seconds(1));
+  program.turns = 0;
+  pass(Duration::seconds(3));
+  EXPECT_EQ(program.turns, 2);
+  lockstep_wake_at(r, lockstep_now(r) + 1'000'000'000);
+  program.turns = 0;
+  pass(Duration::seconds(3));
+  EXPECT_EQ(program.turns, 3);
+  lockstep_on_turn(r, nullptr, nullptr);
+}
+
+}  // namespace
+}  // namespace lockstep::tools::testing

@@ -1,0 +1,20 @@
+// World files under libFuzzer: what is read makes a kernel, anything else is refused in one line.
+#include <cstring>
+
+#include "sim/kernel/world.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/base/output/fuzz_file.hpp"
+#include "tools/lib/world_file/world_file.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lockstep::tools;
+  FuzzFile const file(data, size);
+  try {
+    lockstep::sim::World const world = read_world(file.path());
+    CHECK(lockstep::sim::fault_of(world).none());
+  } catch (const Failure& failure) {
+    CHECK(failure.code() == ExitCode::bad_input);
+    CHECK(std::strlen(failure.what()) != 0);
+  }
+  return 0;
+}

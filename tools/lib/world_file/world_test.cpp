@@ -1,0 +1,394 @@
+// Worlds out of TOML: what is read, and the one line for each thing that is wrong.
+#include "tools/lib/world_file/world_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tools/base/process/failure.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+constexpr std::string_view hosts = R"([[host]]
+name = "a"
+address = "10.0.0.1/24"
+[[host]]
+name = "b"
+address = "10.0.0.2/24"
+)";
+
+constexpr std::string_view link = R"([[link]]
+name = "ab"
+from = "a"
+to = "b"
+rate = "10Mbit/s"
+delay = "3ms"
+)";
+
+constexpr std::string_view upload = R"([[app]]
+name = "x"
+model = "bulk"
+from = "a"
+to = "b"
+)";
+
+std::string good() { return std::string(hosts) + std::string(link); }
+
+class WorldFile : public testing::Test {
+ protected:
+  std::string write(const std::string& text) {
+    const auto folder = std::filesystem::path(testing::TempDir());
+    path_ = (folder / "lockstep_world_test.toml").string();
+    std::ofstream(path_) << text;
+    return path_;
+  }
+  ~WorldFile() override { std::filesystem::remove(path_); }
+
+  /// The complaint about a setting of a good world.
+  std::string complaint_about(const std::string& setting) {
+    try {
+      read_world(write(good()), {setting});
+      return "";
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::bad_input);
+      return failure.what();
+    }
+  }
+
+  /// The complaint about a world, without the file's name; empty if there is none.
+  std::string complaint(const std::string& text) {
+    const std::string path = write(text);
+    try {
+      read_world(path);
+      return "";
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::bad_input);
+      const std::string what = failure.what();
+      EXPECT_EQ(what.find('\n'), std::string::npos) << what;
+      EXPECT_EQ(what.rfind(path + ":", 0), 0u) << what;
+      return what.substr(path.size() + 1);
+    }
+  }
+
+  std::string path_;
+};
+
+TEST_F(WorldFile, ReadsTheCardOfAHost) {
+  const std::string at_a = "address = \"10.0.0.1/24\"\n";
+  const auto with = [&](const std::string& more) {
+    std::string text = good();
+    return text.insert(text.find(at_a) + at_a.size(), more);
+  };
+  const sim::World world = read_world(write(with(R"(driver = "mpipe"
+[host.card]
+bad_sum = "1%"
+completion = "20us"
+)")));
+  EXPECT_EQ(world.hosts[0].card.driver, sim::Name("mpipe"));
+  EXPECT_EQ(world.hosts[0].card.bad_sum.per_billion, 10'000'000u);
+  EXPECT_EQ(world.hosts[0].card.completion, Duration::microseconds(20));
+  EXPECT_TRUE(world.hosts[1].card.plain());
+  EXPECT_THAT(complaint(with("driver = \"e1000\"\n")),
+              testing::HasSubstr("\"e1000\" was found, expected plain or mpipe"));
+  EXPECT_THAT(complaint(with("[host.card]\nbatch = 1\n")),
+              testing::HasSubstr("a host with the plain port has no card"));
+  EXPECT_THAT(complaint(with("driver = \"mpipe\"\n[host.card]\nbatch = 33\n")),
+              testing::HasSubstr("33"));
+  EXPECT_THAT(complaint(with("driver = \"mpipe\"\n[host.config]\nmtu_bytes = \"20KiB\"\n")),
+              testing::HasSubstr("an MTU of at most 10222 bytes"));
+}
+
+TEST_F(WorldFile, TwoHostsOnLinksOfOneCard) {
+  const auto with = [&](const std::string& a, const std::string& b) {
+    std::string text = good();
+    text.insert(text.find("address = \"10.0.0.2"), b);
+    return text.insert(text.find("address = \"10.0.0.1"), a);
+  };
+  const std::string card = "driver = \"mpipe\"\n";
+  const std::string same = "card_of = \"a\"\n";
+  const sim::World world = read_world(write(with(card, same)));
+  EXPECT_EQ(world.hosts[0].card_links, 2u);
+  EXPECT_EQ(world.hosts[1].card_first, sim::HostIndex{0});
+  EXPECT_EQ(world.hosts[1].card_link, 1u);
+  EXPECT_EQ(world.hosts[1].card.driver, sim::Name("mpipe"));
+  EXPECT_THAT(complaint(with("", same)), testing::HasSubstr("'a' has no card of its own"));
+  EXPECT_THAT(complaint(with(card, "card_of = \"c\"\n")),
+              testing::HasSubstr("no host, switch or adversary 'c'"));
+  EXPECT_THAT(complaint(with(card, same + card)), testing::HasSubstr("leave 'driver' out"));
+  EXPECT_THAT(complaint(with(card, same + "receive_ring = 126\n")),
+              testing::HasSubstr("hosts on links of one card have the same link"));
+  EXPECT_THAT(complaint(with(card, same + "shards = 2\n")),
+              testing::HasSubstr("hosts on links of one card have the same link"));
+}
+
+TEST_F(WorldFile, ReadsHostsLinksAppsAndFaults) {
+  const sim::World world = read_world(write(good() + R"([link.back]
+rate = "1Mbit/s"
+[[app]]
+name = "up"
+model = "bulk"
+from = "a"
+to = "b"
+bytes = "2KiB"
+[[fault]]
+name = "loss"
+kind = "loss"
+link = "ab"
+direction = "back"
+probability = "2%"
+until = "5s"
+[[fault]]
+name = "nap"
+kind = "stall"
+host = "b"
+every = "1s"
+lasting = "100ms"
+)"));
+  ASSERT_EQ(world.hosts.size(), 2u);
+  EXPECT_EQ(world.links[0].forward.rate_bits_per_second, 10'000'000u);
+  EXPECT_EQ(world.links[0].back.rate_bits_per_second, 1'000'000u);
+  EXPECT_EQ(world.links[0].back.delay, Duration::milliseconds(3));
+  EXPECT_EQ(world.apps[0].bytes, 2'048u);
+  EXPECT_FALSE(world.lane_faults[0].forward);
+  EXPECT_EQ(std::get<sim::Loss>(world.lane_faults[0].fault).probability.per_billion, 20'000'000u);
+  EXPECT_EQ(world.host_faults[0].host.value, 1u);
+  EXPECT_NE(world.hosts[0].config.mac, world.hosts[1].config.mac);
+}
+
+TEST_F(WorldFile, ConfigOverridesByName) {
+  const sim::World world = read_world(write(R"([[host]]
+name = "a"
+address = "10.0.0.1/24"
+profile = "rfc"
+[host.config]
+mtu_bytes = "576B"
+delayed_ack = "20ms"
+nagle = false
+isn_base = 4294967290
+[[host]]
+name = "b"
+address = "10.0.0.2/24"
+)" + std::string(link)));
+  EXPECT_EQ(world.hosts[0].config.mtu.count, 576u);
+  EXPECT_EQ(world.hosts[0].config.tcp.mss.count, 536u);
+  EXPECT_EQ(world.hosts[0].config.tcp.delayed_ack, Duration::milliseconds(20));
+  EXPECT_FALSE(world.hosts[0].config.tcp.nagle);
+  EXPECT_EQ(world.hosts[0].config.tcp.isn_base.value, 4'294'967'290u);
+}
+
+TEST_F(WorldFile, NamesTheLineOfAnUnknownKey) {
+  EXPECT_EQ(complaint(good() + "colour = \"red\"\n").rfind("13: link 'ab' has no key 'colour'", 0),
+            0u);
+  EXPECT_EQ(complaint("speed = 1\n" + good()).rfind("1: the world has no key 'speed'", 0), 0u);
+}
+
+TEST_F(WorldFile, RefusesAWrongUnit) {
+  const std::string text = complaint(std::string(hosts) +
+                                     "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"b\"\n"
+                                     "delay = \"3 parsec\"\n");
+  EXPECT_EQ(text, "11: 'delay' of link 'ab': \"3 parsec\" was found, expected a time with a unit, "
+                  "like \"10ms\"");
+}
+
+TEST_F(WorldFile, RefusesAMissingHost) {
+  const std::string text = complaint(
+      std::string(hosts) + "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"c\"\n");
+  EXPECT_EQ(text.rfind("10: 'to' of link 'ab': there is no host, switch or adversary 'c'", 0), 0u);
+}
+
+TEST_F(WorldFile, RefusesWhatCannotBe) {
+  EXPECT_NE(complaint("not toml at all").find("not TOML"), std::string::npos);
+  EXPECT_NE(complaint("").find("no [[host]]"), std::string::npos);
+  EXPECT_NE(complaint(std::string(hosts)).find("exactly one link"), std::string::npos);
+  EXPECT_NE(complaint(good() + "[[host]]\nname = \"a\"\naddress = \"10.0.0.3/24\"\n").find("taken"),
+            std::string::npos);
+  EXPECT_NE(complaint(good() + "[[fault]]\nname = \"f\"\nkind = \"gremlin\"\n")
+                .find("expected one"),
+            std::string::npos);
+  EXPECT_NE(complaint(good() + "[[fault]]\nname = \"f\"\nkind = \"loss\"\nlink = \"ab\"\n"
+                               "probability = 0.5\n")
+                .find("in quotes"),
+            std::string::npos);
+  EXPECT_NE(complaint(good() + "[[app]]\nname = \"x\"\nmodel = \"bulk\"\nfrom = \"a\"\nto = \"b\"\n"
+                               "flows = -1\n")
+                .find("from 1 to"),
+            std::string::npos);
+  EXPECT_NE(complaint("[[host]]\nname = \"a\"\naddress = \"10.0.0.1/24\"\n[host.config]\n"
+                      "rto_max = \"1s\"\n")
+                .find("expected 60.000 s to"),
+            std::string::npos);
+}
+
+TEST_F(WorldFile, ReadsChoicesByTheirWords) {
+  const std::string text = std::string(hosts) + "[host.config]\ncongestion = ";
+  const std::string rest = std::string(link) + std::string(upload);
+  EXPECT_NE(complaint(text + "\"vegas\"\n" + rest).find("expected one of reno, cubic, dctcp"),
+            std::string::npos);
+  EXPECT_EQ(complaint(text + "\"cubic\"\necn = \"accept\"\n" + rest), "");
+}
+
+TEST_F(WorldFile, OffersEveryKeyThereIs) {
+  const std::string text = complaint(std::string(hosts) +
+                                     "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"b\"\n"
+                                     "speed = \"1Mbit/s\"\n");
+  EXPECT_NE(text.find(": answers_too_big, back, delay, from, mark_packets, mtu, name, overhead, "
+                      "queue, queue_packets, rate, to;"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(WorldFile, RefusesNamesAndAddressesThatAreTaken) {
+  const std::string app = std::string(upload);
+  const std::string fault = "[[fault]]\nname = \"f\"\nkind = \"stall\"\nhost = \"a\"\n";
+  EXPECT_EQ(complaint(good() + app + app),
+            "19: 'name' of app 'x': 'x' is taken, expected a new name");
+  EXPECT_EQ(complaint(good() + fault + fault),
+            "18: 'name' of fault 'f': 'f' is taken, expected a new name");
+  EXPECT_EQ(complaint("[[host]]\nname = \"c\"\naddress = \"10.0.0.2/24\"\n" + good()),
+            "9: 'address' of host 'b': 10.0.0.2 is the address of 'c', expected one of its own");
+  EXPECT_EQ(complaint("[[host]]\nname = \"c\"\naddress = \"10.0.0.2\"\n"),
+            "3: 'address' of host 'c': \"10.0.0.2\" was found, expected an address with a "
+            "prefix length, like \"10.0.0.1/24\" or \"2001:db8::1/64\"");
+}
+
+TEST_F(WorldFile, RefusesAnAppBetweenNetworks) {
+  const auto between = [this](const std::string& first, const std::string& second) {
+    return complaint("[[host]]\nname = \"a\"\naddress = " + first +
+                     "\n[[host]]\nname = \"b\"\naddress = " + second + "\n" +
+                     std::string(link) + std::string(upload));
+  };
+  EXPECT_EQ(between("\"10.0.0.1/24\"", "\"10.0.1.1/24\"").rfind("17: 'to' of app 'x'", 0), 0u);
+  EXPECT_EQ(between("\"10.0.0.1/8\"", "\"10.9.1.1/24\"").rfind("17: ", 0), 0u);
+  EXPECT_EQ(between("\"10.0.0.1/0\"", "\"99.0.1.1/0\""), "");
+  EXPECT_EQ(between("\"10.0.0.1/24\"\nlink = \"ip\"", "\"10.0.1.1/24\"\nlink = \"ip\""), "");
+  EXPECT_EQ(between("\"10.0.0.1/24\"\ngateway = \"10.0.0.9\"",
+                    "\"10.0.1.1/24\"\ngateway = \"10.0.1.9\""),
+            "");
+}
+
+TEST_F(WorldFile, NamesTheLineOfWhatCannotBe) {
+  EXPECT_EQ(complaint(std::string(hosts) +
+                      "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"a\"\n"),
+            "7: 'ab': a link must join two different nodes");
+  EXPECT_EQ(complaint(good() + "[[host]]\nname = \"c\"\naddress = \"10.0.0.3/24\"\n"),
+            "13: 'c': a host must be on exactly one link");
+}
+
+TEST_F(WorldFile, WhatTheParserDoesNotExpectIsOneLineToo) {
+  for (const std::string text : {"[[#", "[#", "[[\na]]"}) {
+    const std::string path = write(text);
+    try {
+      read_world(path);
+      ADD_FAILURE() << text;
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::bad_input);
+      EXPECT_EQ(std::string(failure.what()).rfind(path + ": not TOML: ", 0), 0u) << failure.what();
+    }
+  }
+}
+
+TEST_F(WorldFile, LettersBeyondAsciiStandInQuotesOnly) {
+  const auto stray = [&](const std::string& text) {
+    return complaint(text).find("a letter beyond ASCII") != std::string::npos;
+  };
+  for (const char* fine : {"# \u00e9\n", "x = \"\u00e9\"", "x = '''\n\u00e9\n'''",
+                           "x = \"\"\"\\\"\u00e9\"\"\"", "x = '\\' # \u00e9"}) {
+    EXPECT_FALSE(stray(fine)) << fine;
+  }
+  for (const char* bad : {"\u00e9 = 1", "x = \"a\" \u00e9", "x = 'a\n\u00e9'", "# a\n\u00e9",
+                          "x = '\\' \u00e9", "[\u2028]", "x = 2'\u00e9'"}) {
+    EXPECT_TRUE(stray(bad)) << bad;
+  }
+  EXPECT_EQ(complaint("# a\n\n\u00e9 = 1").rfind("3: not TOML: a letter beyond ASCII", 0), 0u);
+}
+
+TEST_F(WorldFile, SettingsComeAfterTheFile) {
+  const std::string file = write(good());
+  const sim::World world = read_world(
+      file, {"*.sack=false", "a.delayed_ack=7ms", "b.congestion=reno", "a.sack=true"});
+  EXPECT_TRUE(world.hosts[0].config.tcp.sack);
+  EXPECT_FALSE(world.hosts[1].config.tcp.sack);
+  EXPECT_EQ(world.hosts[0].config.tcp.delayed_ack, Duration::milliseconds(7));
+  EXPECT_EQ(world.hosts[1].config.tcp.congestion, tcp::Congestion::reno);
+  EXPECT_EQ(world.hosts[0].config.tcp.congestion, Config{}.tcp.congestion);
+}
+
+TEST_F(WorldFile, SettingsOfLinksAppsAndFaults) {
+  const std::string file = write(good() + std::string(upload) +
+                                 "[[fault]]\nname = \"loss\"\nkind = \"loss\"\nlink = \"ab\"\n"
+                                 "probability = \"1%\"\n");
+  const sim::World world = read_world(file, {"ab.rate=20Mbit/s", "loss.probability=5%",
+                                             "ab.delay=3ms", "a.sack=false"});
+  EXPECT_EQ(world.links[0].forward.rate_bits_per_second, 20'000'000u);
+  EXPECT_EQ(world.links[0].forward.delay, Duration::milliseconds(3));
+  ASSERT_EQ(world.lane_faults.size(), 1u);
+  EXPECT_EQ(std::get<sim::Loss>(world.lane_faults[0].fault).probability.per_billion, 50'000'000u);
+  EXPECT_FALSE(world.hosts[0].config.tcp.sack);
+  EXPECT_EQ(complaint_about("ab.rate=fast").rfind("ab.rate=fast: 'rate' of link 'ab': ", 0), 0u)
+      << complaint_about("ab.rate=fast");
+  EXPECT_EQ(complaint_about("ab.rat=1").rfind("ab.rat=1: ", 0), 0u);
+}
+
+TEST_F(WorldFile, RefusesABadSettingInOneLine) {
+  EXPECT_EQ(complaint_about("sack=false"),
+            "sack=false: expected NAME.FIELD=VALUE, like a.sack=false");
+  EXPECT_EQ(complaint_about("a.sack"), "a.sack: expected NAME.FIELD=VALUE, like a.sack=false");
+  EXPECT_EQ(complaint_about("a.=\n"), "a.=\n: expected NAME.FIELD=VALUE, like a.sack=false");
+  EXPECT_EQ(complaint_about("c.sack=false"),
+            "c.sack=false: there is no host 'c', expected one of: a, b; or * for all; or a link, "
+            "an app or a fault");
+  EXPECT_EQ(complaint_about("a.sack=2"), "a.sack=2:1: 'sack' of host 'a': expected true or false");
+  EXPECT_EQ(complaint_about("a.sac=true").rfind("a.sac=true:1: ", 0), 0u);
+}
+
+TEST(WorldFileMissing, IsOneLineToo) {
+  for (const char* path : {"/nonexistent/world.toml", "/tmp"}) {
+    try {
+      read_world(path);
+      ADD_FAILURE() << path;
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code(), ExitCode::bad_input);
+    }
+  }
+}
+
+TEST_F(WorldFile, AHostOfSeveralShards) {
+  std::string text = good() + std::string(upload);
+  text.insert(text.find("[[host]]\nname = \"b\""), "shards = 3\nmissteer = \"1%\"\n");
+  const sim::World world = read_world(write(text));
+  ASSERT_EQ(world.hosts.size(), 4u);
+  EXPECT_EQ(world.hosts[0].config.tcp.shards, Count{3});
+  EXPECT_EQ(world.hosts[3].name.view(), "a-2");
+  EXPECT_EQ(world.hosts[3].config.mac, world.hosts[0].config.mac);
+  EXPECT_EQ(world.hosts[0].sibling({2}), sim::HostIndex{3});
+  ASSERT_EQ(world.switches.size(), 1u);
+  EXPECT_EQ(world.switches[0].missteer.per_billion, 10'000'000u);
+  EXPECT_EQ(world.links.size(), 4u);
+}
+
+TEST_F(WorldFile, AHostOfSeveralShardsOnOneCard) {
+  const auto with = [](const std::string& more) {
+    std::string text = good() + std::string(upload);
+    return text.insert(text.find("[[host]]\nname = \"b\""), more);
+  };
+  const sim::World world = read_world(write(
+      with("shards = 4\nmissteer = \"2%\"\ndriver = \"mpipe\"\n[host.card]\nhash = \"card\"\n")));
+  ASSERT_EQ(world.hosts.size(), 5u);
+  for (const std::uint32_t worker : {0u, 2u, 3u, 4u}) {
+    EXPECT_EQ(world.hosts[worker].card.driver, sim::Name("mpipe"));
+    EXPECT_EQ(world.hosts[worker].card.hash, sim::CardHash::card);
+    EXPECT_EQ(world.hosts[worker].card.mispredicted.per_billion, 20'000'000u);
+  }
+  // It is the card that steers.
+  EXPECT_EQ(world.switches[0].missteer.per_billion, 0u);
+  EXPECT_THAT(complaint(with("driver = \"mpipe\"\n[host.card]\nhash = \"toeplitz\"\n")),
+              testing::HasSubstr("expected ours, card, one or lopsided"));
+  EXPECT_THAT(complaint(with("driver = \"mpipe\"\nshards = 65\n")),
+              testing::HasSubstr("at most 64 workers"));
+}
+
+}  // namespace
+}  // namespace lockstep::tools

@@ -1,2 +1,0 @@
-# It becomes lockstep_ns3.
-set(LIBS lockstep_become)

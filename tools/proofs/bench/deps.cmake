@@ -1,0 +1,17 @@
+# The journal, what it costs is counted.
+set(LIBS lockstep_http lockstep_hw lockstep_journal lockstep_pair)
+# lwIP, the peer that is measured beside us, is linked into the program that runs it and into no
+# library. Without liblwip-dev that program says so.
+find_path(LOCKSTEP_LWIP_INCLUDE lwip/tcp.h PATH_SUFFIXES lwip)
+find_library(LOCKSTEP_LWIP_LIBRARY lwip)
+mark_as_advanced(LOCKSTEP_LWIP_INCLUDE LOCKSTEP_LWIP_LIBRARY)
+if(LOCKSTEP_LWIP_INCLUDE AND LOCKSTEP_LWIP_LIBRARY)
+  cmake_language(DEFER CALL target_include_directories program_bench_lwip SYSTEM PRIVATE
+    "${LOCKSTEP_LWIP_INCLUDE}")
+  cmake_language(DEFER CALL target_link_libraries program_bench_lwip PRIVATE
+    "${LOCKSTEP_LWIP_LIBRARY}")
+endif()
+# valgrind 3.19 cannot read the debug information of clang 19.
+cmake_language(DEFER CALL target_link_options program_bench_pair PRIVATE -Wl,--strip-debug)
+cmake_language(DEFER CALL target_link_options program_bench_shards PRIVATE -Wl,--strip-debug)
+cmake_language(DEFER CALL target_link_options program_bench_lwip PRIVATE -Wl,--strip-debug)

@@ -1,0 +1,59 @@
+// One stack a thread: pairs that run side by side share nothing, and do what each does alone.
+// ThreadSanitizer is the judge of the first, the counts are of the second.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <thread>
+#include <tuple>
+
+#include "tools/proofs/bench/bulk.hpp"
+#include "tools/proofs/bench/transactions.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using namespace benchmark;
+
+using Counts = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
+
+Counts counts_of(const Result& result) {
+  return {result.units, result.bytes, result.frames, result.retransmissions};
+}
+
+// Each number another workload: both ways of writing, both links, and connections that come and go.
+Counts workload(std::uint32_t number) {
+  if (number % 2 == 0) {
+    TransactionSettings settings;
+    settings.at_once = Count{100 + number};
+    settings.count = 1'000;
+    Transactions transactions(settings);
+    transactions.warm_up();
+    return counts_of(transactions.run());
+  }
+  BulkSettings settings;
+  settings.pair.link = number % 4 == 1 ? LinkType::ip : LinkType::ethernet;
+  settings.writing = number % 4 == 1 ? Writing::copied : Writing::lent;
+  settings.segments = 1'000;
+  settings.verify = true;
+  Bulk bulk(settings);
+  bulk.warm_up();
+  return counts_of(bulk.run());
+}
+
+TEST(Threads, PairsSideBySideDoWhatEachDoesAlone) {
+  constexpr std::uint32_t count = 4;
+  std::array<Counts, count> together;
+  std::array<std::thread, count> threads;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    threads[i] = std::thread([&together, i] { together[i] = workload(i); });
+  }
+  for (std::thread& each : threads) {
+    each.join();
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    EXPECT_EQ(together[i], workload(i)) << "workload " << i;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::tools

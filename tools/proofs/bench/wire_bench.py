@@ -1,0 +1,227 @@
+# tools/bench wire: ours on a veth pair beside the kernel, in the same run, by processor time.
+"""Rows of a table: for each workload, each server in turn, several times over."""
+import contextlib
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+
+from proofs.wire import stand
+from dev import namespace as ns
+
+GOAL = 1.5  # times the kernel's requests a second of processor; never a gate
+PORT = 8080
+# What the others are measured by: the same things done by hand on the kernel's sockets.
+PEER = "epoll"
+SERVERS = ["xdp", "packet", "tap", "nginx", PEER]
+
+
+class Row:
+    """One workload at one MTU."""
+
+    def __init__(self, name, mtu, words, path="", offloads=True):
+        self.name = name
+        self.mtu = mtu
+        self.words = words
+        self.path = path
+        self.offloads = offloads  # of the kernel's server: it leaves checksums out of its frames
+
+    def title(self):
+        """As the table has it."""
+        return (f"{self.name}, MTU {self.mtu}"
+                + ("" if self.offloads else ", no offload"))
+
+    def servers(self):
+        """Those that can: AF_XDP's frames have to fit a page."""
+        return [name for name in SERVERS if self.mtu <= 3_000 or name != "xdp"]
+
+    def driver(self):
+        """Of the load. AF_XDP lets no frame of several segments through, as a wire would."""
+        return "xdp" if self.mtu <= 3_000 else "packet"
+
+
+def rows(seconds):
+    """The workloads: pages at several MTUs, and 64 octets on a connection of their own."""
+    pages = ["--workload", "pages", "--connections", "100", "--duration", f"{seconds}s"]
+    small = ["--connections", "64", "--requests-per-connection", "1", "--close", "server",
+             "--duration", f"{seconds}s"]
+    lasting = ["--connections", "64", "--duration", f"{seconds}s"]
+    return [Row("pages", 1500, pages), Row("pages", 1500, pages, offloads=False),
+            Row("pages", 576, pages), Row("pages", 3000, pages),
+            Row("pages", 9000, pages, offloads=False),
+            Row("pingpong64", 1500, small, "/bytes/64"),
+            Row("64 octets, lasting connections", 1500, lasting, "/bytes/64")]
+
+
+@contextlib.contextmanager
+def serving(name, row, folder, site, build):
+    """That server on the wire of this row."""
+    with ns.fresh_namespace():
+        if name != "tap":
+            stand.set_up_wire(row.mtu, row.offloads or name in ("xdp", "packet"))
+        if name in ("xdp", "packet", "tap"):
+            with stand.ours(name, words=["--connections", 16_384], mtu=row.mtu) as served:
+                yield served, f"http://{stand.THERE}"
+            return
+        command = (stand.nginx_command(folder, PORT, site) if name == "nginx"
+                   else [build / "bench_epoll", "--port", PORT])
+        with stand.of_the_kernel(command, PORT) as served:
+            yield served, f"http://{stand.THERE}:{PORT}"
+
+
+def run_once(name, row, folder, site, build, profile=None):
+    """One server under one workload: its figures."""
+    with serving(name, row, folder, site, build) as (served, url):
+        if name != "tap":
+            served.driver = row.driver()
+        with profiled(served, profile):
+            found = stand.measured(served, folder, url + row.path, row.words)
+    wrong = {kind: count for kind, count in found["errors"].items() if count}
+    return {"per_processor_second": stand.per_processor_second(found),
+            "per_second": found["requests_per_second"],
+            "goodput": found["goodput_bits_per_second"],
+            "bits_per_processor_second":
+                found["body_octets"] * 8e9 / max(1, found["server_ns"]),
+            "server_ns": found["server_ns"], "p99_ns": found["latency"]["p99_ns"],
+            "errors": wrong}
+
+
+@contextlib.contextmanager
+def profiled(served, into):
+    """Where the server's processor time goes, sampled by perf while the block runs."""
+    if into is None:
+        yield
+        return
+    stand.hold_receivers()
+    threads = ",".join(str(each) for each in served.processes())
+    with subprocess.Popen(["perf", "record", "-q", "-F", "999", "-e", "cpu-clock", "-p", threads,
+                           "-o", str(into)], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.send_signal(2)
+            process.wait()
+
+
+# What a function belongs to, by its name; the first that fits.
+PARTS = [("driver", re.compile(r"lockstep::hw::|_ZNK?8lockstep2hw")),
+         ("application", re.compile(r"lockstep::(http|tools|load|journal)::|http_parser|"
+                                    r"_ZNK?8lockstep(4http|5tools|4load|7journal)")),
+         ("core", re.compile(r"lockstep::|_ZNK?8lockstep"))]
+
+
+def part_of(shared, symbol):
+    """driver, core, application, kernel, or what else is in the process."""
+    if shared.startswith("[kernel") or symbol.startswith("[k]"):
+        return "kernel"
+    for name, pattern in PARTS:
+        if pattern.search(symbol):
+            return name
+    return "C library" if "libc" in shared else "application"
+
+
+def parts_in(profile):
+    """{part: share in percent} of what perf sampled."""
+    text = subprocess.run(["perf", "report", "-i", str(profile), "--stdio", "--no-children",
+                           "--sort", "dso,symbol", "-t", "|", "-g", "none"], check=False,
+                          capture_output=True, text=True).stdout
+    out = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if line.startswith("#") or len(cells) < 3 or not cells[0].endswith("%"):
+            continue
+        part = part_of(cells[1], cells[2])
+        out[part] = out.get(part, 0.0) + float(cells[0][:-1])
+    return out
+
+
+def spread_of(values, form):
+    """'median (least to most)'"""
+    middle, least, most = stand.spread(values)
+    return f"{middle:{form}} ({least:{form}} to {most:{form}})"
+
+
+def line_of(row, name, runs, peers):
+    """A line of the table: of one server, beside the kernel's in the same turns."""
+    ratios = [each["per_processor_second"] / peer["per_processor_second"]
+              for each, peer in zip(runs, peers)]
+    errors = sum(count for each in runs for count in each["errors"].values())
+    return {"workload": row.title(), "server": name,
+            "requests_per_processor_second": [round(each["per_processor_second"])
+                                              for each in runs],
+            "ratio": [round(each, 3) for each in ratios],
+            "requests_per_second": [each["per_second"] for each in runs],
+            "bits_per_processor_second": [round(each["bits_per_processor_second"])
+                                          for each in runs],
+            "errors": errors}
+
+
+def text_of(line):
+    """The same, for people."""
+    return (f"| {line['workload']} | {line['server']} | "
+            f"{spread_of(line['requests_per_processor_second'], ',.0f')} | "
+            f"{stand.spread(line['bits_per_processor_second'])[0] / 1e9:.1f} | "
+            f"{spread_of(line['ratio'], '.2f')} | "
+            f"{stand.spread(line['requests_per_second'])[0]:,.0f} | {line['errors']} |")
+
+
+HEAD = ("| workload | server | requests a processor second | Gbit of pages a processor second | "
+        "times epoll's | requests a second | failed |\n|---|---|---|---|---|---|---|")
+
+
+def make_site(folder):
+    """The files of the workload, for nginx."""
+    site = pathlib.Path(folder) / "site"
+    subprocess.run([str(ns.PROGRAM), "load", "http://10.0.0.1", "--workload", "pages",
+                    "--make-site", str(site)], check=True, capture_output=True)
+    (site / "bytes" / "64").write_bytes(ns.generated(64))
+    return site
+
+
+def profile_lines(folder, site, options):
+    """Where the time of each server goes under `pages`, and under the short connections."""
+    wanted = [row for row in rows(options.seconds)
+              if row.mtu == 1500 and row.offloads and options.only in row.title()]
+    for row in wanted:
+        for name in row.servers():
+            into = pathlib.Path(folder) / "perf.data"
+            run_once(name, row, folder, site, options.build, into)
+            parts = sorted(parts_in(into).items(), key=lambda each: -each[1])
+            yield (f"{row.title()}, {name}: "
+                   + (", ".join(f"{part} {share:.0f} %" for part, share in parts)
+                      or "perf said nothing"))
+
+
+def check(options):
+    """Prints the table; 0 whatever it says."""
+    reason = stand.why_not("nginx", "ethtool", options.build / "bench_epoll")
+    if reason:
+        raise stand.Refused(reason)
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        site = make_site(folder)
+        print(HEAD, flush=True)
+        for row in rows(options.seconds):
+            if options.only not in row.title():
+                continue
+            runs = {name: [] for name in row.servers()}
+            for _ in range(options.repeat):
+                for name, found in runs.items():
+                    found.append(run_once(name, row, folder, site, options.build))
+            for name, found in runs.items():
+                lines.append(line_of(row, name, found, runs[PEER]))
+                print(text_of(lines[-1]), flush=True)
+        if options.profile:
+            print("\nWhere a server's processor time goes, the kernel's receiving thread included:")
+            for text in profile_lines(folder, site, options):
+                print(text, flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(lines, indent=2) + "\n", encoding="utf-8")
+    best = max((stand.spread(each["ratio"])[0] for each in lines
+                if each["server"] in ("xdp", "tap") and each["workload"].startswith("pages")),
+               default=None)
+    if best is not None:
+        print(f"\nThe best of ours under pages: {best:.2f} times epoll's; the goal is {GOAL}.")
+    return 0

@@ -1,0 +1,44 @@
+# A program that sends hostile frames, which a test starts beside honest clients.
+"""Made before it begins, so that what it sends does not wait for the making."""
+import pathlib
+import subprocess
+import sys
+
+from dev import namespace as ns
+from proofs.wire import honest
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Attack:
+    """So many frames of a program of this folder, made when it is made, sent from `begin` on."""
+
+    def __init__(self, program, interface, count, rate, seed):
+        self.process = subprocess.Popen(
+            [sys.executable, str(HERE / program), interface, *honest.link_facts(interface), ns.OURS,
+             "--count", str(count), "--rate", str(rate), "--seed", str(seed)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout.readline() == "ready\n"
+
+    def begin(self):
+        """From now on."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def is_over(self):
+        """Whether it has sent them all."""
+        return self.process.poll() is not None
+
+    def sent(self):
+        """Waits for its end: how many have left."""
+        out, _ = self.process.communicate(timeout=600)
+        assert self.process.returncode == 0
+        return int(out)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()

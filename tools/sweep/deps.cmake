@@ -1,2 +1,0 @@
-# It becomes the Python program beside it.
-set(LIBS lockstep_become)

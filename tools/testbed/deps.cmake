@@ -1,2 +1,0 @@
-# Tables and the progress bar, numbers with units and addresses as text.
-set(LIBS lockstep_output lockstep_world)

@@ -1,2 +1,0 @@
-# The pairs of stacks that the benchmarks are made of.
-set(LIBS lockstep_benchmark)

@@ -1,1 +1,0 @@
-"""What tools/tilegx/estimate is made of."""

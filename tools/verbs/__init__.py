@@ -1,0 +1,1 @@
+"""The verbs of the program lockstep, a folder each."""

@@ -1,0 +1,137 @@
+// Parses the command line, runs the chosen verb, and turns every error into one line.
+#include "tools/verbs/cli/program.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "core/units/check.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/verbs/cli/manual.hpp"
+#include "tools/verbs/verbs.hpp"
+#include "tools/base/process/version.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+/// The deepest subcommand that was named before the error: its help is the one that helps.
+std::string help_hint(const CLI::App& app) {
+  std::string name = "lockstep";
+  const CLI::App* deepest = &app;
+  while (!deepest->get_subcommands().empty()) {
+    deepest = deepest->get_subcommands().front();
+    name += " " + deepest->get_name();
+  }
+  return fmt::format("see '{} --help'", name);
+}
+
+/// The first word that was given where a verb has to be; empty if there is none.
+std::string verb_given(const CLI::App& app, int count, const char* const* arguments) {
+  std::string const deepest =
+      app.get_subcommands().empty() ? "" : app.get_subcommands().front()->get_name();
+  for (int i = 1; i < count; ++i) {
+    if (arguments[i][0] != '-' && arguments[i] != deepest) {
+      return arguments[i];
+    }
+  }
+  return {};
+}
+
+/// CLI11 says only that a subcommand is missing; a mistyped verb deserves its name.
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error, int count,
+                          const char* const* arguments) {
+  std::string message = error.what();
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  std::string const verb = verb_given(app, count, arguments);
+  bool const missing = message == "A subcommand is required";
+  if (!verb.empty() && (missing || app.get_subcommands().empty())) {
+    message = fmt::format("there is no verb '{}'", verb);
+  } else if (missing) {
+    message = "a verb is missing";
+  }
+  return fmt::format("lockstep: {}; {}", message, help_hint(app));
+}
+
+/// A message holds words out of files: they may not move the terminal's cursor or end the line.
+std::string one_line(std::string text) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  std::replace_if(text.begin(), text.end(), is_control, '?');
+  return text;
+}
+
+/// What was printed has to have arrived, or the exit code would lie.
+int flushed(int exit_code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
+    return exit_code;
+  }
+  fmt::print(stderr,
+             "lockstep: standard output cannot be written; expected a place with room: send it "
+             "elsewhere\n");
+  return static_cast<int>(ExitCode::environment);
+}
+
+int parse_and_run(CLI::App& app, int count, const char* const* arguments, int& exit_code) {
+  try {
+    app.parse(count, arguments);
+    return exit_code;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      return app.exit(error);  // --help and --version
+    }
+    fmt::print(stderr, "{}\n", one_line(usage_message(app, error, count, arguments)));
+    return static_cast<int>(ExitCode::bad_input);
+  } catch (const Failure& failure) {
+    fmt::print(stderr, "lockstep: {}\n", one_line(failure.what()));
+    return static_cast<int>(failure.code());
+  } catch (const std::exception& error) {
+    if (std::ferror(stdout) == 0) {  // of that, flushed() tells
+      fmt::print(stderr, "lockstep: {}\n", one_line(error.what()));
+    }
+    return static_cast<int>(ExitCode::environment);
+  }
+}
+
+/// What is installed beside the program; hidden, for the build alone asks for it.
+void add_manuals(CLI::App& app) {
+  const auto print = [&app](const std::string& kind) {
+    fmt::print("{}", kind == "man"    ? manual_page(app, version)
+                     : kind == "bash" ? bash_completion(app)
+                     : kind == "zsh"  ? zsh_completion(app)
+                                      : fish_completion(app));
+    throw CLI::Success();
+  };
+  app.add_option_function<std::string>("--print-for", print, "man, bash, zsh or fish")
+      ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}))
+      ->trigger_on_parse()
+      ->group("");
+}
+
+/// Until a verb knows more to say: the world, the seed, the journal.
+void say_failed_check(const CheckSite& site) {
+  fmt::print(stderr, "lockstep: a bug of ours: CHECK({}) failed at {}:{}; please report it\n",
+             site.condition, site.file, site.line);
+}
+
+}  // namespace
+
+int run_program(int count, const char* const* arguments) {
+  CLI::App app{"Lockstep: a TCP/IP stack that is simulated first and deployed second", "lockstep"};
+  app.set_version_flag("--version", fmt::format("lockstep {}", version));
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 fine, 1 finding, 2 wrong usage or bad input, 3 environment.\n"
+             "Each verb has its own --help with an example.");
+  int exit_code = static_cast<int>(ExitCode::fine);
+  set_check_handler(say_failed_check);
+  for (const RegisterVerb add : verbs) {
+    add(app, exit_code);
+  }
+  add_manuals(app);
+  return flushed(parse_and_run(app, count, arguments, exit_code));
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,2 @@
+# The suite, its ports, its progress.
+set(LIBS lockstep_output lockstep_process lockstep_replay lockstep_sim_nic lockstep_suite)

@@ -1,0 +1,2 @@
+# Tables, pages, whole output files.
+set(LIBS lockstep_output lockstep_process lockstep_requirements)

@@ -1,0 +1,206 @@
+// Each thing that breaks a driver, one at a time, on an interface that is fine otherwise.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "tools/verbs/doctor/report.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+DoctorFacts good() {
+  DoctorFacts facts;
+  facts.name = "eth1";
+  facts.program_path = "/usr/bin/lockstep";
+  facts.interface.ethernet = true;
+  facts.interface.up = true;
+  facts.driver = "veth";
+  facts.channels = hw::ChannelCounts{0, 1};
+  facts.xdp.features = 0x0f;
+  facts.offloads.gro = true;
+  facts.peer.name = "eth2";
+  facts.peer.offloads.send_checksum = true;
+  facts.peer.offloads.tso = true;
+  facts.peer.offloads.gso = true;
+  facts.address = HostAddress{IpAddress::v4(10, 9, 0, 2), 24};
+  return facts;
+}
+
+/// The line of a table; all others are fine, or it is named here.
+Check only(const DoctorFacts& facts, const DoctorQuestion& question, const std::string& what) {
+  Check out;
+  for (const Check& check : judge(facts, question)) {
+    if (check.what == what) {
+      out = check;
+    } else {
+      EXPECT_NE(check.verdict, Verdict::breaks) << check.what << ": " << check.found;
+    }
+  }
+  EXPECT_EQ(out.what, what);
+  return out;
+}
+
+Check only(const DoctorFacts& facts, DriverKind driver, const std::string& what) {
+  return only(facts, DoctorQuestion{driver, 0}, what);
+}
+
+TEST(Doctor, FindsNothingWhereAllIsFine) {
+  for (auto const driver : {DriverKind::packet, DriverKind::xdp, DriverKind::xdp_native}) {
+    auto const checks = judge(good(), {driver, 0});
+    EXPECT_EQ(checks.size(), 15u);
+    EXPECT_EQ(breaks_in(checks), 0u);
+  }
+}
+
+TEST(Doctor, AnInterfaceThatIsDownOrNoEthernet) {
+  DoctorFacts facts = good();
+  facts.interface.up = false;
+  EXPECT_EQ(only(facts, DriverKind::packet, "interface").mend, "ip link set dev eth1 up");
+  facts = good();
+  facts.carrier = false;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "interface").mend, "ip link set dev eth2 up");
+  facts.peer = {};
+  EXPECT_EQ(only(facts, DriverKind::xdp, "interface").mend, "set the other end up");
+  facts = good();
+  facts.interface.ethernet = false;
+  EXPECT_EQ(only(facts, DriverKind::packet, "interface").verdict, Verdict::breaks);
+}
+
+TEST(Doctor, RightsAndWhatTheKernelHas) {
+  DoctorFacts facts = good();
+  facts.ways.bpf = EPERM;
+  EXPECT_EQ(only(facts, DriverKind::packet, "rights").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::xdp, "rights").mend,
+            "setcap cap_net_raw,cap_net_admin,cap_bpf+ep /usr/bin/lockstep, or run as root");
+  facts.in_user_namespace = true;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "rights").mend,
+            "run as root outside of this user namespace");
+  facts = good();
+  facts.ways.packet_socket = EPERM;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "rights").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::packet, "rights").mend,
+            "setcap cap_net_raw+ep /usr/bin/lockstep, or run as root");
+  facts = good();
+  facts.ways.xdp_socket = EAFNOSUPPORT;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "kernel").found, "no AF_XDP");
+  EXPECT_EQ(only(facts, DriverKind::packet, "kernel").verdict, Verdict::fine);
+}
+
+TEST(Doctor, WhatTheDriverCanOfXdp) {
+  DoctorFacts facts = good();
+  EXPECT_EQ(only(facts, DriverKind::xdp, "XDP in the driver").found, "native, zero-copy");
+  facts.xdp.features = 1 | 2;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "XDP in the driver").found, "native, copied");
+  facts.xdp.features = std::nullopt;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "XDP in the driver").verdict, Verdict::note);
+  facts.xdp.features = 0;
+  EXPECT_EQ(only(facts, DriverKind::xdp_native, "XDP in the driver").mend,
+            "--driver xdp-generic, or --driver packet");
+  facts = good();
+  facts.xdp.features = 3;
+  EXPECT_EQ(only(facts, DriverKind::xdp_zero_copy, "XDP in the driver").mend,
+            "--driver xdp, which copies");
+  facts.xdp.program = 7;
+  EXPECT_EQ(only(facts, DriverKind::packet, "XDP program").verdict, Verdict::note);
+  facts = good();
+  facts.xdp.program = 7;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "XDP program").mend,
+            "end its program, or: ip link set dev eth1 xdp off");
+  facts.xdp.generic = true;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "XDP program").mend,
+            "end its program, or: ip link set dev eth1 xdpgeneric off");
+}
+
+TEST(Doctor, QueuesThatNobodyHears) {
+  DoctorFacts facts = good();
+  facts.channels = hw::ChannelCounts{0, 8};
+  EXPECT_EQ(only(facts, DriverKind::packet, "queues and RSS").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::xdp, "queues and RSS").mend, "ethtool -L eth1 combined 1");
+  facts.channels = hw::ChannelCounts{2, 0};
+  EXPECT_EQ(only(facts, DriverKind::xdp, "queues and RSS").mend, "ethtool -L eth1 rx 1");
+  DoctorQuestion const two{DriverKind::xdp, 0, 2};
+  EXPECT_EQ(only(facts, two, "queues and RSS").verdict, Verdict::fine);
+  facts.channels = hw::ChannelCounts{0, 1};
+  EXPECT_EQ(only(facts, two, "queues and RSS").mend, "ethtool -L eth1 combined 2");
+  facts.channels = std::nullopt;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "queues and RSS").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, two, "queues and RSS").mend, "--shards 1");
+}
+
+TEST(Doctor, FramesOfManySegments) {
+  DoctorFacts facts = good();
+  EXPECT_EQ(only(facts, DriverKind::xdp, "long frames").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::xdp_generic, "long frames").mend,
+            "ethtool -K eth1 gro off && ethtool -K eth2 tso off gso off");
+  facts.offloads.gro = false;
+  facts.peer = {true, {}, {}};
+  EXPECT_EQ(only(facts, DriverKind::xdp_generic, "long frames").verdict, Verdict::note);
+  facts.offloads.lro = true;
+  EXPECT_EQ(only(facts, DriverKind::xdp_native, "long frames").mend, "ethtool -K eth1 lro off");
+  EXPECT_EQ(only(facts, DriverKind::packet, "long frames").verdict, Verdict::fine);
+  // A driver without XDP: the program would run behind it.
+  facts = good();
+  facts.xdp.features = 0;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "long frames").verdict, Verdict::breaks);
+}
+
+TEST(Doctor, MtuAndMemory) {
+  DoctorFacts facts = good();
+  facts.interface.mtu = Bytes{9000};
+  EXPECT_EQ(only(facts, DriverKind::packet, "MTU").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::xdp, "MTU").mend, "ip link set dev eth1 mtu 1500");
+  EXPECT_EQ(breaks_in(judge(facts, {DriverKind::xdp, 1500})), 0u);
+  auto const asked = judge(facts, {DriverKind::packet, 9001});
+  EXPECT_EQ(breaks_in(asked), 1u);
+  // What the mend asks for is fine.
+  for (std::uint32_t const own : {1500u, 3000u, 9000u}) {
+    facts.interface.mtu = Bytes{own};
+    EXPECT_EQ(only(facts, {DriverKind::xdp, 9000}, "MTU").mend,
+              "--mtu " + std::to_string(std::min(own, 3822u)));
+    EXPECT_EQ(breaks_in(judge(facts, {DriverKind::xdp, std::min(own, 3822u)})), 0u);
+  }
+  facts = good();
+  EXPECT_EQ(only(facts, {DriverKind::xdp, 3000}, "MTU").mend, "ip link set dev eth1 mtu 3000");
+  facts.memory.locked_bytes_max = (8 << 20) - 1;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "locked memory").mend, "ulimit -l unlimited");
+  EXPECT_EQ(only(facts, DriverKind::packet, "locked memory").verdict, Verdict::fine);
+  facts.memory.locked_bytes_max = 8 << 20;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "locked memory").verdict, Verdict::fine);
+}
+
+TEST(Doctor, OurAddressIsAnothers) {
+  DoctorFacts facts = good();
+  // With the prefix that the kernel has it with, which need not be ours.
+  facts.clash = hw::KernelOwner{"lo", IpAddress::v4(10, 9, 0, 2), 32, false};
+  EXPECT_EQ(only(facts, DriverKind::xdp, "address").mend, "ip address del 10.9.0.2/32 dev lo");
+  facts.clash = hw::KernelOwner{"lo", IpAddress::v4(10, 9, 0, 0), 24, true};
+  EXPECT_EQ(only(facts, DriverKind::xdp, "address").mend,
+            "ip route del local 10.9.0.0/24 dev lo");
+  facts = good();
+  facts.owners = {{"eth2", facts.interface.mac}};
+  EXPECT_EQ(only(facts, DriverKind::xdp, "neighbours").verdict, Verdict::fine);
+  facts.owners[0].mac.octets[5] = 9;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "neighbours").mend,
+            "ip neighbour del 10.9.0.2 dev eth2, if that is over");
+  facts = good();
+  facts.forwards = true;
+  EXPECT_EQ(only(facts, DriverKind::xdp, "forwarding").verdict, Verdict::fine);
+  EXPECT_EQ(only(facts, DriverKind::packet, "forwarding").mend,
+            "sysctl -w net.ipv4.conf.eth1.forwarding=0");
+}
+
+TEST(Doctor, TextAndJsonSayTheSame) {
+  DoctorFacts facts = good();
+  facts.clash = hw::KernelOwner{"lo", IpAddress::v4(10, 9, 0, 2), 24, false};
+  auto const checks = judge(facts, {DriverKind::xdp, 0});
+  std::string const text = doctor_text(checks, 0);
+  EXPECT_NE(text.find("1 thing would break it\n"), std::string::npos) << text;
+  auto const json = nlohmann::json::parse(doctor_json(facts, "xdp", checks));
+  EXPECT_EQ(json["breaks"], 1);
+  EXPECT_EQ(json["checks"].size(), checks.size());
+  EXPECT_EQ(json["checks"][12]["mend"], "ip address del 10.9.0.2/24 dev lo");
+}
+
+}  // namespace
+}  // namespace lockstep::tools

@@ -1,0 +1,66 @@
+// Every lie, told less often: each bound holds; and a bound that is too tight is found broken.
+#include "tools/verbs/hostile/hostile.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::tools {
+namespace {
+
+const HostileTarget& standard() {
+  static const HostileTarget target{"default", quiet_time("default", 1)};
+  return target;
+}
+
+TEST(Hostile, EveryLieHasABound) {
+  ASSERT_EQ(hostile_bounds().size(), sim::lie_count);
+  for (std::uint32_t i = 0; i < sim::lie_count; ++i) {
+    EXPECT_EQ(hostile_bounds()[i].lie, static_cast<sim::Lie>(i));
+    EXPECT_GE(hostile_bounds()[i].honest_percent, 90u);
+  }
+}
+
+//= rfc4987#3.7
+//= type=test
+//# 4987:SYN-6 under a flood the honest keep nine tenths of their throughput
+TEST(Hostile, EachLieIsBorne) {
+  for (HostileBound bound : hostile_bounds()) {
+    bound.frames /= 20;
+    HostileResult const result = judge_lie(bound, standard(), 1);
+    EXPECT_EQ(result.broken, "") << name_of(bound.lie);
+    // Who falls silent sends few.
+    std::uint64_t const told = bound.lie == sim::Lie::silence ? 20 : bound.frames * 9 / 10;
+    EXPECT_GE(result.report.frames_in, told);
+  }
+}
+
+// Memory, invariants and liveness hold in each profile.
+class HostileProfile : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(HostileProfile, EachLieIsBorne) {
+  HostileTarget const target{GetParam(), quiet_time(GetParam(), 1)};
+  for (HostileBound bound : hostile_bounds()) {
+    bound.frames /= 50;
+    HostileResult const result = judge_lie(bound, target, 1);
+    EXPECT_EQ(result.broken, "") << name_of(bound.lie);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HostileProfile, ::testing::Values("rfc", "linux", "freebsd"));
+
+TEST(Hostile, ABrokenBoundIsNamed) {
+  HostileBound bound = hostile_bounds()[0];
+  bound.frames = 50'000;  // so many that SYN-ACKs which go again do not count for much
+  bound.connections = 1;
+  bound.honest_percent = 200;
+  EXPECT_EQ(judge_lie(bound, standard(), 1).broken, "connections, honest");
+}
+
+TEST(Hostile, TheSameForTheSameSeed) {
+  const auto once = sim::run_hostile({sim::Lie::sequence_guesses, 2'000}, 3);
+  const auto twice = sim::run_hostile({sim::Lie::sequence_guesses, 2'000}, 3);
+  EXPECT_EQ(once.bytes_out, twice.bytes_out);
+  EXPECT_EQ(once.honest_ns, twice.honest_ns);
+}
+
+}  // namespace
+}  // namespace lockstep::tools

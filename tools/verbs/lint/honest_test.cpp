@@ -1,0 +1,332 @@
+// Captures that hold packets twice, joined, under extension headers: what lint says of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
+#include "sim/checkers/referee/sentences.hpp"
+#include "sim/kernel/pcapng.hpp"
+#include "tools/base/capture/octets.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/verbs/lint/lint.hpp"
+#include "tools/verbs/lint/report.hpp"
+#include "tools/base/output/draft_file.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using sim::referee::Certainty;
+using sim::referee::Rule;
+using ::testing::HasSubstr;
+
+/// One segment of a file of raw IP.
+struct Say {
+  bool from_first = true;
+  std::uint8_t flags = tcp_flag::ack;
+  std::uint32_t sequence = 0;
+  std::uint32_t acknowledgment = 0;
+  std::uint32_t text = 0;
+  std::uint32_t cut = 0;  ///< octets of the text that the capture lacks
+  std::uint16_t identification = 0;
+  std::uint64_t after_us = 1'000;
+  std::uint16_t window = 60'000;
+  std::uint16_t mss = 0;
+};
+
+std::vector<std::byte> tcp_of(const Say& say, std::uint32_t pseudo) {
+  std::vector<std::byte> out;
+  put_word(out, say.from_first ? 1'000 : 80);
+  put_word(out, say.from_first ? 80 : 1'000);
+  put_long(out, say.sequence);
+  put_long(out, say.acknowledgment);
+  put_octet(out, say.mss != 0 ? 0x60 : 0x50);
+  put_octet(out, say.flags);
+  put_word(out, say.window);
+  put_word(out, 0);
+  put_word(out, 0);
+  if (say.mss != 0) {
+    put_word(out, 0x0204);
+    put_word(out, say.mss);
+  }
+  out.resize(out.size() + say.text - say.cut, std::byte{7});
+  auto const length = static_cast<std::uint32_t>(out.size());
+  set_word(out, 16, static_cast<std::uint16_t>(~ones_fold(ones_sum(out, pseudo + 6 + length))));
+  return out;
+}
+
+std::vector<std::byte> v4_of(const Say& say) {
+  std::vector<std::byte> out;
+  std::uint32_t const headers = say.mss != 0 ? 44 : 40;
+  put_word(out, 0x4500);
+  put_word(out, headers + say.text > 0xffff ? 0 : headers + say.text);
+  put_word(out, say.identification);
+  put_word(out, 0x4000);
+  put_word(out, 0x4006);
+  put_word(out, 0);
+  put_long(out, say.from_first ? 0x0a000001 : 0x0a000002);
+  put_long(out, say.from_first ? 0x0a000002 : 0x0a000001);
+  auto const header = std::span<const std::byte>(out);
+  auto const sum = static_cast<std::uint16_t>(~ones_fold(ones_sum(header)));
+  std::uint32_t const pseudo = ones_sum(header.subspan(12, 8));
+  set_word(out, 10, sum);
+  std::vector<std::byte> const tcp = tcp_of(say, pseudo);
+  out.insert(out.end(), tcp.begin(), tcp.end());
+  return out;
+}
+
+class Written {
+ public:
+  explicit Written(const std::string& name)
+      : path_(::testing::TempDir() + "honest_" + name), file_(path_), writer_(file_) {
+    writer_.interface(sim::CaptureLink::raw_ip, "test");
+  }
+  Written& add(const Say& say) { return put(v4_of(say), say); }
+  Written& put(const std::vector<std::byte>& bytes, const Say& say) {
+    at_ = at_ + Duration::microseconds(say.after_us);
+    writer_.packet({0, at_, sim::CaptureWay::unknown, bytes, {}, say.cut});
+    return *this;
+  }
+  Linted lint_at(const IpAddress& place) {
+    file_.keep();
+    LintOptions options;
+    options.capture = path_;
+    options.at.push_back(place);
+    return tools::lint(options);
+  }
+  Linted lint(bool whole = false, bool at_first = false) {
+    file_.keep();
+    LintOptions options;
+    options.capture = path_;
+    options.whole = whole;
+    if (at_first) {
+      options.at.push_back(IpAddress::v4(10, 0, 0, 1));
+    }
+    return tools::lint(options);
+  }
+
+ private:
+  std::string path_;
+  DraftFile file_;
+  sim::PcapngWriter writer_;
+  Instant at_ = Instant{} + Duration::seconds(1'700'000'000);
+};
+
+constexpr std::uint8_t syn = tcp_flag::syn, ack = tcp_flag::ack, psh = tcp_flag::psh;
+
+std::uint64_t count_of(const Linted& linted, Rule rule) {
+  return static_cast<std::uint64_t>(
+      std::count_if(linted.fouls.begin(), linted.fouls.end(),
+                    [rule](auto const& foul) { return foul.rule == rule; }));
+}
+
+// Each packet is recorded at two places; at the second some of them come before their answer.
+TEST(LintHonest, EachPacketTwice) {
+  for (bool const numbered : {true, false}) {
+    Written file("twice.pcapng");
+    std::uint16_t id = 1;
+    auto const twice = [&](Say say) {
+      say.identification = numbered ? id++ : std::uint16_t{0};
+      file.add(say);
+      say.after_us = 120;
+      file.add(say);
+    };
+    twice({.flags = syn, .sequence = 99, .mss = 1'460});
+    twice({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+           .mss = 1'460});
+    twice({.sequence = 100, .acknowledgment = 500});
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      twice({.flags = ack | psh, .sequence = 100 + 1'000 * i, .acknowledgment = 500,
+             .text = 1'000});
+      twice({.from_first = false, .sequence = 500, .acknowledgment = 1'100 + 1'000 * i});
+    }
+    Linted const linted = file.lint();
+    EXPECT_EQ(linted.copies, 19u);
+    EXPECT_TRUE(linted.fouls.empty()) << table_of(linted, 0);
+  }
+}
+
+// Sent again a moment later it has another identification, and where few are twice, none counts.
+TEST(LintHonest, WhatIsSentAgainIsNoCopy) {
+  Written file("again.pcapng");
+  file.add({.flags = syn, .sequence = 99, .identification = 1, .mss = 1'460});
+  file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+            .identification = 1, .mss = 1'460});
+  for (std::uint16_t id = 2; id < 4; ++id) {
+    file.add({.flags = ack | psh, .sequence = 100, .acknowledgment = 500, .text = 9,
+              .identification = id});
+  }
+  EXPECT_EQ(file.lint().copies, 0u);
+}
+
+// Segments that hardware joins show in a capture, whoever vouches for it.
+TEST(LintHonest, AWholeCaptureOfJoinedSegments) {
+  for (std::uint32_t const size : {1'400u, 2'800u}) {
+    Written file("joined.pcapng");
+    file.add({.flags = syn, .sequence = 99, .mss = 1'200});
+    file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+              .mss = 1'200});
+    file.add({.sequence = 100, .acknowledgment = 500});
+    file.add({.flags = ack | psh, .sequence = 100, .acknowledgment = 500, .text = size});
+    file.add({.from_first = false, .sequence = 500, .acknowledgment = 100 + size});
+    Linted const linted = file.lint(true);
+    EXPECT_EQ(linted.joined, size == 2'800 ? 1u : 0u);
+    EXPECT_EQ(count_of(linted, Rule::mss_exceeded), 1u);
+    EXPECT_EQ(linted.certain(), size == 2'800 ? 0u : 1u) << table_of(linted, 0);
+  }
+}
+
+// Else nothing would be exact, and nobody would know.
+TEST(LintHonest, APlaceThatIsNotInTheCaptureIsRefused) {
+  for (std::uint8_t const last : {std::uint8_t{2}, std::uint8_t{9}}) {
+    Written file("place.pcapng");
+    file.add({.flags = syn, .sequence = 99, .mss = 1'460});
+    file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+              .mss = 1'460});
+    if (last == 2) {
+      EXPECT_EQ(file.lint_at(IpAddress::v4(10, 0, 0, last)).segments, 2u);
+    } else {
+      EXPECT_THROW(file.lint_at(IpAddress::v4(10, 0, 0, last)), Failure);
+    }
+  }
+}
+
+TEST(LintHonest, AGapIsSeenWhereItWasSent) {
+  for (bool const whole : {false, true}) {
+    Written file("gap.pcapng");
+    file.add({.flags = syn, .sequence = 99, .mss = 1'460});
+    file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+              .mss = 1'460});
+    file.add({.sequence = 100, .acknowledgment = 500});
+    file.add({.flags = ack | psh, .sequence = 200, .acknowledgment = 500, .text = 9});
+    Linted const linted = file.lint(whole, true);
+    ASSERT_EQ(count_of(linted, Rule::sent_with_gap), 1u);
+    EXPECT_EQ(linted.certain(), whole ? 1u : 0u);
+  }
+}
+
+// Every small segment of an application that wants no delay is one line.
+TEST(LintHonest, WhatIsARightIsOneLine) {
+  Written file("nagle.pcapng");
+  file.add({.flags = syn, .sequence = 99, .mss = 1'460});
+  file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+            .mss = 1'460});
+  file.add({.sequence = 100, .acknowledgment = 500});
+  for (std::uint32_t i = 0; i < 604; ++i) {
+    file.add({.flags = ack | psh, .sequence = 100 + i, .acknowledgment = 500, .text = 1});
+  }
+  Linted const linted = file.lint();
+  std::string const table = table_of(linted, 0);
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3) << table;
+  EXPECT_THAT(table, HasSubstr("602 more: a small segment while another is on its way"));
+  EXPECT_THAT(counts_of(linted, 0), HasSubstr("nagle"));
+  EXPECT_EQ(linted.likely() + linted.certain(), 0u);
+}
+
+TEST(LintHonest, OfOneCauseTheFirstFiveAreShown) {
+  Written file("five.pcapng");
+  file.add({.flags = syn, .sequence = 99, .mss = 1'460});
+  file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+            .mss = 1'460});
+  file.add({.sequence = 100, .acknowledgment = 500});
+  for (std::uint16_t i = 1; i <= 30; ++i) {
+    file.add({.sequence = 100, .acknowledgment = 500, .identification = i, .mss = 1'460});
+  }
+  std::string const table = table_of(file.lint(), 0);
+  EXPECT_THAT(table, HasSubstr("25 more: MSS outside of a SYN")) << table;
+}
+
+/// A SYN over IPv6 that goes by way of another address, or comes from a home address.
+std::vector<std::byte> v6_of(std::uint8_t header, bool right) {
+  auto const put_address = [](std::vector<std::byte>& out, std::uint32_t last) {
+    for (std::uint32_t const part : {0x20010db8u, 0u, 0u, last}) {
+      put_long(out, part);
+    }
+  };
+  std::vector<std::byte> pseudo;
+  bool const routed = header == 43;
+  put_address(pseudo, routed ? 1 : 9);
+  put_address(pseudo, routed ? 9 : 2);
+  Say const say{.flags = syn, .sequence = 99, .mss = 1'440};
+  std::vector<std::byte> tcp = tcp_of(say, ones_sum(pseudo));
+  tcp[17] ^= right ? std::byte{} : std::byte{1};
+  std::vector<std::byte> out;
+  put_long(out, 0x60000000);
+  put_word(out, static_cast<std::uint32_t>(24 + tcp.size()));
+  put_octet(out, header);
+  put_octet(out, 64);
+  put_address(out, 1);
+  put_address(out, 2);
+  put_octet(out, 6);
+  put_octet(out, 2);
+  if (routed) {  // type 0, one address to go
+    put_word(out, 0x0001);
+    put_long(out, 0);
+    put_address(out, 9);
+  } else {  // padding, and the home address
+    put_long(out, 0x01020000);
+    put_word(out, 0xc910);
+    put_address(out, 9);
+  }
+  out.insert(out.end(), tcp.begin(), tcp.end());
+  return out;
+}
+
+TEST(LintHonest, ChecksumsUnderExtensionHeaders) {
+  for (std::uint8_t const header : {std::uint8_t{43}, std::uint8_t{60}}) {
+    for (bool const right : {true, false}) {
+      Written file("v6.pcapng");
+      file.put(v6_of(header, right), {});
+      Linted const linted = file.lint();
+      EXPECT_EQ(linted.segments, 1u);
+      EXPECT_EQ(count_of(linted, Rule::tcp_checksum), right ? 0u : 1u) << int{header};
+    }
+  }
+}
+
+// Beyond 2^31 and 2^32 octets of a connection nothing is found, and a gap is still one.
+TEST(LintHonest, FiveGibibytesOfAConnection) {
+  Written file("long.pcapng");
+  file.add({.flags = syn, .sequence = 99, .window = 65'535, .mss = 1'460});
+  file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+            .window = 65'535, .mss = 1'460});
+  file.add({.sequence = 100, .acknowledgment = 500, .window = 65'535});
+  std::uint32_t at = 100;
+  constexpr std::uint32_t size = 60'000;
+  for (std::uint64_t sent = 0; sent < std::uint64_t{5} << 30; sent += size) {
+    file.add({.flags = ack | psh, .sequence = at, .acknowledgment = 500, .text = size,
+              .cut = size - 1, .window = 65'535});
+    at += size;
+    file.add({.from_first = false, .sequence = 500, .acknowledgment = at, .window = 65'535});
+  }
+  file.add({.from_first = false, .sequence = 500, .acknowledgment = at + 1'000, .window = 65'535,
+            });
+  file.add({.flags = ack | psh, .sequence = at, .acknowledgment = 500, .text = 9,
+            .after_us = 100'000, .window = 65'535});
+  Linted const linted = file.lint();
+  EXPECT_EQ(count_of(linted, Rule::ack_of_unheard), 1u) << table_of(linted, 0);
+  EXPECT_EQ(linted.certain(), 1u) << table_of(linted, 0);
+}
+
+// The sentences are those of the requirements.
+TEST(LintHonest, EachClauseHasItsSentence) {
+  for (sim::referee::RuleText const& rule : sim::referee::rule_texts) {
+    std::string const clause(rule.clause);
+    std::string const rfc = "rfc" + clause.substr(0, clause.find(':'));
+    std::ifstream file(std::string(LOCKSTEP_SOURCE_DIR) + "/conformance/requirements/" + rfc +
+                       ".toml");
+    std::string const all{std::istreambuf_iterator<char>(file), {}};
+    std::size_t const row = all.find("id = \"" + clause + "\"");
+    ASSERT_NE(row, std::string::npos) << clause;
+    std::string const line = all.substr(row, all.find('\n', row) - row);
+    std::string plain = std::regex_replace(line, std::regex(R"(\\")"), "\"");
+    EXPECT_THAT(plain, HasSubstr(std::string(sim::referee::sentence_of(rule.clause)))) << clause;
+    EXPECT_FALSE(sim::referee::sentence_of(rule.clause).empty()) << clause;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::tools

@@ -1,0 +1,227 @@
+// Takes a capture to the referee, segment by segment, after a look at its checksums.
+#include "tools/verbs/lint/lint.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/wire/tcp_options.hpp"
+#include "tools/base/capture/octets.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/verbs/lint/copies.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using namespace sim::referee;
+
+/// How the checksums of one source look.
+struct Sums {
+  std::uint64_t good = 0, bad = 0, partial = 0;
+
+  /// Left to hardware: some show the pseudo-header alone, or none is right.
+  bool left_out() const { return partial != 0 || (good == 0 && bad > 2); }
+};
+
+using SumsBySource = std::map<std::pair<std::uint64_t, std::uint64_t>, Sums>;
+
+std::pair<std::uint64_t, std::uint64_t> key_of(const IpAddress& address) {
+  return {address.high, address.low};
+}
+
+/// What the capture as a whole shows, before any segment is judged.
+class FirstLook {
+ public:
+  explicit FirstLook(Linted& out) : out_(out) {}
+
+  void take(const Segment& segment) {
+    ++out_.segments;
+    Sums& of = sums_[key_of(segment.source.address)];
+    of.good += segment.sum == SumState::good ? 1u : 0u;
+    of.bad += segment.sum == SumState::bad ? 1u : 0u;
+    of.partial += segment.sum == SumState::partial ? 1u : 0u;
+    twins_ += doubles_.is_copy(segment) ? 1u : 0u;
+    for (const TcpOption& option : options_of(segment)) {
+      bool const mss = option.kind == 2 && option.data.size() == 2;
+      mss_most_ = mss ? std::max<std::uint32_t>(mss_most_, word_at(option.data, 0)) : mss_most_;
+    }
+    ++sizes_[std::min<std::uint32_t>(segment.data_bytes(), size_most)];
+  }
+
+  void end() {
+    for (std::uint32_t size = mss_most_ + 1; size <= size_most; ++size) {
+      out_.joined += sizes_[size];
+    }
+  }
+
+  /// Of each packet there are two: of what has one, at least a third of all is a copy.
+  bool doubled() const { return twins_ * 3 >= out_.segments && out_.segments > 2; }
+  bool has(const IpAddress& source) const { return sums_.contains(key_of(source)); }
+  bool left_out(const IpAddress& source) const { return sums_.at(key_of(source)).left_out(); }
+
+ private:
+  static constexpr std::uint32_t size_most = 65'536;
+
+  Linted& out_;
+  SumsBySource sums_;
+  Copies doubles_{true};
+  std::uint64_t twins_ = 0;
+  std::uint32_t mss_most_ = 1'460;
+  std::vector<std::uint64_t> sizes_ = std::vector<std::uint64_t>(size_most + 1);
+};
+
+FirstLook first_look(const std::string& path, Linted& out) {
+  FirstLook look(out);
+  CaptureReader reader(path);
+  CapturedFrame frame;
+  while (reader.next(frame)) {
+    ++out.packets;
+    Decoded const decoded = decode(frame, reader.link());
+    ++out.kinds[static_cast<std::size_t>(decoded.kind)];
+    if (decoded.kind == FrameKind::tcp) {
+      look.take(decoded.segment);
+    }
+  }
+  look.end();
+  return look;
+}
+
+Sum sum_of(SumState state, bool offloaded) {
+  switch (state) {
+    case SumState::good:
+      return Sum::good;
+    case SumState::bad:
+      return offloaded ? Sum::unfilled : Sum::bad;
+    case SumState::partial:
+      return Sum::unfilled;
+    case SumState::unverifiable:
+      break;
+  }
+  return Sum::unknown;
+}
+
+/// Its sender wrote it so only if its checksum is right: else octets may have changed on the way.
+Foul malformed_foul(const CapturedFrame& frame, const Decoded& decoded) {
+  Foul foul;
+  bool const right = decoded.segment.number != 0 && decoded.segment.sum == SumState::good;
+  foul.doubt = right ? Doubt::none : Doubt::damaged;
+  foul.rule = Rule::header_length;
+  foul.packet = frame.number;
+  foul.at = frame.time;
+  return foul;
+}
+
+// With those that are only counted at one of them.
+std::uint64_t count_sure(const std::vector<Foul>& fouls, Certainty certainty) {
+  std::uint64_t count = 0;
+  for (const Foul& foul : fouls) {
+    count += foul.certainty() == certainty ? 1 + foul.more : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+std::uint64_t Linted::certain() const { return count_sure(fouls, Certainty::certain); }
+std::uint64_t Linted::likely() const { return count_sure(fouls, Certainty::likely); }
+std::uint64_t Linted::notes() const { return count_sure(fouls, Certainty::note); }
+
+std::uint64_t Linted::without_place() const {
+  return fouls.size() + beyond - (certain() + likely() + notes());
+}
+
+Sighting sighting_of(const Segment& segment, bool offloaded) {
+  Sighting out;
+  out.packet = segment.number;
+  out.at = segment.time;
+  out.source = segment.source;
+  out.destination = segment.destination;
+  out.segment.source = segment.source.port;
+  out.segment.destination = segment.destination.port;
+  out.segment.sequence = {segment.sequence};
+  out.segment.acknowledgment = {segment.acknowledgment};
+  out.segment.flags = {segment.flags};
+  out.segment.window = {segment.window};
+  out.segment.urgent = segment.urgent;
+  out.segment.payload = segment.payload;
+  out.cut = {segment.missing};
+  out.options = segment.options;
+  out.options_good = wire::parse(segment.options, out.segment.options) == Drop::none;
+  if (!out.options_good) {
+    out.segment.options = {};
+  }
+  out.reserved = segment.reserved;
+  out.ecn = segment.traffic_class & 3u;
+  out.sum = sum_of(segment.sum, offloaded);
+  out.ip_sum = sum_of(segment.header_sum, offloaded);
+  return out;
+}
+
+namespace {
+
+/// A place that the capture does not know would quietly be no place at all.
+void expect_places(const LintOptions& options, const FirstLook& look) {
+  for (const IpAddress& place : options.at) {
+    if (!look.has(place)) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("{}: no TCP segment from {}, expected the address at which it was "
+                                "taken: leave --at out to see who speaks",
+                                options.capture, text_of(place)));
+    }
+  }
+}
+
+}  // namespace
+
+Linted lint(const LintOptions& options) {
+  Linted out;
+  FirstLook const look = first_look(options.capture, out);
+  expect_tcp(options.capture, out.packets, out.kinds);
+  expect_places(options, look);
+  Terms terms;
+  terms.whole = options.whole;
+  terms.joined = out.joined != 0;
+  terms.rto_min = options.rto_min;
+  terms.mss_least = mss_floor_deployed;
+  Fouls fouls(terms.fouls_max);
+  Referee referee(terms, fouls);
+  // What a host gives its own tap has found its next hop.
+  Allowances own;
+  own.unsent = false;
+  Copies copies(look.doubled());
+  CaptureReader reader(options.capture);
+  CapturedFrame frame;
+  while (reader.next(frame)) {
+    Decoded const decoded = decode(frame, reader.link());
+    if (decoded.kind == FrameKind::malformed) {
+      fouls.add(malformed_foul(frame, decoded));
+    }
+    if (decoded.kind != FrameKind::tcp) {
+      continue;
+    }
+    IpAddress const source = decoded.segment.source.address;
+    Sighting said = sighting_of(decoded.segment, look.left_out(source));
+    said.copy = copies.is_copy(decoded.segment);
+    out.copies += said.copy ? 1u : 0u;
+    if (std::find(options.at.begin(), options.at.end(), source) != options.at.end()) {
+      referee.see_own(said, own);
+    } else {
+      referee.see(said);
+    }
+  }
+  out.warning = reader.warning();
+  referee.end();
+  bool const in_parts = out.kinds[static_cast<std::size_t>(FrameKind::fragment)] != 0;
+  bool const cut = out.kinds[static_cast<std::size_t>(FrameKind::cut_short)] != 0;
+  if ((in_parts || cut) && !options.whole) {
+    fouls.doubt_all(Doubt::cut);
+  }
+  out.fouls = fouls.kept();
+  out.beyond = fouls.dropped();
+  out.connections = referee.connections();
+  out.unjudged = referee.unjudged();
+  return out;
+}
+
+}  // namespace lockstep::tools

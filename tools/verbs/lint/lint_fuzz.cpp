@@ -1,0 +1,28 @@
+// Captures under libFuzzer: whatever a file holds, lint judges it or refuses it in one line.
+#include <cstring>
+
+#include "tools/base/process/failure.hpp"
+#include "tools/verbs/lint/report.hpp"
+#include "tools/base/output/fuzz_file.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lockstep::tools;
+  FuzzFile const file(data, size);
+  try {
+    LintOptions options;
+    options.capture = file.path();
+    options.whole = size % 2 != 0;
+    Linted const linted = lint(options);
+    CHECK(linted.without_place() <= linted.beyond);
+    CHECK(json_of(linted, "fuzz")["findings"].size() == linted.fouls.size());
+    std::uint64_t last = 0;
+    for (const auto& foul : linted.fouls) {
+      CHECK(foul.packet >= last && foul.packet <= linted.packets);
+      last = foul.packet;
+    }
+  } catch (const Failure& failure) {
+    CHECK(failure.code() == ExitCode::bad_input);
+    CHECK(std::strchr(failure.what(), '\n') == nullptr);
+  }
+  return 0;
+}

@@ -1,0 +1,243 @@
+// Prints findings, and writes them as JSON and as packet comments.
+#include "tools/verbs/lint/report.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "sim/checkers/referee/sentences.hpp"
+#include "sim/kernel/pcapng.hpp"
+#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/table.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using namespace sim::referee;
+
+std::string number_text(std::string_view name, std::uint64_t value) {
+  if (name.ends_with("_ns")) {
+    name.remove_suffix(3);
+    return fmt::format("{} {}.{:03} ms", name, value / 1'000'000, value / 1'000 % 1'000);
+  }
+  return fmt::format("{} {}", name, value);
+}
+
+std::string_view name_of(Certainty certainty) {
+  constexpr std::array<std::string_view, 3> names{"certain", "likely", "note"};
+  return names[static_cast<std::size_t>(certainty)];
+}
+
+bool has_ends(const Foul& foul) { return foul.connection != ~std::uint32_t{0}; }
+
+std::string speaker_of(const Foul& foul) { return has_ends(foul) ? text_of(foul.speaker) : "-"; }
+
+std::string comment_of(const Foul& foul) {
+  RuleText const& text = sim::referee::text_of(foul.rule);
+  return fmt::format("{} {} ({}): {} [{}]", name_of(foul.certainty()), text.clause, text.name,
+                     words_of(foul), sentence_of(text.clause));
+}
+
+sim::CaptureLink link_of(LinkLayer link, std::span<const std::byte> first) {
+  switch (link) {
+    case LinkLayer::ethernet:
+      return sim::CaptureLink::ethernet;
+    case LinkLayer::linux_cooked:
+      return sim::CaptureLink::linux_cooked;
+    case LinkLayer::linux_cooked_2:
+      return sim::CaptureLink::linux_cooked_2;
+    case LinkLayer::ppp:
+      return sim::CaptureLink::ppp;
+    case LinkLayer::loopback:
+      // Which of the two it is shows in the family's byte order.
+      return !first.empty() && first[0] == std::byte{} ? sim::CaptureLink::loop
+                                                       : sim::CaptureLink::null;
+    case LinkLayer::raw_ip:
+      break;
+  }
+  return sim::CaptureLink::raw_ip;
+}
+
+/// Findings of one rule about one speaker of one connection, equally sure: the first of them.
+struct Cause {
+  static constexpr std::size_t shown_max = 5;
+
+  std::vector<const Foul*> shown;
+  std::uint64_t count = 0;
+};
+
+/// In the order in which each was first seen. Of what is a right one is shown.
+std::vector<Cause> causes_of(const Linted& linted) {
+  std::vector<Cause> causes;
+  std::map<std::tuple<std::uint32_t, Rule, Certainty, Endpoint>, std::size_t> places;
+  for (const Foul& foul : linted.fouls) {
+    auto const [found, is_new] = places.try_emplace(
+        {foul.connection, foul.rule, foul.certainty(), foul.speaker}, causes.size());
+    if (is_new) {
+      causes.emplace_back();
+    }
+    Cause& cause = causes[found->second];
+    cause.count += 1 + foul.more;
+    std::size_t const most = foul.certainty() == Certainty::note ? 1 : Cause::shown_max;
+    if (cause.shown.size() < most) {
+      cause.shown.push_back(&foul);
+    }
+  }
+  return causes;
+}
+
+/// How often each rule was broken, by how sure that is.
+std::map<Rule, std::array<std::uint64_t, 3>> by_rule(const Linted& linted) {
+  std::map<Rule, std::array<std::uint64_t, 3>> counts;
+  for (const Foul& foul : linted.fouls) {
+    counts[foul.rule][static_cast<std::size_t>(foul.certainty())] += 1 + foul.more;
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::string words_of(const Foul& foul) {
+  RuleText const& text = sim::referee::text_of(foul.rule);
+  std::string numbers;
+  if (!text.expected.empty()) {
+    numbers = number_text(text.expected, foul.numbers.expected);
+  }
+  if (!text.found.empty()) {
+    numbers += (numbers.empty() ? "" : ", ") + number_text(text.found, foul.numbers.found);
+  }
+  std::string out(text.words);
+  if (!numbers.empty()) {
+    out += fmt::format(" ({})", numbers);
+  }
+  if (foul.doubt != Doubt::none) {
+    out += fmt::format("; {}", sim::referee::text_of(foul.doubt));
+  }
+  return out;
+}
+
+std::string table_of(const Linted& linted, std::size_t columns) {
+  if (linted.fouls.empty()) {
+    return {};
+  }
+  using Align = TextTable::Align;
+  TextTable table({{"packet", Align::right},
+                   {"certainty", Align::left},
+                   {"clause", Align::left},
+                   {"speaker", Align::left},
+                   {"finding", Align::left}});
+  for (Cause const& cause : causes_of(linted)) {
+    const Foul& first = *cause.shown.front();
+    for (const Foul* foul : cause.shown) {
+      table.add({fmt::format("{}", foul->packet), std::string(name_of(foul->certainty())),
+                 std::string(sim::referee::text_of(foul->rule).clause), speaker_of(*foul),
+                 words_of(*foul)});
+    }
+    if (cause.count > cause.shown.size()) {
+      table.add({"", "", "", speaker_of(first),
+                 fmt::format("{} more: {}", cause.count - cause.shown.size(),
+                             sim::referee::text_of(first.rule).words)});
+    }
+  }
+  return table.text(columns);
+}
+
+std::string counts_of(const Linted& linted, std::size_t columns) {
+  if (linted.fouls.empty()) {
+    return {};
+  }
+  using Align = TextTable::Align;
+  TextTable table({{"certain", Align::right},
+                   {"likely", Align::right},
+                   {"notes", Align::right},
+                   {"rule", Align::left},
+                   {"clause", Align::left},
+                   {"what it says", Align::left}});
+  for (auto const& [rule, counts] : by_rule(linted)) {
+    RuleText const& text = sim::referee::text_of(rule);
+    table.add({fmt::format("{}", counts[0]), fmt::format("{}", counts[1]),
+               fmt::format("{}", counts[2]), std::string(text.name), std::string(text.clause),
+               std::string(sentence_of(text.clause))});
+  }
+  return table.text(columns);
+}
+
+nlohmann::ordered_json json_of(const Linted& linted, const std::string& capture) {
+  nlohmann::ordered_json out;
+  out["capture"] = capture;
+  if (!linted.warning.empty()) {
+    out["warning"] = linted.warning;
+  }
+  out["packets"] = linted.packets;
+  out["segments"] = linted.segments;
+  out["connections"] = linted.connections;
+  out["segments_not_judged"] = linted.unjudged;
+  out["certain"] = linted.certain();
+  out["likely"] = linted.likely();
+  out["notes"] = linted.notes();
+  out["copies_not_judged"] = linted.copies;
+  out["segments_joined_by_hardware"] = linted.joined;
+  out["findings_only_counted"] = linted.beyond;
+  out["findings"] = nlohmann::ordered_json::array();
+  for (const Foul& foul : linted.fouls) {
+    RuleText const& text = sim::referee::text_of(foul.rule);
+    nlohmann::ordered_json row;
+    row["packet"] = foul.packet;
+    row["time_ns"] = foul.at.ns;
+    row["certainty"] = name_of(foul.certainty());
+    row["reason"] = sim::referee::text_of(foul.doubt);
+    row["clause"] = text.clause;
+    row["sentence"] = sentence_of(text.clause);
+    row["rule"] = text.name;
+    row["speaker"] = has_ends(foul) ? text_of(foul.speaker) : "";
+    row["listener"] = has_ends(foul) ? text_of(foul.listener) : "";
+    row["finding"] = words_of(foul);
+    for (auto const& [name, value] : {std::pair{text.expected, foul.numbers.expected},
+                                      std::pair{text.found, foul.numbers.found}}) {
+      if (!name.empty()) {
+        row["numbers"][std::string(name)] = value;
+      }
+    }
+    if (foul.more != 0) {
+      row["more"] = foul.more;
+    }
+    out["findings"].push_back(row);
+  }
+  out["rules"] = nlohmann::ordered_json::array();
+  for (auto const& [rule, counts] : by_rule(linted)) {
+    RuleText const& text = sim::referee::text_of(rule);
+    out["rules"].push_back({{"rule", text.name},
+                            {"clause", text.clause},
+                            {"sentence", sentence_of(text.clause)},
+                            {"certain", counts[0]},
+                            {"likely", counts[1]},
+                            {"notes", counts[2]}});
+  }
+  return out;
+}
+
+void write_commented(const Linted& linted, const std::string& capture, const std::string& path) {
+  DraftFile file(path);
+  sim::PcapngWriter writer(file);
+  CaptureReader reader(capture);
+  CapturedFrame frame;
+  std::size_t next = 0;
+  while (reader.next(frame)) {
+    if (writer.packets() == 0) {
+      writer.interface(link_of(reader.link(), frame.bytes), "lint");
+    }
+    std::string comment;
+    for (; next < linted.fouls.size() && linted.fouls[next].packet == frame.number; ++next) {
+      comment += (comment.empty() ? "" : "\n") + comment_of(linted.fouls[next]);
+    }
+    constexpr std::size_t comment_max = 60'000;  // an option's length has 16 bits
+    comment.resize(std::min(comment.size(), comment_max));
+    writer.packet({0, frame.time, sim::CaptureWay::unknown, frame.bytes, comment,
+                   frame.original_bytes - static_cast<std::uint32_t>(frame.bytes.size())});
+  }
+  file.keep();
+}
+
+}  // namespace lockstep::tools

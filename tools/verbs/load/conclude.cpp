@@ -1,0 +1,59 @@
+// What makes a load a finding.
+#include "tools/verbs/load/conclude.hpp"
+
+#include <fmt/core.h>
+
+#include "tools/base/process/failure.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+/// Answers that no load excuses.
+std::string wrong_answers(const load::Counters& counters) {
+  for (load::Fault const fault : {load::Fault::malformed, load::Fault::wrong_length,
+                                  load::Fault::wrong_body, load::Fault::unasked}) {
+    if (counters.faults[static_cast<std::uint32_t>(fault)] != 0) {
+      return fmt::format("{} is counted among the errors: the server, or we, say what is wrong; "
+                         "a capture shows who",
+                         name_of(fault));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Conclusion::Conclusion(const LoadOptions& options) {
+  for (const std::string& text : options.fail_if) {
+    limits_.emplace_back(text);
+  }
+  if (!options.json.empty()) {
+    json_ = std::make_unique<DraftFile>(options.json);
+  }
+}
+
+int Conclusion::draw(const LoadResult& result, const std::string& json, const std::string& last) {
+  fmt::print("{}{}", load_text(result), last);
+  if (json_ != nullptr) {
+    json_->put(load_json(result, json));
+    json_->keep();
+  }
+  std::vector<std::string> findings;
+  for (const Limit& limit : limits_) {
+    findings.push_back(limit.broken_by(result));
+  }
+  findings.push_back(wrong_answers(result.counters));
+  if (result.counters.answered == 0) {
+    findings.emplace_back("nothing was answered: the errors above say why");
+  }
+  bool is_fine = true;
+  for (const std::string& each : findings) {
+    if (!each.empty()) {
+      fmt::print("{}\n", each);
+      is_fine = false;
+    }
+  }
+  return static_cast<int>(is_fine ? ExitCode::fine : ExitCode::finding);
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,82 @@
+// What was given, held against where the load runs and what it asks.
+#include "tools/verbs/load/modes.hpp"
+
+#include <fmt/core.h>
+
+#include <initializer_list>
+#include <string_view>
+
+#include "tools/base/process/failure.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+struct Given {
+  std::string_view option;
+  bool is_given;
+};
+
+void refuse_each(std::initializer_list<Given> options, std::string_view why) {
+  for (const Given& each : options) {
+    if (each.is_given) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("{}: {}: leave it out", each.option, why));
+    }
+  }
+}
+
+void refuse_of_an_interface(const LoadOptions& options, std::string_view why) {
+  LoadOptions const untouched;
+  refuse_each({{"--driver", options.driver != untouched.driver},
+               {"--host", !options.hosts.empty()},
+               {"--gateway", !options.gateway.empty()},
+               {"--profile", options.profile != untouched.profile},
+               {"--window", options.window != untouched.window}},
+              why);
+}
+
+void refuse_of_a_world(const LoadOptions& options) {
+  refuse_each({{"--from", !options.from.empty()},
+               {"--set", !options.settings.empty()},
+               {"--pcapng", !options.pcapng_folder.empty()}},
+              "it is of a load in a world (--sim)");
+}
+
+/// Of --make-site, which measures nothing.
+void refuse_of_a_run(const LoadOptions& options) {
+  refuse_each({{"--address", !options.addresses.empty()},
+               {"--mtu", options.mtu != 0},
+               {"--time-wait", !options.time_wait.empty()},
+               {"--fail-if", !options.fail_if.empty()},
+               {"--json", !options.json.empty()}},
+              "--make-site only writes files");
+}
+
+void refuse_of_another_load(const LoadOptions& options, const load::Plan& plan) {
+  refuse_each({{"--updates", options.updates && plan.protocol != load::Protocol::memcached}},
+              "it is of memcached://");
+  refuse_each({{"--message", options.message && plan.protocol == load::Protocol::http}},
+              "it is of echo:// and memcached://");
+  refuse_each({{"--poisson", options.poisson && plan.rate == 0}}, "it is of a schedule (--rate)");
+  refuse_each({{"--think", !options.think.empty() && plan.rate != 0}},
+              "a schedule (--rate) waits for no pause");
+  refuse_each({{"--time-wait 0", !options.time_wait.empty() && plan.time_wait.ns == 0}},
+              "a port would be free at once, which --close reset does");
+}
+
+}  // namespace
+
+void refuse_unheard(const LoadOptions& options, const load::Plan& plan) {
+  if (!options.sim.empty()) {
+    refuse_of_an_interface(options, "it is of a load on an interface; --set is of a world's hosts");
+  } else {
+    refuse_of_a_world(options);
+  }
+  if (!options.make_site.empty()) {
+    refuse_of_an_interface(options, "--make-site only writes files");
+    refuse_of_a_run(options);
+  }
+  refuse_of_another_load(options, plan);
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,48 @@
+// What a load came to: a summary with its histogram, the same as JSON, and the limits held to it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/units/time.hpp"
+#include "tools/lib/load/client.hpp"
+
+namespace lockstep::tools {
+
+/// What was run, and what came of it.
+struct LoadResult {
+  std::string workload;        ///< empty: free parameters
+  std::string where;           ///< "on lock0", "in the world two_hosts, seed 1"
+  load::Plan plan;
+  load::Counters counters;     ///< everything that was measured
+  load::Counters in_time;      ///< of it, what rates are made of
+  Duration measured;
+  load::Times times;
+};
+
+std::string load_text(const LoadResult& result);
+/// As report.schema.json says. `more` is a JSON object whose members follow, or empty.
+std::string load_json(const LoadResult& result, const std::string& more = {});
+
+/// "p99>2ms", "errors>0", "requests/s<1000", "goodput<1Mbit/s".
+class Limit {
+ public:
+  /// Throws Failure (bad input).
+  explicit Limit(const std::string& text);
+  /// What it came to, in words, if that is beyond; else empty.
+  std::string broken_by(const LoadResult& result) const;
+
+ private:
+  enum class What : unsigned char { latency_share, latency_most, latency_mean, errors, rate,
+                                    goodput };
+  std::uint64_t value_in(const LoadResult& result) const;
+  std::string text_of_value(std::uint64_t value) const;
+
+  std::string text_;
+  What what_ = What::errors;
+  load::Share share_;
+  bool is_above_ = true;
+  std::uint64_t bound_ = 0;
+};
+
+}  // namespace lockstep::tools

@@ -1,0 +1,67 @@
+// Shares and sums.
+#include "tools/verbs/load/workers.hpp"
+
+#include <algorithm>
+
+namespace lockstep::tools {
+namespace {
+
+/// Of what is shared out, the first workers have one more where it does not come out even.
+template <class Number>
+Number part_of(Number all, ShardId worker, ShardCount workers) {
+  return static_cast<Number>(all / workers.value + (worker.value < all % workers.value ? 1 : 0));
+}
+
+void add(load::Counters& to, const load::Counters& more) {
+  to.connections += more.connections;
+  to.asked += more.asked;
+  to.answered += more.answered;
+  to.body_octets += more.body_octets;
+  to.updates += more.updates;
+  to.misses += more.misses;
+  for (std::uint32_t i = 0; i < load::fault_count; ++i) {
+    to.faults[i] += more.faults[i];
+  }
+}
+
+}  // namespace
+
+std::optional<load::Plan> share_of(const load::Plan& plan, ShardId worker, ShardCount workers) {
+  load::Plan mine = plan;
+  mine.connections = part_of(plan.connections, worker, workers);
+  mine.connecting_max = std::max(part_of(plan.connecting_max, worker, workers), 1u);
+  mine.requests = part_of(plan.requests, worker, workers);
+  mine.rate = part_of(plan.rate, worker, workers);
+  if (plan.connects_a_second != 0) {
+    mine.connects_a_second =
+        std::max(part_of(plan.connects_a_second, worker, workers), std::uint64_t{1});
+  }
+  mine.seed = plan.seed + worker.value;
+  // 0 of requests or of a rate would be no bound and no schedule.
+  bool const idle = mine.connections == 0 || (plan.requests != 0 && mine.requests == 0) ||
+                    (plan.rate != 0 && mine.rate == 0);
+  return idle ? std::nullopt : std::optional(mine);
+}
+
+Total total_of(const load::Client& client, Instant now) {
+  return {client.counters(), client.counters_in_time(), client.measured(now), client.times()};
+}
+
+void add(Total& sum, const Total& each) {
+  add(sum.counters, each.counters);
+  add(sum.in_time, each.in_time);
+  sum.measured = std::max(sum.measured, each.measured);
+  sum.times.latency.add(each.times.latency);
+  sum.times.connect.add(each.times.connect);
+  sum.times.rtt.add(each.times.rtt);
+}
+
+Total total_of(const std::vector<load::Client*>& clients, Instant now) {
+  Total out;
+  for (load::Client const* each : clients) {
+    add(out, total_of(*each, now));
+  }
+  return out;
+}
+
+}  // namespace lockstep::tools

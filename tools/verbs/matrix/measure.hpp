@@ -1,0 +1,31 @@
+// Runs cells on several processes: the median of each cell's seeds.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "tools/verbs/matrix/cells.hpp"
+
+namespace lockstep::tools {
+
+/// What a line of the table says: kilobits a second, medians of the seeds.
+struct CellResult {
+  Cell cell;
+  std::uint32_t on = 0;
+  std::uint32_t off = 0;
+  bool operator==(const CellResult&) const = default;
+};
+
+struct MatrixWork {
+  std::vector<Cell> cells;
+  std::uint32_t jobs = 1;
+  PortKind port;
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress;  ///< may be empty
+};
+
+/// In the order of `work.cells`; the same for any number of jobs. Throws Failure where the system
+/// gives no process, or one of them died.
+std::vector<CellResult> measure(const MatrixWork& work);
+
+}  // namespace lockstep::tools

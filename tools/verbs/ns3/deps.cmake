@@ -1,0 +1,2 @@
+# It runs lockstep_ns3.
+set(LIBS lockstep_process)

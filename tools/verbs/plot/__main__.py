@@ -1,0 +1,106 @@
+"""Draws what `lockstep ns3 run ... --out FOLDER` wrote: cwnd, rtt, queue, throughput, fairness."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from tools.verbs.plot import reading  # noqa: E402  (the path comes first)
+
+FIGURES = ("cwnd", "rtt", "queue", "throughput", "fairness")
+
+
+def some_of(known: tuple):
+    """A comma-separated list of these."""
+    def parse(text: str) -> list:
+        for word in text.split(","):
+            if word not in known:
+                raise argparse.ArgumentTypeError(
+                    f"'{word}' is none of {', '.join(known)}")
+        return text.split(",")
+    return parse
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message):
+        self.exit(2, f"lockstep plot: {message}; see 'lockstep plot --help'\n")
+
+
+def options_of(words: list) -> argparse.Namespace:
+    parser = Parser(
+        prog="lockstep plot", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="A figure of which nothing was traced is left out, and said so.\n"
+               "Exit codes: 0 fine, 2 wrong usage or bad input, 3 the environment.\n"
+               "Example: lockstep ns3 run dumbbell --seed 7 --out run; lockstep plot run")
+    parser.add_argument("runs", nargs="+", type=Path, metavar="FILE|FOLDER",
+                        help="traces.csv, or the folder in which it is")
+    parser.add_argument("--out", type=Path, help="where figures go (beside the traces); with "
+                        "several runs a folder of its name each")
+    parser.add_argument("--only", type=some_of(FIGURES), default=list(FIGURES),
+                        metavar="FIGURE,...", help="some of " + ", ".join(FIGURES))
+    parser.add_argument("--format", type=some_of(("png", "svg")), default=["png", "svg"],
+                        metavar="FORMAT,...", help="png, svg or both (both)")
+    parser.add_argument("--json", action="store_true", help="print the list of files as JSON")
+    return parser.parse_args(words)
+
+
+def draw(run: reading.Run, into: Path, options: argparse.Namespace) -> tuple[list, list]:
+    """Writes the figures of a run; the files, and the names of those with nothing to show."""
+    from tools.verbs.plot import figures, style
+    files, empty = [], []
+    for name in options.only:
+        figure = figures.ALL[name](run)
+        if figure is None:
+            empty.append(name)
+        else:
+            files += style.save(figure, into / name, options.format)
+    return files, empty
+
+
+def run_all(options: argparse.Namespace) -> int:
+    drawn, files = [], []
+    for path in options.runs:
+        run = reading.read(path)
+        into = options.out or run.file.parent
+        if options.out and len(options.runs) > 1:
+            into = options.out / run.file.resolve().parent.name
+        if into in drawn:
+            raise reading.BadInput(f"{path}: its figures would go to {into}, as those of a run "
+                                   "before it: give each a folder of its own")
+        drawn.append(into)
+        into.mkdir(parents=True, exist_ok=True)
+        written, empty = draw(run, into, options)
+        files += written
+        if not options.json:
+            for file in written:
+                print(file)
+        for name in empty:
+            print(f"lockstep plot: {run.file} has nothing for {name}", file=sys.stderr)
+    if options.json:
+        print(json.dumps([str(file) for file in files], indent=2))
+    return 0
+
+
+def main(words: list) -> int:
+    options = options_of(words)
+    try:
+        return run_all(options)
+    except reading.BadInput as bad:
+        print(f"lockstep plot: {bad}", file=sys.stderr)
+        return 2
+    except ImportError as missing:
+        print(f"lockstep plot: {missing.name or 'matplotlib'} is missing: run tools/setup",
+              file=sys.stderr)
+        return 3
+    except OSError as error:
+        print(f"lockstep plot: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 3
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,262 @@
+"""The figures of a run: cwnd, rtt, queue, throughput, fairness. Each title says what came out."""
+
+import math
+from bisect import bisect_right
+
+from tools.verbs.plot.reading import Run, Series
+from tools.verbs.plot.style import look, mark_end, name_lines, sheet, thinned
+
+UNSET_SSTHRESH = 2 ** 30
+
+
+def at_time(series: Series, second: float, before=0):
+    """What a trace was then."""
+    place = bisect_right(series.seconds, second)
+    return series.values[place - 1] if place else before
+
+
+def mean_of(series: Series, end: float) -> float:
+    """Over time, from its first value to the end of the run."""
+    ends = series.seconds[1:] + [end]
+    spans = [after - at for at, after in zip(series.seconds, ends)]
+    whole = sum(spans)
+    weighted = sum(span * value for span, value in zip(spans, series.values))
+    return weighted / whole if whole > 0 else series.values[-1]
+
+
+def listed(words: list) -> str:
+    """a, b and c."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def number(value: float) -> str:
+    """Three digits that matter."""
+    if value >= 1:
+        return f"{value:.{max(0, 2 - int(math.log10(value)))}f}"
+    return f"{value:.3g}"
+
+
+def claim(what: str, names: list, values: list, unit: str) -> str:
+    """`what`: each flow's value, or the extremes of many."""
+    if len(names) <= 3:
+        return f"{what}: " + listed([f"{name} {number(value)}"
+                                     for name, value in zip(names, values)]) + f" {unit}"
+    least = min(range(len(names)), key=values.__getitem__)
+    most = max(range(len(names)), key=values.__getitem__)
+    return (f"{what}: from {number(values[least])} ({names[least]}) to "
+            f"{number(values[most])} {unit} ({names[most]})")
+
+
+def end_of(run: Run, who: int) -> float:
+    """When the last octet of a flow was received; the end of the run where none was."""
+    received = dict(run.of("Received")).get(who)
+    return received.seconds[-1] if received else run.end
+
+
+def while_it_ran(run: Run, name: str) -> list:
+    """(whose, series) of a trace of the flows, without what followed their last octet."""
+    cut = []
+    for who, series in run.of(name):
+        place = bisect_right(series.seconds, end_of(run, who))
+        kept = [i for i in range(place) if series.values[i] > 0]
+        if kept:
+            cut.append((who, Series([series.seconds[i] for i in kept],
+                                    [series.values[i] for i in kept])))
+    return cut
+
+
+def draw_steps(axes, run: Run, traces: list, scale: float) -> list:
+    """A step line a flow; (value, name, colour) of their ends."""
+    ends = []
+    for who, series in traces:
+        end, colour = end_of(run, who), look(who)["color"]
+        seconds, values = thinned(series.seconds + [end], series.values + series.values[-1:])
+        scaled = [value * scale for value in values]
+        axes.plot(seconds, scaled, drawstyle="steps-post", linewidth=1.3, **look(who))
+        if end < run.end * 0.98:
+            mark_end(axes, end, scaled[-1], colour)
+        ends.append((scaled[-1], run.flows[who], colour))
+    axes.set_xlim(run.begin, run.end)
+    axes.set_ylim(0, axes.get_ylim()[1] * 1.08)
+    return ends
+
+
+def leave_out_spikes(axes, values: list, unit: str) -> None:
+    """Ends the axis above what is usual if few values, far above it, would flatten the rest."""
+    usual = sorted(values)[int(len(values) * 0.99)]
+    if max(values) > 5 * usual > 0:
+        axes.set_ylim(0, 2 * usual)
+        axes.text(0.01, 0.98, f"not shown: a spike to {number(max(values))} {unit}", ha="left",
+                  va="top", fontsize=9, color="#444444", transform=axes.transAxes)
+
+
+def cwnd(run: Run):
+    """The congestion windows, and each one's slow-start threshold."""
+    traces = while_it_ran(run, "CongestionWindow")
+    if not traces:
+        return None
+    means = [mean_of(series, end_of(run, who)) / 1000 for who, series in traces]
+    names = [run.flows[who] for who, _ in traces]
+    figure, axes = sheet(f"{run.title}: {claim('mean congestion window', names, means, 'kB')}",
+                         "time (s)", "congestion window (kB)")
+    ends = draw_steps(axes, run, traces, 1e-3)
+    highest = axes.get_ylim()[1]
+    drawn = False
+    for who, series in while_it_ran(run, "SlowStartThreshold"):
+        known = [(at, value / 1000) for at, value in zip(series.seconds, series.values)
+                 if value < UNSET_SSTHRESH]
+        if known and len(traces) <= 4:
+            seconds, values = zip(*known, (end_of(run, who), known[-1][1]))
+            axes.plot(seconds, values, drawstyle="steps-post", linewidth=0.9, alpha=0.7,
+                      color=look(who)["color"], linestyle=":")
+            drawn = True
+    axes.set_ylim(0, highest)
+    if drawn:
+        axes.text(0.99, 0.98, "dotted: slow-start threshold", transform=axes.transAxes, ha="right",
+                  va="top", fontsize=9, color="#444444")
+    name_lines(axes, ends)
+    return figure
+
+
+def rtt(run: Run):
+    """The round trips that the senders measured."""
+    traces = while_it_ran(run, "RTT")
+    if not traces:
+        return None
+    means = [mean_of(series, end_of(run, who)) / 1e6 for who, series in traces]
+    least = min(min(series.values) for _, series in traces) / 1e6
+    names = [run.flows[who] for who, _ in traces]
+    figure, axes = sheet(f"{run.title}: {claim('mean round trip', names, means, 'ms')}, "
+                         f"least {number(least)} ms",
+                         "time (s)", "round trip by the sender's trace (ms)")
+    ends = draw_steps(axes, run, traces, 1e-6)
+    leave_out_spikes(axes, [value / 1e6 for _, series in traces for value in series.values], "ms")
+    name_lines(axes, ends)
+    return figure
+
+
+def queue(run: Run):
+    """Packets that wait at each bottleneck."""
+    traces = run.of("PacketsInQueue")
+    # Of a LAN's device nothing is traced but the packet that is on the wire: nothing waits.
+    if not traces or max(max(series.values) for _, series in traces) <= 1:
+        return None
+    one = len(traces) == 1
+    names = ["the bottleneck" if one else f"bottleneck {who}" for who, _ in traces]
+    means = [mean_of(series, run.end) for _, series in traces]
+    most = max(max(series.values) for _, series in traces)
+    said = f"mean queue: {number(means[0])} packets" if one else \
+        claim("mean queue", names, means, "packets")
+    figure, axes = sheet(f"{run.title}: {said}, at most {most}", "time (s)", "queue (packets)")
+    ends = []
+    for name, (who, series) in zip(names, traces):
+        seconds, values = thinned(series.seconds + [run.end], series.values + series.values[-1:])
+        axes.plot(seconds, values, drawstyle="steps-post", linewidth=0.8, **look(who))
+        ends.append((means[who], "" if one else name, look(who)["color"]))
+    axes.set_xlim(run.begin, run.end)
+    axes.set_ylim(bottom=0)
+    for who, mean in enumerate(means):
+        axes.axhline(mean, color="#000000" if one else look(who)["color"], linewidth=1,
+                     linestyle="--")
+    if one:
+        ends = [(means[0], "mean", "#000000")]
+    name_lines(axes, ends)
+    return figure
+
+
+def window_of(span: float, slices: int) -> float:
+    """A round width of time of which about `slices` fit into the span."""
+    width = 1e-6
+    while True:
+        for factor in (1, 2, 5):
+            if span / (width * factor) <= slices:
+                return width * factor
+        width *= 10
+
+
+def rates_of(run: Run, width: float) -> tuple[list, dict]:
+    """The middles of the slices of time, and what each flow received in each, in bit/s."""
+    count = max(1, round((run.end - run.begin) / width))
+    middles = [run.begin + (i + 0.5) * width for i in range(count)]
+    rates = {}
+    for who, series in run.of("Received"):
+        marks = [at_time(series, run.begin + i * width) for i in range(count + 1)]
+        rates[who] = [(after - before) * 8 / width for before, after in zip(marks, marks[1:])]
+    return middles, rates
+
+
+def span_of(run: Run, who: int) -> tuple[float, float]:
+    """From when to when a flow received."""
+    series = dict(run.of("Received"))[who]
+    return series.seconds[0], series.seconds[-1]
+
+
+def throughput(run: Run):
+    """What each flow's receiver got, slice by slice."""
+    if not run.of("Received"):
+        return None
+    width = window_of(run.end - run.begin, 60)
+    middles, rates = rates_of(run, width)
+    names = [run.flows[who] for who in rates]
+    means = []
+    for who, series in run.of("Received"):
+        first, last = span_of(run, who)
+        means.append(series.values[-1] * 8 / (last - first) / 1e6 if last > first else 0)
+    figure, axes = sheet(f"{run.title}: {claim('goodput while it ran', names, means, 'Mbit/s')}",
+                         "time (s)", f"goodput of each {width * 1000:g} ms (Mbit/s)")
+    ends = []
+    for who, values in rates.items():
+        # Slices that the flow filled: the first and the last one show less than its rate.
+        first, last = span_of(run, who)
+        whole = [i for i, middle in enumerate(middles)
+                 if first <= middle + width / 2 and middle + width / 2 <= last]
+        whole = whole or list(range(len(middles)))
+        shown = [values[i] / 1e6 for i in whole]
+        seconds = [middles[i] for i in whole]
+        axes.plot(seconds, shown, linewidth=1.4, **look(who))
+        if last < run.end * 0.98:
+            mark_end(axes, seconds[-1], shown[-1], look(who)["color"])
+        ends.append((shown[-1], run.flows[who], look(who)["color"]))
+    axes.set_xlim(run.begin, run.end)
+    axes.set_ylim(0, axes.get_ylim()[1] * 1.08)
+    name_lines(axes, ends)
+    return figure
+
+
+def jain(shares: list) -> float:
+    """(sum x)^2 / (n sum x^2)."""
+    squares = sum(share * share for share in shares)
+    return sum(shares) ** 2 / (len(shares) * squares) if squares > 0 else 0
+
+
+def fairness(run: Run):
+    """Jain's index of the flows that run, slice by slice."""
+    if len(run.of("Received")) < 2:
+        return None
+    width = window_of(run.end - run.begin, 60)
+    middles, rates = rates_of(run, width)
+    spans = {who: span_of(run, who) for who in rates}
+    seconds, values = [], []
+    for i, middle in enumerate(middles):
+        running = [rates[who][i] for who, (first, last) in spans.items()
+                   if first <= middle - width / 2 and middle + width / 2 <= last]
+        if len(running) > 1 and sum(running) > 0:
+            seconds.append(middle)
+            values.append(jain(running))
+    if not values:
+        return None
+    middle_value = sorted(values)[len(values) // 2]
+    figure, axes = sheet(
+        f"{run.title}: Jain's index of {len(rates)} flows is {middle_value:.3f} in the median",
+        "time (s)", f"Jain's index of each {width * 1000:g} ms (1: equal)")
+    axes.plot(seconds, values, linewidth=1.4, marker="o", markersize=3, **look(0))
+    axes.axhline(1 / len(rates), color=look(1)["color"], linewidth=1, linestyle="--")
+    axes.axhline(middle_value, color="#000000", linewidth=1, linestyle="--")
+    axes.set_xlim(run.begin, run.end)
+    axes.set_ylim(0, 1.02)
+    name_lines(axes, [(1 / len(rates), "one has it all", look(1)["color"]),
+                      (middle_value, "median", "#000000"), (1, "all the same", "#444444")])
+    return figure
+
+
+ALL = {each.__name__: each for each in (cwnd, rtt, queue, throughput, fairness)}

@@ -1,0 +1,17 @@
+// The verb `lockstep plot`: runs the Python program beside it.
+#include <CLI/CLI.hpp>
+
+#include "tools/base/process/exec.hpp"
+#include "tools/verbs/verbs.hpp"
+
+namespace lockstep::tools {
+
+void register_plot(CLI::App& app, int&) {
+  CLI::App* const verb = app.add_subcommand(
+      "plot", "Figures of `lockstep ns3 run --out`: cwnd, RTT, queue, throughput, fairness");
+  verb->prefix_command();
+  verb->set_help_flag();  // its own program has one
+  verb->callback([verb] { exec_python("verbs/plot/__main__.py", verb->remaining()); });
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,97 @@
+// The table of defaults in core/seam/README.md against Config, field by field, and the verb.
+#include "tools/verbs/profiles/profiles.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tools/verbs/verbs.hpp"
+#include "tools/base/text/units.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" `");
+  const auto last = text.find_last_not_of(" `");
+  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
+}
+
+/// The cells of the lines `| a | b |` whose first is a `name`.
+std::vector<std::vector<std::string>> documented() {
+  std::ifstream file(LOCKSTEP_SOURCE_DIR "/core/seam/README.md");
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("| `")) {
+      continue;
+    }
+    std::vector<std::string> cells;
+    std::istringstream in(line.substr(1));
+    for (std::string cell; std::getline(in, cell, '|');) {
+      cells.push_back(trimmed(cell));
+    }
+    rows.push_back(cells);
+  }
+  return rows;
+}
+
+TEST(Profiles, AreDocumentedFieldByFieldWithAReason) {
+  const std::vector<std::vector<std::string>> table = documented();
+  for (const ProfileRow& row : profile_rows()) {
+    const auto found = std::ranges::find_if(
+        table, [&](const auto& cells) { return cells.front() == row.field; });
+    ASSERT_NE(found, table.end()) << row.field << " has no row in core/seam/README.md";
+    ASSERT_EQ(found->size(), 6u) << row.field;
+    for (std::size_t i = 0; i < profile_names.size(); ++i) {
+      EXPECT_EQ((*found)[i + 1], row.values[i]) << row.field << " of " << profile_names[i];
+    }
+    EXPECT_GT(found->back().size(), 8u) << row.field << " has no reason";
+  }
+  EXPECT_EQ(table.size(), profile_rows().size()) << "a documented field is gone";
+}
+
+TEST(Profiles, OnlyThoseThatDifferAreShownWhereAsked) {
+  const std::vector<ProfileRow> rows = profile_rows();
+  EXPECT_THAT(profiles_text(rows, false, 0), HasSubstr("listeners_max"));
+  EXPECT_THAT(profiles_text(rows, true, 0), Not(HasSubstr("listeners_max")));
+  EXPECT_THAT(profiles_text(rows, true, 0), HasSubstr("window_shift "));
+}
+
+TEST(Profiles, TheVerbSpeaksJson) {
+  const auto json = nlohmann::json::parse(profiles_json(profile_rows(), false));
+  EXPECT_EQ(json["fields"]["sack"]["default"], "on");
+  EXPECT_EQ(json["fields"]["sack"]["rfc"], "off");
+  EXPECT_EQ(json["fields"]["option_order"]["freebsd"], "freebsd");
+  EXPECT_EQ(json["fields"]["user_timeout"]["linux"], "924s");
+
+  CLI::App app;
+  int exit_code = 7;
+  register_profiles(app, exit_code);
+  testing::internal::CaptureStdout();
+  app.parse("profiles --differing --json");
+  const auto said = nlohmann::json::parse(testing::internal::GetCapturedStdout());
+  EXPECT_EQ(exit_code, 0);
+  EXPECT_FALSE(said["fields"].contains("listeners_max"));
+}
+
+// What profile rfc leaves out is what switch_extensions_off() takes out of any other.
+TEST(Profiles, ExtensionsOffIsWhatTheRfcProfileHas) {
+  Config bare;
+  switch_extensions_off(bare);
+  const Config rfc = profile_rfc();
+  EXPECT_FALSE(bare.tcp.sack || bare.tcp.timestamps || bare.tcp.window_scale);
+  EXPECT_EQ(bare.tcp.congestion, rfc.tcp.congestion);
+  EXPECT_EQ(bare.tcp.receive_buffer_max, rfc.tcp.receive_buffer_max);
+  EXPECT_NE(bare.tcp.rto_min, rfc.tcp.rto_min);
+}
+
+}  // namespace
+}  // namespace lockstep::tools

@@ -1,0 +1,2 @@
+# The judge of captures, and journals.
+set(LIBS lockstep_journal lockstep_output lockstep_process lockstep_replay lockstep_text)

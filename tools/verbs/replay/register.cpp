@@ -1,0 +1,397 @@
+// The verb `lockstep replay`: its options, and what it prints.
+#include <arpa/inet.h>
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "conformance/replay/connections.hpp"
+#include "conformance/replay/export.hpp"
+#include "conformance/replay/report.hpp"
+#include "conformance/replay/unaided.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/verbs/verbs.hpp"
+#include "tools/lib/journal/replay.hpp"
+#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/json.hpp"
+#include "tools/base/text/units.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using namespace lockstep::conformance;
+
+struct ReplayOptions {
+  std::string capture, journal, device, scenario, json, pcapng, until;
+  std::optional<std::uint64_t> turns;
+  bool frames = false, inspect = false;
+};
+
+/// An address, or an address and a port.
+struct DeviceName {
+  IpAddress address;
+  std::optional<Port> port;
+};
+
+std::optional<IpAddress> address_from(const std::string& text) {
+  in_addr v4{};
+  if (inet_pton(AF_INET, text.c_str(), &v4) == 1) {
+    return IpAddress::from(Ipv4{ntohl(v4.s_addr)});
+  }
+  std::array<std::uint8_t, 16> v6{};
+  if (inet_pton(AF_INET6, text.c_str(), v6.data()) != 1) {
+    return std::nullopt;
+  }
+  IpAddress out;
+  for (std::size_t i = 0; i < 8; ++i) {
+    out.high = out.high << 8 | v6[i];
+    out.low = out.low << 8 | v6[8 + i];
+  }
+  return out;
+}
+
+DeviceName parse_device(const std::string& text) {
+  std::string host = text;
+  std::string port;
+  std::size_t const bracket = text.find("]:");
+  std::size_t const colon = text.find(':');
+  if (text.starts_with('[') && bracket != std::string::npos) {
+    host = text.substr(1, bracket - 1);
+    port = text.substr(bracket + 2);
+  } else if (colon != std::string::npos && text.find(':', colon + 1) == std::string::npos) {
+    host = text.substr(0, colon);
+    port = text.substr(colon + 1);
+  }
+  std::uint16_t number = 0;
+  auto const parsed = std::from_chars(port.data(), port.data() + port.size(), number);
+  bool const port_good = port.empty() || (parsed.ec == std::errc() && number != 0 &&
+                                          parsed.ptr == port.data() + port.size());
+  auto const address = address_from(host);
+  if (!address || !port_good) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--device {}: expected an address such as 10.0.0.1, or with a port "
+                              "10.0.0.1:80 or [2001:db8::1]:80: correct it",
+                              text));
+  }
+  DeviceName out;
+  out.address = *address;
+  if (!port.empty()) {
+    out.port = Port{number};
+  }
+  return out;
+}
+
+/// What was in the capture besides TCP, for those who wonder where their packets went.
+std::string not_replayed(const tools::FrameCounts& kinds) {
+  std::string const others = tools::other_frames(kinds);
+  return others.empty() ? "" : fmt::format(" (not replayed: {})", others);
+}
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+/// The files that were asked for: opened before the replay, named after it.
+class Outputs {
+ public:
+  explicit Outputs(const ReplayOptions& options) : capture_(options.capture) {
+    for (const std::string& path : {options.json, options.pcapng}) {
+      refuse_overwrite(options.capture, path);
+      refuse_overwrite(options.scenario, path);
+    }
+    open(options.json, json_);
+    open(options.pcapng, pcapng_);
+  }
+
+  /// What one side came to: kept for the files that were asked for.
+  void add(const Replayed& replayed) {
+    if (pcapng_ != nullptr) {
+      add_packets(replayed, writer_);
+    }
+  }
+  nlohmann::ordered_json json_of(const Replayed& replayed) const {
+    return json_ != nullptr ? to_json(replayed) : nlohmann::ordered_json();
+  }
+  bool writes_json() const { return json_ != nullptr; }
+  void add(nlohmann::ordered_json flow) {
+    if (json_ != nullptr) {
+      flows_.push_back(std::move(flow));
+    }
+  }
+
+  void write(const std::string& warning) {
+    if (json_ != nullptr) {
+      nlohmann::ordered_json out;
+      out["capture"] = capture_;
+      if (!warning.empty()) {
+        out["warning"] = warning;
+      }
+      out["flows"] = std::move(flows_);
+      json_->put(json_text(out));
+      json_->keep();
+    }
+    if (pcapng_ != nullptr) {
+      pcapng_->put(writer_.bytes());
+      pcapng_->keep();
+    }
+  }
+
+ private:
+  static void open(const std::string& path, std::unique_ptr<DraftFile>& file) {
+    if (!path.empty()) {
+      file = std::make_unique<DraftFile>(path);
+    }
+  }
+
+  std::string capture_;
+  std::unique_ptr<DraftFile> json_, pcapng_;
+  PcapngWriter writer_;
+  nlohmann::ordered_json flows_ = nlohmann::ordered_json::array();
+};
+
+/// One side of a connection, judged: what is printed of it at the end.
+struct JudgedSide {
+  Endpoint device, peer;
+  Verdict verdict;
+  std::vector<std::string> notes;
+  std::string text;
+  nlohmann::ordered_json json;
+};
+
+/// Judges connections as they are read and prints each when it is over.
+class Session {
+ public:
+  Session(const ReplayOptions& options, Outputs& outputs) : options_(options), outputs_(outputs) {
+    if (!options.device.empty()) {
+      device_ = parse_device(options.device);
+    }
+  }
+
+  void judge(Connection& connection) {
+    connection.number = next_++;
+    std::vector<std::string> const notes = normalise(connection.flow);
+    for (const Segment& segment : connection.flow.segments) {
+      connection.watch.take(segment);
+    }
+    auto& sides = judged_[connection.number];
+    Endpoint const opened = choose_device(connection.flow);
+    bool const first = opened == connection.flow.first;
+    for (const Endpoint& side : {opened, first ? connection.flow.second : connection.flow.first}) {
+      if (!device_ || is_named(side)) {
+        Replayed replayed = replay_mended(connection.flow, side);
+        replayed.script.notes.insert(replayed.script.notes.end(), notes.begin(), notes.end());
+        sides.push_back(side_of(replayed));
+      }
+    }
+  }
+
+  void done(Connection& connection) {
+    auto const found = judged_.find(connection.number);
+    for (JudgedSide& side : found->second) {
+      if (connection.later != 0) {
+        add_rest(connection, side);
+      }
+      print(side);
+    }
+    judged_.erase(found);
+  }
+
+  void scenario() {
+    static Scenario scenario;
+    scenario = load_scenario(options_.scenario);
+    CaptureFlows const capture = read_flows(options_.capture);
+    Flow const flow = flow_of(capture, scenario, options_.capture);
+    JudgedSide side = side_of(replay_flow(flow, scenario.device, &scenario));
+    heading_ = fmt::format("{}: {}, {}{}\n", options_.capture, counted(capture.packets, "packet"),
+                           counted(capture.flows.size(), "TCP flow"), not_replayed(capture.kinds));
+    print(side);
+    warning = capture.warning;
+  }
+
+  void capture() {
+    ConnectionReader reader(
+        {}, {[&](Connection& connection) { judge(connection); },
+             [&](Connection& connection) { done(connection); }});
+    reader.read(options_.capture);
+    tools::expect_tcp(options_.capture, reader.packets(), reader.kinds());
+    if (device_ && sides_ == 0) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("{}: no TCP segment from or to {}, expected the address of one "
+                                "side: leave --device out to see them",
+                                options_.capture, options_.device));
+    }
+    heading_ = fmt::format("{}: {}, {}{}\n", options_.capture, counted(reader.packets(), "packet"),
+                           counted(reader.connections(), "TCP flow"),
+                           not_replayed(reader.kinds()));
+    warning = reader.warning();
+  }
+
+  int finish() {
+    fmt::print("{}{} agree, {} differ as allowed, {} violate, {} cannot be told", heading_,
+               counts_[0], counts_[1], counts_[2], counts_[3]);
+    fmt::print("{}\n", counts_[4] != 0 ? fmt::format(", our TCP differs in {}", counts_[4]) : "");
+    if (counts_[4] != 0) {
+      fmt::print("our TCP errs: this is no fault of the capture; please report it\n");
+    }
+    bool const found = counts_[2] != 0 || counts_[4] != 0;
+    return static_cast<int>(found ? ExitCode::finding : ExitCode::fine);
+  }
+
+  std::string warning;
+
+ private:
+  bool is_named(const Endpoint& side) const {
+    return side.address == device_->address && (!device_->port || side.port == *device_->port);
+  }
+
+  JudgedSide side_of(const Replayed& replayed) {
+    outputs_.add(replayed);
+    return {replayed.script.device, replayed.script.peer,      replayed.verdict,
+            replayed.script.notes,  divergence_text(replayed), outputs_.json_of(replayed)};
+  }
+
+  /// What was watched after the part that was played.
+  void add_rest(const Connection& connection, JudgedSide& side) const {
+    side.notes.push_back(
+        fmt::format("played up to packet {}; {} after it were watched, not played",
+                    connection.judged_until, counted(connection.later, "packet")));
+    std::vector<Finding> late = connection.watch.findings(side.device);
+    std::erase_if(late, [&](const Finding& finding) {
+      return finding.packet <= connection.judged_until;
+    });
+    if (!late.empty()) {
+      Verdict rest;
+      add_findings(rest, {}, late);
+      side.text += violations_text(rest);
+      add_findings(side.verdict, {}, late);
+      if (outputs_.writes_json()) {
+        side.json["verdict"] = name_of(side.verdict.judgement);
+        side.json["clause"] = side.verdict.divergence->clause;
+      }
+    }
+  }
+
+  void print(JudgedSide& side) {
+    ++sides_;
+    ++counts_.at(static_cast<std::size_t>(side.verdict.judgement));
+    fmt::print("{} (device) and {}: {}\n", text_of(side.device), text_of(side.peer),
+               verdict_text(side.verdict));
+    for (const std::string& note : side.notes) {
+      fmt::print("  {}\n", note);
+    }
+    fmt::print("{}", side.text);
+    if (outputs_.writes_json()) {
+      side.json["notes"] = side.notes;
+      outputs_.add(std::move(side.json));
+    }
+  }
+
+  const ReplayOptions& options_;
+  Outputs& outputs_;
+  std::optional<DeviceName> device_;
+  std::map<std::uint64_t, std::vector<JudgedSide>> judged_;
+  std::uint64_t next_ = 0, sides_ = 0;
+  std::array<std::uint64_t, 5> counts_{};
+  std::string heading_;
+};
+
+int run_replay(const ReplayOptions& options) {
+  static_cast<void>(CaptureReader(options.capture));  // before any file is made
+  Outputs outputs(options);
+  Session session(options, outputs);
+  if (options.scenario.empty()) {
+    session.capture();
+  } else {
+    session.scenario();
+  }
+  outputs.write(session.warning);
+  if (!session.warning.empty()) {
+    fmt::print(stderr, "lockstep: {}\n", session.warning);
+  }
+  return session.finish();
+}
+
+}  // namespace
+
+namespace {
+
+journal::ReplayRequest journal_request(const ReplayOptions& options) {
+  journal::ReplayRequest request{options.journal, options.pcapng, options.json};
+  if (!options.until.empty()) {
+    request.until = parse_duration(options.until);
+    if (!request.until) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("--until {}: expected a time like 1.5s or 200ms", options.until));
+    }
+  }
+  request.turns = options.turns;
+  request.inspect = options.inspect;
+  if (options.frames) {
+    request.on_line = [](const std::string& line) { fmt::print("{}\n", line); };
+  }
+  return request;
+}
+
+void add_journal_options(CLI::App& verb, ReplayOptions& options, CLI::Option* capture) {
+  verb.add_option("--until", options.until,
+                  "of a journal: stop this long after its first turn, like 1.5s")
+      ->excludes(capture);
+  verb.add_option("--turns", options.turns, "of a journal: stop after so many turns")
+      ->excludes(capture);
+  verb.add_flag("--frames", options.frames, "of a journal: a line for each frame, as it is played")
+      ->excludes(capture);
+  verb.add_flag("--inspect", options.inspect,
+                "of a journal: what each connection is at where it stopped")
+      ->excludes(capture);
+}
+
+}  // namespace
+
+void register_replay(CLI::App& app, int& exit_code) {
+  CLI::App* verb = app.add_subcommand(
+      "replay", "Replays a capture with our TCP in place of one side, and compares what it owed");
+  auto const options = std::make_shared<ReplayOptions>();
+  CLI::Option* const capture = verb->add_option("capture", options->capture,
+                                                "a pcap or pcapng file, also packed by gzip; - "
+                                                "for standard input");
+  CLI::Option* const journal = verb->add_option(
+      "--journal", options->journal,
+      "instead of a capture: what --record of `lockstep serve` or `load` kept, to the same core "
+      "again");
+  journal->excludes(capture);
+  verb->add_option("--device", options->device,
+                   "the side that our TCP replaces, as address or address:port (default: one, then "
+                   "the other)")
+      ->excludes(journal);
+  verb->add_option("--scenario", options->scenario,
+                   "a scenario.toml: device, configuration and the application's calls (default: "
+                   "inferred from the capture)")
+      ->excludes(journal);
+  verb->add_option("--json", options->json, "also write the verdicts to this file");
+  verb->add_option("--pcapng", options->pcapng,
+                   "also write the replayed packets, with the connection's state as comments");
+  add_journal_options(*verb, *options, capture);
+  verb->footer(
+      "A verdict for each side of each flow: agrees; differs, allowed (and by which rule);\n"
+      "violates (and which requirement); cannot tell (and why); core differs: our own TCP errs.\n"
+      "Exit code 1: one violates or our TCP differs, or a frame of a journal is not what it was.\n"
+      "Example: lockstep replay web.pcapng --device 192.0.2.7\n"
+      "         lockstep replay --journal run.journal --pcapng run.pcapng\n"
+      "         lockstep replay --journal run.journal --until 1.5s --frames --inspect");
+  verb->callback([options, capture, &exit_code] {
+    if (!options->journal.empty()) {
+      exit_code = journal::run_journal_replay(journal_request(*options));
+      return;
+    }
+    if (options->capture.empty()) {
+      throw CLI::RequiredError(capture->get_name() + " or --journal");
+    }
+    exit_code = run_replay(*options);
+  });
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,20 @@
+// A port that cannot be listened on, as the program says it.
+#pragma once
+
+#include <fmt/core.h>
+
+#include "core/seam/stack.hpp"
+#include "hw/trouble.hpp"
+#include "tools/verbs/serve/plan.hpp"
+
+namespace lockstep::tools {
+
+inline hw::Trouble not_listening(const ServePlan& plan, Refusal refused) {
+  if (refused == Refusal::none) {
+    return {};
+  }
+  return {hw::TroubleKind::bad_input,
+          fmt::format("port {}: {}: choose another", plan.server.port.value, name_of(refused))};
+}
+
+}  // namespace lockstep::tools

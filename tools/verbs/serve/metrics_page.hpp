@@ -1,0 +1,130 @@
+// One line of help and one of type a metric, then a line a shard.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <string>
+#include <vector>
+
+#include "tools/verbs/serve/totals.hpp"
+
+namespace lockstep::tools {
+
+/// The text, as it grows.
+template <class Totals>
+class MetricsPage {
+ public:
+  explicit MetricsPage(const std::vector<Totals>& shards) : shards_(shards) {}
+
+  /// `of`: the number of a shard.
+  template <class Of>
+  void counter(const char* name, const char* help, Of of) {
+    head(name, help, "counter");
+    lines(name, "", of);
+  }
+  template <class Of>
+  void gauge(const char* name, const char* help, Of of) {
+    head(name, help, "gauge");
+    lines(name, "", of);
+  }
+  void head(const char* name, const char* help, const char* type) {
+    text += fmt::format("# HELP lockstep_{} {}\n# TYPE lockstep_{} {}\n", name, help, name, type);
+  }
+  /// `label`: `reason="x",` or nothing.
+  template <class Of>
+  void lines(const char* name, const std::string& label, Of of) {
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      text += fmt::format("lockstep_{}{{{}shard=\"{}\"}} {}\n", name, label, i, of(shards_[i]));
+    }
+  }
+
+  /// What every shard counts.
+  void add_shard() {
+    add_tcp();
+    add_port();
+    add_loop();
+  }
+
+  std::string text;
+
+ private:
+  void add_tcp() {
+    counter("sent_bytes_total", "Octets of text sent for the first time.",
+            [](const Totals& t) { return t.stack.tcp.bytes_sent; });
+    counter("received_bytes_total", "Octets of text received in order.",
+            [](const Totals& t) { return t.stack.tcp.bytes_delivered; });
+    counter("segments_sent_total", "Segments sent.",
+            [](const Totals& t) { return t.stack.tcp.segments_sent; });
+    counter("segments_received_total", "Segments received.",
+            [](const Totals& t) { return t.stack.tcp.segments_received; });
+    counter("retransmissions_total", "Segments sent again.",
+            [](const Totals& t) { return t.stack.tcp.retransmissions; });
+    counter("fast_retransmits_total", "Of these, without a timeout.",
+            [](const Totals& t) { return t.stack.tcp.fast_retransmits; });
+    counter("timeouts_total", "Retransmission timeouts.",
+            [](const Totals& t) { return t.stack.tcp.timeouts; });
+    counter("resets_sent_total", "Resets sent.",
+            [](const Totals& t) { return t.stack.tcp.resets_sent; });
+    head("drops_total", "Frames that died in the stack, by reason.", "counter");
+    for (std::uint32_t i = 0; i < drop_count; ++i) {
+      auto const drop = static_cast<Drop>(i);
+      lines("drops_total", fmt::format("reason=\"{}\",", name_of(drop)),
+            [drop](const Totals& t) { return t.stack.drops.of(drop); });
+    }
+  }
+
+  void add_port() {
+    counter("frames_in_total", "Frames that the port got.",
+            [](const Totals& t) { return t.port.frames_in; });
+    counter("frames_out_total", "Frames that the port sent.",
+            [](const Totals& t) { return t.port.frames_out; });
+    counter("frames_blocked_total", "Frames that had to wait for room.",
+            [](const Totals& t) { return t.port.blocked; });
+    counter("frames_missed_total", "Frames that the kernel had no room for.",
+            [](const Totals& t) { return t.port.missed; });
+    counter("frames_unsent_total", "Frames that the kernel did not take.",
+            [](const Totals& t) {
+              return t.port.link_down + t.port.no_buffers + t.port.refused;
+            });
+    head("frames_unfit_total", "Frames that came and could not be used, by reason.", "counter");
+    lines("frames_unfit_total", "reason=\"too_long\",",
+          [](const Totals& t) { return t.port.too_long; });
+    lines("frames_unfit_total", "reason=\"too_short\",",
+          [](const Totals& t) { return t.port.too_short; });
+    lines("frames_unfit_total", "reason=\"malformed\",",
+          [](const Totals& t) { return t.port.malformed; });
+    lines("frames_unfit_total", "reason=\"segmented\",",
+          [](const Totals& t) { return t.port.segmented; });
+    counter("frames_taken_apart_total", "Frames of which each segment became one of its own.",
+            [](const Totals& t) { return t.port.taken_apart; });
+    counter("frames_unsummed_total", "Frames whose checksum their own machine left out: taken.",
+            [](const Totals& t) { return t.port.left_out; });
+    counter("read_errors_total", "Reads that failed but for want of a frame.",
+            [](const Totals& t) { return t.port.read_errors; });
+    counter("frames_forwarded_total", "Frames given to the shard whose they are.",
+            [](const Totals& t) { return t.shard.forwarded; });
+    counter("frames_given_total", "Frames that came from other shards.",
+            [](const Totals& t) { return t.shard.given; });
+    counter("frames_announced_total", "Copies given to other shards of what is everyone's.",
+            [](const Totals& t) { return t.shard.announced; });
+    counter("frames_ring_full_total", "Frames lost for a full ring between shards.",
+            [](const Totals& t) { return t.shard.lost; });
+  }
+
+  void add_loop() {
+    counter("loop_turns_total", "Turns of the loop.",
+            [](const Totals& t) { return t.loop.turns; });
+    counter("loop_worked_total", "Turns in which something was done.",
+            [](const Totals& t) { return t.loop.worked; });
+    counter("loop_sleeps_total", "Times that the loop slept.",
+            [](const Totals& t) { return t.loop.slept; });
+    gauge("connections_time_wait", "Connections in TIME-WAIT.",
+          [](const Totals& t) { return t.time_wait; });
+    counter("journal_bytes_total", "Octets of the journal.",
+            [](const Totals& t) { return t.journal_bytes; });
+  }
+
+  const std::vector<Totals>& shards_;
+};
+
+}  // namespace lockstep::tools

@@ -1,0 +1,59 @@
+// Opens the interface of a plan: one place for the servers and the load.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "hw/af_packet/port.hpp"
+#include "hw/af_packet/setup.hpp"
+#include "hw/af_xdp/port.hpp"
+#include "hw/af_xdp/setup.hpp"
+#include "hw/tap/port.hpp"
+#include "tools/verbs/serve/plan.hpp"
+#include "tools/verbs/serve/refuse.hpp"
+
+namespace lockstep::tools {
+
+inline std::string how_it_steers(const hw::TapInterface& tap, ShardCount shards) {
+  if (shards.value == 1) {
+    return {};
+  }
+  return fmt::format("{} queues, {}", shards.value,
+                     tap.not_steered()
+                         ? "frames forwarded where need be: " + tap.not_steered().text
+                         : "each flow's frames steered to its shard");
+}
+
+/// Opens a queue for each shard and ends as `go_on` does, which gets the port as a
+/// std::type_identity, what each shard's is made of, and how the interface is driven; empty:
+/// nothing is to be said of that. Throws Failure before that if the interface cannot be had.
+template <class GoOn>
+int with_ports(const ServePlan& plan, GoOn go_on) {
+  if (plan.port == PortKind::tap) {
+    hw::TapInterface tap;
+    refuse(tap.open(plan.tap));
+    std::string const how = how_it_steers(tap, plan.shards);
+    return go_on(std::type_identity<hw::TapPort>{}, tap.take_devices(), how);
+  }
+  Count const queues{plan.shards.value};
+  hw::InterfaceFacts facts;
+  if (plan.port == PortKind::packet) {
+    std::vector<hw::Descriptor> sockets;
+    refuse(hw::open_packet_sockets({.name = plan.interface}, queues, sockets, facts));
+    return go_on(std::type_identity<hw::AfPacketPort>{}, std::move(sockets), std::string());
+  }
+  std::vector<hw::XdpDevice> devices;
+  refuse(hw::open_xdp_queues({plan.interface, plan.config.mtu, plan.place, plan.must_be_zero_copy},
+                             queues, plan.cpus, devices, facts));
+  std::string how = text_of(devices.front().mode);
+  if (plan.shards.value > 1) {
+    how += fmt::format(", {} queues, one a shard", plan.shards.value);
+  }
+  return go_on(std::type_identity<hw::XdpPort>{}, std::move(devices), how);
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,364 @@
+// Text to configuration: addresses, pools by the number of connections, keys by seed or by chance.
+#include "tools/verbs/serve/plan.hpp"
+
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/units/random.hpp"
+#include "hw/interface.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/lib/journal/format.hpp"
+#include "tools/base/output/draft_file.hpp"
+#include "tools/verbs/serve/metrics.hpp"
+#include "tools/base/text/units.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+/// Of a loopback interface the kernel says more, which no link carries.
+constexpr std::uint32_t mtu_max = 65'000;
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Failure(ExitCode::bad_input, message);
+}
+
+HostAddress address_in(const std::string& option, const std::string& text) {
+  auto const found = parse_address_and_prefix(text);
+  if (!found) {
+    refuse(fmt::format("{} {}: expected an address and its prefix, like 10.9.0.2/24 or "
+                       "2001:db8::2/64: correct it",
+                       option, text));
+  }
+  return {found->address, found->prefix_bits};
+}
+
+/// Why no host may have that address; empty: one may.
+std::string_view unfit(const HostAddress& ours) {
+  IpAddress const& address = ours.address;
+  if (address.is_multicast() || address.is_unspecified()) {
+    return address.is_multicast() ? "it is a group's" : "it is nobody's";
+  }
+  if (address.is_v4() && (address.as_v4().is_loopback() || address.as_v4().is_reserved())) {
+    return address.as_v4().is_loopback() ? "no frame carries loopback's" : "it is reserved";
+  }
+  if (!address.is_v4() || ours.prefix_bits >= 31) {
+    return {};
+  }
+  // RFC 1122 3.2.1.3: all bits of the host 0 or 1 mean the network, and all of it.
+  std::uint32_t const host_bits = ~std::uint32_t{0} >> ours.prefix_bits;
+  std::uint32_t const host = address.as_v4().value & host_bits;
+  return host == 0           ? "it is the network's own"
+         : host == host_bits ? "it is the network's broadcast address"
+                             : "";
+}
+
+bool same_network(const HostAddress& ours, const HostAddress& other) {
+  std::uint32_t const before = ours.address.is_v4() ? 96 : 0;
+  return ours.address.is_v4() == other.address.is_v4() &&
+         common_bits({ours.address, other.address}) >= before + ours.prefix_bits;
+}
+
+void read_addresses(const ServeOptions& options, ServePlan& plan) {
+  if (options.addresses.size() > Config::addresses_max) {
+    refuse(fmt::format("--address: at most {} can be given", Config::addresses_max));
+  }
+  for (const std::string& text : options.addresses) {
+    HostAddress const ours = address_in("--address", text);
+    if (auto const why = unfit(ours); !why.empty()) {
+      refuse(fmt::format("--address {}: {}: choose a host's", text, why));
+    }
+    plan.config.addresses[plan.config.address_count.value] = ours;
+    ++plan.config.address_count.value;
+    if (auto const clash = hw::refuse_kernel_address(ours.address)) {
+      refuse(fmt::format("--address {}: {}", text, clash.text));
+    }
+  }
+  for (const std::string& text : options.hosts) {
+    HostAddress const host = address_in("--host", text);
+    bool near = false;
+    for (std::uint32_t i = 0; i < plan.config.address_count.value; ++i) {
+      HostAddress const& ours = plan.config.addresses[i];
+      if (ours.address == host.address) {
+        refuse(fmt::format("--host {}: it is --address as well, and both would answer: choose "
+                           "another",
+                           text));
+      }
+      near = near || same_network(ours, host);
+    }
+    if (!near) {
+      refuse(fmt::format("--host {}: no --address is in its network: choose one that is", text));
+    }
+    plan.tap.hosts.push_back(host);
+  }
+}
+
+void read_gateway(const ServeOptions& options, Config& config) {
+  if (options.gateway.empty()) {
+    return;
+  }
+  auto const gateway = parse_address(options.gateway);
+  bool near = false;
+  for (std::uint32_t i = 0; gateway && i < config.address_count.value; ++i) {
+    near = near || same_network(config.addresses[i], {*gateway, 32});
+  }
+  if (!near || !gateway->is_v4()) {
+    refuse(fmt::format("--gateway {}: expected an IPv4 address in a network of --address: "
+                       "correct it",
+                       options.gateway));
+  }
+  for (std::uint32_t i = 0; i < config.address_count.value; ++i) {
+    if (config.addresses[i].address == *gateway) {
+      refuse(fmt::format("--gateway {}: it is our own --address: name the router's",
+                         options.gateway));
+    }
+  }
+  config.gateway = *gateway;
+}
+
+void size_pools(tcp::Config& tcp, std::uint32_t connections) {
+  tcp.connections_max = Count{connections};
+  tcp.accounts = true;
+  tcp.active_max = Count{connections};
+  tcp.time_wait_max = Count{std::max(tcp.time_wait_max.value, connections)};
+  tcp.owed_max = Count{std::max(tcp.owed_max.value, connections)};
+  // A head and two loans of a body that is generated.
+  tcp.pieces_max = Count{std::max(tcp.pieces_max.value, connections * 3)};
+  // A request that is being read and a head that is being sent, each in a block.
+  tcp.blocks_max = Count{tcp.blocks_max.value + connections * 2};
+}
+
+void by_chance(std::span<std::byte> into) {
+  if (getrandom(into.data(), into.size(), 0) != static_cast<ssize_t>(into.size())) {
+    throw Failure(ExitCode::environment, "the kernel has no random numbers: give --seed");
+  }
+}
+
+/// The key of each concern, and the link address where there is none yet: such a one says that it
+/// is locally administered.
+void draw_secrets(const std::string& seed, Config& config) {
+  std::array<std::uint64_t, 11> words{};
+  if (seed.empty()) {
+    by_chance(std::as_writable_bytes(std::span(words)));
+  } else {
+    std::uint64_t number = 0;
+    const char* const end = seed.data() + seed.size();
+    auto const [stopped, error] = std::from_chars(seed.data(), end, number);
+    if (error != std::errc{} || stopped != end) {
+      refuse(fmt::format("--seed {}: expected a number from 0 to 18446744073709551615: correct it",
+                         seed));
+    }
+    Random random = Random(number).fork("keys");
+    for (std::uint64_t& word : words) {
+      word = random.next();
+    }
+  }
+  Entropy entropy;
+  std::copy_n(words.begin(), entropy.size(), entropy.begin());
+  draw_keys(config, entropy);
+  if (config.mac == Mac{}) {
+    config.mac.octets[0] = 2;
+    for (std::uint32_t i = 1; i < 6; ++i) {
+      config.mac.octets[i] = static_cast<std::uint8_t>(words[10] >> (8 * i));
+    }
+  }
+}
+
+/// By what the interface is driven.
+void read_driver(const ServeOptions& options, ServePlan& plan) {
+  if (!options.tap.empty()) {
+    if (options.driver != "packet") {
+      refuse("--driver: a TAP has its own; give --iface an interface that is there");
+    }
+    return;
+  }
+  plan.port = options.driver == "packet" ? PortKind::packet : PortKind::xdp;
+  if (options.driver == "xdp-native") {
+    plan.place = hw::XdpPlace::native;
+  } else if (options.driver == "xdp-generic") {
+    plan.place = hw::XdpPlace::generic;
+  } else if (options.driver == "xdp-zero-copy") {
+    plan.place = hw::XdpPlace::native;
+    plan.must_be_zero_copy = true;
+  }
+}
+
+/// Which interface it is. Of one that is there already the MTU and the link address are its own.
+Bytes read_interface(const ServeOptions& options, ServePlan& plan) {
+  read_driver(options, plan);
+  bool const on_tap = plan.port == PortKind::tap;
+  plan.interface = on_tap ? options.tap : options.interface;
+  if (on_tap) {
+    plan.tap.name = options.tap;
+    plan.tap.mtu = Bytes{options.mtu == 0 ? 1500 : options.mtu};
+    return plan.tap.mtu;
+  }
+  if (!options.hosts.empty()) {
+    refuse("--host: only the kernel's end of a TAP is set; give " + options.interface +
+           " its address by `ip address add`");
+  }
+  hw::InterfaceFacts facts;
+  if (auto const trouble = hw::look_at(options.interface, facts)) {
+    throw Failure(trouble.kind == hw::TroubleKind::bad_input ? ExitCode::bad_input
+                                                             : ExitCode::environment,
+                  "--iface: " + trouble.text);
+  }
+  plan.config.mac = facts.mac;
+  if (options.mtu > facts.mtu.count) {
+    refuse(fmt::format("--mtu {}: {} takes {}: `ip link set dev {} mtu {}`, or ask for less",
+                       options.mtu, options.interface, facts.mtu.count, options.interface,
+                       options.mtu));
+  }
+  return options.mtu == 0 ? Bytes{std::min(facts.mtu.count, mtu_max)} : Bytes{options.mtu};
+}
+
+/// How many connections a shard takes: flows fall where they fall, so each has a quarter more than
+/// its part.
+std::uint32_t share_of(std::uint32_t connections, ShardCount shards) {
+  std::uint32_t const part = (connections + shards.value - 1) / shards.value;
+  return shards.value == 1 ? connections : part + part / 4 + 1;
+}
+
+void read_shards(const ServeOptions& options, ServePlan& plan) {
+  plan.shards = {options.shards};
+  plan.config.tcp.shards = Count{options.shards};
+  plan.tap.queues = Count{options.shards};
+  if (options.cpus.empty()) {
+    return;
+  }
+  if (auto const trouble = hw::parse_cpus(options.cpus, plan.cpus)) {
+    refuse("--cpus: " + trouble.text);
+  }
+  if (plan.cpus.size() != options.shards) {
+    refuse(fmt::format("--cpus {}: {} processors for {} shards: name one for each", options.cpus,
+                       plan.cpus.size(), options.shards));
+  }
+  std::vector<hw::Cpu> const allowed = hw::allowed_cpus();
+  for (hw::Cpu const each : plan.cpus) {
+    if (std::find(allowed.begin(), allowed.end(), each) == allowed.end()) {
+      refuse(fmt::format("--cpus {}: this program may not run on processor {}: `taskset -cp $$` "
+                         "says where it may",
+                         options.cpus, each.number));
+    }
+  }
+}
+
+Endpoint metrics_of(const ServeOptions& options, const ServePlan& plan) {
+  Endpoint const place = metrics_place(options.metrics);
+  bool ours = false;
+  for (std::uint32_t i = 0; i < plan.config.address_count.value; ++i) {
+    ours = ours || plan.config.addresses[i].address == place.address;
+  }
+  if (!ours) {
+    refuse(fmt::format("--metrics {}: that is no --address of ours: choose one of them",
+                       options.metrics));
+  }
+  if (place.port.value == options.port) {
+    refuse(fmt::format("--metrics {}: --port is that one already: choose another",
+                       options.metrics));
+  }
+  if (!options.record.empty()) {
+    refuse("--metrics: what it shows of all shards is in no journal, so that none could be "
+           "replayed: leave --record out, or this");
+  }
+  return place;
+}
+
+/// Each shard makes its own stack, in a thread where nobody could be told that there is no memory.
+void check_memory(const ServeOptions& options, const ServePlan& plan) {
+  // What the application and the threads take beside it.
+  std::uint64_t const beside = std::uint64_t{64} << 20;
+  std::uint64_t const one = Stack::arena_bytes(plan.config);
+  std::uint64_t const wanted = (one + one / 8) * plan.shards.value + beside;
+  // The kernel says whether it could be had; nothing of it is touched.
+  void* const tried = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                           -1, 0);
+  if (tried == MAP_FAILED) {
+    throw Failure(ExitCode::environment,
+                  fmt::format("no memory: {} MiB are wanted for {} connections: choose fewer "
+                              "--connections, or raise the limit (ulimit -v)",
+                              wanted >> 20, options.connections));
+  }
+  munmap(tried, wanted);
+}
+
+/// What is written is written to different files.
+void check_outputs(const ServeOptions& options) {
+  for (std::uint32_t i = 0; !options.record.empty() && i < options.shards; ++i) {
+    std::string const name =
+        options.shards == 1 ? options.record : fmt::format("{}.{}", options.record, i);
+    refuse_same_output(name, options.json);
+    for (std::uint32_t file = 2;
+         !options.record_on.empty() && file <= journal::Keeper::files_max; ++file) {
+      refuse_same_output(fmt::format("{}-{}", name, file), options.json);
+    }
+  }
+}
+
+/// A snapshot is one record of a journal.
+void check_snapshot(const ServeOptions& options, const Config& config) {
+  std::uint64_t const most =
+      Stack::arena_bytes(config) + http::Server::snapshot_bytes_max(config.tcp.connections_max);
+  if (most + 1024 > journal::record_max) {
+    refuse(fmt::format("--record-on: the state of {} connections takes up to {} octets, and a "
+                       "journal's record {}: choose fewer --connections, or more --shards",
+                       options.connections, most, journal::record_max));
+  }
+}
+
+}  // namespace
+
+ServePlan plan_of(const ServeOptions& options) {
+  ServePlan plan;
+  auto const profile = profile_by_name(options.profile);
+  if (!profile) {
+    refuse(fmt::format("--profile {}: there are default, rfc, linux and freebsd: choose one",
+                       options.profile));
+  }
+  plan.config = *profile;
+  plan.config.address_count = Count{0};
+  check_outputs(options);
+  Bytes const mtu = read_interface(options, plan);
+  read_addresses(options, plan);
+  read_gateway(options, plan.config);
+  set_mtu(plan.config, mtu);
+  read_shards(options, plan);
+  if (!options.metrics.empty()) {
+    plan.metrics = metrics_of(options, plan);
+  }
+  if (!options.record_on.empty()) {
+    if (options.record.empty()) {
+      refuse("--record-on: the file's name is missing: give --record as well");
+    }
+    plan.record_on = journal::parse_troubles(options.record_on);
+  }
+  if (!options.spin.empty()) {
+    auto const spin = parse_duration(options.spin);
+    if (!spin) {
+      refuse(fmt::format("--spin {}: expected a time with a unit, like 50us or 0us: correct it",
+                         options.spin));
+    }
+    plan.loop.spin = *spin;
+  }
+  if (options.window != 0) {
+    plan.config.tcp.receive_buffer = Bytes{options.window};
+    plan.config.tcp.receive_buffer_max = Bytes{options.window};
+  }
+  size_pools(plan.config.tcp, share_of(options.connections, plan.shards));
+  draw_secrets(options.seed, plan.config);
+  plan.server.port = Port{static_cast<std::uint16_t>(options.port)};
+  plan.server.backlog.pending = Count{std::max(128u, std::min(options.connections, 65'535u))};
+  if (auto const fault = fault_of(plan.config); !fault.empty()) {
+    refuse(fmt::format("these options do not fit each other: {}", fault));
+  }
+  if (plan.record_on) {
+    check_snapshot(options, plan.config);
+  }
+  check_memory(options, plan);
+  return plan;
+}
+
+}  // namespace lockstep::tools

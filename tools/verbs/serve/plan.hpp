@@ -1,0 +1,47 @@
+// What a serve run is made of, checked before anything is opened.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/seam/config.hpp"
+#include "core/units/shard.hpp"
+#include "hw/af_xdp/program.hpp"
+#include "hw/poll/loop.hpp"
+#include "hw/shards/affinity.hpp"
+#include "hw/tap/setup.hpp"
+#include "tools/lib/http/server.hpp"
+#include "tools/lib/http/site.hpp"
+#include "tools/lib/journal/keeper.hpp"
+#include "tools/verbs/serve/serve.hpp"
+
+namespace lockstep::tools {
+
+enum class PortKind : unsigned char { tap, packet, xdp };
+
+struct ServePlan {
+  std::string interface;  ///< a TAP, or what is there already
+  PortKind port = PortKind::tap;
+  hw::TapSettings tap;    ///< of a TAP only
+  hw::XdpPlace place = hw::XdpPlace::fitting;  ///< of AF_XDP only
+  bool must_be_zero_copy = false;              ///< of AF_XDP only
+  Config config;          ///< of each shard, but for its number
+  http::ServerSettings server;
+  hw::LoopSettings loop;
+  std::optional<Endpoint> metrics;
+  std::optional<journal::Troubles> record_on;  ///< none: all is recorded, if anything is
+  ShardCount shards;
+  std::vector<hw::Cpu> cpus;  ///< of each shard; none: anywhere
+
+  Config config_of(ShardId shard) const {
+    Config mine = config;
+    mine.tcp.shard = Count{shard.value};
+    return mine;
+  }
+};
+
+/// Throws Failure (bad input) for options that contradict each other, the machine or the ranges.
+ServePlan plan_of(const ServeOptions& options);
+
+}  // namespace lockstep::tools

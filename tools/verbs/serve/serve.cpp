@@ -1,0 +1,124 @@
+// Opens, announces, loops, sums up.
+#include "tools/verbs/serve/serve.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "tools/base/process/failure.hpp"
+#include "tools/lib/journal/http_parts.hpp"
+#include "tools/base/output/draft_file.hpp"
+#include "tools/verbs/serve/crew.hpp"
+#include "tools/verbs/serve/folder.hpp"
+#include "tools/verbs/serve/listening.hpp"
+#include "tools/verbs/serve/open_port.hpp"
+#include "tools/verbs/serve/summary.hpp"
+#include "tools/base/text/units.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+void announce(const ServePlan& plan, const http::Site& site, const std::string& how) {
+  for (std::uint32_t i = 0; i < plan.config.address_count.value; ++i) {
+    IpAddress const& address = plan.config.addresses[i].address;
+    fmt::print("serving http://{}{}{}:{}/ on {}: {} paths, and /bytes/N\n",
+               address.is_v4() ? "" : "[", text_of(address), address.is_v4() ? "" : "]",
+               plan.server.port.value, plan.interface, grouped(site.files()));
+  }
+  if (!how.empty()) {
+    fmt::print("{}: {}\n", plan.interface, how);
+  }
+  if (!plan.cpus.empty()) {
+    std::uint32_t const nodes = hw::memory_nodes();
+    fmt::print("memory of each shard on its processor's node: {}\n",
+               nodes == 1 ? std::string("there is one") : fmt::format("there are {}", nodes));
+  }
+  std::fflush(stdout);
+}
+
+int conclude(const std::vector<Finished<ServeTotals>>& shards, const ServePlan& plan,
+             const Journals& journals, DraftFile* json) {
+  ServeTotals sum;
+  std::vector<ServeTotals> each;
+  std::string lines;
+  for (std::uint32_t i = 0; i < shards.size(); ++i) {
+    add(sum, shards[i].totals);
+    each.push_back(shards[i].totals);
+    lines += shards.size() == 1 ? "" : shard_text({i}, shards[i].totals);
+  }
+  Ended const ended = ended_of(shards);
+  fmt::print("{}{}{}", summary_text(sum), lines, kept_text(ended));
+  if (json != nullptr) {
+    json->put(with_shards(summary_json(sum, ended.ending), each));
+    json->keep();
+  }
+  fail_if_cut_short(ended, plan, journals);
+  return static_cast<int>(ExitCode::fine);
+}
+
+/// The web server, of which every shard has one over the same site.
+struct HttpRole {
+  using App = http::Server;
+  using Totals = ServeTotals;
+
+  App app(ShardId, Count connections_max) const { return App(site, plan.server, connections_max); }
+  hw::Trouble start(App& app, Stack& stack) const {
+    return not_listening(plan, app.start(stack));
+  }
+  void count(const App& app, Instant, Totals& totals) const {
+    totals.server = app.counters();
+    totals.open = app.open();
+  }
+  Moment moment(const Totals& totals) const {
+    Moment out;
+    static_cast<ShardTotals&>(out) = totals;
+    out.connections = totals.server.connections;
+    out.requests = totals.server.requests;
+    out.octets = totals.stack.tcp.bytes_sent;
+    out.errors = errors_of(totals.server);
+    out.open = totals.open;
+    return out;
+  }
+  std::string metrics(const std::vector<Totals>& shards) const { return metrics_text(shards); }
+  void write_parts(journal::Writer& writer, const journal::Run& run, ShardId) const {
+    journal::write_parts(writer, run, plan.server, site);
+  }
+  static bool is_over(const App&) { return false; }
+  static std::uint64_t resets(const App& app) {
+    return app.counters().ends[static_cast<std::uint32_t>(Cause::reset)];
+  }
+
+  const ServePlan& plan;
+  const http::Site& site;
+};
+
+static_assert(KeptRole<HttpRole>);
+
+}  // namespace
+
+int run_serve_http(const ServeOptions& options) {
+  ServePlan const plan = plan_of(options);
+  http::Site site;
+  if (!options.folder.empty()) {
+    load_folder(options.folder, site);
+  }
+  site.complete();
+  // The interface first, so that nothing is written where it cannot be had.
+  return with_ports(plan, [&]<class Port, class Device>(std::type_identity<Port>,
+                                                        std::vector<Device> devices,
+                                                        const std::string& how) {
+    Journals const journals = open_journals(plan, options.record);
+    std::unique_ptr<DraftFile> json;
+    if (!options.json.empty()) {
+      json = std::make_unique<DraftFile>(options.json);
+    }
+    HttpRole const role{plan, site};
+    auto const shards = run_role<Port>(plan, role, std::move(devices), journals,
+                                       [&] { announce(plan, site, how); });
+    return conclude(shards, plan, journals, json.get());
+  });
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,324 @@
+// One shard of a server or of a load: its stack, its port, its application, and the loop over them.
+#pragma once
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hw/poll/clock.hpp"
+#include "hw/poll/loop.hpp"
+#include "hw/shards/port.hpp"
+#include "tools/lib/http/page.hpp"
+#include "tools/lib/journal/begin.hpp"
+#include "tools/lib/journal/recorder.hpp"
+#include "tools/verbs/serve/board.hpp"
+#include "tools/verbs/serve/live.hpp"
+#include "tools/verbs/serve/metrics.hpp"
+#include "tools/verbs/serve/plan.hpp"
+
+namespace lockstep::tools {
+
+/// What runs on every shard, as all shards share it. App: the application, which a shard makes for
+/// itself; Totals: what is counted of it, ShardTotals being a part.
+template <class R>
+concept Role = std::derived_from<typename R::Totals, ShardTotals> &&
+               requires(const R role, typename R::App app, const typename R::App seen, Stack& stack,
+                        Instant now, ShardId self, Count most, typename R::Totals totals,
+                        std::vector<typename R::Totals> shards, journal::Writer& writer,
+                        const journal::Run& run) {
+                 { role.app(self, most) } -> std::same_as<typename R::App>;
+                 { role.start(app, stack) } -> std::same_as<hw::Trouble>;
+                 { role.count(seen, now, totals) } -> std::same_as<void>;
+                 { role.moment(totals) } -> std::same_as<Moment>;
+                 { role.metrics(shards) } -> std::same_as<std::string>;
+                 { role.write_parts(writer, run, self) } -> std::same_as<void>;
+                 // Nothing is left to do: once it is so of all shards, they are asked to stop.
+                 { R::is_over(seen) } -> std::same_as<bool>;
+               };
+
+/// Of a role whose seconds around a trouble can be kept.
+template <class R>
+concept KeptRole = requires(const typename R::App app) {
+  { R::resets(app) } -> std::same_as<std::uint64_t>;
+  { app.snapshot() } -> std::same_as<std::vector<std::byte>>;
+};
+
+struct ArenaLine {
+  alignas(64) std::array<std::byte, 64> bytes;
+};
+
+/// Of the calling thread, while a journal is kept: so that a failed CHECK leaves it whole.
+inline thread_local journal::TurnLog* open_log = nullptr;
+
+/// Everything that lives as long as the run does. Made by the thread that runs it, so that its
+/// memory lies where that one does.
+template <class Port, Role R>
+struct Service {
+  template <class Device>
+  Service(const ServePlan& plan, const R& role, ShardId self, Device device)
+      : config(plan.config_of(self)),
+        memory(Stack::arena_bytes(config) / sizeof(ArenaLine) + 1),
+        stack(config, std::as_writable_bytes(std::span(memory))),
+        port(std::move(device), {config.mtu, burst_of(plan)}),
+        app(role.app(self, config.tcp.connections_max)) {}
+
+  /// Of several shards the other half of a burst comes from the siblings.
+  static Count burst_of(const ServePlan& plan) {
+    Count const whole = plan.config.burst_frames;
+    return plan.shards.value == 1 ? whole : Count{std::max(1u, whole.value / 2)};
+  }
+
+  Config config;
+  std::vector<ArenaLine> memory;
+  Stack stack;
+  Port port;
+  typename R::App app;
+};
+
+/// Of the calling thread.
+inline Duration processor_time() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return Duration::seconds(static_cast<std::uint64_t>(now.tv_sec)) +
+         Duration{static_cast<std::uint64_t>(now.tv_nsec)};
+}
+
+template <class Port, Role R>
+typename R::Totals totals_of(const R& role, Service<Port, R>& service, Instant now) {
+  typename R::Totals totals;
+  totals.lasted = now.since(Instant{} + hw::MonotonicClock::start);
+  totals.stack = service.stack.statistics();
+  totals.port = service.port.counters();
+  totals.time_wait = service.stack.pools().time_wait;
+  totals.processor = processor_time();
+  role.count(service.app, now, totals);
+  return totals;
+}
+
+/// What all shards of a run look at.
+template <Role R>
+struct Common {
+  Common(const ServePlan& run_plan, const R& run_role)
+      : plan(run_plan), role(run_role), board(run_plan.shards), at_work(run_plan.shards.value),
+        draws(isatty(STDERR_FILENO) != 0) {}
+
+  std::vector<typename R::Totals> all() const {
+    std::vector<typename R::Totals> out;
+    for (std::uint32_t i = 0; i < board.shards().value; ++i) {
+      out.push_back(board.read({i}));
+    }
+    return out;
+  }
+
+  const ServePlan& plan;
+  const R& role;
+  Board<typename R::Totals> board;
+  std::atomic<std::uint32_t> at_work;  ///< shards whose application is not over
+  bool draws;                          ///< a table, on a terminal
+};
+
+/// What one shard runs with, besides what is its own.
+template <Role R>
+struct Surroundings {
+  Common<R>& common;
+  ShardId self;
+  hw::StopSeat& signals;
+  journal::Writer* writer;           ///< none: no journal of everything
+  std::string kept;                  ///< where the seconds around a trouble go; empty: nowhere
+  const hw::ShardCounters* shard;    ///< none of a lone one
+};
+
+/// Puts the shard's counters on the board each second where somebody reads them; draws the table of
+/// all of them on a terminal, if it is the first; asks all shards to stop when the last of their
+/// applications is over; and hands the journal over before each sleep.
+template <class Port, Role R>
+class Reporter {
+ public:
+  Reporter(const Surroundings<R>& around, Service<Port, R>& service, journal::TurnLog* log)
+      : around_(around), service_(service), log_(log),
+        draws_(around.common.draws && around.self == ShardId{0}),
+        writes_(around.common.draws || around.common.plan.metrics) {}
+
+  Instant due() const {
+    if (R::is_over(service_.app) && !is_over_) {
+      return Instant{};
+    }
+    return writes_ ? due_ : Instant::never();
+  }
+  void look(Instant now) {
+    if (R::is_over(service_.app) && !is_over_) {
+      is_over_ = true;
+      if (around_.common.at_work.fetch_sub(1) == 1) {
+        around_.signals.ask();
+      }
+    }
+    if (!writes_ || now < due_) {
+      return;
+    }
+    write(now);
+    if (draws_) {
+      std::vector<Moment> moments;
+      for (auto const& each : around_.common.all()) {
+        moments.push_back(around_.common.role.moment(each));
+      }
+      table_.draw(moments);
+    }
+    due_ = now + Duration::seconds(1);
+  }
+  void sleeping() {
+    if (log_ != nullptr) {
+      log_->flush();
+    }
+  }
+
+ private:
+  void write(Instant now) {
+    auto totals = totals_of(around_.common.role, service_, now);
+    if (around_.shard != nullptr) {
+      totals.shard = *around_.shard;
+    }
+    around_.common.board.write(around_.self, totals);
+  }
+
+  const Surroundings<R>& around_;
+  Service<Port, R>& service_;
+  journal::TurnLog* log_;
+  bool draws_;
+  bool writes_;
+  bool is_over_ = false;
+  LiveTable table_;
+  Instant due_ = Instant{} + hw::MonotonicClock::start + Duration::seconds(1);
+};
+
+/// How a shard came to its end.
+struct Ended {
+  hw::Ending ending = hw::Ending::stopped;
+  std::vector<std::string> kept;  ///< files with the seconds around a trouble
+  int kept_failed = 0;            ///< the error number of the first that could not be written
+};
+
+template <class Totals>
+struct Finished : Ended {
+  Totals totals;
+};
+
+inline std::uint64_t unix_ns() {
+  using namespace std::chrono;
+  return static_cast<std::uint64_t>(
+      duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count());
+}
+
+/// The journal of one shard: of everything, or of the seconds around a trouble, or none.
+template <class Port, Role R>
+class Notes {
+ public:
+  Notes(const Surroundings<R>& around, Service<Port, R>& service)
+      : service_(service), writer_(around.writer),
+        run_{service.config, around.common.plan.interface, unix_ns() - service.port.now().ns} {
+    const R& role = around.common.role;
+    if constexpr (KeptRole<R>) {
+      if (!around.kept.empty()) {
+        keeper_ = std::make_unique<journal::Keeper>(
+            around.kept, *around.common.plan.record_on, service.stack,
+            journal::KeptApplication{[&service] { return R::resets(service.app); },
+                                     [&service] { return service.app.snapshot(); },
+                                     [this, &role, self = around.self](journal::Writer& writer) {
+                                       role.write_parts(writer, run_, self);
+                                     }});
+        log_.emplace(keeper_->writer(), service.config.frames_per_turn);
+      }
+    }
+    if (writer_ != nullptr) {
+      role.write_parts(*writer_, run_, around.self);
+      log_.emplace(*writer_, service.config.frames_per_turn);
+      open_log = &*log_;
+    }
+  }
+  ~Notes() { open_log = nullptr; }
+  Notes(const Notes&) = delete;
+  Notes& operator=(const Notes&) = delete;
+
+  journal::TurnLog* log() { return log_ ? &*log_ : nullptr; }
+  journal::Keeper* keeper() { return keeper_.get(); }
+
+  /// After the last turn. How many octets were written.
+  std::uint64_t finish(Ended& out) {
+    if (keeper_ != nullptr) {
+      log_->catch_up();
+      keeper_->finish();
+      out.kept = keeper_->files();
+      out.kept_failed = keeper_->failed();
+      return keeper_->bytes();
+    }
+    if (log_) {
+      log_->finish(service_.stack.fingerprint());
+    }
+    return writer_ != nullptr ? writer_->bytes() : 0;
+  }
+
+ private:
+  Service<Port, R>& service_;
+  journal::Writer* writer_;
+  journal::Run run_;
+  std::optional<journal::TurnLog> log_;
+  std::unique_ptr<journal::Keeper> keeper_;
+};
+
+/// The page of the metrics, where they are asked for: of the board, which all shards write.
+template <Role R>
+http::PageSettings metrics_page(const Common<R>& common) {
+  http::PageSettings page;
+  page.local = {common.plan.metrics->address, common.plan.metrics->port, {}};
+  page.path = "/metrics";
+  page.type = metrics_type;
+  page.text = [&common] { return common.role.metrics(common.all()); };
+  return page;
+}
+
+/// Loops until it is stopped. A journal that cannot be written any more is no reason to stop: it is
+/// told at the end. `port`: the service's own, or what stands around it.
+template <class Port, class Driver, Role R>
+Finished<typename R::Totals> run_service(const Surroundings<R>& around, Service<Port, R>& service,
+                                         Driver& port) {
+  const ServePlan& plan = around.common.plan;
+  Finished<typename R::Totals> out;
+  hw::LoopCounters counters;
+  Notes<Port, R> notes(around, service);
+  Reporter<Port, R> reporter(around, service, notes.log());
+  auto const run = [&](auto& driver, auto& app) {
+    hw::Loop loop(service.stack, driver, app, reporter, around.signals, plan.loop);
+    out.ending = loop.run();
+    counters = loop.counters();
+  };
+  if (notes.log() != nullptr) {
+    journal::Recorder recorder(port, *notes.log(), service.stack, notes.keeper());
+    journal::Noted noted(service.app, *notes.log());
+    run(recorder, noted);
+  } else if (plan.metrics) {
+    http::PageServer page(metrics_page(around.common));
+    Refusal const refused = page.start(service.stack);
+    CHECK(refused == Refusal::none);  // the port is another one, and the address ours
+    http::WithPage both(service.app, page);
+    run(port, both);
+  } else {
+    run(port, service.app);
+  }
+  std::uint64_t const journal_bytes = notes.finish(out);
+  out.totals = totals_of(around.common.role, service, service.port.now());
+  out.totals.loop = counters;
+  out.totals.shard = around.shard == nullptr ? hw::ShardCounters{} : *around.shard;
+  out.totals.journal_bytes = journal_bytes;
+  return out;
+}
+
+}  // namespace lockstep::tools

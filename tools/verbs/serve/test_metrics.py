@@ -1,0 +1,80 @@
+# The metrics over the stack itself, scraped by the kernel's sockets, in a namespace.
+"""Root's alone: elsewhere these are skipped, with the reason, and counted as skipped."""
+import json
+import re
+import subprocess
+import time
+
+import pytest
+
+from dev import namespace as ns
+
+pytestmark = pytest.mark.skipif(ns.why_not() is not None, reason=str(ns.why_not()))
+PORT = 9100
+
+
+def scrape(path="/metrics", address=ns.OURS):
+    """(head, body) of one scrape."""
+    with ns.connect(address, PORT) as sock:
+        sock.sendall(ns.get(path))
+        text = b"".join(iter(lambda: sock.recv(65_536), b""))
+    head, body = text.split(b"\r\n\r\n", 1)
+    return head.decode(), body.decode()
+
+
+def value(body, name, **labels):
+    """The sum over all lines of that name that have these labels."""
+    total = 0
+    for line in body.splitlines():
+        if line.startswith(name + "{") and all(f'{k}="{v}"' in line for k, v in labels.items()):
+            total += int(line.rsplit(" ", 1)[1])
+    return total
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_metrics(tmp_path, shards):
+    count = 30
+    with ns.fresh_namespace():
+        with ns.Server(tmp_path, "--shards", str(shards), "--metrics",
+                       f"{ns.OURS}:{PORT}") as server:
+            for _ in range(count):
+                with ns.connect() as sock:
+                    sock.sendall(ns.get("/bytes/1000", "Connection: close"))
+                    while sock.recv(65_536):
+                        pass
+            end = time.monotonic() + 60
+            body = ""
+            while value(body, "lockstep_requests_total", status=200) < count:
+                assert time.monotonic() < end, body
+                head, body = scrape()
+            assert head.startswith("HTTP/1.1 200 OK")
+            assert "Content-Type: text/plain; version=0.0.4" in head
+            assert f"Content-Length: {len(body)}" in head
+            assert value(body, "lockstep_connections_total") == count
+            assert value(body, "lockstep_body_bytes_total") == 1000 * count
+            assert len(re.findall(r"lockstep_frames_in_total\{", body)) == shards
+            head, _ = scrape("/else")
+            assert head.startswith("HTTP/1.1 404")
+            dashboard = json.loads((ns.ROOT / "tools/verbs/serve/grafana.json")
+                                   .read_text(encoding="utf-8"))
+            asked = {name for panel in dashboard["panels"] for target in panel["targets"]
+                     for name in re.findall(r"lockstep_[a-z_]+", target["expr"])}
+            assert asked == set(re.findall(r"^# TYPE (lockstep_[a-z_]+) ", body, re.MULTILINE))
+            code, summary, errors = server.end()
+    assert code == 0, errors
+    assert summary["requests"] == count
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--metrics", "10.9.0.77:9100"], "no --address of ours"),
+    (["--metrics", f"{ns.OURS}:80"], "--port is that one already"),
+    (["--metrics", "nonsense"], "expected an address of ours and a port"),
+    (["--metrics", f"{ns.OURS}:9100", "--record", "j"], "leave --record out")])
+def test_bad_places(tmp_path, words, said):
+    done = subprocess.run([str(ns.PROGRAM), "serve", "http", "--tap", ns.NAME, "--address",
+                           f"{ns.OURS}/24", *words], capture_output=True, text=True, check=False,
+                          timeout=60, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,32 @@
+// The verb `lockstep sim run`: its options.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "tools/verbs/verbs.hpp"
+#include "tools/verbs/sim/run.hpp"
+
+namespace lockstep::tools {
+
+void register_sim(CLI::App& app, int& exit_code) {
+  CLI::App* sim = app.add_subcommand("sim", "Simulated worlds: hosts, links, faults, one seed");
+  sim->require_subcommand(1);
+  CLI::App* verb = sim->add_subcommand("run", "Runs the world of a TOML file in virtual time");
+  const auto options = std::make_shared<SimRunOptions>();
+  verb->add_option("FILE", options->file, "the world; sim/README.md says what it holds")
+      ->required();
+  verb->add_option("--seed", options->seed, "which of the world's runs: any 64-bit number (1)");
+  verb->add_option("--set", options->settings,
+                   "NAME.FIELD=VALUE: a field of a host's Config (* for all), of a link, app or "
+                   "fault; may be repeated")
+      ->allow_extra_args(false);
+  verb->add_option("--pcapng", options->pcapng_folder, "write a capture of each host here");
+  verb->add_option("--json", options->json_file, "write the report as JSON too");
+  verb->add_option("--series", options->series_file,
+                   "write cwnd, RTT, queue and more over time to this CSV file");
+  verb->add_option("--until", options->until, "stop at this virtual time, like 10s");
+  verb->footer("Exit code 1: the run did not complete, or bytes arrived that were not sent.\n"
+               "Example: lockstep sim run sim/examples/lossy_path.toml --seed 7 --pcapng captures");
+  verb->callback([options, &exit_code] { exit_code = run_simulation(*options); });
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,260 @@
+// The tables and the JSON of a run.
+#include "tools/verbs/sim/report.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "core/seam/statistics.hpp"
+#include "tools/base/output/json.hpp"
+#include "tools/base/output/table.hpp"
+#include "tools/base/text/units.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+using nlohmann::ordered_json;
+using sim::Flow;
+using sim::FlowEnd;
+using sim::Side;
+
+using Align = TextTable::Align;
+
+/// The end that sent most: what its connection measured is what is of interest.
+Side busy_side(const Flow& flow) {
+  return flow.end(Side::acceptor).written > flow.end(Side::opener).written ? Side::acceptor
+                                                                           : Side::opener;
+}
+
+std::string endpoint_text(const Endpoint& endpoint) {
+  const std::string address = text_of(endpoint.address);
+  return endpoint.address.is_v4() ? fmt::format("{}:{}", address, endpoint.port.value)
+                                  : fmt::format("[{}]:{}", address, endpoint.port.value);
+}
+
+std::string_view outcome_of(const Flow& flow) {
+  for (const FlowEnd& end : flow.ends) {
+    if (!end.intact) {
+      return "WRONG BYTES";
+    }
+    if (end.begun && end.open) {
+      return "open";
+    }
+    if (end.begun && end.cause != Cause::finished) {
+      return name_of(end.cause);
+    }
+  }
+  return flow.end(Side::acceptor).begun ? "finished" : "not accepted";
+}
+
+Instant ended(const Flow& flow, Instant now) {
+  Instant last{0};
+  for (const FlowEnd& end : flow.ends) {
+    if (end.begun) {
+      last = later(last, end.open ? now : end.ended);
+    }
+  }
+  return last;
+}
+
+std::uint64_t segments_of(const Flow& flow) {
+  return flow.ends[0].last.segments_sent + flow.ends[1].last.segments_sent;
+}
+
+std::uint64_t retransmissions_of(const Flow& flow) {
+  return flow.ends[0].last.retransmissions + flow.ends[1].last.retransmissions;
+}
+
+void add_connection(TextTable& table, const Flow& flow, Instant now) {
+  const FlowEnd& opener = flow.end(Side::opener);
+  const FlowEnd& acceptor = flow.end(Side::acceptor);
+  const FlowEnd& busy = flow.end(busy_side(flow));
+  const FlowEnd& reader = flow.end(other(busy_side(flow)));
+  const auto rtt = busy.rtt.summary();
+  const auto measured = [&](Duration time) { return rtt.least.ns == 0 ? "-" : text_of(time); };
+  table.add({std::string(flow.app.view()), endpoint_text(flow.tuple.local),
+             endpoint_text(flow.tuple.remote), grouped(acceptor.read), grouped(opener.read),
+             rate_text(goodput_bits_per_second(reader)), grouped(segments_of(flow)),
+             grouped(retransmissions_of(flow)), measured(rtt.least), measured(rtt.median),
+             measured(rtt.percentile_99),
+             busy.last.cwnd.count == 0 ? "-" : grouped(busy.last.cwnd.count),
+             text_of(ended(flow, now).since(opener.began)), std::string(outcome_of(flow))});
+}
+
+std::string connections_text(const sim::Kernel& kernel, std::size_t width) {
+  constexpr std::size_t shown_max = 200;
+  TextTable table({{"connection", Align::left}, {"from"}, {"to"}, {"bytes"}, {"bytes back"},
+                   {"goodput"}, {"segments"}, {"retransmitted"}, {"rtt min"}, {"median"}, {"p99"},
+                   {"cwnd"}, {"duration"}, {"end", Align::left}});
+  std::size_t shown = 0;
+  std::size_t left_out = 0;
+  for (const Flow& flow : kernel.ledger().flows()) {
+    if (flow.joined) {
+      continue;
+    }
+    if (shown == shown_max) {
+      ++left_out;
+      continue;
+    }
+    ++shown;
+    add_connection(table, flow, kernel.now());
+  }
+  if (shown == 0) {
+    return "no connection was opened\n";
+  }
+  std::string out = table.text(width);
+  if (left_out != 0) {
+    out += fmt::format("and {} more: --json has them all\n", left_out);
+  }
+  return out;
+}
+
+std::string drops_text(const sim::LaneCounters& lane) {
+  std::string out;
+  for (std::uint32_t i = 0; i < sim::link_drop_count; ++i) {
+    if (lane.drops[i] != 0) {
+      out += fmt::format("{}{}={}", out.empty() ? "" : " ",
+                         name_of(static_cast<sim::LinkDrop>(i)), grouped(lane.drops[i]));
+    }
+  }
+  return out.empty() ? "-" : out;
+}
+
+std::string lanes_text(const sim::Kernel& kernel, std::size_t width) {
+  TextTable table({{"link", Align::left}, {"way", Align::left}, {"frames"}, {"delivered"},
+                   {"bytes"}, {"copied"}, {"changed"}, {"queue"}, {"marked"},
+                   {"drops", Align::left}});
+  for (std::uint32_t i = 0; i < kernel.bus().lane_count(); ++i) {
+    const sim::LaneCounters& lane = kernel.bus().lane({i}).counters();
+    table.add({std::string(kernel.world().links[i / 2].name.view()),
+               i % 2 == 0 ? "forward" : "back", grouped(lane.frames_offered),
+               grouped(lane.frames_delivered), grouped(lane.bytes_delivered),
+               grouped(lane.duplicated), grouped(lane.replaced), grouped(lane.queue_packets_most),
+               grouped(lane.marked), drops_text(lane)});
+  }
+  return table.text(width);
+}
+
+std::string drops_text(const Statistics& statistics) {
+  std::string out;
+  for (std::uint32_t reason = 0; reason < drop_count; ++reason) {
+    const auto count = statistics.drops.of(static_cast<Drop>(reason));
+    if (count != 0) {
+      out += fmt::format("{}{}={}", out.empty() ? "" : " ", name_of(static_cast<Drop>(reason)),
+                         grouped(count));
+    }
+  }
+  return out.empty() ? "-" : out;
+}
+
+std::string hosts_text(const sim::Kernel& kernel, std::size_t width) {
+  TextTable table({{"host", Align::left}, {"sent"}, {"received"}, {"turns"}, {"retransmitted"},
+                   {"timeouts"}, {"drops", Align::left}});
+  for (std::uint32_t i = 0; i < kernel.host_count(); ++i) {
+    const sim::Host& host = kernel.host({i});
+    const Statistics& statistics = host.stack().statistics();
+    table.add({std::string(host.spec().name.view()), grouped(statistics.frames_sent),
+               grouped(statistics.frames_received), grouped(host.state().turns),
+               grouped(statistics.tcp.retransmissions), grouped(statistics.tcp.timeouts),
+               drops_text(statistics)});
+  }
+  return table.text(width);
+}
+
+ordered_json end_json(const sim::Kernel& kernel, const FlowEnd& end) {
+  const auto rtt = end.rtt.summary();
+  return {{"host", kernel.host(end.host).spec().name.view()},
+          {"written", end.written},
+          {"read", end.read},
+          {"intact", end.intact},
+          {"goodput_bits_per_second", goodput_bits_per_second(end)},
+          {"segments_sent", end.last.segments_sent},
+          {"retransmissions", end.last.retransmissions},
+          {"cwnd_bytes", end.last.cwnd.count},
+          {"rtt_min_ns", rtt.least.ns},
+          {"rtt_median_ns", rtt.median.ns},
+          {"rtt_p99_ns", rtt.percentile_99.ns},
+          {"open", end.open},
+          {"cause", name_of(end.cause)}};
+}
+
+ordered_json flow_json(const sim::Kernel& kernel, const Flow& flow) {
+  ordered_json out{{"app", flow.app.view()},
+                   {"from", endpoint_text(flow.tuple.local)},
+                   {"to", endpoint_text(flow.tuple.remote)},
+                   {"outcome", outcome_of(flow)},
+                   {"began_ns", flow.ends[0].began.ns},
+                   {"duration_ns", ended(flow, kernel.now()).since(flow.ends[0].began).ns}};
+  const char* const sides[] = {"opener", "acceptor"};
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (flow.ends[i].begun) {
+      out[sides[i]] = end_json(kernel, flow.ends[i]);
+    }
+  }
+  return out;
+}
+
+ordered_json lane_json(const sim::Kernel& kernel, std::uint32_t index) {
+  const sim::LaneCounters& lane = kernel.bus().lane({index}).counters();
+  ordered_json drops = ordered_json::object();
+  for (std::uint32_t i = 0; i < sim::link_drop_count; ++i) {
+    if (lane.drops[i] != 0) {
+      drops[std::string(name_of(static_cast<sim::LinkDrop>(i)))] = lane.drops[i];
+    }
+  }
+  return {{"link", kernel.world().links[index / 2].name.view()},
+          {"way", index % 2 == 0 ? "forward" : "back"},
+          {"frames_offered", lane.frames_offered},
+          {"frames_delivered", lane.frames_delivered},
+          {"bytes_delivered", lane.bytes_delivered},
+          {"copied", lane.duplicated},
+          {"changed", lane.replaced},
+          {"queue_packets_most", lane.queue_packets_most},
+          {"marked", lane.marked},
+          {"drops", drops}};
+}
+
+}  // namespace
+
+std::string report_text(const sim::Kernel& kernel, sim::Ending ending, std::size_t width) {
+  std::string out = connections_text(kernel, width) + "\n" + lanes_text(kernel, width) + "\n" +
+                    hosts_text(kernel, width) + "\n";
+  out += fmt::format("{} seed {}: {} after {} of virtual time, {} frames sent,\n"
+                     "fingerprint {:016x}\n",
+                     kernel.world().name.view(), kernel.seed(), name_of(ending),
+                     text_of(kernel.now().since(Instant{0})), grouped(kernel.frames_sent()),
+                     kernel.fingerprint());
+  return out;
+}
+
+std::string report_json(const sim::Kernel& kernel, sim::Ending ending) {
+  ordered_json out{{"world", kernel.world().name.view()},
+                   {"seed", kernel.seed()},
+                   {"ending", name_of(ending)},
+                   {"virtual_ns", kernel.now().ns},
+                   {"frames_sent", kernel.frames_sent()},
+                   {"fingerprint", fmt::format("{:016x}", kernel.fingerprint())},
+                   {"connections", ordered_json::array()},
+                   {"lanes", ordered_json::array()}};
+  for (const Flow& flow : kernel.ledger().flows()) {
+    if (!flow.joined) {
+      out["connections"].push_back(flow_json(kernel, flow));
+    }
+  }
+  for (std::uint32_t i = 0; i < kernel.bus().lane_count(); ++i) {
+    out["lanes"].push_back(lane_json(kernel, i));
+  }
+  return json_text(out);
+}
+
+bool all_well(const sim::Kernel& kernel, sim::Ending ending) {
+  for (const Flow& flow : kernel.ledger().flows()) {
+    if (!flow.ends[0].intact || !flow.ends[1].intact) {
+      return false;
+    }
+  }
+  return ending == sim::Ending::completed;
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,119 @@
+// The verb's work: read the world, run it with its traces, report.
+#include "tools/verbs/sim/run.hpp"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <memory>
+#include <vector>
+
+#include "sim/checkers/rfc.hpp"
+#include "sim/kernel/kernel.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/lib/sim_apps/http_app.hpp"
+#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/progress.hpp"
+#include "tools/base/output/table.hpp"
+#include "tools/verbs/sim/report.hpp"
+#include "tools/verbs/sim/series.hpp"
+#include "tools/verbs/sim/spectators.hpp"
+#include "tools/lib/world_file/failed_check.hpp"
+#include "tools/base/text/units.hpp"
+#include "tools/lib/world_file/world_file.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+std::uint64_t parse_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, seed);
+  if (error != std::errc{} || stopped != end) {
+    throw Failure(ExitCode::bad_input,
+                  fmt::format("--seed {}: expected a number from 0 to 18446744073709551615: "
+                              "correct it",
+                              text));
+  }
+  return seed;
+}
+
+/// How far the run is in virtual time.
+void show(Progress& progress, const sim::Kernel& kernel, Instant limit) {
+  if (kernel.steps() % 65'536 == 0 && progress.is_due()) {
+    progress.draw(kernel.now().ns, limit.ns,
+                  fmt::format("{} of at most {}, {} frames",
+                              text_of(kernel.now().since(Instant{0})),
+                              text_of(limit.since(Instant{0})), grouped(kernel.frames_sent())));
+  }
+}
+
+sim::Ending run_to_end(sim::Kernel& kernel, Instant limit) {
+  Progress progress;
+  while (!kernel.done()) {
+    if (kernel.scheduled() == 0) {
+      kernel.end();
+      return sim::Ending::deadlocked;
+    }
+    if (kernel.next_at() > limit) {
+      kernel.end();
+      return sim::Ending::limit_reached;
+    }
+    kernel.step();
+    show(progress, kernel, limit);
+  }
+  kernel.end();
+  return sim::Ending::completed;
+}
+
+}  // namespace
+
+int run_simulation(const SimRunOptions& options) {
+  const sim::World world = read_world(options.file, options.settings);
+  const std::uint64_t seed = parse_seed(options.seed);
+  Instant limit = Instant{0} + world.limit;
+  if (!options.until.empty()) {
+    const auto until = parse_duration(options.until);
+    if (!until) {
+      throw Failure(ExitCode::bad_input,
+                    fmt::format("--until {}: expected a time with a unit, like 10s or 500ms: "
+                                "correct it",
+                                options.until));
+    }
+    limit = Instant{0} + *until;
+  }
+  refuse_overwrite(options.file, options.json_file);
+  refuse_overwrite(options.file, options.series_file);
+  set_check_handler(print_failed_check);
+  sim::Kernel kernel(world, seed, world_registry());
+  sim::Findings findings;
+  sim::RfcChecker referee(world, findings);
+  kernel.observe(referee);
+  Captures captures(options.pcapng_folder, world, kernel);
+  std::unique_ptr<DraftFile> json;
+  if (!options.json_file.empty()) {
+    json = std::make_unique<DraftFile>(options.json_file);
+  }
+  std::unique_ptr<DraftFile> series_file;
+  std::unique_ptr<Series> series;
+  if (!options.series_file.empty()) {
+    series_file = std::make_unique<DraftFile>(options.series_file);
+    series = std::make_unique<Series>(*series_file);
+    kernel.observe(*series);
+  }
+  const sim::Ending ending = run_to_end(kernel, limit);
+  captures.keep();
+  if (series_file != nullptr) {
+    series_file->keep();
+  }
+  if (json != nullptr) {
+    json->put(report_json(kernel, ending));
+    json->keep();
+  }
+  fmt::print("{}", report_text(kernel, ending, terminal_columns()));
+  // Asked to stop early, it did what it was asked.
+  const bool stopped = !options.until.empty() && ending == sim::Ending::limit_reached;
+  const bool lawful = print_findings(findings);
+  return all_well(kernel, stopped ? sim::Ending::completed : ending) && lawful ? 0 : 1;
+}
+
+}  // namespace lockstep::tools

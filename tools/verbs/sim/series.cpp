@@ -1,0 +1,46 @@
+// What each sender's congestion control does over time, as rows of a CSV file.
+#include "tools/verbs/sim/series.hpp"
+
+#include <fmt/core.h>
+
+namespace lockstep::tools {
+
+Series::Series(DraftFile& into) : into_(into) {
+  into_.put(
+      "time_ns,flow,cwnd,ssthresh,flight,acked,srtt_ns,rtt_ns,retransmissions,queue,marked,"
+      "w_max,alpha,pacing_rate\n");
+}
+
+void Series::turned(const sim::Kernel& kernel, sim::HostIndex host, Outcome) {
+  sim::Lane const* const lane = kernel.bus().lane_count() == 0 ? nullptr : &kernel.bus().lane({0});
+  for (const sim::Flow& flow : kernel.ledger().flows()) {
+    const sim::FlowEnd& end = flow.end(sim::Side::opener);
+    if (!end.begun || !end.open || end.host.value != host.value || flow.joined) {
+      continue;
+    }
+    const ConnectionInfo info = kernel.host(host).stack().inspect(end.id);
+    if (!info.exists || info.detached) {
+      continue;
+    }
+    const std::uint32_t queue = lane == nullptr ? 0 : lane->seen_waiting(kernel.now());
+    Last& last = last_.try_emplace(flow.id.value, Last{.una = info.send.iss}).first->second;
+    last.acked += info.send.una.since(last.una).count;
+    const bool same = last.cwnd == info.cwnd.count && last.ssthresh == info.ssthresh.count &&
+                      last.una == info.send.una && last.queue == queue &&
+                      last.retransmissions == info.retransmissions;
+    if (same) {
+      continue;
+    }
+    last = {info.cwnd.count, info.ssthresh.count,  info.send.una,
+            last.acked,      info.retransmissions, queue};
+    into_.put(fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kernel.now().ns,
+                          flow.id.value, info.cwnd.count, info.ssthresh.count,
+                          info.send.nxt.since(info.send.una).count,
+                          last.acked, info.srtt.ns,
+                          info.rate.valid ? info.rate.rtt.ns : 0, info.retransmissions, queue,
+                          lane == nullptr ? 0 : lane->counters().marked, info.w_max.count,
+                          info.alpha, info.pacing_rate));
+  }
+}
+
+}  // namespace lockstep::tools

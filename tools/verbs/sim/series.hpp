@@ -1,0 +1,35 @@
+// What each sender's congestion control does over time, as rows of a CSV file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "sim/kernel/kernel.hpp"
+#include "sim/kernel/observer.hpp"
+#include "tools/base/output/draft_file.hpp"
+
+namespace lockstep::tools {
+
+/// A row after each turn of a host that has changed something of a connection that it opened; times
+/// in nanoseconds, windows in octets, rates in octets per second, the queue in frames of the first
+/// link's way forward. The first line names the columns.
+class Series final : public sim::Observer {
+ public:
+  explicit Series(DraftFile& into);
+  void turned(const sim::Kernel& kernel, sim::HostIndex host, Outcome outcome) override;
+
+ private:
+  struct Last {
+    std::uint32_t cwnd = 0;
+    std::uint32_t ssthresh = 0;
+    Sequence una;
+    std::uint64_t acked = 0;  // beyond what sequence numbers tell apart
+    std::uint64_t retransmissions = 0;
+    std::uint32_t queue = 0;
+  };
+
+  DraftFile& into_;
+  std::map<std::uint32_t, Last> last_;  // by flow
+};
+
+}  // namespace lockstep::tools

@@ -1,0 +1,133 @@
+// The examples run to completion, alike twice, and leave whole files.
+#include "tools/verbs/sim/run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/kernel/kernel.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/lib/sim_apps/http_app.hpp"
+#include "tools/verbs/sim/report.hpp"
+#include "tools/lib/world_file/world_file.hpp"
+
+namespace lockstep::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path examples() { return fs::path(LOCKSTEP_SOURCE_DIR) / "sim" / "examples"; }
+
+std::string contents(const fs::path& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+class Example : public testing::TestWithParam<std::string> {};
+
+TEST_P(Example, RunsToCompletionWithEveryByteInItsPlace) {
+  const sim::World world = read_world((examples() / (GetParam() + ".toml")).string());
+  sim::Kernel kernel(world, 1, world_registry());
+  const sim::Ending ending = kernel.run();
+  EXPECT_EQ(ending, sim::Ending::completed);
+  EXPECT_TRUE(all_well(kernel, ending));
+  std::uint32_t finished = 0;
+  for (const sim::Flow& flow : kernel.ledger().flows()) {
+    if (!flow.foreign && !flow.joined) {
+      EXPECT_EQ(flow.end(sim::Side::opener).cause, Cause::finished);
+      EXPECT_EQ(flow.end(sim::Side::acceptor).read, flow.end(sim::Side::opener).written);
+      ++finished;
+    }
+  }
+  EXPECT_GT(finished, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Example,
+                         testing::Values("two_hosts", "lossy_path", "dumbbell", "reorder", "shards",
+                                         "partition_and_heal", "slow_reader", "adversary",
+                                         "long_fat_path", "mpipe", "http_mpipe"),
+                         [](const auto& each) { return each.param; });
+
+/// What the reader of the long fat path has after so many seconds.
+std::uint64_t read_after(sim::World world, std::uint64_t seconds) {
+  sim::Kernel kernel(world, 1);
+  kernel.run_until(Instant{Duration::seconds(seconds).ns});
+  return kernel.ledger().flows().at(0).end(sim::Side::acceptor).read;
+}
+
+//= rfc7323#2.2
+//= type=test
+//# 7323:TS-1 with scaled windows a flow fills 2.5 MB of path; if one host has them off, 64 KiB
+TEST(Examples, ALongFatPathNeedsScaledWindows) {
+  sim::World world = read_world((examples() / "long_fat_path.toml").string());
+  constexpr std::uint64_t all = std::uint64_t{32} << 20;
+  EXPECT_EQ(read_after(world, 5), all);
+  world.hosts.at(1).config.tcp.window_scale = false;
+  // At most one window of 65,535 octets in each round trip of 100 ms.
+  EXPECT_LT(read_after(world, 5), 50u * 65'535u);
+}
+
+TEST(Examples, ShowWhatTheyAreFor) {
+  sim::Kernel slow(read_world((examples() / "slow_reader.toml").string()), 1);
+  // The window closes: the sender meets a window of zero while the reader sleeps.
+  slow.run_until(Instant{Duration::milliseconds(1'500).ns});
+  const sim::FlowEnd& sender = slow.ledger().flows().at(0).end(sim::Side::opener);
+  EXPECT_EQ(slow.host({0}).stack().inspect(sender.id).send.wnd.count, 0u);
+
+  sim::Kernel cut(read_world((examples() / "partition_and_heal.toml").string()), 1);
+  cut.run();
+  const auto& lane = cut.bus().lane({0}).counters();
+  EXPECT_GT(lane.drops[static_cast<std::uint32_t>(sim::LinkDrop::partitioned)], 0u);
+}
+
+class SimRun : public testing::Test {
+ protected:
+  SimRun() : folder_(fs::path(testing::TempDir()) / "lockstep_simrun_test") {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~SimRun() override { fs::remove_all(folder_); }
+  fs::path folder_;
+};
+
+TEST_F(SimRun, WritesCapturesAndJsonTheSameBytesTwice) {
+  for (const char* name : {"one", "two"}) {
+    const std::string folder = (folder_ / name).string();
+    EXPECT_EQ(run_simulation({(examples() / "lossy_path.toml").string(), "9", folder,
+                              folder + "/report.json", folder + "/series.csv", "1s"}),
+              0);
+  }
+  for (const char* name : {"a.pcapng", "b.pcapng", "report.json", "series.csv"}) {
+    const std::string one = contents(folder_ / "one" / name);
+    EXPECT_GT(one.size(), 1'000u);
+    EXPECT_EQ(one, contents(folder_ / "two" / name)) << name;
+  }
+  const auto report = nlohmann::json::parse(contents(folder_ / "one" / "report.json"));
+  EXPECT_EQ(report["seed"], 9);
+  EXPECT_EQ(report["connections"].size(), 1u);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ / "one"), {}), 4);
+  const std::string series = contents(folder_ / "one" / "series.csv");
+  const auto columns = [](std::string_view row) { return std::ranges::count(row, ','); };
+  EXPECT_TRUE(series.starts_with("time_ns,flow,cwnd,ssthresh,"));
+  EXPECT_EQ(columns(series.substr(0, series.find('\n'))),
+            columns(series.substr(series.rfind('\n', series.size() - 2) + 1)));
+}
+
+TEST_F(SimRun, LeavesNothingBehindOnBadInput) {
+  const std::string folder = (folder_ / "captures").string();
+  const std::string file = (examples() / "two_hosts.toml").string();
+  EXPECT_THROW(run_simulation({file, "18446744073709551616", folder, "", "", ""}), Failure);
+  EXPECT_THROW(run_simulation({file, "-1", folder, "", "", ""}), Failure);
+  EXPECT_THROW(run_simulation({file, "1", folder, "", "", "soon"}), Failure);
+  const std::string none = (folder_ / "none.toml").string();
+  EXPECT_THROW(run_simulation({none, "1", folder, "", "", ""}), Failure);
+  EXPECT_FALSE(fs::exists(folder));
+}
+
+}  // namespace
+}  // namespace lockstep::tools

@@ -1,0 +1,56 @@
+// Registers the verb `swarm`.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "tools/verbs/verbs.hpp"
+#include "tools/verbs/swarm/swarm.hpp"
+#include "tools/verbs/swarm/world_text.hpp"
+
+namespace lockstep::tools {
+
+void register_swarm(CLI::App& app, int& exit_code) {
+  struct Arguments {
+    std::string seeds;
+    SwarmOptions options;
+  };
+  auto const arguments = std::make_shared<Arguments>();
+  CLI::App* const verb =
+      app.add_subcommand("swarm", "Runs worlds drawn from seeds under all checkers");
+  CLI::Option_group* const which = verb->add_option_group("worlds");
+  which->add_option("--seeds", arguments->seeds, "A..B, both included, or one seed");
+  which->add_option("--world", arguments->options.world, "One world that was saved");
+  which->require_option(1);
+  verb->add_option("--jobs", arguments->options.jobs, "Processes side by side")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  verb->add_option("--json", arguments->options.json, "Also write the results to this file");
+  verb->add_option("--pcapng", arguments->options.pcapng,
+                   "Write a capture of each seed to this folder");
+  verb->add_option("--shrink", arguments->options.shrink, "How many failing seeds to shrink")
+      ->capture_default_str();
+  verb->add_option("--save", arguments->options.save,
+                   "Write the world of each failing seed to this folder");
+  verb->add_option("--driver", arguments->options.driver,
+                   "What hosts stand on: the plain port, or the mPIPE driver on its model, "
+                   "flawless or with errors drawn from the seed")
+      ->check(CLI::IsMember({"plain", "mpipe", "mpipe-errs"}))
+      ->capture_default_str();
+  verb->add_option("--workers", arguments->options.workers,
+                   "Makes each host that can be several so many shards, behind one port or as "
+                   "workers of one card")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  verb->footer("Example: lockstep swarm --seeds 0..9999 --jobs 2\n"
+               "A failing seed is printed with the line that replays it.");
+  verb->callback([arguments, &exit_code] {
+    if (arguments->options.world.empty()) {
+      arguments->options.seeds = parse_seeds(arguments->seeds);
+    } else {
+      std::uint64_t const seed = load_saved_world(arguments->options.world).seed;
+      arguments->options.seeds = {seed, seed};
+    }
+    exit_code = run_swarm_verb(arguments->options);
+  });
+}
+
+}  // namespace lockstep::tools

@@ -1,0 +1,2 @@
+# It runs the Python program beside it.
+set(LIBS lockstep_process)

@@ -1,0 +1,155 @@
+# What `lockstep sweep` starts: runs the cells of a sweep that have no result yet.
+"""The verb's options are read and explained by register.cpp beside this, which starts this."""
+import argparse
+import json
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from verbs.sweep.plan import Failure, Plan  # noqa: E402  (the path comes first)
+from verbs.sweep.pools import DaskPool, LocalPool  # noqa: E402
+from verbs.sweep.results import Results  # noqa: E402
+
+# A cell whose process or worker was killed is done again so often.
+TRIES = 3
+BAR = 30
+
+
+class Progress:
+    """A bar on a terminal, for work that takes more than two seconds."""
+
+    def __init__(self, total):
+        self.total = total
+        self.due = time.monotonic() + 2
+        self.drawn = False
+
+    def draw(self, done, pool):
+        if sys.stderr.isatty() and time.monotonic() >= self.due:
+            self.due = time.monotonic() + 0.1
+            self.drawn = True
+            bar = "#" * (BAR * done // max(1, self.total))
+            print(f"\r\x1b[K[{bar:<{BAR}}] {done} of {self.total} cells, {pool.words()}",
+                  end="", file=sys.stderr, flush=True)
+
+    def clear(self):
+        if self.drawn:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self.drawn = False
+
+
+class Sweep:
+    """The cells that are missing, handed to a pool, their results kept as they come."""
+
+    def __init__(self, plan, results, program):
+        self.plan = plan
+        self.results = results
+        self.program = program
+        self.waiting = [i for i in range(len(plan.cells)) if i not in results.lines]
+        self.waiting.reverse()
+        self.kept = len(results.lines)
+        self.again = 0
+        self.tries = {}
+        self.lost = []
+        self.running = 0
+
+    def work(self, index):
+        return {"program": self.program, "words": self.plan.cells[index][0],
+                "folder": str(pathlib.Path.cwd()), "report": self.plan.report,
+                "files": self.plan.files}
+
+    def take(self, index, outcome):
+        """What became of a cell."""
+        if "stop" in outcome:
+            raise Failure(outcome["exit"], f"cell {index} ({' '.join(self.plan.cells[index][0])}):"
+                                           f" {outcome['stop']}")
+        if "killed" in outcome:
+            self.tries[index] = self.tries.get(index, 0) + 1
+            if self.tries[index] == TRIES:
+                self.lost.append(index)
+            else:
+                self.again += 1
+                self.waiting.append(index)
+            return
+        self.results.add({"cell": index, **self.plan.cells[index][1], **outcome})
+
+    def run(self, pool):
+        progress = Progress(len(self.plan.cells))
+        try:
+            while self.waiting or self.running:
+                while self.waiting and self.running < pool.size:
+                    index = self.waiting.pop()
+                    pool.start(index, self.work(index))
+                    self.running += 1
+                progress.draw(len(self.results.lines), pool)
+                index, outcome = pool.next()
+                self.running -= 1
+                self.take(index, outcome)
+        finally:
+            progress.clear()
+
+    def summary(self):
+        bad = [i for i, line in sorted(self.results.lines.items()) if line["exit"] != 0]
+        return {"cells": len(self.plan.cells), "kept": self.kept,
+                "ran": len(self.results.lines) - self.kept, "again": self.again,
+                "findings": bad, "lost": sorted(self.lost), "results": str(self.results.path)}
+
+
+def print_summary(summary, as_json):
+    if as_json:
+        print(json.dumps(summary, indent=2))
+        return
+    for index in summary["findings"][:10]:
+        print(f"cell {index}: exit code 1 or worse, see its line")
+    for index in summary["lost"]:
+        print(f"cell {index}: its process or worker was killed {TRIES} times: left out")
+    print(f"{summary['cells']} cells: {summary['kept']} were there, {summary['ran']} ran,"
+          f" {summary['again']} again since a worker died,"
+          f" {len(summary['findings'])} with findings")
+    if not summary["lost"]:
+        print(f"results: {summary['results']}")
+
+
+def run(arguments):
+    plan = Plan(arguments.file, arguments.program)
+    out = arguments.out or str(pathlib.Path(arguments.file).with_suffix(".results.jsonl"))
+    results = Results(out, plan, arguments.fresh)
+    sweep = Sweep(plan, results, arguments.program)
+    try:
+        if sweep.waiting:
+            pool = DaskPool(arguments.dask) if arguments.dask else LocalPool(arguments.jobs)
+            try:
+                sweep.run(pool)
+            finally:
+                pool.close()
+        if not sweep.lost:
+            results.finish()
+    finally:
+        results.close()
+    summary = sweep.summary()
+    print_summary(summary, arguments.json)
+    return 1 if summary["findings"] or summary["lost"] else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="lockstep sweep")
+    parser.add_argument("program")
+    parser.add_argument("file")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--dask")
+    parser.add_argument("--out")
+    parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    try:
+        return run(parser.parse_args())
+    except Failure as failure:
+        print(f"lockstep: {' '.join(str(failure).split())}", file=sys.stderr)
+        return failure.code
+    except KeyboardInterrupt:
+        print("lockstep: stopped; the same command goes on where it was", file=sys.stderr)
+        return 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())
