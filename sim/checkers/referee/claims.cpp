@@ -1,4 +1,6 @@
 // Findings that packets recorded later may explain: they stand once something shows that none does.
+#include <algorithm>
+
 #include "sim/checkers/referee/judges.hpp"
 
 namespace lockstep::sim::referee {
@@ -78,6 +80,14 @@ void settle_edge(const Moment& m, Claim& claim) {
   claim.kind = Claim::Kind::none;
 }
 
+// No acknowledgment goes back: what does was said before.
+bool acknowledges_less(const Moment& m, Sequence ack) {
+  Voice const& v = m.speaker;
+  bool const latest = v.order_known && m.said.at.since(v.order_at) > recorded_late;
+  return (latest && ack.before(v.order_ack)) ||
+         (v.orders_before == 2 && ack.before(v.order_before[1]));
+}
+
 // What lies behind the FIN was never sent.
 bool shown_by_fin(const Claim& claim, const Voice& other) {
   Sequence const least = claim.kind == Claim::Kind::ack ? claim.upto.previous() : claim.from;
@@ -123,6 +133,40 @@ void settle_claims(const Moment& m) {
       case Claim::Kind::none:
         break;
     }
+  }
+}
+
+// Captures of both ends that were merged have all of it twice, by clocks that differ: some answers
+// stand far before what they answer.
+void hear_order(const Moment& m) {
+  wire::Segment const& segment = m.segment();
+  if (m.terms.whole || m.speaker.own || m.other.own || segment.flags.rst()) {
+    return;
+  }
+  Voice& v = m.speaker;
+  if (segment.flags.syn()) {
+    if (v.spoke_on && v.iss == segment.sequence &&
+        m.said.at.since(v.spoke_on_at) > recorded_late) {
+      m.judge.doubt_order(m);
+    }
+    return;
+  }
+  v.spoke_on_at = v.spoke_on ? v.spoke_on_at : m.said.at;
+  v.spoke_on = true;
+  if (!segment.flags.ack()) {
+    return;
+  }
+  if (acknowledges_less(m, segment.acknowledgment)) {
+    m.judge.doubt_order(m);
+  } else if (!v.order_known || segment.acknowledgment.after(v.order_ack)) {
+    if (v.order_known && m.said.at.since(v.order_turned_at) >= recorded_late) {
+      v.order_before = {v.order_ack, v.order_before[0]};
+      v.orders_before = std::min(v.orders_before + 1, 2u);
+      v.order_turned_at = m.said.at;
+    }
+    v.order_known = true;
+    v.order_ack = segment.acknowledgment;
+    v.order_at = m.said.at;
   }
 }
 

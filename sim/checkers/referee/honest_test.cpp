@@ -212,6 +212,27 @@ TEST(RefereeHonest, AConnectionBehindOneOfWhichTheEndIsMissing) {
   }
 }
 
+// Captures of both ends that were merged, by clocks that are 40 ms apart: the server's answers
+// stand before what they answer.
+TEST(RefereeHonest, BothEndsByClocksThatDiffer) {
+  for (bool const opening : {true, false}) {
+    Talk t;
+    t.open({.mss = 1'460, .sack_permitted = true});
+    if (opening) {
+      t.a("A", {.seq = 1, .ack = 1, .sack = {{1'001, 1'101}}});
+      t.a("S", {.after_ms = 90, .mss = 1'460, .sack_permitted = true});
+      t.b("AP", {.seq = 1'001, .ack = 1, .text = 100, .after_ms = 1});
+    } else {
+      t.b("A", {.seq = 1, .ack = 101, .after_ms = 1'000});
+      t.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = 37});
+      t.b("AP", {.seq = 1, .ack = 101, .text = 10, .after_ms = 300});
+      t.a("A", {.seq = 101, .ack = 11, .after_ms = 1});
+      t.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = 30});
+    }
+    expect_nothing_certain(t);
+  }
+}
+
 // Captures of both ends that were merged: each packet is there again, a trip later.
 TEST(RefereeHonest, ASynThatIsThereAgainMakesNoTextNew) {
   Talk t;

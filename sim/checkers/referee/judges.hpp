@@ -32,6 +32,8 @@ void judge_first_number(const Moment& m, FirstNumbers& track);
 // Lets what `claim` says of a finding wait for what explains it or shows that nothing does.
 void await(const Moment& m, const Claim& claim);
 void settle_claims(const Moment& m);
+// Notes that the capture has the segment long behind what its speaker said after it.
+void hear_order(const Moment& m);
 void end_claims(Connection& connection, Fouls& fouls);
 
 // The right edge that the segment offers, by the widest reading of its scale.

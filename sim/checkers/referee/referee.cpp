@@ -157,6 +157,7 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   } else if (said.segment.flags.syn() && !said.segment.flags.rst()) {
     begin(m);
   }
+  hear_order(m);
   hear_numbers(m);
   hear_stamps(m);
   if (terms_.likely) {
@@ -294,6 +295,10 @@ void Referee::doubt_claim(const Moment& m, std::uint32_t place, Doubt why) {
 
 void Referee::doubt_order(const Moment& m, std::uint32_t place) {
   doubt_claim(m, place, Doubt::order);
+  doubt_order(m);
+}
+
+void Referee::doubt_order(const Moment& m) {
   if (!m.connection.disordered && !terms_.whole) {
     m.connection.disordered = true;
     fouls_.doubt_connection(static_cast<std::uint32_t>(&m.connection - connections_.data()),

@@ -130,6 +130,7 @@ class Referee {
   void doubt_claim(const Moment& m, std::uint32_t place, Doubt why);
   // The same, and the capture has been seen to have packets in another order than they passed.
   void doubt_order(const Moment& m, std::uint32_t place);
+  void doubt_order(const Moment& m);
   bool may_keep(std::uint64_t more_cells);
 
  private:

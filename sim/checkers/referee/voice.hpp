@@ -103,6 +103,16 @@ struct Voice {
   Sequence edge;               // the furthest right edge that it offered ...
   Sequence edge_ack;           // ... with this acknowledgment ...
   std::uint32_t edge_stamp = 0;  // ... and this timestamp
+  // In what order it is recorded: its highest acknowledgment, since when, and those that were 20 ms
+  // before and as long before that.
+  bool spoke_on = false;       // it has said something else than its SYN ...
+  Instant spoke_on_at;         // ... first then
+  bool order_known = false;
+  Sequence order_ack;
+  Instant order_at;
+  std::array<Sequence, 2> order_before{};
+  std::uint32_t orders_before = 0;  // how many of these there are
+  Instant order_turned_at;
   Sequence last_ack;
   Bytes last_window;
   Bytes widest;
