@@ -17,6 +17,8 @@ namespace flag = tools::tcp_flag;
 constexpr Duration prompt = Duration::milliseconds(50);
 /// What was on its way to the wire when an ACK came has left by then.
 constexpr Duration long_known = Duration::milliseconds(200);
+/// No packet is recorded so long behind one that was later.
+constexpr Duration recorded_late = Duration::milliseconds(20);
 
 class AgainAudit {
  public:
@@ -89,6 +91,12 @@ class AgainAudit {
     });
   }
 
+  /// The peer's ACKs have just gone back: they do so late only in captures of both ends that were
+  /// merged, where the device's segments come a second time behind them, cut up otherwise.
+  bool is_of_two_clocks(Instant at) const {
+    return in_.script.unaided && back_at_ && at.since(*back_at_) <= Duration::seconds(1);
+  }
+
   /// What the device says only if it has received a segment of the peer: the ACK of new data, or
   /// the echo of a new timestamp. With it came an acknowledgment.
   void note_evidence(const Segment& segment) {
@@ -133,6 +141,10 @@ class AgainAudit {
       if (step.kind != Step::Kind::segment || !step.segment.has(flag::ack) ||
           step.segment.any(flag::rst | flag::syn)) {
         continue;
+      }
+      bool const back = opened_ && before(step.segment.acknowledgment, una_);
+      if (back && step.at.since(una_at_) >= recorded_late) {
+        back_at_ = step.at;
       }
       // Outside the window no field counts (RFC 9293, 3.10.7.4): so is a probe of a shut one.
       if (in_.run.steps[steps_].dropped == Drop::tcp_out_of_window) {
@@ -242,7 +254,7 @@ class AgainAudit {
       bool const asks = segment.data_bytes() <= 1 && segment.sequence + 1 == una_;
       bool const known = received_ && at_or_before(segment.end(), *received_);
       bool const sure = known && !asks && item.at.since(una_at_) >= long_known &&
-                        !(in_.script.unaided && was_before(index));
+                        !(in_.script.unaided && was_before(index)) && !is_of_two_clocks(item.at);
       if (!asks || !in_.script.inferred) {
         breach(item.at, {"6298:RTO-11"}, "sent again after it was acknowledged", index, sure);
       }
@@ -292,7 +304,6 @@ class AgainAudit {
 
   /// Was something of the peer recorded a moment later, which may have drawn it?
   bool drawn_late(const Item& item) const {
-    constexpr Duration recorded_late = Duration::milliseconds(20);
     for (std::size_t i = item.steps_before; i < in_.script.steps.size(); ++i) {
       const Step& step = in_.script.steps[i];
       if (step.kind == Step::Kind::segment) {
@@ -342,6 +353,7 @@ class AgainAudit {
   const AuditInput& in_;
   const Trace& trace_;
   Transmissions sent_;
+  std::optional<Instant> back_at_;  ///< when the peer's ACKs went back last
   std::vector<bool> copies_;  ///< which items the recorder has twice
   std::vector<Evidence> evidence_;
   std::size_t evidence_taken_ = 0;

@@ -308,6 +308,26 @@ TEST(Recording, APacketMayBeThereOnceMoreByAnotherClock) {
   }
 }
 
+// The same, where the sender's card cut a segment up that the other end has in parts.
+TEST(Recording, APacketMayBeThereOnceMoreInPartsByAnotherClock) {
+  for (bool const merged : {true, false}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0}).stamp(100, 0).device(0, "SA", {0, 1}).stamp(1000, 100);
+    c.peer(10, "A", {1, 1}).stamp(110, 1000).peer(11, "PA", {1, 1, 100}).stamp(111, 1000);
+    c.device(11, "A", {1, 101}).stamp(1011, 111);
+    c.device(12, "PA", {1, 101, 600}).stamp(1012, 111).peer(22, "A", {101, 601}).stamp(122, 1012);
+    c.device(40, "PA", {601, 101, 50}).stamp(1040, 122);
+    c.peer(50, "A", {101, 651}).stamp(150, 1040);
+    if (merged) {
+      c.peer(411, "A", {101, 1}).stamp(111, 1000);
+    }
+    c.device(412, "A", {1, 101, 300}).stamp(merged ? 1012 : 1412, merged ? 111 : 150);
+    c.device(412, "PA", {301, 101, 300}).stamp(merged ? 1012 : 1412, merged ? 111 : 150);
+    c.peer(500, "A", {101, 651}).stamp(1'500, 1040);
+    EXPECT_EQ(accused_of(c), merged ? "" : "6298:RTO-11") << verdict_of(c);
+  }
+}
+
 /// Three segments are lost. The timer sends the first again, and `again` sends the second, 95 ms
 /// after the first was acknowledged.
 Conversation paced(bool again) {
