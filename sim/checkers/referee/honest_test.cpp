@@ -259,6 +259,19 @@ TEST(RefereeHonest, TextThatIsRecordedBehindTheEchoOfALaterStamp) {
   }
 }
 
+// At one end hardware fills the checksum in: nobody can say whether it is wrong at the other.
+TEST(RefereeHonest, TextOfWhichNoChecksumShowsThatItArrivedSo) {
+  for (Sum const first : {Sum::good, Sum::unfilled, Sum::unknown}) {
+    for (Sum const second : {Sum::good, Sum::unfilled, Sum::unknown}) {
+      Talk t;
+      t.open().a("AP", {.seq = 1, .ack = 1, .text = 100, .sum = first});
+      t.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = 80, .octet = 9, .sum = second});
+      bool const sure = first == Sum::good && second == Sum::good;
+      EXPECT_EQ(t.found(Rule::text_changed), sure ? "certain" : "likely");
+    }
+  }
+}
+
 // Bits turn over on the way to the capture: the sender need not have sent it so.
 TEST(RefereeHonest, AChecksumThatIsWrongSomewhereOnTheWay) {
   Talk t;

@@ -64,8 +64,13 @@ void judge_copy(const Moment& m) {
     first = cell != KeptText::unknown && cell != octet && wrong++ == 0 ? at : first;
     cell = octet;
   }
+  Voice& v = m.speaker;
+  v.kept_unsure = v.kept_unsure || (!m.terms.whole && !m.own && m.said.sum != Sum::good);
   if (wrong != 0) {
-    m.judge.call(m, Rule::text_changed, doubt_of_middle(m), {first.value, wrong});
+    Doubt const middle = doubt_of_middle(m);
+    m.judge.call(m, Rule::text_changed,
+                 middle == Doubt::none && v.kept_unsure ? Doubt::damaged : middle,
+                 {first.value, wrong});
   }
 }
 

@@ -90,6 +90,7 @@ struct Voice {
   Sequence early_end;          // ... up to here
   HeardText text;
   KeptText kept;
+  bool kept_unsure = false;    // no checksum shows of some of it that it was sent so
   std::array<Spoiled, spoiled_max> spoiled{};
   std::uint32_t spoiled_count = 0;
   bool forgiven = false;       // some of it was acknowledged
