@@ -277,6 +277,9 @@ function(lockstep_tool folder)
     list(APPEND LIBS lockstep_third_party)
   endif()
   lockstep_library(${name} SOURCES ${tool_SOURCES} PUBLIC lockstep_core ${LIBS})
+  if(CORE_ALONE AND tool_SOURCES)
+    target_link_libraries(lockstep_${name} PRIVATE $<BUILD_INTERFACE:lockstep_inlined_writes>)
+  endif()
   lockstep_test(${name} SOURCES ${tool_TESTS}
     LIBRARIES lockstep_${name} ${TEST_LIBS} lockstep_third_party)
   lockstep_fuzzers(SOURCES ${tool_FUZZERS} LIBRARIES lockstep_${name} lockstep_third_party)
@@ -309,11 +312,13 @@ function(lockstep_find_third_party)
   target_link_libraries(lockstep_third_party INTERFACE
     $<IF:$<BOOL:${SKBUILD}>,fmt::fmt-header-only,fmt::fmt>
     CLI11::CLI11 nlohmann_json::nlohmann_json)
-  # gcc 12 at -O3 warns of a write that it inlined from fmt's parser, which holds to the length.
+  # gcc 12 at -O3 warns of writes that it inlined, of fmt's parser for one, which hold to the length.
+  add_library(lockstep_inlined_writes INTERFACE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    target_compile_options(lockstep_third_party INTERFACE
+    target_compile_options(lockstep_inlined_writes INTERFACE
       $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow>)
   endif()
+  target_link_libraries(lockstep_third_party INTERFACE lockstep_inlined_writes)
 endfunction()
 
 # Every folder with C++ of the named parents; tools/verbs/cli last, as it links all other verbs.
