@@ -312,7 +312,7 @@ function(lockstep_find_third_party)
   target_link_libraries(lockstep_third_party INTERFACE
     $<IF:$<BOOL:${SKBUILD}>,fmt::fmt-header-only,fmt::fmt>
     CLI11::CLI11 nlohmann_json::nlohmann_json)
-  # gcc 12 at -O3 warns of writes that it inlined, of fmt's parser for one, which hold to the length.
+  # gcc 12 at -O3 warns of writes that it inlined and that hold to the length.
   add_library(lockstep_inlined_writes INTERFACE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(lockstep_inlined_writes INTERFACE
