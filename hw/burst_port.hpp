@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/seam/driver.hpp"
+#include "core/stack/driver.hpp"
 #include "core/units/bytes.hpp"
 #include "core/units/check.hpp"
 #include "hw/poll/clock.hpp"

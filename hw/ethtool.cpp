@@ -86,9 +86,12 @@ std::optional<ChannelCounts> channels_of(const std::string& name) {
 
 Offloads offloads_of(const std::string& name) {
   constexpr std::uint32_t any = ~std::uint32_t{0};
-  return {ask_bits(name, ETHTOOL_GRXCSUM, any), ask_bits(name, ETHTOOL_GTXCSUM, any),
-          ask_bits(name, ETHTOOL_GTSO, any),    ask_bits(name, ETHTOOL_GGSO, any),
-          ask_bits(name, ETHTOOL_GGRO, any),    ask_bits(name, ETHTOOL_GFLAGS, ETH_FLAG_LRO),
+  return {ask_bits(name, ETHTOOL_GRXCSUM, any),
+          ask_bits(name, ETHTOOL_GTXCSUM, any),
+          ask_bits(name, ETHTOOL_GTSO, any),
+          ask_bits(name, ETHTOOL_GGSO, any),
+          ask_bits(name, ETHTOOL_GGRO, any),
+          ask_bits(name, ETHTOOL_GFLAGS, ETH_FLAG_LRO),
           ask_bits(name, ETHTOOL_GFLAGS, ETH_FLAG_RXVLAN)};
 }
 
@@ -115,8 +118,7 @@ std::vector<Feature> features_of(const std::string& name) {
 bool want_features(const std::string& name, const std::vector<Feature>& features) {
   auto const count = static_cast<std::uint32_t>(features.size());
   FeatureBlocks now = blocks_of(name, count);
-  Listed<ethtool_sfeatures, ethtool_set_features_block> wanted(ETHTOOL_SFEATURES,
-                                                               now.head().size);
+  Listed<ethtool_sfeatures, ethtool_set_features_block> wanted(ETHTOOL_SFEATURES, now.head().size);
   wanted.head().size = now.head().size;
   for (std::uint32_t i = 0; now.head().size != 0 && i < count; ++i) {
     std::uint32_t const bit = 1u << (i % 32);

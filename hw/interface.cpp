@@ -57,8 +57,7 @@ std::string text_of(const IpAddress& address) {
 }
 
 bool is_internet(const sockaddr* address) {
-  return address != nullptr &&
-         (address->sa_family == AF_INET || address->sa_family == AF_INET6);
+  return address != nullptr && (address->sa_family == AF_INET || address->sa_family == AF_INET6);
 }
 
 // How long a network's prefix is.
@@ -126,8 +125,7 @@ Trouble look_at(const std::string& name, InterfaceFacts& into) {
   }
   known = known && ioctl(asking.number(), SIOCGIFFLAGS, &request) == 0;
   into.up = (request.ifr_flags & IFF_UP) != 0;
-  return known ? Trouble{}
-               : Trouble{TroubleKind::environment, name + ": " + std::strerror(errno)};
+  return known ? Trouble{} : Trouble{TroubleKind::environment, name + ": " + std::strerror(errno)};
 }
 
 std::optional<KernelOwner> kernel_owner(const IpAddress& address) {
@@ -150,12 +148,11 @@ Trouble refuse_kernel_address(const IpAddress& address) {
     return {};
   }
   return {TroubleKind::bad_input,
-          owner->is_route
-              ? "the kernel answers for it by its local route " + text_of(owner->first) + "/" +
-                    std::to_string(owner->prefix_bits) + " on " + owner->interface +
-                    ": choose a free address"
-              : "it is the kernel's own address on " + owner->interface +
-                    ", which would answer for us: choose a free address"};
+          owner->is_route ? "the kernel answers for it by its local route " +
+                                text_of(owner->first) + "/" + std::to_string(owner->prefix_bits) +
+                                " on " + owner->interface + ": choose a free address"
+                          : "it is the kernel's own address on " + owner->interface +
+                                ", which would answer for us: choose a free address"};
 }
 
 }  // namespace lockstep::hw

@@ -30,10 +30,10 @@ class NetlinkAttributes {
 
 struct NetlinkQuestion {
   std::uint16_t type = 0;
-  bool all = false;                 // a list of all there are is wanted
-  std::vector<std::byte> body;      // the header of the family, and attributes
-  std::uint32_t header_bytes = 0;   // of each answer, before its attributes
-  std::uint16_t flags = 0;          // NLM_F_CREATE and its like, of what changes something
+  bool all = false;                // a list of all there are is wanted
+  std::vector<std::byte> body;     // the header of the family, and attributes
+  std::uint32_t header_bytes = 0;  // of each answer, before its attributes
+  std::uint16_t flags = 0;         // NLM_F_CREATE and its like, of what changes something
 };
 
 // One that begins with this header of its family.

@@ -9,8 +9,8 @@ namespace lockstep::hw {
 struct PortCounters {
   std::uint64_t frames_in = 0;
   std::uint64_t frames_out = 0;
-  std::uint64_t too_long = 0;     // longer than the MTU allows: lost
-  std::uint64_t too_short = 0;    // without a whole header: lost
+  std::uint64_t too_long = 0;   // longer than the MTU allows: lost
+  std::uint64_t too_short = 0;  // without a whole header: lost
   // Descriptors, lengths and addresses of the kernel or the device that cannot be: ignored.
   std::uint64_t malformed = 0;
   std::uint64_t segmented = 0;    // several segments in one frame that cannot be taken apart: lost

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/seam/frame.hpp"
+#include "core/stack/frame.hpp"
 
 namespace lockstep::hw {
 

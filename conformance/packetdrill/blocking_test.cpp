@@ -46,9 +46,9 @@ TEST(Blocking, ConnectReturnsWithTheSynAck) {
   drill.arrive("S. 0:0(0) ack 1 win 65535 <mss 1000>");
   EXPECT_TRUE(drill.came_back(100'000).starts_with("0 at 6000"));
   // It has been told: no second time.
-  EXPECT_EQ(said(drill.calls.connect(drill.ud(), fd, reinterpret_cast<const sockaddr*>(&to),
-                                     length)),
-            "EISCONN");
+  EXPECT_EQ(
+      said(drill.calls.connect(drill.ud(), fd, reinterpret_cast<const sockaddr*>(&to), length)),
+      "EISCONN");
 }
 
 TEST(Blocking, ConnectIsRefused) {
@@ -73,9 +73,8 @@ TEST(Blocking, ReadWaitsForTextAndForAllOfIt) {
   drill.wait_until(20'000);
   drill.arrive("P. 1:6(5) ack 1 win 65535");
   EXPECT_EQ(drill.came_back(30'000), "5 at 20001");
-  drill.block(40'000, [&]() -> long {
-    return drill.calls.recv(drill.ud(), fd, text, 20, MSG_WAITALL);
-  });
+  drill.block(40'000,
+              [&]() -> long { return drill.calls.recv(drill.ud(), fd, text, 20, MSG_WAITALL); });
   drill.wait_until(50'000);
   drill.arrive("P. 6:16(10) ack 1 win 65535");
   EXPECT_EQ(drill.came_back(55'000), "blocked");
@@ -93,9 +92,9 @@ TEST(Blocking, WriteWaitsForRoom) {
   Drill drill("local_ip=192.168.0.1 profile=rfc");
   int const fd = drill.accepted();
   int const small = 4'000;
-  EXPECT_EQ(said(drill.calls.setsockopt(drill.ud(), fd, SOL_SOCKET, SO_SNDBUF, &small,
-                                        sizeof small)),
-            "0");
+  EXPECT_EQ(
+      said(drill.calls.setsockopt(drill.ud(), fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small)),
+      "0");
   std::vector<char> text(6'000);
   drill.block(10'000, [&]() -> long {
     return drill.calls.write(drill.ud(), fd, text.data(), text.size());
@@ -121,9 +120,8 @@ TEST(Blocking, PollAndEpollWaitForSomethingOrForTheirTime) {
   epoll_event event{};
   event.events = EPOLLIN;
   EXPECT_EQ(drill.calls.epoll_ctl(drill.ud(), epoll, EPOLL_CTL_ADD, fd, &event), 0);
-  drill.block(200'000, [&]() -> long {
-    return drill.calls.epoll_wait(drill.ud(), epoll, &event, 1, -1);
-  });
+  drill.block(200'000,
+              [&]() -> long { return drill.calls.epoll_wait(drill.ud(), epoll, &event, 1, -1); });
   drill.wait_until(210'000);
   drill.arrive("P. 1:6(5) ack 1 win 65535");
   EXPECT_EQ(drill.came_back(220'000), "1 at 210001");
@@ -133,8 +131,7 @@ TEST(Blocking, CloseLingersUntilTheFinIsAcknowledged) {
   Drill drill;
   int const fd = drill.accepted();
   linger const wish{1, 10};
-  EXPECT_EQ(said(drill.calls.setsockopt(drill.ud(), fd, SOL_SOCKET, SO_LINGER, &wish,
-                                        sizeof wish)),
+  EXPECT_EQ(said(drill.calls.setsockopt(drill.ud(), fd, SOL_SOCKET, SO_LINGER, &wish, sizeof wish)),
             "0");
   std::erase(drill.sockets, fd);
   drill.block(10'000, [&]() -> long { return drill.calls.close(drill.ud(), fd); });

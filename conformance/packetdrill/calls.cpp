@@ -2,9 +2,9 @@
 #include "conformance/packetdrill/calls.hpp"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <linux/sockios.h>
 #include <sys/ioctl.h>
 
 #include <cerrno>
@@ -49,8 +49,8 @@ int linger_of(Session& session, int fd) {
 bool is_closing(Session& session, int fd) {
   lockstep_tcp_info info{};
   socklen_t length = sizeof info;
-  static_cast<void>(session.sockets().get_option(session.live().ours(fd), IPPROTO_TCP, TCP_INFO,
-                                                 &info, &length));
+  static_cast<void>(
+      session.sockets().get_option(session.live().ours(fd), IPPROTO_TCP, TCP_INFO, &info, &length));
   return info.tcpi_state == TCP_FIN_WAIT1 || info.tcpi_state == TCP_CLOSING ||
          info.tcpi_state == TCP_LAST_ACK;
 }
@@ -94,13 +94,13 @@ Result open_socket(Session& session, int domain, int type, int protocol) {
 }
 
 Result bind(Session& session, int fd, NameIn name) {
-  Result const out = session.run([&] {
-    return session.sockets().bind(session.live().ours(fd), name);
-  });
+  Result const out =
+      session.run([&] { return session.sockets().bind(session.live().ours(fd), name); });
   if (out == -EADDRNOTAVAIL) {
-    std::fputs("liblockstep_packetdrill: bind() names an address that is not the stack's: pass the "
-               "same one by --local_ip and by --so_flags=local_ip=ADDRESS\n",
-               stderr);
+    std::fputs(
+        "liblockstep_packetdrill: bind() names an address that is not the stack's: pass the "
+        "same one by --local_ip and by --so_flags=local_ip=ADDRESS\n",
+        stderr);
   }
   return out;
 }

@@ -4,8 +4,8 @@
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 
-#include "core/units/check.hpp"
 #include "conformance/packetdrill/packetdrill_kit.hpp"
+#include "core/units/check.hpp"
 #include "tools/lib/sockets/sockets.h"
 
 namespace lockstep::tools::packetdrill::testing {
@@ -76,9 +76,9 @@ TEST(Drill, AnActiveConnectionOverIpv6) {
   sockaddr_storage const to = drill.name(true, length);
   drill.flow.opening = true;
   drill.flow.local_known = false;
-  EXPECT_EQ(said(drill.calls.connect(drill.ud(), fd, reinterpret_cast<const sockaddr*>(&to),
-                                     length)),
-            "EINPROGRESS");
+  EXPECT_EQ(
+      said(drill.calls.connect(drill.ud(), fd, reinterpret_cast<const sockaddr*>(&to), length)),
+      "EINPROGRESS");
   drill.leaves("S 0:0(0) <...>");
   drill.arrive("S. 0:0(0) ack 1 win 65535 <mss 1000>");
   drill.leaves(". 1:1(0) ack 1");

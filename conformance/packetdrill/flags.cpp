@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "conformance/script/cursor.hpp"
-#include "core/seam/config_fields.hpp"
+#include "core/stack/config_fields.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
 
@@ -21,8 +21,7 @@ namespace script = conformance::script;
 constexpr std::string_view source = "--so_flags";
 
 [[noreturn]] void refuse(script::Place at, const std::string& what) {
-  throw Failure(ExitCode::bad_input,
-                fmt::format("{}:{}:{}: {}", source, at.line, at.column, what));
+  throw Failure(ExitCode::bad_input, fmt::format("{}:{}:{}: {}", source, at.line, at.column, what));
 }
 
 bool is_separator(char c) { return c == ' ' || c == ',' || c == '\t' || c == '\n'; }

@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "conformance/packetdrill/calls.hpp"
 #include "core/units/check.hpp"
 #include "tools/base/process/failure.hpp"
-#include "conformance/packetdrill/calls.hpp"
 
 namespace lockstep::tools::packetdrill {
 namespace {
@@ -223,8 +223,8 @@ int call_epoll_wait(void* userdata, int epfd, epoll_event* events, int count, in
   if (count <= 0 || events == nullptr) {
     return done(count <= 0 ? -EINVAL : -EFAULT);
   }
-  return done(wait_epoll(of(userdata), epfd, {events, static_cast<std::size_t>(count)},
-                         timeout_ms));
+  return done(
+      wait_epoll(of(userdata), epfd, {events, static_cast<std::size_t>(count)}, timeout_ms));
 }
 
 int call_pipe(void* userdata, int ends[2]) { return done(open_pipe(of(userdata), ends)); }

@@ -39,8 +39,8 @@ struct packetdrill_interface {
   ssize_t (*sendto)(void* userdata, int fd, const void* buffer, size_t size, int flags,
                     const struct sockaddr* address, socklen_t length);
   ssize_t (*sendmsg)(void* userdata, int fd, const struct msghdr* message, int flags);
-  int (*fcntl)(void* userdata, int fd, int command, ...);            /* an int, or nothing */
-  int (*ioctl)(void* userdata, int fd, unsigned long request, ...);  /* an int* */
+  int (*fcntl)(void* userdata, int fd, int command, ...);           /* an int, or nothing */
+  int (*ioctl)(void* userdata, int fd, unsigned long request, ...); /* an int* */
   int (*close)(void* userdata, int fd);
   int (*shutdown)(void* userdata, int fd, int how);
   int (*getsockopt)(void* userdata, int fd, int level, int name, void* value, socklen_t* length);

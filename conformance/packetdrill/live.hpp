@@ -13,7 +13,7 @@ namespace lockstep::tools::packetdrill {
 struct Thing {
   enum class Kind : std::uint8_t { nothing, socket, epoll, read_end, write_end };
   Kind kind = Kind::nothing;
-  int ours = -1;         ///< of a socket or an epoll: the number that Sockets knows
+  int ours = -1;  ///< of a socket or an epoll: the number that Sockets knows
   std::uint32_t pipe = 0;
   bool nonblocking = false;  ///< of a pipe's end
 };

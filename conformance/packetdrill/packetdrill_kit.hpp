@@ -21,10 +21,10 @@
 #include <thread>
 #include <vector>
 
+#include "conformance/packetdrill/interface.h"
 #include "conformance/script/compare.hpp"
 #include "conformance/script/packet.hpp"
 #include "conformance/script/syntax.hpp"
-#include "conformance/packetdrill/interface.h"
 
 namespace lockstep::tools::packetdrill::testing {
 
@@ -319,7 +319,7 @@ class Drill {
   int helper_id_ = 0;
   std::function<long()> job_;
   long long job_at_ = 0;
-  bool called_ = false;    // the job is within its call
+  bool called_ = false;  // the job is within its call
   bool returned_ = true;
   std::atomic<bool> through_ = true;  // with its call, though it may not have said so yet
   bool over_ = false;

@@ -50,8 +50,8 @@ Result to_socket(Session& session, const Thing& from, const Thing& to, std::size
 
 Result between(Session& session, const Thing& from, const Thing& to, std::size_t size) {
   Pipe& source = session.live().pipe(from);
-  Result const moved = write_pipe(
-      session, to, std::span(source.text).first(std::min(size, source.text.size())));
+  Result const moved =
+      write_pipe(session, to, std::span(source.text).first(std::min(size, source.text.size())));
   if (moved > 0) {
     take_out(source, static_cast<std::size_t>(moved));
   }
@@ -127,8 +127,8 @@ Result write_pipe(Session& session, const Thing& thing, std::span<const std::byt
 
 Result splice(Session& session, SpliceEnd from, SpliceEnd to, std::size_t size, unsigned flags) {
   // Neither a socket nor a pipe has a place to seek to; packetdrill names an offset all the same.
-  bool const seeks = (from.offset != nullptr && *from.offset != 0) ||
-                     (to.offset != nullptr && *to.offset != 0);
+  bool const seeks =
+      (from.offset != nullptr && *from.offset != 0) || (to.offset != nullptr && *to.offset != 0);
   if (seeks) {
     return -ESPIPE;
   }

@@ -6,9 +6,9 @@
 #include <map>
 #include <optional>
 
+#include "conformance/packetdrill/packetdrill_kit.hpp"
 #include "conformance/script/assertion.hpp"
 #include "conformance/script/report.hpp"
-#include "conformance/packetdrill/packetdrill_kit.hpp"
 #include "tools/lib/sockets/sockets.h"
 
 namespace lockstep::tools::packetdrill::testing {
@@ -67,9 +67,7 @@ class Player {
     }
     collect(true);
   }
-  int line() const {
-    return script_.events[std::min(at_, script_.events.size() - 1)].place.line;
-  }
+  int line() const { return script_.events[std::min(at_, script_.events.size() - 1)].place.line; }
 
  private:
   [[noreturn]] static void fail(const std::string& why) { throw Stop{why}; }
@@ -286,8 +284,8 @@ class Player {
     if (what == "setsockopt" || what == "getsockopt" || what == "ioctl") {
       return option(what);
     }
-    bool const plain = what == "read" || what == "write" || what == "send" || what == "recv" ||
-                       what == "sendto";
+    bool const plain =
+        what == "read" || what == "write" || what == "send" || what == "recv" || what == "sendto";
     if (!plain) {
       skip(what);
     }
@@ -375,8 +373,8 @@ class Player {
                         call_->name.rfind("epoll", 0) != 0 && call_->name != "usleep";
     int const live = has_fd ? fd() : -1;
     int const flags = live < 0 ? -1 : c_.fcntl(drill_.ud(), live, F_GETFL);
-    bool const switches = flags >= 0 && (flags & O_NONBLOCK) == 0 && call_->name != "fcntl" &&
-                          call_->name != "close";
+    bool const switches =
+        flags >= 0 && (flags & O_NONBLOCK) == 0 && call_->name != "fcntl" && call_->name != "close";
     if (switches) {
       c_.fcntl(drill_.ud(), live, F_SETFL, flags | O_NONBLOCK);
     }
@@ -393,8 +391,8 @@ class Player {
     call_ = &event.call;
     blocked_ = &event;
     base_ = begin_of(event);
-    due_ = (event.when.relative ? base_ - micro(event.when.begin) : 0) +
-           micro(*event.when.returns_at);
+    due_ =
+        (event.when.relative ? base_ - micro(event.when.begin) : 0) + micro(*event.when.returns_at);
     // As `lockstep pkt run` has it: a call with two times blocks, whatever O_NONBLOCK says.
     int const live = fd();
     int const flags = c_.fcntl(drill_.ud(), live, F_GETFL);

@@ -98,9 +98,10 @@ void Session::hold(Lock& lock, std::thread::id thread) {
   bool const told =
       changed_.wait_for(lock, hold_max, [&] { return held_for_ == std::thread::id{}; });
   if (!told) {
-    std::fputs("liblockstep_packetdrill: a thread came back from a call that blocked and asked for "
-               "no time in 10 seconds: going on without it\n",
-               stderr);
+    std::fputs(
+        "liblockstep_packetdrill: a thread came back from a call that blocked and asked for "
+        "no time in 10 seconds: going on without it\n",
+        stderr);
     held_for_ = {};
   }
 }
@@ -177,15 +178,13 @@ std::int64_t Session::tell() {
   Within within(*this);
   std::int64_t const now = std::max(told_ + 1, microseconds(world_.now()));
   told_ = now;
-  advance(within.lock,
-          World::origin + Duration::microseconds(static_cast<std::uint64_t>(now)));
+  advance(within.lock, World::origin + Duration::microseconds(static_cast<std::uint64_t>(now)));
   return now;
 }
 
 void Session::sleep(Duration by) {
   Within within(*this);
-  Instant const told =
-      World::origin + Duration::microseconds(static_cast<std::uint64_t>(told_));
+  Instant const told = World::origin + Duration::microseconds(static_cast<std::uint64_t>(told_));
   advance(within.lock, later(world_.now(), told) + by);
 }
 

@@ -11,9 +11,9 @@
 #include <span>
 #include <thread>
 
-#include "conformance/script/world.hpp"
 #include "conformance/packetdrill/flags.hpp"
 #include "conformance/packetdrill/live.hpp"
+#include "conformance/script/world.hpp"
 
 namespace lockstep::tools::packetdrill {
 
@@ -79,7 +79,7 @@ class Session {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool busy_ = false;           // a thread is within, perhaps waiting in hold()
+  bool busy_ = false;  // a thread is within, perhaps waiting in hold()
   bool ending_ = false;
   std::thread::id held_for_;
   std::thread::id const driver_ = std::this_thread::get_id();

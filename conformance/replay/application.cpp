@@ -5,7 +5,7 @@
 
 namespace lockstep::conformance {
 
-void ReplayApplication::told(Stack& stack, const Event& event) {
+void ReplayApplication::on_event(Stack& stack, const Event& event) {
   switch (event.kind) {
     case EventKind::accepted:
       id_ = event.id;

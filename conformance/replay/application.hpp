@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "conformance/replay/script.hpp"
-#include "core/seam/event.hpp"
-#include "core/seam/stack.hpp"
+#include "core/stack/event.hpp"
+#include "core/stack/stack.hpp"
 
 namespace lockstep::conformance {
 
@@ -23,7 +23,7 @@ class ReplayApplication {
     opens_fast_ = opens;
   }
   void ask(const Step& call) { calls_.push_back(call); }
-  void told(Stack& stack, const Event& event);
+  void on_event(Stack& stack, const Event& event);
   void run(Stack& stack, Instant now);
 
   const ConnectionId& id() const { return id_; }

@@ -25,8 +25,8 @@ class AckAudit {
         trace_(trace) {
     for (const Item& item : trace) {
       const Segment& segment = item.segment;
-      bool const further = next_.empty() || segment.any(flag::syn) ||
-                           before(next_.back(), segment.end());
+      bool const further =
+          next_.empty() || segment.any(flag::syn) || before(next_.back(), segment.end());
       next_.push_back(further && !segment.any(flag::rst) ? segment.end() : last_next());
       end_ = later(end_, item.at);
       bool const ends = item.segment.any(flag::rst);

@@ -117,8 +117,7 @@ class DataAudit {
     }
     bool const foreign = in_.script.unaided && edited_;
     if (!foreign && conflicts(item.segment)) {
-      breach(index, {"9293:P-SEND-EST"}, "other octets than before under the same numbers",
-             true);
+      breach(index, {"9293:P-SEND-EST"}, "other octets than before under the same numbers", true);
       return;
     }
     if (fin_ && before(*fin_, begin + size) && !is_keep_alive(item.segment, *fin_)) {
@@ -253,7 +252,7 @@ class DataAudit {
   std::vector<Breach> breaches_;
   std::vector<std::uint16_t> octets_;
   std::size_t reach_ = 0;  ///< of octets_
-  bool edited_ = false;  ///< some checksums are wrong: what stands there may be another's
+  bool edited_ = false;    ///< some checksums are wrong: what stands there may be another's
   bool opened_ = false, edge_known_ = false;
   std::uint32_t isn_ = 0, next_ = 0, edge_ = 0, last_edge_ = 0, hole_begin_ = 0;
   std::optional<std::uint32_t> fin_;

@@ -76,9 +76,8 @@ class AgainAudit {
   }
 
   static bool are_same(const Segment& a, const Segment& b) {
-    return a.sequence == b.sequence && a.flags == b.flags &&
-           a.acknowledgment == b.acknowledgment && a.window == b.window &&
-           a.identification == b.identification && a.options == b.options &&
+    return a.sequence == b.sequence && a.flags == b.flags && a.acknowledgment == b.acknowledgment &&
+           a.window == b.window && a.identification == b.identification && a.options == b.options &&
            a.payload == b.payload;
   }
 
@@ -165,7 +164,7 @@ class AgainAudit {
       }
       told_often_ += opened_ && ack == una_ ? 1u : 0u;
       if (opened_ && ack == una_ && step.segment.length() == 0 && before(una_, high_) &&
-                 (in_.script.selective ? tells_of_gap(step.segment) : same_window)) {
+          (in_.script.selective ? tells_of_gap(step.segment) : same_window)) {
         ++duplicates_;
         third_duplicate(step);
       }
@@ -174,8 +173,7 @@ class AgainAudit {
 
   /// With SACK a duplicate is what reports something; not what reports that something came twice.
   bool tells_of_gap(const Segment& segment) const {
-    return in_.script.inferred ||
-           !reports_duplicate(segment.acknowledgment, blocks_of(segment));
+    return in_.script.inferred || !reports_duplicate(segment.acknowledgment, blocks_of(segment));
   }
 
   /// What the third duplicate must draw, unless that was a retransmission's own echo.
@@ -187,9 +185,9 @@ class AgainAudit {
     recover_ = high_;
     recover_known_ = true;
     const Item* again = nullptr;
-    auto const from = std::partition_point(
-        trace_.begin(), trace_.end(),
-        [&](const Item& item) { return item.steps_before <= steps_; });
+    auto const from = std::partition_point(trace_.begin(), trace_.end(), [&](const Item& item) {
+      return item.steps_before <= steps_;
+    });
     Instant const soon = step.at + at_once();
     for (auto item = from; item != trace_.end() && again == nullptr && item->at <= soon; ++item) {
       bool const old = item->segment.length() != 0 && before(item->segment.sequence, high_);
@@ -218,8 +216,7 @@ class AgainAudit {
     Instant const soon = duplicate.at + in_.script.round_trip / 2;
     return std::any_of(in_.script.steps.begin(), in_.script.steps.end(), [&](const Step& step) {
       return step.kind == Step::Kind::segment && step.segment.any(flag::ack) &&
-             step.at >= duplicate.at && step.at < soon &&
-             before(una_, step.segment.acknowledgment);
+             step.at >= duplicate.at && step.at < soon && before(una_, step.segment.acknowledgment);
     });
   }
 
@@ -238,9 +235,9 @@ class AgainAudit {
   }
 
   bool before_now_sent_again() const {
-    auto const end = std::partition_point(
-        trace_.begin(), trace_.end(),
-        [&](const Item& item) { return item.steps_before <= steps_; });
+    auto const end = std::partition_point(trace_.begin(), trace_.end(), [&](const Item& item) {
+      return item.steps_before <= steps_;
+    });
     std::size_t const count = sent_.count(una_, static_cast<std::size_t>(end - trace_.begin()));
     return count > 1;
   }
@@ -354,7 +351,7 @@ class AgainAudit {
   const Trace& trace_;
   Transmissions sent_;
   std::optional<Instant> back_at_;  ///< when the peer's ACKs went back last
-  std::vector<bool> copies_;  ///< which items the recorder has twice
+  std::vector<bool> copies_;        ///< which items the recorder has twice
   std::vector<Evidence> evidence_;
   std::size_t evidence_taken_ = 0;
   std::optional<std::uint32_t> received_;  ///< the most that the device is shown to have been told
@@ -363,13 +360,13 @@ class AgainAudit {
   bool peer_known_ = false;
   std::vector<Breach> breaches_;
   bool opened_ = false, recover_known_ = false, timed_out_ = false, fin_sent_ = false;
-  bool told_known_ = false;   ///< a router said that packets are too big ...
-  std::uint32_t told_ = 0;    ///< ... of what had been sent up to here (RFC 1191, 8201)
+  bool told_known_ = false;  ///< a router said that packets are too big ...
+  std::uint32_t told_ = 0;   ///< ... of what had been sent up to here (RFC 1191, 8201)
   std::uint32_t early_ = 0;  ///< the last octet that a SYN brought; the SYN's own without text
   std::uint32_t isn_ = 0, una_ = 0, high_ = 0, recover_ = 0, duplicates_ = 0;
   std::uint32_t timeout_high_ = 0;  ///< what was lost by then goes again as the window allows
-  std::uint32_t told_often_ = 0;  ///< how many segments acknowledged up to una_
-  unsigned even_ = 0;             ///< gaps in a row that were not the double of the one before
+  std::uint32_t told_often_ = 0;    ///< how many segments acknowledged up to una_
+  unsigned even_ = 0;               ///< gaps in a row that were not the double of the one before
   std::uint16_t window_ = 0;
   Instant una_at_;
   Duration gap_;

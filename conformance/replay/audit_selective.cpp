@@ -66,7 +66,7 @@ class Ranges {
 /// What the next ACK has to say of the last text that arrived.
 struct Owed {
   std::uint64_t packet = 0;
-  Block text;                     ///< it came above a gap
+  Block text;  ///< it came above a gap
   bool above = false;
   std::optional<Block> repeated;  ///< this part of it had come before
 };

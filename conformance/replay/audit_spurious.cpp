@@ -51,8 +51,8 @@ class SpuriousAudit {
   void take_steps(std::size_t end) {
     for (; steps_ < std::min(end, in_.script.steps.size()); ++steps_) {
       const Step& step = in_.script.steps[steps_];
-      bool const writes = step.kind == Step::Kind::call &&
-                          (step.act == Act::write || step.act == Act::urgent);
+      bool const writes =
+          step.kind == Step::Kind::call && (step.act == Act::write || step.act == Act::urgent);
       written_ += writes ? step.bytes : 0;
       if (step.kind == Step::Kind::segment && step.segment.has(flag::ack) &&
           !step.segment.any(flag::rst | flag::syn)) {
@@ -63,8 +63,8 @@ class SpuriousAudit {
 
   void acknowledgment(const Step& step) {
     std::uint32_t const ack = step.segment.acknowledgment;
-    edge_ = ack + static_cast<std::uint32_t>(in_.of_capture ? step.window_bytes
-                                                            : step.played_window);
+    edge_ =
+        ack + static_cast<std::uint32_t>(in_.of_capture ? step.window_bytes : step.played_window);
     auto const blocks = blocks_of(step.segment);
     bool const sacks = !blocks.empty() && !reports_duplicate(ack, blocks);
     if (!before(una_, ack)) {
@@ -86,9 +86,7 @@ class SpuriousAudit {
   }
 
   /// Is there text that was never sent, and a window for it?
-  bool has_new_text() const {
-    return before(high_, first_ + written_) && before(high_, edge_);
-  }
+  bool has_new_text() const { return before(high_, first_ + written_) && before(high_, edge_); }
 
   void text(std::size_t index) {
     const Item& item = trace_[index];

@@ -68,9 +68,10 @@ std::string lost(const Flow& flow, const Endpoint& device) {
     for (const Segment& segment : flow.segments) {
       bool const beyond = (by_device ? theirs : ours).is_passed_by(segment);
       if (is_from(segment, device) == by_device && beyond) {
-        return fmt::format("the capture lost packets of the {}: packet {} acknowledges what it "
-                           "does not hold",
-                           by_device ? "peer" : "device", segment.number);
+        return fmt::format(
+            "the capture lost packets of the {}: packet {} acknowledges what it "
+            "does not hold",
+            by_device ? "peer" : "device", segment.number);
       }
     }
   }
@@ -93,9 +94,10 @@ std::string disorder(const Flow& flow, const Endpoint& device) {
       acknowledged.reset();
     } else if (next && segment.length() != 0) {
       if (before(*next, segment.sequence)) {
-        return fmt::format("packets of the device were lost or overtaken before they were "
-                           "captured: packet {} leaves a gap",
-                           segment.number);
+        return fmt::format(
+            "packets of the device were lost or overtaken before they were "
+            "captured: packet {} leaves a gap",
+            segment.number);
       }
       next = before(*next, segment.end()) ? segment.end() : *next;
     }
@@ -105,9 +107,10 @@ std::string disorder(const Flow& flow, const Endpoint& device) {
         continue;  // recorded out of its order
       }
       if (back) {
-        return fmt::format("packets of the device were overtaken before they were captured: packet "
-                           "{} acknowledges less than one before it",
-                           segment.number);
+        return fmt::format(
+            "packets of the device were overtaken before they were captured: packet "
+            "{} acknowledges less than one before it",
+            segment.number);
       }
       acknowledged = segment.acknowledgment;
       acknowledged_at = segment.time;
@@ -128,8 +131,7 @@ std::string strangers(const Flow& flow) {
     } else if (own != next.end() && !segment.any(flag::rst)) {
       std::uint32_t const ahead = segment.end() - own->second;
       if (ahead > reach && 0u - ahead > reach) {
-        return fmt::format("packet {} has a sequence number of another connection",
-                           segment.number);
+        return fmt::format("packet {} has a sequence number of another connection", segment.number);
       }
       own->second = before(own->second, segment.end()) ? segment.end() : own->second;
     }
@@ -137,8 +139,7 @@ std::string strangers(const Flow& flow) {
     if (other != next.end() && segment.any(flag::ack) && !segment.any(flag::rst)) {
       std::uint32_t const ahead = segment.acknowledgment - other->second;
       if (ahead > reach && 0u - ahead > reach) {
-        return fmt::format("packet {} acknowledges a number of another connection",
-                           segment.number);
+        return fmt::format("packet {} acknowledges a number of another connection", segment.number);
       }
     }
   }

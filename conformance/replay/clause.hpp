@@ -7,7 +7,7 @@
 
 #include "conformance/replay/live.hpp"
 #include "conformance/replay/script.hpp"
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 
 namespace lockstep::conformance {
 
@@ -18,7 +18,7 @@ struct Numbers {
   std::uint32_t send_una = 0, send_next = 0, send_window = 0, send_window_max = 0;
   std::uint32_t cwnd = 0, queued = 0, mss = 536;
   bool close_called = false;
-  bool stamped = false;          ///< both sides speak timestamps
+  bool stamped = false;  ///< both sides speak timestamps
   std::uint32_t ts_recent = 0;
 };
 

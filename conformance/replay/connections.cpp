@@ -58,8 +58,7 @@ bool is_foreign(const Connection& old, const Segment& segment) {
   std::uint32_t const other = old.next[1 - side];
   Duration const silent = segment.time.since(old.last);
   bool const closed = old.fin[0] && old.fin[1];
-  bool const long_ago = silent > kept_after_close ||
-                        (old.reset && silent > kept_after_reset);
+  bool const long_ago = silent > kept_after_close || (old.reset && silent > kept_after_reset);
   if (long_ago) {
     return !goes_on(old, segment, side);
   }
@@ -141,12 +140,11 @@ ConnectionReader::Place ConnectionReader::place_of(const Key& key, const Segment
     place->reopens_by = side;
   }
   // Its answer may be missing: who goes on behind the SYN has had one.
-  bool const answered = segment.any(flag::syn)
-                            ? segment.acknowledgment == place->reopens_with + 1
-                            : segment.sequence == place->reopens_with + 1 &&
-                                  place->reopens_by == side;
-  bool const answers = sound && segment.any(flag::ack) && !segment.any(flag::rst) &&
-                       place->reopens != 0 && answered;
+  bool const answered = segment.any(flag::syn) ? segment.acknowledgment == place->reopens_with + 1
+                                               : segment.sequence == place->reopens_with + 1 &&
+                                                     place->reopens_by == side;
+  bool const answers =
+      sound && segment.any(flag::ack) && !segment.any(flag::rst) && place->reopens != 0 && answered;
   if (answers && !place->is_judged) {
     split(place, key);
     return open_.at(key);
@@ -180,8 +178,8 @@ void ConnectionReader::account(Connection& connection, const Segment& segment) {
   if (wrong && !connection.is_edited()) {
     return;
   }
-  if (!segment.any(flag::rst) && (!connection.has_next[side] ||
-                                  before(connection.next[side], segment.end()))) {
+  if (!segment.any(flag::rst) &&
+      (!connection.has_next[side] || before(connection.next[side], segment.end()))) {
     connection.has_next[side] = true;
     connection.next[side] = segment.end();
   }

@@ -16,10 +16,10 @@ namespace lockstep::conformance {
 
 /// How much of a capture is kept at once.
 struct KeepLimits {
-  std::size_t segments_max = 8'000;                     ///< of one connection
-  std::uint64_t octets_max = std::uint64_t{3} << 20;    ///< of data of one connection
-  std::uint64_t total_max = std::uint64_t{12} << 20;    ///< of all that are not judged yet
-  std::size_t closed_max = 1'000;                       ///< connections that have ended
+  std::size_t segments_max = 8'000;                   ///< of one connection
+  std::uint64_t octets_max = std::uint64_t{3} << 20;  ///< of data of one connection
+  std::uint64_t total_max = std::uint64_t{12} << 20;  ///< of all that are not judged yet
+  std::size_t closed_max = 1'000;                     ///< connections that have ended
   std::size_t open_max = 32'768;  ///< ... and have not; beyond it those end that are silent longest
 };
 
@@ -30,7 +30,7 @@ struct Connection {
     flow.second = second;
   }
 
-  Flow flow;   ///< its first part, until it was judged
+  Flow flow;    ///< its first part, until it was judged
   Watch watch;  ///< of all of it, once it was judged
   std::uint64_t segments = 0;
   std::uint64_t later = 0;         ///< segments that came after the part that was judged

@@ -29,20 +29,19 @@ tools::Decoded decoded(tools::Segment segment) {
 
 Parts parts_of(const std::vector<tools::Segment>& segments, const KeepLimits& limits = {}) {
   Parts out;
-  ConnectionReader reader(limits, {[&](Connection& connection) {
-                                     out.judged.push_back(connection.flow.segments.size());
-                                     out.verdicts.push_back(verdict_text(
-                                         replay_flow(connection.flow,
-                                                     choose_device(connection.flow), nullptr)
-                                             .verdict));
-                                   },
-                                   [&](Connection& connection) {
-                                     out.later.push_back(connection.later);
-                                     for (const Finding& finding : connection.watch.findings(
-                                              connection.flow.second)) {
-                                       out.findings.push_back(finding);
-                                     }
-                                   }});
+  ConnectionReader reader(
+      limits,
+      {[&](Connection& connection) {
+         out.judged.push_back(connection.flow.segments.size());
+         out.verdicts.push_back(verdict_text(
+             replay_flow(connection.flow, choose_device(connection.flow), nullptr).verdict));
+       },
+       [&](Connection& connection) {
+         out.later.push_back(connection.later);
+         for (const Finding& finding : connection.watch.findings(connection.flow.second)) {
+           out.findings.push_back(finding);
+         }
+       }});
   for (const tools::Segment& segment : segments) {
     reader.take(decoded(segment));
   }

@@ -185,10 +185,10 @@ class Data {
   bool acknowledged_before(const Item& item) {
     for (; !first_ack_ && walked_ < in_.script.steps.size(); ++walked_) {
       const Step& step = in_.script.steps[walked_];
-      bool const acks = step.kind == Step::Kind::segment && step.segment.any(flag::ack) &&
-                        step.incarnation != 0 &&
-                        before(in_.script.isns[step.incarnation - 1] + 1,
-                               step.segment.acknowledgment);
+      bool const acks =
+          step.kind == Step::Kind::segment && step.segment.any(flag::ack) &&
+          step.incarnation != 0 &&
+          before(in_.script.isns[step.incarnation - 1] + 1, step.segment.acknowledgment);
       first_ack_ = acks ? std::optional(walked_) : std::nullopt;
     }
     return first_ack_ && *first_ack_ < item.steps_before;
@@ -281,9 +281,8 @@ class Data {
     std::size_t const doublings = std::min<std::size_t>(most_often_ - 1 + syns - 1, 10);
     Instant const until = earlier(last_denial(item), last_alive());
     // Whose timer runs for the front sends that again, and what lies behind it later.
-    bool const heeds = std::any_of(repeated_at_.begin(), repeated_at_.end(), [&](Instant at) {
-      return at > silent_since && at < until;
-    });
+    bool const heeds = std::any_of(repeated_at_.begin(), repeated_at_.end(),
+                                   [&](Instant at) { return at > silent_since && at < until; });
     // A SYN,ACK with a cookie goes once for each SYN, and who gives up in SYN-SENT says nothing.
     return syns != 0 && !item.segment.any(flag::syn) && !heeds && until > silent_since &&
            until.since(silent_since) > first_timer * (std::uint64_t{1} << doublings) &&
@@ -436,8 +435,8 @@ class Data {
     }
     for (const Item& item : live_) {
       const LiveSent& sent = in_.run.sent[item.index];
-      bool const probe = sent.by_timer && sent.timer == tcp::TimerKind::keepalive &&
-                         !item.segment.any(flag::rst);
+      bool const probe =
+          sent.by_timer && sent.timer == tcp::TimerKind::keepalive && !item.segment.any(flag::rst);
       if (probe && item.at <= in_.script.end && !probed(captured_, item, about)) {
         breach(item.at, {"9293:P-KA-PROBE"}, "the capture does not ask whether the peer is there",
                nullptr, &item);
@@ -541,8 +540,8 @@ class Data {
   const Trace& captured_;
   const Trace& live_;
   Transmissions captured_index_, live_index_;
-  std::vector<Instant> repeated_at_;      ///< when the device sent data or its FIN a second time
-  std::size_t most_often_ = 1;            ///< how often it sent the same at most
+  std::vector<Instant> repeated_at_;  ///< when the device sent data or its FIN a second time
+  std::size_t most_often_ = 1;        ///< how often it sent the same at most
   Attribution attribution_;
   CrossResult& out_;
   std::size_t walked_ = 0;

@@ -137,11 +137,11 @@ class Control {
     Clauses clauses = other != nullptr
                           ? attribution_.of_difference(sent, in_.run.sent[other->index])
                           : attribution_.of_missing(sent);
-    CrossBreach breach{{item.at, std::move(clauses), "the core did not send this", std::nullopt,
-                        false},
-                       Divergence::Kind::missing,
-                       item.index,
-                       std::nullopt};
+    CrossBreach breach{
+        {item.at, std::move(clauses), "the core did not send this", std::nullopt, false},
+        Divergence::Kind::missing,
+        item.index,
+        std::nullopt};
     if (other != nullptr) {
       breach.live = other->index;
       breach.kind = Divergence::Kind::differs;
@@ -152,8 +152,8 @@ class Control {
       breach.breach.sure = item.segment.any(flag::rst) && !item.segment.any(flag::ack) &&
                            live.any(flag::rst) && !live.any(flag::ack) &&
                            item.segment.sequence != other->segment.sequence &&
-                           !acknowledged_.contains(item.segment.sequence) &&
-                           is_drawn(item) && is_of_this(item.segment.sequence);
+                           !acknowledged_.contains(item.segment.sequence) && is_drawn(item) &&
+                           is_of_this(item.segment.sequence);
     }
     out_.breaches.push_back(std::move(breach));
   }
@@ -193,10 +193,9 @@ class Control {
       return false;
     }
     auto const end = in_.script.steps.begin() + static_cast<std::ptrdiff_t>(item.steps_before);
-    auto const cause = std::find_if(std::make_reverse_iterator(end), in_.script.steps.rend(),
-                                    [](const Step& step) {
-                                      return step.kind == Step::Kind::segment;
-                                    });
+    auto const cause =
+        std::find_if(std::make_reverse_iterator(end), in_.script.steps.rend(),
+                     [](const Step& step) { return step.kind == Step::Kind::segment; });
     return cause != in_.script.steps.rend() && cause->segment.any(flag::ack) &&
            cause->segment.acknowledgment == item.segment.sequence;
   }
@@ -260,12 +259,11 @@ class Control {
            live->index});
     } else if (captured != nullptr && live == nullptr && !reset_before(captured->at)) {
       const Sent& sent = in_.script.sent[captured->index];
-      out_.breaches.push_back(
-          {{captured->at, attribution_.of_missing(sent), "the core sent no FIN", std::nullopt,
-            false},
-           Divergence::Kind::missing,
-           captured->index,
-           std::nullopt});
+      out_.breaches.push_back({{captured->at, attribution_.of_missing(sent), "the core sent no FIN",
+                                std::nullopt, false},
+                               Divergence::Kind::missing,
+                               captured->index,
+                               std::nullopt});
     }
   }
 

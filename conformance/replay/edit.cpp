@@ -99,9 +99,8 @@ void change_field(Segment& segment, const Edit& edit) {
       change_option(segment, edit);
       break;
     case Field::ecn:
-      segment.traffic_class =
-          static_cast<std::uint8_t>((segment.traffic_class & 0xfcu) |
-                                    (changed(segment.traffic_class & 3u, edit) & 3u));
+      segment.traffic_class = static_cast<std::uint8_t>(
+          (segment.traffic_class & 0xfcu) | (changed(segment.traffic_class & 3u, edit) & 3u));
       break;
     case Field::payload:
       segment.payload.resize(changed(static_cast<std::uint32_t>(segment.payload.size()), edit) &

@@ -69,8 +69,7 @@ std::size_t drop_copies(Flow& flow) {
   std::vector<std::size_t> const likes = find_likes(flow);
   std::size_t const times = copies_of_each(likes);
   std::size_t next = 0;
-  return std::erase_if(flow.segments,
-                       [&](const Segment&) { return likes[next++] % times != 0; });
+  return std::erase_if(flow.segments, [&](const Segment&) { return likes[next++] % times != 0; });
 }
 
 /// What a side acknowledged so far, by the places of its segments: to ask when it had a number.

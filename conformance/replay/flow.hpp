@@ -22,7 +22,7 @@ struct CaptureFlows {
   std::vector<Flow> flows;  ///< in the order of their first segments
   std::uint64_t packets = 0;
   tools::FrameCounts kinds{};  ///< how many frames of each tools::FrameKind
-  std::string warning;                   ///< where the file breaks off; empty if it is whole
+  std::string warning;         ///< where the file breaks off; empty if it is whole
 };
 
 /// Reads a whole capture. Throws Failure (bad_input) as CaptureReader does, and where more is to be

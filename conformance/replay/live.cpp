@@ -14,9 +14,9 @@
 #include "conformance/replay/packet.hpp"
 #include "conformance/replay/replay_port.hpp"
 #include "conformance/replay/transmissions.hpp"
-#include "core/seam/stack.hpp"
-#include "core/seam/statistics.hpp"
-#include "core/seam/turn.hpp"
+#include "core/stack/stack.hpp"
+#include "core/stack/statistics.hpp"
+#include "core/stack/turn.hpp"
 #include "tools/base/capture/octets.hpp"
 
 namespace lockstep::conformance {
@@ -528,7 +528,7 @@ class Player {
   Endpoint local_, remote_;
   ReplayArena arena_;
   Duration stamp_tick_;
-  std::vector<std::byte> cookie_;  ///< of the core's, as the peer had it
+  std::vector<std::byte> cookie_;              ///< of the core's, as the peer had it
   std::optional<std::uint32_t> stamp_offset_;  ///< of the core's timestamps from its clock's ticks
   Stack stack_;
   ReplayPort port_;

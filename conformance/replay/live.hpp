@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "conformance/replay/script.hpp"
-#include "core/seam/config.hpp"
-#include "core/seam/event.hpp"
+#include "core/stack/config.hpp"
+#include "core/stack/event.hpp"
 #include "core/tcp/counters.hpp"
 #include "core/units/drop.hpp"
 #include "tools/lib/pair/bench.hpp"
@@ -30,8 +30,8 @@ struct View {
 struct LiveSent {
   tools::Segment segment;
   std::uint32_t window_bytes = 0;  ///< with the scale that it was told in
-  Instant at;             ///< since the beginning of the replay
-  Duration late;          ///< how far the replay is behind the capture
+  Instant at;                      ///< since the beginning of the replay
+  Duration late;                   ///< how far the replay is behind the capture
   std::size_t steps = 0;  ///< how many steps had been made; the last of them may be the cause
   bool by_timer = false;
   tcp::TimerKind timer = tcp::TimerKind::retransmit;

@@ -20,9 +20,9 @@ struct Negotiated {
   std::optional<std::vector<std::byte>> cookie[2];  // Fast Open: shown, or empty and asked for
   bool cookie_answered[2] = {false, false};         // its SYN,ACK has the option
   bool text_taken[2] = {false, false};              // its SYN,ACK acknowledges text of the SYN
-  bool ecn_asked[2] = {false, false};     // by an ECN-setup SYN
-  bool ecn_answered[2] = {false, false};  // by an ECN-setup SYN,ACK
-  bool multipath[2] = {false, false};     // MPTCP
+  bool ecn_asked[2] = {false, false};               // by an ECN-setup SYN
+  bool ecn_answered[2] = {false, false};            // by an ECN-setup SYN,ACK
+  bool multipath[2] = {false, false};               // MPTCP
   std::uint32_t mss[2] = {536, 536};
 
   /// Each side had said that it speaks ECN (RFC 3168, 6.1.1).

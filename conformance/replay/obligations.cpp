@@ -26,9 +26,10 @@ std::string lost_after_capture(const Script& script) {
     }
     bool const again = next && !step.segment.any(flag::syn) && before(step.segment.sequence, *next);
     if (again && script.taken_away) {
-      return fmt::format("packets of the peer were lost after they were captured: packet {} is "
-                         "sent again",
-                         step.packet);
+      return fmt::format(
+          "packets of the peer were lost after they were captured: packet {} is "
+          "sent again",
+          step.packet);
     }
     next = step.segment.end();
   }
@@ -42,9 +43,10 @@ std::string window_too_small(const Script& script, const LiveRun& run) {
   if (!waits || script.scaled || script.receive_buffer <= 65'535) {
     return {};
   }
-  return fmt::format("the peer fills a window of more than 64 KiB, which takes window scaling: "
-                     "packet {} does not fit",
-                     script.steps[run.stuck_step].packet);
+  return fmt::format(
+      "the peer fills a window of more than 64 KiB, which takes window scaling: "
+      "packet {} does not fit",
+      script.steps[run.stuck_step].packet);
 }
 
 Clauses clauses_of_stuck(const Script& script, const LiveRun& run) {
@@ -104,8 +106,8 @@ class Judge {
     }
     if (script_.unaided) {
       verdict = settle_unaided(script_, run_, std::move(all_), std::move(cross.rules));
-      bool const parted = verdict.judgement != Judgement::agrees &&
-                          verdict.judgement != Judgement::differs_allowed;
+      bool const parted =
+          verdict.judgement != Judgement::agrees && verdict.judgement != Judgement::differs_allowed;
       std::string lost = parted ? lost_after_capture(script_) : std::string();
       if (!lost.empty()) {
         verdict = {};

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "conformance/replay/verdict.hpp"
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 
 namespace lockstep::conformance {
 

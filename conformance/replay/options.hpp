@@ -13,7 +13,7 @@ namespace lockstep::conformance {
 namespace option_kind {
 inline constexpr std::uint8_t sack_permitted = 4, sack = 5, timestamps = 8;
 inline constexpr std::uint8_t multipath = 30, fast_open = 34;
-}
+}  //namespace option_kind
 
 /// TSval and TSecr of a segment.
 struct Stamps {

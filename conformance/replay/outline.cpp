@@ -64,8 +64,8 @@ void find_distance(const Flow& flow, Script& script) {
   // The other side answers later than the device, or the capture is as near to it.
   bool const at_once = script.distance <= Duration::microseconds(50);
   bool const nearer = script.distance * 2 < script.round_trip;
-  script.near = !script.unaided || (script.distance <= Duration::milliseconds(2) &&
-                                    (at_once || nearer));
+  script.near =
+      !script.unaided || (script.distance <= Duration::milliseconds(2) && (at_once || nearer));
 }
 
 void find_round_trip(const Flow& flow, Script& script) {
@@ -145,8 +145,7 @@ void judge_feasibility(const Flow& flow, const Negotiated& agreed, const Scenari
 
 }  // namespace
 
-void outline(const Flow& flow, const Negotiated& agreed, const Scenario* scenario,
-             Script& script) {
+void outline(const Flow& flow, const Negotiated& agreed, const Scenario* scenario, Script& script) {
   find_role(flow, agreed, scenario, script);
   find_round_trip(flow, script);
   find_distance(flow, script);

@@ -109,8 +109,8 @@ std::vector<std::byte> packet_of(const tools::Segment& segment) {
   put_word(out, segment.urgent);
   out.insert(out.end(), segment.options.begin(), segment.options.end());
   out.insert(out.end(), segment.payload.begin(), segment.payload.end());
-  std::uint32_t const sum = tools::ones_sum(std::span(out).subspan(before),
-                                            pseudo_sum(out, before, transport));
+  std::uint32_t const sum =
+      tools::ones_sum(std::span(out).subspan(before), pseudo_sum(out, before, transport));
   auto checksum = static_cast<std::uint16_t>(~tools::ones_fold(sum));
   if (segment.sum == tools::SumState::bad) {
     checksum = static_cast<std::uint16_t>(checksum ^ 0x5555);

@@ -308,7 +308,7 @@ TEST(Recording, APacketMayBeThereOnceMoreByAnotherClock) {
   }
 }
 
-// The same, where the sender's card cut a segment up that the other end has in parts.
+// The same, where the sender's NIC cut a segment up that the other end has in parts.
 TEST(Recording, APacketMayBeThereOnceMoreInPartsByAnotherClock) {
   for (bool const merged : {true, false}) {
     Conversation c;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/seam/driver.hpp"
+#include "core/stack/driver.hpp"
 #include "core/units/time.hpp"
 #include "tools/lib/pair/bench.hpp"
 

@@ -169,8 +169,8 @@ class Diff {
                                step.bytes != 0 ? fmt::format(" {}", step.bytes) : "");
         row.right = run_.steps[i].done ? "  the same" : "  not reached";
       } else if (step.kind == Step::Kind::segment) {
-        std::string const text = segment_text(step.segment, peer_isn_, isn(step.incarnation),
-                                              step.window_bytes);
+        std::string const text =
+            segment_text(step.segment, peer_isn_, isn(step.incarnation), step.window_bytes);
         row.left = fmt::format("< {} {}", step.packet, text);
         row.right = run_.steps[i].skipped ? "< left out"
                     : run_.steps[i].done  ? "< the same" + dropped_text(run_.steps[i])
@@ -191,9 +191,9 @@ class Diff {
       row.kind = DiffRow::Kind::from_captured;
       row.at = sent.at;
       row.order = 4 * sent.steps_before + 1;
-      row.left = fmt::format("> {} {}", sent.segment.number,
-                             segment_text(sent.segment, isn(sent.incarnation), peer_isn_,
-                                          sent.window_bytes));
+      row.left = fmt::format(
+          "> {} {}", sent.segment.number,
+          segment_text(sent.segment, isn(sent.incarnation), peer_isn_, sent.window_bytes));
       row.marked = divergence_.captured == i;
       all.push_back(std::move(row));
     }

@@ -16,9 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Replayed replayed(const Conversation& c) {
-  return replay_flow(c.flow(), c.device_side(), nullptr);
-}
+Replayed replayed(const Conversation& c) { return replay_flow(c.flow(), c.device_side(), nullptr); }
 
 void put_options(Conversation& c, std::initializer_list<std::uint8_t> octets) {
   c.last().options.clear();

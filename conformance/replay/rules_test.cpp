@@ -357,8 +357,9 @@ TEST(CannotTell, SaysWhy) {
   Conversation both_open;
   both_open.peer(0, "S", {0, 0}).device(30, "S", {0, 0}).peer(31, "SA", {0, 1});
   both_open.device(32, "SA", {0, 1}).peer(33, "A", {1, 1});
-  EXPECT_EQ(verdict_of(both_open), "cannot tell: simultaneous open, captured near the peer: choose "
-                                   "the other side with --device");
+  EXPECT_EQ(verdict_of(both_open),
+            "cannot tell: simultaneous open, captured near the peer: choose "
+            "the other side with --device");
   Conversation no_syn;
   no_syn.peer(0, "A", {1, 1}).device(1, "A", {1, 1});
   EXPECT_EQ(verdict_of(no_syn), "cannot tell: missing handshake: no SYN was captured");

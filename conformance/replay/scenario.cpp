@@ -13,7 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/seam/config_fields.hpp"
+#include "core/stack/config_fields.hpp"
 #include "tools/base/capture/decode.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/toml_table.hpp"
@@ -247,7 +247,7 @@ void read_config(const Reader& reader, const toml::table& table, Scenario& out) 
     if (!found) {
       reader.refuse(node,
                     fmt::format("unknown key '{}'; expected the name of a Config field, as "
-                                "core/seam/config_fields.hpp lists them: correct or remove it",
+                                "core/stack/config_fields.hpp lists them: correct or remove it",
                                 key));
     }
     out.sets_receive_buffer |= key == "receive_buffer_bytes";
@@ -350,15 +350,13 @@ void read_insert(const Reader& reader, const toml::table& table, Edit& out) {
 }
 
 void read_change(const Reader& reader, const toml::table& table, Edit& out) {
-  constexpr std::array<std::string_view, 11> names{"seq", "ack",    "flags", "window", "payload",
-                                                   "mss", "urgent", "sack",  "stamp",  "echo",
-                                                   "ecn"};
+  constexpr std::array<std::string_view, 11> names{
+      "seq", "ack", "flags", "window", "payload", "mss", "urgent", "sack", "stamp", "echo", "ecn"};
   std::string const name = reader.text(table, "field");
   auto const found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
-    reader.refuse(table,
-                  fmt::format("'field' is \"{}\"; expected one of {}: choose one", name,
-                              fmt::join(names, ", ")));
+    reader.refuse(table, fmt::format("'field' is \"{}\"; expected one of {}: choose one", name,
+                                     fmt::join(names, ", ")));
   }
   out.kind = Edit::Kind::change;
   out.field = static_cast<Field>(found - names.begin());

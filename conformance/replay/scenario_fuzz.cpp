@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "conformance/replay/scenario.hpp"
-#include "tools/base/process/failure.hpp"
 #include "tools/base/output/fuzz_file.hpp"
+#include "tools/base/process/failure.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep;

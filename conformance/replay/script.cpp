@@ -352,8 +352,8 @@ class Maker {
     }
     std::size_t reached = met_by_;
     if (before(ack, una_)) {
-      for (reached = sent_from_; reached < script_.sent.size() &&
-                                 !at_or_before(ack, script_.sent[reached].segment.end());
+      for (reached = sent_from_;
+           reached < script_.sent.size() && !at_or_before(ack, script_.sent[reached].segment.end());
            ++reached) {
       }
     }
@@ -532,7 +532,7 @@ class Maker {
   std::size_t met_by_ = 0;    ///< the first segment whose end is not below una_
   std::size_t old_from_ = 0;  ///< what was sent before has been there for a round trip
   std::uint32_t old_end_ = 0;
-  Instant old_at_;            ///< when up to old_end_ was sent
+  Instant old_at_;  ///< when up to old_end_ was sent
   Transmissions carried_;
   std::map<std::uint32_t, Instant> stamped_at_;  ///< the first segment with a timestamp
   std::size_t next_call_ = 0, next_error_ = 0, written_ = 0, splits_ = 0;

@@ -104,9 +104,9 @@ struct Script {
   bool listens_fast = false;                  ///< the device took text on a SYN, or gave a cookie
   bool takes_text = false;                    ///< it took text on the peer's SYN
   std::optional<std::vector<std::byte>> device_cookie;  ///< that its SYN shows; empty: it asks
-  bool refuses_ecn = false;                   ///< the peer's was, and the device's answer was not
+  bool refuses_ecn = false;  ///< the peer's was, and the device's answer was not
   bool peer_stamps = false, peer_scale = false, peer_selective = false;  ///< the peer's SYN had it
-  std::string cannot_tell;             ///< why no verdict is possible; empty if one is
+  std::string cannot_tell;  ///< why no verdict is possible; empty if one is
 };
 
 /// Makes the script of a flow. `original` is the flow before any edit of a twin (else the same): it

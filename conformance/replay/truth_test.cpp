@@ -245,8 +245,8 @@ TEST(Order, WhatIsEchoedStandsBeforeItsEcho) {
     c.last().time = c.last().time + Duration::microseconds(30);
     std::vector<std::string> const notes =
         replay_flow(c.flow(), c.device_side(), nullptr).script.notes;
-    bool const moved = std::count(notes.begin(), notes.end(),
-                                  "packets put before their answers: 1") == 1;
+    bool const moved =
+        std::count(notes.begin(), notes.end(), "packets put before their answers: 1") == 1;
     EXPECT_EQ(moved, value == 50);
   }
 }

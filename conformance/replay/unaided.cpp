@@ -96,8 +96,8 @@ class Unaided {
   Unaided(const Script& script, std::set<Rule> rules) : script_(script), rules_(std::move(rules)) {}
 
   void weigh(const CrossBreach& breach) {
-    bool const of_core = breach.kind == Divergence::Kind::unexpected &&
-                         breach.breach.text.starts_with("core: ");
+    bool const of_core =
+        breach.kind == Divergence::Kind::unexpected && breach.breach.text.starts_with("core: ");
     std::string const clause = chosen(breach.breach.clauses, {});
     // The core's own times are those of a replay: only what it said is held against it.
     bool const said = clause == "9293:P-CLOSE-QUEUED" || clause == "9293:P-SEND-EST";
@@ -116,9 +116,10 @@ class Unaided {
     } else if (rule && breach.kind != Divergence::Kind::stuck) {
       rules_.insert(*rule);
     } else if (!of_core && reason_.empty()) {
-      reason_ = fmt::format("after packet {} our TCP and the capture part, and it does not show by "
-                            "whose fault: {} ({})",
-                            packet_at(script_, breach.breach.at), breach.breach.text, clause);
+      reason_ = fmt::format(
+          "after packet {} our TCP and the capture part, and it does not show by "
+          "whose fault: {} ({})",
+          packet_at(script_, breach.breach.at), breach.breach.text, clause);
     }
   }
 
@@ -202,9 +203,9 @@ void add_findings(Verdict& verdict, const Script& script, const std::vector<Find
     verdict.judgement = Judgement::violates;
   }
   for (const Finding& finding : findings) {
-    bool const known = std::any_of(
-        verdict.violations.begin(), verdict.violations.end(),
-        [&](const Violation& violation) { return violation.clause == finding.clause; });
+    bool const known =
+        std::any_of(verdict.violations.begin(), verdict.violations.end(),
+                    [&](const Violation& violation) { return violation.clause == finding.clause; });
     if (!known) {
       verdict.violations.push_back(
           {finding.packet, std::string(finding.clause), finding.text, finding.count});

@@ -15,7 +15,7 @@ namespace lockstep::conformance {
 enum class Judgement : std::uint8_t {
   agrees,
   differs_allowed,
-  violates,      ///< the captured device did not do what is owed
+  violates,  ///< the captured device did not do what is owed
   cannot_tell,
   core_differs,  ///< our own TCP did not, and the device did
 };

@@ -124,7 +124,7 @@ void Watch::take_syn(Side& side, Side& other, const Segment& segment) {
   }
   bool const edited = segment.sum == tools::SumState::unverifiable;
   side.same_options = !edited && (!side.syn || (side.same_options && side.selective == selective &&
-                                    side.stamps == stamps && side.shift == shift));
+                                                side.stamps == stamps && side.shift == shift));
   bool const answer = segment.any(flag::ack);
   if (answer && other.syn && other.same_options && !edited) {
     if (shift && !other.shift) {
@@ -156,9 +156,8 @@ void Watch::look_at_options(Side& side, Side& other, const Segment& segment) {
   bool const edited = stamps_of(segment) && !side.stamps && other.stamps;
   if (edited) {
     side.same_options = false;
-    std::erase_if(other.findings, [](const Finding& finding) {
-      return finding.text.starts_with("its SYN,ACK ");
-    });
+    std::erase_if(other.findings,
+                  [](const Finding& finding) { return finding.text.starts_with("its SYN,ACK "); });
     return;
   }
   if (!other.selective && !blocks_of(segment).empty()) {
@@ -203,10 +202,11 @@ bool Watch::share_window(const Side& side, const Side& other) {
 /// at both ends.
 bool Watch::is_later(const Side& side, const Segment& segment, std::int64_t ack) {
   auto const stamps = stamps_of(segment);
-  bool const fresh = segment.data_bytes() != 0 &&
-                     position(side.next, segment.sequence) >= side.next;
-  return fresh || ack > side.edge_ack || (stamps && side.edge_stamp &&
-                                 static_cast<std::int32_t>(stamps->value - *side.edge_stamp) > 0);
+  bool const fresh =
+      segment.data_bytes() != 0 && position(side.next, segment.sequence) >= side.next;
+  return fresh || ack > side.edge_ack ||
+         (stamps && side.edge_stamp &&
+          static_cast<std::int32_t>(stamps->value - *side.edge_stamp) > 0);
 }
 
 /// The right edge goes left, by more than a scale rounds, and stays there.
@@ -328,8 +328,8 @@ void Watch::look_at_marks(Side& side, Side& other, const Segment& segment) {
       other.told_packet = segment.number;
       auto const stamps = stamps_of(segment);
       other.told_stamp = stamps ? std::optional(stamps->value) : std::nullopt;
-      other.told_edge = side.edge_known ? std::max(side.edge, other.next)
-                                        : other.next + (std::int64_t{1} << 30);
+      other.told_edge =
+          side.edge_known ? std::max(side.edge, other.next) : other.next + (std::int64_t{1} << 30);
     }
   }
 }
@@ -337,8 +337,8 @@ void Watch::look_at_marks(Side& side, Side& other, const Segment& segment) {
 /// How many segments these octets were on the wire: a recorder may have them joined, or lack some.
 std::int64_t Watch::pieces_of(const Side& side, const Side& other, std::int64_t octets) {
   constexpr std::uint32_t usual = 536, least = 48, options = 20;
-  std::uint32_t const most = std::min(side.mss != 0 ? side.mss : usual,
-                                      other.mss != 0 ? other.mss : usual);
+  std::uint32_t const most =
+      std::min(side.mss != 0 ? side.mss : usual, other.mss != 0 ? other.mss : usual);
   std::int64_t const size = std::max(std::min(most, usual), least + options) - options;
   return octets <= most ? 1 : 1 + octets / size;
 }
@@ -353,8 +353,7 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment) {
   // Also an ACK of a number beyond: what lies before that was sent, and the recorder lacks it.
   if (other.reported && end > side.next) {
     bool const whole = begin == side.next && !side.lossy;
-    if (whole && end >= *other.reported &&
-        segment.time.since(other.reported_at) > disorder) {
+    if (whole && end >= *other.reported && segment.time.since(other.reported_at) > disorder) {
       find(other, other.reported_packet, "2018:SACK-14", "SACK of octets that the peer sent later");
     }
     if (!whole || end >= *other.reported) {
@@ -372,8 +371,8 @@ void Watch::move_on(Side& side, Side& other, const Segment& segment) {
   side.fin_end = segment.any(flag::fin) ? std::optional(end) : side.fin_end;
   side.next = std::max(side.next, end);
   if (segment.any(flag::ack)) {
-    std::int64_t const ack = position(other.known ? other.next : segment.acknowledgment,
-                                      segment.acknowledgment);
+    std::int64_t const ack =
+        position(other.known ? other.next : segment.acknowledgment, segment.acknowledgment);
     other.lossy |= other.known && ack > other.next;
     side.acked = side.acks ? std::max(side.acked, ack) : ack;
     side.acks = true;

@@ -73,24 +73,24 @@ class Watch {
   /// What is known of one side.
   struct Side {
     Endpoint endpoint;
-    bool syn = false;                 ///< its SYN was captured; else the options are unknown
+    bool syn = false;  ///< its SYN was captured; else the options are unknown
     bool stamps = false, selective = false;
-    bool same_options = true;         ///< on each of its SYNs
+    bool same_options = true;  ///< on each of its SYNs
     bool asks_ecn = false, answers_ecn = false;
-    bool multipath = false;           ///< it speaks of MPTCP
+    bool multipath = false;  ///< it speaks of MPTCP
     std::optional<unsigned> shift;
-    std::uint32_t mss = 0;            ///< that it told; 0: none
+    std::uint32_t mss = 0;  ///< that it told; 0: none
     bool known = false;
     std::int64_t isn = 0;
-    std::int64_t next = 0;            ///< beyond all that it sent, positions of its own numbers
-    std::int64_t acked = 0;           ///< what it acknowledged, positions of the other's numbers
+    std::int64_t next = 0;   ///< beyond all that it sent, positions of its own numbers
+    std::int64_t acked = 0;  ///< what it acknowledged, positions of the other's numbers
     bool acks = false;
-    std::int64_t edge = 0;            ///< the rightmost that it ever offered ...
+    std::int64_t edge = 0;  ///< the rightmost that it ever offered ...
     bool edge_known = false;
-    std::int64_t edge_ack = 0;        ///< ... with this acknowledgment ...
+    std::int64_t edge_ack = 0;                ///< ... with this acknowledgment ...
     std::optional<std::uint32_t> edge_stamp;  ///< ... and this timestamp
     std::optional<std::int64_t> fin_end;      ///< behind its FIN
-    bool lossy = false;               ///< the capture lacks some of what it sent
+    bool lossy = false;                       ///< the capture lacks some of what it sent
     // Blatant deeds that need more than one packet to be certain.
     unsigned oversized = 0, shrunk = 0;
     std::uint64_t oversized_packet = 0, shrunk_packet = 0;
@@ -98,15 +98,15 @@ class Watch {
     std::optional<std::int64_t> reported;  ///< of the other's octets: beyond what it had sent
     std::uint64_t reported_packet = 0;
     Instant reported_at;
-    Pieces flying;                    ///< that it sent and the other has not acknowledged
-    Pieces again;                     ///< that it sent again, by their nanoseconds
-    std::int64_t repeats = 0;         ///< equal ACKs in a row, with nothing of the other between
+    Pieces flying;             ///< that it sent and the other has not acknowledged
+    Pieces again;              ///< that it sent again, by their nanoseconds
+    std::int64_t repeats = 0;  ///< equal ACKs in a row, with nothing of the other between
     std::uint64_t repeats_packet = 0;
     tools::Segment last_ack;
-    bool told_of_mark = false;        ///< the other echoes marks, and it sent no CWR yet
-    std::int64_t cwr_end = 0;         ///< the end of what said CWR last
-    std::int64_t told_at = 0;         ///< what it had sent then ...
-    std::int64_t told_edge = 0;       ///< ... and how far it might go
+    bool told_of_mark = false;                ///< the other echoes marks, and it sent no CWR yet
+    std::int64_t cwr_end = 0;                 ///< the end of what said CWR last
+    std::int64_t told_at = 0;                 ///< what it had sent then ...
+    std::int64_t told_edge = 0;               ///< ... and how far it might go
     std::optional<std::uint32_t> told_stamp;  ///< the timestamp of what told it
     unsigned unheeded = 0;
     std::uint64_t told_packet = 0;

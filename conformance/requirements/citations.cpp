@@ -118,7 +118,7 @@ enum class Fit { nothing, rfc, section };
 Fit fit_of(const Requirement& row, const std::vector<Target>& targets) {
   Fit best = Fit::nothing;
   for (const Target& target : targets) {
-    const Fit fit = in_section(row, target)     ? Fit::section
+    const Fit fit = in_section(row, target) ? Fit::section
                     : row.rfc == target.rfc ? Fit::rfc
                                             : Fit::nothing;
     best = std::max(best, fit);
@@ -222,8 +222,7 @@ class Scanner {
  public:
   Scanner(std::string_view file, const Catalogue& catalogue, Citations& out)
       : file_(file), catalogue_(catalogue), out_(out) {
-    const bool hash = file.ends_with(".py") || file.ends_with(".toml") ||
-                      file.ends_with(".pkt");
+    const bool hash = file.ends_with(".py") || file.ends_with(".toml") || file.ends_with(".pkt");
     target_mark_ = hash ? "#= " : "//= ";
     text_mark_ = hash ? "## " : "//# ";
     proof_ = proof_of_file(file);
@@ -245,8 +244,9 @@ class Scanner {
   /// Ends the block; one that names no requirement cites nothing.
   void close() {
     if (!targets_.empty() && !has_ids_) {
-      problem(start_, "a citation without its requirement: the line below must be the text mark, "
-                      "an id such as 9293:MUST-1, and a few words");
+      problem(start_,
+              "a citation without its requirement: the line below must be the text mark, "
+              "an id such as 9293:MUST-1, and a few words");
     }
     targets_.clear();
     has_ids_ = false;
@@ -306,7 +306,8 @@ class Scanner {
       const Requirement* row = catalogue_.find(id);
       if (row == nullptr) {
         problem(line_, fmt::format("{} is no requirement of conformance/requirements; see there "
-                                   "for the ids of its RFC", id));
+                                   "for the ids of its RFC",
+                                   id));
         continue;
       }
       first = first == nullptr ? row : first;

@@ -77,10 +77,10 @@ struct LiveResults;
 
 /// What to print.
 struct CoveragePrint {
-  std::vector<int> rfcs;     ///< only these; empty: every RFC in scope or with a citation
-  bool bare_only = false;    ///< only bare rows, problems and the summary
-  bool places = false;       ///< as text: every place of each row, not a line a row
-  std::size_t columns = 0;   ///< of the terminal; 0: there is none
+  std::vector<int> rfcs;              ///< only these; empty: every RFC in scope or with a citation
+  bool bare_only = false;             ///< only bare rows, problems and the summary
+  bool places = false;                ///< as text: every place of each row, not a line a row
+  std::size_t columns = 0;            ///< of the terminal; 0: there is none
   const LiveResults* live = nullptr;  ///< what live targets did; null: nothing is told of it
 };
 
@@ -103,15 +103,14 @@ struct VerdictColumn {
     std::string detail;  ///< HTML, shown when the row is opened; may be empty
   };
   std::string title;
-  std::string key;  ///< a name for the filter: small letters
+  std::string key;                    ///< a name for the filter: small letters
   std::map<std::string, Cell> cells;  ///< by the requirement's id
 };
 
 /// The requirements as a part of a page (tools/base/output/page.hpp): filters, and a row each
 /// that opens to show its places.
 std::string coverage_section(const CoverageReport& report, const Catalogue& catalogue,
-                             const CoveragePrint& print,
-                             const std::vector<VerdictColumn>& columns);
+                             const CoveragePrint& print, const std::vector<VerdictColumn>& columns);
 
 /// The report as one HTML file without any other file.
 std::string coverage_html(const CoverageReport& report, const Catalogue& catalogue,

@@ -15,10 +15,10 @@ namespace {
 using Places = std::vector<const Citation*>;
 
 const char* state_of(const CoverageRow& row) {
-  return row.bare()                     ? "bad"
-         : row.declined != nullptr      ? "unknown"
-         : row.lacks_proof()            ? "plain"
-                                        : "good";
+  return row.bare()                ? "bad"
+         : row.declined != nullptr ? "unknown"
+         : row.lacks_proof()       ? "plain"
+                                   : "good";
 }
 
 void add_places(std::string& out, const char* kind, const Places& places) {
@@ -36,9 +36,8 @@ void add_places(std::string& out, const char* kind, const Places& places) {
 }
 
 std::string more_html(const CoverageRow& row, const std::vector<VerdictColumn>& columns) {
-  std::string out = fmt::format(
-      "<div class=\"more\"><dl><dt>section</dt><dd>RFC {}, {}</dd>\n", row.requirement->rfc,
-      xml_escaped(row.requirement->section));
+  std::string out = fmt::format("<div class=\"more\"><dl><dt>section</dt><dd>RFC {}, {}</dd>\n",
+                                row.requirement->rfc, xml_escaped(row.requirement->section));
   add_places(out, "code", row.code);
   add_places(out, "tests", row.tests);
   add_places(out, "scripts", row.scripts);
@@ -53,8 +52,8 @@ std::string more_html(const CoverageRow& row, const std::vector<VerdictColumn>& 
   for (const VerdictColumn& column : columns) {
     const auto cell = column.cells.find(row.requirement->id);
     if (cell != column.cells.end() && !cell->second.detail.empty()) {
-      out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", xml_escaped(column.title),
-                         cell->second.detail);
+      out +=
+          fmt::format("<dt>{}</dt><dd>{}</dd>\n", xml_escaped(column.title), cell->second.detail);
     }
   }
   return out + "</dl></div>";
@@ -68,18 +67,17 @@ std::string row_html(const CoverageRow& row, const std::vector<VerdictColumn>& c
     const auto cell = column.cells.find(requirement.id);
     const bool told = cell != column.cells.end();
     attributes += fmt::format(" data-{}=\"{}\"", column.key, told ? cell->second.state : "none");
-    cells += fmt::format("<span><span class=\"label\">{}</span>{}</span>",
-                         xml_escaped(column.title),
-                         told ? badge_html(cell->second.state, cell->second.text) : "&ndash;");
+    cells +=
+        fmt::format("<span><span class=\"label\">{}</span>{}</span>", xml_escaped(column.title),
+                    told ? badge_html(cell->second.state, cell->second.text) : "&ndash;");
   }
   return fmt::format(
       "<details class=\"row\" data-rfc=\"{}\" data-level=\"{}\" data-is=\"{}\"{}>"
       "<summary><span class=\"id\">{}</span><span class=\"level\">{}</span>"
       "<span class=\"what\">{}</span>{}<span>{}</span></summary>{}</details>\n",
       requirement.rfc, xml_escaped(requirement.level), row.standing(), attributes,
-      xml_escaped(requirement.id), xml_escaped(requirement.level),
-      xml_escaped(requirement.summary), cells, badge_html(state_of(row), row.standing()),
-      more_html(row, columns));
+      xml_escaped(requirement.id), xml_escaped(requirement.level), xml_escaped(requirement.summary),
+      cells, badge_html(state_of(row), row.standing()), more_html(row, columns));
 }
 
 std::vector<Choice> choices_of(const CoverageReport& report, const Catalogue& catalogue,
@@ -102,12 +100,17 @@ std::vector<Choice> choices_of(const CoverageReport& report, const Catalogue& ca
   for (const std::string& name : levels) {
     level.values.emplace_back(name, name);
   }
-  std::vector<Choice> out{rfcs, level,
-                          {"is", "shown, declined or bare",
-                           {{"shown", "shown"}, {"declined", "declined"}, {"bare", "bare"},
+  std::vector<Choice> out{rfcs,
+                          level,
+                          {"is",
+                           "shown, declined or bare",
+                           {{"shown", "shown"},
+                            {"declined", "declined"},
+                            {"bare", "bare"},
                             {"open", "open: nothing is owed"}}}};
   for (const VerdictColumn& column : columns) {
-    out.push_back({column.key, fmt::format("{}: any verdict", column.title),
+    out.push_back({column.key,
+                   fmt::format("{}: any verdict", column.title),
                    {{"good", column.title + ": agrees"},
                     {"allowed", column.title + ": differs, allowed"},
                     {"bad", column.title + ": violates"},
@@ -131,13 +134,13 @@ std::vector<Tile> tiles_of(const CoverageReport& report, const CoveragePrint& pr
       shown += row.declined == nullptr && !row.lacks_proof() ? 1 : 0;
     }
   }
-  return {{fmt::format("{}", rows), "requirements", ""},
-          {fmt::format("{}", shown), "shown by a test, a script or a scenario", ""},
-          {fmt::format("{}", declined), "declined with a reason", ""},
-          {fmt::format("{}", bare), "bare: owed, and nothing shows them",
-           bare == 0 ? "good" : "bad"},
-          {fmt::format("{}", report.problems.size()), "wrong citations",
-           report.problems.empty() ? "good" : "bad"}};
+  return {
+      {fmt::format("{}", rows), "requirements", ""},
+      {fmt::format("{}", shown), "shown by a test, a script or a scenario", ""},
+      {fmt::format("{}", declined), "declined with a reason", ""},
+      {fmt::format("{}", bare), "bare: owed, and nothing shows them", bare == 0 ? "good" : "bad"},
+      {fmt::format("{}", report.problems.size()), "wrong citations",
+       report.problems.empty() ? "good" : "bad"}};
 }
 
 /// A field for each RFC that decides: what of it is shown, and on a click its rows.
@@ -159,9 +162,8 @@ std::string sums_html(const CoverageReport& report, const Catalogue& catalogue,
   }
   std::string out = "<div class=\"sums\">";
   for (const auto& [rfc, sum] : sums) {
-    const std::string rest =
-        (sum.declined == 0 ? "" : fmt::format(", {} declined", sum.declined)) +
-        (sum.bare == 0 ? "" : fmt::format(", {} bare", sum.bare));
+    const std::string rest = (sum.declined == 0 ? "" : fmt::format(", {} declined", sum.declined)) +
+                             (sum.bare == 0 ? "" : fmt::format(", {} bare", sum.bare));
     out += fmt::format(
         "<a href=\"#requirements.rfc={0}\" title=\"{1}\"><b>RFC {0}</b><span>{2} of {3} shown{4}"
         "</span></a>\n",

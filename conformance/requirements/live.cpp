@@ -6,9 +6,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tools/base/process/failure.hpp"
 #include "tools/base/output/page.hpp"
 #include "tools/base/output/xml.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -20,8 +20,8 @@ constexpr const char* results_file = "conformance/scapy/targets.json";
 void read_differences(const json& document, LiveResults& out) {
   const json& reasons = document.at("reasons");
   for (const json& row : document.at("differing")) {
-    LiveDifference difference{row.at("test").get<std::string>(),
-                              row.at("words").get<std::string>(), {}};
+    LiveDifference difference{
+        row.at("test").get<std::string>(), row.at("words").get<std::string>(), {}};
     if (const auto number = row.at("reason").get<std::size_t>(); number != 0) {
       difference.reason = reasons.at(number - 1).get<std::string>();
     }
@@ -47,8 +47,8 @@ std::string detail_of(const LiveCell& cell) {
   for (const LiveDifference* difference : cell.differing) {
     // Tests of one reason stand together: it is told once.
     if (before == nullptr || *before != difference->reason) {
-      out += fmt::format("{}{}<br>", before == nullptr ? "" : "<br>",
-                         xml_escaped(difference->reason));
+      out +=
+          fmt::format("{}{}<br>", before == nullptr ? "" : "<br>", xml_escaped(difference->reason));
     }
     before = &difference->reason;
     out += fmt::format("<code title=\"{}\">{}</code><br>", xml_escaped(difference->words),

@@ -81,9 +81,15 @@ void add_line(TextTable& table, const CoverageRow& row) {
 void print_rows(Output out, const CoverageReport& report, const Catalogue& catalogue,
                 const CoverageSummary& summary, const CoveragePrint& print) {
   using Align = TextTable::Align;
-  TextTable table({{"id", Align::left}, {"level", Align::left}, {"section", Align::left},
-                   {"is", Align::left}, {"code", Align::left}, {"tests"}, {"scripts"},
-                   {"scenarios"}, {"shown by, or why not", Align::left}});
+  TextTable table({{"id", Align::left},
+                   {"level", Align::left},
+                   {"section", Align::left},
+                   {"is", Align::left},
+                   {"code", Align::left},
+                   {"tests"},
+                   {"scripts"},
+                   {"scenarios"},
+                   {"shown by, or why not", Align::left}});
   const bool as_table = !print.places && !print.bare_only;
   bool headed = false;
   for (const CoverageRow& row : report.rows) {
@@ -107,8 +113,16 @@ void print_rows(Output out, const CoverageReport& report, const Catalogue& catal
 
 void print_summaries(Output out, const CoverageReport& report, const CoveragePrint& print) {
   using Align = TextTable::Align;
-  TextTable table({{"RFC"}, {"rows"}, {"binding"}, {"in code"}, {"proven"}, {"declined"},
-                   {"advised"}, {"shown or declined"}, {"bare"}, {"decides", Align::left}});
+  TextTable table({{"RFC"},
+                   {"rows"},
+                   {"binding"},
+                   {"in code"},
+                   {"proven"},
+                   {"declined"},
+                   {"advised"},
+                   {"shown or declined"},
+                   {"bare"},
+                   {"decides", Align::left}});
   for (const CoverageSummary& summary : report.summaries) {
     const bool told = summary.in_scope || summary.in_code > 0 || summary.proven > 0;
     if (told && asked_for(summary.rfc, print)) {
@@ -116,7 +130,9 @@ void print_summaries(Output out, const CoverageReport& report, const CoveragePri
       table.add({number(summary.rfc), number(summary.rows), number(summary.binding),
                  number(summary.in_code), number(summary.proven), number(summary.declined),
                  number(summary.advised), number(summary.advised_shown), number(summary.bare),
-                 summary.whole ? "yes, advice too" : summary.in_scope ? "yes" : "no"});
+                 summary.whole      ? "yes, advice too"
+                 : summary.in_scope ? "yes"
+                                    : "no"});
     }
   }
   fmt::format_to(out, "{}", table.text(print.columns));
@@ -179,11 +195,11 @@ nlohmann::ordered_json row_json(const CoverageRow& row, const LiveResults* live)
 }
 
 nlohmann::ordered_json summary_json(const CoverageSummary& summary) {
-  return {{"rfc", summary.rfc},           {"rows", summary.rows},
-          {"binding", summary.binding},   {"in_code", summary.in_code},
-          {"proven", summary.proven},     {"declined", summary.declined},
-          {"advised", summary.advised},   {"advised_shown", summary.advised_shown},
-          {"bare", summary.bare},         {"in_scope", summary.in_scope},
+  return {{"rfc", summary.rfc},         {"rows", summary.rows},
+          {"binding", summary.binding}, {"in_code", summary.in_code},
+          {"proven", summary.proven},   {"declined", summary.declined},
+          {"advised", summary.advised}, {"advised_shown", summary.advised_shown},
+          {"bare", summary.bare},       {"in_scope", summary.in_scope},
           {"whole", summary.whole}};
 }
 

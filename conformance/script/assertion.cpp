@@ -23,29 +23,70 @@ struct Field {
   std::uint64_t (*get)(const lockstep_tcp_info& info);
 };
 
-#define FIELD(name)                                                                         \
-  Field {                                                                                   \
+#define FIELD(name)                                                                            \
+  Field {                                                                                      \
     #name, [](const lockstep_tcp_info& info) { return static_cast<std::uint64_t>(info.name); } \
   }
 
 constexpr std::array fields{
-    FIELD(tcpi_state), FIELD(tcpi_ca_state), FIELD(tcpi_retransmits), FIELD(tcpi_probes),
-    FIELD(tcpi_backoff), FIELD(tcpi_options), FIELD(tcpi_wscale), FIELD(tcpi_rto),
-    FIELD(tcpi_ato), FIELD(tcpi_snd_mss), FIELD(tcpi_rcv_mss), FIELD(tcpi_unacked),
-    FIELD(tcpi_sacked), FIELD(tcpi_lost), FIELD(tcpi_retrans), FIELD(tcpi_fackets),
-    FIELD(tcpi_last_data_sent), FIELD(tcpi_last_ack_sent), FIELD(tcpi_last_data_recv),
-    FIELD(tcpi_last_ack_recv), FIELD(tcpi_pmtu), FIELD(tcpi_rcv_ssthresh), FIELD(tcpi_rtt),
-    FIELD(tcpi_rttvar), FIELD(tcpi_snd_ssthresh), FIELD(tcpi_snd_cwnd), FIELD(tcpi_advmss),
-    FIELD(tcpi_reordering), FIELD(tcpi_rcv_rtt), FIELD(tcpi_rcv_space),
-    FIELD(tcpi_total_retrans), FIELD(tcpi_pacing_rate), FIELD(tcpi_max_pacing_rate),
-    FIELD(tcpi_bytes_acked), FIELD(tcpi_bytes_received), FIELD(tcpi_segs_out),
-    FIELD(tcpi_segs_in), FIELD(tcpi_notsent_bytes), FIELD(tcpi_min_rtt),
-    FIELD(tcpi_data_segs_in), FIELD(tcpi_data_segs_out), FIELD(tcpi_delivery_rate),
-    FIELD(tcpi_busy_time), FIELD(tcpi_rwnd_limited), FIELD(tcpi_sndbuf_limited),
-    FIELD(tcpi_delivered), FIELD(tcpi_delivered_ce), FIELD(tcpi_bytes_sent),
-    FIELD(tcpi_bytes_retrans), FIELD(tcpi_dsack_dups), FIELD(tcpi_reord_seen),
-    FIELD(tcpi_rcv_ooopack), FIELD(tcpi_snd_wnd), FIELD(tcpi_rcv_wnd), FIELD(tcpi_rehash),
-    FIELD(tcpi_total_rto), FIELD(tcpi_total_rto_recoveries), FIELD(tcpi_total_rto_time),
+    FIELD(tcpi_state),
+    FIELD(tcpi_ca_state),
+    FIELD(tcpi_retransmits),
+    FIELD(tcpi_probes),
+    FIELD(tcpi_backoff),
+    FIELD(tcpi_options),
+    FIELD(tcpi_wscale),
+    FIELD(tcpi_rto),
+    FIELD(tcpi_ato),
+    FIELD(tcpi_snd_mss),
+    FIELD(tcpi_rcv_mss),
+    FIELD(tcpi_unacked),
+    FIELD(tcpi_sacked),
+    FIELD(tcpi_lost),
+    FIELD(tcpi_retrans),
+    FIELD(tcpi_fackets),
+    FIELD(tcpi_last_data_sent),
+    FIELD(tcpi_last_ack_sent),
+    FIELD(tcpi_last_data_recv),
+    FIELD(tcpi_last_ack_recv),
+    FIELD(tcpi_pmtu),
+    FIELD(tcpi_rcv_ssthresh),
+    FIELD(tcpi_rtt),
+    FIELD(tcpi_rttvar),
+    FIELD(tcpi_snd_ssthresh),
+    FIELD(tcpi_snd_cwnd),
+    FIELD(tcpi_advmss),
+    FIELD(tcpi_reordering),
+    FIELD(tcpi_rcv_rtt),
+    FIELD(tcpi_rcv_space),
+    FIELD(tcpi_total_retrans),
+    FIELD(tcpi_pacing_rate),
+    FIELD(tcpi_max_pacing_rate),
+    FIELD(tcpi_bytes_acked),
+    FIELD(tcpi_bytes_received),
+    FIELD(tcpi_segs_out),
+    FIELD(tcpi_segs_in),
+    FIELD(tcpi_notsent_bytes),
+    FIELD(tcpi_min_rtt),
+    FIELD(tcpi_data_segs_in),
+    FIELD(tcpi_data_segs_out),
+    FIELD(tcpi_delivery_rate),
+    FIELD(tcpi_busy_time),
+    FIELD(tcpi_rwnd_limited),
+    FIELD(tcpi_sndbuf_limited),
+    FIELD(tcpi_delivered),
+    FIELD(tcpi_delivered_ce),
+    FIELD(tcpi_bytes_sent),
+    FIELD(tcpi_bytes_retrans),
+    FIELD(tcpi_dsack_dups),
+    FIELD(tcpi_reord_seen),
+    FIELD(tcpi_rcv_ooopack),
+    FIELD(tcpi_snd_wnd),
+    FIELD(tcpi_rcv_wnd),
+    FIELD(tcpi_rehash),
+    FIELD(tcpi_total_rto),
+    FIELD(tcpi_total_rto_recoveries),
+    FIELD(tcpi_total_rto_time),
     Field{"tcpi_snd_wscale",
           [](const lockstep_tcp_info& info) { return std::uint64_t{info.tcpi_wscale & 15u}; }},
     Field{"tcpi_rcv_wscale",
@@ -66,11 +107,25 @@ struct Operator {
   int strength;
   bool prefix = false;
 };
-constexpr std::array<Operator, 19> operators{{{"or", 1},  {"and", 2}, {"==", 4}, {"!=", 4},
-                                              {"<=", 4},  {">=", 4},  {"<<", 8}, {">>", 8},
-                                              {"//", 10}, {"<", 4},   {">", 4},  {"|", 5},
-                                              {"^", 6},   {"&", 7},   {"+", 9},  {"-", 9},
-                                              {"*", 10},  {"%", 10},  {"/", 10}}};
+constexpr std::array<Operator, 19> operators{{{"or", 1},
+                                              {"and", 2},
+                                              {"==", 4},
+                                              {"!=", 4},
+                                              {"<=", 4},
+                                              {">=", 4},
+                                              {"<<", 8},
+                                              {">>", 8},
+                                              {"//", 10},
+                                              {"<", 4},
+                                              {">", 4},
+                                              {"|", 5},
+                                              {"^", 6},
+                                              {"&", 7},
+                                              {"+", 9},
+                                              {"-", 9},
+                                              {"*", 10},
+                                              {"%", 10},
+                                              {"/", 10}}};
 constexpr Operator negate{"not", 3, true};
 constexpr Operator minus{"neg", 11, true};
 constexpr Operator parenthesis{"(", 0, true};
@@ -103,8 +158,9 @@ class Reader {
         break;
       }
       if (next->mark == "/") {
-        cursor_.fail(at, "'/' gives a fraction in Python, expected '//': only whole numbers are "
-                         "computed with here");
+        cursor_.fail(at,
+                     "'/' gives a fraction in Python, expected '//': only whole numbers are "
+                     "computed with here");
       }
       push(*next);
     }
@@ -191,8 +247,8 @@ Operand bounded(Whole number) {
 
 Operand product(Whole a, Whole b) {
   bool const negative = (a < 0) != (b < 0);
-  Magnitude const size = static_cast<Magnitude>(a < 0 ? -a : a) *
-                         static_cast<Magnitude>(b < 0 ? -b : b);
+  Magnitude const size =
+      static_cast<Magnitude>(a < 0 ? -a : a) * static_cast<Magnitude>(b < 0 ? -b : b);
   if (size > UINT64_MAX) {
     return {0, "a number of more than 64 bits"};
   }
@@ -291,8 +347,9 @@ std::vector<Assertion> parse_code(const Script& script, const Event& event) {
     out.push_back(std::move(one));
   }
   if (out.empty()) {
-    cursor.fail(event.code_place, "nothing is asserted here, expected such as assert tcpi_state "
-                                  "== TCP_ESTABLISHED: write it, or take the code out");
+    cursor.fail(event.code_place,
+                "nothing is asserted here, expected such as assert tcpi_state "
+                "== TCP_ESTABLISHED: write it, or take the code out");
   }
   return out;
 }

@@ -24,21 +24,15 @@ struct Known {
   std::size_t least, most;  // arguments
 };
 
-constexpr std::array<Known, 30> known_calls{{{"socket", 3, 3},      {"bind", 3, 3},
-                                             {"listen", 2, 2},      {"accept", 3, 3},
-                                             {"accept4", 4, 4},     {"connect", 3, 3},
-                                             {"shutdown", 2, 2},    {"close", 1, 1},
-                                             {"read", 3, 3},        {"readv", 3, 3},
-                                             {"recv", 4, 4},        {"recvfrom", 6, 6},
-                                             {"recvmsg", 3, 3},     {"write", 3, 3},
-                                             {"writev", 3, 3},      {"send", 4, 4},
-                                             {"sendto", 6, 6},      {"sendmsg", 3, 3},
-                                             {"fcntl", 2, 3},       {"ioctl", 3, 3},
-                                             {"getsockopt", 5, 5},  {"setsockopt", 5, 5},
-                                             {"poll", 3, 3},        {"epoll_create", 1, 1},
-                                             {"epoll_create1", 1, 1}, {"epoll_ctl", 4, 4},
-                                             {"epoll_wait", 4, 4},  {"getsockname", 3, 3},
-                                             {"getpeername", 3, 3}, {"usleep", 1, 1}}};
+constexpr std::array<Known, 30> known_calls{
+    {{"socket", 3, 3},        {"bind", 3, 3},       {"listen", 2, 2},     {"accept", 3, 3},
+     {"accept4", 4, 4},       {"connect", 3, 3},    {"shutdown", 2, 2},   {"close", 1, 1},
+     {"read", 3, 3},          {"readv", 3, 3},      {"recv", 4, 4},       {"recvfrom", 6, 6},
+     {"recvmsg", 3, 3},       {"write", 3, 3},      {"writev", 3, 3},     {"send", 4, 4},
+     {"sendto", 6, 6},        {"sendmsg", 3, 3},    {"fcntl", 2, 3},      {"ioctl", 3, 3},
+     {"getsockopt", 5, 5},    {"setsockopt", 5, 5}, {"poll", 3, 3},       {"epoll_create", 1, 1},
+     {"epoll_create1", 1, 1}, {"epoll_ctl", 4, 4},  {"epoll_wait", 4, 4}, {"getsockname", 3, 3},
+     {"getpeername", 3, 3},   {"usleep", 1, 1}}};
 
 bool is_any(const Value& value) { return value.kind == Value::Kind::ellipsis; }
 
@@ -56,9 +50,10 @@ std::string fault_of_call(const Call& call) {
     return fmt::format("{} has {} arguments, expected {}{}: mend the call", call.name, count,
                        one.least, one.most == one.least ? "" : fmt::format(" or {}", one.most));
   }
-  return fmt::format("the call {} is not known, expected one of the sockets' such as connect or "
-                     "write: take it out",
-                     call.name);
+  return fmt::format(
+      "the call {} is not known, expected one of the sockets' such as connect or "
+      "write: take it out",
+      call.name);
 }
 
 std::int64_t Caller::number(const Value& value) const {
@@ -104,11 +99,11 @@ Given Caller::opened(std::int64_t live) {
   }
   out.result = new_number(call_->result.value_or(-1));
   if (fds_.contains(out.result)) {
-    throw tools::Failure(tools::ExitCode::bad_input,
-                         fmt::format("{}:{}:{}: the descriptor {} is open still, expected another "
-                                     "number for what {} gives: mend one of the two",
-                                     script_.file, place_.line, place_.column, out.result,
-                                     call_->name));
+    throw tools::Failure(
+        tools::ExitCode::bad_input,
+        fmt::format("{}:{}:{}: the descriptor {} is open still, expected another "
+                    "number for what {} gives: mend one of the two",
+                    script_.file, place_.line, place_.column, out.result, call_->name));
   }
   fds_[out.result] = static_cast<int>(live);
   opening_.erase(static_cast<int>(live));
@@ -132,11 +127,11 @@ void Caller::apply_later(int live) {
       name = v6 ? IPV6_UNICAST_HOPS : IP_TTL;
     }
     if (lockstep_setsockopt(s, live, level, name, &one.value, sizeof one.value) != 0) {
-      throw tools::Failure(tools::ExitCode::bad_input,
-                           fmt::format("{}:{}:{}: a sysctl above cannot be set of what {} makes "
-                                       "({}), expected another value: mend the sysctl",
-                                       script_.file, place_.line, place_.column, call_->name,
-                                       error_name(errno)));
+      throw tools::Failure(
+          tools::ExitCode::bad_input,
+          fmt::format("{}:{}:{}: a sysctl above cannot be set of what {} makes "
+                      "({}), expected another value: mend the sysctl",
+                      script_.file, place_.line, place_.column, call_->name, error_name(errno)));
     }
   }
 }
@@ -158,8 +153,8 @@ Given Caller::again(Duration passed) {
 
 Given Caller::carry_out() {
   static constexpr std::array<std::string_view, 10> moving{
-      "read", "readv", "recv", "recvfrom", "recvmsg", "write", "writev", "send", "sendto",
-      "sendmsg"};
+      "read",  "readv",  "recv", "recvfrom", "recvmsg",
+      "write", "writev", "send", "sendto",   "sendmsg"};
   std::string const& name = call_->name;
   if (std::find(moving.begin(), moving.end(), name) != moving.end()) {
     return transfer(name);
@@ -192,8 +187,8 @@ Given Caller::names(const std::string& name) {
     int const flags = name == "accept" ? 0 : static_cast<int>(number(3));
     sockaddr_storage into{};
     socklen_t length = sizeof into;
-    Given out = opened(lockstep_accept4(s, fd(0), reinterpret_cast<sockaddr*>(&into), &length,
-                                        flags));
+    Given out =
+        opened(lockstep_accept4(s, fd(0), reinterpret_cast<sockaddr*>(&into), &length, flags));
     judge_name(into, length, out);
     return out;
   }
@@ -256,10 +251,9 @@ void Caller::mean(const Flow& flow) {
   for (auto const& [script, live] : fds_) {
     sockaddr_storage ours{}, theirs{};
     socklen_t length = sizeof ours, other = sizeof theirs;
-    bool const named = lockstep_getsockname(s, live, reinterpret_cast<sockaddr*>(&ours),
-                                            &length) == 0 &&
-                       lockstep_getpeername(s, live, reinterpret_cast<sockaddr*>(&theirs),
-                                            &other) == 0;
+    bool const named =
+        lockstep_getsockname(s, live, reinterpret_cast<sockaddr*>(&ours), &length) == 0 &&
+        lockstep_getpeername(s, live, reinterpret_cast<sockaddr*>(&theirs), &other) == 0;
     if (named && port_of(ours) == flow.local.port && port_of(theirs) == flow.remote.port) {
       subject_ = live;
     }

@@ -62,7 +62,7 @@ class Caller {
     Way way = Way::plain;
     std::vector<std::int64_t> parts;
     int flags = 0;
-    const Value* name = nullptr;   ///< of the other end
+    const Value* name = nullptr;    ///< of the other end
     const Value* length = nullptr;  ///< of that name
   };
   Text text_of(const std::string& name) const;
@@ -109,7 +109,7 @@ class Caller {
   World& world_;
   Flows& flows_;
   std::vector<LaterOption> later_;
-  std::set<int> opening_;  // that have begun an active open
+  std::set<int> opening_;            // that have begun an active open
   std::map<std::int64_t, int> fds_;  // script's to ours
   int subject_ = -1;
   const Call* call_ = nullptr;

@@ -185,8 +185,7 @@ Given Caller::receive(const Text& what) {
   msghdr message{&from, length, parts.data(), parts.size(), nullptr, 0, 0};
   Given out = given(lockstep_recvmsg(s, fd(0), &message, what.flags));
   const Value* const flags = argument(1).field("msg_flags", 3);
-  bool const compared = out.result >= 0 && flags != nullptr &&
-                        flags->kind != Value::Kind::ellipsis;
+  bool const compared = out.result >= 0 && flags != nullptr && flags->kind != Value::Kind::ellipsis;
   if (compared && number(*flags) != message.msg_flags) {
     out.wrong = fmt::format("msg_flags is {:#x}, not {:#x}", message.msg_flags, number(*flags));
   }
@@ -237,8 +236,8 @@ void Caller::judge_option(const Value& wanted, const std::byte* value, Given& ou
   }
   if (wanted.kind == Value::Kind::text) {
     std::string const text(reinterpret_cast<const char*>(value));
-    out.wrong = text == wanted.text ? "" : fmt::format("the option is {}, not {}", text,
-                                                       wanted.text);
+    out.wrong =
+        text == wanted.text ? "" : fmt::format("the option is {}, not {}", text, wanted.text);
   } else if (wanted.kind == Value::Kind::record) {
     check_names(wanted, {"onoff", "l_onoff", "linger", "l_linger"});
     linger got{};
@@ -249,8 +248,8 @@ void Caller::judge_option(const Value& wanted, const std::byte* value, Given& ou
       refuse(wanted, "{onoff=N, linger=N}");
     }
     bool const same = got.l_onoff == number(*on) && got.l_linger == number(*time);
-    out.wrong = same ? "" : fmt::format("the option is {{onoff={}, linger={}}}", got.l_onoff,
-                                        got.l_linger);
+    out.wrong =
+        same ? "" : fmt::format("the option is {{onoff={}, linger={}}}", got.l_onoff, got.l_linger);
   } else {
     int got = 0;
     std::memcpy(&got, value, sizeof got);
@@ -315,8 +314,7 @@ Given Caller::options(const std::string& name) {
     return query();
   }
   int const argument_of = call_->arguments.size() == 3 ? static_cast<int>(number(2)) : 0;
-  return given(
-      lockstep_fcntl(world_.sockets(), fd(0), static_cast<int>(number(1)), argument_of));
+  return given(lockstep_fcntl(world_.sockets(), fd(0), static_cast<int>(number(1)), argument_of));
 }
 
 Given Caller::poll() {
@@ -379,8 +377,8 @@ Given Caller::epoll_wait() {
     const Value* const events = wanted[i]->field("events", 0);
     const Value* const number_of = item(*wanted[i], {"fd", "ptr", "u32", "u64"}, 1);
     if (events != nullptr && static_cast<std::uint32_t>(number(*events)) != got[i].events) {
-      out.wrong = fmt::format("events is {:#x}, not {:#x}", std::uint32_t{got[i].events},
-                              number(*events));
+      out.wrong =
+          fmt::format("events is {:#x}, not {:#x}", std::uint32_t{got[i].events}, number(*events));
     } else if (number_of != nullptr && number(*number_of) != got[i].data.fd) {
       out.wrong = fmt::format("fd is {}, not {}", int{got[i].data.fd}, number(*number_of));
     }

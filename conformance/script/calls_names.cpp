@@ -71,12 +71,11 @@ void Caller::refuse(Place at, const std::string& expected) const {
                                    script_.file, at.line, at.column, call_->name, expected));
 }
 
-void Caller::check_names(const Value& record,
-                         std::initializer_list<std::string_view> names) const {
+void Caller::check_names(const Value& record, std::initializer_list<std::string_view> names) const {
   for (std::size_t i = 0; i < record.names.size(); ++i) {
     if (std::find(names.begin(), names.end(), record.names[i]) == names.end()) {
-      refuse(record.items[i], fmt::format("one of {} before '=', not {}",
-                                          fmt::join(names, ", "), record.names[i]));
+      refuse(record.items[i],
+             fmt::format("one of {} before '=', not {}", fmt::join(names, ", "), record.names[i]));
     }
     if (std::count(record.names.begin(), record.names.end(), record.names[i]) != 1) {
       refuse(record, fmt::format("{} once", record.names[i]));
@@ -88,8 +87,8 @@ IpAddress Caller::address_of(const Value& value) const {
   if (value.kind == Value::Kind::number && value.number >= 0 && value.number <= UINT32_MAX) {
     return IpAddress::from(Ipv4{static_cast<std::uint32_t>(value.number)});
   }
-  auto const parsed = value.kind == Value::Kind::text ? tools::parse_address(value.text)
-                                                      : std::nullopt;
+  auto const parsed =
+      value.kind == Value::Kind::text ? tools::parse_address(value.text) : std::nullopt;
   if (!parsed) {
     refuse(value, "an address such as inet_addr(\"192.0.2.1\")");
   }
@@ -111,7 +110,7 @@ Caller::Name Caller::name_of(const Value* value, bool remote) const {
   const Value* const family_given = any ? nullptr : family_in(*value);
   const Value* const port_given = any ? nullptr : port_in(*value);
   const Value* const address_given = any ? nullptr : address_in(*value);
-  std::int64_t const family = is_given(family_given)        ? number(*family_given)
+  std::int64_t const family = is_given(family_given)      ? number(*family_given)
                               : head.mode == IpMode::ipv4 ? AF_INET
                                                           : AF_INET6;
   std::int64_t const port = is_given(port_given) ? number(*port_given)
@@ -199,11 +198,10 @@ std::string Caller::wrong_name(const Value& wanted, const sockaddr_storage& got)
 /// The same of the length behind it: N or [N].
 std::string Caller::wrong_length(const Value& wanted, socklen_t got) const {
   bool const any = !is_given(&wanted) || (wanted.kind == Value::Kind::list &&
-                                          wanted.items.size() == 1 &&
-                                          !is_given(&wanted.items[0]));
-  return any || number(wanted) == got ? ""
-                                      : fmt::format("the length is {}, not {}", got,
-                                                    number(wanted));
+                                          wanted.items.size() == 1 && !is_given(&wanted.items[0]));
+  return any || number(wanted) == got
+             ? ""
+             : fmt::format("the length is {}, not {}", got, number(wanted));
 }
 
 }  // namespace lockstep::conformance::script

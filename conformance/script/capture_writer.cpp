@@ -9,7 +9,7 @@
 
 #include "conformance/replay/live.hpp"
 #include "conformance/script/packet.hpp"
-#include "core/seam/config_fields.hpp"
+#include "core/stack/config_fields.hpp"
 #include "tools/base/capture/octets.hpp"
 #include "tools/base/text/units.hpp"
 
@@ -196,9 +196,9 @@ class Writer {
     out.direction = from_peer ? Direction::in : Direction::out;
     TcpPacket& tcp = out.tcp;
     tcp.flags = segment.flags;
-    tcp.sequence = {from_peer ? of_peer(segment.sequence)
-                              : of_device(segment.sequence, incarnation),
-                    segment.data_bytes()};
+    tcp.sequence = {
+        from_peer ? of_peer(segment.sequence) : of_device(segment.sequence, incarnation),
+        segment.data_bytes()};
     if (segment.any(flag::ack)) {
       tcp.ack = from_peer ? of_device(segment.acknowledgment, incarnation)
                           : of_peer(segment.acknowledgment);
@@ -229,12 +229,12 @@ class Writer {
     config.tcp.delayed_acks = manner_.delayed_acks;
     config.tcp.send_buffer = Bytes{std::max(config.tcp.send_buffer.count, text_of_device())};
     PlayedAddresses const addresses = played_addresses(script_);
-    lines(fmt::format("--profile={}\n{}--local_ip={}\n--remote_ip={}\n--bind_port={}\n"
-                      "--connect_port={}\n--mtu={}\n--mss={}\n",
-                      manner_.profile, six ? "--ip_version=ipv6\n" : "",
-                      name_of_host(addresses.device), name_of_host(addresses.peer),
-                      script_.device.port.value, script_.peer.port.value, config.mtu.count,
-                      config.tcp.mss.count));
+    lines(fmt::format(
+        "--profile={}\n{}--local_ip={}\n--remote_ip={}\n--bind_port={}\n"
+        "--connect_port={}\n--mtu={}\n--mss={}\n",
+        manner_.profile, six ? "--ip_version=ipv6\n" : "", name_of_host(addresses.device),
+        name_of_host(addresses.peer), script_.device.port.value, script_.peer.port.value,
+        config.mtu.count, config.tcp.mss.count));
     // What follows the MTU is not told twice.
     set_mtu(profile, config.mtu);
     lines(config_lines(profile, config));
@@ -274,8 +274,8 @@ class Writer {
   void join_writes() {
     for (conformance::Sent const& sent : script_.sent) {
       if (sent.segment.data_bytes() != 0 && sent.segment.any(flag::psh | flag::fin)) {
-        std::uint32_t const end = of_device(sent.segment.sequence, sent.incarnation) +
-                                  sent.segment.data_bytes() - 1u;
+        std::uint32_t const end =
+            of_device(sent.segment.sequence, sent.incarnation) + sent.segment.data_bytes() - 1u;
         ends_[end] = ends_[end] || sent.segment.any(flag::fin);
       }
     }
@@ -284,8 +284,8 @@ class Writer {
     std::size_t open = script_.steps.size();  // the write that goes on
     for (std::size_t i = 0; i < script_.steps.size(); ++i) {
       Step const& step = script_.steps[i];
-      bool const text = step.kind == Step::Kind::call &&
-                        (step.act == Act::write || step.act == Act::urgent);
+      bool const text =
+          step.kind == Step::Kind::call && (step.act == Act::write || step.act == Act::urgent);
       if (!text) {
         continue;
       }
@@ -355,8 +355,7 @@ class Writer {
         segment.sum == tools::SumState::bad) {
       return;
     }
-    std::uint32_t const begin =
-        of_peer(segment.sequence) + (segment.any(flag::syn) ? 1u : 0u) - 1u;
+    std::uint32_t const begin = of_peer(segment.sequence) + (segment.any(flag::syn) ? 1u : 0u) - 1u;
     std::uint64_t const end = std::uint64_t{begin} + segment.data_bytes();
     if (segment.any(flag::urg) && segment.urgent != 0) {
       marks_ = {std::uint64_t{begin} + segment.urgent - 1};
@@ -417,10 +416,10 @@ class Writer {
 
   void put_write(const std::string& time, const Write& write) {
     if (write.bytes != 0) {
-      line(write.more ? fmt::format("{} send({}, ..., {}, MSG_MORE) = {}", time, fd_, write.bytes,
-                                    write.bytes)
-                      : fmt::format("{} write({}, ..., {}) = {}", time, fd_, write.bytes,
-                                    write.bytes));
+      line(write.more
+               ? fmt::format("{} send({}, ..., {}, MSG_MORE) = {}", time, fd_, write.bytes,
+                             write.bytes)
+               : fmt::format("{} write({}, ..., {}) = {}", time, fd_, write.bytes, write.bytes));
     }
   }
 
@@ -468,9 +467,9 @@ class Writer {
   std::map<std::uint32_t, std::uint64_t> pieces_;  // of the peer's text: from, and to
   std::vector<std::uint64_t> marks_;               // where the last urgent octet stands
   std::uint64_t whole_ = 0, read_ = 0;
-  std::vector<Write> writes_;             // of each step that is one
-  std::map<std::uint32_t, bool> ends_;    // of our text that was pushed; whether with the FIN
-  std::uint32_t sent_end_ = 0;            // the highest number of ours that has left
+  std::vector<Write> writes_;           // of each step that is one
+  std::map<std::uint32_t, bool> ends_;  // of our text that was pushed; whether with the FIN
+  std::uint32_t sent_end_ = 0;          // the highest number of ours that has left
 };
 
 }  // namespace

@@ -25,8 +25,7 @@ void add_if(std::vector<Row>& rows, std::string field, const std::optional<T>& e
 
 std::string text_of(const Endpoint& local, const Endpoint& remote) {
   return fmt::format("{:x}:{:x}:{} to {:x}:{:x}:{}", local.address.high, local.address.low,
-                     local.port.value, remote.address.high, remote.address.low,
-                     remote.port.value);
+                     local.port.value, remote.address.high, remote.address.low, remote.port.value);
 }
 
 void compare_ip(const IpFields& ip, const Live& live, std::vector<Row>& rows) {
@@ -110,8 +109,7 @@ void learn(const Packet& expected, const Live& live, Flow& flow) {
   }
 }
 
-std::vector<Row> compare(const Packet& expected, const Live& live, const Flow& flow,
-                         bool stamps) {
+std::vector<Row> compare(const Packet& expected, const Live& live, const Flow& flow, bool stamps) {
   std::vector<Row> rows;
   if (!live.readable) {
     add(rows, "packet", "well-formed", live.complaint);

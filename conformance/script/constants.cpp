@@ -21,6 +21,7 @@ struct Named {
   std::int64_t value;
 };
 
+// clang-format off: a list of words
 #define NAMED(name) Named{#name, static_cast<std::int64_t>(name)}
 
 constexpr Named constants[] = {
@@ -72,6 +73,7 @@ constexpr Named errors[] = {
 };
 
 #undef NAMED
+// clang-format on
 
 const Named* find(std::string_view name, const Named* begin, const Named* end) {
   for (const Named* one = begin; one != end; ++one) {

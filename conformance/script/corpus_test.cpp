@@ -27,8 +27,8 @@ class Alterations {
   explicit Alterations(const Script& script, const Event& event) : script_(script), event_(event) {}
 
   std::vector<Altered> all() {
-    bool const leaves = event_.kind == Event::Kind::packet &&
-                        event_.packet.direction == Direction::out;
+    bool const leaves =
+        event_.kind == Event::Kind::packet && event_.packet.direction == Direction::out;
     if (leaves) {
       times();
       ip();
@@ -189,10 +189,27 @@ TEST(Corpus, EachAlteredExpectationFails) {
   }
   EXPECT_GE(total, 13'500u);
   // None of them is a word without a script.
-  for (const char* const what : {"time", "flag", "ecn", "tos", "ttl", "port", "type", "code",
-                                 "id", "length", "sequence", "ack", "window", "urgent",
-                                 "one option more", "one option less", "an option's data",
-                                 "result", "errno", "value", "assertion"}) {
+  for (const char* const what : {"time",
+                                 "flag",
+                                 "ecn",
+                                 "tos",
+                                 "ttl",
+                                 "port",
+                                 "type",
+                                 "code",
+                                 "id",
+                                 "length",
+                                 "sequence",
+                                 "ack",
+                                 "window",
+                                 "urgent",
+                                 "one option more",
+                                 "one option less",
+                                 "an option's data",
+                                 "result",
+                                 "errno",
+                                 "value",
+                                 "assertion"}) {
     EXPECT_GE(altered[what], 1u) << what;
   }
 }
@@ -219,11 +236,10 @@ TEST(Corpus, ReportsSayWhatFailed) {
   Arena arena;
   Script script = parse_file(find_scripts({room}).front(), {});
   report.scripts.push_back(run(script, {}, arena));
-  const auto event = std::find_if(script.events.rbegin(), script.events.rend(),
-                                  [](const Event& one) {
-                                    return one.kind == Event::Kind::packet &&
-                                           one.packet.direction == Direction::out;
-                                  });
+  const auto event =
+      std::find_if(script.events.rbegin(), script.events.rend(), [](const Event& one) {
+        return one.kind == Event::Kind::packet && one.packet.direction == Direction::out;
+      });
   ASSERT_NE(event, script.events.rend());
   event->packet.tcp.flags ^= 0x08;
   report.scripts.push_back(run(script, {}, arena));

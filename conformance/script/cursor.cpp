@@ -100,9 +100,7 @@ std::string_view Cursor::next_word() {
   return text_.substr(at_, end - at_);
 }
 
-bool Cursor::accept_word(std::string_view word) {
-  return next_word() == word && accept(word);
-}
+bool Cursor::accept_word(std::string_view word) { return next_word() == word && accept(word); }
 
 std::string Cursor::word(std::string_view expected) {
   std::string const found(next_word());
@@ -211,8 +209,7 @@ void Cursor::unexpected(std::string_view expected, std::string_view mend) {
     found = text_.substr(at_, 1);
   }
   fail(begin, fmt::format("{} was found, expected {}: {}",
-                          at_ >= text_.size() ? "the end of the file"
-                                              : fmt::format("'{}'", found),
+                          at_ >= text_.size() ? "the end of the file" : fmt::format("'{}'", found),
                           expected, mend.empty() ? "see conformance/script/README.md" : mend));
 }
 

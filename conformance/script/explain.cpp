@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "conformance/requirements/catalogue.hpp"
 #include "conformance/script/cursor.hpp"
 #include "conformance/script/packet.hpp"
 #include "conformance/script/run.hpp"
 #include "tools/base/process/failure.hpp"
-#include "conformance/requirements/catalogue.hpp"
 
 namespace lockstep::conformance::script {
 namespace {
@@ -30,8 +30,8 @@ struct At {
 
 At place_of(const std::string& place) {
   std::size_t const colon = place.rfind(':');
-  auto const line = colon == std::string::npos ? std::nullopt
-                                               : parse_number(place.substr(colon + 1));
+  auto const line =
+      colon == std::string::npos ? std::nullopt : parse_number(place.substr(colon + 1));
   if (!line || *line < 1 || *line > 1'000'000 || colon == 0) {
     refuse(fmt::format("{}: expected a script and a line in it, FILE:LINE: write it so", place));
   }
@@ -43,18 +43,18 @@ std::size_t event_at(const Script& script, int line) {
   for (std::size_t i = 0; i < script.events.size(); ++i) {
     int const begin = script.events[i].place.line;
     bool const code = script.events[i].kind == Event::Kind::code;
-    int const more =
-        code ? static_cast<int>(std::count(script.events[i].code.begin(),
-                                           script.events[i].code.end(), '\n'))
-             : 0;
+    int const more = code ? static_cast<int>(std::count(script.events[i].code.begin(),
+                                                        script.events[i].code.end(), '\n'))
+                          : 0;
     if (begin <= line && line <= begin + more) {
       return i;
     }
   }
   int const first = script.events.front().place.line;
-  refuse(fmt::format("{}:{}: no step stands on this line, expected one with a packet, a call, code "
-                     "or a command: the first is on line {}",
-                     script.file, line, first));
+  refuse(
+      fmt::format("{}:{}: no step stands on this line, expected one with a packet, a call, code "
+                  "or a command: the first is on line {}",
+                  script.file, line, first));
 }
 
 // ---- the step in words ----
@@ -248,16 +248,15 @@ Explained explain(const std::string& place, const Defines& defines, const Overri
   int const head = script.events.front().place.line;
   out.script = clauses_in(script, 1, head);
   int const above = comments_above(script, event.place.line);
-  out.here = index == 0 ? std::vector<CitedClause>{}
-                        : clauses_in(script, above, event.place.line);
+  out.here = index == 0 ? std::vector<CitedClause>{} : clauses_in(script, above, event.place.line);
   name_clauses(at.file, out.here);
   name_clauses(at.file, out.script);
   return out;
 }
 
 std::string explained_text(const Explained& what) {
-  std::string out = fmt::format("{}:{}: {}\n  step    {}\n", what.file, what.line, what.text,
-                                what.step);
+  std::string out =
+      fmt::format("{}:{}: {}\n  step    {}\n", what.file, what.line, what.text, what.step);
   const auto state = [](const std::string& known, const std::string& else_) {
     return known.empty() ? else_ : known;
   };

@@ -19,11 +19,11 @@ struct Flow {
   Endpoint local, remote;
   std::optional<PortNames> name;  ///< active: as the script calls its ports, ours first
   bool active = false;
-  bool used = false;              ///< a packet has come or left
-  bool local_known = false;  ///< of an active open: the port has been drawn
-  bool remote_known = false;  ///< the call said whom it connects to
-  bool opening = true;       ///< the next SYN that leaves says where its numbers begin
-  std::uint32_t shift = 0;   ///< live number = script's number + shift
+  bool used = false;            ///< a packet has come or left
+  bool local_known = false;     ///< of an active open: the port has been drawn
+  bool remote_known = false;    ///< the call said whom it connects to
+  bool opening = true;          ///< the next SYN that leaves says where its numbers begin
+  std::uint32_t shift = 0;      ///< live number = script's number + shift
   std::uint32_t last_sent = 0;  ///< the live sequence number of the last segment that left
   struct Stamp {
     std::uint32_t script = 0, live = 0;
@@ -70,8 +70,8 @@ class Flows {
     std::size_t const before = at_;
     if (packet.ports) {
       bool const in = packet.direction == Direction::in;
-      PortNames const ours = in ? PortNames{packet.ports->destination, packet.ports->source}
-                                : *packet.ports;
+      PortNames const ours =
+          in ? PortNames{packet.ports->destination, packet.ports->source} : *packet.ports;
       find(ours, in);
     }
     now().used = true;

@@ -39,16 +39,16 @@ TEST(NoFalseGreen, SettingsAreTakenAsTheyAre) {
                 HasSubstr("a packet left"));
   }
   for (const char* const bad :
-       {"--strict_segments=banana", "--strict_segments=", "--allow_trailing=no", "--profile=",
-        "--profile", "--local_ip=", "--remote_ip=", "--mtu=", "--ip_version=", "--config=",
-        "--bind_port="}) {
+       {"--strict_segments=banana", "--strict_segments=", "--allow_trailing=no",
+        "--profile=", "--profile",
+        "--local_ip=", "--remote_ip=", "--mtu=", "--ip_version=", "--config=", "--bind_port="}) {
     EXPECT_THAT(refusal_of(std::string(bad) + "\n" + socket), HasSubstr("x.pkt:1:1: ")) << bad;
   }
 }
 
 TEST(NoFalseGreen, CommandsThatSetNothingAreRefused) {
-  for (const char* const bad : {"``", "` `", "`;`", "`sysctl`", "`sysctl -q`",
-                                "`sysctl net.ipv4.tcp_sack=0; sysctl`"}) {
+  for (const char* const bad :
+       {"``", "` `", "`;`", "`sysctl`", "`sysctl -q`", "`sysctl net.ipv4.tcp_sack=0; sysctl`"}) {
     EXPECT_THAT(refusal_of(std::string(bad) + "\n" + socket), HasSubstr("x.pkt:1:1: ")) << bad;
   }
   passes("`sysctl net.ipv4.tcp_sack=0;`\n" + socket);
@@ -72,8 +72,9 @@ TEST(NoFalseGreen, ResultsAreTheStacksOwn) {
               HasSubstr("x.pkt:2:1: the descriptor 3 is open still"));
   passes(socket + "+0 close(3) = 0\n+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n");
   // What the script does not name takes no number that it has.
-  passes(socket + "+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = ...\n"
-                  "+0 close(4) = 0\n+0 close(3) = 0\n");
+  passes(socket +
+         "+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = ...\n"
+         "+0 close(4) = 0\n+0 close(3) = 0\n");
 }
 
 TEST(NoFalseGreen, NamesAreWhatTheScriptSays) {
@@ -112,31 +113,34 @@ TEST(NoFalseGreen, NamesAreWhatTheScriptSays) {
 }
 
 TEST(NoFalseGreen, LengthsOfOptionsCount) {
-  passes(open_passively + "+0 getsockopt(4, IPPROTO_TCP, TCP_NODELAY, [0], [4]) = 0\n"
-                          "+0 setsockopt(4, IPPROTO_TCP, TCP_NODELAY, [1], 2) = -1 EINVAL\n");
-  EXPECT_THAT(finding_of(open_passively +
-                         "+0 getsockopt(4, IPPROTO_TCP, TCP_NODELAY, [0], [8]) = 0\n"),
-              HasSubstr("the length is 4, not 8"));
+  passes(open_passively +
+         "+0 getsockopt(4, IPPROTO_TCP, TCP_NODELAY, [0], [4]) = 0\n"
+         "+0 setsockopt(4, IPPROTO_TCP, TCP_NODELAY, [1], 2) = -1 EINVAL\n");
+  EXPECT_THAT(
+      finding_of(open_passively + "+0 getsockopt(4, IPPROTO_TCP, TCP_NODELAY, [0], [8]) = 0\n"),
+      HasSubstr("the length is 4, not 8"));
 }
 
 TEST(NoFalseGreen, VectorsGoThroughTheirOwnCalls) {
-  passes(open_passively + "+0 writev(4, [{..., 10}, {..., 20}], 2) = 30\n"
-                          "+0 > P. 1:31(30) ack 1\n"
-                          "+0 < P. 1:31(30) ack 31 win 65535\n"
-                          "+0 readv(4, [{..., 10}, {..., 10}], 2) = 20\n"
-                          "+0 readv(4, [{..., 10}, {..., 10}], 1) = 10\n"
-                          "+0 writev(4, [], 0) = -1 EINVAL\n"
-                          "+0 readv(4, [], 0) = -1 EINVAL\n"
-                          "* > . 31:31(0) ack 31\n");
+  passes(open_passively +
+         "+0 writev(4, [{..., 10}, {..., 20}], 2) = 30\n"
+         "+0 > P. 1:31(30) ack 1\n"
+         "+0 < P. 1:31(30) ack 31 win 65535\n"
+         "+0 readv(4, [{..., 10}, {..., 10}], 2) = 20\n"
+         "+0 readv(4, [{..., 10}, {..., 10}], 1) = 10\n"
+         "+0 writev(4, [], 0) = -1 EINVAL\n"
+         "+0 readv(4, [], 0) = -1 EINVAL\n"
+         "* > . 31:31(0) ack 31\n");
   EXPECT_THAT(refusal_of(open_passively + "+0 writev(4, [{..., 10}], 2) = 10\n"),
               HasSubstr("0 to 1, as many as the list has"));
-  passes(open_passively + "+0 sendmsg(4, {msg_name(...)=..., msg_iov(2)=[{..., 5}, {..., 5}], "
-                          "msg_flags=0}, 0) = 10\n"
-                          "+0 > P. 1:11(10) ack 1\n"
-                          "+0 < P. 1:11(10) ack 11 win 65535\n"
-                          "+0 recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{..., 100}], "
-                          "msg_flags=0}, 0) = 10\n"
-                          "* > . 11:11(0) ack 11\n");
+  passes(open_passively +
+         "+0 sendmsg(4, {msg_name(...)=..., msg_iov(2)=[{..., 5}, {..., 5}], "
+         "msg_flags=0}, 0) = 10\n"
+         "+0 > P. 1:11(10) ack 1\n"
+         "+0 < P. 1:11(10) ack 11 win 65535\n"
+         "+0 recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{..., 100}], "
+         "msg_flags=0}, 0) = 10\n"
+         "* > . 11:11(0) ack 11\n");
   EXPECT_THAT(finding_of(open_passively + "+0 < P. 1:11(10) ack 1 win 65535\n"
                                           "+0 recvmsg(4, {msg_name(...)=..., msg_iov(1)="
                                           "[{..., 100}], msg_flags=MSG_TRUNC}, 0) = 10\n"),
@@ -200,9 +204,10 @@ Flow flow_of_peer(const Flow& flow) {
 
 TEST(NoFalseGreen, AllOfAnIcmpMessageIsCompared) {
   for (const char* const version : {"ipv4", "ipv6"}) {
-    Script const script =
-        parse("x.pkt", "--ip_version=" + std::string(version) + "\n" + socket +
-                           "+0 < icmp unreachable port_unreachable [1:101(100)]\n", {});
+    Script const script = parse("x.pkt",
+                                "--ip_version=" + std::string(version) + "\n" + socket +
+                                    "+0 < icmp unreachable port_unreachable [1:101(100)]\n",
+                                {});
     Plan const plan = plan_of(script, {});
     Flow flow;
     flow.local = {plan.local, Port{8080}};

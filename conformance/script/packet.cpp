@@ -219,8 +219,8 @@ void read_icmp(std::span<const std::byte> bytes, Live& out) {
     quoted = out.readable && wire::parse(body, quote) == Drop::none;
   } else {
     wire::Icmp6Message message;
-    out.readable = wire::parse({out.source.address, out.destination.address}, bytes, message) ==
-                   Drop::none;
+    out.readable =
+        wire::parse({out.source.address, out.destination.address}, bytes, message) == Drop::none;
     out.icmp.type = static_cast<std::uint8_t>(message.type);
     out.icmp.code = message.code;
     take_rest(out.icmp, message.rest, is_echo6(out.icmp.type), message.rest);
@@ -441,9 +441,9 @@ std::string packet_text(const Packet& packet) {
   TcpPacket const& tcp = packet.tcp;
   std::string const ports =
       packet.ports ? fmt::format("{} > {} ", packet.ports->source, packet.ports->destination) : "";
-  std::string out = fmt::format("{}{}{} {}:{}({})", front, ports, flags_text(tcp.flags),
-                                tcp.sequence.begin, tcp.sequence.begin + tcp.sequence.length,
-                                tcp.sequence.length);
+  std::string out =
+      fmt::format("{}{}{} {}:{}({})", front, ports, flags_text(tcp.flags), tcp.sequence.begin,
+                  tcp.sequence.begin + tcp.sequence.length, tcp.sequence.length);
   out += tcp.ack ? fmt::format(" ack {}", *tcp.ack) : "";
   out += tcp.window ? fmt::format(" win {}", *tcp.window) : "";
   out += tcp.urgent ? fmt::format(" urg {}", *tcp.urgent) : "";

@@ -48,8 +48,6 @@ inline std::uint32_t option_word(const Option& option, std::size_t at) {
   }
   return out;
 }
-inline bool is_stamp(const Option& option) {
-  return option.kind == 8 && option.data.size() == 8;
-}
+inline bool is_stamp(const Option& option) { return option.kind == 8 && option.data.size() == 8; }
 
 }  // namespace lockstep::conformance::script

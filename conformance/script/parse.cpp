@@ -24,14 +24,16 @@ When parse_when(Cursor& cursor) {
     Place const at = cursor.place();
     when.returns_at = cursor.seconds();
     if (*when.returns_at < when.begin) {
-      cursor.fail(at, "a call cannot return before it begins, expected a later time: it counts "
-                      "from where the first one does");
+      cursor.fail(at,
+                  "a call cannot return before it begins, expected a later time: it counts "
+                  "from where the first one does");
     }
   } else if (cursor.accept("~")) {
     Place const at = cursor.place();
     if (cursor.accept("+") != when.relative) {
-      cursor.fail(at, "one end of the range is relative and the other is not, expected '+' at "
-                      "both or at none: mend one");
+      cursor.fail(at,
+                  "one end of the range is relative and the other is not, expected '+' at "
+                  "both or at none: mend one");
     }
     when.end = cursor.seconds();
     if (when.end < when.begin) {
@@ -75,15 +77,17 @@ Event parse_event(Cursor& cursor, IpMode mode) {
     event.call = parse_call(cursor);
   }
   bool const is_call = event.kind == Event::Kind::call;
-  bool const goes_out = event.kind == Event::Kind::packet &&
-                        event.packet.direction == Direction::out;
+  bool const goes_out =
+      event.kind == Event::Kind::packet && event.packet.direction == Direction::out;
   if (event.when.returns_at && !is_call) {
-    cursor.fail(event.place, "a time with ... stands before what is no call, expected a single "
-                             "time: only calls block");
+    cursor.fail(event.place,
+                "a time with ... stands before what is no call, expected a single "
+                "time: only calls block");
   }
   if ((event.when.any || event.when.end != event.when.begin) && !goes_out) {
-    cursor.fail(event.place, "a time that is open stands before what the script itself does, "
-                             "expected a single time: only packets that leave may have a range");
+    cursor.fail(event.place,
+                "a time that is open stands before what the script itself does, "
+                "expected a single time: only packets that leave may have a range");
   }
   return event;
 }
@@ -94,8 +98,9 @@ void check_order(Cursor& cursor, const std::vector<Event>& events) {
   for (Event const& event : events) {
     bool const fixed = !event.when.any && !event.when.relative;
     if (fixed && event.when.begin < latest) {
-      cursor.fail(event.place, "this time lies before that of the event above, expected a later "
-                               "one: put the events into order");
+      cursor.fail(event.place,
+                  "this time lies before that of the event above, expected a later "
+                  "one: put the events into order");
     }
     latest = fixed ? event.when.begin : latest;
   }
@@ -130,8 +135,9 @@ Script parse(const std::string& file, const std::string& text, const Defines& de
   }
   check_order(cursor, script.events);
   if (script.events.empty()) {
-    cursor.fail(cursor.place(), "nothing happens in this script, expected an event such as "
-                                "'+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3': write one");
+    cursor.fail(cursor.place(),
+                "nothing happens in this script, expected an event such as "
+                "'+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3': write one");
   }
   return script;
 }
@@ -139,8 +145,8 @@ Script parse(const std::string& file, const std::string& text, const Defines& de
 Script parse_file(const std::string& path, const Defines& defines) {
   std::error_code error;
   auto const kind = std::filesystem::status(path, error).type();
-  bool const found = kind != std::filesystem::file_type::none &&
-                     kind != std::filesystem::file_type::not_found;
+  bool const found =
+      kind != std::filesystem::file_type::none && kind != std::filesystem::file_type::not_found;
   if (found && kind != std::filesystem::file_type::regular) {
     throw tools::Failure(tools::ExitCode::bad_input,
                          fmt::format("{}: is no file with a beginning and an end, expected a .pkt "

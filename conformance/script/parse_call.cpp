@@ -110,8 +110,9 @@ void take_item(Cursor& cursor, std::vector<Open>& open) {
       top.value.names.push_back(name);
     }
     if (top.value.names.size() != (name.empty() ? 0 : top.value.items.size() + 1)) {
-      cursor.fail(at, "some items here have names and some have none, expected all or none: mend "
-                      "the record");
+      cursor.fail(at,
+                  "some items here have names and some have none, expected all or none: mend "
+                  "the record");
     }
   }
   top.complete = true;

@@ -161,8 +161,7 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 /// A single command: sysctl [-q] [-w] NAME=VALUE ...
-void take_command(Cursor& cursor, Place at, const std::string& text,
-                  std::vector<Assignment>& out) {
+void take_command(Cursor& cursor, Place at, const std::string& text, std::vector<Assignment>& out) {
   std::vector<std::string> const words = words_of(text);
   if (words.empty()) {
     return;  // such as behind the last semicolon

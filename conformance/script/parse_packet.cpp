@@ -347,8 +347,9 @@ void parse_options(Cursor& cursor, TcpPacket& tcp, Direction direction) {
   if (cursor.accept("...")) {
     tcp.any_options = true;
     if (direction == Direction::in) {
-      cursor.fail(at, "<...> stands in a packet that the script sends, expected its options: "
-                      "only those of packets that leave need not be told");
+      cursor.fail(at,
+                  "<...> stands in a packet that the script sends, expected its options: "
+                  "only those of packets that leave need not be told");
     }
   } else if (cursor.accept(">")) {
     return;
@@ -389,8 +390,9 @@ void parse_tcp(Cursor& cursor, Packet& packet) {
     parse_options(cursor, tcp, packet.direction);
   }
   if (packet.direction == Direction::in && !tcp.window) {
-    cursor.fail(begin, "this packet arrives and has no window, expected win N: say how much the "
-                         "peer takes");
+    cursor.fail(begin,
+                "this packet arrives and has no window, expected win N: say how much the "
+                "peer takes");
   }
   bool const has_ack = (tcp.flags & 0x10) != 0;
   if (has_ack != tcp.ack.has_value()) {
@@ -431,12 +433,14 @@ void parse_icmp(Cursor& cursor, Packet& packet, bool v6) {
 void check_whole(Cursor& cursor, Place at, const Packet& packet, IpMode mode) {
   bool const in = packet.direction == Direction::in;
   if (packet.ip.flow_label && mode != IpMode::ipv6) {
-    cursor.fail(at, "IPv4 has no flow label, expected none: take it out, or write "
-                    "--ip_version=ipv6");
+    cursor.fail(at,
+                "IPv4 has no flow label, expected none: take it out, or write "
+                "--ip_version=ipv6");
   }
   if (packet.tcp.bad_checksum && (packet.is_icmp || !in)) {
-    cursor.fail(at, "only a TCP segment that arrives can have a bad checksum, expected none: take "
-                    "it out");
+    cursor.fail(at,
+                "only a TCP segment that arrives can have a bad checksum, expected none: take "
+                "it out");
   }
   std::uint32_t const options = (octets_of(packet.tcp.options) + 3) / 4 * 4;
   std::uint32_t const length = packet.is_icmp ? packet.icmp.quoted.value_or(SequenceRange{}).length

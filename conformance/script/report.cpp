@@ -10,11 +10,11 @@
 #include <set>
 #include <thread>
 
-#include "tools/base/process/failure.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/table.hpp"
 #include "tools/base/output/utf8.hpp"
 #include "tools/base/output/xml.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance::script {
 namespace {
@@ -162,8 +162,8 @@ std::string table_text(const Report& report, bool only_failed, std::size_t width
     }
   }
   return (any ? table.text(width) : "") + findings +
-         fmt::format("{}{} of {} scripts pass, {} fail, {} cannot be run\n",
-                     any ? "\n" : "", report.count(Verdict::passed), report.scripts.size(),
+         fmt::format("{}{} of {} scripts pass, {} fail, {} cannot be run\n", any ? "\n" : "",
+                     report.count(Verdict::passed), report.scripts.size(),
                      report.count(Verdict::failed), report.count(Verdict::bad));
 }
 

@@ -11,8 +11,8 @@
 namespace lockstep::conformance::script {
 
 struct Report {
-  std::vector<Ran> scripts;   ///< in the order of their names
-  double seconds = 0;         ///< of the machine's clock; decides nothing
+  std::vector<Ran> scripts;  ///< in the order of their names
+  double seconds = 0;        ///< of the machine's clock; decides nothing
 
   std::size_t count(Verdict verdict) const;
   /// 0, 1 or 2; 3 where a file cannot be read.

@@ -131,17 +131,16 @@ class Runner {
     std::string out(tcp::name_of(world_.stack().state_of({flow.local, flow.remote})));
     lockstep_tcp_info info{};
     socklen_t length = sizeof info;
-    if (caller_.subject() < 0 ||
-        lockstep_getsockopt(world_.sockets(), caller_.subject(), IPPROTO_TCP, TCP_INFO, &info,
-                            &length) != 0) {
+    if (caller_.subject() < 0 || lockstep_getsockopt(world_.sockets(), caller_.subject(),
+                                                     IPPROTO_TCP, TCP_INFO, &info, &length) != 0) {
       return out;
     }
-    return out + fmt::format(": cwnd {} x {}, unacked {}, sacked {}, lost {}, notsent {}, snd_wnd "
-                             "{}, rcv_wnd {}, rto {} us, srtt {} us, retransmits {}",
-                             info.tcpi_snd_cwnd, info.tcpi_snd_mss, info.tcpi_unacked,
-                             info.tcpi_sacked, info.tcpi_lost, info.tcpi_notsent_bytes,
-                             info.tcpi_snd_wnd, info.tcpi_rcv_wnd, info.tcpi_rto, info.tcpi_rtt,
-                             info.tcpi_retransmits);
+    return out + fmt::format(
+                     ": cwnd {} x {}, unacked {}, sacked {}, lost {}, notsent {}, snd_wnd "
+                     "{}, rcv_wnd {}, rto {} us, srtt {} us, retransmits {}",
+                     info.tcpi_snd_cwnd, info.tcpi_snd_mss, info.tcpi_unacked, info.tcpi_sacked,
+                     info.tcpi_lost, info.tcpi_notsent_bytes, info.tcpi_snd_wnd, info.tcpi_rcv_wnd,
+                     info.tcpi_rto, info.tcpi_rtt, info.tcpi_retransmits);
   }
 
   std::string text_of(const Sent& sent) const {
@@ -231,7 +230,9 @@ class Runner {
       fail({event.place,
             fmt::format("it is {} already; this should happen at {}", time_text(world_.now()),
                         time_text(begin)),
-            {}, {}, {}});
+            {},
+            {},
+            {}});
     }
     go_to(later(begin, world_.now()));
     base_ = begin;
@@ -264,8 +265,8 @@ class Runner {
   [[noreturn]] void fail_extra(const Sent& sent) {
     Finding finding;
     finding.place = current();
-    finding.what = fmt::format("a packet left at {} that the script does not expect",
-                               time_text(sent.at));
+    finding.what =
+        fmt::format("a packet left at {} that the script does not expect", time_text(sent.at));
     std::string const text = text_of(sent);
     finding.rows.push_back({"packet", "none", text, true});
     fail(std::move(finding));
@@ -306,11 +307,10 @@ class Runner {
     finding.state = state_text();
     waiting_.reset();
     pass(last + look_ahead, [this] { return world_.sent.empty(); });
-    finding.next = world_.sent.empty()
-                       ? "nothing leaves in the 300 seconds behind that either"
-                       : fmt::format("the next one leaves at {}: {}",
-                                     time_text(world_.sent.front().at),
-                                     text_of(world_.sent.front()));
+    finding.next = world_.sent.empty() ? "nothing leaves in the 300 seconds behind that either"
+                                       : fmt::format("the next one leaves at {}: {}",
+                                                     time_text(world_.sent.front().at),
+                                                     text_of(world_.sent.front()));
     fail(std::move(finding));
   }
 
@@ -351,8 +351,9 @@ class Runner {
     learn(event.packet, live, flow);
     std::vector<Row> rows = compare(event.packet, live, flow, script_.head.stamp_tick_ns != 0);
     bool const in_time = at >= first && at <= last;
-    std::string const wanted =
-        any ? "*" : begin == end ? time_text(begin) : time_text(begin) + "~" + time_text(end);
+    std::string const wanted = any            ? "*"
+                               : begin == end ? time_text(begin)
+                                              : time_text(begin) + "~" + time_text(end);
     rows.insert(rows.begin(), Row{"time", wanted, time_text(at), !in_time});
     rows.front().actual = any && in_time ? "*" : rows.front().actual;
     if (differ(rows)) {
@@ -410,9 +411,9 @@ class Runner {
                                     : broken->expected + ", " + broken->found;
     Finding finding;
     finding.place = captured_[at].place;
-    finding.what = fmt::format("packet {}, which left at {}, breaks {}{}", at + 1,
-                               time_text(broken->at), broken->clause,
-                               numbers.empty() ? "" : " (" + numbers + ")");
+    finding.what =
+        fmt::format("packet {}, which left at {}, breaks {}{}", at + 1, time_text(broken->at),
+                    broken->clause, numbers.empty() ? "" : " (" + numbers + ")");
     finding.rows.push_back({std::string(broken->rule),
                             broken->expected.empty() ? "kept" : broken->expected,
                             broken->found.empty() ? "broken" : broken->found, true});
@@ -428,14 +429,14 @@ class Runner {
                                         : fmt::format("{}", result);
     };
     bool const wrong_result = call.result && *call.result != given.result;
-    bool const wrong_error = call.result && *call.result == -1 && call.error != 0 &&
-                             call.error != given.error;
+    bool const wrong_error =
+        call.result && *call.result == -1 && call.error != 0 && call.error != given.error;
     if (wrong_result || wrong_error) {
       Finding finding;
       finding.place = event.place;
       finding.what = fmt::format("{} gave another result", call.name);
-      finding.rows.push_back({"result", text(*call.result, call.error),
-                              text(given.result, given.error), true});
+      finding.rows.push_back(
+          {"result", text(*call.result, call.error), text(given.result, given.error), true});
       fail(std::move(finding));
     }
     if (!given.wrong.empty()) {
@@ -449,7 +450,9 @@ class Runner {
       fail({event.place,
             fmt::format("{} of line {} has not returned yet", waiting_->event->call.name,
                         waiting_->event->place.line),
-            {}, {}, {}});
+            {},
+            {},
+            {}});
     }
     bool const blocking = event.when.returns_at.has_value();
     Given const given = caller_.begin(event.call, event.place, blocking);
@@ -492,9 +495,11 @@ class Runner {
       Waiting const waiting = *waiting_;
       waiting_.reset();
       fail({waiting.event->place,
-            fmt::format("{} should have returned at {}, and waits still",
-                        waiting.event->call.name, time_text(waiting.due)),
-            {}, {}, {}});
+            fmt::format("{} should have returned at {}, and waits still", waiting.event->call.name,
+                        time_text(waiting.due)),
+            {},
+            {},
+            {}});
     }
   }
 
@@ -505,8 +510,8 @@ class Runner {
     lockstep_tcp_info info{};
     socklen_t length = sizeof info;
     int const fd = caller_.subject();
-    if (fd < 0 || lockstep_getsockopt(world_.sockets(), fd, IPPROTO_TCP, TCP_INFO, &info,
-                                      &length) != 0) {
+    if (fd < 0 ||
+        lockstep_getsockopt(world_.sockets(), fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) {
       fail({event.place, "no socket is open that tcp_info could tell of", {}, {}, {}});
     }
     for (Assertion const& one : assertions) {
@@ -609,8 +614,8 @@ Ran run_file(const std::string& path, const Defines& defines, const Overrides& o
 
 std::string finding_text(const Ran& ran) {
   Finding const& finding = ran.finding;
-  std::string out = fmt::format("{}:{}: {}\n  {}\n", ran.file, finding.place.line, finding.what,
-                                ran.line);
+  std::string out =
+      fmt::format("{}:{}: {}\n  {}\n", ran.file, finding.place.line, finding.what, ran.line);
   std::size_t field = 0, expected = 8;
   for (Row const& row : finding.rows) {
     field = std::max(field, row.field.size());

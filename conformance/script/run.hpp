@@ -27,11 +27,11 @@ enum class Verdict : std::uint8_t { passed, failed, bad };
 struct Ran {
   std::string file;
   Verdict verdict = Verdict::passed;
-  std::string error;    ///< of a script that cannot be run: one line, its file in front
-  int exit_code = 0;    ///< as that of the verb would be for this script alone
+  std::string error;  ///< of a script that cannot be run: one line, its file in front
+  int exit_code = 0;  ///< as that of the verb would be for this script alone
   Finding finding;
-  std::string line;     ///< of the script, where the finding is
-  std::string state;    ///< of the connection at the end of a run that passed
+  std::string line;   ///< of the script, where the finding is
+  std::string state;  ///< of the connection at the end of a run that passed
   std::uint64_t virtual_ns = 0;
   std::uint32_t events = 0, packets_in = 0, packets_out = 0;
   std::vector<std::byte> capture;  ///< pcapng; of a run that failed, or of which it is asked

@@ -13,8 +13,9 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Script, PassesAndCounts) {
-  Ran const ran = run_text(open_passively + "+0 write(4, ..., 10) = 10\n"
-                                            "+0 > P. 1:11(10) ack 1\n");
+  Ran const ran = run_text(open_passively +
+                           "+0 write(4, ..., 10) = 10\n"
+                           "+0 > P. 1:11(10) ack 1\n");
   EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
   EXPECT_EQ(ran.packets_in, 2u);
   EXPECT_EQ(ran.packets_out, 2u);
@@ -136,16 +137,18 @@ TEST(Script, FindsWhatDiffers) {
 }
 
 TEST(Script, SegmentsAreJoinedUnlessStrict) {
-  const std::string text = open_passively + "+0 write(4, ..., 3000) = 3000\n"
-                                            "+0 > P. 1:3001(3000) ack 1\n";
+  const std::string text = open_passively +
+                           "+0 write(4, ..., 3000) = 3000\n"
+                           "+0 > P. 1:3001(3000) ack 1\n";
   EXPECT_EQ(run_text(text).verdict, Verdict::passed) << finding_text(run_text(text));
   Overrides strict;
   strict.strict_segments = true;
   EXPECT_THAT(finding_text(run_text(text, strict)), HasSubstr("! length"));
-  const std::string apart = open_passively + "+0 write(4, ..., 3000) = 3000\n"
-                                             "+0 > . 1:1001(1000) ack 1\n"
-                                             "+0 > . 1001:2001(1000) ack 1\n"
-                                             "+0 > P. 2001:3001(1000) ack 1\n";
+  const std::string apart = open_passively +
+                            "+0 write(4, ..., 3000) = 3000\n"
+                            "+0 > . 1:1001(1000) ack 1\n"
+                            "+0 > . 1001:2001(1000) ack 1\n"
+                            "+0 > P. 2001:3001(1000) ack 1\n";
   EXPECT_EQ(run_text(apart, strict).verdict, Verdict::passed);
 }
 
@@ -161,15 +164,15 @@ TEST(Script, TimesMayBeOpen) {
 }
 
 TEST(Script, ToleranceIsAPartOfWhatPassed) {
-  const std::string write =
-      open_passively + "+0 write(4, ..., 10) = 10\n+0 > P. 1:11(10) ack 1\n";
+  const std::string write = open_passively + "+0 write(4, ..., 10) = 10\n+0 > P. 1:11(10) ack 1\n";
   const std::string late = "+.95 > P. 1:11(10) ack 1\n";
   EXPECT_EQ(run_text("--tolerance_percent=12.5\n" + write + late).verdict, Verdict::passed);
   EXPECT_EQ(run_text("--tolerance_percent=5\n" + write + late).verdict, Verdict::failed);
   EXPECT_EQ(run_text("--tolerance_percent=5.3\n" + write + late).verdict, Verdict::passed);
   for (const char* const bad : {"", ".", "1.2.3", "101", "-1", "1.23456", "half"}) {
     EXPECT_THAT(refusal_of("--tolerance_percent=" + std::string(bad) + "\n" + write),
-                HasSubstr("x.pkt:1:1: --tolerance_percent=")) << bad;
+                HasSubstr("x.pkt:1:1: --tolerance_percent="))
+        << bad;
   }
 }
 
@@ -198,9 +201,10 @@ TEST(Script, PortsNameConnections) {
                 .verdict,
             Verdict::passed);
   // The peer's port is the one of the call; ours stands for the one that is drawn.
-  const std::string active = "--profile=rfc\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
-                             "+0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n"
-                             "+0 connect(3, {sin_port=htons(80)}, ...) = -1 EINPROGRESS (So)\n";
+  const std::string active =
+      "--profile=rfc\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+      "+0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n"
+      "+0 connect(3, {sin_port=htons(80)}, ...) = -1 EINPROGRESS (So)\n";
   const std::string syn = " S 0:0(0) win 65535 <mss 1460>\n";
   EXPECT_EQ(run_text(active + "+0 > 5000 > 80" + syn).verdict, Verdict::passed);
   EXPECT_EQ(run_text(active + "+0 >" + syn).verdict, Verdict::passed);
@@ -221,17 +225,19 @@ TEST(Script, CallsBlock) {
       "+0 > . 1:1(0) ack 1\n"
       "+0...+0.3 read(3, ..., 100) = 50\n";
   EXPECT_THAT(refusal_of(text), HasSubstr("x.pkt:7:"));
-  const std::string rest = "+0...0.3 read(3, ..., 100) = 50\n"
-                           "+.3 < P. 1:51(50) ack 1 win 1000\n"
-                           "+.2 > . 1:1(0) ack 51\n";
+  const std::string rest =
+      "+0...0.3 read(3, ..., 100) = 50\n"
+      "+.3 < P. 1:51(50) ack 1 win 1000\n"
+      "+.2 > . 1:1(0) ack 51\n";
   Ran const ran = run_text(text.substr(0, text.rfind("+0...")) + rest);
   EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
 }
 
 TEST(Script, NamesAreDefined) {
   Arena arena;
-  const std::string text = open_passively + "+0 write(4, ..., SIZE) = SIZE\n"
-                                            "+0 > P. 1:11(SIZE) ack 1\n";
+  const std::string text = open_passively +
+                           "+0 write(4, ..., SIZE) = SIZE\n"
+                           "+0 > P. 1:11(SIZE) ack 1\n";
   EXPECT_EQ(run(parse("x.pkt", text, {{"SIZE", "10"}}), {}, arena).verdict, Verdict::passed);
   EXPECT_EQ(run(parse("x.pkt", "--define=SIZE=10\n" + text, {}), {}, arena).verdict,
             Verdict::passed);
@@ -245,8 +251,8 @@ TEST(Script, SysctlsBecomeConfig) {
     EXPECT_NE(row.fields, "") << name;
     bool const buffer = name.ends_with("mem");
     bool const ports = name.ends_with("port_range");
-    std::string const value = buffer  ? "4096 65536 1048576"
-                              : ports ? "40000 40001"
+    std::string const value = buffer                               ? "4096 65536 1048576"
+                              : ports                              ? "40000 40001"
                               : name.find("initcwnd") != name.npos ? "10"
                               : name.find("cong") != name.npos || name.find(".cc.") != name.npos
                                   ? "newreno"
@@ -256,12 +262,13 @@ TEST(Script, SysctlsBecomeConfig) {
   }
   EXPECT_EQ(config.tcp.port_last, Port{40001});
   EXPECT_EQ(config.tcp.congestion, tcp::Congestion::reno);
-  const std::string text = "`sysctl -q net.ipv4.tcp_timestamps=0 net.ipv4.tcp_sack=0;\n"
-                           "sysctl -w net.ipv4.tcp_window_scaling=0 net.ipv4.tcp_ecn=0`\n"
-                           "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
-                           "+0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n"
-                           "+0 connect(3, ..., ...) = -1 EINPROGRESS (Operation in progress)\n"
-                           "+0 > S 0:0(0) win 65535 <mss 1460>\n";
+  const std::string text =
+      "`sysctl -q net.ipv4.tcp_timestamps=0 net.ipv4.tcp_sack=0;\n"
+      "sysctl -w net.ipv4.tcp_window_scaling=0 net.ipv4.tcp_ecn=0`\n"
+      "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+      "+0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0\n"
+      "+0 connect(3, ..., ...) = -1 EINPROGRESS (Operation in progress)\n"
+      "+0 > S 0:0(0) win 65535 <mss 1460>\n";
   EXPECT_EQ(run_text(text).verdict, Verdict::passed) << finding_text(run_text(text));
 }
 
@@ -278,9 +285,10 @@ TEST(Script, SomeSysctlsHoldFromThenOn) {
 }
 
 TEST(Script, CodeComputes) {
-  const std::string good = "+0 %{\nassert tcpi_state == TCP_ESTABLISHED, tcpi_state\n"
-                           "assert not (1 + 2 * 3 != 7 or tcpi_unacked > 0) and True # as it is\n"
-                           "assert -7 // 2 == -4 and -7 % 2 == 1; assert 1 << 4 | 1 == 17 }%\n";
+  const std::string good =
+      "+0 %{\nassert tcpi_state == TCP_ESTABLISHED, tcpi_state\n"
+      "assert not (1 + 2 * 3 != 7 or tcpi_unacked > 0) and True # as it is\n"
+      "assert -7 // 2 == -4 and -7 % 2 == 1; assert 1 << 4 | 1 == 17 }%\n";
   Ran const ran = run_text(open_passively + good);
   EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
   // As Python has it: downwards, the divisor's sign, and what is not needed is not computed.

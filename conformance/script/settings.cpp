@@ -7,7 +7,7 @@
 
 #include "conformance/script/cursor.hpp"
 #include "conformance/script/sysctl.hpp"
-#include "core/seam/config_fields.hpp"
+#include "core/stack/config_fields.hpp"
 #include "core/units/random.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
@@ -16,8 +16,8 @@ namespace lockstep::conformance::script {
 namespace {
 
 [[noreturn]] void refuse(const Script& script, Place at, const std::string& what) {
-  throw tools::Failure(tools::ExitCode::bad_input, fmt::format("{}:{}:{}: {}", script.file,
-                                                               at.line, at.column, what));
+  throw tools::Failure(tools::ExitCode::bad_input,
+                       fmt::format("{}:{}:{}: {}", script.file, at.line, at.column, what));
 }
 
 IpAddress address_of(const Script& script, const std::string& text, bool v6) {
@@ -33,9 +33,10 @@ IpAddress address_of(const Script& script, const std::string& text, bool v6) {
     }
     return out;
   }
-  refuse(script, {}, fmt::format("'{}' was found in --local_ip or --remote_ip, expected an address "
-                                 "of {}: mend it",
-                                 text, v6 ? "IPv6" : "IPv4"));
+  refuse(script, {},
+         fmt::format("'{}' was found in --local_ip or --remote_ip, expected an address "
+                     "of {}: mend it",
+                     text, v6 ? "IPv6" : "IPv4"));
 }
 
 /// A stack for one connection or a few: small pools are made fast.
@@ -97,9 +98,10 @@ void set_field(const Script& script, const Assignment& one, Config& config) {
     known = true;
     auto const value = number_in(one.value, unit);
     if (!value || *value < range.least || *value > range.most) {
-      refuse(script, one.place, fmt::format("'{}' was found for {}, expected {} to {}{}: mend it",
-                                            one.value, name, range.least, range.most,
-                                            unit == Unit::duration ? " ns, with a unit" : ""));
+      refuse(
+          script, one.place,
+          fmt::format("'{}' was found for {}, expected {} to {}{}: mend it", one.value, name,
+                      range.least, range.most, unit == Unit::duration ? " ns, with a unit" : ""));
     }
     assign(field, *value);
   });
@@ -114,14 +116,16 @@ void set_field(const Script& script, const Assignment& one, Config& config) {
       }
     }
     if (!known) {
-      refuse(script, one.place, fmt::format("'{}' was found for {}, expected one of {}: mend it",
-                                            one.value, name, fmt::join(words, ", ")));
+      refuse(script, one.place,
+             fmt::format("'{}' was found for {}, expected one of {}: mend it", one.value, name,
+                         fmt::join(words, ", ")));
     }
   });
   if (!known) {
-    refuse(script, one.place, fmt::format("Config has no field {}, expected one that 'lockstep "
-                                          "profiles' lists: mend its name",
-                                          one.name));
+    refuse(script, one.place,
+           fmt::format("Config has no field {}, expected one that 'lockstep "
+                       "profiles' lists: mend its name",
+                       one.name));
   }
 }
 
@@ -175,9 +179,10 @@ Plan plan_of(const Script& script, const Overrides& overrides) {
                                                          : "default";
   auto const config = tools::profile_by_name(profile);
   if (!config) {
-    refuse(script, {}, fmt::format("there is no profile '{}', expected default, rfc, linux or "
-                                   "freebsd: mend its name",
-                                   profile));
+    refuse(script, {},
+           fmt::format("there is no profile '{}', expected default, rfc, linux or "
+                       "freebsd: mend its name",
+                       profile));
   }
   plan.config = *config;
   plan.config.link = LinkType::ip;
@@ -193,9 +198,10 @@ Plan plan_of(const Script& script, const Overrides& overrides) {
   }
   draw_keys(plan.config, entropy_of(Random(0).fork("script")));
   if (std::string_view const fault = fault_of(plan.config); !fault.empty()) {
-    refuse(script, {}, fmt::format("the settings do not fit together, expected another {}: mend "
-                                   "the head of the script",
-                                   fault));
+    refuse(script, {},
+           fmt::format("the settings do not fit together, expected another {}: mend "
+                       "the head of the script",
+                       fault));
   }
   return plan;
 }

@@ -6,15 +6,15 @@
 #include <string>
 
 #include "conformance/script/syntax.hpp"
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 
 namespace lockstep::conformance::script {
 
 /// What a run is made of.
 struct Plan {
   Config config;
-  IpAddress local, remote;       ///< as they are on the wire
-  std::size_t first_event = 0;   ///< behind the commands that were taken into `config`
+  IpAddress local, remote;      ///< as they are on the wire
+  std::size_t first_event = 0;  ///< behind the commands that were taken into `config`
 };
 
 /// Of the command line; they come before what the head of a script says.
@@ -32,6 +32,5 @@ struct Overrides {
 /// Profile, addresses, MTU, the sysctls of commands that stand before everything else, and fields
 /// of Config, in this order. Throws Failure (bad_input) that names file, line and column.
 Plan plan_of(const Script& script, const Overrides& overrides);
-
 
 }  // namespace lockstep::conformance::script

@@ -33,8 +33,8 @@ struct Value {
   Kind kind = Kind::ellipsis;
   Place place;
   std::int64_t number = 0;
-  std::string text;            ///< of a text, or the name of a function
-  std::vector<Value> items;    ///< of a list, a record or a function
+  std::string text;                ///< of a text, or the name of a function
+  std::vector<Value> items;        ///< of a list, a record or a function
   std::vector<std::string> names;  ///< of a record's items; empty where they have none
 
   /// The item of a record that has this name, or stands at this place if it has no names.
@@ -51,7 +51,7 @@ struct Call {
 /// One option of a TCP header: its octets, and where its stamps stand.
 struct Option {
   std::uint8_t kind = 0;
-  std::vector<std::uint8_t> data;  ///< behind the length octet; none: the option is one octet
+  std::vector<std::uint8_t> data;      ///< behind the length octet; none: the option is one octet
   std::optional<std::uint8_t> length;  ///< as it is to stand there, if it is not the true one
 
   bool operator==(const Option&) const = default;
@@ -130,7 +130,7 @@ struct Head {
   std::optional<bool> strict_segments, allow_trailing;
   std::string profile, local_ip, remote_ip;
   std::uint16_t bind_port = 8080, connect_port = 8080;
-  std::vector<Assignment> config;   ///< fields of Config
+  std::vector<Assignment> config;  ///< fields of Config
 };
 
 struct Script {

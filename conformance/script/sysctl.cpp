@@ -42,12 +42,10 @@ constexpr std::array linux_names{
            [](Config& c, Number v) { c.tcp.path_mtu_discovery = v == 0; }},
     Sysctl{"net.ipv4.tcp_challenge_ack_limit", 1'000'000, "challenges_per_second",
            [](Config& c, Number v) { c.tcp.challenges_per_second = count_of(v); }},
-    Sysctl{"net.ipv4.tcp_dsack", 1, "dsack",
-           [](Config& c, Number v) { c.tcp.dsack = v != 0; }},
+    Sysctl{"net.ipv4.tcp_dsack", 1, "dsack", [](Config& c, Number v) { c.tcp.dsack = v != 0; }},
     Sysctl{"net.ipv4.tcp_early_retrans", 4, "tail_probe",
            [](Config& c, Number v) { c.tcp.tail_probe = v >= 3; }},
-    Sysctl{"net.ipv4.tcp_ecn", 2, "ecn",
-           [](Config& c, Number v) { c.tcp.ecn = ecn_of(v); }},
+    Sysctl{"net.ipv4.tcp_ecn", 2, "ecn", [](Config& c, Number v) { c.tcp.ecn = ecn_of(v); }},
     Sysctl{"net.ipv4.tcp_fastopen", 0xffff, "fast_open_client, fast_open_server",
            [](Config& c, Number v) {
              c.tcp.fast_open_client = (v & 1) != 0;
@@ -55,8 +53,7 @@ constexpr std::array linux_names{
            }},
     Sysctl{"net.ipv4.tcp_fin_timeout", seconds_max, "fin_wait_2",
            [](Config& c, Number v) { c.tcp.fin_wait_2 = Duration::seconds(v); }},
-    Sysctl{"net.ipv4.tcp_frto", 2, "frto",
-           [](Config& c, Number v) { c.tcp.frto = v != 0; }},
+    Sysctl{"net.ipv4.tcp_frto", 2, "frto", [](Config& c, Number v) { c.tcp.frto = v != 0; }},
     Sysctl{"net.ipv4.tcp_keepalive_intvl", seconds_max, "keepalive_interval",
            [](Config& c, Number v) { c.tcp.keepalive_interval = Duration::seconds(v); }},
     Sysctl{"net.ipv4.tcp_keepalive_probes", 255, "keepalive_probes",
@@ -81,8 +78,7 @@ constexpr std::array linux_names{
            [](Config& c, Number v) { c.tcp.rto_max = Duration::milliseconds(v); }},
     Sysctl{"net.ipv4.tcp_rto_min_us", 86'400'000'000, "rto_min",
            [](Config& c, Number v) { c.tcp.rto_min = Duration::microseconds(v); }},
-    Sysctl{"net.ipv4.tcp_sack", 1, "sack",
-           [](Config& c, Number v) { c.tcp.sack = v != 0; }},
+    Sysctl{"net.ipv4.tcp_sack", 1, "sack", [](Config& c, Number v) { c.tcp.sack = v != 0; }},
     Sysctl{"net.ipv4.tcp_slow_start_after_idle", 1, "restart_after_idle",
            [](Config& c, Number v) { c.tcp.restart_after_idle = v != 0; }},
     Sysctl{"net.ipv4.tcp_syncookies", 2, "syn_cookies",
@@ -108,10 +104,8 @@ constexpr std::array freebsd_names{
            [](Config& c, Number v) { c.tcp.delayed_ack = Duration::milliseconds(v); }},
     Sysctl{"net.inet.tcp.delayed_ack", 1, "delayed_acks",
            [](Config& c, Number v) { c.tcp.delayed_acks = v != 0; }},
-    Sysctl{"net.inet.tcp.do_prr", 1, "prr",
-           [](Config& c, Number v) { c.tcp.prr = v != 0; }},
-    Sysctl{"net.inet.tcp.ecn.enable", 2, "ecn",
-           [](Config& c, Number v) { c.tcp.ecn = ecn_of(v); }},
+    Sysctl{"net.inet.tcp.do_prr", 1, "prr", [](Config& c, Number v) { c.tcp.prr = v != 0; }},
+    Sysctl{"net.inet.tcp.ecn.enable", 2, "ecn", [](Config& c, Number v) { c.tcp.ecn = ecn_of(v); }},
     Sysctl{"net.inet.tcp.fastopen.client_enable", 1, "fast_open_client",
            [](Config& c, Number v) { c.tcp.fast_open_client = v != 0; }},
     Sysctl{"net.inet.tcp.fastopen.server_enable", 1, "fast_open_server",
@@ -153,8 +147,7 @@ constexpr std::array freebsd_names{
            }},
     Sysctl{"net.inet.tcp.rfc3042", 1, "limited_transmit",
            [](Config& c, Number v) { c.tcp.limited_transmit = v != 0; }},
-    Sysctl{"net.inet.tcp.sack.enable", 1, "sack",
-           [](Config& c, Number v) { c.tcp.sack = v != 0; }},
+    Sysctl{"net.inet.tcp.sack.enable", 1, "sack", [](Config& c, Number v) { c.tcp.sack = v != 0; }},
     Sysctl{"net.inet.tcp.sendbuf_max", 0x3fff'ffff, "send_buffer_max_bytes",
            [](Config& c, Number v) { c.tcp.send_buffer_max = bytes_of(v); }},
     Sysctl{"net.inet.tcp.sendspace", 0x3fff'ffff, "send_buffer_bytes",
@@ -244,8 +237,8 @@ std::string set_buffer(const std::string& name, const std::string& value, Config
 
 std::string set_ports(const std::string& name, const std::string& value, Config& config) {
   auto const numbers = numbers_in(value);
-  bool const fits = numbers.size() == 2 && numbers[0] > 0 && numbers[0] <= numbers[1] &&
-                    numbers[1] <= 65535;
+  bool const fits =
+      numbers.size() == 2 && numbers[0] > 0 && numbers[0] <= numbers[1] && numbers[1] <= 65535;
   if (!fits) {
     return wrong(name, value, "two ports, the lower one first");
   }
@@ -296,9 +289,10 @@ std::string set_sysctl(const std::string& name, const std::string& value, Config
   }
   const Sysctl* const found = find(name);
   if (found == nullptr) {
-    return fmt::format("the sysctl {} means nothing to this stack, expected one that "
-                       "'lockstep pkt sysctls' lists: take it out",
-                       name);
+    return fmt::format(
+        "the sysctl {} means nothing to this stack, expected one that "
+        "'lockstep pkt sysctls' lists: take it out",
+        name);
   }
   auto const number = parse_number(value);
   if (!number || *number < 0 || static_cast<Number>(*number) > found->most) {
@@ -312,10 +306,11 @@ std::string set_later(const std::string& name, const std::string& value, LaterOp
   auto const found = std::find_if(later_names.begin(), later_names.end(),
                                   [&name](LaterName const& one) { return one.name == name; });
   if (found == later_names.end()) {
-    return fmt::format("{} is set after the first call or packet, expected it before: of a "
-                       "stack's configuration only what 'lockstep pkt sysctls' calls \"any time\" "
-                       "changes later; move the command up",
-                       name);
+    return fmt::format(
+        "{} is set after the first call or packet, expected it before: of a "
+        "stack's configuration only what 'lockstep pkt sysctls' calls \"any time\" "
+        "changes later; move the command up",
+        name);
   }
   auto const number = parse_number(value);
   if (!number || *number % found->unit != 0 || *number / found->unit < found->least ||

@@ -48,9 +48,10 @@ void Witness::left(Instant at, std::span<const std::byte> packet) {
     said.packet = shown_;
     referee_.see_own(said, own_);
   } else if (content == FrameContent::malformed && !unreadable_) {
-    unreadable_ = Broken{shown_, at, "readable",
-                         "9293:MUST-2: a checksum or a length is wrong, and no peer could read it",
-                         "", ""};
+    unreadable_ = Broken{
+        shown_,     at,
+        "readable", "9293:MUST-2: a checksum or a length is wrong, and no peer could read it",
+        "",         ""};
   }
 }
 
@@ -71,7 +72,9 @@ std::optional<Broken> Witness::verdict() {
     bool const earlier = !unreadable_ || foul.packet < unreadable_->packet;
     if (ours && earlier && foul.certainty() == referee::Certainty::certain) {
       referee::RuleText const& text = referee::text_of(foul.rule);
-      return Broken{foul.packet, foul.at, text.name,
+      return Broken{foul.packet,
+                    foul.at,
+                    text.name,
                     fmt::format("{}: {}", text.clause, text.words),
                     number_text(text.expected, foul.numbers.expected),
                     number_text(text.found, foul.numbers.found)};

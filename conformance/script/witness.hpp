@@ -18,7 +18,7 @@ struct Broken {
   std::uint64_t packet = 0;  ///< its number, in the order in which they were shown, from 1
   Instant at;
   std::string_view rule;
-  std::string clause;        ///< a clause and its words
+  std::string clause;  ///< a clause and its words
   std::string expected, found;
 };
 

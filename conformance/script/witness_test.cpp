@@ -36,8 +36,9 @@ void ack_more(std::span<std::byte> ours) {
 
 TEST(Witness, JudgesWhatLeaves) {
   // The script passes; what the referee is shown of ours breaks a rule.
-  const std::string text = open_passively + "+0 write(4, ..., 10) = 10\n"
-                                            "+0 > P. 1:11(10) ack 1\n";
+  const std::string text = open_passively +
+                           "+0 write(4, ..., 10) = 10\n"
+                           "+0 > P. 1:11(10) ack 1\n";
   Overrides acks_more;
   acks_more.before_referee = [](std::span<std::byte> ours) {
     if (ours.size() > 44) {  // the text, and not the SYN
@@ -55,8 +56,8 @@ TEST(Witness, JudgesWhatLeaves) {
   EXPECT_FALSE(ran.capture.empty());
   Report report;
   report.scripts.push_back(ran);
-  for (std::string const& told : {table_text(report, true, 0), tap_text(report),
-                                  junit_text(report), json_text(report)}) {
+  for (std::string const& told :
+       {table_text(report, true, 0), tap_text(report), junit_text(report), json_text(report)}) {
     EXPECT_THAT(told, HasSubstr("breaks 9293:P-ACK-CUMUL")) << told;
   }
   acks_more.referee = false;
@@ -69,11 +70,12 @@ TEST(Witness, JudgesWhatLeaves) {
 }
 
 TEST(Witness, LetsThePeerLie) {
-  const std::string text = open_passively + "+0 < P. 1:11(10) ack 1 win 65535\n"
-                                            "+0 read(4, ..., 10) = 10\n"
-                                            "* > . 1:1(0) ack 11\n"
-                                            "+0 < P. 11:21(10) ack 90000 win 65535\n"
-                                            "+0 > . 1:1(0) ack 11\n";
+  const std::string text = open_passively +
+                           "+0 < P. 1:11(10) ack 1 win 65535\n"
+                           "+0 read(4, ..., 10) = 10\n"
+                           "* > . 1:1(0) ack 11\n"
+                           "+0 < P. 11:21(10) ack 90000 win 65535\n"
+                           "+0 > . 1:1(0) ack 11\n";
   Ran const ran = run_text(text);
   EXPECT_EQ(ran.verdict, Verdict::passed) << finding_text(ran);
 }

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "conformance/script/settings.hpp"
-#include "core/seam/stack.hpp"
-#include "core/seam/turn.hpp"
+#include "core/stack/stack.hpp"
+#include "core/stack/turn.hpp"
 #include "tools/lib/sockets/sockets.hpp"
 
 namespace lockstep::conformance::script {

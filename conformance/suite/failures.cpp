@@ -29,9 +29,8 @@ std::string diff_html(const std::vector<DiffRow>& rows) {
       "<table class=\"diff\"><tr><th>time</th><th>the capture</th><th>Lockstep</th></tr>\n";
   for (const DiffRow& row : rows) {
     out += fmt::format("<tr{}><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                       row.marked ? " class=\"marked\"" : "",
-                       time_text(row.at.since(Instant{})), xml_escaped(row.left),
-                       xml_escaped(row.right));
+                       row.marked ? " class=\"marked\"" : "", time_text(row.at.since(Instant{})),
+                       xml_escaped(row.left), xml_escaped(row.right));
   }
   return out + "</table>";
 }
@@ -90,8 +89,8 @@ std::vector<tools::CapturedFrame> frames_of(std::span<const std::byte> pcapng) {
       }
       tools::CapturedFrame frame;
       frame.number = out.size() + 1;
-      frame.time = Instant{std::uint64_t{word_at(pcapng, at + 12)} << 32 |
-                           word_at(pcapng, at + 16)};
+      frame.time =
+          Instant{std::uint64_t{word_at(pcapng, at + 12)} << 32 | word_at(pcapng, at + 16)};
       frame.original_bytes = static_cast<std::uint32_t>(bytes);
       auto const packet = pcapng.subspan(at + head, bytes);
       frame.bytes.assign(packet.begin(), packet.end());

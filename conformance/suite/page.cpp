@@ -88,9 +88,7 @@ VerdictColumn column_of(const std::string& title, const std::string& key,
   return out;
 }
 
-bool is_linux(const Scenario& scenario) {
-  return scenario.origin.find("recorded: Linux") == 0;
-}
+bool is_linux(const Scenario& scenario) { return scenario.origin.find("recorded: Linux") == 0; }
 
 Evidence evidence_of_ours(const PageSource& source) {
   Evidence out;
@@ -109,8 +107,7 @@ Evidence evidence_of_ours(const PageSource& source) {
       auto const found = ran.find(citation->file);
       if (found != ran.end()) {
         bool const passed = found->second->verdict == script::Verdict::passed;
-        out[row.requirement->id].push_back({citation->file,
-                                            passed ? Standing::good : Standing::bad,
+        out[row.requirement->id].push_back({citation->file, passed ? Standing::good : Standing::bad,
                                             passed ? "agrees" : "violates"});
       }
     }
@@ -161,13 +158,13 @@ std::string failures_html(const PageSource& source) {
   std::string out;
   for (const SuiteCase& one : source.suite.cases) {
     if (standing_of(one.result->replayed) > Standing::allowed) {
-      out += failure_html(one.name, verdict_text(one.result->replayed.verdict),
-                          one.result->replayed);
+      out +=
+          failure_html(one.name, verdict_text(one.result->replayed.verdict), one.result->replayed);
     }
     for (const TwinResult& twin : one.result->twins) {
       if (!twin.passes()) {
-        out += failure_html(twin_name(one, twin), verdict_text(twin.replayed.verdict),
-                            twin.replayed);
+        out +=
+            failure_html(twin_name(one, twin), verdict_text(twin.replayed.verdict), twin.replayed);
       }
     }
   }
@@ -210,10 +207,10 @@ std::string scenario_row(const SuiteCase& one) {
   const Replayed& replayed = one.result->replayed;
   std::string twins;
   for (const TwinResult& twin : one.result->twins) {
-    twins += fmt::format("{} {}: <code>{}</code><br>",
-                         tools::badge_html(twin.passes() ? "good" : "bad",
-                                           twin.passes() ? "caught" : "not caught"),
-                         xml_escaped(twin.twin->text), xml_escaped(twin.twin->clause));
+    twins += fmt::format(
+        "{} {}: <code>{}</code><br>",
+        tools::badge_html(twin.passes() ? "good" : "bad", twin.passes() ? "caught" : "not caught"),
+        xml_escaped(twin.twin->text), xml_escaped(twin.twin->clause));
   }
   std::string notes;
   for (const std::string& note : replayed.script.notes) {
@@ -222,9 +219,8 @@ std::string scenario_row(const SuiteCase& one) {
   std::string const more =
       term("verdict", xml_escaped(verdict_text(replayed.verdict))) +
       term("origin", xml_escaped(scenario.origin)) + term("shows", codes(scenario.shows)) +
-      term("packets", fmt::format("{} played, {} sent, {} of virtual time",
-                                  replayed.run.packets_in, replayed.run.sent.size(),
-                                  time_text(replayed.run.virtual_time))) +
+      term("packets", fmt::format("{} played, {} sent, {} of virtual time", replayed.run.packets_in,
+                                  replayed.run.sent.size(), time_text(replayed.run.virtual_time))) +
       term("twins", twins) + term("notes", notes);
   return run_row(is_linux(scenario) ? "linux" : "authored", {one.name, standing_of(replayed), ""},
                  scenario.title, more);
@@ -236,11 +232,11 @@ std::string script_row(const script::Ran& ran,
   auto const ids = ids_of.find(ran.file);
   std::vector<std::string> const shows =
       ids == ids_of.end() ? std::vector<std::string>{} : ids->second;
-  return run_row("script", {ran.file, passed ? Standing::good : Standing::bad, ""}, "",
-                 term("shows", codes(shows)) +
-                     term("packets", fmt::format("{} in, {} out, {} of virtual time",
-                                                 ran.packets_in, ran.packets_out,
-                                                 time_text(Duration{ran.virtual_ns}))));
+  return run_row(
+      "script", {ran.file, passed ? Standing::good : Standing::bad, ""}, "",
+      term("shows", codes(shows)) +
+          term("packets", fmt::format("{} in, {} out, {} of virtual time", ran.packets_in,
+                                      ran.packets_out, time_text(Duration{ran.virtual_ns}))));
 }
 
 std::string runs_html(const PageSource& source) {

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "conformance/script/report.hpp"
-#include "conformance/suite/suite.hpp"
 #include "conformance/requirements/coverage.hpp"
 #include "conformance/requirements/live.hpp"
+#include "conformance/script/report.hpp"
+#include "conformance/suite/suite.hpp"
 
 namespace lockstep::conformance {
 

@@ -7,10 +7,10 @@
 
 #include "conformance/replay/export.hpp"
 #include "conformance/replay/report.hpp"
-#include "tools/base/process/failure.hpp"
 #include "tools/base/output/json.hpp"
 #include "tools/base/output/table.hpp"
 #include "tools/base/output/xml.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::conformance {
 namespace {
@@ -133,10 +133,10 @@ SuiteReport run_suite(const std::vector<std::filesystem::path>& folders) {
 std::string table_text(const SuiteReport& report, bool with_twins, std::size_t width) {
   using Align = tools::TextTable::Align;
   tools::TextTable table({{"case", Align::left},
-                      {"clause", Align::left},
-                      {"virtual time", Align::right},
-                      {"packets", Align::right},
-                      {"verdict", Align::left}});
+                          {"clause", Align::left},
+                          {"virtual time", Align::right},
+                          {"packets", Align::right},
+                          {"verdict", Align::left}});
   std::string findings;
   for (const SuiteCase& one : report.cases) {
     add_row(table, one.name, shown_text(one.result->scenario), one.result->replayed);

@@ -27,8 +27,8 @@ bool Addresses::add(IpAddress address, std::uint8_t prefix_bits) {
   prefix_bits_[count_] = prefix_bits;
   v4_[count_] = address.is_v4() ? address.as_v4() : Ipv4{};
   has_v6_ = has_v6_ || !address.is_v4();
-  bool const broadcasts = address.is_v4() && prefix_bits != 0 &&
-                          prefix_bits <= broadcast_prefix_bits_max;
+  bool const broadcasts =
+      address.is_v4() && prefix_bits != 0 && prefix_bits <= broadcast_prefix_bits_max;
   host_bits_[count_] = broadcasts ? 0xffff'ffffu >> prefix_bits : 0;
   ++count_;
   return true;

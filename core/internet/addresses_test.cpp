@@ -64,10 +64,9 @@ TEST(Addresses, SourcesAreOtherHosts) {
   Addresses const addresses = two();
   EXPECT_TRUE(addresses.may_be_source(ip(10, 0, 1, 6)));
   EXPECT_TRUE(addresses.may_be_source(ip(8, 8, 8, 8)));
-  for (IpAddress const bad :
-       {ip(255, 255, 255, 255), ip(10, 0, 1, 255), ip(10, 0, 1, 0), ip(224, 0, 0, 1),
-        ip(127, 0, 0, 1), ip(0, 0, 0, 0), ip(0, 1, 2, 3), ip(240, 0, 0, 1), ip(10, 0, 1, 5),
-        IpAddress{}}) {
+  for (IpAddress const bad : {ip(255, 255, 255, 255), ip(10, 0, 1, 255), ip(10, 0, 1, 0),
+                              ip(224, 0, 0, 1), ip(127, 0, 0, 1), ip(0, 0, 0, 0), ip(0, 1, 2, 3),
+                              ip(240, 0, 0, 1), ip(10, 0, 1, 5), IpAddress{}}) {
     EXPECT_FALSE(addresses.may_be_source(bad));
     EXPECT_FALSE(may_be_remote(addresses, bad));
   }

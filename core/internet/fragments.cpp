@@ -188,9 +188,9 @@ Drop Fragments::add(Datagram& datagram, std::byte* memory, const FragmentArrival
   auto const end = static_cast<std::uint32_t>(begin + fragment.data.size());
   for (std::uint32_t i = 0; i < datagram.piece_count; ++i) {
     Piece const& piece = datagram.pieces[i];
-    bool const same = piece.begin == begin && piece.end == end &&
-                      std::memcmp(memory + header_max + begin, fragment.data.data(),
-                                  fragment.data.size()) == 0;
+    bool const same =
+        piece.begin == begin && piece.end == end &&
+        std::memcmp(memory + header_max + begin, fragment.data.data(), fragment.data.size()) == 0;
     if (same) {
       return Drop::ip_fragment_again;
     }

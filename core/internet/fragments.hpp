@@ -22,9 +22,9 @@ using memory::Index;
 using memory::nil;
 
 struct FragmentConfig {
-  Count datagrams_max{0};    // that are incomplete at once; 0: no fragment is taken
+  Count datagrams_max{0};      // that are incomplete at once; 0: no fragment is taken
   Bytes datagram_bytes{2048};  // behind the header; 1500 or more, so that RFC 8200 5 is kept
-  Count per_source{4};       // datagrams of one source; at least 1
+  Count per_source{4};         // datagrams of one source; at least 1
   Duration timeout = Duration::seconds(60);  // from the first fragment that arrives
 };
 
@@ -33,14 +33,14 @@ struct FragmentArrival {
   IpAddress source;
   IpAddress destination;
   std::uint32_t identification = 0;
-  std::uint8_t protocol = 0;         // of IPv4; 0 of IPv6, which goes by the identification alone
-  std::uint8_t next_header = 0;      // of IPv6: what follows the fragment header
-  std::uint32_t begin = 0;           // octets from the datagram's first
+  std::uint8_t protocol = 0;     // of IPv4; 0 of IPv6, which goes by the identification alone
+  std::uint8_t next_header = 0;  // of IPv6: what follows the fragment header
+  std::uint32_t begin = 0;       // octets from the datagram's first
   bool more = false;
-  bool congested = false;            // it was marked CE
-  bool unable = false;               // it was Not-ECT
+  bool congested = false;             // it was marked CE
+  bool unable = false;                // it was Not-ECT
   std::span<const std::byte> header;  // the packet up to the data, or to the fragment header
-  std::uint16_t named_at = 0;        // of IPv6: the octet of `header` that names that header
+  std::uint16_t named_at = 0;         // of IPv6: the octet of `header` that names that header
   std::span<const std::byte> data;
 };
 
@@ -51,8 +51,8 @@ FragmentArrival fragment_of(const wire::Ipv6Packet& packet);
 // The datagrams under way. A handle on the arena. Every function costs O(datagrams_max).
 class Fragments {
  public:
-  static constexpr std::uint32_t pieces_max = 48;    // fragments of one datagram
-  static constexpr std::uint32_t header_max = 128;   // octets before the data
+  static constexpr std::uint32_t pieces_max = 48;   // fragments of one datagram
+  static constexpr std::uint32_t header_max = 128;  // octets before the data
 
   Fragments() = default;
   static Count timers_max(const FragmentConfig& config) { return config.datagrams_max; }
@@ -87,10 +87,10 @@ class Fragments {
   struct Datagram {
     IpAddress source;
     IpAddress destination;
-    Instant first;                 // when its first fragment arrived
+    Instant first;  // when its first fragment arrived
     std::uint32_t identification = 0;
-    std::uint32_t total = 0;       // octets, once the last fragment is here
-    std::uint32_t held = 0;        // octets
+    std::uint32_t total = 0;  // octets, once the last fragment is here
+    std::uint32_t held = 0;   // octets
     Index timer = nil;
     std::uint16_t header_bytes = 0;  // 0: the first fragment is missing
     std::uint16_t piece_count = 0;

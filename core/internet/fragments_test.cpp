@@ -269,8 +269,7 @@ TEST(Fragments, ADatagramIsBounded) {
   for (std::uint32_t i = 0; i < Fragments::pieces_max; ++i) {
     EXPECT_EQ(world.take(sender.piece(8 * i, 8, true)), Drop::none);
   }
-  EXPECT_EQ(world.take(sender.piece(8 * Fragments::pieces_max, 8, true)),
-            Drop::ip_fragment_full);
+  EXPECT_EQ(world.take(sender.piece(8 * Fragments::pieces_max, 8, true)), Drop::ip_fragment_full);
 }
 
 //= rfc3168#5.3

@@ -51,7 +51,7 @@ Bytes write_echo_reply(const wire::IcmpMessage& request, std::span<std::byte> in
   return wire::write(reply_to(request), into);
 }
 
-bool may_complain(const IpArrival& about) {
+bool may_send_error(const IpArrival& about) {
   wire::Ipv4Header const& header = about.packet.header;
   //= rfc1122#3.2.2
   //# 1122:H-7 no error about a broadcast or a fragment other than the first
@@ -71,15 +71,15 @@ bool may_complain(const IpArrival& about) {
   return type == wire::IcmpType::echo_request || type == wire::IcmpType::echo_reply;
 }
 
-Bytes complaint_bytes(const IpArrival& about) {
+Bytes error_bytes(const IpArrival& about) {
   return {static_cast<std::uint32_t>(wire::icmp_header_bytes + quote_of(about).size())};
 }
 
 //= rfc1122#3.2.2
 //# 1122:H-27 the header and at least eight octets of data, unchanged
-Bytes write_complaint(const IcmpComplaint& complaint, const IpArrival& about,
-                      std::span<std::byte> into) {
-  CHECK(may_complain(about));
+Bytes write_error(const IcmpErrorToSend& complaint, const IpArrival& about,
+                  std::span<std::byte> into) {
+  CHECK(may_send_error(about));
   //= rfc6633#3
   //# 6633:SQ-2 a host sends no source quench
   CHECK(complaint.type != wire::IcmpType::source_quench);

@@ -31,19 +31,19 @@ Bytes echo_reply_bytes(const wire::IcmpMessage& request);
 Bytes write_echo_reply(const wire::IcmpMessage& request, std::span<std::byte> into);
 
 // Which error. `rest` is the second word of its header.
-struct IcmpComplaint {
+struct IcmpErrorToSend {
   wire::IcmpType type = wire::IcmpType::unreachable;
   std::uint8_t code = 0;
   std::uint32_t rest = 0;
 };
 
 // Whether a packet may be answered by an ICMP error at all: RFC 1122 3.2.2.
-[[nodiscard]] bool may_complain(const IpArrival& about);
+[[nodiscard]] bool may_send_error(const IpArrival& about);
 
 // The length of an error about a packet, and its octets: it quotes the IP header and what follows,
 // up to 548 octets in all (RFC 1122 3.2.2; the reply is at most 576).
-Bytes complaint_bytes(const IpArrival& about);
-Bytes write_complaint(const IcmpComplaint& complaint, const IpArrival& about,
-                      std::span<std::byte> into);
+Bytes error_bytes(const IpArrival& about);
+Bytes write_error(const IcmpErrorToSend& complaint, const IpArrival& about,
+                  std::span<std::byte> into);
 
 }  // namespace lockstep::internet

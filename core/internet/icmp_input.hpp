@@ -25,10 +25,10 @@ struct IcmpError {
   IcmpErrorKind kind = IcmpErrorKind::soft;
   wire::IcmpType type{};
   std::uint8_t code = 0;
-  std::uint16_t mtu = 0;    // of packet_too_big: the next hop's; 0: it did not say
-  FourTuple quoted;         // as this host sees its connection: `local` is ours
+  std::uint16_t mtu = 0;  // of packet_too_big: the next hop's; 0: it did not say
+  FourTuple quoted;       // as this host sees its connection: `local` is ours
   Sequence quoted_sequence;
-  Bytes quoted_bytes;       // the total length of the quoted packet, as it claims
+  Bytes quoted_bytes;  // the total length of the quoted packet, as it claims
 };
 
 // echo: `message` is to be answered (icmp_errors.hpp). error: `error` is for TCP.

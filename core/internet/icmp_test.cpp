@@ -65,8 +65,7 @@ Judged judge(const Octets& message, IpAddress destination = ours) {
   return judged;
 }
 
-Octets message_of(wire::IcmpType type, std::uint8_t code, std::uint32_t rest,
-                  const Octets& body) {
+Octets message_of(wire::IcmpType type, std::uint8_t code, std::uint32_t rest, const Octets& body) {
   Octets octets(8 + body.size());
   wire::write({type, code, rest, body}, octets);
   return octets;
@@ -85,8 +84,7 @@ Judged judge_error(wire::IcmpType type, std::uint8_t code, std::uint32_t rest = 
 TEST(IcmpInput, AnEchoRequestIsAnsweredWithAllItsData) {
   for (std::size_t size : {0u, 1u, 56u, 1472u}) {
     Octets body(size, std::byte{0xc3});
-    Judged const judged =
-        judge(message_of(wire::IcmpType::echo_request, 0, 0x1234'0007, body));
+    Judged const judged = judge(message_of(wire::IcmpType::echo_request, 0, 0x1234'0007, body));
     ASSERT_EQ(judged.drop, Drop::none);
     ASSERT_EQ(judged.icmp.act, IcmpAct::echo);
     Octets reply(echo_reply_bytes(judged.icmp.message).count);
@@ -237,10 +235,10 @@ TEST(IcmpErrors, AComplaintQuotesWhatItIsAbout) {
     Octets octets;
     IpArrival const about =
         arrival_of(header_to_us(wire::IpProtocol::udp), Octets(size, std::byte{7}), octets);
-    ASSERT_TRUE(may_complain(about));
-    Octets out(complaint_bytes(about).count);
+    ASSERT_TRUE(may_send_error(about));
+    Octets out(error_bytes(about).count);
     ASSERT_EQ(out.size(), 8 + std::min<std::size_t>(20 + size, 548));
-    write_complaint({wire::IcmpType::unreachable, 2, 0}, about, out);
+    write_error({wire::IcmpType::unreachable, 2, 0}, about, out);
     wire::IcmpMessage read;
     ASSERT_EQ(wire::parse(out, read), Drop::none);
     EXPECT_EQ(read.type, wire::IcmpType::unreachable);
@@ -259,16 +257,16 @@ TEST(IcmpErrors, NothingIsComplainedOfThatMustNotBe) {
   Octets octets;
   wire::Ipv4Header header = header_to_us(wire::IpProtocol::udp);
   header.destination = IpAddress::v4(10, 0, 0, 255);
-  EXPECT_FALSE(may_complain(arrival_of(header, Octets(8), octets)));
+  EXPECT_FALSE(may_send_error(arrival_of(header, Octets(8), octets)));
   header = header_to_us(wire::IpProtocol::udp);
   header.fragment_offset = 1;
-  EXPECT_FALSE(may_complain(arrival_of(header, Octets(8), octets)));
+  EXPECT_FALSE(may_send_error(arrival_of(header, Octets(8), octets)));
   header = header_to_us(wire::IpProtocol::icmp);
-  EXPECT_FALSE(may_complain(arrival_of(header, {}, octets)));
+  EXPECT_FALSE(may_send_error(arrival_of(header, {}, octets)));
   for (int type = 0; type < 256; ++type) {
     Octets payload(8);
     payload[0] = static_cast<std::byte>(type);
-    EXPECT_EQ(may_complain(arrival_of(header, payload, octets)), type == 0 || type == 8) << type;
+    EXPECT_EQ(may_send_error(arrival_of(header, payload, octets)), type == 0 || type == 8) << type;
   }
 }
 
@@ -279,7 +277,7 @@ TEST(IcmpErrors, NoSourceQuenchIsSent) {
   Octets octets;
   IpArrival const about = arrival_of(header_to_us(wire::IpProtocol::udp), Octets(8), octets);
   Octets out(600);
-  EXPECT_DEATH(write_complaint({wire::IcmpType::source_quench, 0, 0}, about, out), "");
+  EXPECT_DEATH(write_error({wire::IcmpType::source_quench, 0, 0}, about, out), "");
 }
 
 TEST(IcmpErrors, TheRateHoldsOnAverageAndTheBurstAtOnce) {

@@ -20,7 +20,7 @@ std::span<const std::byte> quote_of(const IpArrival& about) {
 
 }  // namespace
 
-bool may_complain6(const Icmp6Complaint& complaint, const IpArrival& about) {
+bool may_send_error6(const Icmp6ErrorToSend& complaint, const IpArrival& about) {
   wire::Ipv4Header const& header = about.packet.header;
   //= rfc4443#2.4
   //# 4443:ICMP6-8 never to nobody or to a group
@@ -44,17 +44,16 @@ bool may_complain6(const Icmp6Complaint& complaint, const IpArrival& about) {
   return true;
 }
 
-Bytes complaint6_bytes(const IpArrival& about) {
+Bytes error6_bytes(const IpArrival& about) {
   return {static_cast<std::uint32_t>(wire::icmp6_header_bytes + quote_of(about).size())};
 }
 
-Bytes write_complaint6(const wire::Icmp6Path& path, const Icmp6Complaint& complaint,
-                       const IpArrival& about, std::span<std::byte> into) {
-  CHECK(may_complain6(complaint, about));
+Bytes write_error6(const wire::Icmp6Path& path, const Icmp6ErrorToSend& complaint,
+                   const IpArrival& about, std::span<std::byte> into) {
+  CHECK(may_send_error6(complaint, about));
   //= rfc4443#3.2
   //# 4443:ICMP6-19 what is not used is sent as zero
-  return wire::write(path, {complaint.type, complaint.code, complaint.rest, quote_of(about)},
-                     into);
+  return wire::write(path, {complaint.type, complaint.code, complaint.rest, quote_of(about)}, into);
 }
 
 //= rfc4443#4.2

@@ -12,7 +12,7 @@
 namespace lockstep::internet {
 
 // Which error. `rest` is the second word of its header.
-struct Icmp6Complaint {
+struct Icmp6ErrorToSend {
   wire::Icmp6Type type = wire::Icmp6Type::parameter_problem;
   std::uint8_t code = 0;
   std::uint32_t rest = 0;
@@ -20,13 +20,13 @@ struct Icmp6Complaint {
 };
 
 // Whether a packet may be answered by this error at all: RFC 4443 2.4 (e).
-[[nodiscard]] bool may_complain6(const Icmp6Complaint& complaint, const IpArrival& about);
+[[nodiscard]] bool may_send_error6(const Icmp6ErrorToSend& complaint, const IpArrival& about);
 
 // The length of an error about a packet, and its octets: it quotes as much of the packet as 1280
 // octets hold (RFC 4443 2.4 (c)). `path` is that of the error.
-Bytes complaint6_bytes(const IpArrival& about);
-Bytes write_complaint6(const wire::Icmp6Path& path, const Icmp6Complaint& complaint,
-                       const IpArrival& about, std::span<std::byte> into);
+Bytes error6_bytes(const IpArrival& about);
+Bytes write_error6(const wire::Icmp6Path& path, const Icmp6ErrorToSend& complaint,
+                   const IpArrival& about, std::span<std::byte> into);
 
 // The reply to an echo request: all of its data, of which `body` is what fits the link.
 Bytes write_echo_reply6(const wire::Icmp6Path& path, const wire::Icmp6Message& request,

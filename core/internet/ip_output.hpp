@@ -19,7 +19,7 @@ struct Departure {
   wire::IpProtocol protocol{};
   std::uint8_t time_to_live = 64;  // at least 1
   std::uint8_t traffic_class = 0;
-  Bytes payload;                   // at most 65,515; of IPv6 65,535
+  Bytes payload;  // at most 65,515; of IPv6 65,535
 };
 
 // The length of the IP header of what leaves from `source`.

@@ -93,9 +93,16 @@ TEST(IpInput, APathThatIsKnownChangesNoJudgement) {
   fragment.more_fragments = true;
   KnownPath known;
   Octets octets;
-  for (auto const& [header, link_group] :
-       {std::pair{good(), false}, {good(), true}, {all, false}, {all, false}, {other, false},
-        {bad, false}, {fragment, false}, {good(), false}, {bad, false}, {good(), true}}) {
+  for (auto const& [header, link_group] : {std::pair{good(), false},
+                                           {good(), true},
+                                           {all, false},
+                                           {all, false},
+                                           {other, false},
+                                           {bad, false},
+                                           {fragment, false},
+                                           {good(), false},
+                                           {bad, false},
+                                           {good(), true}}) {
     octets.assign(40, std::byte{0});
     wire::write(header, {20}, octets);
     Judged judged{};

@@ -21,8 +21,8 @@ bool Ipv6Routes::add(const Route& route) {
 
 //= rfc4861#5.2
 //# 4861:ND-35 on-link by the longest prefix: the destination itself; else a router
-bool Ipv6Routes::next_hop(const Addresses& addresses, IpAddress destination,
-                          std::uint8_t told_bits, IpAddress& out) const {
+bool Ipv6Routes::next_hop(const Addresses& addresses, IpAddress destination, std::uint8_t told_bits,
+                          IpAddress& out) const {
   bool on_link = destination.is_link_local() || told_bits != 0;
   std::uint32_t longest = destination.is_link_local() ? 128 : told_bits;
   for (std::uint16_t i = 0; i < addresses.count(); ++i) {
@@ -47,8 +47,7 @@ bool Ipv6Routes::next_hop(const Addresses& addresses, IpAddress destination,
   return on_link;
 }
 
-std::uint16_t source_for(const Addresses& addresses, IpAddress destination,
-                         std::uint32_t usable) {
+std::uint16_t source_for(const Addresses& addresses, IpAddress destination, std::uint32_t usable) {
   std::uint16_t best = no_address;
   std::uint32_t best_rank = 0;
   for (std::uint16_t i = 0; i < addresses.count(); ++i) {
@@ -58,8 +57,8 @@ std::uint16_t source_for(const Addresses& addresses, IpAddress destination,
     }
     bool const tested = (usable >> i & 1) != 0;
     bool const scope = ours.is_link_local() == destination.is_link_local();
-    std::uint32_t const rank = 1 + (tested ? 512u : 0u) + (scope ? 256u : 0u) +
-                               common_bits({ours, destination});
+    std::uint32_t const rank =
+        1 + (tested ? 512u : 0u) + (scope ? 256u : 0u) + common_bits({ours, destination});
     if (rank > best_rank) {
       best = i;
       best_rank = rank;

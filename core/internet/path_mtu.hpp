@@ -12,10 +12,10 @@
 namespace lockstep::internet {
 
 struct PathMtuConfig {
-  Count entries_max{64};                     // at least 1
-  Duration age = Duration::seconds(600);     // after the last decrease; 300 s or more (RFC 1191 3)
-  HashKey key;                               // an outsider must not know it
-  std::uint16_t least_v4 = 68;               // no estimate of IPv4 is less: 68 or more
+  Count entries_max{64};                  // at least 1
+  Duration age = Duration::seconds(600);  // after the last decrease; 300 s or more (RFC 1191 3)
+  HashKey key;                            // an outsider must not know it
+  std::uint16_t least_v4 = 68;            // no estimate of IPv4 is less: 68 or more
 };
 
 // The least that an estimate can be (RFC 1191 3, RFC 8201 4).

@@ -66,9 +66,7 @@ TEST(PathMtu, TheTableIsBounded) {
 // in each of theirs at most.
 TEST(PathMtu, ANetworkMakesRoomForItself) {
   World world;
-  auto const of_flood = [](std::uint64_t host) {
-    return IpAddress{0x2001'0db8'0000'0001, host};
-  };
+  auto const of_flood = [](std::uint64_t host) { return IpAddress{0x2001'0db8'0000'0001, host}; };
   IpAddress const honest{0x2001'0db8'0000'0002, 1};
   for (std::uint64_t host = 1; host <= 3; ++host) {
     world.now = world.now + Duration::seconds(1);

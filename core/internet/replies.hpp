@@ -18,8 +18,8 @@ struct ReplyHeader {
   std::uint8_t protocol = 0;
   std::uint8_t traffic_class = 0;
   std::uint8_t time_to_live = 64;
-  bool has_mac = false;  // `mac` is known: the reply goes where the question came from
-  bool doubtful = false; // the next hop is to be put to the test: earlier ones were not answered
+  bool has_mac = false;   // `mac` is known: the reply goes where the question came from
+  bool doubtful = false;  // the next hop is to be put to the test: earlier ones were not answered
   Mac mac;
   std::uint16_t length = 0;  // of the transport bytes
 };

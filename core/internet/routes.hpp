@@ -17,7 +17,7 @@ struct Route {
 
 // The way to a destination.
 struct NextHop {
-  IpAddress address;             // of the neighbour; the destination itself when it is on-link
+  IpAddress address;                  // of the neighbour; the destination itself when it is on-link
   std::uint16_t source = no_address;  // the place of the source address among ours
 };
 

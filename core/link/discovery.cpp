@@ -184,7 +184,7 @@ void Discovery::fail(Index index, Instant now) {
   entry.active = false;
   table_.join_order(index);
   table_.set_timer(index, now + state_->retransmission);
-  table_.tell(index);
+  table_.notify(index);
 }
 
 // Removes an entry, once all were told of it who wait for it.

@@ -14,25 +14,32 @@
 namespace lockstep::link {
 
 struct DiscoveryConfig {
-  Count entries_max{256};  // static ones included
+  Count entries_max{256};                           // static ones included
   Duration reachable_time = Duration::seconds(30);  // the base: half to one and a half of it
   Duration retransmission = Duration::seconds(1);   // between two solicitations for one address
   Duration first_probe = Duration::seconds(5);      // from the first use of a stale entry
-  Count tries_max{3};             // solicitations without an answer; at least 1
-  Count duplicate_tests{1};       // solicitations of each test for a duplicate; 0: no test
-  Count announcements{0};         // of each address of ours, once it was tested
-  bool follow_routers = false;    // solicit and heed router advertisements
-  bool answers = true;            // solicitations; of several shards one does
-  Bytes mtu{1500};                // of the link: what routers may only lower
-  HashKey key;                    // of the table; an outsider must not know it
-  std::uint64_t seed = 0;         // of the delays that must differ from host to host
+  Count tries_max{3};                               // solicitations without an answer; at least 1
+  Count duplicate_tests{1};     // solicitations of each test for a duplicate; 0: no test
+  Count announcements{0};       // of each address of ours, once it was tested
+  bool follow_routers = false;  // solicit and heed router advertisements
+  bool answers = true;          // solicitations; of several shards one does
+  Bytes mtu{1500};              // of the link: what routers may only lower
+  HashKey key;                  // of the table; an outsider must not know it
+  std::uint64_t seed = 0;       // of the delays that must differ from host to host
 };
 
 // The states of RFC 4861 7.3.2, and three of ours:
 // vacant: the slot belongs to nobody. failed: nobody answered; for one interval the next hop counts
 // as unreachable. fixed: given by configuration, never asked for, never changed, never expires.
 enum class DiscoveryState : std::uint8_t {
-  vacant, incomplete, reachable, stale, delay, probe, failed, fixed
+  vacant,
+  incomplete,
+  reachable,
+  stale,
+  delay,
+  probe,
+  failed,
+  fixed
 };
 
 // What is known of an address of our own.
@@ -41,20 +48,20 @@ enum class TestState : std::uint8_t { none, tentative, usable, duplicate };
 // One neighbour. Which lists it is in follows from `state` and the flags.
 struct Discovered {
   IpAddress address;
-  IpAddress request_source;   // which of our addresses asks
-  Index chain = nil;          // the next of its hash bucket
-  Index timer = nil;          // of the shared wheel, its own for good once it was taken
-  Instant confirmed;          // the last time
-  memory::Link order;         // in a list by its state, but fixed ones
-  memory::Link transmit;      // a solicitation is to be written for it
-  memory::Link change;        // it was resolved or failed, and nobody was told yet
+  IpAddress request_source;  // which of our addresses asks
+  Index chain = nil;         // the next of its hash bucket
+  Index timer = nil;         // of the shared wheel, its own for good once it was taken
+  Instant confirmed;         // the last time
+  memory::Link order;        // in a list by its state, but fixed ones
+  memory::Link transmit;     // a solicitation is to be written for it
+  memory::Link change;       // it was resolved or failed, and nobody was told yet
   Mac mac;
   DiscoveryState state = DiscoveryState::vacant;
-  std::uint8_t tries = 0;     // solicitations since the last answer
-  bool active = false;        // we have sent to it
-  bool strange = false;       // only strangers have it asked for
+  std::uint8_t tries = 0;  // solicitations since the last answer
+  bool active = false;     // we have sent to it
+  bool strange = false;    // only strangers have it asked for
   bool owes_request = false;
-  bool router = false;        // it says that it is one
+  bool router = false;  // it says that it is one
 
   bool in_use() const { return state != DiscoveryState::stale; }
 };
@@ -72,10 +79,10 @@ struct DiscoveryArrival {
 // the arena. Nothing is sent: what is to be sent is state, and written when asked for.
 class Discovery {
  public:
-  static constexpr std::uint32_t tests_max = 16;      // addresses of ours
-  static constexpr std::uint32_t routers_max = 4;     // default routers (RFC 4861 asks for two)
-  static constexpr std::uint32_t prefixes_max = 8;    // on-link prefixes that routers told
-  static constexpr std::uint32_t answers_max = 64;    // advertisements owed
+  static constexpr std::uint32_t tests_max = 16;    // addresses of ours
+  static constexpr std::uint32_t routers_max = 4;   // default routers (RFC 4861 asks for two)
+  static constexpr std::uint32_t prefixes_max = 8;  // on-link prefixes that routers told
+  static constexpr std::uint32_t answers_max = 64;  // advertisements owed
 
   Discovery() = default;
 
@@ -117,8 +124,8 @@ class Discovery {
   void expire(Index index, Instant now);
 
   bool wants_transmit() const {
-    return table_.wants_transmit() || state_->tests_owed != 0 ||
-           state_->owes_solicitation || !answers_.empty();
+    return table_.wants_transmit() || state_->tests_owed != 0 || state_->owes_solicitation ||
+           !answers_.empty();
   }
   // Writes one message with its headers to the front of `into`, which holds 90 octets, and gives
   // their number; none if nothing is to be sent.
@@ -185,7 +192,7 @@ class Discovery {
     Duration retransmission;
     Bytes mtu;
     std::uint8_t hop_limit = 0;
-    std::uint8_t solicitations = 0;   // of routers, that were sent
+    std::uint8_t solicitations = 0;  // of routers, that were sent
     bool owes_solicitation = false;
     bool router_heard = false;
   };
@@ -218,10 +225,9 @@ class Discovery {
   Bytes write_test(Instant now, std::span<std::byte> into);
 
   // core/link/routers.cpp: what routers tell.
-  Drop receive_router(const DiscoveryArrival& arrival, const wire::NdMessage& message,
-                      Instant now);
-  void take_router(IpAddress router, std::uint16_t lifetime_s, Instant now);
-  void take_prefix(const wire::NdPrefix& prefix, Instant now);
+  Drop receive_router(const DiscoveryArrival& arrival, const wire::NdMessage& message, Instant now);
+  void process_router(IpAddress router, std::uint16_t lifetime_s, Instant now);
+  void process_prefix(const wire::NdPrefix& prefix, Instant now);
   void forget_router(IpAddress router);
   void begin_soliciting(Instant now);
   void expire_router_timer(Instant now);

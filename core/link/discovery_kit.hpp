@@ -117,8 +117,7 @@ class World {
     EXPECT_EQ(packet.header.hop_limit, 255);
     EXPECT_FALSE(packet.has_fragment);
     wire::Icmp6Message icmp;
-    EXPECT_EQ(wire::parse({packet.header.source, packet.header.destination}, packet.payload,
-                          icmp),
+    EXPECT_EQ(wire::parse({packet.header.source, packet.header.destination}, packet.payload, icmp),
               Drop::none);
     Sent out;
     out.to = frame.header.destination;

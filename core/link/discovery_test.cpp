@@ -244,15 +244,13 @@ TEST(Discovery, WhatIsNotOfThisLinkIsRefused) {
   NdMessage message;
   message.target = ours;
   EXPECT_EQ(world.hear({address_of(7), ours, mac_of(7), 254}, message), Drop::nd_not_from_link);
-  EXPECT_EQ(world.hear({address_of(7), ours, mac_of(7), 255, true}, message),
-            Drop::nd_fragmented);
+  EXPECT_EQ(world.hear({address_of(7), ours, mac_of(7), 255, true}, message), Drop::nd_fragmented);
   EXPECT_EQ(world.hear({{}, ours, mac_of(7), 255}, message), Drop::nd_malformed);
   EXPECT_EQ(world.hear({ours, ours, mac_of(7), 255}, message), Drop::nd_bad_sender);
   EXPECT_EQ(world.hear({address_of(7), ours, our_mac, 255}, message), Drop::nd_bad_sender);
   message.has_link_address = true;
   message.link_address = mac_of(7);
-  EXPECT_EQ(world.hear({{}, ours.solicited_node(), mac_of(7), 255}, message),
-            Drop::nd_malformed);
+  EXPECT_EQ(world.hear({{}, ours.solicited_node(), mac_of(7), 255}, message), Drop::nd_malformed);
   message.link_address = Mac::broadcast();
   EXPECT_EQ(world.hear({address_of(7), ours, mac_of(7), 255}, message), Drop::nd_bad_sender);
   NdMessage loud = World::advertisement(7);
@@ -295,8 +293,7 @@ TEST(Discovery, AFloodOfStrangersPushesOutNobodyWeTalkTo) {
   EXPECT_EQ(world.cache.used(), 3u);
   EXPECT_EQ(world.state_of(7), DiscoveryState::reachable);
   for (std::uint64_t host = 30; host < 33; ++host) {
-    EXPECT_EQ(world.resolve(host).kind,
-              host < 32 ? LookupKind::waiting : LookupKind::unreachable);
+    EXPECT_EQ(world.resolve(host).kind, host < 32 ? LookupKind::waiting : LookupKind::unreachable);
   }
   EXPECT_EQ(world.solicit(121), Drop::none);
   EXPECT_EQ(world.resolve(7).kind, LookupKind::resolved);

@@ -25,8 +25,8 @@ using memory::nil;
 constexpr bool is_host(Mac mac) { return !mac.is_group() && mac != Mac{}; }
 
 struct NeighbourTableConfig {
-  Count entries_max{0};             // at least 1
-  HashKey key;                      // an outsider must not know it
+  Count entries_max{0};              // at least 1
+  HashKey key;                       // an outsider must not know it
   memory::TimerOwner first_owner{};  // entry i's timer carries the owner `first_owner + i`
 };
 
@@ -223,7 +223,7 @@ class NeighbourTable {
     write(index);
   }
   // Those that wait for it are to be told.
-  void tell(Index index) {
+  void notify(Index index) {
     if (!changes().linked(index)) {
       changes().push_back(index);
     }

@@ -147,7 +147,7 @@ TEST(NeighbourTable, WhoAnswersTakesThePlaceOfTheOldest) {
 
 TEST(NeighbourTable, AnEntryOfWhichNobodyWasToldYetStays) {
   Room room(Count{1});
-  room.table.tell(room.known(1, false));
+  room.table.notify(room.known(1, false));
   EXPECT_EQ(room.table.add_question(host(2), Asker::ours), nil);
   room.table.changes().pop_front();
   EXPECT_NE(room.table.add_question(host(2), Asker::ours), nil);

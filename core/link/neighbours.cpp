@@ -141,7 +141,7 @@ void Neighbours::confirm(Index index, Mac mac, Instant now) {
   //# 1122:H-L1 an entry is believed for a configured time and then asked for again, or forgotten
   table_.set_timer(index, now + config_.reachable_time);
   if (waited) {
-    table_.tell(index);
+    table_.notify(index);
   }
 }
 
@@ -153,7 +153,7 @@ void Neighbours::fail(Index index, Instant now) {
   entry.active = false;
   table_.join_order(index);
   table_.set_timer(index, now + config_.retry_interval);
-  table_.tell(index);
+  table_.notify(index);
 }
 
 // Removes an entry, once all were told of it who wait for it.

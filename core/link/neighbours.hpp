@@ -12,7 +12,7 @@
 namespace lockstep::link {
 
 struct NeighbourConfig {
-  Count entries_max{256};  // static ones included; at least 1
+  Count entries_max{256};                           // static ones included; at least 1
   Duration reachable_time = Duration::seconds(60);  // how long an answer is believed
   Duration retry_interval = Duration::seconds(1);   // between two requests for one address
   Count tries_max{3};                               // requests without an answer; at least 1
@@ -34,27 +34,25 @@ struct LinkIdentity {
 // failed:     nobody answered; for one retry interval the next hop counts as unreachable, unless an
 //             answer comes after all
 // fixed:      given by configuration: never asked for, never changed, never expires
-enum class NeighbourState : std::uint8_t {
-  vacant, incomplete, reachable, probing, failed, fixed
-};
+enum class NeighbourState : std::uint8_t { vacant, incomplete, reachable, probing, failed, fixed };
 
 // One neighbour. Which lists it is in follows from `state` and the flags.
 struct Neighbour {
   IpAddress address;
-  Index chain = nil;          // the next of its hash bucket
-  Index timer = nil;          // of the shared wheel, its own for good once it was taken
-  Instant confirmed;          // the last time
-  memory::Link order;         // in a list by its state, but fixed ones
-  memory::Link transmit;      // an ARP packet is to be written for it
-  memory::Link change;        // it was resolved or failed, and nobody was told yet
-  Ipv4 request_source;        // which of our addresses asks
-  Ipv4 reply_source;          // which of our addresses it asked for
+  Index chain = nil;      // the next of its hash bucket
+  Index timer = nil;      // of the shared wheel, its own for good once it was taken
+  Instant confirmed;      // the last time
+  memory::Link order;     // in a list by its state, but fixed ones
+  memory::Link transmit;  // an ARP packet is to be written for it
+  memory::Link change;    // it was resolved or failed, and nobody was told yet
+  Ipv4 request_source;    // which of our addresses asks
+  Ipv4 reply_source;      // which of our addresses it asked for
   Mac mac;
   NeighbourState state = NeighbourState::vacant;
-  std::uint8_t tries = 0;     // requests since the last answer
-  bool used = false;          // we have sent to it since it was last confirmed
-  bool active = false;        // we have sent to it
-  bool strange = false;       // only strangers have it asked for
+  std::uint8_t tries = 0;  // requests since the last answer
+  bool used = false;       // we have sent to it since it was last confirmed
+  bool active = false;     // we have sent to it
+  bool strange = false;    // only strangers have it asked for
   bool owes_request = false;
   bool owes_reply = false;
 

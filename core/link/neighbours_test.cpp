@@ -296,9 +296,10 @@ TEST(Neighbours, Defect16_UnsolicitedRepliesAreRefused) {
   world.resolve(7);
   world.sent();
   EXPECT_EQ(world.reply(7), Drop::none);
-  EXPECT_EQ(world.cache.receive({wire::ArpOperation::reply, mac_of(66), address_of(7), our_mac,
-                                 our_address}, world.now),
-            Drop::arp_unsolicited);
+  EXPECT_EQ(
+      world.cache.receive(
+          {wire::ArpOperation::reply, mac_of(66), address_of(7), our_mac, our_address}, world.now),
+      Drop::arp_unsolicited);
   EXPECT_EQ(world.resolve(7).mac, mac_of(7));
 }
 
@@ -343,9 +344,10 @@ TEST(Neighbours, ARequestForOthersUpdatesButNeverAdds) {
   EXPECT_EQ(world.state_of(9), NeighbourState::vacant);
   world.request(9);
   world.sent();
-  // Host 9 has got a new card and says so to all.
-  EXPECT_EQ(world.cache.receive({wire::ArpOperation::request, mac_of(10), address_of(9), Mac{},
-                                 address_of(9)}, world.now),
+  // Host 9 has got a new NIC and says so to all.
+  EXPECT_EQ(world.cache.receive(
+                {wire::ArpOperation::request, mac_of(10), address_of(9), Mac{}, address_of(9)},
+                world.now),
             Drop::none);
   EXPECT_EQ(world.resolve(9).mac, mac_of(10));
   EXPECT_FALSE(world.cache.wants_transmit());
@@ -491,11 +493,21 @@ TEST(Neighbours, RandomTrafficLeavesItSoundAndBounded) {
         }
         break;
       }
-      case 1: (void)world.reply(host); break;
-      case 2: (void)world.request(host); break;
-      case 3: world.cache.write_next(world.now, octets); break;
-      case 4: world.advance({random.below(2'000'000'000)}); break;
-      case 5: world.cache.doubt(IpAddress::from(address_of(host)), world.now); break;
+      case 1:
+        (void)world.reply(host);
+        break;
+      case 2:
+        (void)world.request(host);
+        break;
+      case 3:
+        world.cache.write_next(world.now, octets);
+        break;
+      case 4:
+        world.advance({random.below(2'000'000'000)});
+        break;
+      case 5:
+        world.cache.doubt(IpAddress::from(address_of(host)), world.now);
+        break;
       default: {
         NeighbourChange change;
         while (world.cache.next_change(change)) {

@@ -16,8 +16,7 @@ constexpr std::uint32_t lifetime_for_ever = 0xffff'ffff;
 constexpr std::uint32_t milliseconds_max = 3'600'000;
 
 Instant end_of(Instant now, std::uint32_t lifetime_s) {
-  return lifetime_s == lifetime_for_ever ? Instant::never()
-                                         : now + Duration::seconds(lifetime_s);
+  return lifetime_s == lifetime_for_ever ? Instant::never() : now + Duration::seconds(lifetime_s);
 }
 
 }  // namespace
@@ -35,7 +34,7 @@ Drop Discovery::receive_router(const DiscoveryArrival& arrival, const wire::NdMe
   if (!arrival.source.is_link_local() || place_of(arrival.source) != tests_max) {
     return Drop::nd_bad_sender;
   }
-  take_router(arrival.source, message.lifetime_s, now);
+  process_router(arrival.source, message.lifetime_s, now);
   //= rfc4861#6.3.4
   //# 4861:ND-38 zero says nothing, and resets nothing
   //# 4861:ND-39 other values are adopted; an MTU of 1280 up to the link's own
@@ -52,15 +51,14 @@ Drop Discovery::receive_router(const DiscoveryArrival& arrival, const wire::NdMe
     state_->mtu = {message.mtu};
   }
   for (std::uint32_t i = 0; i < message.prefix_count; ++i) {
-    take_prefix(message.prefixes[i], now);
+    process_prefix(message.prefixes[i], now);
   }
-  return message.has_link_address ? learn(arrival.source, message.link_address, true)
-                                  : Drop::none;
+  return message.has_link_address ? learn(arrival.source, message.link_address, true) : Drop::none;
 }
 
 //= rfc4861#6.3.4
 //# 4861:ND-37 a default router for its lifetime, from each advertisement anew; 0: none any more
-void Discovery::take_router(IpAddress router, std::uint16_t lifetime_s, Instant now) {
+void Discovery::process_router(IpAddress router, std::uint16_t lifetime_s, Instant now) {
   if (lifetime_s == 0) {
     forget_router(router);
     return;
@@ -97,14 +95,14 @@ void Discovery::forget_router(IpAddress router) {
 
 //= rfc4861#6.3.4
 //# 4861:ND-40 L=0 says nothing of the link; L=1 is on-link for its lifetime, 0 ends it
-void Discovery::take_prefix(const wire::NdPrefix& told, Instant now) {
+void Discovery::process_prefix(const wire::NdPrefix& told, Instant now) {
   if (!told.on_link || told.bits == 0 || told.prefix.is_link_local()) {
     return;
   }
   OnLink* place = nullptr;
   for (OnLink& known : state_->prefixes) {
-    bool const same = known.bits == told.bits &&
-                      common_bits({known.prefix, told.prefix}) >= told.bits;
+    bool const same =
+        known.bits == told.bits && common_bits({known.prefix, told.prefix}) >= told.bits;
     if (same) {
       place = &known;
       break;
@@ -150,8 +148,7 @@ bool Discovery::default_router(IpAddress& out, Instant now) {
     return false;
   }
   out = any->address;
-  bool const failed = find(out) != nil &&
-                      table_[find(out)].state == DiscoveryState::failed;
+  bool const failed = find(out) != nil && table_[find(out)].state == DiscoveryState::failed;
   state_->next_router = failed ? (state_->next_router + 1) % routers_max : state_->next_router;
   return true;
 }

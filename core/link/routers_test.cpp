@@ -120,8 +120,7 @@ TEST(Discovery, ARouterIsADefaultRouterForItsLifetime) {
   IpAddress hop;
   EXPECT_FALSE(world.cache.default_router(hop, world.now));
   NdMessage message = World::router_message();
-  EXPECT_EQ(world.hear({address_of(9), all_nodes, router_mac, 255}, message),
-            Drop::nd_bad_sender);
+  EXPECT_EQ(world.hear({address_of(9), all_nodes, router_mac, 255}, message), Drop::nd_bad_sender);
   EXPECT_EQ(world.hear({router, all_nodes, router_mac, 64}, message), Drop::nd_not_from_link);
   ASSERT_EQ(world.hear_router(message), Drop::none);
   ASSERT_TRUE(world.cache.default_router(hop, world.now));
@@ -169,8 +168,7 @@ TEST(Discovery, ARouterThatAnswersIsPreferred) {
   EXPECT_EQ(hop, router);
   world.cache.resolve({router, our_link}, world.now);
   IpAddress const second{router.high, 0x77};
-  ASSERT_EQ(world.hear({second, all_nodes, mac_of(77), 255}, World::router_message()),
-            Drop::none);
+  ASSERT_EQ(world.hear({second, all_nodes, mac_of(77), 255}, World::router_message()), Drop::none);
   ASSERT_TRUE(world.cache.default_router(hop, world.now));
   EXPECT_EQ(hop, second);
 }

@@ -83,7 +83,7 @@ Drop Discovery::learn(IpAddress sender, Mac mac, bool router) {
     entry.active = waited || entry.active;
     make_stale(index);
     if (unknown) {
-      table_.tell(index);
+      table_.notify(index);
     }
   }
   return Drop::none;
@@ -186,7 +186,7 @@ Drop Discovery::update(Index index, const wire::NdMessage& message, Instant now)
     if (message.solicited) {
       make_reachable(index, now);
     }
-    table_.tell(index);
+    table_.notify(index);
     return Drop::none;
   }
   if (!message.override && !same) {
@@ -267,8 +267,7 @@ Bytes Discovery::write_request(Index index, Instant now, std::span<std::byte> in
   IpAddress const to = alone ? entry.address : entry.address.solicited_node();
   //= rfc4861#7.2.2
   //# 4861:ND-9 from the address whose packet waits
-  return write_frame({entry.request_source, to}, alone ? entry.mac : group_mac(to), message,
-                     into);
+  return write_frame({entry.request_source, to}, alone ? entry.mac : group_mac(to), message, into);
 }
 
 Bytes Discovery::write_next(Instant now, std::span<std::byte> into) {

@@ -30,8 +30,8 @@ struct BlocksState {
   // Blocks from here on were never taken and never touched.
   std::uint32_t fresh = 0;
   std::uint32_t used = 0;
-  std::uint32_t written = 0;  // of these, how many hold bytes to send
-  std::uint32_t promised = 0; // of those that are free, how many receiving may still come to need
+  std::uint32_t written = 0;   // of these, how many hold bytes to send
+  std::uint32_t promised = 0;  // of those that are free, how many receiving may still come to need
 };
 
 // A handle on the pool. Everything costs O(1) and a few instructions.

@@ -26,7 +26,7 @@ struct ListHead {
 // A handle that joins a head with its elements; `link` is the member that it uses:
 //   List<Connection, &Connection::ready>(state.ready, connections.view()).push_back(index);
 // Every function but sound() costs O(1).
-template <class T, Link T::*link>
+template <class T, Link T::* link>
 class List {
  public:
   List(ListHead& head, View<T> items) : head_(&head), items_(items) {}

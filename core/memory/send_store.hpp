@@ -250,8 +250,8 @@ inline bool SendCursor::next(Source& out) {
     out = {{}, offset, {count}, piece.region, SourceKind::loan};
   } else {
     auto const block = pools_->blocks.bytes(place_.block);
-    out = {block.subspan(static_cast<std::size_t>(offset), count), 0, {count}, {},
-           SourceKind::bytes};
+    out = {
+        block.subspan(static_cast<std::size_t>(offset), count), 0, {count}, {}, SourceKind::bytes};
   }
   position_ += count;
   left_ -= count;

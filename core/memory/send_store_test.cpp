@@ -91,8 +91,10 @@ struct Model {
       ++expected;
     }
     expected = from + expected == bytes.size() ? limit : expected;
-    ASSERT_EQ(store.within_record(world.pools, {Bytes{static_cast<std::uint32_t>(from)},
-                                                Bytes{static_cast<std::uint32_t>(limit)}}).count,
+    ASSERT_EQ(store
+                  .within_record(world.pools, {Bytes{static_cast<std::uint32_t>(from)},
+                                               Bytes{static_cast<std::uint32_t>(limit)}})
+                  .count,
               expected);
   }
 

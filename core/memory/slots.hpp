@@ -58,7 +58,7 @@ class Slots {
   Index take() {
     Index const index = state_->free_head;
     if (index == nil) [[unlikely]] {
-      return take_fresh();
+      return alloc_fresh();
     }
     state_->free_head = next(index);
     mark(index);
@@ -119,7 +119,7 @@ class Slots {
     }
   }
 
-  Index take_fresh() {
+  Index alloc_fresh() {
     if (state_->fresh == capacity()) {
       return nil;
     }

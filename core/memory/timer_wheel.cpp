@@ -3,7 +3,7 @@
 
 namespace lockstep::memory {
 
-Index TimerWheel::take_due(Instant now) {
+Index TimerWheel::find_due(Instant now) {
   // Each round returns or moves the earliest timers to a lower level.
   for (std::uint32_t round = 0;; ++round) {
     CHECK(round <= WheelState::levels);

@@ -110,7 +110,7 @@ class TimerWheel {
   // there is none. Amortized O(1): a timer moves down at most once a level on its way.
   Index pop_due(Instant now) {
     if (state_->any_overdue) [[unlikely]] {
-      return take_due(now);
+      return find_due(now);
     }
     if (state_->level_bits == 0) {
       state_->reached_ns = now.ns;
@@ -121,7 +121,7 @@ class TimerWheel {
       reach(now, place);
       return nil;
     }
-    return take_due(now);
+    return find_due(now);
   }
 
   bool is_set(Index node) const { return places_[node] != WheelState::unset; }
@@ -216,7 +216,7 @@ class TimerWheel {
       state_->reached_ns = now.ns;
     }
   }
-  Index take_due(Instant now);
+  Index find_due(Instant now);
   void cascade(std::uint32_t place);
   bool slot_sound(std::uint32_t place, std::uint32_t& seen) const;
 

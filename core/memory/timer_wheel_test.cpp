@@ -230,9 +230,9 @@ TEST(TimerWheel, AClockThatStepsBackFiresNothingEarly) {
 TEST(TimerWheel, FiresNeverEarlyAndExactlyThen) {
   World world;
   Index const node = world.wheel.open({0});
-  for (std::uint64_t due : {std::uint64_t{1}, std::uint64_t{63}, std::uint64_t{64},
-                            std::uint64_t{1} << 30, (std::uint64_t{1} << 60) - 1,
-                            std::uint64_t{1} << 60, last_ns - 1}) {
+  for (std::uint64_t due :
+       {std::uint64_t{1}, std::uint64_t{63}, std::uint64_t{64}, std::uint64_t{1} << 30,
+        (std::uint64_t{1} << 60) - 1, std::uint64_t{1} << 60, last_ns - 1}) {
     world.wheel.set(node, Instant{due});
     EXPECT_EQ(world.wheel.pop_due(Instant{due - 1}), nil);
     EXPECT_TRUE(world.wheel.is_set(node));

@@ -15,37 +15,37 @@ namespace lockstep::tcp {
 struct Account {
   // Chosen.
   std::uint32_t keepalive_interval_ms = 0;  // 0: the configuration's
-  std::uint16_t mss = 0;                  // our SYN names no more, nor has text more; 0: no limit
-  std::uint8_t keepalive_probes = 0;      // 0: the configuration's
+  std::uint16_t mss = 0;                    // our SYN names no more, nor has text more; 0: no limit
+  std::uint8_t keepalive_probes = 0;        // 0: the configuration's
   Congestion congestion = Congestion::reno;
 
   // Counted: segments with text, as they came and as they left.
   std::uint32_t texts_received = 0;
   std::uint32_t texts_sent = 0;
-  std::uint32_t texts_above_gaps = 0;     // queued above a gap
-  std::uint32_t duplicates_told = 0;      // D-SACK blocks of the peer
-  Bytes overtaken;                        // AckNews::overtaken, the most that was seen
-  std::uint64_t octets_again = 0;         // of text, sent again
-  std::uint64_t octets_marked = 0;        // acknowledged under ECE
+  std::uint32_t texts_above_gaps = 0;  // queued above a gap
+  std::uint32_t duplicates_told = 0;   // D-SACK blocks of the peer
+  Bytes overtaken;                     // AckSample::overtaken, the most that was seen
+  std::uint64_t bytes_retrans = 0;     // of text, sent again
+  std::uint64_t octets_marked = 0;     // acknowledged under ECE
 
   // Retransmission timeouts, and the recoveries that they began: until all that was out then is
   // acknowledged.
   std::uint32_t timeouts = 0;
   std::uint32_t repairs = 0;
-  Duration repaired_for;                  // in those that are over
+  Duration repaired_for;                     // in those that are over
   Instant repairs_since = Instant::never();  // the one under way
-  Sequence repair_end;                    // and where it ends
+  Sequence repair_end;                       // and where it ends
 
-  Duration shut_out_for;                  // text was there, and only the peer's window forbade it
-  Instant shut_out_since = Instant::never();
+  Duration rwnd_limited_for;  // text was there, and only the peer's window forbade it
+  Instant rwnd_limited_since = Instant::never();
 
-  Duration least_rtt;                     // of all samples; zero: none
+  Duration least_rtt;  // of all samples; zero: none
   // The round trip as a receiver sees it: by echoes of our timestamps, else by how long the peer
   // takes for what our buffer holds.
-  std::uint64_t heard_rtt8_ns = 0;        // eight times the estimate; 0: none
-  Sequence round_end;                     // a buffer's worth behind where this round began
+  std::uint64_t rcv_rtt8_ns = 0;  // eight times the estimate; 0: none
+  Sequence round_end;             // a buffer's worth behind where this round began
   Instant round_since = Instant::never();
-  std::uint32_t echo_heard = 0;           // TSecr of the last sample
+  std::uint32_t echo_heard = 0;  // TSecr of the last sample
 };
 
 static_assert(sizeof(Account) <= 136, "what an account adds to a connection");

@@ -30,8 +30,8 @@ constexpr Duration rtt_most = Duration::seconds(3600);
 
 void smooth(Account& account, Duration measured) {
   std::uint64_t const sample = std::min(measured, rtt_most).ns;
-  std::uint64_t const kept = account.heard_rtt8_ns;
-  account.heard_rtt8_ns = kept == 0 ? sample * 8 : kept - kept / 8 + sample;
+  std::uint64_t const kept = account.rcv_rtt8_ns;
+  account.rcv_rtt8_ns = kept == 0 ? sample * 8 : kept - kept / 8 + sample;
 }
 
 // By an echo of a timestamp of ours that has given no sample yet. It holds what our application
@@ -39,13 +39,13 @@ void smooth(Account& account, Duration measured) {
 bool sample_by_echo(Engine& e, const Connection& c, Account& account,
                     const wire::Segment& segment) {
   wire::Options const& options = segment.options;
-  if (!c.options.has(spoken::timestamps) || !options.has_timestamps ||
+  if (!c.options.has(negotiated::timestamps) || !options.has_timestamps ||
       options.timestamp_echo == 0) {
     return false;
   }
   std::uint32_t const clock = timestamp_at(e, c.options, e.state->arrived);
   bool const fresh = options.timestamp_echo != account.echo_heard &&
-                     segment.payload.size() >= c.text_max &&
+                     segment.payload.size() >= c.rcv_mss &&
                      !is_older({clock, options.timestamp_echo});
   if (fresh) {
     account.echo_heard = options.timestamp_echo;
@@ -62,8 +62,8 @@ void sample_by_window(Engine& e, const Connection& c, Account& account) {
     if (!account.round_since.is_never()) {
       Duration const took = std::min(e.state->arrived.since(account.round_since), rtt_most);
       std::uint64_t const sample = std::max<std::uint64_t>(took.ns, 1) * 8;
-      account.heard_rtt8_ns =
-          account.heard_rtt8_ns == 0 ? sample : std::min(account.heard_rtt8_ns, sample);
+      account.rcv_rtt8_ns =
+          account.rcv_rtt8_ns == 0 ? sample : std::min(account.rcv_rtt8_ns, sample);
     }
     account.round_end = c.receive.nxt + c.receive_buffer;
     account.round_since = e.state->arrived;
@@ -107,8 +107,8 @@ void note_departure(Engine& e, const Connection& c, const Plan& plan) {
     return;
   }
   ++account.texts_sent;
-  if (plan.again) {
-    account.octets_again += plan.text.count;
+  if (plan.retransmitted) {
+    account.bytes_retrans += plan.text.count;
   } else if (!plan.probe) {
     note_waiting(e, c, false);
   }
@@ -133,18 +133,18 @@ void note_advance(Engine& e, const Connection& c, Sequence ack) {
 void note_waiting(Engine& e, const Connection& c, bool by_window) {
   Account& account = e.accounts[e.slot_of(c)];
   if (by_window) {
-    account.shut_out_since = earlier(account.shut_out_since, e.state->now);
-  } else if (!account.shut_out_since.is_never()) {
-    account.shut_out_for = account.shut_out_for + e.state->now.since(account.shut_out_since);
-    account.shut_out_since = Instant::never();
+    account.rwnd_limited_since = earlier(account.rwnd_limited_since, e.state->now);
+  } else if (!account.rwnd_limited_since.is_never()) {
+    account.rwnd_limited_for =
+        account.rwnd_limited_for + e.state->now.since(account.rwnd_limited_since);
+    account.rwnd_limited_since = Instant::never();
   }
 }
 
 void note_rtt(Engine& e, const Connection& c, Duration measured) {
   Account& account = e.accounts[e.slot_of(c)];
   Duration const sample = std::max(measured, Duration{1});
-  account.least_rtt =
-      account.least_rtt.ns == 0 ? sample : std::min(account.least_rtt, sample);
+  account.least_rtt = account.least_rtt.ns == 0 ? sample : std::min(account.least_rtt, sample);
 }
 
 }  // namespace accounts

@@ -12,9 +12,9 @@
 #include "core/tcp/output.hpp"
 #include "core/tcp/path_probe.hpp"
 #include "core/tcp/record_ends.hpp"
+#include "core/tcp/recovery/sack.hpp"
+#include "core/tcp/recovery/spurious.hpp"
 #include "core/tcp/rtt.hpp"
-#include "core/tcp/sack.hpp"
-#include "core/tcp/spurious.hpp"
 #include "core/tcp/timestamps.hpp"
 #include "core/tcp/window_scale.hpp"
 #include "core/units/check.hpp"
@@ -26,7 +26,7 @@ reno::Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.ms
 
 // Retransmits from SND.UNA up to `end`, ahead of new data.
 [[gnu::cold]] void retransmit_to(Engine& e, Connection& c, Sequence end) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   a.retransmit_next = c.send.una;
   a.retransmit_end = end;
   make_ready(e, c);
@@ -58,7 +58,7 @@ Sequence one_segment_end(const Engine& e, const Connection& c) {
 }
 
 // An ACK that moved SND.UNA, as congestion control sees it.
-void grow(Engine& e, Connection& c, Active& a, Bytes newly, bool marked) {
+void grow(Engine& e, Connection& c, InFlightState& a, Bytes newly, bool marked) {
   c.congestion.duplicates = 0;
   a.limited = {};
   congestion::on_ack(e, c, newly, marked);
@@ -77,8 +77,8 @@ bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offer
          segment.length().empty() && offered == c.send.wnd;
 }
 
-[[gnu::cold]] void take_duplicate(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+[[gnu::cold]] void process_duplicate(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
   CongestionVariables& v = c.congestion;
   v.duplicates = static_cast<std::uint8_t>(std::min(v.duplicates + 1, 255));
   if (a.watch != TimeoutWatch::off) {
@@ -115,7 +115,7 @@ bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offer
 
 }  // namespace
 
-void restart_timer(Engine& e, Connection& c, Active& a) {
+void restart_timer(Engine& e, Connection& c, InFlightState& a) {
   c.retries = 0;
   if (c.send.una == c.send.nxt) {
     //= rfc6298#5.2
@@ -144,13 +144,13 @@ void restart_timer(Engine& e, Connection& c, Active& a) {
 
 namespace {
 
-void take_rtt(Engine& e, Connection& c, Active& a, Sequence ack) {
+void process_rtt(Engine& e, Connection& c, InFlightState& a, Sequence ack) {
   //= rfc6298#3
   //# 6298:RTO-6, 6298:RTO-7 one segment a round trip is timed, and none that was repeated
   if (a.timing && ack.at_or_after(a.timed)) {
     a.timing = false;
     Duration const measured = e.state->arrived.since(a.timed_at);
-    take_sample(c.rtt, measured, e.config, samples_expected(c));
+    add_rtt_sample(c.rtt, measured, e.config, samples_expected(c));
     a.unacked_since = a.timed_at;
     if (accounts_kept(e)) [[unlikely]] {
       accounts::note_rtt(e, c, measured);
@@ -167,7 +167,7 @@ void take_rtt(Engine& e, Connection& c, Active& a, Sequence ack) {
 //# 6582:NR-14 recover stays valid across the wrap
 //= rfc3168#6.1.2
 //# 3168:ECN-18 and so does the end of the window that was reduced last
-void drag_marks(Connection& c, Active& a) {
+void drag_marks(Connection& c, InFlightState& a) {
   constexpr std::int32_t far = 1 << 30;
   if (c.congestion.recovering) {
     return;
@@ -184,11 +184,10 @@ void drag_marks(Connection& c, Active& a) {
 //= rfc6582#3.2
 //# 6582:NR-1, 6582:NR-7 only if the ACK covers more than recover
 bool may_recover(const Connection& c) {
-  return c.congestion.recover == c.send.iss ||
-         c.send.una.previous().after(c.congestion.recover);
+  return c.congestion.recover == c.send.iss || c.send.una.previous().after(c.congestion.recover);
 }
 
-void advance_una(Engine& e, Connection& c, Active& a, Sequence ack) {
+void advance_una(Engine& e, Connection& c, InFlightState& a, Sequence ack) {
   CHECK(ack.after(c.send.una));
   CHECK(ack.at_or_before(c.send.nxt));
   std::uint32_t text = ack.since(c.send.una).count;
@@ -205,7 +204,7 @@ void advance_una(Engine& e, Connection& c, Active& a, Sequence ack) {
   if (text != 0) {
     a.send.drop_front(e.pools, Bytes{text});
   }
-  take_rtt(e, c, a, ack);
+  process_rtt(e, c, a, ack);
   if (accounts_kept(e)) [[unlikely]] {
     accounts::note_advance(e, c, ack);
   }
@@ -223,7 +222,7 @@ void advance_una(Engine& e, Connection& c, Active& a, Sequence ack) {
     //= rfc9293#3.10.7.4
     //# 9293:P-ACK-USEROK the user learns what was sent and acknowledged
     c.writing.acknowledged_untold += Bytes{text};
-    tell(e, c, EventKind::acknowledged);
+    notify(e, c, EventKind::acknowledged);
   }
 }
 
@@ -250,9 +249,9 @@ void update_window(Engine& e, Connection& c, const wire::Segment& segment) {
   }
 }
 
-void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment) {
+void process_ack(Engine& e, Connection& c, const wire::Segment& segment) {
   if (c.sack && judged_by_board(e, c, segment)) {
-    take_selective(e, c, segment);
+    process_sack(e, c, segment);
     update_window(e, c, segment);
     return;
   }
@@ -260,34 +259,34 @@ void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment)
   //= rfc9293#3.4
   //# 9293:P-ACK-ACCEPTABLE SND.UNA < SEG.ACK =< SND.NXT
   if (ack.after(c.send.una)) {
-    Active& a = e.active(c);
+    InFlightState& a = e.active(c);
     Bytes const newly = ack.since(c.send.una);
-    take_echo(e, c, segment);
+    process_echo(e, c, segment);
     advance_una(e, c, a, ack);
     grow(e, c, a, newly, segment.flags.ece());
     if (a.doubtful()) [[unlikely]] {
       spurious::on_plain_ack(e, c, segment, newly);
     }
     if (segment.flags.ece()) [[unlikely]] {
-      ecn::take_echo(e, c, newly);
+      ecn::process_ece(e, c, newly);
     }
     restart_timer(e, c, a);
     // What is acknowledged makes room for more, if there is more.
     if (c.send.una != c.send.nxt || !a.send.empty() || c.fin_queued != c.fin_sent) {
       make_ready(e, c, a);
     }
-  //= rfc9293#3.10.7.4
-  //# 9293:P-ACK-DUP-OLD SEG.ACK =< SND.UNA acknowledges nothing
+    //= rfc9293#3.10.7.4
+    //# 9293:P-ACK-DUP-OLD SEG.ACK =< SND.UNA acknowledges nothing
   } else if (c.active != nil) {
     if (segment.flags.ece() && ack == c.send.una) [[unlikely]] {
-      ecn::take_echo(e, c, Bytes{});
+      ecn::process_ece(e, c, Bytes{});
     }
     Bytes const offered = offered_window(c, segment);
     //= rfc5681#3.2
     //# 5681:CC-19, 3042:LTX-3 where SACK is agreed on, one without a block releases nothing
     bool const news = !c.sack || segment.options.sack_count != 0;
     if (is_duplicate(c, segment, offered) && news) {
-      take_duplicate(e, c);
+      process_duplicate(e, c);
     }
   }
   update_window(e, c, segment);

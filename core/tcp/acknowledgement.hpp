@@ -6,14 +6,14 @@
 namespace lockstep::tcp {
 
 // Step 5 of RFC 9293 3.10.7.4 for SND.UNA =< SEG.ACK =< SND.NXT in a synchronized state.
-void take_acknowledgment(Engine& e, Connection& c, const wire::Segment& segment);
+void process_ack(Engine& e, Connection& c, const wire::Segment& segment);
 // SND.UNA moves to `ack`: what was queued goes, the timer restarts or stops.
-void advance_una(Engine& e, Connection& c, Active& a, Sequence ack);
+void advance_una(Engine& e, Connection& c, InFlightState& a, Sequence ack);
 // How the retransmission timer answers an ACK of new data.
-void restart_timer(Engine& e, Connection& c, Active& a);
+void restart_timer(Engine& e, Connection& c, InFlightState& a);
 // Keeps what is remembered of the past on the near side of the circle of sequence numbers, while
 // nothing is being recovered.
-void drag_marks(Connection& c, Active& a);
+void drag_marks(Connection& c, InFlightState& a);
 // Whether the third duplicate may begin a recovery: not for losses that the last one, or a timeout,
 // has repaired already. Before the first loss `recover` is the ISS, which forbids nothing.
 bool may_recover(const Connection& c);

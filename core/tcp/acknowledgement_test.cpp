@@ -11,7 +11,7 @@ namespace {
 //# 6582:NR-14 gigabytes after the last loss `recover` is still behind, so a new loss is recovered
 TEST(Recover, StaysBehindAcrossTheWrap) {
   Connection c;
-  Active a;
+  InFlightState a;
   c.send.iss = {0xffff'0000};
   c.send.una = c.send.iss.next();
   c.congestion.recover = c.send.una + Bytes{100'000};
@@ -29,7 +29,7 @@ TEST(Recover, StaysBehindAcrossTheWrap) {
 //# 6582:NR-14 only while nothing is being recovered
 TEST(Recover, StaysWhereItIsInRecovery) {
   Connection c;
-  Active a;
+  InFlightState a;
   c.congestion.recovering = true;
   c.congestion.recover = {1000};
   c.send.una = {0x6000'0000};

@@ -1,8 +1,8 @@
 // SEGMENT ARRIVES without a connection (RFC 9293 3.10.7.1), and the choice of whom it is for.
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/arrives.hpp"
+#include "core/tcp/opening/syn_cache.hpp"
 #include "core/tcp/replies.hpp"
-#include "core/tcp/syn_cache.hpp"
 #include "core/tcp/time_wait.hpp"
 
 namespace lockstep::tcp {
@@ -10,7 +10,7 @@ namespace {
 
 // Of a connection, a half-open one or a TIME-WAIT record: whether it is the segment's.
 template <class Record>
-bool is_of(const Arrival& arrival, const Record& record) {
+bool is_of(const InboundSegment& arrival, const Record& record) {
   wire::Segment const& s = arrival.segment;
   return record.remote_port == s.source && record.local_port == s.destination &&
          record.remote == arrival.remote && record.local_address == arrival.local_address;
@@ -18,7 +18,8 @@ bool is_of(const Arrival& arrival, const Record& record) {
 
 // Whether an entry that is no connection's is the segment's. Apart from the search for connections,
 // whose registers it needs.
-[[gnu::noinline]] bool is_of_other(const Engine& e, const Arrival& arrival, Found candidate) {
+[[gnu::noinline]] bool is_of_other(const Engine& e, const InboundSegment& arrival,
+                                   Found candidate) {
   if (candidate.kind == EntryKind::half_open) {
     return is_of(arrival, e.half_opens[candidate.index]);
   }
@@ -27,7 +28,7 @@ bool is_of(const Arrival& arrival, const Record& record) {
 
 // A segment that is no connection's: `found` is what else it is for. Apart from the plain path,
 // whose registers it needs.
-[[gnu::noinline]] Drop arrives_elsewhere(Engine& e, const Arrival& arrival, Found found) {
+[[gnu::noinline]] Drop arrives_elsewhere(Engine& e, const InboundSegment& arrival, Found found) {
   if (found.kind == EntryKind::time_wait) {
     return arrives_time_wait(e, found.index, arrival);
   }
@@ -43,13 +44,12 @@ bool is_of(const Arrival& arrival, const Record& record) {
   wire::Segment const& s = arrival.segment;
   FourTuple const tuple{{arrival.local, s.destination}, {arrival.remote, s.source}};
   Index const listener = find_listener(e, tuple);
-  return listener != nil ? arrives_listen(e, listener, arrival, nil)
-                         : arrives_closed(e, arrival);
+  return listener != nil ? arrives_listen(e, listener, arrival, nil) : arrives_closed(e, arrival);
 }
 
 }  // namespace
 
-Drop arrives(Engine& e, const Arrival& arrival) {
+Drop arrives(Engine& e, const InboundSegment& arrival) {
   ++e.counters->segments_received;
   e.state->arrived = arrival.arrived;
   Connection* owner = nullptr;
@@ -67,12 +67,12 @@ Drop arrives(Engine& e, const Arrival& arrival) {
       account_of(e, c)->texts_received += arrival.segment.payload.empty() ? 0 : 1;
     }
     return c.state == State::syn_sent ? arrives_syn_sent(e, c, arrival)
-                                      : arrives_otherwise(e, c, arrival);
+                                      : arrives_other_states(e, c, arrival);
   }
   return arrives_elsewhere(e, arrival, found);
 }
 
-[[gnu::cold]] Drop arrives_closed(Engine& e, const Arrival& arrival) {
+[[gnu::cold]] Drop arrives_closed(Engine& e, const InboundSegment& arrival) {
   //= rfc9293#3.10.7.1
   //# 9293:P-CLOSED-RST a reset is never answered
   if (arrival.segment.flags.rst()) {

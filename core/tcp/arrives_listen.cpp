@@ -3,14 +3,14 @@
 
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/arrives.hpp"
-#include "core/tcp/cookies.hpp"
-#include "core/tcp/fast_open.hpp"
-#include "core/tcp/isn.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/opening/cookies.hpp"
+#include "core/tcp/opening/fast_open.hpp"
+#include "core/tcp/opening/isn.hpp"
+#include "core/tcp/opening/syn_cache.hpp"
 #include "core/tcp/output.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/replies.hpp"
-#include "core/tcp/syn_cache.hpp"
 #include "core/tcp/time_wait.hpp"
 
 namespace lockstep::tcp {
@@ -34,8 +34,7 @@ bool has_record_to_spare(const Engine& e, bool reopens) {
   Config const& config = e.config;
   bool const less = config.syn_cookies != SynCookies::off || config.syn_cache_max.value != 0;
   std::uint32_t const pool = std::min(config.connections_max.value, config.active_max.value);
-  bool const share = reopens || !less ||
-                     e.half_open_records().count() < std::max(pool / 2, 1u);
+  bool const share = reopens || !less || e.half_open_records().count() < std::max(pool / 2, 1u);
   return share && e.connections.available() != 0 && e.actives.available() != 0;
 }
 
@@ -63,7 +62,8 @@ bool crowded(const Listener& listener) {
 // Cookies come before the rest of the backlog, which has no room for a flood.
 //= rfc4987#3.7
 //# 4987:SYN-6 records while few are half open, then the cache, then cookies
-[[gnu::cold]] bool take_less(Engine& e, Index at_listener, const Arrival& arrival, Drop refused) {
+[[gnu::cold]] bool open_without_record(Engine& e, Index at_listener, const InboundSegment& arrival,
+                                       Drop refused) {
   Listener& listener = e.listeners[at_listener];
   // Those whose handshakes are over fill the backlog: one more could not be taken, either.
   if (refused == Drop::tcp_quiet_time || accept_queue_full(listener)) {
@@ -85,16 +85,16 @@ bool crowded(const Listener& listener) {
   return true;
 }
 
-FourTuple tuple_of(const Arrival& arrival) {
-  return {{arrival.local, arrival.segment.destination},
-          {arrival.remote, arrival.segment.source}};
+FourTuple tuple_of(const InboundSegment& arrival) {
+  return {{arrival.local, arrival.segment.destination}, {arrival.remote, arrival.segment.source}};
 }
 
-Sequence iss_for(const Engine& e, const Arrival& arrival, Index behind) {
+Sequence iss_for(const Engine& e, const InboundSegment& arrival, Index reused_time_wait) {
   Sequence const iss = initial_sequence(e.config, tuple_of(arrival), e.state->now);
   //= rfc9293#3.6.1
   //# 9293:P-TW-REUSE-ISN the new ISN lies beyond all that the old connection used
-  return behind == nil ? iss : last_of(iss, e.time_waits[behind].send_nxt.next());
+  return reused_time_wait == nil ? iss
+                                 : last_of(iss, e.time_waits[reused_time_wait].send_nxt.next());
 }
 
 // What else the SYN brings waits in SYN-RECEIVED; the user sees it once ESTABLISHED.
@@ -110,10 +110,10 @@ void keep_text(Engine& e, Connection& c, const wire::Segment& segment) {
     text.fin = false;
   }
   if (!text.bytes.empty() || text.fin) {
-    static_cast<void>(take_text(e, c, text, segment));
+    static_cast<void>(accept_data(e, c, text, segment));
   }
   if (segment.flags.urg()) [[unlikely]] {
-    take_urgent(e, c, segment);
+    process_urgent(e, c, segment);
   }
 }
 
@@ -129,9 +129,9 @@ Index find_listener(const Engine& e, const FourTuple& tuple) {
     }
     bool const names_address = (kind & listener_names_address) != 0;
     bool const names_remote = (kind & listener_names_remote) != 0;
-    Index const listener = find_exact(e, {names_address ? tuple.local.address : IpAddress{},
-                                          tuple.local.port,
-                                          names_remote ? tuple.remote : Endpoint{}});
+    Index const listener =
+        find_exact(e, {names_address ? tuple.local.address : IpAddress{}, tuple.local.port,
+                       names_remote ? tuple.remote : Endpoint{}});
     if (listener != nil) {
       return listener;
     }
@@ -139,7 +139,8 @@ Index find_listener(const Engine& e, const FourTuple& tuple) {
   return nil;
 }
 
-Connection* open_passive(Engine& e, Index at_listener, const Arrival& arrival, Sequence iss) {
+Connection* open_passive(Engine& e, Index at_listener, const InboundSegment& arrival,
+                         Sequence iss) {
   Connection* const c =
       open_connection(e, {tuple_of(arrival), arrival.hash, arrival.local_address});
   if (c == nullptr) {
@@ -152,7 +153,7 @@ Connection* open_passive(Engine& e, Index at_listener, const Arrival& arrival, S
   c->established_untold = true;
   c->backlog = {at_listener, listener.generation};
   ++listener.pending;
-  take_offer(listener, *c);
+  adopt_settings(listener, *c);
   if (accounts_kept(e)) [[unlikely]] {
     e.accounts[e.slot_of(*c)].mss = listener.mss;
   }
@@ -160,7 +161,8 @@ Connection* open_passive(Engine& e, Index at_listener, const Arrival& arrival, S
   return c;
 }
 
-Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index behind) {
+Drop arrives_listen(Engine& e, Index at_listener, const InboundSegment& arrival,
+                    Index reused_time_wait) {
   wire::Segment const& s = arrival.segment;
   Listener& listener = e.listeners[at_listener];
   //= rfc9293#3.10.7.2
@@ -186,20 +188,21 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
   if (!s.flags.syn()) {
     return Drop::tcp_listen_other;
   }
-  Drop const refused = room_for(e, listener, behind != nil);
+  Drop const refused = room_for(e, listener, reused_time_wait != nil);
   // What may reopen a TIME-WAIT has a record: its number must be beyond the old ones, for good.
-  bool const spare = refused == Drop::none && !crowded(listener) &&
-                     e.config.syn_cookies != SynCookies::always;
-  if (!spare && behind == nil && take_less(e, at_listener, arrival, refused)) [[unlikely]] {
+  bool const spare =
+      refused == Drop::none && !crowded(listener) && e.config.syn_cookies != SynCookies::always;
+  if (!spare && reused_time_wait == nil && open_without_record(e, at_listener, arrival, refused))
+      [[unlikely]] {
     return Drop::none;
   }
   Connection* const opened =
       refused == Drop::none
-          ? open_passive(e, at_listener, arrival, iss_for(e, arrival, behind))
+          ? open_passive(e, at_listener, arrival, iss_for(e, arrival, reused_time_wait))
           : nullptr;
   if (opened == nullptr) {
-    if (behind != nil) {
-      unshelve_time_wait(e, behind);
+    if (reused_time_wait != nil) {
+      resume_time_wait(e, reused_time_wait);
     }
     return refused == Drop::none ? Drop::tcp_connections_full : refused;
   }
@@ -209,9 +212,9 @@ Drop arrives_listen(Engine& e, Index at_listener, const Arrival& arrival, Index 
   //= rfc9293#3.5
   //# 9293:P-3WHS figure 6, its second segment
   enter(e, c, State::syn_received);
-  Active* const a = ensure_active(e, c);
-  a->behind = behind;
-  take_syn(e, c, s);
+  InFlightState* const a = ensure_active(e, c);
+  a->reused_time_wait = reused_time_wait;
+  process_syn(e, c, s);
   if (!s.options.has_fast_open || !refuses_text(e, c, listener, s)) [[likely]] {
     keep_text(e, c, s);
   }

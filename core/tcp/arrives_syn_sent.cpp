@@ -9,10 +9,10 @@
 #include "core/tcp/congestion/rate.hpp"
 #include "core/tcp/ecn.hpp"
 #include "core/tcp/expiry.hpp"
-#include "core/tcp/fast_open.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/opening/fast_open.hpp"
 #include "core/tcp/output.hpp"
-#include "core/tcp/owed.hpp"
+#include "core/tcp/pending_ack.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/tcp/rtt.hpp"
@@ -39,14 +39,14 @@ Text text_after_syn(const Connection& c, const wire::Segment& s) {
 // All that is said beside SYN and ACK.
 //= rfc9293#3.10.7.3
 //# 9293:P-SYNSENT-EST-CONT the rest of the segment is processed from URG on
-Drop take_rest(Engine& e, Connection& c, const wire::Segment& s) {
+Drop process_rest(Engine& e, Connection& c, const wire::Segment& s) {
   if (s.flags.urg()) [[unlikely]] {
-    take_urgent(e, c, s);
+    process_urgent(e, c, s);
   }
   //= rfc9293#3.10.7.3
   //# 9293:P-SYNSENT-SYNDATA text on a SYN is legal
   Text const text = text_after_syn(c, s);
-  return text.bytes.empty() && !text.fin ? Drop::none : take_text(e, c, text, s);
+  return text.bytes.empty() && !text.fin ? Drop::none : accept_data(e, c, text, s);
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
   //# 9293:MUST-16 the smaller of what the peer takes and what our link carries
   // A smaller one would make every segment mostly header: it is taken for the least.
   std::uint32_t const least = e.config.mss_least.count;
-  std::uint32_t const usable = std::min(std::max(named, least), e.text_max(c.remote).count);
+  std::uint32_t const usable = std::min(std::max(named, least), e.link_mss(c.remote).count);
   agree_on_scale(e, c, segment);
   agree_on_timestamps(e, c, segment);
   c.mss = static_cast<std::uint16_t>(usable - steady_options_bytes(c).count);
@@ -80,26 +80,26 @@ void learn_syn(const Engine& e, Connection& c, const wire::Segment& segment) {
   c.send.wnd_max = c.send.wnd;
   c.send.wl1 = segment.sequence;
   c.send.wl2 = segment.acknowledgment;
-  ecn::take_syn(e.config, c, segment.flags);
+  ecn::process_syn(e.config, c, segment.flags);
 }
 
-void take_syn(Engine& e, Connection& c, const wire::Segment& segment) {
+void process_syn(Engine& e, Connection& c, const wire::Segment& segment) {
   learn_syn(e, c, segment);
   if (accounts_kept(e)) [[unlikely]] {
     accounts::limit_mss(e, c);
   }
   e.active(c).last_ack_sent = c.receive.nxt;
-  take_user_timeout(e, c, segment);
+  process_user_timeout(e, c, segment);
 }
 
 void establish(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   enter(e, c, State::established);
   congestion::begin(e, c, Count{c.retries});
   begin_data(c.rtt, c.syn_lost, e.config);
-  if (a.behind != nil) {
-    forget_time_wait(e, a.behind);
-    a.behind = nil;
+  if (a.reused_time_wait != nil) {
+    forget_time_wait(e, a.reused_time_wait);
+    a.reused_time_wait = nil;
   }
   a.mode = RetransmitMode::idle;
   a.retransmit_due = Instant::never();
@@ -118,13 +118,13 @@ void establish(Engine& e, Connection& c) {
     drop_marks(e, a);
   } else {
     complete_in_backlog(e, c);
-    tell(e, c, c.passive ? EventKind::accepted : EventKind::connected);
+    notify(e, c, c.passive ? EventKind::accepted : EventKind::connected);
     if (!unread_of(c).empty()) {
-      tell(e, c, EventKind::received);
+      notify(e, c, EventKind::received);
     }
   }
   if (c.receive_urgent) {
-    tell(e, c, EventKind::urgent);
+    notify(e, c, EventKind::urgent);
   }
   //= rfc9293#3.10.4
   //# 9293:P-EV-EQUIV a close that came before is carried out now, never before the handshake ends
@@ -138,7 +138,7 @@ void establish(Engine& e, Connection& c) {
 }
 
 // Apart from the other states, whose registers it needs.
-[[gnu::noinline]] Drop arrives_syn_sent(Engine& e, Connection& c, const Arrival& arrival) {
+[[gnu::noinline]] Drop arrives_syn_sent(Engine& e, Connection& c, const InboundSegment& arrival) {
   wire::Segment const& s = arrival.segment;
   //= rfc9293#3.10.7.3
   //# 9293:P-SYNSENT-ACK-RANGE SND.UNA < SEG.ACK =< SND.NXT
@@ -177,9 +177,9 @@ void establish(Engine& e, Connection& c) {
   }
   //= rfc9293#3.10.7.3
   //# 9293:P-SYNSENT-SYN RCV.NXT and IRS from the SYN; its ACK moves SND.UNA
-  take_syn(e, c, s);
+  process_syn(e, c, s);
   if (acks) {
-    take_echo(e, c, s);
+    process_echo(e, c, s);
     advance_una(e, c, e.active(c), s.acknowledgment);
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-EST our SYN is acknowledged: ESTABLISHED, and an ACK
@@ -187,7 +187,7 @@ void establish(Engine& e, Connection& c) {
     establish(e, c);
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-EST-DATA queued text may carry that ACK
-    owe_now(e, c);
+    ack_now(e, c);
   } else {
     //= rfc9293#3.10.7.3
     //# 9293:P-SYNSENT-SIM, 9293:P-SYNSENT-SIM-VARS SYN-RECEIVED, and <SYN,ACK> for our own SYN
@@ -196,7 +196,7 @@ void establish(Engine& e, Connection& c) {
     enter(e, c, State::syn_received);
     send_syn_again(e, c);
   }
-  return take_rest(e, c, s);
+  return process_rest(e, c, s);
 }
 
 }  // namespace lockstep::tcp

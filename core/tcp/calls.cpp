@@ -6,15 +6,15 @@
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/autotune.hpp"
 #include "core/tcp/expiry.hpp"
-#include "core/tcp/fast_open.hpp"
-#include "core/tcp/isn.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/opening/fast_open.hpp"
+#include "core/tcp/opening/isn.hpp"
+#include "core/tcp/opening/syn_cache.hpp"
 #include "core/tcp/output.hpp"
-#include "core/tcp/owed.hpp"
+#include "core/tcp/pending_ack.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/replies.hpp"
-#include "core/tcp/room.hpp"
-#include "core/tcp/syn_cache.hpp"
+#include "core/tcp/resources.hpp"
 #include "core/units/check.hpp"
 #include "core/units/shard.hpp"
 
@@ -90,7 +90,7 @@ Refusal draw_port(Engine& e, Socket& socket) {
 }
 
 // The port that was asked for.
-Refusal take_port(Engine& e, Socket& socket) {
+Refusal alloc_port(Engine& e, Socket& socket) {
   if (!is_ours(e, socket.tuple)) {
     return Refusal::bad_local;
   }
@@ -124,7 +124,7 @@ Refusal may_send(const Connection& c) {
 
 // A record takes blocks of its own, so its end counts as one: else many small ones would take the
 // blocks of all connections.
-std::uint32_t send_space(const Engine& e, const Connection& c, const Active* a) {
+std::uint32_t send_space(const Engine& e, const Connection& c, const InFlightState* a) {
   if (a == nullptr) {
     return send_limit(e, c).count;
   }
@@ -137,7 +137,7 @@ std::uint32_t send_space(const Engine& e, const Connection& c, const Active* a) 
 // Text was queued: pushed, unless more follows at once.
 //= rfc9293#3.10.2
 //# 9293:P-SEND-EST, 9293:P-SEND-PRE it is sent when the state and the windows allow
-void queued(Engine& e, Connection& c, Active& a, More more) {
+void queued(Engine& e, Connection& c, InFlightState& a, More more) {
   Sequence const begin = queue_begin(c);
   if (ends_record(more)) [[unlikely]] {
     a.send.end_record(e.pools);
@@ -153,8 +153,8 @@ void queued(Engine& e, Connection& c, Active& a, More more) {
 Taken nothing(Refusal refusal) { return {Bytes{}, refusal}; }
 
 // A pool is exhausted: `room` will tell when it is worth trying again.
-Refusal no_room(Engine& e, Connection& c, Room kind) {
-  want_room(e, c, kind);
+Refusal no_resource(Engine& e, Connection& c, Resource kind) {
+  want_resource(e, c, kind);
   return Refusal::no_room;
 }
 
@@ -162,11 +162,11 @@ Refusal no_room(Engine& e, Connection& c, Room kind) {
 // those with text already, is acknowledged some day, and that is told.
 //= rfc9293#3.10.2
 //# 9293:P-SEND-NORES insufficient resources
-Taken full(Engine& e, Connection& c, Room kind) {
-  bool const share = kind == Room::block && blocks_to_write(e) != 0;
+Taken full(Engine& e, Connection& c, Resource kind) {
+  bool const share = kind == Resource::block && blocks_to_write(e) != 0;
   bool const buffer = share || send_space(e, c, &e.active(c)) == 0;
-  rest(e, c);
-  return nothing(buffer ? Refusal::no_room : no_room(e, c, kind));
+  release_if_idle(e, c);
+  return nothing(buffer ? Refusal::no_room : no_resource(e, c, kind));
 }
 
 // Closes our half in the states where RFC 9293 3.10.4 lets it.
@@ -188,7 +188,7 @@ Refusal close_our_half(Engine& e, Connection& c) {
     return Refusal::none;
   }
   if (ensure_active(e, c) == nullptr) {
-    return no_room(e, c, Room::active);
+    return no_resource(e, c, Resource::active);
   }
   c.fin_queued = true;
   if (c.state == State::established) {
@@ -309,7 +309,7 @@ void admit(Engine& e, ListenerId id, Count more) {
   while (!e.held(listener).empty()) {
     Index const at = e.held(listener).pop_front();
     e.connection(at).telling = TellPlace::now;
-    e.tell_now().push_back(at);
+    e.notify_now().push_back(at);
   }
 }
 
@@ -333,8 +333,7 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
     return Refusal::quiet_time;
   }
   Socket socket{{open.local, open.remote}, 0, local_address};
-  Refusal const refused =
-      open.local.port.value == 0 ? draw_port(e, socket) : take_port(e, socket);
+  Refusal const refused = open.local.port.value == 0 ? draw_port(e, socket) : alloc_port(e, socket);
   if (refused != Refusal::none) [[unlikely]] {
     return refused;
   }
@@ -352,10 +351,9 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   //# 9293:P-DS-DIRECTION it marks what we send, ACKs included, and nothing else
   c.dscp = open.dscp;
   if (open.user_timeout.ns != 0) {
-    c.user_timeout_ms = static_cast<std::uint32_t>(
-        std::max<std::uint64_t>(1, std::min<std::uint64_t>(open.user_timeout.ns / 1'000'000,
-                                                           0xffff'ffff)));
-    c.options.set(spoken::user_timeout_fixed);
+    c.user_timeout_ms = static_cast<std::uint32_t>(std::max<std::uint64_t>(
+        1, std::min<std::uint64_t>(open.user_timeout.ns / 1'000'000, 0xffff'ffff)));
+    c.options.set(negotiated::user_timeout_fixed);
   }
   //= rfc9293#3.10.1
   //# 9293:P-OPEN-CLOSED-ACTIVE, 9293:P-OPEN-CLOSED-TCB an ISS, the SYN, SYN-SENT
@@ -389,9 +387,9 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
     }
     return nothing(Refusal::none);
   }
-  Active* const a = ensure_active(e, c);
+  InFlightState* const a = ensure_active(e, c);
   if (a == nullptr) {
-    return nothing(no_room(e, c, Room::active));
+    return nothing(no_resource(e, c, Resource::active));
   }
   std::uint64_t const store = octets_to_write(e, a->send);
   std::uint64_t const space = std::min<std::uint64_t>(send_space(e, c, a), store);
@@ -404,7 +402,7 @@ Taken write(Engine& e, ConnectionId id, std::span<const std::byte> bytes, More m
     queued(e, c, *a, taken.count == bytes.size() ? more : More::no);
   }
   if (taken.empty()) {
-    return full(e, c, store == 0 ? Room::block : Room::piece);
+    return full(e, c, store == 0 ? Resource::block : Resource::piece);
   }
   return {taken, Refusal::none};
 }
@@ -419,26 +417,26 @@ Taken lend(Engine& e, ConnectionId id, Payload payload, More more) {
   if (refused != Refusal::none) {
     return nothing(refused);
   }
-  bool const bound = payload.region.value < e.regions.size() &&
-                     payload.offset <= e.regions[payload.region.value].bytes.size() &&
-                     payload.length <=
-                         e.regions[payload.region.value].bytes.size() - payload.offset;
+  bool const bound =
+      payload.region.value < e.regions.size() &&
+      payload.offset <= e.regions[payload.region.value].bytes.size() &&
+      payload.length <= e.regions[payload.region.value].bytes.size() - payload.offset;
   if (!bound) {
     return nothing(Refusal::bad_region);
   }
   if (payload.length == 0) {
     return {};
   }
-  Active* const a = ensure_active(e, c);
+  InFlightState* const a = ensure_active(e, c);
   if (a == nullptr) {
-    return nothing(no_room(e, c, Room::active));
+    return nothing(no_resource(e, c, Resource::active));
   }
   std::uint32_t const length = std::min(payload.length, send_space(e, c, a));
   Bytes const taken =
       length == 0 ? Bytes{}
                   : a->send.append_loan(e.pools, {payload.offset, Bytes{length}, payload.region});
   if (taken.empty()) {
-    return full(e, c, Room::piece);
+    return full(e, c, Resource::piece);
   }
   queued(e, c, *a, taken.count == payload.length ? more : More::no);
   return {taken, Refusal::none};
@@ -459,7 +457,7 @@ Refusal urgent(Engine& e, ConnectionId id) {
   }
   //= rfc9293#3.10.2
   //# 9293:P-SEND-URG the urgent pointer covers all that is queued now; it never moves back
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   Sequence const begin = queue_begin(c);
   a.send_up = begin + a.send.length();
   c.send_urgent = true;
@@ -527,8 +525,8 @@ void abort(Engine& e, ConnectionId id) {
   //# 9293:P-ABORT-SYNSENT, 9293:P-ABORT-CLOSING and none in SYN-SENT, CLOSING, LAST-ACK
   //= rfc9293#3.5.2
   //# 9293:P-RST-USER the application can do so at any time
-  bool const resets = c.state != State::syn_sent && c.state != State::closing &&
-                      c.state != State::last_ack;
+  bool const resets =
+      c.state != State::syn_sent && c.state != State::closing && c.state != State::last_ack;
   if (resets) {
     send_reset(e, c);
   }

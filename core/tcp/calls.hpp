@@ -28,7 +28,7 @@ Bytes writable(const Engine& e, ConnectionId id);
 
 // An ICMP error about a segment of ours: soft ones are told, hard ones abort an open. `cause` is
 // what it means to the application.
-Drop take_icmp_error(Engine& e, const internet::IcmpError& error, std::uint16_t local_address,
-                     Cause cause);
+Drop process_icmp_error(Engine& e, const internet::IcmpError& error, std::uint16_t local_address,
+                        Cause cause);
 
 }  // namespace lockstep::tcp

@@ -27,7 +27,7 @@ std::uint32_t budget_of(const Config& config, Instant second) {
 // Whether one more may leave in the second of `now`: a connection's own share, by the count of its
 // kind. A limit beyond what is counted is none.
 template <class Record, class Number>
-bool within_share(Record& c, Number Record::*count, Instant now, Count limit) {
+bool within_share(Record& c, Number Record::* count, Instant now, Count limit) {
   auto const second = static_cast<decltype(c.answers_second)>(now.ns / 1'000'000'000);
   if (c.answers_second != second) {
     c.answers_second = second;

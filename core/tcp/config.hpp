@@ -36,27 +36,27 @@ enum class SynCookies : std::uint8_t {
 struct Config {
   // Pools: all memory that this floor will ever use.
   Count connections_max{1024};
-  Count active_max{1024};       // connections with something queued, in flight or unread
+  Count active_max{1024};  // connections with something queued, in flight or unread
   Count time_wait_max{4096};
   Count listeners_max{64};
   Count blocks_max{4096};
-  Bytes block_bytes{2048};      // a power of two
+  Bytes block_bytes{2048};  // a power of two
   Count pieces_max{8192};
-  Count extents_max{4096};      // out-of-order ranges of all connections
+  Count extents_max{4096};  // out-of-order ranges of all connections
   Count extents_per_connection{32};
-  Count owed_max{4096};         // ACKs owed
+  Count owed_max{4096};  // ACKs owed
 
-  Count sent_max{16384};        // ranges of what is in flight, of all scoreboards
+  Count sent_max{16384};  // ranges of what is in flight, of all scoreboards
   Count sent_per_connection{1024};
 
   Bytes receive_buffer{65535};
   Bytes send_buffer{131072};
-  Count reserve_blocks{16};     // kept for in-order data
+  Count reserve_blocks{16};  // kept for in-order data
   // How far the buffers of a connection may grow by themselves, while its peer, or its application,
   // fills them; no more than they are: they stay so.
   Bytes receive_buffer_max{1 << 20};
   Bytes send_buffer_max{1 << 20};
-  Bytes mss{1460};              // what we advertise: MTU less 40
+  Bytes mss{1460};  // what we advertise: MTU less 40
 
   // Whether each connection has an account (core/tcp/account.hpp): what TCP_INFO tells beyond the
   // record, and what may be chosen for one connection alone. Nothing that is sent depends on it.
@@ -85,7 +85,7 @@ struct Config {
   Duration user_timeout_advertised;
   Duration user_timeout_least = Duration::seconds(100);
   Duration user_timeout_most = Duration::seconds(3600);
-  Duration syn_timeout = Duration::seconds(180);   // R2 of a SYN
+  Duration syn_timeout = Duration::seconds(180);  // R2 of a SYN
   Duration persist_max = Duration::seconds(60);
 
   bool keepalive = false;
@@ -103,14 +103,14 @@ struct Config {
   bool time_wait_reuse = true;
 
   Congestion congestion = Congestion::cubic;
-  bool hystart = true;                 // HyStart++ (RFC 9406), with reno and cubic
+  bool hystart = true;  // HyStart++ (RFC 9406), with reno and cubic
   EcnPolicy ecn = EcnPolicy::accept;
   bool pacing = false;
-  Count pacing_start{200};             // percent of cwnd / SRTT in slow start ...
-  Count pacing_gain{120};              // ... and after it
+  Count pacing_start{200};                              // percent of cwnd / SRTT in slow start ...
+  Count pacing_gain{120};                               // ... and after it
   Duration pacing_quantum = Duration::milliseconds(1);  // what may leave back to back, as time
-  bool rate_samples = false;           // for the observer, whatever the controller
-  Count marks_max{4096};               // segments in flight that bear one, of all connections
+  bool rate_samples = false;                            // for the observer, whatever the controller
+  Count marks_max{4096};  // segments in flight that bear one, of all connections
   InitialWindow initial_window = InitialWindow::rfc6928;
   Count duplicate_acks{3};
   bool limited_transmit = true;
@@ -126,9 +126,9 @@ struct Config {
   bool tail_probe = true;         // its tail loss probe; wants `rack`
   Duration tail_probe_ack_delay = Duration::milliseconds(200);
   Duration least_rtt_window = Duration::seconds(10);  // its least round trip is of one or two such
-  bool frto = true;               // RFC 5682: new text tells whether a timeout was spurious
-  bool undo = true;               // what was answered needlessly is taken back
-  bool undo_by_timestamps = true; // so too if an echo shows it (Eifel: RFC 3522, 4015)
+  bool frto = true;                // RFC 5682: new text tells whether a timeout was spurious
+  bool undo = true;                // what was answered needlessly is taken back
+  bool undo_by_timestamps = true;  // so too if an echo shows it (Eifel: RFC 3522, 4015)
 
   ResetPolicy reset_policy = ResetPolicy::rfc5961;
   Count challenges_per_second{1000};
@@ -193,7 +193,7 @@ struct Config {
   HashKey port_key;
   HashKey fast_open_key;
   HashKey timestamp_key;
-  Sequence isn_base;              // added to every initial sequence number
+  Sequence isn_base;  // added to every initial sequence number
 };
 
 }  // namespace lockstep::tcp

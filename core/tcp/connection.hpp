@@ -32,11 +32,11 @@ enum class RetransmitMode : std::uint8_t {
 enum class TimeoutWatch : std::uint8_t { off, first, news };
 
 // What may yet show that a loss was answered for nothing; nothing, mostly.
-struct Doubts {
+struct SpuriousState {
   TimeoutWatch watch = TimeoutWatch::off;
-  bool undo_armed = false;  // by D-SACK: all that was sent again came twice
-  bool echo_armed = false;  // by timestamps: the next ACK of new data answers what was sent first
-  bool rto_suspect = false; // a timeout was spurious: the estimate awaits a sample of new data
+  bool undo_armed = false;   // by D-SACK: all that was sent again came twice
+  bool echo_armed = false;   // by timestamps: the next ACK of new data answers what was sent first
+  bool rto_suspect = false;  // a timeout was spurious: the estimate awaits a sample of new data
 
   bool doubtful() const { return std::bit_cast<std::uint32_t>(*this) != 0; }
 };
@@ -44,9 +44,10 @@ struct Doubts {
 // Of the oldest octet in flight: what Eifel compares an echo with, while `echo_armed`.
 struct EchoWatch {
   Instant first_at;  // when it left first; unless `exact` it may have been later
-  Instant again_at = Instant::never();  // RetransmitTS: when it left again; never: it has not yet
+  Instant retransmitted_at =
+      Instant::never();  // RetransmitTS: when it left again; never: it has not yet
   bool exact = false;
-  bool timeout = false;    // a timeout began the recovery
+  bool timeout = false;  // a timeout began the recovery
 };
 
 // The estimate of the round trip as it was before a timeout, and the text that had left by then.
@@ -64,7 +65,7 @@ enum class SendPlace : std::uint8_t { none, ready, waiting };
 enum class TellPlace : std::uint8_t { none, now, next, held, wanting, half_open };
 
 // What the application was refused for lack of, and waits for: at most one.
-enum class Room : std::uint8_t { none, active, block, piece };
+enum class Resource : std::uint8_t { none, active, block, piece };
 inline constexpr std::uint32_t room_kinds = 3;
 
 // The sending half of RFC 9293's TCB, by its names.
@@ -76,8 +77,8 @@ struct SendVariables {
   Sequence wl1;  // SEG.SEQ of the last window update
   Sequence wl2;  // SEG.ACK of the last window update
   Sequence iss;
-  Bytes wnd;     // the peer's offer
-  Bytes wnd_max; // the largest offer seen
+  Bytes wnd;      // the peer's offer
+  Bytes wnd_max;  // the largest offer seen
 };
 
 // The receiving half. The window offered is edge - nxt, so the edge can only be moved right.
@@ -91,39 +92,41 @@ struct ReceiveVariables {
 };
 
 // Options that both SYNs have named, one bit each.
-namespace spoken {
+namespace negotiated {
 inline constexpr std::uint8_t window_scale = 1;
 inline constexpr std::uint8_t timestamps = 2;
 // Not agreed on, but of the same life:
 inline constexpr std::uint8_t duplicates = 4;   // the peer has reported one: it speaks D-SACK
 inline constexpr std::uint8_t early_taken = 8;  // text of our SYN was acknowledged with it
-inline constexpr std::uint8_t fast_open = 16;  // text of the peer's SYN was taken with it
+inline constexpr std::uint8_t fast_open = 16;   // text of the peer's SYN was taken with it
 inline constexpr std::uint8_t user_timeout_fixed = 32;    // set by the application: not CHANGEABLE
 inline constexpr std::uint8_t user_timeout_adopted = 64;  // it follows the peer's option
 inline constexpr std::uint8_t user_timeout_due = 128;     // to be told as soon as there is room
-}  // namespace spoken
+}  //namespace negotiated
 
 // What both sides have agreed on, and what it needs even while the connection is idle.
 struct OptionVariables {
   std::uint32_t ts_recent = 0;  // TS.Recent: the timestamp to echo, and the measure of PAWS
   std::uint32_t ts_offset = 0;  // ours is the stack's timestamp clock plus this
-  std::uint8_t spoken = 0;
-  WindowScale send_scale;       // Snd.Wind.Shift
-  WindowScale receive_scale;    // Rcv.Wind.Shift
+  std::uint8_t negotiated = 0;
+  WindowScale send_scale;     // Snd.Wind.Shift
+  WindowScale receive_scale;  // Rcv.Wind.Shift
 
-  bool has(std::uint8_t options) const { return (spoken & options) != 0; }
-  void set(std::uint8_t options) { spoken = static_cast<std::uint8_t>(spoken | options); }
-  void clear(std::uint8_t options) { spoken = static_cast<std::uint8_t>(spoken & ~options); }
+  bool has(std::uint8_t options) const { return (negotiated & options) != 0; }
+  void set(std::uint8_t options) { negotiated = static_cast<std::uint8_t>(negotiated | options); }
+  void clear(std::uint8_t options) {
+    negotiated = static_cast<std::uint8_t>(negotiated & ~options);
+  }
 };
 
 struct CongestionVariables {
   Bytes cwnd;
   Bytes ssthresh;
-  Bytes acked;        // towards the next step of congestion avoidance
-  Sequence recover;   // highest sequence number sent when the last loss was found
+  Bytes acked;       // towards the next step of congestion avoidance
+  Sequence recover;  // highest sequence number sent when the last loss was found
   std::uint8_t duplicates = 0;
-  bool recovering = false;      // fast recovery, in a flag of its own
-  bool partial_seen = false;    // the first partial ACK of this recovery came
+  bool recovering = false;         // fast recovery, in a flag of its own
+  bool partial_seen = false;       // the first partial ACK of this recovery came
   std::uint8_t reorder_steps = 0;  // RACK.reo_wnd_mult - 1
   // What the controller must not forget while the connection is idle; its own file says what.
   std::array<std::uint32_t, 2> kept{};
@@ -135,8 +138,8 @@ struct CongestionVariables {
 struct EcnVariables {
   bool offered : 1 = false;  // a SYN or SYN-ACK of ours was an ECN-setup one
   bool plain : 1 = false;    // one of our SYNs was not
-  bool hears : 1 = false;    // it is agreed: CE that arrives is echoed
-  bool sends : 1 = false;    // new text leaves as ECT(0), and echoes are answered
+  bool rx : 1 = false;       // it is agreed: CE that arrives is echoed
+  bool tx : 1 = false;       // new text leaves as ECT(0), and echoes are answered
   bool echo : 1 = false;     // ACKs carry ECE
   bool cwr_due : 1 = false;  // the next new text carries CWR
 };
@@ -174,8 +177,7 @@ class RttVariables {
     return above ? word >> 16 : word & ((std::uint64_t{1} << 48) - 1);
   }
   void write(std::uint32_t at, std::uint64_t number) {
-    std::uint64_t const word =
-        std::endian::native == std::endian::big ? number << 16 : number;
+    std::uint64_t const word = std::endian::native == std::endian::big ? number << 16 : number;
     std::memcpy(octets_ + at, &word, size);
   }
 
@@ -204,10 +206,10 @@ struct Connection {
   Port local_port;
   std::uint16_t local_address = 0;  // index of our addresses
   State state = State::closed;
-  std::uint8_t retries = 0;         // consecutive unanswered timeouts
+  std::uint8_t retries = 0;  // consecutive unanswered timeouts
 
-  std::uint32_t generation = 0;     // odd while the record is in use
-  std::uint32_t hash = 0;           // of the four-tuple, by the table's key
+  std::uint32_t generation = 0;  // odd while the record is in use
+  std::uint32_t hash = 0;        // of the four-tuple, by the table's key
   memory::Index active = memory::nil;
   static memory::Index& next_free(Connection& c) { return c.active; }  // of a record not in use
 
@@ -225,45 +227,45 @@ struct Connection {
   RttVariables rtt;
   TellPlace telling = TellPlace::none;
 
-  std::uint32_t user_timeout_ms = 0;    // 0: for ever
-  Instant sent_at;                      // last segment with text, SYN or FIN
-  Instant heard_at;                     // last acceptable segment
+  std::uint32_t user_timeout_ms = 0;  // 0: for ever
+  Instant sent_at;                    // last segment with text, SYN or FIN
+  Instant heard_at;                   // last acceptable segment
   std::uint32_t keepalive_idle_ms = 0;
   Bytes receive_buffer;
-  Bytes unbroken;                       // octets in order since the last gap or pause; saturates
-  Sequence tuned_from;                  // since tuned_us the application has read from here on
-  std::uint32_t tuned_us = 0;           // microseconds; wraps
+  Bytes unbroken;              // octets in order since the last gap or pause; saturates
+  Sequence tuned_from;         // since tuned_us the application has read from here on
+  std::uint32_t tuned_us = 0;  // microseconds; wraps
   std::uint32_t segments_sent = 0;
   std::uint32_t segments_received = 0;
   std::uint32_t retransmissions = 0;
-  memory::Link tell;
-  std::uint16_t mss = 536;              // largest text that we may send in a segment
-  std::uint16_t mss_max = 0;            // as `mss`, whatever the path; 0 before the peer's SYN
-  std::uint16_t text_max = 0;           // largest text received in a segment: "full-sized"
-  std::uint16_t pending = 0;            // mask of EventKind to tell in this turn
-  std::uint16_t deferred = 0;           // mask of EventKind to tell in the next one
+  memory::Link notify;
+  std::uint16_t mss = 536;     // largest text that we may send in a segment
+  std::uint16_t mss_max = 0;   // as `mss`, whatever the path; 0 before the peer's SYN
+  std::uint16_t rcv_mss = 0;   // largest text received in a segment: "full-sized"
+  std::uint16_t pending = 0;   // mask of EventKind to tell in this turn
+  std::uint16_t deferred = 0;  // mask of EventKind to tell in the next one
   // To what the peer should not have sent, in the second of that number. Numbers come again after
   // 18 hours: at worst an old count holds a few answers back for one second.
-  std::uint16_t answers = 0;            // to empty segments
+  std::uint16_t answers = 0;  // to empty segments
   std::uint16_t answers_second = 0;
-  std::uint8_t challenges = 0;          // 255: or more
+  std::uint8_t challenges = 0;  // 255: or more
 
   std::uint8_t dscp = 0;
   std::uint8_t ttl = 64;
-  std::uint8_t keepalive_probes = 0;    // unanswered
+  std::uint8_t keepalive_probes = 0;  // unanswered
   EcnVariables ecn;
-  Cause cause : 4 = Cause::none;        // of the coming `closed`
-  Cause soft_cause : 4 = Cause::none;   // of the coming `soft_error`
-  Room wants : 2 = Room::none;
+  Cause cause : 4 = Cause::none;       // of the coming `closed`
+  Cause soft_cause : 4 = Cause::none;  // of the coming `soft_error`
+  Resource wants : 2 = Resource::none;
   std::uint8_t reorder_persist : 5 = 0;  // RACK: recoveries until reorder_steps is 0 again
-  bool sack : 1 = false;                // both sides permitted it
+  bool sack : 1 = false;                 // both sides permitted it
   bool passive : 1 = false;
   bool nagle : 1 = true;
   bool delayed_acks : 1 = true;
   bool keepalive : 1 = false;
   bool soft_errors : 1 = true;
-  bool detached : 1 = false;            // the wire is done with it
-  bool fin_queued : 1 = false;          // finish() or close() was called
+  bool detached : 1 = false;    // the wire is done with it
+  bool fin_queued : 1 = false;  // finish() or close() was called
   bool fin_sent : 1 = false;
   bool fin_taken : 1 = false;           // the peer's FIN is inside RCV.NXT
   bool reading_over : 1 = false;        // close() was called: text draws a reset
@@ -274,55 +276,55 @@ struct Connection {
   bool path_limited : 1 = false;        // `mss` is what the path carries
   bool receive_buffer_set : 1 = false;  // by the application: no growth
   bool send_buffer_set : 1 = false;
-  bool syn_lost : 1 = false;            // our SYN was retransmitted
-  bool doubt_next_hop : 1 = false;      // R1 was reached: the neighbour may be gone
-  bool reordering_seen : 1 = false;     // RFC 8985's, for good
-  bool probe_doubtful : 1 = false;      // idle: the last tail loss probe came perhaps twice
-  bool rto_suspect : 1 = false;         // idle: Active::rto_suspect; `rtt` holds RttBefore's
+  bool syn_lost : 1 = false;              // our SYN was retransmitted
+  bool doubt_next_hop : 1 = false;        // R1 was reached: the neighbour may be gone
+  bool reordering_seen : 1 = false;       // RFC 8985's, for good
+  bool probe_doubtful : 1 = false;        // idle: the last tail loss probe came perhaps twice
+  bool rto_suspect : 1 = false;           // idle: Active::rto_suspect; `rtt` holds RttBefore's
   SendPlace place : 2 = SendPlace::none;  // elsewhere than there only with an active part
 };
 
 static_assert(sizeof(Connection) <= 232, "an idle connection takes 256 bytes in all");
 
 // Fast Open's FastOpened: what the peer's SYN brought was told, and is acknowledged with the SYN.
-inline bool opened_fast(const Connection& c) { return c.options.has(spoken::fast_open); }
+inline bool opened_fast(const Connection& c) { return c.options.has(negotiated::fast_open); }
 
 // What is in flight, in ranges: see scoreboard.hpp.
 struct Scoreboard {
-  memory::ListHead order;        // by sequence number
-  memory::ListHead age;          // with RACK: what is in flight, by its last transmission
+  memory::ListHead order;               // by sequence number
+  memory::ListHead age;                 // with RACK: what is in flight, by its last transmission
   memory::Index highest = memory::nil;  // the highest range that is SACKed
   memory::Index search = memory::nil;   // no range below it is lost and not sent again; nil: any
-  std::uint32_t runs = 0;        // how many ranges are SACKed
+  std::uint32_t runs = 0;               // how many ranges are SACKed
   Bytes sacked;
   Bytes pipe;
-  Bytes awaiting;                // lost and not sent again
+  Bytes lost_not_retransmitted;  // lost and not sent again
   Sequence edge;                 // all below it is lost or SACKed, while `has_edge`
   bool has_edge = false;
-  Sequence fack;                 // with RACK: the highest octet that was delivered, in any way
+  Sequence fack;  // with RACK: the highest octet that was delivered, in any way
 };
 
 // RFC 8985's variables, of what is in flight.
 struct RackState {
-  Instant sent_at;            // RACK.xmit_ts and end_seq: the newest that has arrived, ...
+  Instant sent_at;  // RACK.xmit_ts and end_seq: the newest that has arrived, ...
   Sequence end;
-  bool delivered = false;     // ... if anything has
-  bool in_round = false;      // a duplicate was reported in the round that ends at `round`
+  bool delivered = false;  // ... if anything has
+  bool in_round = false;   // a duplicate was reported in the round that ends at `round`
   Sequence round;
   Duration rtt;
-  Duration least_now;         // the least of this window of time, and of the one before; 0: none
+  Duration least_now;  // the least of this window of time, and of the one before; 0: none
   Duration least_before;
   Instant least_since;
-  Instant responded_at;       // when the last loss was answered by a smaller cwnd
+  Instant responded_at;  // when the last loss was answered by a smaller cwnd
 };
 
 // The tail loss probe.
 struct TailProbe {
-  Sequence end;               // TLP.end_seq, while `out`
-  bool wanted = false;        // it is to leave
+  Sequence end;         // TLP.end_seq, while `out`
+  bool wanted = false;  // it is to leave
   bool out = false;
-  bool again = false;         // TLP.is_retrans
-  bool unsampled = false;     // no round trip was measured since the last one
+  bool retransmitted = false;  // TLP.is_retrans
+  bool unsampled = false;      // no round trip was measured since the last one
 };
 
 // A probe of the path's MTU (RFC 4821): text of that sequence space in one large segment.
@@ -335,10 +337,10 @@ struct PathProbe {
 };
 
 // What is to leave at the next chance, besides text and the ACKs that have records.
-struct Wishes {
-  bool ack_now = false;          // an ACK of all that has come in order
+struct PendingControl {
+  bool ack_now = false;  // an ACK of all that has come in order
   bool window_update = false;
-  bool probe = false;            // a zero-window probe
+  bool probe = false;  // a zero-window probe
   bool keepalive_probe = false;
 
   bool any() const { return std::bit_cast<std::uint32_t>(*this) != 0; }
@@ -346,50 +348,50 @@ struct Wishes {
 
 // Held only while something is in flight, queued, unread or owed, while the peer has announced
 // urgent data that is not read, and while the connection has its turn to send before it.
-struct Active : Wishes, Doubts {
-  memory::Index owner = memory::nil;    // slot of its connection
-  memory::Link queue;                   // of the ready list or of a neighbour's waiting list
-  memory::Index waiting_for = 0;        // neighbour, while place is waiting
-  memory::SendStore send;           // begins at the first unacknowledged octet of text
-  memory::ReceiveStore receive;     // unread octets beyond the frames on loan, and those above gaps
+struct InFlightState : PendingControl, SpuriousState {
+  memory::Index owner = memory::nil;  // slot of its connection
+  memory::Link queue;                 // of the ready list or of a neighbour's waiting list
+  memory::Index waiting_for = 0;      // neighbour, while place is waiting
+  memory::SendStore send;             // begins at the first unacknowledged octet of text
+  memory::ReceiveStore receive;  // unread octets beyond the frames on loan, and those above gaps
   memory::Index extents = memory::nil;  // out-of-order ranges, in order
   std::uint32_t extent_count = 0;
-  std::uint32_t gap_blocks = 0;         // taken for text above gaps; 0 without extents
-  memory::Link gaps;                    // among those with text above gaps, oldest first
-  Instant gap_since;                    // when that became the open one, with extents
-  memory::Index owed_first = memory::nil;
-  memory::Index owed_last = memory::nil;
-  std::uint32_t owed_duplicates = 0;    // how many of the ACKs owed are no cumulative ones
-  std::uint32_t owed_cut = 0;           // how many of them an ECN change has cut off
-  std::uint32_t promised = 0;           // blocks for what is on loan: memory::Blocks::promise
-  std::uint16_t loan_first = 0xffff;    // frames on loan holding in-order text, this turn only
+  std::uint32_t gap_blocks = 0;  // taken for text above gaps; 0 without extents
+  memory::Link gaps;             // among those with text above gaps, oldest first
+  Instant gap_since;             // when that became the open one, with extents
+  memory::Index pending_ack_first = memory::nil;
+  memory::Index pending_ack_last = memory::nil;
+  std::uint32_t pending_ack_duplicates = 0;  // how many of the ACKs owed are no cumulative ones
+  std::uint32_t pending_ack_cut = 0;         // how many of them an ECN change has cut off
+  std::uint32_t promised = 0;                // blocks for what is on loan: memory::Blocks::promise
+  std::uint16_t loan_first = 0xffff;         // frames on loan holding in-order text, this turn only
   std::uint16_t loan_last = 0xffff;
-  std::uint16_t loan_read = 0xffff;     // the one that was read from last: where to look first
+  std::uint16_t loan_read = 0xffff;  // the one that was read from last: where to look first
 
-  Sequence pushed;          // end of the text that was pushed
-  Sequence retransmit_next; // go on retransmitting here ...
-  Sequence retransmit_end;  // ... up to here
-  Sequence timed;           // an ACK after this octet gives an RTT sample, while `timing`
+  Sequence pushed;           // end of the text that was pushed
+  Sequence retransmit_next;  // go on retransmitting here ...
+  Sequence retransmit_end;   // ... up to here
+  Sequence timed;            // an ACK after this octet gives an RTT sample, while `timing`
   Instant timed_at;
-  Instant unacked_since;    // what is in flight has left at this instant or later
+  Instant unacked_since;  // what is in flight has left at this instant or later
   Instant retransmit_due = Instant::never();
   Instant delayed_ack_due = Instant::never();
   Instant give_up_due = Instant::never();
   Instant slow_due = Instant::never();  // see slow_due(); without an active part the wheel knows it
-  Sequence last_ack_sent;   // Last.ACK.sent; without an active part it is RCV.NXT
+  Sequence last_ack_sent;               // Last.ACK.sent; without an active part it is RCV.NXT
   Sequence early_end;
-  Sequence fin_at;          // where the peer's FIN lies, while `fin_known`
-  Sequence send_up;         // SND.UP: the octet after the urgent data, while `send_urgent`
-  Sequence receive_up;      // RCV.UP, while `receive_urgent`
-  Bytes limited;            // sent by limited transmit, left out of the flight size
-  memory::Index behind = memory::nil;  // TIME-WAIT record that this SYN-RECEIVED reopened
-  std::uint16_t user_timeout_heard = 0;  // on the peer's SYN, as on the wire; 0: none
-  Bytes delayed;            // in-order octets since the last ACK
-  Sequence delayed_begin;   // where they begin
+  Sequence fin_at;      // where the peer's FIN lies, while `fin_known`
+  Sequence send_up;     // SND.UP: the octet after the urgent data, while `send_urgent`
+  Sequence receive_up;  // RCV.UP, while `receive_urgent`
+  Bytes limited;        // sent by limited transmit, left out of the flight size
+  memory::Index reused_time_wait = memory::nil;  // TIME-WAIT record that this SYN-RECEIVED reopened
+  std::uint16_t user_timeout_heard = 0;          // on the peer's SYN, as on the wire; 0: none
+  Bytes delayed;                                 // in-order octets since the last ACK
+  Sequence delayed_begin;                        // where they begin
 
-  BacklogPlace fast_open_by{};      // while `fast_open_counted`
-  Sequence pending_sequence;        // which segment was too big, while pending_mtu is not 0
-  std::uint16_t pending_mtu = 0;    // what an ICMP error told, to be believed if progress stalls
+  BacklogPlace fast_open_by{};    // while `fast_open_counted`
+  Sequence pending_sequence;      // which segment was too big, while pending_mtu is not 0
+  std::uint16_t pending_mtu = 0;  // what an ICMP error told, to be believed if progress stalls
 
   RetransmitMode mode = RetransmitMode::idle;
   std::uint8_t persist_backoff = 0;
@@ -401,15 +403,15 @@ struct Active : Wishes, Doubts {
   bool fast_open_answer = false;   // the SYN-ACK brings a cookie
   bool fast_open_counted = false;  // against the limit of fast_open_by, until ESTABLISHED
   std::uint8_t quantum = 0;        // frames left in this round
-  bool override = false;    // the SWS override timer has fired
+  bool override = false;           // the SWS override timer has fired
   bool fin_known = false;
 
-  Sequence reduced_to;      // SND.NXT when cwnd was last reduced: echoes up to it say nothing
-  Instant pace_at;          // new text leaves at this instant or later
+  Sequence reduced_to;  // SND.NXT when cwnd was last reduced: echoes up to it say nothing
+  Instant pace_at;      // new text leaves at this instant or later
   Instant pace_due = Instant::never();  // it waits for that on the wheel
   ControllerState controller;
   Marks marks;
-  RateSample sample;        // the last that an ACK gave, for the observer
+  RateSample sample;  // the last that an ACK gave, for the observer
   // Selective acknowledgments to the peer.
   std::uint32_t extent_stamp = 0;  // arrivals above gaps
   Sequence duplicate_begin;        // octets that came twice, while `has_duplicate`
@@ -418,20 +420,20 @@ struct Active : Wishes, Doubts {
 
   // Loss recovery by SACK.
   Scoreboard board;
-  Sequence rescue;          // RescueRxt: no rescue before SND.UNA is beyond it
-  Bytes prr_flight;         // RecoverFS
+  Sequence rescue;   // RescueRxt: no rescue before SND.UNA is beyond it
+  Bytes prr_flight;  // RecoverFS
   Bytes prr_delivered;
   Bytes prr_out;
   RackState rack;
   TailProbe tail;
-  Instant timeout_due;      // of the retransmission timer, in RetransmitMode::loss_probe
+  Instant timeout_due;  // of the retransmission timer, in RetransmitMode::loss_probe
   PathProbe path_probe;
   // What the last answer to a loss has changed, and how it may turn out to be wrong.
   Bytes undo_cwnd;
   Bytes undo_ssthresh;
-  Bytes undo_octets;        // sent again since, and not known to have come twice
-  Sequence undo_mark;       // SND.UNA of then
-  Sequence watch_end;       // of what was sent again; then of all that was
+  Bytes undo_octets;   // sent again since, and not known to have come twice
+  Sequence undo_mark;  // SND.UNA of then
+  Sequence watch_end;  // of what was sent again; then of all that was
   EchoWatch echo;
   RttBefore rtt_before;
   bool after_timeout = false;  // what a timeout found lost is not all acknowledged
@@ -440,19 +442,19 @@ struct Active : Wishes, Doubts {
 // One ACK owed to the peer.
 //= rfc5681#4.2
 //# 5681:CC-28 one ACK an arriving segment at most: each record answers one or merges several
-struct Owed {
+struct PendingAck {
   enum class Kind : std::uint8_t { cumulative, duplicate };
   Sequence ack;
-  Sequence edge;                 // the right edge offered when it was owed
-  Sequence begin;                // of the segment that triggered it
+  Sequence edge;   // the right edge offered when it was owed
+  Sequence begin;  // of the segment that triggered it
   Sequence end;
   memory::Index next = memory::nil;
-  std::uint16_t segments = 0;    // merged into it
+  std::uint16_t segments = 0;  // merged into it
   Kind kind = Kind::cumulative;
-  bool echo = false;             // it carries ECE
-  bool cut = false;              // by a change of that: it leaves as an ACK of its own
-  std::uint8_t report_count = 0;   // of its SACK blocks: Engine::reports
-  bool report_duplicate = false;   // the first of them is a duplicate's
+  bool echo = false;              // it carries ECE
+  bool cut = false;               // by a change of that: it leaves as an ACK of its own
+  std::uint8_t report_count = 0;  // of its SACK blocks: Engine::reports
+  bool report_duplicate = false;  // the first of them is a duplicate's
 };
 
 // [begin, end) of a stream.
@@ -465,13 +467,13 @@ struct Range {
 struct Sent {
   Sequence begin;
   Sequence end;
-  Instant sent_at;    // its last transmission; with RACK only
+  Instant sent_at;  // its last transmission; with RACK only
   memory::Link order;
   memory::Link age;
   bool sacked = false;
   bool lost = false;
-  bool again = false; // a retransmission of it is in flight
-  bool ever = false;  // it was retransmitted at some time
+  bool retransmitted = false;  // a retransmission of it is in flight
+  bool ever = false;           // it was retransmitted at some time
 };
 
 // A range of octets received above a gap: [begin, end).
@@ -479,7 +481,7 @@ struct Extent {
   Sequence begin;
   Sequence end;
   memory::Index next = memory::nil;
-  std::uint32_t stamp = 0;       // when it grew last, in arrivals above gaps
+  std::uint32_t stamp = 0;  // when it grew last, in arrivals above gaps
 };
 
 // In-order text that still lies in a frame lent by the driver.
@@ -493,9 +495,9 @@ struct Loan {
 };
 
 // A SYN cookie that has opened a connection: its ACK, come again, opens none.
-struct SpentCookie {
-  Instant until;            // it is good until then; past: the place is free
-  std::uint32_t mark = 0;   // a part of the keyed hash of its tuple
+struct UsedCookie {
+  Instant until;           // it is good until then; past: the place is free
+  std::uint32_t mark = 0;  // a part of the keyed hash of its tuple
   Sequence cookie;
   bool begun_anew = false;  // a later SYN of the tuple was answered by a cookie, too
 };
@@ -509,7 +511,7 @@ struct TimeWait {
   std::uint8_t ttl = 64;
   std::uint8_t dscp = 0;
   OptionVariables options;
-  bool shelved = false;  // out of the table: a new SYN has taken its place for now
+  bool suspended = false;       // out of the table: a new SYN has taken its place for now
   std::uint8_t challenges = 0;  // as of a connection
   std::uint16_t answers = 0;
   std::uint16_t answers_second = 0;
@@ -517,8 +519,8 @@ struct TimeWait {
   Sequence send_nxt;
   Sequence receive_nxt;  // after the peer's FIN
   Bytes receive_wnd;
-  Instant due;           // its timer on the wheel: Engine::time_wait_timer
-  memory::Link order;    // oldest first, for eviction
+  Instant due;         // its timer on the wheel: Engine::time_wait_timer
+  memory::Link order;  // oldest first, for eviction
 };
 
 // What a client remembers of a server for Fast Open; of nobody while `local` is unspecified.
@@ -530,29 +532,29 @@ struct FastOpenEntry {
   IpAddress remote;
   std::array<std::uint8_t, wire::cookie_bytes_max> cookie{};
   std::uint8_t cookie_bytes = 0;
-  std::uint16_t mss = 0;       // 0: not known
-  Port bad_port;               // where it was not borne ...
-  Instant bad_until;           // ... until then it is not tried there
+  std::uint16_t mss = 0;  // 0: not known
+  Port bad_port;          // where it was not borne ...
+  Instant bad_until;      // ... until then it is not tried there
 };
 
 struct Listener {
   Local local;
   std::uint32_t generation = 0;
   std::uint32_t pending_max = 0;
-  std::uint32_t pending = 0;    // SYN-RECEIVED, or ESTABLISHED and not yet told
-  std::uint32_t complete = 0;   // of these, the ESTABLISHED ones
-  std::uint32_t records_max = 0;  // so many of the others, and the SYN cache is next
-  std::uint32_t half_open = 0;    // in the SYN cache
-  std::uint32_t admitted = 0;   // accepted events that may still be told
-  std::uint32_t fast_open_max = 0;      // 0: Fast Open is off
-  std::uint32_t fast_open_pending = 0;  // in SYN-RECEIVED, with text taken from the SYN
-  std::uint32_t fast_open_resets = 0;   // of those, ended by resets until ...
-  Instant fast_open_resets_until;       // ... then they count as pending still
+  std::uint32_t pending = 0;             // SYN-RECEIVED, or ESTABLISHED and not yet told
+  std::uint32_t complete = 0;            // of these, the ESTABLISHED ones
+  std::uint32_t records_max = 0;         // so many of the others, and the SYN cache is next
+  std::uint32_t half_open = 0;           // in the SYN cache
+  std::uint32_t admitted = 0;            // accepted events that may still be told
+  std::uint32_t fast_open_max = 0;       // 0: Fast Open is off
+  std::uint32_t fast_open_pending = 0;   // in SYN-RECEIVED, with text taken from the SYN
+  std::uint32_t fast_open_resets = 0;    // of those, ended by resets until ...
+  Instant fast_open_resets_until;        // ... then they count as pending still
   std::uint16_t local_address = 0xffff;  // index, or any
-  std::uint16_t mss = 0;        // Account::mss of what it opens
-  std::uint8_t ttl = 0;         // 0: the stack's
+  std::uint16_t mss = 0;                 // Account::mss of what it opens
+  std::uint8_t ttl = 0;                  // 0: the stack's
   std::uint8_t dscp = 0;
-  Bytes receive_buffer;         // zero: the stack's
+  Bytes receive_buffer;  // zero: the stack's
   bool open = false;
   memory::ListHead held;  // ESTABLISHED connections that wait to be admitted, by `tell`
 };

@@ -28,9 +28,8 @@ inline constexpr std::uint32_t timer_kind_count = 11;
 
 constexpr std::string_view name_of(TimerKind kind) {
   constexpr std::array<std::string_view, timer_kind_count> names{
-      "retransmit", "persist",   "sws_override", "delayed_ack",
-      "give_up",    "keepalive", "fin_wait_2",   "time_wait",
-      "pacing",     "reordering", "loss_probe"};
+      "retransmit", "persist",   "sws_override", "delayed_ack", "give_up",   "keepalive",
+      "fin_wait_2", "time_wait", "pacing",       "reordering",  "loss_probe"};
   return names[static_cast<std::uint32_t>(kind)];
 }
 
@@ -44,24 +43,24 @@ struct Counters {
   std::uint64_t resets_sent = 0;
   std::uint64_t challenges_sent = 0;
   std::uint64_t challenges_limited = 0;
-  std::uint64_t answers_limited = 0;  // empty segments out of the window, left without an ACK
-  std::uint64_t sacks_ignored = 0;    // blocks of what was never sent, or no block at all
-  std::uint64_t sacks_forgotten = 0;  // the scoreboard was full: the oldest knowledge went
-  std::uint64_t boards_given_up = 0;  // ... and there was none that could go
+  std::uint64_t answers_limited = 0;      // empty segments out of the window, left without an ACK
+  std::uint64_t sacks_ignored = 0;        // blocks of what was never sent, or no block at all
+  std::uint64_t sacks_forgotten = 0;      // the scoreboard was full: the oldest knowledge went
+  std::uint64_t scoreboards_dropped = 0;  // ... and there was none that could go
   std::uint64_t loss_probes = 0;
-  std::uint64_t spurious_timeouts = 0;   // as F-RTO found out
-  std::uint64_t recoveries_undone = 0;   // all that was sent again came twice
+  std::uint64_t spurious_timeouts = 0;  // as F-RTO found out
+  std::uint64_t recoveries_undone = 0;  // all that was sent again came twice
   std::uint64_t cookies_sent = 0;
-  std::uint64_t cookies_taken = 0;    // connections that an ACK of a cookie opened
-  std::uint64_t half_opens_kept = 0;     // SYNs that the SYN cache took ...
-  std::uint64_t half_opens_promoted = 0; // ... that became connections
-  std::uint64_t half_opens_evicted = 0;  // ... that gave way to others
-  std::uint64_t fast_opens_taken = 0;    // connections whose SYN brought text and a good cookie
-  std::uint64_t fast_opens_refused = 0;  // text with a bad one, or beyond the limit
-  std::uint64_t black_holes = 0;       // large packets seemed to vanish
+  std::uint64_t cookies_taken = 0;        // connections that an ACK of a cookie opened
+  std::uint64_t half_opens_kept = 0;      // SYNs that the SYN cache took ...
+  std::uint64_t half_opens_promoted = 0;  // ... that became connections
+  std::uint64_t half_opens_evicted = 0;   // ... that gave way to others
+  std::uint64_t fast_opens_taken = 0;     // connections whose SYN brought text and a good cookie
+  std::uint64_t fast_opens_refused = 0;   // text with a bad one, or beyond the limit
+  std::uint64_t black_holes = 0;          // large packets seemed to vanish
   std::uint64_t path_probes = 0;
   std::uint64_t path_probes_lost = 0;  // alone: the path does not carry so much
-  std::uint64_t acks_merged = 0;  // the pool of owed ACKs was full
+  std::uint64_t acks_merged = 0;       // the pool of owed ACKs was full
   std::uint64_t time_wait_evicted = 0;
   std::uint64_t connections_opened = 0;
   std::uint64_t connections_closed = 0;

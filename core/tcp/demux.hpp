@@ -63,8 +63,8 @@ class Demux {
       hash.add(tuple.local.address.high).add(tuple.local.address.low);
       hash.add(tuple.remote.address.high).add(tuple.remote.address.low);
     }
-    std::uint64_t const ports = std::uint64_t{tuple.local.port.value} << 16 |
-                                tuple.remote.port.value;
+    std::uint64_t const ports =
+        std::uint64_t{tuple.local.port.value} << 16 | tuple.remote.port.value;
     return static_cast<std::uint32_t>(hash.finish({ports, 4}));
   }
 

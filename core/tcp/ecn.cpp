@@ -5,7 +5,7 @@
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/lifecycle.hpp"
-#include "core/tcp/owed.hpp"
+#include "core/tcp/pending_ack.hpp"
 
 namespace lockstep::tcp::ecn {
 namespace {
@@ -13,45 +13,43 @@ namespace {
 //= rfc3168#6.1.1
 //# 3168:ECN-1 an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK has ECE alone
 //# 3168:ECN-25, 3168:ECN-24 every other pair of bits, both on a SYN-ACK too, sets up nothing
-bool is_setup(wire::Flags flags) {
-  return flags.ece() && flags.cwr() != flags.ack();
-}
+bool is_setup(wire::Flags flags) { return flags.ece() && flags.cwr() != flags.ack(); }
 
 }  // namespace
 
-void take_syn(const Config& config, Connection& c, wire::Flags flags) {
+void process_syn(const Config& config, Connection& c, wire::Flags flags) {
   //= rfc3168#6.1.1
   //# 3168:ECN-23 who does not want ECN agrees to nothing, and clears both bits
   bool const ours = flags.ack() ? c.ecn.offered : config.ecn != EcnPolicy::off;
   //= rfc3168#6.1.1
   //# 3168:ECN-22 both have set it up: CE is heard, whatever we send
-  c.ecn.hears = ours && is_setup(flags);
+  c.ecn.rx = ours && is_setup(flags);
   //= rfc3168#6.1.1
   //# 3168:ECN-3, 3168:ECN-16 text is ECT only if neither side sent a SYN without the bits
-  c.ecn.sends = c.ecn.hears && !c.ecn.plain;
+  c.ecn.tx = c.ecn.rx && !c.ecn.plain;
 }
 
-void take_syn_again(Connection& c, wire::Flags flags) {
+void process_syn_again(Connection& c, wire::Flags flags) {
   if (!is_setup(flags)) {
     //= rfc3168#6.1.1
     //# 3168:ECN-2, 3168:ECN-16 a SYN without the bits is answered without, and ends it for good
-    c.ecn.hears = false;
-    c.ecn.sends = false;
+    c.ecn.rx = false;
+    c.ecn.tx = false;
   }
 }
 
 //= rfc9293#3.8.2
 //# 9293:SHLD-8 ECN is spoken where Config says so
-wire::Flags syn_flags(const Config& config, Connection& c, bool again) {
+wire::Flags syn_flags(const Config& config, Connection& c, bool retransmitted) {
   if (c.state != State::syn_sent) {
     //= rfc3168#6.1.1
     //# 3168:ECN-1, 3168:ECN-2 ECE on a SYN-ACK answers an ECN-setup SYN only
-    c.ecn.offered = c.ecn.offered || c.ecn.hears;
-    return c.ecn.hears ? wire::flag::ece : wire::flag::none;
+    c.ecn.offered = c.ecn.offered || c.ecn.rx;
+    return c.ecn.rx ? wire::flag::ece : wire::flag::none;
   }
   //= rfc3168#6.1.1.1
   //# 3168:ECN-5 a SYN that drew no answer goes again without, in case that was why
-  if (config.ecn != EcnPolicy::on || again) {
+  if (config.ecn != EcnPolicy::on || retransmitted) {
     //= rfc3168#6.1.1
     //# 3168:ECN-3 which is a SYN without the bits that was sent
     c.ecn.plain = true;
@@ -76,7 +74,7 @@ wire::Flags cwr_flag(Connection& c, const Plan& plan) {
   return wire::flag::cwr;
 }
 
-bool take_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags flags) {
+bool process_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags flags) {
   bool const marked = field == ce;
   bool const by_packet = congestion_of(e, c) == Congestion::dctcp;
   bool echo = c.ecn.echo;
@@ -107,21 +105,21 @@ bool take_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags flags)
 
 //= rfc8257#3.2
 //# 8257:DCTCP-2 a change of DCTCP.CE is told at once
-void tell_echo(Engine& e, Connection& c) {
+void notify_ce(Engine& e, Connection& c) {
   // What came out of order has an ACK of its own already.
   if (!c.detached && c.active != nil && e.active(c).delayed_segments != 0) {
-    owe_now(e, c);
+    ack_now(e, c);
   }
 }
 
-void take_echo(Engine& e, Connection& c, Bytes newly) {
-  if (!c.ecn.sends || c.active == nil) {
+void process_ece(Engine& e, Connection& c, Bytes newly) {
+  if (!c.ecn.tx || c.active == nil) {
     return;
   }
   if (Account* account = account_of(e, c)) {
     account->octets_marked += newly.count;
   }
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   //= rfc3168#6.1.2
   //# 3168:ECN-18 one reduction for a window, for losses and echoes together
   //= rfc8257#3.3

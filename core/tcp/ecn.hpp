@@ -13,13 +13,13 @@ inline constexpr std::uint8_t ce = 0x03;
 
 // What a SYN or SYN-ACK of the peer says about ECN, the first time and each time that it is
 // repeated.
-void take_syn(const Config& config, Connection& c, wire::Flags flags);
-void take_syn_again(Connection& c, wire::Flags flags);
+void process_syn(const Config& config, Connection& c, wire::Flags flags);
+void process_syn_again(Connection& c, wire::Flags flags);
 // The ECN bits of our SYN or SYN-ACK, which leaves now; `again`: not for the first time.
-wire::Flags syn_flags(const Config& config, Connection& c, bool again);
+wire::Flags syn_flags(const Config& config, Connection& c, bool retransmitted);
 
 inline bool carries_new_text(const Plan& plan) {
-  return plan.kind == PlanKind::text && !plan.text.empty() && !plan.again && !plan.probe &&
+  return plan.kind == PlanKind::text && !plan.text.empty() && !plan.retransmitted && !plan.probe &&
          !plan.syn;
 }
 
@@ -38,7 +38,7 @@ inline std::uint8_t traffic_class_of(const Connection& c, const Plan& plan) {
   //# 3168:ECN-4 nor on a SYN or SYN-ACK
   //= rfc3168#5.2
   //# 3168:ECN-30 the loss of new text is found out by the retransmission queue
-  if (c.ecn.sends && carries_new_text(plan)) [[unlikely]] {
+  if (c.ecn.tx && carries_new_text(plan)) [[unlikely]] {
     return static_cast<std::uint8_t>(plain | ect0);
   }
   return plain;
@@ -48,15 +48,15 @@ wire::Flags cwr_flag(Connection& c, const Plan& plan);
 
 // An acceptable segment with text came, under this ECN field: the echo begins or ends, and what is
 // owed for earlier text is cut off from it. True if this segment's ACK must not be delayed: to be
-// followed by tell_echo() once its text is taken.
-bool take_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags flags);
-void tell_echo(Engine& e, Connection& c);
+// followed by notify_ce() once its text is taken.
+bool process_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags flags);
+void notify_ce(Engine& e, Connection& c);
 
 // Whether an echo at the smallest window has new text wait still, though nothing is in flight.
-inline bool holds_back(const Engine& e, const Connection& c, const Active& a) {
-  return c.ecn.sends && e.state->now < a.pace_at && c.congestion.cwnd.count <= c.mss;
+inline bool holds_back(const Engine& e, const Connection& c, const InFlightState& a) {
+  return c.ecn.tx && e.state->now < a.pace_at && c.congestion.cwnd.count <= c.mss;
 }
 // An acceptable ACK with ECE came; `newly`: octets that it acknowledges for the first time.
-void take_echo(Engine& e, Connection& c, Bytes newly);
+void process_ece(Engine& e, Connection& c, Bytes newly);
 
 }  // namespace lockstep::tcp::ecn

@@ -10,13 +10,13 @@
 #include "core/tcp/expiry.hpp"
 #include "core/tcp/lifecycle.hpp"
 #include "core/tcp/output.hpp"
-#include "core/tcp/owed.hpp"
 #include "core/tcp/path_probe.hpp"
+#include "core/tcp/pending_ack.hpp"
 #include "core/tcp/record_ends.hpp"
-#include "core/tcp/sack.hpp"
+#include "core/tcp/recovery/sack.hpp"
+#include "core/tcp/recovery/tail_probe.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/segment_options.hpp"
-#include "core/tcp/tail_probe.hpp"
 #include "core/units/check.hpp"
 #include "core/wire/ipv4.hpp"
 
@@ -36,7 +36,7 @@ wire::Partial copy_lent(const Engine& e, const memory::Source& source, std::byte
 }
 
 // Copies the queue's octets from `from` into `into`, summing them on the way.
-wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> into) {
+wire::Partial copy_text(Engine& e, InFlightState& a, Bytes from, std::span<std::byte> into) {
   memory::SendStore::Range const range{from, Bytes{static_cast<std::uint32_t>(into.size())}};
   auto const bytes = a.send.in_first_block(e.pools, range);
   if (!bytes.empty()) {
@@ -62,14 +62,14 @@ wire::Partial copy_text(Engine& e, Active& a, Bytes from, std::span<std::byte> i
 // Text on the peer's SYN is kept, but a SYN is answered for itself alone.
 //= rfc9293#3.10.7.2
 //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>
-void acknowledge_syn(Engine& e, Connection& c, Active& a, wire::Header& out) {
+void acknowledge_syn(Engine& e, Connection& c, InFlightState& a, wire::Header& out) {
   out.acknowledgment = c.receive.irs.next();
   if (opened_fast(c)) [[unlikely]] {
     //= rfc7413#4.2.2
     //# 7413:TFO-13 unless a cookie has vouched for the text
     out.acknowledgment = c.receive.nxt;
     a.last_ack_sent = c.receive.nxt;
-    discharge_cumulative(e, a);
+    clear_delayed_acks(e, a);
   }
   //= rfc7323#2.2
   //# 7323:TS-2 the window of a SYN is not scaled
@@ -77,7 +77,7 @@ void acknowledge_syn(Engine& e, Connection& c, Active& a, wire::Header& out) {
 }
 
 // The ACK field and the window: of the oldest record if a pure ACK leaves, else the newest.
-void fill_acknowledgment(Engine& e, Connection& c, Active& a, const Plan& plan,
+void fill_acknowledgment(Engine& e, Connection& c, InFlightState& a, const Plan& plan,
                          wire::Header& out) {
   if (c.state == State::syn_sent) {
     //= rfc9293#3.8.6
@@ -90,12 +90,12 @@ void fill_acknowledgment(Engine& e, Connection& c, Active& a, const Plan& plan,
   //= rfc9293#3.8
   //# 9293:P-ACK-ALWAYS every segment carries ACK once the peer's SYN is known
   out.flags |= wire::flag::ack;
-  if (plan.kind == PlanKind::ack && a.owed_first != nil) {
-    Owed const record = pop_owed(e, a);
-    bool const newest = record.ack == c.receive.nxt && record.kind == Owed::Kind::cumulative;
+  if (plan.kind == PlanKind::ack && a.pending_ack_first != nil) {
+    PendingAck const record = pop_pending_ack(e, a);
+    bool const newest = record.ack == c.receive.nxt && record.kind == PendingAck::Kind::cumulative;
     // Duplicates that wait behind it repeat the edge of their time: moving it now would make them
     // move it back.
-    bool const last = newest && a.owed_first == nil;
+    bool const last = newest && a.pending_ack_first == nil;
     if (last) {
       advance_edge(e, c);
     }
@@ -111,12 +111,12 @@ void fill_acknowledgment(Engine& e, Connection& c, Active& a, const Plan& plan,
     if (newest) {
       // A window update is still due if the edge had to stay.
       bool const update = a.window_update && !last;
-      discharge_cumulative(e, a);
+      clear_delayed_acks(e, a);
       a.window_update = update;
     }
     return;
   }
-  if (plan.kind != PlanKind::keepalive && a.owed_duplicates == 0) {
+  if (plan.kind != PlanKind::keepalive && a.pending_ack_duplicates == 0) {
     advance_edge(e, c);
   }
   if (plan.syn) {
@@ -135,11 +135,11 @@ void fill_acknowledgment(Engine& e, Connection& c, Active& a, const Plan& plan,
     a.last_ack_sent = c.receive.nxt;
     //= rfc9293#3.10.7.4
     //# 9293:P-TEXT-PIGGY a segment that leaves anyway carries the ACK
-    discharge_cumulative(e, a);
+    clear_delayed_acks(e, a);
   }
 }
 
-void fill_urgent(const Connection& c, const Active& a, const Plan& plan, wire::Header& out) {
+void fill_urgent(const Connection& c, const InFlightState& a, const Plan& plan, wire::Header& out) {
   //= rfc9293#3.8.5
   //# 9293:P-URG-DATA urgency is told together with text only
   if (!c.send_urgent || plan.text.empty() || !a.send_up.after(plan.sequence)) {
@@ -148,25 +148,24 @@ void fill_urgent(const Connection& c, const Active& a, const Plan& plan, wire::H
   //= rfc9293#3.8.5
   //# 9293:MUST-62, 9293:P-SEND-URGSIG the pointer names the octet after the urgent data
   out.flags |= wire::flag::urg;
-  out.urgent = static_cast<std::uint16_t>(
-      std::min(a.send_up.since(plan.sequence).count, 0xffffu));
+  out.urgent = static_cast<std::uint16_t>(std::min(a.send_up.since(plan.sequence).count, 0xffffu));
 }
 
 // Whether the queue, or a record of it, ends there.
 [[gnu::always_inline]] inline bool ends_push(const Engine& e, const Connection& c,
-                                             const Active& a, Sequence end) {
+                                             const InFlightState& a, Sequence end) {
   return end == queue_begin(c) + a.send.length() ||
          (a.send.record_ends != 0 && is_record_end(e, c, end));
 }
 
-wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan) {
+wire::Header header_of(Engine& e, Connection& c, InFlightState& a, const Plan& plan) {
   wire::Header out;
   out.source = c.local_port;
   out.destination = c.remote_port;
   out.sequence = plan.sequence;
   if (plan.syn) {
-    out.flags |= wire::flag::syn | ecn::syn_flags(e.config, c, plan.again);
-    a.fast_open_used = a.fast_open_used || (a.fast_open_wanted && !plan.again);
+    out.flags |= wire::flag::syn | ecn::syn_flags(e.config, c, plan.retransmitted);
+    a.fast_open_used = a.fast_open_used || (a.fast_open_wanted && !plan.retransmitted);
     if (!plan.text.empty() && ends_push(e, c, a, queue_begin(c) + plan.text)) {
       out.flags |= wire::flag::psh;
     }
@@ -197,10 +196,10 @@ wire::Header header_of(Engine& e, Connection& c, Active& a, const Plan& plan) {
 }
 
 // Karn's rule, and one timed segment a round trip.
-void time_segment(Engine& e, Active& a, const Plan& plan, Sequence end) {
+void time_segment(Engine& e, InFlightState& a, const Plan& plan, Sequence end) {
   //= rfc6298#3
   //# 6298:RTO-6 no sample from what was sent twice
-  if (plan.again) {
+  if (plan.retransmitted) {
     a.timing = false;
   } else if (!a.timing && !plan.probe) {
     a.timing = true;
@@ -212,7 +211,7 @@ void time_segment(Engine& e, Active& a, const Plan& plan, Sequence end) {
 
 // What sampling and pacing make of text that has left for the first time.
 void note_new_text(Engine& e, Connection& c, const Plan& plan, Bytes flight) {
-  bool const plain = !plan.text.empty() && !plan.again && !plan.probe;
+  bool const plain = !plan.text.empty() && !plan.retransmitted && !plan.probe;
   if (plain && wants_marks(e.config) && !plan.syn) [[unlikely]] {
     mark_segment(e, c, flight);
   }
@@ -222,14 +221,14 @@ void note_new_text(Engine& e, Connection& c, const Plan& plan, Bytes flight) {
 }
 
 // Sequence space has left: SND.NXT, the retransmission cursor, the timer, the state.
-void note_departure(Engine& e, Connection& c, Active& a, const Plan& plan) {
+void note_departure(Engine& e, Connection& c, InFlightState& a, const Plan& plan) {
   Sequence const end = plan.sequence + plan.text + Bytes{plan.syn || plan.fin ? 1u : 0u};
   time_segment(e, a, plan, end);
   if (c.sack) {
     note_on_board(e, c, plan, end);
   }
   std::uint32_t const before = flight_size(c).count;
-  if (plan.again) {
+  if (plan.retransmitted) {
     ++c.retransmissions;
     ++e.counters->retransmissions;
     a.retransmit_next = last_of(a.retransmit_next, end);
@@ -280,7 +279,7 @@ void note_departure(Engine& e, Connection& c, Active& a, const Plan& plan) {
   if (a.give_up_due.is_never()) {
     set_give_up(e, c, a);
   }
-  if (c.sack && e.config.tail_probe && !plan.again && !plan.loss_probe) {
+  if (c.sack && e.config.tail_probe && !plan.retransmitted && !plan.loss_probe) {
     tail_probe::schedule(e, c);
   }
   Instant const due = earliest_due(a);
@@ -291,10 +290,11 @@ void note_departure(Engine& e, Connection& c, Active& a, const Plan& plan) {
 
 }  // namespace
 
-Bytes write_plan(Engine& e, Connection& c, Active& a, const Plan& plan, std::span<std::byte> into) {
+Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const Plan& plan,
+                 std::span<std::byte> into) {
   Report report;
   if (c.sack) {
-    report = take_report(e, c, plan);
+    report = pop_sack_report(e, c, plan);
   }
   wire::Header const out = header_of(e, c, a, plan);
   //= rfc9293#3.1
@@ -319,8 +319,7 @@ Bytes write_plan(Engine& e, Connection& c, Active& a, const Plan& plan, std::spa
     sum = copy_text(e, a, from, into.subspan(header.count, text.count));
   }
   wire::PseudoHeader const pseudo{e.local_of(c), c.remote,
-                                  static_cast<std::uint8_t>(wire::IpProtocol::tcp),
-                                  header + text};
+                                  static_cast<std::uint8_t>(wire::IpProtocol::tcp), header + text};
   wire::write_whole(out, options, pseudo, sum, into);
   ++c.segments_sent;
   ++e.counters->segments_sent;

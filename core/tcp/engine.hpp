@@ -16,8 +16,8 @@
 #include "core/tcp/connection.hpp"
 #include "core/tcp/counters.hpp"
 #include "core/tcp/demux.hpp"
-#include "core/tcp/half_open.hpp"
-#include "core/tcp/isn.hpp"
+#include "core/tcp/opening/half_open.hpp"
+#include "core/tcp/opening/isn.hpp"
 #include "core/units/drop.hpp"
 #include "core/units/time.hpp"
 #include "core/wire/checksum.hpp"
@@ -49,31 +49,31 @@ inline constexpr std::uint32_t listener_kinds = 4;
 // What of TCP's state is neither a pool nor a table; in the arena.
 struct EngineState {
   Instant now;
-  Instant booted;               // the first instant that the world told, once `started`
-  Instant arrived;              // of the segment being processed
+  Instant booted;   // the first instant that the world told, once `started`
+  Instant arrived;  // of the segment being processed
   Instant challenge_second;
   std::uint32_t challenges_used = 0;
-  Instant cookies_until;        // until then an ACK may prove a SYN that was answered by a cookie
-  Instant spent_until;          // until then some cookie is remembered that has opened
+  Instant cookies_until;  // until then an ACK may prove a SYN that was answered by a cookie
+  Instant spent_until;    // until then some cookie is remembered that has opened
   std::uint64_t half_open_tries = 0;  // bit n: some were retransmitted n times
   std::uint32_t ports_drawn = 0;
   bool started = false;
-  bool draining = false;        // next_event() runs: what calls raise is told next turn
+  bool draining = false;  // next_event() runs: what calls raise is told next turn
   // How many listeners there are, by listener_kind: what nobody listens with is not searched for.
   std::array<std::uint32_t, listener_kinds> listeners_of_kind{};
-  std::uint32_t gap_blocks = 0; // of all connections: Active::gap_blocks
-  memory::ListHead ready;       // active parts with something to send, by `queue`
-  memory::ListHead tell_now;    // connections with events for this turn, by `tell`
-  memory::ListHead tell_next;   // ... and for the next one
-  memory::ListHead time_waits;  // oldest first
-  memory::ListHead gaps;        // active parts with text above gaps, by `gaps`, oldest gap first
+  std::uint32_t gap_blocks = 0;  // of all connections: Active::gap_blocks
+  memory::ListHead ready;        // active parts with something to send, by `queue`
+  memory::ListHead notify_now;   // connections with events for this turn, by `tell`
+  memory::ListHead notify_next;  // ... and for the next one
+  memory::ListHead time_waits;   // oldest first
+  memory::ListHead gaps;         // active parts with text above gaps, by `gaps`, oldest gap first
   // Connections whose applications were refused and that have nothing else to be told, by `tell`,
   // one list for each kind of room.
   std::array<memory::ListHead, room_kinds> wanting{};
   // Connections in SYN-RECEIVED that no application knows of, by `tell`, oldest first. What has
   // nothing to be told needs its link for nothing else.
   memory::ListHead half_open_records;
-  std::uint32_t refused = 0;    // how many were refused, in these lists or not
+  std::uint32_t refused = 0;  // how many were refused, in these lists or not
   std::uint16_t loan_count = 0;
   // What routers of IPv6 have told.
   std::uint8_t hop_limit6 = 0;  // 0: nothing
@@ -92,15 +92,15 @@ struct Region {
 };
 
 // One arriving segment, checked by the lower floors.
-struct Arrival {
+struct InboundSegment {
   const wire::Segment& segment;
   const IpAddress& local;
   const IpAddress& remote;
   std::uint16_t local_address = 0;
   std::uint32_t hash = 0;  // of the four-tuple, by the table's key
-  Mac from;             // the link address that replies without a connection go to
+  Mac from;                // the link address that replies without a connection go to
   Instant arrived;
-  std::uint8_t ecn = 0; // the ECN field of its packet
+  std::uint8_t ecn = 0;  // the ECN field of its packet
 };
 
 // What some remotes, told apart by a keyed hash, hold above gaps: see gaps.hpp.
@@ -113,10 +113,10 @@ inline constexpr std::uint32_t gap_uses = 256;
 // Handles and configuration; held outside of the arena, by value, for as long as the stack lives.
 struct Engine {
   Config config;
-  Bytes mtu_text_max;  // the largest text that the link allows without options
+  Bytes mtu_mss;           // the largest text that the link allows without options
   bool mss_alone = false;  // names_mss_alone(config)
-  KnownOffset ports;   // of the last connection whose port was drawn
-  Connection fresh;    // what every new record begins as: fresh_connection(config)
+  KnownOffset ports;       // of the last connection whose port was drawn
+  Connection fresh;        // what every new record begins as: fresh_connection(config)
   EngineState* state = nullptr;
   Counters* counters = nullptr;
   DropCounters* drops = nullptr;
@@ -124,19 +124,19 @@ struct Engine {
 
   memory::Slots<Connection> connections;
   memory::View<Account> accounts;  // by the slots of connections; none unless Config::accounts
-  memory::Slots<Active> actives;
+  memory::Slots<InFlightState> actives;
   memory::Slots<TimeWait> time_waits;
-  memory::Slots<HalfOpen> half_opens;  // the SYN cache
+  memory::Slots<HalfOpen> half_opens;               // the SYN cache
   memory::View<memory::ListHead> half_open_queues;  // by how often their SYN-ACKs went again
-  memory::View<SpentCookie> spent_cookies;
+  memory::View<UsedCookie> used_cookies;
   memory::Slots<Listener> listeners;
   memory::Slots<Extent> extents;
-  memory::Slots<Owed> owed;
-  memory::Slots<SendMark> marks;
+  memory::Slots<PendingAck> pending_acks;
+  memory::Slots<TxStamp> marks;
   memory::Slots<Sent> sent;
   memory::View<std::array<wire::SackBlock, wire::sack_blocks_max>> reports;  // one an ACK owed
   memory::BytePools pools;
-  memory::View<FastOpenEntry> fast_open_cache;  // a client's
+  memory::View<FastOpenEntry> fast_open_cache;   // a client's
   memory::View<memory::ListHead> waiting_heads;  // one a neighbour
   memory::View<GapUse> gap_uses;
   memory::TimerWheel wheel;
@@ -153,12 +153,13 @@ struct Engine {
     return static_cast<Index>(&c - connections.view().data());
   }
   // Only where the connection has one.
-  Active& active(const Connection& c) const { return actives[c.active]; }
+  InFlightState& active(const Connection& c) const { return actives[c.active]; }
 
   Index half_open_timer() const { return half_open_timer_of(config); }
   Index time_wait_timer(Index record) const { return time_wait_timers_from(config) + record; }
 
-  std::uint32_t hash_of(const HalfOpen& h) const;  // which keeps none; core/tcp/syn_cache.cpp
+  std::uint32_t hash_of(
+      const HalfOpen& h) const;  // which keeps none; core/tcp/opening/syn_cache.cpp
   // Takes an entry out of the table.
   void leave_table(std::uint32_t hash, Found entry) {
     demux.remove(hash, entry, [this](Found other) {
@@ -174,27 +175,29 @@ struct Engine {
     });
   }
 
-  memory::List<Active, &Active::queue> ready() const {
+  memory::List<InFlightState, &InFlightState::queue> ready() const {
     return {state->ready, actives.view()};
   }
-  memory::List<Active, &Active::gaps> gaps() const { return {state->gaps, actives.view()}; }
-  memory::List<Connection, &Connection::tell> tell_now() const {
-    return {state->tell_now, connections.view()};
+  memory::List<InFlightState, &InFlightState::gaps> gaps() const {
+    return {state->gaps, actives.view()};
   }
-  memory::List<Connection, &Connection::tell> tell_next() const {
-    return {state->tell_next, connections.view()};
+  memory::List<Connection, &Connection::notify> notify_now() const {
+    return {state->notify_now, connections.view()};
   }
-  memory::List<Connection, &Connection::tell> wanting(Room kind) const {
+  memory::List<Connection, &Connection::notify> notify_next() const {
+    return {state->notify_next, connections.view()};
+  }
+  memory::List<Connection, &Connection::notify> wanting(Resource kind) const {
     return {state->wanting[static_cast<std::uint32_t>(kind) - 1], connections.view()};
   }
-  memory::List<Connection, &Connection::tell> held(Listener& listener) const {
+  memory::List<Connection, &Connection::notify> held(Listener& listener) const {
     return {listener.held, connections.view()};
   }
-  memory::List<Connection, &Connection::tell> half_open_records() const {
+  memory::List<Connection, &Connection::notify> half_open_records() const {
     return {state->half_open_records, connections.view()};
   }
   // Active parts of connections that wait for a next hop to be resolved.
-  memory::List<Active, &Active::queue> waiting(Index neighbour) const {
+  memory::List<InFlightState, &InFlightState::queue> waiting(Index neighbour) const {
     return {waiting_heads[neighbour], actives.view()};
   }
   // Those that were retransmitted `tries` times, the next one due first.
@@ -211,11 +214,11 @@ struct Engine {
     return remote.is_v4() || state->hop_limit6 == 0 ? config.ttl : state->hop_limit6;
   }
   // The largest text that the link carries to `remote`, without options.
-  Bytes text_max(IpAddress remote) const {
+  Bytes link_mss(IpAddress remote) const {
     //= rfc8200#8.3
     //# 8200:V6-27 the packet's size less 60
     if (remote.is_v4()) {
-      return mtu_text_max;
+      return mtu_mss;
     }
     //= rfc8200#5
     //# 8200:V6-29 without discovery of the path 1280 octets are all that surely passes
@@ -223,7 +226,7 @@ struct Engine {
   }
   // The MSS that a SYN to `remote` names: never more than the link brings.
   Bytes mss_to(IpAddress remote) const {
-    return remote.is_v4() ? config.mss : least(config.mss, mtu_text_max - Bytes{20});
+    return remote.is_v4() ? config.mss : least(config.mss, mtu_mss - Bytes{20});
   }
 
   IpAddress local_of(const Connection& c) const { return addresses[c.local_address]; }

@@ -6,16 +6,16 @@
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/control.hpp"
-#include "core/tcp/fast_open.hpp"
 #include "core/tcp/lifecycle.hpp"
-#include "core/tcp/owed.hpp"
+#include "core/tcp/opening/fast_open.hpp"
 #include "core/tcp/path.hpp"
 #include "core/tcp/path_probe.hpp"
+#include "core/tcp/pending_ack.hpp"
+#include "core/tcp/recovery/sack.hpp"
+#include "core/tcp/recovery/spurious.hpp"
+#include "core/tcp/recovery/tail_probe.hpp"
 #include "core/tcp/replies.hpp"
 #include "core/tcp/rtt.hpp"
-#include "core/tcp/sack.hpp"
-#include "core/tcp/spurious.hpp"
-#include "core/tcp/tail_probe.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -38,7 +38,7 @@ void count(Engine& e, TimerKind kind) {
 //= rfc9293#3.8.6.1
 //# 9293:SHLD-30 the interval grows exponentially
 [[gnu::cold]] void probe(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   a.mode = RetransmitMode::persist;
   a.probe = true;
   a.persist_backoff = static_cast<std::uint8_t>(std::min(a.persist_backoff + 1, 16));
@@ -54,7 +54,7 @@ void advise(Engine& e, Connection& c) {
     if (c.soft_errors) {
       // What ICMP says of the reason tells more, if it was not told yet.
       c.soft_cause = c.soft_cause == Cause::none ? Cause::retransmitting : c.soft_cause;
-      tell(e, c, EventKind::soft_error);
+      notify(e, c, EventKind::soft_error);
     }
   }
 }
@@ -62,7 +62,7 @@ void advise(Engine& e, Connection& c) {
 //= rfc9293#3.10.8
 //# 9293:P-RTO the front of the queue is sent again and the timer runs anew
 [[gnu::cold]] void retransmit(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   //= rfc9293#3.8.6
   //# 9293:MUST-35 the window was shrunk to zero: probing takes over
   if (synchronized(c.state) && c.send.wnd.empty()) {
@@ -113,7 +113,7 @@ void advise(Engine& e, Connection& c) {
 }
 
 void expire_retransmit(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   a.retransmit_due = Instant::never();
   switch (a.mode) {
     case RetransmitMode::retransmit:
@@ -171,7 +171,7 @@ void expire_keepalive(Engine& e, Connection& c) {
   }
   set_slow(e, c, e.state->now + keepalive_interval_of(e, c));
   // Where there is no room for a probe the peer is not to blame for its silence.
-  if (Active* a = ensure_active(e, c)) {
+  if (InFlightState* a = ensure_active(e, c)) {
     ++c.keepalive_probes;
     a->keepalive_probe = true;
     make_ready(e, c);
@@ -203,7 +203,7 @@ bool due(Instant instant, Instant now) { return instant <= now; }
   }
   if (c.active != nil && due(e.active(c).delayed_ack_due, now)) {
     count(e, TimerKind::delayed_ack);
-    owe_now(e, c);
+    ack_now(e, c);
   }
   if (c.active != nil && due(e.active(c).retransmit_due, now)) {
     expire_retransmit(e, c);
@@ -231,7 +231,7 @@ Duration limit_of(std::uint32_t user_timeout_ms) {
 }  // namespace
 
 Duration probe_interval(const Engine& e, const Connection& c) {
-  Active const& a = e.active(c);
+  InFlightState const& a = e.active(c);
   Duration const wait = c.rtt.rto() * (std::uint64_t{1} << a.persist_backoff);
   return a.persist_backoff == 0 ? wait : std::min(wait, e.config.persist_max);
 }
@@ -243,7 +243,7 @@ Duration syn_limit(const Engine& e, std::uint32_t user_timeout_ms) {
   return e.config.syn_timeout.ns == 0 ? user : std::min(user, e.config.syn_timeout);
 }
 
-void set_give_up(const Engine& e, const Connection& c, Active& a) {
+void set_give_up(const Engine& e, const Connection& c, InFlightState& a) {
   //= rfc9293#3.8.3
   //# 9293:MUST-21 the application sets R2, for ever included
   //= rfc9293#3.9.1.1
@@ -252,8 +252,8 @@ void set_give_up(const Engine& e, const Connection& c, Active& a) {
   //# 9293:P-CLOSE-TOABORT so a CLOSE that cannot get through becomes an ABORT
   //= rfc9293#3.6
   //# 9293:P-CLOSE-NOACK and so does a FIN that is never acknowledged
-  Duration const limit = synchronized(c.state) ? limit_of(c.user_timeout_ms)
-                                               : syn_limit(e, c.user_timeout_ms);
+  Duration const limit =
+      synchronized(c.state) ? limit_of(c.user_timeout_ms) : syn_limit(e, c.user_timeout_ms);
   a.give_up_due = e.state->now + limit;
 }
 

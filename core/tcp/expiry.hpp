@@ -10,7 +10,7 @@ namespace lockstep::tcp {
 void expire_connection(Engine& e, Connection& c);
 
 // Gives up this long from now unless the peer answers: the user timeout, or R2 of a SYN.
-void set_give_up(const Engine& e, const Connection& c, Active& a);
+void set_give_up(const Engine& e, const Connection& c, InFlightState& a);
 // How long the next zero-window probe waits.
 Duration probe_interval(const Engine& e, const Connection& c);
 // R2 of a SYN or SYN-ACK, beside a user timeout (0: for ever).

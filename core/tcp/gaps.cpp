@@ -21,8 +21,7 @@ constexpr std::uint32_t modest_part = 16;
 // to speak from.
 GapUse& use_of(const Engine& e, const Connection& c) {
   std::uint64_t const low = c.remote.is_v4() ? c.remote.low : 0;
-  std::uint64_t const hash =
-      TableHash(e.config.table_key).add(c.remote.high).add(low).finish();
+  std::uint64_t const hash = TableHash(e.config.table_key).add(c.remote.high).add(low).finish();
   return e.gap_uses[static_cast<Index>(hash % e.gap_uses.count())];
 }
 
@@ -56,8 +55,7 @@ Demands demands_of(const Engine& e, const Connection& c, Count missing, bool fre
   Demands out;
   // A peer can leave a gap open for ever, so all of them together get half of the store at most,
   // and never what is needed to open windows and to write.
-  out.kept_free =
-      missing.value + 2 * e.config.reserve_blocks.value <= blocks.room_to_receive();
+  out.kept_free = missing.value + 2 * e.config.reserve_blocks.value <= blocks.room_to_receive();
   out.blocks = {blocks.capacity() / 2, e.state->gap_blocks, use.blocks, missing.value};
   out.ranges = {e.extents.capacity(), e.extents.used(), use.ranges, fresh ? 1u : 0u};
   return out;
@@ -65,7 +63,7 @@ Demands demands_of(const Engine& e, const Connection& c, Count missing, bool fre
 
 }  // namespace
 
-[[gnu::cold]] bool make_room(Engine& e, const Connection& c, const Active& a, Count missing,
+[[gnu::cold]] bool make_room(Engine& e, const Connection& c, const InFlightState& a, Count missing,
                              bool fresh) {
   Demands demands = demands_of(e, c, missing, fresh);
   for (std::uint32_t i = 0; i < victims_max && !demands.fit() && demands.modest(); ++i) {
@@ -80,20 +78,20 @@ Demands demands_of(const Engine& e, const Connection& c, Count missing, bool fre
   return demands.fit();
 }
 
-[[gnu::cold]] void add_blocks(Engine& e, const Connection& c, Active& a, Count blocks) {
+[[gnu::cold]] void add_blocks(Engine& e, const Connection& c, InFlightState& a, Count blocks) {
   a.gap_blocks += blocks.value;
   e.state->gap_blocks += blocks.value;
   use_of(e, c).blocks += blocks.value;
 }
 
-[[gnu::cold]] void remove_blocks(Engine& e, const Connection& c, Active& a, Count blocks) {
+[[gnu::cold]] void remove_blocks(Engine& e, const Connection& c, InFlightState& a, Count blocks) {
   CHECK(use_of(e, c).blocks >= blocks.value);
   a.gap_blocks -= blocks.value;
   e.state->gap_blocks -= blocks.value;
   use_of(e, c).blocks -= blocks.value;
 }
 
-[[gnu::cold]] void add_range(Engine& e, const Connection& c, Active& a) {
+[[gnu::cold]] void add_range(Engine& e, const Connection& c, InFlightState& a) {
   ++a.extent_count;
   ++use_of(e, c).ranges;
   if (a.extent_count == 1) {
@@ -102,7 +100,7 @@ Demands demands_of(const Engine& e, const Connection& c, Count missing, bool fre
   }
 }
 
-[[gnu::cold]] void remove_range(Engine& e, const Connection& c, Active& a) {
+[[gnu::cold]] void remove_range(Engine& e, const Connection& c, InFlightState& a) {
   CHECK(use_of(e, c).ranges != 0);
   --a.extent_count;
   --use_of(e, c).ranges;
@@ -111,7 +109,7 @@ Demands demands_of(const Engine& e, const Connection& c, Count missing, bool fre
   }
 }
 
-[[gnu::cold]] void renew(Engine& e, Active& a) {
+[[gnu::cold]] void renew(Engine& e, InFlightState& a) {
   Index const at = e.connection(a.owner).active;
   if (a.extent_count != 0) {
     a.gap_since = e.state->now;

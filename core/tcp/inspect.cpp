@@ -5,25 +5,25 @@
 #include "core/tcp/arrives.hpp"
 #include "core/tcp/congestion/visit.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/opening/syn_cache.hpp"
 #include "core/tcp/reassembly.hpp"
 #include "core/tcp/rtt.hpp"
-#include "core/tcp/syn_cache.hpp"
 
 namespace lockstep::tcp {
 namespace {
 
 // Octets in flight that were sent again. Without a board all that was lies below the cursor; F-RTO
 // has put that aside once the one segment that it sent again is acknowledged.
-Bytes again_of(const Engine& e, const Connection& c, const Active& a) {
+Bytes retransmitted_of(const Engine& e, const Connection& c, const InFlightState& a) {
   if (a.board.order.count == 0) {
     return a.watch == TimeoutWatch::news ? Bytes{} : a.retransmit_next.since(c.send.una);
   }
-  Bytes again;
+  Bytes retransmitted;
   for (Index i = a.board.order.first; i != nil; i = e.sent[i].order.next) {
     Sent const& sent = e.sent[i];
-    again += sent.again && !sent.sacked ? sent.end.since(sent.begin) : Bytes{};
+    retransmitted += sent.retransmitted && !sent.sacked ? sent.end.since(sent.begin) : Bytes{};
   }
-  return again;
+  return retransmitted;
 }
 
 void fill_account(const Engine& e, const Connection& c, ConnectionInfo& info) {
@@ -42,37 +42,36 @@ void fill_account(const Engine& e, const Connection& c, ConnectionInfo& info) {
   info.account.texts_above_gaps = account->texts_above_gaps;
   info.account.duplicates_told = account->duplicates_told;
   info.account.overtaken = account->overtaken;
-  info.account.octets_again = account->octets_again;
+  info.account.bytes_retrans = account->bytes_retrans;
   info.account.octets_marked = account->octets_marked;
   info.account.timeouts = account->timeouts;
   info.account.repairs = account->repairs;
   info.account.repairing = until_now(account->repaired_for, account->repairs_since);
-  info.account.shut_out = until_now(account->shut_out_for, account->shut_out_since);
-  info.account.heard_rtt = {account->heard_rtt8_ns / 8};
+  info.account.rwnd_limited = until_now(account->rwnd_limited_for, account->rwnd_limited_since);
+  info.account.rcv_rtt = {account->rcv_rtt8_ns / 8};
   info.account.mss = Bytes{account->mss};
 }
 
 void visit_account(const Account& account, FieldSink& sink) {
-  sink.add(std::uint64_t{account.keepalive_interval_ms} << 32 |
-           std::uint64_t{account.mss} << 16 | std::uint64_t{account.keepalive_probes} << 8 |
+  sink.add(std::uint64_t{account.keepalive_interval_ms} << 32 | std::uint64_t{account.mss} << 16 |
+           std::uint64_t{account.keepalive_probes} << 8 |
            static_cast<std::uint64_t>(account.congestion));
   // The rest decides nothing.
   for (std::uint64_t value :
        {std::uint64_t{account.texts_received}, std::uint64_t{account.texts_sent},
         std::uint64_t{account.texts_above_gaps}, std::uint64_t{account.duplicates_told},
-        std::uint64_t{account.overtaken.count}, account.octets_again, account.octets_marked,
-        std::uint64_t{account.timeouts}, std::uint64_t{account.repairs},
-        account.repaired_for.ns, account.repairs_since.ns,
-        std::uint64_t{account.repair_end.value}, account.shut_out_for.ns,
-        account.shut_out_since.ns, account.least_rtt.ns, account.heard_rtt8_ns,
-        std::uint64_t{account.round_end.value}, account.round_since.ns,
+        std::uint64_t{account.overtaken.count}, account.bytes_retrans, account.octets_marked,
+        std::uint64_t{account.timeouts}, std::uint64_t{account.repairs}, account.repaired_for.ns,
+        account.repairs_since.ns, std::uint64_t{account.repair_end.value},
+        account.rwnd_limited_for.ns, account.rwnd_limited_since.ns, account.least_rtt.ns,
+        account.rcv_rtt8_ns, std::uint64_t{account.round_end.value}, account.round_since.ns,
         std::uint64_t{account.echo_heard}}) {
     sink.add_exact(value);
   }
 }
 
 void fill_active(const Engine& e, const Connection& c, ConnectionInfo& info) {
-  Active const& a = e.active(c);
+  InFlightState const& a = e.active(c);
   info.send.queued = a.send.length();
   for (Index i = a.extents; i != nil; i = e.extents[i].next) {
     info.receive.out_of_order += e.extents[i].end.since(e.extents[i].begin);
@@ -87,9 +86,9 @@ void fill_active(const Engine& e, const Connection& c, ConnectionInfo& info) {
   if (before.ns != 0 || now.ns != 0) {
     info.least_rtt = before.ns == 0 || (now.ns != 0 && now < before) ? now : before;
   }
-  info.again = again_of(e, c, a);
+  info.retransmitted = retransmitted_of(e, c, a);
   info.sacked = a.board.sacked;
-  info.lost = a.board.awaiting;
+  info.lost = a.board.lost_not_retransmitted;
   info.ranges = a.board.order.count;
 }
 
@@ -102,14 +101,14 @@ void visit_key(const Engine& e, const Connection& c, FieldSink& sink) {
 
 void visit_options(const OptionVariables& options, FieldSink& sink) {
   sink.add(std::uint64_t{options.ts_offset} << 32 | options.ts_recent);
-  sink.add(std::uint64_t{options.spoken} << 16 |
-           std::uint64_t{options.send_scale.shift} << 8 | options.receive_scale.shift);
+  sink.add(std::uint64_t{options.negotiated} << 16 | std::uint64_t{options.send_scale.shift} << 8 |
+           options.receive_scale.shift);
 }
 
 void visit_variables(const Connection& c, FieldSink& sink) {
-  for (Sequence value : {c.send.una, c.send.nxt, c.send.wl1, c.send.wl2, c.send.iss,
-                         c.receive.nxt, c.receive.irs, c.receive.edge,
-                         c.receive.read, c.tuned_from, c.congestion.recover}) {
+  for (Sequence value :
+       {c.send.una, c.send.nxt, c.send.wl1, c.send.wl2, c.send.iss, c.receive.nxt, c.receive.irs,
+        c.receive.edge, c.receive.read, c.tuned_from, c.congestion.recover}) {
     sink.add(value);
   }
   for (Bytes value : {c.send.wnd, c.send.wnd_max, c.congestion.cwnd, c.congestion.ssthresh,
@@ -127,48 +126,81 @@ void visit_variables(const Connection& c, FieldSink& sink) {
   for (Instant value : {c.sent_at, c.heard_at}) {
     sink.add(value);
   }
-  for (std::uint64_t value :
-       {std::uint64_t{c.user_timeout_ms}, std::uint64_t{c.keepalive_idle_ms},
-        std::uint64_t{c.mss}, std::uint64_t{c.text_max}, std::uint64_t{c.dscp},
-        std::uint64_t{c.ttl}, std::uint64_t{c.retries}, std::uint64_t{c.keepalive_probes},
-        std::uint64_t{c.congestion.duplicates},
-        static_cast<std::uint64_t>(c.cause), static_cast<std::uint64_t>(c.soft_cause),
-        std::uint64_t{c.pending}, std::uint64_t{c.deferred},
-        std::uint64_t{c.mss_max} << 1 | (c.path_limited ? 1u : 0u),
-        static_cast<std::uint64_t>(c.place), static_cast<std::uint64_t>(c.telling),
-        static_cast<std::uint64_t>(c.wants), std::uint64_t{c.challenges} << 16 | c.answers,
-        std::uint64_t{c.congestion.reorder_steps}, std::uint64_t{c.reorder_persist}}) {
+  for (std::uint64_t value : {std::uint64_t{c.user_timeout_ms},
+                              std::uint64_t{c.keepalive_idle_ms},
+                              std::uint64_t{c.mss},
+                              std::uint64_t{c.rcv_mss},
+                              std::uint64_t{c.dscp},
+                              std::uint64_t{c.ttl},
+                              std::uint64_t{c.retries},
+                              std::uint64_t{c.keepalive_probes},
+                              std::uint64_t{c.congestion.duplicates},
+                              static_cast<std::uint64_t>(c.cause),
+                              static_cast<std::uint64_t>(c.soft_cause),
+                              std::uint64_t{c.pending},
+                              std::uint64_t{c.deferred},
+                              std::uint64_t{c.mss_max} << 1 | (c.path_limited ? 1u : 0u),
+                              static_cast<std::uint64_t>(c.place),
+                              static_cast<std::uint64_t>(c.telling),
+                              static_cast<std::uint64_t>(c.wants),
+                              std::uint64_t{c.challenges} << 16 | c.answers,
+                              std::uint64_t{c.congestion.reorder_steps},
+                              std::uint64_t{c.reorder_persist}}) {
     sink.add(value);
   }
 }
 
 void visit_flags(const Connection& c, FieldSink& sink) {
   std::uint64_t bits = 0;
-  for (bool flag :
-       {bool{c.slow}, c.receive_buffer_set, c.send_buffer_set,
-        c.passive, c.nagle, c.delayed_acks, c.keepalive, c.soft_errors, c.detached, c.fin_queued,
-        c.fin_sent, c.fin_taken, c.reading_over, c.send_urgent, c.receive_urgent, c.syn_lost,
-        c.established_untold, c.doubt_next_hop, c.congestion.recovering,
-        c.congestion.partial_seen, c.sack, c.probe_doubtful, c.rto_suspect, c.reordering_seen,
-        c.rtt.sampled(), c.active != nil, bool{c.ecn.offered}, bool{c.ecn.plain},
-        bool{c.ecn.hears}, bool{c.ecn.sends}, bool{c.ecn.echo}, bool{c.ecn.cwr_due}}) {
+  for (bool flag : {bool{c.slow},
+                    c.receive_buffer_set,
+                    c.send_buffer_set,
+                    c.passive,
+                    c.nagle,
+                    c.delayed_acks,
+                    c.keepalive,
+                    c.soft_errors,
+                    c.detached,
+                    c.fin_queued,
+                    c.fin_sent,
+                    c.fin_taken,
+                    c.reading_over,
+                    c.send_urgent,
+                    c.receive_urgent,
+                    c.syn_lost,
+                    c.established_untold,
+                    c.doubt_next_hop,
+                    c.congestion.recovering,
+                    c.congestion.partial_seen,
+                    c.sack,
+                    c.probe_doubtful,
+                    c.rto_suspect,
+                    c.reordering_seen,
+                    c.rtt.sampled(),
+                    c.active != nil,
+                    bool{c.ecn.offered},
+                    bool{c.ecn.plain},
+                    bool{c.ecn.rx},
+                    bool{c.ecn.tx},
+                    bool{c.ecn.echo},
+                    bool{c.ecn.cwr_due}}) {
     bits = bits << 1 | (flag ? 1 : 0);
   }
   sink.add(bits);
 }
 
 void visit_report(const Engine& e, Index owed, FieldSink& sink) {
-  sink.add(std::uint64_t{e.owed[owed].report_count} << 1 |
-           (e.owed[owed].report_duplicate ? 1u : 0u));
-  for (std::uint32_t i = 0; i < e.owed[owed].report_count; ++i) {
+  sink.add(std::uint64_t{e.pending_acks[owed].report_count} << 1 |
+           (e.pending_acks[owed].report_duplicate ? 1u : 0u));
+  for (std::uint32_t i = 0; i < e.pending_acks[owed].report_count; ++i) {
     sink.add(e.reports[owed][i].begin);
     sink.add(e.reports[owed][i].end);
   }
 }
 
-void visit_owed(const Engine& e, const Active& a, FieldSink& sink) {
-  for (Index i = a.owed_first; i != nil; i = e.owed[i].next) {
-    Owed const& owed = e.owed[i];
+void visit_owed(const Engine& e, const InFlightState& a, FieldSink& sink) {
+  for (Index i = a.pending_ack_first; i != nil; i = e.pending_acks[i].next) {
+    PendingAck const& owed = e.pending_acks[i];
     for (Sequence value : {owed.ack, owed.edge, owed.begin, owed.end}) {
       sink.add(value);
     }
@@ -183,7 +215,7 @@ void visit_owed(const Engine& e, const Active& a, FieldSink& sink) {
   }
 }
 
-void visit_board(const Engine& e, const Active& a, FieldSink& sink) {
+void visit_board(const Engine& e, const InFlightState& a, FieldSink& sink) {
   Scoreboard const& board = a.board;
   for (Index i = board.order.first; i != nil; i = e.sent[i].order.next) {
     Sent const& sent = e.sent[i];
@@ -191,7 +223,7 @@ void visit_board(const Engine& e, const Active& a, FieldSink& sink) {
     sink.add(sent.end);
     sink.add(sent.sent_at);
     std::uint64_t bits = 0;
-    for (bool flag : {sent.sacked, sent.lost, sent.again, sent.ever}) {
+    for (bool flag : {sent.sacked, sent.lost, sent.retransmitted, sent.ever}) {
       bits = bits << 1 | (flag ? 1 : 0);
     }
     sink.add(bits);
@@ -207,7 +239,7 @@ void visit_board(const Engine& e, const Active& a, FieldSink& sink) {
   sink.add((a.has_duplicate ? 2u : 0u) | (a.after_timeout ? 1u : 0u));
 }
 
-void visit_rack(const Active& a, FieldSink& sink) {
+void visit_rack(const InFlightState& a, FieldSink& sink) {
   RackState const& r = a.rack;
   for (Sequence value : {r.end, r.round, a.tail.end, a.undo_mark, a.watch_end}) {
     sink.add(value);
@@ -222,18 +254,18 @@ void visit_rack(const Active& a, FieldSink& sink) {
     sink.add(value);
   }
   std::uint64_t bits = static_cast<std::uint64_t>(a.watch);
-  for (bool flag : {r.delivered, r.in_round, a.tail.wanted, a.tail.out, a.tail.again,
+  for (bool flag : {r.delivered, r.in_round, a.tail.wanted, a.tail.out, a.tail.retransmitted,
                     a.tail.unsampled, a.undo_armed, a.echo_armed, a.rto_suspect}) {
     bits = bits << 1 | (flag ? 1 : 0);
   }
   sink.add(bits);
 }
 
-void visit_doubts(const Active& a, FieldSink& sink) {
+void visit_doubts(const InFlightState& a, FieldSink& sink) {
   sink.add(a.unacked_since);
   if (a.echo_armed) {
     sink.add(a.echo.first_at);
-    sink.add(a.echo.again_at);
+    sink.add(a.echo.retransmitted_at);
     sink.add((a.echo.exact ? 2u : 0u) | (a.echo.timeout ? 1u : 0u));
   }
   if (a.rto_suspect || a.watch != TimeoutWatch::off || a.echo_armed) {
@@ -244,7 +276,7 @@ void visit_doubts(const Active& a, FieldSink& sink) {
 }
 
 void visit_queues(Engine& e, Connection& c, FieldSink& sink) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   sink.add(a.pending_mtu);
   if (a.pending_mtu != 0) {
     sink.add(a.pending_sequence);
@@ -296,7 +328,7 @@ void visit_path_probe(const PathProbe& probe, FieldSink& sink) {
 }
 
 void visit_active(Engine& e, Connection& c, FieldSink& sink) {
-  Active const& a = e.active(c);
+  InFlightState const& a = e.active(c);
   for (Sequence value : {a.pushed, a.retransmit_next, a.retransmit_end, a.timed, a.fin_at,
                          a.delayed_begin, a.last_ack_sent}) {
     sink.add(value);
@@ -317,9 +349,9 @@ void visit_active(Engine& e, Connection& c, FieldSink& sink) {
   sink.add(static_cast<std::uint64_t>(a.mode) << 16 | std::uint64_t{a.persist_backoff} << 8 |
            a.delayed_segments);
   std::uint64_t bits = 0;
-  for (bool flag : {a.timing, a.probe, a.override, a.fin_known, a.window_update,
-                    a.keepalive_probe, a.ack_now, a.behind != nil, a.fast_open_wanted,
-                    a.fast_open_used, a.fast_open_answer, a.fast_open_counted, a.early}) {
+  for (bool flag : {a.timing, a.probe, a.override, a.fin_known, a.window_update, a.keepalive_probe,
+                    a.ack_now, a.reused_time_wait != nil, a.fast_open_wanted, a.fast_open_used,
+                    a.fast_open_answer, a.fast_open_counted, a.early}) {
     bits = bits << 1 | (flag ? 1 : 0);
   }
   sink.add(bits);
@@ -376,7 +408,7 @@ void visit_time_wait(const Engine& e, Index record, FieldSink& sink) {
   sink.add(std::uint64_t{t.ttl} << 8 | t.dscp);
   sink.add(t.due);
   sink.add(std::uint64_t{t.challenges} << 32 | std::uint64_t{t.answers} << 8 |
-           (t.shelved ? 1u : 0u));
+           (t.suspended ? 1u : 0u));
   sink.add_exact(t.answers_second);
   sink.add_exact(record);
 }
@@ -393,7 +425,7 @@ void visit_half_open(const Engine& e, Index half_open, FieldSink& sink) {
   sink.add(std::uint64_t{h.timestamp} << 32 | std::uint64_t{h.window.value} << 16 | h.mss);
   sink.add(std::uint64_t{h.user_timeout} << 32 | std::uint64_t{h.answers} << 16 |
            std::uint64_t{h.brought} << 8 | h.scale.shift);
-  sink.add(std::uint64_t{h.challenges} << 16 | std::uint64_t{h.tries} << 8 | h.again);
+  sink.add(std::uint64_t{h.challenges} << 16 | std::uint64_t{h.tries} << 8 | h.retransmitted);
   sink.add_exact(std::uint64_t{h.listener} << 32 | half_open);
   sink.add_exact(std::uint64_t{h.answers_second} << 16 | std::uint64_t{h.sent} << 8 | h.received);
 }
@@ -414,8 +446,8 @@ void visit_fast_open(const Engine& e, FieldSink& sink) {
   }
 }
 
-void visit_spent_cookies(const Engine& e, FieldSink& sink) {
-  for (SpentCookie const& spent : e.spent_cookies.all()) {
+void visit_used_cookies(const Engine& e, FieldSink& sink) {
+  for (UsedCookie const& spent : e.used_cookies.all()) {
     if (spent.until > e.state->now) {
       sink.add(spent.until);
       sink.add(std::uint64_t{spent.mark} << 32 | spent.cookie.value);
@@ -465,16 +497,11 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   Sequence const send_up = c.send_urgent ? e.active(c).send_up : c.send.una;
   bool const urgent = c.receive_urgent && c.active != nil;
   Sequence const receive_up = urgent ? e.active(c).receive_up : c.receive.nxt;
-  info.send = {c.send.una, c.send.nxt,     c.send.wl1,   c.send.wl2, c.send.iss,    send_up,
+  info.send = {c.send.una, c.send.nxt,     c.send.wl1,   c.send.wl2, c.send.iss,   send_up,
                c.send.wnd, c.send.wnd_max, Bytes{c.mss}, Bytes{},    c.send_urgent};
-  info.receive = {c.receive.nxt,
-                  c.receive.irs,
-                  receive_up,
-                  c.receive.edge,
-                  c.receive.edge.since(c.receive.nxt),
-                  unread_of(c),
-                  Bytes{},
-                  urgent};
+  info.receive = {
+      c.receive.nxt, c.receive.irs, receive_up, c.receive.edge, c.receive.edge.since(c.receive.nxt),
+      unread_of(c),  Bytes{},       urgent};
   info.cwnd = c.congestion.cwnd;
   info.ssthresh = c.congestion.ssthresh;
   info.recover = c.congestion.recover;
@@ -487,12 +514,15 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.retries = c.retries;
   info.sent_at = c.sent_at;
   info.heard_at = c.heard_at;
-  info.largest_heard = Bytes{c.text_max};
+  info.largest_heard = Bytes{c.rcv_mss};
   info.reordering_seen = c.reordering_seen;
   info.path_limited = c.path_limited;
-  info.options = {c.options.has(spoken::window_scale), c.options.has(spoken::timestamps),
-                  c.options.send_scale, c.options.receive_scale, c.options.ts_recent,
-                  c.options.has(spoken::fast_open) || c.options.has(spoken::early_taken)};
+  info.options = {c.options.has(negotiated::window_scale),
+                  c.options.has(negotiated::timestamps),
+                  c.options.send_scale,
+                  c.options.receive_scale,
+                  c.options.ts_recent,
+                  c.options.has(negotiated::fast_open) || c.options.has(negotiated::early_taken)};
   info.dscp = c.dscp;
   info.ttl = c.ttl;
   info.user_timeout = Duration::milliseconds(c.user_timeout_ms);
@@ -501,9 +531,8 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.retransmissions = c.retransmissions;
   congestion::fill(e, *found, info);
   fill_account(e, c, info);
-  info.pipe = c.active == nil || e.active(c).board.order.count == 0
-                  ? c.send.nxt.since(c.send.una)
-                  : e.active(c).board.pipe;
+  info.pipe = c.active == nil || e.active(c).board.order.count == 0 ? c.send.nxt.since(c.send.una)
+                                                                    : e.active(c).board.pipe;
   if (c.active != nil) {
     fill_active(e, c, info);
   }

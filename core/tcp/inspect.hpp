@@ -23,9 +23,7 @@ class FieldSink {
   void add(Sequence value) { add(value.value); }
   void add(Bytes value) { add(value.count); }
   void add(Duration value) { add(value.ns); }
-  void add(Instant value) {
-    add(canonical && !value.is_never() ? value.ns - origin.ns : value.ns);
-  }
+  void add(Instant value) { add(canonical && !value.is_never() ? value.ns - origin.ns : value.ns); }
   void add(IpAddress value) {
     add(value.high);
     add(value.low);
@@ -52,7 +50,7 @@ void visit_half_open(const Engine& e, Index half_open, FieldSink& sink);
 // What is remembered of servers for Fast Open.
 void visit_fast_open(const Engine& e, FieldSink& sink);
 // Cookies that have opened connections, and are good still.
-void visit_spent_cookies(const Engine& e, FieldSink& sink);
+void visit_used_cookies(const Engine& e, FieldSink& sink);
 void visit_listener(const Engine& e, Index slot, FieldSink& sink);
 
 }  // namespace lockstep::tcp

@@ -52,28 +52,28 @@ constexpr bool ends_record(More more) { return more >= More::record; }
 // Why a call was not carried out. `none` means that it was.
 enum class Refusal : std::uint8_t {
   none,
-  stale_id,             // "connection does not exist"
-  closing,              // "connection closing": our half is closed already
-  no_room,              // "insufficient resources": a pool or the send buffer is exhausted
-  exists,               // "connection already exists": the four-tuple or listener is taken
-  bad_remote,           // "remote socket unspecified", or no host's address
-  bad_local,            // the local address is not ours
-  no_route,             // no address of ours reaches the remote
-  ports_exhausted,      // no free local port was found in the tries allowed
-  bad_argument,         // a setting or length is out of its range
-  bad_region,           // the region is not bound, or the bytes lie outside it
-  quiet_time,           // RFC 9293 3.4.2: no sequence number may be assigned so soon after boot
-  not_urgent,           // nothing is queued that could be urgent
-  bad_snapshot,         // the bytes are no snapshot of a stack with this configuration
-  switched_off,         // what is asked for is off in this stack's Config
+  stale_id,         // "connection does not exist"
+  closing,          // "connection closing": our half is closed already
+  no_room,          // "insufficient resources": a pool or the send buffer is exhausted
+  exists,           // "connection already exists": the four-tuple or listener is taken
+  bad_remote,       // "remote socket unspecified", or no host's address
+  bad_local,        // the local address is not ours
+  no_route,         // no address of ours reaches the remote
+  ports_exhausted,  // no free local port was found in the tries allowed
+  bad_argument,     // a setting or length is out of its range
+  bad_region,       // the region is not bound, or the bytes lie outside it
+  quiet_time,       // RFC 9293 3.4.2: no sequence number may be assigned so soon after boot
+  not_urgent,       // nothing is queued that could be urgent
+  bad_snapshot,     // the bytes are no snapshot of a stack with this configuration
+  switched_off,     // what is asked for is off in this stack's Config
 };
 
 inline constexpr std::uint32_t refusal_count = 15;
 
 constexpr std::string_view name_of(Refusal refusal) {
   constexpr std::array<std::string_view, refusal_count> names{
-      "none",       "stale_id",  "closing",  "no_room",         "exists",
-      "bad_remote", "bad_local", "no_route", "ports_exhausted", "bad_argument",
+      "none",       "stale_id",   "closing",    "no_room",         "exists",
+      "bad_remote", "bad_local",  "no_route",   "ports_exhausted", "bad_argument",
       "bad_region", "quiet_time", "not_urgent", "bad_snapshot",    "switched_off"};
   return names[static_cast<std::uint32_t>(refusal)];
 }
@@ -113,31 +113,42 @@ constexpr std::string_view name_of(EventKind kind) {
 //# 9293:MUST-12 a normal close is told apart from an abort
 enum class Cause : std::uint8_t {
   none,
-  finished,             // both halves closed normally
-  refused,              // a reset answered our SYN, or ICMP: no such port
-  reset,                // the peer reset the connection
-  aborted,              // the application aborted it
-  timed_out,            // the user timeout, or R2, ran out
-  keepalive_timed_out,  // too many keep-alive probes went unanswered
-  protocol_unreachable, // hard: ICMP, the host has no TCP
-  retransmitting,       // soft: R1 retransmissions went unanswered
-  network_unreachable,  // soft: ICMP
-  time_exceeded,        // soft: ICMP
-  parameter_problem,    // soft: ICMP, or an error of ICMPv6 that nobody knows
-  no_neighbour,         // soft: the next hop does not answer ARP
-  host_unreachable,     // soft: ICMP, also that packets to it are filtered
-  source_route_failed,  // soft: ICMP
-  prohibited,           // ICMPv6: a policy forbids it; hard if an administrator's, else soft
+  finished,              // both halves closed normally
+  refused,               // a reset answered our SYN, or ICMP: no such port
+  reset,                 // the peer reset the connection
+  aborted,               // the application aborted it
+  timed_out,             // the user timeout, or R2, ran out
+  keepalive_timed_out,   // too many keep-alive probes went unanswered
+  protocol_unreachable,  // hard: ICMP, the host has no TCP
+  retransmitting,        // soft: R1 retransmissions went unanswered
+  network_unreachable,   // soft: ICMP
+  time_exceeded,         // soft: ICMP
+  parameter_problem,     // soft: ICMP, or an error of ICMPv6 that nobody knows
+  no_neighbour,          // soft: the next hop does not answer ARP
+  host_unreachable,      // soft: ICMP, also that packets to it are filtered
+  source_route_failed,   // soft: ICMP
+  prohibited,            // ICMPv6: a policy forbids it; hard if an administrator's, else soft
 };
 
 inline constexpr std::uint32_t cause_count = 16;
 
 constexpr std::string_view name_of(Cause cause) {
-  constexpr std::array<std::string_view, cause_count> names{
-      "none",          "finished",       "refused",     "reset",
-      "aborted",       "timed_out",      "keepalive_timed_out", "protocol_unreachable",
-      "retransmitting", "network_unreachable", "time_exceeded", "parameter_problem",
-      "no_neighbour",  "host_unreachable", "source_route_failed", "prohibited"};
+  constexpr std::array<std::string_view, cause_count> names{"none",
+                                                            "finished",
+                                                            "refused",
+                                                            "reset",
+                                                            "aborted",
+                                                            "timed_out",
+                                                            "keepalive_timed_out",
+                                                            "protocol_unreachable",
+                                                            "retransmitting",
+                                                            "network_unreachable",
+                                                            "time_exceeded",
+                                                            "parameter_problem",
+                                                            "no_neighbour",
+                                                            "host_unreachable",
+                                                            "source_route_failed",
+                                                            "prohibited"};
   return names[static_cast<std::uint32_t>(cause)];
 }
 
@@ -194,21 +205,21 @@ struct Open {
 
 // What can be changed while a connection lives, each with its unit.
 enum class SettingKind : std::uint8_t {
-  nagle,               // 0 off, 1 on
-  delayed_ack,         // 0 off, 1 on
-  keepalive,           // 0 off, 1 on
-  keepalive_idle_ms,   // 1 and up
-  user_timeout_ms,     // R2 and the user timeout; 0 is for ever
-  dscp,                // 0 to 63
-  ttl,                 // 1 to 255
-  receive_buffer,      // bytes, 1 and up; never moves an offered edge back
-  send_buffer,         // bytes, 1 and up
-  soft_errors,         // 0: no soft_error events
+  nagle,              // 0 off, 1 on
+  delayed_ack,        // 0 off, 1 on
+  keepalive,          // 0 off, 1 on
+  keepalive_idle_ms,  // 1 and up
+  user_timeout_ms,    // R2 and the user timeout; 0 is for ever
+  dscp,               // 0 to 63
+  ttl,                // 1 to 255
+  receive_buffer,     // bytes, 1 and up; never moves an offered edge back
+  send_buffer,        // bytes, 1 and up
+  soft_errors,        // 0: no soft_error events
   // Only where Config::accounts is on; else they are refused as switched_off.
   keepalive_interval_ms,  // between unanswered probes: 1 to a day
-  keepalive_probes,    // 1 to 255
-  mss,                 // 64 to 65,495: our SYN names no more, nor has any segment more text
-  congestion,          // a tcp::Congestion: which controller moves cwnd from here on
+  keepalive_probes,       // 1 to 255
+  mss,                    // 64 to 65,495: our SYN names no more, nor has any segment more text
+  congestion,             // a tcp::Congestion: which controller moves cwnd from here on
 };
 
 // Whether an application may hold the segments of a connection to so many octets.
@@ -223,7 +234,7 @@ struct Setting {
 //= rfc9293#3.9.1.5
 //# 9293:P-STATUS-DATA STATUS reports sockets, windows, state, unacked and pending bytes
 struct ConnectionInfo {
-  bool exists = false;  // false: the id is stale and the rest means nothing
+  bool exists = false;    // false: the id is stale and the rest means nothing
   bool detached = false;  // the wire is done with it; unread data or events remain
   tcp::State state = tcp::State::closed;
   FourTuple tuple;
@@ -245,38 +256,38 @@ struct ConnectionInfo {
     bool window_scale = false, timestamps = false;  // both sides speak it
     WindowScale send_scale, receive_scale;
     std::uint32_t ts_recent = 0;
-    bool fast_open = false;          // text that a SYN brought, the peer's or ours, was taken
+    bool fast_open = false;  // text that a SYN brought, the peer's or ours, was taken
   } options;
   Bytes cwnd, ssthresh;
   Sequence recover;
   bool fast_recovery = false;
-  bool sack = false;     // both sides permitted it
-  Bytes pipe;            // octets that count as being in the network
+  bool sack = false;  // both sides permitted it
+  Bytes pipe;         // octets that count as being in the network
   Bytes sacked;
-  Bytes lost;            // and not sent again
-  Bytes again;           // in flight, and sent again
+  Bytes lost;                // and not sent again
+  Bytes retransmitted;       // in flight, and sent again
   std::uint32_t ranges = 0;  // on the scoreboard
   std::uint32_t duplicate_acks = 0;
   tcp::Congestion congestion = tcp::Congestion::reno;
-  Bytes w_max, cwnd_prior;         // of CUBIC; zero: none yet
-  std::uint32_t alpha = 0;         // of DCTCP: 65,536 is all marked
-  std::uint64_t pacing_rate = 0;   // octets per second; 0: not paced
-  tcp::RateSample rate;            // the last one, if Config has rate_samples or hystart
+  Bytes w_max, cwnd_prior;        // of CUBIC; zero: none yet
+  std::uint32_t alpha = 0;        // of DCTCP: 65,536 is all marked
+  std::uint64_t pacing_rate = 0;  // octets per second; 0: not paced
+  tcp::RateSample rate;           // the last one, if Config has rate_samples or hystart
   struct {
-    bool hears = false;            // CE that arrives is echoed
-    bool sends = false;            // new text is ECT
-    bool echo = false;             // ACKs carry ECE now
+    bool rx = false;    // CE that arrives is echoed
+    bool tx = false;    // new text is ECT
+    bool echo = false;  // ACKs carry ECE now
     bool cwr_due = false;
   } ecn;
   Duration srtt, rttvar, rto;
   // Of the last minutes, with RACK and something in flight; else of all, with an account; or zero.
   Duration least_rtt;
-  std::uint32_t retries = 0;  // consecutive unanswered timeouts
+  std::uint32_t retries = 0;          // consecutive unanswered timeouts
   std::uint32_t persist_backoff = 0;  // probes of a window that is shut
-  Instant sent_at;            // the last segment with text, SYN or FIN
-  Instant heard_at;           // the last acceptable segment
-  Bytes largest_heard;        // the largest text that came in a segment
-  bool reordering_seen = false;  // RFC 8985's
+  Instant sent_at;                    // the last segment with text, SYN or FIN
+  Instant heard_at;                   // the last acceptable segment
+  Bytes largest_heard;                // the largest text that came in a segment
+  bool reordering_seen = false;       // RFC 8985's
   bool path_limited = false;  // send.mss is what the path carries, which is less than the link
   Instant retransmit_due = Instant::never();
   Instant persist_due = Instant::never();
@@ -290,18 +301,18 @@ struct ConnectionInfo {
   // Where Config::accounts is on, else all zero. Times under way count up to now.
   struct {
     std::uint32_t texts_sent = 0, texts_received = 0;  // segments with text
-    std::uint32_t texts_above_gaps = 0;     // queued above a gap
-    std::uint32_t duplicates_told = 0;      // D-SACK blocks of the peer
-    Bytes overtaken;                        // of what came out of order: how far behind, at most
-    std::uint64_t octets_again = 0;         // of text, sent again
-    std::uint64_t octets_marked = 0;        // acknowledged under ECE
+    std::uint32_t texts_above_gaps = 0;                // queued above a gap
+    std::uint32_t duplicates_told = 0;                 // D-SACK blocks of the peer
+    Bytes overtaken;                          // of what came out of order: how far behind, at most
+    std::uint64_t bytes_retrans = 0;          // of text, sent again
+    std::uint64_t octets_marked = 0;          // acknowledged under ECE
     std::uint32_t timeouts = 0, repairs = 0;  // ... and recoveries that they began
-    Duration repairing;                     // in such recoveries
-    Duration shut_out;                      // held back by the peer's window alone
-    Duration heard_rtt;                     // the round trip as a receiver sees it; zero: unknown
+    Duration repairing;                       // in such recoveries
+    Duration rwnd_limited;                    // held back by the peer's window alone
+    Duration rcv_rtt;                         // the round trip as a receiver sees it; zero: unknown
     Duration keepalive_interval;
     Count keepalive_probes{0};
-    Bytes mss;                              // what was chosen; zero: nothing
+    Bytes mss;  // what was chosen; zero: nothing
   } account;
 };
 

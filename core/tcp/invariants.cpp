@@ -4,10 +4,10 @@
 #include "core/tcp/congestion/visit.hpp"
 #include "core/tcp/inspect.hpp"
 #include "core/tcp/lifecycle.hpp"
+#include "core/tcp/opening/syn_cache.hpp"
 #include "core/tcp/output.hpp"
-#include "core/tcp/sack.hpp"
-#include "core/tcp/scoreboard.hpp"
-#include "core/tcp/syn_cache.hpp"
+#include "core/tcp/recovery/sack.hpp"
+#include "core/tcp/recovery/scoreboard.hpp"
 #include "core/units/check.hpp"
 
 namespace lockstep::tcp {
@@ -26,12 +26,12 @@ void check_receiving(const Connection& c) {
   CHECK(c.receive.read.at_or_before(c.receive.nxt));
   CHECK(!c.fin_taken || !peer_may_send(c.state));
   CHECK(c.options.receive_scale.shift <= 14 && c.options.send_scale.shift <= 14);
-  CHECK(c.options.has(spoken::window_scale) ||
+  CHECK(c.options.has(negotiated::window_scale) ||
         (c.options.receive_scale.shift == 0 && c.options.send_scale.shift == 0));
   CHECK(c.receive.edge.since(c.receive.nxt).count <= 0xffffu << c.options.receive_scale.shift);
 }
 
-void check_extents(const Engine& e, const Connection& c, const Active& a) {
+void check_extents(const Engine& e, const Connection& c, const InFlightState& a) {
   Sequence above = c.receive.nxt;
   std::uint32_t count = 0;
   for (Index i = a.extents; i != nil; i = e.extents[i].next) {
@@ -45,7 +45,7 @@ void check_extents(const Engine& e, const Connection& c, const Active& a) {
   CHECK(count == a.extent_count);
 }
 
-void check_records(const Engine& e, const Active& a) {
+void check_records(const Engine& e, const InFlightState& a) {
   std::uint32_t records = 0;
   for (Index i = a.send.head; i != nil; i = e.pools.pieces[i].next) {
     records += e.pools.pieces[i].ends_record ? 1u : 0u;
@@ -54,7 +54,7 @@ void check_records(const Engine& e, const Active& a) {
 }
 
 // Whether something is to leave: what was never sent, what goes again, or an ACK.
-bool has_more(const Connection& c, const Active& a) {
+bool has_more(const Connection& c, const InFlightState& a) {
   Sequence const end = queue_begin(c) + a.send.length();
   bool const unsent = !c.fin_sent && (end.after(c.send.nxt) || c.fin_queued);
   return unsent || a.retransmit_next.before(a.retransmit_end) || repairs(c, a);
@@ -62,11 +62,11 @@ bool has_more(const Connection& c, const Active& a) {
 
 // Nobody waits for nothing: whoever has something to send stands in a queue for the wire, or a
 // timer runs that lets it go on. What is in flight has one in any case.
-void check_liveness(const Engine& e, const Connection& c, const Active& a) {
+void check_liveness(const Engine& e, const Connection& c, const InFlightState& a) {
   bool const queued = c.place != SendPlace::none;
   bool const timed = a.mode != RetransmitMode::idle || !a.pace_due.is_never();
   CHECK(queued || timed || !has_more(c, a));
-  CHECK(queued || a.owed_first == nil || !synchronized(c.state));
+  CHECK(queued || a.pending_ack_first == nil || !synchronized(c.state));
   CHECK(queued || !a.any() || !synchronized(c.state));
   // The timers are on the wheel; an ACK that is delayed is so once the connection leaves the queue.
   Instant const sending = earlier(a.pace_due, earlier(a.retransmit_due, a.give_up_due));
@@ -77,7 +77,7 @@ void check_liveness(const Engine& e, const Connection& c, const Active& a) {
 }
 
 void check_active(Engine& e, const Connection& c) {
-  Active const& a = e.active(c);
+  InFlightState const& a = e.active(c);
   CHECK((a.mode == RetransmitMode::idle) == a.retransmit_due.is_never());
   // Whatever is in flight is watched by a timer.
   CHECK(c.send.una == c.send.nxt || a.mode != RetransmitMode::idle);
@@ -89,9 +89,9 @@ void check_active(Engine& e, const Connection& c) {
   bool const acknowledged = c.fin_sent && c.send.una == c.send.nxt;
   CHECK(acknowledged || (syn_unacknowledged(c) && c.send.nxt == c.send.iss) ||
         c.send.nxt.at_or_before(c.fin_sent ? end.next() : end));
-  CHECK(a.path_probe.size == 0 || (a.path_probe.begin.at_or_after(c.send.una) &&
-                                   a.path_probe.end.at_or_before(c.send.nxt)));
-  CHECK(!a.echo_armed || (c.options.has(spoken::timestamps) && c.send.una != c.send.nxt));
+  CHECK(a.path_probe.size == 0 ||
+        (a.path_probe.begin.at_or_after(c.send.una) && a.path_probe.end.at_or_before(c.send.nxt)));
+  CHECK(!a.echo_armed || (c.options.has(negotiated::timestamps) && c.send.una != c.send.nxt));
   CHECK(a.watch != TimeoutWatch::news || a.watch_end.at_or_before(c.send.nxt));
   check_records(e, a);
   check_liveness(e, c, a);
@@ -104,7 +104,7 @@ void check_account(const Engine& e, const Connection& c, const Account& account)
   CHECK(account.repairs <= account.timeouts);
   CHECK(account.repairs_since.is_never() || account.repairs_since <= e.state->now);
   CHECK(account.repairs_since.is_never() || account.repair_end.after(c.send.una));
-  CHECK(account.shut_out_since.is_never() || account.shut_out_since <= e.state->now);
+  CHECK(account.rwnd_limited_since.is_never() || account.rwnd_limited_since <= e.state->now);
   CHECK(account.texts_sent <= c.segments_sent);
   CHECK(account.texts_received <= c.segments_received);
   CHECK(account.mss == 0 || c.mss_max <= account.mss);
@@ -166,7 +166,7 @@ void check_syn_cache(const Engine& e) {
 void check_conservation(Engine& e) {
   check_syn_cache(e);
   std::uint32_t extents = 0;
-  std::uint32_t owed = 0;
+  std::uint32_t pending_acks = 0;
   std::uint32_t marks = 0;
   std::uint32_t sent = 0;
   std::uint32_t actives = 0;
@@ -184,12 +184,12 @@ void check_conservation(Engine& e) {
     half_open += c.telling == TellPlace::half_open ? 1u : 0u;
     bool const unknown = c.state == State::syn_received && c.passive && !opened_fast(c);
     CHECK((c.telling == TellPlace::half_open) == unknown);
-    refused += c.wants != Room::none ? 1u : 0u;
+    refused += c.wants != Resource::none ? 1u : 0u;
     if (c.active == nil) {
       continue;
     }
     ++actives;
-    Active const& a = e.active(c);
+    InFlightState const& a = e.active(c);
     extents += a.extent_count;
     gap_blocks += a.gap_blocks;
     sent += a.board.order.count;
@@ -199,17 +199,17 @@ void check_conservation(Engine& e) {
     promised += a.promised;
     std::uint32_t cut = 0;
     std::uint32_t duplicates = 0;
-    for (Index i = a.owed_first; i != nil; i = e.owed[i].next) {
-      ++owed;
-      duplicates += e.owed[i].kind == Owed::Kind::duplicate ? 1u : 0u;
-      cut += e.owed[i].cut ? 1u : 0u;
+    for (Index i = a.pending_ack_first; i != nil; i = e.pending_acks[i].next) {
+      ++pending_acks;
+      duplicates += e.pending_acks[i].kind == PendingAck::Kind::duplicate ? 1u : 0u;
+      cut += e.pending_acks[i].cut ? 1u : 0u;
     }
-    CHECK(cut == a.owed_cut);
-    CHECK(duplicates == a.owed_duplicates);
+    CHECK(cut == a.pending_ack_cut);
+    CHECK(duplicates == a.pending_ack_duplicates);
   }
   CHECK(actives == e.actives.used());
   CHECK(extents == e.extents.used());
-  CHECK(owed == e.owed.used());
+  CHECK(pending_acks == e.pending_acks.used());
   CHECK(marks == e.marks.used());
   CHECK(promised == e.pools.blocks.promised());
   CHECK(sent == e.sent.used());

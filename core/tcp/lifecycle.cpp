@@ -7,12 +7,12 @@
 #include "core/tcp/congestion/pacing.hpp"
 #include "core/tcp/congestion/rate.hpp"
 #include "core/tcp/ecn.hpp"
-#include "core/tcp/fast_open.hpp"
-#include "core/tcp/owed.hpp"
+#include "core/tcp/opening/fast_open.hpp"
+#include "core/tcp/pending_ack.hpp"
 #include "core/tcp/reassembly.hpp"
-#include "core/tcp/room.hpp"
-#include "core/tcp/scoreboard.hpp"
-#include "core/tcp/spurious.hpp"
+#include "core/tcp/recovery/scoreboard.hpp"
+#include "core/tcp/recovery/spurious.hpp"
+#include "core/tcp/resources.hpp"
 #include "core/tcp/time_wait.hpp"
 #include "core/units/check.hpp"
 
@@ -30,10 +30,10 @@ void untell(Engine& e, Connection& c) {
     case TellPlace::none:
       return;
     case TellPlace::now:
-      e.tell_now().remove(e.slot_of(c));
+      e.notify_now().remove(e.slot_of(c));
       break;
     case TellPlace::next:
-      e.tell_next().remove(e.slot_of(c));
+      e.notify_next().remove(e.slot_of(c));
       break;
     case TellPlace::held:
       e.held(e.listeners[c.backlog.listener]).remove(e.slot_of(c));
@@ -65,7 +65,7 @@ void release(Engine& e, Connection& c) {
   }
   leave_backlog(e, c);
   if (c.active != nil) {
-    Active& a = e.active(c);
+    InFlightState& a = e.active(c);
     a.receive.clear(e.pools.blocks);
     e.actives.give(c.active);
     c.active = nil;
@@ -86,22 +86,22 @@ bool must_hold(Engine& e, const Connection& c) {
 
 void begin_draining(Engine& e) {
   if (e.state->refused != 0) {
-    tell_room(e);
+    notify_resources(e);
   }
   e.state->draining = true;
-  while (!e.tell_next().empty()) {
-    Index const at = e.tell_next().pop_front();
+  while (!e.notify_next().empty()) {
+    Index const at = e.notify_next().pop_front();
     Connection& c = e.connection(at);
     c.pending = static_cast<std::uint16_t>(c.pending | c.deferred);
     c.deferred = 0;
     c.telling = TellPlace::now;
-    e.tell_now().push_back(at);
+    e.notify_now().push_back(at);
   }
 }
 
 // Takes the first connection out of this turn's list, to where it must wait, if anywhere.
 void set_aside(Engine& e) {
-  Index const at = e.tell_now().pop_front();
+  Index const at = e.notify_now().pop_front();
   Connection& c = e.connection(at);
   c.telling = TellPlace::none;
   if (c.pending != 0) {
@@ -109,8 +109,8 @@ void set_aside(Engine& e) {
     e.held(e.listeners[c.backlog.listener]).push_back(at);
   } else if (c.deferred != 0) {
     c.telling = TellPlace::next;
-    e.tell_next().push_back(at);
-  } else if (c.wants != Room::none) [[unlikely]] {
+    e.notify_next().push_back(at);
+  } else if (c.wants != Resource::none) [[unlikely]] {
     wait_for_room(e, c);
   }
 }
@@ -252,7 +252,7 @@ void complete_in_backlog(Engine& e, const Connection& c) {
   }
 }
 
-Active* take_active(Engine& e, Connection& c) {
+InFlightState* alloc_in_flight(Engine& e, Connection& c) {
   CHECK(c.active == nil);
   c.active = e.actives.take();
   if (c.active == nil && shed_half_open(e)) [[unlikely]] {
@@ -261,8 +261,8 @@ Active* take_active(Engine& e, Connection& c) {
   if (c.active == nil) {
     return nullptr;
   }
-  Active& a = e.active(c);
-  a = Active{};
+  InFlightState& a = e.active(c);
+  a = InFlightState{};
   a.owner = e.slot_of(c);
   if (c.slow) {
     a.slow_due = e.wheel.due(a.owner);
@@ -277,7 +277,7 @@ Active* take_active(Engine& e, Connection& c) {
   if (c.probe_doubtful) {
     c.probe_doubtful = false;
     a.tail.out = true;
-    a.tail.again = true;
+    a.tail.retransmitted = true;
     a.tail.end = c.send.una;
   }
   if (c.rto_suspect) [[unlikely]] {
@@ -300,12 +300,12 @@ bool make_room_for_one(Engine& e) {
   return room || (shed_half_open(e) && e.connections.available() != 0);
 }
 
-void rest(Engine& e, Connection& c, Active& a) {
+void release_if_idle(Engine& e, Connection& c, InFlightState& a) {
   // What says more of the text that was in flight or of its ACKs is nothing without it: the flight
   // is empty, so limited transmit has sent none of it.
   bool const idle = c.send.una == c.send.nxt && a.send.empty() && a.extents == nil &&
-                    a.owed_first == nil && a.delayed_segments == 0 && !a.any() &&
-                    !a.fin_known && a.behind == nil && a.loan_first == 0xffff &&
+                    a.pending_ack_first == nil && a.delayed_segments == 0 && !a.any() &&
+                    !a.fin_known && a.reused_time_wait == nil && a.loan_first == 0xffff &&
                     unread_of(c).empty() && (!c.fin_queued || c.fin_sent) &&
                     synchronized(c.state) && !c.receive_urgent && c.place != SendPlace::waiting;
   if (idle && ecn::holds_back(e, c, a)) [[unlikely]] {
@@ -323,7 +323,7 @@ void rest(Engine& e, Connection& c, Active& a) {
     if (a.rto_suspect) [[unlikely]] {
       spurious::rest_estimate(c, a);
     }
-    c.probe_doubtful = a.tail.out && a.tail.again;
+    c.probe_doubtful = a.tail.out && a.tail.retransmitted;
     CHECK(a.board.order.count == 0);
     a.receive.clear(e.pools.blocks);
     if (c.slow && e.wheel.due(a.owner) != a.slow_due) {
@@ -358,18 +358,18 @@ void detach(Engine& e, Connection& c, Cause cause) {
   c.slow = false;
   bool const readable = cause == Cause::finished && !c.reading_over;
   if (c.active != nil) {
-    Active& a = e.active(c);
-    if (a.behind != nil) {
+    InFlightState& a = e.active(c);
+    if (a.reused_time_wait != nil) {
       //= rfc9293#3.6.1
       //# 9293:P-TW-REUSE-DUP the SYN was an old duplicate: TIME-WAIT again
-      unshelve_time_wait(e, a.behind);
-      a.behind = nil;
+      resume_time_wait(e, a.reused_time_wait);
+      a.reused_time_wait = nil;
     }
     a.send.clear(e.pools);
     if (a.extents != nil || a.fin_known) {
       drop_extents(e, c, a);
     }
-    drop_owed(e, a);
+    drop_pending_acks(e, a);
     if (a.marks.first != nil) {
       drop_marks(e, a);
     }
@@ -388,18 +388,18 @@ void detach(Engine& e, Connection& c, Cause cause) {
     c.receive.read = c.receive.nxt;
   }
   // An attempt that no application knows of yet ends in silence (RFC 9293 3.10.7.4, SYN-RECEIVED).
-  bool const unknown = c.passive && c.established_untold &&
-                       (c.pending & bit_of(EventKind::accepted)) == 0;
+  bool const unknown =
+      c.passive && c.established_untold && (c.pending & bit_of(EventKind::accepted)) == 0;
   if (unknown) {
     release(e, c);
     return;
   }
-  tell_closed_if_due(e, c);
+  notify_closed_if_due(e, c);
 }
 
-void tell_closed_if_due(Engine& e, Connection& c) {
+void notify_closed_if_due(Engine& e, Connection& c) {
   if (c.detached && unread_of(c).empty()) {
-    tell(e, c, EventKind::closed);
+    notify(e, c, EventKind::closed);
   }
 }
 
@@ -407,8 +407,8 @@ bool next_event(Engine& e, Event& out) {
   if (!e.state->draining) {
     begin_draining(e);
   }
-  while (!e.tell_now().empty()) {
-    Index const at = e.tell_now().first();
+  while (!e.notify_now().empty()) {
+    Index const at = e.notify_now().first();
     Connection& c = e.connection(at);
     if (c.pending == 0 || must_hold(e, c)) {
       set_aside(e);
@@ -418,7 +418,7 @@ bool next_event(Engine& e, Event& out) {
     c.pending = static_cast<std::uint16_t>(c.pending & ~bit_of(kind));
     out = make_event(e, at, kind);
     if (kind == EventKind::closed) {
-      e.tell_now().pop_front();
+      e.notify_now().pop_front();
       c.telling = TellPlace::none;
       release(e, c);
     } else if (c.pending == 0) {
@@ -431,7 +431,7 @@ bool next_event(Engine& e, Event& out) {
 }
 
 bool events_pending(const Engine& e) {
-  return !e.tell_now().empty() || !e.tell_next().empty() ||
+  return !e.notify_now().empty() || !e.notify_next().empty() ||
          (e.state->refused != 0 && room_to_tell(e));
 }
 
@@ -439,7 +439,7 @@ void leave_ready(Engine& e, Connection& c) {
   Index const first = e.ready().pop_front();
   CHECK(first == c.active);
   c.place = SendPlace::none;
-  Active const& a = e.active(c);
+  InFlightState const& a = e.active(c);
   if (a.delayed_segments != 0) {
     arm_for(e, a, a.delayed_ack_due);
   }

@@ -27,9 +27,9 @@ Connection fresh_connection(const Config& config);
 Connection* open_connection(Engine& e, const Socket& socket);
 
 // The connection's active part, taken from the pool if it has none; null if the pool is empty.
-Active* take_active(Engine& e, Connection& c);
-inline Active* ensure_active(Engine& e, Connection& c) {
-  return c.active == nil ? take_active(e, c) : &e.active(c);
+InFlightState* alloc_in_flight(Engine& e, Connection& c);
+inline InFlightState* ensure_active(Engine& e, Connection& c) {
+  return c.active == nil ? alloc_in_flight(e, c) : &e.active(c);
 }
 
 // The handshake of a listener's connection is over; its place in the backlog stays taken until the
@@ -49,10 +49,10 @@ void hold_half_open(Engine& e, Connection& c);
 [[nodiscard]] bool make_room_for_one(Engine& e);
 
 // Gives the active part back if nothing in it is needed.
-void rest(Engine& e, Connection& c, Active& a);
-inline void rest(Engine& e, Connection& c) {
+void release_if_idle(Engine& e, Connection& c, InFlightState& a);
+inline void release_if_idle(Engine& e, Connection& c) {
   if (c.active != nil) {
-    rest(e, c, e.active(c));
+    release_if_idle(e, c, e.active(c));
   }
 }
 
@@ -66,7 +66,7 @@ void leave_untold(Engine& e, Connection& c);
 
 // Marks an event as pending. Raised by the application's own calls while it drains events, it is
 // told next turn.
-inline void tell(Engine& e, Connection& c, EventKind kind) {
+inline void notify(Engine& e, Connection& c, EventKind kind) {
   if (kind == EventKind::soft_error) {
     // `accepted` is an id's first event: nobody knows of an attempt that something went wrong with.
     bool const unknown = c.passive && c.established_untold &&
@@ -85,18 +85,18 @@ inline void tell(Engine& e, Connection& c, EventKind kind) {
     leave_untold(e, c);
   }
   c.telling = later ? TellPlace::next : TellPlace::now;
-  (later ? e.tell_next() : e.tell_now()).push_back(e.slot_of(c));
+  (later ? e.notify_next() : e.notify_now()).push_back(e.slot_of(c));
 }
 // After data was consumed or an event told: tells `closed` of a detached connection with nothing
 // left to read.
-void tell_closed_if_due(Engine& e, Connection& c);
+void notify_closed_if_due(Engine& e, Connection& c);
 // The next event of this turn, or false. Releases the record after `closed`.
 bool next_event(Engine& e, Event& out);
 bool events_pending(const Engine& e);
 
 // Puts the connection, which has an active part, at the end of the list of those with something to
 // send.
-inline void make_ready(Engine& e, Connection& c, Active& a) {
+inline void make_ready(Engine& e, Connection& c, InFlightState& a) {
   if (c.place == SendPlace::none) {
     c.place = SendPlace::ready;
     a.quantum = 0;
@@ -112,16 +112,16 @@ void unready(Engine& e, Connection& c);
 
 // Sets the wheel's node if the earliest of the connection's timers is earlier than it is set for.
 // A later one is left to fire early and be set anew: no work for timers that are pushed back.
-inline void arm_for(Engine& e, const Active& a, Instant due) {
+inline void arm_for(Engine& e, const InFlightState& a, Instant due) {
   if (due < e.wheel.due(a.owner)) {
     e.wheel.set(a.owner, due);
   }
 }
-inline Instant earliest_due(const Active& a) {
+inline Instant earliest_due(const InFlightState& a) {
   Instant const sending = earlier(a.pace_due, earlier(a.retransmit_due, a.give_up_due));
   return earlier(earlier(a.slow_due, a.delayed_ack_due), sending);
 }
-inline void arm(Engine& e, const Active& a) { arm_for(e, a, earliest_due(a)); }
+inline void arm(Engine& e, const InFlightState& a) { arm_for(e, a, earliest_due(a)); }
 inline void arm(Engine& e, Connection& c) {
   // Without an active part there is the slow timer alone, and the wheel is set for it.
   if (c.active != nil) {

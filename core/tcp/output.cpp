@@ -8,15 +8,15 @@
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/congestion/pacing.hpp"
 #include "core/tcp/expiry.hpp"
-#include "core/tcp/fast_open.hpp"
 #include "core/tcp/lifecycle.hpp"
-#include "core/tcp/owed.hpp"
+#include "core/tcp/opening/fast_open.hpp"
 #include "core/tcp/path.hpp"
 #include "core/tcp/path_probe.hpp"
+#include "core/tcp/pending_ack.hpp"
 #include "core/tcp/record_ends.hpp"
-#include "core/tcp/sack.hpp"
+#include "core/tcp/recovery/sack.hpp"
+#include "core/tcp/recovery/tail_probe.hpp"
 #include "core/tcp/sack_report.hpp"
-#include "core/tcp/tail_probe.hpp"
 #include "core/tcp/timestamps.hpp"
 #include "core/units/check.hpp"
 
@@ -25,7 +25,7 @@ namespace lockstep::tcp {
 //= rfc7323#2.4
 //# 7323:TS-36, 7323:TS-37 at first whatever the window says, later by less than one unit of it
 //# 7323:TS-38 and beyond that not at all
-Sequence right_again(const Connection& c, const Active& a) {
+Sequence retransmit_right_edge(const Connection& c, const InFlightState& a) {
   Sequence const right = c.send.una + c.send.wnd;
   std::uint8_t const shift = c.options.send_scale.shift;
   // One octet may be a probe, which never lay in a window; nor did what a SYN brought.
@@ -41,28 +41,28 @@ Sequence right_again(const Connection& c, const Active& a) {
 namespace {
 
 // The queue of text in sequence numbers, and how far the peer lets us go.
-struct Room {
-  Sequence begin;     // of the queue's first octet
-  Sequence end;       // after its last: where the FIN goes
-  Sequence right;     // SND.UNA + SND.WND
+struct SendWindow {
+  Sequence begin;        // of the queue's first octet
+  Sequence end;          // after its last: where the FIN goes
+  Sequence right;        // SND.UNA + SND.WND
   bool fin_due = false;  // a FIN follows the text and was not sent
 };
 
-Room room_of(const Connection& c, const Active& a) {
-  Room room;
-  room.begin = queue_begin(c);
-  room.end = room.begin + a.send.length();
-  room.right = c.send.una + c.send.wnd;
-  room.fin_due = c.fin_queued && !c.fin_sent;
-  return room;
+SendWindow send_window_of(const Connection& c, const InFlightState& a) {
+  SendWindow window;
+  window.begin = queue_begin(c);
+  window.end = window.begin + a.send.length();
+  window.right = c.send.una + c.send.wnd;
+  window.fin_due = c.fin_queued && !c.fin_sent;
+  return window;
 }
 
-Plan syn_plan(const Connection& c, bool again) {
+Plan syn_plan(const Connection& c, bool retransmitted) {
   Plan plan;
   plan.kind = PlanKind::text;
   plan.sequence = c.send.iss;
   plan.syn = true;
-  plan.again = again;
+  plan.retransmitted = retransmitted;
   return plan;
 }
 
@@ -70,7 +70,7 @@ Plan syn_plan(const Connection& c, bool again) {
 //= rfc9293#3.8.6
 //# 9293:SHLD-16 only what lies within SND.UNA + SND.WND
 //# 9293:P-WND-FIT cut to the window, and repackaged at will
-[[gnu::cold]] Plan plan_again(const Engine& e, const Connection& c, const Active& a) {
+[[gnu::cold]] Plan plan_again(const Engine& e, const Connection& c, const InFlightState& a) {
   Plan plan;
   Sequence const next = a.retransmit_next;
   if (syn_unacknowledged(c)) {
@@ -81,7 +81,7 @@ Plan syn_plan(const Connection& c, bool again) {
     // What else is lost is the board's to say: this one segment leaves whatever cwnd is.
     return plan_range(e, c, a, {next, a.retransmit_end});
   }
-  Room const room = room_of(c, a);
+  SendWindow const window = send_window_of(c, a);
   bool const first = next == c.send.una;
   //= rfc5681#3.1
   //# 5681:CC-41 after a timeout slow start paces the retransmissions
@@ -90,29 +90,29 @@ Plan syn_plan(const Connection& c, bool again) {
   }
   // What a refused probe left is one octet: new text fills its segment up.
   bool const tiny = flight_size(c).count <= 1;
-  Sequence const last = tiny ? room.end : first_of(c.send.nxt, room.end);
+  Sequence const last = tiny ? window.end : first_of(c.send.nxt, window.end);
   std::uint32_t const allowed =
-      std::min(right_again(c, a).since(next).count, text_max(c, a));
+      std::min(retransmit_right_edge(c, a).since(next).count, eff_snd_mss(c, a));
   plan.text = within_record(e, c, a, next, {std::min(last.since(next).count, allowed)});
   plan.sequence = next;
-  plan.again = true;
-  bool const at_end = next + plan.text == room.end;
-  plan.fin = c.fin_sent && at_end && next.at_or_before(room.end) &&
-             (room.end.before(room.right) || first);
+  plan.retransmitted = true;
+  bool const at_end = next + plan.text == window.end;
+  plan.fin = c.fin_sent && at_end && next.at_or_before(window.end) &&
+             (window.end.before(window.right) || first);
   plan.kind = plan.text.empty() && !plan.fin ? PlanKind::none : PlanKind::text;
   return plan;
 }
 
 //= rfc9293#3.8.6.1
 //# 9293:P-ZWP-SEND, 9293:MUST-36 at least one octet, or the FIN, at a zero window
-[[gnu::cold]] Plan plan_probe(const Connection& c, const Active& a) {
+[[gnu::cold]] Plan plan_probe(const Connection& c, const InFlightState& a) {
   Plan plan;
-  Room const room = room_of(c, a);
+  SendWindow const window = send_window_of(c, a);
   plan.kind = PlanKind::text;
   plan.probe = true;
   plan.sequence = c.send.una;
-  plan.again = c.send.una != c.send.nxt;
-  plan.text = {room.end.after(c.send.una) ? 1u : 0u};
+  plan.retransmitted = c.send.una != c.send.nxt;
+  plan.text = {window.end.after(c.send.una) ? 1u : 0u};
   plan.fin = plan.text.empty() && c.fin_queued;
   if (plan.text.empty() && !plan.fin) {
     plan.kind = PlanKind::none;
@@ -120,8 +120,8 @@ Plan syn_plan(const Connection& c, bool again) {
   return plan;
 }
 
-bool owes_ack(const Active& a) {
-  return a.owed_first != nil || a.ack_now || a.window_update;
+bool owes_ack(const InFlightState& a) {
+  return a.pending_ack_first != nil || a.ack_now || a.window_update;
 }
 
 // How much congestion control lets out now.
@@ -144,30 +144,30 @@ std::uint32_t congestion_room(Engine& e, const Connection& c) {
     //# 5681:CC-17 one segment beyond cwnd for each of the first two duplicates
     allowed += std::min<std::uint32_t>(c.congestion.duplicates, 2) * std::uint64_t{c.mss};
   }
-  return allowed > flight ? static_cast<std::uint32_t>(
-                                std::min<std::uint64_t>(allowed - flight, 0xffff'ffff))
-                          : 0;
+  return allowed > flight
+             ? static_cast<std::uint32_t>(std::min<std::uint64_t>(allowed - flight, 0xffff'ffff))
+             : 0;
 }
 
 struct Offer {
-  std::uint32_t queued;   // D: text that was never sent, up to where a record ends
-  std::uint32_t usable;   // U: what the peer's window leaves
-  std::uint32_t cwnd;     // what congestion control leaves
-  bool pushed = false;    // to the end of `queued`
-  bool closed = false;    // a record ends there, and more is queued behind it
+  std::uint32_t queued;  // D: text that was never sent, up to where a record ends
+  std::uint32_t usable;  // U: what the peer's window leaves
+  std::uint32_t cwnd;    // what congestion control leaves
+  bool pushed = false;   // to the end of `queued`
+  bool closed = false;   // a record ends there, and more is queued behind it
 };
 
 // All that is queued, or the first record of it: nothing can be added to that any more, so there
 // is nothing to wait for.
-[[gnu::always_inline]] inline Offer offer_of(Engine& e, const Connection& c, const Active& a,
-                                             const Room& room) {
+[[gnu::always_inline]] inline Offer offer_of(Engine& e, const Connection& c, const InFlightState& a,
+                                             const SendWindow& window) {
   //= rfc9293#3.8.6.2.1
   //# 9293:P-SWS-USABLE U = SND.UNA + SND.WND - SND.NXT
-  Bytes const queued = room.end.since(c.send.nxt);
-  Offer offer{queued.count, room.right.since(c.send.nxt).count, congestion_room(e, c)};
+  Bytes const queued = window.end.since(c.send.nxt);
+  Offer offer{queued.count, window.right.since(c.send.nxt).count, congestion_room(e, c)};
   //= rfc9293#3.8
   //# 9293:P-CLOSE-PUSH a close pushes what is queued
-  offer.pushed = room.fin_due || a.pushed.at_or_after(room.end);
+  offer.pushed = window.fin_due || a.pushed.at_or_after(window.end);
   if (a.send.record_ends != 0) [[unlikely]] {
     offer.queued = queued_of_record(e, c, queued).count;
     offer.closed = offer.queued != queued.count;
@@ -179,11 +179,11 @@ struct Offer {
 // How much to send now by sender-side silly-window avoidance and Nagle; 0: wait.
 //= rfc9293#3.8.6.2.1
 //# 9293:MUST-38 the four conditions, tried in order
-std::uint32_t worth_sending(const Connection& c, const Active& a, const Offer& offer) {
+std::uint32_t worth_sending(const Connection& c, const InFlightState& a, const Offer& offer) {
   std::uint32_t const fits = std::min(offer.queued, offer.usable);
   //= rfc9293#3.8.6.2.1
   //# 9293:P-SWS-SEND-FULL a full-sized segment can go
-  std::uint32_t const full = text_max(c, a);
+  std::uint32_t const full = eff_snd_mss(c, a);
   if (fits >= full) {
     return offer.cwnd >= full ? full : 0;
   }
@@ -191,8 +191,7 @@ std::uint32_t worth_sending(const Connection& c, const Active& a, const Offer& o
   //# 9293:P-NAGLE, 9293:SHLD-7, 9293:MUST-17 less waits until all is acknowledged, if Nagle is on
   //= rfc5682#2.1
   //# 5682:FRTO-4 nor does F-RTO's new text wait
-  bool const alone =
-      c.send.nxt == c.send.una || !c.nagle || offer.closed || spurious::watches(a);
+  bool const alone = c.send.nxt == c.send.una || !c.nagle || offer.closed || spurious::watches(a);
   //= rfc9293#3.7.4
   //# 9293:P-NAGLE-CWND and whatever Nagle says, congestion control comes first
   if (fits == 0 || fits > offer.cwnd) {
@@ -215,7 +214,7 @@ std::uint32_t worth_sending(const Connection& c, const Active& a, const Offer& o
 
 // Nothing is in flight and nothing may go: only a timer can go on.
 [[gnu::cold]] void wait_by_timer(Engine& e, Connection& c, std::uint32_t usable) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   if (c.send.una != c.send.nxt || a.mode != RetransmitMode::idle) {
     return;
   }
@@ -243,26 +242,25 @@ void restart_if_idle(Engine& e, Connection& c) {
 }
 
 // Text that answers a SYN which was opened fast.
-[[gnu::cold]] Plan plan_early(Engine& e, const Connection& c, const Active& a) {
+[[gnu::cold]] Plan plan_early(Engine& e, const Connection& c, const InFlightState& a) {
   Plan plan;
   if (c.state != State::syn_received || !opened_fast(c)) {
     return plan;
   }
-  Room const room = room_of(c, a);
-  Offer const offer = offer_of(e, c, a, room);
-  std::uint32_t const full = text_max(c, a);
+  SendWindow const window = send_window_of(c, a);
+  Offer const offer = offer_of(e, c, a, window);
+  std::uint32_t const full = eff_snd_mss(c, a);
   //= rfc7413#4.2.2
   //# 7413:TFO-16 within the window that the SYN offers, and the initial window
   plan.text = {std::min({offer.queued, offer.usable, offer.cwnd, full})};
   plan.sequence = c.send.nxt;
-  bool const worth =
-      plan.text.count == full || (offer.pushed && plan.text.count == offer.queued);
+  bool const worth = plan.text.count == full || (offer.pushed && plan.text.count == offer.queued);
   plan.kind = plan.text.empty() || !worth ? PlanKind::none : PlanKind::text;
   return plan;
 }
 
 // Before the handshake is over: our SYN, and what may follow it at once.
-Plan plan_opening(Engine& e, Connection& c, const Active& a) {
+Plan plan_opening(Engine& e, Connection& c, const InFlightState& a) {
   if (c.send.nxt != c.send.iss) {
     return plan_early(e, c, a);
   }
@@ -280,14 +278,14 @@ Plan plan_opening(Engine& e, Connection& c, const Active& a) {
 //# 5681:CC-1, 5681:CC-32 never beyond the highest ACK plus min(cwnd, rwnd)
 //= rfc9293#3.7
 //# 9293:P-NO-BOUNDARY segments follow windows and sizes, not the calls that queued the text
-void plan_new(Engine& e, Connection& c, Active& a, Plan& plan) {
+void plan_new(Engine& e, Connection& c, InFlightState& a, Plan& plan) {
   if (!synchronized(c.state)) [[unlikely]] {
     plan = plan_opening(e, c, a);
     return;
   }
-  Room const room = room_of(c, a);
-  std::uint32_t const queued = room.end.since(c.send.nxt).count;
-  if (c.fin_sent || (queued == 0 && !room.fin_due)) {
+  SendWindow const window = send_window_of(c, a);
+  std::uint32_t const queued = window.end.since(c.send.nxt).count;
+  if (c.fin_sent || (queued == 0 && !window.fin_due)) {
     return;
   }
   restart_if_idle(e, c);
@@ -295,16 +293,16 @@ void plan_new(Engine& e, Connection& c, Active& a, Plan& plan) {
   //# 9293:SHLD-15, 9293:MUST-34 a shrunk window may leave less than nothing: then nothing is sent
   //= rfc7323#2.4
   //# 7323:TS-8 new text stays within what the newest ACK offers
-  Offer const offer = offer_of(e, c, a, room);
+  Offer const offer = offer_of(e, c, a, window);
   plan.text = {worth_sending(c, a, offer)};
   plan.sequence = c.send.nxt;
   //= rfc9293#3.10.4
   //# 9293:P-CLOSE-QUEUED, 9293:P-CLOSE-CLOSEWAIT the FIN goes after all that was queued
-  plan.fin = room.fin_due && c.send.nxt + plan.text == room.end &&
-             plan.text.count < offer.usable;
+  plan.fin =
+      window.fin_due && c.send.nxt + plan.text == window.end && plan.text.count < offer.usable;
   if (plan.text.empty() && !plan.fin) {
     if (accounts_kept(e)) [[unlikely]] {
-      std::uint32_t const wanted = std::min(offer.queued, text_max(c, a));
+      std::uint32_t const wanted = std::min(offer.queued, eff_snd_mss(c, a));
       accounts::note_waiting(e, c, offer.usable < wanted && offer.usable < offer.cwnd);
     }
     wait_by_timer(e, c, offer.usable);
@@ -335,7 +333,7 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
   //= rfc6582#3.2
   //# 6582:NR-6 recover begins as the initial send sequence number
   c.congestion.recover = iss;
-  Active* const a = ensure_active(e, c);
+  InFlightState* const a = ensure_active(e, c);
   CHECK(a != nullptr);
   if (e.config.timestamps) {
     c.options.ts_offset = timestamp_offset(e.config, e.tuple_of(c));
@@ -346,14 +344,14 @@ void begin_sending(Engine& e, Connection& c, Sequence iss) {
 }
 
 [[gnu::cold]] void send_syn_again(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   a.retransmit_next = c.send.iss;
   a.retransmit_end = c.send.nxt;
   make_ready(e, c);
 }
 
 [[gnu::cold]] void window_opened(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   a.persist_backoff = 0;
   if (a.mode == RetransmitMode::persist) {
     a.mode = RetransmitMode::idle;
@@ -381,10 +379,10 @@ Plan plan_next(Engine& e, Connection& c) {
   if (c.active == nil || c.detached) {
     return plan;
   }
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   // Not before our SYN: what came behind the peer's in one burst must not be answered ahead of it.
   // Nor may text carry what an ACK of its own has to say: that the echo was another before.
-  if ((a.owed_duplicates | a.owed_cut) != 0 &&
+  if ((a.pending_ack_duplicates | a.pending_ack_cut) != 0 &&
       (c.send.nxt != c.send.iss || synchronized(c.state))) {
     plan.kind = PlanKind::ack;
     return plan;
@@ -433,20 +431,19 @@ Plan plan_next(Engine& e, Connection& c) {
 namespace {
 
 // Whether it is plain without planning that plan_next would find nothing.
-bool is_spent(const Connection& c, const Active& a) {
+bool is_spent(const Connection& c, const InFlightState& a) {
   Sequence const begin = queue_begin(c);
-  bool const all_sent =
-      c.fin_sent || (!c.fin_queued && c.send.nxt == begin + a.send.length());
-  return all_sent && a.retransmit_next.at_or_after(a.retransmit_end) && a.owed_first == nil &&
-         !a.any() && !repairs(c, a) && !a.tail.wanted;
+  bool const all_sent = c.fin_sent || (!c.fin_queued && c.send.nxt == begin + a.send.length());
+  return all_sent && a.retransmit_next.at_or_after(a.retransmit_end) &&
+         a.pending_ack_first == nil && !a.any() && !repairs(c, a) && !a.tail.wanted;
 }
 
 }  // namespace
 
-void take_turns(Engine& e, Connection& c, Active& a) {
+void rotate_ready(Engine& e, Connection& c, InFlightState& a) {
   if (is_spent(c, a)) {
     leave_ready(e, c);
-    rest(e, c, a);
+    release_if_idle(e, c, a);
     return;
   }
   ++a.quantum;

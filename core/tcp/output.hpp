@@ -14,11 +14,11 @@ struct Plan {
   Bytes text;
   bool syn = false;
   bool fin = false;
-  bool again = false;   // a retransmission
-  bool probe = false;   // of a zero window
-  bool loss_probe = false;  // RFC 8985's tail loss probe
-  bool rescue = false;  // RFC 6675's rescue retransmission
-  bool large = false;   // RFC 4821's probe: more text than the MSS of now
+  bool retransmitted = false;  // a retransmission
+  bool probe = false;          // of a zero window
+  bool loss_probe = false;     // RFC 8985's tail loss probe
+  bool rescue = false;         // RFC 6675's rescue retransmission
+  bool large = false;          // RFC 4821's probe: more text than the MSS of now
 };
 
 // Our SYN is not acknowledged. The state tells as well: a stream comes back to its ISS after 4 GiB.
@@ -40,7 +40,7 @@ inline Sequence bare_sequence(const Connection& c) {
 }
 // How far retransmissions may go. A window whose edge moved left by the rounding of a scale does
 // not keep back what lay in it when it was sent.
-Sequence right_again(const Connection& c, const Active& a);
+Sequence retransmit_right_edge(const Connection& c, const InFlightState& a);
 // The send variables of a new connection: all at `iss`, the SYN still to be sent.
 void begin_sending(Engine& e, Connection& c, Sequence iss);
 // The SYN, now perhaps with an ACK, leaves again.
@@ -53,9 +53,10 @@ void window_opened(Engine& e, Connection& c);
 Plan plan_next(Engine& e, Connection& c);
 // Writes the planned TCP segment, checksum included, into `into` and brings the connection's
 // variables and timers up to date. Returns its length. `a` is the connection's active part.
-Bytes write_plan(Engine& e, Connection& c, Active& a, const Plan& plan, std::span<std::byte> into);
+Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const Plan& plan,
+                 std::span<std::byte> into);
 // One frame of this connection, the first that is ready, has left: the connection leaves the list
 // if it plainly has nothing more to say, else lets the next one have its turn after the quantum.
-void take_turns(Engine& e, Connection& c, Active& a);
+void rotate_ready(Engine& e, Connection& c, InFlightState& a);
 
 }  // namespace lockstep::tcp

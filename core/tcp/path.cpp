@@ -4,14 +4,13 @@
 #include <algorithm>
 
 #include "core/tcp/lifecycle.hpp"
-#include "core/tcp/sack.hpp"
-#include "core/tcp/syn_cache.hpp"
+#include "core/tcp/opening/syn_cache.hpp"
+#include "core/tcp/recovery/sack.hpp"
 
 namespace lockstep::tcp {
 namespace {
 
-Connection* find_quoted(Engine& e, const internet::IcmpError& error,
-                        std::uint16_t local_address) {
+Connection* find_quoted(Engine& e, const internet::IcmpError& error, std::uint16_t local_address) {
   FourTuple const& quoted = error.quoted;
   Found const found = e.demux.find(e.demux.hash_of(quoted), [&](Found candidate) {
     if (candidate.kind != EntryKind::connection) {
@@ -34,8 +33,8 @@ std::uint16_t told_mtu(const Engine& e, const Connection& c, const internet::Icm
   }
   //= rfc1191#3
   //# 1191:PMTU-6 a router that tells no MTU: the next plateau below what was sent
-  std::uint16_t const told = error.mtu != 0 ? error.mtu
-                                            : internet::plateau_below(error.quoted_bytes);
+  std::uint16_t const told =
+      error.mtu != 0 ? error.mtu : internet::plateau_below(error.quoted_bytes);
   //= rfc1191#3
   //# 1191:PMTU-3 never below 68, nor below what Config takes for a message of an attacker
   return std::max(told, least);
@@ -54,7 +53,7 @@ void believe(Engine& e, Connection& c, std::uint16_t mtu) {
   //# 8201:PMTU-3 of IPv6 as well
   e.paths.lower(c.remote, mtu, e.state->now);
   follow_path(e, c);
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   if (!synchronized(c.state)) {
     return;
   }
@@ -102,7 +101,8 @@ void follow_path(Engine& e, Connection& c) {
 namespace {
 
 // The same for a connection in the SYN cache, of which only a SYN-ACK can be quoted.
-Drop tell_half_open(Engine& e, const internet::IcmpError& error, std::uint16_t local_address) {
+Drop process_half_open_pmtu(Engine& e, const internet::IcmpError& error,
+                            std::uint16_t local_address) {
   Index const at = find_half_open(e, error.quoted, local_address);
   if (at == nil) {
     return Drop::icmp_quote_unknown;
@@ -126,19 +126,19 @@ Drop tell_half_open(Engine& e, const internet::IcmpError& error, std::uint16_t l
 //# 9293:P-PMTUD path MTU discovery, of both families
 //= rfc7323#5.7
 //# 7323:TS-22 beside timestamps and PAWS too
-Drop take_packet_too_big(Engine& e, const internet::IcmpError& error,
-                         std::uint16_t local_address) {
+Drop process_packet_too_big(Engine& e, const internet::IcmpError& error,
+                            std::uint16_t local_address) {
   Connection* const found = find_quoted(e, error, local_address);
   if (found == nullptr) {
-    return tell_half_open(e, error, local_address);
+    return process_half_open_pmtu(e, error, local_address);
   }
   Connection& c = *found;
   //= rfc5927#4.1
   //# 5927:ICMP-1 the quoted sequence number is in flight
   //= rfc8201#4
   //# 8201:PMTU-6 the quoted packet was really sent
-  bool const in_flight = error.quoted_sequence.at_or_after(c.send.una) &&
-                         error.quoted_sequence.before(c.send.nxt);
+  bool const in_flight =
+      error.quoted_sequence.at_or_after(c.send.una) && error.quoted_sequence.before(c.send.nxt);
   if (!in_flight || c.active == nil) {
     return Drop::icmp_quote_outside;
   }
@@ -154,7 +154,7 @@ Drop take_packet_too_big(Engine& e, const internet::IcmpError& error,
   }
   //= rfc5927#7.2
   //# 5927:ICMP-5 where text of that size was acknowledged before, only a timeout proves it
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   bool const proven = synchronized(c.state) && c.send.una != c.send.iss.next();
   if (!proven || c.retries != 0) {
     believe(e, c, mtu);
@@ -166,7 +166,7 @@ Drop take_packet_too_big(Engine& e, const internet::IcmpError& error,
 }
 
 void believe_pending_mtu(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   std::uint16_t const mtu = a.pending_mtu;
   a.pending_mtu = 0;
   //= rfc5927#7.2

@@ -19,8 +19,8 @@ inline std::uint32_t packet_bytes(const Connection& c) { return c.mss + overhead
 
 // An ICMP error says that a packet of ours was too big. Drop::none if it is believed, now or once
 // progress has stalled; icmp_quote_unknown, icmp_quote_outside or icmp_mtu_refused.
-Drop take_packet_too_big(Engine& e, const internet::IcmpError& error,
-                         std::uint16_t local_address);
+Drop process_packet_too_big(Engine& e, const internet::IcmpError& error,
+                            std::uint16_t local_address);
 
 // The retransmission timer fired: what was told and not believed at once is believed now.
 void believe_pending_mtu(Engine& e, Connection& c);

@@ -13,13 +13,11 @@
 namespace lockstep::tcp::path_probe {
 namespace {
 
-bool is_on(const Engine& e) {
-  return e.config.path_mtu_probing && e.config.path_mtu_discovery;
-}
+bool is_on(const Engine& e) { return e.config.path_mtu_probing && e.config.path_mtu_discovery; }
 
 //= rfc4821#7.4
 //# 4821:PLP-11 no probe is out, and no loss
-bool is_calm(const Connection& c, const Active& a) {
+bool is_calm(const Connection& c, const InFlightState& a) {
   return a.path_probe.size == 0 && !c.congestion.recovering && !a.after_timeout &&
          a.retransmit_next.at_or_after(a.retransmit_end) && c.congestion.duplicates == 0 &&
          a.board.runs == 0 && c.retries == 0 && a.mode != RetransmitMode::persist &&
@@ -44,15 +42,15 @@ void fail(Engine& e, Connection& c, std::uint32_t times) {
 // Whether all that the board has found missing lies in the probe.
 //= rfc4821#4
 //# 4821:PLP-1 losses are told as soon, and as exactly, as the scoreboard tells them
-bool only_the_probe(const Engine& e, const Active& a) {
+bool only_the_probe(const Engine& e, const InFlightState& a) {
   memory::ListHead order = a.board.order;
   memory::List<Sent, &Sent::order> const ranges(order, e.sent.view());
   Sequence const top = a.board.highest == nil ? a.path_probe.end : e.sent[a.board.highest].end;
   for (Index i = ranges.first(); i != nil; i = ranges.next(i)) {
     Sent const& range = e.sent[i];
     bool const missing = !range.sacked && (range.lost || range.begin.before(top));
-    bool const inside = range.begin.at_or_after(a.path_probe.begin) &&
-                        range.end.at_or_before(a.path_probe.end);
+    bool const inside =
+        range.begin.at_or_after(a.path_probe.begin) && range.end.at_or_before(a.path_probe.end);
     if (missing && !inside) {
       return false;
     }
@@ -85,14 +83,14 @@ void judge_silence(Engine& e, Connection& c) {
   if (!is_on(e) || !c.path_limited || !is_calm(c, e.active(c))) {
     return Step::none;
   }
-  Active const& a = e.active(c);
+  InFlightState const& a = e.active(c);
   //= rfc4821#7.1
   //# 4821:PLP-6 above search_low and no more than search_high
   //= rfc4821#7.2
   //# 4821:PLP-8 which the link and the peer's MSS bound
   std::uint32_t const size =
       e.paths.probe_size(c.remote, e.state->now, c.mss_max + header_bytes(c));
-  bool const plain = text_max(c, a) == c.mss && e.state->now >= a.pace_at;
+  bool const plain = eff_snd_mss(c, a) == c.mss && e.state->now >= a.pace_at;
   if (size <= packet_bytes(c) || !plain) {
     return Step::none;
   }
@@ -129,13 +127,13 @@ void note_sent(Engine& e, Connection& c, const Plan& plan) {
   e.paths.probed(c.remote);
 }
 
-void note_again(Active& a, Sequence begin, Sequence end) {
+void note_again(InFlightState& a, Sequence begin, Sequence end) {
   if (begin.before(a.path_probe.end) && end.after(a.path_probe.begin)) {
     a.path_probe.size = 0;
   }
 }
 
-[[gnu::cold]] void on_advance(Engine& e, Connection& c, Active& a) {
+[[gnu::cold]] void on_advance(Engine& e, Connection& c, InFlightState& a) {
   if (c.send.una.after(a.pending_sequence)) {
     //= rfc5927#7.2
     //# 5927:ICMP-6 what it quotes was acknowledged: for good, wherever numbers come again
@@ -160,7 +158,7 @@ void note_again(Active& a, Sequence begin, Sequence end) {
 }
 
 [[gnu::cold]] bool lost_alone(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   end_suppression(c, a);
   if (a.path_probe.size == 0) {
     return false;
@@ -192,10 +190,10 @@ void note_again(Active& a, Sequence begin, Sequence end) {
   c.congestion.cwnd = least(c.congestion.cwnd, c.congestion.ssthresh);
 }
 
-bool knows_more(const Engine& e, const Active& a) { return !only_the_probe(e, a); }
+bool knows_more(const Engine& e, const InFlightState& a) { return !only_the_probe(e, a); }
 
 void on_timeout(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   if (a.path_probe.size != 0) {
     // RFC 4821 7.6.3: what a timeout has found is dear, and not tried again so soon.
     if (c.send.una == a.path_probe.begin) {

@@ -7,7 +7,7 @@
 #include "core/tcp/autotune.hpp"
 #include "core/tcp/gaps.hpp"
 #include "core/tcp/lifecycle.hpp"
-#include "core/tcp/owed.hpp"
+#include "core/tcp/pending_ack.hpp"
 #include "core/tcp/sack_report.hpp"
 #include "core/tcp/time_wait.hpp"
 #include "core/units/check.hpp"
@@ -23,7 +23,7 @@ std::span<const std::byte> part_of(const Text& text, Sequence begin, Sequence en
 }
 
 // Lends the in-order bytes from their frame: no copy unless the application leaves them.
-void lend_text(Engine& e, Active& a, const Loan& loan) {
+void lend_text(Engine& e, InFlightState& a, const Loan& loan) {
   CHECK(e.state->loan_count < e.loans.size());
   std::uint16_t const index = e.state->loan_count++;
   e.loans[index] = loan;
@@ -37,14 +37,14 @@ void lend_text(Engine& e, Active& a, const Loan& loan) {
 
 // Makes sure that what is lent now can be kept when the turn is over. Mostly it is read before, so
 // blocks are only promised to it; where some are held already, the missing ones are taken.
-bool may_lend(Engine& e, Active& a, Sequence begin, Bytes length) {
+bool may_lend(Engine& e, InFlightState& a, Sequence begin, Bytes length) {
   memory::Blocks& blocks = e.pools.blocks;
   if (!a.receive.empty()) {
     return a.receive.reserve(blocks, begin, length);
   }
   // What was lent before it may end in the block in which this begins.
-  bool const joins = a.loan_last != no_loan &&
-                     (begin.value & (blocks.block_bytes().count - 1)) != 0;
+  bool const joins =
+      a.loan_last != no_loan && (begin.value & (blocks.block_bytes().count - 1)) != 0;
   std::uint32_t const wanted =
       memory::ReceiveStore::blocks_touched(blocks, begin, length) - (joins ? 1 : 0);
   if (wanted > blocks.room_to_receive()) {
@@ -56,7 +56,7 @@ bool may_lend(Engine& e, Active& a, Sequence begin, Bytes length) {
 }
 
 // Nothing is on loan any more.
-void end_loans(Engine& e, Active& a) {
+void end_loans(Engine& e, InFlightState& a) {
   a.loan_first = no_loan;
   a.loan_last = no_loan;
   a.loan_read = no_loan;  // what is lent next is in no chain with what was read
@@ -65,7 +65,7 @@ void end_loans(Engine& e, Active& a) {
 }
 
 // What was counted as blocks above gaps may have come into order or gone since.
-void recount_gap_blocks(Engine& e, const Connection& c, Active& a) {
+void recount_gap_blocks(Engine& e, const Connection& c, InFlightState& a) {
   std::uint32_t const most = a.extents == nil ? 0 : a.receive.blocks_held;
   if (a.gap_blocks > most) {
     gaps::remove_blocks(e, c, a, Count{a.gap_blocks - most});
@@ -73,7 +73,7 @@ void recount_gap_blocks(Engine& e, const Connection& c, Active& a) {
 }
 
 // RCV.NXT moves over the ranges that it has reached. True if there were any.
-[[gnu::cold]] bool join_extents(Engine& e, Connection& c, Active& a) {
+[[gnu::cold]] bool join_extents(Engine& e, Connection& c, InFlightState& a) {
   bool joined = false;
   while (a.extents != nil && e.extents[a.extents].begin.at_or_before(c.receive.nxt)) {
     Index const index = a.extents;
@@ -90,7 +90,7 @@ void recount_gap_blocks(Engine& e, const Connection& c, Active& a) {
 }
 
 // Where the next range above `from` begins, but not beyond `limit`.
-Sequence next_extent(const Engine& e, const Active& a, Sequence from, Sequence limit) {
+Sequence next_extent(const Engine& e, const InFlightState& a, Sequence from, Sequence limit) {
   for (Index index = a.extents; index != nil; index = e.extents[index].next) {
     if (e.extents[index].end.after(from)) {
       return first_of(limit, last_of(from, e.extents[index].begin));
@@ -103,7 +103,7 @@ Sequence next_extent(const Engine& e, const Active& a, Sequence from, Sequence l
 //# 9293:P-TEXT-DELIVER, 9293:P-TEXT-RCVNXT in-order text is delivered and RCV.NXT moves over it
 //= rfc9293#3.4
 //# 9293:P-ACK-CUMUL RCV.NXT is acknowledged only when every octet before it has come
-Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
+Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const Text& text) {
   Sequence const before = c.receive.nxt;
   bool first = true;
   bool filled = false;
@@ -143,18 +143,18 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
     gaps::renew(e, a);
   }
   // What one segment brought: a gap that it filled makes none larger.
-  c.text_max = static_cast<std::uint16_t>(std::max<std::uint32_t>(
-      c.text_max, std::min(static_cast<std::uint32_t>(text.bytes.size()), e.config.mss.count)));
-  discharge_duplicates(e, c, a);
-  owe_for_text(e, c, a, gained);
+  c.rcv_mss = static_cast<std::uint16_t>(std::max<std::uint32_t>(
+      c.rcv_mss, std::min(static_cast<std::uint32_t>(text.bytes.size()), e.config.mss.count)));
+  clear_duplicate_acks(e, c, a);
+  ack_for_data(e, c, a, gained);
   if (synchronized(c.state) || opened_fast(c)) {
-    tell(e, c, EventKind::received);
+    notify(e, c, EventKind::received);
   }
   return Drop::none;
 }
 
 // Whether [begin, end) joins a range that is known already.
-[[gnu::cold]] bool joins_range(const Engine& e, const Active& a, const Text& text) {
+[[gnu::cold]] bool joins_range(const Engine& e, const InFlightState& a, const Text& text) {
   for (Index i = a.extents; i != nil; i = e.extents[i].next) {
     Extent const& extent = e.extents[i];
     if (extent.begin.at_or_before(text.end()) && extent.end.at_or_after(text.begin)) {
@@ -165,7 +165,8 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
 }
 
 // Makes [begin, end) known as received, joined with the ranges that it touches.
-[[gnu::cold]] void insert_extent(Engine& e, const Connection& c, Active& a, const Text& text) {
+[[gnu::cold]] void insert_extent(Engine& e, const Connection& c, InFlightState& a,
+                                 const Text& text) {
   Sequence const begin = text.begin;
   Sequence const end = text.end();
   ++a.extent_stamp;
@@ -197,7 +198,7 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
 }
 
 // Stores the octets of [begin, end), which did not come before; nothing if it is empty.
-[[gnu::cold]] void put_new(Engine& e, Active& a, const Text& text, Extent range) {
+[[gnu::cold]] void put_new(Engine& e, InFlightState& a, const Text& text, Extent range) {
   if (!range.begin.before(range.end)) {
     return;
   }
@@ -211,7 +212,8 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
 
 //= rfc9293#3.10.7.4
 //# 9293:SHLD-31 out-of-order segments inside the window are queued
-[[gnu::cold]] Drop take_above_gap(Engine& e, const Connection& c, Active& a, const Text& text) {
+[[gnu::cold]] Drop accept_above_gap(Engine& e, const Connection& c, InFlightState& a,
+                                    const Text& text) {
   Bytes const length = text.end().since(text.begin);
   Count const missing = a.receive.blocks_missing(e.pools.blocks, text.begin, length);
   recount_gap_blocks(e, c, a);
@@ -233,7 +235,7 @@ Drop take_in_order(Engine& e, Connection& c, Active& a, const Text& text) {
 }
 
 // Octets that have arrived are in the stream for good: a FIN that lies before them is a lie.
-bool ends_the_stream(const Engine& e, const Connection& c, const Active& a, Sequence at) {
+bool ends_the_stream(const Engine& e, const Connection& c, const InFlightState& a, Sequence at) {
   bool ends = at.at_or_after(c.receive.nxt);
   for (Index index = a.extents; index != nil; index = e.extents[index].next) {
     ends = ends && at.at_or_after(e.extents[index].end);
@@ -241,7 +243,7 @@ bool ends_the_stream(const Engine& e, const Connection& c, const Active& a, Sequ
   return ends;
 }
 
-Drop remember_fin(const Engine& e, const Connection& c, Active& a, Sequence at) {
+Drop remember_fin(const Engine& e, const Connection& c, InFlightState& a, Sequence at) {
   if (!ends_the_stream(e, c, a, at)) {
     return Drop::tcp_data_after_fin;
   }
@@ -254,19 +256,19 @@ Drop remember_fin(const Engine& e, const Connection& c, Active& a, Sequence at) 
 
 }  // namespace
 
-Drop take_text(Engine& e, Connection& c, const Text& whole, const wire::Segment& segment) {
-  Active* const active = ensure_active(e, c);
+Drop accept_data(Engine& e, Connection& c, const Text& whole, const wire::Segment& segment) {
+  InFlightState* const active = ensure_active(e, c);
   if (active == nullptr) {
     return Drop::tcp_store_full;
   }
-  Active& a = *active;
+  InFlightState& a = *active;
   Text text = whole;
   if (a.fin_known && text.end().after(a.fin_at)) {
     //= rfc9293#3.4
     //# 9293:P-CTL-ONCE the first FIN fixes where the stream ends
     text.fin = false;
     if (text.begin.at_or_after(a.fin_at)) {
-      owe_duplicate(e, c, segment);
+      ack_duplicate(e, c, segment);
       return Drop::tcp_data_after_fin;
     }
     text.bytes = text.bytes.first(a.fin_at.since(text.begin).count);
@@ -278,7 +280,7 @@ Drop take_text(Engine& e, Connection& c, const Text& whole, const wire::Segment&
   Sequence const before = c.receive.nxt;
   bool const in_order = text.begin == before;
   if (!text.bytes.empty()) {
-    drop = in_order ? take_in_order(e, c, a, text) : take_above_gap(e, c, a, text);
+    drop = in_order ? accept_in_order(e, c, a, text) : accept_above_gap(e, c, a, text);
     if (accounts_kept(e) && drop == Drop::none) [[unlikely]] {
       accounts::note_text(e, c, segment, in_order);
     }
@@ -291,19 +293,19 @@ Drop take_text(Engine& e, Connection& c, const Text& whole, const wire::Segment&
   //= rfc5681#4.2
   //# 5681:CC-28 but only one: text that was taken has its own already, whatever became of its FIN
   if (c.receive.nxt == before && (!in_order || drop != Drop::none)) {
-    owe_duplicate(e, c, segment);
+    ack_duplicate(e, c, segment);
   }
   if (a.fin_known) {
-    take_fin_if_due(e, c);
+    process_fin_if_due(e, c);
   }
   return drop;
 }
 
-void take_fin_if_due(Engine& e, Connection& c) {
+void process_fin_if_due(Engine& e, Connection& c) {
   if (c.active == nil || !peer_may_send(c.state)) {
     return;
   }
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   //= rfc9293#3.10.7.4
   //# 9293:P-FIN a FIN is taken in its place only, tells the user, and is acknowledged
   if (!a.fin_known || a.fin_at != c.receive.nxt || c.fin_taken) {
@@ -319,11 +321,11 @@ void take_fin_if_due(Engine& e, Connection& c) {
   }
   c.receive.nxt = c.receive.nxt.next();
   c.receive.edge = last_of(c.receive.edge, c.receive.nxt);
-  discharge_duplicates(e, c, a);
-  owe_now(e, c);
+  clear_duplicate_acks(e, c, a);
+  ack_now(e, c);
   //= rfc9293#3.6
   //# 9293:P-CLOSE-SIGNAL the peer's close is told even if nothing is being read
-  tell(e, c, EventKind::peer_finished);
+  notify(e, c, EventKind::peer_finished);
   switch (c.state) {
     case State::established:
       //= rfc9293#3.10.7.4
@@ -354,7 +356,7 @@ std::span<const std::byte> readable(Engine& e, Connection& c, Bytes skip) {
   if (skip >= unread || c.active == nil) {
     return {};
   }
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   Sequence const position = c.receive.read + skip;
   Bytes limit = unread - skip;
   bool const further = a.loan_read != no_loan && position.at_or_after(e.loans[a.loan_read].begin);
@@ -379,7 +381,7 @@ void consume(Engine& e, Connection& c, Bytes bytes) {
   if (c.active == nil) {
     return;
   }
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   while (a.loan_first != no_loan) {
     Loan const& loan = e.loans[a.loan_first];
     if ((loan.begin + loan.length).after(c.receive.read)) {
@@ -406,16 +408,16 @@ void consume(Engine& e, Connection& c, Bytes bytes) {
     recount_gap_blocks(e, c, a);
   }
   if (c.detached) {
-    tell_closed_if_due(e, c);
+    notify_closed_if_due(e, c);
     return;
   }
   if (!c.fin_taken) {
     if (receive_buffer_grows(e, c)) {
       tune_receive_buffer(e, c);
     }
-    owe_window_update(e, c);
+    queue_window_update(e, c);
   }
-  rest(e, c);
+  release_if_idle(e, c);
 }
 
 void settle_loans(Engine& e) {
@@ -425,7 +427,7 @@ void settle_loans(Engine& e) {
     if (c == nullptr || c->active == nil) {
       continue;
     }
-    Active& a = e.active(*c);
+    InFlightState& a = e.active(*c);
     a.loan_read = no_loan;
     if (a.loan_first == no_loan) {
       continue;
@@ -434,9 +436,8 @@ void settle_loans(Engine& e) {
     Sequence const end = loan.begin + loan.length;
     if (begin.before(end)) {
       // What was promised to it is taken, unless text above a gap has taken it since.
-      std::uint32_t const kept = std::min(
-          a.promised, memory::ReceiveStore::blocks_touched(e.pools.blocks, begin,
-                                                           end.since(begin)));
+      std::uint32_t const kept = std::min(a.promised, memory::ReceiveStore::blocks_touched(
+                                                          e.pools.blocks, begin, end.since(begin)));
       e.pools.blocks.release(Count{kept});
       a.promised -= kept;
       bool const reserved = a.receive.reserve(e.pools.blocks, begin, end.since(begin));
@@ -451,7 +452,7 @@ void settle_loans(Engine& e) {
   e.state->loan_count = 0;
 }
 
-void drop_extents(Engine& e, const Connection& c, Active& a) {
+void drop_extents(Engine& e, const Connection& c, InFlightState& a) {
   while (a.extents != nil) {
     Index const next = e.extents[a.extents].next;
     gaps::remove_range(e, c, a);
@@ -465,19 +466,19 @@ void drop_extents(Engine& e, const Connection& c, Active& a) {
 //= rfc2018#8
 //# 2018:SACK-17 what is held no more is reported no more, but for the newest segment
 [[gnu::cold]] void give_up_gaps(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   drop_extents(e, c, a);
   a.receive.release_from(e.pools.blocks, c.receive.nxt);
-  for (Index i = a.owed_first; i != nil; i = e.owed[i].next) {
-    Owed& owed = e.owed[i];
+  for (Index i = a.pending_ack_first; i != nil; i = e.pending_acks[i].next) {
+    PendingAck& owed = e.pending_acks[i];
     std::uint8_t const most = owed.report_duplicate ? 2 : 1;
     owed.report_count = std::min(owed.report_count, most);
   }
-  rest(e, c);
+  release_if_idle(e, c);
 }
 
 void drop_unread(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   c.receive.read = c.receive.nxt;
   end_loans(e, a);
   a.receive.clear(e.pools.blocks);

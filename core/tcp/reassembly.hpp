@@ -11,16 +11,14 @@ struct Text {
   std::span<const std::byte> bytes;
   bool fin = false;  // follows the bytes
 
-  Sequence end() const {
-    return begin + Bytes{static_cast<std::uint32_t>(bytes.size())};
-  }
+  Sequence end() const { return begin + Bytes{static_cast<std::uint32_t>(bytes.size())}; }
 };
 
 // Takes the text of an acceptable segment: delivers what is in order, keeps what is above a gap,
 // owes the ACKs that this asks for. Returns why text was refused, or none.
-Drop take_text(Engine& e, Connection& c, const Text& text, const wire::Segment& segment);
+Drop accept_data(Engine& e, Connection& c, const Text& text, const wire::Segment& segment);
 // RCV.NXT may have reached the peer's FIN: moves over it, tells, and changes the state.
-void take_fin_if_due(Engine& e, Connection& c);
+void process_fin_if_due(Engine& e, Connection& c);
 
 std::span<const std::byte> readable(Engine& e, Connection& c, Bytes skip);
 void consume(Engine& e, Connection& c, Bytes bytes);
@@ -29,7 +27,7 @@ void consume(Engine& e, Connection& c, Bytes bytes);
 void settle_loans(Engine& e);
 
 // Forgets all that is above gaps, or unread. Blocks go back with the latter.
-void drop_extents(Engine& e, const Connection& c, Active& a);
+void drop_extents(Engine& e, const Connection& c, InFlightState& a);
 // The same, of a connection that goes on: the peer has to send it again.
 void give_up_gaps(Engine& e, Connection& c);
 void drop_unread(Engine& e, Connection& c);

@@ -7,13 +7,13 @@ namespace lockstep::tcp {
 
 [[gnu::cold]] Bytes up_to_record_end(const Engine& e, const Connection& c, Sequence begin,
                                      Bytes text) {
-  Active const& a = e.active(c);
+  InFlightState const& a = e.active(c);
   Bytes const from = begin.since(queue_begin(c));
   return from < a.send.length() ? a.send.within_record(e.pools, {from, text}) : text;
 }
 
 [[gnu::cold]] Bytes queued_of_record(const Engine& e, const Connection& c, Bytes queued) {
-  Bytes const near = least(queued, Bytes{text_max(c, e.active(c)) + 1});
+  Bytes const near = least(queued, Bytes{eff_snd_mss(c, e.active(c)) + 1});
   Bytes const part = up_to_record_end(e, c, c.send.nxt, near);
   return part < near ? part : queued;
 }
@@ -23,8 +23,8 @@ namespace lockstep::tcp {
 }
 
 Sequence last_segment_of(const Engine& e, const Connection& c, const Range& range) {
-  Active const& a = e.active(c);
-  Sequence begin = last_of(range.begin, range.end - Bytes{text_max(c, a)});
+  InFlightState const& a = e.active(c);
+  Sequence begin = last_of(range.begin, range.end - Bytes{eff_snd_mss(c, a)});
   // As many steps as records fit into a segment.
   while (a.send.record_ends != 0) {
     Bytes const left = range.end.since(begin);

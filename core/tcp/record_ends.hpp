@@ -16,8 +16,8 @@ bool is_record_end(const Engine& e, const Connection& c, Sequence end);
 Sequence last_segment_of(const Engine& e, const Connection& c, const Range& range);
 
 // The first of these, which costs a connection without records one comparison.
-inline Bytes within_record(const Engine& e, const Connection& c, const Active& a, Sequence begin,
-                           Bytes text) {
+inline Bytes within_record(const Engine& e, const Connection& c, const InFlightState& a,
+                           Sequence begin, Bytes text) {
   return a.send.record_ends == 0 ? text : up_to_record_end(e, c, begin, text);
 }
 

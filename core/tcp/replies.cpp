@@ -22,8 +22,8 @@ void push(Engine& e, internet::ReplyHeader header, const wire::Header& segment,
     return;
   }
   if (named != nullptr) {
-    static_cast<void>(wire::write(*named, room.subspan(wire::tcp_header_bytes),
-                                  e.config.option_order));
+    static_cast<void>(
+        wire::write(*named, room.subspan(wire::tcp_header_bytes), e.config.option_order));
   }
   Bytes const length{header.length};
   wire::PseudoHeader const pseudo{header.source, header.destination, header.protocol, length};
@@ -37,7 +37,7 @@ void reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& 
   push(e, header, segment, &segment.options);
 }
 
-[[gnu::cold]] void reply_reset(Engine& e, const Arrival& arrival) {
+[[gnu::cold]] void reply_reset(Engine& e, const InboundSegment& arrival) {
   wire::Segment const& in = arrival.segment;
   wire::Segment reset;
   reset.source = in.destination;
@@ -71,7 +71,7 @@ void reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& 
   ++e.counters->resets_sent;
 }
 
-void reply_syn(Engine& e, const Arrival& arrival, const Listener& by, Sequence iss,
+void reply_syn(Engine& e, const InboundSegment& arrival, const Listener& by, Sequence iss,
                WireWindow window) {
   wire::Segment const& in = arrival.segment;
   wire::Segment out;
@@ -93,9 +93,7 @@ void reply_syn(Engine& e, const Arrival& arrival, const Listener& by, Sequence i
   push(e, header, out, &out.options);
 }
 
-[[gnu::cold]] void send_reset(Engine& e, Connection& c) {
-  send_reset_at(e, c, bare_sequence(c));
-}
+[[gnu::cold]] void send_reset(Engine& e, Connection& c) { send_reset_at(e, c, bare_sequence(c)); }
 
 [[gnu::cold]] void send_reset_at(Engine& e, Connection& c, Sequence sequence) {
   wire::Segment reset;
@@ -110,7 +108,7 @@ void reply_syn(Engine& e, const Arrival& arrival, const Listener& by, Sequence i
   //# 7323:TS-28 and echoes none, as it has no ACK
   //= rfc7323#5.2
   //# 7323:TS-43 the user's abort among them
-  if (c.options.has(spoken::timestamps)) {
+  if (c.options.has(negotiated::timestamps)) {
     reset.options.has_timestamps = true;
     reset.options.timestamp_value = timestamp_at(e, c.options, e.state->now);
   }
@@ -136,7 +134,7 @@ void send_time_wait_ack(Engine& e, const TimeWait& record) {
   header.destination = record.remote;
   header.time_to_live = record.ttl;
   header.traffic_class = static_cast<std::uint8_t>(record.dscp << 2);
-  if (!record.options.has(spoken::timestamps)) {
+  if (!record.options.has(negotiated::timestamps)) {
     push(e, header, ack, nullptr);
     return;
   }

@@ -10,10 +10,10 @@ namespace lockstep::tcp {
 void reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& segment);
 // The reset that answers a segment without a connection, or one that acknowledges what was never
 // sent: <SEQ=SEG.ACK><CTL=RST>, or <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>.
-void reply_reset(Engine& e, const Arrival& arrival);
+void reply_reset(Engine& e, const InboundSegment& arrival);
 // The SYN-ACK of a SYN of which no record is kept: <SEQ=ISS><ACK=SEG.SEQ+1><CTL=SYN,ACK>, our MSS.
 // TTL and Diffserv field are the listener's.
-void reply_syn(Engine& e, const Arrival& arrival, const Listener& by, Sequence iss,
+void reply_syn(Engine& e, const InboundSegment& arrival, const Listener& by, Sequence iss,
                WireWindow window);
 // <SEQ=SND.NXT><CTL=RST> of a connection that ends; at the edge of a window that is shut or shrunk.
 void send_reset(Engine& e, Connection& c);

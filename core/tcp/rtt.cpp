@@ -32,8 +32,8 @@ struct Smoothed {
   std::uint64_t const variance = was.rttvar4_ns / 4;
   was.rttvar4_ns = deviation > variance ? was.rttvar4_ns + (deviation - variance) / samples
                                         : was.rttvar4_ns - (variance - deviation) / samples;
-  was.srtt8_ns = r > srtt ? was.srtt8_ns + (r - srtt) / samples
-                          : was.srtt8_ns - (srtt - r) / samples;
+  was.srtt8_ns =
+      r > srtt ? was.srtt8_ns + (r - srtt) / samples : was.srtt8_ns - (srtt - r) / samples;
   return was;
 }
 
@@ -50,7 +50,7 @@ void settle_on(RttVariables& rtt, const Smoothed& s, const Config& config) {
 
 //= rfc9293#3.8.1
 //# 9293:MUST-18 the timeout is RFC 6298's
-void take_sample(RttVariables& rtt, Duration measured, const Config& config, Count samples) {
+void add_rtt_sample(RttVariables& rtt, Duration measured, const Config& config, Count samples) {
   std::uint64_t const r = std::min(measured.ns, measured_max_ns);
   Smoothed s{rtt.srtt8_ns(), rtt.rttvar4_ns()};
   if (!rtt.sampled()) {

@@ -8,8 +8,8 @@ namespace lockstep::tcp {
 
 // Takes one measurement, of a segment that was sent once (Karn) or by a timestamp, and computes the
 // timeout from it. Each of `samples` of a round trip counts for so much less (RFC 7323 4.2).
-void take_sample(RttVariables& rtt, Duration measured, const Config& config,
-                 Count samples = Count{1});
+void add_rtt_sample(RttVariables& rtt, Duration measured, const Config& config,
+                    Count samples = Count{1});
 // The first sample of what left after a timeout that was none (RFC 4015): the estimate begins anew
 // with it, but the timeout gets no shorter than it was before.
 void begin_again(RttVariables& rtt, const RttBefore& before, Duration measured,

@@ -22,7 +22,7 @@ Config no_floor() {
 //# 6298:RTO-2 SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 * RTTVAR
 TEST(Rtt, FirstSample) {
   RttVariables rtt;
-  take_sample(rtt, ms(100), no_floor());
+  add_rtt_sample(rtt, ms(100), no_floor());
   EXPECT_EQ(srtt_of(rtt), ms(100));
   EXPECT_EQ(rttvar_of(rtt), ms(50));
   EXPECT_EQ(rtt.rto(), ms(300));
@@ -34,13 +34,13 @@ TEST(Rtt, FirstSample) {
 // Predecessor, defect 7: gains of integer zero, and `min` where the RFC says `max`.
 TEST(Rtt, Defect07_GainsAreNotZero) {
   RttVariables rtt;
-  take_sample(rtt, ms(100), no_floor());
-  take_sample(rtt, ms(180), no_floor());
+  add_rtt_sample(rtt, ms(100), no_floor());
+  add_rtt_sample(rtt, ms(180), no_floor());
   // RTTVAR = 3/4 * 50 + 1/4 * 80 = 57.5; SRTT = 7/8 * 100 + 1/8 * 180 = 110; RTO = 110 + 230.
   EXPECT_EQ(rttvar_of(rtt), Duration::microseconds(57'500));
   EXPECT_EQ(srtt_of(rtt), ms(110));
   EXPECT_EQ(rtt.rto(), ms(340));
-  take_sample(rtt, ms(30), no_floor());
+  add_rtt_sample(rtt, ms(30), no_floor());
   // RTTVAR = 3/4 * 57.5 + 1/4 * 80 = 63.125; SRTT = 7/8 * 110 + 1/8 * 30 = 100; RTO = 352.5.
   EXPECT_EQ(rttvar_of(rtt), Duration::microseconds(63'125));
   EXPECT_EQ(srtt_of(rtt), ms(100));
@@ -58,9 +58,9 @@ TEST(Rtt, Defect07_Bounds) {
   config.rto_min = Duration::seconds(1);
   config.rto_max = Duration::seconds(60);
   RttVariables rtt;
-  take_sample(rtt, ms(1), config);
+  add_rtt_sample(rtt, ms(1), config);
   EXPECT_EQ(rtt.rto(), Duration::seconds(1));
-  take_sample(rtt, Duration::seconds(3000), config);
+  add_rtt_sample(rtt, Duration::seconds(3000), config);
   EXPECT_EQ(rtt.rto(), Duration::seconds(60));
 }
 
@@ -70,7 +70,7 @@ TEST(Rtt, Defect07_Bounds) {
 TEST(Rtt, GranularityStandsInForNoVariance) {
   RttVariables rtt;
   for (int i = 0; i < 200; ++i) {
-    take_sample(rtt, ms(200), no_floor());
+    add_rtt_sample(rtt, ms(200), no_floor());
   }
   EXPECT_EQ(srtt_of(rtt), ms(200));
   EXPECT_EQ(rtt.rto(), ms(210));
@@ -95,7 +95,7 @@ TEST(Rtt, BackOffDoublesUntilASample) {
     seen += std::to_string(rtt.rto().ns / 1'000'000'000) + " ";
   }
   EXPECT_EQ(seen, "2 4 8 16 32 64 120 120 120 ");
-  take_sample(rtt, ms(500), config);
+  add_rtt_sample(rtt, ms(500), config);
   EXPECT_EQ(rtt.rto(), ms(1500));
 }
 
@@ -134,7 +134,7 @@ TEST(Rtt, Defect07_AgreesWithTheFormulas) {
         rttvar = rttvar - rttvar / 4 + deviation / 4;
         srtt = srtt - srtt / 8 + r / 8;
       }
-      take_sample(rtt, Duration{sample}, no_floor());
+      add_rtt_sample(rtt, Duration{sample}, no_floor());
       std::uint64_t const model = srtt / fine;
       ASSERT_LE(srtt_of(rtt).ns, model + 2) << "seed " << seed << " sample " << i;
       ASSERT_GE(srtt_of(rtt).ns + 2, model) << "seed " << seed << " sample " << i;
@@ -148,10 +148,10 @@ TEST(Rtt, Defect07_AgreesWithTheFormulas) {
 // Absurd measurements neither wrap nor stick.
 TEST(Rtt, AbsurdSamples) {
   RttVariables rtt;
-  take_sample(rtt, Duration::forever(), no_floor());
+  add_rtt_sample(rtt, Duration::forever(), no_floor());
   EXPECT_EQ(rtt.rto(), no_floor().rto_max);
   for (int i = 0; i < 300; ++i) {
-    take_sample(rtt, Duration{}, no_floor());
+    add_rtt_sample(rtt, Duration{}, no_floor());
   }
   EXPECT_LE(rtt.rto(), ms(11));
 }

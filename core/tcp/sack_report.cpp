@@ -16,7 +16,7 @@ constexpr std::uint32_t mss_with_report = 128;
 //= rfc2018#3
 //# 2018:SACK-13 four blocks at most, three beside timestamps
 std::uint32_t blocks_max(const Connection& c) {
-  std::uint32_t const most = c.options.has(spoken::timestamps) ? 3 : wire::sack_blocks_max;
+  std::uint32_t const most = c.options.has(negotiated::timestamps) ? 3 : wire::sack_blocks_max;
   return std::min(most, (std::max(std::uint32_t{c.mss}, fixed_bytes) - fixed_bytes) / block_bytes);
 }
 
@@ -31,7 +31,7 @@ bool newer(const Extent& a, const Extent& b) {
 //# 2018:SACK-5, 2018:SACK-6 the one with the newest segment first, then by when they grew last
 //= rfc2018#8
 //# 2018:SACK-17 all of it is held: what gave way is in no range any more
-void add_extents(const Engine& e, const Active& a, std::uint32_t limit, Report& report) {
+void add_extents(const Engine& e, const InFlightState& a, std::uint32_t limit, Report& report) {
   std::array<Index, wire::sack_blocks_max> chosen{};
   std::uint32_t count = 0;
   std::uint32_t const room = limit - report.count;
@@ -53,7 +53,7 @@ void add_extents(const Engine& e, const Active& a, std::uint32_t limit, Report& 
 }
 
 // All that there is to say now. What came twice is no longer pending.
-Report report_now(const Engine& e, Active& a, std::uint32_t limit) {
+Report report_now(const Engine& e, InFlightState& a, std::uint32_t limit) {
   Report report;
   if (a.has_duplicate && limit != 0) {
     //= rfc2883#4
@@ -72,13 +72,13 @@ Report report_now(const Engine& e, Active& a, std::uint32_t limit) {
 
 }  // namespace
 
-void note_duplicate(Active& a, const Range& range) {
+void note_duplicate(InFlightState& a, const Range& range) {
   a.has_duplicate = true;
   a.duplicate_begin = range.begin;
   a.duplicate_end = range.end;
 }
 
-void find_duplicate(const Engine& e, const Connection& c, Active& a,
+void find_duplicate(const Engine& e, const Connection& c, InFlightState& a,
                     const wire::Segment& segment) {
   Sequence const begin = segment.flags.syn() ? segment.sequence.next() : segment.sequence;
   Sequence const end = begin + Bytes{static_cast<std::uint32_t>(segment.payload.size())};
@@ -99,8 +99,8 @@ void find_duplicate(const Engine& e, const Connection& c, Active& a,
   }
 }
 
-void attach_report(Engine& e, const Connection& c, Active& a, Index index) {
-  Owed& owed = e.owed[index];
+void attach_report(Engine& e, const Connection& c, InFlightState& a, Index index) {
+  PendingAck& owed = e.pending_acks[index];
   owed.report_count = 0;
   owed.report_duplicate = false;
   if (!c.sack || (a.extents == nil && !a.has_duplicate)) {
@@ -112,9 +112,9 @@ void attach_report(Engine& e, const Connection& c, Active& a, Index index) {
   e.reports[index] = report.blocks;
 }
 
-void keep_duplicate(const Engine& e, Active& a, Index index) {
+void keep_duplicate(const Engine& e, InFlightState& a, Index index) {
   // Of two the newer is told.
-  if (e.owed[index].report_duplicate && !a.has_duplicate) {
+  if (e.pending_acks[index].report_duplicate && !a.has_duplicate) {
     note_duplicate(a, {e.reports[index][0].begin, e.reports[index][0].end});
   }
 }
@@ -124,26 +124,26 @@ void keep_duplicate(const Engine& e, Active& a, Index index) {
 //# if the peer permitted it
 //= rfc2018#3
 //# 2018:SACK-21 beside the ACK field, which means what it always does
-Report take_report(Engine& e, Connection& c, const Plan& plan) {
+Report pop_sack_report(Engine& e, Connection& c, const Plan& plan) {
   Report report;
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   if (plan.syn || plan.kind == PlanKind::keepalive) {
     return report;
   }
-  if (plan.kind == PlanKind::ack && a.owed_first != nil) {
-    Owed const& owed = e.owed[a.owed_first];
+  if (plan.kind == PlanKind::ack && a.pending_ack_first != nil) {
+    PendingAck const& owed = e.pending_acks[a.pending_ack_first];
     // The path may have come to carry less since it was owed: the oldest blocks are left out.
-    report.count = static_cast<std::uint8_t>(
-        std::min(std::uint32_t{owed.report_count}, blocks_max(c)));
+    report.count =
+        static_cast<std::uint8_t>(std::min(std::uint32_t{owed.report_count}, blocks_max(c)));
     if (report.count != 0) {
-      report.blocks = e.reports[a.owed_first];
+      report.blocks = e.reports[a.pending_ack_first];
     }
     return report;
   }
   // What is owed is told by this segment, which is newer than all of it.
-  for (Index i = a.owed_first; i != nil; i = e.owed[i].next) {
+  for (Index i = a.pending_ack_first; i != nil; i = e.pending_acks[i].next) {
     keep_duplicate(e, a, i);
-    e.owed[i].report_duplicate = false;
+    e.pending_acks[i].report_duplicate = false;
   }
   if (a.extents != nil || a.has_duplicate) {
     // As much as the plan has left room for.
@@ -154,7 +154,7 @@ Report take_report(Engine& e, Connection& c, const Plan& plan) {
   return report;
 }
 
-std::uint32_t text_max_beside_report(const Connection& c, const Active& a) {
+std::uint32_t eff_snd_mss_beside_sack(const Connection& c, const InFlightState& a) {
   if (c.mss < mss_with_report) {
     return c.mss;
   }

@@ -16,26 +16,27 @@ struct Report {
 };
 
 // Octets of sequence space that came twice: told by the next ACK.
-void note_duplicate(Active& a, const Range& range);
+void note_duplicate(InFlightState& a, const Range& range);
 // What of a segment's text has been received before: the first such part. To be called before the
 // text is taken.
-void find_duplicate(const Engine& e, const Connection& c, Active& a, const wire::Segment& segment);
+void find_duplicate(const Engine& e, const Connection& c, InFlightState& a,
+                    const wire::Segment& segment);
 // The ACK owed at `index` reports what there is to report now: that it leaves later, or together
 // with others, changes nothing of it (law 8).
-void attach_report(Engine& e, const Connection& c, Active& a, Index index);
+void attach_report(Engine& e, const Connection& c, InFlightState& a, Index index);
 // The ACK owed will not leave as such: its duplicate is told by the next one.
-void keep_duplicate(const Engine& e, Active& a, Index index);
+void keep_duplicate(const Engine& e, InFlightState& a, Index index);
 
 // What the planned segment reports. A duplicate is told once.
-Report take_report(Engine& e, Connection& c, const Plan& plan);
+Report pop_sack_report(Engine& e, Connection& c, const Plan& plan);
 // How many octets of text a segment that carries it holds: c.mss less the room of the report.
-std::uint32_t text_max_beside_report(const Connection& c, const Active& a);
+std::uint32_t eff_snd_mss_beside_sack(const Connection& c, const InFlightState& a);
 // The most text that a segment may carry now.
 //= rfc9293#3.7.1
 //# 9293:P-MSS-OPTSHRINK options count against the MSS
-inline std::uint32_t text_max(const Connection& c, const Active& a) {
+inline std::uint32_t eff_snd_mss(const Connection& c, const InFlightState& a) {
   bool const reports = c.sack && (a.extents != nil || a.has_duplicate);
-  return reports ? text_max_beside_report(c, a) : c.mss;
+  return reports ? eff_snd_mss_beside_sack(c, a) : c.mss;
 }
 
 }  // namespace lockstep::tcp

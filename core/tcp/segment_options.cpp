@@ -1,7 +1,7 @@
 // Which options a segment carries: the one place where all features share the 40 octets.
 #include "core/tcp/segment_options.hpp"
 
-#include "core/tcp/fast_open.hpp"
+#include "core/tcp/opening/fast_open.hpp"
 #include "core/tcp/timestamps.hpp"
 #include "core/tcp/user_timeout.hpp"
 #include "core/tcp/window_scale.hpp"
@@ -23,7 +23,7 @@ void add_announcements(const Engine& e, const Connection& c, wire::Options& opti
   //# 7323:TS-33 a SYN-ACK only if the SYN did
   //= rfc7323#2.3
   //# 7323:TS-3 and then it does
-  options.has_window_scale = announces(c, e.config.window_scale, spoken::window_scale);
+  options.has_window_scale = announces(c, e.config.window_scale, negotiated::window_scale);
   if (options.has_window_scale) {
     options.window_scale = scale_to_offer(e.config);
   }
@@ -42,25 +42,24 @@ void add_announcements(const Engine& e, const Connection& c, wire::Options& opti
   options.has_user_timeout = true;
   options.user_timeout = user_timeout_to_wire(timeout);
   Bytes const all = options_bytes(options);
-  Bytes const room = plan.syn ? syn_options_room(e, c)
-                              : steady_options_bytes(c) + (Bytes{c.mss} - plan.text);
+  Bytes const room =
+      plan.syn ? syn_options_room(e, c) : steady_options_bytes(c) + (Bytes{c.mss} - plan.text);
   options.has_user_timeout = all <= room && all.count <= wire::tcp_options_bytes_max;
   if (options.has_user_timeout && !plan.syn) {
-    c.options.clear(spoken::user_timeout_due);
+    c.options.clear(negotiated::user_timeout_due);
   }
 }
 
 }  // namespace
 
-wire::Options options_of(const Engine& e, Connection& c, const Plan& plan,
-                         const Report& report) {
+wire::Options options_of(const Engine& e, Connection& c, const Plan& plan, const Report& report) {
   wire::Options options;
   if (plan.syn) {
     add_announcements(e, c, options);
   }
   //= rfc7323#3.2
   //# 7323:TS-9 once agreed on, every segment has it
-  options.has_timestamps = announces(c, plan.syn && e.config.timestamps, spoken::timestamps);
+  options.has_timestamps = announces(c, plan.syn && e.config.timestamps, negotiated::timestamps);
   if (options.has_timestamps) {
     options.timestamp_value = timestamp_at(e, c.options, e.state->now);
     //= rfc7323#3.2
@@ -74,7 +73,7 @@ wire::Options options_of(const Engine& e, Connection& c, const Plan& plan,
     options.sack_count = report.count;
     options.sack = report.blocks;
   }
-  if (c.options.has(spoken::user_timeout_due) || plan.syn) [[unlikely]] {
+  if (c.options.has(negotiated::user_timeout_due) || plan.syn) [[unlikely]] {
     add_user_timeout(e, c, plan, options);
   }
   if (plan.syn && c.active != nil) {

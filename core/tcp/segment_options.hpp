@@ -12,19 +12,18 @@ namespace lockstep::tcp {
 //= rfc9293#3.7.1
 //# 9293:P-MSS-OPTSHRINK the options of a segment count against its MSS
 inline Bytes steady_options_bytes(const Connection& c) {
-  return {c.options.has(spoken::timestamps) ? 12u : 0u};
+  return {c.options.has(negotiated::timestamps) ? 12u : 0u};
 }
 
 // How many octets of options a SYN can have: fewer where the link carries next to nothing.
 inline Bytes syn_options_room(const Engine& e, const Connection& c) {
-  return least(Bytes{wire::tcp_options_bytes_max}, e.text_max(c.remote));
+  return least(Bytes{wire::tcp_options_bytes_max}, e.link_mss(c.remote));
 }
 
 // What the planned segment carries, SYN or not. Each feature has its own lines in here; what is
 // announced on SYNs comes first, then what every segment carries, then what fills the space that
 // is left.
-wire::Options options_of(const Engine& e, Connection& c, const Plan& plan,
-                         const Report& report);
+wire::Options options_of(const Engine& e, Connection& c, const Plan& plan, const Report& report);
 
 // The MSS that a SYN names.
 //= rfc9293#3.7.1
@@ -47,7 +46,7 @@ constexpr bool names_mss_alone(const Config& config) {
 // fixed part) and gives their length, a multiple of 4. A segment without options costs one branch.
 inline Bytes write_segment_options(const Engine& e, Connection& c, const Plan& plan,
                                    const Report& report, std::span<std::byte> into) {
-  std::uint8_t const any = spoken::timestamps | spoken::user_timeout_due;
+  std::uint8_t const any = negotiated::timestamps | negotiated::user_timeout_due;
   if (!plan.syn && report.count == 0 && !c.options.has(any)) {
     return {};
   }

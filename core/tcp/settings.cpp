@@ -5,10 +5,10 @@
 #include "core/tcp/calls.hpp"
 #include "core/tcp/congestion/control.hpp"
 #include "core/tcp/expiry.hpp"
-#include "core/tcp/fast_open.hpp"
 #include "core/tcp/lifecycle.hpp"
-#include "core/tcp/owed.hpp"
-#include "core/tcp/syn_cache.hpp"
+#include "core/tcp/opening/fast_open.hpp"
+#include "core/tcp/opening/syn_cache.hpp"
+#include "core/tcp/pending_ack.hpp"
 #include "core/tcp/user_timeout.hpp"
 
 namespace lockstep::tcp {
@@ -62,7 +62,7 @@ void apply_receive_buffer(Engine& e, Connection& c, Bytes size) {
   c.receive_buffer_set = true;
   // A larger one may open a window on which the peer waits.
   if (peer_may_send(c.state)) {
-    owe_window_update(e, c);
+    queue_window_update(e, c);
   }
 }
 
@@ -70,7 +70,7 @@ void apply_timeout(Engine& e, Connection& c) {
   if (c.active == nil) {
     return;
   }
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   if (!a.give_up_due.is_never()) {
     set_give_up(e, c, a);
     arm(e, a);
@@ -183,8 +183,8 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
   return Refusal::none;
 }
 
-[[gnu::cold]] Drop take_icmp_error(Engine& e, const internet::IcmpError& error,
-                                   std::uint16_t local_address, Cause cause) {
+[[gnu::cold]] Drop process_icmp_error(Engine& e, const internet::IcmpError& error,
+                                      std::uint16_t local_address, Cause cause) {
   FourTuple const& quoted = error.quoted;
   Sequence const sequence = error.quoted_sequence;
   bool const hard = error.kind == internet::IcmpErrorKind::hard;
@@ -199,7 +199,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
            c.local_port == quoted.local.port && c.local_address == local_address;
   });
   if (found.kind != EntryKind::connection) {
-    return take_half_open_error(e, error, local_address);
+    return process_half_open_error(e, error, local_address);
   }
   Connection& c = e.connection(found.index);
   //= rfc5927#4.1
@@ -226,7 +226,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
   //# 9293:MUST-56, 9293:SHLD-25 soft errors never abort; the application may hear of them
   if (c.soft_errors) {
     c.soft_cause = cause;
-    tell(e, c, EventKind::soft_error);
+    notify(e, c, EventKind::soft_error);
   }
   return Drop::none;
 }

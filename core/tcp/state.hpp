@@ -102,8 +102,8 @@ constexpr bool peer_may_send(State state) {
 
 // The application may still SEND.
 constexpr bool we_may_send(State state) {
-  return state == State::syn_sent || state == State::syn_received ||
-         state == State::established || state == State::close_wait;
+  return state == State::syn_sent || state == State::syn_received || state == State::established ||
+         state == State::close_wait;
 }
 
 }  // namespace lockstep::tcp

@@ -22,8 +22,8 @@ void restart(Engine& e, Index record) {
   e.time_wait_order().push_back(record);
 }
 
-// A free record; nil if all are shelved behind new SYNs, and none can give way.
-Index take_record(Engine& e) {
+// A free record; nil if all are suspended behind new SYNs, and none can give way.
+Index alloc_record(Engine& e) {
   Index const record = e.time_waits.take();
   if (record != nil) {
     return record;
@@ -56,7 +56,7 @@ TimeWait record_of(const Connection& c) {
 
 // Into the pool, not yet into the table; where there is no room it is forgotten: nil.
 Index keep(Engine& e, const TimeWait& t) {
-  Index const record = take_record(e);
+  Index const record = alloc_record(e);
   if (record != nil) {
     e.time_waits[record] = t;
     e.wheel.set(e.wheel.open({e.time_wait_timer(record)}), t.due);
@@ -65,8 +65,8 @@ Index keep(Engine& e, const TimeWait& t) {
   return record;
 }
 
-bool anything_owed(const Active& a) {
-  return a.owed_first != nil || a.ack_now || a.delayed_segments != 0;
+bool anything_owed(const InFlightState& a) {
+  return a.pending_ack_first != nil || a.ack_now || a.delayed_segments != 0;
 }
 
 [[gnu::cold]] void challenge(Engine& e, TimeWait& t) {
@@ -117,7 +117,7 @@ Drop judge_timestamp(Engine& e, TimeWait& t, const wire::Segment& segment) {
 //= rfc7323#5.3
 //# 7323:TS-45, 7323:TS-46 what is not acceptable is rejected (R2), then the stamp recorded (R3)
 void record_timestamp(TimeWait& t, const wire::Segment& segment) {
-  if (t.options.has(spoken::timestamps) && segment.options.has_timestamps &&
+  if (t.options.has(negotiated::timestamps) && segment.options.has_timestamps &&
       segment.sequence.at_or_before(t.receive_nxt)) {
     t.options.ts_recent = segment.options.timestamp_value;
   }
@@ -125,7 +125,7 @@ void record_timestamp(TimeWait& t, const wire::Segment& segment) {
 
 //= rfc9293#3.10.7.4
 //# 9293:P-RST-CLOSING an accepted RST ends TIME-WAIT
-[[gnu::cold]] Drop take_reset(Engine& e, Index record, const wire::Segment& segment) {
+[[gnu::cold]] Drop process_reset(Engine& e, Index record, const wire::Segment& segment) {
   TimeWait& t = e.time_waits[record];
   bool const exact = segment.sequence == t.receive_nxt;
   bool const inside = exact || segment.sequence.inside(t.receive_nxt, t.receive_wnd);
@@ -151,7 +151,7 @@ void record_timestamp(TimeWait& t, const wire::Segment& segment) {
 // Whether the SYN is clearly a new one.
 bool is_new(const Engine& e, const TimeWait& t, const wire::Segment& syn) {
   bool const stamped = e.config.timestamps && syn.options.has_timestamps;
-  bool const was_stamped = t.options.has(spoken::timestamps);
+  bool const was_stamped = t.options.has(negotiated::timestamps);
   //= rfc9293#3.6.1
   //# 9293:MAY-2 a SYN beyond the old connection's last number may reopen it
   //= rfc6191#2
@@ -166,8 +166,7 @@ bool is_new(const Engine& e, const TimeWait& t, const wire::Segment& syn) {
     //# 6191:TW-1 a later timestamp will do
     //# 6191:TW-2 with the same one the number decides
     std::uint32_t const stamp = syn.options.timestamp_value;
-    return is_older({t.options.ts_recent, stamp}) ||
-           (stamp == t.options.ts_recent && beyond);
+    return is_older({t.options.ts_recent, stamp}) || (stamp == t.options.ts_recent && beyond);
   }
   //= rfc6191#2
   //# 6191:TW-4 a new life with timestamps after one without is new
@@ -177,13 +176,13 @@ bool is_new(const Engine& e, const TimeWait& t, const wire::Segment& syn) {
 
 //= rfc9293#3.10.7.4
 //# 9293:P-SYN-TW, 9293:P-TW-SYN-6191 a SYN in TIME-WAIT
-[[gnu::cold]] Drop take_syn(Engine& e, Index record, const Arrival& arrival) {
+[[gnu::cold]] Drop process_syn(Engine& e, Index record, const InboundSegment& arrival) {
   wire::Segment const& segment = arrival.segment;
   TimeWait& t = e.time_waits[record];
   if (e.config.time_wait_reuse && !segment.flags.ack() && is_new(e, t, segment)) {
     Index const listener = find_listener(e, tuple_of(e, t));
     if (listener != nil) {
-      shelve_time_wait(e, record);
+      suspend_time_wait(e, record);
       return arrives_listen(e, listener, arrival, record);
     }
   }
@@ -226,16 +225,16 @@ void begin_time_wait(Engine& e, Connection& c) {
   detach(e, c, Cause::finished);
 }
 
-[[gnu::cold]] Drop arrives_time_wait(Engine& e, Index record, const Arrival& arrival) {
+[[gnu::cold]] Drop arrives_time_wait(Engine& e, Index record, const InboundSegment& arrival) {
   wire::Segment const& segment = arrival.segment;
   TimeWait& t = e.time_waits[record];
   if (segment.flags.rst()) {
-    return take_reset(e, record, segment);
+    return process_reset(e, record, segment);
   }
   if (segment.flags.syn()) {
-    return take_syn(e, record, arrival);
+    return process_syn(e, record, arrival);
   }
-  if (t.options.has(spoken::timestamps)) {
+  if (t.options.has(negotiated::timestamps)) {
     Drop const bad = judge_timestamp(e, t, segment);
     if (bad != Drop::none) {
       return bad;
@@ -243,8 +242,7 @@ void begin_time_wait(Engine& e, Connection& c) {
   }
   //= rfc9293#3.10.7.4
   //# 9293:P-TIMEWAIT-ACK, 9293:P-FIN-TW the retransmitted FIN is acknowledged and restarts 2 MSL
-  if (segment.flags.all_of(wire::flag::fin | wire::flag::ack) &&
-      segment.end() == t.receive_nxt) {
+  if (segment.flags.all_of(wire::flag::fin | wire::flag::ack) && segment.end() == t.receive_nxt) {
     record_timestamp(t, segment);
     send_time_wait_ack(e, t);
     restart(e, record);
@@ -276,19 +274,19 @@ void begin_time_wait(Engine& e, Connection& c) {
   forget_time_wait(e, record);
 }
 
-[[gnu::cold]] void shelve_time_wait(Engine& e, Index record) {
+[[gnu::cold]] void suspend_time_wait(Engine& e, Index record) {
   TimeWait& t = e.time_waits[record];
-  CHECK(!t.shelved);
-  t.shelved = true;
+  CHECK(!t.suspended);
+  t.suspended = true;
   e.leave_table(t.hash, {EntryKind::time_wait, record});
   e.time_wait_order().remove(record);
   e.wheel.cancel(e.time_wait_timer(record));
 }
 
-[[gnu::cold]] void unshelve_time_wait(Engine& e, Index record) {
+[[gnu::cold]] void resume_time_wait(Engine& e, Index record) {
   TimeWait& t = e.time_waits[record];
-  CHECK(t.shelved);
-  t.shelved = false;
+  CHECK(t.suspended);
+  t.suspended = false;
   e.demux.insert(t.hash, {EntryKind::time_wait, record});
   e.time_wait_order().push_back(record);
   e.wheel.set(e.time_wait_timer(record), t.due);
@@ -296,7 +294,7 @@ void begin_time_wait(Engine& e, Connection& c) {
 
 void forget_time_wait(Engine& e, Index record) {
   TimeWait& t = e.time_waits[record];
-  if (!t.shelved) {
+  if (!t.suspended) {
     e.leave_table(t.hash, {EntryKind::time_wait, record});
     e.time_wait_order().remove(record);
   }

@@ -9,13 +9,13 @@ namespace lockstep::tcp {
 // takes its place in the table; what the application may still read stays with the connection.
 void begin_time_wait(Engine& e, Connection& c);
 // A segment for a TIME-WAIT record.
-Drop arrives_time_wait(Engine& e, Index record, const Arrival& arrival);
+Drop arrives_time_wait(Engine& e, Index record, const InboundSegment& arrival);
 // 2 MSL are over.
 void expire_time_wait(Engine& e, Index record);
-// A new SYN takes the record's place in the table; shelved, it can come back.
-void shelve_time_wait(Engine& e, Index record);
+// A new SYN takes the record's place in the table; suspended, it can come back.
+void suspend_time_wait(Engine& e, Index record);
 // The SYN proved to be an old duplicate: the record stands in the table again.
-void unshelve_time_wait(Engine& e, Index record);
+void resume_time_wait(Engine& e, Index record);
 // The SYN proved to be new: the record is over.
 void forget_time_wait(Engine& e, Index record);
 

@@ -5,9 +5,9 @@
 
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
-#include "core/tcp/isn.hpp"
+#include "core/tcp/opening/isn.hpp"
+#include "core/tcp/recovery/spurious.hpp"
 #include "core/tcp/rtt.hpp"
-#include "core/tcp/spurious.hpp"
 
 namespace lockstep::tcp {
 namespace {
@@ -32,18 +32,18 @@ void agree_on_timestamps(const Engine& e, Connection& c, const wire::Segment& sy
   //# 7323:TS-12 not agreed on: whatever comes of it later is ignored
   //# 7323:TS-39 a SYN-ACK has it only if the SYN had it
   if (e.config.timestamps && syn.options.has_timestamps) {
-    c.options.spoken |= spoken::timestamps;
+    c.options.negotiated |= negotiated::timestamps;
     c.options.ts_recent = syn.options.timestamp_value;
   }
 }
 
-Stamp stamp_of(const Engine& e, const Connection& c, const wire::Segment& segment) {
+Paws stamp_of(const Engine& e, const Connection& c, const wire::Segment& segment) {
   wire::Options const& options = segment.options;
   if (!options.has_timestamps) {
     //= rfc7323#3.2
     //# 7323:TS-10 dropped in silence, unless Config is content without
     //# 7323:TS-27 but the connection goes on
-    return e.config.timestamps_required ? Stamp::missing : Stamp::fine;
+    return e.config.timestamps_required ? Paws::missing : Paws::ok;
   }
   //= rfc9293#3.4.3
   //# 9293:P-PAWS-RATE what came round the circle of numbers within an MSL is told apart
@@ -52,11 +52,11 @@ Stamp stamp_of(const Engine& e, const Connection& c, const wire::Segment& segmen
   //= rfc7323#5.5
   //# 7323:TS-49 after a long silence an older one is accepted
   bool const old = is_older({options.timestamp_value, c.options.ts_recent});
-  return old && !is_outdated(e, c) ? Stamp::old : Stamp::fine;
+  return old && !is_outdated(e, c) ? Paws::old : Paws::ok;
 }
 
 void record_timestamp(const Engine& e, Connection& c, const wire::Segment& segment) {
-  if (!c.options.has(spoken::timestamps) || !segment.options.has_timestamps) {
+  if (!c.options.has(negotiated::timestamps) || !segment.options.has_timestamps) {
     return;
   }
   //= rfc7323#4.3
@@ -81,7 +81,7 @@ void record_timestamp(const Engine& e, Connection& c, const wire::Segment& segme
 }
 
 Count samples_expected(const Connection& c) {
-  if (!c.options.has(spoken::timestamps)) {
+  if (!c.options.has(negotiated::timestamps)) {
     return {1};
   }
   //= rfc7323#4.2
@@ -90,19 +90,19 @@ Count samples_expected(const Connection& c) {
   return {std::max((flight_size(c).count + pair - 1) / pair, 1u)};
 }
 
-void take_echo(Engine& e, Connection& c, const wire::Segment& segment) {
+void process_echo(Engine& e, Connection& c, const wire::Segment& segment) {
   wire::Options const& options = segment.options;
   //= rfc7323#3.2
   //# 7323:TS-29 TSecr means nothing without ACK
   // Nor does zero, which is what broken peers send.
-  bool const echoes = c.options.has(spoken::timestamps) && options.has_timestamps &&
+  bool const echoes = c.options.has(negotiated::timestamps) && options.has_timestamps &&
                       segment.flags.ack() && options.timestamp_echo != 0;
   //= rfc7323#4.1
   //# 7323:TS-14 only if SND.UNA moves
   if (!echoes || !segment.acknowledgment.after(c.send.una)) {
     return;
   }
-  Active const& a = e.active(c);
+  InFlightState const& a = e.active(c);
   if (a.timing && segment.acknowledgment.at_or_after(a.timed)) {
     return;
   }
@@ -116,7 +116,7 @@ void take_echo(Engine& e, Connection& c, const wire::Segment& segment) {
   //# 6298:RTO-23 which of two transmissions was received is no question: the sample counts
   // No round trip takes no time at all.
   Duration const measured = std::max(e.config.timestamp_tick * ticks, Duration{1});
-  take_sample(c.rtt, measured, e.config, samples_expected(c));
+  add_rtt_sample(c.rtt, measured, e.config, samples_expected(c));
   if (accounts_kept(e)) [[unlikely]] {
     accounts::note_rtt(e, c, measured);
   }

@@ -6,7 +6,7 @@
 namespace lockstep::tcp {
 
 // What PAWS says of a segment on arrival.
-enum class Stamp : std::uint8_t { fine, missing, old };
+enum class Paws : std::uint8_t { ok, missing, old };
 
 // TSval of a segment that leaves now.
 //= rfc7323#4.1
@@ -38,13 +38,13 @@ constexpr bool is_older(StampPair pair) {
 void agree_on_timestamps(const Engine& e, Connection& c, const wire::Segment& syn);
 
 // Rule R1, for a segment without RST on a connection that speaks timestamps.
-Stamp stamp_of(const Engine& e, const Connection& c, const wire::Segment& segment);
+Paws stamp_of(const Engine& e, const Connection& c, const wire::Segment& segment);
 // Rule R3, for an acceptable segment without RST.
 void record_timestamp(const Engine& e, Connection& c, const wire::Segment& segment);
 
 // TSecr of a segment that acknowledges something new gives a round-trip time, unless a segment
 // timed by itself is about to give a finer one. Before SND.UNA moves.
-void take_echo(Engine& e, Connection& c, const wire::Segment& segment);
+void process_echo(Engine& e, Connection& c, const wire::Segment& segment);
 // How many samples a round trip is expected to bring: what each counts for in the estimate.
 Count samples_expected(const Connection& c);
 

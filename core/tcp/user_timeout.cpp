@@ -21,7 +21,7 @@ void adopt(Engine& e, Connection& c, Duration remote) {
   //# 5482:UTO-3 once the application has set it, CHANGEABLE is false
   //= rfc5482#3.1
   //# 5482:UTO-4 then no option changes it
-  if (c.options.has(spoken::user_timeout_fixed)) {
+  if (c.options.has(negotiated::user_timeout_fixed)) {
     return;
   }
   Duration const least = std::max(e.config.user_timeout_least,
@@ -32,7 +32,7 @@ void adopt(Engine& e, Connection& c, Duration remote) {
   Duration const most = std::max(e.config.user_timeout_most, least);
   Duration const adopted = std::min(most, std::max(wanted, least));
   c.user_timeout_ms = static_cast<std::uint32_t>(adopted.ns / 1'000'000);
-  c.options.set(spoken::user_timeout_adopted);
+  c.options.set(negotiated::user_timeout_adopted);
   //= rfc5482#4.2
   //# 5482:UTO-13 keep-alives wait longer than the timeout that was adopted
   c.keepalive_idle_ms = std::max(c.keepalive_idle_ms, c.user_timeout_ms + 1);
@@ -63,7 +63,7 @@ Duration user_timeout_from_wire(std::uint16_t value) {
 }
 
 Duration user_timeout_to_advertise(const Config& config, const Connection& c) {
-  if (c.options.has(spoken::user_timeout_fixed) && c.user_timeout_ms != 0) {
+  if (c.options.has(negotiated::user_timeout_fixed) && c.user_timeout_ms != 0) {
     return Duration::milliseconds(c.user_timeout_ms);
   }
   return config.user_timeout_advertised.ns != 0 ? config.user_timeout_advertised
@@ -76,11 +76,11 @@ Duration user_timeout_to_advertise(const Config& config, const Connection& c) {
 //# 5482:UTO-12 once: whether it arrives is nowhere relied upon
 void announce_user_timeout(const Engine& e, Connection& c) {
   if (e.config.user_timeout_option && user_timeout_to_advertise(e.config, c).ns != 0) {
-    c.options.set(spoken::user_timeout_due);
+    c.options.set(negotiated::user_timeout_due);
   }
 }
 
-void take_user_timeout(Engine& e, Connection& c, const wire::Segment& segment) {
+void process_user_timeout(Engine& e, Connection& c, const wire::Segment& segment) {
   //= rfc5482#3
   //# 5482:UTO-1 without the feature the option is ignored in silence
   if (!e.config.user_timeout_option || !segment.options.has_user_timeout) {
@@ -105,8 +105,8 @@ void fix_user_timeout(const Engine& e, Connection& c, std::uint32_t milliseconds
   c.user_timeout_ms = milliseconds;
   //= rfc5482#3
   //# 5482:UTO-3 the peer changes it no more
-  c.options.set(spoken::user_timeout_fixed);
-  c.options.clear(spoken::user_timeout_adopted);
+  c.options.set(negotiated::user_timeout_fixed);
+  c.options.clear(negotiated::user_timeout_adopted);
   if (synchronized(c.state)) {
     announce_user_timeout(e, c);
   }

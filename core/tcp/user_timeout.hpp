@@ -15,14 +15,14 @@ Duration user_timeout_to_advertise(const Config& config, const Connection& c);
 // Whether the option is in use, and its value due on the next segment that is no SYN.
 void announce_user_timeout(const Engine& e, Connection& c);
 // The option of a segment: on a SYN it waits for the end of the handshake.
-void take_user_timeout(Engine& e, Connection& c, const wire::Segment& segment);
+void process_user_timeout(Engine& e, Connection& c, const wire::Segment& segment);
 // The application sets it: from here on it is told and stands (R2; 0 is for ever).
 void fix_user_timeout(const Engine& e, Connection& c, std::uint32_t milliseconds);
 // A keep-alive interval in milliseconds, as a user timeout that was adopted lets it be.
 inline std::uint32_t keepalive_idle_beside(const Connection& c, std::uint32_t wanted) {
   //= rfc5482#4.2
   //# 5482:UTO-13 never shorter than a timeout that was adopted
-  bool const adopted = c.options.has(spoken::user_timeout_adopted);
+  bool const adopted = c.options.has(negotiated::user_timeout_adopted);
   return adopted && wanted <= c.user_timeout_ms ? c.user_timeout_ms + 1 : wanted;
 }
 // The handshake is over.

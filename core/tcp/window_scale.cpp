@@ -40,8 +40,7 @@ WindowScale scale_to_offer(const Config& config) {
     return {config.window_shift};
   }
   WindowScale scale;
-  std::uint32_t const most =
-      std::max(config.receive_buffer.count, config.receive_buffer_max.count);
+  std::uint32_t const most = std::max(config.receive_buffer.count, config.receive_buffer_max.count);
   while (scale.shift < shift_max && most >> scale.shift > 0xffff) {
     ++scale.shift;
   }
@@ -55,7 +54,7 @@ void agree_on_scale(const Engine& e, Connection& c, const wire::Segment& syn) {
   //= rfc7323#2.3
   //# 7323:TS-35 Snd.Wind.Shift is the peer's and Rcv.Wind.Shift ours, or both are zero
   if (e.config.window_scale && syn.options.has_window_scale) {
-    c.options.spoken |= spoken::window_scale;
+    c.options.negotiated |= negotiated::window_scale;
     c.options.send_scale = syn.options.window_scale;
     c.options.receive_scale = scale_to_offer(e.config);
   }

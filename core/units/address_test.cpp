@@ -80,8 +80,7 @@ TEST(IpAddress, AddressesOfOneLinkFollowFromItsMac) {
   IpAddress const address{0x2001'0db8'0000'0000, 0xabcd'ef12};
   EXPECT_FALSE(address.is_link_local());
   EXPECT_EQ(address.solicited_node(), (IpAddress{0xff02'0000'0000'0000, 0x1'ffcd'ef12}));
-  EXPECT_EQ(group_mac(address.solicited_node()),
-            (Mac{{0x33, 0x33, 0xff, 0xcd, 0xef, 0x12}}));
+  EXPECT_EQ(group_mac(address.solicited_node()), (Mac{{0x33, 0x33, 0xff, 0xcd, 0xef, 0x12}}));
 }
 
 TEST(IpAddress, NotEveryAddressIsAHosts) {

@@ -14,9 +14,8 @@ void say(const CheckSite& site) {
   for (int rest = site.line; rest > 0; rest /= 10) {
     *--line = static_cast<char>('0' + rest % 10);
   }
-  for (const char* part :
-       {"lockstep: stopped at ", site.file, ":", static_cast<const char*>(line), ": ",
-        site.condition, "\n"}) {
+  for (const char* part : {"lockstep: stopped at ", site.file, ":", static_cast<const char*>(line),
+                           ": ", site.condition, "\n"}) {
     static_cast<void>(std::fputs(part, stderr));
   }
 }

@@ -25,9 +25,9 @@ CheckHandler set_check_handler(CheckHandler handler) noexcept;
 }  // namespace lockstep
 
 // One condition each. Peer input must never reach a false one (law 4).
-#define CHECK(condition)                                                  \
-  do {                                                                    \
-    if (!(condition)) [[unlikely]] {                                      \
-      ::lockstep::check_failed({#condition, __FILE__, __LINE__});         \
-    }                                                                     \
+#define CHECK(condition)                                          \
+  do {                                                            \
+    if (!(condition)) [[unlikely]] {                              \
+      ::lockstep::check_failed({#condition, __FILE__, __LINE__}); \
+    }                                                             \
   } while (false)

@@ -50,9 +50,7 @@ class Random {
     return span == ~std::uint64_t{0} ? next() : range.least + below(span + 1);
   }
 
-  constexpr bool chance(Probability p) {
-    return below(Probability::certain) < p.per_billion;
-  }
+  constexpr bool chance(Probability p) { return below(Probability::certain) < p.per_billion; }
 
   // A stream of its own for one concern: drawing from it leaves this one untouched.
   constexpr Random fork(std::string_view name) const {

@@ -27,9 +27,7 @@ struct Sequence {
   constexpr bool at_or_after(Sequence other) const { return distance_from(other) >= 0; }
 
   // The octets from `begin` up to this; zero when this is not after `begin`.
-  constexpr Bytes since(Sequence begin) const {
-    return {after(begin) ? value - begin.value : 0};
-  }
+  constexpr Bytes since(Sequence begin) const { return {after(begin) ? value - begin.value : 0}; }
   // begin <= this < begin + extent, around the circle.
   constexpr bool inside(Sequence begin, Bytes extent) const {
     return value - begin.value < extent.count;

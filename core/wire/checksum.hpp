@@ -65,8 +65,8 @@ struct PseudoHeader {
 constexpr Partial pseudo_header_sum(const PseudoHeader& pseudo) {
   // Halves of 32 bits: folding adds up their 16-bit words.
   std::uint64_t const tail = std::uint64_t{pseudo.protocol} + pseudo.length.count;
-  std::uint64_t const lows = (pseudo.source.low & 0xffff'ffff) +
-                             (pseudo.destination.low & 0xffff'ffff);
+  std::uint64_t const lows =
+      (pseudo.source.low & 0xffff'ffff) + (pseudo.destination.low & 0xffff'ffff);
   if (pseudo.source.is_v4()) {
     return {lows + tail, false};
   }

@@ -33,7 +33,7 @@ Octets random_octets(Random& random, std::size_t size) {
   for (std::byte& octet : octets) {
     // Runs of the extremes raise the carries that uniform octets seldom do.
     std::uint64_t const drawn = random.next();
-    octet = (drawn & 0x300) == 0 ? std::byte{0xff}
+    octet = (drawn & 0x300) == 0       ? std::byte{0xff}
             : (drawn & 0x300) == 0x100 ? std::byte{0x00}
                                        : static_cast<std::byte>(drawn);
   }
@@ -213,9 +213,9 @@ TEST(Checksum, IncrementalUpdateIsTheNewSum) {
 TEST(Checksum, PseudoHeaderOfIpv4) {
   PseudoHeader const pseudo{IpAddress::v4(192, 0, 2, 1), IpAddress::v4(198, 51, 100, 255), 6,
                             Bytes{0x1'0203}};
-  Octets const octets{std::byte{192}, std::byte{0},   std::byte{2},    std::byte{1},
-                      std::byte{198}, std::byte{51},  std::byte{100},  std::byte{255},
-                      std::byte{0},   std::byte{6},   std::byte{0x00}, std::byte{0x01},
+  Octets const octets{std::byte{192},  std::byte{0},   std::byte{2},    std::byte{1},
+                      std::byte{198},  std::byte{51},  std::byte{100},  std::byte{255},
+                      std::byte{0},    std::byte{6},   std::byte{0x00}, std::byte{0x01},
                       std::byte{0x02}, std::byte{0x03}};
   EXPECT_EQ(pseudo_header_sum(pseudo).folded(), reference_fold(octets));
 }
@@ -225,7 +225,9 @@ TEST(Checksum, PseudoHeaderOfIpv4) {
 //# 9293:P-CKSUM-V6 128-bit addresses, a 32-bit length, and TCP as the next header
 TEST(Checksum, PseudoHeaderOfIpv6) {
   PseudoHeader const pseudo{{0x2001'0db8'0001'0203, 0x0405'0607'0809'ffff},
-                            {0xfe80'0000'0000'0000, 0x0211'22ff'fe33'4455}, 6, Bytes{1'480}};
+                            {0xfe80'0000'0000'0000, 0x0211'22ff'fe33'4455},
+                            6,
+                            Bytes{1'480}};
   Octets octets;
   for (std::uint64_t half : {pseudo.source.high, pseudo.source.low, pseudo.destination.high,
                              pseudo.destination.low, std::uint64_t{1'480} << 32 | 6}) {

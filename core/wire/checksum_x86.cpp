@@ -83,8 +83,8 @@ LOCKSTEP_TARGET_AVX512 inline std::uint64_t total(const Avx512Sum& sum) {
   widen(odd, _mm256_load_si256(reinterpret_cast<const __m256i*>(lanes + 96)));
   odd.low = _mm256_slli_epi64(odd.low, 8);
   odd.high = _mm256_slli_epi64(odd.high, 8);
-  __m256i const both = _mm256_add_epi64(_mm256_add_epi64(even.low, odd.low),
-                                        _mm256_add_epi64(even.high, odd.high));
+  __m256i const both =
+      _mm256_add_epi64(_mm256_add_epi64(even.low, odd.low), _mm256_add_epi64(even.high, odd.high));
   __m128i const half =
       _mm_add_epi64(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
   alignas(16) std::uint64_t sums[2];

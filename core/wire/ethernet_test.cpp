@@ -60,11 +60,14 @@ TEST(Ethernet, AFrameOf13OctetsIsTooShort) {
 //= type=test
 //# 826:ARP-1 the fields in their places
 TEST(Arp, FieldsAreInTheirPlaces) {
-  ArpPacket const packet{ArpOperation::request,       {{2, 0, 0, 0, 0, 1}}, {0x0a000001},
-                         {{0, 0, 0, 0, 0, 0}}, {0x0a000002}};
+  ArpPacket const packet{ArpOperation::request,
+                         {{2, 0, 0, 0, 0, 1}},
+                         {0x0a000001},
+                         {{0, 0, 0, 0, 0, 0}},
+                         {0x0a000002}};
   std::array<std::byte, 28> octets{};
   ASSERT_EQ(write(packet, octets).count, 28u);
-  constexpr std::array<std::uint8_t, 28> expected{0, 1, 8, 0, 6, 4, 0, 1, 2,  0, 0, 0, 0, 1,
+  constexpr std::array<std::uint8_t, 28> expected{0,  1, 8, 0, 6, 4, 0, 1, 2, 0, 0,  0, 0, 1,
                                                   10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(octets[i], std::byte{expected[i]}) << i;
@@ -74,12 +77,12 @@ TEST(Arp, FieldsAreInTheirPlaces) {
 TEST(Arp, WhatIsWrittenIsReadBack) {
   Random random(2);
   for (int round = 0; round < 1'000; ++round) {
-    ArpPacket const packet{random.chance({500'000'000}) ? ArpOperation::request
-                                                        : ArpOperation::reply,
-                           random_mac(random),
-                           {static_cast<std::uint32_t>(random.next())},
-                           random_mac(random),
-                           {static_cast<std::uint32_t>(random.next())}};
+    ArpPacket const packet{
+        random.chance({500'000'000}) ? ArpOperation::request : ArpOperation::reply,
+        random_mac(random),
+        {static_cast<std::uint32_t>(random.next())},
+        random_mac(random),
+        {static_cast<std::uint32_t>(random.next())}};
     std::array<std::byte, 46> octets{};
     write(packet, octets);
     ArpPacket read;

@@ -48,7 +48,7 @@ enum class Unreachable : std::uint8_t {
 struct IcmpMessage {
   IcmpType type{};
   std::uint8_t code = 0;
-  std::uint32_t rest = 0;          // the second word, whose meaning depends on the type
+  std::uint32_t rest = 0;           // the second word, whose meaning depends on the type
   std::span<const std::byte> body;  // echoed data, or the quoted packet
 
   // Of an echo message.

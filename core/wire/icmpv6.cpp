@@ -43,8 +43,7 @@ Bytes write(const Icmp6Path& path, const Icmp6Message& message, std::span<std::b
   store16(at + 2, 0);
   store32(at + 4, message.rest);
   std::size_t const length = icmp6_header_bytes + message.body.size();
-  Partial const header =
-      combine(pseudo_sum(path, length), sum(into.first(icmp6_header_bytes)));
+  Partial const header = combine(pseudo_sum(path, length), sum(into.first(icmp6_header_bytes)));
   Partial const body = copy_and_sum(into.subspan(icmp6_header_bytes), message.body);
   store16(at + 2, combine(header, body).checksum());
   return {static_cast<std::uint32_t>(length)};

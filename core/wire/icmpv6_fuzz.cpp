@@ -11,8 +11,7 @@
 namespace lockstep::wire {
 namespace {
 
-const Icmp6Path path{IpAddress{0xfe80'0000'0000'0000, 1},
-                     IpAddress{0xfe80'0000'0000'0000, 2}};
+const Icmp6Path path{IpAddress{0xfe80'0000'0000'0000, 1}, IpAddress{0xfe80'0000'0000'0000, 2}};
 
 void judge(std::span<const std::byte> bytes) {
   Icmp6Message message;

@@ -56,7 +56,7 @@ TEST(Icmp6, AQuoteNamesItsSegment) {
   header.hop_limit = 1;
   write(header, Bytes{1000}, quote);
   std::array<std::byte, 8> const ports{std::byte{0}, std::byte{80}, std::byte{1}, std::byte{2},
-                                       std::byte{9}, std::byte{8}, std::byte{7}, std::byte{6}};
+                                       std::byte{9}, std::byte{8},  std::byte{7}, std::byte{6}};
   std::memcpy(quote.data() + ipv6_header_bytes, ports.data(), ports.size());
   IcmpQuote read;
   ASSERT_EQ(parse_quote6(quote, read), Drop::none);

@@ -40,8 +40,7 @@ Drop check_option(std::span<const std::byte> option) {
     return Drop::none;
   }
   std::uint8_t const pointer_least = stamps ? 5 : 4;
-  if (option.size() < std::size_t{pointer_least} - 1 ||
-      load8(option.data() + 2) < pointer_least) {
+  if (option.size() < std::size_t{pointer_least} - 1 || load8(option.data() + 2) < pointer_least) {
     return Drop::ip_option_malformed;
   }
   if (routes && load8(option.data() + 2) <= option.size()) {

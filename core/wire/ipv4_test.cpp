@@ -230,16 +230,14 @@ TEST(Ipv4, RandomOctetsNeverDoHarm) {
     }
     if (octets.size() >= 20) {
       // Past the first checks, so that the options are reached.
-      octets[0] = static_cast<std::byte>(0x40 | random.within({5, octets.size() / 4 > 15
-                                                                      ? 15
-                                                                      : octets.size() / 4}));
+      octets[0] = static_cast<std::byte>(
+          0x40 | random.within({5, octets.size() / 4 > 15 ? 15 : octets.size() / 4}));
       put16(octets, 2, static_cast<std::uint16_t>(octets.size()));
       mend(octets);
     }
     Ipv4Packet packet;
     if (parse(octets, packet) == Drop::none) {
-      ASSERT_EQ(packet.bytes.size(),
-                20 + packet.options.size() + packet.payload.size());
+      ASSERT_EQ(packet.bytes.size(), 20 + packet.options.size() + packet.payload.size());
     }
   }
 }

@@ -180,8 +180,7 @@ Drop judge_first(Ipv6Packet& packet, Place place) {
   for (std::uint32_t i = 0; i < ipv6_headers_max; ++i) {
     bool const sized = place.next == next_routing || place.next == next_destination;
     if (!sized) {
-      std::uint32_t const need =
-          place.next == next_none ? 0 : transport_header_bytes(place.next);
+      std::uint32_t const need = place.next == next_none ? 0 : transport_header_bytes(place.next);
       if (packet.bytes.size() - place.at < need) {
         return refuse(packet, Drop::ip_header_chain, problem_first_fragment, 0);
       }

@@ -15,7 +15,7 @@ namespace lockstep::wire {
 struct Ipv6Header {
   IpAddress source;
   IpAddress destination;
-  std::uint8_t next_header = 0;   // what follows at once: an extension or a transport
+  std::uint8_t next_header = 0;  // what follows at once: an extension or a transport
   std::uint8_t hop_limit = 0;
   std::uint8_t traffic_class = 0;  // DSCP in the upper six bits, ECN in the lower two
   std::uint32_t flow_label = 0;    // 20 bits
@@ -35,22 +35,22 @@ struct Ipv6Fragment {
 // The error that a packet asks for: an ICMPv6 parameter problem, or none.
 struct Ipv6Problem {
   bool complain = false;
-  bool to_group_too = false;   // even if it was sent to a group (RFC 8200 4.2, option bits 10)
+  bool to_group_too = false;  // even if it was sent to a group (RFC 8200 4.2, option bits 10)
   std::uint8_t code = 0;
-  std::uint32_t pointer = 0;   // the octet that is wrong, counted from the IPv6 header
+  std::uint32_t pointer = 0;  // the octet that is wrong, counted from the IPv6 header
 };
 
 // Valid as long as the bytes that it was parsed from.
 struct Ipv6Packet {
   Ipv6Header header;
-  std::span<const std::byte> bytes;    // up to the payload length: the link's padding is cut off
+  std::span<const std::byte> bytes;  // up to the payload length: the link's padding is cut off
   // Known after walk():
   std::span<const std::byte> payload;  // behind the last header that was walked
   IpProtocol protocol{};               // of `payload`
   bool has_fragment = false;           // a fragment header was met: `fragment` is it
   Ipv6Fragment fragment;
-  std::uint16_t fragment_at = 0;       // where that header begins
-  std::uint16_t fragment_named_at = 0; // where the header before it names it
+  std::uint16_t fragment_at = 0;        // where that header begins
+  std::uint16_t fragment_named_at = 0;  // where the header before it names it
   Ipv6Problem problem;
 };
 

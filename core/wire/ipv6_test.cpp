@@ -136,10 +136,10 @@ TEST(Ipv6, TheTopBitsOfAnUnknownOptionDecide) {
     bool complain;
     bool to_group_too;
   };
-  for (Case const& each : {Case{0x1e, Drop::none, false, false},
-                           Case{0x5e, Drop::ip_option_unknown, false, false},
-                           Case{0x9e, Drop::ip_option_unknown, true, true},
-                           Case{0xde, Drop::ip_option_unknown, true, false}}) {
+  for (Case const& each :
+       {Case{0x1e, Drop::none, false, false}, Case{0x5e, Drop::ip_option_unknown, false, false},
+        Case{0x9e, Drop::ip_option_unknown, true, true},
+        Case{0xde, Drop::ip_option_unknown, true, false}}) {
     Octets const options = octets({tcp, 0, 0, 1, 0, each.type, 1, 0});
     Octets const rest = octets({tcp, 0, each.type, 4, 0, 0, 0, 0});
     Walked const out = walked(packet(60, {rest, text()}));

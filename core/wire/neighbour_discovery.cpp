@@ -35,8 +35,8 @@ std::size_t fixed_bytes(Icmp6Type type) {
 void read_option(std::span<const std::byte> option, NdMessage& out) {
   std::byte const* const at = option.data();
   std::uint8_t const kind = load8(at);
-  bool const of_target = out.type == Icmp6Type::neighbour_advertisement ||
-                         out.type == Icmp6Type::redirect;
+  bool const of_target =
+      out.type == Icmp6Type::neighbour_advertisement || out.type == Icmp6Type::redirect;
   if (kind == (of_target ? option_target_link : option_source_link)) {
     out.has_link_address = true;
     out.link_address = load_mac(at + 2);

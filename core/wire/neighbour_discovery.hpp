@@ -16,7 +16,7 @@ namespace lockstep::wire {
 // A prefix option of a router advertisement.
 struct NdPrefix {
   IpAddress prefix;
-  std::uint8_t bits = 0;       // 0 to 128
+  std::uint8_t bits = 0;  // 0 to 128
   bool on_link = false;
   std::uint32_t lifetime_s = 0;  // ffffffff: for ever
 };
@@ -26,17 +26,17 @@ struct NdMessage {
   static constexpr std::uint32_t prefixes_max = 8;
 
   Icmp6Type type = Icmp6Type::neighbour_solicitation;
-  IpAddress target;              // of solicitations, advertisements and redirects
-  bool router = false;           // an advertisement's flags
+  IpAddress target;     // of solicitations, advertisements and redirects
+  bool router = false;  // an advertisement's flags
   bool solicited = false;
   bool override = false;
   bool has_link_address = false;
-  Mac link_address;              // the target's in a neighbour advertisement, else the source's
-  std::uint8_t hop_limit = 0;    // of a router advertisement, as all below; 0: not said
+  Mac link_address;            // the target's in a neighbour advertisement, else the source's
+  std::uint8_t hop_limit = 0;  // of a router advertisement, as all below; 0: not said
   std::uint16_t lifetime_s = 0;
   std::uint32_t reachable_ms = 0;
   std::uint32_t retrans_ms = 0;
-  std::uint32_t mtu = 0;         // 0: not said
+  std::uint32_t mtu = 0;                          // 0: not said
   std::array<NdPrefix, prefixes_max> prefixes{};  // the first ones
   std::uint32_t prefix_count = 0;
 };

@@ -122,8 +122,8 @@ TEST(Tcp, FieldsAreInTheirPlaces) {
   segment.urgent = 0x1314;
   Octets octets(20);
   write(segment, octets);
-  EXPECT_EQ(octets, octets_of({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0x50, 0x12, 0xff, 0xff, 0, 0,
-                               0x13, 0x14}));
+  EXPECT_EQ(octets, octets_of({1,  2,  3,    4,    5,    6,    7, 8, 9,    10,
+                               11, 12, 0x50, 0x12, 0xff, 0xff, 0, 0, 0x13, 0x14}));
   Segment read;
   ASSERT_EQ(parse(octets, read), Drop::none);
   EXPECT_EQ(window_from_wire(read.window, WindowScale{}).count, 65'535u);

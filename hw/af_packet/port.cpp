@@ -119,8 +119,8 @@ void AfPacketPort::take() {
       slot.subspan(tag_bytes + header_bytes - tag, message.msg_len - header_bytes + tag);
   std::uint32_t const kind = header.segmentation & ~std::uint32_t{VirtioHeader::segments_ecn};
   bool const tcp = kind == VirtioHeader::segments_tcp4 || kind == VirtioHeader::segments_tcp6;
-  cutting_ = tcp && segments_.begin(frame, header.segment_bytes) &&
-             segments_.longest() <= frame_max_;
+  cutting_ =
+      tcp && segments_.begin(frame, header.segment_bytes) && segments_.longest() <= frame_max_;
   if (cutting_) {
     ++counters_.taken_apart;
     take_segments();

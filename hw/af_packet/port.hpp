@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/driver.hpp"
+#include "core/stack/driver.hpp"
 #include "hw/af_packet/segments.hpp"
 #include "hw/burst_port.hpp"
 #include "hw/poll/descriptor.hpp"
@@ -57,14 +57,14 @@ class AfPacketPort : public BurstPort {
   std::span<std::byte> piece_slot(std::uint32_t index);
 
   Descriptor socket_;
-  std::uint32_t slot_bytes_;         // of a frame of ours, or of a piece, with its virtio header
-  std::uint32_t next_ = 0;           // of the batch that was read: to be taken next
-  std::uint32_t count_ = 0;          // frames in that batch
-  std::uint32_t first_ = 0;          // of the batch that leaves: not yet gone
-  std::uint32_t committed_ = 0;      // frames in that batch
-  bool cutting_ = false;             // segments_ holds more of frame next_
-  bool waiting_ = false;             // the batch that leaves was refused for want of room
-  bool down_ = false;                // it was, and nothing has passed since
+  std::uint32_t slot_bytes_;     // of a frame of ours, or of a piece, with its virtio header
+  std::uint32_t next_ = 0;       // of the batch that was read: to be taken next
+  std::uint32_t count_ = 0;      // frames in that batch
+  std::uint32_t first_ = 0;      // of the batch that leaves: not yet gone
+  std::uint32_t committed_ = 0;  // frames in that batch
+  bool cutting_ = false;         // segments_ holds more of frame next_
+  bool waiting_ = false;         // the batch that leaves was refused for want of room
+  bool down_ = false;            // it was, and nothing has passed since
   Segments segments_;
   std::vector<std::byte> memory_;
   std::unique_ptr<Vectors> vectors_;

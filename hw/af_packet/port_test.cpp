@@ -26,8 +26,7 @@ class Packet : public testing::Test {
     kernel = Descriptor(ends[0]);
     int const room = 1 << 20;
     EXPECT_EQ(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room), 0);
-    port =
-        std::make_unique<AfPacketPort>(Descriptor(ends[1]), PortShape{Bytes{1500}, Count{4}});
+    port = std::make_unique<AfPacketPort>(Descriptor(ends[1]), PortShape{Bytes{1500}, Count{4}});
   }
 
   void arrive(const std::string& header, const std::string& frame) {
@@ -212,8 +211,7 @@ TEST_F(Packet, WhateverTheKernelWritesNothingDiesAndEachReadIsCounted) {
       }
     }
     wild.resize(std::max<std::size_t>(wild.size(), 1));
-    ASSERT_EQ(write(kernel.number(), wild.data(), wild.size()),
-              static_cast<ssize_t>(wild.size()));
+    ASSERT_EQ(write(kernel.number(), wild.data(), wild.size()), static_cast<ssize_t>(wild.size()));
     ++reads;
     do {
       auto const burst = port->receive();

@@ -98,12 +98,11 @@ Trouble join(const std::vector<Descriptor>& sockets, const PacketSocketSettings&
     }
     group &= 0xffff;
   }
-  std::vector<sock_filter> program =
-      steering_filter({static_cast<std::uint32_t>(sockets.size())});
+  std::vector<sock_filter> program = steering_filter({static_cast<std::uint32_t>(sockets.size())});
   sock_fprog const steering{static_cast<unsigned short>(program.size()), program.data()};
   if (!set(sockets.front(), SOL_PACKET, PACKET_FANOUT_DATA, steering)) {
-    return environment(settings.name + ": the kernel takes no steering program: " +
-                       std::strerror(errno));
+    return environment(settings.name +
+                       ": the kernel takes no steering program: " + std::strerror(errno));
   }
   return {};
 }

@@ -45,8 +45,8 @@ struct XdpRings {
 
 // How the socket works, as the kernel has chosen.
 struct XdpMode {
-  bool native = false;      // the program runs in the interface's driver, not behind it
-  bool zero_copy = false;   // the device itself reads and writes the frames' memory
+  bool native = false;     // the program runs in the interface's driver, not behind it
+  bool zero_copy = false;  // the device itself reads and writes the frames' memory
   // The other end is memory of this machine (veth), which may leave checksums out.
   bool no_wire = false;
 };
@@ -56,8 +56,8 @@ struct XdpMode {
 struct XdpDevice {
   Mapping umem;
   std::array<Mapping, 4> ring_maps;
-  std::span<std::byte> frames;      // whole chunks
-  std::uint32_t chunk_bytes = 0;    // a power of two: of a frame's place
+  std::span<std::byte> frames;       // whole chunks
+  std::uint32_t chunk_bytes = 0;     // a power of two: of a frame's place
   std::uint32_t headroom_bytes = 0;  // in front of each frame that arrives
   XdpRings rings;
   XdpMode mode;

@@ -35,10 +35,10 @@ Transport find_v4(std::span<const std::byte> frame, std::uint32_t ip_at) {
   if (fragment || header < ipv4_bytes || whole <= header || whole > frame.size() - ip_at) {
     return {};
   }
-  return {{IpAddress::from(Ipv4{wire::load32(ip + 12)}),
-           IpAddress::from(Ipv4{wire::load32(ip + 16)}), wire::load8(ip + 9),
-           Bytes{whole - header}},
-          ip_at + header};
+  return {
+      {IpAddress::from(Ipv4{wire::load32(ip + 12)}), IpAddress::from(Ipv4{wire::load32(ip + 16)}),
+       wire::load8(ip + 9), Bytes{whole - header}},
+      ip_at + header};
 }
 
 Transport find_v6(std::span<const std::byte> frame, std::uint32_t ip_at) {
@@ -83,8 +83,7 @@ bool checksum_is_left_out(std::span<const std::byte> frame) {
   if (found.at == 0 || field == 0 || found.pseudo.length.count < field + 2) {
     return false;
   }
-  return wire::load16(&frame[found.at + field]) ==
-         wire::pseudo_header_sum(found.pseudo).folded();
+  return wire::load16(&frame[found.at + field]) == wire::pseudo_header_sum(found.pseudo).folded();
 }
 
 }  // namespace lockstep::hw

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/driver.hpp"
+#include "core/stack/driver.hpp"
 #include "hw/af_xdp/device.hpp"
 #include "hw/burst_port.hpp"
 
@@ -65,11 +65,11 @@ class XdpPort : public BurstPort {
   ConsumerRing<XdpFrame> receive_;
   ProducerRing<XdpFrame> transmit_;
   ConsumerRing<std::uint64_t> completion_;
-  std::uint32_t arriving_ = 0;  // the first chunks: of frames that arrive. The rest leave.
-  std::uint32_t lent_ = 0;   // chunks that reclaim() gives back, as far as there is room
-  std::uint32_t lost_ = 0;   // of those that the kernel gives back, so many have not left
-  bool waiting_ = false;     // the kernel has refused what was committed for want of room
-  bool down_ = false;        // the interface was, when it was looked at last
+  std::uint32_t arriving_ = 0;       // the first chunks: of frames that arrive. The rest leave.
+  std::uint32_t lent_ = 0;           // chunks that reclaim() gives back, as far as there is room
+  std::uint32_t lost_ = 0;           // of those that the kernel gives back, so many have not left
+  bool waiting_ = false;             // the kernel has refused what was committed for want of room
+  bool down_ = false;                // the interface was, when it was looked at last
   std::vector<std::uint32_t> free_;  // chunks of frames that leave, by number
   std::uint32_t free_count_ = 0;
   // Of each chunk, whether the kernel has it. It gives back no other one, whatever it writes.

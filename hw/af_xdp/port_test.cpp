@@ -113,8 +113,8 @@ std::vector<std::byte> left_out_segment(bool v4, std::uint32_t text) {
   auto const length = static_cast<std::uint16_t>(20 + text);
   wire::store16(&frame[12], v4 ? 0x0800 : 0x86dd);
   IpAddress const source = v4 ? IpAddress::v4(10, 0, 0, 1) : IpAddress{0x20010db8'00000000u, 1};
-  IpAddress const destination = v4 ? IpAddress::v4(10, 0, 0, 2)
-                                   : IpAddress{0x20010db8'00000000u, 2};
+  IpAddress const destination =
+      v4 ? IpAddress::v4(10, 0, 0, 2) : IpAddress{0x20010db8'00000000u, 2};
   if (v4) {
     wire::store8(&frame[14], 0x45);
     wire::store16(&frame[16], static_cast<std::uint16_t>(20 + length));

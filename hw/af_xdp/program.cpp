@@ -38,7 +38,8 @@ constexpr bpf_insn instruction(unsigned code, unsigned into, unsigned from, int 
 }
 
 Trouble no_right(const std::string& what) {
-  return environment("no right to " + what + ": run as root, or with CAP_BPF, CAP_NET_ADMIN and "
+  return environment("no right to " + what +
+                     ": run as root, or with CAP_BPF, CAP_NET_ADMIN and "
                      "CAP_NET_RAW");
 }
 
@@ -47,8 +48,9 @@ Trouble bpf_trouble(const std::string& what, int error) {
     return no_right(what);
   }
   if (error == ENOSYS) {
-    return environment("this kernel has no bpf(2): one with CONFIG_BPF_SYSCALL is needed, or "
-                       "--driver packet");
+    return environment(
+        "this kernel has no bpf(2): one with CONFIG_BPF_SYSCALL is needed, or "
+        "--driver packet");
   }
   return environment("the kernel does not let us " + what + ": " + std::strerror(error) +
                      ": one of 5.9 or later is needed, or --driver packet");
@@ -100,8 +102,10 @@ Descriptor link_to(int index, const Descriptor& program, unsigned mode) {
 
 Trouble not_attached(const std::string& name, int error) {
   if (error == EBUSY || error == EEXIST) {
-    return environment(name + " has an XDP program already: end the program that it belongs to, or "
-                              "`ip link set dev " + name + " xdp off`");
+    return environment(name +
+                       " has an XDP program already: end the program that it belongs to, or "
+                       "`ip link set dev " +
+                       name + " xdp off`");
   }
   if (error == ERANGE) {
     return environment("the MTU of " + name + " is too long for XDP: `ip link set dev " + name +

@@ -17,9 +17,7 @@ struct Memory {
   std::uint32_t flags = 0;
   std::array<std::uint64_t, size> entries{};
 
-  RingMemory<std::uint64_t> view() {
-    return {&producer, &consumer, &flags, entries.data(), size};
-  }
+  RingMemory<std::uint64_t> view() { return {&producer, &consumer, &flags, entries.data(), size}; }
   void begin_at(std::uint32_t position) {
     producer = position;
     consumer = position;

@@ -47,9 +47,8 @@ Trouble refuse_other_queues(const std::string& name, Count heard) {
     return {};
   }
   bool const combined = channels && channels->combined != 0;
-  std::string const several = arriving > 1 ? " (or --shards " + std::to_string(arriving) +
-                                                 ", one for each)"
-                                           : "";
+  std::string const several =
+      arriving > 1 ? " (or --shards " + std::to_string(arriving) + ", one for each)" : "";
   return environment(name + " spreads what arrives over " + std::to_string(arriving) +
                      (arriving == 1 ? " queue" : " queues") + ", of which " +
                      std::to_string(heard.value) + (heard.value == 1 ? " is" : " are") +
@@ -59,12 +58,14 @@ Trouble refuse_other_queues(const std::string& name, Count heard) {
 
 Trouble socket_trouble(int error) {
   if (error == EPERM || error == EACCES) {
-    return environment("no right to open an AF_XDP socket: run as root, or with CAP_BPF, "
-                       "CAP_NET_ADMIN and CAP_NET_RAW");
+    return environment(
+        "no right to open an AF_XDP socket: run as root, or with CAP_BPF, "
+        "CAP_NET_ADMIN and CAP_NET_RAW");
   }
   if (error == EAFNOSUPPORT) {
-    return environment("this kernel has no AF_XDP: one with CONFIG_XDP_SOCKETS is needed, or "
-                       "--driver packet");
+    return environment(
+        "this kernel has no AF_XDP: one with CONFIG_XDP_SOCKETS is needed, or "
+        "--driver packet");
   }
   return environment(std::string("AF_XDP socket: ") + std::strerror(error));
 }
@@ -143,10 +144,10 @@ Trouble make_rings(XdpDevice& device) {
          map_ring(socket, {XDP_RX_RING, XDP_PGOFF_RX_RING, at.rx}, maps[1], rings.receive) &&
          map_ring(socket, {XDP_TX_RING, static_cast<off_t>(XDP_PGOFF_TX_RING), at.tx}, maps[2],
                   rings.transmit) &&
-         map_ring(socket,
-                  {XDP_UMEM_COMPLETION_RING, static_cast<off_t>(XDP_UMEM_PGOFF_COMPLETION_RING),
-                   at.cr},
-                  maps[3], rings.completion);
+         map_ring(
+             socket,
+             {XDP_UMEM_COMPLETION_RING, static_cast<off_t>(XDP_UMEM_PGOFF_COMPLETION_RING), at.cr},
+             maps[3], rings.completion);
   return fine ? Trouble{} : environment(std::string("AF_XDP rings: ") + std::strerror(errno));
 }
 
@@ -168,8 +169,8 @@ Trouble bind_to(const XdpSettings& settings, int index, XdpDevice& device) {
       timespec const pause{0, between_binds_ns};
       nanosleep(&pause, nullptr);
     }
-    bool const bound = bind(device.socket.number(), reinterpret_cast<const sockaddr*>(&local),
-                            sizeof local) == 0;
+    bool const bound =
+        bind(device.socket.number(), reinterpret_cast<const sockaddr*>(&local), sizeof local) == 0;
     error = bound ? 0 : errno;
   }
   if (error == EBUSY) {
@@ -213,10 +214,10 @@ Trouble refuse_interface(const XdpSettings& settings, Count queues, const Interf
     return environment(settings.name + " is down: `ip link set dev " + settings.name + " up`");
   }
   if (settings.mtu.count > xdp_mtu_max.count) {
-    return {TroubleKind::bad_input,
-            settings.name + ": AF_XDP takes an MTU of " + std::to_string(xdp_mtu_max.count) +
-                " at most, not " + std::to_string(settings.mtu.count) +
-                ": --mtu 1500, or --driver packet"};
+    return {TroubleKind::bad_input, settings.name + ": AF_XDP takes an MTU of " +
+                                        std::to_string(xdp_mtu_max.count) + " at most, not " +
+                                        std::to_string(settings.mtu.count) +
+                                        ": --mtu 1500, or --driver packet"};
   }
   return refuse_other_queues(settings.name, queues);
 }

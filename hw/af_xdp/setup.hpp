@@ -15,9 +15,9 @@ namespace lockstep::hw {
 
 struct XdpSettings {
   std::string name;
-  Bytes mtu{1500};                     // of what we send, and the most that we take
+  Bytes mtu{1500};  // of what we send, and the most that we take
   XdpPlace place = XdpPlace::fitting;
-  bool must_be_zero_copy = false;      // refuse a driver that has to copy
+  bool must_be_zero_copy = false;  // refuse a driver that has to copy
 };
 
 // The most that a page of the kernel's has room for.

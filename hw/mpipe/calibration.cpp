@@ -59,9 +59,8 @@ std::uint32_t write_frame(const FourTuple& flow, std::span<std::byte> into) {
   tcp.source = flow.remote.port;
   tcp.destination = flow.local.port;
   tcp.flags = wire::flag::ack;
-  wire::write_whole(tcp, Bytes{0},
-                    {flow.remote.address, flow.local.address, tcp_number, length}, {},
-                    into.subspan(at.count));
+  wire::write_whole(tcp, Bytes{0}, {flow.remote.address, flow.local.address, tcp_number, length},
+                    {}, into.subspan(at.count));
   return at.count + length.count;
 }
 
@@ -165,8 +164,8 @@ class Measurement {
     auto const& seen = hashes_[family];
     for (std::uint32_t local = 1; local < Calibration::local_ends; ++local) {
       for (std::uint32_t remote = 1; remote < Calibration::remote_ends; ++remote) {
-        bool const known = seen[0][0].known && seen[local][remote].known &&
-                           seen[0][remote].known && seen[local][0].known;
+        bool const known = seen[0][0].known && seen[local][remote].known && seen[0][remote].known &&
+                           seen[local][0].known;
         out_.additive += known && plus(seen[0][0].value, seen[local][remote].value) ==
                                       plus(seen[0][remote].value, seen[local][0].value)
                              ? 1

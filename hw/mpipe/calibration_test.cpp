@@ -94,8 +94,8 @@ TEST(MpipeCalibration, AClassifierOfOurHashIsSteeredByDirectly) {
   }
 }
 
-TEST(MpipeCalibration, TheCardsOwnIsSymmetricAndASumButAnother) {
-  Bench bench(4, FlowHash::card);
+TEST(MpipeCalibration, TheNicsOwnIsSymmetricAndASumButAnother) {
+  Bench bench(4, FlowHash::nic);
   Calibration const seen = bench.calibrated();
   EXPECT_TRUE(seen.complete());
   EXPECT_LT(seen.at_home, seen.returned);
@@ -107,14 +107,14 @@ TEST(MpipeCalibration, TheCardsOwnIsSymmetricAndASumButAnother) {
   EXPECT_EQ(steering_for(seen, SiblingQueues::none), MpipeSteering::first_worker);
 }
 
-// The model's card of four workers, a row of the README each.
+// The model's NIC of four workers, a row of the README each.
 TEST(MpipeCalibration, MeasuresAreAsTheReadmeHasThem) {
   struct Row {
     FlowHash hash;
     std::uint32_t at_home, symmetric, additive, workers;
   };
   constexpr Row rows[] = {{FlowHash::ours, 128, 64, 13, 4},
-                          {FlowHash::card, 30, 64, 42, 4},
+                          {FlowHash::nic, 30, 64, 42, 4},
                           {FlowHash::one, 34, 64, 42, 1},
                           {FlowHash::lopsided, 32, 0, 42, 4}};
   for (Row const& row : rows) {
@@ -164,7 +164,7 @@ TEST(MpipeCalibration, FramesThatAreLostAreNoAgreement) {
 }
 
 TEST(MpipeCalibration, ItIsTheSameEachTimeAndLeavesNothingBehind) {
-  Bench bench(4, FlowHash::card);
+  Bench bench(4, FlowHash::nic);
   Calibration const once = bench.calibrated();
   Calibration const twice = bench.calibrated();
   EXPECT_EQ(once.at_home, twice.at_home);
@@ -196,8 +196,7 @@ TEST(MpipeCalibration, BuffersThatComeBackLateAreForgotten) {
 
 // Whatever the classifier hashes by, the first worker gets it.
 TEST(MpipeCalibration, TheFirstWorkerGetsAllWhereItIsToldTo) {
-  for (FlowHash const hash :
-       {FlowHash::ours, FlowHash::card, FlowHash::one, FlowHash::lopsided}) {
+  for (FlowHash const hash : {FlowHash::ours, FlowHash::nic, FlowHash::one, FlowHash::lopsided}) {
     Bench bench(4, hash);
     bench.shape.first_only = true;
     std::vector<std::uint64_t> const frames = frames_of_workers(bench);

@@ -27,8 +27,8 @@ struct Homes {
 };
 Homes homes_of(Rig& rig, std::uint32_t worker, MpipeLink link = {}) {
   mpipe::Memory const& memory = rig.machine.memory();
-  auto const popped = gxio_mpipe_pop_buffer_bdesc(&rig.engine.context(),
-                                                  rig.engine.transmit_stack(worker, link));
+  auto const popped =
+      gxio_mpipe_pop_buffer_bdesc(&rig.engine.context(), rig.engine.transmit_stack(worker, link));
   return {memory.home_of(rig.engine.iqueue(worker, link).idescs),
           memory.home_of(rig.engine.equeue(worker, link).edescs),
           memory.home_of(mpipe::buffer_of(popped))};

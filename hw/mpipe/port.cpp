@@ -58,8 +58,8 @@ std::span<const Ingress> MpipePort::receive() {
     if (available <= 0) {
       break;
     }
-    std::uint32_t const count = std::min({static_cast<std::uint32_t>(available),
-                                          burst_frames_ - taken_, room_to_ring_end()});
+    std::uint32_t const count = std::min(
+        {static_cast<std::uint32_t>(available), burst_frames_ - taken_, room_to_ring_end()});
     for (std::uint32_t i = 0; i < count; ++i) {
       __builtin_prefetch(gxio_mpipe_idesc_get_va(&first[i]));
     }
@@ -117,8 +117,8 @@ void MpipePort::hand_out(gxio_mpipe_idesc_t& idesc) {
                       std::uint64_t{idesc.time_stamp_ns}};
   }
   lent_[taken_] = {buffer, static_cast<std::uint8_t>(idesc.stack_idx)};
-  burst_[taken_] = {{reinterpret_cast<const std::byte*>(start) + skip, length - skip},
-                    verdict, arrived};
+  burst_[taken_] = {
+      {reinterpret_cast<const std::byte*>(start) + skip, length - skip}, verdict, arrived};
   ++taken_;
 }
 
@@ -178,8 +178,8 @@ std::span<std::byte> MpipePort::claim() {
     return {};
   }
   auto* const room = reinterpret_cast<std::byte*>(claimed_) + header_bytes_;
-  std::uint32_t const frame = engine_.shape().bare_ip ? engine_.shape().mtu.count
-                                                      : engine_.shape().frame_bytes();
+  std::uint32_t const frame =
+      engine_.shape().bare_ip ? engine_.shape().mtu.count : engine_.shape().frame_bytes();
   return {room, frame};
 }
 
@@ -223,8 +223,9 @@ gxio_mpipe_edesc_t MpipePort::describe(const Committed& frame) {
   gxio_mpipe_edesc_set_va(&edesc, frame.buffer);
   edesc.stack_idx = transmit_stack_ & 0x1f;
   edesc.hwb = 1;
-  edesc.size = static_cast<unsigned>(gxio_mpipe_buffer_size_to_buffer_size_enum(
-                   engine_.transmit_buffer_bytes())) & 7;
+  edesc.size = static_cast<unsigned>(
+                   gxio_mpipe_buffer_size_to_buffer_size_enum(engine_.transmit_buffer_bytes())) &
+               7;
   if (frame.egress.checksum_offset != 0) {
     // The field holds the sum of the pseudo-header, so that the seed is zero.
     edesc.csum = 1;
@@ -258,8 +259,9 @@ bool MpipePort::flush() {
 
 MpipePort::State MpipePort::state(const std::byte* memory) const {
   CHECK(unposted_ == 0 && taken_ == 0);
-  State out{iqueue_.head, equeue_.credits_and_next_index, equeue_.hw_complete_count, -1,
-            last_slot_,   now_, counters_};
+  State out{
+      iqueue_.head, equeue_.credits_and_next_index, equeue_.hw_complete_count, -1, last_slot_, now_,
+      counters_};
   if (claimed_ != nullptr) {
     out.claimed = reinterpret_cast<const std::byte*>(claimed_) - memory;
   }
@@ -270,8 +272,7 @@ void MpipePort::set_state(const State& state, std::byte* memory) {
   iqueue_.head = state.head;
   equeue_.credits_and_next_index = state.credits_and_next_index;
   equeue_.hw_complete_count = state.hw_complete_count;
-  claimed_ = state.claimed < 0 ? nullptr
-                               : reinterpret_cast<unsigned char*>(memory + state.claimed);
+  claimed_ = state.claimed < 0 ? nullptr : reinterpret_cast<unsigned char*>(memory + state.claimed);
   last_slot_ = state.last_slot;
   now_ = state.now;
   counters_ = state.counters;

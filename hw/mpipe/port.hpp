@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/seam/driver.hpp"
+#include "core/stack/driver.hpp"
 #include "hw/mpipe/setup.hpp"
 
 namespace lockstep::hw {
@@ -16,17 +16,17 @@ namespace lockstep::hw {
 struct MpipeCounters {
   std::uint64_t frames_in = 0;
   std::uint64_t frames_out = 0;
-  std::uint64_t damaged = 0;         // overrun, truncated or with a bad CRC: lost
-  std::uint64_t cut_short = 0;       // buffers ran out in the middle of a frame: lost
-  std::uint64_t chained = 0;         // longer than a buffer: lost, all its buffers returned
-  std::uint64_t malformed = 0;       // addresses, lengths and stacks that cannot be: ignored
-  std::uint64_t sums_good = 0;       // that the classifier saw to be right
+  std::uint64_t damaged = 0;    // overrun, truncated or with a bad CRC: lost
+  std::uint64_t cut_short = 0;  // buffers ran out in the middle of a frame: lost
+  std::uint64_t chained = 0;    // longer than a buffer: lost, all its buffers returned
+  std::uint64_t malformed = 0;  // addresses, lengths and stacks that cannot be: ignored
+  std::uint64_t sums_good = 0;  // that the classifier saw to be right
   std::uint64_t sums_bad = 0;
-  std::uint64_t sums_left = 0;       // of frames of ours that the engine completed
-  std::uint64_t sums_here = 0;       // ... too long for it: completed by the worker
-  std::uint64_t batches = 0;         // posted behind one fence
-  std::uint64_t no_buffer = 0;       // claims that found none: the frame waits in the stack
-  std::uint64_t no_credit = 0;       // batches that found the ring full and wait
+  std::uint64_t sums_left = 0;  // of frames of ours that the engine completed
+  std::uint64_t sums_here = 0;  // ... too long for it: completed by the worker
+  std::uint64_t batches = 0;    // posted behind one fence
+  std::uint64_t no_buffer = 0;  // claims that found none: the frame waits in the stack
+  std::uint64_t no_credit = 0;  // batches that found the ring full and wait
 };
 
 // A Driver. Frames that were committed leave when the batch is full, or at flush(), which receive()
@@ -111,7 +111,7 @@ class MpipePort {
   std::uint32_t uncredited_ = 0;  // descriptors read and not yet given back
   unsigned char* claimed_ = nullptr;
   std::uint32_t unposted_ = 0;
-  std::int64_t last_slot_ = -1;   // of the null descriptor that ends all
+  std::int64_t last_slot_ = -1;  // of the null descriptor that ends all
   MpipeCounters counters_;
   std::array<Lent, burst_max> lent_{};
   std::array<Ingress, burst_max> burst_{};

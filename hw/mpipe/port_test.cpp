@@ -126,8 +126,8 @@ TEST(MpipePort, ChecksumsThatAreLeftToItAreCompleted) {
     // The field holds the folded sum of the pseudo-header.
     std::byte* const ip = left.data() + 14;
     Frame pseudo(ip + 12, ip + 20);
-    for (std::size_t const octet : {std::size_t{0}, std::size_t{6}, (20 + text) >> 8,
-                                    (20 + text) & 0xff}) {
+    for (std::size_t const octet :
+         {std::size_t{0}, std::size_t{6}, (20 + text) >> 8, (20 + text) & 0xff}) {
       pseudo.push_back(static_cast<std::byte>(octet));
     }
     wire::store16(ip + 36, wire::sum(pseudo).folded());
@@ -210,10 +210,12 @@ TEST(MpipePort, AFlowKeepsItsWorkerBothWaysFor4And36OfThem) {
   }
 }
 
-// Two links of one card, and a wire to each.
+// Two links of one NIC, and a wire to each.
 struct TwoLinks {
   explicit TwoLinks(std::uint32_t workers)
-      : rig({.links = {"xgbe0", "gbe2"}, .workers = {workers}, .receive_ring = {128},
+      : rig({.links = {"xgbe0", "gbe2"},
+             .workers = {workers},
+             .receive_ring = {128},
              .transmit_buffers = {32}}) {
     rig.machine.attach(second, rig.engine.channel({1}));
     for (std::uint32_t link = 0; link < 2; ++link) {
@@ -290,9 +292,11 @@ TEST(MpipeLinks, OneThatIsFullSlowOrDownHoldsUpNoOther) {
   expect_whole(two.rig, two.made);
 }
 
-TEST(MpipeLinks, FourOf36WorkersShareWhatTheCardHas) {
-  MpipeShape const shape{.links = {"xgbe0", "xgbe1", "xgbe2", "xgbe3"}, .workers = {36},
-                         .receive_ring = {128}, .transmit_buffers = {4}};
+TEST(MpipeLinks, FourOf36WorkersShareWhatTheNicHas) {
+  MpipeShape const shape{.links = {"xgbe0", "xgbe1", "xgbe2", "xgbe3"},
+                         .workers = {36},
+                         .receive_ring = {128},
+                         .transmit_buffers = {4}};
   EXPECT_EQ(shape.edma_rings(), 6u);  // of 24
   Rig rig(shape);
   ASSERT_TRUE(rig.trouble.none()) << rig.trouble.step;
@@ -386,7 +390,7 @@ TEST(MpipePort, AnAddressThatCannotBeIsCountedAndIgnored) {
   EXPECT_EQ(port.receive().size(), 1u);
 }
 
-TEST(MpipePort, WhateverTheCardWritesNothingDiesAndNothingOutsideIsTouched) {
+TEST(MpipePort, WhateverTheNicWritesNothingDiesAndNothingOutsideIsTouched) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Rig rig(small);
     MpipePort port(rig.engine, {0});

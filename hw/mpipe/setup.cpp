@@ -129,7 +129,7 @@ MpipeTrouble Mpipe::open(const MpipeShape& shape) {
       return {"finding the link", of_link};
     }
     if (of_link != instance) {
-      return {"finding the link on the card of the first", GXIO_ERR_NO_DEVICE};
+      return {"finding the link on the nic of the first", GXIO_ERR_NO_DEVICE};
     }
   }
   if (MpipeTrouble const trouble = shape.dataplane ? find_cores() : MpipeTrouble{};
@@ -277,9 +277,8 @@ MpipeTrouble Mpipe::open_stacks() {
     }
   }
   for (std::uint32_t i = 0; i < sending; ++i) {
-    MpipeTrouble const trouble =
-        open_stack({first_transmit_stack_ + i, transmit_bytes_,
-                    shape_.transmit_buffers.value * sharers(shape_)});
+    MpipeTrouble const trouble = open_stack({first_transmit_stack_ + i, transmit_bytes_,
+                                             shape_.transmit_buffers.value * sharers(shape_)});
     if (!trouble.none()) {
       return trouble;
     }
@@ -311,8 +310,8 @@ MpipeTrouble Mpipe::open_stack(const StackWanted& wanted) {
   if (buffers == nullptr) {
     return {"memory of buffers", GXIO_ERR_CLIENT_MEMORY};
   }
-  buffers_[wanted.index - first_receive_stack_] = {
-      reinterpret_cast<unsigned char*>(buffers), wanted.buffer_bytes, wanted.count};
+  buffers_[wanted.index - first_receive_stack_] = {reinterpret_cast<unsigned char*>(buffers),
+                                                   wanted.buffer_bytes, wanted.count};
   for (std::uint64_t at = 0; at < all; at += page) {
     int const known = gxio_mpipe_register_page(&context_, wanted.index, buffers + at, page, 0);
     if (known < 0) {
@@ -361,8 +360,7 @@ MpipeTrouble Mpipe::open_rules() {
 }
 
 int Mpipe::add_rule(MpipeLink link, gxio_mpipe_rules_stacks_t& stacks) {
-  int result =
-      gxio_mpipe_rules_begin(&rules_, first_buckets_[link.value], buckets, &stacks);
+  int result = gxio_mpipe_rules_begin(&rules_, first_buckets_[link.value], buckets, &stacks);
   result = result < 0 ? result : gxio_mpipe_rules_set_headroom(&rules_, headroom);
   return result < 0 ? result : gxio_mpipe_rules_add_channel(&rules_, channel(link));
 }

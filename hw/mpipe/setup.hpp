@@ -72,9 +72,8 @@ class Mpipe {
 
  private:
   // Rings, and of each stack what it stands in and its buffers.
-  static constexpr std::uint32_t mappings_max =
-      MpipeShape::links_max * MpipeShape::workers_max + 3 * MpipeShape::edma_rings_max +
-      2 * classes_max;
+  static constexpr std::uint32_t mappings_max = MpipeShape::links_max * MpipeShape::workers_max +
+                                                3 * MpipeShape::edma_rings_max + 2 * classes_max;
   struct Mapping {
     void* memory = nullptr;
     std::size_t bytes = 0;

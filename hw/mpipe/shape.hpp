@@ -20,19 +20,19 @@ struct MpipeShape {
   static constexpr std::uint32_t edma_rings_max = 24;
   static constexpr std::uint32_t name_max = 32;
 
-  // Of one card, up to the first that is nullptr. Each worker has a ring in and out on every one.
+  // Of one NIC, up to the first that is nullptr. Each worker has a ring in and out on every one.
   std::array<const char*, links_max> links{"xgbe0"};
-  Bytes mtu{1'500};            // of each link: at most mtu_max
+  Bytes mtu{1'500};  // of each link: at most mtu_max
   Count workers{1};
-  Count receive_ring{512};     // entries of each worker's ring on a link: 128, 512, 2048 or 65536
+  Count receive_ring{512};      // entries of each worker's ring on a link: 128, 512, 2048 or 65536
   Count transmit_buffers{512};  // of each worker on a link: frames posted or about to be
-  Count batch{16};             // frames posted behind one fence, 1 to 32
-  Count burst_frames{32};      // taken at once, at most MpipePort::burst_max
+  Count batch{16};              // frames posted behind one fence, 1 to 32
+  Count burst_frames{32};       // taken at once, at most MpipePort::burst_max
   // All frames to the first worker, whatever they hash to: MpipeSteering::first_worker.
   bool first_only = false;
   // Each worker has a core of the dataplane, and rings that it alone uses are homed there.
   bool dataplane = false;
-  bool stamps = false;         // Ingress.arrived is the card's stamp instead of the turn's time
+  bool stamps = false;  // Ingress.arrived is the NIC's stamp instead of the turn's time
   // The stack speaks bare IP: an Ethernet header between these two is put on and taken off here.
   bool bare_ip = false;
   Mac own{};

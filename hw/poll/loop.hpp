@@ -4,14 +4,14 @@
 #include <concepts>
 #include <cstdint>
 
-#include "core/seam/turn.hpp"
+#include "core/stack/turn.hpp"
 #include "hw/poll/stop.hpp"
 #include "hw/poll/wait.hpp"
 
 namespace lockstep::hw {
 
 // descriptor(): becomes readable when a frame has arrived, writable when there is room for one; -1:
-// the device has none and is looked at all the time, as a card on a core of its own is.
+// the device has none and is looked at all the time, as a NIC on a core of its own is.
 // holds(): a frame that was committed has not left yet. more(): frames that have arrived wait in
 // the driver itself. down(): the device may vanish without a word: it is looked at once a second.
 // gone(): the device is no more.
@@ -24,15 +24,15 @@ concept PolledDriver = Driver<D> && requires(const D driver) {
   { driver.gone() } -> std::same_as<bool>;
 };
 
-// Of a driver that is given frames by other threads: rest(): from here on they ring, and whether
-// nothing is there yet, so that the loop may sleep; bell(): readable when they do. depart(): from
-// here on this loop has nothing to say of its own, and whether none has: until then each goes on,
-// as what comes to one for another has to be handed on.
+// Of a driver that is given frames by other threads: prepare_sleep(): from here on they ring, and
+// whether nothing is there yet, so that the loop may sleep; doorbell(): readable when they do.
+// quiesce(): from here on this loop has nothing to say of its own, and whether none has: until then
+// each goes on, as what comes to one for another has to be handed on.
 template <class D>
 concept RestingDriver = requires(D driver, const D seen) {
-  { driver.rest() } -> std::same_as<bool>;
-  { driver.depart() } -> std::same_as<bool>;
-  { seen.bell() } -> std::same_as<int>;
+  { driver.prepare_sleep() } -> std::same_as<bool>;
+  { driver.quiesce() } -> std::same_as<bool>;
+  { seen.doorbell() } -> std::same_as<int>;
 };
 
 // deadline(): when run() has something to do by the clock; before, and without an event, run()
@@ -78,7 +78,11 @@ class Loop {
  public:
   Loop(Stack& stack, D& driver, App& app, Watch& watch, StopSeat& signals,
        const LoopSettings& settings)
-      : stack_(stack), driver_(driver), app_(app), watch_(watch), signals_(signals),
+      : stack_(stack),
+        driver_(driver),
+        app_(app),
+        watch_(watch),
+        signals_(signals),
         settings_(settings) {}
 
   // Turns until a stop has been asked for and what was open is closed.
@@ -133,7 +137,7 @@ class Loop {
 
   bool others_too() {
     if constexpr (RestingDriver<D>) {
-      return driver_.depart();
+      return driver_.quiesce();
     }
     return true;
   }
@@ -176,17 +180,17 @@ class Loop {
     if (until <= now) {
       return;
     }
-    int bell = -1;
+    int doorbell = -1;
     if constexpr (RestingDriver<D>) {
-      if (!driver_.rest()) {
+      if (!driver_.prepare_sleep()) {
         return;
       }
-      bell = driver_.bell();
+      doorbell = driver_.doorbell();
     }
     ++counters_.slept;
     watch_.sleeping();
     bool const for_room = blocked && !in_vain_;
-    wait_for({driver_.descriptor(), for_room, signals_.descriptor(), bell, now, until});
+    wait_for({driver_.descriptor(), for_room, signals_.descriptor(), doorbell, now, until});
     in_vain_ = in_vain_ || (for_room && driver_.now().since(now) < at_once);
   }
 

@@ -1,6 +1,6 @@
 // The loop: it sleeps until what is due, heeds signals, and ends.
-#include "core/seam/test_keys.hpp"
 #include "hw/poll/loop.hpp"
+#include "core/stack/testing/test_keys.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
@@ -46,9 +46,9 @@ struct Silent {
 /// One of several: the others have something to say until it was asked so often.
 struct OneOfSeveral : Silent {
   std::uint32_t asked = 0;
-  bool rest() { return true; }
-  int bell() const { return -1; }
-  bool depart() { return ++asked == 4; }
+  bool prepare_sleep() { return true; }
+  int doorbell() const { return -1; }
+  bool quiesce() { return ++asked == 4; }
 };
 
 /// Has something to close for so many turns after stop(), or until it is abandoned.
@@ -62,7 +62,7 @@ struct App {
   std::uint32_t raise_at = 5;
   std::uint32_t raise_again_at = 0;
 
-  void told(Stack&, const Event&) {}
+  void on_event(Stack&, const Event&) {}
   void run(Stack&, Instant) {
     ++runs;
     if (runs == raise_at || runs == raise_again_at) {

@@ -63,7 +63,7 @@ Trouble StopSignals::open(Count loops) {
   }
   open_seats = loops.value;
   times_asked.store(0);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &before_interrupt);
@@ -84,8 +84,7 @@ StopSignals::~StopSignals() {
 }
 
 std::uint32_t StopSeat::asked() {
-  std::uint32_t const asked =
-      descriptor_ >= 0 ? times_asked.load(std::memory_order_relaxed) : 0;
+  std::uint32_t const asked = descriptor_ >= 0 ? times_asked.load(std::memory_order_relaxed) : 0;
   if (asked != seen_) {
     seen_ = asked;
     std::uint64_t waiting = 0;

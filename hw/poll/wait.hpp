@@ -6,10 +6,10 @@
 namespace lockstep::hw {
 
 struct WaitFor {
-  int frames = -1;         // readable: a frame has arrived
-  bool room = false;       // ... or writable: a frame can leave
-  int stop = -1;           // readable: a stop was asked for
-  int bell = -1;           // readable: another shard has frames for us
+  int frames = -1;    // readable: a frame has arrived
+  bool room = false;  // ... or writable: a frame can leave
+  int stop = -1;      // readable: a stop was asked for
+  int doorbell = -1;  // readable: another shard has frames for us
   Instant now;
   Instant until = Instant::never();
 };

@@ -18,8 +18,8 @@ FrameRing::FrameRing(Count frames, Bytes frame_max)
       frame_max_(frame_max.count),
       stride_(static_cast<std::uint32_t>((head_bytes + frame_max.count + line_bytes - 1) /
                                          line_bytes * line_bytes)),
-      slots_(static_cast<std::byte*>(
-          ::operator new(std::size_t{frames.value} * stride_, alignment))) {
+      slots_(
+          static_cast<std::byte*>(::operator new(std::size_t{frames.value} * stride_, alignment))) {
   CHECK(std::has_single_bit(frames.value));
 }
 

@@ -8,7 +8,7 @@
 #include <new>
 #include <span>
 
-#include "core/seam/frame.hpp"
+#include "core/stack/frame.hpp"
 #include "core/units/bytes.hpp"
 
 namespace lockstep::hw {

@@ -38,7 +38,7 @@ Trouble Mesh::open() {
   return {};
 }
 
-void Mesh::depart(ShardId self) {
+void Mesh::quiesce(ShardId self) {
   // Of several that end at once the last in the order of these stores sees all of them.
   seats_[self.value]->departed_.store(true, std::memory_order_seq_cst);
   if (!all_departed()) {

@@ -22,8 +22,8 @@ class alignas(line_bytes) Seat {
   // Readable once somebody has put a frame for a shard that rests.
   int descriptor() const { return bell_.number(); }
   // The shard is about to sleep: from here on a put rings. Look at the rings once more after it.
-  void rest() { resting_.store(true, std::memory_order_seq_cst); }
-  // It is awake, and the bell is silent again.
+  void prepare_sleep() { resting_.store(true, std::memory_order_seq_cst); }
+  // It is awake, and the doorbell is silent again.
   void rise();
   // How many frames were put for this shard so far, all rings together, modulo 2^32: while it is
   // what it was, no ring has to be looked at. Costs a load a shard.
@@ -71,7 +71,7 @@ class Mesh {
   // After each put into a ring: counts it, and wakes the shard it is for if that rests.
   void ring_bell(ShardId from, ShardId to);
   // This shard has nothing more to say; the last one wakes all others.
-  void depart(ShardId self);
+  void quiesce(ShardId self);
   bool all_departed() const;
 
  private:

@@ -151,7 +151,7 @@ TEST(Mesh, NoLineIsWrittenByTwo) {
       }
       writers.note(self);
     }
-    mesh.seat({self}).rest();
+    mesh.seat({self}).prepare_sleep();
     writers.note(self);
   }
   for (std::uint32_t self = 0; self < shards; ++self) {
@@ -161,7 +161,7 @@ TEST(Mesh, NoLineIsWrittenByTwo) {
         mesh.ring({from}, {self}).pop(1);
       }
     }
-    mesh.depart({self});
+    mesh.quiesce({self});
     writers.note(self);
   }
   // Of each shard: its seat; the count for each other, and of the ring to it the putter's line and
@@ -227,14 +227,14 @@ TEST(ShardPort, GivesEachItsOwn) {
   for (std::uint32_t i = 0; i < 3; ++i) {
     ports.push_back(std::make_unique<ShardPort<Fed>>(feds[i], mesh, ShardId{i}, Count{64}));
   }
-  EXPECT_TRUE(ports[1]->rest());
+  EXPECT_TRUE(ports[1]->prepare_sleep());
   for (std::uint32_t i = 0; i < 3; ++i) {
     got[i] = static_cast<std::uint32_t>(ports[i]->receive().size());
   }
   EXPECT_EQ(got, due);
   // It rang for the one that rested, and has fallen silent since that one looked.
-  pollfd bell{ports[1]->bell(), POLLIN, 0};
-  EXPECT_EQ(poll(&bell, 1, 0), 0);
+  pollfd doorbell{ports[1]->doorbell(), POLLIN, 0};
+  EXPECT_EQ(poll(&doorbell, 1, 0), 0);
   EXPECT_EQ(ports[0]->counters().announced, 2u);
   EXPECT_EQ(ports[0]->counters().forwarded + due[0], 5u);
   EXPECT_EQ(ports[1]->counters().given, due[1]);
@@ -268,13 +268,13 @@ TEST(ShardPort, TheLastToDepartWakesTheOthers) {
   Fed none;
   ShardPort<Fed> first(none, mesh, {0}, Count{64});
   ShardPort<Fed> second(none, mesh, {1}, Count{64});
-  EXPECT_FALSE(first.depart());
-  EXPECT_FALSE(first.depart());  // it counts once
-  EXPECT_TRUE(first.rest());
-  EXPECT_TRUE(second.depart());
-  pollfd bell{first.bell(), POLLIN, 0};
-  EXPECT_EQ(poll(&bell, 1, 0), 1);
-  EXPECT_TRUE(first.depart());
+  EXPECT_FALSE(first.quiesce());
+  EXPECT_FALSE(first.quiesce());  // it counts once
+  EXPECT_TRUE(first.prepare_sleep());
+  EXPECT_TRUE(second.quiesce());
+  pollfd doorbell{first.doorbell(), POLLIN, 0};
+  EXPECT_EQ(poll(&doorbell, 1, 0), 1);
+  EXPECT_TRUE(first.quiesce());
 }
 
 // Two shards that rest and wake each other: a lost wake-up would be a silence for ever.
@@ -295,8 +295,8 @@ TEST(ShardPort, ARestingShardIsWoken) {
       auto const got = static_cast<std::uint32_t>(port.receive().size());
       port.reclaim();
       seen.fetch_add(got);
-      if (got == 0 && port.rest()) {
-        wait_for({.bell = port.bell(), .now = none.now()});
+      if (got == 0 && port.prepare_sleep()) {
+        wait_for({.doorbell = port.doorbell(), .now = none.now()});
       }
     }
   });

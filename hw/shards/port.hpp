@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "core/seam/driver.hpp"
-#include "core/seam/shard.hpp"
+#include "core/stack/driver.hpp"
+#include "core/stack/shard.hpp"
 #include "core/units/check.hpp"
 #include "hw/port_counters.hpp"
 #include "hw/shards/mesh.hpp"
@@ -72,9 +72,9 @@ class ShardPort {
   bool gone() const { return port_.gone(); }
 
   // For a loop that is about to sleep: whether it may, until this descriptor is readable, too.
-  int bell() const { return mesh_.seat(self_).descriptor(); }
-  bool rest() {
-    mesh_.seat(self_).rest();
+  int doorbell() const { return mesh_.seat(self_).descriptor(); }
+  bool prepare_sleep() {
+    mesh_.seat(self_).prepare_sleep();
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (given_waits()) {
       mesh_.seat(self_).rise();
@@ -84,10 +84,10 @@ class ShardPort {
   }
 
   // What comes to this queue goes on to its home for as long as any shard has something to say.
-  bool depart() {
+  bool quiesce() {
     if (!departed_) {
       departed_ = true;
-      mesh_.depart(self_);
+      mesh_.quiesce(self_);
     }
     return mesh_.all_departed();
   }

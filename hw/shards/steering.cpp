@@ -244,9 +244,9 @@ Trouble load_steering(ShardCount shards, Descriptor& into) {
     int const error = errno;
     std::string said(log.data());
     said = said.substr(0, said.find('\n'));
-    return {TroubleKind::environment,
-            std::string("the kernel takes no steering program: ") + std::strerror(error) +
-                (said.empty() ? "" : ": " + said) + ": run as root, or with CAP_BPF"};
+    return {TroubleKind::environment, std::string("the kernel takes no steering program: ") +
+                                          std::strerror(error) + (said.empty() ? "" : ": " + said) +
+                                          ": run as root, or with CAP_BPF"};
   }
   return {};
 }

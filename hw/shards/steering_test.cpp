@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "core/seam/shard.hpp"
+#include "core/stack/shard.hpp"
 #include "core/units/random.hpp"
 #include "core/wire/octets.hpp"
 
@@ -70,12 +70,13 @@ class Machine {
     }
     std::uint32_t const at = each.k - static_cast<std::uint32_t>(SKF_NET_OFF) +
                              (BPF_MODE(each.code) == BPF_IND ? x_ : 0);
-    std::uint32_t const bytes = BPF_SIZE(each.code) == BPF_W ? 4 : BPF_SIZE(each.code) == BPF_H ? 2
-                                                                                                : 1;
+    std::uint32_t const bytes = BPF_SIZE(each.code) == BPF_W   ? 4
+                                : BPF_SIZE(each.code) == BPF_H ? 2
+                                                               : 1;
     if (at + bytes > packet_.size()) {
       return false;
     }
-    a_ = bytes == 4 ? wire::load32(&packet_[at])
+    a_ = bytes == 4   ? wire::load32(&packet_[at])
          : bytes == 2 ? wire::load16(&packet_[at])
                       : wire::load8(&packet_[at]);
     return true;
@@ -83,13 +84,26 @@ class Machine {
 
   void compute(std::uint32_t operation, std::uint32_t value) {
     switch (operation) {
-      case BPF_ADD: a_ += value; break;
-      case BPF_MUL: a_ *= value; break;
-      case BPF_AND: a_ &= value; break;
-      case BPF_LSH: a_ <<= value; break;
-      case BPF_RSH: a_ >>= value; break;
-      case BPF_MOD: a_ %= value; break;
-      default: ADD_FAILURE() << "operation " << operation;
+      case BPF_ADD:
+        a_ += value;
+        break;
+      case BPF_MUL:
+        a_ *= value;
+        break;
+      case BPF_AND:
+        a_ &= value;
+        break;
+      case BPF_LSH:
+        a_ <<= value;
+        break;
+      case BPF_RSH:
+        a_ >>= value;
+        break;
+      case BPF_MOD:
+        a_ %= value;
+        break;
+      default:
+        ADD_FAILURE() << "operation " << operation;
     }
   }
 

@@ -65,10 +65,8 @@ std::vector<std::vector<std::byte>> addresses_of(int index) {
 // What the TUN device has to be told again, by what was active.
 unsigned offload_flags(const std::vector<Feature>& features) {
   constexpr std::pair<const char*, unsigned> known[] = {
-      {"tx-checksum-ip-generic", TUN_F_CSUM},
-      {"tx-tcp-segmentation", TUN_F_TSO4},
-      {"tx-tcp6-segmentation", TUN_F_TSO6},
-      {"tx-tcp-ecn-segmentation", TUN_F_TSO_ECN},
+      {"tx-checksum-ip-generic", TUN_F_CSUM}, {"tx-tcp-segmentation", TUN_F_TSO4},
+      {"tx-tcp6-segmentation", TUN_F_TSO6},   {"tx-tcp-ecn-segmentation", TUN_F_TSO_ECN},
       {"tx-udp-segmentation", 0x20 | 0x40},  // TUN_F_USO4 and TUN_F_USO6 of kernel 6.2
   };
   unsigned flags = 0;
@@ -142,8 +140,7 @@ void TapBefore::put_addresses_back() const {
   }
   // Those of IPv6 went with an MTU below theirs, or with the interface. The others are there.
   for (auto const& body : addresses_) {
-    NetlinkQuestion again{RTM_NEWADDR, false, body, sizeof(ifaddrmsg),
-                          NLM_F_CREATE | NLM_F_EXCL};
+    NetlinkQuestion again{RTM_NEWADDR, false, body, sizeof(ifaddrmsg), NLM_F_CREATE | NLM_F_EXCL};
     netlink.ask(again, [](auto, const auto&) {});
   }
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 #include "hw/ethtool.hpp"
 #include "hw/poll/descriptor.hpp"
 

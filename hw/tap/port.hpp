@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/driver.hpp"
+#include "core/stack/driver.hpp"
 #include "hw/burst_port.hpp"
 #include "hw/poll/descriptor.hpp"
 
@@ -44,7 +44,7 @@ class TapPort : public BurstPort {
   Descriptor device_;
   std::uint32_t slot_bytes_;
   std::uint32_t pending_bytes_ = 0;  // of a frame in the last buffer that has not left, or 0
-  std::vector<std::byte> memory_;   // burst_frames_ buffers to read into, and one to write from
+  std::vector<std::byte> memory_;    // burst_frames_ buffers to read into, and one to write from
 };
 
 static_assert(Driver<TapPort>);

@@ -59,8 +59,8 @@ Trouble not_attached(const std::string& name, int error) {
     return environment(name + " is in use by another program: choose another name, or end it");
   }
   if (error == EINVAL) {
-    return bad_input(name + " is an interface already, and no TAP of as many queues: " +
-                     "choose another name");
+    return bad_input(
+        name + " is an interface already, and no TAP of as many queues: " + "choose another name");
   }
   return environment(name + ": " + std::strerror(error));
 }
@@ -136,8 +136,9 @@ Trouble TapInterface::attach_queue(const TapSettings& settings, Descriptor& into
   bool const set = ioctl(into.number(), TUNSETVNETHDRSZ, &header_bytes) == 0 &&
                    ioctl(into.number(), TUNSETVNETLE, &little_endian) == 0 &&
                    ioctl(into.number(), TUNSETOFFLOAD, offloads) == 0;
-  return set ? Trouble{} : environment(name_ + ": " + std::strerror(errno) +
-                                       ": a kernel of 4.0 or later is needed");
+  return set ? Trouble{}
+             : environment(name_ + ": " + std::strerror(errno) +
+                           ": a kernel of 4.0 or later is needed");
 }
 
 // Without it frames find their way as well: by a ring from the shard that got them.

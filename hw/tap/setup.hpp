@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 #include "hw/poll/descriptor.hpp"
 #include "hw/tap/before.hpp"
 #include "hw/trouble.hpp"
@@ -14,9 +14,9 @@
 namespace lockstep::hw {
 
 struct TapSettings {
-  std::string name;                     // 1 to 15 octets, neither '/' nor blanks
+  std::string name;  // 1 to 15 octets, neither '/' nor blanks
   Bytes mtu{1500};
-  std::vector<HostAddress> hosts;       // the kernel's own addresses; none: they stay as they are
+  std::vector<HostAddress> hosts;  // the kernel's own addresses; none: they stay as they are
   // Whether the kernel may leave checksums out of frames for us that never see a wire.
   bool offload_checksums = true;
   // More than one: a TAP of so many queues, of which the kernel gives a flow's frames to the one
@@ -52,7 +52,7 @@ class TapInterface {
   std::string name_;
   std::vector<Descriptor> devices_;
   Trouble not_steered_;
-  Descriptor control_;  // a socket, for ioctl
+  Descriptor control_;               // a socket, for ioctl
   std::optional<TapBefore> before_;  // none: it was made here
 };
 

@@ -1,7 +1,7 @@
 // Frames from lane to lane: sending, copying, switching, dying.
 #include "sim/bus/bus.hpp"
 
-#include "core/seam/shard.hpp"
+#include "core/stack/shard.hpp"
 #include "core/wire/ethernet.hpp"
 #include "sim/bus/too_big.hpp"
 
@@ -18,8 +18,8 @@ std::uint32_t ethernet_bytes_of(const World& world) {
 }
 
 std::uint32_t header_bytes_of(const World& world, const LinkSpec& link) {
-  bool const bare = link.a.kind == NodeKind::host &&
-                    world.hosts[link.a.index].config.link == LinkType::ip;
+  bool const bare =
+      link.a.kind == NodeKind::host && world.hosts[link.a.index].config.link == LinkType::ip;
   return bare ? 0 : ethernet_bytes_of(world);
 }
 
@@ -39,7 +39,10 @@ Bus::Bus(const World& world, Random root)
       frames_(largest_frame(world)) {
   ports_.resize(world.links.size() * 2);
   for (const SwitchSpec& spec : world.switches) {
-    switches_.push_back({LearningSwitch(spec.addresses_max), {}, spec.shards, spec.missteer,
+    switches_.push_back({LearningSwitch(spec.addresses_max),
+                         {},
+                         spec.shards,
+                         spec.missteer,
                          root.fork("steering").fork(spec.name.view())});
   }
   auto const add_lane = [&](const LinkSpec& link, const LaneSpec& spec, NodeRef from, NodeRef to) {
@@ -102,7 +105,11 @@ void Bus::answer_too_big(const Sending& sending, Schedule& schedule) {
   about.frame = frames_.bytes(sending.frame);
   about.link_header_bytes = lane.link_header_bytes();
   about.mtu_bytes = lane.spec().mtu_bytes;
-  about.router.octets = {0x02, 0x01, 0, 0, static_cast<std::uint8_t>(sending.lane.value >> 8),
+  about.router.octets = {0x02,
+                         0x01,
+                         0,
+                         0,
+                         static_cast<std::uint8_t>(sending.lane.value >> 8),
                          static_cast<std::uint8_t>(sending.lane.value)};
   FrameId const answer = frames_.take();
   std::uint32_t const length = write_too_big(about, frames_.room(answer));
@@ -124,8 +131,7 @@ void Bus::forward(Instant now, FrameId frame, Schedule& schedule, const Watch& w
     return;
   }
   wire::EthernetFrame parsed;
-  if (wire::parse(frames_.bytes(frame), parsed) != Drop::none ||
-      parsed.header.source.is_group()) {
+  if (wire::parse(frames_.bytes(frame), parsed) != Drop::none || parsed.header.source.is_group()) {
     drop(now, frame, LinkDrop::switch_malformed, watch);
     return;
   }
@@ -150,7 +156,7 @@ void Bus::forward(Instant now, FrameId frame, Schedule& schedule, const Watch& w
 }
 
 // A port of several queues: what a shard sends goes to the wire, what comes off it to its home, or
-// to somebody else by the fault. Like any card's, this one gives a frame to one queue only: what
+// to somebody else by the fault. Like any NIC's, this one gives a frame to one queue only: what
 // is everyone's to the first, which copies it.
 void Bus::forward_at_port(Instant now, FrameId frame, Schedule& schedule, const Watch& watch) {
   LaneId const came{frames_.lane(frame)};
@@ -196,9 +202,8 @@ void Bus::note_drop(const Sending& sending, LinkDrop reason, const Watch& watch)
   }
   FrameNote const note{sending.now, ends_[sending.lane.value], sending.lane.value,
                        frames_.bytes(sending.frame)};
-  watch.each([&](Observer& observer, const Kernel& kernel) {
-    observer.dropped(kernel, note, reason);
-  });
+  watch.each(
+      [&](Observer& observer, const Kernel& kernel) { observer.dropped(kernel, note, reason); });
 }
 
 void Bus::drop(Instant now, FrameId frame, LinkDrop reason, const Watch& watch) {

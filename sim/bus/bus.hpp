@@ -50,7 +50,7 @@ class Bus {
   // A frame has reached the port of a host of several shards from the wire: where the first of
   // these is. False: a switch, or a frame on its way out.
   bool reaches_port(FrameId frame, HostIndex& first) const;
-  // ... and goes to this one of them, as a card has it that stands there instead.
+  // ... and goes to this one of them, as a NIC has it that stands there instead.
   struct Steering {
     Instant now;
     FrameId frame;
@@ -66,7 +66,7 @@ class Bus {
  private:
   struct Switch {
     LearningSwitch table;
-    std::vector<LaneId> out;  // by port; the lane back is the other of its link
+    std::vector<LaneId> out;   // by port; the lane back is the other of its link
     std::uint32_t shards = 0;  // as SwitchSpec has it
     Probability missteer{};
     Random dice{};

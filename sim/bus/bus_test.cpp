@@ -161,8 +161,8 @@ TEST(Bus, ASwitchFloodsWhatItDoesNotKnow) {
   }
   world.switches = {{"s", 16}};
   for (std::uint32_t i = 0; i < 3; ++i) {
-    world.links.push_back({world.hosts[i].name, {NodeKind::host, i},
-                           {NodeKind::learning_switch, 0}, {}, {}});
+    world.links.push_back(
+        {world.hosts[i].name, {NodeKind::host, i}, {NodeKind::learning_switch, 0}, {}, {}});
   }
   AppSpec app = app_of("bulk", 100'000);
   world.apps = {app};

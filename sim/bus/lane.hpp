@@ -23,7 +23,7 @@ struct LaneSpec {
   std::uint32_t mtu_bytes = 1500;   // without the link header
   // A router stands before it and answers what is larger than that, and may not be cut up.
   bool answers_too_big = false;
-  std::uint32_t overhead_bytes = 0; // around each frame on the wire, which takes time there alone
+  std::uint32_t overhead_bytes = 0;  // around each frame on the wire, which takes time there alone
 };
 
 struct LaneCounters {
@@ -35,7 +35,7 @@ struct LaneCounters {
   std::uint64_t replaced = 0;
   std::uint64_t delayed = 0;
   std::uint64_t queue_packets_most = 0;
-  std::uint64_t marked = 0;         // given CE
+  std::uint64_t marked = 0;  // given CE
   std::array<std::uint64_t, link_drop_count> drops{};
 };
 

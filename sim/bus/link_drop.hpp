@@ -8,15 +8,15 @@
 namespace lockstep::sim {
 
 // X(name, what happened). The order is stable: counters and fingerprints follow it.
-#define LOCKSTEP_LINK_DROPS(X)                                              \
-  X(queue_full, "the queue of the link has no room")                        \
-  X(mtu_exceeded, "the frame is larger than the link carries")              \
-  X(lost, "lost by probability")                                            \
-  X(burst_lost, "lost in a burst")                                          \
-  X(masked, "lost because the mask says so")                                \
-  X(partitioned, "the link is cut")                                         \
-  X(receive_ring_full, "the receiving host has no free descriptor")         \
-  X(switch_filtered, "the switch knows the destination behind this port")   \
+#define LOCKSTEP_LINK_DROPS(X)                                            \
+  X(queue_full, "the queue of the link has no room")                      \
+  X(mtu_exceeded, "the frame is larger than the link carries")            \
+  X(lost, "lost by probability")                                          \
+  X(burst_lost, "lost in a burst")                                        \
+  X(masked, "lost because the mask says so")                              \
+  X(partitioned, "the link is cut")                                       \
+  X(receive_ring_full, "the receiving host has no free descriptor")       \
+  X(switch_filtered, "the switch knows the destination behind this port") \
   X(switch_malformed, "too short to be switched, or from a group address")
 
 enum class LinkDrop : std::uint8_t {

@@ -53,10 +53,9 @@ std::uint32_t write_ipv6(const wire::Ipv6Packet& packet, std::uint32_t mtu,
                          std::span<std::byte> into) {
   wire::Ipv6Header const& header = packet.header;
   constexpr std::size_t headers = wire::ipv6_header_bytes + wire::icmp6_header_bytes;
-  bool const error =
-      header.next_header == static_cast<std::uint8_t>(wire::IpProtocol::icmpv6) &&
-      packet.bytes.size() > wire::ipv6_header_bytes &&
-      packet.bytes[wire::ipv6_header_bytes] < std::byte{128};
+  bool const error = header.next_header == static_cast<std::uint8_t>(wire::IpProtocol::icmpv6) &&
+                     packet.bytes.size() > wire::ipv6_header_bytes &&
+                     packet.bytes[wire::ipv6_header_bytes] < std::byte{128};
   if (error || !has_one_sender(header.source, header.destination)) {
     return 0;
   }

@@ -21,8 +21,7 @@ std::vector<std::byte> large_frame(const wire::Ipv4Header& header, std::uint32_t
   Mac const to{{2, 0, 0, 0, 0, 2}};
   Mac const from{{2, 0, 0, 0, 0, 1}};
   wire::write(wire::EthernetHeader{to, from, wire::EtherType::ipv4}, frame);
-  wire::write(header, Bytes{payload},
-              std::span(frame).subspan(wire::ethernet_header_bytes));
+  wire::write(header, Bytes{payload}, std::span(frame).subspan(wire::ethernet_header_bytes));
   return frame;
 }
 

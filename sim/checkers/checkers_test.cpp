@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/seam/body.hpp"
+#include "core/stack/body.hpp"
 #include "sim/checkers/alteration.hpp"
 #include "sim/checkers/conservation.hpp"
 #include "sim/checkers/invariants.hpp"
@@ -15,7 +15,7 @@
 namespace lockstep::sim {
 
 // The inside of a stack. (An explicit instantiation may name what is private.)
-template <Stack::Body* Stack::*member>
+template <Stack::Body* Stack::* member>
 struct Opened {
   friend Stack::Body& body_of(const Stack& stack) { return *(stack.*member); }
 };
@@ -37,8 +37,13 @@ World lossy_world() {
 // The checkers of one run, all at once.
 struct CheckedRun {
   explicit CheckedRun(const World& drawn)
-      : world(drawn), kernel(world, 5), stream(findings), conservation(findings),
-        invariants(findings), liveness(findings), rfc(world, findings) {
+      : world(drawn),
+        kernel(world, 5),
+        stream(findings),
+        conservation(findings),
+        invariants(findings),
+        liveness(findings),
+        rfc(world, findings) {
     for (Observer* each : {static_cast<Observer*>(&stream), static_cast<Observer*>(&conservation),
                            static_cast<Observer*>(&invariants), static_cast<Observer*>(&liveness),
                            static_cast<Observer*>(&rfc)}) {
@@ -425,7 +430,8 @@ TEST(Invariants, AClockThatRunsBackwardsIsFound) {
   EXPECT_EQ(first_of(findings), "a stack's clock ran backwards");
 }
 
-// What a stack finds of itself (core/seam/invariants_test.cpp) stops the run, whoever asks.
+// What a stack finds of itself stops the run, whoever asks
+// (core/stack/tests/whole/invariants_test.cpp).
 TEST(InvariantsDeathTest, AStacksOwnAreAskedFor) {
   Kernel kernel(lossy_world(), 5);
   Findings findings;
@@ -434,7 +440,7 @@ TEST(InvariantsDeathTest, AStacksOwnAreAskedFor) {
   body_of(kernel.host({0}).stack()).engine.state->refused = 1;
   testing::Matcher<const std::string&> const there =
       testing::HasSubstr("refused == e.state->refused");
-  EXPECT_DEATH(invariants.told(kernel, {0}, Event{}), there);
+  EXPECT_DEATH(invariants.on_event(kernel, {0}, Event{}), there);
   EXPECT_DEATH(invariants.turned(kernel, {0}, Outcome::worked), there);
   EXPECT_DEATH(conservation.ended(kernel), there);
 }
@@ -518,8 +524,7 @@ TEST(Progress, AConnectionThatHangsIsFound) {
   kernel.observe(waiting);
   kernel.observe(plain);
   EXPECT_EQ(kernel.run(), Ending::completed);
-  EXPECT_EQ(first_of(planted),
-            "text and an open window, nothing in flight, and nothing happens");
+  EXPECT_EQ(first_of(planted), "text and an open window, nothing in flight, and nothing happens");
   EXPECT_TRUE(honest.empty()) << first_of(honest);
 }
 

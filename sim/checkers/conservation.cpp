@@ -1,7 +1,7 @@
 // Balances the books at the end of a run.
 #include "sim/checkers/conservation.hpp"
 
-#include "core/seam/statistics.hpp"
+#include "core/stack/statistics.hpp"
 #include "sim/kernel/kernel.hpp"
 
 namespace lockstep::sim {
@@ -51,8 +51,7 @@ void ConservationChecker::judge_lanes(const Kernel& kernel) {
     LaneAccount const account = booked(kernel, lane);
     Name const& name = kernel.world().links[lane / 2].name;
     if (account.out() > account.in()) {
-      expect(kernel, name, "more frames left a lane than entered it", account.in(),
-             account.out());
+      expect(kernel, name, "more frames left a lane than entered it", account.in(), account.out());
       continue;
     }
     under_way += account.in() - account.out();
@@ -72,9 +71,9 @@ void ConservationChecker::judge_host(const Kernel& kernel, HostIndex host) {
   Name const& name = at.spec().name;
   Node const& seen = hosts_[host.value];
   Statistics const& statistics = at.stack().statistics();
-  CardLosses const lost = at.card() == nullptr ? CardLosses{} : at.card()->losses();
-  expect(kernel, name, "frames that the stack sent and the wire never saw",
-         statistics.frames_sent, seen.sent + lost.out);
+  NicLosses const lost = at.nic() == nullptr ? NicLosses{} : at.nic()->losses();
+  expect(kernel, name, "frames that the stack sent and the wire never saw", statistics.frames_sent,
+         seen.sent + lost.out);
   // A shard is told of its frames in the turn that takes them: none waits, none is lost.
   std::uint64_t const on_the_way = at.spec().shards() == 1 ? at.frames_waiting() + lost.in : 0;
   expect(kernel, name, "frames delivered to the host and lost before its stack", seen.delivered,

@@ -38,9 +38,8 @@ void HeardText::add(Sequence begin, Bytes length) {
     }
   }
   std::size_t const kept = ranges_.size();
-  std::erase_if(ranges_, [newest](const Range& range) {
-    return newest.distance_from(range.end) > past;
-  });
+  std::erase_if(ranges_,
+                [newest](const Range& range) { return newest.distance_from(range.end) > past; });
   forgetful_ = forgetful_ || ranges_.size() != kept;
 }
 

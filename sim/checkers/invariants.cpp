@@ -40,21 +40,19 @@ std::string_view what_is_wrong(const ConnectionInfo& info, const tcp::Config& co
   return {};
 }
 
-ConnectionInfo InvariantChecker::seen(const Kernel& kernel, HostIndex host,
-                                      ConnectionId id) const {
+ConnectionInfo InvariantChecker::seen(const Kernel& kernel, HostIndex host, ConnectionId id) const {
   return kernel.host(host).stack().inspect(id);
 }
 
 void InvariantChecker::look(const Kernel& kernel, HostIndex host, ConnectionId id) {
   Host const& at = kernel.host(host);
-  std::string_view const wrong =
-      what_is_wrong(seen(kernel, host, id), at.stack().config().tcp);
+  std::string_view const wrong = what_is_wrong(seen(kernel, host, id), at.stack().config().tcp);
   if (!wrong.empty()) {
     findings_.add({CheckerKind::invariants, kernel.now(), at.spec().name, wrong, 0, 0});
   }
 }
 
-void InvariantChecker::told(const Kernel& kernel, HostIndex host, const Event& event) {
+void InvariantChecker::on_event(const Kernel& kernel, HostIndex host, const Event& event) {
   kernel.host(host).stack().check_invariants();
   look(kernel, host, event.id);
 }

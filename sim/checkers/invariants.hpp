@@ -18,7 +18,7 @@ class InvariantChecker : public Observer {
  public:
   explicit InvariantChecker(Findings& findings) : findings_(findings) {}
 
-  void told(const Kernel& kernel, HostIndex host, const Event& event) override;
+  void on_event(const Kernel& kernel, HostIndex host, const Event& event) override;
   void turned(const Kernel& kernel, HostIndex host, Outcome outcome) override;
 
  protected:

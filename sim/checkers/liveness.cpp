@@ -19,10 +19,9 @@ bool LivenessChecker::excused(const Kernel& kernel, const Flow& flow, Side side)
   bool const outstanding = info.send.una != info.send.nxt || !info.send.queued.empty();
   bool const for_ever = stack.config().tcp.user_timeout.ns == 0;
   // Keep-alives run where text may still be expected of us or of the peer's own accord.
-  bool const watched =
-      stack.config().tcp.keepalive &&
-      (info.state == tcp::State::established || info.state == tcp::State::close_wait ||
-       info.state == tcp::State::fin_wait_2);
+  bool const watched = stack.config().tcp.keepalive && (info.state == tcp::State::established ||
+                                                        info.state == tcp::State::close_wait ||
+                                                        info.state == tcp::State::fin_wait_2);
   return alone && info.exists && !watched && (!outstanding || for_ever);
 }
 
@@ -100,8 +99,8 @@ void ProgressChecker::look(const Kernel& kernel, HostIndex host) {
       each.since = kernel.now();
     } else if (kernel.now().since(each.since) > patience) {
       findings_.add({CheckerKind::liveness, kernel.now(), at.spec().name,
-                     "text and an open window, nothing in flight, and nothing happens",
-                     patience.ns, kernel.now().since(each.since).ns});
+                     "text and an open window, nothing in flight, and nothing happens", patience.ns,
+                     kernel.now().since(each.since).ns});
       each.since = kernel.now();
     }
   }

@@ -104,8 +104,12 @@ void RfcChecker::tell(HostIndex host, Instant at) {
   for (; bench.told < bench.fouls.kept().size(); ++bench.told) {
     referee::Foul const& foul = bench.fouls.kept()[bench.told];
     if (foul.certainty() == referee::Certainty::certain) {
-      report(host, {CheckerKind::rfc, foul.at, {}, text_of(foul.rule).words,
-                    foul.numbers.expected, foul.numbers.found});
+      report(host, {CheckerKind::rfc,
+                    foul.at,
+                    {},
+                    text_of(foul.rule).words,
+                    foul.numbers.expected,
+                    foul.numbers.found});
     }
   }
   tell_counted(host, at);
@@ -120,18 +124,26 @@ void RfcChecker::sent(const Kernel& kernel, const FrameNote& note) {
   SegmentView view;
   FrameContent const content = read_frame(config.link, note.bytes, view);
   if (content == FrameContent::malformed) {
-    report(host, {CheckerKind::rfc, note.at, {}, "a frame that no peer could read was sent", 0,
+    report(host, {CheckerKind::rfc,
+                  note.at,
+                  {},
+                  "a frame that no peer could read was sent",
+                  0,
                   note.bytes.size()});
   }
   if (content != FrameContent::tcp) {
     return;
   }
   if (view.packet_bytes > config.mtu.count) {
-    report(host, {CheckerKind::rfc, note.at, {}, "a packet is larger than the link's MTU",
-                  config.mtu.count, view.packet_bytes});
+    report(host, {CheckerKind::rfc,
+                  note.at,
+                  {},
+                  "a packet is larger than the link's MTU",
+                  config.mtu.count,
+                  view.packet_bytes});
   }
-  Card const* const card = kernel.host(host).card();
-  judge_sent({host, note.at, view, card != nullptr && card->losses().out != 0});
+  Nic const* const nic = kernel.host(host).nic();
+  judge_sent({host, note.at, view, nic != nullptr && nic->losses().out != 0});
 }
 
 void RfcChecker::delivered(const Kernel&, const FrameNote& note) {

@@ -37,7 +37,7 @@ class RfcChecker : public Observer {
     HostIndex host;
     Instant at;
     const SegmentView& view;
-    bool unseen = false;  // the host's card has lost frames that it had been given to send
+    bool unseen = false;  // the host's NIC has lost frames that it had been given to send
   };
   void judge_sent(const Heard& said);
   void judge_heard(const Heard& heard);

@@ -93,13 +93,13 @@ TEST_F(RfcRules, APoliteConversationIsFine) {
   say({flag::ack, 501, 501, 1'000, 300});
   hear({flag::ack, 501, 801, 0, 50});
   say({flag::ack, 801, 551, 950, 0});
-  say({flag::ack, 801, 551, 1'000, 0});  // a window update
+  say({flag::ack, 801, 551, 1'000, 0});    // a window update
   say({flag::ack, 801, 551, 1'000, 300});  // would be beyond, but for the edge at 1101
   EXPECT_EQ(found(), "nothing");
 }
 
-// What a card loses before its wire was sent by its host, and seen by nobody.
-TEST_F(RfcRules, AGapIsWrongUnlessACardHasLostFrames) {
+// What a NIC loses before its wire was sent by its host, and seen by nobody.
+TEST_F(RfcRules, AGapIsWrongUnlessANicHasLostFrames) {
   for (bool const lost : {false, true}) {
     Findings findings;
     RfcChecker checker(world_, findings);
@@ -158,8 +158,7 @@ TEST_F(RfcRules, OnlyTheAnswerOfACookieOrOfTheSynCacheIsOvertaken) {
     hear({flag::ack, 501, 101, 1'000, 1});
     say({flag::ack, 101, 502, 1, 0});
     say({flag::syn | flag::ack, 100, 501, 1, 0});
-    EXPECT_EQ(found(), kind != 0 ? "nothing"
-                                 : "the right edge of the offered window moved left");
+    EXPECT_EQ(found(), kind != 0 ? "nothing" : "the right edge of the offered window moved left");
   }
 }
 

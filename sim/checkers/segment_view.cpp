@@ -59,8 +59,8 @@ FrameContent read_frame(LinkType link, std::span<const std::byte> frame, Segment
     bool const whole = wire::parse(parsed.payload, packet) == Drop::none;
     return whole ? FrameContent::other : FrameContent::malformed;
   }
-  bool const ip = parsed.header.type == wire::EtherType::ipv4 ||
-                  parsed.header.type == wire::EtherType::ipv6;
+  bool const ip =
+      parsed.header.type == wire::EtherType::ipv4 || parsed.header.type == wire::EtherType::ipv6;
   return ip ? read_packet(parsed.payload, view) : FrameContent::other;
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 #include "core/units/address.hpp"
 #include "core/wire/tcp.hpp"
 

@@ -54,8 +54,8 @@ class HostClock {
       return {world_ns};
     }
     bool const fast = spec_.skew_ppb > 0;
-    std::uint64_t const ppb = static_cast<std::uint64_t>(
-        fast ? std::int64_t{spec_.skew_ppb} : -std::int64_t{spec_.skew_ppb});
+    std::uint64_t const ppb = static_cast<std::uint64_t>(fast ? std::int64_t{spec_.skew_ppb}
+                                                              : -std::int64_t{spec_.skew_ppb});
     std::uint64_t const whole = world_ns / billion * ppb;
     std::uint64_t const part = world_ns % billion * ppb;
     if (fast) {

@@ -11,8 +11,8 @@ namespace lockstep::sim {
 
 struct Corrupt {
   Probability probability{};
-  std::uint32_t first_bit = 0;            // bit 0 is the highest of the first octet
-  std::uint32_t last_bit = 0xffff'ffff;   // cut to the frame; equal to first_bit: that very bit
+  std::uint32_t first_bit = 0;           // bit 0 is the highest of the first octet
+  std::uint32_t last_bit = 0xffff'ffff;  // cut to the frame; equal to first_bit: that very bit
 
   Verdict judge(const Passing& passing, Random& random) const {
     if (!random.chance(probability)) {
@@ -24,8 +24,7 @@ struct Corrupt {
     }
     std::uint64_t const last = last_bit < bits ? last_bit : bits - 1;
     std::uint64_t const bit = random.within({first_bit, last});
-    passing.frame[static_cast<std::size_t>(bit / 8)] ^=
-        static_cast<std::byte>(0x80u >> (bit % 8));
+    passing.frame[static_cast<std::size_t>(bit / 8)] ^= static_cast<std::byte>(0x80u >> (bit % 8));
     return Verdict::replace();
   }
 };

@@ -8,9 +8,9 @@ namespace lockstep::sim {
 
 struct Delay {
   Duration base{};
-  Duration jitter{};        // zero to this much more, drawn for each frame
-  bool keep_order = true;   // no frame overtakes another
-  Instant latest{0};        // the last arrival so far, less the link's own delay
+  Duration jitter{};       // zero to this much more, drawn for each frame
+  bool keep_order = true;  // no frame overtakes another
+  Instant latest{0};       // the last arrival so far, less the link's own delay
 
   Verdict judge(const Passing& passing, Random& random) {
     Duration const drawn = base + Duration{random.within({0, jitter.ns})};

@@ -23,8 +23,8 @@
 namespace lockstep::sim {
 
 // The kinds in the order of FaultKind.
-using LaneFault = std::variant<Loss, BurstLoss, Mask, Duplicate, Reorder, Corrupt, Substitute,
-                               Delay, Partition>;
+using LaneFault =
+    std::variant<Loss, BurstLoss, Mask, Duplicate, Reorder, Corrupt, Substitute, Delay, Partition>;
 using HostFault = std::variant<RingFull, Stall>;
 
 enum class FaultKind : std::uint8_t {

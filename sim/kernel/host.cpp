@@ -18,10 +18,7 @@ ArenaMemory::ArenaMemory(std::uint64_t bytes)
 ArenaMemory::~ArenaMemory() { ::operator delete(memory_, arena_alignment); }
 
 Host::Host(const HostSpec& spec, HostIndex index)
-    : spec_(spec),
-      index_(index),
-      clock_(spec.clock),
-      arena_(Stack::arena_bytes(spec.config)) {
+    : spec_(spec), index_(index), clock_(spec.clock), arena_(Stack::arena_bytes(spec.config)) {
   stack_.emplace(spec.config, arena_.span());
 }
 
@@ -55,8 +52,6 @@ bool Host::ring_full(Instant now) const { return !rules_.empty() && over<RingFul
 
 Instant Host::ring_full_until(Instant now) const { return over<RingFull>(now); }
 
-Instant Host::stalled_until(Instant now) const {
-  return rules_.empty() ? now : over<Stall>(now);
-}
+Instant Host::stalled_until(Instant now) const { return rules_.empty() ? now : over<Stall>(now); }
 
 }  // namespace lockstep::sim

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/seam/stack.hpp"
+#include "core/stack/stack.hpp"
 #include "sim/bus/bus.hpp"
 #include "sim/clock/host_clock.hpp"
-#include "sim/kernel/card.hpp"
+#include "sim/kernel/nic.hpp"
 #include "sim/kernel/registry.hpp"
 #include "sim/kernel/world.hpp"
 #include "sim/models/model.hpp"
@@ -42,17 +42,17 @@ struct HostRule {
 struct HostState {
   std::vector<FrameId> received;  // waiting for a turn; those before `taken` are lent
   std::uint32_t taken = 0;
-  std::vector<FrameId> given;     // by the other shards; those before `given_taken` are lent
+  std::vector<FrameId> given;  // by the other shards; those before `given_taken` are lent
   std::uint32_t given_taken = 0;
-  bool given_next = false;        // where a burst is one frame: it is theirs
-  FrameId claimed;                // room for the next frame to send
+  bool given_next = false;              // where a burst is one frame: it is theirs
+  FrameId claimed;                      // room for the next frame to send
   Instant timer_at = Instant::never();  // the schedule's entry that counts
   Instant turn_at = Instant::never();   // a turn is scheduled for then
   Instant last_turn{0};
   bool turned = false;
-  bool blocked = false;           // the last turn ended for want of room to send
+  bool blocked = false;  // the last turn ended for want of room to send
   std::uint64_t turns = 0;
-  std::uint32_t idle_turns = 0;   // without progress, one after the other, at one instant
+  std::uint32_t idle_turns = 0;  // without progress, one after the other, at one instant
   std::uint64_t blocked_turns = 0;
   std::uint64_t stalled_turns = 0;  // turns put off by a stall
   std::uint64_t frames_sent = 0;
@@ -82,14 +82,14 @@ class Host {
   const std::vector<std::unique_ptr<Model>>& models() const { return models_; }
 
   // nullptr: the port is the plain one.
-  Card* card() { return card_.get(); }
-  const Card* card() const { return card_.get(); }
-  void set_card(std::unique_ptr<Card> card) { card_ = std::move(card); }
+  Nic* nic() { return nic_.get(); }
+  const Nic* nic() const { return nic_.get(); }
+  void set_nic(std::unique_ptr<Nic> nic) { nic_ = std::move(nic); }
   // Frames for which a turn is wanted.
   std::uint32_t frames_waiting() const {
     std::uint32_t const given = static_cast<std::uint32_t>(state_.given.size());
-    return given + (card_ == nullptr ? static_cast<std::uint32_t>(state_.received.size())
-                                     : card_->waiting());
+    return given +
+           (nic_ == nullptr ? static_cast<std::uint32_t>(state_.received.size()) : nic_->waiting());
   }
 
   // Who is told of connections that no model has booked; nobody: there are none.
@@ -115,7 +115,7 @@ class Host {
   ArenaMemory arena_;
   std::optional<Stack> stack_;
   HostState state_;
-  std::unique_ptr<Card> card_;
+  std::unique_ptr<Nic> nic_;
   std::vector<std::unique_ptr<Model>> models_;
   std::vector<HostRule> rules_;
   ModelIndex otherwise_;

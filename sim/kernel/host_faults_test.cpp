@@ -38,8 +38,8 @@ class TurnTimes final : public Observer {
 
 TEST(Stall, AHostDoesNotTurnWhileItHolds) {
   World world = small_world();
-  Active const nap{Instant{Duration::milliseconds(50).ns}, Instant{Duration::milliseconds(90).ns},
-                   {}, {}};
+  Active const nap{
+      Instant{Duration::milliseconds(50).ns}, Instant{Duration::milliseconds(90).ns}, {}, {}};
   world.host_faults = {{"nap", {1}, nap, Stall{}}};
   TurnTimes seen;
   Kernel kernel(world, 1);
@@ -57,8 +57,8 @@ TEST(Stall, AHostDoesNotTurnWhileItHolds) {
 
 TEST(RingFull, NothingLeavesWhileItHolds) {
   World world = small_world();
-  Active const full{Instant{Duration::milliseconds(40).ns}, Instant{Duration::milliseconds(80).ns},
-                    {}, {}};
+  Active const full{
+      Instant{Duration::milliseconds(40).ns}, Instant{Duration::milliseconds(80).ns}, {}, {}};
   world.host_faults = {{"full", {0}, full, RingFull{}}};
   class Sent final : public Observer {
    public:

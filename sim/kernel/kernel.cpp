@@ -22,9 +22,9 @@ class ModelsOfHost {
  public:
   ModelsOfHost(Host& host, Desk desk) : host_(host), desk_(desk) {}
 
-  void told(Stack&, const Event& event) {
+  void on_event(Stack&, const Event& event) {
     desk_.watch.each([&](Observer& observer, const Kernel& kernel) {
-      observer.told(kernel, desk_.host, event);
+      observer.on_event(kernel, desk_.host, event);
     });
     ModelIndex model;
     if (event.kind == EventKind::accepted) {
@@ -35,7 +35,7 @@ class ModelsOfHost {
     model = model == ModelIndex{} ? host_.otherwise() : model;
     CHECK(model != ModelIndex{});
     desk_.model = model;
-    host_.models()[model.value]->told(desk_, event);
+    host_.models()[model.value]->on_event(desk_, event);
   }
 
   void run(Stack&, Instant) {
@@ -59,8 +59,8 @@ class ModelsOfHost {
 
 static_assert(Application<ModelsOfHost>);
 
-// What a card's MAC is joined to: the host's lane.
-class LinkOfHost final : public CardLink {
+// What a NIC's MAC is joined to: the host's lane.
+class LinkOfHost final : public NicLink {
  public:
   explicit LinkOfHost(const PortTurn& turn)
       : turn_(turn), lane_(turn.bus.lane_from({NodeKind::host, turn.host.index().value})) {}
@@ -92,14 +92,14 @@ Outcome turn_on(const PortTurn& with, Port& port, ModelsOfHost& models) {
   return outcome == Outcome::idle && state.frames_forwarded != before ? Outcome::worked : outcome;
 }
 
-Outcome turn_on_card(const PortTurn& with, ModelsOfHost& models) {
+Outcome turn_on_nic(const PortTurn& with, ModelsOfHost& models) {
   LinkOfHost link(with);
-  CardMoment const moment{with.now, with.local_now, link};
-  Card& card = *with.host.card();
-  card.turn_begins(moment);
-  CardPort port(card, with.host.ring_full(with.now));
+  NicMoment const moment{with.now, with.local_now, link};
+  Nic& nic = *with.host.nic();
+  nic.turn_begins(moment);
+  NicPort port(nic, with.host.ring_full(with.now));
   Outcome const outcome = turn_on(with, port, models);
-  card.turn_ends(moment);
+  nic.turn_ends(moment);
   return outcome;
 }
 
@@ -116,11 +116,11 @@ Kernel::Kernel(const World& world, std::uint64_t seed, const Registry& registry)
   for (std::uint32_t i = 0; i < world.hosts.size(); ++i) {
     hosts_.push_back(std::make_unique<Host>(world_.hosts[i], HostIndex{i}));
     hosts_[i]->bind(pattern_);
-    if (CardSpec const& card = world.hosts[i].card; !card.plain()) {
-      CardMaker const maker = registry.card(card.driver);
+    if (NicSpec const& nic = world.hosts[i].nic; !nic.plain()) {
+      NicMaker const maker = registry.nic(nic.driver);
       CHECK(maker != nullptr);
-      hosts_[i]->set_card(card_for(world.hosts[i], maker));
-      CHECK(hosts_[i]->card() != nullptr);
+      hosts_[i]->set_nic(nic_for(world.hosts[i], maker));
+      CHECK(hosts_[i]->nic() != nullptr);
     }
   }
   for (const HostFaultSpec& spec : world.host_faults) {
@@ -263,14 +263,14 @@ bool Kernel::done() const {
   return true;
 }
 
-// Shards share a card, which is the first one's; and so do the links of one card.
-std::unique_ptr<Card> Kernel::card_for(const HostSpec& spec, CardMaker maker) {
+// Shards share a NIC, which is the first one's; and so do the links of one NIC.
+std::unique_ptr<Nic> Kernel::nic_for(const HostSpec& spec, NicMaker maker) {
   ShardId const shard{spec.config.tcp.shard.value};
   if (shard.value != 0) {
-    return hosts_[spec.shard_first.value]->card()->worker(shard);
+    return hosts_[spec.shard_first.value]->nic()->worker(shard);
   }
-  if (spec.card_link != 0) {
-    return hosts_[spec.card_first.value]->card()->link(spec.card_link);
+  if (spec.nic_link != 0) {
+    return hosts_[spec.nic_first.value]->nic()->link(spec.nic_link);
   }
   return maker(spec, root_.fork("card").fork(spec.name.view()));
 }
@@ -286,8 +286,8 @@ void Kernel::arrive(FrameId frame) {
       arrive_at_station(frame, end.index);
       break;
     case NodeKind::learning_switch:
-      if (bus_.reaches_port(frame, first) && host(first).card() != nullptr) {
-        arrive_at_card(frame, host(first));
+      if (bus_.reaches_port(frame, first) && host(first).nic() != nullptr) {
+        arrive_at_nic(frame, host(first));
       } else {
         bus_.forward(now_, frame, schedule_, watch_);
       }
@@ -302,8 +302,8 @@ void Kernel::arrive_at_host(FrameId frame, HostIndex index) {
     return;
   }
   HostState& state = at.state();
-  bool const room = at.card() != nullptr ? card_takes(at, frame).taken
-                                         : state.received.size() < at.spec().receive_ring;
+  bool const room = at.nic() != nullptr ? nic_takes(at, frame).taken
+                                        : state.received.size() < at.spec().receive_ring;
   if (!room) {
     bus_.drop(now_, frame, LinkDrop::receive_ring_full, watch_);
     return;
@@ -311,14 +311,13 @@ void Kernel::arrive_at_host(FrameId frame, HostIndex index) {
   LaneId const lane{bus_.frames().lane(frame)};
   bus_.lane(lane).count_delivered(bus_.frames().length(frame));
   if (!watch_.empty()) {
-    FrameNote const note{now_, {NodeKind::host, index.value}, lane.value,
-                         bus_.frames().bytes(frame)};
-    watch_.each([&](Observer& observer, const Kernel& kernel) {
-      observer.delivered(kernel, note);
-    });
+    FrameNote const note{
+        now_, {NodeKind::host, index.value}, lane.value, bus_.frames().bytes(frame)};
+    watch_.each(
+        [&](Observer& observer, const Kernel& kernel) { observer.delivered(kernel, note); });
   }
   ++state.frames_received;
-  if (at.card() != nullptr) {
+  if (at.nic() != nullptr) {
     bus_.frames().give(frame);
   } else {
     state.received.push_back(frame);
@@ -326,16 +325,16 @@ void Kernel::arrive_at_host(FrameId frame, HostIndex index) {
   want_turn(at, now_);
 }
 
-CardTaking Kernel::card_takes(Host& at, FrameId frame) {
+NicTaking Kernel::nic_takes(Host& at, FrameId frame) {
   PortTurn const with = port_turn(at);
   LinkOfHost link(with);
-  return at.card()->arrive({now_, with.local_now, link}, bus_.frames().bytes(frame));
+  return at.nic()->arrive({now_, with.local_now, link}, bus_.frames().bytes(frame));
 }
 
-// A card that several shards share has the frame from here on; on the way to the worker that it
+// A NIC that several shards share has the frame from here on; on the way to the worker that it
 // chose goes no more than word of it.
-void Kernel::arrive_at_card(FrameId frame, Host& first) {
-  CardTaking const taking = card_takes(first, frame);
+void Kernel::arrive_at_nic(FrameId frame, Host& first) {
+  NicTaking const taking = nic_takes(first, frame);
   if (taking.taken) {
     bus_.steer({now_, frame, taking.worker}, schedule_, watch_);
   } else {
@@ -347,14 +346,14 @@ void Kernel::arrive_at_card(FrameId frame, Host& first) {
 void Kernel::arrive_at_shard(FrameId frame, Host& at) {
   HostState& state = at.state();
   bool const handed = bus_.frames().handed(frame);
-  bool const in_card = at.card() != nullptr && !handed;
+  bool const in_nic = at.nic() != nullptr && !handed;
   std::vector<FrameId>& queue = handed ? state.given : state.received;
-  if (!in_card && queue.size() >= at.spec().receive_ring) {
+  if (!in_nic && queue.size() >= at.spec().receive_ring) {
     bus_.drop(now_, frame, LinkDrop::receive_ring_full, watch_);
     return;
   }
   bus_.lane({bus_.frames().lane(frame)}).count_delivered(bus_.frames().length(frame));
-  if (in_card) {
+  if (in_nic) {
     bus_.frames().give(frame);
   } else {
     queue.push_back(frame);
@@ -424,8 +423,8 @@ Instant Kernel::wanted(const Host& host) const {
   if (state.blocked) {
     Lane const& lane = bus_.lane(bus_.lane_from({NodeKind::host, host.index().value}));
     // With no fault and no frame ahead of it there is room by now.
-    at = host.ring_full(now_) ? host.ring_full_until(now_)
-         : host.card() != nullptr ? host.card()->room_at()
+    at = host.ring_full(now_)                ? host.ring_full_until(now_)
+         : host.nic() != nullptr             ? host.nic()->room_at()
          : lane.first_departure().is_never() ? now_
                                              : lane.first_departure();
   } else {
@@ -460,13 +459,21 @@ void Kernel::turn_host(Host& host) {
   });
   PortTurn const with = port_turn(host);
   Instant const local = with.local_now;
-  ModelsOfHost models(host, {host.stack(), local, now_, host.index(), {}, host.region_bound(),
-                             ledger_, state.routes, pattern_, watch_});
+  ModelsOfHost models(host, {host.stack(),
+                             local,
+                             now_,
+                             host.index(),
+                             {},
+                             host.region_bound(),
+                             ledger_,
+                             state.routes,
+                             pattern_,
+                             watch_});
   std::uint64_t const sent = state.frames_sent;
   bool const by_clock = host.frames_waiting() == 0;
   SimPort port(with);
-  Outcome const outcome = host.card() == nullptr ? turn_on(with, port, models)
-                                                 : turn_on_card(with, models);
+  Outcome const outcome =
+      host.nic() == nullptr ? turn_on(with, port, models) : turn_on_nic(with, models);
   models.turned(by_clock);
   frames_sent_ += state.frames_sent - sent;
   ++state.turns;

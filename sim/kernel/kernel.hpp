@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/seam/turn.hpp"
+#include "core/stack/turn.hpp"
 #include "core/units/random.hpp"
 #include "sim/bus/bus.hpp"
 #include "sim/kernel/host.hpp"
@@ -41,7 +41,7 @@ struct KernelSnapshot;
 
 class Kernel {
  public:
-  // CHECKs that fault_of(world) is none and that the registry knows every model and card. Each
+  // CHECKs that fault_of(world) is none and that the registry knows every model and NIC. Each
   // concern draws from its own stream, forked from the seed by name.
   Kernel(const World& world, std::uint64_t seed, const Registry& registry = Registry::standard());
   ~Kernel();
@@ -84,9 +84,7 @@ class Kernel {
   const Pattern& pattern() const { return pattern_; }
   std::uint64_t scheduled() const { return schedule_.size(); }
   // When the next step is; never: there is none.
-  Instant next_at() const {
-    return schedule_.empty() ? Instant::never() : schedule_.first().at;
-  }
+  Instant next_at() const { return schedule_.empty() ? Instant::never() : schedule_.first().at; }
   // Frames in rings and on links, one by one: equal to bus().frames().in_use() unless one is lost.
   std::uint64_t frames_accounted() const;
   // The host whose turn it is, or was last.
@@ -104,7 +102,7 @@ class Kernel {
   void make_models(const Registry& registry);
   void arrive(FrameId frame);
   void arrive_at_host(FrameId frame, HostIndex index);
-  void arrive_at_card(FrameId frame, Host& first);
+  void arrive_at_nic(FrameId frame, Host& first);
   void arrive_at_shard(FrameId frame, Host& at);
   PortTurn port_turn(Host& host);
   void arrive_at_station(FrameId frame, std::uint32_t index);
@@ -112,8 +110,8 @@ class Kernel {
   void schedule_station(std::uint32_t index);
   void want_turn(Host& host, Instant at);
   void turn_host(Host& host);
-  CardTaking card_takes(Host& at, FrameId frame);
-  std::unique_ptr<Card> card_for(const HostSpec& spec, CardMaker maker);
+  NicTaking nic_takes(Host& at, FrameId frame);
+  std::unique_ptr<Nic> nic_for(const HostSpec& spec, NicMaker maker);
   void timer_of_host(Host& host, Instant at);
   Instant wanted(const Host& host) const;
   Instant allowed(const Host& host, Instant at) const;

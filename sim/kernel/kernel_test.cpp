@@ -99,7 +99,7 @@ TEST(Kernel, NoFrameIsLostByTheBus) {
 // Told, and nothing else: who is no model of the world's.
 class Bystander final : public Model {
  public:
-  void told(Desk&, const Event& event) override { kinds.push_back(event.kind); }
+  void on_event(Desk&, const Event& event) override { kinds.push_back(event.kind); }
   void run(Desk&) override {}
   void turned(Desk&, bool) override {}
   Instant deadline() const override { return Instant::never(); }
@@ -126,8 +126,7 @@ TEST(Kernel, ACallBetweenTwoStepsIsHeardWhenItsHostIsWoken) {
   EXPECT_EQ(kernel.next_at(), later);
   kernel.advance_to(later + Duration::seconds(1));
   // Nobody listens there, and nobody has booked the connection.
-  EXPECT_EQ(static_cast<Bystander&>(*client.models()[0]).kinds,
-            std::vector{EventKind::closed});
+  EXPECT_EQ(static_cast<Bystander&>(*client.models()[0]).kinds, std::vector{EventKind::closed});
 }
 
 }  // namespace

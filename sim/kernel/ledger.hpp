@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/seam/event.hpp"
+#include "core/stack/event.hpp"
 #include "core/units/address.hpp"
 #include "core/units/hash.hpp"
 #include "core/units/sequence.hpp"
@@ -22,9 +22,7 @@ struct FlowId {
 
 enum class Side : std::uint8_t { opener, acceptor };
 
-constexpr Side other(Side side) {
-  return side == Side::opener ? Side::acceptor : Side::opener;
-}
+constexpr Side other(Side side) { return side == Side::opener ? Side::acceptor : Side::opener; }
 
 // A bounded sample of round trip times: when full, every second one goes and the stride doubles.
 class RttSample {
@@ -49,8 +47,8 @@ class RttSample {
 
 // One end of a connection. Instants are the world's.
 struct FlowEnd {
-  bool begun = false;   // this side knows of the connection
-  bool open = false;    // and it has not been told `closed`
+  bool begun = false;  // this side knows of the connection
+  bool open = false;   // and it has not been told `closed`
   HostIndex host;
   ConnectionId id;
   std::uint32_t shift = 0;  // what it writes, by Pattern
@@ -70,7 +68,7 @@ struct FlowEnd {
   RttSample rtt;
 };
 
-// One connection. `foreign`: nobody here opened it (an adversary did), so its text is unknown.
+// One connection. `foreign`: nobody here opened it (a random_peer did), so its text is unknown.
 struct Flow {
   FlowId id;
   Name app;

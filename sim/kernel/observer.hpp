@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/event.hpp"
-#include "core/seam/turn.hpp"
+#include "core/stack/event.hpp"
+#include "core/stack/turn.hpp"
 #include "core/units/time.hpp"
 #include "sim/bus/link_drop.hpp"
 #include "sim/kernel/world.hpp"
@@ -53,7 +53,7 @@ class Observer {
   virtual void turn_begins(const Kernel&, HostIndex) {}
   // After each turn: the stack is settled.
   virtual void turned(const Kernel&, HostIndex, Outcome) {}
-  virtual void told(const Kernel&, HostIndex, const Event&) {}
+  virtual void on_event(const Kernel&, HostIndex, const Event&) {}
   virtual void wrote(const Kernel&, const StreamNote&) {}
   virtual void read(const Kernel&, const StreamNote&) {}
   // Once, when the run is over.

@@ -54,8 +54,7 @@ void PcapngWriter::packet(const Packet& packet) {
   if (!packet.comment.empty()) {
     add_option(option_comment, bytes_of(packet.comment));
   }
-  std::array const flags{static_cast<std::byte>(packet.way), std::byte{}, std::byte{},
-                         std::byte{}};
+  std::array const flags{static_cast<std::byte>(packet.way), std::byte{}, std::byte{}, std::byte{}};
   add_option(option_packet_flags, flags);
   add_option(0, {});
   finish();

@@ -45,8 +45,8 @@ class PcapngWriter {
     Instant at;
     CaptureWay way = CaptureWay::outbound;
     std::span<const std::byte> bytes;
-    std::string_view comment;        // empty: none
-    std::uint32_t cut = 0;           // octets that were on the wire beyond `bytes`
+    std::string_view comment;  // empty: none
+    std::uint32_t cut = 0;     // octets that were on the wire beyond `bytes`
   };
   void packet(const Packet& packet);
 

@@ -7,7 +7,7 @@
 namespace lockstep::sim {
 namespace {
 
-// As a network card does: the field holds the sum of the pseudo-header; all from the start on is
+// As a network NIC does: the field holds the sum of the pseudo-header; all from the start on is
 // added, and the complement stored, most significant octet first.
 void complete_checksum(std::span<std::byte> frame, const Egress& egress) {
   auto const segment = frame.subspan(egress.checksum_start);
@@ -76,8 +76,7 @@ void put_on_link(const PortTurn& turn, FrameId frame, std::uint32_t length) {
   turn.frames_hash = frame_hash({turn.now, node.index, frames.bytes(frame)}, turn.frames_hash);
   if (!turn.watch.empty()) {
     FrameNote const note{turn.now, node, lane.value, frames.bytes(frame)};
-    turn.watch.each(
-        [&](Observer& observer, const Kernel& kernel) { observer.sent(kernel, note); });
+    turn.watch.each([&](Observer& observer, const Kernel& kernel) { observer.sent(kernel, note); });
   }
   turn.bus.send({turn.now, lane, frame}, turn.schedule, turn.watch);
 }

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/driver.hpp"
+#include "core/stack/driver.hpp"
 #include "sim/bus/bus.hpp"
 #include "sim/kernel/host.hpp"
 
@@ -17,9 +17,9 @@ struct PortTurn {
   Bus& bus;
   Schedule& schedule;
   const Watch& watch;
-  Instant now;        // the world's
-  Instant local_now;  // the host's
-  std::vector<Ingress>& burst;  // scratch, kept by the kernel between turns
+  Instant now;                   // the world's
+  Instant local_now;             // the host's
+  std::vector<Ingress>& burst;   // scratch, kept by the kernel between turns
   std::vector<Ingress>& sorted;  // ... of a host of several shards
   std::uint64_t& frames_hash;
 };

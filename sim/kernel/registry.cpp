@@ -3,13 +3,13 @@
 
 #include <utility>
 
-#include "sim/models/adversary.hpp"
+#include "sim/models/attacker.hpp"
 #include "sim/models/bulk.hpp"
 #include "sim/models/chatter.hpp"
 #include "sim/models/echo.hpp"
 #include "sim/models/half_close.hpp"
-#include "sim/models/liar.hpp"
 #include "sim/models/mutual.hpp"
+#include "sim/models/random_peer.hpp"
 #include "sim/models/slow_reader.hpp"
 
 namespace lockstep::sim {
@@ -32,18 +32,18 @@ std::unique_ptr<Model> mutual(const World& world, const AppSpec& app, Role role)
   return std::make_unique<Mutual>(app, address_of(world, peer));
 }
 
-std::unique_ptr<Station> adversary(const World& world, const StationSpec& spec, Random random) {
-  return std::make_unique<Adversary>(world, spec, random);
+std::unique_ptr<Station> random_peer(const World& world, const StationSpec& spec, Random random) {
+  return std::make_unique<RandomPeer>(world, spec, random);
 }
 
 template <std::uint32_t lie>
-std::unique_ptr<Station> liar(const World& world, const StationSpec& spec, Random random) {
-  return std::make_unique<Liar>(world, spec, random, static_cast<Lie>(lie));
+std::unique_ptr<Station> attacker(const World& world, const StationSpec& spec, Random random) {
+  return std::make_unique<Attacker>(world, spec, random, static_cast<Lie>(lie));
 }
 
 template <std::uint32_t... lies>
 void add_liars(Registry& registry, std::integer_sequence<std::uint32_t, lies...>) {
-  (registry.add_station(name_of(static_cast<Lie>(lies)), liar<lies>), ...);
+  (registry.add_station(name_of(static_cast<Lie>(lies)), attacker<lies>), ...);
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ Registry Registry::standard() {
   registry.add_model("half_close", pair<HalfCloseClient, HalfCloseServer>);
   registry.add_model("slow_reader", pair<BulkClient, SlowReader>);
   registry.add_model("mutual", mutual);
-  registry.add_station("adversary", adversary);
+  registry.add_station("random_peer", random_peer);
   add_liars(registry, std::make_integer_sequence<std::uint32_t, lie_count>{});
   return registry;
 }
@@ -79,8 +79,8 @@ StationMaker Registry::station(Name name) const {
   return nullptr;
 }
 
-CardMaker Registry::card(Name name) const {
-  for (const NamedCard& each : cards_) {
+NicMaker Registry::nic(Name name) const {
+  for (const NamedNic& each : nics_) {
     if (each.name == name) {
       return each.maker;
     }

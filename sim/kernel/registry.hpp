@@ -1,4 +1,4 @@
-// The registry: models, stations and cards by name, so that a tool can bring its own into a world.
+// The registry: models, stations and NICs by name, so that a tool can bring its own into a world.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,7 @@
 
 #include "core/units/random.hpp"
 #include "sim/bus/name.hpp"
-#include "sim/kernel/card.hpp"
+#include "sim/kernel/nic.hpp"
 #include "sim/kernel/station.hpp"
 #include "sim/kernel/world.hpp"
 #include "sim/models/model.hpp"
@@ -21,17 +21,17 @@ using StationMaker = std::unique_ptr<Station> (*)(const World&, const StationSpe
 
 class Registry {
  public:
-  // All that sim itself offers: bulk, echo, chatter, half_close, slow_reader, mutual; adversary,
-  // and a liar for each lie.
+  // All that sim itself offers: bulk, echo, chatter, half_close, slow_reader, mutual; random_peer,
+  // and a attacker for each lie.
   static Registry standard();
 
   void add_model(Name name, ModelMaker maker) { models_.push_back({name, maker}); }
   void add_station(Name name, StationMaker maker) { stations_.push_back({name, maker}); }
-  void add_card(Name name, CardMaker maker) { cards_.push_back({name, maker}); }
+  void add_nic(Name name, NicMaker maker) { nics_.push_back({name, maker}); }
   // nullptr: nobody has registered that name.
   ModelMaker model(Name name) const;
   StationMaker station(Name name) const;
-  CardMaker card(Name name) const;
+  NicMaker nic(Name name) const;
 
  private:
   struct NamedModel {
@@ -42,13 +42,13 @@ class Registry {
     Name name;
     StationMaker maker;
   };
-  struct NamedCard {
+  struct NamedNic {
     Name name;
-    CardMaker maker;
+    NicMaker maker;
   };
   std::vector<NamedModel> models_;
   std::vector<NamedStation> stations_;
-  std::vector<NamedCard> cards_;
+  std::vector<NamedNic> nics_;
 };
 
 }  // namespace lockstep::sim

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/seam/shard.hpp"
+#include "core/stack/shard.hpp"
 
 namespace lockstep::sim {
 
@@ -35,8 +35,7 @@ std::span<const Ingress> Siblings::sort(std::span<const Ingress> from_port) {
       }
     }
   }
-  auto const room = static_cast<std::size_t>(spec.config.burst_frames.value) -
-                    turn_.sorted.size();
+  auto const room = static_cast<std::size_t>(spec.config.burst_frames.value) - turn_.sorted.size();
   state.given_taken = static_cast<std::uint32_t>(std::min(room, state.given.size()));
   for (std::uint32_t i = 0; i < state.given_taken; ++i) {
     keep({turn_.bus.frames().bytes(state.given[i]), Checksum::unknown, turn_.local_now});
@@ -62,9 +61,8 @@ void Siblings::keep(const Ingress& frame) {
   }
   NodeRef const node{NodeKind::host, turn_.host.index().value};
   FrameNote const note{turn_.now, node, turn_.bus.lane_from(node).value ^ 1u, frame.bytes};
-  turn_.watch.each([&](Observer& observer, const Kernel& kernel) {
-    observer.delivered(kernel, note);
-  });
+  turn_.watch.each(
+      [&](Observer& observer, const Kernel& kernel) { observer.delivered(kernel, note); });
 }
 
 void Siblings::hand(const Ingress& frame, ShardId to) {

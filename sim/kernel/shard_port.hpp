@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "core/seam/driver.hpp"
+#include "core/stack/driver.hpp"
 #include "sim/kernel/port.hpp"
 
 namespace lockstep::sim {

@@ -4,15 +4,23 @@
 namespace lockstep::sim {
 
 std::unique_ptr<KernelSnapshot> Kernel::snapshot() const {
-  auto made = std::make_unique<KernelSnapshot>(
-      KernelSnapshot{bus_, schedule_, ledger_, {}, {}, station_due_, now_, steps_, frames_sent_,
-                     frames_hash_, ended_});
+  auto made = std::make_unique<KernelSnapshot>(KernelSnapshot{bus_,
+                                                              schedule_,
+                                                              ledger_,
+                                                              {},
+                                                              {},
+                                                              station_due_,
+                                                              now_,
+                                                              steps_,
+                                                              frames_sent_,
+                                                              frames_hash_,
+                                                              ended_});
   for (auto const& each : hosts_) {
     HostSnapshot kept;
     kept.stack.resize(static_cast<std::size_t>(each->stack().snapshot_bytes()));
     each->stack().snapshot(kept.stack);
     kept.state = each->state();
-    kept.card = each->card() == nullptr ? nullptr : each->card()->snapshot();
+    kept.nic = each->nic() == nullptr ? nullptr : each->nic()->snapshot();
     for (auto const& model : each->models()) {
       kept.models.push_back(model->clone());
     }
@@ -43,8 +51,8 @@ void Kernel::restore(const KernelSnapshot& snapshot) {
     Refusal const refusal = hosts_[i]->stack().restore(kept.stack);
     CHECK(refusal == Refusal::none);
     hosts_[i]->state() = kept.state;
-    if (hosts_[i]->card() != nullptr) {
-      hosts_[i]->card()->restore(*kept.card);
+    if (hosts_[i]->nic() != nullptr) {
+      hosts_[i]->nic()->restore(*kept.nic);
     }
     for (std::uint32_t m = 0; m < kept.models.size(); ++m) {
       hosts_[i]->models()[m] = kept.models[m]->clone();

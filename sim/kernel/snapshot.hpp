@@ -12,7 +12,7 @@ namespace lockstep::sim {
 struct HostSnapshot {
   std::vector<std::byte> stack;
   HostState state;
-  std::unique_ptr<CardSnapshot> card;  // where the host has one
+  std::unique_ptr<NicSnapshot> nic;  // where the host has one
   std::vector<std::unique_ptr<Model>> models;
 };
 

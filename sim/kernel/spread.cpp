@@ -56,8 +56,8 @@ void spread(World& world, const Spreading& how) {
   host.config.tcp.shards = Count{how.shards.value};
   host.shard_first = how.host;
   host.shard_second = {second};
-  if (!host.card.plain() && how.missteer.per_billion != 0) {
-    host.card.mispredicted = how.missteer;  // of whichever steers
+  if (!host.nic.plain() && how.missteer.per_billion != 0) {
+    host.nic.mispredicted = how.missteer;  // of whichever steers
   }
   world.hosts[how.host.value] = host;
   for (std::uint32_t shard = 1; shard < how.shards.value; ++shard) {
@@ -65,12 +65,11 @@ void spread(World& world, const Spreading& how) {
     host.config.tcp.shard = Count{shard};
     world.hosts.push_back(host);
   }
-  NodeRef const port{NodeKind::learning_switch,
-                     static_cast<std::uint32_t>(world.switches.size())};
+  NodeRef const port{NodeKind::learning_switch, static_cast<std::uint32_t>(world.switches.size())};
   SwitchSpec made;
   made.name = port_name(name);
   made.shards = how.shards.value;
-  made.missteer = host.card.plain() ? how.missteer : Probability{};
+  made.missteer = host.nic.plain() ? how.missteer : Probability{};
   world.switches.push_back(made);
   NodeRef const self{NodeKind::host, how.host.value};
   LaneSpec queue;

@@ -10,7 +10,7 @@ namespace lockstep::sim {
 // Makes `shards` hosts of this one, which must be on a link of Ethernet frames and have its link
 // address: itself the first, the others behind all hosts, called NAME-1, NAME-2 and so on; and the
 // port, NAME-port, that takes its place on its link. A fault of the host is one of each of them.
-// With a card they stand on one, each a worker of it, and it is the card that steers, right or
+// With a NIC they stand on one, each a worker of it, and it is the NIC that steers, right or
 // wrong. To be called once everything else refers to the host.
 // CHECKs 2 <= shards <= ShardCount::most.
 struct Spreading {

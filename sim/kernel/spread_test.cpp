@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/seam/statistics.hpp"
-#include "core/seam/test_keys.hpp"
+#include "core/stack/statistics.hpp"
+#include "core/stack/testing/test_keys.hpp"
 #include "sim/checkers/conservation.hpp"
 #include "sim/checkers/rfc.hpp"
 #include "sim/kernel/frame_hash.hpp"
@@ -109,8 +109,8 @@ TEST(Spread, ConnectKeepsEachShardsFlowsAtHome) {
 }
 
 TEST(Spread, ThirtySixShardsOnBothSidesOfAWrongSteeringPort) {
-  Kernel kernel(
-      spread_world({.client = 36, .server = 36, .missteer = {100'000'000}, .flows = 720}), 3);
+  Kernel kernel(spread_world({.client = 36, .server = 36, .missteer = {100'000'000}, .flows = 720}),
+                3);
   expect_echoed(kernel, 720);
   Sums const sums = sums_of(kernel);
   EXPECT_GT(sums.forwarded, 1000u);

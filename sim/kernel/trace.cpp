@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/internet/ipv6_input.hpp"
-#include "core/seam/statistics.hpp"
+#include "core/stack/statistics.hpp"
 #include "core/wire/arp.hpp"
 #include "core/wire/ethernet.hpp"
 #include "core/wire/ipv4.hpp"
@@ -13,8 +13,8 @@ namespace lockstep::sim {
 namespace {
 
 CaptureLink link_of(const World& world, NodeRef node) {
-  bool const bare = node.kind == NodeKind::host &&
-                    world.hosts[node.index].config.link == LinkType::ip;
+  bool const bare =
+      node.kind == NodeKind::host && world.hosts[node.index].config.link == LinkType::ip;
   return bare ? CaptureLink::raw_ip : CaptureLink::ethernet;
 }
 
@@ -131,7 +131,7 @@ void Trace::turn_begins(const Kernel& kernel, HostIndex host) {
   cause.event_told = false;
 }
 
-void Trace::told(const Kernel&, HostIndex host, const Event&) {
+void Trace::on_event(const Kernel&, HostIndex host, const Event&) {
   causes_[host.value].event_told = true;
 }
 
@@ -147,16 +147,15 @@ void Trace::delivered(const Kernel& kernel, const FrameNote& note) {
   }
   if (note.node.kind == NodeKind::host) {
     Cause& cause = causes_[note.node.index];
-    Opened const frame =
-        opened(kernel.world().hosts[note.node.index].config.link, note.bytes);
+    Opened const frame = opened(kernel.world().hosts[note.node.index].config.link, note.bytes);
     ++cause.arrived;
     cause.arrived_segments += frame.is_tcp ? 1 : 0;
     cause.arrived_data += frame.is_tcp && !frame.segment.payload.empty() ? 1 : 0;
   }
   Line comment;
   comment.add("arrived at ").add(name_of_node(kernel.world(), note.node));
-  writer_.packet({interface_of(note.node), note.at, CaptureWay::inbound, note.bytes,
-                  comment.view()});
+  writer_.packet(
+      {interface_of(note.node), note.at, CaptureWay::inbound, note.bytes, comment.view()});
 }
 
 void Trace::sent(const Kernel& kernel, const FrameNote& note) {
@@ -170,8 +169,8 @@ void Trace::sent(const Kernel& kernel, const FrameNote& note) {
   } else {
     comment.add("made by hand");
   }
-  writer_.packet({interface_of(note.node), note.at, CaptureWay::outbound, note.bytes,
-                  comment.view()});
+  writer_.packet(
+      {interface_of(note.node), note.at, CaptureWay::outbound, note.bytes, comment.view()});
 }
 
 void Trace::describe(const Kernel& kernel, HostIndex host, std::span<const std::byte> frame,

@@ -26,7 +26,7 @@ class Trace final : public Observer {
   void sent(const Kernel& kernel, const FrameNote& note) override;
   void delivered(const Kernel& kernel, const FrameNote& note) override;
   void turn_begins(const Kernel& kernel, HostIndex host) override;
-  void told(const Kernel& kernel, HostIndex host, const Event& event) override;
+  void on_event(const Kernel& kernel, HostIndex host, const Event& event) override;
   void turned(const Kernel& kernel, HostIndex host, Outcome outcome) override;
 
   std::uint64_t packets() const { return writer_.packets(); }
@@ -40,11 +40,11 @@ class Trace final : public Observer {
   // What came before a host's packets in one turn.
   struct Cause {
     std::array<std::uint64_t, tcp::timer_kind_count> timers{};
-    std::uint32_t arrived = 0;       // since the last turn
+    std::uint32_t arrived = 0;           // since the last turn
     std::uint32_t arrived_segments = 0;  // of these, TCP's
-    std::uint32_t arrived_data = 0;  // of these, with text
+    std::uint32_t arrived_data = 0;      // of these, with text
     bool event_told = false;
-    std::vector<Known> known;        // sorted by tuple
+    std::vector<Known> known;  // sorted by tuple
   };
 
   std::uint32_t interface_of(NodeRef node) const;

@@ -110,8 +110,8 @@ TEST(Trace, OfOneHostHasItsPacketsOnly) {
   kernel.observe(every);
   kernel.observe(single);
   kernel.run();
-  EXPECT_EQ(single.packets(), kernel.host({1}).state().frames_sent +
-                                  kernel.host({1}).state().frames_received);
+  EXPECT_EQ(single.packets(),
+            kernel.host({1}).state().frames_sent + kernel.host({1}).state().frames_received);
   EXPECT_GT(every.packets(), single.packets());
 }
 

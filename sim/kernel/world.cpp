@@ -38,9 +38,7 @@ std::uint32_t number_of(const World& world, NodeRef node) {
   return 0;
 }
 
-bool exists(const World& world, NodeRef node) {
-  return node.index < count_of(world, node.kind);
-}
+bool exists(const World& world, NodeRef node) { return node.index < count_of(world, node.kind); }
 
 LinkType link_type(const World& world, NodeRef node) {
   return node.kind == NodeKind::host ? world.hosts[node.index].config.link : LinkType::ethernet;
@@ -96,7 +94,7 @@ WorldFault fault_of_topology(const World& world) {
 }
 
 WorldFault fault_of_host(const HostSpec& host) {
-  if (std::string_view const fault = fault_of_card(host); !fault.empty()) {
+  if (std::string_view const fault = fault_of_nic(host); !fault.empty()) {
     return {fault, host.name};
   }
   // What has no keys is given some by the kernel.
@@ -126,8 +124,8 @@ WorldFault fault_of_app(const World& world, const AppSpec& app) {
   if (app.client == app.server) {
     return {"an application's client and server must be two hosts", app.name};
   }
-  bool const spread = world.hosts[app.client.value].shards() != 1 ||
-                      world.hosts[app.server.value].shards() != 1;
+  bool const spread =
+      world.hosts[app.client.value].shards() != 1 || world.hosts[app.server.value].shards() != 1;
   if (spread && app.model == Name("mutual")) {
     return {"two who call each other choose their ports: neither can have shards", app.name};
   }
@@ -137,66 +135,66 @@ WorldFault fault_of_app(const World& world, const AppSpec& app) {
   return {};
 }
 
-// What a card has once for all its links, the hosts on it must agree on.
+// What a NIC has once for all its links, the hosts on it must agree on.
 WorldFault fault_of_sharing(const World& world, const HostSpec& host) {
-  const HostSpec& first = world.hosts[host.card_first.value];
-  if (host.card_link != 0 &&
+  const HostSpec& first = world.hosts[host.nic_first.value];
+  if (host.nic_link != 0 &&
       (host.config.mtu != first.config.mtu || host.config.link != first.config.link ||
-       host.config.burst_frames != first.config.burst_frames ||
-       host.shards() != first.shards() || host.transmit_ring != first.transmit_ring ||
-       host.receive_ring != first.receive_ring || host.clock.origin != first.clock.origin ||
-       host.clock.skew_ppb != first.clock.skew_ppb)) {
-    return {"hosts on links of one card have the same link, mtu_bytes, burst_frames, shards, "
-            "transmit_ring, receive_ring and clock",
-            host.name};
+       host.config.burst_frames != first.config.burst_frames || host.shards() != first.shards() ||
+       host.transmit_ring != first.transmit_ring || host.receive_ring != first.receive_ring ||
+       host.clock.origin != first.clock.origin || host.clock.skew_ppb != first.clock.skew_ppb)) {
+    return {
+        "hosts on links of one nic have the same link, mtu_bytes, burst_frames, shards, "
+        "transmit_ring, receive_ring and clock",
+        host.name};
   }
   return {};
 }
 
 }  // namespace
 
-void share_card(World& world, HostIndex first, HostIndex other) {
+void share_nic(World& world, HostIndex first, HostIndex other) {
   CHECK(first.value < other.value);
   HostSpec& owner = world.hosts[first.value];
-  CHECK(!owner.card.plain());
-  CHECK(owner.card_link == 0);
+  CHECK(!owner.nic.plain());
+  CHECK(owner.nic_link == 0);
   HostSpec& host = world.hosts[other.value];
-  host.card = owner.card;
-  host.card_first = first;
-  host.card_link = owner.card_links++;
+  host.nic = owner.nic;
+  host.nic_first = first;
+  host.nic_link = owner.nic_links++;
 }
 
-std::string_view fault_of_card(const HostSpec& host) {
+std::string_view fault_of_nic(const HostSpec& host) {
   constexpr std::uint32_t mtu_most = 10'222;
   constexpr std::uint32_t transmit_most = 8'191;
-  constexpr std::uint32_t card_workers_max = 64;
-  constexpr std::uint32_t card_rings_max = 24;
-  constexpr std::uint32_t card_links_max = 4;
-  if (host.card.plain()) {
+  constexpr std::uint32_t nic_workers_max = 64;
+  constexpr std::uint32_t nic_rings_max = 24;
+  constexpr std::uint32_t nic_links_max = 4;
+  if (host.nic.plain()) {
     return {};
   }
   if (host.config.mtu.count > mtu_most) {
-    return "a host with a card has an MTU of at most 10222 bytes";
+    return "a host with a nic has an MTU of at most 10222 bytes";
   }
   if (host.transmit_ring == 0 || host.transmit_ring > transmit_most) {
-    return "a host with a card has a transmit_ring of 1 to 8191 frames";
+    return "a host with a nic has a transmit_ring of 1 to 8191 frames";
   }
-  if (host.shards() > card_workers_max) {
-    return "a card has at most 64 workers: shards";
+  if (host.shards() > nic_workers_max) {
+    return "a nic has at most 64 workers: shards";
   }
-  if (host.card_links > card_links_max) {
-    return "a card has at most 4 links: card_of";
+  if (host.nic_links > nic_links_max) {
+    return "a nic has at most 4 links: same_nic_as";
   }
   // From 25 workers on some share a ring out, and sooner where there are several links.
-  std::uint32_t const rings = card_rings_max / host.card_links;
+  std::uint32_t const rings = nic_rings_max / host.nic_links;
   std::uint32_t const sharing = (host.shards() + rings - 1) / rings;
   if (host.transmit_ring * sharing > transmit_most) {
-    return "the workers of a card that share a ring have a transmit_ring of 8191 frames together";
+    return "the workers of a nic that share a ring have a transmit_ring of 8191 frames together";
   }
-  if (host.card.batch == 0 || host.card.batch > 32) {
-    return "the batch of a card is 1 to 32 frames";
+  if (host.nic.batch == 0 || host.nic.batch > 32) {
+    return "the batch of a nic is 1 to 32 frames";
   }
-  if (host.card.link_down_for.ns != 0 && host.card.link_up_for.ns == 0) {
+  if (host.nic.link_down_for.ns != 0 && host.nic.link_up_for.ns == 0) {
     return "a link that goes down must be up for a while first: link_up_for";
   }
   return {};
@@ -256,8 +254,8 @@ Instant faults_end(const World& world) {
     end = later(end, fault.active.until);
   }
   for (const HostSpec& host : world.hosts) {
-    if (!host.card.plain() && host.card.errs()) {
-      end = later(end, host.card.errors_until);
+    if (!host.nic.plain() && host.nic.errs()) {
+      end = later(end, host.nic.errors_until);
     }
   }
   return end;
@@ -267,9 +265,12 @@ void give_macs(World& world) {
   std::uint32_t number = 1;
   auto const give = [&number](Mac& mac) {
     if (mac == Mac{}) {
-      mac.octets = {0x02, 0x00, static_cast<std::uint8_t>(number >> 24),
+      mac.octets = {0x02,
+                    0x00,
+                    static_cast<std::uint8_t>(number >> 24),
                     static_cast<std::uint8_t>(number >> 16),
-                    static_cast<std::uint8_t>(number >> 8), static_cast<std::uint8_t>(number)};
+                    static_cast<std::uint8_t>(number >> 8),
+                    static_cast<std::uint8_t>(number)};
     }
     ++number;
   };

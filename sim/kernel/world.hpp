@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 #include "core/units/address.hpp"
 #include "core/units/random.hpp"
 #include "core/units/shard.hpp"
@@ -33,36 +33,36 @@ struct HostIndex {
   constexpr bool operator==(const HostIndex&) const = default;
 };
 
-// Which of its workers a card gives a frame to.
-enum class CardHash : std::uint8_t {
+// Which of its workers a NIC gives a frame to.
+enum class NicHash : std::uint8_t {
   ours,      // as shard_of has it: whose home it is
-  card,      // by a symmetric, additive function of its own
+  nic,       // by a symmetric, additive function of its own
   one,       // all to one worker
   lopsided,  // by a function that the two ways of a flow differ in
 };
 
-// The card of a host whose port is not the plain one. How it errs is drawn from the seed, each
-// chance for a frame or a call; a card without any is as good as none.
-struct CardSpec {
-  Name driver;                // empty: the plain port; or a name that the registry knows
-  std::uint32_t batch = 16;   // frames handed to the card at once
-  CardHash hash = CardHash::ours;  // of a host of several shards
-  Duration completion;        // after it has left, until its buffer can be used again
-  Probability no_buffer{};    // a frame finds no buffer
-  Probability ring_full{};    // ... or no descriptor
-  Probability truncated{};    // a part of it is lost
-  Probability bad_sum{};      // it is damaged, and the card sees that
-  Probability mispredicted{};  // another worker gets it
-  Probability not_ready{};    // the card has no buffer to send for a while
-  Probability late{};         // a buffer comes back late
+// The NIC of a host whose port is not the plain one. How it errs is drawn from the seed, each
+// chance for a frame or a call; a NIC without any is as good as none.
+struct NicSpec {
+  Name driver;                   // empty: the plain port; or a name that the registry knows
+  std::uint32_t batch = 16;      // frames handed to the NIC at once
+  NicHash hash = NicHash::ours;  // of a host of several shards
+  Duration completion;           // after it has left, until its buffer can be used again
+  Probability no_buffer{};       // a frame finds no buffer
+  Probability ring_full{};       // ... or no descriptor
+  Probability truncated{};       // a part of it is lost
+  Probability bad_sum{};         // it is damaged, and the NIC sees that
+  Probability mispredicted{};    // another worker gets it
+  Probability not_ready{};       // the NIC has no buffer to send for a while
+  Probability late{};            // a buffer comes back late
   Duration late_by = Duration::microseconds(50);
-  Duration link_up_for;       // and then down, over and over; zero: always up
+  Duration link_up_for;  // and then down, over and over; zero: always up
   Duration link_down_for;
   Instant errors_until = Instant::never();  // flawless from then on
   // What of it loses frames: only these are faults that have to end before all must be well.
   constexpr bool errs() const {
-    return no_buffer.per_billion != 0 || ring_full.per_billion != 0 ||
-           truncated.per_billion != 0 || bad_sum.per_billion != 0 || link_down_for.ns != 0;
+    return no_buffer.per_billion != 0 || ring_full.per_billion != 0 || truncated.per_billion != 0 ||
+           bad_sum.per_billion != 0 || link_down_for.ns != 0;
   }
   constexpr bool plain() const { return driver.empty(); }
 };
@@ -74,12 +74,12 @@ struct HostSpec {
   Duration poll;                      // turns are at least this far apart; zero: at once
   std::uint32_t transmit_ring = 256;  // frames committed that have not wholly left
   std::uint32_t receive_ring = 1024;  // frames that wait for a turn
-  CardSpec card;
-  // Hosts that stand on links of one card (share_card): whose card it is, on which of its links
+  NicSpec nic;
+  // Hosts that stand on links of one NIC (share_nic): whose NIC it is, on which of its links
   // this one is, and, where it is the first, how many there are.
-  HostIndex card_first{};
-  std::uint32_t card_link = 0;
-  std::uint32_t card_links = 1;
+  HostIndex nic_first{};
+  std::uint32_t nic_link = 0;
+  std::uint32_t nic_links = 1;
   // Of several stacks behind one port (spread.hpp): where the first is, and the second; the others
   // follow that one.
   HostIndex shard_first{};
@@ -124,7 +124,7 @@ struct LinkSpec {
 };
 
 // How the side that has written all it wants to says so.
-enum class Farewell : std::uint8_t { finish, close, abort };
+enum class CloseMode : std::uint8_t { finish, close, abort };
 
 // One application: a client on one host, its server on another. What a model does not use, it
 // ignores.
@@ -144,11 +144,11 @@ struct AppSpec {
   Duration think;                    // before the next request or connection
   std::uint64_t read_bytes = 1'024;  // slow reader: at a time
   Duration read_every = Duration::milliseconds(10);  // slow reader
-  Duration read_after;               // slow reader: not a byte before, from `accepted`
-  bool lend = false;                 // lend the bytes instead of writing them
-  std::uint32_t urgent_every = 0;    // mark every so manyth write urgent; zero: none
-  std::uint32_t fast_open = 0;       // Fast Open, how many at once; where Config has it on
-  Farewell farewell = Farewell::finish;
+  Duration read_after;             // slow reader: not a byte before, from `accepted`
+  bool lend = false;               // lend the bytes instead of writing them
+  std::uint32_t urgent_every = 0;  // mark every so manyth write urgent; zero: none
+  std::uint32_t fast_open = 0;     // Fast Open, how many at once; where Config has it on
+  CloseMode close_mode = CloseMode::finish;
 };
 
 struct LaneFaultSpec {
@@ -199,12 +199,12 @@ WorldFault fault_of(const World& world);
 // share theirs: what one of them has shown to a peer may come back to another.
 World with_keys(World world, std::uint64_t seed);
 
-// Puts `other` on the next link of the card that `first` has: two stacks, a link each, one card,
+// Puts `other` on the next link of the NIC that `first` has: two stacks, a link each, one NIC,
 // which steers and errs as that of `first` does. CHECKs that `first` stands before it in the world
-// and has a card of its own.
-void share_card(World& world, HostIndex first, HostIndex other);
+// and has a NIC of its own.
+void share_nic(World& world, HostIndex first, HostIndex other);
 
-// Why a host cannot have the card that it names, in words, or empty.
-std::string_view fault_of_card(const HostSpec& host);
+// Why a host cannot have the NIC that it names, in words, or empty.
+std::string_view fault_of_nic(const HostSpec& host);
 
 }  // namespace lockstep::sim

@@ -5,7 +5,7 @@ namespace lockstep::sim {
 
 void ChatterClient::ask(Desk& desk, Session& session) {
   if (session.round == spec().rounds) {
-    part(desk, session, spec().farewell);
+    part(desk, session, spec().close_mode);
     return;
   }
   ++session.round;
@@ -43,14 +43,12 @@ void ChatterServer::readable(Desk& desk, Session& session) {
   writable(desk, session);
 }
 
-void ChatterServer::peer_finished(Desk& desk, Session& session) {
-  readable(desk, session);
-}
+void ChatterServer::peer_finished(Desk& desk, Session& session) { readable(desk, session); }
 
 void ChatterServer::writable(Desk& desk, Session& session) {
   // A request that was cut short gets no answer.
   if (write_to_goal(desk, session) && end_of(desk, session).peer_finished) {
-    part(desk, session, Farewell::finish);
+    part(desk, session, CloseMode::finish);
   }
 }
 

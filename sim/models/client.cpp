@@ -70,7 +70,7 @@ Instant Server::deadline() const {
 
 void Server::peer_finished(Desk& desk, Session& session) {
   read_all(desk, session);
-  part(desk, session, Farewell::finish);
+  part(desk, session, CloseMode::finish);
 }
 
 }  // namespace lockstep::sim

@@ -18,7 +18,7 @@ void EchoClient::writable(Desk& desk, Session& session) {
 void EchoClient::readable(Desk& desk, Session& session) {
   read_all(desk, session);
   if (session.established && end_of(desk, session).read >= spec().bytes) {
-    part(desk, session, spec().farewell);
+    part(desk, session, spec().close_mode);
   }
 }
 
@@ -41,7 +41,7 @@ void EchoServer::echo(Desk& desk, Session& session) {
   FlowEnd const& end_now = end_of(desk, session);
   bool const all_said = end_now.written == session.goal;
   if (end_now.peer_finished && all_said && desk.stack.unread(session.id).empty()) {
-    part(desk, session, Farewell::finish);
+    part(desk, session, CloseMode::finish);
   }
 }
 

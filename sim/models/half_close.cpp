@@ -10,7 +10,7 @@ void HalfCloseClient::opened(Desk& desk, Session& session) {
 
 void HalfCloseClient::writable(Desk& desk, Session& session) {
   if (session.established && write_to_goal(desk, session)) {
-    part(desk, session, Farewell::finish);
+    part(desk, session, CloseMode::finish);
   }
 }
 
@@ -22,7 +22,7 @@ void HalfCloseServer::peer_finished(Desk& desk, Session& session) {
 
 void HalfCloseServer::writable(Desk& desk, Session& session) {
   if (end_of(desk, session).peer_finished && write_to_goal(desk, session)) {
-    part(desk, session, Farewell::finish);
+    part(desk, session, CloseMode::finish);
   }
 }
 

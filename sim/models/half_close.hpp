@@ -8,9 +8,7 @@ namespace lockstep::sim {
 class HalfCloseClient final : public Client {
  public:
   using Client::Client;
-  std::unique_ptr<Model> clone() const override {
-    return std::make_unique<HalfCloseClient>(*this);
-  }
+  std::unique_ptr<Model> clone() const override { return std::make_unique<HalfCloseClient>(*this); }
 
  protected:
   void opened(Desk& desk, Session& session) override;
@@ -20,9 +18,7 @@ class HalfCloseClient final : public Client {
 class HalfCloseServer final : public Server {
  public:
   using Server::Server;
-  std::unique_ptr<Model> clone() const override {
-    return std::make_unique<HalfCloseServer>(*this);
-  }
+  std::unique_ptr<Model> clone() const override { return std::make_unique<HalfCloseServer>(*this); }
 
  protected:
   void writable(Desk& desk, Session& session) override;

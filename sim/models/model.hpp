@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/seam/event.hpp"
-#include "core/seam/stack.hpp"
+#include "core/stack/event.hpp"
+#include "core/stack/stack.hpp"
 #include "core/units/time.hpp"
 #include "sim/kernel/ledger.hpp"
 #include "sim/kernel/observer.hpp"
@@ -52,7 +52,7 @@ class Routes {
 // What a model may use during a turn of its host.
 struct Desk {
   Stack& stack;
-  Instant now;        // by the host's clock
+  Instant now;  // by the host's clock
   Instant world_now;
   HostIndex host;
   ModelIndex model;
@@ -71,7 +71,7 @@ class Model {
  public:
   virtual ~Model() = default;
   // An event of one of its connections; `accepted` has been booked already.
-  virtual void told(Desk& desk, const Event& event) = 0;
+  virtual void on_event(Desk& desk, const Event& event) = 0;
   // Once a turn, after the events.
   virtual void run(Desk& desk) = 0;
   // After the turn, frames sent: to look, not to act. `by_clock`: no frame had arrived for it.

@@ -1,7 +1,7 @@
-// Each model talks to its end, through faults, and the adversary brings none of them down.
+// Each model talks to its end, through faults, and the random_peer brings none of them down.
 #include <gtest/gtest.h>
 
-#include "core/seam/statistics.hpp"
+#include "core/stack/statistics.hpp"
 #include "sim/kernel/kernel.hpp"
 #include "sim/kernel/snapshot.hpp"
 #include "sim/models/pattern.hpp"
@@ -80,9 +80,9 @@ TEST(Mutual, OpensAndClosesAtOnce) {
   EXPECT_EQ(taken[tcp::transition_index(State::fin_wait_1, State::closing)], 1u);
 }
 
-TEST(Farewell, AnAbortIsToldAsSuch) {
+TEST(CloseMode, AnAbortIsToldAsSuch) {
   AppSpec app = app_of("bulk", 300'000);
-  app.farewell = Farewell::abort;
+  app.close_mode = CloseMode::abort;
   World world = two_hosts(usual_lane());
   world.apps = {app};
   Kernel kernel(world, 1);
@@ -117,7 +117,7 @@ World attacked_world() {
   world.switches = {{"switch", 16}};
   StationSpec mallory;
   mallory.name = "mallory";
-  mallory.model = "adversary";
+  mallory.model = "random_peer";
   mallory.address = IpAddress::v4(10, 0, 0, 66);
   mallory.every = Duration::microseconds(500);
   mallory.acts = 8'000;
@@ -134,7 +134,7 @@ World attacked_world() {
   return world;
 }
 
-TEST(Adversary, DisturbsNobodyElsesStream) {
+TEST(RandomPeer, DisturbsNobodyElsesStream) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Kernel kernel(attacked_world(), seed);
     ASSERT_EQ(kernel.run(), Ending::completed);

@@ -10,7 +10,7 @@ void Mutual::opened(Desk& desk, Session& session) {
 
 void Mutual::writable(Desk& desk, Session& session) {
   if (session.established && write_to_goal(desk, session)) {
-    part(desk, session, spec().farewell);
+    part(desk, session, spec().close_mode);
   }
 }
 

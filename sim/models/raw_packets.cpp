@@ -11,8 +11,7 @@
 namespace lockstep::sim {
 
 bool read_arp_request(std::span<const std::byte> packet, wire::ArpPacket& asked) {
-  return wire::parse(packet, asked) == Drop::none &&
-         asked.operation == wire::ArpOperation::request;
+  return wire::parse(packet, asked) == Drop::none && asked.operation == wire::ArpOperation::request;
 }
 
 void answer_arp(StationDesk& desk, Mac own, const wire::ArpPacket& asked) {

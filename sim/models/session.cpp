@@ -16,8 +16,8 @@ constexpr std::uint32_t noted_max = 64;
 constexpr std::uint64_t early_bytes = 2'000;
 
 std::uint32_t shift_of(const Session& session) {
-  return Pattern::shift_of({std::uint64_t{session.flow.value} * 2 +
-                            static_cast<std::uint64_t>(session.side)});
+  return Pattern::shift_of(
+      {std::uint64_t{session.flow.value} * 2 + static_cast<std::uint64_t>(session.side)});
 }
 
 FourTuple turned_round(const FourTuple& tuple) { return {tuple.remote, tuple.local}; }
@@ -63,8 +63,8 @@ Session* SessionModel::call(Desk& desk, const Call& call) {
   open.local.port = call.local;
   open.remote = call.remote;
   // Two that call each other can tell whose text is whose only once they are joined.
-  open.fast_open = spec_.fast_open != 0 && call.local.value == 0 &&
-                   desk.stack.config().tcp.fast_open_client;
+  open.fast_open =
+      spec_.fast_open != 0 && call.local.value == 0 && desk.stack.config().tcp.fast_open_client;
   Session session;
   if (desk.stack.connect(open, session.id) != Refusal::none) {
     return nullptr;
@@ -96,13 +96,12 @@ void SessionModel::accept(Desk& desk, const Event& event) {
   }
   if (!known) {
     session.foreign = true;
-    session.flow =
-        desk.ledger.open({spec_.name, turned_round(info.tuple), info.receive.irs, true});
+    session.flow = desk.ledger.open({spec_.name, turned_round(info.tuple), info.receive.irs, true});
   }
   begin(desk, session);
 }
 
-void SessionModel::told(Desk& desk, const Event& event) {
+void SessionModel::on_event(Desk& desk, const Event& event) {
   if (event.kind == EventKind::accepted) {
     accept(desk, event);
   }
@@ -146,7 +145,7 @@ void SessionModel::dispatch(Desk& desk, Session& session, const Event& event) {
       break;
     case EventKind::room:
       if (session.parting) {
-        part(desk, session, session.farewell);
+        part(desk, session, session.close_mode);
       } else {
         writable(desk, session);
       }
@@ -258,12 +257,15 @@ bool SessionModel::write_to_goal(Desk& desk, Session& session) {
       static_cast<void>(desk.stack.urgent(session.id));
     }
     if (!desk.watch.empty()) {
-      StreamNote const told{desk.world_now, desk.host, &desk.ledger.flow(session.flow),
-                            session.side, end_now.written,
-                            bytes.first(taken.bytes.count), true};
-      desk.watch.each([&](Observer& observer, const Kernel& kernel) {
-        observer.wrote(kernel, told);
-      });
+      StreamNote const told{desk.world_now,
+                            desk.host,
+                            &desk.ledger.flow(session.flow),
+                            session.side,
+                            end_now.written,
+                            bytes.first(taken.bytes.count),
+                            true};
+      desk.watch.each(
+          [&](Observer& observer, const Kernel& kernel) { observer.wrote(kernel, told); });
     }
     end_now.written += taken.bytes.count;
   }
@@ -277,27 +279,24 @@ std::uint64_t SessionModel::read_some(Desk& desk, Session& session, std::uint64_
   std::uint64_t done = 0;
   while (done < most) {
     auto bytes = desk.stack.readable(session.id);
-    std::uint64_t const limit = most - done < Pattern::row_bytes ? most - done
-                                                                 : Pattern::row_bytes;
+    std::uint64_t const limit = most - done < Pattern::row_bytes ? most - done : Pattern::row_bytes;
     if (bytes.empty()) {
       break;
     }
     bytes = bytes.first(bytes.size() < limit ? bytes.size() : static_cast<std::size_t>(limit));
     auto const length = static_cast<std::uint32_t>(bytes.size());
     // Nobody reads what was not written: that is an error of the stream too.
-    bool const right = flow.foreign ||
-                       (end_now.read + length <= writer.written &&
-                        desk.pattern.matches(writer.shift, end_now.read, bytes));
+    bool const right = flow.foreign || (end_now.read + length <= writer.written &&
+                                        desk.pattern.matches(writer.shift, end_now.read, bytes));
     if (!right && end_now.intact) {
       end_now.intact = false;
       end_now.first_wrong = end_now.read;
     }
     if (!desk.watch.empty()) {
-      StreamNote const told{desk.world_now,  desk.host, &flow, session.side,
-                            end_now.read, bytes, right};
-      desk.watch.each([&](Observer& observer, const Kernel& kernel) {
-        observer.read(kernel, told);
-      });
+      StreamNote const told{desk.world_now, desk.host, &flow, session.side,
+                            end_now.read,   bytes,     right};
+      desk.watch.each(
+          [&](Observer& observer, const Kernel& kernel) { observer.read(kernel, told); });
     }
     desk.stack.consume(session.id, {length});
     end_now.read += length;
@@ -307,27 +306,27 @@ std::uint64_t SessionModel::read_some(Desk& desk, Session& session, std::uint64_
   return done;
 }
 
-void SessionModel::part(Desk& desk, Session& session, Farewell farewell) {
+void SessionModel::part(Desk& desk, Session& session, CloseMode close_mode) {
   FlowEnd& end_now = end_of(desk, session);
   if (end_now.finished_writing) {
     return;
   }
   // Refused for another reason only if the connection has ended in the meantime: `closed` follows.
   Refusal refused = Refusal::none;
-  switch (farewell) {
-    case Farewell::finish:
+  switch (close_mode) {
+    case CloseMode::finish:
       refused = desk.stack.finish(session.id);
       break;
-    case Farewell::close:
+    case CloseMode::close:
       refused = desk.stack.close(session.id);
       break;
-    case Farewell::abort:
+    case CloseMode::abort:
       note(desk, session);
       desk.stack.abort(session.id);
       break;
   }
   session.parting = refused == Refusal::no_room;
-  session.farewell = farewell;
+  session.close_mode = close_mode;
   if (!session.parting) {
     end_now.finished_writing = true;
     begin_closing(session);
@@ -363,8 +362,6 @@ void SessionModel::run(Desk& desk) {
   earliest_ = next;
 }
 
-Instant SessionModel::deadline() const {
-  return waiting_ == 0 ? Instant::never() : earliest_;
-}
+Instant SessionModel::deadline() const { return waiting_ == 0 ? Instant::never() : earliest_; }
 
 }  // namespace lockstep::sim

@@ -15,16 +15,16 @@ struct Session {
   FlowId flow;
   Side side = Side::opener;
   bool open = true;
-  bool foreign = false;         // an adversary's
+  bool foreign = false;  // a random_peer's
   bool established = false;
-  bool closing = false;         // a half is closed: noted after every turn
-  bool parting = false;         // its farewell was refused for want of room
-  bool waiting = false;         // `due` means something
+  bool closing = false;  // a half is closed: noted after every turn
+  bool parting = false;  // its close_mode was refused for want of room
+  bool waiting = false;  // `due` means something
   std::uint32_t round = 0;
-  std::uint32_t lane = 0;       // which of the application's flows side by side it is
+  std::uint32_t lane = 0;  // which of the application's flows side by side it is
   std::uint64_t goal = 0;
   Instant due = Instant::never();
-  Farewell farewell = Farewell::finish;  // while `parting`
+  CloseMode close_mode = CloseMode::finish;  // while `parting`
 };
 
 // Opens and accepts connections, moves pattern bytes through them and books what happens; what is
@@ -33,7 +33,7 @@ class SessionModel : public Model {
  public:
   explicit SessionModel(const AppSpec& spec) : spec_(spec) {}
 
-  void told(Desk& desk, const Event& event) final;
+  void on_event(Desk& desk, const Event& event) final;
   void run(Desk& desk) override;
   void turned(Desk& desk, bool by_clock) final;
   Instant deadline() const override;
@@ -65,7 +65,7 @@ class SessionModel : public Model {
   std::uint64_t read_some(Desk& desk, Session& session, std::uint64_t most);
   void read_all(Desk& desk, Session& session) { read_some(desk, session, ~std::uint64_t{0}); }
   // Says farewell in the application's way; if there is no room for that, as soon as there is.
-  void part(Desk& desk, Session& session, Farewell farewell);
+  void part(Desk& desk, Session& session, CloseMode close_mode);
   // due() will be called then.
   void wake(Session& session, Instant at);
 

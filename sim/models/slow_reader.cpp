@@ -10,7 +10,7 @@ void SlowReader::opened(Desk& desk, Session& session) {
 void SlowReader::due(Desk& desk, Session& session) {
   read_some(desk, session, spec().read_bytes);
   if (end_of(desk, session).peer_finished && desk.stack.unread(session.id).empty()) {
-    part(desk, session, Farewell::finish);
+    part(desk, session, CloseMode::finish);
     return;
   }
   // A connection on which nothing comes costs nothing, however long it stays.

@@ -107,11 +107,10 @@ void LockstepBulkSend::Failed(Ptr<Socket>) { failed_ = true; }
 void LockstepBulkSend::Writable(Ptr<Socket>, std::uint32_t) {
   std::uint32_t const shift = Pattern::shift_of({stream_});
   while (written_ < bytes_) {
-    auto const piece = static_cast<std::uint32_t>(
-        std::min(bytes_ - written_, std::uint64_t{Pattern::row_bytes}));
+    auto const piece =
+        static_cast<std::uint32_t>(std::min(bytes_ - written_, std::uint64_t{Pattern::row_bytes}));
     auto const more = bytes_ - written_ > piece ? lockstep::More::yes : lockstep::More::no;
-    std::uint32_t const taken =
-        socket_->Write(TheText().at(shift, written_).first(piece), more);
+    std::uint32_t const taken = socket_->Write(TheText().at(shift, written_).first(piece), more);
     if (taken == 0) {
       return;
     }
@@ -135,8 +134,8 @@ TypeId LockstepSink::GetTypeId() {
           .AddAttribute("Verify", "Compare what comes with what LockstepBulkSend sends.",
                         BooleanValue(false), MakeBooleanAccessor(&LockstepSink::verify_),
                         MakeBooleanChecker())
-          .AddAttribute("Text", "Which text of the pattern, of all connections.",
-                        UintegerValue(0), MakeUintegerAccessor(&LockstepSink::stream_),
+          .AddAttribute("Text", "Which text of the pattern, of all connections.", UintegerValue(0),
+                        MakeUintegerAccessor(&LockstepSink::stream_),
                         MakeUintegerChecker<std::uint64_t>())
           .AddTraceSource("Rx", "So many octets were read.",
                           MakeTraceSourceAccessor(&LockstepSink::rx_trace_),
@@ -191,8 +190,8 @@ void LockstepSink::Readable(Ptr<Socket> socket) {
   std::uint32_t const shift = Pattern::shift_of({stream_});
   std::uint32_t all = 0;
   for (auto octets = peer->Readable(); !octets.empty(); octets = peer->Readable()) {
-    auto const piece = static_cast<std::uint32_t>(
-        std::min(octets.size(), std::size_t{Pattern::row_bytes}));
+    auto const piece =
+        static_cast<std::uint32_t>(std::min(octets.size(), std::size_t{Pattern::row_bytes}));
     bool const right = !verify_ || TheText().matches(shift, offset, octets.first(piece));
     mistakes_ += right ? 0 : piece;
     offset += piece;

@@ -79,7 +79,7 @@ class LockstepSink : public Application {
   std::uint64_t stream_ = 0;
   Ptr<LockstepSocket> listener_;
   std::vector<Ptr<LockstepSocket>> peers_;
-  std::vector<std::uint64_t> offsets_;  // of each peer: octets read
+  std::vector<std::uint64_t> offsets_;                     // of each peer: octets read
   std::unordered_map<const Socket*, std::size_t> places_;  // in these two
   std::uint64_t read_ = 0;
   std::uint64_t mistakes_ = 0;

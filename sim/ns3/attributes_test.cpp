@@ -29,8 +29,7 @@ using Ns3AttributesDeathTest = ::testing::Test;
 
 TEST(Ns3AttributesDeathTest, AWordThatIsNoChoiceNamesTheChoices) {
   std::string const line = "the attribute Congestion is 'vegas': it is one of ";
-  EXPECT_FALSE(
-      Config::SetDefaultFailSafe("ns3::LockstepStack::Congestion", StringValue("vegas")));
+  EXPECT_FALSE(Config::SetDefaultFailSafe("ns3::LockstepStack::Congestion", StringValue("vegas")));
   EXPECT_DEATH(Config::SetDefault("ns3::LockstepStack::Congestion", StringValue("vegas")),
                HasSubstr(line));
   EXPECT_DEATH(CreateObject<LockstepStack>()->SetAttribute("Congestion", StringValue("vegas")),
@@ -69,7 +68,8 @@ TEST(Ns3AttributesDeathTest, WhatIsNoAddressIsNamed) {
   for (const char* wrong : {"2001:db8::zz/64", "10.1.1.1/24x", "10.1.1.1/", "10.1.1.1", "10.1.1/24",
                             "10.1.1.1/33", "2001:db8::1/129", "/24", "", "10.1.1.256/24"}) {
     EXPECT_DEATH(LockstepHelper().AddAddress(device, wrong),
-                 HasSubstr("AddAddress: '" + std::string(wrong) + "' is no address with the length "
+                 HasSubstr("AddAddress: '" + std::string(wrong) +
+                           "' is no address with the length "
                            "of its prefix, like 10.1.1.1/24"));
   }
   LockstepHelper().AddAddress(device, "10.1.1.1/24");

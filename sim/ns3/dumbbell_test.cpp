@@ -34,10 +34,10 @@ constexpr std::uint32_t ethernet_header = 14;
 struct Scenario {
   std::uint64_t access_bits_per_second = 100'000'000;
   std::uint64_t bottleneck_bits_per_second = 10'000'000;
-  std::uint64_t delay_us = 10'000;   // of the bottleneck; an access link has 1 ms
-  std::uint32_t queue = 20;          // frames that wait before the bottleneck, without that on it
-  std::uint64_t bytes = 400'000;     // of each flow
-  std::list<std::uint32_t> lost;     // frames behind the bottleneck, counted from 0
+  std::uint64_t delay_us = 10'000;  // of the bottleneck; an access link has 1 ms
+  std::uint32_t queue = 20;         // frames that wait before the bottleneck, without that on it
+  std::uint64_t bytes = 400'000;    // of each flow
+  std::list<std::uint32_t> lost;    // frames behind the bottleneck, counted from 0
   void (*change)(lockstep::Config&) = nullptr;
 };
 
@@ -70,12 +70,12 @@ lockstep::sim::World OurDumbbell(const Scenario& scenario, std::uint32_t queue_p
     host.config = ConfigOf(scenario, i);
     host.transmit_ring = 4096;
     world.hosts.push_back(host);
-    world.links.push_back({host.name, {NodeKind::host, i}, {NodeKind::learning_switch, i / 2},
-                           access, access});
+    world.links.push_back(
+        {host.name, {NodeKind::host, i}, {NodeKind::learning_switch, i / 2}, access, access});
   }
   auto const wire = LaneOf(scenario.bottleneck_bits_per_second, scenario.delay_us);
-  world.links.push_back({"bottleneck", {NodeKind::learning_switch, 0},
-                         {NodeKind::learning_switch, 1}, wire, wire});
+  world.links.push_back(
+      {"bottleneck", {NodeKind::learning_switch, 0}, {NodeKind::learning_switch, 1}, wire, wire});
   world.links.back().forward.queue_packets = queue_packets;
   for (std::uint32_t i = 0; i < 2; ++i) {
     auto app = lockstep::sim::app_of("bulk", scenario.bytes);
@@ -112,8 +112,7 @@ class EthernetDevice : public SimpleNetDevice {
   }
   // What the base holds a packet to has room for the header as well.
   std::uint16_t GetMtu() const override {
-    return static_cast<std::uint16_t>(SimpleNetDevice::GetMtu() +
-                                      (framing_ ? ethernet_header : 0));
+    return static_cast<std::uint16_t>(SimpleNetDevice::GetMtu() + (framing_ ? ethernet_header : 0));
   }
   void SetReceiveCallback(ReceiveCallback) override {}  // all comes by the other one
   void SetPromiscReceiveCallback(PromiscReceiveCallback callback) override {
@@ -163,8 +162,7 @@ NetDeviceContainer Join(Ptr<Node> a, Ptr<Node> b, const Wire& wire) {
 }
 
 void StartFlow(const Scenario& scenario, const NodeContainer& hosts, std::uint32_t flow) {
-  InetSocketAddress const remote(
-      Ipv4Address(("10.0.0." + std::to_string(flow + 3)).c_str()), 5001);
+  InetSocketAddress const remote(Ipv4Address(("10.0.0." + std::to_string(flow + 3)).c_str()), 5001);
   auto const source = CreateObject<LockstepBulkSend>();
   source->SetAttribute("Remote", AddressValue(remote));
   source->SetAttribute("MaxBytes", UintegerValue(scenario.bytes));
@@ -189,9 +187,9 @@ std::vector<Sighting> RunInNs3(const Scenario& scenario, bool counted = true) {
     ends.Add(devices.Get(0));
     ports[i / 2].Add(devices.Get(1));
   }
-  auto const wire = Join(switches.Get(0), switches.Get(1),
-                         {scenario.bottleneck_bits_per_second, scenario.delay_us, scenario.queue,
-                          counted});
+  auto const wire =
+      Join(switches.Get(0), switches.Get(1),
+           {scenario.bottleneck_bits_per_second, scenario.delay_us, scenario.queue, counted});
   for (std::uint32_t i = 0; i < 2; ++i) {
     ports[i].Add(wire.Get(i));
     BridgeHelper().Install(switches.Get(i), ports[i]);
@@ -203,8 +201,7 @@ std::vector<Sighting> RunInNs3(const Scenario& scenario, bool counted = true) {
   }
   std::vector<Sighting> seen;
   for (std::uint32_t i = 0; i < host_count; ++i) {
-    ends.Get(i)->SetAddress(
-        Mac48Address(("02:00:00:00:00:0" + std::to_string(i + 1)).c_str()));
+    ends.Get(i)->SetAddress(Mac48Address(("02:00:00:00:00:0" + std::to_string(i + 1)).c_str()));
     auto const stack = LockstepHelper().Install(ends.Get(i));
     stack->Fields() = ConfigOf(scenario, i);
     stack->KeepKeys();

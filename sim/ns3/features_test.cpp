@@ -14,8 +14,8 @@
 #include <ns3/traffic-control-helper.h>
 #include <ns3/traffic-control-layer.h>
 
-#include <cstdint>
 #include <unistd.h>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -61,8 +61,8 @@ void ConnectTraces(Trace* trace) {
   std::string const path = "/NodeList/0/$ns3::LockstepHost/StackList/0/SocketList/0/";
   EXPECT_TRUE(Config::ConnectWithoutContextFailSafe(path + "CongestionWindow",
                                                     MakeBoundCallback(&NoteCwnd, trace)));
-  EXPECT_TRUE(Config::ConnectWithoutContextFailSafe(path + "State",
-                                                    MakeBoundCallback(&NoteState, trace)));
+  EXPECT_TRUE(
+      Config::ConnectWithoutContextFailSafe(path + "State", MakeBoundCallback(&NoteState, trace)));
   for (const char* name : {"SlowStartThreshold", "BytesInFlight"}) {
     EXPECT_TRUE(Config::ConnectFailSafe(path + name, MakeBoundCallback(&NoteNumber, trace)));
   }
@@ -86,9 +86,8 @@ TEST(Ns3Features, TheTracesOfASocketAreFoundByTheirPath) {
   for (const char* name : {"SlowStartThreshold", "BytesInFlight", "RTT", "RTO"}) {
     EXPECT_THAT(trace.changes[name], Gt(0)) << name;
   }
-  EXPECT_THAT(trace.states,
-              ::testing::ElementsAre(TcpSocket::ESTABLISHED, TcpSocket::FIN_WAIT_1,
-                                     TcpSocket::TIME_WAIT));
+  EXPECT_THAT(trace.states, ::testing::ElementsAre(TcpSocket::ESTABLISHED, TcpSocket::FIN_WAIT_1,
+                                                   TcpSocket::TIME_WAIT));
 }
 
 void NoteDrop(std::vector<std::string>* reasons, Ptr<const Packet>, std::string reason) {
@@ -134,8 +133,8 @@ TEST(Ns3Features, TheGatewayIsTakenFromTheRoutesOfTheNode) {
   lockstep.Install(nodes.Get(0));
   lockstep.Install(nodes.Get(2));
   Ipv4GlobalRoutingHelper::PopulateRoutingTables();
-  auto const sink = StartFlow(
-      {nodes.Get(0), nodes.Get(2), InetSocketAddress(addresses.GetAddress(1), 5001)});
+  auto const sink =
+      StartFlow({nodes.Get(0), nodes.Get(2), InetSocketAddress(addresses.GetAddress(1), 5001)});
   RunFor(60);
   EXPECT_EQ(sink->GetTotalRx(), kMegabyte);
 }
@@ -190,8 +189,7 @@ TEST(Ns3Features, AStoppedQueueHoldsTheStackBack) {
   LockstepHelper lockstep;
   lockstep.AddAddress(devices.Get(0), "10.1.1.1/24");
   lockstep.AddAddress(devices.Get(1), "10.1.1.2/24");
-  auto const sink =
-      StartFlow({nodes.Get(0), nodes.Get(1), InetSocketAddress("10.1.1.2", 5001)});
+  auto const sink = StartFlow({nodes.Get(0), nodes.Get(1), InetSocketAddress("10.1.1.2", 5001)});
   RunFor(60);
   EXPECT_EQ(sink->GetTotalRx(), kMegabyte);
   auto const stack = LockstepHelper::GetStack(devices.Get(0));
@@ -217,8 +215,8 @@ TEST(Ns3Features, AQueueDiscMarksAndTheSenderHears) {
   LockstepHelper lockstep;
   lockstep.Set("Ecn", StringValue("on"));
   lockstep.Install(nodes);
-  auto const sink = StartFlow(
-      {nodes.Get(0), nodes.Get(1), InetSocketAddress(addresses.GetAddress(1), 5001)});
+  auto const sink =
+      StartFlow({nodes.Get(0), nodes.Get(1), InetSocketAddress(addresses.GetAddress(1), 5001)});
   RunFor(60);
   EXPECT_EQ(sink->GetTotalRx(), kMegabyte);
   EXPECT_THAT(installed.Get(0)->GetStats().nTotalMarkedPackets, Gt(0u))
@@ -301,8 +299,8 @@ TEST(Ns3Features, ASocketOutlivesTheSimulation) {
   ASSERT_EQ(listener->Bind(InetSocketAddress(Ipv4Address::GetAny(), 80)), 0);
   ASSERT_EQ(listener->Listen(), 0);
   RunFor(1);
-  auto const socket = DynamicCast<LockstepSocket>(
-      DynamicCast<BulkSendApplication>(sources.Get(0))->GetSocket());
+  auto const socket =
+      DynamicCast<LockstepSocket>(DynamicCast<BulkSendApplication>(sources.Get(0))->GetSocket());
   EXPECT_TRUE(socket->Inspect().exists);
   Address const remote = two->Remote();
   two.reset();  // Simulator::Destroy()

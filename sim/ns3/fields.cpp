@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/seam/config_fields.hpp"
+#include "core/stack/config_fields.hpp"
 
 namespace ns3 {
 namespace {
@@ -214,7 +214,7 @@ bool IsOfTheDevice(std::string_view field) { return field == "mtu_bytes"; }
 TypeId AddNumber(TypeId tid, std::string_view field, Unit unit, FieldRange range,
                  std::uint64_t number) {
   std::string const name = LockstepAttributeName(field);
-  std::string help = "Config's " + std::string(field) + ": see core/seam/README.md.";
+  std::string help = "Config's " + std::string(field) + ": see core/stack/README.md.";
   if (field == "mss") {
     // Or what was set could not be told from what was not.
     help += " 0: as large as the MTU allows.";
@@ -223,8 +223,7 @@ TypeId AddNumber(TypeId tid, std::string_view field, Unit unit, FieldRange range
   }
   auto const accessor = Create<NumberAccessor>(field, unit);
   if (unit == Unit::boolean) {
-    return tid.AddAttribute(name, help, BooleanValue(number != 0), accessor,
-                            MakeBooleanChecker());
+    return tid.AddAttribute(name, help, BooleanValue(number != 0), accessor, MakeBooleanChecker());
   }
   if (unit == Unit::duration) {
     return tid.AddAttribute(name, help, TimeValue(NanoSeconds(std::min(number, time_max))),
@@ -261,8 +260,8 @@ TypeId AddLockstepFields(TypeId tid) {
         }
       });
   lockstep::visit_choices(bare, [&](std::string_view field, auto words, const auto& choice) {
-    auto const checker = Create<ChoiceChecker>(
-        field, std::vector<std::string_view>(words.begin(), words.end()));
+    auto const checker =
+        Create<ChoiceChecker>(field, std::vector<std::string_view>(words.begin(), words.end()));
     std::string help = "One of ";
     help.append(checker->GetUnderlyingTypeInformation());
     tid = tid.AddAttribute(LockstepAttributeName(field), help,

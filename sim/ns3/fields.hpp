@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 
 namespace ns3 {
 

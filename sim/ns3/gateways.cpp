@@ -140,11 +140,10 @@ Addresses AddressesOfOthers(Ptr<const Node> node) {
 LockstepWay WayTo(Ptr<const Node> node, Ptr<NetDevice> device, lockstep::IpAddress destination) {
   // Their ports do not matter.
   Address const address = ToNs3(lockstep::Endpoint{destination, {0}});
-  return destination.is_v4()
-             ? Ask<Ipv4Header>(node->GetObject<Ipv4>(), device,
-                               InetSocketAddress::ConvertFrom(address).GetIpv4())
-             : Ask<Ipv6Header>(node->GetObject<Ipv6>(), device,
-                               Inet6SocketAddress::ConvertFrom(address).GetIpv6());
+  return destination.is_v4() ? Ask<Ipv4Header>(node->GetObject<Ipv4>(), device,
+                                               InetSocketAddress::ConvertFrom(address).GetIpv4())
+                             : Ask<Ipv6Header>(node->GetObject<Ipv6>(), device,
+                                               Inet6SocketAddress::ConvertFrom(address).GetIpv6());
 }
 
 std::uint32_t RoutersBeside(Ptr<NetDevice> device) {
@@ -167,8 +166,8 @@ std::vector<lockstep::ConfigRoute> RoutesBy(Ptr<NetDevice> device, const Address
     auto const all = GatewaysOf(device, destinations, v4);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (i == 0) {
-        routes.push_back({v4 ? ToLockstep(Ipv4Address::GetAny()) : lockstep::IpAddress{},
-                          all[0].gateway, 0});
+        routes.push_back(
+            {v4 ? ToLockstep(Ipv4Address::GetAny()) : lockstep::IpAddress{}, all[0].gateway, 0});
         continue;
       }
       for (auto const& each : all[i].destinations) {

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 #include "core/units/address.hpp"
 
 namespace ns3 {

@@ -1,8 +1,9 @@
-// An Application of core/seam on a stack in ns-3, beside the sockets: code that runs elsewhere too.
+// An Application of core/stack on a stack in ns-3, beside the sockets: code that runs elsewhere
+// too.
 #pragma once
 
-#include "core/seam/event.hpp"
-#include "core/seam/stack.hpp"
+#include "core/stack/event.hpp"
+#include "core/stack/stack.hpp"
 #include "core/units/time.hpp"
 
 namespace ns3 {

@@ -63,8 +63,7 @@ bool TakeIpv6(Ptr<Ipv6> ipv6, LockstepStack& stack) {
   for (std::uint32_t i = 0; i < ipv6->GetNAddresses(index); ++i) {
     auto const address = ipv6->GetAddress(index, i);
     if (!address.GetAddress().IsLinkLocal()) {
-      stack.AddAddress(
-          {ToLockstep(address.GetAddress()), address.GetPrefix().GetPrefixLength()});
+      stack.AddAddress({ToLockstep(address.GetAddress()), address.GetPrefix().GetPrefixLength()});
       found = true;
     }
   }
@@ -128,8 +127,7 @@ Ptr<LockstepStack> LockstepHelper::Install(Ptr<NetDevice> device) const {
     node->AggregateObject(CreateObject<LockstepSocketFactory>());
   }
   NS_ABORT_MSG_IF(host->GetStack(device) != nullptr,
-                  "LockstepHelper: device " << device->GetIfIndex() << " of node "
-                                            << node->GetId()
+                  "LockstepHelper: device " << device->GetIfIndex() << " of node " << node->GetId()
                                             << " has a LockstepStack already: two stacks on one "
                                             << "device");
   auto const stack = Make(device);
@@ -175,9 +173,9 @@ Ptr<LockstepStack> LockstepHelper::GetStack(Ptr<NetDevice> device) {
 Ptr<LockstepStack> LockstepHelper::AddAddress(Ptr<NetDevice> device,
                                               const std::string& address) const {
   lockstep::HostAddress parsed;
-  NS_ABORT_MSG_UNLESS(ReadPrefix(address, parsed),
-                      "LockstepHelper::AddAddress: '" << address << "' is no address with the "
-                                                      << "length of its prefix, like 10.1.1.1/24");
+  NS_ABORT_MSG_UNLESS(ReadPrefix(address, parsed), "LockstepHelper::AddAddress: '"
+                                                       << address << "' is no address with the "
+                                                       << "length of its prefix, like 10.1.1.1/24");
   auto const there = GetStack(device);
   auto const stack = there != nullptr ? there : Install(device);
   stack->AddAddress(parsed);

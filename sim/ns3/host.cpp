@@ -22,8 +22,8 @@ TypeId LockstepHost::GetTypeId() {
           .SetParent<Object>()
           .SetGroupName("Internet")
           .AddConstructor<LockstepHost>()
-          .AddAttribute("StackList", "The stacks of this node, one a device.",
-                        ObjectVectorValue(), MakeObjectVectorAccessor(&LockstepHost::stacks_),
+          .AddAttribute("StackList", "The stacks of this node, one a device.", ObjectVectorValue(),
+                        MakeObjectVectorAccessor(&LockstepHost::stacks_),
                         MakeObjectVectorChecker<LockstepStack>());
   return tid;
 }
@@ -41,8 +41,8 @@ void LockstepHost::Add(Ptr<LockstepStack> stack) {
 }
 
 Ptr<LockstepStack> LockstepHost::GetStack(Ptr<NetDevice> device) const {
-  auto const at = std::ranges::find_if(
-      stacks_, [&](const auto& each) { return each->GetDevice() == device; });
+  auto const at =
+      std::ranges::find_if(stacks_, [&](const auto& each) { return each->GetDevice() == device; });
   return at == stacks_.end() ? nullptr : *at;
 }
 

@@ -70,8 +70,8 @@ TEST(Ns3Interfaces, SoIsItByIpv6) {
   far.SetForwarding(0, true);
   far.SetDefaultRoute(1, 0);
   LockstepHelper().Install(net.nodes.Get(0));
-  Flow flow{net.nodes.Get(0), net.nodes.Get(3),
-            Inet6SocketAddress(far.GetAddress(1, 1), 5001), kOurs, kTheirs};
+  Flow flow{net.nodes.Get(0), net.nodes.Get(3), Inet6SocketAddress(far.GetAddress(1, 1), 5001),
+            kOurs, kTheirs};
   flow.at = Seconds(3);  // the others have tested their addresses for duplicates
   auto const sink = StartFlow(flow);
   RunFor(60);
@@ -84,8 +84,8 @@ TEST(Ns3Interfaces, APacketForAnyAddressOfTheHostIsTakenByAnyLink) {
     Net net({{0, 1}, {1, 2}, {0, 2}});
     LockstepHelper().Install(net.nodes.Get(0));
     auto const ours = net.nodes.Get(0);
-    Flow flow{ours, net.nodes.Get(2),
-              InetSocketAddress(net.interfaces[1].GetAddress(1), 5001), kOurs, kTheirs};
+    Flow flow{ours, net.nodes.Get(2), InetSocketAddress(net.interfaces[1].GetAddress(1), 5001),
+              kOurs, kTheirs};
     if (!ours_sends) {
       // Node 1 reaches this address of node 0 by the link between them.
       flow = {net.nodes.Get(1), ours, InetSocketAddress(net.interfaces[2].GetAddress(0), 5001),

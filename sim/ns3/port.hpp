@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/driver.hpp"
+#include "core/stack/driver.hpp"
 #include "core/wire/checksum.hpp"
 #include "sim/ns3/stack.hpp"
 
@@ -66,7 +66,7 @@ class LockstepStack::Port {
   }
 
  private:
-  // As a network card does: the field holds the sum of the pseudo-header.
+  // As a network NIC does: the field holds the sum of the pseudo-header.
   static void CompleteChecksum(std::span<std::byte> frame, const lockstep::Egress& egress) {
     auto const segment = frame.subspan(egress.checksum_start);
     std::uint16_t const checksum = lockstep::wire::sum(segment).checksum();

@@ -33,8 +33,8 @@ bool LockstepQueueItem::Mark() {
   if (!lockstep::sim::mark_congestion(std::span(head.octets).first(head.length), 0)) {
     return false;
   }
-  auto const marked = Create<Packet>(
-      reinterpret_cast<const std::uint8_t*>(head.octets.data()), head.length);
+  auto const marked =
+      Create<Packet>(reinterpret_cast<const std::uint8_t*>(head.octets.data()), head.length);
   auto const packet = GetPacket();
   packet->RemoveAtStart(head.length);
   marked->AddAtEnd(packet);
@@ -47,8 +47,7 @@ std::uint32_t LockstepQueueItem::Hash(std::uint32_t perturbation) const {
   Head const head = HeadOf(*GetPacket());
   bool const v6 = std::to_integer<std::uint32_t>(head.octets[0]) >> 4 == 6;
   std::uint32_t const addresses = v6 ? 8 : 12;
-  std::uint32_t const ports =
-      v6 ? 40 : (std::to_integer<std::uint32_t>(head.octets[0]) & 15) * 4;
+  std::uint32_t const ports = v6 ? 40 : (std::to_integer<std::uint32_t>(head.octets[0]) & 15) * 4;
   std::uint32_t const protocol = std::to_integer<std::uint32_t>(head.octets[v6 ? 6 : 9]);
   lockstep::SipHash<1, 3> hash({perturbation, protocol});
   for (std::uint32_t at = addresses; at < (v6 ? 40u : 20u); at += 4) {

@@ -22,7 +22,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/seam/statistics.hpp"
+#include "core/stack/statistics.hpp"
 #include "sim/ns3/helper.hpp"
 #include "sim/ns3/stack.hpp"
 

@@ -29,17 +29,28 @@ Time ToTime(lockstep::Duration duration) {
 TcpSocket::TcpStates_t ToState(lockstep::tcp::State state) {
   using lockstep::tcp::State;
   switch (state) {
-    case State::listen: return TcpSocket::LISTEN;
-    case State::syn_sent: return TcpSocket::SYN_SENT;
-    case State::syn_received: return TcpSocket::SYN_RCVD;
-    case State::established: return TcpSocket::ESTABLISHED;
-    case State::fin_wait_1: return TcpSocket::FIN_WAIT_1;
-    case State::fin_wait_2: return TcpSocket::FIN_WAIT_2;
-    case State::close_wait: return TcpSocket::CLOSE_WAIT;
-    case State::closing: return TcpSocket::CLOSING;
-    case State::last_ack: return TcpSocket::LAST_ACK;
-    case State::time_wait: return TcpSocket::TIME_WAIT;
-    default: return TcpSocket::CLOSED;
+    case State::listen:
+      return TcpSocket::LISTEN;
+    case State::syn_sent:
+      return TcpSocket::SYN_SENT;
+    case State::syn_received:
+      return TcpSocket::SYN_RCVD;
+    case State::established:
+      return TcpSocket::ESTABLISHED;
+    case State::fin_wait_1:
+      return TcpSocket::FIN_WAIT_1;
+    case State::fin_wait_2:
+      return TcpSocket::FIN_WAIT_2;
+    case State::close_wait:
+      return TcpSocket::CLOSE_WAIT;
+    case State::closing:
+      return TcpSocket::CLOSING;
+    case State::last_ack:
+      return TcpSocket::LAST_ACK;
+    case State::time_wait:
+      return TcpSocket::TIME_WAIT;
+    default:
+      return TcpSocket::CLOSED;
   }
 }
 
@@ -59,8 +70,7 @@ TypeId LockstepSocket::GetTypeId() {
           .AddTraceSource("RTT", "SRTT of RFC 6298.",
                           MakeTraceSourceAccessor(&LockstepSocket::rtt_),
                           "ns3::TracedValueCallback::Time")
-          .AddTraceSource("RTO", "RTO of RFC 6298.",
-                          MakeTraceSourceAccessor(&LockstepSocket::rto_),
+          .AddTraceSource("RTO", "RTO of RFC 6298.", MakeTraceSourceAccessor(&LockstepSocket::rto_),
                           "ns3::TracedValueCallback::Time")
           .AddTraceSource("BytesInFlight", "Octets that count as being in the network (RFC 6675).",
                           MakeTraceSourceAccessor(&LockstepSocket::in_flight_),
@@ -105,15 +115,23 @@ int LockstepSocket::Refused(lockstep::Refusal refusal) {
   using lockstep::Refusal;
   NS_LOG_WARN("LockstepSocket: " << lockstep::name_of(refusal));
   switch (refusal) {
-    case Refusal::none: return 0;
-    case Refusal::no_route: return Fail(ERROR_NOROUTETOHOST);
-    case Refusal::exists: return Fail(ERROR_ADDRINUSE);
+    case Refusal::none:
+      return 0;
+    case Refusal::no_route:
+      return Fail(ERROR_NOROUTETOHOST);
+    case Refusal::exists:
+      return Fail(ERROR_ADDRINUSE);
     case Refusal::bad_local:
-    case Refusal::ports_exhausted: return Fail(ERROR_ADDRNOTAVAIL);
-    case Refusal::no_room: return Fail(ERROR_AGAIN);
-    case Refusal::closing: return Fail(ERROR_SHUTDOWN);
-    case Refusal::stale_id: return Fail(ERROR_NOTCONN);
-    default: return Fail(ERROR_INVAL);
+    case Refusal::ports_exhausted:
+      return Fail(ERROR_ADDRNOTAVAIL);
+    case Refusal::no_room:
+      return Fail(ERROR_AGAIN);
+    case Refusal::closing:
+      return Fail(ERROR_SHUTDOWN);
+    case Refusal::stale_id:
+      return Fail(ERROR_NOTCONN);
+    default:
+      return Fail(ERROR_INVAL);
   }
 }
 
@@ -306,8 +324,7 @@ Ptr<Packet> LockstepSocket::Recv(std::uint32_t size, std::uint32_t flags) {
     // As ns-3's: an empty packet is the end.
     return peer_finished_ ? Create<Packet>() : nullptr;
   }
-  auto const packet =
-      Create<Packet>(reinterpret_cast<const std::uint8_t*>(octets.data()), length);
+  auto const packet = Create<Packet>(reinterpret_cast<const std::uint8_t*>(octets.data()), length);
   if ((flags & peek) == 0) {
     Consume(length);
   }

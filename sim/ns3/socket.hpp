@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/seam/event.hpp"
+#include "core/stack/event.hpp"
 
 namespace ns3 {
 
@@ -69,8 +69,7 @@ class LockstepSocket : public Socket {
   // Beyond Socket: without packets in between.
 
   /// Writes what there is room for: the number of octets taken.
-  std::uint32_t Write(std::span<const std::byte> octets,
-                      lockstep::More more = lockstep::More::no);
+  std::uint32_t Write(std::span<const std::byte> octets, lockstep::More more = lockstep::More::no);
   /// The first unread octets that lie together; empty: none, or the connection is gone.
   std::span<const std::byte> Readable() const;
   void Consume(std::uint32_t octets);

@@ -21,8 +21,8 @@
 #include <sstream>
 #include <utility>
 
-#include "core/seam/statistics.hpp"
-#include "core/seam/turn.hpp"
+#include "core/stack/statistics.hpp"
+#include "core/stack/turn.hpp"
 #include "sim/ns3/addresses.hpp"
 #include "sim/ns3/gateways.hpp"
 #include "sim/ns3/host.hpp"
@@ -84,12 +84,11 @@ TypeId LockstepStack::GetTypeId() {
           .SetParent<Object>()
           .SetGroupName("Internet")
           .AddConstructor<LockstepStack>()
-          .AddAttribute("UseQueueDisc",
-                        "Send through the root queue disc of the device, if it has one.",
-                        BooleanValue(true),
-                        MakeBooleanAccessor(&LockstepStack::SetUseQueueDisc,
-                                            &LockstepStack::GetUseQueueDisc),
-                        MakeBooleanChecker())
+          .AddAttribute(
+              "UseQueueDisc", "Send through the root queue disc of the device, if it has one.",
+              BooleanValue(true),
+              MakeBooleanAccessor(&LockstepStack::SetUseQueueDisc, &LockstepStack::GetUseQueueDisc),
+              MakeBooleanChecker())
           .AddAttribute("Stream", "The random stream that the stack's keys are drawn from.",
                         IntegerValue(-1),
                         MakeIntegerAccessor(&LockstepStack::SetStream, &LockstepStack::GetStream),
@@ -280,8 +279,9 @@ LockstepStack::Port& LockstepStack::LendPort() {
 
 lockstep::Stack& LockstepStack::GetCore() {
   if (core_ == nullptr) {
-    NS_ABORT_MSG_IF(device_ == nullptr, "LockstepStack: it has no device yet, or the simulation is "
-                                        "over: read what it has to tell before Simulator::Destroy");
+    NS_ABORT_MSG_IF(device_ == nullptr,
+                    "LockstepStack: it has no device yet, or the simulation is "
+                    "over: read what it has to tell before Simulator::Destroy");
     if (!keys_kept_) {
       auto const random = CreateObject<UniformRandomVariable>();
       random->SetStream(stream_);
@@ -647,7 +647,7 @@ bool LockstepStack::TellGuest(lockstep::Stack& stack, const lockstep::Event& eve
   return true;
 }
 
-void LockstepStack::told(lockstep::Stack& stack, const lockstep::Event& event) {
+void LockstepStack::on_event(lockstep::Stack& stack, const lockstep::Event& event) {
   Ptr<LockstepSocket> socket;
   if (event.kind == lockstep::EventKind::accepted) {
     Ptr<LockstepSocket> const listener = listeners_[event.listener.slot];

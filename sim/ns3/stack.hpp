@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/seam/stack.hpp"
+#include "core/stack/stack.hpp"
 #include "sim/ns3/fields.hpp"
 #include "sim/ns3/guest.hpp"
 
@@ -33,12 +33,12 @@ class TrafficControlLayer;
 /// What happened between a stack and ns-3.
 struct LockstepCounters {
   std::uint64_t turns = 0;
-  std::uint64_t events = 0;            ///< of ns-3's scheduler, scheduled by this stack
+  std::uint64_t events = 0;  ///< of ns-3's scheduler, scheduled by this stack
   std::uint64_t frames_received = 0;
   std::uint64_t frames_sent = 0;
-  std::uint64_t refused_by_device = 0; ///< Send() gave false: the frame is lost
-  std::uint64_t overflowed = 0;        ///< came while as many as a burst waited: lost
-  std::uint64_t blocked_turns = 0;     ///< ended since the device's queue was stopped
+  std::uint64_t refused_by_device = 0;  ///< Send() gave false: the frame is lost
+  std::uint64_t overflowed = 0;         ///< came while as many as a burst waited: lost
+  std::uint64_t blocked_turns = 0;      ///< ended since the device's queue was stopped
 };
 
 /// It takes all that the device receives, before the node sees it, and sends through the device, or
@@ -99,8 +99,8 @@ class LockstepStack : public Object, public LockstepConfigured {
   void Invite(LockstepGuest& guest);
   void Dismiss();
 
-  // An Application of core/seam.
-  void told(lockstep::Stack& stack, const lockstep::Event& event);
+  // An Application of core/stack.
+  void on_event(lockstep::Stack& stack, const lockstep::Event& event);
   void run(lockstep::Stack& stack, lockstep::Instant now);
 
  protected:
@@ -151,7 +151,7 @@ class LockstepStack : public Object, public LockstepConfigured {
   std::vector<std::byte> memory_;
   std::unique_ptr<lockstep::Stack> core_;
   std::unique_ptr<Port> port_;
-  Ptr<NetDevice> device_;  // null: not yet, or the simulation is over
+  Ptr<NetDevice> device_;                     // null: not yet, or the simulation is over
   Ptr<TrafficControlLayer> traffic_control_;  // if the device has a root queue disc
   bool use_queue_disc_ = true;
   std::int64_t stream_ = -1;
@@ -165,7 +165,7 @@ class LockstepStack : public Object, public LockstepConfigured {
   Ptr<LockstepStack> stored_at_;  // where the packet of which it has spoken once waits
   bool announced_ = false;        // it has said only that a packet came
   bool turning_ = false;
-  bool again_ = false;            // something came while it turned
+  bool again_ = false;  // something came while it turned
   EventId event_;
   std::uint64_t event_at_ = ~std::uint64_t{0};
   bool blocked_ = false;

@@ -6,7 +6,7 @@
 // lockstep-runner mpipe [captures] FIRST LAST does so with the mPIPE driver, on the model of its
 // hardware, in each host that can have it, and says how many those are.
 // lockstep-runner mpipe4 [captures] FIRST LAST makes four workers of each that can be several, all
-// on its card.
+// on its NIC.
 // lockstep-runner speed prints how many frames a CPU second of a bulk transfer holds.
 #include <cstdint>
 #include <cstdio>
@@ -18,7 +18,7 @@
 #include "sim/kernel/kernel.hpp"
 #include "sim/kernel/text.hpp"
 #include "sim/kernel/trace.hpp"
-#include "sim/runner/cards.hpp"
+#include "sim/runner/nics.hpp"
 #include "sim/worlds/build.hpp"
 #include "sim/worlds/nasty.hpp"
 
@@ -70,14 +70,14 @@ enum class HostPort : std::uint8_t { plain, mpipe, mpipe_of_four };
 
 struct Setting {
   World world;
-  std::uint32_t cards = 0;
+  std::uint32_t nics = 0;
   std::uint32_t spread = 0;  // of these, with four workers
 };
 
 Setting setting_of(std::uint64_t seed, HostPort port) {
   Setting setting{nasty_world(seed)};
   if (port != HostPort::plain) {
-    setting.cards = give_cards(setting.world, seed);
+    setting.nics = give_nics(setting.world, seed);
   }
   if (port == HostPort::mpipe_of_four) {
     constexpr ShardCount workers{4};
@@ -87,9 +87,9 @@ Setting setting_of(std::uint64_t seed, HostPort port) {
 }
 
 void run(std::uint64_t seed, HostPort port) {
-  auto const [world, cards, spread] = setting_of(seed, port);
+  auto const [world, nics, spread] = setting_of(seed, port);
   HashSink sink;
-  Kernel kernel(world, seed, registry_with_cards());
+  Kernel kernel(world, seed, registry_with_nics());
   Trace trace(world, sink);
   kernel.observe(trace);
   Ending const ending = kernel.run();
@@ -103,7 +103,7 @@ void run(std::uint64_t seed, HostPort port) {
   line.add(" capture ").add_hex(sink.hash()).add(" ").add(sink.length());
   line.add(" frames ").add(kernel.frames_sent()).add(" ended ").add(kernel.now().ns);
   if (port != HostPort::plain) {
-    line.add(" cards ").add(cards);
+    line.add(" nics ").add(nics);
   }
   if (port == HostPort::mpipe_of_four) {
     line.add(" spread ").add(spread);
@@ -114,7 +114,7 @@ void run(std::uint64_t seed, HostPort port) {
 void capture(std::uint64_t seed, HostPort port) {
   World const world = setting_of(seed, port).world;
   OutputSink sink;
-  Kernel kernel(world, seed, registry_with_cards());
+  Kernel kernel(world, seed, registry_with_nics());
   Trace trace(world, sink);
   kernel.observe(trace);
   static_cast<void>(kernel.run());
@@ -167,11 +167,12 @@ int main(int count, char** arguments) {
   bool const captures = told("captures");
   std::uint64_t first = 0;
   std::uint64_t last = 0;
-  if (count != from + 2 || !number(arguments[from], first) ||
-      !number(arguments[from + 1], last) || first > last) {
-    std::fputs("usage: lockstep-runner [mpipe|mpipe4] [captures] FIRST LAST | "
-               "lockstep-runner speed\n",
-               stderr);
+  if (count != from + 2 || !number(arguments[from], first) || !number(arguments[from + 1], last) ||
+      first > last) {
+    std::fputs(
+        "usage: lockstep-runner [mpipe|mpipe4] [captures] FIRST LAST | "
+        "lockstep-runner speed\n",
+        stderr);
     return 2;
   }
   for (std::uint64_t seed = first; seed <= last; ++seed) {

@@ -39,9 +39,9 @@ TEST(Schedule, AgreesWithASortedListUnderAnyMixOfAddAndTake) {
         model.push_back({at, order, subject, 0});
         schedule.add(at, {kind, subject, 0});
       } else {
-        auto const least = std::min_element(
-            model.begin(), model.end(),
-            [](const Entry& a, const Entry& b) { return a.precedes(b); });
+        auto const least =
+            std::min_element(model.begin(), model.end(),
+                             [](const Entry& a, const Entry& b) { return a.precedes(b); });
         ASSERT_EQ(schedule.take().subject, least->subject);
         model.erase(least);
       }

@@ -21,9 +21,7 @@ class Dice {
   }
   // Both included.
   std::uint64_t within(Random::Range range) { return random_.within(range); }
-  Duration within(Duration least, Duration most) {
-    return {random_.within({least.ns, most.ns})};
-  }
+  Duration within(Duration least, Duration most) { return {random_.within({least.ns, most.ns})}; }
   // From `least` to about `most`, each magnitude as likely as the next. `least` is not zero.
   std::uint64_t magnitude(Random::Range range) {
     std::uint64_t top = range.least;

@@ -17,9 +17,9 @@ std::uint32_t draw_mtu(Dice& dice) {
 
 LaneSpec draw_lane(Dice& dice) {
   LaneSpec lane;
-  lane.rate_bits_per_second = dice.pick({std::uint64_t{0}, std::uint64_t{1'000'000},
-                                         std::uint64_t{10'000'000}, std::uint64_t{100'000'000},
-                                         std::uint64_t{1'000'000'000}});
+  lane.rate_bits_per_second =
+      dice.pick({std::uint64_t{0}, std::uint64_t{1'000'000}, std::uint64_t{10'000'000},
+                 std::uint64_t{100'000'000}, std::uint64_t{1'000'000'000}});
   lane.delay = Duration::microseconds(dice.pick({0u, 5u, 500u, 5'000u, 50'000u, 300'000u}));
   if (dice.percent(40)) {
     lane.queue_packets = dice.pick({1u, 4u, 16u, 64u});
@@ -79,10 +79,10 @@ void add_link(Dice& dice, World& world, NodeRef a, NodeRef b) {
 }
 
 // A pair, a star, or a row of switches.
-void draw_links(Dice& dice, World& world, bool adversary) {
+void draw_links(Dice& dice, World& world, bool random_peer) {
   auto const hosts = static_cast<std::uint32_t>(world.hosts.size());
   bool const bare = world.hosts[0].config.link == LinkType::ip;
-  if (bare || (hosts == 2 && !adversary && dice.percent(70))) {
+  if (bare || (hosts == 2 && !random_peer && dice.percent(70))) {
     add_link(dice, world, {NodeKind::host, 0}, {NodeKind::host, 1});
     return;
   }
@@ -95,10 +95,9 @@ void draw_links(Dice& dice, World& world, bool adversary) {
     }
   }
   for (std::uint32_t i = 0; i < hosts; ++i) {
-    add_link(dice, world, {NodeKind::host, i},
-             {NodeKind::learning_switch, dice.below32(switches)});
+    add_link(dice, world, {NodeKind::host, i}, {NodeKind::learning_switch, dice.below32(switches)});
   }
-  if (adversary) {
+  if (random_peer) {
     add_link(dice, world, {NodeKind::station, 0},
              {NodeKind::learning_switch, dice.below32(switches)});
   }
@@ -107,13 +106,13 @@ void draw_links(Dice& dice, World& world, bool adversary) {
 void add_adversary(Dice& dice, World& world) {
   StationSpec station;
   station.name = "eve";
-  station.model = dice.percent(60) ? "adversary" : "meddler";
+  station.model = dice.percent(60) ? "random_peer" : "drop_case_generator";
   if (!world.hosts[0].config.addresses[0].address.is_v4()) {
-    station.model = "meddler6";
+    station.model = "drop_case_generator6";
   }
   station.address = IpAddress::v4(10, 0, 0, 200);
-  station.every = dice.pick({Duration::microseconds(300), Duration::milliseconds(5),
-                             Duration::milliseconds(60)});
+  station.every = dice.pick(
+      {Duration::microseconds(300), Duration::milliseconds(5), Duration::milliseconds(60)});
   station.acts = dice.pick({std::uint64_t{50}, std::uint64_t{300}, std::uint64_t{600}});
   world.stations.push_back(station);
 }
@@ -181,12 +180,11 @@ World draw_mixed(const Random& root) {
   draw_hosts(host_dice, world, hosts);
   Dice family(root.fork("family"));
   draw_family(family, world);
-  bool const adversary =
-      world.hosts[0].config.link == LinkType::ethernet && topology.percent(35);
-  if (adversary) {
+  bool const random_peer = world.hosts[0].config.link == LinkType::ethernet && topology.percent(35);
+  if (random_peer) {
     add_adversary(topology, world);
   }
-  draw_links(topology, world, adversary);
+  draw_links(topology, world, random_peer);
   Dice together(root.fork("together"));
   draw_together(together, world);
   give_macs(world);

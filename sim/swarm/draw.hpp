@@ -1,4 +1,4 @@
-// Draws a whole world from a seed: topology, configurations, applications, faults, an adversary.
+// Draws a whole world from a seed: topology, configurations, applications, faults, a random_peer.
 #pragma once
 
 #include <cstdint>

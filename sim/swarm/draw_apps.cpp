@@ -1,7 +1,7 @@
 // Draws applications, bounded in what they move, and aims their initial sequence numbers.
 #include <algorithm>
 
-#include "core/tcp/isn.hpp"
+#include "core/tcp/opening/isn.hpp"
 #include "sim/swarm/draw_parts.hpp"
 
 namespace lockstep::sim {
@@ -30,9 +30,8 @@ void draw_amounts(Dice& dice, const World& world, AppSpec& app) {
       std::max<std::uint64_t>(segments_max / talks, 2) * segment_bytes(world, app);
   // A request of no length is never answered.
   bool const asks = app.model == Name("chatter");
-  app.bytes = !asks && dice.percent(5)
-                  ? 0
-                  : dice.magnitude({1, std::min<std::uint64_t>(most, 150'000)});
+  app.bytes =
+      !asks && dice.percent(5) ? 0 : dice.magnitude({1, std::min<std::uint64_t>(most, 150'000)});
   bool const replies = asks || app.model == Name("half_close");
   if (replies) {
     app.reply_bytes = dice.percent(10) ? 0 : dice.magnitude({1, std::min(most, app.bytes * 4 + 1)});
@@ -54,8 +53,8 @@ void draw_manner(Dice& dice, AppSpec& app) {
   app.lend = dice.percent(30);
   app.urgent_every = dice.percent(20) ? dice.pick({1u, 3u}) : 0;
   app.fast_open = dice.percent(50) ? dice.pick({1u, 3u, 64u}) : 0;
-  app.farewell = dice.pick({Farewell::finish, Farewell::finish, Farewell::finish, Farewell::close,
-                            Farewell::close, Farewell::abort});
+  app.close_mode = dice.pick({CloseMode::finish, CloseMode::finish, CloseMode::finish,
+                              CloseMode::close, CloseMode::close, CloseMode::abort});
 }
 
 struct Aim {

@@ -127,8 +127,8 @@ void draw_options(Dice& dice, tcp::Config& tcp) {
   tcp.option_order = dice.percent(30) ? OptionOrder::like_freebsd : OptionOrder::like_linux;
   tcp.window_scale = dice.percent(70);
   tcp.window_shift_automatic = dice.percent(60);
-  tcp.window_shift = dice.pick({std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{7},
-                                std::uint8_t{14}});
+  tcp.window_shift =
+      dice.pick({std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{7}, std::uint8_t{14}});
   tcp.timestamps = dice.percent(70);
   tcp.timestamps_required = dice.percent(80);
   tcp.fast_open_server = dice.percent(70);
@@ -146,8 +146,8 @@ void draw_options(Dice& dice, tcp::Config& tcp) {
 void draw_congestion(Dice& dice, tcp::Config& tcp) {
   using tcp::Congestion;
   using tcp::EcnPolicy;
-  tcp.congestion = dice.pick({Congestion::reno, Congestion::cubic, Congestion::cubic,
-                              Congestion::dctcp});
+  tcp.congestion =
+      dice.pick({Congestion::reno, Congestion::cubic, Congestion::cubic, Congestion::dctcp});
   tcp.hystart = dice.percent(50);
   tcp.ecn = dice.pick({EcnPolicy::off, EcnPolicy::accept, EcnPolicy::on, EcnPolicy::on});
   tcp.pacing = dice.percent(40);
@@ -229,8 +229,8 @@ void draw_host(Dice& dice, HostSpec& host) {
                                     Duration::ns_max - seconds(21'600).ns})};
   }
   if (dice.percent(30)) {
-    host.clock.skew_ppb = dice.pick({100'000, -100'000, 100'000'000, -100'000'000, 500'000'000,
-                                     -500'000'000});
+    host.clock.skew_ppb =
+        dice.pick({100'000, -100'000, 100'000'000, -100'000'000, 500'000'000, -500'000'000});
   }
   if (dice.percent(25)) {
     host.poll = dice.pick({Duration{10'000}, ms(1), ms(20)});

@@ -11,8 +11,7 @@ void draw_discovery(Dice& dice, Config& config) {
   config.follow_routers = dice.percent(30);
   config.discovery_reachable = dice.pick({Duration::milliseconds(500), Duration::seconds(30)});
   config.discovery_retransmission = dice.pick({Duration::seconds(1), Duration::seconds(3)});
-  config.discovery_first_probe =
-      dice.pick({Duration::milliseconds(1), Duration::seconds(5)});
+  config.discovery_first_probe = dice.pick({Duration::milliseconds(1), Duration::seconds(5)});
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ LaneFault draw_change(Dice& dice, const World& world) {
     // Or the one that makes a group of the sender.
     constexpr std::uint32_t group_bit = 6 * 8 + 7;
     bool const group = dice.percent(20);
-    return Corrupt{{dice.pick({1u, 5u}) * percent}, group ? group_bit : 0,
-                   group ? group_bit : last};
+    return Corrupt{
+        {dice.pick({1u, 5u}) * percent}, group ? group_bit : 0, group ? group_bit : last};
   }
   bool const ethernet = world.hosts[0].config.link == LinkType::ethernet;
   // Seldom the headers too: then only invariants can be asked for.
@@ -64,7 +64,9 @@ LaneFault draw_order(Dice& dice) {
       return Reorder{draw_probability(dice), dice.pick({Duration{50'000}, ms(5), ms(400)})};
     default:
       return Delay{dice.pick({Duration{}, ms(20), ms(300)}),
-                   dice.pick({Duration{}, ms(3), ms(200)}), dice.percent(50), {}};
+                   dice.pick({Duration{}, ms(3), ms(200)}),
+                   dice.percent(50),
+                   {}};
   }
 }
 

@@ -1,7 +1,7 @@
 // The parts of a drawn world, one file each: configurations, applications, faults.
 #pragma once
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 #include "sim/kernel/world.hpp"
 #include "sim/swarm/dice.hpp"
 

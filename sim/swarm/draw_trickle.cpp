@@ -41,14 +41,14 @@ void add_links(Dice& dice, World& world) {
   world.switches = {{"s", 1'024}};
   for (std::uint32_t i = 0; i < world.hosts.size(); ++i) {
     LaneSpec const lane = good_lane(dice);
-    world.links.push_back({world.hosts[i].name, {NodeKind::host, i},
-                           {NodeKind::learning_switch, 0}, lane, lane});
+    world.links.push_back(
+        {world.hosts[i].name, {NodeKind::host, i}, {NodeKind::learning_switch, 0}, lane, lane});
   }
   constexpr Name names[] = {"t0", "t1"};
   for (std::uint32_t i = 0; i < world.stations.size(); ++i) {
     LaneSpec const lane = good_lane(dice);
-    world.links.push_back({names[i], {NodeKind::station, i}, {NodeKind::learning_switch, 0}, lane,
-                           lane});
+    world.links.push_back(
+        {names[i], {NodeKind::station, i}, {NodeKind::learning_switch, 0}, lane, lane});
   }
 }
 

@@ -41,8 +41,8 @@ bool lower(T& value, T to) {
 }
 
 bool plain(AppSpec& app) {
-  bool const was = app.lend || app.urgent_every != 0 || app.think.ns != 0 ||
-                   app.stagger.ns != 0 || app.fast_open != 0;
+  bool const was = app.lend || app.urgent_every != 0 || app.think.ns != 0 || app.stagger.ns != 0 ||
+                   app.fast_open != 0;
   app.lend = false;
   app.urgent_every = 0;
   app.fast_open = 0;

@@ -25,8 +25,8 @@ class Shrinker {
 
   World smallest_;
   World candidate_;
-  std::uint32_t at_ = 0;        // which cut comes next
-  bool cut_any_ = false;        // in this round
+  std::uint32_t at_ = 0;  // which cut comes next
+  bool cut_any_ = false;  // in this round
   std::uint32_t tries_ = 0;
 };
 

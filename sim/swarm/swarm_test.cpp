@@ -39,8 +39,8 @@ TEST(Swarm, DrawsTricklersAndEveryProfile) {
     }
     tcp::Config const& tcp = world.hosts[0].config.tcp;
     bool const marks = world.links[0].forward.mark_packets != 0;
-    bool const all = tcp.sack && tcp.timestamps && tcp.path_mtu_discovery &&
-                     tcp.ecn == tcp::EcnPolicy::on;
+    bool const all =
+        tcp.sack && tcp.timestamps && tcp.path_mtu_discovery && tcp.ecn == tcp::EcnPolicy::on;
     for (LinkSpec const& link : world.links) {
       bool const less = link.forward.mtu_bytes < world.hosts[0].config.mtu.count;
       narrow += all && less && link.forward.answers_too_big ? 1 : 0;

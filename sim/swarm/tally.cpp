@@ -1,7 +1,7 @@
 // Adds up counters of stacks, lanes and fault rules.
 #include "sim/swarm/tally.hpp"
 
-#include "core/seam/statistics.hpp"
+#include "core/stack/statistics.hpp"
 #include "sim/kernel/kernel.hpp"
 
 namespace lockstep::sim {

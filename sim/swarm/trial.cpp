@@ -3,15 +3,15 @@
 
 #include <utility>
 
-#include "core/seam/statistics.hpp"
+#include "core/stack/statistics.hpp"
 #include "sim/checkers/alteration.hpp"
 #include "sim/checkers/conservation.hpp"
 #include "sim/checkers/invariants.hpp"
 #include "sim/checkers/liveness.hpp"
 #include "sim/checkers/rfc.hpp"
 #include "sim/checkers/stream.hpp"
-#include "sim/swarm/meddler.hpp"
-#include "sim/swarm/meddler6.hpp"
+#include "sim/swarm/drop_case_generator.hpp"
+#include "sim/swarm/drop_case_generator6.hpp"
 #include "sim/swarm/trickler.hpp"
 
 namespace lockstep::sim {
@@ -94,8 +94,7 @@ class Trial {
     result.tally.add(kernel_);
     result.tally.seeds = 1;
     result.tally.failed = findings_.empty() ? 0 : 1;
-    result.tally.fingerprint =
-        TableHash({}).add(kernel_.seed()).add(result.fingerprint).finish();
+    result.tally.fingerprint = TableHash({}).add(kernel_.seed()).add(result.fingerprint).finish();
     return result;
   }
 
@@ -106,8 +105,7 @@ class Trial {
     while (!over() && kernel_.now() <= limit && kernel_.step()) {
       if (kernel_.steps() == trial_steps_max) {
         findings_.add({CheckerKind::liveness, kernel_.now(), kernel_.world().name,
-                       "so many steps without coming to an end", trial_steps_max,
-                       kernel_.steps()});
+                       "so many steps without coming to an end", trial_steps_max, kernel_.steps()});
         return;
       }
     }
@@ -139,12 +137,14 @@ void add_tricklers(Registry& registry, std::integer_sequence<std::uint32_t, tric
 
 Registry swarm_registry() {
   Registry registry = Registry::standard();
-  registry.add_station("meddler", [](const World& world, const StationSpec& spec, Random random) {
-    return std::unique_ptr<Station>(std::make_unique<Meddler>(world, spec, random));
-  });
-  registry.add_station("meddler6", [](const World& world, const StationSpec& spec, Random random) {
-    return std::unique_ptr<Station>(std::make_unique<Meddler6>(world, spec, random));
-  });
+  registry.add_station(
+      "drop_case_generator", [](const World& world, const StationSpec& spec, Random random) {
+        return std::unique_ptr<Station>(std::make_unique<DropCaseGenerator>(world, spec, random));
+      });
+  registry.add_station(
+      "drop_case_generator6", [](const World& world, const StationSpec& spec, Random random) {
+        return std::unique_ptr<Station>(std::make_unique<DropCaseGenerator6>(world, spec, random));
+      });
   add_tricklers(registry, std::make_integer_sequence<std::uint32_t, trickle_count>{});
   return registry;
 }

@@ -52,7 +52,7 @@ constexpr std::uint8_t stranger_last = 9;
 constexpr std::uint32_t games_max = 4;
 
 // Opens connections to the servers and says on them what the tape has, besides noise and ICMP
-// errors. Of others' connections it knows nothing, and leaves them to the adversary of the swarm.
+// errors. Of others' connections it knows nothing, and leaves them to the random_peer of the swarm.
 class Stranger final : public Station {
  public:
   Stranger(const World& world, const StationSpec& spec)
@@ -66,9 +66,8 @@ class Stranger final : public Station {
     wire::EthernetFrame link;
     wire::Ipv4Packet ip;
     wire::Segment segment;
-    if (wire::parse(frame, link) != Drop::none ||
-        link.header.type != wire::EtherType::ipv4 || link.header.destination != spec_.mac ||
-        wire::parse(link.payload, ip) != Drop::none ||
+    if (wire::parse(frame, link) != Drop::none || link.header.type != wire::EtherType::ipv4 ||
+        link.header.destination != spec_.mac || wire::parse(link.payload, ip) != Drop::none ||
         ip.header.protocol != wire::IpProtocol::tcp ||
         wire::parse(ip.payload, segment) != Drop::none) {
       return;
@@ -273,7 +272,7 @@ AppSpec app_of_tape(Tape& tape, std::uint16_t port) {
   app.rounds = 1u + (what >> 5 & 3);
   app.lend = (what & 128) != 0;
   std::uint8_t const how = tape.octet();
-  app.farewell = static_cast<Farewell>((how & 3) % 3);
+  app.close_mode = static_cast<CloseMode>((how & 3) % 3);
   app.urgent_every = how >> 2 & 3;
   app.think = Duration::milliseconds((how >> 4) * 37u);
   return app;

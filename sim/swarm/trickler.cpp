@@ -7,7 +7,10 @@
 
 namespace lockstep::sim {
 Trickler::Trickler(const World& world, const StationSpec& spec, Random random, Trickle trickle)
-    : trickle_(trickle), spec_(spec), dice_(random), acts_left_(spec.acts),
+    : trickle_(trickle),
+      spec_(spec),
+      dice_(random),
+      acts_left_(spec.acts),
       next_(Instant{0} + spec.every) {
   for (const AppSpec& app : world.apps) {
     Config const& server = world.hosts[app.server.value].config;

@@ -26,9 +26,9 @@ enum class Trickle : std::uint8_t {
 inline constexpr std::uint32_t trickle_count = 5;
 
 constexpr std::string_view name_of(Trickle trickle) {
-  constexpr std::array<std::string_view, trickle_count> names{
-      "trickle_syns", "trickle_heard_syns", "trickle_neighbours", "trickle_fragments",
-      "trickle_gaps"};
+  constexpr std::array<std::string_view, trickle_count> names{"trickle_syns", "trickle_heard_syns",
+                                                              "trickle_neighbours",
+                                                              "trickle_fragments", "trickle_gaps"};
   return names[static_cast<std::uint32_t>(trickle)];
 }
 

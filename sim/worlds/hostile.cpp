@@ -47,7 +47,7 @@ void add_work(World& world) {
   world.apps = {upload, download};
 }
 
-// Counts what passes between the victim and the liar's link address.
+// Counts what passes between the victim and the attacker's link address.
 class Meter final : public Observer {
  public:
   Meter(const World& world, HostileReport& out) : liar_(world.stations[0].mac), out_(out) {}
@@ -113,12 +113,12 @@ World hostile_world(const Hostility& hostility) {
   world.hosts = {plain_host("victim", 1, hostility.config),
                  plain_host("honest", 2, hostility.config)};
   Config& victim = world.hosts[0].config;
-  IpAddress const liar = IpAddress::v4(10, 0, 0, liar_number);
-  victim.gateway = liar;
+  IpAddress const attacker = IpAddress::v4(10, 0, 0, liar_number);
+  victim.gateway = attacker;
   StationSpec station;
-  station.name = "liar";
+  station.name = "attacker";
   station.model = name_of(hostility.lie);
-  station.address = liar;
+  station.address = attacker;
   station.mac.octets = {0x02, 0, 0, 0, 0, liar_number};
   station.every = pace_of(hostility.lie);
   station.acts = hostility.frames;
@@ -129,7 +129,7 @@ World hostile_world(const Hostility& hostility) {
   LaneSpec const slow = lane_of(100'000'000);
   world.links = {{"victim", {NodeKind::host, 0}, middle, fast, fast},
                  {"honest", {NodeKind::host, 1}, middle, slow, slow},
-                 {"liar", {NodeKind::station, 0}, middle, fast, fast}};
+                 {"attacker", {NodeKind::station, 0}, middle, fast, fast}};
   add_work(world);
   world.limit = Duration::seconds(120);
   world.invariants_every = 1'024;
@@ -142,8 +142,9 @@ HostileReport run_hostile(const Hostility& hostility, std::uint64_t seed) {
   Kernel kernel(world, seed);
   Meter meter(world, report);
   kernel.observe(meter);
-  StationSpec const& liar = world.stations[0];
-  Instant const silent = Instant{0} + liar.every * static_cast<std::uint32_t>(liar.acts + 1);
+  StationSpec const& attacker = world.stations[0];
+  Instant const silent =
+      Instant{0} + attacker.every * static_cast<std::uint32_t>(attacker.acts + 1);
   Instant const limit = Instant{0} + world.limit;
   while (kernel.now() < limit && (!report.honest_done || kernel.now() < silent)) {
     if (!kernel.step()) {

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "core/seam/statistics.hpp"
+#include "core/stack/statistics.hpp"
 #include "sim/kernel/world.hpp"
-#include "sim/models/liar.hpp"
+#include "sim/models/attacker.hpp"
 
 namespace lockstep::sim {
 
@@ -17,20 +17,20 @@ struct Hostility {
   Config config{};  // profile default
 };
 
-// hosts[0] is the victim and hosts[1] honest; stations[0] is the liar. The honest host has 100
+// hosts[0] is the victim and hosts[1] honest; stations[0] is the attacker. The honest host has 100
 // Mbit/s, for 2 s of uploads over 4 connections at a time and some downloads; the link of the
 // victim has ten times of that, so that what is lost is lost by the victim and not by the link.
 World hostile_world(const Hostility& hostility);
 
 // What the victim did, and what became of the honest host.
 struct HostileReport {
-  std::uint64_t frames_in = 0;   // from the liar
+  std::uint64_t frames_in = 0;  // from the attacker
   std::uint64_t bytes_in = 0;
-  std::uint64_t frames_out = 0;  // to the liar, and to the sources that it invented
+  std::uint64_t frames_out = 0;  // to the attacker, and to the sources that it invented
   std::uint64_t bytes_out = 0;
-  PoolUse most;                  // each pool's highest use after a turn
-  bool honest_done = false;      // every byte in its place, every connection finished
-  std::uint64_t honest_ns = 0;   // until then
+  PoolUse most;                 // each pool's highest use after a turn
+  bool honest_done = false;     // every byte in its place, every connection finished
+  std::uint64_t honest_ns = 0;  // until then
 };
 
 // Runs the world until both are done. The same for the same arguments.

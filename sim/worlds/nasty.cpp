@@ -28,8 +28,7 @@ HostSpec nasty_host(Random random, std::uint8_t number) {
   Config& config = host.config;
   set_mtu(config, {one_of<std::uint32_t>(random, std::array{576u, 1'500u, 1'500u, 296u, 9'000u})});
   // Initial sequence numbers a few bytes below 2^32, or anywhere.
-  config.tcp.isn_base = {random.below(2) == 0 ? ~draw(random, 0, 40'000)
-                                              : draw(random, 0, ~0u)};
+  config.tcp.isn_base = {random.below(2) == 0 ? ~draw(random, 0, 40'000) : draw(random, 0, ~0u)};
   config.tcp.connections_max = {64};
   config.tcp.active_max = {64};
   config.tcp.time_wait_max = {draw(random, 1, 32)};
@@ -81,8 +80,8 @@ void add_faults(World& world, Random random, std::uint32_t link) {
   auto const add = [&](Name name, const LaneFault& fault) {
     // Each fault is there in half of the worlds.
     if (random.below(2) == 0) {
-      world.lane_faults.push_back({name, link, random.below(4) != 0, random.below(4) != 0,
-                                   until_healed, fault});
+      world.lane_faults.push_back(
+          {name, link, random.below(4) != 0, random.below(4) != 0, until_healed, fault});
     }
   };
   add("loss", Loss{some(50)});
@@ -139,13 +138,15 @@ World nasty_world(std::uint64_t seed) {
     mtu = mtu < world.hosts[i].config.mtu.count ? mtu : world.hosts[i].config.mtu.count;
   }
   if (hosts == 2) {
-    world.links = {{"ab", {NodeKind::host, 0}, {NodeKind::host, 1}, nasty_lane(shape),
-                    nasty_lane(shape)}};
+    world.links = {
+        {"ab", {NodeKind::host, 0}, {NodeKind::host, 1}, nasty_lane(shape), nasty_lane(shape)}};
   } else {
     world.switches = {{"switch", 16}};
     for (std::uint32_t i = 0; i < hosts; ++i) {
-      world.links.push_back({world.hosts[i].name, {NodeKind::host, i},
-                             {NodeKind::learning_switch, 0}, nasty_lane(shape),
+      world.links.push_back({world.hosts[i].name,
+                             {NodeKind::host, i},
+                             {NodeKind::learning_switch, 0},
+                             nasty_lane(shape),
                              nasty_lane(shape)});
     }
   }

@@ -27,15 +27,15 @@ void Judge::left(Instant at, std::span<const std::byte> packet) {
   SegmentView view;
   FrameContent const content = sim::read_frame(link_, packet, view);
   if (content == FrameContent::malformed) {
-    unreadable_.push_back({at, "unreadable", "a packet that no peer could read was sent", 0,
-                           packet.size()});
+    unreadable_.push_back(
+        {at, "unreadable", "a packet that no peer could read was sent", 0, packet.size()});
   }
   if (content != FrameContent::tcp) {
     return;
   }
   if (view.packet_bytes > mtu_.count) {
-    unreadable_.push_back({at, "too-large", "a packet is larger than the link's MTU", mtu_.count,
-                           view.packet_bytes});
+    unreadable_.push_back(
+        {at, "too-large", "a packet is larger than the link's MTU", mtu_.count, view.packet_bytes});
   }
   referee_.see_own(sim::sighting_of(view, at), may_);
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 #include "core/units/time.hpp"
 #include "sim/checkers/referee/referee.hpp"
 
@@ -16,7 +16,7 @@ namespace lockstep::tools::python {
 /// What the stack did that no TCP may do.
 struct Wrong {
   Instant at;
-  std::string rule;   ///< by name
+  std::string rule;  ///< by name
   std::string words;
   std::uint64_t expected = 0;
   std::uint64_t found = 0;

@@ -9,9 +9,9 @@
 
 #include "sim/kernel/registry.hpp"
 #include "sim/kernel/snapshot.hpp"
-#include "tools/lib/sim_nic/mpipe_card.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/lib/sim_apps/http_app.hpp"
+#include "tools/lib/sim_nic/mpipe_nic.hpp"
 
 namespace lockstep::tools::python {
 namespace {
@@ -19,8 +19,8 @@ namespace {
 /// The application of a host that is Python: it keeps what it is told, and acts between the turns.
 class FromOutside final : public sim::Model {
  public:
-  void told(sim::Desk& desk, const Event& event) override {
-    inbox.told(desk.stack, {desk.world_now, event});
+  void on_event(sim::Desk& desk, const Event& event) override {
+    inbox.on_event(desk.stack, {desk.world_now, event});
     if (event.kind == EventKind::accepted) {
       desk.routes.add({event.id, {}, sim::Side::acceptor, desk.model, 0});
     }
@@ -86,7 +86,7 @@ sim::World with_taps(const SimulationSpec& spec) {
 sim::Registry registry() {
   sim::Registry out = sim::Registry::standard();
   out.add_station("tap", make_tap);
-  add_cards(out);
+  add_nics(out);
   add_http(out);
   return out;
 }
@@ -96,9 +96,7 @@ sim::Registry registry() {
 class Simulation::Recorder final : public sim::Observer {
  public:
   void sent(const sim::Kernel&, const sim::FrameNote& note) override { add(note, "sent"); }
-  void delivered(const sim::Kernel&, const sim::FrameNote& note) override {
-    add(note, "received");
-  }
+  void delivered(const sim::Kernel&, const sim::FrameNote& note) override { add(note, "received"); }
   void dropped(const sim::Kernel&, const sim::FrameNote& note, sim::LinkDrop why) override {
     add(note, sim::name_of(why));
   }
@@ -181,8 +179,8 @@ sim::HostIndex Simulation::host_named(const std::string& name) const {
     }
     names.push_back(hosts[i].name.view());
   }
-  throw Failure(ExitCode::bad_input, fmt::format("there is no host '{}', expected one of: {}",
-                                                 name, fmt::join(names, ", ")));
+  throw Failure(ExitCode::bad_input, fmt::format("there is no host '{}', expected one of: {}", name,
+                                                 fmt::join(names, ", ")));
 }
 
 std::uint32_t Simulation::tap_named(const std::string& name) const {

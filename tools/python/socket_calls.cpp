@@ -7,8 +7,8 @@
 #include <cerrno>
 
 #include "tools/base/process/failure.hpp"
-#include "tools/lib/calls/configure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/lib/calls/configure.hpp"
 
 namespace lockstep::tools::python {
 namespace {
@@ -44,8 +44,7 @@ Calls& without_sockets(Calls& calls) {
 
 }  // namespace
 
-SocketCalls::SocketCalls(Calls& calls)
-    : calls_(without_sockets(calls)), sockets_(calls.stack()) {
+SocketCalls::SocketCalls(Calls& calls) : calls_(without_sockets(calls)), sockets_(calls.stack()) {
   calls.inbox().sockets = &sockets_;
 }
 
@@ -58,8 +57,7 @@ std::int64_t SocketCalls::done(const char* call, Result result) {
 }
 
 int SocketCalls::socket(bool v6) {
-  return static_cast<int>(
-      done("socket", sockets_.socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM, 0)));
+  return static_cast<int>(done("socket", sockets_.socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM, 0)));
 }
 
 void SocketCalls::bind(int fd, const Name& name, bool v6) {
@@ -121,8 +119,8 @@ std::vector<std::byte> SocketCalls::get_option(int fd, int level, int name, std:
 }
 
 void SocketCalls::set_option(int fd, int level, int name, Packet value) {
-  done("setsockopt", sockets_.set_option(fd, level, name, value.data(),
-                                         static_cast<socklen_t>(value.size())));
+  done("setsockopt",
+       sockets_.set_option(fd, level, name, value.data(), static_cast<socklen_t>(value.size())));
 }
 
 std::uint64_t SocketCalls::send_parts(int fd, const std::vector<Packet>& parts) {

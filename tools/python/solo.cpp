@@ -156,7 +156,9 @@ Taken Solo::lend(ConnectionId id, Payload payload, More more) {
   return stack().lend(id, payload, more);
 }
 
-void Solo::told(Stack& stack, const Event& event) { inbox_.told(stack, {port_.clock, event}); }
+void Solo::on_event(Stack& stack, const Event& event) {
+  inbox_.on_event(stack, {port_.clock, event});
+}
 
 void Solo::receive(std::span<const Packet> packets) {
   note_stack(seed_, port_.clock);

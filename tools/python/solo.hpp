@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/stack.hpp"
-#include "core/seam/turn.hpp"
+#include "core/stack/stack.hpp"
+#include "core/stack/turn.hpp"
 #include "sim/kernel/host.hpp"
 #include "tools/lib/calls/calls.hpp"
 #include "tools/python/judge.hpp"
@@ -25,7 +25,7 @@ struct Sent {
   std::vector<std::byte> bytes;
 };
 
-/// Runs turn() of core/seam; holds no protocol. Failures are thrown as Failure.
+/// Runs turn() of core/stack; holds no protocol. Failures are thrown as Failure.
 class Solo final : public Calls {
  public:
   /// Of a packet that comes in, link header included.
@@ -68,7 +68,7 @@ class Solo final : public Calls {
   bool restore(std::span<const std::byte> from);
 
   // An Application of turn().
-  void told(Stack& stack, const Event& event);
+  void on_event(Stack& stack, const Event& event);
   void run(Stack& stack, Instant) { inbox_.run(stack); }
 
  private:

@@ -53,8 +53,9 @@ TEST(PythonConfig, AFieldIsSetByItsUnitAndRange) {
   EXPECT_EQ(config.tcp.receive_buffer.count, 65'536u);
   EXPECT_FALSE(config.tcp.nagle);
   of.fields = {{"delayed_ack", "1s"}};
-  EXPECT_EQ(fault_in(of), "delayed_ack is 1s, expected 1 to 499999999 (nanoseconds, or text like "
-                          "200ms)");
+  EXPECT_EQ(fault_in(of),
+            "delayed_ack is 1s, expected 1 to 499999999 (nanoseconds, or text like "
+            "200ms)");
 }
 
 TEST(PythonConfig, WithoutAPrefixEverybodyIsOnTheLink) {
@@ -109,7 +110,7 @@ TEST(PythonSolo, EventsThatNobodyTakesAreForgottenFromTheFront) {
   for (std::uint32_t i = 0; i <= Inbox::events_max; ++i) {
     event.bytes = Bytes{i};
     event.kind = EventKind::received;
-    solo.told(solo.stack(), event);
+    solo.on_event(solo.stack(), event);
   }
   EXPECT_EQ(solo.inbox().events.size(), Inbox::events_max);
   EXPECT_EQ(solo.inbox().events.front().event.bytes.count, 1u);

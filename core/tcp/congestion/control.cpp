@@ -48,9 +48,7 @@ bool is_limited(Connection& c, ControllerState& state, Bytes newly) {
 // lasted may still lie above the next hole: taken for flight it would let cwnd rise at each loss.
 //= rfc5681#3.1
 //# 5681:CC-11 no more than half the flight size
-Bytes within_window(const Connection& c, Bytes flight) {
-  return least(flight, c.congestion.cwnd);
-}
+Bytes within_window(const Connection& c, Bytes flight) { return least(flight, c.congestion.cwnd); }
 
 // A window of `reduced` octets: ssthresh, and what echoes must not reduce again.
 void reduce_to(Engine& e, Connection& c, Bytes reduced) {
@@ -60,7 +58,7 @@ void reduce_to(Engine& e, Connection& c, Bytes reduced) {
   e.active(c).reduced_to = c.send.nxt;
   //= rfc3168#6.1.2
   //# 3168:ECN-26 CWR follows each reduction, whatever the reason
-  c.ecn.cwr_due = c.ecn.sends;
+  c.ecn.cwr_due = c.ecn.tx;
 }
 
 }  // namespace
@@ -94,7 +92,7 @@ void choose(Engine& e, Connection& c, Congestion congestion) {
 void on_ack(Engine& e, Connection& c, Bytes newly, bool marked) {
   //= rfc3168#6.1.2
   //# 3168:ECN-14 an ACK with ECE lets nothing grow
-  bool const grows = !c.congestion.recovering && !(marked && c.ecn.sends);
+  bool const grows = !c.congestion.recovering && !(marked && c.ecn.tx);
   // The plain case does without all that the others are told.
   if (congestion_of(e, c) == Congestion::reno && !wants_marks(e.config)) [[likely]] {
     if (grows) {
@@ -102,7 +100,7 @@ void on_ack(Engine& e, Connection& c, Bytes newly, bool marked) {
     }
     return;
   }
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   Subject subject = subject_of(e, c);
   Acked acked;
   acked.newly = newly;
@@ -110,7 +108,7 @@ void on_ack(Engine& e, Connection& c, Bytes newly, bool marked) {
   acked.nxt = c.send.nxt;
   acked.marked = marked;
   if (wants_marks(e.config)) {
-    acked.sample = take_rate(e, c);
+    acked.sample = sample_rate(e, c);
     a.sample = acked.sample.valid ? acked.sample : a.sample;
   }
   acked.srtt = srtt_of(c.rtt);
@@ -127,7 +125,7 @@ void on_loss(Engine& e, Connection& c) {
   //= rfc3168#6.1.2
   //# 3168:ECN-18 an echo from the same window has reduced it already
   // What is lost begins at SND.UNA: at `reduced_to` it has left after the reduction.
-  if (c.ecn.sends && c.send.una.before(e.active(c).reduced_to)) [[unlikely]] {
+  if (c.ecn.tx && c.send.una.before(e.active(c).reduced_to)) [[unlikely]] {
     return;
   }
   Subject subject = subject_of(e, c);
@@ -157,8 +155,8 @@ void on_timeout(Engine& e, Connection& c, bool first) {
     Subject subject = subject_of(e, c);
     //= rfc5681#4.3
     //# 5681:CC-31 a lost retransmission lowers ssthresh once more, whatever has left since
-    Bytes const flight = c.congestion.recovering ? least(flight_size(c), c.congestion.ssthresh)
-                                                 : flight_size(c);
+    Bytes const flight =
+        c.congestion.recovering ? least(flight_size(c), c.congestion.ssthresh) : flight_size(c);
     //= rfc3168#6.1.2
     //# 3168:ECN-33 what is lost again after a reduction is a new sign of congestion
     reduce_to(e, c, row(e, c).reduced(subject, flight, Signal::timeout));
@@ -169,9 +167,7 @@ void on_timeout(Engine& e, Connection& c, bool first) {
   e.active(c).limited = {};
 }
 
-void on_idle(Engine& e, Connection& c) {
-  reno::on_idle(c.congestion, Bytes{c.mss}, e.config);
-}
+void on_idle(Engine& e, Connection& c) { reno::on_idle(c.congestion, Bytes{c.mss}, e.config); }
 
 std::uint64_t pacing_rate(Engine& e, Connection& c) {
   if (row(e, c).pacing_rate == nullptr) {

@@ -20,19 +20,19 @@ struct Subject {
   CongestionVariables& v;  // cwnd, ssthresh, and `kept`: for the life of the connection
   ControllerState& state;  // zero whenever text is sent for the first time since it was idle
   const Config& config;
-  Bytes smss;              // the largest text that we send in a segment
+  Bytes smss;  // the largest text that we send in a segment
   Instant now;
 };
 
 // One ACK of new data.
 struct Acked {
-  Bytes newly;             // octets that it acknowledges
-  Sequence una;            // SND.UNA after it
-  Sequence nxt;            // SND.NXT
-  Duration srtt;           // zero: no sample yet
-  bool marked = false;     // it carries ECE
-  bool limited = false;    // the application, not cwnd, has bounded what is out in this round
-  RateSample sample;       // valid only where wants_marks()
+  Bytes newly;           // octets that it acknowledges
+  Sequence una;          // SND.UNA after it
+  Sequence nxt;          // SND.NXT
+  Duration srtt;         // zero: no sample yet
+  bool marked = false;   // it carries ECE
+  bool limited = false;  // the application, not cwnd, has bounded what is out in this round
+  RateSample sample;     // valid only where wants_marks()
 };
 
 // Why the window has to shrink.

@@ -9,9 +9,9 @@ namespace lockstep::tcp::cubic {
 namespace {
 
 using congestion::Acked;
+using congestion::capped;
 using congestion::Signal;
 using congestion::Subject;
-using congestion::capped;
 
 // What `kept` holds for the life of the connection.
 constexpr std::uint32_t w_max = 0;       // in octets; 0: none, the next stage takes its cwnd
@@ -60,8 +60,7 @@ void advance(Subject& s, const Acked& acked) {
 // W_est, what Reno would have: alpha segments a window.
 void estimate(Subject& s, Bytes newly) {
   Cubic& q = s.state.cubic;
-  std::uint64_t const whole =
-      (std::uint64_t{newly.count} * s.smss.count << 16) / s.v.cwnd.count;
+  std::uint64_t const whole = (std::uint64_t{newly.count} * s.smss.count << 16) / s.v.cwnd.count;
   //= rfc9438#4.3
   //# 9438:CUBIC-4 alpha is 1 once W_est has come back to cwnd_prior
   bool const back = q.estimate >> 16 >= s.v.kept[cwnd_prior];
@@ -103,9 +102,9 @@ void avoid(Subject& s, const Acked& acked) {
   //# 9438:CUBIC-5 concave or
   //= rfc9438#4.5
   //# 9438:CUBIC-6 convex: (target - cwnd) / cwnd of what was acknowledged
-  std::uint64_t const share = std::uint64_t{(target - s.v.cwnd).count} *
-                                  least(acked.newly, s.v.cwnd).count +
-                              s.v.acked.count;
+  std::uint64_t const share =
+      std::uint64_t{(target - s.v.cwnd).count} * least(acked.newly, s.v.cwnd).count +
+      s.v.acked.count;
   std::uint32_t const cwnd = s.v.cwnd.count;
   s.v.cwnd = capped(cwnd + share / cwnd);
   s.v.acked = {static_cast<std::uint32_t>(share % cwnd)};
@@ -167,8 +166,7 @@ Bytes reduced(Subject& s, Bytes flight, Signal signal) {
   s.state.cubic.running = false;
   s.v.acked = {};
   // In a recovery that a timeout ends cwnd is inflated.
-  std::uint32_t const cwnd =
-      s.v.recovering ? least(s.v.cwnd, s.v.ssthresh).count : s.v.cwnd.count;
+  std::uint32_t const cwnd = s.v.recovering ? least(s.v.cwnd, s.v.ssthresh).count : s.v.cwnd.count;
   std::uint32_t& plateau = s.v.kept[w_max];
   if (signal == Signal::timeout) {
     //= rfc9438#4.8

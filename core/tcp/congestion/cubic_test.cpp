@@ -120,8 +120,8 @@ TEST(Cubic, NothingWraps) {
   q.origin = {1u << 30};
   q.k = k_of(Bytes{1u << 30}, Bytes{28});
   for (Bytes size : {Bytes{28}, Bytes{1460}, Bytes{65'495}}) {
-    for (Duration t : {Duration{}, Duration::seconds(3), Duration::seconds(100'000),
-                       Duration::forever()}) {
+    for (Duration t :
+         {Duration{}, Duration::seconds(3), Duration::seconds(100'000), Duration::forever()}) {
       EXPECT_LE(window_at(q, t, size).count, 1u << 30);
       EXPECT_GE(window_at(q, t, size).count, size.count);
     }

@@ -34,7 +34,7 @@ Duration threshold(const HyStart& h) {
 
 //= rfc9406#4.2
 //# 9406:HSPP-5 RTTs are sampled in both phases
-void take_rtt(HyStart& h, const RateSample& sample) {
+void process_rtt(HyStart& h, const RateSample& sample) {
   if (!sample.valid) {
     return;
   }
@@ -126,7 +126,7 @@ void slow_start(Subject& s, const Acked& acked) {
     return;
   }
   HyStart& h = s.state.slow;
-  take_rtt(h, acked.sample);
+  process_rtt(h, acked.sample);
   grow(s, acked);
   choose_phase(h);
   end_round(s, acked);

@@ -51,14 +51,14 @@ void note_sent(Engine& e, Connection& c, Bytes text) {
   if (rate == 0 || text.empty()) {
     return;
   }
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   Bytes const ahead = quantum_of(e, c, rate) - text;
   Instant const earliest = e.state->now - time_of(ahead, rate);
   a.pace_at = later(a.pace_at, earliest) + time_of(text, rate);
 }
 
 void wait(Engine& e, Connection& c) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   a.pace_due = a.pace_at;
   arm(e, c);
 }

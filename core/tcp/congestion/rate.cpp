@@ -27,7 +27,7 @@ Index pop_mark(Engine& e, Marks& marks) {
 }  // namespace
 
 void mark_segment(Engine& e, Connection& c, Bytes flight) {
-  Active& a = e.active(c);
+  InFlightState& a = e.active(c);
   Marks& marks = a.marks;
   Instant const now = e.state->now;
   if (flight.empty()) {
@@ -63,16 +63,16 @@ void mark_segment(Engine& e, Connection& c, Bytes flight) {
   ++marks.count;
 }
 
-void drop_marks(Engine& e, Active& a) {
+void drop_marks(Engine& e, InFlightState& a) {
   while (a.marks.first != nil) {
     e.marks.give(pop_mark(e, a.marks));
   }
 }
 
-RateSample take_rate(Engine& e, Connection& c) {
+RateSample sample_rate(Engine& e, Connection& c) {
   Marks& marks = e.active(c).marks;
   RateSample sample;
-  SendMark newest;
+  TxStamp newest;
   while (marks.first != nil && e.marks[marks.first].end.at_or_before(c.send.una)) {
     Index const index = pop_mark(e, marks);
     newest = e.marks[index];

@@ -13,8 +13,8 @@ constexpr bool wants_marks(const Config& config) { return config.rate_samples ||
 void mark_segment(Engine& e, Connection& c, Bytes flight);
 // Something is sent again: an ACK of what is out now would not tell which copy it answers (Karn),
 // nor when it was delivered. All marks go.
-void drop_marks(Engine& e, Active& a);
+void drop_marks(Engine& e, InFlightState& a);
 // SND.UNA has moved: takes the marks of what it covers and makes the newest into a sample.
-RateSample take_rate(Engine& e, Connection& c);
+RateSample sample_rate(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp

@@ -9,7 +9,6 @@ namespace lockstep::tcp::reno {
 
 using congestion::capped;
 
-
 Bytes initial_window(Bytes smss, InitialWindow rule) {
   if (rule == InitialWindow::rfc6928) {
     //= rfc6928#2

@@ -23,8 +23,8 @@ void begin_recovery(CongestionVariables& c, Flight flight) {
   Config const config;
   ControllerState state;
   congestion::Subject subject{c, state, config, flight.smss, {}};
-  c.ssthresh = most(reduced(subject, flight.size, congestion::Signal::loss),
-                    Bytes{2 * flight.smss.count});
+  c.ssthresh =
+      most(reduced(subject, flight.size, congestion::Signal::loss), Bytes{2 * flight.smss.count});
   enter_recovery(c, flight.smss);
 }
 

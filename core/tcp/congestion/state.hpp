@@ -12,12 +12,12 @@ namespace lockstep::tcp {
 
 // HyStart++ (RFC 9406). An RTT of zero stands for infinity: there was none yet.
 struct HyStart {
-  Sequence window_end;    // the round ends when this is acknowledged, while `begun`
-  Duration last_min;      // lastRoundMinRTT
-  Duration current_min;   // currentRoundMinRTT
-  Duration baseline;      // cssBaselineMinRtt, while `conservative`
+  Sequence window_end;   // the round ends when this is acknowledged, while `begun`
+  Duration last_min;     // lastRoundMinRTT
+  Duration current_min;  // currentRoundMinRTT
+  Duration baseline;     // cssBaselineMinRtt, while `conservative`
   std::uint8_t samples = 0;
-  std::uint8_t rounds = 0;    // of conservative slow start, the one it began in included
+  std::uint8_t rounds = 0;  // of conservative slow start, the one it began in included
   bool begun = false;
   bool conservative = false;  // in CSS
 };
@@ -30,7 +30,7 @@ struct Cubic {
   Bytes origin;                // W_max of this stage
   std::uint32_t k = 0;         // K in 1/4096 s
   bool running = false;
-  bool drained = false;        // the last ACK left nothing in flight
+  bool drained = false;  // the last ACK left nothing in flight
 };
 
 // DCTCP (RFC 8257): one observation window, while `begun`.
@@ -55,14 +55,14 @@ struct ControllerState {
 };
 
 // One segment on its way, remembered so that its ACK tells a rate and a round-trip time.
-struct SendMark {
-  Sequence end;           // an ACK of this is the segment's
-  Sequence delivered;     // SND.UNA when it left
+struct TxStamp {
+  Sequence end;        // an ACK of this is the segment's
+  Sequence delivered;  // SND.UNA when it left
   Instant sent_at;
   Instant delivered_at;   // when SND.UNA had moved last before it left
   Instant first_sent_at;  // when the segment left whose ACK came last before it left
   memory::Index next = memory::nil;
-  bool limited = false;   // the application had no more to send at some time since
+  bool limited = false;  // the application had no more to send at some time since
 };
 
 // The marks of a connection, oldest first, and what the next one will hold.
@@ -77,10 +77,10 @@ struct Marks {
 
 // What one ACK of new data tells of the path. Nothing, if none of what it covers bore a mark.
 struct RateSample {
-  Bytes delivered;      // octets that were delivered ...
-  Duration interval;    // ... in this time: the longer one of sending and of acknowledging
-  Duration rtt;         // of the newest segment with a mark
-  bool limited = false; // by the application: the path may carry more
+  Bytes delivered;       // octets that were delivered ...
+  Duration interval;     // ... in this time: the longer one of sending and of acknowledging
+  Duration rtt;          // of the newest segment with a mark
+  bool limited = false;  // by the application: the path may carry more
   bool valid = false;
 };
 

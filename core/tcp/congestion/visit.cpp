@@ -15,8 +15,8 @@ void visit_slow(const HyStart& h, FieldSink& sink) {
   for (Duration value : {h.last_min, h.current_min, h.baseline}) {
     sink.add(value);
   }
-  sink.add(std::uint64_t{h.samples} << 16 | std::uint64_t{h.rounds} << 8 |
-           (h.begun ? 2u : 0u) | (h.conservative ? 1u : 0u));
+  sink.add(std::uint64_t{h.samples} << 16 | std::uint64_t{h.rounds} << 8 | (h.begun ? 2u : 0u) |
+           (h.conservative ? 1u : 0u));
 }
 
 void visit_state(Congestion congestion, const ControllerState& state, FieldSink& sink) {
@@ -41,7 +41,7 @@ void visit_state(Congestion congestion, const ControllerState& state, FieldSink&
 
 }  // namespace
 
-void visit(const Engine& e, const Active& a, FieldSink& sink) {
+void visit(const Engine& e, const InFlightState& a, FieldSink& sink) {
   sink.add(a.reduced_to);
   sink.add(a.pace_at);
   sink.add(a.pace_due);
@@ -50,7 +50,7 @@ void visit(const Engine& e, const Active& a, FieldSink& sink) {
   sink.add(a.marks.delivered_at);
   sink.add(a.marks.first_sent_at);
   for (Index i = a.marks.first; i != nil; i = e.marks[i].next) {
-    SendMark const& mark = e.marks[i];
+    TxStamp const& mark = e.marks[i];
     sink.add(mark.end);
     sink.add(mark.delivered);
     for (Instant value : {mark.sent_at, mark.delivered_at, mark.first_sent_at}) {
@@ -61,7 +61,7 @@ void visit(const Engine& e, const Active& a, FieldSink& sink) {
 }
 
 void fill(Engine& e, Connection& c, ConnectionInfo& info) {
-  info.ecn = {c.ecn.hears, c.ecn.sends, c.ecn.echo, c.ecn.cwr_due};
+  info.ecn = {c.ecn.rx, c.ecn.tx, c.ecn.echo, c.ecn.cwr_due};
   info.congestion = congestion_of(e, c);
   if (info.congestion == Congestion::cubic) {
     info.w_max = cubic::w_max_of(c.congestion);
@@ -76,10 +76,10 @@ void fill(Engine& e, Connection& c, ConnectionInfo& info) {
   }
 }
 
-void check_invariants(const Engine& e, const Connection& c, const Active& a) {
-  CHECK(c.ecn.hears || !c.ecn.sends);
-  CHECK(c.ecn.hears || !c.ecn.echo);
-  CHECK(c.ecn.sends || !c.ecn.cwr_due);
+void check_invariants(const Engine& e, const Connection& c, const InFlightState& a) {
+  CHECK(c.ecn.rx || !c.ecn.tx);
+  CHECK(c.ecn.rx || !c.ecn.echo);
+  CHECK(c.ecn.tx || !c.ecn.cwr_due);
   CHECK(congestion_of(e, c) != Congestion::dctcp ||
         dctcp::alpha_of(c.congestion) <= dctcp::alpha_one);
   // Marks lie between SND.UNA and SND.NXT, in order.

@@ -6,10 +6,10 @@
 namespace lockstep::tcp::congestion {
 
 // What an active part holds.
-void visit(const Engine& e, const Active& a, FieldSink& sink);
+void visit(const Engine& e, const InFlightState& a, FieldSink& sink);
 // What an observer sees of a connection.
 void fill(Engine& e, Connection& c, ConnectionInfo& info);
 // CHECKs what must hold between any two events.
-void check_invariants(const Engine& e, const Connection& c, const Active& a);
+void check_invariants(const Engine& e, const Connection& c, const InFlightState& a);
 
 }  // namespace lockstep::tcp::congestion

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "core/seam/shard.hpp"
+#include "core/stack/shard.hpp"
 #include "core/units/random.hpp"
 #include "core/wire/checksum.hpp"
 #include "core/wire/octets.hpp"
@@ -77,8 +77,7 @@ bool parse_ipv4(Octets packet, Classified& out, Network& network) {
     out.status |= Classified::bad_header;
   }
   network.whole = total >= header && total <= packet.size();
-  network.payload = network.whole ? packet.subspan(header, total - header)
-                                  : packet.subspan(header);
+  network.payload = network.whole ? packet.subspan(header, total - header) : packet.subspan(header);
   out.l4_offset = static_cast<std::uint8_t>(out.l3_offset + header);
   return true;
 }
@@ -93,8 +92,7 @@ bool parse_ipv6(Octets packet, Classified& out, Network& network) {
   network.destination = packet.subspan(24, 16);
   // Behind an extension header the pseudo-header may be another: no verdict, addresses hashed.
   std::uint32_t const next = octet(packet, 6);
-  network.protocol = next == tcp || next == udp ? static_cast<std::uint8_t>(next)
-                                                : std::uint8_t{0};
+  network.protocol = next == tcp || next == udp ? static_cast<std::uint8_t>(next) : std::uint8_t{0};
   network.whole = header + length <= packet.size();
   network.payload = network.whole ? packet.subspan(header, length) : packet.subspan(header);
   out.l4_offset = static_cast<std::uint8_t>(out.l3_offset + header);
@@ -110,10 +108,9 @@ void judge_transport(const Network& network, Classified& out) {
   if (network.protocol == udp && wire::load16(network.payload.data() + 6) == 0) {
     return;
   }
-  std::array<std::byte, 4> const rest{
-      std::byte{0}, std::byte{network.protocol},
-      static_cast<std::byte>(network.payload.size() >> 8),
-      static_cast<std::byte>(network.payload.size() & 0xff)};
+  std::array<std::byte, 4> const rest{std::byte{0}, std::byte{network.protocol},
+                                      static_cast<std::byte>(network.payload.size() >> 8),
+                                      static_cast<std::byte>(network.payload.size() & 0xff)};
   wire::Partial all = wire::combine(wire::sum(network.source), wire::sum(network.destination));
   all = wire::combine(all, wire::sum(rest));
   all = wire::combine(all, wire::sum(network.payload));
@@ -123,8 +120,8 @@ void judge_transport(const Network& network, Classified& out) {
 }
 
 std::uint16_t port_at(const Network& network, std::size_t at) {
-  bool const ports = (network.protocol == tcp || network.protocol == udp) &&
-                     network.payload.size() >= at + 2;
+  bool const ports =
+      (network.protocol == tcp || network.protocol == udp) && network.payload.size() >= at + 2;
   return ports ? static_cast<std::uint16_t>(wire::load16(network.payload.data() + at))
                : std::uint16_t{0};
 }
@@ -143,9 +140,8 @@ std::uint16_t flow_hash(Octets frame, const Network* network, HashSeed seed) {
   if (seed.by == FlowHash::lopsided) {
     from = static_cast<std::uint16_t>(from << 1 | from >> 15);
   }
-  return add_hashes(std::array{from, to,
-                               std::uint16_t{network != nullptr ? network->protocol
-                                                                : std::uint8_t{0}}});
+  return add_hashes(std::array{
+      from, to, std::uint16_t{network != nullptr ? network->protocol : std::uint8_t{0}}});
 }
 
 // What is everyone's goes to the first.
@@ -190,7 +186,7 @@ Classified classify(std::span<const std::byte> frame, HashSeed seed) {
     judge_transport(network, out);
   }
   switch (seed.by) {
-    case FlowHash::card:
+    case FlowHash::nic:
     case FlowHash::lopsided:
       out.hash = flow_hash(frame, parsed ? &network : nullptr, seed);
       break;

@@ -22,10 +22,10 @@ bool Machine::take_packet(std::uint32_t index) {
   while (!bound) {
     std::uint64_t const slot = ring.next + pieces_.size();
     gxio_mpipe_edesc_t edesc;
-    std::memcpy(&edesc,
-                memory_.at({ring.at.value +
-                            static_cast<std::uint32_t>(slot & (ring.entries - 1)) * 16}),
-                sizeof edesc);
+    std::memcpy(
+        &edesc,
+        memory_.at({ring.at.value + static_cast<std::uint32_t>(slot & (ring.entries - 1)) * 16}),
+        sizeof edesc);
     // Beyond what was put lies the last lap, whose bit is the other.
     if (edesc.gen != ((slot >> ring.log2 & 1) == 0 ? 1 : 0) || pieces_.size() == ring.entries) {
       return false;
@@ -94,8 +94,8 @@ void Machine::insert_sum(const gxio_mpipe_edesc_t& first, const EdmaRing& ring) 
 }
 
 void Machine::put_under_way(std::uint32_t ring, std::uint32_t count, bool departs) {
-  Duration const wait = chance(errors_.late) ? errors_.completion + errors_.late_by
-                                             : errors_.completion;
+  Duration const wait =
+      chance(errors_.late) ? errors_.completion + errors_.late_by : errors_.completion;
   Departures& departures = departures_[edma_table[ring].channel];
   for (std::uint32_t i = 0; i < count; ++i) {
     gxio_mpipe_edesc_t const& piece = pieces_[i];

@@ -78,8 +78,8 @@ bool is_one_of(std::uint32_t entries, std::array<std::uint32_t, 4> legal) {
 }
 
 constexpr std::array<std::string_view, Machine::links> link_names{
-    "gbe0", "gbe1", "gbe2", "gbe3", "xgbe0", "xgbe1", "xgbe2", "xgbe3", "loop0", "loop1", "loop2",
-    "loop3"};
+    "gbe0",  "gbe1",  "gbe2",  "gbe3",  "xgbe0", "xgbe1",
+    "xgbe2", "xgbe3", "loop0", "loop1", "loop2", "loop3"};
 
 int link_of(const char* name) {
   for (std::uint32_t i = 0; i < Machine::links; ++i) {
@@ -94,29 +94,52 @@ int link_of(const char* name) {
 
 const char* gxio_strerror(int error) {
   switch (error) {
-    case GXIO_ERR_INVAL: return "invalid parameter";
-    case GXIO_ERR_ALIGNMENT: return "memory is not aligned as it must be";
-    case GXIO_ERR_ALREADY_INIT: return "initialised before";
-    case GXIO_ERR_CLIENT_MEMORY: return "memory that cannot be used";
-    case GXIO_ERR_IOTLB_ENTRY: return "no room for a further page";
-    case GXIO_ERR_INVAL_MEMORY_SIZE: return "memory of a wrong size";
-    case GXIO_ERR_DMA_CREDITS: return "the ring is full";
-    case GXIO_ERR_NO_DEVICE: return "no such device";
-    case GXIO_MPIPE_ERR_NO_BUFFER_STACK: return "no buffer stack is left";
-    case GXIO_MPIPE_ERR_BAD_BUFFER_STACK: return "a buffer stack that is not ours";
-    case GXIO_MPIPE_ERR_NO_NOTIF_RING: return "no notification ring is left";
-    case GXIO_MPIPE_ERR_BAD_NOTIF_RING: return "a notification ring that is not ours";
-    case GXIO_MPIPE_ERR_NO_NOTIF_GROUP: return "no notification group is left";
-    case GXIO_MPIPE_ERR_BAD_NOTIF_GROUP: return "a notification group that is not ours";
-    case GXIO_MPIPE_ERR_NO_BUCKET: return "no bucket is left";
-    case GXIO_MPIPE_ERR_BAD_BUCKET: return "a bucket that is not ours";
-    case GXIO_MPIPE_ERR_NO_EDMA_RING: return "no eDMA ring is left";
-    case GXIO_MPIPE_ERR_BAD_EDMA_RING: return "an eDMA ring that is not ours";
-    case GXIO_MPIPE_ERR_BAD_CHANNEL: return "a channel that is not open";
-    case GXIO_MPIPE_ERR_IQUEUE_EMPTY: return "nothing has arrived";
-    case GXIO_MPIPE_ERR_RULES_FULL: return "no room for a further rule";
-    case GXIO_MPIPE_ERR_RULES_INVALID: return "a rule that cannot be";
-    default: return "an error of the packet engine";
+    case GXIO_ERR_INVAL:
+      return "invalid parameter";
+    case GXIO_ERR_ALIGNMENT:
+      return "memory is not aligned as it must be";
+    case GXIO_ERR_ALREADY_INIT:
+      return "initialised before";
+    case GXIO_ERR_CLIENT_MEMORY:
+      return "memory that cannot be used";
+    case GXIO_ERR_IOTLB_ENTRY:
+      return "no room for a further page";
+    case GXIO_ERR_INVAL_MEMORY_SIZE:
+      return "memory of a wrong size";
+    case GXIO_ERR_DMA_CREDITS:
+      return "the ring is full";
+    case GXIO_ERR_NO_DEVICE:
+      return "no such device";
+    case GXIO_MPIPE_ERR_NO_BUFFER_STACK:
+      return "no buffer stack is left";
+    case GXIO_MPIPE_ERR_BAD_BUFFER_STACK:
+      return "a buffer stack that is not ours";
+    case GXIO_MPIPE_ERR_NO_NOTIF_RING:
+      return "no notification ring is left";
+    case GXIO_MPIPE_ERR_BAD_NOTIF_RING:
+      return "a notification ring that is not ours";
+    case GXIO_MPIPE_ERR_NO_NOTIF_GROUP:
+      return "no notification group is left";
+    case GXIO_MPIPE_ERR_BAD_NOTIF_GROUP:
+      return "a notification group that is not ours";
+    case GXIO_MPIPE_ERR_NO_BUCKET:
+      return "no bucket is left";
+    case GXIO_MPIPE_ERR_BAD_BUCKET:
+      return "a bucket that is not ours";
+    case GXIO_MPIPE_ERR_NO_EDMA_RING:
+      return "no eDMA ring is left";
+    case GXIO_MPIPE_ERR_BAD_EDMA_RING:
+      return "an eDMA ring that is not ours";
+    case GXIO_MPIPE_ERR_BAD_CHANNEL:
+      return "a channel that is not open";
+    case GXIO_MPIPE_ERR_IQUEUE_EMPTY:
+      return "nothing has arrived";
+    case GXIO_MPIPE_ERR_RULES_FULL:
+      return "no room for a further rule";
+    case GXIO_MPIPE_ERR_RULES_INVALID:
+      return "a rule that cannot be";
+    default:
+      return "an error of the packet engine";
   }
 }
 
@@ -196,9 +219,9 @@ int64_t gxio_mpipe_link_get_attr(gxio_mpipe_link_t* link, uint32_t attribute) {
 
 int gxio_mpipe_alloc_buffer_stacks(gxio_mpipe_context_t* context, unsigned count, unsigned first,
                                    unsigned flags) {
-  return allocate(context->machine->stack_table,
-                  {count, first, flags, 1, GXIO_MPIPE_ERR_NO_BUFFER_STACK,
-                   GXIO_MPIPE_ERR_BAD_BUFFER_STACK});
+  return allocate(
+      context->machine->stack_table,
+      {count, first, flags, 1, GXIO_MPIPE_ERR_NO_BUFFER_STACK, GXIO_MPIPE_ERR_BAD_BUFFER_STACK});
 }
 
 size_t gxio_mpipe_calc_buffer_stack_bytes(unsigned long buffers) {
@@ -255,16 +278,15 @@ int gxio_mpipe_register_page(gxio_mpipe_context_t* context, unsigned index, void
   if (!std::has_single_bit(page_size) || page_size < notif_ring_alignment) {
     return GXIO_ERR_INVAL_MEMORY_SIZE;
   }
-  if (int const fault = fault_of(machine, page, page_size, page_size,
-                                 static_cast<std::uint32_t>(page_size));
+  if (int const fault =
+          fault_of(machine, page, page_size, page_size, static_cast<std::uint32_t>(page_size));
       fault != 0) {
     return fault;
   }
   if (stack.pages.size() == Machine::pages_a_stack) {
     return GXIO_ERR_IOTLB_ENTRY;
   }
-  stack.pages.push_back(
-      {machine.memory().offset_of(page), static_cast<std::uint32_t>(page_size)});
+  stack.pages.push_back({machine.memory().offset_of(page), static_cast<std::uint32_t>(page_size)});
   return 0;
 }
 
@@ -297,16 +319,16 @@ int gxio_mpipe_get_buffer_count(gxio_mpipe_context_t* context, unsigned stack) {
 int gxio_mpipe_alloc_notif_rings(gxio_mpipe_context_t* context, unsigned count, unsigned first,
                                  unsigned flags) {
   constexpr unsigned chunk = 8;
-  return allocate(context->machine->ring_table,
-                  {count, first, flags, chunk, GXIO_MPIPE_ERR_NO_NOTIF_RING,
-                   GXIO_MPIPE_ERR_BAD_NOTIF_RING});
+  return allocate(
+      context->machine->ring_table,
+      {count, first, flags, chunk, GXIO_MPIPE_ERR_NO_NOTIF_RING, GXIO_MPIPE_ERR_BAD_NOTIF_RING});
 }
 
 int gxio_mpipe_alloc_notif_groups(gxio_mpipe_context_t* context, unsigned count, unsigned first,
                                   unsigned flags) {
-  return allocate(context->machine->group_table,
-                  {count, first, flags, 1, GXIO_MPIPE_ERR_NO_NOTIF_GROUP,
-                   GXIO_MPIPE_ERR_BAD_NOTIF_GROUP});
+  return allocate(
+      context->machine->group_table,
+      {count, first, flags, 1, GXIO_MPIPE_ERR_NO_NOTIF_GROUP, GXIO_MPIPE_ERR_BAD_NOTIF_GROUP});
 }
 
 int gxio_mpipe_init_notif_group(gxio_mpipe_context_t* context, unsigned group,
@@ -332,8 +354,8 @@ int gxio_mpipe_alloc_buckets(gxio_mpipe_context_t* context, unsigned count, unsi
   if (fixed && first < low && first + count > low) {
     return GXIO_MPIPE_ERR_BAD_BUCKET;
   }
-  Wanted const wanted{count, first, flags, 256, GXIO_MPIPE_ERR_NO_BUCKET,
-                      GXIO_MPIPE_ERR_BAD_BUCKET};
+  Wanted const wanted{
+      count, first, flags, 256, GXIO_MPIPE_ERR_NO_BUCKET, GXIO_MPIPE_ERR_BAD_BUCKET};
   if (count <= few && !fixed) {
     std::span high(table.data() + low, few);
     Wanted small = wanted;
@@ -345,8 +367,8 @@ int gxio_mpipe_alloc_buckets(gxio_mpipe_context_t* context, unsigned count, unsi
   }
   if (fixed && first >= low) {
     std::span high(table.data() + low, few);
-    int const got = allocate(high, {count, first - low, flags, 4, GXIO_MPIPE_ERR_NO_BUCKET,
-                                    GXIO_MPIPE_ERR_BAD_BUCKET});
+    int const got = allocate(
+        high, {count, first - low, flags, 4, GXIO_MPIPE_ERR_NO_BUCKET, GXIO_MPIPE_ERR_BAD_BUCKET});
     return got < 0 ? got : got + static_cast<int>(low);
   }
   std::span lows(table.data(), low);
@@ -418,16 +440,21 @@ int gxio_mpipe_iqueue_init(gxio_mpipe_iqueue_t* iqueue, gxio_mpipe_context_t* co
   made.ready = true;
   made.entries = entries;
   made.at = machine.memory().offset_of(memory);
-  *iqueue = {context, static_cast<gxio_mpipe_idesc_t*>(memory), entries, entries - 1,
-             static_cast<uint32_t>(std::countr_zero(entries)), 1, static_cast<uint8_t>(ring)};
+  *iqueue = {context,
+             static_cast<gxio_mpipe_idesc_t*>(memory),
+             entries,
+             entries - 1,
+             static_cast<uint32_t>(std::countr_zero(entries)),
+             1,
+             static_cast<uint8_t>(ring)};
   return 0;
 }
 
 int gxio_mpipe_alloc_edma_rings(gxio_mpipe_context_t* context, unsigned count, unsigned first,
                                 unsigned flags) {
-  return allocate(context->machine->edma_table,
-                  {count, first, flags, 1, GXIO_MPIPE_ERR_NO_EDMA_RING,
-                   GXIO_MPIPE_ERR_BAD_EDMA_RING});
+  return allocate(
+      context->machine->edma_table,
+      {count, first, flags, 1, GXIO_MPIPE_ERR_NO_EDMA_RING, GXIO_MPIPE_ERR_BAD_EDMA_RING});
 }
 
 int gxio_mpipe_equeue_init(gxio_mpipe_equeue_t* equeue, gxio_mpipe_context_t* context,
@@ -458,10 +485,14 @@ int gxio_mpipe_equeue_init(gxio_mpipe_equeue_t* equeue, gxio_mpipe_context_t* co
   made.channel = static_cast<std::uint8_t>(channel);
   machine.edma_table[ering] = made;
   std::uint64_t const credits = std::min<std::uint32_t>(entries, 65'535);
-  *equeue = {context,      static_cast<gxio_mpipe_edesc_t*>(memory),
-             credits << 32, 0,
-             entries - 1,  made.log2,
-             static_cast<uint8_t>(ering), static_cast<uint8_t>(channel)};
+  *equeue = {context,
+             static_cast<gxio_mpipe_edesc_t*>(memory),
+             credits << 32,
+             0,
+             entries - 1,
+             made.log2,
+             static_cast<uint8_t>(ering),
+             static_cast<uint8_t>(channel)};
   return 0;
 }
 

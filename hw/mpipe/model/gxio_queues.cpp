@@ -32,8 +32,7 @@ int64_t reserve(gxio_mpipe_equeue_t* equeue, unsigned count) {
     if (credits >= static_cast<std::int64_t>(count)) {
       std::uint64_t const index = word & index_mask;
       std::uint64_t const next = (index + count) & index_mask;
-      equeue->credits_and_next_index =
-          (word & ~(credit_one - 1)) - count * credit_one + next;
+      equeue->credits_and_next_index = (word & ~(credit_one - 1)) - count * credit_one + next;
       if ((index ^ next) >= 256) {
         refresh(equeue);
       }
@@ -160,9 +159,7 @@ void gxio_mpipe_edesc_set_va(gxio_mpipe_edesc_t* edesc, void* va) {
 
 namespace lockstep::hw::mpipe {
 
-unsigned char* buffer_of(gxio_mpipe_bdesc_t bdesc) {
-  return buffer_of(Machine::current(), bdesc);
-}
+unsigned char* buffer_of(gxio_mpipe_bdesc_t bdesc) { return buffer_of(Machine::current(), bdesc); }
 
 unsigned char* buffer_of(Machine& machine, gxio_mpipe_bdesc_t bdesc) {
   return reinterpret_cast<unsigned char*>(

@@ -40,8 +40,7 @@ int gxio_mpipe_rules_begin(gxio_mpipe_rules_t* rules, unsigned bucket, unsigned 
   rule.first_bucket = bucket;
   rule.bucket_mask = num_buckets - 1;
   rule.headroom = 2;
-  const std::uint8_t* const chosen = stacks != nullptr ? stacks->stacks
-                                                       : rules->context->__stacks;
+  const std::uint8_t* const chosen = stacks != nullptr ? stacks->stacks : rules->context->__stacks;
   std::copy_n(chosen, 8, rule.stacks);
   // Without a stack behind them the last classes are dropped; without any there is no rule.
   int largest = 7;

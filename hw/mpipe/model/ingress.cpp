@@ -211,10 +211,10 @@ bool Machine::write_packet(std::span<const std::byte> data, std::uint32_t stack,
       from.free.pop_back();
       memory_.move({base, from.bytes}, Place::ring);
       next = buffer_word({base.value + skip}, stack, from.size);
-      next.c = chained ? MPIPE_EDMA_DESC_WORD1__C_VAL_CHAINED
-                       : MPIPE_EDMA_DESC_WORD1__C_VAL_UNCHAINED;
-      take = static_cast<std::uint32_t>(
-          std::min<std::size_t>(from.bytes - skip, data.size() - done));
+      next.c =
+          chained ? MPIPE_EDMA_DESC_WORD1__C_VAL_CHAINED : MPIPE_EDMA_DESC_WORD1__C_VAL_UNCHAINED;
+      take =
+          static_cast<std::uint32_t>(std::min<std::size_t>(from.bytes - skip, data.size() - done));
       std::memcpy(memory_.at({base.value + skip}), data.data() + done, take);
     }
     word->words[7] = next.words[7];
@@ -249,8 +249,7 @@ void Machine::deliver(std::uint32_t index, const gxio_mpipe_idesc_t& idesc) {
 
 std::uint32_t Machine::delivered(std::uint32_t index) const {
   NotifRing const& ring = ring_table[index];
-  return ring.tail >= ring.head ? ring.tail - ring.head
-                                : ring.entries - ring.head + ring.tail - 1;
+  return ring.tail >= ring.head ? ring.tail - ring.head : ring.entries - ring.head + ring.tail - 1;
 }
 
 // Software has read descriptors: what they name is its own from now on.
@@ -272,8 +271,7 @@ void Machine::advance(std::uint32_t index, std::uint32_t count) {
       // A test may have written anything there: what is no delivered buffer stays where it is.
       auto const stack = static_cast<std::uint32_t>(word.stack_idx);
       std::uint32_t const bytes = stack_table[stack].bytes;
-      if (bytes == 0 || !registered(stack, base, bytes) ||
-          memory_.place_of(base) != Place::ring) {
+      if (bytes == 0 || !registered(stack, base, bytes) || memory_.place_of(base) != Place::ring) {
         break;
       }
       memory_.move({base, bytes}, Place::driver);

@@ -11,9 +11,9 @@ Machine* the_current = nullptr;
 }  // namespace
 
 bool Errors::any() const {
-  return no_buffer.per_billion != 0 || ring_full.per_billion != 0 ||
-         truncated.per_billion != 0 || bad_sum.per_billion != 0 ||
-         mispredicted.per_billion != 0 || not_ready.per_billion != 0 || late.per_billion != 0;
+  return no_buffer.per_billion != 0 || ring_full.per_billion != 0 || truncated.per_billion != 0 ||
+         bad_sum.per_billion != 0 || mispredicted.per_billion != 0 || not_ready.per_billion != 0 ||
+         late.per_billion != 0;
 }
 
 Machine::Machine(const MachineShape& shape)

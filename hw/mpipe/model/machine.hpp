@@ -34,19 +34,19 @@ enum class Sin : std::uint8_t {
 };
 inline constexpr std::uint32_t sin_count = 13;
 
-// How the card errs: each per frame or call, drawn from the seed. Nothing is drawn where none is
+// How the NIC errs: each per frame or call, drawn from the seed. Nothing is drawn where none is
 // asked for.
 struct Errors {
-  Probability no_buffer;      // a frame finds no buffer
-  Probability ring_full;      // ... or no room in its ring
-  Probability truncated;      // a part of it is lost: tr
-  Probability bad_sum;        // the MAC's CRC fails: ce
-  Probability mispredicted;   // it goes to a ring that the hash does not name
-  Probability not_ready;      // a pop finds the stack busy
-  Probability late;           // a packet is reported complete late
+  Probability no_buffer;     // a frame finds no buffer
+  Probability ring_full;     // ... or no room in its ring
+  Probability truncated;     // a part of it is lost: tr
+  Probability bad_sum;       // the MAC's CRC fails: ce
+  Probability mispredicted;  // it goes to a ring that the hash does not name
+  Probability not_ready;     // a pop finds the stack busy
+  Probability late;          // a packet is reported complete late
   Duration not_ready_for = Duration::microseconds(2);
   Duration late_by = Duration::microseconds(50);
-  Duration completion;        // of every packet, after it has left
+  Duration completion;  // of every packet, after it has left
   bool any() const;
 };
 
@@ -69,8 +69,8 @@ struct MachineShape {
   Random random;
   Errors errors;
   Mac mac;
-  FlowHash hash = FlowHash::card;
-  std::uint32_t workers = 1;  // that FlowHash::ours is of
+  FlowHash hash = FlowHash::nic;
+  std::uint32_t workers = 1;                // that FlowHash::ours is of
   std::uint64_t dataplane = 0xf'ffff'fffe;  // a bit a core: 1 to 35 of 36
 };
 
@@ -97,7 +97,7 @@ class Machine {
   static Machine& current();
   void be_current();
 
-  // The world's time, and what the card's own clock shows then. Completes what is due.
+  // The world's time, and what the NIC's own clock shows then. Completes what is due.
   struct Times {
     Instant now;
     Instant local;

@@ -351,8 +351,9 @@ TEST(MpipeCalls, LimitsAlignmentsAndOrderHaveTheirErrorCodes) {
   gxio_mpipe_equeue_t equeue;
   EXPECT_EQ(gxio_mpipe_equeue_init(&equeue, &context, 0, 4, memory, 512 * 16, 0),
             GXIO_MPIPE_ERR_BAD_CHANNEL);
-  EXPECT_EQ(gxio_mpipe_init_buffer_stack(&context, 0, GXIO_MPIPE_BUFFER_SIZE_128, memory + 4'096,
-                                         640, 0), GXIO_ERR_ALIGNMENT);
+  EXPECT_EQ(
+      gxio_mpipe_init_buffer_stack(&context, 0, GXIO_MPIPE_BUFFER_SIZE_128, memory + 4'096, 640, 0),
+      GXIO_ERR_ALIGNMENT);
   EXPECT_EQ(gxio_mpipe_register_page(&context, 0, memory, 65'536, 0),
             GXIO_MPIPE_ERR_BAD_BUFFER_STACK);
   gxio_mpipe_rules_t rules;
@@ -369,14 +370,14 @@ TEST(MpipeCalls, LimitsAlignmentsAndOrderHaveTheirErrorCodes) {
 }
 
 TEST(MpipeFaults, EachHappensAndIsCounted) {
-  auto const with = [](Probability Errors::*which) {
+  auto const with = [](Probability Errors::* which) {
     Errors errors;
     errors.*which = {Probability::certain};
     return errors;
   };
   EXPECT_EQ(Rig(small, with(&Errors::no_buffer)).arrive(tcp_frame({}, 1)), Arrived::no_buffer);
   EXPECT_EQ(Rig(small, with(&Errors::ring_full)).arrive(tcp_frame({}, 1)), Arrived::ring_full);
-  for (Probability Errors::*which : {&Errors::truncated, &Errors::bad_sum}) {
+  for (Probability Errors::* which : {&Errors::truncated, &Errors::bad_sum}) {
     Rig rig(small, with(which));
     std::uint32_t cut_through = 0;
     for (std::uint32_t i = 0; i < 60; ++i) {

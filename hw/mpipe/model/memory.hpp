@@ -34,7 +34,7 @@ struct Offset {
   constexpr bool operator==(const Offset&) const = default;
 };
 
-// Octets that are zero without being written: a big card takes only the memory that it uses.
+// Octets that are zero without being written: a big NIC takes only the memory that it uses.
 class ZeroOctets {
  public:
   explicit ZeroOctets(std::size_t bytes);

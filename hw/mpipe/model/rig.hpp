@@ -34,9 +34,7 @@ struct Flow {
   std::uint32_t destination = 0x0a000002;
   std::uint16_t source_port = 1'000;
   std::uint16_t destination_port = 80;
-  constexpr Flow back() const {
-    return {destination, source, destination_port, source_port};
-  }
+  constexpr Flow back() const { return {destination, source, destination_port, source_port}; }
 };
 
 inline Frame tcp_frame(const Flow& flow, std::size_t text_bytes) {
@@ -61,8 +59,8 @@ inline Frame tcp_frame(const Flow& flow, std::size_t text_bytes) {
   pseudo.push_back(std::byte{6});
   pseudo.push_back(static_cast<std::byte>((20 + text_bytes) >> 8));
   pseudo.push_back(static_cast<std::byte>((20 + text_bytes) & 0xff));
-  wire::store16(tcp + 16, wire::combine(wire::sum(pseudo), wire::sum({tcp, 20 + text_bytes}))
-                              .checksum());
+  wire::store16(tcp + 16,
+                wire::combine(wire::sum(pseudo), wire::sum({tcp, 20 + text_bytes})).checksum());
   return frame;
 }
 
@@ -83,9 +81,7 @@ class Rig {
   Arrived arrive(const Frame& frame, MpipeLink link = {}) {
     return machine.arrive(frame, engine.channel(link));
   }
-  void at(std::uint64_t nanoseconds) {
-    machine.step({Instant{nanoseconds}, Instant{nanoseconds}});
-  }
+  void at(std::uint64_t nanoseconds) { machine.step({Instant{nanoseconds}, Instant{nanoseconds}}); }
   std::uint64_t in(Place place) const { return machine.memory().count(place); }
 
   Machine machine;

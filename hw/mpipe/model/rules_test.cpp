@@ -46,9 +46,7 @@ class MpipeRules : public testing::Test {
     }
     gxio_mpipe_rules_init(rules.get(), &rig.engine.context());
   }
-  int begin(unsigned ring) {
-    return gxio_mpipe_rules_begin(rules.get(), 256 * ring, 256, nullptr);
-  }
+  int begin(unsigned ring) { return gxio_mpipe_rules_begin(rules.get(), 256 * ring, 256, nullptr); }
   int commit() { return gxio_mpipe_rules_commit(rules.get()); }
   // The ring that a frame comes to; 4: none.
   unsigned ring_of(const Frame& frame) {
@@ -124,16 +122,16 @@ TEST_F(MpipeRules, TheLowestPriorityIsAskedFirstAndOfEqualOnesTheFirst) {
 TEST_F(MpipeRules, AnAddressForEachWorkerSteersEveryFlowOfIt) {
   for (unsigned ring = 0; ring < 4; ++ring) {
     ASSERT_EQ(begin(ring), 0);
-    ASSERT_EQ(gxio_mpipe_rules_add_dmac(
-                  rules.get(), {{2, 0, 0, 0, 1, static_cast<std::uint8_t>(ring)}}),
-              0);
+    ASSERT_EQ(
+        gxio_mpipe_rules_add_dmac(rules.get(), {{2, 0, 0, 0, 1, static_cast<std::uint8_t>(ring)}}),
+        0);
   }
   ASSERT_EQ(commit(), 0);
   for (std::uint16_t port = 0; port < 100; ++port) {
     Frame frame = tcp_frame({.source_port = port}, 1);
     unsigned const ring = port % 4u;
-    std::byte const mac[] = {std::byte{2}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{1},
-                             static_cast<std::byte>(ring)};
+    std::byte const mac[] = {std::byte{2}, std::byte{0}, std::byte{0},
+                             std::byte{0}, std::byte{1}, static_cast<std::byte>(ring)};
     std::memcpy(frame.data(), mac, 6);
     EXPECT_EQ(ring_of(frame), ring);
   }

@@ -79,8 +79,8 @@ int tmc_cpus_set_my_cpu(int cpu) {
 
 int set_dataplane(int flags) {
   Machine& machine = Machine::current();
-  bool const there = machine.thread.core >= 0 &&
-                     (machine.dataplane >> machine.thread.core & 1) != 0;
+  bool const there =
+      machine.thread.core >= 0 && (machine.dataplane >> machine.thread.core & 1) != 0;
   if (flags != 0 && !there) {
     return -1;
   }

@@ -7,7 +7,7 @@ namespace lockstep::sim::referee {
 namespace {
 
 // So much later than its answer a packet may be recorded: ports are mirrored through buffers, and
-// each queue of a card is read on its own.
+// each queue of a NIC is read on its own.
 constexpr Duration recorded_late = Duration::milliseconds(20);
 
 bool is_early(const Moment& m, const Claim& claim) {
@@ -145,8 +145,7 @@ void hear_order(const Moment& m) {
   }
   Voice& v = m.speaker;
   if (segment.flags.syn()) {
-    if (v.spoke_on && v.iss == segment.sequence &&
-        m.said.at.since(v.spoke_on_at) > recorded_late) {
+    if (v.spoke_on && v.iss == segment.sequence && m.said.at.since(v.spoke_on_at) > recorded_late) {
       m.judge.doubt_order(m);
     }
     return;

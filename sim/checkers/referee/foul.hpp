@@ -25,17 +25,17 @@ inline constexpr std::uint32_t standing_count = 3;
 // Why a foul is likely only.
 enum class Doubt : std::uint8_t {
   none,
-  lost_packets,    // the capture lacks packets that arrived
-  middle,          // it begins in the middle of the connection
-  cut,             // it has not all octets of a packet
-  offload,         // hardware may have filled in, or cut up, what it shows
-  order,           // packets may have overtaken each other before they were seen
-  hidden,          // what the sender knew, and when, is inferred
-  choice,          // an application, or a newer RFC, may have it so
-  unconfirmed,     // nothing later shows that no packet is missing
-  damaged,         // octets may have changed on the way
-  middlebox,       // a box on the way may have changed it
-  shared_window,   // the subflows of MPTCP share one window
+  lost_packets,   // the capture lacks packets that arrived
+  middle,         // it begins in the middle of the connection
+  cut,            // it has not all octets of a packet
+  offload,        // hardware may have filled in, or cut up, what it shows
+  order,          // packets may have overtaken each other before they were seen
+  hidden,         // what the sender knew, and when, is inferred
+  choice,         // an application, or a newer RFC, may have it so
+  unconfirmed,    // nothing later shows that no packet is missing
+  damaged,        // octets may have changed on the way
+  middlebox,      // a box on the way may have changed it
+  shared_window,  // the subflows of MPTCP share one window
 };
 
 constexpr std::string_view text_of(Doubt doubt) {

@@ -18,7 +18,7 @@ void expect_nothing_certain(Talk& t) {
   }
 }
 
-// A mirrored port, or a card of several queues, records an answer before what it answers.
+// A mirrored port, or a NIC of several queues, records an answer before what it answers.
 TEST(RefereeHonest, AnAckRecordedBeforeItsText) {
   for (std::uint32_t const late_us : {2u, 30u}) {
     Talk t;
@@ -27,8 +27,13 @@ TEST(RefereeHonest, AnAckRecordedBeforeItsText) {
       std::uint32_t const seq = 1 + 1'000 * i;
       std::uint32_t const now = 110 + 10 * i;
       t.b("A", {.seq = 1, .ack = seq + 1'000, .after_ms = 10, .stamp = now, .echo = now});
-      t.a("AP", {.seq = seq, .ack = 1, .text = 1'000, .after_ms = 0, .after_us = late_us,
-                 .stamp = now, .echo = now - 10});
+      t.a("AP", {.seq = seq,
+                 .ack = 1,
+                 .text = 1'000,
+                 .after_ms = 0,
+                 .after_us = late_us,
+                 .stamp = now,
+                 .echo = now - 10});
     }
     t.a("A", {.seq = 4'001, .ack = 1, .after_ms = 200, .stamp = 400, .echo = 140});
     expect_nothing_certain(t);
@@ -77,14 +82,19 @@ TEST(RefereeHonest, AnEchoOfWhatTheCaptureLost) {
 TEST(RefereeHonest, TheEchoOfAPacketWhoseChecksumIsWrong) {
   Talk t;
   t.open(stamped);
-  t.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = 50, .stamp = 150, .echo = 100,
+  t.a("AP", {.seq = 1,
+             .ack = 1,
+             .text = 100,
+             .after_ms = 50,
+             .stamp = 150,
+             .echo = 100,
              .sum = Sum::bad});
   t.b("A", {.seq = 1, .ack = 101, .after_ms = 20, .stamp = 170, .echo = 150});
   t.a("A", {.seq = 101, .ack = 1, .after_ms = 50, .stamp = 220, .echo = 170});
   expect_nothing_certain(t);
   Talk pure;
-  pure.open(stamped).a("A", {.seq = 1, .ack = 1, .after_ms = 50, .stamp = 150, .echo = 100,
-                             .sum = Sum::bad});
+  pure.open(stamped).a(
+      "A", {.seq = 1, .ack = 1, .after_ms = 50, .stamp = 150, .echo = 100, .sum = Sum::bad});
   pure.b("A", {.seq = 1, .ack = 1, .after_ms = 20, .stamp = 170, .echo = 150});
   pure.a("A", {.seq = 1, .ack = 1, .after_ms = 50, .stamp = 145, .echo = 170});
   expect_nothing_certain(pure);
@@ -171,13 +181,35 @@ TEST(RefereeHonest, AConnectionWithoutItsHandshakeBehindOneThatWasClosedOrReset)
         t.b("FA", {.seq = 101, .ack = 102, .stamp = 5'020, .echo = 5'020});
         t.a("A", {.seq = 102, .ack = 102, .stamp = 5'030, .echo = 5'020, .own = true});
       }
-      t.a("AP", {.seq = at, .ack = at, .text = 100, .after_ms = reset ? 1'000u : 61'000u,
-                 .window = 9'000, .stamp = 90, .echo = 7'000, .octet = 9, .own = true});
-      t.b("AP", {.seq = at, .ack = at + 100, .text = 90, .window = 500, .stamp = 7'010,
-                 .echo = 90, .octet = 9});
-      t.a("AP", {.seq = at + 100, .ack = at + 90, .text = 100, .window = 9'000, .stamp = 100,
-                 .echo = 7'010, .octet = 9, .own = true});
-      t.a("FA", {.seq = at + 200, .ack = at + 90, .window = 9'000, .stamp = 101, .echo = 7'010,
+      t.a("AP", {.seq = at,
+                 .ack = at,
+                 .text = 100,
+                 .after_ms = reset ? 1'000u : 61'000u,
+                 .window = 9'000,
+                 .stamp = 90,
+                 .echo = 7'000,
+                 .octet = 9,
+                 .own = true});
+      t.b("AP", {.seq = at,
+                 .ack = at + 100,
+                 .text = 90,
+                 .window = 500,
+                 .stamp = 7'010,
+                 .echo = 90,
+                 .octet = 9});
+      t.a("AP", {.seq = at + 100,
+                 .ack = at + 90,
+                 .text = 100,
+                 .window = 9'000,
+                 .stamp = 100,
+                 .echo = 7'010,
+                 .octet = 9,
+                 .own = true});
+      t.a("FA", {.seq = at + 200,
+                 .ack = at + 90,
+                 .window = 9'000,
+                 .stamp = 101,
+                 .echo = 7'010,
                  .own = true});
       SCOPED_TRACE(at);
       expect_nothing_certain(t);
@@ -203,11 +235,16 @@ TEST(RefereeHonest, AConnectionBehindOneOfWhichTheEndIsMissing) {
     t.open({.mss = 1'460, .stamp = 5'000});
     t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 5'010, .echo = 5'000});
     t.b("A", {.seq = 1, .ack = 102, .stamp = 5'020, .echo = 5'013});
-    t.a("AP", {.seq = 52, .ack = 3'000'000'000, .text = 100, .after_ms = silent, .stamp = 90,
-               .echo = 7'000, .octet = 9});
-    t.b("AP", {.seq = 3'000'000'000, .ack = 152, .text = 10, .stamp = 7'001, .echo = 90});
-    t.a("AP", {.seq = 152, .ack = 3'000'000'010, .text = 100, .stamp = 95, .echo = 7'001,
+    t.a("AP", {.seq = 52,
+               .ack = 3'000'000'000,
+               .text = 100,
+               .after_ms = silent,
+               .stamp = 90,
+               .echo = 7'000,
                .octet = 9});
+    t.b("AP", {.seq = 3'000'000'000, .ack = 152, .text = 10, .stamp = 7'001, .echo = 90});
+    t.a("AP",
+        {.seq = 152, .ack = 3'000'000'010, .text = 100, .stamp = 95, .echo = 7'001, .octet = 9});
     expect_nothing_certain(t);
   }
 }
@@ -321,8 +358,8 @@ TEST(RefereeHonest, AnEchoShowsThatEceWasHeard) {
     t.b("AE", {.seq = 1, .ack = 6, .stamp = 13, .echo = 12});
     t.a("AP", {.seq = 6, .ack = 1, .text = 5, .stamp = 13, .echo = 12, .ecn = 2});
     t.b("AE", {.seq = 1, .ack = 11, .stamp = 14, .echo = 13});
-    t.a("AP", {.seq = 11, .ack = 1, .text = 5, .after_ms = 300, .stamp = 15, .echo = echo,
-               .ecn = 2});
+    t.a("AP",
+        {.seq = 11, .ack = 1, .text = 5, .after_ms = 300, .stamp = 15, .echo = echo, .ecn = 2});
     EXPECT_EQ(t.found(Rule::ece_unheeded), echo == 12 ? "no" : "likely");
   }
 }

@@ -26,8 +26,7 @@ void judge_flight(const Moment& m, std::uint32_t mss) {
   }
   std::uint64_t const flight = end.since(una).count;
   std::uint64_t const acked = una.since(first).count;
-  std::uint64_t const most =
-      initial_window(mss) + acked + std::uint64_t{v.duplicates} * mss;
+  std::uint64_t const most = initial_window(mss) + acked + std::uint64_t{v.duplicates} * mss;
   if (flight <= most) {
     return;
   }

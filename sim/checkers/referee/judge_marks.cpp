@@ -26,13 +26,12 @@ void judge_text_marks(const Moment& m) {
   //# 3168:ECN-3 no ECT on text unless the SYNs agree on it
   if (opened && !speaks_ecn(m)) {
     // Routers that mean the traffic class write over these bits.
-    m.judge.call_whole(m, Rule::ect_unnegotiated,
-                       m.may.lone_marks ? Doubt::middlebox : Doubt::none,
+    m.judge.call_whole(m, Rule::ect_unnegotiated, m.may.lone_marks ? Doubt::middlebox : Doubt::none,
                        {0, m.said.ecn});
     return;
   }
-  bool const again = (m.said.text_begin() + m.said.text()).at_or_before(m.speaker.sent) &&
-                     m.speaker.begun;
+  bool const again =
+      (m.said.text_begin() + m.said.text()).at_or_before(m.speaker.sent) && m.speaker.begun;
   //= rfc3168#6.1.5
   //# 3168:ECN-12 no ECT on what is sent again
   if (again && (m.own || m.said.at.since(m.speaker.text_at) > settled_after)) {
@@ -99,9 +98,9 @@ void judge_marks(const Moment& m) {
     if (grants && known && !asked_by(m.other)) {
       // An echo shows which SYN it answers: the capture may have begun after one that asked.
       wire::Options const& options = m.segment().options;
-      bool const shown = m.terms.whole || (options.has_timestamps && m.other.stamp_first_known &&
-                                           !tick(options.timestamp_echo).before(
-                                               tick(m.other.stamp_first)));
+      bool const shown =
+          m.terms.whole || (options.has_timestamps && m.other.stamp_first_known &&
+                            !tick(options.timestamp_echo).before(tick(m.other.stamp_first)));
       m.judge.call_whole(m, Rule::ecn_unasked, shown ? Doubt::none : Doubt::lost_packets, {0, 1});
     }
     return;
@@ -117,8 +116,8 @@ void judge_marks(const Moment& m) {
 void hear_marks(const Moment& m) {
   wire::Flags const flags = m.segment().flags;
   Voice& told = m.other;
-  told.ece_heeded = told.ece_heeded &&
-                    !(flags.ack() && m.segment().acknowledgment.after(told.ece_until));
+  told.ece_heeded =
+      told.ece_heeded && !(flags.ack() && m.segment().acknowledgment.after(told.ece_until));
   if (flags.syn() || flags.rst() || !flags.ece() || !told.begun || !speaks_ecn(m)) {
     return;
   }

@@ -29,8 +29,9 @@ bool has_option(std::span<const std::byte> options, std::uint8_t kind) {
     if (here == kind || here == end_of_options) {
       return here == kind;
     }
-    std::size_t const length =
-        here == padding ? 1 : at + 1 < options.size() ? wire::load8(options.data() + at + 1) : 0;
+    std::size_t const length = here == padding           ? 1
+                               : at + 1 < options.size() ? wire::load8(options.data() + at + 1)
+                                                         : 0;
     if (length == 0) {
       return false;
     }
@@ -115,8 +116,8 @@ void judge_claim(const Moment& m, Sequence last) {
   Doubt const doubt = m.other.opening_count == 0 && !m.terms.whole ? Doubt::middle : Doubt::none;
   std::uint32_t const place = m.judge.call_whole(m, Rule::ack_of_unheard, doubt,
                                                  {last.value, segment.acknowledgment.value});
-  await(m, {.kind = Claim::Kind::ack, .from = last, .upto = segment.acknowledgment,
-            .place = place});
+  await(m,
+        {.kind = Claim::Kind::ack, .from = last, .upto = segment.acknowledgment, .place = place});
 }
 
 // What is acknowledged was right when it arrived, whatever its checksum is in the capture.
@@ -179,8 +180,7 @@ void judge_ack(const Moment& m) {
   }
   // It covers a gap: either the capture has lost what filled it, or it never came.
   if (m.terms.whole) {
-    m.judge.call(m, Rule::ack_of_unheard, Doubt::none,
-                 {reach.value, segment.acknowledgment.value});
+    m.judge.call(m, Rule::ack_of_unheard, Doubt::none, {reach.value, segment.acknowledgment.value});
   } else {
     m.judge.doubt_whole(m);
   }
@@ -245,8 +245,8 @@ std::uint32_t opening_of(const Voice& other, Sequence number) {
   std::uint32_t found = other.opening_count;
   for (std::uint32_t i = 0; i < other.opening_count; ++i) {
     Opening const& opening = other.openings[i];
-    bool const nearer = found == other.opening_count ||
-                        opening.origin.after(other.openings[found].origin);
+    bool const nearer =
+        found == other.opening_count || opening.origin.after(other.openings[found].origin);
     found = within(number, opening.origin, opening.heard) && nearer ? i : found;
   }
   return found;
@@ -279,8 +279,8 @@ void judge_edge(const Moment& m) {
   //= rfc7323#2.4
   //# 7323:TS-36 the rounding of a scale may take back less than one unit of it
   // Behind the other's FIN nothing is to come, and no window means anything.
-  bool const over = m.other.fin_heard && !m.terms.whole &&
-                    segment.acknowledgment == m.other.fin_heard_end;
+  bool const over =
+      m.other.fin_heard && !m.terms.whole && segment.acknowledgment == m.other.fin_heard_end;
   // A SYN,ACK that what it opened has overtaken tells the window without that rounding.
   std::uint32_t const rounding = unit_of(v, m.other, false) - 1;
   if (v.offered && !scale_unsure(m) && v.edge.after(edge + Bytes{rounding})) {
@@ -307,8 +307,7 @@ void judge_edge(const Moment& m) {
     if (v.pure_acks > m.other.segments) {
       // ACKs of MPTCP's own numbers, and signals, are pure ACKs of a subflow.
       Doubt const whole = shares_window(m) ? Doubt::shared_window : Doubt::none;
-      m.judge.call_whole(m, Rule::too_many_acks,
-                         m.terms.whole ? whole : Doubt::lost_packets,
+      m.judge.call_whole(m, Rule::too_many_acks, m.terms.whole ? whole : Doubt::lost_packets,
                          {m.other.segments, v.pure_acks});
     }
   }
@@ -349,8 +348,8 @@ void judge_window(const Moment& m) {
   Sequence const reported = m.said.segment.sequence + m.said.text();
   if (!m.said.text().empty() && !probe && !opens && !deaf && text_end.after(limit)) {
     Doubt const doubt = shares_window(m) ? Doubt::shared_window : Doubt::none;
-    std::uint32_t const place = m.judge.call_whole(m, Rule::beyond_window, doubt,
-                                                   {limit.value, reported.value});
+    std::uint32_t const place =
+        m.judge.call_whole(m, Rule::beyond_window, doubt, {limit.value, reported.value});
     await(m, {.kind = Claim::Kind::edge,
               .from = v.limited ? v.limit_ack : v.iss,
               .upto = text_end,
@@ -367,8 +366,7 @@ void judge_text(const Moment& m) {
   bool const early = segment.sequence.before(v.origin);
   if ((early && !v.middle) || gap) {
     if (m.own) {
-      m.judge.call_whole(m, Rule::sent_with_gap,
-                         m.terms.whole ? Doubt::none : Doubt::lost_packets,
+      m.judge.call_whole(m, Rule::sent_with_gap, m.terms.whole ? Doubt::none : Doubt::lost_packets,
                          {v.sent.value, segment.sequence.value});
     }
     return;
@@ -464,14 +462,14 @@ void tell_limit(const Moment& m) {
   told.limit_widest = told.limited ? most(told.limit_widest, window) : window;
   // A segment from before SND.WL1 moves SND.UNA but not SND.WND (RFC 9293 3.10.7.4).
   bool const late = told.limited && segment.sequence.before(told.limit_latest);
-  told.limit_ack = told.limited ? last_of(told.limit_ack, segment.acknowledgment)
-                                : segment.acknowledgment;
+  told.limit_ack =
+      told.limited ? last_of(told.limit_ack, segment.acknowledgment) : segment.acknowledgment;
   follow(told.origin, told.limit_ack);
   // Where it is heard they may come in another order than here.
   Sequence const from = m.terms.whole && !m.own ? segment.acknowledgment : told.limit_ack;
   Sequence const edge = from + (late ? told.limit_widest : window);
-  told.limit_latest = told.limited ? last_of(told.limit_latest, segment.sequence)
-                                   : segment.sequence;
+  told.limit_latest =
+      told.limited ? last_of(told.limit_latest, segment.sequence) : segment.sequence;
   told.limit = told.limited ? last_of(told.limit, edge) : edge;
   told.limited = true;
 }
@@ -537,8 +535,7 @@ void hear_numbers(const Moment& m) {
   }
   tell_limit(m);
   if (segment.flags.ack() &&
-      (v.ack_count == 0 ||
-       v.acks[(v.ack_count - 1) % Voice::acks_max] != segment.acknowledgment)) {
+      (v.ack_count == 0 || v.acks[(v.ack_count - 1) % Voice::acks_max] != segment.acknowledgment)) {
     v.acks[v.ack_count++ % Voice::acks_max] = segment.acknowledgment;
   }
   v.last_was_reset = segment.flags.rst();

@@ -47,8 +47,7 @@ void judge_bare(const Moment& m) {
   // Not last_ack: a window that opens says nothing of what came.
   bool const same = v.offered && segment.acknowledgment == v.last_ack &&
                     offer_of(m).at_or_before(v.edge) && segment.window.value != 0;
-  bool const fits = m.other.sent.after(segment.acknowledgment) &&
-                    m.other.sent.at_or_before(v.edge);
+  bool const fits = m.other.sent.after(segment.acknowledgment) && m.other.sent.at_or_before(v.edge);
   if (!agreed || !same || !fits || segment.options.sack_count != 0) {
     v.bare = 0;
     v.bare_top = m.other.sent;
@@ -76,8 +75,7 @@ void judge_refusal(const Moment& m) {
   //# 9293:P-TEXT-ACK text that fits the window and begins at RCV.NXT is taken and acknowledged
   if (v.refused >= refused_least && v.refusals >= refused_least &&
       m.said.at.since(v.refused_at) > refused_time) {
-    m.judge.call_whole(m, Rule::text_refused, Doubt::hidden,
-                       {v.refused_begin.value, v.refused});
+    m.judge.call_whole(m, Rule::text_refused, Doubt::hidden, {v.refused_begin.value, v.refused});
     v.refused = v.refusals = 0;
   }
 }

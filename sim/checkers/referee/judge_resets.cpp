@@ -59,8 +59,8 @@ void judge_resets(const Moment& m) {
     // Of many numbers that the other acknowledged only the latest are kept.
     bool const forgotten = m.other.ack_count > Voice::acks_max;
     Doubt const doubt = m.own && !forgotten ? Doubt::none : Doubt::hidden;
-    m.judge.call_whole(m, Rule::reset_outside, doubt, {m.speaker.sent.value,
-                                                       segment.sequence.value});
+    m.judge.call_whole(m, Rule::reset_outside, doubt,
+                       {m.speaker.sent.value, segment.sequence.value});
   }
   if (m.other.last_was_reset && m.speaker.begun && m.terms.likely) {
     judge_answer(m);

@@ -22,8 +22,8 @@ Duration two_rounds(const Moment& m) { return m.connection.round * 2 + schedulin
 
 // The same moment, about the one that listens.
 Moment about_other(const Moment& m) {
-  return {m.said, m.other, m.speaker, m.connection, 1 - m.side, false, m.may, m.terms, m.judge,
-          true};
+  return {m.said, m.other, m.speaker, m.connection, 1 - m.side,
+          false,  m.may,   m.terms,   m.judge,      true};
 }
 
 //= rfc9293#3.10.7.3
@@ -36,8 +36,8 @@ void judge_syn_sent(const Moment& m) {
   }
   if (v.owes_reset && !flags.syn()) {
     v.owes_reset = false;
-    m.judge.call_whole(m, Rule::reset_missing, Doubt::hidden, {v.iss.next().value,
-                                                               v.owed_reset_for.value});
+    m.judge.call_whole(m, Rule::reset_missing, Doubt::hidden,
+                       {v.iss.next().value, v.owed_reset_for.value});
   }
 }
 
@@ -46,8 +46,8 @@ void hear_syn_sent(const Moment& m) {
   Voice& told = m.other;
   bool const waits = told.opening_count == 1 && !told.middle && !told.openings[0].is_answer &&
                      told.sent == told.openings[0].heard && !told.offered;
-  bool const wrong = segment.acknowledgment.at_or_before(told.iss) ||
-                     segment.acknowledgment.after(told.sent);
+  bool const wrong =
+      segment.acknowledgment.at_or_before(told.iss) || segment.acknowledgment.after(told.sent);
   if (waits && wrong && segment.flags.syn() && segment.flags.ack() && !segment.flags.rst()) {
     told.owes_reset = true;
     told.owed_reset_for = segment.acknowledgment;
@@ -58,8 +58,8 @@ void hear_syn_sent(const Moment& m) {
 //# 9293:P-RST-EST a reset of the next number ends the connection
 void judge_reset_heeded(const Moment& m) {
   Voice& v = m.speaker;
-  bool const late = v.was_reset && m.connection.round_known &&
-                    m.said.at.since(v.reset_at) > two_rounds(m);
+  bool const late =
+      v.was_reset && m.connection.round_known && m.said.at.since(v.reset_at) > two_rounds(m);
   if (late && !m.segment().flags.any_of(flag::rst | flag::syn) && ++v.after_reset == 3) {
     m.judge.call_whole(m, Rule::reset_ignored, Doubt::hidden,
                        {v.last_ack.value, m.segment().sequence.value});
@@ -142,8 +142,8 @@ void hear_drawn(const Moment& m) {
 //# 5681:CC-16 ... or when three duplicate ACKs have come
 void judge_loss_heeded(const Moment& m) {
   Voice& v = m.speaker;
-  bool const out = v.front_known && v.limited && v.limit_ack.before(v.sent) &&
-                   v.limit_ack.after(v.iss);
+  bool const out =
+      v.front_known && v.limited && v.limit_ack.before(v.sent) && v.limit_ack.after(v.iss);
   bool const again = !m.said.length().empty() && m.segment().sequence.at_or_before(v.limit_ack);
   bool const shut = m.other.last_window.empty();
   if (!out || again || shut || v.told_unheeded || m.segment().flags.rst() ||
@@ -274,8 +274,7 @@ void judge_repeated(const Moment& m) {
 void judge_probed(const Moment& m) {
   Voice& v = m.speaker;
   bool const waited = v.unprobed && !m.said.text().empty() && m.segment().sequence == v.sent &&
-                      m.connection.round_known &&
-                      m.said.at.since(v.opened_at) < two_rounds(m);
+                      m.connection.round_known && m.said.at.since(v.opened_at) < two_rounds(m);
   if (waited) {
     m.judge.call_whole(m, Rule::probe_missing, Doubt::hidden,
                        {every_timer.ns, v.opened_at.since(v.shut_at).ns});
@@ -389,8 +388,8 @@ void hear_silence(const Moment& m) {
     return;
   }
   std::uint32_t const text = m.said.text().count;
-  bool const next = told.offered && segment.sequence.at_or_after(told.last_ack) &&
-                    m.said.end() == m.speaker.sent;
+  bool const next =
+      told.offered && segment.sequence.at_or_after(told.last_ack) && m.said.end() == m.speaker.sent;
   if (text != 0 && next && !told.owes_ack && segment.sequence == told.last_ack) {
     told.owes_ack = true;
     told.owed_ack = m.said.end();

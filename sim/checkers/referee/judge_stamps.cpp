@@ -44,7 +44,7 @@ void judge_answer(const Moment& m) {
   //= rfc7323#3.2
   //# 7323:TS-39 ... and has a timestamp only if the SYN had one
   bool const stamped = ever_stamped(asked);
-  std::uint64_t const which = options.has_window_scale && !scaled    ? 3
+  std::uint64_t const which = options.has_window_scale && !scaled   ? 3
                               : options.has_sack_permitted && !sack ? 4
                               : options.has_timestamps && !stamped  ? 8
                                                                     : 0;
@@ -118,8 +118,8 @@ void judge_echo(const Moment& m) {
   //= rfc7323#3.2
   //# 7323:TS-11 what is echoed was received
   if (tick(m.other.stamp_highest).before(tick(echo))) {
-    std::uint32_t const place = m.judge.call_whole(m, Rule::echo_unheard, Doubt::none,
-                                                   {m.other.stamp_highest, echo});
+    std::uint32_t const place =
+        m.judge.call_whole(m, Rule::echo_unheard, Doubt::none, {m.other.stamp_highest, echo});
     // No clock of timestamps goes so fast that it could have come there meanwhile.
     std::uint64_t const most = m.said.at.since(m.other.stamp_highest_at).ns / 1'000 + slack_ticks;
     if (echo - m.other.stamp_highest <= most) {
@@ -162,8 +162,8 @@ bool echoed_long_ago(const Moment& m, std::uint32_t stamp) {
 void note_stale(const Moment& m) {
   wire::Segment const& segment = m.segment();
   Voice& v = m.speaker;
-  if (m.said.text().empty() || !segment.options.has_timestamps || segment.flags.any_of(
-          wire::flag::rst | wire::flag::syn)) {
+  if (m.said.text().empty() || !segment.options.has_timestamps ||
+      segment.flags.any_of(wire::flag::rst | wire::flag::syn)) {
     return;
   }
   Sequence const begin = segment.sequence;

@@ -35,8 +35,8 @@ void judge_timer(const Moment& m, Duration gap) {
   bool const prompted = v.heard_anything && v.heard_at > v.front_at;
   bool const early = v.early && !v.is_old() && front_of(v).at_or_before(v.early_end);
   // A probe goes once, and not before the other could have answered.
-  bool const probe = may_probe && v.repeats == 0 &&
-                     !(m.connection.round_known && gap < m.connection.round);
+  bool const probe =
+      may_probe && v.repeats == 0 && !(m.connection.round_known && gap < m.connection.round);
   bool const first = (v.repeats == 0 || (v.repeats == 1 && v.probed)) && !prompted && !early;
   v.probed = v.repeats == 0 && may_probe;
   // What is deployed waits for a fifth of a second at least.
@@ -52,8 +52,7 @@ void judge_timer(const Moment& m, Duration gap) {
   //# 6298:RTO-14 each time it runs out it doubles
   std::uint32_t const counted = may_probe ? 2 : 1;
   if (v.repeats >= counted && gap.ns * 10 < v.repeat_gap.ns * 17 && v.repeat_gap < timer_most) {
-    m.judge.call_whole(m, Rule::timeout_not_doubled, Doubt::hidden,
-                       {v.repeat_gap.ns * 2, gap.ns});
+    m.judge.call_whole(m, Rule::timeout_not_doubled, Doubt::hidden, {v.repeat_gap.ns * 2, gap.ns});
   }
   v.timed_out = gap >= silence && !may_probe && !v.told_of_gap && !v.recovering;
 }

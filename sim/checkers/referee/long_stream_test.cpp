@@ -116,9 +116,8 @@ TEST(LongStream, FoulsAreFoundAtAnyPosition) {
     t.talk.b("A", {.seq = 1, .ack = end + 200});
     t.talk.a("A", {.seq = end, .ack = 1, .text = 9, .cut = 60'000});
     t.talk.a("A", {.seq = end + (10'000 << 14), .ack = 1, .text = 9, .cut = 60'000});
-    EXPECT_THAT(t.talk.all(),
-                ElementsAre("edge-moved-left", "sack-of-unheard", "ack-of-unheard",
-                            "sent-with-gap", "ack-of-unheard", "beyond-window"))
+    EXPECT_THAT(t.talk.all(), ElementsAre("edge-moved-left", "sack-of-unheard", "ack-of-unheard",
+                                          "sent-with-gap", "ack-of-unheard", "beyond-window"))
         << at;
   }
 }

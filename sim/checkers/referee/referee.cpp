@@ -65,8 +65,7 @@ bool untold(const Moment& m) {
   // Cookies may have been sent for SYNs of several numbers, and any of them be taken up: of such a
   // conversation nobody can say from outside where it is.
   bool const answers = segment.flags.syn() && segment.flags.ack();
-  v.many_answers =
-      answers ? v.many_answers || (m.may.cookies && v.has_former) : v.many_answers;
+  v.many_answers = answers ? v.many_answers || (m.may.cookies && v.has_former) : v.many_answers;
   v.many_answers = v.many_answers && (answers || !segment.flags.syn());
   bool const old = v.has_former && segment.sequence == v.former && m.said.length().empty();
   // What a cookie or the SYN cache answers waits with the replies, and the connection that it has
@@ -137,8 +136,15 @@ void Referee::see(const Sighting& said, const Allowances* own) {
     c.resumed = true;
   }
   static constexpr Allowances anything;
-  Moment m{said, c.voices[side], c.voices[1 - side], c, side, own != nullptr,
-           own != nullptr ? *own : anything, terms_, *this};
+  Moment m{said,
+           c.voices[side],
+           c.voices[1 - side],
+           c,
+           side,
+           own != nullptr,
+           own != nullptr ? *own : anything,
+           terms_,
+           *this};
   if (said.copy) {
     ++m.speaker.segments;
     return;
@@ -150,8 +156,8 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   m.speaker.own = m.speaker.own || own != nullptr;
   // What merely passes a whole capture's place need not have passed it whole.
   m.alone = false;
-  bool const judged = own != nullptr || (terms_.others && (!terms_.whole || m.other.own ||
-                                                           !terms_.at_host));
+  bool const judged =
+      own != nullptr || (terms_.others && (!terms_.whole || m.other.own || !terms_.at_host));
   if (judged) {
     judge(m);
   } else if (said.segment.flags.syn() && !said.segment.flags.rst()) {
@@ -233,8 +239,9 @@ std::uint32_t Referee::add(const Moment& m, Foul foul) {
   if (foul.doubt == Doubt::none && m.connection.resumed && !m.alone) {
     foul.doubt = Doubt::middle;
   }
-  std::uint8_t& told = m.speaker.told[static_cast<std::uint32_t>(foul.rule)]
-                                     [static_cast<std::uint32_t>(foul.standing())];
+  std::uint8_t& told =
+      m.speaker
+          .told[static_cast<std::uint32_t>(foul.rule)][static_cast<std::uint32_t>(foul.standing())];
   foul.connection = static_cast<std::uint32_t>(&m.connection - connections_.data());
   foul.packet = m.said.packet;
   foul.at = m.said.at;

@@ -16,30 +16,30 @@ namespace lockstep::sim::referee {
 
 // What a speaker may do that cannot be seen. Whoever knows its configuration can say no.
 struct Allowances {
-  bool cookies = true;        // SYN,ACKs that no connection stands behind
-  bool syn_cache = true;      // ... or a record that waits among the replies
+  bool cookies = true;    // SYN,ACKs that no connection stands behind
+  bool syn_cache = true;  // ... or a record that waits among the replies
   bool fast_open_client = true;
   bool fast_open_server = true;
-  bool unsent = true;         // what found no next hop counts as sent
-  bool lone_marks = true;     // ECT on SYNs, pure ACKs and retransmissions, as RFC 8311 lets some
+  bool unsent = true;      // what found no next hop counts as sent
+  bool lone_marks = true;  // ECT on SYNs, pure ACKs and retransmissions, as RFC 8311 lets some
   bool paws_off = false;
 };
 
 // What is known of the capture, and what is asked of the judge.
 struct Terms {
-  bool whole = false;     // nothing that passed is missing, hardware has changed nothing
-  bool joined = false;    // it shows segments as hardware has joined them
-  bool likely = true;     // rules that infer are judged as well
-  bool at_host = false;   // it was taken at a host, which may see some of what is not for it
-  bool others = true;     // segments are judged that come from elsewhere than the capture's place
+  bool whole = false;    // nothing that passed is missing, hardware has changed nothing
+  bool joined = false;   // it shows segments as hardware has joined them
+  bool likely = true;    // rules that infer are judged as well
+  bool at_host = false;  // it was taken at a host, which may see some of what is not for it
+  bool others = true;    // segments are judged that come from elsewhere than the capture's place
   Duration rto_min = Duration::seconds(1);
   Bytes mss_least = mss_floor_of_rfc;  // a peer that names a smaller MSS may be sent this
   std::uint32_t connections_max = 65'536;
   std::uint32_t fouls_max = 100'000;
-  std::uint32_t told_max = 16;     // of one rule, speaker and Standing; more are only counted
+  std::uint32_t told_max = 16;         // of one rule, speaker and Standing; more are only counted
   std::uint32_t without = rule_count;  // the number of a rule that is not judged: for its tests
-  std::uint32_t kept_octets_max = 65'536;          // of a speaker's text, a power of two
-  std::uint64_t kept_cells_max = 128'000'000;      // of all speakers' text
+  std::uint32_t kept_octets_max = 65'536;      // of a speaker's text, a power of two
+  std::uint64_t kept_cells_max = 128'000'000;  // of all speakers' text
 };
 
 // A finding that what is recorded later may explain.
@@ -48,9 +48,9 @@ struct Claim {
   enum class Kind : std::uint8_t { none, ack, block, echo, edge };
 
   Kind kind = Kind::none;
-  std::uint32_t side = 0;   // of who is accused
-  Sequence from;            // what was seen reaches so far ...
-  Sequence upto;            // ... and would have to reach this
+  std::uint32_t side = 0;  // of who is accused
+  Sequence from;           // what was seen reaches so far ...
+  Sequence upto;           // ... and would have to reach this
   Instant at = {};
   std::uint32_t place = 0;  // among the fouls
 };
@@ -69,15 +69,15 @@ struct Connection {
 
   std::array<Endpoint, 2> ends;
   std::array<Voice, 2> voices;
-  bool lossy = false;      // the capture lacks something that arrived
-  bool disordered = false; // it has an answer before what is answered
-  bool reused = false;     // the tuple had a connection before
-  bool resumed = false;    // ... or may have had: it was over, or silent for long, and is no more
+  bool lossy = false;       // the capture lacks something that arrived
+  bool disordered = false;  // it has an answer before what is answered
+  bool reused = false;      // the tuple had a connection before
+  bool resumed = false;     // ... or may have had: it was over, or silent for long, and is no more
   bool round_known = false;
   bool syn_seen = false;
   Instant syn_at;
   std::uint32_t syn_side = 0;
-  Duration round;          // from the SYN to the ACK that ends the handshake
+  Duration round;  // from the SYN to the ACK that ends the handshake
   Instant last_at;
   std::array<Claim, claims_max> claims{};
 };
@@ -146,7 +146,7 @@ class Referee {
   Terms terms_;
   Fouls& fouls_;
   std::vector<Connection> connections_;
-  std::vector<std::uint32_t> places_;  // an open-addressed table of numbers plus one
+  std::vector<std::uint32_t> places_;        // an open-addressed table of numbers plus one
   std::vector<FirstNumbers> first_numbers_;  // by address, first_numbers_max at most
   std::uint64_t unjudged_ = 0;
   std::uint64_t cells_ = 0;

@@ -79,8 +79,8 @@ TEST(RefereeAlone, OptionsOfASynOutsideOfIt) {
   Talk right;
   right.open({.mss = 500, .scale = 1, .sack_permitted = true});
   EXPECT_THAT(right.all(), IsEmpty());
-  for (Rule const rule : {Rule::mss_outside_syn, Rule::scale_outside_syn,
-                          Rule::sack_permitted_outside_syn}) {
+  for (Rule const rule :
+       {Rule::mss_outside_syn, Rule::scale_outside_syn, Rule::sack_permitted_outside_syn}) {
     EXPECT_EQ(right.found(rule), "no");
   }
 }
@@ -385,9 +385,9 @@ TEST(RefereeOptions, AnAnswerHasWhatWasOffered) {
   EXPECT_EQ(
       Talk().a("S", {.scale = 0}).b("SA", {.ack = 1, .scale = 2}).found(Rule::option_unoffered),
       "no");
-  EXPECT_EQ(Talk().a("S", {}).b("SA", {.ack = 1, .sack_permitted = true}).found(
-                Rule::option_unoffered),
-            "certain");
+  EXPECT_EQ(
+      Talk().a("S", {}).b("SA", {.ack = 1, .sack_permitted = true}).found(Rule::option_unoffered),
+      "certain");
   // SYNs that cross: either has offered it.
   Talk crossed;
   crossed.a("S", {}).b("S", {.scale = 2}).b("SA", {.ack = 1, .scale = 2});
@@ -421,8 +421,8 @@ TEST(RefereeOptions, AClockThatGoesBack) {
   // A cookie's stamp lies ahead by little.
   for (std::uint32_t const stamp : {8'937u, 5'900u}) {
     Talk first;
-    first.a("S", {.mss = 1'460, .stamp = 700}).b("SA", {.ack = 1, .mss = 1'460, .stamp = 9'000,
-                                                        .echo = 700});
+    first.a("S", {.mss = 1'460, .stamp = 700})
+        .b("SA", {.ack = 1, .mss = 1'460, .stamp = 9'000, .echo = 700});
     first.a("AP", {.seq = 1, .ack = 1, .text = 5, .stamp = 700, .echo = 9'000});
     first.b("A", {.seq = 1, .ack = 6, .stamp = stamp, .echo = 700});
     EXPECT_EQ(first.found(Rule::stamp_backward), stamp == 5'900 ? "likely" : "no");

@@ -55,8 +55,7 @@ bool is_foreign(const Connection& c, const Sighting& said, std::uint32_t side) {
     return was_reset(c) ? !one || !two : !one && !two;
   }
   bool const late = silent > kept_after_close && !says_again(said, v);
-  return late || (!has_reached(v, segment.sequence) &&
-                  !has_reached(other, segment.acknowledgment));
+  return late || (!has_reached(v, segment.sequence) && !has_reached(other, segment.acknowledgment));
 }
 
 }  // namespace
@@ -68,10 +67,8 @@ bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) 
   }
   bool const other_number = speaker.begun && speaker.iss != said.segment.sequence;
   // An answer of another number shows a SYN that the capture lacks.
-  bool const spoke = other_number ||
-                     (speaker.begun && was_closed(c) && !said.segment.flags.ack());
-  return spoke && (was_reset(c) || was_closed(c) ||
-                   said.at.since(c.last_at) > kept_after_close);
+  bool const spoke = other_number || (speaker.begun && was_closed(c) && !said.segment.flags.ack());
+  return spoke && (was_reset(c) || was_closed(c) || said.at.since(c.last_at) > kept_after_close);
 }
 
 void renew(Connection& c) {

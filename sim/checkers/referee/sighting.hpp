@@ -21,8 +21,8 @@ struct Sighting {
   Instant at;
   Endpoint source;
   Endpoint destination;
-  wire::Segment segment;  // `payload` as far as it was captured
-  Bytes cut;              // octets of payload that were not
+  wire::Segment segment;               // `payload` as far as it was captured
+  Bytes cut;                           // octets of payload that were not
   std::span<const std::byte> options;  // as they stand on the wire; empty if nobody kept them
   bool options_good = true;            // false: one is malformed, and `segment.options` is empty
   std::uint8_t reserved = 0;           // the four bits after the data offset

@@ -30,7 +30,7 @@ struct Say {
   std::uint16_t urgent = 0;
   std::uint8_t ecn = 0;
   std::uint8_t reserved = 0;
-  std::uint8_t octet = 7;  // what the text is made of
+  std::uint8_t octet = 7;              // what the text is made of
   std::vector<std::uint8_t> raw = {};  // octets of options, besides those above
   bool options_good = true;
   Sum sum = Sum::good;

@@ -14,8 +14,9 @@ TEST(RefereeTime, ATimerThatRunsOutTooSoon) {
     Talk t;
     t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 5});
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = after});
-    EXPECT_EQ(t.found(Rule::timeout_too_soon),
-              after == 50 ? "likely" : after == 900 ? "note" : "no");
+    EXPECT_EQ(t.found(Rule::timeout_too_soon), after == 50    ? "likely"
+                                               : after == 900 ? "note"
+                                                              : "no");
   }
   // With SACK a probe may go once, after a round trip, and the timer's turn comes later.
   for (std::uint32_t const after : {10u, 50u, 300u}) {
@@ -71,8 +72,7 @@ TEST(RefereeTime, WhatWasReportedIsNotSentAgainThoughNewsComes) {
     }
     for (std::uint32_t end = 201; end < 801; end += 100) {
       if (end != 501) {
-        t.b("A", {.seq = 1, .ack = 1, .after_ms = 15,
-                  .sack = {{end < 501 ? 101 : 501, end}}});
+        t.b("A", {.seq = 1, .ack = 1, .after_ms = 15, .sack = {{end < 501 ? 101 : 501, end}}});
       }
     }
     t.a("A", {.seq = seq, .ack = 1, .text = 100});

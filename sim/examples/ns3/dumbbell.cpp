@@ -30,7 +30,9 @@ ns3::Ptr<ns3::PacketSink> add_flow(ns3::PointToPointDumbbellHelper& dumbbell, ui
   BulkSendHelper source(factory, remote);
   source.SetAttribute("MaxBytes", UintegerValue(0));
   source.Install(dumbbell.GetLeft(index));
-  return PacketSinkHelper(factory, remote).Install(dumbbell.GetRight(index)).Get(0)
+  return PacketSinkHelper(factory, remote)
+      .Install(dumbbell.GetRight(index))
+      .Get(0)
       ->GetObject<PacketSink>();
 }
 

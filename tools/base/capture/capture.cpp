@@ -20,7 +20,7 @@ namespace lockstep::tools {
 
 struct CaptureReader::Handle {
   CaptureSource source;
-  pcap_t* pcap = nullptr;             ///< of a pcap file
+  pcap_t* pcap = nullptr;              ///< of a pcap file
   std::optional<PcapngReader> blocks;  ///< of a pcapng file
 
   explicit Handle(const std::string& path) : source(path) {}
@@ -55,12 +55,8 @@ constexpr std::array strangers{
 };
 
 constexpr std::string_view pcapng_magic = "\x0a\x0d\x0d\x0a"sv;
-constexpr std::array captures{pcapng_magic,
-                              "\xa1\xb2\xc3\xd4"sv,
-                              "\xd4\xc3\xb2\xa1"sv,
-                              "\xa1\xb2\x3c\x4d"sv,
-                              "\x4d\x3c\xb2\xa1"sv,
-                              "\xa1\xb2\xcd\x34"sv,
+constexpr std::array captures{pcapng_magic,         "\xa1\xb2\xc3\xd4"sv, "\xd4\xc3\xb2\xa1"sv,
+                              "\xa1\xb2\x3c\x4d"sv, "\x4d\x3c\xb2\xa1"sv, "\xa1\xb2\xcd\x34"sv,
                               "\x34\xcd\xb2\xa1"sv};
 
 [[noreturn]] void refuse(const std::string& path, const std::string& rest) {
@@ -135,8 +131,8 @@ CaptureReader::CaptureReader(const std::string& path)
     return;
   }
   std::array<char, PCAP_ERRBUF_SIZE> why{};
-  handle_->pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO,
-                                                           why.data());
+  handle_->pcap =
+      pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, why.data());
   if (handle_->pcap == nullptr) {
     refuse(path, fmt::format("the file header is broken ({}); expected a whole pcap or pcapng "
                              "file: copy or record it again",

@@ -3,8 +3,8 @@
 
 #include "tools/base/capture/capture.hpp"
 #include "tools/base/capture/decode.hpp"
-#include "tools/base/process/failure.hpp"
 #include "tools/base/output/fuzz_file.hpp"
+#include "tools/base/process/failure.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep::tools;

@@ -13,8 +13,8 @@
 #include "tools/base/capture/decode.hpp"
 #include "tools/base/capture/octets.hpp"
 #include "tools/base/capture/pcapng_writer.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/process/failure.hpp"
-#include "tools/base/output/draft_file.hpp"
 
 namespace lockstep::tools {
 namespace {

@@ -297,11 +297,11 @@ void expect_tcp(const std::string& capture, std::uint64_t packets, const FrameCo
   }
   std::string const others = other_frames(counts);
   std::uint64_t const cut = counts[static_cast<std::size_t>(FrameKind::cut_short)];
-  throw Failure(ExitCode::bad_input,
-                fmt::format("{}: no TCP in {} packets ({}); expected TCP over IPv4 or IPv6: record "
-                            "it with tcpdump {}tcp",
-                            capture, packets, others.empty() ? "none" : others,
-                            cut == 0 ? "" : "-s 0 "));
+  throw Failure(
+      ExitCode::bad_input,
+      fmt::format("{}: no TCP in {} packets ({}); expected TCP over IPv4 or IPv6: record "
+                  "it with tcpdump {}tcp",
+                  capture, packets, others.empty() ? "none" : others, cut == 0 ? "" : "-s 0 "));
 }
 
 Decoded decode(const CapturedFrame& frame, LinkLayer link) {

@@ -19,7 +19,7 @@ constexpr std::uint32_t simple_packet = 3;
 constexpr std::uint32_t enhanced_packet = 6;
 
 constexpr std::uint32_t block_bytes_max = 16u << 20;  // as libpcap and Wireshark have it
-constexpr std::size_t piece_bytes = 1u << 18;          // read at once
+constexpr std::size_t piece_bytes = 1u << 18;         // read at once
 constexpr std::size_t interfaces_max = 65'536;
 
 constexpr std::uint16_t option_resolution = 9;
@@ -183,8 +183,8 @@ bool PcapngReader::read_packet(std::uint32_t type, Packet& out) {
   }
   std::size_t const index = simple ? 0 : (type == old_packet ? word(0) : number(0));
   if (index >= interfaces_.size()) {
-    return complain(fmt::format("a packet of interface {}, which the file does not describe",
-                                index));
+    return complain(
+        fmt::format("a packet of interface {}, which the file does not describe", index));
   }
   const Interface& from = interfaces_[index];
   std::size_t const room = body_.size() - head;

@@ -91,15 +91,15 @@ int open_input(const std::string& path) {
   if (file < 0) {
     refuse_open(path, errno);
   }
-  struct stat what {};
+  struct stat what{};
   if (fstat(file, &what) != 0) {
     refuse_open(path, errno);
   }
   if (S_ISDIR(what.st_mode)) {
     close(file);
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("{}: is a folder; expected a capture file: name the file in it",
-                              path));
+    throw Failure(
+        ExitCode::bad_input,
+        fmt::format("{}: is a folder; expected a capture file: name the file in it", path));
   }
   if (S_ISREG(what.st_mode) && !standard) {
     return file;
@@ -142,8 +142,8 @@ int CaptureSource::seek_packed(void* cookie, std::int64_t* offset, int whence) {
 CaptureSource::CaptureSource(const std::string& path) {
   int const descriptor = open_input(path);
   std::array<unsigned char, 2> magic{};
-  bool const packed = pread(descriptor, magic.data(), 2, 0) == 2 && magic[0] == 0x1f &&
-                      magic[1] == 0x8b;
+  bool const packed =
+      pread(descriptor, magic.data(), 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
   if (!packed) {
     stream_ = fdopen(descriptor, "rb");
     return;

@@ -154,8 +154,8 @@ std::string filters_html(const std::vector<Choice>& choices) {
     out += fmt::format("<select name=\"{}\" aria-label=\"{}\"><option value=\"\">{}</option>",
                        xml_escaped(choice.key), xml_escaped(choice.all), xml_escaped(choice.all));
     for (const auto& [value, label] : choice.values) {
-      out += fmt::format("<option value=\"{}\">{}</option>", xml_escaped(value),
-                         xml_escaped(label));
+      out +=
+          fmt::format("<option value=\"{}\">{}</option>", xml_escaped(value), xml_escaped(label));
     }
     out += "</select>";
   }

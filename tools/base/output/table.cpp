@@ -89,7 +89,7 @@ std::vector<TextTable::Place> TextTable::placed(std::size_t width) const {
 }
 
 std::string TextTable::row_text(const std::vector<std::string>& cells,
-                            const std::vector<Place>& places) const {
+                                const std::vector<Place>& places) const {
   std::vector<std::string> lines(places.back().line + 1);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     Place const at = places[i];

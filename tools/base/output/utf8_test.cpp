@@ -16,7 +16,9 @@ TEST(Utf8, CharactersStay) {
 }
 
 TEST(Utf8, WhatIsNoneIsReplacedOctetByOctet) {
-  EXPECT_EQ(utf8_only("a\xff" "b"), "a" + other + "b");
+  EXPECT_EQ(utf8_only("a\xff"
+                      "b"),
+            "a" + other + "b");
   EXPECT_EQ(utf8_only("\x80"), other);
   EXPECT_EQ(utf8_only("\xc3"), other);
   EXPECT_EQ(utf8_only("\xc3("), other + "(");

@@ -40,9 +40,9 @@ void exec_python(const std::string& script, const std::vector<std::string>& word
     }
   }
   if (found.empty()) {
-    throw Failure(ExitCode::environment,
-                  fmt::format("{} is not here: run the program where it was built or installed",
-                              script));
+    throw Failure(
+        ExitCode::environment,
+        fmt::format("{} is not here: run the program where it was built or installed", script));
   }
   fs::path const own = folder / "../venv/bin/python";
   fs::path const python = fs::exists(own) ? own.lexically_normal() : fs::path("python3");

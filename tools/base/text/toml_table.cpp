@@ -190,10 +190,10 @@ toml::table parse_toml(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) {
     const bool forbidden = errno == EACCES;
-    throw Failure(forbidden ? ExitCode::environment : ExitCode::bad_input,
-                  fmt::format("{}: cannot be read ({}); expected a TOML file: {}", path,
-                              std::strerror(errno),
-                              forbidden ? "ask for the right to read it" : "check the path"));
+    throw Failure(
+        forbidden ? ExitCode::environment : ExitCode::bad_input,
+        fmt::format("{}: cannot be read ({}); expected a TOML file: {}", path, std::strerror(errno),
+                    forbidden ? "ask for the right to read it" : "check the path"));
   }
   std::ostringstream stream;
   stream << in.rdbuf();

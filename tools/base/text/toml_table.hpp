@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/base/process/failure.hpp"
 #include "tools/base/output/toml.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::tools {
 

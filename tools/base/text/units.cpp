@@ -82,8 +82,7 @@ std::optional<std::uint32_t> small_number(std::string_view text, std::uint32_t m
 
 /// The pieces between separators, each at most `most`, exactly n of them.
 template <std::size_t n>
-std::optional<std::array<std::uint8_t, n>> octets(std::string_view text, char separator,
-                                                  int base) {
+std::optional<std::array<std::uint8_t, n>> octets(std::string_view text, char separator, int base) {
   std::array<std::uint8_t, n> out{};
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t end = text.find(separator);
@@ -182,10 +181,8 @@ std::optional<Duration> parse_duration(std::string_view text) {
 }
 
 std::optional<std::uint64_t> parse_rate(std::string_view text) {
-  constexpr std::array<NamedUnit, 4> units{{{"bit/s", 1},
-                                            {"kbit/s", 1'000},
-                                            {"Mbit/s", 1'000'000},
-                                            {"Gbit/s", 1'000'000'000}}};
+  constexpr std::array<NamedUnit, 4> units{
+      {{"bit/s", 1}, {"kbit/s", 1'000}, {"Mbit/s", 1'000'000}, {"Gbit/s", 1'000'000'000}}};
   return with_unit(text, units);
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 #include "core/units/address.hpp"
 #include "core/units/random.hpp"
 #include "core/units/time.hpp"

@@ -19,9 +19,9 @@ endif()
 install(TARGETS ${LOCKSTEP_LIBRARIES} lockstep_sim ${LOCKSTEP_SOCKETS} EXPORT lockstepTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(EXPORT lockstepTargets NAMESPACE lockstep:: DESTINATION "${package_dir}")
-foreach(room IN ITEMS core sim)
-  if(EXISTS "${PROJECT_SOURCE_DIR}/${room}")
-    install(DIRECTORY "${PROJECT_SOURCE_DIR}/${room}"
+foreach(module IN ITEMS core sim)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/${module}")
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/${module}"
       DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep"
       FILES_MATCHING PATTERN "*.hpp"
       PATTERN "*_kit.hpp" EXCLUDE PATTERN "*_testing.hpp" EXCLUDE
@@ -85,7 +85,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/lockstepConfigVe
 install(FILES "${PROJECT_BINARY_DIR}/package/lockstepConfig.cmake"
   "${PROJECT_BINARY_DIR}/package/lockstepConfigVersion.cmake" DESTINATION "${package_dir}")
 
-# <name>.pc, naming the archives among TARGETS, the highest floor first. C: for programs in C too.
+# <name>.pc, naming the archives among TARGETS, the highest layer first. C: for programs in C too.
 # The prefix of
 # `cmake --install --prefix` is known only then, so the file is written then.
 function(lockstep_pkg_config name description requires)

@@ -95,15 +95,15 @@ function(lockstep_fuzzers)
   endforeach()
 endfunction()
 
-# The floors of core/, lowest first; each links only those below it. lockstep::core is all.
+# The layers of core/, lowest first; each links only those below it. lockstep::core is all.
 function(lockstep_core)
   set(below "")
-  foreach(floor IN LISTS ARGV)
-    lockstep_collect(floor core/${floor} RECURSE)
-    lockstep_library(${floor} BARE SOURCES ${floor_SOURCES} PUBLIC ${below})
-    lockstep_test(${floor} SOURCES ${floor_TESTS} LIBRARIES lockstep_${floor})
-    lockstep_fuzzers(SOURCES ${floor_FUZZERS} LIBRARIES lockstep_${floor})
-    list(APPEND below lockstep_${floor})
+  foreach(layer IN LISTS ARGV)
+    lockstep_collect(layer core/${layer} RECURSE)
+    lockstep_library(${layer} BARE SOURCES ${layer_SOURCES} PUBLIC ${below})
+    lockstep_test(${layer} SOURCES ${layer_TESTS} LIBRARIES lockstep_${layer})
+    lockstep_fuzzers(SOURCES ${layer_FUZZERS} LIBRARIES lockstep_${layer})
+    list(APPEND below lockstep_${layer})
   endforeach()
   add_library(lockstep_core INTERFACE)
   add_library(lockstep::core ALIAS lockstep_core)
@@ -147,12 +147,12 @@ function(lockstep_runner)
   endif()
   list(FILTER sources EXCLUDE REGEX "/no_stdlib\\.cpp$")
   if(LOCKSTEP_MPIPE STREQUAL "kit")
-    return()  # its worlds have cards that stand on the model
+    return()  # its worlds have nics that stand on the model
   endif()
-  # sim knows no driver; the cards of the runner's hosts are brought from above it.
-  file(GLOB cards CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/lib/sim_nic/*_card.cpp"
-    "${PROJECT_SOURCE_DIR}/tools/lib/sim_nic/*_cards.cpp")
-  add_executable(lockstep_runner ${sources} ${cards})
+  # sim knows no driver; the nics of the runner's hosts are brought from above it.
+  file(GLOB nics CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/lib/sim_nic/*_nic.cpp"
+    "${PROJECT_SOURCE_DIR}/tools/lib/sim_nic/*_nics.cpp")
+  add_executable(lockstep_runner ${sources} ${nics})
   target_link_libraries(lockstep_runner PRIVATE
     lockstep_sim lockstep_mpipe lockstep_warnings lockstep_bare)
   set_target_properties(lockstep_runner PROPERTIES OUTPUT_NAME lockstep-runner

@@ -15,7 +15,7 @@ SEEDS_A_UNIT = 100
 @dataclasses.dataclass
 class Unit:
     """One thing that can be run alone; the mutants that it reaches, its processor time."""
-    program: str  # seam_test, conformance, pkt, swarm
+    program: str  # stack_test, conformance, pkt, swarm
     name: str
     microseconds: int = 0
     reaches: frozenset = frozenset()

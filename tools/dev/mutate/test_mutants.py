@@ -195,13 +195,13 @@ class Tried(unittest.TestCase):
     def test_those_that_cite_the_row_first_then_those_that_reach_little(self):
         mutant = sites.Mutant("core/tcp/a.cpp", 1, "f", "never", "a", ("9293:MUST-1",), 7)
         with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder) / "core" / "seam"
+            root = pathlib.Path(folder) / "core" / "stack"
             root.mkdir(parents=True)
             (root / "a_test.cpp").write_text(f"{CITED}TEST_P(Wide, Cites) {{}}\n")
             trials = trial.Trials(PlaceOf(pathlib.Path(folder)), [
                 reach.Unit("swarm", "0..99", 1, frozenset({7})),
-                reach.Unit("seam_test", "Some/Wide.Cites/0", 1, frozenset(range(90))),
-                reach.Unit("seam_test", "Wide.Other", 1, frozenset({7, 8})),
+                reach.Unit("stack_test", "Some/Wide.Cites/0", 1, frozenset(range(90))),
+                reach.Unit("stack_test", "Wide.Other", 1, frozenset({7, 8})),
                 reach.Unit("tcp_test", "Near.Other", 1, frozenset({7, 8})),
                 reach.Unit("tcp_test", "Far.Away", 1, frozenset({8}))])
         batches = [[unit.name for unit in batch] for batch in trials.batches(mutant) if batch]
@@ -211,7 +211,7 @@ class Tried(unittest.TestCase):
 
 class Kept(unittest.TestCase):
     def test_what_was_found_holds_until_a_program_changes_and_hints_then(self):
-        caught = [["seam_test", "A.B"]]
+        caught = [["stack_test", "A.B"]]
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "found.jsonl"
             first = Memory(file, "programs")

@@ -11,8 +11,8 @@ import subprocess
 
 from dev.mutate import sites
 
-FLOORS = ("units", "memory", "wire", "link", "internet", "tcp", "seam")
-TESTS = tuple(f"{floor}_test" for floor in FLOORS)
+LAYERS = ("units", "memory", "wire", "link", "internet", "tcp", "stack")
+TESTS = tuple(f"{layer}_test" for layer in LAYERS)
 INPUTS = ("pcaps", "conformance/script")  # what the program lockstep reads
 RUNTIME = pathlib.Path(__file__).resolve().parent / "runtime"
 OPTIMIZES = re.compile(r"-(O\w|g\w?|Werror)$")
@@ -98,7 +98,7 @@ def put(path, text):
 
 
 def build(place, jobs):
-    """Builds the tests of all floors and the program as they are, compiles the copy of core/, and
+    """Builds the tests of all layers and the program as they are, compiles the copy of core/, and
     links each of them with that in place of core/. Raises Unable with what is in the way."""
     for command in (["cmake", "--preset", "release"],
                     ["cmake", "--build", "--preset", "release", "-j", jobs,

@@ -8,7 +8,7 @@ import subprocess
 import xml.etree.ElementTree as xml
 
 from dev.mutate import reach
-from dev.mutate.tree import FLOORS
+from dev.mutate.tree import LAYERS
 from dev.tidy.citations import BODY, ids_of
 
 TEST = re.compile(r"TEST(?:_[FP])?\((\w+), (\w+)\)")
@@ -59,7 +59,7 @@ class Trials:
 
     def batches(self, mutant):
         """Lists of units of one program each, those first that likely notice: the tests that cite
-        the row, those that reach little else, the rest of its floor and of those above, then
+        the row, those that reach little else, the rest of its layer and of those above, then
         scenarios, scripts and seeds, and the long tests."""
         reaching = self.by_mutant.get(mutant.number, [])
         tests = sorted((unit for unit in reaching if unit.program.endswith("_test")),
@@ -68,8 +68,8 @@ class Trials:
         citing = [unit for unit in tests if plain(unit.name) in names]
         special = [unit for unit in tests if unit not in citing][:SPECIFIC]
         rest = [unit for unit in tests if unit not in citing and unit not in special]
-        own = FLOORS.index(mutant.file.split("/")[1])
-        near = [f"{floor}_test" for floor in FLOORS[own:] + FLOORS[:own]]
+        own = LAYERS.index(mutant.file.split("/")[1])
+        near = [f"{layer}_test" for layer in LAYERS[own:] + LAYERS[:own]]
         short = [unit for unit in rest if unit.microseconds < SHORT_US]
         for part in (citing, special, short):
             yield from by_program(part, near)

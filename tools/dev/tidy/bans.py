@@ -92,7 +92,7 @@ MEMBER = re.compile(r"^\s*(mutable\s+)?(std::)?(size_t|ptrdiff_t)\s+\w+\s*(=[^;(
 
 def applies(source):
     """Whether the laws of core/ and sim/ hold in this file."""
-    return (source.is_cpp and source.room in ("core", "sim")
+    return (source.is_cpp and source.module in ("core", "sim")
             and not source.path.startswith(("sim/ns3/", "sim/examples/")))
 
 
@@ -102,12 +102,13 @@ def check_headers(source):
             continue
         if source.is_test:
             if name in ("random", "thread", "chrono"):
-                yield Finding("purity", source.path, line, f"<{name}> in a test of {source.room}/",
+                yield Finding("purity", source.path, line,
+                              f"<{name}> in a test of {source.module}/",
                               f"use {CORE_REPLACEMENT[name]}")
-        elif source.room == "core" and name not in CORE_HEADERS:
+        elif source.module == "core" and name not in CORE_HEADERS:
             yield Finding("purity", source.path, line, f"<{name}> is not for core/",
                           f"use {CORE_REPLACEMENT.get(name, 'what core/ offers, or move this up')}")
-        elif source.room == "sim" and (name in SIM_HEADERS or
+        elif source.module == "sim" and (name in SIM_HEADERS or
                                        (name.endswith(".h") and name not in CORE_HEADERS)):
             replacement = SIM_HEADERS.get(name, "what core/ offers, or move this to tools/")
             yield Finding("purity", source.path, line, f"<{name}> is not for sim/",
@@ -118,7 +119,7 @@ def check_words(source):
     rules = [("determinism", DETERMINISM)]
     if not source.is_test and not source.path.startswith("sim/runner/"):
         rules += [("determinism", ADDRESSES), ("purity", INTEGERS)]
-        if source.room == "core":
+        if source.module == "core":
             rules.append(("purity", CORE_ONLY))
     for number, line in enumerate(source.code_lines, 1):
         if line.lstrip().startswith("#"):

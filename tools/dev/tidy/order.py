@@ -38,7 +38,7 @@ def calls_with_two_draws(code):
 
 
 def check(source):
-    if not source.is_cpp or source.room not in ("core", "sim"):
+    if not source.is_cpp or source.module not in ("core", "sim"):
         return
     places = set(calls_with_two_draws(source.code))
     places.update(match.start() for match in JOINED.finditer(source.code))

@@ -71,7 +71,7 @@ def check_first_line(source):
 
 def check_twins(source):
     """Two integers of one width side by side in a declaration: a swap would compile."""
-    if source.room not in ("core", "sim") or not source.is_header \
+    if source.module not in ("core", "sim") or not source.is_header \
             or source.is_test:
         return
     for match in TWINS.finditer(source.code):

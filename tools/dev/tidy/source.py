@@ -44,8 +44,8 @@ class Source:
         self.path = path
         self.text = (self.root / path).read_text(encoding="utf-8", errors="replace")
         self.lines = self.text.split("\n")
-        self.room = path.split("/")[0]
-        self.floor = path.split("/")[1] if self.room == "core" and path.count("/") > 1 else ""
+        self.module = path.split("/")[0]
+        self.layer = path.split("/")[1] if self.module == "core" and path.count("/") > 1 else ""
 
     @property
     def is_cpp(self):

@@ -37,7 +37,7 @@ class Planted(unittest.TestCase):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
 
-    def findings(self, rules=("floor", "wing", "link", "include", "purity", "determinism",
+    def findings(self, rules=("layer", "wing", "link", "include", "purity", "determinism",
                               "draw-order", "function-size", "file-size", "columns",
                               "first-line", "twins",
                               "citation", "machine-path", "registry", "unfinished", "origin")):
@@ -56,31 +56,31 @@ class Planted(unittest.TestCase):
 class Floors(Planted):
     def test_upward_include(self):
         self.write("core/wire/a.hpp", TOP + '#include "core/tcp/state.hpp"\n')
-        self.expect("floor", "core/wire/a.hpp", 2)
+        self.expect("layer", "core/wire/a.hpp", 2)
 
     def test_downward_include_passes(self):
         self.write("core/tcp/a.hpp", TOP + '#include "core/wire/tcp.hpp"\n')
         self.expect_clean()
 
     def test_core_includes_sim(self):
-        self.write("core/seam/a.hpp", TOP + '#include "sim/bus/link.hpp"\n')
-        self.expect("floor", "core/seam/a.hpp", 2)
+        self.write("core/stack/a.hpp", TOP + '#include "sim/bus/link.hpp"\n')
+        self.expect("layer", "core/stack/a.hpp", 2)
 
     def test_sim_includes_hw(self):
         self.write("sim/bus/a.hpp", TOP + '\n#include "hw/poll/loop.hpp"\n')
-        self.expect("floor", "sim/bus/a.hpp", 3)
+        self.expect("layer", "sim/bus/a.hpp", 3)
 
     def test_hw_includes_sim(self):
         self.write("hw/tap/a.hpp", TOP + '#include "sim/bus/link.hpp"\n')
-        self.expect("floor", "hw/tap/a.hpp", 2)
+        self.expect("layer", "hw/tap/a.hpp", 2)
 
     def test_library_of_both_worlds(self):
         self.write("tools/lib/http/a.hpp", TOP + '#include "sim/bus/link.hpp"\n')
-        self.expect("floor", "tools/lib/http/a.hpp", 2)
+        self.expect("layer", "tools/lib/http/a.hpp", 2)
 
     def test_unknown_floor(self):
         self.write("core/extras/a.hpp", TOP)
-        self.expect("floor", "core/extras/a.hpp", 1)
+        self.expect("layer", "core/extras/a.hpp", 1)
 
     def test_include_beside_the_file(self):
         self.write("sim/bus/a.hpp", TOP + '#include "link.hpp"\n')
@@ -126,9 +126,9 @@ class Wings(Planted):
 
 
 class Bans(Planted):
-    def plant(self, room, line):
-        self.write(f"{room}/a.cpp", TOP + line + "\n")
-        return f"{room}/a.cpp"
+    def plant(self, module, line):
+        self.write(f"{module}/a.cpp", TOP + line + "\n")
+        return f"{module}/a.cpp"
 
     def test_core(self):
         for line in ("#include <vector>", "#include <unistd.h>", "virtual void f();",
@@ -150,9 +150,9 @@ class Bans(Planted):
                      "auto i = reinterpret_cast<std::uintptr_t>(p);", "auto h = std::hash<int>{};",
                      "thread_local int i;", "std::atomic<int> i;", "int r = rand();",
                      "const char* d = __DATE__;", "auto home = getenv(name);"):
-            for room in ("core/tcp", "sim/bus"):
-                with self.subTest(line=line, room=room):
-                    self.expect("determinism", self.plant(room, line), 2)
+            for module in ("core/tcp", "sim/bus"):
+                with self.subTest(line=line, module=module):
+                    self.expect("determinism", self.plant(module, line), 2)
 
     def test_size_in_stored_state(self):
         self.write("sim/bus/a.hpp", TOP + "struct Queue {\n  std::size_t used_ = 0;\n};\n")
@@ -280,6 +280,32 @@ class Python(Planted):
         self.write("tools/x/a.py", '"""A file."""\n')
         with self.assertRaisesRegex(OSError, "pyproject.toml"):
             self.found()
+
+
+class Format(Planted):
+    STYLE = "BasedOnStyle: Google\n"
+
+    def found(self):
+        return [(f.rule, f.path, f.line)
+                for f in tidy.examine(self.root, self.root / "build/tidy/headers.json", ["format"])]
+
+    def test_what_clang_format_writes_otherwise(self):
+        self.write(".clang-format", self.STYLE)
+        self.write("core/units/a.hpp", "// A file.\n#pragma once\nint  a;\nint  b;\n")
+        self.write("core/units/b.hpp", "// A file.\n#pragma once\nint a;\n")
+        self.assertEqual(self.found(), [("format", "core/units/a.hpp", 3)])
+
+    def test_fix_rewrites_it(self):
+        self.write(".clang-format", self.STYLE)
+        self.write("core/units/a.hpp", "// A file.\n#pragma once\nint  a;\n")
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(
+                tidy.main(["--root", str(self.root), "--fix", "--rule", "format"]), 0)
+        self.assertEqual(self.found(), [])
+
+    def test_a_tree_without_settings_passes(self):
+        self.write("core/units/a.hpp", "// A file.\n#pragma once\nint  a;\n")
+        self.assertEqual(self.found(), [])
 
 
 class Words(Planted):

@@ -34,7 +34,7 @@ def library_of(path):
     if folder:
         name = folder.split("/")[-1]
         return f"lockstep_verb_{name}" if folder.startswith("tools/verbs/") else f"lockstep_{name}"
-    return next((name for room, name in OTHERS.items() if path.startswith(room + "/")), None)
+    return next((name for module, name in OTHERS.items() if path.startswith(module + "/")), None)
 
 
 def check(source):

@@ -84,7 +84,7 @@ def test_twice_the_cycles_are_half_the_rate():
     first = lines[0]
     # 126,000 octets are 86.3 segments of 1,000 bundles, and one transaction's more.
     assert first["worker_gbit"] == pytest.approx(126_000 * 8 * 1.2 / (126_000 / 1460 + 1) / 1000)
-    assert first["card_gbit"] == pytest.approx(36 * first["worker_gbit"])
+    assert first["nic_gbit"] == pytest.approx(36 * first["worker_gbit"])
     last = lines[2]
     assert last["worker_gbit"] * last["cycles_a_bundle"] == pytest.approx(first["worker_gbit"])
 

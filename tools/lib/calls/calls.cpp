@@ -11,10 +11,20 @@
 namespace lockstep::tools::python {
 
 SettingKind setting_named(std::string_view name) {
-  constexpr std::array<std::string_view, 14> names{
-      "nagle", "delayed_ack", "keepalive",      "keepalive_idle_ms", "user_timeout_ms",
-      "dscp",  "ttl",         "receive_buffer", "send_buffer",       "soft_errors",
-      "keepalive_interval_ms", "keepalive_probes", "mss", "congestion"};
+  constexpr std::array<std::string_view, 14> names{"nagle",
+                                                   "delayed_ack",
+                                                   "keepalive",
+                                                   "keepalive_idle_ms",
+                                                   "user_timeout_ms",
+                                                   "dscp",
+                                                   "ttl",
+                                                   "receive_buffer",
+                                                   "send_buffer",
+                                                   "soft_errors",
+                                                   "keepalive_interval_ms",
+                                                   "keepalive_probes",
+                                                   "mss",
+                                                   "congestion"};
   std::string all;
   for (std::uint32_t i = 0; i < names.size(); ++i) {
     if (names[i] == name) {
@@ -26,9 +36,9 @@ SettingKind setting_named(std::string_view name) {
                 "the setting is '" + std::string(name) + "', expected one of " + all);
 }
 
-void Inbox::told(Stack& stack, const Told& event) {
+void Inbox::on_event(Stack& stack, const Told& event) {
   if (sockets != nullptr) {
-    sockets->told(stack, event.event);
+    sockets->on_event(stack, event.event);
     return;
   }
   if (event.event.kind == EventKind::accepted) {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/seam/stack.hpp"
+#include "core/stack/stack.hpp"
 
 namespace lockstep::tools {
 class Sockets;
@@ -43,7 +43,7 @@ struct Inbox {
     FourTuple tuple;
   };
 
-  void told(Stack& stack, const Told& event);
+  void on_event(Stack& stack, const Told& event);
   void run(Stack& stack);
   void learn(const Stack& stack, ConnectionId id);
   /// A snapshot cannot hold sockets: throws Failure if there are any.

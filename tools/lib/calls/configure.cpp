@@ -6,8 +6,8 @@
 
 #include <optional>
 
-#include "core/seam/config_fields.hpp"
-#include "core/seam/stack.hpp"
+#include "core/stack/config_fields.hpp"
+#include "core/stack/stack.hpp"
 #include "core/units/random.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
@@ -135,9 +135,10 @@ IpAddress address_of(const std::string& text, const char* what) {
 Duration duration_of(const std::string& text) {
   auto const duration = parse_duration(text);
   if (!duration) {
-    wrong(fmt::format("'{}' is no time, expected a number with ns, us, ms, s, min or h, like "
-                      "200ms",
-                      text));
+    wrong(
+        fmt::format("'{}' is no time, expected a number with ns, us, ms, s, min or h, like "
+                    "200ms",
+                    text));
   }
   return *duration;
 }
@@ -169,8 +170,8 @@ void set_field(Config& config, const std::string& name, const FieldValue& value)
       }
     }
     if (!known) {
-      wrong(fmt::format("{} is {}, expected one of {}", name, shown(value),
-                        fmt::join(words, ", ")));
+      wrong(
+          fmt::format("{} is {}, expected one of {}", name, shown(value), fmt::join(words, ", ")));
     }
   });
   if (!known) {
@@ -205,12 +206,20 @@ std::vector<FieldInfo> fields_of(const std::string& profile) {
   Config config = profile_of(profile);
   std::vector<FieldInfo> out;
   visit_fields(config, [&](std::string_view name, Unit unit, FieldRange range, auto& field) {
-    out.push_back({std::string(name), std::string(name_of_unit(unit)), range.least, range.most,
-                   {}, number_of(field)});
+    out.push_back({std::string(name),
+                   std::string(name_of_unit(unit)),
+                   range.least,
+                   range.most,
+                   {},
+                   number_of(field)});
   });
   visit_choices(config, [&](std::string_view name, auto words, auto& field) {
-    out.push_back({std::string(name), "word", 0, words.size() - 1,
-                   {words.begin(), words.end()}, static_cast<std::uint64_t>(field)});
+    out.push_back({std::string(name),
+                   "word",
+                   0,
+                   words.size() - 1,
+                   {words.begin(), words.end()},
+                   static_cast<std::uint64_t>(field)});
   });
   return out;
 }

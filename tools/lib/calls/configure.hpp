@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 
 namespace lockstep::tools::python {
 

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/seam/statistics.hpp"
-#include "core/seam/turn.hpp"
+#include "core/stack/statistics.hpp"
+#include "core/stack/turn.hpp"
+#include "tools/lib/http/server.hpp"
 #include "tools/lib/pair/pair.hpp"
 #include "tools/lib/pair/wire.hpp"
-#include "tools/lib/http/server.hpp"
 
 namespace lockstep::http::testing {
 
@@ -70,7 +70,7 @@ class Client {
     EXPECT_EQ(stack.connect(open, talk->id), Refusal::none);
     return *talk;
   }
-  void told(Stack& stack, const Event& event) {
+  void on_event(Stack& stack, const Event& event) {
     for (auto& talk : talks_) {
       if (talk->id == event.id && !talk->closed) {
         hear(stack, event, *talk);

@@ -36,7 +36,7 @@ bool PageServer::is_mine(const Event& event) const {
                                            : place_of(event.id) != talks_max;
 }
 
-void PageServer::told(Stack& stack, const Event& event) {
+void PageServer::on_event(Stack& stack, const Event& event) {
   if (event.kind == EventKind::accepted) {
     accept(stack, event);
     return;

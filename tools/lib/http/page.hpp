@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "core/seam/stack.hpp"
+#include "core/stack/stack.hpp"
 #include "tools/lib/http/request.hpp"
 
 namespace lockstep::http {
@@ -13,9 +13,9 @@ namespace lockstep::http {
 /// What the page is, and where.
 struct PageSettings {
   Local local;
-  std::string path;                   ///< "/metrics"; all else is not found
-  std::string type;                   ///< of the Content-Type field
-  std::function<std::string()> text;  ///< made for each request
+  std::string path;                           ///< "/metrics"; all else is not found
+  std::string type;                           ///< of the Content-Type field
+  std::function<std::string()> text;          ///< made for each request
   Duration patience = Duration::seconds(10);  ///< from a connection's begin to its end
 };
 
@@ -33,7 +33,7 @@ class PageServer {
   bool is_mine(const Event& event) const;
 
   // An Application, and one that can be stopped (hw/poll/loop.hpp).
-  void told(Stack& stack, const Event& event);
+  void on_event(Stack& stack, const Event& event);
   void run(Stack& stack, Instant now);
   Instant deadline() const;
   void stop(Stack& stack, Instant now);
@@ -46,7 +46,7 @@ class PageServer {
   struct Talk {
     ConnectionId id;
     bool open = false;
-    bool aborted = false;   // `closed` follows
+    bool aborted = false;  // `closed` follows
     bool answering = false;
     bool finish_owed = false;
     Instant until;
@@ -77,11 +77,11 @@ class WithPage {
  public:
   WithPage(App& app, PageServer& page) : app_(app), page_(page) {}
 
-  void told(Stack& stack, const Event& event) {
+  void on_event(Stack& stack, const Event& event) {
     if (page_.is_mine(event)) {
-      page_.told(stack, event);
+      page_.on_event(stack, event);
     } else {
-      app_.told(stack, event);
+      app_.on_event(stack, event);
     }
   }
   void run(Stack& stack, Instant now) {

@@ -29,9 +29,9 @@ class Paged : public ::testing::Test {
   struct Callers {
     Client page{tools::benchmark::server_address(), Port{port}};
     Client server{tools::benchmark::server_address()};
-    void told(Stack& stack, const Event& event) {
-      page.told(stack, event);
-      server.told(stack, event);
+    void on_event(Stack& stack, const Event& event) {
+      page.on_event(stack, event);
+      server.on_event(stack, event);
     }
     void run(Stack& stack, Instant now) {
       page.run(stack, now);

@@ -20,9 +20,8 @@ std::optional<std::uint64_t> number_in(std::string_view text) {
 
 bool is_bytes(std::string_view unit) {
   constexpr std::string_view name = "bytes";
-  return unit.size() == name.size() &&
-         std::equal(unit.begin(), unit.end(), name.begin(),
-                    [](char a, char b) { return (a | 0x20) == b; });
+  return unit.size() == name.size() && std::equal(unit.begin(), unit.end(), name.begin(),
+                                                  [](char a, char b) { return (a | 0x20) == b; });
 }
 
 }  // namespace

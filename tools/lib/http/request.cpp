@@ -16,9 +16,7 @@ constexpr bool in_host(char letter) {
          letter != ',' && letter != '\x7f';
 }
 
-RequestReader& reader_of(http_parser* parser) {
-  return *static_cast<RequestReader*>(parser->data);
-}
+RequestReader& reader_of(http_parser* parser) { return *static_cast<RequestReader*>(parser->data); }
 
 int hex_of(char letter) {
   char const small = lower(letter);
@@ -186,8 +184,7 @@ int RequestReader::check_head() {
   if (sized && parser_.content_length > content_max()) {
     return fail(Status::content_too_large);
   }
-  bool const with_body = (sized && parser_.content_length != 0) ||
-                         (parser_.flags & F_CHUNKED) != 0;
+  bool const with_body = (sized && parser_.content_length != 0) || (parser_.flags & F_CHUNKED) != 0;
   if (has_expect_ && with_body && parser_.http_minor > 0 && is_upload_) {
     is_awaited_ = true;
   } else if (has_expect_ && with_body && parser_.http_minor > 0) {

@@ -89,7 +89,7 @@ class RequestReader {
   bool is_upload_ = false;
   bool is_awaited_ = false;  // the client waits for 100 Continue
   Field field_ = Field::other;
-  std::uint8_t hosts_ = 0;        // at most 2: enough to know that there are too many
+  std::uint8_t hosts_ = 0;  // at most 2: enough to know that there are too many
   std::uint8_t ranges_ = 0;
   std::uint8_t name_length_ = 0;  // of the current field, name_kept + 1 if it is longer
   std::uint8_t range_length_ = 0;

@@ -53,7 +53,7 @@ Server::Slot* Server::slot_of(ConnectionId id) {
   return slot.phase != Phase::none && slot.id == id ? &slot : nullptr;
 }
 
-void Server::told(Stack& stack, const Event& event) {
+void Server::on_event(Stack& stack, const Event& event) {
   if (event.kind == EventKind::accepted) {
     accept(stack, event);
     return;
@@ -278,10 +278,11 @@ void Server::answer_with(Slot& slot, const ResponseHead& head, Instant now) {
 // True once all of it is queued.
 bool Server::send_answer(Stack& stack, Slot& slot) {
   while (slot.head_sent < slot.head_length) {
-    Taken const taken = stack.write(
-        slot.id, octets_of(slot.head.data() + slot.head_sent,
-                           static_cast<std::size_t>(slot.head_length - slot.head_sent)),
-        slot.position < slot.end ? More::yes : More::no);
+    Taken const taken =
+        stack.write(slot.id,
+                    octets_of(slot.head.data() + slot.head_sent,
+                              static_cast<std::size_t>(slot.head_length - slot.head_sent)),
+                    slot.position < slot.end ? More::yes : More::no);
     slot.head_sent = static_cast<std::uint16_t>(slot.head_sent + taken.bytes.count);
     if (taken.refusal != Refusal::none && taken.refusal != Refusal::no_room) {
       abort(stack, slot);
@@ -307,8 +308,8 @@ bool Server::send_answer(Stack& stack, Slot& slot) {
 bool Server::send_body(Stack& stack, Slot& slot) {
   while (slot.position < slot.end) {
     Body const& body = slot.body;
-    std::uint64_t const from = body.period == 0 ? body.begin + slot.position
-                                                : slot.position % body.period;
+    std::uint64_t const from =
+        body.period == 0 ? body.begin + slot.position : slot.position % body.period;
     std::uint64_t run = std::min(slot.end - slot.position, lend_max);
     run = body.period == 0 ? run : std::min(run, body.period - from);
     bool const last = slot.position + run == slot.end;
@@ -384,9 +385,7 @@ void Server::expire(Stack& stack, Instant now) {
   }
 }
 
-Instant Server::deadline() const {
-  return ready_count_ != 0 ? Instant{} : waiting_.deadline();
-}
+Instant Server::deadline() const { return ready_count_ != 0 ? Instant{} : waiting_.deadline(); }
 
 void Server::stop(Stack& stack, Instant) {
   stopping_ = true;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/seam/stack.hpp"
+#include "core/stack/stack.hpp"
 #include "tools/lib/http/head.hpp"
 #include "tools/lib/http/request.hpp"
 #include "tools/lib/http/site.hpp"
@@ -30,15 +30,15 @@ struct ServerSettings {
 
 struct ServerCounters {
   std::uint64_t connections = 0;
-  std::uint64_t requests = 0;           ///< answered, whatever the answer
-  std::uint64_t body_octets = 0;        ///< lent, or written as an error's body
+  std::uint64_t requests = 0;                            ///< answered, whatever the answer
+  std::uint64_t body_octets = 0;                         ///< lent, or written as an error's body
   std::array<std::uint64_t, statuses.size()> answers{};  ///< by index_of(status)
-  std::uint64_t upload_octets = 0;      ///< that the sink has taken
+  std::uint64_t upload_octets = 0;                       ///< that the sink has taken
   std::uint64_t idle_ends = 0;
   std::uint64_t request_timeouts = 0;
   std::uint64_t send_timeouts = 0;
   std::uint64_t linger_timeouts = 0;
-  std::array<std::uint64_t, cause_count> ends{};         ///< connections by Cause
+  std::array<std::uint64_t, cause_count> ends{};  ///< connections by Cause
 };
 
 /// One of the stack's connections is one slot here, of the same number. All memory is obtained by
@@ -52,7 +52,7 @@ class Server {
   [[nodiscard]] Refusal start(Stack& stack);
 
   // An Application, and one that can be stopped (hw/poll/loop.hpp).
-  void told(Stack& stack, const Event& event);
+  void on_event(Stack& stack, const Event& event);
   void run(Stack& stack, Instant now);
   Instant deadline() const;
   void stop(Stack& stack, Instant now);
@@ -85,9 +85,9 @@ class Server {
     ConnectionId id;
     Phase phase = Phase::none;
     bool peer_finished = false;
-    bool close_after = false;  // this answer
-    bool finish_owed = false;  // it was refused for want of room
-    bool ready = false;        // stands in ready_
+    bool close_after = false;   // this answer
+    bool finish_owed = false;   // it was refused for want of room
+    bool ready = false;         // stands in ready_
     std::uint8_t go_ahead = 0;  // octets of 100 Continue that are not queued yet
     std::uint32_t earned = 0;   // octets since its time began
     std::uint16_t head_length = 0;

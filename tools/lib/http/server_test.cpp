@@ -31,9 +31,7 @@ class Served : public ::testing::Test {
     EXPECT_EQ(server->start(joined.server), Refusal::none);
   }
 
-  void advance(Duration by) {
-    joined.advance(by, joined.client_port, client, lossy, *server);
-  }
+  void advance(Duration by) { joined.advance(by, joined.client_port, client, lossy, *server); }
   Talk& ask(std::string text) { return client.open(joined.client, std::move(text)); }
   /// The client takes one segment's text each nine seconds, so often, and is reset for it.
   void read_in_driblets(Talk& talk, int times) {
@@ -137,7 +135,8 @@ TEST_F(Served, ErrorsAreNumberedAndClose) {
            {"GET /" + std::string(9000, 'x') + " HTTP/1.1\r\nHost: h\r\n\r\n", 414},
            {"GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n", 431},
            {"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" +
-                std::string(200'000, 'x'), 413}}) {
+                std::string(200'000, 'x'),
+            413}}) {
     Talk& talk = ask(text + get("/short.txt"));
     advance(Duration::seconds(1));
     Response const out = response_in(talk.heard);
@@ -214,10 +213,10 @@ TEST_F(Served, TheSinkSaysWhatItHasTaken) {
   }
   EXPECT_EQ(server->counters().upload_octets, 3'201'460u);
   std::string const chunks = "3\r\nabc\r\n1;x=y\r\nd\r\n0\r\n\r\n";
-  EXPECT_EQ(fetch("POST /%73ink?a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" +
-                  chunks)
-                .body,
-            sunk("abcd"));
+  EXPECT_EQ(
+      fetch("POST /%73ink?a HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks)
+          .body,
+      sunk("abcd"));
 }
 
 TEST_F(Served, TheSinkTakesNothingElse) {
@@ -402,10 +401,13 @@ TEST_F(Served, ManyAtOnce) {
 class Starved : public Served {
  protected:
   Starved()
-      : Served({}, [](Config& config) {
-          config.tcp.pieces_max = Count{16};
-          config.tcp.send_buffer = Bytes{8192};
-        }, 9) {}
+      : Served(
+            {},
+            [](Config& config) {
+              config.tcp.pieces_max = Count{16};
+              config.tcp.send_buffer = Bytes{8192};
+            },
+            9) {}
 };
 
 TEST_F(Starved, EveryOctetArrives) {

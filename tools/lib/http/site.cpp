@@ -114,11 +114,10 @@ const Site::Entry* Site::entry(std::string_view path) const {
                                     [&](const Entry& each) { return each.path == path; });
     return found == entries_.end() ? nullptr : &*found;
   }
-  auto const found =
-      std::lower_bound(entries_.begin(), entries_.end(), path,
-                       [](const Entry& each, std::string_view wanted) {
-                         return std::string_view(each.path) < wanted;
-                       });
+  auto const found = std::lower_bound(entries_.begin(), entries_.end(), path,
+                                      [](const Entry& each, std::string_view wanted) {
+                                        return std::string_view(each.path) < wanted;
+                                      });
   return found == entries_.end() || found->path != path ? nullptr : &*found;
 }
 

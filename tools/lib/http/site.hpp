@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/seam/event.hpp"
+#include "core/stack/event.hpp"
 #include "core/wire/checksum.hpp"
 
 namespace lockstep::http {
@@ -17,8 +17,8 @@ namespace lockstep::http {
 /// Octets of a bound region. Positions count from the body's first octet.
 struct Body {
   RegionId region;
-  std::uint64_t begin = 0;     ///< of the body in its region
-  std::uint64_t period = 0;    ///< not zero: the region's first `period` octets over and over
+  std::uint64_t begin = 0;   ///< of the body in its region
+  std::uint64_t period = 0;  ///< not zero: the region's first `period` octets over and over
   std::uint64_t length = 0;
 };
 

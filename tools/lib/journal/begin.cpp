@@ -3,10 +3,10 @@
 
 #include <fmt/core.h>
 
+#include "tools/base/output/utf8.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/base/process/version.hpp"
 #include "tools/lib/journal/config_json.hpp"
-#include "tools/base/output/utf8.hpp"
 
 namespace lockstep::journal {
 

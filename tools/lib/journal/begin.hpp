@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 #include "tools/lib/journal/reader.hpp"
 #include "tools/lib/journal/writer.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "core/seam/config_fields.hpp"
+#include "core/stack/config_fields.hpp"
 
 namespace lockstep::journal {
 namespace {
@@ -110,8 +110,7 @@ void read(const ordered_json& json, Config& out, std::string& at) {
   });
   visit_enumerations(out, [&](std::string_view name, auto& value) {
     at = name;
-    value = static_cast<std::remove_reference_t<decltype(value)>>(
-        json.at(at).get<std::uint8_t>());
+    value = static_cast<std::remove_reference_t<decltype(value)>>(json.at(at).get<std::uint8_t>());
     ++known;
   });
   visit_keys(out, [&](std::string_view name, HashKey& value) {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 
 namespace lockstep::journal {
 

@@ -18,13 +18,13 @@ inline constexpr std::uint32_t chain_bytes = 8;
 inline constexpr std::uint32_t record_max = 1u << 28;
 
 enum class Kind : std::uint8_t {
-  begin = 1,    ///< JSON: the configuration with its keys, the application and its parameters
-  content = 2,  ///< octets of what the application lends, in order
-  turn = 3,     ///< now, blocked, frames in, frames out
-  stop = 4,     ///< now: the application was told to stop
-  abandon = 5,  ///< now: ... and to abort what was left
-  end = 6,      ///< the stack's fingerprint after the last turn
-  snapshot = 7, ///< what stack and application were when the first turn of this journal came
+  begin = 1,     ///< JSON: the configuration with its keys, the application and its parameters
+  content = 2,   ///< octets of what the application lends, in order
+  turn = 3,      ///< now, blocked, frames in, frames out
+  stop = 4,      ///< now: the application was told to stop
+  abandon = 5,   ///< now: ... and to abort what was left
+  end = 6,       ///< the stack's fingerprint after the last turn
+  snapshot = 7,  ///< what stack and application were when the first turn of this journal came
 };
 
 /// The chain after a record of kind and fields.

@@ -42,9 +42,9 @@ std::string table_of(const std::vector<ConnectionInfo>& connections, std::size_t
                std::string(tcp::name_of(info.state)), fmt::format("{}", info.cwnd.count),
                ssthresh_of(info), fmt::format("{}", flight_of(info)),
                fmt::format("{}", info.send.queued.count),
-               fmt::format("{}", info.receive.unread.count),
-               fmt::format("{}", info.send.wnd.count), tools::text_of(info.srtt),
-               tools::text_of(info.rto), fmt::format("{}", info.retransmissions)});
+               fmt::format("{}", info.receive.unread.count), fmt::format("{}", info.send.wnd.count),
+               tools::text_of(info.srtt), tools::text_of(info.rto),
+               fmt::format("{}", info.retransmissions)});
   }
   return table.text(width);
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/seam/stack.hpp"
+#include "core/stack/stack.hpp"
 
 namespace lockstep::journal {
 
@@ -18,10 +18,10 @@ class Watched {
  public:
   explicit Watched(App& app) : app_(app) {}
 
-  // An Application (core/seam/turn.hpp).
-  void told(Stack& stack, const Event& event) {
+  // An Application (core/stack/turn.hpp).
+  void on_event(Stack& stack, const Event& event) {
     told_of_[event.id.slot] = event.id.generation;
-    app_.told(stack, event);
+    app_.on_event(stack, event);
   }
   void run(Stack& stack, Instant now) { app_.run(stack, now); }
 

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <utility>
 
-#include "core/seam/config_fields.hpp"
-#include "core/seam/test_keys.hpp"
+#include "core/stack/config_fields.hpp"
+#include "core/stack/testing/test_keys.hpp"
 #include "tools/base/capture/capture.hpp"
 #include "tools/base/capture/decode.hpp"
 #include "tools/base/process/failure.hpp"
@@ -92,13 +92,11 @@ class Recorded : public testing::Test {
     Recorder recorder(crowded, log, joined.server);
     Noted noted(server, log);
     Client client(tools::benchmark::server_address());
-    auto const advance = [&](Duration by) {
-      joined.advance(by, back, client, recorder, noted);
-    };
+    auto const advance = [&](Duration by) { joined.advance(by, back, client, recorder, noted); };
     for (std::uint32_t i = 0; i < 20; ++i) {
-      Talk& talk = client.open(joined.client, get("/bytes/" + std::to_string(i * 4321)) +
-                                                  get("/file.txt") + get("/caf%E9.txt") +
-                                                  get("/caf%E8.txt") + get("/missing"));
+      Talk& talk =
+          client.open(joined.client, get("/bytes/" + std::to_string(i * 4321)) + get("/file.txt") +
+                                         get("/caf%E9.txt") + get("/caf%E8.txt") + get("/missing"));
       talk.piece = 1 + i * 5;
       advance(Duration::milliseconds(3));
     }
@@ -157,10 +155,9 @@ TEST_F(Recorded, TellsEachFrame) {
   request.on_line = [&](const std::string& line) { lines.push_back(line); };
   ReplayResult const result = replay_journal(request);
   auto const count = [&](const std::string& words) {
-    return static_cast<std::uint64_t>(
-        std::count_if(lines.begin(), lines.end(), [&](const std::string& line) {
-          return line.find(words) != std::string::npos;
-        }));
+    return static_cast<std::uint64_t>(std::count_if(
+        lines.begin(), lines.end(),
+        [&](const std::string& line) { return line.find(words) != std::string::npos; }));
   };
   EXPECT_EQ(count(" in  "), result.frames_in);
   EXPECT_EQ(count(" out "), result.frames_out);
@@ -234,8 +231,7 @@ TEST_F(Recorded, NumbersCrossTheMiddleAndTheEnd) {
     bool crosses = false;
     for (std::uint64_t turn = 80; turn < 160 && !crosses; ++turn) {
       ConnectionInfo const info = first_of(path, turn);
-      crosses = info.exists && info.send.una.before({crossing}) &&
-                info.send.nxt.after({crossing});
+      crosses = info.exists && info.send.una.before({crossing}) && info.send.nxt.after({crossing});
       if (crosses) {
         auto const report = json_of(std::vector{info});
         EXPECT_EQ(report[0]["flight"], info.send.nxt.since(info.send.una).count);

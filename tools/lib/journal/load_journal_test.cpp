@@ -21,8 +21,11 @@ using http::testing::Lossy;
 template <class App>
 struct Side {
   Side(const std::string& path, const Stack& stack, App& app, auto& port, const auto& parts)
-      : writer(path), log(writer, stack.config().frames_per_turn), recorder(port, log, stack),
-        noted(app, log), stack_(stack) {
+      : writer(path),
+        log(writer, stack.config().frames_per_turn),
+        recorder(port, log, stack),
+        noted(app, log),
+        stack_(stack) {
     write_parts(writer, {stack.config(), "wire", 0}, parts);
   }
   void finish() { log.finish(stack_.fingerprint()); }
@@ -38,8 +41,7 @@ struct Side {
 
 class LoadRecorded : public testing::Test {
  protected:
-  LoadRecorded()
-      : ours(testing::TempDir() + "lockstep_load_journal"), theirs(ours + ".server") {}
+  LoadRecorded() : ours(testing::TempDir() + "lockstep_load_journal"), theirs(ours + ".server") {}
   ~LoadRecorded() override {
     std::filesystem::remove(ours);
     std::filesystem::remove(theirs);
@@ -97,7 +99,7 @@ load::Plan plan_of(load::Protocol protocol) {
   plan.connections = 4;
   plan.requests = 200;
   plan.requests_a_connection = 20;
-  plan.farewell = load::Farewell::client;
+  plan.close_mode = load::CloseMode::client;
   plan.message = Bytes{500};
   plan.slow = {50, Duration::milliseconds(3)};
   return plan;
@@ -128,8 +130,7 @@ TEST_F(LoadRecorded, AnotherPlanIsCaught) {
     Record record;
     while (reader.next(record)) {
       if (record.kind == Kind::begin) {
-        std::string text(reinterpret_cast<const char*>(record.fields.data()),
-                         record.fields.size());
+        std::string text(reinterpret_cast<const char*>(record.fields.data()), record.fields.size());
         std::size_t const at = text.find("\"message\":500");
         ASSERT_NE(at, std::string::npos);
         text[at + 10] = '4';
@@ -152,8 +153,8 @@ TEST(LoadParts, EveryFieldOfAPlanComesBack) {
   plan.targets = {{{IpAddress::v4(192, 0, 2, 1), Port{81}}, "one"},
                   {{{0x20010db8'00000000, 1}, Port{82}}, "two"}};
   plan.sources = {IpAddress::v4(192, 0, 2, 7)};
-  plan.catalogue = {{{"/bytes/3", 3, true},
-                     {"/caf\xe9", load::Item::unknown, false, "text"}}, {5, 6}};
+  plan.catalogue = {{{"/bytes/3", 3, true}, {"/caf\xe9", load::Item::unknown, false, "text"}},
+                    {5, 6}};
   plan.upload = 77;
   plan.connects_a_second = 8;
   plan.rate = 9;
@@ -186,7 +187,7 @@ TEST(LoadParts, EveryFieldOfAPlanComesBack) {
   poor.json["plan"].erase("seed");
   EXPECT_THROW(read_plan(reader, poor), tools::Failure);
   poor = begin;
-  poor.json["plan"]["farewell"] = 3;
+  poor.json["plan"]["close_mode"] = 3;
   EXPECT_THROW(read_plan(reader, poor), tools::Failure);
   poor = begin;
   poor.json["plan"]["sources"] = {"no address"};

@@ -103,7 +103,7 @@ void write_parts(Writer& writer, const Run& run, const load::Plan& plan) {
   ordered_json begin = begin_of(run, load_application);
   auto& out = begin["plan"];
   out["protocol"] = static_cast<std::uint32_t>(plan.protocol);
-  out["farewell"] = static_cast<std::uint32_t>(plan.farewell);
+  out["close_mode"] = static_cast<std::uint32_t>(plan.close_mode);
   visit_numbers(plan, [&](const char* name, auto value) { out[name] = value; });
   out["upload"] = plan.upload ? ordered_json(*plan.upload) : ordered_json(nullptr);
   out["targets"] = ordered_json::array();
@@ -117,8 +117,8 @@ void write_parts(Writer& writer, const Run& run, const load::Plan& plan) {
   }
   out["items"] = ordered_json::array();
   for (const load::Item& each : plan.catalogue.items) {
-    out["items"].push_back({json_of_text(each.name), each.length, each.is_pattern,
-                            json_of_text(each.text)});
+    out["items"].push_back(
+        {json_of_text(each.name), each.length, each.is_pattern, json_of_text(each.text)});
   }
   out["weights"] = plan.catalogue.weights;
   write_begin(writer, begin);
@@ -141,14 +141,14 @@ load::Plan read_plan(const Reader& reader, const Begin& begin) {
     const ordered_json& json = begin.json.at("plan");
     load::Plan plan;
     plan.protocol = choice_from(json.at("protocol"), load::Protocol::memcached);
-    plan.farewell = choice_from(json.at("farewell"), load::Farewell::reset);
+    plan.close_mode = choice_from(json.at("close_mode"), load::CloseMode::reset);
     visit_numbers(plan, [&](const char* name, auto& value) { json.at(name).get_to(value); });
     if (!json.at("upload").is_null()) {
       plan.upload = json.at("upload").get<std::uint64_t>();
     }
     for (auto const& each : json.at("targets")) {
-      plan.targets.push_back({{address_in(each.at(0)), Port{each.at(1).get<std::uint16_t>()}},
-                              text_from(each.at(2))});
+      plan.targets.push_back(
+          {{address_in(each.at(0)), Port{each.at(1).get<std::uint16_t>()}}, text_from(each.at(2))});
     }
     for (auto const& each : json.at("sources")) {
       plan.sources.push_back(address_in(each));

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 
 namespace lockstep::journal {
 

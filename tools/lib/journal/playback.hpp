@@ -7,17 +7,17 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/driver.hpp"
+#include "core/stack/driver.hpp"
 #include "tools/lib/journal/reader.hpp"
 
 namespace lockstep::journal {
 
 /// The first frame that is not what it was.
 struct Divergence {
-  std::uint64_t frame = 0;   ///< of all that left, from 1
-  std::uint64_t turn = 0;    ///< from 1
+  std::uint64_t frame = 0;  ///< of all that left, from 1
+  std::uint64_t turn = 0;   ///< from 1
   Instant at;
-  std::optional<FrameOut> recorded;       ///< none: nothing left there
+  std::optional<FrameOut> recorded;                ///< none: nothing left there
   std::optional<std::vector<std::byte>> replayed;  ///< none: nothing leaves now
 };
 

@@ -48,9 +48,8 @@ Reader::Reader(const std::string& path) : path_(path), file_(std::fopen(path.c_s
   using tools::ExitCode;
   using tools::Failure;
   if (file_ == nullptr) {
-    throw Failure(ExitCode::environment,
-                  fmt::format("{}: {}: name a journal that --record wrote", path,
-                              std::strerror(errno)));
+    throw Failure(ExitCode::environment, fmt::format("{}: {}: name a journal that --record wrote",
+                                                     path, std::strerror(errno)));
   }
   std::string head(magic.size(), '\0');
   head.resize(std::fread(head.data(), 1, head.size(), file_.get()));
@@ -101,8 +100,9 @@ bool parse_turn(const Record& record, Turn& out) {
   for (std::uint32_t i = 0; i < in && fields.good(); ++i) {
     FrameIn& frame = out.in.emplace_back();
     std::uint64_t const verdict = fields.number(1);
-    frame.checksum = verdict == 1 ? Checksum::good : verdict == 2 ? Checksum::bad
-                                                                  : Checksum::unknown;
+    frame.checksum = verdict == 1   ? Checksum::good
+                     : verdict == 2 ? Checksum::bad
+                                    : Checksum::unknown;
     frame.arrived = Instant{fields.number(8)};
     auto const bytes = fields.take(fields.word());
     frame.bytes.assign(bytes.begin(), bytes.end());

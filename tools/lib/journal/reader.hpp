@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/seam/frame.hpp"
+#include "core/stack/frame.hpp"
 #include "core/units/time.hpp"
 #include "tools/lib/journal/format.hpp"
 

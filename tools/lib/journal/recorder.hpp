@@ -1,10 +1,10 @@
 // A driver around a driver and an application around an application: both tell the journal.
 #pragma once
 
-#include "core/seam/stack.hpp"
-#include "core/seam/turn.hpp"
+#include "core/stack/stack.hpp"
+#include "core/stack/turn.hpp"
 #include "hw/poll/loop.hpp"
-#include "tools/lib/journal/keeper.hpp"
+#include "tools/lib/journal/flight_recorder.hpp"
 #include "tools/lib/journal/turn_log.hpp"
 
 namespace lockstep::journal {
@@ -13,18 +13,18 @@ namespace lockstep::journal {
 template <class Port>
 class Recorder {
  public:
-  /// `keeper`: where the log goes into memory; or none.
-  Recorder(Port& port, TurnLog& log, const Stack& stack, Keeper* keeper = nullptr)
-      : port_(port), log_(log), stack_(stack), keeper_(keeper) {}
+  /// `flight_recorder`: where the log goes into memory; or none.
+  Recorder(Port& port, TurnLog& log, const Stack& stack, FlightRecorder* flight_recorder = nullptr)
+      : port_(port), log_(log), stack_(stack), flight_recorder_(flight_recorder) {}
 
   Instant now() {
     now_ = port_.now();
     return now_;
   }
   std::span<const Ingress> receive() {
-    if (keeper_ != nullptr) {
-      keeper_->writes(now_) ? log_.catch_up() : log_.end();
-      keeper_->look(now_);
+    if (flight_recorder_ != nullptr) {
+      flight_recorder_->writes(now_) ? log_.catch_up() : log_.end();
+      flight_recorder_->look(now_);
     }
     auto const burst = port_.receive();
     log_.begin(now_, burst);
@@ -51,27 +51,27 @@ class Recorder {
   bool more() const { return port_.more(); }
   bool down() const { return port_.down(); }
   bool gone() const { return port_.gone(); }
-  bool rest()
+  bool prepare_sleep()
     requires hw::RestingDriver<Port>
   {
-    return port_.rest();
+    return port_.prepare_sleep();
   }
-  bool depart()
+  bool quiesce()
     requires hw::RestingDriver<Port>
   {
-    return port_.depart();
+    return port_.quiesce();
   }
-  int bell() const
+  int doorbell() const
     requires hw::RestingDriver<Port>
   {
-    return port_.bell();
+    return port_.doorbell();
   }
 
  private:
   Port& port_;
   TurnLog& log_;
   const Stack& stack_;
-  Keeper* keeper_;
+  FlightRecorder* flight_recorder_;
   Instant now_;
   std::span<std::byte> room_;
 };
@@ -82,9 +82,9 @@ class Noted {
  public:
   Noted(App& app, TurnLog& log) : app_(app), log_(log) {}
 
-  void told(Stack& stack, const Event& event) {
+  void on_event(Stack& stack, const Event& event) {
     log_.note();
-    app_.told(stack, event);
+    app_.on_event(stack, event);
   }
   void run(Stack& stack, Instant now) {
     if (app_.deadline() <= now) {

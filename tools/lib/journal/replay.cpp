@@ -8,19 +8,19 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "core/seam/turn.hpp"
+#include "core/stack/turn.hpp"
 #include "sim/kernel/pcapng.hpp"
 #include "tools/base/capture/decode.hpp"
+#include "tools/base/output/atomic_file.hpp"
+#include "tools/base/output/json.hpp"
+#include "tools/base/output/table.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
+#include "tools/lib/journal/flight_recorder.hpp"
 #include "tools/lib/journal/http_parts.hpp"
-#include "tools/lib/journal/keeper.hpp"
 #include "tools/lib/journal/load_parts.hpp"
 #include "tools/lib/journal/mend_checksum.hpp"
 #include "tools/lib/load/client.hpp"
-#include "tools/base/output/draft_file.hpp"
-#include "tools/base/output/json.hpp"
-#include "tools/base/output/table.hpp"
-#include "tools/base/text/units.hpp"
 
 namespace lockstep::journal {
 namespace {
@@ -77,7 +77,7 @@ class Capture {
     writer_.packet({0, at + offset_, way, bytes, {}});
   }
 
-  tools::DraftFile file_;
+  tools::AtomicFile file_;
   sim::PcapngWriter writer_;
   Duration offset_;
   LinkType link_;
@@ -87,9 +87,8 @@ std::string frame_text(std::span<const std::byte> frame, LinkType link) {
   tools::CapturedFrame captured;
   captured.bytes.assign(frame.begin(), frame.end());
   captured.original_bytes = static_cast<std::uint32_t>(frame.size());
-  auto const decoded =
-      tools::decode(captured, link == LinkType::ethernet ? tools::LinkLayer::ethernet
-                                                         : tools::LinkLayer::raw_ip);
+  auto const decoded = tools::decode(
+      captured, link == LinkType::ethernet ? tools::LinkLayer::ethernet : tools::LinkLayer::raw_ip);
   if (decoded.kind != tools::FrameKind::tcp) {
     return fmt::format("{} octets, {}", frame.size(), name_of(decoded.kind));
   }
@@ -105,7 +104,11 @@ class Player {
   /// `world` is fresh.
   Player(Reader& reader, const ReplayRequest& request, ReplayResult& result, Capture* capture,
          World<App>& world)
-      : reader_(reader), request_(request), result_(result), capture_(capture), world_(world),
+      : reader_(reader),
+        request_(request),
+        result_(result),
+        capture_(capture),
+        world_(world),
         watched_(world.app),
         playback_(world.stack.config().mtu.count + 18),
         burst_max_(world.stack.config().burst_frames) {
@@ -139,9 +142,8 @@ class Player {
   void tell(std::string_view way, std::span<const std::byte> frame) const {
     if (request_.on_line) {
       request_.on_line(fmt::format("{:>14} turn {} {:<3} {}",
-                                   tools::text_of(playback_.now().since(first_)),
-                                   playback_.turns(), way,
-                                   frame_text(frame, world_.stack.config().link)));
+                                   tools::text_of(playback_.now().since(first_)), playback_.turns(),
+                                   way, frame_text(frame, world_.stack.config().link)));
     }
   }
   void tell_order(std::string_view order, Instant at) const {
@@ -258,9 +260,9 @@ class Player {
 
 std::string text_of(const Divergence& found, LinkType link) {
   std::string const recorded =
-      found.recorded ? fmt::format("{} octets with hash {:016x}", found.recorded->length,
-                                   found.recorded->hash)
-                     : "no frame";
+      found.recorded
+          ? fmt::format("{} octets with hash {:016x}", found.recorded->length, found.recorded->hash)
+          : "no frame";
   std::string const replayed = found.replayed ? frame_text(*found.replayed, link) : "no frame";
   return fmt::format("frame {} that left, in turn {} at {}: recorded {}, replayed {}", found.frame,
                      found.turn, tools::text_of(found.at.since(Instant{})), recorded, replayed);
@@ -277,8 +279,8 @@ void play_server(Reader& reader, const ReplayRequest& request, ReplayResult& res
   Player<App>(reader, request, result, capture, world).play();
 }
 
-void play_load(Reader& reader, const ReplayRequest& request, ReplayResult& result,
-               Capture* capture, const Begin& begin) {
+void play_load(Reader& reader, const ReplayRequest& request, ReplayResult& result, Capture* capture,
+               const Begin& begin) {
   http::Site site;
   site.complete();
   World<load::Client> world(begin.run.config, read_plan(reader, begin), site);
@@ -328,10 +330,10 @@ ReplayResult replay_journal(const ReplayRequest& request) {
 }
 
 std::string text_of(const ReplayResult& result, const std::string& path) {
-  std::string out = fmt::format(
-      "{}: {} turns over {}, {} frames in, {} frames out\n", path, tools::grouped(result.turns),
-      tools::text_of(result.lasted), tools::grouped(result.frames_in),
-      tools::grouped(result.frames_out));
+  std::string out =
+      fmt::format("{}: {} turns over {}, {} frames in, {} frames out\n", path,
+                  tools::grouped(result.turns), tools::text_of(result.lasted),
+                  tools::grouped(result.frames_in), tools::grouped(result.frames_out));
   if (result.stopped) {
     out += "stopped there, as was asked: what is behind it was not looked at\n";
   }

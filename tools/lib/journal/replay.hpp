@@ -37,8 +37,8 @@ struct ReplayResult {
   Tail tail = Tail::whole;
   std::uint64_t tail_offset = 0;
   bool from_snapshot = false;  ///< of a run that was under way already
-  bool ended = false;  ///< the journal has its last record: the program ended as it should
-  bool stopped = false;  ///< before the end, as was asked
+  bool ended = false;          ///< the journal has its last record: the program ended as it should
+  bool stopped = false;        ///< before the end, as was asked
   std::optional<std::vector<ConnectionInfo>> connections;  ///< where they were asked for
 
   bool clean() const { return !divergence && !edited_record && !state_differs; }

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/frame.hpp"
+#include "core/stack/frame.hpp"
 #include "core/units/bytes.hpp"
 #include "core/units/time.hpp"
 #include "tools/lib/journal/writer.hpp"

@@ -24,9 +24,9 @@ Writer::Writer(const std::string& path) : path_(path) {
   // What is there stays until there is something to put in its place.
   file_ = hw::Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   if (!file_.is_open()) {
-    throw tools::Failure(tools::ExitCode::environment,
-                         fmt::format("{}: {}: name a file that can be written", path,
-                                     std::strerror(errno)));
+    throw tools::Failure(
+        tools::ExitCode::environment,
+        fmt::format("{}: {}: name a file that can be written", path, std::strerror(errno)));
   }
   record_.reserve(buffer_bytes);
   buffer_.reserve(buffer_bytes);

@@ -15,9 +15,7 @@ namespace fs = std::filesystem;
 
 class Written : public ::testing::Test {
  protected:
-  Written() : folder_(fs::path(testing::TempDir()) / "lockstep_writer") {
-    fs::remove_all(folder_);
-  }
+  Written() : folder_(fs::path(testing::TempDir()) / "lockstep_writer") { fs::remove_all(folder_); }
   ~Written() override { fs::remove_all(folder_); }
   static std::string text_of(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
@@ -30,11 +28,15 @@ class Written : public ::testing::Test {
 // A run that ends before it has begun leaves the journal of the one before.
 TEST_F(Written, NothingUntilTheFirstRecord) {
   fs::path const path = folder_ / "deeper" / "journal";
-  { Writer const none(path.string()); }
+  {
+    Writer const none(path.string());
+  }
   EXPECT_TRUE(fs::exists(folder_ / "deeper"));
   EXPECT_FALSE(fs::exists(path));
   std::ofstream(path) << std::string(10'000, 'x');
-  { Writer const none(path.string()); }
+  {
+    Writer const none(path.string());
+  }
   EXPECT_EQ(text_of(path), std::string(10'000, 'x'));
   {
     Writer one(path.string());

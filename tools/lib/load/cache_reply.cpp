@@ -74,8 +74,7 @@ Progress CacheReply::take_line(std::string_view line) {
   std::size_t const last = line.rfind(' ');
   std::string_view const number = line.substr(std::min(last, line.size() - 1) + 1);
   auto const [end, error] = std::from_chars(number.data(), number.data() + number.size(), left_);
-  if (!line.starts_with("VALUE ") || error != std::errc{} ||
-      end != number.data() + number.size()) {
+  if (!line.starts_with("VALUE ") || error != std::errc{} || end != number.data() + number.size()) {
     return fail(Fault::malformed);
   }
   if (left_ != expected_.length) {

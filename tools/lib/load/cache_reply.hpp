@@ -36,7 +36,7 @@ class CacheReply {
   Part part_ = Part::first_line;
   bool is_miss_ = false;
   Fault fault_ = Fault::none;
-  std::uint64_t left_ = 0;        // of the data
+  std::uint64_t left_ = 0;  // of the data
   std::uint32_t line_length_ = 0;
   std::array<char, line_max> line_{};
 };

@@ -55,7 +55,7 @@ Refusal CacheServer::start(Stack& stack) {
   return stack.listen(local, settings_.backlog, listener_);
 }
 
-void CacheServer::told(Stack& stack, const Event& event) {
+void CacheServer::on_event(Stack& stack, const Event& event) {
   CHECK(event.id.slot < slots_.size());
   Slot& slot = slots_[event.id.slot];
   if (event.kind == EventKind::accepted) {
@@ -142,10 +142,10 @@ bool CacheServer::serve_one(Stack& stack, Slot& slot) {
   if (all.size() < whole) {
     return false;
   }
-  std::string_view const said =
-      is_too_large                ? "SERVER_ERROR object too large for cache\r\n"
-      : is_set(words) && !octets ? "CLIENT_ERROR bad command line format\r\n"
-                                 : answer(words, all.substr(begin, whole - begin));
+  std::string_view const said = is_too_large ? "SERVER_ERROR object too large for cache\r\n"
+                                : is_set(words) && !octets
+                                    ? "CLIENT_ERROR bad command line format\r\n"
+                                    : answer(words, all.substr(begin, whole - begin));
   if (stack.writable(id).count < said.size()) {
     return false;
   }
@@ -212,8 +212,7 @@ std::string_view CacheServer::set(std::string_view key, std::string_view data) {
     ++used_;
   }
   entry.length = static_cast<std::uint32_t>(data.size());
-  std::copy(data.begin(), data.end(),
-            values_.begin() + static_cast<std::ptrdiff_t>(entry.begin));
+  std::copy(data.begin(), data.end(), values_.begin() + static_cast<std::ptrdiff_t>(entry.begin));
   return "STORED\r\n";
 }
 

@@ -7,14 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include "core/seam/stack.hpp"
+#include "core/stack/stack.hpp"
 
 namespace lockstep::load {
 
 struct CacheSettings {
   Port port{11'211};
   Backlog backlog{Count{1024}, Count::unlimited()};
-  Count keys{65'536};   ///< at most; then SERVER_ERROR
+  Count keys{65'536};  ///< at most; then SERVER_ERROR
   Bytes value_max{1'024};
 };
 
@@ -40,7 +40,7 @@ class CacheServer {
   [[nodiscard]] Refusal start(Stack& stack);
 
   // An Application, and one that can be stopped (hw/poll/loop.hpp): at once.
-  void told(Stack& stack, const Event& event);
+  void on_event(Stack& stack, const Event& event);
   void run(Stack&, Instant) {}
   Instant deadline() const { return Instant::never(); }
   void stop(Stack& stack, Instant now);
@@ -62,7 +62,7 @@ class CacheServer {
     std::array<char, key_max> key{};
     std::uint32_t key_length = 0;  // 0: free
     std::uint32_t length = 0;
-    std::uint64_t begin = 0;       // of the value in values_
+    std::uint64_t begin = 0;  // of the value in values_
   };
   void go_on(Stack& stack, Slot& slot);
   bool serve_one(Stack& stack, Slot& slot);
@@ -78,9 +78,9 @@ class CacheServer {
   CacheCounters counters_;
   std::uint32_t used_ = 0;
   std::vector<Slot> slots_;
-  std::vector<Entry> entries_;   // open addressing
+  std::vector<Entry> entries_;  // open addressing
   std::vector<char> values_;
-  std::string command_;          // what of the one being served has come; its room is reserved
+  std::string command_;  // what of the one being served has come; its room is reserved
   std::string out_;
 };
 

@@ -29,8 +29,7 @@ const std::string found = "VALUE a 0 3\r\nxyz\r\nEND\r\n";
 TEST(CacheServer, SetsAndGets) {
   for (std::uint32_t const piece : {1u, 7u, 1'000u}) {
     EXPECT_EQ(said("get a\r\nset a 0 0 3\r\nxyz\r\n" + get, piece), "END\r\nSTORED\r\n" + found);
-    EXPECT_EQ(said("set a 0 0 0\r\n\r\n" + get, piece),
-              "STORED\r\nVALUE a 0 0\r\n\r\nEND\r\n");
+    EXPECT_EQ(said("set a 0 0 0\r\n\r\n" + get, piece), "STORED\r\nVALUE a 0 0\r\n\r\nEND\r\n");
   }
 }
 

@@ -22,8 +22,8 @@ Count backlog_of(const Plan& plan) {
   std::uint64_t const seconds = std::max<std::uint64_t>(plan.timeout.ns / 1'000'000'000, 1);
   std::uint64_t const wanted = Duration::scaled(plan.rate, seconds).ns;
   return {plan.rate == 0 ? 1
-                         : static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-                               wanted, backlog_least, backlog_most))};
+                         : static_cast<std::uint32_t>(
+                               std::clamp<std::uint64_t>(wanted, backlog_least, backlog_most))};
 }
 
 Fault fault_of(Cause cause) {
@@ -66,7 +66,7 @@ Client::Client(const Plan& plan, const http::Site& site, Count connections_max)
   for (std::uint32_t i = 0; i < plan.connections; ++i) {
     User& user = users_[i];
     std::uint32_t const hundredth = hundredth_of(i);
-    user.habit = hundredth < plan.silent_percent                              ? Habit::silent
+    user.habit = hundredth < plan.silent_percent                             ? Habit::silent
                  : hundredth < plan.silent_percent + plan.slow.users_percent ? Habit::slow
                                                                              : Habit::eager;
     if (plan.protocol == Protocol::echo) {
@@ -364,7 +364,7 @@ void Client::abandon(Stack& stack, Instant) {
 
 // --- What the stack tells. ---
 
-void Client::told(Stack& stack, const Event& event) {
+void Client::on_event(Stack& stack, const Event& event) {
   User* const user = user_of(event.id);
   if (user == nullptr) {
     return;
@@ -420,8 +420,8 @@ void Client::connected(Stack& stack, User& user, Instant now) {
 
 void Client::closed(User& user, Cause cause, Instant now) {
   if (user.state == State::connecting || user.state == State::open) {
-    bool const failed = user.state == State::connecting || user.count != 0 ||
-                        cause != Cause::finished;
+    bool const failed =
+        user.state == State::connecting || user.count != 0 || cause != Cause::finished;
     if (failed) {
       count_failed(user, fault_of(cause));
     }
@@ -454,8 +454,8 @@ void Client::read(Stack& stack, User& user, Instant now) {
   if (user.state != State::open || !user.peer_finished) {
     return;
   }
-  if (user.reading && std::visit([](auto& reply) { return reply.ended(); }, user.reply) ==
-                          Progress::complete) {
+  if (user.reading &&
+      std::visit([](auto& reply) { return reply.ended(); }, user.reply) == Progress::complete) {
     user.left = 0;
     answered(stack, user, now);
   }
@@ -612,10 +612,9 @@ bool Client::send_one(Stack& stack, User& user, const Asked& one) {
       std::uint64_t const from = (message.body_from + at) % http::Site::pattern_bytes;
       std::uint64_t const run =
           std::min(message.body_length - at, http::Site::pattern_bytes - from);
-      taken = stack.lend(user.id,
-                         {http::Site::pattern_region, from, static_cast<std::uint32_t>(run)},
-                         at + run < message.body_length || !message.tail.empty() ? More::yes
-                                                                                 : More::no);
+      taken = stack.lend(
+          user.id, {http::Site::pattern_region, from, static_cast<std::uint32_t>(run)},
+          at + run < message.body_length || !message.tail.empty() ? More::yes : More::no);
     }
     user.position += taken.bytes.count;
     if (taken.bytes.empty()) {
@@ -650,9 +649,9 @@ void Client::fail(Stack& stack, User& user, Fault fault) {
 
 // The last answer of a connection has come.
 void Client::part(Stack& stack, User& user, Instant now) {
-  if (plan_.farewell == Farewell::reset) {
+  if (plan_.close_mode == CloseMode::reset) {
     abort(stack, user);
-  } else if (plan_.farewell == Farewell::client || !user.is_last || user.peer_finished) {
+  } else if (plan_.close_mode == CloseMode::client || !user.is_last || user.peer_finished) {
     close(stack, user);
   } else {
     --open_;

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/seam/stack.hpp"
+#include "core/stack/stack.hpp"
 #include "core/units/random.hpp"
 #include "tools/lib/http/site.hpp"
 #include "tools/lib/http/waiting.hpp"
@@ -41,7 +41,7 @@ class Client {
   void start(Stack& stack);
 
   // An Application, and one that can be stopped (hw/poll/loop.hpp).
-  void told(Stack& stack, const Event& event);
+  void on_event(Stack& stack, const Event& event);
   void run(Stack& stack, Instant now);
   Instant deadline() const;
   void stop(Stack& stack, Instant now);
@@ -87,15 +87,15 @@ class Client {
     ConnectionId id;
     State state = State::resting;
     Habit habit = Habit::eager;
-    bool is_free = false;        // stands in free_
+    bool is_free = false;  // stands in free_
     bool peer_finished = false;
-    bool is_last = false;        // the server has been asked to close after the last request
-    bool is_closed = false;      // by us
-    bool close_owed = false;     // that was refused for want of room
-    bool reading = false;        // `reply` has begun
+    bool is_last = false;     // the server has been asked to close after the last request
+    bool is_closed = false;   // by us
+    bool close_owed = false;  // that was refused for want of room
+    bool reading = false;     // `reply` has begun
     std::uint32_t target = 0;
-    std::uint32_t left = 0;      // requests that may still be taken
-    std::uint32_t first = 0;     // of the ring of those that wait for an answer
+    std::uint32_t left = 0;   // requests that may still be taken
+    std::uint32_t first = 0;  // of the ring of those that wait for an answer
     std::uint32_t count = 0;
     std::uint32_t sent = 0;      // of these: wholly written
     std::uint64_t position = 0;  // written of the one after
@@ -145,9 +145,7 @@ class Client {
   void abort(Stack& stack, User& user);
   void rest(User& user, bool soon, Instant now);
   void set_free(User& user);
-  void wait(const User& user, Wait kind, Instant now) {
-    waiting_.wait(index_of(user), kind, now);
-  }
+  void wait(const User& user, Wait kind, Instant now) { waiting_.wait(index_of(user), kind, now); }
 
   Plan plan_;
   const http::Site& site_;
@@ -157,7 +155,7 @@ class Client {
   Instant ends_at_ = Instant::never();
   Instant ended_at_;
   Schedule schedule_;
-  Instant next_call_;           // by connects_a_second
+  Instant next_call_;  // by connects_a_second
   std::uint64_t calls_ = 0;
   Instant first_call_;
   bool has_connected_ = false;
@@ -173,11 +171,11 @@ class Client {
   Times times_;
   http::WaitingLists waiting_;
   std::vector<User> users_;
-  std::vector<Asked> asked_;           // plan_.pipeline of each user
+  std::vector<Asked> asked_;            // plan_.pipeline of each user
   std::vector<std::uint32_t> by_slot_;  // of the stack: the user
   Ring<std::uint32_t> resting_;
-  Ring<std::uint32_t> free_;           // of a schedule: open, with room for a request
-  Ring<Instant> backlog_;              // wanted, and not taken yet
+  Ring<std::uint32_t> free_;  // of a schedule: open, with room for a request
+  Ring<Instant> backlog_;     // wanted, and not taken yet
 };
 
 }  // namespace lockstep::load

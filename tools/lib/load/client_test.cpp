@@ -1,6 +1,6 @@
 // What a client says of itself at one moment adds up.
-#include "core/seam/test_keys.hpp"
 #include "tools/lib/load/client.hpp"
+#include "core/stack/testing/test_keys.hpp"
 
 #include <gtest/gtest.h>
 

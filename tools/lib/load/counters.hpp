@@ -23,19 +23,19 @@ enum class Fault : std::uint8_t {
   malformed,     // it is no answer of this protocol
   wrong_length,
   wrong_body,
-  unasked,       // octets came that nobody had asked for
-  no_port,       // every local port that was tried is in use
-  no_room,       // a pool of ours is exhausted
-  unsent,        // of a schedule: too many waited for a free connection, or this one too long
+  unasked,  // octets came that nobody had asked for
+  no_port,  // every local port that was tried is in use
+  no_room,  // a pool of ours is exhausted
+  unsent,   // of a schedule: too many waited for a free connection, or this one too long
 };
 
 inline constexpr std::uint32_t fault_count = 15;
 
 constexpr std::string_view name_of(Fault fault) {
   constexpr std::array<std::string_view, fault_count> names{
-      "none",   "refused",   "reset",        "unreachable", "no_connect",
-      "timeout", "closed_early", "status",   "malformed",   "wrong_length",
-      "wrong_body", "unasked", "no_port",    "no_room",     "unsent"};
+      "none",       "refused",      "reset",   "unreachable", "no_connect",
+      "timeout",    "closed_early", "status",  "malformed",   "wrong_length",
+      "wrong_body", "unasked",      "no_port", "no_room",     "unsent"};
   return names[static_cast<std::uint32_t>(fault)];
 }
 

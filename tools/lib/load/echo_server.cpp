@@ -14,7 +14,7 @@ Refusal EchoServer::start(Stack& stack) {
   return stack.listen(local, settings_.backlog, listener_);
 }
 
-void EchoServer::told(Stack& stack, const Event& event) {
+void EchoServer::on_event(Stack& stack, const Event& event) {
   CHECK(event.id.slot < slots_.size());
   Slot& slot = slots_[event.id.slot];
   if (event.kind == EventKind::accepted) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/seam/stack.hpp"
+#include "core/stack/stack.hpp"
 
 namespace lockstep::load {
 
@@ -26,7 +26,7 @@ class EchoServer {
   [[nodiscard]] Refusal start(Stack& stack);
 
   // An Application, and one that can be stopped (hw/poll/loop.hpp).
-  void told(Stack& stack, const Event& event);
+  void on_event(Stack& stack, const Event& event);
   void run(Stack&, Instant) {}
   Instant deadline() const { return Instant::never(); }
   void stop(Stack& stack, Instant now);

@@ -34,7 +34,7 @@ class Line {
 
 Composer::Composer(const Plan& plan, const http::Site& site)
     : protocol_(plan.protocol),
-      farewell_(plan.farewell),
+      close_mode_(plan.close_mode),
       message_(plan.message),
       upload_(plan.upload),
       catalogue_(plan.catalogue),
@@ -76,8 +76,7 @@ Asked Composer::draw(Instant wanted, bool is_last) {
 }
 
 std::uint32_t Composer::value_from(std::uint32_t item) const {
-  return static_cast<std::uint32_t>(std::uint64_t{item} * 977 %
-                                    (pattern_.size() - message_.count));
+  return static_cast<std::uint32_t>(std::uint64_t{item} * 977 % (pattern_.size() - message_.count));
 }
 
 Message Composer::compose(const Asked& asked, const Target& target) {
@@ -107,7 +106,7 @@ Message Composer::compose(const Asked& asked, const Target& target) {
   line.add(" HTTP/1.1\r\nHost: ");
   line.add(target.authority);
   line.add("\r\n");
-  if (asked.is_last && farewell_ == Farewell::server) {
+  if (asked.is_last && close_mode_ == CloseMode::server) {
     line.add("Connection: close\r\n");
   }
   if (upload_) {

@@ -15,10 +15,10 @@ namespace lockstep::load {
 /// A request that waits for its answer, or to be written.
 struct Asked {
   Instant wanted;
-  std::uint32_t item = 0;   // of the catalogue
-  std::uint32_t from = 0;   // echo: where in the pattern the message begins
-  bool is_last = false;     // of its connection
-  bool is_update = false;   // memcached: a set
+  std::uint32_t item = 0;  // of the catalogue
+  std::uint32_t from = 0;  // echo: where in the pattern the message begins
+  bool is_last = false;    // of its connection
+  bool is_update = false;  // memcached: a set
 };
 
 /// First the head, then so much of the pattern, then the tail.
@@ -33,7 +33,7 @@ struct Message {
 /// Draws requests, and writes them as often as it is asked: always the same for the same one.
 class Composer {
  public:
-  static constexpr std::uint32_t name_max = 4'000;       ///< octets of an item's name
+  static constexpr std::uint32_t name_max = 4'000;  ///< octets of an item's name
   static constexpr std::uint32_t authority_max = 300;
 
   Composer(const Plan& plan, const http::Site& site);
@@ -48,7 +48,7 @@ class Composer {
 
  private:
   Protocol protocol_;
-  Farewell farewell_;
+  CloseMode close_mode_;
   Bytes message_;
   std::optional<std::uint64_t> upload_;
   Catalogue catalogue_;
@@ -59,7 +59,7 @@ class Composer {
   Random random_;
   std::uint32_t updates_percent_;
   std::uint32_t to_preload_ = 0;
-  std::uint64_t weight_ = 0;                // the sum of all
+  std::uint64_t weight_ = 0;               // the sum of all
   std::vector<std::uint64_t> cumulative_;  // of the weights, if they differ
   std::array<char, name_max + authority_max + 200> text_{};
 };

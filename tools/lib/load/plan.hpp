@@ -17,7 +17,7 @@ enum class Protocol : std::uint8_t { http, echo, memcached };
 
 /// Who closes a connection whose last answer has come: we wait for the server's FIN; we send ours
 /// first, and keep the TIME-WAIT; or we reset it, and nobody does.
-enum class Farewell : std::uint8_t { server, client, reset };
+enum class CloseMode : std::uint8_t { server, client, reset };
 
 /// Where requests go: connections take them in turn.
 struct Target {
@@ -49,27 +49,27 @@ struct Pause {
 struct Plan {
   Protocol protocol = Protocol::http;
   std::vector<Target> targets;
-  std::vector<IpAddress> sources;        ///< ours to call from, in turn; none: by the route
-  Catalogue catalogue;                   ///< of http and memcached
-  std::optional<std::uint64_t> upload;   ///< of http: PUT so much of the pattern, not GET
-  Bytes message{64};                     ///< of echo, and of what memcached is given to keep
-  std::uint32_t updates_percent = 0;     ///< of memcached's requests
-  std::uint32_t connections = 1;         ///< at once, at most
-  std::uint32_t connecting_max = 256;    ///< of them between SYN and ESTABLISHED at once
-  std::uint64_t connects_a_second = 0;   ///< new ones at most; 0: no bound
+  std::vector<IpAddress> sources;           ///< ours to call from, in turn; none: by the route
+  Catalogue catalogue;                      ///< of http and memcached
+  std::optional<std::uint64_t> upload;      ///< of http: PUT so much of the pattern, not GET
+  Bytes message{64};                        ///< of echo, and of what memcached is given to keep
+  std::uint32_t updates_percent = 0;        ///< of memcached's requests
+  std::uint32_t connections = 1;            ///< at once, at most
+  std::uint32_t connecting_max = 256;       ///< of them between SYN and ESTABLISHED at once
+  std::uint64_t connects_a_second = 0;      ///< new ones at most; 0: no bound
   std::uint32_t requests_a_connection = 0;  ///< 0: no bound
-  std::uint32_t pipeline = 1;            ///< requests on a connection that wait for an answer
-  std::uint64_t rate = 0;                ///< requests a second on schedule; 0: a closed loop
-  bool is_poisson = false;               ///< the schedule: exponential pauses, or all alike
-  std::uint32_t silent_percent = 0;      ///< of the users: they connect and say nothing
-  Pause slow;                            ///< of the users that are not silent
-  Duration think;                        ///< of the others, before each request but the first
-  Farewell farewell = Farewell::server;
-  std::uint64_t requests = 0;            ///< to be measured; 0: by the time
+  std::uint32_t pipeline = 1;               ///< requests on a connection that wait for an answer
+  std::uint64_t rate = 0;                   ///< requests a second on schedule; 0: a closed loop
+  bool is_poisson = false;                  ///< the schedule: exponential pauses, or all alike
+  std::uint32_t silent_percent = 0;         ///< of the users: they connect and say nothing
+  Pause slow;                               ///< of the users that are not silent
+  Duration think;                           ///< of the others, before each request but the first
+  CloseMode close_mode = CloseMode::server;
+  std::uint64_t requests = 0;                 ///< to be measured; 0: by the time
   Duration duration = Duration::seconds(10);  ///< of what is measured, if `requests` is 0
-  Duration warm_up;                      ///< before that
-  Duration timeout = Duration::seconds(10);  ///< of a connect, and of a request
-  Duration time_wait;                    ///< of our stack; 0: its own
+  Duration warm_up;                           ///< before that
+  Duration timeout = Duration::seconds(10);   ///< of a connect, and of a request
+  Duration time_wait;                         ///< of our stack; 0: its own
   std::uint64_t seed = 1;
 };
 

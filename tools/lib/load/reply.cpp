@@ -125,8 +125,7 @@ int HttpReply::on_message_complete(http_parser* parser) {
 }
 
 Progress EchoReply::read(std::span<const std::byte> octets, Bytes& used) {
-  std::size_t const mine = static_cast<std::size_t>(
-      std::min<std::uint64_t>(octets.size(), left_));
+  std::size_t const mine = static_cast<std::size_t>(std::min<std::uint64_t>(octets.size(), left_));
   used = Bytes{static_cast<std::uint32_t>(mine)};
   if (Fault const fault = body_.take(octets.first(mine)); fault != Fault::none) {
     return fail(fault);

@@ -56,7 +56,8 @@ TEST(HttpReply, InChunksUntilTheEndOrWithoutABody) {
   EXPECT_EQ(read(reply,
                  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                  "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
-                 7).progress,
+                 7)
+                .progress,
             Progress::complete);
   reply.begin(of("hello"));
   EXPECT_EQ(read(reply, "HTTP/1.0 200 OK\r\n\r\nhello", 7, true).progress, Progress::complete);
@@ -64,10 +65,11 @@ TEST(HttpReply, InChunksUntilTheEndOrWithoutABody) {
   reply.begin({});
   EXPECT_EQ(read(reply, "HTTP/1.1 204 No Content\r\n\r\n", 3).progress, Progress::complete);
   reply.begin(of("hello"));
-  EXPECT_EQ(read(reply,
-                 "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
-                 1000).progress,
-            Progress::complete);
+  EXPECT_EQ(
+      read(reply, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+           1000)
+          .progress,
+      Progress::complete);
 }
 
 TEST(HttpReply, WhatIsWrongHasAName) {

@@ -41,8 +41,7 @@ class Schedule {
       std::uint64_t const first = random_.next() >> 32;
       std::uint64_t last = first;
       std::uint32_t length = 1;
-      for (std::uint64_t each = random_.next() >> 32; each < last;
-           each = random_.next() >> 32) {
+      for (std::uint64_t each = random_.next() >> 32; each < last; each = random_.next() >> 32) {
         last = each;
         ++length;
       }

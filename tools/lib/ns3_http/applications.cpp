@@ -95,7 +95,7 @@ class LockstepHttpServer::Guest : public LockstepGuest {
     return listener == server_.listener();
   }
   void Told(lockstep::Stack& stack, const lockstep::Event& event) override {
-    server_.told(stack, event);
+    server_.on_event(stack, event);
   }
   void Run(lockstep::Stack& stack, lockstep::Instant now) override {
     server_.run(stack, now);
@@ -124,8 +124,8 @@ TypeId LockstepHttpServer::GetTypeId() {
           .SetParent<Application>()
           .SetGroupName("Applications")
           .AddConstructor<LockstepHttpServer>()
-          .AddAttribute("Port", "Where to listen, at every address of the node.",
-                        UintegerValue(80), MakeUintegerAccessor(&LockstepHttpServer::port_),
+          .AddAttribute("Port", "Where to listen, at every address of the node.", UintegerValue(80),
+                        MakeUintegerAccessor(&LockstepHttpServer::port_),
                         MakeUintegerChecker<std::uint16_t>(1))
           .AddTraceSource("Served", "So many requests were answered, whatever the answer.",
                           MakeTraceSourceAccessor(&LockstepHttpServer::served_),
@@ -196,7 +196,7 @@ class LockstepHttpClient::Guest : public LockstepGuest {
 
   bool Listens(lockstep::ListenerId) const override { return false; }
   void Told(lockstep::Stack& stack, const lockstep::Event& event) override {
-    client_.told(stack, event);
+    client_.on_event(stack, event);
   }
   void Run(lockstep::Stack& stack, lockstep::Instant now) override {
     client_.run(stack, now);
@@ -260,8 +260,8 @@ void LockstepHttpClient::StartApplication() {
   target.authority = AuthorityOf(remote_);
   NS_ABORT_MSG_UNLESS(path_.starts_with('/') && path_.size() <= http::Site::path_max,
                       "LockstepHttpClient: the attribute Path is '"
-                          << path_ << "': it begins with / and has "
-                          << http::Site::path_max << " octets at most");
+                          << path_ << "': it begins with / and has " << http::Site::path_max
+                          << " octets at most");
   auto const stack = HostOf(GetNode(), "LockstepHttpClient")
                          ->Towards({lockstep::IpAddress{}, target.endpoint.address});
   NS_ABORT_MSG_IF(stack == nullptr, "LockstepHttpClient: no route from node "
@@ -302,9 +302,8 @@ std::uint64_t LockstepHttpClient::GetBodyOctets() const {
 
 Time LockstepHttpClient::GetLatency(std::uint32_t percent) const {
   NS_ABORT_MSG_IF(percent > 100, "LockstepHttpClient::GetLatency: " << percent << " percent");
-  return guest_ == nullptr
-             ? Time()
-             : NanoSeconds(guest_->Client().times().latency.at({percent * 1000}).ns);
+  return guest_ == nullptr ? Time()
+                           : NanoSeconds(guest_->Client().times().latency.at({percent * 1000}).ns);
 }
 
 }  // namespace ns3

@@ -24,9 +24,9 @@ struct Web {
     lockstep.AddAddress(devices.Get(1), version == 4 ? "10.1.1.2/24" : "2001:db8::2/64");
     nodes.Get(1)->AddApplication(server);
     nodes.Get(0)->AddApplication(client);
-    client->SetAttribute("Remote", AddressValue(version == 4
-                                                    ? Address(InetSocketAddress("10.1.1.2", 80))
-                                                    : Inet6SocketAddress("2001:db8::2", 80)));
+    client->SetAttribute("Remote",
+                         AddressValue(version == 4 ? Address(InetSocketAddress("10.1.1.2", 80))
+                                                   : Inet6SocketAddress("2001:db8::2", 80)));
   }
   void Run(double seconds) {
     Simulator::Stop(Seconds(seconds));

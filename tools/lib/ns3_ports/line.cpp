@@ -94,11 +94,10 @@ bool Ns3Line::arrive(std::span<const std::byte> frame) {
   auto const payload = frame.subspan(ethernet_ ? header_bytes : 0);
   bool sent = false;
   if (ethernet_) {
-    auto const protocol =
-        static_cast<std::uint16_t>(std::to_integer<std::uint32_t>(frame[12]) << 8 |
-                                   std::to_integer<std::uint32_t>(frame[13]));
-    sent = far_->SendFrom(packet_of(payload), mac_at(frame.subspan(6, 6)),
-                          mac_at(frame.first(6)), protocol);
+    auto const protocol = static_cast<std::uint16_t>(
+        std::to_integer<std::uint32_t>(frame[12]) << 8 | std::to_integer<std::uint32_t>(frame[13]));
+    sent = far_->SendFrom(packet_of(payload), mac_at(frame.subspan(6, 6)), mac_at(frame.first(6)),
+                          protocol);
   } else {
     bool const six = !payload.empty() && (payload[0] >> 4) == std::byte{6};
     sent = far_->Send(packet_of(payload), far_->GetBroadcast(), six ? 0x86dd : 0x0800);

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 #include "sim/ns3/port.hpp"
 #include "sim/ns3/stack.hpp"
 

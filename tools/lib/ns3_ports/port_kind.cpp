@@ -1,4 +1,4 @@
-// The port of ns-3 for scenarios, which play the wire, and for hosts of our simulator, as a card.
+// The port of ns-3 for scenarios, which play the wire, and for hosts of our simulator, as a NIC.
 #include "tools/lib/ns3_ports/port_kind.hpp"
 
 #include <memory>
@@ -41,28 +41,27 @@ std::unique_ptr<Bench> make_bench(Bytes mtu) {
 }
 
 // ns-3's device has no queue to speak of: the host's lane and its ring are those of the simulator.
-class Ns3Card final : public sim::Card {
+class Ns3Nic final : public sim::Nic {
  public:
-  explicit Ns3Card(const sim::HostSpec& spec) : ring_(spec.transmit_ring), line_(spec.config) {}
+  explicit Ns3Nic(const sim::HostSpec& spec) : ring_(spec.transmit_ring), line_(spec.config) {}
 
-  sim::CardTaking arrive(const sim::CardMoment& moment,
-                         std::span<const std::byte> frame) override {
+  sim::NicTaking arrive(const sim::NicMoment& moment, std::span<const std::byte> frame) override {
     enter(moment);
     return {line_.arrive(frame), ShardId{0}};
   }
 
   // A device of ns-3 has one receiver.
-  std::unique_ptr<sim::Card> worker(ShardId) override {
+  std::unique_ptr<sim::Nic> worker(ShardId) override {
     CHECK(false);
     return nullptr;
   }
 
-  void turn_begins(const sim::CardMoment& moment) override {
+  void turn_begins(const sim::NicMoment& moment) override {
     enter(moment);
     waiting_to_leave_ = moment.link.waiting();
   }
 
-  void turn_ends(const sim::CardMoment& moment) override {
+  void turn_ends(const sim::NicMoment& moment) override {
     for (auto const& frame : line_.take()) {
       moment.link.send(frame);
     }
@@ -85,17 +84,17 @@ class Ns3Card final : public sim::Card {
 
   std::uint32_t waiting() const override { return line_.port().waiting(); }
   Instant room_at() const override { return room_at_; }
-  sim::CardLosses losses() const override { return {}; }
+  sim::NicLosses losses() const override { return {}; }
 
   // ns-3 cannot go back.
-  std::unique_ptr<sim::CardSnapshot> snapshot() const override {
+  std::unique_ptr<sim::NicSnapshot> snapshot() const override {
     CHECK(false);
     return nullptr;
   }
-  void restore(const sim::CardSnapshot&) override { CHECK(false); }
+  void restore(const sim::NicSnapshot&) override { CHECK(false); }
 
  private:
-  void enter(const sim::CardMoment& moment) {
+  void enter(const sim::NicMoment& moment) {
     CHECK(moment.now == moment.local);  // there is but one clock
     line_.advance(moment.now);
   }
@@ -106,19 +105,19 @@ class Ns3Card final : public sim::Card {
   Instant room_at_;
 };
 
-std::unique_ptr<sim::Card> make_card(const sim::HostSpec& spec, Random) {
-  return std::make_unique<Ns3Card>(spec);
+std::unique_ptr<sim::Nic> make_nic(const sim::HostSpec& spec, Random) {
+  return std::make_unique<Ns3Nic>(spec);
 }
 
 std::uint32_t give(sim::World& world) {
   for (sim::HostSpec& host : world.hosts) {
-    host.card.driver = kind_name;
+    host.nic.driver = kind_name;
   }
   return static_cast<std::uint32_t>(world.hosts.size());
 }
 
 }  // namespace
 
-PortKind ns3_port_kind() { return {kind_name, make_bench, make_card, give}; }
+PortKind ns3_port_kind() { return {kind_name, make_bench, make_nic, give}; }
 
 }  // namespace lockstep::tools

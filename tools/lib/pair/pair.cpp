@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/seam/statistics.hpp"
-#include "core/seam/test_keys.hpp"
+#include "core/stack/statistics.hpp"
+#include "core/stack/testing/test_keys.hpp"
 
 namespace lockstep::tools::benchmark {
 namespace {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/stack.hpp"
-#include "core/seam/turn.hpp"
+#include "core/stack/stack.hpp"
+#include "core/stack/turn.hpp"
 #include "tools/lib/pair/wire.hpp"
 
 // [[gnu::noinline]] in the program that counts each host's turns (tools/dev/tilegx/segments).

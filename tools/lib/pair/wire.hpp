@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/driver.hpp"
+#include "core/stack/driver.hpp"
 #include "core/units/bytes.hpp"
 #include "core/units/check.hpp"
 

@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "core/units/check.hpp"
-#include "tools/lib/sim_nic/mpipe_card.hpp"
 #include "tools/lib/http/server.hpp"
-#include "tools/lib/sim_apps/books.hpp"
 #include "tools/lib/load/client.hpp"
+#include "tools/lib/sim_apps/app_ledger.hpp"
+#include "tools/lib/sim_nic/mpipe_nic.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -31,16 +31,16 @@ const http::Site& pattern_site() {
   return site;
 }
 
-load::Farewell farewell_of(sim::Farewell farewell) {
-  switch (farewell) {
-    case sim::Farewell::finish:
-      return load::Farewell::server;
-    case sim::Farewell::close:
-      return load::Farewell::client;
-    case sim::Farewell::abort:
+load::CloseMode close_mode_of(sim::CloseMode close_mode) {
+  switch (close_mode) {
+    case sim::CloseMode::finish:
+      return load::CloseMode::server;
+    case sim::CloseMode::close:
+      return load::CloseMode::client;
+    case sim::CloseMode::abort:
       break;
   }
-  return load::Farewell::reset;
+  return load::CloseMode::reset;
 }
 
 load::Plan plan_of(const sim::World& world, const sim::AppSpec& app) {
@@ -55,11 +55,10 @@ load::Plan plan_of(const sim::World& world, const sim::AppSpec& app) {
   plan.connections = app.flows;
   plan.requests_a_connection = std::max(app.rounds, 1u);
   plan.requests = std::uint64_t{app.flows} * app.repeat * plan.requests_a_connection;
-  plan.connects_a_second = app.stagger.ns == 0
-                               ? 0
-                               : std::max<std::uint64_t>(1'000'000'000 / app.stagger.ns, 1);
+  plan.connects_a_second =
+      app.stagger.ns == 0 ? 0 : std::max<std::uint64_t>(1'000'000'000 / app.stagger.ns, 1);
   plan.think = app.think;
-  plan.farewell = farewell_of(app.farewell);
+  plan.close_mode = close_mode_of(app.close_mode);
   plan.timeout = patience;
   return plan;
 }
@@ -73,14 +72,14 @@ class HttpClient final : public sim::Model {
   HttpClient(const sim::World& world, const sim::AppSpec& app)
       : start_(app.start),
         client_(plan_of(world, app), pattern_site(), connections_of(world, app.client)),
-        books_(app.name) {}
+        ledger_(app.name) {}
 
-  void told(Desk& desk, const Event& event) override {
-    books_.told(desk, event);
+  void on_event(Desk& desk, const Event& event) override {
+    ledger_.on_event(desk, event);
     std::uint64_t const wrong = wrong_answers();
-    client_.told(desk.stack, event);
+    client_.on_event(desk.stack, event);
     if (wrong_answers() != wrong) {
-      books_.spoilt(desk, event.id);
+      ledger_.spoilt(desk, event.id);
     }
     book_calls(desk);
   }
@@ -97,24 +96,20 @@ class HttpClient final : public sim::Model {
     }
   }
 
-  void turned(Desk& desk, bool) override { books_.turned(desk); }
+  void turned(Desk& desk, bool) override { ledger_.turned(desk); }
   Instant deadline() const override {
-    return has_begun_           ? client_.deadline()
-           : begins_.is_never() ? Instant{0}
-                                : begins_;
+    return has_begun_ ? client_.deadline() : begins_.is_never() ? Instant{0} : begins_;
   }
   bool done() const override { return client_.finished(); }
-  std::unique_ptr<sim::Model> clone() const override {
-    return std::make_unique<HttpClient>(*this);
-  }
+  std::unique_ptr<sim::Model> clone() const override { return std::make_unique<HttpClient>(*this); }
 
  private:
   /// Not what was asked for, as against not there at all.
   std::uint64_t wrong_answers() const {
     std::uint64_t sum = 0;
-    for (load::Fault const fault : {load::Fault::status, load::Fault::malformed,
-                                    load::Fault::wrong_length, load::Fault::wrong_body,
-                                    load::Fault::unasked}) {
+    for (load::Fault const fault :
+         {load::Fault::status, load::Fault::malformed, load::Fault::wrong_length,
+          load::Fault::wrong_body, load::Fault::unasked}) {
       sum += client_.counters().faults[static_cast<std::uint32_t>(fault)];
     }
     return sum;
@@ -123,7 +118,7 @@ class HttpClient final : public sim::Model {
   void book_calls(Desk& desk) {
     if (client_.calls() != booked_) {
       booked_ = client_.calls();
-      client_.visit_connections([&](ConnectionId id) { books_.called(desk, id); });
+      client_.visit_connections([&](ConnectionId id) { ledger_.called(desk, id); });
     }
   }
 
@@ -132,18 +127,18 @@ class HttpClient final : public sim::Model {
   bool has_begun_ = false;
   load::Client client_;
   std::uint64_t booked_ = 0;
-  Books books_;
+  AppLedger ledger_;
 };
 
 class HttpServer final : public sim::Model {
  public:
   HttpServer(const sim::World& world, const sim::AppSpec& app)
       : server_(pattern_site(), settings_of(world, app), connections_of(world, app.server)),
-        books_(app.name) {}
+        ledger_(app.name) {}
 
-  void told(Desk& desk, const Event& event) override {
-    books_.told(desk, event);
-    server_.told(desk.stack, event);
+  void on_event(Desk& desk, const Event& event) override {
+    ledger_.on_event(desk, event);
+    server_.on_event(desk.stack, event);
   }
   void run(Desk& desk) override {
     if (!listens_ && desk.now >= next_try_) {
@@ -155,12 +150,10 @@ class HttpServer final : public sim::Model {
     }
     server_.run(desk.stack, desk.now);
   }
-  void turned(Desk& desk, bool) override { books_.turned(desk); }
+  void turned(Desk& desk, bool) override { ledger_.turned(desk); }
   Instant deadline() const override { return listens_ ? server_.deadline() : next_try_; }
   bool done() const override { return server_.done(); }
-  std::unique_ptr<sim::Model> clone() const override {
-    return std::make_unique<HttpServer>(*this);
-  }
+  std::unique_ptr<sim::Model> clone() const override { return std::make_unique<HttpServer>(*this); }
 
  private:
   static http::ServerSettings settings_of(const sim::World& world, const sim::AppSpec& app) {
@@ -174,7 +167,7 @@ class HttpServer final : public sim::Model {
   bool listens_ = false;
   Instant next_try_{0};
   http::Server server_;
-  Books books_;
+  AppLedger ledger_;
 };
 
 std::unique_ptr<sim::Model> make_http(const sim::World& world, const sim::AppSpec& app,
@@ -190,7 +183,7 @@ std::unique_ptr<sim::Model> make_http(const sim::World& world, const sim::AppSpe
 void add_http(sim::Registry& registry) { registry.add_model(http_model, make_http); }
 
 sim::Registry world_registry() {
-  sim::Registry out = with_cards(sim::Registry::standard());
+  sim::Registry out = with_nics(sim::Registry::standard());
   add_http(out);
   return out;
 }

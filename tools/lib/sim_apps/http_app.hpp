@@ -19,7 +19,7 @@ inline constexpr Count http_regions{2};
 void add_http(sim::Registry& registry);
 
 /// All that a world's file may name, but for what only some tool knows: sim's own models and
-/// stations, this model, and the cards.
+/// stations, this model, and the NICs.
 sim::Registry world_registry();
 
 }  // namespace lockstep::tools

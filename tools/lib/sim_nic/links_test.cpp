@@ -1,4 +1,4 @@
-// Two stacks on two links of one card: the frames of the plain port, links that hold up neither
+// Two stacks on two links of one NIC: the frames of the plain port, links that hold up neither
 // each other nor their workers, errors, snapshots.
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include "sim/kernel/spread.hpp"
 #include "sim/swarm/trial.hpp"
 #include "sim/worlds/build.hpp"
-#include "tools/lib/sim_nic/cards_kit.hpp"
-#include "tools/lib/sim_nic/mpipe_card.hpp"
+#include "tools/lib/sim_nic/mpipe_nic.hpp"
+#include "tools/lib/sim_nic/nics_kit.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t flows = 24;
 constexpr std::uint64_t octets = 20'000;
 
-// "a" and "b" share a card; each has a link of its own, at whose other end is who calls it.
+// "a" and "b" share a NIC; each has a link of its own, at whose other end is who calls it.
 sim::World two_links(ShardCount workers = {1}) {
   sim::LaneSpec lane;
   lane.rate_bits_per_second = 100'000'000;
@@ -40,8 +40,8 @@ sim::World two_links(ShardCount workers = {1}) {
     world.hosts[i].receive_ring = 126;
     world.hosts[i].transmit_ring = 4;  // so that each waits for its own link
   }
-  world.hosts[0].card.driver = mpipe_driver;
-  sim::share_card(world, {0}, {1});
+  world.hosts[0].nic.driver = mpipe_driver;
+  sim::share_nic(world, {0}, {1});
   if (workers.value != 1) {
     sim::spread(world, {{0}, workers, {}});
     sim::spread(world, {{1}, workers, {}});
@@ -51,9 +51,9 @@ sim::World two_links(ShardCount workers = {1}) {
 
 sim::World as_plain(sim::World world) {
   for (sim::HostSpec& host : world.hosts) {
-    host.card = {};
-    host.card_link = 0;
-    host.card_links = 1;
+    host.nic = {};
+    host.nic_link = 0;
+    host.nic_links = 1;
   }
   return world;
 }
@@ -74,10 +74,10 @@ Instant end_of(const sim::Kernel& kernel, sim::Name app) {
   return last;
 }
 
-TEST(CardLinks, FramesOfTwoLinksAreThoseOfThePlainPort) {
+TEST(NicLinks, FramesOfTwoLinksAreThoseOfThePlainPort) {
   for (std::uint32_t workers : {1u, 4u}) {
     sim::World const world = two_links({workers});
-    sim::Kernel over_mpipe(world, 1, with_cards(sim::Registry::standard()));
+    sim::Kernel over_mpipe(world, 1, with_nics(sim::Registry::standard()));
     sim::Kernel over_plain(as_plain(world), 1, sim::Registry::standard());
     EXPECT_EQ(over_mpipe.run(), sim::Ending::completed);
     EXPECT_EQ(over_plain.run(), sim::Ending::completed);
@@ -88,15 +88,15 @@ TEST(CardLinks, FramesOfTwoLinksAreThoseOfThePlainPort) {
 }
 
 // The rings of one link are full for half a second, then it has no room to send.
-TEST(CardLinks, ALinkThatStandsStillHoldsUpNoOther) {
-  sim::Kernel well(two_links(), 1, with_cards(sim::Registry::standard()));
+TEST(NicLinks, ALinkThatStandsStillHoldsUpNoOther) {
+  sim::Kernel well(two_links(), 1, with_nics(sim::Registry::standard()));
   EXPECT_EQ(well.run(), sim::Ending::completed);
   sim::World world = two_links();
   constexpr Instant moves{500'000'000};
   constexpr Instant sends{900'000'000};
   world.host_faults.push_back({"stall", {1}, {Instant{0}, moves, {}, {}}, sim::Stall{}});
   world.host_faults.push_back({"full", {1}, {moves, sends, {}, {}}, sim::RingFull{}});
-  sim::Kernel held(world, 1, with_cards(sim::Registry::standard()));
+  sim::Kernel held(world, 1, with_nics(sim::Registry::standard()));
   EXPECT_EQ(held.run(), sim::Ending::completed);
   EXPECT_EQ(end_of(held, "of-a"), end_of(well, "of-a"));
   EXPECT_LT(end_of(well, "of-b"), moves);
@@ -104,32 +104,29 @@ TEST(CardLinks, ALinkThatStandsStillHoldsUpNoOther) {
   EXPECT_FALSE(end_of(held, "of-b").is_never());
 }
 
-TEST(CardLinks, LateCompletionsAndErrorsOfTheCardAreBorneOnBoth) {
+TEST(NicLinks, LateCompletionsAndErrorsOfTheNicAreBorneOnBoth) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     sim::World world = two_links({4});
     for (sim::HostSpec& host : world.hosts) {
-      sim::CardSpec& card = host.card;
-      card.completion = Duration::microseconds(20 * seed);
-      card.late = {100'000'000};
-      card.no_buffer = card.ring_full = card.not_ready = {5'000'000};
-      card.hash = sim::CardHash::card;
-      card.link_up_for = Duration::milliseconds(20);
-      card.link_down_for = Duration::milliseconds(1 + seed);
-      card.errors_until = Instant{1'000'000'000};
+      sim::NicSpec& nic = host.nic;
+      nic.completion = Duration::microseconds(20 * seed);
+      nic.late = {100'000'000};
+      nic.no_buffer = nic.ring_full = nic.not_ready = {5'000'000};
+      nic.hash = sim::NicHash::nic;
+      nic.link_up_for = Duration::milliseconds(20);
+      nic.link_down_for = Duration::milliseconds(1 + seed);
+      nic.errors_until = Instant{1'000'000'000};
     }
     for (std::uint32_t i : {2u, 3u}) {
-      world.hosts[i].card = {};
+      world.hosts[i].nic = {};
     }
     sim::TrialResult const result =
-        sim::run_trial(world, seed, nullptr, with_cards(sim::Registry::standard()));
-    EXPECT_FALSE(result.failed()) << "seed " << seed << ": "
-                                  << result.findings.kept().front().what;
+        sim::run_trial(world, seed, nullptr, with_nics(sim::Registry::standard()));
+    EXPECT_FALSE(result.failed()) << "seed " << seed << ": " << result.findings.kept().front().what;
   }
 }
 
-TEST(CardLinks, ASnapshotOfBothIsGoneBackTo) {
-  expect_same_from_a_snapshot(two_links({2}));
-}
+TEST(NicLinks, ASnapshotOfBothIsGoneBackTo) { expect_same_from_a_snapshot(two_links({2})); }
 
 }  // namespace
 }  // namespace lockstep::tools

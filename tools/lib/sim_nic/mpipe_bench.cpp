@@ -7,7 +7,7 @@
 #include "core/units/check.hpp"
 #include "hw/mpipe/model/machine.hpp"
 #include "hw/mpipe/port.hpp"
-#include "tools/lib/sim_nic/ethernet_coat.hpp"
+#include "tools/lib/sim_nic/link_header.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -40,8 +40,10 @@ class KeptFrames final : public hw::mpipe::Wire {
 class MpipeBench::Parts {
  public:
   explicit Parts(Bytes mtu)
-      : machine({static_cast<std::uint32_t>(hw::Mpipe::memory_bytes(shape_of(mtu))), Random(1),
-                 {}, Mac{}}) {
+      : machine({static_cast<std::uint32_t>(hw::Mpipe::memory_bytes(shape_of(mtu))),
+                 Random(1),
+                 {},
+                 Mac{}}) {
     machine.be_current();
     machine.attach(wire);
     CHECK(engine.open(shape_of(mtu)).none());

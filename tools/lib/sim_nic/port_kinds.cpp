@@ -5,13 +5,13 @@
 
 #include "core/units/check.hpp"
 #include "tools/lib/sim_nic/mpipe_bench.hpp"
-#include "tools/lib/sim_nic/mpipe_card.hpp"
+#include "tools/lib/sim_nic/mpipe_nic.hpp"
 
 namespace lockstep::tools {
 namespace {
 
 struct Kinds {
-  std::vector<PortKind> all{{}, {mpipe_driver, MpipeBench::make, make_mpipe_card, give_cards}};
+  std::vector<PortKind> all{{}, {mpipe_driver, MpipeBench::make, make_mpipe_nic, give_nics}};
   std::string_view usual = all.front().name;
 };
 

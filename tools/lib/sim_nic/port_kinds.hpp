@@ -13,8 +13,8 @@ namespace lockstep::tools {
 struct PortKind {
   std::string_view name = "plain";
   BenchMaker bench = nullptr;
-  sim::CardMaker card = nullptr;
-  /// Gives each host of a world that can have it such a card; how many were given.
+  sim::NicMaker nic = nullptr;
+  /// Gives each host of a world that can have it such a NIC; how many were given.
   std::uint32_t (*give)(sim::World& world) = nullptr;
 };
 

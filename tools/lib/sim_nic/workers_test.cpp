@@ -1,4 +1,4 @@
-// Several workers on one card: whatever it steers by, flows find their home; 36 of them; snapshots;
+// Several workers on one NIC: whatever it steers by, flows find their home; 36 of them; snapshots;
 // and the driver under the queues that workers have on a real machine.
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/seam/shard.hpp"
-#include "core/seam/statistics.hpp"
+#include "core/stack/shard.hpp"
+#include "core/stack/statistics.hpp"
 #include "hw/mpipe/model/rig.hpp"
 #include "hw/mpipe/port.hpp"
 #include "hw/shards/port.hpp"
@@ -19,21 +19,21 @@
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/trial.hpp"
 #include "sim/worlds/build.hpp"
-#include "tools/lib/sim_nic/cards_kit.hpp"
-#include "tools/lib/sim_nic/mpipe_card.hpp"
+#include "tools/lib/sim_nic/mpipe_nic.hpp"
+#include "tools/lib/sim_nic/nics_kit.hpp"
 
 namespace lockstep::tools {
 namespace {
 
 struct Callers {
   std::uint32_t workers = 4;
-  sim::CardHash hash = sim::CardHash::ours;
+  sim::NicHash hash = sim::NicHash::ours;
   Probability missteer{};
   std::uint32_t flows = 64;
   std::uint32_t bytes = 3'000;
 };
 
-// Two hosts of so many workers, each on one card, and calls from every worker.
+// Two hosts of so many workers, each on one NIC, and calls from every worker.
 sim::World world_of(const Callers& callers) {
   sim::LaneSpec lane;
   lane.rate_bits_per_second = 1'000'000'000;
@@ -42,7 +42,7 @@ sim::World world_of(const Callers& callers) {
   for (sim::HostSpec& host : world.hosts) {
     host.receive_ring = 126;
     host.transmit_ring = 64;
-    host.card.hash = callers.hash;
+    host.nic.hash = callers.hash;
     host.config.tcp.connections_max = Count{64};
     host.config.tcp.active_max = Count{64};
     host.config.tcp.blocks_max = Count{256};
@@ -52,7 +52,7 @@ sim::World world_of(const Callers& callers) {
   app.stagger = Duration::microseconds(50);
   world.apps = {app};
   sim::give_macs(world);
-  EXPECT_EQ(give_cards(world), 2u);
+  EXPECT_EQ(give_nics(world), 2u);
   sim::spread(world, {{0}, {callers.workers}, callers.missteer});
   sim::spread(world, {{1}, {callers.workers}, callers.missteer});
   return world;
@@ -68,7 +68,7 @@ struct Sums {
 
 // Runs it to its end under the checkers; every octet comes back, to a worker whose the flow is.
 Sums echoed(const Callers& callers) {
-  sim::Kernel kernel(world_of(callers), 1, with_cards(sim::Registry::standard()));
+  sim::Kernel kernel(world_of(callers), 1, with_nics(sim::Registry::standard()));
   sim::Findings findings;
   sim::ConservationChecker conservation(findings);
   sim::RfcChecker rfc(kernel.world(), findings);
@@ -122,15 +122,14 @@ TEST(Workers, OurHashBringsEveryFrameHome) {
 
 // The fallback that a calibration names `siblings`: nothing is lost, nothing is reset.
 TEST(Workers, AnyOtherHashIsMadeGoodForBySiblings) {
-  for (sim::CardHash const hash :
-       {sim::CardHash::card, sim::CardHash::one, sim::CardHash::lopsided}) {
+  for (sim::NicHash const hash : {sim::NicHash::nic, sim::NicHash::one, sim::NicHash::lopsided}) {
     Sums const sums = echoed({.hash = hash});
     EXPECT_GT(sums.forwarded, 500u);
     expect_at_home(sums, 4);
   }
 }
 
-TEST(Workers, AFrameThatTheCardMispredictsIsForwarded) {
+TEST(Workers, AFrameThatTheNicMispredictsIsForwarded) {
   Sums const sums = echoed({.missteer = {100'000'000}});
   EXPECT_GT(sums.forwarded, 50u);
   EXPECT_LT(sums.forwarded, 400u);
@@ -143,34 +142,31 @@ TEST(Workers, ThirtySixCallFromEveryOne) {
   expect_at_home(sums, 36);
 }
 
-TEST(Workers, ThirtySixOnACardThatSteersByAHashOfItsOwn) {
-  Sums const sums =
-      echoed({.workers = 36, .hash = sim::CardHash::card, .flows = 36, .bytes = 1'000});
+TEST(Workers, ThirtySixOnANicThatSteersByAHashOfItsOwn) {
+  Sums const sums = echoed({.workers = 36, .hash = sim::NicHash::nic, .flows = 36, .bytes = 1'000});
   EXPECT_GT(sums.forwarded, 200u);
   expect_at_home(sums, 36);
 }
 
-TEST(Workers, EveryErrorOfASharedCardIsBorne) {
+TEST(Workers, EveryErrorOfASharedNicIsBorne) {
   std::uint64_t errors = 0;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     sim::World world = sim::draw_world(seed);
-    give_cards(world);
+    give_nics(world);
     draw_errors(world, seed);
     spread_over_workers(world, {4});
     for (sim::HostSpec const& host : world.hosts) {
-      errors += host.card.errs() && host.shards() != 1 ? 1 : 0;
+      errors += host.nic.errs() && host.shards() != 1 ? 1 : 0;
     }
     sim::TrialResult const result =
-        sim::run_trial(world, seed, nullptr, with_cards(sim::swarm_registry()));
-    EXPECT_FALSE(result.failed()) << "seed " << seed << ": "
-                                  << result.findings.kept().front().what;
+        sim::run_trial(world, seed, nullptr, with_nics(sim::swarm_registry()));
+    EXPECT_FALSE(result.failed()) << "seed " << seed << ": " << result.findings.kept().front().what;
   }
   EXPECT_GE(errors, 20u);
 }
 
-TEST(Workers, ASnapshotOfASharedCardIsGoneBackTo) {
-  expect_same_from_a_snapshot(
-      world_of({.hash = sim::CardHash::card, .missteer = {50'000'000}}));
+TEST(Workers, ASnapshotOfASharedNicIsGoneBackTo) {
+  expect_same_from_a_snapshot(world_of({.hash = sim::NicHash::nic, .missteer = {50'000'000}}));
 }
 
 // On a real machine the queues are hw/shards': the same driver under them, a thread for all.
@@ -178,8 +174,7 @@ TEST(Workers, TheDriverStandsUnderTheQueuesOfRealWorkers) {
   constexpr ShardCount workers{4};
   using Worker = hw::ShardPort<hw::MpipePort>;
   static_assert(Driver<Worker>);
-  hw::MpipeShape shape{.workers = {workers.value}, .receive_ring = {128},
-                       .transmit_buffers = {16}};
+  hw::MpipeShape shape{.workers = {workers.value}, .receive_ring = {128}, .transmit_buffers = {16}};
   shape.burst_frames = Count{16};
   hw::mpipe::MachineShape made;
   made.memory_bytes = static_cast<std::uint32_t>(hw::Mpipe::memory_bytes(shape));

@@ -8,16 +8,15 @@ namespace lockstep::tools {
 SimulatedSockets::SimulatedSockets(sim::Host& host, sim::ModelIndex index,
                                    const SocketSettings& settings)
     : host_(host), index_(index), sockets_(host.stack(), settings) {
-  sockets_.announce(
-      {[](void* self, ConnectionId id) {
-         auto& mine = *static_cast<SimulatedSockets*>(self);
-         mine.host_.state().routes.add({id, {}, sim::Side::opener, mine.index_, 0});
-       },
-       [](void* self, ListenerId id) {
-         auto& mine = *static_cast<SimulatedSockets*>(self);
-         mine.host_.state().routes.listen(id, mine.index_);
-       },
-       this});
+  sockets_.announce({[](void* self, ConnectionId id) {
+                       auto& mine = *static_cast<SimulatedSockets*>(self);
+                       mine.host_.state().routes.add({id, {}, sim::Side::opener, mine.index_, 0});
+                     },
+                     [](void* self, ListenerId id) {
+                       auto& mine = *static_cast<SimulatedSockets*>(self);
+                       mine.host_.state().routes.listen(id, mine.index_);
+                     },
+                     this});
 }
 
 SimulatedSockets& SimulatedSockets::join(sim::Kernel& kernel, sim::HostIndex host,
@@ -25,8 +24,7 @@ SimulatedSockets& SimulatedSockets::join(sim::Kernel& kernel, sim::HostIndex hos
   CHECK(kernel.steps() == 0);
   sim::Host& at = kernel.host(host);
   sim::ModelIndex const index{static_cast<std::uint32_t>(at.models().size())};
-  at.models().push_back(
-      std::unique_ptr<sim::Model>(new SimulatedSockets(at, index, settings)));
+  at.models().push_back(std::unique_ptr<sim::Model>(new SimulatedSockets(at, index, settings)));
   return static_cast<SimulatedSockets&>(*at.models().back());
 }
 
@@ -35,11 +33,11 @@ void SimulatedSockets::visit(sim::Kernel& kernel, Instant next) {
   kernel.wake(host_.index());
 }
 
-void SimulatedSockets::told(sim::Desk& desk, const Event& event) {
+void SimulatedSockets::on_event(sim::Desk& desk, const Event& event) {
   if (event.kind == EventKind::accepted) {
     desk.routes.add({event.id, {}, sim::Side::acceptor, index_, 0});
   }
-  sockets_.told(desk.stack, event);
+  sockets_.on_event(desk.stack, event);
 }
 
 void SimulatedSockets::run(sim::Desk& desk) {

@@ -23,7 +23,7 @@ class SimulatedSockets final : public sim::Model {
   /// the program looks again.
   void visit(sim::Kernel& kernel, Instant next);
 
-  void told(sim::Desk& desk, const Event& event) override;
+  void on_event(sim::Desk& desk, const Event& event) override;
   void run(sim::Desk& desk) override;
   void turned(sim::Desk&, bool) override {}
   Instant deadline() const override { return earlier(sockets_.deadline(), next_visit_); }

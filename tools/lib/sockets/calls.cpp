@@ -65,8 +65,7 @@ int lockstep_accept(lockstep_sockets* s, int fd, sockaddr* address, socklen_t* l
   return done(s->self.accept(fd, address, length, 0));
 }
 
-int lockstep_accept4(lockstep_sockets* s, int fd, sockaddr* address, socklen_t* length,
-                     int flags) {
+int lockstep_accept4(lockstep_sockets* s, int fd, sockaddr* address, socklen_t* length, int flags) {
   return done(s->self.accept(fd, address, length, flags));
 }
 
@@ -99,8 +98,7 @@ ssize_t lockstep_read(lockstep_sockets* s, int fd, void* buffer, size_t size) {
 
 ssize_t lockstep_readv(lockstep_sockets* s, int fd, const iovec* parts, int count) {
   Result const bad = fault_of(parts, count);
-  return moved(bad != 0 ? bad
-                        : s->self.receive(fd, {parts, static_cast<std::size_t>(count)}, 0));
+  return moved(bad != 0 ? bad : s->self.receive(fd, {parts, static_cast<std::size_t>(count)}, 0));
 }
 
 ssize_t lockstep_recvfrom(lockstep_sockets* s, int fd, void* buffer, size_t size, int flags,
@@ -191,8 +189,7 @@ int lockstep_epoll_create(lockstep_sockets* s, int size) {
   return done(size <= 0 ? -EINVAL : s->self.create_epoll(0));
 }
 
-int lockstep_epoll_ctl(lockstep_sockets* s, int epfd, int operation, int fd,
-                       epoll_event* event) {
+int lockstep_epoll_ctl(lockstep_sockets* s, int epfd, int operation, int fd, epoll_event* event) {
   return done(s->self.watch(epfd, operation, fd, event));
 }
 

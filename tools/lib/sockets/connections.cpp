@@ -216,9 +216,7 @@ void Sockets::disconnect(Socket& s) {
   }
 }
 
-void Sockets::finish(Socket& s) {
-  s.finish_owed = stack_.finish(s.connection) == Refusal::no_room;
-}
+void Sockets::finish(Socket& s) { s.finish_owed = stack_.finish(s.connection) == Refusal::no_room; }
 
 void Sockets::note_acknowledged(Socket& s, Bytes octets) {
   s.acknowledged += octets.count;
@@ -298,7 +296,7 @@ void Sockets::end(Socket& s, Cause cause) {
   wake(s, 0);
 }
 
-void Sockets::told(Stack& stack, const Event& event) {
+void Sockets::on_event(Stack& stack, const Event& event) {
   CHECK(&stack == &stack_);
   if (event.kind == EventKind::accepted) {
     take_accepted(event);

@@ -83,7 +83,7 @@ TEST_F(EpollTest, EdgeOfRoomComesAfterARefusal) {
   pass();
   EXPECT_EQ(hear(l, near), "short");
   pass(Duration::milliseconds(100));  // it is acknowledged
-  EXPECT_EQ(told(), "");  // nobody was refused
+  EXPECT_EQ(told(), "");              // nobody was refused
   while (say(r, far, text) > 0) {
   }
   EXPECT_EQ(told(), "");
@@ -109,9 +109,7 @@ TEST_F(EpollTest, OneShotWaitsForMod) {
 
 TEST_F(EpollTest, ErrorsAreToldUnasked) {
   EXPECT_EQ(add(far, 0), 0);
-  struct linger hard {
-    1, 0
-  };
+  struct linger hard{1, 0};
   EXPECT_EQ(lockstep_setsockopt(l, near, SOL_SOCKET, SO_LINGER, &hard, sizeof hard), 0);
   EXPECT_EQ(lockstep_close(l, near), 0);
   pass();

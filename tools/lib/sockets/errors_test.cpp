@@ -32,19 +32,23 @@ std::vector<Line> calls() {
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   return {
-      {"bind", [](auto* s, int fd) {
+      {"bind",
+       [](auto* s, int fd) {
          return ssize_t{lockstep_bind(s, fd, somebodys_name(), sizeof somebody)};
        }},
       {"listen", [](auto* s, int fd) { return ssize_t{lockstep_listen(s, fd, 1)}; }},
       {"accept", [](auto* s, int fd) { return ssize_t{lockstep_accept(s, fd, nullptr, nullptr)}; }},
-      {"connect", [](auto* s, int fd) {
+      {"connect",
+       [](auto* s, int fd) {
          return ssize_t{lockstep_connect(s, fd, somebodys_name(), sizeof somebody)};
        }},
       {"shutdown", [](auto* s, int fd) { return ssize_t{lockstep_shutdown(s, fd, SHUT_RD)}; }},
-      {"getsockname", [](auto* s, int fd) {
+      {"getsockname",
+       [](auto* s, int fd) {
          return ssize_t{lockstep_getsockname(s, fd, text_as_name(), &length)};
        }},
-      {"getpeername", [](auto* s, int fd) {
+      {"getpeername",
+       [](auto* s, int fd) {
          return ssize_t{lockstep_getpeername(s, fd, text_as_name(), &length)};
        }},
       {"recv", [](auto* s, int fd) { return lockstep_recv(s, fd, text, 1, 0); }},
@@ -58,13 +62,14 @@ std::vector<Line> calls() {
       {"writev", [](auto* s, int fd) { return lockstep_writev(s, fd, &part, 1); }},
       {"sendto", [](auto* s, int fd) { return lockstep_sendto(s, fd, text, 1, 0, nullptr, 0); }},
       {"sendmsg", [](auto* s, int fd) { return lockstep_sendmsg(s, fd, &message, 0); }},
-      {"getsockopt", [](auto* s, int fd) {
+      {"getsockopt",
+       [](auto* s, int fd) {
          length = sizeof value;
          return ssize_t{lockstep_getsockopt(s, fd, SOL_SOCKET, SO_TYPE, &value, &length)};
        }},
-      {"setsockopt", [](auto* s, int fd) {
-         return ssize_t{
-             lockstep_setsockopt(s, fd, SOL_SOCKET, SO_KEEPALIVE, &value, sizeof value)};
+      {"setsockopt",
+       [](auto* s, int fd) {
+         return ssize_t{lockstep_setsockopt(s, fd, SOL_SOCKET, SO_KEEPALIVE, &value, sizeof value)};
        }},
       {"ioctl", [](auto* s, int fd) { return ssize_t{lockstep_ioctl(s, fd, FIONREAD, &value)}; }},
   };
@@ -107,16 +112,18 @@ TEST_F(ErrorsTest, NoSocket) {
 
 TEST_F(ErrorsTest, NotConnected) {
   int const fd = make(l);
-  each(l, fd, but({"bind", "listen", "accept", "connect", "getsockname", "getsockopt",
-                   "setsockopt", "ioctl"}),
+  each(l, fd,
+       but({"bind", "listen", "accept", "connect", "getsockname", "getsockopt", "setsockopt",
+            "ioctl"}),
        "ENOTCONN");
   EXPECT_EQ(said(lockstep_accept(l, fd, nullptr, nullptr)), "EINVAL");
 }
 
 TEST_F(ErrorsTest, AListenerHasNoText) {
   int const fd = listening();
-  each(r, fd, but({"bind", "listen", "accept", "connect", "shutdown", "getsockname", "getsockopt",
-                   "setsockopt", "ioctl"}),
+  each(r, fd,
+       but({"bind", "listen", "accept", "connect", "shutdown", "getsockname", "getsockopt",
+            "setsockopt", "ioctl"}),
        "ENOTCONN");
   EXPECT_EQ(said(connect(r, fd, name4(1, 9))), "EOPNOTSUPP");
   EXPECT_EQ(said(lockstep_shutdown(r, fd, SHUT_WR)), "ENOTCONN");

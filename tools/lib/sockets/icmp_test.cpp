@@ -6,8 +6,8 @@ namespace {
 
 struct Row {
   IcmpError error;
-  int says;            // to whom it ends nothing, and to whom it does
-  bool ends = false;   // an open
+  int says;           // to whom it ends nothing, and to whom it does
+  bool ends = false;  // an open
 };
 
 constexpr std::uint8_t time_exceeded = 11;

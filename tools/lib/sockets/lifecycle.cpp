@@ -49,8 +49,8 @@ bool Sockets::has_v6() const {
 bool Sockets::is_ours(IpAddress address) const {
   Config const& config = stack_.config();
   auto const all = std::span(config.addresses).first(config.address_count.value);
-  bool const own_link = config.link == LinkType::ethernet && has_v6() &&
-                        address == link_local_of(config.mac);
+  bool const own_link =
+      config.link == LinkType::ethernet && has_v6() && address == link_local_of(config.mac);
   return own_link ||
          std::ranges::any_of(all, [&](const HostAddress& a) { return a.address == address; });
 }
@@ -59,8 +59,7 @@ bool Sockets::is_ours(IpAddress address) const {
 bool Sockets::conflicts(const Socket& s, const Endpoint& with) const {
   for (Place at = bucket(with.port); at != nowhere; at = sockets_[at].next_named) {
     Socket const& other = sockets_[at];
-    bool const shared =
-        s.reuse_address && other.reuse_address && other.phase != Phase::listening;
+    bool const shared = s.reuse_address && other.reuse_address && other.phase != Phase::listening;
     if (&other != &s && other.local.port == with.port && !shared &&
         overlap(s, with.address, other, other.local.address)) {
       return true;

@@ -108,9 +108,7 @@ class LimitsTest : public Kit {
     int const fd = make(l);
     static_cast<void>(connect(l, fd, name4(2, port)));
     pass();
-    struct linger hard {
-      1, 0
-    };
+    struct linger hard{1, 0};
     EXPECT_EQ(lockstep_setsockopt(l, fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard), 0);
     EXPECT_EQ(lockstep_close(l, fd), 0);
     pass();
@@ -135,9 +133,7 @@ TEST_F(CrowdedTest, WhoIsTurnedAwayCostsTheQueueNothing) {
   int const server = make(b);
   EXPECT_EQ(said(bind(b, server, name4(0, port))), "0");
   EXPECT_EQ(said(lockstep_listen(b, server, 4)), "0");
-  struct linger hard {
-    1, 0
-  };
+  struct linger hard{1, 0};
   // Three are dead and wait, which is all that there is room for; the others are turned away.
   for (int i = 0; i < 12; ++i) {
     int const fd = make(a);
@@ -181,9 +177,7 @@ TEST_F(LimitsTest, ASmallerBacklogHoldsFromTheNextOnOn) {
 
 TEST_F(LimitsTest, ALingerOfSecondsClosesAsUsual) {
   join();
-  struct linger soft {
-    1, 30
-  };
+  struct linger soft{1, 30};
   EXPECT_EQ(lockstep_setsockopt(l, near, SOL_SOCKET, SO_LINGER, &soft, sizeof soft), 0);
   say(l, near, "whole");
   EXPECT_EQ(lockstep_close(l, near), 0);

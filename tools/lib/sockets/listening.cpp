@@ -24,8 +24,8 @@ Backlog Sockets::backlog_of(const Socket& s) const {
               Bytes{wished(s, SettingKind::mss)}};
   bool const own_buffer = s.wishes.has(SettingKind::receive_buffer);
   out.receive_buffer = {own_buffer ? s.wishes.of(SettingKind::receive_buffer) : 0};
-  out.ttl = static_cast<std::uint8_t>(
-      s.wishes.has(SettingKind::ttl) ? s.wishes.of(SettingKind::ttl) : 0);
+  out.ttl =
+      static_cast<std::uint8_t>(s.wishes.has(SettingKind::ttl) ? s.wishes.of(SettingKind::ttl) : 0);
   out.dscp = static_cast<std::uint8_t>(wished(s, SettingKind::dscp));
   return out;
 }

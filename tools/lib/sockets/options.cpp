@@ -146,7 +146,7 @@ Result Sockets::get_socket_level(Socket& s, int name, void* value, socklen_t* le
     case SO_SNDLOWAT:
       return write_int(1, value, length);
     case SO_LINGER: {
-      struct linger out {};
+      struct linger out{};
       out.l_onoff = s.linger ? 1 : 0;
       out.l_linger = s.linger_seconds;
       return write_value(&out, sizeof out, value, length);
@@ -158,7 +158,7 @@ Result Sockets::get_socket_level(Socket& s, int name, void* value, socklen_t* le
 
 Result Sockets::set_socket_level(Socket& s, int name, const void* value, socklen_t length) {
   if (name == SO_LINGER) {
-    struct linger in {};
+    struct linger in{};
     if (Result const bad = read_value(value, length, in); bad != 0) {
       return bad;
     }
@@ -229,8 +229,7 @@ Result Sockets::get_ip_level(Socket& s, int level, int name, void* value, sockle
   }
 }
 
-Result Sockets::set_ip_level(Socket& s, int level, int name, const void* value,
-                             socklen_t length) {
+Result Sockets::set_ip_level(Socket& s, int level, int name, const void* value, socklen_t length) {
   bool const six = level == IPPROTO_IPV6;
   bool const tos = name == (six ? IPV6_TCLASS : IP_TOS);
   bool const ttl = name == (six ? IPV6_UNICAST_HOPS : IP_TTL);
@@ -257,8 +256,7 @@ Result Sockets::set_ip_level(Socket& s, int level, int name, const void* value,
     return within(in, 0, 255) ? wish(s, {SettingKind::dscp, static_cast<std::uint32_t>(in) >> 2})
                               : -EINVAL;
   }
-  return within(in, 1, 255) ? wish(s, {SettingKind::ttl, static_cast<std::uint32_t>(in)})
-                            : -EINVAL;
+  return within(in, 1, 255) ? wish(s, {SettingKind::ttl, static_cast<std::uint32_t>(in)}) : -EINVAL;
 }
 
 }  // namespace lockstep::tools

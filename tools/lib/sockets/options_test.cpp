@@ -44,19 +44,29 @@ TEST_F(OptionsTest, WhatIsNotSupportedIsRefused) {
     int level;
     int name;
   };
-  Option const options[] = {
-      {SOL_SOCKET, SO_BROADCAST},       {SOL_SOCKET, SO_REUSEPORT},
-      {SOL_SOCKET, SO_PRIORITY},        {SOL_SOCKET, SO_TIMESTAMP},
-      {SOL_SOCKET, SO_RCVTIMEO},        {SOL_SOCKET, SO_SNDTIMEO},
-      {SOL_SOCKET, SO_MARK},            {SOL_SOCKET, SO_ZEROCOPY},
-      {IPPROTO_TCP, TCP_MD5SIG},        {IPPROTO_TCP, TCP_CC_INFO},
-      {IPPROTO_TCP, TCP_REPAIR},        {IPPROTO_TCP, TCP_SYNCNT},
-      {IPPROTO_TCP, TCP_QUEUE_SEQ},     {IPPROTO_TCP, TCP_LINGER2},
-      {IPPROTO_TCP, TCP_WINDOW_CLAMP},  {IPPROTO_TCP, TCP_NOTSENT_LOWAT},
-      {IPPROTO_TCP, TCP_ULP},           {IPPROTO_TCP, TCP_SAVE_SYN},
-      {IPPROTO_IP, IP_OPTIONS},         {IPPROTO_IP, IP_MTU_DISCOVER},
-      {IPPROTO_IPV6, IPV6_TCLASS},      {IPPROTO_UDP, 1},
-      {0x7777, 1}};
+  Option const options[] = {{SOL_SOCKET, SO_BROADCAST},
+                            {SOL_SOCKET, SO_REUSEPORT},
+                            {SOL_SOCKET, SO_PRIORITY},
+                            {SOL_SOCKET, SO_TIMESTAMP},
+                            {SOL_SOCKET, SO_RCVTIMEO},
+                            {SOL_SOCKET, SO_SNDTIMEO},
+                            {SOL_SOCKET, SO_MARK},
+                            {SOL_SOCKET, SO_ZEROCOPY},
+                            {IPPROTO_TCP, TCP_MD5SIG},
+                            {IPPROTO_TCP, TCP_CC_INFO},
+                            {IPPROTO_TCP, TCP_REPAIR},
+                            {IPPROTO_TCP, TCP_SYNCNT},
+                            {IPPROTO_TCP, TCP_QUEUE_SEQ},
+                            {IPPROTO_TCP, TCP_LINGER2},
+                            {IPPROTO_TCP, TCP_WINDOW_CLAMP},
+                            {IPPROTO_TCP, TCP_NOTSENT_LOWAT},
+                            {IPPROTO_TCP, TCP_ULP},
+                            {IPPROTO_TCP, TCP_SAVE_SYN},
+                            {IPPROTO_IP, IP_OPTIONS},
+                            {IPPROTO_IP, IP_MTU_DISCOVER},
+                            {IPPROTO_IPV6, IPV6_TCLASS},
+                            {IPPROTO_UDP, 1},
+                            {0x7777, 1}};
   for (Option const& each : options) {
     int value = 1;
     socklen_t length = sizeof value;
@@ -75,7 +85,7 @@ TEST_F(OptionsTest, ValuesAndTheirRanges) {
     int fd;
     int level;
     int name;
-    int first;             // before it is set
+    int first;  // before it is set
     std::vector<int> good;
     std::vector<int> bad;
   };
@@ -134,9 +144,7 @@ TEST_F(OptionsTest, ShortBuffersGetWhatFits) {
 
 TEST_F(OptionsTest, LingerIsKept) {
   int const fd = make(l);
-  struct linger value {
-    1, 30
-  };
+  struct linger value{1, 30};
   EXPECT_EQ(lockstep_setsockopt(l, fd, SOL_SOCKET, SO_LINGER, &value, sizeof value), 0);
   value = {};
   socklen_t length = sizeof value;
@@ -177,8 +185,8 @@ std::vector<Sent> sent_of(const SocketPair::Frames& frames) {
   for (auto const& frame : frames) {
     Sent sent;
     bool const four = wire::load8(&frame[0]) >> 4 == 4;
-    sent.tos = four ? wire::load8(&frame[1])
-                    : static_cast<std::uint8_t>(wire::load16(&frame[0]) >> 4);
+    sent.tos =
+        four ? wire::load8(&frame[1]) : static_cast<std::uint8_t>(wire::load16(&frame[0]) >> 4);
     sent.ttl = wire::load8(&frame[four ? 8 : 7]);
     std::byte const* const tcp = &frame[four ? 20 : 40];
     sent.syn = (wire::load8(tcp + 13) & 2) != 0;
@@ -216,9 +224,9 @@ TEST_F(OptionsTest, AListenersOptionsHoldFromTheSynAckOn) {
           if (!late) {
             choose();
           }
-          EXPECT_EQ(said(six ? bind(b, server, name6("::", port))
-                             : bind(b, server, name4(0, port))),
-                    "0");
+          EXPECT_EQ(
+              said(six ? bind(b, server, name6("::", port)) : bind(b, server, name4(0, port))),
+              "0");
           EXPECT_EQ(said(lockstep_listen(b, server, 5)), "0");
           if (late) {
             choose();

@@ -1,6 +1,6 @@
 // Two stacks joined by a wire in memory, in virtual time, each with its sockets.
 #include "tools/lib/sockets/pair.hpp"
-#include "core/seam/test_keys.hpp"
+#include "core/stack/testing/test_keys.hpp"
 
 #include <new>
 
@@ -69,6 +69,4 @@ lockstep_sockets* lockstep_pair_left(lockstep_pair* pair) { return pair->self.le
 
 lockstep_sockets* lockstep_pair_right(lockstep_pair* pair) { return pair->self.right.c(); }
 
-void lockstep_pair_run(lockstep_pair* pair, uint64_t ns) {
-  pair->self.run(lockstep::Duration{ns});
-}
+void lockstep_pair_run(lockstep_pair* pair, uint64_t ns) { pair->self.run(lockstep::Duration{ns}); }

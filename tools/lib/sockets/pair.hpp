@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/turn.hpp"
+#include "core/stack/turn.hpp"
 #include "tools/lib/pair/pair.hpp"
 #include "tools/lib/pair/wire.hpp"
 #include "tools/lib/sockets/pair.h"

@@ -20,10 +20,10 @@ char octet_of(std::uint16_t port, std::uint64_t at) {
 struct Known {
   bool listens = false;
   bool bound = false;
-  bool tried = false;           // connect() was called
+  bool tried = false;  // connect() was called
   bool accepted = false;
-  bool shut = false;            // writing
-  bool failed = false;          // an error or an end was seen
+  bool shut = false;    // writing
+  bool failed = false;  // an error or an end was seen
   std::uint64_t said = 0;
   std::uint64_t heard = 0;
 };
@@ -204,8 +204,7 @@ class Chaos {
     bool const promised = (ready(side, fd) & POLLIN) != 0;
     bool const peek = below(4) == 0;
     std::string text(below(5000) + 1, '\0');
-    ssize_t const got =
-        lockstep_recv(side.s, fd, text.data(), text.size(), peek ? MSG_PEEK : 0);
+    ssize_t const got = lockstep_recv(side.s, fd, text.data(), text.size(), peek ? MSG_PEEK : 0);
     if (got <= 0) {
       EXPECT_FALSE(got < 0 && errno == EAGAIN && promised) << "poll promised text";
       return;
@@ -245,8 +244,8 @@ class Chaos {
     event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP;
     event.data.fd = fd;
     bool const add = below(3) != 0;
-    int const done = lockstep_epoll_ctl(side.s, side.epoll, add ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
-                                        fd, &event);
+    int const done =
+        lockstep_epoll_ctl(side.s, side.epoll, add ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, fd, &event);
     if (done == 0) {
       EXPECT_TRUE(side.known.contains(fd));
       EXPECT_EQ(side.watched.contains(fd), !add);
@@ -260,8 +259,8 @@ class Chaos {
       known.shut = known.shut || ready(side, fd) != 0;
       std::string text(1, 'x');
       known.shut = lockstep_send(side.s, fd, "", 0, 0) == -1;
-      known.listens = known.listens && lockstep_accept(side.s, fd, nullptr, nullptr) == -1 &&
-                      errno != EINVAL;
+      known.listens =
+          known.listens && lockstep_accept(side.s, fd, nullptr, nullptr) == -1 && errno != EINVAL;
     }
   }
 

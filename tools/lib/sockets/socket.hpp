@@ -6,8 +6,8 @@
 #include <array>
 #include <cstdint>
 
-#include "core/seam/config.hpp"
-#include "core/seam/event.hpp"
+#include "core/stack/config.hpp"
+#include "core/stack/event.hpp"
 
 namespace lockstep::tools {
 
@@ -20,11 +20,11 @@ enum class Phase : std::uint8_t {
   free,
   unconnected,
   listening,
-  armed,      // connect() was called with TCP_FASTOPEN_CONNECT: the SYN waits for text
+  armed,  // connect() was called with TCP_FASTOPEN_CONNECT: the SYN waits for text
   connecting,
-  failed,     // to connect, and connect() has not been called since
+  failed,  // to connect, and connect() has not been called since
   connected,
-  over,       // it was connected
+  over,  // it was connected
 };
 
 /// What setsockopt has set, to be applied to each connection of the socket.
@@ -53,71 +53,71 @@ struct Socket {
   bool shut_read = false;
   bool shut_write = false;
   bool peer_finished = false;
-  bool reset_seen = false;      // the connection failed: both directions are shut
+  bool reset_seen = false;        // the connection failed: both directions are shut
   bool connect_reported = false;  // connect() has said that it succeeded
-  bool finish_owed = false;     // refused for want of room: again when there is some
+  bool finish_owed = false;       // refused for want of room: again when there is some
   bool close_owed = false;
-  bool no_space = false;        // a writer was refused, or poll has said that there is no room
-  bool room_awaited = false;    // a pool is exhausted
-  bool refused = false;         // a writer was, for want of room, and there is none yet
+  bool no_space = false;      // a writer was refused, or poll has said that there is no room
+  bool room_awaited = false;  // a pool is exhausted
+  bool refused = false;       // a writer was, for want of room, and there is none yet
   bool fast_open_connect = false;
-  bool deferred = false;        // accepted, but not to be told of before it has text
-  bool named = false;           // bound, by bind() or listen()
+  bool deferred = false;  // accepted, but not to be told of before it has text
+  bool named = false;     // bound, by bind() or listen()
   int descriptor = -1;
   int linger_seconds = 0;
-  int error = 0;                // an errno, for SO_ERROR or the next call
-  int soft_error = 0;           // an errno, of ICMP: what a timeout will be blamed on ...
-  std::uint32_t fast_open = 0;  // TCP_FASTOPEN
-  std::uint32_t named_mss = 0;  // by our SYN
+  int error = 0;                    // an errno, for SO_ERROR or the next call
+  int soft_error = 0;               // an errno, of ICMP: what a timeout will be blamed on ...
+  std::uint32_t fast_open = 0;      // TCP_FASTOPEN
+  std::uint32_t named_mss = 0;      // by our SYN
   std::uint32_t defer_seconds = 0;  // TCP_DEFER_ACCEPT
   Endpoint local;
   Endpoint remote;
-  ConnectionId connection;      // while connecting or connected
+  ConnectionId connection;  // while connecting or connected
   Wishes wishes;
-  std::uint64_t written = 0;       // octets, of the whole life, as the next two
+  std::uint64_t written = 0;  // octets, of the whole life, as the next two
   std::uint64_t acknowledged = 0;
   std::uint64_t consumed = 0;
-  std::uint64_t heard_at = 0;      // nanoseconds: when text came last
-  Instant soft_error_at;           // ... unless the peer answers later than this
-  Instant busy_since;              // while not all that was written is acknowledged
-  Instant refused_since;           // while `refused`
-  Duration busy_for;               // before that
+  std::uint64_t heard_at = 0;  // nanoseconds: when text came last
+  Instant soft_error_at;       // ... unless the peer answers later than this
+  Instant busy_since;          // while not all that was written is acknowledged
+  Instant refused_since;       // while `refused`
+  Duration busy_for;           // before that
   Duration refused_for;
-  Instant deferred_until;          // while `deferred`
-  std::uint32_t urgent_left = 0;   // unread octets up to and with the urgent one
+  Instant deferred_until;         // while `deferred`
+  std::uint32_t urgent_left = 0;  // unread octets up to and with the urgent one
   // A listener's.
   std::array<ListenerId, Config::addresses_max + 1> listeners{};
   std::uint32_t listener_count = 0;
-  std::uint32_t backlog = 0;       // how many may wait in the queue
+  std::uint32_t backlog = 0;  // how many may wait in the queue
   std::uint32_t waiting = 0;
-  std::uint32_t debt = 0;          // how many more may wait than `backlog` says
+  std::uint32_t debt = 0;  // how many more may wait than `backlog` says
   Place first = nowhere;
   Place last = nowhere;
   // While waiting.
-  Place next = nowhere;            // also of the free ones
+  Place next = nowhere;  // also of the free ones
   ListenerId from;
   // Of those that have a name, by a hash of the port.
   Place next_named = nowhere;
-  Place first_item = nowhere;      // of the items that watch it
+  Place first_item = nowhere;  // of the items that watch it
 };
 
 /// A socket that an epoll watches.
 struct Item {
-  Place epoll = nowhere;     // nowhere: free
+  Place epoll = nowhere;  // nowhere: free
   Place socket = nowhere;
   int descriptor = -1;
   std::uint32_t events = 0;
   std::uint64_t data = 0;
-  bool listed = false;       // as perhaps ready
-  bool spent = false;        // told once: not again until EPOLL_CTL_MOD
-  Place next = nowhere;      // of the socket's items, or of the free ones
-  Place after = nowhere;     // in the list of its epoll
+  bool listed = false;    // as perhaps ready
+  bool spent = false;     // told once: not again until EPOLL_CTL_MOD
+  Place next = nowhere;   // of the socket's items, or of the free ones
+  Place after = nowhere;  // in the list of its epoll
   Place before = nowhere;
 };
 
 struct Epoll {
   bool open = false;
-  Place first = nowhere;     // of the items that are perhaps ready
+  Place first = nowhere;  // of the items that are perhaps ready
   Place last = nowhere;
   std::uint32_t listed = 0;
   std::uint32_t items = 0;

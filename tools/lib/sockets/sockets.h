@@ -172,15 +172,15 @@ int lockstep_ioctl(struct lockstep_sockets* s, int fd, unsigned long request, vo
 
 /* TCP_INFO: Linux's struct tcp_info, octet for octet; README.md says what each field is here. */
 struct lockstep_tcp_info {
-  uint8_t tcpi_state; /* 1 ESTABLISHED, 2 SYN_SENT, ... 10 LISTEN, 11 CLOSING */
+  uint8_t tcpi_state;    /* 1 ESTABLISHED, 2 SYN_SENT, ... 10 LISTEN, 11 CLOSING */
   uint8_t tcpi_ca_state; /* 0 open, 1 disorder, 3 recovery, 4 loss */
   uint8_t tcpi_retransmits;
   uint8_t tcpi_probes;
   uint8_t tcpi_backoff;
   uint8_t tcpi_options; /* 1 timestamps, 2 SACK, 4 window scale, 8 ECN, 32 text came in the SYN */
-  uint8_t tcpi_wscale; /* of sending in the low four bits, of receiving in the high four */
-  uint8_t tcpi_flags; /* 1: the delivery rate was limited by the application */
-  uint32_t tcpi_rto; /* microseconds, as all times that do not say otherwise */
+  uint8_t tcpi_wscale;  /* of sending in the low four bits, of receiving in the high four */
+  uint8_t tcpi_flags;   /* 1: the delivery rate was limited by the application */
+  uint32_t tcpi_rto;    /* microseconds, as all times that do not say otherwise */
   uint32_t tcpi_ato;
   uint32_t tcpi_snd_mss;
   uint32_t tcpi_rcv_mss;
@@ -198,7 +198,7 @@ struct lockstep_tcp_info {
   uint32_t tcpi_rtt;
   uint32_t tcpi_rttvar;
   uint32_t tcpi_snd_ssthresh; /* segments; 0x7fffffff: none yet */
-  uint32_t tcpi_snd_cwnd; /* segments */
+  uint32_t tcpi_snd_cwnd;     /* segments */
   uint32_t tcpi_advmss;
   uint32_t tcpi_reordering;
   uint32_t tcpi_rcv_rtt;

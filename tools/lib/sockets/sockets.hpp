@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/stack.hpp"
+#include "core/stack/stack.hpp"
 #include "core/units/random.hpp"
 #include "tools/lib/sockets/descriptors.hpp"
 #include "tools/lib/sockets/names.hpp"
@@ -33,12 +33,12 @@ struct SocketSettings {
 };
 
 struct SocketCounters {
-  std::uint64_t accepted = 0;      ///< told by the stack
-  std::uint64_t turned_away = 0;   ///< of these: aborted, for no socket was free
-  std::uint64_t orphans = 0;       ///< closed while the stack had no room for the FIN
+  std::uint64_t accepted = 0;     ///< told by the stack
+  std::uint64_t turned_away = 0;  ///< of these: aborted, for no socket was free
+  std::uint64_t orphans = 0;      ///< closed while the stack had no room for the FIN
 };
 
-/// Fits turn() of core/seam and the loop of hw/poll. It buffers nothing: text stays in the stack
+/// Fits turn() of core/stack and the loop of hw/poll. It buffers nothing: text stays in the stack
 /// until it is read, and goes there when it is written. All memory is obtained by the constructor;
 /// what it does is a function of the calls made on it. Not thread-safe.
 class Sockets {
@@ -56,7 +56,7 @@ class Sockets {
   std::uint32_t descriptors_open() const { return descriptors_.used(); }
 
   // An Application, and one that can be stopped (hw/poll/loop.hpp).
-  void told(Stack& stack, const Event& event);
+  void on_event(Stack& stack, const Event& event);
   void run(Stack& stack, Instant now);
   Instant deadline() const { return earlier(wake_at_, defer_at_); }
   /// Closes every descriptor; abandon() aborts what of it still closes.
@@ -207,14 +207,14 @@ class Sockets {
   Descriptors descriptors_;
   std::vector<Socket> sockets_;
   Place free_socket_ = nowhere;
-  std::uint32_t live_ = 0;             // sockets that are not free
-  std::vector<Place> by_connection_;   // by the connection's slot
-  std::vector<Place> by_listener_;     // by the listener's slot
-  std::vector<Place> named_;           // by the port
+  std::uint32_t live_ = 0;            // sockets that are not free
+  std::vector<Place> by_connection_;  // by the connection's slot
+  std::vector<Place> by_listener_;    // by the listener's slot
+  std::vector<Place> named_;          // by the port
   std::vector<Epoll> epolls_;
   std::vector<Item> items_;
   Place free_item_ = nowhere;
-  Random random_;                      // of ports
+  Random random_;  // of ports
   Instant wake_at_ = Instant::never();
   Instant defer_at_ = Instant::never();  // the earliest of those that are deferred, or earlier
   Hook hook_;

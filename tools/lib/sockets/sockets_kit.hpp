@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/seam/statistics.hpp"
+#include "core/stack/statistics.hpp"
 #include "tools/lib/sockets/pair.hpp"
 
 namespace lockstep::tools::testing {

@@ -185,9 +185,7 @@ TEST_F(SocketsTest, AResetTakesWhatIsUnreadAndTheSenderHearsOfItFirst) {
   join();
   EXPECT_EQ(say(r, far, "will be lost"), 12);
   pass();
-  struct linger hard {
-    1, 0
-  };
+  struct linger hard{1, 0};
   EXPECT_EQ(lockstep_setsockopt(r, far, SOL_SOCKET, SO_LINGER, &hard, sizeof hard), 0);
   EXPECT_EQ(lockstep_close(r, far), 0);
   pass();
@@ -236,9 +234,7 @@ TEST_F(SocketsTest, WhoIsResetBeforeItIsAcceptedIsAcceptedAllTheSame) {
   near = make(l);
   static_cast<void>(connect(l, near, name4(2, port)));
   pass();
-  struct linger hard {
-    1, 0
-  };
+  struct linger hard{1, 0};
   EXPECT_EQ(lockstep_setsockopt(l, near, SOL_SOCKET, SO_LINGER, &hard, sizeof hard), 0);
   EXPECT_EQ(lockstep_close(l, near), 0);
   pass();

@@ -32,13 +32,10 @@ std::uint8_t number_of(tcp::State state) {
   return numbers[static_cast<std::uint32_t>(state)];
 }
 
-std::uint32_t segments(Bytes octets, std::uint32_t mss) {
-  return (octets.count + mss - 1) / mss;
-}
+std::uint32_t segments(Bytes octets, std::uint32_t mss) { return (octets.count + mss - 1) / mss; }
 
 std::uint32_t in_units(Duration duration, std::uint64_t unit_ns) {
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(duration.ns / unit_ns, 0xffff'ffff));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(duration.ns / unit_ns, 0xffff'ffff));
 }
 std::uint32_t microseconds(Duration duration) { return in_units(duration, 1000); }
 
@@ -57,7 +54,7 @@ std::uint8_t options_of(const ConnectionInfo& info) {
   options |= info.options.timestamps ? 1u : 0u;
   options |= info.sack ? 2u : 0u;
   options |= info.options.window_scale ? 4u : 0u;
-  options |= info.ecn.hears || info.ecn.sends ? 8u : 0u;
+  options |= info.ecn.rx || info.ecn.tx ? 8u : 0u;
   options |= info.options.fast_open ? 32u : 0u;
   return static_cast<std::uint8_t>(options);
 }
@@ -69,7 +66,7 @@ void fill_sender(const ConnectionInfo& info, lockstep_tcp_info& out) {
   out.tcpi_unacked = segments(flight, mss);
   out.tcpi_sacked = segments(info.sacked, mss);
   out.tcpi_lost = segments(info.lost, mss);
-  out.tcpi_retrans = segments(info.again, mss);
+  out.tcpi_retrans = segments(info.retransmitted, mss);
   out.tcpi_snd_cwnd = info.cwnd.count / mss;
   bool const none = info.ssthresh.count >= core_has_none;
   out.tcpi_snd_ssthresh = none ? no_threshold : info.ssthresh.count / mss;
@@ -89,13 +86,12 @@ void fill_sender(const ConnectionInfo& info, lockstep_tcp_info& out) {
 void fill_account(const ConnectionInfo& info, lockstep_tcp_info& out) {
   auto const& account = info.account;
   std::uint32_t const mss = out.tcpi_snd_mss;
-  out.tcpi_rcv_rtt = microseconds(account.heard_rtt);
+  out.tcpi_rcv_rtt = microseconds(account.rcv_rtt);
   out.tcpi_data_segs_in = account.texts_received;
   out.tcpi_data_segs_out = account.texts_sent;
-  out.tcpi_rwnd_limited = account.shut_out.ns / 1000;
-  out.tcpi_delivered_ce =
-      static_cast<std::uint32_t>((account.octets_marked + mss - 1) / mss);
-  out.tcpi_bytes_retrans = account.octets_again;
+  out.tcpi_rwnd_limited = account.rwnd_limited.ns / 1000;
+  out.tcpi_delivered_ce = static_cast<std::uint32_t>((account.octets_marked + mss - 1) / mss);
+  out.tcpi_bytes_retrans = account.bytes_retrans;
   out.tcpi_dsack_dups = account.duplicates_told;
   out.tcpi_rcv_ooopack = account.texts_above_gaps;
   out.tcpi_total_rto = static_cast<std::uint16_t>(std::min(account.timeouts, 0xffffu));
@@ -105,8 +101,8 @@ void fill_account(const ConnectionInfo& info, lockstep_tcp_info& out) {
 
 // Before any text Linux guesses; then it is the largest that came, within what our SYN named.
 std::uint32_t rcv_mss_of(const ConnectionInfo& info, std::uint32_t named) {
-  std::uint32_t const guess = std::min({named, info.send.mss.count, info.receive.wnd.count / 2,
-                                        rcv_mss_first});
+  std::uint32_t const guess =
+      std::min({named, info.send.mss.count, info.receive.wnd.count / 2, rcv_mss_first});
   return std::max({std::min(info.largest_heard.count, named), guess, rcv_mss_least});
 }
 
@@ -146,8 +142,8 @@ lockstep_tcp_info Sockets::info_of(const Socket& s) const {
   out.tcpi_probes = static_cast<std::uint8_t>(info.persist_backoff);
   out.tcpi_backoff = std::max(out.tcpi_retransmits, out.tcpi_probes);
   out.tcpi_options = options_of(info);
-  out.tcpi_wscale = static_cast<std::uint8_t>(
-      (info.options.send_scale.shift & 15) | (info.options.receive_scale.shift & 15) << 4);
+  out.tcpi_wscale = static_cast<std::uint8_t>((info.options.send_scale.shift & 15) |
+                                              (info.options.receive_scale.shift & 15) << 4);
   out.tcpi_rto = microseconds(info.rto);
   out.tcpi_ato = microseconds(config.tcp.delayed_ack);
   out.tcpi_rtt = microseconds(info.srtt);
@@ -191,10 +187,9 @@ void Sockets::fill_history(const Socket& s, const ConnectionInfo& info,
   out.tcpi_rcv_ssthresh =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(window, out.tcpi_rcv_space));
   Instant const now = stack_.now();
-  Duration const busy = s.busy_for + (s.written != s.acknowledged ? now.since(s.busy_since)
-                                                                  : Duration{});
-  Duration const refused =
-      s.refused_for + (s.refused ? now.since(s.refused_since) : Duration{});
+  Duration const busy =
+      s.busy_for + (s.written != s.acknowledged ? now.since(s.busy_since) : Duration{});
+  Duration const refused = s.refused_for + (s.refused ? now.since(s.refused_since) : Duration{});
   out.tcpi_busy_time = busy.ns / 1000;
   out.tcpi_sndbuf_limited = refused.ns / 1000;
 }
@@ -209,8 +204,8 @@ std::uint32_t Sockets::mss_of(const Socket& s) const {
 // What is known of the path, or else what the link carries.
 std::uint32_t Sockets::mtu_of(const Socket& s) const {
   ConnectionInfo const info = stack_.inspect(s.connection);
-  std::uint32_t const headers = (s.remote.address.is_v4() ? 40u : 60u) +
-                                (info.options.timestamps ? timestamps_bytes : 0);
+  std::uint32_t const headers =
+      (s.remote.address.is_v4() ? 40u : 60u) + (info.options.timestamps ? timestamps_bytes : 0);
   return info.path_limited ? info.send.mss.count + headers : stack_.config().mtu.count;
 }
 

@@ -105,8 +105,7 @@ Result Sockets::get_tcp_level(Socket& s, int name, void* value, socklen_t* lengt
     case TCP_KEEPIDLE:
       return write_int(as_int(wished(s, SettingKind::keepalive_idle_ms) / 1000), value, length);
     case TCP_KEEPINTVL:
-      return write_int(as_int(wished(s, SettingKind::keepalive_interval_ms) / 1000), value,
-                       length);
+      return write_int(as_int(wished(s, SettingKind::keepalive_interval_ms) / 1000), value, length);
     case TCP_KEEPCNT:
       return write_int(as_int(wished(s, SettingKind::keepalive_probes)), value, length);
     case TCP_USER_TIMEOUT:

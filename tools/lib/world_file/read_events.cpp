@@ -4,15 +4,15 @@
 
 #include <array>
 
+#include "tools/base/text/units.hpp"
 #include "tools/lib/sim_apps/http_app.hpp"
 #include "tools/lib/world_file/reader.hpp"
-#include "tools/base/text/units.hpp"
 
 namespace lockstep::tools {
 namespace {
 
-constexpr std::array<std::string_view, 7> models{
-    "bulk", "echo", "chatter", "half_close", "slow_reader", "mutual", http_model};
+constexpr std::array<std::string_view, 7> models{"bulk",        "echo",   "chatter", "half_close",
+                                                 "slow_reader", "mutual", http_model};
 constexpr std::uint32_t million = 1'000'000;
 // Wireshark takes no port from here on for another protocol's.
 constexpr std::uint32_t first_port = 40'000;
@@ -27,18 +27,18 @@ std::uint32_t read_count(Table& table, std::string_view key, std::uint32_t other
   return static_cast<std::uint32_t>(table.number(key, otherwise, {least, million}));
 }
 
-sim::Farewell read_farewell(Table& table) {
-  const std::string word = table.text("farewell", "finish");
+sim::CloseMode read_farewell(Table& table) {
+  const std::string word = table.text("close_mode", "finish");
   if (word == "finish") {
-    return sim::Farewell::finish;
+    return sim::CloseMode::finish;
   }
   if (word == "close") {
-    return sim::Farewell::close;
+    return sim::CloseMode::close;
   }
   if (word == "abort") {
-    return sim::Farewell::abort;
+    return sim::CloseMode::abort;
   }
-  table.wrong("farewell", "\"" + word + "\" was found, expected finish, close or abort");
+  table.wrong("close_mode", "\"" + word + "\" was found, expected finish, close or abort");
 }
 
 sim::Mask read_mask(Table& table) {
@@ -108,13 +108,14 @@ sim::LaneFault read_rule(Table& table, const std::string& kind) {
   }
   if (kind == "substitute") {
     constexpr sim::Substitute usual{};
-    return sim::Substitute{probability,
-                           static_cast<std::uint32_t>(
-                               table.number("first_byte", usual.first_byte, {0, 65'535}))};
+    return sim::Substitute{probability, static_cast<std::uint32_t>(table.number(
+                                            "first_byte", usual.first_byte, {0, 65'535}))};
   }
   if (kind == "delay") {
-    return sim::Delay{read_duration(table, "base", {}), read_duration(table, "jitter", {}),
-                      table.boolean("keep_order", true), {}};
+    return sim::Delay{read_duration(table, "base", {}),
+                      read_duration(table, "jitter", {}),
+                      table.boolean("keep_order", true),
+                      {}};
   }
   return sim::Partition{};
 }
@@ -129,8 +130,9 @@ sim::Active read_active(Table& table) {
     table.wrong("until", "expected a time after 'from'");
   }
   if (active.every.ns != 0 && (active.lasting.ns == 0 || active.lasting > active.every)) {
-    table.wrong("every", "expected 'lasting' beside it, longer than nothing and not longer than "
-                         "'every'");
+    table.wrong("every",
+                "expected 'lasting' beside it, longer than nothing and not longer than "
+                "'every'");
   }
   return active;
 }
@@ -190,10 +192,10 @@ void check_regions(Table& table, const sim::AppSpec& app, const sim::World& worl
     for (const auto& [http, lends] : {std::pair(&app, &each), std::pair(&each, &app)}) {
       if (http->model.view() == http_model && lends->model.view() != http_model && lends->lend &&
           (lends->client == http->server || lends->server == http->server)) {
-        table.wrong("name", fmt::format("app '{}' cannot lend on host '{}', where http serves: "
-                                        "expected lend = false, or another host",
-                                        lends->name.view(),
-                                        world.hosts[http->server.value].name.view()));
+        table.wrong("name",
+                    fmt::format("app '{}' cannot lend on host '{}', where http serves: "
+                                "expected lend = false, or another host",
+                                lends->name.view(), world.hosts[http->server.value].name.view()));
       }
     }
   }
@@ -218,8 +220,9 @@ void read_app(Table& table, WorldInProgress& into) {
   }
   if (!reaches(into.world, app.client, app.server) ||
       !reaches(into.world, app.server, app.client)) {
-    table.wrong("to", "the two hosts are in different networks, expected one prefix for both: "
-                      "there are no routers here");
+    table.wrong("to",
+                "the two hosts are in different networks, expected one prefix for both: "
+                "there are no routers here");
   }
   const auto usual = static_cast<std::uint16_t>(first_port + into.world.apps.size());
   app.port = {static_cast<std::uint16_t>(table.number("port", usual, {1, 65'535}))};
@@ -237,7 +240,7 @@ void read_app(Table& table, WorldInProgress& into) {
   app.lend = table.boolean("lend", app.lend);
   app.urgent_every = read_count(table, "urgent_every", app.urgent_every, 0);
   app.fast_open = read_count(table, "fast_open", app.fast_open, 0);
-  app.farewell = read_farewell(table);
+  app.close_mode = read_farewell(table);
   for (const sim::AppSpec& each : into.world.apps) {
     if (each.server == app.server && each.port == app.port) {
       table.wrong("port", fmt::format("{} is taken by app '{}' on that host, expected another",
@@ -258,8 +261,8 @@ void read_fault(Table& table, WorldInProgress& into) {
     kinds.push_back(sim::name_of(static_cast<sim::FaultKind>(i)));
   }
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
-    table.wrong("kind", fmt::format("\"{}\" was found, expected one of: {}", kind,
-                                    fmt::join(kinds, ", ")));
+    table.wrong("kind",
+                fmt::format("\"{}\" was found, expected one of: {}", kind, fmt::join(kinds, ", ")));
   }
   const sim::Active active = read_active(table);
   if (kind == "ring_full" || kind == "stall") {

@@ -2,10 +2,10 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "core/seam/config_fields.hpp"
+#include "core/stack/config_fields.hpp"
 #include "core/units/random.hpp"
-#include "tools/lib/world_file/reader.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/lib/world_file/reader.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -96,12 +96,12 @@ void read_lane(Table& table, sim::LaneSpec& lane) {
       table.parsed("rate", lane.rate_bits_per_second, parse_rate, "a rate, like \"10Mbit/s\"");
   lane.delay = read_duration(table, "delay", lane.delay);
   lane.queue_bytes = read_bytes(table, "queue", lane.queue_bytes);
-  lane.queue_packets = static_cast<std::uint32_t>(
-      table.number("queue_packets", lane.queue_packets, {0, 1'000'000}));
-  lane.mark_packets = static_cast<std::uint32_t>(
-      table.number("mark_packets", lane.mark_packets, {0, 1'000'000}));
-  lane.overhead_bytes = static_cast<std::uint32_t>(
-      table.number("overhead", lane.overhead_bytes, {0, 1'000}));
+  lane.queue_packets =
+      static_cast<std::uint32_t>(table.number("queue_packets", lane.queue_packets, {0, 1'000'000}));
+  lane.mark_packets =
+      static_cast<std::uint32_t>(table.number("mark_packets", lane.mark_packets, {0, 1'000'000}));
+  lane.overhead_bytes =
+      static_cast<std::uint32_t>(table.number("overhead", lane.overhead_bytes, {0, 1'000}));
   lane.mtu_bytes = static_cast<std::uint32_t>(table.number("mtu", lane.mtu_bytes, {68, 65'535}));
   lane.answers_too_big = table.boolean("answers_too_big", lane.answers_too_big);
 }
@@ -114,9 +114,10 @@ sim::NodeRef node_named(Table& table, std::string_view key, const WorldInProgres
     for (const auto& [each, node] : in.nodes) {
       names.push_back(each);
     }
-    table.wrong(key, fmt::format("there is no host, switch or adversary '{}', expected one of: {}; "
-                                 "name one of these or add it",
-                                 name, fmt::join(names, ", ")));
+    table.wrong(key,
+                fmt::format("there is no host, switch or random_peer '{}', expected one of: {}; "
+                            "name one of these or add it",
+                            name, fmt::join(names, ", ")));
   }
   return found->second;
 }
@@ -162,7 +163,7 @@ sim::Name read_name(Table& table, const std::string& kind) {
 sim::HostIndex host_named(Table& table, std::string_view key, const WorldInProgress& in) {
   const sim::NodeRef node = node_named(table, key, in);
   if (node.kind != sim::NodeKind::host) {
-    table.wrong(key, "expected a host, not a switch or an adversary");
+    table.wrong(key, "expected a host, not a switch or a random_peer");
   }
   return {node.index};
 }
@@ -171,13 +172,12 @@ void read_host(Table& table, WorldInProgress& into) {
   sim::HostSpec host;
   host.name = read_name(table, "host");
   host.config = profile_named(table);
-  const auto address =
-      table.parsed("address", AddressAndPrefix{}, parse_address_and_prefix,
-                   "an address with a prefix length, like \"10.0.0.1/24\" or "
-                   "\"2001:db8::1/64\"");
+  const auto address = table.parsed("address", AddressAndPrefix{}, parse_address_and_prefix,
+                                    "an address with a prefix length, like \"10.0.0.1/24\" or "
+                                    "\"2001:db8::1/64\"");
   if (address.address.is_unspecified()) {
-    table.wrong(fmt::format("{} lacks the key 'address': add one, like \"10.0.0.1/24\"",
-                            table.title()));
+    table.wrong(
+        fmt::format("{} lacks the key 'address': add one, like \"10.0.0.1/24\"", table.title()));
   }
   host.config.addresses[0] = {address.address, address.prefix_bits};
   host.config.address_count = {1};
@@ -203,10 +203,10 @@ void read_host(Table& table, WorldInProgress& into) {
   }
   host.clock.skew_ppb = static_cast<std::int32_t>(skew);
   host.poll = read_duration(table, "poll", {});
-  host.transmit_ring = static_cast<std::uint32_t>(
-      table.number("transmit_ring", host.transmit_ring, {1, 1'000'000}));
-  host.receive_ring = static_cast<std::uint32_t>(
-      table.number("receive_ring", host.receive_ring, {1, 1'000'000}));
+  host.transmit_ring =
+      static_cast<std::uint32_t>(table.number("transmit_ring", host.transmit_ring, {1, 1'000'000}));
+  host.receive_ring =
+      static_cast<std::uint32_t>(table.number("receive_ring", host.receive_ring, {1, 1'000'000}));
   const auto shards = static_cast<std::uint32_t>(table.number("shards", 1, {1, ShardCount::most}));
   const Probability missteer = table.parsed("missteer", Probability{}, parse_probability,
                                             "a probability as a text, like \"0.01\" or \"1%\"");
@@ -230,7 +230,7 @@ void read_host(Table& table, WorldInProgress& into) {
   if (const auto fault = fault_of(keyed); !fault.empty()) {
     table.wrong(fmt::format("{}: {}", table.title(), fault));
   }
-  read_card(table, host, into);
+  read_nic(table, host, into);
   table.end();
   claim_address(table, address.address, host.name, into);
   add_node(table, host.name,
@@ -251,13 +251,13 @@ void read_switch(Table& table, WorldInProgress& into) {
 
 void read_adversary(Table& table, WorldInProgress& into) {
   sim::StationSpec made;
-  made.name = read_name(table, "adversary");
-  made.model = "adversary";
-  made.address = table.parsed("address", IpAddress{}, parse_address,
-                              "an IPv4 address, like \"10.0.0.66\"");
+  made.name = read_name(table, "random_peer");
+  made.model = "random_peer";
+  made.address =
+      table.parsed("address", IpAddress{}, parse_address, "an IPv4 address, like \"10.0.0.66\"");
   if (made.address.is_unspecified()) {
-    table.wrong(fmt::format("{} lacks the key 'address': add one, like \"10.0.0.66\"",
-                            table.title()));
+    table.wrong(
+        fmt::format("{} lacks the key 'address': add one, like \"10.0.0.66\"", table.title()));
   }
   made.mac = table.parsed("mac", Mac{}, parse_mac, "like \"02:00:00:00:00:01\"");
   made.every = read_duration(table, "every", made.every);

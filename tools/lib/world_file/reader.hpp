@@ -18,12 +18,12 @@ struct WorldInProgress {
   std::map<std::string, std::uint32_t> links;
   std::map<std::string, std::string> addresses;  // of whom each is
   std::set<std::string> apps, faults;
-  struct OnCardOf {
+  struct OnNicOf {
     sim::HostIndex first;
     sim::HostIndex other;
   };
   // Of hosts, once everything is read.
-  std::vector<OnCardOf> cards_shared;
+  std::vector<OnNicOf> nics_shared;
   std::vector<sim::Spreading> spreadings;
 };
 
@@ -35,9 +35,9 @@ void read_link(Table& table, WorldInProgress& into);
 void read_app(Table& table, WorldInProgress& into);
 void read_fault(Table& table, WorldInProgress& into);
 
-/// `driver` and [host.card] of a host whose table is `table` and which comes next; or, in place of
-/// these, `card_of`: whose card this one's link is another link of.
-void read_card(Table& table, sim::HostSpec& host, WorldInProgress& into);
+/// `driver` and [host.NIC] of a host whose table is `table` and which comes next; or, in place of
+/// these, `same_nic_as`: whose NIC this one's link is another link of.
+void read_nic(Table& table, sim::HostSpec& host, WorldInProgress& into);
 
 /// What a [host.config] says, to the end of the table.
 void read_config(Table& table, Config& config);

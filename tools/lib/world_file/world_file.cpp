@@ -38,7 +38,7 @@ auto find_table(File& file, const Kinds& kinds, std::string_view name)
 /// The table of this name; the file if there is none.
 const toml::node& table_named(const toml::table& file, std::string_view name) {
   constexpr std::array<std::string_view, 6> kinds{"host",  "link",   "app",
-                                                  "fault", "switch", "adversary"};
+                                                  "fault", "switch", "random_peer"};
   const toml::table* const found = find_table(file, kinds, name);
   return found == nullptr ? static_cast<const toml::node&>(file) : *found;
 }
@@ -67,8 +67,8 @@ void apply(const std::string& setting, sim::World& world) {
                   fmt::format("{}: expected NAME.FIELD=VALUE, like a.sack=false", setting));
   }
   const std::string host = setting.substr(0, dot);
-  const toml::table parsed = assignment(setting, setting.substr(dot + 1, equals - dot - 1),
-                                        setting.substr(equals + 1));
+  const toml::table parsed =
+      assignment(setting, setting.substr(dot + 1, equals - dot - 1), setting.substr(equals + 1));
   bool is_found = false;
   for (sim::HostSpec& each : world.hosts) {
     if (host == "*" || host == each.name.view()) {
@@ -103,8 +103,8 @@ bool put(const std::string& setting, toml::table& file) {
   if (found == nullptr || equals == std::string::npos || equals < dot) {
     return false;
   }
-  const toml::table value = assignment(setting, setting.substr(dot + 1, equals - dot - 1),
-                                       setting.substr(equals + 1));
+  const toml::table value =
+      assignment(setting, setting.substr(dot + 1, equals - dot - 1), setting.substr(equals + 1));
   for (const auto& [key, node] : value) {
     found->insert_or_assign(key, node);
   }
@@ -121,7 +121,7 @@ WorldInProgress read_tables(const toml::table& parsed, const std::string& path) 
       static_cast<std::uint32_t>(top.number("invariants_every", 64, {0, 1'000'000'000}));
   read_all(top, "host", read_host, reading);
   read_all(top, "switch", read_switch, reading);
-  read_all(top, "adversary", read_adversary, reading);
+  read_all(top, "random_peer", read_adversary, reading);
   read_all(top, "link", read_link, reading);
   read_all(top, "app", read_app, reading);
   read_all(top, "fault", read_fault, reading);
@@ -148,8 +148,8 @@ sim::World world_in(const toml::table& parsed, const std::string& path,
     apply(setting, reading.world);
   }
   sim::give_macs(reading.world);
-  for (const WorldInProgress::OnCardOf& each : reading.cards_shared) {
-    sim::share_card(reading.world, each.first, each.other);
+  for (const WorldInProgress::OnNicOf& each : reading.nics_shared) {
+    sim::share_nic(reading.world, each.first, each.other);
   }
   for (const sim::Spreading& each : reading.spreadings) {
     sim::spread(reading.world, each);

@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "sim/kernel/world.hpp"
-#include "tools/base/process/failure.hpp"
 #include "tools/base/output/fuzz_file.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/lib/world_file/world_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -76,52 +76,52 @@ class WorldFile : public testing::Test {
   std::string path_;
 };
 
-TEST_F(WorldFile, ReadsTheCardOfAHost) {
+TEST_F(WorldFile, ReadsTheNicOfAHost) {
   const std::string at_a = "address = \"10.0.0.1/24\"\n";
   const auto with = [&](const std::string& more) {
     std::string text = good();
     return text.insert(text.find(at_a) + at_a.size(), more);
   };
   const sim::World world = read_world(write(with(R"(driver = "mpipe"
-[host.card]
+[host.nic]
 bad_sum = "1%"
 completion = "20us"
 )")));
-  EXPECT_EQ(world.hosts[0].card.driver, sim::Name("mpipe"));
-  EXPECT_EQ(world.hosts[0].card.bad_sum.per_billion, 10'000'000u);
-  EXPECT_EQ(world.hosts[0].card.completion, Duration::microseconds(20));
-  EXPECT_TRUE(world.hosts[1].card.plain());
+  EXPECT_EQ(world.hosts[0].nic.driver, sim::Name("mpipe"));
+  EXPECT_EQ(world.hosts[0].nic.bad_sum.per_billion, 10'000'000u);
+  EXPECT_EQ(world.hosts[0].nic.completion, Duration::microseconds(20));
+  EXPECT_TRUE(world.hosts[1].nic.plain());
   EXPECT_THAT(complaint(with("driver = \"e1000\"\n")),
               testing::HasSubstr("\"e1000\" was found, expected plain or mpipe"));
-  EXPECT_THAT(complaint(with("[host.card]\nbatch = 1\n")),
-              testing::HasSubstr("a host with the plain port has no card"));
-  EXPECT_THAT(complaint(with("driver = \"mpipe\"\n[host.card]\nbatch = 33\n")),
+  EXPECT_THAT(complaint(with("[host.nic]\nbatch = 1\n")),
+              testing::HasSubstr("a host with the plain port has no nic"));
+  EXPECT_THAT(complaint(with("driver = \"mpipe\"\n[host.nic]\nbatch = 33\n")),
               testing::HasSubstr("33"));
   EXPECT_THAT(complaint(with("driver = \"mpipe\"\n[host.config]\nmtu_bytes = \"20KiB\"\n")),
               testing::HasSubstr("an MTU of at most 10222 bytes"));
 }
 
-TEST_F(WorldFile, TwoHostsOnLinksOfOneCard) {
+TEST_F(WorldFile, TwoHostsOnLinksOfOneNic) {
   const auto with = [&](const std::string& a, const std::string& b) {
     std::string text = good();
     text.insert(text.find("address = \"10.0.0.2"), b);
     return text.insert(text.find("address = \"10.0.0.1"), a);
   };
-  const std::string card = "driver = \"mpipe\"\n";
-  const std::string same = "card_of = \"a\"\n";
-  const sim::World world = read_world(write(with(card, same)));
-  EXPECT_EQ(world.hosts[0].card_links, 2u);
-  EXPECT_EQ(world.hosts[1].card_first, sim::HostIndex{0});
-  EXPECT_EQ(world.hosts[1].card_link, 1u);
-  EXPECT_EQ(world.hosts[1].card.driver, sim::Name("mpipe"));
-  EXPECT_THAT(complaint(with("", same)), testing::HasSubstr("'a' has no card of its own"));
-  EXPECT_THAT(complaint(with(card, "card_of = \"c\"\n")),
-              testing::HasSubstr("no host, switch or adversary 'c'"));
-  EXPECT_THAT(complaint(with(card, same + card)), testing::HasSubstr("leave 'driver' out"));
-  EXPECT_THAT(complaint(with(card, same + "receive_ring = 126\n")),
-              testing::HasSubstr("hosts on links of one card have the same link"));
-  EXPECT_THAT(complaint(with(card, same + "shards = 2\n")),
-              testing::HasSubstr("hosts on links of one card have the same link"));
+  const std::string nic = "driver = \"mpipe\"\n";
+  const std::string same = "same_nic_as = \"a\"\n";
+  const sim::World world = read_world(write(with(nic, same)));
+  EXPECT_EQ(world.hosts[0].nic_links, 2u);
+  EXPECT_EQ(world.hosts[1].nic_first, sim::HostIndex{0});
+  EXPECT_EQ(world.hosts[1].nic_link, 1u);
+  EXPECT_EQ(world.hosts[1].nic.driver, sim::Name("mpipe"));
+  EXPECT_THAT(complaint(with("", same)), testing::HasSubstr("'a' has no nic of its own"));
+  EXPECT_THAT(complaint(with(nic, "same_nic_as = \"c\"\n")),
+              testing::HasSubstr("no host, switch or random_peer 'c'"));
+  EXPECT_THAT(complaint(with(nic, same + nic)), testing::HasSubstr("leave 'driver' out"));
+  EXPECT_THAT(complaint(with(nic, same + "receive_ring = 126\n")),
+              testing::HasSubstr("hosts on links of one nic have the same link"));
+  EXPECT_THAT(complaint(with(nic, same + "shards = 2\n")),
+              testing::HasSubstr("hosts on links of one nic have the same link"));
 }
 
 TEST_F(WorldFile, ReadsHostsLinksAppsAndFaults) {
@@ -189,14 +189,16 @@ TEST_F(WorldFile, RefusesAWrongUnit) {
   const std::string text = complaint(std::string(hosts) +
                                      "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"b\"\n"
                                      "delay = \"3 parsec\"\n");
-  EXPECT_EQ(text, "11: 'delay' of link 'ab': \"3 parsec\" was found, expected a time with a unit, "
-                  "like \"10ms\"");
+  EXPECT_EQ(text,
+            "11: 'delay' of link 'ab': \"3 parsec\" was found, expected a time with a unit, "
+            "like \"10ms\"");
 }
 
 TEST_F(WorldFile, RefusesAMissingHost) {
-  const std::string text = complaint(
-      std::string(hosts) + "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"c\"\n");
-  EXPECT_EQ(text.rfind("10: 'to' of link 'ab': there is no host, switch or adversary 'c'", 0), 0u);
+  const std::string text =
+      complaint(std::string(hosts) + "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"c\"\n");
+  EXPECT_EQ(text.rfind("10: 'to' of link 'ab': there is no host, switch or random_peer 'c'", 0),
+            0u);
 }
 
 TEST_F(WorldFile, RefusesWhatCannotBe) {
@@ -205,9 +207,9 @@ TEST_F(WorldFile, RefusesWhatCannotBe) {
   EXPECT_NE(complaint(std::string(hosts)).find("exactly one link"), std::string::npos);
   EXPECT_NE(complaint(good() + "[[host]]\nname = \"a\"\naddress = \"10.0.0.3/24\"\n").find("taken"),
             std::string::npos);
-  EXPECT_NE(complaint(good() + "[[fault]]\nname = \"f\"\nkind = \"gremlin\"\n")
-                .find("expected one"),
-            std::string::npos);
+  EXPECT_NE(
+      complaint(good() + "[[fault]]\nname = \"f\"\nkind = \"gremlin\"\n").find("expected one"),
+      std::string::npos);
   EXPECT_NE(complaint(good() + "[[fault]]\nname = \"f\"\nkind = \"loss\"\nlink = \"ab\"\n"
                                "probability = 0.5\n")
                 .find("in quotes"),
@@ -257,21 +259,20 @@ TEST_F(WorldFile, RefusesNamesAndAddressesThatAreTaken) {
 TEST_F(WorldFile, RefusesAnAppBetweenNetworks) {
   const auto between = [this](const std::string& first, const std::string& second) {
     return complaint("[[host]]\nname = \"a\"\naddress = " + first +
-                     "\n[[host]]\nname = \"b\"\naddress = " + second + "\n" +
-                     std::string(link) + std::string(upload));
+                     "\n[[host]]\nname = \"b\"\naddress = " + second + "\n" + std::string(link) +
+                     std::string(upload));
   };
   EXPECT_EQ(between("\"10.0.0.1/24\"", "\"10.0.1.1/24\"").rfind("17: 'to' of app 'x'", 0), 0u);
   EXPECT_EQ(between("\"10.0.0.1/8\"", "\"10.9.1.1/24\"").rfind("17: ", 0), 0u);
   EXPECT_EQ(between("\"10.0.0.1/0\"", "\"99.0.1.1/0\""), "");
   EXPECT_EQ(between("\"10.0.0.1/24\"\nlink = \"ip\"", "\"10.0.1.1/24\"\nlink = \"ip\""), "");
-  EXPECT_EQ(between("\"10.0.0.1/24\"\ngateway = \"10.0.0.9\"",
-                    "\"10.0.1.1/24\"\ngateway = \"10.0.1.9\""),
-            "");
+  EXPECT_EQ(
+      between("\"10.0.0.1/24\"\ngateway = \"10.0.0.9\"", "\"10.0.1.1/24\"\ngateway = \"10.0.1.9\""),
+      "");
 }
 
 TEST_F(WorldFile, NamesTheLineOfWhatCannotBe) {
-  EXPECT_EQ(complaint(std::string(hosts) +
-                      "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"a\"\n"),
+  EXPECT_EQ(complaint(std::string(hosts) + "[[link]]\nname = \"ab\"\nfrom = \"a\"\nto = \"a\"\n"),
             "7: 'ab': a link must join two different nodes");
   EXPECT_EQ(complaint(good() + "[[host]]\nname = \"c\"\naddress = \"10.0.0.3/24\"\n"),
             "13: 'c': a host must be on exactly one link");
@@ -307,8 +308,8 @@ TEST_F(WorldFile, LettersBeyondAsciiStandInQuotesOnly) {
 
 TEST_F(WorldFile, SettingsComeAfterTheFile) {
   const std::string file = write(good());
-  const sim::World world = read_world(
-      file, {"*.sack=false", "a.delayed_ack=7ms", "b.congestion=reno", "a.sack=true"});
+  const sim::World world =
+      read_world(file, {"*.sack=false", "a.delayed_ack=7ms", "b.congestion=reno", "a.sack=true"});
   EXPECT_TRUE(world.hosts[0].config.tcp.sack);
   EXPECT_FALSE(world.hosts[1].config.tcp.sack);
   EXPECT_EQ(world.hosts[0].config.tcp.delayed_ack, Duration::milliseconds(7));
@@ -320,8 +321,8 @@ TEST_F(WorldFile, SettingsOfLinksAppsAndFaults) {
   const std::string file = write(good() + std::string(upload) +
                                  "[[fault]]\nname = \"loss\"\nkind = \"loss\"\nlink = \"ab\"\n"
                                  "probability = \"1%\"\n");
-  const sim::World world = read_world(file, {"ab.rate=20Mbit/s", "loss.probability=5%",
-                                             "ab.delay=3ms", "a.sack=false"});
+  const sim::World world =
+      read_world(file, {"ab.rate=20Mbit/s", "loss.probability=5%", "ab.delay=3ms", "a.sack=false"});
   EXPECT_EQ(world.links[0].forward.rate_bits_per_second, 20'000'000u);
   EXPECT_EQ(world.links[0].forward.delay, Duration::milliseconds(3));
   ASSERT_EQ(world.lane_faults.size(), 1u);
@@ -369,23 +370,23 @@ TEST_F(WorldFile, AHostOfSeveralShards) {
   EXPECT_EQ(world.links.size(), 4u);
 }
 
-TEST_F(WorldFile, AHostOfSeveralShardsOnOneCard) {
+TEST_F(WorldFile, AHostOfSeveralShardsOnOneNic) {
   const auto with = [](const std::string& more) {
     std::string text = good() + std::string(upload);
     return text.insert(text.find("[[host]]\nname = \"b\""), more);
   };
   const sim::World world = read_world(write(
-      with("shards = 4\nmissteer = \"2%\"\ndriver = \"mpipe\"\n[host.card]\nhash = \"card\"\n")));
+      with("shards = 4\nmissteer = \"2%\"\ndriver = \"mpipe\"\n[host.nic]\nhash = \"nic\"\n")));
   ASSERT_EQ(world.hosts.size(), 5u);
   for (const std::uint32_t worker : {0u, 2u, 3u, 4u}) {
-    EXPECT_EQ(world.hosts[worker].card.driver, sim::Name("mpipe"));
-    EXPECT_EQ(world.hosts[worker].card.hash, sim::CardHash::card);
-    EXPECT_EQ(world.hosts[worker].card.mispredicted.per_billion, 20'000'000u);
+    EXPECT_EQ(world.hosts[worker].nic.driver, sim::Name("mpipe"));
+    EXPECT_EQ(world.hosts[worker].nic.hash, sim::NicHash::nic);
+    EXPECT_EQ(world.hosts[worker].nic.mispredicted.per_billion, 20'000'000u);
   }
-  // It is the card that steers.
+  // It is the NIC that steers.
   EXPECT_EQ(world.switches[0].missteer.per_billion, 0u);
-  EXPECT_THAT(complaint(with("driver = \"mpipe\"\n[host.card]\nhash = \"toeplitz\"\n")),
-              testing::HasSubstr("expected ours, card, one or lopsided"));
+  EXPECT_THAT(complaint(with("driver = \"mpipe\"\n[host.nic]\nhash = \"toeplitz\"\n")),
+              testing::HasSubstr("expected ours, nic, one or lopsided"));
   EXPECT_THAT(complaint(with("driver = \"mpipe\"\nshards = 65\n")),
               testing::HasSubstr("at most 64 workers"));
 }

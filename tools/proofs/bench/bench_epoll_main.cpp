@@ -14,8 +14,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <charconv>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -42,12 +42,12 @@ constexpr std::size_t request_max = 4096;
 /// What is left of an answer, and what has come of a request.
 struct Talk {
   int descriptor = -1;
-  std::string head;              // of an answer, not yet sent
-  std::uint64_t body_at = 0;     // of the pattern
+  std::string head;           // of an answer, not yet sent
+  std::uint64_t body_at = 0;  // of the pattern
   std::uint64_t body_left = 0;
   bool waits_for_room = false;
-  bool ends = false;             // after this answer
-  std::string come;              // octets of a request that is not whole, or not yet answered
+  bool ends = false;  // after this answer
+  std::string come;   // octets of a request that is not whole, or not yet answered
 };
 
 /// One thread's.
@@ -63,8 +63,7 @@ class Server {
     local.sin_family = AF_INET;
     local.sin_port = htons(asked_.port);
     bool const fine =
-        listener_ >= 0 &&
-        setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
+        listener_ >= 0 && setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) == 0 &&
         setsockopt(listener_, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) == 0 &&
         bind(listener_, reinterpret_cast<const sockaddr*>(&local), sizeof local) == 0 &&
         listen(listener_, 16'384) == 0;
@@ -250,8 +249,9 @@ void become_several(std::uint32_t processes) {
 
 int main(int argc, char** argv) {
   Asked asked;
-  CLI::App app{"GET /bytes/N, or an echo, by epoll and the kernel's sockets.\n"
-               "Example: bench_epoll --port 8080 --threads 2"};
+  CLI::App app{
+      "GET /bytes/N, or an echo, by epoll and the kernel's sockets.\n"
+      "Example: bench_epoll --port 8080 --threads 2"};
   app.add_option("--port", asked.port, "where it listens");
   app.add_option("--threads", asked.threads, "each with a socket of its own (SO_REUSEPORT)")
       ->check(CLI::Range(1u, 256u));

@@ -175,8 +175,7 @@ void fill() {
       break;
     }
     std::uint8_t const flags = static_cast<std::uint8_t>(
-        (copied ? TCP_WRITE_FLAG_COPY : 0) |
-        (handed + length < target ? TCP_WRITE_FLAG_MORE : 0));
+        (copied ? TCP_WRITE_FLAG_COPY : 0) | (handed + length < target ? TCP_WRITE_FLAG_MORE : 0));
     if (tcp_write(sender, content.data() + offset, static_cast<std::uint16_t>(length), flags) !=
         ERR_OK) {
       break;
@@ -328,8 +327,9 @@ int main(int argc, char** argv) {
   std::string_view const workload = argc > 1 ? argv[1] : "";
   bool const is_bulk = workload == "bulk";
   if (!is_bulk && workload != "transactions") {
-    std::fprintf(stderr, "usage: bench_lwip bulk [--mtu N] [--lent 1] [--count N]\n"
-                         "       bench_lwip transactions [--at-once N] [--count N]\n");
+    std::fprintf(stderr,
+                 "usage: bench_lwip bulk [--mtu N] [--lent 1] [--count N]\n"
+                 "       bench_lwip transactions [--at-once N] [--count N]\n");
     return 2;
   }
   auto const mtu = static_cast<std::uint16_t>(option(argc, argv, "--mtu", 1500));

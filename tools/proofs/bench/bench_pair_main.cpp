@@ -95,8 +95,9 @@ nlohmann::json run_verb(const Asked& asked, const std::string& verb) {
 
 int main(int argc, char** argv) {
   Asked asked;
-  CLI::App app{"One run of one workload on two stacks joined in memory, as one line of JSON.\n"
-               "Example: bench_pair bulk --mtu 1500 --writing lent --count 200000"};
+  CLI::App app{
+      "One run of one workload on two stacks joined in memory, as one line of JSON.\n"
+      "Example: bench_pair bulk --mtu 1500 --writing lent --count 200000"};
   app.require_subcommand(1);
   app.add_option("--link", asked.link, "ip or ethernet")->check(CLI::IsMember({"ip", "ethernet"}));
   app.add_flag("--extensions", asked.extensions,
@@ -109,8 +110,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(2u, 1024u));
   bulk->add_option("--count", asked.count, "full-sized segments");
   bulk->add_flag("--verify", asked.verify, "compare each byte that arrives");
-  CLI::App* const transactions =
-      app.add_subcommand("transactions", "connect, 64 B, 64 B, close");
+  CLI::App* const transactions = app.add_subcommand("transactions", "connect, 64 B, 64 B, close");
   transactions->add_option("--at-once", asked.at_once, "connections under way")
       ->check(CLI::Range(1u, 1'000'000u));
   transactions->add_option("--count", asked.count, "transactions");

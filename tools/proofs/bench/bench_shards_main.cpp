@@ -40,8 +40,10 @@ int run_side_by_side(const Asked& asked) {
                result.trouble);
     return trouble ? 2 : 3;
   }
-  nlohmann::ordered_json const out{{"units", result.units},     {"units_of", result.units_of},
-                                   {"busy_ns", result.busy_ns}, {"wall_ns", result.wall_ns},
+  nlohmann::ordered_json const out{{"units", result.units},
+                                   {"units_of", result.units_of},
+                                   {"busy_ns", result.busy_ns},
+                                   {"wall_ns", result.wall_ns},
                                    {"forwarded", result.forwarded}};
   fmt::print("{}\n", out.dump());
   return 0;
@@ -64,8 +66,9 @@ nlohmann::json run(const Asked& asked) {
 
 int main(int argc, char** argv) {
   Asked asked;
-  CLI::App app{"Transactions with a server of several shards, as one line of JSON.\n"
-               "Example: bench_shards --shards 2 --at-once 64 --count 10000"};
+  CLI::App app{
+      "Transactions with a server of several shards, as one line of JSON.\n"
+      "Example: bench_shards --shards 2 --at-once 64 --count 10000"};
   app.add_option("--shards", asked.shards, "of the server")->check(CLI::Range(1u, 256u));
   app.add_option("--at-once", asked.at_once, "connections under way")
       ->check(CLI::Range(1u, 100'000u));

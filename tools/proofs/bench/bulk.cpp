@@ -37,7 +37,7 @@ struct Sender {
   std::uint64_t handed = 0;
   bool connected = false;
 
-  void told(Stack&, const Event& event) {
+  void on_event(Stack&, const Event& event) {
     CHECK(event.kind != EventKind::closed);
     connected = connected || event.kind == EventKind::connected;
   }
@@ -69,7 +69,7 @@ struct Receiver {
   bool verify;
   std::uint64_t received = 0;
 
-  void told(Stack& stack, const Event& event) {
+  void on_event(Stack& stack, const Event& event) {
     CHECK(event.kind != EventKind::closed);
     if (event.kind != EventKind::received) {
       return;

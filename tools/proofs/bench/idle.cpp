@@ -19,7 +19,7 @@ struct Opener {
   std::uint32_t opened = 0;
   std::uint32_t connected = 0;
 
-  void told(Stack&, const Event& event) {
+  void on_event(Stack&, const Event& event) {
     CHECK(event.kind == EventKind::connected);
     ++connected;
   }
@@ -40,7 +40,9 @@ struct Opener {
 
 struct Silent {
   std::uint32_t accepted = 0;
-  void told(Stack&, const Event& event) { accepted += event.kind == EventKind::accepted ? 1 : 0; }
+  void on_event(Stack&, const Event& event) {
+    accepted += event.kind == EventKind::accepted ? 1 : 0;
+  }
   void run(Stack&, Instant) {}
 };
 

@@ -24,9 +24,9 @@ struct IdleSettings {
 };
 
 struct IdleResult {
-  Result turns;                      // units: turns of one host with nothing to do
-  std::uint64_t arena_bytes = 0;     // that the arena grows by for these connections
-  std::vector<Share> shares;         // what that is made of
+  Result turns;                   // units: turns of one host with nothing to do
+  std::uint64_t arena_bytes = 0;  // that the arena grows by for these connections
+  std::vector<Share> shares;      // what that is made of
 };
 
 // Opens the connections, and then takes turns in which nothing arrives. There is only one active

@@ -11,12 +11,12 @@
 namespace lockstep::tools::benchmark {
 
 struct PinnedResult {
-  std::uint64_t units = 0;                // transactions, all shards together
-  std::vector<std::uint64_t> units_of;    // ... of each
-  std::vector<std::uint64_t> busy_ns;     // processor time of each shard's thread
-  std::uint64_t wall_ns = 0;              // from when all began until the last was done
-  std::uint64_t forwarded = 0;            // frames that came to another shard's thread
-  std::string trouble;                    // why nothing could be measured; empty: it was
+  std::uint64_t units = 0;              // transactions, all shards together
+  std::vector<std::uint64_t> units_of;  // ... of each
+  std::vector<std::uint64_t> busy_ns;   // processor time of each shard's thread
+  std::uint64_t wall_ns = 0;            // from when all began until the last was done
+  std::uint64_t forwarded = 0;          // frames that came to another shard's thread
+  std::string trouble;                  // why nothing could be measured; empty: it was
 };
 
 // A thread a shard, on the processor of the same place in `cpus`; each has a client of its own,

@@ -13,7 +13,7 @@ struct Result {
   std::uint64_t frames = 0;       // both directions
   std::uint64_t nanoseconds = 0;  // of the workload, set-up left out
   std::uint64_t retransmissions = 0;
-  std::uint64_t drops = 0;        // frames that died, both hosts
+  std::uint64_t drops = 0;  // frames that died, both hosts
 };
 
 // The CPU time of a workload, which is the wall clock's on a machine with nothing else to do. Real

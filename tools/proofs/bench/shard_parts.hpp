@@ -1,7 +1,7 @@
 // One shard of a server that answers short connections from memory.
 #pragma once
 
-#include "core/seam/shard.hpp"
+#include "core/stack/shard.hpp"
 #include "hw/shards/port.hpp"
 #include "tools/lib/pair/pair.hpp"
 #include "tools/proofs/bench/shards.hpp"

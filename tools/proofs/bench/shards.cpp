@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "core/seam/shard.hpp"
-#include "core/seam/statistics.hpp"
-#include "tools/proofs/bench/shard_parts.hpp"
+#include "core/stack/shard.hpp"
+#include "core/stack/statistics.hpp"
 #include "tools/lib/journal/recorder.hpp"
+#include "tools/proofs/bench/shard_parts.hpp"
 
 namespace lockstep::tools::benchmark {
 
@@ -22,8 +22,7 @@ struct ShardedTransactions::Parts {
         client_port(to_client, to_servers, clock),
         caller{.at_once = asked.at_once.value} {
     for (std::uint32_t i = 0; i < asked.shards.value; ++i) {
-      shards.push_back(
-          std::make_unique<Shard>(asked, ShardId{i}, to_client, mesh, clock));
+      shards.push_back(std::make_unique<Shard>(asked, ShardId{i}, to_client, mesh, clock));
     }
     if (!asked.journal.empty()) {
       Shard& alone = *shards.front();
@@ -34,7 +33,7 @@ struct ShardedTransactions::Parts {
     }
   }
 
-  // What a network card does: each frame into its shard's queue.
+  // What a network NIC does: each frame into its shard's queue.
   void steer() {
     while (to_servers.waiting() != 0) {
       auto const frame = to_servers.frame(0);
@@ -153,8 +152,8 @@ Result ShardedTransactions::run() {
   result.units = p.caller.finished - finished_before;
   result.bytes = (p.caller.received - received_before) * 2;
   result.frames = p.frames() - frames_before;
-  result.retransmissions = p.sum_of(
-      [](const Statistics& each) { return each.tcp.retransmissions; });
+  result.retransmissions =
+      p.sum_of([](const Statistics& each) { return each.tcp.retransmissions; });
   result.drops = p.sum_of([](const Statistics& each) {
     std::uint64_t sum = 0;
     for (std::uint32_t i = 0; i < drop_count; ++i) {

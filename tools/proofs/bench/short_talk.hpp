@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/seam/stack.hpp"
+#include "core/stack/stack.hpp"
 #include "tools/lib/pair/pair.hpp"
 
 namespace lockstep::tools::benchmark {
@@ -35,7 +35,7 @@ struct ShortCaller {
   std::uint64_t finished = 0;
   std::uint64_t received = 0;
 
-  void told(Stack& stack, const Event& event) {
+  void on_event(Stack& stack, const Event& event) {
     switch (event.kind) {
       case EventKind::connected: {
         Taken const taken = stack.write(event.id, message);
@@ -80,7 +80,7 @@ struct ShortCaller {
 struct ShortAnswerer {
   Message message{};
 
-  void told(Stack& stack, const Event& event) {
+  void on_event(Stack& stack, const Event& event) {
     if (event.kind != EventKind::received) {
       return;
     }

@@ -7,7 +7,7 @@ import re
 import subprocess
 import tempfile
 
-from proofs.wire import stand
+from proofs.wire import bench_host
 from dev import namespace as ns
 
 GOAL = 1.5  # times the kernel's requests a second of processor; never a gate
@@ -59,15 +59,15 @@ def serving(name, row, folder, site, build):
     """That server on the wire of this row."""
     with ns.fresh_namespace():
         if name != "tap":
-            stand.set_up_wire(row.mtu, row.offloads or name in ("xdp", "packet"))
+            bench_host.set_up_wire(row.mtu, row.offloads or name in ("xdp", "packet"))
         if name in ("xdp", "packet", "tap"):
-            with stand.ours(name, words=["--connections", 16_384], mtu=row.mtu) as served:
-                yield served, f"http://{stand.THERE}"
+            with bench_host.ours(name, words=["--connections", 16_384], mtu=row.mtu) as served:
+                yield served, f"http://{bench_host.THERE}"
             return
-        command = (stand.nginx_command(folder, PORT, site) if name == "nginx"
+        command = (bench_host.nginx_command(folder, PORT, site) if name == "nginx"
                    else [build / "bench_epoll", "--port", PORT])
-        with stand.of_the_kernel(command, PORT) as served:
-            yield served, f"http://{stand.THERE}:{PORT}"
+        with bench_host.of_the_kernel(command, PORT) as served:
+            yield served, f"http://{bench_host.THERE}:{PORT}"
 
 
 def run_once(name, row, folder, site, build, profile=None):
@@ -76,9 +76,9 @@ def run_once(name, row, folder, site, build, profile=None):
         if name != "tap":
             served.driver = row.driver()
         with profiled(served, profile):
-            found = stand.measured(served, folder, url + row.path, row.words)
+            found = bench_host.measured(served, folder, url + row.path, row.words)
     wrong = {kind: count for kind, count in found["errors"].items() if count}
-    return {"per_processor_second": stand.per_processor_second(found),
+    return {"per_processor_second": bench_host.per_processor_second(found),
             "per_second": found["requests_per_second"],
             "goodput": found["goodput_bits_per_second"],
             "bits_per_processor_second":
@@ -93,7 +93,7 @@ def profiled(served, into):
     if into is None:
         yield
         return
-    stand.hold_receivers()
+    bench_host.hold_receivers()
     threads = ",".join(str(each) for each in served.processes())
     with subprocess.Popen(["perf", "record", "-q", "-F", "999", "-e", "cpu-clock", "-p", threads,
                            "-o", str(into)], stdout=subprocess.DEVNULL,
@@ -139,7 +139,7 @@ def parts_in(profile):
 
 def spread_of(values, form):
     """'median (least to most)'"""
-    middle, least, most = stand.spread(values)
+    middle, least, most = bench_host.spread(values)
     return f"{middle:{form}} ({least:{form}} to {most:{form}})"
 
 
@@ -162,9 +162,9 @@ def text_of(line):
     """The same, for people."""
     return (f"| {line['workload']} | {line['server']} | "
             f"{spread_of(line['requests_per_processor_second'], ',.0f')} | "
-            f"{stand.spread(line['bits_per_processor_second'])[0] / 1e9:.1f} | "
+            f"{bench_host.spread(line['bits_per_processor_second'])[0] / 1e9:.1f} | "
             f"{spread_of(line['ratio'], '.2f')} | "
-            f"{stand.spread(line['requests_per_second'])[0]:,.0f} | {line['errors']} |")
+            f"{bench_host.spread(line['requests_per_second'])[0]:,.0f} | {line['errors']} |")
 
 
 HEAD = ("| workload | server | requests a processor second | Gbit of pages a processor second | "
@@ -196,9 +196,9 @@ def profile_lines(folder, site, options):
 
 def check(options):
     """Prints the table; 0 whatever it says."""
-    reason = stand.why_not("nginx", "ethtool", options.build / "bench_epoll")
+    reason = bench_host.why_not("nginx", "ethtool", options.build / "bench_epoll")
     if reason:
-        raise stand.Refused(reason)
+        raise bench_host.Refused(reason)
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         site = make_site(folder)
@@ -219,7 +219,7 @@ def check(options):
                 print(text, flush=True)
     if options.json:
         options.json.write_text(json.dumps(lines, indent=2) + "\n", encoding="utf-8")
-    best = max((stand.spread(each["ratio"])[0] for each in lines
+    best = max((bench_host.spread(each["ratio"])[0] for each in lines
                 if each["server"] in ("xdp", "tap") and each["workload"].startswith("pages")),
                default=None)
     if best is not None:

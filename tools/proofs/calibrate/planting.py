@@ -1,5 +1,5 @@
 # Plants each kind of violation into captures that are whole, and notes what was planted.
-"""Captures come from making.make; those of cards that cut text themselves are left out."""
+"""Captures come from making.make; those of nics that cut text themselves are left out."""
 import json
 import pathlib
 import random

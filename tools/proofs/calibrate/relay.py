@@ -75,7 +75,7 @@ def seal(frame, at, tcp):
 
 
 def resegment(frame, header):
-    """The frames that a card would make of one that the kernel left whole."""
+    """The frames that a nic would make of one that the kernel left whole."""
     flags, kind, _, size = struct.unpack_from("<BBHH", header)
     place = where_tcp(frame)
     if place is None or not flags & NEEDS_CSUM:

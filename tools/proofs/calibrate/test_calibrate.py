@@ -123,7 +123,7 @@ def life(begin, client, server):
 
 
 def test_numbers_are_moved_and_sums_stay_as_they_were():
-    """Right, wrong, or left to the card."""
+    """Right, wrong, or left to the nic."""
     plain = segment(b"abc", seq=5, ack=9, sport=30000, dport=5000)
     plain.blocks = [(20, 30)]
     made = views_reuse.renumbered(plain.frame(), (31000, 6000), (100, pcap.CYCLE - 10))

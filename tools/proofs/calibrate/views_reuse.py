@@ -29,7 +29,7 @@ class Head:
 
 
 def pseudo_sum(frame, head):
-    """What a kernel leaves as checksum where the card is to make it."""
+    """What a kernel leaves as checksum where the nic is to make it."""
     four = frame[head.at] >> 4 == 4
     addresses = frame[head.at + 12:head.at + 20] if four else frame[head.at + 8:head.at + 40]
     return relay.sum16(bytes(addresses) + struct.pack(">HH", relay.TCP, len(frame) - head.tcp))
@@ -51,7 +51,7 @@ def move_blocks(octets, head, by):
 
 def renumbered(frame, ports, shifts):
     """With the ports (client, server) and its numbers moved by (client's, server's). A checksum
-    that was right is right, one that was wrong is wrong, one left to the card is left."""
+    that was right is right, one that was wrong is wrong, one left to the nic is left."""
     head, out = Head(frame), bytearray(frame)
     mine, others = shifts if head.from_client else shifts[::-1]
     is_answer = head.flags & RST and not head.seq  # to a SYN: it has no number of its own

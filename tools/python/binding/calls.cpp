@@ -2,12 +2,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "core/seam/statistics.hpp"
+#include "core/stack/statistics.hpp"
+#include "tools/lib/calls/calls.hpp"
+#include "tools/lib/calls/refused.hpp"
 #include "tools/python/binding/bindings.hpp"
 #include "tools/python/binding/convert.hpp"
 #include "tools/python/binding/inspection.hpp"
-#include "tools/lib/calls/calls.hpp"
-#include "tools/lib/calls/refused.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -60,8 +60,7 @@ nb::tuple connect(Calls& calls, const nb::tuple& remote, const nb::tuple& local,
 
 std::uint32_t write(Calls& calls, const nb::tuple& id, const nb::bytes& data, bool more,
                     bool record) {
-  Taken const taken =
-      calls.stack().write(connection_of(id), bytes_of(data), more_of(more, record));
+  Taken const taken = calls.stack().write(connection_of(id), bytes_of(data), more_of(more, record));
   std::uint32_t const count = taken_or_refused(taken, "write");
   calls.touched();
   return count;
@@ -76,8 +75,8 @@ nb::str state(Calls& calls, const nb::tuple& id) {
 }
 
 nb::str state_of(Calls& calls, const nb::tuple& local, const nb::tuple& remote) {
-  return to_python(name_of(calls.stack().state_of({endpoint_of(local, "local"),
-                                                   endpoint_of(remote, "remote")})));
+  return to_python(name_of(
+      calls.stack().state_of({endpoint_of(local, "local"), endpoint_of(remote, "remote")})));
 }
 
 nb::dict inspect(Calls& calls, const nb::tuple& id) {
@@ -146,21 +145,33 @@ using Class = nb::class_<Calls>;
 
 void bind_application(Class& calls) {
   calls.def("listen", &listen, "local"_a, "backlog"_a, "fast_open"_a)
-      .def("unlisten", [](Calls& self, const nb::tuple& id) {
-        refuse_unless_none(self.stack().unlisten(listener_of(id)), "unlisten");
-        self.touched();
-      }, "listener"_a)
+      .def(
+          "unlisten",
+          [](Calls& self, const nb::tuple& id) {
+            refuse_unless_none(self.stack().unlisten(listener_of(id)), "unlisten");
+            self.touched();
+          },
+          "listener"_a)
       .def("connect", &connect, "remote"_a, "local"_a, "fast_open"_a)
       .def("write", &write, "connection"_a, "data"_a, "more"_a, "record"_a)
-      .def("read", [](Calls& self, const nb::tuple& id, std::uint32_t most, bool peek) {
-        return to_python(self.read(connection_of(id), Bytes{most}, peek));
-      }, "connection"_a, "most"_a, "peek"_a)
-      .def("unread", [](Calls& self, const nb::tuple& id) {
-        return self.stack().unread(connection_of(id)).count;
-      }, "connection"_a)
-      .def("writable", [](Calls& self, const nb::tuple& id) {
-        return self.stack().writable(connection_of(id)).count;
-      }, "connection"_a)
+      .def(
+          "read",
+          [](Calls& self, const nb::tuple& id, std::uint32_t most, bool peek) {
+            return to_python(self.read(connection_of(id), Bytes{most}, peek));
+          },
+          "connection"_a, "most"_a, "peek"_a)
+      .def(
+          "unread",
+          [](Calls& self, const nb::tuple& id) {
+            return self.stack().unread(connection_of(id)).count;
+          },
+          "connection"_a)
+      .def(
+          "writable",
+          [](Calls& self, const nb::tuple& id) {
+            return self.stack().writable(connection_of(id)).count;
+          },
+          "connection"_a)
       .def("finish", plain<&Stack::finish>("finish"), "connection"_a)
       .def("close", plain<&Stack::close>("close"), "connection"_a)
       .def("urgent", plain<&Stack::urgent>("urgent"), "connection"_a)

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "tools/base/process/failure.hpp"
-#include "tools/python/binding/bindings.hpp"
 #include "tools/lib/calls/refused.hpp"
+#include "tools/python/binding/bindings.hpp"
 #include "tools/python/socket_calls.hpp"
 
 namespace nb = nanobind;
@@ -38,8 +38,8 @@ void translate(const std::exception_ptr& thrown, void* payload) {
   } catch (const SocketFailure& failure) {
     bool const blocks = failure.number() == EAGAIN;
     nb::tuple const words = nb::make_tuple(
-        failure.number(), (std::string(failure.what()) + ": " +
-                           std::strerror(failure.number())).c_str());
+        failure.number(),
+        (std::string(failure.what()) + ": " + std::strerror(failure.number())).c_str());
     PyErr_SetObject(blocks ? classes.would_block : classes.socket_error, words.ptr());
   } catch (const Failure& failure) {
     bool const bad = failure.code() == ExitCode::bad_input;

@@ -28,8 +28,8 @@ nb::list packets_of(const nb::bytes& records, const nb::list& payloads) {
   nb::list out;
   Packet rest = bytes_of(records);
   for (nb::handle payload : payloads) {
-    out.append(to_python(packet_of(rest.first(record_bytes),
-                                   bytes_of(nb::borrow<nb::bytes>(payload)))));
+    out.append(
+        to_python(packet_of(rest.first(record_bytes), bytes_of(nb::borrow<nb::bytes>(payload)))));
     rest = rest.subspan(record_bytes);
   }
   return out;

@@ -11,9 +11,7 @@ namespace nb = nanobind;
 namespace lockstep::tools::python {
 namespace {
 
-nb::object instant(Instant at) {
-  return at.is_never() ? nb::none() : nb::object(nb::int_(at.ns));
-}
+nb::object instant(Instant at) { return at.is_never() ? nb::none() : nb::object(nb::int_(at.ns)); }
 
 nb::tuple endpoint(const Endpoint& end) {
   return nb::make_tuple(text_of(end.address), end.port.value);
@@ -54,8 +52,8 @@ void add_options(const ConnectionInfo& info, nb::dict& out) {
   out["ts_recent"] = info.options.ts_recent;
   out["fast_open"] = info.options.fast_open;
   out["sack"] = info.sack;
-  out["ecn_hears"] = info.ecn.hears;
-  out["ecn_sends"] = info.ecn.sends;
+  out["ecn_rx"] = info.ecn.rx;
+  out["ecn_tx"] = info.ecn.tx;
   out["ecn_echo"] = info.ecn.echo;
   out["ecn_cwr_due"] = info.ecn.cwr_due;
 }

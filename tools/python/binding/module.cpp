@@ -8,10 +8,13 @@
 NB_MODULE(_core, module) {
   module.doc() = "The compiled part of lockstep: use the module lockstep, which is documented.";
   lockstep::set_check_handler(lockstep::tools::python::tell_failed_check);
-  module.def("break_down", [] {
-    bool const asked_for_it = true;
-    CHECK(!asked_for_it);
-  }, "For tests: fails a CHECK, as a bug of ours would. The process ends.");
+  module.def(
+      "break_down",
+      [] {
+        bool const asked_for_it = true;
+        CHECK(!asked_for_it);
+      },
+      "For tests: fails a CHECK, as a bug of ours would. The process ends.");
   lockstep::tools::python::bind_errors(module);
   lockstep::tools::python::bind_units(module);
   lockstep::tools::python::bind_fields(module);

@@ -7,10 +7,10 @@
 #include <new>
 
 #include "sim/kernel/snapshot.hpp"
+#include "tools/lib/world_file/world_file.hpp"
 #include "tools/python/binding/bindings.hpp"
 #include "tools/python/binding/convert.hpp"
 #include "tools/python/simulation.hpp"
-#include "tools/lib/world_file/world_file.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -111,17 +111,24 @@ void bind_simulation(nb::module_& module) {
       .def("frames", &take_frames)
       .def("pcapng", [](Simulation& self) { return to_python(self.pcapng()); })
       .def("tap", &Simulation::tap_named, "name"_a)
-      .def("send", [](Simulation& self, std::uint32_t tap, const nb::bytes& frame) {
-        self.send(tap, bytes_of(frame));
-      }, "tap"_a, "frame"_a)
+      .def(
+          "send",
+          [](Simulation& self, std::uint32_t tap, const nb::bytes& frame) {
+            self.send(tap, bytes_of(frame));
+          },
+          "tap"_a, "frame"_a)
       .def("arrived", &take_arrived, "tap"_a)
       .def("snapshot", [](Simulation& self) { return Kept{self.snapshot()}; })
-      .def("restore", [](Simulation& self, const Kept& kept) { self.restore(*kept.all); },
-           "snapshot"_a);
+      .def(
+          "restore", [](Simulation& self, const Kept& kept) { self.restore(*kept.all); },
+          "snapshot"_a);
   nb::class_<SimHost, Calls>(module, "Host", "A host of a simulation.")
-      .def("__init__", [](SimHost* self, Simulation& in, const std::string& name) {
-        new (self) SimHost(in, in.host_named(name));
-      }, "simulation"_a, "name"_a, nb::keep_alive<1, 2>())
+      .def(
+          "__init__",
+          [](SimHost* self, Simulation& in, const std::string& name) {
+            new (self) SimHost(in, in.host_named(name));
+          },
+          "simulation"_a, "name"_a, nb::keep_alive<1, 2>())
       .def("now", [](SimHost& self) { return self.now().ns; });
 }
 

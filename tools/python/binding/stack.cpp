@@ -6,10 +6,10 @@
 
 #include <new>
 
-#include "tools/python/binding/bindings.hpp"
-#include "tools/python/binding/convert.hpp"
 #include "tools/lib/calls/configure.hpp"
 #include "tools/lib/calls/refused.hpp"
+#include "tools/python/binding/bindings.hpp"
+#include "tools/python/binding/convert.hpp"
 #include "tools/python/solo.hpp"
 
 namespace nb = nanobind;
@@ -81,18 +81,17 @@ std::uint32_t bind(Solo& solo, const nb::bytes& content) {
 
 std::uint32_t lend(Solo& solo, const nb::tuple& id, std::uint32_t region, std::uint64_t offset,
                    std::uint32_t length, bool more, bool record) {
-  return taken_or_refused(solo.lend(connection_of(id), {RegionId{region}, offset, length},
-                                    more_of(more, record)),
-                          "lend");
+  return taken_or_refused(
+      solo.lend(connection_of(id), {RegionId{region}, offset, length}, more_of(more, record)),
+      "lend");
 }
 
-void construct(Solo* self, const std::string& profile, std::uint64_t seed,
-               const std::string& link, const std::vector<std::string>& addresses,
-               std::uint64_t mtu, const std::string& gateway, const std::string& mac,
+void construct(Solo* self, const std::string& profile, std::uint64_t seed, const std::string& link,
+               const std::vector<std::string>& addresses, std::uint64_t mtu,
+               const std::string& gateway, const std::string& mac,
                const std::map<std::string, std::string>& neighbours, const nb::dict& config,
                std::uint64_t start) {
-  StackSpec spec{profile, seed, link, addresses, mtu, gateway, mac, neighbours,
-                 fields_in(config)};
+  StackSpec spec{profile, seed, link, addresses, mtu, gateway, mac, neighbours, fields_in(config)};
   new (self) Solo(config_of(spec), Instant{start}, seed);
 }
 
@@ -103,18 +102,21 @@ void bind_stack(nb::module_& module) {
       .def("__init__", &construct, "profile"_a, "seed"_a, "link"_a, "addresses"_a, "mtu"_a,
            "gateway"_a, "mac"_a, "neighbours"_a, "config"_a, "start"_a)
       .def("now", [](const Solo& self) { return self.now().ns; })
-      .def("deadline", [](const Solo& self) { return to_python(self.deadline()); },
-           nb::sig("def deadline(self) -> int | None"))
-      .def("receive_one", [](Solo& self, const nb::bytes& packet) {
-        Packet const one = bytes_of(packet);
-        self.receive({&one, 1});
-      }, "packet"_a)
+      .def(
+          "deadline", [](const Solo& self) { return to_python(self.deadline()); },
+          nb::sig("def deadline(self) -> int | None"))
+      .def(
+          "receive_one",
+          [](Solo& self, const nb::bytes& packet) {
+            Packet const one = bytes_of(packet);
+            self.receive({&one, 1});
+          },
+          "packet"_a)
       .def("receive", &receive, "packets"_a)
       .def("transmit", &transmit)
       // The bytes of Python live as long as the stack that reads them.
       .def("bind", &bind, "content"_a, nb::keep_alive<1, 2>())
-      .def("lend", &lend, "connection"_a, "region"_a, "offset"_a, "length"_a, "more"_a,
-           "record"_a)
+      .def("lend", &lend, "connection"_a, "region"_a, "offset"_a, "length"_a, "more"_a, "record"_a)
       .def("advance_to", &advance_to, "instant"_a)
       .def("judge", &Solo::judge)
       .def("wrongs", &wrongs)

@@ -5,8 +5,8 @@
 
 #include "core/tcp/state.hpp"
 #include "core/units/drop.hpp"
-#include "tools/python/binding/bindings.hpp"
 #include "tools/lib/calls/configure.hpp"
+#include "tools/python/binding/bindings.hpp"
 
 namespace nb = nanobind;
 
@@ -16,8 +16,7 @@ namespace {
 nb::list fields(const std::string& profile) {
   nb::list out;
   for (FieldInfo const& each : fields_of(profile)) {
-    out.append(nb::make_tuple(each.name, each.unit, each.least, each.most, each.words,
-                              each.value));
+    out.append(nb::make_tuple(each.name, each.unit, each.least, each.most, each.words, each.value));
   }
   return out;
 }
@@ -44,8 +43,9 @@ nb::list states() {
 }  // namespace
 
 void bind_units(nb::module_& module) {
-  module.def("duration_ns", [](const std::string& text) { return duration_of(text).ns; },
-             nb::arg("text"), "Nanoseconds of a text like 200ms.");
+  module.def(
+      "duration_ns", [](const std::string& text) { return duration_of(text).ns; }, nb::arg("text"),
+      "Nanoseconds of a text like 200ms.");
   module.def("fields", &fields, nb::arg("profile"),
              "(name, unit, least, most, words, value) of each field of Config.");
   module.def("drops", &drops, "Each reason for which a packet can die, and what happened.");

@@ -81,11 +81,11 @@ std::string roff_lines(std::string_view text) { return ".nf\n" + roff(text) + "\
 std::string manual_option(const CLI::Option& option) {
   std::vector<std::string> names = names_of(option);
   std::string const head =
-      names.empty() ? "\\fI" + roff(option.get_name()) + "\\fR"
-                    : "\\fB" + roff(joined(names, ", ")) + "\\fR" +
-                          (option.get_type_size() == 0
-                               ? ""
-                               : " \\fI" + roff(option.get_type_name()) + "\\fR");
+      names.empty()
+          ? "\\fI" + roff(option.get_name()) + "\\fR"
+          : "\\fB" + roff(joined(names, ", ")) + "\\fR" +
+                (option.get_type_size() == 0 ? ""
+                                             : " \\fI" + roff(option.get_type_name()) + "\\fR");
   std::string const standard =
       option.get_default_str().empty() ? "" : fmt::format(" [{}]", option.get_default_str());
   return ".TP\n" + head + "\n" + roff(option.get_description() + standard) + "\n";
@@ -190,8 +190,7 @@ case $at in
 compadd -- ${{=next}}
 _files
 )",
-                     app.get_name(), paths(app, " | "),
-                     next_words(app, "  '{}') next='{}' ;;\n"));
+                     app.get_name(), paths(app, " | "), next_words(app, "  '{}') next='{}' ;;\n"));
 }
 
 std::string fish_completion(const CLI::App& app) {
@@ -210,8 +209,7 @@ end
 )",
                                 name, paths(app, " "));
   walk(app, name, [&](const CLI::App& at, const std::string& path) {
-    std::string const begin =
-        fmt::format("complete -c {} -n '__{}_is_at {}'", name, name, path);
+    std::string const begin = fmt::format("complete -c {} -n '__{}_is_at {}'", name, name, path);
     for (const CLI::App* const verb : verbs_of(at)) {
       out += fmt::format("{} -f -a {} -d {}\n", begin, verb->get_name(),
                          fish_quoted(verb->get_description()));
@@ -225,9 +223,9 @@ end
         letters += " -l " + word;
       }
       if (!letters.empty()) {
-        out += fmt::format("{}{}{} -d {}\n", begin, letters,
-                           option->get_type_size() == 0 ? "" : " -r",
-                           fish_quoted(option->get_description()));
+        out +=
+            fmt::format("{}{}{} -d {}\n", begin, letters, option->get_type_size() == 0 ? "" : " -r",
+                        fish_quoted(option->get_description()));
       }
     }
   });

@@ -12,9 +12,9 @@
 
 #include "core/units/check.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/process/version.hpp"
 #include "tools/verbs/cli/manual.hpp"
 #include "tools/verbs/verbs.hpp"
-#include "tools/base/process/version.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -123,8 +123,9 @@ int run_program(int count, const char* const* arguments) {
   CLI::App app{"Lockstep: a TCP/IP stack that is simulated first and deployed second", "lockstep"};
   app.set_version_flag("--version", fmt::format("lockstep {}", version));
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 fine, 1 finding, 2 wrong usage or bad input, 3 environment.\n"
-             "Each verb has its own --help with an example.");
+  app.footer(
+      "Exit codes: 0 fine, 1 finding, 2 wrong usage or bad input, 3 environment.\n"
+      "Each verb has its own --help with an example.");
   int exit_code = static_cast<int>(ExitCode::fine);
   set_check_handler(say_failed_check);
   for (const RegisterVerb add : verbs) {

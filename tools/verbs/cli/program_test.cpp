@@ -1,9 +1,9 @@
 // The command line's own behaviour: help, version, and one line for each wrong usage.
 #include "tools/verbs/cli/program.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,8 +55,8 @@ TEST(Program, HelpNamesTheVerbs) {
 }
 
 TEST(Program, EachVerbsHelpHasAnExampleAndJson) {
-  for (const std::string verb : {"coverage", "sim run", "swarm", "hostile", "replay",
-                                 "conformance", "pkt run", "sweep"}) {
+  for (const std::string verb :
+       {"coverage", "sim run", "swarm", "hostile", "replay", "conformance", "pkt run", "sweep"}) {
     const std::string first = verb.substr(0, verb.find(' '));
     std::vector<const char*> arguments{first.c_str()};
     if (first != verb) {
@@ -88,10 +88,17 @@ TEST(Program, ACaptureWithoutTcpIsRefusedByBothWhoReadCaptures) {
 }
 
 TEST(Program, WrongUsageIsOneLineAndTwo) {
-  const std::vector<std::vector<const char*>> wrong = {
-      {},          {"coverge"},    {"--bogus"}, {"coverage", "--bogus"}, {"coverage", "--rfc", "x"},
-      {"sim"},     {"sim", "rum"}, {"swarm"},   {"swarm", "--jobs", "0"}, {"replay"},
-      {"sim", "run"}};
+  const std::vector<std::vector<const char*>> wrong = {{},
+                                                       {"coverge"},
+                                                       {"--bogus"},
+                                                       {"coverage", "--bogus"},
+                                                       {"coverage", "--rfc", "x"},
+                                                       {"sim"},
+                                                       {"sim", "rum"},
+                                                       {"swarm"},
+                                                       {"swarm", "--jobs", "0"},
+                                                       {"replay"},
+                                                       {"sim", "run"}};
   for (const std::vector<const char*>& arguments : wrong) {
     const Outcome run(arguments);
     EXPECT_EQ(run.code, 2);

@@ -8,11 +8,11 @@
 #include "conformance/replay/live.hpp"
 #include "conformance/suite/page.hpp"
 #include "conformance/suite/suite.hpp"
-#include "tools/lib/sim_nic/port_kinds.hpp"
-#include "tools/base/process/failure.hpp"
-#include "tools/verbs/verbs.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/table.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/lib/sim_nic/port_kinds.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -69,8 +69,8 @@ int run_conformance(const ConformanceOptions& options) {
       options.junit.empty() ? (reports / "conformance.xml").string() : options.junit;
   auto const cases = conformance::find_cases(room, options.suites);
   conformance::set_replay_bench(port_kind(options.driver).bench);
-  DraftFile json_file(json);
-  DraftFile junit_file(junit);
+  AtomicFile json_file(json);
+  AtomicFile junit_file(junit);
   conformance::SuiteReport const report = conformance::run_suite(cases);
   json_file.put(conformance::suite_json(report));
   junit_file.put(conformance::suite_junit(report));

@@ -313,17 +313,17 @@ TEST_P(WrongCitation, IsNamedWithItsLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, WrongCitation,
-    testing::Values(
-        Wrong{"unknown_id", "\n" + cite("rfc7#3.1", "7:Z words"), 3, "7:Z is no requirement"},
-        Wrong{"other_rfc", cite("rfc8#3.1", "7:A words"), 2, "not in rfc8#3.1"},
-        Wrong{"no_target", says + "7:A words\n", 1, "without the line rfcN#SECTION"},
-        Wrong{"no_id", cite("rfc7#3.1", "words alone"), 2, "id of a requirement first"},
-        Wrong{"no_words", mark + "rfc7#3.1\nint x;\n", 1, "without its requirement"},
-        Wrong{"no_words_at_the_end", mark + "rfc7#3.1", 1, "without its requirement"},
-        Wrong{"bad_target", mark + "rfc7 3.1\n", 1, "is no citation"},
-        Wrong{"empty_section", mark + "rfc7#\n", 1, "is no citation"},
-        Wrong{"bad_type", mark + "rfc7#3.1\n" + mark + "type=code\n" + says + "7:A\n", 2,
-              "only type=test"}),
+    testing::Values(Wrong{"unknown_id", "\n" + cite("rfc7#3.1", "7:Z words"), 3,
+                          "7:Z is no requirement"},
+                    Wrong{"other_rfc", cite("rfc8#3.1", "7:A words"), 2, "not in rfc8#3.1"},
+                    Wrong{"no_target", says + "7:A words\n", 1, "without the line rfcN#SECTION"},
+                    Wrong{"no_id", cite("rfc7#3.1", "words alone"), 2, "id of a requirement first"},
+                    Wrong{"no_words", mark + "rfc7#3.1\nint x;\n", 1, "without its requirement"},
+                    Wrong{"no_words_at_the_end", mark + "rfc7#3.1", 1, "without its requirement"},
+                    Wrong{"bad_target", mark + "rfc7 3.1\n", 1, "is no citation"},
+                    Wrong{"empty_section", mark + "rfc7#\n", 1, "is no citation"},
+                    Wrong{"bad_type", mark + "rfc7#3.1\n" + mark + "type=code\n" + says + "7:A\n",
+                          2, "only type=test"}),
     [](const testing::TestParamInfo<Wrong>& wrong) { return wrong.param.name; });
 
 TEST(Coverage, AnotherSectionIsANoteAndNoFinding) {
@@ -363,8 +363,9 @@ TEST(Coverage, ScenarioWithUnknownIdsAndBadToml) {
 
 TEST(Coverage, DeclinedRowsAreNotBare) {
   const Tree tree;
-  tree.decline("[[declined]]\nids = [\"7:A\", \"7:B\"]\nreason = \"no\"\n"
-               "[[declined]]\nid = \"7:C\"\nreason = \"never\"\n");
+  tree.decline(
+      "[[declined]]\nids = [\"7:A\", \"7:B\"]\nreason = \"no\"\n"
+      "[[declined]]\nid = \"7:C\"\nreason = \"never\"\n");
   const Answer answer(tree);
   EXPECT_FALSE(answer.report.has_finding());
   EXPECT_EQ(answer.row("7:C").declined->reason, "never");

@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <memory>
 
-#include "tools/base/process/failure.hpp"
-#include "tools/verbs/verbs.hpp"
 #include "conformance/requirements/coverage.hpp"
 #include "conformance/requirements/live.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/table.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -69,10 +69,11 @@ void register_coverage(CLI::App& app, int& exit_code) {
   verb->add_flag("--places", options->places, "print every place of each row, not a line a row");
   verb->add_option("--html", options->html, "write a page with filters to this file as well");
   verb->add_option("--root", options->root, "the repository (default: at or above this folder)");
-  verb->footer("Exit code 1: a MUST, MUST NOT or text row is bare (of RFCs 2018, 5681, 5961,\n"
-               "6298, 7323 and 9293 also a SHOULD, SHOULD NOT or RECOMMENDED row), or a citation\n"
-               "is wrong.\n"
-               "Example: lockstep coverage --rfc 6298 --html coverage.html");
+  verb->footer(
+      "Exit code 1: a MUST, MUST NOT or text row is bare (of RFCs 2018, 5681, 5961,\n"
+      "6298, 7323 and 9293 also a SHOULD, SHOULD NOT or RECOMMENDED row), or a citation\n"
+      "is wrong.\n"
+      "Example: lockstep coverage --rfc 6298 --html coverage.html");
   verb->callback([options, &exit_code] { exit_code = run_coverage(*options); });
 }
 

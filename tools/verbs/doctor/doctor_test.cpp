@@ -175,8 +175,7 @@ TEST(Doctor, OurAddressIsAnothers) {
   facts.clash = hw::KernelOwner{"lo", IpAddress::v4(10, 9, 0, 2), 32, false};
   EXPECT_EQ(only(facts, DriverKind::xdp, "address").mend, "ip address del 10.9.0.2/32 dev lo");
   facts.clash = hw::KernelOwner{"lo", IpAddress::v4(10, 9, 0, 0), 24, true};
-  EXPECT_EQ(only(facts, DriverKind::xdp, "address").mend,
-            "ip route del local 10.9.0.0/24 dev lo");
+  EXPECT_EQ(only(facts, DriverKind::xdp, "address").mend, "ip route del local 10.9.0.0/24 dev lo");
   facts = good();
   facts.owners = {{"eth2", facts.interface.mac}};
   EXPECT_EQ(only(facts, DriverKind::xdp, "neighbours").verdict, Verdict::fine);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 #include "hw/ethtool.hpp"
 #include "hw/interface.hpp"
 
@@ -47,7 +47,7 @@ struct XdpFacts {
 struct DoctorFacts {
   std::string name;
   bool in_user_namespace = false;  ///< where root is not root of the machine
-  std::string program_path;  ///< of this program, for setcap
+  std::string program_path;        ///< of this program, for setcap
   hw::InterfaceFacts interface;
   bool carrier = true;
   std::string driver;  ///< empty: unknown
@@ -57,11 +57,11 @@ struct DoctorFacts {
   XdpFacts xdp;
   Ways ways;
   MemoryFacts memory;
-  std::uint32_t neighbours = 0;  ///< that the kernel knows on the interface
-  std::optional<HostAddress> address;  ///< ours, if it was given
+  std::uint32_t neighbours = 0;          ///< that the kernel knows on the interface
+  std::optional<HostAddress> address;    ///< ours, if it was given
   std::optional<hw::KernelOwner> clash;  ///< who in the kernel has our address
   std::vector<KnownNeighbour> owners;
-  bool forwards = false;         ///< what is not for the kernel goes on, as on a router
+  bool forwards = false;  ///< what is not for the kernel goes on, as on a router
 };
 
 /// Looks, and changes nothing but for a socket of each kind and a map that are closed at once.

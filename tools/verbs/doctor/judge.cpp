@@ -102,8 +102,8 @@ Check xdp_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   bool const zero_copy = (*facts.xdp.features & feature_zero_copy) != 0;
   bool const native = is_native_known(facts);
   out.found = native ? (zero_copy ? "native, zero-copy" : "native, copied") : "none: generic only";
-  bool const wants_native = question.driver == DriverKind::xdp_native ||
-                            question.driver == DriverKind::xdp_zero_copy;
+  bool const wants_native =
+      question.driver == DriverKind::xdp_native || question.driver == DriverKind::xdp_zero_copy;
   if (!native && wants_native) {
     out.verdict = Verdict::breaks;
     out.mend = "--driver xdp-generic, or --driver packet";
@@ -140,10 +140,10 @@ Check queues_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   if (is_xdp(question.driver) && count != question.shards) {
     out.verdict = Verdict::breaks;
     out.found += question.shards == 1 ? "" : fmt::format(", for {} shards", question.shards);
-    out.mend = facts.channels ? fmt::format("ethtool -L {} {} {}", facts.name,
-                                            facts.channels->combined != 0 ? "combined" : "rx",
-                                            question.shards)
-                              : "--shards 1";
+    out.mend = facts.channels
+                   ? fmt::format("ethtool -L {} {} {}", facts.name,
+                                 facts.channels->combined != 0 ? "combined" : "rx", question.shards)
+                   : "--shards 1";
   }
   return out;
 }
@@ -209,8 +209,8 @@ Check segments_check(const DoctorFacts& facts, const DoctorQuestion& question) {
   if (here.empty()) {
     bool const unseen = generic && facts.peer.elsewhere;
     out.verdict = unseen ? Verdict::note : Verdict::fine;
-    out.found = unseen ? "tso and gso have to be off at the other end, in another namespace"
-                       : "none come";
+    out.found =
+        unseen ? "tso and gso have to be off at the other end, in another namespace" : "none come";
     return out;
   }
   out.verdict = Verdict::breaks;
@@ -324,9 +324,9 @@ std::string name_of(Verdict verdict) {
 
 std::vector<Check> judge(const DoctorFacts& facts, const DoctorQuestion& question) {
   using Judge = Check (*)(const DoctorFacts&, const DoctorQuestion&);
-  constexpr Judge all[] = {interface_check, rights_check,    kernel_check,     xdp_check,
-                           program_check,   queues_check,    checksums_check,  segments_check,
-                           tags_check,      mtu_check,       memory_check,     pages_check,
+  constexpr Judge all[] = {interface_check, rights_check,     kernel_check,    xdp_check,
+                           program_check,   queues_check,     checksums_check, segments_check,
+                           tags_check,      mtu_check,        memory_check,    pages_check,
                            address_check,   neighbours_check, forwarding_check};
   std::vector<Check> checks;
   for (Judge const each : all) {

@@ -10,13 +10,7 @@
 namespace lockstep::tools {
 
 /// Of `serve --driver`.
-enum class DriverKind : unsigned char {
-  packet,
-  xdp,
-  xdp_native,
-  xdp_generic,
-  xdp_zero_copy
-};
+enum class DriverKind : unsigned char { packet, xdp, xdp_native, xdp_generic, xdp_zero_copy };
 
 /// fine. note: it works, and this is good to know. breaks: it would not work, or not rightly.
 enum class Verdict : unsigned char { fine, note, breaks };
@@ -32,7 +26,7 @@ struct Check {
 
 struct DoctorQuestion {
   DriverKind driver = DriverKind::packet;
-  std::uint32_t mtu = 0;     ///< 0: the interface's own
+  std::uint32_t mtu = 0;  ///< 0: the interface's own
   std::uint32_t shards = 1;
 };
 

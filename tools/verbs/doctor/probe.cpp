@@ -126,26 +126,26 @@ void probe_neighbours(DoctorFacts& facts) {
       facts.address ? hw::network_octets(facts.address->address) : std::vector<std::byte>{};
   hw::NetlinkQuestion question = hw::question_of(RTM_GETNEIGH, all);
   question.all = true;
-  hw::Netlink(NETLINK_ROUTE).ask(question, [&](std::span<const std::byte> bytes,
-                                               const hw::NetlinkAttributes& told) {
-    ndmsg head{};
-    std::memcpy(&head, bytes.data(), sizeof head);
-    auto const address = told.find(NDA_DST);
-    auto const mac = told.find(NDA_LLADDR);
-    if (!address || (head.ndm_state & NUD_NOARP) != 0) {
-      return;
-    }
-    facts.neighbours += head.ndm_ifindex == facts.interface.index ? 1 : 0;
-    std::array<char, IF_NAMESIZE> name{};
-    if (facts.address && mac && mac->size() == 6 && std::ranges::equal(ours, *address) &&
-        if_indextoname(static_cast<unsigned>(head.ndm_ifindex), name.data()) != nullptr) {
-      KnownNeighbour known{name.data(), {}};
-      for (std::uint32_t i = 0; i < 6; ++i) {
-        known.mac.octets[i] = std::to_integer<std::uint8_t>((*mac)[i]);
-      }
-      facts.owners.push_back(known);
-    }
-  });
+  hw::Netlink(NETLINK_ROUTE)
+      .ask(question, [&](std::span<const std::byte> bytes, const hw::NetlinkAttributes& told) {
+        ndmsg head{};
+        std::memcpy(&head, bytes.data(), sizeof head);
+        auto const address = told.find(NDA_DST);
+        auto const mac = told.find(NDA_LLADDR);
+        if (!address || (head.ndm_state & NUD_NOARP) != 0) {
+          return;
+        }
+        facts.neighbours += head.ndm_ifindex == facts.interface.index ? 1 : 0;
+        std::array<char, IF_NAMESIZE> name{};
+        if (facts.address && mac && mac->size() == 6 && std::ranges::equal(ours, *address) &&
+            if_indextoname(static_cast<unsigned>(head.ndm_ifindex), name.data()) != nullptr) {
+          KnownNeighbour known{name.data(), {}};
+          for (std::uint32_t i = 0; i < 6; ++i) {
+            known.mac.octets[i] = std::to_integer<std::uint8_t>((*mac)[i]);
+          }
+          facts.owners.push_back(known);
+        }
+      });
 }
 
 }  // namespace
@@ -155,9 +155,9 @@ DoctorFacts probe(const std::string& name, const std::optional<HostAddress>& add
   facts.name = name;
   facts.address = address;
   if (auto const trouble = hw::look_at(name, facts.interface)) {
-    throw Failure(trouble.kind == hw::TroubleKind::bad_input ? ExitCode::bad_input
-                                                             : ExitCode::environment,
-                  "--iface: " + trouble.text);
+    throw Failure(
+        trouble.kind == hw::TroubleKind::bad_input ? ExitCode::bad_input : ExitCode::environment,
+        "--iface: " + trouble.text);
   }
   std::error_code none;
   facts.program_path = std::filesystem::read_symlink("/proc/self/exe", none).string();

@@ -5,11 +5,11 @@
 #include <map>
 #include <memory>
 
-#include "tools/base/process/failure.hpp"
-#include "tools/verbs/verbs.hpp"
-#include "tools/verbs/doctor/report.hpp"
 #include "tools/base/output/table.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/verbs/doctor/report.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 namespace {

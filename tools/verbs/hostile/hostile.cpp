@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/base/process/failure.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/json.hpp"
 #include "tools/base/output/table.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
 
 namespace lockstep::tools {
@@ -42,8 +42,7 @@ void note(std::string& broken, bool held, std::string_view name) {
 // store is the bound of each lie; without SYN cookies nobody can promise service under a flood.
 void note_elsewhere(HostileResult& out, const tcp::Config& tcp) {
   note(out.broken, out.report.most.blocks <= tcp.blocks_max.value / 2, "blocks");
-  bool const promised =
-      out.bound.lie != Lie::syn_flood || tcp.syn_cookies != tcp::SynCookies::off;
+  bool const promised = out.bound.lie != Lie::syn_flood || tcp.syn_cookies != tcp::SynCookies::off;
   note(out.broken, out.report.honest_done || !promised, "liveness");
 }
 
@@ -58,9 +57,9 @@ std::vector<HostileBound> chosen(const HostileOptions& options) {
     }
   }
   if (out.empty()) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("--lie {}: no such lie; there are {}: choose one", options.lie,
-                              known));
+    throw Failure(
+        ExitCode::bad_input,
+        fmt::format("--lie {}: no such lie; there are {}: choose one", options.lie, known));
   }
   return out;
 }
@@ -122,11 +121,11 @@ std::string json_of(const std::vector<HostileResult>& results) {
 }  // namespace
 
 const std::vector<HostileBound>& hostile_bounds() {
-  // Records: some 16 of the honest, 128 of a backlog, 8 of the liar and those that it left behind.
-  // Guesses fill the backlog, too, where a reset of the one in whose name they come is under way.
-  // Blocks: what 8 connections may hold unread and to be sent; half of the store for a peer whose
-  // many ACKs make their buffers grow. Replies: one to each frame, but for
-  // what a peer that acknowledges is sent. Octets: what was asked for.
+  // Records: some 16 of the honest, 128 of a backlog, 8 of the attacker and those that it left
+  // behind. Guesses fill the backlog, too, where a reset of the one in whose name they come is
+  // under way. Blocks: what 8 connections may hold unread and to be sent; half of the store for a
+  // peer whose many ACKs make their buffers grow. Replies: one to each frame, but for what a peer
+  // that acknowledges is sent. Octets: what was asked for.
   static const std::vector<HostileBound> bounds{
       {Lie::syn_flood, 1'000'000, 160, 1'024, 1'050, 110, 90},
       {Lie::optimistic_acks, 20'000, 64, 1'024, 4'000, 6'000, 90},

@@ -15,8 +15,8 @@ struct HostileBound {
   std::uint64_t frames = 0;             // how often it is told, unless the user says otherwise
   std::uint32_t connections = 0;        // records in use at once, the honest ones included
   std::uint32_t blocks = 0;             // of the store, likewise
-  std::uint32_t replies_per_mille = 0;  // frames to the liar for 1,000 of its own
-  std::uint32_t amplified_percent = 0;  // octets to the liar for 100 of its own
+  std::uint32_t replies_per_mille = 0;  // frames to the attacker for 1,000 of its own
+  std::uint32_t amplified_percent = 0;  // octets to the attacker for 100 of its own
   std::uint32_t honest_percent = 0;     // of the throughput without any lie
 };
 
@@ -46,7 +46,7 @@ HostileResult judge_lie(const HostileBound& bound, const HostileTarget& target, 
 std::uint64_t quiet_time(const std::string& profile, std::uint64_t seed);
 
 struct HostileOptions {
-  std::string lie;           // empty: all
+  std::string lie;  // empty: all
   std::string profile = "default";
   std::uint64_t frames = 0;  // zero: as many as the bound says
   std::uint64_t seed = 1;

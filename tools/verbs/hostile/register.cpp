@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "tools/verbs/verbs.hpp"
 #include "tools/verbs/hostile/hostile.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 
@@ -18,8 +18,9 @@ void register_hostile(CLI::App& app, int& exit_code) {
   verb->add_option("--frames", options->frames, "how often each is told (each has its number)");
   verb->add_option("--seed", options->seed, "which run: any 64-bit number (1)");
   verb->add_option("--json", options->json, "write the results to this file too");
-  verb->footer("Exit code 1: a bound was broken.\n"
-               "Example: lockstep hostile --lie syn_flood --json flood.json");
+  verb->footer(
+      "Exit code 1: a bound was broken.\n"
+      "Example: lockstep hostile --lie syn_flood --json flood.json");
   verb->callback([options, &exit_code] { exit_code = run_hostile_verb(*options); });
 }
 

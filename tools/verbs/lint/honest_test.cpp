@@ -11,10 +11,10 @@
 #include "sim/checkers/referee/sentences.hpp"
 #include "sim/kernel/pcapng.hpp"
 #include "tools/base/capture/octets.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/verbs/lint/lint.hpp"
 #include "tools/verbs/lint/report.hpp"
-#include "tools/base/output/draft_file.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -110,7 +110,7 @@ class Written {
 
  private:
   std::string path_;
-  DraftFile file_;
+  AtomicFile file_;
   sim::PcapngWriter writer_;
   Instant at_ = Instant{} + Duration::seconds(1'700'000'000);
 };
@@ -135,12 +135,15 @@ TEST(LintHonest, EachPacketTwice) {
       file.add(say);
     };
     twice({.flags = syn, .sequence = 99, .mss = 1'460});
-    twice({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+    twice({.from_first = false,
+           .flags = syn | ack,
+           .sequence = 499,
+           .acknowledgment = 100,
            .mss = 1'460});
     twice({.sequence = 100, .acknowledgment = 500});
     for (std::uint32_t i = 0; i < 8; ++i) {
-      twice({.flags = ack | psh, .sequence = 100 + 1'000 * i, .acknowledgment = 500,
-             .text = 1'000});
+      twice(
+          {.flags = ack | psh, .sequence = 100 + 1'000 * i, .acknowledgment = 500, .text = 1'000});
       twice({.from_first = false, .sequence = 500, .acknowledgment = 1'100 + 1'000 * i});
     }
     Linted const linted = file.lint();
@@ -153,10 +156,17 @@ TEST(LintHonest, EachPacketTwice) {
 TEST(LintHonest, WhatIsSentAgainIsNoCopy) {
   Written file("again.pcapng");
   file.add({.flags = syn, .sequence = 99, .identification = 1, .mss = 1'460});
-  file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
-            .identification = 1, .mss = 1'460});
+  file.add({.from_first = false,
+            .flags = syn | ack,
+            .sequence = 499,
+            .acknowledgment = 100,
+            .identification = 1,
+            .mss = 1'460});
   for (std::uint16_t id = 2; id < 4; ++id) {
-    file.add({.flags = ack | psh, .sequence = 100, .acknowledgment = 500, .text = 9,
+    file.add({.flags = ack | psh,
+              .sequence = 100,
+              .acknowledgment = 500,
+              .text = 9,
               .identification = id});
   }
   EXPECT_EQ(file.lint().copies, 0u);
@@ -167,7 +177,10 @@ TEST(LintHonest, AWholeCaptureOfJoinedSegments) {
   for (std::uint32_t const size : {1'400u, 2'800u}) {
     Written file("joined.pcapng");
     file.add({.flags = syn, .sequence = 99, .mss = 1'200});
-    file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+    file.add({.from_first = false,
+              .flags = syn | ack,
+              .sequence = 499,
+              .acknowledgment = 100,
               .mss = 1'200});
     file.add({.sequence = 100, .acknowledgment = 500});
     file.add({.flags = ack | psh, .sequence = 100, .acknowledgment = 500, .text = size});
@@ -184,7 +197,10 @@ TEST(LintHonest, APlaceThatIsNotInTheCaptureIsRefused) {
   for (std::uint8_t const last : {std::uint8_t{2}, std::uint8_t{9}}) {
     Written file("place.pcapng");
     file.add({.flags = syn, .sequence = 99, .mss = 1'460});
-    file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+    file.add({.from_first = false,
+              .flags = syn | ack,
+              .sequence = 499,
+              .acknowledgment = 100,
               .mss = 1'460});
     if (last == 2) {
       EXPECT_EQ(file.lint_at(IpAddress::v4(10, 0, 0, last)).segments, 2u);
@@ -198,7 +214,10 @@ TEST(LintHonest, AGapIsSeenWhereItWasSent) {
   for (bool const whole : {false, true}) {
     Written file("gap.pcapng");
     file.add({.flags = syn, .sequence = 99, .mss = 1'460});
-    file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+    file.add({.from_first = false,
+              .flags = syn | ack,
+              .sequence = 499,
+              .acknowledgment = 100,
               .mss = 1'460});
     file.add({.sequence = 100, .acknowledgment = 500});
     file.add({.flags = ack | psh, .sequence = 200, .acknowledgment = 500, .text = 9});
@@ -212,7 +231,10 @@ TEST(LintHonest, AGapIsSeenWhereItWasSent) {
 TEST(LintHonest, WhatIsARightIsOneLine) {
   Written file("nagle.pcapng");
   file.add({.flags = syn, .sequence = 99, .mss = 1'460});
-  file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+  file.add({.from_first = false,
+            .flags = syn | ack,
+            .sequence = 499,
+            .acknowledgment = 100,
             .mss = 1'460});
   file.add({.sequence = 100, .acknowledgment = 500});
   for (std::uint32_t i = 0; i < 604; ++i) {
@@ -229,7 +251,10 @@ TEST(LintHonest, WhatIsARightIsOneLine) {
 TEST(LintHonest, OfOneCauseTheFirstFiveAreShown) {
   Written file("five.pcapng");
   file.add({.flags = syn, .sequence = 99, .mss = 1'460});
-  file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
+  file.add({.from_first = false,
+            .flags = syn | ack,
+            .sequence = 499,
+            .acknowledgment = 100,
             .mss = 1'460});
   file.add({.sequence = 100, .acknowledgment = 500});
   for (std::uint16_t i = 1; i <= 30; ++i) {
@@ -291,21 +316,37 @@ TEST(LintHonest, ChecksumsUnderExtensionHeaders) {
 TEST(LintHonest, FiveGibibytesOfAConnection) {
   Written file("long.pcapng");
   file.add({.flags = syn, .sequence = 99, .window = 65'535, .mss = 1'460});
-  file.add({.from_first = false, .flags = syn | ack, .sequence = 499, .acknowledgment = 100,
-            .window = 65'535, .mss = 1'460});
+  file.add({.from_first = false,
+            .flags = syn | ack,
+            .sequence = 499,
+            .acknowledgment = 100,
+            .window = 65'535,
+            .mss = 1'460});
   file.add({.sequence = 100, .acknowledgment = 500, .window = 65'535});
   std::uint32_t at = 100;
   constexpr std::uint32_t size = 60'000;
   for (std::uint64_t sent = 0; sent < std::uint64_t{5} << 30; sent += size) {
-    file.add({.flags = ack | psh, .sequence = at, .acknowledgment = 500, .text = size,
-              .cut = size - 1, .window = 65'535});
+    file.add({.flags = ack | psh,
+              .sequence = at,
+              .acknowledgment = 500,
+              .text = size,
+              .cut = size - 1,
+              .window = 65'535});
     at += size;
     file.add({.from_first = false, .sequence = 500, .acknowledgment = at, .window = 65'535});
   }
-  file.add({.from_first = false, .sequence = 500, .acknowledgment = at + 1'000, .window = 65'535,
-            });
-  file.add({.flags = ack | psh, .sequence = at, .acknowledgment = 500, .text = 9,
-            .after_us = 100'000, .window = 65'535});
+  file.add({
+      .from_first = false,
+      .sequence = 500,
+      .acknowledgment = at + 1'000,
+      .window = 65'535,
+  });
+  file.add({.flags = ack | psh,
+            .sequence = at,
+            .acknowledgment = 500,
+            .text = 9,
+            .after_us = 100'000,
+            .window = 65'535});
   Linted const linted = file.lint();
   EXPECT_EQ(count_of(linted, Rule::ack_of_unheard), 1u) << table_of(linted, 0);
   EXPECT_EQ(linted.certain(), 1u) << table_of(linted, 0);

@@ -14,23 +14,23 @@ namespace lockstep::tools {
 
 struct LintOptions {
   std::string capture;
-  bool whole = false;            ///< the user vouches that the capture lacks nothing
-  std::vector<IpAddress> at;     ///< the capture was taken at these addresses
+  bool whole = false;         ///< the user vouches that the capture lacks nothing
+  std::vector<IpAddress> at;  ///< the capture was taken at these addresses
   Duration rto_min = Duration::seconds(1);
 };
 
 /// What a capture came to. `fouls` are in the order of packets.
 struct Linted {
   std::vector<sim::referee::Foul> fouls;
-  std::uint64_t beyond = 0;       ///< fouls that are only counted
+  std::uint64_t beyond = 0;  ///< fouls that are only counted
   std::uint64_t packets = 0;
   std::uint64_t segments = 0;
   std::uint64_t connections = 0;
-  std::uint64_t unjudged = 0;     ///< segments of connections beyond the limit
-  std::uint64_t copies = 0;       ///< packets that the capture holds a second time: not judged
-  std::uint64_t joined = 0;       ///< segments that hold more than any MSS of the capture
-  FrameCounts kinds{};  ///< frames by FrameKind
-  std::string warning;            ///< where the file breaks off; empty if it is whole
+  std::uint64_t unjudged = 0;  ///< segments of connections beyond the limit
+  std::uint64_t copies = 0;    ///< packets that the capture holds a second time: not judged
+  std::uint64_t joined = 0;    ///< segments that hold more than any MSS of the capture
+  FrameCounts kinds{};         ///< frames by FrameKind
+  std::string warning;         ///< where the file breaks off; empty if it is whole
 
   // With those that are only counted at a foul of the same kind (`Foul::more`).
   std::uint64_t certain() const;

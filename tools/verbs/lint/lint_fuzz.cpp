@@ -1,9 +1,9 @@
 // Captures under libFuzzer: whatever a file holds, lint judges it or refuses it in one line.
 #include <cstring>
 
+#include "tools/base/output/fuzz_file.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/verbs/lint/report.hpp"
-#include "tools/base/output/fuzz_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lockstep::tools;

@@ -17,10 +17,10 @@
 #include "conformance/replay/report.hpp"
 #include "sim/kernel/pcapng.hpp"
 #include "tools/base/capture/octets.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/process/failure.hpp"
-#include "tools/verbs/verbs.hpp"
 #include "tools/verbs/lint/report.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -105,7 +105,7 @@ std::vector<std::byte> bytes_of(const Packet& packet) {
 
 std::string written(const std::string& name, const std::vector<Packet>& packets) {
   std::string const path = temporary(name);
-  DraftFile file(path);
+  AtomicFile file(path);
   sim::PcapngWriter writer(file);
   writer.interface(sim::CaptureLink::raw_ip, "test");
   std::uint64_t at = 1'000'000'000;
@@ -118,7 +118,8 @@ std::string written(const std::string& name, const std::vector<Packet>& packets)
 }
 
 std::vector<Packet> handshake() {
-  return {{true, tcp_flag::syn, 99, 0}, {false, tcp_flag::syn | tcp_flag::ack, 499, 100},
+  return {{true, tcp_flag::syn, 99, 0},
+          {false, tcp_flag::syn | tcp_flag::ack, 499, 100},
           {true, tcp_flag::ack, 100, 500}};
 }
 
@@ -159,9 +160,9 @@ TEST(Lint, LengthsOfAHeaderThatCannotBe) {
     bool good;
   };
   // Less than a header has, more than there is, and all that there is.
-  for (auto const& [words, text, good] : {Case{4, 0, false}, Case{5, 0, true}, Case{6, 3, false},
-                                          Case{6, 4, true}, Case{15, 40, true},
-                                          Case{15, 39, false}}) {
+  for (auto const& [words, text, good] :
+       {Case{4, 0, false}, Case{5, 0, true}, Case{6, 3, false}, Case{6, 4, true},
+        Case{15, 40, true}, Case{15, 39, false}}) {
     std::vector<Packet> packets = handshake();
     Packet odd{true, tcp_flag::ack | tcp_flag::psh, 100, 500, 1'000, text};
     odd.header_words = words;
@@ -238,7 +239,7 @@ TEST(Lint, AnotherProtocolIsRefused) {
   std::string const path = temporary("udp.pcapng");
   std::vector<std::byte> bytes = bytes_of({});
   bytes[9] = std::byte{17};
-  DraftFile file(path);
+  AtomicFile file(path);
   sim::PcapngWriter writer(file);
   writer.interface(sim::CaptureLink::raw_ip, "test");
   writer.packet({0, Instant{1}, sim::CaptureWay::unknown, bytes, {}, 0});

@@ -4,13 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "tools/base/process/failure.hpp"
-#include "tools/verbs/verbs.hpp"
-#include "tools/verbs/lint/report.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/json.hpp"
 #include "tools/base/output/table.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/verbs/lint/report.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -67,10 +67,10 @@ void print(const Linted& linted, const std::string& capture, bool whole) {
                counted(linted.copies, "packet"));
   }
   if (linted.joined != 0) {
-    fmt::print("{} hold more than any MSS: the capture shows what hardware has joined or will cut "
-               "(TSO, GSO, GRO), so nothing rests on the size of a segment{}\n",
-               counted(linted.joined, "segment"),
-               whole ? "; --whole does not hold for sizes" : "");
+    fmt::print(
+        "{} hold more than any MSS: the capture shows what hardware has joined or will cut "
+        "(TSO, GSO, GRO), so nothing rests on the size of a segment{}\n",
+        counted(linted.joined, "segment"), whole ? "; --whole does not hold for sizes" : "");
   }
   fmt::print("{}: {}, {} of TCP, {}: {} certain, {} likely, {}\n", capture,
              counted(linted.packets, "packet"), counted(linted.segments, "segment"),

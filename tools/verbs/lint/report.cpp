@@ -9,7 +9,7 @@
 
 #include "sim/checkers/referee/sentences.hpp"
 #include "sim/kernel/pcapng.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/table.hpp"
 
 namespace lockstep::tools {
@@ -219,7 +219,7 @@ nlohmann::ordered_json json_of(const Linted& linted, const std::string& capture)
 }
 
 void write_commented(const Linted& linted, const std::string& capture, const std::string& path) {
-  DraftFile file(path);
+  AtomicFile file(path);
   sim::PcapngWriter writer(file);
   CaptureReader reader(capture);
   CapturedFrame frame;

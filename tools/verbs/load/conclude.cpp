@@ -13,9 +13,10 @@ std::string wrong_answers(const load::Counters& counters) {
   for (load::Fault const fault : {load::Fault::malformed, load::Fault::wrong_length,
                                   load::Fault::wrong_body, load::Fault::unasked}) {
     if (counters.faults[static_cast<std::uint32_t>(fault)] != 0) {
-      return fmt::format("{} is counted among the errors: the server, or we, say what is wrong; "
-                         "a capture shows who",
-                         name_of(fault));
+      return fmt::format(
+          "{} is counted among the errors: the server, or we, say what is wrong; "
+          "a capture shows who",
+          name_of(fault));
     }
   }
   return {};
@@ -28,7 +29,7 @@ Conclusion::Conclusion(const LoadOptions& options) {
     limits_.emplace_back(text);
   }
   if (!options.json.empty()) {
-    json_ = std::make_unique<DraftFile>(options.json);
+    json_ = std::make_unique<AtomicFile>(options.json);
   }
 }
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/verbs/load/options.hpp"
 #include "tools/verbs/load/report.hpp"
-#include "tools/base/output/draft_file.hpp"
 
 namespace lockstep::tools {
 
@@ -21,7 +21,7 @@ class Conclusion {
 
  private:
   std::vector<Limit> limits_;
-  std::unique_ptr<DraftFile> json_;
+  std::unique_ptr<AtomicFile> json_;
 };
 
 }  // namespace lockstep::tools

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "core/seam/test_keys.hpp"
+#include "core/stack/testing/test_keys.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/verbs/load/modes.hpp"
 #include "tools/verbs/load/page_sizes.hpp"
@@ -134,9 +134,9 @@ TEST(Load, ThirtySixWorkersOverTheMpipeDriverAtBothEnds) {
     SimulatedLoad const plain = run(options);
     EXPECT_EQ(over_mpipe.frames_sent, plain.frames_sent);
     EXPECT_EQ(over_mpipe.fingerprint, plain.fingerprint);
-    // A card with a hash of its own makes workers hand on: no request is lost for that.
+    // A NIC with a hash of its own makes workers hand on: no request is lost for that.
     options.sim = world_with("mpipe36.toml", "driver = \"mpipe\"",
-                             "driver = \"mpipe\"\n[host.card]\nhash = \"card\"");
+                             "driver = \"mpipe\"\n[host.nic]\nhash = \"nic\"");
     EXPECT_EQ(run(options).result.counters.answered, 720u);
   }
 }
@@ -177,7 +177,7 @@ TEST(Load, HttpARequestAConnectionIsClosedByTheServer) {
   LoadOptions options = in_the_wire("http://10.0.0.2/bytes/10");
   options.requests_a_connection = 1;
   EXPECT_EQ(run(options).result.counters.connections, 1'000u);
-  options.farewell = "reset";
+  options.close_mode = "reset";
   EXPECT_EQ(run(options).result.counters.connections, 1'000u);
 }
 
@@ -273,8 +273,8 @@ TEST(Workloads, AreAsPublished) {
   EXPECT_EQ(pages.back(), 1'100'000u);
   EXPECT_NEAR(static_cast<double>(pages[250]), 68'000, 1'000);
   EXPECT_NEAR(std::accumulate(pages.begin(), pages.end(), 0.0) / 500, 126'000, 5'000);
-  EXPECT_GE(below(150'000), 350);  // 70 %
-  EXPECT_GE(below(300'000), 450);  // 90 %
+  EXPECT_GE(below(150'000), 350);                                 // 70 %
+  EXPECT_GE(below(300'000), 450);                                 // 90 %
   EXPECT_NEAR(static_cast<double>(500 - below(500'001)), 15, 4);  // 3 %
   std::uint64_t of_all = 0;
   std::uint64_t small = 0;
@@ -370,9 +370,9 @@ TEST(Load, RefusesInOneLine) {
     }
     return {};
   };
-  for (const char* url : {"ftp://10.0.0.2/", "http://example.org/", "http://10.0.0.2:0/",
-                          "http://10.0.0.2:x/", "echo://10.0.0.2/path", "http://[::1/",
-                          "http://10.0.0.2/a b", ""}) {
+  for (const char* url :
+       {"ftp://10.0.0.2/", "http://example.org/", "http://10.0.0.2:0/", "http://10.0.0.2:x/",
+        "echo://10.0.0.2/path", "http://[::1/", "http://10.0.0.2/a b", ""}) {
     EXPECT_NE(refusal(in_the_wire(url)).find("expected http://"), std::string::npos) << url;
   }
   LoadOptions options = in_the_wire("http://10.0.0.9/");
@@ -546,8 +546,7 @@ TEST(Report, SaysWhatHappened) {
   std::string const text = load_text(sample());
   EXPECT_NE(text.find("requests     10 asked, 10 answered: 5/s"), std::string::npos) << text;
   EXPECT_NE(text.find("errors       3 timeout\n"), std::string::npos) << text;
-  EXPECT_NE(load_json(sample(), R"({"ending": "x"})").find("\"ending\": \"x\""),
-            std::string::npos);
+  EXPECT_NE(load_json(sample(), R"({"ending": "x"})").find("\"ending\": \"x\""), std::string::npos);
 }
 
 /// Holds a value against what a schema says of objects, their members and types.
@@ -557,15 +556,16 @@ void expect_as(const nlohmann::json& schema, const nlohmann::json& root,
     return expect_as(root["$defs"]["times"], root, value, where);
   }
   if (schema.contains("enum")) {
-    EXPECT_NE(std::find(schema["enum"].begin(), schema["enum"].end(), value),
-              schema["enum"].end()) << where;
+    EXPECT_NE(std::find(schema["enum"].begin(), schema["enum"].end(), value), schema["enum"].end())
+        << where;
     return;
   }
   std::string const type = schema["type"];
   EXPECT_TRUE(type == "integer"  ? value.is_number_unsigned()
               : type == "string" ? value.is_string()
               : type == "array"  ? value.is_array()
-                                 : value.is_object()) << where;
+                                 : value.is_object())
+      << where;
   if (type != "object") {
     return;
   }

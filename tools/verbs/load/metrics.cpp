@@ -23,7 +23,7 @@ std::string seconds(Duration time) {
 
 /// One of the histograms, since the warm-up.
 void add_times(MetricsPage<LoadTotals>& page, const std::string& name, const char* help,
-               load::Histogram load::Times::*times) {
+               load::Histogram load::Times::* times) {
   std::string const whole = name + "_seconds";
   page.head(whole.c_str(), help, "summary");
   for (const Quantile& each : quantiles) {

@@ -19,8 +19,7 @@ struct Given {
 void refuse_each(std::initializer_list<Given> options, std::string_view why) {
   for (const Given& each : options) {
     if (each.is_given) {
-      throw Failure(ExitCode::bad_input,
-                    fmt::format("{}: {}: leave it out", each.option, why));
+      throw Failure(ExitCode::bad_input, fmt::format("{}: {}: leave it out", each.option, why));
     }
   }
 }

@@ -22,7 +22,7 @@ struct LoadOptions {
   std::optional<std::uint32_t> message;
   std::optional<std::uint32_t> updates;
   std::optional<std::uint64_t> upload;
-  std::string farewell;
+  std::string close_mode;
   std::string think;
   std::uint64_t requests = 0;
   std::string duration;
@@ -39,17 +39,17 @@ struct LoadOptions {
   std::vector<std::string> hosts;      ///< the kernel's end of a TAP, with their prefixes
   std::string gateway;
   std::string profile = "default";
-  std::uint32_t window = 0;            ///< octets that a peer may have under way; 0: the profile's
-  std::uint32_t mtu = 0;               ///< 0: the interface's own, 1500 of a TAP
+  std::uint32_t window = 0;  ///< octets that a peer may have under way; 0: the profile's
+  std::uint32_t mtu = 0;     ///< 0: the interface's own, 1500 of a TAP
   std::uint32_t shards = 1;
-  std::string cpus;                    ///< where the shards run, in their order; empty: anywhere
-  std::string metrics;                 ///< where they are served over the stack; empty: nowhere
-  std::string record;                  ///< a file for the journal
+  std::string cpus;                   ///< where the shards run, in their order; empty: anywhere
+  std::string metrics;                ///< where they are served over the stack; empty: nowhere
+  std::string record;                 ///< a file for the journal
   std::string sim;                    ///< the world's file
   std::string from;                   ///< the host that asks
   std::vector<std::string> settings;  ///< of the world's hosts
   std::string pcapng_folder;
-  std::string make_site;              ///< a folder: nothing else is done
+  std::string make_site;  ///< a folder: nothing else is done
 };
 
 /// Runs the load and prints what came of it. Throws Failure before it has begun.

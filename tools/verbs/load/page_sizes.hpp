@@ -8,6 +8,7 @@ namespace lockstep::tools {
 
 /// Median 68 kB, sigma 1.11, clipped to 3.5 kB and 1.1 MB: the fit to the pages of Rusty (2015).
 /// Made by Python's statistics.NormalDist().inv_cdf, so that no mathematical library has a say.
+// clang-format off: a table
 inline constexpr std::array<std::uint32_t, 500> page_sizes{
     3'500, 3'500, 3'898, 4'446, 4'922, 5'351, 5'745, 6'115, 6'464, 6'797, 7'116, 7'423, 7'721,
     8'010, 8'292, 8'567, 8'836, 9'100, 9'359, 9'614, 9'865, 10'112, 10'357, 10'598, 10'836, 11'072,
@@ -55,5 +56,6 @@ inline constexpr std::array<std::uint32_t, 500> page_sizes{
     557'650, 577'262, 598'884, 622'905, 649'833, 680'343, 715'361, 756'202, 804'807, 864'210,
     939'496, 1'040'098, 1'100'000, 1'100'000, 1'100'000,
 };
+// clang-format on
 
 }  // namespace lockstep::tools

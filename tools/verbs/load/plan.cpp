@@ -7,12 +7,12 @@
 #include <charconv>
 
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
 #include "tools/lib/http/request.hpp"
 #include "tools/lib/http/site.hpp"
 #include "tools/lib/load/message.hpp"
 #include "tools/verbs/load/page_sizes.hpp"
 #include "tools/verbs/load/workloads.hpp"
-#include "tools/base/text/units.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -47,10 +47,11 @@ struct Url {
 };
 
 [[noreturn]] void refuse_url(const std::string& text) {
-  refuse(fmt::format("{}: expected http://ADDRESS[:PORT]/PATH, echo://ADDRESS[:PORT] or "
-                     "memcached://ADDRESS[:PORT], with an IPv4 address or an IPv6 one in brackets: "
-                     "correct it",
-                     text));
+  refuse(
+      fmt::format("{}: expected http://ADDRESS[:PORT]/PATH, echo://ADDRESS[:PORT] or "
+                  "memcached://ADDRESS[:PORT], with an IPv4 address or an IPv6 one in brackets: "
+                  "correct it",
+                  text));
 }
 
 Url url_in(const std::string& text) {
@@ -210,7 +211,7 @@ Asking take_workload(const std::string& id, load::Plan& plan) {
   plan.silent_percent = known->silent_percent;
   plan.slow = known->slow;
   plan.think = known->think;
-  plan.farewell = known->farewell;
+  plan.close_mode = known->close_mode;
   plan.message = known->message;
   plan.updates_percent = known->updates_percent;
   fill_catalogue(known->asking, plan);
@@ -219,14 +220,14 @@ Asking take_workload(const std::string& id, load::Plan& plan) {
 
 void read_farewell(const std::string& text, load::Plan& plan) {
   if (text.empty()) {
-    if (plan.protocol != load::Protocol::http && plan.farewell == load::Farewell::server) {
-      plan.farewell = load::Farewell::client;  // only HTTP can ask the server to close
+    if (plan.protocol != load::Protocol::http && plan.close_mode == load::CloseMode::server) {
+      plan.close_mode = load::CloseMode::client;  // only HTTP can ask the server to close
     }
     return;
   }
-  plan.farewell = text == "server"   ? load::Farewell::server
-                  : text == "client" ? load::Farewell::client
-                                     : load::Farewell::reset;
+  plan.close_mode = text == "server"   ? load::CloseMode::server
+                    : text == "client" ? load::CloseMode::client
+                                       : load::CloseMode::reset;
 }
 
 }  // namespace
@@ -269,7 +270,7 @@ load::Plan load_plan_of(const LoadOptions& options) {
   if (plan.timeout.ns == 0) {
     refuse("--timeout 0: nothing could be answered in it: give a longer one");
   }
-  read_farewell(options.farewell, plan);
+  read_farewell(options.close_mode, plan);
   plan.seed = seed_of(options.seed);
   if (plan.requests != 0 && !options.duration.empty()) {
     refuse("--requests and --duration both say when it ends: give one of them");
@@ -278,13 +279,15 @@ load::Plan load_plan_of(const LoadOptions& options) {
     refuse("--duration 0: nothing would be measured: give a longer one");
   }
   if (plan.rate != 0 && plan.silent_percent != 0 && plan.requests_a_connection != 0) {
-    refuse("--idle-share: with --rate, connections have to last: leave out "
-           "--requests-per-connection");
+    refuse(
+        "--idle-share: with --rate, connections have to last: leave out "
+        "--requests-per-connection");
   }
   if (load::silent_of(plan) == plan.connections) {
-    refuse(fmt::format("--idle-share {}: of {} connections none would ask: choose fewer percent, "
-                       "or more --connections",
-                       plan.silent_percent, plan.connections));
+    refuse(
+        fmt::format("--idle-share {}: of {} connections none would ask: choose fewer percent, "
+                    "or more --connections",
+                    plan.silent_percent, plan.connections));
   }
   return plan;
 }

@@ -2,9 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "tools/verbs/verbs.hpp"
 #include "tools/verbs/load/options.hpp"
 #include "tools/verbs/load/workloads.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -43,7 +43,7 @@ void add_loads(CLI::App& verb, LoadOptions& options) {
                   "PUT so many octets to the URL's path in place of GET; of /sink the answer must "
                   "be their number and SHA-256")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
-  verb.add_option("--close", options.farewell,
+  verb.add_option("--close", options.close_mode,
                   "who closes first: server, client, or reset: nobody (server; client of echo)")
       ->check(CLI::IsMember({"server", "client", "reset"}));
 }
@@ -79,15 +79,13 @@ void add_place(CLI::App& verb, LoadOptions& options) {
 void add_wire(CLI::App& verb, LoadOptions& options) {
   CLI::Option_group* const wire = verb.add_option_group("on an interface");
   wire->add_option("--driver", options.driver, "of --iface")
-      ->check(CLI::IsMember(
-          {"packet", "xdp", "xdp-native", "xdp-generic", "xdp-zero-copy"}))
+      ->check(CLI::IsMember({"packet", "xdp", "xdp-native", "xdp-generic", "xdp-zero-copy"}))
       ->capture_default_str();
   wire->add_option("--address", options.addresses,
                    "ours and its prefix, like 10.9.0.2/24; no interface may have it. Up to 8, "
                    "which call in turn: each has 64,512 ports a target")
       ->allow_extra_args(false);
-  wire->add_option("--host", options.hosts,
-                   "the kernel's own address on a TAP, like 10.9.0.1/24")
+  wire->add_option("--host", options.hosts, "the kernel's own address on a TAP, like 10.9.0.1/24")
       ->allow_extra_args(false);
   wire->add_option("--gateway", options.gateway, "on the way to targets of other networks");
   wire->add_option("--profile", options.profile, "default, rfc, linux or freebsd")

@@ -6,10 +6,10 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "tools/base/process/failure.hpp"
 #include "tools/base/output/json.hpp"
-#include "tools/verbs/serve/totals.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/verbs/serve/totals.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -50,9 +50,9 @@ std::string of_all_asked(const LoadResult& result) {
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ", each.name,
                        time == Duration::forever() ? "never" : text_of(time));
   }
-  return unanswered == 0 ? ""
-                         : fmt::format("of all asked {}; {} were not answered\n", out,
-                                       grouped(unanswered));
+  return unanswered == 0
+             ? ""
+             : fmt::format("of all asked {}; {} were not answered\n", out, grouped(unanswered));
 }
 
 std::string faults_line(const load::Counters& counters) {
@@ -75,8 +75,7 @@ std::string bars(const load::Histogram& times) {
   std::string out;
   for (std::uint32_t i = 0; i < doublings.size(); ++i) {
     if (doublings[i] != 0) {
-      auto const columns =
-          static_cast<std::uint32_t>(doublings[i] * bar_columns / times.count());
+      auto const columns = static_cast<std::uint32_t>(doublings[i] * bar_columns / times.count());
       out += fmt::format("{:>12} to {:>12} {:>14} {}\n", text_of(Duration{std::uint64_t{1} << i}),
                          text_of(Duration{std::uint64_t{1} << (i + 1)}), grouped(doublings[i]),
                          std::string(columns, '#'));
@@ -117,8 +116,7 @@ std::string plan_line(const LoadResult& result) {
   if (plan.requests_a_connection != 0) {
     out += fmt::format(" of {} requests each", grouped(plan.requests_a_connection));
   }
-  out += plan.rate == 0 ? ", closed loop"
-                        : fmt::format(", open loop at {}/s", grouped(plan.rate));
+  out += plan.rate == 0 ? ", closed loop" : fmt::format(", open loop at {}/s", grouped(plan.rate));
   return out + "\n";
 }
 
@@ -140,8 +138,8 @@ std::string load_text(const LoadResult& result) {
   out += of_all_asked(result);
   out += fmt::format("connect      {}\n", times_line(result.times.connect));
   out += fmt::format("round trip   {}\n", all.answered != 0 && result.times.rtt.count() == 0
-                         ? "of every eighth answer, and there were fewer"
-                         : times_line(result.times.rtt));
+                                              ? "of every eighth answer, and there were fewer"
+                                              : times_line(result.times.rtt));
   if (result.plan.protocol == load::Protocol::memcached) {
     out += fmt::format("memcached    {} updates, {} misses\n", grouped(all.updates),
                        grouped(all.misses));
@@ -155,30 +153,29 @@ std::string load_text(const LoadResult& result) {
 
 std::string load_json(const LoadResult& result, const std::string& more) {
   const load::Plan& plan = result.plan;
-  ordered_json out{{"workload", result.workload},
-                   {"where", result.where},
-                   {"protocol", name_of(plan.protocol)},
-                   {"targets", ordered_json::array()},
-                   {"connections_at_once", plan.connections},
-                   {"requests_per_connection", plan.requests_a_connection},
-                   {"pipeline", plan.pipeline},
-                   {"rate_per_second", plan.rate},
-                   {"seed", plan.seed},
-                   {"measured_ns", result.measured.ns},
-                   {"asked", result.counters.asked},
-                   {"answered", result.counters.answered},
-                   {"connections", result.counters.connections},
-                   {"body_octets", result.counters.body_octets},
-                   {"updates", result.counters.updates},
-                   {"misses", result.counters.misses},
-                   {"requests_per_second", a_second(result.in_time.answered, result.measured)},
-                   {"connections_per_second",
-                    a_second(result.in_time.connections, result.measured)},
-                   {"goodput_bits_per_second",
-                    8 * a_second(result.in_time.body_octets, result.measured)},
-                   {"latency", times_json(result.times.latency)},
-                   {"connect", times_json(result.times.connect)},
-                   {"round_trip", times_json(result.times.rtt)}};
+  ordered_json out{
+      {"workload", result.workload},
+      {"where", result.where},
+      {"protocol", name_of(plan.protocol)},
+      {"targets", ordered_json::array()},
+      {"connections_at_once", plan.connections},
+      {"requests_per_connection", plan.requests_a_connection},
+      {"pipeline", plan.pipeline},
+      {"rate_per_second", plan.rate},
+      {"seed", plan.seed},
+      {"measured_ns", result.measured.ns},
+      {"asked", result.counters.asked},
+      {"answered", result.counters.answered},
+      {"connections", result.counters.connections},
+      {"body_octets", result.counters.body_octets},
+      {"updates", result.counters.updates},
+      {"misses", result.counters.misses},
+      {"requests_per_second", a_second(result.in_time.answered, result.measured)},
+      {"connections_per_second", a_second(result.in_time.connections, result.measured)},
+      {"goodput_bits_per_second", 8 * a_second(result.in_time.body_octets, result.measured)},
+      {"latency", times_json(result.times.latency)},
+      {"connect", times_json(result.times.connect)},
+      {"round_trip", times_json(result.times.rtt)}};
   for (const load::Target& each : plan.targets) {
     out["targets"].push_back(each.authority);
   }

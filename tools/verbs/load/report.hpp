@@ -11,11 +11,11 @@ namespace lockstep::tools {
 
 /// What was run, and what came of it.
 struct LoadResult {
-  std::string workload;        ///< empty: free parameters
-  std::string where;           ///< "on lock0", "in the world two_hosts, seed 1"
+  std::string workload;  ///< empty: free parameters
+  std::string where;     ///< "on lock0", "in the world two_hosts, seed 1"
   load::Plan plan;
-  load::Counters counters;     ///< everything that was measured
-  load::Counters in_time;      ///< of it, what rates are made of
+  load::Counters counters;  ///< everything that was measured
+  load::Counters in_time;   ///< of it, what rates are made of
   Duration measured;
   load::Times times;
 };
@@ -33,8 +33,14 @@ class Limit {
   std::string broken_by(const LoadResult& result) const;
 
  private:
-  enum class What : unsigned char { latency_share, latency_most, latency_mean, errors, rate,
-                                    goodput };
+  enum class What : unsigned char {
+    latency_share,
+    latency_most,
+    latency_mean,
+    errors,
+    rate,
+    goodput
+  };
   std::uint64_t value_in(const LoadResult& result) const;
   std::string text_of_value(std::uint64_t value) const;
 

@@ -10,20 +10,20 @@
 #include "core/units/check.hpp"
 #include "sim/checkers/rfc.hpp"
 #include "sim/kernel/kernel.hpp"
+#include "tools/base/output/progress.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
 #include "tools/lib/http/server.hpp"
-#include "tools/lib/sim_apps/http_app.hpp"
 #include "tools/lib/load/cache_server.hpp"
 #include "tools/lib/load/client.hpp"
 #include "tools/lib/load/echo_server.hpp"
+#include "tools/lib/sim_apps/http_app.hpp"
+#include "tools/lib/world_file/failed_check.hpp"
+#include "tools/lib/world_file/world_file.hpp"
 #include "tools/verbs/load/conclude.hpp"
 #include "tools/verbs/load/plan.hpp"
 #include "tools/verbs/load/workers.hpp"
-#include "tools/base/output/progress.hpp"
 #include "tools/verbs/sim/spectators.hpp"
-#include "tools/lib/world_file/failed_check.hpp"
-#include "tools/base/text/units.hpp"
-#include "tools/lib/world_file/world_file.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -42,7 +42,7 @@ class AppModel final : public sim::Model {
   template <class... Arguments>
   explicit AppModel(Arguments&&... arguments) : app(std::forward<Arguments>(arguments)...) {}
 
-  void told(sim::Desk& desk, const Event& event) override { app.told(desk.stack, event); }
+  void on_event(sim::Desk& desk, const Event& event) override { app.on_event(desk.stack, event); }
   void run(sim::Desk& desk) override { app.run(desk.stack, desk.now); }
   void turned(sim::Desk&, bool) override {}
   Instant deadline() const override { return app.deadline(); }
@@ -130,13 +130,13 @@ Cast cast_of(const LoadOptions& options, const load::Plan& plan, const sim::Worl
       return cast;
     }
   }
-  throw Failure(ExitCode::bad_input,
-                options.from.empty()
-                    ? fmt::format("{}: every host of the world is a target: add one that asks",
-                                  options.sim)
-                    : fmt::format("--from {}: no host that is not a target has that name, there "
-                                  "are {}: choose one",
-                                  options.from, names_of(world)));
+  throw Failure(
+      ExitCode::bad_input,
+      options.from.empty()
+          ? fmt::format("{}: every host of the world is a target: add one that asks", options.sim)
+          : fmt::format("--from {}: no host that is not a target has that name, there "
+                        "are {}: choose one",
+                        options.from, names_of(world)));
 }
 
 void fit_host(sim::World& world, sim::HostIndex first, const LoadOptions& options,
@@ -161,9 +161,8 @@ void fit_links(sim::World& world, const LoadOptions& options) {
     }
   }
   if (auto const fault = sim::fault_of(world); !fault.none()) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("{}: with this load, {}: {}", options.sim, fault.subject.view(),
-                              fault.what));
+    throw Failure(ExitCode::bad_input, fmt::format("{}: with this load, {}: {}", options.sim,
+                                                   fault.subject.view(), fault.what));
   }
 }
 
@@ -173,8 +172,8 @@ void serve(sim::Kernel& kernel, sim::HostIndex index, const load::Plan& plan,
   Count const most = host.stack().config().tcp.connections_max;
   Backlog const backlog{Count{std::min(most.value, 65'535u)}, Count::unlimited()};
   if (plan.protocol == load::Protocol::echo) {
-    auto& app = join<load::EchoServer>(
-        kernel, index, load::EchoSettings{target.endpoint.port, backlog}, most);
+    auto& app = join<load::EchoServer>(kernel, index,
+                                       load::EchoSettings{target.endpoint.port, backlog}, most);
     start(app.start(host.stack()), target);
   } else if (plan.protocol == load::Protocol::memcached) {
     load::CacheSettings settings;
@@ -220,17 +219,17 @@ sim::Ending run_to_end(sim::Kernel& kernel, const std::vector<load::Client*>& cl
   while (!are_finished(clients) && kernel.scheduled() != 0 && kernel.next_at() <= limit) {
     kernel.step();
     if (kernel.steps() % 65'536 == 0 && progress.is_due()) {
-      progress.draw(kernel.now().ns, limit.ns,
-                    fmt::format("{} of at most {}, {} answered",
-                                text_of(kernel.now().since(Instant{0})),
-                                text_of(limit.since(Instant{0})),
-                                grouped(total_of(clients, kernel.now()).counters.answered)));
+      progress.draw(
+          kernel.now().ns, limit.ns,
+          fmt::format("{} of at most {}, {} answered", text_of(kernel.now().since(Instant{0})),
+                      text_of(limit.since(Instant{0})),
+                      grouped(total_of(clients, kernel.now()).counters.answered)));
     }
   }
   kernel.end();
-  return are_finished(clients)        ? sim::Ending::completed
-         : kernel.scheduled() == 0    ? sim::Ending::deadlocked
-                                      : sim::Ending::limit_reached;
+  return are_finished(clients)     ? sim::Ending::completed
+         : kernel.scheduled() == 0 ? sim::Ending::deadlocked
+                                   : sim::Ending::limit_reached;
 }
 
 std::string sim_json(const SimulatedLoad& run) {
@@ -259,8 +258,8 @@ SimulatedLoad simulate(const LoadOptions& options, const load::Plan& plan) {
   kernel.observe(referee);
   Captures captures(options.pcapng_folder, world, kernel);
   for (std::uint32_t i = 0; i < plan.targets.size(); ++i) {
-    bool const again = std::find(cast.servers.begin(), cast.servers.begin() + i,
-                                 cast.servers[i]) != cast.servers.begin() + i;
+    bool const again = std::find(cast.servers.begin(), cast.servers.begin() + i, cast.servers[i]) !=
+                       cast.servers.begin() + i;
     for (sim::HostIndex const worker : workers_of(world, cast.servers[i])) {
       if (!again) {
         serve(kernel, worker, plan, plan.targets[i], site);
@@ -271,8 +270,7 @@ SimulatedLoad simulate(const LoadOptions& options, const load::Plan& plan) {
   sim::Ending const ending = run_to_end(kernel, clients);
   captures.keep();
   SimulatedLoad out;
-  Total const total =
-      total_of(clients, kernel.host(cast.client).clock().local(kernel.now()));
+  Total const total = total_of(clients, kernel.host(cast.client).clock().local(kernel.now()));
   out.result = {options.workload,
                 fmt::format("in the world {}, seed {}", world.name.view(), plan.seed),
                 plan,
@@ -293,10 +291,9 @@ int simulate_load(const LoadOptions& options, const load::Plan& plan) {
   Conclusion conclusion(options);
   set_check_handler(print_failed_check);
   SimulatedLoad const run = simulate(options, plan);
-  std::string const last =
-      fmt::format("{} after {} of virtual time, {} frames sent, fingerprint {:016x}\n",
-                  sim::name_of(run.ending), text_of(run.lasted), grouped(run.frames_sent),
-                  run.fingerprint);
+  std::string const last = fmt::format(
+      "{} after {} of virtual time, {} frames sent, fingerprint {:016x}\n",
+      sim::name_of(run.ending), text_of(run.lasted), grouped(run.frames_sent), run.fingerprint);
   int const verdict = conclusion.draw(run.result, sim_json(run), last);
   return run.ending == sim::Ending::completed && run.is_lawful ? verdict : 1;
 }

@@ -1,8 +1,8 @@
 // The load and its server as applications on two hosts of a simulated world.
 #pragma once
 
-#include "tools/lib/load/plan.hpp"
 #include "sim/kernel/kernel.hpp"
+#include "tools/lib/load/plan.hpp"
 #include "tools/verbs/load/options.hpp"
 #include "tools/verbs/load/report.hpp"
 

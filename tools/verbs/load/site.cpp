@@ -3,9 +3,9 @@
 
 #include <fmt/core.h>
 
-#include "tools/lib/http/site.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/lib/http/site.hpp"
 
 namespace lockstep::tools {
 
@@ -17,7 +17,7 @@ void make_site(const load::Plan& plan, const std::string& folder) {
     if (!item.is_pattern) {
       continue;
     }
-    DraftFile file(folder + item.name);
+    AtomicFile file(folder + item.name);
     for (std::uint64_t left = item.length; left != 0;) {
       std::uint64_t const run = std::min<std::uint64_t>(left, pattern.size());
       file.put(pattern.first(static_cast<std::size_t>(run)));

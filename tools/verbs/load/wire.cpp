@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
 #include "tools/lib/journal/load_parts.hpp"
 #include "tools/verbs/load/conclude.hpp"
 #include "tools/verbs/load/metrics.hpp"
 #include "tools/verbs/load/plan.hpp"
 #include "tools/verbs/load/workers.hpp"
-#include "tools/verbs/serve/crew.hpp"
 #include "tools/verbs/serve/open_port.hpp"
-#include "tools/base/text/units.hpp"
+#include "tools/verbs/serve/shard_pool.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -118,13 +118,13 @@ std::string wire_text(const LoadEnd& end) {
   }
   for (std::size_t i = 0; end.shards.size() > 1 && i < end.shards.size(); ++i) {
     const LoadTotals& mine = end.shards[i].totals;
-    out += fmt::format("{:<12} {} connections, {} answered, p99 {}, {} frames in, {} out, {} "
-                       "forwarded, {} from others\n",
-                       fmt::format("shard {}", i), grouped(mine.load.counters.connections),
-                       grouped(mine.load.counters.answered),
-                       text_of(mine.load.times.latency.at({99'000})),
-                       grouped(mine.port.frames_in), grouped(mine.port.frames_out),
-                       grouped(mine.shard.forwarded), grouped(mine.shard.given));
+    out += fmt::format(
+        "{:<12} {} connections, {} answered, p99 {}, {} frames in, {} out, {} "
+        "forwarded, {} from others\n",
+        fmt::format("shard {}", i), grouped(mine.load.counters.connections),
+        grouped(mine.load.counters.answered), text_of(mine.load.times.latency.at({99'000})),
+        grouped(mine.port.frames_in), grouped(mine.port.frames_out), grouped(mine.shard.forwarded),
+        grouped(mine.shard.given));
   }
   return out;
 }
@@ -257,17 +257,17 @@ int load_on_the_wire(const LoadOptions& options, load::Plan plan) {
   fit_shards(shares.front(), where.config);
   http::Site site;
   site.complete();
-  return with_ports(where, [&]<class Port, class Device>(std::type_identity<Port>,
-                                                         std::vector<Device> devices,
-                                                         const std::string& how) {
-    Conclusion conclusion(options);
-    Journals const journals = open_journals(where, options.record);
-    auto const shards =
-        run_role<Port>(where, LoadRole{shares, site}, std::move(devices), journals, [] {});
-    return conclude({options, where, plan, conclusion,
-                     how.empty() ? "" : fmt::format(" ({})", how)},
-                    shards, journals);
-  });
+  return with_ports(
+      where, [&]<class Port, class Device>(std::type_identity<Port>, std::vector<Device> devices,
+                                           const std::string& how) {
+        Conclusion conclusion(options);
+        Journals const journals = open_journals(where, options.record);
+        auto const shards =
+            run_role<Port>(where, LoadRole{shares, site}, std::move(devices), journals, [] {});
+        return conclude(
+            {options, where, plan, conclusion, how.empty() ? "" : fmt::format(" ({})", how)},
+            shards, journals);
+      });
 }
 
 }  // namespace lockstep::tools

@@ -17,7 +17,7 @@ enum class Asking : std::uint8_t { the_url, messages, pages, files, keys };
 
 struct Workload {
   std::string_view id;
-  std::string_view what;         ///< for --help
+  std::string_view what;  ///< for --help
   load::Protocol protocol = load::Protocol::http;
   Asking asking = Asking::the_url;
   std::uint32_t connections = 1;
@@ -27,7 +27,7 @@ struct Workload {
   std::uint32_t silent_percent = 0;
   load::Pause slow{};
   Duration think{};
-  load::Farewell farewell = load::Farewell::server;
+  load::CloseMode close_mode = load::CloseMode::server;
   Bytes message{64};
   std::uint32_t updates_percent = 0;
 };
@@ -52,7 +52,7 @@ inline constexpr std::array<Workload, 6> workloads{{
      .asking = Asking::messages,
      .connections = 64,
      .requests_a_connection = 1,
-     .farewell = load::Farewell::client},
+     .close_mode = load::CloseMode::client},
     {.id = "zipf-files",
      .what = "a file set's sizes, open loop, one a connection, 10,000/s unless --rate says more "
              "(Cforall thesis)",
@@ -67,7 +67,7 @@ inline constexpr std::array<Workload, 6> workloads{{
      .asking = Asking::keys,
      .connections = 15'360,
      .rate = 100'000,
-     .farewell = load::Farewell::client,
+     .close_mode = load::CloseMode::client,
      .updates_percent = 3},
     {.id = "chat",
      .what = "long-lived clients, 50 new a second: 20 % silent, 60 % say something every minute, "
@@ -79,7 +79,7 @@ inline constexpr std::array<Workload, 6> workloads{{
      .silent_percent = 20,
      .slow = {60, Duration::seconds(60)},
      .think = Duration::seconds(1),
-     .farewell = load::Farewell::client,
+     .close_mode = load::CloseMode::client,
      .message = Bytes{256}},
 }};
 

@@ -125,9 +125,7 @@ bool of_the_sixth(const Cell& cell) {
   return sum % 6 == 0;
 }
 
-std::uint64_t window_segments(const Cell& cell) {
-  return cell.rtt.ns / segment_time(cell).ns;
-}
+std::uint64_t window_segments(const Cell& cell) { return cell.rtt.ns / segment_time(cell).ns; }
 
 Duration hold_of(const Cell& cell) {
   Duration const segment = segment_time(cell);
@@ -160,13 +158,13 @@ std::uint64_t expected_percent(const Cell& cell) {
 
 std::string name_of(const Cell& cell) {
   std::uint64_t const us = cell.rtt.ns / 1'000;
-  return fmt::format("{:<5} {:>5} {:>6} {:>6} {:<8}",
-                     std::array{"reno", "cubic", "dctcp"}[static_cast<std::uint8_t>(
-                         cell.congestion)],
-                     cell.bits_per_second == rates[0] ? "10M" : "1G",
-                     us < 1'000 ? fmt::format("{}us", us) : fmt::format("{}ms", us / 1'000),
-                     loss_names[place_of(cell.loss)],
-                     reordering_names[static_cast<std::uint8_t>(cell.reordering)]);
+  return fmt::format(
+      "{:<5} {:>5} {:>6} {:>6} {:<8}",
+      std::array{"reno", "cubic", "dctcp"}[static_cast<std::uint8_t>(cell.congestion)],
+      cell.bits_per_second == rates[0] ? "10M" : "1G",
+      us < 1'000 ? fmt::format("{}us", us) : fmt::format("{}ms", us / 1'000),
+      loss_names[place_of(cell.loss)],
+      reordering_names[static_cast<std::uint8_t>(cell.reordering)]);
 }
 
 sim::World cell_world(const Cell& cell, Rack rack) {
@@ -204,7 +202,7 @@ std::uint32_t run_cell(const Cell& cell, Rack rack, std::uint64_t seed, const Po
   sim::World world = cell_world(cell, rack);
   sim::Registry registry = sim::Registry::standard();
   if (port.give != nullptr) {
-    registry.add_card(sim::Name(port.name), port.card);
+    registry.add_nic(sim::Name(port.name), port.nic);
     CHECK(port.give(world) == world.hosts.size());
   }
   sim::Kernel kernel(world, seed, registry);

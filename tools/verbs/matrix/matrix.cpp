@@ -9,10 +9,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "tools/base/process/failure.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/json.hpp"
 #include "tools/base/output/progress.hpp"
+#include "tools/base/process/failure.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -24,8 +24,8 @@ constexpr std::string_view head =
     "# name   rate    rtt   loss reorder         on     off   on/off  reordered/not\n";
 
 const CellResult* find(const std::vector<CellResult>& in, const Cell& cell) {
-  const auto at = std::find_if(in.begin(), in.end(),
-                               [&](const CellResult& each) { return each.cell == cell; });
+  const auto at =
+      std::find_if(in.begin(), in.end(), [&](const CellResult& each) { return each.cell == cell; });
   return at == in.end() ? nullptr : &*at;
 }
 
@@ -51,9 +51,9 @@ std::string whole_file(const std::string& path) {
   std::ostringstream text;
   text << in.rdbuf();
   if (!in) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("{}: cannot be read: name the table by --table, or --write one",
-                              path));
+    throw Failure(
+        ExitCode::bad_input,
+        fmt::format("{}: cannot be read: name the table by --table, or --write one", path));
   }
   return text.str();
 }
@@ -70,9 +70,8 @@ std::vector<Cell> chosen(const MatrixOptions& options) {
     }
   }
   if (out.empty()) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("--slice {}: the last is {}: choose one", options.slice,
-                              all.size() / slice_cells - 1));
+    throw Failure(ExitCode::bad_input, fmt::format("--slice {}: the last is {}: choose one",
+                                                   options.slice, all.size() / slice_cells - 1));
   }
   return out;
 }
@@ -81,9 +80,9 @@ std::uint32_t number(std::string_view word, const std::string& where) {
   std::uint32_t value = 0;
   auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc{} || end != word.data() + word.size()) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("{}: expected kilobits a second, not {}: write the table anew",
-                              where, word));
+    throw Failure(
+        ExitCode::bad_input,
+        fmt::format("{}: expected kilobits a second, not {}: write the table anew", where, word));
   }
   return value;
 }
@@ -161,15 +160,15 @@ std::vector<std::string> missed_gates(const std::vector<CellResult>& fresh,
   for (const CellResult& each : fresh) {
     Cell const& cell = each.cell;
     if (std::uint64_t{each.on} * 10 < std::uint64_t{each.off} * 9) {
-      out.push_back(fmt::format("{}: with RACK {}, below 0.9 of {}", name_of(cell), each.on,
-                                each.off));
+      out.push_back(
+          fmt::format("{}: with RACK {}, below 0.9 of {}", name_of(cell), each.on, each.off));
     }
     bool const pure = cell.loss.per_billion == 0 && cell.reordering != Reordering::none;
     const CellResult* const none = in_order(all, cell);
     if (pure && within_window(cell) && none != nullptr &&
         std::uint64_t{each.on} * 100 < none->on * expected_percent(cell)) {
-      out.push_back(fmt::format("{}: reordering alone leaves {} of {}", name_of(cell), each.on,
-                                none->on));
+      out.push_back(
+          fmt::format("{}: reordering alone leaves {} of {}", name_of(cell), each.on, none->on));
     }
   }
   return out;

@@ -28,7 +28,7 @@ std::vector<std::string> missed_gates(const std::vector<CellResult>& fresh,
 struct MatrixOptions {
   std::string table = "tools/verbs/matrix/reorder_matrix.txt";
   bool sixth = false;
-  bool lossless = false;    ///< only the cells in which nothing is lost
+  bool lossless = false;                           ///< only the cells in which nothing is lost
   std::string driver = std::string(usual_port());  ///< what both ends stand on
   std::int32_t slice = -1;  ///< one controller, rate and round trip: so manyth 20 cells
   bool write = false;       ///< put what was measured into the table

@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "tools/verbs/verbs.hpp"
 #include "tools/verbs/matrix/matrix.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 
@@ -28,8 +28,9 @@ void register_matrix(CLI::App& app, int& exit_code) {
   verb->add_option("--jobs", options->jobs, "processes side by side")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  verb->footer("Exit code 1: a gate was missed, or the table says otherwise.\n"
-               "Example: lockstep matrix --sixth --jobs 2");
+  verb->footer(
+      "Exit code 1: a gate was missed, or the table says otherwise.\n"
+      "Example: lockstep matrix --sixth --jobs 2");
   verb->callback([options, &exit_code] { exit_code = run_matrix_verb(*options); });
 }
 

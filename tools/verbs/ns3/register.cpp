@@ -15,8 +15,9 @@ namespace {
   auto const program = program_folder() / "lockstep_ns3";
   if (!std::filesystem::exists(program)) {
     throw Failure(ExitCode::environment,
-                  program.string() + " is missing: it is built where ns-3 is: tools/setup --with "
-                                      "ns3, then build the target program_lockstep_ns3");
+                  program.string() +
+                      " is missing: it is built where ns-3 is: tools/setup --with "
+                      "ns3, then build the target program_lockstep_ns3");
   }
   std::vector<std::string> kept{"lockstep ns3"};
   kept.insert(kept.end(), words.begin(), words.end());
@@ -29,9 +30,10 @@ void register_ns3(CLI::App& app, int&) {
   CLI::App* const verb = app.add_subcommand(
       "ns3", "Ready topologies of ns-3, with flows of our TCP and of ns-3's own");
   verb->prefix_command();
-  verb->footer("What follows goes to the program lockstep_ns3, which has run, conformance and\n"
-               "matrix: lockstep ns3 run --help\n"
-               "Example: lockstep ns3 run dumbbell --flows ours,newreno --seed 7 --out run");
+  verb->footer(
+      "What follows goes to the program lockstep_ns3, which has run, conformance and\n"
+      "matrix: lockstep ns3 run --help\n"
+      "Example: lockstep ns3 run dumbbell --flows ours,newreno --seed 7 --out run");
   verb->callback([verb] { exec_ns3(verb->remaining()); });
 }
 

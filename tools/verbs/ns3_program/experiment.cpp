@@ -30,11 +30,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "core/seam/statistics.hpp"
+#include "core/stack/statistics.hpp"
 #include "sim/ns3/helper.hpp"
-#include "tools/base/process/failure.hpp"
 #include "tools/base/output/json.hpp"
 #include "tools/base/output/table.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/verbs/ns3_program/recorder.hpp"
 #include "tools/verbs/ns3_program/ruled.hpp"
 #include "tools/verbs/ns3_program/trial.hpp"
@@ -45,9 +45,9 @@ namespace {
 using namespace ns3;
 
 constexpr std::uint16_t port = 5001;
-constexpr double start_s = 1;        // by then every station has joined
+constexpr double start_s = 1;  // by then every station has joined
 constexpr std::uint32_t buffer_bytes = 1 << 20;
-constexpr double stagger_s = 0.01;   // between the starts of two flows
+constexpr double stagger_s = 0.01;  // between the starts of two flows
 
 std::optional<TypeId> type_of(const std::string& kind) {
   if (kind == "newreno-ruled") {
@@ -56,10 +56,13 @@ std::optional<TypeId> type_of(const std::string& kind) {
   if (kind == "cubic-ruled") {
     return RuledCubic::GetTypeId();
   }
-  constexpr std::array<std::pair<std::string_view, const char*>, 6> types{{
-      {"newreno", "ns3::TcpNewReno"}, {"cubic", "ns3::TcpCubic"}, {"bbr", "ns3::TcpBbr"},
-      {"dctcp", "ns3::TcpDctcp"}, {"vegas", "ns3::TcpVegas"},
-      {"linuxreno", "ns3::TcpLinuxReno"}}};
+  constexpr std::array<std::pair<std::string_view, const char*>, 6> types{
+      {{"newreno", "ns3::TcpNewReno"},
+       {"cubic", "ns3::TcpCubic"},
+       {"bbr", "ns3::TcpBbr"},
+       {"dctcp", "ns3::TcpDctcp"},
+       {"vegas", "ns3::TcpVegas"},
+       {"linuxreno", "ns3::TcpLinuxReno"}}};
   for (const auto& [name, type] : types) {
     if (name == kind) {
       return TypeId::LookupByName(type);
@@ -83,14 +86,12 @@ void check(const ExperimentSettings& settings) {
         })) {
       throw Failure(ExitCode::bad_input,
                     fmt::format("--set {}={}: LockstepStack has no such attribute, or the value "
-                                "is out of its range: core/seam/README.md lists them",
+                                "is out of its range: core/stack/README.md lists them",
                                 name, value));
     }
   }
   for (const auto& [name, value] : settings.defaults) {
-    if (!ns3_takes([&] {
-          return ns3::Config::SetDefaultFailSafe(name, StringValue(value));
-        })) {
+    if (!ns3_takes([&] { return ns3::Config::SetDefaultFailSafe(name, StringValue(value)); })) {
       throw Failure(ExitCode::bad_input,
                     fmt::format("--default {}={}: ns-3 has no such attribute, or the value is out "
                                 "of its range: write it as ns3::TcpSocketBase::MinRto=200ms",
@@ -98,9 +99,8 @@ void check(const ExperimentSettings& settings) {
     }
   }
   if (settings.measure_from >= settings.stop) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("--measure-from {}: the run ends at {} (--stop)",
-                              settings.measure_from, settings.stop));
+    throw Failure(ExitCode::bad_input, fmt::format("--measure-from {}: the run ends at {} (--stop)",
+                                                   settings.measure_from, settings.stop));
   }
 }
 
@@ -121,9 +121,8 @@ LockstepHelper receiver_of_theirs(const ExperimentSettings& settings, const Lock
   LockstepHelper lockstep = ours;
   if (settings.profile == "default") {
     for (const char* name : {"ReceiveBufferBytes", "ReceiveBufferMaxBytes"}) {
-      bool const said = std::ranges::any_of(settings.attributes, [&](const auto& each) {
-        return each.first == name;
-      });
+      bool const said = std::ranges::any_of(settings.attributes,
+                                            [&](const auto& each) { return each.first == name; });
       if (!said) {
         lockstep.Set(name, UintegerValue(buffer_bytes));
       }
@@ -199,8 +198,8 @@ Ptr<Object> queue_of(Ptr<NetDevice> device) {
 
 void follow(const ExperimentSettings& settings, Running& running, Recorder& recorder) {
   for (std::uint32_t i = 0; i < settings.flows.size(); ++i) {
-    Simulator::Schedule(Seconds(start_s + stagger_s * i) + NanoSeconds(1), &follow_flow,
-                        &recorder, running.sources[i], i);
+    Simulator::Schedule(Seconds(start_s + stagger_s * i) + NanoSeconds(1), &follow_flow, &recorder,
+                        running.sources[i], i);
     recorder.follow_arrivals(running.sinks[i], i, Seconds(settings.measure_from));
   }
   for (std::uint32_t i = 0; settings.speed && i < running.topology.hosts.GetN(); ++i) {
@@ -351,9 +350,13 @@ ExperimentResult run_experiment(const ExperimentSettings& wanted) {
 
 std::string result_text(const ExperimentResult& result) {
   using Align = TextTable::Align;
-  TextTable flows({{"flow", Align::right}, {"TCP", Align::left}, {"received", Align::right},
-                   {"took", Align::right}, {"goodput", Align::right},
-                   {"segments", Align::right}, {"again", Align::right}});
+  TextTable flows({{"flow", Align::right},
+                   {"TCP", Align::left},
+                   {"received", Align::right},
+                   {"took", Align::right},
+                   {"goodput", Align::right},
+                   {"segments", Align::right},
+                   {"again", Align::right}});
   for (std::size_t i = 0; i < result.flows.size(); ++i) {
     FlowResult const& flow = result.flows[i];
     flows.add({fmt::format("{}", i), flow.kind, fmt::format("{}", flow.received),

@@ -8,12 +8,12 @@
 #include <exception>
 #include <string_view>
 
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/process/failure.hpp"
-#include "tools/verbs/verbs.hpp"
 #include "tools/lib/ns3_ports/port_kind.hpp"
-#include "tools/base/output/draft_file.hpp"
 #include "tools/verbs/ns3_program/experiment.hpp"
 #include "tools/verbs/ns3_program/options.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace {
 

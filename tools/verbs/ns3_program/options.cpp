@@ -94,8 +94,8 @@ CLI::Option* option_of(CLI::App& run, const std::string& key) {
 void take(CLI::App& run, const std::string& file, const std::string& key, const toml::node& node) {
   CLI::Option* const option = option_of(run, key);
   if (option == nullptr) {
-    refuse(file, node, fmt::format("no option is called '{}': 'lockstep ns3 run --help' lists them",
-                                   key));
+    refuse(file, node,
+           fmt::format("no option is called '{}': 'lockstep ns3 run --help' lists them", key));
   }
   if (option->count() != 0) {
     return;  // the command line has said it
@@ -137,8 +137,9 @@ void add_run_options(CLI::App& run, RunOptions& options) {
   run.add_option("--config", options.config,
                  "a TOML file of the same options, as topology = \"lan\", flows = [\"ours\", "
                  "\"cubic\"] or rate = \"1Gbps\"; those of the command line win");
-  run.footer("Exit code 1: a flow did not finish.\n"
-             "Example: lockstep ns3 run dumbbell --flows ours,newreno --seed 7 --out run");
+  run.footer(
+      "Exit code 1: a flow did not finish.\n"
+      "Example: lockstep ns3 run dumbbell --flows ours,newreno --seed 7 --out run");
 }
 
 ExperimentSettings settings_of(CLI::App& run, RunOptions& options) {

@@ -53,9 +53,10 @@ class RunOptionsOf : public testing::Test {
 };
 
 TEST_F(RunOptionsOf, AFileSaysAllThatTheCommandLineCan) {
-  write("topology = \"lan\"\nflows = [\"ours\", \"cubic\"]\nbytes = 1000\nstop = 2.5\n"
-        "rate = \"1Gbps\"\nqueue = 7\nseed = 9\nset = [\"Congestion=reno\"]\n"
-        "default = \"ns3::TcpSocketBase::MinRto=1s\"\necn = true\nno-pcap = true\njson = true\n");
+  write(
+      "topology = \"lan\"\nflows = [\"ours\", \"cubic\"]\nbytes = 1000\nstop = 2.5\n"
+      "rate = \"1Gbps\"\nqueue = 7\nseed = 9\nset = [\"Congestion=reno\"]\n"
+      "default = \"ns3::TcpSocketBase::MinRto=1s\"\necn = true\nno-pcap = true\njson = true\n");
   auto const settings = read("");
   EXPECT_EQ(settings.topology.name, "lan");
   EXPECT_THAT(settings.flows, ElementsAre("ours", "cubic"));
@@ -104,8 +105,12 @@ TEST_F(RunOptionsOf, AFileThatIsNotThereIsNamed) {
 }
 
 TEST_F(RunOptionsOf, NoTopologyIsNamed) {
-  EXPECT_THAT([&] { write(""); read(""); },
-              testing::ThrowsMessage<Failure>(HasSubstr("which topology is missing: dumbbell")));
+  EXPECT_THAT(
+      [&] {
+        write("");
+        read("");
+      },
+      testing::ThrowsMessage<Failure>(HasSubstr("which topology is missing: dumbbell")));
 }
 
 }  // namespace

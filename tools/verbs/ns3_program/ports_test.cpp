@@ -3,8 +3,8 @@
 
 #include "conformance/replay/live.hpp"
 #include "conformance/suite/suite.hpp"
-#include "tools/verbs/matrix/cells.hpp"
 #include "tools/lib/ns3_ports/port_kind.hpp"
+#include "tools/verbs/matrix/cells.hpp"
 
 namespace lockstep::tools {
 namespace {

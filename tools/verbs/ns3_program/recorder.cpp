@@ -106,8 +106,8 @@ void Recorder::depth(const Mark* mark, std::uint32_t, std::uint32_t now) {
 
 void Recorder::follow_socket(Ptr<Socket> socket, std::uint32_t flow) {
   for (const char* name : {"CongestionWindow", "SlowStartThreshold", "BytesInFlight"}) {
-    socket->TraceConnectWithoutContext(
-        name, MakeBoundCallback(&Recorder::number, mark(flow, name)));
+    socket->TraceConnectWithoutContext(name,
+                                       MakeBoundCallback(&Recorder::number, mark(flow, name)));
   }
   for (const char* name : {"RTT", "RTO"}) {
     socket->TraceConnectWithoutContext(name, MakeBoundCallback(&Recorder::time, mark(flow, name)));
@@ -117,8 +117,7 @@ void Recorder::follow_socket(Ptr<Socket> socket, std::uint32_t flow) {
 }
 
 void Recorder::follow_segments(Ptr<Socket> socket, std::uint32_t flow) {
-  socket->TraceConnectWithoutContext("Tx",
-                                     MakeBoundCallback(&Recorder::segment, mark(flow, "Tx")));
+  socket->TraceConnectWithoutContext("Tx", MakeBoundCallback(&Recorder::segment, mark(flow, "Tx")));
   socket->TraceConnectWithoutContext(
       "CongState", MakeBoundCallback(&Recorder::congestion, mark(flow, "CongState")));
 }

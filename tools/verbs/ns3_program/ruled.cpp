@@ -47,8 +47,7 @@ void RuledNewReno::CongestionAvoidance(Ptr<TcpSocketState> state, std::uint32_t 
   }
 }
 
-std::uint32_t RuledNewReno::GetSsThresh(Ptr<const TcpSocketState> state,
-                                        std::uint32_t in_flight) {
+std::uint32_t RuledNewReno::GetSsThresh(Ptr<const TcpSocketState> state, std::uint32_t in_flight) {
   acked_ = 0;
   if (!flight_size_) {
     return TcpNewReno::GetSsThresh(state, in_flight);

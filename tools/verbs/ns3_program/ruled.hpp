@@ -21,9 +21,9 @@ class RuledNewReno : public ns3::TcpNewReno {
   void CongestionAvoidance(ns3::Ptr<ns3::TcpSocketState> state, std::uint32_t segments) override;
 
  private:
-  bool count_octets_ = false;    ///< growth by what is acknowledged (RFC 5681 3.1, RFC 3465)
-  bool flight_size_ = false;     ///< halves FlightSize (RFC 5681 3.1), not what SACK leaves of it
-  std::uint32_t acked_ = 0;      ///< octets towards the next segment
+  bool count_octets_ = false;  ///< growth by what is acknowledged (RFC 5681 3.1, RFC 3465)
+  bool flight_size_ = false;   ///< halves FlightSize (RFC 5681 3.1), not what SACK leaves of it
+  std::uint32_t acked_ = 0;    ///< octets towards the next segment
 };
 
 /// TcpCubic; with every attribute off it does as that does.
@@ -36,9 +36,9 @@ class RuledCubic : public ns3::TcpCubic {
   ns3::Ptr<ns3::TcpCongestionOps> Fork() override;
 
  private:
-  bool friendly_ = false;        ///< the Reno-friendly region (RFC 9438 4.3)
-  double estimate_ = 0;          ///< W_est in octets; 0: none yet in this stage
-  std::uint32_t prior_ = 0;      ///< cwnd before the last loss
+  bool friendly_ = false;    ///< the Reno-friendly region (RFC 9438 4.3)
+  double estimate_ = 0;      ///< W_est in octets; 0: none yet in this stage
+  std::uint32_t prior_ = 0;  ///< cwnd before the last loss
 };
 
 }  // namespace lockstep::tools

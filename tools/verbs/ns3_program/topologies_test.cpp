@@ -10,8 +10,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/process/failure.hpp"
-#include "tools/base/output/draft_file.hpp"
 #include "tools/verbs/ns3_program/experiment.hpp"
 
 namespace lockstep::tools {
@@ -100,8 +100,8 @@ double seconds_of(const std::string& kind, const std::string& attribute) {
 }
 
 TEST(Topologies, ARuleOfOursMakesNs3sSenderFaster) {
-  for (auto const& [kind, attribute] : {std::pair{"newreno-ruled", "CountOctets"},
-                                        std::pair{"cubic-ruled", "Friendly"}}) {
+  for (auto const& [kind, attribute] :
+       {std::pair{"newreno-ruled", "CountOctets"}, std::pair{"cubic-ruled", "Friendly"}}) {
     auto const type = kind[0] == 'n' ? "lockstep::RuledNewReno::" : "lockstep::RuledCubic::";
     double const plain = seconds_of(kind, "");
     double const ruled = seconds_of(kind, std::string(type) + attribute);
@@ -114,8 +114,7 @@ void run_apart(const ExperimentSettings& settings) {
   pid_t const child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    save_file(settings.folder + "/summary.json",
-              result_json(settings, run_experiment(settings)));
+    save_file(settings.folder + "/summary.json", result_json(settings, run_experiment(settings)));
     ::_exit(0);
   }
   int status = -1;
@@ -220,7 +219,8 @@ TEST(Topologies, WhatIsWrongIsNamed) {
   settings.defaults = {};
   for (const char* rate : {"bogus", "0bps", "-5Mbps", "10bps", "2000Gbps", "10Mbpsx", "Mbps"}) {
     settings.topology.rate = rate;
-    EXPECT_THAT(complaint(settings), HasSubstr("--rate " + std::string(rate) + ": expected a rate "
+    EXPECT_THAT(complaint(settings), HasSubstr("--rate " + std::string(rate) +
+                                               ": expected a rate "
                                                "from 1kbps to 1000Gbps, as 10Mbps"));
   }
   settings.topology.rate = "";

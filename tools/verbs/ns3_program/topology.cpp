@@ -12,8 +12,8 @@
 #include <ns3/ipv4-global-routing-helper.h>
 #include <ns3/mobility-helper.h>
 #include <ns3/nstime.h>
-#include <ns3/pointer.h>
 #include <ns3/point-to-point-helper.h>
+#include <ns3/pointer.h>
 #include <ns3/queue-size.h>
 #include <ns3/ssid.h>
 #include <ns3/string.h>
@@ -47,8 +47,7 @@ class Networks {
   Ipv4AddressHelper helper_;
 };
 
-PointToPointHelper link_of(const std::string& rate, const std::string& delay,
-                           std::uint32_t queue) {
+PointToPointHelper link_of(const std::string& rate, const std::string& delay, std::uint32_t queue) {
   PointToPointHelper link;
   link.SetDeviceAttribute("DataRate", StringValue(rate));
   link.SetChannelAttribute("Delay", StringValue(delay));
@@ -80,9 +79,8 @@ void set_disc(const TopologySettings& settings, Ptr<NetDevice> device) {
   } else {
     // A step at a sixth of the queue, as a data centre's switches have it.
     discs.SetRootQueueDisc("ns3::RedQueueDisc", "MaxSize", size, "UseEcn",
-                           BooleanValue(settings.ecn), "MinTh",
-                           DoubleValue(settings.queue / 6.0), "MaxTh",
-                           DoubleValue(settings.queue / 6.0 + 1), "QW", DoubleValue(1),
+                           BooleanValue(settings.ecn), "MinTh", DoubleValue(settings.queue / 6.0),
+                           "MaxTh", DoubleValue(settings.queue / 6.0 + 1), "QW", DoubleValue(1),
                            "UseHardDrop", BooleanValue(!settings.ecn));
   }
   discs.Install(device);
@@ -152,8 +150,8 @@ Topology lan(const TopologySettings& settings) {
   Networks networks;
   auto const interfaces = networks.assign(devices);
   for (std::uint32_t i = 0; i < settings.pairs; ++i) {
-    out.pairs.push_back({out.hosts.Get(2 * i), out.hosts.Get(2 * i + 1),
-                         interfaces.GetAddress(2 * i + 1)});
+    out.pairs.push_back(
+        {out.hosts.Get(2 * i), out.hosts.Get(2 * i + 1), interfaces.GetAddress(2 * i + 1)});
   }
   out.bottlenecks.push_back(devices.Get(0));
   return out;
@@ -209,30 +207,29 @@ bool begins_as_number(const std::string& text) {
 
 void check_link(const TopologySettings& settings) {
   bool const rate = begins_as_number(settings.rate) && ns3_takes([&] {
-    auto const bits = DataRate(settings.rate).GetBitRate();
-    return bits >= 1'000 && bits <= 1'000'000'000'000;
-  });
+                      auto const bits = DataRate(settings.rate).GetBitRate();
+                      return bits >= 1'000 && bits <= 1'000'000'000'000;
+                    });
   if (!rate) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("--rate {}: expected a rate from 1kbps to 1000Gbps, as 10Mbps",
-                              settings.rate));
+    throw Failure(
+        ExitCode::bad_input,
+        fmt::format("--rate {}: expected a rate from 1kbps to 1000Gbps, as 10Mbps", settings.rate));
   }
-  bool const delay = begins_as_number(settings.delay) && ns3_takes([&] {
-    return Time(settings.delay) <= Hours(1);
-  });
+  bool const delay = begins_as_number(settings.delay) &&
+                     ns3_takes([&] { return Time(settings.delay) <= Hours(1); });
   if (!delay) {
-    throw Failure(ExitCode::bad_input,
-                  fmt::format("--delay {}: expected a time from 0s to 1h, as 20ms",
-                              settings.delay));
+    throw Failure(
+        ExitCode::bad_input,
+        fmt::format("--delay {}: expected a time from 0s to 1h, as 20ms", settings.delay));
   }
 }
 
 /// What the hosts of a LAN have no place for, said of it.
 void check_lan(const TopologySettings& settings) {
-  const char* const option = settings.loss > 0                                    ? "--loss"
+  const char* const option = settings.loss > 0                                   ? "--loss"
                              : !settings.disc.empty() && settings.disc != "none" ? "--disc"
-                             : settings.ecn                                       ? "--ecn"
-                                                                                  : nullptr;
+                             : settings.ecn                                      ? "--ecn"
+                                                                                 : nullptr;
   if (option != nullptr) {
     throw Failure(ExitCode::bad_input,
                   fmt::format("{}: the topology lan has no routers, and so no bottleneck that "

@@ -20,13 +20,13 @@ inline constexpr std::array<std::string_view, 6> topology_names = {
 /// What a network is made of. Empty texts and negative numbers: as the topology has it.
 struct TopologySettings {
   std::string name = "dumbbell";
-  std::uint32_t pairs = 2;   ///< one flow each
-  std::string rate;          ///< of the bottleneck, as ns-3 writes it: 10Mbps
-  std::string delay;         ///< of the bottleneck: 20ms
-  std::uint32_t queue = 0;   ///< packets at the bottleneck
-  std::string disc;          ///< none, codel, fqcodel, red, pfifo
-  bool ecn = false;          ///< the disc marks instead of dropping
-  double loss = -1;          ///< of each packet behind the bottleneck
+  std::uint32_t pairs = 2;  ///< one flow each
+  std::string rate;         ///< of the bottleneck, as ns-3 writes it: 10Mbps
+  std::string delay;        ///< of the bottleneck: 20ms
+  std::uint32_t queue = 0;  ///< packets at the bottleneck
+  std::string disc;         ///< none, codel, fqcodel, red, pfifo
+  bool ecn = false;         ///< the disc marks instead of dropping
+  double loss = -1;         ///< of each packet behind the bottleneck
 };
 
 /// A sender and a receiver.

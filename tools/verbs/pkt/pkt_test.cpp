@@ -13,9 +13,9 @@
 #include "conformance/script/explain.hpp"
 #include "conformance/script/report.hpp"
 #include "conformance/script/script_kit.hpp"
-#include "tools/verbs/verbs.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/utf8.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::conformance::script {
 namespace {
@@ -148,8 +148,8 @@ TEST_F(Verb, EachCaptureHasItsOwnNameAndIsInTheReport) {
   fs::create_directory(folder_ / "a");
   write("a/b.pkt", failing_);
   write("a_b.pkt", failing_);
-  Outcome const run = pkt({"run", folder_.string(), "--pcapng", path("captures"), "--json",
-                           path("out.json")});
+  Outcome const run =
+      pkt({"run", folder_.string(), "--pcapng", path("captures"), "--json", path("out.json")});
   EXPECT_EQ(run.code, 1);
   auto const json = nlohmann::json::parse(read(path("out.json")));
   std::set<std::string> captures;

@@ -12,12 +12,12 @@
 #include "conformance/script/from_capture.hpp"
 #include "conformance/script/report.hpp"
 #include "conformance/script/sysctl.hpp"
-#include "tools/base/process/failure.hpp"
-#include "tools/verbs/verbs.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/json.hpp"
 #include "tools/base/output/table.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -281,8 +281,9 @@ void register_pkt(CLI::App& app, int& exit_code) {
   check->add_option("script", options->paths, "scripts, and folders of .pkt files")->required();
   check->add_option("-D,--define", options->defines, "NAME=VALUE, for names in the scripts");
   check->add_option("--json", options->json, "write the counts and the errors to this file too");
-  check->footer("Exit code 2: one is wrong; 3: one is missing.\n"
-                "Example: lockstep pkt check conformance/script");
+  check->footer(
+      "Exit code 2: one is wrong; 3: one is missing.\n"
+      "Example: lockstep pkt check conformance/script");
   check->callback([options, &exit_code] { exit_code = check_scripts(*options); });
   register_sysctls(*verb, exit_code);
   register_explain(*verb, exit_code);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/seam/config_fields.hpp"
+#include "core/stack/config_fields.hpp"
 #include "tools/base/output/json.hpp"
 #include "tools/base/output/table.hpp"
 #include "tools/base/text/units.hpp"

@@ -10,10 +10,10 @@
 namespace lockstep::tools {
 
 inline constexpr std::array<std::string_view, 4> profile_names = {"default", "rfc", "linux",
-                                                                   "freebsd"};
+                                                                  "freebsd"};
 
 struct ProfileRow {
-  std::string field;                  ///< as in core/seam/config_fields.hpp
+  std::string field;                  ///< as in core/stack/config_fields.hpp
   std::array<std::string, 4> values;  ///< as a world's file writes them; profile_names' order
   bool differs() const;
 };

@@ -1,4 +1,4 @@
-// The table of defaults in core/seam/README.md against Config, field by field, and the verb.
+// The table of defaults in core/stack/README.md against Config, field by field, and the verb.
 #include "tools/verbs/profiles/profiles.hpp"
 
 #include <gmock/gmock.h>
@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tools/verbs/verbs.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -27,7 +27,7 @@ std::string trimmed(const std::string& text) {
 
 /// The cells of the lines `| a | b |` whose first is a `name`.
 std::vector<std::vector<std::string>> documented() {
-  std::ifstream file(LOCKSTEP_SOURCE_DIR "/core/seam/README.md");
+  std::ifstream file(LOCKSTEP_SOURCE_DIR "/core/stack/README.md");
   std::vector<std::vector<std::string>> rows;
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with("| `")) {
@@ -46,9 +46,9 @@ std::vector<std::vector<std::string>> documented() {
 TEST(Profiles, AreDocumentedFieldByFieldWithAReason) {
   const std::vector<std::vector<std::string>> table = documented();
   for (const ProfileRow& row : profile_rows()) {
-    const auto found = std::ranges::find_if(
-        table, [&](const auto& cells) { return cells.front() == row.field; });
-    ASSERT_NE(found, table.end()) << row.field << " has no row in core/seam/README.md";
+    const auto found =
+        std::ranges::find_if(table, [&](const auto& cells) { return cells.front() == row.field; });
+    ASSERT_NE(found, table.end()) << row.field << " has no row in core/stack/README.md";
     ASSERT_EQ(found->size(), 6u) << row.field;
     for (std::size_t i = 0; i < profile_names.size(); ++i) {
       EXPECT_EQ((*found)[i + 1], row.values[i]) << row.field << " of " << profile_names[i];

@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "tools/base/process/failure.hpp"
-#include "tools/verbs/verbs.hpp"
 #include "tools/base/output/table.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/verbs/profiles/profiles.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 
@@ -21,13 +21,13 @@ void register_profiles(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<Options>();
   verb->add_flag("--differing", options->differing, "only the fields in which two of them differ");
   verb->add_flag("--json", options->json, "print JSON");
-  verb->footer("core/seam/README.md says why each default is what it is.\n"
-               "Example: lockstep profiles --differing");
+  verb->footer(
+      "core/stack/README.md says why each default is what it is.\n"
+      "Example: lockstep profiles --differing");
   verb->callback([options, &exit_code] {
     const std::vector<ProfileRow> rows = profile_rows();
-    fmt::print("{}", options->json
-                         ? profiles_json(rows, options->differing)
-                         : profiles_text(rows, options->differing, terminal_columns()));
+    fmt::print("{}", options->json ? profiles_json(rows, options->differing)
+                                   : profiles_text(rows, options->differing, terminal_columns()));
     exit_code = static_cast<int>(ExitCode::fine);
   });
 }

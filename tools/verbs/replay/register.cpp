@@ -13,12 +13,12 @@
 #include "conformance/replay/export.hpp"
 #include "conformance/replay/report.hpp"
 #include "conformance/replay/unaided.hpp"
-#include "tools/base/process/failure.hpp"
-#include "tools/verbs/verbs.hpp"
-#include "tools/lib/journal/replay.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/json.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/lib/journal/replay.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -141,14 +141,14 @@ class Outputs {
   }
 
  private:
-  static void open(const std::string& path, std::unique_ptr<DraftFile>& file) {
+  static void open(const std::string& path, std::unique_ptr<AtomicFile>& file) {
     if (!path.empty()) {
-      file = std::make_unique<DraftFile>(path);
+      file = std::make_unique<AtomicFile>(path);
     }
   }
 
   std::string capture_;
-  std::unique_ptr<DraftFile> json_, pcapng_;
+  std::unique_ptr<AtomicFile> json_, pcapng_;
   PcapngWriter writer_;
   nlohmann::ordered_json flows_ = nlohmann::ordered_json::array();
 };
@@ -213,9 +213,8 @@ class Session {
   }
 
   void capture() {
-    ConnectionReader reader(
-        {}, {[&](Connection& connection) { judge(connection); },
-             [&](Connection& connection) { done(connection); }});
+    ConnectionReader reader({}, {[&](Connection& connection) { judge(connection); },
+                                 [&](Connection& connection) { done(connection); }});
     reader.read(options_.capture);
     tools::expect_tcp(options_.capture, reader.packets(), reader.kinds());
     if (device_ && sides_ == 0) {
@@ -225,8 +224,7 @@ class Session {
                                 options_.capture, options_.device));
     }
     heading_ = fmt::format("{}: {}, {}{}\n", options_.capture, counted(reader.packets(), "packet"),
-                           counted(reader.connections(), "TCP flow"),
-                           not_replayed(reader.kinds()));
+                           counted(reader.connections(), "TCP flow"), not_replayed(reader.kinds()));
     warning = reader.warning();
   }
 
@@ -256,13 +254,11 @@ class Session {
 
   /// What was watched after the part that was played.
   void add_rest(const Connection& connection, JudgedSide& side) const {
-    side.notes.push_back(
-        fmt::format("played up to packet {}; {} after it were watched, not played",
-                    connection.judged_until, counted(connection.later, "packet")));
+    side.notes.push_back(fmt::format("played up to packet {}; {} after it were watched, not played",
+                                     connection.judged_until, counted(connection.later, "packet")));
     std::vector<Finding> late = connection.watch.findings(side.device);
-    std::erase_if(late, [&](const Finding& finding) {
-      return finding.packet <= connection.judged_until;
-    });
+    std::erase_if(
+        late, [&](const Finding& finding) { return finding.packet <= connection.judged_until; });
     if (!late.empty()) {
       Verdict rest;
       add_findings(rest, {}, late);

@@ -70,9 +70,9 @@ TEST(Summary, OfSeveralShardsIsTheirSum) {
   EXPECT_EQ(shard_text({3}, one),
             "shard 3          5 connections, 0 requests, 0 frames in, 0 out, 1,234 forwarded, "
             "0 from others\n");
-  EXPECT_NE(with_shards(summary_json(sum, hw::Ending::stopped), {one, one}).find(
-                "\"forwarded\": 1234"),
-            std::string::npos);
+  EXPECT_NE(
+      with_shards(summary_json(sum, hw::Ending::stopped), {one, one}).find("\"forwarded\": 1234"),
+      std::string::npos);
 }
 
 }  // namespace

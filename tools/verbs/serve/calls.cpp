@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/seam/turn.hpp"
+#include "core/stack/turn.hpp"
 #include "hw/tap/port.hpp"
 #include "hw/tap/setup.hpp"
 #include "tools/base/process/failure.hpp"
@@ -28,8 +28,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint32_t turns_max = 10'000;   // until it has to be quiet
-constexpr std::size_t line_max = 1u << 20;    // of a call
+constexpr std::uint32_t turns_max = 10'000;  // until it has to be quiet
+constexpr std::size_t line_max = 1u << 20;   // of a call
 constexpr std::uint32_t number_max = 1u << 24;
 
 struct Line {
@@ -49,12 +49,18 @@ void accept_or_throw(Refusal refusal) {
 
 /// What a test may ask of a connection's variables, by the names that Python has for them.
 json variables(const ConnectionInfo& info) {
-  return {{"snd_una", info.send.una.value},   {"snd_nxt", info.send.nxt.value},
-          {"snd_wnd", info.send.wnd.count},   {"snd_mss", info.send.mss.count},
-          {"rcv_nxt", info.receive.nxt.value}, {"rcv_wnd", info.receive.wnd.count},
-          {"cwnd", info.cwnd.count},          {"ssthresh", info.ssthresh.count},
-          {"fast_recovery", info.fast_recovery}, {"sacked", info.sacked.count},
-          {"srtt_ns", info.srtt.ns},          {"rto_ns", info.rto.ns}};
+  return {{"snd_una", info.send.una.value},
+          {"snd_nxt", info.send.nxt.value},
+          {"snd_wnd", info.send.wnd.count},
+          {"snd_mss", info.send.mss.count},
+          {"rcv_nxt", info.receive.nxt.value},
+          {"rcv_wnd", info.receive.wnd.count},
+          {"cwnd", info.cwnd.count},
+          {"ssthresh", info.ssthresh.count},
+          {"fast_recovery", info.fast_recovery},
+          {"sacked", info.sacked.count},
+          {"srtt_ns", info.srtt.ns},
+          {"rto_ns", info.rto.ns}};
 }
 
 /// What the program was told, in a word.
@@ -72,7 +78,7 @@ class Program {
   Program(Stack& stack, IpAddress remote) : stack_(stack), remote_(remote) {}
 
   // An Application of turn().
-  void told(Stack&, const Event& event) {
+  void on_event(Stack&, const Event& event) {
     told_[{event.id.slot, event.id.generation}].push_back(word_of(event));
     if (event.kind == EventKind::accepted) {
       accepted_.push_back(event.id);
@@ -229,8 +235,8 @@ void settle(Stack& stack, hw::TapPort& port, Program& program) {
 /// Sleeps until a frame or a call has come, or the stack's deadline. True: a call, or the end.
 bool wait(Stack& stack, hw::TapPort& port) {
   const short room = port.holds() ? POLLOUT : 0;
-  std::array<pollfd, 2> what{{{STDIN_FILENO, POLLIN, 0},
-                              {port.descriptor(), static_cast<short>(POLLIN | room), 0}}};
+  std::array<pollfd, 2> what{
+      {{STDIN_FILENO, POLLIN, 0}, {port.descriptor(), static_cast<short>(POLLIN | room), 0}}};
   const std::uint64_t now = port.now().ns;
   // A frame that is held leaves with room, and the stack cannot go on before.
   const Instant due = port.holds() ? port.now() + Duration::milliseconds(1) : stack.deadline();
@@ -322,9 +328,9 @@ int run_serve_calls(const CallsOptions& options) {
   hw::TapInterface tap;
   const hw::TapSettings settings{options.tap, Bytes{options.mtu}, {}, false};
   if (const hw::Trouble trouble = tap.open(settings)) {
-    throw Failure(trouble.kind == hw::TroubleKind::bad_input ? ExitCode::bad_input
-                                                             : ExitCode::environment,
-                  trouble.text);
+    throw Failure(
+        trouble.kind == hw::TroubleKind::bad_input ? ExitCode::bad_input : ExitCode::environment,
+        trouble.text);
   }
   std::vector<Line> memory(Stack::arena_bytes(config) / sizeof(Line) + 1);
   Stack stack(config, std::as_writable_bytes(std::span(memory)));

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "core/seam/stack.hpp"
+#include "core/stack/stack.hpp"
 #include "hw/trouble.hpp"
 #include "tools/verbs/serve/plan.hpp"
 

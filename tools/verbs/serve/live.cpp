@@ -111,8 +111,8 @@ std::string live_row(const Moment& before, const Moment& now, Columns columns, c
   auto const rate = [&](std::uint64_t then, std::uint64_t later) {
     return grouped(a_second(later - then, time));
   };
-  std::uint64_t const frames = now.port.frames_in + now.port.frames_out - before.port.frames_in -
-                               before.port.frames_out;
+  std::uint64_t const frames =
+      now.port.frames_in + now.port.frames_out - before.port.frames_in - before.port.frames_out;
   std::uint64_t const busy = (now.processor - before.processor).ns;
   bool const has_label = !of.label.empty();
   Halves const halves =
@@ -142,8 +142,7 @@ void LiveTable::draw(const std::vector<Moment>& shards) {
   std::vector<Moment> sums(2);
   for (std::size_t i = 0; i < shards.size(); ++i) {
     if (has_labels && shards.size() <= labelled_max) {
-      fmt::print(stderr, "{}\n",
-                 live_row(before_[i], shards[i], columns, {fmt::format("{}", i)}));
+      fmt::print(stderr, "{}\n", live_row(before_[i], shards[i], columns, {fmt::format("{}", i)}));
     }
     add(sums[0], before_[i]);
     add(sums[1], shards[i]);

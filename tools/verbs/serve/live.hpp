@@ -15,9 +15,9 @@ namespace lockstep::tools {
 struct Moment : ShardTotals {
   std::uint64_t connections = 0;
   std::uint64_t requests = 0;
-  std::uint64_t octets = 0;   ///< of goodput
+  std::uint64_t octets = 0;  ///< of goodput
   std::uint64_t errors = 0;
-  std::uint64_t open = 0;     ///< connections
+  std::uint64_t open = 0;  ///< connections
   /// Of these, on which something is under way. The servers do not know it.
   std::optional<std::uint64_t> active;
   load::Histogram latency;
@@ -47,7 +47,7 @@ class LiveTable {
   void draw(const std::vector<Moment>& shards);
 
  private:
-  static constexpr std::uint32_t head_every = 20;  // seconds
+  static constexpr std::uint32_t head_every = 20;   // seconds
   static constexpr std::uint32_t labelled_max = 8;  // shards that have rows of their own
 
   std::vector<Moment> before_;

@@ -63,9 +63,9 @@ TEST(Live, EveryWordOfARow) {
   before.processor = Duration{};
   before.latency = before.rtt = load::Histogram{};
   // Times are their bucket's upper end: at most 1/128 more.
-  std::vector<std::string> const expected{"12", "1,000", "100,000", "987.6Mbit/s", "99,999",
-                                          "12,345", "54,321", "7", "3", "10ms", "19ms",
-                                          "501us", "991us", "999us", "1500"};
+  std::vector<std::string> const expected{"12",     "1,000",  "100,000", "987.6Mbit/s", "99,999",
+                                          "12,345", "54,321", "7",       "3",           "10ms",
+                                          "19ms",   "501us",  "991us",   "999us",       "1500"};
   EXPECT_EQ(words_of(live_row(before, busy(), narrow, {})), expected);
   EXPECT_EQ(words_of(live_row(before, busy(), wide, {})), expected);
 }

@@ -6,8 +6,8 @@
 #include <charconv>
 
 #include "tools/base/process/failure.hpp"
-#include "tools/verbs/serve/metrics_page.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/verbs/serve/metrics_page.hpp"
 
 namespace lockstep::tools {
 namespace {

@@ -83,9 +83,7 @@ class MetricsPage {
     counter("frames_missed_total", "Frames that the kernel had no room for.",
             [](const Totals& t) { return t.port.missed; });
     counter("frames_unsent_total", "Frames that the kernel did not take.",
-            [](const Totals& t) {
-              return t.port.link_down + t.port.no_buffers + t.port.refused;
-            });
+            [](const Totals& t) { return t.port.link_down + t.port.no_buffers + t.port.refused; });
     head("frames_unfit_total", "Frames that came and could not be used, by reason.", "counter");
     lines("frames_unfit_total", "reason=\"too_long\",",
           [](const Totals& t) { return t.port.too_long; });
@@ -112,8 +110,7 @@ class MetricsPage {
   }
 
   void add_loop() {
-    counter("loop_turns_total", "Turns of the loop.",
-            [](const Totals& t) { return t.loop.turns; });
+    counter("loop_turns_total", "Turns of the loop.", [](const Totals& t) { return t.loop.turns; });
     counter("loop_worked_total", "Turns in which something was done.",
             [](const Totals& t) { return t.loop.worked; });
     counter("loop_sleeps_total", "Times that the loop slept.",

@@ -50,19 +50,29 @@ TEST(Metrics, EachHasHelpATypeAndALineAShard) {
 TEST(Metrics, EachNumberOfAPortAShardAndALoopIsServed) {
   // Each counter has a value of its own; those of one metric, summed or by a label, are named so.
   ServeTotals busy;
-  busy.port = {.frames_in = 101, .frames_out = 102, .too_long = 103, .too_short = 104,
-               .malformed = 120, .segmented = 105, .taken_apart = 106, .left_out = 107,
-               .missed = 108, .link_down = 1000, .no_buffers = 2000, .refused = 4000,
-               .blocked = 109, .read_errors = 110};
+  busy.port = {.frames_in = 101,
+               .frames_out = 102,
+               .too_long = 103,
+               .too_short = 104,
+               .malformed = 120,
+               .segmented = 105,
+               .taken_apart = 106,
+               .left_out = 107,
+               .missed = 108,
+               .link_down = 1000,
+               .no_buffers = 2000,
+               .refused = 4000,
+               .blocked = 109,
+               .read_errors = 110};
   busy.loop = {.turns = 111, .worked = 112, .slept = 113};
   busy.shard = {.forwarded = 114, .announced = 115, .given = 116, .lost = 117};
   busy.time_wait = 118;
   busy.journal_bytes = 119;
   std::string const text = metrics_text({busy});
   for (int value = 101; value <= 120; ++value) {
-    EXPECT_EQ(names_in(text, fmt::format("(lockstep_[a-z_]+)\\{{[^\n]*\\}} {}\n", value).c_str())
-                  .size(),
-              1u)
+    EXPECT_EQ(
+        names_in(text, fmt::format("(lockstep_[a-z_]+)\\{{[^\n]*\\}} {}\n", value).c_str()).size(),
+        1u)
         << value;
   }
   EXPECT_NE(text.find("lockstep_frames_unsent_total{shard=\"0\"} 7000\n"), std::string::npos);
@@ -75,8 +85,7 @@ TEST(Metrics, TheDashboardAsksForWhatIsServed) {
   for (auto const& panel : dashboard.at("panels")) {
     ASSERT_FALSE(panel.at("targets").empty());
     for (auto const& target : panel.at("targets")) {
-      auto const names =
-          names_in(target.at("expr").get<std::string>(), "(lockstep_[a-z_]+)");
+      auto const names = names_in(target.at("expr").get<std::string>(), "(lockstep_[a-z_]+)");
       ASSERT_FALSE(names.empty());
       asked.insert(names.begin(), names.end());
     }
@@ -86,13 +95,11 @@ TEST(Metrics, TheDashboardAsksForWhatIsServed) {
 }
 
 TEST(Metrics, WhereTheyAreServed) {
-  EXPECT_EQ(metrics_place("10.9.0.2:9100"),
-            (Endpoint{IpAddress::v4(10, 9, 0, 2), Port{9100}}));
-  EXPECT_EQ(metrics_place("[2001:db8::2]:1").address,
-            (IpAddress{0x2001'0db8'0000'0000, 2}));
-  for (const char* const wrong : {"", ":", "9100", "10.9.0.2", "10.9.0.2:", "10.9.0.2:0",
-                                  "10.9.0.2:65536", "2001:db8::2:9100", "[::1]", "x:1",
-                                  "10.9.0.2:9100x"}) {
+  EXPECT_EQ(metrics_place("10.9.0.2:9100"), (Endpoint{IpAddress::v4(10, 9, 0, 2), Port{9100}}));
+  EXPECT_EQ(metrics_place("[2001:db8::2]:1").address, (IpAddress{0x2001'0db8'0000'0000, 2}));
+  for (const char* const wrong :
+       {"", ":", "9100", "10.9.0.2", "10.9.0.2:", "10.9.0.2:0", "10.9.0.2:65536",
+        "2001:db8::2:9100", "[::1]", "x:1", "10.9.0.2:9100x"}) {
     EXPECT_THROW(metrics_place(wrong), Failure) << wrong;
   }
 }

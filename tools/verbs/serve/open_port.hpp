@@ -23,9 +23,8 @@ inline std::string how_it_steers(const hw::TapInterface& tap, ShardCount shards)
     return {};
   }
   return fmt::format("{} queues, {}", shards.value,
-                     tap.not_steered()
-                         ? "frames forwarded where need be: " + tap.not_steered().text
-                         : "each flow's frames steered to its shard");
+                     tap.not_steered() ? "frames forwarded where need be: " + tap.not_steered().text
+                                       : "each flow's frames steered to its shard");
 }
 
 /// Opens a queue for each shard and ends as `go_on` does, which gets the port as a

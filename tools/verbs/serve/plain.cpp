@@ -8,18 +8,18 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "tools/base/output/atomic_file.hpp"
+#include "tools/base/output/json.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
 #include "tools/lib/journal/load_parts.hpp"
 #include "tools/lib/load/cache_server.hpp"
 #include "tools/lib/load/echo_server.hpp"
-#include "tools/base/output/draft_file.hpp"
-#include "tools/base/output/json.hpp"
-#include "tools/verbs/serve/crew.hpp"
 #include "tools/verbs/serve/listening.hpp"
 #include "tools/verbs/serve/metrics_page.hpp"
 #include "tools/verbs/serve/open_port.hpp"
+#include "tools/verbs/serve/shard_pool.hpp"
 #include "tools/verbs/serve/summary.hpp"
-#include "tools/base/text/units.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -46,9 +46,7 @@ struct PlainRole {
   using Totals = PlainTotals;
 
   App app(ShardId, Count connections_max) const { return App(settings, connections_max); }
-  hw::Trouble start(App& app, Stack& stack) const {
-    return not_listening(plan, app.start(stack));
-  }
+  hw::Trouble start(App& app, Stack& stack) const { return not_listening(plan, app.start(stack)); }
   void count(const App& app, Instant, Totals& totals) const {
     count_app(app, totals);
     totals.open = app.open();
@@ -86,24 +84,24 @@ void announce(std::string_view scheme, const ServePlan& plan, const std::string&
   for (std::uint32_t i = 0; i < plan.config.address_count.value; ++i) {
     IpAddress const& address = plan.config.addresses[i].address;
     fmt::print("serving {}://{}{}{}:{} on {}{}\n", scheme, address.is_v4() ? "" : "[",
-               text_of(address), address.is_v4() ? "" : "]", plan.server.port.value,
-               plan.interface, how.empty() ? "" : fmt::format(" ({})", how));
+               text_of(address), address.is_v4() ? "" : "]", plan.server.port.value, plan.interface,
+               how.empty() ? "" : fmt::format(" ({})", how));
   }
   std::fflush(stdout);
 }
 
-void sum_up(const std::vector<Finished<PlainTotals>>& shards, DraftFile* json) {
+void sum_up(const std::vector<Finished<PlainTotals>>& shards, AtomicFile* json) {
   ShardTotals sum;
   std::uint64_t connections = 0;
   for (auto const& each : shards) {
     add(sum, each.totals);
     connections += each.totals.connections;
   }
-  fmt::print("{} connections; frames {} in, {} out; {} retransmissions; slept {} times in {} "
-             "turns\n",
-             grouped(connections), grouped(sum.port.frames_in), grouped(sum.port.frames_out),
-             grouped(sum.stack.tcp.retransmissions), grouped(sum.loop.slept),
-             grouped(sum.loop.turns));
+  fmt::print(
+      "{} connections; frames {} in, {} out; {} retransmissions; slept {} times in {} "
+      "turns\n",
+      grouped(connections), grouped(sum.port.frames_in), grouped(sum.port.frames_out),
+      grouped(sum.stack.tcp.retransmissions), grouped(sum.loop.slept), grouped(sum.loop.turns));
   if (sum.journal_bytes != 0) {
     fmt::print("journal {} octets\n", grouped(sum.journal_bytes));
   }
@@ -131,20 +129,20 @@ void sum_up(const std::vector<Finished<PlainTotals>>& shards, DraftFile* json) {
 template <class R>
 int serve(std::string_view scheme, const ServePlan& plan, const R& role,
           const ServeOptions& options) {
-  return with_ports(plan, [&]<class Port, class Device>(std::type_identity<Port>,
-                                                        std::vector<Device> devices,
-                                                        const std::string& how) {
-    Journals const journals = open_journals(plan, options.record);
-    std::unique_ptr<DraftFile> json;
-    if (!options.json.empty()) {
-      json = std::make_unique<DraftFile>(options.json);
-    }
-    auto const shards = run_role<Port>(plan, role, std::move(devices), journals,
-                                       [&] { announce(scheme, plan, how); });
-    sum_up(shards, json.get());
-    fail_if_cut_short(ended_of(shards), plan, journals);
-    return static_cast<int>(ExitCode::fine);
-  });
+  return with_ports(
+      plan, [&]<class Port, class Device>(std::type_identity<Port>, std::vector<Device> devices,
+                                          const std::string& how) {
+        Journals const journals = open_journals(plan, options.record);
+        std::unique_ptr<AtomicFile> json;
+        if (!options.json.empty()) {
+          json = std::make_unique<AtomicFile>(options.json);
+        }
+        auto const shards = run_role<Port>(plan, role, std::move(devices), journals,
+                                           [&] { announce(scheme, plan, how); });
+        sum_up(shards, json.get());
+        fail_if_cut_short(ended_of(shards), plan, journals);
+        return static_cast<int>(ExitCode::fine);
+      });
 }
 
 }  // namespace
@@ -159,8 +157,8 @@ int run_serve_plain(PlainServer what, const ServeOptions& options) {
   load::CacheSettings settings;
   settings.port = plan.server.port;
   settings.backlog = plan.server.backlog;
-  return serve("memcached", plan,
-               PlainRole<load::CacheServer, load::CacheSettings>{plan, settings}, options);
+  return serve("memcached", plan, PlainRole<load::CacheServer, load::CacheSettings>{plan, settings},
+               options);
 }
 
 }  // namespace lockstep::tools

@@ -10,11 +10,11 @@
 
 #include "core/units/random.hpp"
 #include "hw/interface.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/process/failure.hpp"
-#include "tools/lib/journal/format.hpp"
-#include "tools/base/output/draft_file.hpp"
-#include "tools/verbs/serve/metrics.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/lib/journal/format.hpp"
+#include "tools/verbs/serve/metrics.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -29,9 +29,10 @@ constexpr std::uint32_t mtu_max = 65'000;
 HostAddress address_in(const std::string& option, const std::string& text) {
   auto const found = parse_address_and_prefix(text);
   if (!found) {
-    refuse(fmt::format("{} {}: expected an address and its prefix, like 10.9.0.2/24 or "
-                       "2001:db8::2/64: correct it",
-                       option, text));
+    refuse(
+        fmt::format("{} {}: expected an address and its prefix, like 10.9.0.2/24 or "
+                    "2001:db8::2/64: correct it",
+                    option, text));
   }
   return {found->address, found->prefix_bits};
 }
@@ -83,9 +84,10 @@ void read_addresses(const ServeOptions& options, ServePlan& plan) {
     for (std::uint32_t i = 0; i < plan.config.address_count.value; ++i) {
       HostAddress const& ours = plan.config.addresses[i];
       if (ours.address == host.address) {
-        refuse(fmt::format("--host {}: it is --address as well, and both would answer: choose "
-                           "another",
-                           text));
+        refuse(
+            fmt::format("--host {}: it is --address as well, and both would answer: choose "
+                        "another",
+                        text));
       }
       near = near || same_network(ours, host);
     }
@@ -106,14 +108,15 @@ void read_gateway(const ServeOptions& options, Config& config) {
     near = near || same_network(config.addresses[i], {*gateway, 32});
   }
   if (!near || !gateway->is_v4()) {
-    refuse(fmt::format("--gateway {}: expected an IPv4 address in a network of --address: "
-                       "correct it",
-                       options.gateway));
+    refuse(
+        fmt::format("--gateway {}: expected an IPv4 address in a network of --address: "
+                    "correct it",
+                    options.gateway));
   }
   for (std::uint32_t i = 0; i < config.address_count.value; ++i) {
     if (config.addresses[i].address == *gateway) {
-      refuse(fmt::format("--gateway {}: it is our own --address: name the router's",
-                         options.gateway));
+      refuse(
+          fmt::format("--gateway {}: it is our own --address: name the router's", options.gateway));
     }
   }
   config.gateway = *gateway;
@@ -202,9 +205,9 @@ Bytes read_interface(const ServeOptions& options, ServePlan& plan) {
   }
   hw::InterfaceFacts facts;
   if (auto const trouble = hw::look_at(options.interface, facts)) {
-    throw Failure(trouble.kind == hw::TroubleKind::bad_input ? ExitCode::bad_input
-                                                             : ExitCode::environment,
-                  "--iface: " + trouble.text);
+    throw Failure(
+        trouble.kind == hw::TroubleKind::bad_input ? ExitCode::bad_input : ExitCode::environment,
+        "--iface: " + trouble.text);
   }
   plan.config.mac = facts.mac;
   if (options.mtu > facts.mtu.count) {
@@ -239,9 +242,10 @@ void read_shards(const ServeOptions& options, ServePlan& plan) {
   std::vector<hw::Cpu> const allowed = hw::allowed_cpus();
   for (hw::Cpu const each : plan.cpus) {
     if (std::find(allowed.begin(), allowed.end(), each) == allowed.end()) {
-      refuse(fmt::format("--cpus {}: this program may not run on processor {}: `taskset -cp $$` "
-                         "says where it may",
-                         options.cpus, each.number));
+      refuse(
+          fmt::format("--cpus {}: this program may not run on processor {}: `taskset -cp $$` "
+                      "says where it may",
+                      options.cpus, each.number));
     }
   }
 }
@@ -257,12 +261,13 @@ Endpoint metrics_of(const ServeOptions& options, const ServePlan& plan) {
                        options.metrics));
   }
   if (place.port.value == options.port) {
-    refuse(fmt::format("--metrics {}: --port is that one already: choose another",
-                       options.metrics));
+    refuse(
+        fmt::format("--metrics {}: --port is that one already: choose another", options.metrics));
   }
   if (!options.record.empty()) {
-    refuse("--metrics: what it shows of all shards is in no journal, so that none could be "
-           "replayed: leave --record out, or this");
+    refuse(
+        "--metrics: what it shows of all shards is in no journal, so that none could be "
+        "replayed: leave --record out, or this");
   }
   return place;
 }
@@ -274,8 +279,8 @@ void check_memory(const ServeOptions& options, const ServePlan& plan) {
   std::uint64_t const one = Stack::arena_bytes(plan.config);
   std::uint64_t const wanted = (one + one / 8) * plan.shards.value + beside;
   // The kernel says whether it could be had; nothing of it is touched.
-  void* const tried = mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                           -1, 0);
+  void* const tried =
+      mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (tried == MAP_FAILED) {
     throw Failure(ExitCode::environment,
                   fmt::format("no memory: {} MiB are wanted for {} connections: choose fewer "
@@ -292,7 +297,7 @@ void check_outputs(const ServeOptions& options) {
         options.shards == 1 ? options.record : fmt::format("{}.{}", options.record, i);
     refuse_same_output(name, options.json);
     for (std::uint32_t file = 2;
-         !options.record_on.empty() && file <= journal::Keeper::files_max; ++file) {
+         !options.record_on.empty() && file <= journal::FlightRecorder::files_max; ++file) {
       refuse_same_output(fmt::format("{}-{}", name, file), options.json);
     }
   }
@@ -303,9 +308,10 @@ void check_snapshot(const ServeOptions& options, const Config& config) {
   std::uint64_t const most =
       Stack::arena_bytes(config) + http::Server::snapshot_bytes_max(config.tcp.connections_max);
   if (most + 1024 > journal::record_max) {
-    refuse(fmt::format("--record-on: the state of {} connections takes up to {} octets, and a "
-                       "journal's record {}: choose fewer --connections, or more --shards",
-                       options.connections, most, journal::record_max));
+    refuse(
+        fmt::format("--record-on: the state of {} connections takes up to {} octets, and a "
+                    "journal's record {}: choose fewer --connections, or more --shards",
+                    options.connections, most, journal::record_max));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/seam/config.hpp"
+#include "core/stack/config.hpp"
 #include "core/units/shard.hpp"
 #include "hw/af_xdp/program.hpp"
 #include "hw/poll/loop.hpp"
@@ -13,7 +13,7 @@
 #include "hw/tap/setup.hpp"
 #include "tools/lib/http/server.hpp"
 #include "tools/lib/http/site.hpp"
-#include "tools/lib/journal/keeper.hpp"
+#include "tools/lib/journal/flight_recorder.hpp"
 #include "tools/verbs/serve/serve.hpp"
 
 namespace lockstep::tools {
@@ -23,10 +23,10 @@ enum class PortKind : unsigned char { tap, packet, xdp };
 struct ServePlan {
   std::string interface;  ///< a TAP, or what is there already
   PortKind port = PortKind::tap;
-  hw::TapSettings tap;    ///< of a TAP only
+  hw::TapSettings tap;                         ///< of a TAP only
   hw::XdpPlace place = hw::XdpPlace::fitting;  ///< of AF_XDP only
   bool must_be_zero_copy = false;              ///< of AF_XDP only
-  Config config;          ///< of each shard, but for its number
+  Config config;                               ///< of each shard, but for its number
   http::ServerSettings server;
   hw::LoopSettings loop;
   std::optional<Endpoint> metrics;

@@ -9,9 +9,9 @@ namespace lockstep::tools {
 /// Throws Failure, unless there is no trouble.
 inline void refuse(const hw::Trouble& trouble) {
   if (trouble) {
-    throw Failure(trouble.kind == hw::TroubleKind::bad_input ? ExitCode::bad_input
-                                                             : ExitCode::environment,
-                  trouble.text);
+    throw Failure(
+        trouble.kind == hw::TroubleKind::bad_input ? ExitCode::bad_input : ExitCode::environment,
+        trouble.text);
   }
 }
 

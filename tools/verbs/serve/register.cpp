@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "tools/verbs/verbs.hpp"
 #include "tools/verbs/serve/calls.hpp"
 #include "tools/verbs/serve/plain.hpp"
 #include "tools/verbs/serve/serve.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 
@@ -51,8 +51,7 @@ void add_place(CLI::App& verb, ServeOptions& options) {
   verb.add_option("--driver", options.driver,
                   "of --iface: packet (a packet socket), xdp (AF_XDP, native if the interface's "
                   "driver can), xdp-native, xdp-generic, or xdp-zero-copy: refused if it copies")
-      ->check(CLI::IsMember(
-          {"packet", "xdp", "xdp-native", "xdp-generic", "xdp-zero-copy"}))
+      ->check(CLI::IsMember({"packet", "xdp", "xdp-native", "xdp-generic", "xdp-zero-copy"}))
       ->capture_default_str();
   verb.add_option("--address", options.addresses,
                   "our address and its prefix, like 10.9.0.2/24; no interface may have it")
@@ -82,18 +81,19 @@ void add_place(CLI::App& verb, ServeOptions& options) {
 /// Several of them, and where they run.
 void add_shards(CLI::App& verb, ServeOptions& options) {
   verb.add_option("--shards", options.shards,
-                   "threads, each with a stack of its own and its share of the flows")
+                  "threads, each with a stack of its own and its share of the flows")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   verb.add_option("--cpus", options.cpus,
-                   "the processors that the shards run on, one each, like 0,2-3 (anywhere)");
+                  "the processors that the shards run on, one each, like 0,2-3 (anywhere)");
 }
 
 /// What is kept of a run, and what is told of it meanwhile.
 void add_books(CLI::App& verb, ServeOptions& options, const std::string& more) {
   verb.add_option("--metrics", options.metrics,
                   "ADDRESS:PORT, an address of ours: what is counted, as Prometheus reads it, at "
-                  "/metrics" + more + "; not together with --record");
+                  "/metrics" +
+                      more + "; not together with --record");
   verb.add_option("--record", options.record,
                   "keep a journal of every input here, for lockstep replay --journal; of several "
                   "shards FILE.0, FILE.1 and so on");

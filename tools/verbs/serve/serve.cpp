@@ -7,15 +7,15 @@
 #include <memory>
 #include <vector>
 
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
 #include "tools/lib/journal/http_parts.hpp"
-#include "tools/base/output/draft_file.hpp"
-#include "tools/verbs/serve/crew.hpp"
 #include "tools/verbs/serve/folder.hpp"
 #include "tools/verbs/serve/listening.hpp"
 #include "tools/verbs/serve/open_port.hpp"
+#include "tools/verbs/serve/shard_pool.hpp"
 #include "tools/verbs/serve/summary.hpp"
-#include "tools/base/text/units.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -39,7 +39,7 @@ void announce(const ServePlan& plan, const http::Site& site, const std::string& 
 }
 
 int conclude(const std::vector<Finished<ServeTotals>>& shards, const ServePlan& plan,
-             const Journals& journals, DraftFile* json) {
+             const Journals& journals, AtomicFile* json) {
   ServeTotals sum;
   std::vector<ServeTotals> each;
   std::string lines;
@@ -64,9 +64,7 @@ struct HttpRole {
   using Totals = ServeTotals;
 
   App app(ShardId, Count connections_max) const { return App(site, plan.server, connections_max); }
-  hw::Trouble start(App& app, Stack& stack) const {
-    return not_listening(plan, app.start(stack));
-  }
+  hw::Trouble start(App& app, Stack& stack) const { return not_listening(plan, app.start(stack)); }
   void count(const App& app, Instant, Totals& totals) const {
     totals.server = app.counters();
     totals.open = app.open();
@@ -106,19 +104,19 @@ int run_serve_http(const ServeOptions& options) {
   }
   site.complete();
   // The interface first, so that nothing is written where it cannot be had.
-  return with_ports(plan, [&]<class Port, class Device>(std::type_identity<Port>,
-                                                        std::vector<Device> devices,
-                                                        const std::string& how) {
-    Journals const journals = open_journals(plan, options.record);
-    std::unique_ptr<DraftFile> json;
-    if (!options.json.empty()) {
-      json = std::make_unique<DraftFile>(options.json);
-    }
-    HttpRole const role{plan, site};
-    auto const shards = run_role<Port>(plan, role, std::move(devices), journals,
-                                       [&] { announce(plan, site, how); });
-    return conclude(shards, plan, journals, json.get());
-  });
+  return with_ports(
+      plan, [&]<class Port, class Device>(std::type_identity<Port>, std::vector<Device> devices,
+                                          const std::string& how) {
+        Journals const journals = open_journals(plan, options.record);
+        std::unique_ptr<AtomicFile> json;
+        if (!options.json.empty()) {
+          json = std::make_unique<AtomicFile>(options.json);
+        }
+        HttpRole const role{plan, site};
+        auto const shards = run_role<Port>(plan, role, std::move(devices), journals,
+                                           [&] { announce(plan, site, how); });
+        return conclude(shards, plan, journals, json.get());
+      });
 }
 
 }  // namespace lockstep::tools

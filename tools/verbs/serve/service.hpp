@@ -109,7 +109,10 @@ typename R::Totals totals_of(const R& role, Service<Port, R>& service, Instant n
 template <Role R>
 struct Common {
   Common(const ServePlan& run_plan, const R& run_role)
-      : plan(run_plan), role(run_role), board(run_plan.shards), at_work(run_plan.shards.value),
+      : plan(run_plan),
+        role(run_role),
+        board(run_plan.shards),
+        at_work(run_plan.shards.value),
         draws(isatty(STDERR_FILENO) != 0) {}
 
   std::vector<typename R::Totals> all() const {
@@ -133,9 +136,9 @@ struct Surroundings {
   Common<R>& common;
   ShardId self;
   hw::StopSeat& signals;
-  journal::Writer* writer;           ///< none: no journal of everything
-  std::string kept;                  ///< where the seconds around a trouble go; empty: nowhere
-  const hw::ShardCounters* shard;    ///< none of a lone one
+  journal::Writer* writer;         ///< none: no journal of everything
+  std::string kept;                ///< where the seconds around a trouble go; empty: nowhere
+  const hw::ShardCounters* shard;  ///< none of a lone one
 };
 
 /// Puts the shard's counters on the board each second where somebody reads them; draws the table of
@@ -145,7 +148,9 @@ template <class Port, Role R>
 class Reporter {
  public:
   Reporter(const Surroundings<R>& around, Service<Port, R>& service, journal::TurnLog* log)
-      : around_(around), service_(service), log_(log),
+      : around_(around),
+        service_(service),
+        log_(log),
         draws_(around.common.draws && around.self == ShardId{0}),
         writes_(around.common.draws || around.common.plan.metrics) {}
 
@@ -223,19 +228,20 @@ template <class Port, Role R>
 class Notes {
  public:
   Notes(const Surroundings<R>& around, Service<Port, R>& service)
-      : service_(service), writer_(around.writer),
+      : service_(service),
+        writer_(around.writer),
         run_{service.config, around.common.plan.interface, unix_ns() - service.port.now().ns} {
     const R& role = around.common.role;
     if constexpr (KeptRole<R>) {
       if (!around.kept.empty()) {
-        keeper_ = std::make_unique<journal::Keeper>(
+        flight_recorder_ = std::make_unique<journal::FlightRecorder>(
             around.kept, *around.common.plan.record_on, service.stack,
             journal::KeptApplication{[&service] { return R::resets(service.app); },
                                      [&service] { return service.app.snapshot(); },
                                      [this, &role, self = around.self](journal::Writer& writer) {
                                        role.write_parts(writer, run_, self);
                                      }});
-        log_.emplace(keeper_->writer(), service.config.frames_per_turn);
+        log_.emplace(flight_recorder_->writer(), service.config.frames_per_turn);
       }
     }
     if (writer_ != nullptr) {
@@ -249,16 +255,16 @@ class Notes {
   Notes& operator=(const Notes&) = delete;
 
   journal::TurnLog* log() { return log_ ? &*log_ : nullptr; }
-  journal::Keeper* keeper() { return keeper_.get(); }
+  journal::FlightRecorder* flight_recorder() { return flight_recorder_.get(); }
 
   /// After the last turn. How many octets were written.
   std::uint64_t finish(Ended& out) {
-    if (keeper_ != nullptr) {
+    if (flight_recorder_ != nullptr) {
       log_->catch_up();
-      keeper_->finish();
-      out.kept = keeper_->files();
-      out.kept_failed = keeper_->failed();
-      return keeper_->bytes();
+      flight_recorder_->finish();
+      out.kept = flight_recorder_->files();
+      out.kept_failed = flight_recorder_->failed();
+      return flight_recorder_->bytes();
     }
     if (log_) {
       log_->finish(service_.stack.fingerprint());
@@ -271,7 +277,7 @@ class Notes {
   journal::Writer* writer_;
   journal::Run run_;
   std::optional<journal::TurnLog> log_;
-  std::unique_ptr<journal::Keeper> keeper_;
+  std::unique_ptr<journal::FlightRecorder> flight_recorder_;
 };
 
 /// The page of the metrics, where they are asked for: of the board, which all shards write.
@@ -301,7 +307,7 @@ Finished<typename R::Totals> run_service(const Surroundings<R>& around, Service<
     counters = loop.counters();
   };
   if (notes.log() != nullptr) {
-    journal::Recorder recorder(port, *notes.log(), service.stack, notes.keeper());
+    journal::Recorder recorder(port, *notes.log(), service.stack, notes.flight_recorder());
     journal::Noted noted(service.app, *notes.log());
     run(recorder, noted);
   } else if (plan.metrics) {

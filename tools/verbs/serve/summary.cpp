@@ -52,12 +52,13 @@ std::string_view name_of(hw::Ending ending) {
 }
 
 std::string shard_text(ShardId shard, const ServeTotals& totals) {
-  return fmt::format("{:<17}{} connections, {} requests, {} frames in, {} out, {} forwarded, "
-                     "{} from others\n",
-                     fmt::format("shard {}", shard.value), grouped(totals.server.connections),
-                     grouped(totals.server.requests), grouped(totals.port.frames_in),
-                     grouped(totals.port.frames_out), grouped(totals.shard.forwarded),
-                     grouped(totals.shard.given));
+  return fmt::format(
+      "{:<17}{} connections, {} requests, {} frames in, {} out, {} forwarded, "
+      "{} from others\n",
+      fmt::format("shard {}", shard.value), grouped(totals.server.connections),
+      grouped(totals.server.requests), grouped(totals.port.frames_in),
+      grouped(totals.port.frames_out), grouped(totals.shard.forwarded),
+      grouped(totals.shard.given));
 }
 
 std::string with_shards(const std::string& summary, const std::vector<ServeTotals>& shards) {
@@ -86,9 +87,8 @@ std::string summary_text(const ServeTotals& totals) {
     add_named(answers, line.substr(0, line.size() - 1), totals.server.answers[i]);
   }
   std::string ends;
-  visit_ends(totals.server, [&](std::string_view name, std::uint64_t count) {
-    add_named(ends, name, count);
-  });
+  visit_ends(totals.server,
+             [&](std::string_view name, std::uint64_t count) { add_named(ends, name, count); });
   std::string const lost = losses_text(ShardTotals{}, totals);
   tcp::Counters const& tcp = totals.stack.tcp;
   std::string out = fmt::format("served for {}\n", text_of(totals.lasted));
@@ -134,13 +134,11 @@ std::string summary_json(const ServeTotals& totals, hw::Ending ending) {
   out["journal_octets"] = totals.journal_bytes;
   auto& answers = out["answers"] = nlohmann::ordered_json::object();
   for (std::uint32_t i = 0; i < http::statuses.size(); ++i) {
-    answers[std::to_string(static_cast<int>(http::statuses[i].status))] =
-        totals.server.answers[i];
+    answers[std::to_string(static_cast<int>(http::statuses[i].status))] = totals.server.answers[i];
   }
   auto& ends = out["ends"] = nlohmann::ordered_json::object();
-  visit_ends(totals.server, [&](std::string_view name, std::uint64_t count) {
-    ends[std::string(name)] = count;
-  });
+  visit_ends(totals.server,
+             [&](std::string_view name, std::uint64_t count) { ends[std::string(name)] = count; });
   auto& lost = out["lost"] = nlohmann::ordered_json::object();
   visit_losses(ShardTotals{}, totals, [&](std::string_view name, std::uint64_t count) {
     lost[std::string(name)] = count;

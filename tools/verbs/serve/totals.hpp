@@ -8,7 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/seam/statistics.hpp"
+#include "core/stack/statistics.hpp"
 #include "core/units/time.hpp"
 #include "hw/poll/loop.hpp"
 #include "hw/port_counters.hpp"
@@ -25,7 +25,7 @@ struct ShardTotals {
   hw::ShardCounters shard;  ///< of frames between shards
   std::uint64_t journal_bytes = 0;
   std::uint64_t time_wait = 0;
-  Duration processor;       ///< time of the shard's thread
+  Duration processor;  ///< time of the shard's thread
 };
 
 /// Everything that is counted is an unsigned 64-bit number, so that structures are added by words.

@@ -7,10 +7,10 @@
 #include "sim/checkers/rfc.hpp"
 #include "sim/kernel/kernel.hpp"
 #include "sim/kernel/snapshot.hpp"
-#include "tools/lib/sim_nic/mpipe_card.hpp"
 #include "tools/base/process/failure.hpp"
-#include "tools/verbs/sim/report.hpp"
+#include "tools/lib/sim_nic/mpipe_nic.hpp"
 #include "tools/lib/world_file/world_file.hpp"
+#include "tools/verbs/sim/report.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -73,28 +73,28 @@ TEST(HttpWorld, EveryBodyIsWholeAndTheDriverCannotBeTold) {
     host.receive_ring = 510;
   }
   Ran const plain = run_whole(world, 1);
-  ASSERT_EQ(give_cards(world), 2u);
+  ASSERT_EQ(give_nics(world), 2u);
   Ran const over_mpipe = run_whole(world, 1);
   EXPECT_EQ(over_mpipe.frames, plain.frames);
   EXPECT_EQ(over_mpipe.fingerprint, plain.fingerprint);
 }
 
-TEST(HttpWorld, EveryBodyIsWholeOnCardsThatErr) {
+TEST(HttpWorld, EveryBodyIsWholeOnNicsThatErr) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     sim::World world = world_of(hosts() + pages());
-    give_cards(world);
+    give_nics(world);
     draw_errors(world, seed);
     run_whole(world, seed);
   }
 }
 
-// Each worker asks, and each serves whom the card leads to it, or another hands over.
-TEST(HttpWorld, WorkersThatShareACardServeIt) {
-  for (const char* hash : {"ours", "card"}) {
+// Each worker asks, and each serves whom the NIC leads to it, or another hands over.
+TEST(HttpWorld, WorkersThatShareANicServeIt) {
+  for (const char* hash : {"ours", "nic"}) {
     for (const char* workers : {"4", "36"}) {
-      std::string const shared = "driver = \"mpipe\"\nreceive_ring = 510\nshards = " +
-                                 std::string(workers) + "\n[host.card]\nhash = \"" + hash +
-                                 "\"\n";
+      std::string const shared =
+          "driver = \"mpipe\"\nreceive_ring = 510\nshards = " + std::string(workers) +
+          "\n[host.nic]\nhash = \"" + hash + "\"\n";
       run_whole(world_of(hosts(shared, shared) +
                          app("pages", "http", "flows = 72\nreply_bytes = \"126000B\"\n")),
                 1, 72);
@@ -104,12 +104,12 @@ TEST(HttpWorld, WorkersThatShareACardServeIt) {
 
 // Two words of a body change places: no checksum sees that, who looks at each octet does.
 TEST(HttpWorld, AWrongOctetOfABodyIsSeen) {
-  for (bool const has_cards : {false, true}) {
+  for (bool const has_nics : {false, true}) {
     sim::World world =
         world_of(hosts() + pages() +
                  "[[fault]]\nname = \"swap\"\nkind = \"substitute\"\nlink = \"wire\"\n"
                  "direction = \"back\"\nprobability = \"1%\"\nfirst_byte = 500\n");
-    ASSERT_EQ(has_cards ? give_cards(world) : 0u, has_cards ? 2u : 0u);
+    ASSERT_EQ(has_nics ? give_nics(world) : 0u, has_nics ? 2u : 0u);
     sim::Kernel kernel(world, 1, world_registry());
     EXPECT_FALSE(all_well(kernel, kernel.run()));
     std::uint32_t spoilt = 0;
@@ -122,7 +122,7 @@ TEST(HttpWorld, AWrongOctetOfABodyIsSeen) {
 
 TEST(HttpWorld, ARunGoesBackToWhereItWas) {
   sim::World world = world_of(hosts() + pages());
-  give_cards(world);
+  give_nics(world);
   sim::Kernel kernel(world, 1, world_registry());
   kernel.run_until(Instant{Duration::milliseconds(12).ns});
   Instant const at = kernel.now();

@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "tools/verbs/verbs.hpp"
 #include "tools/verbs/sim/run.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 
@@ -24,8 +24,9 @@ void register_sim(CLI::App& app, int& exit_code) {
   verb->add_option("--series", options->series_file,
                    "write cwnd, RTT, queue and more over time to this CSV file");
   verb->add_option("--until", options->until, "stop at this virtual time, like 10s");
-  verb->footer("Exit code 1: the run did not complete, or bytes arrived that were not sent.\n"
-               "Example: lockstep sim run sim/examples/lossy_path.toml --seed 7 --pcapng captures");
+  verb->footer(
+      "Exit code 1: the run did not complete, or bytes arrived that were not sent.\n"
+      "Example: lockstep sim run sim/examples/lossy_path.toml --seed 7 --pcapng captures");
   verb->callback([options, &exit_code] { exit_code = run_simulation(*options); });
 }
 

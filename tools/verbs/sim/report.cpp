@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "core/seam/statistics.hpp"
+#include "core/stack/statistics.hpp"
 #include "tools/base/output/json.hpp"
 #include "tools/base/output/table.hpp"
 #include "tools/base/text/units.hpp"
@@ -84,9 +84,20 @@ void add_connection(TextTable& table, const Flow& flow, Instant now) {
 
 std::string connections_text(const sim::Kernel& kernel, std::size_t width) {
   constexpr std::size_t shown_max = 200;
-  TextTable table({{"connection", Align::left}, {"from"}, {"to"}, {"bytes"}, {"bytes back"},
-                   {"goodput"}, {"segments"}, {"retransmitted"}, {"rtt min"}, {"median"}, {"p99"},
-                   {"cwnd"}, {"duration"}, {"end", Align::left}});
+  TextTable table({{"connection", Align::left},
+                   {"from"},
+                   {"to"},
+                   {"bytes"},
+                   {"bytes back"},
+                   {"goodput"},
+                   {"segments"},
+                   {"retransmitted"},
+                   {"rtt min"},
+                   {"median"},
+                   {"p99"},
+                   {"cwnd"},
+                   {"duration"},
+                   {"end", Align::left}});
   std::size_t shown = 0;
   std::size_t left_out = 0;
   for (const Flow& flow : kernel.ledger().flows()) {
@@ -114,16 +125,23 @@ std::string drops_text(const sim::LaneCounters& lane) {
   std::string out;
   for (std::uint32_t i = 0; i < sim::link_drop_count; ++i) {
     if (lane.drops[i] != 0) {
-      out += fmt::format("{}{}={}", out.empty() ? "" : " ",
-                         name_of(static_cast<sim::LinkDrop>(i)), grouped(lane.drops[i]));
+      out += fmt::format("{}{}={}", out.empty() ? "" : " ", name_of(static_cast<sim::LinkDrop>(i)),
+                         grouped(lane.drops[i]));
     }
   }
   return out.empty() ? "-" : out;
 }
 
 std::string lanes_text(const sim::Kernel& kernel, std::size_t width) {
-  TextTable table({{"link", Align::left}, {"way", Align::left}, {"frames"}, {"delivered"},
-                   {"bytes"}, {"copied"}, {"changed"}, {"queue"}, {"marked"},
+  TextTable table({{"link", Align::left},
+                   {"way", Align::left},
+                   {"frames"},
+                   {"delivered"},
+                   {"bytes"},
+                   {"copied"},
+                   {"changed"},
+                   {"queue"},
+                   {"marked"},
                    {"drops", Align::left}});
   for (std::uint32_t i = 0; i < kernel.bus().lane_count(); ++i) {
     const sim::LaneCounters& lane = kernel.bus().lane({i}).counters();
@@ -149,8 +167,13 @@ std::string drops_text(const Statistics& statistics) {
 }
 
 std::string hosts_text(const sim::Kernel& kernel, std::size_t width) {
-  TextTable table({{"host", Align::left}, {"sent"}, {"received"}, {"turns"}, {"retransmitted"},
-                   {"timeouts"}, {"drops", Align::left}});
+  TextTable table({{"host", Align::left},
+                   {"sent"},
+                   {"received"},
+                   {"turns"},
+                   {"retransmitted"},
+                   {"timeouts"},
+                   {"drops", Align::left}});
   for (std::uint32_t i = 0; i < kernel.host_count(); ++i) {
     const sim::Host& host = kernel.host({i});
     const Statistics& statistics = host.stack().statistics();
@@ -220,11 +243,11 @@ ordered_json lane_json(const sim::Kernel& kernel, std::uint32_t index) {
 std::string report_text(const sim::Kernel& kernel, sim::Ending ending, std::size_t width) {
   std::string out = connections_text(kernel, width) + "\n" + lanes_text(kernel, width) + "\n" +
                     hosts_text(kernel, width) + "\n";
-  out += fmt::format("{} seed {}: {} after {} of virtual time, {} frames sent,\n"
-                     "fingerprint {:016x}\n",
-                     kernel.world().name.view(), kernel.seed(), name_of(ending),
-                     text_of(kernel.now().since(Instant{0})), grouped(kernel.frames_sent()),
-                     kernel.fingerprint());
+  out += fmt::format(
+      "{} seed {}: {} after {} of virtual time, {} frames sent,\n"
+      "fingerprint {:016x}\n",
+      kernel.world().name.view(), kernel.seed(), name_of(ending),
+      text_of(kernel.now().since(Instant{0})), grouped(kernel.frames_sent()), kernel.fingerprint());
   return out;
 }
 

@@ -9,17 +9,17 @@
 
 #include "sim/checkers/rfc.hpp"
 #include "sim/kernel/kernel.hpp"
-#include "tools/base/process/failure.hpp"
-#include "tools/lib/sim_apps/http_app.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/progress.hpp"
 #include "tools/base/output/table.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/base/text/units.hpp"
+#include "tools/lib/sim_apps/http_app.hpp"
+#include "tools/lib/world_file/failed_check.hpp"
+#include "tools/lib/world_file/world_file.hpp"
 #include "tools/verbs/sim/report.hpp"
 #include "tools/verbs/sim/series.hpp"
 #include "tools/verbs/sim/spectators.hpp"
-#include "tools/lib/world_file/failed_check.hpp"
-#include "tools/base/text/units.hpp"
-#include "tools/lib/world_file/world_file.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -40,10 +40,10 @@ std::uint64_t parse_seed(const std::string& text) {
 /// How far the run is in virtual time.
 void show(Progress& progress, const sim::Kernel& kernel, Instant limit) {
   if (kernel.steps() % 65'536 == 0 && progress.is_due()) {
-    progress.draw(kernel.now().ns, limit.ns,
-                  fmt::format("{} of at most {}, {} frames",
-                              text_of(kernel.now().since(Instant{0})),
-                              text_of(limit.since(Instant{0})), grouped(kernel.frames_sent())));
+    progress.draw(
+        kernel.now().ns, limit.ns,
+        fmt::format("{} of at most {}, {} frames", text_of(kernel.now().since(Instant{0})),
+                    text_of(limit.since(Instant{0})), grouped(kernel.frames_sent())));
   }
 }
 
@@ -89,14 +89,14 @@ int run_simulation(const SimRunOptions& options) {
   sim::RfcChecker referee(world, findings);
   kernel.observe(referee);
   Captures captures(options.pcapng_folder, world, kernel);
-  std::unique_ptr<DraftFile> json;
+  std::unique_ptr<AtomicFile> json;
   if (!options.json_file.empty()) {
-    json = std::make_unique<DraftFile>(options.json_file);
+    json = std::make_unique<AtomicFile>(options.json_file);
   }
-  std::unique_ptr<DraftFile> series_file;
+  std::unique_ptr<AtomicFile> series_file;
   std::unique_ptr<Series> series;
   if (!options.series_file.empty()) {
-    series_file = std::make_unique<DraftFile>(options.series_file);
+    series_file = std::make_unique<AtomicFile>(options.series_file);
     series = std::make_unique<Series>(*series_file);
     kernel.observe(*series);
   }

@@ -10,10 +10,10 @@ namespace lockstep::tools {
 struct SimRunOptions {
   std::string file;
   std::string seed = "1";
-  std::string pcapng_folder;  // empty: none
-  std::string json_file;      // empty: none
-  std::string series_file;    // empty: none
-  std::string until;          // empty: the world's limit
+  std::string pcapng_folder;            // empty: none
+  std::string json_file;                // empty: none
+  std::string series_file;              // empty: none
+  std::string until;                    // empty: the world's limit
   std::vector<std::string> settings{};  // "NAME.FIELD=VALUE", in this order
 };
 

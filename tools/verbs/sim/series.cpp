@@ -5,7 +5,7 @@
 
 namespace lockstep::tools {
 
-Series::Series(DraftFile& into) : into_(into) {
+Series::Series(AtomicFile& into) : into_(into) {
   into_.put(
       "time_ns,flow,cwnd,ssthresh,flight,acked,srtt_ns,rtt_ns,retransmissions,queue,marked,"
       "w_max,alpha,pacing_rate\n");
@@ -35,8 +35,7 @@ void Series::turned(const sim::Kernel& kernel, sim::HostIndex host, Outcome) {
             last.acked,      info.retransmissions, queue};
     into_.put(fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", kernel.now().ns,
                           flow.id.value, info.cwnd.count, info.ssthresh.count,
-                          info.send.nxt.since(info.send.una).count,
-                          last.acked, info.srtt.ns,
+                          info.send.nxt.since(info.send.una).count, last.acked, info.srtt.ns,
                           info.rate.valid ? info.rate.rtt.ns : 0, info.retransmissions, queue,
                           lane == nullptr ? 0 : lane->counters().marked, info.w_max.count,
                           info.alpha, info.pacing_rate));

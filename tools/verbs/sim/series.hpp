@@ -6,7 +6,7 @@
 
 #include "sim/kernel/kernel.hpp"
 #include "sim/kernel/observer.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 
 namespace lockstep::tools {
 
@@ -15,7 +15,7 @@ namespace lockstep::tools {
 /// link's way forward. The first line names the columns.
 class Series final : public sim::Observer {
  public:
-  explicit Series(DraftFile& into);
+  explicit Series(AtomicFile& into);
   void turned(const sim::Kernel& kernel, sim::HostIndex host, Outcome outcome) override;
 
  private:
@@ -28,7 +28,7 @@ class Series final : public sim::Observer {
     std::uint32_t queue = 0;
   };
 
-  DraftFile& into_;
+  AtomicFile& into_;
   std::map<std::uint32_t, Last> last_;  // by flow
 };
 

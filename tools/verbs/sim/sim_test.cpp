@@ -12,8 +12,8 @@
 #include "sim/kernel/kernel.hpp"
 #include "tools/base/process/failure.hpp"
 #include "tools/lib/sim_apps/http_app.hpp"
-#include "tools/verbs/sim/report.hpp"
 #include "tools/lib/world_file/world_file.hpp"
+#include "tools/verbs/sim/report.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -49,7 +49,7 @@ TEST_P(Example, RunsToCompletionWithEveryByteInItsPlace) {
 
 INSTANTIATE_TEST_SUITE_P(All, Example,
                          testing::Values("two_hosts", "lossy_path", "dumbbell", "reorder", "shards",
-                                         "partition_and_heal", "slow_reader", "adversary",
+                                         "partition_and_heal", "slow_reader", "random_peer",
                                          "long_fat_path", "mpipe", "http_mpipe"),
                          [](const auto& each) { return each.param; });
 

@@ -13,7 +13,7 @@ Captures::Captures(const std::string& folder, const sim::World& world, sim::Kern
   }
   const auto add = [&](sim::Name name, sim::NodeRef node) {
     const auto path = std::filesystem::path(folder) / (std::string(name.view()) + ".pcapng");
-    files_.push_back(std::make_unique<DraftFile>(path));
+    files_.push_back(std::make_unique<AtomicFile>(path));
     traces_.push_back(std::make_unique<sim::Trace>(world, *files_.back(), node));
     kernel.observe(*traces_.back());
   };

@@ -8,7 +8,7 @@
 #include "sim/checkers/finding.hpp"
 #include "sim/kernel/kernel.hpp"
 #include "sim/kernel/trace.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 
 namespace lockstep::tools {
 
@@ -21,7 +21,7 @@ class Captures {
   void keep();
 
  private:
-  std::vector<std::unique_ptr<DraftFile>> files_;
+  std::vector<std::unique_ptr<AtomicFile>> files_;
   std::vector<std::unique_ptr<sim::Trace>> traces_;
 };
 

@@ -1,7 +1,7 @@
 // A world in words, for the reader of a failure.
 #include <fmt/core.h>
 
-#include "core/seam/config_fields.hpp"
+#include "core/stack/config_fields.hpp"
 #include "tools/verbs/swarm/swarm.hpp"
 
 namespace lockstep::tools {
@@ -60,13 +60,12 @@ std::string describe(const sim::World& world, const sim::AppSpec& app) {
   return fmt::format(
       "  app {} {} -> {} port {}: start {} ms, {} flows {} ms apart, {} times, {} rounds, think "
       "{} ms, {} bytes, reply {}, read {} every {} ms after {} ms, lend {}, urgent {}, fast open "
-      "{}, farewell {}\n",
+      "{}, close_mode {}\n",
       app.model.view(), world.hosts[app.client.value].name.view(),
-      world.hosts[app.server.value].name.view(), app.port.value, milliseconds(app.start),
-      app.flows, milliseconds(app.stagger), app.repeat, app.rounds, milliseconds(app.think),
-      app.bytes, app.reply_bytes, app.read_bytes, milliseconds(app.read_every),
-      milliseconds(app.read_after), app.lend, app.urgent_every, app.fast_open,
-      static_cast<int>(app.farewell));
+      world.hosts[app.server.value].name.view(), app.port.value, milliseconds(app.start), app.flows,
+      milliseconds(app.stagger), app.repeat, app.rounds, milliseconds(app.think), app.bytes,
+      app.reply_bytes, app.read_bytes, milliseconds(app.read_every), milliseconds(app.read_after),
+      app.lend, app.urgent_every, app.fast_open, static_cast<int>(app.close_mode));
 }
 
 }  // namespace

@@ -20,8 +20,8 @@
 #include "sim/kernel/kernel.hpp"
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/trial.hpp"
-#include "tools/lib/sim_nic/mpipe_card.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/lib/sim_nic/mpipe_nic.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -90,7 +90,7 @@ class Swarm {
       : work_(work),
         jobs_(std::max<std::uint32_t>(work.jobs, 1)),
         memory_(page_offset + std::size_t{jobs_} * sizeof(WorkerPage)),
-        shared_(new (memory_.at(0)) SharedPages) {
+        shared_(new(memory_.at(0)) SharedPages) {
     shared_->next = work.seeds.first;
     for (std::uint32_t i = 0; i < jobs_; ++i) {
       pages_.push_back(new (memory_.at(page_offset + i * sizeof(WorkerPage))) WorkerPage);
@@ -271,7 +271,7 @@ std::string describe(const FailureNote& note) {
 
 sim::Tally run_world(const sim::World& world, std::uint64_t seed, FailureNote& note) {
   sim::TrialResult const result =
-      sim::run_trial(world, seed, nullptr, with_cards(sim::swarm_registry()));
+      sim::run_trial(world, seed, nullptr, with_nics(sim::swarm_registry()));
   if (result.failed()) {
     sim::Finding const first = result.findings.kept().front();
     note.seed = seed;

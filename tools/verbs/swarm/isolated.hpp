@@ -18,7 +18,7 @@ struct FailureNote {
   std::uint64_t at_ns = 0;  ///< of the world's clock
   std::uint64_t expected = 0;
   std::uint64_t found = 0;
-  std::uint64_t more = 0;  ///< further findings of the same run
+  std::uint64_t more = 0;          ///< further findings of the same run
   std::array<char, 16> checker{};  ///< or "CHECK", or "signal", or "hang"
   std::array<char, 32> where{};
   std::array<char, 200> what{};

@@ -2,9 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "tools/verbs/verbs.hpp"
 #include "tools/verbs/swarm/swarm.hpp"
 #include "tools/verbs/swarm/world_text.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 
@@ -37,11 +37,12 @@ void register_swarm(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   verb->add_option("--workers", arguments->options.workers,
                    "Makes each host that can be several so many shards, behind one port or as "
-                   "workers of one card")
+                   "workers of one nic")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  verb->footer("Example: lockstep swarm --seeds 0..9999 --jobs 2\n"
-               "A failing seed is printed with the line that replays it.");
+  verb->footer(
+      "Example: lockstep swarm --seeds 0..9999 --jobs 2\n"
+      "A failing seed is printed with the line that replays it.");
   verb->callback([arguments, &exit_code] {
     if (arguments->options.world.empty()) {
       arguments->options.seeds = parse_seeds(arguments->seeds);

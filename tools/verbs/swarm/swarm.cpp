@@ -14,12 +14,12 @@
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/shrink.hpp"
 #include "sim/swarm/trial.hpp"
-#include "tools/lib/sim_nic/mpipe_card.hpp"
-#include "tools/base/process/failure.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/json.hpp"
-#include "tools/verbs/swarm/world_text.hpp"
-#include "tools/base/output/draft_file.hpp"
 #include "tools/base/output/progress.hpp"
+#include "tools/base/process/failure.hpp"
+#include "tools/lib/sim_nic/mpipe_nic.hpp"
+#include "tools/verbs/swarm/world_text.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -57,7 +57,7 @@ sim::World world_of(const SwarmOptions& options, std::uint64_t seed) {
   sim::World world =
       options.world.empty() ? sim::draw_world(seed) : load_saved_world(options.world).world;
   if (options.driver != "plain") {
-    give_cards(world);
+    give_nics(world);
   }
   if (options.driver == "mpipe-errs") {
     draw_errors(world, seed);
@@ -84,7 +84,7 @@ void make_folder(const std::string& folder) {
 
 void save_world(const SwarmOptions& options, const FailureNote& note) {
   make_folder(options.save);
-  DraftFile file(fmt::format("{}/seed-{}.world", options.save, note.seed));
+  AtomicFile file(fmt::format("{}/seed-{}.world", options.save, note.seed));
   file.put(text_of({describe(note), note.seed, world_of(options, note.seed)}));
   file.keep();
 }
@@ -207,7 +207,7 @@ std::vector<std::string> coverage_findings(const sim::Tally& tally) {
 void write_capture(const std::string& folder, const sim::World& world, std::uint64_t seed) {
   FileSink sink(fmt::format("{}/seed-{}.pcapng", folder, seed));
   sim::Trace trace(world, sink);
-  static_cast<void>(sim::run_trial(world, seed, &trace, with_cards(sim::swarm_registry())));
+  static_cast<void>(sim::run_trial(world, seed, &trace, with_nics(sim::swarm_registry())));
 }
 
 int run_swarm_verb(const SwarmOptions& options) {
@@ -229,9 +229,9 @@ int run_swarm_verb(const SwarmOptions& options) {
     }
     return run_world(world, seed, note);
   };
-  std::unique_ptr<DraftFile> json;
+  std::unique_ptr<AtomicFile> json;
   if (!options.json.empty()) {
-    json = std::make_unique<DraftFile>(options.json);
+    json = std::make_unique<AtomicFile>(options.json);
   }
   SwarmResult const result = run_swarm(work);
   progress.clear();
@@ -249,11 +249,11 @@ int run_swarm_verb(const SwarmOptions& options) {
       print_smallest(options, result.failures[i]);
     }
   }
-  fmt::print("{} seeds, {} failed; {} connections, {} frames, {} bytes read in {} virtual s; "
-             "fingerprint {:016x}\n",
-             result.tally.seeds, result.tally.failed, result.tally.connections,
-             result.tally.frames, result.tally.bytes_read, result.tally.virtual_ms / 1'000,
-             result.tally.fingerprint);
+  fmt::print(
+      "{} seeds, {} failed; {} connections, {} frames, {} bytes read in {} virtual s; "
+      "fingerprint {:016x}\n",
+      result.tally.seeds, result.tally.failed, result.tally.connections, result.tally.frames,
+      result.tally.bytes_read, result.tally.virtual_ms / 1'000, result.tally.fingerprint);
   if (json != nullptr) {
     json->put(json_text(json_of(options, result)));
     json->keep();

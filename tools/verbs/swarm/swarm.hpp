@@ -12,13 +12,13 @@ namespace lockstep::tools {
 struct SwarmOptions {
   SeedRange seeds;
   std::uint32_t jobs = 1;
-  std::string json;    ///< a file for the results, or empty
-  std::string pcapng;  ///< a folder for a capture of each seed, or empty
-  std::uint32_t shrink = 1;  ///< how many failing seeds to shrink
-  std::string save;    ///< a folder for the world of each failing seed, or empty
+  std::string json;              ///< a file for the results, or empty
+  std::string pcapng;            ///< a folder for a capture of each seed, or empty
+  std::uint32_t shrink = 1;      ///< how many failing seeds to shrink
+  std::string save;              ///< a folder for the world of each failing seed, or empty
   std::string driver = "plain";  ///< or mpipe, or mpipe-errs: what its hosts stand on
-  std::uint32_t workers = 1;     ///< of each host that can be several, behind one port or card
-  std::string world;   ///< a saved world to run in place of drawn ones, or empty
+  std::uint32_t workers = 1;     ///< of each host that can be several, behind one port or NIC
+  std::string world;             ///< a saved world to run in place of drawn ones, or empty
 };
 
 /// Reads "A..B" or "N", both ends included. Throws Failure (bad_input) for anything else.

@@ -13,8 +13,8 @@
 #include "core/units/check.hpp"
 #include "sim/swarm/draw.hpp"
 #include "sim/swarm/trial.hpp"
-#include "tools/lib/sim_nic/mpipe_card.hpp"
 #include "tools/base/process/failure.hpp"
+#include "tools/lib/sim_nic/mpipe_nic.hpp"
 #include "tools/verbs/swarm/world_text.hpp"
 
 namespace lockstep::tools {
@@ -184,15 +184,15 @@ TEST(SavedWorld, RunsAsTheSeedDid) {
   }
 }
 
-TEST(SavedWorld, KeepsTheCardsAndHowTheyErr) {
-  sim::Registry const registry = with_cards(sim::swarm_registry());
+TEST(SavedWorld, KeepsTheNicsAndHowTheyErr) {
+  sim::Registry const registry = with_nics(sim::swarm_registry());
   std::uint32_t errs = 0;
   for (std::uint64_t seed = 500; seed < 520; ++seed) {
     sim::World drawn = sim::draw_world(seed);
-    give_cards(drawn);
+    give_nics(drawn);
     draw_errors(drawn, seed);
     for (sim::HostSpec const& host : drawn.hosts) {
-      errs += host.card.errs() ? 1 : 0;
+      errs += host.nic.errs() ? 1 : 0;
     }
     SavedWorld const saved = read_saved_world(text_of({"nothing", seed, drawn}), "text");
     EXPECT_EQ(sim::run_trial(drawn, seed, nullptr, registry).fingerprint,
@@ -235,8 +235,7 @@ TEST(KnownSeeds, AllPassNow) {
     };
     SwarmResult const result = run_swarm(work);
     EXPECT_TRUE(result.failures.empty())
-        << entry.path() << " (" << saved.broke << ") fails again: "
-        << describe(result.failures[0]);
+        << entry.path() << " (" << saved.broke << ") fails again: " << describe(result.failures[0]);
     ++count;
   }
   EXPECT_GT(count, 8u);

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/seam/config_fields.hpp"
+#include "core/stack/config_fields.hpp"
 #include "tools/base/process/failure.hpp"
 
 namespace lockstep::tools {
@@ -49,8 +49,8 @@ class Walk {
       char const* const end = line.value.data() + line.value.size();
       auto const [stop, error] = std::from_chars(line.value.data(), end, value);
       if (error != std::errc{} || stop != end) {
-        refuse(line.number, fmt::format("{} {}: expected a number in the field's range", name,
-                                        line.value));
+        refuse(line.number,
+               fmt::format("{} {}: expected a number in the field's range", name, line.value));
       }
     }
   }
@@ -179,25 +179,25 @@ void walk_chance(Walk& walk, const std::string& name, Probability& chance) {
 }
 
 // Of a host with the plain port nothing is written.
-void walk_card(Walk& walk, const std::string& prefix, sim::CardSpec& card) {
-  if (!walk.reads() && card.plain()) {
+void walk_nic(Walk& walk, const std::string& prefix, sim::NicSpec& nic) {
+  if (!walk.reads() && nic.plain()) {
     return;
   }
-  walk.text(prefix + "driver", card.driver);
-  walk.number(prefix + "batch", card.batch);
-  walk.number(prefix + "hash", card.hash);
-  walk.number(prefix + "completion", card.completion.ns);
-  walk_chance(walk, prefix + "no_buffer", card.no_buffer);
-  walk_chance(walk, prefix + "ring_full", card.ring_full);
-  walk_chance(walk, prefix + "truncated", card.truncated);
-  walk_chance(walk, prefix + "bad_sum", card.bad_sum);
-  walk_chance(walk, prefix + "mispredicted", card.mispredicted);
-  walk_chance(walk, prefix + "not_ready", card.not_ready);
-  walk_chance(walk, prefix + "late", card.late);
-  walk.number(prefix + "late_by", card.late_by.ns);
-  walk.number(prefix + "link_up_for", card.link_up_for.ns);
-  walk.number(prefix + "link_down_for", card.link_down_for.ns);
-  walk.number(prefix + "errors_until", card.errors_until.ns);
+  walk.text(prefix + "driver", nic.driver);
+  walk.number(prefix + "batch", nic.batch);
+  walk.number(prefix + "hash", nic.hash);
+  walk.number(prefix + "completion", nic.completion.ns);
+  walk_chance(walk, prefix + "no_buffer", nic.no_buffer);
+  walk_chance(walk, prefix + "ring_full", nic.ring_full);
+  walk_chance(walk, prefix + "truncated", nic.truncated);
+  walk_chance(walk, prefix + "bad_sum", nic.bad_sum);
+  walk_chance(walk, prefix + "mispredicted", nic.mispredicted);
+  walk_chance(walk, prefix + "not_ready", nic.not_ready);
+  walk_chance(walk, prefix + "late", nic.late);
+  walk.number(prefix + "late_by", nic.late_by.ns);
+  walk.number(prefix + "link_up_for", nic.link_up_for.ns);
+  walk.number(prefix + "link_down_for", nic.link_down_for.ns);
+  walk.number(prefix + "errors_until", nic.errors_until.ns);
 }
 
 void walk_host(Walk& walk, const std::string& prefix, sim::HostSpec& host) {
@@ -207,7 +207,7 @@ void walk_host(Walk& walk, const std::string& prefix, sim::HostSpec& host) {
   walk.number(prefix + "poll", host.poll.ns);
   walk.number(prefix + "transmit_ring", host.transmit_ring);
   walk.number(prefix + "receive_ring", host.receive_ring);
-  walk_card(walk, prefix + "card.", host.card);
+  walk_nic(walk, prefix + "nic.", host.nic);
   walk_config(walk, prefix, host.config);
 }
 
@@ -260,7 +260,7 @@ void walk_app(Walk& walk, const std::string& prefix, sim::AppSpec& app) {
   walk.number(prefix + "lend", app.lend);
   walk.number(prefix + "urgent_every", app.urgent_every);
   walk.number(prefix + "fast_open", app.fast_open);
-  walk.number(prefix + "farewell", app.farewell);
+  walk.number(prefix + "close_mode", app.close_mode);
 }
 
 void walk_active(Walk& walk, const std::string& prefix, sim::Active& active) {
@@ -320,8 +320,8 @@ struct FaultWalk {
 template <class Fault, std::size_t... I>
 Fault of_kind(std::size_t kind, std::index_sequence<I...>) {
   Fault fault;
-  static_cast<void>(((kind == I ? (fault = std::variant_alternative_t<I, Fault>{}, true) : false) ||
-                     ...));
+  static_cast<void>(
+      ((kind == I ? (fault = std::variant_alternative_t<I, Fault>{}, true) : false) || ...));
   return fault;
 }
 
@@ -332,9 +332,7 @@ void walk_fault(Walk& walk, const std::string& prefix, Fault& fault) {
   if (walk.reads()) {
     constexpr std::size_t count = std::variant_size_v<Fault>;
     std::size_t index = 0;
-    auto const fresh = [&] {
-      return of_kind<Fault>(index, std::make_index_sequence<count>{});
-    };
+    auto const fresh = [&] { return of_kind<Fault>(index, std::make_index_sequence<count>{}); };
     while (index < count && name_of(sim::kind_of(fresh())) != kind.view()) {
       ++index;
     }
@@ -405,9 +403,9 @@ SavedWorld read_saved_world(const std::string& text, const std::string& origin) 
       saved.broke = line.substr(2);
     } else if (!line.empty() && line[0] != '#') {
       std::size_t const space = line.find(' ');
-      bool const fresh = space != std::string::npos &&
-                         lines.emplace(line.substr(0, space), Line{number, line.substr(space + 1)})
-                             .second;
+      bool const fresh =
+          space != std::string::npos &&
+          lines.emplace(line.substr(0, space), Line{number, line.substr(space + 1)}).second;
       if (!fresh) {
         throw Failure(ExitCode::bad_input,
                       fmt::format("{}:{}: expected the name of a field that was not named before, "

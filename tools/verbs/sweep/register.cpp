@@ -58,8 +58,9 @@ void register_sweep(CLI::App& app, int&) {
   verb->add_option("--out", options->out, "the results (default: FILE with .results.jsonl)");
   verb->add_flag("--fresh", options->fresh, "forget what is there of earlier runs");
   verb->add_flag("--json", options->json, "print the summary as JSON");
-  verb->footer("Cells that have a result are not run again. Exit code 1: a cell's was not 0.\n"
-               "Example: lockstep sweep tools/verbs/sweep/example.toml --jobs 2");
+  verb->footer(
+      "Cells that have a result are not run again. Exit code 1: a cell's was not 0.\n"
+      "Example: lockstep sweep tools/verbs/sweep/example.toml --jobs 2");
   verb->callback([options] { exec_python("verbs/sweep/main.py", words_of(*options)); });
 }
 

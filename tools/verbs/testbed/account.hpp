@@ -58,7 +58,7 @@ struct FlowFate {
   Flow flow = {};
   Fate fate = {};
   std::vector<Cause> causes = {};  ///< that are known of this flow, without their flows
-  std::uint64_t other = 0;      ///< lost by causes that do not know flows
+  std::uint64_t other = 0;         ///< lost by causes that do not know flows
 };
 
 struct Reconciled {

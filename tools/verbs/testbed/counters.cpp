@@ -40,8 +40,8 @@ std::string set_name(std::string_view what, const std::string& interface) {
   std::string out(what);
   for (char const letter : interface) {
     bool const plain = std::isalnum(static_cast<unsigned char>(letter)) != 0;
-    out += plain ? std::string(1, letter)
-                 : fmt::format("_{:02x}", static_cast<unsigned char>(letter));
+    out +=
+        plain ? std::string(1, letter) : fmt::format("_{:02x}", static_cast<unsigned char>(letter));
   }
   return out;
 }
@@ -148,9 +148,9 @@ std::vector<Cause> rule_causes(const std::string& nft_json) {
       ours.frames += counted;
       return;
     }
-    std::string const place = fmt::format(
-        "{} {} {}", rule.at("family").get<std::string>(), rule.at("table").get<std::string>(),
-        rule.at("chain").get<std::string>());
+    std::string const place =
+        fmt::format("{} {} {}", rule.at("family").get<std::string>(),
+                    rule.at("table").get<std::string>(), rule.at("chain").get<std::string>());
     std::string const which = rule.contains("comment")
                                   ? rule.at("comment").get<std::string>()
                                   : fmt::format("handle {}", number_in(rule, "handle"));
@@ -171,8 +171,7 @@ std::vector<Cause> queue_causes(const std::string& tc_json, const std::string& s
   return out;
 }
 
-std::vector<Cause> link_causes(const std::string& ip_json, const std::string& side,
-                               LinkWays ways) {
+std::vector<Cause> link_causes(const std::string& ip_json, const std::string& side, LinkWays ways) {
   std::vector<Cause> out;
   for (const json& link : json::parse(ip_json)) {
     for (const char* const way : {"tx", "rx"}) {
@@ -181,10 +180,10 @@ std::vector<Cause> link_causes(const std::string& ip_json, const std::string& si
       }
       const json& counted = link.at("stats64").at(way);
       for (const char* const what : {"dropped", "errors"}) {
-        out.push_back({fmt::format("{} {} {} of {}", side, way, what,
-                                   link.at("ifname").get<std::string>()),
-                       number_in(counted, what),
-                       {}});
+        out.push_back(
+            {fmt::format("{} {} {} of {}", side, way, what, link.at("ifname").get<std::string>()),
+             number_in(counted, what),
+             {}});
       }
     }
   }
@@ -193,7 +192,7 @@ std::vector<Cause> link_causes(const std::string& ip_json, const std::string& si
 
 std::vector<Cause> internet_causes(const std::string& text) {
   constexpr std::array<std::string_view, 9> losing{
-      "InHdrErrors", "InAddrErrors", "InUnknownProtos", "InDiscards", "OutDiscards",
+      "InHdrErrors", "InAddrErrors", "InUnknownProtos", "InDiscards",     "OutDiscards",
       "OutNoRoutes", "FragFails",    "InNoRoutes",      "InTruncatedPkts"};
   std::vector<Cause> out;
   std::istringstream lines(text);

@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "tools/verbs/verbs.hpp"
 #include "tools/verbs/testbed/options.hpp"
+#include "tools/verbs/verbs.hpp"
 
 namespace lockstep::tools {
 

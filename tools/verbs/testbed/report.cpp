@@ -20,12 +20,8 @@ constexpr std::size_t flows_shown = 8;
 
 std::string load_table(const TestbedOptions& options, const TestbedResult& result,
                        std::size_t width) {
-  TextTable table({{"load", Align::left},
-                   {"answered"},
-                   {"failed"},
-                   {"requests/s"},
-                   {"goodput"},
-                   {"p99"}});
+  TextTable table(
+      {{"load", Align::left}, {"answered"}, {"failed"}, {"requests/s"}, {"goodput"}, {"p99"}});
   std::string said;
   for (const LoadOutcome& each : result.loads) {
     if (each.code != 0) {
@@ -103,9 +99,10 @@ std::string verdict(const Reconciled& account) {
     return "not reconciled: a cause has taken more of a flow than it has lost\n";
   }
   if (account.unexplained != 0) {
-    return fmt::format("not reconciled: {} frames were lost by nothing that is counted: give each "
-                       "rule that drops a counter\n",
-                       grouped(account.unexplained));
+    return fmt::format(
+        "not reconciled: {} frames were lost by nothing that is counted: give each "
+        "rule that drops a counter\n",
+        grouped(account.unexplained));
   }
   std::string out = "reconciled: offered + made = delivered + lost, each loss by its cause\n";
   if (account.others != 0) {
@@ -133,9 +130,8 @@ ordered_json json_of(const std::vector<Cause>& causes) {
 }  // namespace
 
 bool TestbedResult::is_fine() const {
-  return account.holds() && std::all_of(loads.begin(), loads.end(), [](const LoadOutcome& each) {
-           return each.code == 0;
-         });
+  return account.holds() && std::all_of(loads.begin(), loads.end(),
+                                        [](const LoadOutcome& each) { return each.code == 0; });
 }
 
 std::string testbed_text(const TestbedOptions& options, const TestbedResult& result,
@@ -171,13 +167,13 @@ std::string testbed_json(const TestbedOptions& options, const TestbedResult& res
   }
   auto& loads = out["loads"] = ordered_json::object();
   for (const LoadOutcome& each : result.loads) {
-    loads[each.name] = {{"exit_code", each.code},
-                        {"error", each.error},
-                        {"result", each.json.empty() ? ordered_json(nullptr)
-                                                     : ordered_json::parse(each.json)}};
+    loads[each.name] = {
+        {"exit_code", each.code},
+        {"error", each.error},
+        {"result", each.json.empty() ? ordered_json(nullptr) : ordered_json::parse(each.json)}};
   }
-  out["server"] = result.server_json.empty() ? ordered_json(nullptr)
-                                             : ordered_json::parse(result.server_json);
+  out["server"] =
+      result.server_json.empty() ? ordered_json(nullptr) : ordered_json::parse(result.server_json);
   return json_text(out);
 }
 

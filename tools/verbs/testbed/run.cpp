@@ -1,4 +1,4 @@
-// Builds the place, starts the server and two loads in it, and counts when all have ended.
+// Builds the topology, starts the server and two loads in it, and counts when all have ended.
 #include <fmt/core.h>
 #include <poll.h>
 
@@ -8,14 +8,14 @@
 #include <filesystem>
 #include <memory>
 
-#include "tools/base/process/failure.hpp"
-#include "tools/base/output/draft_file.hpp"
+#include "tools/base/output/atomic_file.hpp"
 #include "tools/base/output/progress.hpp"
 #include "tools/base/output/table.hpp"
-#include "tools/verbs/testbed/options.hpp"
-#include "tools/verbs/testbed/place.hpp"
-#include "tools/verbs/testbed/report.hpp"
+#include "tools/base/process/failure.hpp"
 #include "tools/base/text/units.hpp"
+#include "tools/verbs/testbed/options.hpp"
+#include "tools/verbs/testbed/report.hpp"
+#include "tools/verbs/testbed/topology.hpp"
 
 namespace lockstep::tools {
 namespace {
@@ -27,7 +27,7 @@ volatile std::sig_atomic_t interrupted = 0;
 
 /// Everything is taken down in order, and what was counted until then is printed.
 void heed_signals() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = [](int) { interrupted = 1; };
   for (int const each : {SIGINT, SIGTERM, SIGHUP}) {
     ::sigaction(each, &action, nullptr);
@@ -53,9 +53,9 @@ Words program(const End& end, const std::string& address, Words words) {
 std::unique_ptr<Child> start_server(const TestbedOptions& options, const End& end) {
   constexpr milliseconds patience{20'000};
   auto server = std::make_unique<Child>(
-      *end.where, program(end, end.addresses.front(),
-                          {"serve", "http", "--connections",
-                           std::to_string(options.connections * 2 + 64)}));
+      *end.where,
+      program(end, end.addresses.front(),
+              {"serve", "http", "--connections", std::to_string(options.connections * 2 + 64)}));
   Clock::time_point const begun = Clock::now();
   while (server->out().find('\n') == std::string::npos) {
     bool const more = Child::attend({server.get()}, milliseconds(100));
@@ -70,15 +70,16 @@ std::unique_ptr<Child> start_server(const TestbedOptions& options, const End& en
   return server;
 }
 
-std::unique_ptr<Child> start_load(const TestbedOptions& options, const Place& place,
+std::unique_ptr<Child> start_load(const TestbedOptions& options, const Topology& topology,
                                   std::size_t which) {
-  const End& end = place.client();
+  const End& end = topology.client();
   bool const up = which == 1;
-  std::string const to = bare(place.server().addresses.front());
+  std::string const to = bare(topology.server().addresses.front());
   std::string const size = std::to_string(options.size);
-  Words words{"load", fmt::format("http://{}{}", to, up ? "/sink" : "/bytes/" + size),
-              "--connections", std::to_string(options.connections), "--duration",
-              options.duration, "--timeout", options.timeout};
+  Words words{"load",          fmt::format("http://{}{}", to, up ? "/sink" : "/bytes/" + size),
+              "--connections", std::to_string(options.connections),
+              "--duration",    options.duration,
+              "--timeout",     options.timeout};
   if (up) {
     words.insert(words.end(), {"--upload", size});
   }
@@ -104,12 +105,12 @@ void await(const std::array<std::unique_ptr<Child>, 2>& loads, Child& server, Du
 }
 
 /// What is still on its way arrives: until nothing changes any more.
-Reconciled settle(const Place& place) {
+Reconciled settle(const Topology& topology) {
   constexpr int most = 50;
-  Counted before = place.count();
+  Counted before = topology.count();
   for (int i = 0; i < most; ++i) {
     ::poll(nullptr, 0, 100);
-    Counted now = place.count();
+    Counted now = topology.count();
     if (now == before) {
       break;
     }
@@ -132,17 +133,17 @@ int run_testbed(const TestbedOptions& options) {
                                                    "500ms: correct it",
                                                    options.duration));
   }
-  std::unique_ptr<DraftFile> json;
+  std::unique_ptr<AtomicFile> json;
   if (!options.json.empty()) {
-    json = std::make_unique<DraftFile>(options.json);
+    json = std::make_unique<AtomicFile>(options.json);
   }
   heed_signals();
-  Place const place(options);
+  Topology const topology(options);
   TestbedResult result;
   {
-    auto const server = start_server(options, place.server());
-    std::array<std::unique_ptr<Child>, 2> const loads{start_load(options, place, 0),
-                                                      start_load(options, place, 1)};
+    auto const server = start_server(options, topology.server());
+    std::array<std::unique_ptr<Child>, 2> const loads{start_load(options, topology, 0),
+                                                      start_load(options, topology, 1)};
     await(loads, *server, *lasts);
     result.loads = {outcome_of("download", *loads[0]), outcome_of("upload", *loads[1])};
     server->send(SIGINT);
@@ -154,7 +155,7 @@ int run_testbed(const TestbedOptions& options) {
       throw Failure(ExitCode::bad_input, fmt::format("the {}: {}", each.name, each.error));
     }
   }
-  result.account = settle(place);
+  result.account = settle(topology);
   fmt::print("{}", testbed_text(options, result, terminal_columns()));
   if (json != nullptr) {
     json->put(testbed_json(options, result));

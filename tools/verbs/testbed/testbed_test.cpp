@@ -110,10 +110,9 @@ TEST(TestbedCounters, OfNft) {
   EXPECT_EQ(offered.frames, 6u);
   EXPECT_EQ(offered.flows, (FramesByFlow{{there, 5}}));
   EXPECT_EQ(delivered_of(shown, "link").frames, 0u);
-  EXPECT_THAT(rule_causes(shown),
-              ElementsAre(Cause{"lost on purpose (--lose)", 2, {{there, 2}}},
-                          Cause{"rule of inet t c: no uploads", 3, {}},
-                          Cause{"rule of inet t c: handle 10", 0, {}}));
+  EXPECT_THAT(rule_causes(shown), ElementsAre(Cause{"lost on purpose (--lose)", 2, {{there, 2}}},
+                                              Cause{"rule of inet t c: no uploads", 3, {}},
+                                              Cause{"rule of inet t c: handle 10", 0, {}}));
 }
 
 TEST(TestbedCounters, OfQueuesAndLinks) {

@@ -8,8 +8,7 @@ typedef struct {
   size_t pagesize;
 } tmc_alloc_t;
 
-#define TMC_ALLOC_INIT \
-  { -4, 65536 }
+#define TMC_ALLOC_INIT {-4, 65536}
 enum : int {
   TMC_ALLOC_HOME_HASH = -1,
   TMC_ALLOC_HOME_HERE = -2,

@@ -95,7 +95,7 @@ def make_sure(place, program, memory):
 
 
 def try_one(place, mutation, memory):
-    """What notices the mutation, or None: the tests of its floor and above, then the scenarios."""
+    """What notices the mutation, or None: the tests of its layer and above, then the scenarios."""
     key = f"{mutation.id} {mutation.file} {mutation.find} -> {mutation.replace}"
     caught = memory.get(key)
     *tests, scenarios = trial.programs_for(mutation.file)

@@ -88,7 +88,7 @@ class Output(unittest.TestCase):
 
     def test_the_nearest_floor_comes_first(self):
         self.assertEqual(trial.programs_for("core/tcp/rtt.cpp"),
-                         ["tcp_test", "seam_test", "lockstep"])
+                         ["tcp_test", "stack_test", "lockstep"])
 
 
 class CommandLine(unittest.TestCase):

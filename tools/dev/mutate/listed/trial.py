@@ -11,8 +11,8 @@ import xml.etree.ElementTree as xml
 from dev.mutate.listed.patches import mutated
 from dev.mutate.listed.sample import citing_tests
 
-# The floors, lowest first: the tests of a change's own floor or of those above can notice it.
-FLOORS = ("units", "memory", "wire", "link", "internet", "tcp", "seam")
+# The layers, lowest first: the tests of a change's own layer or of those above can notice it.
+LAYERS = ("units", "memory", "wire", "link", "internet", "tcp", "stack")
 NOT_COPIED = (".ci/", ".git")
 HANGS_AFTER_S = 600
 
@@ -91,8 +91,8 @@ def tail(text, lines=15):
 
 def programs_for(file):
     """The programs that a change of `file` can make fail, the nearest first."""
-    floor = pathlib.PurePath(file).parts[1]
-    return [f"{name}_test" for name in FLOORS[FLOORS.index(floor):]] + ["lockstep"]
+    layer = pathlib.PurePath(file).parts[1]
+    return [f"{name}_test" for name in LAYERS[LAYERS.index(layer):]] + ["lockstep"]
 
 
 def build(place, program):

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/seam/stack.hpp"
+#include "core/stack/stack.hpp"
 
 using lockstep::Config;
 using lockstep::Instant;

@@ -9,7 +9,7 @@ namespace {
 
 // Stands directly below the address that was given out.
 struct Tag {
-  std::byte* block;    // where the block begins
+  std::byte* block;     // where the block begins
   std::uint64_t bytes;  // its whole length
 };
 

@@ -43,8 +43,8 @@ class Inspection(TypedDict):
     ts_recent: int
     fast_open: bool  #: the peer's SYN brought text that was taken with it
     sack: bool
-    ecn_hears: bool
-    ecn_sends: bool
+    ecn_rx: bool
+    ecn_tx: bool
     ecn_echo: bool
     ecn_cwr_due: bool
     cwnd: int

@@ -234,7 +234,7 @@ class Sim:
 
     def tap(self, name: str, address: Address = "192.0.2.66") -> Tap:
         """Adds a node on an Ethernet whose frames are yours. It answers nobody by itself."""
-        self._table("adversary", {"name": as_text(name, "name"), "acts": 0,
+        self._table("random_peer", {"name": as_text(name, "name"), "acts": 0,
                                   "address": as_address(address, "address")})
         self._taps.append(name)
         return Tap(self, name)

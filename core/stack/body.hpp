@@ -1,0 +1,152 @@
+// What a Stack is made of: handles on its arena, and what lies outside of its snapshot.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "core/internet/addresses.hpp"
+#include "core/internet/fragments.hpp"
+#include "core/internet/icmp_errors.hpp"
+#include "core/internet/icmp_input.hpp"
+#include "core/internet/icmpv6_errors.hpp"
+#include "core/internet/ip_input.hpp"
+#include "core/internet/ipv6_input.hpp"
+#include "core/internet/ipv6_routes.hpp"
+#include "core/internet/replies.hpp"
+#include "core/internet/routes.hpp"
+#include "core/link/discovery.hpp"
+#include "core/link/neighbours.hpp"
+#include "core/memory/arena.hpp"
+#include "core/stack/config.hpp"
+#include "core/stack/frame.hpp"
+#include "core/stack/stack.hpp"
+#include "core/stack/statistics.hpp"
+#include "core/tcp/engine.hpp"
+#include "core/wire/ethernet.hpp"
+#include "core/wire/tcp.hpp"
+
+namespace lockstep {
+
+// What the first pass over a burst finds out about a frame, before any state is touched.
+struct Parsed {
+  enum class Kind : std::uint8_t {
+    dropped,
+    arp,
+    icmp,
+    unknown_protocol,
+    tcp,
+    icmp6,
+    parameter_problem,
+    fragment
+  };
+  Kind kind = Kind::dropped;
+  Drop drop = Drop::none;
+  std::uint32_t hash = 0;  // of the four-tuple, if this is a segment
+  Mac from;
+  Instant arrived;
+  wire::ArpPacket arp;
+  internet::IpArrival ip;
+  wire::Segment segment;
+  wire::Ipv6Packet six;  // of a packet of IPv6
+};
+
+// What an ICMP error means to the application.
+Cause cause_of(const internet::IcmpError& error);
+
+// What was computed for the last segment: the next one is mostly of the same connection. No state:
+// it follows from the configuration alone, so it is in no snapshot and no fingerprint.
+struct Recent {
+  internet::KnownPath path;
+  Port local;  // ports of a segment on `path`, or 0, which no segment has
+  Port remote;
+  std::uint32_t hash = 0;  // of the four-tuple that path and ports make
+};
+
+// The state of the seam itself, in the arena.
+struct StackState {
+  internet::RateState echo_rate;
+  internet::RateState error_rate;
+  std::uint32_t lent = 0;        // frames received since the last settle
+  bool reply_went_last = false;  // answers take every other frame while text waits
+  bool turn_open = false;        // frames are on loan: no snapshot now
+};
+
+// Lies at the front of the arena; everything from `state` on is the snapshot.
+struct Stack::Body {
+  Config config;
+  internet::Addresses addresses;
+  internet::Routes routes;
+  internet::Ipv6Routes routes6;
+  link::Neighbours neighbours;
+  link::Discovery discovery;
+  internet::Fragments fragments;
+  internet::Replies parked;  // replies that wait for a neighbour
+  tcp::Engine engine;
+  memory::View<Parsed> parsed;  // scratch of one receive()
+  Recent recent;
+  std::uint32_t link_bytes = 0;  // of each frame's link header
+  std::span<std::byte> state;    // of the arena: all that a snapshot holds
+  StackState* common = nullptr;
+  Statistics* statistics = nullptr;
+
+  bool has_link() const { return config.link == LinkType::ethernet; }
+  bool has_discovery() const { return has_link() && addresses.has_v6(); }
+  // The most that an ICMP message of ours may hold behind its header.
+  std::size_t icmp_body_max() const {
+    return config.mtu.count - wire::ipv4_header_bytes - wire::icmp_header_bytes;
+  }
+
+  // core/stack/stack.cpp: the world says what time it is; the first time, the stack is born.
+  void set_time(Instant now);
+
+  // core/stack/stack.cpp: fills `recent`, if the path is the recent one.
+  void expect_answer(const tcp::Connection& c);
+  Refusal choose_local(const Open& open, IpAddress& local, std::uint16_t& index);
+
+  // core/stack/ingress.cpp
+  void parse_frame(const Ingress& frame, Parsed& out);
+  void parse_ip(std::span<const std::byte> bytes, bool to_group, Checksum checksum, Parsed& out);
+  void parse_ethernet(const Ingress& frame, Parsed& out);
+  Drop process(Parsed& frame);
+  Drop process_other(Parsed& frame);
+  Drop process_arp(const Parsed& frame);
+  Drop process_icmp(const Parsed& frame);
+  void answer_echo(const Parsed& frame, wire::IcmpMessage request);
+  void send_icmp_error(Parsed& frame);
+  void parse_ip6(std::span<const std::byte> bytes, bool to_group, Checksum checksum, Parsed& out);
+  void notify_waiting(link::NeighbourChange change);
+  void expire_lower(std::uint32_t timer, Instant now);
+  void drain_neighbours();
+  void move_reply(internet::Replies& from, internet::Replies& to);
+
+  // core/stack/reassembly.cpp
+  Drop reassemble(Parsed& frame);
+  Drop process_error(const internet::IcmpError& error);
+
+  // core/stack/ipv6.cpp
+  std::uint32_t usable_addresses() const;  // a bit for each of ours that may be used
+  bool is_usable(std::uint16_t address) const;
+  bool next_hop6(IpAddress destination, IpAddress& out);
+  link::Lookup resolve6(IpAddress destination, IpAddress source, link::Asker asker);
+  void doubt6(IpAddress destination);
+  void confirm6(IpAddress source);
+  Drop process_segment6(const tcp::InboundSegment& arrival);
+  Drop process_discovery(const Parsed& frame, const wire::Icmp6Message& message);
+  Drop process_icmp6(const Parsed& frame);
+  void answer_echo6(const Parsed& frame, wire::Icmp6Message request);
+  void send_icmp6_error(const Parsed& frame, const internet::Icmp6ErrorToSend& complaint);
+
+  // core/stack/egress.cpp
+  Egress transmit(std::span<std::byte> into);
+  Egress transmit_answer(std::span<std::byte> into);
+  Egress transmit_reply(std::span<std::byte> into);
+  Egress transmit_first(std::span<std::byte> into);
+  Egress transmit_connection(std::span<std::byte> into);
+
+  // core/stack/observe.cpp
+  template <class Add>
+  void visit(Add&& add) const;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,211 @@
+// The fields of Config by name, unit and range: one list for files, fingerprints and the swarm.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "core/stack/config.hpp"
+#include "core/units/shard.hpp"
+
+namespace lockstep {
+
+// What a field's number means where it is written as text.
+enum class Unit : std::uint8_t { count, bytes, duration, boolean, octet, sequence, port };
+
+struct FieldRange {
+  std::uint64_t least = 0;
+  std::uint64_t most = ~std::uint64_t{0};  // durations: in nanoseconds
+};
+
+// A field's value as a number; a duration's in nanoseconds.
+constexpr std::uint64_t number_of(const Count& value) { return value.value; }
+constexpr std::uint64_t number_of(const Bytes& value) { return value.count; }
+constexpr std::uint64_t number_of(const Duration& value) { return value.ns; }
+constexpr std::uint64_t number_of(const Sequence& value) { return value.value; }
+constexpr std::uint64_t number_of(const Port& value) { return value.value; }
+constexpr std::uint64_t number_of(bool value) { return value ? 1 : 0; }
+constexpr std::uint64_t number_of(std::uint8_t value) { return value; }
+
+// The pools of tcp::Config and what leaves when, for visit_fields.
+template <class C, class Visit>
+constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
+  constexpr std::uint64_t million = 1'000'000;
+  visit("connections_max", Unit::count, FieldRange{1, million * 4}, tcp.connections_max);
+  visit("active_max", Unit::count, FieldRange{1, million * 4}, tcp.active_max);
+  visit("time_wait_max", Unit::count, FieldRange{1, million * 4}, tcp.time_wait_max);
+  visit("listeners_max", Unit::count, FieldRange{1, 65'535}, tcp.listeners_max);
+  visit("blocks_max", Unit::count, FieldRange{4, million * 16}, tcp.blocks_max);
+  visit("block_bytes", Unit::bytes, FieldRange{64, 65'536}, tcp.block_bytes);
+  visit("pieces_max", Unit::count, FieldRange{1, million * 16}, tcp.pieces_max);
+  visit("extents_max", Unit::count, FieldRange{1, million * 16}, tcp.extents_max);
+  visit("extents_per_connection", Unit::count, FieldRange{1, 4096}, tcp.extents_per_connection);
+  visit("owed_max", Unit::count, FieldRange{1, million * 16}, tcp.owed_max);
+  visit("sent_max", Unit::count, FieldRange{1, million * 16}, tcp.sent_max);
+  visit("sent_per_connection", Unit::count, FieldRange{1, 65'535}, tcp.sent_per_connection);
+  visit("accounts", Unit::boolean, FieldRange{0, 1}, tcp.accounts);
+  visit("receive_buffer_bytes", Unit::bytes, FieldRange{1, 0x3fff'ffff}, tcp.receive_buffer);
+  visit("send_buffer_bytes", Unit::bytes, FieldRange{1, 0x3fff'ffff}, tcp.send_buffer);
+  visit("receive_buffer_max_bytes", Unit::bytes, FieldRange{0, 0x3fff'ffff},
+        tcp.receive_buffer_max);
+  visit("send_buffer_max_bytes", Unit::bytes, FieldRange{0, 0x3fff'ffff}, tcp.send_buffer_max);
+  visit("reserve_blocks", Unit::count, FieldRange{0, million}, tcp.reserve_blocks);
+  visit("mss", Unit::bytes, FieldRange{28, 65'495}, tcp.mss);
+  visit("nagle", Unit::boolean, FieldRange{0, 1}, tcp.nagle);
+  visit("delayed_acks", Unit::boolean, FieldRange{0, 1}, tcp.delayed_acks);
+  visit("delayed_ack", Unit::duration, FieldRange{1, 499'999'999}, tcp.delayed_ack);
+  visit("ack_stretch_segments", Unit::count, FieldRange{2, 1024}, tcp.ack_stretch_segments);
+  visit("ack_stretch_after_bytes", Unit::bytes, FieldRange{0, 1 << 30}, tcp.ack_stretch_after);
+  visit("sws_override", Unit::duration, FieldRange{100 * million, 1000 * million},
+        tcp.sws_override);
+  visit("quantum_segments", Unit::count, FieldRange{1, 255}, tcp.quantum_segments);
+}
+
+// The user timeout option, Fast Open, the search for what a path carries, and the SYN cache.
+template <class C, class Visit>
+constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
+  constexpr std::uint64_t million = 1'000'000;
+  constexpr std::uint64_t day = Duration::seconds(86'400).ns;
+  visit("user_timeout_option", Unit::boolean, FieldRange{0, 1}, tcp.user_timeout_option);
+  visit("user_timeout_advertised", Unit::duration, FieldRange{0, day}, tcp.user_timeout_advertised);
+  visit("user_timeout_least", Unit::duration, FieldRange{1, day}, tcp.user_timeout_least);
+  visit("user_timeout_most", Unit::duration, FieldRange{1000 * million, day},
+        tcp.user_timeout_most);
+  visit("fast_open_server", Unit::boolean, FieldRange{0, 1}, tcp.fast_open_server);
+  visit("fast_open_client", Unit::boolean, FieldRange{0, 1}, tcp.fast_open_client);
+  visit("fast_open_cache_max", Unit::count, FieldRange{1, million}, tcp.fast_open_cache_max);
+  visit("fast_open_rotation", Unit::duration, FieldRange{1, day}, tcp.fast_open_rotation);
+  visit("fast_open_retry", Unit::duration, FieldRange{0, day}, tcp.fast_open_retry);
+  visit("path_mtu_probing", Unit::boolean, FieldRange{0, 1}, tcp.path_mtu_probing);
+  visit("path_mtu_low_bytes", Unit::bytes, FieldRange{68, 65'535}, tcp.path_mtu_low);
+  visit("syn_cache_max", Unit::count, FieldRange{0, million * 4}, tcp.syn_cache_max);
+  visit("syn_cache_after_percent", Unit::count, FieldRange{0, 100}, tcp.syn_cache_after);
+  visit("shards", Unit::count, FieldRange{1, ShardCount::most}, tcp.shards);
+  visit("shard", Unit::count, FieldRange{0, ShardCount::most - 1}, tcp.shard);
+}
+
+// Its timers, limits and features.
+template <class C, class Visit>
+constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
+  constexpr std::uint64_t million = 1'000'000;
+  constexpr std::uint64_t day = Duration::seconds(86'400).ns;
+  visit("rto_initial", Unit::duration, FieldRange{1, day}, tcp.rto_initial);
+  visit("rto_min", Unit::duration, FieldRange{1, day}, tcp.rto_min);
+  visit("rto_max", Unit::duration, FieldRange{60'000 * million, day}, tcp.rto_max);
+  visit("rto_after_syn_loss", Unit::duration, FieldRange{1, day}, tcp.rto_after_syn_loss);
+  visit("rto_granularity", Unit::duration, FieldRange{1, day}, tcp.rto_granularity);
+  visit("r1_retransmissions", Unit::count, FieldRange{3, 255}, tcp.r1_retransmissions);
+  visit("user_timeout", Unit::duration, FieldRange{0, day}, tcp.user_timeout);
+  visit("syn_timeout", Unit::duration, FieldRange{0, day}, tcp.syn_timeout);
+  visit("persist_max", Unit::duration, FieldRange{1, day}, tcp.persist_max);
+  visit("keepalive", Unit::boolean, FieldRange{0, 1}, tcp.keepalive);
+  visit("keepalive_garbage", Unit::boolean, FieldRange{0, 1}, tcp.keepalive_garbage);
+  visit("keepalive_idle", Unit::duration, FieldRange{1, day}, tcp.keepalive_idle);
+  visit("keepalive_interval", Unit::duration, FieldRange{1, day}, tcp.keepalive_interval);
+  visit("keepalive_probes", Unit::count, FieldRange{1, 255}, tcp.keepalive_probes);
+  visit("msl", Unit::duration, FieldRange{1, day}, tcp.msl);
+  visit("fin_wait_2", Unit::duration, FieldRange{1, day}, tcp.fin_wait_2);
+  visit("quiet_time", Unit::duration, FieldRange{0, day}, tcp.quiet_time);
+  visit("time_wait_ignores_reset", Unit::boolean, FieldRange{0, 1}, tcp.time_wait_ignores_reset);
+  visit("time_wait_reuse", Unit::boolean, FieldRange{0, 1}, tcp.time_wait_reuse);
+  visit("duplicate_acks", Unit::count, FieldRange{1, 255}, tcp.duplicate_acks);
+  visit("limited_transmit", Unit::boolean, FieldRange{0, 1}, tcp.limited_transmit);
+  visit("restart_after_idle", Unit::boolean, FieldRange{0, 1}, tcp.restart_after_idle);
+  visit("hystart", Unit::boolean, FieldRange{0, 1}, tcp.hystart);
+  visit("pacing", Unit::boolean, FieldRange{0, 1}, tcp.pacing);
+  visit("pacing_start_percent", Unit::count, FieldRange{100, 1000}, tcp.pacing_start);
+  visit("pacing_gain_percent", Unit::count, FieldRange{100, 1000}, tcp.pacing_gain);
+  visit("pacing_quantum", Unit::duration, FieldRange{0, 1000 * million}, tcp.pacing_quantum);
+  visit("rate_samples", Unit::boolean, FieldRange{0, 1}, tcp.rate_samples);
+  visit("marks_max", Unit::count, FieldRange{1, million * 16}, tcp.marks_max);
+  visit("sack", Unit::boolean, FieldRange{0, 1}, tcp.sack);
+  visit("dsack", Unit::boolean, FieldRange{0, 1}, tcp.dsack);
+  visit("prr", Unit::boolean, FieldRange{0, 1}, tcp.prr);
+  visit("prr_rfc6937", Unit::boolean, FieldRange{0, 1}, tcp.prr_rfc6937);
+  visit("prr_conservative", Unit::boolean, FieldRange{0, 1}, tcp.prr_conservative);
+  visit("rack", Unit::boolean, FieldRange{0, 1}, tcp.rack);
+  visit("tail_probe", Unit::boolean, FieldRange{0, 1}, tcp.tail_probe);
+  visit("tail_probe_ack_delay", Unit::duration, FieldRange{0, day}, tcp.tail_probe_ack_delay);
+  visit("least_rtt_window", Unit::duration, FieldRange{1, day}, tcp.least_rtt_window);
+  visit("frto", Unit::boolean, FieldRange{0, 1}, tcp.frto);
+  visit("undo", Unit::boolean, FieldRange{0, 1}, tcp.undo);
+  visit("undo_by_timestamps", Unit::boolean, FieldRange{0, 1}, tcp.undo_by_timestamps);
+  visit("challenges_per_second", Unit::count, FieldRange{0, million}, tcp.challenges_per_second);
+  visit("challenge_jitter", Unit::boolean, FieldRange{0, 1}, tcp.challenge_jitter);
+  visit("challenges_per_connection", Unit::count, FieldRange{1, 65'535},
+        tcp.challenges_per_connection);
+  visit("empty_answers_per_second", Unit::count, FieldRange{1, 65'535},
+        tcp.empty_answers_per_second);
+  visit("window_scale", Unit::boolean, FieldRange{0, 1}, tcp.window_scale);
+  visit("window_shift_automatic", Unit::boolean, FieldRange{0, 1}, tcp.window_shift_automatic);
+  visit("window_shift", Unit::octet, FieldRange{0, 14}, tcp.window_shift);
+  visit("timestamps", Unit::boolean, FieldRange{0, 1}, tcp.timestamps);
+  visit("timestamps_required", Unit::boolean, FieldRange{0, 1}, tcp.timestamps_required);
+  //= rfc7323#5.4
+  //# 7323:TS-20 a tick of 1 ms to 1 s
+  visit("timestamp_tick", Unit::duration, FieldRange{million, 1000 * million}, tcp.timestamp_tick);
+  visit("port_first", Unit::port, FieldRange{1, 65'535}, tcp.port_first);
+  visit("port_last", Unit::port, FieldRange{1, 65'535}, tcp.port_last);
+  visit("port_tries", Unit::count, FieldRange{1, 65'535}, tcp.port_tries);
+  visit("path_mtu_discovery", Unit::boolean, FieldRange{0, 1}, tcp.path_mtu_discovery);
+  visit("mss_least_bytes", Unit::bytes, FieldRange{28, 536}, tcp.mss_least);
+  visit("path_mtu_least_bytes", Unit::bytes, FieldRange{68, 1280}, tcp.path_mtu_least);
+  visit("ttl", Unit::octet, FieldRange{1, 255}, tcp.ttl);
+  visit("isn_base", Unit::sequence, FieldRange{0, 0xffff'ffff}, tcp.isn_base);
+}
+
+// Calls visit(name, words, reference) for each field of tcp::Config that is one of a few words;
+// the enumerators count in the order of the words.
+template <class C, class Visit>
+constexpr void visit_choices(C& config, Visit&& visit) {
+  using Two = std::array<std::string_view, 2>;
+  using Three = std::array<std::string_view, 3>;
+  visit("congestion", Three{"reno", "cubic", "dctcp"}, config.tcp.congestion);
+  visit("ecn", Three{"off", "accept", "on"}, config.tcp.ecn);
+  visit("initial_window", Two{"rfc5681", "rfc6928"}, config.tcp.initial_window);
+  visit("reset_policy", Two{"rfc793", "rfc5961"}, config.tcp.reset_policy);
+  visit("option_order", Two{"linux", "freebsd"}, config.tcp.option_order);
+  visit("syn_cookies", Three{"off", "on", "always"}, config.tcp.syn_cookies);
+}
+
+// Calls visit(name, unit, range, reference) for each scalar field in declared order. The reference
+// is Count&, Bytes&, Duration&, bool&, std::uint8_t&, Sequence& or Port&; const for a const Config.
+// Enums, addresses and keys are not scalars and are left to their own readers.
+template <class C, class Visit>
+constexpr void visit_fields(C& config, Visit&& visit) {
+  constexpr std::uint64_t million = 1'000'000;
+  constexpr std::uint64_t day = Duration::seconds(86'400).ns;
+  visit("mtu_bytes", Unit::bytes, FieldRange{68, 65'535}, config.mtu);
+  visit("burst_frames", Unit::count, FieldRange{1, 256}, config.burst_frames);
+  visit("expire_max", Unit::count, FieldRange{1, million}, config.expire_max);
+  visit("events_per_turn", Unit::count, FieldRange{1, million}, config.events_per_turn);
+  visit("frames_per_turn", Unit::count, FieldRange{1, million}, config.frames_per_turn);
+  visit("regions_max", Unit::count, FieldRange{0, 1024}, config.regions_max);
+  visit("reply_bytes", Unit::bytes, FieldRange{4096, million * 64}, config.reply_bytes);
+  visit("neighbours_max", Unit::count, FieldRange{1, 65'535}, config.neighbours_max);
+  visit("neighbour_reachable", Unit::duration, FieldRange{1, day}, config.neighbour_reachable);
+  visit("neighbour_retry", Unit::duration, FieldRange{1, day}, config.neighbour_retry);
+  visit("neighbour_tries", Unit::count, FieldRange{1, 100}, config.neighbour_tries);
+  visit("announcements", Unit::count, FieldRange{0, 10}, config.announcements);
+  visit("icmp_replies_per_second", Unit::count, FieldRange{0, million},
+        config.icmp_replies_per_second);
+  visit("discovery_reachable", Unit::duration, FieldRange{1'000'000, day},
+        config.discovery_reachable);
+  visit("discovery_retransmission", Unit::duration, FieldRange{1'000'000, day},
+        config.discovery_retransmission);
+  visit("discovery_first_probe", Unit::duration, FieldRange{1, day}, config.discovery_first_probe);
+  visit("duplicate_tests", Unit::count, FieldRange{0, 16}, config.duplicate_tests);
+  visit("follow_routers", Unit::boolean, FieldRange{0, 1}, config.follow_routers);
+  visit("reassembly_datagrams", Unit::count, FieldRange{0, 4096}, config.reassembly_datagrams);
+  visit("reassembly_per_source", Unit::count, FieldRange{1, 4096}, config.reassembly_per_source);
+  visit("reassembly_bytes", Unit::bytes, FieldRange{1480, 65'515}, config.reassembly_bytes);
+  visit("reassembly_timeout", Unit::duration, FieldRange{Duration::seconds(15).ns, day},
+        config.reassembly_timeout);
+  visit("paths_max", Unit::count, FieldRange{1, 65'536}, config.paths_max);
+  visit("path_age", Unit::duration, FieldRange{Duration::seconds(300).ns, day}, config.path_age);
+  visit_tcp_pools(config.tcp, visit);
+  visit_tcp_rules(config.tcp, visit);
+  visit_tcp_extras(config.tcp, visit);
+}
+
+}  // namespace lockstep

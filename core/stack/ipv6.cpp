@@ -1,0 +1,202 @@
+// IPv6 at the seam: neighbour discovery, ICMPv6, and the way to a next hop.
+#include <algorithm>
+
+#include "core/internet/icmpv6_errors.hpp"
+#include "core/internet/icmpv6_input.hpp"
+#include "core/stack/body.hpp"
+#include "core/tcp/arrives.hpp"
+#include "core/tcp/calls.hpp"
+#include "core/tcp/inspect.hpp"
+
+namespace lockstep {
+namespace {
+
+constexpr std::uint8_t icmpv6_number = static_cast<std::uint8_t>(wire::IpProtocol::icmpv6);
+
+// What goes back to where a packet came from, of `length` octets of ICMPv6.
+internet::ReplyHeader reply_header(const Stack::Body& b, const Parsed& frame,
+                                   const wire::Icmp6Path& path, std::size_t length) {
+  internet::ReplyHeader header;
+  header.source = path.source;
+  header.destination = path.destination;
+  header.protocol = icmpv6_number;
+  header.time_to_live = b.engine.ttl_to(path.destination);
+  header.has_mac = b.has_link();
+  header.mac = frame.from;
+  header.length = static_cast<std::uint16_t>(length);
+  return header;
+}
+
+// From the address that was asked, or from one of ours if a group was.
+//= rfc4443#2.2
+//# 4443:ICMP6-2, 4443:ICMP6-15 our unicast address that the message came to, or another of ours
+wire::Icmp6Path path_back(const Stack::Body& b, const internet::IpArrival& about) {
+  wire::Ipv4Header const& header = about.packet.header;
+  if (!about.to_group) {
+    return {header.destination, header.source};
+  }
+  std::uint16_t const source =
+      internet::source_for(b.addresses, header.source, b.usable_addresses());
+  return {b.addresses.all()[source], header.source};
+}
+
+}  // namespace
+
+std::uint32_t Stack::Body::usable_addresses() const {
+  std::uint32_t usable = 0;
+  for (std::uint32_t i = 0; i < addresses.count(); ++i) {
+    bool const tested = !has_discovery() || addresses.all()[i].is_v4() ||
+                        discovery.test_of(i) == link::TestState::usable;
+    usable |= tested ? 1u << i : 0u;
+  }
+  return usable;
+}
+
+bool Stack::Body::is_usable(std::uint16_t address) const {
+  return address == internet::no_address || (usable_addresses() >> address & 1) != 0;
+}
+
+bool Stack::Body::next_hop6(IpAddress destination, IpAddress& out) {
+  if (!has_link()) {
+    out = destination;
+    return true;
+  }
+  Instant const now = engine.state->now;
+  std::uint8_t const told = discovery.on_link_bits(destination, now);
+  return routes6.next_hop(addresses, destination, told, out) || discovery.default_router(out, now);
+}
+
+link::Lookup Stack::Body::resolve6(IpAddress destination, IpAddress source, link::Asker asker) {
+  IpAddress hop;
+  if (!next_hop6(destination, hop)) {
+    return {};
+  }
+  link::Lookup found = discovery.resolve(
+      {hop, source, hop == destination ? asker : link::Asker::ours}, engine.state->now);
+  if (found.neighbour != tcp::nil) {
+    found.neighbour += config.neighbours_max.value;
+  }
+  return found;
+}
+
+void Stack::Body::doubt6(IpAddress destination) {
+  IpAddress hop;
+  if (next_hop6(destination, hop)) {
+    discovery.doubt(hop, engine.state->now);
+  }
+}
+
+//= rfc4861#7.3.1
+//# 4861:ND-26 what is new to either side has crossed the next hop, there and back
+//= rfc4861#7.3.3
+//# 4861:ND-33 nothing else counts but an answer to a solicitation
+void Stack::Body::confirm6(IpAddress source) {
+  IpAddress hop;
+  if (next_hop6(source, hop)) {
+    discovery.confirm(hop, engine.state->now);
+  }
+}
+
+Drop Stack::Body::process_segment6(const tcp::InboundSegment& arrival) {
+  FourTuple const tuple{{arrival.local, arrival.segment.destination},
+                        {arrival.remote, arrival.segment.source}};
+  std::uint64_t const delivered = engine.counters->bytes_delivered;
+  Bytes const before = tcp::acknowledged_of(engine, tuple, arrival.local_address);
+  Drop const drop = tcp::arrives(engine, arrival);
+  wire::Flags const flags = arrival.segment.flags;
+  if (has_discovery() && drop == Drop::none && !flags.rst()) {
+    // Whoever sends a SYN need not have heard of us, whatever text it brings.
+    bool const news = !flags.syn() && engine.counters->bytes_delivered != delivered;
+    if (news || tcp::acknowledged_of(engine, tuple, arrival.local_address) != before) {
+      confirm6(arrival.remote);
+    }
+  }
+  return drop;
+}
+
+Drop Stack::Body::process_discovery(const Parsed& frame, const wire::Icmp6Message& message) {
+  // Without a link there are no link addresses, and nobody to ask for one.
+  if (!has_discovery()) {
+    return Drop::icmp_type_unknown;
+  }
+  wire::NdMessage told;
+  Drop drop = wire::parse(message, told);
+  if (drop != Drop::none) {
+    return drop;
+  }
+  wire::Ipv4Header const& header = frame.ip.packet.header;
+  drop = discovery.receive(
+      {header.source, header.destination, frame.from, header.time_to_live, frame.six.has_fragment},
+      told, engine.state->now);
+  engine.state->hop_limit6 = discovery.hop_limit();
+  engine.state->mtu6 = discovery.mtu();
+  // At once, so that it makes no difference where the burst is cut (law 8).
+  drain_neighbours();
+  return drop;
+}
+
+Drop Stack::Body::process_icmp6(const Parsed& frame) {
+  internet::Icmp6Arrival icmp;
+  Drop const drop = internet::icmpv6_input(addresses, frame.ip, icmp);
+  if (drop != Drop::none) {
+    return drop;
+  }
+  if (icmp.act == internet::Icmp6Act::discovery) {
+    return process_discovery(frame, icmp.message);
+  }
+  //= rfc4862#5.4
+  //# 4862:DAD-3 a tentative address takes nothing but neighbour discovery
+  if (!is_usable(frame.ip.local_address)) {
+    return Drop::ip_tentative;
+  }
+  if (icmp.act == internet::Icmp6Act::echo) {
+    answer_echo6(frame, icmp.message);
+    return Drop::none;
+  }
+  return process_error(icmp.error);
+}
+
+void Stack::Body::answer_echo6(const Parsed& frame, wire::Icmp6Message request) {
+  internet::Rate const rate{config.icmp_replies_per_second, Count{50}};
+  if (!internet::allow(rate, common->echo_rate, engine.state->now)) {
+    statistics->drops.count(Drop::icmp_rate);
+    return;
+  }
+  std::size_t const body_max =
+      config.mtu.count - wire::ipv6_header_bytes - wire::icmp6_header_bytes;
+  request.body = request.body.first(std::min(request.body.size(), body_max));
+  wire::Icmp6Path const path = path_back(*this, frame.ip);
+  internet::ReplyHeader header =
+      reply_header(*this, frame, path, wire::icmp6_header_bytes + request.body.size());
+  header.traffic_class = frame.ip.packet.header.traffic_class;
+  auto const room = engine.replies.push(header);
+  if (room.empty()) {
+    statistics->drops.count(Drop::reply_queue_full);
+    return;
+  }
+  static_cast<void>(internet::write_echo_reply6(path, request, room));
+  ++statistics->echo_replies;
+}
+
+//= rfc4443#3.4
+//# 4443:ICMP6-13 a field that is wrong is pointed at
+void Stack::Body::send_icmp6_error(const Parsed& frame,
+                                   const internet::Icmp6ErrorToSend& complaint) {
+  //= rfc4443#2.4
+  //# 4443:ICMP6-9 errors share one limit, so many a second and fifty at once
+  internet::Rate const rate{config.icmp_replies_per_second, Count{50}};
+  if (!is_usable(frame.ip.local_address) || !internet::may_send_error6(complaint, frame.ip) ||
+      !internet::allow(rate, common->error_rate, engine.state->now)) {
+    return;
+  }
+  wire::Icmp6Path const path = path_back(*this, frame.ip);
+  auto const room =
+      engine.replies.push(reply_header(*this, frame, path, internet::error6_bytes(frame.ip).count));
+  if (room.empty()) {
+    statistics->drops.count(Drop::reply_queue_full);
+    return;
+  }
+  static_cast<void>(internet::write_error6(path, complaint, frame.ip, room));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,73 @@
+// Fragments at the seam: taken in, answered where they cannot be, and read once they are whole.
+#include "core/stack/body.hpp"
+#include "core/tcp/calls.hpp"
+#include "core/tcp/path.hpp"
+
+namespace lockstep {
+namespace {
+
+// What a fragment of IPv6 that cannot be is answered with.
+//= rfc8200#4.5
+//# 8200:V6-14 a length that is no multiple of eight: the payload length is pointed at
+//# 8200:V6-15 an end beyond 65,535: the fragment offset is
+internet::Icmp6ErrorToSend complaint_about(const wire::Ipv6Packet& packet) {
+  constexpr std::uint32_t payload_length_at = 4;
+  std::size_t const data = packet.bytes.size() - packet.fragment_at - wire::ipv6_fragment_bytes;
+  bool const ragged = packet.fragment.more && data % 8 != 0;
+  return {wire::Icmp6Type::parameter_problem, wire::problem_field,
+          ragged ? payload_length_at : packet.fragment_at + 2u, false};
+}
+
+}  // namespace
+
+// Drop::none: the fragment waits for others, or frame is now what all of them make.
+Drop Stack::Body::reassemble(Parsed& frame) {
+  bool const six = !frame.ip.packet.header.source.is_v4();
+  if (six && !is_usable(frame.ip.local_address)) {
+    return Drop::ip_tentative;
+  }
+  std::span<const std::byte> whole;
+  internet::FragmentArrival const arrival =
+      six ? internet::fragment_of(frame.six) : internet::fragment_of(frame.ip.packet);
+  Drop const drop = fragments.take(arrival, engine.state->now, whole);
+  bool const answers = config.tcp.shard.value == 0;  // each shard has this fragment
+  if (drop == Drop::ip_fragment_malformed && six && answers) {
+    send_icmp6_error(frame, complaint_about(frame.six));
+  }
+  if (drop != Drop::none || whole.empty()) {
+    frame.drop = Drop::none;
+    return drop;
+  }
+  bool const to_group = frame.ip.to_group;
+  frame.kind = Parsed::Kind::dropped;
+  if (six) {
+    parse_ip6(whole, to_group, Checksum::unknown, frame);
+    //= rfc6980#5
+    //# 6980:NDF-2 that it came in fragments is not forgotten
+    frame.six.has_fragment = true;
+  } else {
+    parse_ip(whole, to_group, Checksum::unknown, frame);
+  }
+  if (!answers && frame.kind != Parsed::Kind::tcp && frame.kind != Parsed::Kind::dropped) {
+    frame.kind = Parsed::Kind::dropped;
+    frame.drop = Drop::wrong_shard;
+  }
+  // A datagram of fragments is none itself.
+  if (frame.kind == Parsed::Kind::fragment) {
+    frame.kind = Parsed::Kind::dropped;
+    frame.drop = Drop::ip_fragment_malformed;
+  }
+  return frame.kind == Parsed::Kind::dropped ? frame.drop : Drop::none;
+}
+
+Drop Stack::Body::process_error(const internet::IcmpError& error) {
+  std::uint16_t const local = addresses.find(error.quoted.local.address);
+  if (error.kind == internet::IcmpErrorKind::packet_too_big) {
+    // It says nothing else: where nobody discovers path MTUs, nothing at all.
+    return config.tcp.path_mtu_discovery ? tcp::process_packet_too_big(engine, error, local)
+                                         : Drop::none;
+  }
+  return tcp::process_icmp_error(engine, error, local, cause_of(error));
+}
+
+}  // namespace lockstep

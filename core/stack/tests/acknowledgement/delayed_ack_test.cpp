@@ -1,0 +1,289 @@
+// RFC 9293 3.8.6.3 and RFC 5681 4.2: when an ACK leaves, and how many.
+#include <gtest/gtest.h>
+
+#include "core/stack/testing/flow_kit.hpp"
+#include "core/units/random.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count); }
+
+// The peer's segment number `i` of 1000 octets each.
+In thousand(std::uint32_t i) {
+  std::uint32_t const from = 1 + 1000 * i;
+  return {.flags = flag::ack, .seq = from, .ack = 1, .text = octets(from, 1000)};
+}
+
+//= rfc9293#3.8.6.3
+//= type=test
+//# 9293:MUST-40, 9293:SHLD-18 a lone segment is acknowledged after the delay, exactly
+//= rfc5681#4.2
+//= type=test
+//# 5681:CC-26, 5681:CC-37 counted from the first segment that was not acknowledged
+TEST(DelayedAck, LoneSegment) {
+  Flow flow;
+  flow.text(1, 1000);
+  EXPECT_EQ(flow.sent(), "");
+  EXPECT_EQ(flow.info().delayed_ack_due, flow.now + ms(200));
+  flow.advance(ms(100));
+  flow.text(1001, 100);
+  EXPECT_EQ(flow.sent(), "");
+  flow.advance(ms(100) - Duration{1});
+  EXPECT_EQ(flow.sent(), "");
+  flow.advance(Duration{1});
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 1101");
+  EXPECT_TRUE(flow.info().delayed_ack_due.is_never());
+}
+
+// The configuration cannot be set to half a second or more.
+//= rfc9293#3.8.6.3
+//= type=test
+//# 9293:MUST-40 less than 0.5 s
+//= rfc5681#4.2
+//= type=test
+//# 5681:CC-37 within 500 ms
+TEST(DelayedAck, HalfASecondIsRefused) {
+  Config config = flow_config();
+  config.tcp.delayed_ack = ms(500);
+  EXPECT_EQ(fault_of(config), "delayed_ack");
+  config.tcp.delayed_ack = ms(500) - Duration{1};
+  EXPECT_EQ(fault_of(config), "");
+}
+
+//= rfc9293#3.8.6.3
+//= type=test
+//# 9293:SHLD-19 every second full-sized segment
+//= rfc5681#4.2
+//= type=test
+//# 5681:CC-27, 5681:CC-43 or every 2 * RMSS octets where segments are small
+TEST(DelayedAck, EverySecondFullSizedSegment) {
+  Flow flow;
+  flow.text(1, 1000);
+  EXPECT_EQ(flow.sent(), "");
+  flow.text(1001, 1000);
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 2001");
+  for (std::uint32_t i = 0; i < 19; ++i) {
+    flow.text(2001 + 100 * i, 100);
+  }
+  EXPECT_EQ(flow.sent(), "");
+  flow.text(3901, 100);
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 4001");
+}
+
+// A peer whose segments are all small is acknowledged at every second of them.
+TEST(DelayedAck, SmallSegmentsAreFullSizedIfNoneIsLarger) {
+  Flow flow;
+  flow.text(1, 100);
+  flow.text(101, 100);
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 201");
+}
+
+TEST(DelayedAck, CanBeSwitchedOff) {
+  Flow flow;
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::delayed_ack, 0}), Refusal::none);
+  flow.text(1, 10);
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 11");
+}
+
+//= rfc9293#3.8.6.3
+//= type=test
+//# 9293:P-DELACK-OOO above a gap, and when a gap is filled, at once
+//= rfc5681#3.2
+//= type=test
+//# 5681:CC-14, 5681:CC-15 a duplicate ACK for what is out of order, an ACK for what fills a gap
+//= rfc6582#5
+//= type=test
+//# 6582:NR-11 even if only a part of it is filled
+TEST(DelayedAck, GapsAreAcknowledgedAtOnce) {
+  Flow flow;
+  flow.text(1, 100);
+  EXPECT_EQ(flow.sent(), "");
+  flow.text(201, 100);
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 101");
+  flow.text(401, 100);
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 101");
+  flow.text(101, 100);
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 301");
+  flow.text(301, 50);
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 351");
+  flow.text(351, 50);
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 501");
+  flow.text(501, 100);
+  EXPECT_EQ(flow.sent(), "");
+}
+
+// The duplicate, which leaves at once, says what the delayed ACK would.
+TEST(DelayedAck, DelayedAckLeavesAsTheDuplicate) {
+  Flow flow;
+  flow.text(1, 100);
+  flow.text(1, 100);
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 101");
+  flow.advance(Duration::seconds(1));
+  EXPECT_EQ(flow.sent(), "");
+}
+
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-TEXT-PIGGY text that leaves carries the ACK
+//# 9293:P-TEXT-ACK <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>
+TEST(DelayedAck, RidesOnText) {
+  Flow flow;
+  flow.text(1, 100);
+  flow.write_octets(5);
+  EXPECT_EQ(flow.sent(), "PA 1(5) ack 101");
+  flow.advance(ms(999));
+  EXPECT_EQ(flow.sent(), "");
+}
+
+//= rfc5681#4.2
+//= type=test
+//# 5681:CC-28 one ACK a segment at most, window updates aside
+TEST(DelayedAck, NeverMoreThanOneASegment) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Random draw(seed);
+    Flow flow;
+    std::uint32_t segments = 0;
+    std::size_t acks = 0;
+    std::uint32_t window = 0;
+    for (int i = 0; i < 200; ++i) {
+      auto const burst = static_cast<std::uint32_t>(1 + draw.below(6));
+      std::uint32_t const next = flow.info().receive.nxt.value - flow.peer_iss.value;
+      for (std::uint32_t k = 0; k < burst; ++k) {
+        auto const from = static_cast<std::uint32_t>(next > 2000 ? next - 2000 + draw.below(6000)
+                                                                 : 1 + draw.below(4000));
+        auto const count = static_cast<std::uint32_t>(1 + draw.below(1000));
+        flow.send({.flags = flag::ack, .seq = from, .ack = 1, .text = octets(from, count)});
+      }
+      flow.turn();
+      segments += burst;
+      acks += flow.take().size();
+      window = flow.info().receive.wnd.count;
+    }
+    flow.advance(Duration::seconds(1));
+    acks += flow.take().size();
+    EXPECT_LE(acks, segments) << seed;
+    EXPECT_GT(window, 0u);
+  }
+}
+
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:MUST-58 ACKs of a burst are aggregated ...
+//# 9293:MUST-59 ... after all of it was processed
+TEST(DelayedAck, OneAckForABurst) {
+  Config config = flow_config();
+  config.tcp.ack_stretch_segments = Count{64};
+  config.tcp.ack_stretch_after = {};
+  Flow flow(config);
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    flow.send(thousand(i));
+  }
+  flow.turn();
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 32001");
+}
+
+// Only the bare configuration merges more than two, as receive offloads do.
+TEST(DelayedAck, ProfilesBoundTheStretch) {
+  for (Config const& config : {profile_rfc(), profile_linux(), profile_freebsd()}) {
+    EXPECT_EQ(config.tcp.ack_stretch_segments.value, 2u);
+  }
+  Config config = flow_config();
+  config.tcp.ack_stretch_segments = Config{}.tcp.ack_stretch_segments;
+  config.tcp.ack_stretch_after = {};
+  Flow flow(config);
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    flow.send(thousand(i));
+  }
+  flow.turn();
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 8001; A 1(0) ack 10001");
+}
+
+// A sender in slow start counts ACKs: it gets one for two until its window has grown, and again
+// after a gap and after a pause.
+TEST(DelayedAck, NoStretchForASenderThatStarts) {
+  Config config = flow_config();
+  config.tcp.ack_stretch_segments = Count{8};
+  config.tcp.ack_stretch_after = Bytes{8000};
+  Flow flow(config);
+  std::uint32_t next = 0;
+  auto const burst = [&](std::uint32_t segments) {
+    for (std::uint32_t i = 0; i < segments; ++i) {
+      flow.send(thousand(next));
+      ++next;
+    }
+    flow.turn();
+    return flow.take().size();
+  };
+  EXPECT_EQ(burst(4), 2u);
+  EXPECT_EQ(burst(4), 1u);  // 8000 octets came with the last of them
+  EXPECT_EQ(burst(4), 1u);
+  flow.send(thousand(next + 1));  // a gap
+  flow.turn();
+  EXPECT_EQ(burst(1), 2u);  // the duplicate, and what filled the gap
+  ++next;
+  EXPECT_EQ(burst(4), 2u);
+  EXPECT_EQ(burst(4), 1u);
+  flow.advance(config.tcp.rto_min + Duration{1});  // a pause
+  EXPECT_EQ(burst(4), 2u);
+}
+
+// A segment that fills a gap sets more octets free than it brings: "full-sized" is what one brings.
+TEST(DelayedAck, AFilledGapMakesNoSegmentLarger) {
+  Flow flow;
+  for (std::uint32_t const i : {1u, 0u}) {
+    flow.send(thousand(i));
+    flow.turn();
+  }
+  static_cast<void>(flow.take());
+  flow.send(thousand(2));
+  flow.send(thousand(3));
+  flow.turn();
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 4001");
+}
+
+// In profile rfc one for every two, each with the number of its own second segment.
+TEST(DelayedAck, StretchIsBounded) {
+  Flow flow;
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    flow.send(thousand(i));
+  }
+  flow.turn();
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 2001; A 1(0) ack 4001; A 1(0) ack 6001");
+}
+
+// Three duplicates in one burst are three ACKs: merged, fast retransmit would not begin.
+TEST(DelayedAck, DuplicatesAreNotMerged) {
+  Flow flow;
+  for (std::uint32_t i = 1; i <= 3; ++i) {
+    flow.send(thousand(i));
+  }
+  flow.turn();
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 1; A 1(0) ack 1; A 1(0) ack 1");
+}
+
+// ... unless the gap is filled in the same burst: then they would say nothing true.
+TEST(DelayedAck, FilledGapDischargesDuplicates) {
+  Flow flow;
+  for (std::uint32_t i : {1u, 2u, 0u}) {
+    flow.send(thousand(i));
+  }
+  flow.turn();
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 3001");
+}
+
+// A full pool merges ACKs, counts them, and loses none.
+TEST(DelayedAck, FullPoolMerges) {
+  Config config = flow_config();
+  config.tcp.owed_max = Count{2};
+  Flow flow(config);
+  for (std::uint32_t i = 1; i <= 5; ++i) {
+    flow.send(thousand(i));
+  }
+  flow.turn();
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 1; A 1(0) ack 1; A 1(0) ack 1");
+  EXPECT_EQ(flow.stack.statistics().tcp.acks_merged, 3u);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

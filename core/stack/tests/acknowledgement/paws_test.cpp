@@ -1,0 +1,282 @@
+// RFC 7323 section 5, PAWS: old duplicates by their timestamps, and TIME-WAIT's use of them.
+#include <gtest/gtest.h>
+
+#include "core/stack/testing/flow_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+Config stamping_config() {
+  Config config = flow_config();
+  config.tcp.timestamps = true;
+  return config;
+}
+
+// ESTABLISHED, TS.Recent at 100.
+void open_stamped(Kit& kit) {
+  kit.stamp = 100;
+  kit.listen();
+  kit.deliver({.flags = flag::syn, .mss = 1000});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+  ASSERT_EQ(kit.state(), State::established);
+  kit.sent();
+}
+
+//= rfc9293#3.4.3
+//= type=test
+//# 9293:P-PAWS-RATE a number that came round is told from a new one
+//= rfc7323#5.3
+//= type=test
+//# 7323:TS-17 older than TS.Recent: an ACK, and the segment is dropped
+//# 7323:TS-32 whatever its sequence number
+//= rfc7323#5.6
+//= type=test
+//# 7323:TS-51 the very next text, which could be taken at once, is judged by its timestamp first
+TEST(Paws, AnOldDuplicateIsAnsweredAndDropped) {
+  Kit kit(stamping_config());
+  open_stamped(kit);
+  kit.stamp = 99;
+  // In the window, and far out of it: the timestamp is looked at first.
+  for (std::uint32_t seq : {1u, 4'000'000u}) {
+    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = seq, .ack = 1, .text = "old"}),
+              Drop::tcp_timestamp_old);
+    EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
+  }
+  EXPECT_EQ(kit.received, "");
+  // The same without timestamps is text.
+  Kit plain(flow_config());
+  open_stamped(plain);
+  plain.stamp = 99;
+  EXPECT_EQ(plain.fate_of({.flags = flag::ack, .seq = 1, .ack = 1, .text = "old"}), Drop::none);
+  EXPECT_EQ(plain.received, "old");
+}
+
+//= rfc7323#5.2
+//= type=test
+//# 7323:TS-42 older is modulo 2^32
+//# 7323:TS-41 TS.Recent never decreases
+//= rfc7323#5.3
+//= type=test
+//# 7323:TS-46 R3: it follows what is not older and begins at or before Last.ACK.sent
+//# 7323:TS-45 and a segment out of the window, which R2 rejects, leaves it
+TEST(Paws, TsRecentOnlyAdvances) {
+  Kit kit(stamping_config());
+  open_stamped(kit);
+  kit.stamp = 0x8000'0063;  // half the circle less one beyond 100
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+  EXPECT_EQ(kit.info().options.ts_recent, 0x8000'0063u);
+  kit.stamp = 0x8000'0062;
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1}), Drop::tcp_timestamp_old);
+  EXPECT_EQ(kit.info().options.ts_recent, 0x8000'0063u);
+  kit.stamp = 5;  // later, across the wrap
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+  EXPECT_EQ(kit.info().options.ts_recent, 5u);
+  kit.stamp = 6;
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 4'000'000, .ack = 1}), Drop::tcp_out_of_window);
+  EXPECT_EQ(kit.info().options.ts_recent, 5u);
+  // Above a gap it stays as well.
+  kit.deliver({.flags = flag::ack, .seq = 11, .ack = 1, .text = "above"});
+  EXPECT_EQ(kit.info().options.ts_recent, 5u);
+}
+
+//= rfc7323#5.3
+//= type=test
+//# 7323:TS-47 R4, R5: in order it is accepted, above a gap it is queued
+//# 7323:TS-48 and what is queued is not judged again when the gap is filled by a later one
+TEST(Paws, JudgesOnArrivalOnly) {
+  Kit kit(stamping_config());
+  open_stamped(kit);
+  kit.stamp = 101;
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "a"});
+  kit.deliver({.flags = flag::ack, .seq = 3, .ack = 1, .text = "c"});
+  kit.stamp = 202;  // the retransmission
+  kit.deliver({.flags = flag::ack, .seq = 2, .ack = 1, .text = "b"});
+  EXPECT_EQ(kit.received, "abc");
+  EXPECT_EQ(kit.info().options.ts_recent, 202u);
+}
+
+//= rfc7323#5.2
+//= type=test
+//# 7323:TS-18 a reset is taken whatever its timestamp, and an out-of-place one moves nothing
+TEST(Paws, ResetsAreExempt) {
+  Kit kit(stamping_config());
+  open_stamped(kit);
+  kit.stamp = 300;
+  kit.deliver({.flags = flag::rst, .seq = 2});  // inside the window: challenged
+  EXPECT_EQ(kit.info().options.ts_recent, 100u);
+  kit.stamp = 50;
+  kit.deliver({.flags = flag::rst, .seq = 1});
+  EXPECT_EQ(kit.state(), State::closed);
+  EXPECT_TRUE(kit.notified(EventKind::closed, Cause::reset));
+}
+
+//= rfc7323#3.2
+//= type=test
+//# 7323:TS-10 dropped in silence
+//# 7323:TS-27 but the connection lives
+TEST(Paws, WhatLacksATimestampIsDroppedInSilence) {
+  Kit kit(stamping_config());
+  open_stamped(kit);
+  kit.stamp = 0;
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1, .text = "bare"}),
+            Drop::tcp_timestamp_missing);
+  EXPECT_EQ(kit.sent(), "");
+  EXPECT_EQ(kit.state(), State::established);
+  Config lenient = stamping_config();
+  lenient.tcp.timestamps_required = false;
+  Kit content(lenient);
+  open_stamped(content);
+  content.stamp = 0;
+  content.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "bare"});
+  EXPECT_EQ(content.received, "bare");
+}
+
+//= rfc7323#5.5
+//= type=test
+//# 7323:TS-21 after more than 24 days without a word TS.Recent is invalid
+//# 7323:TS-49 then an older timestamp is accepted, and becomes TS.Recent
+TEST(Paws, TsRecentIsInvalidAfterTwentyFourDays) {
+  for (auto const& [seconds, outdated] :
+       {std::pair{24u * 86'400, false}, std::pair{24u * 86'400 + 1, true}}) {
+    Kit kit(stamping_config());
+    open_stamped(kit);
+    kit.advance(Duration::seconds(seconds));
+    kit.stamp = 99;
+    Drop const fate = kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1, .text = "late"});
+    EXPECT_EQ(fate, outdated ? Drop::none : Drop::tcp_timestamp_old);
+    EXPECT_EQ(kit.info().options.ts_recent, outdated ? 99u : 100u);
+  }
+}
+
+// An ACK that nobody could have sent moves nothing.
+TEST(Paws, AForgedAckLeavesTsRecentAlone) {
+  Kit kit(stamping_config());
+  open_stamped(kit);
+  kit.stamp = 5000;
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 9}), Drop::tcp_ack_of_unsent);
+  EXPECT_EQ(kit.info().options.ts_recent, 100u);
+}
+
+// Two ends that find each other's empty segments too old do not answer each other for ever.
+TEST(Paws, EmptyOldSegmentsAreAnsweredWithinALimit) {
+  Config config = stamping_config();
+  config.tcp.empty_answers_per_second = Count{3};
+  Kit kit(config);
+  open_stamped(kit);
+  kit.stamp = 99;
+  for (int i = 0; i < 10; ++i) {
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+  }
+  EXPECT_EQ(kit.take().size(), 3u);
+}
+
+// TIME-WAIT with TS.Recent at 100 and RCV.NXT at 2.
+void reach_time_wait(Kit& kit) {
+  open_stamped(kit);
+  ASSERT_EQ(kit.stack.close(kit.id), Refusal::none);
+  kit.turn();
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2});
+  ASSERT_EQ(kit.state(), State::time_wait);
+  kit.sent();
+}
+
+//= rfc6191#2
+//= type=test
+//# 6191:TW-1 a later timestamp reopens TIME-WAIT, whatever the sequence number
+//# 6191:TW-2 with the same one the sequence number decides
+//# 6191:TW-6 by the number of the FIN, which was 1
+//= rfc9293#3.6.1
+//= type=test
+//# 9293:SHLD-4, 9293:MAY-2 timestamps decide, then sequence numbers
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-TW-SYN-6191, 9293:P-SYN-TW a SYN in TIME-WAIT
+TEST(TimeWaitStamps, DecideWhetherASynIsNew) {
+  struct Syn {
+    std::uint32_t stamp, seq;
+    bool is_new;
+  };
+  for (Syn const& syn : {Syn{101, 0xffff'0000, true}, Syn{101, 2, true}, Syn{100, 3, true},
+                         Syn{100, 2, false}, Syn{99, 2'000'000, false}, Syn{99, 3, false}}) {
+    Kit kit(stamping_config());
+    reach_time_wait(kit);
+    kit.stamp = syn.stamp;
+    kit.deliver({.flags = flag::syn, .seq = syn.seq, .mss = 1000});
+    EXPECT_EQ(kit.state(), syn.is_new ? State::syn_received : State::time_wait)
+        << syn.stamp << " " << syn.seq;
+  }
+}
+
+//= rfc6191#2
+//= type=test
+//# 6191:TW-3 an old life with timestamps, a new one without: the number decides
+//# 6191:TW-4 an old one without, a new one with: it is new
+//# 6191:TW-7 if its answer would have them, too
+TEST(TimeWaitStamps, OfOneLifeOnly) {
+  for (bool beyond : {true, false}) {
+    Kit kit(stamping_config());
+    reach_time_wait(kit);
+    kit.stamp = 0;
+    kit.deliver({.flags = flag::syn, .seq = beyond ? 3u : 2u, .mss = 1000});
+    EXPECT_EQ(kit.state(), beyond ? State::syn_received : State::time_wait);
+  }
+  for (bool negotiated : {true, false}) {
+    Config config = flow_config();
+    config.tcp.timestamps = negotiated;
+    Kit kit(config);
+    kit.listen();
+    kit.deliver({.flags = flag::syn, .mss = 1000});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+    ASSERT_EQ(kit.stack.close(kit.id), Refusal::none);
+    kit.turn();
+    kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2});
+    ASSERT_EQ(kit.state(), State::time_wait);
+    kit.stamp = 7;
+    kit.deliver({.flags = flag::syn, .seq = 1, .mss = 1000});
+    EXPECT_EQ(kit.state(), negotiated ? State::syn_received : State::time_wait);
+  }
+}
+
+TEST(TimeWaitStamps, AreJudgedAndEchoed) {
+  Kit kit(stamping_config());
+  reach_time_wait(kit);
+  kit.stamp = 150;
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2});
+  Out const ack = kit.take().at(0);
+  EXPECT_TRUE(ack.options.has_timestamps);
+  EXPECT_EQ(ack.options.timestamp_echo, 150u);
+  kit.stamp = 149;
+  EXPECT_EQ(kit.fate_of({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2}),
+            Drop::tcp_timestamp_old);
+  EXPECT_EQ(kit.sent(), "A 2(0) ack 2");
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 2}), Drop::tcp_timestamp_old);
+  kit.stamp = 0;
+  kit.sent();
+  EXPECT_EQ(kit.fate_of({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2}),
+            Drop::tcp_timestamp_missing);
+  EXPECT_EQ(kit.sent(), "");
+}
+
+// What one life of a four-tuple sends is never older than what the life before sent.
+TEST(TimeWaitStamps, OurOwnNeverGoBack) {
+  Config config = stamping_config();
+  config.tcp.msl = Duration::milliseconds(1);
+  Kit kit(config);
+  reach_time_wait(kit);
+  std::uint32_t const last = kit.device_stamp;
+  kit.advance(Duration::milliseconds(10));
+  kit.connect();
+  EXPECT_EQ(kit.device_stamp - last, 10u);
+}
+
+//= rfc7323#5.7
+//= type=test
+//# 7323:TS-52 no segment may be fragmented on its way
+TEST(Paws, SegmentsAreNotFragmented) {
+  Kit kit(stamping_config());
+  kit.connect();
+  EXPECT_TRUE(kit.dont_fragment);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

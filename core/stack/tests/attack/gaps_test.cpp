@@ -1,0 +1,143 @@
+// Text above gaps: a share for each remote, and old gaps that give way, in profile default.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/stack/testing/crowd_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr IpAddress honest = IpAddress::v4(10, 0, 0, 2);
+
+// A server and its peers: connections of theirs that leave gaps.
+struct Gaps : Crowd {
+  explicit Gaps(const Config& config = crowd_config()) : Crowd(config) { auto_consume = false; }
+
+  Remote open(IpAddress address, std::uint16_t port) {
+    Remote remote{address, port};
+    static_cast<void>(take());
+    say(remote, flag::syn, 0);
+    auto const out = take();
+    remote.next = out.at(0).absolute.value + 1;
+    say(remote, flag::ack, 1);
+    return remote;
+  }
+
+  // Connections whose every block has one octet, `gaps` of them.
+  std::vector<Remote> greedy(IpAddress address, std::uint16_t connections, std::uint32_t gaps) {
+    std::vector<Remote> out;
+    for (std::uint16_t port = 1; port <= connections; ++port) {
+      out.push_back(open(address, port));
+      for (std::uint32_t i = 1; i <= gaps; ++i) {
+        say(out.back(), flag::ack, 1 + 2048 * i, "x");
+      }
+    }
+    return out;
+  }
+
+  // What the answer to five octets above a gap reports.
+  std::string report_of(const Remote& from, std::uint32_t seq) {
+    static_cast<void>(take());
+    say(from, flag::ack, seq, "hello");
+    auto const out = take();
+    return out.empty() ? "nothing" : out.back().sack;
+  }
+};
+
+// 67 connections of one remote held all that there was for text above gaps, for good.
+TEST(GapShares, OneRemoteLeavesRoomForOthers) {
+  Gaps kit;
+  auto const good = kit.open(honest, 4000);
+  auto const bad = kit.greedy(IpAddress::v4(10, 0, 0, 66), 67, 31);
+  EXPECT_GT(kit.drops(Drop::tcp_out_of_order_refused), 0u);
+  auto const before = kit.drops(Drop::tcp_out_of_order_refused);
+  EXPECT_EQ(kit.report_of(good, 101), "101-106");
+  EXPECT_EQ(kit.drops(Drop::tcp_out_of_order_refused), before);
+  // The greedy one has its share, and what it left is still read once the gaps are filled.
+  kit.say(bad.front(), flag::ack, 1, std::string(2048, 'y'));
+  EXPECT_EQ(kit.stack.unread(kit.events.back().id).count, 2049u);
+}
+
+// Ranges are a pool of their own: many small ones, all in few blocks.
+TEST(GapShares, RangesAreSharedToo) {
+  Gaps kit;
+  auto const good = kit.open(honest, 4000);
+  for (std::uint16_t port = 1; port <= 140; ++port) {
+    auto const bad = kit.open(IpAddress::v4(10, 0, 0, 66), port);
+    for (std::uint32_t i = 1; i <= 31; ++i) {
+      kit.say(bad, flag::ack, 1 + 2 * i, "x");
+    }
+  }
+  EXPECT_EQ(kit.report_of(good, 101), "101-106");
+}
+
+// Many remotes, each within its share: what is old gives way to the modest.
+TEST(GapShares, OldGapsGiveWay) {
+  Config config = crowd_config();
+  config.tcp.blocks_max = Count{256};
+  Gaps kit(config);
+  auto const good = kit.open(honest, 4000);
+  for (std::uint8_t host = 100; host < 200; ++host) {
+    static_cast<void>(kit.greedy(IpAddress::v4(10, 0, 0, host), 2, 4));
+  }
+  auto const refused = [&] { return kit.drops(Drop::tcp_out_of_order_refused); };
+  EXPECT_GT(refused(), 0u);
+  kit.advance(Duration::seconds(4));
+  auto const before = refused();
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    EXPECT_NE(kit.report_of(good, 101 + 2048 * i), "");
+  }
+  EXPECT_EQ(refused(), before);
+  // And what was given up is taken anew.
+  kit.say(good, flag::ack, 1, std::string(100, 'z'));
+  EXPECT_EQ(kit.stack.unread(kit.events.back().id).count, 105u);
+}
+
+// Three ranges in all, each of a remote of its own.
+Config three_ranges() {
+  Config config = crowd_config();
+  config.tcp.extents_max = Count{3};
+  return config;
+}
+
+//= rfc2018#8
+//= type=test
+//# 2018:SACK-17 what gave way is reported no more, and sent again it is taken
+TEST(GapShares, WhatGaveWayIsReportedNoMore) {
+  Gaps kit(three_ranges());
+  std::vector<Gaps::Remote> old;
+  for (std::uint8_t host = 66; host < 69; ++host) {
+    old.push_back(kit.open(IpAddress::v4(10, 0, 0, host), 1));
+    kit.say(old.back(), flag::ack, 101, "a");
+  }
+  auto const good = kit.open(honest, 4000);
+  EXPECT_EQ(kit.report_of(good, 101), "");
+  kit.advance(Duration::seconds(4));
+  EXPECT_EQ(kit.report_of(good, 101), "101-106");
+  EXPECT_EQ(kit.report_of(old[0], 401), "401-406");
+  kit.say(old[0], flag::ack, 1, std::string(100, 'c'));
+  EXPECT_EQ(kit.stack.unread(kit.events.back().id).count, 100u);
+  kit.say(old[0], flag::ack, 101, std::string(300, 'c'));
+  EXPECT_EQ(kit.stack.unread(kit.events.back().id).count, 405u);
+}
+
+// A gap that is being mended is young again.
+TEST(GapShares, ProgressRenewsAGap) {
+  Gaps kit(three_ranges());
+  auto const busy = kit.open(IpAddress::v4(10, 0, 0, 3), 1);
+  kit.say(busy, flag::ack, 101, "a");
+  kit.say(busy, flag::ack, 201, "b");
+  static_cast<void>(kit.greedy(IpAddress::v4(10, 0, 0, 66), 1, 1));
+  kit.advance(Duration::seconds(2));
+  kit.say(busy, flag::ack, 1, std::string(100, 'c'));
+  static_cast<void>(kit.greedy(IpAddress::v4(10, 0, 0, 67), 1, 1));
+  kit.advance(Duration::seconds(2));
+  EXPECT_EQ(kit.report_of(kit.open(honest, 4000), 101), "101-106");
+  // Nobody else is old enough.
+  EXPECT_EQ(kit.report_of(kit.open(IpAddress::v4(10, 0, 0, 4), 1), 101), "");
+  EXPECT_EQ(kit.report_of(busy, 102), "201-202");
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,238 @@
+// What a flood of SYNs may take, whatever they bring, and whose handshake ends nevertheless.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <utility>
+
+#include "core/stack/testing/syn_cache_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+// A flood whose SYNs bring more takes no more: text, FIN and URG are left to come again.
+//= rfc4987#3.5
+//= type=test
+//# 4987:SYN-4 no SYN of a host that has proved nothing takes a full record
+TEST(SynCache, HoldsNoTextOfASyn) {
+  for (In const& in : std::initializer_list<In>{
+           {.flags = flag::syn, .text = "text"},
+           {.flags = flag::syn | flag::fin},
+           {.flags = flag::syn | flag::urg, .text = "text", .urgent = 1},
+           {.flags = flag::syn | flag::urg | flag::fin, .text = "text", .urgent = 1}}) {
+    Kit kit(cache_config(8));
+    listen(kit, 8);
+    kit.deliver(in);
+    EXPECT_EQ(pools(kit).half_open, 1u);
+    EXPECT_EQ(pools(kit).connections, 0u);
+    EXPECT_EQ(pools(kit).blocks, 0u);
+    EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
+    // The third segment of a host that has sent so much already, and what it sends again.
+    bool const fin = in.flags.any_of(flag::fin);
+    auto const length = static_cast<std::uint32_t>(in.text.size()) + (fin ? 1 : 0);
+    In answer = third;
+    answer.seq += length;
+    kit.deliver(answer);
+    EXPECT_EQ(kit.state(), State::established);
+    EXPECT_EQ(kit.received, "");
+    In again = with_text(third, "", in.flags.without(flag::syn));
+    again.text = in.text;
+    again.urgent = in.urgent;
+    kit.deliver(again);
+    EXPECT_EQ(kit.received, in.text);
+    EXPECT_EQ(kit.state(), fin ? State::close_wait : State::established);
+    kit.advance(Duration::seconds(1));
+    EXPECT_EQ(kit.take().at(0).ack, 1 + length);
+  }
+}
+
+// Fast Open's cookie proves who asks, and opens with text as ever; without one nobody is better off
+// for asking, but is answered with one.
+TEST(SynCache, HoldsWhatMayNotOpenFast) {
+  for (std::uint32_t const fast : {0u, 1u}) {
+    Config config = cache_config(8);
+    config.tcp.fast_open_server = true;
+    Kit kit(config);
+    Local local;
+    local.port = {Kit::device_port};
+    ListenerId listener;
+    ASSERT_EQ(kit.stack.listen(local, {.fast_open = Count{fast}}, listener), Refusal::none);
+    In asks{.flags = flag::syn, .text = "text"};
+    asks.options.has_fast_open = true;
+    kit.deliver(asks);
+    EXPECT_EQ(pools(kit).half_open, 1u);
+    Out const answer = kit.take().at(0);
+    EXPECT_EQ(line(answer), "SA 0(0) ack 1");
+    EXPECT_EQ(answer.options.has_fast_open, fast == 1);
+    // What goes again brings no cookie.
+    kit.advance(Duration::seconds(1));
+    EXPECT_FALSE(kit.take().at(0).options.has_fast_open);
+    kit.deliver({.flags = flag::rst, .seq = 1});
+    ASSERT_EQ(pools(kit).half_open, 0u);
+    if (fast == 1) {
+      asks.options.cookie_bytes = answer.options.cookie_bytes;
+      asks.options.cookie = answer.options.cookie;
+      kit.deliver(asks);
+      EXPECT_EQ(pools(kit).half_open, 0u);
+      EXPECT_EQ(kit.received, "text");
+      // The limit is reached: the next one is as any other, and knows its cookie.
+      wire::Segment more;
+      more.source = {Kit::peer_port + 1};
+      more.destination = {Kit::device_port};
+      more.flags = flag::syn;
+      more.options = asks.options;
+      static_cast<void>(kit.take());
+      kit.send_segment(more, "text");
+      kit.turn();
+      EXPECT_EQ(pools(kit).half_open, 1u);
+      EXPECT_FALSE(kit.take().at(0).options.has_fast_open);
+    }
+  }
+}
+
+// A client has heard the cookie that answered its SYN, while its next SYN found a place.
+TEST(SynCache, LetsInWhoeverAnswersAnEarlierCookie) {
+  for (bool const cached : {true, false}) {
+    Config config = cache_config(cached ? 1 : 0);
+    Kit kit(config);
+    listen(kit, 1);
+    // The cache is full, and so is the backlog: a cookie.
+    In const syn = syn_naming(kit, names_mss | names_scale);
+    flood(kit, 0, 2);
+    static_cast<void>(kit.take());
+    kit.deliver(syn);
+    ASSERT_EQ(counters(kit).cookies_sent, 2u);
+    Sequence const cookie = kit.device_iss;
+    IpAddress const honest = kit.peer;
+    for (std::uint32_t const stranger_number : {0u, 1u}) {
+      kit.peer = stranger(stranger_number);
+      wire::Segment reset;
+      reset.source = {Kit::peer_port};
+      reset.destination = {Kit::device_port};
+      reset.sequence = kit.peer_iss.next();
+      reset.flags = flag::rst;
+      kit.send_segment(reset, "");
+      kit.turn();
+    }
+    kit.peer = honest;
+    ASSERT_EQ(pools(kit).half_open + pools(kit).connections, 0u);
+    kit.advance(Duration::seconds(1));
+    kit.deliver(syn);
+    ASSERT_EQ(kit.state(), State::syn_received);
+    ASSERT_EQ(pools(kit).half_open, cached ? 1u : 0u);
+    ASSERT_NE(kit.device_iss, cookie);
+    static_cast<void>(kit.take());
+    kit.device_iss = cookie;
+    // Text that came ahead of the ACK draws no reset; the ACK opens, as the cookie remembers it.
+    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1, .text = "ello"}),
+              Drop::tcp_cookie_unproven);
+    EXPECT_EQ(kit.state(), State::syn_received);
+    kit.deliver(with_text(third, "hello"));
+    EXPECT_EQ(kit.state(), State::established);
+    EXPECT_EQ(kit.received, "hello");
+    EXPECT_EQ(counters(kit).cookies_taken, 1u);
+    EXPECT_EQ(kit.info().send.wnd.count, third.window);
+    EXPECT_EQ(pools(kit).half_open, 0u);
+    EXPECT_EQ(pools(kit).connections, 1u);
+    // Another ACK of what was never sent is a reset, as ever.
+    kit.peer = stranger(5);
+    kit.deliver({.flags = flag::syn});
+    static_cast<void>(kit.take());
+    EXPECT_NE(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 0x9000'0000u}), Drop::none);
+    EXPECT_EQ(kit.sent(), "R 2415919104(0)");
+  }
+}
+
+// As many as the backlog has wait for the application: nobody else's handshake ends, wherever it
+// began. Their ACKs are lost as on the wire, and what they say next finds room.
+//= rfc4987#3.2
+//= type=test
+//# 4987:SYN-1 the backlog bounds what the application has not taken
+TEST(SynCache, EndsNoMoreHandshakesThanTheBacklogHolds) {
+  Kit kit(cache_config(8, 100));
+  Local local;
+  local.port = {Kit::device_port};
+  ListenerId listener;
+  ASSERT_EQ(kit.stack.listen(local, {Count{2}, Count{0}}, listener), Refusal::none);
+  std::array<Sequence, 4> iss{};
+  auto const is_of = [&](std::uint32_t number) {
+    kit.peer = stranger(number);
+    kit.device_iss = iss[number];
+  };
+  for (std::uint32_t number = 0; number < 4; ++number) {
+    is_of(number);
+    kit.deliver({.flags = flag::syn});
+    iss[number] = kit.device_iss;
+  }
+  ASSERT_EQ(pools(kit).connections, 2u);
+  ASSERT_EQ(pools(kit).half_open, 2u);
+  for (std::uint32_t const number : {2u, 3u}) {
+    is_of(number);
+    kit.deliver(third);
+    EXPECT_EQ(kit.state(), State::established);
+  }
+  for (std::uint32_t const number : {0u, 1u}) {
+    is_of(number);
+    static_cast<void>(kit.take());
+    EXPECT_EQ(kit.fate_of(with_text(third, "early")), Drop::tcp_listen_full);
+    EXPECT_EQ(kit.state(), State::syn_received);
+    EXPECT_EQ(kit.sent(), "");
+  }
+  kit.stack.admit(listener, Count{1});
+  kit.turn();
+  is_of(0);
+  kit.deliver(with_text(third, "later"));
+  EXPECT_EQ(kit.state(), State::established);
+  is_of(1);
+  EXPECT_EQ(kit.fate_of(third), Drop::tcp_listen_full);
+  kit.stack.admit(listener, Count::unlimited());
+  kit.turn();
+  EXPECT_EQ(kit.received, "later");
+}
+
+// The oldest of all is another listener's: what has filled the cache gives way still. Only where
+// the other one has the 64 oldest its own give way.
+//= rfc4987#3.5
+//= type=test
+//# 4987:SYN-4 the oldest entry of that listener
+TEST(SynCache, GivesWayThoughAnotherListenersEntryIsTheOldest) {
+  for (std::uint32_t const others : {1u, 63u, 64u}) {
+    Config config = cache_config(4 * others);
+    config.tcp.syn_cookies = SynCookies::off;
+    Kit kit(config);
+    listen(kit, 1);
+    ListenerId other;
+    Local local;
+    local.port = {81};
+    ASSERT_EQ(kit.stack.listen(local, {Count{1}, Count::unlimited()}, other), Refusal::none);
+    wire::Segment syn;
+    syn.destination = {81};
+    syn.flags = flag::syn;
+    for (std::uint32_t i = 0; i < others; ++i) {
+      syn.source = {static_cast<std::uint16_t>(Kit::peer_port + i)};
+      kit.send_segment(syn, "");
+      kit.turn();
+    }
+    kit.advance(Duration::milliseconds(1500));
+    flood(kit, 0, 3 * others + 1);
+    ASSERT_EQ(pools(kit).half_open, 4 * others);
+    ASSERT_EQ(pools(kit).connections, 1u);
+    flood(kit, 3 * others + 1, 1);
+    EXPECT_EQ(counters(kit).half_opens_evicted, 1u);
+    EXPECT_EQ(pools(kit).half_open, 4 * others);
+    auto const state = [&](std::uint32_t number) {
+      IpAddress const before = std::exchange(kit.peer, stranger(number));
+      State const found = kit.stack.state_of(kit.tuple());
+      kit.peer = before;
+      return found;
+    };
+    FourTuple tuple = kit.tuple();
+    tuple.local.port = {81};
+    bool const flooded = others >= 64;
+    EXPECT_EQ(kit.stack.state_of(tuple), flooded ? State::listen : State::syn_received);
+    EXPECT_EQ(state(0), flooded ? State::syn_received : State::listen);
+    EXPECT_EQ(state(3 * others + 1), State::syn_received);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing

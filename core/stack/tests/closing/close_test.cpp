@@ -1,0 +1,489 @@
+// Closing: RFC 9293 3.6, the CLOSE call, FIN in every state.
+#include <gtest/gtest.h>
+
+#include "core/stack/testing/test_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+void finish(Kit& kit) {
+  EXPECT_EQ(kit.stack.finish(kit.id), Refusal::none);
+  kit.turn();
+}
+
+void close(Kit& kit) {
+  EXPECT_EQ(kit.stack.close(kit.id), Refusal::none);
+  kit.turn();
+}
+
+// How often a connection went from that state to CLOSED.
+std::uint64_t closed_from(Kit& kit, State from) {
+  return kit.stack.statistics().tcp.transitions_taken[tcp::transition_index(from, State::closed)];
+}
+
+//= rfc9293#3.10.4
+//= type=test
+//# 9293:P-CLOSE-SYNSENT the record goes through CLOSED
+//= rfc9293#3.10.7.3
+//= type=test
+//# 9293:P-SYNSENT-RST so it does when the peer refuses
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-LASTACK-ACK and when our FIN is acknowledged last
+TEST(Close, EndsInClosed) {
+  Kit kit;
+  kit.connect();
+  close(kit);
+  EXPECT_EQ(closed_from(kit, State::syn_sent), 1u);
+  Kit refused;
+  refused.connect();
+  refused.sent();
+  refused.deliver({.flags = flag::rst | flag::ack, .ack = 1});
+  EXPECT_EQ(closed_from(refused, State::syn_sent), 1u);
+  Kit last;
+  last.socket_in(State::last_ack);
+  last.sent();
+  last.deliver({.flags = flag::ack, .seq = 2, .ack = 2});
+  EXPECT_EQ(closed_from(last, State::last_ack), 1u);
+}
+
+//= rfc9293#3.6
+//= type=test
+//# 9293:P-NORMCLOSE figure 12, from the side that closes first
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-FINWAIT1-ACK, 9293:P-FINWAIT2-ACK, 9293:P-FIN-FW2 its states in turn
+TEST(Close, Figure12FromTheActiveSide) {
+  Kit kit;
+  kit.socket_in(State::established);
+  finish(kit);
+  EXPECT_EQ(kit.state(), State::fin_wait_1);
+  EXPECT_EQ(kit.sent(), "FA 1(0) ack 1");
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 2});
+  EXPECT_EQ(kit.state(), State::fin_wait_2);
+  EXPECT_TRUE(kit.info().retransmit_due.is_never());
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2});
+  EXPECT_EQ(kit.sent(), "A 2(0) ack 2");
+  EXPECT_EQ(kit.state(), State::time_wait);
+  EXPECT_TRUE(kit.notified(EventKind::peer_finished));
+  EXPECT_TRUE(kit.notified(EventKind::closed, Cause::finished));
+  // One timer is left, and it is the 2 MSL one.
+  EXPECT_EQ(kit.stack.deadline(), kit.now + Duration::seconds(240));
+  kit.advance(Duration::seconds(240));
+  EXPECT_EQ(kit.state(), State::closed);
+  EXPECT_TRUE(kit.stack.deadline().is_never());
+}
+
+//= rfc9293#3.6
+//= type=test
+//# 9293:P-SIMCLOSE figure 13: both sides end in TIME-WAIT, so this one stands for both
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-FIN-FW1-CLOSING, 9293:P-CLOSING-ACK CLOSING until our FIN is acknowledged
+//= rfc9293#A.2
+//= type=test
+//# 9293:P-SEQVAL-A2 the ACK that ends it comes on a repeated FIN, too
+TEST(Close, Figure13) {
+  Kit kit;
+  kit.socket_in(State::closing);
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1}), Drop::tcp_closing_ack);
+  EXPECT_EQ(kit.state(), State::closing);
+  kit.deliver({.flags = flag::ack, .seq = 2, .ack = 2});
+  EXPECT_EQ(kit.state(), State::time_wait);
+  EXPECT_TRUE(kit.notified(EventKind::closed, Cause::finished));
+  kit.advance(Duration::seconds(240));
+  EXPECT_EQ(kit.state(), State::closed);
+}
+
+//= rfc9293#3.3.2
+//= type=test
+//# 9293:P-FIG5-NOTE2 one segment takes FIN-WAIT-1 to TIME-WAIT
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-FIN-FW1-TW its other timers are off
+TEST(Close, FinThatAcknowledgesOurFin) {
+  Kit kit;
+  kit.socket_in(State::fin_wait_1);
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2});
+  EXPECT_EQ(kit.sent(), "A 2(0) ack 2");
+  EXPECT_EQ(kit.state(), State::time_wait);
+  EXPECT_EQ(kit.stack.deadline(), kit.now + Duration::seconds(240));
+}
+
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-FIN, 9293:P-FIN-EST told, RCV.NXT moves over it, acknowledged; the rest stays readable
+//= rfc9293#3.6
+//= type=test
+//# 9293:P-CLOSE-SIGNAL, 9293:MUST-12 a normal end is told, whether anybody reads or not
+//= rfc9293#3.8
+//= type=test
+//# 9293:P-CLOSE-PUSH the FIN delivers all that came before it
+TEST(Close, FinInEstablished) {
+  Kit kit;
+  kit.auto_consume = false;
+  kit.socket_in(State::established);
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1, .text = "last words"});
+  EXPECT_EQ(kit.state(), State::close_wait);
+  EXPECT_EQ(kit.sent(), "A 1(0) ack 12");
+  EXPECT_TRUE(kit.notified(EventKind::peer_finished));
+  EXPECT_FALSE(kit.notified(EventKind::closed));
+  EXPECT_EQ(kit.info().receive.nxt, kit.peer_iss + Bytes{12});
+  EXPECT_EQ(kit.stack.unread(kit.id).count, 10u);
+  EXPECT_EQ(kit.read(kit.id), "last words");
+}
+
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-FIN-REMAIN, 9293:P-DATA-AFTER-FIN later FINs and text change nothing
+//= rfc9293#3.4
+//= type=test
+//# 9293:P-CTL-ONCE the FIN is acted on once
+TEST(Close, FinAgainAndTextAfterIt) {
+  for (State state : {State::close_wait, State::closing, State::last_ack}) {
+    Kit kit;
+    kit.socket_in(state);
+    std::uint32_t const ours = state == State::close_wait ? 1 : 2;
+    std::string const ack = "A " + std::to_string(ours) + "(0) ack 2";
+    kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1});
+    EXPECT_EQ(kit.sent(), ack) << name_of(state);
+    Drop const fate = kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1, .text = "more"});
+    EXPECT_TRUE(fate == Drop::tcp_data_after_fin || fate == Drop::tcp_closing_ack);
+    kit.deliver({.flags = flag::fin | flag::ack, .seq = 2, .ack = 1});
+    EXPECT_EQ(kit.state(), state);
+    EXPECT_EQ(kit.received, "");
+    int told = 0;
+    for (Event const& event : kit.events) {
+      told += event.kind == EventKind::peer_finished ? 1 : 0;
+    }
+    EXPECT_EQ(told, 1);
+  }
+}
+
+// The FIN waits for its place in the stream, wherever it comes from.
+TEST(Close, Defect03_AFinAboveAGapWaits) {
+  Kit kit;
+  kit.socket_in(State::established);
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 4, .ack = 1, .text = "end"});
+  EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
+  EXPECT_EQ(kit.state(), State::established);
+  EXPECT_FALSE(kit.notified(EventKind::peer_finished));
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "the"});
+  EXPECT_EQ(kit.received, "theend");
+  EXPECT_TRUE(kit.notified(EventKind::peer_finished));
+  EXPECT_EQ(kit.state(), State::close_wait);
+  EXPECT_EQ(kit.sent(), "A 1(0) ack 8");
+}
+
+// LAST-ACK is left, the record goes, and the four-tuple serves the next connection.
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-LASTACK-ACK the ACK of our FIN deletes the record
+TEST(Close, Defect01_APassiveCloseLeaksNothing) {
+  Config config = kit_config();
+  config.tcp.connections_max = Count{1};
+  config.tcp.active_max = Count{1};
+  Kit kit(config);
+  kit.listen();
+  for (std::uint32_t round = 0; round < 3; ++round) {
+    std::uint32_t const s = round * 1000;
+    kit.deliver({.flags = flag::syn, .seq = s, .mss = 1460});
+    kit.deliver({.flags = flag::ack, .seq = s + 1, .ack = 1});
+    EXPECT_EQ(kit.state(), State::established) << round;
+    kit.deliver({.flags = flag::fin | flag::ack, .seq = s + 1, .ack = 1});
+    finish(kit);
+    EXPECT_EQ(kit.state(), State::last_ack);
+    kit.deliver({.flags = flag::ack, .seq = s + 2, .ack = 2});
+    EXPECT_EQ(kit.state(), State::closed);
+    EXPECT_TRUE(kit.notified(EventKind::closed, Cause::finished));
+    EXPECT_FALSE(kit.info().exists);
+  }
+}
+
+//= rfc9293#3.10.4
+//= type=test
+//# 9293:P-CLOSE-QUEUED the FIN follows all that is queued, on its last segment only
+TEST(Close, Defect02_OnlyTheLastSegmentCarriesTheFin) {
+  Kit kit;
+  kit.accept_connection(100);
+  static_cast<void>(kit.stack.write(kit.id, Kit::bytes_of(std::string(250, 'x')), More::yes));
+  EXPECT_EQ(kit.stack.finish(kit.id), Refusal::none);
+  kit.turn();
+  EXPECT_EQ(kit.state(), State::fin_wait_1);
+  EXPECT_EQ(kit.sent(), "A 1(100) ack 1; A 101(100) ack 1");
+  // Nagle's algorithm holds the small rest back, and with it the FIN.
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 201});
+  EXPECT_EQ(kit.sent(), "FPA 201(50) ack 1");
+}
+
+//= rfc9293#3.4
+//= type=test
+//# 9293:P-CTL-ONCE a lost FIN is sent again with its number
+TEST(Close, Defect06_ARepeatedFinHasItsOwnNumber) {
+  Kit kit;
+  kit.socket_in(State::established);
+  kit.write("tail");
+  finish(kit);
+  EXPECT_EQ(kit.sent(), "PA 1(4) ack 1; FA 5(0) ack 1");
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 5});
+  kit.advance(Duration::seconds(1));
+  EXPECT_EQ(kit.sent(), "FA 5(0) ack 1");
+  kit.advance(Duration::seconds(2));
+  EXPECT_EQ(kit.sent(), "FA 5(0) ack 1");
+  EXPECT_EQ(kit.info().send.nxt, kit.device_iss + Bytes{6});
+}
+
+//= rfc9293#3.6
+//= type=test
+//# 9293:P-CLOSE-DELIVER text before the CLOSE, and the FIN, go again until they are acknowledged
+TEST(Close, WhatWasSentBeforeIsDelivered) {
+  Kit kit;
+  kit.socket_in(State::established);
+  kit.write("tail");
+  finish(kit);
+  static_cast<void>(kit.take());
+  kit.advance(Duration::seconds(1));
+  EXPECT_EQ(kit.sent(), "FPA 1(4) ack 1");
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 6});
+  EXPECT_EQ(kit.state(), State::fin_wait_2);
+  EXPECT_EQ(kit.info().send.queued.count, 0u);
+}
+
+//= rfc9293#3.10.4
+//= type=test
+//# 9293:P-CLOSE-SYNRCVD before the handshake ends the FIN waits, with text and without
+//= rfc9293#3.10
+//= type=test
+//# 9293:P-EV-EQUIV the outcome is that of a FIN sent from SYN-RECEIVED
+TEST(Close, Defect12_NoFinBeforeTheHandshakeEnds) {
+  for (bool const text : {false, true}) {
+    Kit kit;
+    kit.socket_in(State::syn_sent);
+    kit.deliver({.flags = flag::syn, .mss = 1460});
+    ASSERT_EQ(kit.state(), State::syn_received);
+    static_cast<void>(kit.take());
+    if (text) {
+      kit.write("bye");
+    }
+    finish(kit);
+    EXPECT_EQ(kit.sent(), "");
+    EXPECT_EQ(kit.state(), State::syn_received);
+    EXPECT_EQ(kit.stack.finish(kit.id), Refusal::closing);
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+    EXPECT_EQ(kit.state(), State::fin_wait_1);
+    EXPECT_EQ(kit.sent(), text ? "FPA 1(3) ack 1" : "FA 1(0) ack 1");
+  }
+}
+
+//= rfc9293#3.10.4
+//= type=test
+//# 9293:P-CLOSE-SYNSENT the record is deleted, what was queued with it; nothing is sent
+TEST(Close, InSynSent) {
+  for (bool const whole : {false, true}) {
+    Kit kit;
+    kit.socket_in(State::syn_sent);
+    kit.write("never sent");
+    whole ? close(kit) : finish(kit);
+    EXPECT_EQ(kit.sent(), "");
+    EXPECT_EQ(kit.state(), State::closed);
+    EXPECT_TRUE(kit.notified(EventKind::closed, Cause::aborted));
+    kit.deliver({.flags = flag::syn | flag::ack, .ack = 1, .mss = 1460});
+    EXPECT_EQ(kit.sent(), "R 1(0)");
+  }
+}
+
+//= rfc9293#3.10.4
+//= type=test
+//# 9293:P-CLOSE-FINWAIT, 9293:P-CLOSE-CLOSING a second CLOSE is refused, and there is no second FIN
+TEST(Close, Twice) {
+  for (State state : {State::fin_wait_1, State::fin_wait_2, State::closing, State::last_ack}) {
+    Kit kit;
+    kit.socket_in(state);
+    EXPECT_EQ(kit.stack.finish(kit.id), Refusal::closing);
+    kit.turn();
+    EXPECT_EQ(kit.sent(), "") << name_of(state);
+    EXPECT_EQ(kit.state(), state);
+  }
+  // In TIME-WAIT, with text still to be read, the name is good and the answer the same.
+  Kit kit;
+  kit.auto_consume = false;
+  kit.socket_in(State::fin_wait_2);
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2, .text = "unread"});
+  ASSERT_EQ(kit.state(), State::time_wait);
+  EXPECT_EQ(kit.stack.finish(kit.id), Refusal::closing);
+}
+
+//= rfc9293#3.10.4
+//= type=test
+//# 9293:P-CLOSE-CLOSED CLOSE of what does not exist
+TEST(Close, OfNothing) {
+  Kit kit;
+  EXPECT_EQ(kit.stack.finish(kit.id), Refusal::stale_id);
+  EXPECT_EQ(kit.stack.close(kit.id), Refusal::stale_id);
+}
+
+//= rfc9293#3.10.4
+//= type=test
+//# 9293:P-CLOSE-CLOSEWAIT text, then FIN, then LAST-ACK
+//= rfc9293#3.6
+//= type=test
+//# 9293:P-CLOSE-NOAUTOFIN our FIN leaves only after our CLOSE; until then we can send
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-CLOSEWAIT-ACK ACKs are processed as in ESTABLISHED
+TEST(Close, InCloseWait) {
+  Kit kit;
+  kit.socket_in(State::close_wait);
+  kit.advance(Duration::seconds(100'000));
+  EXPECT_EQ(kit.sent(), "");
+  EXPECT_EQ(kit.state(), State::close_wait);
+  kit.write("still here");
+  EXPECT_EQ(kit.sent(), "PA 1(10) ack 2");
+  kit.deliver({.flags = flag::ack, .seq = 2, .ack = 11});
+  EXPECT_TRUE(kit.notified(EventKind::acknowledged));
+  static_cast<void>(kit.stack.write(kit.id, Kit::bytes_of("bye"), More::yes));
+  finish(kit);
+  EXPECT_EQ(kit.sent(), "FPA 11(3) ack 2");
+  EXPECT_EQ(kit.state(), State::last_ack);
+}
+
+//= rfc9293#3.6
+//= type=test
+//# 9293:P-CLOSE-SIMPLEX, 9293:P-CLOSE-NOSEND after CLOSE nothing more is sent, all is received
+//= rfc9293#3.6.1
+//= type=test
+//# 9293:P-HALFCLOSED one direction closed, the other flows
+TEST(Close, ReadingGoesOn) {
+  Kit kit;
+  kit.socket_in(State::fin_wait_2);
+  EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of("no")).refusal, Refusal::closing);
+  std::string sent;
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    std::string const text(1000, static_cast<char>('a' + i % 26));
+    kit.deliver({.flags = flag::ack, .seq = 1 + i * 1000, .ack = 2, .text = text});
+    sent += text;
+  }
+  EXPECT_EQ(kit.received, sent);
+  EXPECT_EQ(kit.state(), State::fin_wait_2);
+  kit.advance(Duration::seconds(100'000));
+  EXPECT_EQ(kit.state(), State::fin_wait_2);
+}
+
+//= rfc9293#3.6
+//= type=test
+//# 9293:P-CLOSE-NOACK in LAST-ACK a silent peer ends in an abort that the user is told of
+//= rfc9293#3.9.1.4
+//= type=test
+//# 9293:P-CLOSE-TOABORT so does a CLOSE that cannot get its text through
+TEST(Close, UserTimeoutAfterClose) {
+  for (State state : {State::last_ack, State::fin_wait_1, State::closing}) {
+    Kit kit;
+    kit.socket_in(state);
+    kit.advance(Duration::seconds(300));
+    EXPECT_EQ(kit.state(), State::closed) << name_of(state);
+    EXPECT_TRUE(kit.notified(EventKind::closed, Cause::timed_out));
+  }
+}
+
+//= rfc9293#3.6.1
+//= type=test
+//# 9293:SHLD-3, 9293:MAY-1 unread text, and text after a full close, draw a reset
+TEST(Close, FullCloseLosesWhatWasUnread) {
+  Kit kit;
+  kit.auto_consume = false;
+  kit.socket_in(State::established);
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "unread"});
+  close(kit);
+  EXPECT_EQ(kit.sent(), "R 1(0)");
+  EXPECT_TRUE(kit.notified(EventKind::closed, Cause::aborted));
+  EXPECT_EQ(kit.state(), State::closed);
+
+  Kit later;
+  later.socket_in(State::established);
+  close(later);
+  EXPECT_EQ(later.sent(), "FA 1(0) ack 1");
+  EXPECT_EQ(later.fate_of({.flags = flag::ack, .seq = 1, .ack = 2, .text = "late"}),
+            Drop::tcp_data_after_close);
+  EXPECT_EQ(later.sent(), "R 2(0)");
+  EXPECT_TRUE(later.notified(EventKind::closed, Cause::aborted));
+}
+
+TEST(Close, FullCloseBoundsFinWait2) {
+  Kit kit;
+  kit.socket_in(State::established);
+  close(kit);
+  EXPECT_EQ(kit.stack.close(kit.id), Refusal::closing);
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 2});
+  ASSERT_EQ(kit.state(), State::fin_wait_2);
+  kit.advance(Duration::seconds(60) - Duration::nanoseconds(1));
+  EXPECT_EQ(kit.state(), State::fin_wait_2);
+  kit.advance(Duration::nanoseconds(1));
+  EXPECT_EQ(kit.state(), State::closed);
+  EXPECT_TRUE(kit.notified(EventKind::closed, Cause::timed_out));
+}
+
+// A FIN that is half outside of the window is cut off and comes again.
+TEST(Close, AFinBeyondTheWindowIsNotTaken) {
+  Config config = kit_config();
+  config.tcp.receive_buffer = Bytes{4};
+  Kit kit(config);
+  kit.auto_consume = false;
+  kit.socket_in(State::established);
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1, .text = "four"});
+  EXPECT_EQ(kit.state(), State::established);
+  EXPECT_EQ(kit.info().receive.wnd.count, 0u);
+  EXPECT_FALSE(kit.notified(EventKind::peer_finished));
+  EXPECT_EQ(kit.read(kit.id), "four");
+  kit.turn();
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 5, .ack = 1});
+  EXPECT_EQ(kit.state(), State::close_wait);
+}
+
+// Whom a close was refused for want of room can close later.
+TEST(Close, RefusedWithoutRoomAndAskedForAgain) {
+  Config config = kit_config();
+  config.tcp.active_max = Count{1};
+  Kit kit(config);
+  kit.accept_connection();
+  Open open;
+  open.remote = {kit.peer, {6000}};
+  ConnectionId other;
+  ASSERT_EQ(kit.stack.connect(open, other), Refusal::none);
+  EXPECT_EQ(kit.stack.close(kit.id), Refusal::no_room);
+  EXPECT_EQ(kit.stack.finish(kit.id), Refusal::no_room);
+  kit.stack.abort(other);
+  kit.turn();
+  EXPECT_EQ(kit.stack.close(kit.id), Refusal::none);
+  kit.turn();
+  EXPECT_EQ(kit.sent(), "FA 1(0) ack 1");
+}
+
+// The peer that lost our FIN takes the reset at once, without a challenge in between.
+//= rfc9293#3.5.2
+//= type=test
+//# 9293:P-RST-SEQ its number is SEG.ACK, also while our FIN is not acknowledged
+TEST(Close, TextAfterACloseIsResetWhereThePeerStands) {
+  Config config;
+  config.link = LinkType::ip;
+  config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
+  config.address_count = Count{1};
+  Kit kit(config);
+  kit.accept_connection();
+  kit.write("bye");
+  close(kit);
+  EXPECT_EQ(kit.sent(), "PA 1(3) ack 1; FA 4(0) ack 1");
+  kit.deliver({.flags = flag::psh | flag::ack, .seq = 1, .ack = 4, .text = "more"});
+  EXPECT_EQ(kit.sent(), "R 4(0)");
+  // One that was sent before, and comes late, says nothing of where the peer stands now.
+  Kit late(config);
+  late.accept_connection();
+  late.write("bye");
+  close(late);
+  late.deliver({.flags = flag::ack, .seq = 1, .ack = 4});
+  late.sent();
+  late.deliver({.flags = flag::psh | flag::ack, .seq = 1, .ack = 1, .text = "more"});
+  EXPECT_EQ(late.sent(), "R 4(0)");
+}
+
+}  // namespace
+}  // namespace lockstep::testing

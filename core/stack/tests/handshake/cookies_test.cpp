@@ -1,0 +1,415 @@
+// SYN cookies: who gets in when the backlog is full, and what an ACK must prove.
+#include <gtest/gtest.h>
+
+#include "core/stack/testing/six_kit.hpp"
+#include "core/stack/testing/test_kit.hpp"
+#include "core/tcp/opening/cookies.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+using tcp::SynCookies;
+
+Config cookie_config(SynCookies mode) {
+  Config config = kit_config();
+  config.tcp.syn_cookies = mode;
+  return config;
+}
+
+ListenerId listen(Kit& kit, Backlog backlog) {
+  Local local;
+  local.port = {Kit::device_port};
+  ListenerId listener;
+  EXPECT_EQ(kit.stack.listen(local, backlog, listener), Refusal::none);
+  return listener;
+}
+
+// SYNs of hosts that will never answer, a turn for each.
+void flood(Kit& kit, std::uint32_t count) {
+  IpAddress const honest = kit.peer;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    kit.peer = IpAddress::v4(10, 1, static_cast<std::uint8_t>(i >> 8),
+                             static_cast<std::uint8_t>(i & 0xff));
+    kit.send({.flags = flag::syn, .mss = 1460});
+    kit.turn();
+  }
+  kit.peer = honest;
+  static_cast<void>(kit.take());
+}
+
+std::uint32_t connections(Kit& kit) {
+  auto const& tcp = kit.stack.statistics().tcp;
+  return static_cast<std::uint32_t>(tcp.connections_opened - tcp.connections_closed);
+}
+
+//= rfc4987#3.7
+//= type=test
+//# 4987:SYN-6 records up to the backlog, cookies beyond
+//= rfc4987#3.2
+//= type=test
+//# 4987:SYN-1 the backlog bounds the records of a flood
+TEST(Cookies, LetAHonestClientInUnderAFlood) {
+  for (SynCookies mode : {SynCookies::off, SynCookies::on, SynCookies::always}) {
+    Kit kit(cookie_config(mode));
+    listen(kit, {Count{4}, Count::unlimited()});
+    flood(kit, 500);
+    EXPECT_EQ(connections(kit), mode == SynCookies::always ? 0u : 4u);
+    kit.deliver({.flags = flag::syn, .mss = 1460});
+    if (mode == SynCookies::off) {
+      EXPECT_EQ(kit.sent(), "");
+      EXPECT_EQ(kit.drops(Drop::tcp_listen_full), 497u);
+      continue;
+    }
+    EXPECT_EQ(kit.stack.state_of(kit.tuple()), State::listen);
+    auto const out = kit.take();
+    ASSERT_EQ(out.size(), 1u);
+    EXPECT_EQ(line(out[0]), "SA 0(0) ack 1");
+    EXPECT_EQ(out[0].mss, kit.stack.config().tcp.mss.count);
+    EXPECT_EQ(out[0].window, 65535);
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = 4000});
+    EXPECT_TRUE(kit.notified(EventKind::accepted));
+    EXPECT_EQ(kit.state(), State::established);
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "hello"});
+    EXPECT_EQ(kit.received, "hello");
+    kit.write("welcome");
+    EXPECT_EQ(kit.take().back().text, "welcome");
+    EXPECT_EQ(kit.stack.statistics().tcp.cookies_taken, 1u);
+  }
+}
+
+//= rfc4987#3.6
+//= type=test
+//# 4987:SYN-5 the largest MSS of the table that the SYN allows
+TEST(Cookies, RememberTheMss) {
+  struct Case {
+    std::uint16_t named;
+    std::uint32_t kept;
+  };
+  for (Case const c : {Case{1460, 1460},
+                       {1459, 1440},
+                       {1300, 1220},
+                       {536, 536},
+                       {0, 536},
+                       {535, 256},
+                       {28, 28},
+                       {1, 28},
+                       {65535, 1460}}) {
+    Kit kit(cookie_config(SynCookies::always));
+    kit.listen();
+    kit.deliver({.flags = flag::syn, .mss = c.named});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = 777});
+    ASSERT_EQ(kit.state(), State::established) << c.named;
+    EXPECT_EQ(kit.info().send.mss.count, c.kept) << c.named;
+    EXPECT_EQ(kit.info().send.wnd.count, 777u);
+    EXPECT_EQ(kit.info().receive.irs, kit.peer_iss);
+    EXPECT_EQ(kit.info().send.iss, kit.device_iss);
+  }
+}
+
+//= rfc4987#3.6
+//= type=test
+//# 4987:SYN-5 the ACK proves tuple and time: what does not is left alone, or reset
+TEST(Cookies, ProveWhoAnswers) {
+  Kit kit(cookie_config(SynCookies::always));
+  kit.listen();
+  kit.deliver({.flags = flag::syn, .mss = 1460});
+  static_cast<void>(kit.take());
+  // The clock of the number fits, the rest does not: this may be text that ran ahead of the ACK.
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1}), Drop::tcp_cookie_unproven);
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 100}), Drop::tcp_cookie_unproven);
+  EXPECT_EQ(kit.sent(), "");
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 0x8000'0000u}), Drop::tcp_listen_ack);
+  EXPECT_EQ(kit.fate_of({.flags = flag::syn | flag::ack, .seq = 1, .ack = 1}),
+            Drop::tcp_listen_ack);
+  static_cast<void>(kit.take());
+  // Of another host it proves nothing.
+  kit.peer = IpAddress::v4(10, 0, 0, 3);
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+  EXPECT_EQ(connections(kit), 0u);
+  kit.peer = IpAddress::v4(10, 0, 0, 2);
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+  EXPECT_EQ(kit.state(), State::established);
+}
+
+//= rfc4987#3.6
+//= type=test
+//# 4987:SYN-5 a cookie is good for its tick and the next one
+TEST(Cookies, GrowOld) {
+  std::uint64_t const tick = tcp::cookie_tick.ns;
+  for (bool const late : {false, true}) {
+    Kit kit(cookie_config(SynCookies::always));
+    kit.listen();
+    kit.advance(Duration{tick - kit.now.ns % tick});
+    kit.deliver({.flags = flag::syn, .mss = 1460});
+    static_cast<void>(kit.take());
+    kit.advance(Duration{2 * tick - (late ? 0 : 1)});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+    EXPECT_EQ(kit.state(), late ? State::closed : State::established);
+    EXPECT_EQ(kit.sent(), late ? "R 1(0)" : "");
+  }
+}
+
+// Without a cookie on its way every ACK is reset, as ever.
+TEST(Cookies, OnlyWhereSomeWereSent) {
+  Kit kit(cookie_config(SynCookies::on));
+  kit.listen();
+  for (std::uint32_t ack = 0; ack < 300; ++ack) {
+    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = ack << 24}), Drop::tcp_listen_ack);
+  }
+}
+
+// Text that came ahead of the ACK draws no reset, which would end what stands for the peer.
+TEST(Cookies, TextAheadOfTheAckWaitsForItsRetransmission) {
+  Kit kit(cookie_config(SynCookies::always));
+  kit.listen();
+  kit.deliver({.flags = flag::syn, .mss = 1460});
+  EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
+  kit.deliver({.flags = flag::ack, .seq = 6, .ack = 1, .text = "world"});
+  EXPECT_EQ(kit.sent(), "");
+  kit.deliver({.flags = flag::ack | flag::fin, .seq = 1, .ack = 1, .text = "helloworld"});
+  EXPECT_EQ(kit.received, "helloworld");
+  EXPECT_EQ(kit.state(), State::close_wait);
+}
+
+// The accept backlog is full: SYNs wait, and so do ACKs of cookies; nobody is reset, and the
+// client's next segment finds room.
+TEST(Cookies, AFullAcceptBacklogDropsAndAnswersLater) {
+  Kit kit(cookie_config(SynCookies::always));
+  ListenerId const listener = listen(kit, {Count{1}, Count{0}});
+  kit.deliver({.flags = flag::syn, .mss = 1460});
+  IpAddress const first = kit.peer;
+  Sequence const first_iss = kit.device_iss;
+  kit.peer = IpAddress::v4(10, 0, 0, 3);
+  kit.deliver({.flags = flag::syn, .mss = 1460});
+  Sequence const second_iss = kit.device_iss;
+  kit.peer = first;
+  kit.device_iss = first_iss;
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+  EXPECT_EQ(kit.state(), State::established);
+  kit.peer = IpAddress::v4(10, 0, 0, 3);
+  kit.device_iss = second_iss;
+  static_cast<void>(kit.take());
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1}), Drop::tcp_listen_full);
+  EXPECT_EQ(kit.fate_of({.flags = flag::syn, .mss = 1460}), Drop::tcp_listen_full);
+  EXPECT_EQ(kit.sent(), "");
+  EXPECT_TRUE(kit.events.empty());
+  kit.stack.admit(listener, Count::unlimited());
+  kit.turn();
+  EXPECT_TRUE(kit.notified(EventKind::accepted));
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "later"});
+  EXPECT_EQ(kit.state(), State::established);
+  EXPECT_EQ(kit.received, "later");
+}
+
+// Pools that are full are as a full backlog: the ACK, too, waits for room.
+TEST(Cookies, PoolsAreFull) {
+  Config config = cookie_config(SynCookies::on);
+  config.tcp.connections_max = Count{1};
+  Kit kit(config);
+  kit.accept_connection();
+  ConnectionId const standing = kit.id;
+  kit.peer = IpAddress::v4(10, 0, 0, 3);
+  kit.deliver({.flags = flag::syn, .mss = 1460});
+  EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1}), Drop::tcp_connections_full);
+  kit.stack.abort(standing);
+  kit.turn();
+  static_cast<void>(kit.take());
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "now"});
+  EXPECT_EQ(kit.received, "now");
+}
+
+// What would reopen a TIME-WAIT takes a record: its number must lie beyond the old ones.
+//= rfc9293#3.6.1
+//= type=test
+//# 9293:P-TW-REUSE-ISN cookies or not
+TEST(Cookies, NotForWhatReopensTimeWait) {
+  Kit kit(cookie_config(SynCookies::always));
+  listen(kit, {});
+  kit.deliver({.flags = flag::syn, .mss = 1460});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+  ASSERT_EQ(kit.stack.finish(kit.id), Refusal::none);
+  kit.turn();
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 2});
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2});
+  ASSERT_EQ(kit.state(), State::time_wait);
+  Sequence const last = kit.device_iss + Bytes{2};
+  kit.deliver({.flags = flag::syn, .seq = 1000, .mss = 1460});
+  EXPECT_EQ(kit.state(), State::syn_received);
+  EXPECT_TRUE(kit.device_iss.after(last));
+}
+
+// What opened a connection does not open it again once that is closed: neither late, nor twice, and
+// not even text that its application has taken.
+TEST(Cookies, OpenOnlyOnce) {
+  for (bool const in_order : {false, true}) {
+    Config config = cookie_config(SynCookies::always);
+    config.tcp.msl = Duration::seconds(1);
+    Kit kit(config);
+    kit.listen();
+    kit.deliver({.flags = flag::syn, .mss = 1460});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "pay"});
+    EXPECT_EQ(kit.received, "pay");
+    if (in_order) {
+      ASSERT_EQ(kit.stack.finish(kit.id), Refusal::none);
+      kit.turn();
+      kit.deliver({.flags = flag::fin | flag::ack, .seq = 4, .ack = 2});
+      kit.advance(kit.stack.config().tcp.msl * 2);
+    } else {
+      kit.stack.abort(kit.id);
+      kit.turn();
+    }
+    static_cast<void>(kit.take());
+    EXPECT_EQ(kit.stack.state_of(kit.tuple()), State::listen);
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "pay"});
+    EXPECT_EQ(kit.received, "pay");
+    EXPECT_EQ(kit.stack.state_of(kit.tuple()), State::listen);
+    // The same client may come again.
+    kit.deliver({.flags = flag::syn, .seq = 5000, .mss = 1460});
+    kit.deliver({.flags = flag::ack, .seq = 5001, .ack = 1});
+    EXPECT_EQ(kit.state(), State::established);
+  }
+}
+
+// Room for one cookie that was spent.
+Config one_spent_config() {
+  Config config = bare_config();
+  config.tcp.syn_cookies = SynCookies::always;
+  config.tcp.time_wait_max = Count{1};
+  return config;
+}
+
+// Whoever opens and resets connections by cookies takes nothing from those whose cookie is out.
+//= rfc4987#3.6
+//= type=test
+//# 4987:SYN-5 an honest ACK opens its connection, however many cookies were spent meanwhile
+TEST(Cookies, StayGoodHoweverManyOthersAreSpent) {
+  Kit kit(one_spent_config());
+  kit.listen();
+  IpAddress const honest = kit.peer;
+  kit.deliver({.flags = flag::syn, .mss = 1460});
+  Sequence const cookie = kit.device_iss;
+  for (std::uint8_t host = 10; host < 20; ++host) {
+    kit.peer = IpAddress::v4(10, 0, 0, host);
+    kit.deliver({.flags = flag::syn, .mss = 1460});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+    ASSERT_EQ(kit.state(), State::established);
+    kit.deliver({.flags = flag::rst, .seq = 1});
+  }
+  static_cast<void>(kit.take());
+  kit.peer = honest;
+  kit.device_iss = cookie;
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "ask"});
+  EXPECT_EQ(kit.state(), State::established);
+  EXPECT_EQ(kit.received, "ask");
+}
+
+// An ACK that comes again once its cookie is forgotten opens one connection, and no more until it
+// is forgotten again.
+TEST(Cookies, AnAckThatComesAgainOpensOneConnectionAtWorst) {
+  Kit kit(one_spent_config());
+  kit.listen();
+  Sequence first_iss;
+  for (std::uint8_t host = 2; host < 4; ++host) {
+    kit.peer = IpAddress::v4(10, 0, 0, host);
+    kit.deliver({.flags = flag::syn, .mss = 1460});
+    first_iss = host == 2 ? kit.device_iss : first_iss;
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+    ASSERT_EQ(kit.state(), State::established);
+    kit.stack.abort(kit.id);
+    kit.turn();
+  }
+  kit.peer = IpAddress::v4(10, 0, 0, 2);
+  kit.device_iss = first_iss;
+  In const again{.flags = flag::ack, .seq = 1, .ack = 1};
+  for (int i = 0; i < 3; ++i) {
+    kit.deliver(again);
+    EXPECT_EQ(connections(kit), 1u);
+  }
+  kit.stack.abort(kit.id);
+  kit.turn();
+  static_cast<void>(kit.take());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(kit.fate_of(again), Drop::tcp_closed);
+    EXPECT_EQ(kit.sent(), "R 1(0)");
+    EXPECT_EQ(connections(kit), 0u);
+  }
+}
+
+// What else the peer says of a connection that is gone draws a reset, as ever: it must not wait.
+TEST(Cookies, WhatComesOfAConnectionThatIsGoneIsReset) {
+  Kit kit(one_spent_config());
+  kit.listen();
+  kit.deliver({.flags = flag::syn, .mss = 1460});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "ask"});
+  kit.stack.abort(kit.id);
+  kit.turn();
+  static_cast<void>(kit.take());
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 4, .ack = 1, .text = "more"}),
+            Drop::tcp_closed);
+  EXPECT_EQ(kit.sent(), "R 1(0)");
+  // From its next SYN on, text may run ahead of the ACK that proves the new cookie.
+  kit.deliver({.flags = flag::syn, .seq = 9000, .mss = 1460});
+  static_cast<void>(kit.take());
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 9004, .ack = 1, .text = "more"}),
+            Drop::tcp_cookie_unproven);
+  EXPECT_EQ(kit.sent(), "");
+  kit.deliver({.flags = flag::ack, .seq = 9001, .ack = 1, .text = "ask"});
+  EXPECT_EQ(kit.state(), State::established);
+}
+
+// A stack that is copied in between takes the ACK as the first one would have.
+TEST(Cookies, AreInTheSnapshot) {
+  Kit kit(cookie_config(SynCookies::always));
+  kit.listen();
+  std::uint64_t const before = kit.stack.canonical(kit.now);
+  kit.deliver({.flags = flag::syn, .mss = 1460});
+  EXPECT_NE(kit.stack.canonical(kit.now), before);
+  std::vector<std::byte> copy(kit.stack.snapshot_bytes());
+  kit.stack.snapshot(copy);
+  Kit other(cookie_config(SynCookies::always));
+  ASSERT_EQ(other.stack.restore(copy), Refusal::none);
+  other.device_iss = kit.device_iss;
+  other.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
+  EXPECT_EQ(other.state(), State::established);
+}
+
+// A cookie is made of both addresses, of either family; without an MSS of the peer 1220 is meant.
+TEST(Cookies, SpeakIpv6) {
+  for (bool const named : {true, false}) {
+    Config config = six_config();
+    config.tcp.syn_cookies = SynCookies::always;
+    Six six(config);
+    six.listen();
+    auto const send = [&](const wire::Segment& segment) {
+      SixPacket packet;
+      packet.payload = segment_octets(segment);
+      six.deliver(packet);
+    };
+    wire::Segment segment;
+    segment.sequence = {700};
+    segment.flags = flag::syn;
+    segment.window = {65535};
+    segment.options.has_mss = named;
+    segment.options.mss = named ? 1220 : 0;
+    send(segment);
+    wire::Segment const answer = six.next_segment();
+    EXPECT_EQ(answer.acknowledgment, Sequence{701});
+    EXPECT_EQ(six.stack.statistics().tcp.connections_opened, 0u);
+    segment = {};
+    segment.sequence = {701};
+    segment.flags = flag::ack;
+    segment.window = {65535};
+    segment.acknowledgment = answer.sequence + Bytes{1001};
+    send(segment);
+    EXPECT_EQ(six.stack.statistics().tcp.cookies_taken, 0u);
+    segment.acknowledgment = answer.sequence.next();
+    send(segment);
+    EXPECT_EQ(six.stack.statistics().tcp.cookies_taken, 1u);
+    EXPECT_EQ(six.stack.inspect(six.id).state, State::established);
+    EXPECT_EQ(six.stack.inspect(six.id).send.mss.count, 1220u);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing

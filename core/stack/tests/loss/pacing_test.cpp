@@ -1,0 +1,118 @@
+// Pacing on the wire, to the nanosecond of virtual time, and rate samples of what it sends.
+#include <gtest/gtest.h>
+
+#include "core/stack/testing/flow_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+Config paced_config(bool on = true) {
+  Config config = flow_config();
+  config.tcp.pacing = on;
+  config.tcp.pacing_quantum = Duration{0};
+  config.tcp.rate_samples = true;
+  return config;
+}
+
+constexpr Peer far{1000, 65535, Duration::milliseconds(80)};
+
+// cwnd is 4 segments and SRTT 80 ms: twice that rate in slow start is a segment every 10 ms.
+TEST(Pacing, SpreadsTheWindow) {
+  Flow flow(paced_config(), far);
+  Instant const begun = flow.now;
+  flow.write_octets(100'000);
+  flow.advance(Duration::milliseconds(70));
+  auto const out = flow.take();
+  ASSERT_EQ(out.size(), 4u);
+  for (std::uint32_t i = 0; i < out.size(); ++i) {
+    EXPECT_EQ(out[i].at, begun + Duration::milliseconds(10 * i)) << i;
+  }
+  EXPECT_EQ(flow.info().pacing_rate, 100'000u);
+}
+
+TEST(Pacing, OffSendsAtOnce) {
+  Flow flow(paced_config(false), far);
+  Instant const begun = flow.now;
+  flow.write_octets(100'000);
+  auto const out = flow.take();
+  ASSERT_EQ(out.size(), 4u);
+  EXPECT_EQ(out[3].at, begun);
+  EXPECT_EQ(flow.info().pacing_rate, 0u);
+}
+
+// 10 ms of 100,000 octets a second are a segment; of 25 ms two fit, and the rest follows evenly.
+TEST(Pacing, AQuantumLeavesBackToBack) {
+  Config config = paced_config();
+  config.tcp.pacing_quantum = Duration::milliseconds(25);
+  Flow flow(config, far);
+  Instant const begun = flow.now;
+  flow.write_octets(100'000);
+  flow.advance(Duration::milliseconds(70));
+  auto const out = flow.take();
+  ASSERT_EQ(out.size(), 4u);
+  EXPECT_EQ(out[1].at, begun);
+  EXPECT_EQ(out[2].at, begun + Duration::milliseconds(5));
+  EXPECT_EQ(out[3].at, begun + Duration::milliseconds(15));
+}
+
+// What is paced waits on the wheel: nothing is asked for in between, and other text passes.
+TEST(Pacing, WaitsOnTheWheel) {
+  Flow flow(paced_config(), far);
+  flow.write_octets(100'000);
+  EXPECT_FALSE(flow.stack.wants_transmit());
+  EXPECT_LE(flow.stack.deadline(), flow.now + Duration::milliseconds(10));
+  flow.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = octets(1, 1000)});
+  flow.deliver({.flags = flag::ack, .seq = 1001, .ack = 1, .text = octets(1001, 1000)});
+  auto const out = flow.take();
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_TRUE(out[1].text.empty());
+}
+
+// The path delivers a segment every 20 ms, whatever was sent at once.
+TEST(RateSample, IsThatOfThePath) {
+  Flow flow(paced_config(false), far);
+  flow.write_octets(100'000);
+  flow.advance(Duration::milliseconds(80));
+  for (std::uint32_t i = 1; i <= 12; ++i) {
+    flow.ack(1 + i * 1000);
+    flow.advance(Duration::milliseconds(20));
+  }
+  auto const rate = flow.info().rate;
+  ASSERT_TRUE(rate.valid);
+  EXPECT_FALSE(rate.limited);
+  EXPECT_EQ(rate.delivered.count * 20'000'000ull, 1'000 * rate.interval.ns);
+}
+
+// A burst of ACKs says no more than what was sent in that time.
+TEST(RateSample, AckCompressionIsNoFastPath) {
+  Flow flow(paced_config(), far);
+  flow.write_octets(100'000);
+  flow.advance(Duration::milliseconds(100));
+  for (std::uint32_t i = 1; i <= 4; ++i) {
+    flow.ack(1 + i * 1000);
+  }
+  auto const rate = flow.info().rate;
+  ASSERT_TRUE(rate.valid);
+  EXPECT_GE(rate.interval, Duration::milliseconds(30));
+}
+
+TEST(RateSample, KnowsAnIdleApplication) {
+  Flow flow(paced_config(false), far);
+  flow.write_octets(2000);
+  flow.advance(Duration::milliseconds(80));
+  flow.ack(2001);
+  EXPECT_TRUE(flow.info().rate.limited || !flow.info().rate.valid);
+}
+
+// An ACK of what was sent twice says nothing of when.
+TEST(RateSample, NotOfWhatWasSentTwice) {
+  Flow flow(paced_config(false), far);
+  flow.write_octets(100'000);
+  flow.time_out();
+  flow.advance(Duration::milliseconds(80));
+  flow.ack(4001);
+  EXPECT_FALSE(flow.info().rate.valid);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,643 @@
+// Losses by time and the tail loss probe on the wire (RFC 8985).
+#include <tuple>
+
+#include "core/stack/testing/flow_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count); }
+
+Config rack_config(bool on = true) {
+  Config config = flow_config();
+  config.tcp.sack = true;
+  config.tcp.rack = on;
+  config.tcp.initial_window = tcp::InitialWindow::rfc6928;
+  config.tcp.rto_min = ms(200);
+  return config;
+}
+
+Config probe_config(bool on = true) {
+  Config config = rack_config();
+  config.tcp.tail_probe = on;
+  return config;
+}
+
+Peer far() {
+  Peer peer;
+  peer.sack = true;
+  peer.round_trip = ms(100);
+  return peer;
+}
+
+// The path takes 100 ms there and back; each segment leaves a millisecond after the one before.
+class Sender : public Flow {
+ public:
+  explicit Sender(const Config& config = rack_config(), const Peer& with = far())
+      : Flow(config, with) {}
+  void write_apart(std::uint32_t segments) {
+    for (std::uint32_t i = 0; i < segments; ++i) {
+      write_octets(1000);
+      advance(ms(1));
+    }
+    take();
+  }
+};
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-7, 8985:RACK-23 one SACK of what left later, a reordering window ago: it is lost
+//# 8985:RACK-8, 8985:RACK-19 the reordering timer finds it
+//# 8985:RACK-6 a quarter of the least round trip, as nothing else tells
+//= rfc8985#4
+//= type=test
+//# 8985:RACK-1 by a board of what was sent
+//# 8985:RACK-2 segments a millisecond apart are told apart, by far less than a quarter of a trip
+TEST(Rack, OneSackIsEnough) {
+  Sender sender;
+  sender.write_apart(2);
+  EXPECT_EQ(sender.info().ranges, 2u);
+  sender.advance(ms(98));
+  sender.sack(1, {{1001, 2001}});
+  EXPECT_EQ(sender.segments(), "");
+  // Sent at 0; RACK.rtt is 99 ms, and the window 99 / 4: due at 123.75 ms, 23.75 from here.
+  sender.advance(ms(23));
+  EXPECT_EQ(sender.segments(), "");
+  sender.advance(ms(1));
+  EXPECT_EQ(sender.segments(), "1+1000");
+  EXPECT_TRUE(sender.info().fast_recovery);
+}
+
+// RFC 6675 waits for a timeout.
+TEST(Rack, OneSackIsNotEnoughWithoutIt) {
+  Sender sender(rack_config(false));
+  sender.write_apart(2);
+  sender.advance(ms(98));
+  sender.sack(1, {{1001, 2001}});
+  sender.advance(ms(150));
+  EXPECT_EQ(sender.segments(), "");
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-6 DupThresh segments are SACKed and nothing was ever reordered: no window at all
+TEST(Rack, ThreeSegmentsNeedNoTime) {
+  Sender sender;
+  sender.write_apart(4);
+  sender.advance(ms(96));
+  sender.sack(1, {{1001, 4001}});
+  EXPECT_EQ(sender.segments(), "1+1000");
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-5, 8985:RACK-14 what was sent once comes after what left later: reordering
+//# 8985:RACK-17 from then on DupThresh says nothing
+TEST(Rack, AfterReorderingOnlyTimeTells) {
+  Sender sender;
+  sender.write_apart(3);
+  sender.advance(ms(97));
+  sender.sack(1, {{1001, 2001}});
+  sender.ack(2001);
+  sender.write_apart(4);
+  sender.advance(ms(96));
+  sender.sack(3001, {{4001, 7001}});
+  EXPECT_EQ(sender.segments(), "");
+  EXPECT_FALSE(sender.info().fast_recovery);
+  sender.advance(ms(30));
+  EXPECT_EQ(sender.segments(), "3001+1000");
+}
+
+//= rfc8985#9.1
+//= type=test
+//# 8985:RACK-12 a retransmission has a time of its own
+//# 8985:RACK-18 lost again, it goes again
+//= rfc8985#6.1
+//= type=test
+//# 8985:RACK-12 what left after it was SACKed
+TEST(Rack, LostRetransmission) {
+  Sender sender;
+  sender.write_apart(4);
+  sender.advance(ms(96));
+  sender.sack(1, {{1001, 4001}});
+  EXPECT_EQ(sender.segments(), "1+1000");
+  sender.write_apart(1);
+  sender.advance(ms(99));
+  sender.sack(1, {{1001, 5001}});
+  EXPECT_EQ(sender.segments(), "1+1000");
+}
+
+//= rfc8985#9.3
+//= type=test
+//# 8985:RACK-20 without PRR a lost retransmission shrinks the window again
+//# 8985:RACK-21 with it the flight follows what arrives
+TEST(Rack, LostRetransmissionIsCongestion) {
+  for (bool const prr : {false, true}) {
+    Config config = rack_config();
+    config.tcp.prr = prr;
+    Sender sender(config);
+    sender.write_apart(10);
+    sender.advance(ms(90));
+    sender.sack(1, {{1001, 10'001}});
+    std::uint32_t const once = sender.ssthresh();
+    sender.write_apart(3);
+    sender.advance(ms(97));
+    sender.sack(1, {{1001, 13'001}});
+    sender.advance(ms(30));
+    EXPECT_EQ(sender.ssthresh() != once, !prr) << prr;
+  }
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-15, 8985:RACK-22 a D-SACK widens the window by a quarter of the least round trip
+TEST(Rack, DuplicatesWidenTheWindow) {
+  Sender sender;
+  sender.write_apart(3);
+  sender.advance(ms(97));
+  sender.sack(1001, {{1, 1001}});
+  sender.sack(1001, {{1, 1001}});  // the same round
+  sender.ack(3001);
+  sender.write_apart(2);
+  sender.advance(ms(98));
+  sender.sack(3001, {{4001, 5001}});
+  sender.advance(ms(30));
+  EXPECT_EQ(sender.segments(), "");
+  sender.advance(ms(25));
+  EXPECT_EQ(sender.segments(), "3001+1000");
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-15 once a round: a duplicate of the next round widens it once more
+TEST(Rack, DuplicatesOfTheNextRoundWidenItAgain) {
+  Sender sender;
+  sender.write_apart(3);
+  sender.advance(ms(97));
+  sender.sack(1001, {{1, 1001}});
+  sender.ack(3001);
+  sender.write_apart(3);
+  sender.advance(ms(97));
+  sender.sack(4001, {{1, 1001}});
+  sender.ack(6001);
+  sender.write_apart(2);
+  sender.advance(ms(98));
+  sender.sack(6001, {{7001, 8001}});
+  sender.advance(ms(60));
+  EXPECT_EQ(sender.segments(), "");
+  sender.advance(ms(20));
+  EXPECT_EQ(sender.segments(), "6001+1000");
+}
+
+// Segments that take 200 ms each and leave 100 ms apart, so that one is always out.
+std::uint32_t take_long(Sender& sender, std::uint32_t count) {
+  std::uint32_t at = 1;
+  sender.write_apart(1);
+  sender.advance(ms(99));
+  for (std::uint32_t i = 0; i < count; ++i) {
+    sender.write_apart(1);
+    sender.advance(ms(99));
+    at += 1000;
+    sender.ack(at);
+  }
+  return at;
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-3 the least round trip stays the least while its window of time lasts, and no longer
+TEST(Rack, TheLeastRoundTripIsOfItsWindow) {
+  for (auto const& [window, narrow] : {std::pair{Duration::seconds(300), true}, {ms(500), false}}) {
+    Config config = rack_config();
+    config.tcp.least_rtt_window = window;
+    Sender sender(config);
+    std::uint32_t const at = take_long(sender, 12) + 1000;
+    sender.write_apart(2);
+    sender.advance(ms(98));
+    sender.ack(at);
+    sender.advance(ms(100));
+    sender.sack(at, {{at + 1000, at + 2000}});
+    sender.advance(ms(30));
+    EXPECT_EQ(sender.segments(), narrow ? std::to_string(at) + "+1000" : "");
+    sender.advance(ms(25));
+    EXPECT_EQ(sender.segments(), narrow ? "" : std::to_string(at) + "+1000");
+  }
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-22 what was sent again for nothing was late: DupThresh says nothing any more
+TEST(Rack, DuplicatesAreReordering) {
+  Config config = rack_config();
+  config.tcp.undo = true;
+  Sender sender(config);
+  sender.write_apart(5);
+  sender.advance(ms(96));
+  sender.sack(1, {{1001, 4001}});
+  EXPECT_EQ(sender.segments(), "1+1000");
+  sender.ack(4001);
+  sender.sack(4001, {{1, 1001}});
+  sender.ack(5001);
+  sender.write_apart(4);
+  sender.advance(ms(96));
+  sender.sack(5001, {{6001, 9001}});
+  EXPECT_EQ(sender.segments(), "");
+  sender.advance(ms(60));
+  EXPECT_EQ(sender.segments(), "5001+1000");
+}
+
+// A probe that came twice says nothing of order.
+TEST(Rack, AProbeThatCameTwiceIsNoReordering) {
+  Sender sender(probe_config());
+  sender.write_apart(1);
+  sender.advance(ms(449));
+  EXPECT_EQ(sender.segments(), "1+1000");
+  sender.ack(1001);
+  sender.sack(1001, {{1, 1001}});
+  sender.write_apart(4);
+  sender.advance(ms(96));
+  sender.sack(1001, {{2001, 5001}});
+  EXPECT_EQ(sender.segments(), "1001+1000");
+}
+
+// A peer that permits no SACK has no RACK either.
+TEST(Rack, NothingWithoutSack) {
+  Flow sender(probe_config());
+  sender.write_octets(3000);
+  EXPECT_EQ(sender.info().ranges, 0u);
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-13 of two that left at one time the lower one left first
+TEST(Rack, TiesAreBrokenByNumber) {
+  Sender sender;
+  sender.write_octets(2000);
+  sender.take();
+  sender.advance(ms(100));
+  sender.sack(1, {{1001, 2001}});
+  sender.advance(ms(26));
+  EXPECT_EQ(sender.segments(), "1+1000");
+  Sender other;
+  other.write_octets(3000);
+  other.take();
+  other.advance(ms(100));
+  other.sack(1001, {});
+  other.advance(ms(26));
+  EXPECT_EQ(other.segments(), "");
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-4, 8985:RACK-24 what comes back a millisecond after it was repeated had come before
+TEST(Rack, AnswersToTheOriginalSayNothing) {
+  Sender sender;
+  sender.write_apart(6);
+  sender.advance(ms(94));
+  sender.sack(1, {{1001, 4001}});
+  EXPECT_EQ(sender.segments(), "1+1000");
+  sender.advance(ms(1));
+  sender.ack(4001);
+  EXPECT_EQ(sender.segments(), "");
+  EXPECT_EQ(sender.info().lost.count, 0u);
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-4 an echo of what came before a gap does not speak for what came above it
+TEST(Rack, ProbeAboveAGapShowsWhatIsLost) {
+  Config config = probe_config();
+  config.tcp.timestamps = true;
+  Peer with = far();
+  with.stamp = 7;
+  with.mss = 1012;
+  Sender sender(config, with);
+  sender.write_apart(4);
+  sender.advance(ms(98));
+  std::uint32_t const before_the_gap = sender.device_stamp;
+  sender.ack(2001);
+  sender.advance(ms(250));
+  EXPECT_EQ(sender.segments(), "3001+1000");
+  sender.advance(ms(99));
+  sender.device_stamp = before_the_gap;
+  sender.sack(2001, {{3001, 4001}});
+  EXPECT_EQ(sender.segments(), "2001+1000");
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-3 the handshake's round trip, 100 ms, counts: all that were measured since took longer
+TEST(Rack, LeastRoundTripIsOfTheHandshakeToo) {
+  Sender sender(probe_config());
+  sender.write_apart(4);
+  sender.advance(ms(108));
+  sender.ack(2001);
+  sender.time_out();
+  EXPECT_EQ(sender.segments(), "3001+1000");
+  sender.advance(ms(104));
+  sender.sack(2001, {{3001, 4001}});
+  EXPECT_EQ(sender.segments(), "2001+1000");
+}
+
+//= rfc8985#9.3
+//= type=test
+//# 8985:RACK-11 what is lost leaves as cwnd lets it
+TEST(Rack, LossesLeaveAsCwndAllows) {
+  Sender sender;
+  sender.write_apart(10);
+  sender.advance(ms(90));
+  sender.sack(1, {{9001, 10'001}});
+  sender.advance(ms(40));
+  EXPECT_EQ(sender.segments(), "1+1000 1001+1000 2001+1000 3001+1000 4001+1000");
+  EXPECT_EQ(sender.cwnd(), 5000u);
+  EXPECT_EQ(sender.info().lost.count, 4000u);
+}
+
+//= rfc8985#6.2
+//= type=test
+//# 8985:RACK-16 after sixteen recoveries without a duplicate the window is a quarter again
+TEST(Rack, TheWindowNarrowsAgain) {
+  Sender sender;
+  sender.write_apart(3);
+  sender.advance(ms(97));
+  sender.sack(1001, {{1, 1001}});
+  sender.ack(3001);
+  std::uint32_t at = 3001;
+  for (int recovery = 0; recovery < 16; ++recovery) {
+    sender.write_apart(2);
+    sender.advance(ms(98));
+    sender.sack(at, {{at + 1000, at + 2000}});
+    sender.advance(ms(30));
+    EXPECT_FALSE(sender.info().fast_recovery) << "still half a round trip";
+    sender.advance(ms(30));
+    EXPECT_TRUE(sender.info().fast_recovery);
+    at += 2000;
+    sender.ack(at);
+  }
+  sender.write_apart(2);
+  sender.advance(ms(98));
+  sender.sack(at, {{at + 1000, at + 2000}});
+  sender.take();
+  sender.advance(ms(30));
+  EXPECT_EQ(sender.segments(), std::to_string(at) + "+1000");
+}
+
+//= rfc8985#6.3
+//= type=test
+//# 8985:RACK-9 a timeout finds the first lost, and what is old; the rest stays in flight
+TEST(Rack, Timeout) {
+  Sender sender;
+  sender.write_apart(1);
+  sender.advance(ms(99));
+  sender.ack(1001);
+  sender.write_apart(1);
+  sender.advance(ms(170));
+  sender.write_octets(1000);
+  sender.take();
+  sender.time_out();
+  EXPECT_EQ(sender.segments(), "1001+1000");
+  EXPECT_EQ(sender.info().pipe.count, 2000u);
+}
+
+//= rfc8985#6.3
+//= type=test
+//# 8985:RACK-9 the board is kept
+TEST(Rack, TimeoutKeepsTheBoard) {
+  Sender sender;
+  sender.write_apart(2);
+  sender.advance(ms(98));
+  sender.sack(1, {{1001, 2001}});
+  sender.advance(ms(400));
+  EXPECT_EQ(sender.info().sacked.count, 1000u);
+}
+
+//= rfc8985#7.2
+//= type=test
+//# 8985:TLP-1 two round trips after the last segment
+//# 8985:TLP-2 anew with each
+//= rfc8985#7.3
+//= type=test
+//# 8985:TLP-4, 8985:TLP-9 the last segment leaves again
+//# 8985:TLP-5 then the timeout is due, a whole one from here
+//= rfc8985#4
+//= type=test
+//# 8985:TLP-13 with RACK
+TEST(TailProbe, LastSegmentAgain) {
+  Sender sender(probe_config());
+  sender.write_apart(3);
+  sender.advance(ms(198));
+  EXPECT_EQ(sender.segments(), "");
+  sender.advance(ms(1));
+  EXPECT_EQ(sender.segments(), "2001+1000");
+  EXPECT_EQ(sender.info().retransmit_due.since(sender.now), sender.info().rto);
+}
+
+TEST(TailProbe, Off) {
+  Sender sender(probe_config(false));
+  sender.write_apart(3);
+  sender.advance(ms(250));
+  EXPECT_EQ(sender.segments(), "");
+}
+
+//= rfc8985#7.3
+//= type=test
+//# 8985:TLP-4 new text if there is some, whatever cwnd says
+TEST(TailProbe, NewText) {
+  Sender sender(probe_config());
+  sender.write_octets(20'000);
+  sender.take();
+  sender.advance(ms(199));
+  EXPECT_EQ(sender.segments(), "");
+  sender.advance(ms(2));
+  EXPECT_EQ(sender.segments(), "10001+1000");
+}
+
+//= rfc8985#7.3
+//= type=test
+//# 8985:TLP-3 one at a time: the next is a timeout
+TEST(TailProbe, OneAtATime) {
+  Sender sender(probe_config());
+  sender.write_apart(3);
+  sender.advance(ms(200));
+  EXPECT_EQ(sender.segments(), "2001+1000");
+  sender.time_out();
+  EXPECT_EQ(sender.segments(), "1+1000");
+}
+
+//= rfc8985#7.4.1
+//= type=test
+//# 8985:TLP-12 the answer to the probe lets RACK find the rest
+//= rfc8985#7.3
+//= type=test
+//# 8985:TLP-8 by the time at which the probe left
+//= rfc8985#7.1
+//= type=test
+//# 8985:TLP-7 and as that is a recovery the probe itself is forgotten
+TEST(TailProbe, RackFindsTheRest) {
+  Sender sender(probe_config());
+  sender.write_apart(3);
+  sender.advance(ms(200));
+  EXPECT_EQ(sender.segments(), "2001+1000");
+  sender.advance(ms(100));
+  sender.sack(1, {{2001, 3001}});
+  sender.advance(ms(30));
+  EXPECT_EQ(sender.segments(), "1+1000 1001+1000");
+  std::uint32_t const once = sender.ssthresh();
+  sender.advance(ms(100));
+  sender.ack(3001);
+  sender.write_octets(1000);
+  sender.advance(ms(100));
+  sender.ack(4001);
+  EXPECT_EQ(sender.ssthresh(), once);
+}
+
+//= rfc8985#7.4.2
+//= type=test
+//# 8985:TLP-6, 8985:TLP-10 a probe that repaired a loss counts as one
+//# 8985:TLP-11 unless both came, or it was new text
+TEST(TailProbe, RepairedLossIsAnswered) {
+  for (bool const twice : {false, true}) {
+    Sender sender(probe_config());
+    sender.write_apart(3);
+    sender.advance(ms(200));
+    EXPECT_EQ(sender.segments(), "2001+1000");
+    std::uint32_t const before = sender.ssthresh();
+    sender.advance(ms(90));
+    if (twice) {
+      sender.sack(3001, {{2001, 3001}});
+    } else {
+      sender.ack(3001);
+    }
+    sender.write_octets(1000);
+    sender.advance(ms(100));
+    sender.ack(4001);
+    EXPECT_EQ(sender.ssthresh() < before, !twice) << twice;
+  }
+}
+
+//= rfc5682#3.1
+//= type=test
+//# 5682:FRTO-11 after the ACK of what was sent again new text leaves
+//# 5682:FRTO-13 and an ACK of what was not shows that the timeout was spurious
+//= rfc5682#4
+//= type=test
+//# 5682:FRTO-14 the window is restored only with `undo`
+TEST(Frto, SpuriousTimeout) {
+  for (bool const undo : {false, true}) {
+    Config config = rack_config(false);
+    config.tcp.frto = true;
+    config.tcp.undo = undo;
+    Sender sender(config);
+    sender.write_octets(40'000);
+    sender.take();
+    sender.time_out();
+    EXPECT_EQ(sender.segments(), "1+1000");
+    sender.ack(1001);
+    EXPECT_EQ(sender.segments(), "10001+1000 11001+1000");
+    sender.ack(2001);
+    EXPECT_EQ(sender.stack.statistics().tcp.spurious_timeouts, 1u);
+    EXPECT_EQ(sender.segments().substr(0, 10), undo ? "12001+1000" : "");
+    EXPECT_EQ(sender.cwnd() > 9000, undo);
+  }
+}
+
+// Without F-RTO slow start repeats it all.
+TEST(Frto, Off) {
+  Sender sender(rack_config(false));
+  sender.write_octets(40'000);
+  sender.take();
+  sender.time_out();
+  sender.take();
+  sender.ack(1001);
+  EXPECT_EQ(sender.segments(), "1001+1000 2001+1000");
+}
+
+//= rfc5682#3.1
+//= type=test
+//# 5682:FRTO-12 new text overtakes what was lost: slow start goes on, with three segments at most
+TEST(Frto, TrueTimeout) {
+  Config config = rack_config(false);
+  config.tcp.frto = true;
+  Sender sender(config);
+  sender.write_octets(40'000);
+  sender.take();
+  sender.time_out();
+  sender.take();
+  sender.ack(1001);
+  EXPECT_EQ(sender.segments(), "10001+1000 11001+1000");
+  sender.sack(1001, {{10'001, 11'001}});
+  EXPECT_EQ(sender.stack.statistics().tcp.spurious_timeouts, 0u);
+  EXPECT_EQ(sender.segments().substr(0, 9), "1001+1000");
+  EXPECT_LE(sender.cwnd(), 3000u);
+}
+
+//= rfc5682#3.1
+//= type=test
+//# 5682:FRTO-10 not when losses were being repaired already
+TEST(Frto, NotInRecovery) {
+  Config config = rack_config(false);
+  config.tcp.frto = true;
+  Sender sender(config);
+  sender.write_octets(40'000);
+  sender.take();
+  sender.sack(1, {{1001, 4001}});
+  sender.take();
+  sender.time_out();
+  sender.take();
+  sender.ack(1001);
+  EXPECT_EQ(sender.segments(), "1001+1000 2001+1000");
+}
+
+// A recovery for nothing: all that was sent again came twice.
+TEST(Undo, ByDuplicates) {
+  for (bool const on : {false, true}) {
+    Config config = rack_config(false);
+    config.tcp.undo = on;
+    Sender sender(config);
+    sender.write_octets(40'000);
+    sender.take();
+    sender.sack(1, {{1001, 4001}});
+    EXPECT_EQ(sender.segments(), "1+1000");
+    sender.ack(4001);
+    sender.sack(4001, {{1, 1001}});
+    EXPECT_EQ(sender.cwnd() >= 10'000, on) << on;
+    EXPECT_EQ(sender.stack.statistics().tcp.recoveries_undone, on ? 1u : 0u);
+  }
+}
+
+// Repaired by duplicates where there was no room for a board: what went again was not counted, and
+// a copy that the path made of other text says nothing of it.
+TEST(Undo, NotWithoutCountOfWhatWentAgain) {
+  Config config = rack_config(false);
+  config.tcp.undo = true;
+  config.tcp.sent_max = Count{1};
+  Sender sender(config);
+  auto const ours = std::pair(sender.id, sender.device_iss);
+  IpAddress const peer = sender.peer;
+  // Another connection has the only record of a board.
+  sender.peer = IpAddress::v4(10, 0, 0, 77);
+  sender.deliver({.flags = flag::syn, .mss = 1000, .sack_permitted = true});
+  sender.take();
+  sender.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = 65535});
+  ASSERT_EQ(sender.stack.write(sender.id, Kit::bytes_of(octets(1, 3000)), More::no).bytes.count,
+            3000u);
+  sender.turn();
+  sender.sack(1, {{1001, 2001}});
+  sender.take();
+  sender.peer = peer;
+  std::tie(sender.id, sender.device_iss) = ours;
+  sender.write_octets(40'000);
+  sender.take();
+  for (int i = 0; i < 3; ++i) {
+    sender.sack(1, {{1001, 2001}});
+  }
+  EXPECT_EQ(sender.segments(), "10001+1000 11001+1000 1+1000");
+  sender.ack(12'001);
+  sender.take();
+  sender.sack(12'001, {{3001, 4001}});
+  EXPECT_LT(sender.cwnd(), 10'000u);
+  EXPECT_EQ(sender.stack.statistics().tcp.recoveries_undone, 0u);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

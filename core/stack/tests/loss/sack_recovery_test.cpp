@@ -1,0 +1,427 @@
+// Loss recovery by SACK on the wire: RFC 6675, limited transmit with SACK, timeouts, lies.
+#include "core/stack/testing/flow_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+Config sack_config() {
+  Config config = flow_config();
+  config.tcp.sack = true;
+  config.tcp.initial_window = tcp::InitialWindow::rfc6928;
+  return config;
+}
+
+Peer sacking() {
+  Peer peer;
+  peer.sack = true;
+  return peer;
+}
+
+// Ten segments of 1000 octets are out: 1, 1001, ... 9001.
+class Sender : public Flow {
+ public:
+  explicit Sender(const Config& config = sack_config(), const Peer& with = sacking())
+      : Flow(config, with) {
+    write_octets(100'000);
+    EXPECT_EQ(segments(),
+              "1+1000 1001+1000 2001+1000 3001+1000 4001+1000 5001+1000 6001+1000 "
+              "7001+1000 8001+1000 9001+1000");
+  }
+  std::uint32_t pipe() const { return info().pipe.count; }
+};
+
+//= rfc6675#5
+//= type=test
+//# 6675:S6675-20 two reports of one segment each let two new ones out: cwnd - pipe
+//= rfc3042#2
+//= type=test
+//# 3042:LTX-1, 3042:LTX-2, 3042:LTX-4 cwnd stays; the third is for fast retransmit
+TEST(SackRecovery, LimitedTransmit) {
+  Sender sender;
+  sender.sack(1, {{1001, 2001}});
+  EXPECT_EQ(sender.segments(), "10001+1000");
+  EXPECT_EQ(sender.cwnd(), 10'000u);
+  sender.sack(1, {{1001, 3001}});
+  EXPECT_EQ(sender.segments(), "11001+1000");
+  EXPECT_EQ(sender.cwnd(), 10'000u);
+  sender.sack(1, {{1001, 4001}});
+  EXPECT_EQ(sender.segments(), "1+1000");
+}
+
+TEST(SackRecovery, LimitedTransmitOff) {
+  Config config = sack_config();
+  config.tcp.limited_transmit = false;
+  Sender sender(config);
+  sender.sack(1, {{1001, 3001}});
+  EXPECT_EQ(sender.segments(), "");
+}
+
+//= rfc3042#2
+//= type=test
+//# 3042:LTX-3 a duplicate without new SACK information lets nothing out
+//= rfc5681#3.2
+//= type=test
+//# 5681:CC-19 nor does it count
+TEST(SackRecovery, DuplicatesWithoutNewsSayNothing) {
+  Sender sender;
+  sender.sack(1, {{1001, 2001}});
+  EXPECT_EQ(sender.segments(), "10001+1000");
+  for (int i = 0; i < 5; ++i) {
+    sender.sack(1, {{1001, 2001}});
+    sender.duplicates(1);
+  }
+  EXPECT_EQ(sender.segments(), "");
+  EXPECT_FALSE(sender.info().fast_recovery);
+}
+
+//= rfc6675#5
+//= type=test
+//# 6675:S6675-9 ssthresh and cwnd are half the flight, the first segment leaves at once
+//# 6675:S6675-29 without what limited transmit sent
+//# 6675:S6675-11, 6675:S6675-22, 6675:S6675-24 and then what cwnd - pipe lets out
+//= rfc2018#5.1
+//= type=test
+//# 2018:SACK-10 the window is halved as by any loss
+//= rfc6675#4
+//= type=test
+//# 6675:S6675-2, 6675:S6675-15 pipe: what is neither SACKed nor lost, and what was sent again
+TEST(SackRecovery, OneLoss) {
+  Sender sender;
+  sender.sack(1, {{1001, 2001}});
+  sender.sack(1, {{1001, 3001}});
+  EXPECT_EQ(sender.segments(), "10001+1000 11001+1000");
+  sender.sack(1, {{1001, 4001}});
+  EXPECT_EQ(sender.segments(), "1+1000");
+  EXPECT_TRUE(sender.info().fast_recovery);
+  EXPECT_EQ(sender.ssthresh(), 5000u);
+  EXPECT_EQ(sender.cwnd(), 5000u);
+  EXPECT_EQ(sender.pipe(), 9000u);
+  for (std::uint32_t end = 5001; end <= 8001; end += 1000) {
+    sender.sack(1, {{1001, end}});
+    EXPECT_EQ(sender.segments(), "") << end;
+  }
+  EXPECT_EQ(sender.pipe(), 5000u);
+  sender.sack(1, {{1001, 9001}});
+  EXPECT_EQ(sender.segments(), "12001+1000");
+  sender.sack(1, {{1001, 10001}});
+  EXPECT_EQ(sender.segments(), "13001+1000");
+  sender.ack(12'001);
+  EXPECT_FALSE(sender.info().fast_recovery);
+  EXPECT_EQ(sender.cwnd(), 5000u);
+  EXPECT_EQ(sender.segments(), "14001+1000 15001+1000 16001+1000");
+}
+
+// SACK off, and the same ACKs: NewReno repairs one loss a round trip.
+TEST(SackRecovery, SeveralLossesInOneRoundTrip) {
+  for (bool const on : {true, false}) {
+    Config config = sack_config();
+    config.tcp.sack = on;
+    Sender sender(config);
+    // 1, 3001 and 5001 are lost.
+    sender.sack(1, {{1001, 2001}});
+    sender.sack(1, {{1001, 3001}});
+    sender.sack(1, {{4001, 5001}, {1001, 3001}});
+    EXPECT_EQ(sender.segments(), "10001+1000 11001+1000 1+1000");
+    sender.sack(1, {{6001, 7001}, {4001, 5001}, {1001, 3001}});
+    sender.sack(1, {{6001, 8001}, {4001, 5001}, {1001, 3001}});
+    sender.sack(1, {{6001, 9001}, {4001, 5001}, {1001, 3001}});
+    EXPECT_EQ(sender.segments(), on ? "3001+1000" : "") << on;
+    sender.sack(1, {{6001, 10001}, {4001, 5001}, {1001, 3001}});
+    EXPECT_EQ(sender.segments(), on ? "5001+1000" : "") << on;
+  }
+}
+
+//= rfc6675#4
+//= type=test
+//# 6675:S6675-3, 6675:S6675-4 lost: three ranges above it, or more than two segments' worth
+//= rfc6675#5
+//= type=test
+//# 6675:S6675-18 either begins recovery
+//= rfc2018#5.1
+//= type=test
+//# 2018:SACK-19 one ACK that reports little does not
+TEST(SackRecovery, WhatIsLost) {
+  // More than two segments' worth in one ACK.
+  Sender one;
+  one.sack(1, {{1001, 3001}});
+  EXPECT_FALSE(one.info().fast_recovery);
+  Sender much;
+  much.sack(1, {{1001, 3002}});
+  EXPECT_TRUE(much.info().fast_recovery);
+  EXPECT_EQ(much.info().lost.count, 0u);  // the first segment is on its way again
+  // Three ranges of an octet each.
+  Sender ranges;
+  ranges.sack(1, {{1001, 1002}, {2001, 2002}});
+  EXPECT_FALSE(ranges.info().fast_recovery);
+  Sender three;
+  three.sack(1, {{1001, 1002}, {2001, 2002}, {3001, 3002}});
+  EXPECT_TRUE(three.info().fast_recovery);
+  // Three duplicates, however small.
+  Sender small;
+  small.sack(1, {{1001, 1002}});
+  small.sack(1, {{1001, 1003}});
+  EXPECT_FALSE(small.info().fast_recovery);
+  small.sack(1, {{1001, 1004}});
+  EXPECT_TRUE(small.info().fast_recovery);
+}
+
+//= rfc6675#2
+//= type=test
+//# 6675:S6675-13 a new window or text beside the SACK makes it no less a duplicate
+//= rfc6675#5
+//= type=test
+//# 6675:S6675-17 an ACK of new data begins the count anew
+TEST(SackRecovery, WhatIsADuplicate) {
+  Sender sender;
+  sender.sack(1, {{2001, 2101}});
+  sender.window = 60'000;
+  sender.sack(1, {{2001, 2201}});
+  sender.deliver({.flags = flag::ack,
+                  .seq = 1,
+                  .ack = 1,
+                  .text = octets(1, 10),
+                  .window = 60'000,
+                  .sack = {{2001, 2301}}});
+  EXPECT_TRUE(sender.info().fast_recovery);
+  Sender anew;
+  anew.sack(1, {{2001, 2101}});
+  anew.sack(1, {{2001, 2201}});
+  anew.sack(1001, {{2001, 2301}});
+  EXPECT_EQ(anew.info().duplicate_acks, 1u);
+  EXPECT_FALSE(anew.info().fast_recovery);
+}
+
+//= rfc6675#5
+//= type=test
+//# 6675:S6675-10 an ACK of RecoveryPoint ends it, nothing less
+//# 6675:S6675-19 what is SACKed beyond stays on the board
+//# 6675:S6675-21 partial ACKs go on with it
+TEST(SackRecovery, EndsAtRecoveryPoint) {
+  Sender sender;
+  sender.sack(1, {{1001, 4001}});
+  EXPECT_EQ(sender.segments(), "1+1000");
+  sender.sack(4001, {{5001, 10001}});
+  EXPECT_TRUE(sender.info().fast_recovery);
+  EXPECT_EQ(sender.segments(), "4001+1000 10001+1000 11001+1000 12001+1000 13001+1000");
+  sender.sack(10'001, {{11'001, 12'001}});
+  EXPECT_FALSE(sender.info().fast_recovery);
+  EXPECT_EQ(sender.info().sacked.count, 1000u);
+}
+
+//= rfc5681#3.1
+//= type=test
+//# 5681:CC-11 what was SACKed in a long recovery and lies above the next hole is no window: no loss
+//# lets cwnd rise
+TEST(SackRecovery, LossAfterALongRecovery) {
+  Sender sender;
+  sender.sack(1, {{1001, 4001}});
+  EXPECT_EQ(sender.ssthresh(), 5000u);
+  // 10001 is lost, too, and goes again within this recovery, which lasts, as 1 is lost again.
+  for (std::uint32_t end = 12'001; end <= 26'001; end += 1000) {
+    sender.sack(1, {{11'001, end}, {1001, 10'001}});
+  }
+  sender.sack(10'001, {{11'001, 26'001}});
+  EXPECT_FALSE(sender.info().fast_recovery);
+  EXPECT_EQ(sender.cwnd(), 5000u);
+  EXPECT_EQ(sender.flight(), 20'000u);
+  sender.sack(10'001, {{27'001, 30'001}, {11'001, 26'001}});
+  EXPECT_TRUE(sender.info().fast_recovery);
+  EXPECT_EQ(sender.ssthresh(), 2500u);
+}
+
+//= rfc6675#5
+//= type=test
+//# 6675:S6675-23 each retransmission moves HighRxt: nothing leaves twice
+//= rfc2018#5
+//= type=test
+//# 2018:SACK-18 what is SACKed is skipped
+TEST(SackRecovery, HolesLeaveOnceEach) {
+  Sender sender;
+  sender.sack(1, {{8001, 10001}, {6001, 7001}, {4001, 5001}});
+  EXPECT_EQ(sender.segments(), "1+1000 1001+1000 2001+1000 3001+1000");
+  sender.sack(1001, {{8001, 10001}, {6001, 7001}, {4001, 5001}});
+  EXPECT_EQ(sender.segments(), "5001+1000");
+  sender.sack(2001, {{8001, 10001}, {6001, 7001}, {4001, 5001}});
+  EXPECT_EQ(sender.segments(), "10001+1000");
+}
+
+//= rfc6675#4
+//= type=test
+//# 6675:S6675-5 new text where nothing more is lost
+//# 6675:S6675-6 without new text what lies below the highest SACKed octet
+TEST(SackRecovery, RulesOfNextSegment) {
+  Flow sender(sack_config(), sacking());
+  sender.write_octets(6000);
+  sender.take();
+  // 1 is lost; 3001 may be: only one range of one segment lies above it.
+  sender.sack(1, {{1001, 3001}, {4001, 5001}});
+  EXPECT_EQ(sender.segments(), "1+1000");
+  sender.sack(3001, {{4001, 5001}});
+  EXPECT_EQ(sender.segments(), "3001+1000");
+}
+
+//= rfc6675#4
+//= type=test
+//# 6675:S6675-7 one rescue, with the highest octet that is missing
+//# 6675:S6675-16 and then nothing
+//# 6675:S6675-28 it does not move HighRxt
+TEST(SackRecovery, Rescue) {
+  Flow sender(sack_config(), sacking());
+  sender.write_octets(8000);
+  sender.take();
+  // 1, 6001 and 7001 are lost.
+  sender.sack(1, {{1001, 6001}});
+  EXPECT_EQ(sender.segments(), "1+1000");
+  sender.ack(6001);
+  EXPECT_EQ(sender.segments(), "7001+1000");
+  sender.sack(6001, {{7001, 7501}});
+  EXPECT_EQ(sender.segments(), "6001+1000");
+  sender.sack(6001, {{7001, 7601}});
+  EXPECT_EQ(sender.segments(), "");
+}
+
+//= rfc6675#4
+//= type=test
+//# 6675:S6675-1 SACKed octets stay in the queue
+//= rfc2018#8
+//= type=test
+//# 2018:SACK-12 until they are acknowledged by number
+TEST(SackRecovery, SackedIsKept) {
+  Sender sender;
+  sender.sack(1, {{1001, 10'001}});
+  EXPECT_EQ(sender.info().send.queued.count, 100'000u);
+}
+
+//= rfc2018#5
+//= type=test
+//# 2018:SACK-8, 2018:SACK-9 a timeout forgets all SACKs; the first segment leaves
+//= rfc2018#5.1
+//= type=test
+//# 2018:SACK-16 what was SACKed goes again
+//= rfc6675#5.1
+//= type=test
+//# 6675:S6675-12, 6675:S6675-25 recovery is over, and none begins before HighData is acknowledged
+//# 6675:S6675-26 what comes SACKed afterwards is skipped
+TEST(SackRecovery, Timeout) {
+  Sender sender;
+  sender.sack(1, {{1001, 4001}});
+  EXPECT_EQ(sender.segments(), "1+1000");
+  sender.time_out();
+  EXPECT_EQ(sender.segments(), "1+1000");
+  EXPECT_FALSE(sender.info().fast_recovery);
+  EXPECT_EQ(sender.cwnd(), 1000u);
+  EXPECT_EQ(sender.info().sacked.count, 0u);
+  sender.ack(1001);
+  EXPECT_EQ(sender.segments(), "1001+1000 2001+1000");
+  sender.sack(3001, {{4001, 6001}});
+  EXPECT_EQ(sender.segments(), "3001+1000 6001+1000 7001+1000");
+  for (std::uint32_t end = 6101; end < 6501; end += 100) {
+    sender.sack(3001, {{4001, end}});
+  }
+  EXPECT_FALSE(sender.info().fast_recovery);
+}
+
+// NewReno, for the same loss: all is sent again.
+TEST(SackRecovery, TimeoutWithoutSack) {
+  Config config = sack_config();
+  config.tcp.sack = false;
+  Sender sender(config);
+  sender.time_out();
+  EXPECT_EQ(sender.segments(), "1+1000");
+  sender.ack(1001);
+  EXPECT_EQ(sender.segments(), "1001+1000 2001+1000");
+  sender.sack(3001, {{4001, 6001}});
+  EXPECT_EQ(sender.segments(), "3001+1000 4001+1000 5001+1000");
+}
+
+//= rfc6675#3
+//= type=test
+//# 6675:S6675-14 any octets, whatever segments they were sent in
+//= rfc6675#5
+//= type=test
+//# 6675:S6675-8 every block counts
+//= rfc2018#5
+//= type=test
+//# 2018:SACK-7 and is remembered
+TEST(SackRecovery, BlocksOfAnySize) {
+  Sender sender;
+  sender.sack(1, {{1501, 1601}, {2999, 3003}});
+  EXPECT_EQ(sender.info().sacked.count, 104u);
+  sender.sack(1, {{1551, 3001}});
+  EXPECT_EQ(sender.info().sacked.count, 1502u);
+}
+
+//= rfc2883#5
+//= type=test
+//# 2883:DSACK-8, 2883:DSACK-2 a first block below the ACK, or in the second block, marks nothing
+TEST(SackRecovery, ReportsOfDuplicatesMarkNothing) {
+  Sender sender;
+  sender.ack(3001);
+  sender.take();
+  // An ACK that was overtaken: its block lies above SND.UNA of its time, not of ours.
+  sender.sack(1001, {{1, 1001}});
+  sender.sack(3001, {{2001, 3001}});
+  EXPECT_EQ(sender.info().sacked.count, 0u);
+  sender.sack(3001, {{5001, 6001}, {5001, 7001}});
+  EXPECT_EQ(sender.info().sacked.count, 2000u);
+  EXPECT_EQ(sender.stack.statistics().tcp.sacks_ignored, 0u);
+}
+
+// Lies: of what was never sent, of what is acknowledged, empty and turned around.
+TEST(SackRecovery, LiesAreIgnored) {
+  Sender sender;
+  sender.ack(2001);
+  sender.take();
+  std::uint32_t const ranges = sender.info().ranges;
+  sender.sack(2001, {{50'001, 60'001}});
+  sender.sack(2001, {{3001, 50'001}});
+  sender.sack(2001, {{5001, 5001}, {4001, 3001}});
+  sender.sack(2001, {{1, 1001}});
+  sender.sack(2001, {{3001, 3500}, {1, 4001}});
+  sender.sack(2001, {{3001, 3500}, {2001, 4001}});
+  EXPECT_EQ(sender.info().sacked.count, 0u);
+  EXPECT_LE(sender.info().ranges, ranges + 1);
+  EXPECT_FALSE(sender.info().fast_recovery);
+  EXPECT_EQ(sender.stack.statistics().tcp.sacks_ignored, 4u);
+}
+
+// A peer that takes back what it has SACKed: the timer repeats it.
+TEST(SackRecovery, Reneging) {
+  Sender sender;
+  sender.sack(1, {{1001, 10'001}});
+  EXPECT_EQ(sender.segments().substr(0, 6), "1+1000");
+  sender.ack(1001);
+  sender.take();
+  sender.time_out();
+  EXPECT_EQ(sender.segments(), "1001+1000");
+}
+
+// Thousands of blocks of an octet each: a bounded number of ranges, the oldest knowledge goes.
+TEST(SackRecovery, TinyBlocks) {
+  Config config = sack_config();
+  config.tcp.sent_per_connection = Count{8};
+  Sender sender(config);
+  for (std::uint32_t at = 1101; at < 9001; at += 2) {
+    sender.sack(1, {{at, at + 1}});
+    ASSERT_LE(sender.info().ranges, 8u);
+  }
+  EXPECT_GT(sender.stack.statistics().tcp.sacks_forgotten, 0u);
+  sender.ack(10'001);
+  EXPECT_FALSE(sender.info().fast_recovery);
+}
+
+// No record at all: NewReno repairs.
+TEST(SackRecovery, WithoutRecords) {
+  Config config = sack_config();
+  config.tcp.sent_per_connection = Count{1};
+  Sender sender(config);
+  for (std::uint32_t end = 2001; end <= 9001; end += 1000) {
+    sender.sack(1, {{1001, end}});
+  }
+  EXPECT_EQ(sender.info().ranges, 1u);
+  sender.time_out();
+  EXPECT_EQ(sender.segments().substr(0, 6), "1+1000");
+}
+
+}  // namespace
+}  // namespace lockstep::testing

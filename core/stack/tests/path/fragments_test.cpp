@@ -1,0 +1,216 @@
+// Segments that arrive in fragments, at the seam: taken, refused, answered.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/stack/testing/six_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+Config taking(std::uint32_t datagrams = 4) {
+  Config config = six_config();
+  config.reassembly_datagrams = Count{datagrams};
+  return config;
+}
+
+// [begin, begin + length) of a payload, behind a fragment header.
+SixPacket piece(const Octets& whole, std::uint32_t begin, std::uint32_t length,
+                std::uint8_t next = 6, std::uint8_t identification = 1) {
+  SixPacket packet;
+  packet.next = 44;
+  std::uint32_t const word = begin | (begin + length < whole.size() ? 1u : 0u);
+  packet.payload = {static_cast<std::byte>(next),
+                    std::byte{0},
+                    static_cast<std::byte>(word >> 8),
+                    static_cast<std::byte>(word & 0xff),
+                    std::byte{0},
+                    std::byte{0},
+                    std::byte{0},
+                    std::byte{identification}};
+  std::uint32_t const header = 8;
+  packet.payload.resize(header + length);
+  std::copy_n(whole.begin() + begin, length, packet.payload.begin() + header);
+  return packet;
+}
+
+Octets syn() {
+  wire::Segment segment;
+  segment.flags = flag::syn;
+  segment.window = {65535};
+  return segment_octets(segment);
+}
+
+// A segment of 100 octets of text, in fragments of 40 octets, on a connection of the peer's.
+TEST(Fragments, TextThatCameInPiecesIsReadAndKept) {
+  Six six(taking());
+  six.listen();
+  SixPacket opening;
+  opening.payload = syn();
+  six.deliver(opening);
+  Sequence const next = six.next_segment().sequence.next();
+  wire::Segment text;
+  text.flags = flag::ack | flag::psh;
+  text.sequence = {1};
+  text.acknowledgment = next;
+  text.window = {65535};
+  std::string said(100, 'a');
+  said[50] = 'b';
+  Octets const whole = segment_octets(text, said);
+  EXPECT_EQ(six.fate_of(piece(whole, 80, 40)), Drop::none);
+  EXPECT_EQ(six.fate_of(piece(whole, 40, 40)), Drop::none);
+  EXPECT_EQ(six.received, "");
+  EXPECT_EQ(six.fate_of(piece(whole, 0, 40)), Drop::none);
+  EXPECT_EQ(six.received, said);
+}
+
+TEST(Fragments, WithoutReassemblyTheyAreDropped) {
+  Six six(taking(0));
+  six.listen();
+  EXPECT_EQ(six.fate_of(piece(syn(), 0, 8)), Drop::ip_header_chain);
+  EXPECT_EQ(six.fate_of(piece(syn(), 8, 12)), Drop::ip_fragment);
+}
+
+//= rfc6946#4
+//= type=test
+//# 6946:ATOM-1, 6946:ATOM-2 an atomic fragment is a packet of its own, whatever waits by its name
+//= rfc8200#4.5
+//= type=test
+//# 8200:V6-18 processed alone
+TEST(Fragments, AnAtomicOneStandsAlone) {
+  Six six(taking());
+  six.listen();
+  Octets const text = segment_octets({}, std::string(60, 'x'));
+  EXPECT_EQ(six.fate_of(piece(text, 0, 40)), Drop::none);
+  Octets const opening = syn();
+  EXPECT_EQ(six.fate_of(piece(opening, 0, static_cast<std::uint32_t>(opening.size()))), Drop::none);
+  EXPECT_TRUE(six.next_segment().flags == (flag::syn | flag::ack));
+  EXPECT_EQ(six.fate_of(piece(text, 40, 40)), Drop::tcp_no_ack);  // the queued one was kept
+}
+
+//= rfc8200#4.5
+//= type=test
+//# 8200:V6-14, 8200:V6-15 the field that cannot be is pointed at
+TEST(Fragments, WhatCannotBeIsAnswered) {
+  Six six(taking());
+  SixPacket ragged = piece(Octets(64), 0, 40);
+  ragged.payload.pop_back();
+  EXPECT_EQ(six.fate_of(ragged), Drop::ip_fragment_malformed);
+  wire::Icmp6Message problem = six.next_icmp();
+  EXPECT_EQ(problem.code, wire::problem_field);
+  EXPECT_EQ(problem.rest, 4u);
+  SixPacket beyond = piece(Octets(64), 0, 40);
+  beyond.payload[2] = std::byte{0xff};
+  beyond.payload[3] = std::byte{0xf9};
+  EXPECT_EQ(six.fate_of(beyond), Drop::ip_fragment_malformed);
+  problem = six.next_icmp();
+  EXPECT_EQ(problem.rest, 42u);
+}
+
+//= rfc5722#4
+//= type=test
+//# 5722:OVL-2 silently
+//= rfc8200#4.5
+//= type=test
+//# 8200:V6-17 no error is sent
+TEST(Fragments, AnOverlapIsNotAnswered) {
+  Six six(taking());
+  EXPECT_EQ(six.fate_of(piece(Octets(64), 0, 40)), Drop::none);
+  EXPECT_EQ(six.fate_of(piece(Octets(64), 32, 24)), Drop::ip_fragment_overlap);
+  EXPECT_EQ(six.fate_of(piece(Octets(64), 0, 40)), Drop::ip_fragment_overlap);
+  six.advance(Duration::seconds(61));
+  EXPECT_TRUE(six.out.empty());
+  EXPECT_EQ(six.fate_of(piece(Octets(64), 0, 40)), Drop::none);
+}
+
+//= rfc6980#5
+//= type=test
+//# 6980:NDF-2 neighbour discovery that came in pieces is ignored
+TEST(Fragments, NeighbourDiscoveryIsNotPutTogether) {
+  Config config = six_config(LinkType::ethernet);
+  config.reassembly_datagrams = Count{4};
+  config.duplicate_tests = Count{0};
+  Six six(config);
+  wire::NdMessage message;
+  message.target = six_device;
+  message.has_link_address = true;
+  message.link_address = six_peer_mac;
+  Octets whole(wire::nd_message_bytes_max);
+  whole.resize(wire::write({six_peer, six_device}, message, whole).count);
+  for (std::uint32_t begin : {0u, 16u}) {
+    SixPacket packet = piece(whole, begin, 16, 58);
+    packet.hop_limit = 255;
+    EXPECT_EQ(six.fate_of(packet), begin == 0 ? Drop::none : Drop::nd_fragmented);
+  }
+  EXPECT_TRUE(six.out.empty());
+}
+
+//= rfc791#3.1
+//= type=test
+//# 791:IP4-3 in fragments, too
+TEST(Fragments, ADatagramOfIpv4IsPutTogether) {
+  Config config = kit_config();
+  config.reassembly_datagrams = Count{2};
+  Kit kit(config);
+  kit.accept_connection();
+  std::string const said(536, 'q');
+  auto const frame =
+      kit.frame_of({.flags = flag::ack | flag::psh, .seq = 1, .ack = 1, .text = said});
+  std::span<const std::byte> const payload = std::span(frame).subspan(20);
+  for (std::uint32_t begin : {272u, 0u}) {
+    wire::Ipv4Header ip;
+    ip.source = kit.peer;
+    ip.destination = kit.device;
+    ip.protocol = wire::IpProtocol::tcp;
+    ip.time_to_live = 64;
+    ip.identification = 9;
+    ip.more_fragments = begin == 0;
+    ip.fragment_offset = static_cast<std::uint16_t>(begin / 8);
+    auto const part = begin == 0 ? payload.first(272) : payload.subspan(272);
+    std::vector<std::byte> packet(20);
+    wire::write(ip, Bytes{static_cast<std::uint32_t>(part.size())}, packet);
+    packet.insert(packet.end(), part.begin(), part.end());
+    kit.send_packet(packet);
+    kit.turn();
+  }
+  EXPECT_EQ(kit.received, said);
+}
+
+// Four beginnings in the name of a source ended reassembly for it, for a minute.
+TEST(Fragments, ForgedOnesBlockNoSource) {
+  Config config;
+  config.link = LinkType::ip;
+  config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
+  config.address_count = Count{1};
+  Kit kit(config);
+  kit.accept_connection();
+  std::string const said(536, 'q');
+  auto const frame =
+      kit.frame_of({.flags = flag::ack | flag::psh, .seq = 1, .ack = 1, .text = said});
+  std::span<const std::byte> const payload = std::span(frame).subspan(20);
+  auto const deliver = [&](std::uint16_t identification, bool rest) {
+    wire::Ipv4Header ip;
+    ip.source = kit.peer;
+    ip.destination = kit.device;
+    ip.protocol = wire::IpProtocol::tcp;
+    ip.time_to_live = 64;
+    ip.identification = identification;
+    ip.more_fragments = !rest;
+    ip.fragment_offset = rest ? 272 / 8 : 0;
+    auto const part = rest ? payload.subspan(272) : payload.first(272);
+    std::vector<std::byte> packet(20);
+    wire::write(ip, Bytes{static_cast<std::uint32_t>(part.size())}, packet);
+    packet.insert(packet.end(), part.begin(), part.end());
+    kit.send_packet(packet);
+    kit.turn();
+  };
+  for (std::uint16_t forged = 100; forged < 104; ++forged) {
+    deliver(forged, false);
+  }
+  deliver(9, false);
+  deliver(9, true);
+  EXPECT_EQ(kit.received, said);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,665 @@
+// IPv6 end to end: TCP over it, ICMPv6, neighbour discovery, and the choice of addresses.
+#include <gtest/gtest.h>
+
+#include "core/stack/testing/six_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+using wire::Icmp6Type;
+
+SixPacket carrying(const Octets& payload, std::uint8_t next = 6) {
+  SixPacket packet;
+  packet.next = next;
+  packet.payload = payload;
+  return packet;
+}
+
+SixPacket icmp(const wire::Icmp6Message& message, IpAddress destination = six_device,
+               std::uint8_t hop_limit = 64) {
+  SixPacket packet;
+  packet.destination = destination;
+  packet.next = 58;
+  packet.hop_limit = hop_limit;
+  packet.payload = icmp_octets(message, {six_peer, destination});
+  return packet;
+}
+
+SixPacket discovery(const wire::NdMessage& message, IpAddress destination,
+                    IpAddress source = six_peer) {
+  SixPacket packet;
+  packet.source = source;
+  packet.destination = destination;
+  packet.next = 58;
+  packet.hop_limit = 255;
+  packet.payload.resize(wire::nd_message_bytes_max);
+  packet.payload.resize(wire::write({source, destination}, message, packet.payload).count);
+  return packet;
+}
+
+SixPacket neighbour_answers() {
+  wire::NdMessage message;
+  message.type = Icmp6Type::neighbour_advertisement;
+  message.target = six_peer;
+  message.solicited = true;
+  message.override = true;
+  message.has_link_address = true;
+  message.link_address = six_peer_mac;
+  return discovery(message, six_device);
+}
+
+SixPacket syn() {
+  wire::Segment segment;
+  segment.flags = flag::syn;
+  segment.window = {65535};
+  return carrying(segment_octets(segment));
+}
+
+// A stack with one connection that the peer opened.
+void accept(Six& six) {
+  six.listen();
+  six.deliver(syn());
+  wire::Segment const answer = six.next_segment();
+  wire::Segment ack;
+  ack.flags = flag::ack;
+  ack.sequence = {1};
+  ack.acknowledgment = answer.sequence.next();
+  ack.window = {65535};
+  six.deliver(carrying(segment_octets(ack)));
+  ASSERT_TRUE(six.stack.inspect(six.id).exists);
+}
+
+//= rfc8200#8.3
+//= type=test
+//# 8200:V6-27 the MTU less 60
+//= rfc8200#8.1
+//= type=test
+//# 8200:V6-25 with the pseudo-header of IPv6
+//= rfc9293#3.1
+//= type=test
+//# 9293:P-CKSUM-V6 as TCP has it
+TEST(Ipv6, AConnectionIsOpenedUsedAndClosed) {
+  Six six;
+  six.listen();
+  six.deliver(syn());
+  wire::Segment const answer = six.next_segment();
+  EXPECT_TRUE(answer.flags == (flag::syn | flag::ack));
+  EXPECT_TRUE(answer.options.has_mss);
+  EXPECT_EQ(answer.options.mss, 1440);
+  wire::Segment text;
+  text.flags = flag::ack | flag::psh | flag::fin;
+  text.sequence = {1};
+  text.acknowledgment = answer.sequence.next();
+  text.window = {65535};
+  six.deliver(carrying(segment_octets(text, "hello")));
+  EXPECT_EQ(six.received, "hello");
+  // The peer named no MSS: 1220 octets fit the least MTU of IPv6.
+  EXPECT_EQ(six.stack.inspect(six.id).send.mss, Bytes{1220});
+  EXPECT_EQ(six.next_segment().acknowledgment, Sequence{7});
+  std::string const reply(1300, 'x');
+  ASSERT_EQ(six.stack.write(six.id, Kit::bytes_of(reply)).bytes, Bytes{1300});
+  six.turn();
+  EXPECT_EQ(six.next_segment().payload.size(), 1220u);
+}
+
+//= rfc8200#8.1
+//= type=test
+//# 8200:V6-25 what does not sum up is dropped
+TEST(Ipv6, ASegmentWithAWrongChecksumIsDropped) {
+  Six six;
+  SixPacket packet = syn();
+  packet.payload[5] ^= std::byte{1};
+  EXPECT_EQ(six.fate_of(packet), Drop::tcp_checksum);
+  SixPacket other = syn();
+  other.source.low = 3;
+  EXPECT_EQ(six.fate_of(other), Drop::tcp_checksum);
+}
+
+TEST(Ipv6, ASegmentForNobodyDrawsAReset) {
+  Six six;
+  EXPECT_EQ(six.fate_of(syn()), Drop::tcp_closed);
+  EXPECT_TRUE(six.next_segment().flags.rst());
+}
+
+//= rfc4443#4.2
+//= type=test
+//# 4443:ICMP6-14, 4443:ICMP6-15 the same identifier, number and data, from the address asked
+//= rfc4443#2.2
+//= type=test
+//# 4443:ICMP6-2 which is ours
+TEST(Icmp6, AnEchoRequestIsAnswered) {
+  Six six;
+  Octets const body(100, std::byte{7});
+  six.deliver(icmp({Icmp6Type::echo_request, 0, 0x0001'0002, body}));
+  wire::Icmp6Message const reply = six.next_icmp();
+  EXPECT_EQ(six.from, six_device);
+  EXPECT_EQ(reply.type, Icmp6Type::echo_reply);
+  EXPECT_EQ(reply.rest, 0x0001'0002u);
+  EXPECT_TRUE(std::equal(reply.body.begin(), reply.body.end(), body.begin(), body.end()));
+}
+
+//= rfc8200#8.4
+//= type=test
+//# 8200:V6-28 no header of the request comes back, a routing header least of all
+//= rfc8200#4.5
+//= type=test
+//# 8200:V6-21 nor a fragment header
+TEST(Icmp6, AReplyHasNoExtensionHeader) {
+  Six six;
+  Octets const request =
+      icmp_octets({Icmp6Type::echo_request, 0, 0, Octets(8)}, {six_peer, six_device});
+  Octets chain{std::byte{44}, std::byte{0}, std::byte{9}, std::byte{0},
+               std::byte{0},  std::byte{0}, std::byte{0}, std::byte{0}};
+  chain.insert(chain.end(), {std::byte{58}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{1},
+                             std::byte{2}, std::byte{3}, std::byte{4}});
+  chain.insert(chain.end(), request.begin(), request.end());
+  six.deliver(carrying(chain, 43));
+  wire::Ipv6Packet const reply = six.next();
+  EXPECT_EQ(reply.header.next_header, 58);
+  EXPECT_EQ(reply.payload.size(), 16u);
+}
+
+//= rfc4443#2.4
+//= type=test
+//# 4443:ICMP6-4 an unknown type that informs is silently discarded
+TEST(Icmp6, WhatNobodyAskedForIsDropped) {
+  Six six;
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type{200}, 0, 0, {}})), Drop::icmp_type_unknown);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::echo_reply, 0, 0, {}})), Drop::icmp_type_unknown);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::echo_request, 0, 0, {}}, all_nodes)),
+            Drop::icmp_echo_to_group);
+  SixPacket nobody = icmp({Icmp6Type::echo_request, 0, 0, {}});
+  nobody.source = {};
+  nobody.payload = icmp_octets({Icmp6Type::echo_request, 0, 0, {}}, {{}, six_device});
+  EXPECT_EQ(six.fate_of(nobody), Drop::ip_source_invalid);
+  EXPECT_TRUE(six.out.empty());
+}
+
+//= rfc8200#4
+//= type=test
+//# 8200:V6-4 discarded, and told where it is named
+//= rfc4443#3.4
+//= type=test
+//# 4443:ICMP6-13 a parameter problem that points
+//= rfc4443#2.4
+//= type=test
+//# 4443:ICMP6-5 as much of the packet as 1280 octets hold
+TEST(Icmp6, AnUnknownTransportIsToldSo) {
+  Six six;
+  SixPacket const packet = carrying(Octets(1400), 17);
+  EXPECT_EQ(six.fate_of(packet), Drop::ip_protocol_unknown);
+  ASSERT_EQ(six.out.size(), 1u);
+  EXPECT_EQ(six.out[0].size(), 1280u);
+  wire::Icmp6Message const problem = six.next_icmp();
+  EXPECT_EQ(problem.type, Icmp6Type::parameter_problem);
+  EXPECT_EQ(problem.code, wire::problem_next_header);
+  EXPECT_EQ(problem.rest, 6u);
+  Octets const quoted = bytes_of(packet);
+  EXPECT_TRUE(std::equal(problem.body.begin(), problem.body.end(), quoted.begin()));
+}
+
+//= rfc4443#2.4
+//= type=test
+//# 4443:ICMP6-6 never about an error
+//# 4443:ICMP6-7 nor about a packet to a group, except for option bits 10
+//# 4443:ICMP6-8 nor to nobody
+TEST(Icmp6, NotEveryPacketIsComplainedAbout) {
+  Six six;
+  SixPacket group = carrying(Octets(20), 17);
+  group.destination = all_nodes;
+  EXPECT_EQ(six.fate_of(group), Drop::ip_protocol_unknown);
+  SixPacket nobody = carrying(Octets(20), 17);
+  nobody.source = {};
+  EXPECT_EQ(six.fate_of(nobody), Drop::ip_protocol_unknown);
+  Octets error{std::byte{58}, std::byte{0}, std::byte{0x9e}, std::byte{4},
+               std::byte{0},  std::byte{0}, std::byte{0},    std::byte{0}};
+  Octets const message =
+      icmp_octets({Icmp6Type::unreachable, 0, 0, Octets(48)}, {six_peer, six_device});
+  Octets const about_error = [&] {
+    Octets all = error;
+    all.insert(all.end(), message.begin(), message.end());
+    return all;
+  }();
+  EXPECT_EQ(six.fate_of(carrying(about_error, 60)), Drop::ip_option_unknown);
+  SixPacket option = carrying(error, 60);
+  option.payload[0] = std::byte{6};
+  option.payload[2] = std::byte{0xde};
+  option.destination = all_nodes;
+  EXPECT_EQ(six.fate_of(option), Drop::ip_option_unknown);
+  EXPECT_TRUE(six.out.empty());
+  option.payload[2] = std::byte{0x9e};
+  EXPECT_EQ(six.fate_of(option), Drop::ip_option_unknown);
+  EXPECT_EQ(six.next_icmp().code, wire::problem_option);
+  EXPECT_EQ(six.from, six_device);
+}
+
+//= rfc4443#2.4
+//= type=test
+//# 4443:ICMP6-9 fifty at once, then as many as a second allows
+TEST(Icmp6, ErrorsAreLimited) {
+  Config config = six_config();
+  config.icmp_replies_per_second = Count{10};
+  Six six(config);
+  for (int i = 0; i < 200; ++i) {
+    six.deliver(carrying(Octets(20), 17));
+  }
+  EXPECT_EQ(six.out.size(), 50u);
+  six.now = six.now + Duration::seconds(1);
+  for (int i = 0; i < 200; ++i) {
+    six.deliver(carrying(Octets(20), 17));
+  }
+  EXPECT_EQ(six.out.size(), 60u);
+}
+
+// The error about a segment that the stack has sent.
+Octets quoting(const Octets& frame) { return {frame.begin(), frame.begin() + 60}; }
+
+struct SoftCode {
+  std::uint8_t code;
+  Cause cause;
+};
+
+// 7 is no code that anybody knows.
+constexpr std::array soft_codes{
+    SoftCode{0, Cause::network_unreachable}, SoftCode{2, Cause::host_unreachable},
+    SoftCode{3, Cause::host_unreachable},    SoftCode{5, Cause::prohibited},
+    SoftCode{6, Cause::prohibited},          SoftCode{7, Cause::parameter_problem}};
+
+//= rfc9293#3.9.2.2
+//= type=test
+//# 9293:MUST-56 of ICMPv6, unreachable 0 and 3, and all of time exceeded and parameter problem
+TEST(Icmp6, ASoftErrorEndsNoOpen) {
+  Six six;
+  ConnectionId const opened = six.connect();
+  six.turn();
+  Octets const quote = quoting(six.out[0]);
+  for (std::uint8_t const code : {std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{2}}) {
+    EXPECT_EQ(six.fate_of(icmp({Icmp6Type::parameter_problem, code, 6, quote})), Drop::none);
+    EXPECT_EQ(six.events.back().cause, Cause::parameter_problem);
+    EXPECT_TRUE(six.stack.inspect(opened).exists);
+  }
+  for (auto const& [code, cause] : soft_codes) {
+    EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, code, 0, quote})), Drop::none);
+    EXPECT_EQ(six.events.back().kind, EventKind::soft_error);
+    EXPECT_EQ(six.events.back().cause, cause) << int{code};
+  }
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::time_exceeded, 1, 0, quote})), Drop::none);
+  EXPECT_EQ(six.events.back().cause, Cause::time_exceeded);
+  EXPECT_TRUE(six.stack.inspect(opened).exists);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 1, 0, quote})), Drop::none);
+  EXPECT_EQ(six.events.back().kind, EventKind::closed);
+  EXPECT_EQ(six.events.back().cause, Cause::prohibited);
+}
+
+//= rfc4443#3.1
+//= type=test
+//# 4443:ICMP6-11 they reach the transport
+TEST(Icmp6, AnErrorEndsAnOpenAndNoMore) {
+  Six six;
+  ConnectionId const opened = six.connect();
+  six.turn();
+  ASSERT_EQ(six.out.size(), 1u);
+  Octets const quote = quoting(six.out[0]);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 0, 0, quote})), Drop::none);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::time_exceeded, 0, 0, quote})), Drop::none);
+  EXPECT_EQ(six.events.back().cause, Cause::time_exceeded);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type{100}, 4, 0, quote})), Drop::none);
+  EXPECT_EQ(six.events.back().cause, Cause::parameter_problem);
+  EXPECT_TRUE(six.stack.inspect(opened).exists);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 4, 0, quote})), Drop::none);
+  EXPECT_EQ(six.events.back().kind, EventKind::closed);
+  EXPECT_EQ(six.events.back().cause, Cause::refused);
+}
+
+//= rfc4443#2.4
+//= type=test
+//# 4443:ICMP6-3 an error of an unknown type goes up as well
+//# 4443:ICMP6-20 one that does not show the transport is dropped
+//= rfc4443#3.2
+//= type=test
+//# 4443:ICMP6-19 the code of a packet too big is not looked at
+TEST(Icmp6, AnErrorMustQuoteASegmentOfOurs) {
+  Six six;
+  six.connect();
+  six.turn();
+  Octets quote = quoting(six.out[0]);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type{100}, 0, 0, quote})), Drop::none);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::packet_too_big, 77, 1400, quote})), Drop::none);
+  Octets const cut(quote.begin(), quote.begin() + 47);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 4, 0, cut})), Drop::icmp_quote_malformed);
+  quote[6] = std::byte{44};
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 4, 0, quote})), Drop::icmp_quote_unknown);
+  quote[6] = std::byte{6};
+  quote[23] = std::byte{9};
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, 4, 0, quote})), Drop::icmp_quote_malformed);
+}
+
+TEST(Ipv6, AMappedAddressOnTheWireIsRefused) {
+  Six six;
+  SixPacket packet = syn();
+  packet.source = IpAddress::v4(10, 0, 0, 2);
+  EXPECT_EQ(six.fate_of(packet), Drop::ip_source_invalid);
+  packet = syn();
+  packet.source = six_device;
+  EXPECT_EQ(six.fate_of(packet), Drop::ip_source_invalid);
+  packet.source = {0, 1};
+  EXPECT_EQ(six.fate_of(packet), Drop::ip_source_invalid);
+  packet.source = {};
+  EXPECT_EQ(six.fate_of(packet), Drop::ip_source_invalid);
+  packet = syn();
+  packet.destination.low = 9;
+  EXPECT_EQ(six.fate_of(packet), Drop::ip_not_for_us);
+}
+
+//= rfc8200#5
+//= type=test
+//# 8200:V6-23 the link carries 1280 octets, or there is no IPv6 on it
+TEST(Ipv6, ALinkOfIpv6CarriesItsLeastMtu) {
+  Config config = six_config();
+  set_mtu(config, Bytes{1279});
+  EXPECT_FALSE(fault_of(config).empty());
+  set_mtu(config, Bytes{1280});
+  EXPECT_TRUE(fault_of(config).empty());
+}
+
+Config on_ethernet() { return six_config(LinkType::ethernet); }
+
+//= rfc4862#5.4
+//= type=test
+//# 4862:DAD-1, 4862:DAD-11 a connection's SYN waits for the test of its address
+//# 4862:DAD-3 meanwhile nothing but neighbour discovery is taken
+//= rfc4861#7.2.2
+//= type=test
+//# 4861:ND-10 and then for its next hop
+TEST(Ipv6, AConnectionWaitsForItsAddressAndItsNeighbour) {
+  Six six(on_ethernet());
+  six.connect();
+  six.turn();
+  EXPECT_TRUE(six.out.empty());
+  EXPECT_EQ(six.fate_of(syn()), Drop::ip_tentative);
+  EXPECT_EQ(six.fate_of(icmp({Icmp6Type::echo_request, 0, 0, {}})), Drop::ip_tentative);
+  EXPECT_EQ(six.fate_of(carrying(Octets(20), 17)), Drop::ip_protocol_unknown);
+  six.advance(Duration::milliseconds(2500));
+  ASSERT_GE(six.out.size(), 3u);  // two addresses were tested, then the neighbour is asked
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(six.next_icmp().type, Icmp6Type::neighbour_solicitation);
+    EXPECT_EQ(six.from, IpAddress{});
+  }
+  EXPECT_EQ(six.next_icmp().type, Icmp6Type::neighbour_solicitation);
+  EXPECT_EQ(six.from, six_device);
+  EXPECT_EQ(six.to, group_mac(six_peer.solicited_node()));
+  six.out.clear();
+  six.deliver(neighbour_answers());
+  EXPECT_TRUE(six.next_segment().flags == flag::syn);
+  EXPECT_EQ(six.to, six_peer_mac);
+}
+
+TEST(Ipv6, ADuplicateAddressIsNeverUsed) {
+  Six six(on_ethernet());
+  six.connect();
+  wire::NdMessage theirs;
+  theirs.type = Icmp6Type::neighbour_advertisement;
+  theirs.target = six_device;
+  six.deliver(discovery(theirs, all_nodes));
+  six.advance(Duration::seconds(10));
+  for (Octets const& frame : six.out) {
+    wire::EthernetFrame ethernet;
+    wire::Ipv6Packet packet;
+    ASSERT_EQ(wire::parse(frame, ethernet), Drop::none);
+    ASSERT_EQ(wire::parse(ethernet.payload, packet), Drop::none);
+    EXPECT_NE(packet.header.source, six_device);
+  }
+  EXPECT_EQ(six.fate_of(syn()), Drop::ip_tentative);
+}
+
+// Ethernet, its addresses tested, its neighbour known.
+void settle_down(Six& six) {
+  six.advance(Duration::milliseconds(2500));
+  six.out.clear();
+}
+
+//= rfc4861#7.3.1
+//= type=test
+//# 4861:ND-26 what acknowledges something new says that it hears us
+//= rfc4861#7.3.3
+//= type=test
+//# 4861:ND-33 a frame that says nothing new does not
+TEST(Ipv6, ProgressSparesTheProbe) {
+  for (bool const progress : {false, true}) {
+    Six six(on_ethernet());
+    settle_down(six);
+    six.listen();
+    six.deliver(syn());
+    ASSERT_EQ(six.next_icmp().type, Icmp6Type::neighbour_solicitation);
+    six.deliver(neighbour_answers());
+    wire::Segment const answer = six.next_segment();
+    wire::Segment ack;
+    ack.flags = flag::ack;
+    ack.sequence = {1};
+    ack.acknowledgment = answer.sequence.next();
+    ack.window = {65535};
+    six.deliver(carrying(segment_octets(ack)));
+    six.advance(Duration::seconds(50));  // REACHABLE is over
+    ASSERT_TRUE(six.out.empty());
+    ASSERT_EQ(six.stack.write(six.id, Kit::bytes_of("x")).bytes, Bytes{1});
+    six.turn();
+    EXPECT_EQ(six.next_segment().payload.size(), 1u);
+    ack.acknowledgment = ack.acknowledgment + Bytes{progress ? 1u : 0u};
+    six.deliver(carrying(segment_octets(ack)));
+    six.advance(Duration::milliseconds(5100));
+    bool probed = false;
+    for (Octets const& frame : six.out) {
+      probed = probed || frame[14 + 6] == std::byte{58};
+    }
+    EXPECT_EQ(probed, !progress);
+  }
+}
+
+// Anybody can send a SYN or a reset in the name of a neighbour that is gone.
+//= rfc4861#7.3.1
+//= type=test
+//# 4861:ND-26 a SYN says nothing of the way from us, the ACK of our answer does
+TEST(Ipv6, ASynIsNoProgress) {
+  enum class Case { syn, text, reset, handshake };
+  for (Case const what : {Case::syn, Case::text, Case::reset, Case::handshake}) {
+    Six six(on_ethernet());
+    settle_down(six);
+    six.listen();
+    six.deliver(syn());
+    ASSERT_EQ(six.next_icmp().type, Icmp6Type::neighbour_solicitation);
+    six.deliver(neighbour_answers());
+    wire::Segment next;
+    next.flags = flag::ack;
+    next.sequence = {1};
+    next.acknowledgment = six.next_segment().sequence.next();
+    next.window = {65535};
+    six.deliver(carrying(segment_octets(next)));
+    six.advance(Duration::seconds(50));  // REACHABLE is over
+    ASSERT_TRUE(six.out.empty());
+    if (what == Case::reset) {
+      next.flags = flag::rst;
+      six.deliver(carrying(segment_octets(next)));
+    }
+    next.source = {Kit::peer_port + 1};
+    next.destination = {Kit::device_port};
+    next.flags = flag::syn;
+    next.sequence = {500};
+    six.deliver(carrying(segment_octets(next, what == Case::text ? "text" : "")));
+    wire::Segment const answer = six.next_segment();
+    if (what == Case::handshake) {
+      next.flags = flag::ack;
+      next.sequence = {501};
+      next.acknowledgment = answer.sequence.next();
+      six.deliver(carrying(segment_octets(next)));
+    }
+    six.advance(Duration::milliseconds(5100));
+    bool probed = false;
+    for (Octets const& frame : six.out) {
+      probed = probed || frame[14 + 6] == std::byte{58};
+    }
+    EXPECT_EQ(probed, what != Case::handshake) << static_cast<int>(what);
+  }
+}
+
+//= rfc4861#6.3.4
+//= type=test
+//# 4861:ND-39 hop limit and MTU of new connections
+//= rfc4861#5.2
+//= type=test
+//# 4861:ND-35 what is not on-link goes to the router
+TEST(Ipv6, ARouterLeadsElsewhere) {
+  Config config = on_ethernet();
+  config.follow_routers = true;
+  config.tcp.path_mtu_discovery = true;
+  Six six(config);
+  settle_down(six);
+  IpAddress const elsewhere{0x2001'0db8'00ff'0000, 9};
+  Open open;
+  open.remote = {elsewhere, {80}};
+  ConnectionId made;
+  EXPECT_EQ(six.stack.connect(open, made), Refusal::no_route);
+  IpAddress const router = link_local_of(six_peer_mac);
+  Octets body(8 + 8 + 8);
+  body[8] = std::byte{5};
+  body[9] = std::byte{1};
+  body[14] = std::byte{1400 >> 8};
+  body[15] = std::byte{1400 & 0xff};
+  body[16] = std::byte{1};
+  body[17] = std::byte{1};
+  std::memcpy(body.data() + 18, six_peer_mac.octets.data(), 6);
+  SixPacket advertisement;
+  advertisement.source = router;
+  advertisement.destination = all_nodes;
+  advertisement.next = 58;
+  advertisement.hop_limit = 255;
+  advertisement.payload = icmp_octets({Icmp6Type::router_advertisement, 0, 17u << 24 | 1800, body},
+                                      {router, all_nodes});
+  EXPECT_EQ(six.fate_of(advertisement), Drop::none);
+  EXPECT_EQ(six.stack.connect(open, made), Refusal::none);
+  six.turn();
+  wire::Ipv6Packet const packet = six.next();
+  EXPECT_EQ(packet.header.source, six_device);
+  EXPECT_EQ(packet.header.destination, elsewhere);
+  EXPECT_EQ(packet.header.hop_limit, 17);
+  EXPECT_EQ(six.to, six_peer_mac);
+  wire::Segment answer;
+  answer.source = {80};
+  answer.destination = six.stack.inspect(made).tuple.local.port;
+  answer.flags = flag::syn | flag::ack;
+  answer.acknowledgment = six.stack.inspect(made).send.nxt;
+  answer.window = {65535};
+  answer.options.has_mss = true;
+  answer.options.mss = 9000;
+  SixPacket back = carrying(segment_octets(answer, {}, elsewhere));
+  back.source = elsewhere;
+  six.deliver(back);
+  EXPECT_EQ(six.stack.inspect(made).send.mss, Bytes{1340});
+}
+
+TEST(Ipv6, RoutesAndSourcesAreChosenByPrefix) {
+  Config config = on_ethernet();
+  config.addresses[1] = {IpAddress{0x2001'0db8'0001'0000, 1}, 64};
+  config.addresses[2] = {IpAddress::v4(10, 0, 0, 1), 24};
+  config.address_count = Count{3};
+  config.routes[0] = {{}, link_local_of(six_peer_mac), 0};
+  config.routes[1] = {{0x2001'0db8'00ff'0000, 0}, {0x2001'0db8'0001'0000, 9}, 48};
+  config.route_count = Count{2};
+  config.duplicate_tests = Count{0};
+  Six six(config);
+  struct Case {
+    IpAddress remote;
+    IpAddress hop;
+    IpAddress source;
+  };
+  IpAddress const link_local = link_local_of(six_device_mac);
+  for (Case const& each :
+       {Case{six_peer, six_peer, six_device},
+        Case{{0x2001'0db8'0001'0000, 5}, {0x2001'0db8'0001'0000, 5}, {0x2001'0db8'0001'0000, 1}},
+        Case{{0x2001'0db8'00ff'0001, 5}, {0x2001'0db8'0001'0000, 9}, six_device},
+        Case{{0x2600'0000'0000'0000, 5}, link_local_of(six_peer_mac), six_device},
+        Case{{0xfe80'0000'0000'0000, 7}, {0xfe80'0000'0000'0000, 7}, link_local}}) {
+    Open open;
+    open.remote = {each.remote, {80}};
+    ConnectionId made;
+    ASSERT_EQ(six.stack.connect(open, made), Refusal::none);
+    EXPECT_EQ(six.stack.inspect(made).tuple.local.address, each.source);
+    six.turn();
+    ASSERT_EQ(six.out.size(), 1u);
+    wire::Icmp6Message const asked = six.next_icmp();
+    wire::NdMessage message;
+    ASSERT_EQ(wire::parse(asked, message), Drop::none);
+    EXPECT_EQ(message.target, each.hop);
+    EXPECT_EQ(six.from, each.source);
+  }
+  Open mixed;
+  mixed.local = {IpAddress::v4(10, 0, 0, 1), {0}};
+  mixed.remote = {six_peer, {80}};
+  ConnectionId made;
+  EXPECT_EQ(six.stack.connect(mixed, made), Refusal::bad_local);
+}
+
+TEST(Ipv6, FramesOfAVlanCarryItsTagAndOthersAreDropped) {
+  Config config = on_ethernet();
+  config.vlan = 7;
+  config.duplicate_tests = Count{0};
+  Six six(config);
+  six.deliver(icmp({Icmp6Type::echo_request, 0, 0, Octets(4)}));
+  EXPECT_EQ(six.next_icmp().type, Icmp6Type::echo_reply);  // next() looks at the tag
+  Octets frame(wire::ethernet_bytes(8));
+  wire::write(wire::EthernetHeader{six_device_mac, six_peer_mac, wire::EtherType::ipv6, 8}, frame);
+  Ingress const other{frame, Checksum::unknown, six.now};
+  six.stack.receive(six.now, {&other, 1});
+  six.stack.settle();
+  EXPECT_EQ(six.stack.statistics().drops.of(Drop::frame_other_vlan), 1u);
+}
+
+TEST(Ipv6, BeforeItsFirstTurnAStackIsDue) {
+  for (Config config : {on_ethernet(), Config{}}) {
+    config.addresses[0] = {six_device, 64};
+    config.address_count = Count{1};
+    std::vector<std::byte> arena(Stack::arena_bytes(config) + 64);
+    auto const at = reinterpret_cast<std::uintptr_t>(arena.data());
+    Stack stack(test_keys(config), std::span(arena).subspan((64 - at % 64) % 64));
+    EXPECT_EQ(stack.deadline(), Instant{});
+    Instant const now = Instant{} + Duration::seconds(5);
+    stack.expire(now);
+    // From now on its clock runs: the first test of an address is due within a second.
+    EXPECT_GT(stack.deadline(), now);
+    EXPECT_LE(stack.deadline(), now + Duration::seconds(1));
+  }
+}
+
+TEST(Ipv6, ASnapshotHoldsWhatNeighboursAndRoutersTold) {
+  Config config = on_ethernet();
+  Six six(config);
+  settle_down(six);
+  six.connect();
+  six.turn();
+  Octets snapshot(six.stack.snapshot_bytes());
+  six.stack.snapshot(snapshot);
+  std::uint64_t const before = six.stack.fingerprint();
+  six.deliver(neighbour_answers());
+  EXPECT_NE(six.stack.fingerprint(), before);
+  ASSERT_EQ(six.stack.restore(snapshot), Refusal::none);
+  EXPECT_EQ(six.stack.fingerprint(), before);
+}
+
+//= rfc4443#3.1
+//= type=test
+//# 4443:ICMP6-11 an error about a connection that stands ends nothing
+TEST(Icmp6, AHardErrorIsSoftOnceTheConnectionStands) {
+  Six six;
+  accept(six);
+  ASSERT_EQ(six.stack.write(six.id, Kit::bytes_of("text")).bytes, Bytes{4});
+  six.turn();
+  Octets const quote = quoting(six.out.back());
+  for (auto const& [code, cause] : {SoftCode{4, Cause::refused}, SoftCode{1, Cause::prohibited}}) {
+    EXPECT_EQ(six.fate_of(icmp({Icmp6Type::unreachable, code, 0, quote})), Drop::none);
+    EXPECT_EQ(six.events.back().kind, EventKind::soft_error);
+    EXPECT_EQ(six.events.back().cause, cause);
+  }
+  EXPECT_TRUE(six.stack.inspect(six.id).exists);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,204 @@
+// Law 8: how a burst is cut changes nothing, and a longer burst leaves out superseded ACKs only.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "core/stack/testing/flow_kit.hpp"
+#include "core/units/random.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+using Frame = std::vector<std::byte>;
+
+// Everything that a peer may send into an open connection, well formed and not.
+In any_segment(Random& draw, const Flow& flow) {
+  std::uint32_t const next = flow.info().receive.nxt.value - flow.peer_iss.value;
+  auto const near = [&](std::uint32_t around) {
+    return static_cast<std::uint32_t>(around + draw.below(6000)) - 2000;
+  };
+  In in;
+  in.flags = flag::ack;
+  auto const ahead = static_cast<std::uint32_t>(1000 * draw.below(8));
+  in.seq = draw.below(3) == 0 ? near(next) : next + ahead;
+  in.ack = 1 + static_cast<std::uint32_t>(draw.below(3) * 1000);
+  auto const count = static_cast<std::uint32_t>(1 + draw.below(1000));
+  in.text = octets(in.seq, draw.below(4) == 0 ? 0 : count);
+  in.window = static_cast<std::uint16_t>(draw.below(3) == 0 ? draw.below(3000) : 65535);
+  switch (draw.below(30)) {
+    case 0:
+      in.flags = in.flags | flag::fin;
+      break;
+    case 1:
+      in.flags = in.flags | flag::syn;
+      break;
+    case 2:
+      in.flags = flag::rst;
+      break;
+    case 3:
+      in.flags = in.flags | flag::urg;
+      in.urgent = static_cast<std::uint16_t>(draw.below(3000));
+      break;
+    case 4:
+      in.flags = {};
+      break;
+    default:
+      break;
+  }
+  return in;
+}
+
+// One turn, its burst cut where `cuts` says; what the application does depends on events alone.
+struct Cut {
+  std::vector<Frame> frames;
+  std::vector<std::size_t> ends;  // of the calls of receive, the last one the number of frames
+};
+
+std::vector<Frame> run_turn(Flow& flow, const Cut& cut, bool reads) {
+  std::size_t from = 0;
+  for (std::size_t end : cut.ends) {
+    std::vector<Ingress> burst;
+    for (; from < end; ++from) {
+      burst.push_back({cut.frames[from], Checksum::unknown, flow.now});
+    }
+    flow.stack.receive(flow.now, burst);
+  }
+  flow.stack.expire(flow.now);
+  Event event;
+  while (flow.stack.next_event(event)) {
+    if (reads && event.kind == EventKind::received) {
+      flow.read(event.id);
+    }
+  }
+  flow.stack.settle();
+  std::vector<Frame> out;
+  std::vector<std::byte> room(70'000);
+  while (flow.stack.wants_transmit()) {
+    Egress const egress = flow.stack.transmit(flow.now, room);
+    if (egress.length == 0) {
+      break;
+    }
+    out.emplace_back(room.begin(), room.begin() + egress.length);
+  }
+  flow.stack.check_invariants();
+  return out;
+}
+
+std::vector<std::size_t> cuts_of(Random& draw, std::size_t count) {
+  std::vector<std::size_t> ends;
+  for (std::size_t at = 0; at < count;) {
+    at = std::min<std::size_t>(count, at + draw.below(5));
+    ends.push_back(at);
+  }
+  ends.push_back(count);
+  return ends;
+}
+
+TEST(Bursts, CuttingReceiveChangesNothing) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Random draw(seed);
+    Random cuts = draw.fork("cuts");
+    bool const reads = seed % 2 == 0;
+    Flow whole;
+    Flow pieces;
+    for (Flow* flow : {&whole, &pieces}) {
+      flow->write_octets(20'000);
+      flow->take();
+    }
+    ASSERT_EQ(whole.stack.fingerprint(), pieces.stack.fingerprint());
+    for (int turn = 0; turn < 12; ++turn) {
+      Cut cut;
+      auto const count = 1 + draw.below(32);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        cut.frames.push_back(whole.frame_of(any_segment(draw, whole)));
+      }
+      cut.ends = {cut.frames.size()};
+      auto const one = run_turn(whole, cut, reads);
+      cut.ends = cuts_of(cuts, cut.frames.size());
+      auto const many = run_turn(pieces, cut, reads);
+      ASSERT_EQ(one, many) << "seed " << seed << " turn " << turn;
+      ASSERT_EQ(whole.stack.fingerprint(), pieces.stack.fingerprint()) << "seed " << seed;
+      whole.now = whole.now + Duration::milliseconds(draw.below(300));
+      pieces.now = whole.now;
+    }
+  }
+}
+
+// What is compared of an ACK: number, flags, window. (SACK comes with a later milestone.)
+std::vector<std::string> acks_of(Flow& flow) {
+  std::vector<std::string> out;
+  for (Out const& segment : flow.take()) {
+    out.push_back(line(segment) + " window " + std::to_string(segment.window));
+  }
+  return out;
+}
+
+// A pure receiver whose application is silent, turns of 32 against 32 turns at the same instant.
+TEST(Bursts, LongBurstsLeaveOutSupersededAcksOnly) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Random draw(seed);
+    Config config = flow_config();
+    config.tcp.ack_stretch_segments = Count{static_cast<std::uint32_t>(2 + draw.below(20))};
+    config.tcp.ack_stretch_after = Bytes{static_cast<std::uint32_t>(draw.below(3) * 9000)};
+    Flow together(config);
+    Flow apart(config);
+    together.auto_consume = false;
+    apart.auto_consume = false;
+    std::uint32_t next = 1;
+    for (int turn = 0; turn < 2; ++turn) {
+      std::vector<In> burst;
+      for (std::uint32_t i = 0; i < 32; ++i) {
+        std::uint32_t from = next + 900 * i;
+        if (draw.below(4) == 0) {
+          from = next + 900 * static_cast<std::uint32_t>(draw.below(32));
+        }
+        burst.push_back({.flags = flag::ack, .seq = from, .ack = 1, .text = octets(from, 900)});
+      }
+      next += 900 * 32;
+      for (In const& in : burst) {
+        together.send(in);
+        apart.deliver(in);
+      }
+      together.turn();
+      auto const few = acks_of(together);
+      auto const all = acks_of(apart);
+      std::size_t at = 0;
+      for (std::string const& ack : few) {
+        while (at < all.size() && all[at] != ack) {
+          ++at;
+        }
+        ASSERT_LT(at, all.size()) << "seed " << seed << ": " << ack << " is not among them";
+        ++at;
+      }
+      ASSERT_EQ(few.empty(), all.empty());
+      if (!few.empty()) {
+        ASSERT_EQ(few.back(), all.back()) << "seed " << seed;
+      }
+      ASSERT_EQ(together.info().receive.nxt, apart.info().receive.nxt);
+      ASSERT_EQ(together.info().receive.unread, apart.info().receive.unread);
+    }
+  }
+}
+
+// The same for any number of duplicates: none of them may be missing at the end of a burst. The
+// first one says what the delayed ACK would.
+TEST(Bursts, TrailingDuplicatesAreAllThere) {
+  for (std::uint32_t count : {1u, 3u, 10u, 31u}) {
+    Flow flow;
+    flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = octets(1, 500)});
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::uint32_t const from = 1001 + 500 * i;
+      flow.send({.flags = flag::ack, .seq = from, .ack = 1, .text = octets(from, 500)});
+    }
+    flow.turn();
+    auto const out = flow.take();
+    std::uint32_t duplicates = 0;
+    for (Out const& ack : out) {
+      duplicates += ack.ack == 501 ? 1 : 0;
+    }
+    EXPECT_EQ(duplicates, count);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::testing

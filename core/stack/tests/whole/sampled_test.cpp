@@ -1,0 +1,57 @@
+// Tests of branches that tools/mutants --listed takes out, where those beside them look elsewhere.
+#include <gtest/gtest.h>
+
+#include "core/stack/testing/test_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+//= rfc9293#3.8.5
+//= type=test
+//# 9293:MUST-31 the urgent data may be longer than the segment that announces it
+TEST(Sampled, UrgentDataGoesBeyondItsSegment) {
+  Kit kit;
+  kit.auto_consume = false;
+  kit.socket_in(State::established);
+  kit.deliver({.flags = flag::ack | flag::urg, .seq = 1, .ack = 1, .text = "abc", .urgent = 4000});
+  ASSERT_TRUE(kit.notified(EventKind::urgent));
+  EXPECT_EQ(kit.events.back().kind, EventKind::urgent);
+  EXPECT_EQ(kit.events.back().bytes.count, 4000u);
+  EXPECT_EQ(kit.info().receive.up, kit.peer_iss + Bytes{4001});
+}
+
+//= rfc9293#3.4
+//= type=test
+//# 9293:P-CTL-ONCE the first FIN says where the stream ends, and a later one changes nothing
+TEST(Sampled, TheFirstFinEndsTheStream) {
+  Kit kit;
+  kit.socket_in(State::established);
+  kit.deliver({.flags = flag::ack | flag::fin, .seq = 4, .ack = 1});
+  kit.deliver({.flags = flag::ack | flag::fin, .seq = 4, .ack = 1, .text = "beyond"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "abc"});
+  EXPECT_EQ(kit.received, "abc");
+  EXPECT_EQ(kit.state(), State::close_wait);
+  EXPECT_EQ(kit.info().receive.nxt, kit.peer_iss + Bytes{5});
+}
+
+//= rfc9293#3.8.6.1
+//= type=test
+//# 9293:P-ZWP-REPLY a probe that repeats the last octet is answered: RCV.NXT and window 0
+TEST(Sampled, AnOldOctetAtAZeroWindow) {
+  Config config = kit_config();
+  config.tcp.receive_buffer = Bytes{1000};
+  Kit kit(config);
+  kit.auto_consume = false;
+  kit.accept_connection();
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = std::string(1000, 'x')});
+  kit.advance(Duration::seconds(1));
+  static_cast<void>(kit.take());
+  kit.deliver({.flags = flag::ack, .seq = 1000, .ack = 1, .text = "x"});
+  auto const out = kit.take();
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(line(out[0]), "A 1(0) ack 1001");
+  EXPECT_EQ(out[0].window, 0);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,264 @@
+// RFC 9293 3.8.4: keep-alive probes.
+#include <gtest/gtest.h>
+
+#include "core/stack/testing/flow_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+void turn_on(Flow& flow, std::uint64_t idle_ms = 60'000) {
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::keepalive_idle_ms, idle_ms}), Refusal::none);
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::keepalive, 1}), Refusal::none);
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-25 off by default: an idle connection asks for nothing
+TEST(KeepAlive, OffByDefault) {
+  Flow flow;
+  flow.advance(Duration::seconds(86'400));
+  EXPECT_EQ(flow.sent(), "");
+  EXPECT_TRUE(flow.stack.deadline().is_never());
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-24 switched on and off for one connection
+//# 9293:MUST-27 the interval is configurable, and kept to the nanosecond
+//# 9293:P-KA-PROBE, 9293:SHLD-12 SND.NXT - 1, without text
+TEST(KeepAlive, ProbesAfterTheInterval) {
+  Flow flow;
+  turn_on(flow);
+  flow.advance(Duration::seconds(60) - Duration{1});
+  EXPECT_EQ(flow.sent(), "");
+  flow.advance(Duration{1});
+  EXPECT_EQ(flow.sent(), "A 0(0) ack 1");
+  flow.ack(1);
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::keepalive, 0}), Refusal::none);
+  flow.advance(Duration::seconds(86'400));
+  EXPECT_EQ(flow.sent(), "");
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-28 two hours or more by default
+TEST(KeepAlive, TwoHoursByDefault) {
+  for (Config const& config : {Config{}, profile_rfc(), profile_linux(), profile_freebsd()}) {
+    EXPECT_GE(config.tcp.keepalive_idle, Duration::seconds(7200));
+    EXPECT_FALSE(config.tcp.keepalive);
+  }
+  Flow flow;
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::keepalive, 1}), Refusal::none);
+  flow.advance(Duration::seconds(7200) - Duration{1});
+  EXPECT_EQ(flow.sent(), "");
+  flow.advance(Duration{1});
+  EXPECT_EQ(flow.sent(), "A 0(0) ack 1");
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-26 what is heard begins the interval anew
+TEST(KeepAlive, HeardRestartsTheInterval) {
+  Flow flow;
+  turn_on(flow);
+  flow.advance(Duration::seconds(59));
+  flow.ack(1);
+  flow.advance(Duration::seconds(60) - Duration{1});
+  EXPECT_EQ(flow.sent(), "");
+  flow.advance(Duration{1});
+  EXPECT_EQ(flow.sent(), "A 0(0) ack 1");
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-26 while text is outstanding its own timer watches, and no probe leaves
+TEST(KeepAlive, NotWhileTextIsOut) {
+  Flow flow;
+  turn_on(flow, 500);
+  flow.write_octets(10);
+  std::uint64_t turns = 0;
+  Instant const end = flow.now + Duration::seconds(10);
+  while (flow.stack.deadline() <= end) {
+    flow.advance(flow.stack.deadline().since(flow.now));
+    ASSERT_LT(++turns, 100u);
+  }
+  for (Out const& out : flow.take()) {
+    EXPECT_EQ(out.text.size(), 10u);
+  }
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-29 one unanswered probe ends nothing; the configured number of them does
+TEST(KeepAlive, OnlyManyUnansweredProbesEndIt) {
+  Flow flow;
+  turn_on(flow);
+  flow.advance(Duration::seconds(60));
+  for (std::uint32_t probe = 1; probe <= 9; ++probe) {
+    EXPECT_EQ(flow.sent(), "A 0(0) ack 1") << probe;
+    EXPECT_EQ(flow.state(), State::established);
+    flow.advance(Duration::seconds(75) - Duration{1});
+    EXPECT_EQ(flow.state(), State::established);
+    flow.advance(Duration{1});
+  }
+  EXPECT_EQ(flow.state(), State::closed);
+  EXPECT_TRUE(flow.notified(EventKind::closed, Cause::keepalive_timed_out));
+}
+
+// An answer clears the count.
+TEST(KeepAlive, AnAnswerBeginsTheCountAnew) {
+  Flow flow;
+  turn_on(flow);
+  for (int i = 0; i < 30; ++i) {
+    flow.advance(Duration::seconds(60));
+    ASSERT_EQ(flow.sent(), "A 0(0) ack 1");
+    flow.advance(Duration::milliseconds(10));
+    flow.ack(1);
+  }
+  EXPECT_EQ(flow.state(), State::established);
+}
+
+// Its peer refuses a probe by its number, with the ACK that it carries: the delayed ACK follows in
+// its time. Else each octet would wait for a retransmission.
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:P-KA-PROBE a probe answers nothing
+TEST(KeepAlive, AProbeDischargesNoDelayedAck) {
+  Config config = flow_config();
+  config.tcp.delayed_ack = Duration::milliseconds(499);
+  Flow flow(config);
+  turn_on(flow, 200);
+  flow.text(1, 10);
+  EXPECT_EQ(flow.sent(), "");
+  flow.advance(Duration::milliseconds(200));
+  EXPECT_EQ(flow.sent(), "A 0(0) ack 11");
+  flow.advance(Duration::milliseconds(299) - Duration{1});
+  EXPECT_EQ(flow.sent(), "");
+  flow.advance(Duration{1});
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 11");
+}
+
+// We answer the peer's probes, with and without the octet of garbage.
+TEST(KeepAlive, PeersProbesAreAnswered) {
+  Flow flow;
+  flow.deliver({.flags = flag::ack, .seq = 0, .ack = 1});
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 1");
+  flow.deliver({.flags = flag::ack, .seq = 0, .ack = 1, .text = "x"});
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 1");
+}
+
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MAY-6 one octet of garbage where it is configured
+TEST(KeepAlive, OctetOfGarbage) {
+  Config config = flow_config();
+  config.tcp.keepalive_garbage = true;
+  Flow flow(config);
+  turn_on(flow);
+  flow.advance(Duration::seconds(60));
+  EXPECT_EQ(flow.sent(), "A 0(1) ack 1");
+  EXPECT_EQ(flow.info().send.una, flow.info().send.nxt);
+}
+
+// The probe was due before the text, and waits behind it for a frame: SND.NXT - 1 is then an octet
+// that the peer doesn't have, and garbage would become part of the stream.
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:P-KA-PROBE, 9293:MUST-26 no probe once text is out
+TEST(KeepAlive, NoGarbageAboveTextThatIsOut) {
+  Config config = flow_config();
+  config.tcp.keepalive_garbage = true;
+  Flow flow(config);
+  turn_on(flow);
+  flow.now = flow.now + Duration::seconds(60);
+  flow.stack.receive(flow.now, {});
+  flow.stack.expire(flow.now);
+  flow.write_octets(10);
+  EXPECT_EQ(flow.segments(), "1+10");
+  flow.advance(Duration::milliseconds(100));
+  EXPECT_EQ(flow.sent(), "");
+}
+
+// A probe that had no room to be sent does not count as one that was not answered.
+//= rfc9293#3.8.4
+//= type=test
+//# 9293:MUST-29 only probes that were sent say anything of the peer
+TEST(KeepAlive, ProbesWithoutRoomDoNotCount) {
+  Config config = kit_config();
+  config.tcp.keepalive = true;
+  config.tcp.active_max = Count{1};
+  Kit kit(config);
+  kit.auto_consume = false;
+  kit.accept_connection();
+  ConnectionId const idle = kit.id;
+  wire::Segment other;  // whose text stays unread, and holds the only room
+  other.source = {6000};
+  other.destination = {Kit::device_port};
+  other.flags = flag::syn;
+  other.window = {65535};
+  kit.send_segment(other, "");
+  kit.turn();
+  other.sequence = {1};
+  other.acknowledgment = kit.take().at(0).absolute.next();
+  other.flags = flag::ack;
+  kit.send_segment(other, "x");
+  kit.turn();
+  ASSERT_EQ(kit.stack.set(kit.id, {SettingKind::keepalive, 0}), Refusal::none);
+  kit.advance(config.tcp.delayed_ack);
+  EXPECT_EQ(kit.take().size(), 1u);
+  kit.advance(config.tcp.keepalive_idle + config.tcp.keepalive_interval * 20);
+  EXPECT_EQ(kit.sent(), "");
+  EXPECT_EQ(kit.stack.inspect(idle).state, State::established);
+  kit.read(kit.id);
+  kit.advance(config.tcp.keepalive_interval);
+  EXPECT_EQ(kit.take().size(), 1u);
+}
+
+// An interval under a millisecond is a short one: neither none, nor one without end.
+TEST(KeepAlive, ShortestInterval) {
+  Config config = kit_config();
+  config.tcp.keepalive = true;
+  config.tcp.keepalive_idle = Duration::nanoseconds(1);
+  config.tcp.user_timeout = Duration::nanoseconds(1);
+  Kit kit(config);
+  kit.accept_connection();
+  EXPECT_EQ(kit.info().user_timeout, Duration::milliseconds(1));
+  kit.advance(Duration::nanoseconds(999'999));
+  EXPECT_EQ(kit.sent(), "");
+  kit.advance(Duration::nanoseconds(1));
+  EXPECT_EQ(kit.sent(), "A 0(0) ack 1");
+}
+
+// Our half is closed and the application reads on: nothing of ours is out, the peer may be gone.
+TEST(KeepAlive, InFinWait2WhileTheApplicationReads) {
+  Flow flow;
+  turn_on(flow);
+  ASSERT_EQ(flow.stack.finish(flow.id), Refusal::none);
+  flow.turn();
+  flow.ack(2);
+  ASSERT_EQ(flow.state(), State::fin_wait_2);
+  static_cast<void>(flow.take());
+  flow.advance(Duration::seconds(60));
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 1");
+  flow.ack(2);
+  flow.advance(Duration::seconds(60));
+  EXPECT_EQ(flow.sent(), "A 1(0) ack 1");
+  flow.advance(Duration::seconds(9 * 75));
+  EXPECT_TRUE(flow.notified(EventKind::closed, Cause::keepalive_timed_out));
+}
+
+// With keep-alives off RFC 9293 has no bound there: the peer may have much to say.
+TEST(KeepAlive, FinWait2HasNoBoundOfItsOwn) {
+  Flow flow;
+  ASSERT_EQ(flow.stack.finish(flow.id), Refusal::none);
+  flow.turn();
+  flow.ack(2);
+  flow.advance(Duration::seconds(86'400));
+  EXPECT_EQ(flow.state(), State::fin_wait_2);
+  ASSERT_EQ(flow.stack.set(flow.id, {SettingKind::keepalive, 1}), Refusal::none);
+  flow.advance(Duration::seconds(7200 + 9 * 75));
+  EXPECT_EQ(flow.state(), State::closed);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

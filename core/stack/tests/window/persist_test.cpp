@@ -1,0 +1,377 @@
+// RFC 9293 3.8.6: the peer's window as it opens, shuts, shrinks, and is probed.
+#include <gtest/gtest.h>
+
+#include "core/stack/testing/flow_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count); }
+
+//= rfc9293#3.8.6.1
+//= type=test
+//# 9293:P-ZWP-SEND, 9293:MUST-36 one octet beyond a zero window, so that its opening is learned
+//# 9293:SHLD-29, 9293:SHLD-30 first after one timeout, then twice as long each time
+TEST(Persist, ProbesAZeroWindow) {
+  Flow flow;
+  flow.ack_with_window(1, 0);
+  flow.write_octets(3000);
+  EXPECT_EQ(flow.segments(), "");
+  EXPECT_EQ(flow.info().persist_due, flow.now + Duration::seconds(1));
+  flow.advance(Duration::seconds(1) - Duration{1});
+  EXPECT_EQ(flow.segments(), "");
+  flow.advance(Duration{1});
+  EXPECT_EQ(flow.segments(), "1+1");
+  Instant const start = flow.now;
+  flow.advance(Duration::seconds(100));
+  std::string times;
+  for (Out const& out : flow.take()) {
+    EXPECT_EQ(line(out), "A 1(1) ack 1");
+    times += std::to_string(out.at.since(start).ns / 1'000'000'000) + " ";
+  }
+  EXPECT_EQ(times, "2 6 14 30 62 ");
+}
+
+// The first octet beyond the window never moved: the probe's is sent again with what follows it.
+//= rfc9293#3.8.6
+//= type=test
+//# 9293:P-WND-FIT repackaged on retransmission
+TEST(Persist, OpeningEndsProbing) {
+  Flow flow;
+  flow.ack_with_window(1, 0);
+  flow.write_octets(3000);
+  flow.advance(Duration::seconds(4));
+  EXPECT_EQ(flow.segments(), "1+1 1+1");
+  flow.ack_with_window(1, 5000);
+  EXPECT_EQ(flow.segments(), "1+1000 1001+1000 2001+1000");
+  EXPECT_TRUE(flow.info().persist_due.is_never());
+  EXPECT_FALSE(flow.info().retransmit_due.is_never());
+}
+
+// The probe's octet was taken after all.
+TEST(Persist, ProbeIsAcknowledged) {
+  Flow flow;
+  flow.ack_with_window(1, 0);
+  flow.write_octets(3000);
+  flow.advance(Duration::seconds(1));
+  flow.segments();
+  flow.ack(2);
+  EXPECT_EQ(flow.segments(), "");
+  EXPECT_FALSE(flow.info().persist_due.is_never());
+  flow.ack_with_window(2, 5000);
+  EXPECT_EQ(flow.segments(), "2+1000 1002+1000");
+}
+
+//= rfc9293#3.8.6.1
+//= type=test
+//# 9293:MUST-37 answered probes keep the connection open for as long as it takes
+TEST(Persist, AnsweredProbesNeverGiveUp) {
+  Flow flow;
+  flow.ack_with_window(1, 0);
+  flow.write_octets(3000);
+  Instant const end = flow.now + Duration::seconds(86'400);
+  while (flow.now < end) {
+    flow.advance(flow.stack.deadline().since(flow.now));
+    if (flow.segments() == "1+1") {
+      flow.advance(ms(10));
+      flow.ack(1);
+    }
+    ASSERT_EQ(flow.state(), State::established);
+  }
+}
+
+// Even where the wait between probes is longer than R2.
+//= rfc9293#3.8.6.1
+//= type=test
+//# 9293:MUST-37 R2 counts from the first probe that is not answered
+TEST(Persist, RareProbesAndAShortUserTimeout) {
+  Flow flow;
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::user_timeout_ms, 5000}), Refusal::none);
+  flow.ack_with_window(1, 0);
+  flow.write_octets(3000);
+  for (int probe = 0; probe < 10; ++probe) {
+    flow.advance(flow.info().persist_due.since(flow.now));
+    ASSERT_EQ(flow.segments(), "1+1");
+    flow.ack(1);
+  }
+  EXPECT_EQ(flow.state(), State::established);
+  flow.advance(flow.info().persist_due.since(flow.now));
+  flow.advance(Duration::seconds(5) - Duration{1});
+  EXPECT_EQ(flow.state(), State::established);
+  flow.advance(Duration{1});
+  EXPECT_TRUE(flow.notified(EventKind::closed, Cause::timed_out));
+}
+
+//= rfc9293#3.8.6
+//= type=test
+//# 9293:MUST-34 a window that shrinks below what is out: nothing new, and it recovers
+//# 9293:SHLD-15, 9293:SHLD-16 nothing beyond the new edge is sent, or sent again
+TEST(Persist, ShrunkWindow) {
+  Flow flow;
+  flow.write_octets(20'000);
+  EXPECT_EQ(flow.segments(), "1+1000 1001+1000 2001+1000 3001+1000");
+  flow.ack_with_window(1001, 1500);
+  EXPECT_EQ(flow.segments(), "");
+  flow.time_out();
+  EXPECT_EQ(flow.segments(), "1001+1000");
+  flow.ack_with_window(2001, 500);
+  for (Out const& out : flow.take()) {
+    EXPECT_LE(out.seq + out.text.size(), 2501u);
+  }
+  flow.ack_with_window(4001, 60'000);
+  EXPECT_EQ(flow.segments(), "4001+1000 5001+1000 6001+1000");
+}
+
+//= rfc9293#3.8.6
+//= type=test
+//# 9293:SHLD-17 what lies beyond a shrunk edge may stay unacknowledged while the peer lives
+TEST(Persist, TextBeyondAShrunkEdgeIsNoReasonToGiveUp) {
+  for (bool const answered : {true, false}) {
+    Flow flow;
+    flow.write_octets(3000);
+    EXPECT_EQ(flow.segments(), "1+1000 1001+1000 2001+1000");
+    flow.ack_with_window(1001, 500);
+    flow.ack_with_window(1501, 0);
+    flow.segments();
+    Instant const end = flow.now + Duration::seconds(3600);
+    while (flow.now < end && flow.state() == State::established) {
+      flow.advance(flow.stack.deadline().since(flow.now));
+      bool const probed = !flow.segments().empty();
+      if (probed && answered) {
+        flow.advance(ms(10));
+        flow.ack(1501);
+      }
+    }
+    EXPECT_EQ(flow.state(), answered ? State::established : State::closed);
+    EXPECT_EQ(flow.notified(EventKind::closed, Cause::timed_out), !answered);
+  }
+}
+
+//= rfc9293#3.8.6
+//= type=test
+//# 9293:MUST-35 a window shrunk to zero is probed
+TEST(Persist, ShrunkToZero) {
+  Flow flow;
+  flow.write_octets(3000);
+  EXPECT_EQ(flow.segments(), "1+1000 1001+1000 2001+1000");
+  flow.ack_with_window(1001, 0);
+  flow.time_out();
+  EXPECT_EQ(flow.segments(), "1001+1");
+  EXPECT_FALSE(flow.info().persist_due.is_never());
+  flow.ack_with_window(1001, 5000);
+  EXPECT_EQ(flow.segments(), "1001+1000 2001+1000");
+}
+
+// Nothing in flight, all acknowledged, then shut.
+//= rfc9293#3.8.6
+//= type=test
+//# 9293:MUST-35 with nothing in flight the probe comes after one timeout
+TEST(Persist, ShutWhileIdle) {
+  Flow flow;
+  flow.write_octets(1000);
+  flow.ack_with_window(1001, 0);
+  flow.segments();
+  flow.write_octets(1000);
+  flow.advance(flow.info().rto);
+  EXPECT_EQ(flow.segments(), "1001+1");
+}
+
+// A FIN has no octet to probe with: it is the probe.
+TEST(Persist, FinIsTheProbe) {
+  Flow flow;
+  flow.ack_with_window(1, 0);
+  EXPECT_EQ(flow.stack.finish(flow.id), Refusal::none);
+  flow.turn();
+  EXPECT_EQ(flow.segments(), "");
+  flow.advance(Duration::seconds(1));
+  EXPECT_EQ(flow.segments(), "1+0F");
+  flow.ack(2);
+  EXPECT_EQ(flow.state(), State::fin_wait_2);
+}
+
+//= rfc9293#3.8.6
+//= type=test
+//# 9293:P-WND-HIGHACK a segment with an older ACK does not change the window
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-WND-UPDATE newer by SEQ, or the same SEQ and no older ACK; never of an ACK below SND.UNA
+TEST(Persist, OnlyNewerSegmentsMoveTheWindow) {
+  Flow flow;
+  flow.write_octets(3000);
+  flow.ack_with_window(2001, 9000);
+  EXPECT_EQ(flow.info().send.wnd.count, 9000u);
+  flow.deliver({.flags = flag::ack, .seq = 1, .ack = 1001, .window = 100});
+  EXPECT_EQ(flow.info().send.wnd.count, 9000u);
+  flow.deliver({.flags = flag::ack, .seq = 1, .ack = 2001, .window = 8000});
+  EXPECT_EQ(flow.info().send.wnd.count, 8000u);
+  flow.deliver({.flags = flag::ack, .seq = 1, .ack = 1001, .text = "abc", .window = 7000});
+  EXPECT_EQ(flow.info().send.wnd.count, 8000u);
+  // It came late, from before the ACK that came early: its window began 1000 octets further left.
+  flow.deliver({.flags = flag::ack, .seq = 4, .ack = 1001, .text = "def", .window = 9000});
+  EXPECT_EQ(flow.info().send.wnd.count, 8000u);
+  flow.deliver({.flags = flag::ack, .seq = 7, .ack = 2001, .text = "ghi", .window = 6000});
+  EXPECT_EQ(flow.info().send.wnd.count, 6000u);
+}
+
+//= rfc9293#3.1
+//= type=test
+//# 9293:MUST-1 the field is unsigned
+TEST(Persist, WindowsWithTheTopBit) {
+  Flow flow;
+  for (std::uint16_t offered : {std::uint16_t{0x8000}, std::uint16_t{0xffff}}) {
+    flow.ack_with_window(1, offered);
+    EXPECT_EQ(flow.info().send.wnd.count, offered);
+  }
+}
+
+// --- our own window, shut ---
+
+Config small_buffer(std::uint32_t bytes) {
+  Config config = flow_config();
+  config.tcp.receive_buffer = Bytes{bytes};
+  return config;
+}
+
+//= rfc9293#3.8.6.1
+//= type=test
+//# 9293:P-ZWP-REPLY a probe draws RCV.NXT and the zero window
+//= rfc9293#3.4
+//= type=test
+//# 9293:MUST-66, 9293:P-ZEROWND-SEND ACKs are taken, and we go on sending
+//= rfc9293#3.10.7.4
+//= type=test
+//# 9293:P-ZEROWND-ACCEPT though the octets are not
+TEST(Persist, OwnWindowShut) {
+  Flow flow(small_buffer(2000));
+  flow.auto_consume = false;
+  flow.text(1, 1000);
+  flow.text(1001, 1000);
+  auto out = flow.take();
+  ASSERT_FALSE(out.empty());
+  EXPECT_EQ(line(out.back()), "A 1(0) ack 2001");
+  EXPECT_EQ(out.back().window, 0);
+  flow.text(2001, 1);
+  out = flow.take();
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(line(out[0]), "A 1(0) ack 2001");
+  EXPECT_EQ(out[0].window, 0);
+  flow.peer_next = 2001;
+  flow.write_octets(1500);
+  EXPECT_EQ(flow.segments(), "1+1000");
+  flow.deliver({.flags = flag::ack, .seq = 2001, .ack = 1001, .text = octets(2001, 1)});
+  EXPECT_EQ(flow.info().send.una.value - flow.device_iss.value, 1001u);
+  EXPECT_EQ(flow.info().receive.unread.count, 2000u);
+}
+
+//= rfc9293#3.8.6
+//= type=test
+//# 9293:P-WND-OVERRUN what lies beyond the window is cut off
+//= rfc9293#3.1
+//= type=test
+//# 9293:P-WIN-FIELD up to ACK + window, and not one octet more
+TEST(Persist, BeyondTheOwnWindow) {
+  Flow flow(small_buffer(2000));
+  flow.auto_consume = false;
+  flow.text(1, 1400);
+  flow.text(1401, 700);
+  EXPECT_EQ(flow.info().receive.unread.count, 2000u);
+  EXPECT_EQ(flow.info().receive.nxt.value - flow.peer_iss.value, 2001u);
+  flow.text(2001, 100);
+  EXPECT_EQ(flow.info().receive.unread.count, 2000u);
+  EXPECT_GE(flow.drops(Drop::tcp_data_beyond_window), 1u);
+  EXPECT_EQ(flow.read(flow.id), octets(1, 2000));
+}
+
+// Another connection, whose 2000 octets of text lie in two blocks of the store.
+void unread_text_of_another(Flow& flow) {
+  wire::Segment s;
+  s.source = {6000};
+  s.destination = {Kit::device_port};
+  s.sequence = {1999};
+  s.flags = flag::syn;
+  s.window = {65535};
+  flow.send_segment(s, "");
+  flow.turn();
+  s.sequence = {2000};
+  s.acknowledgment = flow.take().back().absolute.next();
+  s.flags = flag::ack;
+  flow.send_segment(s, octets(1, 2000));
+  flow.turn();
+  ASSERT_EQ(flow.info().receive.unread.count, 2000u);
+}
+
+// Room came without anybody's reading (another connection left the store): a probe learns of it.
+TEST(Persist, ProbeLearnsOfNewRoom) {
+  Config config = small_buffer(2000);
+  config.tcp.blocks_max = Count{5};
+  config.tcp.reserve_blocks = Count{2};
+  Flow flow(config);
+  flow.auto_consume = false;
+  flow.text(1, 1000);
+  flow.text(1001, 1000);
+  ConnectionId const shut = flow.id;
+  unread_text_of_another(flow);
+  flow.stack.consume(shut, Bytes{1940});
+  flow.turn();
+  EXPECT_EQ(flow.stack.inspect(shut).receive.wnd.count, 0u);
+  flow.stack.consume(flow.id, Bytes{2000});
+  flow.advance(config.tcp.delayed_ack);
+  flow.take();
+  EXPECT_EQ(flow.stack.inspect(shut).receive.wnd.count, 0u);
+  flow.text(2001, 1);
+  auto const out = flow.take();
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(out[0].ack, 2001u);
+  EXPECT_EQ(out[0].window, 1940);
+}
+
+//= rfc9293#3.8.6
+//= type=test
+//# 9293:SHLD-14 the right edge never moves left
+TEST(Persist, OwnEdgeNeverMovesBack) {
+  Flow flow(small_buffer(8000));
+  flow.auto_consume = false;
+  std::uint32_t edge = 0;
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    std::uint32_t const from = flow.info().receive.nxt.value - flow.peer_iss.value;
+    if (!flow.info().receive.wnd.empty()) {
+      flow.text(from, std::min(300u, flow.info().receive.wnd.count));
+    }
+    if (i == 20) {
+      EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::receive_buffer, 1000}), Refusal::none);
+    }
+    if (i % 3 == 0) {
+      flow.stack.consume(flow.id, Bytes{i * 11});
+      flow.turn();
+    }
+    for (Out const& out : flow.take()) {
+      EXPECT_GE(out.ack + out.window, edge);
+      edge = out.ack + out.window;
+    }
+  }
+}
+
+// A larger buffer opens a shut window, and the peer is told of it at once.
+TEST(Persist, GrownBufferOpensTheWindow) {
+  Config config = flow_config();
+  config.tcp.receive_buffer = Bytes{2000};
+  Flow flow(config);
+  flow.auto_consume = false;
+  flow.text(1, 1000);
+  flow.text(1001, 1000);
+  flow.take();
+  EXPECT_EQ(flow.info().receive.wnd.count, 0u);
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::receive_buffer, 10'000}), Refusal::none);
+  flow.turn();
+  auto const told = flow.take();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].ack, 2001u);
+  EXPECT_EQ(told[0].window, 8000u);
+  // A smaller one takes nothing back.
+  EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::receive_buffer, 1000}), Refusal::none);
+  flow.turn();
+  EXPECT_EQ(flow.info().receive.wnd.count, 8000u);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,198 @@
+// The shares of the store: reading and writing leave room to each other, and one connection to all.
+#include <gtest/gtest.h>
+
+#include "core/stack/testing/flow_kit.hpp"
+
+namespace lockstep::testing {
+namespace {
+
+Config share_config() {
+  Config config = flow_config();
+  config.tcp.blocks_max = Count{64};
+  config.tcp.block_bytes = Bytes{1024};
+  config.tcp.reserve_blocks = Count{2};
+  config.tcp.receive_buffer = Bytes{65535};
+  return config;
+}
+
+// The peer sends as much as it is let, a window at a time; what was taken.
+std::uint32_t fill(Flow& flow) {
+  std::uint32_t next = 1;
+  for (int i = 0; i < 200; ++i) {
+    std::uint32_t const room = flow.info().receive.wnd.count;
+    flow.text(next, std::min(room, 1000u));
+    next = 1 + flow.info().receive.nxt.since(flow.peer_iss.next()).count;
+  }
+  return next - 1;
+}
+
+// An application that reads nothing: its peer fills half of what receiving may take of the store;
+// then the edge stands, nothing is lost, and there is room to write.
+TEST(StoreShare, UnreadTextLeavesRoomToWrite) {
+  Config config = share_config();
+  config.tcp.blocks_max = Count{16};
+  Flow flow(config);
+  flow.auto_consume = false;
+  std::uint32_t const taken = fill(flow);
+  EXPECT_GE(taken, 5'000u);
+  EXPECT_LE(taken, 12u * 1024);
+  std::string const text(1024, 'w');
+  EXPECT_EQ(flow.stack.write(flow.id, Kit::bytes_of(text)).bytes.count, 1024u);
+  flow.turn();
+  // What is read opens the window again, and not a byte was lost.
+  flow.auto_consume = true;
+  flow.read(flow.id);
+  EXPECT_EQ(flow.received, octets(1, taken));
+  flow.turn();
+  EXPECT_GE(flow.info().receive.wnd.count, 1000u);
+}
+
+// One that reads nothing does not starve another.
+TEST(StoreShare, OneConnectionTakesNoMoreThanHalf) {
+  Config config = share_config();
+  config.tcp.blocks_max = Count{256};
+  config.tcp.receive_buffer = Bytes{1 << 20};
+  Flow flow(config);
+  flow.auto_consume = false;
+  std::uint32_t const taken = fill(flow);
+  // 256 blocks, a quarter for writing and 2 in reserve: 190.
+  EXPECT_GE(taken, 90u * 1024);
+  EXPECT_LE(taken, 95u * 1024);
+  EXPECT_EQ(flow.drops(Drop::tcp_store_full), 0u);
+}
+
+//= rfc9293#3.8.6
+//= type=test
+//# 9293:SHLD-14 the edge stands, but is never moved back
+TEST(StoreShare, TheEdgeNeverMovesBack) {
+  Config config = share_config();
+  config.tcp.blocks_max = Count{16};
+  Flow flow(config);
+  flow.auto_consume = false;
+  Sequence edge = flow.info().receive.edge;
+  for (std::uint32_t next = 1; next < 20'000; next += 500) {
+    flow.text(next, 500);
+    EXPECT_TRUE(flow.info().receive.edge.at_or_after(edge));
+    edge = flow.info().receive.edge;
+  }
+}
+
+// A host that opens connections, asks for much in each and never opens its window.
+class SlowReaders : public Kit {
+ public:
+  SlowReaders() : Kit(bare_config()) { listen(); }
+  // One more connection. What the application could write to it.
+  std::uint32_t open(std::uint16_t port, std::uint16_t offered, const std::string& text) {
+    said(port, flag::syn, {}, offered);
+    said(port, flag::ack, take().at(0).absolute.next(), offered);
+    return stack.write(id, bytes_of(text)).bytes.count;
+  }
+  void said(std::uint16_t port, Flags flags, Sequence ack, std::uint16_t offered) {
+    wire::Segment s;
+    s.source = {port};
+    s.destination = {device_port};
+    s.sequence = peer_iss + Bytes{flags.syn() ? 0u : 1u};
+    s.acknowledgment = ack;
+    s.flags = flags;
+    s.window = {offered};
+    send_segment(s, "");
+    turn();
+  }
+};
+
+// However many peers shut their windows for ever, whoever has nothing in flight can say something.
+TEST(StoreShare, SlowReadersLeaveABlockToEachOther) {
+  SlowReaders kit;
+  std::string const much(131'072, 'x');
+  std::string const little(1000, 'y');
+  std::uint32_t least = 131'072;
+  for (std::uint16_t i = 0; i < 1000; ++i) {
+    least = std::min(least, kit.open(static_cast<std::uint16_t>(1000 + i), 0, much));
+    kit.turn();
+    static_cast<void>(kit.take());
+  }
+  EXPECT_EQ(least, 2048u);
+  EXPECT_EQ(kit.open(9000, 65535, little), 1000u);
+  // In the same block there is room for more; beyond it what is in flight comes first.
+  EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of(much)).bytes.count, 1048u);
+  Taken const refused = kit.stack.write(kit.id, Kit::bytes_of(little));
+  EXPECT_EQ(refused.refusal, Refusal::no_room);
+  kit.events.clear();
+  kit.turn();
+  EXPECT_FALSE(kit.notified(EventKind::room)) << "it would be refused again";
+  while (!kit.info().send.queued.empty()) {
+    kit.events.clear();
+    kit.said(9000, flag::ack, kit.info().send.nxt, 65535);
+    ASSERT_TRUE(kit.notified(EventKind::acknowledged));
+  }
+  EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of(little)).bytes.count, 1000u);
+}
+
+// Dynamic right-sizing: the buffer grows to twice of what a round trip brings, and no further.
+TEST(Autotune, TheReceiveBufferFollowsTheFlow) {
+  for (bool const grows : {false, true}) {
+    Config config = flow_config();
+    config.tcp.receive_buffer = Bytes{4000};
+    config.tcp.receive_buffer_max = Bytes{grows ? 30'000u : 0u};
+    Flow flow(config, {.round_trip = Duration::milliseconds(100)});
+    std::uint32_t next = 1;
+    for (int trip = 0; trip < 12; ++trip) {
+      for (std::uint32_t left = flow.info().receive.wnd.count; left >= 1000; left -= 1000) {
+        flow.text(next, 1000);
+        next += 1000;
+      }
+      flow.advance(Duration::milliseconds(100));
+    }
+    EXPECT_EQ(flow.received.size(), next - 1);
+    EXPECT_GE(flow.info().receive.wnd.count, grows ? 25'000u : 3'000u);
+    EXPECT_LE(flow.info().receive.wnd.count, grows ? 30'000u : 4'000u);
+  }
+}
+
+// What the application has set is not grown, and a slow flow needs no more than it has.
+TEST(Autotune, NotBeyondNeedNorAgainstTheApplication) {
+  for (bool const set : {false, true}) {
+    Config config = flow_config();
+    config.tcp.receive_buffer = Bytes{4000};
+    config.tcp.receive_buffer_max = Bytes{30'000};
+    Flow flow(config, {.round_trip = Duration::milliseconds(100)});
+    if (set) {
+      ASSERT_EQ(flow.stack.set(flow.id, {SettingKind::receive_buffer, 5000}), Refusal::none);
+    }
+    std::uint32_t next = 1;
+    for (int trip = 0; trip < 12; ++trip) {
+      std::uint32_t const burst = set ? flow.info().receive.wnd.count : 1000;
+      for (std::uint32_t left = burst; left >= 1000; left -= 1000) {
+        flow.text(next, 1000);
+        next += 1000;
+      }
+      flow.advance(Duration::milliseconds(100));
+    }
+    EXPECT_LE(flow.info().receive.wnd.count, set ? 5000u : 4000u);
+  }
+}
+
+// The send buffer holds two congestion windows, as far as its limit.
+TEST(Autotune, TheSendBufferFollowsTheCongestionWindow) {
+  Config config = flow_config();
+  config.tcp.send_buffer = Bytes{4000};
+  config.tcp.send_buffer_max = Bytes{20'000};
+  Flow flow(config);
+  std::uint32_t const first = flow.cwnd();
+  EXPECT_EQ(flow.stack.writable(flow.id).count, std::max(4000u, 2 * first));
+  std::uint32_t number = 1;
+  for (int i = 0; i < 20; ++i) {
+    std::uint32_t const room = flow.stack.writable(flow.id).count;
+    EXPECT_LE(room, 20'000u);
+    flow.write_octets(room);
+    flow.take();
+    number += flow.flight();
+    flow.ack(number);
+  }
+  EXPECT_EQ(flow.stack.writable(flow.id).count + flow.info().send.queued.count, 20'000u);
+  ASSERT_EQ(flow.stack.set(flow.id, {SettingKind::send_buffer, 3000}), Refusal::none);
+  EXPECT_LE(flow.stack.writable(flow.id).count, 3000u);
+}
+
+}  // namespace
+}  // namespace lockstep::testing

@@ -1,0 +1,585 @@
+// The SYN cache (RFC 4987 3.5): half-open connections in compact records of their own.
+#include "core/tcp/opening/syn_cache.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/tcp/acceptable.hpp"
+#include "core/tcp/accounts.hpp"
+#include "core/tcp/arrives.hpp"
+#include "core/tcp/challenge.hpp"
+#include "core/tcp/ecn.hpp"
+#include "core/tcp/expiry.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/opening/cookies.hpp"
+#include "core/tcp/opening/fast_open.hpp"
+#include "core/tcp/opening/isn.hpp"
+#include "core/tcp/output.hpp"
+#include "core/tcp/path.hpp"
+#include "core/tcp/replies.hpp"
+#include "core/tcp/rtt.hpp"
+#include "core/tcp/segment_options.hpp"
+#include "core/tcp/timestamps.hpp"
+#include "core/tcp/window_scale.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+FourTuple tuple_of(const InboundSegment& arrival) {
+  return {{arrival.local, arrival.segment.destination}, {arrival.remote, arrival.segment.source}};
+}
+
+// So often was a SYN-ACK sent again to somebody who is not expected to answer any more.
+constexpr std::uint32_t hopeless_tries = 3;
+
+void count_up(std::uint8_t& counter) {
+  counter = static_cast<std::uint8_t>(std::min(counter + 1, 255));
+}
+
+// The record of a SYN, but for what the engine gives it.
+HalfOpen record_of(const InboundSegment& arrival) {
+  wire::Segment const& syn = arrival.segment;
+  wire::Options const& options = syn.options;
+  HalfOpen h;
+  h.remote = arrival.remote;
+  h.remote_port = syn.source;
+  h.local_port = syn.destination;
+  h.local_address = arrival.local_address;
+  h.irs = syn.sequence;
+  h.window = syn.window;
+  h.mss = options.mss;
+  h.scale = options.window_scale;
+  h.timestamp = options.timestamp_value;
+  h.user_timeout = options.has_user_timeout ? options.user_timeout : std::uint16_t{0};
+  bool const ecn = syn.flags.all_of(wire::flag::ece | wire::flag::cwr);
+  h.brought = static_cast<std::uint8_t>((options.has_mss ? brought::mss : 0) |
+                                        (options.has_window_scale ? brought::window_scale : 0) |
+                                        (options.has_timestamps ? brought::timestamps : 0) |
+                                        (options.has_sack_permitted ? brought::sack : 0) |
+                                        (ecn ? brought::ecn : 0));
+  return h;
+}
+
+// The SYN again, with all that it has said.
+wire::Segment syn_of(const HalfOpen& h) {
+  wire::Segment syn;
+  syn.sequence = h.irs;
+  syn.flags = wire::flag::syn;
+  if (h.has(brought::ecn)) {
+    syn.flags |= wire::flag::ece | wire::flag::cwr;
+  }
+  syn.window = h.window;
+  syn.options.has_mss = h.has(brought::mss);
+  syn.options.mss = h.mss;
+  syn.options.has_window_scale = h.has(brought::window_scale);
+  syn.options.window_scale = h.scale;
+  syn.options.has_timestamps = h.has(brought::timestamps);
+  syn.options.timestamp_value = h.timestamp;
+  syn.options.has_sack_permitted = h.has(brought::sack);
+  syn.options.has_user_timeout = h.user_timeout != 0;
+  syn.options.user_timeout = h.user_timeout;
+  return syn;
+}
+
+// The timeout that runs after so many retransmissions.
+Duration timeout_after(const Config& config, std::uint8_t tries) {
+  RttVariables rtt;
+  rtt.set_rto(config.rto_initial);
+  for (std::uint8_t i = 0; i < tries; ++i) {
+    back_off(rtt, config);
+  }
+  return rtt.rto();
+}
+
+Instant give_up_of(const Engine& e, const HalfOpen& h) {
+  return h.opened + syn_limit(e, e.fresh.user_timeout_ms);
+}
+
+// Those that were retransmitted as often stand in one queue. All of them wait for the same timeout
+// after the one before, so that each queue is in the order of what is due, and of age; and whoever
+// was retransmitted more often is the older one.
+void enqueue(Engine& e, Index at) {
+  HalfOpen& h = e.half_opens[at];
+  h.due = earlier(e.state->now + timeout_after(e.config, h.tries), give_up_of(e, h));
+  e.half_open_queue(h.tries).push_back(at);
+  e.state->half_open_tries |= std::uint64_t{1} << h.tries;
+  if (h.due < e.wheel.due(e.half_open_timer())) {
+    e.wheel.set(e.half_open_timer(), h.due);
+  }
+}
+
+void dequeue(Engine& e, Index at) {
+  std::uint8_t const tries = e.half_opens[at].tries;
+  e.half_open_queue(tries).remove(at);
+  if (e.half_open_queue(tries).empty()) {
+    e.state->half_open_tries &= ~(std::uint64_t{1} << tries);
+  }
+  if (e.state->half_open_tries == 0) {
+    e.wheel.cancel(e.half_open_timer());
+  }
+}
+
+void forget(Engine& e, Index at) {
+  HalfOpen const& h = e.half_opens[at];
+  e.leave_table(e.hash_of(h), {EntryKind::half_open, at});
+  dequeue(e, at);
+  --e.listeners[h.listener].half_open;
+  e.half_opens.give(at);
+}
+
+// The first of all that are due, or nil if there are none at all. At most 64 looks.
+Index first_due(const Engine& e) {
+  Index first = nil;
+  for (std::uint64_t left = e.state->half_open_tries; left != 0; left &= left - 1) {
+    Index const head = e.half_open_queue(static_cast<std::uint8_t>(std::countr_zero(left))).first();
+    if (first == nil || e.half_opens[head].due < e.half_opens[first].due) {
+      first = head;
+    }
+  }
+  return first;
+}
+
+// The oldest of the listener's own; where so many of the oldest are others' that none was found,
+// the oldest of these if the cache is full, as they flood it too, else nil.
+Index oldest_of(const Engine& e, Index at_listener) {
+  constexpr std::uint32_t looks_max = 64;
+  std::uint32_t looks = 0;
+  Index oldest = nil;
+  for (std::uint64_t left = e.state->half_open_tries; left != 0;) {
+    auto const tries = static_cast<std::uint8_t>(std::bit_width(left) - 1);
+    left ^= std::uint64_t{1} << tries;
+    auto const queue = e.half_open_queue(tries);
+    for (Index at = queue.first(); at != nil && looks != looks_max; at = queue.next(at)) {
+      if (e.half_opens[at].listener == at_listener) {
+        return at;
+      }
+      oldest = oldest == nil ? at : oldest;
+      ++looks;
+    }
+  }
+  return e.half_opens.available() == 0 ? oldest : nil;
+}
+
+Index oldest(const Engine& e) {
+  std::uint64_t const tries = e.state->half_open_tries;
+  CHECK(tries != 0);
+  return e.half_open_queue(static_cast<std::uint8_t>(std::bit_width(tries) - 1)).first();
+}
+
+// A place for one more of this listener's, of which three quarters of the cache are the most.
+//= rfc4987#3.5
+//# 4987:SYN-4 bounded for each listener, where a table without buckets has no bound for a bucket
+// While a cookie can answer the next one, only those are thrown out that were answered four times
+// in vain: a slow client is not, and a trickle of SYNs that nobody stands behind fills no table for
+// good.
+bool make_room(Engine& e, Index at_listener, bool pressed) {
+  std::uint32_t const most = e.config.syn_cache_max.value;
+  bool const has_share = e.listeners[at_listener].half_open >= most - most / 4;
+  if (!has_share && e.half_opens.available() != 0) {
+    return true;
+  }
+  bool const cookies = e.config.syn_cookies != SynCookies::off;
+  if (!pressed && !cookies) {
+    return false;
+  }
+  //= rfc4987#3.5
+  //# 4987:SYN-4 the oldest entry is dropped when the limit is reached
+  Index const victim = has_share ? oldest_of(e, at_listener) : oldest(e);
+  if (victim == nil || (cookies && e.half_opens[victim].tries < hopeless_tries)) {
+    return false;
+  }
+  forget(e, victim);
+  ++e.counters->half_opens_evicted;
+  return true;
+}
+
+// What every answer has in common.
+wire::Segment answer_of(const Connection& c) {
+  wire::Segment out;
+  out.source = c.local_port;
+  out.destination = c.remote_port;
+  out.acknowledgment = c.receive.nxt;
+  out.flags = wire::flag::ack;
+  return out;
+}
+
+// To where the segment came from, if it answers one: nobody in whose name a flood comes is asked
+// for.
+internet::ReplyHeader header_to(const Engine& e, const Connection& c,
+                                const InboundSegment* arrival) {
+  internet::ReplyHeader header;
+  header.source = e.local_of(c);
+  header.destination = c.remote;
+  header.time_to_live = c.ttl;
+  header.traffic_class = static_cast<std::uint8_t>(c.dscp << 2);
+  if (arrival != nullptr) {
+    header.has_mac = true;
+    header.mac = arrival->from;
+  }
+  return header;
+}
+
+// <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>, with what a full record's would say.
+void send_syn_ack(Engine& e, HalfOpen& h, const InboundSegment* arrival) {
+  Connection c = view_of(e, h);
+  Plan plan;
+  plan.kind = PlanKind::text;
+  plan.syn = true;
+  plan.retransmitted = h.sent != 0;
+  wire::Segment out = answer_of(c);
+  out.sequence = h.iss;
+  out.flags |= wire::flag::syn | ecn::syn_flags(e.config, c, plan.retransmitted);
+  //= rfc7323#2.2
+  //# 7323:TS-2 the window of a SYN is not scaled
+  out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), WindowScale{});
+  out.options = options_of(e, c, plan, {});
+  out.options.mss = accounts::least_mss(e.listeners[h.listener].mss, Bytes{out.options.mss});
+  if (!plan.retransmitted && h.has(brought::fast_open)) {
+    add_cookie(e, c, out.options);
+  }
+  internet::ReplyHeader header = header_to(e, c, arrival);
+  //= rfc9293#3.8.3
+  //# 9293:MUST-20 at R1 IP is advised
+  header.doubtful = arrival == nullptr && h.tries == e.config.r1_retransmissions.value;
+  reply(e, header, out);
+  count_up(h.sent);
+  if (plan.retransmitted) {
+    count_up(h.retransmitted);
+    ++e.counters->retransmissions;
+  }
+}
+
+// <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>: what a segment draws that should not have been sent.
+void send_ack(Engine& e, HalfOpen& h, Connection& c, const InboundSegment& arrival) {
+  wire::Segment const& s = arrival.segment;
+  Plan plan;
+  plan.kind = PlanKind::ack;
+  Report report;
+  if (c.sack && e.config.dsack && !s.payload.empty() && s.end().at_or_before(c.receive.nxt)) {
+    //= rfc2883#4
+    //# 2883:DSACK-1 text in front of the window came twice
+    Sequence const begin = s.flags.syn() ? s.sequence.next() : s.sequence;
+    report.blocks[0] = {begin, begin + Bytes{static_cast<std::uint32_t>(s.payload.size())}};
+    report.count = 1;
+  }
+  wire::Segment out = answer_of(c);
+  out.sequence = c.send.nxt;
+  out.window = window_to_wire(c.receive.edge.since(c.receive.nxt), c.options.receive_scale);
+  out.options = options_of(e, c, plan, report);
+  reply(e, header_to(e, c, &arrival), out);
+  count_up(h.sent);
+}
+
+// What is to be done with a segment for a half-open connection.
+enum class Fate : std::uint8_t { drop, acknowledge, challenge, reset, end, connect };
+
+struct Verdict {
+  Fate fate = Fate::drop;
+  Drop drop = Drop::none;
+};
+
+// Steps 1 and 2: timestamps and sequence numbers.
+Verdict judge_place(const Engine& e, const Connection& c, const wire::Segment& s) {
+  if (c.options.has(negotiated::timestamps) && !s.flags.rst()) {
+    Paws const stamp = stamp_of(e, c, s);
+    if (stamp == Paws::missing) {
+      return {Fate::drop, Drop::tcp_timestamp_missing};
+    }
+    if (stamp == Paws::old) {
+      return {Fate::acknowledge, Drop::tcp_timestamp_old};
+    }
+  }
+  ReceiveWindow const window{c.receive.nxt, c.receive.edge.since(c.receive.nxt)};
+  if (!acceptable(window, s.sequence, s.length())) {
+    return s.flags.rst() ? Verdict{Fate::drop, Drop::tcp_reset_outside}
+                         : Verdict{Fate::acknowledge, Drop::tcp_out_of_window};
+  }
+  return {Fate::connect, Drop::none};
+}
+
+// RFC 9293 3.10.7.4 in SYN-RECEIVED up to the ACK of our SYN, without a record to change.
+//= rfc4987#3.5
+//# 4987:SYN-4 no segment but that ACK takes a full record
+Verdict judge(const Engine& e, const Connection& c, const wire::Segment& s) {
+  Verdict const place = judge_place(e, c, s);
+  if (place.fate != Fate::connect) {
+    return place;
+  }
+  bool const strict = e.config.reset_policy == ResetPolicy::rfc5961;
+  if (s.flags.rst()) {
+    if (!s.sequence.inside(c.receive.nxt, c.receive.edge.since(c.receive.nxt))) {
+      return {Fate::drop, Drop::tcp_reset_outside};
+    }
+    //= rfc9293#3.10.7.4
+    //# 9293:P-RST-SYNRCVD SYN-RECEIVED from LISTEN goes back there, and the user need not know
+    //= rfc5961#3.2
+    //# 5961:BLIND-3 in the window, but not at its edge: a challenge ACK
+    return s.sequence == c.receive.nxt || !strict
+               ? Verdict{Fate::end, Drop::none}
+               : Verdict{Fate::challenge, Drop::tcp_reset_challenged};
+  }
+  if (s.flags.syn()) {
+    //= rfc9293#3.10.7.4
+    //# 9293:P-SYN-SYNRCVD an in-window SYN ends a passive attempt
+    return {Fate::end, Drop::tcp_syn_received_syn};
+  }
+  if (!s.flags.ack()) {
+    return {Fate::drop, Drop::tcp_no_ack};
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:P-SYNRCVD-ACK an ACK of what was never sent draws <SEQ=SEG.ACK><CTL=RST>
+  return s.acknowledgment == c.send.nxt ? Verdict{Fate::connect, Drop::none}
+                                        : Verdict{Fate::reset, Drop::tcp_syn_received_ack};
+}
+
+// The record becomes a connection in SYN-RECEIVED, all variables as if it had been one before.
+void fill(Engine& e, Connection& c, const HalfOpen& h) {
+  enter(e, c, State::syn_received);
+  process_syn(e, c, syn_of(h));
+  c.send.nxt = h.iss.next();
+  c.ecn.offered = c.ecn.rx;
+  c.heard_at = h.opened;
+  c.retries = h.tries;
+  c.syn_lost = h.tries != 0;
+  c.rtt.set_rto(timeout_after(e.config, h.tries));
+  c.sent_at = h.tries == 0 ? h.opened : h.due - c.rtt.rto();
+  c.segments_sent = h.sent;
+  c.segments_received = h.received;
+  c.retransmissions = h.retransmitted;
+  c.answers = h.answers;
+  c.challenges = h.challenges;
+  c.answers_second = h.answers_second;
+  if (path_may_differ(e, c)) {
+    follow_path(e, c);
+  }
+  InFlightState& a = e.active(c);
+  //= rfc6298#3
+  //# 6298:RTO-6 no sample from what was sent twice
+  a.timing = h.retransmitted == 0;
+  a.timed = c.send.nxt;
+  a.timed_at = h.opened;
+  a.mode = RetransmitMode::retransmit;
+  a.retransmit_due = h.due;
+  a.give_up_due = give_up_of(e, h);
+}
+
+// Our SYN is acknowledged: the connection gets its full record. Without room for one the segment is
+// lost as on the wire, and what the peer says next may find it: the SYN-ACK goes again meanwhile.
+Drop promote(Engine& e, Index at, const InboundSegment& arrival) {
+  HalfOpen const h = e.half_opens[at];
+  if (accept_queue_full(e.listeners[h.listener])) {
+    return Drop::tcp_listen_full;
+  }
+  Connection* const opened =
+      make_room_for_one(e) ? open_passive(e, h.listener, arrival, h.iss) : nullptr;
+  if (opened == nullptr) {
+    return Drop::tcp_connections_full;
+  }
+  Connection& c = *opened;
+  forget(e, at);
+  fill(e, c, h);
+  ++e.counters->half_opens_promoted;
+  Drop const drop = arrives_other_states(e, c, arrival);
+  CHECK(c.state != State::syn_received);
+  return drop;
+}
+
+// An ACK as of a cookie that answered the peer's SYN before the next one found a place here. It has
+// heard of the cookie alone, and of no option: the record was for nothing.
+Drop arrives_cookie_of(Engine& e, Index at, const InboundSegment& arrival) {
+  Index const listener = e.half_opens[at].listener;
+  if (proves_cookie(e, arrival)) {
+    forget(e, at);
+  }
+  return arrives_cookie(e, listener, arrival);
+}
+
+// A SYN at IRS: the peer's SYN again, or a SYN-ACK that crosses ours.
+bool is_same_syn(const HalfOpen& h, const wire::Segment& s) {
+  return s.flags.syn() && !s.flags.rst() && s.sequence == h.irs;
+}
+
+void process_syn_again(HalfOpen& h, Connection& c, const wire::Segment& syn) {
+  ecn::process_syn_again(c, syn.flags);
+  if (!c.ecn.rx) {
+    h.brought = static_cast<std::uint8_t>(h.brought & ~brought::ecn);
+  }
+}
+
+// The next SYN-ACK, or the end.
+void retransmit(Engine& e, Index at) {
+  HalfOpen& h = e.half_opens[at];
+  if (give_up_of(e, h) <= e.state->now || h.tries == half_open_tries_max) {
+    ++e.counters->timers_fired[static_cast<std::uint32_t>(TimerKind::give_up)];
+    forget(e, at);
+    return;
+  }
+  ++e.counters->timers_fired[static_cast<std::uint32_t>(TimerKind::retransmit)];
+  ++e.counters->timeouts;
+  dequeue(e, at);
+  ++h.tries;
+  enqueue(e, at);
+  send_syn_ack(e, h, nullptr);
+}
+
+}  // namespace
+
+[[gnu::cold]] std::uint32_t Engine::hash_of(const HalfOpen& h) const {
+  return demux.hash_of(tuple_of(h));
+}
+
+Connection view_of(const Engine& e, const HalfOpen& h) {
+  Connection c = e.fresh;
+  c.state = State::syn_received;
+  c.passive = true;
+  c.remote = h.remote;
+  c.remote_port = h.remote_port;
+  c.local_port = h.local_port;
+  c.local_address = h.local_address;
+  c.heard_at = h.opened;
+  c.ttl = e.ttl_to(c.remote);
+  adopt_settings(e.listeners[h.listener], c);
+  c.send.iss = h.iss;
+  c.send.una = h.iss;
+  c.send.nxt = h.iss.next();
+  if (e.config.timestamps) {
+    c.options.ts_offset = timestamp_offset(e.config, e.tuple_of(c));
+  }
+  learn_syn(e, c, syn_of(h));
+  return c;
+}
+
+std::uint32_t half_open_records(const Config& config, Count backlog) {
+  if (config.syn_cache_max.value == 0) {
+    return Count::unlimited().value;
+  }
+  std::uint64_t const part = std::uint64_t{backlog.value} * config.syn_cache_after.value;
+  return static_cast<std::uint32_t>((part + 99) / 100);
+}
+
+//= rfc4987#3.5
+//# 4987:SYN-4 a small record under a keyed hash, and no full one before the handshake is over
+[[gnu::cold]] bool keep_half_open(Engine& e, Index at_listener, const InboundSegment& arrival,
+                                  bool pressed) {
+  Listener& listener = e.listeners[at_listener];
+  if (e.config.syn_cache_max.value == 0 || may_open_fast(e, listener, arrival) ||
+      !make_room(e, at_listener, pressed)) {
+    return false;
+  }
+  Index const at = e.half_opens.take();
+  CHECK(at != nil);
+  HalfOpen& h = e.half_opens[at];
+  h = record_of(arrival);
+  h.listener = at_listener;
+  if (wants_cookie(e, listener, arrival)) {
+    h.brought |= brought::fast_open;
+  }
+  h.opened = e.state->now;
+  h.iss = initial_sequence(e.config, tuple_of(arrival), e.state->now);
+  e.demux.insert(arrival.hash, {EntryKind::half_open, at});
+  ++listener.half_open;
+  ++e.counters->half_opens_kept;
+  enqueue(e, at);
+  send_syn_ack(e, h, &arrival);
+  return true;
+}
+
+Index find_half_open(const Engine& e, const FourTuple& tuple, std::uint16_t local_address) {
+  Found const found = e.demux.find(e.demux.hash_of(tuple), [&](Found candidate) {
+    if (candidate.kind != EntryKind::half_open) {
+      return false;
+    }
+    HalfOpen const& h = e.half_opens[candidate.index];
+    return h.remote == tuple.remote.address && h.remote_port == tuple.remote.port &&
+           h.local_port == tuple.local.port && h.local_address == local_address;
+  });
+  return found.kind == EntryKind::half_open ? found.index : nil;
+}
+
+[[gnu::cold]] Drop arrives_half_open(Engine& e, Index at, const InboundSegment& arrival) {
+  HalfOpen& h = e.half_opens[at];
+  count_up(h.received);
+  Connection c = view_of(e, h);
+  wire::Segment s = arrival.segment;
+  if (is_same_syn(h, s)) {
+    process_syn_again(h, c, s);
+    if (!s.flags.ack() || s.acknowledgment != c.send.nxt) {
+      send_syn_ack(e, h, &arrival);
+      return Drop::tcp_out_of_window;
+    }
+    //= rfc9293#A.2
+    //# 9293:P-SEQVAL-A2 the SYN-ACK of a simultaneous open would fail the sequence test
+    s.flags = s.flags.without(wire::flag::syn);
+    s.sequence = s.sequence.next();
+  }
+  Verdict const verdict = judge(e, c, s);
+  switch (verdict.fate) {
+    case Fate::drop:
+      break;
+    case Fate::acknowledge:
+      //= rfc5961#7
+      //# 5961:BLIND-7 those without text, SYN or FIN within a limit
+      if (!s.length().empty() || may_answer(e, h)) {
+        send_ack(e, h, c, arrival);
+      }
+      break;
+    case Fate::challenge:
+      if (may_challenge(e, h)) {
+        send_ack(e, h, c, arrival);
+      }
+      break;
+    case Fate::reset:
+      if (cookies_are_out(e) && may_answer_cookie(e, arrival)) {
+        return arrives_cookie_of(e, at, arrival);
+      }
+      reply_reset(e, arrival);
+      break;
+    case Fate::end:
+      forget(e, at);
+      break;
+    case Fate::connect:
+      return promote(e, at, arrival);
+  }
+  return verdict.drop;
+}
+
+[[gnu::cold]] void expire_half_open(Engine& e) {
+  Index const first = first_due(e);
+  if (first != nil && e.half_opens[first].due <= e.state->now) {
+    retransmit(e, first);
+  }
+  Index const next = first_due(e);
+  if (next != nil) {
+    e.wheel.set(e.half_open_timer(), e.half_opens[next].due);
+  }
+}
+
+[[gnu::cold]] Drop process_half_open_error(Engine& e, const internet::IcmpError& error,
+                                           std::uint16_t local_address) {
+  Index const at = find_half_open(e, error.quoted, local_address);
+  if (at == nil) {
+    return Drop::icmp_quote_unknown;
+  }
+  //= rfc5927#4.1
+  //# 5927:ICMP-1 the quoted number must lie in [SND.UNA, SND.NXT)
+  if (error.quoted_sequence != e.half_opens[at].iss) {
+    return Drop::icmp_quote_outside;
+  }
+  //= rfc9293#3.8.3
+  //# 9293:P-SYN-FAIL an open can fail so
+  if (error.kind == internet::IcmpErrorKind::hard) {
+    forget(e, at);
+  }
+  return Drop::none;
+}
+
+[[gnu::cold]] void forget_half_opens(Engine& e, Index listener) {
+  for (Index at = 0; e.listeners[listener].half_open != 0; ++at) {
+    if (e.half_opens.taken(at) && e.half_opens[at].listener == listener) {
+      forget(e, at);
+    }
+  }
+}
+
+}  // namespace lockstep::tcp

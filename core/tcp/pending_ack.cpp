@@ -1,0 +1,320 @@
+// ACKs owed to the peer, and the window that they offer.
+#include "core/tcp/pending_ack.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/challenge.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/sack_report.hpp"
+#include "core/tcp/window_scale.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+void append(Engine& e, const Connection& c, InFlightState& a, const PendingAck& record) {
+  Index const index = e.pending_acks.take();
+  if (index == nil) {
+    // Bounded: the pool is full, so this ACK merges into whatever leaves next.
+    ++e.counters->acks_merged;
+    a.ack_now = true;
+    return;
+  }
+  e.pending_acks[index] = record;
+  e.pending_acks[index].next = nil;
+  if (c.sack) {
+    attach_report(e, c, a, index);
+  }
+  if (a.pending_ack_last == nil) {
+    a.pending_ack_first = index;
+  } else {
+    e.pending_acks[a.pending_ack_last].next = index;
+  }
+  a.pending_ack_last = index;
+  a.pending_ack_duplicates += record.kind == PendingAck::Kind::duplicate ? 1 : 0;
+}
+
+// How many segments one ACK may answer now.
+std::uint32_t stretch_of(const Engine& e, const Connection& c) {
+  bool const steady = c.unbroken >= e.config.ack_stretch_after;
+  return steady ? e.config.ack_stretch_segments.value : 2;
+}
+
+void forget_delayed(InFlightState& a) {
+  a.delayed = {};
+  a.delayed_segments = 0;
+  a.delayed_ack_due = Instant::never();
+}
+
+// The text since the last ACK becomes a record, or joins the record before it.
+//= rfc9293#3.10.7.4
+//# 9293:MUST-58 ACKs of one burst are aggregated
+void cut_delayed(Engine& e, Connection& c, InFlightState& a) {
+  align_edge(c);
+  PendingAck record;
+  record.ack = c.receive.nxt;
+  record.edge = c.receive.edge;
+  record.begin = a.delayed_begin;
+  record.end = c.receive.nxt;
+  record.segments = a.delayed_segments;
+  record.echo = c.ecn.echo;
+  forget_delayed(a);
+  if (a.pending_ack_last != nil) {
+    PendingAck& last = e.pending_acks[a.pending_ack_last];
+    auto const merged = static_cast<std::uint32_t>(last.segments) + record.segments;
+    if (last.kind == PendingAck::Kind::cumulative && !last.cut && merged <= stretch_of(e, c)) {
+      record.begin = last.begin;
+      record.segments = static_cast<std::uint16_t>(merged);
+      record.next = nil;
+      if (c.sack) {
+        keep_duplicate(e, a, a.pending_ack_last);
+      }
+      last = record;
+      if (c.sack) {
+        attach_report(e, c, a, a.pending_ack_last);
+      }
+      return;
+    }
+  }
+  append(e, c, a, record);
+}
+
+}  // namespace
+
+//= rfc9293#3.10.3
+//# 9293:P-RECV-ACK taking text makes an ACK owed
+void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes text) {
+  if (a.delayed_segments == 0) {
+    a.delayed_begin = c.receive.nxt - text;
+  }
+  a.delayed += text;
+  constexpr std::uint32_t unbroken_max = 1u << 30;
+  c.unbroken = {std::min(c.unbroken.count + std::min(text.count, unbroken_max), unbroken_max)};
+  a.delayed_segments = static_cast<std::uint8_t>(std::min(a.delayed_segments + 1, 255));
+  make_ready(e, c, a);
+  //= rfc9293#3.8.6.3
+  //# 9293:SHLD-18, 9293:SHLD-19 an ACK for every second full-sized segment, delayed otherwise
+  //= rfc5681#4.2
+  //# 5681:CC-26, 5681:CC-27, 5681:CC-43 at least every second full-sized segment
+  bool const second = a.delayed_segments > 1 && a.delayed.count >= 2u * c.rcv_mss;
+  if (!c.delayed_acks || second || a.ack_now) {
+    cut_delayed(e, c, a);
+    return;
+  }
+  //= rfc9293#3.8.6.3
+  //# 9293:MUST-40 less than half a second
+  //= rfc5681#4.2
+  //# 5681:CC-37 within 500 ms of the first unacknowledged segment
+  if (a.delayed_segments == 1) {
+    // Set on the wheel by leave_ready(), if it is still owed then: mostly text has carried it.
+    a.delayed_ack_due = e.state->now + e.config.delayed_ack;
+  }
+}
+
+void ack_now(Engine& e, Connection& c) {
+  if (InFlightState* a = ensure_active(e, c)) {
+    if (c.fin_taken && a->pending_ack_last == nil) {
+      // Nothing can follow that would have to be kept apart: one ACK of all, without a record.
+      forget_delayed(*a);
+      a->ack_now = true;
+      make_ready(e, c, *a);
+      return;
+    }
+    if (a->delayed_segments != 0) {
+      cut_delayed(e, c, *a);
+    }
+    bool const cumulative =
+        a->pending_ack_last != nil &&
+        e.pending_acks[a->pending_ack_last].kind == PendingAck::Kind::cumulative;
+    if (cumulative && !e.pending_acks[a->pending_ack_last].cut) {
+      // Text and FIN of one segment draw one ACK: what was owed for the text says the newest.
+      align_edge(c);
+      PendingAck& last = e.pending_acks[a->pending_ack_last];
+      last.ack = c.receive.nxt;
+      last.edge = c.receive.edge;
+      last.end = c.receive.nxt;
+      if (c.sack) {
+        keep_duplicate(e, *a, a->pending_ack_last);
+        attach_report(e, c, *a, a->pending_ack_last);
+      }
+    } else {
+      a->ack_now = true;
+    }
+    make_ready(e, c);
+  }
+}
+
+[[gnu::cold]] void ack_duplicate(Engine& e, Connection& c, const wire::Segment& segment) {
+  InFlightState* const a = ensure_active(e, c);
+  if (a == nullptr) {
+    return;
+  }
+  //= rfc9293#3.10.7.4
+  //# 9293:MUST-58 what a delayed ACK would say is said by this one, which leaves at once
+  forget_delayed(*a);
+  c.unbroken = {};
+  // A shut window may have come to open since (the store was full): the probe learns of it.
+  if (c.receive.edge == c.receive.nxt) {
+    advance_edge(e, c);
+  }
+  align_edge(c);
+  PendingAck record;
+  record.kind = PendingAck::Kind::duplicate;
+  record.ack = c.receive.nxt;
+  record.edge = c.receive.edge;
+  record.begin = segment.sequence;
+  record.end = segment.end();
+  record.segments = 1;
+  record.echo = c.ecn.echo;
+  // What lies in front of the window altogether came twice; the rest accept_data has looked at.
+  if (c.sack && segment.end().at_or_before(c.receive.nxt)) {
+    find_duplicate(e, c, *a, segment);
+  }
+  append(e, c, *a, record);
+  make_ready(e, c);
+}
+
+void cut_by_echo(Engine& e, Connection& c) {
+  if (c.active == nil) {
+    return;
+  }
+  InFlightState& a = e.active(c);
+  if (a.delayed_segments != 0) {
+    cut_delayed(e, c, a);
+  }
+  if (a.pending_ack_last == nil) {
+    return;
+  }
+  PendingAck& last = e.pending_acks[a.pending_ack_last];
+  if (last.kind == PendingAck::Kind::cumulative && !last.cut) {
+    last.cut = true;
+    ++a.pending_ack_cut;
+  }
+}
+
+[[gnu::cold]] void ack_challenge(Engine& e, Connection& c, const wire::Segment& segment) {
+  if (may_challenge(e, c)) {
+    ack_duplicate(e, c, segment);
+  }
+}
+
+void clear_duplicate_acks(Engine& e, const Connection& c, InFlightState& a) {
+  if (a.pending_ack_duplicates == 0) {
+    return;
+  }
+  a.pending_ack_duplicates = 0;
+  Index kept_first = nil;
+  Index kept_last = nil;
+  for (Index index = a.pending_ack_first; index != nil;) {
+    Index const next = e.pending_acks[index].next;
+    if (e.pending_acks[index].kind == PendingAck::Kind::duplicate) {
+      if (c.sack) {
+        keep_duplicate(e, a, index);
+      }
+      e.pending_acks.give(index);
+      a.ack_now = true;
+    } else {
+      (kept_last == nil ? kept_first : e.pending_acks[kept_last].next) = index;
+      kept_last = index;
+      e.pending_acks[index].next = nil;
+    }
+    index = next;
+  }
+  a.pending_ack_first = kept_first;
+  a.pending_ack_last = kept_last;
+}
+
+void clear_delayed_acks(Engine& e, InFlightState& a) {
+  while (a.pending_ack_first != nil &&
+         e.pending_acks[a.pending_ack_first].kind == PendingAck::Kind::cumulative) {
+    pop_pending_ack(e, a);
+  }
+  forget_delayed(a);
+  a.ack_now = false;
+  a.window_update = false;
+}
+
+PendingAck pop_pending_ack(Engine& e, InFlightState& a) {
+  CHECK(a.pending_ack_first != nil);
+  Index const index = a.pending_ack_first;
+  PendingAck const record = e.pending_acks[index];
+  a.pending_ack_first = record.next;
+  if (a.pending_ack_first == nil) {
+    a.pending_ack_last = nil;
+  }
+  a.pending_ack_duplicates -= record.kind == PendingAck::Kind::duplicate ? 1 : 0;
+  a.pending_ack_cut -= record.cut ? 1 : 0;
+  e.pending_acks.give(index);
+  return record;
+}
+
+void drop_pending_acks(Engine& e, InFlightState& a) {
+  while (a.pending_ack_first != nil) {
+    pop_pending_ack(e, a);
+  }
+  forget_delayed(a);
+  a.ack_now = false;
+  a.window_update = false;
+}
+
+// What this connection may hold unread, its window included: its buffer, but of what is free and
+// its own no more than half. So one that reads nothing leaves the others as much as it has itself.
+Bytes fair_buffer(const Engine& e, const Connection& c, Bytes unread, std::uint32_t room) {
+  std::uint64_t const free = std::uint64_t{room - e.config.reserve_blocks.value}
+                             << e.pools.blocks.block_shift();
+  std::uint64_t const fair = (free + unread.count) / 2;
+  return {static_cast<std::uint32_t>(std::min<std::uint64_t>(c.receive_buffer.count, fair))};
+}
+
+Bytes edge_gain(const Engine& e, const Connection& c) {
+  //= rfc9293#3.8.6
+  //# 9293:MAY-8 the window may stay closed for as long as the store is under pressure
+  std::uint32_t const room = e.pools.blocks.room_to_receive();
+  if (room <= e.config.reserve_blocks.value) {
+    return {};
+  }
+  Bytes const unread = unread_of(c);
+  std::uint32_t const space = (fair_buffer(e, c, unread, room) - unread).count;
+  Sequence const wanted = c.receive.nxt + Bytes{std::min(space, window_max(c).count)};
+  return wanted.since(c.receive.edge);
+}
+
+namespace {
+
+// What edge_gain() cannot exceed, without a look at the store: enough to see that it is too little.
+std::uint32_t gain_max(const Connection& c) {
+  return (c.receive_buffer - c.receive.edge.since(c.receive.nxt)).count;
+}
+
+}  // namespace
+
+void advance_edge(Engine& e, Connection& c) {
+  //= rfc9293#3.8.6.2.2
+  //# 9293:MUST-39, 9293:P-SWS-RCV the edge moves by at least half the buffer or a full segment
+  std::uint32_t const step = std::min(c.receive_buffer.count / 2, std::uint32_t{c.mss});
+  if (gain_max(c) >= step) {
+    Bytes const gain = edge_gain(e, c);
+    c.receive.edge = c.receive.edge + Bytes{gain.count >= step ? gain.count : 0};
+  }
+  align_edge(c);
+}
+
+void queue_window_update(Engine& e, Connection& c) {
+  std::uint32_t const window = c.receive.edge.since(c.receive.nxt).count;
+  // An open window is told of by the next ACK, unless much would stay hidden from the peer.
+  // The peer's segments may be larger than ours.
+  std::uint32_t const full = std::max(std::uint32_t{c.mss}, e.config.mss.count);
+  bool const shut = window < full;
+  std::uint32_t const step = shut ? c.mss : 2u * full;
+  std::uint32_t const least = std::max(std::min(c.receive_buffer.count / 2, step), 1u);
+  bool const worth = gain_max(c) >= least && edge_gain(e, c).count >= least;
+  if (!worth && !hides_window(c)) {
+    return;
+  }
+  if (InFlightState* a = ensure_active(e, c)) {
+    a->window_update = true;
+    make_ready(e, c);
+  }
+}
+
+}  // namespace lockstep::tcp

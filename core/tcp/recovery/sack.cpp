@@ -1,0 +1,529 @@
+// What the ACKs of a peer that acknowledges selectively do, and what leaves for them (RFC 6675).
+#include "core/tcp/recovery/sack.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "core/tcp/accounts.hpp"
+#include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/control.hpp"
+#include "core/tcp/congestion/reno.hpp"
+#include "core/tcp/ecn.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/path_probe.hpp"
+#include "core/tcp/record_ends.hpp"
+#include "core/tcp/recovery/prr.hpp"
+#include "core/tcp/recovery/rack.hpp"
+#include "core/tcp/recovery/spurious.hpp"
+#include "core/tcp/recovery/tail_probe.hpp"
+#include "core/tcp/sack_report.hpp"
+#include "core/tcp/timestamps.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+reno::Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.mss}}; }
+
+// What of the range's beginning fits into a segment.
+Bytes one_segment(const Connection& c, const Range& range) {
+  return least(Bytes{c.mss}, range.end.since(range.begin));
+}
+
+// The first block reports a duplicate: it lies below the segment's own ACK, or in its second block.
+//= rfc2883#5
+//# 2883:DSACK-8, 2883:DSACK-2 by the segment's own ACK field, whatever SND.UNA is
+bool reports_duplicate(const wire::Segment& segment) {
+  if (segment.options.sack_count == 0) {
+    return false;
+  }
+  wire::SackBlock const& first = segment.options.sack[0];
+  if (!first.end.after(first.begin)) {
+    return false;
+  }
+  if (first.end.at_or_before(segment.acknowledgment)) {
+    return true;
+  }
+  wire::SackBlock const& second = segment.options.sack[1];
+  return segment.options.sack_count > 1 && first.begin.at_or_after(second.begin) &&
+         first.end.at_or_before(second.end);
+}
+
+// Marks what the blocks name. Lies are ignored: what was never sent, what is acknowledged anyhow.
+//= rfc2018#5
+//# 2018:SACK-7 the blocks go on the scoreboard
+void process_sack_blocks(Engine& e, const Connection& c, Board& board, const wire::Segment& segment,
+                         AckSample& news) {
+  std::uint32_t first = 0;
+  if (reports_duplicate(segment)) {
+    news.has_duplicate = true;
+    news.duplicate = segment.options.sack[0];
+    first = 1;
+  }
+  std::array<wire::SackBlock, wire::sack_blocks_max> blocks{};
+  std::uint32_t count = 0;
+  for (std::uint32_t i = first; i < segment.options.sack_count; ++i) {
+    wire::SackBlock const& block = segment.options.sack[i];
+    bool const sent = block.end.after(block.begin) && block.end.at_or_before(c.send.nxt);
+    if (!sent) {
+      ++e.counters->sacks_ignored;
+    } else if (block.begin.after(c.send.una)) {
+      // In order, so that what one ACK tells does not look as if it had come out of order.
+      std::uint32_t at = count;
+      for (; at != 0 && blocks[at - 1].begin.after(block.begin); --at) {
+        blocks[at] = blocks[at - 1];
+      }
+      blocks[at] = block;
+      ++count;
+    }
+  }
+  for (std::uint32_t i = 0; i < count && board.tracks(); ++i) {
+    board.sack(blocks[i].begin, blocks[i].end, news);
+  }
+}
+
+//= rfc6675#5.1
+//# 6675:S6675-25 not before all that a timeout has found lost is acknowledged
+bool may_begin(const Connection& c, const InFlightState& a) {
+  return !c.congestion.recovering && !a.after_timeout &&
+         (c.congestion.recover == c.send.iss || c.send.una.after(c.congestion.recover));
+}
+
+//= rfc6675#5
+//# 6675:S6675-9 RecoveryPoint, ssthresh and cwnd; the first segment leaves at once
+void begin_recovery(Engine& e, Connection& c, Board& board, const AckSample& news) {
+  InFlightState& a = e.active(c);
+  CongestionVariables& v = c.congestion;
+  //= rfc6675#5
+  //# 6675:S6675-29 what limited transmit sent is left out of the flight size
+  //= rfc2018#5.1
+  //# 2018:SACK-10 losses found by SACK halve the window like any other
+  spurious::remember(e, c, false);
+  if (!path_probe::lost_alone(e, c)) {
+    congestion::on_loss(e, c);
+  }
+  reno::enter_recovery(v, Bytes{c.mss});
+  v.cwnd = v.ssthresh;
+  v.recover = c.send.nxt.previous();
+  ++e.counters->fast_retransmits;
+  prr::begin(e, c, a, news);
+  tail_probe::forget(a);
+  if (e.config.rack) {
+    rack::responded(e, a);
+  } else {
+    board.forget_retransmissions();
+  }
+  Index const lost = board.next_lost();
+  Sequence const begin = lost == nil ? c.send.una : board.at(lost).begin;
+  Sequence const end = lost == nil ? board.first_end() : board.at(lost).end;
+  a.retransmit_next = begin;
+  a.retransmit_end = begin + within_record(e, c, a, begin, one_segment(c, {begin, end}));
+  a.rescue = a.retransmit_end;
+}
+
+// What an ACK means for a recovery under way, and for the window outside of one. Returns whether
+// one is over.
+bool judge_progress(Engine& e, Connection& c, Bytes newly, bool marked) {
+  InFlightState& a = e.active(c);
+  CongestionVariables& v = c.congestion;
+  bool const covers = c.send.una.after(v.recover);
+  // In a recovery nothing grows, but what is delivered is measured.
+  congestion::on_ack(e, c, newly, marked);
+  if (v.recovering) {
+    //= rfc6675#5
+    //# 6675:S6675-10 it ends when RecoveryPoint is acknowledged
+    //# 6675:S6675-19 what the board knows beyond that stays
+    if (covers) {
+      reno::leave_recovery(v, flight_of(c));
+      //= rfc9937#6.4
+      //# 9937:PRR-12 with a window of ssthresh
+      v.cwnd = v.ssthresh;
+      path_probe::end_suppression(c, a);
+    }
+    return covers;
+  }
+  bool const over = a.after_timeout && covers;
+  a.after_timeout = a.after_timeout && !covers;
+  drag_marks(c, a);
+  return over;
+}
+
+// What has been lost, as far as this ACK tells. Returns when RACK will know more.
+Instant judge_losses(Engine& e, Connection& c, Board& board, const AckSample& news, bool over) {
+  CongestionVariables& v = c.congestion;
+  //= rfc6675#2
+  //# 6675:S6675-13 what tells of octets that were not known to have come is a duplicate
+  //= rfc3042#2
+  //# 3042:LTX-3 and nothing else lets new text out
+  //= rfc5681#3.2
+  //# 5681:CC-19 nor counts
+  bool const tells = !news.newly_sacked.empty();
+  if (tells && !v.recovering) {
+    v.duplicates = static_cast<std::uint8_t>(std::min(v.duplicates + 1, 255));
+  }
+  //= rfc8985#4
+  //# 8985:RACK-1 by the scoreboard
+  if (e.config.rack) {
+    return rack::on_ack(e, c, board, news, over);
+  }
+  if (tells) {
+    board.lose_below_edge(c);
+  }
+  return Instant::never();
+}
+
+// Recovery begins if there is anything to recover from.
+void repair(Engine& e, Connection& c, Board& board, const AckSample& news) {
+  if (e.active(c).path_probe.suppressed && path_probe::knows_more(e, e.active(c))) [[unlikely]] {
+    path_probe::lost_more(e, c);
+  }
+  //= rfc6675#5
+  //# 6675:S6675-18 DupThresh duplicates, or the first octet is lost
+  //= rfc2018#5.1
+  //# 2018:SACK-19 a single report of what came out of order is none
+  //= rfc3042#2
+  //# 3042:LTX-4 the threshold is what it was
+  bool const tells = !news.newly_sacked.empty();
+  bool const enough =
+      !e.config.rack && tells && c.congestion.duplicates >= e.config.duplicate_acks.value;
+  if (board.tracks() && (enough || !board.lost_not_retransmitted().empty()) &&
+      may_begin(c, e.active(c))) {
+    begin_recovery(e, c, board, news);
+  }
+}
+
+// The one timer of what is in flight.
+void settle_timer(Engine& e, Connection& c, Instant wait, bool advances) {
+  InFlightState& a = e.active(c);
+  if (c.send.una == c.send.nxt || a.mode == RetransmitMode::persist) {
+    return;
+  }
+  //= rfc8985#8
+  //# 8985:RACK-10 whichever tells first, alone
+  if (!wait.is_never()) {
+    a.mode = RetransmitMode::reordering;
+    a.retransmit_due = wait;
+    arm(e, c);
+    return;
+  }
+  bool const probing = a.mode == RetransmitMode::loss_probe && !repairs(c, a);
+  if (a.mode != RetransmitMode::retransmit && !probing) {
+    a.retransmit_due =
+        a.mode == RetransmitMode::loss_probe ? a.timeout_due : e.state->now + c.rtt.rto();
+    a.mode = RetransmitMode::retransmit;
+    arm(e, c);
+  }
+  if (advances && e.config.tail_probe) {
+    tail_probe::schedule(e, c);
+  }
+}
+
+}  // namespace
+
+bool judged_by_board(Engine& e, Connection& c, const wire::Segment& segment) {
+  if (e.config.tail_probe) {
+    tail_probe::on_idle_ack(e, c, segment);
+  }
+  if (c.active == nil) {
+    return false;
+  }
+  InFlightState const& a = e.active(c);
+  Board board(e, e.active(c));
+  if (board.tracks()) {
+    return true;
+  }
+  // What goes again since a timeout found no board is not on a new one, either: to that all of it
+  // would be in flight.
+  bool const settled =
+      a.retransmit_next.at_or_after(a.retransmit_end) && a.watch == TimeoutWatch::off;
+  bool const begins = segment.options.sack_count != 0 && !c.congestion.recovering &&
+                      c.send.una != c.send.nxt && settled;
+  return begins && board.begin({c.send.una, c.send.nxt}, c.sent_at);
+}
+
+namespace {
+
+// The peer says that something came twice, so it speaks D-SACK.
+[[gnu::cold]] void note_duplicate(Engine& e, Connection& c) {
+  c.options.set(negotiated::duplicates);
+  if (Account* account = account_of(e, c)) {
+    ++account->duplicates_told;
+  }
+}
+
+}  // namespace
+
+void process_sack(Engine& e, Connection& c, const wire::Segment& segment) {
+  InFlightState& a = e.active(c);
+  Board board(e, a);
+  CongestionVariables& v = c.congestion;
+  AckSample news;
+  news.arrived = e.state->arrived;
+  Sequence const ack = segment.acknowledgment;
+  bool const advances = ack.after(c.send.una);
+  bool const same = ack == c.send.una && segment.length().empty();
+  if (e.config.rack) {
+    news.least_rtt = rack::least_rtt(c, a);
+    //= rfc8985#6.2
+    //# 8985:RACK-4 the echo tells which transmission was answered
+    news.has_echo = c.options.has(negotiated::timestamps) && segment.options.has_timestamps;
+    news.echo = segment.options.timestamp_echo - c.options.ts_offset;
+  }
+  Bytes const newly = ack.since(c.send.una);
+  if (advances) {
+    //= rfc6675#4
+    //# 6675:S6675-1 what leaves the queue leaves it by number alone, SACKed or not
+    //= rfc2018#8
+    //# 2018:SACK-12 for a peer may take a SACK back
+    process_echo(e, c, segment);
+    advance_una(e, c, a, ack);
+    board.acknowledge(ack, news);
+    //= rfc6675#5
+    //# 6675:S6675-17 a cumulative ACK begins the count of duplicates anew
+    v.duplicates = 0;
+    a.limited = {};
+  }
+  //= rfc6675#5
+  //# 6675:S6675-21 in recovery as before it; pipe follows each change
+  if (segment.options.sack_count != 0) {
+    process_sack_blocks(e, c, board, segment, news);
+    if (news.has_duplicate) {
+      note_duplicate(e, c);
+    }
+  }
+  bool const tells = !news.newly_sacked.empty();
+  bool held = false;
+  if (a.doubtful()) {
+    bool const marked = c.ecn.tx && segment.flags.ece();
+    held = spurious::on_ack(e, c, board, news, segment, {advances, same && !tells, marked});
+  }
+  Bytes const restored = v.cwnd;
+  bool const over = advances && judge_progress(e, c, newly, segment.flags.ece());
+  v.cwnd = held ? restored : v.cwnd;
+  Bytes const lost = board.lost_not_retransmitted();
+  Instant const wait = judge_losses(e, c, board, news, over);
+  bool const safe = advances && board.lost_not_retransmitted() <= lost;
+  if (e.config.tail_probe) {
+    tail_probe::on_ack(e, c, segment, news, same && segment.options.sack_count == 0);
+  }
+  repair(e, c, board, news);
+  if (v.recovering && e.config.prr) {
+    prr::on_ack(e, c, a, news, safe);
+  }
+  if (segment.flags.ece() && (advances || ack == c.send.una)) [[unlikely]] {
+    ecn::process_ece(e, c, newly);
+  }
+  if (advances) {
+    // NewReno's rule of the first partial ACK is not SACK's: each ACK of new data restarts it.
+    v.partial_seen = false;
+    restart_timer(e, c, a);
+  }
+  if (e.config.rack) {
+    settle_timer(e, c, wait, advances);
+  }
+  make_ready(e, c);
+}
+
+//= rfc2018#5
+//# 2018:SACK-8, 2018:SACK-9 all that was SACKed is forgotten, and the first segment goes again
+//= rfc2018#5.1
+//# 2018:SACK-16 what was SACKed before decides nothing any more
+//= rfc6675#5.1
+//# 6675:S6675-12 RecoveryPoint is HighData, and recovery by SACK is over
+bool lose_on_timeout(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  Board board(e, a);
+  if (!c.sack || (!board.tracks() && !board.begin({c.send.una, c.send.nxt}, c.sent_at))) {
+    a.watch = TimeoutWatch::off;
+    return false;
+  }
+  tail_probe::forget(a);
+  //= rfc5682#3.1
+  //# 5682:FRTO-11 F-RTO begins with an empty board
+  bool const keep = e.config.rack && !board.first_sacked() && a.watch == TimeoutWatch::off;
+  if (keep) {
+    rack::lose_on_timeout(e, c, board);
+  } else {
+    board.lose_all_and_forget();
+  }
+  a.after_timeout = true;
+  a.retransmit_next = c.send.una;
+  Bytes const first = one_segment(c, {c.send.una, board.first_end()});
+  a.retransmit_end = c.send.una + within_record(e, c, a, c.send.una, first);
+  return true;
+}
+
+void expire_reordering(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  Board board(e, a);
+  a.mode = RetransmitMode::retransmit;
+  a.retransmit_due = e.state->now + c.rtt.rto();
+  //= rfc8985#6.2
+  //# 8985:RACK-19 and when the reordering timer fires
+  Instant const wait = rack::find_losses(e, c, board, e.state->now);
+  repair(e, c, board, AckSample{});
+  if (c.congestion.recovering && e.config.prr) {
+    //= rfc8985#9.3
+    //# 8985:RACK-20 PRR paces what the timer has found lost as well: nothing was delivered
+    //= rfc9937#6.2
+    //# 9937:PRR-10 it answers losses that no ACK tells of
+    prr::on_ack(e, c, a, AckSample{}, false);
+  }
+  settle_timer(e, c, wait, false);
+  make_ready(e, c);
+}
+
+bool send_all_again(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  Board board(e, a);
+  if (!board.tracks()) {
+    return false;
+  }
+  board.lose_all();
+  a.after_timeout = true;
+  c.congestion.recovering = false;
+  path_probe::end_suppression(c, a);
+  c.congestion.recover = c.send.nxt.previous();
+  return true;
+}
+
+Bytes outstanding(Engine& e, const Connection& c) {
+  InFlightState& a = e.active(c);
+  //= rfc6675#5
+  //# 6675:S6675-20 limited transmit: new text while pipe leaves room in cwnd
+  //= rfc3042#2
+  //# 3042:LTX-1, 3042:LTX-2 cwnd itself stays as it is
+  bool const by_pipe = a.board.order.count != 0 &&
+                       (repairs(c, a) || spurious::watches(a) || e.config.limited_transmit);
+  return by_pipe ? a.board.pipe : flight_size(c);
+}
+
+Plan plan_range(const Engine& e, const Connection& c, const InFlightState& a, const Range& range) {
+  Plan plan;
+  Sequence const text_end = c.send.una + a.send.length();
+  Sequence const right = c.send.una + c.send.wnd;
+  std::uint32_t const allowed =
+      std::min(retransmit_right_edge(c, a).since(range.begin).count, eff_snd_mss(c, a));
+  Bytes const text{std::min(first_of(range.end, text_end).since(range.begin).count, allowed)};
+  plan.text = within_record(e, c, a, range.begin, text);
+  plan.sequence = range.begin;
+  plan.retransmitted = true;
+  bool const at_end = range.begin + plan.text == text_end && range.end.after(text_end);
+  plan.fin = c.fin_sent && at_end && (text_end.before(right) || range.begin == c.send.una);
+  plan.kind = plan.text.empty() && !plan.fin ? PlanKind::none : PlanKind::text;
+  return plan;
+}
+
+//= rfc6675#4
+//# 6675:S6675-4 the lowest that is lost and was not sent again
+//= rfc2018#5
+//# 2018:SACK-18 what is SACKed is skipped
+//= rfc6675#5.1
+//# 6675:S6675-26 after a timeout what the peer lacks is filled in, in order
+Plan plan_lost(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  Board board(e, a);
+  std::uint32_t const room = (c.congestion.cwnd - board.pipe()).count;
+  Index const lost = board.next_lost();
+  if (lost == nil) {
+    return {};
+  }
+  //= rfc6675#5
+  //# 6675:S6675-11, 6675:S6675-22 while cwnd leaves room for a segment
+  Sent const& range = board.at(lost);
+  std::uint32_t const least =
+      e.config.prr ? std::min(std::uint32_t{c.mss}, range.end.since(range.begin).count)
+                   : std::uint32_t{c.mss};
+  return room < least ? Plan{} : plan_range(e, c, a, {range.begin, range.end});
+}
+
+//= rfc6675#4
+//# 6675:S6675-5 asked only where new text cannot go, by the peer's window or for want of it
+Plan plan_last_resort(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  Board board(e, a);
+  //= rfc8985#9.2
+  //# 8985:RACK-11 with RACK what is not known to be lost stays where it is
+  bool const paced = e.state->now < a.pace_at;  // new text can go, only not yet
+  if (!c.congestion.recovering || e.config.rack || paced ||
+      (c.congestion.cwnd - board.pipe()).count < c.mss) {
+    return {};
+  }
+  //= rfc6675#4
+  //# 6675:S6675-6 not known to be lost, but below what has come
+  Index const doubtful = board.next_doubtful();
+  if (doubtful != nil) {
+    return plan_range(e, c, a, {board.at(doubtful).begin, board.at(doubtful).end});
+  }
+  //= rfc6675#4
+  //# 6675:S6675-7 one rescue a recovery: the segment with the highest octet that is missing
+  //# 6675:S6675-16 and if that was sent nothing is
+  Index const last = board.last_unsacked();
+  if (!c.send.una.after(a.rescue) || last == nil) {
+    return {};
+  }
+  Sent const& range = board.at(last);
+  Sequence const begin = last_segment_of(e, c, {range.begin, range.end});
+  Plan plan = plan_range(e, c, a, {begin, range.end});
+  plan.rescue = true;
+  return plan;
+}
+
+namespace {
+
+// What a timeout has lost, and only the board knew, goes again in order, as cwnd allows: else it
+// would be one segment for each timeout. In a fast recovery partial ACKs tell what to repair.
+[[gnu::cold]] void go_on_without_board(const Connection& c, InFlightState& a, const Board& board) {
+  if (a.after_timeout) {
+    a.after_timeout = false;
+    a.retransmit_next = board.lost_from();
+    a.retransmit_end = c.send.nxt;
+  }
+}
+
+}  // namespace
+
+void note_on_board(Engine& e, Connection& c, const Plan& plan, Sequence end) {
+  InFlightState& a = e.active(c);
+  Board board(e, a);
+  if (!synchronized(c.state)) {
+    return;
+  }
+  if (!board.tracks()) {
+    if (e.config.rack && c.send.una == c.send.nxt) {
+      static_cast<void>(board.begin({plan.sequence, end}, e.state->now));
+    }
+    return;
+  }
+  if (c.congestion.recovering) {
+    //= rfc9937#6.3
+    //# 9937:PRR-11 what leaves in a recovery counts, sent before or not
+    a.prr_out += plan.text;
+  }
+  if (plan.retransmitted) {
+    spurious::note_again(a, plan.text);
+  }
+  if (plan.loss_probe) {
+    tail_probe::note_departure(c, a, plan, end);
+    ++e.counters->loss_probes;
+  }
+  if (plan.rescue) {
+    //= rfc6675#4
+    //# 6675:S6675-28 a rescue does not move HighRxt
+    a.rescue = c.congestion.recover.next();
+  } else if (plan.sequence.before(c.send.nxt)) {
+    //= rfc6675#5
+    //# 6675:S6675-23 every other retransmission does
+    board.sent_again(plan.sequence, first_of(end, c.send.nxt));
+  }
+  //= rfc6675#5
+  //# 6675:S6675-24 new text raises HighData, and pipe
+  if (end.after(c.send.nxt) && board.tracks()) {
+    board.sent(end);
+  }
+  if (board.gave_up()) [[unlikely]] {
+    go_on_without_board(c, a, board);
+  }
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,579 @@
+// The scoreboard: all that is sent and not acknowledged cumulatively, in ranges of one fate each.
+#include "core/tcp/recovery/scoreboard.hpp"
+
+#include "core/tcp/timestamps.hpp"
+#include "core/units/check.hpp"
+
+namespace lockstep::tcp {
+namespace {
+
+Bytes length_of(const Sent& r) { return r.end.since(r.begin); }
+
+// How often SetPipe counts an octet of the range.
+std::uint32_t copies_of(const Sent& r) { return (r.lost ? 0u : 1u) + (r.retransmitted ? 1u : 0u); }
+
+}  // namespace
+
+void Board::count(const Sent& r) {
+  Bytes const length = length_of(r);
+  if (r.sacked) {
+    s_.sacked += length;
+    ++s_.runs;
+    return;
+  }
+  s_.pipe += Bytes{length.count * copies_of(r)};
+  s_.lost_not_retransmitted += r.lost && !r.retransmitted ? length : Bytes{};
+}
+
+void Board::uncount(const Sent& r) {
+  Bytes const length = length_of(r);
+  if (r.sacked) {
+    s_.sacked -= length;
+    --s_.runs;
+    return;
+  }
+  s_.pipe -= Bytes{length.count * copies_of(r)};
+  s_.lost_not_retransmitted -= r.lost && !r.retransmitted ? length : Bytes{};
+}
+
+void Board::enlist(Index index) {
+  if (ages(at(index))) {
+    age_.push_back(index);
+  }
+}
+
+void Board::delist(Index index) {
+  if (age_.linked(index)) {
+    age_.remove(index);
+  }
+}
+
+Index Board::take() {
+  if (order_.count() >= e_.config.sent_per_connection.value) {
+    return nil;
+  }
+  Index const index = e_.sent.take();
+  if (index != nil) {
+    edit(index) = Sent{};
+  }
+  return index;
+}
+
+void Board::remove(Index index) {
+  if (s_.search == index) {
+    s_.search = order_.previous(index);
+  }
+  if (s_.highest == index) {
+    s_.highest = nil;
+  }
+  delist(index);
+  order_.remove(index);
+  e_.sent.give(index);
+}
+
+bool Board::alike(const Sent& left, const Sent& right) const {
+  if (left.sacked || right.sacked) {
+    return left.sacked && right.sacked;
+  }
+  bool const same = left.lost == right.lost && left.retransmitted == right.retransmitted &&
+                    left.ever == right.ever;
+  return same && (left.sent_at == right.sent_at || !ages(left));
+}
+
+void Board::absorb_next(Index index) {
+  Index const next = order_.next(index);
+  Sent& left = edit(index);
+  uncount(left);
+  uncount(at(next));
+  left.end = at(next).end;
+  if (s_.highest == next) {
+    s_.highest = index;
+  }
+  if (s_.search == next) {
+    s_.search = index;
+  }
+  remove(next);
+  count(left);
+}
+
+// Joins the range with its neighbours of the same fate. Returns what holds it now.
+Index Board::join(Index index) {
+  Index const previous = order_.previous(index);
+  if (previous != nil && alike(at(previous), at(index))) {
+    absorb_next(previous);
+    index = previous;
+  }
+  Index const next = order_.next(index);
+  if (next != nil && alike(at(index), at(next))) {
+    absorb_next(index);
+  }
+  return index;
+}
+
+// The lowest SACKed range that ends before `below` counts as if it had not been SACKed: its octets
+// share the fate of those before it. The sender may then repeat them needlessly, no more.
+bool Board::forget_lowest(Sequence below) {
+  for (Index i = order_.first(); i != nil && at(i).end.before(below); i = order_.next(i)) {
+    if (at(i).sacked && order_.previous(i) != nil) {
+      Index const previous = order_.previous(i);
+      absorb_next(previous);
+      // It was the only one, then, but for one that begins at SND.UNA.
+      if (s_.highest == previous) {
+        s_.highest = at(order_.first()).sacked ? order_.first() : nil;
+      }
+      ++e_.counters->sacks_forgotten;
+      return true;
+    }
+  }
+  return false;
+}
+
+// Makes two ranges of one, of which the second begins at `where`. False: there is no room, nor any
+// older knowledge to make some.
+bool Board::cut(Index index, Sequence where) {
+  Index fresh = take();
+  if (fresh == nil && forget_lowest(at(index).begin)) {
+    fresh = take();
+  }
+  if (fresh == nil) {
+    return false;
+  }
+  Sent& left = edit(index);
+  CHECK(where.after(left.begin));
+  CHECK(where.before(left.end));
+  Sent& right = edit(fresh);
+  memory::Link const unlinked = right.order;
+  uncount(left);
+  right = left;
+  right.order = unlinked;
+  right.age = unlinked;
+  right.begin = where;
+  left.end = where;
+  count(left);
+  count(right);
+  order_.insert_after(index, fresh);
+  if (age_.linked(index)) {
+    age_.insert_after(index, fresh);
+  }
+  return true;
+}
+
+bool Board::begin(const Range& range, Instant sent_at) {
+  CHECK(!tracks());
+  Index const index = take();
+  if (index == nil) {
+    return false;
+  }
+  s_ = Scoreboard{};
+  Sent& r = edit(index);
+  r.begin = range.begin;
+  r.end = range.end;
+  r.sent_at = sent_at;
+  s_.fack = range.begin;
+  order_.push_back(index);
+  enlist(index);
+  count(r);
+  return true;
+}
+
+void Board::sent(Sequence end) {
+  Index const index = order_.last();
+  Sent& last = edit(index);
+  CHECK(end.after(last.end));
+  bool const plain = !last.sacked && !last.lost && !last.retransmitted && !last.ever;
+  if (plain && last.sent_at == stamp()) {
+    s_.pipe += end.since(last.end);
+    last.end = end;
+    return;
+  }
+  Index fresh = take();
+  if (fresh == nil && plain) {
+    // No room: all of the range left when its last octet did. It is lost no earlier for that.
+    uncount(last);
+    last.end = end;
+    last.sent_at = stamp();
+    delist(index);
+    enlist(index);
+    count(last);
+    return;
+  }
+  if (fresh == nil && forget_lowest(last.begin)) {
+    fresh = take();
+  }
+  if (fresh == nil) {
+    give_up();
+    return;
+  }
+  Sent& r = edit(fresh);
+  r.begin = last.end;
+  r.end = end;
+  r.sent_at = stamp();
+  order_.push_back(fresh);
+  enlist(fresh);
+  count(r);
+}
+
+//= rfc8985#6.1
+//# 8985:RACK-12 the time of the last transmission, and that it was not the first
+void Board::sent_again(Sequence begin, Sequence end) {
+  Index i = find(begin);
+  while (i != nil && at(i).begin.before(end)) {
+    bool const skip = at(i).sacked || at(i).end.at_or_before(begin);
+    if (!skip && begin.after(at(i).begin)) {
+      if (!cut(i, begin)) {
+        break;
+      }
+      i = order_.next(i);
+    }
+    if (!skip && at(i).end.after(end) && !cut(i, end)) {
+      break;
+    }
+    if (!skip) {
+      Sent& r = edit(i);
+      uncount(r);
+      r.retransmitted = true;
+      r.ever = true;
+      r.sent_at = stamp();
+      delist(i);
+      enlist(i);
+      count(r);
+      i = join(i);
+    }
+    i = order_.next(i);
+  }
+  bool const failed = i != nil && at(i).begin.before(end);
+  if (failed) {
+    give_up();
+  }
+}
+
+void Board::give_up() {
+  Index const lost = next_lost();
+  gave_up_ = true;
+  lost_from_ = lost == nil ? at(order_.last()).end : at(lost).begin;
+  ++e_.counters->scoreboards_dropped;
+  clear();
+}
+
+// The range that holds `where`, or the next one. O(1) near the edges and the last hole.
+Index Board::find(Sequence where) const {
+  Index from = order_.first();
+  for (Index hint : {s_.search, s_.highest, order_.last()}) {
+    if (hint != nil && at(hint).begin.at_or_before(where)) {
+      from = at(hint).begin.after(at(from).begin) ? hint : from;
+    }
+  }
+  // Mostly it lies in a hole close below the highest range.
+  Index const high = s_.highest;
+  if (high != nil && at(high).begin.after(where) &&
+      at(high).begin.since(where) < where.since(at(from).begin)) {
+    from = high;
+    while (at(from).begin.after(where) && order_.previous(from) != nil) {
+      from = order_.previous(from);
+    }
+  }
+  while (from != nil && at(from).end.at_or_before(where)) {
+    from = order_.next(from);
+  }
+  return from;
+}
+
+void Board::deliver(const Sent& r, Sequence end, InboundSegment arrival, AckSample& news) {
+  news.delivered += end.since(r.begin);
+  if (!e_.config.rack) {
+    return;
+  }
+  //= rfc8985#6.2
+  //# 8985:RACK-14, 8985:RACK-5 the furthest delivered; what comes below it, and was never
+  //# repeated, came out of order
+  if (end.after(s_.fack)) {
+    s_.fack = end;
+  } else if (end.before(s_.fack) && !r.ever) {
+    news.reordered = true;
+    news.overtaken = most(news.overtaken, s_.fack.since(r.begin));
+  }
+  //= rfc8985#6.2
+  //# 8985:RACK-4 not if it was repeated and the echo is older, or the answer came too soon for it
+  // Above a gap the echo is still that of the last segment in order (RFC 7323, 4.3): it tells
+  // nothing of this one, and must not keep a tail loss probe that has arrived from showing what was
+  // lost.
+  auto const left = static_cast<std::uint32_t>(r.sent_at.ns / e_.config.timestamp_tick.ns);
+  bool const other =
+      arrival == InboundSegment::in_order && news.has_echo && is_older({news.echo, left});
+  if (r.ever && (other || news.arrived.since(r.sent_at) < news.least_rtt)) {
+    return;
+  }
+  //= rfc8985#6.2
+  //# 8985:RACK-13 of two that left at one time the one that ends later left later
+  bool const later = !news.has_newest || r.sent_at > news.newest.sent_at ||
+                     (r.sent_at == news.newest.sent_at && end.after(news.newest.end));
+  if (later) {
+    news.has_newest = true;
+    news.newest = {end, r.sent_at, r.ever};
+  }
+}
+
+void Board::acknowledge(Sequence ack, AckSample& news) {
+  s_.has_edge = s_.has_edge && s_.edge.after(ack);
+  while (tracks()) {
+    Index const index = order_.first();
+    Sent& r = edit(index);
+    if (!r.begin.before(ack)) {
+      return;
+    }
+    Sequence const end = first_of(r.end, ack);
+    if (!r.sacked) {
+      deliver(r, end, InboundSegment::in_order, news);
+    }
+    uncount(r);
+    if (end == r.end) {
+      remove(index);
+      continue;
+    }
+    r.begin = ack;
+    count(r);
+  }
+}
+
+//= rfc6675#5
+//# 6675:S6675-8 each SACKed octet is marked
+void Board::sack(Sequence begin, Sequence end, AckSample& news) {
+  Index i = find(begin);
+  while (i != nil && at(i).begin.before(end)) {
+    if (at(i).sacked) {
+      i = order_.next(i);
+      continue;
+    }
+    if (begin.after(at(i).begin)) {
+      if (!cut(i, begin)) {
+        break;
+      }
+      i = order_.next(i);
+    }
+    if (at(i).end.after(end) && !cut(i, end)) {
+      break;
+    }
+    Sent& r = edit(i);
+    deliver(r, r.end, InboundSegment::above_gap, news);
+    news.newly_sacked += length_of(r);
+    uncount(r);
+    delist(i);
+    r.sacked = true;
+    r.lost = false;
+    r.retransmitted = false;
+    count(r);
+    i = join(i);
+    if (s_.highest == nil || at(i).begin.after(at(s_.highest).begin)) {
+      s_.highest = i;
+    }
+    i = order_.next(i);
+  }
+  e_.counters->sacks_forgotten += i != nil && at(i).begin.before(end) ? 1 : 0;
+}
+
+bool Board::sacked_enough(const Connection& c) const {
+  std::uint64_t const threshold = e_.config.duplicate_acks.value;
+  return s_.runs >= threshold || s_.sacked.count > (threshold - 1) * c.mss;
+}
+
+//= rfc6675#4
+//# 6675:S6675-3 DupThresh ranges, or more than DupThresh - 1 segments' worth of octets, above it
+void Board::lose_below_edge(const Connection& c) {
+  std::uint64_t const threshold = e_.config.duplicate_acks.value;
+  std::uint64_t ranges = 0;
+  std::uint64_t octets = 0;
+  Index i = s_.highest;
+  while (i != nil) {
+    if (at(i).sacked) {
+      ++ranges;
+      octets += length_of(at(i)).count;
+      if (ranges >= threshold || octets > (threshold - 1) * c.mss) {
+        break;
+      }
+    }
+    i = order_.previous(i);
+  }
+  if (i == nil || (s_.has_edge && !at(i).begin.after(s_.edge))) {
+    return;
+  }
+  Sequence const edge = at(i).begin;
+  i = order_.previous(i);
+  while (i != nil && !(s_.has_edge && at(i).end.at_or_before(s_.edge))) {
+    Index const previous = order_.previous(i);
+    if (!at(i).sacked && !at(i).lost) {
+      static_cast<void>(lose(i));
+    }
+    i = previous;
+  }
+  s_.edge = edge;
+  s_.has_edge = true;
+}
+
+Index Board::lose(Index index) {
+  Sent& r = edit(index);
+  CHECK(!r.sacked);
+  uncount(r);
+  r.lost = true;
+  r.retransmitted = false;
+  delist(index);
+  count(r);
+  if (s_.search != nil && at(s_.search).begin.after(r.begin)) {
+    s_.search = index;
+  }
+  return join(index);
+}
+
+void Board::lose_all() {
+  for (Index i = order_.first(); i != nil; i = order_.next(i)) {
+    if (!at(i).sacked) {
+      i = lose(i);
+    }
+  }
+}
+
+void Board::lose_older(Duration age) {
+  Instant const now = e_.state->now;
+  for (Index i = order_.first(); i != nil; i = order_.next(i)) {
+    if (!at(i).sacked && (i == order_.first() || at(i).sent_at + age <= now)) {
+      i = lose(i);
+    }
+  }
+}
+
+void Board::revive() {
+  s_.search = nil;
+  for (Index i = order_.first(); i != nil; i = order_.next(i)) {
+    Sent& r = edit(i);
+    if (r.lost) {
+      uncount(r);
+      // With RACK it counts as having left now: the list of ages stays in order.
+      r.sent_at = r.retransmitted ? r.sent_at : stamp();
+      r.lost = false;
+      count(r);
+      if (!age_.linked(i)) {
+        enlist(i);
+      }
+      i = join(i);
+    }
+  }
+  s_.has_edge = false;
+}
+
+void Board::lose_all_and_forget() {
+  Index const index = order_.first();
+  Sequence const end = at(order_.last()).end;
+  while (order_.count() > 1) {
+    remove(order_.last());
+  }
+  delist(index);
+  Sent& r = edit(index);
+  r.end = end;
+  r.sacked = false;
+  r.lost = true;
+  r.retransmitted = false;
+  r.ever = true;
+  Sequence const fack = s_.fack;
+  memory::ListHead const order = s_.order;
+  s_ = Scoreboard{};
+  s_.order = order;
+  s_.fack = fack;
+  count(r);
+}
+
+void Board::forget_retransmissions() {
+  s_.search = nil;
+  for (Index i = order_.first(); i != nil; i = order_.next(i)) {
+    Sent& r = edit(i);
+    if (r.retransmitted) {
+      uncount(r);
+      r.retransmitted = false;
+      delist(i);
+      enlist(i);
+      count(r);
+      i = join(i);
+    }
+  }
+}
+
+Index Board::next_lost() {
+  if (s_.lost_not_retransmitted.empty()) {
+    return nil;
+  }
+  Index i = s_.search == nil ? order_.first() : s_.search;
+  while (!at(i).lost || at(i).retransmitted) {
+    i = order_.next(i);
+    CHECK(i != nil);
+  }
+  s_.search = i;
+  return i;
+}
+
+Index Board::next_doubtful() const {
+  if (s_.highest == nil) {
+    return nil;
+  }
+  for (Index i = order_.first(); i != s_.highest; i = order_.next(i)) {
+    if (!at(i).sacked && !at(i).retransmitted) {
+      return i;
+    }
+  }
+  return nil;
+}
+
+Index Board::last_unsacked() const {
+  Index i = order_.last();
+  while (i != nil && at(i).sacked) {
+    i = order_.previous(i);
+  }
+  return i;
+}
+
+void Board::clear() {
+  while (tracks()) {
+    Index const index = order_.first();
+    s_.search = nil;
+    remove(index);
+  }
+  s_ = Scoreboard{};
+}
+
+void Board::check(const Connection& c) const {
+  if (!tracks()) {
+    CHECK(age_.empty());
+    CHECK(s_.pipe.empty());
+    return;
+  }
+  CHECK(at(order_.first()).begin == c.send.una);
+  CHECK(at(order_.last()).end == c.send.nxt);
+  CHECK(order_.count() <= e_.config.sent_per_connection.value);
+  Scoreboard sums;
+  Index highest = nil;
+  bool awaits = false;
+  bool reached = s_.search == nil;
+  Sequence end = c.send.una;
+  for (Index i = order_.first(); i != nil; i = order_.next(i)) {
+    Sent const& r = at(i);
+    CHECK(r.begin == end);
+    CHECK(r.end.after(r.begin));
+    CHECK(age_.linked(i) == ages(r));
+    CHECK(!r.sacked || (!r.lost && !r.retransmitted));
+    end = r.end;
+    highest = r.sacked ? i : highest;
+    reached = reached || i == s_.search;
+    awaits = awaits || (!reached && r.lost && !r.retransmitted);
+    Bytes const length = length_of(r);
+    sums.sacked += r.sacked ? length : Bytes{};
+    sums.runs += r.sacked ? 1 : 0;
+    sums.pipe += r.sacked ? Bytes{} : Bytes{length.count * copies_of(r)};
+    sums.lost_not_retransmitted += r.lost && !r.retransmitted ? length : Bytes{};
+  }
+  CHECK(reached);
+  CHECK(!awaits);
+  CHECK(highest == s_.highest);
+  CHECK(sums.sacked == s_.sacked);
+  CHECK(sums.runs == s_.runs);
+  CHECK(sums.pipe == s_.pipe);
+  CHECK(sums.lost_not_retransmitted == s_.lost_not_retransmitted);
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,378 @@
+// Losses that were none, found out by new text (RFC 5682), D-SACK (2883) or timestamps (3522).
+#include "core/tcp/recovery/spurious.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/reno.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/path_probe.hpp"
+#include "core/tcp/record_ends.hpp"
+#include "core/tcp/rtt.hpp"
+#include "core/tcp/sack_report.hpp"
+#include "core/tcp/timestamps.hpp"
+
+namespace lockstep::tcp::spurious {
+namespace {
+
+// A segment of new text can leave at once: F-RTO learns nothing otherwise.
+bool has_news(const Engine& e, const Connection& c, const InFlightState& a) {
+  Sequence const end = c.send.una + a.send.length();
+  Bytes const unsent = end.since(c.send.nxt);
+  Bytes const usable = (c.send.una + c.send.wnd).since(c.send.nxt);
+  Bytes const next = a.send.record_ends == 0 ? unsent : queued_of_record(e, c, unsent);
+  Bytes const fits = least(next, usable);
+  bool const last = fits == next && (next < unsent || a.pushed.at_or_after(end));
+  return !fits.empty() && (fits.count >= eff_snd_mss(c, a) || last);
+}
+
+// An earlier timeout has lost what is not all acknowledged yet.
+bool repairs_timeout(const Connection& c, const InFlightState& a) {
+  if (a.board.order.count != 0) {
+    return a.after_timeout;
+  }
+  return !c.congestion.recovering && c.congestion.recover.at_or_after(c.send.una);
+}
+
+std::uint32_t ticks(const Engine& e, Instant instant) {
+  return static_cast<std::uint32_t>(instant.ns / e.config.timestamp_tick.ns);
+}
+
+bool is_marked(const Connection& c, const wire::Segment& segment) {
+  return c.ecn.tx && segment.flags.ece();
+}
+
+// The window is what it was before the answer.
+void restore(Connection& c, InFlightState& a, Bytes cwnd) {
+  path_probe::end_suppression(c, a);
+  c.congestion.ssthresh = most(c.congestion.ssthresh, a.undo_ssthresh);
+  // In segments of now, as the path may have come to carry larger ones.
+  c.congestion.cwnd = most(cwnd, Bytes{c.mss});
+  c.congestion.recovering = false;
+  c.congestion.partial_seen = false;
+  a.undo_armed = false;
+}
+
+// The reduction is void, so the next echo of a mark is answered. Not before it, where one was
+// answered in its place.
+void void_reduction(const Connection& c, InFlightState& a) {
+  if (a.undo_ssthresh > c.congestion.ssthresh) {
+    a.reduced_to = c.send.una.previous();
+  }
+}
+
+// What was found lost is trusted to arrive. What is lost from here on begins a recovery of its own.
+void trust_flight(Connection& c, InFlightState& a, Board& board) {
+  if (board.tracks()) {
+    board.revive();
+  }
+  //= rfc4015#3.1
+  //# 4015:EIFR-3 nothing is sent again any more: new text goes on
+  a.retransmit_end = a.retransmit_next;
+  //= rfc5682#2.1
+  //# 5682:FRTO-7 recover lets the next duplicates begin a fast retransmission
+  c.congestion.recover = c.send.una - Bytes{2};
+}
+
+// The ACK that shows that a timeout was none.
+struct Verdict {
+  Bytes acked;
+  bool marked = false;    // it has ECE
+  bool restores = false;  // what showed it restores the window
+};
+
+//= rfc5682#3.1
+//# 5682:FRTO-13 the timeout was spurious: what it found lost is in flight, RecoveryPoint SND.UNA
+//= rfc5682#4
+//# 5682:FRTO-14 the window is restored only if that is asked for; else RFC 5681's answer stands
+void forgive_timeout(Engine& e, Connection& c, Board& board, const Verdict& by) {
+  InFlightState& a = e.active(c);
+  trust_flight(c, a, board);
+  a.watch = TimeoutWatch::off;
+  a.echo_armed = false;
+  a.after_timeout = false;
+  ++e.counters->spurious_timeouts;
+  if (!by.restores) {
+    return;
+  }
+  a.rto_suspect = true;
+  //= rfc4015#3.4
+  //# 4015:EIFR-5 the ACK has ECE: the window stays reduced
+  if (by.marked) {
+    return;
+  }
+  //= rfc4015#3.1
+  //# 4015:EIFR-4 FlightSize and what the ACK has made room for, no more than may leave at once
+  Bytes const more = least(by.acked, reno::initial_window(Bytes{c.mss}, e.config.initial_window));
+  void_reduction(c, a);
+  restore(c, a, most(c.congestion.cwnd, least(a.undo_cwnd, flight_size(c)) + more));
+}
+
+// A recovery by duplicates or by SACK, which one echo has disproved.
+void forgive_losses(Engine& e, Connection& c, Board& board, AckSample& news) {
+  InFlightState& a = e.active(c);
+  trust_flight(c, a, board);
+  ++e.counters->recoveries_undone;
+  // What was taken for lost has overtaken nothing: it was late.
+  news.reordered = true;
+  void_reduction(c, a);
+  restore(c, a, a.undo_cwnd);
+}
+
+// Steps 3 to 6 of Eifel. Returns whether a loss is forgiven.
+//= rfc3522#3.2
+//# 3522:EIFD-4 only the first ACK of new data tells
+bool judge_echo(Engine& e, Connection& c, Board& board, AckSample& news,
+                const wire::Segment& segment) {
+  InFlightState& a = e.active(c);
+  EchoWatch const& watch = a.echo;
+  a.echo_armed = false;
+  std::uint32_t const echo = segment.options.timestamp_echo - c.options.ts_offset;
+  std::uint32_t const first = ticks(e, watch.first_at);
+  //= rfc3522#3.2
+  //# 3522:EIFD-4 it answers what left before the retransmission
+  bool const before =
+      watch.retransmitted_at.is_never() || is_older({echo, ticks(e, watch.retransmitted_at)});
+  // A peer that lies must know when the segment left that it has not received (section 3.4). Where
+  // RACK does not keep that the echo is at least no older than all that was in flight.
+  std::uint32_t const now = ticks(e, e.state->now);
+  bool const between = !is_older({echo, first}) && !is_older({now, echo});
+  bool const sent = watch.exact ? echo == first : between;
+  //= rfc3522#3.2
+  //# 3522:EIFD-5 no report of a duplicate in it; and such reports are known, or more is in flight
+  bool const told = c.options.has(negotiated::duplicates) || c.send.una != c.send.nxt;
+  if (!segment.options.has_timestamps || !before || !sent || news.has_duplicate || !told) {
+    return false;
+  }
+  bool const marked = is_marked(c, segment);
+  //= rfc3522#3.2
+  //# 3522:EIFD-6 a timeout was spurious, or the duplicates were
+  if (watch.timeout) {
+    forgive_timeout(e, c, board, {news.delivered, marked, true});
+    return true;
+  }
+  if (marked || a.path_probe.suppressed) {
+    return false;
+  }
+  forgive_losses(e, c, board, news);
+  return true;
+}
+
+// Step 2 of F-RTO: the ACK of what was sent again.
+//= rfc5682#2.1
+//# 5682:FRTO-3 it covers that, but not all that was out; else nothing is known
+void judge_first(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  bool const part = c.send.una.before(a.watch_end);
+  //= rfc5682#3.1
+  //# 5682:FRTO-11 the same with SACK
+  //= rfc5682#2.1
+  //# 5682:FRTO-5 nor if there is nothing new to send: slow start goes on
+  if (part || c.send.una.after(c.congestion.recover) || !has_news(e, c, a)) {
+    a.watch = TimeoutWatch::off;
+    return;
+  }
+  //= rfc5682#2.1
+  //# 5682:FRTO-4 new text leaves, in place of what follows in the queue
+  a.watch = TimeoutWatch::news;
+  a.watch_end = c.send.nxt;
+  a.retransmit_next = a.retransmit_end;
+  c.congestion.recover = c.send.nxt.previous();
+}
+
+// New text says that something was lost: slow start goes on.
+void find_true(Connection& c, InFlightState& a) {
+  a.watch = TimeoutWatch::off;
+  c.congestion.cwnd = least(c.congestion.cwnd, Bytes{3u * c.mss});
+}
+
+// Step 3 with SACK: the next one. Returns whether a loss is forgiven.
+bool judge_second(Engine& e, Connection& c, Board& board, const AckSample& news, Shown shown) {
+  InFlightState& a = e.active(c);
+  if (!shown.advances && news.newly_sacked.empty() && !shown.duplicate) {
+    return false;
+  }
+  bool const beyond = c.send.una.after(a.watch_end) || board.highest_end(c).after(a.watch_end);
+  if (!beyond && !news.delivered.empty()) {
+    forgive_timeout(e, c, board, {news.delivered, shown.marked, e.config.undo});
+    return e.config.undo;
+  }
+  //= rfc5682#3.1
+  //# 5682:FRTO-12 what was sent since has overtaken it: it was lost, and slow start goes on
+  find_true(c, a);
+  return false;
+}
+
+// All that was sent again came twice.
+void judge_duplicate(Engine& e, Connection& c, const AckSample& news) {
+  InFlightState& a = e.active(c);
+  constexpr std::int32_t far = 1 << 30;
+  // Of so long ago no report comes any more, and sequence numbers come round.
+  a.undo_armed = a.undo_armed && c.send.una.distance_from(a.undo_mark) <= far;
+  if (!a.undo_armed || !news.has_duplicate || news.duplicate.begin.before(a.undo_mark)) {
+    return;
+  }
+  a.undo_octets -= news.duplicate.end.since(news.duplicate.begin);
+  if (a.undo_octets.empty() && !a.after_timeout) {
+    ++e.counters->recoveries_undone;
+    restore(c, a, most(c.congestion.cwnd, a.undo_cwnd));
+  }
+}
+
+// The variables that an answer changes, as they are before it.
+void save(const Engine& e, const Connection& c, InFlightState& a, bool timeout) {
+  CongestionVariables const& v = c.congestion;
+  // In a recovery cwnd may be inflated, and what is out is too much.
+  a.undo_cwnd = v.recovering ? least(v.cwnd, v.ssthresh) : v.cwnd;
+  a.undo_ssthresh = v.ssthresh;
+  a.undo_mark = c.send.una;
+  a.undo_octets = {};
+  if (timeout) {
+    //= rfc4015#3.1
+    //# 4015:EIFR-1 pipe_prev, SRTT_prev and RTTVAR_prev
+    a.undo_ssthresh = v.recovering ? v.ssthresh : most(flight_size(c), v.ssthresh);
+    std::uint64_t const late = 2 * e.config.rto_granularity.ns;
+    a.rtt_before = {c.rtt.srtt8_ns() + 8 * late, c.rtt.rttvar4_ns(), c.send.nxt};
+  }
+}
+
+// Steps 1 and 2 of Eifel, as far as they can be taken before the retransmission has left.
+//= rfc3522#3.2
+//# 3522:EIFD-1, 3522:EIFD-2 only as a recovery begins
+void await_echo(Engine& e, Connection& c, bool timeout) {
+  InFlightState& a = e.active(c);
+  a.echo_armed = e.config.undo_by_timestamps && c.options.has(negotiated::timestamps) &&
+                 !(timeout && c.congestion.recovering);
+  if (!a.echo_armed) {
+    return;
+  }
+  a.echo = {};
+  a.echo.timeout = timeout;
+  a.echo.first_at = a.unacked_since;
+  Board board(e, a);
+  if (board.tracks()) {
+    Sent const& first = board.first();
+    //= rfc3522#3.2
+    //# 3522:EIFD-3 not for a segment that went again before, as a probe
+    a.echo_armed = !first.ever;
+    if (e.config.rack) {
+      a.echo.first_at = first.sent_at;
+      a.echo.exact = true;
+    }
+  }
+}
+
+}  // namespace
+
+//= rfc5682#3.1
+//# 5682:FRTO-10 not if losses were being repaired already
+//# 5682:FRTO-11 a further timeout begins anew
+//= rfc5682#2.1
+//# 5682:FRTO-1 so it does without SACK
+//# 5682:FRTO-2 but not step 2, if an ACK has moved SND.UNA since the last one
+//# 5682:FRTO-9 with SACK, or RFC 6675, never in a fast recovery; with NewReno there as well
+void remember(Engine& e, Connection& c, bool timeout) {
+  InFlightState& a = e.active(c);
+  a.early = a.early && c.send.una.before(a.early_end);
+  bool const again = timeout && repairs_timeout(c, a);
+  //= rfc4015#3.1
+  //# 4015:EIFR-2 nothing begins anew while the last timeout's losses are repaired
+  //= rfc3522#3.2
+  //# 3522:EIFD-3 RetransmitTS stays, too
+  if (!again) {
+    save(e, c, a, timeout);
+    await_echo(e, c, timeout);
+  }
+  // What goes again is counted on the board alone.
+  a.undo_armed = e.config.undo && !timeout && a.board.order.count != 0;
+  bool const repairs = c.sack && c.congestion.recovering;
+  bool const fresh = !repairs && (!again || a.watch == TimeoutWatch::first);
+  a.watch = timeout && e.config.frto && fresh ? TimeoutWatch::first : TimeoutWatch::off;
+  a.watch_end = first_of(c.send.una + Bytes{c.mss}, c.send.nxt);
+}
+
+void note_again(InFlightState& a, Bytes octets) {
+  a.undo_octets += a.undo_armed ? octets : Bytes{};
+}
+
+void note_departure(const Engine& e, const Connection& c, InFlightState& a, const Plan& plan) {
+  //= rfc3522#3.2
+  //# 3522:EIFD-2 RetransmitTS is the TSval of the first retransmission
+  //# 3522:EIFD-3 and of no later one
+  if (a.echo.retransmitted_at.is_never()) {
+    a.echo.retransmitted_at = e.state->now;
+    a.echo_armed = plan.sequence == c.send.una;
+  }
+}
+
+bool on_ack(Engine& e, Connection& c, Board& board, AckSample& news, const wire::Segment& segment,
+            Shown shown) {
+  InFlightState& a = e.active(c);
+  bool held = a.echo_armed && shown.advances && judge_echo(e, c, board, news, segment);
+  if (a.watch == TimeoutWatch::first && shown.advances) {
+    judge_first(e, c);
+  } else if (a.watch == TimeoutWatch::news) {
+    held = judge_second(e, c, board, news, shown);
+  }
+  judge_duplicate(e, c, news);
+  return held;
+}
+
+void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes newly) {
+  InFlightState& a = e.active(c);
+  Board board(e, a);
+  AckSample news;
+  news.delivered = newly;
+  news.has_duplicate = segment.options.sack_count != 0;
+  if (a.echo_armed) {
+    static_cast<void>(judge_echo(e, c, board, news, segment));
+  }
+  //= rfc5682#2.1
+  //# 5682:FRTO-8 what neither moves SND.UNA nor is a duplicate does not come here
+  if (a.watch == TimeoutWatch::first) {
+    judge_first(e, c);
+  } else if (a.watch == TimeoutWatch::news) {
+    //= rfc5682#2.1
+    //# 5682:FRTO-7 what was not sent again has come: the timeout was spurious
+    forgive_timeout(e, c, board, {newly, is_marked(c, segment), e.config.undo});
+  }
+}
+
+void on_plain_duplicate(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  //= rfc5682#2.1
+  //# 5682:FRTO-6 new text came above a gap: slow start repeats what is missing, from SND.UNA on
+  if (a.watch == TimeoutWatch::news) {
+    find_true(c, a);
+    a.retransmit_next = c.send.una;
+    make_ready(e, c);
+  }
+  //= rfc5682#2.1
+  //# 5682:FRTO-3 and a duplicate in place of the first ACK ends it at once
+  a.watch = TimeoutWatch::off;
+}
+
+//= rfc4015#3.1
+//# 4015:EIFR-6 however long it takes until there is new text
+void rest_estimate(Connection& c, const InFlightState& a) {
+  c.rto_suspect = true;
+  set_aside(c.rtt, a.rtt_before);
+}
+
+void resume_estimate(Connection& c, InFlightState& a) {
+  c.rto_suspect = false;
+  a.rto_suspect = true;
+  a.rtt_before = {c.rtt.srtt8_ns(), c.rtt.rttvar4_ns(), c.send.una};
+}
+
+void adapt_timeout(const Engine& e, Connection& c, Sequence ack, Duration measured) {
+  InFlightState& a = e.active(c);
+  //= rfc4015#3.1
+  //# 4015:EIFR-6 the first sample of what left after the timeout
+  if (ack.after(a.rtt_before.sent)) {
+    a.rto_suspect = false;
+    begin_again(c.rtt, a.rtt_before, measured, e.config);
+  }
+}
+
+}  // namespace lockstep::tcp::spurious

@@ -1,0 +1,167 @@
+// Tail loss probes (RFC 8985 section 7): one segment that makes the peer speak before a timeout.
+#include "core/tcp/recovery/tail_probe.hpp"
+
+#include <algorithm>
+
+#include "core/tcp/acknowledgement.hpp"
+#include "core/tcp/congestion/control.hpp"
+#include "core/tcp/lifecycle.hpp"
+#include "core/tcp/record_ends.hpp"
+#include "core/tcp/recovery/sack.hpp"
+#include "core/tcp/rtt.hpp"
+#include "core/tcp/sack_report.hpp"
+
+namespace lockstep::tcp::tail_probe {
+namespace {
+
+//= rfc8985#7.2
+//# 8985:TLP-1 two round trips, more for a single segment; a second if none was measured
+Duration patience(const Engine& e, const Connection& c) {
+  if (!c.rtt.sampled()) {
+    return Duration::seconds(1);
+  }
+  Duration const two = srtt_of(c.rtt) * 2;
+  return flight_size(c).count <= c.mss ? two + e.config.tail_probe_ack_delay : two;
+}
+
+// One loss, which the probe has repaired, answered as a recovery would have.
+void answer_repaired(Engine& e, Connection& c) {
+  if (!c.congestion.recovering) {
+    congestion::on_loss(e, c);
+    c.congestion.cwnd = least(c.congestion.cwnd, c.congestion.ssthresh);
+  }
+}
+
+}  // namespace
+
+//= rfc8985#7.2
+//# 8985:TLP-2 not while losses are being repaired, or what is SACKed tells more
+//= rfc8985#4
+//# 8985:TLP-13 and only where RACK can make something of the answer
+void schedule(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  bool const plain = e.config.rack && a.board.order.count != 0 && a.board.runs == 0 &&
+                     !c.congestion.recovering && !a.after_timeout;
+  if (!plain || (a.mode != RetransmitMode::retransmit && a.mode != RetransmitMode::loss_probe)) {
+    return;
+  }
+  //= rfc8985#8
+  //# 8985:RACK-10 one timer, which knows what it waits for
+  if (a.mode == RetransmitMode::retransmit) {
+    a.mode = RetransmitMode::loss_probe;
+    a.timeout_due = a.retransmit_due;
+  }
+  a.retransmit_due = earlier(e.state->now + patience(e, c), a.timeout_due);
+  arm(e, c);
+}
+
+//= rfc8985#7.3
+//# 8985:TLP-5 the retransmission timer runs from here, whether a probe leaves or not
+//# 8985:TLP-3 none while one is in flight, and only after a round trip was measured since
+void expire(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  a.mode = RetransmitMode::retransmit;
+  a.retransmit_due = e.state->now + c.rtt.rto();
+  if (!a.tail.out && !a.tail.unsampled && c.rtt.sampled()) {
+    a.tail.wanted = true;
+    make_ready(e, c);
+  }
+}
+
+//= rfc8985#7.3
+//# 8985:TLP-4 the next new text, if the peer's window lets it out; else the last segment again
+//# 8985:TLP-9 whatever cwnd says
+Plan plan(Engine& e, Connection& c) {
+  InFlightState& a = e.active(c);
+  a.tail.wanted = false;
+  Plan plan;
+  Board board(e, a);
+  Index const last = board.tracks() ? board.last_unsacked() : nil;
+  if (last == nil || c.send.wnd.empty()) {
+    return plan;
+  }
+  Sequence const text_end = c.send.una + a.send.length();
+  std::uint32_t const usable = (c.send.una + c.send.wnd).since(c.send.nxt).count;
+  Bytes const unsent = text_end.since(c.send.nxt);
+  std::uint32_t const queued =
+      within_record(e, c, a, c.send.nxt, least(unsent, Bytes{eff_snd_mss(c, a)})).count;
+  plan.text = {std::min({queued, usable, eff_snd_mss(c, a)})};
+  plan.fin =
+      c.fin_queued && !c.fin_sent && c.send.nxt + plan.text == text_end && plan.text.count < usable;
+  if (plan.text.empty() && !plan.fin) {
+    Sent const& range = board.at(last);
+    Sequence const begin = last_segment_of(e, c, {range.begin, range.end});
+    plan = plan_range(e, c, a, {begin, range.end});
+  } else {
+    plan.kind = PlanKind::text;
+    plan.sequence = c.send.nxt;
+  }
+  plan.loss_probe = plan.kind != PlanKind::none;
+  a.tail.wanted = plan.loss_probe;
+  return plan;
+}
+
+//= rfc8985#7.3
+//# 8985:TLP-8, 8985:TLP-9 the board has noted it like any segment; TLP.end_seq is SND.NXT
+void note_departure(Connection& c, InFlightState& a, const Plan& plan, Sequence end) {
+  a.tail.wanted = false;
+  a.tail.out = true;
+  a.tail.retransmitted = plan.retransmitted;
+  a.tail.unsampled = true;
+  a.tail.end = last_of(c.send.nxt, end);
+}
+
+//= rfc8985#7.4.1
+//# 8985:TLP-12 beside what RACK concludes from the same ACK
+void on_ack(Engine& e, Connection& c, const wire::Segment& segment, const AckSample& news,
+            bool duplicate) {
+  InFlightState& a = e.active(c);
+  if (news.has_newest && !news.newest.retransmitted) {
+    a.tail.unsampled = false;
+  }
+  if (!a.tail.out || segment.acknowledgment.before(a.tail.end)) {
+    return;
+  }
+  //= rfc8985#7.4.2
+  //# 8985:TLP-11 new text that arrived, or a segment that came twice: nothing was lost
+  Sequence const told = news.duplicate.end;
+  bool const twice =
+      news.has_duplicate && (told == a.tail.end || (c.fin_sent && told.next() == a.tail.end));
+  if (!a.tail.retransmitted || twice) {
+    a.tail.out = false;
+  } else if (segment.acknowledgment.after(a.tail.end)) {
+    //= rfc8985#7.4.2
+    //# 8985:TLP-6, 8985:TLP-10 no sign that both came: the probe has repaired a loss
+    a.tail.out = false;
+    answer_repaired(e, c);
+  } else if (duplicate) {
+    a.tail.out = false;
+  }
+}
+
+void on_idle_ack(Engine& e, Connection& c, const wire::Segment& segment) {
+  bool const doubtful = c.active == nil ? c.probe_doubtful : e.active(c).tail.out;
+  if (!doubtful || c.send.una != c.send.nxt || segment.acknowledgment != c.send.una ||
+      !segment.length().empty()) {
+    return;
+  }
+  Sequence const told = segment.options.sack[0].end;
+  bool const twice = segment.options.sack_count == 0 || told == c.send.una ||
+                     (c.fin_sent && told.next() == c.send.una);
+  if (twice) {
+    c.probe_doubtful = false;
+    if (c.active != nil) {
+      e.active(c).tail.out = false;
+    }
+  }
+}
+
+//= rfc8985#7.1
+//# 8985:TLP-7 with a recovery both variables begin anew
+void forget(InFlightState& a) {
+  a.tail.out = false;
+  a.tail.retransmitted = false;
+  a.tail.wanted = false;
+}
+
+}  // namespace lockstep::tcp::tail_probe

@@ -1,0 +1,80 @@
+// A random_peer: speaks raw segments, well and badly made, to hosts that it can reach.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/units/address.hpp"
+#include "core/units/random.hpp"
+#include "core/wire/tcp.hpp"
+#include "sim/kernel/station.hpp"
+#include "sim/kernel/world.hpp"
+
+namespace lockstep::sim {
+
+// It answers ARP, opens connections to the servers of the world's applications by hand, plays with
+// them once they stand, and throws segments and ICMP errors at random at connections of others,
+// whose sequence numbers it does not see. It never learns from the stack: only from frames.
+class RandomPeer final : public Station {
+ public:
+  RandomPeer(const World& world, const StationSpec& spec, Random random);
+
+  void arrived(StationDesk& desk, std::span<const std::byte> frame) override;
+  void run(StationDesk& desk) override;
+  Instant deadline() const override { return next_; }
+  std::unique_ptr<Station> clone() const override { return std::make_unique<RandomPeer>(*this); }
+
+ private:
+  struct Victim {
+    Mac mac;
+    Endpoint server;  // port zero: it serves nothing
+  };
+  // One connection of the random_peer's own, as far as it keeps one.
+  struct Game {
+    Victim victim;
+    Port own;
+    Sequence next;      // ours
+    Sequence expected;  // the peer's next
+    bool standing = false;
+    std::uint32_t stamp = 0;  // our timestamps' clock; zero: we speak none
+    bool sack = false;        // our SYN permitted selective acknowledgments
+  };
+  struct Envelope {
+    Mac mac;
+    IpAddress source;
+    IpAddress destination;
+  };
+
+  void answer_arp(StationDesk& desk, std::span<const std::byte> packet);
+  void hear(StationDesk& desk, std::span<const std::byte> packet);
+  void open(StationDesk& desk, const Victim& victim);
+  void play(StationDesk& desk, Game& game);
+  void tease(StationDesk& desk, Game& game, wire::Segment& segment);
+  void lie_of_blocks(const Game& game, wire::Segment& segment);
+  void blind(StationDesk& desk, const Victim& victim);
+  void forge_icmp(StationDesk& desk, const Victim& victim);
+  void noise(StationDesk& desk, const Victim& victim);
+  void send(StationDesk& desk, const Envelope& envelope, wire::Segment segment);
+  void send_packet(StationDesk& desk, const Envelope& envelope, std::span<const std::byte> payload,
+                   std::uint8_t protocol);
+  wire::Segment segment_of(const Game& game) const;
+  void stamp(Game& game, wire::Segment& segment);
+  std::uint32_t draw(std::uint64_t limit) {
+    return static_cast<std::uint32_t>(random_.below(limit));
+  }
+
+  static constexpr std::uint32_t games_max = 16;
+
+  StationSpec spec_;
+  Random random_;
+  std::vector<Victim> victims_;
+  std::vector<Game> games_;
+  std::uint64_t acts_left_;
+  std::uint16_t next_port_ = 20'000;
+  Instant next_;
+  std::array<std::byte, 512> text_{};
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,157 @@
+// Runs a role on one shard, or on several side by side, whatever drives the interface.
+#pragma once
+
+#include <algorithm>
+#include <latch>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tools/verbs/serve/refuse.hpp"
+#include "tools/verbs/serve/service.hpp"
+
+namespace lockstep::tools {
+
+/// The journals of a run, opened before it begins.
+struct Journals {
+  std::vector<std::unique_ptr<journal::Writer>> writers;  ///< of each shard; none: no journal
+  std::vector<std::string> kept;  ///< of each shard, as Surroundings has it; none: no such files
+
+  std::string kept_of(ShardId shard) const {
+    return kept.empty() ? std::string() : kept[shard.value];
+  }
+  journal::Writer* writer_of(ShardId shard) const {
+    return writers.empty() ? nullptr : writers[shard.value].get();
+  }
+};
+
+/// --record: FILE of one shard, FILE.0 and so on of several. Throws Failure (environment). A CHECK
+/// of ours that fails from here on leaves them whole.
+Journals open_journals(const ServePlan& plan, const std::string& record);
+
+/// Of all shards: the worst ending, all files.
+Ended ended_of(const std::vector<Ended>& shards);
+/// A line for each file with the seconds around a trouble.
+std::string kept_text(const Ended& ended);
+/// Throws Failure (environment) if the interface went, or a journal could not be written. Last.
+void fail_if_cut_short(const Ended& ended, const ServePlan& plan, const Journals& journals);
+
+template <class Totals>
+Ended ended_of(const std::vector<Finished<Totals>>& shards) {
+  return ended_of(std::vector<Ended>(shards.begin(), shards.end()));
+}
+
+/// All shards side by side, each in a thread of its own. None begins before all can.
+template <class Port, class Device, Role R>
+class ShardPool {
+ public:
+  using Results = std::vector<Finished<typename R::Totals>>;
+
+  ShardPool(const ServePlan& plan, const R& role, const Journals& journals,
+            hw::StopSignals& signals)
+      : plan_(plan),
+        journals_(journals),
+        signals_(signals),
+        common_(plan, role),
+        mesh_(plan.shards, plan.config.mtu + Bytes{Port::link_bytes}),
+        ready_(plan.shards.value),
+        troubles_(plan.shards.value),
+        finished_(plan.shards.value) {}
+
+  /// `begun` is called once all can begin, and before any does.
+  template <class Begun>
+  Results run(std::vector<Device> devices, const Begun& begun) {
+    refuse(mesh_.open());
+    for (std::uint32_t i = 0; i < plan_.shards.value; ++i) {
+      threads_.emplace_back([this, i, device = std::move(devices[i])]() mutable {
+        run_shard({i}, std::move(device));
+      });
+    }
+    ready_.wait();
+    hw::Trouble const trouble = first_trouble();
+    if (!trouble) {
+      begun();
+    }
+    go_.count_down();
+    for (std::thread& each : threads_) {
+      each.join();
+    }
+    refuse(trouble);
+    return std::move(finished_);
+  }
+
+ private:
+  void run_shard(ShardId self, Device device) {
+    hw::Trouble& trouble = troubles_[self.value];
+    if (!plan_.cpus.empty()) {
+      trouble = hw::pin_to(plan_.cpus[self.value]);
+    }
+    Service<Port, R> service(plan_, common_.role, self, std::move(device));
+    if (!trouble) {
+      trouble = common_.role.start(service.app, service.stack);
+    }
+    hw::ShardPort<Port> port(service.port, mesh_, self, service.config.burst_frames);
+    ready_.count_down();
+    go_.wait();
+    if (!first_trouble()) {
+      Surroundings<R> const around{common_,
+                                   self,
+                                   signals_.seat(self.value),
+                                   journals_.writer_of(self),
+                                   journals_.kept_of(self),
+                                   &port.counters()};
+      finished_[self.value] = run_service(around, service, port);
+    }
+  }
+
+  /// Once all are ready: nobody writes them any more.
+  hw::Trouble first_trouble() const {
+    for (const hw::Trouble& each : troubles_) {
+      if (each) {
+        return each;
+      }
+    }
+    return {};
+  }
+
+  const ServePlan& plan_;
+  const Journals& journals_;
+  hw::StopSignals& signals_;
+  Common<R> common_;
+  hw::Mesh mesh_;
+  std::latch ready_;
+  std::latch go_{1};
+  std::vector<hw::Trouble> troubles_;
+  Results finished_;
+  std::vector<std::thread> threads_;
+};
+
+/// Until SIGINT or SIGTERM, or until all is over: what each shard came to. `begun` is called once
+/// nothing can be refused any more, and before anything is done. Throws Failure before that.
+template <class Port, class Device, Role R, class Begun>
+std::vector<Finished<typename R::Totals>> run_role(const ServePlan& plan, const R& role,
+                                                   std::vector<Device> devices,
+                                                   const Journals& journals, const Begun& begun) {
+  hw::StopSignals signals;
+  refuse(signals.open(Count{plan.shards.value}));
+  if (plan.shards.value > 1) {
+    return ShardPool<Port, Device, R>(plan, role, journals, signals).run(std::move(devices), begun);
+  }
+  if (!plan.cpus.empty()) {
+    refuse(hw::pin_to(plan.cpus.front()));
+  }
+  ShardId const self{0};
+  auto const common = std::make_unique<Common<R>>(plan, role);
+  auto const service =
+      std::make_unique<Service<Port, R>>(plan, role, self, std::move(devices.front()));
+  refuse(role.start(service->app, service->stack));
+  begun();
+  Surroundings<R> const around{
+      *common, self, signals, journals.writer_of(self), journals.kept_of(self), nullptr};
+  std::vector<Finished<typename R::Totals>> out;
+  out.push_back(run_service(around, *service, service->port));
+  return out;
+}
+
+}  // namespace lockstep::tools
