@@ -147,33 +147,69 @@ bool answers(const Segment& later, const Segment& earlier) {
   return later.source == earlier.destination && acknowledges;
 }
 
-/// Does `later` echo the timestamp of `earlier`, recorded a moment after it?
-bool echoes(const Segment& later, const Segment& earlier) {
+/// How much later each side's packets are recorded than the answers to them, as far as answers
+/// show.
+using Lateness = std::map<Endpoint, Duration>;
+
+/// A recorder of its own for one direction may be this late.
+constexpr Duration late_most = Duration::milliseconds(25);
+
+/// Does `later` answer `earlier`, which is recorded after it, and is that beyond doubt? Near each
+/// other the number alone shows it; farther away the timestamp that it echoes must agree.
+bool proves(const Segment& later, const Segment& earlier, bool near) {
+  if (near || !answers(later, earlier)) {
+    return answers(later, earlier);
+  }
   auto const said = stamps_of(earlier);
   auto const heard = stamps_of(later);
-  return said && heard && later.source == earlier.destination && heard->echo == said->value &&
-         earlier.time.since(later.time) <= Duration::microseconds(100);
+  return earlier.time.since(later.time) <= late_most &&
+         (!heard || (said && heard->echo == said->value));
+}
+
+/// Does `later` echo the timestamp of `earlier`, recorded a moment after it, or as late as that
+/// side's packets are?
+bool echoes(const Segment& later, const Segment& earlier, const Lateness& late) {
+  auto const said = stamps_of(earlier);
+  auto const heard = stamps_of(later);
+  if (!said || !heard || later.source != earlier.destination || heard->echo != said->value) {
+    return false;
+  }
+  auto const known = late.find(earlier.source);
+  Duration const moment = Duration::microseconds(100);
+  return earlier.time.since(later.time) <= (known == late.end() ? moment : known->second + moment);
 }
 
 /// Puts a segment before the one that answers it, where the capture has them the other way round
-/// (two interfaces, two queues). Only the first appearance of what is answered counts.
+/// (two interfaces, two queues, a direction that is recorded late). Only the first appearance of
+/// what is answered counts.
 std::size_t restore_causes(Flow& flow) {
-  constexpr std::size_t reach = 4;
+  constexpr std::size_t near = 4;
+  constexpr std::size_t reach = 64;
   std::size_t moved = 0;
   auto& all = flow.segments;
   std::set<std::pair<Endpoint, std::uint32_t>> known;   // ends of what was sent
   std::set<std::pair<Endpoint, std::uint32_t>> clocks;  // timestamps that were sent
+  Lateness late;
   for (std::size_t at = 0; at < all.size(); ++at) {
-    for (std::size_t cause = at + 1; cause < all.size() && cause <= at + reach; ++cause) {
-      bool const text =
-          answers(all[at], all[cause]) && !known.contains({all[cause].source, all[cause].end()});
+    for (std::size_t cause = at + 1; cause < std::min(all.size(), at + reach + 1); ++cause) {
+      bool const close = cause <= at + near;
+      Duration const apart = all[cause].time.since(all[at].time);
+      if (!close && apart > late_most) {
+        break;
+      }
+      bool const data = proves(all[at], all[cause], close) &&
+                        !known.contains({all[cause].source, all[cause].end()});
       auto const stamps = stamps_of(all[cause]);
-      bool const stamp = stamps && echoes(all[at], all[cause]) &&
+      bool const stamp = stamps && echoes(all[at], all[cause], late) &&
                          !clocks.contains({all[cause].source, stamps->value});
-      if (text || stamp) {
+      if (data || stamp) {
         auto const begin = all.begin() + static_cast<std::ptrdiff_t>(at);
         auto const end = all.begin() + static_cast<std::ptrdiff_t>(cause) + 1;
         Instant const time = all[at].time;
+        if (data && apart <= late_most) {
+          Duration& most = late[all[cause].source];
+          most = std::max(most, apart);
+        }
         std::rotate(begin, end - 1, end);
         all[at].time = earlier(all[at].time, time);
         ++moved;

@@ -251,6 +251,32 @@ TEST(Order, WhatIsEchoedStandsBeforeItsEcho) {
   }
 }
 
+// One direction has a recorder of its own, which stamps 20 ms later: ten packets lie between an ACK
+// and what it answers, and the timestamp that it echoes tells.
+TEST(Order, ADirectionThatIsRecordedLate) {
+  for (bool const echoed : {true, false}) {
+    Conversation c;
+    c.peer(0, "S", {0, 0});
+    stamp(c, 1, 0);
+    c.device(0, "SA", {0, 1});
+    stamp(c, 100, 1);
+    c.peer(10, "A", {1, 1});
+    stamp(c, 2, 100);
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      c.device(100, "A", {1, 101 + 100 * i});
+      stamp(c, 200, echoed ? 30 : 2);
+    }
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      c.peer(120, "A", {1 + 100 * i, 1, 100});
+      stamp(c, 30, 100);
+    }
+    std::vector<std::string> const notes =
+        replay_flow(c.flow(), c.device_side(), nullptr).script.notes;
+    EXPECT_EQ(std::count(notes.begin(), notes.end(), "packets put before their answers: 10"),
+              echoed ? 1 : 0);
+  }
+}
+
 TEST(Blatant, SegmentsLargerThanThePeerTakes) {
   Conversation c;
   c.peer(0, "S", {0, 0});
