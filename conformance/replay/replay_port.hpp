@@ -54,6 +54,11 @@ class ReplayPort {
       bench_->reclaim();
     }
   }
+  void flush() {
+    if (bench_ != nullptr) {
+      bench_->flush();
+    }
+  }
 
   void set_now(Instant now) {
     now_ = now;

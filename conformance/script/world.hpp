@@ -60,6 +60,7 @@ class World {
     std::span<std::byte> claim() { return room; }
     void commit(const Egress& egress);
     void reclaim() { arrived.clear(); }
+    void flush() {}
 
     Instant clock = origin;
     std::vector<std::byte> room;

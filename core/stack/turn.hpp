@@ -58,6 +58,7 @@ Outcome turn(Stack& stack, D& driver, App& app) {
     driver.commit(egress);
     ++sent;
   }
+  driver.flush();
   if (blocked) {
     return Outcome::transmit_blocked;
   }

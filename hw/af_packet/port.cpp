@@ -63,7 +63,6 @@ std::span<std::byte> AfPacketPort::piece_slot(std::uint32_t index) {
 }
 
 std::span<const Ingress> AfPacketPort::receive() {
-  flush();
   if (down_) {
     look_whether_gone();
   }

@@ -17,7 +17,7 @@
 
 namespace lockstep::hw {
 
-// A Driver. What is committed leaves together when the batch is full, or at the next receive().
+// A Driver. What is committed leaves together at flush(), or when the batch is full.
 class AfPacketPort : public BurstPort {
  public:
   // `socket` is as open_packet_socket() makes it. The last moment at which memory is obtained:
@@ -30,6 +30,8 @@ class AfPacketPort : public BurstPort {
   std::span<std::byte> claim();
   void commit(const Egress& egress);
   void reclaim() {}
+  // Whether nothing is held any more.
+  bool flush();
 
   int descriptor() const { return socket_.number(); }
   bool holds() const { return first_ != committed_; }
@@ -48,8 +50,6 @@ class AfPacketPort : public BurstPort {
   void hand_out(std::span<const std::byte> frame, Checksum verdict);
   // A tag that the kernel took off, back where it stood; 0 octets: there was none.
   std::uint32_t put_tag_back(std::uint32_t index);
-  // Whether nothing is held any more.
-  bool flush();
   // The socket of a deleted interface stands on none; it is told only that this was set down.
   void look_whether_gone();
   std::span<std::byte> read_slot(std::uint32_t index);

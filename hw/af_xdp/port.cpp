@@ -52,7 +52,6 @@ XdpPort::~XdpPort() { flush(); }
 
 std::span<const Ingress> XdpPort::receive() {
   reclaim();
-  flush();
   taken_ = 0;
   std::uint32_t const kept = lent_;
   for (std::uint32_t left = std::min(receive_.ready(), burst_frames_ - kept); left != 0; --left) {

@@ -30,6 +30,8 @@ class XdpPort : public BurstPort {
   std::span<std::byte> claim();
   void commit(const Egress& egress);
   void reclaim();
+  // Gives the kernel what was committed, until it takes no more.
+  void flush();
 
   int descriptor() const { return device_.socket.number(); }
   // Frames wait for the kernel; while the interface is down it will not take them.
@@ -41,8 +43,6 @@ class XdpPort : public BurstPort {
   const PortCounters& counters();
 
  private:
-  // Gives the kernel what was committed, until it takes no more.
-  void flush();
   // One call; whether another may help.
   bool kick();
   void take_back_sent();

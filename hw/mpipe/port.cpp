@@ -50,7 +50,6 @@ bool MpipePort::more() const {
 }
 
 std::span<const Ingress> MpipePort::receive() {
-  flush();
   // What is contiguous ends where the ring does: the rest is a second run.
   for (std::uint32_t run = 0; run < 2 && taken_ < burst_frames_; ++run) {
     gxio_mpipe_idesc_t* first = nullptr;

@@ -29,9 +29,9 @@ struct MpipeCounters {
   std::uint64_t no_credit = 0;  // batches that found the ring full and wait
 };
 
-// A Driver. Frames that were committed leave when the batch is full, or at flush(), which receive()
-// calls. Nothing here blocks: where hardware has no room, claim() is empty and the stack keeps its
-// segment. Nothing is allocated.
+// A Driver. Frames that were committed leave at flush(), or when the batch is full. Nothing here
+// blocks: where the hardware has no room, claim() is empty and the stack keeps its segment. Nothing
+// is allocated.
 class MpipePort {
  public:
   static constexpr std::uint32_t burst_max = 256;

@@ -93,7 +93,7 @@ TEST(MpipePort, AWrongChecksumIsToldAndADamagedFrameIsLost) {
   expect_whole(bad, made);
 }
 
-TEST(MpipePort, AnEndedBatchIsPostedAndTheRestAtTheNextReceive) {
+TEST(MpipePort, AFullBatchIsPostedAndTheRestAtFlush) {
   Rig rig(small);
   MpipePort port(rig.engine, {0});
   for (std::uint32_t i = 0; i < 20; ++i) {
@@ -101,7 +101,7 @@ TEST(MpipePort, AnEndedBatchIsPostedAndTheRestAtTheNextReceive) {
   }
   EXPECT_EQ(rig.wire.frames.size(), 16u);
   EXPECT_TRUE(port.holds());
-  port.receive();
+  port.flush();
   port.reclaim();
   EXPECT_EQ(rig.wire.frames.size(), 20u);
   EXPECT_EQ(port.counters().batches, 2u);

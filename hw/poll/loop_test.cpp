@@ -36,6 +36,7 @@ struct Silent {
   std::span<std::byte> claim() { return {}; }
   void commit(const Egress&) {}
   void reclaim() {}
+  void flush() {}
   int descriptor() const { return frames; }
   bool holds() const { return held != 0; }
   bool more() const { return waiting; }

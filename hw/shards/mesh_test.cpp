@@ -205,6 +205,7 @@ struct Fed {
   std::span<std::byte> claim() { return {}; }
   void commit(const Egress&) {}
   void reclaim() {}
+  void flush() {}
   int descriptor() const { return -1; }
   bool holds() const { return false; }
   bool more() const { return next < frames.size(); }

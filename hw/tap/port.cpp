@@ -27,9 +27,6 @@ TapPort::TapPort(Descriptor device, const PortShape& shape)
 
 std::span<const Ingress> TapPort::receive() {
   taken_ = 0;
-  if (holds()) {
-    push();
-  }
   // What is lost takes a read of the burst, too: the loop is bounded whatever the kernel hands out.
   for (std::uint32_t reads = 0; reads < burst_frames_ && read_one(taken_); ++reads) {
   }
@@ -78,6 +75,12 @@ void TapPort::commit(const Egress& egress) {
   pending_bytes_ = VirtioHeader::bytes + egress.length;
   if (!push()) {
     ++counters_.blocked;
+  }
+}
+
+void TapPort::flush() {
+  if (holds()) {
+    push();
   }
 }
 

@@ -24,6 +24,8 @@ class TapPort : public BurstPort {
   std::span<std::byte> claim();
   void commit(const Egress& egress);
   void reclaim() {}
+  // A frame leaves with commit(); this tries again to send one that the kernel had no room for.
+  void flush();
 
   int descriptor() const { return device_.number(); }
   // Whether a frame that was committed waits for room in the kernel.

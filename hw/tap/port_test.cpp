@@ -126,7 +126,7 @@ TEST_F(Tap, AFrameThatWaitsLeavesWithTheNextTurnThoughNothingFollowsIt) {
   }
   while (!left().empty()) {
   }
-  port->receive();
+  port->flush();
   EXPECT_FALSE(port->holds());
   EXPECT_EQ(left().size(), 12u + 64);
 }

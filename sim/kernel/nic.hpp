@@ -49,7 +49,7 @@ struct NicTaking {
 };
 
 // In place of the plain port; of a host of several shards: of one of them, its worker. receive() to
-// reclaim() are as Driver has them, between turn_begins() and turn_ends(); the frames that the turn
+// flush() are as Driver has them, between turn_begins() and turn_ends(); the frames that the turn
 // committed have been sent when that returns.
 class Nic {
  public:
@@ -72,6 +72,7 @@ class Nic {
   virtual void reclaim() = 0;
   virtual std::span<std::byte> claim() = 0;
   virtual void commit(const Egress& egress) = 0;
+  virtual void flush() = 0;
   // Frames for which a turn is wanted.
   virtual std::uint32_t waiting() const = 0;
   // When a host that had no room to send may have some; the past: it has.
@@ -93,6 +94,7 @@ class NicPort {
   std::span<std::byte> claim() { return full_ ? std::span<std::byte>{} : nic_.claim(); }
   void commit(const Egress& egress) { nic_.commit(egress); }
   void reclaim() { nic_.reclaim(); }
+  void flush() { nic_.flush(); }
 
  private:
   Nic& nic_;

@@ -33,6 +33,7 @@ class SimPort {
   std::span<std::byte> claim();
   void commit(const Egress& egress);
   void reclaim();
+  void flush() {}
 
  private:
   PortTurn turn_;

@@ -38,6 +38,7 @@ class ShardPort {
   }
   std::span<std::byte> claim() { return port_.claim(); }
   void commit(const Egress& egress) { port_.commit(egress); }
+  void flush() { port_.flush(); }
   void reclaim() {
     port_.reclaim();
     siblings_.reclaim();

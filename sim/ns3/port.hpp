@@ -65,6 +65,8 @@ class LockstepStack::Port {
     lent_ = 0;
   }
 
+  void flush() {}
+
  private:
   // As a network NIC does: the field holds the sum of the pseudo-header.
   static void CompleteChecksum(std::span<std::byte> frame, const lockstep::Egress& egress) {

@@ -78,6 +78,7 @@ class Solo final : public Calls {
     std::span<std::byte> claim() { return sent == nullptr ? std::span<std::byte>{} : room; }
     void commit(const Egress& egress);
     void reclaim() { arrived = {}; }
+    void flush() {}
 
     Instant clock;
     std::vector<std::byte> room;

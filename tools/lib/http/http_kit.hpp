@@ -34,6 +34,7 @@ class Lossy {
     }
   }
   void reclaim() { port_.reclaim(); }
+  void flush() { port_.flush(); }
 
  private:
   Port& port_;

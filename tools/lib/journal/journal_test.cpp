@@ -42,6 +42,7 @@ class Crowded {
   }
   void commit(const Egress& egress) { port_.commit(egress); }
   void reclaim() { port_.reclaim(); }
+  void flush() { port_.flush(); }
 
  private:
   Port& port_;

@@ -40,6 +40,7 @@ class Playback {
   std::span<std::byte> claim();
   void commit(const Egress& egress);
   void reclaim() {}
+  void flush() {}
 
  private:
   void diverge(std::optional<FrameOut> recorded, std::optional<std::vector<std::byte>> replayed);

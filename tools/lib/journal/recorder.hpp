@@ -45,6 +45,7 @@ class Recorder {
     port_.commit(egress);
   }
   void reclaim() { port_.reclaim(); }
+  void flush() { port_.flush(); }
 
   int descriptor() const { return port_.descriptor(); }
   bool holds() const { return port_.holds(); }

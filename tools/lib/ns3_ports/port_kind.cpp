@@ -30,6 +30,7 @@ class Ns3Bench final : public Bench {
   std::span<std::byte> claim() override { return line_.port().claim(); }
   void commit(const Egress& egress) override { line_.port().commit(egress); }
   void reclaim() override { line_.port().reclaim(); }
+  void flush() override { line_.port().flush(); }
 
  private:
   Ns3Line line_;
@@ -81,6 +82,7 @@ class Ns3Nic final : public sim::Nic {
     line_.port().commit(egress);
     ++waiting_to_leave_;
   }
+  void flush() override { line_.port().flush(); }
 
   std::uint32_t waiting() const override { return line_.port().waiting(); }
   Instant room_at() const override { return room_at_; }

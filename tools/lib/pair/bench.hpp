@@ -27,6 +27,7 @@ class Bench {
   virtual std::span<std::byte> claim() = 0;
   virtual void commit(const Egress& egress) = 0;
   virtual void reclaim() = 0;
+  virtual void flush() = 0;
 };
 
 /// nullptr: it carries no packets of that size.

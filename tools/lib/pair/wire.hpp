@@ -82,6 +82,8 @@ class Port {
     lent_ = 0;
   }
 
+  void flush() {}
+
   std::uint64_t frames_sent = 0;
   std::uint64_t data_segments_sent = 0;
 

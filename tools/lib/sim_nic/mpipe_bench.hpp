@@ -25,6 +25,7 @@ class MpipeBench final : public Bench {
   std::span<std::byte> claim() override;
   void commit(const Egress& egress) override;
   void reclaim() override;
+  void flush() override;
 
  private:
   class Parts;

@@ -206,7 +206,6 @@ class MpipeNic final : public sim::Nic {
 
   void turn_ends(const sim::NicMoment& moment) override {
     engine_.enter(moment, link_);
-    static_cast<void>(port_.flush());
     Machine const& machine = engine_.machine();
     Instant const at = machine.deadline(engine_.mpipe().channel(link_));
     room_at_ = at.is_never() ? Instant{0} : at;
@@ -220,6 +219,7 @@ class MpipeNic final : public sim::Nic {
   void reclaim() override { port_.reclaim(); }
   std::span<std::byte> claim() override { return port_.claim(); }
   void commit(const Egress& egress) override { port_.commit(egress); }
+  void flush() override { port_.flush(); }
   std::uint32_t waiting() const override {
     return engine_.machine().delivered(engine_.mpipe().first_ring(link_) + worker_.value);
   }
