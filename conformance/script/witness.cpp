@@ -22,7 +22,7 @@ referee::Terms terms_of_script(const Config& config) {
   out.others = false;
   out.mss_least = most(out.mss_least, config.tcp.mss_least);
   out.connections_max = 1'024;
-  out.fouls_max = 64;
+  out.violations_max = 64;
   out.kept_octets_max = 4'096;
   return out;
 }
@@ -36,8 +36,8 @@ std::string number_text(std::string_view name, std::uint64_t number) {
 Witness::Witness(const Plan& plan)
     : local_(plan.local),
       own_(sim::allowances_of(plan.config)),
-      fouls_(terms_of_script(plan.config).fouls_max),
-      referee_(terms_of_script(plan.config), fouls_) {}
+      violations_(terms_of_script(plan.config).violations_max),
+      referee_(terms_of_script(plan.config), violations_) {}
 
 void Witness::left(Instant at, std::span<const std::byte> packet) {
   ++shown_;
@@ -67,17 +67,17 @@ void Witness::came(Instant at, std::span<const std::byte> packet) {
 
 std::optional<Broken> Witness::verdict() {
   referee_.end();
-  for (referee::Foul const& foul : fouls_.kept()) {
-    bool const ours = foul.speaker.address == local_;
-    bool const earlier = !unreadable_ || foul.packet < unreadable_->packet;
-    if (ours && earlier && foul.certainty() == referee::Certainty::certain) {
-      referee::RuleText const& text = referee::text_of(foul.rule);
-      return Broken{foul.packet,
-                    foul.at,
+  for (referee::Violation const& violation : violations_.kept()) {
+    bool const ours = violation.speaker.address == local_;
+    bool const earlier = !unreadable_ || violation.packet < unreadable_->packet;
+    if (ours && earlier && violation.certainty() == referee::Certainty::certain) {
+      referee::RuleText const& text = referee::text_of(violation.rule);
+      return Broken{violation.packet,
+                    violation.at,
                     text.name,
                     fmt::format("{}: {}", text.clause, text.words),
-                    number_text(text.expected, foul.numbers.expected),
-                    number_text(text.found, foul.numbers.found)};
+                    number_text(text.expected, violation.numbers.expected),
+                    number_text(text.found, violation.numbers.found)};
     }
   }
   return unreadable_;

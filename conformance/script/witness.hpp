@@ -37,7 +37,7 @@ class Witness {
   std::uint64_t shown_ = 0;
   IpAddress local_;
   sim::referee::Allowances own_;
-  sim::referee::Fouls fouls_;
+  sim::referee::Violations violations_;
   sim::referee::Referee referee_;
   std::optional<Broken> unreadable_;
 };

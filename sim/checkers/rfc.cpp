@@ -17,7 +17,7 @@ bool all_honest(const World& world) {
 }
 
 // A host's, the least of all rules together.
-constexpr std::uint32_t fouls_max = 256;
+constexpr std::uint32_t violations_max = 256;
 
 // Where nobody forges or alters, each host's referee judges the others' segments too, as they
 // arrive: late, lost and out of order.
@@ -41,7 +41,7 @@ referee::Terms host_terms(const Config& config) {
   terms.others = false;
   terms.mss_least = most(terms.mss_least, config.tcp.mss_least);
   terms.connections_max = ~std::uint32_t{0};
-  terms.fouls_max = fouls_max;
+  terms.violations_max = violations_max;
   terms.told_max = FindingGroup::kept_max;
   terms.kept_octets_max = 4'096;
   return terms;
@@ -85,12 +85,12 @@ void RfcChecker::report(HostIndex host, const Finding& finding, std::uint64_t ti
 // What the referee has only counted since it was asked last.
 void RfcChecker::tell_counted(HostIndex host, Instant at) {
   Bench& bench = *benches_[host.value];
-  if (bench.fouls.dropped() == bench.dropped) {
+  if (bench.violations.dropped() == bench.dropped) {
     return;
   }
-  bench.dropped = bench.fouls.dropped();
+  bench.dropped = bench.violations.dropped();
   for (std::uint32_t i = 0; i < referee::rule_count; ++i) {
-    std::uint64_t const all = bench.fouls.dropped_certain(i);
+    std::uint64_t const all = bench.violations.dropped_certain(i);
     if (all != bench.counted[i]) {
       report(host, {CheckerKind::rfc, at, {}, referee::rule_texts[i].words, 0, 0},
              all - bench.counted[i]);
@@ -101,15 +101,15 @@ void RfcChecker::tell_counted(HostIndex host, Instant at) {
 
 void RfcChecker::tell(HostIndex host, Instant at) {
   Bench& bench = *benches_[host.value];
-  for (; bench.told < bench.fouls.kept().size(); ++bench.told) {
-    referee::Foul const& foul = bench.fouls.kept()[bench.told];
-    if (foul.certainty() == referee::Certainty::certain) {
+  for (; bench.told < bench.violations.kept().size(); ++bench.told) {
+    referee::Violation const& violation = bench.violations.kept()[bench.told];
+    if (violation.certainty() == referee::Certainty::certain) {
       report(host, {CheckerKind::rfc,
-                    foul.at,
+                    violation.at,
                     {},
-                    text_of(foul.rule).words,
-                    foul.numbers.expected,
-                    foul.numbers.found});
+                    text_of(violation.rule).words,
+                    violation.numbers.expected,
+                    violation.numbers.found});
     }
   }
   tell_counted(host, at);

@@ -45,13 +45,14 @@ class RfcChecker : public Observer {
  private:
   // What one host says and hears.
   struct Bench {
-    referee::Fouls fouls;
+    referee::Violations violations;
     referee::Referee judge;
-    std::uint32_t told = 0;  // of the fouls
+    std::uint32_t told = 0;  // of the violations
     std::uint64_t dropped = 0;
     std::array<std::uint64_t, referee::rule_count> counted{};  // of those
 
-    explicit Bench(const referee::Terms& terms) : fouls(terms.fouls_max), judge(terms, fouls) {}
+    explicit Bench(const referee::Terms& terms)
+        : violations(terms.violations_max), judge(terms, violations) {}
   };
 
   void report(HostIndex host, const Finding& finding, std::uint64_t times = 1);

@@ -13,8 +13,8 @@ Judge::Judge(const Config& config)
     : link_(config.link),
       mtu_(config.mtu),
       may_(sim::allowances_of(config)),
-      fouls_(sim::host_terms(config).fouls_max),
-      referee_(sim::host_terms(config), fouls_) {}
+      violations_(sim::host_terms(config).violations_max),
+      referee_(sim::host_terms(config), violations_) {}
 
 void Judge::arrived(Instant at, std::span<const std::byte> packet) {
   SegmentView view;
@@ -42,11 +42,11 @@ void Judge::left(Instant at, std::span<const std::byte> packet) {
 
 std::vector<Wrong> Judge::found() const {
   std::vector<Wrong> out = unreadable_;
-  for (sim::referee::Foul const& foul : fouls_.kept()) {
-    if (foul.certainty() == sim::referee::Certainty::certain) {
-      auto const& text = text_of(foul.rule);
-      out.push_back({foul.at, std::string(text.name), std::string(text.words),
-                     foul.numbers.expected, foul.numbers.found});
+  for (sim::referee::Violation const& violation : violations_.kept()) {
+    if (violation.certainty() == sim::referee::Certainty::certain) {
+      auto const& text = text_of(violation.rule);
+      out.push_back({violation.at, std::string(text.name), std::string(text.words),
+                     violation.numbers.expected, violation.numbers.found});
     }
   }
   return out;

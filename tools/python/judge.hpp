@@ -36,7 +36,7 @@ class Judge {
   LinkType link_;
   Bytes mtu_;
   sim::referee::Allowances may_;
-  sim::referee::Fouls fouls_;
+  sim::referee::Violations violations_;
   sim::referee::Referee referee_;
   std::vector<Wrong> unreadable_;
 };

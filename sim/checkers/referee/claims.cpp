@@ -20,12 +20,12 @@ void settle_ack(const Moment& m, Claim& claim) {
     return;
   }
   if (m.segment().sequence.after(claim.from)) {
-    m.judge.doubt_whole(m);
+    m.judge.weaken_whole(m);
   } else if (is_early(m, claim) && end.before(claim.upto)) {
     claim.from = end;
     return;
   } else if (is_early(m, claim)) {
-    m.judge.doubt_order(m, claim.place);
+    m.judge.weaken_order(m, claim.place);
   }
   claim.kind = Claim::Kind::none;
 }
@@ -39,7 +39,7 @@ void settle_block(const Moment& m, Claim& claim) {
   if (!is_early(m, claim)) {
     claim.kind = Claim::Kind::none;
   } else if (m.speaker.text.holds(claim.from, claim.upto)) {
-    m.judge.doubt_order(m, claim.place);
+    m.judge.weaken_order(m, claim.place);
     claim.kind = Claim::Kind::none;
   }
 }
@@ -55,9 +55,9 @@ void settle_echo(const Moment& m, Claim& claim) {
     return;
   }
   if (is_early(m, claim)) {
-    m.judge.doubt_order(m, claim.place);
+    m.judge.weaken_order(m, claim.place);
   } else {
-    m.judge.doubt_claim(m, claim.place, Doubt::lost_packets);
+    m.judge.weaken_claim(m, claim.place, Ambiguity::lost_packets);
   }
   claim.kind = Claim::Kind::none;
 }
@@ -70,9 +70,9 @@ void settle_edge(const Moment& m, Claim& claim) {
   }
   if (offer_of(m).at_or_after(claim.upto)) {
     if (is_early(m, claim)) {
-      m.judge.doubt_order(m, claim.place);
+      m.judge.weaken_order(m, claim.place);
     } else {
-      m.judge.doubt_claim(m, claim.place, Doubt::lost_packets);
+      m.judge.weaken_claim(m, claim.place, Ambiguity::lost_packets);
     }
   } else if (is_early(m, claim) && segment.acknowledgment.at_or_before(claim.from)) {
     return;
@@ -82,14 +82,14 @@ void settle_edge(const Moment& m, Claim& claim) {
 
 // No acknowledgment goes back: what does was said before.
 bool acknowledges_less(const Moment& m, Sequence ack) {
-  Voice const& v = m.speaker;
+  EndpointState const& v = m.speaker;
   bool const latest = v.order_known && m.said.at.since(v.order_at) > recorded_late;
   return (latest && ack.before(v.order_ack)) ||
          (v.orders_before == 2 && ack.before(v.order_before[1]));
 }
 
 // What lies behind the FIN was never sent.
-bool shown_by_fin(const Claim& claim, const Voice& other) {
+bool shown_by_fin(const Claim& claim, const EndpointState& other) {
   Sequence const least = claim.kind == Claim::Kind::ack ? claim.upto.previous() : claim.from;
   bool const counts = claim.kind == Claim::Kind::ack || claim.kind == Claim::Kind::block;
   return counts && other.fin_sent && other.fin_end.at_or_before(least);
@@ -109,7 +109,7 @@ void await(const Moment& m, const Claim& claim) {
       return;
     }
   }
-  m.judge.doubt_claim(m, claim.place, Doubt::unconfirmed);
+  m.judge.weaken_claim(m, claim.place, Ambiguity::unconfirmed);
 }
 
 void settle_claims(const Moment& m) {
@@ -143,10 +143,10 @@ void hear_order(const Moment& m) {
   if (m.terms.whole || m.speaker.own || m.other.own || segment.flags.rst()) {
     return;
   }
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   if (segment.flags.syn()) {
     if (v.spoke_on && v.iss == segment.sequence && m.said.at.since(v.spoke_on_at) > recorded_late) {
-      m.judge.doubt_order(m);
+      m.judge.weaken_order(m);
     }
     return;
   }
@@ -156,7 +156,7 @@ void hear_order(const Moment& m) {
     return;
   }
   if (acknowledges_less(m, segment.acknowledgment)) {
-    m.judge.doubt_order(m);
+    m.judge.weaken_order(m);
   } else if (!v.order_known || segment.acknowledgment.after(v.order_ack)) {
     if (v.order_known && m.said.at.since(v.order_turned_at) >= recorded_late) {
       v.order_before = {v.order_ack, v.order_before[0]};
@@ -169,11 +169,11 @@ void hear_order(const Moment& m) {
   }
 }
 
-void end_claims(Connection& connection, Fouls& fouls) {
+void end_claims(Connection& connection, Violations& violations) {
   for (Claim& claim : connection.claims) {
     bool const waits = claim.kind != Claim::Kind::none;
-    if (waits && !shown_by_fin(claim, connection.voices[1 - claim.side])) {
-      fouls.doubt_one(claim.place, Doubt::unconfirmed);
+    if (waits && !shown_by_fin(claim, connection.endpoints[1 - claim.side])) {
+      violations.weaken(claim.place, Ambiguity::unconfirmed);
     }
     claim.kind = Claim::Kind::none;
   }

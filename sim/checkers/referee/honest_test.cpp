@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/checkers/referee/talk.hpp"
+#include "sim/checkers/referee/conversation.hpp"
 
 namespace lockstep::sim::referee {
 namespace {
@@ -10,18 +10,18 @@ namespace {
 Say const stamped{.mss = 1'460, .scale = 7, .sack_permitted = true, .stamp = 100};
 
 /// Nothing of what was found is certain.
-void expect_nothing_certain(Talk& t) {
+void expect_nothing_certain(Conversation& t) {
   t.referee().end();
-  for (Foul const& foul : t.fouls().kept()) {
-    EXPECT_FALSE(foul.certainty() == Certainty::certain)
-        << text_of(foul.rule).name << " at packet " << foul.packet;
+  for (Violation const& violation : t.violations().kept()) {
+    EXPECT_FALSE(violation.certainty() == Certainty::certain)
+        << text_of(violation.rule).name << " at packet " << violation.packet;
   }
 }
 
 // A mirrored port, or a NIC of several queues, records an answer before what it answers.
 TEST(RefereeHonest, AnAckRecordedBeforeItsText) {
   for (std::uint32_t const late_us : {2u, 30u}) {
-    Talk t;
+    Conversation t;
     t.open(stamped);
     for (std::uint32_t i = 0; i < 4; ++i) {
       std::uint32_t const seq = 1 + 1'000 * i;
@@ -41,7 +41,7 @@ TEST(RefereeHonest, AnAckRecordedBeforeItsText) {
 }
 
 TEST(RefereeHonest, ABlockRecordedBeforeItsText) {
-  Talk t;
+  Conversation t;
   t.open({.mss = 1'460, .sack_permitted = true});
   t.b("A", {.seq = 1, .ack = 1, .after_ms = 10, .sack = {{1'001, 2'001}}});
   t.a("A", {.seq = 1'001, .ack = 1, .text = 1'000, .after_ms = 0, .after_us = 9});
@@ -51,7 +51,7 @@ TEST(RefereeHonest, ABlockRecordedBeforeItsText) {
 }
 
 TEST(RefereeHonest, TextRecordedBeforeTheWindowThatLetItGo) {
-  Talk t;
+  Conversation t;
   t.open({.window = 1'000, .mss = 1'460});
   t.a("AP", {.seq = 1, .ack = 1, .text = 1'000, .after_ms = 10});
   t.a("AP", {.seq = 1'001, .ack = 1, .text = 500, .after_ms = 20});
@@ -61,7 +61,7 @@ TEST(RefereeHonest, TextRecordedBeforeTheWindowThatLetItGo) {
 
 // The capture lost the one pure ACK that opened the window: nothing else shows that it is missing.
 TEST(RefereeHonest, AWindowThatWasOpenedByWhatTheCaptureLost) {
-  Talk t;
+  Conversation t;
   t.open({.window = 1'000, .mss = 1'460});
   t.a("AP", {.seq = 1, .ack = 1, .text = 1'000, .after_ms = 10});
   t.a("AP", {.seq = 1'001, .ack = 1, .text = 1'000, .after_ms = 20});
@@ -71,7 +71,7 @@ TEST(RefereeHonest, AWindowThatWasOpenedByWhatTheCaptureLost) {
 
 // A pure ACK that the capture lost had the timestamp that is echoed.
 TEST(RefereeHonest, AnEchoOfWhatTheCaptureLost) {
-  Talk t;
+  Conversation t;
   t.open(stamped);
   t.b("AP", {.seq = 1, .ack = 1, .text = 9, .after_ms = 30, .stamp = 150, .echo = 130});
   t.a("A", {.seq = 1, .ack = 10, .after_ms = 30, .stamp = 180, .echo = 150});
@@ -80,7 +80,7 @@ TEST(RefereeHonest, AnEchoOfWhatTheCaptureLost) {
 
 // An edited or anonymised packet has a bad checksum, and its original was heard.
 TEST(RefereeHonest, TheEchoOfAPacketWhoseChecksumIsWrong) {
-  Talk t;
+  Conversation t;
   t.open(stamped);
   t.a("AP", {.seq = 1,
              .ack = 1,
@@ -92,7 +92,7 @@ TEST(RefereeHonest, TheEchoOfAPacketWhoseChecksumIsWrong) {
   t.b("A", {.seq = 1, .ack = 101, .after_ms = 20, .stamp = 170, .echo = 150});
   t.a("A", {.seq = 101, .ack = 1, .after_ms = 50, .stamp = 220, .echo = 170});
   expect_nothing_certain(t);
-  Talk pure;
+  Conversation pure;
   pure.open(stamped).a(
       "A", {.seq = 1, .ack = 1, .after_ms = 50, .stamp = 150, .echo = 100, .sum = Sum::bad});
   pure.b("A", {.seq = 1, .ack = 1, .after_ms = 20, .stamp = 170, .echo = 150});
@@ -102,7 +102,7 @@ TEST(RefereeHonest, TheEchoOfAPacketWhoseChecksumIsWrong) {
 
 // The window of such a packet was heard as well.
 TEST(RefereeHonest, TheWindowOfAPacketWhoseChecksumIsWrong) {
-  Talk t;
+  Conversation t;
   t.open({.window = 1'000, .mss = 1'460});
   t.b("A", {.seq = 1, .ack = 1, .after_ms = 10, .window = 3'000, .sum = Sum::bad});
   t.a("AP", {.seq = 1, .ack = 1, .text = 1'400, .after_ms = 10});
@@ -113,7 +113,7 @@ TEST(RefereeHonest, TheWindowOfAPacketWhoseChecksumIsWrong) {
 // Somebody has put other text in place of what was there, on both sides, and mended no checksum.
 TEST(RefereeHonest, TextThatWasEditedAndAcknowledgedByTextThatWas) {
   for (std::uint32_t const segments : {1u, 3u, 10u}) {
-    Talk t;
+    Conversation t;
     t.open();
     for (std::uint32_t i = 0; i < segments; ++i) {
       t.a("AP", {.seq = 1 + i * 100, .ack = 1, .text = 100, .sum = Sum::bad, .own = true});
@@ -128,7 +128,7 @@ TEST(RefereeHonest, TextThatWasEditedAndAcknowledgedByTextThatWas) {
 // The capture lacks the SYNs of a connection of the same ports.
 TEST(RefereeHonest, TextOfAConnectionOfWhichTheHandshakeIsMissing) {
   for (bool const one_side : {false, true}) {
-    Talk t;
+    Conversation t;
     if (one_side) {
       t.a("S", {}).a("A", {.seq = 1, .ack = 1});
     } else {
@@ -149,7 +149,7 @@ TEST(RefereeHonest, TextOfAConnectionOfWhichTheHandshakeIsMissing) {
 // The same of who receives: it acknowledges numbers of a host that begins anywhere.
 TEST(RefereeHonest, WindowsOfAConnectionOfWhichTheHandshakeIsMissing) {
   for (bool const answered : {false, true}) {
-    Talk t;
+    Conversation t;
     t.open().a("AP", {.seq = 1, .ack = 1, .text = 100, .window = 60'000, .own = true});
     t.b("FA", {.seq = 1, .ack = 101});
     t.a("FA", {.seq = 101, .ack = 2, .window = 60'000, .own = true});
@@ -170,7 +170,7 @@ TEST(RefereeHonest, AConnectionWithoutItsHandshakeBehindOneThatWasClosedOrReset)
   constexpr std::uint32_t below = 0u - 5'000;
   for (bool const reset : {false, true}) {
     for (std::uint32_t const at : {51u, 101u, below, 900'000'000u}) {
-      Talk t;
+      Conversation t;
       t.open({.mss = 1'460, .stamp = 5'000});
       t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 5'010, .echo = 5'000, .own = true});
       t.b("AP", {.seq = 1, .ack = 101, .text = 100, .stamp = 5'010, .echo = 5'010});
@@ -219,7 +219,7 @@ TEST(RefereeHonest, AConnectionWithoutItsHandshakeBehindOneThatWasClosedOrReset)
 
 // What is wrong in the new connection by itself is found in it.
 TEST(RefereeHonest, WhatAConnectionWithoutItsHandshakeSaysTwiceIsTheSameStill) {
-  Talk t;
+  Conversation t;
   t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 100, .own = true});
   t.b("FA", {.seq = 1, .ack = 101}).a("FA", {.seq = 101, .ack = 2, .own = true});
   t.a("AP", {.seq = 70'000, .ack = 70'000, .text = 100, .after_ms = 61'000, .own = true});
@@ -231,7 +231,7 @@ TEST(RefereeHonest, WhatAConnectionWithoutItsHandshakeSaysTwiceIsTheSameStill) {
 // another host set, show nothing of each other.
 TEST(RefereeHonest, AConnectionBehindOneOfWhichTheEndIsMissing) {
   for (std::uint32_t const silent : {61'000u, 400'000u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460, .stamp = 5'000});
     t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 5'010, .echo = 5'000});
     t.b("A", {.seq = 1, .ack = 102, .stamp = 5'020, .echo = 5'013});
@@ -253,7 +253,7 @@ TEST(RefereeHonest, AConnectionBehindOneOfWhichTheEndIsMissing) {
 // stand before what they answer.
 TEST(RefereeHonest, BothEndsByClocksThatDiffer) {
   for (bool const opening : {true, false}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460, .sack_permitted = true});
     if (opening) {
       t.a("A", {.seq = 1, .ack = 1, .sack = {{1'001, 1'101}}});
@@ -272,7 +272,7 @@ TEST(RefereeHonest, BothEndsByClocksThatDiffer) {
 
 // Captures of both ends that were merged: each packet is there again, a trip later.
 TEST(RefereeHonest, ASynThatIsThereAgainMakesNoTextNew) {
-  Talk t;
+  Conversation t;
   t.open({.stamp = 100}).a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 110, .echo = 100});
   t.b("A", {.seq = 1, .ack = 101, .stamp = 120, .echo = 110});
   t.a("AP", {.seq = 101, .ack = 1, .text = 100, .stamp = 150, .echo = 120});
@@ -286,7 +286,7 @@ TEST(RefereeHonest, ASynThatIsThereAgainMakesNoTextNew) {
 // What one side said is recorded a little later than what the other answered.
 TEST(RefereeHonest, TextThatIsRecordedBehindTheEchoOfALaterStamp) {
   for (std::uint32_t const ms : {10u, 40u}) {
-    Talk t;
+    Conversation t;
     t.open({.stamp = 100}).a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 110, .echo = 100});
     t.b("A", {.seq = 1, .ack = 11, .stamp = 120, .echo = 110});
     t.b("A", {.seq = 1, .ack = 11, .after_ms = 50, .stamp = 170, .echo = 160});
@@ -300,7 +300,7 @@ TEST(RefereeHonest, TextThatIsRecordedBehindTheEchoOfALaterStamp) {
 TEST(RefereeHonest, TextOfWhichNoChecksumShowsThatItArrivedSo) {
   for (Sum const first : {Sum::good, Sum::unfilled, Sum::unknown}) {
     for (Sum const second : {Sum::good, Sum::unfilled, Sum::unknown}) {
-      Talk t;
+      Conversation t;
       t.open().a("AP", {.seq = 1, .ack = 1, .text = 100, .sum = first});
       t.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = 80, .octet = 9, .sum = second});
       bool const sure = first == Sum::good && second == Sum::good;
@@ -311,19 +311,19 @@ TEST(RefereeHonest, TextOfWhichNoChecksumShowsThatItArrivedSo) {
 
 // Bits turn over on the way to the capture: the sender need not have sent it so.
 TEST(RefereeHonest, AChecksumThatIsWrongSomewhereOnTheWay) {
-  Talk t;
+  Conversation t;
   t.open().a("AP", {.seq = 1, .ack = 1, .text = 100, .sum = Sum::bad});
   t.a("AP", {.seq = 1, .ack = 1, .text = 100, .after_ms = 1'000});
   t.b("A", {.seq = 1, .ack = 101});
   EXPECT_EQ(t.found(Rule::tcp_checksum), "likely");
-  Talk header;
+  Conversation header;
   header.open().a("AP", {.seq = 1, .ack = 1, .text = 100, .ip_sum = Sum::bad});
   EXPECT_EQ(header.found(Rule::ip_checksum), "likely");
 }
 
 // A capture of two places, or of both ways of a mirrored port, holds each packet twice.
 TEST(RefereeHonest, EachPacketTwice) {
-  Talk t;
+  Conversation t;
   t.open({.mss = 1'460});
   for (std::uint32_t i = 0; i < 6; ++i) {
     for (bool const copy : {false, true}) {
@@ -339,7 +339,7 @@ TEST(RefereeHonest, EachPacketTwice) {
 // Until a round trip has passed, what is seen was sent before ECE was heard.
 TEST(RefereeHonest, TextThatWasOnItsWayWhenEcePassed) {
   for (std::uint32_t const after : {5u, 80u}) {
-    Talk t;
+    Conversation t;
     t.a("SEC", {}).b("SAE", {.ack = 1, .after_ms = 30}).a("A", {.seq = 1, .ack = 1});
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .ecn = 2}).b("AE", {.seq = 1, .ack = 6});
     t.a("AP", {.seq = 6, .ack = 1, .text = 5, .ecn = 2}).b("AE", {.seq = 1, .ack = 11});
@@ -351,7 +351,7 @@ TEST(RefereeHonest, TextThatWasOnItsWayWhenEcePassed) {
 // An echo of a later timestamp than that with ECE shows that ECE was heard.
 TEST(RefereeHonest, AnEchoShowsThatEceWasHeard) {
   for (std::uint32_t const echo : {12u, 14u}) {
-    Talk t;
+    Conversation t;
     t.a("SEC", {.stamp = 10}).b("SAE", {.ack = 1, .stamp = 10, .echo = 10});
     t.a("A", {.seq = 1, .ack = 1, .stamp = 11, .echo = 10});
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .stamp = 12, .echo = 10, .ecn = 2});
@@ -366,7 +366,7 @@ TEST(RefereeHonest, AnEchoShowsThatEceWasHeard) {
 
 // Linux closes its window altogether when it has no memory left, and opens a smaller one later.
 TEST(RefereeHonest, AWindowShutForWantOfMemory) {
-  Talk t;
+  Conversation t;
   t.open({.window = 5'000, .mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
   t.b("A", {.seq = 1, .ack = 11, .window = 0});
   t.a("AP", {.seq = 11, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 21, .window = 2'000});
@@ -379,7 +379,7 @@ TEST(RefereeHonest, SubflowsOfMptcpShareOneWindow) {
   for (bool const both : {false, true}) {
     Say answer{.ack = 1, .window = 5'000, .mss = 1'460};
     answer.raw = both ? names : answer.raw;
-    Talk t;
+    Conversation t;
     t.a("S", {.mss = 1'460, .raw = names}).b("SA", answer);
     t.a("A", {.seq = 1, .ack = 1}).a("AP", {.seq = 1, .ack = 1, .text = 10});
     t.b("A", {.seq = 1, .ack = 11, .window = 2'000});
@@ -392,7 +392,7 @@ TEST(RefereeHonest, SubflowsOfMptcpShareOneWindow) {
 
 // Behind the FIN nothing is to come: the window is what TIME-WAIT has kept of it.
 TEST(RefereeHonest, AWindowBehindTheFin) {
-  Talk t;
+  Conversation t;
   t.open({.window = 5'000, .mss = 1'460, .stamp = 10});
   t.a("FA", {.seq = 1, .ack = 1, .stamp = 11, .echo = 10});
   t.b("A", {.seq = 1, .ack = 2, .window = 5'000, .stamp = 12, .echo = 11});
@@ -403,7 +403,7 @@ TEST(RefereeHonest, AWindowBehindTheFin) {
 // The capture begins after the SYN that asked: the echo shows that it is not the one seen.
 TEST(RefereeHonest, AnAnswerToASynThatWasNotSeen) {
   for (std::uint32_t const echo : {9u, 10u}) {
-    Talk t;
+    Conversation t;
     t.a("S", {.stamp = 10}).b("SAE", {.ack = 1, .stamp = 50, .echo = echo});
     EXPECT_EQ(t.found(Rule::ecn_unasked), echo == 9 ? "likely" : "certain");
   }
@@ -411,7 +411,7 @@ TEST(RefereeHonest, AnAnswerToASynThatWasNotSeen) {
 
 // Linux lets a timestamp be one tick older than TS.Recent.
 TEST(RefereeHonest, ATimestampThatIsOneTickOld) {
-  Talk t;
+  Conversation t;
   t.open({.mss = 1'460, .stamp = 10});
   t.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 20, .echo = 10});
   t.b("A", {.seq = 1, .ack = 11, .stamp = 11, .echo = 20});
@@ -422,7 +422,7 @@ TEST(RefereeHonest, ATimestampThatIsOneTickOld) {
 
 // At a host that joins what arrives, more is acknowledged than the capture shows segments.
 TEST(RefereeHonest, MoreAcksThanTheCaptureHasSegments) {
-  Talk t;
+  Conversation t;
   t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 9'000});
   for (std::uint32_t i = 1; i < 5; ++i) {
     t.b("A", {.seq = 1, .ack = 1 + 1'800 * i, .own = true});

@@ -37,7 +37,7 @@ void judge_raw_options(const Moment& m) {
     //= rfc7323#2.3
     //# 7323:TS-5 a shift count is 14 at most
     if (shift > 14) {
-      m.judge.call(m, Rule::scale_too_large, Doubt::none, {14, shift});
+      m.judge.call(m, Rule::scale_too_large, Ambiguity::none, {14, shift});
     }
     at = end;
   }
@@ -45,7 +45,8 @@ void judge_raw_options(const Moment& m) {
     //= rfc9293#3.1
     //# 9293:MUST-69 what follows the end of the options is zero
     if (wire::load8(options.data() + at) != 0) {
-      m.judge.call(m, Rule::padding_nonzero, Doubt::none, {0, wire::load8(options.data() + at)});
+      m.judge.call(m, Rule::padding_nonzero, Ambiguity::none,
+                   {0, wire::load8(options.data() + at)});
       return;
     }
   }
@@ -59,37 +60,37 @@ void judge_places(const Moment& m) {
   //= rfc9293#3.2
   //# 9293:MUST-65 the MSS option is for SYNs
   if (options.has_mss) {
-    m.judge.call(m, Rule::mss_outside_syn, Doubt::none, {0, options.mss});
+    m.judge.call(m, Rule::mss_outside_syn, Ambiguity::none, {0, options.mss});
   }
   //= rfc7323#2.2
   //# 7323:TS-24 a window scale is for SYNs
   if (options.has_window_scale) {
-    m.judge.call(m, Rule::scale_outside_syn, Doubt::none, {0, options.window_scale.shift});
+    m.judge.call(m, Rule::scale_outside_syn, Ambiguity::none, {0, options.window_scale.shift});
   }
   //= rfc2018#2
   //# 2018:SACK-1 SACK-permitted is for SYNs
   if (options.has_sack_permitted) {
-    m.judge.call(m, Rule::sack_permitted_outside_syn, Doubt::none, {0, 1});
+    m.judge.call(m, Rule::sack_permitted_outside_syn, Ambiguity::none, {0, 1});
   }
 }
 
 void judge_flags(const Moment& m) {
   wire::Flags const flags = m.segment().flags;
   if (flags.syn() && flags.any_of(flag::fin | flag::rst)) {
-    m.judge.call(m, Rule::syn_with_fin_or_reset, Doubt::none, {0, flags.bits});
+    m.judge.call(m, Rule::syn_with_fin_or_reset, Ambiguity::none, {0, flags.bits});
   }
   if (flags.rst() && flags.fin()) {
-    m.judge.call(m, Rule::reset_with_fin, Doubt::none, {0, flags.bits});
+    m.judge.call(m, Rule::reset_with_fin, Ambiguity::none, {0, flags.bits});
   }
   //= rfc9293#3.8
   //# 9293:P-ACK-ALWAYS every segment carries an ACK, but for the first and some resets
   if (!flags.any_of(flag::syn | flag::rst | flag::ack)) {
-    m.judge.call(m, Rule::ack_missing, Doubt::none, {flag::ack.bits, flags.bits});
+    m.judge.call(m, Rule::ack_missing, Ambiguity::none, {flag::ack.bits, flags.bits});
   }
   //= rfc9293#3.1
   //# 9293:P-RSRVD the reserved bits are sent as zero; RFC 9768 has made use of the last
   if (m.said.reserved != 0) {
-    m.judge.call(m, Rule::reserved_bits, m.said.reserved == 1 ? Doubt::choice : Doubt::none,
+    m.judge.call(m, Rule::reserved_bits, m.said.reserved == 1 ? Ambiguity::choice : Ambiguity::none,
                  {0, m.said.reserved});
   }
   if (!flags.urg()) {
@@ -98,12 +99,12 @@ void judge_flags(const Moment& m) {
   //= rfc9293#3.1
   //# 9293:P-URGPTR-FIELD the pointer is a positive offset
   if (m.segment().urgent == 0) {
-    m.judge.call(m, Rule::urgent_zero, Doubt::hidden, {1, 0});
+    m.judge.call(m, Rule::urgent_zero, Ambiguity::hidden, {1, 0});
   }
   //= rfc9293#3.8.5
   //# 9293:P-URG-DATA an urgent indication goes with an octet at least
   if (m.said.text().empty()) {
-    m.judge.call(m, Rule::urgent_empty, Doubt::hidden, {1, 0});
+    m.judge.call(m, Rule::urgent_empty, Ambiguity::hidden, {1, 0});
   }
 }
 
@@ -111,17 +112,17 @@ void judge_lone_marks(const Moment& m) {
   if (m.said.ecn == 0) {
     return;
   }
-  Doubt const doubt = m.may.lone_marks ? Doubt::choice : Doubt::none;
+  Ambiguity const ambiguity = m.may.lone_marks ? Ambiguity::choice : Ambiguity::none;
   //= rfc3168#6.1.1
   //# 3168:ECN-4 no ECT on SYN or SYN,ACK
   if (m.segment().flags.syn()) {
-    m.judge.call(m, Rule::ect_on_syn, doubt, {0, m.said.ecn});
+    m.judge.call(m, Rule::ect_on_syn, ambiguity, {0, m.said.ecn});
     return;
   }
   //= rfc3168#6.1.4
   //# 3168:ECN-11 pure ACKs are not ECT
   if (m.said.length().empty() && m.segment().flags.ack() && !m.segment().flags.rst()) {
-    m.judge.call(m, Rule::ect_on_pure_ack, doubt, {0, m.said.ecn});
+    m.judge.call(m, Rule::ect_on_pure_ack, ambiguity, {0, m.said.ecn});
   }
 }
 
@@ -130,18 +131,19 @@ void judge_lone_marks(const Moment& m) {
 bool judge_alone(const Moment& m) {
   if (m.own || m.terms.others) {
     // Who sent it may have sent it whole, unless it was captured there.
-    Doubt const doubt = m.own || m.terms.whole ? Doubt::none : Doubt::damaged;
+    Ambiguity const ambiguity = m.own || m.terms.whole ? Ambiguity::none : Ambiguity::damaged;
     if (m.said.ip_sum == Sum::bad) {
-      m.judge.call(m, Rule::ip_checksum, doubt, {0, 1});
+      m.judge.call(m, Rule::ip_checksum, ambiguity, {0, 1});
     } else if (m.said.sum == Sum::bad) {
-      Voice& v = m.speaker;
+      EndpointState& v = m.speaker;
       // Where all text is so and was acknowledged, it was put there later, or hardware fills in.
       bool const edited = v.forgiven && !v.good_text && !m.terms.whole;
       std::uint32_t const place = m.judge.call(
-          m, Rule::tcp_checksum, edited && doubt == Doubt::none ? Doubt::offload : doubt, {0, 1});
-      Spoiled& spoiled = v.spoiled[v.spoiled_count++ % Voice::spoiled_max];
+          m, Rule::tcp_checksum,
+          edited && ambiguity == Ambiguity::none ? Ambiguity::offload : ambiguity, {0, 1});
+      Spoiled& spoiled = v.spoiled[v.spoiled_count++ % EndpointState::spoiled_max];
       if (spoiled.waits && !m.terms.whole) {
-        m.judge.doubt_checksum(v, spoiled.place);  // nobody will know whether it was heard
+        m.judge.weaken_checksum(v, spoiled.place);  // nobody will know whether it was heard
       }
       spoiled = {true, m.said.text_begin(), m.said.end(), m.said.text(), place};
     }
@@ -153,7 +155,7 @@ bool judge_alone(const Moment& m) {
   if (!m.said.options_good) {
     //= rfc9293#3.1
     //# 9293:P-OPT-FORMAT, 9293:MUST-68 a length counts the whole option, which lies in the header
-    m.judge.call(m, Rule::option_malformed, Doubt::none, {0, 1});
+    m.judge.call(m, Rule::option_malformed, Ambiguity::none, {0, 1});
     return false;
   }
   if (m.own || m.terms.others) {

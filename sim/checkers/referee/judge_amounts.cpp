@@ -15,7 +15,7 @@ std::uint32_t initial_window(std::uint32_t mss) {
 }
 
 void judge_flight(const Moment& m, std::uint32_t mss) {
-  Voice const& v = m.speaker;
+  EndpointState const& v = m.speaker;
   Sequence const first = v.iss.next();
   Sequence const una = v.limited ? last_of(v.limit_ack, first) : first;
   Sequence const end = m.said.text_begin() + m.said.text();
@@ -33,16 +33,16 @@ void judge_flight(const Moment& m, std::uint32_t mss) {
   //= rfc5681#3.1
   //# 5681:CC-3 before the first ACK no more than the initial window
   if (acked == 0) {
-    m.judge.call_whole(m, Rule::initial_window, Doubt::choice, {most, flight});
+    m.judge.call_whole(m, Rule::initial_window, Ambiguity::choice, {most, flight});
     return;
   }
   //= rfc5681#3.1
   //# 5681:CC-32 each octet acknowledged lets one more go, at the best
-  m.judge.call_whole(m, Rule::window_grown_too_fast, Doubt::hidden, {most, flight});
+  m.judge.call_whole(m, Rule::window_grown_too_fast, Ambiguity::hidden, {most, flight});
 }
 
 void judge_small(const Moment& m, std::uint32_t mss) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
   Sequence const una = v.limited ? v.limit_ack : v.iss;
   v.small = v.small && una.before(v.small_end);
@@ -60,13 +60,13 @@ void judge_small(const Moment& m, std::uint32_t mss) {
   //= rfc9293#3.7.4
   //# 9293:P-NAGLE a small segment waits until what is on its way was acknowledged
   if (v.small) {
-    m.judge.call_whole(m, Rule::nagle, Doubt::choice, {v.small_end.value, una.value});
+    m.judge.call_whole(m, Rule::nagle, Ambiguity::choice, {v.small_end.value, una.value});
   }
   bool const half = m.said.text().count * 2 >= v.limit_widest.count;
   //= rfc9293#3.8.6.2.1
   //# 9293:MUST-38 what is neither full nor pushed waits
   if (!segment.flags.psh() && !segment.flags.urg() && !half && end != v.limit) {
-    m.judge.call_whole(m, Rule::silly_sender, Doubt::hidden, {full, m.said.text().count});
+    m.judge.call_whole(m, Rule::silly_sender, Ambiguity::hidden, {full, m.said.text().count});
   }
   v.small = true;
   v.small_end = end;
@@ -75,7 +75,7 @@ void judge_small(const Moment& m, std::uint32_t mss) {
 //= rfc9293#3.8.6.2.2
 //# 9293:MUST-39 a window that was closed opens by a segment, or half the buffer
 void judge_opened(const Moment& m) {
-  Voice const& v = m.speaker;
+  EndpointState const& v = m.speaker;
   wire::Segment const& segment = m.segment();
   bool const opens = v.offered && v.last_window.empty() && segment.flags.ack() &&
                      segment.acknowledgment == v.last_ack && segment.window.value != 0;
@@ -86,7 +86,7 @@ void judge_opened(const Moment& m) {
   std::uint32_t const mss =
       v.opening_count == 1 ? std::min(v.openings[0].mss.count, m.other.largest_text) : 0;
   if (opens && window.count < mss && window.count * 2 < v.widest.count) {
-    m.judge.call_whole(m, Rule::silly_receiver, Doubt::hidden,
+    m.judge.call_whole(m, Rule::silly_receiver, Ambiguity::hidden,
                        {std::min(mss, v.widest.count / 2), window.count});
   }
 }

@@ -7,10 +7,10 @@ namespace {
 // Within a window after an answer a sender has time to hear of it.
 constexpr Duration settled_after = Duration::milliseconds(10);
 
-bool asked_by(const Voice& voice) {
+bool asked_by(const EndpointState& endpoint) {
   bool asked = false;
-  for (std::uint32_t i = 0; i < voice.opening_count; ++i) {
-    asked = asked || voice.openings[i].asks_ecn;
+  for (std::uint32_t i = 0; i < endpoint.opening_count; ++i) {
+    asked = asked || endpoint.openings[i].asks_ecn;
   }
   return asked;
 }
@@ -26,8 +26,8 @@ void judge_text_marks(const Moment& m) {
   //# 3168:ECN-3 no ECT on text unless the SYNs agree on it
   if (opened && !speaks_ecn(m)) {
     // Routers that mean the traffic class write over these bits.
-    m.judge.call_whole(m, Rule::ect_unnegotiated, m.may.lone_marks ? Doubt::middlebox : Doubt::none,
-                       {0, m.said.ecn});
+    m.judge.call_whole(m, Rule::ect_unnegotiated,
+                       m.may.lone_marks ? Ambiguity::middlebox : Ambiguity::none, {0, m.said.ecn});
     return;
   }
   bool const again =
@@ -35,15 +35,15 @@ void judge_text_marks(const Moment& m) {
   //= rfc3168#6.1.5
   //# 3168:ECN-12 no ECT on what is sent again
   if (again && (m.own || m.said.at.since(m.speaker.text_at) > settled_after)) {
-    Doubt const doubt = m.may.lone_marks ? Doubt::choice : Doubt::none;
-    m.judge.call_whole(m, Rule::ect_on_retransmission, m.own ? doubt : Doubt::order,
+    Ambiguity const ambiguity = m.may.lone_marks ? Ambiguity::choice : Ambiguity::none;
+    m.judge.call_whole(m, Rule::ect_on_retransmission, m.own ? ambiguity : Ambiguity::order,
                        {0, m.said.ecn});
   }
 }
 
 // An echo shows it, or that more than a round trip has passed.
 bool has_heard_ece(const Moment& m) {
-  Voice const& v = m.speaker;
+  EndpointState const& v = m.speaker;
   wire::Options const& options = m.segment().options;
   if (v.ece_stamped && options.has_timestamps) {
     return tick(v.ece_stamp).before(tick(options.timestamp_echo));
@@ -54,7 +54,7 @@ bool has_heard_ece(const Moment& m) {
 
 // ECE that goes on for more than a window, and new text without CWR.
 void judge_heed(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   bool const fresh = !m.said.text().empty() && m.segment().sequence.at_or_after(v.sent);
   if (m.segment().flags.cwr()) {
     v.ece_heeded = true;
@@ -69,7 +69,7 @@ void judge_heed(const Moment& m) {
     v.ece_open = false;
   } else if (v.limited && v.limit_ack.after(v.ece_high) && has_heard_ece(m)) {
     v.ece_open = false;
-    m.judge.call_whole(m, Rule::ece_unheeded, Doubt::hidden, {1, 0});
+    m.judge.call_whole(m, Rule::ece_unheeded, Ambiguity::hidden, {1, 0});
   }
 }
 
@@ -78,10 +78,10 @@ void judge_heed(const Moment& m) {
 bool speaks_ecn(const Moment& m) {
   bool asked = false;
   bool granted = false;
-  for (Voice const* voice : {&m.speaker, &m.other}) {
-    for (std::uint32_t i = 0; i < voice->opening_count; ++i) {
-      asked = asked || voice->openings[i].asks_ecn;
-      granted = granted || voice->openings[i].grants_ecn;
+  for (EndpointState const* endpoint : {&m.speaker, &m.other}) {
+    for (std::uint32_t i = 0; i < endpoint->opening_count; ++i) {
+      asked = asked || endpoint->openings[i].asks_ecn;
+      granted = granted || endpoint->openings[i].grants_ecn;
     }
   }
   return asked && granted;
@@ -101,7 +101,8 @@ void judge_marks(const Moment& m) {
       bool const shown =
           m.terms.whole || (options.has_timestamps && m.other.stamp_first_known &&
                             !tick(options.timestamp_echo).before(tick(m.other.stamp_first)));
-      m.judge.call_whole(m, Rule::ecn_unasked, shown ? Doubt::none : Doubt::lost_packets, {0, 1});
+      m.judge.call_whole(m, Rule::ecn_unasked, shown ? Ambiguity::none : Ambiguity::lost_packets,
+                         {0, 1});
     }
     return;
   }
@@ -115,7 +116,7 @@ void judge_marks(const Moment& m) {
 
 void hear_marks(const Moment& m) {
   wire::Flags const flags = m.segment().flags;
-  Voice& told = m.other;
+  EndpointState& told = m.other;
   told.ece_heeded =
       told.ece_heeded && !(flags.ack() && m.segment().acknowledgment.after(told.ece_until));
   if (flags.syn() || flags.rst() || !flags.ece() || !told.begun || !speaks_ecn(m)) {

@@ -40,21 +40,21 @@ bool has_option(std::span<const std::byte> options, std::uint8_t kind) {
   return false;
 }
 
-bool names_multipath(const Voice& voice) {
+bool names_multipath(const EndpointState& endpoint) {
   bool names = false;
-  for (std::uint32_t i = 0; i < voice.opening_count; ++i) {
-    names = names || voice.openings[i].multipath;
+  for (std::uint32_t i = 0; i < endpoint.opening_count; ++i) {
+    names = names || endpoint.openings[i].multipath;
   }
   return names;
 }
 
-// The unit in which a voice's windows are told: 1 unless both SYNs name a scale.
-std::uint32_t unit_of(const Voice& voice, const Voice& other, bool syn) {
-  bool scaled = voice.scaled && !syn;
+// The unit in which an endpoint's windows are told: 1 unless both SYNs name a scale.
+std::uint32_t unit_of(const EndpointState& endpoint, const EndpointState& other, bool syn) {
+  bool scaled = endpoint.scaled && !syn;
   for (std::uint32_t i = 0; i < other.opening_count; ++i) {
     scaled = scaled && other.openings[i].scaled;
   }
-  return scaled && other.opening_count != 0 ? 1u << voice.scale.shift : 1;
+  return scaled && other.opening_count != 0 ? 1u << endpoint.scale.shift : 1;
 }
 
 // The largest unit that the speaker's windows may have: of two SYNs nobody knows which one counts.
@@ -94,17 +94,18 @@ void judge_limits(const Moment& m) {
   bool const joined = !m.terms.whole && m.said.text().count > text_of_ethernet;
   if (m.said.text() > most && !joined) {
     bool const sure = m.terms.whole && !m.terms.joined;
-    m.judge.call_whole(m, Rule::mss_exceeded, sure ? Doubt::none : Doubt::offload,
+    m.judge.call_whole(m, Rule::mss_exceeded, sure ? Ambiguity::none : Ambiguity::offload,
                        {most.count, m.said.text().count});
   }
 }
 
 // The number up to which all that the other said was seen, from what was acknowledged before on.
 Sequence reach_of(const Moment& m) {
-  Voice const& voice = m.other;
-  Sequence const from = m.speaker.offered ? m.speaker.last_ack : voice.openings[0].origin;
-  Sequence const reach = voice.text.reach(from);
-  return voice.fin_heard && voice.fin_heard_end.previous() == reach ? voice.fin_heard_end : reach;
+  EndpointState const& endpoint = m.other;
+  Sequence const from = m.speaker.offered ? m.speaker.last_ack : endpoint.openings[0].origin;
+  Sequence const reach = endpoint.text.reach(from);
+  return endpoint.fin_heard && endpoint.fin_heard_end.previous() == reach ? endpoint.fin_heard_end
+                                                                          : reach;
 }
 
 void judge_claim(const Moment& m, Sequence last) {
@@ -113,8 +114,9 @@ void judge_claim(const Moment& m, Sequence last) {
   if (!m.terms.whole && m.other.opening_count == 0 && !m.other.middle) {
     return;
   }
-  Doubt const doubt = m.other.opening_count == 0 && !m.terms.whole ? Doubt::middle : Doubt::none;
-  std::uint32_t const place = m.judge.call_whole(m, Rule::ack_of_unheard, doubt,
+  Ambiguity const ambiguity =
+      m.other.opening_count == 0 && !m.terms.whole ? Ambiguity::middle : Ambiguity::none;
+  std::uint32_t const place = m.judge.call_whole(m, Rule::ack_of_unheard, ambiguity,
                                                  {last.value, segment.acknowledgment.value});
   await(m,
         {.kind = Claim::Kind::ack, .from = last, .upto = segment.acknowledgment, .place = place});
@@ -122,7 +124,7 @@ void judge_claim(const Moment& m, Sequence last) {
 
 // What is acknowledged was right when it arrived, whatever its checksum is in the capture.
 void forgive(const Moment& m) {
-  Voice& v = m.other;
+  EndpointState& v = m.other;
   for (Spoiled& spoiled : v.spoiled) {
     bool const heard = spoiled.waits && m.segment().acknowledgment.at_or_after(spoiled.end) &&
                        m.segment().acknowledgment.distance_from(spoiled.end) < (1 << 24);
@@ -133,7 +135,7 @@ void forgive(const Moment& m) {
     if (!spoiled.text.empty() && v.text.holds(spoiled.begin, spoiled.begin + spoiled.text)) {
       continue;
     }
-    m.judge.doubt_checksum(v, spoiled.place);
+    m.judge.weaken_checksum(v, spoiled.place);
     v.forgiven = v.forgiven || !spoiled.text.empty();
     v.text.add(spoiled.begin, spoiled.text);
     for (std::uint32_t i = 0; i < v.opening_count; ++i) {
@@ -144,7 +146,7 @@ void forgive(const Moment& m) {
   // Where all text is so, that of which nothing shows that it was heard is no other.
   for (Spoiled& spoiled : v.spoiled) {
     if (spoiled.waits && v.forgiven && !v.good_text) {
-      m.judge.doubt_checksum(v, spoiled.place);
+      m.judge.weaken_checksum(v, spoiled.place);
     }
   }
 }
@@ -180,19 +182,20 @@ void judge_ack(const Moment& m) {
   }
   // It covers a gap: either the capture has lost what filled it, or it never came.
   if (m.terms.whole) {
-    m.judge.call(m, Rule::ack_of_unheard, Doubt::none, {reach.value, segment.acknowledgment.value});
+    m.judge.call(m, Rule::ack_of_unheard, Ambiguity::none,
+                 {reach.value, segment.acknowledgment.value});
   } else {
-    m.judge.doubt_whole(m);
+    m.judge.weaken_whole(m);
   }
 }
 
 // The same of what is acknowledged selectively.
 void forgive_block(const Moment& m, const wire::SackBlock& block) {
-  Voice& v = m.other;
+  EndpointState& v = m.other;
   for (Spoiled const& spoiled : v.spoiled) {
     if (!m.terms.whole && spoiled.waits && block.begin.at_or_before(spoiled.begin) &&
         spoiled.end.at_or_before(block.end)) {
-      m.judge.doubt_checksum(v, spoiled.place);
+      m.judge.weaken_checksum(v, spoiled.place);
       v.text.add(spoiled.begin, spoiled.text);
     }
   }
@@ -208,7 +211,7 @@ void judge_blocks(const Moment& m) {
   //= rfc2018#4
   //# 2018:SACK-2 none for a peer that did not permit them
   if (!m.speaker.sack || !m.other.openings[0].sack) {
-    m.judge.call_whole(m, Rule::sack_unpermitted, Doubt::none, {0, segment.options.sack_count});
+    m.judge.call_whole(m, Rule::sack_unpermitted, Ambiguity::none, {0, segment.options.sack_count});
     return;
   }
   for (std::uint32_t i = 0; i < segment.options.sack_count; ++i) {
@@ -224,7 +227,7 @@ void judge_blocks(const Moment& m) {
       std::int32_t const off = block.begin.distance_from(segment.acknowledgment);
       bool const far = !m.terms.whole && (off > near_most || off < -near_most);
       std::uint32_t const place =
-          m.judge.call_whole(m, Rule::sack_of_unheard, far ? Doubt::middlebox : Doubt::none,
+          m.judge.call_whole(m, Rule::sack_of_unheard, far ? Ambiguity::middlebox : Ambiguity::none,
                              {block.end.value, block.begin.value});
       await(m, {.kind = Claim::Kind::block, .from = block.begin, .upto = end, .place = place});
     }
@@ -232,16 +235,16 @@ void judge_blocks(const Moment& m) {
 }
 
 // A later segment than the one with the furthest edge, by what both say.
-Doubt doubt_of_order(const Moment& m) {
+Ambiguity ambiguity_of_order(const Moment& m) {
   wire::Options const& options = m.segment().options;
   bool const ticked = options.has_timestamps && m.speaker.edge_stamp != 0 &&
                       tick(m.speaker.edge_stamp).before(tick(options.timestamp_value));
-  return surely_after(m, m.speaker.edge_ack) || ticked ? Doubt::none : Doubt::order;
+  return surely_after(m, m.speaker.edge_ack) || ticked ? Ambiguity::none : Ambiguity::order;
 }
 
 // In which of the other's openings the number is: of those that hold it, where it is nearest to the
 // beginning. opening_count if in none.
-std::uint32_t opening_of(const Voice& other, Sequence number) {
+std::uint32_t opening_of(const EndpointState& other, Sequence number) {
   std::uint32_t found = other.opening_count;
   for (std::uint32_t i = 0; i < other.opening_count; ++i) {
     Opening const& opening = other.openings[i];
@@ -254,14 +257,14 @@ std::uint32_t opening_of(const Voice& other, Sequence number) {
 
 // The ports may be in use again, and the capture lack the SYNs: then what is acknowledged is not of
 // the numbers that were acknowledged before.
-Doubt doubt_of_reuse(const Moment& m, Sequence before) {
+Ambiguity ambiguity_of_reuse(const Moment& m, Sequence before) {
   Sequence const ack = m.segment().acknowledgment;
-  Voice const& other = m.other;
+  EndpointState const& other = m.other;
   bool same = m.terms.whole || ack == before ||
               (other.middle && ack.at_or_before(other.sent) && before.at_or_before(other.sent));
   std::uint32_t const opening = opening_of(other, ack);
   same = same || (opening != other.opening_count && opening == opening_of(other, before));
-  return same && m.segment().flags.ack() ? Doubt::none : Doubt::lost_packets;
+  return same && m.segment().flags.ack() ? Ambiguity::none : Ambiguity::lost_packets;
 }
 
 // The right edge that is offered never moves left, and no segment is acknowledged twice over.
@@ -270,7 +273,7 @@ void judge_edge(const Moment& m) {
   if (!segment.flags.ack()) {
     return;
   }
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   std::uint32_t const unit = unit_of(v, m.other, segment.flags.syn());
   Bytes const window{segment.window.value * unit};
   Sequence const edge = segment.acknowledgment + window;
@@ -288,12 +291,12 @@ void judge_edge(const Moment& m) {
     // Who has no memory left may shut the window altogether: Linux does.
     bool const shut = window.empty() && !m.terms.whole;
     if (!late) {
-      Doubt const order = doubt_of_order(m);
+      Ambiguity const order = ambiguity_of_order(m);
       m.judge.call_whole(m, Rule::edge_moved_left,
-                         shares_window(m)       ? Doubt::shared_window
-                         : shut || over         ? Doubt::hidden
-                         : order != Doubt::none ? order
-                                                : doubt_of_reuse(m, v.edge_ack),
+                         shares_window(m)           ? Ambiguity::shared_window
+                         : shut || over             ? Ambiguity::hidden
+                         : order != Ambiguity::none ? order
+                                                    : ambiguity_of_reuse(m, v.edge_ack),
                          {v.edge.value, edge.value});
     }
     v.edge = !late && shut ? edge : v.edge;
@@ -306,8 +309,8 @@ void judge_edge(const Moment& m) {
     //# 5681:CC-28 at most one ACK for each arriving segment, window updates aside
     if (v.pure_acks > m.other.segments) {
       // ACKs of MPTCP's own numbers, and signals, are pure ACKs of a subflow.
-      Doubt const whole = shares_window(m) ? Doubt::shared_window : Doubt::none;
-      m.judge.call_whole(m, Rule::too_many_acks, m.terms.whole ? whole : Doubt::lost_packets,
+      Ambiguity const whole = shares_window(m) ? Ambiguity::shared_window : Ambiguity::none;
+      m.judge.call_whole(m, Rule::too_many_acks, m.terms.whole ? whole : Ambiguity::lost_packets,
                          {m.other.segments, v.pure_acks});
     }
   }
@@ -324,7 +327,7 @@ void judge_edge(const Moment& m) {
 
 // How far the speaker may send.
 Sequence limit_of(const Moment& m) {
-  Voice const& v = m.speaker;
+  EndpointState const& v = m.speaker;
   Sequence limit = v.limited ? v.limit : v.iss;
   // A cookie lets text go before a SYN was answered, as far as that SYN offers.
   bool const early = m.may.fast_open_server && !v.is_old();
@@ -337,7 +340,7 @@ Sequence limit_of(const Moment& m) {
 //= rfc9293#3.8.6
 //# 9293:P-WND-FIT what is sent fits the window, but for the octet of a probe
 void judge_window(const Moment& m) {
-  Voice const& v = m.speaker;
+  EndpointState const& v = m.speaker;
   wire::Segment const& segment = m.segment();
   Sequence const text_end = m.said.text_begin() + m.said.text();
   bool const probe = m.said.text().count == 1 && v.limited && segment.sequence == v.limit;
@@ -347,9 +350,9 @@ void judge_window(const Moment& m) {
   Sequence const limit = limit_of(m);
   Sequence const reported = m.said.segment.sequence + m.said.text();
   if (!m.said.text().empty() && !probe && !opens && !deaf && text_end.after(limit)) {
-    Doubt const doubt = shares_window(m) ? Doubt::shared_window : Doubt::none;
+    Ambiguity const ambiguity = shares_window(m) ? Ambiguity::shared_window : Ambiguity::none;
     std::uint32_t const place =
-        m.judge.call_whole(m, Rule::beyond_window, doubt, {limit.value, reported.value});
+        m.judge.call_whole(m, Rule::beyond_window, ambiguity, {limit.value, reported.value});
     await(m, {.kind = Claim::Kind::edge,
               .from = v.limited ? v.limit_ack : v.iss,
               .upto = text_end,
@@ -359,14 +362,15 @@ void judge_window(const Moment& m) {
 
 // Nothing is sent beyond the peer's window, with a gap before it, or after the FIN.
 void judge_text(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
   // What finds no next hop counts as sent and lost: only where none has to be found is a gap wrong.
   bool const gap = segment.sequence.after(v.sent) && m.own && !m.may.unsent;
   bool const early = segment.sequence.before(v.origin);
   if ((early && !v.middle) || gap) {
     if (m.own) {
-      m.judge.call_whole(m, Rule::sent_with_gap, m.terms.whole ? Doubt::none : Doubt::lost_packets,
+      m.judge.call_whole(m, Rule::sent_with_gap,
+                         m.terms.whole ? Ambiguity::none : Ambiguity::lost_packets,
                          {v.sent.value, segment.sequence.value});
     }
     return;
@@ -375,10 +379,10 @@ void judge_text(const Moment& m) {
   //= rfc9293#3.10.4
   //# 9293:P-CLOSE-QUEUED nothing comes after the FIN
   if (v.fin_sent && m.said.end().after(v.fin_end)) {
-    m.judge.call_whole(m, Rule::beyond_fin, doubt_of_reuse(m, v.fin_ack),
+    m.judge.call_whole(m, Rule::beyond_fin, ambiguity_of_reuse(m, v.fin_ack),
                        {v.fin_end.value, m.said.end().value});
   } else if (segment.flags.fin() && v.sent.after(m.said.end())) {
-    m.judge.call_whole(m, Rule::beyond_fin, doubt_of_reuse(m, v.sent_ack),
+    m.judge.call_whole(m, Rule::beyond_fin, ambiguity_of_reuse(m, v.sent_ack),
                        {m.said.end().value, v.sent.value});
   }
   v.sent_ack = m.said.end().after(v.sent) ? segment.acknowledgment : v.sent_ack;
@@ -392,7 +396,7 @@ void judge_text(const Moment& m) {
 
 // A SYN of the same number as one before may offer something else, and be the one that is taken.
 void open(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   wire::Segment const& syn = m.segment();
   Bytes const mss{syn.options.has_mss ? syn.options.mss : mss_default(m)};
   bool const asks = syn.flags.ece() && syn.flags.cwr() && !syn.flags.ack();
@@ -414,7 +418,7 @@ void open(const Moment& m) {
       return;
     }
   }
-  if (v.opening_count == Voice::openings_max) {
+  if (v.opening_count == EndpointState::openings_max) {
     v.openings_lost = true;
     return;
   }
@@ -451,7 +455,7 @@ namespace {
 
 // What the other would believe: an ACK of something that it has sent.
 void tell_limit(const Moment& m) {
-  Voice& told = m.other;
+  EndpointState& told = m.other;
   wire::Segment const& segment = m.segment();
   bool const known = told.begun && segment.flags.ack() &&
                      (told.middle || within(segment.acknowledgment, told.origin, told.sent));
@@ -494,7 +498,7 @@ void hear_damaged(const Moment& m) {
   if (m.segment().flags.ack() && m.other.spoiled_count != 0) {
     forgive(m);
   }
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   bool const later = !v.stamp_any || tick(v.stamp_highest).before(tick(options.timestamp_value));
   if (options.has_timestamps && later) {
     v.stamp_any = true;
@@ -504,7 +508,7 @@ void hear_damaged(const Moment& m) {
 }
 
 void hear_numbers(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
   ++v.segments;
   if (segment.flags.syn()) {
@@ -535,8 +539,9 @@ void hear_numbers(const Moment& m) {
   }
   tell_limit(m);
   if (segment.flags.ack() &&
-      (v.ack_count == 0 || v.acks[(v.ack_count - 1) % Voice::acks_max] != segment.acknowledgment)) {
-    v.acks[v.ack_count++ % Voice::acks_max] = segment.acknowledgment;
+      (v.ack_count == 0 ||
+       v.acks[(v.ack_count - 1) % EndpointState::acks_max] != segment.acknowledgment)) {
+    v.acks[v.ack_count++ % EndpointState::acks_max] = segment.acknowledgment;
   }
   v.last_was_reset = segment.flags.rst();
   if (segment.flags.rst()) {

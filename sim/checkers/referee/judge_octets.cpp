@@ -64,12 +64,12 @@ void judge_copy(const Moment& m) {
     first = cell != KeptText::unknown && cell != octet && wrong++ == 0 ? at : first;
     cell = octet;
   }
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   v.kept_unsure = v.kept_unsure || (!m.terms.whole && !m.own && m.said.sum != Sum::good);
   if (wrong != 0) {
-    Doubt const middle = doubt_of_middle(m);
+    Ambiguity const middle = ambiguity_of_middle(m);
     m.judge.call(m, Rule::text_changed,
-                 middle == Doubt::none && v.kept_unsure ? Doubt::damaged : middle,
+                 middle == Ambiguity::none && v.kept_unsure ? Ambiguity::damaged : middle,
                  {first.value, wrong});
   }
 }
@@ -78,7 +78,7 @@ void judge_copy(const Moment& m) {
 //# 9293:P-URG-NORECEDE the urgent pointer that was sent never moves back
 void judge_urgent(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   v.urgent = v.urgent && v.sent.distance_from(v.urgent_end) < remembered;
   if (!segment.flags.urg() || segment.flags.syn()) {
     return;
@@ -89,7 +89,7 @@ void judge_urgent(const Moment& m) {
   if (v.urgent && end.before(v.urgent_end) && !far && end.after(segment.sequence)) {
     bool const again = segment.sequence.before(v.sent) && !m.own;
     bool const later = surely_after(m, v.urgent_ack) && !again;
-    m.judge.call_whole(m, Rule::urgent_backward, later ? Doubt::hidden : Doubt::order,
+    m.judge.call_whole(m, Rule::urgent_backward, later ? Ambiguity::hidden : Ambiguity::order,
                        {v.urgent_end.value, end.value});
   }
   if (!v.urgent || end.after(v.urgent_end)) {

@@ -16,7 +16,7 @@ constexpr Duration refused_time = Duration::seconds(3);
 //= rfc9293#3.8
 //# 9293:P-ACK-ALWAYS the acknowledgment is RCV.NXT, which never goes back
 void judge_regress(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
   if (!segment.flags.ack() || segment.flags.any_of(flag::syn | flag::rst) ||
       !segment.options.has_timestamps) {
@@ -29,7 +29,7 @@ void judge_regress(const Moment& m) {
     v.ack_top_stamp = now;
   } else if (segment.acknowledgment.before(v.ack_top) &&
              tick(v.ack_top_stamp + paced_ticks).before(tick(now))) {
-    m.judge.call_whole(m, Rule::ack_backward, Doubt::hidden,
+    m.judge.call_whole(m, Rule::ack_backward, Ambiguity::hidden,
                        {v.ack_top.value, segment.acknowledgment.value});
   }
 }
@@ -37,7 +37,7 @@ void judge_regress(const Moment& m) {
 //= rfc2018#4
 //# 2018:SACK-4 a duplicate ACK reports what lies above the gap
 void judge_bare(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
   bool const pure = segment.flags.ack() && m.said.length().empty() && !segment.flags.rst();
   if (!pure) {
@@ -56,12 +56,12 @@ void judge_bare(const Moment& m) {
   v.bare += m.other.sent.after(v.bare_top) ? 1 : 0;
   v.bare_top = m.other.sent;
   if (v.bare == bare_least) {
-    m.judge.call_whole(m, Rule::sack_missing, Doubt::hidden, {1, 0});
+    m.judge.call_whole(m, Rule::sack_missing, Ambiguity::hidden, {1, 0});
   }
 }
 
 void judge_refusal(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
   if (v.refused == 0 || !segment.flags.ack() || segment.flags.rst()) {
     return;
@@ -75,7 +75,8 @@ void judge_refusal(const Moment& m) {
   //# 9293:P-TEXT-ACK text that fits the window and begins at RCV.NXT is taken and acknowledged
   if (v.refused >= refused_least && v.refusals >= refused_least &&
       m.said.at.since(v.refused_at) > refused_time) {
-    m.judge.call_whole(m, Rule::text_refused, Doubt::hidden, {v.refused_begin.value, v.refused});
+    m.judge.call_whole(m, Rule::text_refused, Ambiguity::hidden,
+                       {v.refused_begin.value, v.refused});
     v.refused = v.refusals = 0;
   }
 }
@@ -90,7 +91,7 @@ void judge_progress(const Moment& m) {
 
 // What the other repeats begins where it is expected: it fits whatever the window is.
 void hear_progress(const Moment& m) {
-  Voice& told = m.other;
+  EndpointState& told = m.other;
   wire::Segment const& segment = m.segment();
   bool const expected = told.offered && segment.sequence == told.last_ack &&
                         !told.last_window.empty() && !m.said.length().empty() &&

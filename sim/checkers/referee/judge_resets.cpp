@@ -7,7 +7,7 @@ namespace lockstep::sim::referee {
 namespace {
 
 bool among_own(const Moment& m) {
-  Voice const& v = m.speaker;
+  EndpointState const& v = m.speaker;
   Sequence const at = m.segment().sequence;
   for (std::uint32_t i = 0; i < v.opening_count; ++i) {
     Opening const& opening = v.openings[i];
@@ -20,7 +20,7 @@ bool among_own(const Moment& m) {
 }
 
 bool answers_other(const Moment& m) {
-  std::uint32_t const known = std::min(m.other.ack_count, Voice::acks_max);
+  std::uint32_t const known = std::min(m.other.ack_count, EndpointState::acks_max);
   for (std::uint32_t i = 0; i < known; ++i) {
     if (m.other.acks[i] == m.segment().sequence) {
       return true;
@@ -38,7 +38,7 @@ void judge_answer(const Moment& m) {
   // answers.
   bool const alone = !m.speaker.fin_sent || (m.own && !m.other.unheeded_words);
   if (bare && matches && alone) {
-    m.judge.call_whole(m, Rule::reset_answers_reset, Doubt::order, {0, 1});
+    m.judge.call_whole(m, Rule::reset_answers_reset, Ambiguity::order, {0, 1});
   }
 }
 
@@ -57,9 +57,9 @@ void judge_resets(const Moment& m) {
   //# 9293:P-RST-SEQ a reset has the number that the other acknowledged, or the sender's next
   if (!zero && !nobody && !among_own(m) && !answers_other(m)) {
     // Of many numbers that the other acknowledged only the latest are kept.
-    bool const forgotten = m.other.ack_count > Voice::acks_max;
-    Doubt const doubt = m.own && !forgotten ? Doubt::none : Doubt::hidden;
-    m.judge.call_whole(m, Rule::reset_outside, doubt,
+    bool const forgotten = m.other.ack_count > EndpointState::acks_max;
+    Ambiguity const ambiguity = m.own && !forgotten ? Ambiguity::none : Ambiguity::hidden;
+    m.judge.call_whole(m, Rule::reset_outside, ambiguity,
                        {m.speaker.sent.value, segment.sequence.value});
   }
   if (m.other.last_was_reset && m.speaker.begun && m.terms.likely) {
@@ -74,7 +74,7 @@ void judge_resets(const Moment& m) {
   //= rfc9293#3.10.7.1
   //# 9293:P-CLOSED-RST where there is no connection a reset draws no answer
   if (matches && m.speaker.resets >= m.other.segments - m.other.resets) {
-    m.judge.call_whole(m, Rule::reset_answers_reset, m.own ? Doubt::none : Doubt::order,
+    m.judge.call_whole(m, Rule::reset_answers_reset, m.own ? Ambiguity::none : Ambiguity::order,
                        {m.other.segments - m.other.resets, m.speaker.resets + 1});
   }
 }

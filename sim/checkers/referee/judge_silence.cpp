@@ -29,21 +29,21 @@ Moment about_other(const Moment& m) {
 //= rfc9293#3.10.7.3
 //# 9293:P-SYNSENT-ACK a SYN is answered by its ACK, and another ACK by a reset
 void judge_syn_sent(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   wire::Flags const flags = m.segment().flags;
   if (flags.rst()) {
     v.owes_reset = false;
   }
   if (v.owes_reset && !flags.syn()) {
     v.owes_reset = false;
-    m.judge.call_whole(m, Rule::reset_missing, Doubt::hidden,
+    m.judge.call_whole(m, Rule::reset_missing, Ambiguity::hidden,
                        {v.iss.next().value, v.owed_reset_for.value});
   }
 }
 
 void hear_syn_sent(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  Voice& told = m.other;
+  EndpointState& told = m.other;
   bool const waits = told.opening_count == 1 && !told.middle && !told.openings[0].is_answer &&
                      told.sent == told.openings[0].heard && !told.offered;
   bool const wrong =
@@ -57,18 +57,18 @@ void hear_syn_sent(const Moment& m) {
 //= rfc9293#3.10.7.4
 //# 9293:P-RST-EST a reset of the next number ends the connection
 void judge_reset_heeded(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   bool const late =
       v.was_reset && m.connection.round_known && m.said.at.since(v.reset_at) > two_rounds(m);
   if (late && !m.segment().flags.any_of(flag::rst | flag::syn) && ++v.after_reset == 3) {
-    m.judge.call_whole(m, Rule::reset_ignored, Doubt::hidden,
+    m.judge.call_whole(m, Rule::reset_ignored, Ambiguity::hidden,
                        {v.last_ack.value, m.segment().sequence.value});
   }
 }
 
 // Text of the other waits for its ACK, and nothing else has been said meanwhile.
 void judge_delay(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
   if (!v.owes_ack || !segment.flags.ack() || segment.acknowledgment.before(v.owed_ack)) {
     return;
@@ -78,14 +78,14 @@ void judge_delay(const Moment& m) {
   //= rfc9293#3.8.6.3
   //# 9293:MUST-40 an ACK is delayed by less than half a second
   if (m.connection.round_known && took > delayed_ack_most + two_rounds(m)) {
-    m.judge.call_whole(m, Rule::ack_delayed, Doubt::hidden, {delayed_ack_most.ns, took.ns});
+    m.judge.call_whole(m, Rule::ack_delayed, Ambiguity::hidden, {delayed_ack_most.ns, took.ns});
   }
 }
 
 //= rfc5681#4.2
 //# 5681:CC-27 an ACK for every second full segment at least
 void judge_stretched(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   bool const moves = m.segment().flags.ack() && v.full_waiting != 0 &&
                      m.segment().acknowledgment.after(v.last_ack);
   if (!moves) {
@@ -95,7 +95,7 @@ void judge_stretched(const Moment& m) {
   v.stretched += v.full_waiting >= stretched_least ? 1 : 0;
   // Now and then some are lost, or hardware joins what arrives.
   if (v.full_waiting >= stretched_least && v.stretched >= 3 && v.stretched * 2 > v.full_acks) {
-    m.judge.call_whole(m, Rule::acks_too_few, Doubt::offload, {2, v.full_waiting});
+    m.judge.call_whole(m, Rule::acks_too_few, Ambiguity::offload, {2, v.full_waiting});
   }
   v.full_waiting = 0;
 }
@@ -103,14 +103,14 @@ void judge_stretched(const Moment& m) {
 // As many ACKs as are yet to come for what is in flight: a text of at least 512 octets draws two.
 std::uint32_t draws_of(std::uint32_t octets) { return 2 + octets / 512; }
 
-std::uint32_t drawn_max(const Voice& sender, const Voice& told) {
+std::uint32_t drawn_max(const EndpointState& sender, const EndpointState& told) {
   bool const flying = told.offered && sender.sent.after(told.last_ack);
   return 4 * storm_least + (flying ? draws_of(sender.sent.value - told.last_ack.value) : 0);
 }
 
 // ACKs that nothing drew: each segment that occupies numbers, or has a wrong one, may draw one.
 void judge_storm(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   bool const pure = m.segment().flags.ack() && m.said.length().empty() && !m.segment().flags.rst();
   Sequence const edge = offer_of(m);
   bool const update = !v.offered || edge.after(v.storm_edge);
@@ -122,13 +122,13 @@ void judge_storm(const Moment& m) {
   if (v.drawn != 0) {
     --v.drawn;
   } else if (++v.undrawn > storm_least) {
-    m.judge.call_whole(m, Rule::too_many_acks, Doubt::lost_packets, {storm_least, v.undrawn});
+    m.judge.call_whole(m, Rule::too_many_acks, Ambiguity::lost_packets, {storm_least, v.undrawn});
   }
 }
 
 // What the other says draws so many ACKs at most: text that hardware has joined draws several.
 void hear_drawn(const Moment& m) {
-  Voice& told = m.other;
+  EndpointState& told = m.other;
   bool const expected = told.offered && m.segment().sequence == told.last_ack;
   std::uint32_t const octets = m.said.length().count;
   std::uint32_t const draws = octets != 0 ? draws_of(octets) : expected ? 0 : 1;
@@ -141,7 +141,7 @@ void hear_drawn(const Moment& m) {
 //= rfc5681#3.2
 //# 5681:CC-16 ... or when three duplicate ACKs have come
 void judge_loss_heeded(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   bool const out =
       v.front_known && v.limited && v.limit_ack.before(v.sent) && v.limit_ack.after(v.iss);
   bool const again = !m.said.length().empty() && m.segment().sequence.at_or_before(v.limit_ack);
@@ -158,28 +158,28 @@ void judge_loss_heeded(const Moment& m) {
   if (dups || timer) {
     v.told_unheeded = true;
     m.judge.call_whole(m, dups ? Rule::duplicate_acks_ignored : Rule::retransmission_missing,
-                       Doubt::hidden, {v.limit_ack.value, v.sent.value});
+                       Ambiguity::hidden, {v.limit_ack.value, v.sent.value});
   }
 }
 
 //= rfc3168#6.1.3
 //# 3168:ECN-10 from CE until CWR each ACK has ECE
 void judge_echoed(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   wire::Flags const flags = m.segment().flags;
   bool const covers = v.ce_heard && flags.ack() && !flags.any_of(flag::syn | flag::rst) &&
                       m.segment().acknowledgment.at_or_after(v.ce_end);
   if (covers) {
     v.ce_heard = false;
     if (!flags.ece()) {
-      m.judge.call_whole(m, Rule::ce_unechoed, Doubt::hidden, {1, 0});
+      m.judge.call_whole(m, Rule::ce_unechoed, Ambiguity::hidden, {1, 0});
     }
   }
 }
 
 void hear_mark(const Moment& m) {
-  Voice& told = m.other;
-  Voice& v = m.speaker;
+  EndpointState& told = m.other;
+  EndpointState& v = m.speaker;
   bool const fresh = !v.has_text || m.said.text_begin().at_or_after(v.text_top);
   v.text_top = m.said.text().empty() ? v.text_top : m.said.end();
   v.has_text = v.has_text || !m.said.text().empty();
@@ -195,30 +195,30 @@ void hear_mark(const Moment& m) {
 //= rfc9293#3.10.7.4
 //# 9293:P-ACCEPT-REPLY what is not acceptable draws an ACK
 void judge_unanswered(const Moment& m) {
-  Voice& owes = m.other;
+  EndpointState& owes = m.other;
   m.speaker.owes_reply = false;
   bool const late = owes.owes_reply && m.connection.round_known &&
                     m.said.at.since(owes.owed_reply_at) > delayed_ack_most + two_rounds(m);
   if (late) {
     owes.owes_reply = false;
-    m.judge.call_whole(about_other(m), Rule::reply_missing, Doubt::hidden,
+    m.judge.call_whole(about_other(m), Rule::reply_missing, Ambiguity::hidden,
                        {owes.last_ack.value, owes.owed_reply_for.value});
   }
 }
 
 // The one who owes it may also be who speaks next, of something else.
 void judge_unanswered_by_itself(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   bool const late = v.owes_reply && m.connection.round_known &&
                     m.said.at.since(v.owed_reply_at) > delayed_ack_most + two_rounds(m);
   if (late) {
-    m.judge.call_whole(m, Rule::reply_missing, Doubt::hidden,
+    m.judge.call_whole(m, Rule::reply_missing, Ambiguity::hidden,
                        {v.last_ack.value, v.owed_reply_for.value});
   }
 }
 
 void hear_unacceptable(const Moment& m) {
-  Voice& told = m.other;
+  EndpointState& told = m.other;
   wire::Segment const& segment = m.segment();
   if (!told.offered || told.middle || m.speaker.middle || segment.flags.rst() || told.fin_sent ||
       m.speaker.fin_heard || told.was_reset || told.resets != 0) {
@@ -246,7 +246,7 @@ void judge_repeated(const Moment& m) {
   constexpr std::uint32_t least = 4;
   constexpr Duration least_time = Duration::seconds(3);
   m.speaker.unanswered = 0;
-  Voice& owes = m.other;
+  EndpointState& owes = m.other;
   Sequence const begin = m.segment().sequence;
   bool const again = !m.said.length().empty() && !m.segment().flags.any_of(flag::syn | flag::rst) &&
                      m.said.end().at_or_before(m.speaker.sent);
@@ -264,7 +264,7 @@ void judge_repeated(const Moment& m) {
   if (owes.unanswered >= least && m.said.at.since(owes.unanswered_at) > least_time) {
     bool const closed = owes.fin_sent && !m.said.text().empty();
     m.judge.call_whole(about_other(m), closed ? Rule::closed_unanswered : Rule::text_unacknowledged,
-                       Doubt::hidden, {begin.value, owes.unanswered + 1});
+                       Ambiguity::hidden, {begin.value, owes.unanswered + 1});
     owes.unanswered = 0;
   }
 }
@@ -272,18 +272,18 @@ void judge_repeated(const Moment& m) {
 //= rfc9293#3.8.6.1
 //# 9293:MUST-36 a window of zero is probed
 void judge_probed(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   bool const waited = v.unprobed && !m.said.text().empty() && m.segment().sequence == v.sent &&
                       m.connection.round_known && m.said.at.since(v.opened_at) < two_rounds(m);
   if (waited) {
-    m.judge.call_whole(m, Rule::probe_missing, Doubt::hidden,
+    m.judge.call_whole(m, Rule::probe_missing, Ambiguity::hidden,
                        {every_timer.ns, v.opened_at.since(v.shut_at).ns});
   }
   v.unprobed = v.silent_since = false;
 }
 
 void hear_window(const Moment& m) {
-  Voice& told = m.other;
+  EndpointState& told = m.other;
   wire::Segment const& segment = m.segment();
   if (!segment.flags.ack() || segment.flags.any_of(flag::syn | flag::rst)) {
     return;
@@ -303,12 +303,12 @@ void hear_window(const Moment& m) {
 //= rfc9293#3.8.4
 //# 9293:P-KA-PROBE a keep-alive has the number before the next
 void judge_keep_alive(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   bool const idle = m.said.at.since(m.connection.last_at) > every_timer / 10;
   bool const beyond = v.begun && !v.middle && m.segment().sequence.after(v.sent) &&
                       m.said.text().count <= 1 && !m.segment().flags.any_of(flag::rst | flag::syn);
   if (idle && beyond) {
-    m.judge.call_whole(m, Rule::keep_alive_beyond, Doubt::lost_packets,
+    m.judge.call_whole(m, Rule::keep_alive_beyond, Ambiguity::lost_packets,
                        {v.sent.value, m.segment().sequence.value});
   }
 }
@@ -316,16 +316,17 @@ void judge_keep_alive(const Moment& m) {
 //= rfc9293#3.4.1
 //# 9293:MUST-8 first numbers follow a clock, so those of the same ports grow
 void judge_former(const Moment& m) {
-  Voice const& v = m.speaker;
+  EndpointState const& v = m.speaker;
   wire::Segment const& segment = m.segment();
   if (segment.sequence == v.former_iss) {
-    m.judge.call_whole(m, Rule::isn_repeated, Doubt::hidden, {0, segment.sequence.value});
+    m.judge.call_whole(m, Rule::isn_repeated, Ambiguity::hidden, {0, segment.sequence.value});
     return;
   }
   bool const ticked = segment.options.has_timestamps && v.former_stamped &&
                       tick(v.former_stamp).before(tick(segment.options.timestamp_value));
   if (!segment.flags.ack() && !ticked && segment.sequence.before(v.former)) {
-    m.judge.call_whole(m, Rule::isn_lower, Doubt::hidden, {v.former.value, segment.sequence.value});
+    m.judge.call_whole(m, Rule::isn_lower, Ambiguity::hidden,
+                       {v.former.value, segment.sequence.value});
   }
 }
 
@@ -334,7 +335,7 @@ void judge_former(const Moment& m) {
 //= rfc6528#3
 //# 6528:ISN-2 nobody outside can compute what is added to the clock
 void judge_first_number(const Moment& m, FirstNumbers& track) {
-  Voice const& v = m.speaker;
+  EndpointState const& v = m.speaker;
   if (v.opening_count != 0 || (v.begun && !v.middle)) {
     return;
   }
@@ -346,7 +347,7 @@ void judge_first_number(const Moment& m, FirstNumbers& track) {
   std::uint32_t const step = now.value - track.last.value;
   track.equal = track.count >= 2 && step == track.step ? track.equal + 1 : 0;
   if (track.equal >= 3) {
-    m.judge.call_whole(m, Rule::isn_predictable, Doubt::hidden, {step, now.value});
+    m.judge.call_whole(m, Rule::isn_predictable, Ambiguity::hidden, {step, now.value});
   }
   track.step = step;
   track.last = now;
@@ -372,7 +373,7 @@ void judge_silence(const Moment& m) {
 }
 
 void hear_silence(const Moment& m) {
-  Voice& told = m.other;
+  EndpointState& told = m.other;
   wire::Segment const& segment = m.segment();
   hear_syn_sent(m);
   hear_drawn(m);

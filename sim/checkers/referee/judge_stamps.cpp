@@ -17,10 +17,10 @@ constexpr std::uint32_t reordered_ticks = 2'000;
 // Twenty milliseconds of the fastest clock.
 constexpr std::uint64_t slack_ticks = 20'000;
 
-bool ever_stamped(const Voice& voice) {
+bool ever_stamped(const EndpointState& endpoint) {
   bool any = false;
-  for (std::uint32_t i = 0; i < voice.opening_count; ++i) {
-    any = any || voice.openings[i].stamped;
+  for (std::uint32_t i = 0; i < endpoint.opening_count; ++i) {
+    any = any || endpoint.openings[i].stamped;
   }
   return any;
 }
@@ -28,7 +28,7 @@ bool ever_stamped(const Voice& voice) {
 // A SYN,ACK has only what a SYN offered; of SYNs that cross either may have offered it.
 void judge_answer(const Moment& m) {
   wire::Options const& options = m.segment().options;
-  Voice const& asked = m.other;
+  EndpointState const& asked = m.other;
   bool const crossed = m.speaker.opening_count != 0 && !m.speaker.openings[0].is_answer;
   if (asked.opening_count == 0 || asked.openings_lost || asked.middle || crossed) {
     return;
@@ -49,14 +49,14 @@ void judge_answer(const Moment& m) {
                               : options.has_timestamps && !stamped  ? 8
                                                                     : 0;
   if (which != 0) {
-    m.judge.call_whole(m, Rule::option_unoffered, Doubt::none, {0, which});
+    m.judge.call_whole(m, Rule::option_unoffered, Ambiguity::none, {0, which});
   }
 }
 
 void judge_presence(const Moment& m) {
   bool const has = m.segment().options.has_timestamps;
-  Voice const& speaker = m.speaker;
-  Voice const& other = m.other;
+  EndpointState const& speaker = m.speaker;
+  EndpointState const& other = m.other;
   if (!plain_opening(m) || speaker.has_former || other.has_former) {
     return;
   }
@@ -66,13 +66,13 @@ void judge_presence(const Moment& m) {
   //= rfc7323#3.2
   //# 7323:TS-9 once agreed on, a timestamp is in every segment but a RST
   if (both && !has) {
-    m.judge.call_whole(m, Rule::stamp_missing, Doubt::none, {1, 0});
+    m.judge.call_whole(m, Rule::stamp_missing, Ambiguity::none, {1, 0});
   }
   bool const answered = ours.is_answer != theirs.is_answer;
   //= rfc7323#3.2
   //# 7323:TS-39 none is sent to who did not send one on its SYN
   if (has && answered && !theirs.stamped) {
-    m.judge.call_whole(m, Rule::stamp_unnegotiated, Doubt::none, {0, 1});
+    m.judge.call_whole(m, Rule::stamp_unnegotiated, Ambiguity::none, {0, 1});
   }
 }
 
@@ -87,7 +87,7 @@ void judge_clock(const Moment& m) {
     bool const back = tick(now).before(tick(m.speaker.stamp_highest)) &&
                       m.speaker.stamp_highest - now >= reordered_ticks && plain_opening(m);
     if (back && m.speaker.begun) {
-      m.judge.call_whole(m, Rule::stamp_backward, Doubt::order, {m.speaker.stamp_highest, now});
+      m.judge.call_whole(m, Rule::stamp_backward, Ambiguity::order, {m.speaker.stamp_highest, now});
     }
     return;
   }
@@ -98,12 +98,12 @@ void judge_clock(const Moment& m) {
   bool const seems_later = !m.said.text().empty() && segment.sequence.at_or_after(m.speaker.sent);
   bool const long_ago = m.speaker.stamp - now >= reordered_ticks;
   if (tick(now).before(tick(m.speaker.stamp)) && !later && (seems_later || long_ago)) {
-    m.judge.call_whole(m, Rule::stamp_backward, Doubt::order, {m.speaker.stamp, now});
+    m.judge.call_whole(m, Rule::stamp_backward, Ambiguity::order, {m.speaker.stamp, now});
   }
   if (tick(now).before(tick(m.speaker.stamp)) && later) {
     // What waits for its time to go has that time: what is sent at once may seem older.
     bool const paced = !m.terms.whole && m.speaker.stamp - now <= paced_ticks;
-    m.judge.call_whole(m, Rule::stamp_backward, paced ? Doubt::hidden : Doubt::none,
+    m.judge.call_whole(m, Rule::stamp_backward, paced ? Ambiguity::hidden : Ambiguity::none,
                        {m.speaker.stamp, now});
   }
 }
@@ -119,7 +119,7 @@ void judge_echo(const Moment& m) {
   //# 7323:TS-11 what is echoed was received
   if (tick(m.other.stamp_highest).before(tick(echo))) {
     std::uint32_t const place =
-        m.judge.call_whole(m, Rule::echo_unheard, Doubt::none, {m.other.stamp_highest, echo});
+        m.judge.call_whole(m, Rule::echo_unheard, Ambiguity::none, {m.other.stamp_highest, echo});
     // No clock of timestamps goes so fast that it could have come there meanwhile.
     std::uint64_t const most = m.said.at.since(m.other.stamp_highest_at).ns / 1'000 + slack_ticks;
     if (echo - m.other.stamp_highest <= most) {
@@ -134,7 +134,7 @@ void judge_echo(const Moment& m) {
 // The other's text with an older stamp than the speaker had echoed was taken.
 void judge_paws(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  Voice& told = m.other;
+  EndpointState& told = m.other;
   if (!told.stale || !segment.flags.ack() || m.may.paws_off ||
       !segment.acknowledgment.after(told.stale_begin)) {
     return;
@@ -143,17 +143,17 @@ void judge_paws(const Moment& m) {
   //= rfc7323#5.3
   //# 7323:TS-17 text with a timestamp before TS.Recent is dropped
   m.judge.call_whole(m, Rule::old_stamp_accepted,
-                     m.terms.whole || told.stale_sure ? Doubt::none : Doubt::order,
+                     m.terms.whole || told.stale_sure ? Ambiguity::none : Ambiguity::order,
                      {told.stale_begin.value, segment.acknowledgment.value});
 }
 
 // Whether the other had echoed something later before anything that is recorded late.
 bool echoed_long_ago(const Moment& m, std::uint32_t stamp) {
-  Voice const& other = m.other;
+  EndpointState const& other = m.other;
   bool const latest = m.said.at.since(other.echo_at) >= recorded_late;
   bool const before = other.echoes_before == 2 && tick(stamp).before(tick(other.echo_before[1]));
   // Text before it, which was new too, was sent before it.
-  Voice const& v = m.speaker;
+  EndpointState const& v = m.speaker;
   bool const behind = v.fresh_stamped && tick(stamp).before(tick(v.fresh_stamp));
   return (latest && tick(stamp).before(tick(other.echo))) || before || behind;
 }
@@ -161,7 +161,7 @@ bool echoed_long_ago(const Moment& m, std::uint32_t stamp) {
 // Notes text whose stamp is older than what the other had echoed when it passed.
 void note_stale(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   if (m.said.text().empty() || !segment.options.has_timestamps ||
       segment.flags.any_of(wire::flag::rst | wire::flag::syn)) {
     return;
@@ -209,7 +209,7 @@ void judge_stamps(const Moment& m) {
 
 void hear_stamps(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   // One that is recorded again later, as of both ends, makes nothing fresh that was there before.
   if (segment.flags.syn() && (!v.fresh_known || v.fresh_iss != segment.sequence)) {
     v.fresh_known = true;

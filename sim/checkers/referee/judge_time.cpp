@@ -25,10 +25,10 @@ bool is_probe(const Moment& m) {
              : closed;
 }
 
-Sequence front_of(const Voice& v) { return v.limited ? v.limit_ack : v.iss; }
+Sequence front_of(const EndpointState& v) { return v.limited ? v.limit_ack : v.iss; }
 
 void judge_timer(const Moment& m, Duration gap) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   // With SACK the last segment may be sent as a probe, two round trips after it was.
   bool const may_probe = selective(m) && m.said.end() == v.sent && !m.segment().flags.syn();
   // Whatever was heard since may be the reason, and what a SYN brought may go again at once.
@@ -45,21 +45,22 @@ void judge_timer(const Moment& m, Duration gap) {
   //# 6298:RTO-4 a timer runs for the minimum at least
   bool const recovers = v.told_of_gap || (v.recovering && v.repeats == 0);
   if (first && !recovers && !probe && gap < m.terms.rto_min) {
-    m.judge.call_whole(m, Rule::timeout_too_soon, deployed ? Doubt::choice : Doubt::hidden,
+    m.judge.call_whole(m, Rule::timeout_too_soon, deployed ? Ambiguity::choice : Ambiguity::hidden,
                        {m.terms.rto_min.ns, gap.ns});
   }
   //= rfc6298#5
   //# 6298:RTO-14 each time it runs out it doubles
   std::uint32_t const counted = may_probe ? 2 : 1;
   if (v.repeats >= counted && gap.ns * 10 < v.repeat_gap.ns * 17 && v.repeat_gap < timer_most) {
-    m.judge.call_whole(m, Rule::timeout_not_doubled, Doubt::hidden, {v.repeat_gap.ns * 2, gap.ns});
+    m.judge.call_whole(m, Rule::timeout_not_doubled, Ambiguity::hidden,
+                       {v.repeat_gap.ns * 2, gap.ns});
   }
   v.timed_out = gap >= silence && !may_probe && !v.told_of_gap && !v.recovering;
 }
 
 // Keeps what had been reported a round trip ago, or at its own host a little while: by now the
 // speaker has heard of it.
-void age_reports(const Moment& m, Voice& v) {
+void age_reports(const Moment& m, EndpointState& v) {
   Duration const age = v.own ? at_once : m.connection.round;
   if (m.connection.round_known && m.said.at.since(v.sacked_late_at) >= age) {
     v.sacked_before = v.sacked_late;
@@ -71,7 +72,7 @@ void age_reports(const Moment& m, Voice& v) {
 //= rfc2018#5
 //# 2018:SACK-18 what was reported is not sent again, unless a timer has run out
 void judge_sacked(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   Sequence const begin = m.said.text_begin();
   Sequence const end = begin + m.said.text();
   age_reports(m, v);
@@ -80,12 +81,12 @@ void judge_sacked(const Moment& m) {
   }
   bool const timer = m.said.at.since(v.heard_at) > silence || v.timed_out;
   if (!timer) {
-    m.judge.call_whole(m, Rule::sacked_sent_again, Doubt::hidden, {begin.value, end.value});
+    m.judge.call_whole(m, Rule::sacked_sent_again, Ambiguity::hidden, {begin.value, end.value});
   }
 }
 
 void judge_again(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   Sequence const front = front_of(v);
   Sequence const begin = m.segment().sequence;
   bool const holds_front = begin.at_or_before(front) && front.before(m.said.end());
@@ -109,20 +110,20 @@ void judge_again(const Moment& m) {
 
 // More than one segment after a timer has run out, before anything was heard.
 void judge_loss_window(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   bool const follows = v.timed_out && m.said.text().count != 0 &&
                        m.said.at.since(v.front_at) < silence && m.segment().sequence != front_of(v);
   //= rfc5681#3.1
   //# 5681:CC-12 after a timeout the window is one segment
   if (follows && m.segment().sequence.after(front_of(v))) {
     v.timed_out = false;
-    m.judge.call_whole(m, Rule::more_than_loss_window, Doubt::hidden, {1, 2});
+    m.judge.call_whole(m, Rule::more_than_loss_window, Ambiguity::hidden, {1, 2});
   }
 }
 
 // Text above a gap has to be answered at once; after half a second it was not.
 void judge_owed(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   Duration const most = m.own ? at_once : m.connection.round + scheduling;
   bool const late = m.segment().flags.ack() && v.owed >= 3 && m.connection.round_known &&
                     m.said.at.since(v.owed_since) > most;
@@ -130,7 +131,7 @@ void judge_owed(const Moment& m) {
   //# 5681:CC-14 text out of order draws a duplicate ACK at once
   if (late) {
     v.owed = 0;
-    m.judge.call_whole(m, Rule::duplicate_ack_missing, Doubt::hidden, {1, 0});
+    m.judge.call_whole(m, Rule::duplicate_ack_missing, Ambiguity::hidden, {1, 0});
   }
 }
 
@@ -164,7 +165,7 @@ void judge_time(const Moment& m) {
 // What the other hears from this segment.
 void hear_time(const Moment& m) {
   wire::Segment const& segment = m.segment();
-  Voice& told = m.other;
+  EndpointState& told = m.other;
   note_round(m);
   if (segment.flags.rst()) {
     return;

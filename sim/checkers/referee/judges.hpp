@@ -34,7 +34,7 @@ void await(const Moment& m, const Claim& claim);
 void settle_claims(const Moment& m);
 // Notes that the capture has the segment long behind what its speaker said after it.
 void hear_order(const Moment& m);
-void end_claims(Connection& connection, Fouls& fouls);
+void end_claims(Connection& connection, Violations& violations);
 
 // The right edge that the segment offers, by the widest reading of its scale.
 Sequence offer_of(const Moment& m);
@@ -61,8 +61,9 @@ inline bool plain_opening(const Moment& m) {
 }
 
 // Why what rests on the whole connection is not certain.
-inline Doubt doubt_of_middle(const Moment& m) {
-  return m.speaker.middle || m.other.middle || m.connection.reused ? Doubt::middle : Doubt::none;
+inline Ambiguity ambiguity_of_middle(const Moment& m) {
+  return m.speaker.middle || m.other.middle || m.connection.reused ? Ambiguity::middle
+                                                                   : Ambiguity::none;
 }
 
 // The SYNs agreed on MPTCP, whose window is that of all subflows: what one of them says of it moves

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/checkers/referee/talk.hpp"
+#include "sim/checkers/referee/conversation.hpp"
 
 namespace lockstep::sim::referee {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 
 TEST(RefereeOwed, AResetForAWrongAckOfASyn) {
   for (bool const answered : {false, true}) {
-    Talk t;
+    Conversation t;
     t.a("S", {.mss = 1'460}).b("SA", {.seq = 900, .ack = 77, .mss = 1'460});
     if (answered) {
       t.a("R", {.seq = 77});
@@ -23,7 +23,7 @@ TEST(RefereeOwed, AResetForAWrongAckOfASyn) {
 
 TEST(RefereeOwed, AResetEndsTheConnection) {
   for (std::uint32_t const seq : {1u, 500u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460}).b("RA", {.seq = seq, .ack = 1});
     for (std::uint32_t i = 0; i < 3; ++i) {
       t.a("AP", {.seq = 1 + 10 * i, .ack = 1, .text = 10, .after_ms = 300});
@@ -34,7 +34,7 @@ TEST(RefereeOwed, AResetEndsTheConnection) {
 
 TEST(RefereeOwed, AnAckForWhatIsNotAcceptable) {
   for (bool const answered : {false, true}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
     t.b("A", {.seq = 1, .ack = 11}).a("AP", {.seq = 1, .ack = 1, .text = 10, .after_ms = 900});
     if (answered) {
@@ -42,9 +42,9 @@ TEST(RefereeOwed, AnAckForWhatIsNotAcceptable) {
     }
     t.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = 1'000});
     EXPECT_EQ(t.found(Rule::reply_missing), answered ? "no" : "likely");
-    for (Foul const& foul : t.fouls().kept()) {
-      bool const by_b = foul.speaker.port == Port{80};
-      EXPECT_TRUE(foul.rule != Rule::reply_missing || by_b) << "who owes it is accused";
+    for (Violation const& violation : t.violations().kept()) {
+      bool const by_b = violation.speaker.port == Port{80};
+      EXPECT_TRUE(violation.rule != Rule::reply_missing || by_b) << "who owes it is accused";
     }
   }
 }
@@ -52,7 +52,7 @@ TEST(RefereeOwed, AnAckForWhatIsNotAcceptable) {
 TEST(RefereeOwed, AnAckForWhatComesAgainAndAgain) {
   for (bool const answered : {false, true}) {
     for (bool const closed : {false, true}) {
-      Talk t;
+      Conversation t;
       t.open({.mss = 1'460});
       std::uint32_t seq = 1;
       if (closed) {
@@ -67,8 +67,9 @@ TEST(RefereeOwed, AnAckForWhatComesAgainAndAgain) {
       }
       EXPECT_EQ(t.found(Rule::text_unacknowledged), answered || closed ? "no" : "likely");
       EXPECT_EQ(t.found(Rule::closed_unanswered), !answered && closed ? "likely" : "no");
-      for (Foul const& foul : t.fouls().kept()) {
-        EXPECT_TRUE(foul.rule != Rule::text_unacknowledged || foul.speaker.port == Port{80});
+      for (Violation const& violation : t.violations().kept()) {
+        EXPECT_TRUE(violation.rule != Rule::text_unacknowledged ||
+                    violation.speaker.port == Port{80});
       }
     }
   }
@@ -78,15 +79,15 @@ TEST(RefereeOwed, AnAckForWhatComesAgainAndAgain) {
 TEST(RefereeOwed, WhatComesAgainAndAgainIsTaken) {
   for (std::string_view const flags : {"AP", "FA"}) {
     for (bool const taken : {false, true}) {
-      Talk t;
+      Conversation t;
       t.open({.mss = 1'460}).b("A", {.seq = 1, .ack = 1});
       for (std::uint32_t const wait : {1u, 300u, 600u, 1'200u, 2'400u}) {
         t.a(flags, {.seq = 1, .ack = 1, .text = 10, .after_ms = wait});
         t.b("A", {.seq = 1, .ack = taken && wait == 1'200 ? 11u : 1u});
       }
       EXPECT_EQ(t.found(Rule::text_refused), taken ? "no" : "likely");
-      for (Foul const& foul : t.fouls().kept()) {
-        EXPECT_TRUE(foul.rule != Rule::text_refused || foul.speaker.port == Port{80});
+      for (Violation const& violation : t.violations().kept()) {
+        EXPECT_TRUE(violation.rule != Rule::text_refused || violation.speaker.port == Port{80});
       }
     }
   }
@@ -94,7 +95,7 @@ TEST(RefereeOwed, WhatComesAgainAndAgainIsTaken) {
 
 TEST(RefereeOwed, AnAcknowledgmentThatGoesBack) {
   for (std::uint32_t const stamp : {80u, 200u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460, .stamp = 10});
     t.a("AP", {.seq = 1, .ack = 1, .text = 100, .stamp = 11, .echo = 10});
     t.b("A", {.seq = 1, .ack = 101, .stamp = 20, .echo = 11});
@@ -107,7 +108,7 @@ TEST(RefereeOwed, AnAcknowledgmentThatGoesBack) {
 TEST(RefereeOwed, DuplicateAcksReportWhatCame) {
   for (bool const reported : {false, true}) {
     for (bool const agreed : {false, true}) {
-      Talk t;
+      Conversation t;
       t.open({.window = 60'000, .mss = 1'460, .sack_permitted = agreed});
       t.b("A", {.seq = 1, .ack = 1, .window = 60'000});
       for (std::uint32_t i = 0; i < 12; ++i) {
@@ -124,7 +125,7 @@ TEST(RefereeOwed, DuplicateAcksReportWhatCame) {
 }
 
 TEST(RefereeOwed, AnAckOfAFinByWhoHasClosedAsWell) {
-  Talk t;
+  Conversation t;
   t.open({.mss = 1'460}).b("FA", {.seq = 1, .ack = 1}).a("A", {.seq = 1, .ack = 2});
   for (std::uint32_t const wait : {1u, 300u, 600u, 1'200u, 2'400u}) {
     t.a("FA", {.seq = 1, .ack = 2, .after_ms = wait});
@@ -135,7 +136,7 @@ TEST(RefereeOwed, AnAckOfAFinByWhoHasClosedAsWell) {
 TEST(RefereeOwed, AProbeOfAShutWindow) {
   enum class Sender { silent, probes, idle };
   for (Sender const sender : {Sender::silent, Sender::probes, Sender::idle}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
     t.b("A", {.seq = 1, .ack = 11, .window = 0});
     if (sender == Sender::probes) {
@@ -149,7 +150,7 @@ TEST(RefereeOwed, AProbeOfAShutWindow) {
 
 TEST(RefereeOwed, AChallengeForASynAlsoByWhoHasOnlyListened) {
   for (bool const answered : {false, true}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
     t.b("A", {.seq = 1, .ack = 11}).a("S", {.seq = 90, .after_ms = 500, .mss = 1'460});
     if (answered) {
@@ -162,7 +163,7 @@ TEST(RefereeOwed, AChallengeForASynAlsoByWhoHasOnlyListened) {
 
 TEST(RefereeOwed, AnAckWithinHalfASecond) {
   for (std::uint32_t const after : {480u, 800u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
     t.b("A", {.seq = 1, .ack = 11, .after_ms = after});
     EXPECT_EQ(t.found(Rule::ack_delayed), after == 800 ? "likely" : "no");
@@ -171,7 +172,7 @@ TEST(RefereeOwed, AnAckWithinHalfASecond) {
 
 TEST(RefereeOwed, AnAckForEverySecondSegment) {
   for (std::uint32_t const each : {2u, 10u}) {
-    Talk t;
+    Conversation t;
     t.open({.window = 65'000, .mss = 1'000});
     for (std::uint32_t i = 0; i < 40; ++i) {
       t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
@@ -185,7 +186,7 @@ TEST(RefereeOwed, AnAckForEverySecondSegment) {
 
 TEST(RefereeOwed, AStormOfAcks) {
   for (std::uint32_t const count : {20u, 600u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
     for (std::uint32_t i = 0; i < count; ++i) {
       t.b("A", {.seq = 1, .ack = 11, .after_ms = 0, .after_us = 300});
@@ -197,7 +198,7 @@ TEST(RefereeOwed, AStormOfAcks) {
 
 TEST(RefereeOwed, AnAckForEachOfAThousandInFlight) {
   for (std::uint32_t const acks : {1'000u, 6'000u}) {
-    Talk t;
+    Conversation t;
     t.open({.window = 65'000, .mss = 1'000, .scale = 8});
     for (std::uint32_t i = 0; i <= 1'000; ++i) {
       t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000, .after_ms = 0, .after_us = 10});
@@ -212,7 +213,7 @@ TEST(RefereeOwed, AnAckForEachOfAThousandInFlight) {
 
 TEST(RefereeOwed, ThreeDuplicateAcks) {
   for (bool const heeded : {false, true}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'000});
     for (std::uint32_t i = 0; i < 5; ++i) {
       t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
@@ -231,7 +232,7 @@ TEST(RefereeOwed, ThreeDuplicateAcks) {
 
 TEST(RefereeOwed, WhatIsNotAcknowledgedGoesAgain) {
   for (std::uint32_t const after : {3'000u, 9'000u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'000}).a("AP", {.seq = 1, .ack = 1, .text = 100});
     t.b("AP", {.seq = 1, .ack = 1, .text = 1});
     t.b("A", {.seq = 1, .ack = 51, .after_ms = 20});
@@ -242,7 +243,7 @@ TEST(RefereeOwed, WhatIsNotAcknowledgedGoesAgain) {
 
 TEST(RefereeOwed, AMarkIsEchoed) {
   for (std::string_view const flags : {"A", "AE"}) {
-    Talk t;
+    Conversation t;
     t.a("SEC", {}).b("SAE", {.ack = 1}).a("A", {.seq = 1, .ack = 1});
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .ecn = 3}).b(flags, {.seq = 1, .ack = 6});
     EXPECT_EQ(t.found(Rule::ce_unechoed), flags == "A" ? "likely" : "no");
@@ -251,7 +252,7 @@ TEST(RefereeOwed, AMarkIsEchoed) {
 
 TEST(RefereeOwed, AKeepAliveHasTheNumberBeforeTheNext) {
   for (std::uint32_t const seq : {10u, 12u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 10});
     t.b("A", {.seq = 1, .ack = 11}).a("A", {.seq = seq, .ack = 1, .after_ms = 5'000});
     EXPECT_EQ(t.found(Rule::keep_alive_beyond), seq == 12 ? "likely" : "no");
@@ -260,7 +261,7 @@ TEST(RefereeOwed, AKeepAliveHasTheNumberBeforeTheNext) {
 
 TEST(RefereeResets, WhoHasAConnectionAnswersNoneEither) {
   for (std::string_view const flags : {"R", "RA"}) {
-    Talk t;
+    Conversation t;
     t.open().a("RA", {.seq = 1, .ack = 1}).b(flags, {.seq = 1, .ack = 1, .after_ms = 20});
     EXPECT_EQ(t.found(Rule::reset_answers_reset), flags == "R" ? "likely" : "no");
   }
@@ -268,7 +269,7 @@ TEST(RefereeResets, WhoHasAConnectionAnswersNoneEither) {
 
 TEST(RefereeResets, WhoHasClosedAnswersNoneEither) {
   for (bool const text : {false, true}) {
-    Talk t;
+    Conversation t;
     t.open().a("FA", {.seq = 1, .ack = 1}).b("FA", {.seq = 1, .ack = 2});
     t.a("A", {.seq = 2, .ack = 2});
     if (text) {
@@ -281,7 +282,7 @@ TEST(RefereeResets, WhoHasClosedAnswersNoneEither) {
 
 TEST(RefereeResets, OfAFarNumberAfterManyAcknowledgments) {
   for (std::uint32_t const seq : {201u, 90'000u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460});
     for (std::uint32_t i = 0; i < 20; ++i) {
       t.a("AP", {.seq = 1 + 10 * i, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 11 + 10 * i});
@@ -294,7 +295,7 @@ TEST(RefereeResets, OfAFarNumberAfterManyAcknowledgments) {
 // --- Numbers that begin ---
 
 /// A connection with the first numbers a and b that was closed by both.
-void live(Talk& t, std::uint32_t a, std::uint32_t b) {
+void live(Conversation& t, std::uint32_t a, std::uint32_t b) {
   t.a("S", {.seq = a, .mss = 1'460}).b("SA", {.seq = b, .ack = a + 1, .mss = 1'460});
   t.a("FA", {.seq = a + 1, .ack = b + 1}).b("FA", {.seq = b + 1, .ack = a + 2});
   t.a("A", {.seq = a + 2, .ack = b + 2});
@@ -308,7 +309,7 @@ TEST(RefereeFirstNumbers, OfTheSamePorts) {
   for (auto const& [a, b, repeated, lower] :
        {Case{9'000, 700'000, "likely", "no"}, Case{5'000, 800'000, "likely", "no"},
         Case{4'000, 800'000, "no", "likely"}, Case{9'000, 800'000, "no", "no"}}) {
-    Talk t;
+    Conversation t;
     live(t, 5'000, 700'000);
     live(t, a, b);
     EXPECT_EQ(t.found(Rule::isn_repeated), repeated) << a << " " << b;
@@ -318,7 +319,7 @@ TEST(RefereeFirstNumbers, OfTheSamePorts) {
 
 TEST(RefereeFirstNumbers, ThatGrowByTheSameStep) {
   for (std::uint32_t const bend : {0u, 1u}) {
-    Talk t;
+    Conversation t;
     for (std::uint16_t i = 0; i < 5; ++i) {
       t.from_port(static_cast<std::uint16_t>(1'000 + i));
       t.a("S", {.seq = 64'000u * i + (i == 3 ? bend : 0), .mss = 1'460});

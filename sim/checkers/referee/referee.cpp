@@ -37,7 +37,7 @@ bool acks_syn_alone(const Moment& m) {
 }
 
 void begin(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   if (!v.begun || v.iss != m.segment().sequence) {
     v.has_former = v.begun || v.has_former;
     v.former = v.begun ? v.sent : v.former;
@@ -60,7 +60,7 @@ void begin(const Moment& m) {
 
 // A segment whose place among the numbers cannot be told from outside.
 bool untold(const Moment& m) {
-  Voice& v = m.speaker;
+  EndpointState& v = m.speaker;
   wire::Segment const& segment = m.segment();
   // Cookies may have been sent for SYNs of several numbers, and any of them be taken up: of such a
   // conversation nobody can say from outside where it is.
@@ -128,17 +128,17 @@ void Referee::see(const Sighting& said, const Allowances* own) {
   }
   Connection& c = *found;
   if (!terms_.whole && begins_anew(c, said, side)) {
-    end_claims(c, fouls_);
+    end_claims(c, violations_);
     renew(c);
   }
   if (!terms_.whole && may_be_another(c, said)) {
-    end_claims(c, fouls_);
+    end_claims(c, violations_);
     c.resumed = true;
   }
   static constexpr Allowances anything;
   Moment m{said,
-           c.voices[side],
-           c.voices[1 - side],
+           c.endpoints[side],
+           c.endpoints[1 - side],
            c,
            side,
            own != nullptr,
@@ -228,88 +228,88 @@ void Referee::judge(Moment& m) {
 
 void Referee::end() {
   for (Connection& c : connections_) {
-    end_claims(c, fouls_);
+    end_claims(c, violations_);
   }
 }
 
-std::uint32_t Referee::add(const Moment& m, Foul foul) {
-  if (static_cast<std::uint32_t>(foul.rule) == terms_.without) {
-    return terms_.fouls_max;
+std::uint32_t Referee::add(const Moment& m, Violation violation) {
+  if (static_cast<std::uint32_t>(violation.rule) == terms_.without) {
+    return terms_.violations_max;
   }
-  if (foul.doubt == Doubt::none && m.connection.resumed && !m.alone) {
-    foul.doubt = Doubt::middle;
+  if (violation.ambiguity == Ambiguity::none && m.connection.resumed && !m.alone) {
+    violation.ambiguity = Ambiguity::middle;
   }
-  std::uint8_t& told =
-      m.speaker
-          .told[static_cast<std::uint32_t>(foul.rule)][static_cast<std::uint32_t>(foul.standing())];
-  foul.connection = static_cast<std::uint32_t>(&m.connection - connections_.data());
-  foul.packet = m.said.packet;
-  foul.at = m.said.at;
-  foul.speaker = m.of_listener ? m.said.destination : m.said.source;
-  foul.listener = m.of_listener ? m.said.source : m.said.destination;
+  std::uint8_t& told = m.speaker.told[static_cast<std::uint32_t>(violation.rule)]
+                                     [static_cast<std::uint32_t>(violation.standing())];
+  violation.connection = static_cast<std::uint32_t>(&m.connection - connections_.data());
+  violation.packet = m.said.packet;
+  violation.at = m.said.at;
+  violation.speaker = m.of_listener ? m.said.destination : m.said.source;
+  violation.listener = m.of_listener ? m.said.source : m.said.destination;
   if (told >= terms_.told_max) {
-    return fouls_.count_only(foul);
+    return violations_.count_only(violation);
   }
   ++told;
-  return fouls_.add(foul);
+  return violations_.add(violation);
 }
 
-std::uint32_t Referee::call(const Moment& m, Rule rule, Doubt doubt, Disagreement numbers) {
-  Foul foul;
-  foul.rule = rule;
-  foul.doubt = doubt;
-  foul.numbers = numbers;
-  return add(m, foul);
+std::uint32_t Referee::call(const Moment& m, Rule rule, Ambiguity ambiguity, Disagreement numbers) {
+  Violation violation;
+  violation.rule = rule;
+  violation.ambiguity = ambiguity;
+  violation.numbers = numbers;
+  return add(m, violation);
 }
 
-std::uint32_t Referee::call_whole(const Moment& m, Rule rule, Doubt doubt, Disagreement numbers) {
-  Foul foul;
-  foul.rule = rule;
-  foul.rests_on_whole = !terms_.whole;
-  Doubt const order = m.connection.disordered ? Doubt::order : doubt_of_middle(m);
-  Doubt const lossy = m.connection.lossy ? Doubt::lost_packets : order;
-  foul.doubt = doubt != Doubt::none ? doubt : lossy;
-  foul.numbers = numbers;
-  return add(m, foul);
+std::uint32_t Referee::call_whole(const Moment& m, Rule rule, Ambiguity ambiguity,
+                                  Disagreement numbers) {
+  Violation violation;
+  violation.rule = rule;
+  violation.rests_on_whole = !terms_.whole;
+  Ambiguity const order = m.connection.disordered ? Ambiguity::order : ambiguity_of_middle(m);
+  Ambiguity const lossy = m.connection.lossy ? Ambiguity::lost_packets : order;
+  violation.ambiguity = ambiguity != Ambiguity::none ? ambiguity : lossy;
+  violation.numbers = numbers;
+  return add(m, violation);
 }
 
-void Referee::doubt_whole(const Moment& m) {
+void Referee::weaken_whole(const Moment& m) {
   if (!m.connection.lossy && !terms_.whole) {
     m.connection.lossy = true;
-    fouls_.doubt_connection(static_cast<std::uint32_t>(&m.connection - connections_.data()),
-                            Doubt::lost_packets);
+    violations_.weaken_connection(static_cast<std::uint32_t>(&m.connection - connections_.data()),
+                                  Ambiguity::lost_packets);
   }
 }
 
-void Referee::doubt_checksum(Voice& speaker, std::uint32_t place) {
-  if (fouls_.doubt_one(place, Doubt::offload)) {
-    --speaker.told[static_cast<std::uint32_t>(fouls_.kept()[place].rule)]
+void Referee::weaken_checksum(EndpointState& speaker, std::uint32_t place) {
+  if (violations_.weaken(place, Ambiguity::offload)) {
+    --speaker.told[static_cast<std::uint32_t>(violations_.kept()[place].rule)]
                   [static_cast<std::uint32_t>(Standing::certain)];
   }
 }
 
-void Referee::doubt_claim(const Moment& m, std::uint32_t place, Doubt why) {
-  if (place >= fouls_.kept().size()) {
+void Referee::weaken_claim(const Moment& m, std::uint32_t place, Ambiguity why) {
+  if (place >= violations_.kept().size()) {
     return;
   }
-  Standing const was = fouls_.kept()[place].standing();
-  if (fouls_.doubt_one(place, why)) {
-    Foul const& foul = fouls_.kept()[place];
-    Voice& accused = foul.speaker == m.said.source ? m.speaker : m.other;
-    --accused.told[static_cast<std::uint32_t>(foul.rule)][static_cast<std::uint32_t>(was)];
+  Standing const was = violations_.kept()[place].standing();
+  if (violations_.weaken(place, why)) {
+    Violation const& violation = violations_.kept()[place];
+    EndpointState& accused = violation.speaker == m.said.source ? m.speaker : m.other;
+    --accused.told[static_cast<std::uint32_t>(violation.rule)][static_cast<std::uint32_t>(was)];
   }
 }
 
-void Referee::doubt_order(const Moment& m, std::uint32_t place) {
-  doubt_claim(m, place, Doubt::order);
-  doubt_order(m);
+void Referee::weaken_order(const Moment& m, std::uint32_t place) {
+  weaken_claim(m, place, Ambiguity::order);
+  weaken_order(m);
 }
 
-void Referee::doubt_order(const Moment& m) {
+void Referee::weaken_order(const Moment& m) {
   if (!m.connection.disordered && !terms_.whole) {
     m.connection.disordered = true;
-    fouls_.doubt_connection(static_cast<std::uint32_t>(&m.connection - connections_.data()),
-                            Doubt::order);
+    violations_.weaken_connection(static_cast<std::uint32_t>(&m.connection - connections_.data()),
+                                  Ambiguity::order);
   }
 }
 

@@ -7,10 +7,10 @@
 
 #include "core/units/address.hpp"
 #include "core/units/time.hpp"
-#include "sim/checkers/referee/foul.hpp"
+#include "sim/checkers/referee/endpoint_state.hpp"
 #include "sim/checkers/referee/mss_floor.hpp"
 #include "sim/checkers/referee/sighting.hpp"
-#include "sim/checkers/referee/voice.hpp"
+#include "sim/checkers/referee/violation.hpp"
 
 namespace lockstep::sim::referee {
 
@@ -35,7 +35,7 @@ struct Terms {
   Duration rto_min = Duration::seconds(1);
   Bytes mss_least = mss_floor_of_rfc;  // a peer that names a smaller MSS may be sent this
   std::uint32_t connections_max = 65'536;
-  std::uint32_t fouls_max = 100'000;
+  std::uint32_t violations_max = 100'000;
   std::uint32_t told_max = 16;         // of one rule, speaker and Standing; more are only counted
   std::uint32_t without = rule_count;  // the number of a rule that is not judged: for its tests
   std::uint32_t kept_octets_max = 65'536;      // of a speaker's text, a power of two
@@ -52,7 +52,7 @@ struct Claim {
   Sequence from;           // what was seen reaches so far ...
   Sequence upto;           // ... and would have to reach this
   Instant at = {};
-  std::uint32_t place = 0;  // among the fouls
+  std::uint32_t place = 0;  // among the violations
 };
 
 // The first numbers of a host's connections, one after the other.
@@ -68,7 +68,7 @@ struct Connection {
   static constexpr std::uint32_t claims_max = 8;
 
   std::array<Endpoint, 2> ends;
-  std::array<Voice, 2> voices;
+  std::array<EndpointState, 2> endpoints;
   bool lossy = false;       // the capture lacks something that arrived
   bool disordered = false;  // it has an answer before what is answered
   bool reused = false;      // the tuple had a connection before
@@ -87,8 +87,8 @@ class Referee;
 // One segment before its judges.
 struct Moment {
   const Sighting& said;
-  Voice& speaker;
-  Voice& other;
+  EndpointState& speaker;
+  EndpointState& other;
   Connection& connection;
   std::uint32_t side = 0;  // of the speaker
   bool own = false;        // the capture was taken where it was sent: order and hearing are exact
@@ -103,8 +103,8 @@ struct Moment {
 
 class Referee {
  public:
-  // `fouls` outlives the referee.
-  Referee(const Terms& terms, Fouls& fouls) : terms_(terms), fouls_(fouls) {}
+  // `violations` outlives the referee.
+  Referee(const Terms& terms, Violations& violations) : terms_(terms), violations_(violations) {}
 
   // In the order in which they passed. Work is bounded by the segment's length and the ranges of
   // text that are apart (HeardText::ranges_max).
@@ -118,19 +118,19 @@ class Referee {
   std::uint64_t unjudged() const { return unjudged_; }  // segments beyond connections_max
   const Terms& terms() const { return terms_; }
 
-  // For rules. Gives the foul's place, or the number of those that are kept if it was not.
-  std::uint32_t call(const Moment& m, Rule rule, Doubt doubt, Disagreement numbers);
+  // For rules. Gives the violation's place, or the number of those that are kept if it was not.
+  std::uint32_t call(const Moment& m, Rule rule, Ambiguity ambiguity, Disagreement numbers);
   // As call(), of what stands only if the capture lacks nothing.
-  std::uint32_t call_whole(const Moment& m, Rule rule, Doubt doubt, Disagreement numbers);
+  std::uint32_t call_whole(const Moment& m, Rule rule, Ambiguity ambiguity, Disagreement numbers);
   // The capture has been seen to lack something of this connection.
-  void doubt_whole(const Moment& m);
+  void weaken_whole(const Moment& m);
   // The checksum of this finding was not what arrived; it does not count towards `told_max`.
-  void doubt_checksum(Voice& speaker, std::uint32_t place);
+  void weaken_checksum(EndpointState& speaker, std::uint32_t place);
   // The same of a finding about either side that something else explains.
-  void doubt_claim(const Moment& m, std::uint32_t place, Doubt why);
+  void weaken_claim(const Moment& m, std::uint32_t place, Ambiguity why);
   // The same, and the capture has been seen to have packets in another order than they passed.
-  void doubt_order(const Moment& m, std::uint32_t place);
-  void doubt_order(const Moment& m);
+  void weaken_order(const Moment& m, std::uint32_t place);
+  void weaken_order(const Moment& m);
   bool may_keep(std::uint64_t more_cells);
 
  private:
@@ -139,12 +139,12 @@ class Referee {
   std::uint32_t place_of(const std::array<Endpoint, 2>& ends) const;
   void grow();
   void judge(Moment& m);
-  std::uint32_t add(const Moment& m, Foul foul);
+  std::uint32_t add(const Moment& m, Violation violation);
   // Null where too many hosts are known.
   FirstNumbers* first_numbers_of(const IpAddress& host);
 
   Terms terms_;
-  Fouls& fouls_;
+  Violations& violations_;
   std::vector<Connection> connections_;
   std::vector<std::uint32_t> places_;        // an open-addressed table of numbers plus one
   std::vector<FirstNumbers> first_numbers_;  // by address, first_numbers_max at most

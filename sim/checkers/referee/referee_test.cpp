@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/checkers/referee/talk.hpp"
+#include "sim/checkers/referee/conversation.hpp"
 
 namespace lockstep::sim::referee {
 namespace {
@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 // --- A segment alone ---
 
 TEST(RefereeAlone, APoliteConversationIsFine) {
-  Talk t;
+  Conversation t;
   t.open({.mss = 1'000, .scale = 2, .sack_permitted = true});
   t.a("AP", {.seq = 1, .ack = 1, .text = 500}).b("A", {.seq = 1, .ack = 501});
   t.b("AP", {.seq = 1, .ack = 501, .text = 900}).a("A", {.seq = 501, .ack = 901});
@@ -24,30 +24,33 @@ TEST(RefereeAlone, APoliteConversationIsFine) {
 }
 
 TEST(RefereeAlone, Flags) {
-  EXPECT_EQ(Talk().a("SF", {}).found(Rule::syn_with_fin_or_reset), "certain");
-  EXPECT_EQ(Talk().a("S", {}).found(Rule::syn_with_fin_or_reset), "no");
-  EXPECT_EQ(Talk().a("RF", {}).found(Rule::reset_with_fin), "certain");
-  EXPECT_EQ(Talk().a("R", {}).found(Rule::reset_with_fin), "no");
-  EXPECT_EQ(Talk().open().a("P", {.seq = 1, .text = 2}).found(Rule::ack_missing), "certain");
-  EXPECT_EQ(Talk().open().a("R", {.seq = 1}).found(Rule::ack_missing), "no");
+  EXPECT_EQ(Conversation().a("SF", {}).found(Rule::syn_with_fin_or_reset), "certain");
+  EXPECT_EQ(Conversation().a("S", {}).found(Rule::syn_with_fin_or_reset), "no");
+  EXPECT_EQ(Conversation().a("RF", {}).found(Rule::reset_with_fin), "certain");
+  EXPECT_EQ(Conversation().a("R", {}).found(Rule::reset_with_fin), "no");
+  EXPECT_EQ(Conversation().open().a("P", {.seq = 1, .text = 2}).found(Rule::ack_missing),
+            "certain");
+  EXPECT_EQ(Conversation().open().a("R", {.seq = 1}).found(Rule::ack_missing), "no");
 }
 
 TEST(RefereeAlone, ReservedBits) {
-  EXPECT_EQ(Talk().a("S", {.reserved = 4}).found(Rule::reserved_bits), "certain");
-  EXPECT_EQ(Talk().a("S", {.reserved = 1}).found(Rule::reserved_bits), "note");
-  EXPECT_EQ(Talk().a("S", {.reserved = 0}).found(Rule::reserved_bits), "no");
+  EXPECT_EQ(Conversation().a("S", {.reserved = 4}).found(Rule::reserved_bits), "certain");
+  EXPECT_EQ(Conversation().a("S", {.reserved = 1}).found(Rule::reserved_bits), "note");
+  EXPECT_EQ(Conversation().a("S", {.reserved = 0}).found(Rule::reserved_bits), "no");
 }
 
 TEST(RefereeAlone, ChecksumsAndWhatHardwareFillsIn) {
-  EXPECT_EQ(Talk().a("S", {.sum = Sum::bad}).found(Rule::tcp_checksum), "likely");
-  EXPECT_EQ(Talk().a("S", {.sum = Sum::bad, .own = true}).found(Rule::tcp_checksum), "certain");
-  EXPECT_EQ(Talk().a("S", {.sum = Sum::unfilled}).found(Rule::tcp_checksum), "no");
-  EXPECT_EQ(Talk().a("S", {.ip_sum = Sum::bad}).found(Rule::ip_checksum), "likely");
-  EXPECT_EQ(Talk().a("S", {.ip_sum = Sum::bad, .own = true}).found(Rule::ip_checksum), "certain");
-  EXPECT_EQ(Talk().a("S", {.ip_sum = Sum::unfilled}).found(Rule::ip_checksum), "no");
+  EXPECT_EQ(Conversation().a("S", {.sum = Sum::bad}).found(Rule::tcp_checksum), "likely");
+  EXPECT_EQ(Conversation().a("S", {.sum = Sum::bad, .own = true}).found(Rule::tcp_checksum),
+            "certain");
+  EXPECT_EQ(Conversation().a("S", {.sum = Sum::unfilled}).found(Rule::tcp_checksum), "no");
+  EXPECT_EQ(Conversation().a("S", {.ip_sum = Sum::bad}).found(Rule::ip_checksum), "likely");
+  EXPECT_EQ(Conversation().a("S", {.ip_sum = Sum::bad, .own = true}).found(Rule::ip_checksum),
+            "certain");
+  EXPECT_EQ(Conversation().a("S", {.ip_sum = Sum::unfilled}).found(Rule::ip_checksum), "no");
   // What was acknowledged was right when it arrived.
   for (std::uint32_t const ack : {10u, 1u}) {
-    Talk t;
+    Conversation t;
     t.open().a("AP", {.seq = 1, .ack = 1, .text = 9, .sum = Sum::bad, .own = true});
     t.b("A", {.seq = 1, .ack = ack});
     EXPECT_EQ(t.found(Rule::tcp_checksum), ack == 10 ? "likely" : "certain");
@@ -55,28 +58,29 @@ TEST(RefereeAlone, ChecksumsAndWhatHardwareFillsIn) {
   }
   Terms whole;
   whole.whole = true;
-  Talk sure(whole);
+  Conversation sure(whole);
   sure.open().a("AP", {.seq = 1, .ack = 1, .text = 9, .sum = Sum::bad});
   sure.b("A", {.seq = 1, .ack = 10});
   EXPECT_EQ(sure.found(Rule::ack_of_unheard), "certain");
 }
 
 TEST(RefereeAlone, OptionsByThemselves) {
-  EXPECT_EQ(Talk().a("S", {.options_good = false}).found(Rule::option_malformed), "certain");
-  EXPECT_EQ(Talk().a("S", {.raw = {2, 4, 5, 180}}).found(Rule::option_malformed), "no");
-  EXPECT_EQ(Talk().a("S", {.raw = {3, 3, 15, 0}}).found(Rule::scale_too_large), "certain");
-  EXPECT_EQ(Talk().a("S", {.raw = {3, 3, 14, 0}}).found(Rule::scale_too_large), "no");
-  EXPECT_EQ(Talk().a("S", {.raw = {1, 0, 0, 9}}).found(Rule::padding_nonzero), "certain");
-  EXPECT_EQ(Talk().a("S", {.raw = {1, 1, 0, 0}}).found(Rule::padding_nonzero), "no");
+  EXPECT_EQ(Conversation().a("S", {.options_good = false}).found(Rule::option_malformed),
+            "certain");
+  EXPECT_EQ(Conversation().a("S", {.raw = {2, 4, 5, 180}}).found(Rule::option_malformed), "no");
+  EXPECT_EQ(Conversation().a("S", {.raw = {3, 3, 15, 0}}).found(Rule::scale_too_large), "certain");
+  EXPECT_EQ(Conversation().a("S", {.raw = {3, 3, 14, 0}}).found(Rule::scale_too_large), "no");
+  EXPECT_EQ(Conversation().a("S", {.raw = {1, 0, 0, 9}}).found(Rule::padding_nonzero), "certain");
+  EXPECT_EQ(Conversation().a("S", {.raw = {1, 1, 0, 0}}).found(Rule::padding_nonzero), "no");
 }
 
 TEST(RefereeAlone, OptionsOfASynOutsideOfIt) {
-  Talk wrong;
+  Conversation wrong;
   wrong.open().a("A", {.seq = 1, .ack = 1, .mss = 500, .scale = 1, .sack_permitted = true});
   EXPECT_EQ(wrong.found(Rule::mss_outside_syn), "certain");
   EXPECT_EQ(wrong.found(Rule::scale_outside_syn), "certain");
   EXPECT_EQ(wrong.found(Rule::sack_permitted_outside_syn), "certain");
-  Talk right;
+  Conversation right;
   right.open({.mss = 500, .scale = 1, .sack_permitted = true});
   EXPECT_THAT(right.all(), IsEmpty());
   for (Rule const rule :
@@ -86,12 +90,13 @@ TEST(RefereeAlone, OptionsOfASynOutsideOfIt) {
 }
 
 TEST(RefereeAlone, UrgentPointers) {
-  EXPECT_EQ(Talk().open().a("AU", {.seq = 1, .ack = 1, .urgent = 1}).found(Rule::urgent_empty),
-            "likely");
-  Talk zero;
+  EXPECT_EQ(
+      Conversation().open().a("AU", {.seq = 1, .ack = 1, .urgent = 1}).found(Rule::urgent_empty),
+      "likely");
+  Conversation zero;
   zero.open().a("AU", {.seq = 1, .ack = 1, .text = 1, .urgent = 0});
   EXPECT_EQ(zero.found(Rule::urgent_zero), "likely");
-  Talk right;
+  Conversation right;
   right.open().a("AUP", {.seq = 1, .ack = 1, .text = 1, .urgent = 1});
   EXPECT_THAT(right.all(), IsEmpty());
   EXPECT_EQ(right.found(Rule::urgent_empty), "no");
@@ -99,40 +104,40 @@ TEST(RefereeAlone, UrgentPointers) {
 }
 
 TEST(RefereeAlone, MarksOnWhatIsNoText) {
-  EXPECT_EQ(Talk().a("S", {.ecn = 2}).found(Rule::ect_on_syn), "note");
-  EXPECT_EQ(Talk().a("S", {.ecn = 2, .own = true}).found(Rule::ect_on_syn), "certain");
-  EXPECT_EQ(Talk().a("S", {}).found(Rule::ect_on_syn), "no");
-  Talk t;
+  EXPECT_EQ(Conversation().a("S", {.ecn = 2}).found(Rule::ect_on_syn), "note");
+  EXPECT_EQ(Conversation().a("S", {.ecn = 2, .own = true}).found(Rule::ect_on_syn), "certain");
+  EXPECT_EQ(Conversation().a("S", {}).found(Rule::ect_on_syn), "no");
+  Conversation t;
   t.open().a("A", {.seq = 1, .ack = 1, .ecn = 1});
   EXPECT_EQ(t.found(Rule::ect_on_pure_ack), "note");
-  EXPECT_EQ(Talk().open().a("A", {.seq = 1, .ack = 1}).found(Rule::ect_on_pure_ack), "no");
+  EXPECT_EQ(Conversation().open().a("A", {.seq = 1, .ack = 1}).found(Rule::ect_on_pure_ack), "no");
 }
 
 // --- Numbers ---
 
 TEST(RefereeNumbers, TextBeyondTheWindow) {
-  Talk wrong;
+  Conversation wrong;
   wrong.open({.window = 1'000, .mss = 1'460}).a("A", {.seq = 1, .ack = 1, .text = 1'001});
   // Until the peer says what its window is, the capture may lack what opened it.
   wrong.b("A", {.seq = 1, .ack = 1, .after_ms = 50, .window = 1'000});
   EXPECT_EQ(wrong.found(Rule::beyond_window), "certain");
-  Talk right;
+  Conversation right;
   right.open({.window = 1'000, .mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 1'000});
   right.a("A", {.seq = 1'001, .ack = 1, .text = 1});  // a probe
   EXPECT_EQ(right.found(Rule::beyond_window), "no");
   // Once offered, an edge stays, whatever was said since.
-  Talk shrunk;
+  Conversation shrunk;
   shrunk.open({.window = 1'000, .mss = 1'460}).b("A", {.seq = 1, .ack = 1, .window = 10});
   shrunk.a("AP", {.seq = 1, .ack = 1, .text = 900});
   EXPECT_EQ(shrunk.found(Rule::beyond_window), "no");
 }
 
 TEST(RefereeNumbers, AWindowIsScaledOnlyIfBothNameAScale) {
-  Talk both;
+  Conversation both;
   both.open({.window = 100, .mss = 1'460, .scale = 3});
   both.b("A", {.seq = 1, .ack = 1, .window = 100}).a("AP", {.seq = 1, .ack = 1, .text = 800});
   EXPECT_EQ(both.found(Rule::beyond_window), "no");
-  Talk one;
+  Conversation one;
   one.a("S", {.mss = 1'460}).b("SA", {.ack = 1, .window = 100, .mss = 1'460, .scale = 3});
   one.a("A", {.seq = 1, .ack = 1}).b("A", {.seq = 1, .ack = 1, .window = 100});
   one.a("AP", {.seq = 1, .ack = 1, .text = 800});
@@ -141,32 +146,32 @@ TEST(RefereeNumbers, AWindowIsScaledOnlyIfBothNameAScale) {
 }
 
 TEST(RefereeNumbers, NothingAfterTheFin) {
-  Talk wrong;
+  Conversation wrong;
   wrong.open().a("FA", {.seq = 1, .ack = 1, .text = 5}).a("A", {.seq = 7, .ack = 1, .text = 1});
   EXPECT_EQ(wrong.found(Rule::beyond_fin), "certain");
-  Talk back;
+  Conversation back;
   back.open().a("A", {.seq = 1, .ack = 1, .text = 5}).a("FA", {.seq = 1, .ack = 1, .text = 2});
   EXPECT_EQ(back.found(Rule::beyond_fin), "certain");
-  Talk right;
+  Conversation right;
   right.open().a("FA", {.seq = 1, .ack = 1, .text = 5}).a("FA", {.seq = 3, .ack = 1, .text = 3});
   right.a("A", {.seq = 7, .ack = 1});
   EXPECT_EQ(right.found(Rule::beyond_fin), "no");
 }
 
 TEST(RefereeNumbers, MoreThanTheMss) {
-  Talk wrong;
+  Conversation wrong;
   wrong.open({.mss = 500}).a("A", {.seq = 1, .ack = 1, .text = 501});
   EXPECT_EQ(wrong.found(Rule::mss_exceeded), "likely");
   Terms whole;
   whole.whole = true;
-  Talk sure(whole);
+  Conversation sure(whole);
   sure.open({.mss = 500}).a("A", {.seq = 1, .ack = 1, .text = 501});
   EXPECT_EQ(sure.found(Rule::mss_exceeded), "certain");
-  Talk right;
+  Conversation right;
   right.open({.mss = 500}).a("AP", {.seq = 1, .ack = 1, .text = 500});
   EXPECT_EQ(right.found(Rule::mss_exceeded), "no");
   // What is larger than any packet of Ethernet was joined by hardware.
-  Talk joined;
+  Conversation joined;
   joined.open({.mss = 500}).a("AP", {.seq = 1, .ack = 1, .text = 3'000});
   EXPECT_EQ(joined.found(Rule::mss_exceeded), "no");
 }
@@ -177,13 +182,13 @@ TEST(RefereeNumbers, AnMssBelowTheFloor) {
     Terms terms;
     terms.whole = true;
     terms.mss_least = Bytes{48};
-    Talk t(terms);
+    Conversation t(terms);
     t.open({.mss = 10}).a("AP", {.seq = 1, .ack = 1, .text = text});
     EXPECT_EQ(t.found(Rule::mss_exceeded), text == 48 ? "no" : "certain");
   }
   // Where nothing is known of the sender 28 is the floor.
   for (std::uint32_t const text : {28u, 29u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 10}).a("AP", {.seq = 1, .ack = 1, .text = text});
     EXPECT_EQ(t.found(Rule::mss_exceeded), text == 28 ? "no" : "likely");
   }
@@ -196,14 +201,14 @@ TEST(RefereeNumbers, AFloorBelowWhichNoSegmentGoes) {
     whole.whole = true;
     whole.mss_least = floor;
     bool const deployed = floor == mss_floor_deployed;
-    Talk t(whole);
+    Conversation t(whole);
     t.open({.mss = 20}).a("AP", {.seq = 1, .ack = 1, .text = 216});
     EXPECT_EQ(t.found(Rule::mss_exceeded), deployed ? "no" : "certain");
-    Talk beyond(whole);
+    Conversation beyond(whole);
     beyond.open({.mss = 20}).a("AP", {.seq = 1, .ack = 1, .text = 217});
     EXPECT_EQ(beyond.found(Rule::mss_exceeded), "certain");
     // Ten segments of the floor are an initial window.
-    Talk first(whole);
+    Conversation first(whole);
     first.open({.mss = 20});
     for (std::uint32_t i = 0; i < 10; ++i) {
       first.a("AP", {.seq = 1 + 48 * i, .ack = 1, .text = 48});
@@ -213,34 +218,34 @@ TEST(RefereeNumbers, AFloorBelowWhichNoSegmentGoes) {
 }
 
 TEST(RefereeNumbers, AGapInWhatIsSentIsSeenAtItsSource) {
-  Talk wrong;
+  Conversation wrong;
   wrong.open().a("A", {.seq = 9, .ack = 1, .text = 5, .own = true});
   EXPECT_EQ(wrong.found(Rule::sent_with_gap), "likely");
   Terms whole;
   whole.whole = true;
-  Talk sure(whole);
+  Conversation sure(whole);
   sure.open().a("A", {.seq = 9, .ack = 1, .text = 5, .own = true});
   EXPECT_EQ(sure.found(Rule::sent_with_gap), "certain");
-  Talk right;
+  Conversation right;
   right.open().a("A", {.seq = 9, .ack = 1, .text = 5});
   EXPECT_EQ(right.found(Rule::sent_with_gap), "no");
 }
 
 TEST(RefereeNumbers, AnAckOfWhatWasNotHeard) {
-  Talk wrong;
+  Conversation wrong;
   wrong.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
   EXPECT_EQ(wrong.found(Rule::ack_of_unheard), "likely");
   // What comes next shows that it had not been sent.
-  Talk shown;
+  Conversation shown;
   shown.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
   shown.a("AP", {.seq = 11, .ack = 1, .text = 10, .after_ms = 50});
   EXPECT_EQ(shown.found(Rule::ack_of_unheard), "certain");
   // ... or that the capture lacks it.
-  Talk lacking;
+  Conversation lacking;
   lacking.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 12});
   lacking.a("AP", {.seq = 12, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 22});
   EXPECT_EQ(lacking.found(Rule::ack_of_unheard), "likely");
-  Talk right;
+  Conversation right;
   right.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 11});
   EXPECT_EQ(right.found(Rule::ack_of_unheard), "no");
 }
@@ -249,7 +254,7 @@ TEST(RefereeNumbers, AnAckOfAGapMeansThatTheCaptureIsNotWhole) {
   Terms whole;
   whole.whole = true;
   for (bool const vouched : {true, false}) {
-    Talk t(vouched ? whole : Terms{});
+    Conversation t(vouched ? whole : Terms{});
     t.open({.window = 50}).a("AP", {.seq = 1, .ack = 1, .text = 10});
     t.a("AP", {.seq = 21, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 31, .window = 20});
     EXPECT_EQ(t.found(Rule::ack_of_unheard), vouched ? "certain" : "no");
@@ -261,33 +266,33 @@ TEST(RefereeNumbers, AnAckOfAGapMeansThatTheCaptureIsNotWhole) {
 
 TEST(RefereeNumbers, SackBlocks) {
   Say const permitted{.mss = 1'460, .sack_permitted = true};
-  Talk wrong;
+  Conversation wrong;
   wrong.open(permitted).a("A", {.seq = 101, .ack = 1, .text = 100});
   wrong.b("A", {.seq = 1, .ack = 1, .sack = {{101, 202}}});
   wrong.a("A", {.seq = 201, .ack = 1, .text = 100, .after_ms = 50});
   EXPECT_EQ(wrong.found(Rule::sack_of_unheard), "certain");
-  Talk right;
+  Conversation right;
   right.open(permitted).a("A", {.seq = 101, .ack = 1, .text = 100});
   right.b("A", {.seq = 1, .ack = 1, .sack = {{101, 201}}});
   EXPECT_EQ(right.found(Rule::sack_of_unheard), "no");
   EXPECT_EQ(right.found(Rule::sack_unpermitted), "no");
-  Talk unasked;
+  Conversation unasked;
   unasked.open({.mss = 1'460}).a("A", {.seq = 101, .ack = 1, .text = 100});
   unasked.b("A", {.seq = 1, .ack = 1, .sack = {{101, 201}}});
   EXPECT_EQ(unasked.found(Rule::sack_unpermitted), "certain");
 }
 
 TEST(RefereeNumbers, AShrunkWindow) {
-  Talk wrong;
+  Conversation wrong;
   wrong.open({.window = 500}).a("AP", {.seq = 1, .ack = 1, .text = 10});
   wrong.b("A", {.seq = 1, .ack = 11, .window = 489});
   EXPECT_EQ(wrong.found(Rule::edge_moved_left), "certain");
-  Talk right;
+  Conversation right;
   right.open({.window = 500}).a("AP", {.seq = 1, .ack = 1, .text = 10});
   right.b("A", {.seq = 1, .ack = 11, .window = 490});
   EXPECT_EQ(right.found(Rule::edge_moved_left), "no");
   // Rounding to a scale may take back less than one unit.
-  Talk rounded;
+  Conversation rounded;
   rounded.open({.window = 500, .scale = 4}).b("A", {.seq = 1, .ack = 1, .window = 100});
   rounded.a("AP", {.seq = 1, .ack = 1, .text = 15}).b("A", {.seq = 1, .ack = 16, .window = 99});
   EXPECT_EQ(rounded.found(Rule::edge_moved_left), "no");
@@ -295,10 +300,10 @@ TEST(RefereeNumbers, AShrunkWindow) {
 
 // Without an acknowledgment that moved on, the smaller window may be the older one.
 TEST(RefereeNumbers, AWindowThatSeemsShrunkMayHaveBeenOvertaken) {
-  Talk t;
+  Conversation t;
   t.open({.window = 500}).b("A", {.seq = 1, .ack = 1, .window = 400});
   EXPECT_EQ(t.found(Rule::edge_moved_left), "likely");
-  Talk stamped;
+  Conversation stamped;
   stamped.open({.window = 500, .stamp = 10});
   stamped.b("A", {.seq = 1, .ack = 1, .window = 400, .stamp = 11, .echo = 10});
   EXPECT_EQ(stamped.found(Rule::edge_moved_left), "certain");
@@ -307,24 +312,24 @@ TEST(RefereeNumbers, AWindowThatSeemsShrunkMayHaveBeenOvertaken) {
 TEST(RefereeNumbers, MoreAcksThanSegments) {
   Terms whole;
   whole.whole = true;
-  Talk t(whole);
+  Conversation t(whole);
   t.open().b("A", {.seq = 1, .ack = 1, .own = true});
   EXPECT_EQ(t.found(Rule::too_many_acks), "no");
   t.b("A", {.seq = 1, .ack = 1, .own = true}).b("A", {.seq = 1, .ack = 1, .own = true});
   EXPECT_EQ(t.found(Rule::too_many_acks), "certain");
   // Elsewhere some of what drew them may not have been seen twice.
-  Talk far;
+  Conversation far;
   far.open().b("A", {.seq = 1, .ack = 1}).b("A", {.seq = 1, .ack = 1}).b("A", {.seq = 1, .ack = 1});
   EXPECT_EQ(far.found(Rule::too_many_acks), "no");
 }
 
 TEST(RefereeNumbers, OctetsThatChange) {
-  Talk wrong;
+  Conversation wrong;
   wrong.open().a("AP", {.seq = 1, .ack = 1, .text = 10});
   wrong.a("AP", {.seq = 5, .ack = 1, .text = 10, .octet = 8});
   EXPECT_EQ(wrong.found(Rule::text_changed), "certain");
-  EXPECT_EQ(wrong.fouls().kept()[0].numbers.found, 6u);
-  Talk right;
+  EXPECT_EQ(wrong.violations().kept()[0].numbers.found, 6u);
+  Conversation right;
   right.open().a("AP", {.seq = 1, .ack = 1, .text = 10});
   right.a("AP", {.seq = 11, .ack = 1, .text = 10, .octet = 8});
   right.a("AP", {.seq = 1, .ack = 1, .text = 1, .octet = 9});  // a probe's octet is anything
@@ -339,7 +344,7 @@ TEST(RefereeNumbers, OctetsOfAnotherConnectionHaveTheSameNumbers) {
     for (std::uint8_t const octet : {std::uint8_t{9}, std::uint8_t{7}}) {
       Terms terms;
       terms.whole = whole;
-      Talk t(terms);
+      Conversation t(terms);
       t.open().a("AP", {.seq = 1, .ack = 1, .text = 900, .own = true});
       t.a("FA", {.seq = 901, .ack = 1, .own = true}).b("FA", {.seq = 1, .ack = 902});
       t.a("A", {.seq = 902, .ack = 2, .own = true});
@@ -356,7 +361,7 @@ TEST(RefereeNumbers, OctetsAreForgottenAtTheLimit) {
   Terms terms;
   terms.kept_octets_max = 4'096;
   for (std::uint32_t const back : {4'000u, 5'000u}) {
-    Talk t(terms);
+    Conversation t(terms);
     t.open({.window = 60'000, .mss = 1'460});
     for (std::uint32_t i = 0; i < 10; ++i) {
       t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
@@ -367,11 +372,11 @@ TEST(RefereeNumbers, OctetsAreForgottenAtTheLimit) {
 }
 
 TEST(RefereeNumbers, AnUrgentPointerThatMovesBack) {
-  Talk wrong;
+  Conversation wrong;
   wrong.open().a("AUP", {.seq = 1, .ack = 1, .text = 1, .urgent = 20, .own = true});
   wrong.a("AUP", {.seq = 2, .ack = 1, .text = 1, .urgent = 5, .own = true});
   EXPECT_EQ(wrong.found(Rule::urgent_backward), "likely");
-  Talk right;
+  Conversation right;
   right.open().a("AUP", {.seq = 1, .ack = 1, .text = 1, .urgent = 20, .own = true});
   right.a("AUP", {.seq = 2, .ack = 1, .text = 1, .urgent = 19, .own = true});
   EXPECT_EQ(right.found(Rule::urgent_backward), "no");
@@ -380,47 +385,51 @@ TEST(RefereeNumbers, AnUrgentPointerThatMovesBack) {
 // --- What was negotiated ---
 
 TEST(RefereeOptions, AnAnswerHasWhatWasOffered) {
-  EXPECT_EQ(Talk().a("S", {}).b("SA", {.ack = 1, .scale = 2}).found(Rule::option_unoffered),
+  EXPECT_EQ(Conversation().a("S", {}).b("SA", {.ack = 1, .scale = 2}).found(Rule::option_unoffered),
             "certain");
-  EXPECT_EQ(
-      Talk().a("S", {.scale = 0}).b("SA", {.ack = 1, .scale = 2}).found(Rule::option_unoffered),
-      "no");
-  EXPECT_EQ(
-      Talk().a("S", {}).b("SA", {.ack = 1, .sack_permitted = true}).found(Rule::option_unoffered),
-      "certain");
+  EXPECT_EQ(Conversation()
+                .a("S", {.scale = 0})
+                .b("SA", {.ack = 1, .scale = 2})
+                .found(Rule::option_unoffered),
+            "no");
+  EXPECT_EQ(Conversation()
+                .a("S", {})
+                .b("SA", {.ack = 1, .sack_permitted = true})
+                .found(Rule::option_unoffered),
+            "certain");
   // SYNs that cross: either has offered it.
-  Talk crossed;
+  Conversation crossed;
   crossed.a("S", {}).b("S", {.scale = 2}).b("SA", {.ack = 1, .scale = 2});
   EXPECT_EQ(crossed.found(Rule::option_unoffered), "no");
 }
 
 TEST(RefereeOptions, TimestampsOnceAgreedOn) {
-  Talk wrong;
+  Conversation wrong;
   wrong.open({.stamp = 10}).a("AP", {.seq = 1, .ack = 1, .text = 5});
   EXPECT_EQ(wrong.found(Rule::stamp_missing), "certain");
-  Talk right;
+  Conversation right;
   right.open({.stamp = 10}).a("AP", {.seq = 1, .ack = 1, .text = 5, .stamp = 10, .echo = 10});
   right.a("R", {.seq = 6});
   EXPECT_THAT(right.all(), IsEmpty());
   EXPECT_EQ(right.found(Rule::stamp_missing), "no");
-  Talk unagreed;
+  Conversation unagreed;
   unagreed.open().a("AP", {.seq = 1, .ack = 1, .text = 5, .stamp = 10});
   EXPECT_EQ(unagreed.found(Rule::stamp_unnegotiated), "certain");
   EXPECT_EQ(right.found(Rule::stamp_unnegotiated), "no");
 }
 
 TEST(RefereeOptions, AClockThatGoesBack) {
-  Talk wrong;
+  Conversation wrong;
   wrong.open({.stamp = 900}).b("AP", {.seq = 1, .ack = 1, .text = 1, .stamp = 900, .echo = 900});
   wrong.a("A", {.seq = 1, .ack = 2, .stamp = 9, .echo = 900});
   EXPECT_EQ(wrong.found(Rule::stamp_backward), "certain");
   // With the same acknowledgment it may have been overtaken.
-  Talk overtaken;
+  Conversation overtaken;
   overtaken.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 9, .echo = 10});
   EXPECT_EQ(overtaken.found(Rule::stamp_backward), "no");
   // A cookie's stamp lies ahead by little.
   for (std::uint32_t const stamp : {8'937u, 5'900u}) {
-    Talk first;
+    Conversation first;
     first.a("S", {.mss = 1'460, .stamp = 700})
         .b("SA", {.ack = 1, .mss = 1'460, .stamp = 9'000, .echo = 700});
     first.a("AP", {.seq = 1, .ack = 1, .text = 5, .stamp = 700, .echo = 9'000});
@@ -430,22 +439,22 @@ TEST(RefereeOptions, AClockThatGoesBack) {
 }
 
 TEST(RefereeOptions, AnEchoOfNothing) {
-  Talk wrong;
+  Conversation wrong;
   wrong.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 900});
   wrong.b("A", {.seq = 1, .ack = 1, .after_ms = 50, .stamp = 60, .echo = 10});
   EXPECT_EQ(wrong.found(Rule::echo_unheard), "certain");
   // No clock goes so far in so short a time.
-  Talk far;
+  Conversation far;
   far.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 90'000});
   EXPECT_EQ(far.found(Rule::echo_unheard), "certain");
-  Talk right;
+  Conversation right;
   right.open({.stamp = 10}).a("A", {.seq = 1, .ack = 1, .stamp = 10, .echo = 10});
   EXPECT_EQ(right.found(Rule::echo_unheard), "no");
 }
 
 TEST(RefereeOptions, TextWithAnOldTimestamp) {
   for (bool const taken : {true, false}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460, .stamp = 10});
     t.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 20, .echo = 10});
     t.b("A", {.seq = 1, .ack = 11, .stamp = 11, .echo = 20});
@@ -454,7 +463,7 @@ TEST(RefereeOptions, TextWithAnOldTimestamp) {
     EXPECT_EQ(t.found(Rule::old_stamp_accepted), taken ? "certain" : "no");
   }
   // A fresh copy of it may be what was taken.
-  Talk t;
+  Conversation t;
   t.open({.mss = 1'460, .stamp = 10});
   t.a("AP", {.seq = 1, .ack = 1, .text = 10, .stamp = 20, .echo = 10});
   t.b("A", {.seq = 1, .ack = 11, .stamp = 11, .echo = 20});
@@ -465,10 +474,10 @@ TEST(RefereeOptions, TextWithAnOldTimestamp) {
 }
 
 TEST(RefereeMarks, WhatTheSynsAgreeOn) {
-  EXPECT_EQ(Talk().a("S", {}).b("SAE", {.ack = 1}).found(Rule::ecn_unasked), "likely");
-  EXPECT_EQ(Talk().a("SEC", {}).b("SAE", {.ack = 1}).found(Rule::ecn_unasked), "no");
+  EXPECT_EQ(Conversation().a("S", {}).b("SAE", {.ack = 1}).found(Rule::ecn_unasked), "likely");
+  EXPECT_EQ(Conversation().a("SEC", {}).b("SAE", {.ack = 1}).found(Rule::ecn_unasked), "no");
   for (bool const agreed : {false, true}) {
-    Talk t;
+    Conversation t;
     t.a(agreed ? "SEC" : "S", {}).b(agreed ? "SAE" : "SA", {.ack = 1});
     t.a("A", {.seq = 1, .ack = 1});
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .ecn = 2, .own = true});
@@ -478,7 +487,7 @@ TEST(RefereeMarks, WhatTheSynsAgreeOn) {
 
 TEST(RefereeMarks, WhatIsSentAgain) {
   for (std::uint8_t const ecn : {std::uint8_t{2}, std::uint8_t{0}}) {
-    Talk t;
+    Conversation t;
     t.a("SEC", {}).b("SAE", {.ack = 1}).a("A", {.seq = 1, .ack = 1});
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .ecn = 2, .own = true});
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = 300, .ecn = ecn, .own = true});
@@ -488,7 +497,7 @@ TEST(RefereeMarks, WhatIsSentAgain) {
 
 TEST(RefereeMarks, EceIsHeeded) {
   for (std::string_view const flags : {"AP", "APC"}) {
-    Talk t;
+    Conversation t;
     t.a("SEC", {}).b("SAE", {.ack = 1}).a("A", {.seq = 1, .ack = 1});
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .ecn = 2}).b("AE", {.seq = 1, .ack = 6});
     t.a("AP", {.seq = 6, .ack = 1, .text = 5, .ecn = 2}).b("AE", {.seq = 1, .ack = 11});
@@ -501,26 +510,26 @@ TEST(RefereeMarks, EceIsHeeded) {
 // --- Resets ---
 
 TEST(RefereeResets, TheNumberOfAReset) {
-  Talk wrong;
+  Conversation wrong;
   wrong.open().a("R", {.seq = 5'000, .own = true});
   EXPECT_EQ(wrong.found(Rule::reset_outside), "certain");
-  Talk far;
+  Conversation far;
   far.open().a("R", {.seq = 5'000});
   EXPECT_EQ(far.found(Rule::reset_outside), "likely");
-  Talk right;
+  Conversation right;
   right.open().a("R", {.seq = 1, .own = true});
   EXPECT_EQ(right.found(Rule::reset_outside), "no");
   // An answer has the number that was acknowledged, whatever it is.
-  Talk answer;
+  Conversation answer;
   answer.open().b("A", {.seq = 1, .ack = 5'000}).a("R", {.seq = 5'000, .own = true});
   EXPECT_EQ(answer.found(Rule::reset_outside), "no");
 }
 
 TEST(RefereeResets, NoneAnswersAnother) {
-  Talk wrong;
+  Conversation wrong;
   wrong.a("R", {.seq = 7}).b("RA", {.ack = 7, .own = true});
   EXPECT_EQ(wrong.found(Rule::reset_answers_reset), "certain");
-  Talk right;
+  Conversation right;
   right.a("A", {.seq = 7, .ack = 3}).a("R", {.seq = 7}).b("R", {.seq = 3, .own = true});
   EXPECT_EQ(right.found(Rule::reset_answers_reset), "no");
 }
@@ -532,29 +541,29 @@ TEST(RefereeResets, WhatOneAcknowledgesWasNotReceived) {
   for (std::string_view const flags : {"RA", "A"}) {
     Terms terms;
     terms.whole = true;
-    Talk t(terms);
+    Conversation t(terms);
     t.open().a("AP", {.seq = 1, .ack = 1, .text = 10}).b("A", {.seq = 1, .ack = 11});
     t.a("A", {.seq = far, .ack = 1, .text = 9}).b(flags, {.seq = 1, .ack = far + 9});
-    std::size_t const before = t.fouls().kept().size();
+    std::size_t const before = t.violations().kept().size();
     // The ACK of what was received is no claim of what was never sent.
     t.b("A", {.seq = 1, .ack = 11});
-    EXPECT_EQ(t.fouls().kept().size() - before, flags == "RA" ? 0u : 1u);
+    EXPECT_EQ(t.violations().kept().size() - before, flags == "RA" ? 0u : 1u);
   }
 }
 
 // --- Captures that are not whole ---
 
 TEST(RefereeCaptures, InTheMiddleNothingIsCertainOfNumbers) {
-  Talk t;
+  Conversation t;
   t.a("A", {.seq = 1'000, .ack = 2'000, .text = 10}).b("A", {.seq = 2'000, .ack = 5'000});
   EXPECT_EQ(t.found(Rule::ack_of_unheard), "likely");
-  for (Foul const& foul : t.fouls().kept()) {
-    EXPECT_EQ(foul.certainty(), Certainty::likely) << text_of(foul.rule).name;
+  for (Violation const& violation : t.violations().kept()) {
+    EXPECT_EQ(violation.certainty(), Certainty::likely) << text_of(violation.rule).name;
   }
 }
 
 TEST(RefereeCaptures, OfOneSideAloneNothingIsSaid) {
-  Talk t;
+  Conversation t;
   t.a("S", {.mss = 100}).a("A", {.seq = 1, .ack = 1}).a("AP", {.seq = 1, .ack = 1, .text = 100});
   t.a("AP", {.seq = 101, .ack = 500, .text = 100});
   EXPECT_EQ(t.found(Rule::ack_of_unheard), "no");
@@ -562,7 +571,7 @@ TEST(RefereeCaptures, OfOneSideAloneNothingIsSaid) {
 }
 
 TEST(RefereeCaptures, APairOfPortsMayBeUsedAgain) {
-  Talk t;
+  Conversation t;
   t.open().a("FA", {.seq = 1, .ack = 1}).b("FA", {.seq = 1, .ack = 2}).a("A", {.seq = 2, .ack = 2});
   t.a("S", {.seq = 900'000}).b("SA", {.seq = 700'000, .ack = 900'001});
   t.a("A", {.seq = 900'001, .ack = 700'001}).a("AP", {.seq = 900'001, .ack = 700'001, .text = 9});
@@ -572,7 +581,7 @@ TEST(RefereeCaptures, APairOfPortsMayBeUsedAgain) {
 TEST(RefereeCaptures, ConnectionsBeyondTheLimitAreCounted) {
   Terms terms;
   terms.connections_max = 0;
-  Talk t(terms);
+  Conversation t(terms);
   t.open();
   EXPECT_EQ(t.referee().unjudged(), 3u);
   EXPECT_THAT(t.all(), IsEmpty());
@@ -581,19 +590,19 @@ TEST(RefereeCaptures, ConnectionsBeyondTheLimitAreCounted) {
 TEST(RefereeCaptures, ARuleIsToldSoOftenAndThenCounted) {
   Terms terms;
   terms.told_max = 3;
-  Talk t(terms);
+  Conversation t(terms);
   t.open();
   for (std::uint32_t i = 0; i < 9; ++i) {
     t.a("A", {.seq = 1, .ack = 1, .mss = 500});
   }
   EXPECT_EQ(t.all().size(), 3u);
-  EXPECT_EQ(t.fouls().dropped(), 6u);
+  EXPECT_EQ(t.violations().dropped(), 6u);
 }
 
 TEST(RefereeCaptures, WhatIsLikelyDoesNotHideWhatIsCertain) {
   Terms terms;
   terms.told_max = 3;
-  Talk t(terms);
+  Conversation t(terms);
   t.open();
   for (std::uint32_t i = 0; i < 9; ++i) {
     t.a("A", {.seq = 1, .ack = 1, .ecn = 1});
@@ -607,7 +616,7 @@ TEST(RefereeCaptures, WhatIsLikelyDoesNotHideWhatIsCertain) {
 TEST(RefereeCaptures, AChecksumThatWasRightAfterAllDoesNotHideOneThatWasWrong) {
   Terms terms;
   terms.told_max = 3;
-  Talk t(terms);
+  Conversation t(terms);
   t.open();
   for (std::uint32_t i = 0; i < 9; ++i) {
     t.a("AP", {.seq = 1 + i, .ack = 1, .text = 1, .sum = Sum::bad, .own = true});
@@ -637,8 +646,9 @@ class EveryRule : public ::testing::Environment {
       if (each.rule == Rule::header_length) {
         continue;
       }
-      EXPECT_TRUE(Talk::Seen::of(each.rule).tripped) << each.name << " was never seen broken";
-      EXPECT_TRUE(Talk::Seen::of(each.rule).passed) << each.name << " was never seen kept";
+      EXPECT_TRUE(Conversation::Seen::of(each.rule).tripped)
+          << each.name << " was never seen broken";
+      EXPECT_TRUE(Conversation::Seen::of(each.rule).passed) << each.name << " was never seen kept";
     }
   }
 };

@@ -14,23 +14,23 @@ constexpr Duration kept_after_reset = Duration::milliseconds(500);
 // Numbers of one connection are not farther apart.
 constexpr std::int32_t near_most = 1 << 24;
 
-bool was_reset(const Connection& c) { return c.voices[0].resets + c.voices[1].resets != 0; }
+bool was_reset(const Connection& c) { return c.endpoints[0].resets + c.endpoints[1].resets != 0; }
 
-bool was_closed(const Connection& c) { return c.voices[0].fin_sent && c.voices[1].fin_sent; }
+bool was_closed(const Connection& c) { return c.endpoints[0].fin_sent && c.endpoints[1].fin_sent; }
 
-// A voice has said what ends at `number`, or what lies a little before it.
-bool has_reached(const Voice& voice, Sequence number) {
-  return !voice.begun ||
-         (number.at_or_before(voice.sent) && voice.sent.distance_from(number) <= near_most);
+// An endpoint has said what ends at `number`, or what lies a little before it.
+bool has_reached(const EndpointState& endpoint, Sequence number) {
+  return !endpoint.begun ||
+         (number.at_or_before(endpoint.sent) && endpoint.sent.distance_from(number) <= near_most);
 }
 
-bool is_near(const Voice& voice, Sequence number) {
-  std::int32_t const off = number.distance_from(voice.sent);
-  return !voice.begun || (off <= near_most && off >= -near_most);
+bool is_near(const EndpointState& endpoint, Sequence number) {
+  std::int32_t const off = number.distance_from(endpoint.sent);
+  return !endpoint.begun || (off <= near_most && off >= -near_most);
 }
 
 // The last word once more: a FIN that was not acknowledged, or the ACK of one.
-bool says_again(const Sighting& said, const Voice& v) {
+bool says_again(const Sighting& said, const EndpointState& v) {
   bool const fin = said.segment.flags.fin() && v.fin_heard && said.end() == v.fin_heard_end;
   bool const ack = said.length().empty() && said.segment.sequence == v.sent && v.offered &&
                    said.segment.acknowledgment == v.last_ack;
@@ -45,8 +45,8 @@ bool is_foreign(const Connection& c, const Sighting& said, std::uint32_t side) {
       said.ip_sum == Sum::bad) {
     return false;
   }
-  Voice const& v = c.voices[side];
-  Voice const& other = c.voices[1 - side];
+  EndpointState const& v = c.endpoints[side];
+  EndpointState const& other = c.endpoints[1 - side];
   // What was on its way passes behind a reset, and goes on behind what had passed.
   Duration const silent = said.at.since(c.last_at);
   if (!was_closed(c) && (!was_reset(c) || silent <= kept_after_reset)) {
@@ -61,9 +61,9 @@ bool is_foreign(const Connection& c, const Sighting& said, std::uint32_t side) {
 }  // namespace
 
 bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) {
-  Voice const& speaker = c.voices[side];
+  EndpointState const& speaker = c.endpoints[side];
   if (!said.segment.flags.syn()) {
-    return (speaker.begun || c.voices[1 - side].begun) && is_foreign(c, said, side);
+    return (speaker.begun || c.endpoints[1 - side].begun) && is_foreign(c, said, side);
   }
   bool const other_number = speaker.begun && speaker.iss != said.segment.sequence;
   // An answer of another number shows a SYN that the capture lacks.
@@ -72,18 +72,18 @@ bool begins_anew(const Connection& c, const Sighting& said, std::uint32_t side) 
 }
 
 void renew(Connection& c) {
-  for (Voice& voice : c.voices) {
-    Voice fresh;
-    fresh.has_former = voice.begun;
-    fresh.former = voice.sent;
-    fresh.has_former_iss = voice.begun && !voice.middle;
-    fresh.former_iss = voice.iss;
-    fresh.former_stamped = voice.stamp_any;
-    fresh.former_stamp = voice.stamp_highest;
-    fresh.told = voice.told;
-    fresh.kept.cells.swap(voice.kept.cells);
+  for (EndpointState& endpoint : c.endpoints) {
+    EndpointState fresh;
+    fresh.has_former = endpoint.begun;
+    fresh.former = endpoint.sent;
+    fresh.has_former_iss = endpoint.begun && !endpoint.middle;
+    fresh.former_iss = endpoint.iss;
+    fresh.former_stamped = endpoint.stamp_any;
+    fresh.former_stamp = endpoint.stamp_highest;
+    fresh.told = endpoint.told;
+    fresh.kept.cells.swap(endpoint.kept.cells);
     std::fill(fresh.kept.cells.begin(), fresh.kept.cells.end(), KeptText::unknown);
-    voice = fresh;
+    endpoint = fresh;
   }
   c.lossy = c.round_known = c.syn_seen = c.resumed = false;
   c.reused = true;
@@ -91,7 +91,7 @@ void renew(Connection& c) {
 
 bool may_be_another(const Connection& c, const Sighting& said) {
   Duration const silent = said.at.since(c.last_at);
-  bool const begun = c.voices[0].begun || c.voices[1].begun;
+  bool const begun = c.endpoints[0].begun || c.endpoints[1].begun;
   return begun && !said.segment.flags.syn() &&
          (silent > kept_after_close || (was_reset(c) && silent > kept_after_reset));
 }

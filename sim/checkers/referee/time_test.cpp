@@ -1,8 +1,8 @@
 // Rules of time and amounts: timers, duplicates, windows of congestion, Nagle, silly windows.
 #include <gtest/gtest.h>
 
+#include "sim/checkers/referee/conversation.hpp"
 #include "sim/checkers/referee/referee.hpp"
-#include "sim/checkers/referee/talk.hpp"
 
 namespace lockstep::sim::referee {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 
 TEST(RefereeTime, ATimerThatRunsOutTooSoon) {
   for (std::uint32_t const after : {50u, 900u, 1'000u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 5});
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = after});
     EXPECT_EQ(t.found(Rule::timeout_too_soon), after == 50    ? "likely"
@@ -20,7 +20,7 @@ TEST(RefereeTime, ATimerThatRunsOutTooSoon) {
   }
   // With SACK a probe may go once, after a round trip, and the timer's turn comes later.
   for (std::uint32_t const after : {10u, 50u, 300u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460, .sack_permitted = true});
     t.a("AP", {.seq = 1, .ack = 1, .text = 5});
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = after == 10 ? 10u : 50u});
@@ -28,7 +28,7 @@ TEST(RefereeTime, ATimerThatRunsOutTooSoon) {
     EXPECT_EQ(t.found(Rule::timeout_too_soon), after == 300 ? "note" : "likely") << after;
   }
   // Three duplicates are another reason.
-  Talk fast;
+  Conversation fast;
   fast.open({.mss = 1'460});
   for (std::uint32_t i = 0; i < 5; ++i) {
     fast.a("A", {.seq = 1 + 1'460 * i, .ack = 1, .text = 1'460});
@@ -42,7 +42,7 @@ TEST(RefereeTime, ATimerThatRunsOutTooSoon) {
 
 TEST(RefereeTime, ATimerThatIsNotDoubled) {
   for (std::uint32_t const second : {1'500u, 2'000u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 5});
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = 1'000});
     t.a("AP", {.seq = 1, .ack = 1, .text = 5, .after_ms = second});
@@ -52,7 +52,7 @@ TEST(RefereeTime, ATimerThatIsNotDoubled) {
 
 TEST(RefereeTime, WhatWasReportedIsNotSentAgain) {
   for (std::uint32_t const seq : {101u, 1u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 100, .sack_permitted = true});
     t.a("A", {.seq = 1, .ack = 1, .text = 100}).a("A", {.seq = 101, .ack = 1, .text = 100});
     t.a("A", {.seq = 201, .ack = 1, .text = 100});
@@ -65,7 +65,7 @@ TEST(RefereeTime, WhatWasReportedIsNotSentAgain) {
 
 TEST(RefereeTime, WhatWasReportedIsNotSentAgainThoughNewsComes) {
   for (std::uint32_t const seq : {101u, 401u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 100, .sack_permitted = true});
     for (std::uint32_t i = 0; i < 9; ++i) {
       t.a("A", {.seq = 1 + 100 * i, .ack = 1, .text = 100});
@@ -82,7 +82,7 @@ TEST(RefereeTime, WhatWasReportedIsNotSentAgainThoughNewsComes) {
 
 TEST(RefereeTime, AtItsHostADuplicateIsSeenAtOnce) {
   for (std::uint32_t const wait : {1u, 15u}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 100});
     for (std::uint32_t i = 1; i < 4; ++i) {
       t.b("A", {.seq = 1 + 100 * i, .ack = 1, .text = 100});
@@ -95,7 +95,7 @@ TEST(RefereeTime, AtItsHostADuplicateIsSeenAtOnce) {
 
 TEST(RefereeTime, TextAboveAGapDrawsADuplicate) {
   for (bool const answered : {false, true}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 100});
     for (std::uint32_t i = 1; i < 4; ++i) {
       t.a("A", {.seq = 1 + 100 * i, .ack = 1, .text = 100});
@@ -111,7 +111,7 @@ TEST(RefereeTime, TextAboveAGapDrawsADuplicate) {
 
 TEST(RefereeTime, OneSegmentAfterATimeout) {
   for (bool const more : {true, false}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 100}).a("A", {.seq = 1, .ack = 1, .text = 100});
     t.a("A", {.seq = 101, .ack = 1, .text = 100});
     t.a("A", {.seq = 1, .ack = 1, .text = 100, .after_ms = 1'000});
@@ -127,7 +127,7 @@ TEST(RefereeTime, OneSegmentAfterATimeout) {
 
 TEST(RefereeAmounts, TheInitialWindow) {
   for (std::uint32_t const segments : {11u, 10u}) {
-    Talk t;
+    Conversation t;
     t.open({.window = 60'000, .mss = 1'000});
     for (std::uint32_t i = 0; i < segments; ++i) {
       t.a("A", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
@@ -141,7 +141,7 @@ TEST(RefereeAmounts, TheInitialWindowOfAnMssBelowTheFloor) {
   for (std::uint32_t const segments : {11u, 10u}) {
     Terms terms;
     terms.mss_least = Bytes{48};
-    Talk t(terms);
+    Conversation t(terms);
     t.open({.window = 60'000, .mss = 10});
     for (std::uint32_t i = 0; i < segments; ++i) {
       t.a("AP", {.seq = 1 + 48 * i, .ack = 1, .text = 48});
@@ -153,7 +153,7 @@ TEST(RefereeAmounts, TheInitialWindowOfAnMssBelowTheFloor) {
 
 TEST(RefereeAmounts, SlowStartAtTheMost) {
   for (std::uint32_t const segments : {12u, 13u}) {
-    Talk t;
+    Conversation t;
     t.open({.window = 60'000, .mss = 1'000}).a("A", {.seq = 1, .ack = 1, .text = 1'000});
     t.b("A", {.seq = 1, .ack = 1'001, .window = 60'000});
     for (std::uint32_t i = 1; i < segments; ++i) {
@@ -165,7 +165,7 @@ TEST(RefereeAmounts, SlowStartAtTheMost) {
 
 TEST(RefereeAmounts, Nagle) {
   for (bool const waits : {false, true}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = 5});
     if (waits) {
       t.b("A", {.seq = 1, .ack = 6});
@@ -177,12 +177,12 @@ TEST(RefereeAmounts, Nagle) {
 
 TEST(RefereeAmounts, SillyWindows) {
   for (std::string_view const flags : {"A", "AP"}) {
-    Talk t;
+    Conversation t;
     t.open({.mss = 1'460}).a(flags, {.seq = 1, .ack = 1, .text = 5});
     EXPECT_EQ(t.found(Rule::silly_sender), flags == "A" ? "likely" : "no");
   }
   for (std::uint16_t const opened : {std::uint16_t{100}, std::uint16_t{1'460}}) {
-    Talk t;
+    Conversation t;
     t.open({.window = 10'000, .mss = 1'460});
     for (std::uint32_t i = 0; i < 10; ++i) {
       t.a("AP", {.seq = 1 + 1'000 * i, .ack = 1, .text = 1'000});
@@ -193,7 +193,7 @@ TEST(RefereeAmounts, SillyWindows) {
   }
   // A receiver goes by the size of what arrives, which may be below the MSS that it allows.
   for (std::uint32_t const size : {536u, 1'000u}) {
-    Talk t;
+    Conversation t;
     t.open({.window = 10'000, .mss = 1'460}).a("AP", {.seq = 1, .ack = 1, .text = size});
     t.b("A", {.seq = 1, .ack = 1 + size, .window = 0});
     t.b("A", {.seq = 1, .ack = 1 + size, .window = 600});

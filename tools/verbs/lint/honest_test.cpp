@@ -119,8 +119,8 @@ constexpr std::uint8_t syn = tcp_flag::syn, ack = tcp_flag::ack, psh = tcp_flag:
 
 std::uint64_t count_of(const Linted& linted, Rule rule) {
   return static_cast<std::uint64_t>(
-      std::count_if(linted.fouls.begin(), linted.fouls.end(),
-                    [rule](auto const& foul) { return foul.rule == rule; }));
+      std::count_if(linted.violations.begin(), linted.violations.end(),
+                    [rule](auto const& violation) { return violation.rule == rule; }));
 }
 
 // Each packet is recorded at two places; at the second some of them come before their answer.
@@ -148,7 +148,7 @@ TEST(LintHonest, EachPacketTwice) {
     }
     Linted const linted = file.lint();
     EXPECT_EQ(linted.copies, 19u);
-    EXPECT_TRUE(linted.fouls.empty()) << table_of(linted, 0);
+    EXPECT_TRUE(linted.violations.empty()) << table_of(linted, 0);
   }
 }
 

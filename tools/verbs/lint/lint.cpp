@@ -102,33 +102,33 @@ Sum sum_of(SumState state, bool offloaded) {
 }
 
 /// Its sender wrote it so only if its checksum is right: else octets may have changed on the way.
-Foul malformed_foul(const CapturedFrame& frame, const Decoded& decoded) {
-  Foul foul;
+Violation malformed_violation(const CapturedFrame& frame, const Decoded& decoded) {
+  Violation violation;
   bool const right = decoded.segment.number != 0 && decoded.segment.sum == SumState::good;
-  foul.doubt = right ? Doubt::none : Doubt::damaged;
-  foul.rule = Rule::header_length;
-  foul.packet = frame.number;
-  foul.at = frame.time;
-  return foul;
+  violation.ambiguity = right ? Ambiguity::none : Ambiguity::damaged;
+  violation.rule = Rule::header_length;
+  violation.packet = frame.number;
+  violation.at = frame.time;
+  return violation;
 }
 
 // With those that are only counted at one of them.
-std::uint64_t count_sure(const std::vector<Foul>& fouls, Certainty certainty) {
+std::uint64_t count_sure(const std::vector<Violation>& violations, Certainty certainty) {
   std::uint64_t count = 0;
-  for (const Foul& foul : fouls) {
-    count += foul.certainty() == certainty ? 1 + foul.more : 0;
+  for (const Violation& violation : violations) {
+    count += violation.certainty() == certainty ? 1 + violation.more : 0;
   }
   return count;
 }
 
 }  // namespace
 
-std::uint64_t Linted::certain() const { return count_sure(fouls, Certainty::certain); }
-std::uint64_t Linted::likely() const { return count_sure(fouls, Certainty::likely); }
-std::uint64_t Linted::notes() const { return count_sure(fouls, Certainty::note); }
+std::uint64_t Linted::certain() const { return count_sure(violations, Certainty::certain); }
+std::uint64_t Linted::likely() const { return count_sure(violations, Certainty::likely); }
+std::uint64_t Linted::notes() const { return count_sure(violations, Certainty::note); }
 
 std::uint64_t Linted::without_place() const {
-  return fouls.size() + beyond - (certain() + likely() + notes());
+  return violations.size() + beyond - (certain() + likely() + notes());
 }
 
 Sighting sighting_of(const Segment& segment, bool offloaded) {
@@ -184,8 +184,8 @@ Linted lint(const LintOptions& options) {
   terms.joined = out.joined != 0;
   terms.rto_min = options.rto_min;
   terms.mss_least = mss_floor_deployed;
-  Fouls fouls(terms.fouls_max);
-  Referee referee(terms, fouls);
+  Violations violations(terms.violations_max);
+  Referee referee(terms, violations);
   // What a host gives its own tap has found its next hop.
   Allowances own;
   own.unsent = false;
@@ -195,7 +195,7 @@ Linted lint(const LintOptions& options) {
   while (reader.next(frame)) {
     Decoded const decoded = decode(frame, reader.link());
     if (decoded.kind == FrameKind::malformed) {
-      fouls.add(malformed_foul(frame, decoded));
+      violations.add(malformed_violation(frame, decoded));
     }
     if (decoded.kind != FrameKind::tcp) {
       continue;
@@ -215,10 +215,10 @@ Linted lint(const LintOptions& options) {
   bool const in_parts = out.kinds[static_cast<std::size_t>(FrameKind::fragment)] != 0;
   bool const cut = out.kinds[static_cast<std::size_t>(FrameKind::cut_short)] != 0;
   if ((in_parts || cut) && !options.whole) {
-    fouls.doubt_all(Doubt::cut);
+    violations.weaken_all(Ambiguity::cut);
   }
-  out.fouls = fouls.kept();
-  out.beyond = fouls.dropped();
+  out.violations = violations.kept();
+  out.beyond = violations.dropped();
   out.connections = referee.connections();
   out.unjudged = referee.unjudged();
   return out;

@@ -19,10 +19,10 @@ struct LintOptions {
   Duration rto_min = Duration::seconds(1);
 };
 
-/// What a capture came to. `fouls` are in the order of packets.
+/// What a capture came to. `violations` are in the order of packets.
 struct Linted {
-  std::vector<sim::referee::Foul> fouls;
-  std::uint64_t beyond = 0;  ///< fouls that are only counted
+  std::vector<sim::referee::Violation> violations;
+  std::uint64_t beyond = 0;  ///< violations that are only counted
   std::uint64_t packets = 0;
   std::uint64_t segments = 0;
   std::uint64_t connections = 0;
@@ -32,7 +32,7 @@ struct Linted {
   FrameCounts kinds{};         ///< frames by FrameKind
   std::string warning;         ///< where the file breaks off; empty if it is whole
 
-  // With those that are only counted at a foul of the same kind (`Foul::more`).
+  // With those that are only counted at a violation of the same kind (`Violation::more`).
   std::uint64_t certain() const;
   std::uint64_t likely() const;
   std::uint64_t notes() const;

@@ -14,11 +14,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.whole = size % 2 != 0;
     Linted const linted = lint(options);
     CHECK(linted.without_place() <= linted.beyond);
-    CHECK(json_of(linted, "fuzz")["findings"].size() == linted.fouls.size());
+    CHECK(json_of(linted, "fuzz")["findings"].size() == linted.violations.size());
     std::uint64_t last = 0;
-    for (const auto& foul : linted.fouls) {
-      CHECK(foul.packet >= last && foul.packet <= linted.packets);
-      last = foul.packet;
+    for (const auto& violation : linted.violations) {
+      CHECK(violation.packet >= last && violation.packet <= linted.packets);
+      last = violation.packet;
     }
   } catch (const Failure& failure) {
     CHECK(failure.code() == ExitCode::bad_input);

@@ -46,9 +46,9 @@ Linted lint_file(const std::string& path) {
 /// Which rules are certainly broken in a capture.
 std::set<std::string> certain_in(const std::string& path) {
   std::set<std::string> out;
-  for (const sim::referee::Foul& foul : lint_file(path).fouls) {
-    if (foul.certainty() == sim::referee::Certainty::certain) {
-      out.insert(std::string(sim::referee::text_of(foul.rule).name));
+  for (const sim::referee::Violation& violation : lint_file(path).violations) {
+    if (violation.certainty() == sim::referee::Certainty::certain) {
+      out.insert(std::string(sim::referee::text_of(violation.rule).name));
     }
   }
   return out;
@@ -168,9 +168,9 @@ TEST(Lint, LengthsOfAHeaderThatCannotBe) {
     odd.header_words = words;
     packets.push_back(odd);
     Linted const linted = lint_file(written("header.pcapng", packets));
-    auto const told = std::count_if(linted.fouls.begin(), linted.fouls.end(), [](auto const& foul) {
-      return foul.rule == Rule::header_length;
-    });
+    auto const told =
+        std::count_if(linted.violations.begin(), linted.violations.end(),
+                      [](auto const& violation) { return violation.rule == Rule::header_length; });
     EXPECT_EQ(told, good ? 0 : 1) << int{words} << " words, " << text << " octets behind 20";
   }
 }
@@ -182,10 +182,11 @@ TEST(Lint, ChecksumsThatHardwareFillsInAreNoFinding) {
     packets.push_back({false, tcp_flag::ack, 500, 110});
     Linted const linted = lint_file(written("sums.pcapng", packets));
     bool const bad = sums == Packet::Sums::bad;
-    EXPECT_EQ(std::count_if(linted.fouls.begin(), linted.fouls.end(),
-                            [](auto const& foul) { return foul.rule == Rule::tcp_checksum; }),
-              bad ? 1 : 0);
-    EXPECT_EQ(linted.fouls.empty(), !bad);
+    EXPECT_EQ(
+        std::count_if(linted.violations.begin(), linted.violations.end(),
+                      [](auto const& violation) { return violation.rule == Rule::tcp_checksum; }),
+        bad ? 1 : 0);
+    EXPECT_EQ(linted.violations.empty(), !bad);
   }
 }
 
@@ -271,10 +272,10 @@ TEST(Lint, OfLinuxNothingIsCertain) {
     EXPECT_EQ(certain_in(capture),
               known == explained.end() ? std::set<std::string>{} : known->second)
         << name;
-    for (const sim::referee::Foul& foul : lint_file(capture).fouls) {
-      bool const of_linux = foul.certainty() == sim::referee::Certainty::certain &&
-                            text_of(foul.speaker.address) == "10.0.0.1";
-      EXPECT_FALSE(of_linux) << name << " " << words_of(foul);
+    for (const sim::referee::Violation& violation : lint_file(capture).violations) {
+      bool const of_linux = violation.certainty() == sim::referee::Certainty::certain &&
+                            text_of(violation.speaker.address) == "10.0.0.1";
+      EXPECT_FALSE(of_linux) << name << " " << words_of(violation);
     }
   }
   EXPECT_GT(count, 50u);
@@ -297,10 +298,10 @@ TEST(Lint, OfOurTcpInTheScenariosNothingIsCertain) {
     conformance::add_packets(conformance::replay_flow(flow, scenario.device, &scenario), writer);
     save_file(path, writer.bytes());
     ++count;
-    for (const sim::referee::Foul& foul : lint_file(path).fouls) {
-      bool const ours = foul.speaker == scenario.device;
-      EXPECT_FALSE(ours && foul.certainty() == sim::referee::Certainty::certain)
-          << entry.path() << " packet " << foul.packet << ": " << words_of(foul);
+    for (const sim::referee::Violation& violation : lint_file(path).violations) {
+      bool const ours = violation.speaker == scenario.device;
+      EXPECT_FALSE(ours && violation.certainty() == sim::referee::Certainty::certain)
+          << entry.path() << " packet " << violation.packet << ": " << words_of(violation);
     }
   }
   EXPECT_GT(count, 150u);

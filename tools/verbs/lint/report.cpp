@@ -30,14 +30,16 @@ std::string_view name_of(Certainty certainty) {
   return names[static_cast<std::size_t>(certainty)];
 }
 
-bool has_ends(const Foul& foul) { return foul.connection != ~std::uint32_t{0}; }
+bool has_ends(const Violation& violation) { return violation.connection != ~std::uint32_t{0}; }
 
-std::string speaker_of(const Foul& foul) { return has_ends(foul) ? text_of(foul.speaker) : "-"; }
+std::string speaker_of(const Violation& violation) {
+  return has_ends(violation) ? text_of(violation.speaker) : "-";
+}
 
-std::string comment_of(const Foul& foul) {
-  RuleText const& text = sim::referee::text_of(foul.rule);
-  return fmt::format("{} {} ({}): {} [{}]", name_of(foul.certainty()), text.clause, text.name,
-                     words_of(foul), sentence_of(text.clause));
+std::string comment_of(const Violation& violation) {
+  RuleText const& text = sim::referee::text_of(violation.rule);
+  return fmt::format("{} {} ({}): {} [{}]", name_of(violation.certainty()), text.clause, text.name,
+                     words_of(violation), sentence_of(text.clause));
 }
 
 sim::CaptureLink link_of(LinkLayer link, std::span<const std::byte> first) {
@@ -64,7 +66,7 @@ sim::CaptureLink link_of(LinkLayer link, std::span<const std::byte> first) {
 struct Cause {
   static constexpr std::size_t shown_max = 5;
 
-  std::vector<const Foul*> shown;
+  std::vector<const Violation*> shown;
   std::uint64_t count = 0;
 };
 
@@ -72,17 +74,18 @@ struct Cause {
 std::vector<Cause> causes_of(const Linted& linted) {
   std::vector<Cause> causes;
   std::map<std::tuple<std::uint32_t, Rule, Certainty, Endpoint>, std::size_t> places;
-  for (const Foul& foul : linted.fouls) {
+  for (const Violation& violation : linted.violations) {
     auto const [found, is_new] = places.try_emplace(
-        {foul.connection, foul.rule, foul.certainty(), foul.speaker}, causes.size());
+        {violation.connection, violation.rule, violation.certainty(), violation.speaker},
+        causes.size());
     if (is_new) {
       causes.emplace_back();
     }
     Cause& cause = causes[found->second];
-    cause.count += 1 + foul.more;
-    std::size_t const most = foul.certainty() == Certainty::note ? 1 : Cause::shown_max;
+    cause.count += 1 + violation.more;
+    std::size_t const most = violation.certainty() == Certainty::note ? 1 : Cause::shown_max;
     if (cause.shown.size() < most) {
-      cause.shown.push_back(&foul);
+      cause.shown.push_back(&violation);
     }
   }
   return causes;
@@ -91,35 +94,35 @@ std::vector<Cause> causes_of(const Linted& linted) {
 /// How often each rule was broken, by how sure that is.
 std::map<Rule, std::array<std::uint64_t, 3>> by_rule(const Linted& linted) {
   std::map<Rule, std::array<std::uint64_t, 3>> counts;
-  for (const Foul& foul : linted.fouls) {
-    counts[foul.rule][static_cast<std::size_t>(foul.certainty())] += 1 + foul.more;
+  for (const Violation& violation : linted.violations) {
+    counts[violation.rule][static_cast<std::size_t>(violation.certainty())] += 1 + violation.more;
   }
   return counts;
 }
 
 }  // namespace
 
-std::string words_of(const Foul& foul) {
-  RuleText const& text = sim::referee::text_of(foul.rule);
+std::string words_of(const Violation& violation) {
+  RuleText const& text = sim::referee::text_of(violation.rule);
   std::string numbers;
   if (!text.expected.empty()) {
-    numbers = number_text(text.expected, foul.numbers.expected);
+    numbers = number_text(text.expected, violation.numbers.expected);
   }
   if (!text.found.empty()) {
-    numbers += (numbers.empty() ? "" : ", ") + number_text(text.found, foul.numbers.found);
+    numbers += (numbers.empty() ? "" : ", ") + number_text(text.found, violation.numbers.found);
   }
   std::string out(text.words);
   if (!numbers.empty()) {
     out += fmt::format(" ({})", numbers);
   }
-  if (foul.doubt != Doubt::none) {
-    out += fmt::format("; {}", sim::referee::text_of(foul.doubt));
+  if (violation.ambiguity != Ambiguity::none) {
+    out += fmt::format("; {}", sim::referee::text_of(violation.ambiguity));
   }
   return out;
 }
 
 std::string table_of(const Linted& linted, std::size_t columns) {
-  if (linted.fouls.empty()) {
+  if (linted.violations.empty()) {
     return {};
   }
   using Align = TextTable::Align;
@@ -129,11 +132,11 @@ std::string table_of(const Linted& linted, std::size_t columns) {
                    {"speaker", Align::left},
                    {"finding", Align::left}});
   for (Cause const& cause : causes_of(linted)) {
-    const Foul& first = *cause.shown.front();
-    for (const Foul* foul : cause.shown) {
-      table.add({fmt::format("{}", foul->packet), std::string(name_of(foul->certainty())),
-                 std::string(sim::referee::text_of(foul->rule).clause), speaker_of(*foul),
-                 words_of(*foul)});
+    const Violation& first = *cause.shown.front();
+    for (const Violation* violation : cause.shown) {
+      table.add({fmt::format("{}", violation->packet), std::string(name_of(violation->certainty())),
+                 std::string(sim::referee::text_of(violation->rule).clause), speaker_of(*violation),
+                 words_of(*violation)});
     }
     if (cause.count > cause.shown.size()) {
       table.add({"", "", "", speaker_of(first),
@@ -145,7 +148,7 @@ std::string table_of(const Linted& linted, std::size_t columns) {
 }
 
 std::string counts_of(const Linted& linted, std::size_t columns) {
-  if (linted.fouls.empty()) {
+  if (linted.violations.empty()) {
     return {};
   }
   using Align = TextTable::Align;
@@ -181,27 +184,27 @@ nlohmann::ordered_json json_of(const Linted& linted, const std::string& capture)
   out["segments_joined_by_hardware"] = linted.joined;
   out["findings_only_counted"] = linted.beyond;
   out["findings"] = nlohmann::ordered_json::array();
-  for (const Foul& foul : linted.fouls) {
-    RuleText const& text = sim::referee::text_of(foul.rule);
+  for (const Violation& violation : linted.violations) {
+    RuleText const& text = sim::referee::text_of(violation.rule);
     nlohmann::ordered_json row;
-    row["packet"] = foul.packet;
-    row["time_ns"] = foul.at.ns;
-    row["certainty"] = name_of(foul.certainty());
-    row["reason"] = sim::referee::text_of(foul.doubt);
+    row["packet"] = violation.packet;
+    row["time_ns"] = violation.at.ns;
+    row["certainty"] = name_of(violation.certainty());
+    row["reason"] = sim::referee::text_of(violation.ambiguity);
     row["clause"] = text.clause;
     row["sentence"] = sentence_of(text.clause);
     row["rule"] = text.name;
-    row["speaker"] = has_ends(foul) ? text_of(foul.speaker) : "";
-    row["listener"] = has_ends(foul) ? text_of(foul.listener) : "";
-    row["finding"] = words_of(foul);
-    for (auto const& [name, value] : {std::pair{text.expected, foul.numbers.expected},
-                                      std::pair{text.found, foul.numbers.found}}) {
+    row["speaker"] = has_ends(violation) ? text_of(violation.speaker) : "";
+    row["listener"] = has_ends(violation) ? text_of(violation.listener) : "";
+    row["finding"] = words_of(violation);
+    for (auto const& [name, value] : {std::pair{text.expected, violation.numbers.expected},
+                                      std::pair{text.found, violation.numbers.found}}) {
       if (!name.empty()) {
         row["numbers"][std::string(name)] = value;
       }
     }
-    if (foul.more != 0) {
-      row["more"] = foul.more;
+    if (violation.more != 0) {
+      row["more"] = violation.more;
     }
     out["findings"].push_back(row);
   }
@@ -229,8 +232,9 @@ void write_commented(const Linted& linted, const std::string& capture, const std
       writer.interface(link_of(reader.link(), frame.bytes), "lint");
     }
     std::string comment;
-    for (; next < linted.fouls.size() && linted.fouls[next].packet == frame.number; ++next) {
-      comment += (comment.empty() ? "" : "\n") + comment_of(linted.fouls[next]);
+    for (; next < linted.violations.size() && linted.violations[next].packet == frame.number;
+         ++next) {
+      comment += (comment.empty() ? "" : "\n") + comment_of(linted.violations[next]);
     }
     constexpr std::size_t comment_max = 60'000;  // an option's length has 16 bits
     comment.resize(std::min(comment.size(), comment_max));

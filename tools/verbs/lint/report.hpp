@@ -9,7 +9,7 @@
 namespace lockstep::tools {
 
 /// "text beyond the window that the peer offered (edge 1101, end 1200)".
-std::string words_of(const sim::referee::Foul& foul);
+std::string words_of(const sim::referee::Violation& violation);
 /// Findings of one cause together, the first five of them and how many more there are, `columns`
 /// wide at most (0: as wide as it is).
 std::string table_of(const Linted& linted, std::size_t columns);

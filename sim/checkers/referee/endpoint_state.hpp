@@ -9,8 +9,8 @@
 #include "core/units/time.hpp"
 #include "core/units/window.hpp"
 #include "sim/checkers/heard_text.hpp"
-#include "sim/checkers/referee/foul.hpp"
 #include "sim/checkers/referee/rules.hpp"
+#include "sim/checkers/referee/violation.hpp"
 
 namespace lockstep::sim::referee {
 
@@ -58,7 +58,7 @@ struct Spoiled {
   std::uint32_t place = 0;  // of the finding
 };
 
-struct Voice {
+struct EndpointState {
   static constexpr std::uint32_t openings_max = 8;
   static constexpr std::uint32_t spoiled_max = 4;
   static constexpr std::uint32_t acks_max = 8;

@@ -39,25 +39,25 @@ struct Say {
   bool own = false;
 };
 
-class Talk {
+class Conversation {
  public:
   static constexpr std::uint32_t iss_a = 0xffff'fff0;
   static constexpr std::uint32_t iss_b = 0x7fff'fff0;
 
-  explicit Talk(const Terms& terms = {})
-      : terms_(terms), fouls_(terms.fouls_max), referee_(terms, fouls_) {}
+  explicit Conversation(const Terms& terms = {})
+      : terms_(terms), violations_(terms.violations_max), referee_(terms, violations_) {}
 
   // Letters of flags: S F R A P U E C.
-  Talk& a(std::string_view flags, const Say& say) { return add(flags, say, true); }
-  Talk& b(std::string_view flags, const Say& say) { return add(flags, say, false); }
+  Conversation& a(std::string_view flags, const Say& say) { return add(flags, say, true); }
+  Conversation& b(std::string_view flags, const Say& say) { return add(flags, say, false); }
   // From now on `a` speaks from this port.
-  Talk& from_port(std::uint16_t port) {
+  Conversation& from_port(std::uint16_t port) {
     port_ = port;
     return *this;
   }
 
   // SYN, SYN,ACK, ACK, with the same options on both SYNs; 20 ms in all.
-  Talk& open(const Say& options = {}) {
+  Conversation& open(const Say& options = {}) {
     Say syn = options;
     a("S", syn);
     syn.ack = 1;
@@ -75,18 +75,18 @@ class Talk {
   // not be where the rule is off, in the same conversation.
   std::string_view found(Rule rule) {
     referee_.end();
-    std::string_view const out = surest(fouls_, rule);
+    std::string_view const out = surest(violations_, rule);
     auto& seen = Seen::of(rule);
     (out == "no" ? seen.passed : seen.tripped) = true;
     if (out != "no") {
       Terms without = terms_;
       without.without = static_cast<std::uint32_t>(rule);
-      Talk again(without);
+      Conversation again(without);
       for (Line const& line : lines_) {
         again.from_port(line.port).add(line.flags, line.say, line.from_a);
       }
       again.referee_.end();
-      return surest(again.fouls_, rule) == "no" ? out : "found, though the rule is off";
+      return surest(again.violations_, rule) == "no" ? out : "found, though the rule is off";
     }
     return out;
   }
@@ -104,12 +104,12 @@ class Talk {
   std::vector<std::string_view> all() {
     referee_.end();
     std::vector<std::string_view> out;
-    for (Foul const& foul : fouls_.kept()) {
-      out.push_back(text_of(foul.rule).name);
+    for (Violation const& violation : violations_.kept()) {
+      out.push_back(text_of(violation.rule).name);
     }
     return out;
   }
-  const Fouls& fouls() const { return fouls_; }
+  const Violations& violations() const { return violations_; }
   Referee& referee() { return referee_; }
 
  private:
@@ -120,12 +120,12 @@ class Talk {
     std::uint16_t port = 0;
   };
 
-  static std::string_view surest(const Fouls& fouls, Rule rule) {
+  static std::string_view surest(const Violations& violations, Rule rule) {
     constexpr std::array<std::string_view, 4> words{"certain", "likely", "note", "no"};
     std::size_t best = words.size() - 1;
-    for (Foul const& foul : fouls.kept()) {
-      auto const sure = static_cast<std::size_t>(foul.certainty());
-      best = foul.rule == rule ? std::min(best, sure) : best;
+    for (Violation const& violation : violations.kept()) {
+      auto const sure = static_cast<std::size_t>(violation.certainty());
+      best = violation.rule == rule ? std::min(best, sure) : best;
     }
     return words[best];
   }
@@ -154,7 +154,7 @@ class Talk {
     }
   }
 
-  Talk& add(std::string_view flags, const Say& say, bool from_a) {
+  Conversation& add(std::string_view flags, const Say& say, bool from_a) {
     lines_.push_back({flags, say, from_a, port_});
     Endpoint const a{IpAddress::v4(10, 0, 0, 1), {port_}};
     Endpoint const b{IpAddress::v4(10, 0, 0, 2), {80}};
@@ -199,7 +199,7 @@ class Talk {
 
   Terms terms_;
   std::vector<Line> lines_;
-  Fouls fouls_;
+  Violations violations_;
   Referee referee_;
   std::uint16_t port_ = 1'000;
   Instant now_ = Instant{} + Duration::seconds(1'000);
