@@ -71,10 +71,10 @@ struct Model {
     if (missing(position, length) != 0) {
       return;
     }
-    std::vector<std::byte> const text = drawn(random, length);
-    store.put(pool, Sequence{static_cast<std::uint32_t>(position)}, text);
+    std::vector<std::byte> const data = drawn(random, length);
+    store.put(pool, Sequence{static_cast<std::uint32_t>(position)}, data);
     for (std::uint64_t i = 0; i < length; ++i) {
-      bytes[position + i] = text[static_cast<std::size_t>(i)];
+      bytes[position + i] = data[static_cast<std::size_t>(i)];
     }
   }
 
@@ -181,11 +181,11 @@ TEST(ReceiveStore, SpansTheWrapOfTheSequenceSpace) {
   World world(Count{4});
   ReceiveStore store;
   Sequence const begin{0xffff'fff0};
-  std::array<std::byte, 32> text;
-  text.fill(std::byte{3});
+  std::array<std::byte, 32> data;
+  data.fill(std::byte{3});
   EXPECT_EQ(store.blocks_missing(world.blocks, begin, Bytes{32}).value, 2u);
   ASSERT_TRUE(store.reserve(world.blocks, begin, Bytes{32}));
-  store.put(world.blocks, begin, text);
+  store.put(world.blocks, begin, data);
   EXPECT_EQ(store.at(world.blocks, begin, Bytes{32}).size(), 16u);
   EXPECT_EQ(store.at(world.blocks, Sequence{0}, Bytes{16}).size(), 16u);
   EXPECT_EQ(store.at(world.blocks, Sequence{15}, Bytes{1})[0], std::byte{3});
@@ -211,13 +211,13 @@ TEST(ReceiveStore, TakesAllTheBlocksOfARangeOrNone) {
 TEST(ReceiveStoreDeathTest, RefusesBytesForWhichNothingIsReserved) {
   World world(Count{3});
   ReceiveStore store;
-  std::array<std::byte, 2> const text{};
-  EXPECT_DEATH(store.put(world.blocks, Sequence{5}, text), "");
+  std::array<std::byte, 2> const data{};
+  EXPECT_DEATH(store.put(world.blocks, Sequence{5}, data), "");
   ASSERT_TRUE(store.reserve(world.blocks, Sequence{63}, Bytes{1}));
-  EXPECT_DEATH(store.put(world.blocks, Sequence{63}, text), "");
+  EXPECT_DEATH(store.put(world.blocks, Sequence{63}, data), "");
   // The block behind the hole is not the next one.
   ASSERT_TRUE(store.reserve(world.blocks, Sequence{128}, Bytes{1}));
-  EXPECT_DEATH(store.put(world.blocks, Sequence{63}, text), "");
+  EXPECT_DEATH(store.put(world.blocks, Sequence{63}, data), "");
 }
 
 }  // namespace

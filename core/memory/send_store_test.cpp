@@ -41,18 +41,18 @@ struct Model {
   SendStore store;
 
   void append(Random& random, World& world) {
-    std::vector<std::byte> text(static_cast<std::size_t>(random.below(200)));
-    for (std::byte& byte : text) {
+    std::vector<std::byte> data(static_cast<std::size_t>(random.below(200)));
+    for (std::byte& byte : data) {
       byte = static_cast<std::byte>(random.next());
     }
-    Bytes const taken = store.append(world.pools, text);
-    ASSERT_LE(taken.count, text.size());
+    Bytes const taken = store.append(world.pools, data);
+    ASSERT_LE(taken.count, data.size());
     // Less than all only if a pool is empty.
-    if (taken.count < text.size()) {
+    if (taken.count < data.size()) {
       ASSERT_TRUE(world.pools.blocks.available() == 0 || world.pools.pieces.available() == 0);
     }
     for (std::uint32_t i = 0; i < taken.count; ++i) {
-      bytes.push_back({SourceKind::bytes, text[i], {}, 0, false});
+      bytes.push_back({SourceKind::bytes, data[i], {}, 0, false});
     }
   }
 
@@ -211,8 +211,8 @@ void run(std::uint64_t seed) {
 TEST(SendStore, AShortMessageLiesInTheFirstBlock) {
   World world(Count{4}, Count{4});
   SendStore store;
-  std::array<std::byte, 100> const text{};
-  ASSERT_EQ(store.append(world.pools, text).count, 100u);
+  std::array<std::byte, 100> const data{};
+  ASSERT_EQ(store.append(world.pools, data).count, 100u);
   EXPECT_EQ(store.in_first_block(world.pools, {Bytes{0}, Bytes{64}}).size(), 64u);
   EXPECT_EQ(store.in_first_block(world.pools, {Bytes{10}, Bytes{54}}).size(), 54u);
   EXPECT_TRUE(store.in_first_block(world.pools, {Bytes{10}, Bytes{55}}).empty());
@@ -234,11 +234,11 @@ TEST(SendStore, BehavesAsADequeOfBytes) {
 TEST(SendStore, FillsTheLastBlockFirstAndGivesBlocksBackAsSoonAsTheyAreAcknowledged) {
   World world(Count{4}, Count{2});
   SendStore store;
-  std::array<std::byte, 100> const text{};
-  ASSERT_EQ(store.append(world.pools, std::span(text).first(10)).count, 10u);
-  ASSERT_EQ(store.append(world.pools, std::span(text).first(54)).count, 54u);
+  std::array<std::byte, 100> const data{};
+  ASSERT_EQ(store.append(world.pools, std::span(data).first(10)).count, 10u);
+  ASSERT_EQ(store.append(world.pools, std::span(data).first(54)).count, 54u);
   EXPECT_EQ(world.pools.blocks.used(), 1u);
-  ASSERT_EQ(store.append(world.pools, std::span(text).first(1)).count, 1u);
+  ASSERT_EQ(store.append(world.pools, std::span(data).first(1)).count, 1u);
   EXPECT_EQ(world.pools.blocks.used(), 2u);
   EXPECT_EQ(world.pools.pieces.used(), 1u);
   store.drop_front(world.pools, Bytes{63});
@@ -252,15 +252,15 @@ TEST(SendStore, FillsTheLastBlockFirstAndGivesBlocksBackAsSoonAsTheyAreAcknowled
 TEST(SendStore, TakesWhatThePoolsHoldAndLeavesTheRest) {
   World world(Count{2}, Count{1});
   SendStore store;
-  std::array<std::byte, 200> const text{};
-  EXPECT_EQ(store.append(world.pools, text).count, 128u);
-  EXPECT_EQ(store.append(world.pools, text).count, 0u);
+  std::array<std::byte, 200> const data{};
+  EXPECT_EQ(store.append(world.pools, data).count, 128u);
+  EXPECT_EQ(store.append(world.pools, data).count, 0u);
   EXPECT_EQ(store.append_loan(world.pools, {0, Bytes{5}, RegionId{1}}).count, 0u);
   store.clear(world.pools);
   // A block must not be lost where only the piece is missing.
   SendStore other;
   EXPECT_EQ(other.append_loan(world.pools, {0, Bytes{5}, RegionId{1}}).count, 5u);
-  EXPECT_EQ(other.append(world.pools, text).count, 0u);
+  EXPECT_EQ(other.append(world.pools, data).count, 0u);
   EXPECT_EQ(world.pools.blocks.used(), 0u);
 }
 
@@ -287,8 +287,8 @@ TEST(SendStore, LendsNoMoreThanPositionsCanTellApart) {
   ASSERT_EQ(store.append_loan(world.pools, {0, Bytes{0xffff'ffff}, RegionId{1}}).count,
             SendStore::length_max);
   EXPECT_EQ(store.append_loan(world.pools, {0, Bytes{1}, RegionId{2}}).count, 0u);
-  std::array<std::byte, 3> const text{};
-  EXPECT_EQ(store.append(world.pools, text).count, 0u);
+  std::array<std::byte, 3> const data{};
+  EXPECT_EQ(store.append(world.pools, data).count, 0u);
   store.drop_front(world.pools, Bytes{SendStore::length_max - 1});
   SendCursor cursor = store.walk(world.pools, {Bytes{0}, Bytes{100}});
   Source source;
@@ -300,8 +300,8 @@ TEST(SendStore, LendsNoMoreThanPositionsCanTellApart) {
 TEST(SendStore, RemembersWhereNewBytesBeginBesidesARetransmission) {
   World world(Count{30}, Count{4});
   SendStore store;
-  std::array<std::byte, 64 * 20> const text{};
-  ASSERT_EQ(store.append(world.pools, text).count, text.size());
+  std::array<std::byte, 64 * 20> const data{};
+  ASSERT_EQ(store.append(world.pools, data).count, data.size());
   Source source;
   SendCursor cursor = store.walk(world.pools, {Bytes{64 * 18}, Bytes{64}});
   ASSERT_TRUE(cursor.next(source));
@@ -319,8 +319,8 @@ TEST(SendStore, RemembersWhereNewBytesBeginBesidesARetransmission) {
 TEST(SendStoreDeathTest, RefusesToDropMoreThanItHolds) {
   World world(Count{1}, Count{1});
   SendStore store;
-  std::array<std::byte, 3> const text{};
-  ASSERT_EQ(store.append(world.pools, text).count, 3u);
+  std::array<std::byte, 3> const data{};
+  ASSERT_EQ(store.append(world.pools, data).count, 3u);
   EXPECT_DEATH(store.drop_front(world.pools, Bytes{4}), "");
 }
 

@@ -68,7 +68,7 @@ struct StackState {
   internet::RateState echo_rate;
   internet::RateState error_rate;
   std::uint32_t lent = 0;        // frames received since the last settle
-  bool reply_went_last = false;  // answers take every other frame while text waits
+  bool reply_went_last = false;  // answers take every other frame while data waits
   bool turn_open = false;        // frames are on loan: no snapshot now
 };
 

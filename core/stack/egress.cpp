@@ -154,7 +154,7 @@ Egress finish_frame(Stack::Body& b, Mac to, const internet::Departure& departure
     return {};
   }
   Egress egress = finish_frame(*this, way.mac, departure, into);
-  egress.segment_bytes = static_cast<std::uint16_t>(plan.text.count);
+  egress.segment_bytes = static_cast<std::uint16_t>(plan.data.count);
   return egress;
 }
 
@@ -192,8 +192,8 @@ Egress Stack::Body::transmit_answer(std::span<std::byte> into) {
 
 Egress Stack::Body::transmit(std::span<std::byte> into) {
   bool const asked = has_link() || !engine.replies.empty();
-  bool const turn_of_text = !asked || (common->reply_went_last && !engine.ready().empty());
-  if (!turn_of_text) {
+  bool const turn_of_data = !asked || (common->reply_went_last && !engine.ready().empty());
+  if (!turn_of_data) {
     Egress const egress = transmit_answer(into);
     if (egress.length != 0) {
       common->reply_went_last = true;

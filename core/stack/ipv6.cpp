@@ -105,7 +105,7 @@ Drop Stack::Body::process_segment6(const tcp::InboundSegment& arrival) {
   Drop const drop = tcp::arrives(engine, arrival);
   wire::Flags const flags = arrival.segment.flags;
   if (has_discovery() && drop == Drop::none && !flags.rst()) {
-    // Whoever sends a SYN need not have heard of us, whatever text it brings.
+    // Whoever sends a SYN need not have heard of us, whatever data it brings.
     bool const news = !flags.syn() && engine.counters->bytes_delivered != delivered;
     if (news || tcp::acknowledged_of(engine, tuple, arrival.local_address) != before) {
       confirm6(arrival.remote);

@@ -74,7 +74,7 @@ class Stack {
   // Begins an active open (RFC 9293 3.10.1); `connected` or `closed` follows.
   [[nodiscard]] Refusal connect(const Open& open, ConnectionId& out);
 
-  // Whether the SYN of this open can show a cookie of Fast Open and bring text. If not, the first
+  // Whether the SYN of this open can show a cookie of Fast Open and bring data. If not, the first
   // SYN asks for one.
   bool knows_cookie(const Open& open) const;
 

@@ -307,17 +307,17 @@ class Fuzz {
         s.options.sack[i] = {begin, begin + Bytes{input_.octet() * 23u} - Bytes{64}};
       }
     }
-    std::vector<std::byte> text(input_.octet() * ((what & 16) != 0 ? 5u : 0u));
-    deliver(s, text);
+    std::vector<std::byte> data(input_.octet() * ((what & 16) != 0 ? 5u : 0u));
+    deliver(s, data);
   }
 
-  void deliver(const wire::Segment& s, std::span<const std::byte> text) {
-    std::vector<std::byte> frame(100 + text.size());
+  void deliver(const wire::Segment& s, std::span<const std::byte> data) {
+    std::vector<std::byte> frame(100 + data.size());
     std::span<std::byte> into(frame);
     Bytes const header = wire::write(s, into.subspan(20));
-    Bytes const length = header + Bytes{static_cast<std::uint32_t>(text.size())};
-    if (!text.empty()) {
-      std::memcpy(into.data() + 20 + header.count, text.data(), text.size());
+    Bytes const length = header + Bytes{static_cast<std::uint32_t>(data.size())};
+    if (!data.empty()) {
+      std::memcpy(into.data() + 20 + header.count, data.data(), data.size());
     }
     wire::Ipv4Header ip;
     ip.source = peer4;
@@ -327,7 +327,7 @@ class Fuzz {
     ip.traffic_class = static_cast<std::uint8_t>(s.window.value & 3);
     static_cast<void>(wire::write(ip, length, into));
     wire::write_checksum(into.subspan(20, length.count), header,
-                         {ip.source, ip.destination, 6, length}, wire::sum(text));
+                         {ip.source, ip.destination, 6, length}, wire::sum(data));
     frame.resize(20 + length.count);
     arrive(frame, wire::EtherType::ipv4);
   }

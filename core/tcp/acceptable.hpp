@@ -21,7 +21,7 @@ constexpr bool acceptable(ReceiveWindow window, Sequence sequence, Bytes length)
     return window.wnd.empty() ? sequence == window.nxt : sequence.inside(window.nxt, window.wnd);
   }
   //= rfc9293#3.10.7.4
-  //# 9293:P-ACCEPT-LNW0 text is never acceptable at a zero window
+  //# 9293:P-ACCEPT-LNW0 data is never acceptable at a zero window
   //# 9293:P-ACCEPT-LNWN otherwise its first or its last octet lies inside
   Sequence const last = (sequence + length).previous();
   return !window.wnd.empty() &&

@@ -35,8 +35,8 @@ TEST(Acceptable, EmptyAtAnOpenWindow) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-ACCEPT-LNW0 text at a zero window, wherever it lies
-TEST(Acceptable, TextAtAZeroWindow) {
+//# 9293:P-ACCEPT-LNW0 data at a zero window, wherever it lies
+TEST(Acceptable, DataAtAZeroWindow) {
   for (std::uint32_t seq : {99u, 100u, 101u}) {
     EXPECT_FALSE(acceptable(window_at(100, 0), Sequence{seq}, Bytes{1}));
   }

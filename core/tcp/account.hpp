@@ -15,18 +15,18 @@ namespace lockstep::tcp {
 struct Account {
   // Chosen.
   std::uint32_t keepalive_interval_ms = 0;  // 0: the configuration's
-  std::uint16_t mss = 0;                    // our SYN names no more, nor has text more; 0: no limit
+  std::uint16_t mss = 0;                    // our SYN names no more, nor has data more; 0: no limit
   std::uint8_t keepalive_probes = 0;        // 0: the configuration's
   Congestion congestion = Congestion::reno;
 
-  // Counted: segments with text, as they came and as they left.
-  std::uint32_t texts_received = 0;
-  std::uint32_t texts_sent = 0;
-  std::uint32_t texts_above_gaps = 0;  // queued above a gap
-  std::uint32_t duplicates_told = 0;   // D-SACK blocks of the peer
-  Bytes overtaken;                     // AckSample::overtaken, the most that was seen
-  std::uint64_t bytes_retrans = 0;     // of text, sent again
-  std::uint64_t octets_marked = 0;     // acknowledged under ECE
+  // Counted: segments with data, as they came and as they left.
+  std::uint32_t data_segments_in = 0;
+  std::uint32_t data_segments_out = 0;
+  std::uint32_t out_of_order_segments = 0;  // queued above a gap
+  std::uint32_t duplicates_told = 0;        // D-SACK blocks of the peer
+  Bytes overtaken;                          // AckSample::overtaken, the most that was seen
+  std::uint64_t bytes_retrans = 0;          // of data, sent again
+  std::uint64_t octets_marked = 0;          // acknowledged under ECE
 
   // Retransmission timeouts, and the recoveries that they began: until all that was out then is
   // acknowledged.
@@ -36,7 +36,7 @@ struct Account {
   Instant repairs_since = Instant::never();  // the one under way
   Sequence repair_end;                       // and where it ends
 
-  Duration rwnd_limited_for;  // text was there, and only the peer's window forbade it
+  Duration rwnd_limited_for;  // data was there, and only the peer's window forbade it
   Instant rwnd_limited_since = Instant::never();
 
   Duration least_rtt;  // of all samples; zero: none

@@ -87,10 +87,10 @@ void limit_mss(Engine& e, Connection& c) {
   c.mss = std::min(c.mss, static_cast<std::uint16_t>(limit - steady_options_bytes(c).count));
 }
 
-void note_text(Engine& e, const Connection& c, const wire::Segment& segment, bool in_order) {
+void note_data(Engine& e, const Connection& c, const wire::Segment& segment, bool in_order) {
   Account& account = e.accounts[e.slot_of(c)];
   if (!in_order) {
-    ++account.texts_above_gaps;
+    ++account.out_of_order_segments;
   } else if (!sample_by_echo(e, c, account, segment)) {
     sample_by_window(e, c, account);
   }
@@ -103,12 +103,12 @@ void note_reordering(Engine& e, const Connection& c, Bytes overtaken) {
 
 void note_departure(Engine& e, const Connection& c, const Plan& plan) {
   Account& account = e.accounts[e.slot_of(c)];
-  if (plan.text.empty()) {
+  if (plan.data.empty()) {
     return;
   }
-  ++account.texts_sent;
+  ++account.data_segments_out;
   if (plan.retransmitted) {
-    account.bytes_retrans += plan.text.count;
+    account.bytes_retrans += plan.data.count;
   } else if (!plan.probe) {
     note_waiting(e, c, false);
   }

@@ -41,8 +41,8 @@ constexpr std::uint16_t least_mss(std::uint16_t chosen, Bytes mss) {
 // The peer's SYN was read: its MSS, and what it takes, are held to what was chosen.
 [[gnu::cold, gnu::noinline]] void limit_mss(Engine& e, Connection& c);
 
-// Text of a segment was taken: at RCV.NXT, which it has moved, or above a gap.
-[[gnu::cold, gnu::noinline]] void note_text(Engine& e, const Connection& c,
+// Data of a segment was taken: at RCV.NXT, which it has moved, or above a gap.
+[[gnu::cold, gnu::noinline]] void note_data(Engine& e, const Connection& c,
                                             const wire::Segment& segment, bool in_order);
 // The segment has left.
 // Something came out of order, so far behind what had left later.

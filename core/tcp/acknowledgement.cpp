@@ -33,8 +33,8 @@ reno::Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.ms
 }
 
 Sequence one_segment_end(const Engine& e, const Connection& c) {
-  Bytes const text = least(Bytes{c.mss}, c.send.nxt.since(c.send.una));
-  return c.send.una + within_record(e, c, e.active(c), c.send.una, text);
+  Bytes const data = least(Bytes{c.mss}, c.send.nxt.since(c.send.una));
+  return c.send.una + within_record(e, c, e.active(c), c.send.una, data);
 }
 
 //= rfc6582#6
@@ -70,7 +70,7 @@ void grow(Engine& e, Connection& c, InFlightState& a, Bytes newly, bool marked) 
 }
 
 //= rfc5681#2
-//# 5681:CC-38 data outstanding, no text, neither SYN nor FIN, the same ACK, the same window
+//# 5681:CC-38 data outstanding, no data, neither SYN nor FIN, the same ACK, the same window
 // At a zero window it answers a probe and says nothing of a loss.
 bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offered) {
   return segment.acknowledgment == c.send.una && !flight_size(c).empty() && !offered.empty() &&
@@ -190,19 +190,19 @@ bool may_recover(const Connection& c) {
 void advance_una(Engine& e, Connection& c, InFlightState& a, Sequence ack) {
   CHECK(ack.after(c.send.una));
   CHECK(ack.at_or_before(c.send.nxt));
-  std::uint32_t text = ack.since(c.send.una).count;
+  std::uint32_t data = ack.since(c.send.una).count;
   if (syn_unacknowledged(c)) {
-    --text;
+    --data;
   }
   if (c.fin_sent && ack == c.send.nxt) {
-    --text;
+    --data;
   }
   //= rfc9293#3.10.7.4
   //# 9293:P-ACK-EST what is acknowledged leaves the retransmission queue
   //= rfc9293#3.4
   //# 9293:P-RTXQ-FULLACK octet by octet: every one before SEG.ACK
-  if (text != 0) {
-    a.send.drop_front(e.pools, Bytes{text});
+  if (data != 0) {
+    a.send.drop_front(e.pools, Bytes{data});
   }
   process_rtt(e, c, a, ack);
   if (accounts_kept(e)) [[unlikely]] {
@@ -218,10 +218,10 @@ void advance_una(Engine& e, Connection& c, InFlightState& a, Sequence ack) {
   if (c.send_urgent && ack.at_or_after(a.send_up)) {
     c.send_urgent = false;
   }
-  if (text != 0) {
+  if (data != 0) {
     //= rfc9293#3.10.7.4
     //# 9293:P-ACK-USEROK the user learns what was sent and acknowledged
-    c.writing.acknowledged_untold += Bytes{text};
+    c.writing.acknowledged_untold += Bytes{data};
     notify(e, c, EventKind::acknowledged);
   }
 }

@@ -64,7 +64,7 @@ Drop arrives(Engine& e, const InboundSegment& arrival) {
     Connection& c = *owner;
     ++c.segments_received;
     if (accounts_kept(e)) [[unlikely]] {
-      account_of(e, c)->texts_received += arrival.segment.payload.empty() ? 0 : 1;
+      account_of(e, c)->data_segments_in += arrival.segment.payload.empty() ? 0 : 1;
     }
     return c.state == State::syn_sent ? arrives_syn_sent(e, c, arrival)
                                       : arrives_other_states(e, c, arrival);

@@ -99,18 +99,18 @@ Sequence iss_for(const Engine& e, const InboundSegment& arrival, Index reused_ti
 
 // What else the SYN brings waits in SYN-RECEIVED; the user sees it once ESTABLISHED.
 //= rfc9293#3.10.7.2
-//# 9293:P-LISTEN-SYN-QUEUE the rest of the SYN is kept: text, FIN and URG
+//# 9293:P-LISTEN-SYN-QUEUE the rest of the SYN is kept: data, FIN and URG
 //= rfc9293#3.5
 //# 9293:P-SYNDATA-HOLD and reaches the user only in ESTABLISHED
-void keep_text(Engine& e, Connection& c, const wire::Segment& segment) {
-  Text text{segment.sequence.next(), segment.payload, segment.flags.fin()};
-  Bytes const window = c.receive.edge.since(text.begin);
-  if (text.end().after(c.receive.edge)) {
-    text.bytes = text.bytes.first(window.count);
-    text.fin = false;
+void keep_data(Engine& e, Connection& c, const wire::Segment& segment) {
+  SegmentData data{segment.sequence.next(), segment.payload, segment.flags.fin()};
+  Bytes const window = c.receive.edge.since(data.begin);
+  if (data.end().after(c.receive.edge)) {
+    data.bytes = data.bytes.first(window.count);
+    data.fin = false;
   }
-  if (!text.bytes.empty() || text.fin) {
-    static_cast<void>(accept_data(e, c, text, segment));
+  if (!data.bytes.empty() || data.fin) {
+    static_cast<void>(accept_data(e, c, data, segment));
   }
   if (segment.flags.urg()) [[unlikely]] {
     process_urgent(e, c, segment);
@@ -215,8 +215,8 @@ Drop arrives_listen(Engine& e, Index at_listener, const InboundSegment& arrival,
   InFlightState* const a = ensure_active(e, c);
   a->reused_time_wait = reused_time_wait;
   process_syn(e, c, s);
-  if (!s.options.has_fast_open || !refuses_text(e, c, listener, s)) [[likely]] {
-    keep_text(e, c, s);
+  if (!s.options.has_fast_open || !refuses_data(e, c, listener, s)) [[likely]] {
+    keep_data(e, c, s);
   }
   hold_half_open(e, c);
   make_ready(e, c);

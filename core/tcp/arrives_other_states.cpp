@@ -27,8 +27,8 @@ struct Step {
 
 constexpr Step ends(Drop drop) { return {false, drop}; }
 
-// Until ESTABLISHED, RCV.NXT is IRS + 1 to the outside, whatever text of the SYN waits: the peer
-// has heard of no more, and its reset or its text again has that number.
+// Until ESTABLISHED, RCV.NXT is IRS + 1 to the outside, whatever data of the SYN waits: the peer
+// has heard of no more, and its reset or its data again has that number.
 //= rfc9293#3.10.7.2
 //# 9293:P-LISTEN-SYN-QUEUE, 9293:P-LISTEN-SYN-VARS RCV.NXT is IRS + 1, the rest is for later
 ReceiveWindow window_of(const Connection& c) {
@@ -49,9 +49,9 @@ bool is_same_syn(const Connection& c, const wire::Segment& s) {
          s.sequence == c.receive.irs;
 }
 
-// What follows the text of the peer's SYN: the ACK of our SYN mostly, which is welcome even if that
-// text has filled the whole window.
-bool is_behind_text_of_syn(const Connection& c, const wire::Segment& s) {
+// What follows the data of the peer's SYN: the ACK of our SYN mostly, which is welcome even if that
+// data has filled the whole window.
+bool is_behind_data_of_syn(const Connection& c, const wire::Segment& s) {
   return c.state == State::syn_received && s.sequence == c.receive.nxt;
 }
 
@@ -88,7 +88,7 @@ Step check_timestamp(Engine& e, Connection& c, const wire::Segment& s) {
 //# 9293:P-RST-GRP3 and the state stays
 Step check_sequence(Engine& e, Connection& c, const wire::Segment& s) {
   ReceiveWindow const window = window_of(c);
-  if (acceptable(window, s.sequence, s.length()) || is_behind_text_of_syn(c, s)) {
+  if (acceptable(window, s.sequence, s.length()) || is_behind_data_of_syn(c, s)) {
     return {};
   }
   if (window.wnd.empty()) {
@@ -105,7 +105,7 @@ Step check_sequence(Engine& e, Connection& c, const wire::Segment& s) {
     return ends(Drop::tcp_reset_outside);
   }
   //= rfc5961#7
-  //# 5961:BLIND-7 those without text, SYN or FIN within a limit: ACKs of ACKs might never end
+  //# 5961:BLIND-7 those without data, SYN or FIN within a limit: ACKs of ACKs might never end
   if (!s.length().empty() || may_answer(e, c)) {
     //= rfc9293#3.8.6.1
     //# 9293:P-ZWP-REPLY a probe draws an ACK with the next expected number and the window
@@ -150,7 +150,7 @@ Step check_sequence(Engine& e, Connection& c, const wire::Segment& s) {
   //= rfc9293#3.10.7.4
   //# 9293:P-RST-OUT outside of the window it is dropped in silence
   //= rfc9293#3.5.3
-  //# 9293:P-RSTPROC-VALID its SEQ must lie in the window, whatever text it carries
+  //# 9293:P-RSTPROC-VALID its SEQ must lie in the window, whatever data it carries
   //= rfc5961#3.2
   //# 5961:BLIND-1 outside of the window
   if (!s.sequence.inside(window.nxt, window.wnd)) {
@@ -300,7 +300,7 @@ Step check_ack(Engine& e, Connection& c, const InboundSegment& arrival, const wi
     return {};
   }
   //= rfc9293#3.8.6.1
-  //# 9293:MUST-37 the answer to a probe of our text is one here, too
+  //# 9293:MUST-37 the answer to a probe of our data is one here, too
   c.heard_at = e.state->now;
   heard_while_probing(e, c);
   return ends(Drop::tcp_closing_ack);
@@ -310,40 +310,40 @@ Step check_ack(Engine& e, Connection& c, const InboundSegment& arrival, const wi
 //# 9293:P-ACCEPT-TRIM what lies outside of the window is cut off, FIN included
 //= rfc9293#3.8.6
 //# 9293:P-WND-OVERRUN octets beyond the window are discarded
-Text trimmed(const Connection& c, const wire::Segment& s) {
-  Text text{s.sequence, s.payload, s.flags.fin()};
-  if (text.begin.before(c.receive.nxt)) {
-    Bytes const old = least(c.receive.nxt.since(text.begin),
-                            Bytes{static_cast<std::uint32_t>(text.bytes.size())});
-    text.bytes = text.bytes.subspan(old.count);
-    text.begin = text.begin + old;
+SegmentData trimmed(const Connection& c, const wire::Segment& s) {
+  SegmentData data{s.sequence, s.payload, s.flags.fin()};
+  if (data.begin.before(c.receive.nxt)) {
+    Bytes const old = least(c.receive.nxt.since(data.begin),
+                            Bytes{static_cast<std::uint32_t>(data.bytes.size())});
+    data.bytes = data.bytes.subspan(old.count);
+    data.begin = data.begin + old;
   }
-  if (text.end().after(c.receive.edge)) {
-    text.bytes = text.bytes.first(c.receive.edge.since(text.begin).count);
-    text.fin = false;
+  if (data.end().after(c.receive.edge)) {
+    data.bytes = data.bytes.first(c.receive.edge.since(data.begin).count);
+    data.fin = false;
   }
-  text.fin = text.fin && text.end().before(c.receive.edge);
-  return text;
+  data.fin = data.fin && data.end().before(c.receive.edge);
+  return data;
 }
 
-Drop check_text(Engine& e, Connection& c, const wire::Segment& s) {
+Drop check_data(Engine& e, Connection& c, const wire::Segment& s) {
   bool const brings = !s.payload.empty() || s.flags.fin();
   if (!brings) {
     return Drop::none;
   }
   //= rfc9293#3.10.7.4
-  //# 9293:P-DATA-AFTER-FIN, 9293:P-FIN-REMAIN after the peer's FIN there is no text, and no FIN
+  //# 9293:P-DATA-AFTER-FIN, 9293:P-FIN-REMAIN after the peer's FIN there is no data, and no FIN
   if (!peer_may_send(c.state)) {
     return Drop::tcp_data_after_fin;
   }
-  Text const text = trimmed(c, s);
-  if (text.bytes.empty() && !text.fin) {
+  SegmentData const data = trimmed(c, s);
+  if (data.bytes.empty() && !data.fin) {
     ack_duplicate(e, c, s);
     return Drop::tcp_data_beyond_window;
   }
-  if (c.reading_over && !text.bytes.empty()) {
+  if (c.reading_over && !data.bytes.empty()) {
     //= rfc9293#3.6.1
-    //# 9293:SHLD-3, 9293:MAY-1 text after a full close draws a reset
+    //# 9293:SHLD-3, 9293:MAY-1 data after a full close draws a reset
     //= rfc9293#3.5.2
     //# 9293:P-RST-SEQ <SEQ=SEG.ACK>: our FIN may be lost, and the peer expects no more than it has
     // SND.UNA is that SEG.ACK, unless a later one came before.
@@ -352,13 +352,13 @@ Drop check_text(Engine& e, Connection& c, const wire::Segment& s) {
     detach(e, c, Cause::aborted);
     return Drop::tcp_data_after_close;
   }
-  return accept_data(e, c, text, s);
+  return accept_data(e, c, data, s);
 }
 
 // A SYN-ACK that repeats the peer's SYN, less all that the SYN brought before.
 [[gnu::cold]] wire::Segment without_its_syn(const Connection& c, wire::Segment segment) {
-  auto const text = Bytes{static_cast<std::uint32_t>(segment.payload.size())};
-  Bytes const old = least(c.receive.nxt.since(segment.sequence.next()), text);
+  auto const data = Bytes{static_cast<std::uint32_t>(segment.payload.size())};
+  Bytes const old = least(c.receive.nxt.since(segment.sequence.next()), data);
   segment.flags = segment.flags.without(wire::flag::syn);
   segment.sequence = segment.sequence.next() + old;
   segment.payload = segment.payload.subspan(old.count);
@@ -406,7 +406,7 @@ Drop process_segment(Engine& e, Connection& c, const InboundSegment& arrival,
   //# 3168:ECN-20 of a packet outside of the window nothing is believed: it was dropped above
   bool const at_once =
       c.ecn.rx && !segment.payload.empty() && ecn::process_field(e, c, arrival.ecn, segment.flags);
-  Drop const drop = check_text(e, c, segment);
+  Drop const drop = check_data(e, c, segment);
   if (at_once) [[unlikely]] {
     ecn::notify_ce(e, c);
   }

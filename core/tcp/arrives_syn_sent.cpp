@@ -27,13 +27,13 @@ namespace lockstep::tcp {
 namespace {
 
 // What follows the SYN in its segment, cut at the right edge.
-Text text_after_syn(const Connection& c, const wire::Segment& s) {
-  Text text{s.sequence.next(), s.payload, s.flags.fin()};
-  if (text.end().after(c.receive.edge)) {
-    text.bytes = text.bytes.first(c.receive.edge.since(text.begin).count);
-    text.fin = false;
+SegmentData data_after_syn(const Connection& c, const wire::Segment& s) {
+  SegmentData data{s.sequence.next(), s.payload, s.flags.fin()};
+  if (data.end().after(c.receive.edge)) {
+    data.bytes = data.bytes.first(c.receive.edge.since(data.begin).count);
+    data.fin = false;
   }
-  return text;
+  return data;
 }
 
 // All that is said beside SYN and ACK.
@@ -44,9 +44,9 @@ Drop process_rest(Engine& e, Connection& c, const wire::Segment& s) {
     process_urgent(e, c, s);
   }
   //= rfc9293#3.10.7.3
-  //# 9293:P-SYNSENT-SYNDATA text on a SYN is legal
-  Text const text = text_after_syn(c, s);
-  return text.bytes.empty() && !text.fin ? Drop::none : accept_data(e, c, text, s);
+  //# 9293:P-SYNSENT-SYNDATA data on a SYN is legal
+  SegmentData const data = data_after_syn(c, s);
+  return data.bytes.empty() && !data.fin ? Drop::none : accept_data(e, c, data, s);
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ void establish(Engine& e, Connection& c) {
     enter(e, c, State::fin_wait_1);
   }
   if (c.send.una != c.send.nxt) [[unlikely]] {
-    resume_early_text(e, c);
+    resume_early_data(e, c);
   }
   make_ready(e, c);
 }
@@ -186,7 +186,7 @@ void establish(Engine& e, Connection& c) {
     end_fast_open(e, c, s);
     establish(e, c);
     //= rfc9293#3.10.7.3
-    //# 9293:P-SYNSENT-EST-DATA queued text may carry that ACK
+    //# 9293:P-SYNSENT-EST-DATA queued data may carry that ACK
     ack_now(e, c);
   } else {
     //= rfc9293#3.10.7.3

@@ -20,7 +20,7 @@ void tune_receive_buffer(const Engine& e, Connection& c);
 
 // How much the application may have queued: twice the congestion window, so that a full window
 // waits behind the one in flight, between the buffer's size and its limit. As long as half of what
-// writing may take of the store is free; no text that was taken is ever given back. O(1).
+// writing may take of the store is free; no data that was taken is ever given back. O(1).
 inline Bytes send_limit(const Engine& e, const Connection& c) {
   if (e.config.send_buffer_max <= c.writing.send_buffer || c.send_buffer_set) {
     return c.writing.send_buffer;

@@ -110,7 +110,7 @@ bool bad_remote(const Endpoint& remote) {
   return remote.port.value == 0 || address.is_unspecified() || address.is_multicast() || reserved;
 }
 
-// Whether the application may still queue text, and why not.
+// Whether the application may still queue data, and why not.
 Refusal may_send(const Connection& c) {
   //= rfc9293#3.10.2
   //# 9293:P-SEND-CLOSING connection closing
@@ -134,7 +134,7 @@ std::uint32_t send_space(const Engine& e, const Connection& c, const InFlightSta
   return held < limit ? limit - static_cast<std::uint32_t>(held) : 0;
 }
 
-// Text was queued: pushed, unless more follows at once.
+// Data was queued: pushed, unless more follows at once.
 //= rfc9293#3.10.2
 //# 9293:P-SEND-EST, 9293:P-SEND-PRE it is sent when the state and the windows allow
 void queued(Engine& e, Connection& c, InFlightState& a, More more) {
@@ -144,7 +144,7 @@ void queued(Engine& e, Connection& c, InFlightState& a, More more) {
   }
   if (pushes(more)) {
     //= rfc9293#3.9.1.2
-    //# 9293:MAY-15, 9293:MAY-16 a push, or text to be aggregated
+    //# 9293:MAY-15, 9293:MAY-16 a push, or data to be aggregated
     a.pushed = begin + a.send.length();
   }
   make_ready(e, c, a);
@@ -158,8 +158,8 @@ Refusal no_resource(Engine& e, Connection& c, Resource kind) {
   return Refusal::no_room;
 }
 
-// Nothing was taken. Text that fills the send buffer, or the share of the store that is left to
-// those with text already, is acknowledged some day, and that is told.
+// Nothing was taken. Data that fills the send buffer, or the share of the store that is left to
+// those with data already, is acknowledged some day, and that is told.
 //= rfc9293#3.10.2
 //# 9293:P-SEND-NORES insufficient resources
 Taken full(Engine& e, Connection& c, Resource kind) {
@@ -488,7 +488,7 @@ Refusal close(Engine& e, ConnectionId id) {
   }
   if (!unread_of(c).empty()) {
     //= rfc9293#3.6.1
-    //# 9293:SHLD-3 unread text is lost: the peer learns it by a reset
+    //# 9293:SHLD-3 unread data is lost: the peer learns it by a reset
     send_reset(e, c);
     enter(e, c, State::closed);
     detach(e, c, Cause::aborted);

@@ -126,7 +126,7 @@ struct Config {
   bool tail_probe = true;         // its tail loss probe; wants `rack`
   Duration tail_probe_ack_delay = Duration::milliseconds(200);
   Duration least_rtt_window = Duration::seconds(10);  // its least round trip is of one or two such
-  bool frto = true;                // RFC 5682: new text tells whether a timeout was spurious
+  bool frto = true;                // RFC 5682: new data tells whether a timeout was spurious
   bool undo = true;                // what was answered needlessly is taken back
   bool undo_by_timestamps = true;  // so too if an echo shows it (Eifel: RFC 3522, 4015)
 

@@ -50,7 +50,7 @@ struct EchoWatch {
   bool timeout = false;  // a timeout began the recovery
 };
 
-// The estimate of the round trip as it was before a timeout, and the text that had left by then.
+// The estimate of the round trip as it was before a timeout, and the data that had left by then.
 struct RttBefore {
   std::uint64_t srtt8_ns = 0;    // SRTT_prev, as in RttVariables
   std::uint64_t rttvar4_ns = 0;  // RTTVAR_prev
@@ -97,8 +97,8 @@ inline constexpr std::uint8_t window_scale = 1;
 inline constexpr std::uint8_t timestamps = 2;
 // Not agreed on, but of the same life:
 inline constexpr std::uint8_t duplicates = 4;   // the peer has reported one: it speaks D-SACK
-inline constexpr std::uint8_t early_taken = 8;  // text of our SYN was acknowledged with it
-inline constexpr std::uint8_t fast_open = 16;   // text of the peer's SYN was taken with it
+inline constexpr std::uint8_t early_taken = 8;  // data of our SYN was acknowledged with it
+inline constexpr std::uint8_t fast_open = 16;   // data of the peer's SYN was taken with it
 inline constexpr std::uint8_t user_timeout_fixed = 32;    // set by the application: not CHANGEABLE
 inline constexpr std::uint8_t user_timeout_adopted = 64;  // it follows the peer's option
 inline constexpr std::uint8_t user_timeout_due = 128;     // to be told as soon as there is room
@@ -139,9 +139,9 @@ struct EcnVariables {
   bool offered : 1 = false;  // a SYN or SYN-ACK of ours was an ECN-setup one
   bool plain : 1 = false;    // one of our SYNs was not
   bool rx : 1 = false;       // it is agreed: CE that arrives is echoed
-  bool tx : 1 = false;       // new text leaves as ECT(0), and echoes are answered
+  bool tx : 1 = false;       // new data leaves as ECT(0), and echoes are answered
   bool echo : 1 = false;     // ACKs carry ECE
-  bool cwr_due : 1 = false;  // the next new text carries CWR
+  bool cwr_due : 1 = false;  // the next new data carries CWR
 };
 
 // Numbers of 48 bits, three days in nanoseconds: Config bounds the timeout by one day, and of a
@@ -228,7 +228,7 @@ struct Connection {
   TellPlace telling = TellPlace::none;
 
   std::uint32_t user_timeout_ms = 0;  // 0: for ever
-  Instant sent_at;                    // last segment with text, SYN or FIN
+  Instant sent_at;                    // last segment with data, SYN or FIN
   Instant heard_at;                   // last acceptable segment
   std::uint32_t keepalive_idle_ms = 0;
   Bytes receive_buffer;
@@ -239,9 +239,9 @@ struct Connection {
   std::uint32_t segments_received = 0;
   std::uint32_t retransmissions = 0;
   memory::Link notify;
-  std::uint16_t mss = 536;     // largest text that we may send in a segment
+  std::uint16_t mss = 536;     // largest data that we may send in a segment
   std::uint16_t mss_max = 0;   // as `mss`, whatever the path; 0 before the peer's SYN
-  std::uint16_t rcv_mss = 0;   // largest text received in a segment: "full-sized"
+  std::uint16_t rcv_mss = 0;   // largest data received in a segment: "full-sized"
   std::uint16_t pending = 0;   // mask of EventKind to tell in this turn
   std::uint16_t deferred = 0;  // mask of EventKind to tell in the next one
   // To what the peer should not have sent, in the second of that number. Numbers come again after
@@ -268,7 +268,7 @@ struct Connection {
   bool fin_queued : 1 = false;  // finish() or close() was called
   bool fin_sent : 1 = false;
   bool fin_taken : 1 = false;           // the peer's FIN is inside RCV.NXT
-  bool reading_over : 1 = false;        // close() was called: text draws a reset
+  bool reading_over : 1 = false;        // close() was called: data draws a reset
   bool send_urgent : 1 = false;         // up to Active::send_up
   bool receive_urgent : 1 = false;      // up to Active::receive_up
   bool established_untold : 1 = false;  // SYN-RECEIVED counts against the backlog until told
@@ -327,7 +327,7 @@ struct TailProbe {
   bool unsampled = false;      // no round trip was measured since the last one
 };
 
-// A probe of the path's MTU (RFC 4821): text of that sequence space in one large segment.
+// A probe of the path's MTU (RFC 4821): data of that sequence space in one large segment.
 struct PathProbe {
   Sequence begin;
   Sequence end;
@@ -336,7 +336,7 @@ struct PathProbe {
   Bytes ssthresh;           // as it was, while `suppressed`
 };
 
-// What is to leave at the next chance, besides text and the ACKs that have records.
+// What is to leave at the next chance, besides data and the ACKs that have records.
 struct PendingControl {
   bool ack_now = false;  // an ACK of all that has come in order
   bool window_update = false;
@@ -352,23 +352,23 @@ struct InFlightState : PendingControl, SpuriousState {
   memory::Index owner = memory::nil;  // slot of its connection
   memory::Link queue;                 // of the ready list or of a neighbour's waiting list
   memory::Index waiting_for = 0;      // neighbour, while place is waiting
-  memory::SendStore send;             // begins at the first unacknowledged octet of text
+  memory::SendStore send;             // begins at the first unacknowledged octet of data
   memory::ReceiveStore receive;  // unread octets beyond the frames on loan, and those above gaps
   memory::Index extents = memory::nil;  // out-of-order ranges, in order
   std::uint32_t extent_count = 0;
-  std::uint32_t gap_blocks = 0;  // taken for text above gaps; 0 without extents
-  memory::Link gaps;             // among those with text above gaps, oldest first
+  std::uint32_t gap_blocks = 0;  // taken for data above gaps; 0 without extents
+  memory::Link gaps;             // among those with data above gaps, oldest first
   Instant gap_since;             // when that became the open one, with extents
   memory::Index pending_ack_first = memory::nil;
   memory::Index pending_ack_last = memory::nil;
   std::uint32_t pending_ack_duplicates = 0;  // how many of the ACKs owed are no cumulative ones
   std::uint32_t pending_ack_cut = 0;         // how many of them an ECN change has cut off
   std::uint32_t promised = 0;                // blocks for what is on loan: memory::Blocks::promise
-  std::uint16_t loan_first = 0xffff;         // frames on loan holding in-order text, this turn only
+  std::uint16_t loan_first = 0xffff;         // frames on loan holding in-order data, this turn only
   std::uint16_t loan_last = 0xffff;
   std::uint16_t loan_read = 0xffff;  // the one that was read from last: where to look first
 
-  Sequence pushed;           // end of the text that was pushed
+  Sequence pushed;           // end of the data that was pushed
   Sequence retransmit_next;  // go on retransmitting here ...
   Sequence retransmit_end;   // ... up to here
   Sequence timed;            // an ACK after this octet gives an RTT sample, while `timing`
@@ -397,9 +397,9 @@ struct InFlightState : PendingControl, SpuriousState {
   std::uint8_t persist_backoff = 0;
   std::uint8_t delayed_segments = 0;
   bool timing = false;
-  bool fast_open_wanted = false;   // the SYN may ask for a cookie, or show one and bring text
+  bool fast_open_wanted = false;   // the SYN may ask for a cookie, or show one and bring data
   bool fast_open_used = false;     // ... and has
-  bool early = false;              // text before `early_end` left with our SYN, in no window
+  bool early = false;              // data before `early_end` left with our SYN, in no window
   bool fast_open_answer = false;   // the SYN-ACK brings a cookie
   bool fast_open_counted = false;  // against the limit of fast_open_by, until ESTABLISHED
   std::uint8_t quantum = 0;        // frames left in this round
@@ -407,7 +407,7 @@ struct InFlightState : PendingControl, SpuriousState {
   bool fin_known = false;
 
   Sequence reduced_to;  // SND.NXT when cwnd was last reduced: echoes up to it say nothing
-  Instant pace_at;      // new text leaves at this instant or later
+  Instant pace_at;      // new data leaves at this instant or later
   Instant pace_due = Instant::never();  // it waits for that on the wheel
   ControllerState controller;
   Marks marks;
@@ -484,7 +484,7 @@ struct Extent {
   std::uint32_t stamp = 0;  // when it grew last, in arrivals above gaps
 };
 
-// In-order text that still lies in a frame lent by the driver.
+// In-order data that still lies in a frame lent by the driver.
 struct Loan {
   const std::byte* bytes = nullptr;
   Sequence begin;
@@ -547,7 +547,7 @@ struct Listener {
   std::uint32_t half_open = 0;           // in the SYN cache
   std::uint32_t admitted = 0;            // accepted events that may still be told
   std::uint32_t fast_open_max = 0;       // 0: Fast Open is off
-  std::uint32_t fast_open_pending = 0;   // in SYN-RECEIVED, with text taken from the SYN
+  std::uint32_t fast_open_pending = 0;   // in SYN-RECEIVED, with data taken from the SYN
   std::uint32_t fast_open_resets = 0;    // of those, ended by resets until ...
   Instant fast_open_resets_until;        // ... then they count as pending still
   std::uint16_t local_address = 0xffff;  // index, or any

@@ -36,7 +36,7 @@ constexpr std::string_view name_of(TimerKind kind) {
 struct Counters {
   std::uint64_t segments_received = 0;
   std::uint64_t segments_sent = 0;
-  std::uint64_t data_segments_sent = 0;
+  std::uint64_t data_segments_out = 0;
   std::uint64_t retransmissions = 0;
   std::uint64_t fast_retransmits = 0;
   std::uint64_t timeouts = 0;
@@ -55,8 +55,8 @@ struct Counters {
   std::uint64_t half_opens_kept = 0;      // SYNs that the SYN cache took ...
   std::uint64_t half_opens_promoted = 0;  // ... that became connections
   std::uint64_t half_opens_evicted = 0;   // ... that gave way to others
-  std::uint64_t fast_opens_taken = 0;     // connections whose SYN brought text and a good cookie
-  std::uint64_t fast_opens_refused = 0;   // text with a bad one, or beyond the limit
+  std::uint64_t fast_opens_taken = 0;     // connections whose SYN brought data and a good cookie
+  std::uint64_t fast_opens_refused = 0;   // data with a bad one, or beyond the limit
   std::uint64_t black_holes = 0;          // large packets seemed to vanish
   std::uint64_t path_probes = 0;
   std::uint64_t path_probes_lost = 0;  // alone: the path does not carry so much

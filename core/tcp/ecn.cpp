@@ -25,7 +25,7 @@ void process_syn(const Config& config, Connection& c, wire::Flags flags) {
   //# 3168:ECN-22 both have set it up: CE is heard, whatever we send
   c.ecn.rx = ours && is_setup(flags);
   //= rfc3168#6.1.1
-  //# 3168:ECN-3, 3168:ECN-16 text is ECT only if neither side sent a SYN without the bits
+  //# 3168:ECN-3, 3168:ECN-16 data is ECT only if neither side sent a SYN without the bits
   c.ecn.tx = c.ecn.rx && !c.ecn.plain;
 }
 
@@ -61,11 +61,11 @@ wire::Flags syn_flags(const Config& config, Connection& c, bool retransmitted) {
 
 wire::Flags cwr_flag(Connection& c, const Plan& plan) {
   //= rfc3168#6.1.2
-  //# 3168:ECN-9 the first new text after the window was reduced says so, once
+  //# 3168:ECN-9 the first new data after the window was reduced says so, once
   //# 3168:ECN-19 what is sent again does not
   //= rfc3168#6.1.6
   //# 3168:ECN-13 nor does a window probe
-  if (!carries_new_text(plan)) {
+  if (!carries_new_data(plan)) {
     return wire::flag::none;
   }
   //= rfc3168#6.1.1
@@ -133,7 +133,7 @@ void process_ece(Engine& e, Connection& c, Bytes newly) {
   congestion::on_mark(e, c, newly);
   if (smallest) {
     //= rfc3168#6.1.2
-    //# 3168:ECN-8 cwnd cannot shrink: the timer starts anew, and new text waits until it is over
+    //# 3168:ECN-8 cwnd cannot shrink: the timer starts anew, and new data waits until it is over
     //= rfc9438#4.6
     //# 9438:CUBIC-9 which lowers the rate below one segment a round trip
     a.pace_at = e.state->now + c.rtt.rto();

@@ -18,8 +18,8 @@ void process_syn_again(Connection& c, wire::Flags flags);
 // The ECN bits of our SYN or SYN-ACK, which leaves now; `again`: not for the first time.
 wire::Flags syn_flags(const Config& config, Connection& c, bool retransmitted);
 
-inline bool carries_new_text(const Plan& plan) {
-  return plan.kind == PlanKind::text && !plan.text.empty() && !plan.retransmitted && !plan.probe &&
+inline bool carries_new_data(const Plan& plan) {
+  return plan.kind == PlanKind::data && !plan.data.empty() && !plan.retransmitted && !plan.probe &&
          !plan.syn;
 }
 
@@ -37,8 +37,8 @@ inline std::uint8_t traffic_class_of(const Connection& c, const Plan& plan) {
   //= rfc3168#6.1.1
   //# 3168:ECN-4 nor on a SYN or SYN-ACK
   //= rfc3168#5.2
-  //# 3168:ECN-30 the loss of new text is found out by the retransmission queue
-  if (c.ecn.tx && carries_new_text(plan)) [[unlikely]] {
+  //# 3168:ECN-30 the loss of new data is found out by the retransmission queue
+  if (c.ecn.tx && carries_new_data(plan)) [[unlikely]] {
     return static_cast<std::uint8_t>(plain | ect0);
   }
   return plain;
@@ -46,13 +46,13 @@ inline std::uint8_t traffic_class_of(const Connection& c, const Plan& plan) {
 // CWR, if it is due and this segment may carry it.
 wire::Flags cwr_flag(Connection& c, const Plan& plan);
 
-// An acceptable segment with text came, under this ECN field: the echo begins or ends, and what is
-// owed for earlier text is cut off from it. True if this segment's ACK must not be delayed: to be
-// followed by notify_ce() once its text is taken.
+// An acceptable segment with data came, under this ECN field: the echo begins or ends, and what is
+// owed for earlier data is cut off from it. True if this segment's ACK must not be delayed: to be
+// followed by notify_ce() once its data is taken.
 bool process_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags flags);
 void notify_ce(Engine& e, Connection& c);
 
-// Whether an echo at the smallest window has new text wait still, though nothing is in flight.
+// Whether an echo at the smallest window has new data wait still, though nothing is in flight.
 inline bool holds_back(const Engine& e, const Connection& c, const InFlightState& a) {
   return c.ecn.tx && e.state->now < a.pace_at && c.congestion.cwnd.count <= c.mss;
 }

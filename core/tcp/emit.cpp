@@ -36,7 +36,7 @@ wire::Partial copy_lent(const Engine& e, const memory::Source& source, std::byte
 }
 
 // Copies the queue's octets from `from` into `into`, summing them on the way.
-wire::Partial copy_text(Engine& e, InFlightState& a, Bytes from, std::span<std::byte> into) {
+wire::Partial copy_data(Engine& e, InFlightState& a, Bytes from, std::span<std::byte> into) {
   memory::SendStore::Range const range{from, Bytes{static_cast<std::uint32_t>(into.size())}};
   auto const bytes = a.send.in_first_block(e.pools, range);
   if (!bytes.empty()) {
@@ -59,14 +59,14 @@ wire::Partial copy_text(Engine& e, InFlightState& a, Bytes from, std::span<std::
 }
 
 // What answers a SYN.
-// Text on the peer's SYN is kept, but a SYN is answered for itself alone.
+// Data on the peer's SYN is kept, but a SYN is answered for itself alone.
 //= rfc9293#3.10.7.2
 //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>
 void acknowledge_syn(Engine& e, Connection& c, InFlightState& a, wire::Header& out) {
   out.acknowledgment = c.receive.irs.next();
   if (opened_fast(c)) [[unlikely]] {
     //= rfc7413#4.2.2
-    //# 7413:TFO-13 unless a cookie has vouched for the text
+    //# 7413:TFO-13 unless a cookie has vouched for the data
     out.acknowledgment = c.receive.nxt;
     a.last_ack_sent = c.receive.nxt;
     clear_delayed_acks(e, a);
@@ -141,8 +141,8 @@ void fill_acknowledgment(Engine& e, Connection& c, InFlightState& a, const Plan&
 
 void fill_urgent(const Connection& c, const InFlightState& a, const Plan& plan, wire::Header& out) {
   //= rfc9293#3.8.5
-  //# 9293:P-URG-DATA urgency is told together with text only
-  if (!c.send_urgent || plan.text.empty() || !a.send_up.after(plan.sequence)) {
+  //# 9293:P-URG-DATA urgency is told together with data only
+  if (!c.send_urgent || plan.data.empty() || !a.send_up.after(plan.sequence)) {
     return;
   }
   //= rfc9293#3.8.5
@@ -166,7 +166,7 @@ wire::Header header_of(Engine& e, Connection& c, InFlightState& a, const Plan& p
   if (plan.syn) {
     out.flags |= wire::flag::syn | ecn::syn_flags(e.config, c, plan.retransmitted);
     a.fast_open_used = a.fast_open_used || (a.fast_open_wanted && !plan.retransmitted);
-    if (!plan.text.empty() && ends_push(e, c, a, queue_begin(c) + plan.text)) {
+    if (!plan.data.empty() && ends_push(e, c, a, queue_begin(c) + plan.data)) {
       out.flags |= wire::flag::psh;
     }
   }
@@ -180,10 +180,10 @@ wire::Header header_of(Engine& e, Connection& c, InFlightState& a, const Plan& p
     out.sequence = bare_sequence(c);
   } else if (plan.kind == PlanKind::keepalive) {
     //= rfc9293#3.8.4
-    //# 9293:P-KA-PROBE, 9293:SHLD-12 SND.NXT - 1, without text
+    //# 9293:P-KA-PROBE, 9293:SHLD-12 SND.NXT - 1, without data
     out.sequence = c.send.nxt.previous();
-  } else if (!plan.text.empty()) {
-    Sequence const end = plan.sequence + plan.text;
+  } else if (!plan.data.empty()) {
+    Sequence const end = plan.sequence + plan.data;
     //= rfc9293#3.9.1.2
     //# 9293:MUST-61, 9293:P-SEND-PUSHBIT, 9293:SHLD-27 PSH where the queue or a push ends
     if (end == a.pushed || ends_push(e, c, a, end)) {
@@ -209,20 +209,20 @@ void time_segment(Engine& e, InFlightState& a, const Plan& plan, Sequence end) {
   }
 }
 
-// What sampling and pacing make of text that has left for the first time.
-void note_new_text(Engine& e, Connection& c, const Plan& plan, Bytes flight) {
-  bool const plain = !plan.text.empty() && !plan.retransmitted && !plan.probe;
+// What sampling and pacing make of data that has left for the first time.
+void note_new_data(Engine& e, Connection& c, const Plan& plan, Bytes flight) {
+  bool const plain = !plan.data.empty() && !plan.retransmitted && !plan.probe;
   if (plain && wants_marks(e.config) && !plan.syn) [[unlikely]] {
     mark_segment(e, c, flight);
   }
   if (plain && e.config.pacing && !plan.syn) [[unlikely]] {
-    pacing::note_sent(e, c, plan.text);
+    pacing::note_sent(e, c, plan.data);
   }
 }
 
 // Sequence space has left: SND.NXT, the retransmission cursor, the timer, the state.
 void note_departure(Engine& e, Connection& c, InFlightState& a, const Plan& plan) {
-  Sequence const end = plan.sequence + plan.text + Bytes{plan.syn || plan.fin ? 1u : 0u};
+  Sequence const end = plan.sequence + plan.data + Bytes{plan.syn || plan.fin ? 1u : 0u};
   time_segment(e, a, plan, end);
   if (c.sack) {
     note_on_board(e, c, plan, end);
@@ -242,15 +242,15 @@ void note_departure(Engine& e, Connection& c, InFlightState& a, const Plan& plan
       spurious::note_departure(e, c, a, plan);
     }
   } else {
-    std::uint32_t const beyond = before + plan.text.count;
+    std::uint32_t const beyond = before + plan.data.count;
     if (!plan.probe && synchronized(c.state) && beyond > c.congestion.cwnd.count) {
       a.limited += Bytes{beyond - std::max(before, c.congestion.cwnd.count)};
     }
   }
   if (end.after(c.send.nxt)) {
-    e.counters->bytes_sent += plan.text.count;
+    e.counters->bytes_sent += plan.data.count;
     c.send.nxt = end;
-    note_new_text(e, c, plan, Bytes{before});
+    note_new_data(e, c, plan, Bytes{before});
     if (plan.large) [[unlikely]] {
       path_probe::note_sent(e, c, plan);
     }
@@ -283,7 +283,7 @@ void note_departure(Engine& e, Connection& c, InFlightState& a, const Plan& plan
     tail_probe::schedule(e, c);
   }
   Instant const due = earliest_due(a);
-  // Text that follows the handshake will be watched for the least timeout, and to move a timer
+  // Data that follows the handshake will be watched for the least timeout, and to move a timer
   // costs more than one that once fires for nothing: that of a SYN is set as early.
   arm_for(e, a, plan.syn ? earlier(due, e.state->now + e.config.rto_min) : due);
 }
@@ -298,37 +298,37 @@ Bytes write_plan(Engine& e, Connection& c, InFlightState& a, const Plan& plan,
   }
   wire::Header const out = header_of(e, c, a, plan);
   //= rfc9293#3.1
-  //# 9293:MUST-2 the checksum covers pseudo-header, header and text
+  //# 9293:MUST-2 the checksum covers pseudo-header, header and data
   Bytes const options =
       write_segment_options(e, c, plan, report, into.subspan(wire::tcp_header_bytes));
   Bytes const header = Bytes{wire::tcp_header_bytes} + options;
   //= rfc9293#3.7.1
   //# 9293:P-MSS-OPTSHRINK the options of a segment count against its MSS
   Bytes const most = Bytes{wire::tcp_header_bytes} + steady_options_bytes(c) + Bytes{c.mss};
-  CHECK(header + plan.text <= most || plan.syn || plan.large);
-  Bytes text = plan.text;
+  CHECK(header + plan.data <= most || plan.syn || plan.large);
+  Bytes data = plan.data;
   wire::Partial sum;
   if (plan.kind == PlanKind::keepalive && e.config.keepalive_garbage) {
     //= rfc9293#3.8.4
     //# 9293:MAY-6 one garbage octet, for peers that answer nothing else
-    text = {1};
+    data = {1};
     into[header.count] = std::byte{0};
     sum = wire::sum(into.subspan(header.count, 1));
-  } else if (!text.empty()) {
+  } else if (!data.empty()) {
     Bytes const from = plan.sequence.since(queue_begin(c));
-    sum = copy_text(e, a, from, into.subspan(header.count, text.count));
+    sum = copy_data(e, a, from, into.subspan(header.count, data.count));
   }
   wire::PseudoHeader const pseudo{e.local_of(c), c.remote,
-                                  static_cast<std::uint8_t>(wire::IpProtocol::tcp), header + text};
+                                  static_cast<std::uint8_t>(wire::IpProtocol::tcp), header + data};
   wire::write_whole(out, options, pseudo, sum, into);
   ++c.segments_sent;
   ++e.counters->segments_sent;
   a.keepalive_probe = a.keepalive_probe && plan.kind != PlanKind::keepalive;
-  if (plan.kind == PlanKind::text) {
-    e.counters->data_segments_sent += plan.text.empty() ? 0 : 1;
+  if (plan.kind == PlanKind::data) {
+    e.counters->data_segments_out += plan.data.empty() ? 0 : 1;
     note_departure(e, c, a, plan);
   }
-  return header + text;
+  return header + data;
 }
 
 }  // namespace lockstep::tcp

@@ -66,7 +66,7 @@ struct EngineState {
   memory::ListHead notify_now;   // connections with events for this turn, by `tell`
   memory::ListHead notify_next;  // ... and for the next one
   memory::ListHead time_waits;   // oldest first
-  memory::ListHead gaps;         // active parts with text above gaps, by `gaps`, oldest gap first
+  memory::ListHead gaps;         // active parts with data above gaps, by `gaps`, oldest gap first
   // Connections whose applications were refused and that have nothing else to be told, by `tell`,
   // one list for each kind of room.
   std::array<memory::ListHead, room_kinds> wanting{};
@@ -113,7 +113,7 @@ inline constexpr std::uint32_t gap_uses = 256;
 // Handles and configuration; held outside of the arena, by value, for as long as the stack lives.
 struct Engine {
   Config config;
-  Bytes mtu_mss;           // the largest text that the link allows without options
+  Bytes mtu_mss;           // the largest data that the link allows without options
   bool mss_alone = false;  // names_mss_alone(config)
   KnownOffset ports;       // of the last connection whose port was drawn
   Connection fresh;        // what every new record begins as: fresh_connection(config)
@@ -213,7 +213,7 @@ struct Engine {
   std::uint8_t ttl_to(IpAddress remote) const {
     return remote.is_v4() || state->hop_limit6 == 0 ? config.ttl : state->hop_limit6;
   }
-  // The largest text that the link carries to `remote`, without options.
+  // The largest data that the link carries to `remote`, without options.
   Bytes link_mss(IpAddress remote) const {
     //= rfc8200#8.3
     //# 8200:V6-27 the packet's size less 60

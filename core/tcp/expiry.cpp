@@ -92,7 +92,7 @@ void advise(Engine& e, Connection& c) {
   //= rfc6298#5.4
   //# 6298:RTO-13 the earliest segment that is not acknowledged
   //= rfc9293#3.6
-  //# 9293:P-CLOSE-DELIVER text and FIN alike, until they are acknowledged
+  //# 9293:P-CLOSE-DELIVER data and FIN alike, until they are acknowledged
   //= rfc9293#3.5.1
   //# 9293:P-HALFOPEN-RETRY and a SYN, after the stale side was reset
   if (!synchronized(c.state) || !c.sack || !lose_on_timeout(e, c)) {
@@ -157,7 +157,7 @@ void expire_keepalive(Engine& e, Connection& c) {
   }
   if (!quiet) {
     c.keepalive_probes = 0;
-    // With text outstanding its own timer watches the peer: look again after another interval.
+    // With data outstanding its own timer watches the peer: look again after another interval.
     set_slow(e, c, (silent ? e.state->now : quiet_since) + idle);
     return;
   }

@@ -17,7 +17,7 @@ Duration probe_interval(const Engine& e, const Connection& c);
 Duration syn_limit(const Engine& e, std::uint32_t user_timeout_ms);
 // An acceptable segment came, perhaps while a zero window or the peer is probed: it is there.
 void heard_while_probing(Engine& e, Connection& c);
-// Whether keep-alives have their place: text of the peer's or ours may still be expected.
+// Whether keep-alives have their place: data of the peer's or ours may still be expected.
 bool is_watched(const Connection& c);
 // Keep-alive begins, if it is on.
 void begin_keepalive(Engine& e, Connection& c);

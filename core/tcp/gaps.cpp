@@ -1,4 +1,4 @@
-// Who may keep text above gaps: a share for each remote, and age under pressure.
+// Who may keep data above gaps: a share for each remote, and age under pressure.
 #include "core/tcp/gaps.hpp"
 
 #include <algorithm>

@@ -37,9 +37,9 @@ void fill_account(const Engine& e, const Connection& c, ConnectionInfo& info) {
     return since.is_never() ? over : over + e.state->now.since(since);
   };
   info.least_rtt = account->least_rtt;
-  info.account.texts_sent = account->texts_sent;
-  info.account.texts_received = account->texts_received;
-  info.account.texts_above_gaps = account->texts_above_gaps;
+  info.account.data_segments_out = account->data_segments_out;
+  info.account.data_segments_in = account->data_segments_in;
+  info.account.out_of_order_segments = account->out_of_order_segments;
   info.account.duplicates_told = account->duplicates_told;
   info.account.overtaken = account->overtaken;
   info.account.bytes_retrans = account->bytes_retrans;
@@ -58,8 +58,8 @@ void visit_account(const Account& account, FieldSink& sink) {
            static_cast<std::uint64_t>(account.congestion));
   // The rest decides nothing.
   for (std::uint64_t value :
-       {std::uint64_t{account.texts_received}, std::uint64_t{account.texts_sent},
-        std::uint64_t{account.texts_above_gaps}, std::uint64_t{account.duplicates_told},
+       {std::uint64_t{account.data_segments_in}, std::uint64_t{account.data_segments_out},
+        std::uint64_t{account.out_of_order_segments}, std::uint64_t{account.duplicates_told},
         std::uint64_t{account.overtaken.count}, account.bytes_retrans, account.octets_marked,
         std::uint64_t{account.timeouts}, std::uint64_t{account.repairs}, account.repaired_for.ns,
         account.repairs_since.ns, std::uint64_t{account.repair_end.value},

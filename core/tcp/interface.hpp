@@ -175,12 +175,12 @@ struct Local {
 struct Backlog {
   Count pending{128};
   Count admitted = Count::unlimited();
-  // Fast Open (RFC 7413): how many connections whose SYN brought text may stand in SYN-RECEIVED.
+  // Fast Open (RFC 7413): how many connections whose SYN brought data may stand in SYN-RECEIVED.
   // They are told as accepted there, and may be read from and written to. 0: off.
   //= rfc7413#4.2
   //# 7413:TFO-2 off unless the application turns it on
   //= rfc7413#6.1
-  //# 7413:TFO-20 only for applications that bear it if the same text comes twice
+  //# 7413:TFO-20 only for applications that bear it if the same data comes twice
   Count fast_open{0};
   // Of its connections from the SYN-ACK on, each as the SettingKind of its name; mss 0: no limit.
   Bytes mss{};
@@ -218,7 +218,7 @@ enum class SettingKind : std::uint8_t {
   // Only where Config::accounts is on; else they are refused as switched_off.
   keepalive_interval_ms,  // between unanswered probes: 1 to a day
   keepalive_probes,       // 1 to 255
-  mss,                    // 64 to 65,495: our SYN names no more, nor has any segment more text
+  mss,                    // 64 to 65,495: our SYN names no more, nor has any segment more data
   congestion,             // a tcp::Congestion: which controller moves cwnd from here on
 };
 
@@ -256,7 +256,7 @@ struct ConnectionInfo {
     bool window_scale = false, timestamps = false;  // both sides speak it
     WindowScale send_scale, receive_scale;
     std::uint32_t ts_recent = 0;
-    bool fast_open = false;  // text that a SYN brought, the peer's or ours, was taken
+    bool fast_open = false;  // data that a SYN brought, the peer's or ours, was taken
   } options;
   Bytes cwnd, ssthresh;
   Sequence recover;
@@ -275,7 +275,7 @@ struct ConnectionInfo {
   tcp::RateSample rate;           // the last one, if Config has rate_samples or hystart
   struct {
     bool rx = false;    // CE that arrives is echoed
-    bool tx = false;    // new text is ECT
+    bool tx = false;    // new data is ECT
     bool echo = false;  // ACKs carry ECE now
     bool cwr_due = false;
   } ecn;
@@ -284,9 +284,9 @@ struct ConnectionInfo {
   Duration least_rtt;
   std::uint32_t retries = 0;          // consecutive unanswered timeouts
   std::uint32_t persist_backoff = 0;  // probes of a window that is shut
-  Instant sent_at;                    // the last segment with text, SYN or FIN
+  Instant sent_at;                    // the last segment with data, SYN or FIN
   Instant heard_at;                   // the last acceptable segment
-  Bytes largest_heard;                // the largest text that came in a segment
+  Bytes largest_heard;                // the largest data that came in a segment
   bool reordering_seen = false;       // RFC 8985's
   bool path_limited = false;  // send.mss is what the path carries, which is less than the link
   Instant retransmit_due = Instant::never();
@@ -300,11 +300,11 @@ struct ConnectionInfo {
   std::uint64_t retransmissions = 0;
   // Where Config::accounts is on, else all zero. Times under way count up to now.
   struct {
-    std::uint32_t texts_sent = 0, texts_received = 0;  // segments with text
-    std::uint32_t texts_above_gaps = 0;                // queued above a gap
-    std::uint32_t duplicates_told = 0;                 // D-SACK blocks of the peer
+    std::uint32_t data_segments_out = 0, data_segments_in = 0;  // segments with data
+    std::uint32_t out_of_order_segments = 0;                    // queued above a gap
+    std::uint32_t duplicates_told = 0;                          // D-SACK blocks of the peer
     Bytes overtaken;                          // of what came out of order: how far behind, at most
-    std::uint64_t bytes_retrans = 0;          // of text, sent again
+    std::uint64_t bytes_retrans = 0;          // of data, sent again
     std::uint64_t octets_marked = 0;          // acknowledged under ECE
     std::uint32_t timeouts = 0, repairs = 0;  // ... and recoveries that they began
     Duration repairing;                       // in such recoveries

@@ -105,8 +105,8 @@ void check_account(const Engine& e, const Connection& c, const Account& account)
   CHECK(account.repairs_since.is_never() || account.repairs_since <= e.state->now);
   CHECK(account.repairs_since.is_never() || account.repair_end.after(c.send.una));
   CHECK(account.rwnd_limited_since.is_never() || account.rwnd_limited_since <= e.state->now);
-  CHECK(account.texts_sent <= c.segments_sent);
-  CHECK(account.texts_received <= c.segments_received);
+  CHECK(account.data_segments_out <= c.segments_sent);
+  CHECK(account.data_segments_in <= c.segments_received);
   CHECK(account.mss == 0 || c.mss_max <= account.mss);
 }
 

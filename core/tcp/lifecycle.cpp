@@ -301,7 +301,7 @@ bool make_room_for_one(Engine& e) {
 }
 
 void release_if_idle(Engine& e, Connection& c, InFlightState& a) {
-  // What says more of the text that was in flight or of its ACKs is nothing without it: the flight
+  // What says more of the data that was in flight or of its ACKs is nothing without it: the flight
   // is empty, so limited transmit has sent none of it.
   bool const idle = c.send.una == c.send.nxt && a.send.empty() && a.extents == nil &&
                     a.pending_ack_first == nil && a.delayed_segments == 0 && !a.any() &&

@@ -1,4 +1,4 @@
-// What leaves next: retransmissions, new text, ACKs, probes, in that order of choice.
+// What leaves next: retransmissions, new data, ACKs, probes, in that order of choice.
 #include "core/tcp/output.hpp"
 
 #include <algorithm>
@@ -40,12 +40,12 @@ Sequence retransmit_right_edge(const Connection& c, const InFlightState& a) {
 
 namespace {
 
-// The queue of text in sequence numbers, and how far the peer lets us go.
+// The queue of data in sequence numbers, and how far the peer lets us go.
 struct SendWindow {
   Sequence begin;        // of the queue's first octet
   Sequence end;          // after its last: where the FIN goes
   Sequence right;        // SND.UNA + SND.WND
-  bool fin_due = false;  // a FIN follows the text and was not sent
+  bool fin_due = false;  // a FIN follows the data and was not sent
 };
 
 SendWindow send_window_of(const Connection& c, const InFlightState& a) {
@@ -59,7 +59,7 @@ SendWindow send_window_of(const Connection& c, const InFlightState& a) {
 
 Plan syn_plan(const Connection& c, bool retransmitted) {
   Plan plan;
-  plan.kind = PlanKind::text;
+  plan.kind = PlanKind::data;
   plan.sequence = c.send.iss;
   plan.syn = true;
   plan.retransmitted = retransmitted;
@@ -74,7 +74,7 @@ Plan syn_plan(const Connection& c, bool retransmitted) {
   Plan plan;
   Sequence const next = a.retransmit_next;
   if (syn_unacknowledged(c)) {
-    // Text that the first SYN brought waits for the answer.
+    // Data that the first SYN brought waits for the answer.
     return next == c.send.una ? syn_plan(c, true) : plan;
   }
   if (a.board.order.count != 0) {
@@ -88,18 +88,18 @@ Plan syn_plan(const Connection& c, bool retransmitted) {
   if (!first && next.since(c.send.una) + Bytes{c.mss} > c.congestion.cwnd) {
     return plan;
   }
-  // What a refused probe left is one octet: new text fills its segment up.
+  // What a refused probe left is one octet: new data fills its segment up.
   bool const tiny = flight_size(c).count <= 1;
   Sequence const last = tiny ? window.end : first_of(c.send.nxt, window.end);
   std::uint32_t const allowed =
       std::min(retransmit_right_edge(c, a).since(next).count, eff_snd_mss(c, a));
-  plan.text = within_record(e, c, a, next, {std::min(last.since(next).count, allowed)});
+  plan.data = within_record(e, c, a, next, {std::min(last.since(next).count, allowed)});
   plan.sequence = next;
   plan.retransmitted = true;
-  bool const at_end = next + plan.text == window.end;
+  bool const at_end = next + plan.data == window.end;
   plan.fin = c.fin_sent && at_end && next.at_or_before(window.end) &&
              (window.end.before(window.right) || first);
-  plan.kind = plan.text.empty() && !plan.fin ? PlanKind::none : PlanKind::text;
+  plan.kind = plan.data.empty() && !plan.fin ? PlanKind::none : PlanKind::data;
   return plan;
 }
 
@@ -108,13 +108,13 @@ Plan syn_plan(const Connection& c, bool retransmitted) {
 [[gnu::cold]] Plan plan_probe(const Connection& c, const InFlightState& a) {
   Plan plan;
   SendWindow const window = send_window_of(c, a);
-  plan.kind = PlanKind::text;
+  plan.kind = PlanKind::data;
   plan.probe = true;
   plan.sequence = c.send.una;
   plan.retransmitted = c.send.una != c.send.nxt;
-  plan.text = {window.end.after(c.send.una) ? 1u : 0u};
-  plan.fin = plan.text.empty() && c.fin_queued;
-  if (plan.text.empty() && !plan.fin) {
+  plan.data = {window.end.after(c.send.una) ? 1u : 0u};
+  plan.fin = plan.data.empty() && c.fin_queued;
+  if (plan.data.empty() && !plan.fin) {
     plan.kind = PlanKind::none;
   }
   return plan;
@@ -150,7 +150,7 @@ std::uint32_t congestion_room(Engine& e, const Connection& c) {
 }
 
 struct Offer {
-  std::uint32_t queued;  // D: text that was never sent, up to where a record ends
+  std::uint32_t queued;  // D: data that was never sent, up to where a record ends
   std::uint32_t usable;  // U: what the peer's window leaves
   std::uint32_t cwnd;    // what congestion control leaves
   bool pushed = false;   // to the end of `queued`
@@ -190,7 +190,7 @@ std::uint32_t worth_sending(const Connection& c, const InFlightState& a, const O
   //= rfc9293#3.7.4
   //# 9293:P-NAGLE, 9293:SHLD-7, 9293:MUST-17 less waits until all is acknowledged, if Nagle is on
   //= rfc5682#2.1
-  //# 5682:FRTO-4 nor does F-RTO's new text wait
+  //# 5682:FRTO-4 nor does F-RTO's new data wait
   bool const alone = c.send.nxt == c.send.una || !c.nagle || offer.closed || spurious::watches(a);
   //= rfc9293#3.7.4
   //# 9293:P-NAGLE-CWND and whatever Nagle says, congestion control comes first
@@ -227,7 +227,7 @@ std::uint32_t worth_sending(const Connection& c, const InFlightState& a, const O
     a.retransmit_due = e.state->now + probe_interval(e, c);
   } else {
     //= rfc9293#3.9.1.2
-    //# 9293:MUST-60 text without a PUSH is not held back for ever
+    //# 9293:MUST-60 data without a PUSH is not held back for ever
     a.mode = RetransmitMode::sws_override;
     a.retransmit_due = e.state->now + e.config.sws_override;
   }
@@ -241,7 +241,7 @@ void restart_if_idle(Engine& e, Connection& c) {
   }
 }
 
-// Text that answers a SYN which was opened fast.
+// Data that answers a SYN which was opened fast.
 [[gnu::cold]] Plan plan_early(Engine& e, const Connection& c, const InFlightState& a) {
   Plan plan;
   if (c.state != State::syn_received || !opened_fast(c)) {
@@ -252,10 +252,10 @@ void restart_if_idle(Engine& e, Connection& c) {
   std::uint32_t const full = eff_snd_mss(c, a);
   //= rfc7413#4.2.2
   //# 7413:TFO-16 within the window that the SYN offers, and the initial window
-  plan.text = {std::min({offer.queued, offer.usable, offer.cwnd, full})};
+  plan.data = {std::min({offer.queued, offer.usable, offer.cwnd, full})};
   plan.sequence = c.send.nxt;
-  bool const worth = plan.text.count == full || (offer.pushed && plan.text.count == offer.queued);
-  plan.kind = plan.text.empty() || !worth ? PlanKind::none : PlanKind::text;
+  bool const worth = plan.data.count == full || (offer.pushed && plan.data.count == offer.queued);
+  plan.kind = plan.data.empty() || !worth ? PlanKind::none : PlanKind::data;
   return plan;
 }
 
@@ -267,8 +267,8 @@ Plan plan_opening(Engine& e, Connection& c, const InFlightState& a) {
   Plan plan = syn_plan(c, false);
   if (a.fast_open_wanted) [[unlikely]] {
     //= rfc7413#4.2.2
-    //# 7413:TFO-11 with a cookie the SYN carries text, and SND.NXT covers it
-    plan.text = fast_open_text(e, c, plan);
+    //# 7413:TFO-11 with a cookie the SYN carries data, and SND.NXT covers it
+    plan.data = fast_open_data(e, c, plan);
   }
   return plan;
 }
@@ -277,7 +277,7 @@ Plan plan_opening(Engine& e, Connection& c, const InFlightState& a) {
 //= rfc5681#2
 //# 5681:CC-1, 5681:CC-32 never beyond the highest ACK plus min(cwnd, rwnd)
 //= rfc9293#3.7
-//# 9293:P-NO-BOUNDARY segments follow windows and sizes, not the calls that queued the text
+//# 9293:P-NO-BOUNDARY segments follow windows and sizes, not the calls that queued the data
 void plan_new(Engine& e, Connection& c, InFlightState& a, Plan& plan) {
   if (!synchronized(c.state)) [[unlikely]] {
     plan = plan_opening(e, c, a);
@@ -292,15 +292,15 @@ void plan_new(Engine& e, Connection& c, InFlightState& a, Plan& plan) {
   //= rfc9293#3.8.6
   //# 9293:SHLD-15, 9293:MUST-34 a shrunk window may leave less than nothing: then nothing is sent
   //= rfc7323#2.4
-  //# 7323:TS-8 new text stays within what the newest ACK offers
+  //# 7323:TS-8 new data stays within what the newest ACK offers
   Offer const offer = offer_of(e, c, a, window);
-  plan.text = {worth_sending(c, a, offer)};
+  plan.data = {worth_sending(c, a, offer)};
   plan.sequence = c.send.nxt;
   //= rfc9293#3.10.4
   //# 9293:P-CLOSE-QUEUED, 9293:P-CLOSE-CLOSEWAIT the FIN goes after all that was queued
   plan.fin =
-      window.fin_due && c.send.nxt + plan.text == window.end && plan.text.count < offer.usable;
-  if (plan.text.empty() && !plan.fin) {
+      window.fin_due && c.send.nxt + plan.data == window.end && plan.data.count < offer.usable;
+  if (plan.data.empty() && !plan.fin) {
     if (accounts_kept(e)) [[unlikely]] {
       std::uint32_t const wanted = std::min(offer.queued, eff_snd_mss(c, a));
       accounts::note_waiting(e, c, offer.usable < wanted && offer.usable < offer.cwnd);
@@ -312,10 +312,10 @@ void plan_new(Engine& e, Connection& c, InFlightState& a, Plan& plan) {
     pacing::wait(e, c);
     return;
   }
-  plan.kind = PlanKind::text;
+  plan.kind = PlanKind::data;
 }
 
-// A segment without text, or none.
+// A segment without data, or none.
 void bare(Plan& plan, PlanKind kind) {
   plan = Plan{};
   plan.kind = kind;
@@ -381,7 +381,7 @@ Plan plan_next(Engine& e, Connection& c) {
   }
   InFlightState& a = e.active(c);
   // Not before our SYN: what came behind the peer's in one burst must not be answered ahead of it.
-  // Nor may text carry what an ACK of its own has to say: that the echo was another before.
+  // Nor may data carry what an ACK of its own has to say: that the echo was another before.
   if ((a.pending_ack_duplicates | a.pending_ack_cut) != 0 &&
       (c.send.nxt != c.send.iss || synchronized(c.state))) {
     plan.kind = PlanKind::ack;

@@ -1,36 +1,36 @@
-// What leaves next, and its bytes: retransmissions, new text, ACKs, probes.
+// What leaves next, and its bytes: retransmissions, new data, ACKs, probes.
 #pragma once
 
 #include "core/tcp/engine.hpp"
 
 namespace lockstep::tcp {
 
-enum class PlanKind : std::uint8_t { none, ack, keepalive, text };
+enum class PlanKind : std::uint8_t { none, ack, keepalive, data };
 
 // One segment, decided but not written.
 struct Plan {
   PlanKind kind = PlanKind::none;
   Sequence sequence;
-  Bytes text;
+  Bytes data;
   bool syn = false;
   bool fin = false;
   bool retransmitted = false;  // a retransmission
   bool probe = false;          // of a zero window
   bool loss_probe = false;     // RFC 8985's tail loss probe
   bool rescue = false;         // RFC 6675's rescue retransmission
-  bool large = false;          // RFC 4821's probe: more text than the MSS of now
+  bool large = false;          // RFC 4821's probe: more data than the MSS of now
 };
 
 // Our SYN is not acknowledged. The state tells as well: a stream comes back to its ISS after 4 GiB.
 inline bool syn_unacknowledged(const Connection& c) {
   return !synchronized(c.state) && c.send.una == c.send.iss;
 }
-// The sequence number of the first octet in the queue of text.
+// The sequence number of the first octet in the queue of data.
 inline Sequence queue_begin(const Connection& c) {
   return syn_unacknowledged(c) ? c.send.una.next() : c.send.una;
 }
 
-// The number of a segment without text. Beyond the edge of a window that is shut, or was shrunk, a
+// The number of a segment without data. Beyond the edge of a window that is shut, or was shrunk, a
 // strict receiver takes nothing, not even the ACK field; there it is the edge, as in Linux and BSD.
 // (An edge that moved left by less than a unit of its scale is only rounded.)
 inline Sequence bare_sequence(const Connection& c) {

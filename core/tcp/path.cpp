@@ -153,7 +153,7 @@ Drop process_packet_too_big(Engine& e, const internet::IcmpError& error,
     return Drop::icmp_mtu_refused;
   }
   //= rfc5927#7.2
-  //# 5927:ICMP-5 where text of that size was acknowledged before, only a timeout proves it
+  //# 5927:ICMP-5 where data of that size was acknowledged before, only a timeout proves it
   InFlightState& a = e.active(c);
   bool const proven = synchronized(c.state) && c.send.una != c.send.iss.next();
   if (!proven || c.retries != 0) {

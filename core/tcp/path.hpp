@@ -10,7 +10,7 @@ namespace lockstep::tcp {
 // Octets of the IP and TCP headers, without options.
 inline std::uint32_t header_bytes(const Connection& c) { return c.remote.is_v4() ? 40 : 60; }
 
-// Octets of each packet besides its text: headers, and what is in all of them whatever they are.
+// Octets of each packet besides its data: headers, and what is in all of them whatever they are.
 inline std::uint32_t overhead(const Connection& c) {
   return header_bytes(c) + steady_options_bytes(c).count;
 }

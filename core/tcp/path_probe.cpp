@@ -1,4 +1,4 @@
-// Packetization-layer path MTU discovery (RFC 4821): probes of real text, and black holes.
+// Packetization-layer path MTU discovery (RFC 4821): probes of real data, and black holes.
 #include "core/tcp/path_probe.hpp"
 
 #include <algorithm>
@@ -94,26 +94,26 @@ void judge_silence(Engine& e, Connection& c) {
   if (size <= packet_bytes(c) || !plain) {
     return Step::none;
   }
-  Bytes const text{size - overhead(c)};
+  Bytes const data{size - overhead(c)};
   //= rfc4821#7.4
-  //# 4821:PLP-11 there is text for it, and both windows are larger
+  //# 4821:PLP-11 there is data for it, and both windows are larger
   //# 4821:PLP-12 by as much as makes the peer tell of its loss
-  Bytes const needed = text + Bytes{e.config.duplicate_acks.value * c.mss};
+  Bytes const needed = data + Bytes{e.config.duplicate_acks.value * c.mss};
   Bytes const queued = (queue_begin(c) + a.send.length()).since(c.send.nxt);
   Bytes const usable = (c.send.una + c.send.wnd).since(c.send.nxt);
   if (queued < needed || usable < needed || c.congestion.cwnd < needed) {
     return Step::none;
   }
-  if (within_record(e, c, a, c.send.nxt, text) < text) {
+  if (within_record(e, c, a, c.send.nxt, data) < data) {
     return Step::none;
   }
-  if (c.congestion.cwnd < flight_size(c) + text) {
+  if (c.congestion.cwnd < flight_size(c) + data) {
     return Step::hold;
   }
   out = Plan{};
-  out.kind = PlanKind::text;
+  out.kind = PlanKind::data;
   out.sequence = c.send.nxt;
-  out.text = text;
+  out.data = data;
   out.large = true;
   return Step::probe;
 }
@@ -121,8 +121,8 @@ void judge_silence(Engine& e, Connection& c) {
 void note_sent(Engine& e, Connection& c, const Plan& plan) {
   PathProbe& probe = e.active(c).path_probe;
   probe.begin = plan.sequence;
-  probe.end = plan.sequence + plan.text;
-  probe.size = static_cast<std::uint16_t>(plan.text.count + overhead(c));
+  probe.end = plan.sequence + plan.data;
+  probe.size = static_cast<std::uint16_t>(plan.data.count + overhead(c));
   ++e.counters->path_probes;
   e.paths.probed(c.remote);
 }

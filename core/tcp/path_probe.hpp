@@ -1,4 +1,4 @@
-// Packetization-layer path MTU discovery (RFC 4821): probes of real text, and black holes.
+// Packetization-layer path MTU discovery (RFC 4821): probes of real data, and black holes.
 #pragma once
 
 #include "core/tcp/engine.hpp"
@@ -6,7 +6,7 @@
 
 namespace lockstep::tcp::path_probe {
 
-// What a connection whose path is limited does next: nothing of it, hold new text back until the
+// What a connection whose path is limited does next: nothing of it, hold new data back until the
 // window has room for a probe, or send one.
 enum class Step : std::uint8_t { none, hold, probe };
 // Fills `out` for a probe: one segment that is larger than the path is known to carry. O(1).

@@ -46,7 +46,7 @@ void forget_delayed(InFlightState& a) {
   a.delayed_ack_due = Instant::never();
 }
 
-// The text since the last ACK becomes a record, or joins the record before it.
+// The data since the last ACK becomes a record, or joins the record before it.
 //= rfc9293#3.10.7.4
 //# 9293:MUST-58 ACKs of one burst are aggregated
 void cut_delayed(Engine& e, Connection& c, InFlightState& a) {
@@ -82,14 +82,14 @@ void cut_delayed(Engine& e, Connection& c, InFlightState& a) {
 }  // namespace
 
 //= rfc9293#3.10.3
-//# 9293:P-RECV-ACK taking text makes an ACK owed
-void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes text) {
+//# 9293:P-RECV-ACK taking data makes an ACK owed
+void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
   if (a.delayed_segments == 0) {
-    a.delayed_begin = c.receive.nxt - text;
+    a.delayed_begin = c.receive.nxt - data;
   }
-  a.delayed += text;
+  a.delayed += data;
   constexpr std::uint32_t unbroken_max = 1u << 30;
-  c.unbroken = {std::min(c.unbroken.count + std::min(text.count, unbroken_max), unbroken_max)};
+  c.unbroken = {std::min(c.unbroken.count + std::min(data.count, unbroken_max), unbroken_max)};
   a.delayed_segments = static_cast<std::uint8_t>(std::min(a.delayed_segments + 1, 255));
   make_ready(e, c, a);
   //= rfc9293#3.8.6.3
@@ -106,7 +106,7 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes text) {
   //= rfc5681#4.2
   //# 5681:CC-37 within 500 ms of the first unacknowledged segment
   if (a.delayed_segments == 1) {
-    // Set on the wheel by leave_ready(), if it is still owed then: mostly text has carried it.
+    // Set on the wheel by leave_ready(), if it is still owed then: mostly data has carried it.
     a.delayed_ack_due = e.state->now + e.config.delayed_ack;
   }
 }
@@ -127,7 +127,7 @@ void ack_now(Engine& e, Connection& c) {
         a->pending_ack_last != nil &&
         e.pending_acks[a->pending_ack_last].kind == PendingAck::Kind::cumulative;
     if (cumulative && !e.pending_acks[a->pending_ack_last].cut) {
-      // Text and FIN of one segment draw one ACK: what was owed for the text says the newest.
+      // Data and FIN of one segment draw one ACK: what was owed for the data says the newest.
       align_edge(c);
       PendingAck& last = e.pending_acks[a->pending_ack_last];
       last.ack = c.receive.nxt;

@@ -5,9 +5,9 @@
 
 namespace lockstep::tcp {
 
-// In-order text of `text` octets was accepted: owed after the second full-sized segment, or when
+// In-order data of `data` octets was accepted: owed after the second full-sized segment, or when
 // the delayed-ACK timer fires.
-void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes text);
+void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data);
 // An ACK is owed at once: a FIN, a filled gap, a probe.
 void ack_now(Engine& e, Connection& c);
 // A segment that must be answered by an ACK of its own: out of order, duplicate, unacceptable.

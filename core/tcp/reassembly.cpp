@@ -1,4 +1,4 @@
-// Text into order: frames on loan within the turn, the block store beyond it, FIN in its place.
+// Data into order: frames on loan within the turn, the block store beyond it, FIN in its place.
 #include "core/tcp/reassembly.hpp"
 
 #include <algorithm>
@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::uint16_t no_loan = 0xffff;
 
-// The part of `text` that lies in [begin, end).
-std::span<const std::byte> part_of(const Text& text, Sequence begin, Sequence end) {
-  return text.bytes.subspan(begin.since(text.begin).count, end.since(begin).count);
+// The part of `data` that lies in [begin, end).
+std::span<const std::byte> part_of(const SegmentData& data, Sequence begin, Sequence end) {
+  return data.bytes.subspan(begin.since(data.begin).count, end.since(begin).count);
 }
 
 // Lends the in-order bytes from their frame: no copy unless the application leaves them.
-void lend_text(Engine& e, InFlightState& a, const Loan& loan) {
+void lend_data(Engine& e, InFlightState& a, const Loan& loan) {
   CHECK(e.state->loan_count < e.loans.size());
   std::uint16_t const index = e.state->loan_count++;
   e.loans[index] = loan;
@@ -100,16 +100,16 @@ Sequence next_extent(const Engine& e, const InFlightState& a, Sequence from, Seq
 }
 
 //= rfc9293#3.10.7.4
-//# 9293:P-TEXT-DELIVER, 9293:P-TEXT-RCVNXT in-order text is delivered and RCV.NXT moves over it
+//# 9293:P-TEXT-DELIVER, 9293:P-TEXT-RCVNXT in-order data is delivered and RCV.NXT moves over it
 //= rfc9293#3.4
 //# 9293:P-ACK-CUMUL RCV.NXT is acknowledged only when every octet before it has come
-Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const Text& text) {
+Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentData& data) {
   Sequence const before = c.receive.nxt;
   bool first = true;
   bool filled = false;
-  while (c.receive.nxt.before(text.end())) {
+  while (c.receive.nxt.before(data.end())) {
     Sequence const begin = c.receive.nxt;
-    Sequence const end = next_extent(e, a, begin, text.end());
+    Sequence const end = next_extent(e, a, begin, data.end());
     CHECK(end.after(begin));
     bool const lends = first && synchronized(c.state);
     Bytes const length = end.since(begin);
@@ -117,9 +117,9 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const Text& tex
                 : a.receive.reserve(e.pools.blocks, begin, length))) {
       break;
     }
-    auto const bytes = part_of(text, begin, end);
+    auto const bytes = part_of(data, begin, end);
     if (lends) {
-      lend_text(e, a, {bytes.data(), begin, length, e.slot_of(c), c.generation, no_loan});
+      lend_data(e, a, {bytes.data(), begin, length, e.slot_of(c), c.generation, no_loan});
     } else {
       a.receive.put(e.pools.blocks, begin, bytes);
     }
@@ -144,7 +144,7 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const Text& tex
   }
   // What one segment brought: a gap that it filled makes none larger.
   c.rcv_mss = static_cast<std::uint16_t>(std::max<std::uint32_t>(
-      c.rcv_mss, std::min(static_cast<std::uint32_t>(text.bytes.size()), e.config.mss.count)));
+      c.rcv_mss, std::min(static_cast<std::uint32_t>(data.bytes.size()), e.config.mss.count)));
   clear_duplicate_acks(e, c, a);
   ack_for_data(e, c, a, gained);
   if (synchronized(c.state) || opened_fast(c)) {
@@ -154,10 +154,10 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const Text& tex
 }
 
 // Whether [begin, end) joins a range that is known already.
-[[gnu::cold]] bool joins_range(const Engine& e, const InFlightState& a, const Text& text) {
+[[gnu::cold]] bool joins_range(const Engine& e, const InFlightState& a, const SegmentData& data) {
   for (Index i = a.extents; i != nil; i = e.extents[i].next) {
     Extent const& extent = e.extents[i];
-    if (extent.begin.at_or_before(text.end()) && extent.end.at_or_after(text.begin)) {
+    if (extent.begin.at_or_before(data.end()) && extent.end.at_or_after(data.begin)) {
       return true;
     }
   }
@@ -166,9 +166,9 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const Text& tex
 
 // Makes [begin, end) known as received, joined with the ranges that it touches.
 [[gnu::cold]] void insert_extent(Engine& e, const Connection& c, InFlightState& a,
-                                 const Text& text) {
-  Sequence const begin = text.begin;
-  Sequence const end = text.end();
+                                 const SegmentData& data) {
+  Sequence const begin = data.begin;
+  Sequence const end = data.end();
   ++a.extent_stamp;
   Index before = nil;
   Index index = a.extents;
@@ -198,7 +198,7 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const Text& tex
 }
 
 // Stores the octets of [begin, end), which did not come before; nothing if it is empty.
-[[gnu::cold]] void put_new(Engine& e, InFlightState& a, const Text& text, Extent range) {
+[[gnu::cold]] void put_new(Engine& e, InFlightState& a, const SegmentData& data, Extent range) {
   if (!range.begin.before(range.end)) {
     return;
   }
@@ -207,30 +207,30 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const Text& tex
   CHECK(reserved);
   //= rfc9293#3.10
   //# 9293:P-EV-OVERLAP only the new part of an overlapping segment is taken
-  a.receive.put(e.pools.blocks, range.begin, part_of(text, range.begin, range.end));
+  a.receive.put(e.pools.blocks, range.begin, part_of(data, range.begin, range.end));
 }
 
 //= rfc9293#3.10.7.4
 //# 9293:SHLD-31 out-of-order segments inside the window are queued
 [[gnu::cold]] Drop accept_above_gap(Engine& e, const Connection& c, InFlightState& a,
-                                    const Text& text) {
-  Bytes const length = text.end().since(text.begin);
-  Count const missing = a.receive.blocks_missing(e.pools.blocks, text.begin, length);
+                                    const SegmentData& data) {
+  Bytes const length = data.end().since(data.begin);
+  Count const missing = a.receive.blocks_missing(e.pools.blocks, data.begin, length);
   recount_gap_blocks(e, c, a);
-  bool const fresh = !joins_range(e, a, text);
+  bool const fresh = !joins_range(e, a, data);
   if ((fresh && a.extent_count >= e.config.extents_per_connection.value) ||
       !gaps::make_room(e, c, a, missing, fresh)) {
     return Drop::tcp_out_of_order_refused;
   }
   gaps::add_blocks(e, c, a, missing);
-  Sequence from = text.begin;
-  for (Index i = a.extents; i != nil && from.before(text.end()); i = e.extents[i].next) {
+  Sequence from = data.begin;
+  for (Index i = a.extents; i != nil && from.before(data.end()); i = e.extents[i].next) {
     Extent const& extent = e.extents[i];
-    put_new(e, a, text, {from, first_of(extent.begin, text.end())});
+    put_new(e, a, data, {from, first_of(extent.begin, data.end())});
     from = last_of(from, extent.end);
   }
-  put_new(e, a, text, {from, text.end()});
-  insert_extent(e, c, a, text);
+  put_new(e, a, data, {from, data.end()});
+  insert_extent(e, c, a, data);
   return Drop::none;
 }
 
@@ -256,42 +256,42 @@ Drop remember_fin(const Engine& e, const Connection& c, InFlightState& a, Sequen
 
 }  // namespace
 
-Drop accept_data(Engine& e, Connection& c, const Text& whole, const wire::Segment& segment) {
+Drop accept_data(Engine& e, Connection& c, const SegmentData& whole, const wire::Segment& segment) {
   InFlightState* const active = ensure_active(e, c);
   if (active == nullptr) {
     return Drop::tcp_store_full;
   }
   InFlightState& a = *active;
-  Text text = whole;
-  if (a.fin_known && text.end().after(a.fin_at)) {
+  SegmentData data = whole;
+  if (a.fin_known && data.end().after(a.fin_at)) {
     //= rfc9293#3.4
     //# 9293:P-CTL-ONCE the first FIN fixes where the stream ends
-    text.fin = false;
-    if (text.begin.at_or_after(a.fin_at)) {
+    data.fin = false;
+    if (data.begin.at_or_after(a.fin_at)) {
       ack_duplicate(e, c, segment);
       return Drop::tcp_data_after_fin;
     }
-    text.bytes = text.bytes.first(a.fin_at.since(text.begin).count);
+    data.bytes = data.bytes.first(a.fin_at.since(data.begin).count);
   }
   if (c.sack && (a.extents != nil || segment.sequence.before(c.receive.nxt))) {
     find_duplicate(e, c, a, segment);
   }
   Drop drop = Drop::none;
   Sequence const before = c.receive.nxt;
-  bool const in_order = text.begin == before;
-  if (!text.bytes.empty()) {
-    drop = in_order ? accept_in_order(e, c, a, text) : accept_above_gap(e, c, a, text);
+  bool const in_order = data.begin == before;
+  if (!data.bytes.empty()) {
+    drop = in_order ? accept_in_order(e, c, a, data) : accept_above_gap(e, c, a, data);
     if (accounts_kept(e) && drop == Drop::none) [[unlikely]] {
-      accounts::note_text(e, c, segment, in_order);
+      accounts::note_data(e, c, segment, in_order);
     }
   }
-  if (text.fin && drop == Drop::none) {
-    drop = remember_fin(e, c, a, text.end());
+  if (data.fin && drop == Drop::none) {
+    drop = remember_fin(e, c, a, data.end());
   }
   //= rfc5681#3.2
   //# 5681:CC-14 an out-of-order segment draws a duplicate ACK at once
   //= rfc5681#4.2
-  //# 5681:CC-28 but only one: text that was taken has its own already, whatever became of its FIN
+  //# 5681:CC-28 but only one: data that was taken has its own already, whatever became of its FIN
   if (c.receive.nxt == before && (!in_order || drop != Drop::none)) {
     ack_duplicate(e, c, segment);
   }
@@ -435,7 +435,7 @@ void settle_loans(Engine& e) {
     Sequence const begin = last_of(loan.begin, c->receive.read);
     Sequence const end = loan.begin + loan.length;
     if (begin.before(end)) {
-      // What was promised to it is taken, unless text above a gap has taken it since.
+      // What was promised to it is taken, unless data above a gap has taken it since.
       std::uint32_t const kept = std::min(a.promised, memory::ReceiveStore::blocks_touched(
                                                           e.pools.blocks, begin, end.since(begin)));
       e.pools.blocks.release(Count{kept});

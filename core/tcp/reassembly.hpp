@@ -1,4 +1,4 @@
-// Text into order: frames on loan within the turn, the block store beyond it, FIN in its place.
+// Data into order: frames on loan within the turn, the block store beyond it, FIN in its place.
 #pragma once
 
 #include "core/tcp/engine.hpp"
@@ -6,7 +6,7 @@
 namespace lockstep::tcp {
 
 // What a segment still brings after it was trimmed to the window.
-struct Text {
+struct SegmentData {
   Sequence begin;
   std::span<const std::byte> bytes;
   bool fin = false;  // follows the bytes
@@ -14,9 +14,9 @@ struct Text {
   Sequence end() const { return begin + Bytes{static_cast<std::uint32_t>(bytes.size())}; }
 };
 
-// Takes the text of an acceptable segment: delivers what is in order, keeps what is above a gap,
-// owes the ACKs that this asks for. Returns why text was refused, or none.
-Drop accept_data(Engine& e, Connection& c, const Text& text, const wire::Segment& segment);
+// Takes the data of an acceptable segment: delivers what is in order, keeps what is above a gap,
+// owes the ACKs that this asks for. Returns why data was refused, or none.
+Drop accept_data(Engine& e, Connection& c, const SegmentData& data, const wire::Segment& segment);
 // RCV.NXT may have reached the peer's FIN: moves over it, tells, and changes the state.
 void process_fin_if_due(Engine& e, Connection& c);
 

@@ -6,10 +6,10 @@
 namespace lockstep::tcp {
 
 [[gnu::cold]] Bytes up_to_record_end(const Engine& e, const Connection& c, Sequence begin,
-                                     Bytes text) {
+                                     Bytes data) {
   InFlightState const& a = e.active(c);
   Bytes const from = begin.since(queue_begin(c));
-  return from < a.send.length() ? a.send.within_record(e.pools, {from, text}) : text;
+  return from < a.send.length() ? a.send.within_record(e.pools, {from, data}) : data;
 }
 
 [[gnu::cold]] Bytes queued_of_record(const Engine& e, const Connection& c, Bytes queued) {

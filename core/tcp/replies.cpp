@@ -9,7 +9,7 @@
 namespace lockstep::tcp {
 namespace {
 
-// A segment without text goes into the reply queue, with options or (null) without; if that is
+// A segment without data goes into the reply queue, with options or (null) without; if that is
 // full it is lost, as on the wire, and counted.
 void push(Engine& e, internet::ReplyHeader header, const wire::Header& segment,
           const wire::Options* named) {

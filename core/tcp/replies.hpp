@@ -5,7 +5,7 @@
 
 namespace lockstep::tcp {
 
-// A segment without text goes into the reply queue; if that is full it is lost, as on the wire, and
+// A segment without data goes into the reply queue; if that is full it is lost, as on the wire, and
 // counted. Protocol and length of the header are filled in here.
 void reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& segment);
 // The reset that answers a segment without a connection, or one that acknowledges what was never

@@ -8,7 +8,7 @@
 namespace lockstep::tcp {
 
 // How many blocks are receiving's alone, and how many are writing's. Two stacks that both filled
-// theirs with text to send could never open a window to each other again; and an application that
+// theirs with data to send could never open a window to each other again; and an application that
 // reads no more than it can write would wait for its own octets if unread ones filled the store.
 inline Count blocks_kept_to_receive(const Config& config) {
   return {std::max(2 * config.reserve_blocks.value, config.blocks_max.value / 4)};

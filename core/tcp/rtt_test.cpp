@@ -101,7 +101,7 @@ TEST(Rtt, BackOffDoublesUntilASample) {
 
 //= rfc6298#5.7
 //= type=test
-//# 6298:RTO-16 three seconds when text begins after a lost SYN, unless a sample was had
+//# 6298:RTO-16 three seconds when data begins after a lost SYN, unless a sample was had
 TEST(Rtt, DataBeginsAfterALostSyn) {
   Config config;
   RttVariables rtt;

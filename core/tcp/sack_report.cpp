@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t fixed_bytes = 4;  // two NOPs, kind and length
 constexpr std::uint32_t block_bytes = 8;
-// With less than this a segment with text reports nothing: it would be mostly header.
+// With less than this a segment with data reports nothing: it would be mostly header.
 constexpr std::uint32_t mss_with_report = 128;
 
 //= rfc2018#3
@@ -147,7 +147,7 @@ Report pop_sack_report(Engine& e, Connection& c, const Plan& plan) {
   }
   if (a.extents != nil || a.has_duplicate) {
     // As much as the plan has left room for.
-    std::uint32_t const taken = plan.text.count + fixed_bytes;
+    std::uint32_t const taken = plan.data.count + fixed_bytes;
     std::uint32_t const room = c.mss - std::min(taken, std::uint32_t{c.mss});
     report = report_now(e, a, std::min(blocks_max(c), room / block_bytes));
   }

@@ -17,8 +17,8 @@ struct Report {
 
 // Octets of sequence space that came twice: told by the next ACK.
 void note_duplicate(InFlightState& a, const Range& range);
-// What of a segment's text has been received before: the first such part. To be called before the
-// text is taken.
+// What of a segment's data has been received before: the first such part. To be called before the
+// data is taken.
 void find_duplicate(const Engine& e, const Connection& c, InFlightState& a,
                     const wire::Segment& segment);
 // The ACK owed at `index` reports what there is to report now: that it leaves later, or together
@@ -29,9 +29,9 @@ void keep_duplicate(const Engine& e, InFlightState& a, Index index);
 
 // What the planned segment reports. A duplicate is told once.
 Report pop_sack_report(Engine& e, Connection& c, const Plan& plan);
-// How many octets of text a segment that carries it holds: c.mss less the room of the report.
+// How many octets of data a segment that carries it holds: c.mss less the room of the report.
 std::uint32_t eff_snd_mss_beside_sack(const Connection& c, const InFlightState& a);
-// The most text that a segment may carry now.
+// The most data that a segment may carry now.
 //= rfc9293#3.7.1
 //# 9293:P-MSS-OPTSHRINK options count against the MSS
 inline std::uint32_t eff_snd_mss(const Connection& c, const InFlightState& a) {

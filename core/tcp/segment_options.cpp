@@ -43,7 +43,7 @@ void add_announcements(const Engine& e, const Connection& c, wire::Options& opti
   options.user_timeout = user_timeout_to_wire(timeout);
   Bytes const all = options_bytes(options);
   Bytes const room =
-      plan.syn ? syn_options_room(e, c) : steady_options_bytes(c) + (Bytes{c.mss} - plan.text);
+      plan.syn ? syn_options_room(e, c) : steady_options_bytes(c) + (Bytes{c.mss} - plan.data);
   options.has_user_timeout = all <= room && all.count <= wire::tcp_options_bytes_max;
   if (options.has_user_timeout && !plan.syn) {
     c.options.clear(negotiated::user_timeout_due);

@@ -8,7 +8,7 @@
 
 namespace lockstep::tcp {
 
-// The octets of options that every segment of this connection carries: what its text has less of.
+// The octets of options that every segment of this connection carries: what its data has less of.
 //= rfc9293#3.7.1
 //# 9293:P-MSS-OPTSHRINK the options of a segment count against its MSS
 inline Bytes steady_options_bytes(const Connection& c) {

@@ -90,7 +90,7 @@ Refusal set_in_account(Engine& e, Connection& c, Setting setting) {
       account.keepalive_probes = static_cast<std::uint8_t>(setting.value);
       break;
     case SettingKind::mss:
-      // Before our SYN it goes with that; later it holds for our text alone.
+      // Before our SYN it goes with that; later it holds for our data alone.
       account.mss = static_cast<std::uint16_t>(setting.value);
       if (!c.detached && c.mss_max != 0) {
         accounts::limit_mss(e, c);

@@ -95,7 +95,7 @@ inline constexpr auto legal_edge = [] {
 // ESTABLISHED and every state after it.
 constexpr bool synchronized(State state) { return state >= State::established; }
 
-// The peer may still send text: its FIN has not been taken.
+// The peer may still send data: its FIN has not been taken.
 constexpr bool peer_may_send(State state) {
   return state == State::established || state == State::fin_wait_1 || state == State::fin_wait_2;
 }

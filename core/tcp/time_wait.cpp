@@ -137,7 +137,7 @@ void record_timestamp(TimeWait& t, const wire::Segment& segment) {
     //# 1337:TW-5 a reset does not assassinate TIME-WAIT
     //# 1337:TW-8 not even the one that our own ACK of an old duplicate has drawn
     //= rfc1337#2
-    //# 1337:TW-9 so neither old text nor old ACKs ever find the next connection
+    //# 1337:TW-9 so neither old data nor old ACKs ever find the next connection
     return Drop::tcp_reset_time_wait;
   }
   if (!exact && e.config.reset_policy == ResetPolicy::rfc5961) {
@@ -263,7 +263,7 @@ void begin_time_wait(Engine& e, Connection& c) {
   // Here and not before: a segment whose ACK nobody could have sent leaves no trace.
   record_timestamp(t, segment);
   //= rfc9293#3.10.7.4
-  //# 9293:P-DATA-AFTER-FIN, 9293:P-URG-AFTERFIN text and URG after the FIN are ignored
+  //# 9293:P-DATA-AFTER-FIN, 9293:P-URG-AFTERFIN data and URG after the FIN are ignored
   return segment.length().empty() ? Drop::tcp_time_wait_other : Drop::tcp_data_after_fin;
 }
 

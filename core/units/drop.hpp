@@ -93,11 +93,11 @@ namespace lockstep {
   X(tcp_ack_of_unsent, "the acknowledgment lies beyond what was sent")             \
   X(tcp_closing_ack, "CLOSING: our FIN is not acknowledged by it")                 \
   X(tcp_time_wait_other, "TIME-WAIT: nothing but a FIN is answered")               \
-  X(tcp_data_after_fin, "text beyond the peer's FIN")                              \
-  X(tcp_data_after_close, "text after we closed for reading: answered by a reset") \
-  X(tcp_data_beyond_window, "text beyond the right edge of the window")            \
-  X(tcp_out_of_order_refused, "the store is low: out-of-order text is refused")    \
-  X(tcp_store_full, "the store is full: in-order text is refused")                 \
+  X(tcp_data_after_fin, "data beyond the peer's FIN")                              \
+  X(tcp_data_after_close, "data after we closed for reading: answered by a reset") \
+  X(tcp_data_beyond_window, "data beyond the right edge of the window")            \
+  X(tcp_out_of_order_refused, "the store is low: out-of-order data is refused")    \
+  X(tcp_store_full, "the store is full: in-order data is refused")                 \
   X(reply_queue_full, "a reply could not be queued")                               \
   X(wrong_shard, "its flow is another shard's")
 

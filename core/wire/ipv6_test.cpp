@@ -41,7 +41,7 @@ Octets packet(std::uint8_t next, std::initializer_list<Octets> pieces) {
   return out;
 }
 
-Octets text() { return Octets(20, std::byte{0x55}); }
+Octets data() { return Octets(20, std::byte{0x55}); }
 
 struct Walked {
   Octets bytes;  // where the packet lies
@@ -79,7 +79,7 @@ TEST(Ipv6, WhatIsWrittenIsReadBack) {
 }
 
 TEST(Ipv6, ABrokenFixedHeaderIsRefused) {
-  Octets bytes = packet(tcp, {text()});
+  Octets bytes = packet(tcp, {data()});
   Ipv6Packet read;
   EXPECT_EQ(parse(std::span(bytes).first(39), read), Drop::ip_too_short);
   EXPECT_EQ(parse(std::span(bytes).first(59), read), Drop::ip_total_length);
@@ -104,7 +104,7 @@ TEST(Ipv6, ExtensionHeadersAreWalked) {
   Octets const destination = octets({43, 1, 0, 0, 0, 0, 1, 8, 0, 0, 0, 0, 0, 0, 0, 0});
   Octets const route = octets({60, 0, 99, 0, 0, 0, 0, 0});
   Octets const again = octets({tcp, 0, 0x1e, 4, 0, 0, 0, 0});
-  Walked const out = walked(packet(0, {hop, destination, route, again, text()}));
+  Walked const out = walked(packet(0, {hop, destination, route, again, data()}));
   EXPECT_EQ(out.drop, Drop::none);
   EXPECT_EQ(out.packet.protocol, IpProtocol::tcp);
   EXPECT_EQ(out.packet.payload.size(), 20u);
@@ -115,13 +115,13 @@ TEST(Ipv6, ExtensionHeadersAreWalked) {
 //= type=test
 //# 8200:V6-4, 8200:V6-5 the pointer names where the unknown number stands
 TEST(Ipv6, AnUnknownNextHeaderIsPointedAt) {
-  Walked const plain = walked(packet(17, {text()}));
+  Walked const plain = walked(packet(17, {data()}));
   EXPECT_EQ(plain.drop, Drop::ip_protocol_unknown);
   EXPECT_TRUE(plain.packet.problem.complain);
   EXPECT_EQ(plain.packet.problem.code, problem_next_header);
   EXPECT_EQ(plain.packet.problem.pointer, 6u);
   Octets const hidden = octets({0, 0, 1, 4, 0, 0, 0, 0});
-  Walked const late = walked(packet(60, {hidden, hidden, text()}));
+  Walked const late = walked(packet(60, {hidden, hidden, data()}));
   EXPECT_EQ(late.drop, Drop::ip_protocol_unknown);
   EXPECT_EQ(late.packet.problem.pointer, 40u);
 }
@@ -142,11 +142,11 @@ TEST(Ipv6, TheTopBitsOfAnUnknownOptionDecide) {
         Case{0xde, Drop::ip_option_unknown, true, false}}) {
     Octets const options = octets({tcp, 0, 0, 1, 0, each.type, 1, 0});
     Octets const rest = octets({tcp, 0, each.type, 4, 0, 0, 0, 0});
-    Walked const out = walked(packet(60, {rest, text()}));
+    Walked const out = walked(packet(60, {rest, data()}));
     EXPECT_EQ(out.drop, each.drop);
     EXPECT_EQ(out.packet.problem.complain, each.complain);
     EXPECT_EQ(out.packet.problem.to_group_too, each.to_group_too);
-    Walked const later = walked(packet(0, {options, text()}));
+    Walked const later = walked(packet(0, {options, data()}));
     EXPECT_EQ(later.drop, each.drop);
     if (each.complain) {
       EXPECT_EQ(out.packet.problem.code, problem_option);
@@ -157,10 +157,10 @@ TEST(Ipv6, TheTopBitsOfAnUnknownOptionDecide) {
 }
 
 TEST(Ipv6, AnOptionBeyondItsHeaderIsRefused) {
-  Walked const beyond = walked(packet(60, {octets({tcp, 0, 1, 5, 0, 0, 0, 0}), text()}));
+  Walked const beyond = walked(packet(60, {octets({tcp, 0, 1, 5, 0, 0, 0, 0}), data()}));
   EXPECT_EQ(beyond.drop, Drop::ip_option_malformed);
   EXPECT_EQ(beyond.packet.problem.pointer, 43u);
-  Walked const cut = walked(packet(60, {octets({tcp, 0, 0, 0, 0, 0, 0, 1}), text()}));
+  Walked const cut = walked(packet(60, {octets({tcp, 0, 0, 0, 0, 0, 0, 1}), data()}));
   EXPECT_EQ(cut.drop, Drop::ip_option_malformed);
 }
 
@@ -168,7 +168,7 @@ TEST(Ipv6, AnOptionBeyondItsHeaderIsRefused) {
 //= type=test
 //# 8200:V6-10 a route with segments left is refused, its type pointed at
 TEST(Ipv6, ARouteThatGoesOnIsRefused) {
-  Walked const out = walked(packet(43, {octets({tcp, 0, 0, 1, 0, 0, 0, 0}), text()}));
+  Walked const out = walked(packet(43, {octets({tcp, 0, 0, 1, 0, 0, 0, 0}), data()}));
   EXPECT_EQ(out.drop, Drop::ip_routing_header);
   EXPECT_EQ(out.packet.problem.code, problem_field);
   EXPECT_EQ(out.packet.problem.pointer, 42u);
@@ -178,7 +178,7 @@ TEST(Ipv6, ARouteThatGoesOnIsRefused) {
 //= type=test
 //# 8200:V6-22 behind next header 59 nothing is looked at
 TEST(Ipv6, NoNextHeaderEndsIt) {
-  Walked const out = walked(packet(59, {text()}));
+  Walked const out = walked(packet(59, {data()}));
   EXPECT_EQ(out.drop, Drop::ip_no_next_header);
   EXPECT_FALSE(out.packet.problem.complain);
 }
@@ -203,7 +203,7 @@ TEST(Ipv6, AChainThatDoesNotEndIsRefused) {
 //# 6946:ATOM-3 an atomic fragment is read through
 TEST(Ipv6, AnAtomicFragmentIsWhole) {
   Octets const atomic = octets({tcp, 0xff, 0, 6, 1, 2, 3, 4});
-  Walked const out = walked(packet(44, {atomic, text()}));
+  Walked const out = walked(packet(44, {atomic, data()}));
   EXPECT_EQ(out.drop, Drop::none);
   EXPECT_TRUE(out.packet.has_fragment);
   EXPECT_TRUE(out.packet.fragment.is_atomic());
@@ -213,7 +213,7 @@ TEST(Ipv6, AnAtomicFragmentIsWhole) {
 
 TEST(Ipv6, ARealFragmentEndsTheWalk) {
   Octets const hop = octets({44, 0, 1, 4, 0, 0, 0, 0});
-  Walked const out = walked(packet(0, {hop, octets({tcp, 0, 0, 0x19, 1, 2, 3, 4}), text()}));
+  Walked const out = walked(packet(0, {hop, octets({tcp, 0, 0, 0x19, 1, 2, 3, 4}), data()}));
   EXPECT_EQ(out.drop, Drop::none);
   EXPECT_EQ(out.packet.fragment, (Ipv6Fragment{0x0102'0304, 3, true}));
   EXPECT_EQ(out.packet.fragment_at, 48);
@@ -226,7 +226,7 @@ TEST(Ipv6, ARealFragmentEndsTheWalk) {
 //# 8200:V6-16 a first fragment shows all headers, the transport's included
 TEST(Ipv6, AFirstFragmentWithoutItsHeadersIsRefused) {
   Octets const first = octets({tcp, 0, 0, 1, 1, 2, 3, 4});
-  EXPECT_EQ(walked(packet(44, {first, text()})).drop, Drop::none);
+  EXPECT_EQ(walked(packet(44, {first, data()})).drop, Drop::none);
   Walked const cut = walked(packet(44, {first, Octets(16)}));
   EXPECT_EQ(cut.drop, Drop::ip_header_chain);
   EXPECT_EQ(cut.packet.problem.code, problem_first_fragment);

@@ -143,10 +143,10 @@ TEST(Tcp, ReservedBitsAreIgnored) {
 //= type=test
 //# 9293:P-SEGLEN data octets, and one each for SYN and FIN
 TEST(Tcp, SegmentLengthCountsSynAndFin) {
-  Octets const text(5);
+  Octets const data(5);
   Segment segment;
   segment.sequence = {0xffff'ffff};
-  segment.payload = text;
+  segment.payload = data;
   EXPECT_EQ(segment.length().count, 5u);
   segment.flags = flag::syn | flag::ack | flag::rst | flag::urg;
   EXPECT_EQ(segment.length().count, 6u);
@@ -414,9 +414,9 @@ TEST(TcpChecksum, WrittenWholeOrInTwoSteps) {
       Octets steps(tcp_header_bytes + options + payload, std::byte{0xee});
       Octets whole = steps;
       Bytes const length = write(header, Bytes{options}, steps);
-      Partial const text = sum(std::span(steps).subspan(length.count));
-      write_checksum(steps, length, pseudo_of(steps), text);
-      write_whole(header, Bytes{options}, pseudo_of(whole), text, whole);
+      Partial const data = sum(std::span(steps).subspan(length.count));
+      write_checksum(steps, length, pseudo_of(steps), data);
+      write_whole(header, Bytes{options}, pseudo_of(whole), data, whole);
       EXPECT_EQ(whole, steps) << options << ' ' << payload;
     }
   }
@@ -434,11 +434,11 @@ TEST(TcpChecksum, EverySingleBitIsGuarded) {
     segment.flags = flag::ack;
     segment.options.has_mss = true;
     segment.options.mss = 1460;
-    Octets text(payload, std::byte{0xfe});
+    Octets data(payload, std::byte{0xfe});
     Octets octets(24 + payload, std::byte{0xee});  // what was there before does not matter
     Bytes const header = write(segment, octets);
-    Partial const text_sum = copy_and_sum(std::span(octets).subspan(header.count), text);
-    write_checksum(octets, header, pseudo_of(octets), text_sum);
+    Partial const data_sum = copy_and_sum(std::span(octets).subspan(header.count), data);
+    write_checksum(octets, header, pseudo_of(octets), data_sum);
     ASSERT_TRUE(checksum_verifies(pseudo_of(octets), octets));
     for (std::size_t bit = 0; bit < octets.size() * 8; ++bit) {
       Octets bad = octets;

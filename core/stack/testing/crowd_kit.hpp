@@ -25,7 +25,7 @@ struct Crowd : Kit {
   };
 
   // Its numbers are absolute.
-  void say(const Remote& from, Flags flags, std::uint32_t seq, const std::string& text = {}) {
+  void say(const Remote& from, Flags flags, std::uint32_t seq, const std::string& data = {}) {
     peer = from.address;
     peer_iss = Sequence{0};
     wire::Segment s;
@@ -39,7 +39,7 @@ struct Crowd : Kit {
     s.options.has_sack_permitted = syn;
     s.options.has_mss = syn;
     s.options.mss = syn ? 1460 : 0;
-    send_segment(s, text);
+    send_segment(s, data);
     turn();
   }
 };

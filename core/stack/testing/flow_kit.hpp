@@ -56,13 +56,13 @@ class Flow : public Kit {
 
   // The application writes the next `count` octets of the stream.
   void write_octets(std::uint32_t count, More more = More::no) {
-    auto const text = octets(written + 1, count);
-    Taken const taken = stack.write(id, bytes_of(text), more);
+    auto const data = octets(written + 1, count);
+    Taken const taken = stack.write(id, bytes_of(data), more);
     ASSERT_EQ(taken.bytes.count, count);
     written += count;
     turn();
   }
-  // The peer acknowledges all before `number`, by an ACK without text.
+  // The peer acknowledges all before `number`, by an ACK without data.
   void ack(std::uint32_t number) {
     acked = number;
     deliver({.flags = flag::ack, .seq = peer_next, .ack = number, .window = window});
@@ -87,11 +87,11 @@ class Flow : public Kit {
     }
   }
   // The peer sends `count` octets of its stream, from relative number `from`.
-  void text(std::uint32_t from, std::uint32_t count) {
+  void data(std::uint32_t from, std::uint32_t count) {
     deliver({.flags = flag::ack,
              .seq = from,
              .ack = acked,
-             .text = octets(from, count),
+             .data = octets(from, count),
              .window = window});
   }
   // What was sent since the last call: "number+octets", "F" with a FIN, "A" for a bare ACK. Fails
@@ -99,10 +99,10 @@ class Flow : public Kit {
   std::string segments() {
     std::string out;
     for (Out const& segment : take()) {
-      EXPECT_EQ(segment.text, octets(segment.seq, length_of(segment))) << "at " << segment.seq;
-      bool const bare = segment.text.empty() && !segment.flags.fin();
+      EXPECT_EQ(segment.data, octets(segment.seq, length_of(segment))) << "at " << segment.seq;
+      bool const bare = segment.data.empty() && !segment.flags.fin();
       out += out.empty() ? "" : " ";
-      out += bare ? "A" : std::to_string(segment.seq) + "+" + std::to_string(segment.text.size());
+      out += bare ? "A" : std::to_string(segment.seq) + "+" + std::to_string(segment.data.size());
       out += segment.flags.fin() ? "F" : "";
     }
     return out;
@@ -117,7 +117,7 @@ class Flow : public Kit {
   }
 
   static std::uint32_t length_of(const Out& out) {
-    return static_cast<std::uint32_t>(out.text.size());
+    return static_cast<std::uint32_t>(out.data.size());
   }
 
   std::uint32_t written = 0;

@@ -52,18 +52,18 @@ inline Octets bytes_of(const SixPacket& packet) {
   return out;
 }
 
-inline Octets segment_octets(wire::Segment segment, const std::string& text = {},
+inline Octets segment_octets(wire::Segment segment, const std::string& data = {},
                              IpAddress source = six_peer, IpAddress destination = six_device) {
   if (segment.source.value == 0) {
     segment.source = {Kit::peer_port};
     segment.destination = {Kit::device_port};
   }
-  Octets out(60 + text.size());
+  Octets out(60 + data.size());
   Bytes const header = wire::write(segment, out);
-  std::memcpy(out.data() + header.count, text.data(), text.size());
-  Bytes const length = header + Bytes{static_cast<std::uint32_t>(text.size())};
+  std::memcpy(out.data() + header.count, data.data(), data.size());
+  Bytes const length = header + Bytes{static_cast<std::uint32_t>(data.size())};
   wire::write_checksum(out, header, {source, destination, 6, length},
-                       wire::sum(std::span(out).subspan(header.count, text.size())));
+                       wire::sum(std::span(out).subspan(header.count, data.size())));
   out.resize(length.count);
   return out;
 }

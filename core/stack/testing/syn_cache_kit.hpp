@@ -83,8 +83,8 @@ inline In syn_naming(Kit& kit, unsigned names) {
 
 inline const In third{.flags = flag::ack, .seq = 1, .ack = 1, .window = 3000};
 
-inline In with_text(In in, const char* text, Flags more = flag::none) {
-  in.text = text;
+inline In with_data(In in, const char* data, Flags more = flag::none) {
+  in.data = data;
   in.flags |= more;
   return in;
 }

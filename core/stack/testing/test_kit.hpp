@@ -28,7 +28,7 @@ struct In {
   Flags flags;
   std::uint32_t seq = 0;
   std::uint32_t ack = 0;
-  std::string text = {};
+  std::string data = {};
   std::uint16_t window = 65535;
   std::uint16_t urgent = 0;
   std::uint16_t mss = 0;       // 0: no option
@@ -43,7 +43,7 @@ struct Out {
   Flags flags;
   std::uint32_t seq = 0;
   std::uint32_t ack = 0;
-  std::string text = {};
+  std::string data = {};
   std::uint16_t window = 0;
   std::uint16_t urgent = 0;
   std::uint16_t mss = 0;
@@ -67,14 +67,14 @@ inline std::string letters(Flags flags) {
   return out;
 }
 
-// "SA 0:0(0) ack 1": flags, relative first number, number after the text, length, ACK.
+// "SA 0:0(0) ack 1": flags, relative first number, number after the data, length, ACK.
 inline std::string line(const Out& out) {
-  std::string text = letters(out.flags) + " " + std::to_string(out.seq) + "(" +
-                     std::to_string(out.text.size()) + ")";
+  std::string data = letters(out.flags) + " " + std::to_string(out.seq) + "(" +
+                     std::to_string(out.data.size()) + ")";
   if (out.flags.ack()) {
-    text += " ack " + std::to_string(out.ack);
+    data += " ack " + std::to_string(out.ack);
   }
-  return text;
+  return data;
 }
 
 // Profile default, on a link without neighbours.
@@ -134,18 +134,18 @@ class Kit {
       s.options.sack[s.options.sack_count] = {device_iss + Bytes{begin}, device_iss + Bytes{end}};
       ++s.options.sack_count;
     }
-    send_segment(s, in.text);
+    send_segment(s, in.data);
   }
 
-  void send_segment(const wire::Segment& s, const std::string& text) {
-    frames_.emplace_back(20 + 60 + text.size());
+  void send_segment(const wire::Segment& s, const std::string& data) {
+    frames_.emplace_back(20 + 60 + data.size());
     std::span<std::byte> into(frames_.back());
     Bytes const header = wire::write(s, into.subspan(20));
-    Bytes const length = header + Bytes{static_cast<std::uint32_t>(text.size())};
-    std::memcpy(into.data() + 20 + header.count, text.data(), text.size());
+    Bytes const length = header + Bytes{static_cast<std::uint32_t>(data.size())};
+    std::memcpy(into.data() + 20 + header.count, data.data(), data.size());
     wire::PseudoHeader const pseudo{peer, device, 6, length};
     wire::write_checksum(into.subspan(20, length.count), header, pseudo,
-                         wire::sum(into.subspan(20 + header.count, text.size())));
+                         wire::sum(into.subspan(20 + header.count, data.size())));
     wire::Ipv4Header ip;
     ip.source = peer;
     ip.destination = device;
@@ -243,9 +243,9 @@ class Kit {
     turn();
     return id;
   }
-  void write(const std::string& text, More more = More::no) {
-    Taken const taken = stack.write(id, bytes_of(text), more);
-    EXPECT_EQ(taken.bytes.count, text.size());
+  void write(const std::string& data, More more = More::no) {
+    Taken const taken = stack.write(id, bytes_of(data), more);
+    EXPECT_EQ(taken.bytes.count, data.size());
     turn();
   }
   std::string read(ConnectionId from) {
@@ -302,8 +302,8 @@ class Kit {
   }
   void socket_in(State wanted);
 
-  static std::span<const std::byte> bytes_of(const std::string& text) {
-    return std::as_bytes(std::span(text.data(), text.size()));
+  static std::span<const std::byte> bytes_of(const std::string& data) {
+    return std::as_bytes(std::span(data.data(), data.size()));
   }
 
   Instant now{};
@@ -392,7 +392,7 @@ class Kit {
     out.flags = s.flags;
     out.seq = s.sequence.value - device_iss.value;
     out.ack = s.acknowledgment.value - peer_iss.value;
-    out.text.assign(reinterpret_cast<const char*>(s.payload.data()), s.payload.size());
+    out.data.assign(reinterpret_cast<const char*>(s.payload.data()), s.payload.size());
     out.window = s.window.value;
     out.urgent = s.urgent;
     out.mss = s.options.has_mss ? s.options.mss : std::uint16_t{0};

@@ -23,9 +23,9 @@ void on_loss(Engine& e, Connection& c);
 void on_mark(Engine& e, Connection& c, Bytes newly);
 // The retransmission timer fired: ssthresh, if `first` for this segment, and cwnd.
 void on_timeout(Engine& e, Connection& c, bool first);
-// Text is to be sent after more than a timeout of silence.
+// Data is to be sent after more than a timeout of silence.
 void on_idle(Engine& e, Connection& c);
-// Octets per second at which the controller wants text to leave; 0: it leaves that to pacing.hpp.
+// Octets per second at which the controller wants data to leave; 0: it leaves that to pacing.hpp.
 std::uint64_t pacing_rate(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp::congestion

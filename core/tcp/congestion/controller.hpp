@@ -18,9 +18,9 @@ constexpr Bytes capped(std::uint64_t octets) {
 // One connection, as its controller sees it.
 struct Subject {
   CongestionVariables& v;  // cwnd, ssthresh, and `kept`: for the life of the connection
-  ControllerState& state;  // zero whenever text is sent for the first time since it was idle
+  ControllerState& state;  // zero whenever data is sent for the first time since it was idle
   const Config& config;
-  Bytes smss;  // the largest text that we send in a segment
+  Bytes smss;  // the largest data that we send in a segment
   Instant now;
 };
 
@@ -51,7 +51,7 @@ struct Controller {
   void (*begin)(Subject& s) = nullptr;
   // Every ACK of new data, before anything else is made of it; null: nothing to be done.
   void (*on_any_ack)(Subject& s, const Acked& acked) = nullptr;
-  // Octets in a second at which text may leave; null: what pacing.hpp makes of cwnd and SRTT.
+  // Octets in a second at which data may leave; null: what pacing.hpp makes of cwnd and SRTT.
   std::uint64_t (*pacing_rate)(const Subject& s) = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// Pacing: when the next new text may leave, by a rate in octets per second.
+// Pacing: when the next new data may leave, by a rate in octets per second.
 #include "core/tcp/congestion/pacing.hpp"
 
 #include <algorithm>
@@ -46,15 +46,15 @@ std::uint64_t rate_of(Engine& e, Connection& c) {
   return std::max<std::uint64_t>(whole / 100 + part, 1);
 }
 
-void note_sent(Engine& e, Connection& c, Bytes text) {
+void note_sent(Engine& e, Connection& c, Bytes data) {
   std::uint64_t const rate = rate_of(e, c);
-  if (rate == 0 || text.empty()) {
+  if (rate == 0 || data.empty()) {
     return;
   }
   InFlightState& a = e.active(c);
-  Bytes const ahead = quantum_of(e, c, rate) - text;
+  Bytes const ahead = quantum_of(e, c, rate) - data;
   Instant const earliest = e.state->now - time_of(ahead, rate);
-  a.pace_at = later(a.pace_at, earliest) + time_of(text, rate);
+  a.pace_at = later(a.pace_at, earliest) + time_of(data, rate);
 }
 
 void wait(Engine& e, Connection& c) {

@@ -8,7 +8,7 @@ namespace lockstep::tcp {
 // Whether the controller, or Config for the observer, wants samples at all.
 constexpr bool wants_marks(const Config& config) { return config.rate_samples || config.hystart; }
 
-// New text has left, up to SND.NXT; `flight`: what was out before it. Marks the segment if the
+// New data has left, up to SND.NXT; `flight`: what was out before it. Marks the segment if the
 // pool and the bound of a connection allow, about 32 times a window; O(1).
 void mark_segment(Engine& e, Connection& c, Bytes flight);
 // Something is sent again: an ACK of what is out now would not tell which copy it answers (Karn),

@@ -72,10 +72,10 @@ Shown shown_by(const Engine& e, IpAddress client, const wire::Options& options) 
   return {current || former, current};
 }
 
-// Text of a SYN whose cookie is good: the application learns of it at once.
+// Data of a SYN whose cookie is good: the application learns of it at once.
 void open_fast(Engine& e, Connection& c, Listener& listener) {
   //= rfc7413#4.2.2
-  //# 7413:TFO-13 the text is taken, told of, and acknowledged with the SYN
+  //# 7413:TFO-13 the data is taken, told of, and acknowledged with the SYN
   c.options.set(negotiated::fast_open);
   e.active(c).fast_open_counted = true;
   e.active(c).fast_open_by = c.backlog;
@@ -122,7 +122,7 @@ FastOpenEntry& claim(Engine& e, const Connection& c) {
 
 }  // namespace
 
-[[gnu::cold]] bool refuses_text(Engine& e, Connection& c, Listener& listener,
+[[gnu::cold]] bool refuses_data(Engine& e, Connection& c, Listener& listener,
                                 const wire::Segment& syn) {
   //= rfc7413#4.2
   //# 7413:TFO-2 off unless the application turned it on; then the option is not looked at
@@ -197,7 +197,7 @@ void want_fast_open(Engine& e, Connection& c) {
   e.active(c).fast_open_wanted = !bad;
 }
 
-Bytes fast_open_text(Engine& e, Connection& c, const Plan& syn) {
+Bytes fast_open_data(Engine& e, Connection& c, const Plan& syn) {
   InFlightState const& a = e.active(c);
   FastOpenEntry const& entry = place_of(e, c);
   //= rfc7413#4.2.1
@@ -219,8 +219,8 @@ Bytes fast_open_text(Engine& e, Connection& c, const Plan& syn) {
   if (path != 0) {
     most = std::min(most, path - (c.remote.is_v4() ? 40u : 60u));
   }
-  Bytes const text = least(a.send.length(), Bytes{most} - options_bytes(options));
-  return within_record(e, c, a, queue_begin(c), text);
+  Bytes const data = least(a.send.length(), Bytes{most} - options_bytes(options));
+  return within_record(e, c, a, queue_begin(c), data);
 }
 
 void end_fast_open(Engine& e, Connection& c, const wire::Segment& syn_ack) {
@@ -246,7 +246,7 @@ void end_fast_open(Engine& e, Connection& c, const wire::Segment& syn_ack) {
 }
 
 //= rfc7413#4.1.3.1
-//# 7413:TFO-7 text not acknowledged, ICMP errors, no answer: each is remembered
+//# 7413:TFO-7 data not acknowledged, ICMP errors, no answer: each is remembered
 void doubt_fast_open(Engine& e, Connection& c) {
   if (!e.active(c).fast_open_used) {
     return;
@@ -256,11 +256,11 @@ void doubt_fast_open(Engine& e, Connection& c) {
   entry.bad_until = e.state->now + e.config.fast_open_retry;
 }
 
-[[gnu::cold]] void resume_early_text(Engine& e, Connection& c) {
+[[gnu::cold]] void resume_early_data(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   if (!c.passive) {
     //= rfc7413#4.2.2
-    //# 7413:TFO-18 text of our SYN that was not acknowledged goes again with the first ACK
+    //# 7413:TFO-18 data of our SYN that was not acknowledged goes again with the first ACK
     a.retransmit_next = c.send.una;
     a.retransmit_end = c.send.nxt;
     a.early = true;
@@ -280,7 +280,7 @@ void add_fast_open(const Engine& e, const Connection& c, const Plan& plan, wire:
   //= rfc7413#4.2.1
   //# 7413:TFO-10 what is sent again is plain, SYN or SYN-ACK
   //= rfc7413#4.2.2
-  //# 7413:TFO-12, 7413:TFO-17 without text and option, on both sides
+  //# 7413:TFO-12, 7413:TFO-17 without data and option, on both sides
   bool const due = c.state == State::syn_sent ? a.fast_open_wanted : a.fast_open_answer;
   if (plan.retransmitted || !due) [[likely]] {
     return;

@@ -25,7 +25,7 @@ inline constexpr std::uint8_t fast_open = 32;  // a wish for a cookie of Fast Op
 inline constexpr std::uint32_t half_open_tries_max = 63;
 
 // A connection in SYN-RECEIVED that a listener's SYN has begun: what the SYN said and what became
-// of its answer. All else follows from these and from the configuration. Text, FIN and URG of the
+// of its answer. All else follows from these and from the configuration. Data, FIN and URG of the
 // SYN are not kept: they come again, as they are not acknowledged.
 struct HalfOpen {
   IpAddress remote;

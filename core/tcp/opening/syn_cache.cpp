@@ -224,7 +224,7 @@ internet::ReplyHeader header_to(const Engine& e, const Connection& c,
 void send_syn_ack(Engine& e, HalfOpen& h, const InboundSegment* arrival) {
   Connection c = view_of(e, h);
   Plan plan;
-  plan.kind = PlanKind::text;
+  plan.kind = PlanKind::data;
   plan.syn = true;
   plan.retransmitted = h.sent != 0;
   wire::Segment out = answer_of(c);
@@ -258,7 +258,7 @@ void send_ack(Engine& e, HalfOpen& h, Connection& c, const InboundSegment& arriv
   Report report;
   if (c.sack && e.config.dsack && !s.payload.empty() && s.end().at_or_before(c.receive.nxt)) {
     //= rfc2883#4
-    //# 2883:DSACK-1 text in front of the window came twice
+    //# 2883:DSACK-1 data in front of the window came twice
     Sequence const begin = s.flags.syn() ? s.sequence.next() : s.sequence;
     report.blocks[0] = {begin, begin + Bytes{static_cast<std::uint32_t>(s.payload.size())}};
     report.count = 1;
@@ -519,7 +519,7 @@ Index find_half_open(const Engine& e, const FourTuple& tuple, std::uint16_t loca
       break;
     case Fate::acknowledge:
       //= rfc5961#7
-      //# 5961:BLIND-7 those without text, SYN or FIN within a limit
+      //# 5961:BLIND-7 those without data, SYN or FIN within a limit
       if (!s.length().empty() || may_answer(e, h)) {
         send_ack(e, h, c, arrival);
       }

@@ -6,7 +6,7 @@
 
 namespace lockstep::tcp {
 
-// A SYN to a listener, answered without a full record: kept in the cache, without its text, FIN
+// A SYN to a listener, answered without a full record: kept in the cache, without its data, FIN
 // and URG. False if it may open fast, or if there is no room. `pressed`: there is no full record
 // for it, either; then, where no cookie can take its place, the oldest gives way.
 bool keep_half_open(Engine& e, Index listener, const InboundSegment& arrival, bool pressed);

@@ -154,7 +154,7 @@ Instant judge_losses(Engine& e, Connection& c, Board& board, const AckSample& ne
   //= rfc6675#2
   //# 6675:S6675-13 what tells of octets that were not known to have come is a duplicate
   //= rfc3042#2
-  //# 3042:LTX-3 and nothing else lets new text out
+  //# 3042:LTX-3 and nothing else lets new data out
   //= rfc5681#3.2
   //# 5681:CC-19 nor counts
   bool const tells = !news.newly_sacked.empty();
@@ -390,7 +390,7 @@ bool send_all_again(Engine& e, Connection& c) {
 Bytes outstanding(Engine& e, const Connection& c) {
   InFlightState& a = e.active(c);
   //= rfc6675#5
-  //# 6675:S6675-20 limited transmit: new text while pipe leaves room in cwnd
+  //# 6675:S6675-20 limited transmit: new data while pipe leaves room in cwnd
   //= rfc3042#2
   //# 3042:LTX-1, 3042:LTX-2 cwnd itself stays as it is
   bool const by_pipe = a.board.order.count != 0 &&
@@ -400,17 +400,17 @@ Bytes outstanding(Engine& e, const Connection& c) {
 
 Plan plan_range(const Engine& e, const Connection& c, const InFlightState& a, const Range& range) {
   Plan plan;
-  Sequence const text_end = c.send.una + a.send.length();
+  Sequence const data_end = c.send.una + a.send.length();
   Sequence const right = c.send.una + c.send.wnd;
   std::uint32_t const allowed =
       std::min(retransmit_right_edge(c, a).since(range.begin).count, eff_snd_mss(c, a));
-  Bytes const text{std::min(first_of(range.end, text_end).since(range.begin).count, allowed)};
-  plan.text = within_record(e, c, a, range.begin, text);
+  Bytes const data{std::min(first_of(range.end, data_end).since(range.begin).count, allowed)};
+  plan.data = within_record(e, c, a, range.begin, data);
   plan.sequence = range.begin;
   plan.retransmitted = true;
-  bool const at_end = range.begin + plan.text == text_end && range.end.after(text_end);
-  plan.fin = c.fin_sent && at_end && (text_end.before(right) || range.begin == c.send.una);
-  plan.kind = plan.text.empty() && !plan.fin ? PlanKind::none : PlanKind::text;
+  bool const at_end = range.begin + plan.data == data_end && range.end.after(data_end);
+  plan.fin = c.fin_sent && at_end && (data_end.before(right) || range.begin == c.send.una);
+  plan.kind = plan.data.empty() && !plan.fin ? PlanKind::none : PlanKind::data;
   return plan;
 }
 
@@ -438,13 +438,13 @@ Plan plan_lost(Engine& e, Connection& c) {
 }
 
 //= rfc6675#4
-//# 6675:S6675-5 asked only where new text cannot go, by the peer's window or for want of it
+//# 6675:S6675-5 asked only where new data cannot go, by the peer's window or for want of it
 Plan plan_last_resort(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   Board board(e, a);
   //= rfc8985#9.2
   //# 8985:RACK-11 with RACK what is not known to be lost stays where it is
-  bool const paced = e.state->now < a.pace_at;  // new text can go, only not yet
+  bool const paced = e.state->now < a.pace_at;  // new data can go, only not yet
   if (!c.congestion.recovering || e.config.rack || paced ||
       (c.congestion.cwnd - board.pipe()).count < c.mss) {
     return {};
@@ -498,10 +498,10 @@ void note_on_board(Engine& e, Connection& c, const Plan& plan, Sequence end) {
   if (c.congestion.recovering) {
     //= rfc9937#6.3
     //# 9937:PRR-11 what leaves in a recovery counts, sent before or not
-    a.prr_out += plan.text;
+    a.prr_out += plan.data;
   }
   if (plan.retransmitted) {
-    spurious::note_again(a, plan.text);
+    spurious::note_again(a, plan.data);
   }
   if (plan.loss_probe) {
     tail_probe::note_departure(c, a, plan, end);
@@ -517,7 +517,7 @@ void note_on_board(Engine& e, Connection& c, const Plan& plan, Sequence end) {
     board.sent_again(plan.sequence, first_of(end, c.send.nxt));
   }
   //= rfc6675#5
-  //# 6675:S6675-24 new text raises HighData, and pipe
+  //# 6675:S6675-24 new data raises HighData, and pipe
   if (end.after(c.send.nxt) && board.tracks()) {
     board.sent(end);
   }

@@ -1,4 +1,4 @@
-// Losses that were none, found out by new text (RFC 5682), D-SACK (2883) or timestamps (3522).
+// Losses that were none, found out by new data (RFC 5682), D-SACK (2883) or timestamps (3522).
 #include "core/tcp/recovery/spurious.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace lockstep::tcp::spurious {
 namespace {
 
-// A segment of new text can leave at once: F-RTO learns nothing otherwise.
+// A segment of new data can leave at once: F-RTO learns nothing otherwise.
 bool has_news(const Engine& e, const Connection& c, const InFlightState& a) {
   Sequence const end = c.send.una + a.send.length();
   Bytes const unsent = end.since(c.send.nxt);
@@ -67,7 +67,7 @@ void trust_flight(Connection& c, InFlightState& a, Board& board) {
     board.revive();
   }
   //= rfc4015#3.1
-  //# 4015:EIFR-3 nothing is sent again any more: new text goes on
+  //# 4015:EIFR-3 nothing is sent again any more: new data goes on
   a.retransmit_end = a.retransmit_next;
   //= rfc5682#2.1
   //# 5682:FRTO-7 recover lets the next duplicates begin a fast retransmission
@@ -173,14 +173,14 @@ void judge_first(Engine& e, Connection& c) {
     return;
   }
   //= rfc5682#2.1
-  //# 5682:FRTO-4 new text leaves, in place of what follows in the queue
+  //# 5682:FRTO-4 new data leaves, in place of what follows in the queue
   a.watch = TimeoutWatch::news;
   a.watch_end = c.send.nxt;
   a.retransmit_next = a.retransmit_end;
   c.congestion.recover = c.send.nxt.previous();
 }
 
-// New text says that something was lost: slow start goes on.
+// New data says that something was lost: slow start goes on.
 void find_true(Connection& c, InFlightState& a) {
   a.watch = TimeoutWatch::off;
   c.congestion.cwnd = least(c.congestion.cwnd, Bytes{3u * c.mss});
@@ -341,7 +341,7 @@ void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes 
 void on_plain_duplicate(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   //= rfc5682#2.1
-  //# 5682:FRTO-6 new text came above a gap: slow start repeats what is missing, from SND.UNA on
+  //# 5682:FRTO-6 new data came above a gap: slow start repeats what is missing, from SND.UNA on
   if (a.watch == TimeoutWatch::news) {
     find_true(c, a);
     a.retransmit_next = c.send.una;
@@ -353,7 +353,7 @@ void on_plain_duplicate(Engine& e, Connection& c) {
 }
 
 //= rfc4015#3.1
-//# 4015:EIFR-6 however long it takes until there is new text
+//# 4015:EIFR-6 however long it takes until there is new data
 void rest_estimate(Connection& c, const InFlightState& a) {
   c.rto_suspect = true;
   set_aside(c.rtt, a.rtt_before);

@@ -1,4 +1,4 @@
-// Losses that were none, found out by new text (RFC 5682), D-SACK (2883) or timestamps (3522).
+// Losses that were none, found out by new data (RFC 5682), D-SACK (2883) or timestamps (3522).
 #pragma once
 
 #include "core/tcp/output.hpp"
@@ -12,7 +12,7 @@ void remember(Engine& e, Connection& c, bool timeout);
 void note_again(InFlightState& a, Bytes octets);
 // So do these, while an echo is awaited.
 void note_departure(const Engine& e, const Connection& c, InFlightState& a, const Plan& plan);
-// Whether F-RTO watches the timeout: new text goes out in place of what was lost by it.
+// Whether F-RTO watches the timeout: new data goes out in place of what was lost by it.
 inline bool watches(const InFlightState& a) { return a.watch == TimeoutWatch::news; }
 
 // An ACK is on the board: whether it shows that the timeout, or the recovery, was for nothing.
@@ -29,7 +29,7 @@ void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes 
 void on_plain_duplicate(Engine& e, Connection& c);
 
 // The active part goes, and comes again: what the estimate was before a timeout that was none waits
-// in its place for the first sample of new text.
+// in its place for the first sample of new data.
 void rest_estimate(Connection& c, const InFlightState& a);
 void resume_estimate(Connection& c, InFlightState& a);
 // A round trip was measured by an ACK of all before `ack`, after a timeout that was none.

@@ -69,7 +69,7 @@ void expire(Engine& e, Connection& c) {
 }
 
 //= rfc8985#7.3
-//# 8985:TLP-4 the next new text, if the peer's window lets it out; else the last segment again
+//# 8985:TLP-4 the next new data, if the peer's window lets it out; else the last segment again
 //# 8985:TLP-9 whatever cwnd says
 Plan plan(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
@@ -80,20 +80,20 @@ Plan plan(Engine& e, Connection& c) {
   if (last == nil || c.send.wnd.empty()) {
     return plan;
   }
-  Sequence const text_end = c.send.una + a.send.length();
+  Sequence const data_end = c.send.una + a.send.length();
   std::uint32_t const usable = (c.send.una + c.send.wnd).since(c.send.nxt).count;
-  Bytes const unsent = text_end.since(c.send.nxt);
+  Bytes const unsent = data_end.since(c.send.nxt);
   std::uint32_t const queued =
       within_record(e, c, a, c.send.nxt, least(unsent, Bytes{eff_snd_mss(c, a)})).count;
-  plan.text = {std::min({queued, usable, eff_snd_mss(c, a)})};
+  plan.data = {std::min({queued, usable, eff_snd_mss(c, a)})};
   plan.fin =
-      c.fin_queued && !c.fin_sent && c.send.nxt + plan.text == text_end && plan.text.count < usable;
-  if (plan.text.empty() && !plan.fin) {
+      c.fin_queued && !c.fin_sent && c.send.nxt + plan.data == data_end && plan.data.count < usable;
+  if (plan.data.empty() && !plan.fin) {
     Sent const& range = board.at(last);
     Sequence const begin = last_segment_of(e, c, {range.begin, range.end});
     plan = plan_range(e, c, a, {begin, range.end});
   } else {
-    plan.kind = PlanKind::text;
+    plan.kind = PlanKind::data;
     plan.sequence = c.send.nxt;
   }
   plan.loss_probe = plan.kind != PlanKind::none;
@@ -123,7 +123,7 @@ void on_ack(Engine& e, Connection& c, const wire::Segment& segment, const AckSam
     return;
   }
   //= rfc8985#7.4.2
-  //# 8985:TLP-11 new text that arrived, or a segment that came twice: nothing was lost
+  //# 8985:TLP-11 new data that arrived, or a segment that came twice: nothing was lost
   Sequence const told = news.duplicate.end;
   bool const twice =
       news.has_duplicate && (told == a.tail.end || (c.fin_sent && told.next() == a.tail.end));

@@ -6,7 +6,7 @@
 
 namespace lockstep::tcp::tail_probe {
 
-// New text has left, or an ACK of new data came: a probe is due if nothing more is heard.
+// New data has left, or an ACK of new data came: a probe is due if nothing more is heard.
 void schedule(Engine& e, Connection& c);
 // The timer of the probe fired.
 void expire(Engine& e, Connection& c);

@@ -87,13 +87,13 @@ void fill_account(const ConnectionInfo& info, lockstep_tcp_info& out) {
   auto const& account = info.account;
   std::uint32_t const mss = out.tcpi_snd_mss;
   out.tcpi_rcv_rtt = microseconds(account.rcv_rtt);
-  out.tcpi_data_segs_in = account.texts_received;
-  out.tcpi_data_segs_out = account.texts_sent;
+  out.tcpi_data_segs_in = account.data_segments_in;
+  out.tcpi_data_segs_out = account.data_segments_out;
   out.tcpi_rwnd_limited = account.rwnd_limited.ns / 1000;
   out.tcpi_delivered_ce = static_cast<std::uint32_t>((account.octets_marked + mss - 1) / mss);
   out.tcpi_bytes_retrans = account.bytes_retrans;
   out.tcpi_dsack_dups = account.duplicates_told;
-  out.tcpi_rcv_ooopack = account.texts_above_gaps;
+  out.tcpi_rcv_ooopack = account.out_of_order_segments;
   out.tcpi_total_rto = static_cast<std::uint16_t>(std::min(account.timeouts, 0xffffu));
   out.tcpi_total_rto_recoveries = static_cast<std::uint16_t>(std::min(account.repairs, 0xffffu));
   out.tcpi_total_rto_time = in_units(account.repairing, 1'000'000);

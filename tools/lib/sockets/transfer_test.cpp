@@ -133,12 +133,12 @@ TEST_F(TransferTest, TextBeforeAnEmptyPartGoesOutAtOnce) {
 }
 
 TEST_F(TransferTest, OneVectorIsOneSegment) {
-  auto const before = pair.left.stack().statistics().tcp.data_segments_sent;
+  auto const before = pair.left.stack().statistics().tcp.data_segments_out;
   char octet[] = "o";
   std::vector<iovec> const parts(100, iovec{octet, 1});
   EXPECT_EQ(lockstep_writev(l, near, parts.data(), 100), 100);
   pass();
-  EXPECT_EQ(pair.left.stack().statistics().tcp.data_segments_sent, before + 1);
+  EXPECT_EQ(pair.left.stack().statistics().tcp.data_segments_out, before + 1);
   EXPECT_EQ(hear(r, far), std::string(100, 'o'));
 }
 

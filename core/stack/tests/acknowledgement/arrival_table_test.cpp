@@ -1,4 +1,4 @@
-// Every state met by every kind of segment at every place of the window, by RFC 9293's text.
+// Every state met by every kind of segment at every place of the window, by RFC 9293's data.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -18,7 +18,7 @@ struct Kind {
   const char* name;
   Flags flags;  // without ACK
   bool has_ack;
-  std::uint32_t text;
+  std::uint32_t data;
 };
 
 constexpr std::array kinds{
@@ -122,16 +122,16 @@ bool acceptable(const Cell& cell) {
 }
 
 // 3.10.7.4 from the seventh step on, in `state` after the fifth.
-Answer text_and_fin(const Cell& cell, State state) {
+Answer data_and_fin(const Cell& cell, State state) {
   bool const open =
       state == State::established || state == State::fin_wait_1 || state == State::fin_wait_2;
   bool const fin = cell.has(flag::fin);
-  if (!open || (cell.kind.text == 0 && !fin)) {
+  if (!open || (cell.kind.data == 0 && !fin)) {
     return {"", state};
   }
   bool const in_order = static_cast<std::int32_t>(cell.seq - cell.nxt) <= 0;
   if (!in_order) {
-    return {ack_of(cell), state};  // a duplicate ACK; the text waits
+    return {ack_of(cell), state};  // a duplicate ACK; the data waits
   }
   if (!fin) {
     return {"", state};  // the ACK is delayed
@@ -145,11 +145,11 @@ Answer text_and_fin(const Cell& cell, State state) {
 }
 
 // 3.10.7.4, the fifth step.
-Answer ack_and_text(const Cell& cell) {
+Answer ack_and_data(const Cell& cell) {
   std::int32_t const beyond = static_cast<std::int32_t>(cell.ack - cell.next);
   bool const acks_all = cell.ack == cell.next && cell.una != cell.next;
   if (cell.state == State::syn_received) {
-    return cell.ack == 1 ? text_and_fin(cell, State::established)
+    return cell.ack == 1 ? data_and_fin(cell, State::established)
                          : Answer{reset_of(cell), State::syn_received};
   }
   if (beyond > 0) {
@@ -165,7 +165,7 @@ Answer ack_and_text(const Cell& cell) {
   if (acks_all && cell.state == State::closing) {
     return {"", State::time_wait};
   }
-  return text_and_fin(cell, acks_all ? State::fin_wait_2 : cell.state);
+  return data_and_fin(cell, acks_all ? State::fin_wait_2 : cell.state);
 }
 
 // 3.10.7.4
@@ -206,10 +206,10 @@ Answer in_all_others(const Cell& cell) {
   if (!cell.kind.has_ack) {
     return {"", cell.state};
   }
-  return ack_and_text(cell);
+  return ack_and_data(cell);
 }
 
-Answer by_the_text(const Cell& cell) {
+Answer by_the_data(const Cell& cell) {
   switch (cell.state) {
     case State::closed:
       return in_closed(cell);
@@ -240,7 +240,7 @@ Cell cell_of(State state, const Kind& kind, ResetPolicy policy) {
   cell.wnd = 65535u - (cell.after_fin() ? 1u : 0u);
   cell.next = state < State::syn_sent ? 0 : ours_closed || fin_acked ? 2 : 1;
   cell.una = fin_acked ? 2 : state <= State::syn_received ? 0 : 1;
-  cell.length = kind.text + (kind.flags.syn() ? 1 : 0) + (kind.flags.fin() ? 1 : 0);
+  cell.length = kind.data + (kind.flags.syn() ? 1 : 0) + (kind.flags.fin() ? 1 : 0);
   return cell;
 }
 
@@ -268,19 +268,19 @@ void place(Cell& cell, Place place, Ack ack) {
 }
 
 std::string replies(Kit& kit) {
-  std::string text;
+  std::string data;
   for (Out const& out : kit.take()) {
-    text += text.empty() ? "" : "; ";
+    data += data.empty() ? "" : "; ";
     if (!out.flags.rst()) {
-      text += line(out);
+      data += line(out);
     } else if (out.flags.ack()) {
-      text += "RA " + (out.absolute.value == 0 ? std::string("zero") : number(out.seq)) + " ack " +
+      data += "RA " + (out.absolute.value == 0 ? std::string("zero") : number(out.seq)) + " ack " +
               number(out.ack);
     } else {
-      text += "R " + number(out.seq);
+      data += "R " + number(out.seq);
     }
   }
-  return text;
+  return data;
 }
 
 State reached(const Kit& kit) { return kit.stack.state_of(kit.tuple()); }
@@ -299,9 +299,9 @@ void check(const Cell& cell) {
   kit.deliver({.flags = flags,
                .seq = cell.seq,
                .ack = cell.ack,
-               .text = std::string(cell.kind.text, 'x'),
+               .data = std::string(cell.kind.data, 'x'),
                .mss = cell.kind.flags.syn() ? std::uint16_t{1460} : std::uint16_t{0}});
-  Answer expected = by_the_text(cell);
+  Answer expected = by_the_data(cell);
   Answer got{replies(kit), reached(kit)};
   if (cell.state != State::listen) {
     got.state = without_listener(got.state);

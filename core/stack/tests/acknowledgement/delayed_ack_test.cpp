@@ -12,7 +12,7 @@ constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count
 // The peer's segment number `i` of 1000 octets each.
 In thousand(std::uint32_t i) {
   std::uint32_t const from = 1 + 1000 * i;
-  return {.flags = flag::ack, .seq = from, .ack = 1, .text = octets(from, 1000)};
+  return {.flags = flag::ack, .seq = from, .ack = 1, .data = octets(from, 1000)};
 }
 
 //= rfc9293#3.8.6.3
@@ -23,11 +23,11 @@ In thousand(std::uint32_t i) {
 //# 5681:CC-26, 5681:CC-37 counted from the first segment that was not acknowledged
 TEST(DelayedAck, LoneSegment) {
   Flow flow;
-  flow.text(1, 1000);
+  flow.data(1, 1000);
   EXPECT_EQ(flow.sent(), "");
   EXPECT_EQ(flow.info().delayed_ack_due, flow.now + ms(200));
   flow.advance(ms(100));
-  flow.text(1001, 100);
+  flow.data(1001, 100);
   EXPECT_EQ(flow.sent(), "");
   flow.advance(ms(100) - Duration{1});
   EXPECT_EQ(flow.sent(), "");
@@ -59,30 +59,30 @@ TEST(DelayedAck, HalfASecondIsRefused) {
 //# 5681:CC-27, 5681:CC-43 or every 2 * RMSS octets where segments are small
 TEST(DelayedAck, EverySecondFullSizedSegment) {
   Flow flow;
-  flow.text(1, 1000);
+  flow.data(1, 1000);
   EXPECT_EQ(flow.sent(), "");
-  flow.text(1001, 1000);
+  flow.data(1001, 1000);
   EXPECT_EQ(flow.sent(), "A 1(0) ack 2001");
   for (std::uint32_t i = 0; i < 19; ++i) {
-    flow.text(2001 + 100 * i, 100);
+    flow.data(2001 + 100 * i, 100);
   }
   EXPECT_EQ(flow.sent(), "");
-  flow.text(3901, 100);
+  flow.data(3901, 100);
   EXPECT_EQ(flow.sent(), "A 1(0) ack 4001");
 }
 
 // A peer whose segments are all small is acknowledged at every second of them.
 TEST(DelayedAck, SmallSegmentsAreFullSizedIfNoneIsLarger) {
   Flow flow;
-  flow.text(1, 100);
-  flow.text(101, 100);
+  flow.data(1, 100);
+  flow.data(101, 100);
   EXPECT_EQ(flow.sent(), "A 1(0) ack 201");
 }
 
 TEST(DelayedAck, CanBeSwitchedOff) {
   Flow flow;
   EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::delayed_ack, 0}), Refusal::none);
-  flow.text(1, 10);
+  flow.data(1, 10);
   EXPECT_EQ(flow.sent(), "A 1(0) ack 11");
 }
 
@@ -97,27 +97,27 @@ TEST(DelayedAck, CanBeSwitchedOff) {
 //# 6582:NR-11 even if only a part of it is filled
 TEST(DelayedAck, GapsAreAcknowledgedAtOnce) {
   Flow flow;
-  flow.text(1, 100);
+  flow.data(1, 100);
   EXPECT_EQ(flow.sent(), "");
-  flow.text(201, 100);
+  flow.data(201, 100);
   EXPECT_EQ(flow.sent(), "A 1(0) ack 101");
-  flow.text(401, 100);
+  flow.data(401, 100);
   EXPECT_EQ(flow.sent(), "A 1(0) ack 101");
-  flow.text(101, 100);
+  flow.data(101, 100);
   EXPECT_EQ(flow.sent(), "A 1(0) ack 301");
-  flow.text(301, 50);
+  flow.data(301, 50);
   EXPECT_EQ(flow.sent(), "A 1(0) ack 351");
-  flow.text(351, 50);
+  flow.data(351, 50);
   EXPECT_EQ(flow.sent(), "A 1(0) ack 501");
-  flow.text(501, 100);
+  flow.data(501, 100);
   EXPECT_EQ(flow.sent(), "");
 }
 
 // The duplicate, which leaves at once, says what the delayed ACK would.
 TEST(DelayedAck, DelayedAckLeavesAsTheDuplicate) {
   Flow flow;
-  flow.text(1, 100);
-  flow.text(1, 100);
+  flow.data(1, 100);
+  flow.data(1, 100);
   EXPECT_EQ(flow.sent(), "A 1(0) ack 101");
   flow.advance(Duration::seconds(1));
   EXPECT_EQ(flow.sent(), "");
@@ -125,11 +125,11 @@ TEST(DelayedAck, DelayedAckLeavesAsTheDuplicate) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-TEXT-PIGGY text that leaves carries the ACK
+//# 9293:P-TEXT-PIGGY data that leaves carries the ACK
 //# 9293:P-TEXT-ACK <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>
-TEST(DelayedAck, RidesOnText) {
+TEST(DelayedAck, RidesOnData) {
   Flow flow;
-  flow.text(1, 100);
+  flow.data(1, 100);
   flow.write_octets(5);
   EXPECT_EQ(flow.sent(), "PA 1(5) ack 101");
   flow.advance(ms(999));
@@ -153,7 +153,7 @@ TEST(DelayedAck, NeverMoreThanOneASegment) {
         auto const from = static_cast<std::uint32_t>(next > 2000 ? next - 2000 + draw.below(6000)
                                                                  : 1 + draw.below(4000));
         auto const count = static_cast<std::uint32_t>(1 + draw.below(1000));
-        flow.send({.flags = flag::ack, .seq = from, .ack = 1, .text = octets(from, count)});
+        flow.send({.flags = flag::ack, .seq = from, .ack = 1, .data = octets(from, count)});
       }
       flow.turn();
       segments += burst;

@@ -31,23 +31,23 @@ void open_stamped(Kit& kit) {
 //# 7323:TS-32 whatever its sequence number
 //= rfc7323#5.6
 //= type=test
-//# 7323:TS-51 the very next text, which could be taken at once, is judged by its timestamp first
+//# 7323:TS-51 the very next data, which could be taken at once, is judged by its timestamp first
 TEST(Paws, AnOldDuplicateIsAnsweredAndDropped) {
   Kit kit(stamping_config());
   open_stamped(kit);
   kit.stamp = 99;
   // In the window, and far out of it: the timestamp is looked at first.
   for (std::uint32_t seq : {1u, 4'000'000u}) {
-    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = seq, .ack = 1, .text = "old"}),
+    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = seq, .ack = 1, .data = "old"}),
               Drop::tcp_timestamp_old);
     EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
   }
   EXPECT_EQ(kit.received, "");
-  // The same without timestamps is text.
+  // The same without timestamps is data.
   Kit plain(flow_config());
   open_stamped(plain);
   plain.stamp = 99;
-  EXPECT_EQ(plain.fate_of({.flags = flag::ack, .seq = 1, .ack = 1, .text = "old"}), Drop::none);
+  EXPECT_EQ(plain.fate_of({.flags = flag::ack, .seq = 1, .ack = 1, .data = "old"}), Drop::none);
   EXPECT_EQ(plain.received, "old");
 }
 
@@ -75,7 +75,7 @@ TEST(Paws, TsRecentOnlyAdvances) {
   EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 4'000'000, .ack = 1}), Drop::tcp_out_of_window);
   EXPECT_EQ(kit.info().options.ts_recent, 5u);
   // Above a gap it stays as well.
-  kit.deliver({.flags = flag::ack, .seq = 11, .ack = 1, .text = "above"});
+  kit.deliver({.flags = flag::ack, .seq = 11, .ack = 1, .data = "above"});
   EXPECT_EQ(kit.info().options.ts_recent, 5u);
 }
 
@@ -87,10 +87,10 @@ TEST(Paws, JudgesOnArrivalOnly) {
   Kit kit(stamping_config());
   open_stamped(kit);
   kit.stamp = 101;
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "a"});
-  kit.deliver({.flags = flag::ack, .seq = 3, .ack = 1, .text = "c"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "a"});
+  kit.deliver({.flags = flag::ack, .seq = 3, .ack = 1, .data = "c"});
   kit.stamp = 202;  // the retransmission
-  kit.deliver({.flags = flag::ack, .seq = 2, .ack = 1, .text = "b"});
+  kit.deliver({.flags = flag::ack, .seq = 2, .ack = 1, .data = "b"});
   EXPECT_EQ(kit.received, "abc");
   EXPECT_EQ(kit.info().options.ts_recent, 202u);
 }
@@ -118,7 +118,7 @@ TEST(Paws, WhatLacksATimestampIsDroppedInSilence) {
   Kit kit(stamping_config());
   open_stamped(kit);
   kit.stamp = 0;
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1, .text = "bare"}),
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1, .data = "bare"}),
             Drop::tcp_timestamp_missing);
   EXPECT_EQ(kit.sent(), "");
   EXPECT_EQ(kit.state(), State::established);
@@ -127,7 +127,7 @@ TEST(Paws, WhatLacksATimestampIsDroppedInSilence) {
   Kit content(lenient);
   open_stamped(content);
   content.stamp = 0;
-  content.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "bare"});
+  content.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "bare"});
   EXPECT_EQ(content.received, "bare");
 }
 
@@ -142,7 +142,7 @@ TEST(Paws, TsRecentIsInvalidAfterTwentyFourDays) {
     open_stamped(kit);
     kit.advance(Duration::seconds(seconds));
     kit.stamp = 99;
-    Drop const fate = kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1, .text = "late"});
+    Drop const fate = kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1, .data = "late"});
     EXPECT_EQ(fate, outdated ? Drop::none : Drop::tcp_timestamp_old);
     EXPECT_EQ(kit.info().options.ts_recent, outdated ? 99u : 100u);
   }

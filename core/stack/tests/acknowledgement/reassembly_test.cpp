@@ -1,4 +1,4 @@
-// Text into order, whatever order, overlap and length it comes in (RFC 9293 3.10.7.4, step 7).
+// Data into order, whatever order, overlap and length it comes in (RFC 9293 3.10.7.4, step 7).
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -11,9 +11,9 @@ std::uint32_t next_of(const Flow& flow) {
   return flow.info().receive.nxt.value - flow.peer_iss.value;
 }
 
-// Delivers text as it stands, not that of the stream.
-void put(Flow& flow, std::uint32_t from, const std::string& text) {
-  flow.deliver({.flags = flag::ack, .seq = from, .ack = 1, .text = text});
+// Delivers data as it stands, not that of the stream.
+void put(Flow& flow, std::uint32_t from, const std::string& data) {
+  flow.deliver({.flags = flag::ack, .seq = from, .ack = 1, .data = data});
 }
 
 //= rfc9293#3.10.7.4
@@ -37,7 +37,7 @@ TEST(Reassembly, OutOfOrder) {
 TEST(Reassembly, EveryFormOfOverlap) {
   struct Form {
     std::uint32_t from;
-    std::string text;
+    std::string data;
     std::string stream;
   };
   for (Form const& form : {Form{4, "DEF", "abcdefghijklmno"},              // the same place
@@ -53,32 +53,32 @@ TEST(Reassembly, EveryFormOfOverlap) {
     Flow flow;
     put(flow, 4, "def");
     put(flow, 13, "mno");
-    put(flow, form.from, form.text);
+    put(flow, form.from, form.data);
     put(flow, 1, "abcdefghijklmno");
-    EXPECT_EQ(flow.received, form.stream) << form.text;
+    EXPECT_EQ(flow.received, form.stream) << form.data;
   }
 }
 
-// Predecessor, defect 4: overlapping text moved RCV.NXT by all of it, and octets were lost.
+// Predecessor, defect 4: overlapping data moved RCV.NXT by all of it, and octets were lost.
 TEST(Reassembly, Defect04_OverlapLosesNothing) {
   Flow flow;
-  flow.text(1, 1000);
-  flow.text(501, 1000);
+  flow.data(1, 1000);
+  flow.data(501, 1000);
   EXPECT_EQ(next_of(flow), 1501u);
-  flow.text(1501, 500);
+  flow.data(1501, 500);
   EXPECT_EQ(flow.received, octets(1, 2000));
 }
 
-// Predecessor, defect 21: text above a gap pinned the driver's buffers. Here it is copied when it
+// Predecessor, defect 21: data above a gap pinned the driver's buffers. Here it is copied when it
 // comes: the frame may be overwritten as soon as the turn is over.
-TEST(Reassembly, Defect21_OutOfOrderTextHoldsNoFrame) {
+TEST(Reassembly, Defect21_OutOfOrderDataHoldsNoFrame) {
   Flow flow;
   flow.auto_consume = false;
   for (std::uint32_t i = 1; i <= 20; ++i) {
-    flow.text(1 + 1000 * i, 1000);
+    flow.data(1 + 1000 * i, 1000);
   }
   // The kit has freed every frame by now, and asan watches.
-  flow.text(1, 1000);
+  flow.data(1, 1000);
   EXPECT_EQ(flow.info().receive.unread.count, 21'000u);
   EXPECT_EQ(flow.read(flow.id), octets(1, 21'000));
 }
@@ -87,48 +87,48 @@ TEST(Reassembly, Defect21_OutOfOrderTextHoldsNoFrame) {
 TEST(Reassembly, LeftoversSurviveTheFrames) {
   Flow flow;
   flow.auto_consume = false;
-  flow.text(1, 1000);
-  flow.text(1001, 1000);
+  flow.data(1, 1000);
+  flow.data(1001, 1000);
   flow.stack.consume(flow.id, Bytes{300});
   flow.turn();
-  flow.text(2001, 700);
+  flow.data(2001, 700);
   EXPECT_EQ(flow.read(flow.id), octets(301, 2400));
 }
 
-// FIN: taken in its place only, and never before text that has come already.
+// FIN: taken in its place only, and never before data that has come already.
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-FIN in its place, after the text, which can still be read
+//# 9293:P-FIN in its place, after the data, which can still be read
 TEST(Reassembly, FinInItsPlace) {
   Flow flow;
-  flow.deliver({.flags = flag::ack | flag::fin, .seq = 101, .ack = 1, .text = octets(101, 50)});
+  flow.deliver({.flags = flag::ack | flag::fin, .seq = 101, .ack = 1, .data = octets(101, 50)});
   EXPECT_EQ(flow.state(), State::established);
   EXPECT_FALSE(flow.notified(EventKind::peer_finished));
-  flow.text(1, 100);
+  flow.data(1, 100);
   EXPECT_EQ(flow.state(), State::close_wait);
   EXPECT_EQ(flow.received, octets(1, 150));
   EXPECT_EQ(next_of(flow), 152u);
 }
 
 // A peer that contradicts itself must not get us to contradict ourselves.
-TEST(Reassembly, FinBeforeTextThatHasCome) {
+TEST(Reassembly, FinBeforeDataThatHasCome) {
   for (std::uint32_t above : {12u, 11u, 13u, 5u}) {
     Flow flow;
-    flow.text(above, 10);
-    flow.deliver({.flags = flag::ack | flag::fin, .seq = 1, .ack = 1, .text = octets(1, 10)});
+    flow.data(above, 10);
+    flow.deliver({.flags = flag::ack | flag::fin, .seq = 1, .ack = 1, .data = octets(1, 10)});
     EXPECT_FALSE(flow.notified(EventKind::peer_finished)) << above;
     EXPECT_EQ(flow.state(), State::established) << above;
-    flow.text(11, 30);
+    flow.data(11, 30);
     EXPECT_EQ(flow.received, octets(1, 40)) << above;
   }
 }
 
-TEST(Reassembly, TextBeyondTheFin) {
+TEST(Reassembly, DataBeyondTheFin) {
   Flow flow;
   flow.deliver({.flags = flag::ack | flag::fin, .seq = 11, .ack = 1});
-  flow.text(8, 10);
-  flow.text(20, 10);
-  flow.text(1, 30);
+  flow.data(8, 10);
+  flow.data(20, 10);
+  flow.data(1, 30);
   EXPECT_TRUE(flow.notified(EventKind::peer_finished));
   EXPECT_EQ(flow.received, octets(1, 10));
   EXPECT_GE(flow.drops(Drop::tcp_data_after_fin), 1u);
@@ -140,7 +140,7 @@ TEST(Reassembly, RangesAreBounded) {
   config.tcp.extents_per_connection = Count{4};
   Flow flow(config);
   for (std::uint32_t i = 1; i <= 8; ++i) {
-    flow.text(1 + 100 * i, 50);
+    flow.data(1 + 100 * i, 50);
   }
   EXPECT_EQ(flow.info().receive.out_of_order.count, 200u);
   EXPECT_EQ(flow.drops(Drop::tcp_out_of_order_refused), 4u);
@@ -153,14 +153,14 @@ struct Model {
   std::string here = std::string(span + 1, '-');
   std::uint32_t next = 1;
 
-  // The part of `text` from `least` up to `edge`.
-  void arrive(std::uint32_t from, const std::string& text, std::uint32_t least,
+  // The part of `data` from `least` up to `edge`.
+  void arrive(std::uint32_t from, const std::string& data, std::uint32_t least,
               std::uint32_t edge) {
-    std::uint32_t const end = std::min(from + static_cast<std::uint32_t>(text.size()), edge);
+    std::uint32_t const end = std::min(from + static_cast<std::uint32_t>(data.size()), edge);
     for (std::uint32_t at = std::max(from, least); at < end && at <= span; ++at) {
       if (here[at] == '-') {
         here[at] = '+';
-        octet[at] = text[at - from];
+        octet[at] = data[at - from];
       }
     }
     while (next <= span && here[next] == '+') {
@@ -196,13 +196,13 @@ void run_against_model(std::uint64_t seed) {
       }
       auto const count = static_cast<std::uint32_t>(
           std::min<std::uint64_t>(1 + draw.below(longest), Model::span + 1 - from));
-      auto const text = version_of(from, count, static_cast<std::uint32_t>(draw.below(2)));
+      auto const data = version_of(from, count, static_cast<std::uint32_t>(draw.below(2)));
       std::uint32_t const edge = flow.info().receive.edge.value - flow.peer_iss.value;
-      put(flow, from, text);
+      put(flow, from, data);
       // RFC 9293's table: neither the first nor the last octet in the window is not acceptable,
       // even if the segment covers all of it.
       bool const covers = from < next && from + count > edge;
-      model.arrive(from, text, covers ? edge : next, edge);
+      model.arrive(from, data, covers ? edge : next, edge);
     }
     ASSERT_EQ(next_of(flow), model.next) << "seed " << seed << " step " << i;
     if (!flow.auto_consume && draw.below(3) == 0) {
@@ -233,9 +233,9 @@ TEST(Reassembly, WhatComesAfterAReadIsReadable) {
   kit.auto_consume = false;
   kit.accept_connection();
   auto const first =
-      kit.frame_of({.flags = flag::psh | flag::ack, .seq = 1, .ack = 1, .text = "hello"});
+      kit.frame_of({.flags = flag::psh | flag::ack, .seq = 1, .ack = 1, .data = "hello"});
   auto const second =
-      kit.frame_of({.flags = flag::psh | flag::ack, .seq = 6, .ack = 1, .text = "world"});
+      kit.frame_of({.flags = flag::psh | flag::ack, .seq = 6, .ack = 1, .data = "world"});
   Ingress const one{first, Checksum::unknown, kit.now};
   Ingress const two{second, Checksum::unknown, kit.now};
   kit.stack.receive(kit.now, {&one, 1});

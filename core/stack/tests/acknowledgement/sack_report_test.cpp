@@ -32,11 +32,11 @@ class Receiver : public Flow {
   }
   // One segment of 500 octets whose first is the stream's `number`th.
   std::string arrives(std::uint32_t number, std::uint32_t count = 500) {
-    text(number, count);
+    data(number, count);
     return acks();
   }
   void put(std::uint32_t number, std::uint32_t count = 500) {
-    send({.flags = flag::ack, .seq = number, .ack = 1, .text = octets(number, count)});
+    send({.flags = flag::ack, .seq = number, .ack = 1, .data = octets(number, count)});
   }
 };
 
@@ -56,7 +56,7 @@ TEST(SackReport, IsPermittedOnSyns) {
       EXPECT_EQ(answers[0].sack_permitted, ours && theirs);
       kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
       EXPECT_EQ(kit.info().sack, ours && theirs);
-      kit.deliver({.flags = flag::ack, .seq = 501, .ack = 1, .text = "above a gap"});
+      kit.deliver({.flags = flag::ack, .seq = 501, .ack = 1, .data = "above a gap"});
       auto const said = kit.take();
       ASSERT_EQ(said.size(), 1u);
       EXPECT_FALSE(said[0].sack_permitted);
@@ -104,7 +104,7 @@ TEST(SackReport, Case2FirstIsLost) {
 //# 2018:SACK-6 the others follow by when they were reported last
 TEST(SackReport, Case3EverySecondIsLost) {
   Receiver receiver;
-  receiver.text(1, 500);
+  receiver.data(1, 500);
   receiver.advance(Duration::seconds(1));
   EXPECT_EQ(receiver.acks(), "501");
   EXPECT_EQ(receiver.arrives(1001), "501: 1001-1501");
@@ -120,7 +120,7 @@ TEST(SackReport, Case3EverySecondIsLost) {
 TEST(SackReport, FourBlocksAtMost) {
   Receiver receiver;
   for (std::uint32_t number : {1001u, 3001u, 5001u, 7001u, 9001u}) {
-    receiver.text(number, 500);
+    receiver.data(number, 500);
   }
   receiver.take();
   EXPECT_EQ(receiver.arrives(11'001), "1: 11001-11501 9001-9501 7001-7501 5001-5501");
@@ -146,7 +146,7 @@ TEST(SackReport, BurstsSayTheSame) {
 // An advance discharges what was owed before; what came twice is told by the next ACK.
 TEST(SackReport, AnAdvanceTakesTheDuplicateAlong) {
   Receiver receiver;
-  receiver.text(501, 500);
+  receiver.data(501, 500);
   EXPECT_EQ(receiver.acks(), "1: 501-1001");
   receiver.put(501);
   receiver.put(1);
@@ -156,20 +156,20 @@ TEST(SackReport, AnAdvanceTakesTheDuplicateAlong) {
 
 //= rfc2018#4
 //= type=test
-//# 2018:SACK-3 segments with text report as well, and leave room for it
+//# 2018:SACK-3 segments with data report as well, and leave room for it
 //= rfc9293#3.7.1
 //= type=test
-//# 9293:P-MSS-OPTSHRINK the text is cut by the options
-TEST(SackReport, BesideText) {
+//# 9293:P-MSS-OPTSHRINK the data is cut by the options
+TEST(SackReport, BesideData) {
   Receiver receiver;
-  receiver.text(501, 500);
+  receiver.data(501, 500);
   receiver.take();
   receiver.write_octets(2000);
   auto const out = receiver.take();
   ASSERT_EQ(out.size(), 2u);
-  EXPECT_EQ(out[0].text.size(), 988u);
+  EXPECT_EQ(out[0].data.size(), 988u);
   EXPECT_EQ(out[0].sack, "501-1001");
-  EXPECT_EQ(out[1].text.size(), 988u);
+  EXPECT_EQ(out[1].data.size(), 988u);
 }
 
 // Below the low-water mark what lies above a gap is refused by name: no block tells of it.
@@ -191,8 +191,8 @@ TEST(SackReport, WhatIsRefusedIsNotReported) {
 //# 2883:DSACK-1, 2883:DSACK-3, 2883:DSACK-7 a duplicate below the ACK is the first block, once
 TEST(DuplicateReport, Example1) {
   Receiver receiver;
-  receiver.text(1, 500);
-  receiver.text(501, 500);
+  receiver.data(1, 500);
+  receiver.data(501, 500);
   receiver.take();
   EXPECT_EQ(receiver.arrives(1), "1001: 1-501");
   EXPECT_EQ(receiver.arrives(1501), "1001: 1501-2001");
@@ -203,8 +203,8 @@ TEST(DuplicateReport, Example1) {
 //# 2883:DSACK-5 other blocks follow
 TEST(DuplicateReport, Example2) {
   Receiver receiver;
-  receiver.text(1, 500);
-  receiver.text(501, 500);
+  receiver.data(1, 500);
+  receiver.data(501, 500);
   receiver.take();
   EXPECT_EQ(receiver.arrives(1501), "1001: 1501-2001");
   EXPECT_EQ(receiver.arrives(1), "1001: 1-501 1501-2001");
@@ -233,16 +233,16 @@ TEST(DuplicateReport, Example4PartOfASegment) {
 //# 2883:DSACK-6 of two parts that came twice only the first is reported
 TEST(DuplicateReport, Example6TwoParts) {
   Receiver receiver;
-  receiver.text(1001, 500);
-  receiver.text(2001, 500);
+  receiver.data(1001, 500);
+  receiver.data(2001, 500);
   receiver.take();
   EXPECT_EQ(receiver.arrives(501, 2500), "1: 1001-1501 501-3001");
 }
 
 TEST(DuplicateReport, Off) {
   Receiver receiver(sack_config(false));
-  receiver.text(1, 500);
-  receiver.text(501, 500);
+  receiver.data(1, 500);
+  receiver.data(501, 500);
   receiver.take();
   EXPECT_EQ(receiver.arrives(1), "1001");
 }

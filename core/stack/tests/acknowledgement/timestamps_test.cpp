@@ -49,13 +49,13 @@ TEST(Timestamps, AreOnEverySegmentOnceAgreedOn) {
   EXPECT_EQ(syn.options.timestamp_echo, 0u);
   active.stamp = 7;
   active.deliver({.flags = flag::syn | flag::ack, .ack = 1, .mss = 1000});
-  active.write("text");
+  active.write("data");
   ASSERT_EQ(active.stack.finish(active.id), Refusal::none);
   active.turn();
   active.stack.abort(active.id);
   active.turn();
   auto const rest = active.take();
-  ASSERT_EQ(rest.size(), 4u);  // ACK, text, FIN, RST
+  ASSERT_EQ(rest.size(), 4u);  // ACK, data, FIN, RST
   for (Out const& out : rest) {
     EXPECT_TRUE(out.options.has_timestamps) << line(out);
   }
@@ -73,8 +73,8 @@ TEST(Timestamps, AreNotSpokenUnlessBothSynsHaveThem) {
   EXPECT_FALSE(plain.take().at(0).options.has_timestamps);
   plain.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
   plain.stamp = 1;  // older: nobody cares
-  plain.deliver({.flags = flag::ack | flag::psh, .seq = 1, .ack = 1, .text = "text"});
-  EXPECT_EQ(plain.received, "text");
+  plain.deliver({.flags = flag::ack | flag::psh, .seq = 1, .ack = 1, .data = "data"});
+  EXPECT_EQ(plain.received, "data");
   Kit alone(stamping_config());
   alone.connect();
   alone.sent();
@@ -85,13 +85,13 @@ TEST(Timestamps, AreNotSpokenUnlessBothSynsHaveThem) {
 
 //= rfc9293#3.7.1
 //= type=test
-//# 9293:P-MSS-OPTSHRINK twelve octets of options are twelve octets less of text
-TEST(Timestamps, TakeTheirOctetsFromTheText) {
+//# 9293:P-MSS-OPTSHRINK twelve octets of options are twelve octets less of data
+TEST(Timestamps, TakeTheirOctetsFromTheData) {
   Kit kit(stamping_config());
   open_stamped(kit);
   EXPECT_EQ(kit.info().send.mss.count, 988u);
   kit.write(std::string(3000, 'x'));
-  EXPECT_EQ(kit.take().at(0).text.size(), 988u);
+  EXPECT_EQ(kit.take().at(0).data.size(), 988u);
 }
 
 //= rfc7323#4.1
@@ -109,7 +109,7 @@ TEST(Timestamps, TickWithTheClock) {
     open_stamped(kit);
     std::uint32_t const before = kit.device_stamp;
     kit.advance(Duration::seconds(5));
-    kit.write("text");
+    kit.write("data");
     EXPECT_EQ(kit.device_stamp - before, ticks);
   }
 }
@@ -144,9 +144,9 @@ TEST(Timestamps, DelayedAcksEchoTheEarliest) {
   Kit kit(stamping_config());
   open_stamped(kit);
   kit.stamp = 101;
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = std::string(10, 'x')});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = std::string(10, 'x')});
   kit.stamp = 102;
-  kit.deliver({.flags = flag::ack, .seq = 11, .ack = 1, .text = std::string(10, 'x')});
+  kit.deliver({.flags = flag::ack, .seq = 11, .ack = 1, .data = std::string(10, 'x')});
   EXPECT_EQ(kit.info().options.ts_recent, 101u);
   auto const acks = kit.take();
   ASSERT_EQ(acks.size(), 1u);
@@ -154,7 +154,7 @@ TEST(Timestamps, DelayedAcksEchoTheEarliest) {
   EXPECT_EQ(acks[0].options.timestamp_echo, 101u);
   // And then the next one that comes.
   kit.stamp = 103;
-  kit.deliver({.flags = flag::ack, .seq = 21, .ack = 1, .text = std::string(10, 'x')});
+  kit.deliver({.flags = flag::ack, .seq = 21, .ack = 1, .data = std::string(10, 'x')});
   EXPECT_EQ(kit.info().options.ts_recent, 103u);
 }
 
@@ -175,7 +175,7 @@ TEST(Timestamps, AboveAGapTheLastInOrderIsEchoed) {
   for (Arrives const& each : {Arrives{1, 201, 201}, Arrives{21, 203, 201}, Arrives{11, 202, 202},
                               Arrives{41, 205, 202}, Arrives{31, 204, 204}}) {
     kit.stamp = each.stamp;
-    kit.deliver({.flags = flag::ack, .seq = each.seq, .ack = 1, .text = std::string(10, 'x')});
+    kit.deliver({.flags = flag::ack, .seq = each.seq, .ack = 1, .data = std::string(10, 'x')});
     auto const acks = kit.take();
     ASSERT_EQ(acks.size(), 1u) << each.seq;
     EXPECT_EQ(acks[0].options.timestamp_echo, each.echoed) << each.seq;

@@ -27,7 +27,7 @@ TEST(Accounts, AreZeroWhereTheyAreOff) {
   flow.write_octets(1000);
   flow.time_out();
   auto const account = flow.info().account;
-  EXPECT_EQ(account.texts_sent, 0u);
+  EXPECT_EQ(account.data_segments_out, 0u);
   EXPECT_EQ(account.timeouts, 0u);
   EXPECT_EQ(account.bytes_retrans, 0u);
   EXPECT_EQ(account.keepalive_interval, Duration::seconds(75));
@@ -68,17 +68,17 @@ TEST(Accounts, ChoicesOutOfRangeAreRefused) {
             Refusal::bad_argument);
 }
 
-TEST(Accounts, CountSegmentsWithTextInBothDirections) {
+TEST(Accounts, CountSegmentsWithDataInBothDirections) {
   Flow flow(with_accounts());
   flow.write_octets(2000);
   flow.ack(2001);
-  flow.text(1, 10);
-  flow.text(21, 10);  // above a gap
-  flow.text(1, 10);   // once more
+  flow.data(1, 10);
+  flow.data(21, 10);  // above a gap
+  flow.data(1, 10);   // once more
   auto const info = flow.info();
-  EXPECT_EQ(info.account.texts_sent, 2u);
-  EXPECT_EQ(info.account.texts_received, 3u);
-  EXPECT_EQ(info.account.texts_above_gaps, 1u);
+  EXPECT_EQ(info.account.data_segments_out, 2u);
+  EXPECT_EQ(info.account.data_segments_in, 3u);
+  EXPECT_EQ(info.account.out_of_order_segments, 1u);
   EXPECT_EQ(info.account.bytes_retrans, 0u);
 }
 
@@ -93,7 +93,7 @@ TEST(Accounts, ATimeoutIsCountedTimedAndOver) {
   EXPECT_EQ(info.account.repairs, 1u);
   EXPECT_EQ(info.account.repairing, flow.now.since(begun));
   EXPECT_EQ(info.account.bytes_retrans, 2000u);
-  EXPECT_EQ(info.account.texts_sent, 4u);
+  EXPECT_EQ(info.account.data_segments_out, 4u);
   EXPECT_EQ(info.retransmitted, Bytes{1000});
   flow.advance(Duration::milliseconds(10));
   flow.ack(1001);  // a part of what was out
@@ -183,13 +183,13 @@ TEST(Accounts, AReceiverSeesTheRoundTripInHowLongItsBufferTakes) {
   Config config = with_accounts();
   config.tcp.receive_buffer = Bytes{2000};
   Flow flow(config);
-  flow.text(1, 1000);  // begins the first round
+  flow.data(1, 1000);  // begins the first round
   flow.read(flow.id);
   std::uint32_t at = 1001;
   for (std::uint32_t const pause : {30u, 20u, 50u}) {
     for (int i = 0; i < 2; ++i) {
       flow.advance(Duration::milliseconds(pause));
-      flow.text(at, 1000);
+      flow.data(at, 1000);
       flow.read(flow.id);
       at += 1000;
     }
@@ -209,7 +209,7 @@ TEST(Accounts, AReceiverSeesTheRoundTripInEchoes) {
     flow.advance(Duration::milliseconds(25));
     ++flow.stamp;
     flow.acked = flow.written + 1;
-    flow.text(1 + static_cast<std::uint32_t>(i) * 100, 100);
+    flow.data(1 + static_cast<std::uint32_t>(i) * 100, 100);
     flow.read(flow.id);
   }
   Duration const seen = flow.info().account.rcv_rtt;
@@ -275,7 +275,7 @@ TEST(Accounts, AListenersMssIsThatOfItsSynAcksAndConnections) {
   }
 }
 
-TEST(Accounts, AnMssMayShrinkWhileTextIsOut) {
+TEST(Accounts, AnMssMayShrinkWhileDataIsOut) {
   Flow flow(with_accounts());
   flow.write_octets(2000);
   EXPECT_EQ(flow.segments(), "1+1000 1001+1000");
@@ -335,8 +335,8 @@ std::string played(bool accounts) {
   flow.ack_with_window(3001, 2000);
   note();
   flow.ack_with_window(flow.written + 1, 2000);
-  flow.text(1, 900);
-  flow.text(2001, 900);
+  flow.data(1, 900);
+  flow.data(2001, 900);
   note();
   flow.advance(Duration::seconds(5));
   note();
@@ -373,7 +373,7 @@ TEST(Accounts, ANewConnectionBeginsWithNone) {
   ConnectionId next;
   ASSERT_EQ(flow.stack.connect(open, next), Refusal::none);
   ConnectionInfo const info = flow.stack.inspect(next);
-  EXPECT_EQ(info.account.texts_sent, 0u);
+  EXPECT_EQ(info.account.data_segments_out, 0u);
   EXPECT_EQ(info.account.keepalive_probes, Count{9});
 }
 

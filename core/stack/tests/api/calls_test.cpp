@@ -21,8 +21,8 @@ void reach(Kit& kit, State state) {
   ASSERT_EQ(kit.sent(), "SA 0(0) ack 1");
 }
 
-Taken send(Kit& kit, const std::string& text) {
-  return kit.stack.write(kit.id, Kit::bytes_of(text));
+Taken send(Kit& kit, const std::string& data) {
+  return kit.stack.write(kit.id, Kit::bytes_of(data));
 }
 
 //= rfc9293#3.10
@@ -50,7 +50,7 @@ TEST(Calls, OnWhatWasNotToldYet) {
     ASSERT_EQ(kit.stack.listen(local, {Count{8}, Count{0}}, listener), Refusal::none);
     kit.deliver({.flags = flag::syn});
     if (complete) {
-      kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "hello"});
+      kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "hello"});
     }
     ConnectionId const id{0, 1};
     ASSERT_TRUE(kit.stack.inspect(id).exists);
@@ -68,7 +68,7 @@ TEST(Calls, OnWhatWasNotToldYet) {
     kit.stack.admit(listener, Count{1});
     kit.turn();
     if (!complete) {
-      kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "hello"});
+      kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "hello"});
     }
     ASSERT_TRUE(kit.notified(EventKind::accepted));
     EXPECT_EQ(kit.id, id);
@@ -119,7 +119,7 @@ TEST(Calls, SendAfterClose) {
   Kit kit;
   kit.auto_consume = false;
   kit.socket_in(State::fin_wait_2);
-  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2, .text = "unread"});
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2, .data = "unread"});
   ASSERT_EQ(kit.state(), State::time_wait);
   EXPECT_EQ(send(kit, "late").refusal, Refusal::closing);
 }
@@ -147,7 +147,7 @@ TEST(Calls, SendByState) {
 
 //= rfc9293#3.10.2
 //= type=test
-//# 9293:P-SEND-NORES insufficient resources; there is room again once text is acknowledged
+//# 9293:P-SEND-NORES insufficient resources; there is room again once data is acknowledged
 TEST(Calls, SendWithoutRoom) {
   Config config = kit_config();
   config.tcp.send_buffer = Bytes{10};
@@ -226,7 +226,7 @@ TEST(Calls, SendsAreServedInOrder) {
   kit.turn();
   auto const out = kit.take();
   ASSERT_EQ(out.size(), 1u);
-  EXPECT_EQ(out[0].text, "one BYTES three");
+  EXPECT_EQ(out[0].data, "one BYTES three");
   EXPECT_EQ(kit.stack.lend(kit.id, {RegionId{0}, 6, 5}).refusal, Refusal::bad_region);
   EXPECT_EQ(kit.stack.lend(kit.id, {RegionId{1}, 0, 1}).refusal, Refusal::bad_region);
   EXPECT_EQ(kit.stack.lend(kit.id, {RegionId{99}, 0, 0}).refusal, Refusal::bad_region);
@@ -267,11 +267,11 @@ TEST(Calls, ReceiveBeforeEstablished) {
     kit.auto_consume = false;
     kit.socket_in(State::syn_sent);
     if (state == State::syn_received) {
-      kit.deliver({.flags = flag::syn, .text = "soon", .mss = 1460});
+      kit.deliver({.flags = flag::syn, .data = "soon", .mss = 1460});
     }
     ASSERT_EQ(kit.state(), state);
     EXPECT_FALSE(kit.notified(EventKind::received));
-    kit.deliver({.flags = flag::syn | flag::ack, .ack = 1, .text = "soon", .mss = 1460});
+    kit.deliver({.flags = flag::syn | flag::ack, .ack = 1, .data = "soon", .mss = 1460});
     EXPECT_TRUE(kit.notified(EventKind::received));
     EXPECT_EQ(kit.read(kit.id), "soon");
   }
@@ -294,12 +294,12 @@ TEST(Calls, ReceiveInOrder) {
     kit.auto_consume = false;
     kit.socket_in(state);
     std::uint32_t const ack = state == State::fin_wait_2 ? 2 : 1;
-    kit.deliver({.flags = flag::ack, .seq = 7, .ack = ack, .text = "three"});
+    kit.deliver({.flags = flag::ack, .seq = 7, .ack = ack, .data = "three"});
     EXPECT_TRUE(kit.stack.readable(kit.id).empty());
     EXPECT_FALSE(kit.notified(EventKind::received));
-    kit.deliver({.flags = flag::ack, .seq = 1, .ack = ack, .text = "one"});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = ack, .data = "one"});
     EXPECT_EQ(kit.stack.unread(kit.id).count, 3u);
-    kit.deliver({.flags = flag::ack, .seq = 2, .ack = ack, .text = "netwo"});
+    kit.deliver({.flags = flag::ack, .seq = 2, .ack = ack, .data = "netwo"});
     EXPECT_EQ(kit.stack.unread(kit.id).count, 11u);
     ASSERT_FALSE(kit.events.empty());
     EXPECT_EQ(kit.events.back().kind, EventKind::received);
@@ -317,7 +317,7 @@ TEST(Calls, ReceiveInOrder) {
 //= rfc9293#3.10.3
 //= type=test
 //# 9293:P-RECV-CLOSEWAIT what was not read is handed out after the FIN, then there is nothing more
-//# 9293:P-RECV-CLOSING likewise in LAST-ACK, CLOSING and TIME-WAIT; no new text comes there
+//# 9293:P-RECV-CLOSING likewise in LAST-ACK, CLOSING and TIME-WAIT; no new data comes there
 TEST(Calls, ReceiveAfterTheFin) {
   for (State state : {State::close_wait, State::last_ack, State::closing, State::time_wait}) {
     Kit kit;
@@ -325,14 +325,14 @@ TEST(Calls, ReceiveAfterTheFin) {
     bool const ours_first = state == State::closing || state == State::time_wait;
     kit.socket_in(ours_first ? State::fin_wait_1 : State::established);
     std::uint32_t const ack = state == State::time_wait ? 2 : 1;
-    kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = ack, .text = "kept"});
+    kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = ack, .data = "kept"});
     if (state == State::last_ack) {
       ASSERT_EQ(kit.stack.finish(kit.id), Refusal::none);
       kit.turn();
     }
     ASSERT_EQ(kit.state(), state);
     EXPECT_TRUE(kit.notified(EventKind::peer_finished));
-    kit.deliver({.flags = flag::ack, .seq = 6, .ack = ack, .text = "new"});
+    kit.deliver({.flags = flag::ack, .seq = 6, .ack = ack, .data = "new"});
     EXPECT_EQ(kit.read(kit.id), "kept") << name_of(state);
     EXPECT_TRUE(kit.stack.readable(kit.id).empty());
   }
@@ -352,7 +352,7 @@ TEST(Calls, ReceiveUrgent) {
   kit.auto_consume = false;
   kit.socket_in(State::established);
   kit.deliver(
-      {.flags = flag::ack | flag::urg, .seq = 1, .ack = 1, .text = "URGENTplain", .urgent = 6});
+      {.flags = flag::ack | flag::urg, .seq = 1, .ack = 1, .data = "URGENTplain", .urgent = 6});
   ASSERT_FALSE(kit.events.empty());
   EXPECT_EQ(kit.events.back().kind, EventKind::urgent);
   EXPECT_EQ(kit.events.back().bytes.count, 6u);
@@ -372,10 +372,10 @@ TEST(Calls, TheUrgentFieldNeedsItsFlag) {
   Kit kit;
   kit.auto_consume = false;
   kit.socket_in(State::established);
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "plain", .urgent = 3});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "plain", .urgent = 3});
   EXPECT_FALSE(kit.notified(EventKind::urgent));
   EXPECT_FALSE(kit.info().receive.urgent);
-  kit.deliver({.flags = flag::ack | flag::urg, .seq = 6, .ack = 1, .text = "URGENT", .urgent = 3});
+  kit.deliver({.flags = flag::ack | flag::urg, .seq = 6, .ack = 1, .data = "URGENT", .urgent = 3});
   EXPECT_TRUE(kit.notified(EventKind::urgent));
   EXPECT_EQ(kit.info().receive.up, kit.peer_iss + Bytes{6 + 3});
 }
@@ -421,8 +421,8 @@ TEST(Calls, AbortDropsTheAcksOwed) {
   Kit kit;
   kit.auto_consume = false;
   kit.socket_in(State::established);
-  kit.send({.flags = flag::ack, .seq = 50, .ack = 1, .text = "above a gap"});
-  kit.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = "in order"});
+  kit.send({.flags = flag::ack, .seq = 50, .ack = 1, .data = "above a gap"});
+  kit.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = "in order"});
   kit.on_event = [&](const Event& event) { kit.stack.abort(event.id); };
   kit.turn();
   EXPECT_EQ(kit.sent(), "R 1(0)");
@@ -445,7 +445,7 @@ TEST(Calls, AbortWithoutAReset) {
   Kit kit;
   kit.auto_consume = false;
   kit.socket_in(State::fin_wait_2);
-  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2, .text = "unread"});
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2, .data = "unread"});
   ASSERT_EQ(kit.state(), State::time_wait);
   static_cast<void>(kit.take());
   kit.stack.abort(kit.id);
@@ -481,7 +481,7 @@ TEST(Calls, VariablesAdvance) {
   kit.write("12345");
   EXPECT_EQ(kit.info().send.nxt, kit.device_iss + Bytes{6});
   EXPECT_EQ(kit.info().send.una, kit.device_iss + Bytes{1});
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 6, .text = "abc"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 6, .data = "abc"});
   EXPECT_EQ(kit.info().send.una, kit.info().send.nxt);
   EXPECT_EQ(kit.info().receive.nxt, kit.peer_iss + Bytes{4});
   ASSERT_EQ(kit.stack.finish(kit.id), Refusal::none);
@@ -493,7 +493,7 @@ TEST(Calls, VariablesAdvance) {
 TEST(Calls, RaisedWhileDrainingIsToldNextTurn) {
   Kit kit;
   kit.socket_in(State::established);
-  kit.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = "x"});
+  kit.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = "x"});
   kit.auto_consume = false;
   kit.on_event = [&](const Event& event) {
     if (event.kind == EventKind::received) {

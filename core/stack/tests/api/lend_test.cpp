@@ -16,13 +16,13 @@ std::string random_octets(Random& draw, std::size_t count) {
   return out;
 }
 
-// All text that left, in order of sequence numbers; the kit has verified every checksum.
+// All data that left, in order of sequence numbers; the kit has verified every checksum.
 std::string stream_of(Flow& flow, std::uint32_t length) {
   std::string stream;
   for (int turns = 0; stream.size() < length && turns < 10'000; ++turns) {
     for (Out const& out : flow.take()) {
       if (out.seq == stream.size() + 1) {
-        stream += out.text;
+        stream += out.data;
       }
     }
     flow.ack(static_cast<std::uint32_t>(stream.size() + 1));
@@ -93,7 +93,7 @@ TEST(Lend, RetransmittedFromTheRegion) {
   auto const out = flow.take();
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out[0].seq, 334u);
-  EXPECT_EQ(out[0].text, content.substr(333, 1000));
+  EXPECT_EQ(out[0].data, content.substr(333, 1000));
 }
 
 // The loan ends when `acknowledged` says so: from then on the region may change.
@@ -112,7 +112,7 @@ TEST(Lend, EndsAtAcknowledged) {
   EXPECT_EQ(told, 2000u);
   content.replace(0, 2000, 2000, 'y');
   flow.time_out();
-  EXPECT_EQ(flow.take().at(0).text, std::string(1000, 'x'));
+  EXPECT_EQ(flow.take().at(0).data, std::string(1000, 'x'));
 }
 
 TEST(Lend, OutsideOfARegionIsRefused) {

@@ -170,7 +170,7 @@ TEST(Profiles, BeginWithTheirInitialWindow) {
     kit.write(std::string(40'000, 'x'));
     std::size_t sent = 0;
     for (Out const& out : kit.take()) {
-      sent += out.text.empty() ? 0 : out.text.size();
+      sent += out.data.empty() ? 0 : out.data.size();
     }
     EXPECT_EQ(sent, static_cast<std::size_t>(segments) * kit.info().send.mss.count);
   }

@@ -35,9 +35,9 @@ TEST(Quantum, SegmentsOfTwoConnections) {
     established_with(kit, port);
   }
   kit.take();
-  std::string const text(1000, 'x');
+  std::string const data(1000, 'x');
   for (Event const& event : std::vector<Event>(kit.events)) {
-    ASSERT_EQ(kit.stack.write(event.id, Kit::bytes_of(text)).bytes.count, 1000u);
+    ASSERT_EQ(kit.stack.write(event.id, Kit::bytes_of(data)).bytes.count, 1000u);
   }
   kit.turn();
   std::string order;

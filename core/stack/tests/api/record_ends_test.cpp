@@ -24,8 +24,8 @@ class Records : public Flow {
 
   // Queues without a turn, so that all could leave in one segment.
   void queue(std::uint32_t count, More more = More::record) {
-    auto const text = octets(written + 1, count);
-    ASSERT_EQ(stack.write(id, bytes_of(text), more).bytes.count, count);
+    auto const data = octets(written + 1, count);
+    ASSERT_EQ(stack.write(id, bytes_of(data), more).bytes.count, count);
     written += count;
   }
   void queue_and_send(std::initializer_list<std::uint32_t> counts) {
@@ -39,7 +39,7 @@ class Records : public Flow {
     std::string out;
     for (Out const& segment : take()) {
       out += out.empty() ? "" : " ";
-      out += std::to_string(segment.seq) + "+" + std::to_string(segment.text.size());
+      out += std::to_string(segment.seq) + "+" + std::to_string(segment.data.size());
       out += segment.flags.psh() ? "P" : "";
     }
     return out;
@@ -99,8 +99,8 @@ TEST(RecordEnds, APartOfARecordEndsNone) {
   config.tcp.send_buffer = config.tcp.send_buffer_max = Bytes{1000};
   Records flow(config);
   flow.ack_with_window(1, 0);
-  auto const text = octets(1, 1300);
-  ASSERT_EQ(flow.stack.write(flow.id, Kit::bytes_of(text), More::record).bytes.count, 1000u);
+  auto const data = octets(1, 1300);
+  ASSERT_EQ(flow.stack.write(flow.id, Kit::bytes_of(data), More::record).bytes.count, 1000u);
   ASSERT_EQ(flow.stack.set(flow.id, {SettingKind::send_buffer, 9000}), Refusal::none);
   flow.written = 1000;
   flow.queue(300, More::record);
@@ -161,8 +161,8 @@ TEST(RecordEnds, ATailLossProbeIsOfTheLastRecord) {
   EXPECT_EQ(flow.segments(), "301+300");
 }
 
-// The probe sends new text, if there is any: one record of it.
-TEST(RecordEnds, ATailLossProbeOfNewTextIsOneRecord) {
+// The probe sends new data, if there is any: one record of it.
+TEST(RecordEnds, ATailLossProbeOfNewDataIsOneRecord) {
   Records flow;
   for (int i = 0; i < 30; ++i) {
     flow.queue(700);
@@ -237,8 +237,8 @@ TEST(RecordEnds, EachTakesABlockOfTheSendBuffer) {
     flow.queue(10);
   }
   EXPECT_EQ(flow.stack.writable(flow.id).count, 0u);
-  auto const text = octets(1, 1);
-  EXPECT_EQ(flow.stack.write(flow.id, Kit::bytes_of(text), More::record).refusal, Refusal::no_room);
+  auto const data = octets(1, 1);
+  EXPECT_EQ(flow.stack.write(flow.id, Kit::bytes_of(data), More::record).refusal, Refusal::no_room);
   flow.turn();
   EXPECT_EQ(flow.segments(), "1+10 11+10 21+10 31+10");
   flow.events.clear();
@@ -289,9 +289,9 @@ class Lossy {
       auto const count = static_cast<std::uint32_t>(std::min(random_.within({1, 2500}), most));
       bool const last = count == most;
       More const more = last ? More::no : static_cast<More>(random_.below(4));
-      auto const text = octets(flow_.written + 1, count);
+      auto const data = octets(flow_.written + 1, count);
       std::uint32_t const taken =
-          flow_.stack.write(flow_.id, Kit::bytes_of(text), more).bytes.count;
+          flow_.stack.write(flow_.id, Kit::bytes_of(data), more).bytes.count;
       flow_.written += taken;
       if (ends_record(more) && taken == count) {
         ends_[flow_.written + 1] = true;
@@ -302,15 +302,15 @@ class Lossy {
   void take_segments() {
     for (Out const& out : flow_.take()) {
       std::uint32_t const end = out.seq + Flow::length_of(out);
-      EXPECT_EQ(out.text, octets(out.seq, Flow::length_of(out)));
+      EXPECT_EQ(out.data, octets(out.seq, Flow::length_of(out)));
       auto const next = ends_.upper_bound(out.seq);
       EXPECT_TRUE(next == ends_.end() || next->first >= end) << out.seq << " " << end;
-      EXPECT_TRUE(out.text.empty() || !ends_.contains(end) || out.flags.psh());
+      EXPECT_TRUE(out.data.empty() || !ends_.contains(end) || out.flags.psh());
       if (random_.below(4) != 0) {
         for (std::uint32_t at = out.seq; at < end; ++at) {
           here_[at] = true;
         }
-      } else if (random_.below(20) == 0 && !out.text.empty()) {
+      } else if (random_.below(20) == 0 && !out.data.empty()) {
         queue_too_big(flow_, out, static_cast<std::uint16_t>(random_.within({600, 1400})));
       }
     }

@@ -31,7 +31,7 @@ struct Two {
     kit.events.clear();
   }
   // The peer's other end says that all before `number` has come, and perhaps something.
-  void second_acks(std::uint32_t number, const std::string& text = "") {
+  void second_acks(std::uint32_t number, const std::string& data = "") {
     wire::Segment s;
     s.source = {other_port};
     s.destination = kit.tuple().local.port;
@@ -39,7 +39,7 @@ struct Two {
     s.acknowledgment = kit.device_iss + Bytes{number};
     s.flags = flag::ack;
     s.window = {65535};
-    kit.send_segment(s, text);
+    kit.send_segment(s, data);
     kit.turn();
   }
   std::uint32_t told_room(ConnectionId id) const {
@@ -70,8 +70,8 @@ Config small_store() {
 //# 9293:P-SEND-NORES insufficient resources
 TEST(Room, AWriteRefusedForBlocksIsToldOnce) {
   Two two(small_store());
-  std::string const text(6 * 256, 'x');
-  EXPECT_EQ(two.kit.stack.write(two.second, Kit::bytes_of(text)).bytes.count, text.size());
+  std::string const data(6 * 256, 'x');
+  EXPECT_EQ(two.kit.stack.write(two.second, Kit::bytes_of(data)).bytes.count, data.size());
   two.kit.turn();
   Taken const refused = two.kit.stack.write(two.first, Kit::bytes_of("y"));
   EXPECT_EQ(refused.refusal, Refusal::no_room);
@@ -106,8 +106,8 @@ TEST(Room, ALoanRefusedForPieces) {
   Config config = kit_config();
   config.tcp.pieces_max = Count{1};
   Two two(config);
-  std::string const text = "0123456789";
-  two.kit.stack.bind(RegionId{0}, Kit::bytes_of(text));
+  std::string const data = "0123456789";
+  two.kit.stack.bind(RegionId{0}, Kit::bytes_of(data));
   EXPECT_EQ(two.kit.stack.lend(two.second, {RegionId{0}, 0, 10}).bytes.count, 10u);
   two.kit.turn();
   EXPECT_EQ(two.kit.stack.lend(two.first, {RegionId{0}, 0, 10}).refusal, Refusal::no_room);
@@ -152,8 +152,8 @@ TEST(Room, ARefusedWriteKeepsNoActivePart) {
   Config config = small_store();
   config.tcp.active_max = Count{2};
   Two two(config);
-  std::string const text(6 * 256, 'x');
-  EXPECT_EQ(two.kit.stack.write(two.second, Kit::bytes_of(text)).bytes.count, text.size());
+  std::string const data(6 * 256, 'x');
+  EXPECT_EQ(two.kit.stack.write(two.second, Kit::bytes_of(data)).bytes.count, data.size());
   EXPECT_EQ(two.kit.stack.write(two.first, Kit::bytes_of("y")).refusal, Refusal::no_room);
   Open open;
   open.remote = {two.kit.peer, {99}};

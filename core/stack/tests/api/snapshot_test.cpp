@@ -32,7 +32,7 @@ void follow(Flow& to, const Flow& from) {
 std::string frames_of(Flow& flow) {
   std::string out;
   for (Out const& segment : flow.take()) {
-    EXPECT_EQ(segment.text, octets(segment.seq, Flow::length_of(segment)));
+    EXPECT_EQ(segment.data, octets(segment.seq, Flow::length_of(segment)));
     out += std::to_string(segment.at.ns) + " " + line(segment) + " window " +
            std::to_string(segment.window) + "\n";
   }
@@ -54,7 +54,7 @@ void happen(Flow& flow, Random& draw) {
       flow.duplicates(static_cast<std::uint32_t>(draw.below(4)));
       break;
     case 3:
-      flow.text(next + static_cast<std::uint32_t>(draw.below(3) * 500), 700);
+      flow.data(next + static_cast<std::uint32_t>(draw.below(3) * 500), 700);
       break;
     case 4:
       flow.ack_with_window(flow.acked, static_cast<std::uint16_t>(draw.below(4) * 20'000));
@@ -187,7 +187,7 @@ TEST(Fingerprint, Defect08_SecondLifeBeginsLikeAFirst) {
   config.tcp.active_max = Count{1};
   Flow flow(config);
   flow.write_octets(5000);
-  flow.text(501, 100);
+  flow.data(501, 100);
   flow.duplicates(3);
   EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::keepalive, 1}), Refusal::none);
   flow.time_out();

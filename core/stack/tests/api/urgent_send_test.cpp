@@ -101,11 +101,11 @@ std::vector<std::uint32_t> told_urgent(const Kit& kit) {
   return out;
 }
 
-In urgent_text(std::uint32_t from, std::uint32_t count, std::uint16_t pointer) {
+In urgent_data(std::uint32_t from, std::uint32_t count, std::uint16_t pointer) {
   return {.flags = flag::ack | flag::urg,
           .seq = from,
           .ack = 1,
-          .text = octets(from, count),
+          .data = octets(from, count),
           .urgent = pointer};
 }
 
@@ -120,18 +120,18 @@ In urgent_text(std::uint32_t from, std::uint32_t count, std::uint16_t pointer) {
 TEST(UrgentReceive, ToldOnEachAdvance) {
   Flow flow;
   flow.auto_consume = false;
-  flow.deliver(urgent_text(1, 10, 100));
+  flow.deliver(urgent_data(1, 10, 100));
   EXPECT_EQ(told_urgent(flow), (std::vector<std::uint32_t>{100}));
-  flow.deliver(urgent_text(11, 10, 90));
+  flow.deliver(urgent_data(11, 10, 90));
   EXPECT_EQ(told_urgent(flow), (std::vector<std::uint32_t>{100}));
   EXPECT_EQ(flow.read(flow.id), octets(1, 20));
-  flow.deliver(urgent_text(21, 10, 100));
+  flow.deliver(urgent_data(21, 10, 100));
   EXPECT_EQ(told_urgent(flow), (std::vector<std::uint32_t>{100, 100}));
   EXPECT_TRUE(flow.info().receive.urgent);
-  flow.text(31, 89);
+  flow.data(31, 89);
   flow.read(flow.id);
   EXPECT_TRUE(flow.info().receive.urgent);
-  flow.text(120, 1);
+  flow.data(120, 1);
   flow.read(flow.id);
   EXPECT_FALSE(flow.info().receive.urgent);
 }
@@ -143,7 +143,7 @@ TEST(UrgentReceive, NothingIsUrgentBehindTheFin) {
   for (bool const at_once : {true, false}) {
     Flow flow;
     flow.auto_consume = at_once;
-    flow.deliver(urgent_text(1, 10, 100));
+    flow.deliver(urgent_data(1, 10, 100));
     flow.deliver({.flags = flag::fin | flag::ack, .seq = 11, .ack = 1});
     EXPECT_EQ(flow.info().receive.urgent, !at_once);
     EXPECT_EQ(flow.read(flow.id), at_once ? "" : octets(1, 10));
@@ -157,11 +157,11 @@ TEST(UrgentReceive, NothingIsUrgentBehindTheFin) {
 //# 9293:P-URG-NORECEDE pointers to the past, or to nowhere, do no harm
 TEST(UrgentReceive, OldPointers) {
   Flow flow;
-  flow.text(1, 100);
-  flow.deliver(urgent_text(101, 10, 0));
+  flow.data(1, 100);
+  flow.deliver(urgent_data(101, 10, 0));
   EXPECT_EQ(told_urgent(flow), (std::vector<std::uint32_t>{}));
-  flow.deliver(urgent_text(111, 10, 1000));
-  flow.deliver(urgent_text(121, 10, 5));
+  flow.deliver(urgent_data(111, 10, 1000));
+  flow.deliver(urgent_data(121, 10, 5));
   EXPECT_EQ(told_urgent(flow).size(), 1u);
   EXPECT_EQ(flow.info().receive.up.value - flow.peer_iss.value, 1111u);
 }

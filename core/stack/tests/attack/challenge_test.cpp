@@ -29,11 +29,11 @@ TEST(Challenge, DropsTheSegmentAndNoMore) {
   kit.write("data");
   static_cast<void>(kit.take());
   kit.deliver(
-      {.flags = flag::rst | flag::ack | flag::urg, .seq = 2, .ack = 5, .text = "x", .urgent = 1});
+      {.flags = flag::rst | flag::ack | flag::urg, .seq = 2, .ack = 5, .data = "x", .urgent = 1});
   EXPECT_EQ(kit.sent(), "A 5(0) ack 1");
   EXPECT_EQ(kit.info().send.queued.count, 4u);
   EXPECT_FALSE(kit.info().receive.urgent);
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 5, .text = "next"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 5, .data = "next"});
   EXPECT_EQ(kit.info().send.queued.count, 0u);
   EXPECT_EQ(kit.received, "next");
 }
@@ -132,21 +132,21 @@ TEST(Challenge, EachConnectionHasAShare) {
 //# 5961:BLIND-10 the largest window ever seen, not the present one
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-ACK-MAXWND, 9293:P-ACK-5961 both edges, and the text of a bad segment is not taken
+//# 9293:P-ACK-MAXWND, 9293:P-ACK-5961 both edges, and the data of a bad segment is not taken
 TEST(Challenge, AckRangeByTheLargestWindow) {
   Kit kit;
   kit.accept_connection(1460, 1000);
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = 5000});
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = 10});
   EXPECT_EQ(kit.info().send.wnd_max.count, 5000u);
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1u - 5001, .text = "bad"}),
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1u - 5001, .data = "bad"}),
             Drop::tcp_ack_too_old);
   EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
   EXPECT_EQ(kit.received, "");
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1u - 5000, .text = "good"}),
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 1u - 5000, .data = "good"}),
             Drop::none);
   EXPECT_EQ(kit.received, "good");
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 5, .ack = 2, .text = "bad"}),
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 5, .ack = 2, .data = "bad"}),
             Drop::tcp_ack_of_unsent);
   EXPECT_EQ(kit.received, "good");
 }
@@ -179,8 +179,8 @@ TEST(Answers, EmptySegmentsWithinALimit) {
                 Drop::tcp_out_of_window);
       EXPECT_EQ(kit.sent(), i < 3 ? "A 1(0) ack 1" : "");
     }
-    // Text is no answer to anything.
-    kit.deliver({.flags = flag::ack, .seq = 0, .ack = 1, .text = "x"});
+    // Data is no answer to anything.
+    kit.deliver({.flags = flag::ack, .seq = 0, .ack = 1, .data = "x"});
     EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
     kit.advance(Duration::seconds(1));
   }

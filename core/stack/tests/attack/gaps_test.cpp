@@ -1,4 +1,4 @@
-// Text above gaps: a share for each remote, and old gaps that give way, in profile default.
+// Data above gaps: a share for each remote, and old gaps that give way, in profile default.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -45,7 +45,7 @@ struct Gaps : Crowd {
   }
 };
 
-// 67 connections of one remote held all that there was for text above gaps, for good.
+// 67 connections of one remote held all that there was for data above gaps, for good.
 TEST(GapShares, OneRemoteLeavesRoomForOthers) {
   Gaps kit;
   auto const good = kit.open(honest, 4000);

@@ -26,9 +26,9 @@ void open_and_hold(Flow& flow, std::uint16_t port, std::uint32_t block_bytes) {
   flow.take();
 }
 
-// Text above gaps must not use the store up: windows would never open again, and nothing could be
+// Data above gaps must not use the store up: windows would never open again, and nothing could be
 // written, for as long as its peers like.
-TEST(Greed, TextAboveGapsLeavesRoom) {
+TEST(Greed, DataAboveGapsLeavesRoom) {
   Config config = flow_config();
   config.tcp.blocks_max = Count{64};
   config.tcp.reserve_blocks = Count{4};
@@ -43,7 +43,7 @@ TEST(Greed, TextAboveGapsLeavesRoom) {
   flow.device_iss = iss;
   for (std::uint32_t at = 1; at < 200'000; at += 1000) {
     ASSERT_GE(flow.info().receive.wnd.count, 1000u) << at;
-    flow.text(at, 1000);
+    flow.data(at, 1000);
   }
   EXPECT_EQ(flow.received.size(), 200'000u);
   EXPECT_EQ(flow.stack.write(honest, Kit::bytes_of("still alive")).bytes.count, 11u);

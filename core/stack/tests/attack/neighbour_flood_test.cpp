@@ -136,7 +136,7 @@ class Link {
   Instant now{Duration::seconds(1000).ns};
   Sequence iss;
   ConnectionId id;
-  std::uint32_t to_client = 0;        // frames with text
+  std::uint32_t to_client = 0;        // frames with data
   std::uint32_t asked_gateway = 0;    // for its link address
   std::uint32_t questions = 0;        // for anybody's
   std::uint32_t answers_to_link = 0;  // SYN-ACKs to hosts of the link
@@ -267,9 +267,9 @@ TEST_P(NeighbourFlood, TheGatewayInUseStays) {
   }
   link.turn();
   link.advance(Duration::milliseconds(1100));
-  std::string const text(100, 'x');
+  std::string const data(100, 'x');
   for (std::uint32_t second = 1; second <= 20; ++second) {
-    EXPECT_EQ(link.stack.write(link.id, Kit::bytes_of(text)).bytes.count, 100u);
+    EXPECT_EQ(link.stack.write(link.id, Kit::bytes_of(data)).bytes.count, 100u);
     link.turn();
     ASSERT_EQ(link.to_client, second) << "after so many seconds";
     link.segment(gate, link.plan.client, {4000}, flag::ack, link.iss.value + 1 + second * 100);
@@ -284,10 +284,10 @@ TEST_P(NeighbourFlood, TheGatewayInUseStays) {
 TEST_P(NeighbourFlood, ATrickleForAnHour) {
   Link link(GetParam());
   link.open();
-  std::string const text(100, 'x');
+  std::string const data(100, 'x');
   std::uint32_t host = 0;
   for (std::uint32_t second = 1; second <= 3600; ++second) {
-    EXPECT_EQ(link.stack.write(link.id, Kit::bytes_of(text)).bytes.count, 100u);
+    EXPECT_EQ(link.stack.write(link.id, Kit::bytes_of(data)).bytes.count, 100u);
     link.turn();
     ASSERT_EQ(link.to_client, second) << "after so many seconds";
     link.segment(gate, link.plan.client, {4000}, flag::ack, link.iss.value + 1 + second * 100);

@@ -9,16 +9,16 @@
 namespace lockstep::testing {
 namespace {
 
-// A flood whose SYNs bring more takes no more: text, FIN and URG are left to come again.
+// A flood whose SYNs bring more takes no more: data, FIN and URG are left to come again.
 //= rfc4987#3.5
 //= type=test
 //# 4987:SYN-4 no SYN of a host that has proved nothing takes a full record
-TEST(SynCache, HoldsNoTextOfASyn) {
+TEST(SynCache, HoldsNoDataOfASyn) {
   for (In const& in : std::initializer_list<In>{
-           {.flags = flag::syn, .text = "text"},
+           {.flags = flag::syn, .data = "data"},
            {.flags = flag::syn | flag::fin},
-           {.flags = flag::syn | flag::urg, .text = "text", .urgent = 1},
-           {.flags = flag::syn | flag::urg | flag::fin, .text = "text", .urgent = 1}}) {
+           {.flags = flag::syn | flag::urg, .data = "data", .urgent = 1},
+           {.flags = flag::syn | flag::urg | flag::fin, .data = "data", .urgent = 1}}) {
     Kit kit(cache_config(8));
     listen(kit, 8);
     kit.deliver(in);
@@ -28,24 +28,24 @@ TEST(SynCache, HoldsNoTextOfASyn) {
     EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
     // The third segment of a host that has sent so much already, and what it sends again.
     bool const fin = in.flags.any_of(flag::fin);
-    auto const length = static_cast<std::uint32_t>(in.text.size()) + (fin ? 1 : 0);
+    auto const length = static_cast<std::uint32_t>(in.data.size()) + (fin ? 1 : 0);
     In answer = third;
     answer.seq += length;
     kit.deliver(answer);
     EXPECT_EQ(kit.state(), State::established);
     EXPECT_EQ(kit.received, "");
-    In again = with_text(third, "", in.flags.without(flag::syn));
-    again.text = in.text;
+    In again = with_data(third, "", in.flags.without(flag::syn));
+    again.data = in.data;
     again.urgent = in.urgent;
     kit.deliver(again);
-    EXPECT_EQ(kit.received, in.text);
+    EXPECT_EQ(kit.received, in.data);
     EXPECT_EQ(kit.state(), fin ? State::close_wait : State::established);
     kit.advance(Duration::seconds(1));
     EXPECT_EQ(kit.take().at(0).ack, 1 + length);
   }
 }
 
-// Fast Open's cookie proves who asks, and opens with text as ever; without one nobody is better off
+// Fast Open's cookie proves who asks, and opens with data as ever; without one nobody is better off
 // for asking, but is answered with one.
 TEST(SynCache, HoldsWhatMayNotOpenFast) {
   for (std::uint32_t const fast : {0u, 1u}) {
@@ -56,7 +56,7 @@ TEST(SynCache, HoldsWhatMayNotOpenFast) {
     local.port = {Kit::device_port};
     ListenerId listener;
     ASSERT_EQ(kit.stack.listen(local, {.fast_open = Count{fast}}, listener), Refusal::none);
-    In asks{.flags = flag::syn, .text = "text"};
+    In asks{.flags = flag::syn, .data = "data"};
     asks.options.has_fast_open = true;
     kit.deliver(asks);
     EXPECT_EQ(pools(kit).half_open, 1u);
@@ -73,7 +73,7 @@ TEST(SynCache, HoldsWhatMayNotOpenFast) {
       asks.options.cookie = answer.options.cookie;
       kit.deliver(asks);
       EXPECT_EQ(pools(kit).half_open, 0u);
-      EXPECT_EQ(kit.received, "text");
+      EXPECT_EQ(kit.received, "data");
       // The limit is reached: the next one is as any other, and knows its cookie.
       wire::Segment more;
       more.source = {Kit::peer_port + 1};
@@ -81,7 +81,7 @@ TEST(SynCache, HoldsWhatMayNotOpenFast) {
       more.flags = flag::syn;
       more.options = asks.options;
       static_cast<void>(kit.take());
-      kit.send_segment(more, "text");
+      kit.send_segment(more, "data");
       kit.turn();
       EXPECT_EQ(pools(kit).half_open, 1u);
       EXPECT_FALSE(kit.take().at(0).options.has_fast_open);
@@ -122,11 +122,11 @@ TEST(SynCache, LetsInWhoeverAnswersAnEarlierCookie) {
     ASSERT_NE(kit.device_iss, cookie);
     static_cast<void>(kit.take());
     kit.device_iss = cookie;
-    // Text that came ahead of the ACK draws no reset; the ACK opens, as the cookie remembers it.
-    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1, .text = "ello"}),
+    // Data that came ahead of the ACK draws no reset; the ACK opens, as the cookie remembers it.
+    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1, .data = "ello"}),
               Drop::tcp_cookie_unproven);
     EXPECT_EQ(kit.state(), State::syn_received);
-    kit.deliver(with_text(third, "hello"));
+    kit.deliver(with_data(third, "hello"));
     EXPECT_EQ(kit.state(), State::established);
     EXPECT_EQ(kit.received, "hello");
     EXPECT_EQ(counters(kit).cookies_taken, 1u);
@@ -173,14 +173,14 @@ TEST(SynCache, EndsNoMoreHandshakesThanTheBacklogHolds) {
   for (std::uint32_t const number : {0u, 1u}) {
     is_of(number);
     static_cast<void>(kit.take());
-    EXPECT_EQ(kit.fate_of(with_text(third, "early")), Drop::tcp_listen_full);
+    EXPECT_EQ(kit.fate_of(with_data(third, "early")), Drop::tcp_listen_full);
     EXPECT_EQ(kit.state(), State::syn_received);
     EXPECT_EQ(kit.sent(), "");
   }
   kit.stack.admit(listener, Count{1});
   kit.turn();
   is_of(0);
-  kit.deliver(with_text(third, "later"));
+  kit.deliver(with_data(third, "later"));
   EXPECT_EQ(kit.state(), State::established);
   is_of(1);
   EXPECT_EQ(kit.fate_of(third), Drop::tcp_listen_full);

@@ -120,10 +120,10 @@ class Service : public Kit {
         s.options.has_timestamps = client.stamps;
         s.options.timestamp_value = stamp_now();
         s.options.timestamp_echo = client.stamp;
-        std::string const text = client.asked ? "" : "ask";
+        std::string const data = client.asked ? "" : "ask";
         client.asked = true;
-        client.seq += static_cast<std::uint32_t>(text.size());
-        send_from(at->first, s, text);
+        client.seq += static_cast<std::uint32_t>(data.size());
+        send_from(at->first, s, data);
         at = client.over ? clients_.erase(at) : std::next(at);
       } else {
         ++at;
@@ -162,17 +162,17 @@ class Service : public Kit {
     if (out.flags.syn() && client.ack == 0) {
       client.ack = begin + 1;
       client.due = now + round_trip;
-    } else if (begin == client.ack && (!out.text.empty() || out.flags.fin())) {
-      client.ack += static_cast<std::uint32_t>(out.text.size()) + (out.flags.fin() ? 1 : 0);
+    } else if (begin == client.ack && (!out.data.empty() || out.flags.fin())) {
+      client.ack += static_cast<std::uint32_t>(out.data.size()) + (out.flags.fin() ? 1 : 0);
       client.over = out.flags.fin();
       client.due = client.over ? now + round_trip : client.due;
-      served += out.text == "answer" ? 1 : 0;
+      served += out.data == "answer" ? 1 : 0;
     }
   }
 
-  void send_from(std::uint32_t address, const wire::Segment& s, const std::string& text) {
+  void send_from(std::uint32_t address, const wire::Segment& s, const std::string& data) {
     peer = IpAddress::from(Ipv4{address});
-    send_segment(s, text);
+    send_segment(s, data);
   }
 
   std::uint32_t stamp_now() const { return static_cast<std::uint32_t>(now.ns / 1'000'000); }

@@ -13,11 +13,11 @@ Config config_with(bool careless) {
   return config;
 }
 
-// Figure 1 of section 2: old text draws an ACK, and that ACK a reset from the peer, which knows of
+// Figure 1 of section 2: old data draws an ACK, and that ACK a reset from the peer, which knows of
 // no connection any more.
 void play_figure_1(Kit& kit) {
   kit.socket_in(State::time_wait);
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "o"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "o"});
   EXPECT_EQ(kit.sent(), "A 2(0) ack 2");
   kit.deliver({.flags = flag::rst, .seq = 2});
 }
@@ -47,7 +47,7 @@ void open_anew(Kit& kit) {
 
 //= rfc1337#2
 //= type=test
-//# 1337:TW-9 H1: old text becomes part of the new connection, if TIME-WAIT ended early
+//# 1337:TW-9 H1: old data becomes part of the new connection, if TIME-WAIT ended early
 //# 1337:TW-9 H2: an old ACK and the new connection's would answer each other
 //# 1337:TW-9 H3: an old reset or FIN would end the new connection
 // While TIME-WAIT stands there is no new connection for any of them to find.
@@ -57,15 +57,15 @@ TEST(Assassination, IsWhatLetsOldDuplicatesIn) {
   open_anew(careless);
   ASSERT_EQ(careless.state(), State::established);
   careless.received.clear();
-  careless.deliver({.flags = flag::ack, .seq = 0xffff'ff01, .ack = 1, .text = "old text"});
-  EXPECT_EQ(careless.received, "old text");
+  careless.deliver({.flags = flag::ack, .seq = 0xffff'ff01, .ack = 1, .data = "old data"});
+  EXPECT_EQ(careless.received, "old data");
 
   Kit kit(config_with(false));
   play_figure_1(kit);
   open_anew(kit);
   EXPECT_EQ(kit.state(), State::time_wait);
   kit.received.clear();
-  for (In const& old : {In{.flags = flag::ack, .seq = 0xffff'ff01, .ack = 1, .text = "old text"},
+  for (In const& old : {In{.flags = flag::ack, .seq = 0xffff'ff01, .ack = 1, .data = "old data"},
                         In{.flags = flag::ack, .seq = 1, .ack = 1},
                         In{.flags = flag::fin | flag::ack, .seq = 0xffff'ff01, .ack = 1},
                         In{.flags = flag::rst, .seq = 0xffff'ff01}}) {

@@ -123,7 +123,7 @@ TEST(Close, FinInEstablished) {
   Kit kit;
   kit.auto_consume = false;
   kit.socket_in(State::established);
-  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1, .text = "last words"});
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1, .data = "last words"});
   EXPECT_EQ(kit.state(), State::close_wait);
   EXPECT_EQ(kit.sent(), "A 1(0) ack 12");
   EXPECT_TRUE(kit.notified(EventKind::peer_finished));
@@ -135,11 +135,11 @@ TEST(Close, FinInEstablished) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-FIN-REMAIN, 9293:P-DATA-AFTER-FIN later FINs and text change nothing
+//# 9293:P-FIN-REMAIN, 9293:P-DATA-AFTER-FIN later FINs and data change nothing
 //= rfc9293#3.4
 //= type=test
 //# 9293:P-CTL-ONCE the FIN is acted on once
-TEST(Close, FinAgainAndTextAfterIt) {
+TEST(Close, FinAgainAndDataAfterIt) {
   for (State state : {State::close_wait, State::closing, State::last_ack}) {
     Kit kit;
     kit.socket_in(state);
@@ -147,7 +147,7 @@ TEST(Close, FinAgainAndTextAfterIt) {
     std::string const ack = "A " + std::to_string(ours) + "(0) ack 2";
     kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1});
     EXPECT_EQ(kit.sent(), ack) << name_of(state);
-    Drop const fate = kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1, .text = "more"});
+    Drop const fate = kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1, .data = "more"});
     EXPECT_TRUE(fate == Drop::tcp_data_after_fin || fate == Drop::tcp_closing_ack);
     kit.deliver({.flags = flag::fin | flag::ack, .seq = 2, .ack = 1});
     EXPECT_EQ(kit.state(), state);
@@ -164,11 +164,11 @@ TEST(Close, FinAgainAndTextAfterIt) {
 TEST(Close, Defect03_AFinAboveAGapWaits) {
   Kit kit;
   kit.socket_in(State::established);
-  kit.deliver({.flags = flag::fin | flag::ack, .seq = 4, .ack = 1, .text = "end"});
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 4, .ack = 1, .data = "end"});
   EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
   EXPECT_EQ(kit.state(), State::established);
   EXPECT_FALSE(kit.notified(EventKind::peer_finished));
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "the"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "the"});
   EXPECT_EQ(kit.received, "theend");
   EXPECT_TRUE(kit.notified(EventKind::peer_finished));
   EXPECT_EQ(kit.state(), State::close_wait);
@@ -235,7 +235,7 @@ TEST(Close, Defect06_ARepeatedFinHasItsOwnNumber) {
 
 //= rfc9293#3.6
 //= type=test
-//# 9293:P-CLOSE-DELIVER text before the CLOSE, and the FIN, go again until they are acknowledged
+//# 9293:P-CLOSE-DELIVER data before the CLOSE, and the FIN, go again until they are acknowledged
 TEST(Close, WhatWasSentBeforeIsDelivered) {
   Kit kit;
   kit.socket_in(State::established);
@@ -251,18 +251,18 @@ TEST(Close, WhatWasSentBeforeIsDelivered) {
 
 //= rfc9293#3.10.4
 //= type=test
-//# 9293:P-CLOSE-SYNRCVD before the handshake ends the FIN waits, with text and without
+//# 9293:P-CLOSE-SYNRCVD before the handshake ends the FIN waits, with data and without
 //= rfc9293#3.10
 //= type=test
 //# 9293:P-EV-EQUIV the outcome is that of a FIN sent from SYN-RECEIVED
 TEST(Close, Defect12_NoFinBeforeTheHandshakeEnds) {
-  for (bool const text : {false, true}) {
+  for (bool const data : {false, true}) {
     Kit kit;
     kit.socket_in(State::syn_sent);
     kit.deliver({.flags = flag::syn, .mss = 1460});
     ASSERT_EQ(kit.state(), State::syn_received);
     static_cast<void>(kit.take());
-    if (text) {
+    if (data) {
       kit.write("bye");
     }
     finish(kit);
@@ -271,7 +271,7 @@ TEST(Close, Defect12_NoFinBeforeTheHandshakeEnds) {
     EXPECT_EQ(kit.stack.finish(kit.id), Refusal::closing);
     kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
     EXPECT_EQ(kit.state(), State::fin_wait_1);
-    EXPECT_EQ(kit.sent(), text ? "FPA 1(3) ack 1" : "FA 1(0) ack 1");
+    EXPECT_EQ(kit.sent(), data ? "FPA 1(3) ack 1" : "FA 1(0) ack 1");
   }
 }
 
@@ -304,11 +304,11 @@ TEST(Close, Twice) {
     EXPECT_EQ(kit.sent(), "") << name_of(state);
     EXPECT_EQ(kit.state(), state);
   }
-  // In TIME-WAIT, with text still to be read, the name is good and the answer the same.
+  // In TIME-WAIT, with data still to be read, the name is good and the answer the same.
   Kit kit;
   kit.auto_consume = false;
   kit.socket_in(State::fin_wait_2);
-  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2, .text = "unread"});
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2, .data = "unread"});
   ASSERT_EQ(kit.state(), State::time_wait);
   EXPECT_EQ(kit.stack.finish(kit.id), Refusal::closing);
 }
@@ -324,7 +324,7 @@ TEST(Close, OfNothing) {
 
 //= rfc9293#3.10.4
 //= type=test
-//# 9293:P-CLOSE-CLOSEWAIT text, then FIN, then LAST-ACK
+//# 9293:P-CLOSE-CLOSEWAIT data, then FIN, then LAST-ACK
 //= rfc9293#3.6
 //= type=test
 //# 9293:P-CLOSE-NOAUTOFIN our FIN leaves only after our CLOSE; until then we can send
@@ -359,9 +359,9 @@ TEST(Close, ReadingGoesOn) {
   EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of("no")).refusal, Refusal::closing);
   std::string sent;
   for (std::uint32_t i = 0; i < 100; ++i) {
-    std::string const text(1000, static_cast<char>('a' + i % 26));
-    kit.deliver({.flags = flag::ack, .seq = 1 + i * 1000, .ack = 2, .text = text});
-    sent += text;
+    std::string const data(1000, static_cast<char>('a' + i % 26));
+    kit.deliver({.flags = flag::ack, .seq = 1 + i * 1000, .ack = 2, .data = data});
+    sent += data;
   }
   EXPECT_EQ(kit.received, sent);
   EXPECT_EQ(kit.state(), State::fin_wait_2);
@@ -374,7 +374,7 @@ TEST(Close, ReadingGoesOn) {
 //# 9293:P-CLOSE-NOACK in LAST-ACK a silent peer ends in an abort that the user is told of
 //= rfc9293#3.9.1.4
 //= type=test
-//# 9293:P-CLOSE-TOABORT so does a CLOSE that cannot get its text through
+//# 9293:P-CLOSE-TOABORT so does a CLOSE that cannot get its data through
 TEST(Close, UserTimeoutAfterClose) {
   for (State state : {State::last_ack, State::fin_wait_1, State::closing}) {
     Kit kit;
@@ -387,12 +387,12 @@ TEST(Close, UserTimeoutAfterClose) {
 
 //= rfc9293#3.6.1
 //= type=test
-//# 9293:SHLD-3, 9293:MAY-1 unread text, and text after a full close, draw a reset
+//# 9293:SHLD-3, 9293:MAY-1 unread data, and data after a full close, draw a reset
 TEST(Close, FullCloseLosesWhatWasUnread) {
   Kit kit;
   kit.auto_consume = false;
   kit.socket_in(State::established);
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "unread"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "unread"});
   close(kit);
   EXPECT_EQ(kit.sent(), "R 1(0)");
   EXPECT_TRUE(kit.notified(EventKind::closed, Cause::aborted));
@@ -402,7 +402,7 @@ TEST(Close, FullCloseLosesWhatWasUnread) {
   later.socket_in(State::established);
   close(later);
   EXPECT_EQ(later.sent(), "FA 1(0) ack 1");
-  EXPECT_EQ(later.fate_of({.flags = flag::ack, .seq = 1, .ack = 2, .text = "late"}),
+  EXPECT_EQ(later.fate_of({.flags = flag::ack, .seq = 1, .ack = 2, .data = "late"}),
             Drop::tcp_data_after_close);
   EXPECT_EQ(later.sent(), "R 2(0)");
   EXPECT_TRUE(later.notified(EventKind::closed, Cause::aborted));
@@ -429,7 +429,7 @@ TEST(Close, AFinBeyondTheWindowIsNotTaken) {
   Kit kit(config);
   kit.auto_consume = false;
   kit.socket_in(State::established);
-  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1, .text = "four"});
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 1, .data = "four"});
   EXPECT_EQ(kit.state(), State::established);
   EXPECT_EQ(kit.info().receive.wnd.count, 0u);
   EXPECT_FALSE(kit.notified(EventKind::peer_finished));
@@ -462,7 +462,7 @@ TEST(Close, RefusedWithoutRoomAndAskedForAgain) {
 //= rfc9293#3.5.2
 //= type=test
 //# 9293:P-RST-SEQ its number is SEG.ACK, also while our FIN is not acknowledged
-TEST(Close, TextAfterACloseIsResetWhereThePeerStands) {
+TEST(Close, DataAfterACloseIsResetWhereThePeerStands) {
   Config config;
   config.link = LinkType::ip;
   config.addresses[0] = {IpAddress::v4(10, 0, 0, 1), 24};
@@ -472,7 +472,7 @@ TEST(Close, TextAfterACloseIsResetWhereThePeerStands) {
   kit.write("bye");
   close(kit);
   EXPECT_EQ(kit.sent(), "PA 1(3) ack 1; FA 4(0) ack 1");
-  kit.deliver({.flags = flag::psh | flag::ack, .seq = 1, .ack = 4, .text = "more"});
+  kit.deliver({.flags = flag::psh | flag::ack, .seq = 1, .ack = 4, .data = "more"});
   EXPECT_EQ(kit.sent(), "R 4(0)");
   // One that was sent before, and comes late, says nothing of where the peer stands now.
   Kit late(config);
@@ -481,7 +481,7 @@ TEST(Close, TextAfterACloseIsResetWhereThePeerStands) {
   close(late);
   late.deliver({.flags = flag::ack, .seq = 1, .ack = 4});
   late.sent();
-  late.deliver({.flags = flag::psh | flag::ack, .seq = 1, .ack = 1, .text = "more"});
+  late.deliver({.flags = flag::psh | flag::ack, .seq = 1, .ack = 1, .data = "more"});
   EXPECT_EQ(late.sent(), "R 4(0)");
 }
 

@@ -20,21 +20,21 @@ std::uint32_t next_of(State state) {
 //# 9293:P-CLOSED-SEG <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>, SYN and FIN counted
 //= rfc9293#3.4
 //= type=test
-//# 9293:P-SEGLEN the length of a segment is its text, SYN and FIN
+//# 9293:P-SEGLEN the length of a segment is its data, SYN and FIN
 //= rfc9293#3.5.2
 //= type=test
 //# 9293:P-RST-SEQ where it takes its numbers from
 TEST(Reset, InClosedWithoutAck) {
   struct Case {
     Flags flags;
-    const char* text;
+    const char* data;
     std::uint32_t ack;
   };
   for (Case const& c : {Case{flag::syn, "", 101}, Case{flag::syn, "abc", 104},
                         Case{flag::fin, "", 101}, Case{flag::none, "abcde", 105},
                         Case{flag::syn | flag::fin, "a", 103}, Case{flag::none, "", 100}}) {
     Kit kit;
-    EXPECT_EQ(kit.fate_of({.flags = c.flags, .seq = 100, .text = c.text}), Drop::tcp_closed);
+    EXPECT_EQ(kit.fate_of({.flags = c.flags, .seq = 100, .data = c.data}), Drop::tcp_closed);
     auto const out = kit.take();
     ASSERT_EQ(out.size(), 1u);
     EXPECT_EQ(letters(out[0].flags), "RA");
@@ -49,10 +49,10 @@ TEST(Reset, InClosedWithoutAck) {
 //# 9293:P-CLOSED-ACK <SEQ=SEG.ACK><CTL=RST>, without ACK
 //= rfc9293#3.5.1
 //= type=test
-//# 9293:P-HALFOPEN-DATA figure 10: text for a connection that is gone
+//# 9293:P-HALFOPEN-DATA figure 10: data for a connection that is gone
 TEST(Reset, InClosedWithAck) {
   Kit kit;
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 300, .ack = 100, .text = "data"}),
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 300, .ack = 100, .data = "data"}),
             Drop::tcp_closed);
   EXPECT_EQ(kit.sent(), "R 100(0)");
   EXPECT_EQ(kit.fate_of({.flags = flag::fin | flag::ack, .seq = 300, .ack = 7}), Drop::tcp_closed);
@@ -83,13 +83,13 @@ TEST(Reset, IsNeverAnswered) {
 //# 9293:MUST-12 an abort by the peer is told as one, never as a normal end
 //= rfc9293#3.5.3
 //= type=test
-//# 9293:P-RSTPROC-STATE, 9293:SHLD-2 even if the reset carries text
+//# 9293:P-RSTPROC-STATE, 9293:SHLD-2 even if the reset carries data
 TEST(Reset, InEverySynchronizedState) {
   for (State state : synchronized_states) {
     Kit kit;
     kit.auto_consume = false;
     kit.socket_in(state);
-    kit.deliver({.flags = flag::rst, .seq = next_of(state), .text = "why"});
+    kit.deliver({.flags = flag::rst, .seq = next_of(state), .data = "why"});
     EXPECT_EQ(kit.state(), State::closed) << name_of(state);
     EXPECT_TRUE(kit.notified(EventKind::closed, Cause::reset));
     EXPECT_FALSE(kit.notified(EventKind::closed, Cause::finished));
@@ -107,8 +107,8 @@ TEST(Reset, FlushesBothQueues) {
   Kit kit;
   kit.auto_consume = false;
   kit.socket_in(State::established);
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "unread"});
-  kit.deliver({.flags = flag::ack, .seq = 99, .ack = 1, .text = "beyond a gap"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "unread"});
+  kit.deliver({.flags = flag::ack, .seq = 99, .ack = 1, .data = "beyond a gap"});
   kit.write("never acknowledged");
   kit.deliver({.flags = flag::rst, .seq = 7});
   EXPECT_TRUE(kit.notified(EventKind::closed, Cause::reset));
@@ -185,7 +185,7 @@ TEST(Reset, ABadAckInSynReceived) {
   Kit kit;
   kit.socket_in(State::syn_received);
   for (std::uint32_t ack : {0u, 2u, 0x8000'0000u}) {
-    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = ack, .text = "not taken"}),
+    EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = ack, .data = "not taken"}),
               Drop::tcp_syn_received_ack);
     EXPECT_EQ(kit.sent(), "R " + std::to_string(ack) + "(0)");
     EXPECT_EQ(kit.state(), State::syn_received);
@@ -246,10 +246,10 @@ TEST(Reset, Figure11) {
 TEST(Reset, IsNotSentForWhatIsMerelyOld) {
   Kit kit;
   kit.socket_in(State::established);
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "new"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "new"});
   kit.advance(Duration::seconds(1));
   EXPECT_EQ(kit.sent(), "A 1(0) ack 4");
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "new"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "new"});
   EXPECT_EQ(kit.sent(), "A 1(0) ack 4");
   kit.deliver({.flags = flag::syn | flag::ack, .ack = 1});
   EXPECT_EQ(kit.sent(), "A 1(0) ack 4");
@@ -268,7 +268,7 @@ TEST(Reset, AtAZeroWindow) {
   Kit kit(config);
   kit.auto_consume = false;
   kit.socket_in(State::established);
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "full"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "full"});
   ASSERT_EQ(kit.info().receive.wnd.count, 0u);
   EXPECT_EQ(kit.fate_of({.flags = flag::rst, .seq = 4}), Drop::tcp_reset_outside);
   EXPECT_EQ(kit.fate_of({.flags = flag::rst, .seq = 6}), Drop::tcp_reset_outside);

@@ -47,7 +47,7 @@ TEST(TimeWait, RestartedByNothingElse) {
   kit.advance(Duration::seconds(200));
   for (In const& in :
        {In{.flags = flag::ack, .seq = 2, .ack = 2}, In{.flags = flag::ack, .seq = 1, .ack = 2},
-        In{.flags = flag::ack, .seq = 2, .ack = 2, .text = "text"},
+        In{.flags = flag::ack, .seq = 2, .ack = 2, .data = "data"},
         In{.flags = flag::fin | flag::ack, .seq = 2, .ack = 2}, In{.flags = flag::fin, .seq = 1},
         In{.flags = flag::syn, .seq = 1}}) {
     kit.deliver(in);
@@ -60,13 +60,13 @@ TEST(TimeWait, RestartedByNothingElse) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-DATA-AFTER-FIN, 9293:P-URG-AFTERFIN text and URG are ignored
-TEST(TimeWait, IgnoresTextAndUrgency) {
+//# 9293:P-DATA-AFTER-FIN, 9293:P-URG-AFTERFIN data and URG are ignored
+TEST(TimeWait, IgnoresDataAndUrgency) {
   Kit kit;
   kit.socket_in(State::time_wait);
   kit.events.clear();
   EXPECT_EQ(kit.fate_of(
-                {.flags = flag::ack | flag::urg, .seq = 2, .ack = 2, .text = "text", .urgent = 4}),
+                {.flags = flag::ack | flag::urg, .seq = 2, .ack = 2, .data = "data", .urgent = 4}),
             Drop::tcp_data_after_fin);
   EXPECT_EQ(kit.fate_of({.flags = flag::ack | flag::urg, .seq = 2, .ack = 2, .urgent = 4}),
             Drop::tcp_time_wait_other);
@@ -86,7 +86,7 @@ TEST(TimeWait, AnswersWhatIsUnacceptable) {
   EXPECT_EQ(kit.sent(), "A 2(0) ack 2; A 2(0) ack 2; A 2(0) ack 2");
   EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 2u - 65535}),
             Drop::tcp_time_wait_other);
-  EXPECT_EQ(kit.fate_of({.flags = flag::none, .seq = 2, .text = "x"}), Drop::tcp_no_ack);
+  EXPECT_EQ(kit.fate_of({.flags = flag::none, .seq = 2, .data = "x"}), Drop::tcp_no_ack);
   EXPECT_EQ(kit.sent(), "");
 }
 
@@ -158,13 +158,13 @@ TEST(TimeWait, ReopenedByALaterSyn) {
   Kit kit(config);
   kit.accept_connection(1460, 65535);
   // Sends so much, so fast, that the clock of the ISNs falls behind SND.NXT.
-  std::string const text(1'000'000, 'x');
-  ASSERT_EQ(kit.stack.write(kit.id, Kit::bytes_of(text)).bytes.count, text.size());
+  std::string const data(1'000'000, 'x');
+  ASSERT_EQ(kit.stack.write(kit.id, Kit::bytes_of(data)).bytes.count, data.size());
   ASSERT_EQ(kit.stack.finish(kit.id), Refusal::none);
   kit.turn();
-  for (std::uint32_t acked = 1; acked < text.size();) {
+  for (std::uint32_t acked = 1; acked < data.size();) {
     for (Out const& out : kit.take()) {
-      acked = std::max(acked, out.seq + static_cast<std::uint32_t>(out.text.size()));
+      acked = std::max(acked, out.seq + static_cast<std::uint32_t>(out.data.size()));
     }
     kit.deliver({.flags = flag::ack, .seq = 1, .ack = acked});
   }
@@ -281,11 +281,11 @@ TEST(TimeWait, TheOldestGivesWay) {
 }
 
 // What the application has not read when TIME-WAIT begins stays readable, and `closed` waits.
-TEST(TimeWait, UnreadTextOutlivesTheConnection) {
+TEST(TimeWait, UnreadDataOutlivesTheConnection) {
   Kit kit;
   kit.auto_consume = false;
   kit.socket_in(State::fin_wait_2);
-  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2, .text = "the end"});
+  kit.deliver({.flags = flag::fin | flag::ack, .seq = 1, .ack = 2, .data = "the end"});
   ASSERT_EQ(kit.state(), State::time_wait);
   EXPECT_FALSE(kit.notified(EventKind::closed));
   kit.advance(Duration::seconds(300));

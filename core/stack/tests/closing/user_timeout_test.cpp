@@ -81,13 +81,13 @@ TEST(UserTimeout, IsToldWhereItBegins) {
   kit.write(std::string(1010, 'x'));
   auto const out = kit.take();
   ASSERT_EQ(out.size(), 1u);
-  EXPECT_EQ(out[0].text.size(), 1000u);
+  EXPECT_EQ(out[0].data.size(), 1000u);
   EXPECT_FALSE(out[0].options.has_user_timeout);
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1005});
   Out const rest = kit.take().at(0);
   EXPECT_TRUE(rest.options.has_user_timeout);
   EXPECT_EQ(rest.options.user_timeout, 50);
-  EXPECT_EQ(rest.text.size(), 10u);
+  EXPECT_EQ(rest.data.size(), 10u);
   Kit off(flow_config());
   off.connect();
   EXPECT_FALSE(off.take().at(0).options.has_user_timeout);
@@ -140,9 +140,9 @@ TEST(UserTimeout, IsIgnoredWhereItMustBe) {
   open(kit);
   EXPECT_EQ(
       kit.fate_of(
-          {.flags = flag::ack, .seq = 1, .ack = 1, .text = "text", .options = timeout_of(1000)}),
+          {.flags = flag::ack, .seq = 1, .ack = 1, .data = "data", .options = timeout_of(1000)}),
       Drop::none);
-  EXPECT_EQ(kit.received, "text");
+  EXPECT_EQ(kit.received, "data");
   EXPECT_EQ(kit.info().user_timeout, Duration::seconds(300));
 }
 

@@ -69,10 +69,10 @@ TEST(Cookies, LetAHonestClientInUnderAFlood) {
     kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = 4000});
     EXPECT_TRUE(kit.notified(EventKind::accepted));
     EXPECT_EQ(kit.state(), State::established);
-    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "hello"});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "hello"});
     EXPECT_EQ(kit.received, "hello");
     kit.write("welcome");
-    EXPECT_EQ(kit.take().back().text, "welcome");
+    EXPECT_EQ(kit.take().back().data, "welcome");
     EXPECT_EQ(kit.stack.statistics().tcp.cookies_taken, 1u);
   }
 }
@@ -114,7 +114,7 @@ TEST(Cookies, ProveWhoAnswers) {
   kit.listen();
   kit.deliver({.flags = flag::syn, .mss = 1460});
   static_cast<void>(kit.take());
-  // The clock of the number fits, the rest does not: this may be text that ran ahead of the ACK.
+  // The clock of the number fits, the rest does not: this may be data that ran ahead of the ACK.
   EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1}), Drop::tcp_cookie_unproven);
   EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 100}), Drop::tcp_cookie_unproven);
   EXPECT_EQ(kit.sent(), "");
@@ -158,15 +158,15 @@ TEST(Cookies, OnlyWhereSomeWereSent) {
   }
 }
 
-// Text that came ahead of the ACK draws no reset, which would end what stands for the peer.
-TEST(Cookies, TextAheadOfTheAckWaitsForItsRetransmission) {
+// Data that came ahead of the ACK draws no reset, which would end what stands for the peer.
+TEST(Cookies, DataAheadOfTheAckWaitsForItsRetransmission) {
   Kit kit(cookie_config(SynCookies::always));
   kit.listen();
   kit.deliver({.flags = flag::syn, .mss = 1460});
   EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
-  kit.deliver({.flags = flag::ack, .seq = 6, .ack = 1, .text = "world"});
+  kit.deliver({.flags = flag::ack, .seq = 6, .ack = 1, .data = "world"});
   EXPECT_EQ(kit.sent(), "");
-  kit.deliver({.flags = flag::ack | flag::fin, .seq = 1, .ack = 1, .text = "helloworld"});
+  kit.deliver({.flags = flag::ack | flag::fin, .seq = 1, .ack = 1, .data = "helloworld"});
   EXPECT_EQ(kit.received, "helloworld");
   EXPECT_EQ(kit.state(), State::close_wait);
 }
@@ -196,7 +196,7 @@ TEST(Cookies, AFullAcceptBacklogDropsAndAnswersLater) {
   kit.stack.admit(listener, Count::unlimited());
   kit.turn();
   EXPECT_TRUE(kit.notified(EventKind::accepted));
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "later"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "later"});
   EXPECT_EQ(kit.state(), State::established);
   EXPECT_EQ(kit.received, "later");
 }
@@ -215,7 +215,7 @@ TEST(Cookies, PoolsAreFull) {
   kit.stack.abort(standing);
   kit.turn();
   static_cast<void>(kit.take());
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "now"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "now"});
   EXPECT_EQ(kit.received, "now");
 }
 
@@ -240,7 +240,7 @@ TEST(Cookies, NotForWhatReopensTimeWait) {
 }
 
 // What opened a connection does not open it again once that is closed: neither late, nor twice, and
-// not even text that its application has taken.
+// not even data that its application has taken.
 TEST(Cookies, OpenOnlyOnce) {
   for (bool const in_order : {false, true}) {
     Config config = cookie_config(SynCookies::always);
@@ -248,7 +248,7 @@ TEST(Cookies, OpenOnlyOnce) {
     Kit kit(config);
     kit.listen();
     kit.deliver({.flags = flag::syn, .mss = 1460});
-    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "pay"});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "pay"});
     EXPECT_EQ(kit.received, "pay");
     if (in_order) {
       ASSERT_EQ(kit.stack.finish(kit.id), Refusal::none);
@@ -261,7 +261,7 @@ TEST(Cookies, OpenOnlyOnce) {
     }
     static_cast<void>(kit.take());
     EXPECT_EQ(kit.stack.state_of(kit.tuple()), State::listen);
-    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "pay"});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "pay"});
     EXPECT_EQ(kit.received, "pay");
     EXPECT_EQ(kit.stack.state_of(kit.tuple()), State::listen);
     // The same client may come again.
@@ -299,7 +299,7 @@ TEST(Cookies, StayGoodHoweverManyOthersAreSpent) {
   static_cast<void>(kit.take());
   kit.peer = honest;
   kit.device_iss = cookie;
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "ask"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "ask"});
   EXPECT_EQ(kit.state(), State::established);
   EXPECT_EQ(kit.received, "ask");
 }
@@ -341,20 +341,20 @@ TEST(Cookies, WhatComesOfAConnectionThatIsGoneIsReset) {
   Kit kit(one_spent_config());
   kit.listen();
   kit.deliver({.flags = flag::syn, .mss = 1460});
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "ask"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "ask"});
   kit.stack.abort(kit.id);
   kit.turn();
   static_cast<void>(kit.take());
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 4, .ack = 1, .text = "more"}),
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 4, .ack = 1, .data = "more"}),
             Drop::tcp_closed);
   EXPECT_EQ(kit.sent(), "R 1(0)");
-  // From its next SYN on, text may run ahead of the ACK that proves the new cookie.
+  // From its next SYN on, data may run ahead of the ACK that proves the new cookie.
   kit.deliver({.flags = flag::syn, .seq = 9000, .mss = 1460});
   static_cast<void>(kit.take());
-  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 9004, .ack = 1, .text = "more"}),
+  EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 9004, .ack = 1, .data = "more"}),
             Drop::tcp_cookie_unproven);
   EXPECT_EQ(kit.sent(), "");
-  kit.deliver({.flags = flag::ack, .seq = 9001, .ack = 1, .text = "ask"});
+  kit.deliver({.flags = flag::ack, .seq = 9001, .ack = 1, .data = "ask"});
   EXPECT_EQ(kit.state(), State::established);
 }
 

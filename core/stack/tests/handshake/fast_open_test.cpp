@@ -1,4 +1,4 @@
-// Fast Open (RFC 7413), both ways: cookies, text on SYNs, limits, and the way back to a plain SYN.
+// Fast Open (RFC 7413), both ways: cookies, data on SYNs, limits, and the way back to a plain SYN.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -43,8 +43,8 @@ class FastServer : public Kit {
     deliver({.flags = flag::rst, .seq = 1});
     return cookie_in(answer);
   }
-  // A SYN with text, from another port of the peer if one is named.
-  void call(const wire::Options& cookie, const std::string& text, std::uint16_t port = peer_port) {
+  // A SYN with data, from another port of the peer if one is named.
+  void call(const wire::Options& cookie, const std::string& data, std::uint16_t port = peer_port) {
     wire::Segment s;
     s.source = {port};
     s.destination = {device_port};
@@ -54,7 +54,7 @@ class FastServer : public Kit {
     s.options = cookie;
     s.options.has_mss = true;
     s.options.mss = 1000;
-    send_segment(s, text);
+    send_segment(s, data);
     turn();
   }
   std::uint64_t taken() const { return stack.statistics().tcp.fast_opens_taken; }
@@ -82,8 +82,8 @@ TEST(FastOpenServer, GivesEachAddressItsCookie) {
 
 //= rfc7413#4.2.2
 //= type=test
-//# 7413:TFO-13 the text is told of and acknowledged with the SYN
-TEST(FastOpenServer, TakesTextOfTheSyn) {
+//# 7413:TFO-13 the data is told of and acknowledged with the SYN
+TEST(FastOpenServer, TakesDataOfTheSyn) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
   kit.call(cookie, "question");
@@ -100,7 +100,7 @@ TEST(FastOpenServer, TakesTextOfTheSyn) {
   EXPECT_FALSE(kit.notified(EventKind::accepted));
   EXPECT_FALSE(kit.notified(EventKind::received));
   EXPECT_EQ(kit.sent(), "");
-  kit.deliver({.flags = flag::ack, .seq = 9, .ack = 1, .text = " more"});
+  kit.deliver({.flags = flag::ack, .seq = 9, .ack = 1, .data = " more"});
   EXPECT_EQ(kit.received, "question more");
 }
 
@@ -128,9 +128,9 @@ TEST(FastOpenServer, AnswersBeforeTheThirdSegment) {
   EXPECT_EQ(kit.sent(), "A 1001(1000) ack 9");
 }
 
-// The ACK that ends the handshake may cover early text: the controller begins behind it, and no
+// The ACK that ends the handshake may cover early data: the controller begins behind it, and no
 // mark is left of what it was not told.
-TEST(FastOpenServer, LeavesNoMarksOfEarlyText) {
+TEST(FastOpenServer, LeavesNoMarksOfEarlyData) {
   Config config = fast_config();
   config.tcp.rate_samples = true;
   FastServer kit(config);
@@ -166,7 +166,7 @@ TEST(FastOpenServer, FinishesAfterTheHandshake) {
 
 //= rfc7413#4.2.2
 //= type=test
-//# 7413:TFO-14 the SYN alone is acknowledged, and the text is dropped
+//# 7413:TFO-14 the SYN alone is acknowledged, and the data is dropped
 TEST(FastOpenServer, BelievesNoForgedCookie) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
@@ -186,7 +186,7 @@ TEST(FastOpenServer, BelievesNoForgedCookie) {
   EXPECT_EQ(kit.taken(), 0u);
   EXPECT_EQ(kit.refused(), 3u);
   kit.call(forged, "question");
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "Question"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "Question"});
   EXPECT_EQ(kit.received, "Question");
   // That of another address is as bad.
   kit.peer = IpAddress::v4(10, 0, 0, 3);
@@ -226,12 +226,12 @@ TEST(FastOpenServer, IsOffUnlessAskedFor) {
   wire::Options const cookie = on.ask();
   Kit off(fast_config());
   off.listen();
-  off.deliver({.flags = flag::syn, .text = "question", .mss = 1000, .options = cookie});
+  off.deliver({.flags = flag::syn, .data = "question", .mss = 1000, .options = cookie});
   Out const answer = off.take().at(0);
   EXPECT_EQ(line(answer), "SA 0(0) ack 1");
   EXPECT_FALSE(answer.options.has_fast_open);
   EXPECT_FALSE(off.notified(EventKind::accepted));
-  // Text of a SYN waits for the handshake, as it did before Fast Open.
+  // Data of a SYN waits for the handshake, as it did before Fast Open.
   off.deliver({.flags = flag::ack, .seq = 9, .ack = 1});
   EXPECT_EQ(off.received, "question");
   Kit never(flow_config());
@@ -257,7 +257,7 @@ TEST(FastOpenServer, HoldsAFloodWithGoodCookiesToItsLimit) {
   }
   EXPECT_EQ(kit.taken(), 3u);
   EXPECT_EQ(kit.refused(), 37u);
-  // The rest are attempts like any other: within the backlog, and without text.
+  // The rest are attempts like any other: within the backlog, and without data.
   auto const out = kit.take();
   ASSERT_EQ(out.size(), 40u);
   EXPECT_EQ(line(out[2]), "SA 0(0) ack 9");
@@ -293,24 +293,24 @@ TEST(FastOpenServer, CountsWhatWasReset) {
   EXPECT_EQ(kit.taken(), 3u);
 }
 
-// Text that a reset carries is nobody's.
-TEST(FastOpenServer, TakesNoTextOfAReset) {
+// Data that a reset carries is nobody's.
+TEST(FastOpenServer, TakesNoDataOfAReset) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
   kit.call(cookie, "question");
-  kit.deliver({.flags = flag::rst | flag::ack, .seq = 9, .ack = 1, .text = "more"});
+  kit.deliver({.flags = flag::rst | flag::ack, .seq = 9, .ack = 1, .data = "more"});
   EXPECT_EQ(kit.received, "question");
   EXPECT_TRUE(kit.notified(EventKind::closed, Cause::reset));
   kit.events.clear();
   kit.received.clear();
-  kit.deliver({.flags = flag::syn | flag::rst, .text = "question", .options = cookie});
+  kit.deliver({.flags = flag::syn | flag::rst, .data = "question", .options = cookie});
   EXPECT_EQ(kit.received, "");
   EXPECT_FALSE(kit.notified(EventKind::accepted));
 }
 
 //= rfc7413#4.2.2
 //= type=test
-//# 7413:TFO-17 a SYN-ACK that is sent again has neither text nor option
+//# 7413:TFO-17 a SYN-ACK that is sent again has neither data nor option
 //= rfc7413#4.2.1
 //= type=test
 //# 7413:TFO-10 nor a cookie that was asked for
@@ -353,14 +353,14 @@ TEST(FastOpenServer, HearsADuplicateOfASynTwice) {
 class FastClient : public Kit {
  public:
   explicit FastClient(const Config& config = fast_config()) : Kit(config) {}
-  void call(const std::string& text, std::uint16_t port = peer_port) {
+  void call(const std::string& data, std::uint16_t port = peer_port) {
     Open open;
     open.local = {device, {device_port}};
     open.remote = {peer, {port}};
     open.fast_open = true;
     EXPECT_EQ(stack.connect(open, id), Refusal::none);
-    if (!text.empty()) {
-      EXPECT_EQ(stack.write(id, bytes_of(text), More::no).bytes.count, text.size());
+    if (!data.empty()) {
+      EXPECT_EQ(stack.write(id, bytes_of(data), More::no).bytes.count, data.size());
     }
     turn();
   }
@@ -388,13 +388,13 @@ class FastClient : public Kit {
 
 //= rfc7413#4.2.1
 //= type=test
-//# 7413:TFO-1 a cookie is asked for before any text leaves with a SYN
+//# 7413:TFO-1 a cookie is asked for before any data leaves with a SYN
 //= rfc7413#4.1.3
 //= type=test
 //# 7413:TFO-5 and kept for this server
 //= rfc7413#4.2.2
 //= type=test
-//# 7413:TFO-11 then the SYN carries cookie and text, and SND.NXT covers it
+//# 7413:TFO-11 then the SYN carries cookie and data, and SND.NXT covers it
 TEST(FastOpenClient, AsksFirstAndThenOpensFast) {
   FastClient kit;
   kit.call("question");
@@ -407,7 +407,7 @@ TEST(FastOpenClient, AsksFirstAndThenOpensFast) {
   kit.call("question");
   Out const second = kit.take().at(0);
   EXPECT_EQ(line(second), "SP 0(8)");
-  EXPECT_EQ(second.text, "question");
+  EXPECT_EQ(second.data, "question");
   EXPECT_EQ(cookie_in(second), FastClient::cookie());
   EXPECT_EQ(kit.info().send.nxt, kit.device_iss + Bytes{9});
   kit.answer(9);
@@ -425,7 +425,7 @@ TEST(FastOpenClient, AsksFirstAndThenOpensFast) {
 //= type=test
 //# 7413:TFO-18 what the SYN-ACK leaves out goes again with the first ACK
 //# 7413:TFO-19 and the cookie that it brings replaces the old one
-TEST(FastOpenClient, SendsRefusedTextWithItsFirstAck) {
+TEST(FastOpenClient, SendsRefusedDataWithItsFirstAck) {
   for (bool const selective : {false, true}) {
     Config config = fast_config();
     config.tcp.sack = config.tcp.rack = selective;
@@ -451,8 +451,8 @@ TEST(FastOpenClient, SendsRefusedTextWithItsFirstAck) {
 //# 7413:TFO-18 what the SYN-ACK leaves out goes again as far as its window lets it
 //= rfc7323#2.4
 //= type=test
-//# 7323:TS-38 text of a SYN never lay in a window that has shrunk since
-TEST(FastOpenClient, SendsRefusedTextWithinTheFirstWindow) {
+//# 7323:TS-38 data of a SYN never lay in a window that has shrunk since
+TEST(FastOpenClient, SendsRefusedDataWithinTheFirstWindow) {
   for (bool const selective : {false, true}) {
     Config config = fast_config();
     config.tcp.window_scale = true;
@@ -505,7 +505,7 @@ TEST(FastOpenClient, ComesBackToAPlainSyn) {
 
 //= rfc7413#4.1.3.1
 //= type=test
-//# 7413:TFO-7 text that was not acknowledged, and errors, are remembered, too
+//# 7413:TFO-7 data that was not acknowledged, and errors, are remembered, too
 TEST(FastOpenClient, RemembersRefusalsAndErrors) {
   FastClient refused;
   refused.learn();
@@ -540,16 +540,16 @@ TEST(FastOpenClient, AsksOnce) {
 
 //= rfc7413#4.1.3
 //= type=test
-//# 7413:TFO-6 no more text than the server's MSS, less the options
+//# 7413:TFO-6 no more data than the server's MSS, less the options
 TEST(FastOpenClient, FillsNoMoreThanTheServersMss) {
-  std::string const text(3000, 'q');
+  std::string const data(3000, 'q');
   for (std::uint16_t const mss : {std::uint16_t{1000}, std::uint16_t{0}}) {
     FastClient kit;
     kit.learn(mss);
-    kit.call(text);
+    kit.call(data);
     Out const syn = kit.take().at(0);
     // MSS, and a cookie of four octets with two of padding.
-    EXPECT_EQ(syn.text.size(), (mss == 0 ? 536u : 1000u) - 12u);
+    EXPECT_EQ(syn.data.size(), (mss == 0 ? 536u : 1000u) - 12u);
     kit.answer(1, FastClient::cookie(), 500);
     auto const out = kit.take();
     ASSERT_GE(out.size(), 2u);
@@ -558,7 +558,7 @@ TEST(FastOpenClient, FillsNoMoreThanTheServersMss) {
   }
 }
 
-// Neither the SYN nor what follows has text of two records, taken by the peer or not.
+// Neither the SYN nor what follows has data of two records, taken by the peer or not.
 TEST(FastOpenClient, PutsOneRecordIntoTheSyn) {
   for (bool const taken : {true, false}) {
     FastClient kit;
@@ -664,7 +664,7 @@ TEST(FastOpenServer, LooksAtSynsOnly) {
   wire::Options const cookie = kit.ask();
   kit.call(cookie, "question");
   kit.take();
-  kit.deliver({.flags = flag::ack, .seq = 9, .ack = 1, .text = "more", .options = request()});
+  kit.deliver({.flags = flag::ack, .seq = 9, .ack = 1, .data = "more", .options = request()});
   EXPECT_EQ(kit.received, "questionmore");
   kit.advance(Duration::milliseconds(500));
   EXPECT_FALSE(kit.take().at(0).options.has_fast_open);

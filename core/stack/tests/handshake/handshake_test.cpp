@@ -63,7 +63,7 @@ TEST(Handshake, EveryStateCanBeReached) {
 TEST(Transfer, DataCarriesTheAck) {
   Kit kit;
   kit.socket_in(State::established);
-  kit.send({.flags = flag::ack | flag::psh, .seq = 1, .ack = 1, .text = "hello"});
+  kit.send({.flags = flag::ack | flag::psh, .seq = 1, .ack = 1, .data = "hello"});
   kit.write("world");
   auto const out = kit.take();
   ASSERT_EQ(out.size(), 1u);
@@ -74,10 +74,10 @@ TEST(Transfer, DataCarriesTheAck) {
 TEST(Transfer, OutOfOrderIsKeptAndOverlapTrimmed) {
   Kit kit;
   kit.socket_in(State::established);
-  kit.deliver({.flags = flag::ack, .seq = 6, .ack = 1, .text = "world"});
+  kit.deliver({.flags = flag::ack, .seq = 6, .ack = 1, .data = "world"});
   EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
   EXPECT_EQ(kit.received, "");
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "helloWOR"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "helloWOR"});
   EXPECT_EQ(kit.sent(), "A 1(0) ack 11");
   EXPECT_EQ(kit.received, "helloworld");
 }

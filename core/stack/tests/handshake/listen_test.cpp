@@ -74,7 +74,7 @@ TEST(Listen, DropsAllElse) {
   Kit kit;
   kit.listen();
   EXPECT_EQ(kit.fate_of({.flags = flag::none}), Drop::tcp_listen_other);
-  EXPECT_EQ(kit.fate_of({.flags = flag::fin, .text = "data"}), Drop::tcp_listen_other);
+  EXPECT_EQ(kit.fate_of({.flags = flag::fin, .data = "data"}), Drop::tcp_listen_other);
   EXPECT_EQ(kit.sent(), "");
   Kit closed;
   EXPECT_EQ(closed.fate_of({.flags = flag::fin}), Drop::tcp_closed);
@@ -113,13 +113,13 @@ TEST(Listen, ASynMakesAConnection) {
 
 //= rfc9293#3.10.7.2
 //= type=test
-//# 9293:P-LISTEN-SYN-QUEUE text, FIN and URG on the SYN take effect once ESTABLISHED
+//# 9293:P-LISTEN-SYN-QUEUE data, FIN and URG on the SYN take effect once ESTABLISHED
 //= rfc9293#3.5
 //= type=test
 //# 9293:P-SYNDATA-HOLD the user sees nothing of them before
 //= rfc9293#3.10.7.3
 //= type=test
-//# 9293:P-SYNSENT-SYNDATA text on a SYN is legal
+//# 9293:P-SYNSENT-SYNDATA data on a SYN is legal
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-FIN-EST FIN from SYN-RECEIVED, after its ACK, leads to CLOSE-WAIT
@@ -127,7 +127,7 @@ TEST(Listen, WhatElseComesOnTheSyn) {
   Kit kit;
   kit.listen();
   kit.deliver(
-      {.flags = flag::syn | flag::fin | flag::urg, .text = "early", .urgent = 4, .mss = 1460});
+      {.flags = flag::syn | flag::fin | flag::urg, .data = "early", .urgent = 4, .mss = 1460});
   EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
   EXPECT_EQ(kit.state(), State::syn_received);
   EXPECT_TRUE(kit.events.empty());
@@ -292,7 +292,7 @@ TEST(Listen, AdmitsAsManyAsTheApplicationAskedFor) {
   ASSERT_EQ(kit.stack.listen(local, {Count{8}, Count{0}}, listener), Refusal::none);
   kit.deliver({.flags = flag::syn, .mss = 1460});
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "waits"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "waits"});
   EXPECT_EQ(kit.state(), State::established);
   EXPECT_TRUE(kit.events.empty());
   kit.stack.admit(listener, Count{1});
@@ -338,45 +338,45 @@ TEST(Listen, NothingIsAnsweredAheadOfOurSyn) {
 }
 
 // What came on a SYN is not acknowledged by its SYN-ACK, so the peer goes on from the number after
-// the SYN: by a reset that frees the attempt (figure 8), by the bare ACK, or by the text again.
+// the SYN: by a reset that frees the attempt (figure 8), by the bare ACK, or by the data again.
 //= rfc9293#3.10.7.2
 //= type=test
-//# 9293:P-LISTEN-SYN-VARS RCV.NXT is IRS + 1, text on the SYN or not
+//# 9293:P-LISTEN-SYN-VARS RCV.NXT is IRS + 1, data on the SYN or not
 //= rfc9293#3.5
 //= type=test
-//# 9293:P-OLDDUP-SYN an old SYN with text frees the listener's attempt, too
+//# 9293:P-OLDDUP-SYN an old SYN with data frees the listener's attempt, too
 TEST(Listen, PeerGoesOnBehindItsSyn) {
   for (std::uint32_t seq : {1u, 6u}) {
     Kit kit;
     kit.listen();
-    kit.deliver({.flags = flag::syn, .text = "hello", .mss = 1460});
+    kit.deliver({.flags = flag::syn, .data = "hello", .mss = 1460});
     EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
     kit.deliver({.flags = flag::rst, .seq = seq});
     EXPECT_EQ(kit.state(), State::closed);
     EXPECT_EQ(kit.sent(), "");
   }
-  for (std::string const text : {"", "hello", "hello you"}) {
+  for (std::string const data : {"", "hello", "hello you"}) {
     Kit kit;
     kit.listen();
-    kit.deliver({.flags = flag::syn, .text = "hello", .mss = 1460});
+    kit.deliver({.flags = flag::syn, .data = "hello", .mss = 1460});
     kit.sent();
-    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = text});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = data});
     EXPECT_EQ(kit.state(), State::established);
-    EXPECT_EQ(kit.received, text.size() > 5 ? text : "hello");
+    EXPECT_EQ(kit.received, data.size() > 5 ? data : "hello");
   }
 }
 
-// The text of the SYN fills the whole window: the ACK of our SYN comes from behind it.
+// The data of the SYN fills the whole window: the ACK of our SYN comes from behind it.
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-SYNRCVD-EST an ACK of our SYN establishes
 //# 9293:P-ZEROWND-ACCEPT whatever the window
-TEST(Listen, TextOfTheSynFillsTheWindow) {
+TEST(Listen, DataOfTheSynFillsTheWindow) {
   Config config = kit_config();
   config.tcp.receive_buffer = Bytes{5};
   Kit kit(config);
   kit.listen();
-  kit.deliver({.flags = flag::syn, .text = "hello", .mss = 1460});
+  kit.deliver({.flags = flag::syn, .data = "hello", .mss = 1460});
   EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
   kit.deliver({.flags = flag::ack, .seq = 6, .ack = 1});
   EXPECT_EQ(kit.state(), State::established);

@@ -29,7 +29,7 @@ TEST(Mss, NamedOnEverySyn) {
     passive.deliver({.flags = flag::syn, .mss = 1460});
     EXPECT_EQ(passive.take().at(0).mss, mtu - 40);
     passive.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
-    passive.write("some text");
+    passive.write("some data");
     passive.advance(Duration::seconds(10));
     for (Out const& out : passive.take()) {
       EXPECT_EQ(out.mss, 0);
@@ -71,7 +71,7 @@ std::uint32_t longest_segment(const Config& config, std::uint16_t peer_mss) {
 //= rfc9293#3.7.1
 //= type=test
 //# 9293:MUST-16 the least of what the peer takes and what our link carries
-//# 9293:P-MSS-OPTSHRINK text segments carry no options, so that all of it is text
+//# 9293:P-MSS-OPTSHRINK data segments carry no options, so that all of it is data
 TEST(Mss, SegmentsKeepToIt) {
   EXPECT_EQ(longest_segment(with_mtu(1500), 1460), 1460u);
   EXPECT_EQ(longest_segment(with_mtu(1500), 9000), 1460u);
@@ -111,7 +111,7 @@ TEST(Mss, Defect10_TinyMssIsRaised) {
   zero.write(octets(1, 100));
   auto const out = zero.take();
   ASSERT_FALSE(out.empty());
-  EXPECT_EQ(out[0].text, octets(1, 28));
+  EXPECT_EQ(out[0].data, octets(1, 28));
 }
 
 }  // namespace

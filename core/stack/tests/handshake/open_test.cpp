@@ -31,7 +31,7 @@ TEST(Open, Figure6FirstDataHasTheNumberOfTheBareAck) {
   EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
   kit.write("hi");
   EXPECT_EQ(kit.sent(), "PA 1(2) ack 1");
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 3, .text = "yo"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 3, .data = "yo"});
   EXPECT_EQ(kit.received, "yo");
 }
 
@@ -382,14 +382,14 @@ TEST(Open, TheNextIncarnationBeginsFurtherOn) {
 
 //= rfc9293#3.5
 //= type=test
-//# 9293:MUST-10 a SYN that crosses ours, with text and FIN on the SYN-ACK that follows
+//# 9293:MUST-10 a SYN that crosses ours, with data and FIN on the SYN-ACK that follows
 //= rfc9293#3.10.7.3
 //= type=test
 //# 9293:P-SYNSENT-SIM, 9293:P-SYNSENT-SIM-VARS SYN-RECEIVED with the window of the SYN
 //= rfc9293#A.2
 //= type=test
 //# 9293:P-SEQVAL-A2 the SYN-ACK lies before the window and its ACK counts all the same
-TEST(Open, Figure7WithTextOnTheSynAck) {
+TEST(Open, Figure7WithDataOnTheSynAck) {
   Kit kit;
   kit.socket_in(State::syn_sent);
   kit.deliver({.flags = flag::syn, .window = 1234, .mss = 1460});
@@ -399,7 +399,7 @@ TEST(Open, Figure7WithTextOnTheSynAck) {
   EXPECT_FALSE(info.passive);
   EXPECT_EQ(info.send.wnd.count, 1234u);
   EXPECT_EQ(info.send.wl1, kit.peer_iss);
-  kit.deliver({.flags = flag::syn | flag::ack | flag::fin, .ack = 1, .text = "all", .mss = 1460});
+  kit.deliver({.flags = flag::syn | flag::ack | flag::fin, .ack = 1, .data = "all", .mss = 1460});
   EXPECT_EQ(kit.received, "all");
   EXPECT_TRUE(kit.notified(EventKind::peer_finished));
   EXPECT_EQ(kit.state(), State::close_wait);
@@ -503,9 +503,9 @@ TEST(Open, DiffservOfAReceiver) {
   kit.socket_in(State::established);
   ASSERT_EQ(kit.stack.set(kit.id, {SettingKind::dscp, 8}), Refusal::none);
   kit.traffic_class = 0xb8;
-  kit.deliver({.flags = flag::ack, .seq = 2, .ack = 1, .text = "gap"});
+  kit.deliver({.flags = flag::ack, .seq = 2, .ack = 1, .data = "gap"});
   kit.traffic_class = 0x20;
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "f"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "f"});
   auto out = kit.take();
   ASSERT_EQ(out.size(), 2u);
   EXPECT_EQ(out[0].traffic_class, 8 << 2);

@@ -22,13 +22,13 @@ void send_icmp(Kit& kit, wire::IcmpType type, std::uint8_t code, std::uint32_t b
   kit.turn();
 }
 
-// What may happen to a half-open connection. Each script ends with text in both directions, for
+// What may happen to a half-open connection. Each script ends with data in both directions, for
 // which the connection must be as good as any.
 constexpr std::array<Script, 20> scripts{
     [](Kit&, const In&) {},
-    [](Kit& kit, const In&) { kit.deliver(with_text(third, "hello", flag::psh)); },
-    [](Kit& kit, const In&) { kit.deliver(with_text(third, "bye", flag::fin)); },
-    [](Kit& kit, const In&) { kit.deliver(with_text(third, "", flag::fin)); },
+    [](Kit& kit, const In&) { kit.deliver(with_data(third, "hello", flag::psh)); },
+    [](Kit& kit, const In&) { kit.deliver(with_data(third, "bye", flag::fin)); },
+    [](Kit& kit, const In&) { kit.deliver(with_data(third, "", flag::fin)); },
     // The SYN-ACK goes again by its timer, thrice.
     [](Kit& kit, const In&) { kit.advance(Duration::milliseconds(7500)); },
     // It does so until R2; then nobody is there.
@@ -45,19 +45,19 @@ constexpr std::array<Script, 20> scripts{
       kit.deliver(again);
       kit.advance(Duration::milliseconds(1500));
     },
-    // A SYN-ACK that crosses ours, with text.
+    // A SYN-ACK that crosses ours, with data.
     [](Kit& kit, const In& syn) {
-      In crossing = with_text(syn, "crossing");
+      In crossing = with_data(syn, "crossing");
       crossing.flags |= flag::ack;
       crossing.ack = 1;
       kit.deliver(crossing);
     },
-    // Resets: at the edge of the window, inside, outside, with text that begins outside.
+    // Resets: at the edge of the window, inside, outside, with data that begins outside.
     [](Kit& kit, const In&) { kit.deliver({.flags = flag::rst, .seq = 1}); },
     [](Kit& kit, const In&) { kit.deliver({.flags = flag::rst, .seq = 2}); },
     [](Kit& kit, const In&) { kit.deliver({.flags = flag::rst, .seq = 100'000}); },
     [](Kit& kit, const In&) {
-      kit.deliver({.flags = flag::rst, .seq = 0xffff'ffffu, .text = "ab!"});
+      kit.deliver({.flags = flag::rst, .seq = 0xffff'ffffu, .data = "ab!"});
     },
     // A SYN inside of the window, and one outside.
     [](Kit& kit, const In&) { kit.deliver({.flags = flag::syn, .seq = 77}); },
@@ -65,13 +65,13 @@ constexpr std::array<Script, 20> scripts{
     // ACKs of what was never sent, or of nothing; no ACK.
     [](Kit& kit, const In&) {
       kit.deliver({.flags = flag::ack, .seq = 1, .ack = 2});
-      kit.deliver({.flags = flag::ack, .seq = 1, .ack = 0, .text = "early"});
-      kit.deliver({.flags = flag::psh, .seq = 1, .text = "bare"});
+      kit.deliver({.flags = flag::ack, .seq = 1, .ack = 0, .data = "early"});
+      kit.deliver({.flags = flag::psh, .seq = 1, .data = "bare"});
     },
-    // What lies outside of the window: text of old, and more empty segments than are answered.
+    // What lies outside of the window: data of old, and more empty segments than are answered.
     [](Kit& kit, const In&) {
-      kit.deliver({.flags = flag::ack, .seq = 0xffff'fff0u, .ack = 1, .text = "of old"});
-      kit.deliver({.flags = flag::ack, .seq = 200'000, .ack = 1, .text = "beyond"});
+      kit.deliver({.flags = flag::ack, .seq = 0xffff'fff0u, .ack = 1, .data = "of old"});
+      kit.deliver({.flags = flag::ack, .seq = 200'000, .ack = 1, .data = "beyond"});
       for (int i = 0; i < 5; ++i) {
         kit.deliver({.flags = flag::ack, .seq = 200'000, .ack = 1});
       }
@@ -80,9 +80,9 @@ constexpr std::array<Script, 20> scripts{
     [](Kit& kit, const In&) {
       std::uint32_t const stamp = std::exchange(kit.stamp, kit.stamp == 0 ? 0 : 6000);
       kit.deliver(third);
-      kit.deliver(with_text(third, "old"));
+      kit.deliver(with_data(third, "old"));
       kit.stamp = 0;
-      kit.deliver(with_text(third, "bare"));
+      kit.deliver(with_data(third, "bare"));
       kit.stamp = stamp;
     },
     // ICMP: soft, too big, of what is not in flight, hard.
@@ -139,7 +139,7 @@ Course run(const Config& config, Script script, unsigned names, bool& cached) {
   kit.deliver(third);
   bool const stands = kit.state() == State::established || kit.state() == State::close_wait;
   if (stands) {
-    kit.deliver(with_text(third, "request"));
+    kit.deliver(with_data(third, "request"));
     kit.write("answer");
     kit.advance(Duration::seconds(1));
   }
@@ -299,10 +299,10 @@ TEST(SynCache, TakesNoRecordWithoutProof) {
                                  {.flags = flag::rst | flag::ack, .seq = 1, .ack = 1},
                                  {.flags = flag::syn | flag::ack, .seq = 0, .ack = 2},
                                  {.flags = flag::ack, .seq = 1, .ack = 0},
-                                 {.flags = flag::ack, .seq = 1, .ack = 2, .text = "guess"},
+                                 {.flags = flag::ack, .seq = 1, .ack = 2, .data = "guess"},
                                  {.flags = flag::ack | flag::fin, .seq = 1, .ack = 0xffff'ffffu},
                                  {.flags = flag::ack, .seq = 70'000, .ack = 1},
-                                 {.flags = flag::psh, .seq = 1, .text = "no ACK"}}) {
+                                 {.flags = flag::psh, .seq = 1, .data = "no ACK"}}) {
     Kit kit(cache_config(8));
     listen(kit, 8);
     kit.deliver({.flags = flag::syn, .mss = 1460});
@@ -424,7 +424,7 @@ TEST(SynCache, WaitsForRoom) {
       kit.stack.abort(kit.id);
     }
     kit.turn();
-    kit.deliver(with_text(third, "later"));
+    kit.deliver(with_data(third, "later"));
     EXPECT_EQ(kit.state(), State::established);
     EXPECT_EQ(kit.received, "later");
   }
@@ -509,7 +509,7 @@ TEST(SynCache, IsInTheSnapshot) {
     each->take();
     each->advance(Duration::seconds(3));
     EXPECT_EQ(each->take().size(), 3u);
-    each->deliver(with_text(third, "hello"));
+    each->deliver(with_data(third, "hello"));
     EXPECT_EQ(each->received, "hello");
     EXPECT_EQ(each->info().retransmissions, 2u);
   }

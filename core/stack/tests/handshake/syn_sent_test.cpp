@@ -73,7 +73,7 @@ TEST(SynSent, NeitherSynNorReset) {
   Kit kit;
   kit.socket_in(State::syn_sent);
   EXPECT_EQ(kit.fate_of({.flags = flag::ack, .ack = 1}), Drop::tcp_syn_sent_other);
-  EXPECT_EQ(kit.fate_of({.flags = flag::fin | flag::ack, .ack = 1, .text = "no"}),
+  EXPECT_EQ(kit.fate_of({.flags = flag::fin | flag::ack, .ack = 1, .data = "no"}),
             Drop::tcp_syn_sent_other);
   EXPECT_EQ(kit.sent(), "");
   EXPECT_FALSE(kit.notified(EventKind::peer_finished));
@@ -94,7 +94,7 @@ TEST(SynSent, Established) {
   EXPECT_EQ(info.receive.nxt, kit.peer_iss.next());
   EXPECT_EQ(info.send.una, kit.device_iss.next());
   EXPECT_TRUE(info.retransmit_due.is_never());
-  // The window of the SYN-ACK counts, though the RFC's text forgets it.
+  // The window of the SYN-ACK counts, though the RFC's data forgets it.
   EXPECT_EQ(info.send.wnd.count, 3000u);
   EXPECT_EQ(info.send.wl1, kit.peer_iss);
   EXPECT_EQ(info.send.wl2, kit.device_iss.next());
@@ -106,8 +106,8 @@ TEST(SynSent, Established) {
 //# 9293:P-SYNSENT-EST-DATA the ACK carries what was written before
 //= rfc9293#3.10.2
 //= type=test
-//# 9293:P-SEND-PRE text written in SYN-SENT is queued until ESTABLISHED
-TEST(SynSent, TheAckCarriesQueuedText) {
+//# 9293:P-SEND-PRE data written in SYN-SENT is queued until ESTABLISHED
+TEST(SynSent, TheAckCarriesQueuedData) {
   Kit kit;
   kit.socket_in(State::syn_sent);
   kit.write("early ");
@@ -117,18 +117,18 @@ TEST(SynSent, TheAckCarriesQueuedText) {
   auto const out = kit.take();
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(line(out[0]), "PA 1(10) ack 1");
-  EXPECT_EQ(out[0].text, "early bird");
+  EXPECT_EQ(out[0].data, "early bird");
 }
 
 //= rfc9293#3.10.7.3
 //= type=test
-//# 9293:P-SYNSENT-EST-CONT, 9293:P-SYNSENT-SYNDATA text, URG and FIN of the SYN-ACK are processed
+//# 9293:P-SYNSENT-EST-CONT, 9293:P-SYNSENT-SYNDATA data, URG and FIN of the SYN-ACK are processed
 TEST(SynSent, WhatElseComesOnTheSynAck) {
   Kit kit;
   kit.socket_in(State::syn_sent);
   kit.deliver({.flags = flag::syn | flag::ack | flag::fin | flag::urg,
                .ack = 1,
-               .text = "at once",
+               .data = "at once",
                .urgent = 3,
                .mss = 1460});
   EXPECT_EQ(kit.received, "at once");
@@ -163,7 +163,7 @@ TEST(SynSent, WhatElseComesOnACrossingSyn) {
   Kit kit;
   kit.socket_in(State::syn_sent);
   kit.deliver(
-      {.flags = flag::syn | flag::urg | flag::fin, .text = "abc", .urgent = 2, .mss = 1460});
+      {.flags = flag::syn | flag::urg | flag::fin, .data = "abc", .urgent = 2, .mss = 1460});
   EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
   EXPECT_TRUE(kit.events.empty());
   kit.deliver({.flags = flag::ack, .seq = 5, .ack = 1});
@@ -188,7 +188,7 @@ TEST(SynSent, TheOfferOfTheSynStands) {
   EXPECT_EQ(kit.take().at(0).window, 65535);
   kit.deliver({.flags = flag::syn | flag::ack, .ack = 1, .mss = 1460});
   EXPECT_EQ(kit.take().at(0).window, 65535);
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = std::string(1460, 'x')});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = std::string(1460, 'x')});
   EXPECT_EQ(kit.info().receive.unread.count, 1460u);
 }
 

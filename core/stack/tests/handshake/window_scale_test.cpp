@@ -56,7 +56,7 @@ TEST(WindowScale, IsOfferedOnSynsAlone) {
     EXPECT_TRUE(answer.options.has_window_scale);
     EXPECT_EQ(answer.options.window_scale.shift, shift);
     passive.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
-    passive.write("text");
+    passive.write("data");
     EXPECT_FALSE(passive.take().at(0).options.has_window_scale);
     Kit unasked(config);
     unasked.listen();
@@ -118,7 +118,7 @@ TEST(WindowScale, ShiftsAllWindowsButThoseOfSyns) {
   kit.deliver({.flags = flag::ack | flag::psh,
                .seq = 1,
                .ack = 1,
-               .text = std::string(1001, 'x'),
+               .data = std::string(1001, 'x'),
                .window = 2000});
   EXPECT_EQ(kit.info().send.wnd.count, 256'000u);
   kit.advance(Duration::seconds(1));
@@ -207,7 +207,7 @@ TEST(WindowScale, TellsOfAnEdgeThatNeverMovesLeft) {
   std::uint32_t next = 1;
   for (std::uint32_t length = 1; length < 900; length += 7) {
     kit.deliver(
-        {.flags = flag::ack | flag::psh, .seq = next, .ack = 1, .text = std::string(length, 'x')});
+        {.flags = flag::ack | flag::psh, .seq = next, .ack = 1, .data = std::string(length, 'x')});
     next += length;
     kit.advance(Duration::milliseconds(300));
     for (Out const& out : kit.take()) {
@@ -236,7 +236,7 @@ TEST(WindowScale, GivesABufferAwayByOneUnitAtMost) {
   std::uint32_t next = 1;
   std::uint32_t window = 1;
   while (window != 0) {
-    kit.deliver({.flags = flag::ack | flag::psh, .seq = next, .ack = 1, .text = "x"});
+    kit.deliver({.flags = flag::ack | flag::psh, .seq = next, .ack = 1, .data = "x"});
     ++next;
     kit.advance(Duration::milliseconds(300));
     window = kit.take().at(0).window;
@@ -246,7 +246,7 @@ TEST(WindowScale, GivesABufferAwayByOneUnitAtMost) {
   std::uint32_t const before = kit.info().receive.wnd.count;
   EXPECT_EQ(before, 1023u);
   kit.deliver(
-      {.flags = flag::ack | flag::psh, .seq = next, .ack = 1, .text = std::string(before, 'y')});
+      {.flags = flag::ack | flag::psh, .seq = next, .ack = 1, .data = std::string(before, 'y')});
   EXPECT_EQ(kit.info().receive.unread.count, 4096u + 1024u);
   EXPECT_EQ(kit.info().receive.wnd.count, 0u);
   kit.sent();
@@ -267,7 +267,7 @@ TEST(WindowScale, AHiddenWindowIsToldAfterReading) {
   kit.auto_consume = false;
   std::uint32_t next = 1;
   for (int i = 0; i < 2000 && (i == 0 || kit.take().at(0).window != 0); ++i) {
-    kit.deliver({.flags = flag::ack | flag::psh, .seq = next, .ack = 1, .text = "x"});
+    kit.deliver({.flags = flag::ack | flag::psh, .seq = next, .ack = 1, .data = "x"});
     ++next;
     kit.advance(Duration::milliseconds(300));
   }

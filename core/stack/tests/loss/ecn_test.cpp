@@ -30,9 +30,9 @@ class Marked : public Kit {
   void ack(std::uint32_t number, bool echo = false) {
     deliver({.flags = echo ? flag::ack | flag::ece : flag::ack, .seq = 1, .ack = number});
   }
-  void text(std::uint32_t from, std::uint8_t field, Flags also = flag::none) {
+  void data(std::uint32_t from, std::uint8_t field, Flags also = flag::none) {
     traffic_class = field;
-    deliver({.flags = flag::ack | also, .seq = from, .ack = 1, .text = octets(from, 1000)});
+    deliver({.flags = flag::ack | also, .seq = from, .ack = 1, .data = octets(from, 1000)});
     traffic_class = 0;
   }
   void fill(std::uint32_t count) {
@@ -70,11 +70,11 @@ TEST(Ecn, PassiveOpen) {
 
 //= rfc9293#3.8.2
 //= type=test
-//# 9293:SHLD-8 ECN is negotiated and text is sent with it
+//# 9293:SHLD-8 ECN is negotiated and data is sent with it
 //= rfc3168#6.1.1
 //= type=test
 //# 3168:ECN-1, 3168:ECN-25 ECE alone on the SYN-ACK agrees; both bits, CWR alone or none do not
-//# 3168:ECN-3, 3168:ECN-16 and only then text is ECT
+//# 3168:ECN-3, 3168:ECN-16 and only then data is ECT
 //# 3168:ECN-4 the SYN never is
 //= rfc3168#6.1.2
 //= type=test
@@ -93,9 +93,9 @@ TEST(Ecn, ActiveOpen) {
     kit.deliver({.flags = flag::syn | flag::ack | bits, .ack = 1, .mss = 1000});
     kit.take();
     kit.write("hello");
-    auto const text = kit.take();
-    ASSERT_EQ(text.size(), 1u);
-    EXPECT_EQ(field_of(text[0]), agreed ? ect0 : 0);
+    auto const data = kit.take();
+    ASSERT_EQ(data.size(), 1u);
+    EXPECT_EQ(field_of(data[0]), agreed ? ect0 : 0);
   }
   Kit accepts(ecn_config(tcp::EcnPolicy::accept));
   accepts.connect();
@@ -109,7 +109,7 @@ TEST(Ecn, ActiveOpen) {
 //# 3168:ECN-5 the SYN that is sent again has no ECN bits
 //= rfc3168#6.1.1
 //= type=test
-//# 3168:ECN-3 and whatever is answered, no text is ECT then
+//# 3168:ECN-3 and whatever is answered, no data is ECT then
 //# 3168:ECN-22 but CE is heard, as the first SYN may be what was answered
 TEST(Ecn, SynAgain) {
   Kit kit(ecn_config());
@@ -158,8 +158,8 @@ TEST(Ecn, IsForgottenWithTheConnection) {
 //# 3168:ECN-12 nor is what is sent again
 //= rfc3168#5.2
 //= type=test
-//# 3168:ECN-30 only new text is
-TEST(Ecn, OnlyNewTextIsEct) {
+//# 3168:ECN-30 only new data is
+TEST(Ecn, OnlyNewDataIsEct) {
   Marked kit;
   kit.fill(2000);
   for (Out const& out : kit.take()) {
@@ -169,8 +169,8 @@ TEST(Ecn, OnlyNewTextIsEct) {
   auto const again = kit.take();
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(field_of(again[0]), 0);
-  kit.text(1, ect0);
-  kit.text(1001, ect0);
+  kit.data(1, ect0);
+  kit.data(1001, ect0);
   auto const acks = kit.take();
   ASSERT_FALSE(acks.empty());
   for (Out const& out : acks) {
@@ -190,7 +190,7 @@ TEST(Ecn, WindowProbe) {
   kit.advance(kit.info().persist_due.since(kit.now));
   auto const probe = kit.take();
   ASSERT_EQ(probe.size(), 1u);
-  EXPECT_EQ(probe[0].text.size(), 1u);
+  EXPECT_EQ(probe[0].data.size(), 1u);
   EXPECT_EQ(field_of(probe[0]), 0);
   EXPECT_FALSE(probe[0].flags.cwr());
 }
@@ -201,22 +201,22 @@ TEST(Ecn, WindowProbe) {
 //# 3168:ECN-28 the next mark starts it again, on the packet with CWR too
 TEST(Ecn, EchoUntilCwr) {
   Marked kit;
-  kit.text(1, ect0);
-  kit.text(1001, ect0);
+  kit.data(1, ect0);
+  kit.data(1001, ect0);
   EXPECT_EQ(kit.sent(), "A 1(0) ack 2001");
-  kit.text(2001, ce);
-  kit.text(3001, ect0);
+  kit.data(2001, ce);
+  kit.data(3001, ect0);
   EXPECT_EQ(kit.sent(), "AE 1(0) ack 4001");
-  kit.text(4001, ect0);
-  kit.text(5001, ect0);
+  kit.data(4001, ect0);
+  kit.data(5001, ect0);
   EXPECT_EQ(kit.sent(), "AE 1(0) ack 6001");
   kit.write("x");
   EXPECT_EQ(kit.sent(), "PAE 1(1) ack 6001");
-  kit.text(6001, ect0, flag::cwr);
-  kit.text(7001, ect0);
+  kit.data(6001, ect0, flag::cwr);
+  kit.data(7001, ect0);
   EXPECT_EQ(kit.sent(), "A 2(0) ack 8001");
-  kit.text(8001, ce, flag::cwr);
-  kit.text(9001, ect0);
+  kit.data(8001, ce, flag::cwr);
+  kit.data(9001, ect0);
   EXPECT_EQ(kit.sent(), "AE 2(0) ack 10001");
 }
 
@@ -226,23 +226,23 @@ TEST(Ecn, EchoUntilCwr) {
 TEST(Ecn, AnAckIsCutWhereTheEchoChanges) {
   Marked kit;
   kit.auto_consume = false;
-  kit.text(1, ect0);
+  kit.data(1, ect0);
   EXPECT_EQ(kit.sent(), "");
-  kit.text(1001, ce);
+  kit.data(1001, ce);
   EXPECT_EQ(kit.sent(), "A 1(0) ack 1001");
-  kit.text(2001, ect0, flag::cwr);
+  kit.data(2001, ect0, flag::cwr);
   EXPECT_EQ(kit.sent(), "AE 1(0) ack 2001");
-  kit.text(3001, ect0);
+  kit.data(3001, ect0);
   EXPECT_EQ(kit.sent(), "A 1(0) ack 4001");
 }
 
-// Text must not take the place of an ACK that says something else than its own header.
+// Data must not take the place of an ACK that says something else than its own header.
 TEST(Ecn, ACutAckLeavesAlone) {
   Marked kit;
   kit.traffic_class = ect0;
-  kit.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = octets(1, 1000)});
+  kit.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = octets(1, 1000)});
   kit.traffic_class = ce;
-  kit.send({.flags = flag::ack, .seq = 1001, .ack = 1, .text = octets(1001, 1000)});
+  kit.send({.flags = flag::ack, .seq = 1001, .ack = 1, .data = octets(1001, 1000)});
   Taken const taken = kit.stack.write(kit.id, Kit::bytes_of("x"), More::no);
   ASSERT_EQ(taken.bytes.count, 1u);
   kit.turn();
@@ -254,11 +254,11 @@ TEST(Ecn, ACutAckLeavesAlone) {
 //# 3168:ECN-20 CE outside of the window is not believed
 TEST(Ecn, OutsideOfTheWindow) {
   Marked kit;
-  kit.text(1, ect0);
-  kit.text(1001, ect0);
+  kit.data(1, ect0);
+  kit.data(1001, ect0);
   kit.sent();
-  kit.text(1, ce);
-  kit.text(200'001, ce);
+  kit.data(1, ce);
+  kit.data(200'001, ce);
   EXPECT_FALSE(kit.info().ecn.echo);
 }
 
@@ -270,12 +270,12 @@ TEST(Ecn, MarkedProbe) {
   config.tcp.receive_buffer = Bytes{1000};
   Marked kit(config);
   kit.auto_consume = false;
-  kit.text(1, ect0);
+  kit.data(1, ect0);
   kit.advance(Duration::milliseconds(500));
   ASSERT_EQ(kit.info().receive.wnd.count, 0u);
   kit.sent();
   kit.traffic_class = ce;
-  kit.deliver({.flags = flag::ack, .seq = 1001, .ack = 1, .text = "x"});
+  kit.deliver({.flags = flag::ack, .seq = 1001, .ack = 1, .data = "x"});
   EXPECT_EQ(kit.sent(), "AE 1(0) ack 1001");
 }
 
@@ -284,7 +284,7 @@ TEST(Ecn, MarkedProbe) {
 //# 3168:ECN-17 the window is halved and ssthresh with it, and nothing is sent again
 //# 3168:ECN-18 once for a window of data
 //# 3168:ECN-14 nor does an ACK with ECE let it grow
-//# 3168:ECN-9 the next new text has CWR, and only that
+//# 3168:ECN-9 the next new data has CWR, and only that
 //= rfc3168#5
 //= type=test
 //# 3168:ECN-7 as after a lost packet
@@ -325,7 +325,7 @@ TEST(Ecn, AnEchoHalvesTheWindow) {
 
 //= rfc3168#6.1.2
 //= type=test
-//# 3168:ECN-26 CWR follows a fast retransmit, on new text and not on what is sent again
+//# 3168:ECN-26 CWR follows a fast retransmit, on new data and not on what is sent again
 //# 3168:ECN-19 which has none
 //# 3168:ECN-18 a loss in a window that an echo has halved does not halve it again
 //# 3168:ECN-33 a timeout does
@@ -366,8 +366,8 @@ TEST(Ecn, ALossAtTheEndOfTheReducedWindow) {
   kit.deliver({.flags = flag::syn | flag::ece | flag::cwr, .mss = 1012, .sack_permitted = true});
   kit.advance(Duration::milliseconds(50));
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
-  std::string const text = octets(1, 100'000);
-  ASSERT_EQ(kit.stack.write(kit.id, Kit::bytes_of(text), More::no).bytes.count, 100'000u);
+  std::string const data = octets(1, 100'000);
+  ASSERT_EQ(kit.stack.write(kit.id, Kit::bytes_of(data), More::no).bytes.count, 100'000u);
   kit.turn();
   ASSERT_EQ(kit.info().cwnd.count, 10'000u);
   kit.advance(Duration::milliseconds(50));
@@ -395,8 +395,8 @@ TEST(Ecn, AnEchoAfterALongRecovery) {
   kit.listen();
   kit.deliver({.flags = flag::syn | flag::ece | flag::cwr, .mss = 1000, .sack_permitted = true});
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
-  std::string const text = octets(1, 100'000);
-  ASSERT_EQ(kit.stack.write(kit.id, Kit::bytes_of(text), More::no).bytes.count, 100'000u);
+  std::string const data = octets(1, 100'000);
+  ASSERT_EQ(kit.stack.write(kit.id, Kit::bytes_of(data), More::no).bytes.count, 100'000u);
   kit.turn();
   for (std::uint32_t end = 4001; end <= 26'001; end += 1000) {
     kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .sack = {{1001, end}}});
@@ -410,7 +410,7 @@ TEST(Ecn, AnEchoAfterALongRecovery) {
 
 //= rfc3168#6.1.2
 //= type=test
-//# 3168:ECN-8 with a window of one segment new text waits for a timeout
+//# 3168:ECN-8 with a window of one segment new data waits for a timeout
 //= rfc9438#4.6
 //= type=test
 //# 9438:CUBIC-9, 9438:CUBIC-15 down to one segment, and slower than that by the timer
@@ -439,7 +439,7 @@ TEST(Ecn, AnEchoAtOneSegment) {
   }
 }
 
-// The same where that echo acknowledges all that there was: the next text waits, too, and nothing
+// The same where that echo acknowledges all that there was: the next data waits, too, and nothing
 // but the timer is held for it.
 //= rfc3168#6.1.2
 //= type=test
@@ -481,15 +481,15 @@ TEST(Ecn, DctcpReceiver) {
   Config config = ecn_config();
   config.tcp.congestion = tcp::Congestion::dctcp;
   Marked kit(config);
-  kit.text(1, ect0);
+  kit.data(1, ect0);
   EXPECT_EQ(kit.sent(), "");
-  kit.text(1001, ce);
+  kit.data(1001, ce);
   EXPECT_EQ(kit.sent(), "A 1(0) ack 1001; AE 1(0) ack 2001");
-  kit.text(2001, ce, flag::cwr);
+  kit.data(2001, ce, flag::cwr);
   EXPECT_EQ(kit.sent(), "");
-  kit.text(3001, ce);
+  kit.data(3001, ce);
   EXPECT_EQ(kit.sent(), "AE 1(0) ack 4001");
-  kit.text(4001, ect0);
+  kit.data(4001, ect0);
   EXPECT_EQ(kit.sent(), "A 1(0) ack 5001");
 }
 

@@ -53,9 +53,9 @@ TEST(FastRetransmit, ThirdDuplicate) {
 
 //= rfc5681#3.2
 //= type=test
-//# 5681:CC-23 new text as soon as the inflated window allows
+//# 5681:CC-23 new data as soon as the inflated window allows
 //# 5681:CC-46 inflated no further than by what is out
-TEST(FastRetransmit, InflationLetsNewTextOut) {
+TEST(FastRetransmit, InflationLetsNewDataOut) {
   Ten flow;
   flow.duplicates(3);
   flow.segments();
@@ -91,14 +91,14 @@ TEST(FastRetransmit, WhatIsNoDuplicate) {
     return flow.info().duplicate_acks;
   };
   EXPECT_EQ(counted({.flags = flag::ack, .seq = 1, .ack = 3001}), 1u);
-  EXPECT_EQ(counted({.flags = flag::ack, .seq = 1, .ack = 3001, .text = "x"}), 0u);
+  EXPECT_EQ(counted({.flags = flag::ack, .seq = 1, .ack = 3001, .data = "x"}), 0u);
   EXPECT_EQ(counted({.flags = flag::ack | flag::fin, .seq = 1, .ack = 3001}), 0u);
   EXPECT_EQ(counted({.flags = flag::ack | flag::syn, .seq = 1, .ack = 3001}), 0u);
   EXPECT_EQ(counted({.flags = flag::ack, .seq = 1, .ack = 3000}), 0u);
   EXPECT_EQ(counted({.flags = flag::ack, .seq = 1, .ack = 3001, .window = 65534}), 0u);
   Flow idle;
   idle.auto_consume = false;
-  idle.text(1, 100);
+  idle.data(1, 100);
   idle.peer_next = 101;
   idle.duplicates(1);
   EXPECT_EQ(idle.info().duplicate_acks, 0u);
@@ -173,8 +173,8 @@ TEST(NewReno, PartialAcks) {
 
 //= rfc6582#3.2
 //= type=test
-//# 6582:NR-2 new text follows the hole if cwnd lets it
-TEST(NewReno, PartialAckSendsNewText) {
+//# 6582:NR-2 new data follows the hole if cwnd lets it
+TEST(NewReno, PartialAckSendsNewData) {
   Ten flow;
   flow.duplicates(3);
   flow.duplicates(6);

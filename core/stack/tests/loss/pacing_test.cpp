@@ -55,17 +55,17 @@ TEST(Pacing, AQuantumLeavesBackToBack) {
   EXPECT_EQ(out[3].at, begun + Duration::milliseconds(15));
 }
 
-// What is paced waits on the wheel: nothing is asked for in between, and other text passes.
+// What is paced waits on the wheel: nothing is asked for in between, and other data passes.
 TEST(Pacing, WaitsOnTheWheel) {
   Flow flow(paced_config(), far);
   flow.write_octets(100'000);
   EXPECT_FALSE(flow.stack.wants_transmit());
   EXPECT_LE(flow.stack.deadline(), flow.now + Duration::milliseconds(10));
-  flow.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = octets(1, 1000)});
-  flow.deliver({.flags = flag::ack, .seq = 1001, .ack = 1, .text = octets(1001, 1000)});
+  flow.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = octets(1, 1000)});
+  flow.deliver({.flags = flag::ack, .seq = 1001, .ack = 1, .data = octets(1001, 1000)});
   auto const out = flow.take();
   ASSERT_EQ(out.size(), 2u);
-  EXPECT_TRUE(out[1].text.empty());
+  EXPECT_TRUE(out[1].data.empty());
 }
 
 // The path delivers a segment every 20 ms, whatever was sent at once.

@@ -441,8 +441,8 @@ TEST(TailProbe, Off) {
 
 //= rfc8985#7.3
 //= type=test
-//# 8985:TLP-4 new text if there is some, whatever cwnd says
-TEST(TailProbe, NewText) {
+//# 8985:TLP-4 new data if there is some, whatever cwnd says
+TEST(TailProbe, NewData) {
   Sender sender(probe_config());
   sender.write_octets(20'000);
   sender.take();
@@ -494,7 +494,7 @@ TEST(TailProbe, RackFindsTheRest) {
 //= rfc8985#7.4.2
 //= type=test
 //# 8985:TLP-6, 8985:TLP-10 a probe that repaired a loss counts as one
-//# 8985:TLP-11 unless both came, or it was new text
+//# 8985:TLP-11 unless both came, or it was new data
 TEST(TailProbe, RepairedLossIsAnswered) {
   for (bool const twice : {false, true}) {
     Sender sender(probe_config());
@@ -517,7 +517,7 @@ TEST(TailProbe, RepairedLossIsAnswered) {
 
 //= rfc5682#3.1
 //= type=test
-//# 5682:FRTO-11 after the ACK of what was sent again new text leaves
+//# 5682:FRTO-11 after the ACK of what was sent again new data leaves
 //# 5682:FRTO-13 and an ACK of what was not shows that the timeout was spurious
 //= rfc5682#4
 //= type=test
@@ -554,7 +554,7 @@ TEST(Frto, Off) {
 
 //= rfc5682#3.1
 //= type=test
-//# 5682:FRTO-12 new text overtakes what was lost: slow start goes on, with three segments at most
+//# 5682:FRTO-12 new data overtakes what was lost: slow start goes on, with three segments at most
 TEST(Frto, TrueTimeout) {
   Config config = rack_config(false);
   config.tcp.frto = true;
@@ -606,7 +606,7 @@ TEST(Undo, ByDuplicates) {
 }
 
 // Repaired by duplicates where there was no room for a board: what went again was not counted, and
-// a copy that the path made of other text says nothing of it.
+// a copy that the path made of other data says nothing of it.
 TEST(Undo, NotWithoutCountOfWhatWentAgain) {
   Config config = rack_config(false);
   config.tcp.undo = true;

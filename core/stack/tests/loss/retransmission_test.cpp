@@ -210,7 +210,7 @@ TEST(Retransmission, FirstSampleFromTheHandshake) {
 
 //= rfc6298#5.7
 //= type=test
-//# 6298:RTO-16 a SYN that timed out: three seconds for the first text
+//# 6298:RTO-16 a SYN that timed out: three seconds for the first data
 TEST(Retransmission, ThreeSecondsAfterALostSyn) {
   Kit kit;
   kit.socket_in(State::syn_sent);
@@ -331,7 +331,7 @@ TEST(Retransmission, SynIsRepeatedForThreeMinutes) {
 
 //= rfc9293#3.8.3
 //= type=test
-//# 9293:P-SYN-R1R2 R2 of a SYN and of text are set apart, and an open can be aborted at any time
+//# 9293:P-SYN-R1R2 R2 of a SYN and of data are set apart, and an open can be aborted at any time
 TEST(Retransmission, SynHasItsOwnLimit) {
   Config config = flow_config();
   config.tcp.syn_timeout = Duration::seconds(20);
@@ -417,7 +417,7 @@ TEST(Retransmission, AcceptableAcks) {
   }
 }
 
-// Text and FIN are lost: both come again with the numbers that they had.
+// Data and FIN are lost: both come again with the numbers that they had.
 //= rfc9293#3.6
 //= type=test
 //# 9293:P-CLOSE-DELIVER what was queued before the close is delivered, and the FIN

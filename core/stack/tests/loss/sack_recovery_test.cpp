@@ -167,7 +167,7 @@ TEST(SackRecovery, WhatIsLost) {
 
 //= rfc6675#2
 //= type=test
-//# 6675:S6675-13 a new window or text beside the SACK makes it no less a duplicate
+//# 6675:S6675-13 a new window or data beside the SACK makes it no less a duplicate
 //= rfc6675#5
 //= type=test
 //# 6675:S6675-17 an ACK of new data begins the count anew
@@ -179,7 +179,7 @@ TEST(SackRecovery, WhatIsADuplicate) {
   sender.deliver({.flags = flag::ack,
                   .seq = 1,
                   .ack = 1,
-                  .text = octets(1, 10),
+                  .data = octets(1, 10),
                   .window = 60'000,
                   .sack = {{2001, 2301}}});
   EXPECT_TRUE(sender.info().fast_recovery);
@@ -247,8 +247,8 @@ TEST(SackRecovery, HolesLeaveOnceEach) {
 
 //= rfc6675#4
 //= type=test
-//# 6675:S6675-5 new text where nothing more is lost
-//# 6675:S6675-6 without new text what lies below the highest SACKed octet
+//# 6675:S6675-5 new data where nothing more is lost
+//# 6675:S6675-6 without new data what lies below the highest SACKed octet
 TEST(SackRecovery, RulesOfNextSegment) {
   Flow sender(sack_config(), sacking());
   sender.write_octets(6000);

@@ -20,7 +20,7 @@ TEST(Sender, APendingReportIsCutToAShrunkMss) {
   auto const out = flow.take();
   ASSERT_EQ(out.size(), 1u);
   for (std::uint32_t const at : {101u, 201u, 301u}) {
-    flow.send({.flags = flag::ack, .seq = at, .ack = 1, .text = "x"});
+    flow.send({.flags = flag::ack, .seq = at, .ack = 1, .data = "x"});
   }
   queue_too_big(flow, out[0], 68);
   flow.turn();
@@ -89,7 +89,7 @@ TEST(Sender, PacketsTooBigByLessThanTheirTimestamps) {
   EXPECT_EQ(flow.drops(Drop::icmp_mtu_refused), 1u);
 }
 
-// The same where text was acknowledged before, and only a timeout makes it believed.
+// The same where data was acknowledged before, and only a timeout makes it believed.
 TEST(Sender, APendingSizeIsBelievedToTheLastOctet) {
   Flow flow(sender_config(), bare_peer());
   flow.write_octets(100);
@@ -259,8 +259,8 @@ TEST(Sender, ABareAckLiesAtTheEdgeOfAShutWindow) {
   flow.advance(Duration::milliseconds(400));
   ASSERT_EQ(flow.segments(), "1+1");
   flow.ack_with_window(1, 0);
-  flow.text(1, 1000);
-  flow.text(1001, 1000);
+  flow.data(1, 1000);
+  flow.data(1001, 1000);
   EXPECT_EQ(flow.sent(), "A 1(0) ack 2001");
   flow.stack.abort(flow.id);
   flow.turn();
@@ -272,13 +272,13 @@ TEST(Sender, ABareAckLiesAtTheEdgeOfAShrunkWindow) {
   flow.write_octets(5000);
   ASSERT_EQ(flow.take().size(), 5u);
   flow.ack_with_window(1001, 2500);
-  flow.text(1, 2000);
-  flow.text(2001, 2000);
+  flow.data(1, 2000);
+  flow.data(2001, 2000);
   EXPECT_EQ(flow.sent(), "A 3501(0) ack 4001");
   flow.peer_next = 4001;
   flow.ack_with_window(1001, 4000);
-  flow.text(4001, 2000);
-  flow.text(6001, 2000);
+  flow.data(4001, 2000);
+  flow.data(6001, 2000);
   EXPECT_EQ(flow.sent(), "A 5001(0) ack 8001");
 }
 
@@ -293,10 +293,10 @@ TEST(Sender, ARoundedEdgeIsNoShrunkWindow) {
   kit.deliver({.flags = flag::syn, .mss = 1012, .options = options, .sack_permitted = true});
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .window = 8});
   kit.write(std::string(1000, 'x'));
-  ASSERT_EQ(kit.take().back().text.size(), 1000u);
+  ASSERT_EQ(kit.take().back().data.size(), 1000u);
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 101, .window = 7});  // up to 996: 5 octets less
   kit.deliver(
-      {.flags = flag::ack, .seq = 1, .ack = 101, .text = std::string(1000, 'y'), .window = 7});
+      {.flags = flag::ack, .seq = 1, .ack = 101, .data = std::string(1000, 'y'), .window = 7});
   kit.advance(Duration::milliseconds(60));
   auto const out = kit.take();
   ASSERT_FALSE(out.empty());
@@ -372,18 +372,18 @@ TEST(Sender, ATakenProbeOpensNoWindow) {
   EXPECT_LE(flow.now.since(last).ns, waits[0]);
 }
 
-// A text whose ACK is delayed, then one above a gap: the duplicate says all that the ACK would.
+// A data whose ACK is delayed, then one above a gap: the duplicate says all that the ACK would.
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:MUST-58 they are one
 TEST(Sender, ADelayedAckAndADuplicateAreOne) {
   for (bool const one_burst : {true, false}) {
     Flow flow(sender_config(), bare_peer());
-    flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = octets(1, 1000)});
+    flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = octets(1, 1000)});
     if (!one_burst) {
       flow.turn();
     }
-    flow.send({.flags = flag::ack, .seq = 2001, .ack = 1, .text = octets(2001, 1000)});
+    flow.send({.flags = flag::ack, .seq = 2001, .ack = 1, .data = octets(2001, 1000)});
     flow.turn();
     auto const out = flow.take();
     ASSERT_EQ(out.size(), 1u);
@@ -440,7 +440,7 @@ TEST(Sender, ABoardGivenUpLeavesNothingLostBehind) {
 }
 
 // Nor does a board that begins again meanwhile, to which all of it is in flight: here as the peer
-// has the last segment, and tells so in each ACK. New text tells that the timeout was none or not.
+// has the last segment, and tells so in each ACK. New data tells that the timeout was none or not.
 TEST(Sender, NoBoardBeginsAmongWhatIsLost) {
   for (bool const more : {false, true}) {
     Config config = sender_config();

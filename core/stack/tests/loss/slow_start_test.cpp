@@ -213,7 +213,7 @@ TEST(SlowStart, RepeatedTimeoutKeepsTheThreshold) {
 //# 5681:CC-1 the peer's window bounds what is sent as well
 //= rfc5681#3
 //= type=test
-//# 5681:CC-32 new text stays within both windows, whatever comes
+//# 5681:CC-32 new data stays within both windows, whatever comes
 TEST(SlowStart, NeverBeyondEitherWindow) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Flow flow;

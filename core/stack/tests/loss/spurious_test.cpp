@@ -39,7 +39,7 @@ class Sender : public Flow {
                       .round_trip = ms(100),
                       .sack = true,
                       .stamp = config.tcp.timestamps && stamps ? 100u : 0u}) {}
-  // Ten segments leave now, or one each millisecond; text for more waits. `first` is the stamp of
+  // Ten segments leave now, or one each millisecond; data for more waits. `first` is the stamp of
   // the first of them.
   void fill(std::uint32_t octets = 40'000) {
     write_octets(octets);
@@ -203,7 +203,7 @@ TEST(Eifel, ProbedBefore) {
 
 //= rfc4015#3.1
 //= type=test
-//# 4015:EIFR-3 nothing more is sent again: new text goes on
+//# 4015:EIFR-3 nothing more is sent again: new data goes on
 //# 4015:EIFR-4 cwnd is FlightSize and what the ACK covered
 //= rfc3522#3.2
 //= type=test
@@ -527,8 +527,8 @@ TEST(BasicFrto, InFastRecovery) {
 
 //= rfc5682#2.1
 //= type=test
-//# 5682:FRTO-4 the new text need not be a full segment: Nagle does not hold it
-TEST(BasicFrto, LittleNewText) {
+//# 5682:FRTO-4 the new data need not be a full segment: Nagle does not hold it
+TEST(BasicFrto, LittleNewData) {
   Sender sender(plain_config(true, true));
   sender.fill(10'400);
   sender.time_out();
@@ -539,7 +539,7 @@ TEST(BasicFrto, LittleNewText) {
 
 //= rfc5682#2.1
 //= type=test
-//# 5682:FRTO-8 text of the peer says nothing
+//# 5682:FRTO-8 data of the peer says nothing
 TEST(BasicFrto, OtherSegmentsAreIgnored) {
   Sender sender(plain_config(true, true));
   sender.fill();
@@ -547,8 +547,8 @@ TEST(BasicFrto, OtherSegmentsAreIgnored) {
   sender.take();
   sender.ack(1001);
   EXPECT_EQ(sender.segments(), "10001+1000 11001+1000");
-  sender.text(1, 10);
-  sender.text(11, 10);
+  sender.data(1, 10);
+  sender.data(11, 10);
   EXPECT_EQ(sender.spurious(), 0u);
   sender.peer_next = 21;
   sender.ack(2001);

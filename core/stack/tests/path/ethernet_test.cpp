@@ -107,7 +107,7 @@ Frame arp_from(IpAddress sender, wire::ArpOperation operation) {
 
 Frame arp_reply() { return arp_from(asked_for, wire::ArpOperation::reply); }
 
-// A segment of the peer at `remote` without text.
+// A segment of the peer at `remote` without data.
 Frame segment_from(IpAddress remote, wire::Segment segment) {
   segment.source = {Kit::peer_port};
   segment.destination = {Kit::device_port};
@@ -214,8 +214,8 @@ TEST(Ethernet, AResetToNobodyIsGivenUp) {
   EXPECT_FALSE(station.stack.wants_transmit());
 }
 
-// A flood of questions takes at most every other frame from whom has text to send.
-TEST(Ethernet, AnswersToArpDoNotStarveText) {
+// A flood of questions takes at most every other frame from whom has data to send.
+TEST(Ethernet, AnswersToArpDoNotStarveData) {
   Station station;
   ConnectionId const id = station.connect(well_known);
   ASSERT_EQ(station.turn().size(), 1u);
@@ -223,8 +223,8 @@ TEST(Ethernet, AnswersToArpDoNotStarveText) {
   answer.flags = flag::syn | flag::ack;
   answer.acknowledgment = station.stack.inspect(id).send.nxt;
   ASSERT_EQ(station.turn({segment_from(well_known, answer)}).size(), 1u);
-  std::string const text(2 * 536, 'x');
-  ASSERT_EQ(station.stack.write(id, Kit::bytes_of(text)).bytes.count, text.size());
+  std::string const data(2 * 536, 'x');
+  ASSERT_EQ(station.stack.write(id, Kit::bytes_of(data)).bytes.count, data.size());
   std::vector<Frame> questions;
   for (std::uint8_t host = 10; host < 14; ++host) {
     questions.push_back(arp_from(IpAddress::v4(10, 0, 0, host), wire::ArpOperation::request));

@@ -41,22 +41,22 @@ Octets syn() {
   return segment_octets(segment);
 }
 
-// A segment of 100 octets of text, in fragments of 40 octets, on a connection of the peer's.
-TEST(Fragments, TextThatCameInPiecesIsReadAndKept) {
+// A segment of 100 octets of data, in fragments of 40 octets, on a connection of the peer's.
+TEST(Fragments, DataThatCameInPiecesIsReadAndKept) {
   Six six(taking());
   six.listen();
   SixPacket opening;
   opening.payload = syn();
   six.deliver(opening);
   Sequence const next = six.next_segment().sequence.next();
-  wire::Segment text;
-  text.flags = flag::ack | flag::psh;
-  text.sequence = {1};
-  text.acknowledgment = next;
-  text.window = {65535};
+  wire::Segment data;
+  data.flags = flag::ack | flag::psh;
+  data.sequence = {1};
+  data.acknowledgment = next;
+  data.window = {65535};
   std::string said(100, 'a');
   said[50] = 'b';
-  Octets const whole = segment_octets(text, said);
+  Octets const whole = segment_octets(data, said);
   EXPECT_EQ(six.fate_of(piece(whole, 80, 40)), Drop::none);
   EXPECT_EQ(six.fate_of(piece(whole, 40, 40)), Drop::none);
   EXPECT_EQ(six.received, "");
@@ -80,12 +80,12 @@ TEST(Fragments, WithoutReassemblyTheyAreDropped) {
 TEST(Fragments, AnAtomicOneStandsAlone) {
   Six six(taking());
   six.listen();
-  Octets const text = segment_octets({}, std::string(60, 'x'));
-  EXPECT_EQ(six.fate_of(piece(text, 0, 40)), Drop::none);
+  Octets const data = segment_octets({}, std::string(60, 'x'));
+  EXPECT_EQ(six.fate_of(piece(data, 0, 40)), Drop::none);
   Octets const opening = syn();
   EXPECT_EQ(six.fate_of(piece(opening, 0, static_cast<std::uint32_t>(opening.size()))), Drop::none);
   EXPECT_TRUE(six.next_segment().flags == (flag::syn | flag::ack));
-  EXPECT_EQ(six.fate_of(piece(text, 40, 40)), Drop::tcp_no_ack);  // the queued one was kept
+  EXPECT_EQ(six.fate_of(piece(data, 40, 40)), Drop::tcp_no_ack);  // the queued one was kept
 }
 
 //= rfc8200#4.5
@@ -155,7 +155,7 @@ TEST(Fragments, ADatagramOfIpv4IsPutTogether) {
   kit.accept_connection();
   std::string const said(536, 'q');
   auto const frame =
-      kit.frame_of({.flags = flag::ack | flag::psh, .seq = 1, .ack = 1, .text = said});
+      kit.frame_of({.flags = flag::ack | flag::psh, .seq = 1, .ack = 1, .data = said});
   std::span<const std::byte> const payload = std::span(frame).subspan(20);
   for (std::uint32_t begin : {272u, 0u}) {
     wire::Ipv4Header ip;
@@ -186,7 +186,7 @@ TEST(Fragments, ForgedOnesBlockNoSource) {
   kit.accept_connection();
   std::string const said(536, 'q');
   auto const frame =
-      kit.frame_of({.flags = flag::ack | flag::psh, .seq = 1, .ack = 1, .text = said});
+      kit.frame_of({.flags = flag::ack | flag::psh, .seq = 1, .ack = 1, .data = said});
   std::span<const std::byte> const payload = std::span(frame).subspan(20);
   auto const deliver = [&](std::uint16_t identification, bool rest) {
     wire::Ipv4Header ip;

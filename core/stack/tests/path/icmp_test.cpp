@@ -94,7 +94,7 @@ TEST(Icmp, TheOtherConditions) {
   static_cast<void>(data_in_flight(kit));
   kit.advance(Duration::seconds(8));
   EXPECT_TRUE(kit.notified(EventKind::soft_error, Cause::retransmitting));
-  kit.deliver({.flags = flag::ack | flag::urg, .seq = 1, .ack = 5, .text = "!", .urgent = 1});
+  kit.deliver({.flags = flag::ack | flag::urg, .seq = 1, .ack = 5, .data = "!", .urgent = 1});
   EXPECT_TRUE(kit.notified(EventKind::urgent));
 }
 

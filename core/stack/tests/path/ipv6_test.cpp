@@ -86,12 +86,12 @@ TEST(Ipv6, AConnectionIsOpenedUsedAndClosed) {
   EXPECT_TRUE(answer.flags == (flag::syn | flag::ack));
   EXPECT_TRUE(answer.options.has_mss);
   EXPECT_EQ(answer.options.mss, 1440);
-  wire::Segment text;
-  text.flags = flag::ack | flag::psh | flag::fin;
-  text.sequence = {1};
-  text.acknowledgment = answer.sequence.next();
-  text.window = {65535};
-  six.deliver(carrying(segment_octets(text, "hello")));
+  wire::Segment data;
+  data.flags = flag::ack | flag::psh | flag::fin;
+  data.sequence = {1};
+  data.acknowledgment = answer.sequence.next();
+  data.window = {65535};
+  six.deliver(carrying(segment_octets(data, "hello")));
   EXPECT_EQ(six.received, "hello");
   // The peer named no MSS: 1220 octets fit the least MTU of IPv6.
   EXPECT_EQ(six.stack.inspect(six.id).send.mss, Bytes{1220});
@@ -460,8 +460,8 @@ TEST(Ipv6, ProgressSparesTheProbe) {
 //= type=test
 //# 4861:ND-26 a SYN says nothing of the way from us, the ACK of our answer does
 TEST(Ipv6, ASynIsNoProgress) {
-  enum class Case { syn, text, reset, handshake };
-  for (Case const what : {Case::syn, Case::text, Case::reset, Case::handshake}) {
+  enum class Case { syn, data, reset, handshake };
+  for (Case const what : {Case::syn, Case::data, Case::reset, Case::handshake}) {
     Six six(on_ethernet());
     settle_down(six);
     six.listen();
@@ -484,7 +484,7 @@ TEST(Ipv6, ASynIsNoProgress) {
     next.destination = {Kit::device_port};
     next.flags = flag::syn;
     next.sequence = {500};
-    six.deliver(carrying(segment_octets(next, what == Case::text ? "text" : "")));
+    six.deliver(carrying(segment_octets(next, what == Case::data ? "data" : "")));
     wire::Segment const answer = six.next_segment();
     if (what == Case::handshake) {
       next.flags = flag::ack;
@@ -650,7 +650,7 @@ TEST(Ipv6, ASnapshotHoldsWhatNeighboursAndRoutersTold) {
 TEST(Icmp6, AHardErrorIsSoftOnceTheConnectionStands) {
   Six six;
   accept(six);
-  ASSERT_EQ(six.stack.write(six.id, Kit::bytes_of("text")).bytes, Bytes{4});
+  ASSERT_EQ(six.stack.write(six.id, Kit::bytes_of("data")).bytes, Bytes{4});
   six.turn();
   Octets const quote = quoting(six.out.back());
   for (auto const& [code, cause] : {SoftCode{4, Cause::refused}, SoftCode{1, Cause::prohibited}}) {

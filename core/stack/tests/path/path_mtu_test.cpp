@@ -20,7 +20,7 @@ SixPacket carrying(const Octets& payload) {
   return packet;
 }
 
-// A connection of IPv6 whose peer takes segments of 1440 octets; `text` octets were sent.
+// A connection of IPv6 whose peer takes segments of 1440 octets; `data` octets were sent.
 class Path {
  public:
   explicit Path(const Config& config = discovering())
@@ -146,7 +146,7 @@ TEST(PathMtu, WhatCannotBeIsRefused) {
 
 //= rfc5927#7.2
 //= type=test
-//# 5927:ICMP-5 once text was acknowledged it takes a timeout to believe it
+//# 5927:ICMP-5 once data was acknowledged it takes a timeout to believe it
 //# 5927:ICMP-6 and what was acknowledged meanwhile takes it back
 TEST(PathMtu, AProvenPathIsDoubtedOnlyWhenProgressStalls) {
   for (bool const stalls : {false, true}) {
@@ -278,7 +278,7 @@ TEST(PathMtu, OldAndNewRoutersOfIpv4) {
     kit.turn();
     std::uint32_t const expected = mtu == 0 ? 1452u : mtu == 20 ? 28u : 1260u;
     EXPECT_EQ(kit.info().send.mss, Bytes{expected});
-    EXPECT_EQ(kit.take().front().text.size(), expected);
+    EXPECT_EQ(kit.take().front().data.size(), expected);
   }
 }
 

@@ -58,10 +58,10 @@ class Hole : public Flow {
       if (segment.at == now) {
         continue;
       }
-      if (size > last_mss + 40 && last_mss != 0 && !segment.text.empty()) {
+      if (size > last_mss + 40 && last_mss != 0 && !segment.data.empty()) {
         probes.push_back({segment.at, size, last_mss, last_window / last_mss});
       }
-      if (size <= limit && !segment.text.empty() && !(lose && lose(segment))) {
+      if (size <= limit && !segment.data.empty() && !(lose && lose(segment))) {
         arrive(segment);
       }
     }
@@ -78,7 +78,7 @@ class Hole : public Flow {
     }
     return acked == written + 1;
   }
-  // Text goes on until the search is over.
+  // Data goes on until the search is over.
   bool settles() {
     auto const over = [&] { return mss() + 40 <= limit && mss() + 40 + 16 > limit; };
     for (int i = 0; i < 40 && !over(); ++i) {
@@ -102,7 +102,7 @@ class Hole : public Flow {
   void arrive(const Out& segment) {
     std::uint32_t const begin = segment.seq;
     std::uint32_t const end = begin + length_of(segment);
-    EXPECT_EQ(segment.text, octets(begin, length_of(segment)));
+    EXPECT_EQ(segment.data, octets(begin, length_of(segment)));
     std::uint32_t& known = above_[begin];
     known = std::max(known, end);
     std::uint32_t next = acked;
@@ -263,9 +263,9 @@ TEST(PathProbe, LostWithOthersSaysNothing) {
 
 //= rfc4821#7.4
 //= type=test
-//# 4821:PLP-11 not without enough text, nor a window for it
+//# 4821:PLP-11 not without enough data, nor a window for it
 //# 4821:PLP-12 and for three segments behind it
-TEST(PathProbe, WantsTextAndWindow) {
+TEST(PathProbe, WantsDataAndWindow) {
   Hole hole(1400);
   hole.write_octets(30'000);
   ASSERT_TRUE(hole.finish_within(100));
@@ -420,7 +420,7 @@ TEST(PathProbe, PartlyAcknowledgedSaysNothing) {
   Hole hole(1300);
   bool cut = false;
   hole.lose = [&](const Out& segment) {
-    if (cut || segment.text.size() <= hole.mss() || segment.seq != hole.acked) {
+    if (cut || segment.data.size() <= hole.mss() || segment.seq != hole.acked) {
       return false;
     }
     cut = true;
@@ -433,7 +433,7 @@ TEST(PathProbe, PartlyAcknowledgedSaysNothing) {
   EXPECT_TRUE(cut);
 }
 
-// A probe is one segment, so none is made of text of two records.
+// A probe is one segment, so none is made of data of two records.
 TEST(PathProbe, IsNotOverTheEndOfARecord) {
   for (bool const records : {true, false}) {
     Hole hole(1300);
@@ -443,9 +443,9 @@ TEST(PathProbe, IsNotOverTheEndOfARecord) {
     std::size_t const before = hole.probes.size();
     for (int i = 0; i < 20; ++i) {
       for (int k = 0; k < 100; ++k) {
-        auto const text = octets(hole.written + 1, 800);
+        auto const data = octets(hole.written + 1, 800);
         More const more = records ? More::record : More::no;
-        ASSERT_EQ(hole.stack.write(hole.id, Kit::bytes_of(text), more).bytes.count, 800u);
+        ASSERT_EQ(hole.stack.write(hole.id, Kit::bytes_of(data), more).bytes.count, 800u);
         hole.written += 800;
       }
       hole.turn();
@@ -470,7 +470,7 @@ TEST(PathProbe, LateAloneLeavesNothingBehind) {
   // The first probe is late.
   Out probe;
   hole.lose = [&](const Out& segment) {
-    bool const first = probe.text.empty() && segment.text.size() > hole.last_mss;
+    bool const first = probe.data.empty() && segment.data.size() > hole.last_mss;
     probe = first ? segment : probe;
     return first;
   };
@@ -482,7 +482,7 @@ TEST(PathProbe, LateAloneLeavesNothingBehind) {
     hole.last_mss = hole.mss();
     hole.step();
   }
-  ASSERT_FALSE(probe.text.empty());
+  ASSERT_FALSE(probe.data.empty());
   ASSERT_TRUE(hole.info().fast_recovery);
   std::uint32_t const end = probe.seq + Hole::length_of(probe);
   hole.take();

@@ -23,7 +23,7 @@ In any_segment(Random& draw, const Flow& flow) {
   in.seq = draw.below(3) == 0 ? near(next) : next + ahead;
   in.ack = 1 + static_cast<std::uint32_t>(draw.below(3) * 1000);
   auto const count = static_cast<std::uint32_t>(1 + draw.below(1000));
-  in.text = octets(in.seq, draw.below(4) == 0 ? 0 : count);
+  in.data = octets(in.seq, draw.below(4) == 0 ? 0 : count);
   in.window = static_cast<std::uint16_t>(draw.below(3) == 0 ? draw.below(3000) : 65535);
   switch (draw.below(30)) {
     case 0:
@@ -152,7 +152,7 @@ TEST(Bursts, LongBurstsLeaveOutSupersededAcksOnly) {
         if (draw.below(4) == 0) {
           from = next + 900 * static_cast<std::uint32_t>(draw.below(32));
         }
-        burst.push_back({.flags = flag::ack, .seq = from, .ack = 1, .text = octets(from, 900)});
+        burst.push_back({.flags = flag::ack, .seq = from, .ack = 1, .data = octets(from, 900)});
       }
       next += 900 * 32;
       for (In const& in : burst) {
@@ -185,10 +185,10 @@ TEST(Bursts, LongBurstsLeaveOutSupersededAcksOnly) {
 TEST(Bursts, TrailingDuplicatesAreAllThere) {
   for (std::uint32_t count : {1u, 3u, 10u, 31u}) {
     Flow flow;
-    flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = octets(1, 500)});
+    flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = octets(1, 500)});
     for (std::uint32_t i = 0; i < count; ++i) {
       std::uint32_t const from = 1001 + 500 * i;
-      flow.send({.flags = flag::ack, .seq = from, .ack = 1, .text = octets(from, 500)});
+      flow.send({.flags = flag::ack, .seq = from, .ack = 1, .data = octets(from, 500)});
     }
     flow.turn();
     auto const out = flow.take();

@@ -33,7 +33,7 @@ Reach segment_to_a_listener(const In& in) {
 Reach spoilt(std::size_t at, std::uint8_t value) {
   return [=](Kit& kit) {
     kit.socket_in(State::established);
-    kit.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = "data"});
+    kit.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = "data"});
     kit.arriving().back()[at] = static_cast<std::byte>(value);
     kit.turn();
     EXPECT_EQ(kit.state(), State::established);
@@ -88,26 +88,26 @@ void after_close(Kit& kit) {
   kit.socket_in(State::established);
   ASSERT_EQ(kit.stack.close(kit.id), Refusal::none);
   kit.turn();
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 2, .text = "late"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 2, .data = "late"});
 }
 
 void beyond_the_window(Kit& kit) {
   kit.auto_consume = false;
   kit.socket_in(State::established);
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "full"});
-  kit.deliver({.flags = flag::ack, .seq = 5, .ack = 1, .text = "more"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "full"});
+  kit.deliver({.flags = flag::ack, .seq = 5, .ack = 1, .data = "more"});
 }
 
 void two_gaps(Kit& kit) {
   kit.socket_in(State::established);
-  kit.deliver({.flags = flag::ack, .seq = 10, .ack = 1, .text = "a"});
-  kit.deliver({.flags = flag::ack, .seq = 20, .ack = 1, .text = "b"});
+  kit.deliver({.flags = flag::ack, .seq = 10, .ack = 1, .data = "a"});
+  kit.deliver({.flags = flag::ack, .seq = 20, .ack = 1, .data = "b"});
 }
 
 void store_full(Kit& kit) {
   kit.auto_consume = false;
   kit.socket_in(State::established);
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = std::string(1400, 'x')});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = std::string(1400, 'x')});
 }
 
 struct Case {
@@ -151,7 +151,7 @@ std::function<void(Kit&)> stamped_then(std::uint32_t stamp) {
     kit.stamp = 100;
     kit.accept_connection();
     kit.stamp = stamp;
-    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "x"});
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "x"});
   };
 }
 
@@ -181,7 +181,7 @@ std::map<Drop, Case> refused_by_a_connection() {
       {Drop::tcp_syn_in_window,
        {segment_in(open, {.flags = flag::syn, .seq = 2}),
         [](Config& config) { config.tcp.reset_policy = tcp::ResetPolicy::rfc793; }}},
-      {Drop::tcp_no_ack, {segment_in(open, {.flags = flag::none, .seq = 1, .text = "x"})}},
+      {Drop::tcp_no_ack, {segment_in(open, {.flags = flag::none, .seq = 1, .data = "x"})}},
       {Drop::tcp_syn_received_ack,
        {segment_in(State::syn_received, {.flags = flag::ack, .seq = 1, .ack = 9})}},
       {Drop::tcp_ack_too_old,
@@ -192,7 +192,7 @@ std::map<Drop, Case> refused_by_a_connection() {
       {Drop::tcp_time_wait_other,
        {segment_in(State::time_wait, {.flags = flag::ack, .seq = 2, .ack = 2})}},
       {Drop::tcp_data_after_fin,
-       {segment_in(State::close_wait, {.flags = flag::ack, .seq = 2, .ack = 1, .text = "x"})}},
+       {segment_in(State::close_wait, {.flags = flag::ack, .seq = 2, .ack = 1, .data = "x"})}},
       {Drop::tcp_data_after_close, {after_close}},
       {Drop::tcp_data_beyond_window,
        {beyond_the_window, [](Config& config) { config.tcp.receive_buffer = Bytes{4}; }}},
@@ -280,7 +280,7 @@ TEST(Drops, InvalidSource) {
     kit.listen();
     kit.peer = source;
     for (Flags flags : {flag::syn, flag::ack, flag::rst, flag::fin | flag::ack}) {
-      EXPECT_EQ(kit.fate_of({.flags = flags, .text = "x"}), Drop::ip_source_invalid);
+      EXPECT_EQ(kit.fate_of({.flags = flags, .data = "x"}), Drop::ip_source_invalid);
     }
     EXPECT_EQ(kit.sent(), "");
   }
@@ -296,7 +296,7 @@ TEST(Drops, IpOptionsAreSteppedOver) {
   for (std::uint8_t const kind : {std::uint8_t{130}, std::uint8_t{133}, std::uint8_t{200}}) {
     Kit kit;
     kit.socket_in(State::established);
-    kit.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = "secret"});
+    kit.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = "secret"});
     auto& packet = kit.arriving().back();
     std::array<std::byte, 12> options{static_cast<std::byte>(kind), std::byte{11}};
     packet.insert(packet.begin() + 20, options.begin(), options.end());

@@ -212,7 +212,7 @@ TEST(InvariantsDeathTest, OfWhoeverWaits) {
   try_all(shut, hangs);
   // An ACK is due now, and its connection has lost its place in the queue for the wire.
   Patient owing;
-  owing.send({.flags = flag::ack, .seq = 2001, .ack = 1, .text = "late"});
+  owing.send({.flags = flag::ack, .seq = 2001, .ack = 1, .data = "late"});
   auto const frame = owing.arriving().back();
   owing.arriving().clear();
   Ingress const burst[] = {{frame, Checksum::unknown, owing.now}};
@@ -254,7 +254,7 @@ class Gaping : public Patient {
  public:
   Gaping() {
     for (std::uint32_t const from : {2001u, 4001u}) {
-      text(from, 4);
+      data(from, 4);
     }
   }
   tcp::Extent& first() const { return engine().extents[active().extents]; }
@@ -399,7 +399,7 @@ TEST(InvariantsDeathTest, OfTheScoreboard) {
                                 }}};
   try_all(aged, by_age);
   Patient empty(open_config());
-  empty.text(1, 4);
+  empty.data(1, 4);
   ASSERT_NE(empty.connection().active, nil);
   constexpr Defect untracked[] = {
       {"age_.empty()", [](Patient& p) { p.active().board.age.first = 0; }},
@@ -421,9 +421,10 @@ TEST(InvariantsDeathTest, OfAccounts) {
        }},
       {"account.rwnd_limited_since.is_never() || account.rwnd_limited_since <= e.state->now",
        [](Patient& p) { p.account().rwnd_limited_since = p.now + ms(1); }},
-      {"account.texts_sent <= c.segments_sent", [](Patient& p) { p.account().texts_sent = 100; }},
-      {"account.texts_received <= c.segments_received",
-       [](Patient& p) { p.account().texts_received = 100; }},
+      {"account.data_segments_out <= c.segments_sent",
+       [](Patient& p) { p.account().data_segments_out = 100; }},
+      {"account.data_segments_in <= c.segments_received",
+       [](Patient& p) { p.account().data_segments_in = 100; }},
       {"account.mss == 0 || c.mss_max <= account.mss", [](Patient& p) { p.account().mss = 64; }},
   };
   try_all(patient, defects);

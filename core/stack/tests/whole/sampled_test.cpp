@@ -13,7 +13,7 @@ TEST(Sampled, UrgentDataGoesBeyondItsSegment) {
   Kit kit;
   kit.auto_consume = false;
   kit.socket_in(State::established);
-  kit.deliver({.flags = flag::ack | flag::urg, .seq = 1, .ack = 1, .text = "abc", .urgent = 4000});
+  kit.deliver({.flags = flag::ack | flag::urg, .seq = 1, .ack = 1, .data = "abc", .urgent = 4000});
   ASSERT_TRUE(kit.notified(EventKind::urgent));
   EXPECT_EQ(kit.events.back().kind, EventKind::urgent);
   EXPECT_EQ(kit.events.back().bytes.count, 4000u);
@@ -27,8 +27,8 @@ TEST(Sampled, TheFirstFinEndsTheStream) {
   Kit kit;
   kit.socket_in(State::established);
   kit.deliver({.flags = flag::ack | flag::fin, .seq = 4, .ack = 1});
-  kit.deliver({.flags = flag::ack | flag::fin, .seq = 4, .ack = 1, .text = "beyond"});
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = "abc"});
+  kit.deliver({.flags = flag::ack | flag::fin, .seq = 4, .ack = 1, .data = "beyond"});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "abc"});
   EXPECT_EQ(kit.received, "abc");
   EXPECT_EQ(kit.state(), State::close_wait);
   EXPECT_EQ(kit.info().receive.nxt, kit.peer_iss + Bytes{5});
@@ -43,10 +43,10 @@ TEST(Sampled, AnOldOctetAtAZeroWindow) {
   Kit kit(config);
   kit.auto_consume = false;
   kit.accept_connection();
-  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .text = std::string(1000, 'x')});
+  kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = std::string(1000, 'x')});
   kit.advance(Duration::seconds(1));
   static_cast<void>(kit.take());
-  kit.deliver({.flags = flag::ack, .seq = 1000, .ack = 1, .text = "x"});
+  kit.deliver({.flags = flag::ack, .seq = 1000, .ack = 1, .data = "x"});
   auto const out = kit.take();
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(line(out[0]), "A 1(0) ack 1001");

@@ -25,7 +25,7 @@ TEST(KeepAlive, OffByDefault) {
 //= type=test
 //# 9293:MUST-24 switched on and off for one connection
 //# 9293:MUST-27 the interval is configurable, and kept to the nanosecond
-//# 9293:P-KA-PROBE, 9293:SHLD-12 SND.NXT - 1, without text
+//# 9293:P-KA-PROBE, 9293:SHLD-12 SND.NXT - 1, without data
 TEST(KeepAlive, ProbesAfterTheInterval) {
   Flow flow;
   turn_on(flow);
@@ -71,8 +71,8 @@ TEST(KeepAlive, HeardRestartsTheInterval) {
 
 //= rfc9293#3.8.4
 //= type=test
-//# 9293:MUST-26 while text is outstanding its own timer watches, and no probe leaves
-TEST(KeepAlive, NotWhileTextIsOut) {
+//# 9293:MUST-26 while data is outstanding its own timer watches, and no probe leaves
+TEST(KeepAlive, NotWhileDataIsOut) {
   Flow flow;
   turn_on(flow, 500);
   flow.write_octets(10);
@@ -83,7 +83,7 @@ TEST(KeepAlive, NotWhileTextIsOut) {
     ASSERT_LT(++turns, 100u);
   }
   for (Out const& out : flow.take()) {
-    EXPECT_EQ(out.text.size(), 10u);
+    EXPECT_EQ(out.data.size(), 10u);
   }
 }
 
@@ -128,7 +128,7 @@ TEST(KeepAlive, AProbeDischargesNoDelayedAck) {
   config.tcp.delayed_ack = Duration::milliseconds(499);
   Flow flow(config);
   turn_on(flow, 200);
-  flow.text(1, 10);
+  flow.data(1, 10);
   EXPECT_EQ(flow.sent(), "");
   flow.advance(Duration::milliseconds(200));
   EXPECT_EQ(flow.sent(), "A 0(0) ack 11");
@@ -143,7 +143,7 @@ TEST(KeepAlive, PeersProbesAreAnswered) {
   Flow flow;
   flow.deliver({.flags = flag::ack, .seq = 0, .ack = 1});
   EXPECT_EQ(flow.sent(), "A 1(0) ack 1");
-  flow.deliver({.flags = flag::ack, .seq = 0, .ack = 1, .text = "x"});
+  flow.deliver({.flags = flag::ack, .seq = 0, .ack = 1, .data = "x"});
   EXPECT_EQ(flow.sent(), "A 1(0) ack 1");
 }
 
@@ -160,12 +160,12 @@ TEST(KeepAlive, OctetOfGarbage) {
   EXPECT_EQ(flow.info().send.una, flow.info().send.nxt);
 }
 
-// The probe was due before the text, and waits behind it for a frame: SND.NXT - 1 is then an octet
+// The probe was due before the data, and waits behind it for a frame: SND.NXT - 1 is then an octet
 // that the peer doesn't have, and garbage would become part of the stream.
 //= rfc9293#3.8.4
 //= type=test
-//# 9293:P-KA-PROBE, 9293:MUST-26 no probe once text is out
-TEST(KeepAlive, NoGarbageAboveTextThatIsOut) {
+//# 9293:P-KA-PROBE, 9293:MUST-26 no probe once data is out
+TEST(KeepAlive, NoGarbageAboveDataThatIsOut) {
   Config config = flow_config();
   config.tcp.keepalive_garbage = true;
   Flow flow(config);
@@ -191,7 +191,7 @@ TEST(KeepAlive, ProbesWithoutRoomDoNotCount) {
   kit.auto_consume = false;
   kit.accept_connection();
   ConnectionId const idle = kit.id;
-  wire::Segment other;  // whose text stays unread, and holds the only room
+  wire::Segment other;  // whose data stays unread, and holds the only room
   other.source = {6000};
   other.destination = {Kit::device_port};
   other.flags = flag::syn;

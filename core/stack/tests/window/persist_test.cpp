@@ -116,7 +116,7 @@ TEST(Persist, ShrunkWindow) {
   EXPECT_EQ(flow.segments(), "1001+1000");
   flow.ack_with_window(2001, 500);
   for (Out const& out : flow.take()) {
-    EXPECT_LE(out.seq + out.text.size(), 2501u);
+    EXPECT_LE(out.seq + out.data.size(), 2501u);
   }
   flow.ack_with_window(4001, 60'000);
   EXPECT_EQ(flow.segments(), "4001+1000 5001+1000 6001+1000");
@@ -125,7 +125,7 @@ TEST(Persist, ShrunkWindow) {
 //= rfc9293#3.8.6
 //= type=test
 //# 9293:SHLD-17 what lies beyond a shrunk edge may stay unacknowledged while the peer lives
-TEST(Persist, TextBeyondAShrunkEdgeIsNoReasonToGiveUp) {
+TEST(Persist, DataBeyondAShrunkEdgeIsNoReasonToGiveUp) {
   for (bool const answered : {true, false}) {
     Flow flow;
     flow.write_octets(3000);
@@ -204,12 +204,12 @@ TEST(Persist, OnlyNewerSegmentsMoveTheWindow) {
   EXPECT_EQ(flow.info().send.wnd.count, 9000u);
   flow.deliver({.flags = flag::ack, .seq = 1, .ack = 2001, .window = 8000});
   EXPECT_EQ(flow.info().send.wnd.count, 8000u);
-  flow.deliver({.flags = flag::ack, .seq = 1, .ack = 1001, .text = "abc", .window = 7000});
+  flow.deliver({.flags = flag::ack, .seq = 1, .ack = 1001, .data = "abc", .window = 7000});
   EXPECT_EQ(flow.info().send.wnd.count, 8000u);
   // It came late, from before the ACK that came early: its window began 1000 octets further left.
-  flow.deliver({.flags = flag::ack, .seq = 4, .ack = 1001, .text = "def", .window = 9000});
+  flow.deliver({.flags = flag::ack, .seq = 4, .ack = 1001, .data = "def", .window = 9000});
   EXPECT_EQ(flow.info().send.wnd.count, 8000u);
-  flow.deliver({.flags = flag::ack, .seq = 7, .ack = 2001, .text = "ghi", .window = 6000});
+  flow.deliver({.flags = flag::ack, .seq = 7, .ack = 2001, .data = "ghi", .window = 6000});
   EXPECT_EQ(flow.info().send.wnd.count, 6000u);
 }
 
@@ -244,13 +244,13 @@ Config small_buffer(std::uint32_t bytes) {
 TEST(Persist, OwnWindowShut) {
   Flow flow(small_buffer(2000));
   flow.auto_consume = false;
-  flow.text(1, 1000);
-  flow.text(1001, 1000);
+  flow.data(1, 1000);
+  flow.data(1001, 1000);
   auto out = flow.take();
   ASSERT_FALSE(out.empty());
   EXPECT_EQ(line(out.back()), "A 1(0) ack 2001");
   EXPECT_EQ(out.back().window, 0);
-  flow.text(2001, 1);
+  flow.data(2001, 1);
   out = flow.take();
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(line(out[0]), "A 1(0) ack 2001");
@@ -258,7 +258,7 @@ TEST(Persist, OwnWindowShut) {
   flow.peer_next = 2001;
   flow.write_octets(1500);
   EXPECT_EQ(flow.segments(), "1+1000");
-  flow.deliver({.flags = flag::ack, .seq = 2001, .ack = 1001, .text = octets(2001, 1)});
+  flow.deliver({.flags = flag::ack, .seq = 2001, .ack = 1001, .data = octets(2001, 1)});
   EXPECT_EQ(flow.info().send.una.value - flow.device_iss.value, 1001u);
   EXPECT_EQ(flow.info().receive.unread.count, 2000u);
 }
@@ -272,18 +272,18 @@ TEST(Persist, OwnWindowShut) {
 TEST(Persist, BeyondTheOwnWindow) {
   Flow flow(small_buffer(2000));
   flow.auto_consume = false;
-  flow.text(1, 1400);
-  flow.text(1401, 700);
+  flow.data(1, 1400);
+  flow.data(1401, 700);
   EXPECT_EQ(flow.info().receive.unread.count, 2000u);
   EXPECT_EQ(flow.info().receive.nxt.value - flow.peer_iss.value, 2001u);
-  flow.text(2001, 100);
+  flow.data(2001, 100);
   EXPECT_EQ(flow.info().receive.unread.count, 2000u);
   EXPECT_GE(flow.drops(Drop::tcp_data_beyond_window), 1u);
   EXPECT_EQ(flow.read(flow.id), octets(1, 2000));
 }
 
-// Another connection, whose 2000 octets of text lie in two blocks of the store.
-void unread_text_of_another(Flow& flow) {
+// Another connection, whose 2000 octets of data lie in two blocks of the store.
+void unread_data_of_another(Flow& flow) {
   wire::Segment s;
   s.source = {6000};
   s.destination = {Kit::device_port};
@@ -307,10 +307,10 @@ TEST(Persist, ProbeLearnsOfNewRoom) {
   config.tcp.reserve_blocks = Count{2};
   Flow flow(config);
   flow.auto_consume = false;
-  flow.text(1, 1000);
-  flow.text(1001, 1000);
+  flow.data(1, 1000);
+  flow.data(1001, 1000);
   ConnectionId const shut = flow.id;
-  unread_text_of_another(flow);
+  unread_data_of_another(flow);
   flow.stack.consume(shut, Bytes{1940});
   flow.turn();
   EXPECT_EQ(flow.stack.inspect(shut).receive.wnd.count, 0u);
@@ -318,7 +318,7 @@ TEST(Persist, ProbeLearnsOfNewRoom) {
   flow.advance(config.tcp.delayed_ack);
   flow.take();
   EXPECT_EQ(flow.stack.inspect(shut).receive.wnd.count, 0u);
-  flow.text(2001, 1);
+  flow.data(2001, 1);
   auto const out = flow.take();
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out[0].ack, 2001u);
@@ -335,7 +335,7 @@ TEST(Persist, OwnEdgeNeverMovesBack) {
   for (std::uint32_t i = 0; i < 60; ++i) {
     std::uint32_t const from = flow.info().receive.nxt.value - flow.peer_iss.value;
     if (!flow.info().receive.wnd.empty()) {
-      flow.text(from, std::min(300u, flow.info().receive.wnd.count));
+      flow.data(from, std::min(300u, flow.info().receive.wnd.count));
     }
     if (i == 20) {
       EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::receive_buffer, 1000}), Refusal::none);
@@ -357,8 +357,8 @@ TEST(Persist, GrownBufferOpensTheWindow) {
   config.tcp.receive_buffer = Bytes{2000};
   Flow flow(config);
   flow.auto_consume = false;
-  flow.text(1, 1000);
-  flow.text(1001, 1000);
+  flow.data(1, 1000);
+  flow.data(1001, 1000);
   flow.take();
   EXPECT_EQ(flow.info().receive.wnd.count, 0u);
   EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::receive_buffer, 10'000}), Refusal::none);

@@ -20,7 +20,7 @@ std::uint32_t fill(Flow& flow) {
   std::uint32_t next = 1;
   for (int i = 0; i < 200; ++i) {
     std::uint32_t const room = flow.info().receive.wnd.count;
-    flow.text(next, std::min(room, 1000u));
+    flow.data(next, std::min(room, 1000u));
     next = 1 + flow.info().receive.nxt.since(flow.peer_iss.next()).count;
   }
   return next - 1;
@@ -28,7 +28,7 @@ std::uint32_t fill(Flow& flow) {
 
 // An application that reads nothing: its peer fills half of what receiving may take of the store;
 // then the edge stands, nothing is lost, and there is room to write.
-TEST(StoreShare, UnreadTextLeavesRoomToWrite) {
+TEST(StoreShare, UnreadDataLeavesRoomToWrite) {
   Config config = share_config();
   config.tcp.blocks_max = Count{16};
   Flow flow(config);
@@ -36,8 +36,8 @@ TEST(StoreShare, UnreadTextLeavesRoomToWrite) {
   std::uint32_t const taken = fill(flow);
   EXPECT_GE(taken, 5'000u);
   EXPECT_LE(taken, 12u * 1024);
-  std::string const text(1024, 'w');
-  EXPECT_EQ(flow.stack.write(flow.id, Kit::bytes_of(text)).bytes.count, 1024u);
+  std::string const data(1024, 'w');
+  EXPECT_EQ(flow.stack.write(flow.id, Kit::bytes_of(data)).bytes.count, 1024u);
   flow.turn();
   // What is read opens the window again, and not a byte was lost.
   flow.auto_consume = true;
@@ -71,7 +71,7 @@ TEST(StoreShare, TheEdgeNeverMovesBack) {
   flow.auto_consume = false;
   Sequence edge = flow.info().receive.edge;
   for (std::uint32_t next = 1; next < 20'000; next += 500) {
-    flow.text(next, 500);
+    flow.data(next, 500);
     EXPECT_TRUE(flow.info().receive.edge.at_or_after(edge));
     edge = flow.info().receive.edge;
   }
@@ -82,10 +82,10 @@ class SlowReaders : public Kit {
  public:
   SlowReaders() : Kit(bare_config()) { listen(); }
   // One more connection. What the application could write to it.
-  std::uint32_t open(std::uint16_t port, std::uint16_t offered, const std::string& text) {
+  std::uint32_t open(std::uint16_t port, std::uint16_t offered, const std::string& data) {
     said(port, flag::syn, {}, offered);
     said(port, flag::ack, take().at(0).absolute.next(), offered);
-    return stack.write(id, bytes_of(text)).bytes.count;
+    return stack.write(id, bytes_of(data)).bytes.count;
   }
   void said(std::uint16_t port, Flags flags, Sequence ack, std::uint16_t offered) {
     wire::Segment s;
@@ -138,7 +138,7 @@ TEST(Autotune, TheReceiveBufferFollowsTheFlow) {
     std::uint32_t next = 1;
     for (int trip = 0; trip < 12; ++trip) {
       for (std::uint32_t left = flow.info().receive.wnd.count; left >= 1000; left -= 1000) {
-        flow.text(next, 1000);
+        flow.data(next, 1000);
         next += 1000;
       }
       flow.advance(Duration::milliseconds(100));
@@ -163,7 +163,7 @@ TEST(Autotune, NotBeyondNeedNorAgainstTheApplication) {
     for (int trip = 0; trip < 12; ++trip) {
       std::uint32_t const burst = set ? flow.info().receive.wnd.count : 1000;
       for (std::uint32_t left = burst; left >= 1000; left -= 1000) {
-        flow.text(next, 1000);
+        flow.data(next, 1000);
         next += 1000;
       }
       flow.advance(Duration::milliseconds(100));

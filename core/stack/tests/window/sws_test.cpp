@@ -14,7 +14,7 @@ constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count
 //= rfc9293#3.9.1.2
 //= type=test
 //# 9293:SHLD-27 what was pushed twice leaves in one segment with one PSH
-TEST(Nagle, SmallTextWaits) {
+TEST(Nagle, SmallDataWaits) {
   Flow flow;
   flow.write_octets(10);
   EXPECT_EQ(flow.segments(), "1+10");
@@ -145,7 +145,7 @@ TEST(SendSws, AWriteOfNothingPushes) {
   EXPECT_EQ(flow.stack.pools().active, 0u);
 }
 
-// Rule 3 knows no PUSH: text that was not pushed leaves once it fills half a window.
+// Rule 3 knows no PUSH: data that was not pushed leaves once it fills half a window.
 TEST(SendSws, HalfAWindowNeedsNoPush) {
   Flow flow(flow_config(), {.window = 600});
   flow.write_octets(299, More::yes);
@@ -199,7 +199,7 @@ TEST(Segmentation, PushOnTheLastSegment) {
   flow.ack(2001);
   std::string flags;
   for (Out const& out : flow.take()) {
-    flags += letters(out.flags) + std::to_string(out.text.size()) + " ";
+    flags += letters(out.flags) + std::to_string(out.data.size()) + " ";
   }
   EXPECT_EQ(flags, "A1000 A1000 PA500 ");
 }
@@ -217,7 +217,7 @@ std::uint32_t read_before_update(std::uint32_t buffer, std::uint16_t mss) {
   Flow flow(small_buffer(buffer), {.mss = mss});
   flow.auto_consume = false;
   for (std::uint32_t at = 1; at <= buffer; at += 500) {
-    flow.text(at, std::min(500u, buffer + 1 - at));
+    flow.data(at, std::min(500u, buffer + 1 - at));
   }
   flow.advance(ms(500));
   EXPECT_EQ(flow.take().back().window, 0);
@@ -247,7 +247,7 @@ TEST(ReceiveSws, AcksOfferWorthwhileStepsOnly) {
   flow.auto_consume = false;
   std::uint32_t edge = 8001;
   for (std::uint32_t i = 0; i < 30; ++i) {
-    flow.text(1 + 200 * i, 200);
+    flow.data(1 + 200 * i, 200);
     flow.stack.consume(flow.id, Bytes{170});
     flow.turn();
     for (Out const& out : flow.take()) {
@@ -263,9 +263,9 @@ TEST(ReceiveSws, AcksOfferWorthwhileStepsOnly) {
 // and what the application has read by then is told all the same.
 TEST(ReceiveSws, UpdateGoesBehindDuplicates) {
   Flow flow(small_buffer(2000));
-  flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = octets(1, 1000)});
-  flow.send({.flags = flag::ack, .seq = 1001, .ack = 1, .text = octets(1001, 1000)});
-  flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .text = octets(1, 1000)});
+  flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = octets(1, 1000)});
+  flow.send({.flags = flag::ack, .seq = 1001, .ack = 1, .data = octets(1001, 1000)});
+  flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = octets(1, 1000)});
   flow.turn();
   std::vector<std::uint32_t> windows;
   for (Out const& out : flow.take()) {
