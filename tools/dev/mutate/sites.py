@@ -6,8 +6,8 @@ import hashlib
 import pathlib
 import re
 
+from dev.mutate import cited as citing
 from dev.mutate.scan import ASSIGNS, CLOSES, Reader
-from dev.tidy.citations import BODY, HEAD, ids_of
 
 BRANCHES = ("if", "while", "for", "do")
 LEFT = ASSIGNS | {"return", ",", "?", ":", "<<", ";"}
@@ -41,10 +41,11 @@ class Site:
 
 
 class File:
-    """The sites of one file of core/; `left` are the citations above what has no branch."""
+    """The sites of one file of core/. `ids` are the ids that it cites, by line; `left` becomes the
+    citations above what has no branch."""
 
-    def __init__(self, root, path):
-        self.path = path
+    def __init__(self, root, path, ids):
+        self.path, self.ids = path, ids
         self.text = (pathlib.Path(root) / path).read_text(encoding="utf-8")
         self.reader = Reader(self.text, path)
         self.sites, self.left = {}, []
@@ -67,14 +68,12 @@ class File:
 
     def citations(self):
         """Each token that stands under citations: their ids, and the line of the first."""
-        cited, opened = {}, False
+        cited = {}
         for follows, comment in self.reader.comments:
-            body = BODY.match(comment.text)
-            if body and opened:
-                line = self.text.count("\n", 0, comment.begin) + 1
-                cited.setdefault(follows, (set(), line))[0].update(ids_of(body.group(2)))
-            opened = bool(body or HEAD.match(comment.text))
-        return {at: found for at, found in cited.items() if found[0]}
+            line = self.text.count("\n", 0, comment.begin) + 1
+            if line in self.ids:
+                cited.setdefault(follows, (set(), line))[0].update(self.ids[line])
+        return cited
 
     # What there is to break.
 
@@ -280,7 +279,9 @@ def files_of(root):
     only in others' programs (a template that core/ does not use) is in no object of core/: it is
     left."""
     root = pathlib.Path(root)
-    files = [File(root, str(path.relative_to(root))) for path in sorted((root / "core").rglob("*"))
+    ids = citing.read(root).code
+    paths = {str(path.relative_to(root)): path for path in sorted((root / "core").rglob("*"))}
+    files = [File(root, name, ids.get(name, {})) for name, path in paths.items()
              if path.suffix in (".cpp", ".hpp")
              and not path.stem.endswith(("_test", "_fuzz", "_kit", "fuzz_input"))]
     included = set(INCLUDED.findall("".join(file.text for file in files)))

@@ -19,12 +19,18 @@ ROOT = TOOLS.parent
 CITED = "//= rfc9293#3\n//# 9293:MUST-1 some words\n"
 
 
+def ids_in(text):
+    """What lockstep coverage would find in the text: the ids of CITED, by line."""
+    return {number: {"9293:MUST-1"} for number, line in enumerate(text.splitlines(), 1)
+            if line.lstrip().startswith("//# 9293:MUST-1")}
+
+
 def file_of(text):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "core" / "tcp" / "a.cpp"
         path.parent.mkdir(parents=True)
         path.write_text(text, encoding="utf-8")
-        return sites.File(folder, "core/tcp/a.cpp")
+        return sites.File(folder, "core/tcp/a.cpp", ids_in(text))
 
 
 def found(text):
@@ -132,7 +138,7 @@ class Written(unittest.TestCase):
         units = folder / "core" / "units"
         units.mkdir(parents=True)
         (folder / "core" / "a.cpp").write_text(PROGRAM)
-        file = sites.File(folder, "core/a.cpp")
+        file = sites.File(folder, "core/a.cpp", ids_in(PROGRAM))
         (folder / "main.cpp").write_text(file.written(2))
         (units / "mutant.hpp").write_bytes((tree.RUNTIME / "mutant.hpp.in").read_bytes())
         source = (tree.RUNTIME / "mutant.cpp.in").read_text()
@@ -198,6 +204,12 @@ class Tried(unittest.TestCase):
             root = pathlib.Path(folder) / "core" / "stack"
             root.mkdir(parents=True)
             (root / "a_test.cpp").write_text(f"{CITED}TEST_P(Wide, Cites) {{}}\n")
+            lists = pathlib.Path(folder) / "conformance" / "requirements"
+            lists.mkdir(parents=True)
+            (lists / "declined.toml").write_text("")
+            (lists / "rfc9293.toml").write_text(
+                'rfc = 9293\ntitle = "TCP"\nrequirements = [{ id = "9293:MUST-1", section = "3", '
+                'level = "MUST", summary = "a" }]\n')
             trials = trial.Trials(PlaceOf(pathlib.Path(folder)), [
                 reach.Unit("swarm", "0..99", 1, frozenset({7})),
                 reach.Unit("stack_test", "Some/Wide.Cites/0", 1, frozenset(range(90))),

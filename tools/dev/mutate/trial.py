@@ -8,36 +8,15 @@ import subprocess
 import xml.etree.ElementTree as xml
 
 from dev.mutate import reach
+from dev.mutate.cited import tests_of_core
 from dev.mutate.tree import LAYERS
-from dev.tidy.citations import BODY, ids_of
 
-TEST = re.compile(r"TEST(?:_[FP])?\((\w+), (\w+)\)")
 FAILED = re.compile(r"^\[  FAILED  \] ([\w/.]+)", re.M)
 RUNNING = re.compile(r"^\[ RUN      \] ([\w/.]+)", re.M)
 SPECIFIC = 24  # so many tests that reach the fewest mutants run before the rest
 SHORT_US = 20_000  # and of the rest those that are over so soon
 CHUNK = {"conformance": 16, "pkt": 48, "swarm": 1}
 MEMORY_MAX = 4 << 30
-
-
-def citing_tests(root):
-    """Each id with the tests (suite.name) of core/ that cite it, above them or within."""
-    tests = collections.defaultdict(set)
-    for file in sorted((root / "core").rglob("*_test.cpp")):
-        waiting, current = set(), None
-        for line in file.read_text(encoding="utf-8").splitlines():
-            test, body = TEST.match(line), BODY.match(line)
-            if test:
-                current = f"{test.group(1)}.{test.group(2)}"
-                for one in waiting:
-                    tests[one].add(current)
-                waiting = set()
-            elif body and line.startswith("//"):
-                waiting.update(ids_of(body.group(2)))
-            elif body and current:
-                for one in ids_of(body.group(2)):
-                    tests[one].add(current)
-    return tests
 
 
 def plain(name):
@@ -51,7 +30,7 @@ class Trials:
 
     def __init__(self, place, units):
         self.place, self.units = place, units
-        self.citing = citing_tests(place.root)
+        self.citing = tests_of_core(place.root)
         self.by_mutant = collections.defaultdict(list)
         for unit in units:
             for number in unit.reaches:

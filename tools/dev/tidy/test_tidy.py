@@ -16,11 +16,6 @@ loader.exec_module(tidy)
 
 TOP = "// A file that a test of tidy has planted.\n"
 CMAKE_TOP = "# A file that a test of tidy has planted.\n"
-REQUIREMENTS = """rfc = 9293
-requirements = [
-  { id = "9293:MUST-5", section = "3.1", level = "MUST", summary = "options in any segment" },
-]
-"""
 
 
 class Planted(unittest.TestCase):
@@ -30,7 +25,6 @@ class Planted(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.root = pathlib.Path(self.folder.name)
-        self.write("conformance/requirements/rfc9293.toml", REQUIREMENTS)
 
     def write(self, path, text):
         file = self.root / path
@@ -40,7 +34,7 @@ class Planted(unittest.TestCase):
     def findings(self, rules=("layer", "wing", "link", "include", "purity", "determinism",
                               "draw-order", "function-size", "file-size", "columns",
                               "first-line", "twins",
-                              "citation", "machine-path", "registry", "unfinished", "origin")):
+                              "machine-path", "registry", "unfinished", "origin")):
         return tidy.examine(self.root, self.root / "build/tidy/headers.json", list(rules))
 
     def expect(self, rule, path, line):
@@ -221,39 +215,6 @@ class Sizes(Planted):
     def test_integers_side_by_side(self):
         self.write("core/tcp/a.hpp", TOP + "void f(std::uint32_t bw, std::uint32_t gain);\n")
         self.expect("twins", "core/tcp/a.hpp", 2)
-
-
-class Citations(Planted):
-    def test_unknown_requirement(self):
-        self.write("core/tcp/a.cpp", TOP + "//= rfc9293#3.1\n//# 9293:MUST-500 options\n")
-        self.expect("citation", "core/tcp/a.cpp", 3)
-
-    def test_second_id_and_second_line(self):
-        self.write("core/tcp/a.cpp",
-                   TOP + "//= rfc9293#3.1\n//# 9293:MUST-5, 9293:NO-1 two\n//# 9293:NO-2 three\n")
-        self.expect("citation", "core/tcp/a.cpp", 3)
-        self.expect("citation", "core/tcp/a.cpp", 4)
-
-    def test_wrong_rfc(self):
-        self.write("core/tcp/a.cpp", TOP + "//= rfc5681#3.1\n//# 9293:MUST-5 options\n")
-        self.expect("citation", "core/tcp/a.cpp", 3)
-
-    def test_half_citations(self):
-        self.write("core/tcp/a.cpp", TOP + "//= rfc9293#3.1\nint x;\n//# 9293:MUST-5 options\n")
-        self.expect("citation", "core/tcp/a.cpp", 2)
-        self.expect("citation", "core/tcp/a.cpp", 4)
-
-    def test_python_and_scenario(self):
-        self.write("conformance/x/a.py",
-                   '"""A planted script."""\n#= rfc9293#3.1\n## 9293:NO-1 a\n')
-        self.expect("citation", "conformance/x/a.py", 3)
-        self.write("pcaps/rfc9293-x/scenario.toml", 'title = "x"\nshows = ["9293:NO-1"]\n')
-        self.expect("citation", "pcaps/rfc9293-x/scenario.toml", 2)
-
-    def test_good_citation_passes(self):
-        self.write("core/tcp/a_test.cpp",
-                   TOP + "//= rfc9293#3.1\n//= type=test\n//# 9293:MUST-5 options\n//# go on\n")
-        self.expect_clean()
 
 
 class Python(Planted):

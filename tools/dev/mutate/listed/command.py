@@ -8,6 +8,7 @@ import pathlib
 import sys
 import time
 
+from dev.mutate.cited import Unreadable
 from dev.mutate.listed import patches, sample, trial
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
@@ -162,7 +163,7 @@ def main(words):
     except patches.BadInput as error:
         print(f"tools/mutants --listed: {error}", file=sys.stderr)
         return 2
-    except (trial.Unable, OSError) as error:
+    except (trial.Unable, Unreadable, OSError) as error:
         print(f"tools/mutants --listed: {error}", file=sys.stderr)
         return 3
 

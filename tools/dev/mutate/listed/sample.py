@@ -2,14 +2,13 @@
 
 import hashlib
 import pathlib
-import re
 import tomllib
 
-from dev.tidy.citations import BODY, HEAD, ids_of
+from dev.mutate.cited import read
 
 RFCS = (9293, 5681, 6298, 6582)
 LEVELS = ("MUST", "MUST NOT", "text")
-TEST = re.compile(r"TEST(?:_[FP])?\((\w+), (\w+)\)")
+NO_CODE = ("_test", "_fuzz", "_kit")
 
 
 def binding_rows(root):
@@ -26,34 +25,11 @@ def binding_rows(root):
 def cited_places(root):
     """Every id that code of core/ cites, with the places (path, line): tests are left out."""
     places = {}
-    root = pathlib.Path(root)
-    for file in sorted((root / "core").rglob("*")):
-        if file.suffix not in (".cpp", ".hpp") or file.stem.endswith(("_test", "_fuzz", "_kit")):
-            continue
-        opened = False
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-            body = BODY.match(line)
-            for one in ids_of(body.group(2)) if body and opened else ():
-                places.setdefault(one, []).append((str(file.relative_to(root)), number))
-            opened = bool(HEAD.match(line) or body)
+    for one, found in read(root).places.items():
+        for file, line in found:
+            if file.startswith("core/") and not pathlib.PurePath(file).stem.endswith(NO_CODE):
+                places.setdefault(one, []).append((file, line))
     return places
-
-
-def citing_tests(root, one):
-    """The tests (suite.name) of core/ that cite the id, above them or within."""
-    tests = []
-    for file in sorted((pathlib.Path(root) / "core").rglob("*_test.cpp")):
-        waiting, current = False, None
-        for line in file.read_text(encoding="utf-8").splitlines():
-            test, body = TEST.match(line), BODY.match(line)
-            if test:
-                current = f"{test.group(1)}.{test.group(2)}"
-                tests += [current] if waiting else []
-                waiting = False
-            elif body and one in ids_of(body.group(2)):
-                waiting = waiting or line.startswith("//")
-                tests += [current] if current and not line.startswith("//") else []
-    return tests
 
 
 def draw(root, seed, count):

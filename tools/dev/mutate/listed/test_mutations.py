@@ -11,6 +11,7 @@ TOOLS = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(TOOLS))
 sys.dont_write_bytecode = True
 
+from dev.mutate import cited  # noqa: E402
 from dev.mutate.listed import patches, sample, trial  # noqa: E402
 
 ROOT = TOOLS.parent
@@ -26,11 +27,13 @@ def small_tree(folder, citations):
     lines = "".join(f"//= rfc9293#3\n//# {one} words\n" for one in citations)
     (root / "core" / "tcp" / "a.cpp").write_text(lines)
     (root / "core" / "tcp" / "a_test.cpp").write_text("//= rfc9293#3\n//# 9293:MUST-9 a test\n")
-    rows = "".join(f'{{ id = "9293:MUST-{i}", level = "MUST", summary = "" }},' for i in range(10))
-    may = '{ id = "9293:MAY-1", level = "MAY", summary = "" },'
-    (lists / "rfc9293.toml").write_text(f"requirements = [{rows}{may}]\n")
+    row = '{{ id = "9293:{}", section = "3", level = "{}", summary = "a" }},'
+    rows = "".join(row.format(f"MUST-{i}", "MUST") for i in range(10)) + row.format("MAY-1", "MAY")
+    (lists / "rfc9293.toml").write_text(f'rfc = 9293\ntitle = "TCP"\nrequirements = [{rows}]\n')
     for rfc in (5681, 6298, 6582):
-        (lists / f"rfc{rfc}.toml").write_text("requirements = []\n")
+        (lists / f"rfc{rfc}.toml").write_text(
+            f'rfc = {rfc}\ntitle = "R"\nrequirements = []\n')
+    (lists / "declined.toml").write_text("")
     return root
 
 
@@ -55,7 +58,7 @@ class Sample(unittest.TestCase):
                 "//= rfc9293#3\n//= type=test\n//# 9293:MUST-1 above\nTEST(A, Above) {\n}\n"
                 "TEST_P(A, Within) {\n  //= rfc9293#3\n  //# 9293:MUST-1 within\n}\n"
                 "TEST(A, Neither) {}\n")
-            self.assertEqual(sample.citing_tests(root, "9293:MUST-1"), ["A.Above", "A.Within"])
+            self.assertEqual(cited.tests_of_core(root)["9293:MUST-1"], ["A.Above", "A.Within"])
 
     def test_seeds_differ(self):
         self.assertNotEqual(sample.draw(ROOT, 1, 40), sample.draw(ROOT, 2, 40))

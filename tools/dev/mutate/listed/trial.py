@@ -8,8 +8,8 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as xml
 
+from dev.mutate.cited import tests_of_core
 from dev.mutate.listed.patches import mutated
-from dev.mutate.listed.sample import citing_tests
 
 # The layers, lowest first: the tests of a change's own layer or of those above can notice it.
 LAYERS = ("units", "memory", "wire", "link", "internet", "tcp", "stack")
@@ -159,7 +159,7 @@ def notices_mutation(place, programs, mutation):
     requirement run first, then all."""
     path = place.tree / mutation.file
     before = path.read_text(encoding="utf-8")
-    citing = citing_tests(place.tree, mutation.id)
+    citing = tests_of_core(place.tree).get(mutation.id, [])
     path.write_text(mutated(before, mutation), encoding="utf-8")
     try:
         for program in programs if citing and programs != ["lockstep"] else ():
