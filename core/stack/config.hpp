@@ -13,21 +13,22 @@
 
 namespace lockstep {
 
-// ethernet: frames begin with a 14-byte Ethernet II header and neighbours are resolved.
+// ethernet: frames begin with a 14-byte Ethernet II header; next hops are resolved by ARP and ND.
+// ip: frames begin with the IP header; no address resolution.
 // ip: frames begin with the IP header; there are no neighbours.
 enum class LinkType : std::uint8_t { ethernet, ip };
 
 // One address of this host and the length of its on-link prefix.
 struct HostAddress {
   IpAddress address;
-  std::uint8_t prefix_bits = 24;  // 0 to 32, of IPv6 to 128
+  std::uint8_t prefix_bits = 24;  // IPv4: 0 to 32; IPv6: 0 to 128
 };
 
-// A way to the destinations of a prefix, through a gateway on our link.
+// A route to a prefix through a gateway on our link.
 struct ConfigRoute {
   IpAddress prefix;
   IpAddress gateway;
-  std::uint8_t prefix_bits = 0;  // 0 to 32, of IPv6 to 128; 0: the default route of its family
+  std::uint8_t prefix_bits = 0;  // IPv4: 0 to 32; IPv6: 0 to 128; 0: default route of its family
 };
 
 struct StaticNeighbour {
@@ -44,74 +45,74 @@ struct Config {
   Mac mac;
   std::array<HostAddress, addresses_max> addresses{};
   Count address_count{0};
-  IpAddress gateway;  // of IPv4's default route; unspecified: none
+  IpAddress gateway;  // of the IPv4 default route; unspecified: none
   std::array<ConfigRoute, routes_max> routes{};
   Count route_count{0};
-  std::uint16_t vlan = 0;  // 802.1Q identifier of all frames, 1 to 4094; 0: no tag
+  std::uint16_t vlan = 0;  // 802.1Q VLAN identifier of all frames, 1 to 4094; 0: no tag
   std::array<StaticNeighbour, static_neighbours_max> static_neighbours{};
   Count static_neighbour_count{0};
 
   Bytes mtu{1500};         // of the link, IP header included: 68 to 65535
-  Count burst_frames{64};  // most frames between two settles
-  Count expire_max{64};    // most timers of one expire()
+  Count burst_frames{64};  // maximum number of frames between two settle() calls
+  Count expire_max{64};    // maximum number of timers that one expire() fires
   Count events_per_turn{256};
   Count frames_per_turn{64};
   Count regions_max{16};
-  Bytes reply_bytes{32768};  // replies without a connection, waiting to leave
+  Bytes reply_bytes{32768};  // queued replies that belong to no connection
 
   Count neighbours_max{256};
   Duration neighbour_reachable = Duration::seconds(60);
   Duration neighbour_retry = Duration::seconds(1);
   Count neighbour_tries{3};
-  Count announcements{2};  // of each address at the start, by ARP, or ND (3 at most); 0: none
+  Count announcements{2};  // of each address at start-up, by ARP or ND (at most 3); 0: none
   Count icmp_replies_per_second{1000};
 
-  // Of IPv6 on Ethernet, which is spoken where an address of it is configured; a link-local one
-  // joins them. Neighbours are asked by ND instead of ARP.
+  // IPv6 on Ethernet, enabled where an IPv6 address is configured; a link-local address is then
+  // added. Neighbours are resolved by ND.
   Duration discovery_reachable = Duration::seconds(30);  // RFC 4861 10, as are the next two
   Duration discovery_retransmission = Duration::seconds(1);
   Duration discovery_first_probe = Duration::seconds(5);
-  Count duplicate_tests{1};     // of each address before it is used; 0: none
-  bool follow_routers = false;  // heed router advertisements
+  Count duplicate_tests{1};     // DAD probes of each address before it is used; 0: none
+  bool follow_routers = false;  // process router advertisements
 
-  // Fragments of either family; 0 datagrams: none is taken.
-  Count reassembly_datagrams{64};  // under way at once
+  // Reassembly, both families. 0 datagrams: all fragments are dropped.
+  Count reassembly_datagrams{64};  // reassembled at the same time
   Count reassembly_per_source{4};
-  Bytes reassembly_bytes{2048};  // of one datagram, headers aside
+  Bytes reassembly_bytes{2048};  // of one datagram, without headers
   Duration reassembly_timeout = Duration::seconds(60);
 
-  Count paths_max{64};                         // destinations whose path MTU is known
-  Duration path_age = Duration::seconds(600);  // of what is known, after the last decrease
+  Count paths_max{64};                         // destinations whose path MTU is stored
+  Duration path_age = Duration::seconds(600);  // of an entry, since its last decrease
 
   tcp::Config tcp;
 };
 
-// The RFCs' constants, and no extension: conformance runs on it.
+// The constants of the RFCs and no extensions. The conformance runs use it.
 Config profile_rfc();
-// As current Linux speaks, as far as this core does.
+// Behaves as current Linux, as far as this core can.
 Config profile_linux();
-// As current FreeBSD speaks, as far as this core does.
+// Behaves as current FreeBSD, as far as this core can.
 Config profile_freebsd();
 
-// Takes out of `config` whatever goes beyond RFC 9293, 5681, 6298 and 5961: every option of a SYN
-// but the MSS, recovery by SACK, CUBIC, ECN, cookies, growing buffers, path MTUs and fragments.
+// Switches off everything in `config` beyond RFCs 9293, 5681, 6298 and 5961: all SYN options but
+// MSS, SACK recovery, CUBIC, ECN, SYN cookies, buffer growth, path MTU discovery and reassembly.
 void switch_extensions_off(Config& config);
 
-// Gives the MTU, and the MSS that follows from it, to `config` (IPv4: MTU less 40).
+// Sets the MTU and the MSS that follows from it (for IPv4: MTU - 40).
 void set_mtu(Config& config, Bytes mtu);
 
-// 640 bits that nobody can guess, as of getrandom() or an equal of it.
+// 640 unpredictable bits, from getrandom() or an equivalent source.
 using Entropy = std::array<std::uint64_t, 10>;
-// Those of a simulation, which follow from its seed.
+// For simulations: derived from the seed.
 Entropy entropy_of(Random stream);
 
-// Gives each key that is zero its part of `entropy`: those of the table, of initial sequence
-// numbers, ports, Fast Open's cookies and timestamps. Without them there is no stack.
+// Sets each key that is zero from `entropy`: the keys of the connection table, initial sequence
+// numbers, ports, Fast Open cookies and timestamps. A stack cannot be made without them.
 //= rfc6528#3
 //# 6528:ISN-4 a secret of 128 bits
 void draw_keys(Config& config, const Entropy& entropy);
 
-// The first thing that is wrong with a configuration, in words with the range, or empty.
+// Describes the first invalid field and its range; empty if the configuration is valid.
 std::string_view fault_of(const Config& config);
 
 }  // namespace lockstep

@@ -1,4 +1,5 @@
-// The fields of Config by name, unit and range: one list for files, fingerprints and the swarm.
+// The fields of Config by name, unit and range: one list for files, fingerprints and random
+// configs.
 #pragma once
 
 #include <array>
@@ -10,15 +11,15 @@
 
 namespace lockstep {
 
-// What a field's number means where it is written as text.
+// How the number of a field is written as text.
 enum class Unit : std::uint8_t { count, bytes, duration, boolean, octet, sequence, port };
 
 struct FieldRange {
   std::uint64_t least = 0;
-  std::uint64_t most = ~std::uint64_t{0};  // durations: in nanoseconds
+  std::uint64_t most = ~std::uint64_t{0};  // durations: nanoseconds
 };
 
-// A field's value as a number; a duration's in nanoseconds.
+// The value of a field as a number; durations in nanoseconds.
 constexpr std::uint64_t number_of(const Count& value) { return value.value; }
 constexpr std::uint64_t number_of(const Bytes& value) { return value.count; }
 constexpr std::uint64_t number_of(const Duration& value) { return value.ns; }
@@ -27,7 +28,7 @@ constexpr std::uint64_t number_of(const Port& value) { return value.value; }
 constexpr std::uint64_t number_of(bool value) { return value ? 1 : 0; }
 constexpr std::uint64_t number_of(std::uint8_t value) { return value; }
 
-// The pools of tcp::Config and what leaves when, for visit_fields.
+// For visit_fields: the pools of tcp::Config, buffers, ACKs and segment sizes.
 template <class C, class Visit>
 constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   constexpr std::uint64_t million = 1'000'000;
@@ -61,7 +62,7 @@ constexpr void visit_tcp_pools(C& tcp, Visit&& visit) {
   visit("quantum_segments", Unit::count, FieldRange{1, 255}, tcp.quantum_segments);
 }
 
-// The user timeout option, Fast Open, the search for what a path carries, and the SYN cache.
+// For visit_fields: user timeout option, Fast Open, path MTU probing, SYN cache and shards.
 template <class C, class Visit>
 constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
   constexpr std::uint64_t million = 1'000'000;
@@ -84,7 +85,7 @@ constexpr void visit_tcp_extras(C& tcp, Visit&& visit) {
   visit("shard", Unit::count, FieldRange{0, ShardCount::most - 1}, tcp.shard);
 }
 
-// Its timers, limits and features.
+// For visit_fields: the timers, limits and features of tcp::Config.
 template <class C, class Visit>
 constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   constexpr std::uint64_t million = 1'000'000;
@@ -154,8 +155,8 @@ constexpr void visit_tcp_rules(C& tcp, Visit&& visit) {
   visit("isn_base", Unit::sequence, FieldRange{0, 0xffff'ffff}, tcp.isn_base);
 }
 
-// Calls visit(name, words, reference) for each field of tcp::Config that is one of a few words;
-// the enumerators count in the order of the words.
+// Calls visit(name, words, reference) for each enum field of tcp::Config; `words` are the names of
+// the enumerators in order.
 template <class C, class Visit>
 constexpr void visit_choices(C& config, Visit&& visit) {
   using Two = std::array<std::string_view, 2>;
@@ -168,9 +169,9 @@ constexpr void visit_choices(C& config, Visit&& visit) {
   visit("syn_cookies", Three{"off", "on", "always"}, config.tcp.syn_cookies);
 }
 
-// Calls visit(name, unit, range, reference) for each scalar field in declared order. The reference
-// is Count&, Bytes&, Duration&, bool&, std::uint8_t&, Sequence& or Port&; const for a const Config.
-// Enums, addresses and keys are not scalars and are left to their own readers.
+// Calls visit(name, unit, range, reference) for each scalar field in the order of declaration. The
+// reference is Count&, Bytes&, Duration&, bool&, std::uint8_t&, Sequence& or Port&; const for a
+// const Config. Enums, addresses and keys are not scalars; their users read them directly.
 template <class C, class Visit>
 constexpr void visit_fields(C& config, Visit&& visit) {
   constexpr std::uint64_t million = 1'000'000;

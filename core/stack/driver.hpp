@@ -1,4 +1,4 @@
-// What a port must offer so that turn() can run on it.
+// The interface that a driver must have so that turn() can run on it.
 #pragma once
 
 #include <concepts>
@@ -9,14 +9,15 @@
 
 namespace lockstep {
 
-// now():     the time of this turn; never runs backwards.
-// receive(): the frames that arrived, at most the configured burst, lent until reclaim().
-// claim():   room for one frame of the largest size, or empty where none is free; takes nothing
-//            until commit(): claiming twice gives the same room.
-// commit():  the claimed room holds a frame, as Egress says; it leaves at flush() at the latest.
-// reclaim(): the frames of the last receive() are no longer looked at.
-// flush():   the last call of a turn. What was committed leaves now; what the device has no room
-//            for stays in the driver, in order, and a later flush() tries again.
+// now():     the time of this turn; never decreases.
+// receive(): the frames that arrived, at most burst_frames, lent until reclaim().
+// claim():   a buffer for one frame of maximum size, or empty if none is free. Reserves nothing
+//            until commit(): a second claim() returns the same buffer.
+// commit():  the claimed buffer holds the frame that Egress describes; it is sent by flush() at
+//            the latest.
+// reclaim(): the frames of the last receive() are no longer referenced.
+// flush():   the last call of a turn. Sends what was committed. Frames that the device has no
+//            space for stay in the driver, in order; a later flush() sends them.
 template <class D>
 concept Driver = requires(D driver, const Egress& egress) {
   { driver.now() } -> std::same_as<Instant>;

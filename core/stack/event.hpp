@@ -1,4 +1,4 @@
-// The seam's words, under the roof where the world looks for them.
+// Ids, events, refusals and settings of the API: they are defined in core/tcp/interface.hpp.
 #pragma once
 
 #include "core/tcp/interface.hpp"

@@ -1,4 +1,4 @@
-// Which shard an arriving frame is for.
+// Finds the shard that a received frame belongs to.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,14 @@
 
 namespace lockstep {
 
-// The shard whose stack is to receive this frame; everyone(): each of them a copy. By the
-// four-tuple of a TCP segment, or by that which an ICMP error quotes. What announces (ARP replies
-// and gratuitous requests, neighbour and router advertisements, redirects) is everyone's, and so is
-// a test whether an IPv6 address is free, which shard 0 alone answers; whatever else has no flow,
-// so that it may be answered once only, is shard 0's. Fragments are everyone's: each shard puts
-// them together, and the datagram's home alone takes it (Drop::wrong_shard elsewhere).
-// Any bytes; O(1), but for IPv6's extension headers, of which eight are stepped over.
+// The shard whose stack receives this frame; everyone(): each shard receives a copy.
+// A TCP segment goes by its four-tuple, an ICMP error by the four-tuple it quotes. Announcements
+// (ARP replies, gratuitous ARP requests, neighbour and router advertisements, redirects) go to
+// every shard, and so does a duplicate address probe for an IPv6 address, which shard 0 alone
+// answers. Fragments go to every shard: each reassembles them, and only the shard of the flow
+// accepts the datagram (Drop::wrong_shard elsewhere). All other frames without a flow go to shard
+// 0, so that they are answered only once.
+// Accepts any bytes. O(1); at most eight IPv6 extension headers are skipped.
 ShardId home_of(LinkType link, std::span<const std::byte> frame, ShardCount count);
 
 }  // namespace lockstep

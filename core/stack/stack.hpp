@@ -14,130 +14,134 @@
 
 namespace lockstep {
 
-struct Statistics;  // core/stack/statistics.hpp, as the next one
+struct Statistics;  // core/stack/statistics.hpp; so is PoolUse
 struct PoolUse;
 
-// The world lends it frames and tells it the time; it is asked, never asks; it writes into memory
-// handed to it; it calls nobody. Not thread-safe and shares nothing: one Stack a core.
+// The caller passes in the time and received frames, then pulls events and frames to send. The
+// stack never calls back and writes only into memory that the caller passes in. Not thread-safe;
+// shares nothing with other stacks: use one Stack per core.
 class Stack {
  public:
-  // The arena that a stack with this configuration needs, in bytes.
+  // Size of the arena for a stack with this configuration, in bytes.
   static std::uint64_t arena_bytes(const Config& config);
   // CHECKs fault_of(config).empty() and arena.size() >= arena_bytes(config). The arena must be
-  // aligned to 64 bytes and outlive the stack. The last moment at which memory is obtained.
+  // aligned to 64 bytes and outlive the stack. No memory is obtained later.
   Stack(const Config& config, std::span<std::byte> arena);
   Stack(const Stack&) = delete;
   Stack& operator=(const Stack&) = delete;
 
-  // --- The world speaks. `now` never runs backwards. ---
+  // --- Input from the driver's loop. `now` never decreases. ---
 
-  // Processes the frames strictly in order. They stay on loan until settle(). At most
-  // Config::burst_frames between two settles (CHECK).
+  // Processes the frames strictly in order. They stay lent until settle(). At most
+  // Config::burst_frames frames between two settle() calls (CHECK).
   void receive(Instant now, std::span<const Ingress> burst);
-  // Fires at most Config::expire_max timers that are due; true if one was.
+  // Fires due timers, at most Config::expire_max. Returns whether any fired.
   bool expire(Instant now);
 
-  // --- The core answers: pulled, never pushed. ---
+  // --- Output, pulled by the driver's loop. ---
 
-  // The next pending event; false when this turn has none left.
+  // Takes the next pending event. Returns false when none is left in this turn.
   bool next_event(Event& out);
-  // Writes one frame into `into`, which must hold the MTU and the link header. length 0: nothing
-  // can be written now.
+  // Writes one frame into `into`, which must have space for the MTU and the link header. length 0:
+  // nothing can be sent now.
   Egress transmit(Instant now, std::span<std::byte> into);
-  // Something may be ready to leave.
+  // Whether anything may be ready to send.
   bool wants_transmit() const;
-  // When expire() or another turn is wanted next: never if only the world can wake the stack, not
-  // in the future if anything is ready. May be early, never late.
+  // When expire() or the next turn must run: `never` if only a received frame or an API call can
+  // cause work; not in the future if anything is ready now. May be too early, never too late.
   Instant deadline() const;
-  // The frames of receive() go back now: what is unread has been copied. Cannot fail.
+  // Ends the loan of the frames passed to receive(): unread data is copied first. Cannot fail.
   void settle();
 
-  // --- The application speaks, between turns or while draining events. ---
+  // --- Calls by the application, between turns or while it takes events. ---
 
-  // Binds memory to lend from. It must stay unchanged while any of it is lent. CHECKs that the
+  // Binds memory that lend() refers to. It must not change while any of it is lent. CHECKs that the
   // region number is below Config::regions_max.
-  // With a table of its prefix sums (made by wire::build_checksum_table) what is lent from it is
-  // sent without being summed.
+  // With a table of its prefix sums (wire::build_checksum_table), data lent from it is sent without
+  // reading it again for the checksum.
   void bind(RegionId region, std::span<const std::byte> memory,
             const wire::ChecksumTable& table = {});
 
   //= rfc9293#3.10.1
   //# 9293:P-OPEN-CLOSED-PASSIVE a passive open enters LISTEN and sends nothing
   [[nodiscard]] Refusal listen(const Local& local, Backlog backlog, ListenerId& out);
-  // All of `to` but how many may wait holds for what the listener answers from here on: Fast Open,
-  // segment size, buffer, TTL, Diffserv field.
+  // Applies the fields of `to`, except the limits on waiting connections, to connections opened
+  // from now on: Fast Open, segment size, buffer, TTL, DSCP.
   [[nodiscard]] Refusal change(ListenerId listener, const Backlog& to);
-  // Ends listening. Connections that were accepted or are being so live on.
+  // Ends listening. Connections that are accepted or in the handshake continue.
   [[nodiscard]] Refusal unlisten(ListenerId listener);
   // Allows `more` further `accepted` events.
   void admit(ListenerId listener, Count more);
-  // Begins an active open (RFC 9293 3.10.1); `connected` or `closed` follows.
+  // Starts an active open (RFC 9293 3.10.1). A `connected` or `closed` event follows.
   [[nodiscard]] Refusal connect(const Open& open, ConnectionId& out);
 
-  // Whether the SYN of this open can show a cookie of Fast Open and bring data. If not, the first
-  // SYN asks for one.
+  // Whether a Fast Open cookie for this open is cached, so that the SYN can carry data. If not, the
+  // SYN requests a cookie.
   bool knows_cookie(const Open& open) const;
 
-  // The longest contiguous readable bytes after the first `skip` unread ones: empty if there are
-  // none. Valid until the next call of consume, settle, receive, close or abort.
+  // The longest contiguous range of unread data after the first `skip` unread bytes; empty if there
+  // is none. Valid until the next call of consume, settle, receive, close or abort.
   std::span<const std::byte> readable(ConnectionId id, Bytes skip = {}) const;
-  // The application has read that many bytes (at most the unread ones) and wants them no more.
+  // Marks that many bytes as read (at most the unread ones); they are released.
   void consume(ConnectionId id, Bytes bytes);
   // Bytes of in-order data that can be read.
   Bytes unread(ConnectionId id) const;
-  // Bytes that write would take now at most.
+  // The most bytes that write() would accept now.
   Bytes writable(ConnectionId id) const;
 
-  // Whoever is refused by the next four with no_room is told when to try again: by `acknowledged`
-  // if the send buffer is full, by `room` if a pool is.
+  // When one of the next four calls is refused with no_room, an event says when to retry:
+  // `acknowledged` if the send buffer is full, `room` if a pool is exhausted.
 
-  // Copies bytes into the send queue (RFC 9293 3.10.2). Takes what there is room for. No bytes and
-  // More::no push what More::yes has held back; no bytes are no record.
+  // Copies bytes into the send queue (RFC 9293 3.10.2); accepts as many as there is space for. An
+  // empty write with More::no pushes data that More::yes has held back; an empty write ends no
+  // record.
   Taken write(ConnectionId id, std::span<const std::byte> bytes, More more = More::no);
-  // Queues bytes of a bound region without copying them. The loan ends at `acknowledged`, on
-  // return from abort, or at `closed`.
+  // Queues bytes of a bound region without copying them. The loan ends at `acknowledged`, when
+  // abort() returns, or at `closed`.
   Taken lend(ConnectionId id, Payload payload, More more = More::no);
-  // Closes our half: the FIN follows what is queued. Reading goes on.
+  // Closes our half: a FIN follows the queued data. Reading is still possible.
   [[nodiscard]] Refusal finish(ConnectionId id);
-  // Closes our half and says that no more will be read: a reset answers unread or later data
-  // (RFC 9293 3.6.1, SHLD-3). FIN-WAIT-2 is bounded. `closed` still follows.
+  // Closes our half and ends reading: unread data or data that arrives later is answered by a reset
+  // (RFC 9293 3.6.1, SHLD-3). The time in FIN-WAIT-2 is limited. `closed` still follows.
   [[nodiscard]] Refusal close(ConnectionId id);
-  // All that is queued now is urgent (SEND with URGENT, RFC 9293 3.8.5).
+  // Marks all queued data as urgent (SEND with URGENT, RFC 9293 3.8.5).
   [[nodiscard]] Refusal urgent(ConnectionId id);
-  // ABORT (RFC 9293 3.10.5): at once, with a reset to the peer where the state asks for one.
+  // ABORT (RFC 9293 3.10.5): immediate, with a reset to the peer where the state requires one.
   // `closed` follows with cause aborted. A stale id is ignored.
   void abort(ConnectionId id);
   [[nodiscard]] Refusal set(ConnectionId id, Setting setting);
 
-  // --- The observer speaks. Nothing here changes anything. ---
+  // --- Inspection. These calls change nothing, except restore(). ---
 
   ConnectionInfo inspect(ConnectionId id) const;
-  // What the wire would find for this four-tuple: CLOSED, LISTEN, or a connection's state,
-  // TIME-WAIT included.
+  // The state that a segment with this four-tuple would find: CLOSED, LISTEN, or the state of a
+  // connection, TIME-WAIT included.
   tcp::State state_of(const FourTuple& tuple) const;
   const Config& config() const;
   const Statistics& statistics() const;
   PoolUse pools() const;
   Instant now() const;
 
-  // Exact, over field values in declared order.
+  // Exact: hashes field values in the order of declaration.
   std::uint64_t fingerprint() const;
-  // The same for states that differ in slots, generations, counters and the origin of time only.
+  // Equal for states that differ only in slots, generations, counters and the origin of time.
   std::uint64_t canonical(Instant now) const;
-  // The bytes that snapshot() writes at most. Between turns only (CHECK).
+  // Upper bound of the bytes that snapshot() writes. Between turns only (CHECK).
   std::uint64_t snapshot_bytes() const;
   void snapshot(std::span<std::byte> into) const;
+  // Replaces the state by a snapshot of a stack with the same configuration; refuses any other
+  // bytes with bad_snapshot. Between turns only (CHECK).
   [[nodiscard]] Refusal restore(std::span<const std::byte> from);
-  // CHECKs every invariant of every connection and the conservation of every pool.
+  // CHECKs every invariant of every connection, and that no pool has lost or gained elements.
   void check_invariants() const;
 
-  // The parts, for the files of core/stack alone.
+  // Internal: for the files of core/stack only.
   struct Body;
 
  private:
   Body& body() const { return *body_; }
 
-  // All state but regions, lent frames and views lies in the arena behind `body_`.
+  // Points into the arena, which holds all state except regions, lent frames and views.
   Body* body_;
 };
 

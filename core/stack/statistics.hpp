@@ -1,4 +1,4 @@
-// The counters of a stack: what came, what left, what died of what, which edges were taken.
+// The counters of a stack: frames in and out, drops, protocol events.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-// How many of each pool are in use now: what peers can make a stack hold, each within its Config.
+// How many elements of each pool are in use; each is limited by its Config field.
 struct PoolUse {
   std::uint32_t connections = 0;
   std::uint32_t active = 0;

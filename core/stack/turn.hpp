@@ -1,4 +1,4 @@
-// One turn: frames in, timers, events, frames out. The simulator and the hardware run this one.
+// One turn: frames in, timers, events, frames out. The simulator and the network drivers run it.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,27 @@
 
 namespace lockstep {
 
-// idle: nothing arrived, expired or left. worked: go on at once, more may be ready.
-// transmit_blocked: frames wait and the driver has no room; try again when it has.
+// idle: nothing arrived, expired or was sent. worked: call again at once, more may be ready.
+// transmit_blocked: frames are ready but the driver has no space; retry when it has.
 enum class Outcome : std::uint8_t { idle, worked, transmit_blocked };
 
-// on_event():  one event, in order. run(): once a turn, after the events, for what the application
-// does by the clock. Both may call the stack; what these calls raise is told next turn.
+// on_event(): called for each event, in order. run(): called once a turn, after the events, for
+// work that depends on the time. Both may call the stack; events that these calls raise come next
+// turn.
 template <class A>
 concept Application = requires(A app, Stack& stack, const Event& event, Instant now) {
   { app.on_event(stack, event) } -> std::same_as<void>;
   { app.run(stack, now) } -> std::same_as<void>;
 };
 
-// The order is deliberate: the application runs before frames are written, so that data carries
-// the ACK; receive buffers go back before transmit buffers are claimed; an ACK in the burst
-// disarms its timer. Bounded by Config::events_per_turn and Config::frames_per_turn.
+// Order: the application runs before frames are written, so that data carries the ACK; receive
+// buffers are returned before transmit buffers are claimed; an ACK in the burst stops its timer.
+// Limited by Config::events_per_turn and Config::frames_per_turn.
 template <Driver D, Application App>
 Outcome turn(Stack& stack, D& driver, App& app) {
   Instant const now = driver.now();
   //= rfc9293#3.10.7.4
-  //# 9293:MUST-59 the whole burst is processed before any ACK leaves
+  //# 9293:MUST-59 the whole burst is processed before an ACK is sent
   auto const burst = driver.receive();
   stack.receive(now, burst);
   bool const expired = stack.expire(now);

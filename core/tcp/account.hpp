@@ -1,4 +1,4 @@
-// What is counted and chosen for one connection beyond its record: no logic.
+// Statistics and per-connection settings outside the connection record: no logic.
 #pragma once
 
 #include <cstdint>
@@ -10,40 +10,40 @@
 
 namespace lockstep::tcp {
 
-// Kept by the connection's slot, and only where Config::accounts asks for it. No segment depends on
-// what is counted; what is chosen stands here because few choose anything.
+// One for each connection slot, only if Config::accounts is on. The counters never influence a
+// segment; the settings are here because few applications use them.
 struct Account {
-  // Chosen.
-  std::uint32_t keepalive_interval_ms = 0;  // 0: the configuration's
-  std::uint16_t mss = 0;                    // our SYN names no more, nor has data more; 0: no limit
-  std::uint8_t keepalive_probes = 0;        // 0: the configuration's
+  // Settings.
+  std::uint32_t keepalive_interval_ms = 0;  // 0: from Config
+  std::uint16_t mss = 0;  // limit for our SYN's MSS option and for our data; 0: no limit
+  std::uint8_t keepalive_probes = 0;  // 0: from Config
   Congestion congestion = Congestion::reno;
 
-  // Counted: segments with data, as they came and as they left.
+  // Counters of segments with data, received and sent.
   std::uint32_t data_segments_in = 0;
   std::uint32_t data_segments_out = 0;
   std::uint32_t out_of_order_segments = 0;  // queued above a gap
-  std::uint32_t duplicates_told = 0;        // D-SACK blocks of the peer
-  Bytes overtaken;                          // AckSample::overtaken, the most that was seen
-  std::uint64_t bytes_retrans = 0;          // of data, sent again
-  std::uint64_t octets_marked = 0;          // acknowledged under ECE
+  std::uint32_t duplicates_told = 0;        // D-SACK blocks received
+  Bytes overtaken;                          // maximum of AckSample::overtaken
+  std::uint64_t bytes_retrans = 0;          // retransmitted payload octets
+  std::uint64_t octets_marked = 0;          // octets acknowledged by ACKs with ECE
 
-  // Retransmission timeouts, and the recoveries that they began: until all that was out then is
-  // acknowledged.
+  // Retransmission timeouts, and the recoveries they started. A recovery ends when all that was in
+  // flight at the timeout is acknowledged.
   std::uint32_t timeouts = 0;
   std::uint32_t repairs = 0;
-  Duration repaired_for;                     // in those that are over
-  Instant repairs_since = Instant::never();  // the one under way
-  Sequence repair_end;                       // and where it ends
+  Duration repaired_for;                     // total time of finished recoveries
+  Instant repairs_since = Instant::never();  // start of the current one
+  Sequence repair_end;                       // SND.NXT at its timeout: where it ends
 
-  Duration rwnd_limited_for;  // data was there, and only the peer's window forbade it
+  Duration rwnd_limited_for;  // time in which only the peer's window stopped us from sending data
   Instant rwnd_limited_since = Instant::never();
 
-  Duration least_rtt;  // of all samples; zero: none
-  // The round trip as a receiver sees it: by echoes of our timestamps, else by how long the peer
-  // takes for what our buffer holds.
-  std::uint64_t rcv_rtt8_ns = 0;  // eight times the estimate; 0: none
-  Sequence round_end;             // a buffer's worth behind where this round began
+  Duration least_rtt;  // of all samples; zero: no sample
+  // Round-trip time measured as a receiver: from echoes of our timestamps, otherwise from the time
+  // in which the peer sends one receive buffer of data.
+  std::uint64_t rcv_rtt8_ns = 0;  // estimate times eight; 0: none
+  Sequence round_end;             // RCV.NXT at the start of this round plus the receive buffer
   Instant round_since = Instant::never();
   std::uint32_t echo_heard = 0;  // TSecr of the last sample
 };

@@ -1,4 +1,4 @@
-// Accounts of connections, where Config asks for them: what they are told, and what was chosen.
+// Access to the accounts of connections (Config::accounts): updates of counters, chosen settings.
 #pragma once
 
 #include "core/tcp/engine.hpp"
@@ -6,10 +6,10 @@
 
 namespace lockstep::tcp {
 
-// Whether there are any: what a plain stack pays for them is this test.
+// Whether accounts exist. This test is their whole cost if Config::accounts is off.
 inline bool accounts_kept(const Engine& e) { return e.accounts.count() != 0; }
 
-// Null where none are kept. `c` is a record of the pool.
+// Null if there are no accounts. `c` must be a record of the pool.
 inline Account* account_of(const Engine& e, const Connection& c) {
   if (accounts_kept(e)) [[unlikely]] {
     return &e.accounts[e.slot_of(c)];
@@ -17,7 +17,7 @@ inline Account* account_of(const Engine& e, const Connection& c) {
   return nullptr;
 }
 
-// Which controller moves this connection's window.
+// The congestion controller of this connection.
 inline Congestion congestion_of(const Engine& e, const Connection& c) {
   if (accounts_kept(e)) [[unlikely]] {
     return e.accounts[e.slot_of(c)].congestion;
@@ -29,30 +29,30 @@ Count keepalive_probes_of(const Engine& e, const Connection& c);
 
 namespace accounts {
 
-// `chosen` is 0, or holds the MSS of a SYN down.
+// The smaller of `chosen` and `mss`; `chosen` 0 means no limit.
 constexpr std::uint16_t least_mss(std::uint16_t chosen, Bytes mss) {
   return chosen != 0 && chosen < mss.count ? chosen : static_cast<std::uint16_t>(mss.count);
 }
 
-// The following only where accounts are kept, and so never a part of the plain path.
+// Call the following only if accounts_kept(): they are not on the normal path.
 
-// A record has begun.
+// A connection record was created.
 [[gnu::cold, gnu::noinline]] void open(Engine& e, const Connection& c);
-// The peer's SYN was read: its MSS, and what it takes, are held to what was chosen.
+// The peer's SYN was processed: applies the chosen limit to mss_max and mss.
 [[gnu::cold, gnu::noinline]] void limit_mss(Engine& e, Connection& c);
 
-// Data of a segment was taken: at RCV.NXT, which it has moved, or above a gap.
+// Data was accepted: in order (RCV.NXT has advanced) or above a gap.
 [[gnu::cold, gnu::noinline]] void note_data(Engine& e, const Connection& c,
                                             const wire::Segment& segment, bool in_order);
-// The segment has left.
-// Something came out of order, so far behind what had left later.
+// Reordering was detected; `overtaken`: how far the late octets were behind the newest delivered
+// ones.
 [[gnu::cold, gnu::noinline]] void note_reordering(Engine& e, const Connection& c, Bytes overtaken);
 [[gnu::cold, gnu::noinline]] void note_departure(Engine& e, const Connection& c, const Plan& plan);
-// A timeout: what is out has to be repaired.
+// The retransmission timer fired: a recovery starts or goes on.
 [[gnu::cold, gnu::noinline]] void note_timeout(Engine& e, const Connection& c);
-// `ack` is about to become SND.UNA.
+// SND.UNA is about to advance to `ack`.
 [[gnu::cold, gnu::noinline]] void note_advance(Engine& e, const Connection& c, Sequence ack);
-// What was sent for the first time, and is due, was not let out: by the peer's window alone?
+// New data is queued but could not be sent; `by_window`: only the peer's window prevents it.
 [[gnu::cold, gnu::noinline]] void note_waiting(Engine& e, const Connection& c, bool by_window);
 [[gnu::cold, gnu::noinline]] void note_rtt(Engine& e, const Connection& c, Duration measured);
 

@@ -1,4 +1,4 @@
-// Buffers that grow by themselves: by what a round trip brings, and by the congestion window.
+// Automatic growth of buffers: by the data received per round trip, and by the congestion window.
 #pragma once
 
 #include <algorithm>
@@ -7,20 +7,20 @@
 
 namespace lockstep::tcp {
 
-// Whether the receive buffer may still grow by itself.
+// Whether the receive buffer may still grow automatically.
 inline bool receive_buffer_grows(const Engine& e, const Connection& c) {
   return e.config.receive_buffer_max > c.receive_buffer && !c.receive_buffer_set;
 }
-// For one whose buffer grows. The handshake is over: the first measurement begins.
+// If receive_buffer_grows(): the handshake is complete, starts the first measurement.
 void begin_tuning(const Engine& e, Connection& c);
-// Likewise. The application has read on. Once a round trip: if it read more than half of the
-// buffer, the peer may be held back by it, and it grows to twice of what was read (Dynamic
+// If receive_buffer_grows(): the application has read data. Once a round trip: if it read more than
+// half of the buffer, the buffer may limit the peer, so it grows to twice the amount read (Dynamic
 // Right-Sizing).
 void tune_receive_buffer(const Engine& e, Connection& c);
 
-// How much the application may have queued: twice the congestion window, so that a full window
-// waits behind the one in flight, between the buffer's size and its limit. As long as half of what
-// writing may take of the store is free; no data that was taken is ever given back. O(1).
+// The most data that the application may have queued: twice the congestion window, so that one full
+// window is queued behind the one in flight; at least the buffer's size, at most its limit. Growth
+// stops while half of the blocks for writing are in use; data already accepted is kept. O(1).
 inline Bytes send_limit(const Engine& e, const Connection& c) {
   if (e.config.send_buffer_max <= c.writing.send_buffer || c.send_buffer_set) {
     return c.writing.send_buffer;

@@ -6,11 +6,11 @@
 
 namespace lockstep::tcp {
 
-// Local is checked and its address found by the caller: `local_address` is an index, or 0xffff for
-// any of ours.
+// The caller has checked `local` and found its address: `local_address` is an index, or 0xffff for
+// any of our addresses.
 [[nodiscard]] Refusal listen(Engine& e, const Local& local, std::uint16_t local_address,
                              Backlog backlog, ListenerId& out);
-// All of `to` but how many may wait: for what a listener answers from here on.
+// Applies `to`, except the limits on waiting connections, to connections opened from now on.
 [[nodiscard]] Refusal change(Engine& e, ListenerId id, const Backlog& to);
 [[nodiscard]] Refusal unlisten(Engine& e, ListenerId id);
 void admit(Engine& e, ListenerId id, Count more);
@@ -26,8 +26,8 @@ void abort(Engine& e, ConnectionId id);
 [[nodiscard]] Refusal set(Engine& e, ConnectionId id, Setting setting);
 Bytes writable(const Engine& e, ConnectionId id);
 
-// An ICMP error about a segment of ours: soft ones are told, hard ones abort an open. `cause` is
-// what it means to the application.
+// An ICMP error about a segment of ours. Soft errors are reported, hard errors abort an open.
+// `cause` is what the application is notified of.
 Drop process_icmp_error(Engine& e, const internet::IcmpError& error, std::uint16_t local_address,
                         Cause cause);
 

@@ -1,4 +1,4 @@
-// What the TCP floor counts.
+// Counters of the TCP layer.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace lockstep::tcp {
 
-// Each timer that can fire, for the swarm's table of what was exercised.
+// Every kind of timer; the random simulations report which of them fired.
 enum class TimerKind : std::uint8_t {
   retransmit,
   persist,
@@ -43,24 +43,24 @@ struct Counters {
   std::uint64_t resets_sent = 0;
   std::uint64_t challenges_sent = 0;
   std::uint64_t challenges_limited = 0;
-  std::uint64_t answers_limited = 0;      // empty segments out of the window, left without an ACK
-  std::uint64_t sacks_ignored = 0;        // blocks of what was never sent, or no block at all
-  std::uint64_t sacks_forgotten = 0;      // the scoreboard was full: the oldest knowledge went
-  std::uint64_t scoreboards_dropped = 0;  // ... and there was none that could go
+  std::uint64_t answers_limited = 0;      // unacceptable empty segments that got no ACK
+  std::uint64_t sacks_ignored = 0;        // invalid blocks, or blocks of octets never sent
+  std::uint64_t sacks_forgotten = 0;      // scoreboard full: the oldest information was discarded
+  std::uint64_t scoreboards_dropped = 0;  // ... and none could be discarded: scoreboard given up
   std::uint64_t loss_probes = 0;
-  std::uint64_t spurious_timeouts = 0;  // as F-RTO found out
-  std::uint64_t recoveries_undone = 0;  // all that was sent again came twice
+  std::uint64_t spurious_timeouts = 0;  // detected by F-RTO
+  std::uint64_t recoveries_undone = 0;  // all retransmissions were unnecessary
   std::uint64_t cookies_sent = 0;
-  std::uint64_t cookies_taken = 0;        // connections that an ACK of a cookie opened
-  std::uint64_t half_opens_kept = 0;      // SYNs that the SYN cache took ...
+  std::uint64_t cookies_taken = 0;        // connections opened by an ACK of a cookie
+  std::uint64_t half_opens_kept = 0;      // SYNs stored in the SYN cache ...
   std::uint64_t half_opens_promoted = 0;  // ... that became connections
-  std::uint64_t half_opens_evicted = 0;   // ... that gave way to others
-  std::uint64_t fast_opens_taken = 0;     // connections whose SYN brought data and a good cookie
-  std::uint64_t fast_opens_refused = 0;   // data with a bad one, or beyond the limit
-  std::uint64_t black_holes = 0;          // large packets seemed to vanish
+  std::uint64_t half_opens_evicted = 0;   // ... that were evicted
+  std::uint64_t fast_opens_taken = 0;     // connections whose SYN had data and a valid cookie
+  std::uint64_t fast_opens_refused = 0;   // data with an invalid cookie, or beyond the limit
+  std::uint64_t black_holes = 0;          // large packets seemed to be dropped silently
   std::uint64_t path_probes = 0;
-  std::uint64_t path_probes_lost = 0;  // alone: the path does not carry so much
-  std::uint64_t acks_merged = 0;       // the pool of owed ACKs was full
+  std::uint64_t path_probes_lost = 0;  // only the probe was lost: the path MTU is smaller
+  std::uint64_t acks_merged = 0;       // the pool of pending ACKs was full
   std::uint64_t time_wait_evicted = 0;
   std::uint64_t connections_opened = 0;
   std::uint64_t connections_closed = 0;

@@ -1,4 +1,5 @@
-// Which connection, half-open one, TIME-WAIT record or listener a segment is for: a hash table.
+// Hash table that finds the connection, half-open record, TIME-WAIT record or listener of a
+// segment.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,7 @@
 
 namespace lockstep::tcp {
 
-// What an entry of the table stands for.
-// `none` stands in no table.
+// What an entry refers to. `none` is never stored.
 enum class EntryKind : std::uint32_t {
   connection = 0,
   time_wait = 1,
@@ -26,22 +26,22 @@ struct Found {
 };
 
 // Open addressing with linear probing and no tombstones, at most two thirds full, so a look-up is
-// O(1) whatever the number of connections. The key keeps an outsider from making chains.
-//
-// An entry has four octets: six bits of its hash, its kind, its index. An entry's place comes from
-// the upper bits of its hash, so what it keeps are the lowest, and who removes an entry must be
-// able to say the whole hash of any other.
+// O(1) for any number of connections. The hash is keyed, so that an attacker cannot create long
+// runs.
+// | An entry has four octets: six bits of its hash, its kind and its index. The upper bits of the
+// hash choose an entry's place, so the entry stores the lowest ones. Whoever removes an entry must
+// supply the full hash of any other entry.
 class Demux {
  public:
   static constexpr std::uint32_t empty = 0xffff'ffff;
   static constexpr std::uint32_t indices = 1 << 24;
 
   Demux() = default;
-  // Every index must be less than `entries_max`, and that less than `indices`.
+  // Every index must be below `entries_max`, and `entries_max` below `indices`.
   static Demux lay_out(memory::Layout& layout, Count entries_max, HashKey key);
   void start();
 
-  // The hash of a listener's sockets. Not keyed: who listens is the application's choice alone.
+  // The hash of a listener's sockets. Not keyed: only the application chooses listeners.
   static std::uint32_t listener_hash(const Local& listener) {
     Fingerprint hash;
     hash.add(std::uint64_t{listener.port.value} << 16 | listener.remote.port.value);
@@ -54,7 +54,7 @@ class Demux {
     return static_cast<std::uint32_t>(hash.value());
   }
 
-  // The hash of a connection's four-tuple, whose addresses are of one version.
+  // The hash of a connection's four-tuple; both addresses are of the same IP version.
   std::uint32_t hash_of(const FourTuple& tuple) const {
     TableHash hash(key_);
     if (tuple.remote.address.is_v4()) {
@@ -68,10 +68,10 @@ class Demux {
     return static_cast<std::uint32_t>(hash.finish({ports, 4}));
   }
 
-  // Asks the CPU to fetch the bucket: done for a whole burst before it is processed.
+  // Prefetches the bucket; called for a whole burst before it is processed.
   void prefetch(std::uint32_t hash) const { __builtin_prefetch(&entries_[home_of(hash)]); }
 
-  // The first entry for which same(Found) holds, of those that may have this hash; or none.
+  // The first entry with a matching hash for which same(Found) is true; otherwise kind `none`.
   template <class Same>
   Found find(std::uint32_t hash, Same&& same) const {
     std::uint32_t const tag = hash << tag_shift;
@@ -86,10 +86,10 @@ class Demux {
     return {};
   }
 
-  // There must be room (Config's maxima guarantee it) and no such entry yet.
+  // There must be space (guaranteed by the limits in Config), and the entry must not exist yet.
   void insert(std::uint32_t hash, Found entry);
-  // The entry must exist. hash_of(Found) is the hash of any other entry. Later entries of the run
-  // move back into the hole, unless they would pass their home.
+  // The entry must exist. hash_of(Found) returns the hash of any other entry. Later entries of the
+  // run move back into the hole unless that would put them before their home place.
   template <class HashOf>
   void remove(std::uint32_t hash, Found entry, HashOf&& hash_of) {
     std::uint32_t const hole = place_of(hash, entry);
@@ -99,7 +99,7 @@ class Demux {
       close_hole(hole, hash_of);
     }
   }
-  // The entry must exist; another one with its hash takes its place.
+  // Replaces an entry by one with the same hash. The entry must exist.
   void replace(std::uint32_t hash, Found entry, Found by) {
     entries_[place_of(hash, entry)] = encode(hash, by);
   }
@@ -114,7 +114,7 @@ class Demux {
     return static_cast<std::uint32_t>(std::uint64_t{hash} * places_ >> 32);
   }
   std::uint32_t after(std::uint32_t place) const { return place + 1 == places_ ? 0 : place + 1; }
-  // How far the entry at `place` lies behind a home, around the end.
+  // How far the entry at `place` is behind a home place, with wrap-around.
   struct Home {
     std::uint32_t place;
   };
@@ -132,7 +132,7 @@ class Demux {
       }
     }
   }
-  // Where the entry stands, which must exist.
+  // The place of an entry, which must exist.
   std::uint32_t place_of(std::uint32_t hash, Found entry) const {
     std::uint32_t const value = encode(hash, entry);
     std::uint32_t place = home_of(hash);

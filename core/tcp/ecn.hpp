@@ -1,4 +1,4 @@
-// Explicit congestion notification (RFC 3168): negotiation, marks, echoes, and DCTCP's receiver.
+// Explicit congestion notification (RFC 3168): negotiation, CE, ECE and CWR, and DCTCP's receiver.
 #pragma once
 
 #include "core/tcp/engine.hpp"
@@ -11,11 +11,10 @@ inline constexpr std::uint8_t field_mask = 0x03;
 inline constexpr std::uint8_t ect0 = 0x02;
 inline constexpr std::uint8_t ce = 0x03;
 
-// What a SYN or SYN-ACK of the peer says about ECN, the first time and each time that it is
-// repeated.
+// The ECN flags of the peer's SYN or SYN-ACK, the first one and each retransmission.
 void process_syn(const Config& config, Connection& c, wire::Flags flags);
 void process_syn_again(Connection& c, wire::Flags flags);
-// The ECN bits of our SYN or SYN-ACK, which leaves now; `again`: not for the first time.
+// The ECN flags of our SYN or SYN-ACK that is sent now.
 wire::Flags syn_flags(const Config& config, Connection& c, bool retransmitted);
 
 inline bool carries_new_data(const Plan& plan) {
@@ -23,7 +22,7 @@ inline bool carries_new_data(const Plan& plan) {
          !plan.syn;
 }
 
-// The traffic class of a planned segment: its DSCP, and ECT(0) or nothing.
+// The traffic class of a planned segment: its DSCP, and ECT(0) or Not-ECT.
 inline std::uint8_t traffic_class_of(const Connection& c, const Plan& plan) {
   auto const plain = static_cast<std::uint8_t>(c.dscp << 2);
   //= rfc3168#6.1.2
@@ -37,26 +36,27 @@ inline std::uint8_t traffic_class_of(const Connection& c, const Plan& plan) {
   //= rfc3168#6.1.1
   //# 3168:ECN-4 nor on a SYN or SYN-ACK
   //= rfc3168#5.2
-  //# 3168:ECN-30 the loss of new data is found out by the retransmission queue
+  //# 3168:ECN-30 the retransmission queue detects the loss of new data
   if (c.ecn.tx && carries_new_data(plan)) [[unlikely]] {
     return static_cast<std::uint8_t>(plain | ect0);
   }
   return plain;
 }
-// CWR, if it is due and this segment may carry it.
+// CWR, if it is pending and this segment may carry it.
 wire::Flags cwr_flag(Connection& c, const Plan& plan);
 
-// An acceptable segment with data came, under this ECN field: the echo begins or ends, and what is
-// owed for earlier data is cut off from it. True if this segment's ACK must not be delayed: to be
-// followed by notify_ce() once its data is taken.
+// An acceptable segment with data arrived with this ECN field: starts or stops the echo; ACKs
+// pending for earlier data stay separate. True if the ACK of this segment must not be delayed: call
+// notify_ce() after its data is accepted.
 bool process_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags flags);
 void notify_ce(Engine& e, Connection& c);
 
-// Whether an echo at the smallest window has new data wait still, though nothing is in flight.
+// Whether, after an ECE at the minimum window, new data must still wait although nothing is in
+// flight.
 inline bool holds_back(const Engine& e, const Connection& c, const InFlightState& a) {
   return c.ecn.tx && e.state->now < a.pace_at && c.congestion.cwnd.count <= c.mss;
 }
-// An acceptable ACK with ECE came; `newly`: octets that it acknowledges for the first time.
+// An acceptable ACK with ECE arrived; `newly`: octets that it acknowledges for the first time.
 void process_ece(Engine& e, Connection& c, Bytes newly);
 
 }  // namespace lockstep::tcp::ecn

@@ -1,20 +1,22 @@
-// Who may keep data above gaps: a share for each remote, and age under pressure.
+// Limits on data stored above gaps: a share for each remote host; old data is evicted under
+// pressure.
 #pragma once
 
 #include "core/tcp/engine.hpp"
 
 namespace lockstep::tcp::gaps {
 
-// Whether `missing` more blocks and, if `fresh`, one more range may be kept above a gap of this
-// connection. What others left above old gaps gives way if it must. Costs O(1), and what gives way.
+// Whether `missing` more blocks and, if `fresh`, one more range may be stored above a gap of this
+// connection. Evicts data above old gaps of other connections if necessary. O(1) plus the
+// evictions.
 bool make_room(Engine& e, const Connection& c, const InFlightState& a, Count missing, bool fresh);
 
-// The connection holds so many more blocks, or one more range, above gaps; or less of them.
+// Account for blocks or one range above gaps that the connection has gained or released.
 void add_blocks(Engine& e, const Connection& c, InFlightState& a, Count blocks);
 void remove_blocks(Engine& e, const Connection& c, InFlightState& a, Count blocks);
 void add_range(Engine& e, const Connection& c, InFlightState& a);
 void remove_range(Engine& e, const Connection& c, InFlightState& a);
-// RCV.NXT has moved, or the first range came: the gap that is open now begins to age.
+// RCV.NXT advanced, or the first range was stored: restarts the age of the gap.
 void renew(Engine& e, InFlightState& a);
 
 }  // namespace lockstep::tcp::gaps

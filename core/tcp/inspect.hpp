@@ -1,4 +1,4 @@
-// What an observer sees: a connection's variables, its invariants, and the field values of all.
+// Inspection: a connection's variables, its invariants, and the field values for fingerprints.
 #pragma once
 
 #include "core/tcp/engine.hpp"
@@ -6,17 +6,18 @@
 namespace lockstep::tcp {
 
 ConnectionInfo inspect(Engine& e, ConnectionId id);
-// The state that the wire would find: LISTEN if only a listener matches.
+// The state that an arriving segment would find: LISTEN if only a listener matches.
 State state_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address);
-// How much of all that the connection has sent is acknowledged, our SYN with it; none if there is
-// no connection.
+// How much of what the connection sent is acknowledged, the SYN included; zero if there is no
+// connection.
 Bytes acknowledged_of(const Engine& e, const FourTuple& tuple, std::uint16_t local_address);
-// CHECKs what must hold of one connection between any two events.
+// CHECKs the invariants of one connection, which hold between any two events.
 void check_invariants(Engine& e, Connection& c);
-// CHECKs that each pool's used slots are those that its owners hold.
+// CHECKs that the used slots of each pool are exactly those that its owners hold.
 void check_conservation(Engine& e);
 
-// Where field values go: exact ones, or relative to `origin` and without slots and generations.
+// Receives field values: exact ones, or (canonical) relative to `origin` and without slots and
+// generations.
 class FieldSink {
  public:
   constexpr void add(std::uint64_t value) { print_.add(value); }
@@ -28,7 +29,7 @@ class FieldSink {
     add(value.high);
     add(value.low);
   }
-  // Only in the exact print: slots, generations and counters.
+  // For values that only the exact fingerprint includes: slots, generations and counters.
   void add_exact(std::uint64_t value) {
     if (!canonical) {
       add(value);
@@ -47,9 +48,9 @@ class FieldSink {
 void visit_connection(Engine& e, Connection& c, FieldSink& sink);
 void visit_time_wait(const Engine& e, Index record, FieldSink& sink);
 void visit_half_open(const Engine& e, Index half_open, FieldSink& sink);
-// What is remembered of servers for Fast Open.
+// The Fast Open cache of servers.
 void visit_fast_open(const Engine& e, FieldSink& sink);
-// Cookies that have opened connections, and are good still.
+// The cookies that have opened connections and are still valid.
 void visit_used_cookies(const Engine& e, FieldSink& sink);
 void visit_listener(const Engine& e, Index slot, FieldSink& sink);
 

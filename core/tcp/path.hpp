@@ -10,23 +10,23 @@ namespace lockstep::tcp {
 // Octets of the IP and TCP headers, without options.
 inline std::uint32_t header_bytes(const Connection& c) { return c.remote.is_v4() ? 40 : 60; }
 
-// Octets of each packet besides its data: headers, and what is in all of them whatever they are.
+// Octets of each packet besides its data: headers and the options that every segment carries.
 inline std::uint32_t overhead(const Connection& c) {
   return header_bytes(c) + steady_options_bytes(c).count;
 }
-// The largest packet that we send.
+// The largest packet that this connection sends.
 inline std::uint32_t packet_bytes(const Connection& c) { return c.mss + overhead(c); }
 
-// An ICMP error says that a packet of ours was too big. Drop::none if it is believed, now or once
-// progress has stalled; icmp_quote_unknown, icmp_quote_outside or icmp_mtu_refused.
+// An ICMP error reports that a packet of ours was too big. Returns Drop::none if it is used now or
+// will be used if progress stalls; otherwise icmp_quote_unknown, icmp_quote_outside or
+// icmp_mtu_refused.
 Drop process_packet_too_big(Engine& e, const internet::IcmpError& error,
                             std::uint16_t local_address);
 
-// The retransmission timer fired: what was told and not believed at once is believed now.
+// The retransmission timer fired: uses the reported MTU that was not used at once.
 void believe_pending_mtu(Engine& e, Connection& c);
 
-// The size of segments follows what is known of the path. Only while something is known of any
-// path, or was of this one.
+// Sets the segment size from what is stored for the path. Call only if path_may_differ().
 void follow_path(Engine& e, Connection& c);
 
 // Whether follow_path has something to do.

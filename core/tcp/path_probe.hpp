@@ -1,4 +1,4 @@
-// Packetization-layer path MTU discovery (RFC 4821): probes of real data, and black holes.
+// Packetization-layer path MTU discovery (RFC 4821): probes with real data, black hole detection.
 #pragma once
 
 #include "core/tcp/engine.hpp"
@@ -6,32 +6,32 @@
 
 namespace lockstep::tcp::path_probe {
 
-// What a connection whose path is limited does next: nothing of it, hold new data back until the
-// window has room for a probe, or send one.
+// What a connection with a limited path does next: nothing, hold back new data until the window has
+// space for a probe, or send a probe.
 enum class Step : std::uint8_t { none, hold, probe };
-// Fills `out` for a probe: one segment that is larger than the path is known to carry. O(1).
+// Fills `out` for a probe: one segment larger than the known path MTU. O(1).
 Step plan(Engine& e, Connection& c, Plan& out);
-// The planned probe leaves.
+// The planned probe is sent.
 void note_sent(Engine& e, Connection& c, const Plan& plan);
-// Octets up to `end` leave again: a probe among them would prove nothing any more.
+// [begin, end) is retransmitted: a probe in that range can no longer prove anything.
 void note_again(InFlightState& a, Sequence begin, Sequence end);
 
-// SND.UNA has moved while a probe is out, or while a message about a packet is not believed yet.
+// SND.UNA advanced while a probe is in flight or a reported MTU is pending.
 void on_advance(Engine& e, Connection& c, InFlightState& a);
-// A recovery begins. True: the probe alone was lost, which says nothing of congestion.
+// A recovery starts. True: only the probe was lost, which is no sign of congestion.
 bool lost_alone(Engine& e, Connection& c);
-// Of such a recovery: there are other losses after all, or none and it is over.
+// In such a recovery: other losses were found, or it is over without any.
 void lost_more(Engine& e, Connection& c);
 inline void end_suppression(Connection& c, InFlightState& a) {
   if (a.path_probe.suppressed) {
     a.path_probe.suppressed = false;
-    // The size of a segment may have grown since.
+    // The MSS may have grown since.
     c.congestion.ssthresh = most(a.path_probe.ssthresh, Bytes{2u * c.mss});
   }
 }
-// Whether the board knows of a loss outside of the probe.
+// Whether the scoreboard knows of a loss outside the probe.
 bool knows_more(const Engine& e, const InFlightState& a);
-// The retransmission timer fired, before congestion control answers it.
+// The retransmission timer fired; called before congestion control handles it.
 void on_timeout(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp::path_probe

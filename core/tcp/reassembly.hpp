@@ -1,11 +1,11 @@
-// Data into order: frames on loan within the turn, the block store beyond it, FIN in its place.
+// Received data: lent frames within the turn, the block store after it; out-of-order data; FIN.
 #pragma once
 
 #include "core/tcp/engine.hpp"
 
 namespace lockstep::tcp {
 
-// What a segment still brings after it was trimmed to the window.
+// The part of a segment that is left after trimming it to the window.
 struct SegmentData {
   Sequence begin;
   std::span<const std::byte> bytes;
@@ -14,21 +14,21 @@ struct SegmentData {
   Sequence end() const { return begin + Bytes{static_cast<std::uint32_t>(bytes.size())}; }
 };
 
-// Takes the data of an acceptable segment: delivers what is in order, keeps what is above a gap,
-// owes the ACKs that this asks for. Returns why data was refused, or none.
+// Accepts the data of an acceptable segment: delivers what is in order, stores what is above a gap,
+// and queues the required ACKs. Returns why data was refused, or Drop::none.
 Drop accept_data(Engine& e, Connection& c, const SegmentData& data, const wire::Segment& segment);
-// RCV.NXT may have reached the peer's FIN: moves over it, tells, and changes the state.
+// If RCV.NXT has reached the peer's FIN: advances over it, notifies the application, changes state.
 void process_fin_if_due(Engine& e, Connection& c);
 
 std::span<const std::byte> readable(Engine& e, Connection& c, Bytes skip);
 void consume(Engine& e, Connection& c, Bytes bytes);
 
-// Copies what is unread of the frames on loan into the store. Its blocks were taken on arrival.
+// Copies unread data of lent frames into the store. Its blocks were reserved on arrival.
 void settle_loans(Engine& e);
 
-// Forgets all that is above gaps, or unread. Blocks go back with the latter.
+// Discards all data above gaps, or all unread data. The latter also returns the blocks.
 void drop_extents(Engine& e, const Connection& c, InFlightState& a);
-// The same, of a connection that goes on: the peer has to send it again.
+// Discards data above gaps of a connection that continues: the peer must retransmit it.
 void give_up_gaps(Engine& e, Connection& c);
 void drop_unread(Engine& e, Connection& c);
 

@@ -1,4 +1,4 @@
-// Applications that were refused for want of room in a pool, and when they are told to try again.
+// Applications whose calls were refused because a pool was full, and when `room` notifies them.
 #pragma once
 
 #include <algorithm>
@@ -7,24 +7,24 @@
 
 namespace lockstep::tcp {
 
-// How many blocks are receiving's alone, and how many are writing's. Two stacks that both filled
-// theirs with data to send could never open a window to each other again; and an application that
-// reads no more than it can write would wait for its own octets if unread ones filled the store.
+// How many blocks are reserved for receiving, and how many for writing. Two stacks that both filled
+// their stores with data to send could never open a window to each other; and an application that
+// reads no more than it can write would block if unread data filled the store.
 inline Count blocks_kept_to_receive(const Config& config) {
   return {std::max(2 * config.reserve_blocks.value, config.blocks_max.value / 4)};
 }
 inline Count blocks_kept_to_write(const Config& config) {
   return {(config.blocks_max.value - blocks_kept_to_receive(config).value) / 3};
 }
-// How many of the blocks that writing may take are for connections that have nothing queued: one
-// for each connection that there can be, as far as a third of them goes. However many peers shut
-// their windows for ever, whoever has nothing in flight can say something. A store of a few dozen
-// blocks keeps none.
+// How many of the blocks for writing are reserved for connections with nothing queued: one per
+// possible connection, at most a third of those blocks. So a connection with nothing in flight can
+// always send, however many peers keep their windows closed. A store with fewer than 64 blocks for
+// writing reserves none.
 inline Count blocks_kept_for_first(const Config& config) {
   std::uint32_t const writing = config.blocks_max.value - blocks_kept_to_receive(config).value;
   return {writing < 64 ? 0 : std::min(config.connections_max.value, writing / 3)};
 }
-// How many blocks writing may still take.
+// How many blocks writing may still use.
 inline std::uint32_t blocks_to_write(const Engine& e) { return e.pools.blocks.room_to_write(); }
 // How many octets a connection may still write, as far as the store is concerned.
 inline std::uint64_t octets_to_write(const Engine& e, const memory::SendStore& queue) {
@@ -39,16 +39,17 @@ inline std::uint64_t octets_to_write(const Engine& e, const memory::SendStore& q
   return (queue.empty() ? e.config.block_bytes : queue.room_in_last(e.pools)).count;
 }
 
-// The application of this connection was refused: `room` will be told, once, when there is some. In
-// the order of their asking, each kind of room by itself. O(1).
+// A call on this connection was refused: `room` is reported once, when resources are free.
+// Connections are notified in the order of their refusals, each kind of resource separately. O(1).
 void want_resource(Engine& e, Connection& c, Resource kind);
-// Everything was told of a connection that waits: it takes its place among the others that do.
+// All other events of this connection were reported: it joins the queue of those that wait for
+// `room`.
 void wait_for_room(Engine& e, Connection& c);
-// It waits no longer.
+// The connection stops waiting.
 void forget_room(Engine& e, Connection& c);
-// Tells as many as there is room for: nobody in vain, as long as nobody else comes first.
+// Notifies as many connections as there are resources for.
 void notify_resources(Engine& e);
-// Whether notify_resources() would tell anybody, given that somebody waits. O(1).
+// Whether notify_resources() would notify any, if one is waiting. O(1).
 bool room_to_tell(const Engine& e);
 
 }  // namespace lockstep::tcp

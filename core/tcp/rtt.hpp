@@ -6,19 +6,20 @@
 
 namespace lockstep::tcp {
 
-// Takes one measurement, of a segment that was sent once (Karn) or by a timestamp, and computes the
-// timeout from it. Each of `samples` of a round trip counts for so much less (RFC 7323 4.2).
+// Adds one measurement, of a segment that was sent once (Karn) or by a timestamp, and computes the
+// RTO. Each of `samples` measurements in a round trip gets proportionally less weight (RFC 7323
+// 4.2).
 void add_rtt_sample(RttVariables& rtt, Duration measured, const Config& config,
                     Count samples = Count{1});
-// The first sample of what left after a timeout that was none (RFC 4015): the estimate begins anew
-// with it, but the timeout gets no shorter than it was before.
+// The first sample of data sent after a spurious timeout (RFC 4015): restarts the estimate from it,
+// but the RTO is not set below its previous value.
 void begin_again(RttVariables& rtt, const RttBefore& before, Duration measured,
                  const Config& config);
-// The estimate is again what it was before that timeout; the timeout itself stays.
+// Restores the estimate of before that timeout; the RTO is kept.
 void set_aside(RttVariables& rtt, const RttBefore& before);
-// The timer expired: the timeout doubles, up to its bound.
+// The timer expired: doubles the RTO, up to its maximum.
 void back_off(RttVariables& rtt, const Config& config);
-// The handshake is over. If its SYN timed out, the timeout starts from three seconds.
+// The handshake is complete. If our SYN was retransmitted, the RTO starts at three seconds.
 void begin_data(RttVariables& rtt, bool syn_lost, const Config& config);
 
 Duration srtt_of(const RttVariables& rtt);

@@ -1,4 +1,4 @@
-// Which blocks an ACK of ours reports: what lies above gaps, and what came twice (RFC 2018, 2883).
+// The SACK blocks that our ACKs report: data above gaps, and duplicates (RFC 2018, 2883).
 #pragma once
 
 #include <array>
@@ -8,28 +8,28 @@
 
 namespace lockstep::tcp {
 
-// The blocks of one ACK, the newest first; a duplicate's, if there is one, before all others.
+// The blocks of one ACK, newest first; a D-SACK block, if any, precedes the others.
 struct Report {
   std::uint8_t count = 0;
   bool duplicate = false;
   std::array<wire::SackBlock, wire::sack_blocks_max> blocks;  // `count` of them are valid
 };
 
-// Octets of sequence space that came twice: told by the next ACK.
+// Octets that were received twice: the next ACK reports them.
 void note_duplicate(InFlightState& a, const Range& range);
-// What of a segment's data has been received before: the first such part. To be called before the
-// data is taken.
+// Finds the first part of a segment's data that was received before. Call it before the data is
+// accepted.
 void find_duplicate(const Engine& e, const Connection& c, InFlightState& a,
                     const wire::Segment& segment);
-// The ACK owed at `index` reports what there is to report now: that it leaves later, or together
-// with others, changes nothing of it (law 8).
+// Fixes the report of the pending ACK at `index` now, so that it does not depend on when the ACK is
+// sent or on bursts (law 8).
 void attach_report(Engine& e, const Connection& c, InFlightState& a, Index index);
-// The ACK owed will not leave as such: its duplicate is told by the next one.
+// The pending ACK will not be sent as such: the next one reports its duplicate.
 void keep_duplicate(const Engine& e, InFlightState& a, Index index);
 
-// What the planned segment reports. A duplicate is told once.
+// The report of the planned segment. A duplicate is reported once.
 Report pop_sack_report(Engine& e, Connection& c, const Plan& plan);
-// How many octets of data a segment that carries it holds: c.mss less the room of the report.
+// The most data that a segment with the report may carry: c.mss less the space of the report.
 std::uint32_t eff_snd_mss_beside_sack(const Connection& c, const InFlightState& a);
 // The most data that a segment may carry now.
 //= rfc9293#3.7.1

@@ -1,4 +1,4 @@
-// The events of a connection that its congestion controller answers: what the rest of TCP calls.
+// Congestion control as the rest of TCP calls it: the events of a connection.
 #pragma once
 
 #include "core/tcp/congestion/controller.hpp"
@@ -6,26 +6,26 @@
 
 namespace lockstep::tcp::congestion {
 
-// The row of a controller.
+// The functions of a controller.
 const Controller& row_of(Congestion congestion);
 
-// The handshake is over; `syn_timeouts`: how often its timer fired for our SYN or SYN-ACK.
+// The handshake is complete; `syn_timeouts`: how often our SYN or SYN-ACK timed out.
 void begin(Engine& e, Connection& c, Count syn_timeouts);
-// This connection's controller from here on; it begins with the window that there is. Only where
+// Switches this connection to another controller, which starts with the current cwnd. Only if
 // accounts are kept.
 void choose(Engine& e, Connection& c, Congestion congestion);
-// An ACK of `newly` octets of new data came, with ECE if `marked`; SND.UNA is moved. In recovery
-// cwnd is not touched.
+// An ACK of `newly` octets of new data arrived, with ECE if `marked`; SND.UNA has advanced. In
+// recovery cwnd is not changed.
 void on_ack(Engine& e, Connection& c, Bytes newly, bool marked);
-// A loss was found, and a recovery begins: sets ssthresh. cwnd is the recovery's to set.
+// A loss was detected and a recovery starts: sets ssthresh. The recovery sets cwnd.
 void on_loss(Engine& e, Connection& c);
-// The first echo of this window came, on an ACK of `newly` octets: sets ssthresh and cwnd.
+// The first ECE of this window arrived, on an ACK of `newly` octets: sets ssthresh and cwnd.
 void on_mark(Engine& e, Connection& c, Bytes newly);
-// The retransmission timer fired: ssthresh, if `first` for this segment, and cwnd.
+// The retransmission timer fired: sets cwnd, and ssthresh if `first` timeout of this segment.
 void on_timeout(Engine& e, Connection& c, bool first);
-// Data is to be sent after more than a timeout of silence.
+// Data is to be sent after an idle period longer than the RTO.
 void on_idle(Engine& e, Connection& c);
-// Octets per second at which the controller wants data to leave; 0: it leaves that to pacing.hpp.
+// The controller's pacing rate in octets per second; 0: pacing.hpp computes one.
 std::uint64_t pacing_rate(Engine& e, Connection& c);
 
 }  // namespace lockstep::tcp::congestion

@@ -1,4 +1,4 @@
-// What a congestion controller is: a row of functions, and what they are told.
+// The interface of a congestion controller: a table of functions, and their arguments.
 #pragma once
 
 #include <string_view>
@@ -17,10 +17,10 @@ constexpr Bytes capped(std::uint64_t octets) {
 
 // One connection, as its controller sees it.
 struct Subject {
-  CongestionVariables& v;  // cwnd, ssthresh, and `kept`: for the life of the connection
-  ControllerState& state;  // zero whenever data is sent for the first time since it was idle
+  CongestionVariables& v;  // cwnd, ssthresh, and `kept`, for the life of the connection
+  ControllerState& state;  // zeroed whenever the connection sends data after having been idle
   const Config& config;
-  Bytes smss;  // the largest data that we send in a segment
+  Bytes smss;  // the largest data segment that we send
   Instant now;
 };
 
@@ -31,27 +31,27 @@ struct Acked {
   Sequence nxt;          // SND.NXT
   Duration srtt;         // zero: no sample yet
   bool marked = false;   // it carries ECE
-  bool limited = false;  // the application, not cwnd, has bounded what is out in this round
+  bool limited = false;  // the application, not cwnd, limited the flight in this round
   RateSample sample;     // valid only where wants_marks()
 };
 
-// Why the window has to shrink.
+// Why the window must be reduced.
 enum class Signal : std::uint8_t { loss, mark, timeout };
 
-// One controller. Every function is pure but for what Subject refers to.
+// One controller. Its functions change only what Subject refers to.
 struct Controller {
-  std::string_view name;  // as files write it
-  // An ACK of new data outside of recovery and without ECE: cwnd grows, or stays.
+  std::string_view name;  // as in configuration files
+  // An ACK of new data outside recovery and without ECE: cwnd grows or stays.
   void (*on_ack)(Subject& s, const Acked& acked);
-  // The network is congested, `flight` octets being out: the window from here on, and what has to
-  // be remembered. cwnd is still the old one; the caller sets it, and ssthresh, each with its
-  // least value.
+  // The network is congested with `flight` octets in flight: returns the new window and stores what
+  // the controller needs later. cwnd still has its old value; the caller sets cwnd and ssthresh and
+  // applies their minima.
   Bytes (*reduced)(Subject& s, Bytes flight, Signal signal);
-  // The connection begins, cwnd is the initial window; null: nothing to be done.
+  // The connection starts, cwnd is the initial window; null: nothing to do.
   void (*begin)(Subject& s) = nullptr;
-  // Every ACK of new data, before anything else is made of it; null: nothing to be done.
+  // Every ACK of new data, before all other processing; null: nothing to do.
   void (*on_any_ack)(Subject& s, const Acked& acked) = nullptr;
-  // Octets in a second at which data may leave; null: what pacing.hpp makes of cwnd and SRTT.
+  // Pacing rate in octets per second; null: pacing.hpp computes it from cwnd and SRTT.
   std::uint64_t (*pacing_rate)(const Subject& s) = nullptr;
 };
 

@@ -5,36 +5,36 @@
 
 namespace lockstep::tcp::reno {
 
-// What a connection tells its controller besides the event: in octets.
+// The state of a connection that the functions need, in octets.
 struct Flight {
   Bytes size;  // sent and not acknowledged
   Bytes smss;  // largest segment that we send
 };
 
-// The handshake is over; `syn_timeouts`: how often its timer fired for our SYN or SYN-ACK.
+// The handshake is complete; `syn_timeouts`: how often our SYN or SYN-ACK timed out.
 void begin(CongestionVariables& c, Bytes smss, Count syn_timeouts, const Config& config);
 Bytes initial_window(Bytes smss, InitialWindow rule);
-// The two phases of growth, for an ACK of `newly` octets of new data outside of recovery.
+// The two growth phases, for an ACK of `newly` octets of new data outside recovery.
 void slow_start(CongestionVariables& c, Bytes newly, Bytes smss);
 void avoid(CongestionVariables& c, Bytes newly, Bytes smss);
-// Whichever it is in: what on_ack does without HyStart++.
+// slow_start() or avoid() by ssthresh: what on_ack does without HyStart++.
 void grow(CongestionVariables& c, Bytes newly, Bytes smss);
-// The rows of Controller.
+// Functions of Controller.
 void on_ack(congestion::Subject& s, const congestion::Acked& acked);
 Bytes reduced(congestion::Subject& s, Bytes flight, congestion::Signal signal);
 
-// What follows is recovery without SACK, whichever controller set ssthresh.
-// The duplicate ACK that asks for fast retransmit: recovery begins, ssthresh is set already.
+// Recovery without SACK, for every controller.
+// The third duplicate ACK triggers fast retransmit: enters recovery; ssthresh is already set.
 void enter_recovery(CongestionVariables& c, Bytes smss);
 // A further duplicate ACK in recovery.
 void inflate(CongestionVariables& c, Flight flight);
 // An ACK of `newly` octets in recovery that does not cover `recover`.
 void on_partial_ack(CongestionVariables& c, Bytes newly, Bytes smss);
-// An ACK that covers `recover`; `flight` is what is still out after it.
+// An ACK that covers `recover`; `flight` is what is still in flight after it.
 void leave_recovery(CongestionVariables& c, Flight flight);
-// The retransmission timer fired; ssthresh is set already.
+// The retransmission timer fired; ssthresh is already set.
 void on_timeout(CongestionVariables& c, Bytes smss);
-// Nothing was sent for longer than the timeout.
+// Nothing was sent for longer than the RTO.
 void on_idle(CongestionVariables& c, Bytes smss, const Config& config);
 
 }  // namespace lockstep::tcp::reno

@@ -1,4 +1,4 @@
-// What controllers and their helpers remember while something is in flight: no logic.
+// State of controllers and their helpers, kept while data is in flight: no logic.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace lockstep::tcp {
 
-// HyStart++ (RFC 9406). An RTT of zero stands for infinity: there was none yet.
+// HyStart++ (RFC 9406). An RTT of zero means infinity: no sample yet.
 struct HyStart {
   Sequence window_end;   // the round ends when this is acknowledged, while `begun`
   Duration last_min;     // lastRoundMinRTT
   Duration current_min;  // currentRoundMinRTT
   Duration baseline;     // cssBaselineMinRtt, while `conservative`
   std::uint8_t samples = 0;
-  std::uint8_t rounds = 0;  // of conservative slow start, the one it began in included
+  std::uint8_t rounds = 0;  // of conservative slow start, including the one in which it began
   bool begun = false;
   bool conservative = false;  // in CSS
 };
 
-// CUBIC (RFC 9438): one stage of congestion avoidance.
+// CUBIC (RFC 9438): one congestion avoidance stage.
 struct Cubic {
   std::uint64_t estimate = 0;  // W_est, in octets with 16 bits of fraction
-  Duration elapsed;            // t: since the stage began, less what the application left unused
-  Instant last;                // when t was brought up to date
+  Duration elapsed;            // t: since the stage began, without application-limited time
+  Instant last;                // when t was last updated
   Bytes origin;                // W_max of this stage
   std::uint32_t k = 0;         // K in 1/4096 s
   bool running = false;
@@ -41,12 +41,12 @@ struct Dctcp {
   bool begun = false;
 };
 
-// All zero when the connection has sent nothing since it was idle.
+// All zero if the connection has sent nothing since it was idle.
 struct ControllerState {
   constexpr ControllerState() : cubic{} {}
 
-  Sequence round_end;  // `peak` counts up to here, while `peak` is not zero
-  Bytes peak;          // the most that was in flight in this round
+  Sequence round_end;  // end of the round that `peak` measures, while `peak` is not zero
+  Bytes peak;          // the most octets in flight in this round
   HyStart slow;
   union {
     Cubic cubic;
@@ -54,33 +54,33 @@ struct ControllerState {
   };
 };
 
-// One segment on its way, remembered so that its ACK tells a rate and a round-trip time.
+// One segment in flight, recorded so that its ACK gives a rate and an RTT sample.
 struct TxStamp {
-  Sequence end;        // an ACK of this is the segment's
-  Sequence delivered;  // SND.UNA when it left
+  Sequence end;        // an ACK of this octet acknowledges the segment
+  Sequence delivered;  // SND.UNA when it was sent
   Instant sent_at;
-  Instant delivered_at;   // when SND.UNA had moved last before it left
-  Instant first_sent_at;  // when the segment left whose ACK came last before it left
+  Instant delivered_at;   // when SND.UNA had last advanced before it was sent
+  Instant first_sent_at;  // send time of the segment acknowledged last before this one was sent
   memory::Index next = memory::nil;
-  bool limited = false;  // the application had no more to send at some time since
+  bool limited = false;  // the application had nothing more to send at some time since
 };
 
-// The marks of a connection, oldest first, and what the next one will hold.
+// The marks of a connection, oldest first, and the values for the next one.
 struct Marks {
   memory::Index first = memory::nil;
   memory::Index last = memory::nil;
   std::uint32_t count = 0;
-  Sequence limited_until;  // what is sent up to here is limited by the application
+  Sequence limited_until;  // data up to here is application-limited
   Instant delivered_at;
   Instant first_sent_at;
 };
 
-// What one ACK of new data tells of the path. Nothing, if none of what it covers bore a mark.
+// A rate sample from one ACK of new data. Not valid if none of the data it covers had a mark.
 struct RateSample {
-  Bytes delivered;       // octets that were delivered ...
-  Duration interval;     // ... in this time: the longer one of sending and of acknowledging
-  Duration rtt;          // of the newest segment with a mark
-  bool limited = false;  // by the application: the path may carry more
+  Bytes delivered;       // octets delivered ...
+  Duration interval;     // ... in this time: the longer of the send and ACK intervals
+  Duration rtt;          // of the newest marked segment
+  bool limited = false;  // application-limited: the path may carry more
   bool valid = false;
 };
 

@@ -8,28 +8,28 @@
 
 namespace lockstep::tcp {
 
-// A clock of 4 microseconds plus a keyed hash of the four-tuple.
+// A 4-microsecond clock plus a keyed hash of the four-tuple.
 Sequence initial_sequence(const Config& config, const FourTuple& tuple, Instant now);
 
-// The lower half of a keyed hash of both addresses, the remote port and `local`, for all that is
-// drawn for a four-tuple.
+// The lower half of a keyed hash of both addresses, the remote port and `local`; used for
+// everything derived from a four-tuple.
 std::uint32_t tuple_hash(HashKey key, const FourTuple& tuple, Port local);
 
-// Where the ports of the connections between two addresses and to one remote port begin.
+// Where port selection starts for two addresses and one remote port.
 struct PortOffset {
   std::uint32_t value = 0;
 };
 PortOffset port_offset(const Config& config, const FourTuple& tuple);
 
-// The `attempt`-th port to try from an offset; `drawn` counts the ports drawn so far, so that one
-// remote sees its ports move on.
+// The `attempt`-th port to try from an offset; `drawn` counts the ports drawn so far, so that
+// successive connections to one remote get successive ports.
 Port candidate_port(const Config& config, PortOffset offset, std::uint32_t drawn, Count attempt);
 
-// An offset and what it is for: connections to one server follow one another. No state, as it
-// follows from the configuration alone.
+// A cached offset and its key, because connections to one server often follow one another. Not part
+// of the state: it follows from the configuration alone.
 struct KnownOffset {
   IpAddress local;
-  Endpoint remote;  // port 0: none is known
+  Endpoint remote;  // port 0: empty
   PortOffset offset;
 };
 

@@ -1,4 +1,4 @@
-// SYN cookies that have opened a connection: which they were, for as long as they are good.
+// SYN cookies that have opened a connection, stored until they expire.
 #pragma once
 
 #include "core/tcp/engine.hpp"
@@ -6,18 +6,18 @@
 
 namespace lockstep::tcp {
 
-// What is known of the cookies that a four-tuple had.
+// What is stored about the cookies of a four-tuple.
 struct CookieUse {
-  bool this_one = false;  // this very cookie has opened a connection
+  bool this_one = false;  // this cookie has opened a connection
   bool another = false;   // another one has, and no SYN was answered by a cookie since
 };
 
-// `tuple_secret` is the keyed hash of the tuple, as of tuple_secret() in cookies.hpp. O(1).
+// `tuple_secret`: the keyed hash returned by tuple_secret() in cookies.hpp. O(1).
 CookieUse cookie_use_of(const Engine& e, std::uint64_t tuple_secret, Sequence cookie);
-// Remembers it. A full place forgets the cookie that is good for the shortest time: the ACK of that
-// one, if it comes again, may open one connection more, and no honest one fails for it.
+// Stores a used cookie. A full place replaces the cookie that expires first: a replay of that one's
+// ACK may then open one more connection, but no legitimate ACK fails.
 void spend(Engine& e, std::uint64_t tuple_secret, Sequence cookie, Instant until);
-// The tuple begins anew, by a SYN that a cookie answers.
+// A SYN of this tuple is answered by a cookie: the tuple starts afresh.
 void forgive(Engine& e, std::uint64_t tuple_secret);
 
 }  // namespace lockstep::tcp

@@ -1,20 +1,20 @@
-// Losses by time (RFC 8985): lost is what left well before something that has arrived.
+// Loss detection by time (RFC 8985): data is lost if data sent well after it was delivered.
 #pragma once
 
 #include "core/tcp/recovery/scoreboard.hpp"
 
 namespace lockstep::tcp::rack {
 
-// The least round trip of late, for as long as anything is in flight; SRTT until one was seen.
+// The least RTT of recent time, kept while data is in flight; SRTT before the first sample.
 Duration least_rtt(const Connection& c, const InFlightState& a);
-// An ACK is on the board: what it says of the round trip and of reordering, and what is lost by
-// now. `over`: it has ended a recovery. Returns when what is doubtful becomes lost, or never.
+// The scoreboard contains the ACK: updates RTT and reordering, and detects losses. `over`: the ACK
+// ended a recovery. Returns when data still in doubt becomes lost, or never.
 Instant on_ack(Engine& e, Connection& c, Board& board, const AckSample& news, bool over);
-// What is lost at `at`; returns as on_ack does.
+// Detects losses at time `at`; returns as on_ack does.
 Instant find_losses(Engine& e, Connection& c, Board& board, Instant at);
-// The retransmission timer fired: the first segment is lost, and what is old enough.
+// The retransmission timer fired: the first segment is lost, and all that is old enough.
 void lose_on_timeout(Engine& e, Connection& c, Board& board);
-// From now on a lost retransmission means more congestion: the last answer to it was given now.
+// cwnd was reduced for a loss now: the loss of a retransmission sent later is new congestion.
 void responded(Engine& e, InFlightState& a);
 
 }  // namespace lockstep::tcp::rack

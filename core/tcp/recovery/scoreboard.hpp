@@ -1,36 +1,36 @@
-// The scoreboard: all that is sent and not acknowledged cumulatively, in ranges of one fate each.
+// The scoreboard: all data in flight, as ranges whose octets have the same status.
 #pragma once
 
 #include "core/tcp/engine.hpp"
 
 namespace lockstep::tcp {
 
-// Octets that an ACK has newly told of, as the board knew them: by which transmission they left.
+// Octets newly delivered by an ACK, with the state of their transmission as the board had it.
 struct Delivered {
   Sequence end;
   Instant sent_at;
   bool retransmitted = false;  // they were retransmitted at some time
 };
 
-// What one ACK has told of.
+// The result of one ACK.
 struct AckSample {
-  Instant arrived;        // set by the caller, as is the next
-  Duration least_rtt;     // what was sent again cannot have come back faster
-  bool has_echo = false;  // timestamps are spoken: the echo, in ticks of our clock
+  Instant arrived;        // set by the caller; so is least_rtt
+  Duration least_rtt;     // a retransmission cannot be acknowledged sooner than this
+  bool has_echo = false;  // timestamps are in use: the echo, in ticks of our clock
   std::uint32_t echo = 0;
-  Bytes delivered;  // newly, by number or by SACK
+  Bytes delivered;  // newly, cumulatively or by SACK
   Bytes newly_sacked;
-  bool reordered = false;  // what was sent once came after what had left later
-  Bytes overtaken;         // ... from its first octet to the last of those, at most
+  bool reordered = false;  // data sent once arrived after data that was sent later
+  Bytes overtaken;         // ... maximum distance from its first octet to the end of the latter
   bool has_duplicate = false;
   wire::SackBlock duplicate;  // reported by D-SACK
-  bool has_newest = false;    // of all that was delivered the part that left last
+  bool has_newest = false;    // the delivered part that was sent last
   Delivered newest;
 };
 
-// A handle on the board of one connection. While it tracks, its ranges tile [SND.UNA, SND.NXT).
-// It tracks from the first SACK on, with Config::rack from the first octet on, until all is
-// acknowledged. Bounded: Config::sent_max for all connections, sent_per_connection for one.
+// Access to the scoreboard of one connection. While it tracks, its ranges cover [SND.UNA, SND.NXT)
+// without overlap. It tracks from the first SACK on (with Config::rack from the first octet) until
+// all is acknowledged. Limits: Config::sent_max for all connections, sent_per_connection for one.
 //= rfc6675#3
 //# 6675:S6675-14 ranges of octets, whatever segments they left in
 class Board {
@@ -39,73 +39,74 @@ class Board {
       : e_(e), s_(a.board), order_(s_.order, e.sent.view()), age_(s_.age, e.sent.view()) {}
 
   bool tracks() const { return !order_.empty(); }
-  // Octets in the network by RFC 6675's SetPipe, kept up to date by every change.
+  // Octets in the network by RFC 6675's SetPipe, updated by every change.
   //= rfc6675#4
-  //# 6675:S6675-2, 6675:S6675-15 what is not lost counts once, what was sent again once more
+  //# 6675:S6675-2, what is not lost counts once, a retransmission once more
   Bytes pipe() const { return s_.pipe; }
   Bytes sacked() const { return s_.sacked; }
-  // Lost and not sent again.
+  // Lost and not retransmitted.
   Bytes lost_not_retransmitted() const { return s_.lost_not_retransmitted; }
-  // Where the lowest range ends, and where the highest SACKed one does.
+  // The end of the lowest range.
   Sequence first_end() const { return at(order_.first()).end; }
   bool first_sacked() const { return first().sacked; }
   const Sent& first() const { return at(order_.first()); }
 
-  // Begins to track what is in flight, all of it since `sent_at` at the latest. False: no record
-  // is free.
+  // Starts tracking the data in flight, with `sent_at` as its time of transmission. False: no
+  // record is free.
   bool begin(const Range& range, Instant sent_at);
-  // New octets up to `end` leave now, in order. The board gives up if it has no room at all.
+  // New octets up to `end` are sent now, in order. Gives the scoreboard up if no record is free.
   void sent(Sequence end);
-  // Octets leave again. `end` is at most SND.NXT.
+  // Octets are retransmitted. `end` is at most SND.NXT.
   void sent_again(Sequence begin, Sequence end);
 
-  // All below `ack` is delivered and goes.
+  // All below `ack` is delivered and removed.
   void acknowledge(Sequence ack, AckSample& news);
-  // [begin, end), within what is tracked, has been received. O(ranges between), O(1) mostly.
+  // [begin, end), inside the tracked range, was received. O(ranges between), mostly O(1).
   void sack(Sequence begin, Sequence end, AckSample& news);
 
-  // RFC 6675's IsLost for all octets at once: it is true below an edge and false above.
+  // RFC 6675's IsLost for all octets: true below the edge, false above it.
   void lose_below_edge(const Connection& c);
   // At least DupThresh ranges, or more than DupThresh - 1 segments' worth of octets, are SACKed.
   bool sacked_enough(const Connection& c) const;
-  // All that is not SACKed is lost: it leaves again, as cwnd allows.
+  // Marks all that is not SACKed as lost; it is retransmitted as cwnd allows.
   void lose_all();
-  // As lose_all, and what was SACKed is forgotten.
+  // As lose_all, and discards the SACK information.
   void lose_all_and_forget();
-  // The first range, and whatever left so long ago.
+  // Marks as lost the first range and all that was sent at least `age` ago.
   void lose_older(Duration age);
-  // What is lost and was not sent again is in flight after all.
+  // Marks what is lost and not retransmitted as in flight again.
   void revive();
-  // Returns the range that it has become part of.
+  // Marks a range as lost. Returns the range that it was merged into.
   Index lose(Index index);
-  // No retransmission so far counts as being in flight: HighRxt is SND.UNA.
+  // No earlier retransmission counts as in flight: HighRxt is SND.UNA.
   void forget_retransmissions();
 
-  // The lowest range that is lost and was not sent again, or nil.
+  // The lowest range that is lost and not retransmitted, or nil.
   Index next_lost();
-  // The lowest range below the highest SACKed octet that was neither SACKed nor sent again, or nil.
+  // The lowest range below the highest SACKed octet that is neither SACKed nor retransmitted, or
+  // nil.
   Index next_doubtful() const;
   // The highest range that is not SACKed, or nil.
   Index last_unsacked() const;
   const Sent& at(Index index) const { return e_.sent[index]; }
 
-  // In order of sending, of what is in flight: for RACK.
+  // Ranges in flight in the order of their last transmission: for RACK.
   Index oldest() const { return age_.first(); }
   Index younger(Index index) const { return age_.next(index); }
 
-  // Where the highest SACKed range ends; SND.UNA if there is none.
+  // The end of the highest SACKed range; SND.UNA if there is none.
   Sequence highest_end(const Connection& c) const {
     return s_.highest == nil ? c.send.una : at(s_.highest).end;
   }
 
-  // Whether this handle has given the board up, for want of records, and from where on what was
-  // lost had not been sent again by then.
+  // Whether this handle has given the scoreboard up because no record was free, and where the
+  // lowest range lay that was then lost and not retransmitted.
   bool gave_up() const { return gave_up_; }
   Sequence lost_from() const { return lost_from_; }
 
-  // Gives every record back.
+  // Returns every record to the pool.
   void clear();
-  // CHECKs all that is kept up to date against all ranges. For tests: O(ranges).
+  // CHECKs the incrementally updated values against all ranges. For tests: O(ranges).
   void check(const Connection& c) const;
 
  private:
@@ -125,12 +126,12 @@ class Board {
   void give_up();
   Index find(Sequence where) const;
   bool forget_lowest(Sequence below);
-  // How a segment came to be known as delivered: with all before it, or above a gap.
+  // How octets became known as delivered: cumulatively, or by a SACK above a gap.
   enum class InboundSegment : std::uint8_t { in_order, above_gap };
   void deliver(const Sent& r, Sequence end, InboundSegment arrival, AckSample& news);
   bool alike(const Sent& left, const Sent& right) const;
   //= rfc8985#4
-  //# 8985:RACK-2 nanoseconds of the world's clock
+  //# 8985:RACK-2 nanoseconds of the caller's clock
   Instant stamp() const { return e_.config.rack ? e_.state->now : Instant{}; }
 
   Engine& e_;

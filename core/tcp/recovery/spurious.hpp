@@ -1,4 +1,4 @@
-// Losses that were none, found out by new data (RFC 5682), D-SACK (2883) or timestamps (3522).
+// Detection of spurious recoveries and timeouts: by F-RTO (RFC 5682), D-SACK (2883), Eifel (3522).
 #pragma once
 
 #include "core/tcp/output.hpp"
@@ -6,33 +6,33 @@
 
 namespace lockstep::tcp::spurious {
 
-// A loss is about to be answered: what the window was before. `timeout`: the timer fired.
+// cwnd is about to be reduced for a loss: stores the state before it. `timeout`: the timer fired.
 void remember(Engine& e, Connection& c, bool timeout);
-// Octets leave again.
+// Octets are retransmitted.
 void note_again(InFlightState& a, Bytes octets);
-// So do these, while an echo is awaited.
+// The same, while an echo is awaited.
 void note_departure(const Engine& e, const Connection& c, InFlightState& a, const Plan& plan);
-// Whether F-RTO watches the timeout: new data goes out in place of what was lost by it.
+// Whether F-RTO is testing the timeout: new data is sent instead of retransmissions.
 inline bool watches(const InFlightState& a) { return a.watch == TimeoutWatch::news; }
 
-// An ACK is on the board: whether it shows that the timeout, or the recovery, was for nothing.
+// An ACK that the scoreboard contains; shows whether the timeout or recovery was spurious.
 struct Shown {
-  bool advances = false;   // SND.UNA moved
-  bool duplicate = false;  // it says nothing new at all
+  bool advances = false;   // SND.UNA advanced
+  bool duplicate = false;  // it acknowledges nothing new
   bool marked = false;     // it has ECE
 };
-// Returns whether cwnd was restored in a way that this ACK must not change any further.
+// Returns whether cwnd was restored in such a way that this ACK must not change it further.
 bool on_ack(Engine& e, Connection& c, Board& board, AckSample& news, const wire::Segment& segment,
             Shown shown);
-// The same without a board: SND.UNA has moved by `newly`, or the ACK is a duplicate.
+// The same without a scoreboard: SND.UNA advanced by `newly`, or the ACK is a duplicate.
 void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes newly);
 void on_plain_duplicate(Engine& e, Connection& c);
 
-// The active part goes, and comes again: what the estimate was before a timeout that was none waits
-// in its place for the first sample of new data.
+// The active part is released and allocated again: meanwhile the estimate of before a spurious
+// timeout is stored in the connection until the first sample of new data.
 void rest_estimate(Connection& c, const InFlightState& a);
 void resume_estimate(Connection& c, InFlightState& a);
-// A round trip was measured by an ACK of all before `ack`, after a timeout that was none.
+// An RTT was measured by an ACK of all before `ack`, after a spurious timeout.
 void adapt_timeout(const Engine& e, Connection& c, Sequence ack, Duration measured);
 
 }  // namespace lockstep::tcp::spurious

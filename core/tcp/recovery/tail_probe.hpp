@@ -1,4 +1,4 @@
-// Tail loss probes (RFC 8985 section 7): one segment that makes the peer speak before a timeout.
+// Tail loss probes (RFC 8985 section 7): one segment that elicits an ACK before a timeout.
 #pragma once
 
 #include "core/tcp/output.hpp"
@@ -6,20 +6,20 @@
 
 namespace lockstep::tcp::tail_probe {
 
-// New data has left, or an ACK of new data came: a probe is due if nothing more is heard.
+// New data was sent, or an ACK of new data arrived: schedules a probe in case no ACK follows.
 void schedule(Engine& e, Connection& c);
-// The timer of the probe fired.
+// The probe timer fired.
 void expire(Engine& e, Connection& c);
-// The probe that is to leave, if there is something to probe with.
+// The probe to send, if there is data for one.
 Plan plan(Engine& e, Connection& c);
-// It leaves; SND.NXT is still the old one.
+// The probe is sent; SND.NXT still has its old value.
 void note_departure(Connection& c, InFlightState& a, const Plan& plan, Sequence end);
-// An ACK is on the board, SND.UNA moved: what it says of a probe in flight.
+// The scoreboard contains an ACK and SND.UNA has advanced: processes it for a probe in flight.
 void on_ack(Engine& e, Connection& c, const wire::Segment& segment, const AckSample& news,
             bool duplicate);
-// An ACK while nothing is in flight: it may still tell that the last probe came twice.
+// An ACK while nothing is in flight: it may report that the last probe was a duplicate.
 void on_idle_ack(Engine& e, Connection& c, const wire::Segment& segment);
-// A recovery begins: the probe is forgotten.
+// A recovery starts: the probe is no longer tracked.
 void forget(InFlightState& a);
 
 }  // namespace lockstep::tcp::tail_probe
