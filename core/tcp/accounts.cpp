@@ -1,4 +1,4 @@
-// What connections' accounts are told.
+// Updates of the accounts of connections.
 #include "core/tcp/accounts.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Count keepalive_probes_of(const Engine& e, const Connection& c) {
 namespace accounts {
 namespace {
 
-// A peer may claim any round trip: of a measurement an hour counts at most.
+// A peer can make a measurement arbitrarily long; at most an hour is used.
 constexpr Duration rtt_most = Duration::seconds(3600);
 
 void smooth(Account& account, Duration measured) {
@@ -34,8 +34,9 @@ void smooth(Account& account, Duration measured) {
   account.rcv_rtt8_ns = kept == 0 ? sample * 8 : kept - kept / 8 + sample;
 }
 
-// By an echo of a timestamp of ours that has given no sample yet. It holds what our application
-// waited as well, so only segments that are as large as any count: those that follow one another.
+// A sample from the echo of a timestamp of ours, once per timestamp value. It includes the time in
+// which our application wrote nothing, so only full-sized segments count: these follow one another
+// closely.
 bool sample_by_echo(Engine& e, const Connection& c, Account& account,
                     const wire::Segment& segment) {
   wire::Options const& options = segment.options;
@@ -55,8 +56,9 @@ bool sample_by_echo(Engine& e, const Connection& c, Account& account,
   return true;
 }
 
-// Without timestamps: how long the peer takes for as much as our buffer holds. The last of it was
-// let out by what we have said since, so it is a round trip at least, and the least one counts.
+// Without timestamps: the time in which the peer sends one receive buffer of data. The last of that
+// data was permitted by windows advertised since, so this is at least a round trip; the minimum is
+// kept.
 void sample_by_window(Engine& e, const Connection& c, Account& account) {
   if (account.round_since.is_never() || c.receive.nxt.at_or_after(account.round_end)) {
     if (!account.round_since.is_never()) {

@@ -1,4 +1,4 @@
-// What an acceptable ACK does: SND.UNA, the window, duplicates, the retransmission timer.
+// Processing of an acceptable ACK: SND.UNA, the window, duplicates, the retransmission timer.
 #include "core/tcp/acknowledgement.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 reno::Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.mss}}; }
 
-// Retransmits from SND.UNA up to `end`, ahead of new data.
+// Retransmits from SND.UNA up to `end`, before new data.
 [[gnu::cold]] void retransmit_to(Engine& e, Connection& c, Sequence end) {
   InFlightState& a = e.active(c);
   a.retransmit_next = c.send.una;
@@ -38,7 +38,7 @@ Sequence one_segment_end(const Engine& e, const Connection& c) {
 }
 
 //= rfc6582#6
-//# 6582:NR-15 being in recovery is a flag of its own
+//# 6582:NR-15 recovery is a flag of its own
 [[gnu::cold]] void ack_in_recovery(Engine& e, Connection& c, Bytes newly) {
   if (c.send.una.after(c.congestion.recover)) {
     reno::leave_recovery(c.congestion, flight_of(c));
@@ -50,14 +50,14 @@ Sequence one_segment_end(const Engine& e, const Connection& c) {
     path_probe::lost_more(e, c);
   }
   //= rfc6582#3.2
-  //# 6582:NR-2, 6582:NR-8 a partial ACK: the next hole is sent at once and recovery goes on
+  //# 6582:NR-2, 6582:NR-8 a partial ACK: retransmits the next hole at once; recovery continues
   //= rfc5681#4.3
-  //# 5681:CC-44 so several losses of one window are repaired
+  //# 5681:CC-44 which repairs several losses in one window
   reno::on_partial_ack(c.congestion, newly, Bytes{c.mss});
   retransmit_to(e, c, one_segment_end(e, c));
 }
 
-// An ACK that moved SND.UNA, as congestion control sees it.
+// Congestion control for an ACK that advanced SND.UNA.
 void grow(Engine& e, Connection& c, InFlightState& a, Bytes newly, bool marked) {
   c.congestion.duplicates = 0;
   a.limited = {};
@@ -70,8 +70,8 @@ void grow(Engine& e, Connection& c, InFlightState& a, Bytes newly, bool marked) 
 }
 
 //= rfc5681#2
-//# 5681:CC-38 data outstanding, no data, neither SYN nor FIN, the same ACK, the same window
-// At a zero window it answers a probe and says nothing of a loss.
+//# 5681:CC-38 data in flight; no data, SYN or FIN; the same ACK and window
+// At a zero window an ACK answers a probe and does not indicate a loss.
 bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offered) {
   return segment.acknowledgment == c.send.una && !flight_size(c).empty() && !offered.empty() &&
          segment.length().empty() && offered == c.send.wnd;
@@ -91,7 +91,7 @@ bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offer
   }
   std::uint32_t const threshold = e.config.duplicate_acks.value;
   //= rfc5681#3.2
-  //# 5681:CC-16, 5681:CC-42 the third duplicate in a row
+  //# 5681:CC-16, 5681:CC-42 the third consecutive duplicate
   if (v.duplicates == threshold && may_recover(c) &&
       a.retransmit_next.at_or_after(a.retransmit_end)) {
     spurious::remember(e, c, false);
@@ -107,7 +107,7 @@ bool is_duplicate(const Connection& c, const wire::Segment& segment, Bytes offer
     return;
   }
   //= rfc5681#3.2
-  //# 5681:CC-17, 5681:CC-18 the first two let one new segment out each, beside cwnd
+  //# 5681:CC-17, 5681:CC-18 the first two allow one new segment each beyond cwnd
   if (e.config.limited_transmit && v.duplicates < threshold) {
     make_ready(e, c);
   }
@@ -119,7 +119,7 @@ void restart_timer(Engine& e, Connection& c, InFlightState& a) {
   c.retries = 0;
   if (c.send.una == c.send.nxt) {
     //= rfc6298#5.2
-    //# 6298:RTO-11 all is acknowledged: the timer stops
+    //# 6298:RTO-11 all is acknowledged: stop the timer
     a.mode = RetransmitMode::idle;
     a.retransmit_due = Instant::never();
     a.give_up_due = Instant::never();
@@ -129,7 +129,7 @@ void restart_timer(Engine& e, Connection& c, InFlightState& a) {
   //# 6582:NR-4 in recovery only the first partial ACK restarts the timer
   bool const partial = c.congestion.recovering;
   if (a.mode == RetransmitMode::persist && c.send.wnd.empty()) [[unlikely]] {
-    // A probe was taken; what is out beyond it still lies in no window.
+    // A probe was accepted; data beyond it is still outside the window.
     a.retransmit_due = e.state->now + probe_interval(e, c);
   } else if (!partial || !c.congestion.partial_seen) {
     //= rfc6298#5.3
@@ -146,7 +146,7 @@ namespace {
 
 void process_rtt(Engine& e, Connection& c, InFlightState& a, Sequence ack) {
   //= rfc6298#3
-  //# 6298:RTO-6, 6298:RTO-7 one segment a round trip is timed, and none that was repeated
+  //# 6298:RTO-6, 6298:RTO-7 one segment per round trip is timed, never a retransmitted one
   if (a.timing && ack.at_or_after(a.timed)) {
     a.timing = false;
     Duration const measured = e.state->arrived.since(a.timed_at);
@@ -166,7 +166,7 @@ void process_rtt(Engine& e, Connection& c, InFlightState& a, Sequence ack) {
 //= rfc6582#6
 //# 6582:NR-14 recover stays valid across the wrap
 //= rfc3168#6.1.2
-//# 3168:ECN-18 and so does the end of the window that was reduced last
+//# 3168:ECN-18 the end of the window last reduced likewise
 void drag_marks(Connection& c, InFlightState& a) {
   constexpr std::int32_t far = 1 << 30;
   if (c.congestion.recovering) {
@@ -198,9 +198,9 @@ void advance_una(Engine& e, Connection& c, InFlightState& a, Sequence ack) {
     --data;
   }
   //= rfc9293#3.10.7.4
-  //# 9293:P-ACK-EST what is acknowledged leaves the retransmission queue
+  //# 9293:P-ACK-EST acknowledged data is removed from the retransmission queue
   //= rfc9293#3.4
-  //# 9293:P-RTXQ-FULLACK octet by octet: every one before SEG.ACK
+  //# 9293:P-RTXQ-FULLACK by octets: all before SEG.ACK
   if (data != 0) {
     a.send.drop_front(e.pools, Bytes{data});
   }
@@ -220,16 +220,16 @@ void advance_una(Engine& e, Connection& c, InFlightState& a, Sequence ack) {
   }
   if (data != 0) {
     //= rfc9293#3.10.7.4
-    //# 9293:P-ACK-USEROK the user learns what was sent and acknowledged
+    //# 9293:P-ACK-USEROK the application is notified of what was acknowledged
     c.writing.acknowledged_untold += Bytes{data};
     notify(e, c, EventKind::acknowledged);
   }
 }
 
 //= rfc9293#3.10.7.4
-//# 9293:P-WND-UPDATE only a segment that is newer by SEQ, then by ACK, updates the window
+//# 9293:P-WND-UPDATE only a segment newer by SEQ, then by ACK, updates the window
 //= rfc9293#3.8.6
-//# 9293:P-WND-HIGHACK so an old segment cannot
+//# 9293:P-WND-HIGHACK so that an old segment cannot
 void update_window(Engine& e, Connection& c, const wire::Segment& segment) {
   bool const newer =
       c.send.una.at_or_before(segment.acknowledgment) &&
@@ -271,19 +271,19 @@ void process_ack(Engine& e, Connection& c, const wire::Segment& segment) {
       ecn::process_ece(e, c, newly);
     }
     restart_timer(e, c, a);
-    // What is acknowledged makes room for more, if there is more.
+    // Acknowledged data frees window space: send more if there is more.
     if (c.send.una != c.send.nxt || !a.send.empty() || c.fin_queued != c.fin_sent) {
       make_ready(e, c, a);
     }
     //= rfc9293#3.10.7.4
-    //# 9293:P-ACK-DUP-OLD SEG.ACK =< SND.UNA acknowledges nothing
+    //# 9293:P-ACK-DUP-OLD SEG.ACK =< SND.UNA acknowledges nothing new
   } else if (c.active != nil) {
     if (segment.flags.ece() && ack == c.send.una) [[unlikely]] {
       ecn::process_ece(e, c, Bytes{});
     }
     Bytes const offered = offered_window(c, segment);
     //= rfc5681#3.2
-    //# 5681:CC-19, 3042:LTX-3 where SACK is agreed on, one without a block releases nothing
+    //# 5681:CC-19, 3042:LTX-3 if SACK is negotiated, a duplicate without SACK blocks has no effect
     bool const news = !c.sack || segment.options.sack_count != 0;
     if (is_duplicate(c, segment, offered) && news) {
       process_duplicate(e, c);

@@ -1,4 +1,4 @@
-// Measuring what an application reads in a round trip.
+// Measures how much an application reads per round trip.
 #include "core/tcp/autotune.hpp"
 
 #include "core/tcp/rtt.hpp"
@@ -6,7 +6,7 @@
 namespace lockstep::tcp {
 namespace {
 
-// For a peer whose round trip was never measured, as we have sent it nothing but a cookie.
+// For a peer with no measured RTT, because we have sent it only a SYN cookie.
 constexpr Duration unmeasured = Duration::milliseconds(100);
 
 std::uint32_t microseconds_of(Instant now) { return static_cast<std::uint32_t>(now.ns / 1'000); }
@@ -25,7 +25,7 @@ void tune_receive_buffer(const Engine& e, Connection& c) {
   if (elapsed < round_trip) {
     return;
   }
-  // A pause in between counts as time in which nothing was read.
+  // A pause in between counts as time without reading.
   std::uint64_t const read = c.receive.read.since(c.tuned_from).count;
   std::uint64_t const wanted = 2 * (elapsed < 2 * round_trip ? read : read * round_trip / elapsed);
   if (wanted > c.receive_buffer.count) {

@@ -50,27 +50,27 @@ bool is_taken(const Engine& e, const Socket& socket) {
   return found.kind != EntryKind::none;
 }
 
-// Whether the peer's answers come to this shard.
+// Whether segments from the peer arrive at this shard.
 bool is_ours(const Engine& e, const FourTuple& tuple) {
   Count const shards = e.config.shards;
   return shards == Count{1} || shard_of(tuple, {shards.value}).value == e.config.shard.value;
 }
 
 //= rfc6056#2.2
-//# 6056:PORT-4 a port that gives a four-tuple of its own
+//# 6056:PORT-4 a port that makes the four-tuple unique
 //= rfc6056#3.3
-//# 6056:PORT-1 which nobody can tell in advance
+//# 6056:PORT-1 and is unpredictable
 //= rfc5927#4.2
-//# 5927:ICMP-2 so that who forges an ICMP error has to guess it
+//# 5927:ICMP-2 so that a forged ICMP error has to guess it
 //= rfc6056#3.3.3
-//# 6056:PORT-5 the next one if it is taken, an error once all were tried, or as many as Config
-//# says; the next call goes on behind them
+//# 6056:PORT-5 the next port if it is taken; an error once all (or Config's limit) were tried; the
+//# next call starts behind them
 Refusal draw_port(Engine& e, Socket& socket) {
   FourTuple const& tuple = socket.tuple;
   if (e.ports.remote != tuple.remote || e.ports.local != tuple.local.address) {
     e.ports = {tuple.local.address, tuple.remote, port_offset(e.config, tuple)};
   }
-  // Of so many ports one is our shard's. More than there are need not be looked at.
+  // On average one of this many ports belongs to our shard. No more tries than ports are needed.
   std::uint32_t const span = e.config.port_last.value - e.config.port_first.value + 1u;
   std::uint32_t const tries = std::min(e.config.port_tries.value * e.config.shards.value, span);
   for (std::uint32_t i = 0; i < tries; ++i) {
@@ -89,7 +89,7 @@ Refusal draw_port(Engine& e, Socket& socket) {
   return Refusal::ports_exhausted;
 }
 
-// The port that was asked for.
+// The application chose the port.
 Refusal alloc_port(Engine& e, Socket& socket) {
   if (!is_ours(e, socket.tuple)) {
     return Refusal::bad_local;
@@ -98,19 +98,19 @@ Refusal alloc_port(Engine& e, Socket& socket) {
   //= rfc9293#3.10.1
   //# 9293:P-OPEN-EXISTS connection already exists
   //= rfc9293#3.9.1.4
-  //# 9293:P-CLOSE-REOPEN while the old connection still closes, too
+  //# 9293:P-CLOSE-REOPEN also while the old connection is closing
   return is_taken(e, socket) ? Refusal::exists : Refusal::none;
 }
 
 //= rfc9293#3.9.1.1
-//# 9293:MUST-46 no connection to a group, or to nobody
+//# 9293:MUST-46 no connection to a multicast, broadcast or unspecified address
 bool bad_remote(const Endpoint& remote) {
   IpAddress const address = remote.address;
   bool const reserved = address.is_v4() && (address.as_v4().is_reserved());
   return remote.port.value == 0 || address.is_unspecified() || address.is_multicast() || reserved;
 }
 
-// Whether the application may still queue data, and why not.
+// Whether the application may still queue data; otherwise the reason.
 Refusal may_send(const Connection& c) {
   //= rfc9293#3.10.2
   //# 9293:P-SEND-CLOSING connection closing
@@ -122,8 +122,8 @@ Refusal may_send(const Connection& c) {
   return Refusal::none;
 }
 
-// A record takes blocks of its own, so its end counts as one: else many small ones would take the
-// blocks of all connections.
+// A record end counts as one block, because each record uses blocks of its own: otherwise many
+// small records could use up the blocks of all connections.
 std::uint32_t send_space(const Engine& e, const Connection& c, const InFlightState* a) {
   if (a == nullptr) {
     return send_limit(e, c).count;
@@ -134,9 +134,9 @@ std::uint32_t send_space(const Engine& e, const Connection& c, const InFlightSta
   return held < limit ? limit - static_cast<std::uint32_t>(held) : 0;
 }
 
-// Data was queued: pushed, unless more follows at once.
+// Data was queued: it is pushed unless more follows at once.
 //= rfc9293#3.10.2
-//# 9293:P-SEND-EST, 9293:P-SEND-PRE it is sent when the state and the windows allow
+//# 9293:P-SEND-EST, 9293:P-SEND-PRE sent as soon as state and windows allow
 void queued(Engine& e, Connection& c, InFlightState& a, More more) {
   Sequence const begin = queue_begin(c);
   if (ends_record(more)) [[unlikely]] {
@@ -144,7 +144,7 @@ void queued(Engine& e, Connection& c, InFlightState& a, More more) {
   }
   if (pushes(more)) {
     //= rfc9293#3.9.1.2
-    //# 9293:MAY-15, 9293:MAY-16 a push, or data to be aggregated
+    //# 9293:MAY-15, 9293:MAY-16 push, or aggregate with later data
     a.pushed = begin + a.send.length();
   }
   make_ready(e, c, a);
@@ -152,14 +152,14 @@ void queued(Engine& e, Connection& c, InFlightState& a, More more) {
 
 Taken nothing(Refusal refusal) { return {Bytes{}, refusal}; }
 
-// A pool is exhausted: `room` will tell when it is worth trying again.
+// A pool is exhausted: a `room` event will follow.
 Refusal no_resource(Engine& e, Connection& c, Resource kind) {
   want_resource(e, c, kind);
   return Refusal::no_room;
 }
 
-// Nothing was taken. Data that fills the send buffer, or the share of the store that is left to
-// those with data already, is acknowledged some day, and that is told.
+// Nothing was accepted. If the send buffer is full, or the share of the store for connections that
+// already have data queued, then `acknowledged` will notify; otherwise `room`.
 //= rfc9293#3.10.2
 //# 9293:P-SEND-NORES insufficient resources
 Taken full(Engine& e, Connection& c, Resource kind) {
@@ -169,20 +169,21 @@ Taken full(Engine& e, Connection& c, Resource kind) {
   return nothing(buffer ? Refusal::no_room : no_resource(e, c, kind));
 }
 
-// Closes our half in the states where RFC 9293 3.10.4 lets it.
+// Closes our half, in the states in which RFC 9293 3.10.4 permits it.
 //= rfc9293#3.6
-//# 9293:P-CLOSE-SIMPLEX, 9293:P-CLOSE-NOAUTOFIN our half only, and only when the user says so
+//# 9293:P-CLOSE-SIMPLEX, 9293:P-CLOSE-NOAUTOFIN our half only, and only if the application asks for
+//# it
 //= rfc9293#3.6.1
-//# 9293:P-HALFCLOSED the other half goes on
+//# 9293:P-HALFCLOSED the other half stays open
 Refusal close_our_half(Engine& e, Connection& c) {
   //= rfc9293#3.10.4
-  //# 9293:P-CLOSE-FINWAIT, 9293:P-CLOSE-CLOSING closing already: no second FIN
+  //# 9293:P-CLOSE-FINWAIT, 9293:P-CLOSE-CLOSING already closing: no second FIN
   if (c.detached || c.fin_queued) {
     return Refusal::closing;
   }
   if (c.state == State::syn_sent) {
     //= rfc9293#3.10.4
-    //# 9293:P-CLOSE-SYNSENT the record is deleted, and what was queued with it
+    //# 9293:P-CLOSE-SYNSENT deletes the record and its queue
     enter(e, c, State::closed);
     detach(e, c, Cause::aborted);
     return Refusal::none;
@@ -195,12 +196,12 @@ Refusal close_our_half(Engine& e, Connection& c) {
     enter(e, c, State::fin_wait_1);
   }
   //= rfc9293#3.10.4
-  //# 9293:P-CLOSE-SYNRCVD before ESTABLISHED the FIN waits for the handshake
+  //# 9293:P-CLOSE-SYNRCVD before ESTABLISHED the FIN is sent after the handshake
   make_ready(e, c);
   return Refusal::none;
 }
 
-// What a listener answers SYNs with: whether it can be had, and its place in the record.
+// Whether this stack can provide the settings of a listener.
 Refusal may_offer(const Config& config, const Backlog& backlog) {
   bool const account_wanted = !backlog.mss.empty() && !config.accounts;
   if (account_wanted || (backlog.fast_open.value != 0 && !config.fast_open_server)) {
@@ -239,8 +240,8 @@ Refusal listen(Engine& e, const Local& local, std::uint16_t local_address, Backl
            other.remote == local.remote;
   });
   //= rfc9293#3.9.1.1
-  //# 9293:MUST-41 a passive open makes a new record or fails; what exists stays untouched
-  //# 9293:MUST-42 connections on the same port are no obstacle
+  //# 9293:MUST-41 a passive open makes a new record or fails; existing ones do not change
+  //# 9293:MUST-42 connections on the same port do not prevent it
   if (found.kind != EntryKind::none) {
     return Refusal::exists;
   }
@@ -278,9 +279,9 @@ Refusal change(Engine& e, ListenerId id, const Backlog& to) {
 }
 
 //= rfc9293#3.10.4
-//# 9293:P-CLOSE-LISTEN the record of LISTEN is deleted
+//# 9293:P-CLOSE-LISTEN deletes the record of LISTEN
 //= rfc9293#3.10.5
-//# 9293:P-ABORT-LISTEN and nothing is sent
+//# 9293:P-ABORT-LISTEN and sends nothing
 Refusal unlisten(Engine& e, ListenerId id) {
   Index const slot = find_listener(e, id);
   if (slot == nil) {
@@ -290,7 +291,7 @@ Refusal unlisten(Engine& e, ListenerId id) {
   forget_half_opens(e, slot);
   e.leave_table(Demux::listener_hash(listener.local), {EntryKind::listener, slot});
   --e.state->listeners_of_kind[listener_kind(listener.local)];
-  // Those that waited to be admitted are told now: no listener holds them back any more.
+  // Connections that wait to be admitted are reported now: the listener no longer limits them.
   admit(e, id, Count::unlimited());
   listener.open = false;
   ++listener.generation;
@@ -320,7 +321,7 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
     return Refusal::bad_remote;
   }
   //= rfc9293#3.10.1
-  //# 9293:P-OPEN-CLOSED-DENY a Diffserv value that cannot be had is refused
+  //# 9293:P-OPEN-CLOSED-DENY an invalid DSCP is refused
   if (open.dscp > 63) {
     return Refusal::bad_argument;
   }
@@ -328,7 +329,7 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
     return Refusal::switched_off;
   }
   //= rfc9293#3.4.2
-  //# 9293:P-QUIET no sequence number is assigned for the quiet time after boot
+  //# 9293:P-QUIET no sequence number is assigned during the quiet time after boot
   if (in_quiet_time(e)) {
     return Refusal::quiet_time;
   }
@@ -346,9 +347,9 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   CHECK(opened != nullptr);
   Connection& c = *opened;
   //= rfc9293#3.9.1.1
-  //# 9293:P-OPEN-DSDEFAULT none named: the default, 0
+  //# 9293:P-OPEN-DSDEFAULT the default is 0
   //= rfc9293#3.9.1.9
-  //# 9293:P-DS-DIRECTION it marks what we send, ACKs included, and nothing else
+  //# 9293:P-DS-DIRECTION it applies to all that we send, ACKs included, and to nothing else
   c.dscp = open.dscp;
   if (open.user_timeout.ns != 0) {
     c.user_timeout_ms = static_cast<std::uint32_t>(std::max<std::uint64_t>(
@@ -356,7 +357,7 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
     c.options.set(negotiated::user_timeout_fixed);
   }
   //= rfc9293#3.10.1
-  //# 9293:P-OPEN-CLOSED-ACTIVE, 9293:P-OPEN-CLOSED-TCB an ISS, the SYN, SYN-SENT
+  //# 9293:P-OPEN-CLOSED-ACTIVE, 9293:P-OPEN-CLOSED-TCB choose ISS, send SYN, enter SYN-SENT
   begin_sending(e, c, initial_sequence(e.config, socket.tuple, e.state->now));
   enter(e, c, State::syn_sent);
   if (open.fast_open) {
@@ -364,7 +365,7 @@ Refusal connect(Engine& e, const Open& open, std::uint16_t local_address, Connec
   }
   make_ready(e, c);
   //= rfc9293#3.9.1.1
-  //# 9293:P-OPEN-NAME a local name for the connection
+  //# 9293:P-OPEN-NAME the local name of the connection
   out = id_of(e, c);
   return Refusal::none;
 }
@@ -488,7 +489,7 @@ Refusal close(Engine& e, ConnectionId id) {
   }
   if (!unread_of(c).empty()) {
     //= rfc9293#3.6.1
-    //# 9293:SHLD-3 unread data is lost: the peer learns it by a reset
+    //# 9293:SHLD-3 unread data is lost: a reset informs the peer
     send_reset(e, c);
     enter(e, c, State::closed);
     detach(e, c, Cause::aborted);
@@ -502,17 +503,17 @@ Refusal close(Engine& e, ConnectionId id) {
     return Refusal::none;
   }
   Refusal const refused = close_our_half(e, c);
-  // What was refused for want of room can be asked for again.
+  // If finish() was refused for lack of resources, the application can call close() again.
   c.reading_over = refused == Refusal::none;
   return refused;
 }
 
 //= rfc9293#3.9.1.6
-//# 9293:P-ABORT-API, 9293:P-ABORT-MODE queues, record and connection go at once
+//# 9293:P-ABORT-API, 9293:P-ABORT-MODE queues, record and connection are released at once
 void abort(Engine& e, ConnectionId id) {
   Connection* const found = find_told(e, id);
   //= rfc9293#3.10.5
-  //# 9293:P-ABORT-CLOSED of what does not exist: harmless
+  //# 9293:P-ABORT-CLOSED an unknown connection: no effect
   if (found == nullptr || found->detached) {
     if (found != nullptr) {
       static_cast<void>(close(e, id));
@@ -521,10 +522,10 @@ void abort(Engine& e, ConnectionId id) {
   }
   Connection& c = *found;
   //= rfc9293#3.10.5
-  //# 9293:P-ABORT, 9293:P-ABORT-FLUSH a reset from SYN-RECEIVED to CLOSE-WAIT; queues are flushed
-  //# 9293:P-ABORT-SYNSENT, 9293:P-ABORT-CLOSING and none in SYN-SENT, CLOSING, LAST-ACK
+  //# 9293:P-ABORT, 9293:P-ABORT-FLUSH reset in SYN-RECEIVED to CLOSE-WAIT; flush the queues
+  //# 9293:P-ABORT-SYNSENT, 9293:P-ABORT-CLOSING no reset in SYN-SENT, CLOSING, LAST-ACK
   //= rfc9293#3.5.2
-  //# 9293:P-RST-USER the application can do so at any time
+  //# 9293:P-RST-USER the application may abort at any time
   bool const resets =
       c.state != State::syn_sent && c.state != State::closing && c.state != State::last_ack;
   if (resets) {

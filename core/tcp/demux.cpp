@@ -1,4 +1,4 @@
-// The hash table behind demultiplexing: its layout and insertion.
+// The hash table for demultiplexing: layout and insertion.
 #include "core/tcp/demux.hpp"
 
 #include "core/units/check.hpp"
@@ -6,7 +6,7 @@
 namespace lockstep::tcp {
 
 Demux Demux::lay_out(memory::Layout& layout, Count entries_max, HashKey key) {
-  // No index has all its bits set, so no entry looks like an empty place.
+  // Index bits are never all ones, so no entry equals `empty`.
   CHECK(entries_max.value < indices);
   Demux demux;
   demux.key_ = key;

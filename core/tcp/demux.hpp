@@ -28,7 +28,8 @@ struct Found {
 // Open addressing with linear probing and no tombstones, at most two thirds full, so a look-up is
 // O(1) for any number of connections. The hash is keyed, so that an attacker cannot create long
 // runs.
-// | An entry has four octets: six bits of its hash, its kind and its index. The upper bits of the
+//
+// An entry has four octets: six bits of its hash, its kind and its index. The upper bits of the
 // hash choose an entry's place, so the entry stores the lowest ones. Whoever removes an entry must
 // supply the full hash of any other entry.
 class Demux {

@@ -1,4 +1,4 @@
-// Explicit congestion notification (RFC 3168): negotiation, marks, echoes, and DCTCP's receiver.
+// Explicit congestion notification (RFC 3168): negotiation, CE, ECE and CWR, and DCTCP's receiver.
 #include "core/tcp/ecn.hpp"
 
 #include "core/tcp/accounts.hpp"
@@ -12,46 +12,46 @@ namespace {
 
 //= rfc3168#6.1.1
 //# 3168:ECN-1 an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK has ECE alone
-//# 3168:ECN-25, 3168:ECN-24 every other pair of bits, both on a SYN-ACK too, sets up nothing
+//# 3168:ECN-25, 3168:ECN-24 all other combinations, both flags on a SYN-ACK too, negotiate nothing
 bool is_setup(wire::Flags flags) { return flags.ece() && flags.cwr() != flags.ack(); }
 
 }  // namespace
 
 void process_syn(const Config& config, Connection& c, wire::Flags flags) {
   //= rfc3168#6.1.1
-  //# 3168:ECN-23 who does not want ECN agrees to nothing, and clears both bits
+  //# 3168:ECN-23 a host without ECN clears both flags
   bool const ours = flags.ack() ? c.ecn.offered : config.ecn != EcnPolicy::off;
   //= rfc3168#6.1.1
-  //# 3168:ECN-22 both have set it up: CE is heard, whatever we send
+  //# 3168:ECN-22 both sides agreed: process CE, whatever we send
   c.ecn.rx = ours && is_setup(flags);
   //= rfc3168#6.1.1
-  //# 3168:ECN-3, 3168:ECN-16 data is ECT only if neither side sent a SYN without the bits
+  //# 3168:ECN-3, 3168:ECN-16 send ECT only if neither side sent a SYN without the flags
   c.ecn.tx = c.ecn.rx && !c.ecn.plain;
 }
 
 void process_syn_again(Connection& c, wire::Flags flags) {
   if (!is_setup(flags)) {
     //= rfc3168#6.1.1
-    //# 3168:ECN-2, 3168:ECN-16 a SYN without the bits is answered without, and ends it for good
+    //# 3168:ECN-2, 3168:ECN-16 answer a SYN without the flags without them; no ECN from then on
     c.ecn.rx = false;
     c.ecn.tx = false;
   }
 }
 
 //= rfc9293#3.8.2
-//# 9293:SHLD-8 ECN is spoken where Config says so
+//# 9293:SHLD-8 ECN is used if Config enables it
 wire::Flags syn_flags(const Config& config, Connection& c, bool retransmitted) {
   if (c.state != State::syn_sent) {
     //= rfc3168#6.1.1
-    //# 3168:ECN-1, 3168:ECN-2 ECE on a SYN-ACK answers an ECN-setup SYN only
+    //# 3168:ECN-1, 3168:ECN-2 a SYN-ACK has ECE only if it answers an ECN-setup SYN
     c.ecn.offered = c.ecn.offered || c.ecn.rx;
     return c.ecn.rx ? wire::flag::ece : wire::flag::none;
   }
   //= rfc3168#6.1.1.1
-  //# 3168:ECN-5 a SYN that drew no answer goes again without, in case that was why
+  //# 3168:ECN-5 retransmit an unanswered SYN without ECN, in case ECN was the reason
   if (config.ecn != EcnPolicy::on || retransmitted) {
     //= rfc3168#6.1.1
-    //# 3168:ECN-3 which is a SYN without the bits that was sent
+    //# 3168:ECN-3 that is a SYN sent without the flags
     c.ecn.plain = true;
     return wire::flag::none;
   }
@@ -61,15 +61,15 @@ wire::Flags syn_flags(const Config& config, Connection& c, bool retransmitted) {
 
 wire::Flags cwr_flag(Connection& c, const Plan& plan) {
   //= rfc3168#6.1.2
-  //# 3168:ECN-9 the first new data after the window was reduced says so, once
-  //# 3168:ECN-19 what is sent again does not
+  //# 3168:ECN-9 the first new data after a reduction carries CWR, once
+  //# 3168:ECN-19 a retransmission does not
   //= rfc3168#6.1.6
   //# 3168:ECN-13 nor does a window probe
   if (!carries_new_data(plan)) {
     return wire::flag::none;
   }
   //= rfc3168#6.1.1
-  //# 3168:ECN-21 set and cleared on every later packet, as due
+  //# 3168:ECN-21 set and cleared on every later packet as needed
   c.ecn.cwr_due = false;
   return wire::flag::cwr;
 }
@@ -80,22 +80,22 @@ bool process_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags fla
   bool echo = c.ecn.echo;
   if (by_packet) {
     //= rfc8257#3.2
-    //# 8257:DCTCP-1, 8257:DCTCP-2 DCTCP.CE is what the last packet said
-    //# 8257:DCTCP-4 so CWR comes before CE, and changes nothing
+    //# 8257:DCTCP-1, 8257:DCTCP-2 DCTCP.CE is the CE of the last packet
+    //# 8257:DCTCP-4 so CWR is processed before CE and changes nothing
     echo = marked;
   } else {
     //= rfc3168#6.1.3
     //# 3168:ECN-28 CWR ends the echo, unless its own packet is marked
     //# 3168:ECN-10 from CE to CWR every ACK has ECE
     //= rfc3168#6.1.6
-    //# 3168:ECN-29 so a marked window probe starts it as well
+    //# 3168:ECN-29 a marked window probe starts the echo as well
     echo = marked || (echo && !flags.cwr());
   }
   if (echo == c.ecn.echo) {
     return false;
   }
   //= rfc3168#6.1.3
-  //# 3168:ECN-27 what was owed before is told as it was before
+  //# 3168:ECN-27 ACKs already pending keep the previous ECE
   //= rfc8257#3.2
   //# 8257:DCTCP-3 an ACK for the older packets in the old state, and one for the newest
   cut_by_echo(e, c);
@@ -104,9 +104,9 @@ bool process_field(Engine& e, Connection& c, std::uint8_t field, wire::Flags fla
 }
 
 //= rfc8257#3.2
-//# 8257:DCTCP-2 a change of DCTCP.CE is told at once
+//# 8257:DCTCP-2 a change of DCTCP.CE is reported at once
 void notify_ce(Engine& e, Connection& c) {
-  // What came out of order has an ACK of its own already.
+  // Out-of-order data already has an ACK of its own pending.
   if (!c.detached && c.active != nil && e.active(c).delayed_segments != 0) {
     ack_now(e, c);
   }
@@ -121,21 +121,21 @@ void process_ece(Engine& e, Connection& c, Bytes newly) {
   }
   InFlightState& a = e.active(c);
   //= rfc3168#6.1.2
-  //# 3168:ECN-18 one reduction for a window, for losses and echoes together
+  //# 3168:ECN-18 one reduction per window, for losses and ECE together
   //= rfc8257#3.3
-  //# 8257:DCTCP-9 at most one for a window of data
+  //# 8257:DCTCP-9 at most one per window of data
   if (c.congestion.recovering || !c.send.una.after(a.reduced_to)) {
     return;
   }
   bool const smallest = c.congestion.cwnd.count <= c.mss;
   //= rfc3168#5
-  //# 3168:ECN-7 as a lost packet would, though nothing is sent again
+  //# 3168:ECN-7 the same reduction as for a loss, but nothing is retransmitted
   congestion::on_mark(e, c, newly);
   if (smallest) {
     //= rfc3168#6.1.2
-    //# 3168:ECN-8 cwnd cannot shrink: the timer starts anew, and new data waits until it is over
+    //# 3168:ECN-8 cwnd is at its minimum: restart the timer and hold new data until it expires
     //= rfc9438#4.6
-    //# 9438:CUBIC-9 which lowers the rate below one segment a round trip
+    //# 9438:CUBIC-9 which reduces the rate below one segment per round trip
     a.pace_at = e.state->now + c.rtt.rto();
     if (a.mode == RetransmitMode::retransmit) {
       a.retransmit_due = a.pace_at;

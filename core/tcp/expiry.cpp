@@ -1,4 +1,5 @@
-// What the timers of a connection do: retransmission, persist, override, delayed ACK, giving up.
+// Timers of a connection: retransmission, persist, SWS override, delayed ACK, user timeout and
+// more.
 #include "core/tcp/expiry.hpp"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ void count(Engine& e, TimerKind kind) {
 }
 
 //= rfc9293#3.10.8
-//# 9293:P-USER-TIMEOUT queues are flushed, the user is told, CLOSED
+//# 9293:P-USER-TIMEOUT flush queues, notify the application, CLOSED
 //= rfc9293#3.8.3
 //# 9293:MUST-20 at R2 the connection is closed
 [[gnu::cold]] void give_up(Engine& e, Connection& c, Cause cause) {
@@ -34,7 +35,7 @@ void count(Engine& e, TimerKind kind) {
   detach(e, c, cause);
 }
 
-// Zero-window probes: one now, the next after twice as long.
+// Zero-window probes: one now, the next after twice the interval.
 //= rfc9293#3.8.6.1
 //# 9293:SHLD-30 the interval grows exponentially
 [[gnu::cold]] void probe(Engine& e, Connection& c) {
@@ -47,12 +48,12 @@ void count(Engine& e, TimerKind kind) {
 }
 
 //= rfc9293#3.8.3
-//# 9293:MUST-20, 9293:SHLD-9, 9293:SHLD-10 at R1 IP is advised and the user told
+//# 9293:MUST-20, 9293:SHLD-9, 9293:SHLD-10 at R1 IP is advised and the application notified
 void advise(Engine& e, Connection& c) {
   if (c.retries == e.config.r1_retransmissions.value) {
     c.doubt_next_hop = true;
     if (c.soft_errors) {
-      // What ICMP says of the reason tells more, if it was not told yet.
+      // A cause from ICMP that was not reported yet is more specific.
       c.soft_cause = c.soft_cause == Cause::none ? Cause::retransmitting : c.soft_cause;
       notify(e, c, EventKind::soft_error);
     }
@@ -60,11 +61,11 @@ void advise(Engine& e, Connection& c) {
 }
 
 //= rfc9293#3.10.8
-//# 9293:P-RTO the front of the queue is sent again and the timer runs anew
+//# 9293:P-RTO retransmit the front of the queue and restart the timer
 [[gnu::cold]] void retransmit(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   //= rfc9293#3.8.6
-  //# 9293:MUST-35 the window was shrunk to zero: probing takes over
+  //# 9293:MUST-35 the window was shrunk to zero: probe instead
   if (synchronized(c.state) && c.send.wnd.empty()) {
     a.retransmit_end = a.retransmit_next;
     a.timing = false;
@@ -83,14 +84,14 @@ void advise(Engine& e, Connection& c) {
     spurious::remember(e, c, true);
     congestion::on_timeout(e, c, c.retries == 1);
     //= rfc6582#3.2
-    //# 6582:NR-5 the highest sequence number sent is kept in recover
+    //# 6582:NR-5 recover is the highest sequence number sent
     c.congestion.recover = c.send.nxt.previous();
   } else {
     c.syn_lost = true;
     doubt_fast_open(e, c);
   }
   //= rfc6298#5.4
-  //# 6298:RTO-13 the earliest segment that is not acknowledged
+  //# 6298:RTO-13 the earliest unacknowledged segment
   //= rfc9293#3.6
   //# 9293:P-CLOSE-DELIVER data and FIN alike, until they are acknowledged
   //= rfc9293#3.5.1
@@ -102,7 +103,7 @@ void advise(Engine& e, Connection& c) {
   a.timing = false;
   back_off(c.rtt, e.config);
   //= rfc6298#5.6
-  //# 6298:RTO-15, 6298:RTO-9 the timer runs for the doubled timeout from here
+  //# 6298:RTO-15, 6298:RTO-9 the timer restarts with the doubled RTO
   a.mode = RetransmitMode::retransmit;
   a.retransmit_due = e.state->now + c.rtt.rto();
   if (a.pending_mtu != 0) [[unlikely]] {
@@ -145,7 +146,7 @@ void expire_retransmit(Engine& e, Connection& c) {
 }
 
 //= rfc9293#3.8.4
-//# 9293:MUST-26 probes only if nothing is outstanding and nothing was heard for the interval
+//# 9293:MUST-26 probe only if nothing is in flight and nothing was received for the interval
 void expire_keepalive(Engine& e, Connection& c) {
   Duration const idle = Duration::milliseconds(c.keepalive_idle_ms);
   Instant const quiet_since = c.heard_at;
@@ -157,20 +158,20 @@ void expire_keepalive(Engine& e, Connection& c) {
   }
   if (!quiet) {
     c.keepalive_probes = 0;
-    // With data outstanding its own timer watches the peer: look again after another interval.
+    // With data in flight the retransmission timer checks the peer: look again after the interval.
     set_slow(e, c, (silent ? e.state->now : quiet_since) + idle);
     return;
   }
   count(e, TimerKind::keepalive);
   //= rfc9293#3.8.4
-  //# 9293:MUST-29 no single unanswered probe ends the connection: all of them do
+  //# 9293:MUST-29 an unanswered probe alone does not end the connection; the full count does
   if (c.keepalive_probes >= keepalive_probes_of(e, c).value) {
     send_reset(e, c);
     give_up(e, c, Cause::keepalive_timed_out);
     return;
   }
   set_slow(e, c, e.state->now + keepalive_interval_of(e, c));
-  // Where there is no room for a probe the peer is not to blame for its silence.
+  // If there is no resource for a probe, the peer's silence does not count.
   if (InFlightState* a = ensure_active(e, c)) {
     ++c.keepalive_probes;
     a->keepalive_probe = true;
@@ -194,7 +195,7 @@ bool due(Instant instant, Instant now) { return instant <= now; }
 [[gnu::cold]] void expire_connection(Engine& e, Connection& c) {
   CHECK(!c.detached);
   Instant const now = e.state->now;
-  // Without an active part the wheel was set for the slow timer, if that runs, and for no other.
+  // Without an active part only the slow timer can be on the wheel, and only if it runs.
   bool slow = c.slow && c.active == nil;
   if (c.active != nil && due(e.active(c).give_up_due, now)) {
     count(e, TimerKind::give_up);
@@ -239,17 +240,17 @@ Duration probe_interval(const Engine& e, const Connection& c) {
 Duration syn_limit(const Engine& e, std::uint32_t user_timeout_ms) {
   Duration const user = limit_of(user_timeout_ms);
   //= rfc9293#3.8.3
-  //# 9293:MUST-22, 9293:MUST-23, 9293:P-SYN-R1R2 a SYN has an R2 of its own, three minutes
+  //# 9293:MUST-22, 9293:MUST-23, 9293:P-SYN-R1R2 a SYN has its own R2, three minutes
   return e.config.syn_timeout.ns == 0 ? user : std::min(user, e.config.syn_timeout);
 }
 
 void set_give_up(const Engine& e, const Connection& c, InFlightState& a) {
   //= rfc9293#3.8.3
-  //# 9293:MUST-21 the application sets R2, for ever included
+  //# 9293:MUST-21 the application sets R2; infinity is possible
   //= rfc9293#3.9.1.1
-  //# 9293:P-OPEN-TIMEOUT what is not delivered within the user timeout ends the connection
+  //# 9293:P-OPEN-TIMEOUT data not delivered within the user timeout ends the connection
   //= rfc9293#3.9.1.4
-  //# 9293:P-CLOSE-TOABORT so a CLOSE that cannot get through becomes an ABORT
+  //# 9293:P-CLOSE-TOABORT so a CLOSE that cannot complete becomes an ABORT
   //= rfc9293#3.6
   //# 9293:P-CLOSE-NOACK and so does a FIN that is never acknowledged
   Duration const limit =
@@ -266,7 +267,7 @@ void heard_while_probing(Engine& e, Connection& c) {
   }
   //= rfc9293#3.8.6.1
   //# 9293:MUST-37 as long as probes are answered the connection stays open
-  // R2 runs from the first probe that is not answered, however rare they have become.
+  // R2 starts at the first unanswered probe, however long the probe interval is.
   if (c.send.wnd.empty() && c.active != nil && e.active(c).mode == RetransmitMode::persist) {
     e.active(c).give_up_due = Instant::never();
   }
@@ -289,8 +290,7 @@ void bound_fin_wait_2(Engine& e, Connection& c) {
     set_slow(e, c, e.state->now + e.config.fin_wait_2);
     arm(e, c);
   } else {
-    // RFC 9293 has no bound here, as the peer may have much to say; keep-alives find out if it is
-    // gone.
+    // RFC 9293 sets no limit here, because the peer may still send; keep-alives detect a dead peer.
     if (c.slow) {
       set_slow(e, c, Instant::never());
     }

@@ -1,4 +1,5 @@
-// Who may keep data above gaps: a share for each remote, and age under pressure.
+// Limits on data stored above gaps: a share for each remote host; old data is evicted under
+// pressure.
 #include "core/tcp/gaps.hpp"
 
 #include <algorithm>
@@ -10,30 +11,29 @@
 namespace lockstep::tcp::gaps {
 namespace {
 
-// A loss is mended within a few timeouts: an older gap gives way to a newer one.
+// A loss is repaired within a few timeouts: older gaps give way to newer ones.
 constexpr Duration age_least = Duration::seconds(3);
-// So many give way to one segment at most.
+// At most this many connections lose their data above gaps for one segment.
 constexpr std::uint32_t victims_max = 4;
-// What others hold gives way to those only that hold less than this part of all themselves.
+// Data of others is evicted only for a remote that holds less than this fraction of the total.
 constexpr std::uint32_t modest_part = 16;
 
-// What a remote holds, together with those few that share its place. An IPv6 host has all of a /64
-// to speak from.
+// What this remote holds, including remotes with the same hash value. An IPv6 remote is a /64.
 GapUse& use_of(const Engine& e, const Connection& c) {
   std::uint64_t const low = c.remote.is_v4() ? c.remote.low : 0;
   std::uint64_t const hash = TableHash(e.config.table_key).add(c.remote.high).add(low).finish();
   return e.gap_uses[static_cast<Index>(hash % e.gap_uses.count())];
 }
 
-// Of one pool: what there is for gaps, what all hold, what this remote holds, what it asks for.
+// For one pool: the capacity for gaps, the total use, the use of this remote, its request.
 struct Demand {
   std::uint32_t capacity = 0;
   std::uint32_t used = 0;
   std::uint32_t own = 0;
   std::uint32_t more = 0;
 
-  // Nobody holds more than twice what is free, so that one remote has two thirds at most, and
-  // however many are greedy, something stays free for the next.
+  // No remote holds more than twice what is free: at most two thirds of the total, and some space
+  // stays free for the next one.
   bool fits() const {
     return more == 0 || (used + more <= capacity && own + more <= 2 * (capacity - used));
   }
@@ -43,7 +43,7 @@ struct Demand {
 struct Demands {
   Demand blocks;
   Demand ranges;
-  bool kept_free = false;  // what reading in order and writing need stays free
+  bool kept_free = false;  // what in-order data and writing need stays free
 
   bool fit() const { return kept_free && blocks.fits() && ranges.fits(); }
   bool modest() const { return blocks.modest() && ranges.modest(); }
@@ -53,8 +53,8 @@ Demands demands_of(const Engine& e, const Connection& c, Count missing, bool fre
   memory::Blocks const& blocks = e.pools.blocks;
   GapUse const& use = use_of(e, c);
   Demands out;
-  // A peer can leave a gap open for ever, so all of them together get half of the store at most,
-  // and never what is needed to open windows and to write.
+  // A peer can leave a gap open forever, so all gaps together get at most half of the store, and
+  // never the blocks needed to open windows and to write.
   out.kept_free = missing.value + 2 * e.config.reserve_blocks.value <= blocks.room_to_receive();
   out.blocks = {blocks.capacity() / 2, e.state->gap_blocks, use.blocks, missing.value};
   out.ranges = {e.extents.capacity(), e.extents.used(), use.ranges, fresh ? 1u : 0u};

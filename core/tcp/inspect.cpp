@@ -1,4 +1,4 @@
-// What an observer sees of a connection, and its field values for fingerprints.
+// Inspection of a connection, and its field values for fingerprints.
 #include "core/tcp/inspect.hpp"
 
 #include "core/tcp/accounts.hpp"
@@ -12,8 +12,8 @@
 namespace lockstep::tcp {
 namespace {
 
-// Octets in flight that were sent again. Without a board all that was lies below the cursor; F-RTO
-// has put that aside once the one segment that it sent again is acknowledged.
+// Retransmitted octets in flight. Without a scoreboard all lost data is below the cursor; F-RTO
+// resets the cursor when the one segment it retransmitted is acknowledged.
 Bytes retransmitted_of(const Engine& e, const Connection& c, const InFlightState& a) {
   if (a.board.order.count == 0) {
     return a.watch == TimeoutWatch::news ? Bytes{} : a.retransmit_next.since(c.send.una);
@@ -56,7 +56,7 @@ void visit_account(const Account& account, FieldSink& sink) {
   sink.add(std::uint64_t{account.keepalive_interval_ms} << 32 | std::uint64_t{account.mss} << 16 |
            std::uint64_t{account.keepalive_probes} << 8 |
            static_cast<std::uint64_t>(account.congestion));
-  // The rest decides nothing.
+  // The other fields do not influence behaviour.
   for (std::uint64_t value :
        {std::uint64_t{account.data_segments_in}, std::uint64_t{account.data_segments_out},
         std::uint64_t{account.out_of_order_segments}, std::uint64_t{account.duplicates_told},
@@ -367,7 +367,7 @@ void visit_active(Engine& e, Connection& c, FieldSink& sink) {
 }  // namespace
 
 void FieldSink::add_bytes(std::span<const std::byte> bytes) {
-  // The bytes one by one, so that where blocks and frames begin and end makes no difference.
+  // Byte by byte, so that block and frame boundaries make no difference.
   for (std::byte octet : bytes) {
     print_.add(std::to_integer<std::uint64_t>(octet));
   }
@@ -481,7 +481,7 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   ConnectionInfo info;
   Connection* const found = find(e, id);
   //= rfc9293#3.10.6
-  //# 9293:P-STATUS-CLOSED of what does not exist: `exists` is false
+  //# 9293:P-STATUS-CLOSED unknown id: `exists` is false
   if (found == nullptr) {
     return info;
   }
@@ -493,7 +493,7 @@ ConnectionInfo inspect(Engine& e, ConnectionId id) {
   info.state = c.state;
   info.tuple = e.tuple_of(c);
   info.passive = c.passive;
-  // An urgent pointer with nothing urgent keeps up with its window.
+  // Without urgent data the urgent pointers follow the left edges of the windows.
   Sequence const send_up = c.send_urgent ? e.active(c).send_up : c.send.una;
   bool const urgent = c.receive_urgent && c.active != nil;
   Sequence const receive_up = urgent ? e.active(c).receive_up : c.receive.nxt;

@@ -1,4 +1,4 @@
-// What must hold of every connection between any two events, whatever the peer does.
+// Invariants of every connection, which hold between any two events whatever the peer does.
 #include "core/tcp/accounts.hpp"
 #include "core/tcp/acknowledgement.hpp"
 #include "core/tcp/congestion/visit.hpp"
@@ -53,33 +53,33 @@ void check_records(const Engine& e, const InFlightState& a) {
   CHECK(records == a.send.record_ends);
 }
 
-// Whether something is to leave: what was never sent, what goes again, or an ACK.
+// Whether there is something to send: new data, a retransmission, or an ACK.
 bool has_more(const Connection& c, const InFlightState& a) {
   Sequence const end = queue_begin(c) + a.send.length();
   bool const unsent = !c.fin_sent && (end.after(c.send.nxt) || c.fin_queued);
   return unsent || a.retransmit_next.before(a.retransmit_end) || repairs(c, a);
 }
 
-// Nobody waits for nothing: whoever has something to send stands in a queue for the wire, or a
-// timer runs that lets it go on. What is in flight has one in any case.
+// Liveness: a connection with something to send is in a transmit queue, or has a timer running that
+// will let it continue. Data in flight always has a timer.
 void check_liveness(const Engine& e, const Connection& c, const InFlightState& a) {
   bool const queued = c.place != SendPlace::none;
   bool const timed = a.mode != RetransmitMode::idle || !a.pace_due.is_never();
   CHECK(queued || timed || !has_more(c, a));
   CHECK(queued || a.pending_ack_first == nil || !synchronized(c.state));
   CHECK(queued || !a.any() || !synchronized(c.state));
-  // The timers are on the wheel; an ACK that is delayed is so once the connection leaves the queue.
+  // The timers are on the wheel; a delayed ACK's is set when the connection leaves the queue.
   Instant const sending = earlier(a.pace_due, earlier(a.retransmit_due, a.give_up_due));
   CHECK(e.wheel.due(a.owner) <= earlier(sending, a.slow_due));
   CHECK(queued || e.wheel.due(a.owner) <= a.delayed_ack_due);
-  // With less than a segment neither timer nor queue would ever let one out.
+  // With less than one segment neither timer nor queue could ever send one.
   CHECK(!synchronized(c.state) || c.congestion.ssthresh.count >= c.mss);
 }
 
 void check_active(Engine& e, const Connection& c) {
   InFlightState const& a = e.active(c);
   CHECK((a.mode == RetransmitMode::idle) == a.retransmit_due.is_never());
-  // Whatever is in flight is watched by a timer.
+  // Data in flight always has a timer.
   CHECK(c.send.una == c.send.nxt || a.mode != RetransmitMode::idle);
   CHECK((a.delayed_segments == 0) == a.delayed.empty());
   CHECK(a.delayed_segments == 0 || !a.delayed_ack_due.is_never());
@@ -134,9 +134,9 @@ void check_invariants(Engine& e, Connection& c) {
   check_active(e, c);
 }
 
-// Each half-open connection stands in its queue, in the table, and in its listener's number.
+// Each half-open connection is in its queue, in the table, and counted by its listener.
 void check_syn_cache(const Engine& e) {
-  // Weighed by their listeners, so that no one's number can make up for another's.
+  // Weighted by listener, so that errors of two listeners' counts cannot cancel out.
   auto const weight = [](Index listener) { return (2ull * listener + 1) * 0x9e37'79b9'7f4a'7c15; };
   std::uint64_t weighed = 0;
   std::uint32_t queued = 0;

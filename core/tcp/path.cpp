@@ -23,7 +23,7 @@ Connection* find_quoted(Engine& e, const internet::IcmpError& error, std::uint16
   return found.kind == EntryKind::connection ? &e.connection(found.index) : nullptr;
 }
 
-// What the message says that the path carries; 0 if it says nothing that can be.
+// The path MTU given by the message; 0 if it is not plausible.
 std::uint16_t told_mtu(const Engine& e, const Connection& c, const internet::IcmpError& error) {
   std::uint16_t const least = e.paths.least_to(c.remote);
   if (!c.remote.is_v4()) {
@@ -32,25 +32,25 @@ std::uint16_t told_mtu(const Engine& e, const Connection& c, const internet::Icm
     return error.mtu < least ? std::uint16_t{0} : error.mtu;
   }
   //= rfc1191#3
-  //# 1191:PMTU-6 a router that tells no MTU: the next plateau below what was sent
+  //# 1191:PMTU-6 a router that gives no MTU: the next plateau below the size sent
   std::uint16_t const told =
       error.mtu != 0 ? error.mtu : internet::plateau_below(error.quoted_bytes);
   //= rfc1191#3
-  //# 1191:PMTU-3 never below 68, nor below what Config takes for a message of an attacker
+  //# 1191:PMTU-3 never below 68, nor below Config's minimum, because the message may be forged
   return std::max(told, least);
 }
 
-// The path carries so much and no more: smaller segments from here on, what is out goes again.
+// Lowers the path MTU: smaller segments from now on, and data in flight is retransmitted.
 //= rfc1191#6.4
-//# 1191:PMTU-10 by slow start, up to the window that was: a path's size is no congestion
+//# 1191:PMTU-10 by slow start up to the previous window: a smaller MTU is no congestion
 //= rfc8201#5.4
 //# 8201:PMTU-9 so ssthresh is not lowered
 void believe(Engine& e, Connection& c, std::uint16_t mtu) {
   //= rfc1191#3
-  //# 1191:PMTU-5 smaller packets draw no more of these messages
-  //# 1191:PMTU-1 the estimate becomes what it says
+  //# 1191:PMTU-5 smaller packets elicit no more of these messages
+  //# 1191:PMTU-1 the estimate becomes the reported MTU
   //= rfc8201#4
-  //# 8201:PMTU-3 of IPv6 as well
+  //# 8201:PMTU-3 for IPv6 too
   e.paths.lower(c.remote, mtu, e.state->now);
   follow_path(e, c);
   InFlightState& a = e.active(c);
@@ -71,7 +71,7 @@ void believe(Engine& e, Connection& c, std::uint16_t mtu) {
 
 void follow_path(Engine& e, Connection& c) {
   //= rfc8201#5.2
-  //# 8201:PMTU-7 the link's MTU at first, and a decrease is told to all that use the path
+  //# 8201:PMTU-7 initially the link MTU; a decrease applies to all users of the path
   std::uint16_t const mtu = e.paths.find(c.remote, e.state->now);
   //= rfc1191#3.1
   //# 1191:PMTU-13 never more than the peer's MSS
@@ -88,11 +88,10 @@ void follow_path(Engine& e, Connection& c) {
     return;
   }
   //= rfc1191#6.3
-  //# 1191:PMTU-12 a larger estimate sends nothing again
+  //# 1191:PMTU-12 a larger estimate retransmits nothing
   c.mss = static_cast<std::uint16_t>(size);
   if (synchronized(c.state)) {
-    // What they were in smaller segments must not be less than what a segment is now: nothing
-    // would ever leave.
+    // At least one segment of the new size (ssthresh: two): with less nothing could be sent.
     c.congestion.cwnd = most(c.congestion.cwnd, Bytes{c.mss});
     c.congestion.ssthresh = most(c.congestion.ssthresh, Bytes{2u * c.mss});
   }
@@ -100,7 +99,7 @@ void follow_path(Engine& e, Connection& c) {
 
 namespace {
 
-// The same for a connection in the SYN cache, of which only a SYN-ACK can be quoted.
+// The same for a connection in the SYN cache; only its SYN-ACK can be quoted.
 Drop process_half_open_pmtu(Engine& e, const internet::IcmpError& error,
                             std::uint16_t local_address) {
   Index const at = find_half_open(e, error.quoted, local_address);
@@ -123,9 +122,9 @@ Drop process_half_open_pmtu(Engine& e, const internet::IcmpError& error,
 }  // namespace
 
 //= rfc9293#3.7.2
-//# 9293:P-PMTUD path MTU discovery, of both families
+//# 9293:P-PMTUD path MTU discovery for both families
 //= rfc7323#5.7
-//# 7323:TS-22 beside timestamps and PAWS too
+//# 7323:TS-22 compatible with timestamps and PAWS
 Drop process_packet_too_big(Engine& e, const internet::IcmpError& error,
                             std::uint16_t local_address) {
   Connection* const found = find_quoted(e, error, local_address);
@@ -136,7 +135,7 @@ Drop process_packet_too_big(Engine& e, const internet::IcmpError& error,
   //= rfc5927#4.1
   //# 5927:ICMP-1 the quoted sequence number is in flight
   //= rfc8201#4
-  //# 8201:PMTU-6 the quoted packet was really sent
+  //# 8201:PMTU-6 the quoted packet was actually sent
   bool const in_flight =
       error.quoted_sequence.at_or_after(c.send.una) && error.quoted_sequence.before(c.send.nxt);
   if (!in_flight || c.active == nil) {
@@ -144,16 +143,16 @@ Drop process_packet_too_big(Engine& e, const internet::IcmpError& error,
   }
   std::uint16_t const mtu = told_mtu(e, c, error);
   //= rfc1191#3
-  //# 1191:PMTU-2 nothing is raised by what it says
+  //# 1191:PMTU-2 the estimate is never raised by a message
   //= rfc8201#4
-  //# 8201:PMTU-4 of IPv6 neither
+  //# 8201:PMTU-4 nor for IPv6
   //= rfc1191#6.4
-  //# 1191:PMTU-11 of a burst of messages the first one counts
+  //# 1191:PMTU-11 only the first message of a burst counts
   if (mtu == 0 || mtu >= packet_bytes(c)) {
     return Drop::icmp_mtu_refused;
   }
   //= rfc5927#7.2
-  //# 5927:ICMP-5 where data of that size was acknowledged before, only a timeout proves it
+  //# 5927:ICMP-5 if data of that size was acknowledged before, wait for a timeout as proof
   InFlightState& a = e.active(c);
   bool const proven = synchronized(c.state) && c.send.una != c.send.iss.next();
   if (!proven || c.retries != 0) {
@@ -170,7 +169,7 @@ void believe_pending_mtu(Engine& e, Connection& c) {
   std::uint16_t const mtu = a.pending_mtu;
   a.pending_mtu = 0;
   //= rfc5927#7.2
-  //# 5927:ICMP-6 it is forgotten once what it quotes was acknowledged
+  //# 5927:ICMP-6 discarded once the quoted data was acknowledged
   bool const stalled = a.pending_sequence.at_or_after(c.send.una);
   if (stalled && mtu < packet_bytes(c)) {
     believe(e, c, mtu);

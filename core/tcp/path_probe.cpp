@@ -1,4 +1,4 @@
-// Packetization-layer path MTU discovery (RFC 4821): probes of real data, and black holes.
+// Packetization-layer path MTU discovery (RFC 4821): probes with real data, black hole detection.
 #include "core/tcp/path_probe.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 bool is_on(const Engine& e) { return e.config.path_mtu_probing && e.config.path_mtu_discovery; }
 
 //= rfc4821#7.4
-//# 4821:PLP-11 no probe is out, and no loss
+//# 4821:PLP-11 no probe in flight and no loss
 bool is_calm(const Connection& c, const InFlightState& a) {
   return a.path_probe.size == 0 && !c.congestion.recovering && !a.after_timeout &&
          a.retransmit_next.at_or_after(a.retransmit_end) && c.congestion.duplicates == 0 &&
@@ -24,14 +24,14 @@ bool is_calm(const Connection& c, const InFlightState& a) {
          synchronized(c.state) && !c.fin_sent;
 }
 
-// One round trip for each segment of the window: congestion alone would lose one so often.
+// One round trip per segment of the window: congestion alone could cause one loss in that time.
 Duration headway(const Connection& c) {
   return srtt_of(c.rtt) * (c.congestion.cwnd.count / c.mss + 1);
 }
 
 //= rfc4821#7.6.2
-//# 4821:PLP-14, 4821:PLP-16 search_high lies below its size, and so does what is sent
-//# 4821:PLP-15 and none follows before congestion would have lost one
+//# 4821:PLP-14, 4821:PLP-16 search_high is set below its size, and segments are smaller
+//# 4821:PLP-15 no further probe before congestion could have caused a loss
 void fail(Engine& e, Connection& c, std::uint32_t times) {
   PathProbe& probe = e.active(c).path_probe;
   e.paths.failed(c.remote, e.state->now, {probe.size, headway(c) * times});
@@ -39,9 +39,9 @@ void fail(Engine& e, Connection& c, std::uint32_t times) {
   ++e.counters->path_probes_lost;
 }
 
-// Whether all that the board has found missing lies in the probe.
+// Whether all ranges missing on the scoreboard are inside the probe.
 //= rfc4821#4
-//# 4821:PLP-1 losses are told as soon, and as exactly, as the scoreboard tells them
+//# 4821:PLP-1 losses are reported as fast and as exactly as the scoreboard detects them
 bool only_the_probe(const Engine& e, const InFlightState& a) {
   memory::ListHead order = a.board.order;
   memory::List<Sent, &Sent::order> const ranges(order, e.sent.view());
@@ -59,8 +59,8 @@ bool only_the_probe(const Engine& e, const InFlightState& a) {
 }
 
 //= rfc4821#7.7
-//# 4821:PLP-18 R1 is reached and no message tells why: a black hole
-//# 4821:PLP-19 with each further timeout half the size
+//# 4821:PLP-18 R1 was reached without an ICMP message: a black hole
+//# 4821:PLP-19 each further timeout halves the size
 void judge_silence(Engine& e, Connection& c) {
   bool const full_stop = c.retries >= e.config.r1_retransmissions.value;
   if (!full_stop || e.active(c).pending_mtu != 0) {
@@ -69,7 +69,7 @@ void judge_silence(Engine& e, Connection& c) {
   auto const least = e.paths.least_to(c.remote);
   auto const low = std::max(static_cast<std::uint16_t>(e.config.path_mtu_low.count), least);
   //= rfc4821#7.2
-  //# 4821:PLP-9 search_low begins where nearly all paths pass, as configured
+  //# 4821:PLP-9 search_low starts at a configured size that nearly all paths carry
   std::uint32_t const sent = std::min(packet_bytes(c), flight_size(c).count + overhead(c));
   if (sent > least && e.paths.stalled(c.remote, e.state->now, {low, sent})) {
     ++e.counters->black_holes;
@@ -85,9 +85,9 @@ void judge_silence(Engine& e, Connection& c) {
   }
   InFlightState const& a = e.active(c);
   //= rfc4821#7.1
-  //# 4821:PLP-6 above search_low and no more than search_high
+  //# 4821:PLP-6 above search_low and at most search_high
   //= rfc4821#7.2
-  //# 4821:PLP-8 which the link and the peer's MSS bound
+  //# 4821:PLP-8 which the link and the peer's MSS limit
   std::uint32_t const size =
       e.paths.probe_size(c.remote, e.state->now, c.mss_max + header_bytes(c));
   bool const plain = eff_snd_mss(c, a) == c.mss && e.state->now >= a.pace_at;
@@ -96,8 +96,8 @@ void judge_silence(Engine& e, Connection& c) {
   }
   Bytes const data{size - overhead(c)};
   //= rfc4821#7.4
-  //# 4821:PLP-11 there is data for it, and both windows are larger
-  //# 4821:PLP-12 by as much as makes the peer tell of its loss
+  //# 4821:PLP-11 enough data is queued, and both windows have space for it
+  //# 4821:PLP-12 and for the segments whose duplicate ACKs report its loss
   Bytes const needed = data + Bytes{e.config.duplicate_acks.value * c.mss};
   Bytes const queued = (queue_begin(c) + a.send.length()).since(c.send.nxt);
   Bytes const usable = (c.send.una + c.send.wnd).since(c.send.nxt);
@@ -136,24 +136,24 @@ void note_again(InFlightState& a, Sequence begin, Sequence end) {
 [[gnu::cold]] void on_advance(Engine& e, Connection& c, InFlightState& a) {
   if (c.send.una.after(a.pending_sequence)) {
     //= rfc5927#7.2
-    //# 5927:ICMP-6 what it quotes was acknowledged: for good, wherever numbers come again
+    //# 5927:ICMP-6 the quoted data was acknowledged: discard the message for good
     a.pending_mtu = 0;
   }
   if (a.path_probe.size == 0 || c.send.una.at_or_before(a.path_probe.begin)) {
     return;
   }
   if (c.send.una.before(a.path_probe.end)) {
-    // A part of it has come: it was cut on the way, or the peer had no room for the rest. Neither
-    // tells what the path carries.
+    // The probe was acknowledged in part: it was split on the way, or the peer had no space for the
+    // rest. Neither shows what the path carries.
     a.path_probe.size = 0;
     return;
   }
   //= rfc4821#7.6.1
-  //# 4821:PLP-13 search_low and eff_pmtu are its size now
+  //# 4821:PLP-13 search_low and eff_pmtu become its size
   e.paths.passed(c.remote, e.state->now, a.path_probe.size);
   a.path_probe.size = 0;
   //= rfc4821#4
-  //# 4821:PLP-4 cwnd counts octets, so the window stays what it was
+  //# 4821:PLP-4 cwnd counts octets and stays the same
   follow_path(e, c);
 }
 
@@ -165,9 +165,9 @@ void note_again(InFlightState& a, Sequence begin, Sequence end) {
   }
   bool const tracked = a.board.order.count != 0;
   //= rfc4821#7.6.4
-  //# 4821:PLP-17 among other losses it says nothing
+  //# 4821:PLP-17 with other losses the probe's loss shows nothing
   //= rfc4821#7.1
-  //# 4821:PLP-20 nor does the loss of any packet that is no probe
+  //# 4821:PLP-20 nor does the loss of a packet that is not a probe
   bool const alone = tracked ? only_the_probe(e, a) : c.send.una == a.path_probe.begin;
   if (!alone) {
     a.path_probe.size = 0;
@@ -175,7 +175,7 @@ void note_again(InFlightState& a, Sequence begin, Sequence end) {
   }
   fail(e, c, 1);
   //= rfc4821#4
-  //# 4821:PLP-2 an isolated probe is no sign of congestion: cwnd stays through the recovery
+  //# 4821:PLP-2 loss of the probe alone is no sign of congestion: cwnd stays the same in recovery
   a.path_probe.suppressed = true;
   a.path_probe.ssthresh = c.congestion.ssthresh;
   c.congestion.ssthresh = most(c.congestion.cwnd, Bytes{2u * c.mss});
@@ -183,7 +183,7 @@ void note_again(InFlightState& a, Sequence begin, Sequence end) {
 }
 
 //= rfc4821#4
-//# 4821:PLP-3 any other loss is answered as always
+//# 4821:PLP-3 any other loss is handled as usual
 [[gnu::cold]] void lost_more(Engine& e, Connection& c) {
   end_suppression(c, e.active(c));
   congestion::on_loss(e, c);
@@ -195,7 +195,7 @@ bool knows_more(const Engine& e, const InFlightState& a) { return !only_the_prob
 void on_timeout(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   if (a.path_probe.size != 0) {
-    // RFC 4821 7.6.3: what a timeout has found is dear, and not tried again so soon.
+    // RFC 4821 7.6.3: a failed probe that cost a timeout is not repeated soon.
     if (c.send.una == a.path_probe.begin) {
       fail(e, c, 5);
     }

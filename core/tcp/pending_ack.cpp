@@ -1,4 +1,4 @@
-// ACKs owed to the peer, and the window that they offer.
+// Pending ACKs to the peer, and the window that they advertise.
 #include "core/tcp/pending_ack.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 void append(Engine& e, const Connection& c, InFlightState& a, const PendingAck& record) {
   Index const index = e.pending_acks.take();
   if (index == nil) {
-    // Bounded: the pool is full, so this ACK merges into whatever leaves next.
+    // The pool is full: this ACK is merged into the next segment sent.
     ++e.counters->acks_merged;
     a.ack_now = true;
     return;
@@ -34,7 +34,7 @@ void append(Engine& e, const Connection& c, InFlightState& a, const PendingAck& 
   a.pending_ack_duplicates += record.kind == PendingAck::Kind::duplicate ? 1 : 0;
 }
 
-// How many segments one ACK may answer now.
+// How many segments one ACK may cover now.
 std::uint32_t stretch_of(const Engine& e, const Connection& c) {
   bool const steady = c.unbroken >= e.config.ack_stretch_after;
   return steady ? e.config.ack_stretch_segments.value : 2;
@@ -46,7 +46,7 @@ void forget_delayed(InFlightState& a) {
   a.delayed_ack_due = Instant::never();
 }
 
-// The data since the last ACK becomes a record, or joins the record before it.
+// Turns the delayed ACK into a record, or merges it into the previous record.
 //= rfc9293#3.10.7.4
 //# 9293:MUST-58 ACKs of one burst are aggregated
 void cut_delayed(Engine& e, Connection& c, InFlightState& a) {
@@ -82,7 +82,7 @@ void cut_delayed(Engine& e, Connection& c, InFlightState& a) {
 }  // namespace
 
 //= rfc9293#3.10.3
-//# 9293:P-RECV-ACK taking data makes an ACK owed
+//# 9293:P-RECV-ACK accepted data requires an ACK
 void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
   if (a.delayed_segments == 0) {
     a.delayed_begin = c.receive.nxt - data;
@@ -93,7 +93,7 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
   a.delayed_segments = static_cast<std::uint8_t>(std::min(a.delayed_segments + 1, 255));
   make_ready(e, c, a);
   //= rfc9293#3.8.6.3
-  //# 9293:SHLD-18, 9293:SHLD-19 an ACK for every second full-sized segment, delayed otherwise
+  //# 9293:SHLD-18, 9293:SHLD-19 an ACK for every second full-sized segment, otherwise delayed
   //= rfc5681#4.2
   //# 5681:CC-26, 5681:CC-27, 5681:CC-43 at least every second full-sized segment
   bool const second = a.delayed_segments > 1 && a.delayed.count >= 2u * c.rcv_mss;
@@ -106,7 +106,7 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
   //= rfc5681#4.2
   //# 5681:CC-37 within 500 ms of the first unacknowledged segment
   if (a.delayed_segments == 1) {
-    // Set on the wheel by leave_ready(), if it is still owed then: mostly data has carried it.
+    // leave_ready() sets the timer if the ACK is still pending then: usually data carries it.
     a.delayed_ack_due = e.state->now + e.config.delayed_ack;
   }
 }
@@ -114,7 +114,7 @@ void ack_for_data(Engine& e, Connection& c, InFlightState& a, Bytes data) {
 void ack_now(Engine& e, Connection& c) {
   if (InFlightState* a = ensure_active(e, c)) {
     if (c.fin_taken && a->pending_ack_last == nil) {
-      // Nothing can follow that would have to be kept apart: one ACK of all, without a record.
+      // After a FIN no later ACK has to stay separate: one ACK for all, without a record.
       forget_delayed(*a);
       a->ack_now = true;
       make_ready(e, c, *a);
@@ -127,7 +127,7 @@ void ack_now(Engine& e, Connection& c) {
         a->pending_ack_last != nil &&
         e.pending_acks[a->pending_ack_last].kind == PendingAck::Kind::cumulative;
     if (cumulative && !e.pending_acks[a->pending_ack_last].cut) {
-      // Data and FIN of one segment draw one ACK: what was owed for the data says the newest.
+      // Data and FIN of one segment get one ACK: the record for the data is updated.
       align_edge(c);
       PendingAck& last = e.pending_acks[a->pending_ack_last];
       last.ack = c.receive.nxt;
@@ -150,10 +150,10 @@ void ack_now(Engine& e, Connection& c) {
     return;
   }
   //= rfc9293#3.10.7.4
-  //# 9293:MUST-58 what a delayed ACK would say is said by this one, which leaves at once
+  //# 9293:MUST-58 replaces the delayed ACK and is sent at once
   forget_delayed(*a);
   c.unbroken = {};
-  // A shut window may have come to open since (the store was full): the probe learns of it.
+  // A window closed because the store was full may be open again: report it to the probe.
   if (c.receive.edge == c.receive.nxt) {
     advance_edge(e, c);
   }
@@ -166,7 +166,7 @@ void ack_now(Engine& e, Connection& c) {
   record.end = segment.end();
   record.segments = 1;
   record.echo = c.ecn.echo;
-  // What lies in front of the window altogether came twice; the rest accept_data has looked at.
+  // A segment entirely below RCV.NXT is a duplicate; accept_data has examined all others.
   if (c.sack && segment.end().at_or_before(c.receive.nxt)) {
     find_duplicate(e, c, *a, segment);
   }
@@ -257,8 +257,9 @@ void drop_pending_acks(Engine& e, InFlightState& a) {
   a.window_update = false;
 }
 
-// What this connection may hold unread, its window included: its buffer, but of what is free and
-// its own no more than half. So one that reads nothing leaves the others as much as it has itself.
+// The most that this connection may hold unread, its window included: its buffer, but at most half
+// of the free space plus its own. So a connection that reads nothing leaves as much to the others
+// as it uses itself.
 Bytes fair_buffer(const Engine& e, const Connection& c, Bytes unread, std::uint32_t room) {
   std::uint64_t const free = std::uint64_t{room - e.config.reserve_blocks.value}
                              << e.pools.blocks.block_shift();
@@ -268,7 +269,7 @@ Bytes fair_buffer(const Engine& e, const Connection& c, Bytes unread, std::uint3
 
 Bytes edge_gain(const Engine& e, const Connection& c) {
   //= rfc9293#3.8.6
-  //# 9293:MAY-8 the window may stay closed for as long as the store is under pressure
+  //# 9293:MAY-8 the window may stay closed as long as the store is under pressure
   std::uint32_t const room = e.pools.blocks.room_to_receive();
   if (room <= e.config.reserve_blocks.value) {
     return {};
@@ -281,7 +282,8 @@ Bytes edge_gain(const Engine& e, const Connection& c) {
 
 namespace {
 
-// What edge_gain() cannot exceed, without a look at the store: enough to see that it is too little.
+// Upper bound of edge_gain() that needs no look at the store: often enough to see that it is too
+// little.
 std::uint32_t gain_max(const Connection& c) {
   return (c.receive_buffer - c.receive.edge.since(c.receive.nxt)).count;
 }
@@ -290,7 +292,7 @@ std::uint32_t gain_max(const Connection& c) {
 
 void advance_edge(Engine& e, Connection& c) {
   //= rfc9293#3.8.6.2.2
-  //# 9293:MUST-39, 9293:P-SWS-RCV the edge moves by at least half the buffer or a full segment
+  //# 9293:MUST-39, 9293:P-SWS-RCV the edge moves by at least half the buffer or one full segment
   std::uint32_t const step = std::min(c.receive_buffer.count / 2, std::uint32_t{c.mss});
   if (gain_max(c) >= step) {
     Bytes const gain = edge_gain(e, c);
@@ -301,8 +303,8 @@ void advance_edge(Engine& e, Connection& c) {
 
 void queue_window_update(Engine& e, Connection& c) {
   std::uint32_t const window = c.receive.edge.since(c.receive.nxt).count;
-  // An open window is told of by the next ACK, unless much would stay hidden from the peer.
-  // The peer's segments may be larger than ours.
+  // If the window is open, the next ACK reports the new edge, unless the gain is large. The peer's
+  // segments may be larger than ours.
   std::uint32_t const full = std::max(std::uint32_t{c.mss}, e.config.mss.count);
   bool const shut = window < full;
   std::uint32_t const step = shut ? c.mss : 2u * full;

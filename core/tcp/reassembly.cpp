@@ -1,4 +1,4 @@
-// Data into order: frames on loan within the turn, the block store beyond it, FIN in its place.
+// Received data: lent frames within the turn, the block store after it; out-of-order data; FIN.
 #include "core/tcp/reassembly.hpp"
 
 #include <algorithm>
@@ -17,12 +17,13 @@ namespace {
 
 constexpr std::uint16_t no_loan = 0xffff;
 
-// The part of `data` that lies in [begin, end).
+// The part of `data` inside [begin, end).
 std::span<const std::byte> part_of(const SegmentData& data, Sequence begin, Sequence end) {
   return data.bytes.subspan(begin.since(data.begin).count, end.since(begin).count);
 }
 
-// Lends the in-order bytes from their frame: no copy unless the application leaves them.
+// Refers to in-order bytes in their frame: copied only if the application does not read them in
+// time.
 void lend_data(Engine& e, InFlightState& a, const Loan& loan) {
   CHECK(e.state->loan_count < e.loans.size());
   std::uint16_t const index = e.state->loan_count++;
@@ -35,14 +36,14 @@ void lend_data(Engine& e, InFlightState& a, const Loan& loan) {
   a.loan_last = index;
 }
 
-// Makes sure that what is lent now can be kept when the turn is over. Mostly it is read before, so
-// blocks are only promised to it; where some are held already, the missing ones are taken.
+// Makes sure that data lent now can be stored when the turn ends. Usually it is read before, so
+// blocks are only promised; if the connection already holds blocks, the missing ones are allocated.
 bool may_lend(Engine& e, InFlightState& a, Sequence begin, Bytes length) {
   memory::Blocks& blocks = e.pools.blocks;
   if (!a.receive.empty()) {
     return a.receive.reserve(blocks, begin, length);
   }
-  // What was lent before it may end in the block in which this begins.
+  // Data lent before may end in the block in which this begins.
   bool const joins =
       a.loan_last != no_loan && (begin.value & (blocks.block_bytes().count - 1)) != 0;
   std::uint32_t const wanted =
@@ -55,16 +56,16 @@ bool may_lend(Engine& e, InFlightState& a, Sequence begin, Bytes length) {
   return true;
 }
 
-// Nothing is on loan any more.
+// Clears the list of loans.
 void end_loans(Engine& e, InFlightState& a) {
   a.loan_first = no_loan;
   a.loan_last = no_loan;
-  a.loan_read = no_loan;  // what is lent next is in no chain with what was read
+  a.loan_read = no_loan;  // data lent next is not linked to what was read
   e.pools.blocks.release(Count{a.promised});
   a.promised = 0;
 }
 
-// What was counted as blocks above gaps may have come into order or gone since.
+// Corrects the count of blocks above gaps: their data may have come into order or been released.
 void recount_gap_blocks(Engine& e, const Connection& c, InFlightState& a) {
   std::uint32_t const most = a.extents == nil ? 0 : a.receive.blocks_held;
   if (a.gap_blocks > most) {
@@ -72,7 +73,7 @@ void recount_gap_blocks(Engine& e, const Connection& c, InFlightState& a) {
   }
 }
 
-// RCV.NXT moves over the ranges that it has reached. True if there were any.
+// Advances RCV.NXT over the ranges that it has reached. True if there were any.
 [[gnu::cold]] bool join_extents(Engine& e, Connection& c, InFlightState& a) {
   bool joined = false;
   while (a.extents != nil && e.extents[a.extents].begin.at_or_before(c.receive.nxt)) {
@@ -89,7 +90,7 @@ void recount_gap_blocks(Engine& e, const Connection& c, InFlightState& a) {
   return joined;
 }
 
-// Where the next range above `from` begins, but not beyond `limit`.
+// The beginning of the next range above `from`, at most `limit`.
 Sequence next_extent(const Engine& e, const InFlightState& a, Sequence from, Sequence limit) {
   for (Index index = a.extents; index != nil; index = e.extents[index].next) {
     if (e.extents[index].end.after(from)) {
@@ -100,9 +101,9 @@ Sequence next_extent(const Engine& e, const InFlightState& a, Sequence from, Seq
 }
 
 //= rfc9293#3.10.7.4
-//# 9293:P-TEXT-DELIVER, 9293:P-TEXT-RCVNXT in-order data is delivered and RCV.NXT moves over it
+//# 9293:P-TEXT-DELIVER, 9293:P-TEXT-RCVNXT deliver in-order data and advance RCV.NXT
 //= rfc9293#3.4
-//# 9293:P-ACK-CUMUL RCV.NXT is acknowledged only when every octet before it has come
+//# 9293:P-ACK-CUMUL RCV.NXT covers an octet only when all before it were received
 Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentData& data) {
   Sequence const before = c.receive.nxt;
   bool first = true;
@@ -137,12 +138,12 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
   //= rfc9293#3.8.6.3
   //# 9293:P-DELACK-OOO so is one above a gap
   //= rfc6582#5
-  //# 6582:NR-11 the sender's partial ACKs are not delayed
+  //# 6582:NR-11 so the sender's partial ACKs are not delayed
   a.ack_now = a.ack_now || filled || a.extents != nil;
   if (a.extents != nil) [[unlikely]] {
     gaps::renew(e, a);
   }
-  // What one segment brought: a gap that it filled makes none larger.
+  // Octets of this segment only: a filled gap does not count.
   c.rcv_mss = static_cast<std::uint16_t>(std::max<std::uint32_t>(
       c.rcv_mss, std::min(static_cast<std::uint32_t>(data.bytes.size()), e.config.mss.count)));
   clear_duplicate_acks(e, c, a);
@@ -153,7 +154,7 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
   return Drop::none;
 }
 
-// Whether [begin, end) joins a range that is known already.
+// Whether [begin, end) touches a known range.
 [[gnu::cold]] bool joins_range(const Engine& e, const InFlightState& a, const SegmentData& data) {
   for (Index i = a.extents; i != nil; i = e.extents[i].next) {
     Extent const& extent = e.extents[i];
@@ -164,7 +165,7 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
   return false;
 }
 
-// Makes [begin, end) known as received, joined with the ranges that it touches.
+// Records [begin, end) as received, merged with the ranges that it touches.
 [[gnu::cold]] void insert_extent(Engine& e, const Connection& c, InFlightState& a,
                                  const SegmentData& data) {
   Sequence const begin = data.begin;
@@ -197,7 +198,7 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
   }
 }
 
-// Stores the octets of [begin, end), which did not come before; nothing if it is empty.
+// Stores the octets of [begin, end), which are new; does nothing if it is empty.
 [[gnu::cold]] void put_new(Engine& e, InFlightState& a, const SegmentData& data, Extent range) {
   if (!range.begin.before(range.end)) {
     return;
@@ -206,7 +207,7 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
   bool const reserved = a.receive.reserve(e.pools.blocks, range.begin, length);
   CHECK(reserved);
   //= rfc9293#3.10
-  //# 9293:P-EV-OVERLAP only the new part of an overlapping segment is taken
+  //# 9293:P-EV-OVERLAP only the new part of an overlapping segment is stored
   a.receive.put(e.pools.blocks, range.begin, part_of(data, range.begin, range.end));
 }
 
@@ -234,7 +235,7 @@ Drop accept_in_order(Engine& e, Connection& c, InFlightState& a, const SegmentDa
   return Drop::none;
 }
 
-// Octets that have arrived are in the stream for good: a FIN that lies before them is a lie.
+// A FIN below octets that were already received is invalid.
 bool ends_the_stream(const Engine& e, const Connection& c, const InFlightState& a, Sequence at) {
   bool ends = at.at_or_after(c.receive.nxt);
   for (Index index = a.extents; index != nil; index = e.extents[index].next) {
@@ -265,7 +266,7 @@ Drop accept_data(Engine& e, Connection& c, const SegmentData& whole, const wire:
   SegmentData data = whole;
   if (a.fin_known && data.end().after(a.fin_at)) {
     //= rfc9293#3.4
-    //# 9293:P-CTL-ONCE the first FIN fixes where the stream ends
+    //# 9293:P-CTL-ONCE the first FIN determines where the stream ends
     data.fin = false;
     if (data.begin.at_or_after(a.fin_at)) {
       ack_duplicate(e, c, segment);
@@ -289,9 +290,9 @@ Drop accept_data(Engine& e, Connection& c, const SegmentData& whole, const wire:
     drop = remember_fin(e, c, a, data.end());
   }
   //= rfc5681#3.2
-  //# 5681:CC-14 an out-of-order segment draws a duplicate ACK at once
+  //# 5681:CC-14 an out-of-order segment is answered by a duplicate ACK at once
   //= rfc5681#4.2
-  //# 5681:CC-28 but only one: data that was taken has its own already, whatever became of its FIN
+  //# 5681:CC-28 only one: accepted data already has its ACK, whatever happened to its FIN
   if (c.receive.nxt == before && (!in_order || drop != Drop::none)) {
     ack_duplicate(e, c, segment);
   }
@@ -307,7 +308,7 @@ void process_fin_if_due(Engine& e, Connection& c) {
   }
   InFlightState& a = e.active(c);
   //= rfc9293#3.10.7.4
-  //# 9293:P-FIN a FIN is taken in its place only, tells the user, and is acknowledged
+  //# 9293:P-FIN a FIN in order is accepted, reported to the application, and acknowledged
   if (!a.fin_known || a.fin_at != c.receive.nxt || c.fin_taken) {
     return;
   }
@@ -315,7 +316,7 @@ void process_fin_if_due(Engine& e, Connection& c) {
   c.fin_taken = true;
   if (c.receive_urgent && a.receive_up.after(a.fin_at)) {
     //= rfc9293#3.8.5
-    //# 9293:P-URG-MODE what the pointer names behind the stream's end never comes to be read
+    //# 9293:P-URG-MODE an urgent pointer beyond the end of the stream is limited to it
     a.receive_up = a.fin_at;
     c.receive_urgent = c.receive.read.before(a.fin_at);
   }
@@ -324,7 +325,7 @@ void process_fin_if_due(Engine& e, Connection& c) {
   clear_duplicate_acks(e, c, a);
   ack_now(e, c);
   //= rfc9293#3.6
-  //# 9293:P-CLOSE-SIGNAL the peer's close is told even if nothing is being read
+  //# 9293:P-CLOSE-SIGNAL the peer's close is reported even if the application is not reading
   notify(e, c, EventKind::peer_finished);
   switch (c.state) {
     case State::established:
@@ -333,7 +334,7 @@ void process_fin_if_due(Engine& e, Connection& c) {
       enter(e, c, State::close_wait);
       break;
     case State::fin_wait_1:
-      // Our FIN is not acknowledged: an ACK of it would have led to FIN-WAIT-2 in step 5.
+      // Our FIN is not acknowledged: otherwise step 5 would have entered FIN-WAIT-2.
       //= rfc9293#3.10.7.4
       //# 9293:P-FIN-FW1-CLOSING CLOSING
       enter(e, c, State::closing);
@@ -350,7 +351,7 @@ void process_fin_if_due(Engine& e, Connection& c) {
 }
 
 //= rfc9293#3.10.3
-//# 9293:P-RECV-EST, 9293:P-RECV-CLOSEWAIT, 9293:P-RECV-CLOSING what is in order, after FIN as well
+//# 9293:P-RECV-EST, 9293:P-RECV-CLOSEWAIT, 9293:P-RECV-CLOSING in-order data, also after the FIN
 std::span<const std::byte> readable(Engine& e, Connection& c, Bytes skip) {
   Bytes const unread = unread_of(c);
   if (skip >= unread || c.active == nil) {
@@ -394,9 +395,9 @@ void consume(Engine& e, Connection& c, Bytes bytes) {
   }
   if (c.receive_urgent && c.receive.read.at_or_after(a.receive_up)) {
     //= rfc9293#3.8.5
-    //# 9293:P-URG-MODE urgent mode ends at the urgent point
+    //# 9293:P-URG-MODE urgent mode ends at the urgent pointer
     //= rfc9293#3.9.1.3
-    //# 9293:P-RECV-URGFLAG and with it what RECEIVE says of it
+    //# 9293:P-RECV-URGFLAG and so does the indication in RECEIVE
     c.receive_urgent = false;
   }
   if (unread_of(c).empty() && a.extents == nil) {
@@ -435,7 +436,7 @@ void settle_loans(Engine& e) {
     Sequence const begin = last_of(loan.begin, c->receive.read);
     Sequence const end = loan.begin + loan.length;
     if (begin.before(end)) {
-      // What was promised to it is taken, unless data above a gap has taken it since.
+      // Allocate the blocks promised to it, unless data above a gap has allocated them since.
       std::uint32_t const kept = std::min(a.promised, memory::ReceiveStore::blocks_touched(
                                                           e.pools.blocks, begin, end.since(begin)));
       e.pools.blocks.release(Count{kept});
@@ -464,7 +465,7 @@ void drop_extents(Engine& e, const Connection& c, InFlightState& a) {
 }
 
 //= rfc2018#8
-//# 2018:SACK-17 what is held no more is reported no more, but for the newest segment
+//# 2018:SACK-17 discarded data is no longer reported, except in the newest segment's block
 [[gnu::cold]] void give_up_gaps(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   drop_extents(e, c, a);

@@ -1,4 +1,4 @@
-// The cuts that record ends make in what is sent.
+// Where segments have to end because of record ends.
 #include "core/tcp/record_ends.hpp"
 
 #include "core/tcp/sack_report.hpp"

@@ -1,4 +1,4 @@
-// Segments that no connection sends: resets, the ACKs of TIME-WAIT, answers of the SYN cache.
+// Segments sent without a connection: resets, ACKs in TIME-WAIT, answers of the SYN cache.
 #include "core/tcp/replies.hpp"
 
 #include "core/tcp/accounts.hpp"
@@ -9,8 +9,8 @@
 namespace lockstep::tcp {
 namespace {
 
-// A segment without data goes into the reply queue, with options or (null) without; if that is
-// full it is lost, as on the wire, and counted.
+// Puts a segment without data into the reply queue, with options or (null) without. If the queue is
+// full the segment is dropped and counted.
 void push(Engine& e, internet::ReplyHeader header, const wire::Header& segment,
           const wire::Options* named) {
   Bytes const options = named == nullptr ? Bytes{} : wire::options_bytes(*named);
@@ -43,7 +43,7 @@ void reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& 
   reset.source = in.destination;
   reset.destination = in.source;
   //= rfc9293#3.5.2
-  //# 9293:P-RST-SEQ SEQ=SEG.ACK if it has one, else SEQ=0 and ACK=SEG.SEQ+SEG.LEN
+  //# 9293:P-RST-SEQ SEQ=SEG.ACK if it has an ACK, otherwise SEQ=0 and ACK=SEG.SEQ+SEG.LEN
   if (in.flags.ack()) {
     //= rfc9293#3.10.7.1
     //# 9293:P-CLOSED-ACK <SEQ=SEG.ACK><CTL=RST>
@@ -56,7 +56,7 @@ void reply(Engine& e, const internet::ReplyHeader& header, const wire::Segment& 
     reset.flags = wire::flag::rst | wire::flag::ack;
   }
   //= rfc7323#5.2
-  //# 7323:TS-19 what has a timestamp is reset with one: its own as TSecr, and a TSval of zero
+  //# 7323:TS-19 a segment with a timestamp is reset with one: TSecr its TSval, TSval zero
   if (in.options.has_timestamps && e.config.timestamps) {
     reset.options.has_timestamps = true;
     reset.options.timestamp_echo = in.options.timestamp_value;
@@ -104,10 +104,10 @@ void reply_syn(Engine& e, const InboundSegment& arrival, const Listener& by, Seq
   reset.sequence = sequence;
   reset.flags = wire::flag::rst;
   //= rfc7323#3.2
-  //# 7323:TS-26 a reset has the timestamp, too
-  //# 7323:TS-28 and echoes none, as it has no ACK
+  //# 7323:TS-26 a reset has a timestamp too
+  //# 7323:TS-28 TSecr is zero, because it has no ACK
   //= rfc7323#5.2
-  //# 7323:TS-43 the user's abort among them
+  //# 7323:TS-43 also in the application's abort
   if (c.options.has(negotiated::timestamps)) {
     reset.options.has_timestamps = true;
     reset.options.timestamp_value = timestamp_at(e, c.options, e.state->now);

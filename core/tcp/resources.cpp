@@ -1,4 +1,4 @@
-// Three waiting lists, one for each kind of room that an application can be refused for.
+// Three waiting lists, one for each resource for which a call can be refused.
 #include "core/tcp/resources.hpp"
 
 #include "core/tcp/lifecycle.hpp"
@@ -43,8 +43,8 @@ std::uint32_t available(const Engine& e, Resource kind) {
   c.telling = TellPlace::none;
 }
 
-// One that is told of something in every turn is never found in the list: it hears of room in the
-// next turn, if there is some now.
+// A connection with an event in every turn is never in the list at the right time: it is notified
+// of `room` in the next turn if there is some now.
 [[gnu::cold]] void wait_for_room(Engine& e, Connection& c) {
   if (available(e, c.wants) != 0) {
     forget_room(e, c);

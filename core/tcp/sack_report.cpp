@@ -1,4 +1,4 @@
-// Which blocks an ACK of ours reports: what lies above gaps, and what came twice (RFC 2018, 2883).
+// The SACK blocks that our ACKs report: data above gaps, and duplicates (RFC 2018, 2883).
 #include "core/tcp/sack_report.hpp"
 
 #include <algorithm>
@@ -10,27 +10,27 @@ namespace {
 
 constexpr std::uint32_t fixed_bytes = 4;  // two NOPs, kind and length
 constexpr std::uint32_t block_bytes = 8;
-// With less than this a segment with data reports nothing: it would be mostly header.
+// With a smaller MSS a data segment carries no report: it would be mostly header.
 constexpr std::uint32_t mss_with_report = 128;
 
 //= rfc2018#3
-//# 2018:SACK-13 four blocks at most, three beside timestamps
+//# 2018:SACK-13 at most four blocks, three beside timestamps
 std::uint32_t blocks_max(const Connection& c) {
   std::uint32_t const most = c.options.has(negotiated::timestamps) ? 3 : wire::sack_blocks_max;
   return std::min(most, (std::max(std::uint32_t{c.mss}, fixed_bytes) - fixed_bytes) / block_bytes);
 }
 
-// Whether `a` was reported later than `b`; stamps go round.
+// Whether `a` was reported later than `b`; stamps wrap.
 bool newer(const Extent& a, const Extent& b) {
   return static_cast<std::int32_t>(a.stamp - b.stamp) > 0;
 }
 
 //= rfc2018#3
-//# 2018:SACK-14 whole ranges, as they lie between two gaps
+//# 2018:SACK-14 whole ranges between two gaps
 //= rfc2018#4
-//# 2018:SACK-5, 2018:SACK-6 the one with the newest segment first, then by when they grew last
+//# 2018:SACK-5, 2018:SACK-6 the one with the newest segment first, then by the time they last grew
 //= rfc2018#8
-//# 2018:SACK-17 all of it is held: what gave way is in no range any more
+//# 2018:SACK-17 all of it is still stored: discarded data is in no range
 void add_extents(const Engine& e, const InFlightState& a, std::uint32_t limit, Report& report) {
   std::array<Index, wire::sack_blocks_max> chosen{};
   std::uint32_t count = 0;
@@ -52,20 +52,20 @@ void add_extents(const Engine& e, const InFlightState& a, std::uint32_t limit, R
   }
 }
 
-// All that there is to say now. What came twice is no longer pending.
+// The complete report of now. A pending duplicate is then no longer pending.
 Report report_now(const Engine& e, InFlightState& a, std::uint32_t limit) {
   Report report;
   if (a.has_duplicate && limit != 0) {
     //= rfc2883#4
-    //# 2883:DSACK-1, 2883:DSACK-3, 2883:DSACK-7 the duplicate's own edges come first, once
+    //# 2883:DSACK-1, 2883:DSACK-3, 2883:DSACK-7 first the duplicate's own edges, once
     report.blocks[0] = {a.duplicate_begin, a.duplicate_end};
     report.count = 1;
     report.duplicate = true;
     a.has_duplicate = false;
   }
   //= rfc2883#4
-  //# 2883:DSACK-4, 2883:DSACK-5 then the range that holds it, if it lies above a gap: it is the
-  //# newest, as the duplicate has touched it
+  //# 2883:DSACK-4, 2883:DSACK-5 then the range that contains it, if it is above a gap; the
+  //# duplicate made it the newest
   add_extents(e, a, limit, report);
   return report;
 }
@@ -90,7 +90,7 @@ void find_duplicate(const Engine& e, const Connection& c, InFlightState& a,
     return;
   }
   //= rfc2883#4.2
-  //# 2883:DSACK-6 of several duplicate parts only the first
+  //# 2883:DSACK-6 only the first of several duplicate parts
   for (Index i = a.extents; i != nil && e.extents[i].begin.before(end); i = e.extents[i].next) {
     if (e.extents[i].end.after(begin)) {
       note_duplicate(a, {last_of(begin, e.extents[i].begin), first_of(end, e.extents[i].end)});
@@ -113,17 +113,17 @@ void attach_report(Engine& e, const Connection& c, InFlightState& a, Index index
 }
 
 void keep_duplicate(const Engine& e, InFlightState& a, Index index) {
-  // Of two the newer is told.
+  // Of two duplicates the newer one is reported.
   if (e.pending_acks[index].report_duplicate && !a.has_duplicate) {
     note_duplicate(a, {e.reports[index][0].begin, e.reports[index][0].end});
   }
 }
 
 //= rfc2018#4
-//# 2018:SACK-2, 2018:SACK-3, 2018:SACK-4, 2018:SACK-15 every ACK while something lies above a gap,
-//# if the peer permitted it
+//# 2018:SACK-2, 2018:SACK-3, 2018:SACK-4, 2018:SACK-15 every ACK while there is data above a gap,
+//# if the peer permitted SACK
 //= rfc2018#3
-//# 2018:SACK-21 beside the ACK field, which means what it always does
+//# 2018:SACK-21 in addition to the ACK field, whose meaning does not change
 Report pop_sack_report(Engine& e, Connection& c, const Plan& plan) {
   Report report;
   InFlightState& a = e.active(c);
@@ -132,7 +132,7 @@ Report pop_sack_report(Engine& e, Connection& c, const Plan& plan) {
   }
   if (plan.kind == PlanKind::ack && a.pending_ack_first != nil) {
     PendingAck const& owed = e.pending_acks[a.pending_ack_first];
-    // The path may have come to carry less since it was owed: the oldest blocks are left out.
+    // The path MTU may have decreased since the ACK was queued: leave out the oldest blocks.
     report.count =
         static_cast<std::uint8_t>(std::min(std::uint32_t{owed.report_count}, blocks_max(c)));
     if (report.count != 0) {
@@ -140,13 +140,13 @@ Report pop_sack_report(Engine& e, Connection& c, const Plan& plan) {
     }
     return report;
   }
-  // What is owed is told by this segment, which is newer than all of it.
+  // This segment replaces the pending ACKs, which are all older.
   for (Index i = a.pending_ack_first; i != nil; i = e.pending_acks[i].next) {
     keep_duplicate(e, a, i);
     e.pending_acks[i].report_duplicate = false;
   }
   if (a.extents != nil || a.has_duplicate) {
-    // As much as the plan has left room for.
+    // As many blocks as the plan has left space for.
     std::uint32_t const taken = plan.data.count + fixed_bytes;
     std::uint32_t const room = c.mss - std::min(taken, std::uint32_t{c.mss});
     report = report_now(e, a, std::min(blocks_max(c), room / block_bytes));

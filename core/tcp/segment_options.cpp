@@ -1,4 +1,4 @@
-// Which options a segment carries: the one place where all features share the 40 octets.
+// The options of a segment: the one place where all features share the 40 octets.
 #include "core/tcp/segment_options.hpp"
 
 #include "core/tcp/opening/fast_open.hpp"
@@ -9,30 +9,30 @@
 namespace lockstep::tcp {
 namespace {
 
-// Our SYN names all that we can speak; a SYN that answers one, what both can.
+// Our SYN offers all that we support; a SYN that answers one, what both sides support.
 bool announces(const Connection& c, bool ours, std::uint8_t option) {
   return c.state == State::syn_sent ? ours : c.options.has(option);
 }
 
-// What only a SYN announces.
+// Options that only a SYN carries.
 void add_announcements(const Engine& e, const Connection& c, wire::Options& options) {
   options.has_mss = true;
   options.mss = mss_to_name(e, c);
   //= rfc7323#2.2
-  //# 7323:TS-34 a TCP that can scale says so, even by a shift of zero
-  //# 7323:TS-33 a SYN-ACK only if the SYN did
+  //# 7323:TS-34 a TCP that supports scaling sends the option, even for a shift of zero
+  //# 7323:TS-33 a SYN-ACK only if the SYN had it
   //= rfc7323#2.3
-  //# 7323:TS-3 and then it does
+  //# 7323:TS-3 and then always
   options.has_window_scale = announces(c, e.config.window_scale, negotiated::window_scale);
   if (options.has_window_scale) {
     options.window_scale = scale_to_offer(e.config);
   }
   //= rfc2018#2
-  //# 2018:SACK-1, 2018:SACK-20 SACK-permitted goes on SYNs only; a SYN-ACK answers the peer's
+  //# 2018:SACK-1, 2018:SACK-20 SACK-permitted only on SYNs; on a SYN-ACK only if the SYN had it
   options.has_sack_permitted = c.state == State::syn_sent ? e.config.sack : c.sack;
 }
 
-// Advice for the peer, where there is room for it: what other options need goes before.
+// Optional advice for the peer: uses the space that other options leave.
 [[gnu::cold]] void add_user_timeout(const Engine& e, Connection& c, const Plan& plan,
                                     wire::Options& options) {
   Duration const timeout = user_timeout_to_advertise(e.config, c);
@@ -64,7 +64,7 @@ wire::Options options_of(const Engine& e, Connection& c, const Plan& plan, const
     options.timestamp_value = timestamp_at(e, c.options, e.state->now);
     //= rfc7323#3.2
     //# 7323:TS-28 zero without ACK
-    //# 7323:TS-11 with ACK, the one chosen by 4.3
+    //# 7323:TS-11 with ACK, the value chosen by 4.3
     //= rfc7323#4.3
     //# 7323:TS-15 which is always TS.Recent
     options.timestamp_echo = c.state == State::syn_sent ? 0 : c.options.ts_recent;

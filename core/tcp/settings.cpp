@@ -1,4 +1,4 @@
-// Settings of a living connection, and what ICMP says about it.
+// Settings of a connection, and ICMP errors about it.
 #include <algorithm>
 
 #include "core/tcp/accounts.hpp"
@@ -60,7 +60,7 @@ void apply_keepalive(Engine& e, Connection& c) {
 void apply_receive_buffer(Engine& e, Connection& c, Bytes size) {
   c.receive_buffer = size;
   c.receive_buffer_set = true;
-  // A larger one may open a window on which the peer waits.
+  // A larger buffer may open a window that the peer is waiting for.
   if (peer_may_send(c.state)) {
     queue_window_update(e, c);
   }
@@ -90,7 +90,7 @@ Refusal set_in_account(Engine& e, Connection& c, Setting setting) {
       account.keepalive_probes = static_cast<std::uint8_t>(setting.value);
       break;
     case SettingKind::mss:
-      // Before our SYN it goes with that; later it holds for our data alone.
+      // Before our SYN is sent the MSS option uses it; later it limits only our data.
       account.mss = static_cast<std::uint16_t>(setting.value);
       if (!c.detached && c.mss_max != 0) {
         accounts::limit_mss(e, c);
@@ -109,7 +109,7 @@ void apply(Engine& e, Connection& c, Setting setting) {
   switch (setting.kind) {
     case SettingKind::nagle:
       //= rfc9293#3.7.4
-      //# 9293:MUST-17 Nagle can be switched off for a connection
+      //# 9293:MUST-17 Nagle can be switched off per connection
       c.nagle = on;
       if (!c.detached && c.active != nil) {
         make_ready(e, c);
@@ -120,7 +120,7 @@ void apply(Engine& e, Connection& c, Setting setting) {
       break;
     case SettingKind::keepalive:
       //= rfc9293#3.8.4
-      //# 9293:MUST-24, 9293:MUST-25 on and off for each connection, off by default
+      //# 9293:MUST-24, 9293:MUST-25 on or off per connection, off by default
       c.keepalive = on;
       apply_keepalive(e, c);
       break;
@@ -134,13 +134,13 @@ void apply(Engine& e, Connection& c, Setting setting) {
       //= rfc9293#3.8.3
       //# 9293:MUST-21 R2, infinity included
       //= rfc9293#3.9.1.2
-      //# 9293:P-SEND-TIMEOUT between SENDs, it replaces the one before
+      //# 9293:P-SEND-TIMEOUT may change between SENDs and replaces the previous value
       fix_user_timeout(e, c, number);
       apply_timeout(e, c);
       break;
     case SettingKind::dscp:
       //= rfc9293#3.9.1.9
-      //# 9293:MUST-48, 9293:SHLD-21 the Diffserv field, during the connection too
+      //# 9293:MUST-48, 9293:SHLD-21 the Diffserv field may change during the connection
       c.dscp = static_cast<std::uint8_t>(number);
       break;
     case SettingKind::ttl:
@@ -157,7 +157,7 @@ void apply(Engine& e, Connection& c, Setting setting) {
       break;
     case SettingKind::soft_errors:
       //= rfc9293#3.9.1.8
-      //# 9293:SHLD-20 an application can do without reports
+      //# 9293:SHLD-20 an application can disable the reports
       c.soft_errors = on;
       break;
     default:
@@ -189,7 +189,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
   Sequence const sequence = error.quoted_sequence;
   bool const hard = error.kind == internet::IcmpErrorKind::hard;
   //= rfc9293#3.9.2.2
-  //# 9293:MUST-54 the quoted header finds the connection
+  //# 9293:MUST-54 the quoted header identifies the connection
   Found const found = e.demux.find(e.demux.hash_of(quoted), [&](Found candidate) {
     if (candidate.kind != EntryKind::connection) {
       return false;
@@ -203,7 +203,7 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
   }
   Connection& c = e.connection(found.index);
   //= rfc5927#4.1
-  //# 5927:ICMP-1 the quoted number must lie in [SND.UNA, SND.NXT)
+  //# 5927:ICMP-1 the quoted number must be in [SND.UNA, SND.NXT)
   bool const in_flight = sequence.at_or_after(c.send.una) && sequence.before(c.send.nxt);
   if (!in_flight) {
     return Drop::icmp_quote_outside;
@@ -212,18 +212,18 @@ Refusal set(Engine& e, ConnectionId id, Setting setting) {
     doubt_fast_open(e, c);
   }
   //= rfc9293#3.9.2.2
-  //# 9293:SHLD-26 hard errors abort, but not a synchronized connection (RFC 5461, RFC 5927)
+  //# 9293:SHLD-26 hard errors abort, but not in a synchronized state (RFC 5461, RFC 5927)
   //= rfc5927#5.2
-  //# 5927:ICMP-3 in a synchronized state every one of them is soft
+  //# 5927:ICMP-3 in a synchronized state every error is soft
   //= rfc9293#3.8.3
-  //# 9293:P-SYN-FAIL an open can fail so
+  //# 9293:P-SYN-FAIL an open can fail this way
   if (hard && !synchronized(c.state)) {
     enter(e, c, State::closed);
     detach(e, c, cause);
     return Drop::none;
   }
   //= rfc9293#3.9.2.2
-  //# 9293:MUST-56, 9293:SHLD-25 soft errors never abort; the application may hear of them
+  //# 9293:MUST-56, 9293:SHLD-25 soft errors never abort; the application may be notified
   if (c.soft_errors) {
     c.soft_cause = cause;
     notify(e, c, EventKind::soft_error);

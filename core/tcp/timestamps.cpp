@@ -1,4 +1,4 @@
-// Timestamps (RFC 7323 sections 3 to 5): the clock, which one to echo, round trips, and PAWS.
+// Timestamps (RFC 7323 sections 3 to 5): the clock, the value to echo, round trips, and PAWS.
 #include "core/tcp/timestamps.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace lockstep::tcp {
 namespace {
 
 //= rfc7323#5.5
-//# 7323:TS-21 after 24 days without a segment TS.Recent says nothing any more
+//# 7323:TS-21 after 24 idle days TS.Recent is invalid
 bool is_outdated(const Engine& e, const Connection& c) {
   constexpr Duration idle_max = Duration::seconds(24 * 86'400);
   return e.state->now.since(c.heard_at) > idle_max;
@@ -22,14 +22,14 @@ bool is_outdated(const Engine& e, const Connection& c) {
 }  // namespace
 
 //= rfc7323#7.1
-//# 7323:TS-23 an offset of its own for each connection, by a key of its own
+//# 7323:TS-23 a separate offset per connection, with a separate key
 std::uint32_t timestamp_offset(const Config& config, const FourTuple& tuple) {
   return tuple_hash(config.timestamp_key, tuple, tuple.local.port);
 }
 
 void agree_on_timestamps(const Engine& e, Connection& c, const wire::Segment& syn) {
   //= rfc7323#3.2
-  //# 7323:TS-12 not agreed on: whatever comes of it later is ignored
+  //# 7323:TS-12 not agreed on: later timestamps are ignored
   //# 7323:TS-39 a SYN-ACK has it only if the SYN had it
   if (e.config.timestamps && syn.options.has_timestamps) {
     c.options.negotiated |= negotiated::timestamps;
@@ -41,16 +41,16 @@ Paws stamp_of(const Engine& e, const Connection& c, const wire::Segment& segment
   wire::Options const& options = segment.options;
   if (!options.has_timestamps) {
     //= rfc7323#3.2
-    //# 7323:TS-10 dropped in silence, unless Config is content without
-    //# 7323:TS-27 but the connection goes on
+    //# 7323:TS-10 dropped silently, unless Config accepts segments without timestamps
+    //# 7323:TS-27 the connection continues
     return e.config.timestamps_required ? Paws::missing : Paws::ok;
   }
   //= rfc9293#3.4.3
-  //# 9293:P-PAWS-RATE what came round the circle of numbers within an MSL is told apart
+  //# 9293:P-PAWS-RATE detects sequence numbers that wrapped within an MSL
   //= rfc7323#5.3
   //# 7323:TS-17 R1: older than TS.Recent, while that is valid
   //= rfc7323#5.5
-  //# 7323:TS-49 after a long silence an older one is accepted
+  //# 7323:TS-49 after a long idle period an older one is accepted
   bool const old = is_older({options.timestamp_value, c.options.ts_recent});
   return old && !is_outdated(e, c) ? Paws::old : Paws::ok;
 }
@@ -61,15 +61,15 @@ void record_timestamp(const Engine& e, Connection& c, const wire::Segment& segme
   }
   //= rfc7323#4.3
   //# 7323:TS-15 only from a segment that begins at or before Last.ACK.sent
-  //# 7323:TS-30 so the earliest that is not acknowledged yet is the one to be echoed
-  //# 7323:TS-16 above a gap that is the last that moved RCV.NXT
-  //# 7323:TS-31 and the one that fills it is echoed from then on
+  //# 7323:TS-30 so the earliest unacknowledged one is echoed
+  //# 7323:TS-16 with data above a gap, that of the last segment that advanced RCV.NXT
+  //# 7323:TS-31 and from then on that of the segment that fills the gap
   Sequence const last_ack = c.active != nil ? e.active(c).last_ack_sent : c.receive.nxt;
   if (segment.sequence.after(last_ack)) {
     return;
   }
   //= rfc7323#5.3
-  //# 7323:TS-46 R3: never to an older one
+  //# 7323:TS-46 R3: never replaced by an older one
   //= rfc7323#5.2
   //# 7323:TS-41 so TS.Recent never decreases
   //= rfc7323#5.5
@@ -93,12 +93,12 @@ Count samples_expected(const Connection& c) {
 void process_echo(Engine& e, Connection& c, const wire::Segment& segment) {
   wire::Options const& options = segment.options;
   //= rfc7323#3.2
-  //# 7323:TS-29 TSecr means nothing without ACK
-  // Nor does zero, which is what broken peers send.
+  //# 7323:TS-29 TSecr is meaningless without ACK
+  // Zero is ignored too, because broken peers send it.
   bool const echoes = c.options.has(negotiated::timestamps) && options.has_timestamps &&
                       segment.flags.ack() && options.timestamp_echo != 0;
   //= rfc7323#4.1
-  //# 7323:TS-14 only if SND.UNA moves
+  //# 7323:TS-14 only if SND.UNA advances
   if (!echoes || !segment.acknowledgment.after(c.send.una)) {
     return;
   }
@@ -108,13 +108,13 @@ void process_echo(Engine& e, Connection& c, const wire::Segment& segment) {
   }
   std::uint32_t const clock = timestamp_at(e, c.options, e.state->arrived);
   std::uint32_t const ticks = clock - options.timestamp_echo;
-  // An echo of what was never sent.
+  // An echo of a value that was never sent.
   if (is_older({clock, options.timestamp_echo})) {
     return;
   }
   //= rfc6298#3
-  //# 6298:RTO-23 which of two transmissions was received is no question: the sample counts
-  // No round trip takes no time at all.
+  //# 6298:RTO-23 it does not matter which transmission was received: the sample counts
+  // A round trip takes more than zero time.
   Duration const measured = std::max(e.config.timestamp_tick * ticks, Duration{1});
   add_rtt_sample(c.rtt, measured, e.config, samples_expected(c));
   if (accounts_kept(e)) [[unlikely]] {

@@ -1,4 +1,4 @@
-// The user timeout option (RFC 5482): what is told to the peer, and what is adopted from it.
+// The user timeout option (RFC 5482): what we advertise, and what we adopt from the peer.
 #include "core/tcp/user_timeout.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void adopt(Engine& e, Connection& c, Duration remote) {
   }
   Duration const least = std::max(e.config.user_timeout_least,
                                   //= rfc5482#3.1
-                                  //# 5482:UTO-7 the lower limit is larger than the current RTO
+                                  //# 5482:UTO-7 the lower limit is above the current RTO
                                   c.rtt.rto() + Duration::milliseconds(1));
   Duration const wanted = std::max(user_timeout_to_advertise(e.config, c), remote);
   Duration const most = std::max(e.config.user_timeout_most, least);
@@ -34,7 +34,7 @@ void adopt(Engine& e, Connection& c, Duration remote) {
   c.user_timeout_ms = static_cast<std::uint32_t>(adopted.ns / 1'000'000);
   c.options.set(negotiated::user_timeout_adopted);
   //= rfc5482#4.2
-  //# 5482:UTO-13 keep-alives wait longer than the timeout that was adopted
+  //# 5482:UTO-13 keep-alives wait longer than the adopted timeout
   c.keepalive_idle_ms = std::max(c.keepalive_idle_ms, c.user_timeout_ms + 1);
   if (c.active != nil && !e.active(c).give_up_due.is_never()) {
     set_give_up(e, c, e.active(c));
@@ -47,7 +47,7 @@ void adopt(Engine& e, Connection& c, Duration remote) {
 std::uint16_t user_timeout_to_wire(Duration timeout) {
   std::uint64_t const seconds = timeout.ns / 1'000'000'000 + (timeout.ns % 1'000'000'000 != 0);
   //= rfc5482#3.3
-  //# 5482:UTO-8 15 bits of seconds, or of minutes with the bit before them
+  //# 5482:UTO-8 15 bits of seconds, or of minutes if the top bit is set
   //= rfc5482#3.4
   //# 5482:UTO-9 zero is never sent
   if (seconds <= value_max) {
@@ -71,9 +71,9 @@ Duration user_timeout_to_advertise(const Config& config, const Connection& c) {
 }
 
 //= rfc5482#3
-//# 5482:UTO-11 in the first segment that is no SYN, and whenever a new one is used
+//# 5482:UTO-11 on the first segment that is not a SYN, and whenever a new value is used
 //= rfc5482#3.2
-//# 5482:UTO-12 once: whether it arrives is nowhere relied upon
+//# 5482:UTO-12 once: nothing relies on its arrival
 void announce_user_timeout(const Engine& e, Connection& c) {
   if (e.config.user_timeout_option && user_timeout_to_advertise(e.config, c).ns != 0) {
     c.options.set(negotiated::user_timeout_due);
@@ -82,19 +82,19 @@ void announce_user_timeout(const Engine& e, Connection& c) {
 
 void process_user_timeout(Engine& e, Connection& c, const wire::Segment& segment) {
   //= rfc5482#3
-  //# 5482:UTO-1 without the feature the option is ignored in silence
+  //# 5482:UTO-1 without the feature the option is ignored silently
   if (!e.config.user_timeout_option || !segment.options.has_user_timeout) {
     return;
   }
   std::uint16_t const value = segment.options.user_timeout;
   //= rfc5482#3.4
-  //# 5482:UTO-9 zero is ignored, of seconds and of minutes
+  //# 5482:UTO-9 zero is ignored, in seconds and in minutes
   if ((value & value_max) == 0) {
     return;
   }
   if (!synchronized(c.state)) {
     //= rfc5482#3.3
-    //# 5482:UTO-10 until the handshake is over the default timeouts hold
+    //# 5482:UTO-10 until the handshake is complete the default timeouts apply
     e.active(c).user_timeout_heard = value;
     return;
   }
@@ -104,7 +104,7 @@ void process_user_timeout(Engine& e, Connection& c, const wire::Segment& segment
 void fix_user_timeout(const Engine& e, Connection& c, std::uint32_t milliseconds) {
   c.user_timeout_ms = milliseconds;
   //= rfc5482#3
-  //# 5482:UTO-3 the peer changes it no more
+  //# 5482:UTO-3 the peer can no longer change it
   c.options.set(negotiated::user_timeout_fixed);
   c.options.clear(negotiated::user_timeout_adopted);
   if (synchronized(c.state)) {

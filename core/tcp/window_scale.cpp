@@ -1,4 +1,4 @@
-// Window scaling (RFC 7323 section 2): what is offered, agreed on, and told in the window field.
+// Window scaling (RFC 7323 section 2): the offer, the agreement, and the window field.
 #include "core/tcp/window_scale.hpp"
 
 #include <algorithm>
@@ -10,14 +10,14 @@ namespace {
 
 constexpr std::uint8_t shift_max = 14;
 
-// By how much the edge has to move so that the window from RCV.NXT is a multiple of the scale, or
-// zero if it may not.
+// How far the edge must move so that the window from RCV.NXT is a multiple of the scale; zero if it
+// may not move.
 //
-// It is impossible to acknowledge every octet, never to take back any of a window, and to keep
-// within a buffer, all at once: with a unit of 128 octets a peer that sends them one by one would
-// push the edge by one with each. So the edge is rounded up until it lies a sixteenth of the buffer
-// (or one unit) beyond it; then the field is rounded down, and the peer is told up to a unit less
-// than it was. The edge itself stays, and what lies before it is still taken.
+// Three goals conflict: to acknowledge every octet, never to retract window, and to stay within
+// the buffer. With a unit of 128 octets a peer that sends single octets would push the edge by one
+// with each. So the edge is rounded up until it is a sixteenth of the buffer (or one unit) beyond
+// the buffer; from then on the window field is rounded down, and the peer sees up to one unit less
+// than before. The edge itself does not move, and data below it is still accepted.
 Bytes rounding(const Connection& c) {
   std::uint32_t const unit = 1u << c.options.receive_scale.shift;
   std::uint32_t const window = c.receive.edge.since(c.receive.nxt).count;
@@ -49,10 +49,10 @@ WindowScale scale_to_offer(const Config& config) {
 
 void agree_on_scale(const Engine& e, Connection& c, const wire::Segment& syn) {
   //= rfc7323#2.2
-  //# 7323:TS-1 only if both SYNs have it is any window scaled
-  //# 7323:TS-24 on a later segment nobody looks for it
+  //# 7323:TS-1 windows are scaled only if both SYNs have the option
+  //# 7323:TS-24 the option on a later segment is ignored
   //= rfc7323#2.3
-  //# 7323:TS-35 Snd.Wind.Shift is the peer's and Rcv.Wind.Shift ours, or both are zero
+  //# 7323:TS-35 Snd.Wind.Shift is the peer's, Rcv.Wind.Shift ours, or both are zero
   if (e.config.window_scale && syn.options.has_window_scale) {
     c.options.negotiated |= negotiated::window_scale;
     c.options.send_scale = syn.options.window_scale;
@@ -61,8 +61,8 @@ void agree_on_scale(const Engine& e, Connection& c, const wire::Segment& syn) {
 }
 
 //= rfc7323#2.4
-//# 7323:TS-7 RCV.EDGE is the furthest that was ever told, whatever the field can say of it
-//# 7323:TS-6 and all before it is taken
+//# 7323:TS-7 RCV.EDGE is the highest edge ever advertised, even if the field cannot express it
+//# 7323:TS-6 and all data below it is accepted
 void round_edge_up(Connection& c) {
   if (synchronized(c.state)) {
     c.receive.edge = c.receive.edge + rounding(c);

@@ -1,4 +1,4 @@
-// The events of a connection that its congestion controller answers: what the rest of TCP calls.
+// Congestion control as the rest of TCP calls it: the events of a connection.
 #include "core/tcp/congestion/control.hpp"
 
 #include "core/tcp/accounts.hpp"
@@ -29,10 +29,10 @@ Subject subject_of(Engine& e, Connection& c) {
   return {c.congestion, e.active(c).controller, e.config, Bytes{c.mss}, e.state->now};
 }
 
-// The most that was in flight in this round, which ends when its last octet is acknowledged: a
-// burst of ACKs that is taken before anything is sent must not look like an idle application.
+// Tracks the most octets in flight in this round, which ends when its last octet is acknowledged:
+// so a burst of ACKs processed before anything is sent does not look like an idle application.
 //= rfc9438#5.8
-//# 9438:CUBIC-24 less than the window all the round: it is not the window that limits
+//# 9438:CUBIC-24 less than the window for the whole round: cwnd is not the limit
 bool is_limited(Connection& c, ControllerState& state, Bytes newly) {
   Bytes const before = flight_size(c) + newly;
   if (state.peak.empty() || c.send.una.after(state.round_end)) {
@@ -44,20 +44,20 @@ bool is_limited(Connection& c, ControllerState& state, Bytes newly) {
   return state.peak + Bytes{c.mss} <= c.congestion.cwnd;
 }
 
-// Of a flight as much as cwnd has let out. When a long recovery ends, what was SACKed while it
-// lasted may still lie above the next hole: taken for flight it would let cwnd rise at each loss.
+// Limits a flight size to cwnd. When a long recovery ends, data SACKed during it may still be above
+// the next hole; counted as in flight it would let cwnd grow at each loss.
 //= rfc5681#3.1
-//# 5681:CC-11 no more than half the flight size
+//# 5681:CC-11 at most half the flight size
 Bytes within_window(const Connection& c, Bytes flight) { return least(flight, c.congestion.cwnd); }
 
-// A window of `reduced` octets: ssthresh, and what echoes must not reduce again.
+// Sets ssthresh to `reduced`, and the end of the window that ECE must not reduce again.
 void reduce_to(Engine& e, Connection& c, Bytes reduced) {
   //= rfc5681#3.1
-  //# 5681:CC-47 two segments at least
+  //# 5681:CC-47 at least two segments
   c.congestion.ssthresh = most(reduced, Bytes{2u * c.mss});
   e.active(c).reduced_to = c.send.nxt;
   //= rfc3168#6.1.2
-  //# 3168:ECN-26 CWR follows each reduction, whatever the reason
+  //# 3168:ECN-26 every reduction is followed by CWR, whatever its reason
   c.ecn.cwr_due = c.ecn.tx;
 }
 
@@ -79,7 +79,7 @@ void choose(Engine& e, Connection& c, Congestion congestion) {
   CHECK(accounts_kept(e));
   e.accounts[e.slot_of(c)].congestion = congestion;
   c.congestion.kept = {};
-  // What the one before has begun is nothing to the next one; cwnd and ssthresh stay.
+  // State of the previous controller is discarded; cwnd and ssthresh stay.
   ControllerState fresh;
   ControllerState& state = c.active == nil ? fresh : e.active(c).controller;
   state = ControllerState{};
@@ -91,9 +91,9 @@ void choose(Engine& e, Connection& c, Congestion congestion) {
 
 void on_ack(Engine& e, Connection& c, Bytes newly, bool marked) {
   //= rfc3168#6.1.2
-  //# 3168:ECN-14 an ACK with ECE lets nothing grow
+  //# 3168:ECN-14 an ACK with ECE never grows cwnd
   bool const grows = !c.congestion.recovering && !(marked && c.ecn.tx);
-  // The plain case does without all that the others are told.
+  // Plain Reno skips the arguments that other controllers need.
   if (congestion_of(e, c) == Congestion::reno && !wants_marks(e.config)) [[likely]] {
     if (grows) {
       reno::grow(c.congestion, newly, Bytes{c.mss});
@@ -123,16 +123,16 @@ void on_ack(Engine& e, Connection& c, Bytes newly, bool marked) {
 
 void on_loss(Engine& e, Connection& c) {
   //= rfc3168#6.1.2
-  //# 3168:ECN-18 an echo from the same window has reduced it already
-  // What is lost begins at SND.UNA: at `reduced_to` it has left after the reduction.
+  //# 3168:ECN-18 an ECE of the same window has already reduced it
+  // Lost data starts at SND.UNA; at or after `reduced_to` it was sent after the reduction.
   if (c.ecn.tx && c.send.una.before(e.active(c).reduced_to)) [[unlikely]] {
     return;
   }
   Subject subject = subject_of(e, c);
   //= rfc5681#3.2
-  //# 5681:CC-20 octets of limited transmit do not count
+  //# 5681:CC-20 octets sent by limited transmit do not count
   //= rfc5681#4.3
-  //# 5681:CC-29, 5681:CC-31 each window with a loss halves once
+  //# 5681:CC-29, 5681:CC-31 one reduction per window with a loss
   Bytes const flight = within_window(c, flight_size(c) - e.active(c).limited);
   reduce_to(e, c, row(e, c).reduced(subject, flight, Signal::loss));
 }
@@ -143,26 +143,26 @@ void on_mark(Engine& e, Connection& c, Bytes newly) {
   Bytes const reduced = row(e, c).reduced(subject, flight, Signal::mark);
   reduce_to(e, c, reduced);
   //= rfc9438#4.6
-  //# 9438:CUBIC-15, 9438:CUBIC-9 an echo may leave one segment, ssthresh has two
+  //# 9438:CUBIC-15, 9438:CUBIC-9 an ECE may reduce cwnd to one segment; ssthresh is at least two
   c.congestion.cwnd = least(c.congestion.cwnd, most(reduced, Bytes{c.mss}));
   c.congestion.acked = {};
 }
 
 void on_timeout(Engine& e, Connection& c, bool first) {
   //= rfc5681#3.1
-  //# 5681:CC-13 ssthresh is lowered once for a segment, however often it is repeated
+  //# 5681:CC-13 ssthresh is reduced once per segment, however often it is retransmitted
   if (first) {
     Subject subject = subject_of(e, c);
     //= rfc5681#4.3
-    //# 5681:CC-31 a lost retransmission lowers ssthresh once more, whatever has left since
+    //# 5681:CC-31 a lost retransmission reduces ssthresh again, whatever was sent since
     Bytes const flight =
         c.congestion.recovering ? least(flight_size(c), c.congestion.ssthresh) : flight_size(c);
     //= rfc3168#6.1.2
-    //# 3168:ECN-33 what is lost again after a reduction is a new sign of congestion
+    //# 3168:ECN-33 a loss after a reduction is a new sign of congestion
     reduce_to(e, c, row(e, c).reduced(subject, flight, Signal::timeout));
   }
   //= rfc8257#3.5
-  //# 8257:DCTCP-10 and one segment, as TCP always did
+  //# 8257:DCTCP-10 cwnd of one segment, as in standard TCP
   reno::on_timeout(c.congestion, Bytes{c.mss});
   e.active(c).limited = {};
 }

@@ -13,11 +13,11 @@ using congestion::capped;
 using congestion::Signal;
 using congestion::Subject;
 
-// What `kept` holds for the life of the connection.
-constexpr std::uint32_t w_max = 0;       // in octets; 0: none, the next stage takes its cwnd
-constexpr std::uint32_t cwnd_prior = 1;  // in octets; 0: none
+// Indices into `kept`, which lasts for the life of the connection.
+constexpr std::uint32_t w_max = 0;       // octets; 0: none, the next stage uses its cwnd
+constexpr std::uint32_t cwnd_prior = 1;  // octets; 0: none
 
-// A stage of congestion avoidance begins with this ACK.
+// A congestion avoidance stage starts with this ACK.
 void begin_stage(Subject& s) {
   Cubic& q = s.state.cubic;
   q = {};
@@ -28,44 +28,44 @@ void begin_stage(Subject& s) {
     //= rfc9438#4.8
     //# 9438:CUBIC-11 after a timeout K is 0 and W_max is cwnd at the start of the stage
     //= rfc9438#4.10
-    //# 9438:CUBIC-22 the same where slow start ended without a loss; cwnd_prior is cwnd, too
+    //# 9438:CUBIC-22 also when slow start ended without a loss; cwnd_prior is then cwnd
     plateau = s.v.cwnd.count;
     s.v.kept[cwnd_prior] = std::max(s.v.kept[cwnd_prior], s.v.cwnd.count);
   }
   //= rfc9438#4.2
   //# 9438:CUBIC-19 K is the cube root of (W_max - cwnd_epoch) / C
-  // An idle connection may come back above its plateau: it goes on from where it is.
+  // After an idle period cwnd may be above the plateau: continue from cwnd.
   q.origin = most(Bytes{plateau}, s.v.cwnd);
   q.k = k_of(q.origin - s.v.cwnd, s.smss);
   //= rfc9438#4.3
-  //# 9438:CUBIC-21, 9438:CUBIC-17 W_est begins at cwnd_epoch, after a timeout as well
+  //# 9438:CUBIC-21, 9438:CUBIC-17 W_est starts at cwnd_epoch, also after a timeout
   q.estimate = std::uint64_t{s.v.cwnd.count} << 16;
   s.v.acked = {};
 }
 
-// t goes on, but not while the application left the window unused or nothing was out.
+// Advances t, except while the application limited the flight or nothing was in flight.
 //= rfc9438#4.2
-//# 9438:CUBIC-1 periods in which cwnd did not grow for the application's sake do not count
+//# 9438:CUBIC-1 application-limited periods do not count
 void advance(Subject& s, const Acked& acked) {
   Cubic& q = s.state.cubic;
   Duration const gap = s.now.since(q.last);
   if (!acked.limited) {
-    // After a silence the flight that this ACK belongs to has lasted about a round trip.
+    // After an idle period, the flight of this ACK has lasted about one round trip.
     q.elapsed = q.elapsed + (q.drained ? std::min(gap, acked.srtt) : gap);
   }
   q.last = s.now;
   q.drained = acked.una == acked.nxt;
 }
 
-// W_est, what Reno would have: alpha segments a window.
+// W_est, the window Reno would have: alpha segments per window.
 void estimate(Subject& s, Bytes newly) {
   Cubic& q = s.state.cubic;
   std::uint64_t const whole = (std::uint64_t{newly.count} * s.smss.count << 16) / s.v.cwnd.count;
   //= rfc9438#4.3
-  //# 9438:CUBIC-4 alpha is 1 once W_est has come back to cwnd_prior
+  //# 9438:CUBIC-4 alpha is 1 once W_est has reached cwnd_prior
   bool const back = q.estimate >> 16 >= s.v.kept[cwnd_prior];
   //= rfc9438#4.3
-  //# 9438:CUBIC-3 before that 3 * (1 - beta) / (1 + beta), which is 9/17
+  //# 9438:CUBIC-3 before that, 3 * (1 - beta) / (1 + beta) = 9/17
   q.estimate += back ? whole : whole * 9 / 17;
   q.estimate = std::min(q.estimate, std::uint64_t{congestion::cwnd_max} << 16);
 }
@@ -83,7 +83,7 @@ void avoid(Subject& s, const Acked& acked) {
     return;
   }
   //= rfc9438#4.2
-  //# 9438:CUBIC-20 only ACKs of new data let cwnd grow
+  //# 9438:CUBIC-20 only ACKs of new data increase cwnd
   estimate(s, acked.newly);
   Bytes const friendly = capped(q.estimate >> 16);
   if (window_at(q, q.elapsed, s.smss) < friendly) {
@@ -94,14 +94,14 @@ void avoid(Subject& s, const Acked& acked) {
     return;
   }
   //= rfc9438#4.2
-  //# 9438:CUBIC-2 the target is W_cubic(t + RTT), not below cwnd and not above 1.5 * cwnd
+  //# 9438:CUBIC-2 the target is W_cubic(t + RTT), between cwnd and 1.5 * cwnd
   Bytes const half_more = capped(std::uint64_t{s.v.cwnd.count} * 3 / 2);
   Bytes const target =
       most(s.v.cwnd, least(half_more, window_at(q, q.elapsed + acked.srtt, s.smss)));
   //= rfc9438#4.4
-  //# 9438:CUBIC-5 concave or
+  //# 9438:CUBIC-5 concave region
   //= rfc9438#4.5
-  //# 9438:CUBIC-6 convex: (target - cwnd) / cwnd of what was acknowledged
+  //# 9438:CUBIC-6 convex region: (target - cwnd) / cwnd per acknowledged octet
   std::uint64_t const share =
       std::uint64_t{(target - s.v.cwnd).count} * least(acked.newly, s.v.cwnd).count +
       s.v.acked.count;
@@ -118,7 +118,8 @@ Bytes cwnd_prior_of(const CongestionVariables& v) { return {v.kept[cwnd_prior]};
 
 std::uint32_t cube_root(std::uint64_t x) {
   std::uint64_t root = 0;
-  // One bit of the root a step, from the highest; 2642245 cubed is the last that fits 64 bits.
+  // One bit of the root per step, from the highest; 2642245 is the largest integer whose cube fits
+  // 64 bits.
   for (std::uint64_t bit = 1u << 21; bit != 0; bit >>= 1) {
     std::uint64_t const wider = root | bit;
     if (wider <= 2'642'245 && wider * wider * wider <= x) {
@@ -140,7 +141,7 @@ Bytes window_at(const Cubic& q, Duration t, Bytes smss) {
   std::uint64_t const at = units_of(t);
   bool const before = at < q.k;
   std::uint64_t const away = std::min(before ? q.k - at : at - q.k, farthest);
-  // A unit cubed is 2^-36 cubic seconds.
+  // A cubed unit is 2^-36 cubic seconds.
   std::uint64_t const segments = away * away * away * 2 / 5 >> 20;
   Bytes const rise = capped(segments * smss.count >> 16);
   return before ? most(q.origin - rise, smss) : capped(std::uint64_t{q.origin.count} + rise.count);
@@ -153,7 +154,7 @@ void on_ack(Subject& s, const Acked& acked) {
   //# 9438:CUBIC-18 HyStart++ where Config says so
   if (s.v.cwnd < s.v.ssthresh) {
     //= rfc9438#5.8
-    //# 9438:CUBIC-24 nor in slow start, where the window may be half used before it has doubled
+    //# 9438:CUBIC-24 in slow start cwnd may be half used before it has doubled
     if (!acked.limited || s.state.peak.count >= s.v.cwnd.count / 2) {
       hystart::slow_start(s, acked);
     }
@@ -165,23 +166,23 @@ void on_ack(Subject& s, const Acked& acked) {
 Bytes reduced(Subject& s, Bytes flight, Signal signal) {
   s.state.cubic.running = false;
   s.v.acked = {};
-  // In a recovery that a timeout ends cwnd is inflated.
+  // In a recovery ended by a timeout cwnd is inflated.
   std::uint32_t const cwnd = s.v.recovering ? least(s.v.cwnd, s.v.ssthresh).count : s.v.cwnd.count;
   std::uint32_t& plateau = s.v.kept[w_max];
   if (signal == Signal::timeout) {
     //= rfc9438#4.8
-    //# 9438:CUBIC-11 the stage that follows has a W_max of its own
+    //# 9438:CUBIC-11 the next stage gets a new W_max
     plateau = 0;
   } else {
     //= rfc9438#4.7
-    //# 9438:CUBIC-10 fast convergence: less than last time leaves room for newcomers
+    //# 9438:CUBIC-10 fast convergence: a W_max below the last one leaves bandwidth for new flows
     plateau = cwnd < plateau ? static_cast<std::uint32_t>(std::uint64_t{cwnd} * 17 / 20) : cwnd;
   }
   s.v.kept[cwnd_prior] = cwnd;
   //= rfc9438#4.6
   //# 9438:CUBIC-15, 9438:CUBIC-16 seven tenths of the flight
   //# 9438:CUBIC-7 at once, whichever recovery follows
-  //# 9438:CUBIC-8 of the flight, so that an unused window gives no advantage
+  //# 9438:CUBIC-8 of the flight size, so that unused cwnd gives no advantage
   return {static_cast<std::uint32_t>(std::uint64_t{flight.count} * 7 / 10)};
 }
 

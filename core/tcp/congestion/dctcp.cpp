@@ -1,4 +1,4 @@
-// DCTCP (RFC 8257) in integers: a marked window shrinks by how much of it was marked.
+// DCTCP (RFC 8257) in integers: the window shrinks in proportion to the share of marked octets.
 #include "core/tcp/congestion/dctcp.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace lockstep::tcp::dctcp {
 namespace {
 
-constexpr std::uint32_t alpha_place = 0;  // in `kept`
+constexpr std::uint32_t alpha_place = 0;  // index into `kept`
 constexpr std::uint32_t g_shift = 4;      // g is 1/16
 
 }  // namespace
@@ -15,12 +15,12 @@ std::uint32_t alpha_of(const CongestionVariables& v) { return v.kept[alpha_place
 
 std::uint32_t next_alpha(std::uint32_t alpha, Bytes acked, Bytes marked) {
   //= rfc8257#3.3
-  //# 8257:DCTCP-7 M is the share of octets that were marked
+  //# 8257:DCTCP-7 M is the share of marked octets
   std::uint64_t const m = (std::uint64_t{least(marked, acked).count} << 16) / acked.count;
   //= rfc8257#3.3
   //# 8257:DCTCP-5 alpha * (1 - g) + g * M
   //= rfc8257#4.2
-  //# 8257:DCTCP-13 what is taken off is rounded up, so that alpha comes down to 0, and clamped
+  //# 8257:DCTCP-13 the decrease is rounded up so that alpha can reach 0; alpha is clamped
   std::uint32_t const faded = alpha - ((alpha + (1u << g_shift) - 1) >> g_shift);
   auto const sum = static_cast<std::uint32_t>(faded + (m >> g_shift));
   return std::min(sum, alpha_one);
@@ -28,7 +28,7 @@ std::uint32_t next_alpha(std::uint32_t alpha, Bytes acked, Bytes marked) {
 
 void begin(congestion::Subject& s) {
   //= rfc8257#3.3
-  //# 8257:DCTCP-5 alpha begins at 1
+  //# 8257:DCTCP-5 alpha starts at 1
   s.v.kept[alpha_place] = alpha_one;
 }
 
@@ -40,13 +40,13 @@ void on_any_ack(congestion::Subject& s, const congestion::Acked& acked) {
     d.window_end = acked.nxt;
   }
   //= rfc8257#3.3
-  //# 8257:DCTCP-6 what the ACK covers, by SEG.ACK alone, and whether it was marked
+  //# 8257:DCTCP-6 octets acknowledged by SEG.ACK alone, and whether it was marked
   d.acked = congestion::capped(std::uint64_t{d.acked.count} + acked.newly.count);
   if (acked.marked) {
     d.marked = congestion::capped(std::uint64_t{d.marked.count} + acked.newly.count);
   }
   //= rfc8257#3.3
-  //# 8257:DCTCP-7 at the end of the observation window alpha is updated and the next one begins
+  //# 8257:DCTCP-7 the window has ended: update alpha and start the next
   if (acked.una.after(d.window_end)) {
     s.v.kept[alpha_place] = next_alpha(s.v.kept[alpha_place], d.acked, d.marked);
     d.window_end = acked.nxt;
@@ -58,7 +58,7 @@ void on_any_ack(congestion::Subject& s, const congestion::Acked& acked) {
 Bytes reduced(congestion::Subject& s, Bytes flight, congestion::Signal signal) {
   if (signal != congestion::Signal::mark) {
     //= rfc8257#3.5
-    //# 8257:DCTCP-10 a loss is answered as TCP always did
+    //# 8257:DCTCP-10 a loss is handled as in standard TCP
     return {flight.count / 2};
   }
   //= rfc8257#3.3

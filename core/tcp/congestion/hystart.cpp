@@ -1,4 +1,4 @@
-// HyStart++ (RFC 9406): slow start that ends when the round trip grows, before a loss.
+// HyStart++ (RFC 9406): leaves slow start when the round-trip time grows, before a loss.
 #include "core/tcp/congestion/hystart.hpp"
 
 #include <algorithm>
@@ -21,13 +21,13 @@ constexpr std::uint32_t growth_divisor = 4;
 constexpr std::uint8_t css_rounds = 5;
 constexpr std::uint32_t growth_limit = 8;  // L
 //= rfc9406#4.3
-//# 9406:HSPP-12 the divisor is two at least
+//# 9406:HSPP-12 the divisor is at least two
 static_assert(growth_divisor >= 2);
 
 constexpr bool known(Duration rtt) { return rtt.ns != 0; }
 
 //= rfc9406#4.2
-//# 9406:HSPP-2 an eighth of the last round's, 4 ms at least and 16 ms at most
+//# 9406:HSPP-2 an eighth of the last round's minimum, between 4 ms and 16 ms
 Duration threshold(const HyStart& h) {
   return std::clamp(h.last_min / rtt_divisor, rtt_thresh_min, rtt_thresh_max);
 }
@@ -43,17 +43,17 @@ void process_rtt(HyStart& h, const RateSample& sample) {
   h.samples = static_cast<std::uint8_t>(std::min(h.samples + 1, 255));
 }
 
-// From slow start to its conservative form, and back.
+// Switches from slow start to conservative slow start, or back.
 void choose_phase(HyStart& h) {
   //= rfc9406#4.2
-  //# 9406:HSPP-13 without a minimum of this and of the last round there is nothing to compare
+  //# 9406:HSPP-13 needs minimum RTTs of this round and the last one
   bool const enough = h.samples >= samples_least && known(h.current_min);
   if (!enough) {
     return;
   }
   if (h.conservative) {
     //= rfc9406#4.2
-    //# 9406:HSPP-6 the round trip has shrunk again: the exit was premature
+    //# 9406:HSPP-6 the RTT shrank again: the exit was premature
     if (h.current_min < h.baseline) {
       h.conservative = false;
       h.rounds = 0;
@@ -62,7 +62,7 @@ void choose_phase(HyStart& h) {
     return;
   }
   //= rfc9406#4.2
-  //# 9406:HSPP-1 the round trip has grown by the threshold, by eight samples or more
+  //# 9406:HSPP-1 the RTT has grown by the threshold, with at least eight samples
   if (known(h.last_min) && h.current_min >= h.last_min + threshold(h)) {
     h.conservative = true;
     h.baseline = h.current_min;
@@ -70,16 +70,16 @@ void choose_phase(HyStart& h) {
   }
 }
 
-// The round is over if its end was acknowledged.
+// Ends the round if its end was acknowledged.
 void end_round(Subject& s, const Acked& acked) {
   HyStart& h = s.state.slow;
-  // An end that was never sent is one of long ago: numbers come round while no window is filled.
+  // An end above SND.NXT is stale: sequence numbers wrap while the window is never full.
   bool const known_end = h.window_end.at_or_before(acked.nxt);
   if (h.begun && known_end && acked.una.before(h.window_end)) {
     return;
   }
   //= rfc9406#4.2
-  //# 9406:HSPP-3 the next one ends with what is sent by now
+  //# 9406:HSPP-3 the next one ends with the data sent so far
   if (h.begun) {
     h.last_min = h.current_min;
     h.current_min = {};
@@ -91,7 +91,7 @@ void end_round(Subject& s, const Acked& acked) {
     return;
   }
   //= rfc9406#4.2
-  //# 9406:HSPP-7 five rounds of it, the first of which may be cut: congestion avoidance begins
+  //# 9406:HSPP-7 after five rounds, of which the first may be partial: congestion avoidance
   ++h.rounds;
   if (h.rounds >= css_rounds) {
     s.v.ssthresh = s.v.cwnd;
@@ -100,15 +100,15 @@ void end_round(Subject& s, const Acked& acked) {
 
 void grow(Subject& s, const Acked& acked) {
   //= rfc9406#4.3
-  //# 9406:HSPP-10 eight segments an ACK at most, as many as come if pacing spreads them
+  //# 9406:HSPP-10 at most eight segments per ACK; no limit if pacing spreads them
   std::uint32_t const most_octets =
       s.config.pacing ? acked.newly.count : growth_limit * s.smss.count;
   //= rfc9406#4.2
-  //# 9406:HSPP-4 what was acknowledged, up to that limit
+  //# 9406:HSPP-4 the octets acknowledged, up to that limit
   std::uint32_t step = std::min(acked.newly.count, most_octets);
   if (s.state.slow.conservative) {
     //= rfc9406#4.2
-    //# 9406:HSPP-5 a quarter of that in conservative slow start
+    //# 9406:HSPP-5 in conservative slow start a quarter of that
     step /= growth_divisor;
   }
   s.v.cwnd = congestion::capped(std::uint64_t{s.v.cwnd.count} + step);
@@ -118,9 +118,9 @@ void grow(Subject& s, const Acked& acked) {
 
 void slow_start(Subject& s, const Acked& acked) {
   //= rfc9406#4.3
-  //# 9406:HSPP-11 only while ssthresh is as high as it began
+  //# 9406:HSPP-11 only while ssthresh has its initial value
   //= rfc9406#4.2
-  //# 9406:HSPP-8 so a loss or a mark ends it for good
+  //# 9406:HSPP-8 so a loss or ECE ends it for good
   if (!s.config.hystart || s.v.ssthresh.count != congestion::cwnd_max) {
     reno::slow_start(s.v, acked.newly, s.smss);
     return;

@@ -1,4 +1,4 @@
-// Pacing: when the next new data may leave, by a rate in octets per second.
+// Pacing: when the next new data may be sent, by a rate in octets per second.
 #include "core/tcp/congestion/pacing.hpp"
 
 #include <algorithm>
@@ -11,15 +11,15 @@ namespace lockstep::tcp::pacing {
 namespace {
 
 constexpr std::uint64_t second_ns = 1'000'000'000;
-// What one quantum may send back to back, whatever the rate.
+// The most octets that one quantum may send back to back, at any rate.
 constexpr std::uint32_t quantum_max = 65'536;
 
-// How long `octets` take at `rate`, rounded up: never faster than it says.
+// The time that `octets` take at `rate`, rounded up so that the rate is never exceeded.
 Duration time_of(Bytes octets, std::uint64_t rate) {
   return {(octets.count * second_ns + rate - 1) / rate};
 }
 
-// Octets that may leave back to back: what the rate makes of Config's time, one segment at least.
+// Octets that may be sent back to back: rate times Config's quantum, at least one segment.
 Bytes quantum_of(const Engine& e, const Connection& c, std::uint64_t rate) {
   std::uint64_t const ns = std::min(e.config.pacing_quantum.ns, second_ns);
   std::uint64_t const octets = std::min(rate, std::uint64_t{1} << 34) * ns / second_ns;
@@ -35,8 +35,8 @@ std::uint64_t rate_of(Engine& e, Connection& c) {
   if (asked != 0 || !c.rtt.sampled() || srtt.ns == 0) {
     return asked;
   }
-  // Above cwnd / SRTT, so that pacing never is what keeps the window from being used; twice in slow
-  // start, where the window doubles within the round trip.
+  // Above cwnd / SRTT, so that pacing never prevents full use of cwnd; twice as high in slow start,
+  // where cwnd doubles within a round trip.
   bool const starting = c.congestion.cwnd < c.congestion.ssthresh;
   std::uint64_t const percent = (starting ? e.config.pacing_start : e.config.pacing_gain).value;
   std::uint64_t const octets = std::uint64_t{c.congestion.cwnd.count} * percent;

@@ -11,7 +11,7 @@ namespace lockstep::tcp {
 namespace {
 
 constexpr std::uint32_t marks_per_window = 32;
-// The spacing is a share of cwnd, and what is out may be a little more.
+// Marks are spaced by a share of cwnd, and the flight may exceed cwnd slightly.
 constexpr std::uint32_t marks_per_connection = 2 * marks_per_window;
 
 Index pop_mark(Engine& e, Marks& marks) {
@@ -31,12 +31,12 @@ void mark_segment(Engine& e, Connection& c, Bytes flight) {
   Marks& marks = a.marks;
   Instant const now = e.state->now;
   if (flight.empty()) {
-    // Nothing was out: no rate spans the silence.
+    // Nothing was in flight: a rate must not include the idle time.
     marks.first_sent_at = now;
     marks.delivered_at = now;
   }
-  // All that was queued has left, and there would be room for more: a rate that follows from here
-  // on tells of the application.
+  // All queued data is sent and the window has space: rate samples from here on are limited by the
+  // application.
   marks.limited_until = last_of(marks.limited_until, c.send.una);
   bool const all_sent = c.send.nxt.at_or_after(queue_begin(c) + a.send.length());
   if (all_sent && flight_size(c) + Bytes{c.mss} <= c.congestion.cwnd) {
@@ -84,8 +84,8 @@ RateSample sample_rate(Engine& e, Connection& c) {
   if (!sample.valid) {
     return sample;
   }
-  // The longer of the two: ACKs that come in a bunch must not look like a fast path, nor may a
-  // burst that was sent at once.
+  // The longer of the two: neither compressed ACKs nor a burst sent at once may look like a fast
+  // path.
   Duration const sending = newest.sent_at.since(newest.first_sent_at);
   Duration const acknowledging = now.since(newest.delivered_at);
   sample.delivered = c.send.una.since(newest.delivered);

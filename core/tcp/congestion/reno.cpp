@@ -16,37 +16,37 @@ Bytes initial_window(Bytes smss, InitialWindow rule) {
     return {std::min(10 * smss.count, std::max(2 * smss.count, 14'600u))};
   }
   //= rfc5681#3.1
-  //# 5681:CC-3 two, three or four segments, by their size
+  //# 5681:CC-3 two, three or four segments, depending on their size
   std::uint32_t const segments = smss.count > 2190 ? 2 : smss.count > 1095 ? 3 : 4;
   return {segments * smss.count};
 }
 
 void begin(CongestionVariables& c, Bytes smss, Count syn_timeouts, const Config& config) {
   //= rfc5681#3.1
-  //# 5681:CC-4 the handshake's own segments do not enlarge cwnd
+  //# 5681:CC-4 ACKs of the handshake do not increase cwnd
   c.cwnd = initial_window(smss, config.initial_window);
   //= rfc5681#3.1
   //# 5681:CC-5 one segment after a lost SYN or SYN-ACK
-  // RFC 6928 section 2 lets the first loss pass.
+  // RFC 6928 section 2 ignores the first such loss.
   Count const forgiven{config.initial_window == InitialWindow::rfc5681 ? 0u : 1u};
   if (syn_timeouts > forgiven) {
     c.cwnd = smss;
   }
   //= rfc5681#3.1
-  //# 5681:CC-7 ssthresh begins arbitrarily high
+  //# 5681:CC-7 ssthresh starts arbitrarily high
   c.ssthresh = {congestion::cwnd_max};
   c.acked = {};
 }
 
 void slow_start(CongestionVariables& c, Bytes newly, Bytes smss) {
   //= rfc5681#3.1
-  //# 5681:CC-8, 5681:CC-33 at most one segment an ACK, and no more than it acknowledged
+  //# 5681:CC-8, 5681:CC-33 at most one segment per ACK, and no more than it acknowledged
   c.cwnd = capped(std::uint64_t{c.cwnd.count} + least(newly, smss).count);
 }
 
 void avoid(CongestionVariables& c, Bytes newly, Bytes smss) {
   //= rfc5681#3.1
-  //# 5681:CC-9, 5681:CC-10, 5681:CC-34 one segment a round trip, by counting octets
+  //# 5681:CC-9, 5681:CC-10, 5681:CC-34 one segment per round trip, by byte counting
   c.acked = capped(std::uint64_t{c.acked.count} + newly.count);
   if (c.acked >= c.cwnd) {
     c.acked -= c.cwnd;
@@ -56,7 +56,7 @@ void avoid(CongestionVariables& c, Bytes newly, Bytes smss) {
 
 void enter_recovery(CongestionVariables& c, Bytes smss) {
   //= rfc5681#3.2
-  //# 5681:CC-21 the three segments that have left the network inflate cwnd
+  //# 5681:CC-21 add the three segments that have left the network to cwnd
   c.cwnd = capped(std::uint64_t{c.ssthresh.count} + 3 * smss.count);
   c.recovering = true;
   c.partial_seen = false;
@@ -65,7 +65,7 @@ void enter_recovery(CongestionVariables& c, Bytes smss) {
 
 void inflate(CongestionVariables& c, Flight flight) {
   //= rfc5681#3.2
-  //# 5681:CC-22, 5681:CC-46 one more segment has left; never by more than are out
+  //# 5681:CC-22, 5681:CC-46 one more segment has left the network; inflate by at most the flight
   std::uint64_t const most = std::uint64_t{c.ssthresh.count} + flight.size.count;
   c.cwnd = capped(std::min(std::uint64_t{c.cwnd.count} + flight.smss.count,
                            std::max<std::uint64_t>(most, c.cwnd.count)));
@@ -73,7 +73,7 @@ void inflate(CongestionVariables& c, Flight flight) {
 
 void on_partial_ack(CongestionVariables& c, Bytes newly, Bytes smss) {
   //= rfc6582#3.2
-  //# 6582:NR-2 cwnd gives back what was acknowledged, less one segment
+  //# 6582:NR-2 deflate cwnd by what was acknowledged, add one segment
   c.cwnd -= newly;
   if (newly >= smss) {
     c.cwnd += smss;
@@ -85,12 +85,12 @@ void leave_recovery(CongestionVariables& c, Flight flight) {
   //= rfc6582#3.2
   //# 6582:NR-3 min(ssthresh, max(FlightSize, SMSS) + SMSS)
   //= rfc6582#6
-  //# 6582:NR-12 which also bounds the burst on leaving
-  //# 6582:NR-13 and stands until the next ACK or timeout
+  //# 6582:NR-12 this also limits the burst at the end of recovery
+  //# 6582:NR-13 valid until the next ACK or timeout
   //= rfc5681#3.2
   //# 5681:CC-24 cwnd is deflated to ssthresh at most
   //= rfc5681#4.3
-  //# 5681:CC-30 from where congestion avoidance goes on
+  //# 5681:CC-30 congestion avoidance continues from there
   Bytes const room = most(flight.size, flight.smss) + flight.smss;
   c.cwnd = least(c.ssthresh, room);
   c.recovering = false;
@@ -100,7 +100,7 @@ void leave_recovery(CongestionVariables& c, Flight flight) {
 
 void on_timeout(CongestionVariables& c, Bytes smss) {
   //= rfc5681#3.1
-  //# 5681:CC-12, 5681:CC-41 the loss window is one segment, and slow start begins anew
+  //# 5681:CC-12, 5681:CC-41 the loss window is one segment; slow start begins
   c.cwnd = smss;
   c.acked = {};
   c.duplicates = 0;
@@ -120,7 +120,7 @@ void grow(CongestionVariables& c, Bytes newly, Bytes smss) {
 
 void on_ack(congestion::Subject& s, const congestion::Acked& acked) {
   //= rfc5681#3.1
-  //# 5681:CC-39, 5681:CC-2 slow start below ssthresh, congestion avoidance from there on
+  //# 5681:CC-39, 5681:CC-2 slow start below ssthresh, congestion avoidance at or above it
   if (s.v.cwnd < s.v.ssthresh) {
     hystart::slow_start(s, acked);
   } else {
@@ -132,13 +132,13 @@ Bytes reduced(congestion::Subject&, Bytes flight, congestion::Signal) {
   //= rfc5681#3.1
   //# 5681:CC-11, 5681:CC-40 half the flight size
   //= rfc3168#6.1.2
-  //# 3168:ECN-17 for an echo as well
+  //# 3168:ECN-17 for ECE as well
   return {flight.count / 2};
 }
 
 void on_idle(CongestionVariables& c, Bytes smss, const Config& config) {
   //= rfc5681#4.1
-  //# 5681:CC-25 after a pause cwnd is at most the restart window
+  //# 5681:CC-25 after an idle period cwnd is at most the restart window
   c.cwnd = least(c.cwnd, initial_window(smss, config.initial_window));
 }
 

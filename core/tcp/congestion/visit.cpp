@@ -1,4 +1,4 @@
-// The field values of what congestion control remembers, for fingerprints and observers.
+// Field values of congestion control, for fingerprints and observers.
 #include "core/tcp/congestion/visit.hpp"
 
 #include "core/tcp/accounts.hpp"

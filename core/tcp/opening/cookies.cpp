@@ -1,4 +1,4 @@
-// Making, sending and proving of SYN cookies.
+// Creating, sending and verifying SYN cookies.
 #include "core/tcp/opening/cookies.hpp"
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace lockstep::tcp {
 namespace {
 
-// Sizes of links as they are: 576, 1280, 1400, IPv6 or PPPoE, and plain Ethernet; below them what
-// spares nobody, and jumbo frames.
+// Common MSS values: for links of 576, 1280, 1400, IPv6 or PPPoE, and Ethernet; a very small one
+// for the rest, and jumbo frames.
 constexpr std::array<std::uint16_t, 8> sizes{28, 256, 536, 1220, 1360, 1440, 1460, 8960};
 
 constexpr std::uint32_t low_bits = 24;
@@ -24,8 +24,8 @@ constexpr std::uint32_t low_mask = (1u << low_bits) - 1;
 
 std::uint32_t tick_of(Instant now) { return static_cast<std::uint32_t>(now.ns / cookie_tick.ns); }
 
-// `more` sets the two hashes apart from each other and, being one word more, from RFC 6528's, which
-// has the same key.
+// `more` distinguishes the two hashes from each other and, as an additional word, from the hash of
+// RFC 6528, which uses the same key.
 std::uint64_t hash_of(const Config& config, const FourTuple& tuple, std::uint64_t more) {
   SecretHash hash(config.isn_key);
   for (IpAddress const& address : {tuple.local.address, tuple.remote.address}) {
@@ -55,7 +55,7 @@ CookieRead read_from(const Engine& e, const InboundSegment& arrival) {
                      s.acknowledgment.previous(), e.state->now);
 }
 
-// The SYN that the cookie stands for, as far as it is known.
+// The SYN that the cookie stands for, as far as it can be reconstructed.
 wire::Segment syn_of(const wire::Segment& answer, Bytes mss) {
   wire::Segment syn;
   syn.sequence = answer.sequence.previous();
@@ -65,7 +65,7 @@ wire::Segment syn_of(const wire::Segment& answer, Bytes mss) {
   return syn;
 }
 
-// What is known of the cookies of its tuple, of which it answers one.
+// What is stored about the cookies of the tuple of this ACK.
 CookieUse cookie_use_by(const Engine& e, const InboundSegment& arrival) {
   return cookie_use_of(e, tuple_secret(e.config, tuple_of(arrival)),
                        arrival.segment.acknowledgment.previous());
@@ -78,7 +78,7 @@ std::uint64_t tuple_secret(const Config& config, const FourTuple& tuple) {
 }
 
 //= rfc4987#3.6
-//# 4987:SYN-5 the tuple's keyed hash, the time and the index of an MSS; every option else is lost
+//# 4987:SYN-5 the tuple's keyed hash, the time, and an MSS index; all other options are lost
 Sequence make_cookie(const Config& config, const CookieOf& of, Bytes mss, Instant now) {
   std::uint32_t index = 0;
   while (index + 1 < sizes.size() && sizes[index + 1] <= mss.count) {
@@ -112,7 +112,7 @@ void reply_cookie(Engine& e, Index at_listener, const InboundSegment& arrival) {
   Sequence const cookie =
       make_cookie(e.config, of, {std::min(named, e.link_mss(arrival.remote).count)}, e.state->now);
   //= rfc9293#3.10.7.2
-  //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>; what else the SYN brings comes again
+  //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>; the peer retransmits the rest
   Listener const& by = e.listeners[at_listener];
   Bytes const buffer = by.receive_buffer.empty() ? e.config.receive_buffer : by.receive_buffer;
   reply_syn(e, arrival, by, cookie, window_to_wire(least(buffer, Bytes{0xffff}), WindowScale{}));
@@ -135,7 +135,7 @@ Drop arrives_cookie(Engine& e, Index at_listener, const InboundSegment& arrival)
   CookieUse const spent = cookie_use_by(e, arrival);
   if (spent.this_one || (!read.good && spent.another)) {
     //= rfc4987#3.6
-    //# 4987:SYN-5 an ACK that comes again, or late, opens nothing: its connection is gone
+    //# 4987:SYN-5 a repeated or late ACK opens nothing: its connection is gone
     return arrives_closed(e, arrival);
   }
   if (!read.good) {
@@ -154,7 +154,7 @@ Drop arrives_cookie(Engine& e, Index at_listener, const InboundSegment& arrival)
   enter(e, c, State::syn_received);
   process_syn(e, c, syn_of(arrival.segment, read.mss));
   spend(e, tuple_secret(e.config, tuple_of(arrival)), iss, read.until);
-  // Our SYN is out, and here is its ACK.
+  // Our SYN was sent, and this is its ACK.
   c.send.nxt = iss.next();
   c.sent_at = e.state->now;
   ++c.segments_received;

@@ -1,4 +1,4 @@
-// Fast Open (RFC 7413): cookies of a server, and what a client remembers of servers.
+// Fast Open (RFC 7413): the server's cookies, and the client's cache of servers.
 #include "core/tcp/opening/fast_open.hpp"
 
 #include <algorithm>
@@ -15,19 +15,19 @@ namespace lockstep::tcp {
 namespace {
 
 constexpr std::uint32_t cookie_bytes = 8;
-// For so long an attempt that was reset still counts as pending.
+// For this long a reset attempt still counts as pending.
 constexpr Duration resets_remembered = Duration::seconds(60);
 
-// Advice gives way to what saves a round trip.
+// Leaves out options that are only advice if there is no space for Fast Open.
 void fit(const Engine& e, const Connection& c, wire::Options& options) {
   Bytes const room = syn_options_room(e, c);
   options.has_user_timeout = options.has_user_timeout && options_bytes(options) <= room;
   options.has_fast_open = options_bytes(options) <= room;
 }
 
-// By the client's address and the time, in steps: what it was one step ago is good as well.
+// Depends on the client's address and a time step; the cookie of the previous step is valid too.
 //= rfc7413#4.1.2
-//# 7413:TFO-4 a keyed hash over the client's address, which expires
+//# 7413:TFO-4 a keyed hash of the client's address, which expires
 std::uint64_t cookie_of(const Config& config, IpAddress client, Instant now) {
   SecretHash hash(config.fast_open_key);
   hash.add(client.high).add(client.low);
@@ -57,10 +57,10 @@ bool over_limit(const Engine& e, Listener& listener) {
   return listener.fast_open_pending + listener.fast_open_resets >= listener.fast_open_max;
 }
 
-// What the option of a SYN shows.
+// The cookie in a SYN's option.
 struct Shown {
-  bool good = false;     // a cookie of this or of the last step of time
-  bool current = false;  // of this one: the client needs no newer
+  bool good = false;     // valid: a cookie of this or the previous time step
+  bool current = false;  // of this step: the client needs no newer one
 };
 
 Shown shown_by(const Engine& e, IpAddress client, const wire::Options& options) {
@@ -72,18 +72,18 @@ Shown shown_by(const Engine& e, IpAddress client, const wire::Options& options) 
   return {current || former, current};
 }
 
-// Data of a SYN whose cookie is good: the application learns of it at once.
+// Accepts the data of a SYN whose cookie is valid: the application is notified at once.
 void open_fast(Engine& e, Connection& c, Listener& listener) {
   //= rfc7413#4.2.2
-  //# 7413:TFO-13 the data is taken, told of, and acknowledged with the SYN
+  //# 7413:TFO-13 accept the data, notify, and acknowledge it with the SYN
   c.options.set(negotiated::fast_open);
   e.active(c).fast_open_counted = true;
   e.active(c).fast_open_by = c.backlog;
   ++listener.fast_open_pending;
-  // As if the handshake were over: the limit above is what bounds them until it is.
+  // Counts as established for the listener; the limit above bounds these until the handshake ends.
   ++listener.complete;
   //= rfc7413#4.2.2
-  //# 7413:TFO-16 what answers it may leave now, an initial window at most
+  //# 7413:TFO-16 responses may be sent now, at most an initial window
   congestion::begin(e, c, Count{0});
   if (receive_buffer_grows(e, c)) {
     begin_tuning(e, c);
@@ -91,9 +91,9 @@ void open_fast(Engine& e, Connection& c, Listener& listener) {
   notify(e, c, EventKind::accepted);
 }
 
-// Where the cookie of this server lies, if it is known.
+// Where the cookie of this server is stored, if there is one.
 //= rfc7413#4.1.3
-//# 7413:TFO-5 one cookie a pair of addresses
+//# 7413:TFO-5 one cookie per pair of addresses
 FastOpenEntry& place_of(const Engine& e, IpAddress local, IpAddress remote) {
   TableHash hash(e.config.table_key);
   hash.add(local.high).add(local.low);
@@ -109,7 +109,7 @@ bool is_about(const FastOpenEntry& entry, const Engine& e, const Connection& c) 
   return entry.local == e.local_of(c) && entry.remote == c.remote;
 }
 
-// The entry of this server, made anew if its place was another's: the table is bounded.
+// The entry of this server; replaces another server's entry in that place. The table is bounded.
 FastOpenEntry& claim(Engine& e, const Connection& c) {
   FastOpenEntry& entry = place_of(e, c);
   if (!is_about(entry, e, c)) {
@@ -125,7 +125,7 @@ FastOpenEntry& claim(Engine& e, const Connection& c) {
 [[gnu::cold]] bool refuses_data(Engine& e, Connection& c, Listener& listener,
                                 const wire::Segment& syn) {
   //= rfc7413#4.2
-  //# 7413:TFO-2 off unless the application turned it on; then the option is not looked at
+  //# 7413:TFO-2 the option is ignored unless the application enabled it
   if (listener.fast_open_max == 0) {
     return false;
   }
@@ -133,12 +133,12 @@ FastOpenEntry& claim(Engine& e, const Connection& c) {
   Shown const shown = shown_by(e, c.remote, syn.options);
   a.fast_open_answer = !shown.current;
   //= rfc7413#4.2.2
-  //# 7413:TFO-14 without a good cookie, or beyond the limit, the SYN alone is acknowledged
+  //# 7413:TFO-14 without a valid cookie, or above the limit, only the SYN is acknowledged
   if (!shown.good || over_limit(e, listener)) {
     e.counters->fast_opens_refused += syn.payload.empty() ? 0 : 1;
     return true;
   }
-  // One that reopens a TIME-WAIT may be a duplicate of old: it waits for the handshake.
+  // A SYN that reopens a TIME-WAIT may be an old duplicate: wait for the handshake.
   if (!syn.payload.empty() && a.reused_time_wait == nil) {
     open_fast(e, c, listener);
     ++e.counters->fast_opens_taken;
@@ -171,7 +171,7 @@ void leave_fast_open(Engine& e, Connection& c, bool reset) {
     return;
   }
   --listener->fast_open_pending;
-  // RFC 7413 5.1: resets of a spoofed host must not make room for the next SYN of the flood.
+  // RFC 7413 5.1: resets from a spoofed host must not make space for the next SYN of a flood.
   if (reset) {
     ++listener->fast_open_resets;
     listener->fast_open_resets_until = e.state->now + resets_remembered;
@@ -191,7 +191,7 @@ bool knows_cookie(const Engine& e, IpAddress local, const Endpoint& remote) {
 void want_fast_open(Engine& e, Connection& c) {
   FastOpenEntry const& entry = place_of(e, c);
   //= rfc7413#4.1.3.1
-  //# 7413:TFO-8 not for a while where it was not borne, at this address and port
+  //# 7413:TFO-8 not for a while to an address and port where it failed
   bool const bad =
       is_about(entry, e, c) && entry.bad_port == c.remote_port && e.state->now < entry.bad_until;
   e.active(c).fast_open_wanted = !bad;
@@ -201,18 +201,18 @@ Bytes fast_open_data(Engine& e, Connection& c, const Plan& syn) {
   InFlightState const& a = e.active(c);
   FastOpenEntry const& entry = place_of(e, c);
   //= rfc7413#4.2.1
-  //# 7413:TFO-1 first of all a cookie is asked for
+  //# 7413:TFO-1 first a cookie is requested
   if (!is_about(entry, e, c) || entry.cookie_bytes == 0) {
     return {};
   }
   //= rfc7413#4.2.2
-  //# 7413:TFO-11 without room for the option it is a plain SYN
+  //# 7413:TFO-11 without space for the option, a plain SYN
   wire::Options const options = options_of(e, c, syn, {});
   if (!options.has_fast_open) {
     return {};
   }
   //= rfc7413#4.1.3
-  //# 7413:TFO-6 the server's MSS, or the least that all take
+  //# 7413:TFO-6 the server's MSS, or the minimum that every host accepts
   std::uint32_t const unnamed = c.remote.is_v4() ? 536 : 1220;
   std::uint32_t most = std::min(entry.mss != 0 ? entry.mss : unnamed, e.link_mss(c.remote).count);
   std::uint32_t const path = e.paths.find(c.remote, e.state->now);
@@ -230,7 +230,7 @@ void end_fast_open(Engine& e, Connection& c, const wire::Segment& syn_ack) {
   wire::Options const& options = syn_ack.options;
   FastOpenEntry& entry = claim(e, c);
   //= rfc7413#4.2.2
-  //# 7413:TFO-19 the newest cookie and MSS are kept
+  //# 7413:TFO-19 store the newest cookie and MSS
   entry.mss = options.has_mss ? options.mss : entry.mss;
   if (options.has_fast_open && options.cookie_bytes != 0) {
     entry.cookie = options.cookie;
@@ -246,7 +246,7 @@ void end_fast_open(Engine& e, Connection& c, const wire::Segment& syn_ack) {
 }
 
 //= rfc7413#4.1.3.1
-//# 7413:TFO-7 data not acknowledged, ICMP errors, no answer: each is remembered
+//# 7413:TFO-7 remember data that was not acknowledged, ICMP errors, and missing answers
 void doubt_fast_open(Engine& e, Connection& c) {
   if (!e.active(c).fast_open_used) {
     return;
@@ -260,7 +260,7 @@ void doubt_fast_open(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   if (!c.passive) {
     //= rfc7413#4.2.2
-    //# 7413:TFO-18 data of our SYN that was not acknowledged goes again with the first ACK
+    //# 7413:TFO-18 retransmit unacknowledged data of our SYN with the first ACK
     a.retransmit_next = c.send.una;
     a.retransmit_end = c.send.nxt;
     a.early = true;
@@ -278,7 +278,7 @@ void doubt_fast_open(Engine& e, Connection& c) {
 void add_fast_open(const Engine& e, const Connection& c, const Plan& plan, wire::Options& options) {
   InFlightState const& a = e.active(c);
   //= rfc7413#4.2.1
-  //# 7413:TFO-10 what is sent again is plain, SYN or SYN-ACK
+  //# 7413:TFO-10 retransmitted SYNs and SYN-ACKs are plain
   //= rfc7413#4.2.2
   //# 7413:TFO-12, 7413:TFO-17 without data and option, on both sides
   bool const due = c.state == State::syn_sent ? a.fast_open_wanted : a.fast_open_answer;

@@ -3,8 +3,8 @@
 
 namespace lockstep::tcp {
 
-// Both addresses are of one version: an IPv4 pair is one word, an IPv6 pair four, and the numbers
-// of words, which are hashed too, tell them apart.
+// Both addresses are of the same version: an IPv4 pair is one word, an IPv6 pair four. The number
+// of words is hashed too and distinguishes them.
 std::uint32_t tuple_hash(HashKey key, const FourTuple& tuple, Port local) {
   SecretHash hash(key);
   IpAddress const& ours = tuple.local.address;
@@ -24,7 +24,7 @@ Sequence initial_sequence(const Config& config, const FourTuple& tuple, Instant 
   //# 9293:MUST-9 F is a keyed pseudo-random function
   //= rfc6528#3
   //# 6528:ISN-1 ISN = M + F(localip, localport, remoteip, remoteport, secretkey)
-  //# 6528:ISN-2 which nobody can compute who does not know the key
+  //# 6528:ISN-2 which cannot be computed without the key
   //# 6528:ISN-6 M ticks every 4 us
   auto const clock = static_cast<std::uint32_t>(now.ns / 4'000);
   std::uint32_t const offset = tuple_hash(config.isn_key, tuple, tuple.local.port);
@@ -38,7 +38,7 @@ PortOffset port_offset(const Config& config, const FourTuple& tuple) {
 }
 
 //= rfc6056#5
-//# 6056:PORT-7 not algorithm 1: no list of unavailable ports is walked
+//# 6056:PORT-7 not algorithm 1: there is no list of unavailable ports
 Port candidate_port(const Config& config, PortOffset offset, std::uint32_t drawn, Count attempt) {
   std::uint32_t const span = config.port_last.value - config.port_first.value + 1u;
   std::uint64_t const step = std::uint64_t{offset.value} + drawn + attempt.value;

@@ -1,4 +1,4 @@
-// SYN cookies that have opened a connection: which they were, for as long as they are good.
+// SYN cookies that have opened a connection, stored until they expire.
 #include "core/tcp/opening/used_cookies.hpp"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace lockstep::tcp {
 namespace {
 
-// A cookie stands in one of so many places behind its home.
+// A cookie is stored in one of this many consecutive places.
 constexpr std::uint32_t ways = 4;
 
 std::uint32_t mark_of(std::uint64_t tuple_secret) {
@@ -20,7 +20,7 @@ void each_place(const Engine& e, std::uint64_t tuple_secret, Look&& look) {
   if (places == 0) {
     return;
   }
-  // By other bits than the cookie's mask has, which are the lower half.
+  // Uses the upper half of the hash; the lower half masks the cookie's clock.
   std::uint64_t const part = mark_of(tuple_secret) * std::uint64_t{places};
   auto at = static_cast<std::uint32_t>(part >> 32);
   for (std::uint32_t i = std::min(ways, places); i != 0; --i) {

@@ -1,4 +1,4 @@
-// Losses by time (RFC 8985): lost is what left well before something that has arrived.
+// Loss detection by time (RFC 8985): data is lost if data sent well after it was delivered.
 #include "core/tcp/recovery/rack.hpp"
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace {
 constexpr std::uint8_t persist_recoveries = 16;
 
 //= rfc8985#6.2
-//# 8985:RACK-3 the least of this window of time and of the one before
-// At first a mean stands in for what was measured before the last pause, and in the handshake: the
-// least is no more than that.
+//# 8985:RACK-3 the minimum of the current window of time and of the previous one
+// At first SRTT stands in for samples from before the last idle period and from the handshake: the
+// minimum is at most that.
 void note_rtt(const Engine& e, const Connection& c, RackState& r, Duration rtt) {
   Instant const now = e.state->arrived;
   bool const first = r.least_now.ns == 0;
@@ -28,12 +28,12 @@ void note_rtt(const Engine& e, const Connection& c, RackState& r, Duration rtt) 
 }
 
 //= rfc8985#6.2
-//# 8985:RACK-13 at one time the higher number left later
+//# 8985:RACK-13 of two with equal times the higher sequence number was sent later
 bool left_after(const RackState& r, const Sent& sent) {
   return r.sent_at > sent.sent_at || (r.sent_at == sent.sent_at && r.end.after(sent.end));
 }
 
-// The newest that has arrived.
+// Updates RACK.xmit_ts and RACK.end_seq from the newest delivered data.
 void note_newest(const Engine& e, const Connection& c, InFlightState& a, const Delivered& newest) {
   RackState& r = a.rack;
   Duration const rtt = e.state->arrived.since(newest.sent_at);
@@ -41,7 +41,7 @@ void note_newest(const Engine& e, const Connection& c, InFlightState& a, const D
     note_rtt(e, c, r, rtt);
   }
   //= rfc8985#6.2
-  //# 8985:RACK-24 the round trip of the newest that this ACK tells of
+  //# 8985:RACK-24 the RTT of the newest segment that this ACK delivers
   r.rtt = rtt;
   bool const later = !r.delivered || newest.sent_at > r.sent_at ||
                      (newest.sent_at == r.sent_at && newest.end.after(r.end));
@@ -53,8 +53,8 @@ void note_newest(const Engine& e, const Connection& c, InFlightState& a, const D
 }
 
 //= rfc8985#6.2
-//# 8985:RACK-15, 8985:RACK-22 once a round, a duplicate that arrived widens the window
-//# 8985:RACK-16 sixteen recoveries without one narrow it again
+//# 8985:RACK-15, 8985:RACK-22 a D-SACK widens the window, once per round
+//# 8985:RACK-16 sixteen recoveries without one reset it
 void adapt_window(Connection& c, RackState& r, const AckSample& news, bool over) {
   if (r.in_round && c.send.una.at_or_after(r.round)) {
     r.in_round = false;
@@ -74,8 +74,8 @@ void adapt_window(Connection& c, RackState& r, const AckSample& news, bool over)
 }
 
 //= rfc8985#6.2
-//# 8985:RACK-6 none while nothing came out of order and losses are plain
-//# 8985:RACK-17 once something did, only time tells
+//# 8985:RACK-6 zero while no reordering was seen and losses are evident
+//# 8985:RACK-17 after reordering only time decides
 Duration reordering_window(const Engine& e, const Connection& c, const Board& board) {
   InFlightState const& a = e.active(c);
   bool const enough =
@@ -87,9 +87,9 @@ Duration reordering_window(const Engine& e, const Connection& c, const Board& bo
   return std::min(Duration{least_rtt(c, a).ns / 4 * steps}, srtt_of(c.rtt));
 }
 
-// A retransmission that is lost says that there is more congestion than was answered for.
+// A lost retransmission is a sign of more congestion than cwnd was reduced for.
 //= rfc8985#9.3
-//# 8985:RACK-20, 8985:RACK-21 PRR shrinks the flight by what arrives; without it cwnd is cut again
+//# 8985:RACK-20, 8985:RACK-21 PRR paces by what is delivered; without PRR cwnd is reduced again
 void answer_lost_again(Engine& e, Connection& c) {
   if (c.congestion.recovering && !e.config.prr) {
     Bytes const before = c.congestion.ssthresh;
@@ -113,8 +113,8 @@ Duration least_rtt(const Connection& c, const InFlightState& a) {
 void responded(Engine& e, InFlightState& a) { a.rack.responded_at = e.state->now; }
 
 //= rfc8985#6.2
-//# 8985:RACK-7, 8985:RACK-23 what left before it, and should have come a reordering window ago
-//# 8985:RACK-8 the timer waits for the last that may still turn out to be lost
+//# 8985:RACK-7, 8985:RACK-23 sent before it, and not delivered within a reordering window
+//# 8985:RACK-8 the timer waits for the last segment that may still become lost
 Instant find_losses(Engine& e, Connection& c, Board& board, Instant at) {
   RackState const& r = e.active(c).rack;
   Instant wait = Instant::never();
@@ -131,7 +131,7 @@ Instant find_losses(Engine& e, Connection& c, Board& board, Instant at) {
       if (due <= at) {
         lost_again = lost_again || (sent.retransmitted && sent.sent_at >= r.responded_at);
         //= rfc8985#6.2
-        //# 8985:RACK-18 it is in flight no more
+        //# 8985:RACK-18 it no longer counts as in flight
         static_cast<void>(board.lose(i));
       } else {
         wait = wait.is_never() ? due : later(wait, due);
@@ -147,7 +147,7 @@ Instant find_losses(Engine& e, Connection& c, Board& board, Instant at) {
 
 //= rfc8985#6.2
 //# 8985:RACK-19 on every ACK
-//# 8985:RACK-4 by what was delivered, but not by what may answer an earlier transmission
+//# 8985:RACK-4 by what was delivered, but not by ACKs that may answer an earlier transmission
 Instant on_ack(Engine& e, Connection& c, Board& board, const AckSample& news, bool over) {
   InFlightState& a = e.active(c);
   if (news.has_newest) {
@@ -156,8 +156,8 @@ Instant on_ack(Engine& e, Connection& c, Board& board, const AckSample& news, bo
   //= rfc8985#6.2
   //# 8985:RACK-5 reordering was seen
   //= rfc8985#4
-  //# 8985:RACK-22 or felt: where every late segment is sent again at once none is ever seen, and
-  //# 8985:RACK-22 the window stays at nothing, however many duplicates ask for a wider one
+  //# 8985:RACK-22 or inferred: if every late segment is retransmitted at once, reordering is never
+  //# 8985:RACK-22 seen and the window would stay zero, however many D-SACKs ask for a wider one
   bool const felt = news.has_duplicate && !a.after_timeout && !a.tail.out;
   c.reordering_seen = c.reordering_seen || news.reordered || felt;
   if (news.reordered && accounts_kept(e)) [[unlikely]] {
@@ -168,7 +168,7 @@ Instant on_ack(Engine& e, Connection& c, Board& board, const AckSample& news, bo
 }
 
 //= rfc8985#6.3
-//# 8985:RACK-9 the first, and what is older than a round trip and the reordering window
+//# 8985:RACK-9 the first segment, and all older than an RTT plus the reordering window
 void lose_on_timeout(Engine& e, Connection& c, Board& board) {
   RackState const& r = e.active(c).rack;
   Duration const rtt = r.delivered ? r.rtt : srtt_of(c.rtt);

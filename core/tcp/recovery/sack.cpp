@@ -1,4 +1,4 @@
-// What the ACKs of a peer that acknowledges selectively do, and what leaves for them (RFC 6675).
+// ACK processing and loss recovery with SACK (RFC 6675).
 #include "core/tcp/recovery/sack.hpp"
 
 #include <algorithm>
@@ -25,14 +25,14 @@ namespace {
 
 reno::Flight flight_of(const Connection& c) { return {flight_size(c), Bytes{c.mss}}; }
 
-// What of the range's beginning fits into a segment.
+// The beginning of the range, at most one segment.
 Bytes one_segment(const Connection& c, const Range& range) {
   return least(Bytes{c.mss}, range.end.since(range.begin));
 }
 
-// The first block reports a duplicate: it lies below the segment's own ACK, or in its second block.
+// Whether the first block is a D-SACK: it is below the segment's ACK, or inside the second block.
 //= rfc2883#5
-//# 2883:DSACK-8, 2883:DSACK-2 by the segment's own ACK field, whatever SND.UNA is
+//# 2883:DSACK-8, 2883:DSACK-2 relative to the segment's own ACK field, not to SND.UNA
 bool reports_duplicate(const wire::Segment& segment) {
   if (segment.options.sack_count == 0) {
     return false;
@@ -49,9 +49,9 @@ bool reports_duplicate(const wire::Segment& segment) {
          first.end.at_or_before(second.end);
 }
 
-// Marks what the blocks name. Lies are ignored: what was never sent, what is acknowledged anyhow.
+// Marks the ranges of the blocks. Ignores invalid ones: data never sent or already acknowledged.
 //= rfc2018#5
-//# 2018:SACK-7 the blocks go on the scoreboard
+//# 2018:SACK-7 the blocks are recorded on the scoreboard
 void process_sack_blocks(Engine& e, const Connection& c, Board& board, const wire::Segment& segment,
                          AckSample& news) {
   std::uint32_t first = 0;
@@ -68,7 +68,7 @@ void process_sack_blocks(Engine& e, const Connection& c, Board& board, const wir
     if (!sent) {
       ++e.counters->sacks_ignored;
     } else if (block.begin.after(c.send.una)) {
-      // In order, so that what one ACK tells does not look as if it had come out of order.
+      // Sorted, so that blocks of one ACK do not look like reordering.
       std::uint32_t at = count;
       for (; at != 0 && blocks[at - 1].begin.after(block.begin); --at) {
         blocks[at] = blocks[at - 1];
@@ -83,21 +83,21 @@ void process_sack_blocks(Engine& e, const Connection& c, Board& board, const wir
 }
 
 //= rfc6675#5.1
-//# 6675:S6675-25 not before all that a timeout has found lost is acknowledged
+//# 6675:S6675-25 not before all that a timeout marked as lost is acknowledged
 bool may_begin(const Connection& c, const InFlightState& a) {
   return !c.congestion.recovering && !a.after_timeout &&
          (c.congestion.recover == c.send.iss || c.send.una.after(c.congestion.recover));
 }
 
 //= rfc6675#5
-//# 6675:S6675-9 RecoveryPoint, ssthresh and cwnd; the first segment leaves at once
+//# 6675:S6675-9 sets RecoveryPoint, ssthresh and cwnd; sends the first segment at once
 void begin_recovery(Engine& e, Connection& c, Board& board, const AckSample& news) {
   InFlightState& a = e.active(c);
   CongestionVariables& v = c.congestion;
   //= rfc6675#5
-  //# 6675:S6675-29 what limited transmit sent is left out of the flight size
+  //# 6675:S6675-29 data sent by limited transmit is not part of the flight size
   //= rfc2018#5.1
-  //# 2018:SACK-10 losses found by SACK halve the window like any other
+  //# 2018:SACK-10 losses detected by SACK reduce the window like any other
   spurious::remember(e, c, false);
   if (!path_probe::lost_alone(e, c)) {
     congestion::on_loss(e, c);
@@ -121,22 +121,22 @@ void begin_recovery(Engine& e, Connection& c, Board& board, const AckSample& new
   a.rescue = a.retransmit_end;
 }
 
-// What an ACK means for a recovery under way, and for the window outside of one. Returns whether
-// one is over.
+// Progress of a recovery, or growth of cwnd outside one, after an ACK. Returns whether a recovery
+// has ended.
 bool judge_progress(Engine& e, Connection& c, Bytes newly, bool marked) {
   InFlightState& a = e.active(c);
   CongestionVariables& v = c.congestion;
   bool const covers = c.send.una.after(v.recover);
-  // In a recovery nothing grows, but what is delivered is measured.
+  // In recovery nothing grows, but deliveries are measured.
   congestion::on_ack(e, c, newly, marked);
   if (v.recovering) {
     //= rfc6675#5
-    //# 6675:S6675-10 it ends when RecoveryPoint is acknowledged
-    //# 6675:S6675-19 what the board knows beyond that stays
+    //# 6675:S6675-10 recovery ends when RecoveryPoint is acknowledged
+    //# 6675:S6675-19 scoreboard entries above it are kept
     if (covers) {
       reno::leave_recovery(v, flight_of(c));
       //= rfc9937#6.4
-      //# 9937:PRR-12 with a window of ssthresh
+      //# 9937:PRR-12 cwnd becomes ssthresh
       v.cwnd = v.ssthresh;
       path_probe::end_suppression(c, a);
     }
@@ -148,15 +148,15 @@ bool judge_progress(Engine& e, Connection& c, Bytes newly, bool marked) {
   return over;
 }
 
-// What has been lost, as far as this ACK tells. Returns when RACK will know more.
+// Detects losses after this ACK. Returns when RACK has to check again.
 Instant judge_losses(Engine& e, Connection& c, Board& board, const AckSample& news, bool over) {
   CongestionVariables& v = c.congestion;
   //= rfc6675#2
-  //# 6675:S6675-13 what tells of octets that were not known to have come is a duplicate
+  //# 6675:S6675-13 a duplicate ACK is one that SACKs octets not known as received
   //= rfc3042#2
-  //# 3042:LTX-3 and nothing else lets new data out
+  //# 3042:LTX-3 nothing else lets limited transmit send
   //= rfc5681#3.2
-  //# 5681:CC-19 nor counts
+  //# 5681:CC-19 nor counts as a duplicate
   bool const tells = !news.newly_sacked.empty();
   if (tells && !v.recovering) {
     v.duplicates = static_cast<std::uint8_t>(std::min(v.duplicates + 1, 255));
@@ -172,7 +172,7 @@ Instant judge_losses(Engine& e, Connection& c, Board& board, const AckSample& ne
   return Instant::never();
 }
 
-// Recovery begins if there is anything to recover from.
+// Starts recovery if there is a reason.
 void repair(Engine& e, Connection& c, Board& board, const AckSample& news) {
   if (e.active(c).path_probe.suppressed && path_probe::knows_more(e, e.active(c))) [[unlikely]] {
     path_probe::lost_more(e, c);
@@ -180,9 +180,9 @@ void repair(Engine& e, Connection& c, Board& board, const AckSample& news) {
   //= rfc6675#5
   //# 6675:S6675-18 DupThresh duplicates, or the first octet is lost
   //= rfc2018#5.1
-  //# 2018:SACK-19 a single report of what came out of order is none
+  //# 2018:SACK-19 a single report of out-of-order data is not enough
   //= rfc3042#2
-  //# 3042:LTX-4 the threshold is what it was
+  //# 3042:LTX-4 the threshold is unchanged
   bool const tells = !news.newly_sacked.empty();
   bool const enough =
       !e.config.rack && tells && c.congestion.duplicates >= e.config.duplicate_acks.value;
@@ -192,14 +192,14 @@ void repair(Engine& e, Connection& c, Board& board, const AckSample& news) {
   }
 }
 
-// The one timer of what is in flight.
+// Sets the one timer for data in flight.
 void settle_timer(Engine& e, Connection& c, Instant wait, bool advances) {
   InFlightState& a = e.active(c);
   if (c.send.una == c.send.nxt || a.mode == RetransmitMode::persist) {
     return;
   }
   //= rfc8985#8
-  //# 8985:RACK-10 whichever tells first, alone
+  //# 8985:RACK-10 the earliest deadline, in one timer
   if (!wait.is_never()) {
     a.mode = RetransmitMode::reordering;
     a.retransmit_due = wait;
@@ -232,8 +232,8 @@ bool judged_by_board(Engine& e, Connection& c, const wire::Segment& segment) {
   if (board.tracks()) {
     return true;
   }
-  // What goes again since a timeout found no board is not on a new one, either: to that all of it
-  // would be in flight.
+  // Not while retransmissions after a timeout run without a scoreboard: a new one would count all
+  // of that data as in flight.
   bool const settled =
       a.retransmit_next.at_or_after(a.retransmit_end) && a.watch == TimeoutWatch::off;
   bool const begins = segment.options.sack_count != 0 && !c.congestion.recovering &&
@@ -243,7 +243,7 @@ bool judged_by_board(Engine& e, Connection& c, const wire::Segment& segment) {
 
 namespace {
 
-// The peer says that something came twice, so it speaks D-SACK.
+// The peer reported a duplicate, so it supports D-SACK.
 [[gnu::cold]] void note_duplicate(Engine& e, Connection& c) {
   c.options.set(negotiated::duplicates);
   if (Account* account = account_of(e, c)) {
@@ -265,26 +265,26 @@ void process_sack(Engine& e, Connection& c, const wire::Segment& segment) {
   if (e.config.rack) {
     news.least_rtt = rack::least_rtt(c, a);
     //= rfc8985#6.2
-    //# 8985:RACK-4 the echo tells which transmission was answered
+    //# 8985:RACK-4 the echo shows which transmission was acknowledged
     news.has_echo = c.options.has(negotiated::timestamps) && segment.options.has_timestamps;
     news.echo = segment.options.timestamp_echo - c.options.ts_offset;
   }
   Bytes const newly = ack.since(c.send.una);
   if (advances) {
     //= rfc6675#4
-    //# 6675:S6675-1 what leaves the queue leaves it by number alone, SACKed or not
+    //# 6675:S6675-1 only cumulative ACKs remove data from the queue, SACKed or not
     //= rfc2018#8
-    //# 2018:SACK-12 for a peer may take a SACK back
+    //# 2018:SACK-12 because a peer may renege
     process_echo(e, c, segment);
     advance_una(e, c, a, ack);
     board.acknowledge(ack, news);
     //= rfc6675#5
-    //# 6675:S6675-17 a cumulative ACK begins the count of duplicates anew
+    //# 6675:S6675-17 a cumulative ACK resets the count of duplicates
     v.duplicates = 0;
     a.limited = {};
   }
   //= rfc6675#5
-  //# 6675:S6675-21 in recovery as before it; pipe follows each change
+  //# 6675:S6675-21 in recovery and outside it; pipe follows each change
   if (segment.options.sack_count != 0) {
     process_sack_blocks(e, c, board, segment, news);
     if (news.has_duplicate) {
@@ -314,7 +314,8 @@ void process_sack(Engine& e, Connection& c, const wire::Segment& segment) {
     ecn::process_ece(e, c, newly);
   }
   if (advances) {
-    // NewReno's rule of the first partial ACK is not SACK's: each ACK of new data restarts it.
+    // NewReno's rule about the first partial ACK does not apply with SACK: each ACK of new data
+    // restarts the timer.
     v.partial_seen = false;
     restart_timer(e, c, a);
   }
@@ -325,11 +326,11 @@ void process_sack(Engine& e, Connection& c, const wire::Segment& segment) {
 }
 
 //= rfc2018#5
-//# 2018:SACK-8, 2018:SACK-9 all that was SACKed is forgotten, and the first segment goes again
+//# 2018:SACK-8, 2018:SACK-9 discard all SACK information and retransmit the first segment
 //= rfc2018#5.1
-//# 2018:SACK-16 what was SACKed before decides nothing any more
+//# 2018:SACK-16 earlier SACKs have no influence any more
 //= rfc6675#5.1
-//# 6675:S6675-12 RecoveryPoint is HighData, and recovery by SACK is over
+//# 6675:S6675-12 RecoveryPoint becomes HighData, and SACK recovery ends
 bool lose_on_timeout(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   Board board(e, a);
@@ -339,7 +340,7 @@ bool lose_on_timeout(Engine& e, Connection& c) {
   }
   tail_probe::forget(a);
   //= rfc5682#3.1
-  //# 5682:FRTO-11 F-RTO begins with an empty board
+  //# 5682:FRTO-11 F-RTO starts with an empty scoreboard
   bool const keep = e.config.rack && !board.first_sacked() && a.watch == TimeoutWatch::off;
   if (keep) {
     rack::lose_on_timeout(e, c, board);
@@ -359,14 +360,14 @@ void expire_reordering(Engine& e, Connection& c) {
   a.mode = RetransmitMode::retransmit;
   a.retransmit_due = e.state->now + c.rtt.rto();
   //= rfc8985#6.2
-  //# 8985:RACK-19 and when the reordering timer fires
+  //# 8985:RACK-19 also when the reordering timer fires
   Instant const wait = rack::find_losses(e, c, board, e.state->now);
   repair(e, c, board, AckSample{});
   if (c.congestion.recovering && e.config.prr) {
     //= rfc8985#9.3
-    //# 8985:RACK-20 PRR paces what the timer has found lost as well: nothing was delivered
+    //# 8985:RACK-20 PRR also paces losses found by the timer: nothing was delivered
     //= rfc9937#6.2
-    //# 9937:PRR-10 it answers losses that no ACK tells of
+    //# 9937:PRR-10 these losses are not reported by an ACK
     prr::on_ack(e, c, a, AckSample{}, false);
   }
   settle_timer(e, c, wait, false);
@@ -390,9 +391,9 @@ bool send_all_again(Engine& e, Connection& c) {
 Bytes outstanding(Engine& e, const Connection& c) {
   InFlightState& a = e.active(c);
   //= rfc6675#5
-  //# 6675:S6675-20 limited transmit: new data while pipe leaves room in cwnd
+  //# 6675:S6675-20 limited transmit: new data while pipe leaves space in cwnd
   //= rfc3042#2
-  //# 3042:LTX-1, 3042:LTX-2 cwnd itself stays as it is
+  //# 3042:LTX-1, 3042:LTX-2 cwnd itself does not change
   bool const by_pipe = a.board.order.count != 0 &&
                        (repairs(c, a) || spurious::watches(a) || e.config.limited_transmit);
   return by_pipe ? a.board.pipe : flight_size(c);
@@ -415,11 +416,11 @@ Plan plan_range(const Engine& e, const Connection& c, const InFlightState& a, co
 }
 
 //= rfc6675#4
-//# 6675:S6675-4 the lowest that is lost and was not sent again
+//# 6675:S6675-4 the lowest range that is lost and not retransmitted
 //= rfc2018#5
-//# 2018:SACK-18 what is SACKed is skipped
+//# 2018:SACK-18 SACKed data is skipped
 //= rfc6675#5.1
-//# 6675:S6675-26 after a timeout what the peer lacks is filled in, in order
+//# 6675:S6675-26 after a timeout the missing data is retransmitted in order
 Plan plan_lost(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   Board board(e, a);
@@ -429,7 +430,7 @@ Plan plan_lost(Engine& e, Connection& c) {
     return {};
   }
   //= rfc6675#5
-  //# 6675:S6675-11, 6675:S6675-22 while cwnd leaves room for a segment
+  //# 6675:S6675-11, 6675:S6675-22 while cwnd has space for a segment
   Sent const& range = board.at(lost);
   std::uint32_t const least =
       e.config.prr ? std::min(std::uint32_t{c.mss}, range.end.since(range.begin).count)
@@ -438,26 +439,26 @@ Plan plan_lost(Engine& e, Connection& c) {
 }
 
 //= rfc6675#4
-//# 6675:S6675-5 asked only where new data cannot go, by the peer's window or for want of it
+//# 6675:S6675-5 only if new data cannot be sent, because of the peer's window or for lack of data
 Plan plan_last_resort(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   Board board(e, a);
   //= rfc8985#9.2
-  //# 8985:RACK-11 with RACK what is not known to be lost stays where it is
-  bool const paced = e.state->now < a.pace_at;  // new data can go, only not yet
+  //# 8985:RACK-11 with RACK, data not known to be lost is not retransmitted
+  bool const paced = e.state->now < a.pace_at;  // new data can be sent later
   if (!c.congestion.recovering || e.config.rack || paced ||
       (c.congestion.cwnd - board.pipe()).count < c.mss) {
     return {};
   }
   //= rfc6675#4
-  //# 6675:S6675-6 not known to be lost, but below what has come
+  //# 6675:S6675-6 not known to be lost, but below SACKed data
   Index const doubtful = board.next_doubtful();
   if (doubtful != nil) {
     return plan_range(e, c, a, {board.at(doubtful).begin, board.at(doubtful).end});
   }
   //= rfc6675#4
-  //# 6675:S6675-7 one rescue a recovery: the segment with the highest octet that is missing
-  //# 6675:S6675-16 and if that was sent nothing is
+  //# 6675:S6675-7 one rescue per recovery: the segment with the highest missing octet
+  //# 6675:S6675-16 nothing if that one was already sent
   Index const last = board.last_unsacked();
   if (!c.send.una.after(a.rescue) || last == nil) {
     return {};
@@ -471,8 +472,9 @@ Plan plan_last_resort(Engine& e, Connection& c) {
 
 namespace {
 
-// What a timeout has lost, and only the board knew, goes again in order, as cwnd allows: else it
-// would be one segment for each timeout. In a fast recovery partial ACKs tell what to repair.
+// Data that a timeout marked as lost on the scoreboard is retransmitted in order as cwnd allows;
+// otherwise it would take one timeout per segment. In fast recovery partial ACKs show what to
+// repair.
 [[gnu::cold]] void go_on_without_board(const Connection& c, InFlightState& a, const Board& board) {
   if (a.after_timeout) {
     a.after_timeout = false;
@@ -497,7 +499,7 @@ void note_on_board(Engine& e, Connection& c, const Plan& plan, Sequence end) {
   }
   if (c.congestion.recovering) {
     //= rfc9937#6.3
-    //# 9937:PRR-11 what leaves in a recovery counts, sent before or not
+    //# 9937:PRR-11 data sent in recovery counts, new or retransmitted
     a.prr_out += plan.data;
   }
   if (plan.retransmitted) {
@@ -509,7 +511,7 @@ void note_on_board(Engine& e, Connection& c, const Plan& plan, Sequence end) {
   }
   if (plan.rescue) {
     //= rfc6675#4
-    //# 6675:S6675-28 a rescue does not move HighRxt
+    //# 6675:S6675-28 a rescue does not advance HighRxt
     a.rescue = c.congestion.recover.next();
   } else if (plan.sequence.before(c.send.nxt)) {
     //= rfc6675#5
@@ -517,7 +519,7 @@ void note_on_board(Engine& e, Connection& c, const Plan& plan, Sequence end) {
     board.sent_again(plan.sequence, first_of(end, c.send.nxt));
   }
   //= rfc6675#5
-  //# 6675:S6675-24 new data raises HighData, and pipe
+  //# 6675:S6675-24 new data advances HighData and adds to pipe
   if (end.after(c.send.nxt) && board.tracks()) {
     board.sent(end);
   }

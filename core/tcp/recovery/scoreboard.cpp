@@ -1,4 +1,4 @@
-// The scoreboard: all that is sent and not acknowledged cumulatively, in ranges of one fate each.
+// The scoreboard: all data in flight, as ranges whose octets have the same status.
 #include "core/tcp/recovery/scoreboard.hpp"
 
 #include "core/tcp/timestamps.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 Bytes length_of(const Sent& r) { return r.end.since(r.begin); }
 
-// How often SetPipe counts an octet of the range.
+// How often SetPipe counts each octet of the range.
 std::uint32_t copies_of(const Sent& r) { return (r.lost ? 0u : 1u) + (r.retransmitted ? 1u : 0u); }
 
 }  // namespace
@@ -96,7 +96,7 @@ void Board::absorb_next(Index index) {
   count(left);
 }
 
-// Joins the range with its neighbours of the same fate. Returns what holds it now.
+// Merges the range with neighbours of the same status. Returns the range that contains it now.
 Index Board::join(Index index) {
   Index const previous = order_.previous(index);
   if (previous != nil && alike(at(previous), at(index))) {
@@ -110,14 +110,14 @@ Index Board::join(Index index) {
   return index;
 }
 
-// The lowest SACKed range that ends before `below` counts as if it had not been SACKed: its octets
-// share the fate of those before it. The sender may then repeat them needlessly, no more.
+// Clears the SACKed flag of the lowest such range that ends before `below`; its octets get the
+// status of those before them. At worst they are retransmitted unnecessarily.
 bool Board::forget_lowest(Sequence below) {
   for (Index i = order_.first(); i != nil && at(i).end.before(below); i = order_.next(i)) {
     if (at(i).sacked && order_.previous(i) != nil) {
       Index const previous = order_.previous(i);
       absorb_next(previous);
-      // It was the only one, then, but for one that begins at SND.UNA.
+      // It was the only SACKed one, except perhaps one at SND.UNA.
       if (s_.highest == previous) {
         s_.highest = at(order_.first()).sacked ? order_.first() : nil;
       }
@@ -128,8 +128,8 @@ bool Board::forget_lowest(Sequence below) {
   return false;
 }
 
-// Makes two ranges of one, of which the second begins at `where`. False: there is no room, nor any
-// older knowledge to make some.
+// Splits a range at `where`. False: no record is free, and no SACK information can be discarded to
+// free one.
 bool Board::cut(Index index, Sequence where) {
   Index fresh = take();
   if (fresh == nil && forget_lowest(at(index).begin)) {
@@ -188,7 +188,7 @@ void Board::sent(Sequence end) {
   }
   Index fresh = take();
   if (fresh == nil && plain) {
-    // No room: all of the range left when its last octet did. It is lost no earlier for that.
+    // No free record: the whole range gets the later transmission time, which only delays its loss.
     uncount(last);
     last.end = end;
     last.sent_at = stamp();
@@ -214,7 +214,7 @@ void Board::sent(Sequence end) {
 }
 
 //= rfc8985#6.1
-//# 8985:RACK-12 the time of the last transmission, and that it was not the first
+//# 8985:RACK-12 the time of the last transmission, and that it was a retransmission
 void Board::sent_again(Sequence begin, Sequence end) {
   Index i = find(begin);
   while (i != nil && at(i).begin.before(end)) {
@@ -255,7 +255,7 @@ void Board::give_up() {
   clear();
 }
 
-// The range that holds `where`, or the next one. O(1) near the edges and the last hole.
+// The range that contains `where`, or the next one. O(1) near the ends and near the last hole.
 Index Board::find(Sequence where) const {
   Index from = order_.first();
   for (Index hint : {s_.search, s_.highest, order_.last()}) {
@@ -263,7 +263,7 @@ Index Board::find(Sequence where) const {
       from = at(hint).begin.after(at(from).begin) ? hint : from;
     }
   }
-  // Mostly it lies in a hole close below the highest range.
+  // Usually it is in a hole just below the highest SACKed range.
   Index const high = s_.highest;
   if (high != nil && at(high).begin.after(where) &&
       at(high).begin.since(where) < where.since(at(from).begin)) {
@@ -284,8 +284,8 @@ void Board::deliver(const Sent& r, Sequence end, InboundSegment arrival, AckSamp
     return;
   }
   //= rfc8985#6.2
-  //# 8985:RACK-14, 8985:RACK-5 the furthest delivered; what comes below it, and was never
-  //# repeated, came out of order
+  //# 8985:RACK-14, 8985:RACK-5 fack is the highest octet delivered; data below it that was never
+  //# retransmitted arrived out of order
   if (end.after(s_.fack)) {
     s_.fack = end;
   } else if (end.before(s_.fack) && !r.ever) {
@@ -293,10 +293,9 @@ void Board::deliver(const Sent& r, Sequence end, InboundSegment arrival, AckSamp
     news.overtaken = most(news.overtaken, s_.fack.since(r.begin));
   }
   //= rfc8985#6.2
-  //# 8985:RACK-4 not if it was repeated and the echo is older, or the answer came too soon for it
-  // Above a gap the echo is still that of the last segment in order (RFC 7323, 4.3): it tells
-  // nothing of this one, and must not keep a tail loss probe that has arrived from showing what was
-  // lost.
+  //# 8985:RACK-4 not if it was retransmitted and the echo is older or the ACK too early
+  // Above a gap the echo is that of the last in-order segment (RFC 7323, 4.3): it shows nothing
+  // about this one and must not hide a loss that a delivered tail loss probe reveals.
   auto const left = static_cast<std::uint32_t>(r.sent_at.ns / e_.config.timestamp_tick.ns);
   bool const other =
       arrival == InboundSegment::in_order && news.has_echo && is_older({news.echo, left});
@@ -304,7 +303,7 @@ void Board::deliver(const Sent& r, Sequence end, InboundSegment arrival, AckSamp
     return;
   }
   //= rfc8985#6.2
-  //# 8985:RACK-13 of two that left at one time the one that ends later left later
+  //# 8985:RACK-13 of two sent at the same time the one that ends later was sent later
   bool const later = !news.has_newest || r.sent_at > news.newest.sent_at ||
                      (r.sent_at == news.newest.sent_at && end.after(news.newest.end));
   if (later) {
@@ -446,7 +445,7 @@ void Board::revive() {
     Sent& r = edit(i);
     if (r.lost) {
       uncount(r);
-      // With RACK it counts as having left now: the list of ages stays in order.
+      // With RACK its transmission time becomes now: the list by age stays sorted.
       r.sent_at = r.retransmitted ? r.sent_at : stamp();
       r.lost = false;
       count(r);

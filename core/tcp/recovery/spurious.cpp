@@ -1,4 +1,4 @@
-// Losses that were none, found out by new data (RFC 5682), D-SACK (2883) or timestamps (3522).
+// Detection of spurious recoveries and timeouts: by F-RTO (RFC 5682), D-SACK (2883), Eifel (3522).
 #include "core/tcp/recovery/spurious.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace lockstep::tcp::spurious {
 namespace {
 
-// A segment of new data can leave at once: F-RTO learns nothing otherwise.
+// Whether a segment of new data can be sent at once; F-RTO needs one.
 bool has_news(const Engine& e, const Connection& c, const InFlightState& a) {
   Sequence const end = c.send.una + a.send.length();
   Bytes const unsent = end.since(c.send.nxt);
@@ -26,7 +26,7 @@ bool has_news(const Engine& e, const Connection& c, const InFlightState& a) {
   return !fits.empty() && (fits.count >= eff_snd_mss(c, a) || last);
 }
 
-// An earlier timeout has lost what is not all acknowledged yet.
+// Whether data that an earlier timeout marked as lost is still unacknowledged.
 bool repairs_timeout(const Connection& c, const InFlightState& a) {
   if (a.board.order.count != 0) {
     return a.after_timeout;
@@ -42,49 +42,51 @@ bool is_marked(const Connection& c, const wire::Segment& segment) {
   return c.ecn.tx && segment.flags.ece();
 }
 
-// The window is what it was before the answer.
+// Restores cwnd and ssthresh to their values before the reduction.
 void restore(Connection& c, InFlightState& a, Bytes cwnd) {
   path_probe::end_suppression(c, a);
   c.congestion.ssthresh = most(c.congestion.ssthresh, a.undo_ssthresh);
-  // In segments of now, as the path may have come to carry larger ones.
+  // At least one segment of the current size, because the path MTU may have grown.
   c.congestion.cwnd = most(cwnd, Bytes{c.mss});
   c.congestion.recovering = false;
   c.congestion.partial_seen = false;
   a.undo_armed = false;
 }
 
-// The reduction is void, so the next echo of a mark is answered. Not before it, where one was
-// answered in its place.
+// The reduction is undone, so the next ECE is processed; but not if an ECE reduced the window as
+// well.
 void void_reduction(const Connection& c, InFlightState& a) {
   if (a.undo_ssthresh > c.congestion.ssthresh) {
     a.reduced_to = c.send.una.previous();
   }
 }
 
-// What was found lost is trusted to arrive. What is lost from here on begins a recovery of its own.
+// Trusts that data marked as lost will be delivered. A loss from now on starts a recovery of its
+// own.
 void trust_flight(Connection& c, InFlightState& a, Board& board) {
   if (board.tracks()) {
     board.revive();
   }
   //= rfc4015#3.1
-  //# 4015:EIFR-3 nothing is sent again any more: new data goes on
+  //# 4015:EIFR-3 stop retransmitting: continue with new data
   a.retransmit_end = a.retransmit_next;
   //= rfc5682#2.1
-  //# 5682:FRTO-7 recover lets the next duplicates begin a fast retransmission
+  //# 5682:FRTO-7 recover permits a fast retransmit by the next duplicates
   c.congestion.recover = c.send.una - Bytes{2};
 }
 
-// The ACK that shows that a timeout was none.
+// The ACK that shows a timeout to be spurious.
 struct Verdict {
   Bytes acked;
   bool marked = false;    // it has ECE
-  bool restores = false;  // what showed it restores the window
+  bool restores = false;  // it permits restoring the window
 };
 
 //= rfc5682#3.1
-//# 5682:FRTO-13 the timeout was spurious: what it found lost is in flight, RecoveryPoint SND.UNA
+//# 5682:FRTO-13 the timeout was spurious: data marked as lost is in flight, RecoveryPoint is
+//# SND.UNA
 //= rfc5682#4
-//# 5682:FRTO-14 the window is restored only if that is asked for; else RFC 5681's answer stands
+//# 5682:FRTO-14 restore the window only if configured; otherwise RFC 5681's reduction stays
 void forgive_timeout(Engine& e, Connection& c, Board& board, const Verdict& by) {
   InFlightState& a = e.active(c);
   trust_flight(c, a, board);
@@ -102,26 +104,26 @@ void forgive_timeout(Engine& e, Connection& c, Board& board, const Verdict& by) 
     return;
   }
   //= rfc4015#3.1
-  //# 4015:EIFR-4 FlightSize and what the ACK has made room for, no more than may leave at once
+  //# 4015:EIFR-4 FlightSize plus what the ACK freed, at most an initial window
   Bytes const more = least(by.acked, reno::initial_window(Bytes{c.mss}, e.config.initial_window));
   void_reduction(c, a);
   restore(c, a, most(c.congestion.cwnd, least(a.undo_cwnd, flight_size(c)) + more));
 }
 
-// A recovery by duplicates or by SACK, which one echo has disproved.
+// Undoes a recovery by duplicates or by SACK that one echo has shown to be spurious.
 void forgive_losses(Engine& e, Connection& c, Board& board, AckSample& news) {
   InFlightState& a = e.active(c);
   trust_flight(c, a, board);
   ++e.counters->recoveries_undone;
-  // What was taken for lost has overtaken nothing: it was late.
+  // The data marked as lost was only late: reordering.
   news.reordered = true;
   void_reduction(c, a);
   restore(c, a, a.undo_cwnd);
 }
 
-// Steps 3 to 6 of Eifel. Returns whether a loss is forgiven.
+// Steps 3 to 6 of Eifel. Returns whether a loss was found spurious.
 //= rfc3522#3.2
-//# 3522:EIFD-4 only the first ACK of new data tells
+//# 3522:EIFD-4 only the first ACK of new data is used
 bool judge_echo(Engine& e, Connection& c, Board& board, AckSample& news,
                 const wire::Segment& segment) {
   InFlightState& a = e.active(c);
@@ -130,23 +132,23 @@ bool judge_echo(Engine& e, Connection& c, Board& board, AckSample& news,
   std::uint32_t const echo = segment.options.timestamp_echo - c.options.ts_offset;
   std::uint32_t const first = ticks(e, watch.first_at);
   //= rfc3522#3.2
-  //# 3522:EIFD-4 it answers what left before the retransmission
+  //# 3522:EIFD-4 it echoes a timestamp sent before the retransmission
   bool const before =
       watch.retransmitted_at.is_never() || is_older({echo, ticks(e, watch.retransmitted_at)});
-  // A peer that lies must know when the segment left that it has not received (section 3.4). Where
-  // RACK does not keep that the echo is at least no older than all that was in flight.
+  // A misbehaving peer would have to know when the missing segment was sent (section 3.4). Without
+  // RACK that time is not stored; then the echo must be no older than the data in flight.
   std::uint32_t const now = ticks(e, e.state->now);
   bool const between = !is_older({echo, first}) && !is_older({now, echo});
   bool const sent = watch.exact ? echo == first : between;
   //= rfc3522#3.2
-  //# 3522:EIFD-5 no report of a duplicate in it; and such reports are known, or more is in flight
+  //# 3522:EIFD-5 no D-SACK in it; and the peer supports D-SACK, or more data is in flight
   bool const told = c.options.has(negotiated::duplicates) || c.send.una != c.send.nxt;
   if (!segment.options.has_timestamps || !before || !sent || news.has_duplicate || !told) {
     return false;
   }
   bool const marked = is_marked(c, segment);
   //= rfc3522#3.2
-  //# 3522:EIFD-6 a timeout was spurious, or the duplicates were
+  //# 3522:EIFD-6 either a timeout was spurious, or a fast recovery
   if (watch.timeout) {
     forgive_timeout(e, c, board, {news.delivered, marked, true});
     return true;
@@ -158,35 +160,35 @@ bool judge_echo(Engine& e, Connection& c, Board& board, AckSample& news,
   return true;
 }
 
-// Step 2 of F-RTO: the ACK of what was sent again.
+// Step 2 of F-RTO: the ACK of the retransmitted segment.
 //= rfc5682#2.1
-//# 5682:FRTO-3 it covers that, but not all that was out; else nothing is known
+//# 5682:FRTO-3 it covers that segment but not all that was in flight; otherwise inconclusive
 void judge_first(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   bool const part = c.send.una.before(a.watch_end);
   //= rfc5682#3.1
   //# 5682:FRTO-11 the same with SACK
   //= rfc5682#2.1
-  //# 5682:FRTO-5 nor if there is nothing new to send: slow start goes on
+  //# 5682:FRTO-5 nor if there is no new data to send: slow start continues
   if (part || c.send.una.after(c.congestion.recover) || !has_news(e, c, a)) {
     a.watch = TimeoutWatch::off;
     return;
   }
   //= rfc5682#2.1
-  //# 5682:FRTO-4 new data leaves, in place of what follows in the queue
+  //# 5682:FRTO-4 send new data instead of the next retransmission
   a.watch = TimeoutWatch::news;
   a.watch_end = c.send.nxt;
   a.retransmit_next = a.retransmit_end;
   c.congestion.recover = c.send.nxt.previous();
 }
 
-// New data says that something was lost: slow start goes on.
+// The ACK of new data shows that data was lost: continue slow start.
 void find_true(Connection& c, InFlightState& a) {
   a.watch = TimeoutWatch::off;
   c.congestion.cwnd = least(c.congestion.cwnd, Bytes{3u * c.mss});
 }
 
-// Step 3 with SACK: the next one. Returns whether a loss is forgiven.
+// Step 3 with SACK: the next ACK. Returns whether a loss was found spurious.
 bool judge_second(Engine& e, Connection& c, Board& board, const AckSample& news, Shown shown) {
   InFlightState& a = e.active(c);
   if (!shown.advances && news.newly_sacked.empty() && !shown.duplicate) {
@@ -198,16 +200,16 @@ bool judge_second(Engine& e, Connection& c, Board& board, const AckSample& news,
     return e.config.undo;
   }
   //= rfc5682#3.1
-  //# 5682:FRTO-12 what was sent since has overtaken it: it was lost, and slow start goes on
+  //# 5682:FRTO-12 data sent since was delivered before it: it was lost; continue slow start
   find_true(c, a);
   return false;
 }
 
-// All that was sent again came twice.
+// All retransmissions were reported as duplicates: undo the reduction.
 void judge_duplicate(Engine& e, Connection& c, const AckSample& news) {
   InFlightState& a = e.active(c);
   constexpr std::int32_t far = 1 << 30;
-  // Of so long ago no report comes any more, and sequence numbers come round.
+  // Too old for a report to arrive, and sequence numbers wrap.
   a.undo_armed = a.undo_armed && c.send.una.distance_from(a.undo_mark) <= far;
   if (!a.undo_armed || !news.has_duplicate || news.duplicate.begin.before(a.undo_mark)) {
     return;
@@ -219,10 +221,10 @@ void judge_duplicate(Engine& e, Connection& c, const AckSample& news) {
   }
 }
 
-// The variables that an answer changes, as they are before it.
+// Stores the variables that the reduction changes.
 void save(const Engine& e, const Connection& c, InFlightState& a, bool timeout) {
   CongestionVariables const& v = c.congestion;
-  // In a recovery cwnd may be inflated, and what is out is too much.
+  // In recovery cwnd may be inflated, and the flight is too large.
   a.undo_cwnd = v.recovering ? least(v.cwnd, v.ssthresh) : v.cwnd;
   a.undo_ssthresh = v.ssthresh;
   a.undo_mark = c.send.una;
@@ -236,9 +238,9 @@ void save(const Engine& e, const Connection& c, InFlightState& a, bool timeout) 
   }
 }
 
-// Steps 1 and 2 of Eifel, as far as they can be taken before the retransmission has left.
+// Steps 1 and 2 of Eifel, before the retransmission is sent.
 //= rfc3522#3.2
-//# 3522:EIFD-1, 3522:EIFD-2 only as a recovery begins
+//# 3522:EIFD-1, 3522:EIFD-2 only at the start of a recovery
 void await_echo(Engine& e, Connection& c, bool timeout) {
   InFlightState& a = e.active(c);
   a.echo_armed = e.config.undo_by_timestamps && c.options.has(negotiated::timestamps) &&
@@ -253,7 +255,7 @@ void await_echo(Engine& e, Connection& c, bool timeout) {
   if (board.tracks()) {
     Sent const& first = board.first();
     //= rfc3522#3.2
-    //# 3522:EIFD-3 not for a segment that went again before, as a probe
+    //# 3522:EIFD-3 not for a segment that was retransmitted before, as a probe
     a.echo_armed = !first.ever;
     if (e.config.rack) {
       a.echo.first_at = first.sent_at;
@@ -265,25 +267,25 @@ void await_echo(Engine& e, Connection& c, bool timeout) {
 }  // namespace
 
 //= rfc5682#3.1
-//# 5682:FRTO-10 not if losses were being repaired already
-//# 5682:FRTO-11 a further timeout begins anew
+//# 5682:FRTO-10 not while losses were already being repaired
+//# 5682:FRTO-11 a further timeout restarts it
 //= rfc5682#2.1
-//# 5682:FRTO-1 so it does without SACK
-//# 5682:FRTO-2 but not step 2, if an ACK has moved SND.UNA since the last one
-//# 5682:FRTO-9 with SACK, or RFC 6675, never in a fast recovery; with NewReno there as well
+//# 5682:FRTO-1 likewise without SACK
+//# 5682:FRTO-2 but not step 2, if an ACK advanced SND.UNA since the last timeout
+//# 5682:FRTO-9 with SACK, or RFC 6675, never in fast recovery; with NewReno also there
 void remember(Engine& e, Connection& c, bool timeout) {
   InFlightState& a = e.active(c);
   a.early = a.early && c.send.una.before(a.early_end);
   bool const again = timeout && repairs_timeout(c, a);
   //= rfc4015#3.1
-  //# 4015:EIFR-2 nothing begins anew while the last timeout's losses are repaired
+  //# 4015:EIFR-2 no new start while the last timeout's losses are being repaired
   //= rfc3522#3.2
-  //# 3522:EIFD-3 RetransmitTS stays, too
+  //# 3522:EIFD-3 RetransmitTS stays the same
   if (!again) {
     save(e, c, a, timeout);
     await_echo(e, c, timeout);
   }
-  // What goes again is counted on the board alone.
+  // Retransmissions are counted only with a scoreboard.
   a.undo_armed = e.config.undo && !timeout && a.board.order.count != 0;
   bool const repairs = c.sack && c.congestion.recovering;
   bool const fresh = !repairs && (!again || a.watch == TimeoutWatch::first);
@@ -328,12 +330,12 @@ void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes 
     static_cast<void>(judge_echo(e, c, board, news, segment));
   }
   //= rfc5682#2.1
-  //# 5682:FRTO-8 what neither moves SND.UNA nor is a duplicate does not come here
+  //# 5682:FRTO-8 not called for ACKs that neither advance SND.UNA nor are duplicates
   if (a.watch == TimeoutWatch::first) {
     judge_first(e, c);
   } else if (a.watch == TimeoutWatch::news) {
     //= rfc5682#2.1
-    //# 5682:FRTO-7 what was not sent again has come: the timeout was spurious
+    //# 5682:FRTO-7 data that was not retransmitted was acknowledged: the timeout was spurious
     forgive_timeout(e, c, board, {newly, is_marked(c, segment), e.config.undo});
   }
 }
@@ -341,14 +343,14 @@ void on_plain_ack(Engine& e, Connection& c, const wire::Segment& segment, Bytes 
 void on_plain_duplicate(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   //= rfc5682#2.1
-  //# 5682:FRTO-6 new data came above a gap: slow start repeats what is missing, from SND.UNA on
+  //# 5682:FRTO-6 new data arrived above a gap: slow start retransmits from SND.UNA on
   if (a.watch == TimeoutWatch::news) {
     find_true(c, a);
     a.retransmit_next = c.send.una;
     make_ready(e, c);
   }
   //= rfc5682#2.1
-  //# 5682:FRTO-3 and a duplicate in place of the first ACK ends it at once
+  //# 5682:FRTO-3 a duplicate instead of the first ACK ends it at once
   a.watch = TimeoutWatch::off;
 }
 
@@ -368,7 +370,7 @@ void resume_estimate(Connection& c, InFlightState& a) {
 void adapt_timeout(const Engine& e, Connection& c, Sequence ack, Duration measured) {
   InFlightState& a = e.active(c);
   //= rfc4015#3.1
-  //# 4015:EIFR-6 the first sample of what left after the timeout
+  //# 4015:EIFR-6 the first sample of data sent after the timeout
   if (ack.after(a.rtt_before.sent)) {
     a.rto_suspect = false;
     begin_again(c.rtt, a.rtt_before, measured, e.config);

@@ -1,4 +1,4 @@
-// Tail loss probes (RFC 8985 section 7): one segment that makes the peer speak before a timeout.
+// Tail loss probes (RFC 8985 section 7): one segment that elicits an ACK before a timeout.
 #include "core/tcp/recovery/tail_probe.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace lockstep::tcp::tail_probe {
 namespace {
 
 //= rfc8985#7.2
-//# 8985:TLP-1 two round trips, more for a single segment; a second if none was measured
+//# 8985:TLP-1 two round trips, more for a single segment; one second if no RTT was measured
 Duration patience(const Engine& e, const Connection& c) {
   if (!c.rtt.sampled()) {
     return Duration::seconds(1);
@@ -24,7 +24,7 @@ Duration patience(const Engine& e, const Connection& c) {
   return flight_size(c).count <= c.mss ? two + e.config.tail_probe_ack_delay : two;
 }
 
-// One loss, which the probe has repaired, answered as a recovery would have.
+// The probe has repaired one loss: reduces cwnd as a recovery would have.
 void answer_repaired(Engine& e, Connection& c) {
   if (!c.congestion.recovering) {
     congestion::on_loss(e, c);
@@ -35,9 +35,9 @@ void answer_repaired(Engine& e, Connection& c) {
 }  // namespace
 
 //= rfc8985#7.2
-//# 8985:TLP-2 not while losses are being repaired, or what is SACKed tells more
+//# 8985:TLP-2 not while losses are being repaired, or SACKed data gives better information
 //= rfc8985#4
-//# 8985:TLP-13 and only where RACK can make something of the answer
+//# 8985:TLP-13 and only if RACK can use the answer
 void schedule(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   bool const plain = e.config.rack && a.board.order.count != 0 && a.board.runs == 0 &&
@@ -46,7 +46,7 @@ void schedule(Engine& e, Connection& c) {
     return;
   }
   //= rfc8985#8
-  //# 8985:RACK-10 one timer, which knows what it waits for
+  //# 8985:RACK-10 one timer, whose mode shows what it waits for
   if (a.mode == RetransmitMode::retransmit) {
     a.mode = RetransmitMode::loss_probe;
     a.timeout_due = a.retransmit_due;
@@ -56,8 +56,8 @@ void schedule(Engine& e, Connection& c) {
 }
 
 //= rfc8985#7.3
-//# 8985:TLP-5 the retransmission timer runs from here, whether a probe leaves or not
-//# 8985:TLP-3 none while one is in flight, and only after a round trip was measured since
+//# 8985:TLP-5 the retransmission timer starts here, whether a probe is sent or not
+//# 8985:TLP-3 no probe while one is in flight, or before an RTT was measured since the last
 void expire(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   a.mode = RetransmitMode::retransmit;
@@ -69,8 +69,8 @@ void expire(Engine& e, Connection& c) {
 }
 
 //= rfc8985#7.3
-//# 8985:TLP-4 the next new data, if the peer's window lets it out; else the last segment again
-//# 8985:TLP-9 whatever cwnd says
+//# 8985:TLP-4 new data if the peer's window permits; otherwise the last segment is retransmitted
+//# 8985:TLP-9 regardless of cwnd
 Plan plan(Engine& e, Connection& c) {
   InFlightState& a = e.active(c);
   a.tail.wanted = false;
@@ -102,7 +102,7 @@ Plan plan(Engine& e, Connection& c) {
 }
 
 //= rfc8985#7.3
-//# 8985:TLP-8, 8985:TLP-9 the board has noted it like any segment; TLP.end_seq is SND.NXT
+//# 8985:TLP-8, 8985:TLP-9 the scoreboard has recorded it like any segment; TLP.end_seq is SND.NXT
 void note_departure(Connection& c, InFlightState& a, const Plan& plan, Sequence end) {
   a.tail.wanted = false;
   a.tail.out = true;
@@ -112,7 +112,7 @@ void note_departure(Connection& c, InFlightState& a, const Plan& plan, Sequence 
 }
 
 //= rfc8985#7.4.1
-//# 8985:TLP-12 beside what RACK concludes from the same ACK
+//# 8985:TLP-12 in addition to what RACK concludes from the same ACK
 void on_ack(Engine& e, Connection& c, const wire::Segment& segment, const AckSample& news,
             bool duplicate) {
   InFlightState& a = e.active(c);
@@ -123,7 +123,7 @@ void on_ack(Engine& e, Connection& c, const wire::Segment& segment, const AckSam
     return;
   }
   //= rfc8985#7.4.2
-  //# 8985:TLP-11 new data that arrived, or a segment that came twice: nothing was lost
+  //# 8985:TLP-11 new data was delivered, or the segment arrived twice: nothing was lost
   Sequence const told = news.duplicate.end;
   bool const twice =
       news.has_duplicate && (told == a.tail.end || (c.fin_sent && told.next() == a.tail.end));
@@ -131,7 +131,7 @@ void on_ack(Engine& e, Connection& c, const wire::Segment& segment, const AckSam
     a.tail.out = false;
   } else if (segment.acknowledgment.after(a.tail.end)) {
     //= rfc8985#7.4.2
-    //# 8985:TLP-6, 8985:TLP-10 no sign that both came: the probe has repaired a loss
+    //# 8985:TLP-6, 8985:TLP-10 no sign that both arrived: the probe has repaired a loss
     a.tail.out = false;
     answer_repaired(e, c);
   } else if (duplicate) {
@@ -157,7 +157,7 @@ void on_idle_ack(Engine& e, Connection& c, const wire::Segment& segment) {
 }
 
 //= rfc8985#7.1
-//# 8985:TLP-7 with a recovery both variables begin anew
+//# 8985:TLP-7 a recovery resets both variables
 void forget(InFlightState& a) {
   a.tail.out = false;
   a.tail.retransmitted = false;
