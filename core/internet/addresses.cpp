@@ -1,10 +1,10 @@
-// What an address is to this host.
+// Classification of addresses.
 #include "core/internet/addresses.hpp"
 
 namespace lockstep::internet {
 namespace {
 
-// A prefix so long has no broadcast address: both of its addresses, or its only one, are hosts.
+// Longer prefixes have no broadcast address: their one or two addresses are hosts.
 constexpr std::uint8_t broadcast_prefix_bits_max = 30;
 
 }  // namespace

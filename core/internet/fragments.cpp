@@ -16,7 +16,7 @@ constexpr std::uint8_t congestion_experienced = 3;
 
 bool is_v6(std::span<const std::byte> header) { return (header.front() >> 4) == std::byte{6}; }
 
-// The header as if the datagram had never been fragmented.
+// Rewrites the header as if the datagram had not been fragmented.
 void mend_v4(std::span<std::byte> header, std::uint32_t total, bool congested) {
   std::byte* const at = header.data();
   wire::store16(at + 2, static_cast<std::uint16_t>(header.size() + total));
@@ -40,7 +40,7 @@ void mend_v6(std::span<std::byte> header, std::uint32_t total, bool congested) {
 }  // namespace
 
 //= rfc791#3.2
-//# 791:IP4-6 known by source, destination, protocol and identification
+//# 791:IP4-6 identified by source, destination, protocol and identification
 FragmentArrival fragment_of(const wire::Ipv4Packet& packet) {
   FragmentArrival out;
   out.source = packet.header.source;
@@ -57,7 +57,7 @@ FragmentArrival fragment_of(const wire::Ipv4Packet& packet) {
 }
 
 //= rfc8200#4.5
-//# 8200:V6-11 known by source, destination and identification
+//# 8200:V6-11 identified by source, destination and identification
 FragmentArrival fragment_of(const wire::Ipv6Packet& packet) {
   FragmentArrival out;
   out.source = packet.header.source;
@@ -75,9 +75,9 @@ FragmentArrival fragment_of(const wire::Ipv6Packet& packet) {
 }
 
 //= rfc791#3.1
-//# 791:IP4-3 Config keeps room for 1480 octets and a header, or more
+//# 791:IP4-3 the configured space is at least 1480 octets plus a header
 //= rfc8200#5
-//# 8200:V6-23 so 1500 octets in all are taken
+//# 8200:V6-23 so 1500 octets in total are accepted
 Fragments Fragments::lay_out(memory::Layout& layout, const FragmentConfig& config,
                              const memory::TimerWheel& wheel, memory::TimerOwner first_owner) {
   Fragments fragments;
@@ -124,9 +124,9 @@ void Fragments::release(Index index) {
   --*used_;
 }
 
-// A place for a datagram that begins; nil if all are taken by what was handed out. The oldest gives
-// way, that of its own source where that has its share: so a flood, and what somebody sends in the
-// name of another, delays nobody for longer than it lasts.
+// A place for a new datagram; nil if all hold completed datagrams. Evicts the oldest one, or the
+// oldest of the same source if that has its share: so a flood, even with forged sources, delays
+// others only while it lasts.
 Index Fragments::begin(const FragmentArrival& fragment, Instant now) {
   Index vacant = nil;
   Index oldest = nil;
@@ -176,7 +176,7 @@ Index Fragments::begin(const FragmentArrival& fragment, Instant now) {
   return vacant;
 }
 
-// Nothing of it is kept but its name, so that what still comes is refused as well.
+// Discards the data but keeps the identification, so that later fragments are refused as well.
 void Fragments::refuse(Datagram& datagram) {
   datagram.state = State::refused;
   datagram.piece_count = 0;
@@ -198,7 +198,7 @@ Drop Fragments::add(Datagram& datagram, std::byte* memory, const FragmentArrival
       return Drop::ip_fragment_overlap;
     }
   }
-  // One end only, and nothing behind it.
+  // The end is fixed, and no data lies behind it.
   bool const beyond = datagram.has_total && (end > datagram.total || !fragment.more);
   bool behind = false;
   for (std::uint32_t i = 0; i < datagram.piece_count; ++i) {
@@ -213,9 +213,9 @@ Drop Fragments::add(Datagram& datagram, std::byte* memory, const FragmentArrival
   }
   if (begin == 0) {
     //= rfc8200#4.5
-    //# 8200:V6-11 the headers are those that came with offset 0
+    //# 8200:V6-11 the headers are those of the fragment with offset 0
     //= rfc791#3.2
-    //# 791:IP4-13 of IPv4 as well; the length follows from the last fragment
+    //# 791:IP4-13 the same for IPv4; the length follows from the last fragment
     auto const length = static_cast<std::uint16_t>(fragment.header.size());
     std::byte* const header = memory + header_max - length;
     std::memcpy(header, fragment.header.data(), length);
@@ -236,7 +236,7 @@ Drop Fragments::add(Datagram& datagram, std::byte* memory, const FragmentArrival
   datagram.congested = datagram.congested || fragment.congested;
   datagram.unable = datagram.unable || fragment.unable;
   //= rfc3168#5.3
-  //# 3168:ECN-15 CE beside a fragment that is Not-ECT: the packet is dropped
+  //# 3168:ECN-15 a CE fragment and a Not-ECT fragment: the packet is dropped
   return datagram.congested && datagram.unable ? Drop::ip_fragment_overlap : Drop::none;
 }
 
@@ -245,7 +245,7 @@ std::span<const std::byte> Fragments::finish(Index index) {
   std::byte* const header = memory_of(index) + header_max - each.header_bytes;
   std::span<std::byte> const front(header, each.header_bytes);
   //= rfc3168#5.3
-  //# 3168:ECN-15, 3168:ECN-31 CE if one fragment has it, else what all have
+  //# 3168:ECN-15, 3168:ECN-31 CE if any fragment has it, otherwise the common value
   if (is_v6(front)) {
     mend_v6(front, each.total, each.congested);
   } else {
@@ -261,10 +261,10 @@ Drop Fragments::take(const FragmentArrival& fragment, Instant now,
   whole = {};
   std::size_t const end = fragment.begin + fragment.data.size();
   //= rfc8200#4.5
-  //# 8200:V6-14 all but the last are whole units of eight octets
+  //# 8200:V6-14 all but the last are multiples of eight octets
   //# 8200:V6-15 and none ends beyond 65,535
   //= rfc791#3.2
-  //# 791:IP4-9 of IPv4 likewise
+  //# 791:IP4-9 the same for IPv4
   if (fragment.data.empty() || (fragment.more && fragment.data.size() % 8 != 0) ||
       end + fragment.header.size() > datagram_bytes_max) {
     return Drop::ip_fragment_malformed;
@@ -286,12 +286,12 @@ Drop Fragments::take(const FragmentArrival& fragment, Instant now,
   }
   if (drop != Drop::none) {
     //= rfc5722#4
-    //# 5722:OVL-2 an overlap refuses the datagram, silently, and what is still to come of it
+    //# 5722:OVL-2 an overlap discards the datagram, silently, and its later fragments
     //# 5722:OVL-3 and is counted
     //= rfc8200#4.5
     //# 8200:V6-17 with all of its fragments
     //= rfc791#3.2
-    //# 791:IP4-10 of IPv4 as strictly: no copy wins
+    //# 791:IP4-10 for IPv4 as well: neither copy is used
     refuse(datagram);
     return drop;
   }
@@ -313,7 +313,7 @@ void Fragments::settle() {
 }
 
 //= rfc791#3.2
-//# 791:IP4-12 when the timer runs out, all that was held is free
+//# 791:IP4-12 when the timer expires, all fragments are released
 void Fragments::expire(Index index) {
   CHECK(datagrams_[index].state != State::vacant);
   release(index);

@@ -1,4 +1,4 @@
-// Datagrams that arrive in fragments: put together again within a hard bound, of either family.
+// Bounded reassembly of fragmented datagrams, both families.
 #pragma once
 
 #include <array>
@@ -22,33 +22,34 @@ using memory::Index;
 using memory::nil;
 
 struct FragmentConfig {
-  Count datagrams_max{0};      // that are incomplete at once; 0: no fragment is taken
-  Bytes datagram_bytes{2048};  // behind the header; 1500 or more, so that RFC 8200 5 is kept
-  Count per_source{4};         // datagrams of one source; at least 1
-  Duration timeout = Duration::seconds(60);  // from the first fragment that arrives
+  Count datagrams_max{0};      // incomplete ones at a time; 0: fragments are dropped
+  Bytes datagram_bytes{2048};  // after the header; at least 1500, as RFC 8200 5 requires
+  Count per_source{4};         // incomplete datagrams per source; at least 1
+  Duration timeout = Duration::seconds(60);  // from the arrival of the first fragment
 };
 
-// One fragment, taken from a packet whose addresses were judged.
+// One fragment, from a packet whose addresses are valid.
 struct FragmentArrival {
   IpAddress source;
   IpAddress destination;
   std::uint32_t identification = 0;
-  std::uint8_t protocol = 0;     // of IPv4; 0 of IPv6, which goes by the identification alone
-  std::uint8_t next_header = 0;  // of IPv6: what follows the fragment header
-  std::uint32_t begin = 0;       // octets from the datagram's first
+  std::uint8_t protocol = 0;     // IPv4; 0 for IPv6, which uses the identification only
+  std::uint8_t next_header = 0;  // IPv6: the type of the header after the fragment header
+  std::uint32_t begin = 0;       // offset in octets from the start of the datagram
   bool more = false;
-  bool congested = false;             // it was marked CE
-  bool unable = false;                // it was Not-ECT
-  std::span<const std::byte> header;  // the packet up to the data, or to the fragment header
-  std::uint16_t named_at = 0;         // of IPv6: the octet of `header` that names that header
+  bool congested = false;             // marked CE
+  bool unable = false;                // Not-ECT
+  std::span<const std::byte> header;  // the packet up to the data, or up to the fragment header
+  std::uint16_t named_at =
+      0;  // IPv6: offset in `header` of the field that names the fragment header
   std::span<const std::byte> data;
 };
 
-// The fragment that a packet is.
+// The fragment in a packet.
 FragmentArrival fragment_of(const wire::Ipv4Packet& packet);
 FragmentArrival fragment_of(const wire::Ipv6Packet& packet);
 
-// The datagrams under way. A handle on the arena. Every function costs O(datagrams_max).
+// The incomplete datagrams. A handle on the arena. Every function is O(datagrams_max).
 class Fragments {
  public:
   static constexpr std::uint32_t pieces_max = 48;   // fragments of one datagram
@@ -60,21 +61,20 @@ class Fragments {
                            const memory::TimerWheel& wheel, memory::TimerOwner first_owner);
   void start();
 
-  // Takes in a fragment. Drop::none, and `whole` is empty while others are missing, or else the
-  // datagram as one packet, its header without any fragmentation: valid until settle(). Or
-  // ip_fragment_malformed, ip_fragment_again (it was here before: nothing changes),
-  // ip_fragment_overlap (the whole datagram is refused, what still comes of it included) or
-  // ip_fragment_full.
+  // Adds a fragment. Returns Drop::none with `whole` empty while fragments are missing, or with the
+  // complete datagram as one packet without fragmentation, valid until settle(). Otherwise returns
+  // ip_fragment_malformed, ip_fragment_again (duplicate, no effect), ip_fragment_overlap (the
+  // datagram is discarded, and so are its later fragments) or ip_fragment_full.
   Drop take(const FragmentArrival& fragment, Instant now, std::span<const std::byte>& whole);
-  // The datagrams that were handed out are read: their memory is free.
+  // Releases the memory of the complete datagrams that were returned.
   void settle();
-  // The timer with the owner `first_owner + index` has fired.
+  // The timer with owner `first_owner + index` fired.
   void expire(Index index);
 
-  // How many are under way, for tests.
+  // How many datagrams are incomplete, for tests.
   std::uint32_t used() const { return *used_; }
 
-  // Hands every stored value of meaning to `add(std::uint64_t)`, in a fixed order.
+  // Passes every relevant stored value to `add(std::uint64_t)`, in a fixed order.
   template <class Add>
   void visit(Add&& add) const;
 
@@ -87,10 +87,10 @@ class Fragments {
   struct Datagram {
     IpAddress source;
     IpAddress destination;
-    Instant first;  // when its first fragment arrived
+    Instant first;  // arrival of its first fragment
     std::uint32_t identification = 0;
-    std::uint32_t total = 0;  // octets, once the last fragment is here
-    std::uint32_t held = 0;   // octets
+    std::uint32_t total = 0;  // in octets, once the last fragment has arrived
+    std::uint32_t held = 0;   // in octets
     Index timer = nil;
     std::uint16_t header_bytes = 0;  // 0: the first fragment is missing
     std::uint16_t piece_count = 0;

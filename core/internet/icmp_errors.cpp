@@ -1,4 +1,4 @@
-// Writing of ICMP messages, and the limit on them.
+// Writing ICMP messages, and their rate limit.
 #include "core/internet/icmp_errors.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ bool allow(const Rate& rate, RateState& state, Instant now) {
   if (rate.per_second.value == 0) {
     return false;
   }
-  // Each use takes one interval of time out of the burst's worth of intervals; time gives it back.
+  // Each use costs one interval of the burst; time restores it.
   Duration const interval = Duration::seconds(1) / rate.per_second.value;
   Instant const begin = later(state.unspent, now);
   if (begin.since(now) + interval > interval * rate.burst.value) {
@@ -43,7 +43,7 @@ Bytes echo_reply_bytes(const wire::IcmpMessage& request) {
 }
 
 //= rfc792#Echo
-//# 792:ICMP4-1 identifier, sequence number and data come back as they were
+//# 792:ICMP4-1 identifier, sequence number and data are returned unchanged
 //= rfc1122#3.2.2.6
 //# 1122:H-33 all of the data
 Bytes write_echo_reply(const wire::IcmpMessage& request, std::span<std::byte> into) {
@@ -55,7 +55,7 @@ bool may_send_error(const IpArrival& about) {
   wire::Ipv4Header const& header = about.packet.header;
   //= rfc1122#3.2.2
   //# 1122:H-7 no error about a broadcast or a fragment other than the first
-  //# 1122:H-L8 nor about a link broadcast; ip_input has refused sources that are no single host
+  //# 1122:H-L8 nor about a link broadcast; ip_input() has refused other invalid sources
   if (about.to_group || header.fragment_offset != 0) {
     return false;
   }
@@ -63,7 +63,7 @@ bool may_send_error(const IpArrival& about) {
     return true;
   }
   //= rfc792#Introduction
-  //# 792:ICMP4-8 nor about an ICMP message that is, or may be, an error itself
+  //# 792:ICMP4-8 nor about an ICMP message that is, or may be, an error
   if (about.packet.payload.empty()) {
     return false;
   }
@@ -76,7 +76,7 @@ Bytes error_bytes(const IpArrival& about) {
 }
 
 //= rfc1122#3.2.2
-//# 1122:H-27 the header and at least eight octets of data, unchanged
+//# 1122:H-27 quote the header and at least eight octets of data, unchanged
 Bytes write_error(const IcmpErrorToSend& complaint, const IpArrival& about,
                   std::span<std::byte> into) {
   CHECK(may_send_error(about));

@@ -1,10 +1,10 @@
-// The judgement of arriving ICMP messages.
+// Processing of received ICMP messages.
 #include "core/internet/icmp_input.hpp"
 
 namespace lockstep::internet {
 namespace {
 
-// What an unreachable message of this code means to a connection.
+// The effect of an unreachable message with this code on a connection.
 IcmpErrorKind kind_of_unreachable(std::uint8_t code) {
   switch (static_cast<wire::Unreachable>(code)) {
     case wire::Unreachable::protocol:
@@ -12,10 +12,10 @@ IcmpErrorKind kind_of_unreachable(std::uint8_t code) {
       //= rfc9293#3.9.2.2
       //# 9293:SHLD-26 codes 2 and 3 are hard
       //= rfc1122#3.2.2.1
-      //# 1122:H-29 port unreachable tells the same as a reset
+      //# 1122:H-29 port unreachable is equivalent to a reset
       return IcmpErrorKind::hard;
     case wire::Unreachable::fragmentation_needed:
-      // Path MTU discovery, never an abort, whatever the list of hard codes says.
+      // Path MTU discovery; it never aborts, although it is on the list of hard codes.
       return IcmpErrorKind::packet_too_big;
     case wire::Unreachable::network:
     case wire::Unreachable::host:
@@ -26,15 +26,15 @@ IcmpErrorKind kind_of_unreachable(std::uint8_t code) {
       //# 1122:H-30 they are hints, not proof
       return IcmpErrorKind::soft;
     default:
-      // Codes beyond RFC 792's say why a router refuses: it may change its mind.
+      // Later codes state why a router refuses; that may change.
       return IcmpErrorKind::soft;
   }
 }
 
 //= rfc9293#3.9.2.2
-//# 9293:MUST-54 the connection is named by the header that the message quotes
+//# 9293:MUST-54 the quoted header identifies the connection
 //= rfc1122#3.2.2
-//# 1122:H-28, 1122:H-36 for the transport that its protocol number names
+//# 1122:H-28, 1122:H-36 the quoted protocol number selects the transport
 Drop read_error(const Addresses& addresses, IcmpArrival& out) {
   wire::IcmpQuote quote;
   Drop const drop = wire::parse(out.message.body, quote);
@@ -53,7 +53,7 @@ Drop read_error(const Addresses& addresses, IcmpArrival& out) {
   error.kind = IcmpErrorKind::soft;
   error.mtu = 0;
   //= rfc1122#3.2.2.1
-  //# 1122:H-L7 unreachable goes up to the transport
+  //# 1122:H-L7 unreachable is passed to the transport
   if (error.type == wire::IcmpType::unreachable) {
     error.kind = kind_of_unreachable(error.code);
   }
@@ -88,24 +88,24 @@ Drop icmp_input(const Addresses& addresses, const IpArrival& arrival, IcmpArriva
       //= rfc9293#3.9.2.2
       //# 9293:MUST-55 silently discarded
       //= rfc5927#6.2
-      //# 5927:ICMP-4 it throttles nobody
+      //# 5927:ICMP-4 it never throttles a connection
       //= rfc6633#3
-      //# 6633:SQ-1, 6633:SQ-3 by the IP layer itself
+      //# 6633:SQ-1, 6633:SQ-3 discarded by the IP layer itself
       return Drop::icmp_source_quench;
     case wire::IcmpType::time_exceeded:
     case wire::IcmpType::parameter_problem:
       //= rfc9293#3.9.2.2
       //# 9293:MUST-56 neither ever aborts
       //= rfc1122#3.2.2.4
-      //# 1122:H-31 time exceeded goes up to the transport
+      //# 1122:H-31 time exceeded is passed to the transport
       //= rfc1122#3.2.2.5
-      //# 1122:H-32 and so does a parameter problem
+      //# 1122:H-32 and so is a parameter problem
       return read_error(addresses, out);
     case wire::IcmpType::unreachable:
       return read_error(addresses, out);
     case wire::IcmpType::echo_reply:
     case wire::IcmpType::redirect:
-      // Nobody here asked for an echo, and routes come from the configuration alone.
+      // We send no echo requests, and routes are only configured.
       return Drop::icmp_type_unknown;
   }
   //= rfc1122#3.2.2

@@ -1,4 +1,4 @@
-// Writing of ICMPv6 messages.
+// Writing ICMPv6 messages.
 #include "core/internet/icmpv6_errors.hpp"
 
 #include <algorithm>
@@ -23,12 +23,12 @@ std::span<const std::byte> quote_of(const IpArrival& about) {
 bool may_send_error6(const Icmp6ErrorToSend& complaint, const IpArrival& about) {
   wire::Ipv4Header const& header = about.packet.header;
   //= rfc4443#2.4
-  //# 4443:ICMP6-8 never to nobody or to a group
+  //# 4443:ICMP6-8 never to the unspecified address or to a group
   if (!header.source.is_v6_host()) {
     return false;
   }
   //= rfc4443#2.4
-  //# 4443:ICMP6-7 nor about what was sent to a group, but for an option that asks for it
+  //# 4443:ICMP6-7 nor about a packet to a group, except for an option that requires it
   if (about.to_group && !complaint.to_group_too) {
     return false;
   }
@@ -52,12 +52,12 @@ Bytes write_error6(const wire::Icmp6Path& path, const Icmp6ErrorToSend& complain
                    const IpArrival& about, std::span<std::byte> into) {
   CHECK(may_send_error6(complaint, about));
   //= rfc4443#3.2
-  //# 4443:ICMP6-19 what is not used is sent as zero
+  //# 4443:ICMP6-19 unused fields are sent as zero
   return wire::write(path, {complaint.type, complaint.code, complaint.rest, quote_of(about)}, into);
 }
 
 //= rfc4443#4.2
-//# 4443:ICMP6-14 identifier, sequence number and data come back as they were
+//# 4443:ICMP6-14 identifier, sequence number and data are returned unchanged
 Bytes write_echo_reply6(const wire::Icmp6Path& path, const wire::Icmp6Message& request,
                         std::span<std::byte> into) {
   CHECK(request.type == wire::Icmp6Type::echo_request);

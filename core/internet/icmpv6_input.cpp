@@ -1,4 +1,4 @@
-// The judgement of arriving ICMPv6 messages.
+// Processing of received ICMPv6 messages.
 #include "core/internet/icmpv6_input.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ void classify(const wire::Icmp6Message& message, IcmpError& error) {
   error.mtu = 0;
   switch (message.type) {
     case wire::Icmp6Type::unreachable:
-      // No port, or an administrator's word: before a connection stands it will not come to be.
+      // Port unreachable, or prohibited by an administrator: an open cannot succeed.
       if (message.code == wire::unreachable6_port ||
           message.code == wire::unreachable6_prohibited) {
         error.kind = IcmpErrorKind::hard;
@@ -24,7 +24,7 @@ void classify(const wire::Icmp6Message& message, IcmpError& error) {
       return;
     case wire::Icmp6Type::packet_too_big:
       //= rfc4443#3.2
-      //# 4443:ICMP6-19 the code is not looked at
+      //# 4443:ICMP6-19 the code is ignored
       error.kind = IcmpErrorKind::packet_too_big;
       error.mtu = static_cast<std::uint16_t>(std::min(message.rest, 0xffffu));
       return;
@@ -33,21 +33,21 @@ void classify(const wire::Icmp6Message& message, IcmpError& error) {
       return;
     case wire::Icmp6Type::parameter_problem:
       //= rfc9293#3.9.2.2
-      //# 9293:MUST-56 soft, whatever its code is
+      //# 9293:MUST-56 soft, with any code
       error.type = wire::IcmpType::parameter_problem;
       return;
     default:
       //= rfc4443#2.4
-      //# 4443:ICMP6-3 an error of an unknown type is the transport's too; its code names nothing
+      //# 4443:ICMP6-3 an error of unknown type is passed to the transport; its code is ignored
       error.type = wire::IcmpType::parameter_problem;
       return;
   }
 }
 
 //= rfc4443#3.1
-//# 4443:ICMP6-11 errors go up to the transport that the quoted packet names
+//# 4443:ICMP6-11 errors are passed to the transport that the quoted packet names
 //= rfc4443#2.4
-//# 4443:ICMP6-20 and end here if it names none
+//# 4443:ICMP6-20 or discarded if it names none
 Drop read_error(const Addresses& addresses, Icmp6Arrival& out) {
   wire::IcmpQuote quote;
   Drop const drop = wire::parse_quote6(out.message.body, quote);
@@ -90,10 +90,10 @@ Drop icmpv6_input(const Addresses& addresses, const IpArrival& arrival, Icmp6Arr
   }
   if (out.message.type != wire::Icmp6Type::echo_request) {
     //= rfc4443#2.4
-    //# 4443:ICMP6-4 what informs of something unknown is silently discarded
+    //# 4443:ICMP6-4 an informational message of unknown type is silently discarded
     return Drop::icmp_type_unknown;
   }
-  // An answer to a group would let one packet draw many.
+  // No reply to a group: one packet could cause many replies.
   if (arrival.to_group) {
     return Drop::icmp_echo_to_group;
   }

@@ -1,4 +1,4 @@
-// Arriving ICMPv6 messages: echo to answer, errors for TCP, neighbour discovery for the link.
+// Received ICMPv6 messages: echo requests, errors for TCP, neighbour discovery for the link layer.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace lockstep::internet {
 
-// echo: to be answered. error: for TCP. discovery: for the link.
+// echo: requires a reply. error: for TCP. discovery: for the link layer.
 enum class Icmp6Act : std::uint8_t { echo, error, discovery };
 
 struct Icmp6Arrival {
   Icmp6Act act = Icmp6Act::echo;
   wire::Icmp6Message message;
-  IcmpError error;  // its `type` is the one of IPv4 that says the same
+  IcmpError error;  // its `type` is the corresponding ICMP type of IPv4
 };
 
-// Judges the ICMPv6 message in `arrival`. Drop::none, or icmp_too_short, icmp_checksum,
-// icmp_type_unknown, icmp_echo_to_group, icmp_quote_malformed or icmp_quote_unknown (it quotes no
-// TCP segment of ours) with `out` unspecified.
+// Processes the ICMPv6 message in `arrival`. Returns Drop::none; or icmp_too_short, icmp_checksum,
+// icmp_type_unknown, icmp_echo_to_group, icmp_quote_malformed or icmp_quote_unknown (the quote is
+// not a TCP segment of ours) with `out` unspecified.
 [[nodiscard]] Drop icmpv6_input(const Addresses& addresses, const IpArrival& arrival,
                                 Icmp6Arrival& out);
 

@@ -1,10 +1,10 @@
-// The judgement of arriving IP packets.
+// Processing of received IPv4 packets.
 #include "core/internet/ip_input.hpp"
 
 namespace lockstep::internet {
 namespace {
 
-// Whether a packet for `destination` is for us, and if it is for all hosts.
+// Whether a packet for `destination` is for us, and whether it is for all hosts.
 Drop judge_destination(const Addresses& addresses, bool link_group, IpArrival& out) {
   IpAddress const destination = out.packet.header.destination;
   out.local_address = addresses.find(destination);
@@ -15,7 +15,7 @@ Drop judge_destination(const Addresses& addresses, bool link_group, IpArrival& o
     return link_group ? Drop::ip_link_broadcast : Drop::none;
   }
   //= rfc1122#3.2.1.3
-  //# 1122:H-19, 1122:H-20 neither ours nor a broadcast: silently discarded, 127.x among them
+  //# 1122:H-19, 1122:H-20 neither ours nor a broadcast: silently discarded, 127.x included
   if (!addresses.is_broadcast(destination)) {
     return Drop::ip_not_for_us;
   }
@@ -23,7 +23,7 @@ Drop judge_destination(const Addresses& addresses, bool link_group, IpArrival& o
   return Drop::none;
 }
 
-// Whether both addresses are as they must be.
+// Whether both addresses are valid.
 Drop judge_addresses(const Addresses& addresses, bool link_group, KnownPath& known,
                      IpArrival& out) {
   wire::Ipv4Header const& header = out.packet.header;
@@ -39,7 +39,7 @@ Drop judge_addresses(const Addresses& addresses, bool link_group, KnownPath& kno
     return drop;
   }
   //= rfc9293#3.9.2.3
-  //# 9293:MUST-63 a segment from an invalid source is ignored before TCP sees it
+  //# 9293:MUST-63 a segment from an invalid source is discarded before TCP sees it
   //= rfc1122#3.2.1.3
   //# 1122:H-1 silently discarded
   if (!addresses.may_be_source(header.source)) {
@@ -66,7 +66,7 @@ Drop ip_input(const Addresses& addresses, std::span<const std::byte> bytes, bool
     return Drop::ip_fragment;
   }
   //= rfc6864#4.1
-  //# 6864:ID-3 the identification of a whole datagram is not looked at
+  //# 6864:ID-3 the identification of an unfragmented datagram is ignored
   if (header.protocol == wire::IpProtocol::tcp) [[likely]] {
     return Drop::none;
   }

@@ -1,4 +1,4 @@
-// Writing of the IP headers of our own datagrams.
+// Writing the IP headers of our own datagrams.
 #include "core/internet/ip_output.hpp"
 
 namespace lockstep::internet {
@@ -18,9 +18,9 @@ Bytes write_ipv6_header(const Departure& departure, std::span<std::byte> into) {
 
 Bytes write_ip_header(const Departure& departure, std::span<std::byte> into) {
   //= rfc8200#8.4
-  //# 8200:V6-28 nothing of what arrived is turned round: a reply has no routing header
+  //# 8200:V6-28 a reply never reverses a routing header, because none is ever sent
   //= rfc8200#4.5
-  //# 8200:V6-21 no packet of IPv6 that leaves has a fragment header, nor any other extension
+  //# 8200:V6-21 no IPv6 packet that we send has a fragment header or another extension
   if (!departure.source.is_v4()) [[unlikely]] {
     return write_ipv6_header(departure, into);
   }
@@ -29,26 +29,26 @@ Bytes write_ip_header(const Departure& departure, std::span<std::byte> into) {
   header.destination = departure.destination;
   header.protocol = departure.protocol;
   //= rfc1122#3.2.1.7
-  //# 1122:H-24 the time to live is the transport's choice
+  //# 1122:H-24 the transport chooses the time to live
   //= rfc9293#3.9.2
-  //# 9293:MUST-49 and configurable
+  //# 9293:MUST-49 and it is configurable
   header.time_to_live = departure.time_to_live;
   //= rfc1122#3.2.1.6
-  //# 1122:H-21 and so is the field once called TOS
+  //# 1122:H-21 and so is the field formerly called TOS
   header.traffic_class = departure.traffic_class;
   //= rfc1191#2
   //# 1191:PMTU-8 every packet of the path carries DF
   //= rfc791#3.2
-  //# 791:IP4-7 what is larger than a link on the way is lost, not cut
+  //# 791:IP4-7 a packet larger than a link on the path is lost, not fragmented
   //= rfc6864#4.3
-  //# 6864:ID-6 never fragmented, and forbidden to be
+  //# 6864:ID-6 never fragmented, and fragmentation is forbidden
   //= rfc7323#5.7
-  //# 7323:TS-52 PAWS cannot tell wrongly reassembled segments from right ones
+  //# 7323:TS-52 PAWS cannot detect wrongly reassembled segments
   header.dont_fragment = true;
   //= rfc6864#4.2
-  //# 6864:ID-2, 6864:ID-4, 6864:ID-5 an atomic datagram carries any identification: always zero
+  //# 6864:ID-2, 6864:ID-4, 6864:ID-5 an atomic datagram may have any identification: always zero
   //= rfc6864#4.1
-  //# 6864:ID-1 so nothing else can be read from it
+  //# 6864:ID-1 so it reveals nothing
   //= rfc791#3.2
   //# 791:IP4-8 and it need not be unique
   header.identification = 0;

@@ -1,4 +1,4 @@
-// The IP header of what this host sends.
+// The IP header of packets that this host sends.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@
 
 namespace lockstep::internet {
 
-// One datagram to send. The source is one of our addresses.
+// One datagram to send. `source` is one of our addresses.
 struct Departure {
   IpAddress source;
   IpAddress destination;
   wire::IpProtocol protocol{};
   std::uint8_t time_to_live = 64;  // at least 1
   std::uint8_t traffic_class = 0;
-  Bytes payload;  // at most 65,515; of IPv6 65,535
+  Bytes payload;  // IPv4: at most 65,515 octets; IPv6: 65,535
 };
 
-// The length of the IP header of what leaves from `source`.
+// The length of the IP header of packets sent from `source`.
 constexpr std::uint32_t ip_header_bytes(IpAddress source) {
   return source.is_v4() ? wire::ipv4_header_bytes : wire::ipv6_header_bytes;
 }
 
-// Writes the header for `payload` octets to follow to the front of `into`, which holds it, and
-// gives its length: 20, or 40 of IPv6. Never fragmented: DF is set.
+// Writes the IP header for `payload` octets to the front of `into`, which must have space for it,
+// and returns its length: 20 for IPv4, 40 for IPv6. DF is set; we send no fragments.
 Bytes write_ip_header(const Departure& departure, std::span<std::byte> into);
 
 }  // namespace lockstep::internet

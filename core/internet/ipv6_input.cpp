@@ -1,4 +1,4 @@
-// The judgement of arriving IPv6 packets.
+// Processing of received IPv6 packets.
 #include "core/internet/ipv6_input.hpp"
 
 namespace lockstep::internet {
@@ -6,7 +6,7 @@ namespace {
 
 Drop judge_addresses(const Addresses& addresses, bool link_group, const wire::Ipv6Header& header,
                      IpArrival& out) {
-  // A mapped IPv4 address on the wire would be taken for IPv4 by every floor above.
+  // The layers above would take an IPv4-mapped address for IPv4.
   if (header.source.is_v4() || header.destination.is_v4()) {
     return Drop::ip_source_invalid;
   }
@@ -20,7 +20,7 @@ Drop judge_addresses(const Addresses& addresses, bool link_group, const wire::Ip
     return Drop::ip_link_broadcast;
   }
   //= rfc9293#3.9.2.3
-  //# 9293:MUST-63 a segment from an invalid source is ignored before TCP sees it
+  //# 9293:MUST-63 a segment from an invalid source is discarded before TCP sees it
   bool const unspecified = header.source == IpAddress{};
   return unspecified || addresses.may_be_source(header.source) ? Drop::none
                                                                : Drop::ip_source_invalid;
@@ -55,12 +55,12 @@ Drop read_packet(std::span<const std::byte> bytes, wire::Ipv4Packet& out) {
     out.header.more_fragments = parsed.fragment.more;
     out.header.fragment_offset = parsed.fragment.offset;
   }
-  // What follows an unknown header is no fault of the packet's.
+  // Data after an unknown header is not an error.
   return drop == Drop::ip_protocol_unknown ? Drop::none : drop;
 }
 
 //= rfc8200#5
-//# 8200:V6-23 whatever the link brings is taken, up to its MTU and beyond
+//# 8200:V6-23 all packets that the link delivers are accepted, even above its MTU
 Drop ipv6_input(const Addresses& addresses, std::span<const std::byte> bytes, bool link_group,
                 wire::Ipv6Packet& parsed, IpArrival& out) {
   Drop drop = wire::parse(bytes, parsed);

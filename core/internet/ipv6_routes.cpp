@@ -1,4 +1,4 @@
-// The choice of the next hop and of the source, for IPv6.
+// Choice of the next hop and of the source, for IPv6.
 #include "core/internet/ipv6_routes.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ bool Ipv6Routes::add(const Route& route) {
 }
 
 //= rfc4861#5.2
-//# 4861:ND-35 on-link by the longest prefix: the destination itself; else a router
+//# 4861:ND-35 on-link by the longest prefix: the destination itself; otherwise a router
 bool Ipv6Routes::next_hop(const Addresses& addresses, IpAddress destination, std::uint8_t told_bits,
                           IpAddress& out) const {
   bool on_link = destination.is_link_local() || told_bits != 0;

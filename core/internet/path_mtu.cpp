@@ -9,18 +9,18 @@
 namespace lockstep::internet {
 namespace {
 
-// A search_high that nothing has lowered yet.
+// A search_high that nothing has reduced yet.
 constexpr std::uint16_t unbounded = 0xffff;
-// Octets of a packet for which it is not worth to lose a probe.
+// A gain in octets too small to risk the loss of a probe.
 constexpr std::uint32_t probe_worth = 16;
-// What of an address names the network that one host may have all of: a /64, and of IPv4 a /24.
+// The part of an address that is the network a single host may own: IPv6 /64, IPv4 /24.
 constexpr std::uint32_t network_bits_v6 = 64;
 constexpr std::uint32_t network_bits_v4 = 96 + 24;
 
 }  // namespace
 
 //= rfc1191#5
-//# 1191:PMTU-7 the largest plateau below the size that the packet had
+//# 1191:PMTU-7 the largest plateau below the size of the packet
 std::uint16_t plateau_below(Bytes packet) {
   constexpr std::array<std::uint16_t, 9> plateaus{32000, 17914, 8166, 4352, 2002,
                                                   1492,  1006,  508,  296};
@@ -80,23 +80,23 @@ std::uint16_t PathMtus::find(IpAddress destination, Instant now) {
   }
   if (entry->probed) {
     //= rfc4821#7.3
-    //# 4821:PLP-10 the search is on again after the timer, of five minutes at the least
+    //# 4821:PLP-10 the search restarts after the timer, at least five minutes
     entry->high = unbounded;
     entry->probed = false;
     entry->until = now + config_.age;
     return entry->mtu;
   }
   //= rfc1191#6.3
-  //# 1191:PMTU-9 after the configured time without a decrease: what the first hop carries
+  //# 1191:PMTU-9 after the configured time without a decrease: back to the first-hop MTU
   //= rfc8201#5.3
   //# 8201:PMTU-11 which tries the larger size again
   forget(*entry);
   return 0;
 }
 
-// Which of a destination's places gives way where all are taken: the oldest of its own network, of
-// others only if there is none. So who has a whole network to speak from makes nobody else's path
-// unknown.
+// Selects the entry to evict if all places are taken: the oldest of the destination's own network,
+// and only if there is none, of others. So a host with a whole network of addresses evicts no
+// others.
 PathMtus::Entry& PathMtus::victim(IpAddress destination) const {
   Entry* chosen = nullptr;
   bool chosen_is_own = false;
@@ -112,7 +112,7 @@ PathMtus::Entry& PathMtus::victim(IpAddress destination) const {
   return *chosen;
 }
 
-// The place of this destination, or the one that gives way for it.
+// The entry of this destination; evicts another one if necessary.
 PathMtus::Entry& PathMtus::claim(IpAddress destination) {
   Entry* chosen = known(destination);
   for (std::uint32_t i = 0; i < places && chosen == nullptr; ++i) {
@@ -134,9 +134,9 @@ void PathMtus::lower(IpAddress destination, std::uint16_t mtu, Instant now) {
   entry = Entry{};
   entry.destination = destination;
   //= rfc1191#3
-  //# 1191:PMTU-4 no larger size is tried before the entry's age, five minutes at the least
+  //# 1191:PMTU-4 no larger size is tried before the entry expires, after at least five minutes
   //= rfc8201#4
-  //# 8201:PMTU-5 likewise
+  //# 8201:PMTU-5 the same
   entry.until = now + config_.age;
   entry.mtu = mtu;
 }
@@ -147,8 +147,8 @@ bool PathMtus::stalled(IpAddress destination, Instant now, Silence silence) {
   std::uint32_t const size =
       found == 0 ? silence.sent : std::min<std::uint32_t>(found, silence.sent);
   //= rfc4821#7.7
-  //# 4821:PLP-18 search_low, or its first value
-  //# 4821:PLP-19 then half, and never less than every path must carry
+  //# 4821:PLP-18 search_low, or its initial value
+  //# 4821:PLP-19 then half of it, but not below the minimum of every path
   std::uint32_t const smaller =
       size > silence.low ? silence.low : std::max<std::uint32_t>(least, size / 2);
   if (smaller >= size || smaller == found) {
@@ -170,11 +170,11 @@ std::uint32_t PathMtus::probe_size(IpAddress destination, Instant now, std::uint
   }
   std::uint32_t const high = std::min<std::uint32_t>(entry->high, most);
   //= rfc4821#7.3
-  //# 4821:PLP-10 what is left to be gained is not worth a loss: the search is over
+  //# 4821:PLP-10 the remaining gain is not worth a loss: the search is over
   if (high < entry->mtu + probe_worth) {
     return 0;
   }
-  // It may have been an outage and no hole: the largest size tells at once.
+  // It may have been an outage and not a black hole: the largest size shows it at once.
   return entry->high == unbounded ? high : entry->mtu + (high - entry->mtu + 1) / 2;
 }
 

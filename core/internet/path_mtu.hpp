@@ -1,4 +1,4 @@
-// What paths carry, where it is less than the link: a bounded table of destinations, with ages.
+// Path MTUs below the link MTU: a bounded table of destinations, with aging.
 #pragma once
 
 #include <cstdint>
@@ -13,54 +13,53 @@ namespace lockstep::internet {
 
 struct PathMtuConfig {
   Count entries_max{64};                  // at least 1
-  Duration age = Duration::seconds(600);  // after the last decrease; 300 s or more (RFC 1191 3)
-  HashKey key;                            // an outsider must not know it
-  std::uint16_t least_v4 = 68;            // no estimate of IPv4 is less: 68 or more
+  Duration age = Duration::seconds(600);  // since the last decrease; at least 300 s (RFC 1191 3)
+  HashKey key;                            // secret from attackers
+  std::uint16_t least_v4 = 68;            // minimum estimate for IPv4: at least 68
 };
 
-// The least that an estimate can be (RFC 1191 3, RFC 8201 4).
+// The minimum of an estimate (RFC 1191 3, RFC 8201 4).
 constexpr std::uint16_t path_mtu_least(IpAddress destination) {
   return destination.is_v4() ? 68 : 1280;
 }
 
-// The largest usual MTU below a packet's size (RFC 1191 7.1): for routers that do not tell theirs.
+// The largest common MTU below a packet's size (RFC 1191 7.1), for routers that report none.
 std::uint16_t plateau_below(Bytes packet);
 
-// A handle on the arena. Everything costs O(1): a destination has four places, and when all are
-// taken the one that was told first gives way, one of the same network (a /64, or of IPv4 a /24)
-// before others.
+// A handle on the arena. Every function is O(1): a destination has four places; if all are taken,
+// the oldest entry is evicted, preferably one of the same network (IPv6 /64, IPv4 /24).
 class PathMtus {
  public:
   PathMtus() = default;
   static PathMtus lay_out(memory::Layout& layout, const PathMtuConfig& config);
   void start();
 
-  // No estimate for `destination` is less.
+  // The minimum estimate for `destination`.
   std::uint16_t least_to(IpAddress destination) const {
     return destination.is_v4() ? config_.least_v4 : path_mtu_least(destination);
   }
-  // Whether anything is known of any path: while not, nobody need ask.
+  // Whether anything is stored; if not, no look-up is needed.
   bool any() const { return *used_ != 0; }
-  // What the path to `destination` carries, or 0: no less than the link, as far as is known.
+  // The path MTU to `destination`; 0: no less than the link MTU, as far as known.
   std::uint16_t find(IpAddress destination, Instant now);
-  // The path carries no more than `mtu`, which is not below least_to(). Never raises.
+  // Lowers the path MTU to `mtu`, which is at least least_to(). Never raises it.
   void lower(IpAddress destination, std::uint16_t mtu, Instant now);
 
-  // --- the search of packetization layers (RFC 4821); sizes are of packets ---
-  // Nothing passes: smaller packets from here on, and a search upwards. `low` is where it begins,
-  // `sent` the size that did not pass. False: there is nothing smaller.
+  // --- packetization-layer search (RFC 4821); all sizes are of packets ---
+  // Packets are dropped silently: starts a search with smaller packets. `low` is its first size,
+  // `sent` the size that was lost. False: there is no smaller size.
   struct Silence {
     std::uint16_t low;
     std::uint32_t sent;
   };
   bool stalled(IpAddress destination, Instant now, Silence silence);
-  // The size of the next probe, `most` at most; 0: no search is under way, or it has to wait.
+  // The size of the next probe, at most `most`; 0: no search, or it has to wait.
   std::uint32_t probe_size(IpAddress destination, Instant now, std::uint32_t most);
-  // A probe has left.
+  // A probe was sent.
   void probed(IpAddress destination);
-  // A packet of `size` octets has arrived.
+  // A packet of `size` octets was delivered.
   void passed(IpAddress destination, Instant now, std::uint16_t size);
-  // A probe was lost, and the next one has to wait.
+  // A probe was lost; the next one has to wait.
   struct Failure {
     std::uint16_t size;
     Duration wait;
@@ -86,10 +85,10 @@ class PathMtus {
   struct Entry {
     IpAddress destination;
     Instant until;
-    std::uint16_t mtu = 0;   // 0: vacant; of a search eff_pmtu and search_low
+    std::uint16_t mtu = 0;   // 0: vacant; in a search eff_pmtu and search_low
     std::uint16_t high = 0;  // search_high; 0: no search
-    bool probed = false;     // since the search was begun, or widened
-    Instant wait;            // no probe before
+    bool probed = false;     // since the search started or was widened
+    Instant wait;            // no probe before this
   };
   Entry* known(IpAddress destination) const;
   Entry& victim(IpAddress destination) const;

@@ -1,4 +1,4 @@
-// The ring of waiting replies.
+// The ring of queued replies.
 #include "core/internet/replies.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// The choice of the next hop.
+// Choice of the next hop and of the source, for IPv4.
 #include "core/internet/routes.hpp"
 
 namespace lockstep::internet {
@@ -18,7 +18,7 @@ bool Routes::add(const Route& route) {
 }
 
 //= rfc1122#3.2.1.3
-//# 1122:H-18 the source is an address of ours, which Addresses::add saw to be a host's
+//# 1122:H-18 the source is one of our addresses, which Addresses::add() has checked
 bool Routes::next_hop(const Addresses& addresses, IpAddress destination, NextHop& out) const {
   if (!destination.is_v4() || addresses.count() == 0) {
     return false;

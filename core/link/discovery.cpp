@@ -1,4 +1,4 @@
-// The cache of IPv6 neighbours: how an entry is believed, doubted and forgotten.
+// The cache of IPv6 neighbours: how entries are confirmed, doubted and removed.
 #include "core/link/discovery.hpp"
 
 #include <bit>
@@ -42,12 +42,12 @@ void Discovery::start() {
   answers_.start();
 }
 
-// A new entry for somebody who has told its link address; nil if there is no room.
+// A new entry for a host that sent its link address; nil if there is no space.
 Index Discovery::add_known(IpAddress address, Mac mac) {
   Index const index = table_.add_told(address);
   if (index != nil) {
     //= rfc4861#7.3.3
-    //# 4861:ND-32 what nobody has confirmed begins as STALE
+    //# 4861:ND-32 an unconfirmed entry starts as STALE
     table_[index].mac = mac;
     table_[index].state = DiscoveryState::stale;
     table_.join_order(index);
@@ -73,8 +73,8 @@ bool Discovery::add_static(IpAddress address, Mac mac) {
 }
 
 //= rfc4861#7.2.2
-//# 4861:ND-7 nothing known: the entry is INCOMPLETE, and its solicited-node group is asked
-//# 4861:ND-10 who wants to send waits, with all that it has to send, and is told
+//# 4861:ND-7 unknown: the entry is INCOMPLETE, and its solicited-node group is solicited
+//# 4861:ND-10 the sender keeps its packets, waits, and is notified
 Lookup Discovery::resolve(const Hop& hop, Instant now) {
   std::uint32_t const own = place_of(hop.source);
   if (own < tests_max && state_->tests[own].state != TestState::usable) {
@@ -109,7 +109,7 @@ Lookup Discovery::resolve(const Hop& hop, Instant now) {
   table_.remember(index);
   if (entry.state == DiscoveryState::stale) {
     //= rfc4861#7.3.3
-    //# 4861:ND-29 the first packet to a STALE neighbour leaves, and begins a DELAY of five seconds
+    //# 4861:ND-29 the first packet to a STALE neighbour is sent, and starts a DELAY of five seconds
     entry.state = DiscoveryState::delay;
     entry.request_source = hop.source;
     table_.set_timer(index, now + config_.first_probe);
@@ -124,7 +124,7 @@ void Discovery::stop_asking(Index index) {
   }
 }
 
-// It was confirmed that the neighbour hears us. Its link address is known.
+// The neighbour has proved to receive our packets. Its link address is known.
 void Discovery::make_reachable(Index index, Instant now) {
   Discovered& entry = table_[index];
   table_.leave_order(index);
@@ -134,12 +134,12 @@ void Discovery::make_reachable(Index index, Instant now) {
   table_.join_order(index);
   stop_asking(index);
   //= rfc4861#7.3.3
-  //# 4861:ND-28 for the base time by a random factor of a half to one and a half
+  //# 4861:ND-28 the base time times a random factor between 0.5 and 1.5
   std::uint64_t const factor = state_->random.within({500, 1500});
   table_.set_timer(index, now + state_->reachable_time / 1000 * factor);
 }
 
-// Its link address is known, and nothing says that it is right. No timer runs.
+// Its link address is known but not confirmed. No timer runs.
 void Discovery::make_stale(Index index) {
   Discovered& entry = table_[index];
   if (!has_link_address(entry.state)) {
@@ -156,7 +156,7 @@ void Discovery::make_stale(Index index) {
 void Discovery::confirm(IpAddress next_hop, Instant now) {
   Index const index = find(next_hop);
   //= rfc4861#7.3.3
-  //# 4861:ND-31 without effect on an INCOMPLETE entry
+  //# 4861:ND-31 no effect on an INCOMPLETE entry
   if (index == nil || !has_link_address(table_[index].state) ||
       table_[index].state == DiscoveryState::fixed) {
     return;
@@ -174,9 +174,9 @@ void Discovery::doubt(IpAddress next_hop, Instant now) {
   table_.set_timer(index, now);
 }
 
-// Nobody answered.
+// There was no answer.
 //= rfc4861#7.2.2
-//# 4861:ND-12 whoever waits is told that the address cannot be reached
+//# 4861:ND-12 those that wait are notified that the address is unreachable
 void Discovery::fail(Index index, Instant now) {
   Discovered& entry = table_[index];
   table_.leave_order(index);
@@ -187,7 +187,7 @@ void Discovery::fail(Index index, Instant now) {
   table_.notify(index);
 }
 
-// Removes an entry, once all were told of it who wait for it.
+// Removes an entry; if something waits for it, only after the notification.
 void Discovery::forget(Index index, Instant now) {
   if (table_.changes().linked(index)) {
     table_.set_timer(index, now + state_->retransmission);
@@ -212,7 +212,7 @@ void Discovery::expire_entry(Index index, Instant now) {
     case DiscoveryState::incomplete:
     case DiscoveryState::probe:
       //= rfc4861#7.3.3
-      //# 4861:ND-30 a solicitation each interval, with or without traffic; three, then it is gone
+      //# 4861:ND-30 one solicitation per interval, with or without traffic; removed after three
       if (entry.tries >= config_.tries_max.value) {
         fail(index, now);
       } else {

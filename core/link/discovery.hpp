@@ -14,23 +14,24 @@
 namespace lockstep::link {
 
 struct DiscoveryConfig {
-  Count entries_max{256};                           // static ones included
-  Duration reachable_time = Duration::seconds(30);  // the base: half to one and a half of it
-  Duration retransmission = Duration::seconds(1);   // between two solicitations for one address
-  Duration first_probe = Duration::seconds(5);      // from the first use of a stale entry
-  Count tries_max{3};                               // solicitations without an answer; at least 1
-  Count duplicate_tests{1};     // solicitations of each test for a duplicate; 0: no test
-  Count announcements{0};       // of each address of ours, once it was tested
-  bool follow_routers = false;  // solicit and heed router advertisements
-  bool answers = true;          // solicitations; of several shards one does
-  Bytes mtu{1500};              // of the link: what routers may only lower
-  HashKey key;                  // of the table; an outsider must not know it
-  std::uint64_t seed = 0;       // of the delays that must differ from host to host
+  Count entries_max{256};  // including static ones
+  Duration reachable_time =
+      Duration::seconds(30);  // base value: the actual one is 0.5 to 1.5 times it
+  Duration retransmission = Duration::seconds(1);  // between two solicitations for one address
+  Duration first_probe = Duration::seconds(5);     // after the first use of a stale entry
+  Count tries_max{3};                              // unanswered solicitations; at least 1
+  Count duplicate_tests{1};                        // DAD probes per address; 0: none
+  Count announcements{0};                          // of each of our addresses, after its test
+  bool follow_routers = false;                     // solicit and process router advertisements
+  bool answers = true;     // answer solicitations; only one of several shards does
+  Bytes mtu{1500};         // of the link; routers can only lower it
+  HashKey key;             // of the table; secret from attackers
+  std::uint64_t seed = 0;  // for delays that must differ between hosts
 };
 
-// The states of RFC 4861 7.3.2, and three of ours:
-// vacant: the slot belongs to nobody. failed: nobody answered; for one interval the next hop counts
-// as unreachable. fixed: given by configuration, never asked for, never changed, never expires.
+// The states of RFC 4861 7.3.2, and three more:
+// vacant: unused slot. failed: no answer; for one interval the next hop counts as unreachable.
+// fixed: configured; never solicited, changed or expired.
 enum class DiscoveryState : std::uint8_t {
   vacant,
   incomplete,
@@ -42,121 +43,122 @@ enum class DiscoveryState : std::uint8_t {
   fixed
 };
 
-// What is known of an address of our own.
+// The state of one of our addresses.
 enum class TestState : std::uint8_t { none, tentative, usable, duplicate };
 
-// One neighbour. Which lists it is in follows from `state` and the flags.
+// One neighbour. `state` and the flags determine the lists it is in.
 struct Discovered {
   IpAddress address;
-  IpAddress request_source;  // which of our addresses asks
-  Index chain = nil;         // the next of its hash bucket
-  Index timer = nil;         // of the shared wheel, its own for good once it was taken
+  IpAddress request_source;  // our address that solicitations are sent from
+  Index chain = nil;         // the next entry of its hash bucket
+  Index timer = nil;         // on the shared wheel; kept once allocated
   Instant confirmed;         // the last time
-  memory::Link order;        // in a list by its state, but fixed ones
+  memory::Link order;        // in the list of its state; fixed entries are in none
   memory::Link transmit;     // a solicitation is to be written for it
-  memory::Link change;       // it was resolved or failed, and nobody was told yet
+  memory::Link change;       // resolved or failed, and not reported yet
   Mac mac;
   DiscoveryState state = DiscoveryState::vacant;
-  std::uint8_t tries = 0;  // solicitations since the last answer
+  std::uint8_t tries = 0;  // unanswered solicitations
   bool active = false;     // we have sent to it
-  bool strange = false;    // only strangers have it asked for
+  bool strange = false;    // only needed for hosts that have not proved to be on the link
   bool owes_request = false;
-  bool router = false;  // it says that it is one
+  bool router = false;  // it has the router flag
 
   bool in_use() const { return state != DiscoveryState::stale; }
 };
 
-// How a message of neighbour discovery came.
+// How a neighbour discovery message was received.
 struct DiscoveryArrival {
   IpAddress source;
   IpAddress destination;
   Mac from;
   std::uint8_t hop_limit = 0;
-  bool fragmented = false;  // behind a fragment header, atomic or not
+  bool fragmented = false;  // after a fragment header, atomic or not
 };
 
-// The cache of neighbours, the tests of our own addresses, and what routers have told. A handle on
-// the arena. Nothing is sent: what is to be sent is state, and written when asked for.
+// The neighbour cache, the DAD tests of our addresses, and what routers advertise. A handle on the
+// arena. Messages to send are recorded as state, and written by write_next().
 class Discovery {
  public:
-  static constexpr std::uint32_t tests_max = 16;    // addresses of ours
-  static constexpr std::uint32_t routers_max = 4;   // default routers (RFC 4861 asks for two)
-  static constexpr std::uint32_t prefixes_max = 8;  // on-link prefixes that routers told
-  static constexpr std::uint32_t answers_max = 64;  // advertisements owed
+  static constexpr std::uint32_t tests_max = 16;    // of our addresses
+  static constexpr std::uint32_t routers_max = 4;   // default routers (RFC 4861 requires two)
+  static constexpr std::uint32_t prefixes_max = 8;  // on-link prefixes advertised by routers
+  static constexpr std::uint32_t answers_max = 64;  // pending advertisements
 
   Discovery() = default;
 
-  // How many timers of the wheel are opened at most, and how many indices next_change() can name.
+  // The maximum number of timers on the wheel, and of indices in next_change().
   static Count timers_max(const DiscoveryConfig& config) {
     return Count{config.entries_max.value + tests_max + 1};
   }
-  // Takes its place in `layout`; call start() before the first use. The timers carry owners from
-  // `first_owner` on.
+  // Allocates its memory in `layout`; call start() before the first use. The timers have owners
+  // from `first_owner` on.
   static Discovery lay_out(memory::Layout& layout, const DiscoveryConfig& config,
                            const memory::TimerWheel& wheel, memory::TimerOwner first_owner);
-  // Says who we are: IPv4 addresses among ours are stepped over, at most tests_max count. Once,
-  // before anything else but lay_out, after a restore too.
+  // Sets our link identity. IPv4 addresses are skipped; at most tests_max others are used. Call it
+  // once, right after lay_out, and also after a restore.
   void identify(const LinkIdentity& identity) { identity_ = identity; }
   void start();
-  // The world has told the time for the first time: the tests of our addresses begin.
+  // Called when the time is first known: starts the tests of our addresses.
   void begin(Instant now);
 
-  // Adds an entry that never expires; false if there is no room or the addresses are no host's.
+  // Adds an entry that never expires; false if the table is full or the addresses are not a host's.
   [[nodiscard]] bool add_static(IpAddress address, Mac mac);
 
-  // The link address of a next hop on this link; `source` is one of our addresses. Begins to ask
-  // if it is not known. While the source is tentative: waiting, for the test of that address.
+  // The link address of a next hop on this link; `source` is one of our addresses. Starts
+  // solicitation if it is not known. While the source is tentative, waits for the test of that
+  // address.
   Lookup resolve(const Hop& hop, Instant now);
-  // Transport's advice (RFC 4861 7.3.1): something new was acknowledged by way of this next hop,
-  // or nothing comes back. Doubt of an entry that is younger than all tries take is ignored, and so
-  // is an address that is not known.
+  // Hints from the transport (RFC 4861 7.3.1): new data was acknowledged via this next hop, or
+  // nothing is. doubt() is ignored for an entry confirmed more recently than a full series of tries
+  // takes; both are ignored for unknown addresses.
   void confirm(IpAddress next_hop, Instant now);
   void doubt(IpAddress next_hop, Instant now);
 
-  // The state of our address at this place among ours.
+  // The state of the address at this index among ours.
   TestState test_of(std::uint32_t index) const { return state_->tests[index].state; }
 
-  // Takes in a message whose checksum is good. Drop::none, or one of nd_*, ip_tentative, or
+  // Processes a message with a valid checksum. Returns Drop::none, one of nd_*, ip_tentative, or
   // reply_queue_full.
   Drop receive(const DiscoveryArrival& arrival, const wire::NdMessage& message, Instant now);
 
-  // The timer with the owner `first_owner + index` has fired.
+  // The timer with owner `first_owner + index` fired.
   void expire(Index index, Instant now);
 
   bool wants_transmit() const {
     return table_.wants_transmit() || state_->tests_owed != 0 || state_->owes_solicitation ||
            !answers_.empty();
   }
-  // Writes one message with its headers to the front of `into`, which holds 90 octets, and gives
-  // their number; none if nothing is to be sent.
+  // Writes one message with its headers to the front of `into`, which must have space for 90
+  // octets, and returns its length; zero if there is nothing to send.
   Bytes write_next(Instant now, std::span<std::byte> into);
 
-  // The next neighbour or test of ours that was decided, in order of occurrence.
+  // The next neighbour, or address test, with a result, in order of occurrence.
   bool next_change(NeighbourChange& out);
   bool has_changes() const { return table_.has_changes() || state_->tests_changed != 0; }
 
-  // What routers have told. The length of the longest prefix that is on-link by their word and
-  // holds `address`; 0 if none does.
+  // The length of the longest on-link prefix advertised by routers that contains `address`; 0 if
+  // there is none.
   std::uint8_t on_link_bits(IpAddress address, Instant now) const;
-  // A default router: one that is known to answer rather than one that is not; false if none is.
+  // A default router, preferably one known to be reachable; false if there is none.
   bool default_router(IpAddress& out, Instant now);
-  std::uint8_t hop_limit() const { return state_->hop_limit; }  // 0: none was told
+  std::uint8_t hop_limit() const { return state_->hop_limit; }  // 0: none was advertised
   Bytes mtu() const { return state_->mtu; }
 
-  // What is known without asking; nil if nothing is.
+  // Look-up without solicitation; nil if unknown.
   Index find(IpAddress address) const { return table_.find(address); }
   const Discovered& entry(Index index) const { return table_[index]; }
   std::uint32_t used() const { return table_.used(); }
   std::uint32_t capacity() const { return table_.capacity(); }
 
-  // Hands every stored value of meaning to `add(std::uint64_t)`, in a fixed order.
+  // Passes every relevant stored value to `add(std::uint64_t)`, in a fixed order.
   template <class Add>
   void visit(Add&& add) const;
-  // Whether lists, table and timers agree. For tests and checkers: O(entries).
+  // Whether lists, table and timers are consistent. For tests and checks: O(entries).
   bool sound() const;
 
  private:
-  // The test of one of our own addresses.
+  // The test of one of our addresses.
   struct Test {
     Index timer = nil;
     TestState state = TestState::none;
@@ -172,7 +174,7 @@ class Discovery {
     Instant until;
     std::uint8_t bits = 0;
   };
-  // An advertisement of ours that is to leave.
+  // A pending advertisement.
   struct Answer {
     IpAddress to;
     IpAddress target;
@@ -181,8 +183,8 @@ class Discovery {
   };
   struct State {
     Index router_timer = nil;
-    std::uint32_t tests_owed = 0;     // one bit an address: its solicitation is to be written
-    std::uint32_t tests_changed = 0;  // one bit an address: decided, and nobody was told yet
+    std::uint32_t tests_owed = 0;     // one bit per address: its solicitation is to be written
+    std::uint32_t tests_changed = 0;  // one bit per address: has a result that was not reported yet
     std::uint32_t next_router = 0;
     Random random{0};
     std::array<Test, tests_max> tests{};
@@ -192,11 +194,11 @@ class Discovery {
     Duration retransmission;
     Bytes mtu;
     std::uint8_t hop_limit = 0;
-    std::uint8_t solicitations = 0;  // of routers, that were sent
+    std::uint8_t solicitations = 0;  // router solicitations that were sent
     bool owes_solicitation = false;
     bool router_heard = false;
   };
-  // core/link/discovery.cpp: how an entry is believed, doubted and forgotten.
+  // core/link/discovery.cpp: how entries are confirmed, doubted and removed.
   Index add_known(IpAddress address, Mac mac);
   void stop_asking(Index index);
   void make_reachable(Index index, Instant now);
@@ -205,7 +207,7 @@ class Discovery {
   void forget(Index index, Instant now);
   void expire_entry(Index index, Instant now);
 
-  // core/link/solicitations.cpp: what neighbours ask and say, and what is written to them.
+  // core/link/solicitations.cpp: received solicitations and advertisements, and messages written.
   std::uint32_t place_of(IpAddress ours) const;
   Drop receive_solicitation(const DiscoveryArrival& arrival, const wire::NdMessage& message,
                             Instant now);
@@ -218,13 +220,13 @@ class Discovery {
   Bytes write_answer(std::span<std::byte> into);
   Bytes write_request(Index index, Instant now, std::span<std::byte> into);
 
-  // core/link/duplicates.cpp: the tests of our own addresses.
+  // core/link/duplicates.cpp: duplicate address detection for our addresses.
   void expire_test(std::uint32_t index, Instant now);
   void decide(std::uint32_t index, TestState state, Instant now);
   void announce(std::uint32_t index, Instant now);
   Bytes write_test(Instant now, std::span<std::byte> into);
 
-  // core/link/routers.cpp: what routers tell.
+  // core/link/routers.cpp: router advertisements.
   Drop receive_router(const DiscoveryArrival& arrival, const wire::NdMessage& message, Instant now);
   void process_router(IpAddress router, std::uint16_t lifetime_s, Instant now);
   void process_prefix(const wire::NdPrefix& prefix, Instant now);

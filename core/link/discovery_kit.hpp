@@ -1,4 +1,4 @@
-// A cache of neighbours in a world of its own: what its tests tell it, and what it writes.
+// Tests of neighbour discovery: a cache with its own clock, messages to it, and what it writes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ inline constexpr IpAddress elsewhere{0x2001'0db8'00ff'0000, 7};
 constexpr Mac mac_of(std::uint8_t host) { return {{2, 0, 0, 0, 1, host}}; }
 constexpr IpAddress address_of(std::uint64_t host) { return {ours.high, 0x1000 + host}; }
 
-// What was written, taken apart.
+// A written message, parsed.
 struct Sent {
   Mac to;
   wire::Ipv6Header ip;
@@ -70,7 +70,7 @@ class World {
     message.link_address = mac_of(host);
     return hear({address_of(host), target.solicited_node(), mac_of(host), 255}, message);
   }
-  // Somebody tests whether `target` is free.
+  // A duplicate address probe for `target` by another host.
   Drop test(std::uint8_t host, IpAddress target) {
     NdMessage message;
     message.target = target;
@@ -139,7 +139,7 @@ class World {
     while (cache.next_change(change)) {
     }
   }
-  // A neighbour that has answered.
+  // Makes a neighbour reachable.
   void befriend(std::uint8_t host) {
     resolve(host);
     sent();
@@ -165,7 +165,7 @@ class World {
   std::vector<Line> memory_;
 };
 
-// No tests of our own addresses: they stand at once.
+// Without tests of our addresses: they are usable at once.
 inline DiscoveryConfig plain() {
   DiscoveryConfig config;
   config.entries_max = {4};

@@ -1,4 +1,4 @@
-// Duplicate address detection (RFC 4862 5.4): nobody else may have an address of ours.
+// Duplicate address detection (RFC 4862 5.4) for our addresses.
 #include <algorithm>
 #include <bit>
 
@@ -23,13 +23,13 @@ void Discovery::begin(Instant now) {
     CHECK(test.timer != nil);
     test.state = TestState::tentative;
     //= rfc4862#5.4
-    //# 4862:DAD-1 every address is tested, one given by hand too, unless none is to be
+    //# 4862:DAD-1 every address is tested, configured ones too, unless tests are off
     if (config_.duplicate_tests.value == 0) {
       decide(i, TestState::usable, now);
       continue;
     }
     //= rfc4862#5.4.2
-    //# 4862:DAD-6 hosts that start together do not speak together
+    //# 4862:DAD-6 a random delay, so that hosts that start together do not collide
     wheel_.set(test.timer, now + Duration{state_->random.below(join_delay.ns)});
   }
 }
@@ -46,7 +46,7 @@ void Discovery::expire_test(std::uint32_t index, Instant now) {
     return;
   }
   //= rfc4862#5.4
-  //# 4862:DAD-11 an interval after the last solicitation nobody has answered: it is ours
+  //# 4862:DAD-11 no answer one interval after the last solicitation: the address is ours
   decide(index, TestState::usable, now);
 }
 
@@ -64,7 +64,7 @@ void Discovery::decide(std::uint32_t index, TestState state, Instant now) {
     announce(index, now);
   }
   //= rfc4862#5.4.5
-  //# 4862:DAD-10 a duplicate is not assigned; a duplicate of our link address ends IPv6 here
+  //# 4862:DAD-10 a duplicate is not assigned; if our link-local address is one, IPv6 is disabled
   if (state != TestState::duplicate || ours != link_local_of(identity_.mac)) {
     return;
   }
@@ -79,9 +79,9 @@ void Discovery::decide(std::uint32_t index, TestState state, Instant now) {
   state_->tests_owed = 0;
 }
 
-// All nodes of the link learn our link address.
+// Announces our link address to all nodes of the link.
 //= rfc4861#7.2.6
-//# 4861:ND-34 unsolicited, RetransTimer apart, MAX_NEIGHBOR_ADVERTISEMENT times at most
+//# 4861:ND-34 unsolicited, RetransTimer apart, at most MAX_NEIGHBOR_ADVERTISEMENT times
 void Discovery::announce(std::uint32_t index, Instant now) {
   Test& test = state_->tests[index];
   std::uint32_t const wanted = std::min(config_.announcements.value, announcements_most);
@@ -92,7 +92,7 @@ void Discovery::announce(std::uint32_t index, Instant now) {
   answer.target = identity_.addresses[index];
   answer.to = all_nodes;
   answer.mac = group_mac(all_nodes);
-  // Where too many answers are owed already it is lost, as on the wire.
+  // If the queue of answers is full it is lost, as on the wire.
   static_cast<void>(answers_.push_back(answer));
   ++test.announced;
   if (test.announced != wanted) {
@@ -109,7 +109,7 @@ Bytes Discovery::write_test(Instant now, std::span<std::byte> into) {
   wire::NdMessage message;
   message.target = identity_.addresses[index];
   //= rfc4862#5.4.2
-  //# 4862:DAD-5 without a source, to the solicited-node group of the address, an interval apart
+  //# 4862:DAD-5 unspecified source, to the address's solicited-node group, one per interval
   IpAddress const to = message.target.solicited_node();
   return write_frame({IpAddress{}, to}, group_mac(to), message, into);
 }

@@ -1,10 +1,10 @@
-// The filter of arriving Ethernet frames.
+// The filter of received Ethernet frames.
 #include "core/link/ethernet_input.hpp"
 
 namespace lockstep::link {
 namespace {
 
-// The destination is not our own address: a group that we may be in?
+// Whether the destination, which is not our address, is a group that we may have joined.
 bool is_our_group(const LinkFilter& filter, const wire::EthernetHeader& header) {
   bool const ipv6 = header.destination.octets[0] == 0x33 && header.destination.octets[1] == 0x33;
   return header.destination == Mac::broadcast() ||
@@ -27,9 +27,9 @@ Drop ethernet_input(const LinkFilter& filter, std::span<const std::byte> bytes, 
   out.to_group = false;
   if (header.destination != filter.ours) {
     //= rfc4861#7.2.1
-    //# 4861:ND-6 of IPv6 the groups of neighbour discovery are joined
+    //# 4861:ND-6 for IPv6 the groups of neighbour discovery are joined
     //= rfc4862#5.4.2
-    //# 4862:DAD-4 from the beginning, before an address is tested
+    //# 4862:DAD-4 from the start, before an address is tested
     if (!is_our_group(filter, header)) {
       return Drop::frame_not_for_us;
     }

@@ -1,4 +1,4 @@
-// What both caches of neighbours are made of: a table by address, and the lists of its entries.
+// The base of both neighbour caches: a table by address, and the lists of its entries.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@ namespace lockstep::link {
 using memory::Index;
 using memory::nil;
 
-// A link address that a host can have.
+// Whether a host can have this link address.
 constexpr bool is_host(Mac mac) { return !mac.is_group() && mac != Mac{}; }
 
 struct NeighbourTableConfig {
   Count entries_max{0};              // at least 1
-  HashKey key;                       // an outsider must not know it
-  memory::TimerOwner first_owner{};  // entry i's timer carries the owner `first_owner + i`
+  HashKey key;                       // secret from attackers
+  memory::TimerOwner first_owner{};  // the owner of entry i's timer is `first_owner + i`
 };
 
 // Which lists an entry must be in, and whether its timer must run: for sound().
@@ -37,23 +37,23 @@ struct NeighbourPlace {
   bool timed = false;
 };
 
-// For whom a neighbour is asked for: for a host of the link that has not shown that it is one, as
-// the sender of a SYN, or for a connection or a route of ours.
+// On whose behalf a neighbour is resolved: for a host that has not proved to be on the link, such
+// as the sender of a SYN, or for a connection or route of ours.
 enum class Asker : std::uint8_t { stranger, ours };
 
 // A handle on the arena. An Entry has `address`, a `state` that is `vacant`, `incomplete`, `failed`
 // or `fixed` among others, `chain` and `timer` (indices), the links `order`, `transmit` and
 // `change`, and the flags `active` (we have sent to it), `owes_request` and `strange` (while
-// incomplete: only strangers want it). Every function costs O(1) but for hash chains.
+// incomplete: only needed for strangers). Every function is O(1) apart from hash chains.
 //
-// Who gives way to whom, so that no flood ends what is in use (RFC 6583 4 and 7):
-// - Half of the entries at most are incomplete, a quarter for strangers alone. What is incomplete
-//   gives way to nobody: somebody waits for it, and it is over after a few tries.
-// - To an incomplete one give way, in turn, failed ones, those that only others have told of, and
-//   those to which nothing was sent since they were confirmed; never one that is in use.
-// - A quarter is kept free of those with a link address, where there are as many, so that there is
-//   room for questions also where all others are in use. Who answers a question takes the place of
-//   another one then, of one in use if it must.
+// Eviction, so that no flood removes entries in use (RFC 6583 4 and 7):
+// - At most half of the entries are incomplete, and a quarter for strangers only. An incomplete
+//   entry is never evicted: something waits for it, and it ends after a few tries.
+// - A new incomplete entry evicts, in this order, failed entries, entries learned only from others'
+//   messages, and entries to which nothing was sent since they were confirmed; never one in use.
+// - If possible a quarter of the table is kept free of entries with a link address, so that new
+//   addresses can be resolved even if all others are in use. An answer then evicts another entry,
+//   if necessary one in use.
 template <class Entry>
 class NeighbourTable {
  public:
@@ -64,7 +64,7 @@ class NeighbourTable {
 
   NeighbourTable() = default;
 
-  // Takes the table's place in `layout`; call start() before the first use.
+  // Allocates the table in `layout`; call start() before the first use.
   static NeighbourTable lay_out(memory::Layout& layout, const NeighbourTableConfig& config,
                                 const memory::TimerWheel& wheel) {
     CHECK(config.entries_max.value != 0);
@@ -88,15 +88,15 @@ class NeighbourTable {
   std::uint32_t used() const { return entries_.used(); }
   std::uint32_t capacity() const { return entries_.capacity(); }
 
-  // Oldest first: those that others have told of and that we never sent to, and those that we have.
+  // Oldest first: entries learned only from others' messages, and entries that we have sent to.
   Order passive() const { return {lists_->passive, entries_.view()}; }
   Order active() const { return {lists_->active, entries_.view()}; }
-  // Those that are incomplete, and those that did not answer.
+  // Incomplete entries, and failed ones.
   Order asked() const { return {lists_->asked, entries_.view()}; }
   Order failed() const { return {lists_->failed, entries_.view()}; }
-  // Something is to be written for these.
+  // Entries for which something is to be written.
   Transmit transmit() const { return {lists_->transmit, entries_.view()}; }
-  // These were decided, and nobody was told yet.
+  // Entries whose result was not reported yet.
   Changes changes() const { return {lists_->changes, entries_.view()}; }
   bool wants_transmit() const { return lists_->transmit.count != 0; }
   bool has_changes() const { return lists_->changes.count != 0; }
@@ -109,14 +109,14 @@ class NeighbourTable {
     }
     return index;
   }
-  // The same, and quick for the last one that was remembered: most frames go there.
+  // The same, fast for the last remembered entry: most frames go to it.
   Index find_recent(IpAddress address) const {
     Index const index = lists_->recent;
     return index != nil && entries_[index].address == address ? index : find(address);
   }
   void remember(Index index) { lists_->recent = index; }
 
-  // A new entry, incomplete and wanted by us; nil if no slot is free.
+  // A new incomplete entry, needed by us; nil if no slot is free.
   Index add(IpAddress address) {
     Index const index = entries_.take();
     if (index == nil) {
@@ -135,7 +135,7 @@ class NeighbourTable {
     join_order(index);
     return index;
   }
-  // An entry that is to be asked for: another one gives way if it must. nil if none does.
+  // A new incomplete entry; evicts another one if necessary. nil if none can be evicted.
   Index add_question(IpAddress address, Asker asker) {
     bool const strange = asker == Asker::stranger;
     if (asked().count() >= part_of_all(2) || (strange && lists_->strange >= part_of_all(4))) {
@@ -151,8 +151,8 @@ class NeighbourTable {
     }
     return index;
   }
-  // An entry of somebody who has told its link address: it gets its state from the caller, who has
-  // it join its list. Only what others have told gives way to it. nil if nothing does.
+  // A new entry for a host that sent its link address; the caller sets its state and then calls
+  // join_order(). Evicts only entries learned the same way. nil if there is none.
   Index add_told(IpAddress address) {
     bool const crowded = known() >= known_max();
     if (crowded && !evict(passive())) {
@@ -167,21 +167,21 @@ class NeighbourTable {
     }
     return index;
   }
-  // We want it, whoever has asked for it before.
+  // We need the entry, whatever it was created for.
   void want(Index index) {
     if (entries_[index].strange) {
       entries_[index].strange = false;
       --lists_->strange;
     }
   }
-  // Whoever was asked for has answered, and is about to leave its list: another one may give way.
+  // An answer arrived for an entry that is about to leave its list: may evict another one.
   void make_room_for_answer() {
     if (known() >= known_max()) {
       static_cast<void>(evict(passive()) || evict_idle() || evict(active()));
     }
   }
 
-  // Nobody may wait to be told of it.
+  // Removes an entry, whose result must have been reported.
   void remove(Index index) {
     Entry& entry = entries_[index];
     CHECK(!changes().linked(index));
@@ -201,7 +201,7 @@ class NeighbourTable {
     entries_.give(index);
   }
 
-  // Before its state or `active` changes.
+  // Call it before the state or `active` changes.
   void leave_order(Index index) {
     Order order = order_of(index);
     if (order.linked(index)) {
@@ -209,10 +209,10 @@ class NeighbourTable {
       want(index);
     }
   }
-  // Behind all others of its list. It must be in none.
+  // Appends the entry to its list. It must not be in one.
   void join_order(Index index) { order_of(index).push_back(index); }
 
-  // Something is to be written for it; for ask(), a request.
+  // Something is to be written for it; ask(): a request.
   void write(Index index) {
     if (!transmit().linked(index)) {
       transmit().push_back(index);
@@ -222,7 +222,7 @@ class NeighbourTable {
     entries_[index].owes_request = true;
     write(index);
   }
-  // Those that wait for it are to be told.
+  // Those that wait for it are to be notified.
   void notify(Index index) {
     if (!changes().linked(index)) {
       changes().push_back(index);
@@ -233,7 +233,7 @@ class NeighbourTable {
   void cancel_timer(Index index) { wheel_.cancel(entries_[index].timer); }
   Instant due(Index index) const { return wheel_.due(entries_[index].timer); }
 
-  // Hands every entry to `each(const Entry&, Index)`, in the order of the slots.
+  // Passes every entry to `each(const Entry&, Index)`, in slot order.
   template <class Each>
   void visit_entries(Each&& each) const {
     for (Index i = 0; i < entries_.high_water(); ++i) {
@@ -242,7 +242,7 @@ class NeighbourTable {
       }
     }
   }
-  // Hands what is in the lists, list by list, to `add(std::uint64_t)`.
+  // Passes the contents of the lists, list by list, to `add(std::uint64_t)`.
   template <class Add>
   void visit_lists(Add&& add) const {
     auto const visit = [&](auto const& list) {
@@ -258,8 +258,8 @@ class NeighbourTable {
     visit(changes());
   }
 
-  // Whether lists, table and timers agree, and each entry is where `place_of(const Entry&)` says.
-  // For tests and checkers: O(entries).
+  // Whether lists, table and timers are consistent, and each entry is where `place_of(const
+  // Entry&)` requires. For tests and checks: O(entries).
   template <class PlaceOf>
   bool sound(PlaceOf&& place_of) const {
     if (!passive().sound() || !active().sound() || !asked().sound() || !failed().sound() ||
@@ -293,13 +293,13 @@ class NeighbourTable {
     memory::ListHead transmit;
     memory::ListHead changes;
     Index recent = nil;
-    std::uint32_t strange = 0;  // of those asked for, how many have the flag
+    std::uint32_t strange = 0;  // of the incomplete ones, how many have the flag
   };
 
-  // So many of those that are in use are stepped over for one that is not.
+  // At most this many entries in use are skipped to find one that is not.
   static constexpr std::uint32_t steps_max = 16;
 
-  // The list in which an entry is, or belongs; fixed ones are in none.
+  // The list of an entry; fixed ones are in none.
   Order order_of(Index index) const {
     Entry const& entry = entries_[index];
     if (entry.state == State::incomplete) {
@@ -314,7 +314,7 @@ class NeighbourTable {
     return std::max(1u, entries_.capacity() / part);
   }
   std::uint32_t known() const { return passive().count() + active().count(); }
-  // How many may have a link address that was not given by configuration.
+  // How many entries may have a link address that was not configured.
   std::uint32_t known_max() const {
     std::uint32_t const fixed = used() - known() - asked().count() - failed().count();
     std::uint32_t const kept = fixed + entries_.capacity() / 4;
@@ -326,7 +326,7 @@ class NeighbourTable {
     return buckets_[static_cast<Index>(hash & (buckets_.count() - 1))];
   }
 
-  // The first entry of the list that nobody is still to be told of gives way; false if none is.
+  // Evicts the first entry of the list whose result was reported; false if there is none.
   bool evict(Order order) {
     Index index = order.first();
     for (std::uint32_t i = 0; i < steps_max && index != nil; ++i, index = order.next(index)) {
@@ -337,8 +337,8 @@ class NeighbourTable {
     }
     return false;
   }
-  // The same for those that we have sent to, and not since they were confirmed. Those that are in
-  // use go behind the others, so that a flood does not have to step over them each time.
+  // The same for entries that we have sent to but not since they were confirmed. Entries in use
+  // move to the end, so that a flood does not have to skip them each time.
   bool evict_idle() {
     Order order = active();
     for (std::uint32_t i = std::min(steps_max, order.count()); i != 0; --i) {

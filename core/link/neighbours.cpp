@@ -1,4 +1,4 @@
-// The neighbour cache: its table, what it asks and answers, and when it forgets.
+// The ARP cache: its table, requests and replies, and expiry.
 #include "core/link/neighbours.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr std::uint32_t arp_frame_bytes =
 
 constexpr Duration announce_interval = Duration::seconds(2);  // RFC 5227 1.1
 
-// An address that a host of this link can have.
+// Whether a host of this link can have this address.
 bool is_host(Ipv4 address) {
   return !address.is_reserved() && !address.is_multicast() && !address.is_loopback();
 }
@@ -104,7 +104,7 @@ void Neighbours::answer(Index index, Ipv4 asked) {
 }
 
 //= rfc1122#3.3.1.4
-//# 1122:H-40 the transport's negative advice
+//# 1122:H-40 negative advice from the transport
 void Neighbours::doubt(IpAddress next_hop, Instant now) {
   Index const index = find(next_hop);
   if (index == nil || table_[index].state != NeighbourState::reachable ||
@@ -114,7 +114,7 @@ void Neighbours::doubt(IpAddress next_hop, Instant now) {
   table_.set_timer(index, now);
 }
 
-// The neighbour has said which link address it has.
+// The neighbour has sent its link address.
 void Neighbours::confirm(Index index, Mac mac, Instant now) {
   Neighbour& entry = table_[index];
   bool const waited = entry.state == NeighbourState::incomplete;
@@ -123,7 +123,7 @@ void Neighbours::confirm(Index index, Mac mac, Instant now) {
     table_.make_room_for_answer();
   }
   table_.leave_order(index);
-  // Whoever waited for it is about to use it.
+  // Those that waited for it are about to use it.
   entry.active = waited || entry.active;
   entry.used = waited;
   entry.mac = mac;
@@ -138,14 +138,14 @@ void Neighbours::confirm(Index index, Mac mac, Instant now) {
     }
   }
   //= rfc1122#2.3.2.1
-  //# 1122:H-L1 an entry is believed for a configured time and then asked for again, or forgotten
+  //# 1122:H-L1 an entry is valid for a configured time, then requested again or removed
   table_.set_timer(index, now + config_.reachable_time);
   if (waited) {
     table_.notify(index);
   }
 }
 
-// Nobody answered.
+// There was no answer.
 void Neighbours::fail(Index index, Instant now) {
   Neighbour& entry = table_[index];
   table_.leave_order(index);
@@ -156,7 +156,7 @@ void Neighbours::fail(Index index, Instant now) {
   table_.notify(index);
 }
 
-// Removes an entry, once all were told of it who wait for it.
+// Removes an entry; if something waits for it, only after the notification.
 void Neighbours::forget(Index index, Instant now) {
   if (table_.changes().linked(index)) {
     table_.set_timer(index, now + config_.retry_interval);
@@ -165,8 +165,8 @@ void Neighbours::forget(Index index, Instant now) {
   }
 }
 
-// Who had our addresses before, or knows us by another link address, learns it now, and switches
-// where we are: as RFC 5227 2.3 has it.
+// Hosts with another link address for one of our addresses update it, and switches learn our port,
+// as described in RFC 5227 2.3.
 void Neighbours::announce(Instant now) {
   if (state_->announced == config_.announcements.value) {
     return;
@@ -209,7 +209,7 @@ void Neighbours::expire_entry(Index index, Instant now) {
         forget(index, now);
         return;
       }
-      // It is being sent to, so it is asked before it is forgotten.
+      // It is in use, so it is requested before it is removed.
       entry.state = NeighbourState::probing;
       entry.tries = 0;
       table_.ask(index);
@@ -230,7 +230,7 @@ void Neighbours::expire_entry(Index index, Instant now) {
   }
 }
 
-// A request from 0.0.0.0: somebody wants an address and asks whether it is taken (RFC 5227 1.1).
+// A request from 0.0.0.0: a host tests whether an address is free (RFC 5227 1.1).
 Drop Neighbours::receive_probe(const wire::ArpPacket& packet) {
   if (packet.operation != wire::ArpOperation::request || !is_host(packet.sender_mac) ||
       packet.sender_mac == identity_.mac) {
@@ -264,13 +264,13 @@ Drop Neighbours::receive(const wire::ArpPacket& packet, Instant now) {
     return Drop::arp_static_conflict;
   }
   //= rfc826#Packet-Reception
-  //# 826:ARP-5 the opcode decides about an answer only; a packet that is for others ends here
+  //# 826:ARP-5 the opcode only decides about a reply; a packet for others ends here
   return packet.operation == wire::ArpOperation::reply ? receive_reply(packet, known, now)
                                                        : receive_request(packet, known, now);
 }
 
-// Anybody can send a reply, so it counts only for what was asked for of late: also if the way there
-// and back takes longer than all tries.
+// Anyone can send a reply, so only one to a recent request counts, even if the round trip takes
+// longer than all tries.
 Drop Neighbours::receive_reply(const wire::ArpPacket& packet, Index known, Instant now) {
   if (known == nil || !is_ours(packet.target) ||
       (table_[known].state != NeighbourState::incomplete &&
@@ -285,27 +285,27 @@ Drop Neighbours::receive_reply(const wire::ArpPacket& packet, Index known, Insta
 Drop Neighbours::receive_request(const wire::ArpPacket& packet, Index known, Instant now) {
   bool const for_us = is_ours(packet.target);
   //= rfc826#Packet-Reception
-  //# 826:ARP-3 what a known sender says of itself is taken over, whomever it asks for
+  //# 826:ARP-3 a known sender updates its entry, whatever address it requests
   if (known != nil && table_[known].state != NeighbourState::fixed) {
     confirm(known, packet.sender_mac, now);
   }
   if (!for_us) {
     //= rfc826#Packet-Reception
-    //# 826:ARP-7 a packet for others makes no entry
+    //# 826:ARP-7 a packet for others creates no entry
     return known != nil ? Drop::none : Drop::arp_not_for_us;
   }
   Index index = known;
   if (index == nil) {
     //= rfc826#Packet-Reception
-    //# 826:ARP-4 whoever asks for us will be answered and sent to: it gets an entry
+    //# 826:ARP-4 a host that requests our address will receive packets from us: create an entry
     index = table_.add_told(IpAddress::from(packet.sender));
     if (index == nil) {
-      // It is answered all the same, so that it finds us.
+      // It is answered anyway, so that it can reach us.
       answer_without_entry(packet);
       return Drop::arp_cache_full;
     }
     table_[index].request_source = packet.target;
-    table_[index].state = NeighbourState::reachable;  // nobody waits for it
+    table_[index].state = NeighbourState::reachable;  // nothing waits for it
     confirm(index, packet.sender_mac, now);
   }
   answer(index, packet.target);
@@ -336,7 +336,7 @@ Bytes Neighbours::write_next(Instant now, std::span<std::byte> into) {
     Neighbour& entry = table_[index];
     packet.target = entry.address.as_v4();
     //= rfc826#Packet-Reception
-    //# 826:ARP-6 sender and target swapped, our addresses as the sender, to the asker alone
+    //# 826:ARP-6 sender and target swapped, our addresses as sender, only to the requester
     if (entry.owes_reply) {
       entry.owes_reply = false;
       packet.operation = wire::ArpOperation::reply;
@@ -348,7 +348,7 @@ Bytes Neighbours::write_next(Instant now, std::span<std::byte> into) {
       packet.sender = entry.request_source;
       ++entry.tries;
       //= rfc1122#2.3.2.1
-      //# 1122:H-L2 requests for one address keep a distance, counted from when they are sent
+      //# 1122:H-L2 requests for one address keep a minimum interval, counted from transmission
       table_.set_timer(index, now + config_.retry_interval);
     }
     if (!entry.owes_request) {

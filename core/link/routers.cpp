@@ -1,4 +1,4 @@
-// What routers advertise (RFC 4861 6.3), as far as a host with configured addresses needs it.
+// Router advertisements (RFC 4861 6.3), as far as a host with configured addresses needs them.
 #include <algorithm>
 
 #include "core/link/discovery.hpp"
@@ -12,7 +12,7 @@ constexpr std::uint8_t solicitations_max = 3;
 constexpr Duration solicitation_interval = Duration::seconds(4);
 constexpr Duration solicitation_delay = Duration::seconds(1);
 constexpr std::uint32_t lifetime_for_ever = 0xffff'ffff;
-// Beyond an hour a value is an error: RFC 4861 6.2.1 ends there.
+// Values above one hour are invalid: the limit of RFC 4861 6.2.1.
 constexpr std::uint32_t milliseconds_max = 3'600'000;
 
 Instant end_of(Instant now, std::uint32_t lifetime_s) {
@@ -23,21 +23,22 @@ Instant end_of(Instant now, std::uint32_t lifetime_s) {
 
 Drop Discovery::receive_router(const DiscoveryArrival& arrival, const wire::NdMessage& message,
                                Instant now) {
-  // Solicitations are for routers. Redirects would let any host of the link take over a connection.
+  // Router solicitations are for routers. A redirect would let any host of the link take over a
+  // connection.
   //= rfc4861#8.1
-  //# 4861:ND-43 no redirect is followed, valid or not
+  //# 4861:ND-43 redirects are ignored, valid or not
   if (message.type != wire::Icmp6Type::router_advertisement || !config_.follow_routers) {
     return Drop::nd_router;
   }
   //= rfc4861#6.1.2
-  //# 4861:ND-36 from the router's own link address
+  //# 4861:ND-36 from the router's link-local address
   if (!arrival.source.is_link_local() || place_of(arrival.source) != tests_max) {
     return Drop::nd_bad_sender;
   }
   process_router(arrival.source, message.lifetime_s, now);
   //= rfc4861#6.3.4
-  //# 4861:ND-38 zero says nothing, and resets nothing
-  //# 4861:ND-39 other values are adopted; an MTU of 1280 up to the link's own
+  //# 4861:ND-38 zero means unspecified, and changes nothing
+  //# 4861:ND-39 other values are adopted; an MTU from 1280 to the link's own
   if (message.hop_limit != 0) {
     state_->hop_limit = message.hop_limit;
   }
@@ -57,7 +58,7 @@ Drop Discovery::receive_router(const DiscoveryArrival& arrival, const wire::NdMe
 }
 
 //= rfc4861#6.3.4
-//# 4861:ND-37 a default router for its lifetime, from each advertisement anew; 0: none any more
+//# 4861:ND-37 a default router for its lifetime, restarted by each advertisement; 0 removes it
 void Discovery::process_router(IpAddress router, std::uint16_t lifetime_s, Instant now) {
   if (lifetime_s == 0) {
     forget_router(router);
@@ -94,7 +95,7 @@ void Discovery::forget_router(IpAddress router) {
 }
 
 //= rfc4861#6.3.4
-//# 4861:ND-40 L=0 says nothing of the link; L=1 is on-link for its lifetime, 0 ends it
+//# 4861:ND-40 L=0 has no meaning for the link; L=1: on-link for its lifetime, 0 removes it
 void Discovery::process_prefix(const wire::NdPrefix& told, Instant now) {
   if (!told.on_link || told.bits == 0 || told.prefix.is_link_local()) {
     return;
@@ -127,7 +128,7 @@ std::uint8_t Discovery::on_link_bits(IpAddress address, Instant now) const {
 }
 
 //= rfc4861#6.3.6
-//# 4861:ND-41 one whose link address is known, or in turn whichever there is
+//# 4861:ND-41 one whose link address is known, otherwise round robin
 bool Discovery::default_router(IpAddress& out, Instant now) {
   Router const* any = nullptr;
   for (std::uint32_t i = 0; i < routers_max; ++i) {
@@ -154,7 +155,7 @@ bool Discovery::default_router(IpAddress& out, Instant now) {
 }
 
 //= rfc4861#6.3.7
-//# 4861:ND-42 three at most, four seconds apart, the first after a random delay of up to a second
+//# 4861:ND-42 at most three, four seconds apart, the first after a random delay of up to a second
 void Discovery::begin_soliciting(Instant now) {
   if (!config_.follow_routers || state_->router_heard || state_->router_timer != nil) {
     return;
@@ -184,7 +185,7 @@ Bytes Discovery::write_router_solicitation(Instant now, std::span<std::byte> int
     }
   }
   //= rfc4861#6.3.7
-  //# 4861:ND-42 to all routers, with our link address unless there is no source
+  //# 4861:ND-42 to all routers, with our link address unless the source is unspecified
   message.has_link_address = source != IpAddress{};
   message.link_address = identity_.mac;
   return write_frame({source, all_routers}, group_mac(all_routers), message, into);

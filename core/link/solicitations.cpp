@@ -1,4 +1,4 @@
-// What neighbours solicit and advertise (RFC 4861 7.2), and what is written to them.
+// Received neighbour solicitations and advertisements (RFC 4861 7.2), and the messages we send.
 #include <algorithm>
 
 #include "core/link/discovery.hpp"
@@ -18,7 +18,7 @@ bool is_solicited_node(IpAddress address) {
 
 }  // namespace
 
-// The place of an IPv6 address among ours, or tests_max.
+// The index of an IPv6 address among ours, or tests_max.
 std::uint32_t Discovery::place_of(IpAddress ours) const {
   auto const found = std::ranges::find(identity_.addresses, ours);
   bool const is = !ours.is_v4() && found != identity_.addresses.end();
@@ -28,21 +28,21 @@ std::uint32_t Discovery::place_of(IpAddress ours) const {
 Drop Discovery::receive(const DiscoveryArrival& arrival, const wire::NdMessage& message,
                         Instant now) {
   //= rfc4861#7.1.1
-  //# 4861:ND-1 a hop limit of 255 says that nobody has forwarded it
+  //# 4861:ND-1 a hop limit of 255 proves that it was not forwarded
   //= rfc4861#7.1.2
-  //# 4861:ND-3 of an advertisement, too
+  //# 4861:ND-3 for an advertisement, too
   //= rfc4861#6.1.2
-  //# 4861:ND-36 and of a router's
+  //# 4861:ND-36 and for a router advertisement
   if (arrival.hop_limit != link_hop_limit) {
     return Drop::nd_not_from_link;
   }
   //= rfc6980#5
-  //# 6980:NDF-2 behind a fragment header, all of it is ignored
+  //# 6980:NDF-2 after a fragment header the whole message is ignored
   if (arrival.fragmented) {
     return Drop::nd_fragmented;
   }
   //= rfc4862#5.4.3
-  //# 4862:DAD-8 our own message, looped back, means nothing
+  //# 4862:DAD-8 our own message, looped back, is ignored
   if (arrival.from == identity_.mac ||
       (message.has_link_address && !is_host(message.link_address))) {
     return Drop::nd_bad_sender;
@@ -57,10 +57,10 @@ Drop Discovery::receive(const DiscoveryArrival& arrival, const wire::NdMessage& 
   }
 }
 
-// Somebody has told its own link address.
+// A host has sent its own link address.
 //= rfc4861#7.2.3
-//# 4861:ND-14 the entry is made or changed
-//# 4861:ND-15 a changed one is STALE; whether it is a router stays as it was
+//# 4861:ND-14 the entry is created or changed
+//# 4861:ND-15 a changed one is STALE; its router flag does not change
 Drop Discovery::learn(IpAddress sender, Mac mac, bool router) {
   Index index = find(sender);
   if (index == nil) {
@@ -93,7 +93,7 @@ Drop Discovery::receive_solicitation(const DiscoveryArrival& arrival,
                                      const wire::NdMessage& message, Instant now) {
   bool const probing = arrival.source == IpAddress{};
   //= rfc4861#7.1.1
-  //# 4861:ND-2 without a source: to a solicited-node group, and without a link address
+  //# 4861:ND-2 with an unspecified source: to a solicited-node group, and without a link address
   if (probing && (!is_solicited_node(arrival.destination) || message.has_link_address)) {
     return Drop::nd_malformed;
   }
@@ -102,14 +102,14 @@ Drop Discovery::receive_solicitation(const DiscoveryArrival& arrival,
   }
   std::uint32_t const own = place_of(message.target);
   //= rfc4861#7.2.3
-  //# 4861:ND-13 the target is none of ours: silently discarded
+  //# 4861:ND-13 the target is not ours: silently discarded
   if (own == tests_max || state_->tests[own].state == TestState::duplicate) {
     return Drop::nd_not_for_us;
   }
   if (state_->tests[own].state != TestState::usable) {
     //= rfc4862#5.4.3
-    //# 4862:DAD-7 a tentative address answers nobody
-    //# 4862:DAD-8 somebody else tests the same address: neither may have it
+    //# 4862:DAD-7 a tentative address is never answered for
+    //# 4862:DAD-8 another host is testing the same address: neither may use it
     if (probing) {
       decide(own, TestState::duplicate, now);
     }
@@ -119,18 +119,18 @@ Drop Discovery::receive_solicitation(const DiscoveryArrival& arrival,
     return Drop::wrong_shard;
   }
   //= rfc4861#7.2.3
-  //# 4861:ND-16 no source, no entry
+  //# 4861:ND-16 unspecified source: no entry
   Drop const learned = !probing && message.has_link_address
                            ? learn(arrival.source, message.link_address, false)
                            : Drop::none;
-  // Without room for an entry it is answered all the same, so that it finds us.
+  // Without space for an entry it is answered anyway, so that it can reach us.
   if (learned != Drop::none && learned != Drop::nd_cache_full) {
     return learned;
   }
   Answer answer;
   answer.target = message.target;
   //= rfc4861#7.2.4
-  //# 4861:ND-18 to whoever asked, solicited; without a source to all nodes, unsolicited
+  //# 4861:ND-18 to the sender, solicited; if unspecified, to all nodes, unsolicited
   answer.solicited = !probing;
   answer.to = probing ? all_nodes : arrival.source;
   answer.mac = probing ? group_mac(all_nodes) : arrival.from;
@@ -140,14 +140,14 @@ Drop Discovery::receive_solicitation(const DiscoveryArrival& arrival,
 Drop Discovery::receive_advertisement(const DiscoveryArrival& arrival,
                                       const wire::NdMessage& message, Instant now) {
   //= rfc4861#7.1.2
-  //# 4861:ND-4 what was solicited comes to us alone
+  //# 4861:ND-4 a solicited advertisement must be unicast
   if (arrival.destination.is_multicast() && message.solicited) {
     return Drop::nd_malformed;
   }
   std::uint32_t const own = place_of(message.target);
   if (own != tests_max) {
     //= rfc4862#5.4.4
-    //# 4862:DAD-9 any advertisement for a tentative address means that somebody has it
+    //# 4862:DAD-9 any advertisement for a tentative address means that another host has it
     if (state_->tests[own].state == TestState::tentative) {
       decide(own, TestState::duplicate, now);
       return Drop::none;
@@ -156,7 +156,7 @@ Drop Discovery::receive_advertisement(const DiscoveryArrival& arrival,
   }
   Index const index = find(message.target);
   //= rfc4861#7.2.5
-  //# 4861:ND-20 nobody asked: no entry is made
+  //# 4861:ND-20 not solicited: no entry is created
   if (index == nil) {
     return Drop::nd_unsolicited;
   }
@@ -173,12 +173,12 @@ Drop Discovery::update(Index index, const wire::NdMessage& message, Instant now)
   bool const waited = entry.state == DiscoveryState::incomplete;
   if (waited || entry.state == DiscoveryState::failed) {
     //= rfc4861#7.2.5
-    //# 4861:ND-22 without a link address it tells nothing
+    //# 4861:ND-22 without a link address it has no information
     if (!message.has_link_address) {
       return Drop::nd_unsolicited;
     }
     //= rfc4861#7.2.5
-    //# 4861:ND-21 stored, REACHABLE if it was solicited, else STALE; override does not matter
+    //# 4861:ND-21 stored; REACHABLE if solicited, otherwise STALE; override does not matter
     entry.mac = message.link_address;
     entry.router = message.router;
     entry.active = waited;
@@ -191,14 +191,14 @@ Drop Discovery::update(Index index, const wire::NdMessage& message, Instant now)
   }
   if (!message.override && !same) {
     //= rfc4861#7.2.5
-    //# 4861:ND-23 another link address without override: doubt, but no change
+    //# 4861:ND-23 another link address without override: STALE, but not changed
     if (entry.state == DiscoveryState::reachable) {
       make_stale(index);
     }
     return Drop::none;
   }
   //= rfc4861#7.2.5
-  //# 4861:ND-25 IsRouter is what it says; who is none any more is no default router
+  //# 4861:ND-25 IsRouter is updated; a host that is no longer a router is no default router
   if (entry.router && !message.router) {
     forget_router(entry.address);
   }
@@ -207,9 +207,9 @@ Drop Discovery::update(Index index, const wire::NdMessage& message, Instant now)
     entry.mac = message.link_address;
   }
   //= rfc4861#7.2.5
-  //# 4861:ND-24 solicited: REACHABLE; else a new link address is STALE, the same nothing new
+  //# 4861:ND-24 solicited: REACHABLE; otherwise STALE if the link address is new, else unchanged
   //= rfc4861#7.3.1
-  //# 4861:ND-27 without the solicited flag it proves no reachability
+  //# 4861:ND-27 without the solicited flag it does not prove reachability
   if (message.solicited) {
     make_reachable(index, now);
   } else if (!same) {
@@ -219,7 +219,7 @@ Drop Discovery::update(Index index, const wire::NdMessage& message, Instant now)
 }
 
 //= rfc6980#5
-//# 6980:NDF-1 never fragmented: no header stands between, and it fits every link
+//# 6980:NDF-1 never fragmented: it has no extension header, and fits every link
 Bytes Discovery::write_frame(const wire::Icmp6Path& path, Mac to, const wire::NdMessage& message,
                              std::span<std::byte> into) const {
   Bytes const link = wire::write({to, identity_.mac, wire::EtherType::ipv6, identity_.vlan}, into);
@@ -240,8 +240,8 @@ Bytes Discovery::write_answer(std::span<std::byte> into) {
   message.type = wire::Icmp6Type::neighbour_advertisement;
   message.target = answer.target;
   //= rfc4861#7.2.4
-  //# 4861:ND-17 with our link address; a host is no router
-  //# 4861:ND-19 which overrides what is cached
+  //# 4861:ND-17 with our link address; we are not a router
+  //# 4861:ND-19 and it overrides a cached one
   message.has_link_address = true;
   message.link_address = identity_.mac;
   message.solicited = answer.solicited;
@@ -255,12 +255,12 @@ Bytes Discovery::write_request(Index index, Instant now, std::span<std::byte> in
   stop_asking(index);
   ++entry.tries;
   //= rfc4861#7.2.2
-  //# 4861:ND-11 once in an interval, counted from when it is sent
+  //# 4861:ND-11 once per interval, counted from transmission
   table_.set_timer(index, now + state_->retransmission);
   wire::NdMessage message;
   message.target = entry.address;
   //= rfc4861#7.2.2
-  //# 4861:ND-8 our link address goes along
+  //# 4861:ND-8 with our link address
   message.has_link_address = true;
   message.link_address = identity_.mac;
   bool const alone = entry.state == DiscoveryState::probe;

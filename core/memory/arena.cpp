@@ -1,4 +1,4 @@
-// Laying out the arena, with and without memory.
+// Layout of the arena, with and without memory.
 #include "core/memory/arena.hpp"
 
 #include <bit>

@@ -1,4 +1,4 @@
-// The arena: one block of memory in which everything of a stack lives, linked by indices.
+// The arena: one block of memory for the whole state of a stack, linked by indices.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace lockstep::memory {
 
-// A place in an array of the arena. Stored in place of pointers, so that a copy of the arena works.
+// A position in an array of the arena. Used instead of pointers, so that a copy of the arena works.
 using Index = std::uint32_t;
 inline constexpr Index nil = 0xffff'ffff;
 
-// The arena's first byte must be a multiple of this; every array in it begins at a multiple too.
+// The first byte of the arena and of every array in it is aligned to this.
 inline constexpr std::uint32_t arena_alignment = 64;
 
-// An array inside an arena: a transient handle, held outside of the arena and never stored in it.
-// It is as good as the arena is, and const means that the handle is constant, not the elements.
+// An array inside an arena: a temporary handle that is never stored in the arena. Valid as long as
+// the arena. A const handle still gives mutable elements.
 template <class T>
 class View {
  public:
@@ -39,37 +39,38 @@ class View {
   std::uint32_t count_ = 0;
 };
 
-// Hands out the arena from its begin to its end. The same code lays out twice: once without memory,
-// to learn how many bytes are needed, and once with it; so both always agree.
+// Allocates parts of the arena from its start. The same code runs twice, first without memory to
+// compute the size, then with it, so both always agree.
 class Layout {
  public:
-  // A number of bytes and where they may begin; `alignment` is a power of two, arena_alignment at
-  // most.
+  // A number of bytes and their alignment, a power of two of at most arena_alignment.
   struct Extent {
     std::uint64_t bytes;
     std::uint32_t alignment;
   };
 
-  // Only measures: the views that it returns must not be used.
+  // Measures only: the views that it returns must not be used.
   constexpr Layout() = default;
-  // Places into `arena`, which begins at a multiple of arena_alignment. CHECKs that it suffices.
+  // Allocates from `arena`, which must be aligned to arena_alignment. CHECKs that it is large
+  // enough.
   explicit Layout(std::span<std::byte> arena);
 
-  // The offset from the arena's begin of the next `extent`. Saturates, see bytes().
+  // The offset of the next `extent` from the start of the arena. Saturates, see bytes().
   std::uint64_t reserve(Extent extent);
 
-  // An array of `count` elements, neither constructed nor touched. T needs no destructor.
+  // An array of `count` elements, uninitialized. T must not need a destructor.
   template <class T>
   View<T> place(Count count) {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= arena_alignment);
     return View<T>(reinterpret_cast<T*>(place_bytes(std::uint64_t{count.value} * sizeof(T))),
                    count);
   }
-  // Raw bytes at a multiple of arena_alignment; null when only measuring.
+  // Raw bytes aligned to arena_alignment; null when only measuring.
   std::byte* place_bytes(std::uint64_t bytes);
 
   bool measures() const { return arena_.data() == nullptr; }
-  // What was laid out so far, rounded up to arena_alignment; 2^64 - 64 if it is that much or more.
+  // The bytes allocated so far, rounded up to arena_alignment; 2^64 - 64 if it is that much or
+  // more.
   std::uint64_t bytes() const;
 
  private:

@@ -1,4 +1,4 @@
-// The pool of equal data blocks that hold bytes beyond the turn in which they came.
+// The pool of equal-sized data blocks for bytes that are stored beyond a turn.
 #pragma once
 
 #include <bit>
@@ -10,19 +10,19 @@
 
 namespace lockstep::memory {
 
-// What its holder notes about a block; kept apart from the data so that chains stay in the cache.
+// What the holder of a block stores about it, separate from the data so that chains stay in cache.
 struct BlockMeta {
-  // The holder's chain; in a free block, the next free one.
+  // Next in the holder's chain; in a free block, the next free one.
   Index next = nil;
-  // The holder's own, any value but BlockMeta::free.
+  // For the holder: any value but BlockMeta::free.
   std::uint32_t number = 0;
 
-  // In `number`: nobody holds this block.
+  // In `number`: the block is free.
   static constexpr std::uint32_t free = 0xffff'ffff;
 };
 
-// The state of the pool, in the arena. Blocks ever taken minus blocks ever given are held by
-// somebody: what a checker of conservation compares with the chains that it can reach.
+// The state of the pool, in the arena. Blocks taken minus blocks given are in use: the conservation
+// check compares this with the chains that it can reach.
 struct BlocksState {
   std::uint64_t takes = 0;
   std::uint64_t gives = 0;
@@ -30,11 +30,11 @@ struct BlocksState {
   // Blocks from here on were never taken and never touched.
   std::uint32_t fresh = 0;
   std::uint32_t used = 0;
-  std::uint32_t written = 0;   // of these, how many hold bytes to send
-  std::uint32_t promised = 0;  // of those that are free, how many receiving may still come to need
+  std::uint32_t written = 0;   // of the used ones, how many hold data to send
+  std::uint32_t promised = 0;  // of the free ones, how many are promised to received data
 };
 
-// A handle on the pool. Everything costs O(1) and a few instructions.
+// A handle on the pool. Every function is O(1) and takes a few instructions.
 class Blocks {
  public:
   static constexpr std::uint32_t block_bytes_min = 64;
@@ -42,8 +42,8 @@ class Blocks {
 
   Blocks() = default;
 
-  // Takes the pool's place in `layout`; call start() before the first use. `block_bytes` is a
-  // power of two from block_bytes_min to block_bytes_max.
+  // Allocates the pool in `layout`; call start() before the first use. `block_bytes` is a power of
+  // two from block_bytes_min to block_bytes_max.
   static Blocks lay_out(Layout& layout, Count capacity, Bytes block_bytes) {
     CHECK(std::has_single_bit(block_bytes.count));
     CHECK(block_bytes.count >= block_bytes_min);
@@ -56,7 +56,7 @@ class Blocks {
     return blocks;
   }
 
-  // Makes every block free and fresh, and begins to count anew.
+  // Makes every block free and fresh and resets the counters.
   void start() { *state_ = BlocksState{}; }
 
   // A free block with next == nil and number == 0, or nil. Its bytes are undefined.
@@ -76,7 +76,7 @@ class Blocks {
     return index;
   }
 
-  // The block must be held. The last one given is the next one taken: it is still in the cache.
+  // Returns a block, which must be in use. It is the next one taken, because it is still in cache.
   void give(Index index) {
     BlockMeta& own = meta_[index];
     CHECK(own.number != BlockMeta::free);
@@ -97,26 +97,26 @@ class Blocks {
   std::uint32_t capacity() const { return meta_.count(); }
   std::uint32_t used() const { return state_->used; }
   std::uint32_t available() const { return capacity() - used(); }
-  // How many hold bytes to send, and how many hold received ones.
+  // How many blocks hold data to send, and how many hold received data.
   std::uint32_t written() const { return state_->written; }
   std::uint32_t received() const { return used() - written(); }
   void note_written() { ++state_->written; }
   void note_unwritten() { --state_->written; }
-  // What is on loan, and may have to be kept, has the promise of `count` blocks: at most
-  // room_to_receive(). They stay free, but are no room for others.
+  // Promises `count` blocks, at most room_to_receive(), to lent data that may have to be stored.
+  // They stay free but are not available to others.
   void promise(Count count) { state_->promised += count.value; }
-  // The promise is not needed any more, or the blocks are taken now.
+  // Ends a promise: it is no longer needed, or the blocks were taken.
   void release(Count count) { state_->promised -= count.value; }
   std::uint32_t promised() const { return state_->promised; }
-  // So many blocks are for either use alone: what is received cannot take those of writing, nor
-  // the other way round. Set once, before the first use; without it, all are for both.
+  // Reserves blocks for writing and for receiving; neither use can take the blocks of the other.
+  // Call it once, before the first use; without it all blocks serve both.
   void keep(Count for_writing, Count for_receiving) {
     kept_for_writing_ = for_writing.value;
     kept_for_receiving_ = for_receiving.value;
   }
   std::uint32_t room_to_receive() const { return beyond({kept_for_writing_, written()}); }
   std::uint32_t room_to_write() const { return beyond({kept_for_receiving_, received()}); }
-  // The most that were ever held at once; blocks from here on were never touched.
+  // The most that were ever in use at once; blocks from here on were never touched.
   std::uint32_t high_water() const { return state_->fresh; }
   std::uint64_t takes() const { return state_->takes; }
   std::uint64_t gives() const { return state_->gives; }
@@ -126,7 +126,7 @@ class Blocks {
     std::uint32_t kept = 0;
     std::uint32_t held = 0;
   };
-  // What is available less what is kept for the other use and not in its hands yet.
+  // Available blocks minus the unused part of the other use's reservation.
   std::uint32_t beyond(Share other) const {
     std::uint32_t const owed = other.kept > other.held ? other.kept - other.held : 0;
     std::uint32_t const free = available() - state_->promised;

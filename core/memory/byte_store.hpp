@@ -1,4 +1,4 @@
-// The two views over the block pool that a connection uses: one to receive, one to send.
+// The two stores over the block pool that a connection uses: one to receive, one to send.
 #pragma once
 
 #include "core/memory/receive_store.hpp"

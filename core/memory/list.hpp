@@ -1,4 +1,4 @@
-// Doubly linked lists of the elements of one array: the links lie inside of the elements.
+// Doubly linked lists of the elements of one array; the links are inside the elements.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace lockstep::memory {
 
-// In place of a neighbour: the element is in no list.
+// In a link instead of an index: the element is in no list.
 inline constexpr Index unlinked = nil - 1;
 
-// An element's place in one list. Both are `unlinked` outside of it, `nil` at its ends.
+// An element's position in one list. Both are `unlinked` outside a list, `nil` at its ends.
 struct Link {
   Index previous = unlinked;
   Index next = unlinked;
@@ -23,9 +23,9 @@ struct ListHead {
   std::uint32_t count = 0;
 };
 
-// A handle that joins a head with its elements; `link` is the member that it uses:
+// A handle that combines a head with its elements; `link` is the member to use:
 //   List<Connection, &Connection::ready>(state.ready, connections.view()).push_back(index);
-// Every function but sound() costs O(1).
+// Every function except sound() is O(1).
 template <class T, Link T::* link>
 class List {
  public:
@@ -35,10 +35,10 @@ class List {
   std::uint32_t count() const { return head_->count; }
   Index first() const { return head_->first; }
   Index last() const { return head_->last; }
-  // nil behind the last and before the first. The element must be in this list.
+  // nil at the ends. The element must be in this list.
   Index next(Index index) const { return at(index).next; }
   Index previous(Index index) const { return at(index).previous; }
-  // Whether the element is in a list by this link, be it this one or another one.
+  // Whether the element is in a list by this link, this one or another.
   bool linked(Index index) const { return at(index).next != unlinked; }
 
   // The element must not be linked.
@@ -61,7 +61,7 @@ class List {
     ++head_->count;
   }
 
-  // `index` gets its place behind `before`, which is in this list. It must not be linked.
+  // Inserts `index`, which must not be linked, after `before`, which is in this list.
   void insert_after(Index before, Index index) {
     Link& own = at(index);
     CHECK(own.next == unlinked);
@@ -82,7 +82,7 @@ class List {
     --head_->count;
   }
 
-  // The first element, no longer linked; nil if there is none.
+  // Removes and returns the first element; nil if there is none.
   Index pop_front() {
     Index const index = head_->first;
     if (index != nil) {
@@ -96,7 +96,7 @@ class List {
     return index;
   }
 
-  // Whether links and count agree in both directions. For tests and checkers: O(count).
+  // Whether links and count are consistent in both directions. For tests and checks: O(count).
   bool sound() const {
     Index before = nil;
     Index index = head_->first;

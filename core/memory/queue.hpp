@@ -1,4 +1,4 @@
-// A bounded first-in first-out ring.
+// A bounded first-in first-out ring buffer.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct QueueState {
   std::uint32_t count = 0;
 };
 
-// A handle on the ring. All is O(1).
+// A handle on the ring. Every function is O(1).
 template <class T>
 class Queue {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -22,7 +22,7 @@ class Queue {
  public:
   Queue() = default;
 
-  // Takes the ring's place in `layout`; call start() before the first use.
+  // Allocates the ring in `layout`; call start() before the first use.
   static Queue lay_out(Layout& layout, Count capacity) {
     CHECK(capacity.value <= nil / 2);
     Queue queue;
@@ -39,7 +39,7 @@ class Queue {
   std::uint32_t count() const { return state_->count; }
   std::uint32_t capacity() const { return items_.count(); }
 
-  // Appends; false, and nothing happens, when the ring is full.
+  // Appends; returns false and changes nothing if the ring is full.
   [[nodiscard]] bool push_back(const T& item) {
     if (full()) {
       return false;
@@ -49,9 +49,9 @@ class Queue {
     return true;
   }
 
-  // The ring must not be empty. Valid until popped.
+  // The ring must not be empty. Valid until it is popped.
   T& front() const { return (*this)[0]; }
-  // The element `behind` places behind the front, which must be there.
+  // The element `behind` positions behind the front, which must exist.
   T& operator[](std::uint32_t behind) const {
     CHECK(behind < state_->count);
     return items_[wrapped(state_->first + behind)];

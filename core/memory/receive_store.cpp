@@ -6,7 +6,7 @@
 namespace lockstep::memory {
 namespace {
 
-// The position of the first byte of the block that holds `position`.
+// The position of the first byte of the block that contains `position`.
 Sequence base_of(const Blocks& blocks, Sequence position) {
   return {position.value >> blocks.block_shift() << blocks.block_shift()};
 }
@@ -27,7 +27,7 @@ Index ReceiveStore::floor(const Blocks& blocks, Sequence base, Index hint) const
   }
   Index block = hint != nil && base_of_block(blocks, hint).at_or_before(base) ? hint : head;
   Index next = blocks.meta(block).next;
-  // The tail lies behind `base`, so the chain does not end before the search does.
+  // The tail is behind `base`, so the search ends before the chain does.
   while (base_of_block(blocks, next).at_or_before(base)) {
     block = next;
     next = blocks.meta(block).next;
@@ -71,7 +71,7 @@ bool ReceiveStore::reserve(Blocks& blocks, Sequence position, Bytes length) {
     return true;
   }
   CHECK(length.count <= 0x7fff'ffff);
-  // What is missing is only counted when there might not be enough of it.
+  // Missing blocks are counted only if there might be too few.
   std::uint32_t const touched = blocks_touched(blocks, position, length);
   std::uint32_t const room = blocks.room_to_receive();
   if (touched > room && blocks_missing(blocks, position, length).value > room) {

@@ -1,4 +1,4 @@
-// Memory of the application, lent to the stack and named by region and offset.
+// Memory of the application that is lent to the stack, identified by region and offset.
 #pragma once
 
 #include <compare>
@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// The name of memory that the application has bound; the bytes lie outside of the arena.
+// Identifies memory that the application has bound; the bytes are outside the arena.
 struct RegionId {
   std::uint32_t value = 0;
   constexpr auto operator<=>(const RegionId&) const = default;

@@ -1,4 +1,4 @@
-// Appending and dropping the bytes to send.
+// Appending and dropping bytes to send.
 #include "core/memory/send_store.hpp"
 
 #include <cstring>
@@ -9,7 +9,7 @@ using send::length_of;
 using send::position_before;
 using Place = SendStore::Place;
 
-// Makes room in a block behind the last byte; returns the piece, or nil if a pool is empty.
+// Makes space in a block after the last byte; returns the piece, or nil if a pool is empty.
 Index SendStore::open_block(BytePools& pools) {
   bool const extends = tail != nil && pools.pieces[tail].kind == SourceKind::bytes &&
                        !pools.pieces[tail].ends_record;
@@ -148,7 +148,7 @@ void SendStore::drop_front(BytePools& pools, Bytes count) {
     older = Place{};
     return;
   }
-  // What begins before the front is gone or is the front's own place, which is known anyway.
+  // A hint before the front is stale or is the front itself, which needs no hint.
   Place const first{.start = front};
   for (Place* hint : {&newest, &older}) {
     if (hint->piece != nil && position_before(*hint, first)) {

@@ -1,4 +1,4 @@
-// Bytes to send until they are acknowledged: copied ones in blocks, lent ones by reference.
+// Bytes to send, until acknowledged: copied ones in blocks, lent ones by reference.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,30 @@ namespace lockstep::memory {
 
 enum class SourceKind : std::uint8_t { bytes, loan };
 
-// A run of bytes of one kind in the stream; never empty.
+// A run of bytes of the same kind in the stream; never empty.
 struct Piece {
-  // bytes: where in the first block it begins; loan: where in the region.
+  // bytes: the start in the first block; loan: the offset in the region.
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
   Index next = nil;
   // bytes: the chain of blocks.
   Index first_block = nil;
   Index last_block = nil;
-  // bytes: how much of the last block is filled; loan: the region.
+  // bytes: the filled octets of the last block; loan: the region.
   std::uint32_t fill = 0;
   RegionId region{};
   SourceKind kind = SourceKind::bytes;
-  bool ends_record = false;  // nothing is ever appended to it
+  bool ends_record = false;  // nothing more is appended to it
 };
 
-// The pools from which send stores live, shared by all of them.
+// The pools that all send stores share.
 struct BytePools {
   Blocks blocks;
   Slots<Piece> pieces;
 };
 
-// Where to copy payload from: for `bytes` the span (`length` bytes, valid until they are dropped);
-// for `loan` the place in a region, and the span is empty.
+// Where to copy payload from. `bytes`: the span (`length` bytes, valid until they are dropped);
+// `loan`: an offset in a region, and the span is empty.
 struct Source {
   std::span<const std::byte> bytes;
   std::uint64_t offset = 0;
@@ -54,49 +54,49 @@ struct Loan {
 
 class SendCursor;
 
-// A first-in first-out run of bytes, its front the first unacknowledged one.
+// A first-in first-out sequence of bytes; the front is the first unacknowledged byte.
 //
-// A plain value, part of a connection; it holds blocks and pieces of the pools until clear(). Pass
-// the same pools always. It holds at most length_max bytes.
+// A plain value, part of a connection; it holds blocks and pieces of the pools until clear().
+// Always pass the same pools. It holds at most length_max bytes.
 struct SendStore {
   static constexpr std::uint32_t length_max = 0x7fff'ffff;
 
-  // Copies as much of `bytes` as blocks and pieces suffice for, filling the last block first, and
-  // returns how much that was. O(blocks taken).
+  // Copies as much of `bytes` as fits into the available blocks and pieces, filling the last block
+  // first, and returns how much. O(blocks taken).
   [[nodiscard]] Bytes append(BytePools& pools, std::span<const std::byte> bytes);
 
-  // Appends a loan without copying, joined to the last one where it continues it. Returns what was
-  // taken: all of it, or what length_max leaves, or nothing if there is no piece.
+  // Appends a loan without copying, merged with the previous one if contiguous. Returns how much
+  // was accepted: all, or as much as length_max leaves, or nothing if no piece is free.
   [[nodiscard]] Bytes append_loan(BytePools& pools, const Loan& loan);
 
-  // The last byte ends a record, if there is any: what is appended from here on has pieces, and so
-  // blocks, of its own. O(1).
+  // Marks the last byte, if any, as the end of a record: later data gets new pieces, and so new
+  // blocks. O(1).
   void end_record(BytePools& pools);
 
-  // How many bytes of the range, which begins with one that is held, come before the next record
-  // end that has bytes behind it: all of them, if there is none. Finds its place as walk() does.
+  // How many bytes of the range, whose first byte must be in the store, precede the next record end
+  // with data behind it; the whole range if there is none. Searches as walk() does.
   struct Range {
     Bytes from;
     Bytes limit;
   };
   Bytes within_record(const BytePools& pools, Range range) const;
 
-  // Acknowledged: forgets `count` bytes, at most length(), and gives back what held only them.
+  // Removes `count` acknowledged bytes, at most length(), and releases what held only them.
   void drop_front(BytePools& pools, Bytes count);
 
-  // The sources of at most `limit` bytes from `from` bytes behind the front; both may reach beyond
-  // the end. O(1) where the last walk ended (the last one of new bytes and the last one of older
-  // ones are remembered) and at the front; else a step for each block or loan that is passed.
+  // The sources of at most `limit` bytes starting `from` bytes behind the front; both may exceed
+  // the end. O(1) at the front and where the last walk ended (one position each is remembered for
+  // new and for older bytes); otherwise one step per block or loan passed.
   SendCursor walk(const BytePools& pools, Range range);
 
-  // The bytes of the range, if all of them are held and lie in the first block: a short message
-  // needs no walk. Else empty.
+  // The bytes of the range if all of them are in the first block, so that a short message needs no
+  // walk; otherwise empty.
   std::span<const std::byte> in_first_block(const BytePools& pools, Range range) const;
 
-  // Gives everything back.
+  // Releases everything.
   void clear(BytePools& pools);
 
-  // How many bytes can be appended without another block.
+  // How many bytes can be appended without a new block.
   Bytes room_in_last(const BytePools& pools) const {
     bool const extends = tail != nil && pools.pieces[tail].kind == SourceKind::bytes &&
                          !pools.pieces[tail].ends_record;
@@ -106,22 +106,22 @@ struct SendStore {
   Bytes length() const { return {held}; }
   bool empty() const { return held == 0; }
 
-  // A block of a piece of bytes, or a whole loan, and the position of its first byte that is held.
+  // A block of copied bytes, or a whole loan, and the position of its first byte in the store.
   struct Place {
     Index piece = nil;
     Index block = nil;
     std::uint32_t start = 0;
   };
 
-  // The chain of pieces, both nil when it is empty.
+  // The chain of pieces; both nil if it is empty.
   Index head = nil;
   Index tail = nil;
-  // Positions count appended bytes modulo 2^32; this is the front's.
+  // Positions count appended bytes modulo 2^32; this is the position of the front.
   std::uint32_t front = 0;
   std::uint32_t held = 0;
-  // How many record ends are held: bytes on both sides of one are no one run.
+  // How many record ends are stored; a run never contains bytes from both sides of one.
   std::uint32_t record_ends = 0;
-  // Where walks ended; no piece if unknown. They only ever make a search shorter.
+  // Where walks ended; no piece if unknown. They only shorten searches.
   Place newest;
   Place older;
 
@@ -132,12 +132,12 @@ struct SendStore {
   void remember(const Place& place);
 };
 
-// Yields the sources of a range one by one. Use it up before the store changes.
+// Yields the sources of a range one by one. Must be finished before the store changes.
 class SendCursor {
  public:
-  // The next source, each of them as long as it can be; false when the range is used up.
+  // The next source, as long as possible; false at the end of the range.
   [[nodiscard]] bool next(Source& out);
-  // The bytes that are still to come.
+  // The bytes not yet returned.
   Bytes left() const { return {left_}; }
 
  private:
@@ -149,20 +149,20 @@ class SendCursor {
   std::uint32_t left_ = 0;
 };
 
-// Below is what runs for each segment that is sent.
+// The code below runs for each segment that is sent.
 namespace send {
 
-// a before b, around the circle of positions.
+// Whether a is before b, modulo 2^32.
 inline bool position_before(const SendStore::Place& a, const SendStore::Place& b) {
   return static_cast<std::int32_t>(a.start - b.start) < 0;
 }
 
-// Where in its block or region the place begins.
+// The offset of the place in its block or region.
 inline std::uint64_t offset_of(const Piece& piece, Index block) {
   return block == piece.first_block ? piece.offset : 0;
 }
 
-// How many bytes of the piece the block holds; of a loan, all.
+// How many bytes of the piece are in the block; for a loan, all.
 inline std::uint32_t length_of(const BytePools& pools, const Piece& piece, Index block) {
   if (piece.kind == SourceKind::loan) {
     return piece.length;
@@ -176,7 +176,7 @@ inline std::uint32_t length_of(const BytePools& pools, const SendStore::Place& p
   return length_of(pools, pools.pieces[place.piece], place.block);
 }
 
-// The place behind this one; it has no piece if this is the last one.
+// The next place; without a piece if this is the last one.
 inline SendStore::Place following(const BytePools& pools, const SendStore::Place& place) {
   const Piece& piece = pools.pieces[place.piece];
   std::uint32_t const start = place.start + length_of(pools, place);
@@ -189,7 +189,7 @@ inline SendStore::Place following(const BytePools& pools, const SendStore::Place
 
 }  // namespace send
 
-// The place that holds the byte at `position`, which is held.
+// The place of the byte at `position`, which must be in the store.
 inline SendStore::Place SendStore::find(const BytePools& pools, std::uint32_t position) const {
   Place const wanted{.start = position};
   Place place = newest;

@@ -1,4 +1,4 @@
-// A fixed pool of equal things, taken and given back by index, last given first taken.
+// A fixed pool of equal objects, taken and given by index; last given, first taken.
 #pragma once
 
 #include <concepts>
@@ -12,24 +12,24 @@ namespace lockstep::memory {
 // The state of a pool, in the arena.
 struct SlotsState {
   Index free_head = nil;
-  // Slots from here on were never taken and their memory was never touched. As a fresh slot is
-  // taken only when none was given back, this is also the most that were ever taken at once.
+  // Slots from here on were never taken and their memory never touched. A fresh slot is only taken
+  // if no free one is left, so this is also the highest number ever in use at once.
   std::uint32_t fresh = 0;
   std::uint32_t used = 0;
 };
 
-// A thing with a generation, which is odd while it is in use, and with a place for the index of the
-// next free one while it is not.
+// A type with a generation, which is odd while the object is in use, and with storage for the index
+// of the next free one while it is not.
 template <class T>
 concept HasGeneration = requires(T& thing) {
   { thing.generation } -> std::same_as<std::uint32_t&>;
   { T::next_free(thing) } -> std::same_as<Index&>;
 };
 
-// A handle on the pool. Everything costs O(1) and a few instructions; nothing touches slots that
-// were never taken, so a pool of 100,000s is there at once. The pool keeps an index beside each of
-// its things; of those with a generation it keeps it inside of them, and the generation counts how
-// often a slot was taken and given.
+// A handle on the pool. Every function is O(1) and takes a few instructions; slots never taken are
+// not touched, so even a large pool starts instantly. The pool keeps one index per object: inside
+// objects that have a generation, otherwise beside them. The generation counts how often a slot was
+// taken and given.
 template <class T>
 class Slots {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -38,7 +38,7 @@ class Slots {
  public:
   Slots() = default;
 
-  // Takes the pool's place in `layout`; call start() before the first use.
+  // Allocates the pool in `layout`; call start() before the first use.
   static Slots lay_out(Layout& layout, Count capacity) {
     CHECK(capacity.value < in_use);
     Slots slots;
@@ -53,8 +53,7 @@ class Slots {
   // Makes every slot free and fresh.
   void start() { *state_ = SlotsState{}; }
 
-  // A free slot, or nil. On its first use a slot is T{}; afterwards it holds what its last user
-  // left.
+  // A free slot, or nil. On first use it is T{}; later it holds what its last user left.
   Index take() {
     Index const index = state_->free_head;
     if (index == nil) [[unlikely]] {
@@ -66,7 +65,7 @@ class Slots {
     return index;
   }
 
-  // The slot must be in use; its content stays as it is.
+  // Returns a slot, which must be in use; its content is not changed.
   void give(Index index) {
     CHECK(taken(index));
     if constexpr (inside) {
@@ -81,10 +80,10 @@ class Slots {
   T& operator[](Index index) const { return items_[index]; }
   View<T> view() const { return items_; }
 
-  // The slot, if it is in use; null for any index that is free, fresh or beyond the pool.
+  // The slot if it is in use; null for an index that is free, fresh or out of range.
   T* find(Index index) const { return taken(index) ? items_.data() + index : nullptr; }
 
-  // False for any index that is free, fresh or beyond the pool.
+  // False for an index that is free, fresh or out of range.
   bool taken(Index index) const {
     if constexpr (inside) {
       return index < state_->fresh && (items_.data()[index].generation & 1) != 0;
@@ -100,7 +99,7 @@ class Slots {
   std::uint32_t high_water() const { return state_->fresh; }
 
  private:
-  // In the `next_` of a slot that somebody holds.
+  // Value in `next_` of a slot in use.
   static constexpr Index in_use = nil - 1;
 
   Index& next(Index index) const {
@@ -110,7 +109,7 @@ class Slots {
       return next_.data()[index];
     }
   }
-  // From here on it is taken.
+  // Marks a slot as in use.
   void mark(Index index) {
     if constexpr (inside) {
       ++items_.data()[index].generation;
@@ -132,7 +131,7 @@ class Slots {
   }
 
   SlotsState* state_ = nullptr;
-  View<Index> next_;  // not `inside`
+  View<Index> next_;  // only if not `inside`
   View<T> items_;
 };
 

@@ -35,7 +35,7 @@ Index TimerWheel::find_due(Instant now) {
   }
 }
 
-// Moves the timers of the earliest slot to lower levels, which are empty, in their order.
+// Moves the timers of the earliest slot to lower levels, which are empty, keeping their order.
 [[gnu::cold]] void TimerWheel::cascade(std::uint32_t place) {
   Index node = slots_[place].first;
   state_->reached_ns = slots_[place].earliest_ns;
@@ -48,7 +48,7 @@ Index TimerWheel::find_due(Instant now) {
   }
 }
 
-// Sorted by (due, insertion), searched from the end: what is set for the past is seldom far in it.
+// Sorted by (due, insertion), searched from the end: a timer set for the past is rarely far back.
 [[gnu::cold]] void TimerWheel::link_overdue(Index node) {
   TimerNode& own = nodes_[node];
   WheelState::Slot& list = slots_[WheelState::overdue];

@@ -1,4 +1,4 @@
-// Timers: a hierarchical wheel that keeps exact instants and orders them by (due, insertion).
+// Timers: a hierarchical wheel with exact instants, ordered by (due, insertion).
 #pragma once
 
 #include <array>
@@ -10,13 +10,13 @@
 
 namespace lockstep::memory {
 
-// Whom a timer belongs to: it is the timer's number. Who shares out the wheel's capacity knows
-// which numbers are whose.
+// The owner of a timer, which is the timer's number. The code that divides the wheel's capacity
+// assigns the numbers.
 struct TimerOwner {
   std::uint32_t value = 0;
 };
 
-// One timer. Which slot of the wheel it hangs in lies in an array of its own, as two octets.
+// One timer. Its slot in the wheel is stored in a separate array, in two octets.
 struct TimerNode {
   std::uint64_t due_ns;
   Index previous;
@@ -24,41 +24,41 @@ struct TimerNode {
 };
 static_assert(sizeof(TimerNode) == 16);
 
-// The wheel sees an instant as eleven digits of six bits. A timer hangs at the level of the highest
-// digit in which it differs from `reached_ns`, in the slot of that digit. So every timer of a level
-// is due before every timer of a higher one, slot 0 of level 0 means one exact instant, and moving
-// a timer down (once a level at most) keeps the order in which equal ones were set. A timer that is
-// set for an instant before `reached_ns` waits in the overdue list, which is sorted.
+// The wheel treats an instant as eleven digits of six bits. A timer is placed at the level of the
+// highest digit in which it differs from `reached_ns`, in the slot of that digit. So every timer of
+// a level is due before those of higher levels, slot 0 of level 0 is one exact instant, and moving
+// a timer down (at most once per level) keeps the order of equal ones. A timer set for an instant
+// before `reached_ns` goes into the overdue list, which is sorted.
 struct WheelState {
   static constexpr std::uint32_t levels = 11;
   static constexpr std::uint32_t digit_bits = 6;
   static constexpr std::uint32_t slots_per_level = 1 << digit_bits;
   static constexpr std::uint32_t overdue = levels * slots_per_level;
-  static constexpr std::uint16_t unset = 0xffff;  // the place of a timer that hangs nowhere
+  static constexpr std::uint16_t unset = 0xffff;  // the place of a timer that is not set
 
   struct Slot {
-    // Not later than the earliest timer of this list; exactly it unless that one was taken away.
+    // Not later than the earliest timer of this list; exact unless that one was cancelled.
     std::uint64_t earliest_ns;
     Index first;
     Index last;
   };
 
-  // No timer that is not overdue is due before this.
+  // No timer outside the overdue list is due before this.
   std::uint64_t reached_ns = 0;
   std::uint32_t armed = 0;
-  // Which levels, and which slots of each, have a timer. Lists without one are never read.
+  // Which levels, and which slots of each, have timers. Lists without timers are never read.
   std::uint32_t level_bits = 0;
   bool any_overdue = false;
   std::array<std::uint64_t, levels> slot_bits{};
 };
 
-// A handle on the wheel. Costs are O(1) where nothing else is said: no timer costs anything while
-// it waits, and a jump of the clock costs the timers that it passes, not the time.
+// A handle on the wheel. Functions are O(1) unless noted: a waiting timer costs nothing, and the
+// cost of a clock jump depends on the timers passed, not on the time.
 class TimerWheel {
  public:
   TimerWheel() = default;
 
-  // Takes the place for at most `capacity` timers in `layout`; call start() before the first use.
+  // Allocates at most `capacity` timers in `layout`; call start() before the first use.
   static TimerWheel lay_out(Layout& layout, Count capacity) {
     TimerWheel wheel;
     wheel.state_ = layout.place<WheelState>(Count{1}).data();
@@ -68,18 +68,18 @@ class TimerWheel {
     return wheel;
   }
 
-  // Forgets all timers: each must be opened anew. The clock begins at the origin; it finds out the
-  // time from pop_due.
+  // Discards all timers: each must be opened again. The clock starts at the origin and follows
+  // pop_due().
   void start() { *state_ = WheelState{}; }
 
-  // The owner's timer, not set. It must not be set now; before its first use it must be opened.
+  // The owner's timer, not set. Call it before the first use, and not while the timer is set.
   Index open(TimerOwner owner) {
     places_[owner.value] = WheelState::unset;
     return owner.value;
   }
 
-  // Sets the timer, or moves it: it now comes behind all that are due at the same instant. An
-  // instant in the past is due at once; `never` is the same as cancel.
+  // Sets or moves the timer, behind all timers that are due at the same instant. An instant in the
+  // past is due at once; `never` cancels.
   void set(Index node, Instant due) {
     cancel(node);
     if (!due.is_never()) {
@@ -89,7 +89,7 @@ class TimerWheel {
     }
   }
 
-  // Nothing happens if the timer is not set.
+  // No effect if the timer is not set.
   void cancel(Index node) {
     if (is_set(node)) {
       unlink(node);
@@ -97,8 +97,8 @@ class TimerWheel {
     }
   }
 
-  // When pop_due must be called next: never if no timer is set; never late. Exact while the
-  // earliest timers stay set, else perhaps early (pop_due then corrects it).
+  // When pop_due() must be called next: never if no timer is set; never too late. Exact unless the
+  // earliest timers were cancelled, then perhaps too early (pop_due() corrects it).
   Instant deadline() const {
     if (state_->any_overdue) [[unlikely]] {
       return {nodes_[slots_[WheelState::overdue].first].due_ns};
@@ -106,8 +106,8 @@ class TimerWheel {
     return state_->level_bits == 0 ? Instant::never() : Instant{slots_[front()].earliest_ns};
   }
 
-  // Takes out the timer that is first by (due, insertion), if it is due at or before `now`; nil if
-  // there is none. Amortized O(1): a timer moves down at most once a level on its way.
+  // Removes and returns the timer that is first by (due, insertion) if it is due by `now`; nil if
+  // there is none. Amortized O(1): a timer moves down at most once per level.
   Index pop_due(Instant now) {
     if (state_->any_overdue) [[unlikely]] {
       return find_due(now);
@@ -130,22 +130,22 @@ class TimerWheel {
     return is_set(node) ? Instant{nodes_.data()[node].due_ns} : Instant::never();
   }
 
-  // How many timers are set, and how many there are.
+  // How many timers are set, and the capacity.
   std::uint32_t size() const { return state_->armed; }
   std::uint32_t capacity() const { return nodes_.count(); }
 
-  // Whether all lists, bits and bounds agree. For tests and checkers: O(timers).
+  // Whether all lists, bits and bounds are consistent. For tests and checks: O(timers).
   bool sound() const;
 
  private:
-  // The place of the list that holds the earliest timer. Only when level_bits is not 0.
+  // The place of the list with the earliest timer. Only if level_bits is not 0.
   std::uint32_t front() const {
     auto const level = static_cast<std::uint32_t>(std::countr_zero(state_->level_bits));
     return level * WheelState::slots_per_level +
            static_cast<std::uint32_t>(std::countr_zero(state_->slot_bits[level]));
   }
 
-  // Where a timer hangs that is due at `due_ns`, which is not before reached_ns.
+  // The place for a timer due at `due_ns`, which is not before reached_ns.
   std::uint32_t place_of(std::uint64_t due_ns) const {
     auto const highest_bit =
         static_cast<std::uint32_t>(std::bit_width((due_ns ^ state_->reached_ns) | 1)) - 1;
@@ -208,8 +208,8 @@ class TimerWheel {
   }
 
   void link_overdue(Index node);
-  // Nothing is due yet: follows the clock as far as every timer may stay where it hangs, which is
-  // up to the first instant of `place`, the earliest slot.
+  // Nothing is due yet: advances `reached_ns` as far as no timer has to move, up to the first
+  // instant of `place`, the earliest slot.
   void reach(Instant now, std::uint32_t place) {
     std::uint32_t const shift = place / WheelState::slots_per_level * WheelState::digit_bits;
     if (now.ns > state_->reached_ns && now.ns >> shift < slots_[place].earliest_ns >> shift) {

@@ -1,4 +1,4 @@
-// Profiles, and what can be wrong with a configuration.
+// Profiles, and validation of configurations.
 #include "core/stack/config.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::string_view fault_of_own_addresses(const Config& config) {
       }
     }
     //= rfc8200#5
-    //# 8200:V6-23 every link of IPv6 carries 1280 octets
+    //# 8200:V6-23 every IPv6 link carries at least 1280 octets
     if (v6 && config.mtu.count < wire::ipv6_mtu_least) {
       return "mtu_bytes: IPv6 needs 1280 or more";
     }
@@ -98,7 +98,7 @@ std::string_view fault_of_link(const Config& config) {
   return {};
 }
 
-// Last of all, as what is read from a file has no keys yet.
+// Checked last, because a configuration read from a file has no keys yet.
 std::string_view fault_of_keys(const Config& config) {
   tcp::Config const& tcp = config.tcp;
   if (tcp.table_key.is_zero()) {
@@ -235,7 +235,7 @@ Config profile_freebsd() {
 
 void set_mtu(Config& config, Bytes mtu) {
   //= rfc9293#3.7.1
-  //# 9293:P-MSS-VALUE, 9293:MUST-67 the MTU less the fixed IP and TCP headers
+  //# 9293:P-MSS-VALUE, 9293:MUST-67 the MTU minus the fixed IP and TCP headers
   config.mtu = mtu;
   config.tcp.mss = mtu - Bytes{40};
 }

@@ -1,4 +1,4 @@
-// What can be seen of a stack without changing it: inspection, fingerprints, snapshots.
+// Inspection of a stack without changing it: field values, fingerprints, snapshots.
 #include <cstring>
 
 #include "core/stack/body.hpp"
@@ -24,8 +24,8 @@ std::uint64_t number_of(Mac mac) {
   return number;
 }
 
-// Configurations that lay the arena out differently, or mean something else by what lies in it,
-// must not be mixed up.
+// Distinguishes configurations for which the arena has a different layout or its content a
+// different meaning.
 std::uint64_t config_print(const Stack::Body& b) {
   Fingerprint print;
   print.add(b.state.size());
@@ -64,7 +64,7 @@ std::uint64_t config_print(const Stack::Body& b) {
   return print.value();
 }
 
-// What belongs to no record: the limits, replies on their way, and the order of service.
+// State outside of records: rate limits, queued replies, and the order of service.
 void visit_shared(const Stack::Body& b, tcp::FieldSink& sink) {
   tcp::Engine const& e = b.engine;
   Instant const now = e.state->now;
@@ -128,7 +128,8 @@ std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
     sink.origin = origin;
     return sink;
   };
-  // Records are added up, so that in the canonical print their order makes no difference.
+  // The sum of the records' hashes, so that their order makes no difference in the canonical
+  // fingerprint.
   for (tcp::Index at = 0; at < e.connections.high_water(); ++at) {
     if (e.connections.taken(at)) {
       tcp::FieldSink sink = fresh();
@@ -160,14 +161,14 @@ std::uint64_t print_of(Stack::Body& b, bool canonical, Instant origin) {
   tcp::FieldSink sink = fresh();
   sink.add(total);
   visit_shared(b, sink);
-  // Within the quiet time it matters when the stack was born.
+  // Within the quiet time the time of boot matters.
   sink.add(e.state->started ? 1 : 0);
   sink.add(tcp::in_quiet_time(e) ? e.state->booted : Instant::never());
   if (!canonical) {
     sink.add(e.state->now);
     sink.add(e.state->booted);
     sink.add(e.state->ports_drawn);
-    // It may be set for an entry that is gone already.
+    // The timer may be set for a record that no longer exists.
     bool const caches = e.config.syn_cache_max.value != 0;
     sink.add(caches ? e.wheel.due(e.half_open_timer()) : Instant{});
     sink.add(e.pools.blocks.used());

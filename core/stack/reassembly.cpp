@@ -1,4 +1,4 @@
-// Fragments at the seam: taken in, answered where they cannot be, and read once they are whole.
+// Fragments in the stack: reassembly, ICMPv6 errors, and processing of complete datagrams.
 #include "core/stack/body.hpp"
 #include "core/tcp/calls.hpp"
 #include "core/tcp/path.hpp"
@@ -6,10 +6,10 @@
 namespace lockstep {
 namespace {
 
-// What a fragment of IPv6 that cannot be is answered with.
+// The ICMPv6 error for an invalid IPv6 fragment.
 //= rfc8200#4.5
-//# 8200:V6-14 a length that is no multiple of eight: the payload length is pointed at
-//# 8200:V6-15 an end beyond 65,535: the fragment offset is
+//# 8200:V6-14 length not a multiple of eight: points at the payload length
+//# 8200:V6-15 end beyond 65,535: points at the fragment offset
 internet::Icmp6ErrorToSend complaint_about(const wire::Ipv6Packet& packet) {
   constexpr std::uint32_t payload_length_at = 4;
   std::size_t const data = packet.bytes.size() - packet.fragment_at - wire::ipv6_fragment_bytes;
@@ -20,7 +20,7 @@ internet::Icmp6ErrorToSend complaint_about(const wire::Ipv6Packet& packet) {
 
 }  // namespace
 
-// Drop::none: the fragment waits for others, or frame is now what all of them make.
+// Returns Drop::none if the fragment was stored, or if `frame` now holds the complete datagram.
 Drop Stack::Body::reassemble(Parsed& frame) {
   bool const six = !frame.ip.packet.header.source.is_v4();
   if (six && !is_usable(frame.ip.local_address)) {
@@ -30,7 +30,8 @@ Drop Stack::Body::reassemble(Parsed& frame) {
   internet::FragmentArrival const arrival =
       six ? internet::fragment_of(frame.six) : internet::fragment_of(frame.ip.packet);
   Drop const drop = fragments.take(arrival, engine.state->now, whole);
-  bool const answers = config.tcp.shard.value == 0;  // each shard has this fragment
+  bool const answers =
+      config.tcp.shard.value == 0;  // every shard has this fragment; only shard 0 answers
   if (drop == Drop::ip_fragment_malformed && six && answers) {
     send_icmp6_error(frame, complaint_about(frame.six));
   }
@@ -43,7 +44,7 @@ Drop Stack::Body::reassemble(Parsed& frame) {
   if (six) {
     parse_ip6(whole, to_group, Checksum::unknown, frame);
     //= rfc6980#5
-    //# 6980:NDF-2 that it came in fragments is not forgotten
+    //# 6980:NDF-2 the packet stays marked as fragmented
     frame.six.has_fragment = true;
   } else {
     parse_ip(whole, to_group, Checksum::unknown, frame);
@@ -52,7 +53,7 @@ Drop Stack::Body::reassemble(Parsed& frame) {
     frame.kind = Parsed::Kind::dropped;
     frame.drop = Drop::wrong_shard;
   }
-  // A datagram of fragments is none itself.
+  // A reassembled datagram must not be a fragment itself.
   if (frame.kind == Parsed::Kind::fragment) {
     frame.kind = Parsed::Kind::dropped;
     frame.drop = Drop::ip_fragment_malformed;
@@ -63,7 +64,7 @@ Drop Stack::Body::reassemble(Parsed& frame) {
 Drop Stack::Body::process_error(const internet::IcmpError& error) {
   std::uint16_t const local = addresses.find(error.quoted.local.address);
   if (error.kind == internet::IcmpErrorKind::packet_too_big) {
-    // It says nothing else: where nobody discovers path MTUs, nothing at all.
+    // Such an error has no other use: ignored if path MTU discovery is off.
     return config.tcp.path_mtu_discovery ? tcp::process_packet_too_big(engine, error, local)
                                          : Drop::none;
   }

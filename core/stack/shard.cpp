@@ -1,4 +1,4 @@
-// Looks at no more of a frame than its flow; whether it is good is the stack's question.
+// Reads only the flow of a frame; the stack checks whether the frame is valid.
 #include "core/stack/shard.hpp"
 
 #include "core/wire/ethernet.hpp"
@@ -20,7 +20,7 @@ constexpr std::uint8_t icmp6 = 58;
 constexpr std::uint8_t fragment_header = 44;
 constexpr std::uint32_t extensions_max = 8;
 
-// What is behind the IP header, or inside of an ICMP error's quotation.
+// What follows the IP header, or the header quoted by an ICMP error.
 struct Found {
   FourTuple tuple;
   std::uint8_t protocol = 0;
@@ -97,7 +97,8 @@ ShardId home_of_segment(Found& found, ShardCount count) {
   return shard_of(found.tuple, count);
 }
 
-// Of an error: of whom it quotes. Neither the quotation's own fragments nor its checksums matter.
+// An ICMP error belongs to the shard of the flow it quotes. Fragments and checksums of the quoted
+// packet do not matter.
 ShardId home_of_message(const Found& found, ShardCount count) {
   constexpr std::size_t icmp_header = 8;
   if (found.payload.size() < icmp_header) {
@@ -109,8 +110,8 @@ ShardId home_of_message(const Found& found, ShardCount count) {
   if (six && (type == 134 || type == 136 || type == 137)) {
     return ShardId::everyone();
   }
-  // A solicitation from nowhere tests whether an address is free: nobody may go on with it who is
-  // still testing it, whichever shard that is.
+  // A solicitation from the unspecified address is a duplicate address probe: every shard that is
+  // testing the address must see it.
   if (six && type == 135 && found.tuple.remote.address == IpAddress{}) {
     return ShardId::everyone();
   }
@@ -123,7 +124,7 @@ ShardId home_of_message(const Found& found, ShardCount count) {
   return home_of_segment(quoted, count);
 }
 
-// What nearly every frame is: TCP in an IPv4 header without options, and no fragment.
+// The common case: TCP in an IPv4 header without options, not a fragment.
 bool is_plain(std::span<const std::byte> packet) {
   constexpr std::uint8_t version_and_length = 0x45;
   constexpr std::uint16_t more_or_offset = 0x3fff;
@@ -152,7 +153,7 @@ ShardId home_of_packet(std::span<const std::byte> packet, ShardCount count) {
                                                            : nobody_else;
 }
 
-// A reply, or a request that announces its sender.
+// ARP replies and gratuitous requests go to every shard.
 ShardId home_of_arp(std::span<const std::byte> packet) {
   constexpr std::size_t arp_bytes = 28;
   if (packet.size() < arp_bytes) {

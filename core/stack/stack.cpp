@@ -1,4 +1,4 @@
-// The Stack: its arena laid out, time and events, and the application's calls handed to TCP.
+// The Stack: layout of its arena, time and events, and the application's calls.
 #include "core/stack/stack.hpp"
 
 #include <new>
@@ -19,7 +19,7 @@
 namespace lockstep {
 namespace {
 
-// Of several shards one announces for all.
+// Of several shards only shard 0 announces.
 Count announcements_of(const Config& config) {
   return config.tcp.shard.value == 0 ? config.announcements : Count{0};
 }
@@ -71,8 +71,7 @@ internet::FragmentConfig fragment_config(const Config& config) {
           config.reassembly_timeout};
 }
 
-// The first timer of neighbour discovery, behind those of the neighbours, and the first of the
-// fragments, behind both.
+// Timer numbers: those of neighbours come first, then neighbour discovery, then fragments.
 std::uint32_t discovery_from(const Config& config) {
   return link::Neighbours::timers_max(neighbour_config(config)).value;
 }
@@ -80,7 +79,7 @@ std::uint32_t fragments_from(const Config& config) {
   return discovery_from(config) + link::Discovery::timers_max(discovery_config(config)).value;
 }
 
-// Room for some fifty resets and ACKs whose neighbours are being asked for.
+// Space for about fifty resets and ACKs that wait for address resolution.
 constexpr Bytes parked_bytes{4096};
 
 Count plus(Count a, Count b) { return {a.value + b.value}; }
@@ -122,8 +121,8 @@ void lay_out_tcp(memory::Layout& layout, const Config& config, tcp::Engine& e) {
   e.replies = internet::Replies::lay_out(layout, config.reply_bytes);
 }
 
-// Everything has its place here, whether only to be measured or for good. What a snapshot does not
-// hold comes first; returns where that ends.
+// Lays out all parts, with or without memory. First the parts that snapshots leave out; returns
+// where these end.
 std::uint64_t lay_out(memory::Layout& layout, const Config& config, Stack::Body& b) {
   layout.place_bytes(sizeof(Stack::Body));
   b.parsed = layout.place<Parsed>(config.burst_frames);
@@ -205,7 +204,7 @@ void configure(Stack::Body& b) {
   }
   if (b.has_discovery() && !b.addresses.has_link_local()) {
     //= rfc4862#5.3
-    //# 4862:DAD-12 formed when the interface comes to be
+    //# 4862:DAD-12 formed when the interface is created
     bool const added = b.addresses.add(link_local_of(config.mac), 64);
     CHECK(added);
   }
@@ -236,7 +235,7 @@ std::uint64_t Stack::arena_bytes(const Config& config) {
 
 Stack::Stack(const Config& config, std::span<std::byte> arena) {
   if (std::string_view const fault = fault_of(config); !fault.empty()) {
-    // A literal, which ends with a zero: it says what to mend where a condition says what failed.
+    // `fault` is a zero-terminated literal; it is printed in place of a condition.
     check_failed({fault.data(), __FILE__, __LINE__});
   }
   CHECK(reinterpret_cast<std::uintptr_t>(arena.data()) % memory::arena_alignment == 0);
@@ -265,7 +264,7 @@ Stack::Stack(const Config& config, std::span<std::byte> arena) {
   for (std::uint32_t i = 0; i < config.static_neighbour_count.value; ++i) {
     StaticNeighbour const& neighbour = config.static_neighbours[i];
     if (!neighbour.address.is_v4() && !b.has_discovery()) {
-      continue;  // a link of IP packets has no use for it, and its table no room
+      continue;  // a link without Ethernet headers needs no IPv6 link-local entry
     }
     bool const added = neighbour.address.is_v4()
                            ? b.neighbours.add_static(neighbour.address, neighbour.mac)
@@ -290,7 +289,7 @@ void Stack::Body::set_time(Instant now) {
   }
 }
 
-// A timer of a floor below TCP: neighbours' come first, then discovery's, then the fragments'.
+// Timers below TCP: first those of neighbours, then neighbour discovery, then fragments.
 [[gnu::cold]] void Stack::Body::expire_lower(std::uint32_t timer, Instant now) {
   if (timer < discovery_from(config)) {
     neighbours.expire(timer, now);
@@ -333,7 +332,7 @@ bool Stack::next_event(Event& out) { return tcp::next_event(body().engine, out);
 
 Instant Stack::deadline() const {
   Body const& b = body();
-  // Before its first turn a stack waits to be told the time: its addresses are still to be tested.
+  // A stack needs the time before its first turn: its addresses are still to be tested.
   if (wants_transmit() || tcp::events_pending(b.engine) || !b.engine.state->started) {
     return b.engine.state->now;
   }
@@ -376,7 +375,7 @@ Refusal Stack::unlisten(ListenerId listener) { return tcp::unlisten(body().engin
 
 void Stack::admit(ListenerId listener, Count more) { tcp::admit(body().engine, listener, more); }
 
-// The address that the connection will have, and its index.
+// Chooses the local address of the connection, and its index.
 Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint16_t& index) {
   if (!internet::may_be_remote(addresses, open.remote.address) || open.remote.port.value == 0) {
     return Refusal::bad_remote;
@@ -405,7 +404,7 @@ Refusal Stack::Body::choose_local(const Open& open, IpAddress& local, std::uint1
     return Refusal::no_route;
   }
   //= rfc9293#3.9.1.1
-  //# 9293:MUST-45 which stays the connection's for good
+  //# 9293:MUST-45 it does not change during the connection
   local = engine.addresses[index];
   return Refusal::none;
 }
@@ -430,7 +429,7 @@ bool Stack::knows_cookie(const Open& open) const {
          tcp::knows_cookie(b.engine, local, open.remote);
 }
 
-// What comes next is mostly the answer to a SYN: its hash is known already.
+// The next segment usually answers this SYN: caches its hash.
 void Stack::Body::expect_answer(const tcp::Connection& c) {
   bool const same_path = recent.path.source == c.remote &&
                          recent.path.local_address == c.local_address &&
@@ -442,9 +441,9 @@ void Stack::Body::expect_answer(const tcp::Connection& c) {
   }
 }
 
-// RECEIVE is a look and not a wait: `received` is told when there is something to see.
+// RECEIVE never waits: the `received` event reports when there is data.
 //= rfc9293#3.10.3
-//# 9293:P-RECV-CLOSED, 9293:P-RECV-PRE, 9293:P-RECV-QUEUE nothing there: nothing to read
+//# 9293:P-RECV-CLOSED, 9293:P-RECV-PRE, 9293:P-RECV-QUEUE without data nothing is returned
 std::span<const std::byte> Stack::readable(ConnectionId id, Bytes skip) const {
   tcp::Engine& e = body().engine;
   tcp::Connection* const c = tcp::find_told(e, id);

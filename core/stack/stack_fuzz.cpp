@@ -1,6 +1,6 @@
-// A whole stack under libFuzzer: the input is a list of frames (TCP, ICMP, ARP, ND, any), calls and
-// steps of the clock, and every invariant is the oracle. Each profile, in memory full of noise;
-// frames that went back are overwritten.
+// A whole stack under libFuzzer. The input is a list of frames (TCP, ICMP, ARP, ND, arbitrary
+// bytes), calls and clock steps; all invariants are checked. Uses every profile, an arena full of
+// noise, and overwrites frames after they were returned.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -21,7 +21,7 @@
 namespace lockstep {
 namespace {
 
-// Hands out the input's octets; zeros when it is used up.
+// Reads the octets of the input; zeros after its end.
 class Input {
  public:
   explicit Input(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
@@ -42,7 +42,7 @@ constexpr Mac peer_mac{{2, 0, 0, 0, 0, 2}};
 constexpr IpAddress own6{0xfe80'0000'0000'0000, 1};
 constexpr IpAddress peer6{0xfe80'0000'0000'0000, 2};
 
-// What may be switched on, by the bits of the first two octets that nothing else wants.
+// Features controlled by otherwise unused bits of the first two octets.
 void draw_features(std::uint8_t first, std::uint8_t second, tcp::Config& tcp) {
   tcp.sack = (first & 2) != 0;
   tcp.dsack = tcp.sack && (first & 4) != 0;
@@ -65,7 +65,7 @@ void draw_features(std::uint8_t first, std::uint8_t second, tcp::Config& tcp) {
 Config fuzz_config(Input& input) {
   std::uint8_t const first = input.octet();
   std::uint8_t const second = input.octet();
-  // The profile, the link, and where the sequence numbers begin.
+  // The third octet: profile, link type, initial sequence numbers.
   std::uint8_t const third = input.octet();
   Config config = (third & 1) == 0   ? ((first & 1) != 0 ? Config{} : profile_rfc())
                   : (third & 2) == 0 ? profile_linux()
@@ -108,7 +108,7 @@ Config fuzz_config(Input& input) {
   return test_keys(config);
 }
 
-// A stack, and what a hostile peer and a careless application do to it.
+// A stack with a malicious peer and a careless application.
 class Fuzz {
  public:
   explicit Fuzz(Input& input)
@@ -131,7 +131,7 @@ class Fuzz {
   }
 
  private:
-  // Memory as somebody else left it.
+  // Uninitialized memory, simulated by noise.
   static std::vector<std::byte> noise(std::uint64_t bytes) {
     std::vector<std::byte> out(static_cast<std::size_t>(bytes));
     std::uint64_t word = 0x9e37'79b9'7f4a'7c15;
@@ -176,7 +176,7 @@ class Fuzz {
 
   bool ethernet() const { return config_.link == LinkType::ethernet; }
 
-  // Puts a frame into the next burst.
+  // Adds a frame to the next burst.
   void arrive(std::span<const std::byte> packet, wire::EtherType type) {
     std::vector<std::byte> frame(ethernet() ? wire::ethernet_header_bytes : 0u);
     if (ethernet()) {
@@ -270,7 +270,7 @@ class Fuzz {
     arrive(packet, wire::EtherType::ipv6);
   }
 
-  // A segment near what the stack expects, so that it gets past the first checks.
+  // A segment close to what the stack expects, so that it passes the first checks.
   void segment(std::uint8_t what) {
     ConnectionInfo const info = stack_.inspect(id_);
     wire::Segment s;
@@ -344,7 +344,7 @@ class Fuzz {
     arrive(frame, six ? wire::EtherType::ipv6 : wire::EtherType::ipv4);
   }
 
-  // Makes the checksums right that what the input has drawn would fail by.
+  // Corrects the checksums of a frame drawn from the input.
   static void mend(std::span<std::byte> frame) {
     constexpr std::size_t v4 = wire::ipv4_header_bytes;
     constexpr std::size_t v6 = wire::ipv6_header_bytes;
@@ -371,7 +371,7 @@ class Fuzz {
     }
   }
 
-  // `with` covers the field as it is.
+  // `with` includes the current value of the field.
   static void put_sum(std::span<std::byte> bytes, std::size_t at, wire::Partial with) {
     std::uint32_t const field = std::to_integer<std::uint32_t>(bytes[at]) << 8 |
                                 std::to_integer<std::uint32_t>(bytes[at + 1]);
@@ -398,7 +398,7 @@ class Fuzz {
           static_cast<void>(stack_.lend(id_, {RegionId{0}, how % 64u, how % 900u},
                                         static_cast<More>(how / 900 % 4)));
         } else {
-          // What can be read is there, and has as many octets as is said.
+          // Unread data can be read, and its length is as reported.
           Bytes const unread = stack_.unread(id_);
           std::uint32_t seen = 0;
           for (auto part = stack_.readable(id_); !part.empty();
@@ -466,7 +466,8 @@ class Fuzz {
     }
   }
 
-  // What the last segment says of sequence numbers, so that a handshake can be answered.
+  // Stores the sequence numbers of the last segment sent, so that the fuzzer can answer a
+  // handshake.
   void listen_to(std::span<const std::byte> frame) {
     constexpr std::size_t header = 20;
     if (frame.size() < 2 * header || frame[0] != std::byte{0x45} || frame[9] != std::byte{6}) {
@@ -499,7 +500,7 @@ class Fuzz {
   Heard heard_{};
   Instant now_{};
   std::vector<std::vector<std::byte>> frames_;
-  std::vector<std::vector<std::byte>> poisoned_;  // those of the last turn
+  std::vector<std::vector<std::byte>> poisoned_;  // frames of the last turn
   std::uint32_t touched_ = 0;
   std::array<std::byte, 1024> region_{};
 };

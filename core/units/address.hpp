@@ -8,13 +8,13 @@
 
 namespace lockstep {
 
-// An Ethernet address, first octet on the wire first.
+// An Ethernet address; the first octet is the first on the wire.
 struct Mac {
   std::array<std::uint8_t, 6> octets{};
 
   static constexpr Mac broadcast() { return {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}; }
   constexpr bool is_group() const { return (octets[0] & 1) != 0; }
-  // 48 bits, the first octet highest.
+  // As a 48-bit number, the first octet highest.
   constexpr std::uint64_t number() const {
     std::uint64_t value = 0;
     for (std::uint8_t octet : octets) {
@@ -33,12 +33,12 @@ struct Ipv4 {
   constexpr bool is_limited_broadcast() const { return value == 0xffff'ffff; }
   constexpr bool is_multicast() const { return (value >> 28) == 0xe; }
   constexpr bool is_loopback() const { return (value >> 24) == 127; }
-  // 0.0.0.0/8 and 240.0.0.0/4 (which holds the limited broadcast): never a source.
+  // 0.0.0.0/8 and 240.0.0.0/4 (which includes the limited broadcast): not valid as a source.
   constexpr bool is_reserved() const { return (value >> 24) == 0 || (value >> 28) == 0xf; }
   constexpr auto operator<=>(const Ipv4&) const = default;
 };
 
-// An IPv4 or IPv6 address; IPv4 is kept as ::ffff:a.b.c.d, so both compare and hash alike.
+// An IPv4 or IPv6 address; IPv4 is stored as ::ffff:a.b.c.d, so both compare and hash the same way.
 // `high` and `low` are the two halves as big-endian numbers.
 struct IpAddress {
   std::uint64_t high = 0;
@@ -52,7 +52,7 @@ struct IpAddress {
                      static_cast<std::uint32_t>(c) << 8 | d});
   }
   constexpr bool is_v4() const { return high == 0 && (low >> 32) == 0xffff; }
-  // Meaningful only when is_v4().
+  // Only valid if is_v4().
   constexpr Ipv4 as_v4() const { return {static_cast<std::uint32_t>(low)}; }
   // ::, or ::ffff:0.0.0.0
   constexpr bool is_unspecified() const {
@@ -61,15 +61,15 @@ struct IpAddress {
   constexpr bool is_multicast() const {
     return is_v4() ? as_v4().is_multicast() : (high >> 56) == 0xff;
   }
-  // The rest is meaningful only when not is_v4().
-  // fe80::/10, of one link alone (RFC 4291 2.5.6).
+  // The following are only valid if not is_v4().
+  // fe80::/10, link-local (RFC 4291 2.5.6).
   constexpr bool is_link_local() const { return (high >> 54) == 0x3fa; }
-  // A unicast address that some host of a network may have: not ::, ::1, a group or mapped IPv4.
+  // A unicast address that a host may have: not ::, ::1, multicast or IPv4-mapped.
   constexpr bool is_v6_host() const {
     bool const first = high == 0 && (low <= 1 || (low >> 32) == 0xffff);
     return !first && (high >> 56) != 0xff;
   }
-  // The group that everybody joins who has this address (RFC 4291 2.7.1).
+  // The solicited-node group of this address (RFC 4291 2.7.1).
   constexpr IpAddress solicited_node() const {
     return {0xff02'0000'0000'0000, std::uint64_t{0x1'ff00'0000} | (low & 0xff'ffff)};
   }
@@ -79,7 +79,7 @@ struct IpAddress {
 inline constexpr IpAddress all_nodes{0xff02'0000'0000'0000, 1};
 inline constexpr IpAddress all_routers{0xff02'0000'0000'0000, 2};
 
-// The Ethernet address of an IPv6 group (RFC 2464 7).
+// The Ethernet address of an IPv6 multicast group (RFC 2464 7).
 constexpr Mac group_mac(IpAddress group) {
   Mac mac{{0x33, 0x33, 0, 0, 0, 0}};
   for (std::uint32_t i = 0; i < 4; ++i) {
@@ -102,7 +102,7 @@ struct IpAddressPair {
   IpAddress second;
 };
 
-// How many leading bits two addresses share: 0 to 128. IPv4 counts as ::ffff:a.b.c.d.
+// The length of the common prefix of two addresses: 0 to 128. IPv4 counts as ::ffff:a.b.c.d.
 constexpr std::uint32_t common_bits(const IpAddressPair& pair) {
   std::uint64_t const high = pair.first.high ^ pair.second.high;
   if (high != 0) {
@@ -122,7 +122,7 @@ struct Endpoint {
   constexpr auto operator<=>(const Endpoint&) const = default;
 };
 
-// One connection as this host sees it.
+// A connection from this host's point of view.
 struct FourTuple {
   Endpoint local;
   Endpoint remote;

@@ -6,7 +6,7 @@
 
 namespace lockstep {
 
-// A number of octets. Arithmetic is plain 32-bit; subtraction floors at zero.
+// A number of octets. Arithmetic is 32-bit; subtraction stops at zero.
 struct Bytes {
   std::uint32_t count = 0;
 
@@ -29,7 +29,7 @@ struct Bytes {
 constexpr Bytes least(Bytes a, Bytes b) { return a < b ? a : b; }
 constexpr Bytes most(Bytes a, Bytes b) { return a < b ? b : a; }
 
-// A number of things (connections, frames), where a byte count must not slip in.
+// A number of things (connections, frames), which must not mix with byte counts.
 struct Count {
   std::uint32_t value = 0;
 

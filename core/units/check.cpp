@@ -7,7 +7,7 @@
 namespace lockstep {
 namespace {
 
-// A bare machine (TILE-Gx) has fputs and no printf.
+// A bare machine (TILE-Gx) has fputs but no printf.
 void say(const CheckSite& site) {
   std::array<char, 12> digits{};
   char* line = digits.end() - 1;

@@ -1,4 +1,4 @@
-// Every reason for which an arriving frame can die, by name.
+// Every reason for which a received frame can be dropped, by name.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// X(name, what happened). The order is stable: counters and fingerprints follow it.
+// X(name, reason). The order is stable: counters and fingerprints depend on it.
 #define LOCKSTEP_DROPS(X)                                                          \
   X(frame_too_short, "the frame ends inside its link header")                      \
   X(frame_not_for_us, "the link address is another host's")                        \
@@ -105,12 +105,12 @@ enum class Drop : std::uint8_t {
 #define LOCKSTEP_DROP_NAME(name, text) name,
   LOCKSTEP_DROPS(LOCKSTEP_DROP_NAME)
 #undef LOCKSTEP_DROP_NAME
-      none,  // the frame lives: not counted
+      none,  // the frame was accepted: not counted
 };
 
 inline constexpr std::uint32_t drop_count = static_cast<std::uint32_t>(Drop::none);
 
-// The name as written above; "none" for none.
+// The name as above; "none" for none.
 constexpr std::string_view name_of(Drop drop) {
   constexpr std::array<std::string_view, drop_count + 1> names{
 #define LOCKSTEP_DROP_STRING(name, text) std::string_view(#name),
@@ -120,7 +120,7 @@ constexpr std::string_view name_of(Drop drop) {
   return names[static_cast<std::uint32_t>(drop)];
 }
 
-// What happened, in words.
+// The reason in words.
 constexpr std::string_view text_of(Drop drop) {
   constexpr std::array<std::string_view, drop_count + 1> texts{
 #define LOCKSTEP_DROP_STRING(name, text) std::string_view(text),
@@ -130,7 +130,7 @@ constexpr std::string_view text_of(Drop drop) {
   return texts[static_cast<std::uint32_t>(drop)];
 }
 
-// How many frames died of each reason.
+// How many frames were dropped for each reason.
 class DropCounters {
  public:
   constexpr void count(Drop drop) {

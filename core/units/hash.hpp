@@ -1,4 +1,4 @@
-// Keyed hashing: SipHash, as a pseudo-random function for tables, ports and initial sequences.
+// Keyed hashing: SipHash, as a pseudo-random function for tables, ports and sequence numbers.
 #pragma once
 
 #include <bit>
@@ -6,17 +6,17 @@
 
 namespace lockstep {
 
-// 128 secret bits. An outsider must not know them; the world draws them.
+// 128 secret bits, drawn by the caller. An attacker must not know them.
 struct HashKey {
   std::uint64_t first = 0;
   std::uint64_t second = 0;
 
-  // Of no key at all: whoever reads this could compute what it hashes.
+  // A zero key is no key: anyone could compute the hash.
   constexpr bool is_zero() const { return first == 0 && second == 0; }
 };
 
-// SipHash over whole 64-bit words (not a byte stream): `compressions` rounds a word and
-// `finishes` at the end, 1 and 3 for tables, 2 and 4 where the secret guards something.
+// SipHash over whole 64-bit words (not a byte stream): `compressions` rounds per word and
+// `finishes` at the end; 1 and 3 for tables, 2 and 4 where the hash protects a secret.
 template <int compressions, int finishes>
 class SipHash {
  public:
@@ -36,13 +36,13 @@ class SipHash {
     return *this;
   }
 
-  // What follows the last whole word: at most seven octets, as a number.
+  // The bytes after the last whole word: at most seven, as a number.
   struct Tail {
     std::uint64_t bits = 0;
     std::uint32_t bytes = 0;
   };
 
-  // The hash of the words added so far and of the tail, their length included.
+  // The hash of the words added so far and of the tail; includes their length.
   constexpr std::uint64_t finish(Tail tail = {}) const {
     SipHash last = *this;
     std::uint64_t const length = (last.words_ * 8 + tail.bytes) << 56;
@@ -78,8 +78,8 @@ class SipHash {
 using TableHash = SipHash<1, 3>;
 using SecretHash = SipHash<2, 4>;
 
-// A running fingerprint of field values, in declared order, each taken as a little-endian
-// fixed-width integer. Not keyed and not for tables: it only has to differ when a value differs.
+// A running hash of field values in the order of declaration, each a little-endian integer of fixed
+// width. Not keyed and not for tables: it must only differ when a value differs.
 class Fingerprint {
  public:
   constexpr void add(std::uint64_t value) {

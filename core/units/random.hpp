@@ -1,4 +1,4 @@
-// Deterministic random streams: integers only, forked by name, the same on every machine.
+// Deterministic random streams: integers only, forked by name, identical on every machine.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace lockstep {
 
-// A probability as a count of 10^9: no floating point anywhere.
+// A probability as parts per 10^9: no floating point.
 struct Probability {
   std::uint32_t per_billion = 0;
   static constexpr std::uint32_t certain = 1'000'000'000;
 };
 
-// SplitMix64: 64 bits of state, a full period, any seed is good (zero included).
+// SplitMix64: 64 bits of state, full period, any seed (zero included).
 class Random {
  public:
   explicit constexpr Random(std::uint64_t seed = 0) : state_(seed) {}
@@ -28,7 +28,7 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  // Uniform in [0, limit); `limit` must not be zero. Rejection keeps it unbiased.
+  // Uniform in [0, limit), unbiased by rejection; `limit` must not be zero.
   constexpr std::uint64_t below(std::uint64_t limit) {
     CHECK(limit != 0);
     std::uint64_t const unfair = (0 - limit) % limit;
@@ -39,7 +39,7 @@ class Random {
     return drawn % limit;
   }
 
-  // Uniform in [least, most], both included.
+  // Uniform in [least, most], inclusive.
   struct Range {
     std::uint64_t least;
     std::uint64_t most;
@@ -52,7 +52,7 @@ class Random {
 
   constexpr bool chance(Probability p) { return below(Probability::certain) < p.per_billion; }
 
-  // A stream of its own for one concern: drawing from it leaves this one untouched.
+  // An independent stream for one purpose: drawing from it does not change this one.
   constexpr Random fork(std::string_view name) const {
     SecretHash hash({state_, 0x6c6f'636b'7374'6570});
     for (char letter : name) {

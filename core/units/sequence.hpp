@@ -1,4 +1,4 @@
-// A TCP sequence number: a position on a circle of 2^32, so it has no `<`.
+// A TCP sequence number: a position modulo 2^32, so it has no `<`.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ struct Sequence {
   constexpr bool at_or_before(Sequence other) const { return distance_from(other) <= 0; }
   constexpr bool at_or_after(Sequence other) const { return distance_from(other) >= 0; }
 
-  // The octets from `begin` up to this; zero when this is not after `begin`.
+  // The number of octets from `begin` to this; zero if this is not after `begin`.
   constexpr Bytes since(Sequence begin) const { return {after(begin) ? value - begin.value : 0}; }
-  // begin <= this < begin + extent, around the circle.
+  // begin <= this < begin + extent, modulo 2^32.
   constexpr bool inside(Sequence begin, Bytes extent) const {
     return value - begin.value < extent.count;
   }

@@ -1,4 +1,4 @@
-// Which of several stacks a flow belongs to: the hash by which a port steers its frames.
+// Which of several stacks a flow belongs to: the hash by which a NIC steers its frames.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// Names a shard, from 0; `everyone` is no shard's number.
+// Identifies a shard, from 0; everyone() is not a shard's number.
 struct ShardId {
   std::uint32_t value = 0;
   static constexpr ShardId everyone() { return {0xffff'ffff}; }
@@ -19,15 +19,15 @@ struct ShardCount {
   std::uint32_t value = 1;  // 1 to `most`
 };
 
-// What the sums are multiplied by. Both odd, so that nothing of a sum is lost.
+// The multipliers of the sums. Both are odd, so that no information is lost.
 struct SteeringKey {
   std::uint32_t ports = 0x85eb'ca6b;
   std::uint32_t all = 0x9e37'79b1;
 };
 
-// Additive, so that both directions of a flow, and what an ICMP error quotes of it, have the same:
-// the words of both addresses, and the ports times a constant, are summed and multiplied; the upper
-// half decides. Each step is one of classic BPF, which hw/steering has it in.
+// Symmetric, so that both directions of a flow, and an ICMP error that quotes it, have the same
+// shard: sums the words of both addresses and the ports times a constant, multiplies, and uses the
+// upper half. Each step can be done in classic BPF, as hw/steering does.
 constexpr ShardId shard_of(const FourTuple& tuple, ShardCount count, SteeringKey key = {}) {
   std::uint32_t const ports = std::uint32_t{tuple.local.port.value} + tuple.remote.port.value;
   std::uint32_t sum = ports * key.ports;

@@ -1,4 +1,4 @@
-// Time as the core knows it: 64-bit nanoseconds, given by the caller, saturating at `never`.
+// Time in 64-bit nanoseconds, passed in by the caller, saturating at `never`.
 #pragma once
 
 #include <compare>
@@ -29,7 +29,7 @@ struct Duration {
   constexpr Duration operator+(Duration other) const {
     return {other.ns > ns_max - ns ? ns_max : ns + other.ns};
   }
-  // Floors at zero.
+  // Stops at zero.
   constexpr Duration operator-(Duration other) const {
     return {other.ns >= ns ? 0 : ns - other.ns};
   }
@@ -39,7 +39,7 @@ struct Duration {
   constexpr auto operator<=>(const Duration&) const = default;
 };
 
-// A point in time: nanoseconds since the caller's origin. `never` is the last one.
+// A point in time: nanoseconds since the caller's origin. `never` is the maximum.
 struct Instant {
   std::uint64_t ns = 0;
 
@@ -50,11 +50,11 @@ struct Instant {
   constexpr Instant operator+(Duration later) const {
     return {later.ns > Duration::ns_max - ns ? Duration::ns_max : ns + later.ns};
   }
-  // Floors at the origin.
+  // Stops at the origin.
   constexpr Instant operator-(Duration earlier) const {
     return {earlier.ns >= ns ? 0 : ns - earlier.ns};
   }
-  // The time from `past` to this; zero if `past` is not in the past.
+  // The time from `past` to this; zero if `past` is later.
   constexpr Duration since(Instant past) const { return {past.ns >= ns ? 0 : ns - past.ns}; }
   constexpr auto operator<=>(const Instant&) const = default;
 };

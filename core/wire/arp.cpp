@@ -1,4 +1,4 @@
-// Reading and writing of ARP packets.
+// Parsing and writing of ARP packets.
 #include "core/wire/arp.hpp"
 
 #include "core/units/check.hpp"
@@ -20,7 +20,7 @@ Drop parse(std::span<const std::byte> bytes, ArpPacket& out) {
   }
   std::byte const* const at = bytes.data();
   //= rfc826#Packet-Reception
-  //# 826:ARP-2 other hardware or protocol types are dropped, their lengths checked too
+  //# 826:ARP-2 other hardware or protocol types are dropped; the lengths are checked too
   if (load16(at) != hardware_ethernet ||
       load16(at + 2) != static_cast<std::uint16_t>(EtherType::ipv4) || load8(at + 4) != mac_bytes ||
       load8(at + 5) != ipv4_bytes) {

@@ -17,7 +17,7 @@ struct ArpPacket {
   ArpOperation operation = ArpOperation::request;
   Mac sender_mac;
   Ipv4 sender;
-  Mac target_mac;  // of no meaning in a request
+  Mac target_mac;  // meaningless in a request
   Ipv4 target;
 
   bool operator==(const ArpPacket&) const = default;
@@ -25,10 +25,10 @@ struct ArpPacket {
 
 inline constexpr std::uint32_t arp_packet_bytes = 28;
 
-// Drop::none, or arp_malformed with `out` untouched. `bytes` may be longer: padding is ignored.
+// Returns Drop::none, or arp_malformed with `out` unchanged. Padding after the packet is ignored.
 [[nodiscard]] Drop parse(std::span<const std::byte> bytes, ArpPacket& out);
 
-// Writes 28 octets to the front of `into`, which holds them, and gives their number.
+// Writes 28 octets to the front of `into`, which must have space for them, and returns 28.
 Bytes write(const ArpPacket& packet, std::span<std::byte> into);
 
 }  // namespace lockstep::wire

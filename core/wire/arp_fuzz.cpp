@@ -1,4 +1,4 @@
-// ARP packets under libFuzzer: what is parsed and written again is the same.
+// ARP packets under libFuzzer: parsing and writing again gives the same packet.
 #include "core/wire/arp.hpp"
 
 #include <algorithm>

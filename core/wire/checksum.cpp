@@ -1,4 +1,4 @@
-// Checksums: the choice of means, and everything that does not depend on it.
+// Checksums: choice of the implementation, and all that does not depend on it.
 #include "core/wire/checksum.hpp"
 
 #include "core/units/check.hpp"
@@ -8,7 +8,7 @@
 namespace lockstep::wire {
 namespace {
 
-// Below this, setting up vectors costs more than they save.
+// For shorter runs, setting up vectors costs more than it saves.
 constexpr std::size_t vector_bytes_min = 96;
 
 constinit Loops loops{sum_scalar, copy_scalar};
@@ -31,7 +31,7 @@ Loops loops_of(ChecksumMeans means) {
   return {sum_scalar, copy_scalar};
 }
 
-// Sums made before this ran were made by the scalar loops: the same sums.
+// Sums computed before this runs use the scalar loops, with the same results.
 ChecksumMeans choose() {
   for (ChecksumMeans means : {ChecksumMeans::avx512, ChecksumMeans::avx2, ChecksumMeans::sse2}) {
     if (checksum_means_available(means)) {
@@ -44,8 +44,8 @@ ChecksumMeans choose() {
 
 [[maybe_unused]] ChecksumMeans const chosen_at_start = choose();
 
-// From words of the host's order to a partial sum: the carry goes round, so that swapping the
-// octets of the folded sum is the same as swapping those of every word (RFC 1071 2(B)).
+// Converts a sum of host-order words to a partial sum: because of the end-around carry, swapping
+// the octets of the folded sum equals swapping those of every word (RFC 1071 2(B)).
 Partial partial_of(std::uint64_t total, std::size_t size) {
   Partial const host{total, false};
   return {network16(host.folded()), (size & 1) != 0};
@@ -105,7 +105,7 @@ Partial copy_and_sum(std::span<std::byte> into, std::span<const std::byte> from)
 
 //= rfc1624#3
 //# 1624:CSUM-1 HC' = ~(~HC + ~m + m')
-//# 1624:CSUM-2 not HC + m + ~m', which may give FFFF where 0000 is right
+//# 1624:CSUM-2 not HC + m + ~m', which may give FFFF instead of 0000
 std::uint16_t updated_checksum(std::uint16_t checksum, WordChange change) {
   std::uint64_t const total = std::uint64_t{static_cast<std::uint16_t>(~checksum)} +
                               static_cast<std::uint16_t>(~change.before) + change.after;
@@ -140,11 +140,11 @@ Partial table_sum(const ChecksumTable& table, std::span<const std::byte> content
   if (first >= last) {
     return sum(content.subspan(begin, range.length));
   }
-  // In one's complement, taking away is adding the complement.
+  // In one's complement, subtraction is addition of the complement.
   std::uint16_t const less = static_cast<std::uint16_t>(~table.prefixes[first]);
   Partial const whole{std::uint64_t{table.prefixes[last]} + less, false};
-  // The head ends at an even place of the content, but it may begin at an odd one, and then the
-  // whole strides follow an odd number of octets: combine() minds the seam.
+  // The head ends at an even offset but may begin at an odd one; then the whole strides follow an
+  // odd number of octets, which combine() handles.
   Partial const head = sum(content.subspan(begin, first * stride - begin));
   Partial const tail = sum(content.subspan(last * stride, end - last * stride));
   return combine(combine(head, whole), tail);

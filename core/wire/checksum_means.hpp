@@ -1,4 +1,4 @@
-// The loops beneath the checksum: one pair for each kind of instructions, private to this floor.
+// The inner loops of the checksum, one pair per instruction set; private to this layer.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace lockstep::wire {
 
-// The sum of `size` octets as 16-bit words of the host's order, an odd last octet padded with zero;
-// any number that is congruent modulo 65,535, and zero only if every octet is. `size` is at most
+// The sum of `size` octets as 16-bit words in host order, an odd last octet padded with zero; any
+// number congruent modulo 65,535, and zero only if every octet is. `size` is at most
 // loop_bytes_max, so that no lane overflows.
 using SumLoop = std::uint64_t (*)(const std::byte* from, std::size_t size);
 // The same, while copying; the two runs do not overlap.
@@ -20,7 +20,7 @@ struct Loops {
 
 inline constexpr std::size_t loop_bytes_max = std::size_t{1} << 28;
 
-// Adds with the carry brought round to the low end: congruent modulo 65,535.
+// Adds with end-around carry: congruent modulo 65,535.
 constexpr std::uint64_t add_around(std::uint64_t a, std::uint64_t b) {
   std::uint64_t const total = a + b;
   return total + (total < a ? 1 : 0);

@@ -1,4 +1,4 @@
-// The checksum's loops in plain C++, eight octets at a time.
+// The checksum loops in plain C++, eight octets at a time.
 #include <cstring>
 
 #include "core/wire/checksum_means.hpp"
@@ -24,7 +24,7 @@ Word load(const std::byte* from) {
   return word;
 }
 
-// `keep` sees every word that was read.
+// `keep` is called for every word read.
 template <class Keep>
 std::uint64_t run(const std::byte* from, std::size_t size, Keep keep) {
   std::uint64_t even = 0;
@@ -65,7 +65,7 @@ std::uint64_t run(const std::byte* from, std::size_t size, Keep keep) {
     at += 2;
   }
   //= rfc9293#3.1
-  //# 9293:P-CKSUM-ODD an odd last octet counts as if a zero octet followed, which is never sent
+  //# 9293:P-CKSUM-ODD an odd last octet is padded with a zero octet, which is not sent
   if ((size & 1) != 0) {
     std::uint16_t word = 0;
     std::memcpy(&word, from + at, 1);

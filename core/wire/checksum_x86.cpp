@@ -1,13 +1,13 @@
-// The checksum's loops with the vector instructions of x86, each compiled for its own kind of CPU.
+// The checksum loops with x86 vector instructions, each compiled for its own instruction set.
 #if defined(__x86_64__) || defined(__i386__)
 
 #include <immintrin.h>
 
 #include "core/wire/checksum_means.hpp"
 
-// SSE2 and AVX2 have a multiply-add of neighbouring words, but with sign: each word is lessened by
-// 2^15 first, and what was taken away is given back at the end. AVX-512 sums octets of even and of
-// odd place apart (VPDPBUSD). A 32-bit lane has room for the words of chunk_bytes_max octets.
+// SSE2 and AVX2 multiply and add neighbouring words, but signed: 2^15 is subtracted from each word
+// first, and added back at the end. AVX-512 sums octets at even and odd offsets separately
+// (VPDPBUSD). A 32-bit lane can hold the words of chunk_bytes_max octets.
 
 namespace lockstep::wire {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 #define LOCKSTEP_TARGET_AVX2 __attribute__((target("avx2")))
 #define LOCKSTEP_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512vnni")))
 
-// Whole vectors of at most this many octets are summed before the lanes are emptied.
+// At most this many octets are summed before the lanes are emptied.
 constexpr std::size_t chunk_bytes_max = std::size_t{1} << 18;
 
 LOCKSTEP_TARGET_SSE2 inline __m128i add(__m128i sum, __m128i words) {
@@ -24,7 +24,7 @@ LOCKSTEP_TARGET_SSE2 inline __m128i add(__m128i sum, __m128i words) {
   return _mm_add_epi32(sum, _mm_madd_epi16(with_sign, _mm_set1_epi16(1)));
 }
 
-// The lanes of `sum`, over `size` octets, with what was taken away from each word.
+// Adds the lanes of `sum` over `size` octets, and restores what was subtracted from each word.
 LOCKSTEP_TARGET_SSE2 inline std::uint64_t total(__m128i sum, std::size_t size) {
   alignas(16) std::int32_t lanes[4];
   _mm_store_si128(reinterpret_cast<__m128i*>(lanes), sum);
@@ -54,7 +54,7 @@ struct Avx2Sum {
   __m256i high;
 };
 
-// Each 32-bit lane is a count without sign: widened before the lanes are added.
+// Each 32-bit lane is unsigned: widened before the lanes are added.
 LOCKSTEP_TARGET_AVX2 inline void widen(Avx2Sum& sum, __m256i counts) {
   sum.low = _mm256_add_epi64(sum.low, _mm256_and_si256(counts, _mm256_set1_epi64x(0xffff'ffff)));
   sum.high = _mm256_add_epi64(sum.high, _mm256_srli_epi64(counts, 32));
@@ -70,7 +70,7 @@ LOCKSTEP_TARGET_AVX512 inline void add(Avx512Sum& sum, __m512i octets) {
   sum.odd = _mm512_dpbusd_epi32(sum.odd, octets, _mm512_set1_epi16(0x0100));
 }
 
-// By way of memory and AVX2, as gcc 12 warns of its own header for the AVX-512 forms of these.
+// Via memory and AVX2, because gcc 12 warns about its own header for the AVX-512 versions.
 LOCKSTEP_TARGET_AVX512 inline std::uint64_t total(const Avx512Sum& sum) {
   alignas(64) std::byte lanes[128];
   _mm512_store_si512(lanes, sum.even);
@@ -93,7 +93,7 @@ LOCKSTEP_TARGET_AVX512 inline std::uint64_t total(const Avx512Sum& sum) {
 }
 
 // Sums `size` octets, a multiple of 32 and at most chunk_bytes_max, and copies them to `into`
-// unless that is null.
+// unless it is null.
 template <bool copies>
 LOCKSTEP_TARGET_SSE2 inline std::uint64_t chunk_sse2(std::byte* into, const std::byte* from,
                                                      std::size_t size) {
@@ -139,11 +139,11 @@ LOCKSTEP_TARGET_AVX2 inline std::uint64_t chunk_avx2(std::byte* into, const std:
     }
     first = add(first, a);
   }
-  // Both lanes together stay within 32 bits: half a chunk each, as chunk_bytes_max allows.
+  // Both lanes together fit into 32 bits: half a chunk each, as chunk_bytes_max permits.
   return total(_mm256_add_epi32(first, second), size);
 }
 
-// Cuts a run into chunks and leaves what is less than a vector to the scalar loop.
+// Splits a run into chunks, and leaves less than a vector to the scalar loop.
 template <bool copies, class Chunk>
 inline std::uint64_t run(std::byte* into, const std::byte* from, std::size_t size, Chunk chunk) {
   std::uint64_t sum = 0;
@@ -196,7 +196,7 @@ LOCKSTEP_TARGET_AVX512 std::uint64_t sum_avx512(const std::byte* from, std::size
     add(first, _mm512_loadu_si512(from + at));
   }
   if (at < size) {
-    // The octets beyond the end are neither read nor counted.
+    // Octets beyond the end are neither read nor counted.
     __mmask64 const rest = (std::uint64_t{1} << (size - at)) - 1;
     add(second, _mm512_maskz_loadu_epi8(rest, from + at));
   }

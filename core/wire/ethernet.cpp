@@ -1,4 +1,4 @@
-// Reading and writing of Ethernet II headers.
+// Parsing and writing of Ethernet II headers.
 #include "core/wire/ethernet.hpp"
 
 #include "core/units/check.hpp"
@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint16_t type_vlan = 0x8100;
 constexpr std::uint16_t vlan_id_mask = 0x0fff;
 
-// The tag stands where the type does, and the type behind it.
+// The tag is in place of the type, and the type after it.
 Drop parse_tag(std::span<const std::byte> bytes, EthernetFrame& out) {
   if (bytes.size() < ethernet_header_bytes + vlan_tag_bytes) {
     return Drop::frame_too_short;
@@ -24,7 +24,7 @@ Drop parse_tag(std::span<const std::byte> bytes, EthernetFrame& out) {
 }  // namespace
 
 //= rfc1122#2.3.3
-//# 1122:H-L4 frames are encapsulated as RFC 894 has it
+//# 1122:H-L4 frames are encapsulated as in RFC 894
 Drop parse(std::span<const std::byte> bytes, EthernetFrame& out) {
   if (bytes.size() < ethernet_header_bytes) {
     return Drop::frame_too_short;

@@ -11,22 +11,22 @@
 
 namespace lockstep::wire {
 
-// The protocols of ours. A parsed frame may hold any other number.
+// The protocols that we support. A parsed frame may have any other number.
 enum class EtherType : std::uint16_t { ipv4 = 0x0800, arp = 0x0806, ipv6 = 0x86dd };
 
 struct EthernetHeader {
   Mac destination;
   Mac source;
   EtherType type{};
-  std::uint16_t vlan = 0;  // 802.1Q identifier, 1 to 4094; 0: no tag, or one of priority alone
+  std::uint16_t vlan = 0;  // 802.1Q VLAN identifier, 1 to 4094; 0: no tag, or a priority tag
 
   bool operator==(const EthernetHeader&) const = default;
 };
 
-// Valid as long as the bytes that it was parsed from.
+// Valid as long as the bytes it was parsed from.
 struct EthernetFrame {
   EthernetHeader header;
-  std::span<const std::byte> payload;  // trailing padding included: only IP knows its length
+  std::span<const std::byte> payload;  // includes trailing padding: only IP knows its length
 };
 
 inline constexpr std::uint32_t ethernet_header_bytes = 14;
@@ -37,12 +37,12 @@ constexpr std::uint32_t ethernet_bytes(std::uint16_t vlan) {
   return ethernet_header_bytes + (vlan != 0 ? vlan_tag_bytes : 0);
 }
 
-// Drop::none, or frame_too_short with `out` unspecified. One 802.1Q tag is read; behind a second
-// one stands a type that nobody knows. The check sequence is not part of `bytes`.
+// Returns Drop::none, or frame_too_short with `out` unspecified. Parses one 802.1Q tag; a second
+// one is reported as an unknown EtherType. `bytes` does not include the frame check sequence.
 [[nodiscard]] Drop parse(std::span<const std::byte> bytes, EthernetFrame& out);
 
-// Writes 14 octets, 18 with a VLAN, to the front of `into`, which holds them, and gives their
-// number.
+// Writes 14 octets, or 18 with a VLAN, to the front of `into`, which must have space for them, and
+// returns their number.
 Bytes write(const EthernetHeader& header, std::span<std::byte> into);
 
 }  // namespace lockstep::wire

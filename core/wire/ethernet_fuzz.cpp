@@ -1,4 +1,4 @@
-// Ethernet frames and 802.1Q tags under libFuzzer: what is parsed and written again is the same.
+// Ethernet frames and 802.1Q tags under libFuzzer: parsing and writing again gives the same frame.
 #include "core/wire/ethernet.hpp"
 
 #include <array>
@@ -14,13 +14,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   wire::check_inside(frame.payload, bytes);
   if (frame.header.vlan > wire::vlan_max) {
-    return 0;  // reserved: it may arrive, but is nobody's
+    return 0;  // reserved: may be received, but is not a valid VLAN
   }
   std::array<std::byte, 18> written{};
   Bytes const length = wire::write(frame.header, written);
   CHECK(length.count == wire::ethernet_bytes(frame.header.vlan));
   wire::EthernetFrame again;
-  // A second tag's type, written behind none, would be read as the first.
+  // The type of a second tag, written without a first, would be parsed as the first.
   if (static_cast<std::uint16_t>(frame.header.type) != 0x8100) {
     CHECK(wire::parse(std::span(written).first(length.count), again) == Drop::none);
     CHECK(again.header == frame.header);

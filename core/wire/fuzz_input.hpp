@@ -1,4 +1,4 @@
-// What the parsers' fuzz programs share: the input as bytes, and their oracle.
+// Shared by the fuzz programs of the parsers: the input as bytes, and the check of results.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ inline std::span<const std::byte> fuzz_bytes(const std::uint8_t* data, std::size
   return std::as_bytes(std::span(data, size));
 }
 
-// A view that was parsed lies within what it was parsed from.
+// CHECKs that a parsed view is inside the bytes it was parsed from.
 inline void check_inside(std::span<const std::byte> part, std::span<const std::byte> whole) {
   if (!part.empty()) {
     CHECK(part.data() >= whole.data());

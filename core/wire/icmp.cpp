@@ -1,4 +1,4 @@
-// Reading and writing of ICMP messages, and of the packets that they quote.
+// Parsing and writing of ICMP messages, and parsing of the packets they quote.
 #include "core/wire/icmp.hpp"
 
 #include <cstring>
@@ -19,7 +19,7 @@ Drop parse(std::span<const std::byte> bytes, IcmpMessage& out) {
     return Drop::icmp_too_short;
   }
   //= rfc792#Echo
-  //# 792:ICMP4-2 the checksum covers the message alone, an odd one as if padded with zero
+  //# 792:ICMP4-2 the checksum covers only the message, padded with zero if its length is odd
   if (!sum(bytes).verifies()) {
     return Drop::icmp_checksum;
   }
@@ -44,7 +44,7 @@ Bytes write(const IcmpMessage& message, std::span<std::byte> into) {
 }
 
 //= rfc792#Dest-Unreachable
-//# 792:ICMP4-5 the quoted IP header and 64 bits of data find the process by its ports
+//# 792:ICMP4-5 the quoted IP header and 64 bits of data identify the process by its ports
 Drop parse(std::span<const std::byte> body, IcmpQuote& out) {
   if (body.size() < ipv4_header_bytes + quoted_data_bytes) {
     return Drop::icmp_quote_malformed;
@@ -55,8 +55,8 @@ Drop parse(std::span<const std::byte> body, IcmpQuote& out) {
       body.size() < header + quoted_data_bytes) {
     return Drop::icmp_quote_malformed;
   }
-  // Neither the checksum nor the total length is held against it: routers on the way have changed
-  // the time to live, and some have left both in other states.
+  // Checksum and total length are not checked: routers have changed the time to live, and some
+  // leave both in other states.
   std::uint16_t const fragment = load16(at + 6);
   if ((fragment & fragment_offset_mask) != 0) {
     return Drop::icmp_quote_malformed;

@@ -1,4 +1,4 @@
-// ICMP messages for IPv4 (RFC 792): a checked view to read, a writer to emit, and what they quote.
+// ICMP messages for IPv4 (RFC 792): a checked view to read, a writer to emit, quoted packets.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace lockstep::wire {
 
-// The types that a host knows. A parsed message may hold any other number.
+// The types that a host uses. A parsed message may have any other number.
 enum class IcmpType : std::uint8_t {
   echo_reply = 0,
   unreachable = 3,
@@ -24,7 +24,7 @@ enum class IcmpType : std::uint8_t {
   parameter_problem = 12,
 };
 
-// Codes of IcmpType::unreachable that are told apart.
+// The codes of IcmpType::unreachable that are distinguished.
 enum class Unreachable : std::uint8_t {
   network = 0,
   host = 1,
@@ -44,44 +44,46 @@ enum class Unreachable : std::uint8_t {
   precedence_cutoff = 15,
 };
 
-// Valid as long as the bytes that it was parsed from.
+// Valid as long as the bytes it was parsed from.
 struct IcmpMessage {
   IcmpType type{};
   std::uint8_t code = 0;
-  std::uint32_t rest = 0;           // the second word, whose meaning depends on the type
+  std::uint32_t rest = 0;           // the second word; its meaning depends on the type
   std::span<const std::byte> body;  // echoed data, or the quoted packet
 
-  // Of an echo message.
+  // Of echo messages.
   constexpr std::uint16_t identifier() const { return static_cast<std::uint16_t>(rest >> 16); }
   constexpr std::uint16_t sequence() const { return static_cast<std::uint16_t>(rest); }
-  // Of "fragmentation needed" (RFC 1191 4). Zero: sent by a router older than that.
+  // Of "fragmentation needed" (RFC 1191 4). Zero: from a router that predates RFC 1191.
   constexpr std::uint16_t next_hop_mtu() const { return static_cast<std::uint16_t>(rest); }
-  // Of a parameter problem: the octet of the quoted packet that is wrong.
+  // Of a parameter problem: the offset of the invalid octet in the quoted packet.
   constexpr std::uint8_t pointer() const { return static_cast<std::uint8_t>(rest >> 24); }
 };
 
 inline constexpr std::uint32_t icmp_header_bytes = 8;
 
-// Drop::none, or icmp_too_short or icmp_checksum with `out` unspecified. Costs a sum over `bytes`.
+// Returns Drop::none, or icmp_too_short or icmp_checksum with `out` unspecified. Sums all of
+// `bytes`.
 [[nodiscard]] Drop parse(std::span<const std::byte> bytes, IcmpMessage& out);
 
-// Writes header, checksum and a copy of the body to the front of `into`, which holds them, and
-// gives the number of octets. The body does not overlap `into`.
+// Writes header, checksum and a copy of the body to the front of `into`, which must have space for
+// them, and returns the number of octets. The body must not overlap `into`.
 Bytes write(const IcmpMessage& message, std::span<std::byte> into);
 
-// The packet that an error quotes: its IP header and at least eight octets of what it carried.
-// Nobody vouches for it: it may have been forged, and routers changed TTL and checksum under way.
+// The packet quoted by an error: its IP header and at least eight octets of its payload. Not
+// authenticated: it may be forged, and routers have changed TTL and checksum.
 struct IcmpQuote {
   Ipv4Header header;
-  Bytes packet_bytes;  // the total length that the quoted header claims
-  // The first eight octets, as TCP has them; of UDP, only the ports.
+  Bytes packet_bytes;  // the total length in the quoted header
+  // The first eight octets as in TCP; for UDP only the ports are valid.
   Port source_port;
   Port destination_port;
   Sequence sequence;
 };
 
-// Reads the body of an error. Drop::none, or icmp_quote_malformed with `out` unspecified: shorter
-// than header and eight octets, not IPv4, or a fragment other than the first. RFC 1122 3.2.2.
+// Parses the body of an error. Returns Drop::none, or icmp_quote_malformed with `out` unspecified:
+// shorter than header and eight octets, not IPv4, or a fragment other than the first. RFC 1122
+// 3.2.2.
 [[nodiscard]] Drop parse(std::span<const std::byte> body, IcmpQuote& out);
 
 }  // namespace lockstep::wire

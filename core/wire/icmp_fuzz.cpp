@@ -1,4 +1,4 @@
-// ICMP messages and what they quote under libFuzzer.
+// ICMP messages and the packets they quote under libFuzzer.
 #include "core/wire/icmp.hpp"
 
 #include <algorithm>

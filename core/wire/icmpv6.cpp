@@ -1,4 +1,4 @@
-// Reading and writing of ICMPv6 messages, and of the packets that they quote.
+// Parsing and writing of ICMPv6 messages, and parsing of the packets they quote.
 #include "core/wire/icmpv6.hpp"
 
 #include "core/units/check.hpp"
@@ -24,7 +24,7 @@ Drop parse(const Icmp6Path& path, std::span<const std::byte> bytes, Icmp6Message
     return Drop::icmp_too_short;
   }
   //= rfc4443#2.3
-  //# 4443:ICMP6-1 the checksum covers the pseudo-header, its next header 58, and the whole message
+  //# 4443:ICMP6-1 the checksum covers the pseudo-header with next header 58, and the whole message
   if (!combine(pseudo_sum(path, bytes.size()), sum(bytes)).verifies()) {
     return Drop::icmp_checksum;
   }

@@ -1,4 +1,4 @@
-// ICMPv6 messages (RFC 4443): a checked view to read, a writer to emit, and what they quote.
+// ICMPv6 messages (RFC 4443): a checked view to read, a writer to emit, quoted packets.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace lockstep::wire {
 
-// The types that a host knows. A parsed message may hold any other number; under 128: an error.
+// The types that a host uses. A parsed message may have any other number; below 128: an error.
 enum class Icmp6Type : std::uint8_t {
   unreachable = 1,
   packet_too_big = 2,
@@ -27,7 +27,7 @@ enum class Icmp6Type : std::uint8_t {
   redirect = 137,
 };
 
-// Codes of Icmp6Type::unreachable that are told apart.
+// The codes of Icmp6Type::unreachable that are distinguished.
 inline constexpr std::uint8_t unreachable6_no_route = 0;
 inline constexpr std::uint8_t unreachable6_prohibited = 1;
 inline constexpr std::uint8_t unreachable6_beyond_scope = 2;
@@ -36,31 +36,32 @@ inline constexpr std::uint8_t unreachable6_port = 4;
 inline constexpr std::uint8_t unreachable6_policy = 5;
 inline constexpr std::uint8_t unreachable6_reject_route = 6;
 
-// Valid as long as the bytes that it was parsed from.
+// Valid as long as the bytes it was parsed from.
 struct Icmp6Message {
   Icmp6Type type{};
   std::uint8_t code = 0;
-  std::uint32_t rest = 0;           // the second word, whose meaning depends on the type
-  std::span<const std::byte> body;  // behind eight octets: echoed data, or the quoted packet
+  std::uint32_t rest = 0;           // the second word; its meaning depends on the type
+  std::span<const std::byte> body;  // after eight octets: echoed data, or the quoted packet
 };
 
 inline constexpr std::uint32_t icmp6_header_bytes = 8;
 
-// From whom to whom: the checksum covers both.
+// Source and destination: the checksum covers both.
 struct Icmp6Path {
   IpAddress source;
   IpAddress destination;
 };
 
-// Drop::none, or icmp_too_short or icmp_checksum with `out` unspecified. Costs a sum over `bytes`.
+// Returns Drop::none, or icmp_too_short or icmp_checksum with `out` unspecified. Sums all of
+// `bytes`.
 [[nodiscard]] Drop parse(const Icmp6Path& path, std::span<const std::byte> bytes,
                          Icmp6Message& out);
 
-// Writes header, checksum and a copy of the body to the front of `into`, which holds them, and
-// gives the number of octets. The body does not overlap `into`.
+// Writes header, checksum and a copy of the body to the front of `into`, which must have space for
+// them, and returns the number of octets. The body must not overlap `into`.
 Bytes write(const Icmp6Path& path, const Icmp6Message& message, std::span<std::byte> into);
 
-// Reads the body of an error into the form that IPv4's quotes have. Drop::none, or
+// Parses the body of an error into the same form as for IPv4. Returns Drop::none, or
 // icmp_quote_malformed with `out` unspecified: shorter than header and eight octets, not IPv6, or
 // with extension headers, which we never send.
 [[nodiscard]] Drop parse_quote6(std::span<const std::byte> body, IcmpQuote& out);

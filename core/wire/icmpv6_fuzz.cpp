@@ -1,4 +1,4 @@
-// ICMPv6, its quotes and the messages of neighbour discovery under libFuzzer.
+// ICMPv6, quoted packets, and neighbour discovery messages under libFuzzer.
 #include "core/wire/icmpv6.hpp"
 
 #include <array>
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto const bytes = wire::fuzz_bytes(data, size);
   wire::judge(bytes);
   if (size >= wire::icmp6_header_bytes) {
-    // The writer makes the checksum right.
+    // The writer corrects the checksum.
     std::vector<std::byte> mended(size);
     wire::Icmp6Message message;
     message.type = static_cast<wire::Icmp6Type>(data[0]);

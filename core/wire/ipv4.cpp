@@ -1,4 +1,4 @@
-// Reading and writing of IPv4 headers.
+// Parsing and writing of IPv4 headers.
 #include "core/wire/ipv4.hpp"
 
 #include "core/units/check.hpp"
@@ -19,7 +19,7 @@ constexpr std::uint8_t option_timestamp = 68;
 constexpr std::uint8_t option_loose_route = 131;
 constexpr std::uint8_t option_strict_route = 137;
 
-// Sums the first 20 octets; the order of their words does not matter to a comparison with FFFF.
+// Sums the first 20 octets; the order of words does not matter for a comparison with FFFF.
 inline Partial sum_of_header(const std::byte* at) {
   Partial total;
   for (std::uint32_t i = 0; i < ipv4_header_bytes; i += 4) {
@@ -28,8 +28,8 @@ inline Partial sum_of_header(const std::byte* at) {
   return total;
 }
 
-// A route or timestamp option says by its pointer where the next entry goes: at 4 (a timestamp at
-// 5) if nothing is used yet, beyond the option when all is.
+// The pointer of a route or timestamp option gives the place of the next entry: 4 (timestamp: 5) if
+// none is used yet, beyond the option if all are.
 Drop check_option(std::span<const std::byte> option) {
   std::uint8_t const kind = load8(option.data());
   bool const routes = kind == option_loose_route || kind == option_strict_route;
@@ -44,7 +44,7 @@ Drop check_option(std::span<const std::byte> option) {
     return Drop::ip_option_malformed;
   }
   if (routes && load8(option.data() + 2) <= option.size()) {
-    // The route goes on: its next hop is another host, and this one does not forward.
+    // The route continues to another host, and we do not forward.
     return Drop::ip_source_routed;
   }
   return Drop::none;
@@ -87,9 +87,9 @@ inline void read_fields(const std::byte* at, Ipv4Header& out) {
   out.more_fragments = (fragment & more_fragments_bit) != 0;
   out.fragment_offset = fragment & fragment_offset_mask;
   //= rfc1122#3.2.1.7
-  //# 1122:H-23 told, not judged: a packet that arrived with 0 or 1 has arrived
+  //# 1122:H-23 stored, not checked: 0 or 1 is valid at the destination
   //= rfc791#3.1
-  //# 791:IP4-14 only who forwards destroys it
+  //# 791:IP4-14 only forwarding hosts discard it
   out.time_to_live = load8(at + 8);
   out.protocol = static_cast<IpProtocol>(load8(at + 9));
   out.source = IpAddress::from(Ipv4{load32(at + 12)});
@@ -122,7 +122,7 @@ Drop parse(std::span<const std::byte> bytes, Ipv4Packet& out) {
   //= rfc791#3.1
   //# 791:IP4-2 the header checksum is verified
   //= rfc1122#3.2.1.2
-  //# 1122:H-17 on every datagram: a bad one is silently discarded
+  //# 1122:H-17 on every datagram; a bad one is silently discarded
   bool const verifies = header == ipv4_header_bytes ? sum_of_header(at).verifies()
                                                     : sum(bytes.first(header)).verifies();
   if (!verifies) {
@@ -142,13 +142,13 @@ Drop parse(std::span<const std::byte> bytes, Ipv4Packet& out) {
 }
 
 //= rfc791#3.2
-//# 791:IP4-15 strictly as it is written, whatever is accepted
+//# 791:IP4-15 strict when sending, whatever is accepted
 Bytes write(const Ipv4Header& header, Bytes payload, std::span<std::byte> into) {
   CHECK(into.size() >= ipv4_header_bytes);
   CHECK(payload.count <= total_length_max - ipv4_header_bytes);
   CHECK(header.fragment_offset <= fragment_offset_mask);
   //= rfc1122#3.2.1.7
-  //# 1122:H-22 no datagram leaves with a time to live of 0
+  //# 1122:H-22 no datagram is sent with a time to live of 0
   CHECK(header.time_to_live != 0);
   std::byte* const at = into.data();
   auto const length = ipv4_header_bytes + payload.count;

@@ -11,7 +11,7 @@
 
 namespace lockstep::wire {
 
-// The transports of ours. A parsed packet may hold any other number.
+// The transports that we know. A parsed packet may have any other number.
 enum class IpProtocol : std::uint8_t { icmp = 1, tcp = 6, udp = 17, icmpv6 = 58 };
 
 struct Ipv4Header {
@@ -29,27 +29,27 @@ struct Ipv4Header {
   bool operator==(const Ipv4Header&) const = default;
 };
 
-// Valid as long as the bytes that it was parsed from.
+// Valid as long as the bytes it was parsed from.
 struct Ipv4Packet {
   Ipv4Header header;
-  std::span<const std::byte> options;  // well-formed, as parse() checked; usually empty
-  std::span<const std::byte> payload;  // up to the total length: the link's padding is cut off
+  std::span<const std::byte> options;  // well-formed; usually empty
+  std::span<const std::byte> payload;  // up to the total length: link padding is removed
   std::span<const std::byte> bytes;    // header, options and payload
 };
 
 inline constexpr std::uint32_t ipv4_header_bytes = 20;
 inline constexpr std::uint32_t ipv4_header_bytes_max = 60;
-// The offset of a fragment, in the word that it shares with the flags; in units of eight octets.
+// Mask of the fragment offset, in units of eight octets, in the word shared with the flags.
 inline constexpr std::uint16_t fragment_offset_mask = 0x1fff;
 
-// Checks version, header length, total length, header checksum and the form of each option.
+// Checks version, header length, total length, header checksum and the form of each option. Returns
 // Drop::none, or the reason (ip_too_short, ip_version, ip_header_length, ip_total_length,
-// ip_checksum, ip_option_malformed, ip_source_routed) with `out` unspecified.
-// Whether the addresses are for us is internet's question. RFC 791 3.1, RFC 1122 3.2.1.
+// ip_checksum, ip_option_malformed, ip_source_routed) with `out` unspecified. Does not check
+// whether the addresses are ours. RFC 791 3.1, RFC 1122 3.2.1.
 [[nodiscard]] Drop parse(std::span<const std::byte> bytes, Ipv4Packet& out);
 
-// Writes a header of 20 octets with its checksum to the front of `into`, which holds them, for
-// `payload` octets to follow (at most 65,515), and gives the number of octets written.
+// Writes a header of 20 octets with its checksum to the front of `into`, which must have space for
+// it, for a payload of `payload` octets (at most 65,515). Returns 20.
 Bytes write(const Ipv4Header& header, Bytes payload, std::span<std::byte> into);
 
 }  // namespace lockstep::wire

@@ -1,4 +1,4 @@
-// IPv4 packets under libFuzzer, with and without a header checksum that was made right.
+// IPv4 packets under libFuzzer, with and without a corrected header checksum.
 #include "core/wire/ipv4.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ void judge(std::span<const std::byte> bytes) {
   CHECK(ipv4_header_bytes + packet.options.size() + packet.payload.size() == packet.bytes.size());
   CHECK(packet.header.fragment_offset <= fragment_offset_mask);
   if (packet.header.time_to_live == 0) {
-    return;  // it may arrive, but none is sent
+    return;  // valid when received, but never sent
   }
   std::vector<std::byte> written(ipv4_header_bytes + packet.payload.size());
   Bytes const payload{static_cast<std::uint32_t>(packet.payload.size())};

@@ -1,4 +1,4 @@
-// Reading and writing of IPv6 headers, and the walk along the extension headers.
+// Parsing and writing of IPv6 headers, and the walk along extension headers.
 #include "core/wire/ipv6.hpp"
 
 #include "core/units/check.hpp"
@@ -16,12 +16,13 @@ constexpr std::uint8_t next_destination = 60;
 constexpr std::uint8_t option_pad1 = 0;
 constexpr std::uint8_t option_padn = 1;
 
-// A transport's own header, as far as a first fragment must show it.
+// The part of a transport header that a first fragment must contain.
 std::uint32_t transport_header_bytes(std::uint8_t protocol) {
   return protocol == static_cast<std::uint8_t>(IpProtocol::tcp) ? 20 : 8;
 }
 
-// Where the walk is: `next` names what begins at `at`, and is itself written at `named_at`.
+// The position of the walk: `next` is the type of the header at `at`, given in the octet at
+// `named_at`.
 struct Place {
   std::uint8_t next = 0;
   std::uint32_t named_at = 0;
@@ -34,7 +35,7 @@ Drop refuse(Ipv6Packet& packet, Drop drop, std::uint8_t code, std::uint32_t poin
 }
 
 //= rfc8200#4.2
-//# 8200:V6-7 the two highest bits of an unknown option's type say what becomes of the packet
+//# 8200:V6-7 the two highest bits of an unknown option's type determine what happens to the packet
 Drop judge_unknown_option(Ipv6Packet& packet, std::uint8_t type, std::uint32_t at) {
   switch (type >> 6) {
     case 0:
@@ -48,7 +49,7 @@ Drop judge_unknown_option(Ipv6Packet& packet, std::uint8_t type, std::uint32_t a
 }
 
 //= rfc8200#4.2
-//# 8200:V6-8 options are taken in order; Pad1 is one octet alone, PadN has a length
+//# 8200:V6-8 options are processed in order; Pad1 is a single octet, PadN has a length
 Drop walk_options(Ipv6Packet& packet, std::uint32_t at, std::uint32_t end) {
   while (at < end) {
     std::uint8_t const type = load8(packet.bytes.data() + at);
@@ -74,7 +75,7 @@ Drop walk_options(Ipv6Packet& packet, std::uint32_t at, std::uint32_t end) {
   return Drop::none;
 }
 
-// A header of options or of a route, which say their length alike.
+// A header of options or a routing header, whose lengths are encoded in the same way.
 Drop walk_sized(Ipv6Packet& packet, Place& place) {
   if (packet.bytes.size() - place.at < 8) {
     return Drop::ip_header_chain;
@@ -86,8 +87,8 @@ Drop walk_sized(Ipv6Packet& packet, Place& place) {
   }
   if (place.next == next_routing) {
     //= rfc8200#4.4
-    //# 8200:V6-9 whose segments are all done is stepped over, whatever its type
-    //# 8200:V6-10 with segments left it is refused: no type is known here
+    //# 8200:V6-9 without segments left it is skipped, whatever its type
+    //# 8200:V6-10 with segments left it is refused: no type is supported
     if (load8(at + 3) != 0) {
       return refuse(packet, Drop::ip_routing_header, problem_field, place.at + 2);
     }
@@ -108,12 +109,12 @@ Drop walk_fragment(Ipv6Packet& packet, Place& place) {
   std::byte const* const at = packet.bytes.data() + place.at;
   std::uint16_t const word = load16(at + 2);
   //= rfc8200#4.5
-  //# 8200:V6-21 the reserved fields are not looked at
+  //# 8200:V6-21 the reserved fields are ignored
   Ipv6Fragment const fragment{load32(at + 4), static_cast<std::uint16_t>(word >> 3),
                               (word & 1) != 0};
   //= rfc6946#4
-  //# 6946:ATOM-3 what follows an atomic one is what the packet carries, less these eight octets
-  // What a second fragment header says was said by the first.
+  //# 6946:ATOM-3 the payload after an atomic fragment header is shorter by its eight octets
+  // Only the first fragment header counts.
   if (!packet.has_fragment) {
     packet.has_fragment = true;
     packet.fragment = fragment;
@@ -131,7 +132,7 @@ void arrive(Ipv6Packet& packet, const Place& place) {
   packet.protocol = static_cast<IpProtocol>(place.next);
 }
 
-// What the walk ends at: a transport of ours, nothing, or something unknown.
+// The end of the walk: a transport that we know, no next header, or an unknown one.
 Drop finish(Ipv6Packet& packet, const Place& place) {
   arrive(packet, place);
   if (place.next == next_none) {
@@ -142,12 +143,12 @@ Drop finish(Ipv6Packet& packet, const Place& place) {
   bool const known = packet.protocol == IpProtocol::tcp || packet.protocol == IpProtocol::icmpv6;
   //= rfc8200#4
   //# 8200:V6-4 an unknown next header is refused, with a pointer to where it is named
-  //# 8200:V6-5 so is the hop-by-hop header anywhere but at the front
+  //# 8200:V6-5 so is a hop-by-hop header anywhere but first
   return known ? Drop::none
                : refuse(packet, Drop::ip_protocol_unknown, problem_next_header, place.named_at);
 }
 
-// What a packet that is refused carries: an error is not answered by another, wherever it stands.
+// Finds the transport of a refused packet: an ICMPv6 error must not be answered by another.
 void seek_transport(Ipv6Packet& packet) {
   Place place{packet.header.next_header, 6, ipv6_header_bytes};
   for (std::uint32_t i = 0; i < ipv6_headers_max; ++i) {
@@ -166,13 +167,13 @@ void seek_transport(Ipv6Packet& packet) {
   arrive(packet, place);
 }
 
-// Whether the walk stands at a fragment that is not whole: it goes no further, except along the
-// headers of the first one, which must all be there.
+// Whether the walk is in a non-atomic fragment. It goes no further, except along the headers of the
+// first fragment, which must contain all of them.
 bool in_fragment(const Ipv6Packet& packet) {
   return packet.has_fragment && !packet.fragment.is_atomic();
 }
 
-// The first fragment must show all headers, the transport's included.
+// The first fragment must contain all headers, including the transport's.
 //= rfc8200#4.5
 //# 8200:V6-16 a first fragment without them is refused
 Drop judge_first(Ipv6Packet& packet, Place place) {
@@ -220,7 +221,7 @@ Drop parse(std::span<const std::byte> bytes, Ipv6Packet& out) {
   out.header.flow_label = first & 0xf'ffff;
   out.header.next_header = load8(at + 6);
   //= rfc8200#3
-  //# 8200:V6-2 told, not judged: a packet that arrived with 0 has arrived
+  //# 8200:V6-2 stored, not checked: 0 is valid at the destination
   out.header.hop_limit = load8(at + 7);
   out.header.source = load_ipv6(at + 8);
   out.header.destination = load_ipv6(at + 24);
@@ -229,9 +230,9 @@ Drop parse(std::span<const std::byte> bytes, Ipv6Packet& out) {
 }
 
 //= rfc8200#4
-//# 8200:V6-3 the headers are processed strictly in their order
+//# 8200:V6-3 the headers are processed strictly in order
 //= rfc8200#4.1
-//# 8200:V6-6 in any order and number, but the hop-by-hop header only behind the IPv6 header
+//# 8200:V6-6 in any order and number, but hop-by-hop only directly after the IPv6 header
 static Drop walk_strictly(Ipv6Packet& packet) {
   Place place{packet.header.next_header, 6, ipv6_header_bytes};
   for (std::uint32_t i = 0; i < ipv6_headers_max; ++i) {

@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(!packet.has_fragment || packet.fragment.offset <= wire::fragment_offset_mask);
     CHECK(packet.fragment_at <= packet.bytes.size());
   } else {
-    // What is complained of lies within what arrived, or right behind it.
+    // The pointer is inside the packet, or just behind it.
     CHECK(!packet.problem.complain || packet.problem.pointer <= packet.bytes.size());
   }
   return 0;

@@ -1,4 +1,4 @@
-// Reading and writing of the messages of neighbour discovery.
+// Parsing and writing of neighbour discovery messages.
 #include "core/wire/neighbour_discovery.hpp"
 
 #include "core/units/check.hpp"
@@ -17,7 +17,7 @@ constexpr std::uint32_t solicited_bit = 0x4000'0000;
 constexpr std::uint32_t override_bit = 0x2000'0000;
 constexpr std::uint8_t on_link_bit = 0x80;
 
-// The octets between the ICMPv6 header's eight and the first option.
+// The octets between the eight of the ICMPv6 header and the first option.
 std::size_t fixed_bytes(Icmp6Type type) {
   switch (type) {
     case Icmp6Type::router_advertisement:
@@ -56,12 +56,12 @@ void read_option(std::span<const std::byte> option, NdMessage& out) {
 }
 
 //= rfc4861#7.1.1
-//# 4861:ND-1 no option may have the length zero
-//# 4861:ND-5 options that are not known are stepped over
+//# 4861:ND-1 no option may have length zero
+//# 4861:ND-5 unknown options are skipped
 //= rfc4861#7.1.2
-//# 4861:ND-3 nor one of an advertisement
+//# 4861:ND-3 nor in an advertisement
 //= rfc4861#6.1.2
-//# 4861:ND-36 nor one of a router's
+//# 4861:ND-36 nor in a router advertisement
 Drop read_options(std::span<const std::byte> options, NdMessage& out) {
   while (!options.empty()) {
     if (options.size() < 8) {
@@ -80,13 +80,13 @@ Drop read_options(std::span<const std::byte> options, NdMessage& out) {
 }  // namespace
 
 //= rfc4861#7.1.1
-//# 4861:ND-1 code 0, 24 octets or more, no group as the target
+//# 4861:ND-1 code 0, at least 24 octets, target not multicast
 //= rfc4861#7.1.2
-//# 4861:ND-3 an advertisement likewise
+//# 4861:ND-3 the same for an advertisement
 //= rfc4861#6.1.2
-//# 4861:ND-36 a router's has code 0 and 16 octets or more
+//# 4861:ND-36 a router advertisement has code 0 and at least 16 octets
 //= rfc4861#8.1
-//# 4861:ND-43 a redirect has code 0 and 40 octets or more
+//# 4861:ND-43 a redirect has code 0 and at least 40 octets
 Drop parse(const Icmp6Message& message, NdMessage& out) {
   CHECK(is_neighbour_discovery(message.type));
   std::size_t const fixed = fixed_bytes(message.type);

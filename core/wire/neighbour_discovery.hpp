@@ -18,44 +18,45 @@ struct NdPrefix {
   IpAddress prefix;
   std::uint8_t bits = 0;  // 0 to 128
   bool on_link = false;
-  std::uint32_t lifetime_s = 0;  // ffffffff: for ever
+  std::uint32_t lifetime_s = 0;  // ffffffff: infinite
 };
 
-// One message in host order. Which fields have a meaning depends on the type.
+// One message in host order. Which fields are valid depends on the type.
 struct NdMessage {
   static constexpr std::uint32_t prefixes_max = 8;
 
   Icmp6Type type = Icmp6Type::neighbour_solicitation;
   IpAddress target;     // of solicitations, advertisements and redirects
-  bool router = false;  // an advertisement's flags
+  bool router = false;  // flags of an advertisement
   bool solicited = false;
   bool override = false;
   bool has_link_address = false;
-  Mac link_address;            // the target's in a neighbour advertisement, else the source's
-  std::uint8_t hop_limit = 0;  // of a router advertisement, as all below; 0: not said
+  Mac link_address;  // target link address in a neighbour advertisement, otherwise source link
+                     // address
+  std::uint8_t hop_limit = 0;  // router advertisement only, as all below; 0: unspecified
   std::uint16_t lifetime_s = 0;
   std::uint32_t reachable_ms = 0;
   std::uint32_t retrans_ms = 0;
-  std::uint32_t mtu = 0;                          // 0: not said
-  std::array<NdPrefix, prefixes_max> prefixes{};  // the first ones
+  std::uint32_t mtu = 0;                          // 0: not present
+  std::array<NdPrefix, prefixes_max> prefixes{};  // the first prefixes_max
   std::uint32_t prefix_count = 0;
 };
 
-// The largest that write() makes: a solicitation or advertisement with a link address.
+// The largest message that write() makes: a solicitation or advertisement with a link address.
 inline constexpr std::uint32_t nd_message_bytes_max = 32;
 
 constexpr bool is_neighbour_discovery(Icmp6Type type) {
   return type >= Icmp6Type::router_solicitation && type <= Icmp6Type::redirect;
 }
 
-// Reads a message of neighbour discovery. Drop::none, or nd_malformed with `out` unspecified: a
-// code other than 0, too short, an option of length 0 or beyond the end, or a group as its target.
-// Unknown options and reserved fields are ignored. At most as many steps as there are options.
+// Parses a neighbour discovery message. Returns Drop::none, or nd_malformed with `out` unspecified:
+// a code other than 0, too short, an option of length 0 or beyond the end, or a multicast target.
+// Unknown options and reserved fields are ignored. One step per option.
 [[nodiscard]] Drop parse(const Icmp6Message& message, NdMessage& out);
 
-// Writes a neighbour solicitation, a neighbour advertisement or a router solicitation, ICMPv6
-// header and checksum included, to the front of `into`, which holds nd_message_bytes_max octets,
-// and gives its length.
+// Writes a neighbour solicitation, neighbour advertisement or router solicitation with ICMPv6
+// header and checksum to the front of `into`, which must have space for nd_message_bytes_max
+// octets, and returns its length.
 Bytes write(const Icmp6Path& path, const NdMessage& message, std::span<std::byte> into);
 
 }  // namespace lockstep::wire

@@ -1,4 +1,4 @@
-// Big-endian fields in memory: the one place where byte order exists.
+// Big-endian fields in memory: the only place that deals with byte order.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@ namespace lockstep::wire {
 
 inline constexpr bool little_endian = std::endian::native == std::endian::little;
 
-// Between the host's order and the network's, both ways.
+// Converts between host and network order, in both directions.
 constexpr std::uint16_t network16(std::uint16_t value) {
   return little_endian ? __builtin_bswap16(value) : value;
 }
@@ -24,14 +24,14 @@ constexpr std::uint64_t network64(std::uint64_t value) {
   return little_endian ? __builtin_bswap64(value) : value;
 }
 
-// The caller has checked that the octets are there. Any alignment.
+// The caller has checked that the octets exist. Any alignment.
 inline std::uint8_t load8(const std::byte* at) { return std::to_integer<std::uint8_t>(*at); }
 inline std::uint16_t load16(const std::byte* at) {
   std::uint16_t raw;
   std::memcpy(&raw, at, sizeof raw);
   return network16(raw);
 }
-// In the order of this machine: for sums, which do not mind.
+// In host order: for sums, which do not depend on byte order.
 inline std::uint32_t load_raw32(const std::byte* at) {
   std::uint32_t raw;
   std::memcpy(&raw, at, sizeof raw);

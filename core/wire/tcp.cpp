@@ -1,4 +1,4 @@
-// Reading of TCP headers.
+// Parsing of TCP headers.
 #include "core/wire/tcp.hpp"
 
 #include "core/wire/octets.hpp"
@@ -11,8 +11,8 @@ Drop parse(std::span<const std::byte> bytes, Segment& out) {
   }
   std::byte const* const at = bytes.data();
   //= rfc9293#3.1
-  //# 9293:P-DOFF the data offset counts words; options exist only beyond five of them
-  //# 9293:P-RSRVD the four reserved bits beside it are not looked at
+  //# 9293:P-DOFF the data offset counts words; options exist only beyond five
+  //# 9293:P-RSRVD the four reserved bits are ignored
   std::uint32_t const header = (load8(at + 12) >> 4) * 4u;
   if (header < tcp_header_bytes || header > bytes.size()) {
     return Drop::tcp_data_offset;
@@ -31,7 +31,7 @@ Drop parse(std::span<const std::byte> bytes, Segment& out) {
   out.urgent = load16(at + 18);
   out.payload = bytes.subspan(header);
   //= rfc9293#3.1
-  //# 9293:MUST-5 options are read in every segment, whatever its flags
+  //# 9293:MUST-5 options are parsed in every segment, whatever its flags
   if (header != tcp_header_bytes) {
     return parse(bytes.subspan(tcp_header_bytes, header - tcp_header_bytes), out.options);
   }

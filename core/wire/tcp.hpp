@@ -17,7 +17,7 @@
 
 namespace lockstep::wire {
 
-// The control bits, as the header's fourteenth octet has them.
+// The control bits, as in the fourteenth octet of the header.
 struct Flags {
   std::uint8_t bits = 0;
 
@@ -45,7 +45,8 @@ struct Flags {
   constexpr bool operator==(const Flags&) const = default;
 };
 
-// One name a control bit, to be joined: flag::syn | flag::ack.
+// One constant per control bit; combine them: flag::syn
+// flag::ack.
 namespace flag {
 inline constexpr Flags none{0x00};
 inline constexpr Flags fin{0x01};
@@ -58,44 +59,44 @@ inline constexpr Flags ece{0x40};
 inline constexpr Flags cwr{0x80};
 }  // namespace flag
 
-// The fields of a header that are always there, in host order.
+// The fields of the fixed header, in host order.
 struct Header {
   Port source;
   Port destination;
   Sequence sequence;
-  Sequence acknowledgment;  // of meaning only with flags.ack()
+  Sequence acknowledgment;  // valid only with flags.ack()
   Flags flags;
   WireWindow window;
-  std::uint16_t urgent = 0;  // an offset from `sequence`, of meaning only with flags.urg()
+  std::uint16_t urgent = 0;  // an offset from `sequence`, valid only with flags.urg()
 };
 
-// One segment in host order. Parsed, it is valid as long as the bytes that it was parsed from.
+// One segment in host order. A parsed one is valid as long as the bytes it was parsed from.
 struct Segment : Header {
   Options options;
   std::span<const std::byte> payload;
 
-  // SEG.LEN: the octets of sequence space that the segment takes.
+  // SEG.LEN: the sequence space that the segment occupies, in octets.
   //= rfc9293#3.4
-  //# 9293:P-SEGLEN SYN and FIN count one each besides the data
+  //# 9293:P-SEGLEN SYN and FIN count one each, in addition to the data
   constexpr Bytes length() const {
     return {static_cast<std::uint32_t>(payload.size()) + (flags.syn() ? 1u : 0u) +
             (flags.fin() ? 1u : 0u)};
   }
-  // The sequence number after the segment's last.
+  // The sequence number after the segment.
   constexpr Sequence end() const { return sequence + length(); }
 };
 
 inline constexpr std::uint32_t tcp_header_bytes = 20;
 inline constexpr std::uint32_t tcp_header_bytes_max = 60;
-// Where the checksum lies in the header: for hardware that fills it in.
+// Offset of the checksum in the header: for checksum offload.
 inline constexpr std::uint32_t tcp_checksum_offset = 16;
 
-// Reads a header, its options and what follows them. The checksum is checksum_verifies()'s.
+// Parses a header, its options and its payload; checksum_verifies() checks the checksum. Returns
 // Drop::none, or tcp_too_short, tcp_data_offset, tcp_option_malformed or tcp_port_zero with `out`
 // unspecified. `bytes` is the whole payload of the IP packet.
 [[nodiscard]] Drop parse(std::span<const std::byte> bytes, Segment& out);
 
-// The sum of the octets of a header that are always there: whole words of 32 bits.
+// The sum of the fixed header: whole 32-bit words.
 inline Partial fixed_header_sum(const std::byte* at) {
   Partial host;
   for (std::uint32_t i = 0; i < tcp_header_bytes; i += 4) {
@@ -104,14 +105,14 @@ inline Partial fixed_header_sum(const std::byte* at) {
   return {network16(host.folded()), false};
 }
 
-// Whether the segment `bytes`, as it arrived between these addresses, sums up. Reads all of it.
+// Whether the checksum of the segment `bytes` between these addresses is correct. Reads all of it.
 // `pseudo.length` is the size of `bytes`.
 //= rfc9293#3.1
-//# 9293:MUST-3 pseudo-header, header, options and data are summed with the field that arrived
+//# 9293:MUST-3 pseudo-header, header, options and data are summed with the received field
 [[nodiscard]] inline bool checksum_verifies(const PseudoHeader& pseudo,
                                             std::span<const std::byte> bytes) {
   CHECK(pseudo.length.count == bytes.size());
-  // A bare ACK is worth no call, nor is a SYN that names its MSS alone.
+  // A bare ACK, or a SYN with only an MSS, is summed here without a call.
   bool const bare = bytes.size() == tcp_header_bytes;
   bool const word = bytes.size() == tcp_header_bytes + 4;
   Partial segment = bare || word ? fixed_header_sum(bytes.data()) : sum(bytes);
@@ -119,10 +120,10 @@ inline Partial fixed_header_sum(const std::byte* at) {
   return combine(pseudo_header_sum(pseudo), segment).verifies();
 }
 
-// How many octets write() makes: 20 and those of the options.
+// The length of the header that write() makes: 20 octets plus options.
 Bytes header_bytes(const Segment& segment);
 
-// The octets of a header that are always there, as words in host order, the checksum zero.
+// The fixed header as words in host order, with a checksum of zero.
 struct HeaderWords {
   std::uint32_t ports;
   std::uint32_t sequence;
@@ -130,7 +131,7 @@ struct HeaderWords {
   std::uint32_t offset_flags_window;
   std::uint32_t urgent;
 
-  // Halves of 32 bits: folding adds up their 16-bit words.
+  // 32-bit halves: folding adds their 16-bit words.
   constexpr Partial sum() const {
     return {std::uint64_t{ports} + sequence + acknowledgment + offset_flags_window + urgent, false};
   }
@@ -143,7 +144,7 @@ struct HeaderWords {
   }
 };
 
-// Of a header with `options` octets of options (a multiple of 4).
+// The words of a header with `options` octets of options (a multiple of 4).
 inline HeaderWords words_of(const Header& header, Bytes options) {
   Bytes const length = Bytes{tcp_header_bytes} + options;
   CHECK(options.count % 4 == 0);
@@ -156,9 +157,8 @@ inline HeaderWords words_of(const Header& header, Bytes options) {
           offset_and_flags << 16 | header.window.value, header.urgent};
 }
 
-// Writes a header with room for `options` octets of options (a multiple of 4), which are the
-// caller's to write, to the front of `into`, and gives the place behind them. The checksum is left
-// zero.
+// Writes the fixed header to the front of `into`, leaving space for `options` octets of options (a
+// multiple of 4) that the caller writes. Returns the length of both. The checksum is left zero.
 inline Bytes write(const Header& header, Bytes options, std::span<std::byte> into) {
   Bytes const length = Bytes{tcp_header_bytes} + options;
   CHECK(into.size() >= length.count);
@@ -166,18 +166,18 @@ inline Bytes write(const Header& header, Bytes options, std::span<std::byte> int
   return length;
 }
 
-// Writes the header and the options, but neither the payload nor the checksum (left zero), to the
-// front of `into`, which holds them, and gives their number: the payload's place.
+// Writes header and options, but neither payload nor checksum (left zero), to the front of `into`,
+// which must have space for them. Returns their length: the offset of the payload.
 inline Bytes write(const Segment& segment, std::span<std::byte> into) {
   CHECK(into.size() >= tcp_header_bytes);
   return write(segment, write(segment.options, into.subspan(tcp_header_bytes)), into);
 }
 
-// Fills the checksum of the header at the front of `segment`, written by write(). `header` is its
-// length, `payload` the sum of what follows it: as copy_and_sum or table_sum gave it, {} if nothing
-// does. `pseudo.length` counts both.
+// Sets the checksum in the header at the front of `segment`, written by write(). `header` is its
+// length, `payload` the sum of what follows, from copy_and_sum() or table_sum(), or {} if nothing
+// does. `pseudo.length` includes both.
 //= rfc9293#3.1
-//# 9293:MUST-2 the sender fills in the checksum over pseudo-header, header, options and data
+//# 9293:MUST-2 the sender computes the checksum over pseudo-header, header, options and data
 inline void write_checksum(std::span<std::byte> segment, Bytes header, const PseudoHeader& pseudo,
                            Partial payload) {
   CHECK(header.count >= tcp_header_bytes);
@@ -190,10 +190,10 @@ inline void write_checksum(std::span<std::byte> segment, Bytes header, const Pse
   store16(segment.data() + tcp_checksum_offset, combine(own, payload).checksum());
 }
 
-// Writes a header and its checksum to the front of `into`, where its `options` octets of options
-// lie in their place already: what write() and write_checksum() do, without reading it again.
+// Writes a header with its checksum to the front of `into`, where `options` octets of options are
+// already in place: write() and write_checksum() in one, without reading the header again.
 //= rfc9293#3.1
-//# 9293:MUST-2 the sender fills in the checksum over pseudo-header, header, options and data
+//# 9293:MUST-2 the sender computes the checksum over pseudo-header, header, options and data
 inline void write_whole(const Header& header, Bytes options, const PseudoHeader& pseudo,
                         Partial payload, std::span<std::byte> into) {
   CHECK(into.size() >= tcp_header_bytes + options.count);

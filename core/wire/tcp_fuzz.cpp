@@ -1,4 +1,4 @@
-// TCP segments and their options under libFuzzer: what is written of them reads as the same.
+// TCP segments and options under libFuzzer: writing and parsing again gives the same.
 #include "core/wire/tcp.hpp"
 
 #include <array>
@@ -11,7 +11,7 @@ namespace {
 void judge_options(const Options& options) {
   CHECK(options.sack_count <= sack_blocks_max);
   CHECK(options.window_scale.shift <= 14);
-  // More than one header holds may have come only in pieces that the writer aligns.
+  // Options without alignment may fit a header that they exceed when the writer aligns them.
   if (options_bytes(options).count > tcp_options_bytes_max) {
     return;
   }

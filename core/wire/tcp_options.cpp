@@ -1,4 +1,4 @@
-// Reading and writing of TCP options.
+// Parsing and writing of TCP options.
 #include "core/wire/tcp_options.hpp"
 
 #include "core/units/check.hpp"
@@ -28,13 +28,13 @@ constexpr std::uint8_t window_scale_max = 14;
 
 bool read_sack(std::span<const std::byte> option, Options& out) {
   //= rfc2018#3
-  //# 2018:SACK-13 kind 5, length 8n+2, four blocks at most
+  //# 2018:SACK-13 kind 5, length 8n+2, at most four blocks
   std::size_t const blocks = (option.size() - 2) / sack_block_bytes;
   if (option.size() % sack_block_bytes != 2 || blocks == 0 || blocks > sack_blocks_max) {
     return false;
   }
   out.sack_count = static_cast<std::uint8_t>(blocks);
-  out.sack = {};  // of a SACK option before this one nothing counts
+  out.sack = {};  // discards the blocks of an earlier SACK option
   for (std::size_t i = 0; i < blocks; ++i) {
     std::byte const* const at = option.data() + 2 + i * sack_block_bytes;
     out.sack[i] = {{load32(at)}, {load32(at + 4)}};
@@ -42,7 +42,7 @@ bool read_sack(std::span<const std::byte> option, Options& out) {
   return true;
 }
 
-// A user timeout of another length than four is ignored, as by a TCP that knows none.
+// A user timeout option of another length is ignored, as if it were unknown.
 void read_user_timeout(std::span<const std::byte> option, Options& out) {
   //= rfc5482#3.3
   //# 5482:UTO-8 kind 28, length 4
@@ -53,7 +53,7 @@ void read_user_timeout(std::span<const std::byte> option, Options& out) {
 }
 
 //= rfc7413#4.1.1
-//# 7413:TFO-3 kind 34, empty or 4 to 16 octets and even; anything else is ignored
+//# 7413:TFO-3 kind 34, empty or an even length of 4 to 16; anything else is ignored
 void read_fast_open(std::span<const std::byte> option, Options& out) {
   std::size_t const bytes = option.size() - 2;
   bool const whole = bytes % 2 == 0 && bytes >= cookie_bytes_min && bytes <= cookie_bytes_max;
@@ -68,13 +68,13 @@ void read_fast_open(std::span<const std::byte> option, Options& out) {
   }
 }
 
-// One option with its kind and length octets. False: the length is not the one of this kind.
+// One option including kind and length octets. False: wrong length for its kind.
 bool read_option(std::span<const std::byte> option, Options& out) {
   std::byte const* const at = option.data();
   switch (load8(at)) {
     case kind_mss:
       //= rfc9293#3.2
-      //# 9293:P-MSS-FORMAT kind 2, length 4, sixteen bits of value
+      //# 9293:P-MSS-FORMAT kind 2, length 4, a 16-bit value
       if (option.size() != mss_bytes) {
         return false;
       }
@@ -114,12 +114,12 @@ bool read_option(std::span<const std::byte> option, Options& out) {
       return true;
     default:
       //= rfc9293#3.1
-      //# 9293:MUST-6 a kind that is not implemented is stepped over by its length
+      //# 9293:MUST-6 an unsupported kind is skipped by its length
       return true;
   }
 }
 
-// NOPs in front of an option, so that the next one begins at a multiple of four octets.
+// NOPs before an option, so that the next one is aligned to four octets.
 std::byte* pad_one(std::byte* at) {
   store8(at, kind_nop);
   return at + 1;
@@ -168,7 +168,7 @@ std::byte* write_user_timeout(const Options& options, std::byte* at) {
   return at + 2;
 }
 
-// Followed by NOPs, as Linux writes it.
+// Followed by NOPs, as in Linux.
 std::byte* write_fast_open(const Options& options, std::byte* at) {
   if (!options.has_fast_open) {
     return at;
@@ -199,12 +199,12 @@ std::byte* write_sack(const Options& options, std::byte* at) {
 }  // namespace
 
 //= rfc9293#3.1
-//# 9293:MUST-4, 9293:P-OPT-FORMAT end of list, NOP and MSS; an option starts at any octet
+//# 9293:MUST-4, 9293:P-OPT-FORMAT end of list, NOP and MSS; an option may start at any octet
 //= rfc9293#3.2
 //# 9293:MUST-64 no alignment is assumed
 Drop parse(std::span<const std::byte> bytes, Options& out) {
   out = Options{};
-  // A SYN that names its MSS alone is worth no loop.
+  // Fast path for a SYN with only an MSS.
   if (bytes.size() == mss_bytes && load16(bytes.data()) == (kind_mss << 8 | mss_bytes)) {
     out.has_mss = true;
     out.mss = load16(bytes.data() + 2);
@@ -214,7 +214,7 @@ Drop parse(std::span<const std::byte> bytes, Options& out) {
   while (at < bytes.size()) {
     std::uint8_t const kind = load8(bytes.data() + at);
     //= rfc9293#3.2
-    //# 9293:P-EOL whatever follows the end of the list is not looked at
+    //# 9293:P-EOL everything after the end of the list is ignored
     if (kind == kind_end) {
       return Drop::none;
     }
@@ -224,7 +224,7 @@ Drop parse(std::span<const std::byte> bytes, Options& out) {
     }
     //= rfc9293#3.1
     //# 9293:MUST-68 every other kind has a length octet
-    //# 9293:MUST-7 an impossible length ends the segment, neither the parser nor the host
+    //# 9293:MUST-7 an impossible length drops the segment and does no further harm
     if (bytes.size() - at < 2) {
       return Drop::tcp_option_malformed;
     }
@@ -253,7 +253,7 @@ Bytes options_bytes(const Options& options) {
 }
 
 //= rfc9293#3.1
-//# 9293:MUST-69 all options end where the header ends: nothing follows that would need an end mark
+//# 9293:MUST-69 all options end where the header ends: no end mark is needed
 Bytes write(const Options& options, std::span<std::byte> into, OptionOrder order) {
   Bytes const total = options_bytes(options);
   CHECK(total.count <= tcp_options_bytes_max);

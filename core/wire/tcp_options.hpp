@@ -1,4 +1,4 @@
-// TCP options: the values that a segment carries, their reader and their writer.
+// TCP options: the values in a segment, their parser and their writer.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace lockstep::wire {
 
-// One block of received data beyond the acknowledgment: [begin, end) (RFC 2018).
+// One block of data received above the acknowledgment: [begin, end) (RFC 2018).
 struct SackBlock {
   Sequence begin;
   Sequence end;
@@ -26,13 +26,13 @@ inline constexpr std::uint32_t sack_blocks_max = 4;
 inline constexpr std::uint32_t cookie_bytes_max = 16;
 inline constexpr std::uint32_t tcp_options_bytes_max = 40;
 
-// In which order a SYN's options stand. SACK blocks come last in both.
+// The order of options on a SYN. SACK blocks come last in both.
 // like_linux: MSS, SACK-permitted, timestamps, window scale; like_freebsd: MSS, window scale,
 // SACK-permitted, timestamps.
 enum class OptionOrder : std::uint8_t { like_linux, like_freebsd };
 
-// The options of one segment. A value counts only if its `has_` is true, and is zero otherwise.
-// Options of other kinds leave no trace here.
+// The options of one segment. A value is valid only if its `has_` is true, and is zero otherwise.
+// Options of other kinds are not stored.
 struct Options {
   bool has_mss = false;
   bool has_window_scale = false;
@@ -57,17 +57,18 @@ struct Options {
   bool operator==(const Options&) const = default;
 };
 
-// Reads the options between a header's 20th octet and its end. `out` starts out default-made.
-// An unknown kind is stepped over by its length. The last of two options of one kind counts.
-// Drop::none, or tcp_option_malformed: a length under 2, beyond the header, or not the one that a
-// known kind has; then `out` is unspecified. At most 40 steps. RFC 9293 3.1, 3.2.
+// Parses the options between the 20th octet of a header and its end. `out` must be
+// default-constructed. Unknown kinds are skipped by their length. Of two options of one kind the
+// last one counts. Returns Drop::none, or tcp_option_malformed with `out` unspecified: a length
+// under 2, beyond the header, or wrong for a known kind. At most 40 steps. RFC 9293 3.1, 3.2.
 [[nodiscard]] Drop parse(std::span<const std::byte> bytes, Options& out);
 
-// How many octets write() makes of the options: a multiple of 4.
+// The length that write() produces: a multiple of 4.
 Bytes options_bytes(const Options& options);
 
-// Writes them to the front of `into`, which holds them, each aligned to 4 octets by NOPs before it,
-// and gives their number: at most tcp_options_bytes_max, which is the caller's to respect.
+// Writes the options to the front of `into`, which must have space for them, each aligned to 4
+// octets by NOPs before it. Returns their length; the caller makes sure that it is at most
+// tcp_options_bytes_max.
 Bytes write(const Options& options, std::span<std::byte> into,
             OptionOrder order = OptionOrder::like_linux);
 

@@ -1,4 +1,4 @@
-// A server in profile default, and many peers of whom each says little.
+// Tests with many peers that each send little: a server with profile default.
 #pragma once
 
 #include <string>
@@ -21,10 +21,10 @@ struct Crowd : Kit {
   struct Remote {
     IpAddress address;
     std::uint16_t port = 0;
-    std::uint32_t next = 0;  // what it expects of us
+    std::uint32_t next = 0;  // the next sequence number that it expects from us
   };
 
-  // Its numbers are absolute.
+  // Sequence numbers are absolute.
   void say(const Remote& from, Flags flags, std::uint32_t seq, const std::string& data = {}) {
     peer = from.address;
     peer_iss = Sequence{0};

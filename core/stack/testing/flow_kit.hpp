@@ -1,4 +1,4 @@
-// A stream under test: the kit with octets that know their place, so that every segment is checked.
+// The kit for tests of data streams: octets depend on their position, so every segment is checked.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lockstep::testing {
 
-// The octet of a stream at relative sequence number `at` (the first one has number 1).
+// The octet at relative sequence number `at` of a stream (the first one has number 1).
 inline char octet_at(std::uint32_t at) {
   std::uint32_t const mixed = at * 2654435761u;
   return static_cast<char>(mixed >> 24 ^ mixed >> 13);
@@ -22,7 +22,7 @@ inline std::string octets(std::uint32_t from, std::uint32_t count) {
   return out;
 }
 
-// Settings of the kit's only connection that most tests of windows want otherwise.
+// The kit's configuration with the settings that most window tests need.
 inline Config flow_config() {
   Config config = kit_config();
   config.tcp.send_buffer = Bytes{1 << 20};
@@ -33,8 +33,8 @@ struct Peer {
   std::uint16_t mss = 1000;
   std::uint16_t window = 65535;
   Duration round_trip{};    // of the handshake: below a second
-  bool sack = false;        // it permits selective acknowledgments
-  std::uint32_t stamp = 0;  // its timestamp; 0: it speaks none
+  bool sack = false;        // SACK-permitted
+  std::uint32_t stamp = 0;  // its timestamp; 0: no timestamps
 };
 
 class Flow : public Kit {
@@ -80,7 +80,7 @@ class Flow : public Kit {
              .window = window,
              .sack = std::move(blocks)});
   }
-  // So many duplicates of the last ACK, each in a turn of its own.
+  // Delivers duplicates of the last ACK, each in a separate turn.
   void duplicates(std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) {
       ack(acked);
@@ -95,7 +95,7 @@ class Flow : public Kit {
              .window = window});
   }
   // What was sent since the last call: "number+octets", "F" with a FIN, "A" for a bare ACK. Fails
-  // if an octet is not the one that was written there.
+  // if an octet differs from what was written.
   std::string segments() {
     std::string out;
     for (Out const& segment : take()) {
@@ -110,7 +110,7 @@ class Flow : public Kit {
   std::uint32_t cwnd() const { return info().cwnd.count; }
   std::uint32_t ssthresh() const { return info().ssthresh.count; }
   std::uint32_t flight() const { return info().send.nxt.since(info().send.una).count; }
-  // Until the retransmission timer fires, which must run.
+  // Advances to the retransmission timeout; the timer must be running.
   void time_out() {
     ASSERT_FALSE(info().retransmit_due.is_never());
     advance(info().retransmit_due.since(now));

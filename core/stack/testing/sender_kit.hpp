@@ -1,4 +1,4 @@
-// A flow in profile default (a bare Config), and a peer's routers that tell of small paths.
+// A flow with profile default (a bare Config), and routers that report smaller path MTUs.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lockstep::testing {
 
-// What a deployment gets that sets nothing: timestamps, SACK, RACK, ECN and path MTUs together.
+// The default configuration: timestamps, SACK, RACK, ECN and path MTU discovery together.
 inline Config sender_config() {
   Config config;
   config.link = LinkType::ip;
@@ -18,7 +18,7 @@ inline Config sender_config() {
   return config;
 }
 
-// Its peer permits SACK and has timestamps, unless `stamp` is zero.
+// A peer with SACK, and with timestamps unless `stamp` is zero.
 inline Peer bare_peer(std::uint16_t mss = 1460, std::uint32_t stamp = 1000) {
   Peer peer;
   peer.mss = mss;
@@ -28,7 +28,7 @@ inline Peer bare_peer(std::uint16_t mss = 1460, std::uint32_t stamp = 1000) {
   return peer;
 }
 
-// "Fragmentation needed" about a segment that left, from a router whose next hop has this MTU.
+// "Fragmentation needed" about a segment that was sent, from a router with this next-hop MTU.
 inline void queue_too_big(Kit& kit, const Out& quoted, std::uint16_t mtu) {
   kit.send_icmp(wire::IcmpType::unreachable, 4, quoted);
   auto& packet = kit.arriving().back();
@@ -47,8 +47,8 @@ inline void deliver_too_big(Kit& kit, const Out& quoted, std::uint16_t mtu) {
   kit.turn();
 }
 
-// A stream in segments of 64 KiB that never runs dry: the crossings of 2^31 and 2^32 in little
-// time. The peer acknowledges half of what is out at a time, a millisecond later.
+// A stream in 64 KiB segments that never ends, to pass sequence numbers 2^31 and 2^32 quickly. The
+// peer acknowledges half of the data in flight at a time, a millisecond later.
 class LongFlow : public Kit {
  public:
   explicit LongFlow(Config config = sender_config(), bool ecn = true) : Kit(large(config)) {
@@ -64,14 +64,14 @@ class LongFlow : public Kit {
     fill();
   }
 
-  // The application has more to send than there is room for, always.
+  // The application always has more to send than fits.
   void fill() {
     while (!stack.lend(id, {RegionId{0}, 0, 1u << 24}, More::yes).bytes.empty()) {
     }
     turn();
   }
   std::uint32_t flight() const { return info().send.nxt.since(info().send.una).count; }
-  // SND.UNA and SND.NXT as the peer counts, modulo 2^32.
+  // SND.UNA and SND.NXT relative to our ISS, modulo 2^32.
   std::uint32_t una() const { return info().send.una.value - device_iss.value; }
   std::uint32_t nxt() const { return info().send.nxt.value - device_iss.value; }
   void ack(std::uint32_t number, Flags more = {}) {
@@ -85,7 +85,7 @@ class LongFlow : public Kit {
         {.flags = flag::ack, .seq = 1, .ack = number, .window = window, .sack = {{begin, end}}});
     fill();
   }
-  // Until so many octets more are acknowledged; something is in flight all the time.
+  // Continues until `count` more octets are acknowledged; data is in flight all the time.
   void carry(std::uint64_t count) {
     std::uint64_t done = 0;
     while (done < count) {

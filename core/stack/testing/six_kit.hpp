@@ -1,4 +1,4 @@
-// A stack of IPv6 and the packets that its tests send to it and read from it.
+// An IPv6 stack for tests, and the packets that tests send to it and read from it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ inline Config six_config(LinkType link = LinkType::ip) {
   return config;
 }
 
-// A packet of IPv6, with whatever it carries.
+// An IPv6 packet with any payload.
 struct SixPacket {
   IpAddress source = six_peer;
   IpAddress destination = six_device;
@@ -74,7 +74,7 @@ inline Octets icmp_octets(const wire::Icmp6Message& message, const wire::Icmp6Pa
   return out;
 }
 
-// A stack whose frames are seen as they are; of Ethernet, addressed to us or the group.
+// A stack with access to its raw frames; Ethernet frames are addressed to us or to the group.
 class Six {
  public:
   explicit Six(const Config& config = six_config())
@@ -137,7 +137,7 @@ class Six {
     send(packet);
     turn();
   }
-  // Delivers it and says of what it died: none if it lives.
+  // Delivers the packet and returns its drop reason, or Drop::none if it was accepted.
   Drop fate_of(const SixPacket& packet) {
     auto const before = stack.statistics().drops;
     deliver(packet);
@@ -160,7 +160,7 @@ class Six {
     turn();
   }
 
-  // The oldest frame that left, opened: its packet, and of Ethernet where it went.
+  // The oldest frame sent: its IPv6 packet, and on Ethernet its destination.
   wire::Ipv6Packet next() {
     wire::Ipv6Packet packet;
     if (out.empty()) {

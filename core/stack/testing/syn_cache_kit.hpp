@@ -1,4 +1,4 @@
-// A stack with a SYN cache, and the floods and clients that its tests send.
+// A stack with a SYN cache for tests, with SYN floods and real clients.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace lockstep::testing {
 
 using tcp::SynCookies;
 
-// Every option that a SYN-ACK can agree on, and few of all things else.
+// All options that a SYN-ACK can agree to, with small pools.
 inline Config cache_config(std::uint32_t most, std::uint32_t after = 0) {
   Config config;
   config.link = LinkType::ip;
@@ -44,7 +44,7 @@ inline IpAddress stranger(std::uint32_t number) {
                        static_cast<std::uint8_t>(number & 0xff));
 }
 
-// SYNs of hosts that will never answer, a turn for each.
+// SYNs from hosts that will never answer, one per turn.
 inline void flood(Kit& kit, std::uint32_t first, std::uint32_t count) {
   IpAddress const honest = kit.peer;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -57,7 +57,7 @@ inline void flood(Kit& kit, std::uint32_t first, std::uint32_t count) {
 inline PoolUse pools(Kit& kit) { return kit.stack.pools(); }
 inline const tcp::Counters& counters(Kit& kit) { return kit.stack.statistics().tcp; }
 
-// What a SYN names, one bit each.
+// The options of a SYN, one bit each.
 inline constexpr unsigned names_mss = 1;
 inline constexpr unsigned names_scale = 2;
 inline constexpr unsigned names_stamps = 4;

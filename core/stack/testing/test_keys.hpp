@@ -1,11 +1,11 @@
-// The keys of tests: known to everybody, the same in every run, and never for a real link.
+// The keys for tests: public, the same in every run, and never for a real network.
 #pragma once
 
 #include "core/stack/config.hpp"
 
 namespace lockstep {
 
-// The configuration with a key wherever it has none.
+// Sets every key that `config` lacks.
 inline Config test_keys(Config config) {
   draw_keys(config, {0x243f'6a88'85a3'08d3, 0x1319'8a2e'0370'7344, 0xa409'3822'299f'31d0,
                      0x082e'fa98'ec4e'6c89, 0x4528'21e6'38d0'1377, 0xbe54'66cf'34e9'0c6c,

@@ -23,7 +23,7 @@ namespace flag = wire::flag;
 using tcp::State;
 using wire::Flags;
 
-// What the peer sends. Numbers are relative: `seq` to the peer's ISS, `ack` to the stack's.
+// What the peer sends. Numbers are relative: `seq` to the peer's ISS, `ack` to the stack's ISS.
 struct In {
   Flags flags;
   std::uint32_t seq = 0;
@@ -32,12 +32,12 @@ struct In {
   std::uint16_t window = 65535;
   std::uint16_t urgent = 0;
   std::uint16_t mss = 0;       // 0: no option
-  wire::Options options = {};  // besides it
+  wire::Options options = {};  // additional options
   bool sack_permitted = false;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> sack = {};  // as `ack` is
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> sack = {};  // relative, like `ack`
 };
 
-// What the stack sent, numbers relative in the same way.
+// What the stack sent, with numbers relative in the same way.
 struct Out {
   Instant at;
   Flags flags;
@@ -48,8 +48,8 @@ struct Out {
   std::uint16_t urgent = 0;
   std::uint16_t mss = 0;
   bool sack_permitted = false;
-  std::string sack;   // "5001-6001 3001-4001", as `ack` is
-  Sequence absolute;  // the sequence number as it was on the wire
+  std::string sack;   // "5001-6001 3001-4001", relative like `ack`
+  Sequence absolute;  // the sequence number on the wire
   FourTuple tuple;    // ours first
   std::uint8_t traffic_class = 0;
   std::uint8_t time_to_live = 0;
@@ -77,7 +77,7 @@ inline std::string line(const Out& out) {
   return data;
 }
 
-// Profile default, on a link without neighbours.
+// Profile default, on a link without address resolution.
 inline Config bare_config() {
   Config config;
   config.link = LinkType::ip;
@@ -86,7 +86,7 @@ inline Config bare_config() {
   return test_keys(config);
 }
 
-// Profile rfc there, with small pools.
+// Profile rfc on such a link, with small pools.
 inline Config kit_config() {
   Config config = profile_rfc();
   config.link = LinkType::ip;
@@ -156,7 +156,7 @@ class Kit {
     frames_.back().resize(20 + length.count);
   }
 
-  // The frame that `send` would put into the next burst.
+  // The frame that send() would add to the next burst.
   std::vector<std::byte> frame_of(const In& in) {
     send(in);
     auto frame = std::move(frames_.back());
@@ -164,7 +164,7 @@ class Kit {
     return frame;
   }
 
-  // Delivers what was sent as one burst, and runs one turn: events, then frames out.
+  // Delivers the queued packets as one burst and runs one turn: events, then frames out.
   void turn() {
     std::vector<Ingress> burst;
     for (auto const& frame : frames_) {
@@ -195,7 +195,7 @@ class Kit {
     send(in);
     turn();
   }
-  // Delivers it and says of what it died: none if it lives.
+  // Delivers it and returns its drop reason, or Drop::none if it was accepted.
   Drop fate_of(const In& in) {
     auto const before = stack.statistics().drops;
     deliver(in);
@@ -207,9 +207,9 @@ class Kit {
     }
     return Drop::none;
   }
-  // The packets that the next turn() delivers, to be spoilt.
+  // The packets of the next turn(), so that tests can corrupt them.
   std::vector<std::vector<std::byte>>& arriving() { return frames_; }
-  // An IP packet as it is, by its next turn().
+  // Queues a raw IP packet for the next turn().
   void send_packet(std::vector<std::byte> packet) { frames_.push_back(std::move(packet)); }
   // An ICMP error of this type and code about a segment that the stack sent.
   void send_icmp(wire::IcmpType type, std::uint8_t code, const Out& quoted) {
@@ -259,14 +259,14 @@ class Kit {
   }
   ConnectionInfo info() const { return stack.inspect(id); }
   FourTuple tuple() const { return {{device, {device_port}}, {peer, {peer_port}}}; }
-  // The connection's state; CLOSED if there is none, whether somebody listens or not.
+  // The connection's state; CLOSED if there is none, even if there is a listener.
   State state() const {
     State const found = stack.state_of(tuple());
     return found == State::listen ? State::closed : found;
   }
 
-  // --- what left ---
-  // All that was sent since the last call, one line each, joined by "; ".
+  // --- output ---
+  // All segments sent since the last call, one line each, joined by "; ".
   std::string sent() {
     std::string out;
     for (Out const& segment : out_) {
@@ -291,7 +291,7 @@ class Kit {
   std::uint64_t drops(Drop drop) const { return stack.statistics().drops.of(drop); }
 
   // --- states ---
-  // A connection that the peer opened, in ESTABLISHED: peer's next is 1, ours is 1.
+  // A connection opened by the peer, in ESTABLISHED; the next number of both sides is 1.
   void accept_connection(std::uint16_t mss = 1460, std::uint16_t window = 65535) {
     listen();
     deliver({.flags = flag::syn, .window = window, .mss = mss});
@@ -315,13 +315,13 @@ class Kit {
   std::vector<Event> events;
   std::string received;
   bool auto_consume = true;
-  std::function<void(const Event&)> on_event;  // the application, while events are drained
-  std::uint8_t traffic_class = 0;              // of what the peer sends
-  std::uint32_t stamp = 0;     // the peer's timestamp on all that it sends, unless zero
-  bool dont_fragment = false;  // of the last segment that left
+  std::function<void(const Event&)> on_event;  // called for each event
+  std::uint8_t traffic_class = 0;              // of the peer's packets
+  std::uint32_t stamp = 0;                     // the peer's timestamp on its segments; 0: none
+  bool dont_fragment = false;                  // of the last segment sent
   bool keep_frames = false;
-  std::vector<std::vector<std::byte>> frames_sent;  // octet by octet, if they are to be kept
-  std::uint32_t device_stamp = 0;  // the last timestamp of the stack, which the peer echoes
+  std::vector<std::vector<std::byte>> frames_sent;  // raw frames, if a test keeps them
+  std::uint32_t device_stamp = 0;  // the stack's last timestamp, which the peer echoes
 
  private:
   std::vector<std::byte> icmp_packet(wire::IcmpType type, std::uint8_t code, const Out& quoted) {
@@ -423,8 +423,8 @@ class Kit {
   std::uint32_t other_packets = 0;
 };
 
-// Brings the kit's connection into a state by the shortest legal way. Relative numbers afterwards:
-// the peer's next is 1, or 2 after its FIN; ours is 1, or 2 after our FIN.
+// Brings the kit's connection into a state by the shortest valid sequence. Relative numbers after
+// it: the peer's next is 1, or 2 after its FIN; ours is 1, or 2 after our FIN.
 inline void Kit::socket_in(State wanted) {
   if (wanted == State::syn_sent) {
     connect();

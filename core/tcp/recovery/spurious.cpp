@@ -83,8 +83,7 @@ struct Verdict {
 };
 
 //= rfc5682#3.1
-//# 5682:FRTO-13 the timeout was spurious: data marked as lost is in flight, RecoveryPoint is
-//# SND.UNA
+//# 5682:FRTO-13 the timeout was spurious: lost data is in flight, RecoveryPoint is SND.UNA
 //= rfc5682#4
 //# 5682:FRTO-14 restore the window only if configured; otherwise RFC 5681's reduction stays
 void forgive_timeout(Engine& e, Connection& c, Board& board, const Verdict& by) {
