@@ -1,4 +1,4 @@
-// Addresses and routes: what is ours, what is a broadcast, and where packets go.
+// Addresses and routes: our addresses, broadcasts, next hops and sources.
 #include "core/internet/addresses.hpp"
 
 #include <gtest/gtest.h>
@@ -49,17 +49,17 @@ TEST(Addresses, BroadcastsFollowFromThePrefixes) {
   EXPECT_EQ(addresses.classify(ip(10, 0, 1, 255)), AddressClass::broadcast);
   EXPECT_EQ(addresses.classify(ip(10, 0, 1, 0)), AddressClass::broadcast);
   EXPECT_EQ(addresses.classify(ip(10, 0, 2, 255)), AddressClass::other);
-  EXPECT_EQ(addresses.classify(ip(192, 0, 2, 8)), AddressClass::other);  // a /31 has none
+  EXPECT_EQ(addresses.classify(ip(192, 0, 2, 8)), AddressClass::other);  // a /31 has no broadcast
   EXPECT_EQ(addresses.classify(ip(10, 0, 1, 5)), AddressClass::ours);
   EXPECT_EQ(addresses.classify(ip(239, 1, 2, 3)), AddressClass::multicast);
 }
 
 //= rfc1122#3.2.1.3
 //= type=test
-//# 1122:H-1 what is no unicast address of another host is no source
+//# 1122:H-1 only a unicast address of another host is a valid source
 //= rfc9293#3.9.1.1
 //= type=test
-//# 9293:MUST-46 and no remote address of an open
+//# 9293:MUST-46 or a valid remote address of an open
 TEST(Addresses, SourcesAreOtherHosts) {
   Addresses const addresses = two();
   EXPECT_TRUE(addresses.may_be_source(ip(10, 0, 1, 6)));
@@ -74,7 +74,7 @@ TEST(Addresses, SourcesAreOtherHosts) {
 
 //= rfc4861#7.2.1
 //= type=test
-//# 4861:ND-6 the solicited-node group of each address, and of no other
+//# 4861:ND-6 the solicited-node group of each address, and no other
 TEST(Addresses, GroupsOfTheirOwnAreJoined) {
   IpAddress const first{0x2001'0db8'0000'0000, 0x0000'0000'0001'0203};
   IpAddress const second{0xfe80'0000'0000'0000, 0x0000'0000'0004'0506};
@@ -92,7 +92,7 @@ TEST(Addresses, GroupsOfTheirOwnAreJoined) {
 
 //= rfc1122#3.2.1.3
 //= type=test
-//# 1122:H-18 the source is the place of one of our addresses
+//# 1122:H-18 the source is the index of one of our addresses
 TEST(Routes, OnLinkIsDirectWithTheAddressOfThatLink) {
   Addresses const addresses = two();
   Routes routes;
@@ -118,7 +118,7 @@ TEST(Routes, OfTwoLinksThatOverlapTheNarrowerOneIsMeant) {
   EXPECT_EQ(hop.source, 1);
 }
 
-// Found by stack_fuzz: the last octets of an address of IPv6 passed for one of IPv4.
+// Found by stack_fuzz: the last octets of an IPv6 address were taken for an IPv4 address.
 TEST(Routes, OfIpv4AnAddressOfIpv6IsNoLink) {
   Addresses addresses;
   ASSERT_TRUE(addresses.add(ip(192, 0, 2, 9), 31));
@@ -127,14 +127,14 @@ TEST(Routes, OfIpv4AnAddressOfIpv6IsNoLink) {
   NextHop hop;
   EXPECT_FALSE(Routes{}.next_hop(addresses, ip(10, 0, 1, 77), hop));
   EXPECT_FALSE(Routes{}.next_hop(addresses, ip(10, 0, 1, 5), hop));
-  // Nor one of IPv6 a destination of these routes, whatever its last octets.
+  // An IPv6 address is not a destination of IPv4 routes, whatever its last octets.
   IpAddress const six{0x2001'0db8'0000'0000, ip(192, 0, 2, 8).low};
   EXPECT_FALSE(Routes{}.next_hop(addresses, six, hop));
 }
 
 //= rfc1122#3.2.1.3
 //= type=test
-//# 1122:H-18 also where the gateway is on the link of none of our addresses: the first is meant
+//# 1122:H-18 also if the gateway is on none of our links: then the first address is used
 TEST(Routes, AGatewayOffTheLinksIsReachedFromTheFirstAddress) {
   Routes routes;
   ASSERT_TRUE(routes.add({ip(0, 0, 0, 0), ip(203, 0, 113, 1), 0}));

@@ -1,4 +1,4 @@
-// Reassembly: in any order, within bounds, and never of fragments that contradict.
+// Reassembly: any order, bounds, and overlapping fragments.
 #include "core/internet/fragments.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ constexpr IpAddress here6{0x2001'0db8'0000'0000, 1};
 
 IpAddress sender4(std::uint8_t host) { return IpAddress::v4(10, 0, 0, host); }
 
-// A datagram of `text`, in pieces.
+// Sends a datagram with payload `text` in pieces.
 struct Sender {
   bool six = false;
   std::uint8_t host = 2;
@@ -87,7 +87,7 @@ class World {
       fragments.expire(timer - 3);
     }
   }
-  // The text of the datagram that was handed out.
+  // The payload of the reassembled datagram.
   std::string text() const {
     wire::Ipv4Packet packet;
     EXPECT_EQ(read_packet(whole, packet), Drop::none);
@@ -121,10 +121,10 @@ FragmentConfig few() {
 
 //= rfc791#3.2
 //= type=test
-//# 791:IP4-6, 791:IP4-13 in any order; the length by the last, the header by the first
+//# 791:IP4-6, 791:IP4-13 any order; the last fragment gives the length, the first one the header
 //= rfc8200#4.5
 //= type=test
-//# 8200:V6-11 of IPv6 as well
+//# 8200:V6-11 the same for IPv6
 TEST(Fragments, ADatagramIsPutTogetherInAnyOrder) {
   for (bool const six : {false, true}) {
     World world(few());
@@ -157,13 +157,13 @@ TEST(Fragments, DatagramsAreToldApart) {
 
 //= rfc5722#4
 //= type=test
-//# 5722:OVL-2, 5722:OVL-3 the datagram is refused, and so is what follows of it
+//# 5722:OVL-2, 5722:OVL-3 the datagram is discarded, and so are its later fragments
 //= rfc8200#4.5
 //= type=test
 //# 8200:V6-17 an exact duplicate is no overlap
 //= rfc791#3.2
 //= type=test
-//# 791:IP4-10 nor does IPv4 let a later copy win
+//# 791:IP4-10 for IPv4, too, a later copy is not used
 TEST(Fragments, AnOverlapRefusesTheDatagram) {
   for (bool const six : {false, true}) {
     World world(few());
@@ -195,10 +195,10 @@ TEST(Fragments, ADatagramHasOneEnd) {
 
 //= rfc8200#4.5
 //= type=test
-//# 8200:V6-14, 8200:V6-15 neither ragged lengths nor ends beyond 65,535
+//# 8200:V6-14, 8200:V6-15 neither odd lengths nor ends beyond 65,535
 //= rfc791#3.2
 //= type=test
-//# 791:IP4-9 units of eight octets but for the last
+//# 791:IP4-9 all but the last are multiples of eight octets
 TEST(Fragments, WhatCannotBeIsRefused) {
   for (bool const six : {false, true}) {
     World world(few());
@@ -214,10 +214,10 @@ TEST(Fragments, WhatCannotBeIsRefused) {
 
 //= rfc8200#4.5
 //= type=test
-//# 8200:V6-12 sixty seconds from the first fragment that came
+//# 8200:V6-12 sixty seconds from the fragment that arrived first
 //= rfc791#3.2
 //= type=test
-//# 791:IP4-12 then nothing is held any more
+//# 791:IP4-12 then nothing is stored any more
 TEST(Fragments, WhatStaysIncompleteIsGivenUp) {
   World world(few());
   Sender const sender;
@@ -240,7 +240,7 @@ TEST(Fragments, ASourceHasAShareAndTheOldestGivesWay) {
     EXPECT_EQ(world.take(sender.piece(0, 40, true)), Drop::none);
     world.advance(Duration{1});
   }
-  // Beyond its share its own oldest gives way: whoever sends in its name ends nothing for long.
+  // Above its share the source evicts its own oldest: so forged sources have no lasting effect.
   sender.identification = 2;
   EXPECT_EQ(world.take(sender.piece(0, 40, true)), Drop::none);
   EXPECT_EQ(world.fragments.used(), 2u);
@@ -257,7 +257,7 @@ TEST(Fragments, ASourceHasAShareAndTheOldestGivesWay) {
   EXPECT_FALSE(world.whole.empty());
   sender.identification = 1;
   EXPECT_EQ(world.take(sender.piece(40, 43, false)), Drop::none);
-  EXPECT_TRUE(world.whole.empty());  // its beginning was given up
+  EXPECT_TRUE(world.whole.empty());  // its beginning was evicted
 }
 
 TEST(Fragments, ADatagramIsBounded) {
@@ -274,8 +274,8 @@ TEST(Fragments, ADatagramIsBounded) {
 
 //= rfc3168#5.3
 //= type=test
-//# 3168:ECN-15 CE on one fragment is CE on the datagram, unless another cannot have it
-//# 3168:ECN-31 what all of them carry stays as it is
+//# 3168:ECN-15 CE on one fragment is CE on the datagram, unless another one is Not-ECT
+//# 3168:ECN-31 a common codepoint is kept
 TEST(Fragments, CongestionIsNotLost) {
   for (bool const six : {false, true}) {
     for (auto const& [first, second, expected] :

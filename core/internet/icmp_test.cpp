@@ -1,4 +1,4 @@
-// ICMP in and out: echoes, errors by kind, and the limit on what we send.
+// ICMP input and output: echo, kinds of errors, and the rate limit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ struct Judged {
   IcmpArrival icmp;
 };
 
-// Judges the ICMP message, the body of which stays alive until the next call.
+// Processes an ICMP message, whose body stays valid until the next call.
 Judged judge(const Octets& message, IpAddress destination = ours) {
   static Octets octets;
   octets.assign(20 + message.size(), std::byte{0});
@@ -77,7 +77,7 @@ Judged judge_error(wire::IcmpType type, std::uint8_t code, std::uint32_t rest = 
 
 //= rfc792#Echo
 //= type=test
-//# 792:ICMP4-1 identifier, sequence number and data come back
+//# 792:ICMP4-1 identifier, sequence number and data are returned
 //= rfc1122#3.2.2.6
 //= type=test
 //# 1122:H-33 with all data
@@ -101,7 +101,7 @@ TEST(IcmpInput, AnEchoRequestIsAnsweredWithAllItsData) {
 
 //= rfc1122#3.2.2.6
 //= type=test
-//# 1122:H-L10 an echo request to all is discarded
+//# 1122:H-L10 an echo request to all hosts is discarded
 TEST(IcmpInput, AnEchoRequestToAllIsDropped) {
   Octets const request = message_of(wire::IcmpType::echo_request, 0, 0, {});
   EXPECT_EQ(judge(request, IpAddress::v4(10, 0, 0, 255)).drop, Drop::icmp_echo_to_group);
@@ -129,14 +129,14 @@ TEST(IcmpInput, UnknownTypesAreDropped) {
 //# 9293:MUST-55 source quench is silently discarded
 //= rfc6633#3
 //= type=test
-//# 6633:SQ-1, 6633:SQ-3 before TCP hears of it
+//# 6633:SQ-1, 6633:SQ-3 before it reaches TCP
 TEST(IcmpInput, SourceQuenchIsDropped) {
   EXPECT_EQ(judge_error(wire::IcmpType::source_quench, 0).drop, Drop::icmp_source_quench);
 }
 
 //= rfc9293#3.9.2.2
 //= type=test
-//# 9293:MUST-54 the quoted header names the connection
+//# 9293:MUST-54 the quoted header identifies the connection
 //= rfc1122#3.2.2
 //= type=test
 //# 1122:H-28, 1122:H-36 and its protocol number the transport
@@ -155,16 +155,16 @@ TEST(IcmpInput, AnErrorNamesTheConnectionAsThisHostSeesIt) {
 //= rfc9293#3.9.2.2
 //= type=test
 //# 9293:MUST-56 unreachable 0, 1, 5, time exceeded and parameter problem are soft
-//# 9293:SHLD-26 unreachable 2 and 3 are hard, 4 is path MTU discovery's
+//# 9293:SHLD-26 unreachable 2 and 3 are hard, 4 is for path MTU discovery
 //= rfc1122#3.2.2.1
 //= type=test
-//# 1122:H-29, 1122:H-30, 1122:H-L7 port unreachable counts, 0, 1 and 5 are hints, all are told
+//# 1122:H-29, 1122:H-30, 1122:H-L7 port unreachable is hard, 0, 1 and 5 are hints, all are reported
 //= rfc1122#3.2.2.4
 //= type=test
-//# 1122:H-31 time exceeded goes up
+//# 1122:H-31 time exceeded is passed up
 //= rfc1122#3.2.2.5
 //= type=test
-//# 1122:H-32 parameter problem goes up
+//# 1122:H-32 a parameter problem is passed up
 TEST(IcmpInput, ErrorsAreSoftHardOrTooBig) {
   for (int code = 0; code < 16; ++code) {
     Judged const judged = judge_error(wire::IcmpType::unreachable, static_cast<std::uint8_t>(code));
@@ -207,7 +207,7 @@ TEST(IcmpInput, AQuoteOfAnotherTransportBelongsToNoConnection) {
             Drop::icmp_quote_unknown);
 }
 
-// What ip_input makes of a packet with this header and payload, which stays alive.
+// The result of ip_input() for this header and payload; the packet stays valid.
 IpArrival arrival_of(const wire::Ipv4Header& header, const Octets& payload, Octets& octets) {
   octets.assign(20 + payload.size(), std::byte{0});
   wire::write(header, {static_cast<std::uint32_t>(payload.size())}, octets);
@@ -229,7 +229,7 @@ wire::Ipv4Header header_to_us(wire::IpProtocol protocol) {
 
 //= rfc1122#3.2.2
 //= type=test
-//# 1122:H-27 header and at least eight octets of data, unchanged
+//# 1122:H-27 the header and at least eight octets of data, unchanged
 TEST(IcmpErrors, AComplaintQuotesWhatItIsAbout) {
   for (std::size_t size : {0u, 7u, 8u, 100u, 528u, 529u, 1480u}) {
     Octets octets;
@@ -249,10 +249,10 @@ TEST(IcmpErrors, AComplaintQuotesWhatItIsAbout) {
 
 //= rfc1122#3.2.2
 //= type=test
-//# 1122:H-7, 1122:H-L8 nothing about broadcasts, later fragments or errors
+//# 1122:H-7, 1122:H-L8 no errors about broadcasts, later fragments or errors
 //= rfc792#Introduction
 //= type=test
-//# 792:ICMP4-8 about fragments only for the first, about ICMP errors never
+//# 792:ICMP4-8 about fragments only for the first, never about ICMP errors
 TEST(IcmpErrors, NothingIsComplainedOfThatMustNotBe) {
   Octets octets;
   wire::Ipv4Header header = header_to_us(wire::IpProtocol::udp);
@@ -293,14 +293,14 @@ TEST(IcmpErrors, TheRateHoldsOnAverageAndTheBurstAtOnce) {
   now = now + Duration{1};
   EXPECT_TRUE(allow(rate, state, now));
   EXPECT_FALSE(allow(rate, state, now));
-  // However long nothing happened, no more than the burst was saved up.
+  // After any idle time no more than the burst is available.
   now = now + Duration::seconds(3'600);
   int allowed = 0;
   for (int i = 0; i < 10; ++i) {
     allowed += allow(rate, state, now) ? 1 : 0;
   }
   EXPECT_EQ(allowed, 3);
-  // Ten a second, whatever is asked.
+  // Ten a second, however many are requested.
   allowed = 0;
   for (int i = 0; i < 10'000; ++i) {
     now = now + Duration::milliseconds(1);

@@ -1,4 +1,4 @@
-// IP in and out: each reason by a packet that meets it alone, and the header that we send.
+// IP input and output: one packet per drop reason, and the header that we send.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -81,7 +81,7 @@ TEST(IpInput, ABroadcastLivesAndIsMarked) {
   }
 }
 
-// What is remembered of the last packet spares work and changes nothing.
+// The cached path of the last packet saves work and does not change results.
 TEST(IpInput, APathThatIsKnownChangesNoJudgement) {
   wire::Ipv4Header other = good();
   other.destination = IpAddress::v4(10, 0, 7, 1);
@@ -125,7 +125,7 @@ TEST(IpInput, AUnicastPacketInALinkBroadcastIsDropped) {
 //# 1122:H-1 an invalid source is silently discarded
 //= rfc9293#3.9.2.3
 //= type=test
-//# 9293:MUST-63, 9293:P-ADDR-ALLSEG whatever segment it carries
+//# 9293:MUST-63, 9293:P-ADDR-ALLSEG whatever segment it contains
 TEST(IpInput, AnInvalidSourceIsDropped) {
   wire::Ipv4Header header = good();
   for (IpAddress const bad :
@@ -181,7 +181,7 @@ TEST(IpInput, WhatIsNoPacketKeepsItsReason) {
 
 //= rfc9293#3.9.2
 //= type=test
-//# 9293:MUST-49 the TTL is what was asked for
+//# 9293:MUST-49 the TTL is as requested
 //= rfc1122#3.2.1.7
 //= type=test
 //# 1122:H-24, 1122:H-22 configurable, and never zero
@@ -190,16 +190,16 @@ TEST(IpInput, WhatIsNoPacketKeepsItsReason) {
 //# 1122:H-21 the TOS too
 //= rfc6864#4.3
 //= type=test
-//# 6864:ID-6, 6864:ID-2 atomic: DF set, no fragment
+//# 6864:ID-6, 6864:ID-2 atomic: DF set, not a fragment
 //= rfc6864#4.1
 //= type=test
 //# 6864:ID-1 the identification is always zero
 //= rfc791#3.2
 //= type=test
-//# 791:IP4-8 where it could matter it never appears
+//# 791:IP4-8 it does not appear where it could matter
 //= rfc6864#4.2
 //= type=test
-//# 6864:ID-4, 6864:ID-5 so that no identification is ever reused in a fragment
+//# 6864:ID-4, 6864:ID-5 so no identification is ever reused in a fragment
 TEST(IpOutput, TheHeaderSaysWhatWasAskedFor) {
   Octets octets(30);
   Departure departure;

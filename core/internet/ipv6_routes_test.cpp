@@ -1,4 +1,4 @@
-// Routes of IPv6: what is on-link, and which router is asked for the rest.
+// IPv6 routes: on-link destinations and next-hop routers.
 #include "core/internet/ipv6_routes.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ Addresses one() {
 
 //= rfc4861#5.2
 //= type=test
-//# 4861:ND-35 the destination itself if it is on-link, else the router of the longest prefix
+//# 4861:ND-35 the destination itself if it is on-link, otherwise the router of the longest prefix
 TEST(Ipv6Routes, TheLongestPrefixDecides) {
   Ipv6Routes routes;
   ASSERT_TRUE(routes.add({{other, 0}, router, 64}));
@@ -37,7 +37,7 @@ TEST(Ipv6Routes, TheLongestPrefixDecides) {
 
 //= rfc4861#5.2
 //= type=test
-//# 4861:ND-35 link-local is always on-link, and so is a prefix of which a router says so
+//# 4861:ND-35 link-local is always on-link, and so is an advertised prefix
 TEST(Ipv6Routes, WhatIsOnLinkByItsKindOrByWhatWasTold) {
   Ipv6Routes routes;
   ASSERT_TRUE(routes.add({{local, 0}, router, 64}));

@@ -1,4 +1,4 @@
-// The table of path MTUs: what it keeps, for how long, and what gives way.
+// The table of path MTUs: contents, aging, eviction.
 #include "core/internet/path_mtu.hpp"
 
 #include <gtest/gtest.h>
@@ -34,13 +34,13 @@ constexpr IpAddress far(std::uint8_t host) { return IpAddress::v4(192, 0, 2, hos
 
 //= rfc1191#6.3
 //= type=test
-//# 1191:PMTU-9 ten minutes after the last decrease it is forgotten
+//# 1191:PMTU-9 it expires ten minutes after the last decrease
 //= rfc1191#3
 //= type=test
-//# 1191:PMTU-4 and not before, so nothing larger is tried
+//# 1191:PMTU-4 and not before, so no larger size is tried
 //= rfc8201#4
 //= type=test
-//# 8201:PMTU-5 of IPv6 neither
+//# 8201:PMTU-5 the same for IPv6
 TEST(PathMtu, WhatIsKnownAges) {
   World world;
   EXPECT_FALSE(world.paths.any());
@@ -62,8 +62,8 @@ TEST(PathMtu, TheTableIsBounded) {
   EXPECT_EQ(world.paths.find(far(5), world.now), 1000);
 }
 
-// Whoever has a network of its own to speak from fills the table, but takes one place from others
-// in each of theirs at most.
+// A host with a whole network of addresses fills the table, but evicts at most one entry of others
+// per bucket.
 TEST(PathMtu, ANetworkMakesRoomForItself) {
   World world;
   auto const of_flood = [](std::uint64_t host) { return IpAddress{0x2001'0db8'0000'0001, host}; };
@@ -83,7 +83,7 @@ TEST(PathMtu, ANetworkMakesRoomForItself) {
 
 //= rfc4821#7.3
 //= type=test
-//# 4821:PLP-10 less than 16 octets are not worth a probe
+//# 4821:PLP-10 a gain below 16 octets is not worth a probe
 TEST(PathMtu, ASearchEndsWhereLittleIsLeft) {
   World world;
   ASSERT_TRUE(world.paths.stalled(far(1), world.now, {.low = 1024, .sent = 1500}));
@@ -94,7 +94,7 @@ TEST(PathMtu, ASearchEndsWhereLittleIsLeft) {
 
 //= rfc1191#5
 //= type=test
-//# 1191:PMTU-7 the largest plateau below
+//# 1191:PMTU-7 the largest plateau below the size
 TEST(PathMtu, PlateausLeadDown) {
   EXPECT_EQ(plateau_below(Bytes{1500}), 1492);
   EXPECT_EQ(plateau_below(Bytes{1492}), 1006);

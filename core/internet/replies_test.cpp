@@ -1,4 +1,4 @@
-// The ring of replies against a plain list.
+// The ring of replies compared with a plain list.
 #include "core/internet/replies.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Neighbour discovery: asking, answering, doubting, testing our own addresses.
+// Neighbour discovery: soliciting, answering, probing, and tests of our addresses.
 #include "core/link/discovery.hpp"
 
 #include <gtest/gtest.h>
@@ -33,8 +33,8 @@ TEST(Discovery, AnUnknownNextHopIsAskedForInItsGroup) {
 
 //= rfc4861#7.2.2
 //= type=test
-//# 4861:ND-11, 4861:ND-12 once a second, three times, with or without traffic; then it has failed
-//# 4861:ND-10 whoever waits is told
+//# 4861:ND-11, 4861:ND-12 once a second, three times, with or without traffic; then failed
+//# 4861:ND-10 those that wait are notified
 TEST(Discovery, NobodyAnswersThreeSolicitations) {
   World world(plain());
   Index const index = world.resolve(7).neighbour;
@@ -60,9 +60,9 @@ TEST(Discovery, NobodyAnswersThreeSolicitations) {
 
 //= rfc4861#7.2.5
 //= type=test
-//# 4861:ND-21 REACHABLE if it was solicited, else STALE; override does not matter
-//# 4861:ND-22 without a link address it tells nothing
-//# 4861:ND-20 nor from somebody who was not asked
+//# 4861:ND-21 REACHABLE if solicited, otherwise STALE; override does not matter
+//# 4861:ND-22 without a link address it has no effect
+//# 4861:ND-20 nor without a solicitation
 TEST(Discovery, AnAnswerEndsTheWaiting) {
   World world(plain());
   EXPECT_EQ(world.reply(7), Drop::nd_unsolicited);
@@ -89,9 +89,9 @@ TEST(Discovery, AnAnswerEndsTheWaiting) {
 
 //= rfc4861#7.3.3
 //= type=test
-//# 4861:ND-28 REACHABLE ends after a half to one and a half of the base time
+//# 4861:ND-28 REACHABLE ends after 0.5 to 1.5 times the base time
 //# 4861:ND-29 STALE is used, and probed five seconds later
-//# 4861:ND-30 alone, a second apart, and given up after three
+//# 4861:ND-30 unicast, a second apart, and removed after three
 TEST(Discovery, ANeighbourThatFallsSilentIsProbedAndGivenUp) {
   World world(plain());
   world.befriend(7);
@@ -121,10 +121,10 @@ TEST(Discovery, ANeighbourThatFallsSilentIsProbedAndGivenUp) {
 
 //= rfc4861#7.3.1
 //= type=test
-//# 4861:ND-26 what TCP says spares the probe
+//# 4861:ND-26 a confirmation by TCP makes the probe unnecessary
 //= rfc4861#7.3.3
 //= type=test
-//# 4861:ND-31 but it tells nothing of a neighbour that never answered
+//# 4861:ND-31 but has no effect on a neighbour that never answered
 TEST(Discovery, ProgressConfirmsANeighbour) {
   World world(plain());
   world.befriend(7);
@@ -145,10 +145,10 @@ TEST(Discovery, ProgressConfirmsANeighbour) {
 
 //= rfc4861#7.2.5
 //= type=test
-//# 4861:ND-23, 4861:ND-24 override decides about another link address, solicited about reachability
+//# 4861:ND-23, 4861:ND-24 override decides about a new link address, solicited about reachability
 //= rfc4861#7.3.1
 //= type=test
-//# 4861:ND-27 an unsolicited advertisement confirms nothing
+//# 4861:ND-27 an unsolicited advertisement does not confirm
 TEST(Discovery, AnotherLinkAddressNeedsOverride) {
   World world(plain());
   world.befriend(7);
@@ -174,13 +174,13 @@ TEST(Discovery, AnotherLinkAddressNeedsOverride) {
 
 //= rfc4861#7.2.4
 //= type=test
-//# 4861:ND-17, 4861:ND-18, 4861:ND-19 with link address and override, no router, to whoever asked
+//# 4861:ND-17, 4861:ND-18, 4861:ND-19 with link address and override, no router flag, to the sender
 //= rfc4861#7.2.3
 //= type=test
-//# 4861:ND-14, 4861:ND-13 whoever asks for us gets an entry, whoever asks for others nothing
+//# 4861:ND-14, 4861:ND-13 a solicitation for us creates an entry, one for others does not
 //= rfc4861#7.3.3
 //= type=test
-//# 4861:ND-32 which begins as STALE
+//# 4861:ND-32 which starts as STALE
 TEST(Discovery, WhoAsksForUsIsAnswered) {
   World world(plain());
   EXPECT_EQ(world.solicit(7, address_of(8)), Drop::nd_not_for_us);
@@ -202,11 +202,11 @@ TEST(Discovery, WhoAsksForUsIsAnswered) {
 
 //= rfc4861#7.2.3
 //= type=test
-//# 4861:ND-15 another link address is taken over as STALE; what it is stays
-//# 4861:ND-16 who asks from nowhere gets no entry
+//# 4861:ND-15 a new link address is stored as STALE; the router flag does not change
+//# 4861:ND-16 no entry for an unspecified source
 //= rfc4861#7.2.4
 //= type=test
-//# 4861:ND-18 but an unsolicited answer, to all nodes
+//# 4861:ND-18 but an unsolicited answer to all nodes
 TEST(Discovery, ASolicitationTellsOfItsSender) {
   World world(plain());
   world.befriend(7);
@@ -232,13 +232,13 @@ TEST(Discovery, ASolicitationTellsOfItsSender) {
 
 //= rfc4861#7.1.1
 //= type=test
-//# 4861:ND-1, 4861:ND-2 what may have been forwarded, or asks wrongly from nowhere
+//# 4861:ND-1, 4861:ND-2 may have been forwarded, or invalid with an unspecified source
 //= rfc4861#7.1.2
 //= type=test
-//# 4861:ND-3, 4861:ND-4 so is an advertisement, and a solicited one to a group
+//# 4861:ND-3, 4861:ND-4 the same for an advertisement; and a solicited one to a group
 //= rfc6980#5
 //= type=test
-//# 6980:NDF-2 and all of it behind a fragment header
+//# 6980:NDF-2 and everything after a fragment header
 TEST(Discovery, WhatIsNotOfThisLinkIsRefused) {
   World world(plain());
   NdMessage message;
@@ -301,7 +301,7 @@ TEST(Discovery, AFloodOfStrangersPushesOutNobodyWeTalkTo) {
 
 //= rfc4861#7.2.4
 //= type=test
-//# 4861:ND-18 whoever asks for us is answered, though there is no room for it in the cache
+//# 4861:ND-18 a solicitation for us is answered although the cache is full
 TEST(Discovery, AFullCacheAnswersAllTheSame) {
   World world(plain());
   for (std::uint8_t host = 7; host < 10; ++host) {
@@ -314,7 +314,7 @@ TEST(Discovery, AFullCacheAnswersAllTheSame) {
 
 //= rfc4861#7.2.2
 //= type=test
-//# 4861:ND-7, 4861:ND-10 one that was only heard of is kept once something is sent to it
+//# 4861:ND-7, 4861:ND-10 an entry learned from others is kept once we have sent to it
 TEST(Discovery, WhomWeSendToIsNoStrangerAnyMore) {
   World world(plain());
   ASSERT_EQ(world.solicit(7), Drop::none);
@@ -329,10 +329,10 @@ TEST(Discovery, WhomWeSendToIsNoStrangerAnyMore) {
 
 //= rfc4862#5.4
 //= type=test
-//# 4862:DAD-1, 4862:DAD-11 nothing leaves before the test, and all may an interval after it
+//# 4862:DAD-1, 4862:DAD-11 nothing is sent before the test; everything one interval after it
 //= rfc4862#5.4.2
 //= type=test
-//# 4862:DAD-5, 4862:DAD-6 one solicitation from nowhere, within a second of the start
+//# 4862:DAD-5, 4862:DAD-6 one solicitation with unspecified source, within a second of the start
 TEST(Discovery, AnAddressIsTestedBeforeItIsUsed) {
   World world(testing());
   Lookup const waits = world.resolve(7);
@@ -363,7 +363,7 @@ TEST(Discovery, AnAddressIsTestedBeforeItIsUsed) {
 
 //= rfc4861#7.2.6
 //= type=test
-//# 4861:ND-34 unsolicited, to all nodes, RetransTimer apart, three times at most
+//# 4861:ND-34 unsolicited, to all nodes, RetransTimer apart, at most three times
 TEST(Discovery, OurAddressesAreAnnouncedThreeTimesAtMost) {
   for (std::uint32_t const wanted : {0u, 2u, 3u, 10u}) {
     DiscoveryConfig config = plain();
@@ -391,8 +391,8 @@ TEST(Discovery, OurAddressesAreAnnouncedThreeTimesAtMost) {
 
 //= rfc4862#5.4.3
 //= type=test
-//# 4862:DAD-7 a tentative address answers nobody
-//# 4862:DAD-8 another's test is a duplicate, our own looped back is none
+//# 4862:DAD-7 a tentative address is never answered for
+//# 4862:DAD-8 another host's test is a duplicate, our own looped back is not
 //= rfc4862#5.4.5
 //= type=test
 //# 4862:DAD-10 a duplicate is never used; the other address still is
@@ -416,10 +416,10 @@ TEST(Discovery, SomebodyElseTestsTheSameAddress) {
 
 //= rfc4862#5.4.4
 //= type=test
-//# 4862:DAD-9 whoever advertises the address has it
+//# 4862:DAD-9 an advertisement for the address means that another host has it
 //= rfc4862#5.4.5
 //= type=test
-//# 4862:DAD-10 where it is the one of our link address, IPv6 ends here
+//# 4862:DAD-10 if it is our link-local address, IPv6 is disabled
 TEST(Discovery, SomebodyHasTheAddressAlready) {
   World world(testing());
   NdMessage theirs = World::advertisement(7);

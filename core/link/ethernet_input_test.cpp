@@ -1,4 +1,4 @@
-// The link's filter: each reason by a frame that meets it alone.
+// The link filter: one frame per drop reason.
 #include "core/link/ethernet_input.hpp"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ Drop drop_for(const LinkFilter& filter, const wire::EthernetHeader& header) {
 
 //= rfc4861#7.2.1
 //= type=test
-//# 4861:ND-6 the groups of IPv6 are let in where it is spoken
+//# 4861:ND-6 IPv6 groups are accepted if IPv6 is configured
 //= rfc4862#5.4.2
 //= type=test
 //# 4862:DAD-4 whatever the state of our addresses

@@ -1,4 +1,4 @@
-// The table of neighbours: who gives way to whom, and what is left of an entry that is gone.
+// The table of neighbours: eviction order, and what remains of removed entries.
 #include "core/link/neighbour_table.hpp"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ TEST(NeighbourTable, QuestionsHaveAShareAndStrangersAPartOfIt) {
     Index const index = room.table.add_question(host(number), Asker::stranger);
     EXPECT_EQ(index != nil, number <= 4) << int{number};
   }
-  // One that we want ourselves is no stranger's any more.
+  // An entry that we need ourselves no longer counts as a stranger's.
   room.table.want(room.table.find(host(1)));
   EXPECT_NE(room.table.add_question(host(5), Asker::stranger), nil);
   for (std::uint8_t number = 21; number <= 30; ++number) {
@@ -125,7 +125,7 @@ TEST(NeighbourTable, AFailedOneGivesWayToAQuestion) {
   EXPECT_TRUE(room.sound());
 }
 
-// A quarter stays free of those with a link address, so that whoever answers finds room.
+// A quarter stays free of entries with a link address, so that answers find space.
 TEST(NeighbourTable, WhoAnswersTakesThePlaceOfTheOldest) {
   Room room(Count{8});
   for (std::uint8_t number = 1; number <= 6; ++number) {

@@ -1,4 +1,4 @@
-// The neighbour cache: asking, answering, forgetting, and what it refuses to believe.
+// The ARP cache: requests, replies, expiry, and what it refuses.
 #include "core/link/neighbours.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ constexpr Ipv4 second_address{0x0a00'0101};
 constexpr Mac mac_of(std::uint8_t host) { return {{2, 0, 0, 0, 1, host}}; }
 constexpr Ipv4 address_of(std::uint32_t host) { return {0x0a00'0000 + host}; }
 
-// One cache with its wheel in an arena of its own.
+// A cache with a wheel, in a separate arena.
 class World {
  public:
   explicit World(const NeighbourConfig& config) {
@@ -98,7 +98,7 @@ NeighbourConfig small() {
 
 //= rfc826#Packet-Generation
 //= type=test
-//# 826:ARP-1 a broadcast request with our addresses for the wanted one
+//# 826:ARP-1 a broadcast request with our addresses for the requested one
 TEST(Neighbours, AnUnknownNextHopIsAskedFor) {
   World world(small());
   Lookup const lookup = world.resolve(7);
@@ -149,8 +149,8 @@ TEST(Neighbours, RequestsAreRepeatedAtTheirIntervalAndThenGivenUp) {
   EXPECT_TRUE(world.cache.sound());
 }
 
-// The way there and back takes longer than all tries: the answer is believed all the same, whether
-// the failure was told by then or not, but not for ever.
+// The round trip takes longer than all tries: the answer is still accepted, whether or not the
+// failure was reported by then, but not indefinitely.
 TEST(Neighbours, AnAnswerAfterTheLastTry) {
   for (bool const told : {true, false}) {
     World world(small());
@@ -200,7 +200,7 @@ TEST(Neighbours, AFailureThatNobodyWasToldOfKeepsItsEntry) {
 
 //= rfc1122#2.3.2.1
 //= type=test
-//# 1122:H-L1 entries that are out of date are flushed
+//# 1122:H-L1 outdated entries are removed
 TEST(Neighbours, AnEntryThatNobodyUsesIsForgotten) {
   World world(small());
   ASSERT_EQ(world.request(9), Drop::none);
@@ -216,7 +216,7 @@ TEST(Neighbours, AnEntryThatNobodyUsesIsForgotten) {
 
 //= rfc1122#2.3.2.1
 //= type=test
-//# 1122:H-L1 one that is used is asked for anew, and gone if nobody answers
+//# 1122:H-L1 an entry in use is requested again, and removed if there is no answer
 TEST(Neighbours, AnEntryThatIsUsedIsProbedAndUsedMeanwhile) {
   World world(small());
   world.resolve(7);
@@ -231,7 +231,7 @@ TEST(Neighbours, AnEntryThatIsUsedIsProbedAndUsedMeanwhile) {
   EXPECT_EQ(world.reply(7), Drop::none);
   EXPECT_EQ(world.state_of(7), NeighbourState::reachable);
   EXPECT_FALSE(world.cache.next_change(change)) << "nobody had to wait";
-  // Not used since the answer: forgotten, not asked for, the next time.
+  // Not used since the answer: removed without a request next time.
   world.advance(Duration::seconds(60));
   EXPECT_EQ(world.state_of(7), NeighbourState::vacant);
 }
@@ -257,13 +257,13 @@ TEST(Neighbours, AProbeWithoutAnAnswerFails) {
 
 //= rfc1122#3.3.1.4
 //= type=test
-//# 1122:H-40 negative advice of the transport puts an entry to the test
+//# 1122:H-40 negative advice of the transport verifies the entry
 TEST(Neighbours, DoubtProbesAtOnce) {
   World world(small());
   world.resolve(7);
   world.sent();
   world.reply(7);
-  // Not again so soon, whoever lets segments go unanswered.
+  // Not again soon, even if segments still go unanswered.
   world.advance(Duration::seconds(3) - Duration{1});
   world.cache.doubt(IpAddress::from(address_of(7)), world.now);
   world.advance(Duration{0});
@@ -292,7 +292,7 @@ TEST(Neighbours, Defect16_UnsolicitedRepliesAreRefused) {
   World world(small());
   EXPECT_EQ(world.reply(7), Drop::arp_unsolicited);
   EXPECT_EQ(world.state_of(7), NeighbourState::vacant);
-  // Nor may a second reply replace the first.
+  // A second reply must not replace the first.
   world.resolve(7);
   world.sent();
   EXPECT_EQ(world.reply(7), Drop::none);
@@ -312,8 +312,8 @@ TEST(Neighbours, AReplyToAnotherHostIsUnsolicited) {
 
 //= rfc826#Packet-Reception
 //= type=test
-//# 826:ARP-4 the asker for our address is added
-//# 826:ARP-6 and answered alone, addresses swapped, from the address that it asked for
+//# 826:ARP-4 the host that requests our address is added
+//# 826:ARP-6 and gets a unicast reply, addresses swapped, from the address that it requested
 //# 826:ARP-5 a request is answered, a reply is not
 TEST(Neighbours, ARequestForUsIsAnswered) {
   World world(small());
@@ -329,14 +329,14 @@ TEST(Neighbours, ARequestForUsIsAnswered) {
   world.sent();
   world.reply(7);
   EXPECT_FALSE(world.cache.wants_transmit());
-  // One that is known already, asked for from another of our addresses.
+  // A known host, with a request for another of our addresses.
   EXPECT_EQ(world.hear(wire::ArpOperation::request, 7, second_address), Drop::none);
   EXPECT_EQ(world.sent().sender, second_address);
 }
 
 //= rfc826#Packet-Reception
 //= type=test
-//# 826:ARP-3 a known sender is updated whatever it asks for
+//# 826:ARP-3 a known sender is updated whatever it requests
 //# 826:ARP-7 an unknown one is not added by a packet for others
 TEST(Neighbours, ARequestForOthersUpdatesButNeverAdds) {
   World world(small());
@@ -344,7 +344,7 @@ TEST(Neighbours, ARequestForOthersUpdatesButNeverAdds) {
   EXPECT_EQ(world.state_of(9), NeighbourState::vacant);
   world.request(9);
   world.sent();
-  // Host 9 has got a new NIC and says so to all.
+  // Host 9 has a new NIC and announces it to all.
   EXPECT_EQ(world.cache.receive(
                 {wire::ArpOperation::request, mac_of(10), address_of(9), Mac{}, address_of(9)},
                 world.now),
@@ -373,7 +373,8 @@ TEST(Neighbours, SendersThatAreNoHostAreRefused) {
   EXPECT_EQ(drop_of(Mac::broadcast(), address_of(9)), Drop::arp_bad_sender);
   EXPECT_EQ(drop_of(Mac{}, address_of(9)), Drop::arp_bad_sender);
   EXPECT_EQ(drop_of(our_mac, address_of(9)), Drop::arp_bad_sender);
-  EXPECT_EQ(drop_of(mac_of(9), our_address), Drop::arp_bad_sender);  // somebody has our address
+  EXPECT_EQ(drop_of(mac_of(9), our_address),
+            Drop::arp_bad_sender);  // another host claims our address
   EXPECT_EQ(drop_of(mac_of(9), second_address), Drop::arp_bad_sender);
   EXPECT_EQ(drop_of(mac_of(9), {0xffff'ffff}), Drop::arp_bad_sender);
   EXPECT_EQ(drop_of(mac_of(9), {0xe000'0001}), Drop::arp_bad_sender);
@@ -422,7 +423,7 @@ TEST(Neighbours, StaticEntriesAreHosts) {
 TEST(Neighbours, AFullCacheRefusesAskersAndQuestionsButNobodyInUse) {
   World world(small());
   NeighbourChange change;
-  // Two that we talk to, one that has told of itself; a quarter stays free.
+  // Two that we send to, one learned from its request; a quarter stays free.
   for (std::uint8_t host : {std::uint8_t{11}, std::uint8_t{12}}) {
     world.resolve(host);
     world.sent();
@@ -430,16 +431,16 @@ TEST(Neighbours, AFullCacheRefusesAskersAndQuestionsButNobodyInUse) {
     ASSERT_TRUE(world.cache.next_change(change));
   }
   world.request(21);
-  // A second pushes out the first, never whom we talk to.
+  // A second learned one evicts the first, never one that we send to.
   EXPECT_EQ(world.request(22), Drop::none);
   EXPECT_EQ(world.state_of(21), NeighbourState::vacant);
   EXPECT_EQ(world.state_of(22), NeighbourState::reachable);
   EXPECT_EQ(world.state_of(11), NeighbourState::reachable);
-  // What we ask for pushes out the others, and then nobody.
+  // Entries that we request evict the others, then none is left to evict.
   EXPECT_EQ(world.resolve(13).kind, LookupKind::waiting);
   EXPECT_EQ(world.resolve(14).kind, LookupKind::waiting);
   EXPECT_EQ(world.state_of(22), NeighbourState::vacant);
-  // Who gets no entry is answered all the same.
+  // A host without an entry is answered anyway.
   EXPECT_EQ(world.request(24), Drop::arp_cache_full);
   wire::ArpPacket const answer = world.sent();
   EXPECT_EQ(answer.operation, wire::ArpOperation::reply);
@@ -451,7 +452,7 @@ TEST(Neighbours, AFullCacheRefusesAskersAndQuestionsButNobodyInUse) {
   EXPECT_EQ(lookup.neighbour, nil);
   EXPECT_EQ(world.state_of(11), NeighbourState::reachable);
   EXPECT_EQ(world.state_of(12), NeighbourState::reachable);
-  // Who answers takes the place of the one that was confirmed longest ago.
+  // An answer evicts the entry confirmed longest ago.
   world.reply(13);
   EXPECT_EQ(world.state_of(13), NeighbourState::reachable);
   EXPECT_EQ(world.state_of(11), NeighbourState::reachable);
@@ -517,7 +518,8 @@ TEST(Neighbours, RandomTrafficLeavesItSoundAndBounded) {
     }
     ASSERT_TRUE(world.cache.sound()) << step;
     ASSERT_EQ(world.resolve(10).mac, mac_of(10));
-    // Whoever waits will be told: the entry still asks, or has a change to tell.
+    // Those that wait will be notified: the entry is still being resolved, or has a result to
+    // report.
     for (Index i = 0; i < 8; ++i) {
       if (waits[i]) {
         ASSERT_TRUE(world.cache.entry(i).state == NeighbourState::incomplete ||
@@ -526,7 +528,7 @@ TEST(Neighbours, RandomTrafficLeavesItSoundAndBounded) {
       }
     }
   }
-  // Then silence: everything that was learned goes.
+  // Then silence: all learned entries expire.
   NeighbourChange change;
   for (int i = 0; i < 200; ++i) {
     while (world.cache.write_next(world.now, octets).count != 0) {

@@ -1,4 +1,4 @@
-// Routers: soliciting them, believing them, choosing one.
+// Routers: solicitation, advertisements, and choice of the default router.
 #include <gtest/gtest.h>
 
 #include "core/link/discovery_kit.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 //= rfc4861#6.3.7
 //= type=test
-//# 4861:ND-42 three solicitations four seconds apart; none once a router has spoken
+//# 4861:ND-42 three solicitations four seconds apart; none after an advertisement
 TEST(Discovery, RoutersAreSolicited) {
   World world(following());
   world.advance(Duration::seconds(1));
@@ -33,7 +33,7 @@ TEST(Discovery, RoutersAreSolicited) {
 
 //= rfc4861#6.3.7
 //= type=test
-//# 4861:ND-42 one that is no default router does not end them; a default router does, early or late
+//# 4861:ND-42 only an advertisement of a default router ends them, early or late
 TEST(Discovery, OnlyADefaultRouterEndsTheSolicitations) {
   World world(following());
   NdMessage none = World::router_message();
@@ -58,7 +58,7 @@ TEST(Discovery, OnlyADefaultRouterEndsTheSolicitations) {
 
 //= rfc4861#6.3.4
 //= type=test
-//# 4861:ND-37 from each advertisement anew, in the one place that a router has
+//# 4861:ND-37 restarted by each advertisement; a router has only one entry
 TEST(Discovery, ARouterHasOnePlace) {
   World world(following());
   NdMessage message = World::router_message();
@@ -78,7 +78,7 @@ TEST(Discovery, ARouterHasOnePlace) {
 
 //= rfc4861#6.3.6
 //= type=test
-//# 4861:ND-41 while none answers, each in turn: the next when one has failed, and not before
+//# 4861:ND-41 round robin while none answers: the next only when one has failed
 TEST(Discovery, RoutersThatDoNotAnswerAreTriedInTurn) {
   World world(following());
   NdMessage silent = World::router_message();
@@ -105,7 +105,7 @@ TEST(Discovery, RoutersThatDoNotAnswerAreTriedInTurn) {
 
 //= rfc4861#6.3.4
 //= type=test
-//# 4861:ND-37 a default router for its lifetime, and not at all with one of 0
+//# 4861:ND-37 a default router for its lifetime; not at all if that is 0
 //= rfc4861#6.1.2
 //= type=test
 //# 4861:ND-36 only from a link-local address and from this link
@@ -114,7 +114,7 @@ TEST(Discovery, RoutersThatDoNotAnswerAreTriedInTurn) {
 //# 4861:ND-43 a redirect changes nothing
 //= rfc4861#8.3
 //= type=test
-//# 4861:ND-45 and draws none
+//# 4861:ND-45 and causes none
 TEST(Discovery, ARouterIsADefaultRouterForItsLifetime) {
   World world(following());
   IpAddress hop;
@@ -143,7 +143,7 @@ TEST(Discovery, ARouterIsADefaultRouterForItsLifetime) {
 
 //= rfc4861#7.2.5
 //= type=test
-//# 4861:ND-25 whoever says that it is no router any more is none
+//# 4861:ND-25 a router that clears its router flag is no longer used
 TEST(Discovery, ARouterThatBecomesAHostIsNoDefaultRouter) {
   World world(following());
   ASSERT_EQ(world.hear_router(World::router_message()), Drop::none);
@@ -157,7 +157,7 @@ TEST(Discovery, ARouterThatBecomesAHostIsNoDefaultRouter) {
 
 //= rfc4861#6.3.6
 //= type=test
-//# 4861:ND-41 one that answers goes before one that does not
+//# 4861:ND-41 a reachable one is preferred
 TEST(Discovery, ARouterThatAnswersIsPreferred) {
   World world(following());
   NdMessage silent = World::router_message();
@@ -175,8 +175,8 @@ TEST(Discovery, ARouterThatAnswersIsPreferred) {
 
 //= rfc4861#6.3.4
 //= type=test
-//# 4861:ND-38, 4861:ND-39 what is zero is not said; the rest is adopted, an MTU within limits
-//# 4861:ND-40 L=1 is on-link for its lifetime, L=0 says nothing
+//# 4861:ND-38, 4861:ND-39 zero means unspecified; other values are adopted, an MTU within limits
+//# 4861:ND-40 L=1 is on-link for its lifetime, L=0 has no meaning
 TEST(Discovery, ARoutersParametersAreAdopted) {
   World world(following());
   NdMessage message = World::router_message();

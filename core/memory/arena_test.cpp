@@ -1,4 +1,4 @@
-// Laying out an arena: measuring and placing agree, alignment, saturation.
+// Layout of an arena: measuring and placing agree, alignment, saturation.
 #include "core/memory/arena.hpp"
 
 #include <array>
@@ -14,7 +14,7 @@ struct Odd {
   std::uint8_t bytes[3];
 };
 
-// What a stack would do: the same calls, with memory and without.
+// The calls of a stack, the same with and without memory.
 struct Parts {
   View<std::uint64_t> words;
   View<Odd> odds;

@@ -1,4 +1,4 @@
-// The block pool: last given first taken, counted, each block's bytes its own.
+// The block pool: last given, first taken; counters; separate memory for each block.
 #include "core/memory/blocks.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Intrusive lists against a deque of indices.
+// Intrusive lists compared with a deque of indices.
 #include "core/memory/list.hpp"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ TEST(List, BehavesAsADeque) {
       list.push_back(index);
       model.push_back(index);
     }
-    // The other link of the same elements goes its own way.
+    // The second link of the same elements is independent.
     other.linked(index) ? other.remove(index) : other.push_back(index);
     ASSERT_TRUE(other.sound());
     expect_equal(list, model);

@@ -1,4 +1,4 @@
-// The bounded ring against a deque.
+// The bounded ring compared with a deque.
 #include "core/memory/queue.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-// The store of received bytes against a map from position to byte.
+// The receive store compared with a map from position to byte.
 #include "core/memory/receive_store.hpp"
 
 #include <array>
@@ -36,12 +36,12 @@ std::vector<std::byte> drawn(Random& random, std::uint64_t length) {
   return bytes;
 }
 
-// One stream. Positions are kept as 64-bit numbers, so that the model does not know of wrapping.
+// One stream. The model keeps positions as 64-bit numbers, which do not wrap.
 struct Model {
   std::set<std::uint64_t> blocks;
   std::map<std::uint64_t, std::byte> bytes;
   ReceiveStore store;
-  std::uint64_t begin = 0;  // nothing before this is asked for
+  std::uint64_t begin = 0;  // no access before this
 
   std::uint32_t missing(std::uint64_t position, std::uint64_t length) const {
     std::uint32_t count = 0;
@@ -215,7 +215,7 @@ TEST(ReceiveStoreDeathTest, RefusesBytesForWhichNothingIsReserved) {
   EXPECT_DEATH(store.put(world.blocks, Sequence{5}, data), "");
   ASSERT_TRUE(store.reserve(world.blocks, Sequence{63}, Bytes{1}));
   EXPECT_DEATH(store.put(world.blocks, Sequence{63}, data), "");
-  // The block behind the hole is not the next one.
+  // The block behind the hole is not contiguous.
   ASSERT_TRUE(store.reserve(world.blocks, Sequence{128}, Bytes{1}));
   EXPECT_DEATH(store.put(world.blocks, Sequence{63}, data), "");
 }

@@ -1,4 +1,4 @@
-// The store of bytes to send against a deque of bytes, each copied or lent.
+// The send store compared with a deque of bytes, each copied or lent.
 #include "core/memory/send_store.hpp"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct Model {
     }
     Bytes const taken = store.append(world.pools, data);
     ASSERT_LE(taken.count, data.size());
-    // Less than all only if a pool is empty.
+    // Not all were accepted only if a pool is empty.
     if (taken.count < data.size()) {
       ASSERT_TRUE(world.pools.blocks.available() == 0 || world.pools.pieces.available() == 0);
     }
@@ -131,7 +131,7 @@ struct Model {
     check_first_block(world, from, limit);
   }
 
-  // Where the first block has all of the range, it shows the same bytes.
+  // If the first block contains the whole range, it has the same bytes.
   void check_first_block(World& world, std::uint64_t from, std::uint64_t limit) const {
     auto const near = store.in_first_block(world.pools, {Bytes{static_cast<std::uint32_t>(from)},
                                                          Bytes{static_cast<std::uint32_t>(limit)}});
@@ -169,7 +169,7 @@ void run(std::uint64_t seed) {
       case 2:
         stream.drop(world, random.below(held + 1));
         break;
-      case 3:  // new bytes, one segment behind the other
+      case 3:  // new bytes, one segment after the other
         next = next > held ? 0 : next;
         stream.walk(world, next, 50);
         next += 50;
@@ -257,7 +257,7 @@ TEST(SendStore, TakesWhatThePoolsHoldAndLeavesTheRest) {
   EXPECT_EQ(store.append(world.pools, data).count, 0u);
   EXPECT_EQ(store.append_loan(world.pools, {0, Bytes{5}, RegionId{1}}).count, 0u);
   store.clear(world.pools);
-  // A block must not be lost where only the piece is missing.
+  // No block may be lost if only the piece is missing.
   SendStore other;
   EXPECT_EQ(other.append_loan(world.pools, {0, Bytes{5}, RegionId{1}}).count, 5u);
   EXPECT_EQ(other.append(world.pools, data).count, 0u);

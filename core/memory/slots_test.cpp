@@ -1,4 +1,4 @@
-// The pool of slots against a stack of free indices.
+// The pool of slots compared with a stack of free indices.
 #include "core/memory/slots.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Thing {
   std::uint32_t value = 0;
 };
 
-// An arena that begins full of rubbish.
+// An arena that starts with arbitrary contents.
 struct World {
   alignas(arena_alignment) std::array<std::byte, 4096> memory;
   Slots<Thing> slots;
@@ -81,7 +81,7 @@ TEST(Slots, FirstUseIsCleanAndLaterUsesKeepWhatWasLeft) {
   EXPECT_EQ(world.slots[index].value, 9u);
 }
 
-// A thing that holds the pool's index itself.
+// An object that contains the pool's index.
 struct Counted {
   std::uint32_t generation = 0;
   std::uint32_t value = 0;

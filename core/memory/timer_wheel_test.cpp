@@ -1,4 +1,4 @@
-// The timer wheel against a sorted list of (due, insertion).
+// The timer wheel compared with a sorted list of (due, insertion).
 #include "core/memory/timer_wheel.hpp"
 
 #include <array>
@@ -30,7 +30,7 @@ struct World {
   }
 };
 
-// What the wheel must do, written down plainly.
+// A simple model of the wheel.
 struct Model {
   using Key = std::pair<std::uint64_t, std::uint64_t>;
   std::map<Key, Index> timers;
@@ -74,7 +74,7 @@ struct Race {
   Model model;
   Random random;
   Instant now;
-  std::uint64_t bits;  // of how far apart things are
+  std::uint64_t bits;  // log2 of the distance between timers
 
   explicit Race(std::uint64_t seed) : random(seed) {
     bits = random.within({1, 64});
@@ -91,7 +91,7 @@ struct Race {
       case 0:
         return now - Duration{distance};
       case 1:
-        return model.first();  // as an other one, or never
+        return model.first();  // as another one, or never
       case 2:
         return {last_ns - distance};
       default:
@@ -176,7 +176,7 @@ TEST(TimerWheel, ItsDeadlineIsExactWhileNothingIsTakenAway) {
       race.model.set(node, due);
       ASSERT_EQ(race.world.wheel.deadline(), race.model.first());
     }
-    // Firing what is due keeps it exact.
+    // Firing what is due keeps the deadline exact.
     for (std::uint32_t i = 0; i <= timers_max; ++i) {
       Instant const first = race.model.first();
       ASSERT_EQ(race.world.wheel.deadline(), first);
@@ -209,7 +209,7 @@ TEST(TimerWheel, ItsDeadlineIsExactForTheOnlyTimerLeft) {
   EXPECT_EQ(world.wheel.deadline(), Instant{1'000'300});
 }
 
-// The world should not do that; it must not break the order all the same.
+// The caller must not do that; still, the order must not break.
 TEST(TimerWheel, AClockThatStepsBackFiresNothingEarly) {
   World world;
   Index const first = world.wheel.open({0});
@@ -259,7 +259,7 @@ TEST(TimerWheel, NeverMeansNotAtAll) {
   world.wheel.set(node, Instant::never());
   EXPECT_FALSE(world.wheel.is_set(node));
   EXPECT_EQ(world.wheel.pop_due(Instant::never()), nil);
-  // The clock was at its very end: everything is overdue now, and still sorted.
+  // The clock was at its end: everything is overdue now, and still sorted.
   Index const other = world.wheel.open({1});
   world.wheel.set(node, Instant{7});
   world.wheel.set(other, Instant{6});
@@ -313,7 +313,7 @@ TEST(TimerWheel, ManyTimersOfOneInstantKeepTheirOrderThroughEveryLevel) {
     ASSERT_EQ(wheel.open({node}), node);
     wheel.set(node, Instant{std::uint64_t{1} << 62});
   }
-  // Brings the clock near in ever smaller steps, so that the timers pass through every level.
+  // Advances the clock in ever smaller steps, so that the timers pass through every level.
   Index const pilot = many - 1;
   for (std::uint32_t bit = 61; bit > 0; --bit) {
     Instant const near{(std::uint64_t{1} << 62) - (std::uint64_t{1} << bit)};

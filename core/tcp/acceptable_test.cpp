@@ -1,4 +1,4 @@
-// The acceptability test against counting every octet.
+// The acceptability test compared with counting octets.
 #include "core/tcp/acceptable.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ constexpr ReceiveWindow window_at(std::uint32_t nxt, std::uint32_t wnd) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-ACCEPT-L0W0 an empty segment at a zero window: RCV.NXT and nothing else
+//# 9293:P-ACCEPT-L0W0 an empty segment at a zero window: only at RCV.NXT
 TEST(Acceptable, EmptyAtAZeroWindow) {
   for (std::uint32_t nxt : {0u, 5u, 0xffff'ffffu}) {
     EXPECT_TRUE(acceptable(window_at(nxt, 0), Sequence{nxt}, Bytes{0}));
@@ -35,14 +35,14 @@ TEST(Acceptable, EmptyAtAnOpenWindow) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-ACCEPT-LNW0 data at a zero window, wherever it lies
+//# 9293:P-ACCEPT-LNW0 data at a zero window, at any sequence number
 TEST(Acceptable, DataAtAZeroWindow) {
   for (std::uint32_t seq : {99u, 100u, 101u}) {
     EXPECT_FALSE(acceptable(window_at(100, 0), Sequence{seq}, Bytes{1}));
   }
 }
 
-// Whether octet `number` lies in the window, by counting from its left edge.
+// Whether octet `number` is in the window, by counting from its left edge.
 bool counted_inside(ReceiveWindow window, std::uint32_t number) {
   for (std::uint32_t i = 0; i < window.wnd.count; ++i) {
     if (window.nxt.value + i == number) {
@@ -54,7 +54,7 @@ bool counted_inside(ReceiveWindow window, std::uint32_t number) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-ACCEPT-TEST, 9293:P-ACCEPT-LNWN the first or the last octet inside; both beyond: refused
+//# 9293:P-ACCEPT-TEST, 9293:P-ACCEPT-LNWN the first or the last octet inside; both outside: refused
 TEST(Acceptable, FullTableAgainstCounting) {
   for (std::uint32_t nxt : {1000u, 0xffff'fffeu}) {
     for (std::uint32_t wnd = 0; wnd <= 6; ++wnd) {

@@ -1,4 +1,4 @@
-// What of ACK processing can be seen on a record alone.
+// The parts of ACK processing that need only a connection record.
 #include "core/tcp/acknowledgement.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace {
 
 //= rfc6582#6
 //= type=test
-//# 6582:NR-14 gigabytes after the last loss `recover` is still behind, so a new loss is recovered
+//# 6582:NR-14 gigabytes later `recover` is still below, so a new loss starts a recovery
 TEST(Recover, StaysBehindAcrossTheWrap) {
   Connection c;
   InFlightState a;
@@ -26,7 +26,7 @@ TEST(Recover, StaysBehindAcrossTheWrap) {
 
 //= rfc6582#6
 //= type=test
-//# 6582:NR-14 only while nothing is being recovered
+//# 6582:NR-14 only while no recovery is running
 TEST(Recover, StaysWhereItIsInRecovery) {
   Connection c;
   InFlightState a;

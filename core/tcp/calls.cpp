@@ -171,8 +171,7 @@ Taken full(Engine& e, Connection& c, Resource kind) {
 
 // Closes our half, in the states in which RFC 9293 3.10.4 permits it.
 //= rfc9293#3.6
-//# 9293:P-CLOSE-SIMPLEX, 9293:P-CLOSE-NOAUTOFIN our half only, and only if the application asks for
-//# it
+//# 9293:P-CLOSE-SIMPLEX, 9293:P-CLOSE-NOAUTOFIN our half only, and only on request
 //= rfc9293#3.6.1
 //# 9293:P-HALFCLOSED the other half stays open
 Refusal close_our_half(Engine& e, Connection& c) {

@@ -1,4 +1,4 @@
-// The demultiplexing table against a naive model.
+// The demultiplexing table compared with a simple model.
 #include "core/tcp/demux.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ bool holds(const Demux& demux, std::uint32_t hash, Key key) {
   return found.kind != EntryKind::none;
 }
 
-// Hashes out of a handful, so that runs grow long, wrap around the end and hold equal hashes.
+// Only a few hash values, so that runs become long, wrap around the end and contain equal hashes.
 TEST(Demux, AgainstANaiveModel) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);

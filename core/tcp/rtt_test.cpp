@@ -1,4 +1,4 @@
-// RFC 6298's estimator, by hand and against a finer model.
+// RFC 6298's estimator, by hand and compared with a more precise model.
 #include "core/tcp/rtt.hpp"
 
 #include <gtest/gtest.h>
@@ -49,10 +49,10 @@ TEST(Rtt, Defect07_GainsAreNotZero) {
 
 //= rfc6298#2.4
 //= type=test
-//# 6298:RTO-4 rounded up to the minimum: `max`, not `min`
+//# 6298:RTO-4 raised to the minimum: `max`, not `min`
 //= rfc6298#2.5
 //= type=test
-//# 6298:RTO-5 and down to the maximum
+//# 6298:RTO-5 and lowered to the maximum
 TEST(Rtt, Defect07_Bounds) {
   Config config;
   config.rto_min = Duration::seconds(1);
@@ -66,7 +66,7 @@ TEST(Rtt, Defect07_Bounds) {
 
 //= rfc6298#4
 //= type=test
-//# 6298:RTO-8 with no variance left the clock's granularity takes its place
+//# 6298:RTO-8 with no variance left the clock granularity is used
 TEST(Rtt, GranularityStandsInForNoVariance) {
   RttVariables rtt;
   for (int i = 0; i < 200; ++i) {
@@ -78,13 +78,13 @@ TEST(Rtt, GranularityStandsInForNoVariance) {
 
 //= rfc6298#5.5
 //= type=test
-//# 6298:RTO-14 doubled on expiry, up to the bound
+//# 6298:RTO-14 doubled on expiry, up to the maximum
 //= rfc6298#2.1
 //= type=test
-//# 6298:RTO-20 with no sample yet as well
+//# 6298:RTO-20 also without any sample
 //= rfc6298#5
 //= type=test
-//# 6298:RTO-21 and computed anew by the next sample
+//# 6298:RTO-21 and recomputed from the next sample
 TEST(Rtt, BackOffDoublesUntilASample) {
   Config config;
   RttVariables rtt;
@@ -101,7 +101,7 @@ TEST(Rtt, BackOffDoublesUntilASample) {
 
 //= rfc6298#5.7
 //= type=test
-//# 6298:RTO-16 three seconds when data begins after a lost SYN, unless a sample was had
+//# 6298:RTO-16 three seconds if data begins after a lost SYN, unless there was a sample
 TEST(Rtt, DataBeginsAfterALostSyn) {
   Config config;
   RttVariables rtt;
@@ -112,9 +112,9 @@ TEST(Rtt, DataBeginsAfterALostSyn) {
   EXPECT_EQ(rtt.rto(), Duration::seconds(3));
 }
 
-// Predecessor, defect 7: intervals off by a factor of 1200. All is in nanoseconds here, and what
-// rounding loses stays below 2 ns of SRTT and 12 ns of 4 * RTTVAR, however many samples there are:
-// the model keeps 2^-20 ns.
+// Predecessor, defect 7: intervals wrong by a factor of 1200. Here everything is in nanoseconds,
+// and rounding costs less than 2 ns of SRTT and 12 ns of 4 * RTTVAR after any number of samples:
+// the model has a resolution of 2^-20 ns.
 TEST(Rtt, Defect07_AgreesWithTheFormulas) {
   constexpr std::uint64_t fine = 1u << 20;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -145,7 +145,7 @@ TEST(Rtt, Defect07_AgreesWithTheFormulas) {
   }
 }
 
-// Absurd measurements neither wrap nor stick.
+// Extreme measurements neither wrap nor persist.
 TEST(Rtt, AbsurdSamples) {
   RttVariables rtt;
   add_rtt_sample(rtt, Duration::forever(), no_floor());

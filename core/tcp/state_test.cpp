@@ -1,4 +1,4 @@
-// The table of transitions, pinned as a graph.
+// The table of transitions, compared with a reviewed graph.
 #include "core/tcp/state.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(State, EachEdgeIsListedOnceAndFoundInConstantTime) {
             illegal_edge);
 }
 
-// Every state but LISTEN, which belongs to listeners, is entered and left; all lead to CLOSED.
+// Every state but LISTEN, which belongs to listeners, can be entered and left; all lead to CLOSED.
 TEST(State, NoStateIsADeadEnd) {
   for (std::uint32_t i = 0; i < state_count; ++i) {
     auto const state = static_cast<State>(i);

@@ -1,4 +1,4 @@
-// What kinds of addresses there are, and that IPv4 and IPv6 share one type.
+// Kinds of addresses, and one type for IPv4 and IPv6.
 #include "core/units/address.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Extents: subtraction floors at zero.
+// Byte counts: subtraction stops at zero.
 #include "core/units/bytes.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A failed CHECK tells the handler where, and ends the program in any case.
+// A failed CHECK calls the handler with its site, and always ends the program.
 #include "core/units/check.hpp"
 
 #include <cstdio>

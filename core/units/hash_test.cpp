@@ -1,4 +1,4 @@
-// SipHash by its reference vectors, and the fingerprint.
+// SipHash compared with its reference vectors, and the fingerprint.
 #include "core/units/hash.hpp"
 
 #include <array>
@@ -9,7 +9,7 @@
 namespace lockstep {
 namespace {
 
-// The reference's key is the octets 0 to 15 and its message of n octets is 0 to n-1; these are its
+// The reference uses the key of octets 0 to 15 and messages of n octets 0 to n-1; these are its
 // vectors for lengths of whole words.
 constexpr HashKey reference_key{0x0706'0504'0302'0100, 0x0f0e'0d0c'0b0a'0908};
 
@@ -44,7 +44,7 @@ TEST(SipHash, OneThreeHasTheReferenceVectors) {
   }
 }
 
-// 256 octets: their number modulo 256 is 0, and the octets run on from 0 to 255.
+// 256 octets: the length modulo 256 is 0, and the octets are 0 to 255.
 TEST(SipHash, CountsItsWordsModulo256Octets) {
   TableHash hash(HashKey{0, 0});
   for (std::uint64_t i = 0; i < 32; ++i) {
@@ -74,7 +74,7 @@ TEST(Fingerprint, DependsOnEveryValueAndOnTheirOrder) {
   }
 }
 
-// Pinned: fingerprints are compared between builds and machines.
+// Fixed values: fingerprints are compared between builds and machines.
 TEST(Fingerprint, IsTheSameEverywhere) {
   Fingerprint print;
   print.add(1);

@@ -1,4 +1,4 @@
-// Random streams: pinned values, fair ranges, forks that do not disturb each other.
+// Random streams: fixed values, uniform ranges, independent forks.
 #include "core/units/random.hpp"
 
 #include <array>
@@ -30,7 +30,7 @@ TEST(Random, BelowStaysBelowAndReachesEveryValue) {
   }
 }
 
-// The lowest 2^64 mod limit draws are refused: then every remainder has equally many draws left.
+// The lowest 2^64 mod limit draws are rejected: then all remainders are equally likely.
 TEST(Random, BelowRefusesTheUnfairDraws) {
   constexpr std::uint64_t limit = (std::uint64_t{1} << 63) + 1;
   constexpr std::uint64_t unfair = (std::uint64_t{1} << 63) - 1;
@@ -68,7 +68,7 @@ TEST(Random, ChanceIsExactAtItsEnds) {
     ASSERT_FALSE(random.chance({0}));
     ASSERT_TRUE(random.chance({Probability::certain}));
   }
-  // This seed's first draw is 10^18, a multiple of 10^9: below() gives the rarest number, 0.
+  // This seed's first draw is 10^18, a multiple of 10^9: below() returns the rarest number, 0.
   Random rarest(0xf2cb'1142'5e3c'5bfd);
   EXPECT_EQ(Random(rarest).next(), 1'000'000'000'000'000'000u);
   EXPECT_FALSE(Random(rarest).chance({0}));
@@ -88,13 +88,13 @@ TEST(Random, AForkIsAStreamOfItsOwn) {
   EXPECT_EQ(parent.fork("loss").state(), loss.state());
   EXPECT_NE(parent.fork("").state(), parent.fork("l").state());
   EXPECT_NE(Random(5).fork("loss").state(), loss.state());
-  // Drawing from one leaves the other where it is.
+  // Drawing from one does not change the other.
   std::uint64_t const before = delay.state();
   loss.next();
   EXPECT_EQ(delay.state(), before);
 }
 
-// Pinned: a seed means the same world in every build.
+// Fixed values: a seed gives the same simulation in every build.
 TEST(Random, ForksAreTheSameEverywhere) {
   EXPECT_EQ(Random(0).fork("loss").state(), 0xe33a'f872'eba0'10bcu);
 }

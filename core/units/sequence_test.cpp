@@ -1,4 +1,4 @@
-// Sequence arithmetic at the seams of the circle.
+// Sequence arithmetic near the wrap.
 #include "core/units/sequence.hpp"
 
 #include <gtest/gtest.h>

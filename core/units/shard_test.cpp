@@ -1,4 +1,4 @@
-// The steering hash: symmetric, within its range, and even enough.
+// The steering hash: symmetric, in range, and sufficiently uniform.
 #include "core/units/shard.hpp"
 
 #include <gtest/gtest.h>

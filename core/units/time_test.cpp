@@ -1,4 +1,4 @@
-// Instants and durations: they saturate, they floor, they never wrap.
+// Instants and durations: they saturate, stop at zero, and never wrap.
 #include "core/units/time.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(Instant, OrdersAsNumbersDo) {
     EXPECT_EQ(a < b, a.ns < b.ns);
     EXPECT_EQ(earlier(a, b).ns, a.ns < b.ns ? a.ns : b.ns);
     EXPECT_EQ(later(a, b).ns, a.ns < b.ns ? b.ns : a.ns);
-    // There and back again, except where it saturates.
+    // Adding the distance gives the later instant, except where it saturates.
     Duration const apart = later(a, b).since(earlier(a, b));
     EXPECT_EQ(earlier(a, b) + apart, later(a, b));
     EXPECT_EQ(later(a, b) - apart, earlier(a, b));

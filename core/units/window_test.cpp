@@ -1,4 +1,4 @@
-// Windows between the field and the number that we compute with.
+// Conversion between window fields and byte counts.
 #include "core/units/window.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace {
 //= rfc9293#3.1
 //= type=test
 //# 9293:MUST-1 a field with its highest bit set is a large window, not a negative one
-//# 9293:REC-1 a scaled window is held in 32 bits
+//# 9293:REC-1 a scaled window is stored in 32 bits
 //# 9293:P-WIN-FIELD the field counts octets, in units of the scale
 TEST(Window, TheFieldIsUnsignedAndScaled) {
   EXPECT_EQ(window_from_wire(WireWindow{0xffff}, WindowScale{0}).count, 65'535u);

@@ -1,4 +1,4 @@
-// Checksums against a reference of 16-bit words, by every means that this CPU has.
+// Checksums compared with a reference of 16-bit words, in every implementation that this CPU has.
 #include "core/wire/checksum.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ std::uint16_t reference_fold(std::span<const std::byte> bytes) {
 Octets random_octets(Random& random, std::size_t size) {
   Octets octets(size);
   for (std::byte& octet : octets) {
-    // Runs of the extremes raise the carries that uniform octets seldom do.
+    // Runs of extreme values cause carries that uniform octets seldom cause.
     std::uint64_t const drawn = random.next();
     octet = (drawn & 0x300) == 0       ? std::byte{0xff}
             : (drawn & 0x300) == 0x100 ? std::byte{0x00}
@@ -134,7 +134,7 @@ TEST_P(ChecksumByMeans, RunsCombineAtEverySeam) {
   }
 }
 
-// A zero and FFFF mean the same to whoever also sums a header.
+// Zero and FFFF are equivalent once a header is summed as well.
 std::uint16_t with_header(Partial partial) {
   Partial const header{0x4500, false};
   return combine(header, partial).checksum();
@@ -182,10 +182,10 @@ TEST(Checksum, TheExampleOfRfc1624) {
 
 //= rfc1624#3
 //= type=test
-//# 1624:CSUM-1 the incremental update is what a new sum gives
+//# 1624:CSUM-1 the incremental update equals a new sum
 //= rfc1624#5
 //= type=test
-//# 1624:CSUM-3 summed with its checksum, everything comes to FFFF
+//# 1624:CSUM-3 data summed with its checksum gives FFFF
 TEST(Checksum, IncrementalUpdateIsTheNewSum) {
   Random random(5);
   for (int round = 0; round < 2'000; ++round) {

@@ -1,4 +1,4 @@
-// Ethernet and ARP: what is written is read back, and nothing short or foreign is.
+// Ethernet and ARP: writing and parsing agree, short and foreign packets are refused.
 #include "core/wire/ethernet.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST(Ethernet, AFrameOf13OctetsIsTooShort) {
 
 //= rfc826#Packet-Generation
 //= type=test
-//# 826:ARP-1 the fields in their places
+//# 826:ARP-1 the position of the fields
 TEST(Arp, FieldsAreInTheirPlaces) {
   ArpPacket const packet{ArpOperation::request,
                          {{2, 0, 0, 0, 0, 1}},
@@ -120,7 +120,7 @@ TEST(Ethernet, AVlanTagStandsBeforeTheType) {
   EXPECT_EQ(frame.header, header);
   EXPECT_EQ(frame.payload.size(), 2u);
   EXPECT_EQ(parse(std::span(octets).first(17), frame), Drop::frame_too_short);
-  octets[14] |= std::byte{0xe0};  // priority is not looked at
+  octets[14] |= std::byte{0xe0};  // the priority is ignored
   ASSERT_EQ(parse(octets, frame), Drop::none);
   EXPECT_EQ(frame.header.vlan, 4094);
 }

@@ -1,4 +1,4 @@
-// ICMP messages and quotes: each check by a message that fails it alone.
+// ICMP messages and quoted packets: one invalid message per check.
 #include "core/wire/icmp.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using Octets = std::vector<std::byte>;
 
 //= rfc792#Echo
 //= type=test
-//# 792:ICMP4-2 over the message alone, odd lengths too
+//# 792:ICMP4-2 over the message only, odd lengths too
 TEST(Icmp, WhatIsWrittenIsReadBack) {
   Random random(1);
   for (int round = 0; round < 1'000; ++round) {
@@ -65,7 +65,7 @@ TEST(Icmp, TheSecondWordIsReadByType) {
   EXPECT_EQ(message.pointer(), 0x12);
 }
 
-// The header of a TCP segment of ours with its first eight octets.
+// The header of one of our TCP segments with its first eight octets.
 Octets quote_of_test() {
   Ipv4Header header;
   header.source = IpAddress::v4(10, 0, 0, 1);
@@ -87,7 +87,7 @@ Octets quote_of_test() {
 
 //= rfc792#Dest-Unreachable
 //= type=test
-//# 792:ICMP4-5 the ports lie in the 64 bits behind the quoted header
+//# 792:ICMP4-5 the ports are in the 64 bits after the quoted header
 TEST(IcmpQuote, NamesTheSegment) {
   Octets const octets = quote_of_test();
   IcmpQuote quote;
@@ -115,7 +115,8 @@ TEST(IcmpQuote, BehindOptionsTheDataIsFoundByTheHeaderLength) {
   Octets octets = quote_of_test();
   octets[0] = std::byte{0x46};
   IcmpQuote quote;
-  EXPECT_EQ(parse(octets, quote), Drop::icmp_quote_malformed);  // 24 and 8 octets of 28
+  EXPECT_EQ(parse(octets, quote),
+            Drop::icmp_quote_malformed);  // 24 and 8 octets, but only 28 are there
   octets.insert(octets.begin() + 20, {std::byte{1}, std::byte{1}, std::byte{1}, std::byte{0}});
   ASSERT_EQ(parse(octets, quote), Drop::none);
   EXPECT_EQ(quote.source_port.value, 40'000);

@@ -1,4 +1,4 @@
-// ICMPv6 messages and those of neighbour discovery: what is written is read back, the rest refused.
+// ICMPv6 and neighbour discovery messages: writing and parsing agree, invalid ones are refused.
 #include "core/wire/icmpv6.hpp"
 
 #include <gtest/gtest.h>
@@ -113,13 +113,13 @@ Drop drop_of(Icmp6Type type, std::uint8_t code, std::span<const std::byte> body)
 //= rfc4861#7.1.1
 //= type=test
 //# 4861:ND-1 code, length, target and option lengths of a solicitation
-//# 4861:ND-5 an unknown option is stepped over
+//# 4861:ND-5 an unknown option is skipped
 //= rfc4861#7.1.2
 //= type=test
-//# 4861:ND-3 and of an advertisement
+//# 4861:ND-3 the same for an advertisement
 //= rfc4861#6.1.2
 //= type=test
-//# 4861:ND-36 and of a router's
+//# 4861:ND-36 and for a router advertisement
 TEST(NeighbourDiscovery, WhatIsNotWellFormedIsRefused) {
   for (Icmp6Type const type :
        {Icmp6Type::neighbour_solicitation, Icmp6Type::neighbour_advertisement}) {

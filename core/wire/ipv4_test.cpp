@@ -1,4 +1,4 @@
-// IPv4 headers: each check by a packet that fails it alone, and what is written is read back.
+// IPv4 headers: one invalid packet per check; writing and parsing agree.
 #include "core/wire/ipv4.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ void put16(Octets& octets, std::size_t at, std::uint16_t value) {
   octets[at + 1] = static_cast<std::byte>(value & 0xff);
 }
 
-// Gives the header at the front, of `words` words, a good checksum.
+// Corrects the checksum of the header at the front, of `words` words.
 void mend(Octets& octets) {
   std::size_t const header = std::to_integer<std::size_t>(octets[0] & std::byte{0xf}) * 4;
   put16(octets, 10, 0);
@@ -79,7 +79,7 @@ TEST(Ipv4, WhatIsWrittenIsReadBack) {
     header.fragment_offset = static_cast<std::uint16_t>(random.below(0x2000));
     header.identification = static_cast<std::uint16_t>(random.next());
     Bytes const payload{static_cast<std::uint32_t>(random.below(1481))};
-    Octets octets(1500, std::byte{0xee});  // what was there before does not matter
+    Octets octets(1500, std::byte{0xee});  // previous content does not matter
     ASSERT_EQ(write(header, payload, octets).count, 20u);
     ASSERT_EQ(octets[6] & std::byte{0x80}, std::byte{0});
     Ipv4Packet packet;
@@ -110,7 +110,7 @@ TEST(Ipv4, NineteenOctetsAreTooShort) {
 
 //= rfc1122#3.2.1.1
 //= type=test
-//# 1122:H-16 a version that is not 4 is discarded
+//# 1122:H-16 a version other than 4 is discarded
 TEST(Ipv4, AnotherVersionIsDropped) {
   for (int version = 0; version < 16; ++version) {
     Octets octets = packet_of(8);
@@ -122,19 +122,19 @@ TEST(Ipv4, AnotherVersionIsDropped) {
 
 //= rfc791#3.1
 //= type=test
-//# 791:IP4-1 fewer than five words, or more than there are, are no header
+//# 791:IP4-1 fewer than five words, or more than the packet has, are invalid
 TEST(Ipv4, AHeaderLengthUnderFiveOrBeyondThePacketIsDropped) {
   Octets octets = packet_of(8);
   octets[0] = std::byte{0x44};
   mend(octets);
   EXPECT_EQ(drop_of(octets), Drop::ip_header_length);
-  octets[0] = std::byte{0x48};  // 32 octets of 28
+  octets[0] = std::byte{0x48};  // 32 octets, but only 28 are there
   EXPECT_EQ(drop_of(octets), Drop::ip_header_length);
 }
 
 //= rfc791#3.1
 //= type=test
-//# 791:IP4-1 the total length counts header and data, and no more than arrived
+//# 791:IP4-1 the total length covers header and data, and at most what was received
 TEST(Ipv4, ATotalLengthBeyondTheFrameOrWithinTheHeaderIsDropped) {
   Octets octets = packet_of(8);
   put16(octets, 2, 29);
@@ -174,13 +174,13 @@ TEST(Ipv4, EverySingleBitOfTheHeaderIsGuarded) {
 //# 1122:H-25, 9293:MUST-50 options that are not understood are ignored
 //= rfc791#3.1
 //= type=test
-//# 791:IP4-4 end of list, NOP, record route and timestamp are known, lengths count their octets
+//# 791:IP4-4 known: end of list, NOP, record route, timestamp; lengths include type and length
 TEST(Ipv4, OptionsAreSteppedOver) {
   EXPECT_EQ(drop_of(packet_with_options({1, 1, 1, 0})), Drop::none);
   EXPECT_EQ(drop_of(packet_with_options({0xaa, 6, 9, 9, 9, 9, 1})), Drop::none);
   EXPECT_EQ(drop_of(packet_with_options({7, 7, 4, 0, 0, 0, 0})), Drop::none);      // record route
   EXPECT_EQ(drop_of(packet_with_options({68, 8, 5, 0, 0, 0, 0, 0})), Drop::none);  // timestamp
-  EXPECT_EQ(drop_of(packet_with_options({0, 255, 255, 255})), Drop::none);  // beyond the end mark
+  EXPECT_EQ(drop_of(packet_with_options({0, 255, 255, 255})), Drop::none);  // after the end mark
   Octets const octets = packet_with_options({0xaa, 6, 9, 9, 9, 9, 1});
   Ipv4Packet packet;
   ASSERT_EQ(parse(octets, packet), Drop::none);
@@ -201,17 +201,17 @@ TEST(Ipv4, AnImpossibleOptionLengthIsDropped) {
 TEST(Ipv4, ASourceRouteThatGoesOnIsDropped) {
   for (std::uint8_t kind : {std::uint8_t{131}, std::uint8_t{137}}) {
     EXPECT_EQ(drop_of(packet_with_options({kind, 7, 4, 10, 0, 0, 9})), Drop::ip_source_routed);
-    // The pointer is beyond the route: this host is its end.
+    // The pointer is beyond the route: this host is the last hop.
     EXPECT_EQ(drop_of(packet_with_options({kind, 7, 8, 10, 0, 0, 9})), Drop::none);
   }
 }
 
 //= rfc1122#3.2.1.7
 //= type=test
-//# 1122:H-23 a datagram is not dropped for having arrived with a TTL below 2
+//# 1122:H-23 a datagram is not dropped because its TTL is below 2
 //= rfc791#3.1
 //= type=test
-//# 791:IP4-14 a receiving host keeps it
+//# 791:IP4-14 the destination accepts it
 TEST(Ipv4, ATimeToLiveOfZeroOrOneIsAccepted) {
   for (std::uint8_t ttl : {std::uint8_t{0}, std::uint8_t{1}}) {
     Octets octets = packet_of(8);
@@ -229,7 +229,7 @@ TEST(Ipv4, RandomOctetsNeverDoHarm) {
       octet = static_cast<std::byte>(random.next());
     }
     if (octets.size() >= 20) {
-      // Past the first checks, so that the options are reached.
+      // Passes the first checks, so that the options are parsed.
       octets[0] = static_cast<std::byte>(
           0x40 | random.within({5, octets.size() / 4 > 15 ? 15 : octets.size() / 4}));
       put16(octets, 2, static_cast<std::uint16_t>(octets.size()));

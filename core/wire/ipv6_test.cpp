@@ -1,4 +1,4 @@
-// IPv6 headers: what is written is read back, and the walk along the extension headers.
+// IPv6 headers: writing and parsing agree; the walk along extension headers.
 #include "core/wire/ipv6.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ Octets packet(std::uint8_t next, std::initializer_list<Octets> pieces) {
 Octets data() { return Octets(20, std::byte{0x55}); }
 
 struct Walked {
-  Octets bytes;  // where the packet lies
+  Octets bytes;  // the octets of the packet
   Drop drop = Drop::none;
   Ipv6Packet packet;
 };
@@ -59,8 +59,8 @@ Walked walked(Octets bytes) {
 
 //= rfc8200#3
 //= type=test
-//# 8200:V6-1 version 6 and the length of what follows; the link's padding is cut off
-//# 8200:V6-2 a hop limit of 0 is no fault
+//# 8200:V6-1 version 6 and the length of the rest; link padding is removed
+//# 8200:V6-2 a hop limit of 0 is valid
 TEST(Ipv6, WhatIsWrittenIsReadBack) {
   Ipv6Header header;
   header.source = here;
@@ -95,10 +95,10 @@ TEST(Ipv6, ABrokenFixedHeaderIsRefused) {
 //# 8200:V6-3 one after the other
 //= rfc8200#4.2
 //= type=test
-//# 8200:V6-8 Pad1 and PadN are stepped over
+//# 8200:V6-8 Pad1 and PadN are skipped
 //= rfc8200#4.4
 //= type=test
-//# 8200:V6-9 so is a route whose segments are done
+//# 8200:V6-9 so is a routing header without segments left
 TEST(Ipv6, ExtensionHeadersAreWalked) {
   Octets const hop = octets({60, 0, 1, 4, 0, 0, 0, 0});
   Octets const destination = octets({43, 1, 0, 0, 0, 0, 1, 8, 0, 0, 0, 0, 0, 0, 0, 0});
@@ -113,7 +113,7 @@ TEST(Ipv6, ExtensionHeadersAreWalked) {
 
 //= rfc8200#4
 //= type=test
-//# 8200:V6-4, 8200:V6-5 the pointer names where the unknown number stands
+//# 8200:V6-4, 8200:V6-5 the pointer gives the position of the unknown number
 TEST(Ipv6, AnUnknownNextHeaderIsPointedAt) {
   Walked const plain = walked(packet(17, {data()}));
   EXPECT_EQ(plain.drop, Drop::ip_protocol_unknown);
@@ -128,7 +128,7 @@ TEST(Ipv6, AnUnknownNextHeaderIsPointedAt) {
 
 //= rfc8200#4.2
 //= type=test
-//# 8200:V6-7 00 goes on, 01 drops, 10 complains to groups too, 11 to nobody but a host
+//# 8200:V6-7 00 skips, 01 drops, 10 answers to groups too, 11 only if not sent to a group
 TEST(Ipv6, TheTopBitsOfAnUnknownOptionDecide) {
   struct Case {
     unsigned type;
@@ -166,7 +166,7 @@ TEST(Ipv6, AnOptionBeyondItsHeaderIsRefused) {
 
 //= rfc8200#4.4
 //= type=test
-//# 8200:V6-10 a route with segments left is refused, its type pointed at
+//# 8200:V6-10 a routing header with segments left is refused, with a pointer to its type
 TEST(Ipv6, ARouteThatGoesOnIsRefused) {
   Walked const out = walked(packet(43, {octets({tcp, 0, 0, 1, 0, 0, 0, 0}), data()}));
   EXPECT_EQ(out.drop, Drop::ip_routing_header);
@@ -176,7 +176,7 @@ TEST(Ipv6, ARouteThatGoesOnIsRefused) {
 
 //= rfc8200#4.7
 //= type=test
-//# 8200:V6-22 behind next header 59 nothing is looked at
+//# 8200:V6-22 data after next header 59 is ignored
 TEST(Ipv6, NoNextHeaderEndsIt) {
   Walked const out = walked(packet(59, {data()}));
   EXPECT_EQ(out.drop, Drop::ip_no_next_header);
@@ -197,10 +197,10 @@ TEST(Ipv6, AChainThatDoesNotEndIsRefused) {
 
 //= rfc8200#4.5
 //= type=test
-//# 8200:V6-21 reserved bits are not looked at
+//# 8200:V6-21 reserved bits are ignored
 //= rfc6946#4
 //= type=test
-//# 6946:ATOM-3 an atomic fragment is read through
+//# 6946:ATOM-3 an atomic fragment is skipped
 TEST(Ipv6, AnAtomicFragmentIsWhole) {
   Octets const atomic = octets({tcp, 0xff, 0, 6, 1, 2, 3, 4});
   Walked const out = walked(packet(44, {atomic, data()}));
@@ -223,7 +223,7 @@ TEST(Ipv6, ARealFragmentEndsTheWalk) {
 
 //= rfc8200#4.5
 //= type=test
-//# 8200:V6-16 a first fragment shows all headers, the transport's included
+//# 8200:V6-16 a first fragment contains all headers, including the transport's
 TEST(Ipv6, AFirstFragmentWithoutItsHeadersIsRefused) {
   Octets const first = octets({tcp, 0, 0, 1, 1, 2, 3, 4});
   EXPECT_EQ(walked(packet(44, {first, data()})).drop, Drop::none);

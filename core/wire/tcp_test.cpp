@@ -1,4 +1,4 @@
-// TCP headers and options: each check by a segment that fails it alone.
+// TCP headers and options: one invalid segment per check.
 #include "core/wire/tcp.hpp"
 
 #include <gtest/gtest.h>
@@ -75,8 +75,8 @@ Options random_options(Random& random) {
 
 //= rfc9293#3.1
 //= type=test
-//# 9293:P-DOFF the data offset finds the payload behind the options
-//# 9293:MUST-5 options are read in any segment, with SYN or without
+//# 9293:P-DOFF the data offset gives the position of the payload after the options
+//# 9293:MUST-5 options are parsed in any segment, with SYN or without
 TEST(Tcp, WhatIsWrittenIsReadBack) {
   Random random(1);
   for (int round = 0; round < 5'000; ++round) {
@@ -165,7 +165,7 @@ TEST(Tcp, NineteenOctetsAreTooShort) {
 
 //= rfc9293#3.1
 //= type=test
-//# 9293:P-DOFF fewer than five words, or more than there are, are no header
+//# 9293:P-DOFF fewer than five words, or more than the segment has, are invalid
 TEST(Tcp, ADataOffsetUnderFiveOrBeyondTheSegmentIsDropped) {
   for (int words = 0; words < 16; ++words) {
     Octets octets = segment_with(octets_of({1, 1, 1, 1}));
@@ -221,7 +221,7 @@ TEST(TcpOptions, AnMssAloneIsWrittenAsAmongOthers) {
 //# 9293:MUST-64 an option may begin at any octet
 //= rfc9293#3.1
 //= type=test
-//# 9293:P-OPT-FORMAT at any octet, its length counting kind, length and data
+//# 9293:P-OPT-FORMAT at any octet; its length includes kind, length and data
 TEST(TcpOptions, AnyAlignmentIsRead) {
   for (int nops = 0; nops < 4; ++nops) {
     Octets octets(static_cast<std::size_t>(nops), std::byte{1});
@@ -233,7 +233,7 @@ TEST(TcpOptions, AnyAlignmentIsRead) {
 
 //= rfc9293#3.1
 //= type=test
-//# 9293:MUST-6, 9293:MUST-68 an unknown kind is stepped over by its length, the rest is read
+//# 9293:MUST-6, 9293:MUST-68 an unknown kind is skipped by its length, the rest is parsed
 TEST(TcpOptions, AnUnknownKindIsSteppedOver) {
   Options const options =
       options_of(segment_with(octets_of({254, 5, 2, 4, 9, 99, 2, 2, 4, 0x05, 0xb4})));
@@ -246,14 +246,14 @@ TEST(TcpOptions, AnUnknownKindIsSteppedOver) {
 
 //= rfc9293#3.2
 //= type=test
-//# 9293:P-EOL nothing behind the end mark is an option, however it looks
+//# 9293:P-EOL nothing after the end mark is an option
 TEST(TcpOptions, TheEndMarkEndsTheList) {
   EXPECT_TRUE(options_of(segment_with(octets_of({1, 0, 2, 4, 0x05, 0xb4, 2, 0}))).empty());
 }
 
 //= rfc9293#3.1
 //= type=test
-//# 9293:MUST-7 0, 1, beyond the header, and the wrong one for a known kind
+//# 9293:MUST-7 0, 1, beyond the header, and a wrong length for a known kind
 TEST(TcpOptions, Defect10_AnImpossibleLengthDropsTheSegmentAndNothingElse) {
   for (Octets const& options :
        {octets_of({2, 0, 0, 0}), octets_of({2, 1, 0, 0}), octets_of({2, 5, 0, 0}),
@@ -264,7 +264,7 @@ TEST(TcpOptions, Defect10_AnImpossibleLengthDropsTheSegmentAndNothingElse) {
         octets_of({5, 9, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1})}) {
     EXPECT_EQ(drop_of(segment_with(options)), Drop::tcp_option_malformed);
   }
-  // Five blocks are too many for a header, so nobody else would notice them.
+  // Five blocks do not fit into a header, so no other test would detect them.
   Octets five_blocks = octets_of({5, 42});
   five_blocks.resize(42);
   Options options;
@@ -293,7 +293,7 @@ TEST(TcpOptions, LengthsThatAreNotTheirsAreIgnored) {
 }
 
 TEST(TcpOptions, Defect10_NoHeaderAndNoOptionIsReadBeyondTheSegment) {
-  // Each segment in a buffer of exactly its size, so that a sanitizer sees one octet too many.
+  // Each segment in a buffer of exactly its size, so that a sanitizer detects any excess access.
   Random random(10);
   for (int round = 0; round < 40'000; ++round) {
     std::size_t const size = random.below(64);
@@ -336,7 +336,7 @@ TEST(TcpOptions, SackBlocksAreRead) {
   EXPECT_EQ(options.sack[1], (SackBlock{{0xffff'ffff}, {3}}));
 }
 
-// Found by tcp_fuzz: blocks of the first stood behind those of the second.
+// Found by tcp_fuzz: blocks of the first option remained behind those of the second.
 TEST(TcpOptions, OfTwoSackOptionsTheLastCounts) {
   std::array<std::byte, 28> bytes{};
   bytes[0] = std::byte{5};
@@ -354,7 +354,7 @@ TEST(TcpOptions, OfTwoSackOptionsTheLastCounts) {
 
 //= rfc9293#3.1
 //= type=test
-//# 9293:MUST-69 whatever follows an end mark is zero
+//# 9293:MUST-69 all octets after an end mark are zero
 TEST(TcpOptions, WhatIsWrittenFillsWholeWordsAndNeedsNoPadding) {
   Random random(3);
   for (int round = 0; round < 2'000; ++round) {
@@ -399,7 +399,7 @@ PseudoHeader pseudo_of(const Octets& octets) {
 
 //= rfc9293#3.1
 //= type=test
-//# 9293:MUST-2 header and checksum in one go are the same octets
+//# 9293:MUST-2 writing header and checksum at once gives the same octets
 TEST(TcpChecksum, WrittenWholeOrInTwoSteps) {
   for (std::uint32_t options : {0u, 4u, 40u}) {
     for (std::size_t payload : {0u, 1u, 64u}) {
@@ -425,7 +425,7 @@ TEST(TcpChecksum, WrittenWholeOrInTwoSteps) {
 //= rfc9293#3.1
 //= type=test
 //# 9293:MUST-2 the sender's checksum covers pseudo-header, header, options and data
-//# 9293:MUST-3 the receiver notices every changed bit
+//# 9293:MUST-3 the receiver detects every changed bit
 TEST(TcpChecksum, EverySingleBitIsGuarded) {
   for (std::size_t payload : {0u, 1u, 2u, 33u, 100u}) {
     Segment segment;
@@ -435,7 +435,7 @@ TEST(TcpChecksum, EverySingleBitIsGuarded) {
     segment.options.has_mss = true;
     segment.options.mss = 1460;
     Octets data(payload, std::byte{0xfe});
-    Octets octets(24 + payload, std::byte{0xee});  // what was there before does not matter
+    Octets octets(24 + payload, std::byte{0xee});  // previous content does not matter
     Bytes const header = write(segment, octets);
     Partial const data_sum = copy_and_sum(std::span(octets).subspan(header.count), data);
     write_checksum(octets, header, pseudo_of(octets), data_sum);

@@ -1,4 +1,4 @@
-// RFC 9438 as arithmetic: the cubic, its inverse, the regions of growth, and what a loss leaves.
+// RFC 9438 as arithmetic: the cubic, its inverse, growth regions, and reductions.
 #include "core/tcp/congestion/cubic.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ struct Bench {
     Subject s = subject();
     on_ack(s, acked);
   }
-  // A window's worth of ACKs, a segment each, over one round trip.
+  // One window of ACKs, one per segment, in one round trip.
   void round() {
     std::uint32_t const acks = v.cwnd.count / smss.count;
     for (std::uint32_t i = 0; i < acks; ++i) {
@@ -76,13 +76,13 @@ TEST(CubeRoot, IsTheGreatestWholeOneBelow) {
 
 //= rfc9438#4.2
 //= type=test
-//# 9438:CUBIC-19 K cubed times C is the rise, to a unit of K
+//# 9438:CUBIC-19 K cubed times C is the rise, exact to a unit of K
 //= rfc9438#5.1
 //= type=test
 //# 9438:CUBIC-14 C is 0.4
 TEST(Cubic, KIsTheInverse) {
   for (std::uint32_t rise : {1'000u, 30'000u, 300'000u, 123'456'789u}) {
-    // 0.4 * (K / 4096)^3 * 1000 octets, times 5 * 2^36 to be whole.
+    // 0.4 * (K / 4096)^3 * 1000 octets, times 5 * 2^36 to be an integer.
     auto const octets = [](std::uint64_t k) { return k * k * k * 2 * 200 / 1'000; };
     std::uint64_t const scaled = (std::uint64_t{rise} << 36) / 1'000;
     std::uint64_t const k = k_of(Bytes{rise}, smss);
@@ -92,7 +92,7 @@ TEST(Cubic, KIsTheInverse) {
   EXPECT_EQ(k_of(Bytes{0}, smss), 0u);
 }
 
-// Segments of the cubic in exact fractions: 2 * d^3 / 5 with d in seconds = units / 4096.
+// Segments of the cubic as exact fractions: 2 * d^3 / 5 with d in seconds = units / 4096.
 //= rfc9438#4.2
 //= type=test
 //# 9438:CUBIC-2 W_cubic(t) = C * (t - K)^3 + W_max
@@ -104,7 +104,7 @@ TEST(Cubic, FollowsItsEquation) {
     Duration const t = Duration::milliseconds(ms);
     std::int64_t const away =
         static_cast<std::int64_t>(units_of(t)) - static_cast<std::int64_t>(q.k);
-    // Octets * 5 * 2^36, at most 2^20 cubed * 2000: within 2^72, so in two factors.
+    // Octets * 5 * 2^36, at most (2^20)^3 * 2000: within 2^72, so split into two factors.
     std::int64_t const d = away < 0 ? -away : away;
     std::uint64_t const cubed = static_cast<std::uint64_t>(d * d * d);
     std::uint64_t const rise = cubed / 5 * 2 / (1u << 16) * 1'000 / (1u << 20);
@@ -130,7 +130,7 @@ TEST(Cubic, NothingWraps) {
 
 //= rfc9438#4.10
 //= type=test
-//# 9438:CUBIC-13 below ssthresh slow start, from it on not
+//# 9438:CUBIC-13 slow start below ssthresh only
 TEST(Cubic, SlowStartUpToSsthresh) {
   Bench bench = at(4'000, 5'000);
   bench.ack(1'000);
@@ -142,11 +142,11 @@ TEST(Cubic, SlowStartUpToSsthresh) {
 //= rfc9438#4.6
 //= type=test
 //# 9438:CUBIC-15, 9438:CUBIC-16 seven tenths of the flight, at once
-//# 9438:CUBIC-7 ssthresh is there before anything is sent again
-//# 9438:CUBIC-8 from the flight, not from an unused window
+//# 9438:CUBIC-7 ssthresh is set before any retransmission
+//# 9438:CUBIC-8 from the flight, not from unused cwnd
 //= rfc9438#4.7
 //= type=test
-//# 9438:CUBIC-10 a second loss below W_max remembers 0.85 of cwnd
+//# 9438:CUBIC-10 after a second loss below W_max, W_max is 0.85 of cwnd
 TEST(Cubic, LossAndFastConvergence) {
   Bench bench = at(100'000, 1 << 30);
   bench.lose();
@@ -163,7 +163,7 @@ TEST(Cubic, LossAndFastConvergence) {
   EXPECT_EQ(w_max_of(bench.v).count, 80'000u);
 }
 
-// Concave up to W_max, flat there, convex beyond: the window after each round is on the curve.
+// Concave up to W_max, flat there, convex beyond: after each round cwnd is on the curve.
 //= rfc9438#4.4
 //= type=test
 //# 9438:CUBIC-5 concave below W_max
@@ -172,8 +172,8 @@ TEST(Cubic, LossAndFastConvergence) {
 //# 9438:CUBIC-6 convex above it
 //= rfc9438#4.2
 //= type=test
-//# 9438:CUBIC-2 never more than half as much again in a round
-//# 9438:CUBIC-20 by ACKs of new data alone
+//# 9438:CUBIC-2 at most 1.5 times as much in a round
+//# 9438:CUBIC-20 only by ACKs of new data
 TEST(Cubic, GrowsAlongTheCurve) {
   Bench bench = at(1'000'000, 1 << 30);
   bench.lose();
@@ -200,9 +200,9 @@ TEST(Cubic, GrowsAlongTheCurve) {
 
 //= rfc9438#4.3
 //= type=test
-//# 9438:CUBIC-3 with a small window Reno's estimate leads: 9/17 of a segment a round
+//# 9438:CUBIC-3 with a small window Reno's estimate is larger: 9/17 of a segment per round
 //# 9438:CUBIC-4 a whole one from cwnd_prior on
-//# 9438:CUBIC-21 beginning at the window of the stage
+//# 9438:CUBIC-21 starting at cwnd of the stage
 TEST(Cubic, RenoFriendlyRegion) {
   Bench bench = at(20'000, 1 << 30);
   bench.srtt = Duration::milliseconds(5);
@@ -225,8 +225,8 @@ TEST(Cubic, RenoFriendlyRegion) {
 
 //= rfc9438#4.8
 //= type=test
-//# 9438:CUBIC-11 after a timeout K is 0: no plateau to come back to
-//# 9438:CUBIC-17 and W_est begins there as well
+//# 9438:CUBIC-11 after a timeout K is 0: no plateau
+//# 9438:CUBIC-17 and W_est starts there as well
 TEST(Cubic, StageAfterATimeout) {
   Bench bench = at(100'000, 1 << 30);
   bench.lose(Signal::timeout);
@@ -240,7 +240,7 @@ TEST(Cubic, StageAfterATimeout) {
 
 //= rfc9438#4.10
 //= type=test
-//# 9438:CUBIC-22 slow start that ended without a loss: K is 0, W_max and cwnd_prior are cwnd
+//# 9438:CUBIC-22 slow start ended without a loss: K is 0, W_max and cwnd_prior are cwnd
 TEST(Cubic, StageAfterHyStart) {
   Bench bench = at(64'000, 64'000);
   bench.ack(1'000);
@@ -251,10 +251,10 @@ TEST(Cubic, StageAfterHyStart) {
 
 //= rfc9438#4.2
 //= type=test
-//# 9438:CUBIC-1 time in which the application left the window unused does not count
+//# 9438:CUBIC-1 application-limited time does not count
 //= rfc9438#5.8
 //= type=test
-//# 9438:CUBIC-24 and nothing grows in it
+//# 9438:CUBIC-24 and cwnd does not grow in it
 TEST(Cubic, ApplicationLimited) {
   Bench bench = at(100'000, 1 << 30);
   bench.lose();

@@ -1,4 +1,4 @@
-// RFC 8257 as arithmetic: alpha, its windows, and what a mark takes away.
+// RFC 8257 as arithmetic: alpha, its windows, and the reduction by marks.
 #include "core/tcp/congestion/dctcp.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ struct Bench {
 
 //= rfc8257#3.3
 //= type=test
-//# 8257:DCTCP-5 alpha begins at 1 and fades by g, a sixteenth
+//# 8257:DCTCP-5 alpha starts at 1 and decays by g, a sixteenth
 //# 8257:DCTCP-8 cwnd * (1 - alpha / 2)
 TEST(Dctcp, AlphaAndTheCut) {
   Bench bench;
@@ -49,7 +49,7 @@ TEST(Dctcp, AlphaAndTheCut) {
 
 //= rfc8257#4.2
 //= type=test
-//# 8257:DCTCP-13 alpha comes down to 0 and never exceeds 1
+//# 8257:DCTCP-13 alpha can reach 0 and never exceeds 1
 TEST(Dctcp, AlphaReachesItsEnds) {
   std::uint32_t alpha = alpha_one;
   for (int i = 0; i < 300; ++i) {
@@ -65,8 +65,8 @@ TEST(Dctcp, AlphaReachesItsEnds) {
 
 //= rfc8257#3.3
 //= type=test
-//# 8257:DCTCP-6 octets by SEG.ACK, marked ones apart
-//# 8257:DCTCP-7 the window ends with an ACK beyond what was out when it began
+//# 8257:DCTCP-6 octets by SEG.ACK, marked ones separately
+//# 8257:DCTCP-7 the window ends with an ACK above SND.NXT at its start
 TEST(Dctcp, ObservationWindow) {
   Bench bench;
   bench.ack(1'000, 9'000, false);

@@ -1,4 +1,4 @@
-// RFC 9406: rounds, the conservative phase, and its two ways out.
+// RFC 9406: rounds, the conservative phase, and its two exits.
 #include "core/tcp/congestion/hystart.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ struct Bench {
     congestion::Subject s{v, state, config, smss, {}};
     slow_start(s, acked);
   }
-  // What is out is acknowledged, a segment at a time: one round.
+  // Acknowledges the flight one segment at a time: one round.
   void round(std::uint64_t rtt_ms) {
     Sequence const end = una + v.cwnd;
     while (una.before(end)) {
@@ -41,11 +41,11 @@ struct Bench {
 
 //= rfc9406#4.2
 //= type=test
-//# 9406:HSPP-3 a round of gigabytes ago is over, whichever side of the circle its end is on
+//# 9406:HSPP-3 a round that ended gigabytes ago is over, even after sequence numbers wrapped
 TEST(HyStart, RoundsGoOnAfterALongTimeWithoutThem) {
   Bench bench;
   bench.round(40);
-  // The application used a part of the window: nothing grew, and no round ended.
+  // The application used a part of cwnd: cwnd did not grow, and no round ended.
   bench.una = bench.una + Bytes{0x9000'0000};
   bench.round(40);
   bench.round(40);
@@ -56,9 +56,9 @@ TEST(HyStart, RoundsGoOnAfterALongTimeWithoutThem) {
 
 //= rfc9406#4.2
 //= type=test
-//# 9406:HSPP-1, 9406:HSPP-2 a round trip longer by an eighth, 4 ms at least, ends slow start
+//# 9406:HSPP-1, 9406:HSPP-2 an RTT longer by an eighth, at least 4 ms, ends slow start
 //# 9406:HSPP-3 from one round to the next
-//# 9406:HSPP-13 the first round has nothing to compare itself with
+//# 9406:HSPP-13 the first round has no previous minimum
 TEST(HyStart, TheRoundTripGrows) {
   Bench bench;
   bench.round(40);
@@ -86,7 +86,7 @@ TEST(HyStart, TheRoundTripGrows) {
 
 //= rfc9406#4.2
 //= type=test
-//# 9406:HSPP-1 fewer than eight samples say nothing
+//# 9406:HSPP-1 fewer than eight samples have no effect
 TEST(HyStart, EightSamples) {
   Bench bench;
   bench.round(40);
@@ -104,11 +104,11 @@ TEST(HyStart, EightSamples) {
 
 //= rfc9406#4.2
 //= type=test
-//# 9406:HSPP-4 what was acknowledged, eight segments at most
+//# 9406:HSPP-4 what was acknowledged, at most eight segments
 //# 9406:HSPP-5 a quarter of it in conservative slow start
 //= rfc9406#4.3
 //= type=test
-//# 9406:HSPP-12 a divisor of four, two at least
+//# 9406:HSPP-12 a divisor of four; the minimum is two
 TEST(HyStart, Growth) {
   Bench bench;
   bench.ack(3'000, {});
@@ -125,7 +125,7 @@ TEST(HyStart, Growth) {
 
 //= rfc9406#4.2
 //= type=test
-//# 9406:HSPP-6 a shorter round trip than that at its beginning ends the conservative phase
+//# 9406:HSPP-6 an RTT below the baseline ends the conservative phase
 TEST(HyStart, BackToSlowStart) {
   Bench bench;
   bench.round(40);
@@ -139,7 +139,7 @@ TEST(HyStart, BackToSlowStart) {
 
 //= rfc9406#4.2
 //= type=test
-//# 9406:HSPP-7 after five rounds of it congestion avoidance begins with ssthresh at cwnd
+//# 9406:HSPP-7 after five rounds congestion avoidance begins with ssthresh = cwnd
 TEST(HyStart, FiveRounds) {
   Bench bench;
   bench.round(40);
@@ -157,7 +157,7 @@ TEST(HyStart, FiveRounds) {
 
 //= rfc9406#4.2
 //= type=test
-//# 9406:HSPP-8 after a loss or a mark slow start is the plain one
+//# 9406:HSPP-8 after a loss or ECE slow start is as in RFC 5681
 TEST(HyStart, OnlyTheFirstSlowStart) {
   Bench bench;
   bench.v.ssthresh = {1'000'000};

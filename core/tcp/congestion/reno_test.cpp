@@ -37,7 +37,7 @@ CongestionVariables at(std::uint32_t cwnd, std::uint32_t ssthresh) {
 
 //= rfc5681#3.1
 //= type=test
-//# 5681:CC-39 below ssthresh slow start, above congestion avoidance, equal: congestion avoidance
+//# 5681:CC-39 slow start below ssthresh, congestion avoidance at or above it
 TEST(Reno, PhaseByThreshold) {
   auto below = at(3999, 4000);
   on_ack(below, smss, smss);
@@ -52,7 +52,7 @@ TEST(Reno, PhaseByThreshold) {
 
 //= rfc5681#3.1
 //= type=test
-//# 5681:CC-9 no more than a segment for a window's worth of octets, however they are cut
+//# 5681:CC-9 at most one segment per window of octets, however these are divided
 TEST(Reno, AvoidanceAddsASegmentAWindow) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Random draw(seed);
@@ -72,10 +72,10 @@ TEST(Reno, AvoidanceAddsASegmentAWindow) {
 
 //= rfc5681#3.1
 //= type=test
-//# 5681:CC-11 half of the flight, two segments at least
+//# 5681:CC-11 half of the flight, at least two segments
 //= rfc5681#3.2
 //= type=test
-//# 5681:CC-21 cwnd three segments above it
+//# 5681:CC-21 cwnd is three segments above it
 TEST(Reno, EnterRecovery) {
   auto c = at(10'000, 1 << 30);
   begin_recovery(c, {Bytes{10'000}, smss});
@@ -88,7 +88,7 @@ TEST(Reno, EnterRecovery) {
 
 //= rfc6582#3.2
 //= type=test
-//# 6582:NR-2 a segment is added back only if one was acknowledged
+//# 6582:NR-2 a segment is added back only if at least one was acknowledged
 TEST(Reno, PartialAck) {
   auto c = at(8000, 5000);
   on_partial_ack(c, Bytes{999}, smss);

@@ -23,7 +23,7 @@ std::uint32_t isn(const Config& config, const FourTuple& tuple, Instant now) {
 
 //= rfc9293#3.4.1
 //= type=test
-//# 9293:MUST-8, 9293:SHLD-1 the clock ticks once in 4 us, 250,000 times a second
+//# 9293:MUST-8, 9293:SHLD-1 the clock ticks once per 4 us, 250,000 times a second
 //= rfc6528#3
 //= type=test
 //# 6528:ISN-1, 6528:ISN-6 M is a 4 us timer, added to F
@@ -38,8 +38,8 @@ TEST(Isn, MovesWithTheClock) {
   }
 }
 
-// The predecessor's ISNs came back every 3.6 s and could be computed by anyone. Ours pass the full
-// circle of 2^32 ticks, 4.77 hours, before one comes back.
+// The predecessor's ISNs repeated every 3.6 s and could be computed by anyone. Ours take a full
+// cycle of 2^32 ticks, 4.77 hours, to repeat.
 TEST(Isn, Defect14_DoesNotRepeatWithinHours) {
   Config const config;
   FourTuple const tuple = tuple_of(2, 1000);
@@ -53,7 +53,7 @@ TEST(Isn, Defect14_DoesNotRepeatWithinHours) {
 
 //= rfc9293#3.4.1
 //= type=test
-//# 9293:MUST-9 what is learned about one key, or one tuple, says nothing about another
+//# 9293:MUST-9 one key, or one tuple, reveals nothing about another
 //= rfc6528#3
 //= type=test
 //# 6528:ISN-2, 6528:ISN-4 F depends on all 128 bits of the secret and on each part of the tuple
@@ -73,7 +73,7 @@ TEST(Isn, Defect14_CannotBeComputedFromOutside) {
     (bit < 64 ? other.isn_key.first : other.isn_key.second) ^= std::uint64_t{1} << (bit % 64);
     EXPECT_TRUE(values.insert(isn(other, tuple, now)).second) << "bit " << bit;
   }
-  // The distance between two tuples' numbers is a secret, too.
+  // The distance between the numbers of two tuples is secret, too.
   Config other = config;
   other.isn_key.first ^= 1;
   EXPECT_NE(isn(config, tuple_of(3, 1000), now) - isn(config, tuple, now),
@@ -90,19 +90,19 @@ TEST(Isn, BaseMovesEveryNumber) {
 
 //= rfc6056#3.3
 //= type=test
-//# 6056:PORT-1 the port that follows cannot be told without the key
+//# 6056:PORT-1 the next port is unpredictable without the key
 //= rfc5927#4.2
 //= type=test
-//# 5927:ICMP-2 nor by who would quote it
+//# 5927:ICMP-2 also for an attacker who wants to quote it
 //= rfc6056#3.3.3
 //= type=test
 //# 6056:PORT-5 an offset by keyed hash of addresses and remote port, plus a counter
 //= rfc6056#3.4
 //= type=test
-//# 6056:PORT-6 the key has 128 bits, and each counts
+//# 6056:PORT-6 the key has 128 bits, and all of them matter
 //= rfc6056#5
 //= type=test
-//# 6056:PORT-7 no list of unavailable ports: the offset moves through the whole range
+//# 6056:PORT-7 no list of unavailable ports: the offset covers the whole range
 TEST(Ports, OffsetByKeyAndCounter) {
   Config const config;
   FourTuple const tuple = tuple_of(2, 0);
