@@ -1,4 +1,4 @@
-// Every state met by every kind of segment at every place of the window, by RFC 9293's data.
+// Every kind of segment at every position relative to the window in every state: RFC 9293's rules.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -35,7 +35,7 @@ constexpr std::array kinds{
     Kind{"SYN,RST", flag::syn | flag::rst, false, 0},
 };
 
-// One cell of the table, in the kit's relative numbers.
+// One case of the table, in the kit's relative numbers.
 struct Cell {
   State state;
   Kind kind;
@@ -131,7 +131,7 @@ Answer data_and_fin(const Cell& cell, State state) {
   }
   bool const in_order = static_cast<std::int32_t>(cell.seq - cell.nxt) <= 0;
   if (!in_order) {
-    return {ack_of(cell), state};  // a duplicate ACK; the data waits
+    return {ack_of(cell), state};  // a duplicate ACK; the data is stored
   }
   if (!fin) {
     return {"", state};  // the ACK is delayed
@@ -170,13 +170,13 @@ Answer ack_and_data(const Cell& cell) {
 
 // 3.10.7.4
 Answer in_all_others(const Cell& cell) {
-  // Figure 7 and a SYN that comes again: its own number, RCV.NXT - 1, names it.
+  // Figure 7 and a retransmitted SYN: it has its own number, RCV.NXT - 1.
   if (cell.state == State::syn_received && cell.has(flag::syn) && !cell.has(flag::rst) &&
       cell.seq == 0) {
     return cell.kind.has_ack && cell.ack == 1 ? Answer{"", State::established}
                                               : Answer{"SA 0(0) ack 1", State::syn_received};
   }
-  // MAY-2: TIME-WAIT is reopened by a SYN beyond the old connection's last number.
+  // MAY-2: a SYN above the old connection's last number reopens TIME-WAIT.
   bool const reopens = cell.state == State::time_wait && cell.has(flag::syn) &&
                        !cell.has(flag::rst) && !cell.kind.has_ack &&
                        static_cast<std::int32_t>(cell.seq - cell.nxt) > 0;
@@ -198,7 +198,7 @@ Answer in_all_others(const Cell& cell) {
   }
   if (cell.has(flag::syn)) {
     if (cell.state == State::syn_received) {
-      return {"", State::closed};  // LISTEN again
+      return {"", State::closed};  // back to LISTEN
     }
     return cell.policy == ResetPolicy::rfc793 ? Answer{reset_of(cell), State::closed}
                                               : Answer{ack_of(cell), cell.state};
@@ -285,7 +285,7 @@ std::string replies(Kit& kit) {
 
 State reached(const Kit& kit) { return kit.stack.state_of(kit.tuple()); }
 
-// A connection that went while a listener remains: LISTEN and CLOSED are the same to it.
+// After the connection ended the listener still exists: LISTEN and CLOSED are equivalent here.
 State without_listener(State state) { return state == State::listen ? State::closed : state; }
 
 void check(const Cell& cell) {
@@ -341,19 +341,19 @@ class ArrivalTable : public ::testing::TestWithParam<State> {};
 //# 9293:P-ACK-5961, 9293:P-ACK-FUTURE, 9293:P-SYNRCVD-ACK, 9293:P-FIN-REMAIN, 9293:MAY-12
 //= rfc9293#3.10
 //= type=test
-//# 9293:P-EV-NOSTATE where no change of state is told the state stays
+//# 9293:P-EV-NOSTATE without a specified change the state stays the same
 //= rfc9293#3.5.2
 //= type=test
-//# 9293:P-RST-GRP2, 9293:P-RST-GRP3, 9293:P-RST-WHEN, 9293:P-RST-SEQ who gets a reset, who an ACK
+//# 9293:P-RST-GRP2, 9293:P-RST-GRP3, 9293:P-RST-WHEN, 9293:P-RST-SEQ when to reset and when to ACK
 //= rfc9293#3.3.2
 //= type=test
-//# 9293:P-FIG5-NOTE3-RCV a reset that counts takes any state to CLOSED
+//# 9293:P-FIG5-NOTE3-RCV a valid reset leads from any state to CLOSED
 //= rfc5961#3.2
 //= type=test
-//# 5961:BLIND-1, 5961:BLIND-2, 5961:BLIND-3, 5961:BLIND-4 resets by place
+//# 5961:BLIND-1, 5961:BLIND-2, 5961:BLIND-3, 5961:BLIND-4 resets by their position
 //= rfc5961#4.2
 //= type=test
-//# 5961:BLIND-5 a SYN in a synchronized state draws an ACK at any place
+//# 5961:BLIND-5 a SYN in a synchronized state is answered by an ACK at any position
 //= rfc5961#5.2
 //= type=test
 //# 5961:BLIND-6, 5961:BLIND-9 both ends of the range of ACKs

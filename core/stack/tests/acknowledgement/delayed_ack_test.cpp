@@ -1,4 +1,4 @@
-// RFC 9293 3.8.6.3 and RFC 5681 4.2: when an ACK leaves, and how many.
+// RFC 9293 3.8.6.3 and RFC 5681 4.2: when ACKs are sent, and how many.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count); }
 
-// The peer's segment number `i` of 1000 octets each.
+// Segment number `i` of the peer, 1000 octets each.
 In thousand(std::uint32_t i) {
   std::uint32_t const from = 1 + 1000 * i;
   return {.flags = flag::ack, .seq = from, .ack = 1, .data = octets(from, 1000)};
@@ -17,10 +17,10 @@ In thousand(std::uint32_t i) {
 
 //= rfc9293#3.8.6.3
 //= type=test
-//# 9293:MUST-40, 9293:SHLD-18 a lone segment is acknowledged after the delay, exactly
+//# 9293:MUST-40, 9293:SHLD-18 a single segment is acknowledged exactly after the delay
 //= rfc5681#4.2
 //= type=test
-//# 5681:CC-26, 5681:CC-37 counted from the first segment that was not acknowledged
+//# 5681:CC-26, 5681:CC-37 counted from the first unacknowledged segment
 TEST(DelayedAck, LoneSegment) {
   Flow flow;
   flow.data(1, 1000);
@@ -36,7 +36,7 @@ TEST(DelayedAck, LoneSegment) {
   EXPECT_TRUE(flow.info().delayed_ack_due.is_never());
 }
 
-// The configuration cannot be set to half a second or more.
+// Config refuses half a second or more.
 //= rfc9293#3.8.6.3
 //= type=test
 //# 9293:MUST-40 less than 0.5 s
@@ -56,7 +56,7 @@ TEST(DelayedAck, HalfASecondIsRefused) {
 //# 9293:SHLD-19 every second full-sized segment
 //= rfc5681#4.2
 //= type=test
-//# 5681:CC-27, 5681:CC-43 or every 2 * RMSS octets where segments are small
+//# 5681:CC-27, 5681:CC-43 or every 2 * RMSS octets if segments are small
 TEST(DelayedAck, EverySecondFullSizedSegment) {
   Flow flow;
   flow.data(1, 1000);
@@ -71,7 +71,7 @@ TEST(DelayedAck, EverySecondFullSizedSegment) {
   EXPECT_EQ(flow.sent(), "A 1(0) ack 4001");
 }
 
-// A peer whose segments are all small is acknowledged at every second of them.
+// If all of the peer's segments are small, every second one is acknowledged.
 TEST(DelayedAck, SmallSegmentsAreFullSizedIfNoneIsLarger) {
   Flow flow;
   flow.data(1, 100);
@@ -88,13 +88,13 @@ TEST(DelayedAck, CanBeSwitchedOff) {
 
 //= rfc9293#3.8.6.3
 //= type=test
-//# 9293:P-DELACK-OOO above a gap, and when a gap is filled, at once
+//# 9293:P-DELACK-OOO at once above a gap, and when a gap is filled
 //= rfc5681#3.2
 //= type=test
-//# 5681:CC-14, 5681:CC-15 a duplicate ACK for what is out of order, an ACK for what fills a gap
+//# 5681:CC-14, 5681:CC-15 a duplicate ACK for an out-of-order segment, an ACK when a gap is filled
 //= rfc6582#5
 //= type=test
-//# 6582:NR-11 even if only a part of it is filled
+//# 6582:NR-11 even if it is only partly filled
 TEST(DelayedAck, GapsAreAcknowledgedAtOnce) {
   Flow flow;
   flow.data(1, 100);
@@ -113,7 +113,7 @@ TEST(DelayedAck, GapsAreAcknowledgedAtOnce) {
   EXPECT_EQ(flow.sent(), "");
 }
 
-// The duplicate, which leaves at once, says what the delayed ACK would.
+// The duplicate ACK is sent at once and replaces the delayed ACK.
 TEST(DelayedAck, DelayedAckLeavesAsTheDuplicate) {
   Flow flow;
   flow.data(1, 100);
@@ -125,7 +125,7 @@ TEST(DelayedAck, DelayedAckLeavesAsTheDuplicate) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-TEXT-PIGGY data that leaves carries the ACK
+//# 9293:P-TEXT-PIGGY data carries the ACK
 //# 9293:P-TEXT-ACK <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>
 TEST(DelayedAck, RidesOnData) {
   Flow flow;
@@ -138,7 +138,7 @@ TEST(DelayedAck, RidesOnData) {
 
 //= rfc5681#4.2
 //= type=test
-//# 5681:CC-28 one ACK a segment at most, window updates aside
+//# 5681:CC-28 at most one ACK per segment, apart from window updates
 TEST(DelayedAck, NeverMoreThanOneASegment) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Random draw(seed);
@@ -169,8 +169,8 @@ TEST(DelayedAck, NeverMoreThanOneASegment) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:MUST-58 ACKs of a burst are aggregated ...
-//# 9293:MUST-59 ... after all of it was processed
+//# 9293:MUST-58 the ACKs of a burst are aggregated ...
+//# 9293:MUST-59 ... after the whole burst was processed
 TEST(DelayedAck, OneAckForABurst) {
   Config config = flow_config();
   config.tcp.ack_stretch_segments = Count{64};
@@ -183,7 +183,7 @@ TEST(DelayedAck, OneAckForABurst) {
   EXPECT_EQ(flow.sent(), "A 1(0) ack 32001");
 }
 
-// Only the bare configuration merges more than two, as receive offloads do.
+// Only the bare configuration merges more than two, as receive offload does.
 TEST(DelayedAck, ProfilesBoundTheStretch) {
   for (Config const& config : {profile_rfc(), profile_linux(), profile_freebsd()}) {
     EXPECT_EQ(config.tcp.ack_stretch_segments.value, 2u);
@@ -199,8 +199,8 @@ TEST(DelayedAck, ProfilesBoundTheStretch) {
   EXPECT_EQ(flow.sent(), "A 1(0) ack 8001; A 1(0) ack 10001");
 }
 
-// A sender in slow start counts ACKs: it gets one for two until its window has grown, and again
-// after a gap and after a pause.
+// A sender in slow start counts ACKs: it gets one for every two segments until its window has
+// grown, and again after a gap and after a pause.
 TEST(DelayedAck, NoStretchForASenderThatStarts) {
   Config config = flow_config();
   config.tcp.ack_stretch_segments = Count{8};
@@ -216,11 +216,11 @@ TEST(DelayedAck, NoStretchForASenderThatStarts) {
     return flow.take().size();
   };
   EXPECT_EQ(burst(4), 2u);
-  EXPECT_EQ(burst(4), 1u);  // 8000 octets came with the last of them
+  EXPECT_EQ(burst(4), 1u);  // 8000 octets arrived with the last of them
   EXPECT_EQ(burst(4), 1u);
   flow.send(thousand(next + 1));  // a gap
   flow.turn();
-  EXPECT_EQ(burst(1), 2u);  // the duplicate, and what filled the gap
+  EXPECT_EQ(burst(1), 2u);  // the duplicate, and the segment that filled the gap
   ++next;
   EXPECT_EQ(burst(4), 2u);
   EXPECT_EQ(burst(4), 1u);
@@ -228,7 +228,8 @@ TEST(DelayedAck, NoStretchForASenderThatStarts) {
   EXPECT_EQ(burst(4), 2u);
 }
 
-// A segment that fills a gap sets more octets free than it brings: "full-sized" is what one brings.
+// A segment that fills a gap releases more octets than it contains: only its own octets count for
+// "full-sized".
 TEST(DelayedAck, AFilledGapMakesNoSegmentLarger) {
   Flow flow;
   for (std::uint32_t const i : {1u, 0u}) {
@@ -242,7 +243,7 @@ TEST(DelayedAck, AFilledGapMakesNoSegmentLarger) {
   EXPECT_EQ(flow.sent(), "A 1(0) ack 4001");
 }
 
-// In profile rfc one for every two, each with the number of its own second segment.
+// In profile rfc one ACK for every two segments, each with the number of its second segment.
 TEST(DelayedAck, StretchIsBounded) {
   Flow flow;
   for (std::uint32_t i = 0; i < 6; ++i) {
@@ -252,7 +253,7 @@ TEST(DelayedAck, StretchIsBounded) {
   EXPECT_EQ(flow.sent(), "A 1(0) ack 2001; A 1(0) ack 4001; A 1(0) ack 6001");
 }
 
-// Three duplicates in one burst are three ACKs: merged, fast retransmit would not begin.
+// Three duplicates in one burst cause three ACKs: if merged, fast retransmit would not start.
 TEST(DelayedAck, DuplicatesAreNotMerged) {
   Flow flow;
   for (std::uint32_t i = 1; i <= 3; ++i) {
@@ -262,7 +263,7 @@ TEST(DelayedAck, DuplicatesAreNotMerged) {
   EXPECT_EQ(flow.sent(), "A 1(0) ack 1; A 1(0) ack 1; A 1(0) ack 1");
 }
 
-// ... unless the gap is filled in the same burst: then they would say nothing true.
+// ... unless the gap is filled in the same burst: then they would be obsolete.
 TEST(DelayedAck, FilledGapDischargesDuplicates) {
   Flow flow;
   for (std::uint32_t i : {1u, 2u, 0u}) {
@@ -272,7 +273,7 @@ TEST(DelayedAck, FilledGapDischargesDuplicates) {
   EXPECT_EQ(flow.sent(), "A 1(0) ack 3001");
 }
 
-// A full pool merges ACKs, counts them, and loses none.
+// A full pool merges ACKs and counts them; none is lost.
 TEST(DelayedAck, FullPoolMerges) {
   Config config = flow_config();
   config.tcp.owed_max = Count{2};

@@ -1,4 +1,4 @@
-// RFC 7323 section 5, PAWS: old duplicates by their timestamps, and TIME-WAIT's use of them.
+// RFC 7323 section 5, PAWS: detection of old duplicates by timestamps, and its use in TIME-WAIT.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -24,26 +24,26 @@ void open_stamped(Kit& kit) {
 
 //= rfc9293#3.4.3
 //= type=test
-//# 9293:P-PAWS-RATE a number that came round is told from a new one
+//# 9293:P-PAWS-RATE distinguishes a wrapped sequence number from a new one
 //= rfc7323#5.3
 //= type=test
-//# 7323:TS-17 older than TS.Recent: an ACK, and the segment is dropped
+//# 7323:TS-17 older than TS.Recent: send an ACK and drop the segment
 //# 7323:TS-32 whatever its sequence number
 //= rfc7323#5.6
 //= type=test
-//# 7323:TS-51 the very next data, which could be taken at once, is judged by its timestamp first
+//# 7323:TS-51 even acceptable in-order data is first checked by its timestamp
 TEST(Paws, AnOldDuplicateIsAnsweredAndDropped) {
   Kit kit(stamping_config());
   open_stamped(kit);
   kit.stamp = 99;
-  // In the window, and far out of it: the timestamp is looked at first.
+  // Inside the window, and far outside: the timestamp is checked first.
   for (std::uint32_t seq : {1u, 4'000'000u}) {
     EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = seq, .ack = 1, .data = "old"}),
               Drop::tcp_timestamp_old);
     EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
   }
   EXPECT_EQ(kit.received, "");
-  // The same without timestamps is data.
+  // Without timestamps the same segment is accepted as data.
   Kit plain(flow_config());
   open_stamped(plain);
   plain.stamp = 99;
@@ -57,12 +57,12 @@ TEST(Paws, AnOldDuplicateIsAnsweredAndDropped) {
 //# 7323:TS-41 TS.Recent never decreases
 //= rfc7323#5.3
 //= type=test
-//# 7323:TS-46 R3: it follows what is not older and begins at or before Last.ACK.sent
-//# 7323:TS-45 and a segment out of the window, which R2 rejects, leaves it
+//# 7323:TS-46 R3: updated by segments that are not older and begin at or before Last.ACK.sent
+//# 7323:TS-45 not updated by a segment outside the window, which R2 rejects
 TEST(Paws, TsRecentOnlyAdvances) {
   Kit kit(stamping_config());
   open_stamped(kit);
-  kit.stamp = 0x8000'0063;  // half the circle less one beyond 100
+  kit.stamp = 0x8000'0063;  // just under 2^31 above 100
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
   EXPECT_EQ(kit.info().options.ts_recent, 0x8000'0063u);
   kit.stamp = 0x8000'0062;
@@ -74,15 +74,15 @@ TEST(Paws, TsRecentOnlyAdvances) {
   kit.stamp = 6;
   EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 4'000'000, .ack = 1}), Drop::tcp_out_of_window);
   EXPECT_EQ(kit.info().options.ts_recent, 5u);
-  // Above a gap it stays as well.
+  // A segment above a gap does not change it either.
   kit.deliver({.flags = flag::ack, .seq = 11, .ack = 1, .data = "above"});
   EXPECT_EQ(kit.info().options.ts_recent, 5u);
 }
 
 //= rfc7323#5.3
 //= type=test
-//# 7323:TS-47 R4, R5: in order it is accepted, above a gap it is queued
-//# 7323:TS-48 and what is queued is not judged again when the gap is filled by a later one
+//# 7323:TS-47 R4, R5: in-order segments are accepted, segments above a gap are queued
+//# 7323:TS-48 queued data is not checked again when a later segment fills the gap
 TEST(Paws, JudgesOnArrivalOnly) {
   Kit kit(stamping_config());
   open_stamped(kit);
@@ -97,12 +97,12 @@ TEST(Paws, JudgesOnArrivalOnly) {
 
 //= rfc7323#5.2
 //= type=test
-//# 7323:TS-18 a reset is taken whatever its timestamp, and an out-of-place one moves nothing
+//# 7323:TS-18 a reset is accepted with any timestamp, and one outside its place changes nothing
 TEST(Paws, ResetsAreExempt) {
   Kit kit(stamping_config());
   open_stamped(kit);
   kit.stamp = 300;
-  kit.deliver({.flags = flag::rst, .seq = 2});  // inside the window: challenged
+  kit.deliver({.flags = flag::rst, .seq = 2});  // inside the window: answered by a challenge ACK
   EXPECT_EQ(kit.info().options.ts_recent, 100u);
   kit.stamp = 50;
   kit.deliver({.flags = flag::rst, .seq = 1});
@@ -112,8 +112,8 @@ TEST(Paws, ResetsAreExempt) {
 
 //= rfc7323#3.2
 //= type=test
-//# 7323:TS-10 dropped in silence
-//# 7323:TS-27 but the connection lives
+//# 7323:TS-10 dropped silently
+//# 7323:TS-27 but the connection continues
 TEST(Paws, WhatLacksATimestampIsDroppedInSilence) {
   Kit kit(stamping_config());
   open_stamped(kit);
@@ -133,8 +133,8 @@ TEST(Paws, WhatLacksATimestampIsDroppedInSilence) {
 
 //= rfc7323#5.5
 //= type=test
-//# 7323:TS-21 after more than 24 days without a word TS.Recent is invalid
-//# 7323:TS-49 then an older timestamp is accepted, and becomes TS.Recent
+//# 7323:TS-21 after more than 24 idle days TS.Recent is invalid
+//# 7323:TS-49 then an older timestamp is accepted and becomes TS.Recent
 TEST(Paws, TsRecentIsInvalidAfterTwentyFourDays) {
   for (auto const& [seconds, outdated] :
        {std::pair{24u * 86'400, false}, std::pair{24u * 86'400 + 1, true}}) {
@@ -148,7 +148,7 @@ TEST(Paws, TsRecentIsInvalidAfterTwentyFourDays) {
   }
 }
 
-// An ACK that nobody could have sent moves nothing.
+// An ACK of data never sent changes nothing.
 TEST(Paws, AForgedAckLeavesTsRecentAlone) {
   Kit kit(stamping_config());
   open_stamped(kit);
@@ -157,7 +157,7 @@ TEST(Paws, AForgedAckLeavesTsRecentAlone) {
   EXPECT_EQ(kit.info().options.ts_recent, 100u);
 }
 
-// Two ends that find each other's empty segments too old do not answer each other for ever.
+// Two hosts that find each other's empty segments too old must not exchange ACKs forever.
 TEST(Paws, EmptyOldSegmentsAreAnsweredWithinALimit) {
   Config config = stamping_config();
   config.tcp.empty_answers_per_second = Count{3};
@@ -183,11 +183,11 @@ void reach_time_wait(Kit& kit) {
 //= rfc6191#2
 //= type=test
 //# 6191:TW-1 a later timestamp reopens TIME-WAIT, whatever the sequence number
-//# 6191:TW-2 with the same one the sequence number decides
-//# 6191:TW-6 by the number of the FIN, which was 1
+//# 6191:TW-2 with an equal timestamp the sequence number decides
+//# 6191:TW-6 relative to the number of the FIN, which was 1
 //= rfc9293#3.6.1
 //= type=test
-//# 9293:SHLD-4, 9293:MAY-2 timestamps decide, then sequence numbers
+//# 9293:SHLD-4, 9293:MAY-2 first the timestamp decides, then the sequence number
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-TW-SYN-6191, 9293:P-SYN-TW a SYN in TIME-WAIT
@@ -209,9 +209,9 @@ TEST(TimeWaitStamps, DecideWhetherASynIsNew) {
 
 //= rfc6191#2
 //= type=test
-//# 6191:TW-3 an old life with timestamps, a new one without: the number decides
-//# 6191:TW-4 an old one without, a new one with: it is new
-//# 6191:TW-7 if its answer would have them, too
+//# 6191:TW-3 old connection with timestamps, new one without: the number decides
+//# 6191:TW-4 old one without, new one with: it is new
+//# 6191:TW-7 if our SYN-ACK would have them, too
 TEST(TimeWaitStamps, OfOneLifeOnly) {
   for (bool beyond : {true, false}) {
     Kit kit(stamping_config());
@@ -257,7 +257,7 @@ TEST(TimeWaitStamps, AreJudgedAndEchoed) {
   EXPECT_EQ(kit.sent(), "");
 }
 
-// What one life of a four-tuple sends is never older than what the life before sent.
+// Timestamps of a new connection with the same four-tuple are never older than those of the last.
 TEST(TimeWaitStamps, OurOwnNeverGoBack) {
   Config config = stamping_config();
   config.tcp.msl = Duration::milliseconds(1);
@@ -271,7 +271,7 @@ TEST(TimeWaitStamps, OurOwnNeverGoBack) {
 
 //= rfc7323#5.7
 //= type=test
-//# 7323:TS-52 no segment may be fragmented on its way
+//# 7323:TS-52 segments must not be fragmented on the path
 TEST(Paws, SegmentsAreNotFragmented) {
   Kit kit(stamping_config());
   kit.connect();

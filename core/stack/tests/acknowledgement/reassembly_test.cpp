@@ -1,4 +1,4 @@
-// Data into order, whatever order, overlap and length it comes in (RFC 9293 3.10.7.4, step 7).
+// In-order delivery of data for any order, overlap and length (RFC 9293 3.10.7.4, step 7).
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -11,16 +11,16 @@ std::uint32_t next_of(const Flow& flow) {
   return flow.info().receive.nxt.value - flow.peer_iss.value;
 }
 
-// Delivers data as it stands, not that of the stream.
+// Delivers this data instead of the stream's.
 void put(Flow& flow, std::uint32_t from, const std::string& data) {
   flow.deliver({.flags = flag::ack, .seq = from, .ack = 1, .data = data});
 }
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-SEQ-ORDER processed in the order of sequence numbers, of a straddler the new part only
-//# 9293:P-TEXT-DELIVER, 9293:P-TEXT-RCVNXT delivered in order, RCV.NXT moves with it
-//# 9293:SHLD-31 what is out of order is queued
+//# 9293:P-SEQ-ORDER processed by sequence number; only the new part of an overlapping segment
+//# 9293:P-TEXT-DELIVER, 9293:P-TEXT-RCVNXT delivered in order, and RCV.NXT advances
+//# 9293:SHLD-31 out-of-order segments are queued
 TEST(Reassembly, OutOfOrder) {
   Flow flow;
   put(flow, 7, "ghi");
@@ -33,23 +33,23 @@ TEST(Reassembly, OutOfOrder) {
 
 //= rfc9293#3.10
 //= type=test
-//# 9293:P-EV-OVERLAP every form of overlap: of what is there twice, the first arrival stays
+//# 9293:P-EV-OVERLAP every form of overlap: of duplicate octets the first received copy is kept
 TEST(Reassembly, EveryFormOfOverlap) {
   struct Form {
     std::uint32_t from;
     std::string data;
     std::string stream;
   };
-  for (Form const& form : {Form{4, "DEF", "abcdefghijklmno"},              // the same place
+  for (Form const& form : {Form{4, "DEF", "abcdefghijklmno"},              // identical
                            Form{5, "E", "abcdefghijklmno"},                // inside
                            Form{2, "BCDE", "aBCdefghijklmno"},             // across the left end
                            Form{6, "FGH", "abcdefGHijklmno"},              // across the right end
-                           Form{2, "BCDEFGH", "aBCdefGHijklmno"},          // around
+                           Form{2, "BCDEFGH", "aBCdefGHijklmno"},          // covering
                            Form{4, "DEFG", "abcdefGhijklmno"},             // same begin, longer
                            Form{3, "CDEF", "abCdefghijklmno"},             // same end, longer
-                           Form{7, "GH", "abcdefGHijklmno"},               // touching behind
-                           Form{2, "BC", "aBCdefghijklmno"},               // touching before
-                           Form{2, "BCDEFGHIJKLM", "aBCdefGHIJKLmno"}}) {  // over two, and past
+                           Form{7, "GH", "abcdefGHijklmno"},               // adjacent behind
+                           Form{2, "BC", "aBCdefghijklmno"},               // adjacent before
+                           Form{2, "BCDEFGHIJKLM", "aBCdefGHIJKLmno"}}) {  // over two, and beyond
     Flow flow;
     put(flow, 4, "def");
     put(flow, 13, "mno");
@@ -59,7 +59,8 @@ TEST(Reassembly, EveryFormOfOverlap) {
   }
 }
 
-// Predecessor, defect 4: overlapping data moved RCV.NXT by all of it, and octets were lost.
+// Predecessor, defect 4: overlapping data advanced RCV.NXT by its whole length, and octets were
+// lost.
 TEST(Reassembly, Defect04_OverlapLosesNothing) {
   Flow flow;
   flow.data(1, 1000);
@@ -69,21 +70,22 @@ TEST(Reassembly, Defect04_OverlapLosesNothing) {
   EXPECT_EQ(flow.received, octets(1, 2000));
 }
 
-// Predecessor, defect 21: data above a gap pinned the driver's buffers. Here it is copied when it
-// comes: the frame may be overwritten as soon as the turn is over.
+// Predecessor, defect 21: data above a gap held the driver's buffers. Here it is copied on arrival:
+// the frame may be overwritten as soon as the turn is over.
 TEST(Reassembly, Defect21_OutOfOrderDataHoldsNoFrame) {
   Flow flow;
   flow.auto_consume = false;
   for (std::uint32_t i = 1; i <= 20; ++i) {
     flow.data(1 + 1000 * i, 1000);
   }
-  // The kit has freed every frame by now, and asan watches.
+  // The kit has freed every frame by now; asan would detect a use.
   flow.data(1, 1000);
   EXPECT_EQ(flow.info().receive.unread.count, 21'000u);
   EXPECT_EQ(flow.read(flow.id), octets(1, 21'000));
 }
 
-// What the application leaves is copied when the frames go back, and read on later.
+// Data that the application has not read is copied when the frames are returned, and can be read
+// later.
 TEST(Reassembly, LeftoversSurviveTheFrames) {
   Flow flow;
   flow.auto_consume = false;
@@ -95,10 +97,10 @@ TEST(Reassembly, LeftoversSurviveTheFrames) {
   EXPECT_EQ(flow.read(flow.id), octets(301, 2400));
 }
 
-// FIN: taken in its place only, and never before data that has come already.
+// A FIN is accepted only in order, and never below data already received.
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-FIN in its place, after the data, which can still be read
+//# 9293:P-FIN in order, after the data, which can still be read
 TEST(Reassembly, FinInItsPlace) {
   Flow flow;
   flow.deliver({.flags = flag::ack | flag::fin, .seq = 101, .ack = 1, .data = octets(101, 50)});
@@ -110,7 +112,7 @@ TEST(Reassembly, FinInItsPlace) {
   EXPECT_EQ(next_of(flow), 152u);
 }
 
-// A peer that contradicts itself must not get us to contradict ourselves.
+// Inconsistent FINs and data of a peer must not make our own state inconsistent.
 TEST(Reassembly, FinBeforeDataThatHasCome) {
   for (std::uint32_t above : {12u, 11u, 13u, 5u}) {
     Flow flow;
@@ -134,7 +136,7 @@ TEST(Reassembly, DataBeyondTheFin) {
   EXPECT_GE(flow.drops(Drop::tcp_data_after_fin), 1u);
 }
 
-// Too many ranges: refused by name, no more is promised than is kept.
+// Too many ranges: refused with a named drop; nothing accepted is discarded.
 TEST(Reassembly, RangesAreBounded) {
   Config config = flow_config();
   config.tcp.extents_per_connection = Count{4};
@@ -146,7 +148,7 @@ TEST(Reassembly, RangesAreBounded) {
   EXPECT_EQ(flow.drops(Drop::tcp_out_of_order_refused), 4u);
 }
 
-// The same against a map of octets: any overlap, two versions of each octet, near the wrap.
+// Random tests against a map of octets: any overlap, two versions of each octet, near the wrap.
 struct Model {
   static constexpr std::uint32_t span = 6000;
   std::string octet = std::string(span + 1, '\0');  // by relative number; 0 is not used
@@ -199,8 +201,8 @@ void run_against_model(std::uint64_t seed) {
       auto const data = version_of(from, count, static_cast<std::uint32_t>(draw.below(2)));
       std::uint32_t const edge = flow.info().receive.edge.value - flow.peer_iss.value;
       put(flow, from, data);
-      // RFC 9293's table: neither the first nor the last octet in the window is not acceptable,
-      // even if the segment covers all of it.
+      // By RFC 9293's table a segment whose first and last octets are both outside the window is
+      // not acceptable, even if it covers the whole window.
       bool const covers = from < next && from + count > edge;
       model.arrive(from, data, covers ? edge : next, edge);
     }
@@ -223,7 +225,7 @@ TEST(Reassembly, AgreesWithAMapOfOctets) {
   }
 }
 
-// Two bursts before the frames go back, the first one read in between: the second one is seen.
+// Two bursts before the frames are returned, the first read in between: the second can be read.
 TEST(Reassembly, WhatComesAfterAReadIsReadable) {
   Config config;
   config.link = LinkType::ip;

@@ -1,4 +1,4 @@
-// What our ACKs report selectively (RFC 2018 section 4, RFC 2883 section 4).
+// The SACK blocks of our ACKs (RFC 2018 section 4, RFC 2883 section 4).
 #include "core/stack/testing/flow_kit.hpp"
 
 namespace lockstep::testing {
@@ -17,7 +17,7 @@ Peer sacking() {
   return peer;
 }
 
-// A stack that receives: what it said since the last call, "ACK: blocks", one line each.
+// A receiving stack: the ACKs sent since the last call, "ACK: blocks", one line each.
 class Receiver : public Flow {
  public:
   explicit Receiver(const Config& config = sack_config(), const Peer& with = sacking())
@@ -30,7 +30,7 @@ class Receiver : public Flow {
     }
     return out;
   }
-  // One segment of 500 octets whose first is the stream's `number`th.
+  // One segment of 500 octets at relative sequence number `number`.
   std::string arrives(std::uint32_t number, std::uint32_t count = 500) {
     data(number, count);
     return acks();
@@ -42,7 +42,7 @@ class Receiver : public Flow {
 
 //= rfc2018#2
 //= type=test
-//# 2018:SACK-20, 2018:SACK-1 SACK-permitted answers SACK-permitted, on the SYN-ACK alone
+//# 2018:SACK-20, 2018:SACK-1 SACK-permitted on a SYN-ACK answers SACK-permitted, and only there
 TEST(SackReport, IsPermittedOnSyns) {
   for (bool const ours : {false, true}) {
     for (bool const theirs : {false, true}) {
@@ -73,7 +73,7 @@ TEST(SackReport, IsPermittedOnSyns) {
 
 //= rfc2018#4
 //= type=test
-//# 2018:SACK-2 a peer that did not permit it gets none
+//# 2018:SACK-2 none for a peer that did not permit it
 TEST(SackReport, NothingUnlessPermitted) {
   Receiver receiver(sack_config(), Peer{});
   EXPECT_EQ(receiver.arrives(501), "1");
@@ -84,10 +84,10 @@ TEST(SackReport, NothingUnlessPermitted) {
 // RFC 2018 section 7, case 2: the first of eight segments is lost.
 //= rfc2018#4
 //= type=test
-//# 2018:SACK-3, 2018:SACK-4, 2018:SACK-15 each segment above the gap draws an ACK with its block
+//# 2018:SACK-3, 2018:SACK-4, 2018:SACK-15 each segment above the gap causes an ACK with its block
 //= rfc2018#3
 //= type=test
-//# 2018:SACK-14, 2018:SACK-21 one block that grows; the ACK field stays
+//# 2018:SACK-14, 2018:SACK-21 one block that grows; the ACK field does not change
 TEST(SackReport, Case2FirstIsLost) {
   Receiver receiver;
   std::string expected = "1: 501-1001";
@@ -97,11 +97,11 @@ TEST(SackReport, Case2FirstIsLost) {
   EXPECT_EQ(receiver.arrives(1), "4001");
 }
 
-// RFC 2018 section 7, case 3: every second one is lost; then the fourth comes, then the second.
+// RFC 2018 section 7, case 3: every second one is lost; then the fourth arrives, then the second.
 //= rfc2018#4
 //= type=test
-//# 2018:SACK-5 the first block holds the segment that has come
-//# 2018:SACK-6 the others follow by when they were reported last
+//# 2018:SACK-5 the first block contains the segment that has arrived
+//# 2018:SACK-6 the others follow in the order in which they were last reported
 TEST(SackReport, Case3EverySecondIsLost) {
   Receiver receiver;
   receiver.data(1, 500);
@@ -116,7 +116,7 @@ TEST(SackReport, Case3EverySecondIsLost) {
 
 //= rfc2018#3
 //= type=test
-//# 2018:SACK-13 four blocks at most, and the newest of them
+//# 2018:SACK-13 at most four blocks, the newest ones
 TEST(SackReport, FourBlocksAtMost) {
   Receiver receiver;
   for (std::uint32_t number : {1001u, 3001u, 5001u, 7001u, 9001u}) {
@@ -127,7 +127,7 @@ TEST(SackReport, FourBlocksAtMost) {
   EXPECT_EQ(receiver.arrives(1501), "1: 1001-2001 11001-11501 9001-9501 7001-7501");
 }
 
-// Law 8: a burst says what its segments would have made the stack say one by one.
+// Law 8: a burst causes the same reports as its segments one by one.
 TEST(SackReport, BurstsSayTheSame) {
   Receiver one_by_one;
   std::string said;
@@ -143,7 +143,7 @@ TEST(SackReport, BurstsSayTheSame) {
   EXPECT_EQ(burst.acks(), said);
 }
 
-// An advance discharges what was owed before; what came twice is told by the next ACK.
+// An advance of RCV.NXT replaces pending ACKs; the next ACK reports the duplicate.
 TEST(SackReport, AnAdvanceTakesTheDuplicateAlong) {
   Receiver receiver;
   receiver.data(501, 500);
@@ -156,10 +156,10 @@ TEST(SackReport, AnAdvanceTakesTheDuplicateAlong) {
 
 //= rfc2018#4
 //= type=test
-//# 2018:SACK-3 segments with data report as well, and leave room for it
+//# 2018:SACK-3 segments with data report as well, and leave space for it
 //= rfc9293#3.7.1
 //= type=test
-//# 9293:P-MSS-OPTSHRINK the data is cut by the options
+//# 9293:P-MSS-OPTSHRINK options reduce the data
 TEST(SackReport, BesideData) {
   Receiver receiver;
   receiver.data(501, 500);
@@ -172,10 +172,10 @@ TEST(SackReport, BesideData) {
   EXPECT_EQ(out[1].data.size(), 988u);
 }
 
-// Below the low-water mark what lies above a gap is refused by name: no block tells of it.
+// Under memory pressure data above a gap is refused with a named drop: no block reports it.
 //= rfc2018#8
 //= type=test
-//# 2018:SACK-17 no block of what is not held
+//# 2018:SACK-17 no block for data that is not stored
 TEST(SackReport, WhatIsRefusedIsNotReported) {
   Config config = sack_config();
   config.tcp.extents_per_connection = Count{1};
@@ -185,7 +185,7 @@ TEST(SackReport, WhatIsRefusedIsNotReported) {
   EXPECT_EQ(receiver.drops(Drop::tcp_out_of_order_refused), 1u);
 }
 
-// RFC 2883's examples, with 500 added to no number but one: streams begin at 1.
+// RFC 2883's examples; streams begin at 1, so one number differs by 1 instead of 500.
 //= rfc2883#4
 //= type=test
 //# 2883:DSACK-1, 2883:DSACK-3, 2883:DSACK-7 a duplicate below the ACK is the first block, once
@@ -212,7 +212,7 @@ TEST(DuplicateReport, Example2) {
 
 //= rfc2883#4
 //= type=test
-//# 2883:DSACK-4 above the ACK the range that holds it is the second block
+//# 2883:DSACK-4 above the ACK the range that contains it is the second block
 TEST(DuplicateReport, Example3) {
   Receiver receiver;
   EXPECT_EQ(receiver.arrives(501), "1: 501-1001");
@@ -230,7 +230,7 @@ TEST(DuplicateReport, Example4PartOfASegment) {
 
 //= rfc2883#4.2
 //= type=test
-//# 2883:DSACK-6 of two parts that came twice only the first is reported
+//# 2883:DSACK-6 of two duplicate parts only the first is reported
 TEST(DuplicateReport, Example6TwoParts) {
   Receiver receiver;
   receiver.data(1001, 500);

@@ -1,4 +1,4 @@
-// RFC 7323 sections 3 and 4: timestamps are agreed on, sent, echoed, and measured by.
+// RFC 7323 sections 3 and 4: negotiation, sending and echoing of timestamps, and RTT measurement.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -12,7 +12,7 @@ Config stamping_config() {
   return config;
 }
 
-// ESTABLISHED, the peer's clock at 100.
+// ESTABLISHED, with the peer's clock at 100.
 void open_stamped(Kit& kit, std::uint16_t mss = 1000) {
   kit.stamp = 100;
   kit.listen();
@@ -40,7 +40,7 @@ TEST(Timestamps, TicksHaveLimits) {
 //= type=test
 //# 7323:TS-9 every segment has it once both SYNs had
 //# 7323:TS-28 TSecr is zero without ACK
-//# 7323:TS-39 a SYN-ACK has it if the SYN had
+//# 7323:TS-39 a SYN-ACK has it if the SYN had it
 TEST(Timestamps, AreOnEverySegmentOnceAgreedOn) {
   Kit active(stamping_config());
   active.connect();
@@ -64,7 +64,7 @@ TEST(Timestamps, AreOnEverySegmentOnceAgreedOn) {
 
 //= rfc7323#3.2
 //= type=test
-//# 7323:TS-12 not agreed on, the option is ignored and the segment processed
+//# 7323:TS-12 if not agreed on, the option is ignored and the segment processed
 TEST(Timestamps, AreNotSpokenUnlessBothSynsHaveThem) {
   Kit plain(flow_config());
   plain.stamp = 100;
@@ -72,7 +72,7 @@ TEST(Timestamps, AreNotSpokenUnlessBothSynsHaveThem) {
   plain.deliver({.flags = flag::syn, .mss = 1000});
   EXPECT_FALSE(plain.take().at(0).options.has_timestamps);
   plain.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
-  plain.stamp = 1;  // older: nobody cares
+  plain.stamp = 1;  // older: ignored
   plain.deliver({.flags = flag::ack | flag::psh, .seq = 1, .ack = 1, .data = "data"});
   EXPECT_EQ(plain.received, "data");
   Kit alone(stamping_config());
@@ -85,7 +85,7 @@ TEST(Timestamps, AreNotSpokenUnlessBothSynsHaveThem) {
 
 //= rfc9293#3.7.1
 //= type=test
-//# 9293:P-MSS-OPTSHRINK twelve octets of options are twelve octets less of data
+//# 9293:P-MSS-OPTSHRINK twelve octets of options leave twelve octets less for data
 TEST(Timestamps, TakeTheirOctetsFromTheData) {
   Kit kit(stamping_config());
   open_stamped(kit);
@@ -96,10 +96,10 @@ TEST(Timestamps, TakeTheirOctetsFromTheData) {
 
 //= rfc7323#4.1
 //= type=test
-//# 7323:TS-13 the clock advances as time does
+//# 7323:TS-13 the clock advances with time
 //= rfc7323#5.4
 //= type=test
-//# 7323:TS-20, 7323:TS-50 by one a millisecond, or as Config says
+//# 7323:TS-20, 7323:TS-50 by one per millisecond, or as configured
 TEST(Timestamps, TickWithTheClock) {
   for (auto const& [tick, ticks] :
        {std::pair{Duration::milliseconds(1), 5000u}, std::pair{Duration::seconds(1), 5u}}) {
@@ -116,7 +116,7 @@ TEST(Timestamps, TickWithTheClock) {
 
 //= rfc7323#7.1
 //= type=test
-//# 7323:TS-23 each four-tuple has an offset of its own, by a key
+//# 7323:TS-23 each four-tuple has its own offset, derived from a key
 TEST(Timestamps, HaveAnOffsetThatTheKeyHides) {
   auto first_stamp = [](const Config& config, std::uint16_t port) {
     Kit kit(config);
@@ -137,8 +137,8 @@ TEST(Timestamps, HaveAnOffsetThatTheKeyHides) {
 
 //= rfc7323#4.3
 //= type=test
-//# 7323:TS-15 TS.Recent moves with segments at or before Last.ACK.sent, and is what is echoed
-//# 7323:TS-30 the earliest one that is not acknowledged yet
+//# 7323:TS-15 segments at or before Last.ACK.sent update TS.Recent, which is echoed
+//# 7323:TS-30 the earliest unacknowledged one
 // The first example of section 4.3: A and B arrive in order, and one ACK answers both.
 TEST(Timestamps, DelayedAcksEchoTheEarliest) {
   Kit kit(stamping_config());
@@ -152,7 +152,7 @@ TEST(Timestamps, DelayedAcksEchoTheEarliest) {
   ASSERT_EQ(acks.size(), 1u);
   EXPECT_EQ(acks[0].ack, 21u);
   EXPECT_EQ(acks[0].options.timestamp_echo, 101u);
-  // And then the next one that comes.
+  // After that the next one that arrives.
   kit.stamp = 103;
   kit.deliver({.flags = flag::ack, .seq = 21, .ack = 1, .data = std::string(10, 'x')});
   EXPECT_EQ(kit.info().options.ts_recent, 103u);
@@ -160,8 +160,8 @@ TEST(Timestamps, DelayedAcksEchoTheEarliest) {
 
 //= rfc7323#4.3
 //= type=test
-//# 7323:TS-16 above a gap the last that advanced RCV.NXT is echoed
-//# 7323:TS-31 the one that fills the gap is, from then on
+//# 7323:TS-16 with data above a gap the last segment that advanced RCV.NXT is echoed
+//# 7323:TS-31 and from then on the segment that fills the gap
 // The second example of section 4.3.
 TEST(Timestamps, AboveAGapTheLastInOrderIsEchoed) {
   Config config = stamping_config();
@@ -184,8 +184,8 @@ TEST(Timestamps, AboveAGapTheLastInOrderIsEchoed) {
 
 //= rfc7323#3.2
 //= type=test
-//# 7323:TS-11 what is echoed is the peer's
-//# 7323:TS-29 and what a segment without ACK echoes is not looked at
+//# 7323:TS-11 the peer's timestamp is echoed
+//# 7323:TS-29 the TSecr of a segment without ACK is ignored
 TEST(Timestamps, OfASegmentWithoutAckEchoNothing) {
   Kit kit(stamping_config());
   kit.stamp = 100;
@@ -200,10 +200,10 @@ TEST(Timestamps, OfASegmentWithoutAckEchoNothing) {
 
 //= rfc7323#4.1
 //= type=test
-//# 7323:TS-14 an ACK that moves SND.UNA gives a sample, one that doesn't gives none
+//# 7323:TS-14 an ACK that advances SND.UNA gives a sample, another one does not
 //= rfc6298#3
 //= type=test
-//# 6298:RTO-23 with timestamps even a retransmitted segment gives one
+//# 6298:RTO-23 with timestamps a retransmitted segment gives one, too
 TEST(Timestamps, TimeARetransmission) {
   for (bool stamps : {true, false}) {
     Config config = stamping_config();
@@ -215,7 +215,7 @@ TEST(Timestamps, TimeARetransmission) {
     kit.advance(kit.info().retransmit_due.since(kit.now));
     EXPECT_EQ(kit.info().rto, before * 2);
     kit.advance(Duration::milliseconds(300));
-    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});  // moves nothing
+    kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});  // does not advance SND.UNA
     EXPECT_EQ(kit.info().rto, before * 2);
     Duration const srtt = kit.info().srtt;
     kit.deliver({.flags = flag::ack, .seq = 1, .ack = 5});
@@ -228,7 +228,7 @@ TEST(Timestamps, TimeARetransmission) {
   }
 }
 
-// Echoes that nobody can mean: of the future, and the zero of broken peers.
+// Invalid echoes: of the future, and zero, which broken peers send.
 TEST(Timestamps, ImpossibleEchoesAreNoSamples) {
   for (std::uint32_t echo : {0u, 1u}) {
     Kit kit(stamping_config());
@@ -244,7 +244,7 @@ TEST(Timestamps, ImpossibleEchoesAreNoSamples) {
 
 //= rfc7323#4.2
 //= type=test
-//# 7323:TS-40 many samples a round trip count together for as much as one would
+//# 7323:TS-40 all samples of a round trip together have the weight of one
 TEST(Timestamps, ShareTheWeightOfOneSampleARoundTrip) {
   Config config = stamping_config();
   config.tcp.initial_window = tcp::InitialWindow::rfc6928;
@@ -257,7 +257,8 @@ TEST(Timestamps, ShareTheWeightOfOneSampleARoundTrip) {
   kit.write(std::string(10'000, 'x'));
   ASSERT_EQ(kit.info().send.nxt.since(kit.info().send.una).count, 10'000u);
   kit.advance(Duration::milliseconds(300));
-  // Ten segments are out: five samples are expected, so this one counts for a fifth of 1/8.
+  // Ten segments are in flight: five samples are expected, so this one has a fifth of the weight
+  // 1/8.
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 3001});
   std::uint64_t const r = Duration::milliseconds(300).ns;
   EXPECT_EQ(kit.info().srtt.ns, (srtt * 8 + (r - srtt) / 5) / 8);
@@ -265,8 +266,8 @@ TEST(Timestamps, ShareTheWeightOfOneSampleARoundTrip) {
 
 //= rfc7323#5.2
 //= type=test
-//# 7323:TS-19 the reset of a segment with a timestamp echoes it, with a TSval of zero
-//# 7323:TS-43 the user's reset has our own
+//# 7323:TS-19 the reset for a segment with a timestamp echoes it, with a TSval of zero
+//# 7323:TS-43 the application's reset has ours
 //= rfc7323#3.2
 //= type=test
 //# 7323:TS-26 all of them have one
@@ -289,7 +290,7 @@ TEST(Timestamps, AreOnResets) {
   EXPECT_TRUE(aborted.flags.rst());
   EXPECT_EQ(aborted.options.timestamp_value, ours);
   EXPECT_EQ(aborted.options.timestamp_echo, 0u);
-  // Where timestamps are off a reset has none, whatever drew it.
+  // If timestamps are off a reset has none, whatever caused it.
   Kit plain(flow_config());
   plain.stamp = 123;
   plain.deliver({.flags = flag::ack, .seq = 1, .ack = 1});

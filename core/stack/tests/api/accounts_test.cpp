@@ -1,5 +1,5 @@
-// Accounts of connections: what each counts, what may be chosen, and that nothing sent depends on
-// whether they are kept.
+// Accounts of connections: counters, per-connection settings, and that accounts never change what
+// is sent.
 #include "core/stack/testing/flow_kit.hpp"
 #include "core/wire/icmp.hpp"
 
@@ -32,7 +32,7 @@ TEST(Accounts, AreZeroWhereTheyAreOff) {
   EXPECT_EQ(account.bytes_retrans, 0u);
   EXPECT_EQ(account.keepalive_interval, Duration::seconds(75));
   EXPECT_EQ(account.keepalive_probes, Count{9});
-  // What was sent again is known without.
+  // Retransmitted octets in flight are known without accounts.
   EXPECT_EQ(flow.info().retransmitted, Bytes{1000});
 }
 
@@ -74,7 +74,7 @@ TEST(Accounts, CountSegmentsWithDataInBothDirections) {
   flow.ack(2001);
   flow.data(1, 10);
   flow.data(21, 10);  // above a gap
-  flow.data(1, 10);   // once more
+  flow.data(1, 10);   // again
   auto const info = flow.info();
   EXPECT_EQ(info.account.data_segments_out, 2u);
   EXPECT_EQ(info.account.data_segments_in, 3u);
@@ -96,7 +96,7 @@ TEST(Accounts, ATimeoutIsCountedTimedAndOver) {
   EXPECT_EQ(info.account.data_segments_out, 4u);
   EXPECT_EQ(info.retransmitted, Bytes{1000});
   flow.advance(Duration::milliseconds(10));
-  flow.ack(1001);  // a part of what was out
+  flow.ack(1001);  // a part of the flight
   flow.advance(Duration::milliseconds(20));
   flow.ack(2001);
   Duration const took = flow.now.since(begun);
@@ -104,7 +104,7 @@ TEST(Accounts, ATimeoutIsCountedTimedAndOver) {
   info = flow.info();
   EXPECT_EQ(info.account.repairing, took);
   EXPECT_EQ(info.retransmitted, Bytes{});
-  // The next one is another.
+  // The next one counts separately.
   flow.write_octets(1000);
   flow.time_out();
   info = flow.info();
@@ -115,7 +115,7 @@ TEST(Accounts, ATimeoutIsCountedTimedAndOver) {
 TEST(Accounts, WhatTheWindowKeepsBackIsTimed) {
   Flow flow(with_accounts());
   flow.ack_with_window(1, 1500);
-  flow.write_octets(3000);  // 1000 fit; the rest of the window is too little for Nagle
+  flow.write_octets(3000);  // 1000 fit; Nagle holds the rest, which is too little for the window
   EXPECT_EQ(flow.segments(), "1+1000");
   flow.advance(Duration::milliseconds(30));
   EXPECT_EQ(flow.info().account.rwnd_limited, Duration::milliseconds(30));
@@ -146,7 +146,7 @@ TEST(Accounts, WhatIsOutAgainIsKnownFromTheScoreboard) {
   flow.write_octets(3000);
   flow.time_out();
   EXPECT_EQ(flow.info().retransmitted, Bytes{1000});
-  flow.sack(1001, {{2001, 3001}});  // and the gap is filled
+  flow.sack(1001, {{2001, 3001}});  // the gap is filled
   EXPECT_EQ(flow.segments(), "1+1000 1001+1000 2001+1000 1+1000 1001+1000");
   EXPECT_EQ(flow.info().retransmitted, Bytes{1000});
   flow.ack(3001);
@@ -183,7 +183,7 @@ TEST(Accounts, AReceiverSeesTheRoundTripInHowLongItsBufferTakes) {
   Config config = with_accounts();
   config.tcp.receive_buffer = Bytes{2000};
   Flow flow(config);
-  flow.data(1, 1000);  // begins the first round
+  flow.data(1, 1000);  // starts the first round
   flow.read(flow.id);
   std::uint32_t at = 1001;
   for (std::uint32_t const pause : {30u, 20u, 50u}) {
@@ -194,7 +194,7 @@ TEST(Accounts, AReceiverSeesTheRoundTripInHowLongItsBufferTakes) {
       at += 1000;
     }
   }
-  // The buffer takes two segments: the least of 60, 40 and 100 ms.
+  // The buffer holds two segments: the minimum of 60, 40 and 100 ms.
   EXPECT_EQ(flow.info().account.rcv_rtt, Duration::milliseconds(40));
 }
 
@@ -283,7 +283,7 @@ TEST(Accounts, AnMssMayShrinkWhileDataIsOut) {
   EXPECT_EQ(flow.info().send.mss, Bytes{400});
   flow.time_out();
   EXPECT_EQ(flow.segments(), "1+400");
-  // What is larger than the peer's is no limit.
+  // A value above the peer's MSS is no limit.
   ASSERT_EQ(flow.stack.set(flow.id, {SettingKind::mss, 1400}), Refusal::none);
   EXPECT_EQ(flow.info().send.mss, Bytes{400});
 }
@@ -303,12 +303,12 @@ TEST(Accounts, AControllerIsChosenForOneConnection) {
   ASSERT_EQ(flow.stack.set(flow.id, {SettingKind::congestion, as_number(tcp::Congestion::cubic)}),
             Refusal::none);
   EXPECT_EQ(flow.info().alpha, 0u);
-  // CUBIC takes 0.7 of the window at a loss, where Reno takes a half.
+  // CUBIC reduces to 0.7 of the window at a loss, Reno to a half.
   flow.time_out();
   EXPECT_EQ(flow.ssthresh(), 2800u);
 }
 
-// The same calls, with accounts and without: the same segments at the same instants.
+// The same calls, with accounts and without, give the same segments at the same times.
 std::string played(bool accounts) {
   Config config = flow_config();
   config.tcp.accounts = accounts;
@@ -404,7 +404,7 @@ TEST(Fingerprints, SeeWhenAStackWasBorn) {
     canonical[born] = stack.canonical(Instant{} + Duration::seconds(10));
   }
   EXPECT_NE(exact[0], exact[1]);
-  // Without a quiet time it makes no difference to what follows.
+  // Without a quiet time this does not influence the future.
   EXPECT_EQ(canonical[0], canonical[1]);
 }
 

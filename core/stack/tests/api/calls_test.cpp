@@ -10,7 +10,7 @@ constexpr std::array live_states{State::syn_sent,   State::syn_received, State::
                                  State::fin_wait_1, State::fin_wait_2,   State::close_wait,
                                  State::closing,    State::last_ack};
 
-// SYN-RECEIVED with a name that the application knows: a simultaneous open.
+// SYN-RECEIVED with an id that the application knows: a simultaneous open.
 void reach(Kit& kit, State state) {
   if (state != State::syn_received) {
     kit.socket_in(state);
@@ -27,7 +27,7 @@ Taken send(Kit& kit, const std::string& data) {
 
 //= rfc9293#3.10
 //= type=test
-//# 9293:P-EV-NOCONN every call on a name of nothing is refused
+//# 9293:P-EV-NOCONN every call with an unknown id is refused
 //= rfc9293#3.10.2
 //= type=test
 //# 9293:P-SEND-CLOSED SEND
@@ -40,7 +40,7 @@ Taken send(Kit& kit, const std::string& data) {
 //= rfc9293#3.10.6
 //= type=test
 //# 9293:P-STATUS-CLOSED STATUS
-// Nor of what the application has not been told of, whoever guesses its id.
+// Nor on connections that the application was not notified of, even with a guessed id.
 TEST(Calls, OnWhatWasNotToldYet) {
   for (bool const complete : {false, true}) {
     Kit kit;
@@ -126,7 +126,7 @@ TEST(Calls, SendAfterClose) {
 
 //= rfc9293#3.10.2
 //= type=test
-//# 9293:P-SEND-PRE queued in SYN-SENT and SYN-RECEIVED, sent once ESTABLISHED
+//# 9293:P-SEND-PRE queued in SYN-SENT and SYN-RECEIVED, sent in ESTABLISHED
 //# 9293:P-SEND-EST at once in ESTABLISHED and CLOSE-WAIT, with the ACK
 TEST(Calls, SendByState) {
   for (State state : {State::syn_sent, State::syn_received}) {
@@ -147,7 +147,7 @@ TEST(Calls, SendByState) {
 
 //= rfc9293#3.10.2
 //= type=test
-//# 9293:P-SEND-NORES insufficient resources; there is room again once data is acknowledged
+//# 9293:P-SEND-NORES insufficient resources; there is space again once data is acknowledged
 TEST(Calls, SendWithoutRoom) {
   Config config = kit_config();
   config.tcp.send_buffer = Bytes{10};
@@ -180,13 +180,13 @@ TEST(Calls, SendWithoutBlocks) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-ACK-USEROK what was sent and acknowledged is reported, octet by octet
+//# 9293:P-ACK-USEROK acknowledged data is reported, exact to an octet
 //= rfc9293#3.4
 //= type=test
 //# 9293:P-ACK-ACCEPTABLE, 9293:P-RTXQ-FULLACK ACKs of una, una+1, nxt and nxt+1
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-ACK-EST, 9293:P-ACK-DUP-OLD, 9293:P-ACK-FUTURE what each does to SND.UNA
+//# 9293:P-ACK-EST, 9293:P-ACK-DUP-OLD, 9293:P-ACK-FUTURE the effect of each on SND.UNA
 TEST(Calls, AcknowledgedIsExact) {
   Kit kit;
   kit.socket_in(State::established);
@@ -234,10 +234,10 @@ TEST(Calls, SendsAreServedInOrder) {
 
 //= rfc9293#3.9.1.2
 //= type=test
-//# 9293:P-SEND-TIMEOUT a timeout given between SENDs replaces the one before
+//# 9293:P-SEND-TIMEOUT a timeout set between SENDs replaces the previous one
 //= rfc9293#3.8.3
 //= type=test
-//# 9293:MUST-21 for ever included
+//# 9293:MUST-21 infinity included
 TEST(Calls, TimeoutBetweenSends) {
   Kit kit;
   kit.socket_in(State::established);
@@ -260,7 +260,7 @@ TEST(Calls, TimeoutBetweenSends) {
 
 //= rfc9293#3.10.3
 //= type=test
-//# 9293:P-RECV-PRE nothing to read before ESTABLISHED; what came with the SYN is there after it
+//# 9293:P-RECV-PRE nothing to read before ESTABLISHED; data on the SYN is available after it
 TEST(Calls, ReceiveBeforeEstablished) {
   for (State state : {State::syn_sent, State::syn_received}) {
     Kit kit;
@@ -279,15 +279,15 @@ TEST(Calls, ReceiveBeforeEstablished) {
 
 //= rfc9293#3.10.3
 //= type=test
-//# 9293:P-RECV-EST in ESTABLISHED, FIN-WAIT-1 and -2 what came out of order is read in order
-//# 9293:P-RECV-QUEUE with nothing to read yet the event tells when there is
-//# 9293:P-RECV-ACK what is taken is acknowledged
+//# 9293:P-RECV-EST in ESTABLISHED, FIN-WAIT-1 and -2 out-of-order data is read in order
+//# 9293:P-RECV-QUEUE without data the event reports when there is some
+//# 9293:P-RECV-ACK accepted data is acknowledged
 //= rfc9293#3.9.1.3
 //= type=test
-//# 9293:P-RECV-COUNT as many octets as are there, no more are consumed
+//# 9293:P-RECV-COUNT exactly as many octets as there are can be consumed
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-SEQ-ORDER segments 3, 1 and 2, and one that straddles
+//# 9293:P-SEQ-ORDER segments 3, 1 and 2, and an overlapping one
 TEST(Calls, ReceiveInOrder) {
   for (State state : {State::established, State::fin_wait_1, State::fin_wait_2}) {
     Kit kit;
@@ -316,8 +316,8 @@ TEST(Calls, ReceiveInOrder) {
 
 //= rfc9293#3.10.3
 //= type=test
-//# 9293:P-RECV-CLOSEWAIT what was not read is handed out after the FIN, then there is nothing more
-//# 9293:P-RECV-CLOSING likewise in LAST-ACK, CLOSING and TIME-WAIT; no new data comes there
+//# 9293:P-RECV-CLOSEWAIT unread data is delivered after the FIN, then nothing more
+//# 9293:P-RECV-CLOSING the same in LAST-ACK, CLOSING and TIME-WAIT; no new data arrives there
 TEST(Calls, ReceiveAfterTheFin) {
   for (State state : {State::close_wait, State::last_ack, State::closing, State::time_wait}) {
     Kit kit;
@@ -340,13 +340,13 @@ TEST(Calls, ReceiveAfterTheFin) {
 
 //= rfc9293#3.10.3
 //= type=test
-//# 9293:P-RECV-URGENT told while RCV.UP is ahead of what was read
+//# 9293:P-RECV-URGENT reported while RCV.UP is ahead of what was read
 //= rfc9293#3.9.1.3
 //= type=test
-//# 9293:P-RECV-URGFLAG how much is urgent is told, and that it is over once it was read
+//# 9293:P-RECV-URGFLAG reports how much is urgent, and its end once it was read
 //= rfc9293#3.8.5
 //= type=test
-//# 9293:MUST-33, 9293:P-URG-MODE the rest of the urgent data can be asked for
+//# 9293:MUST-33, 9293:P-URG-MODE the amount of remaining urgent data can be queried
 TEST(Calls, ReceiveUrgent) {
   Kit kit;
   kit.auto_consume = false;
@@ -367,7 +367,7 @@ TEST(Calls, ReceiveUrgent) {
 
 //= rfc9293#3.1
 //= type=test
-//# 9293:P-URGPTR-FIELD counted from the segment's own number, and nothing without URG
+//# 9293:P-URGPTR-FIELD relative to the segment's sequence number, and ignored without URG
 TEST(Calls, TheUrgentFieldNeedsItsFlag) {
   Kit kit;
   kit.auto_consume = false;
@@ -382,16 +382,16 @@ TEST(Calls, TheUrgentFieldNeedsItsFlag) {
 
 //= rfc9293#3.10.5
 //= type=test
-//# 9293:P-ABORT, 9293:P-ABORT-FLUSH a reset at SND.NXT, and nothing else leaves
+//# 9293:P-ABORT, 9293:P-ABORT-FLUSH a reset at SND.NXT, and nothing else is sent
 //= rfc9293#3.6
 //= type=test
-//# 9293:P-ABORT-MODE, 9293:MUST-12 the state is thrown away at once
+//# 9293:P-ABORT-MODE, 9293:MUST-12 the state is discarded at once
 //= rfc9293#3.5.2
 //= type=test
-//# 9293:P-RST-USER the application can do so in any state
+//# 9293:P-RST-USER the application may do so in any state
 //= rfc9293#3.9.1.6
 //= type=test
-//# 9293:P-ABORT-API pending SENDs and RECEIVEs are gone
+//# 9293:P-ABORT-API pending SENDs and RECEIVEs are discarded
 TEST(Calls, AbortSendsAReset) {
   for (State state : {State::syn_received, State::established, State::fin_wait_1, State::fin_wait_2,
                       State::close_wait}) {
@@ -416,7 +416,7 @@ TEST(Calls, AbortSendsAReset) {
   }
 }
 
-// A segment that draws an ACK, and the abort, in one turn: the ACK goes with the queues.
+// A segment that requires an ACK, and the abort, in one turn: the ACK is discarded with the queues.
 TEST(Calls, AbortDropsTheAcksOwed) {
   Kit kit;
   kit.auto_consume = false;
@@ -457,7 +457,7 @@ TEST(Calls, AbortWithoutAReset) {
 
 //= rfc9293#3.10.6
 //= type=test
-//# 9293:P-STATUS-STATE STATUS names the state
+//# 9293:P-STATUS-STATE STATUS reports the state
 TEST(Calls, StatusInEveryState) {
   for (State state : live_states) {
     Kit kit;
@@ -473,7 +473,7 @@ TEST(Calls, StatusInEveryState) {
 
 //= rfc9293#3.8
 //= type=test
-//# 9293:P-VARS-ADVANCE each side moves by data, SYN and FIN, and is equal when idle
+//# 9293:P-VARS-ADVANCE the variables advance by data, SYN and FIN, and are equal when idle
 TEST(Calls, VariablesAdvance) {
   Kit kit;
   kit.socket_in(State::established);
@@ -489,7 +489,7 @@ TEST(Calls, VariablesAdvance) {
   EXPECT_EQ(kit.info().send.nxt, kit.device_iss + Bytes{7});
 }
 
-// What a call raises while events are drained is told in the next turn.
+// Events caused by calls while events are being taken are reported in the next turn.
 TEST(Calls, RaisedWhileDrainingIsToldNextTurn) {
   Kit kit;
   kit.socket_in(State::established);

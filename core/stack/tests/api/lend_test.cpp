@@ -1,4 +1,5 @@
-// Lending: bytes of bound regions go out uncopied, summed once, in order with what is written.
+// Lending: bytes of bound regions are sent without copying, with one checksum pass, in order with
+// writes.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -16,7 +17,7 @@ std::string random_octets(Random& draw, std::size_t count) {
   return out;
 }
 
-// All data that left, in order of sequence numbers; the kit has verified every checksum.
+// All data sent, in order of sequence numbers; the kit has verified every checksum.
 std::string stream_of(Flow& flow, std::uint32_t length) {
   std::string stream;
   for (int turns = 0; stream.size() < length && turns < 10'000; ++turns) {
@@ -33,8 +34,8 @@ std::string stream_of(Flow& flow, std::uint32_t length) {
 
 //= rfc9293#3.9.1.2
 //= type=test
-//# 9293:P-SEND-FIFO writes and loans leave in the order of the calls
-// Predecessor, defect 11: a chunk across two segments was skipped, and stale bytes left.
+//# 9293:P-SEND-FIFO writes and loans are sent in the order of the calls
+// Predecessor, defect 11: a chunk across two segments was skipped, and stale bytes were sent.
 TEST(Lend, Defect11_ChunksAcrossSegments) {
   Random draw(11);
   std::string const content = random_octets(draw, 10'000);
@@ -56,7 +57,7 @@ TEST(Lend, Defect11_ChunksAcrossSegments) {
   }
 }
 
-// With a table of prefix sums, whatever begins and ends there are.
+// With a table of prefix sums, for any begin and end.
 TEST(Lend, ChecksumTables) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Random draw(seed);
@@ -79,7 +80,7 @@ TEST(Lend, ChecksumTables) {
   }
 }
 
-// A retransmission reads the region again: from any octet on.
+// A retransmission reads the region again, from any octet.
 TEST(Lend, RetransmittedFromTheRegion) {
   Random draw(5);
   std::string const content = random_octets(draw, 4000);
@@ -96,7 +97,7 @@ TEST(Lend, RetransmittedFromTheRegion) {
   EXPECT_EQ(out[0].data, content.substr(333, 1000));
 }
 
-// The loan ends when `acknowledged` says so: from then on the region may change.
+// The loan ends when `acknowledged` reports it: from then on the region may change.
 TEST(Lend, EndsAtAcknowledged) {
   std::string content(3000, 'x');
   Flow flow;
@@ -128,7 +129,7 @@ TEST(Lend, OutsideOfARegionIsRefused) {
   }
 }
 
-// Partial acceptance is normal: as much as the queue has room for.
+// Partial acceptance is normal: as much as the queue has space for.
 TEST(Lend, TakesWhatThereIsRoomFor) {
   Config config = flow_config();
   config.tcp.send_buffer = Bytes{1000};

@@ -1,4 +1,4 @@
-// What the four profiles say in a SYN, and how far a bare Config is from the plain ones.
+// What the four profiles offer in a SYN, and how a bare Config differs from the others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ Config on_a_link(Config config) {
   return test_keys(config);
 }
 
-// "mss 1460 sack stamps scale 4", or as much of it as the SYN has.
+// "mss 1460 sack stamps scale 4", or the part of it that the SYN has.
 std::string offers(const Config& config) {
   Kit kit(on_a_link(config));
   kit.connect();
@@ -67,10 +67,10 @@ Config with_neighbour(const StaticNeighbour& neighbour) {
 
 constexpr Mac a_mac{{2, 0, 0, 0, 0, 9}};
 
-// Whatever has no fault can be configured: Stack::configure() stops the program otherwise.
+// Every valid configuration can be used: Stack::configure() stops the program otherwise.
 //= rfc1122#3.2.1.3
 //= type=test
-//# 1122:H-18 what we send from is an address that a host may have
+//# 1122:H-18 our source address is a valid host address
 TEST(Configuration, AddressesAreHosts) {
   EXPECT_EQ(fault_of(with_address(IpAddress::v4(10, 0, 0, 200))), "");
   for (IpAddress const wrong :
@@ -111,7 +111,7 @@ constexpr std::array<std::pair<KeyOf, const char*>, 5> keys{
      {&tcp::Config::fast_open_key, "fast_open_key"},
      {&tcp::Config::timestamp_key, "timestamp_key"}}};
 
-// Nobody runs on a key that everybody can read: there is none by default.
+// There are no default keys, which everyone could read.
 //= rfc6528#3
 //= type=test
 //# 6528:ISN-4 a secret, not a constant
@@ -154,14 +154,14 @@ TEST(ConfigurationDeathTest, AStackSaysWhyItIsNotMade) {
 
 //= rfc9293#3.8.3
 //= type=test
-//# 9293:SHLD-11 R2 is a hundred seconds at least, in each
+//# 9293:SHLD-11 R2 is at least a hundred seconds, in each
 TEST(Profiles, GiveUpAfterAHundredSecondsAtLeast) {
   for (Config const& config : {Config{}, profile_rfc(), profile_linux(), profile_freebsd()}) {
     EXPECT_GE(config.tcp.user_timeout, Duration::seconds(100));
   }
 }
 
-// Ten segments of the default against RFC 5681's three.
+// Ten segments in the default, three in RFC 5681.
 TEST(Profiles, BeginWithTheirInitialWindow) {
   for (auto const& [config, segments] :
        {std::pair{Config{}, 10}, std::pair{profile_rfc(), 3}, std::pair{profile_linux(), 10}}) {

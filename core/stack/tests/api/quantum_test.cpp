@@ -1,4 +1,4 @@
-// Connections with much to send take turns, a quantum of segments each.
+// Connections with much to send take turns, one quantum of segments each.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/test_kit.hpp"
@@ -47,7 +47,7 @@ TEST(Quantum, SegmentsOfTwoConnections) {
   EXPECT_EQ(order, "aabbaabbaabbaabbaabb");
 }
 
-// As much as the octet that counts it can hold.
+// At most what its octet-sized counter can hold.
 TEST(Quantum, IsBounded) {
   Config config = kit_config();
   config.tcp.quantum_segments = Count{255};

@@ -1,5 +1,5 @@
-// Where records end (More::record, MSG_EOR of Linux), in profile default: no segment has octets of
-// two, whatever sends it.
+// Record ends (More::record, MSG_EOR of Linux), in profile default: no segment contains octets of
+// two records, whatever sends it.
 #include <map>
 
 #include "core/stack/testing/sender_kit.hpp"
@@ -16,13 +16,13 @@ Config record_config(bool nagle = false) {
   return config;
 }
 
-// The segments hold 1448 octets.
+// Segments carry 1448 octets.
 class Records : public Flow {
  public:
   explicit Records(const Config& config = record_config(), const Peer& with = bare_peer())
       : Flow(config, with) {}
 
-  // Queues without a turn, so that all could leave in one segment.
+  // Queues without a turn, so that all could be sent in one segment.
   void queue(std::uint32_t count, More more = More::record) {
     auto const data = octets(written + 1, count);
     ASSERT_EQ(stack.write(id, bytes_of(data), more).bytes.count, count);
@@ -61,8 +61,8 @@ TEST(RecordEnds, EachRecordHasSegmentsOfItsOwn) {
   EXPECT_EQ(plain.pushes(), "1+1448 1449+1448 2897+605P");
 }
 
-// The last record may still be sent with nothing but itself, so Nagle holds it back; one that has
-// another behind it will never grow.
+// The last record is still incomplete as a segment, so Nagle holds it; one with another record
+// behind it will not grow.
 TEST(RecordEnds, NagleHoldsTheLastOneAlone) {
   Records flow(record_config(true));
   flow.write_octets(100, More::record);
@@ -79,7 +79,7 @@ TEST(RecordEnds, NagleHoldsTheLastOneAlone) {
   EXPECT_EQ(flow.segments(), "301+50");
 }
 
-// Held back as by MSG_MORE, until another is behind it.
+// Held as with MSG_MORE until another one follows.
 TEST(RecordEnds, ARecordCanWaitForMore) {
   Records flow;
   flow.write_octets(100, More::record_and_more);
@@ -93,7 +93,7 @@ TEST(RecordEnds, ARecordCanWaitForMore) {
   EXPECT_EQ(flow.segments(), "101+100");
 }
 
-// What was not taken whole ends nothing: the rest is yet to come.
+// A record that is not accepted whole has no end: the rest is still to come.
 TEST(RecordEnds, APartOfARecordEndsNone) {
   Config config = record_config();
   config.tcp.send_buffer = config.tcp.send_buffer_max = Bytes{1000};
@@ -109,7 +109,7 @@ TEST(RecordEnds, APartOfARecordEndsNone) {
   EXPECT_EQ(flow.pushes(), "1+1300P 1301+100P");
 }
 
-// RFC 5681's retransmission timer, with the scoreboard and without.
+// RFC 5681's retransmission timer, with and without the scoreboard.
 TEST(RecordEnds, ATimeoutMergesNothing) {
   for (bool const sack : {true, false}) {
     Peer peer = bare_peer();
@@ -152,7 +152,7 @@ TEST(RecordEnds, AFastRetransmissionMergesNothing) {
 
 //= rfc8985#7.3
 //= type=test
-//# 8985:TLP-4 the last segment again
+//# 8985:TLP-4 retransmits the last segment
 TEST(RecordEnds, ATailLossProbeIsOfTheLastRecord) {
   Records flow;
   flow.queue_and_send({100, 200, 300});
@@ -161,7 +161,7 @@ TEST(RecordEnds, ATailLossProbeIsOfTheLastRecord) {
   EXPECT_EQ(flow.segments(), "301+300");
 }
 
-// The probe sends new data, if there is any: one record of it.
+// If there is new data, the probe sends one record of it.
 TEST(RecordEnds, ATailLossProbeOfNewDataIsOneRecord) {
   Records flow;
   for (int i = 0; i < 30; ++i) {
@@ -204,7 +204,7 @@ TEST(RecordEnds, AZeroWindowProbeEndsWhereTheRecordDoes) {
 
 //= rfc1191#6.4
 //= type=test
-//# 1191:PMTU-10 what was in large segments goes again in small ones, each of one record
+//# 1191:PMTU-10 data from large segments is retransmitted in small ones, each with one record
 TEST(RecordEnds, ASmallerPathKeepsThem) {
   Records flow;
   flow.queue_and_send({1000, 900});
@@ -227,7 +227,8 @@ TEST(RecordEnds, LoansThatContinueEachOtherAreCutToo) {
   EXPECT_EQ(flow.pushes(), "1+200P 201+400P");
 }
 
-// Small records would take the blocks of all: so each end counts as a block of the send buffer.
+// Small records could use up the blocks of all connections: so each end counts as a block of the
+// send buffer.
 TEST(RecordEnds, EachTakesABlockOfTheSendBuffer) {
   Config config = record_config();
   config.tcp.send_buffer = config.tcp.send_buffer_max = Bytes{8192};
@@ -255,7 +256,7 @@ TEST(RecordEnds, TheFingerprintTellsThem) {
   EXPECT_NE(whole.stack.fingerprint(), cut.stack.fingerprint());
 }
 
-// A peer that keeps what comes, and answers; the path loses one segment of four.
+// A peer that stores what it receives and acknowledges it; the path loses one segment of four.
 class Lossy {
  public:
   Lossy(std::uint64_t seed, bool sack) : random_(seed), flow_(config_of(sack), peer_of(sack)) {}
@@ -336,7 +337,7 @@ class Lossy {
 
   Random random_;
   Flow flow_;
-  std::map<std::uint32_t, bool> ends_;  // the numbers behind them
+  std::map<std::uint32_t, bool> ends_;  // the numbers after them
   std::vector<char> here_ = std::vector<char>(total + 2);
   std::uint32_t acked_ = 1;
 };

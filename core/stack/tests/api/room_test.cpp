@@ -1,4 +1,4 @@
-// Back-pressure: whoever was refused for want of room is told when there is some.
+// Back-pressure: an application whose call was refused is notified when resources are free.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/test_kit.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint16_t other_port = 4321;
 
-// Two connections of the same stack: `id` of the kit, and one more of the same peer.
+// Two connections of the same stack: `id` of the kit, and another one with the same peer.
 struct Two {
   explicit Two(const Config& config) : kit(config) {
     kit.accept_connection();
@@ -30,7 +30,7 @@ struct Two {
     static_cast<void>(kit.take());
     kit.events.clear();
   }
-  // The peer's other end says that all before `number` has come, and perhaps something.
+  // The peer's end of the other connection acknowledges all before `number`, perhaps with data.
   void second_acks(std::uint32_t number, const std::string& data = "") {
     wire::Segment s;
     s.source = {other_port};
@@ -64,7 +64,7 @@ Config small_store() {
   return config;
 }
 
-// Six blocks of the eight can be written to.
+// Six of the eight blocks can be used for writing.
 //= rfc9293#3.10.2
 //= type=test
 //# 9293:P-SEND-NORES insufficient resources
@@ -89,7 +89,7 @@ TEST(Room, AWriteRefusedForBlocksIsToldOnce) {
   EXPECT_EQ(two.told_room(two.first), 1u);
 }
 
-// A full send buffer is no pool: what is acknowledged says that there is room.
+// A full send buffer is not a pool: `acknowledged` reports the space.
 TEST(Room, AFullSendBufferIsTheConnectionsOwnAffair) {
   Config config = kit_config();
   config.tcp.send_buffer = Bytes{10};
@@ -118,10 +118,10 @@ TEST(Room, ALoanRefusedForPieces) {
   EXPECT_EQ(two.told_room(two.first), 1u);
 }
 
-// Neither closes a half without an active part, nor forgets that it was asked to.
+// A close without a free active part is refused and remembered.
 //= rfc9293#3.10.4
 //= type=test
-//# 9293:P-CLOSE-QUEUED a close that was refused can be repeated
+//# 9293:P-CLOSE-QUEUED a refused close can be repeated
 TEST(Room, FinishAndCloseRefusedForActiveParts) {
   for (bool const closes : {false, true}) {
     Config config = kit_config();
@@ -147,7 +147,7 @@ TEST(Room, FinishAndCloseRefusedForActiveParts) {
   }
 }
 
-// A write that was refused holds nothing that others wait for.
+// A refused write holds nothing that others wait for.
 TEST(Room, ARefusedWriteKeepsNoActivePart) {
   Config config = small_store();
   config.tcp.active_max = Count{2};
@@ -161,7 +161,7 @@ TEST(Room, ARefusedWriteKeepsNoActivePart) {
   EXPECT_EQ(two.kit.stack.connect(open, third), Refusal::none);
 }
 
-// Who waits and dies is told of that, and of nothing else.
+// A waiting connection that ends gets `closed` and no other event.
 TEST(Room, TheDeadWaitNoLonger) {
   Config config = kit_config();
   config.tcp.active_max = Count{1};
@@ -176,7 +176,7 @@ TEST(Room, TheDeadWaitNoLonger) {
   EXPECT_TRUE(two.kit.notified(EventKind::closed, Cause::aborted));
 }
 
-// Room that the application makes by its own calls is told next turn, which is wanted at once.
+// Resources freed by the application's own calls are reported next turn, which is due at once.
 TEST(Room, MadeByTheApplicationItself) {
   Config config = kit_config();
   config.tcp.active_max = Count{1};
@@ -191,7 +191,7 @@ TEST(Room, MadeByTheApplicationItself) {
   EXPECT_EQ(two.told_room(two.first), 1u);
 }
 
-// In the order of asking, and as many as there is room for.
+// In the order of the refusals, as many as there are resources for.
 TEST(Room, OneActivePartIsToldToOne) {
   Config config = kit_config();
   config.tcp.active_max = Count{1};

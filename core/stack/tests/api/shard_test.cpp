@@ -1,4 +1,4 @@
-// Homes of frames of every kind, and a stack that is one of several.
+// The shard of frames of every kind, and a stack that is one of several.
 #include "core/stack/shard.hpp"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(Home, OfASegmentInEitherFraming) {
   Kit kit;
   Octets const packet = kit.frame_of({.flags = flag::syn});
   ShardId const home = shard_of(kit_flow(kit), several);
-  EXPECT_NE(home, ShardId{0});  // or else this shows nothing
+  EXPECT_NE(home, ShardId{0});  // otherwise the test proves nothing
   EXPECT_EQ(home_of(LinkType::ip, packet, several), home);
   EXPECT_EQ(home_of(LinkType::ethernet, behind_ethernet(0x0800, packet), several), home);
   EXPECT_EQ(home_of(LinkType::ethernet, behind_ethernet(0x0800, packet, true), several), home);
@@ -115,7 +115,7 @@ TEST(Home, BehindTheExtensionHeadersOfIpv6) {
   options[0] = std::byte{6};
   options.insert(options.end(), segment.begin(), segment.end());
   EXPECT_EQ(home_of(LinkType::ip, six(60, options), several), home);
-  // An atomic fragment is a whole packet; another is not.
+  // An atomic fragment is a whole packet; another fragment is not.
   EXPECT_EQ(home_of(LinkType::ip, six(44, options), several), home);
   options[3] = std::byte{1};
   EXPECT_EQ(home_of(LinkType::ip, six(44, options), several), ShardId::everyone());
@@ -171,7 +171,7 @@ TEST(OneOfSeveral, APortThatIsAnothersIsRefused) {
   EXPECT_LT(refused, 70u);
 }
 
-// Somebody tests whether our address is free.
+// A host tests whether our address is free.
 SixPacket duplicate_test() {
   SixPacket packet;
   packet.source = {};
@@ -200,7 +200,7 @@ bool is_home(std::span<const std::byte> frame, std::uint32_t shard) {
 
 //= rfc4862#5.4.3
 //= type=test
-//# 4862:DAD-8 another's test is a duplicate, for each of the stacks that have the address
+//# 4862:DAD-8 a probe by another host means a duplicate, in each stack that has the address
 TEST(OneOfSeveral, NoneHasAnAddressThatAnotherHostTests) {
   Octets const frame = behind_ethernet(0x86dd, bytes_of(duplicate_test()));
   for (std::uint32_t shard = 0; shard < several.value; ++shard) {

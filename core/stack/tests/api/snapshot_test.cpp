@@ -18,7 +18,7 @@ std::vector<std::byte> snapshot_of(const Stack& stack) {
   return out;
 }
 
-// Takes over all that the kit itself remembers of a flow.
+// Copies all that the kit itself stores about a flow.
 void follow(Flow& to, const Flow& from) {
   to.now = from.now;
   to.device_iss = from.device_iss;
@@ -39,7 +39,7 @@ std::string frames_of(Flow& flow) {
   return out;
 }
 
-// One random thing happens to a flow, in both directions.
+// One random action on a flow, in both directions.
 void happen(Flow& flow, Random& draw) {
   auto const next = flow.info().receive.nxt.value - flow.peer_iss.value;
   auto const sent = flow.info().send.nxt.value - flow.device_iss.value;
@@ -89,7 +89,7 @@ TEST(Snapshot, RestoredStackGoesOnByteForByte) {
       ASSERT_EQ(frames_of(restored), frames_of(original)) << "seed " << seed << " step " << i;
       ASSERT_EQ(restored.stack.fingerprint(), original.stack.fingerprint()) << seed;
     }
-    // And back again: time itself is part of the value.
+    // And back: the time is part of the value, too.
     ASSERT_EQ(original.stack.restore(bytes), Refusal::none);
     ASSERT_EQ(snapshot_of(original.stack), bytes);
   }
@@ -108,7 +108,7 @@ TEST(Snapshot, ForeignBytesAreRefused) {
   other.tcp.blocks_max = Count{256};
   Flow smaller(other);
   EXPECT_EQ(smaller.stack.restore(bytes), Refusal::bad_snapshot);
-  // One range less, in an arena of the same size: its index would be good in one stack only.
+  // One range less, in an arena of the same size: its index would be valid in one stack only.
   other = flow_config();
   --other.tcp.extents_max.value;
   Flow almost(other);
@@ -121,7 +121,7 @@ TEST(Snapshot, ForeignBytesAreRefused) {
   EXPECT_EQ(flow.stack.fingerprint(), before);
 }
 
-// The fingerprint sees every change of a variable; looking changes nothing.
+// The fingerprint changes with every variable, and inspection changes nothing.
 TEST(Fingerprint, SeesChangesAndNothingElse) {
   Flow flow;
   auto const idle = flow.stack.fingerprint();
@@ -145,7 +145,7 @@ ConnectionId open_to(Kit& kit, std::uint16_t port) {
   return id;
 }
 
-// The same connections in other slots: canonically the same, exactly not.
+// The same connections in other slots: equal canonically, different exactly.
 TEST(Fingerprint, CanonicalIgnoresSlots) {
   Kit forwards(flow_config());
   Kit backwards(flow_config());
@@ -163,7 +163,7 @@ TEST(Fingerprint, CanonicalIgnoresSlots) {
   EXPECT_NE(forwards.stack.canonical(forwards.now), backwards.stack.canonical(backwards.now));
 }
 
-// A slot that was used before says nothing of it.
+// A slot that was used before makes no difference.
 TEST(Fingerprint, CanonicalIgnoresGenerations) {
   Kit fresh(flow_config());
   Kit used(flow_config());
@@ -179,8 +179,8 @@ TEST(Fingerprint, CanonicalIgnoresGenerations) {
   EXPECT_EQ(fresh.stack.canonical(fresh.now), used.stack.canonical(used.now));
 }
 
-// Predecessor, defect 8: an uninitialised timer flag was read. A slot is left as its last user left
-// it, so a second life must begin like a first.
+// Predecessor, defect 8: an uninitialised timer flag was read. A slot keeps what its last user
+// left, so a second use must behave like the first.
 TEST(Fingerprint, Defect08_SecondLifeBeginsLikeAFirst) {
   Config config = flow_config();
   config.tcp.connections_max = Count{1};  // so that the slot is the same
@@ -214,7 +214,7 @@ TEST(Fingerprint, Defect08_SecondLifeBeginsLikeAFirst) {
   EXPECT_EQ(first.stack.canonical(first.now), flow.stack.canonical(flow.now));
 }
 
-// The stack after `frames` in one burst, before anything leaves.
+// Delivers the segments in one burst, before anything is sent.
 void take_in(Kit& kit, std::initializer_list<In> segments) {
   std::vector<std::vector<std::byte>> frames;
   std::vector<Ingress> burst;
@@ -228,7 +228,7 @@ void take_in(Kit& kit, std::initializer_list<In> segments) {
   kit.stack.settle();
 }
 
-// Replies on their way differ by what they say, not by their number.
+// Queued replies count by their content, not by their number.
 TEST(Fingerprint, SeesReplies) {
   Kit first;
   Kit second;
@@ -238,8 +238,8 @@ TEST(Fingerprint, SeesReplies) {
   EXPECT_NE(first.stack.canonical(first.now), second.stack.canonical(second.now));
 }
 
-// Whatever an idle connection remembers by a flag is a part of the state. Each is turned over in a
-// snapshot, where the record is found by what it begins with.
+// Flags of an idle connection are part of the state. Each is changed in a snapshot, in which the
+// record is found by its first fields.
 TEST(Fingerprint, SeesTheFlagsOfAnIdleConnection) {
   using Turn = void (*)(tcp::Connection&);
   constexpr std::array<Turn, 13> turns{
@@ -280,8 +280,8 @@ TEST(Fingerprint, SeesTheFlagsOfAnIdleConnection) {
   EXPECT_EQ(kit.stack.canonical(kit.now), print);
 }
 
-// So is what a connection remembers of a timeout that may have been for nothing. The active part is
-// found by two of its instants.
+// So is what a connection stores about a possibly spurious timeout. The active part is found by two
+// of its instants.
 TEST(Fingerprint, SeesWhatIsRememberedOfATimeout) {
   using Turn = void (*)(tcp::InFlightState&);
   constexpr std::array<Turn, 8> turns{
@@ -324,7 +324,7 @@ TEST(Fingerprint, SeesWhatIsRememberedOfATimeout) {
   EXPECT_EQ(found, 1u);
 }
 
-// Who is accepted first, once the application takes somebody, is one too.
+// The order of connections that wait to be admitted is part of the state, too.
 TEST(Fingerprint, SeesTheOrderOfThoseThatWaitToBeAdmitted) {
   std::vector<std::uint64_t> prints;
   for (int const first : {0, 1}) {
@@ -359,7 +359,7 @@ TEST(Fingerprint, SeesTheOrderOfThoseThatWaitToBeAdmitted) {
   EXPECT_NE(prints[0], prints[1]);
 }
 
-// The timer of the SYN cache may be set for an entry that is gone: it fires, whatever is left.
+// The timer of the SYN cache may be set for an entry that is gone: it fires anyway.
 TEST(Fingerprint, SeesTheTimerOfTheSynCache) {
   std::vector<std::uint64_t> prints;
   std::vector<Instant> deadlines;
@@ -397,7 +397,7 @@ TEST(Fingerprint, SeesTheTimerOfTheSynCache) {
   EXPECT_NE(prints[0], prints[1]);
 }
 
-// Whose turn it is to send is a part of the state.
+// The order of the transmit queue is part of the state.
 TEST(Fingerprint, SeesTheOrderOfService) {
   std::vector<std::uint64_t> prints;
   for (std::uint32_t first : {0u, 1u}) {

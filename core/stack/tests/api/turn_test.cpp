@@ -1,4 +1,4 @@
-// The order of a turn, as a driver sees it.
+// The order of calls in a turn, as a driver sees it.
 #include "core/stack/turn.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace lockstep::testing {
 namespace {
 
-// Notes each call; has room for so many frames.
+// Records each call; has space for a fixed number of frames.
 struct Noting {
   Instant now() { return note('n'), Instant{} + Duration::seconds(3600); }
   std::span<const Ingress> receive() { return note('r'), std::span<const Ingress>{}; }

@@ -1,4 +1,4 @@
-// RFC 9293 3.8.5: urgent data, both ways.
+// RFC 9293 3.8.5: urgent data in both directions.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -8,11 +8,11 @@ namespace {
 
 //= rfc9293#3.8.5
 //= type=test
-//# 9293:MUST-30 urgent is spoken
-//# 9293:MUST-62, 9293:P-SEND-URGSIG the pointer names the octet after the urgent data
+//# 9293:MUST-30 urgent data is supported
+//# 9293:MUST-62, 9293:P-SEND-URGSIG the pointer is the octet after the urgent data
 //= rfc9293#3.10.2
 //= type=test
-//# 9293:P-SEND-URG SND.UP is the end of what was given so far, and the segment is marked
+//# 9293:P-SEND-URG SND.UP is the end of the data queued so far, and the segment has URG
 TEST(UrgentSend, PointerBehindTheUrgentData) {
   Flow flow;
   flow.ack_with_window(1, 0);
@@ -30,7 +30,7 @@ TEST(UrgentSend, PointerBehindTheUrgentData) {
 
 //= rfc9293#3.8.5
 //= type=test
-//# 9293:P-URG-DATA nothing queued, nothing urgent
+//# 9293:P-URG-DATA without queued data nothing is urgent
 TEST(UrgentSend, NeedsAnOctet) {
   Flow flow;
   EXPECT_EQ(flow.stack.urgent(flow.id), Refusal::not_urgent);
@@ -40,7 +40,7 @@ TEST(UrgentSend, NeedsAnOctet) {
 
 //= rfc9293#3.8.5
 //= type=test
-//# 9293:MUST-31 urgent data of any length: each segment before its end says so
+//# 9293:MUST-31 urgent data of any length: each segment before its end has URG
 TEST(UrgentSend, LongerThanThePointer) {
   Flow flow;
   flow.write_octets(200'000);
@@ -63,7 +63,7 @@ TEST(UrgentSend, LongerThanThePointer) {
 
 //= rfc9293#3.8.5
 //= type=test
-//# 9293:P-URG-NORECEDE SND.UP moves forward only
+//# 9293:P-URG-NORECEDE SND.UP only advances
 TEST(UrgentSend, PointerMovesForward) {
   Flow flow;
   flow.ack_with_window(1, 0);
@@ -76,7 +76,7 @@ TEST(UrgentSend, PointerMovesForward) {
   EXPECT_EQ(flow.info().send.up, first + Bytes{10});
 }
 
-// A retransmission is as urgent as the first try.
+// A retransmission has URG like the first transmission.
 TEST(UrgentSend, RetransmissionIsUrgentToo) {
   Flow flow;
   flow.ack_with_window(1, 0);
@@ -111,12 +111,12 @@ In urgent_data(std::uint32_t from, std::uint32_t count, std::uint16_t pointer) {
 
 //= rfc9293#3.8.5
 //= type=test
-//# 9293:MUST-32 told on entering and on each advance of the pointer
-//# 9293:MUST-33 with the octets that are left up to its end
+//# 9293:MUST-32 reported on entering urgent mode and on each advance of the pointer
+//# 9293:MUST-33 with the octets left up to its end
 //# 9293:P-URG-MODE urgent mode lasts until they are read
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-URG-EST, 9293:P-URG-NOREPEAT an equal pointer is not told again
+//# 9293:P-URG-EST, 9293:P-URG-NOREPEAT an equal pointer is not reported again
 TEST(UrgentReceive, ToldOnEachAdvance) {
   Flow flow;
   flow.auto_consume = false;
@@ -138,7 +138,7 @@ TEST(UrgentReceive, ToldOnEachAdvance) {
 
 //= rfc9293#3.8.5
 //= type=test
-//# 9293:P-URG-MODE what a pointer beyond the FIN names never comes: the mode ends with the stream
+//# 9293:P-URG-MODE a pointer beyond the FIN is limited to it: urgent mode ends with the stream
 TEST(UrgentReceive, NothingIsUrgentBehindTheFin) {
   for (bool const at_once : {true, false}) {
     Flow flow;
@@ -154,7 +154,7 @@ TEST(UrgentReceive, NothingIsUrgentBehindTheFin) {
 
 //= rfc9293#3.8.5
 //= type=test
-//# 9293:P-URG-NORECEDE pointers to the past, or to nowhere, do no harm
+//# 9293:P-URG-NORECEDE old or invalid pointers do no harm
 TEST(UrgentReceive, OldPointers) {
   Flow flow;
   flow.data(1, 100);

@@ -1,4 +1,4 @@
-// Challenge ACKs: RFC 5961 beyond the table of arrivals.
+// Challenge ACKs of RFC 5961, beyond the arrival table.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/test_kit.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 //= rfc5961#4.2
 //= type=test
-//# 5961:BLIND-13 the peer that has crashed answers the challenge by a reset, which counts
+//# 5961:BLIND-13 a peer that has crashed answers the challenge by a valid reset
 TEST(Challenge, IsAnsweredByAReset) {
   Kit kit;
   kit.socket_in(State::established);
@@ -22,7 +22,7 @@ TEST(Challenge, IsAnsweredByAReset) {
 
 //= rfc5961#3.2
 //= type=test
-//# 5961:BLIND-14 nothing else of the segment is processed, and the next ones as ever
+//# 5961:BLIND-14 nothing else of the segment is processed; later segments are processed normally
 TEST(Challenge, DropsTheSegmentAndNoMore) {
   Kit kit;
   kit.socket_in(State::established);
@@ -40,8 +40,8 @@ TEST(Challenge, DropsTheSegmentAndNoMore) {
 
 //= rfc5961#7
 //= type=test
-//# 5961:BLIND-7, 5961:BLIND-12 as many in a second as Config says, whatever draws them
-//# 5961:BLIND-15 by the instants of what arrives: no timer runs
+//# 5961:BLIND-7, 5961:BLIND-12 at most as many per second as configured, whatever the cause
+//# 5961:BLIND-15 counted by arrival times: no timer is needed
 TEST(Challenge, AreLimited) {
   for (State state : {State::established, State::time_wait}) {
     Config config = kit_config();
@@ -71,7 +71,7 @@ TEST(Challenge, AreLimited) {
   }
 }
 
-// How many challenges leave in a second, of one connection.
+// How many challenge ACKs of one connection are sent in a second.
 std::size_t challenges(Kit& kit, std::uint32_t asked) {
   for (std::uint32_t i = 0; i < asked; ++i) {
     kit.send({.flags = flag::syn, .seq = 10 + i});
@@ -82,11 +82,11 @@ std::size_t challenges(Kit& kit, std::uint32_t asked) {
   return sent;
 }
 
-// A number that is known would let an outsider count how many were left to him, and so learn of
-// connections of others (CVE-2016-5696).
+// A predictable limit would let an attacker count how much of it is used, and so detect connections
+// of others (CVE-2016-5696).
 //= rfc5961#7
 //= type=test
-//# 5961:BLIND-7 the limit of a second is not to be foretold, and the same for the same key
+//# 5961:BLIND-7 the limit of a second is unpredictable, and the same for the same key
 TEST(Challenge, TheLimitIsDrawnForEachSecond) {
   std::vector<std::vector<std::size_t>> runs;
   for (std::uint64_t const key : {1u, 1u, 2u}) {
@@ -114,7 +114,7 @@ TEST(Challenge, TheLimitIsDrawnForEachSecond) {
 
 //= rfc5961#7
 //= type=test
-//# 5961:BLIND-7 one connection that is flooded leaves the others their challenges
+//# 5961:BLIND-7 a flooded connection leaves the others their challenge ACKs
 TEST(Challenge, EachConnectionHasAShare) {
   Config config = kit_config();
   config.tcp.challenges_per_second = Count{100};
@@ -129,10 +129,10 @@ TEST(Challenge, EachConnectionHasAShare) {
 
 //= rfc5961#5.2
 //= type=test
-//# 5961:BLIND-10 the largest window ever seen, not the present one
+//# 5961:BLIND-10 the largest window ever seen, not the current one
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-ACK-MAXWND, 9293:P-ACK-5961 both edges, and the data of a bad segment is not taken
+//# 9293:P-ACK-MAXWND, 9293:P-ACK-5961 both edges; data of an invalid segment is not accepted
 TEST(Challenge, AckRangeByTheLargestWindow) {
   Kit kit;
   kit.accept_connection(1460, 1000);
@@ -153,20 +153,20 @@ TEST(Challenge, AckRangeByTheLargestWindow) {
 
 //= rfc5961#3.2
 //= type=test
-//# 5961:BLIND-8 the rule for resets of RFC 5961 is the default
+//# 5961:BLIND-8 RFC 5961's rule for resets is the default
 //= rfc5961#4.2
 //= type=test
-//# 5961:BLIND-11 so is the rule for SYNs
+//# 5961:BLIND-11 so is its rule for SYNs
 TEST(Challenge, IsTheDefaultOfEveryProfile) {
   EXPECT_EQ(Config{}.tcp.reset_policy, tcp::ResetPolicy::rfc5961);
   EXPECT_EQ(profile_rfc().tcp.reset_policy, tcp::ResetPolicy::rfc5961);
   EXPECT_EQ(profile_linux().tcp.reset_policy, tcp::ResetPolicy::rfc5961);
 }
 
-// Two ends that find each other's ACKs unacceptable would answer each other for ever.
+// Two hosts that find each other's ACKs unacceptable would answer each other forever.
 //= rfc5961#7
 //= type=test
-//# 5961:BLIND-7 so many empty segments out of the window are answered in a second
+//# 5961:BLIND-7 a limited number of empty segments outside the window is answered per second
 TEST(Answers, EmptySegmentsWithinALimit) {
   Config config = kit_config();
   config.tcp.empty_answers_per_second = Count{3};
@@ -179,7 +179,7 @@ TEST(Answers, EmptySegmentsWithinALimit) {
                 Drop::tcp_out_of_window);
       EXPECT_EQ(kit.sent(), i < 3 ? "A 1(0) ack 1" : "");
     }
-    // Data is no answer to anything.
+    // A segment with data is not an answer.
     kit.deliver({.flags = flag::ack, .seq = 0, .ack = 1, .data = "x"});
     EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
     kit.advance(Duration::seconds(1));
@@ -187,7 +187,7 @@ TEST(Answers, EmptySegmentsWithinALimit) {
   EXPECT_EQ(kit.stack.statistics().tcp.answers_limited, 6u);
 }
 
-// Nor may TIME-WAIT go on for ever.
+// The same for TIME-WAIT.
 TEST(Answers, TimeWaitAnswersEmptySegmentsWithinTheLimit) {
   Config config = kit_config();
   config.tcp.empty_answers_per_second = Count{2};
@@ -199,10 +199,10 @@ TEST(Answers, TimeWaitAnswersEmptySegmentsWithinTheLimit) {
   }
 }
 
-// What was answered is no challenge: each kind has a count of its own.
+// Answers and challenge ACKs are counted separately.
 //= rfc5961#7
 //= type=test
-//# 5961:BLIND-7 answers to empty segments take nothing from the challenges
+//# 5961:BLIND-7 answers to empty segments do not reduce the challenge ACKs
 TEST(Answers, TakeNothingFromTheChallenges) {
   for (State const state : {State::syn_received, State::established, State::time_wait}) {
     Config config = bare_config();
@@ -221,10 +221,10 @@ TEST(Answers, TakeNothingFromTheChallenges) {
   }
 }
 
-// A flow in TIME-WAIT has a share as a connection has, whatever it sends: the rest is others'.
+// A flow in TIME-WAIT has a share like a connection, whatever it sends: the rest is left to others.
 //= rfc5961#7
 //= type=test
-//# 5961:BLIND-7 one flow that is over leaves the others their challenges
+//# 5961:BLIND-7 one flow in TIME-WAIT leaves the others their challenge ACKs
 TEST(Challenge, AFlowInTimeWaitHasAShare) {
   for (In const& flood :
        std::initializer_list<In>{{.flags = flag::ack, .seq = 0x8000'0000u, .ack = 2},

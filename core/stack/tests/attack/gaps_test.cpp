@@ -1,4 +1,4 @@
-// Data above gaps: a share for each remote, and old gaps that give way, in profile default.
+// Data above gaps: a share per remote, and eviction of old gaps, in profile default.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr IpAddress honest = IpAddress::v4(10, 0, 0, 2);
 
-// A server and its peers: connections of theirs that leave gaps.
+// A server and peers whose connections leave gaps.
 struct Gaps : Crowd {
   explicit Gaps(const Config& config = crowd_config()) : Crowd(config) { auto_consume = false; }
 
@@ -24,7 +24,7 @@ struct Gaps : Crowd {
     return remote;
   }
 
-  // Connections whose every block has one octet, `gaps` of them.
+  // Connections with `gaps` blocks that contain one octet each.
   std::vector<Remote> greedy(IpAddress address, std::uint16_t connections, std::uint32_t gaps) {
     std::vector<Remote> out;
     for (std::uint16_t port = 1; port <= connections; ++port) {
@@ -36,7 +36,7 @@ struct Gaps : Crowd {
     return out;
   }
 
-  // What the answer to five octets above a gap reports.
+  // The SACK blocks in the answer to five octets above a gap.
   std::string report_of(const Remote& from, std::uint32_t seq) {
     static_cast<void>(take());
     say(from, flag::ack, seq, "hello");
@@ -45,7 +45,7 @@ struct Gaps : Crowd {
   }
 };
 
-// 67 connections of one remote held all that there was for data above gaps, for good.
+// Before: 67 connections of one remote used all space for data above gaps, permanently.
 TEST(GapShares, OneRemoteLeavesRoomForOthers) {
   Gaps kit;
   auto const good = kit.open(honest, 4000);
@@ -54,12 +54,12 @@ TEST(GapShares, OneRemoteLeavesRoomForOthers) {
   auto const before = kit.drops(Drop::tcp_out_of_order_refused);
   EXPECT_EQ(kit.report_of(good, 101), "101-106");
   EXPECT_EQ(kit.drops(Drop::tcp_out_of_order_refused), before);
-  // The greedy one has its share, and what it left is still read once the gaps are filled.
+  // The greedy remote has its share, and its data is still read once the gaps are filled.
   kit.say(bad.front(), flag::ack, 1, std::string(2048, 'y'));
   EXPECT_EQ(kit.stack.unread(kit.events.back().id).count, 2049u);
 }
 
-// Ranges are a pool of their own: many small ones, all in few blocks.
+// Ranges have a separate pool: many small ones in few blocks.
 TEST(GapShares, RangesAreSharedToo) {
   Gaps kit;
   auto const good = kit.open(honest, 4000);
@@ -72,7 +72,7 @@ TEST(GapShares, RangesAreSharedToo) {
   EXPECT_EQ(kit.report_of(good, 101), "101-106");
 }
 
-// Many remotes, each within its share: what is old gives way to the modest.
+// Many remotes within their shares: old data gives way to remotes with little.
 TEST(GapShares, OldGapsGiveWay) {
   Config config = crowd_config();
   config.tcp.blocks_max = Count{256};
@@ -89,12 +89,12 @@ TEST(GapShares, OldGapsGiveWay) {
     EXPECT_NE(kit.report_of(good, 101 + 2048 * i), "");
   }
   EXPECT_EQ(refused(), before);
-  // And what was given up is taken anew.
+  // Evicted data is accepted again.
   kit.say(good, flag::ack, 1, std::string(100, 'z'));
   EXPECT_EQ(kit.stack.unread(kit.events.back().id).count, 105u);
 }
 
-// Three ranges in all, each of a remote of its own.
+// Three ranges in total, each of another remote.
 Config three_ranges() {
   Config config = crowd_config();
   config.tcp.extents_max = Count{3};
@@ -103,7 +103,7 @@ Config three_ranges() {
 
 //= rfc2018#8
 //= type=test
-//# 2018:SACK-17 what gave way is reported no more, and sent again it is taken
+//# 2018:SACK-17 evicted data is no longer reported, and accepted when retransmitted
 TEST(GapShares, WhatGaveWayIsReportedNoMore) {
   Gaps kit(three_ranges());
   std::vector<Gaps::Remote> old;
@@ -122,7 +122,7 @@ TEST(GapShares, WhatGaveWayIsReportedNoMore) {
   EXPECT_EQ(kit.stack.unread(kit.events.back().id).count, 405u);
 }
 
-// A gap that is being mended is young again.
+// Progress resets the age of a gap.
 TEST(GapShares, ProgressRenewsAGap) {
   Gaps kit(three_ranges());
   auto const busy = kit.open(IpAddress::v4(10, 0, 0, 3), 1);
@@ -134,7 +134,7 @@ TEST(GapShares, ProgressRenewsAGap) {
   static_cast<void>(kit.greedy(IpAddress::v4(10, 0, 0, 67), 1, 1));
   kit.advance(Duration::seconds(2));
   EXPECT_EQ(kit.report_of(kit.open(honest, 4000), 101), "101-106");
-  // Nobody else is old enough.
+  // No other gap is old enough.
   EXPECT_EQ(kit.report_of(kit.open(IpAddress::v4(10, 0, 0, 4), 1), 101), "");
   EXPECT_EQ(kit.report_of(busy, 102), "201-202");
 }

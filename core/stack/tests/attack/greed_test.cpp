@@ -1,4 +1,4 @@
-// What peers can hold for ever by holding something back leaves room for all others.
+// What peers can hold permanently leaves space for all others.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -6,7 +6,7 @@
 namespace lockstep::testing {
 namespace {
 
-// Opens one more connection and sends octets above a gap that it never fills: one a block.
+// Opens another connection and sends octets above a gap that is never filled, one per block.
 void open_and_hold(Flow& flow, std::uint16_t port, std::uint32_t block_bytes) {
   wire::Segment s;
   s.source = {port};
@@ -26,8 +26,8 @@ void open_and_hold(Flow& flow, std::uint16_t port, std::uint32_t block_bytes) {
   flow.take();
 }
 
-// Data above gaps must not use the store up: windows would never open again, and nothing could be
-// written, for as long as its peers like.
+// Data above gaps must not use up the store: otherwise windows could never open again, and nothing
+// could be written, for as long as the peers wish.
 TEST(Greed, DataAboveGapsLeavesRoom) {
   Config config = flow_config();
   config.tcp.blocks_max = Count{64};

@@ -1,4 +1,5 @@
-// Floods in the names of hosts of our own link: whom we talk to stays, in profile default.
+// Floods with source addresses on our own link: neighbours in use stay resolved, in profile
+// default.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -13,7 +14,7 @@ constexpr Mac ours{{2, 0, 0, 0, 0, 1}};
 constexpr Mac gate{{2, 0, 0, 0, 0, 0xfe}};
 constexpr Mac evil{{2, 0, 0, 0, 0, 0x66}};
 
-// The addresses of one family: ours, the gateway, a client behind it, hosts of the link.
+// The addresses of one family: ours, the gateway, a client behind it, hosts on the link.
 struct Plan {
   IpAddress us;
   IpAddress gateway;
@@ -137,9 +138,9 @@ class Link {
   Sequence iss;
   ConnectionId id;
   std::uint32_t to_client = 0;        // frames with data
-  std::uint32_t asked_gateway = 0;    // for its link address
-  std::uint32_t questions = 0;        // for anybody's
-  std::uint32_t answers_to_link = 0;  // SYN-ACKs to hosts of the link
+  std::uint32_t asked_gateway = 0;    // requests for its link address
+  std::uint32_t questions = 0;        // requests for all link addresses
+  std::uint32_t answers_to_link = 0;  // SYN-ACKs to hosts on the link
 
  private:
   void burst(std::span<const Octets> frames) {
@@ -256,8 +257,8 @@ class Link {
 
 class NeighbourFlood : public ::testing::TestWithParam<bool> {};
 
-// 90 SYNs a second in the names of hosts of our link, which never answer: the gateway, in use,
-// stays known, and what is written leaves at once.
+// 90 SYNs per second from addresses on our link, which never answer: the gateway, in use, stays
+// resolved, and written data is sent at once.
 TEST_P(NeighbourFlood, TheGatewayInUseStays) {
   Link link(GetParam());
   link.open();
@@ -280,7 +281,7 @@ TEST_P(NeighbourFlood, TheGatewayInUseStays) {
   }
 }
 
-// Five a second for an hour: the same, and the gateway is asked for no more often than by itself.
+// Five per second for an hour: the same, and the gateway is requested no more often than without.
 TEST_P(NeighbourFlood, ATrickleForAnHour) {
   Link link(GetParam());
   link.open();
@@ -297,15 +298,15 @@ TEST_P(NeighbourFlood, ATrickleForAnHour) {
     link.advance(Duration::seconds(1));
   }
   EXPECT_LE(link.asked_gateway, 200u);
-  // 64 are asked for at once by strangers at most, each for three seconds.
+  // At most 64 are unresolved for strangers at once, each for three seconds.
   EXPECT_LE(link.questions, 64u * 3600u);
 }
 
-// SYNs in the name of hosts behind the gateway, never acknowledged: each puts the gateway to the
-// test at R1, but not more often than once in what all tries take.
+// SYNs from addresses behind the gateway, never acknowledged: each verifies the gateway at R1, but
+// at most once per full series of tries.
 //= rfc9293#3.8.3
 //= type=test
-//# 9293:MUST-20 the advice is given, and weighed
+//# 9293:MUST-20 the advice is given, and limited
 TEST_P(NeighbourFlood, SpoofedSynsDoubtTheGatewayNowAndThenOnly) {
   Link link(GetParam());
   link.open();

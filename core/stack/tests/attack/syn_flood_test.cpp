@@ -1,4 +1,5 @@
-// What a flood of SYNs may take, whatever they bring, and whose handshake ends nevertheless.
+// Limits on what SYN floods can use, whatever the SYNs contain, and which handshakes still
+// complete.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,10 +10,10 @@
 namespace lockstep::testing {
 namespace {
 
-// A flood whose SYNs bring more takes no more: data, FIN and URG are left to come again.
+// A flood with more in its SYNs uses no more: the peer must retransmit data, FIN and URG.
 //= rfc4987#3.5
 //= type=test
-//# 4987:SYN-4 no SYN of a host that has proved nothing takes a full record
+//# 4987:SYN-4 a SYN of an unverified host never takes a full record
 TEST(SynCache, HoldsNoDataOfASyn) {
   for (In const& in : std::initializer_list<In>{
            {.flags = flag::syn, .data = "data"},
@@ -26,7 +27,7 @@ TEST(SynCache, HoldsNoDataOfASyn) {
     EXPECT_EQ(pools(kit).connections, 0u);
     EXPECT_EQ(pools(kit).blocks, 0u);
     EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
-    // The third segment of a host that has sent so much already, and what it sends again.
+    // The third segment of a host that already sent data, and what it retransmits.
     bool const fin = in.flags.any_of(flag::fin);
     auto const length = static_cast<std::uint32_t>(in.data.size()) + (fin ? 1 : 0);
     In answer = third;
@@ -45,8 +46,8 @@ TEST(SynCache, HoldsNoDataOfASyn) {
   }
 }
 
-// Fast Open's cookie proves who asks, and opens with data as ever; without one nobody is better off
-// for asking, but is answered with one.
+// A Fast Open cookie proves the source and opens with data as usual; a request for one gives no
+// advantage but is answered with a cookie.
 TEST(SynCache, HoldsWhatMayNotOpenFast) {
   for (std::uint32_t const fast : {0u, 1u}) {
     Config config = cache_config(8);
@@ -63,7 +64,7 @@ TEST(SynCache, HoldsWhatMayNotOpenFast) {
     Out const answer = kit.take().at(0);
     EXPECT_EQ(line(answer), "SA 0(0) ack 1");
     EXPECT_EQ(answer.options.has_fast_open, fast == 1);
-    // What goes again brings no cookie.
+    // A retransmission has no cookie.
     kit.advance(Duration::seconds(1));
     EXPECT_FALSE(kit.take().at(0).options.has_fast_open);
     kit.deliver({.flags = flag::rst, .seq = 1});
@@ -74,7 +75,7 @@ TEST(SynCache, HoldsWhatMayNotOpenFast) {
       kit.deliver(asks);
       EXPECT_EQ(pools(kit).half_open, 0u);
       EXPECT_EQ(kit.received, "data");
-      // The limit is reached: the next one is as any other, and knows its cookie.
+      // The limit is reached: the next one is a normal open with a valid cookie.
       wire::Segment more;
       more.source = {Kit::peer_port + 1};
       more.destination = {Kit::device_port};
@@ -89,7 +90,7 @@ TEST(SynCache, HoldsWhatMayNotOpenFast) {
   }
 }
 
-// A client has heard the cookie that answered its SYN, while its next SYN found a place.
+// A client receives the cookie that answered its first SYN, while its next SYN was cached.
 TEST(SynCache, LetsInWhoeverAnswersAnEarlierCookie) {
   for (bool const cached : {true, false}) {
     Config config = cache_config(cached ? 1 : 0);
@@ -122,7 +123,8 @@ TEST(SynCache, LetsInWhoeverAnswersAnEarlierCookie) {
     ASSERT_NE(kit.device_iss, cookie);
     static_cast<void>(kit.take());
     kit.device_iss = cookie;
-    // Data that came ahead of the ACK draws no reset; the ACK opens, as the cookie remembers it.
+    // Data before the ACK causes no reset; the ACK opens the connection with what the cookie
+    // encodes.
     EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1, .data = "ello"}),
               Drop::tcp_cookie_unproven);
     EXPECT_EQ(kit.state(), State::syn_received);
@@ -133,7 +135,7 @@ TEST(SynCache, LetsInWhoeverAnswersAnEarlierCookie) {
     EXPECT_EQ(kit.info().send.wnd.count, third.window);
     EXPECT_EQ(pools(kit).half_open, 0u);
     EXPECT_EQ(pools(kit).connections, 1u);
-    // Another ACK of what was never sent is a reset, as ever.
+    // Another ACK of data never sent causes a reset, as usual.
     kit.peer = stranger(5);
     kit.deliver({.flags = flag::syn});
     static_cast<void>(kit.take());
@@ -142,11 +144,11 @@ TEST(SynCache, LetsInWhoeverAnswersAnEarlierCookie) {
   }
 }
 
-// As many as the backlog has wait for the application: nobody else's handshake ends, wherever it
-// began. Their ACKs are lost as on the wire, and what they say next finds room.
+// As many connections as the backlog allows wait for the application: no other handshake completes,
+// of either kind. Their ACKs are dropped, and later segments succeed.
 //= rfc4987#3.2
 //= type=test
-//# 4987:SYN-1 the backlog bounds what the application has not taken
+//# 4987:SYN-1 the backlog limits the connections that the application has not accepted
 TEST(SynCache, EndsNoMoreHandshakesThanTheBacklogHolds) {
   Kit kit(cache_config(8, 100));
   Local local;
@@ -189,8 +191,8 @@ TEST(SynCache, EndsNoMoreHandshakesThanTheBacklogHolds) {
   EXPECT_EQ(kit.received, "later");
 }
 
-// The oldest of all is another listener's: what has filled the cache gives way still. Only where
-// the other one has the 64 oldest its own give way.
+// The oldest entry belongs to another listener: the flooded listener's entries are still evicted.
+// Only if the other one has the 64 oldest, its own are evicted.
 //= rfc4987#3.5
 //= type=test
 //# 4987:SYN-4 the oldest entry of that listener

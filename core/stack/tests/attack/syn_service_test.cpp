@@ -1,4 +1,4 @@
-// What honest clients get from a listener under spoofed SYNs: trickles for an hour, and floods.
+// Service for honest clients under spoofed SYNs: low rates for an hour, and floods.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -8,8 +8,8 @@
 namespace lockstep::testing {
 namespace {
 
-// A server that answers each request and closes, clients that each ask once, and somebody who sends
-// SYNs in the names of hosts that are not there. Time goes on in steps of equal length.
+// A server that answers each request and closes, clients that each send one request, and an
+// attacker that sends SYNs with addresses of hosts that do not exist. Time advances in equal steps.
 class Service : public Kit {
  public:
   static constexpr Duration round_trip = Duration::milliseconds(50);
@@ -20,13 +20,13 @@ class Service : public Kit {
     Local local;
     local.port = {device_port};
     ListenerId listener;
-    // As a web server has it: the pools alone are the limit.
+    // As for a web server: only the pools limit it.
     EXPECT_EQ(stack.listen(local, {Count{65'536}, Count::unlimited()}, listener), Refusal::none);
   }
 
   struct Rates {
-    std::uint32_t clients = 0;  // a second
-    std::uint32_t spoofed = 0;  // a second
+    std::uint32_t clients = 0;  // per second
+    std::uint32_t spoofed = 0;  // per second
   };
 
   void run(Duration length, Duration step, Rates rates) {
@@ -49,9 +49,9 @@ class Service : public Kit {
 
  private:
   struct Client {
-    std::uint32_t ack = 0;  // the next octet of the server, as on the wire; 0: nothing came yet
+    std::uint32_t ack = 0;  // the server's next octet, as on the wire; 0: nothing received
     std::uint32_t seq = 1;
-    std::uint32_t stamp = 0;  // of the server
+    std::uint32_t stamp = 0;  // the server's
     bool stamps = false;
     bool acknowledges = false;
     bool asked = false;
@@ -84,7 +84,7 @@ class Service : public Kit {
     }
   }
 
-  // An address for each client, as from behind many networks.
+  // A separate address for each client, as from many networks.
   void begin() {
     std::uint32_t const address = 0x0b00'0000u + begun++;
     clients_[address] = Client{};
@@ -104,7 +104,7 @@ class Service : public Kit {
     send_from(address, s, "");
   }
 
-  // What the clients have to say by now.
+  // The segments that the clients send by now.
   void speak() {
     for (auto at = clients_.begin(); at != clients_.end();) {
       Client& client = at->second;
@@ -131,7 +131,7 @@ class Service : public Kit {
     }
   }
 
-  // All that was sent in this step, in bursts that a stack takes.
+  // Delivers all that was sent in this step, in bursts.
   void exchange() {
     auto frames = std::exchange(arriving(), {});
     for (std::size_t from = 0; from == 0 || from < frames.size(); from += burst) {
@@ -182,16 +182,16 @@ class Service : public Kit {
   std::map<std::uint32_t, Client> clients_;
 };
 
-// Nine of ten is the promise; on a path that loses nothing everybody is served.
+// The promise is nine of ten; on a path without loss every client is served.
 void expect_served(const Service& service, const char* when) {
   EXPECT_GE(service.served * 100ull, service.begun * 99ull) << when;
   EXPECT_EQ(service.refused, 0u) << when;
 }
 
-// A few SYNs a second fill any table in the end, as nobody who sent them says a word.
+// Even a few SYNs per second eventually fill any table, because their handshakes never complete.
 //= rfc4987#3.5
 //= type=test
-//# 4987:SYN-4 whatever a spoofed SYN takes is bounded, and the rest is left to honest clients
+//# 4987:SYN-4 the resources of spoofed SYNs are limited, the rest is left to honest clients
 TEST(SynService, GoesOnUnderATrickleForAnHour) {
   for (std::uint32_t const spoofed : {5u, 30u}) {
     Service service(bare_config());
@@ -215,8 +215,7 @@ TEST(SynService, GoesOnUnderAFloodAndAfterIt) {
   }
 }
 
-// So it is with few records: those of clients who have proved themselves are not taken by SYNs that
-// nobody stands behind.
+// The same with few records: SYNs of unverified hosts do not take the records of verified clients.
 TEST(SynService, HasRecordsForWhoeverHasProvedItself) {
   Config config = bare_config();
   config.tcp.connections_max = Count{32};
@@ -226,8 +225,8 @@ TEST(SynService, HasRecordsForWhoeverHasProvedItself) {
   expect_served(service, "with 32 records");
 }
 
-// The application's own connections find room as well: a half-open one gives way, the oldest first,
-// and what is established never does.
+// connect() finds space as well: the oldest half-open connection is evicted, and never an
+// established one.
 TEST(SynService, MakesRoomForAConnectionThatIsAskedFor) {
   Config config = bare_config();
   config.tcp.connections_max = Count{8};
@@ -246,7 +245,7 @@ TEST(SynService, MakesRoomForAConnectionThatIsAskedFor) {
     EXPECT_EQ(kit.state(), State::syn_received);
   }
   ASSERT_EQ(kit.stack.pools().connections, 8u);
-  // Nobody is shed while the first SYN-ACK may still be answered.
+  // None is evicted while the first SYN-ACK may still be answered.
   EXPECT_EQ(kit.stack.connect(open, id), Refusal::no_room);
   kit.advance(Duration::seconds(1));
   for (std::uint8_t host = 20; host < 24; ++host) {
@@ -261,10 +260,10 @@ TEST(SynService, MakesRoomForAConnectionThatIsAskedFor) {
   EXPECT_EQ(kit.state(), State::established);
 }
 
-// Cookies alone, whose ACKs may come twice: however many were spent, the next one is honest.
+// Cookies only, whose ACKs may be repeated: however many were used, the next one is valid.
 //= rfc4987#3.6
 //= type=test
-//# 4987:SYN-5 a cookie is good for whom it was made, whatever becomes of others
+//# 4987:SYN-5 a cookie stays valid for its client, whatever happens to others
 TEST(SynService, OfCookiesAloneFailsNobody) {
   Config config = bare_config();
   config.tcp.syn_cookies = tcp::SynCookies::always;

@@ -1,5 +1,5 @@
-// A trickle for an hour of virtual time: five spoofed SYNs a second, and honest clients beside it,
-// in profile default.
+// Five spoofed SYNs per second for an hour of virtual time, with honest clients, in profile
+// default.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 struct Trickle : Crowd {
   using Crowd::Crowd;
 
-  // The last segment that left for a client; fails if there is none.
+  // The last segment sent to a client; fails if there is none.
   Out last_to(IpAddress client) {
     Out found;
     for (Out const& each : take()) {
@@ -24,7 +24,7 @@ struct Trickle : Crowd {
     return found;
   }
 
-  // A connection, a request, an answer, and the end from either side. True if all of it went well.
+  // A connection, a request, a response, and a close from either side. True if all succeeded.
   bool serve(Remote client) {
     static_cast<void>(take());
     received.clear();
@@ -45,7 +45,7 @@ struct Trickle : Crowd {
   }
 };
 
-// What a second brings: five SYNs in the names of hosts that never answer.
+// One second: five SYNs from hosts that never answer.
 void trickle(Trickle& kit, std::uint32_t second) {
   for (std::uint32_t i = 0; i < 5; ++i) {
     std::uint32_t const number = second * 5 + i;
@@ -67,7 +67,7 @@ void run_hour(const Config& config) {
     }
   }
   EXPECT_EQ(served, 1200u);
-  // Then all that the trickle left is forgotten.
+  // After that all state of the spoofed SYNs expires.
   kit.advance(Duration::seconds(600));
   EXPECT_EQ(kit.stack.pools().connections, 0u);
   EXPECT_EQ(kit.stack.pools().half_open, 0u);
@@ -76,7 +76,7 @@ void run_hour(const Config& config) {
 
 TEST(Trickle, RecordsAndTheSynCacheForAnHour) { run_hour(crowd_config()); }
 
-// A small cache and few records, so that cookies answer most of it.
+// A small cache and few records, so that cookies answer most SYNs.
 TEST(Trickle, CookiesForAnHour) {
   Config config = crowd_config();
   config.tcp.syn_cache_max = Count{16};

@@ -16,7 +16,7 @@ void close(Kit& kit) {
   kit.turn();
 }
 
-// How often a connection went from that state to CLOSED.
+// How often connections went from that state to CLOSED.
 std::uint64_t closed_from(Kit& kit, State from) {
   return kit.stack.statistics().tcp.transitions_taken[tcp::transition_index(from, State::closed)];
 }
@@ -26,7 +26,7 @@ std::uint64_t closed_from(Kit& kit, State from) {
 //# 9293:P-CLOSE-SYNSENT the record goes through CLOSED
 //= rfc9293#3.10.7.3
 //= type=test
-//# 9293:P-SYNSENT-RST so it does when the peer refuses
+//# 9293:P-SYNSENT-RST also when the peer refuses
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-LASTACK-ACK and when our FIN is acknowledged last
@@ -49,10 +49,10 @@ TEST(Close, EndsInClosed) {
 
 //= rfc9293#3.6
 //= type=test
-//# 9293:P-NORMCLOSE figure 12, from the side that closes first
+//# 9293:P-NORMCLOSE figure 12, active side
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-FINWAIT1-ACK, 9293:P-FINWAIT2-ACK, 9293:P-FIN-FW2 its states in turn
+//# 9293:P-FINWAIT1-ACK, 9293:P-FINWAIT2-ACK, 9293:P-FIN-FW2 its states in order
 TEST(Close, Figure12FromTheActiveSide) {
   Kit kit;
   kit.socket_in(State::established);
@@ -67,7 +67,7 @@ TEST(Close, Figure12FromTheActiveSide) {
   EXPECT_EQ(kit.state(), State::time_wait);
   EXPECT_TRUE(kit.notified(EventKind::peer_finished));
   EXPECT_TRUE(kit.notified(EventKind::closed, Cause::finished));
-  // One timer is left, and it is the 2 MSL one.
+  // One timer is left: 2 MSL.
   EXPECT_EQ(kit.stack.deadline(), kit.now + Duration::seconds(240));
   kit.advance(Duration::seconds(240));
   EXPECT_EQ(kit.state(), State::closed);
@@ -76,13 +76,13 @@ TEST(Close, Figure12FromTheActiveSide) {
 
 //= rfc9293#3.6
 //= type=test
-//# 9293:P-SIMCLOSE figure 13: both sides end in TIME-WAIT, so this one stands for both
+//# 9293:P-SIMCLOSE figure 13: both sides end in TIME-WAIT, so one side is tested
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-FIN-FW1-CLOSING, 9293:P-CLOSING-ACK CLOSING until our FIN is acknowledged
 //= rfc9293#A.2
 //= type=test
-//# 9293:P-SEQVAL-A2 the ACK that ends it comes on a repeated FIN, too
+//# 9293:P-SEQVAL-A2 the ACK that ends it is also accepted on a repeated FIN
 TEST(Close, Figure13) {
   Kit kit;
   kit.socket_in(State::closing);
@@ -97,7 +97,7 @@ TEST(Close, Figure13) {
 
 //= rfc9293#3.3.2
 //= type=test
-//# 9293:P-FIG5-NOTE2 one segment takes FIN-WAIT-1 to TIME-WAIT
+//# 9293:P-FIG5-NOTE2 one segment leads from FIN-WAIT-1 to TIME-WAIT
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-FIN-FW1-TW its other timers are off
@@ -112,13 +112,13 @@ TEST(Close, FinThatAcknowledgesOurFin) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-FIN, 9293:P-FIN-EST told, RCV.NXT moves over it, acknowledged; the rest stays readable
+//# 9293:P-FIN, 9293:P-FIN-EST reported, RCV.NXT advances, acknowledged; earlier data stays readable
 //= rfc9293#3.6
 //= type=test
-//# 9293:P-CLOSE-SIGNAL, 9293:MUST-12 a normal end is told, whether anybody reads or not
+//# 9293:P-CLOSE-SIGNAL, 9293:MUST-12 a normal close is reported, even without reading
 //= rfc9293#3.8
 //= type=test
-//# 9293:P-CLOSE-PUSH the FIN delivers all that came before it
+//# 9293:P-CLOSE-PUSH the FIN pushes all data before it
 TEST(Close, FinInEstablished) {
   Kit kit;
   kit.auto_consume = false;
@@ -135,10 +135,10 @@ TEST(Close, FinInEstablished) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-FIN-REMAIN, 9293:P-DATA-AFTER-FIN later FINs and data change nothing
+//# 9293:P-FIN-REMAIN, 9293:P-DATA-AFTER-FIN later FINs and data have no effect
 //= rfc9293#3.4
 //= type=test
-//# 9293:P-CTL-ONCE the FIN is acted on once
+//# 9293:P-CTL-ONCE the FIN is processed once
 TEST(Close, FinAgainAndDataAfterIt) {
   for (State state : {State::close_wait, State::closing, State::last_ack}) {
     Kit kit;
@@ -160,7 +160,7 @@ TEST(Close, FinAgainAndDataAfterIt) {
   }
 }
 
-// The FIN waits for its place in the stream, wherever it comes from.
+// A FIN above a gap waits until the gap is filled.
 TEST(Close, Defect03_AFinAboveAGapWaits) {
   Kit kit;
   kit.socket_in(State::established);
@@ -175,7 +175,7 @@ TEST(Close, Defect03_AFinAboveAGapWaits) {
   EXPECT_EQ(kit.sent(), "A 1(0) ack 8");
 }
 
-// LAST-ACK is left, the record goes, and the four-tuple serves the next connection.
+// LAST-ACK ends, the record is released, and the four-tuple can be used again.
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-LASTACK-ACK the ACK of our FIN deletes the record
@@ -202,7 +202,7 @@ TEST(Close, Defect01_APassiveCloseLeaksNothing) {
 
 //= rfc9293#3.10.4
 //= type=test
-//# 9293:P-CLOSE-QUEUED the FIN follows all that is queued, on its last segment only
+//# 9293:P-CLOSE-QUEUED the FIN follows all queued data, only on its last segment
 TEST(Close, Defect02_OnlyTheLastSegmentCarriesTheFin) {
   Kit kit;
   kit.accept_connection(100);
@@ -211,14 +211,14 @@ TEST(Close, Defect02_OnlyTheLastSegmentCarriesTheFin) {
   kit.turn();
   EXPECT_EQ(kit.state(), State::fin_wait_1);
   EXPECT_EQ(kit.sent(), "A 1(100) ack 1; A 101(100) ack 1");
-  // Nagle's algorithm holds the small rest back, and with it the FIN.
+  // Nagle's algorithm holds the small rest, and with it the FIN.
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 201});
   EXPECT_EQ(kit.sent(), "FPA 201(50) ack 1");
 }
 
 //= rfc9293#3.4
 //= type=test
-//# 9293:P-CTL-ONCE a lost FIN is sent again with its number
+//# 9293:P-CTL-ONCE a lost FIN is retransmitted with the same number
 TEST(Close, Defect06_ARepeatedFinHasItsOwnNumber) {
   Kit kit;
   kit.socket_in(State::established);
@@ -235,7 +235,7 @@ TEST(Close, Defect06_ARepeatedFinHasItsOwnNumber) {
 
 //= rfc9293#3.6
 //= type=test
-//# 9293:P-CLOSE-DELIVER data before the CLOSE, and the FIN, go again until they are acknowledged
+//# 9293:P-CLOSE-DELIVER data before the CLOSE, and the FIN, are retransmitted until acknowledged
 TEST(Close, WhatWasSentBeforeIsDelivered) {
   Kit kit;
   kit.socket_in(State::established);
@@ -251,10 +251,10 @@ TEST(Close, WhatWasSentBeforeIsDelivered) {
 
 //= rfc9293#3.10.4
 //= type=test
-//# 9293:P-CLOSE-SYNRCVD before the handshake ends the FIN waits, with data and without
+//# 9293:P-CLOSE-SYNRCVD before the handshake completes the FIN waits, with and without data
 //= rfc9293#3.10
 //= type=test
-//# 9293:P-EV-EQUIV the outcome is that of a FIN sent from SYN-RECEIVED
+//# 9293:P-EV-EQUIV the result is that of a FIN sent from SYN-RECEIVED
 TEST(Close, Defect12_NoFinBeforeTheHandshakeEnds) {
   for (bool const data : {false, true}) {
     Kit kit;
@@ -277,7 +277,7 @@ TEST(Close, Defect12_NoFinBeforeTheHandshakeEnds) {
 
 //= rfc9293#3.10.4
 //= type=test
-//# 9293:P-CLOSE-SYNSENT the record is deleted, what was queued with it; nothing is sent
+//# 9293:P-CLOSE-SYNSENT the record and its queue are deleted; nothing is sent
 TEST(Close, InSynSent) {
   for (bool const whole : {false, true}) {
     Kit kit;
@@ -304,7 +304,7 @@ TEST(Close, Twice) {
     EXPECT_EQ(kit.sent(), "") << name_of(state);
     EXPECT_EQ(kit.state(), state);
   }
-  // In TIME-WAIT, with data still to be read, the name is good and the answer the same.
+  // In TIME-WAIT with unread data the id is valid and the answer the same.
   Kit kit;
   kit.auto_consume = false;
   kit.socket_in(State::fin_wait_2);
@@ -315,7 +315,7 @@ TEST(Close, Twice) {
 
 //= rfc9293#3.10.4
 //= type=test
-//# 9293:P-CLOSE-CLOSED CLOSE of what does not exist
+//# 9293:P-CLOSE-CLOSED CLOSE with an unknown id
 TEST(Close, OfNothing) {
   Kit kit;
   EXPECT_EQ(kit.stack.finish(kit.id), Refusal::stale_id);
@@ -327,7 +327,7 @@ TEST(Close, OfNothing) {
 //# 9293:P-CLOSE-CLOSEWAIT data, then FIN, then LAST-ACK
 //= rfc9293#3.6
 //= type=test
-//# 9293:P-CLOSE-NOAUTOFIN our FIN leaves only after our CLOSE; until then we can send
+//# 9293:P-CLOSE-NOAUTOFIN our FIN is sent only after our CLOSE; until then we can send
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-CLOSEWAIT-ACK ACKs are processed as in ESTABLISHED
@@ -349,10 +349,11 @@ TEST(Close, InCloseWait) {
 
 //= rfc9293#3.6
 //= type=test
-//# 9293:P-CLOSE-SIMPLEX, 9293:P-CLOSE-NOSEND after CLOSE nothing more is sent, all is received
+//# 9293:P-CLOSE-SIMPLEX, 9293:P-CLOSE-NOSEND after CLOSE we send nothing more and receive
+//# everything
 //= rfc9293#3.6.1
 //= type=test
-//# 9293:P-HALFCLOSED one direction closed, the other flows
+//# 9293:P-HALFCLOSED one direction closed, data in the other
 TEST(Close, ReadingGoesOn) {
   Kit kit;
   kit.socket_in(State::fin_wait_2);
@@ -371,10 +372,10 @@ TEST(Close, ReadingGoesOn) {
 
 //= rfc9293#3.6
 //= type=test
-//# 9293:P-CLOSE-NOACK in LAST-ACK a silent peer ends in an abort that the user is told of
+//# 9293:P-CLOSE-NOACK in LAST-ACK a silent peer leads to an abort that is reported
 //= rfc9293#3.9.1.4
 //= type=test
-//# 9293:P-CLOSE-TOABORT so does a CLOSE that cannot get its data through
+//# 9293:P-CLOSE-TOABORT so does a CLOSE whose data cannot be delivered
 TEST(Close, UserTimeoutAfterClose) {
   for (State state : {State::last_ack, State::fin_wait_1, State::closing}) {
     Kit kit;
@@ -387,7 +388,7 @@ TEST(Close, UserTimeoutAfterClose) {
 
 //= rfc9293#3.6.1
 //= type=test
-//# 9293:SHLD-3, 9293:MAY-1 unread data, and data after a full close, draw a reset
+//# 9293:SHLD-3, 9293:MAY-1 unread data, and data after a full close, cause a reset
 TEST(Close, FullCloseLosesWhatWasUnread) {
   Kit kit;
   kit.auto_consume = false;
@@ -422,7 +423,7 @@ TEST(Close, FullCloseBoundsFinWait2) {
   EXPECT_TRUE(kit.notified(EventKind::closed, Cause::timed_out));
 }
 
-// A FIN that is half outside of the window is cut off and comes again.
+// A FIN outside the window is trimmed and must be retransmitted.
 TEST(Close, AFinBeyondTheWindowIsNotTaken) {
   Config config = kit_config();
   config.tcp.receive_buffer = Bytes{4};
@@ -439,7 +440,7 @@ TEST(Close, AFinBeyondTheWindowIsNotTaken) {
   EXPECT_EQ(kit.state(), State::close_wait);
 }
 
-// Whom a close was refused for want of room can close later.
+// An application whose close was refused for lack of resources can close later.
 TEST(Close, RefusedWithoutRoomAndAskedForAgain) {
   Config config = kit_config();
   config.tcp.active_max = Count{1};
@@ -458,7 +459,7 @@ TEST(Close, RefusedWithoutRoomAndAskedForAgain) {
   EXPECT_EQ(kit.sent(), "FA 1(0) ack 1");
 }
 
-// The peer that lost our FIN takes the reset at once, without a challenge in between.
+// A peer that lost our FIN accepts the reset at once, without a challenge ACK.
 //= rfc9293#3.5.2
 //= type=test
 //# 9293:P-RST-SEQ its number is SEG.ACK, also while our FIN is not acknowledged
@@ -474,7 +475,7 @@ TEST(Close, DataAfterACloseIsResetWhereThePeerStands) {
   EXPECT_EQ(kit.sent(), "PA 1(3) ack 1; FA 4(0) ack 1");
   kit.deliver({.flags = flag::psh | flag::ack, .seq = 1, .ack = 4, .data = "more"});
   EXPECT_EQ(kit.sent(), "R 4(0)");
-  // One that was sent before, and comes late, says nothing of where the peer stands now.
+  // A delayed older segment does not show the peer's current position.
   Kit late(config);
   late.accept_connection();
   late.write("bye");

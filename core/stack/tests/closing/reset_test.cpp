@@ -1,4 +1,4 @@
-// Resets: who gets one, what one does, and the half-open figures of RFC 9293 3.5.1.
+// Resets: when one is sent, its effect, and the half-open figures of RFC 9293 3.5.1.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/test_kit.hpp"
@@ -17,13 +17,13 @@ std::uint32_t next_of(State state) {
 
 //= rfc9293#3.10.7.1
 //= type=test
-//# 9293:P-CLOSED-SEG <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>, SYN and FIN counted
+//# 9293:P-CLOSED-SEG <SEQ=0><ACK=SEG.SEQ+SEG.LEN><CTL=RST,ACK>, counting SYN and FIN
 //= rfc9293#3.4
 //= type=test
-//# 9293:P-SEGLEN the length of a segment is its data, SYN and FIN
+//# 9293:P-SEGLEN the length of a segment counts data, SYN and FIN
 //= rfc9293#3.5.2
 //= type=test
-//# 9293:P-RST-SEQ where it takes its numbers from
+//# 9293:P-RST-SEQ the source of its numbers
 TEST(Reset, InClosedWithoutAck) {
   struct Case {
     Flags flags;
@@ -74,16 +74,16 @@ TEST(Reset, IsNeverAnswered) {
 
 //= rfc9293#3.5
 //= type=test
-//# 9293:P-RST-SYNCSTATES, 9293:MUST-11 each synchronized state aborts, and the user is told
+//# 9293:P-RST-SYNCSTATES, 9293:MUST-11 aborts each synchronized state and notifies the application
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-RST-EST, 9293:P-RST-CLOSING queues are flushed, the record is deleted, reset is told
+//# 9293:P-RST-EST, 9293:P-RST-CLOSING queues flushed, record deleted, reset reported
 //= rfc9293#3.6
 //= type=test
-//# 9293:MUST-12 an abort by the peer is told as one, never as a normal end
+//# 9293:MUST-12 an abort by the peer is reported as such, never as a normal close
 //= rfc9293#3.5.3
 //= type=test
-//# 9293:P-RSTPROC-STATE, 9293:SHLD-2 even if the reset carries data
+//# 9293:P-RSTPROC-STATE, 9293:SHLD-2 even if the reset has data
 TEST(Reset, InEverySynchronizedState) {
   for (State state : synchronized_states) {
     Kit kit;
@@ -102,7 +102,7 @@ TEST(Reset, InEverySynchronizedState) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-RST-EST SENDs and RECEIVEs that are outstanding end with it
+//# 9293:P-RST-EST outstanding SENDs and RECEIVEs end
 TEST(Reset, FlushesBothQueues) {
   Kit kit;
   kit.auto_consume = false;
@@ -118,13 +118,13 @@ TEST(Reset, FlushesBothQueues) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-RST-SYNRCVD back to LISTEN without a word; nothing is sent again
+//# 9293:P-RST-SYNRCVD silently back to LISTEN; nothing is retransmitted
 //= rfc9293#3.3.2
 //= type=test
-//# 9293:P-FIG5-NOTE1 as the open was passive
+//# 9293:P-FIG5-NOTE1 because the open was passive
 //= rfc9293#3.5
 //= type=test
-//# 9293:P-OLDDUP-SYN figure 8 seen from the listener, which then serves the real call
+//# 9293:P-OLDDUP-SYN figure 8 from the listener's side, which then accepts the real open
 TEST(Reset, InSynReceivedAfterAPassiveOpen) {
   Kit kit;
   kit.socket_in(State::syn_received);
@@ -144,7 +144,7 @@ TEST(Reset, InSynReceivedAfterAPassiveOpen) {
 //# 9293:P-RST-SYNRCVD refused after an active open
 //= rfc9293#3.5
 //= type=test
-//# 9293:MUST-11 SYN-RECEIVED knows where it came from
+//# 9293:MUST-11 SYN-RECEIVED depends on the state before it
 TEST(Reset, InSynReceivedAfterAnActiveOpen) {
   Kit kit;
   kit.socket_in(State::syn_sent);
@@ -157,7 +157,7 @@ TEST(Reset, InSynReceivedAfterAnActiveOpen) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-SYN-SYNRCVD an in-window SYN: the listener forgets the attempt, an active open stays
+//# 9293:P-SYN-SYNRCVD an in-window SYN: a passive open is discarded, an active open stays
 TEST(Reset, AnInWindowSynInSynReceived) {
   Kit passive;
   passive.socket_in(State::syn_received);
@@ -177,7 +177,7 @@ TEST(Reset, AnInWindowSynInSynReceived) {
 
 //= rfc9293#3.5.2
 //= type=test
-//# 9293:P-RST-GRP2 a bad ACK draws a reset and the state stays
+//# 9293:P-RST-GRP2 an unacceptable ACK causes a reset and the state stays
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-SYNRCVD-ACK <SEQ=SEG.ACK><CTL=RST>
@@ -197,25 +197,25 @@ TEST(Reset, ABadAckInSynReceived) {
 
 //= rfc9293#3.5.1
 //= type=test
-//# 9293:P-HALFOPEN figure 9, the side that knows nothing of the crash
+//# 9293:P-HALFOPEN figure 9, the side that does not know of the crash
 TEST(Reset, Figure9FromTheSideThatStillBelieves) {
   Kit kit;
   kit.socket_in(State::established);
-  // The peer has crashed and calls again, with a number outside the window.
+  // The peer has crashed and connects again, with a number outside the window.
   kit.deliver({.flags = flag::syn, .seq = 0x4000'0000, .mss = 1460});
   EXPECT_EQ(kit.sent(), "A 1(0) ack 1");
   EXPECT_EQ(kit.state(), State::established);
-  // Its reset takes its number from our ACK.
+  // Its reset uses the number in our ACK.
   kit.deliver({.flags = flag::rst, .seq = 1});
   EXPECT_TRUE(kit.notified(EventKind::closed, Cause::reset));
-  // Its SYN comes again, and the listener takes it.
+  // Its SYN is retransmitted, and the listener accepts it.
   kit.deliver({.flags = flag::syn, .seq = 0x4000'0000, .mss = 1460});
   EXPECT_EQ(kit.state(), State::syn_received);
 }
 
 //= rfc9293#3.5.1
 //= type=test
-//# 9293:P-HALFOPEN-DATA figure 10, the sender of the data: the reset ends it
+//# 9293:P-HALFOPEN-DATA figure 10, the sender of the data: the reset ends the connection
 TEST(Reset, Figure10FromTheSender) {
   Kit kit;
   kit.socket_in(State::established);
@@ -242,7 +242,7 @@ TEST(Reset, Figure11) {
 
 //= rfc9293#3.5.2
 //= type=test
-//# 9293:P-RST-WHEN what is merely old draws an ACK, never a reset
+//# 9293:P-RST-WHEN an old segment causes an ACK, never a reset
 TEST(Reset, IsNotSentForWhatIsMerelyOld) {
   Kit kit;
   kit.socket_in(State::established);
@@ -258,10 +258,10 @@ TEST(Reset, IsNotSentForWhatIsMerelyOld) {
 
 //= rfc9293#3.4
 //= type=test
-//# 9293:MUST-66 resets are taken at a zero window
+//# 9293:MUST-66 resets are accepted at a zero window
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-ZEROWND-ACCEPT in sequence only
+//# 9293:P-ZEROWND-ACCEPT only in sequence
 TEST(Reset, AtAZeroWindow) {
   Config config = kit_config();
   config.tcp.receive_buffer = Bytes{4};
@@ -279,7 +279,7 @@ TEST(Reset, AtAZeroWindow) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-SYN-793, 9293:P-SYN-OUTWIN by RFC 793 an in-window SYN ends both sides
+//# 9293:P-SYN-793, 9293:P-SYN-OUTWIN RFC 793: an in-window SYN ends both sides
 TEST(Reset, ASynByRfc793) {
   Config config = kit_config();
   config.tcp.reset_policy = tcp::ResetPolicy::rfc793;

@@ -1,4 +1,4 @@
-// TIME-WAIT: how long, what restarts it, what reopens it, what ends it.
+// TIME-WAIT: its duration, and what restarts, reopens and ends it.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/test_kit.hpp"
@@ -8,13 +8,13 @@ namespace {
 
 //= rfc9293#3.6.1
 //= type=test
-//# 9293:MUST-13 to the nanosecond
+//# 9293:MUST-13 exact to the nanosecond
 //= rfc9293#3.10.8
 //= type=test
 //# 9293:P-TW-TIMEOUT then the record is deleted
 //= rfc9293#3.4.2
 //= type=test
-//# 9293:P-MSL twice two minutes
+//# 9293:P-MSL two times two minutes
 TEST(TimeWait, TwiceTheMsl) {
   Kit kit;
   kit.socket_in(State::time_wait);
@@ -28,7 +28,7 @@ TEST(TimeWait, TwiceTheMsl) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-TIMEWAIT-ACK, 9293:P-FIN-TW the FIN that comes again is acknowledged and restarts 2 MSL
+//# 9293:P-TIMEWAIT-ACK, 9293:P-FIN-TW a retransmitted FIN is acknowledged and restarts 2 MSL
 TEST(TimeWait, RestartedByTheFin) {
   Kit kit;
   kit.socket_in(State::time_wait);
@@ -76,7 +76,7 @@ TEST(TimeWait, IgnoresDataAndUrgency) {
 
 //= rfc9293#3.5.2
 //= type=test
-//# 9293:P-RST-GRP3 a bad number or a bad ACK draws an ACK here as well
+//# 9293:P-RST-GRP3 a wrong number or an unacceptable ACK causes an ACK here as well
 TEST(TimeWait, AnswersWhatIsUnacceptable) {
   Kit kit;
   kit.socket_in(State::time_wait);
@@ -92,7 +92,7 @@ TEST(TimeWait, AnswersWhatIsUnacceptable) {
 
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-RST-CLOSING a reset that counts ends it, if Config lets it
+//# 9293:P-RST-CLOSING a valid reset ends it if Config permits
 TEST(TimeWait, Reset) {
   Kit kit;
   kit.socket_in(State::time_wait);
@@ -111,11 +111,11 @@ TEST(TimeWait, Reset) {
   EXPECT_EQ(stays.state(), State::time_wait);
 }
 
-// A stamp counts if its segment lies in the window. One that was forged from outside would make all
-// that the peer says next look old, its next SYN before all.
+// A timestamp counts only if its segment is in the window: a forged one would make all later
+// segments of the peer look old, in particular its next SYN.
 //= rfc7323#5.3
 //= type=test
-//# 7323:TS-45, 7323:TS-46 what is not acceptable tells nothing of the peer's clock
+//# 7323:TS-45, 7323:TS-46 an unacceptable segment does not update TS.Recent
 TEST(TimeWait, HearsNoStampFromOutsideOfTheWindow) {
   for (bool const outside : {true, false}) {
     Kit kit(bare_config());
@@ -130,10 +130,10 @@ TEST(TimeWait, HearsNoStampFromOutsideOfTheWindow) {
   }
 }
 
-// Nor does it count beside an ACK of what was never sent, as in any other state.
+// Nor does it count with an ACK of data never sent, as in any other state.
 //= rfc7323#5.3
 //= type=test
-//# 7323:TS-46 who does not know what was sent tells nothing of the peer's clock
+//# 7323:TS-46 without a valid ACK TS.Recent is not updated
 TEST(TimeWait, HearsNoStampBesideAForgedAck) {
   for (Flags const flags : {flag::ack, flag::psh}) {
     Kit kit(bare_config());
@@ -150,14 +150,14 @@ TEST(TimeWait, HearsNoStampBesideAForgedAck) {
 
 //= rfc9293#3.6.1
 //= type=test
-//# 9293:MAY-2, 9293:P-TW-REUSE-ISN a later SYN reopens; our new ISN lies beyond the old SND.NXT
+//# 9293:MAY-2, 9293:P-TW-REUSE-ISN a later SYN reopens it; our new ISN is above the old SND.NXT
 TEST(TimeWait, ReopenedByALaterSyn) {
   Config config = kit_config();
   config.tcp.send_buffer = Bytes{1u << 22};
   config.tcp.blocks_max = Count{4096};
   Kit kit(config);
   kit.accept_connection(1460, 65535);
-  // Sends so much, so fast, that the clock of the ISNs falls behind SND.NXT.
+  // Sends so much and so fast that the ISN clock falls behind SND.NXT.
   std::string const data(1'000'000, 'x');
   ASSERT_EQ(kit.stack.write(kit.id, Kit::bytes_of(data)).bytes.count, data.size());
   ASSERT_EQ(kit.stack.finish(kit.id), Refusal::none);
@@ -172,7 +172,7 @@ TEST(TimeWait, ReopenedByALaterSyn) {
   ASSERT_EQ(kit.state(), State::time_wait);
   static_cast<void>(kit.take());
   Sequence const old_nxt = kit.device_iss + Bytes{1'000'002};
-  // The number at RCV.NXT was never used, but the RFC asks for one beyond it.
+  // RCV.NXT was never used, but the RFC requires a number above it.
   kit.deliver({.flags = flag::syn, .seq = 2, .mss = 1460});
   EXPECT_EQ(kit.state(), State::time_wait);
   static_cast<void>(kit.take());
@@ -218,7 +218,7 @@ TEST(TimeWait, NotReopenedWhereConfigOrNobodyWantsIt) {
 
 //= rfc9293#3.6.1
 //= type=test
-//# 9293:P-TW-REUSE-DUP the SYN was an old duplicate: TIME-WAIT again, until its own time
+//# 9293:P-TW-REUSE-DUP the SYN was an old duplicate: back to TIME-WAIT for its remaining time
 TEST(TimeWait, ComesBackAfterAnOldDuplicateSyn) {
   Kit kit;
   kit.socket_in(State::time_wait);
@@ -235,7 +235,7 @@ TEST(TimeWait, ComesBackAfterAnOldDuplicateSyn) {
   EXPECT_EQ(kit.state(), State::closed);
 }
 
-// The SYN-ACK goes unanswered for longer than TIME-WAIT had left: it comes back and ends at once.
+// The SYN-ACK is unanswered for longer than the remaining TIME-WAIT: it resumes and ends at once.
 TEST(TimeWait, ComesBackTooLateToStay) {
   Kit kit;
   kit.socket_in(State::time_wait);
@@ -261,7 +261,7 @@ TEST(TimeWait, ComesBackIfThereIsNoRoomForTheNewConnection) {
   EXPECT_EQ(kit.state(), State::time_wait);
 }
 
-// Bounded: the oldest record gives way, and is counted.
+// Bounded: the oldest record is evicted and counted.
 TEST(TimeWait, TheOldestGivesWay) {
   Config config = kit_config();
   config.tcp.time_wait_max = Count{1};
@@ -280,7 +280,7 @@ TEST(TimeWait, TheOldestGivesWay) {
   EXPECT_EQ(kit.stack.statistics().tcp.time_wait_evicted, 1u);
 }
 
-// What the application has not read when TIME-WAIT begins stays readable, and `closed` waits.
+// Data unread when TIME-WAIT begins stays readable, and `closed` waits.
 TEST(TimeWait, UnreadDataOutlivesTheConnection) {
   Kit kit;
   kit.auto_consume = false;

@@ -1,4 +1,4 @@
-// RFC 5482: the user timeout that is told to the peer, and what is adopted from it.
+// RFC 5482: the user timeout that we advertise, and what we adopt from the peer.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -24,7 +24,7 @@ wire::Options timeout_of(std::uint16_t value) {
   return options;
 }
 
-// ESTABLISHED; the peer's SYN told nothing.
+// ESTABLISHED; the peer's SYN had no option.
 void open(Kit& kit) {
   kit.listen();
   kit.deliver({.flags = flag::syn, .mss = 1000});
@@ -42,7 +42,7 @@ std::uint64_t timeout_after(const Config& config, std::uint16_t value) {
 
 //= rfc5482#3.3
 //= type=test
-//# 5482:UTO-8 15 bits of seconds, or of minutes with the bit before them
+//# 5482:UTO-8 15 bits of seconds, or of minutes if the top bit is set
 //= rfc5482#3.4
 //= type=test
 //# 5482:UTO-9 zero is never written
@@ -60,10 +60,10 @@ TEST(UserTimeout, OnTheWire) {
 
 //= rfc5482#3
 //= type=test
-//# 5482:UTO-11 on SYNs, on the first segment that is none, and where a new timeout begins
+//# 5482:UTO-11 on SYNs, on the first segment that is not a SYN, and when a new timeout starts
 //= rfc5482#3.2
 //= type=test
-//# 5482:UTO-12 once each: nothing waits for an answer to it
+//# 5482:UTO-12 once each: nothing waits for an answer
 TEST(UserTimeout, IsToldWhereItBegins) {
   Kit kit(timeout_config());
   kit.connect();
@@ -77,7 +77,7 @@ TEST(UserTimeout, IsToldWhereItBegins) {
   EXPECT_FALSE(kit.take().at(0).options.has_user_timeout);
   ASSERT_EQ(kit.stack.set(kit.id, {SettingKind::user_timeout_ms, 50'000}), Refusal::none);
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 5});
-  // A full segment has no room for it; the next one does.
+  // A full segment has no space for it; the next one does.
   kit.write(std::string(1010, 'x'));
   auto const out = kit.take();
   ASSERT_EQ(out.size(), 1u);
@@ -111,7 +111,7 @@ TEST(UserTimeout, IsAdoptedWithinItsLimits) {
 
 //= rfc5482#3.1
 //= type=test
-//# 5482:UTO-7 the lower limit is larger than the current RTO
+//# 5482:UTO-7 the lower limit is above the current RTO
 TEST(UserTimeout, IsLongerThanTheRetransmissionTimeout) {
   Config config = timeout_config();
   config.tcp.user_timeout_advertised = Duration::seconds(1);
@@ -130,7 +130,7 @@ TEST(UserTimeout, IsLongerThanTheRetransmissionTimeout) {
 //# 5482:UTO-9 zero is ignored, in seconds and in minutes
 //= rfc5482#3
 //= type=test
-//# 5482:UTO-1 all of it is ignored where the feature is off, and the segment lives
+//# 5482:UTO-1 ignored if the feature is off, and the segment is accepted
 TEST(UserTimeout, IsIgnoredWhereItMustBe) {
   EXPECT_EQ(timeout_after(timeout_config(), 0), 300u);
   EXPECT_EQ(timeout_after(timeout_config(), 0x8000), 300u);
@@ -148,7 +148,7 @@ TEST(UserTimeout, IsIgnoredWhereItMustBe) {
 
 //= rfc5482#3
 //= type=test
-//# 5482:UTO-3 set by the application, CHANGEABLE is false
+//# 5482:UTO-3 if set by the application, CHANGEABLE is false
 //= rfc5482#3.1
 //= type=test
 //# 5482:UTO-4 and no option changes it
@@ -162,14 +162,14 @@ TEST(UserTimeout, OfTheApplicationStands) {
 
 //= rfc5482#3.3
 //= type=test
-//# 5482:UTO-10 a SYN's is adopted once the handshake is over
+//# 5482:UTO-10 the option of a SYN is adopted when the handshake is complete
 TEST(UserTimeout, OfASynWaitsForTheHandshake) {
   Config config = timeout_config();
   config.tcp.syn_timeout = Duration::seconds(20);
   Kit kit(config);
   kit.listen();
   kit.deliver({.flags = flag::syn, .mss = 1000, .options = timeout_of(1000)});
-  // SYN-RECEIVED ends after its own timeout, whatever the option says.
+  // SYN-RECEIVED ends after its own timeout, whatever the option.
   kit.advance(Duration::seconds(20));
   EXPECT_EQ(kit.state(), State::closed);
   Kit other(config);
@@ -179,7 +179,7 @@ TEST(UserTimeout, OfASynWaitsForTheHandshake) {
   EXPECT_EQ(other.info().user_timeout, Duration::seconds(1000));
 }
 
-// What was adopted is what ends the connection.
+// The adopted timeout ends the connection.
 TEST(UserTimeout, IsTheOneThatEndsTheConnection) {
   Kit kit(timeout_config());
   open(kit);
@@ -194,7 +194,7 @@ TEST(UserTimeout, IsTheOneThatEndsTheConnection) {
 
 //= rfc5482#4.2
 //= type=test
-//# 5482:UTO-13 keep-alives wait longer than the timeout that was adopted
+//# 5482:UTO-13 keep-alives wait longer than the adopted timeout
 TEST(UserTimeout, IsShorterThanTheKeepAliveInterval) {
   Config config = timeout_config();
   config.tcp.keepalive = true;

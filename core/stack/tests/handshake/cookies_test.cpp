@@ -1,4 +1,4 @@
-// SYN cookies: who gets in when the backlog is full, and what an ACK must prove.
+// SYN cookies: which clients succeed when the backlog is full, and what an ACK must prove.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/six_kit.hpp"
@@ -24,7 +24,7 @@ ListenerId listen(Kit& kit, Backlog backlog) {
   return listener;
 }
 
-// SYNs of hosts that will never answer, a turn for each.
+// SYNs from hosts that will never answer, one per turn.
 void flood(Kit& kit, std::uint32_t count) {
   IpAddress const honest = kit.peer;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -44,10 +44,10 @@ std::uint32_t connections(Kit& kit) {
 
 //= rfc4987#3.7
 //= type=test
-//# 4987:SYN-6 records up to the backlog, cookies beyond
+//# 4987:SYN-6 records up to the backlog, cookies beyond it
 //= rfc4987#3.2
 //= type=test
-//# 4987:SYN-1 the backlog bounds the records of a flood
+//# 4987:SYN-1 the backlog limits the records of a flood
 TEST(Cookies, LetAHonestClientInUnderAFlood) {
   for (SynCookies mode : {SynCookies::off, SynCookies::on, SynCookies::always}) {
     Kit kit(cookie_config(mode));
@@ -79,7 +79,7 @@ TEST(Cookies, LetAHonestClientInUnderAFlood) {
 
 //= rfc4987#3.6
 //= type=test
-//# 4987:SYN-5 the largest MSS of the table that the SYN allows
+//# 4987:SYN-5 the largest MSS of the table up to the SYN's
 TEST(Cookies, RememberTheMss) {
   struct Case {
     std::uint16_t named;
@@ -108,13 +108,13 @@ TEST(Cookies, RememberTheMss) {
 
 //= rfc4987#3.6
 //= type=test
-//# 4987:SYN-5 the ACK proves tuple and time: what does not is left alone, or reset
+//# 4987:SYN-5 the ACK proves tuple and time; others are dropped or reset
 TEST(Cookies, ProveWhoAnswers) {
   Kit kit(cookie_config(SynCookies::always));
   kit.listen();
   kit.deliver({.flags = flag::syn, .mss = 1460});
   static_cast<void>(kit.take());
-  // The clock of the number fits, the rest does not: this may be data that ran ahead of the ACK.
+  // The clock in the number is valid, the hash is not: this may be data before the ACK.
   EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 2, .ack = 1}), Drop::tcp_cookie_unproven);
   EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 1, .ack = 100}), Drop::tcp_cookie_unproven);
   EXPECT_EQ(kit.sent(), "");
@@ -122,7 +122,7 @@ TEST(Cookies, ProveWhoAnswers) {
   EXPECT_EQ(kit.fate_of({.flags = flag::syn | flag::ack, .seq = 1, .ack = 1}),
             Drop::tcp_listen_ack);
   static_cast<void>(kit.take());
-  // Of another host it proves nothing.
+  // From another host it is invalid.
   kit.peer = IpAddress::v4(10, 0, 0, 3);
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
   EXPECT_EQ(connections(kit), 0u);
@@ -133,7 +133,7 @@ TEST(Cookies, ProveWhoAnswers) {
 
 //= rfc4987#3.6
 //= type=test
-//# 4987:SYN-5 a cookie is good for its tick and the next one
+//# 4987:SYN-5 a cookie is valid for its tick and the next one
 TEST(Cookies, GrowOld) {
   std::uint64_t const tick = tcp::cookie_tick.ns;
   for (bool const late : {false, true}) {
@@ -149,7 +149,7 @@ TEST(Cookies, GrowOld) {
   }
 }
 
-// Without a cookie on its way every ACK is reset, as ever.
+// If no cookie is outstanding every ACK is reset, as usual.
 TEST(Cookies, OnlyWhereSomeWereSent) {
   Kit kit(cookie_config(SynCookies::on));
   kit.listen();
@@ -158,7 +158,7 @@ TEST(Cookies, OnlyWhereSomeWereSent) {
   }
 }
 
-// Data that came ahead of the ACK draws no reset, which would end what stands for the peer.
+// Data before the ACK causes no reset, which would end a connection established for the peer.
 TEST(Cookies, DataAheadOfTheAckWaitsForItsRetransmission) {
   Kit kit(cookie_config(SynCookies::always));
   kit.listen();
@@ -171,8 +171,8 @@ TEST(Cookies, DataAheadOfTheAckWaitsForItsRetransmission) {
   EXPECT_EQ(kit.state(), State::close_wait);
 }
 
-// The accept backlog is full: SYNs wait, and so do ACKs of cookies; nobody is reset, and the
-// client's next segment finds room.
+// The accept backlog is full: SYNs and ACKs of cookies are dropped without a reset, and the
+// client's next segment succeeds.
 TEST(Cookies, AFullAcceptBacklogDropsAndAnswersLater) {
   Kit kit(cookie_config(SynCookies::always));
   ListenerId const listener = listen(kit, {Count{1}, Count{0}});
@@ -201,7 +201,7 @@ TEST(Cookies, AFullAcceptBacklogDropsAndAnswersLater) {
   EXPECT_EQ(kit.received, "later");
 }
 
-// Pools that are full are as a full backlog: the ACK, too, waits for room.
+// Full pools act like a full backlog: the ACK, too, has to wait.
 TEST(Cookies, PoolsAreFull) {
   Config config = cookie_config(SynCookies::on);
   config.tcp.connections_max = Count{1};
@@ -219,10 +219,10 @@ TEST(Cookies, PoolsAreFull) {
   EXPECT_EQ(kit.received, "now");
 }
 
-// What would reopen a TIME-WAIT takes a record: its number must lie beyond the old ones.
+// A SYN that would reopen a TIME-WAIT gets a record: its ISN must be above the old numbers.
 //= rfc9293#3.6.1
 //= type=test
-//# 9293:P-TW-REUSE-ISN cookies or not
+//# 9293:P-TW-REUSE-ISN with or without cookies
 TEST(Cookies, NotForWhatReopensTimeWait) {
   Kit kit(cookie_config(SynCookies::always));
   listen(kit, {});
@@ -239,8 +239,8 @@ TEST(Cookies, NotForWhatReopensTimeWait) {
   EXPECT_TRUE(kit.device_iss.after(last));
 }
 
-// What opened a connection does not open it again once that is closed: neither late, nor twice, and
-// not even data that its application has taken.
+// A segment that opened a connection does not open another after that is closed: neither late, nor
+// repeated, nor with data that the application has already read.
 TEST(Cookies, OpenOnlyOnce) {
   for (bool const in_order : {false, true}) {
     Config config = cookie_config(SynCookies::always);
@@ -264,14 +264,14 @@ TEST(Cookies, OpenOnlyOnce) {
     kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "pay"});
     EXPECT_EQ(kit.received, "pay");
     EXPECT_EQ(kit.stack.state_of(kit.tuple()), State::listen);
-    // The same client may come again.
+    // The same client may connect again.
     kit.deliver({.flags = flag::syn, .seq = 5000, .mss = 1460});
     kit.deliver({.flags = flag::ack, .seq = 5001, .ack = 1});
     EXPECT_EQ(kit.state(), State::established);
   }
 }
 
-// Room for one cookie that was spent.
+// Space for one used cookie.
 Config one_spent_config() {
   Config config = bare_config();
   config.tcp.syn_cookies = SynCookies::always;
@@ -279,10 +279,10 @@ Config one_spent_config() {
   return config;
 }
 
-// Whoever opens and resets connections by cookies takes nothing from those whose cookie is out.
+// A client that opens and resets connections by cookies does not invalidate cookies of others.
 //= rfc4987#3.6
 //= type=test
-//# 4987:SYN-5 an honest ACK opens its connection, however many cookies were spent meanwhile
+//# 4987:SYN-5 an honest ACK opens its connection, however many cookies were used meanwhile
 TEST(Cookies, StayGoodHoweverManyOthersAreSpent) {
   Kit kit(one_spent_config());
   kit.listen();
@@ -304,8 +304,8 @@ TEST(Cookies, StayGoodHoweverManyOthersAreSpent) {
   EXPECT_EQ(kit.received, "ask");
 }
 
-// An ACK that comes again once its cookie is forgotten opens one connection, and no more until it
-// is forgotten again.
+// A repeated ACK of a forgotten cookie opens one connection, and no more until it is forgotten
+// again.
 TEST(Cookies, AnAckThatComesAgainOpensOneConnectionAtWorst) {
   Kit kit(one_spent_config());
   kit.listen();
@@ -336,7 +336,7 @@ TEST(Cookies, AnAckThatComesAgainOpensOneConnectionAtWorst) {
   }
 }
 
-// What else the peer says of a connection that is gone draws a reset, as ever: it must not wait.
+// Other segments of a connection that is gone cause a reset as usual: they must not wait.
 TEST(Cookies, WhatComesOfAConnectionThatIsGoneIsReset) {
   Kit kit(one_spent_config());
   kit.listen();
@@ -348,7 +348,7 @@ TEST(Cookies, WhatComesOfAConnectionThatIsGoneIsReset) {
   EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 4, .ack = 1, .data = "more"}),
             Drop::tcp_closed);
   EXPECT_EQ(kit.sent(), "R 1(0)");
-  // From its next SYN on, data may run ahead of the ACK that proves the new cookie.
+  // After its next SYN, data may again precede the ACK of the new cookie.
   kit.deliver({.flags = flag::syn, .seq = 9000, .mss = 1460});
   static_cast<void>(kit.take());
   EXPECT_EQ(kit.fate_of({.flags = flag::ack, .seq = 9004, .ack = 1, .data = "more"}),
@@ -358,7 +358,7 @@ TEST(Cookies, WhatComesOfAConnectionThatIsGoneIsReset) {
   EXPECT_EQ(kit.state(), State::established);
 }
 
-// A stack that is copied in between takes the ACK as the first one would have.
+// A restored copy of the stack accepts the ACK as the original would.
 TEST(Cookies, AreInTheSnapshot) {
   Kit kit(cookie_config(SynCookies::always));
   kit.listen();
@@ -374,7 +374,7 @@ TEST(Cookies, AreInTheSnapshot) {
   EXPECT_EQ(other.state(), State::established);
 }
 
-// A cookie is made of both addresses, of either family; without an MSS of the peer 1220 is meant.
+// A cookie covers both addresses, of either family; without the peer's MSS 1220 is assumed.
 TEST(Cookies, SpeakIpv6) {
   for (bool const named : {true, false}) {
     Config config = six_config();

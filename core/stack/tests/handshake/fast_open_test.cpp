@@ -1,4 +1,4 @@
-// Fast Open (RFC 7413), both ways: cookies, data on SYNs, limits, and the way back to a plain SYN.
+// Fast Open (RFC 7413), both sides: cookies, data on SYNs, limits, and fallback to a plain SYN.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -27,7 +27,7 @@ wire::Options cookie_in(const Out& out) {
   return options;
 }
 
-// A server, and the peers that call it.
+// A server and its clients.
 class FastServer : public Kit {
  public:
   explicit FastServer(const Config& config = fast_config(), Count limit = Count{8}) : Kit(config) {
@@ -36,14 +36,14 @@ class FastServer : public Kit {
     EXPECT_EQ(stack.listen(local, Backlog{.fast_open = limit}, listener), Refusal::none);
   }
 
-  // The cookie of this peer, asked for and paid by a reset.
+  // The cookie for this peer, requested by a SYN that a reset then ends.
   wire::Options ask() {
     deliver({.flags = flag::syn, .mss = 1000, .options = request()});
     Out const answer = take().at(0);
     deliver({.flags = flag::rst, .seq = 1});
     return cookie_in(answer);
   }
-  // A SYN with data, from another port of the peer if one is named.
+  // A SYN with data, from the given port of the peer.
   void call(const wire::Options& cookie, const std::string& data, std::uint16_t port = peer_port) {
     wire::Segment s;
     s.source = {port};
@@ -82,7 +82,7 @@ TEST(FastOpenServer, GivesEachAddressItsCookie) {
 
 //= rfc7413#4.2.2
 //= type=test
-//# 7413:TFO-13 the data is told of and acknowledged with the SYN
+//# 7413:TFO-13 the data is reported and acknowledged with the SYN
 TEST(FastOpenServer, TakesDataOfTheSyn) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
@@ -106,7 +106,7 @@ TEST(FastOpenServer, TakesDataOfTheSyn) {
 
 //= rfc7413#4.2.2
 //= type=test
-//# 7413:TFO-16 before the last ACK no more than an initial window
+//# 7413:TFO-16 before the last ACK at most an initial window
 TEST(FastOpenServer, AnswersBeforeTheThirdSegment) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
@@ -118,7 +118,7 @@ TEST(FastOpenServer, AnswersBeforeTheThirdSegment) {
   };
   kit.call(cookie, "question");
   EXPECT_EQ(kit.state(), State::syn_received);
-  // The SYN and three of four segments: the window counts the SYN.
+  // The SYN and three of four segments: the window includes the SYN.
   EXPECT_EQ(kit.sent(), "SA 0(0) ack 9; A 1(1000) ack 9; A 1001(1000) ack 9; A 2001(1000) ack 9");
   kit.deliver({.flags = flag::ack, .seq = 9, .ack = 1001});
   EXPECT_EQ(kit.state(), State::established);
@@ -128,8 +128,8 @@ TEST(FastOpenServer, AnswersBeforeTheThirdSegment) {
   EXPECT_EQ(kit.sent(), "A 1001(1000) ack 9");
 }
 
-// The ACK that ends the handshake may cover early data: the controller begins behind it, and no
-// mark is left of what it was not told.
+// The ACK that completes the handshake may cover early data: the controller starts after it, and no
+// mark of earlier data remains.
 TEST(FastOpenServer, LeavesNoMarksOfEarlyData) {
   Config config = fast_config();
   config.tcp.rate_samples = true;
@@ -147,7 +147,7 @@ TEST(FastOpenServer, LeavesNoMarksOfEarlyData) {
   kit.stack.check_invariants();
 }
 
-// A short answer leaves although the SYN-ACK is out (no Nagle), and a close waits.
+// A short response is sent although the SYN-ACK is in flight (no Nagle), and a close waits.
 TEST(FastOpenServer, FinishesAfterTheHandshake) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
@@ -166,7 +166,7 @@ TEST(FastOpenServer, FinishesAfterTheHandshake) {
 
 //= rfc7413#4.2.2
 //= type=test
-//# 7413:TFO-14 the SYN alone is acknowledged, and the data is dropped
+//# 7413:TFO-14 only the SYN is acknowledged, and the data is dropped
 TEST(FastOpenServer, BelievesNoForgedCookie) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
@@ -179,7 +179,7 @@ TEST(FastOpenServer, BelievesNoForgedCookie) {
     kit.call(bad, "question");
     Out const answer = kit.take().at(0);
     EXPECT_EQ(line(answer), "SA 0(0) ack 1");
-    EXPECT_EQ(cookie_in(answer), cookie);  // here is a good one
+    EXPECT_EQ(cookie_in(answer), cookie);  // the answer has a valid one
     EXPECT_FALSE(kit.notified(EventKind::accepted));
     kit.deliver({.flags = flag::rst, .seq = 1});
   }
@@ -188,7 +188,7 @@ TEST(FastOpenServer, BelievesNoForgedCookie) {
   kit.call(forged, "question");
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1, .data = "Question"});
   EXPECT_EQ(kit.received, "Question");
-  // That of another address is as bad.
+  // A cookie of another address is invalid, too.
   kit.peer = IpAddress::v4(10, 0, 0, 3);
   kit.take();
   kit.call(cookie, "question");
@@ -197,11 +197,11 @@ TEST(FastOpenServer, BelievesNoForgedCookie) {
 
 //= rfc7413#4.1.2
 //= type=test
-//# 7413:TFO-4 a cookie expires: good for one to two steps of time
+//# 7413:TFO-4 a cookie expires: valid for one to two time steps
 TEST(FastOpenServer, LetsCookiesExpire) {
   Config config = fast_config();
   config.tcp.fast_open_rotation = Duration::seconds(100);
-  FastServer kit(config);  // at 1000 s: a step begins
+  FastServer kit(config);  // at 1000 s a step begins
   wire::Options const cookie = kit.ask();
   kit.advance(Duration::seconds(100));
   kit.call(cookie, "question");
@@ -217,10 +217,10 @@ TEST(FastOpenServer, LetsCookiesExpire) {
 
 //= rfc7413#4.2
 //= type=test
-//# 7413:TFO-2 off unless turned on: the option is not looked at
+//# 7413:TFO-2 off by default: the option is ignored
 //= rfc7413#6.1
 //= type=test
-//# 7413:TFO-20 nothing is opened fast that the application has not asked for
+//# 7413:TFO-20 no connection opens fast unless the application asked for it
 TEST(FastOpenServer, IsOffUnlessAskedFor) {
   FastServer on;
   wire::Options const cookie = on.ask();
@@ -231,7 +231,7 @@ TEST(FastOpenServer, IsOffUnlessAskedFor) {
   EXPECT_EQ(line(answer), "SA 0(0) ack 1");
   EXPECT_FALSE(answer.options.has_fast_open);
   EXPECT_FALSE(off.notified(EventKind::accepted));
-  // Data of a SYN waits for the handshake, as it did before Fast Open.
+  // Data on a SYN waits for the handshake, as without Fast Open.
   off.deliver({.flags = flag::ack, .seq = 9, .ack = 1});
   EXPECT_EQ(off.received, "question");
   Kit never(flow_config());
@@ -248,7 +248,7 @@ TEST(FastOpenServer, IsOffUnlessAskedFor) {
 
 //= rfc7413#4.2
 //= type=test
-//# 7413:TFO-9 beyond the limit of pending ones none is opened fast
+//# 7413:TFO-9 above the limit of pending ones no SYN opens fast
 TEST(FastOpenServer, HoldsAFloodWithGoodCookiesToItsLimit) {
   FastServer kit(fast_config(), Count{3});
   wire::Options const cookie = kit.ask();
@@ -257,12 +257,12 @@ TEST(FastOpenServer, HoldsAFloodWithGoodCookiesToItsLimit) {
   }
   EXPECT_EQ(kit.taken(), 3u);
   EXPECT_EQ(kit.refused(), 37u);
-  // The rest are attempts like any other: within the backlog, and without data.
+  // The others are normal opens: within the backlog, and without data.
   auto const out = kit.take();
   ASSERT_EQ(out.size(), 40u);
   EXPECT_EQ(line(out[2]), "SA 0(0) ack 9");
   EXPECT_EQ(line(out[3]), "SA 0(0) ack 1");
-  // One handshake is over: there is room for one more.
+  // One handshake completes: there is space for one more.
   wire::Segment ack;
   ack.source = {6000};
   ack.destination = {Kit::device_port};
@@ -277,7 +277,7 @@ TEST(FastOpenServer, HoldsAFloodWithGoodCookiesToItsLimit) {
   EXPECT_EQ(kit.taken(), 4u);
 }
 
-// RFC 7413 5.1: resets, of a host whose cookie was stolen, make no room for the next SYN.
+// RFC 7413 5.1: resets from a host whose cookie was stolen make no space for the next SYN.
 TEST(FastOpenServer, CountsWhatWasReset) {
   FastServer kit(fast_config(), Count{2});
   wire::Options const cookie = kit.ask();
@@ -293,7 +293,7 @@ TEST(FastOpenServer, CountsWhatWasReset) {
   EXPECT_EQ(kit.taken(), 3u);
 }
 
-// Data that a reset carries is nobody's.
+// Data in a reset is ignored.
 TEST(FastOpenServer, TakesNoDataOfAReset) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
@@ -310,10 +310,10 @@ TEST(FastOpenServer, TakesNoDataOfAReset) {
 
 //= rfc7413#4.2.2
 //= type=test
-//# 7413:TFO-17 a SYN-ACK that is sent again has neither data nor option
+//# 7413:TFO-17 a retransmitted SYN-ACK has neither data nor option
 //= rfc7413#4.2.1
 //= type=test
-//# 7413:TFO-10 nor a cookie that was asked for
+//# 7413:TFO-10 nor a requested cookie
 TEST(FastOpenServer, RepeatsAPlainSynAck) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
@@ -323,7 +323,7 @@ TEST(FastOpenServer, RepeatsAPlainSynAck) {
   EXPECT_EQ(kit.sent(), "SA 0(0) ack 9; PA 1(6) ack 9");
   kit.advance(Duration::seconds(1));
   EXPECT_EQ(kit.sent(), "SA 0(0) ack 9");
-  // Its ACK leaves the answer to be repeated.
+  // Its ACK does not acknowledge our response, which is retransmitted.
   kit.deliver({.flags = flag::ack, .seq = 9, .ack = 1});
   EXPECT_EQ(kit.sent(), "PA 1(6) ack 9");
   kit.deliver({.flags = flag::ack, .seq = 9, .ack = 7});
@@ -335,8 +335,8 @@ TEST(FastOpenServer, RepeatsAPlainSynAck) {
   EXPECT_FALSE(other.take().at(0).options.has_fast_open);
 }
 
-// What a server pays for a round trip less: a SYN that comes again once its connection is gone is
-// a new one (RFC 7413 2.1), which is why the application has to ask for it.
+// The cost of saving a round trip: a repeated SYN after its connection is gone opens a new one (RFC
+// 7413 2.1), which is why the application has to ask for Fast Open.
 TEST(FastOpenServer, HearsADuplicateOfASynTwice) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
@@ -349,7 +349,7 @@ TEST(FastOpenServer, HearsADuplicateOfASynTwice) {
   EXPECT_EQ(kit.received, "questionquestion");
 }
 
-// A client, and the server that its peer plays.
+// A client, and the server played by its peer.
 class FastClient : public Kit {
  public:
   explicit FastClient(const Config& config = fast_config()) : Kit(config) {}
@@ -378,7 +378,7 @@ class FastClient : public Kit {
     turn();
     take();
   }
-  // A connection that brings a cookie.
+  // A connection that obtains a cookie.
   void learn(std::uint16_t mss = 1000) {
     call("");
     answer(1, cookie(), mss);
@@ -388,13 +388,13 @@ class FastClient : public Kit {
 
 //= rfc7413#4.2.1
 //= type=test
-//# 7413:TFO-1 a cookie is asked for before any data leaves with a SYN
+//# 7413:TFO-1 a cookie is requested before any data is sent with a SYN
 //= rfc7413#4.1.3
 //= type=test
-//# 7413:TFO-5 and kept for this server
+//# 7413:TFO-5 and stored for this server
 //= rfc7413#4.2.2
 //= type=test
-//# 7413:TFO-11 then the SYN carries cookie and data, and SND.NXT covers it
+//# 7413:TFO-11 then the SYN carries cookie and data, and SND.NXT includes it
 TEST(FastOpenClient, AsksFirstAndThenOpensFast) {
   FastClient kit;
   kit.call("question");
@@ -415,7 +415,7 @@ TEST(FastOpenClient, AsksFirstAndThenOpensFast) {
   EXPECT_EQ(kit.sent(), "A 9(0) ack 1");
   EXPECT_TRUE(kit.notified(EventKind::acknowledged));
   kit.part();
-  // Another server is asked for its own.
+  // A cookie for another server is requested separately.
   kit.peer = IpAddress::v4(10, 0, 0, 3);
   kit.call("question");
   EXPECT_EQ(cookie_in(kit.take().at(0)), request());
@@ -423,8 +423,8 @@ TEST(FastOpenClient, AsksFirstAndThenOpensFast) {
 
 //= rfc7413#4.2.2
 //= type=test
-//# 7413:TFO-18 what the SYN-ACK leaves out goes again with the first ACK
-//# 7413:TFO-19 and the cookie that it brings replaces the old one
+//# 7413:TFO-18 data not covered by the SYN-ACK is retransmitted with the first ACK
+//# 7413:TFO-19 and a cookie in it replaces the old one
 TEST(FastOpenClient, SendsRefusedDataWithItsFirstAck) {
   for (bool const selective : {false, true}) {
     Config config = fast_config();
@@ -448,10 +448,10 @@ TEST(FastOpenClient, SendsRefusedDataWithItsFirstAck) {
 
 //= rfc7413#4.2.2
 //= type=test
-//# 7413:TFO-18 what the SYN-ACK leaves out goes again as far as its window lets it
+//# 7413:TFO-18 the part not covered by the SYN-ACK is retransmitted as far as its window permits
 //= rfc7323#2.4
 //= type=test
-//# 7323:TS-38 data of a SYN never lay in a window that has shrunk since
+//# 7323:TS-38 data of a SYN was never in a window that has shrunk since
 TEST(FastOpenClient, SendsRefusedDataWithinTheFirstWindow) {
   for (bool const selective : {false, true}) {
     Config config = fast_config();
@@ -473,11 +473,11 @@ TEST(FastOpenClient, SendsRefusedDataWithinTheFirstWindow) {
 
 //= rfc7413#4.2.2
 //= type=test
-//# 7413:TFO-12 a SYN that is sent again is plain
+//# 7413:TFO-12 a retransmitted SYN is plain
 //= rfc7413#4.1.3.1
 //= type=test
-//# 7413:TFO-7 that nobody answered is remembered
-//# 7413:TFO-8 so that path and port do without for a while
+//# 7413:TFO-7 a missing answer is stored
+//# 7413:TFO-8 so Fast Open is not used for this path and port for a while
 TEST(FastOpenClient, ComesBackToAPlainSyn) {
   FastClient kit;
   kit.learn();
@@ -505,7 +505,7 @@ TEST(FastOpenClient, ComesBackToAPlainSyn) {
 
 //= rfc7413#4.1.3.1
 //= type=test
-//# 7413:TFO-7 data that was not acknowledged, and errors, are remembered, too
+//# 7413:TFO-7 data that was not acknowledged, and errors, are stored, too
 TEST(FastOpenClient, RemembersRefusalsAndErrors) {
   FastClient refused;
   refused.learn();
@@ -526,7 +526,7 @@ TEST(FastOpenClient, RemembersRefusalsAndErrors) {
 
 //= rfc7413#4.2.1
 //= type=test
-//# 7413:TFO-10 a request that was not answered is not repeated, nor tried again for a while
+//# 7413:TFO-10 an unanswered request is not retransmitted, nor tried again for a while
 TEST(FastOpenClient, AsksOnce) {
   FastClient kit;
   kit.call("question");
@@ -540,7 +540,7 @@ TEST(FastOpenClient, AsksOnce) {
 
 //= rfc7413#4.1.3
 //= type=test
-//# 7413:TFO-6 no more data than the server's MSS, less the options
+//# 7413:TFO-6 at most the server's MSS minus the options
 TEST(FastOpenClient, FillsNoMoreThanTheServersMss) {
   std::string const data(3000, 'q');
   for (std::uint16_t const mss : {std::uint16_t{1000}, std::uint16_t{0}}) {
@@ -558,7 +558,7 @@ TEST(FastOpenClient, FillsNoMoreThanTheServersMss) {
   }
 }
 
-// Neither the SYN nor what follows has data of two records, taken by the peer or not.
+// Neither the SYN nor later segments contain data of two records, accepted by the peer or not.
 TEST(FastOpenClient, PutsOneRecordIntoTheSyn) {
   for (bool const taken : {true, false}) {
     FastClient kit;
@@ -596,7 +596,7 @@ TEST(FastOpenServer, AnswersWithOneRecordASegment) {
   EXPECT_EQ(kit.sent(), "SA 0(0) ack 9; PA 1(3) ack 9; PA 4(3) ack 9");
 }
 
-// The table is bounded: one place is enough for one server.
+// The table is bounded: one entry for one server.
 TEST(FastOpenClient, ForgetsOneServerForAnother) {
   Config config = fast_config();
   config.tcp.fast_open_cache_max = Count{1};
@@ -614,7 +614,7 @@ TEST(FastOpenClient, ForgetsOneServerForAnother) {
 
 //= rfc7413#4.2.2
 //= type=test
-//# 7413:TFO-11 a SYN without room for the option is a plain one
+//# 7413:TFO-11 a SYN without space for the option is plain
 TEST(FastOpenClient, HasNoRoomOnTheSmallestLink) {
   Config config = fast_config();
   set_mtu(config, Bytes{68});
@@ -638,7 +638,7 @@ TEST(FastOpenClient, AsksForNothingUnlessTold) {
   EXPECT_FALSE(kit.take().at(0).options.has_fast_open);
 }
 
-// What is remembered is part of the stack's value.
+// The stored cookies are part of the stack's value.
 TEST(FastOpenClient, IsInSnapshotsAndFingerprints) {
   FastClient one;
   FastClient two;
@@ -658,7 +658,7 @@ TEST(FastOpenClient, IsInSnapshotsAndFingerprints) {
 
 //= rfc7413#4.1.1
 //= type=test
-//# 7413:TFO-3 on a segment that is no SYN it says nothing
+//# 7413:TFO-3 on a segment that is not a SYN it is ignored
 TEST(FastOpenServer, LooksAtSynsOnly) {
   FastServer kit;
   wire::Options const cookie = kit.ask();

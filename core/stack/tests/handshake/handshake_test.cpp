@@ -1,4 +1,4 @@
-// Opening, transferring and closing, as one screen each.
+// Opening, transfer and closing, each on one screen.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/test_kit.hpp"
@@ -84,7 +84,7 @@ TEST(Transfer, OutOfOrderIsKeptAndOverlapTrimmed) {
 
 //= rfc9293#3.6
 //= type=test
-//# 9293:P-NORMCLOSE figure 12, from the side that closes second
+//# 9293:P-NORMCLOSE figure 12, passive side
 TEST(Close, Passive) {
   Kit kit;
   kit.socket_in(State::last_ack);

@@ -1,4 +1,4 @@
-// LISTEN: what a listener answers, whom it takes, and how many.
+// LISTEN: what a listener answers and accepts, and its limits.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/test_kit.hpp"
@@ -23,10 +23,10 @@ wire::Segment syn_from(const Kit& kit, std::uint16_t port) {
 
 //= rfc9293#3.10.1
 //= type=test
-//# 9293:P-OPEN-CLOSED-PASSIVE LISTEN is entered and nothing is sent
+//# 9293:P-OPEN-CLOSED-PASSIVE enters LISTEN and sends nothing
 //= rfc9293#3.10.6
 //= type=test
-//# 9293:P-STATUS-STATE LISTEN, as long as no connection has the four-tuple
+//# 9293:P-STATUS-STATE LISTEN while no connection has the four-tuple
 TEST(Listen, SendsNothing) {
   Kit kit;
   EXPECT_EQ(kit.stack.state_of(kit.tuple()), State::closed);
@@ -41,7 +41,7 @@ TEST(Listen, SendsNothing) {
 
 //= rfc9293#3.10.7.2
 //= type=test
-//# 9293:P-LISTEN-RST a reset is ignored whatever else it carries
+//# 9293:P-LISTEN-RST a reset is ignored, whatever else it contains
 TEST(Listen, IgnoresResets) {
   Kit kit;
   kit.listen();
@@ -53,7 +53,7 @@ TEST(Listen, IgnoresResets) {
 
 //= rfc9293#3.10.7.2
 //= type=test
-//# 9293:P-LISTEN-ACK an ACK, or a SYN-ACK, draws <SEQ=SEG.ACK><CTL=RST>
+//# 9293:P-LISTEN-ACK an ACK or SYN-ACK causes <SEQ=SEG.ACK><CTL=RST>
 TEST(Listen, ResetsAcks) {
   Kit kit;
   kit.listen();
@@ -66,7 +66,7 @@ TEST(Listen, ResetsAcks) {
 
 //= rfc9293#3.10.7.2
 //= type=test
-//# 9293:P-LISTEN-OTHER without RST, ACK and SYN a segment is dropped
+//# 9293:P-LISTEN-OTHER a segment without RST, ACK and SYN is dropped
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-FIN-PRESYNC a FIN is not processed in LISTEN, nor in CLOSED
@@ -83,7 +83,7 @@ TEST(Listen, DropsAllElse) {
 
 //= rfc9293#3.10.7.2
 //= type=test
-//# 9293:P-LISTEN-SYN, 9293:P-LISTEN-SYN-VARS, 9293:P-LISTEN-BIND the record that a SYN makes
+//# 9293:P-LISTEN-SYN, 9293:P-LISTEN-SYN-VARS, 9293:P-LISTEN-BIND the record created by a SYN
 TEST(Listen, ASynMakesAConnection) {
   Kit kit;
   kit.listen();
@@ -104,7 +104,7 @@ TEST(Listen, ASynMakesAConnection) {
   EXPECT_EQ(info.send.mss.count, 700u);
   //= rfc9293#3.10.7.4
   //= type=test
-  //# 9293:P-SYNRCVD-EST, 9293:P-ACK-MAXWND WND, WL1 and WL2 from the ACK; the largest was the SYN's
+  //# 9293:P-SYNRCVD-EST, 9293:P-ACK-MAXWND WND, WL1 and WL2 from the ACK; the SYN's was larger
   EXPECT_EQ(info.send.wnd.count, 4000u);
   EXPECT_EQ(info.send.wnd_max.count, 4321u);
   EXPECT_EQ(info.send.wl1, kit.peer_iss.next());
@@ -116,7 +116,7 @@ TEST(Listen, ASynMakesAConnection) {
 //# 9293:P-LISTEN-SYN-QUEUE data, FIN and URG on the SYN take effect once ESTABLISHED
 //= rfc9293#3.5
 //= type=test
-//# 9293:P-SYNDATA-HOLD the user sees nothing of them before
+//# 9293:P-SYNDATA-HOLD the application sees nothing of them before
 //= rfc9293#3.10.7.3
 //= type=test
 //# 9293:P-SYNSENT-SYNDATA data on a SYN is legal
@@ -142,7 +142,7 @@ TEST(Listen, WhatElseComesOnTheSyn) {
 
 //= rfc9293#3.10.4
 //= type=test
-//# 9293:P-CLOSE-LISTEN CLOSE of a listener: it is gone, what it accepted lives on
+//# 9293:P-CLOSE-LISTEN CLOSE of a listener: it ends, accepted connections continue
 //= rfc9293#3.10.5
 //= type=test
 //# 9293:P-ABORT-LISTEN nothing is sent
@@ -166,7 +166,7 @@ TEST(Listen, Unlisten) {
 
 //= rfc9293#3.9.1.1
 //= type=test
-//# 9293:MUST-41 a second passive OPEN of one socket fails; every record stays as it was
+//# 9293:MUST-41 a second passive OPEN of one socket fails; all records stay as they were
 TEST(Listen, TwiceOnOnePort) {
   Kit kit;
   kit.socket_in(State::established);
@@ -184,7 +184,7 @@ TEST(Listen, TwiceOnOnePort) {
 
 //= rfc9293#3.9.1.1
 //= type=test
-//# 9293:MUST-42 LISTEN on a port with connections in SYN-SENT and SYN-RECEIVED; all live
+//# 9293:MUST-42 LISTEN on a port with connections in SYN-SENT and SYN-RECEIVED; all continue
 TEST(Listen, BesideAnOpenInProgress) {
   for (State state : {State::syn_sent, State::syn_received}) {
     Kit kit;
@@ -205,7 +205,7 @@ TEST(Listen, BesideAnOpenInProgress) {
   }
 }
 
-// Sends a SYN from the kit's peer and says whether somebody took it.
+// Sends a SYN from the kit's peer; returns whether it was accepted.
 bool takes(Kit& kit, std::uint16_t port) {
   static_cast<void>(kit.take());
   kit.send_segment(syn_from(kit, port), "");
@@ -216,7 +216,7 @@ bool takes(Kit& kit, std::uint16_t port) {
 
 //= rfc9293#3.9.1.1
 //= type=test
-//# 9293:P-OPEN-PASSIVE-MATCH a listener with a remote socket takes only that one
+//# 9293:P-OPEN-PASSIVE-MATCH a listener with a remote socket accepts only that one
 TEST(Listen, ForOneRemoteSocket) {
   Kit kit;
   Local local;
@@ -231,8 +231,8 @@ TEST(Listen, ForOneRemoteSocket) {
 
 //= rfc9293#3.9.1.1
 //= type=test
-//# 9293:P-OPEN-LOCALADDR one with a local address takes calls to it alone; one without, to any
-//# 9293:MUST-45 and the connection keeps the address that was called
+//# 9293:P-OPEN-LOCALADDR with a local address only SYNs to it are accepted; without, to any
+//# 9293:MUST-45 and the connection keeps the destination address of the SYN
 TEST(Listen, ForOneLocalAddress) {
   Config config = kit_config();
   config.addresses[1] = {IpAddress::v4(10, 0, 1, 1), 24};
@@ -256,7 +256,7 @@ TEST(Listen, ForOneLocalAddress) {
 
 //= rfc9293#3.9.1.2
 //= type=test
-//# 9293:P-SEND-IMPLIED what an accepted connection writes goes to the caller that it learned of
+//# 9293:P-SEND-IMPLIED data of an accepted connection goes to the remote socket of its SYN
 TEST(Listen, WritesGoToTheCaller) {
   Kit kit;
   kit.socket_in(State::established);
@@ -275,7 +275,7 @@ TEST(Listen, BacklogBoundsAttempts) {
   EXPECT_TRUE(takes(kit, 7001));
   EXPECT_FALSE(takes(kit, 7002));
   EXPECT_EQ(kit.drops(Drop::tcp_listen_full), 1u);
-  // One is given up by its peer: there is room again.
+  // One is reset by its peer: there is space again.
   wire::Segment reset = syn_from(kit, 7000);
   reset.flags = flag::rst;
   reset.sequence = kit.peer_iss.next();
@@ -304,7 +304,7 @@ TEST(Listen, AdmitsAsManyAsTheApplicationAskedFor) {
   EXPECT_EQ(kit.received, "waits");
 }
 
-// One that was reset before it was told as accepted is told as both, in order.
+// One that was reset before it was reported is reported as accepted and closed, in order.
 TEST(Listen, ResetWhileHeld) {
   Kit kit;
   Local local;
@@ -323,8 +323,8 @@ TEST(Listen, ResetWhileHeld) {
   EXPECT_EQ(kit.events[1].cause, Cause::reset);
 }
 
-// A burst with the SYN and what must be refused behind it: our SYN goes first, for an ACK ahead of
-// it would carry a number that was never sent.
+// A burst with the SYN and a segment that must be refused: our SYN is sent first, because an ACK
+// before it would have a number that was never sent.
 //= rfc9293#3.10.7.2
 //= type=test
 //# 9293:P-LISTEN-SYN <SEQ=ISS><ACK=IRS+1><CTL=SYN,ACK>
@@ -337,14 +337,14 @@ TEST(Listen, NothingIsAnsweredAheadOfOurSyn) {
   EXPECT_EQ(kit.sent(), "SA 0(0) ack 1; A 1(0) ack 1");
 }
 
-// What came on a SYN is not acknowledged by its SYN-ACK, so the peer goes on from the number after
-// the SYN: by a reset that frees the attempt (figure 8), by the bare ACK, or by the data again.
+// The SYN-ACK does not acknowledge data on the SYN, so the peer continues after the SYN: by a reset
+// that ends the attempt (figure 8), by the bare ACK, or by the data again.
 //= rfc9293#3.10.7.2
 //= type=test
-//# 9293:P-LISTEN-SYN-VARS RCV.NXT is IRS + 1, data on the SYN or not
+//# 9293:P-LISTEN-SYN-VARS RCV.NXT is IRS + 1, with or without data on the SYN
 //= rfc9293#3.5
 //= type=test
-//# 9293:P-OLDDUP-SYN an old SYN with data frees the listener's attempt, too
+//# 9293:P-OLDDUP-SYN an old SYN with data also ends the listener's attempt
 TEST(Listen, PeerGoesOnBehindItsSyn) {
   for (std::uint32_t seq : {1u, 6u}) {
     Kit kit;
@@ -366,7 +366,7 @@ TEST(Listen, PeerGoesOnBehindItsSyn) {
   }
 }
 
-// The data of the SYN fills the whole window: the ACK of our SYN comes from behind it.
+// The data of the SYN fills the whole window: the ACK of our SYN is after it.
 //= rfc9293#3.10.7.4
 //= type=test
 //# 9293:P-SYNRCVD-EST an ACK of our SYN establishes

@@ -1,4 +1,4 @@
-// RFC 9293 3.7.1: the MSS that we name and the one that we keep to.
+// RFC 9293 3.7.1: the MSS that we send, and the one that we obey.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -14,11 +14,11 @@ Config with_mtu(std::uint32_t mtu) {
 
 //= rfc9293#3.7.1
 //= type=test
-//# 9293:MUST-14, 9293:SHLD-5 our SYN and our SYN-ACK name an MSS
-//# 9293:P-MSS-VALUE, 9293:MUST-67 the MTU less the fixed headers, whatever options there are
+//# 9293:MUST-14, 9293:SHLD-5 our SYN and our SYN-ACK have an MSS option
+//# 9293:P-MSS-VALUE, 9293:MUST-67 the MTU minus the fixed headers, whatever options there are
 //= rfc9293#3.2
 //= type=test
-//# 9293:MUST-65 and no other segment does
+//# 9293:MUST-65 and no other segment has it
 TEST(Mss, NamedOnEverySyn) {
   for (std::uint32_t mtu : {576u, 1500u, 9000u}) {
     Kit active(with_mtu(mtu));
@@ -37,10 +37,10 @@ TEST(Mss, NamedOnEverySyn) {
   }
 }
 
-// A SYN that has nothing else to name is written in a way of its own.
+// A SYN with only an MSS is written by separate code.
 //= rfc9293#3.7.1
 //= type=test
-//# 9293:MUST-14 an MSS, whatever is named besides it
+//# 9293:MUST-14 an MSS, whatever other options there are
 TEST(Mss, NamedAloneAndAmongOtherOptions) {
   auto config_with = [](bool scale) {
     Config config = with_mtu(1500);
@@ -70,8 +70,8 @@ std::uint32_t longest_segment(const Config& config, std::uint16_t peer_mss) {
 
 //= rfc9293#3.7.1
 //= type=test
-//# 9293:MUST-16 the least of what the peer takes and what our link carries
-//# 9293:P-MSS-OPTSHRINK data segments carry no options, so that all of it is data
+//# 9293:MUST-16 the smaller of the peer's MSS and what our link carries
+//# 9293:P-MSS-OPTSHRINK without options on data segments all of it is data
 TEST(Mss, SegmentsKeepToIt) {
   EXPECT_EQ(longest_segment(with_mtu(1500), 1460), 1460u);
   EXPECT_EQ(longest_segment(with_mtu(1500), 9000), 1460u);
@@ -82,13 +82,13 @@ TEST(Mss, SegmentsKeepToIt) {
 
 //= rfc9293#3.7.1
 //= type=test
-//# 9293:MUST-15 536 where the peer names none
+//# 9293:MUST-15 536 if the peer sends none
 TEST(Mss, DefaultWithoutTheOption) {
   EXPECT_EQ(longest_segment(with_mtu(1500), 0), 536u);
   EXPECT_EQ(longest_segment(with_mtu(400), 0), 360u);
 }
 
-// Predecessor, defect 10: an MSS of 0 stopped the connection for good, one of 1 made one-octet
+// Predecessor, defect 10: an MSS of 0 blocked the connection permanently, one of 1 made one-octet
 // segments.
 TEST(Mss, Defect10_TinyMssIsRaised) {
   for (std::uint16_t named : {std::uint16_t{1}, std::uint16_t{27}, std::uint16_t{28}}) {

@@ -1,4 +1,4 @@
-// Opening: the figures of RFC 9293 3.5, the OPEN call, what may be refused and when.
+// Opening: the figures of RFC 9293 3.5, the OPEN call, and refusals.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -20,7 +20,7 @@ Refusal connect(Kit& kit, const Open& open) {
 
 //= rfc9293#3.5
 //= type=test
-//# 9293:P-3WHS figure 6; the bare ACK takes no number, so the first data has the same
+//# 9293:P-3WHS figure 6; the bare ACK uses no number, so the first data has the same
 //= rfc9293#3.1
 //= type=test
 //# 9293:P-SYN-SEQ the first data octet of both sides has the number after the SYN
@@ -40,7 +40,7 @@ TEST(Open, Figure6FirstDataHasTheNumberOfTheBareAck) {
 //# 9293:P-OPEN-CLOSED-TCB, 9293:P-OPEN-CLOSED-ACTIVE the record after an active OPEN
 //= rfc9293#3.8
 //= type=test
-//# 9293:P-VARS-ADVANCE the SYN takes one number
+//# 9293:P-VARS-ADVANCE the SYN uses one number
 //= rfc9293#3.9.1.5
 //= type=test
 //# 9293:P-STATUS-DATA sockets, windows, state, Diffserv, timeout
@@ -65,7 +65,7 @@ TEST(Open, ActiveFillsTheRecord) {
 
 //= rfc9293#3.9.1.1
 //= type=test
-//# 9293:P-OPEN-NAME the name that OPEN gives works in later calls, and in none after the end
+//# 9293:P-OPEN-NAME the id that OPEN returns works in later calls until the connection ends
 TEST(Open, TheNameIsGoodUntilTheEnd) {
   Kit kit;
   kit.socket_in(State::syn_sent);
@@ -74,7 +74,7 @@ TEST(Open, TheNameIsGoodUntilTheEnd) {
   kit.turn();
   EXPECT_TRUE(kit.notified(EventKind::closed, Cause::aborted));
   EXPECT_FALSE(kit.stack.inspect(kit.id).exists);
-  // The slot is used again, but not by the old name.
+  // The slot is used again, but the old id does not refer to it.
   ConnectionId const old = kit.id;
   kit.connect();
   EXPECT_EQ(kit.id.slot, old.slot);
@@ -99,7 +99,7 @@ TEST(Open, WithoutARemoteSocket) {
 
 //= rfc9293#3.9.1.1
 //= type=test
-//# 9293:MUST-46 no connection to a group, to the network's broadcast, or to nobody
+//# 9293:MUST-46 no connection to a multicast, broadcast or unspecified address
 TEST(Open, ToAnInvalidAddress) {
   Kit kit;
   for (IpAddress const address :
@@ -116,7 +116,7 @@ TEST(Open, ToAnInvalidAddress) {
 
 //= rfc9293#3.10.1
 //= type=test
-//# 9293:P-OPEN-CLOSED-DENY a local address that is not ours, a Diffserv value beyond six bits
+//# 9293:P-OPEN-CLOSED-DENY a local address that is not ours, a DSCP beyond six bits
 TEST(Open, Denied) {
   Kit kit;
   Open open = open_to(kit);
@@ -134,7 +134,7 @@ TEST(Open, Denied) {
 
 //= rfc9293#3.10.1
 //= type=test
-//# 9293:P-OPEN-NORES no room for one connection more, nor for one listener
+//# 9293:P-OPEN-NORES no space for another connection or listener
 TEST(Open, WithoutRoom) {
   Config config = kit_config();
   config.tcp.connections_max = Count{2};
@@ -166,10 +166,10 @@ TEST(Open, WithoutRoomForWhatIsActive) {
 
 //= rfc9293#3.10.1
 //= type=test
-//# 9293:P-OPEN-EXISTS in any state past LISTEN the four-tuple is taken
+//# 9293:P-OPEN-EXISTS in any state after LISTEN the four-tuple is in use
 //= rfc9293#3.9.1.4
 //= type=test
-//# 9293:P-CLOSE-REOPEN so it is before the peer has answered our CLOSE
+//# 9293:P-CLOSE-REOPEN also before the peer has answered our CLOSE
 TEST(Open, TheSameFourTupleAgain) {
   for (State state :
        {State::syn_sent, State::syn_received, State::established, State::fin_wait_1,
@@ -192,7 +192,7 @@ Config two_addresses() {
 
 //= rfc9293#3.9.1.1
 //= type=test
-//# 9293:MUST-43, 9293:MUST-45 the address that OPEN names is the source of every segment
+//# 9293:MUST-43, 9293:MUST-45 the address given to OPEN is the source of every segment
 TEST(Open, FromTheAddressThatWasAskedFor) {
   Kit kit(two_addresses());
   kit.device = IpAddress::v4(10, 0, 1, 1);
@@ -211,7 +211,7 @@ TEST(Open, FromTheAddressThatWasAskedFor) {
 
 //= rfc9293#3.9.1.1
 //= type=test
-//# 9293:MUST-44 without one, the route to the peer chooses it, before the SYN leaves
+//# 9293:MUST-44 without one, the route to the peer determines it before the SYN is sent
 TEST(Open, FromTheAddressOfTheRoute) {
   Kit kit(two_addresses());
   Open open = open_to(kit);
@@ -229,10 +229,10 @@ TEST(Open, FromTheAddressOfTheRoute) {
 //# 9293:P-QUIET no number is assigned in the quiet time, to our SYN or to a peer's
 //= rfc9293#3.4.3
 //= type=test
-//# 9293:P-QUIET-SKIP it is over once it is over
+//# 9293:P-QUIET-SKIP the quiet time ends
 //= rfc6528#3
 //= type=test
-//# 6528:ISN-3 a stack with a new secret can stay quiet first
+//# 6528:ISN-3 a stack with a new secret can wait first
 TEST(Open, QuietTime) {
   Config config = kit_config();
   config.tcp.quiet_time = Duration::seconds(2000);
@@ -241,7 +241,7 @@ TEST(Open, QuietTime) {
   kit.listen();
   EXPECT_EQ(kit.fate_of({.flags = flag::syn, .mss = 1460}), Drop::tcp_quiet_time);
   EXPECT_EQ(kit.sent(), "");
-  // The kit told its first instant 1000 s after the origin: boot is then.
+  // The kit's first instant is 1000 s after the origin: that is the time of boot.
   kit.advance(Duration::seconds(2000) - Duration::nanoseconds(1));
   EXPECT_EQ(connect(kit, open_to(kit)), Refusal::quiet_time);
   kit.advance(Duration::nanoseconds(1));
@@ -250,7 +250,7 @@ TEST(Open, QuietTime) {
 
 //= rfc9293#3.4.3
 //= type=test
-//# 9293:P-QUIET-SKIP a quiet time of zero, the default, skips it
+//# 9293:P-QUIET-SKIP the default quiet time of zero skips it
 TEST(Open, NoQuietTimeByDefault) {
   EXPECT_EQ(Config{}.tcp.quiet_time, Duration{});
   EXPECT_EQ(profile_rfc().tcp.quiet_time, Duration{});
@@ -266,7 +266,7 @@ TEST(Open, NoQuietTimeByDefault) {
 
 //= rfc9293#3.4.2
 //= type=test
-//# 9293:P-MSL two minutes in profile rfc, and what Config says elsewhere
+//# 9293:P-MSL two minutes in profile rfc, otherwise as configured
 TEST(Open, MslOfTheProfiles) {
   EXPECT_EQ(profile_rfc().tcp.msl, Duration::seconds(120));
   EXPECT_EQ(Config{}.tcp.msl, Duration::seconds(30));
@@ -274,10 +274,10 @@ TEST(Open, MslOfTheProfiles) {
 
 //= rfc6056#2.2
 //= type=test
-//# 6056:PORT-4 each drawn port gives a four-tuple of its own
+//# 6056:PORT-4 each port makes a unique four-tuple
 //= rfc6056#3.3.3
 //= type=test
-//# 6056:PORT-5 an unsuitable port is passed over; after a full cycle there is none
+//# 6056:PORT-5 an unsuitable port is skipped; after a full cycle there is none
 TEST(Open, DrawnPortsAreDistinctUntilThereAreNone) {
   Config config = kit_config();
   config.tcp.port_first = {6000};
@@ -297,16 +297,16 @@ TEST(Open, DrawnPortsAreDistinctUntilThereAreNone) {
   EXPECT_EQ(*ports.begin(), 6000);
   EXPECT_EQ(*ports.rbegin(), 6007);
   EXPECT_EQ(connect(kit, open), Refusal::ports_exhausted);
-  // To another remote socket they are all free.
+  // For another remote socket they are all free.
   open.remote.port = {7};
   EXPECT_EQ(connect(kit, open), Refusal::none);
 }
 
-// Neighbours that are held do not stand in the way of those behind them: one port after another is
-// drawn, all the way around, however many in a row are taken.
+// Ports in use do not hide free ones behind them: all ports are tried in turn, however many in a
+// row are in use.
 //= rfc6056#3.3.3
 //= type=test
-//# 6056:PORT-5 an unsuitable port is passed over while there is another
+//# 6056:PORT-5 an unsuitable port is skipped while there is another
 TEST(Open, AFreePortIsFoundBehindAnyNumberOfTakenOnes) {
   Config config = bare_config();
   config.tcp.port_first = {50'000};
@@ -325,7 +325,7 @@ TEST(Open, AFreePortIsFoundBehindAnyNumberOfTakenOnes) {
   }
 }
 
-// Where fewer are tried a refused call moves on, so that a later one finds what is free.
+// With fewer tries a refused call still advances, so that a later one finds a free port.
 TEST(Open, ARefusedDrawMovesOn) {
   Config config = kit_config();
   config.tcp.port_first = {6000};
@@ -348,10 +348,10 @@ TEST(Open, ARefusedDrawMovesOn) {
   EXPECT_EQ(kit.stack.connect(open, id), Refusal::none);
 }
 
-// What was computed for the last remote socket must not serve another.
+// The cached offset of the last remote socket must not be used for another.
 //= rfc6056#3.3.3
 //= type=test
-//# 6056:PORT-5 each remote socket has an offset of its own
+//# 6056:PORT-5 each remote socket has its own offset
 TEST(Open, PortsToTwoServersInTurnHaveTwoOffsets) {
   Kit kit;
   Open open = open_to(kit);
@@ -382,13 +382,13 @@ TEST(Open, TheNextIncarnationBeginsFurtherOn) {
 
 //= rfc9293#3.5
 //= type=test
-//# 9293:MUST-10 a SYN that crosses ours, with data and FIN on the SYN-ACK that follows
+//# 9293:MUST-10 a SYN crosses ours, then a SYN-ACK with data and FIN
 //= rfc9293#3.10.7.3
 //= type=test
 //# 9293:P-SYNSENT-SIM, 9293:P-SYNSENT-SIM-VARS SYN-RECEIVED with the window of the SYN
 //= rfc9293#A.2
 //= type=test
-//# 9293:P-SEQVAL-A2 the SYN-ACK lies before the window and its ACK counts all the same
+//# 9293:P-SEQVAL-A2 the SYN-ACK is before the window but its ACK counts
 TEST(Open, Figure7WithDataOnTheSynAck) {
   Kit kit;
   kit.socket_in(State::syn_sent);
@@ -406,20 +406,21 @@ TEST(Open, Figure7WithDataOnTheSynAck) {
   EXPECT_EQ(kit.sent(), "A 1(0) ack 5");
 }
 
-// A SYN that came twice in one burst before the SYN-ACK left, and one after it was lost.
+// A SYN that arrived twice in one burst before the SYN-ACK was sent, and a retransmission after the
+// SYN-ACK was lost.
 TEST(Open, Defect05_ALostSynAckIsSentAgain) {
   Kit kit;
   kit.listen();
   kit.send({.flags = flag::syn, .mss = 1460});
   kit.deliver({.flags = flag::syn, .mss = 1460});
   EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
-  // The peer's SYN comes again: it has not seen the SYN-ACK. A bare ACK would not help it.
+  // The peer's SYN is retransmitted: it has not received the SYN-ACK. A bare ACK would not help.
   kit.deliver({.flags = flag::syn, .mss = 1460});
   auto out = kit.take();
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(line(out[0]), "SA 0(0) ack 1");
   EXPECT_EQ(out[0].mss, 1460);
-  // With nothing arriving the timer does it.
+  // If nothing arrives the timer retransmits.
   kit.advance(Duration::seconds(1));
   EXPECT_EQ(kit.sent(), "SA 0(0) ack 1");
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 1});
@@ -428,7 +429,7 @@ TEST(Open, Defect05_ALostSynAckIsSentAgain) {
 
 //= rfc9293#3.4
 //= type=test
-//# 9293:P-CTL-ONCE a lost SYN is sent again with the same number
+//# 9293:P-CTL-ONCE a lost SYN is retransmitted with the same number
 TEST(Open, ALostSynIsSentAgain) {
   Kit kit;
   kit.socket_in(State::syn_sent);
@@ -442,7 +443,7 @@ TEST(Open, ALostSynIsSentAgain) {
 
 //= rfc9293#3.9.1.1
 //= type=test
-//# 9293:P-OPEN-TIMEOUT five minutes by default, or what OPEN says
+//# 9293:P-OPEN-TIMEOUT five minutes by default, or as given to OPEN
 //= rfc9293#3.10.8
 //= type=test
 //# 9293:P-USER-TIMEOUT data unacknowledged for that long ends the connection
@@ -473,10 +474,10 @@ TEST(Open, UserTimeout) {
 
 //= rfc9293#3.9.1.9
 //= type=test
-//# 9293:MUST-48, 9293:SHLD-21, 9293:SHLD-22 the Diffserv field is given, changed, passed unchanged
+//# 9293:MUST-48, 9293:SHLD-21, 9293:SHLD-22 the DSCP can be set and changed, and is kept
 //= rfc9293#3.9.1.1
 //= type=test
-//# 9293:P-OPEN-DSDEFAULT zero if OPEN says nothing; the peer's value changes nothing
+//# 9293:P-OPEN-DSDEFAULT zero by default; the peer's value has no effect
 TEST(Open, Diffserv) {
   Kit kit;
   kit.socket_in(State::syn_sent);
@@ -494,10 +495,10 @@ TEST(Open, Diffserv) {
 
 //= rfc9293#3.9.1.9
 //= type=test
-//# 9293:P-DS-DIRECTION the receiver's own value is on its ACKs and its resets
+//# 9293:P-DS-DIRECTION a receiver's own value is on its ACKs and resets
 //= rfc9293#A.1.1
 //= type=test
-//# 9293:P-PRECEDENCE and what the peer's segments carry has no effect
+//# 9293:P-PRECEDENCE and the peer's value has no effect
 TEST(Open, DiffservOfAReceiver) {
   Kit kit;
   kit.socket_in(State::established);
@@ -521,7 +522,7 @@ TEST(Open, DiffservOfAReceiver) {
 
 //= rfc9293#3.9.2
 //= type=test
-//# 9293:MUST-49 the TTL is Config's, and can be set for a connection
+//# 9293:MUST-49 the TTL is from Config, and can be set per connection
 TEST(Open, TimeToLive) {
   Config config = kit_config();
   config.tcp.ttl = 5;

@@ -1,4 +1,4 @@
-// The SYN cache: which SYNs stand in it, and that the wire cannot tell them from full records.
+// The SYN cache: which SYNs it stores, and that it behaves on the wire exactly like full records.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -22,18 +22,18 @@ void send_icmp(Kit& kit, wire::IcmpType type, std::uint8_t code, std::uint32_t b
   kit.turn();
 }
 
-// What may happen to a half-open connection. Each script ends with data in both directions, for
-// which the connection must be as good as any.
+// Events of a half-open connection. Each script ends with data in both directions, for which the
+// connection must work normally.
 constexpr std::array<Script, 20> scripts{
     [](Kit&, const In&) {},
     [](Kit& kit, const In&) { kit.deliver(with_data(third, "hello", flag::psh)); },
     [](Kit& kit, const In&) { kit.deliver(with_data(third, "bye", flag::fin)); },
     [](Kit& kit, const In&) { kit.deliver(with_data(third, "", flag::fin)); },
-    // The SYN-ACK goes again by its timer, thrice.
+    // The timer retransmits the SYN-ACK three times.
     [](Kit& kit, const In&) { kit.advance(Duration::milliseconds(7500)); },
-    // It does so until R2; then nobody is there.
+    // It does so until R2; then the attempt ends.
     [](Kit& kit, const In&) { kit.advance(Duration::seconds(30)); },
-    // The SYN comes again, as it was and without ECN.
+    // The SYN is retransmitted, with and without ECN.
     [](Kit& kit, const In& syn) {
       kit.advance(Duration::milliseconds(300));
       kit.deliver(syn);
@@ -59,16 +59,16 @@ constexpr std::array<Script, 20> scripts{
     [](Kit& kit, const In&) {
       kit.deliver({.flags = flag::rst, .seq = 0xffff'ffffu, .data = "ab!"});
     },
-    // A SYN inside of the window, and one outside.
+    // A SYN inside the window, and one outside.
     [](Kit& kit, const In&) { kit.deliver({.flags = flag::syn, .seq = 77}); },
     [](Kit& kit, const In&) { kit.deliver({.flags = flag::syn, .seq = 0x8000'0000u}); },
-    // ACKs of what was never sent, or of nothing; no ACK.
+    // ACKs of data never sent, or of nothing; no ACK.
     [](Kit& kit, const In&) {
       kit.deliver({.flags = flag::ack, .seq = 1, .ack = 2});
       kit.deliver({.flags = flag::ack, .seq = 1, .ack = 0, .data = "early"});
       kit.deliver({.flags = flag::psh, .seq = 1, .data = "bare"});
     },
-    // What lies outside of the window: data of old, and more empty segments than are answered.
+    // Outside the window: old data, and more empty segments than are answered.
     [](Kit& kit, const In&) {
       kit.deliver({.flags = flag::ack, .seq = 0xffff'fff0u, .ack = 1, .data = "of old"});
       kit.deliver({.flags = flag::ack, .seq = 200'000, .ack = 1, .data = "beyond"});
@@ -76,7 +76,7 @@ constexpr std::array<Script, 20> scripts{
         kit.deliver({.flags = flag::ack, .seq = 200'000, .ack = 1});
       }
     },
-    // PAWS: older, and without.
+    // PAWS: older, and without a timestamp.
     [](Kit& kit, const In&) {
       std::uint32_t const stamp = std::exchange(kit.stamp, kit.stamp == 0 ? 0 : 6000);
       kit.deliver(third);
@@ -85,7 +85,7 @@ constexpr std::array<Script, 20> scripts{
       kit.deliver(with_data(third, "bare"));
       kit.stamp = stamp;
     },
-    // ICMP: soft, too big, of what is not in flight, hard.
+    // ICMP: soft, too big, not in flight, hard.
     [](Kit& kit, const In&) {
       send_icmp(kit, wire::IcmpType::time_exceeded, 0);
       send_icmp(kit, wire::IcmpType::unreachable, 4);
@@ -95,7 +95,7 @@ constexpr std::array<Script, 20> scripts{
     [](Kit& kit, const In&) { send_icmp(kit, wire::IcmpType::unreachable, 3); },
 };
 
-// All that an observer sees of a connection, in words.
+// All fields of ConnectionInfo as a string.
 std::string words_of(const ConnectionInfo& i) {
   std::string out;
   for (Sequence value : {i.send.una, i.send.nxt, i.send.wl1, i.send.wl2, i.send.iss, i.receive.nxt,
@@ -120,7 +120,7 @@ std::string words_of(const ConnectionInfo& i) {
   return out + std::string(name_of(i.state));
 }
 
-// What a script came to: each frame octet by octet with its instant, each event, each drop.
+// The result of a script: every frame with its time, every event, every drop.
 struct Course {
   std::vector<std::vector<std::byte>> frames;
   std::vector<std::uint64_t> instants;
@@ -181,7 +181,7 @@ void expect_equal(Config config, std::size_t script, unsigned names) {
 
 //= rfc4987#3.5
 //= type=test
-//# 4987:SYN-4 a small record in place of a full one, and nothing of it shows on the wire
+//# 4987:SYN-4 a small record instead of a full one, invisible on the wire
 TEST(SynCache, SendsWhatAFullRecordSends) {
   Config config = cache_config(8);
   config.tcp.empty_answers_per_second = Count{3};
@@ -213,7 +213,7 @@ TEST(SynCache, SendsWhatAFullRecordSendsWhateverTheConfiguration) {
 
 //= rfc4987#3.7
 //= type=test
-//# 4987:SYN-6 records, then the cache, then cookies: the rest of the backlog is no flood's
+//# 4987:SYN-6 records, then the cache, then cookies: a flood does not use the rest of the backlog
 TEST(SynCache, IsTheSecondStepOfALadder) {
   Kit kit(cache_config(4, 50));
   listen(kit, 4);
@@ -233,8 +233,8 @@ TEST(SynCache, IsTheSecondStepOfALadder) {
   }
 }
 
-// Whoever was answered four times in vain gives way, and nobody before: a trickle of spoofed SYNs
-// does not keep the options of honest ones from them.
+// Entries with four unanswered SYN-ACKs are evicted, and no others: a low rate of spoofed SYNs does
+// not deprive honest clients of their options.
 TEST(SynCache, LetsGoOfWhoeverDoesNotAnswerBeforeItSendsCookies) {
   Kit kit(cache_config(4));
   listen(kit, 4);
@@ -251,7 +251,7 @@ TEST(SynCache, LetsGoOfWhoeverDoesNotAnswerBeforeItSendsCookies) {
   EXPECT_EQ(pools(kit).half_open, 3u);
 }
 
-// With cookies off the rest of the backlog follows, as nothing else could answer.
+// With cookies off the rest of the backlog is used, because nothing else could answer.
 TEST(SynCache, ComesBeforeTheRestOfTheBacklogWithoutCookies) {
   Config config = cache_config(4, 50);
   config.tcp.syn_cookies = SynCookies::off;
@@ -264,7 +264,7 @@ TEST(SynCache, ComesBeforeTheRestOfTheBacklogWithoutCookies) {
   EXPECT_EQ(counters(kit).half_opens_evicted, 1u);
 }
 
-// The backlog is full of a flood: without the cache a client loses its options, with it none.
+// A flood fills the backlog: without the cache a client loses its options, with it none.
 TEST(SynCache, KeepsTheOptionsThatACookieLoses) {
   for (bool const on : {true, false}) {
     Kit kit(cache_config(on ? 8 : 0, 50));
@@ -289,7 +289,7 @@ TEST(SynCache, KeepsTheOptionsThatACookieLoses) {
 
 //= rfc4987#3.5
 //= type=test
-//# 4987:SYN-4 whoever spoofs a SYN cannot draw a full record by one more segment
+//# 4987:SYN-4 a spoofed SYN cannot take a full record by one more segment
 TEST(SynCache, TakesNoRecordWithoutProof) {
   for (In const& in :
        std::initializer_list<In>{{.flags = flag::syn},
@@ -330,16 +330,16 @@ TEST(SynCache, CostsTheRecordAlone) {
   EXPECT_EQ(pools(kit).connections, 0u);
   EXPECT_EQ(pools(kit).active, 0u);
   EXPECT_EQ(counters(kit).half_opens_kept, 1'000u);
-  // All of them are over when R2 is.
+  // All of them end at R2.
   kit.advance(Duration::seconds(21));
   EXPECT_EQ(pools(kit).half_open, 0u);
   EXPECT_TRUE(kit.stack.deadline().is_never());
 }
 
-// Without cookies the oldest gives way, once there is no full record either.
+// Without cookies the oldest is evicted, once there is no full record either.
 //= rfc4987#3.5
 //= type=test
-//# 4987:SYN-4 when the limit is reached the oldest entry is dropped
+//# 4987:SYN-4 at the limit the oldest entry is dropped
 TEST(SynCache, DropsTheOldestWhereNoCookieCanAnswer) {
   Config config = cache_config(4);
   config.tcp.syn_cookies = SynCookies::off;
@@ -364,10 +364,10 @@ TEST(SynCache, DropsTheOldestWhereNoCookieCanAnswer) {
   EXPECT_EQ(state(6), State::syn_received);
 }
 
-// One listener cannot fill the cache for all; nor does it throw out what is another's.
+// One listener cannot fill the cache, and does not evict entries of another.
 //= rfc4987#3.5
 //= type=test
-//# 4987:SYN-4 a bound for each listener
+//# 4987:SYN-4 a limit per listener
 TEST(SynCache, LeavesAQuarterToOtherListeners) {
   for (SynCookies const cookies : {SynCookies::on, SynCookies::off}) {
     Config config = cache_config(4);
@@ -396,7 +396,7 @@ TEST(SynCache, LeavesAQuarterToOtherListeners) {
   }
 }
 
-// The ACK comes when there is no room: the entry stays, and the next segment finds it.
+// The ACK arrives when there is no space: the entry stays, and the next segment succeeds.
 TEST(SynCache, WaitsForRoom) {
   for (bool const backlog : {true, false}) {
     Config config = cache_config(4);
@@ -430,7 +430,7 @@ TEST(SynCache, WaitsForRoom) {
   }
 }
 
-// What would reopen a TIME-WAIT has a full record: its number must lie beyond the old ones.
+// A SYN that would reopen a TIME-WAIT has a full record: its ISN must be above the old numbers.
 TEST(SynCache, NotForWhatReopensTimeWait) {
   Kit kit(cache_config(8));
   listen(kit, 8);
@@ -471,10 +471,10 @@ TEST(SynCache, ClosesWithItsListener) {
   EXPECT_EQ(kit.sent(), "");
 }
 
-// A socket whose SYN waits in the cache is taken.
+// A socket with a cached SYN is in use.
 //= rfc9293#3.10.1
 //= type=test
-//# 9293:P-OPEN-EXISTS half open is open enough
+//# 9293:P-OPEN-EXISTS half-open counts as open
 TEST(SynCache, HoldsItsSocket) {
   Kit kit(cache_config(8));
   listen(kit, 8);
@@ -486,7 +486,7 @@ TEST(SynCache, HoldsItsSocket) {
   EXPECT_EQ(kit.stack.connect(open, id), Refusal::exists);
 }
 
-// A stack that is copied in the middle goes on as the first one does.
+// A copy of the stack continues like the original.
 TEST(SynCache, IsInTheSnapshot) {
   Config const config = cache_config(8);
   Kit kit(config);
@@ -516,7 +516,7 @@ TEST(SynCache, IsInTheSnapshot) {
   EXPECT_EQ(other.stack.fingerprint(), kit.stack.fingerprint());
 }
 
-// Whatever a SYN has said is part of the state.
+// All contents of a SYN are part of the state.
 TEST(SynCache, IsInTheFingerprint) {
   Config const config = cache_config(8);
   std::vector<std::uint64_t> prints;

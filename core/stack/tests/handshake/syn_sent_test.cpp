@@ -8,10 +8,10 @@ namespace {
 
 //= rfc9293#3.10.7.3
 //= type=test
-//# 9293:P-SYNSENT-ACK SEG.ACK =< ISS or > SND.NXT: a reset, but none for a reset
+//# 9293:P-SYNSENT-ACK SEG.ACK =< ISS or > SND.NXT: a reset, unless it is a reset itself
 //= rfc9293#3.5
 //= type=test
-//# 9293:P-OLDDUP-SYN figure 8 seen from the caller: the wrong ACK draws <SEQ=SEG.ACK><CTL=RST>
+//# 9293:P-OLDDUP-SYN figure 8 from the client's side: the wrong ACK causes <SEQ=SEG.ACK><CTL=RST>
 TEST(SynSent, Defect13_AWrongAckDrawsAReset) {
   Kit kit;
   kit.socket_in(State::syn_sent);
@@ -35,10 +35,10 @@ TEST(SynSent, Defect13_AWrongAckDrawsAReset) {
 //# 9293:P-RSTPROC-VALID its ACK, not its SEQ, makes it valid here
 //= rfc9293#3.8.3
 //= type=test
-//# 9293:P-SYN-FAIL an open can fail so
+//# 9293:P-SYN-FAIL an open can fail this way
 //= rfc5961#3.2
 //= type=test
-//# 5961:BLIND-4 a reset counts only with an ACK of our SYN
+//# 5961:BLIND-4 a reset is valid only with an ACK of our SYN
 TEST(SynSent, Refused) {
   Kit kit;
   kit.socket_in(State::syn_sent);
@@ -82,7 +82,7 @@ TEST(SynSent, NeitherSynNorReset) {
 
 //= rfc9293#3.10.7.3
 //= type=test
-//# 9293:P-SYNSENT-SYN, 9293:P-SYNSENT-EST, 9293:P-SYNSENT-ACK-RANGE ESTABLISHED with its variables
+//# 9293:P-SYNSENT-SYN, 9293:P-SYNSENT-EST, 9293:P-SYNSENT-ACK-RANGE ESTABLISHED, and its variables
 TEST(SynSent, Established) {
   Kit kit;
   kit.socket_in(State::syn_sent);
@@ -94,7 +94,7 @@ TEST(SynSent, Established) {
   EXPECT_EQ(info.receive.nxt, kit.peer_iss.next());
   EXPECT_EQ(info.send.una, kit.device_iss.next());
   EXPECT_TRUE(info.retransmit_due.is_never());
-  // The window of the SYN-ACK counts, though the RFC's data forgets it.
+  // The window of the SYN-ACK is used, although the RFC does not say so.
   EXPECT_EQ(info.send.wnd.count, 3000u);
   EXPECT_EQ(info.send.wl1, kit.peer_iss);
   EXPECT_EQ(info.send.wl2, kit.device_iss.next());
@@ -103,7 +103,7 @@ TEST(SynSent, Established) {
 
 //= rfc9293#3.10.7.3
 //= type=test
-//# 9293:P-SYNSENT-EST-DATA the ACK carries what was written before
+//# 9293:P-SYNSENT-EST-DATA the ACK carries data written before
 //= rfc9293#3.10.2
 //= type=test
 //# 9293:P-SEND-PRE data written in SYN-SENT is queued until ESTABLISHED
@@ -145,11 +145,11 @@ TEST(SynSent, WhatElseComesOnTheSynAck) {
 TEST(SynSent, Figure9FromTheCrashedSide) {
   Kit kit;
   kit.socket_in(State::syn_sent);
-  // The other side still believes in the old connection and answers our SYN by an ACK of it.
+  // The other side still has the old connection and answers our SYN by an ACK of it.
   kit.deliver({.flags = flag::ack, .seq = 300, .ack = 100});
   EXPECT_EQ(kit.sent(), "R 100(0)");
   EXPECT_EQ(kit.state(), State::syn_sent);
-  // Our SYN goes again, and opens the connection.
+  // Our SYN is retransmitted, and opens the connection.
   kit.advance(Duration::seconds(1));
   EXPECT_EQ(kit.sent(), "S 0(0)");
   kit.deliver({.flags = flag::syn | flag::ack, .ack = 1, .mss = 1460});
@@ -158,7 +158,7 @@ TEST(SynSent, Figure9FromTheCrashedSide) {
 
 //= rfc9293#3.10.7.2
 //= type=test
-//# 9293:P-LISTEN-SYN-QUEUE what came on a crossing SYN waits for ESTABLISHED in the same way
+//# 9293:P-LISTEN-SYN-QUEUE data on a crossing SYN waits for ESTABLISHED in the same way
 TEST(SynSent, WhatElseComesOnACrossingSyn) {
   Kit kit;
   kit.socket_in(State::syn_sent);
@@ -174,7 +174,7 @@ TEST(SynSent, WhatElseComesOnACrossingSyn) {
   EXPECT_EQ(kit.state(), State::close_wait);
 }
 
-// The window of a SYN is an offer like any other: a smaller buffer does not take it back.
+// The window of a SYN is binding like any other: a smaller buffer does not retract it.
 //= rfc9293#3.8.6
 //= type=test
 //# 9293:SHLD-14 the window does not shrink

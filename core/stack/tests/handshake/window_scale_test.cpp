@@ -1,4 +1,4 @@
-// RFC 7323 section 2: window scaling is agreed on by both SYNs, and no told window is taken back.
+// RFC 7323 section 2: window scaling needs both SYNs, and no advertised window is retracted.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t mebibyte = 1u << 20;
 
-// A receive buffer of 1 MiB, of which 16 bits tell in units of 32 octets.
+// A receive buffer of 1 MiB, which 16 bits express in units of 32 octets.
 Config scaling_config() {
   Config config = flow_config();
   config.tcp.window_scale = true;
@@ -24,7 +24,7 @@ wire::Options scale_of(std::uint8_t shift) {
   return options;
 }
 
-// The peer opens with a scale of its own. Ours is 5 then.
+// The peer opens with its own scale. Ours is 5.
 void open_scaled(Kit& kit, std::uint8_t shift, std::uint16_t window = 1000) {
   kit.listen();
   kit.deliver({.flags = flag::syn, .window = window, .mss = 1000, .options = scale_of(shift)});
@@ -35,11 +35,11 @@ void open_scaled(Kit& kit, std::uint8_t shift, std::uint16_t window = 1000) {
 
 //= rfc7323#2.2
 //= type=test
-//# 7323:TS-34 even where the own shift is zero
-//# 7323:TS-33 a SYN-ACK only has it if the SYN had it
+//# 7323:TS-34 even if our own shift is zero
+//# 7323:TS-33 a SYN-ACK has it only if the SYN had it
 //= rfc7323#2.3
 //= type=test
-//# 7323:TS-3 and then it has
+//# 7323:TS-3 and then always
 TEST(WindowScale, IsOfferedOnSynsAlone) {
   Config small = scaling_config();
   small.tcp.receive_buffer = Bytes{65'535};
@@ -78,7 +78,7 @@ TEST(WindowScale, IsNotSpokenWhereConfigSaysSo) {
   EXPECT_FALSE(passive.info().options.window_scale);
 }
 
-// The shift cannot change later, so it has to do for what the buffer may become.
+// The shift cannot change later, so it must suit the maximum size of the buffer.
 TEST(WindowScale, TellsOfABufferThatMayGrow) {
   Config config = flow_config();
   config.tcp.window_scale = true;
@@ -103,11 +103,11 @@ TEST(WindowScale, AFixedShiftIsTakenAsItIs) {
 
 //= rfc7323#2.2
 //= type=test
-//# 7323:TS-2 windows of SYN and SYN-ACK are not scaled, either way
+//# 7323:TS-2 windows of SYN and SYN-ACK are not scaled, in either direction
 //= rfc7323#2.3
 //= type=test
-//# 7323:TS-4 all others are, by the shift of whoever sent them
-//# 7323:TS-35 which its SYN has named
+//# 7323:TS-4 all others are, by the shift of their sender
+//# 7323:TS-35 which was in its SYN
 TEST(WindowScale, ShiftsAllWindowsButThoseOfSyns) {
   Kit kit(scaling_config());
   kit.listen();
@@ -146,7 +146,7 @@ TEST(WindowScale, NeedsBothSyns) {
 
 //= rfc7323#2.3
 //= type=test
-//# 7323:TS-5 a shift of 14 is the largest: windows of up to 2^30
+//# 7323:TS-5 a shift of 14 is the maximum: windows of up to 2^30
 TEST(WindowScale, ReachesAlmostAGibibyte) {
   Kit kit(scaling_config());
   open_scaled(kit, 14, 65'535);
@@ -180,7 +180,7 @@ TEST(WindowScale, HoldsInASimultaneousOpen) {
   kit.sent();
   kit.deliver({.flags = flag::syn, .window = 1000, .mss = 1000, .options = scale_of(2)});
   EXPECT_TRUE(kit.take().at(0).options.has_window_scale);
-  // Its SYN-ACK has a SYN, so its window is as it stands.
+  // Its SYN-ACK has a SYN, so its window is not scaled.
   kit.deliver({.flags = flag::syn | flag::ack,
                .ack = 1,
                .window = 1000,
@@ -192,13 +192,13 @@ TEST(WindowScale, HoldsInASimultaneousOpen) {
   EXPECT_EQ(kit.info().send.wnd.count, 4000u);
 }
 
-// The right edge that a segment tells of, relative to the peer's ISS.
+// The right edge that a segment advertises, relative to the peer's ISS.
 std::uint32_t told_edge(const Out& out, std::uint32_t unit) { return out.ack + out.window * unit; }
 
 //= rfc7323#2.4
 //= type=test
-//# 7323:TS-7 the furthest edge is kept exactly
-// Segments of odd lengths: the window behind each is no multiple of 32 octets.
+//# 7323:TS-7 the highest edge is kept exactly
+// Segments of odd lengths: the remaining window is not a multiple of 32 octets.
 TEST(WindowScale, TellsOfAnEdgeThatNeverMovesLeft) {
   Kit kit(scaling_config());
   open_scaled(kit, 0, 65'535);
@@ -215,7 +215,7 @@ TEST(WindowScale, TellsOfAnEdgeThatNeverMovesLeft) {
       EXPECT_GE(told_edge(out, 32), edge) << length;
       edge = told_edge(out, 32);
     }
-    // What is told is what is kept: the edge can be told exactly.
+    // The advertised edge is the stored one: it can be expressed exactly.
     EXPECT_EQ(kit.info().receive.wnd.count % 32, 0u) << length;
   }
   EXPECT_LE(edge, mebibyte + mebibyte / 16 + 32);
@@ -223,8 +223,8 @@ TEST(WindowScale, TellsOfAnEdgeThatNeverMovesLeft) {
 
 //= rfc7323#2.4
 //= type=test
-//# 7323:TS-6 what any ACK had put in the window is taken
-// A unit beyond the buffer the edge stays, and the field has to tell a little less.
+//# 7323:TS-6 everything inside an advertised window is accepted
+// One unit beyond the buffer the edge stays, and the field has to be rounded down.
 TEST(WindowScale, GivesABufferAwayByOneUnitAtMost) {
   Config config = scaling_config();
   config.tcp.receive_buffer = Bytes{4096};
@@ -242,7 +242,7 @@ TEST(WindowScale, GivesABufferAwayByOneUnitAtMost) {
     window = kit.take().at(0).window;
     ASSERT_LE(next, 4096u + 1024u);
   }
-  // Told zero, but what lies before the furthest edge is still taken.
+  // Zero is advertised, but data below the highest edge is still accepted.
   std::uint32_t const before = kit.info().receive.wnd.count;
   EXPECT_EQ(before, 1023u);
   kit.deliver(
@@ -250,13 +250,13 @@ TEST(WindowScale, GivesABufferAwayByOneUnitAtMost) {
   EXPECT_EQ(kit.info().receive.unread.count, 4096u + 1024u);
   EXPECT_EQ(kit.info().receive.wnd.count, 0u);
   kit.sent();
-  // Reading opens it again, and the peer is told.
+  // Reading opens it again, and the peer is notified.
   kit.read(kit.id);
   kit.turn();
   EXPECT_EQ(kit.take().at(0).window, 4u);
 }
 
-// What only looks shut is told of again once the application reads.
+// A window that only looks closed is advertised again after the application reads.
 TEST(WindowScale, AHiddenWindowIsToldAfterReading) {
   Config config = scaling_config();
   config.tcp.receive_buffer = Bytes{100};
@@ -280,9 +280,9 @@ TEST(WindowScale, AHiddenWindowIsToldAfterReading) {
 
 //= rfc7323#2.4
 //= type=test
-//# 7323:TS-36, 7323:TS-37 a window that shrank keeps back no first retransmission
-//# 7323:TS-38 a later one only if it lies further out than the rounding of the scale
-//# 7323:TS-8 and nothing new is sent beyond it
+//# 7323:TS-36, 7323:TS-37 a shrunk window never prevents the first retransmission
+//# 7323:TS-38 it prevents later ones only if they are beyond the rounding of the scale
+//# 7323:TS-8 and no new data is sent beyond it
 TEST(WindowScale, RetransmitsWhatARoundedWindowWasShrunkFrom) {
   Kit kit(scaling_config());
   open_scaled(kit, 10, 4);
@@ -291,7 +291,7 @@ TEST(WindowScale, RetransmitsWhatARoundedWindowWasShrunkFrom) {
   kit.turn();
   ASSERT_EQ(kit.info().send.nxt.since(kit.info().send.una).count, 4000u);
   kit.sent();
-  // 3,500 octets are out, and the window comes to hold 2,048 of them.
+  // 3,500 octets are in flight, and the window shrinks to 2,048.
   kit.deliver({.flags = flag::ack, .seq = 1, .ack = 501, .window = 2});
   EXPECT_EQ(kit.sent(), "");
   EXPECT_EQ(kit.info().send.wnd.count, 2048u);
@@ -303,7 +303,7 @@ TEST(WindowScale, RetransmitsWhatARoundedWindowWasShrunkFrom) {
       all += line(out) + "; ";
       acked = out.seq + Flow::length_of(out);
     }
-    // Each is acknowledged without the window growing.
+    // Each is acknowledged without growth of the window.
     kit.deliver({.flags = flag::ack, .seq = 1, .ack = acked, .window = 1});
   }
   EXPECT_EQ(acked, 4001u) << all;
