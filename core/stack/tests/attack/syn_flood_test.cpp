@@ -96,7 +96,7 @@ TEST(SynCache, LetsInWhoeverAnswersAnEarlierCookie) {
     Config config = cache_config(cached ? 1 : 0);
     Kit kit(config);
     listen(kit, 1);
-    // The cache is full, and so is the backlog: a cookie.
+    // The cache and the backlog are full: a cookie.
     In const syn = syn_naming(kit, names_mss | names_scale);
     flood(kit, 0, 2);
     static_cast<void>(kit.take());

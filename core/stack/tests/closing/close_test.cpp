@@ -349,8 +349,7 @@ TEST(Close, InCloseWait) {
 
 //= rfc9293#3.6
 //= type=test
-//# 9293:P-CLOSE-SIMPLEX, 9293:P-CLOSE-NOSEND after CLOSE we send nothing more and receive
-//# everything
+//# 9293:P-CLOSE-SIMPLEX, 9293:P-CLOSE-NOSEND after CLOSE we only receive
 //= rfc9293#3.6.1
 //= type=test
 //# 9293:P-HALFCLOSED one direction closed, data in the other

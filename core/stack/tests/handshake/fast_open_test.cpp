@@ -341,7 +341,7 @@ TEST(FastOpenServer, HearsADuplicateOfASynTwice) {
   FastServer kit;
   wire::Options const cookie = kit.ask();
   kit.call(cookie, "question");
-  kit.call(cookie, "question");  // while it lives it is the same
+  kit.call(cookie, "question");  // the connection still exists: a duplicate
   EXPECT_EQ(kit.received, "question");
   kit.stack.abort(kit.id);
   kit.turn();

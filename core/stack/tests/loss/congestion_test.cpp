@@ -1,4 +1,4 @@
-// Which controller moves cwnd, as the wire shows it: the same losses and round trips under each.
+// The controllers on the wire: the same losses and round trips under each.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -18,7 +18,7 @@ Config with(Congestion controller, bool hystart = false) {
 
 constexpr Peer far{1000, 65535, Duration::milliseconds(100)};
 
-// Ten segments are out and the first is lost.
+// Ten segments are in flight and the first is lost.
 std::uint32_t ssthresh_after_loss(Congestion controller) {
   Flow flow(with(controller), far);
   flow.write_octets(100'000);
@@ -30,10 +30,10 @@ std::uint32_t ssthresh_after_loss(Congestion controller) {
 
 //= rfc9438#4.6
 //= type=test
-//# 9438:CUBIC-16 CUBIC keeps seven tenths where Reno keeps half
+//# 9438:CUBIC-16 CUBIC reduces to seven tenths, Reno to half
 //= rfc8257#3.5
 //= type=test
-//# 8257:DCTCP-10 and DCTCP half
+//# 8257:DCTCP-10 and DCTCP to half
 TEST(Congestion, WhatALossLeaves) {
   EXPECT_EQ(ssthresh_after_loss(Congestion::reno), 5000u);
   EXPECT_EQ(ssthresh_after_loss(Congestion::cubic), 7000u);
@@ -42,7 +42,7 @@ TEST(Congestion, WhatALossLeaves) {
 
 //= rfc9438#4.8
 //= type=test
-//# 9438:CUBIC-11 a timeout: one segment, and ssthresh by the same factor
+//# 9438:CUBIC-11 a timeout: one segment, and ssthresh reduced by the same factor
 TEST(Congestion, WhatATimeoutLeaves) {
   Flow flow(with(Congestion::cubic), far);
   flow.write_octets(100'000);
@@ -59,7 +59,7 @@ TEST(Congestion, WhatATimeoutLeaves) {
   EXPECT_EQ(again.info().w_max.count, 0u) << "what an earlier loss left is forgotten";
 }
 
-// Rounds of ACKs, a segment each, at a round trip that grows by ten milliseconds a round.
+// Rounds of ACKs, one per segment, with an RTT that grows by ten milliseconds per round.
 std::uint32_t ssthresh_after_growing_round_trips(bool hystart, std::uint32_t rounds) {
   Config config = with(Congestion::reno, hystart);
   Flow flow(config, far);
@@ -76,7 +76,7 @@ std::uint32_t ssthresh_after_growing_round_trips(bool hystart, std::uint32_t rou
 
 //= rfc9406#4.2
 //= type=test
-//# 9406:HSPP-1, 9406:HSPP-7 slow start ends by itself where the round trip grows
+//# 9406:HSPP-1, 9406:HSPP-7 slow start ends when the RTT grows
 TEST(Congestion, SlowStartEndsWithoutALoss) {
   EXPECT_EQ(ssthresh_after_growing_round_trips(false, 9), 1u << 30);
   EXPECT_LT(ssthresh_after_growing_round_trips(true, 9), 1u << 30);
@@ -84,7 +84,7 @@ TEST(Congestion, SlowStartEndsWithoutALoss) {
 
 //= rfc9438#5.8
 //= type=test
-//# 9438:CUBIC-24 an application that leaves the window unused does not let it grow
+//# 9438:CUBIC-24 an application that does not use cwnd does not let it grow
 TEST(Congestion, AnIdleApplicationGainsNothing) {
   Flow busy(with(Congestion::cubic), far);
   busy.write_octets(100'000);
@@ -92,7 +92,7 @@ TEST(Congestion, AnIdleApplicationGainsNothing) {
     busy.ack(1000 * i + 1);
   }
   EXPECT_GT(busy.cwnd(), 10'000u) << "one that fills it does";
-  // One round that filled the window does not speak for those that follow.
+  // One round that filled cwnd does not count for the following ones.
   busy.ack(busy.info().send.nxt.value - busy.device_iss.value);
   while (busy.acked <= busy.written) {
     busy.ack(std::min(busy.info().send.nxt.value - busy.device_iss.value, busy.written + 1));

@@ -1,4 +1,4 @@
-// RFC 3168 and RFC 8257 on the wire: who agrees to ECN, what is marked, echoed and answered.
+// RFC 3168 and RFC 8257 on the wire: negotiation, marking, echo and reduction.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/sender_kit.hpp"
@@ -17,7 +17,7 @@ Config ecn_config(tcp::EcnPolicy policy = tcp::EcnPolicy::on) {
 
 std::uint8_t field_of(const Out& out) { return out.traffic_class & 3; }
 
-// A connection that the peer opened with ECN; segments of 1000 octets, a window of 4.
+// A connection opened by the peer with ECN; segments of 1000 octets, a window of 4.
 class Marked : public Kit {
  public:
   explicit Marked(const Config& config = ecn_config()) : Kit(config) {
@@ -44,9 +44,9 @@ class Marked : public Kit {
 
 //= rfc3168#6.1.1
 //= type=test
-//# 3168:ECN-1, 3168:ECN-2 ECE and CWR on a SYN draw ECE, and nothing else does
-//# 3168:ECN-24, 3168:ECN-25 every other pair of bits sets up nothing
-//# 3168:ECN-23 nor does anything with a host that does not want it
+//# 3168:ECN-1, 3168:ECN-2 a SYN with ECE and CWR is answered by ECE, any other is not
+//# 3168:ECN-24, 3168:ECN-25 all other combinations negotiate nothing
+//# 3168:ECN-23 nor does a host without ECN
 TEST(Ecn, PassiveOpen) {
   struct Row {
     tcp::EcnPolicy policy;
@@ -73,8 +73,8 @@ TEST(Ecn, PassiveOpen) {
 //# 9293:SHLD-8 ECN is negotiated and data is sent with it
 //= rfc3168#6.1.1
 //= type=test
-//# 3168:ECN-1, 3168:ECN-25 ECE alone on the SYN-ACK agrees; both bits, CWR alone or none do not
-//# 3168:ECN-3, 3168:ECN-16 and only then data is ECT
+//# 3168:ECN-1, 3168:ECN-25 ECE alone on the SYN-ACK agrees; both flags, CWR alone or none do not
+//# 3168:ECN-3, 3168:ECN-16 only then data is ECT
 //# 3168:ECN-4 the SYN never is
 //= rfc3168#6.1.2
 //= type=test
@@ -106,11 +106,11 @@ TEST(Ecn, ActiveOpen) {
 
 //= rfc3168#6.1.1.1
 //= type=test
-//# 3168:ECN-5 the SYN that is sent again has no ECN bits
+//# 3168:ECN-5 a retransmitted SYN has no ECN flags
 //= rfc3168#6.1.1
 //= type=test
-//# 3168:ECN-3 and whatever is answered, no data is ECT then
-//# 3168:ECN-22 but CE is heard, as the first SYN may be what was answered
+//# 3168:ECN-3 then no data is ECT, whatever the answer
+//# 3168:ECN-22 but CE is processed, because the answer may be to the first SYN
 TEST(Ecn, SynAgain) {
   Kit kit(ecn_config());
   kit.connect();
@@ -139,7 +139,7 @@ TEST(Ecn, PeerFallsBack) {
 
 //= rfc3168#6.1.1
 //= type=test
-//# 3168:ECN-32 the next connection of the same sockets begins anew
+//# 3168:ECN-32 the next connection of the same sockets negotiates anew
 TEST(Ecn, IsForgottenWithTheConnection) {
   Marked kit;
   EXPECT_TRUE(kit.info().ecn.tx);
@@ -155,7 +155,7 @@ TEST(Ecn, IsForgottenWithTheConnection) {
 //# 3168:ECN-11 a pure ACK is not ECT
 //= rfc3168#6.1.5
 //= type=test
-//# 3168:ECN-12 nor is what is sent again
+//# 3168:ECN-12 nor is a retransmission
 //= rfc3168#5.2
 //= type=test
 //# 3168:ECN-30 only new data is
@@ -180,7 +180,7 @@ TEST(Ecn, OnlyNewDataIsEct) {
 
 //= rfc3168#6.1.6
 //= type=test
-//# 3168:ECN-13 a window probe is neither ECT nor has it CWR
+//# 3168:ECN-13 a window probe has neither ECT nor CWR
 TEST(Ecn, WindowProbe) {
   Marked kit;
   kit.deliver({.flags = flag::ack | flag::ece, .seq = 1, .ack = 1, .window = 0});
@@ -197,8 +197,8 @@ TEST(Ecn, WindowProbe) {
 
 //= rfc3168#6.1.3
 //= type=test
-//# 3168:ECN-10 from CE on every ACK has ECE, until CWR comes
-//# 3168:ECN-28 the next mark starts it again, on the packet with CWR too
+//# 3168:ECN-10 from CE on every ACK has ECE, until CWR arrives
+//# 3168:ECN-28 the next mark starts it again, even on the packet with CWR
 TEST(Ecn, EchoUntilCwr) {
   Marked kit;
   kit.data(1, ect0);
@@ -222,7 +222,7 @@ TEST(Ecn, EchoUntilCwr) {
 
 //= rfc3168#6.1.3
 //= type=test
-//# 3168:ECN-27 what a delayed ACK covers is told as it was, whatever came behind it
+//# 3168:ECN-27 a delayed ACK reports the state of the data it covers
 TEST(Ecn, AnAckIsCutWhereTheEchoChanges) {
   Marked kit;
   kit.auto_consume = false;
@@ -236,7 +236,7 @@ TEST(Ecn, AnAckIsCutWhereTheEchoChanges) {
   EXPECT_EQ(kit.sent(), "A 1(0) ack 4001");
 }
 
-// Data must not take the place of an ACK that says something else than its own header.
+// Data must not replace an ACK whose ECE differs from its own.
 TEST(Ecn, ACutAckLeavesAlone) {
   Marked kit;
   kit.traffic_class = ect0;
@@ -251,7 +251,7 @@ TEST(Ecn, ACutAckLeavesAlone) {
 
 //= rfc3168#6.1.5
 //= type=test
-//# 3168:ECN-20 CE outside of the window is not believed
+//# 3168:ECN-20 CE outside the window is ignored
 TEST(Ecn, OutsideOfTheWindow) {
   Marked kit;
   kit.data(1, ect0);
@@ -264,7 +264,7 @@ TEST(Ecn, OutsideOfTheWindow) {
 
 //= rfc3168#6.1.6
 //= type=test
-//# 3168:ECN-29 CE on a window probe is answered
+//# 3168:ECN-29 CE on a window probe is echoed
 TEST(Ecn, MarkedProbe) {
   Config config = ecn_config();
   config.tcp.receive_buffer = Bytes{1000};
@@ -281,13 +281,13 @@ TEST(Ecn, MarkedProbe) {
 
 //= rfc3168#6.1.2
 //= type=test
-//# 3168:ECN-17 the window is halved and ssthresh with it, and nothing is sent again
-//# 3168:ECN-18 once for a window of data
-//# 3168:ECN-14 nor does an ACK with ECE let it grow
-//# 3168:ECN-9 the next new data has CWR, and only that
+//# 3168:ECN-17 cwnd and ssthresh are halved, and nothing is retransmitted
+//# 3168:ECN-18 once per window of data
+//# 3168:ECN-14 an ACK with ECE does not grow cwnd
+//# 3168:ECN-9 the next new data has CWR, and no other
 //= rfc3168#5
 //= type=test
-//# 3168:ECN-7 as after a lost packet
+//# 3168:ECN-7 as after a loss
 //= rfc3168#6.1.1
 //= type=test
 //# 3168:ECN-21 set on one packet, cleared on all others
@@ -318,16 +318,16 @@ TEST(Ecn, AnEchoHalvesTheWindow) {
     EXPECT_EQ(field_of(out), ect0);
   }
   EXPECT_EQ(with_cwr, 1u);
-  // 10,001 was SND.NXT when the window was halved: what is acknowledged beyond it is a new window.
+  // SND.NXT was 10,001 when cwnd was halved: data acknowledged above it is a new window.
   kit.ack(11'001, true);
   EXPECT_LT(kit.info().cwnd.count, 3500u);
 }
 
 //= rfc3168#6.1.2
 //= type=test
-//# 3168:ECN-26 CWR follows a fast retransmit, on new data and not on what is sent again
+//# 3168:ECN-26 CWR follows a fast retransmit, on new data and not on the retransmission
 //# 3168:ECN-19 which has none
-//# 3168:ECN-18 a loss in a window that an echo has halved does not halve it again
+//# 3168:ECN-18 a loss in a window already halved by ECE does not halve it again
 //# 3168:ECN-33 a timeout does
 TEST(Ecn, LossAndEchoInOneWindow) {
   Marked kit;
@@ -353,10 +353,10 @@ TEST(Ecn, LossAndEchoInOneWindow) {
   EXPECT_FALSE(kit.take()[0].flags.cwr());
 }
 
-// ... but the first segment that left after it is of the next window.
+// ... but the first segment sent after the reduction belongs to the next window.
 //= rfc3168#6.1.2
 //= type=test
-//# 3168:ECN-18 each window with a loss halves once, on a flow with ECN as well
+//# 3168:ECN-18 each window with a loss is halved once, on a flow with ECN as well
 TEST(Ecn, ALossAtTheEndOfTheReducedWindow) {
   Config config = sender_config();
   config.tcp.congestion = tcp::Congestion::reno;
@@ -375,7 +375,7 @@ TEST(Ecn, ALossAtTheEndOfTheReducedWindow) {
   ASSERT_TRUE(kit.info().ecn.tx);
   ASSERT_EQ(kit.info().cwnd.count, 5000u);
   ASSERT_EQ(kit.info().send.nxt.value - kit.device_iss.value, 15'001u);
-  // All that followed 10,001 is lost but for its last three segments.
+  // All after 10,001 is lost except the last three segments.
   kit.advance(Duration::milliseconds(50));
   for (std::uint32_t const begin : {12'001u, 13'001u, 14'001u}) {
     kit.deliver({.flags = flag::ack, .seq = 1, .ack = 10'001, .sack = {{begin, begin + 1000}}});
@@ -386,7 +386,7 @@ TEST(Ecn, ALossAtTheEndOfTheReducedWindow) {
 
 //= rfc5681#3.1
 //= type=test
-//# 5681:CC-11 what was SACKed in a long recovery is no window: the echo that ends it halves cwnd
+//# 5681:CC-11 data SACKed in a long recovery does not count: an ECE after it halves cwnd
 TEST(Ecn, AnEchoAfterALongRecovery) {
   Config config = ecn_config();
   config.tcp.sack = true;
@@ -410,10 +410,10 @@ TEST(Ecn, AnEchoAfterALongRecovery) {
 
 //= rfc3168#6.1.2
 //= type=test
-//# 3168:ECN-8 with a window of one segment new data waits for a timeout
+//# 3168:ECN-8 with cwnd at one segment new data waits for a timeout
 //= rfc9438#4.6
 //= type=test
-//# 9438:CUBIC-9, 9438:CUBIC-15 down to one segment, and slower than that by the timer
+//# 9438:CUBIC-9, 9438:CUBIC-15 cwnd goes down to one segment, and the timer slows it further
 TEST(Ecn, AnEchoAtOneSegment) {
   for (tcp::Congestion const controller : {tcp::Congestion::reno, tcp::Congestion::cubic}) {
     Config config = ecn_config();
@@ -439,11 +439,11 @@ TEST(Ecn, AnEchoAtOneSegment) {
   }
 }
 
-// The same where that echo acknowledges all that there was: the next data waits, too, and nothing
-// but the timer is held for it.
+// The same if that ECE acknowledges all data: the next data waits, too, and only the timer is kept
+// for it.
 //= rfc3168#6.1.2
 //= type=test
-//# 3168:ECN-8 it waits though nothing is in flight
+//# 3168:ECN-8 it waits although nothing is in flight
 TEST(Ecn, AnEchoAtOneSegmentAndNothingInFlight) {
   Marked kit;
   std::uint32_t next = 1;
@@ -474,8 +474,8 @@ TEST(Ecn, AnEchoAtOneSegmentAndNothingInFlight) {
 //= rfc8257#3.2
 //= type=test
 //# 8257:DCTCP-1 ECE if and only if the last packet was marked
-//# 8257:DCTCP-2 each change is told at once
-//# 8257:DCTCP-3 the older packets in their own state before
+//# 8257:DCTCP-2 each change is reported at once
+//# 8257:DCTCP-3 before it the older packets in their own state
 //# 8257:DCTCP-4 CWR changes nothing
 TEST(Ecn, DctcpReceiver) {
   Config config = ecn_config();
@@ -495,11 +495,11 @@ TEST(Ecn, DctcpReceiver) {
 
 //= rfc8257#3.3
 //= type=test
-//# 8257:DCTCP-8 cwnd shrinks by half of alpha
-//# 8257:DCTCP-9 once for a window, with CWR
+//# 8257:DCTCP-8 cwnd is reduced by half of alpha
+//# 8257:DCTCP-9 once per window, with CWR
 //= rfc8257#3.4
 //= type=test
-//# 8257:DCTCP-14 and grows as RFC 5681 says
+//# 8257:DCTCP-14 and grows as in RFC 5681
 TEST(Ecn, DctcpSender) {
   Config config = ecn_config();
   config.tcp.congestion = tcp::Congestion::dctcp;

@@ -6,7 +6,7 @@
 namespace lockstep::testing {
 namespace {
 
-// Ten segments of 1000 octets out, 1001 is the first that is not acknowledged; cwnd is 10,000.
+// Ten segments of 1000 octets in flight, 1001 is the first unacknowledged; cwnd is 10,000.
 class Ten : public Flow {
  public:
   explicit Ten(const Config& config = flow_config(), std::uint32_t queued = 200'000)
@@ -24,11 +24,11 @@ class Ten : public Flow {
 
 //= rfc5681#3.2
 //= type=test
-//# 5681:CC-16, 5681:CC-42 the third duplicate in a row, without waiting for the timer
-//# 5681:CC-17, 5681:CC-18 the first two send one new segment each, and leave cwnd as it is
-//# 5681:CC-20 ssthresh is half of what is out, without those two
-//# 5681:CC-21 SND.UNA's segment again, cwnd = ssthresh + 3 segments
-//# 5681:CC-22 each further one adds a segment
+//# 5681:CC-16, 5681:CC-42 the third consecutive duplicate, before the timer
+//# 5681:CC-17, 5681:CC-18 the first two send one new segment each and do not change cwnd
+//# 5681:CC-20 ssthresh is half the flight without those two
+//# 5681:CC-21 retransmits at SND.UNA, cwnd = ssthresh + 3 segments
+//# 5681:CC-22 each further duplicate adds a segment
 //= rfc6582#3.2
 //= type=test
 //# 6582:NR-1 recover is the highest sequence number sent
@@ -53,8 +53,8 @@ TEST(FastRetransmit, ThirdDuplicate) {
 
 //= rfc5681#3.2
 //= type=test
-//# 5681:CC-23 new data as soon as the inflated window allows
-//# 5681:CC-46 inflated no further than by what is out
+//# 5681:CC-23 new data as soon as the inflated cwnd permits
+//# 5681:CC-46 inflation is limited to the flight
 TEST(FastRetransmit, InflationLetsNewDataOut) {
   Ten flow;
   flow.duplicates(3);
@@ -70,7 +70,7 @@ TEST(FastRetransmit, InflationLetsNewDataOut) {
 
 //= rfc5681#3.2
 //= type=test
-//# 5681:CC-42 an ACK that moves SND.UNA in between begins the count anew
+//# 5681:CC-42 an ACK that advances SND.UNA in between resets the count
 TEST(FastRetransmit, NewAckBetweenDuplicates) {
   Ten flow;
   flow.duplicates(2);
@@ -83,7 +83,7 @@ TEST(FastRetransmit, NewAckBetweenDuplicates) {
 
 //= rfc5681#2
 //= type=test
-//# 5681:CC-38 each of the five conditions, broken once: no duplicate
+//# 5681:CC-38 with one of the five conditions violated: not a duplicate
 TEST(FastRetransmit, WhatIsNoDuplicate) {
   auto const counted = [](const In& in) {
     Ten flow;
@@ -109,13 +109,13 @@ TEST(FastRetransmit, WhatIsNoDuplicate) {
 //# 5681:CC-24 a new ACK deflates cwnd to ssthresh
 //= rfc5681#4.3
 //= type=test
-//# 5681:CC-30 from where congestion avoidance goes on
+//# 5681:CC-30 congestion avoidance continues from there
 //= rfc6582#3.2
 //= type=test
-//# 6582:NR-3 full ACK: min(ssthresh, max(FlightSize, SMSS) + SMSS), with much still out
+//# 6582:NR-3 full ACK: min(ssthresh, max(FlightSize, SMSS) + SMSS), with much in flight
 //= rfc6582#6
 //= type=test
-//# 6582:NR-13 which that ACK changes no further
+//# 6582:NR-13 which later ACKs do not reduce
 TEST(NewReno, FullAckWithMuchOut) {
   Ten flow;
   flow.duplicates(3);
@@ -132,7 +132,7 @@ TEST(NewReno, FullAckWithMuchOut) {
 
 //= rfc6582#3.2
 //= type=test
-//# 6582:NR-3 full ACK with nothing out: two segments
+//# 6582:NR-3 full ACK with nothing in flight: two segments
 //= rfc6582#6
 //= type=test
 //# 6582:NR-12 so no burst follows
@@ -147,11 +147,11 @@ TEST(NewReno, FullAckWithNothingOut) {
 
 //= rfc6582#3.2
 //= type=test
-//# 6582:NR-2 a partial ACK: the next hole at once, cwnd less what was acknowledged, plus a segment
-//# 6582:NR-8 recovery goes on, duplicates inflate cwnd
+//# 6582:NR-2 partial ACK: the next hole at once, cwnd minus the acknowledged octets plus a segment
+//# 6582:NR-8 recovery continues, duplicates inflate cwnd
 //= rfc5681#4.3
 //= type=test
-//# 5681:CC-29, 5681:CC-44 several losses of one window: one reduction, one hole a round trip
+//# 5681:CC-29, 5681:CC-44 several losses in a window: one reduction, one hole per round trip
 TEST(NewReno, PartialAcks) {
   Ten flow;
   flow.duplicates(3);
@@ -173,7 +173,7 @@ TEST(NewReno, PartialAcks) {
 
 //= rfc6582#3.2
 //= type=test
-//# 6582:NR-2 new data follows the hole if cwnd lets it
+//# 6582:NR-2 new data follows the hole if cwnd permits
 TEST(NewReno, PartialAckSendsNewData) {
   Ten flow;
   flow.duplicates(3);
@@ -185,7 +185,7 @@ TEST(NewReno, PartialAckSendsNewData) {
 
 //= rfc6582#3.2
 //= type=test
-//# 6582:NR-4 the first partial ACK restarts the timer, later ones do not
+//# 6582:NR-4 only the first partial ACK restarts the timer
 TEST(NewReno, OnlyTheFirstPartialAckRestartsTheTimer) {
   Ten flow;
   flow.duplicates(3);
@@ -200,8 +200,8 @@ TEST(NewReno, OnlyTheFirstPartialAckRestartsTheTimer) {
 
 //= rfc6582#3.2
 //= type=test
-//# 6582:NR-5 a timeout: recover is the highest sequence number sent, and recovery is left
-//# 6582:NR-7 duplicates for what is not beyond it begin no recovery
+//# 6582:NR-5 a timeout: recover is the highest number sent, and recovery ends
+//# 6582:NR-7 duplicates at or below it start no recovery
 TEST(NewReno, TimeoutThenDuplicates) {
   Ten first;
   first.time_out();
@@ -228,7 +228,7 @@ TEST(NewReno, TimeoutThenDuplicates) {
 
 //= rfc6582#3.2
 //= type=test
-//# 6582:NR-6 recover begins as the ISS, which forbids nothing
+//# 6582:NR-6 recover starts as the ISS, which permits recovery
 TEST(NewReno, FirstSegmentCanBeRecovered) {
   Flow flow;
   EXPECT_EQ(flow.info().recover, flow.info().send.iss);
@@ -240,7 +240,7 @@ TEST(NewReno, FirstSegmentCanBeRecovered) {
 
 //= rfc6582#6
 //= type=test
-//# 6582:NR-15 recovery is a flag of its own: a window update does not end it
+//# 6582:NR-15 recovery is a separate flag: a window update does not end it
 TEST(NewReno, WindowUpdateInRecovery) {
   Ten flow;
   flow.duplicates(3);
@@ -272,7 +272,7 @@ TEST(NewReno, LossesInTwoWindowsCountTwice) {
   EXPECT_EQ(again.cwnd(), 1000u);
 }
 
-// Predecessor, defect 9: each of several losses of one window cost a timeout of its own.
+// Predecessor, defect 9: several losses in a window cost a timeout each.
 TEST(NewReno, Defect09_SeveralLossesCostNoTimeout) {
   Ten flow;
   flow.duplicates(5);

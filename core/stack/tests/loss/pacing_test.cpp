@@ -1,4 +1,4 @@
-// Pacing on the wire, to the nanosecond of virtual time, and rate samples of what it sends.
+// Pacing on the wire, exact to the nanosecond of virtual time, and its rate samples.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -16,7 +16,7 @@ Config paced_config(bool on = true) {
 
 constexpr Peer far{1000, 65535, Duration::milliseconds(80)};
 
-// cwnd is 4 segments and SRTT 80 ms: twice that rate in slow start is a segment every 10 ms.
+// cwnd is 4 segments and SRTT 80 ms: twice that rate in slow start is one segment per 10 ms.
 TEST(Pacing, SpreadsTheWindow) {
   Flow flow(paced_config(), far);
   Instant const begun = flow.now;
@@ -40,7 +40,8 @@ TEST(Pacing, OffSendsAtOnce) {
   EXPECT_EQ(flow.info().pacing_rate, 0u);
 }
 
-// 10 ms of 100,000 octets a second are a segment; of 25 ms two fit, and the rest follows evenly.
+// 10 ms at 100,000 octets per second are one segment; in 25 ms two fit, and the rest follows
+// evenly.
 TEST(Pacing, AQuantumLeavesBackToBack) {
   Config config = paced_config();
   config.tcp.pacing_quantum = Duration::milliseconds(25);
@@ -55,7 +56,7 @@ TEST(Pacing, AQuantumLeavesBackToBack) {
   EXPECT_EQ(out[3].at, begun + Duration::milliseconds(15));
 }
 
-// What is paced waits on the wheel: nothing is asked for in between, and other data passes.
+// Paced data waits on the wheel: no turn is needed in between, and other segments are not delayed.
 TEST(Pacing, WaitsOnTheWheel) {
   Flow flow(paced_config(), far);
   flow.write_octets(100'000);
@@ -68,7 +69,7 @@ TEST(Pacing, WaitsOnTheWheel) {
   EXPECT_TRUE(out[1].data.empty());
 }
 
-// The path delivers a segment every 20 ms, whatever was sent at once.
+// The path delivers one segment per 20 ms, however many were sent at once.
 TEST(RateSample, IsThatOfThePath) {
   Flow flow(paced_config(false), far);
   flow.write_octets(100'000);
@@ -83,7 +84,7 @@ TEST(RateSample, IsThatOfThePath) {
   EXPECT_EQ(rate.delivered.count * 20'000'000ull, 1'000 * rate.interval.ns);
 }
 
-// A burst of ACKs says no more than what was sent in that time.
+// A burst of ACKs gives no higher rate than the sending rate.
 TEST(RateSample, AckCompressionIsNoFastPath) {
   Flow flow(paced_config(), far);
   flow.write_octets(100'000);
@@ -104,7 +105,7 @@ TEST(RateSample, KnowsAnIdleApplication) {
   EXPECT_TRUE(flow.info().rate.limited || !flow.info().rate.valid);
 }
 
-// An ACK of what was sent twice says nothing of when.
+// An ACK of retransmitted data gives no sample.
 TEST(RateSample, NotOfWhatWasSentTwice) {
   Flow flow(paced_config(false), far);
   flow.write_octets(100'000);

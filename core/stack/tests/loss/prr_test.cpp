@@ -1,4 +1,4 @@
-// Proportional rate reduction on the wire: the examples of RFC 6937 section 3.1, by it and by 9937.
+// Proportional rate reduction on the wire: the examples of RFC 6937 section 3.1, also by RFC 9937.
 #include "core/stack/testing/flow_kit.hpp"
 
 namespace lockstep::testing {
@@ -20,7 +20,7 @@ Peer sacking() {
   return peer;
 }
 
-// Twenty segments of 1000 octets are out, from 10001 to 30001; cwnd is twenty as well.
+// Twenty segments of 1000 octets in flight, from 10001 to 30001; cwnd is twenty segments as well.
 class Example : public Flow {
  public:
   explicit Example(const Config& config) : Flow(config, sacking()) {
@@ -32,8 +32,8 @@ class Example : public Flow {
     EXPECT_EQ(flight(), 20'000u);
     take();
   }
-  // One character for each ACK that SACKs the next segment, from `first` on (the first is 0): how
-  // many retransmissions (R) and new segments (N) leave.
+  // One character per ACK that SACKs the next segment, from `first` on (the first is 0): how many
+  // retransmissions (R) and new segments (N) are sent.
   std::string row(std::uint32_t first) {
     std::string out;
     for (std::uint32_t i = first; i < 20; ++i) {
@@ -51,20 +51,21 @@ class Example : public Flow {
 
 //= rfc6937#3.1
 //= type=test
-//# 6937:PRR-7 one loss: about a segment for each second ACK, and ssthresh in the end
+//# 6937:PRR-7 one loss: about one segment per second ACK, ssthresh at the end
 //= rfc6937#3
 //= type=test
 //# 6937:PRR-1, 6937:PRR-2, 6937:PRR-3 in proportion, from the first ACK on
-// The RFC's own row counts in segments, rounded up, and RecoverFS without the two of limited
-// transmit; here octets are counted, so the first waits until a whole segment is due.
+// The RFC's row counts segments, rounded up, and RecoverFS without the two of limited transmit;
+// here octets are counted, so the first one waits until a whole segment is due.
 TEST(Prr, OneLoss) {
   Example prr(prr_config());
   EXPECT_EQ(prr.row(1), "N N R - - - N - N - N - N - - - N N N");
   EXPECT_EQ(prr.info().pipe.count, 10'000u);
 }
 
-// RFC 6675 alone: half a window of silence, then a segment an ACK. (Limited transmit's two are left
-// out of the flight size here, as RFC 5681 wants: ssthresh is ten, not the eleven of the example.)
+// RFC 6675 only: half a window of silence, then one segment per ACK. (The two of limited transmit
+// are not part of the flight size, as RFC 5681 requires: ssthresh is ten, not eleven as in the
+// example.)
 TEST(Prr, OneLossWithoutIt) {
   Example off(prr_config(false));
   EXPECT_EQ(off.row(1), "N N R - - - - - - - - - N N N N N N N");
@@ -80,7 +81,7 @@ TEST(Prr, FifteenLosses) {
 
 //= rfc6937#3
 //= type=test
-//# 6937:PRR-5 or, conservatively, as much as was delivered
+//# 6937:PRR-5 or, conservatively, exactly what was delivered
 //= rfc6937#4
 //= type=test
 //# 6937:PRR-8 and no more
@@ -103,14 +104,14 @@ Config prr9937_config() {
 
 //= rfc9937#6.1
 //= type=test
-//# 9937:PRR-1 counts of nothing, ...
-//# 9937:PRR-2 and a flight without what was SACKed by the two ACKs before
+//# 9937:PRR-1 both counters start at zero, ...
+//# 9937:PRR-2 and the flight excludes what the two previous ACKs SACKed
 //= rfc9937#6.2
 //= type=test
-//# 9937:PRR-3, 9937:PRR-4, 9937:PRR-9 so a segment for each second one, from the first ACK on
+//# 9937:PRR-3, 9937:PRR-4, 9937:PRR-9 so one segment per second ACK, from the first ACK on
 //= rfc9937#6.3
 //= type=test
-//# 9937:PRR-11 the retransmission among them
+//# 9937:PRR-11 including the retransmission
 TEST(Prr, OneLossByRfc9937) {
   Example prr(prr9937_config());
   EXPECT_EQ(prr.row(1), "N N R - - N - N - N - N - N - N - - N");
@@ -119,7 +120,7 @@ TEST(Prr, OneLossByRfc9937) {
 
 //= rfc9937#6.2
 //= type=test
-//# 9937:PRR-5 while losses go on no more leaves than is delivered
+//# 9937:PRR-5 while losses continue no more is sent than is delivered
 TEST(Prr, FifteenLossesByRfc9937) {
   Example prr(prr9937_config());
   EXPECT_EQ(prr.row(15), "N N R R R");
@@ -127,7 +128,7 @@ TEST(Prr, FifteenLossesByRfc9937) {
 
 //= rfc9937#6.2
 //= type=test
-//# 9937:PRR-6 an ACK that moves SND.UNA, and tells of no loss, lets one segment more out
+//# 9937:PRR-6 an ACK that advances SND.UNA without a new loss permits one more segment
 //# 9937:PRR-7 up to ssthresh
 TEST(Prr, SafeAcksAreSlowStartByRfc9937) {
   Example prr(prr9937_config());
@@ -143,7 +144,7 @@ TEST(Prr, SafeAcksAreSlowStartByRfc9937) {
 
 //= rfc9937#6.4
 //= type=test
-//# 9937:PRR-12 and what is left when it is over
+//# 9937:PRR-12 cwnd at the end of recovery
 TEST(Prr, EndsAtSsthresh) {
   Example prr(prr9937_config());
   prr.row(1);

@@ -1,4 +1,4 @@
-// Losses by time and the tail loss probe on the wire (RFC 8985).
+// Loss detection by time and tail loss probes on the wire (RFC 8985).
 #include <tuple>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -30,7 +30,7 @@ Peer far() {
   return peer;
 }
 
-// The path takes 100 ms there and back; each segment leaves a millisecond after the one before.
+// The RTT is 100 ms; segments are sent a millisecond apart.
 class Sender : public Flow {
  public:
   explicit Sender(const Config& config = rack_config(), const Peer& with = far())
@@ -46,13 +46,13 @@ class Sender : public Flow {
 
 //= rfc8985#6.2
 //= type=test
-//# 8985:RACK-7, 8985:RACK-23 one SACK of what left later, a reordering window ago: it is lost
-//# 8985:RACK-8, 8985:RACK-19 the reordering timer finds it
-//# 8985:RACK-6 a quarter of the least round trip, as nothing else tells
+//# 8985:RACK-7, 8985:RACK-23 one SACK of later data, and a reordering window has passed: lost
+//# 8985:RACK-8, 8985:RACK-19 the reordering timer detects it
+//# 8985:RACK-6 a quarter of the least RTT, without other information
 //= rfc8985#4
 //= type=test
-//# 8985:RACK-1 by a board of what was sent
-//# 8985:RACK-2 segments a millisecond apart are told apart, by far less than a quarter of a trip
+//# 8985:RACK-1 by a scoreboard of what was sent
+//# 8985:RACK-2 segments a millisecond apart are distinguished, far below a quarter of an RTT
 TEST(Rack, OneSackIsEnough) {
   Sender sender;
   sender.write_apart(2);
@@ -80,7 +80,7 @@ TEST(Rack, OneSackIsNotEnoughWithoutIt) {
 
 //= rfc8985#6.2
 //= type=test
-//# 8985:RACK-6 DupThresh segments are SACKed and nothing was ever reordered: no window at all
+//# 8985:RACK-6 DupThresh segments are SACKed and nothing was reordered: no reordering window
 TEST(Rack, ThreeSegmentsNeedNoTime) {
   Sender sender;
   sender.write_apart(4);
@@ -91,8 +91,8 @@ TEST(Rack, ThreeSegmentsNeedNoTime) {
 
 //= rfc8985#6.2
 //= type=test
-//# 8985:RACK-5, 8985:RACK-14 what was sent once comes after what left later: reordering
-//# 8985:RACK-17 from then on DupThresh says nothing
+//# 8985:RACK-5, 8985:RACK-14 data sent once is delivered after data sent later: reordering
+//# 8985:RACK-17 from then on DupThresh has no effect
 TEST(Rack, AfterReorderingOnlyTimeTells) {
   Sender sender;
   sender.write_apart(3);
@@ -110,11 +110,11 @@ TEST(Rack, AfterReorderingOnlyTimeTells) {
 
 //= rfc8985#9.1
 //= type=test
-//# 8985:RACK-12 a retransmission has a time of its own
-//# 8985:RACK-18 lost again, it goes again
+//# 8985:RACK-12 a retransmission has its own time
+//# 8985:RACK-18 if lost again, it is retransmitted again
 //= rfc8985#6.1
 //= type=test
-//# 8985:RACK-12 what left after it was SACKed
+//# 8985:RACK-12 data sent after it was SACKed
 TEST(Rack, LostRetransmission) {
   Sender sender;
   sender.write_apart(4);
@@ -129,8 +129,8 @@ TEST(Rack, LostRetransmission) {
 
 //= rfc8985#9.3
 //= type=test
-//# 8985:RACK-20 without PRR a lost retransmission shrinks the window again
-//# 8985:RACK-21 with it the flight follows what arrives
+//# 8985:RACK-20 without PRR a lost retransmission reduces cwnd again
+//# 8985:RACK-21 with PRR the flight follows what is delivered
 TEST(Rack, LostRetransmissionIsCongestion) {
   for (bool const prr : {false, true}) {
     Config config = rack_config();
@@ -150,7 +150,7 @@ TEST(Rack, LostRetransmissionIsCongestion) {
 
 //= rfc8985#6.2
 //= type=test
-//# 8985:RACK-15, 8985:RACK-22 a D-SACK widens the window by a quarter of the least round trip
+//# 8985:RACK-15, 8985:RACK-22 a D-SACK widens the window by a quarter of the least RTT
 TEST(Rack, DuplicatesWidenTheWindow) {
   Sender sender;
   sender.write_apart(3);
@@ -169,7 +169,7 @@ TEST(Rack, DuplicatesWidenTheWindow) {
 
 //= rfc8985#6.2
 //= type=test
-//# 8985:RACK-15 once a round: a duplicate of the next round widens it once more
+//# 8985:RACK-15 once per round: a D-SACK of the next round widens it again
 TEST(Rack, DuplicatesOfTheNextRoundWidenItAgain) {
   Sender sender;
   sender.write_apart(3);
@@ -189,7 +189,7 @@ TEST(Rack, DuplicatesOfTheNextRoundWidenItAgain) {
   EXPECT_EQ(sender.segments(), "6001+1000");
 }
 
-// Segments that take 200 ms each and leave 100 ms apart, so that one is always out.
+// Segments that take 200 ms each and are sent 100 ms apart, so that one is always in flight.
 std::uint32_t take_long(Sender& sender, std::uint32_t count) {
   std::uint32_t at = 1;
   sender.write_apart(1);
@@ -205,7 +205,7 @@ std::uint32_t take_long(Sender& sender, std::uint32_t count) {
 
 //= rfc8985#6.2
 //= type=test
-//# 8985:RACK-3 the least round trip stays the least while its window of time lasts, and no longer
+//# 8985:RACK-3 the least RTT is valid while its time window lasts, and no longer
 TEST(Rack, TheLeastRoundTripIsOfItsWindow) {
   for (auto const& [window, narrow] : {std::pair{Duration::seconds(300), true}, {ms(500), false}}) {
     Config config = rack_config();
@@ -226,7 +226,7 @@ TEST(Rack, TheLeastRoundTripIsOfItsWindow) {
 
 //= rfc8985#6.2
 //= type=test
-//# 8985:RACK-22 what was sent again for nothing was late: DupThresh says nothing any more
+//# 8985:RACK-22 unnecessarily retransmitted data was late: DupThresh has no effect any more
 TEST(Rack, DuplicatesAreReordering) {
   Config config = rack_config();
   config.tcp.undo = true;
@@ -246,7 +246,7 @@ TEST(Rack, DuplicatesAreReordering) {
   EXPECT_EQ(sender.segments(), "5001+1000");
 }
 
-// A probe that came twice says nothing of order.
+// A probe that arrived twice shows no reordering.
 TEST(Rack, AProbeThatCameTwiceIsNoReordering) {
   Sender sender(probe_config());
   sender.write_apart(1);
@@ -260,7 +260,7 @@ TEST(Rack, AProbeThatCameTwiceIsNoReordering) {
   EXPECT_EQ(sender.segments(), "1001+1000");
 }
 
-// A peer that permits no SACK has no RACK either.
+// Without SACK there is no RACK.
 TEST(Rack, NothingWithoutSack) {
   Flow sender(probe_config());
   sender.write_octets(3000);
@@ -269,7 +269,7 @@ TEST(Rack, NothingWithoutSack) {
 
 //= rfc8985#6.2
 //= type=test
-//# 8985:RACK-13 of two that left at one time the lower one left first
+//# 8985:RACK-13 of two sent at the same time the lower number was sent first
 TEST(Rack, TiesAreBrokenByNumber) {
   Sender sender;
   sender.write_octets(2000);
@@ -289,7 +289,7 @@ TEST(Rack, TiesAreBrokenByNumber) {
 
 //= rfc8985#6.2
 //= type=test
-//# 8985:RACK-4, 8985:RACK-24 what comes back a millisecond after it was repeated had come before
+//# 8985:RACK-4, 8985:RACK-24 an ACK a millisecond after a retransmission answers the original
 TEST(Rack, AnswersToTheOriginalSayNothing) {
   Sender sender;
   sender.write_apart(6);
@@ -304,7 +304,7 @@ TEST(Rack, AnswersToTheOriginalSayNothing) {
 
 //= rfc8985#6.2
 //= type=test
-//# 8985:RACK-4 an echo of what came before a gap does not speak for what came above it
+//# 8985:RACK-4 the echo of data before a gap says nothing about data above it
 TEST(Rack, ProbeAboveAGapShowsWhatIsLost) {
   Config config = probe_config();
   config.tcp.timestamps = true;
@@ -326,7 +326,7 @@ TEST(Rack, ProbeAboveAGapShowsWhatIsLost) {
 
 //= rfc8985#6.2
 //= type=test
-//# 8985:RACK-3 the handshake's round trip, 100 ms, counts: all that were measured since took longer
+//# 8985:RACK-3 the RTT of the handshake, 100 ms, counts: all later ones were longer
 TEST(Rack, LeastRoundTripIsOfTheHandshakeToo) {
   Sender sender(probe_config());
   sender.write_apart(4);
@@ -341,7 +341,7 @@ TEST(Rack, LeastRoundTripIsOfTheHandshakeToo) {
 
 //= rfc8985#9.3
 //= type=test
-//# 8985:RACK-11 what is lost leaves as cwnd lets it
+//# 8985:RACK-11 lost data is retransmitted as cwnd permits
 TEST(Rack, LossesLeaveAsCwndAllows) {
   Sender sender;
   sender.write_apart(10);
@@ -355,7 +355,7 @@ TEST(Rack, LossesLeaveAsCwndAllows) {
 
 //= rfc8985#6.2
 //= type=test
-//# 8985:RACK-16 after sixteen recoveries without a duplicate the window is a quarter again
+//# 8985:RACK-16 after sixteen recoveries without a D-SACK the window is a quarter again
 TEST(Rack, TheWindowNarrowsAgain) {
   Sender sender;
   sender.write_apart(3);
@@ -384,7 +384,7 @@ TEST(Rack, TheWindowNarrowsAgain) {
 
 //= rfc8985#6.3
 //= type=test
-//# 8985:RACK-9 a timeout finds the first lost, and what is old; the rest stays in flight
+//# 8985:RACK-9 after a timeout the first segment and old ones are lost; the rest stays in flight
 TEST(Rack, Timeout) {
   Sender sender;
   sender.write_apart(1);
@@ -401,7 +401,7 @@ TEST(Rack, Timeout) {
 
 //= rfc8985#6.3
 //= type=test
-//# 8985:RACK-9 the board is kept
+//# 8985:RACK-9 the scoreboard is kept
 TEST(Rack, TimeoutKeepsTheBoard) {
   Sender sender;
   sender.write_apart(2);
@@ -413,12 +413,12 @@ TEST(Rack, TimeoutKeepsTheBoard) {
 
 //= rfc8985#7.2
 //= type=test
-//# 8985:TLP-1 two round trips after the last segment
-//# 8985:TLP-2 anew with each
+//# 8985:TLP-1 two RTTs after the last segment
+//# 8985:TLP-2 restarted by each segment
 //= rfc8985#7.3
 //= type=test
-//# 8985:TLP-4, 8985:TLP-9 the last segment leaves again
-//# 8985:TLP-5 then the timeout is due, a whole one from here
+//# 8985:TLP-4, 8985:TLP-9 the last segment is retransmitted
+//# 8985:TLP-5 then a whole RTO starts
 //= rfc8985#4
 //= type=test
 //# 8985:TLP-13 with RACK
@@ -441,7 +441,7 @@ TEST(TailProbe, Off) {
 
 //= rfc8985#7.3
 //= type=test
-//# 8985:TLP-4 new data if there is some, whatever cwnd says
+//# 8985:TLP-4 new data if there is some, regardless of cwnd
 TEST(TailProbe, NewData) {
   Sender sender(probe_config());
   sender.write_octets(20'000);
@@ -466,13 +466,13 @@ TEST(TailProbe, OneAtATime) {
 
 //= rfc8985#7.4.1
 //= type=test
-//# 8985:TLP-12 the answer to the probe lets RACK find the rest
+//# 8985:TLP-12 the ACK of the probe lets RACK detect the other losses
 //= rfc8985#7.3
 //= type=test
-//# 8985:TLP-8 by the time at which the probe left
+//# 8985:TLP-8 by the send time of the probe
 //= rfc8985#7.1
 //= type=test
-//# 8985:TLP-7 and as that is a recovery the probe itself is forgotten
+//# 8985:TLP-7 because that is a recovery the probe is no longer tracked
 TEST(TailProbe, RackFindsTheRest) {
   Sender sender(probe_config());
   sender.write_apart(3);
@@ -493,8 +493,8 @@ TEST(TailProbe, RackFindsTheRest) {
 
 //= rfc8985#7.4.2
 //= type=test
-//# 8985:TLP-6, 8985:TLP-10 a probe that repaired a loss counts as one
-//# 8985:TLP-11 unless both came, or it was new data
+//# 8985:TLP-6, 8985:TLP-10 a loss repaired by the probe reduces cwnd
+//# 8985:TLP-11 unless both copies arrived, or it was new data
 TEST(TailProbe, RepairedLossIsAnswered) {
   for (bool const twice : {false, true}) {
     Sender sender(probe_config());
@@ -517,11 +517,11 @@ TEST(TailProbe, RepairedLossIsAnswered) {
 
 //= rfc5682#3.1
 //= type=test
-//# 5682:FRTO-11 after the ACK of what was sent again new data leaves
-//# 5682:FRTO-13 and an ACK of what was not shows that the timeout was spurious
+//# 5682:FRTO-11 after the ACK of the retransmission new data is sent
+//# 5682:FRTO-13 and an ACK of other data shows that the timeout was spurious
 //= rfc5682#4
 //= type=test
-//# 5682:FRTO-14 the window is restored only with `undo`
+//# 5682:FRTO-14 cwnd is restored only with `undo`
 TEST(Frto, SpuriousTimeout) {
   for (bool const undo : {false, true}) {
     Config config = rack_config(false);
@@ -541,7 +541,7 @@ TEST(Frto, SpuriousTimeout) {
   }
 }
 
-// Without F-RTO slow start repeats it all.
+// Without F-RTO slow start retransmits all.
 TEST(Frto, Off) {
   Sender sender(rack_config(false));
   sender.write_octets(40'000);
@@ -554,7 +554,7 @@ TEST(Frto, Off) {
 
 //= rfc5682#3.1
 //= type=test
-//# 5682:FRTO-12 new data overtakes what was lost: slow start goes on, with three segments at most
+//# 5682:FRTO-12 new data is delivered before the lost data: slow start, at most three segments
 TEST(Frto, TrueTimeout) {
   Config config = rack_config(false);
   config.tcp.frto = true;
@@ -573,7 +573,7 @@ TEST(Frto, TrueTimeout) {
 
 //= rfc5682#3.1
 //= type=test
-//# 5682:FRTO-10 not when losses were being repaired already
+//# 5682:FRTO-10 not if losses were already being repaired
 TEST(Frto, NotInRecovery) {
   Config config = rack_config(false);
   config.tcp.frto = true;
@@ -588,7 +588,7 @@ TEST(Frto, NotInRecovery) {
   EXPECT_EQ(sender.segments(), "1001+1000 2001+1000");
 }
 
-// A recovery for nothing: all that was sent again came twice.
+// A spurious recovery: all retransmissions arrived twice.
 TEST(Undo, ByDuplicates) {
   for (bool const on : {false, true}) {
     Config config = rack_config(false);
@@ -605,8 +605,8 @@ TEST(Undo, ByDuplicates) {
   }
 }
 
-// Repaired by duplicates where there was no room for a board: what went again was not counted, and
-// a copy that the path made of other data says nothing of it.
+// Repaired by duplicates because there was no record for a scoreboard: retransmissions were not
+// counted, and a copy of other data made by the path shows nothing about them.
 TEST(Undo, NotWithoutCountOfWhatWentAgain) {
   Config config = rack_config(false);
   config.tcp.undo = true;
@@ -614,7 +614,7 @@ TEST(Undo, NotWithoutCountOfWhatWentAgain) {
   Sender sender(config);
   auto const ours = std::pair(sender.id, sender.device_iss);
   IpAddress const peer = sender.peer;
-  // Another connection has the only record of a board.
+  // Another connection has the only scoreboard record.
   sender.peer = IpAddress::v4(10, 0, 0, 77);
   sender.deliver({.flags = flag::syn, .mss = 1000, .sack_permitted = true});
   sender.take();

@@ -1,4 +1,4 @@
-// RFC 6298 and RFC 9293 3.8.1 to 3.8.3 on the wire: when the timer fires and what it sends.
+// RFC 6298 and RFC 9293 3.8.1 to 3.8.3 on the wire: when the timer fires and what is sent.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -14,7 +14,7 @@ Config no_floor() {
   return config;
 }
 
-// Everything that leaves until `until`, as "milliseconds:flags number" from now on.
+// Everything sent until `until`, as "milliseconds:flags number" from now on.
 std::string departures(Kit& kit, Duration until) {
   Instant const start = kit.now;
   kit.take();
@@ -29,10 +29,10 @@ std::string departures(Kit& kit, Duration until) {
 
 //= rfc6298#2.1
 //= type=test
-//# 6298:RTO-1, 6298:RTO-20 one second at first, doubled each time while there is no sample
+//# 6298:RTO-1, 6298:RTO-20 one second at first, doubled each time without a sample
 //= rfc6298#5.5
 //= type=test
-//# 6298:RTO-14, 6298:RTO-15 1, 2, 4, ... until the bound
+//# 6298:RTO-14, 6298:RTO-15 1, 2, 4, ... up to the maximum
 TEST(Retransmission, SynBacksOff) {
   Kit kit;
   kit.socket_in(State::syn_sent);
@@ -42,7 +42,7 @@ TEST(Retransmission, SynBacksOff) {
 
 //= rfc6298#2.5
 //= type=test
-//# 6298:RTO-5 no wait is longer than the bound
+//# 6298:RTO-5 no RTO is above the maximum
 TEST(Retransmission, BackOffIsBounded) {
   Config config = flow_config();
   config.tcp.rto_max = Duration::seconds(60);
@@ -56,10 +56,10 @@ TEST(Retransmission, BackOffIsBounded) {
 
 //= rfc9293#3.10.8
 //= type=test
-//# 9293:P-RTO the front of the queue leaves again, and the timer runs anew
+//# 9293:P-RTO retransmits the front of the queue and restarts the timer
 //= rfc6298#5.4
 //= type=test
-//# 6298:RTO-13 the earliest octets that are not acknowledged
+//# 6298:RTO-13 the earliest unacknowledged octets
 //= rfc6298#5
 //= type=test
 //# 6298:RTO-9 not a nanosecond before the timeout
@@ -78,7 +78,7 @@ TEST(Retransmission, FrontOfTheQueueExactlyAfterTheTimeout) {
 
 //= rfc6298#5.1
 //= type=test
-//# 6298:RTO-10 later segments do not push the timer back
+//# 6298:RTO-10 later segments do not postpone the timer
 TEST(Retransmission, LaterSegmentsLeaveTheTimerAlone) {
   Flow flow;
   flow.write_octets(1000);
@@ -93,13 +93,13 @@ TEST(Retransmission, LaterSegmentsLeaveTheTimerAlone) {
 //# 6298:RTO-12 an ACK of new data restarts the timer
 //= rfc6298#5.2
 //= type=test
-//# 6298:RTO-11 and one of all of it stops it
+//# 6298:RTO-11 and an ACK of all data stops it
 //= rfc6298#5
 //= type=test
-//# 6298:RTO-9 so what follows is not sent again before a whole timeout
+//# 6298:RTO-9 so later data is not retransmitted before a whole RTO
 //= rfc6298#1
 //= type=test
-//# 6298:RTO-24 nothing leaves earlier than these rules say
+//# 6298:RTO-24 nothing is sent earlier than these rules permit
 TEST(Retransmission, AckRestartsTheTimer) {
   Flow flow;
   flow.write_octets(2000);
@@ -115,7 +115,7 @@ TEST(Retransmission, AckRestartsTheTimer) {
   EXPECT_EQ(flow.segments(), "");
 }
 
-// The timer restarts on an ACK of new data only: an old ACK must not keep it from firing.
+// Only an ACK of new data restarts the timer: an old ACK must not postpone it.
 TEST(Retransmission, OldAcksDoNotHoldTheTimerBack) {
   Flow flow;
   flow.write_octets(1000);
@@ -128,16 +128,16 @@ TEST(Retransmission, OldAcksDoNotHoldTheTimerBack) {
 
 //= rfc6298#3
 //= type=test
-//# 6298:RTO-6 what was sent twice gives no sample
+//# 6298:RTO-6 retransmitted data gives no sample
 //= rfc9293#3.8.1
 //= type=test
 //# 9293:MUST-18 Karn's rule
 //= rfc9293#3.8.2
 //= type=test
-//# 9293:P-RTO-KEEP the doubled timeout is kept until a segment that was sent once is acknowledged
+//# 9293:P-RTO-KEEP the doubled RTO is kept until a segment sent once is acknowledged
 //= rfc6298#5
 //= type=test
-//# 6298:RTO-21 which computes it anew
+//# 6298:RTO-21 which recomputes it
 TEST(Retransmission, KarnKeepsTheBackOff) {
   Flow flow(no_floor(), {.round_trip = ms(100)});
   flow.write_octets(1000);
@@ -159,7 +159,7 @@ TEST(Retransmission, KarnKeepsTheBackOff) {
   EXPECT_NE(flow.info().srtt, srtt);
 }
 
-// A fast retransmission is one too.
+// The same for a fast retransmission.
 TEST(Retransmission, KarnAfterFastRetransmit) {
   Flow flow(no_floor(), {.round_trip = ms(100)});
   flow.write_octets(1000);
@@ -176,7 +176,7 @@ TEST(Retransmission, KarnAfterFastRetransmit) {
 
 //= rfc6298#3
 //= type=test
-//# 6298:RTO-7 one sample in each round trip
+//# 6298:RTO-7 one sample per round trip
 TEST(Retransmission, OneSampleARoundTrip) {
   Flow flow(no_floor(), {.round_trip = ms(100)});
   Duration last = flow.info().srtt;
@@ -191,10 +191,10 @@ TEST(Retransmission, OneSampleARoundTrip) {
 
 //= rfc6298#2.2
 //= type=test
-//# 6298:RTO-2 the handshake is the first sample: R, R/2, R + 4 * R/2
+//# 6298:RTO-2 the handshake gives the first sample: R, R/2, R + 4 * R/2
 //= rfc6298#2.4
 //= type=test
-//# 6298:RTO-4 rounded up to the minimum in profile rfc
+//# 6298:RTO-4 raised to the minimum in profile rfc
 TEST(Retransmission, FirstSampleFromTheHandshake) {
   for (bool floor : {true, false}) {
     Kit kit(floor ? flow_config() : no_floor());
@@ -210,7 +210,7 @@ TEST(Retransmission, FirstSampleFromTheHandshake) {
 
 //= rfc6298#5.7
 //= type=test
-//# 6298:RTO-16 a SYN that timed out: three seconds for the first data
+//# 6298:RTO-16 after a SYN timeout: three seconds for the first data
 TEST(Retransmission, ThreeSecondsAfterALostSyn) {
   Kit kit;
   kit.socket_in(State::syn_sent);
@@ -222,7 +222,7 @@ TEST(Retransmission, ThreeSecondsAfterALostSyn) {
   EXPECT_EQ(departures(kit, Duration::seconds(8)), "3000:PA1");
 }
 
-// The same for a lost SYN-ACK, and what was queued before goes out in one piece.
+// The same for a lost SYN-ACK; data queued before is sent in one segment.
 TEST(Retransmission, ThreeSecondsAfterALostSynAck) {
   Kit kit;
   kit.socket_in(State::syn_received);
@@ -234,10 +234,10 @@ TEST(Retransmission, ThreeSecondsAfterALostSynAck) {
 
 //= rfc9293#3.8.2
 //= type=test
-//# 9293:MUST-19 slow start, congestion avoidance and the doubling timeout
+//# 9293:MUST-19 slow start, congestion avoidance and the doubled RTO
 //= rfc6298#5.1
 //= type=test
-//# 6298:RTO-22 the timer has expired and the segment that is sent again starts it
+//# 6298:RTO-22 the timer fired, and the retransmission restarts it
 TEST(Retransmission, TimeoutDoublesAndSlowStarts) {
   Flow flow;
   flow.write_octets(20'000);
@@ -257,8 +257,8 @@ TEST(Retransmission, TimeoutDoublesAndSlowStarts) {
 
 //= rfc9293#3.8.3
 //= type=test
-//# 9293:MUST-20 at R1 the user hears of it, once; at R2 the connection is closed
-//# 9293:SHLD-11 after three hundred seconds, if nobody asks for less
+//# 9293:MUST-20 at R1 the application is notified, once; at R2 the connection is closed
+//# 9293:SHLD-11 after three hundred seconds by default
 //= rfc9293#3.10.8
 //= type=test
 //# 9293:P-USER-TIMEOUT with its queues
@@ -280,7 +280,7 @@ TEST(Retransmission, SilentPeerIsGivenUp) {
 
 //= rfc9293#3.8.3
 //= type=test
-//# 9293:MUST-21 R2 is the application's, for ever included
+//# 9293:MUST-21 the application sets R2, infinity included
 TEST(Retransmission, UserTimeoutCanBeSet) {
   Flow short_lived;
   short_lived.write_octets(10);
@@ -298,7 +298,7 @@ TEST(Retransmission, UserTimeoutCanBeSet) {
   EXPECT_TRUE(patient.notified(EventKind::acknowledged));
 }
 
-// R2 begins anew with every ACK of new data.
+// Every ACK of new data restarts R2.
 TEST(Retransmission, ProgressPutsTheUserTimeoutOff) {
   Flow flow;
   EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::user_timeout_ms, 10'000}), Refusal::none);
@@ -316,7 +316,7 @@ TEST(Retransmission, ProgressPutsTheUserTimeoutOff) {
 
 //= rfc9293#3.8.3
 //= type=test
-//# 9293:MUST-22, 9293:MUST-23 a SYN has R1 and R2 too, and is repeated for three minutes
+//# 9293:MUST-22, 9293:MUST-23 a SYN has R1 and R2 too, and is retransmitted for three minutes
 TEST(Retransmission, SynIsRepeatedForThreeMinutes) {
   Kit kit;
   kit.socket_in(State::syn_sent);
@@ -331,7 +331,7 @@ TEST(Retransmission, SynIsRepeatedForThreeMinutes) {
 
 //= rfc9293#3.8.3
 //= type=test
-//# 9293:P-SYN-R1R2 R2 of a SYN and of data are set apart, and an open can be aborted at any time
+//# 9293:P-SYN-R1R2 R2 of a SYN and of data are separate, and an open can be aborted at any time
 TEST(Retransmission, SynHasItsOwnLimit) {
   Config config = flow_config();
   config.tcp.syn_timeout = Duration::seconds(20);
@@ -360,7 +360,7 @@ TEST(Retransmission, SynHasItsOwnLimit) {
 
 //= rfc9293#3.8.3
 //= type=test
-//# 9293:P-SYN-FAIL an open fails by a reset, by exhaustion, or by ICMP port unreachable
+//# 9293:P-SYN-FAIL an open fails by a reset, by timeout, or by ICMP port unreachable
 TEST(Retransmission, AnOpenFailsByResetOrExhaustion) {
   Kit refused;
   refused.socket_in(State::syn_sent);
@@ -374,7 +374,7 @@ TEST(Retransmission, AnOpenFailsByResetOrExhaustion) {
 
 //= rfc9293#3.4
 //= type=test
-//# 9293:P-RTXQ-FULLACK, 9293:P-ACK-CUMUL an ACK in the midst of a segment leaves the rest of it
+//# 9293:P-RTXQ-FULLACK, 9293:P-ACK-CUMUL an ACK inside a segment leaves the rest of it queued
 TEST(Retransmission, PartOfASegmentIsAcknowledged) {
   Flow flow;
   flow.write_octets(2000);
@@ -387,10 +387,10 @@ TEST(Retransmission, PartOfASegmentIsAcknowledged) {
 
 //= rfc9293#3.4
 //= type=test
-//# 9293:P-ACK-ACCEPTABLE SND.UNA < SEG.ACK =< SND.NXT acknowledges, nothing else does
+//# 9293:P-ACK-ACCEPTABLE only SND.UNA < SEG.ACK =< SND.NXT acknowledges
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-ACK-EST, 9293:P-ACK-USEROK the user is told of so many octets
+//# 9293:P-ACK-EST, 9293:P-ACK-USEROK the application is notified of exactly these octets
 //# 9293:P-ACK-DUP-OLD an old ACK is ignored
 TEST(Retransmission, AcceptableAcks) {
   struct Case {
@@ -417,13 +417,13 @@ TEST(Retransmission, AcceptableAcks) {
   }
 }
 
-// Data and FIN are lost: both come again with the numbers that they had.
+// Data and FIN are lost: both are retransmitted with their numbers.
 //= rfc9293#3.6
 //= type=test
-//# 9293:P-CLOSE-DELIVER what was queued before the close is delivered, and the FIN
+//# 9293:P-CLOSE-DELIVER data queued before the close is delivered, and the FIN
 //= rfc9293#3.4
 //= type=test
-//# 9293:P-CTL-ONCE SYN and FIN are repeated under their own numbers
+//# 9293:P-CTL-ONCE SYN and FIN are retransmitted with their numbers
 TEST(Retransmission, LostTailAndFin) {
   Flow flow;
   flow.write_octets(1500);
@@ -444,7 +444,7 @@ TEST(Retransmission, LostTailAndFin) {
 
 //= rfc9293#3.8
 //= type=test
-//# 9293:P-CLOSE-PUSH a close pushes what is queued
+//# 9293:P-CLOSE-PUSH a close pushes the queued data
 TEST(Retransmission, ClosePushesWhatIsQueued) {
   Flow flow;
   flow.write_octets(10, More::yes);
@@ -458,7 +458,7 @@ TEST(Retransmission, ClosePushesWhatIsQueued) {
 
 //= rfc9293#3.8
 //= type=test
-//# 9293:P-VARS-ADVANCE SND.NXT with what leaves, SND.UNA with what is acknowledged
+//# 9293:P-VARS-ADVANCE SND.NXT advances with what is sent, SND.UNA with what is acknowledged
 //# 9293:P-ACK-ALWAYS every segment carries the ACK
 //= rfc5681#2
 //= type=test

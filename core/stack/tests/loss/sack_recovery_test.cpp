@@ -1,4 +1,4 @@
-// Loss recovery by SACK on the wire: RFC 6675, limited transmit with SACK, timeouts, lies.
+// Loss recovery by SACK on the wire: RFC 6675, limited transmit, timeouts, invalid blocks.
 #include "core/stack/testing/flow_kit.hpp"
 
 namespace lockstep::testing {
@@ -17,7 +17,7 @@ Peer sacking() {
   return peer;
 }
 
-// Ten segments of 1000 octets are out: 1, 1001, ... 9001.
+// Ten segments of 1000 octets are in flight: 1, 1001, ... 9001.
 class Sender : public Flow {
  public:
   explicit Sender(const Config& config = sack_config(), const Peer& with = sacking())
@@ -32,10 +32,10 @@ class Sender : public Flow {
 
 //= rfc6675#5
 //= type=test
-//# 6675:S6675-20 two reports of one segment each let two new ones out: cwnd - pipe
+//# 6675:S6675-20 two SACKs of one segment each permit two new ones: cwnd - pipe
 //= rfc3042#2
 //= type=test
-//# 3042:LTX-1, 3042:LTX-2, 3042:LTX-4 cwnd stays; the third is for fast retransmit
+//# 3042:LTX-1, 3042:LTX-2, 3042:LTX-4 cwnd does not change; the third triggers fast retransmit
 TEST(SackRecovery, LimitedTransmit) {
   Sender sender;
   sender.sack(1, {{1001, 2001}});
@@ -58,10 +58,10 @@ TEST(SackRecovery, LimitedTransmitOff) {
 
 //= rfc3042#2
 //= type=test
-//# 3042:LTX-3 a duplicate without new SACK information lets nothing out
+//# 3042:LTX-3 a duplicate without new SACK information permits nothing
 //= rfc5681#3.2
 //= type=test
-//# 5681:CC-19 nor does it count
+//# 5681:CC-19 nor is it counted
 TEST(SackRecovery, DuplicatesWithoutNewsSayNothing) {
   Sender sender;
   sender.sack(1, {{1001, 2001}});
@@ -76,15 +76,15 @@ TEST(SackRecovery, DuplicatesWithoutNewsSayNothing) {
 
 //= rfc6675#5
 //= type=test
-//# 6675:S6675-9 ssthresh and cwnd are half the flight, the first segment leaves at once
-//# 6675:S6675-29 without what limited transmit sent
-//# 6675:S6675-11, 6675:S6675-22, 6675:S6675-24 and then what cwnd - pipe lets out
+//# 6675:S6675-9 ssthresh and cwnd are half the flight, the first segment is sent at once
+//# 6675:S6675-29 without the segments of limited transmit
+//# 6675:S6675-11, 6675:S6675-22, 6675:S6675-24 and then as much as cwnd - pipe permits
 //= rfc2018#5.1
 //= type=test
-//# 2018:SACK-10 the window is halved as by any loss
+//# 2018:SACK-10 cwnd is halved as by any loss
 //= rfc6675#4
 //= type=test
-//# 6675:S6675-2, 6675:S6675-15 pipe: what is neither SACKed nor lost, and what was sent again
+//# 6675:S6675-2, 6675:S6675-15 pipe: data neither SACKed nor lost, plus retransmissions
 TEST(SackRecovery, OneLoss) {
   Sender sender;
   sender.sack(1, {{1001, 2001}});
@@ -111,7 +111,7 @@ TEST(SackRecovery, OneLoss) {
   EXPECT_EQ(sender.segments(), "14001+1000 15001+1000 16001+1000");
 }
 
-// SACK off, and the same ACKs: NewReno repairs one loss a round trip.
+// With SACK off and the same ACKs, NewReno repairs one loss per round trip.
 TEST(SackRecovery, SeveralLossesInOneRoundTrip) {
   for (bool const on : {true, false}) {
     Config config = sack_config();
@@ -136,10 +136,10 @@ TEST(SackRecovery, SeveralLossesInOneRoundTrip) {
 //# 6675:S6675-3, 6675:S6675-4 lost: three ranges above it, or more than two segments' worth
 //= rfc6675#5
 //= type=test
-//# 6675:S6675-18 either begins recovery
+//# 6675:S6675-18 either starts recovery
 //= rfc2018#5.1
 //= type=test
-//# 2018:SACK-19 one ACK that reports little does not
+//# 2018:SACK-19 a single small report does not
 TEST(SackRecovery, WhatIsLost) {
   // More than two segments' worth in one ACK.
   Sender one;
@@ -148,7 +148,7 @@ TEST(SackRecovery, WhatIsLost) {
   Sender much;
   much.sack(1, {{1001, 3002}});
   EXPECT_TRUE(much.info().fast_recovery);
-  EXPECT_EQ(much.info().lost.count, 0u);  // the first segment is on its way again
+  EXPECT_EQ(much.info().lost.count, 0u);  // the first segment was retransmitted
   // Three ranges of an octet each.
   Sender ranges;
   ranges.sack(1, {{1001, 1002}, {2001, 2002}});
@@ -156,7 +156,7 @@ TEST(SackRecovery, WhatIsLost) {
   Sender three;
   three.sack(1, {{1001, 1002}, {2001, 2002}, {3001, 3002}});
   EXPECT_TRUE(three.info().fast_recovery);
-  // Three duplicates, however small.
+  // Three duplicates of any size.
   Sender small;
   small.sack(1, {{1001, 1002}});
   small.sack(1, {{1001, 1003}});
@@ -167,10 +167,10 @@ TEST(SackRecovery, WhatIsLost) {
 
 //= rfc6675#2
 //= type=test
-//# 6675:S6675-13 a new window or data beside the SACK makes it no less a duplicate
+//# 6675:S6675-13 a new window or data with the SACK does not matter
 //= rfc6675#5
 //= type=test
-//# 6675:S6675-17 an ACK of new data begins the count anew
+//# 6675:S6675-17 an ACK of new data resets the count
 TEST(SackRecovery, WhatIsADuplicate) {
   Sender sender;
   sender.sack(1, {{2001, 2101}});
@@ -193,9 +193,9 @@ TEST(SackRecovery, WhatIsADuplicate) {
 
 //= rfc6675#5
 //= type=test
-//# 6675:S6675-10 an ACK of RecoveryPoint ends it, nothing less
-//# 6675:S6675-19 what is SACKed beyond stays on the board
-//# 6675:S6675-21 partial ACKs go on with it
+//# 6675:S6675-10 recovery ends with an ACK of RecoveryPoint, not earlier
+//# 6675:S6675-19 SACKed data above it stays on the scoreboard
+//# 6675:S6675-21 partial ACKs continue recovery
 TEST(SackRecovery, EndsAtRecoveryPoint) {
   Sender sender;
   sender.sack(1, {{1001, 4001}});
@@ -210,13 +210,13 @@ TEST(SackRecovery, EndsAtRecoveryPoint) {
 
 //= rfc5681#3.1
 //= type=test
-//# 5681:CC-11 what was SACKed in a long recovery and lies above the next hole is no window: no loss
-//# lets cwnd rise
+//# 5681:CC-11 data SACKed in a long recovery does not count as in flight: no loss raises cwnd
 TEST(SackRecovery, LossAfterALongRecovery) {
   Sender sender;
   sender.sack(1, {{1001, 4001}});
   EXPECT_EQ(sender.ssthresh(), 5000u);
-  // 10001 is lost, too, and goes again within this recovery, which lasts, as 1 is lost again.
+  // 10001 is lost, too, and retransmitted in this recovery, which continues because 1 is lost
+  // again.
   for (std::uint32_t end = 12'001; end <= 26'001; end += 1000) {
     sender.sack(1, {{11'001, end}, {1001, 10'001}});
   }
@@ -231,10 +231,10 @@ TEST(SackRecovery, LossAfterALongRecovery) {
 
 //= rfc6675#5
 //= type=test
-//# 6675:S6675-23 each retransmission moves HighRxt: nothing leaves twice
+//# 6675:S6675-23 each retransmission advances HighRxt: nothing is sent twice
 //= rfc2018#5
 //= type=test
-//# 2018:SACK-18 what is SACKed is skipped
+//# 2018:SACK-18 SACKed data is skipped
 TEST(SackRecovery, HolesLeaveOnceEach) {
   Sender sender;
   sender.sack(1, {{8001, 10001}, {6001, 7001}, {4001, 5001}});
@@ -247,13 +247,13 @@ TEST(SackRecovery, HolesLeaveOnceEach) {
 
 //= rfc6675#4
 //= type=test
-//# 6675:S6675-5 new data where nothing more is lost
-//# 6675:S6675-6 without new data what lies below the highest SACKed octet
+//# 6675:S6675-5 new data if nothing more is lost
+//# 6675:S6675-6 without new data what is below the highest SACKed octet
 TEST(SackRecovery, RulesOfNextSegment) {
   Flow sender(sack_config(), sacking());
   sender.write_octets(6000);
   sender.take();
-  // 1 is lost; 3001 may be: only one range of one segment lies above it.
+  // 1 is lost; 3001 may be: there is only one range of one segment above it.
   sender.sack(1, {{1001, 3001}, {4001, 5001}});
   EXPECT_EQ(sender.segments(), "1+1000");
   sender.sack(3001, {{4001, 5001}});
@@ -262,9 +262,9 @@ TEST(SackRecovery, RulesOfNextSegment) {
 
 //= rfc6675#4
 //= type=test
-//# 6675:S6675-7 one rescue, with the highest octet that is missing
+//# 6675:S6675-7 one rescue, with the highest missing octet
 //# 6675:S6675-16 and then nothing
-//# 6675:S6675-28 it does not move HighRxt
+//# 6675:S6675-28 it does not advance HighRxt
 TEST(SackRecovery, Rescue) {
   Flow sender(sack_config(), sacking());
   sender.write_octets(8000);
@@ -285,7 +285,7 @@ TEST(SackRecovery, Rescue) {
 //# 6675:S6675-1 SACKed octets stay in the queue
 //= rfc2018#8
 //= type=test
-//# 2018:SACK-12 until they are acknowledged by number
+//# 2018:SACK-12 until they are cumulatively acknowledged
 TEST(SackRecovery, SackedIsKept) {
   Sender sender;
   sender.sack(1, {{1001, 10'001}});
@@ -294,14 +294,14 @@ TEST(SackRecovery, SackedIsKept) {
 
 //= rfc2018#5
 //= type=test
-//# 2018:SACK-8, 2018:SACK-9 a timeout forgets all SACKs; the first segment leaves
+//# 2018:SACK-8, 2018:SACK-9 a timeout discards all SACKs; the first segment is retransmitted
 //= rfc2018#5.1
 //= type=test
-//# 2018:SACK-16 what was SACKed goes again
+//# 2018:SACK-16 SACKed data is retransmitted
 //= rfc6675#5.1
 //= type=test
-//# 6675:S6675-12, 6675:S6675-25 recovery is over, and none begins before HighData is acknowledged
-//# 6675:S6675-26 what comes SACKed afterwards is skipped
+//# 6675:S6675-12, 6675:S6675-25 recovery ends, and none starts before HighData is acknowledged
+//# 6675:S6675-26 data SACKed afterwards is skipped
 TEST(SackRecovery, Timeout) {
   Sender sender;
   sender.sack(1, {{1001, 4001}});
@@ -321,7 +321,7 @@ TEST(SackRecovery, Timeout) {
   EXPECT_FALSE(sender.info().fast_recovery);
 }
 
-// NewReno, for the same loss: all is sent again.
+// NewReno for the same loss: all is retransmitted.
 TEST(SackRecovery, TimeoutWithoutSack) {
   Config config = sack_config();
   config.tcp.sack = false;
@@ -336,13 +336,13 @@ TEST(SackRecovery, TimeoutWithoutSack) {
 
 //= rfc6675#3
 //= type=test
-//# 6675:S6675-14 any octets, whatever segments they were sent in
+//# 6675:S6675-14 any octets, independent of segment boundaries
 //= rfc6675#5
 //= type=test
 //# 6675:S6675-8 every block counts
 //= rfc2018#5
 //= type=test
-//# 2018:SACK-7 and is remembered
+//# 2018:SACK-7 and is stored
 TEST(SackRecovery, BlocksOfAnySize) {
   Sender sender;
   sender.sack(1, {{1501, 1601}, {2999, 3003}});
@@ -358,7 +358,7 @@ TEST(SackRecovery, ReportsOfDuplicatesMarkNothing) {
   Sender sender;
   sender.ack(3001);
   sender.take();
-  // An ACK that was overtaken: its block lies above SND.UNA of its time, not of ours.
+  // A delayed ACK: its block is above SND.UNA of its time, but below the current one.
   sender.sack(1001, {{1, 1001}});
   sender.sack(3001, {{2001, 3001}});
   EXPECT_EQ(sender.info().sacked.count, 0u);
@@ -367,7 +367,7 @@ TEST(SackRecovery, ReportsOfDuplicatesMarkNothing) {
   EXPECT_EQ(sender.stack.statistics().tcp.sacks_ignored, 0u);
 }
 
-// Lies: of what was never sent, of what is acknowledged, empty and turned around.
+// Invalid blocks: data never sent, acknowledged data, empty and reversed ones.
 TEST(SackRecovery, LiesAreIgnored) {
   Sender sender;
   sender.ack(2001);
@@ -385,7 +385,7 @@ TEST(SackRecovery, LiesAreIgnored) {
   EXPECT_EQ(sender.stack.statistics().tcp.sacks_ignored, 4u);
 }
 
-// A peer that takes back what it has SACKed: the timer repeats it.
+// A peer that reneges: the timer retransmits the data.
 TEST(SackRecovery, Reneging) {
   Sender sender;
   sender.sack(1, {{1001, 10'001}});
@@ -396,7 +396,7 @@ TEST(SackRecovery, Reneging) {
   EXPECT_EQ(sender.segments(), "1001+1000");
 }
 
-// Thousands of blocks of an octet each: a bounded number of ranges, the oldest knowledge goes.
+// Thousands of one-octet blocks: a bounded number of ranges; the oldest information is discarded.
 TEST(SackRecovery, TinyBlocks) {
   Config config = sack_config();
   config.tcp.sent_per_connection = Count{8};
@@ -410,7 +410,7 @@ TEST(SackRecovery, TinyBlocks) {
   EXPECT_FALSE(sender.info().fast_recovery);
 }
 
-// No record at all: NewReno repairs.
+// Without any record NewReno repairs.
 TEST(SackRecovery, WithoutRecords) {
   Config config = sack_config();
   config.tcp.sent_per_connection = Count{1};

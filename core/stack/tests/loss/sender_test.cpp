@@ -1,4 +1,4 @@
-// The sender in profile default: peers and routers that change windows, sizes and minds meanwhile.
+// The sender in profile default, while peers and routers change windows and sizes.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/sender_kit.hpp"
@@ -7,10 +7,10 @@
 namespace lockstep::testing {
 namespace {
 
-// More octets than half the circle of sequence numbers has.
+// More octets than half the sequence space.
 constexpr std::uint64_t beyond = std::uint64_t{17} << 27;
 
-// Three reports of gaps are owed when a router makes the MSS too small for three blocks.
+// Three SACK blocks are pending when a router makes the MSS too small for them.
 TEST(Sender, APendingReportIsCutToAShrunkMss) {
   Config config = sender_config();
   config.tcp.mss_least = Bytes{28};
@@ -30,8 +30,8 @@ TEST(Sender, APendingReportIsCutToAShrunkMss) {
   EXPECT_EQ(flow.info().send.mss.count, 16u);
 }
 
-// What is known of the path grows old in a recovery: the MSS rises, and with it what cwnd and
-// ssthresh must hold.
+// The path MTU entry expires in a recovery: the MSS grows, and with it the minima of cwnd and
+// ssthresh.
 TEST(Sender, CwndIsNeverBelowASegmentOfNow) {
   Flow flow(sender_config(), bare_peer(1460, 0));
   flow.write_octets(1000);
@@ -71,7 +71,7 @@ TEST(Sender, CwndIsNeverBelowASegmentOfNow) {
 
 //= rfc1191#3
 //= type=test
-//# 1191:PMTU-1 a next hop of a few octets less than our packets, their timestamps included
+//# 1191:PMTU-1 a next-hop MTU a few octets below our packets, their timestamps included
 TEST(Sender, PacketsTooBigByLessThanTheirTimestamps) {
   for (std::uint16_t const mtu : std::initializer_list<std::uint16_t>{1487, 1488, 1492, 1499}) {
     Flow flow(sender_config(), bare_peer());
@@ -89,7 +89,7 @@ TEST(Sender, PacketsTooBigByLessThanTheirTimestamps) {
   EXPECT_EQ(flow.drops(Drop::icmp_mtu_refused), 1u);
 }
 
-// The same where data was acknowledged before, and only a timeout makes it believed.
+// The same if data was acknowledged before, so that the message is used only after a timeout.
 TEST(Sender, APendingSizeIsBelievedToTheLastOctet) {
   Flow flow(sender_config(), bare_peer());
   flow.write_octets(100);
@@ -104,10 +104,10 @@ TEST(Sender, APendingSizeIsBelievedToTheLastOctet) {
   EXPECT_EQ(flow.info().send.mss.count, 1440u);
 }
 
-// A listener's half-open connection: its SYN-ACK is no evidence, its later packets are.
+// A listener's half-open connection: its SYN-ACK proves nothing, later packets do.
 //= rfc8201#4
 //= type=test
-//# 8201:PMTU-3 in IPv6 as well
+//# 8201:PMTU-3 for IPv6 as well
 TEST(Sender, PacketsOfIpv6TooBigByLessThanTheirTimestamps) {
   Config config = sender_config();
   config.addresses[0] = {six_device, 64};
@@ -145,7 +145,7 @@ TEST(Sender, PacketsOfIpv6TooBigByLessThanTheirTimestamps) {
 
 //= rfc3168#6.1.2
 //= type=test
-//# 3168:ECN-18 once a window of data, however many octets the flow has carried
+//# 3168:ECN-18 once per window of data, after any number of octets
 TEST(Sender, AnEchoIsHeardBeyond2GiB) {
   LongFlow flow;
   flow.carry(beyond);
@@ -156,7 +156,7 @@ TEST(Sender, AnEchoIsHeardBeyond2GiB) {
 
 //= rfc5681#3.2
 //= type=test
-//# 5681:CC-20 a loss lowers ssthresh beyond 2^31 octets as before them
+//# 5681:CC-20 a loss reduces ssthresh after 2^31 octets as before
 TEST(Sender, ALossIsAnsweredBeyond2GiB) {
   LongFlow flow;
   flow.carry(beyond);
@@ -169,7 +169,7 @@ TEST(Sender, ALossIsAnsweredBeyond2GiB) {
   EXPECT_LE(flow.info().cwnd.count, before);
 }
 
-// RFC 6675's edge, below which all is lost, is of this window of data alone.
+// RFC 6675's edge, below which all is lost, applies only to the current window.
 TEST(Sender, WithoutRackALossIsFoundBeyond2GiB) {
   Config config = sender_config();
   config.tcp.rack = false;
@@ -190,7 +190,7 @@ TEST(Sender, WithoutRackALossIsFoundBeyond2GiB) {
 
 //= rfc5927#7.2
 //= type=test
-//# 5927:ICMP-6 what was quoted is acknowledged: it stays forgotten beyond 2^31 octets
+//# 5927:ICMP-6 the quoted data is acknowledged: the message stays discarded after 2^31 octets
 TEST(Sender, APacketTooBigIsForgottenForGood) {
   LongFlow flow;
   flow.carry(1 << 22);
@@ -201,14 +201,15 @@ TEST(Sender, APacketTooBigIsForgottenForGood) {
   deliver_too_big(flow, out.back(), 1500);
   EXPECT_EQ(flow.info().send.mss.count, LongFlow::segment);
   flow.carry(beyond);
-  flow.advance(Duration::seconds(10));  // silence
+  flow.advance(Duration::seconds(10));  // idle
   EXPECT_EQ(flow.info().send.mss.count, LongFlow::segment);
 }
 
-// A peer's option or a router's message cannot make segments of mostly headers (CVE-2019-11479).
+// Neither a peer's option nor a router's message can cause segments that are mostly headers
+// (CVE-2019-11479).
 //= rfc1191#3
 //= type=test
-//# 1191:PMTU-3 never below 68, and in a bare Config never below 552
+//# 1191:PMTU-3 never below 68, and never below 552 in a bare Config
 TEST(Sender, SegmentsAreNotMostlyHeaders) {
   {
     Flow flow(sender_config(), bare_peer(10));
@@ -221,20 +222,20 @@ TEST(Sender, SegmentsAreNotMostlyHeaders) {
     auto const out = flow.take();
     deliver_too_big(flow, out.at(0), mtu);
     EXPECT_EQ(flow.segments(), "1+500") << mtu;
-    // What is as small already is no smaller for another message.
+    // Packets of that size do not shrink because of another message.
     deliver_too_big(flow, out.at(0), 68);
     EXPECT_EQ(flow.segments(), "");
     EXPECT_EQ(flow.drops(Drop::icmp_mtu_refused), 1u);
   }
 }
 
-// Ten in flight, one SACK of the eighth, silence: RACK's timer finds seven lost.
+// Ten in flight, one SACK of the eighth, then silence: RACK's timer finds seven lost.
 //= rfc8985#9.3
 //= type=test
-//# 8985:RACK-21 PRR paces what leaves for them
+//# 8985:RACK-21 PRR paces their retransmission
 //= rfc9937#6.2
 //= type=test
-//# 9937:PRR-8, 9937:PRR-10 nothing is delivered, so one segment leaves, and no burst
+//# 9937:PRR-8, 9937:PRR-10 nothing is delivered, so one segment is sent, and no burst
 TEST(Sender, RackTimerStartsARecoveryByPrr) {
   Flow flow(sender_config(), bare_peer(1012));
   flow.write_octets(10'000);
@@ -245,13 +246,13 @@ TEST(Sender, RackTimerStartsARecoveryByPrr) {
   flow.advance(Duration::milliseconds(30));
   ASSERT_TRUE(flow.info().fast_recovery);
   EXPECT_EQ(flow.segments(), "1+1000");
-  // What the ACKs deliver from here on lets as much out.
+  // Further ACKs permit as much as they deliver.
   flow.advance(Duration::milliseconds(20));
   flow.sack(1001, {{7001, 8001}});
   EXPECT_EQ(flow.segments(), "1001+1000 2001+1000");
 }
 
-// Beyond a shut window a strict receiver takes no number but RCV.NXT's, not even for the ACK field.
+// At a closed window a strict receiver accepts only RCV.NXT, even for the ACK field.
 TEST(Sender, ABareAckLiesAtTheEdgeOfAShutWindow) {
   Flow flow(sender_config(), bare_peer());
   flow.ack_with_window(1, 0);
@@ -282,7 +283,7 @@ TEST(Sender, ABareAckLiesAtTheEdgeOfAShrunkWindow) {
   EXPECT_EQ(flow.sent(), "A 5001(0) ack 8001");
 }
 
-// An edge that a window scale has only rounded is where it was.
+// An edge moved only by window scale rounding counts as unmoved.
 TEST(Sender, ARoundedEdgeIsNoShrunkWindow) {
   Kit kit(sender_config());
   kit.stamp = 1000;
@@ -303,7 +304,7 @@ TEST(Sender, ARoundedEdgeIsNoShrunkWindow) {
   EXPECT_EQ(line(out.front()), "A 1001(0) ack 1001");
 }
 
-// Until the next zero-window probe leaves.
+// Advances until the next zero-window probe is sent.
 void await_probe(Flow& flow) {
   ASSERT_FALSE(flow.info().persist_due.is_never());
   flow.advance(flow.info().persist_due.since(flow.now));
@@ -311,7 +312,7 @@ void await_probe(Flow& flow) {
 
 //= rfc9293#3.8.6.1
 //= type=test
-//# 9293:MUST-37 answered probes keep a connection that closes, too
+//# 9293:MUST-37 answered probes keep a closing connection, too
 TEST(Sender, AnsweredProbesNeverGiveUpWhileClosing) {
   for (State const state : {State::fin_wait_1, State::closing, State::last_ack}) {
     Config config = sender_config();
@@ -345,7 +346,7 @@ TEST(Sender, AnsweredProbesNeverGiveUpWhileClosing) {
 
 //= rfc9293#3.8.6.1
 //= type=test
-//# 9293:SHLD-30 the interval grows on, though the peer takes the octet of each probe
+//# 9293:SHLD-30 the interval keeps growing, although the peer accepts the octet of each probe
 TEST(Sender, ATakenProbeOpensNoWindow) {
   Flow flow(sender_config(), bare_peer());
   flow.ack_with_window(1, 0);
@@ -365,17 +366,17 @@ TEST(Sender, ATakenProbeOpensNoWindow) {
   flow.ack_with_window(7, 1000);
   EXPECT_EQ(flow.segments(), "7+94");
   flow.ack_with_window(101, 0);
-  // The next window that shuts is probed as soon as the first.
+  // The next closed window is probed as soon as the first was.
   flow.write_octets(10);
   last = flow.now;
   await_probe(flow);
   EXPECT_LE(flow.now.since(last).ns, waits[0]);
 }
 
-// A data whose ACK is delayed, then one above a gap: the duplicate says all that the ACK would.
+// Data whose ACK is delayed, then a segment above a gap: the duplicate contains all of the ACK.
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:MUST-58 they are one
+//# 9293:MUST-58 only one is sent
 TEST(Sender, ADelayedAckAndADuplicateAreOne) {
   for (bool const one_burst : {true, false}) {
     Flow flow(sender_config(), bare_peer());
@@ -395,7 +396,7 @@ TEST(Sender, ADelayedAckAndADuplicateAreOne) {
   }
 }
 
-// The peer takes back what it has SACKed, while the board has no record left.
+// The peer reneges while the scoreboard has no free record.
 TEST(Sender, AnAckUpToASackedBlockOnAFullBoard) {
   Config config = sender_config();
   config.tcp.sent_per_connection = Count{5};
@@ -418,8 +419,8 @@ TEST(Sender, AnAckUpToASackedBlockOnAFullBoard) {
   EXPECT_EQ(flow.acked, flow.written + 1);
 }
 
-// A board that finds no record for what it repairs is given up. All that a timeout has lost goes
-// again nevertheless, by slow start, and not a segment for each timeout.
+// A scoreboard is given up because no record is free. All data that a timeout marked as lost is
+// still retransmitted in slow start, and not one segment per timeout.
 TEST(Sender, ABoardGivenUpLeavesNothingLostBehind) {
   Config config = sender_config();
   config.tcp.sent_per_connection = Count{1};
@@ -439,8 +440,8 @@ TEST(Sender, ABoardGivenUpLeavesNothingLostBehind) {
   EXPECT_EQ(flow.segments(), "3001+1000 4001+1000 5001+1000 6001+1000");
 }
 
-// Nor does a board that begins again meanwhile, to which all of it is in flight: here as the peer
-// has the last segment, and tells so in each ACK. New data tells that the timeout was none or not.
+// No new scoreboard starts meanwhile, for which all of it would be in flight: here the peer has the
+// last segment and SACKs it in each ACK. New data shows whether the timeout was spurious.
 TEST(Sender, NoBoardBeginsAmongWhatIsLost) {
   for (bool const more : {false, true}) {
     Config config = sender_config();
@@ -467,7 +468,8 @@ TEST(Sender, NoBoardBeginsAmongWhatIsLost) {
   }
 }
 
-// The application has more to send than cwnd lets out: whatever the ISN, no sample is its fault.
+// The application has more to send than cwnd permits: with any ISN, no sample is
+// application-limited.
 TEST(Sender, RateSamplesAreNotLimitedByTheIsn) {
   for (std::uint32_t const base : {0u, 1u << 30, 1u << 31, 3u << 30}) {
     Config config = sender_config();

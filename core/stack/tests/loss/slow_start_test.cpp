@@ -15,8 +15,8 @@ Config window_config(Bytes mtu = Bytes{1500}) {
 
 //= rfc5681#3.1
 //= type=test
-//# 5681:CC-3 four, three or two segments by their size
-//# 5681:CC-4 and the handshake's own segments add nothing, on either side
+//# 5681:CC-3 four, three or two segments, depending on their size
+//# 5681:CC-4 the handshake's segments add nothing, on either side
 TEST(SlowStart, InitialWindowBySegmentSize) {
   struct Case {
     std::uint16_t mss;
@@ -60,7 +60,7 @@ TEST(SlowStart, OneSegmentAfterALostSyn) {
   EXPECT_EQ(passive.info().cwnd.count, 1460u);
 }
 
-// RFC 6928 section 2 lets one loss pass: the second one counts.
+// RFC 6928 section 2 ignores one loss: the second one counts.
 TEST(SlowStart, TenSegmentsEvenAfterOneLostSyn) {
   Config config = flow_config();
   config.tcp.initial_window = tcp::InitialWindow::rfc6928;
@@ -75,9 +75,9 @@ TEST(SlowStart, TenSegmentsEvenAfterOneLostSyn) {
 
 //= rfc5681#3.1
 //= type=test
-//# 5681:CC-2 cwnd bounds what is outstanding
-//# 5681:CC-7 ssthresh begins out of reach
-//# 5681:CC-8, 5681:CC-33 at most one segment an ACK, and not more than it acknowledges
+//# 5681:CC-2 cwnd limits the data in flight
+//# 5681:CC-7 ssthresh starts very high
+//# 5681:CC-8, 5681:CC-33 at most one segment per ACK, and no more than it acknowledges
 TEST(SlowStart, GrowsByWhatIsAcknowledged) {
   Flow flow;
   flow.write_octets(100'000);
@@ -95,7 +95,8 @@ TEST(SlowStart, GrowsByWhatIsAcknowledged) {
   EXPECT_EQ(flow.cwnd(), 6100u);
 }
 
-// Brings a flow into congestion avoidance with cwnd = ssthresh = 4000: a timeout with 8000 out.
+// Brings a flow into congestion avoidance with cwnd = ssthresh = 4000: a timeout with 8000 in
+// flight.
 void into_avoidance(Flow& flow) {
   flow.write_octets(500'000);
   for (std::uint32_t at = 1001; at <= 4001; at += 1000) {
@@ -115,10 +116,10 @@ void into_avoidance(Flow& flow) {
 
 //= rfc5681#3.1
 //= type=test
-//# 5681:CC-11, 5681:CC-47 a timeout: ssthresh is half of what is out
+//# 5681:CC-11, 5681:CC-47 a timeout: ssthresh is half the flight
 //# 5681:CC-12 and cwnd one segment
 //# 5681:CC-41 slow start up to ssthresh, congestion avoidance from there
-//# 5681:CC-39 below, and from there on
+//# 5681:CC-39 below ssthresh, and at or above it
 TEST(SlowStart, TraceAfterATimeout) {
   Flow flow;
   into_avoidance(flow);
@@ -134,8 +135,8 @@ TEST(SlowStart, TraceAfterATimeout) {
 
 //= rfc5681#3.1
 //= type=test
-//# 5681:CC-9 at most one segment a round trip
-//# 5681:CC-10, 5681:CC-34 by counting octets, so that ACK division gains nothing
+//# 5681:CC-9 at most one segment per round trip
+//# 5681:CC-10, 5681:CC-34 by byte counting, so that ACK division has no advantage
 TEST(CongestionAvoidance, OneSegmentARoundTrip) {
   for (std::uint32_t step : {100u, 1000u, 4000u}) {
     Flow flow;
@@ -153,8 +154,8 @@ TEST(CongestionAvoidance, OneSegmentARoundTrip) {
 
 //= rfc5681#3.1
 //= type=test
-//# 5681:CC-40 half of what is out, not of cwnd
-// Predecessor, defect 9: a timeout did not lower ssthresh.
+//# 5681:CC-40 half the flight, not half of cwnd
+// Predecessor, defect 9: a timeout did not reduce ssthresh.
 TEST(SlowStart, Defect09_TimeoutLowersTheThreshold) {
   Flow flow;
   flow.write_octets(40'000);
@@ -169,7 +170,7 @@ TEST(SlowStart, Defect09_TimeoutLowersTheThreshold) {
 
 //= rfc5681#3.1
 //= type=test
-//# 5681:CC-11 two segments at least
+//# 5681:CC-11 at least two segments
 TEST(SlowStart, TwoSegmentsAtLeast) {
   Flow flow;
   flow.write_octets(1000);
@@ -180,10 +181,10 @@ TEST(SlowStart, TwoSegmentsAtLeast) {
 
 //= rfc5681#3.1
 //= type=test
-//# 5681:CC-13 a second timeout of the same segment leaves ssthresh, one after fast retransmit not
+//# 5681:CC-13 a second timeout of a segment keeps ssthresh, one after fast retransmit does not
 //= rfc5681#4.3
 //= type=test
-//# 5681:CC-31 that one is a loss of the retransmission: it lowers, for all that left in between
+//# 5681:CC-31 the latter loses a retransmission: it reduces ssthresh, whatever was sent since
 TEST(SlowStart, RepeatedTimeoutKeepsTheThreshold) {
   Flow flow;
   flow.write_octets(8000);
@@ -210,10 +211,10 @@ TEST(SlowStart, RepeatedTimeoutKeepsTheThreshold) {
 
 //= rfc5681#2
 //= type=test
-//# 5681:CC-1 the peer's window bounds what is sent as well
+//# 5681:CC-1 the peer's window limits what is sent as well
 //= rfc5681#3
 //= type=test
-//# 5681:CC-32 new data stays within both windows, whatever comes
+//# 5681:CC-32 new data stays within both windows in any case
 TEST(SlowStart, NeverBeyondEitherWindow) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Flow flow;
@@ -242,7 +243,7 @@ TEST(SlowStart, NeverBeyondEitherWindow) {
           flow.advance(Duration::milliseconds(draw.below(700)));
           break;
         default:
-          // The edge must not move left here: that is shrinking, tested elsewhere.
+          // The edge must not move left here: shrinking is tested elsewhere.
           flow.ack_with_window(
               flow.acked + static_cast<std::uint32_t>(draw.below(highest - flow.acked + 1)), 65535);
           break;
@@ -253,7 +254,7 @@ TEST(SlowStart, NeverBeyondEitherWindow) {
 
 //= rfc5681#4.1
 //= type=test
-//# 5681:CC-25 after more than a timeout without sending cwnd is the restart window
+//# 5681:CC-25 after an idle period longer than the RTO cwnd is the restart window
 TEST(IdleRestart, AfterAPauseTheRestartWindow) {
   Flow flow;
   flow.write_octets(20'000);

@@ -1,4 +1,4 @@
-// Losses that were none on the wire: Eifel (RFC 3522, 4015), and F-RTO without SACK (RFC 5682).
+// Spurious recoveries on the wire: Eifel (RFC 3522, 4015), and F-RTO without SACK (RFC 5682).
 #include "core/stack/testing/flow_kit.hpp"
 
 namespace lockstep::testing {
@@ -31,7 +31,7 @@ Config plain_config(bool frto, bool undo) {
   return config;
 }
 
-// 100 ms away; segments of 1000 octets, ten of them in the first flight.
+// An RTT of 100 ms; segments of 1000 octets, ten of them in the first flight.
 class Sender : public Flow {
  public:
   explicit Sender(const Config& config, bool stamps = true)
@@ -39,8 +39,8 @@ class Sender : public Flow {
                       .round_trip = ms(100),
                       .sack = true,
                       .stamp = config.tcp.timestamps && stamps ? 100u : 0u}) {}
-  // Ten segments leave now, or one each millisecond; data for more waits. `first` is the stamp of
-  // the first of them.
+  // Ten segments are sent now, or one per millisecond; more data is queued. `first` is the
+  // timestamp of the first one.
   void fill(std::uint32_t octets = 40'000) {
     write_octets(octets);
     first = device_stamp;
@@ -56,12 +56,12 @@ class Sender : public Flow {
     EXPECT_EQ(take().size(), 10u);
     advance(ms(90));
   }
-  // An ACK that echoes `echo`, where ack() echoes the last stamp that was sent.
+  // An ACK that echoes `echo`; ack() echoes the last timestamp sent.
   void ack_of(std::uint32_t echo, std::uint32_t number) {
     device_stamp = echo;
     ack(number);
   }
-  // Duplicates that begin a recovery.
+  // Duplicates that start a recovery.
   void lose_first() {
     if (info().sack) {
       sack(1, {{1001, 4001}});
@@ -81,7 +81,7 @@ class Sender : public Flow {
 //= rfc3522#3.2
 //= type=test
 //# 3522:EIFD-1, 3522:EIFD-4, 3522:EIFD-6 the first ACK of new data answers the original: undone
-//# 3522:EIFD-5 as not all is acknowledged
+//# 3522:EIFD-5 because not all is acknowledged
 TEST(Eifel, RecoveryForNothing) {
   for (bool const sack : {false, true}) {
     for (bool const on : {false, true}) {
@@ -101,7 +101,7 @@ TEST(Eifel, RecoveryForNothing) {
 
 //= rfc3522#3.2
 //= type=test
-//# 3522:EIFD-4 the ACK answers the retransmission: the loss was one, and no later ACK tells more
+//# 3522:EIFD-4 the ACK answers the retransmission: a real loss, and later ACKs have no effect
 TEST(Eifel, RealLoss) {
   for (bool const sack : {false, true}) {
     Sender sender(eifel_config({.sack = sack}));
@@ -115,7 +115,7 @@ TEST(Eifel, RealLoss) {
   }
 }
 
-// Without timestamps there is no echo, and what is no echo says nothing.
+// Without timestamps there is no echo, and other values have no effect.
 TEST(Eifel, NothingWithoutTimestamps) {
   for (bool const stamps : {false, true}) {
     Config config = eifel_config({.stamps = stamps});
@@ -129,7 +129,7 @@ TEST(Eifel, NothingWithoutTimestamps) {
   }
 }
 
-// Section 3.4, with RACK, which keeps when each segment left: a peer that lacks it must guess.
+// Section 3.4 with RACK, which stores when each segment was sent: a peer that lacks it must guess.
 TEST(Eifel, OnlyTheStampOfTheSegmentItself) {
   for (std::uint32_t const off : {0u, 1u, 5u, 0xffff'ffffu, 0xffff'ff9cu}) {
     Sender sender(eifel_config({.rack = true}));
@@ -140,7 +140,7 @@ TEST(Eifel, OnlyTheStampOfTheSegmentItself) {
   }
 }
 
-// Without RACK the echo is of this flight at least.
+// Without RACK the echo must at least be of this flight.
 TEST(Eifel, NoStampFromBeforeTheFlight) {
   for (std::uint32_t const older : {0u, 1u, 100u}) {
     Sender sender(eifel_config());
@@ -153,7 +153,7 @@ TEST(Eifel, NoStampFromBeforeTheFlight) {
 
 //= rfc3522#3.2
 //= type=test
-//# 3522:EIFD-5 a report of the duplicate in that ACK: both came, and timestamps say no more
+//# 3522:EIFD-5 a D-SACK in that ACK: both copies arrived, and timestamps prove nothing
 TEST(Eifel, ReportOfADuplicateEndsIt) {
   Sender sender(eifel_config());
   sender.fill();
@@ -165,7 +165,7 @@ TEST(Eifel, ReportOfADuplicateEndsIt) {
 
 //= rfc3522#3.2
 //= type=test
-//# 3522:EIFD-5 all is acknowledged: believed only of a peer that has reported duplicates before
+//# 3522:EIFD-5 all is acknowledged: trusted only if the peer has sent D-SACKs before
 TEST(Eifel, AllAcknowledged) {
   for (bool const reports : {false, true}) {
     Sender sender(eifel_config());
@@ -181,7 +181,7 @@ TEST(Eifel, AllAcknowledged) {
 
 //= rfc3522#3.2
 //= type=test
-//# 3522:EIFD-3 what a tail loss probe has repeated has no original that could be told apart
+//# 3522:EIFD-3 after a tail loss probe the original cannot be distinguished
 TEST(Eifel, ProbedBefore) {
   Config config = eifel_config({.rack = true});
   config.tcp.tail_probe = true;
@@ -203,11 +203,11 @@ TEST(Eifel, ProbedBefore) {
 
 //= rfc4015#3.1
 //= type=test
-//# 4015:EIFR-3 nothing more is sent again: new data goes on
-//# 4015:EIFR-4 cwnd is FlightSize and what the ACK covered
+//# 4015:EIFR-3 retransmission stops: new data continues
+//# 4015:EIFR-4 cwnd is FlightSize plus what the ACK covered
 //= rfc3522#3.2
 //= type=test
-//# 3522:EIFD-2 what left by a timeout is RetransmitTS, too
+//# 3522:EIFD-2 a retransmission by a timeout sets RetransmitTS, too
 //# 3522:EIFD-6 the timeout was spurious
 TEST(Eifel, SpuriousTimeout) {
   for (bool const sack : {false, true}) {
@@ -228,8 +228,8 @@ TEST(Eifel, SpuriousTimeout) {
 
 //= rfc4015#3.1
 //= type=test
-//# 4015:EIFR-1 pipe_prev is what was in flight, where that is more than ssthresh
-//# 4015:EIFR-4 and becomes ssthresh; no more leaves at once than an initial window
+//# 4015:EIFR-1 pipe_prev is the flight size, if that is more than ssthresh
+//# 4015:EIFR-4 and becomes ssthresh; at most an initial window is sent at once
 TEST(Eifel, SpuriousTimeoutInCongestionAvoidance) {
   Sender sender(eifel_config());
   sender.fill(80'000);
@@ -255,10 +255,10 @@ TEST(Eifel, SpuriousTimeoutInCongestionAvoidance) {
 
 //= rfc3522#3.2
 //= type=test
-//# 3522:EIFD-3 a second timeout of the segment leaves RetransmitTS as it was
+//# 3522:EIFD-3 a second timeout of the segment keeps RetransmitTS
 //= rfc4015#3.1
 //= type=test
-//# 4015:EIFR-2 and what is remembered of the window
+//# 4015:EIFR-2 and the stored window
 TEST(Eifel, SecondTimeout) {
   for (bool const sack : {false, true}) {
     for (bool const original : {false, true}) {
@@ -277,7 +277,7 @@ TEST(Eifel, SecondTimeout) {
 
 //= rfc3522#3.2
 //= type=test
-//# 3522:EIFD-3 nor does a timeout begin it anew while the losses of another are repaired
+//# 3522:EIFD-3 nor does a timeout restart it while losses of another are being repaired
 TEST(Eifel, TimeoutWhileRepairing) {
   for (bool const sack : {false, true}) {
     Sender sender(eifel_config({.sack = sack}));
@@ -292,7 +292,7 @@ TEST(Eifel, TimeoutWhileRepairing) {
   }
 }
 
-// A timeout in a recovery: what began that may have been real.
+// A timeout in a recovery: the loss that started the recovery may be real.
 TEST(Eifel, TimeoutInARecovery) {
   for (bool const sack : {false, true}) {
     Sender sender(eifel_config({.sack = sack}));
@@ -309,7 +309,7 @@ TEST(Eifel, TimeoutInARecovery) {
 
 //= rfc4015#3.4
 //= type=test
-//# 4015:EIFR-5 an echo of a mark: nothing is sent again, but the window stays reduced
+//# 4015:EIFR-5 the ACK has ECE: nothing more is retransmitted, but cwnd stays reduced
 TEST(Eifel, EchoOfAMark) {
   for (bool const timeout : {false, true}) {
     for (bool const marked : {false, true}) {
@@ -334,7 +334,7 @@ TEST(Eifel, EchoOfAMark) {
       EXPECT_EQ(tcp.spurious_timeouts, timeout ? 1u : 0u);
       EXPECT_EQ(tcp.recoveries_undone, timeout || marked ? 0u : 1u);
       EXPECT_EQ(kit.info().cwnd.count >= 10'000, !marked) << timeout;
-      // What is undone does not keep the next echo from being answered.
+      // The undo does not prevent the processing of the next ECE.
       kit.deliver({.flags = flag::ack | flag::ece, .seq = 1, .ack = 2001});
       EXPECT_LT(kit.info().cwnd.count, 10'000u) << timeout << marked;
     }
@@ -343,8 +343,8 @@ TEST(Eifel, EchoOfAMark) {
 
 //= rfc4015#3.1
 //= type=test
-//# 4015:EIFR-6 the first sample of new data begins the estimate anew, no shorter than it was
-//# 4015:EIFR-1 SRTT_prev is two ticks of the clock more
+//# 4015:EIFR-6 the first sample of new data restarts the estimate, not below the previous one
+//# 4015:EIFR-1 SRTT_prev is two clock ticks longer
 TEST(Eifel, TimeoutAfterASpuriousOne) {
   for (std::uint64_t const trip : {50u, 300u}) {
     Config config = eifel_config();
@@ -370,7 +370,7 @@ TEST(Eifel, TimeoutAfterASpuriousOne) {
   }
 }
 
-// Before there is new data the connection comes to rest, and its active part goes.
+// Before there is new data the connection becomes idle, and its active part is released.
 //= rfc4015#3.1
 //= type=test
 //# 4015:EIFR-6 however long it takes until there is new data
@@ -404,10 +404,10 @@ TEST(Eifel, TimeoutAfterASpuriousOneAndARest) {
 
 //= rfc5682#2.1
 //= type=test
-//# 5682:FRTO-1 after a timeout the first segment alone leaves
-//# 5682:FRTO-4 its ACK lets two new ones out
-//# 5682:FRTO-7 and an ACK of what was not sent again shows that the timeout was spurious
-//# 5682:FRTO-3 if it covers what was
+//# 5682:FRTO-1 after a timeout only the first segment is retransmitted
+//# 5682:FRTO-4 its ACK permits two new ones
+//# 5682:FRTO-7 an ACK of data that was not retransmitted shows that the timeout was spurious
+//# 5682:FRTO-3 if it covers the retransmission
 TEST(BasicFrto, SpuriousTimeout) {
   for (bool const undo : {false, true}) {
     Sender sender(plain_config(true, undo));
@@ -420,14 +420,14 @@ TEST(BasicFrto, SpuriousTimeout) {
     EXPECT_EQ(sender.spurious(), 1u);
     EXPECT_EQ(sender.segments(), undo ? "12001+1000" : "");
     EXPECT_EQ(sender.cwnd(), undo ? 11'000u : 3000u);
-    // What is missing from here on is found by duplicates at once.
+    // Further losses are detected by duplicates at once.
     sender.duplicates(3);
     EXPECT_NE(sender.segments().find(" 2001+1000"), undo ? std::string::npos : 0u);
     EXPECT_TRUE(sender.info().fast_recovery);
   }
 }
 
-// Without it slow start repeats it all.
+// Without it slow start retransmits all.
 TEST(BasicFrto, Off) {
   Sender sender(plain_config(false, true));
   sender.fill();
@@ -440,7 +440,7 @@ TEST(BasicFrto, Off) {
 
 //= rfc5682#2.1
 //= type=test
-//# 5682:FRTO-6 the second ACK is a duplicate: three segments at most, from SND.UNA on
+//# 5682:FRTO-6 the second ACK is a duplicate: at most three segments, from SND.UNA on
 TEST(BasicFrto, TrueTimeout) {
   Sender sender(plain_config(true, true));
   sender.fill();
@@ -456,8 +456,8 @@ TEST(BasicFrto, TrueTimeout) {
 
 //= rfc5682#2.1
 //= type=test
-//# 5682:FRTO-3 the first ACK is a duplicate, covers all or not all that was sent again: as ever
-//# 5682:FRTO-5 nor if there is nothing new to be sent
+//# 5682:FRTO-3 first ACK a duplicate, of all data, or of part of the segment: no F-RTO
+//# 5682:FRTO-5 the same if there is no new data to send
 TEST(BasicFrto, FirstAckThatTellsNothing) {
   struct Row {
     std::uint32_t written;
@@ -484,8 +484,8 @@ TEST(BasicFrto, FirstAckThatTellsNothing) {
 
 //= rfc5682#2.1
 //= type=test
-//# 5682:FRTO-1 a further timeout begins anew
-//# 5682:FRTO-2 but not after an ACK: then slow start goes on
+//# 5682:FRTO-1 a further timeout restarts F-RTO
+//# 5682:FRTO-2 but not after an ACK: then slow start continues
 TEST(BasicFrto, SecondTimeout) {
   for (bool const moved : {false, true}) {
     Sender sender(plain_config(true, true));
@@ -507,7 +507,7 @@ TEST(BasicFrto, SecondTimeout) {
 
 //= rfc5682#2.1
 //= type=test
-//# 5682:FRTO-9 with NewReno in a fast recovery as well, which the window is not taken back from
+//# 5682:FRTO-9 with NewReno also in fast recovery, for which cwnd is not restored
 TEST(BasicFrto, InFastRecovery) {
   Sender sender(plain_config(true, true));
   sender.fill();
@@ -539,7 +539,7 @@ TEST(BasicFrto, LittleNewData) {
 
 //= rfc5682#2.1
 //= type=test
-//# 5682:FRTO-8 data of the peer says nothing
+//# 5682:FRTO-8 data of the peer has no effect
 TEST(BasicFrto, OtherSegmentsAreIgnored) {
   Sender sender(plain_config(true, true));
   sender.fill();

@@ -1,4 +1,4 @@
-// What only a stack on an Ethernet link does: waiting for a neighbour, and going on.
+// What only a stack on Ethernet does: wait for a neighbour, and continue.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Config ethernet_config() {
   return config;
 }
 
-// A stack on Ethernet whose frames are seen as they are.
+// A stack on Ethernet with access to its raw frames.
 class Station {
  public:
   explicit Station(const Config& config = ethernet_config())
@@ -107,7 +107,7 @@ Frame arp_from(IpAddress sender, wire::ArpOperation operation) {
 
 Frame arp_reply() { return arp_from(asked_for, wire::ArpOperation::reply); }
 
-// A segment of the peer at `remote` without data.
+// A segment without data from the peer at `remote`.
 Frame segment_from(IpAddress remote, wire::Segment segment) {
   segment.source = {Kit::peer_port};
   segment.destination = {Kit::device_port};
@@ -125,7 +125,7 @@ Frame segment_from(IpAddress remote, wire::Segment segment) {
   return frame;
 }
 
-// The segment in a frame of ours; without any flag if it is none.
+// The segment in one of our frames; without any flag if there is none.
 wire::Segment segment_in(const Frame& frame) {
   wire::EthernetFrame ethernet;
   wire::Ipv4Packet packet;
@@ -137,8 +137,8 @@ wire::Segment segment_in(const Frame& frame) {
   return is_segment ? segment : wire::Segment{};
 }
 
-// Law 8: an ARP reply sends on its way what waited for it before what the next frame brings about,
-// wherever the burst is cut.
+// Law 8: an ARP reply releases the waiting segments before those caused by the next frame, however
+// the burst is split.
 TEST(Ethernet, CutsBehindAnArpReplyChangeNothing) {
   std::vector<std::vector<Frame>> sent;
   for (std::size_t cut : {0u, 1u, 2u}) {
@@ -160,11 +160,11 @@ TEST(Ethernet, CutsBehindAnArpReplyChangeNothing) {
   EXPECT_EQ(sent[0], sent[2]);
 }
 
-// Opens the station's connection to `asked_for`, resolved on the way, and leaves it idle until its
-// neighbour is forgotten.
+// Opens the station's connection to `asked_for`, which is resolved, and leaves it idle until the
+// neighbour entry expires.
 ConnectionId idle_connection(Station& station) {
   ConnectionId const id = station.connect(asked_for);
-  EXPECT_EQ(station.turn().size(), 1u);  // the question for the neighbour
+  EXPECT_EQ(station.turn().size(), 1u);  // the ARP request
   EXPECT_EQ(station.turn({arp_reply()}).size(), 1u);
   wire::Segment answer;
   answer.flags = flag::syn | flag::ack;
@@ -181,10 +181,10 @@ ConnectionId idle_connection(Station& station) {
   return id;
 }
 
-// A reset that nobody asks for again waits until the neighbour is known, and leaves once.
+// A reset that will not be requested again waits until the neighbour is known, and is sent once.
 //= rfc1122#2.3.2.2
 //= type=test
-//# 1122:H-L3 what waits is sent when the address is resolved
+//# 1122:H-L3 waiting packets are sent when the address is resolved
 TEST(Ethernet, AResetWaitsForTheNeighbour) {
   Station station;
   station.stack.abort(idle_connection(station));
@@ -198,7 +198,7 @@ TEST(Ethernet, AResetWaitsForTheNeighbour) {
   EXPECT_EQ(station.turn().size(), 0u);
 }
 
-// It waits no longer than the neighbour is asked for.
+// It waits no longer than the resolution.
 TEST(Ethernet, AResetToNobodyIsGivenUp) {
   Station station;
   station.stack.abort(idle_connection(station));
@@ -214,7 +214,7 @@ TEST(Ethernet, AResetToNobodyIsGivenUp) {
   EXPECT_FALSE(station.stack.wants_transmit());
 }
 
-// A flood of questions takes at most every other frame from whom has data to send.
+// A flood of ARP requests takes at most every other frame from connections with data.
 TEST(Ethernet, AnswersToArpDoNotStarveData) {
   Station station;
   ConnectionId const id = station.connect(well_known);
@@ -236,7 +236,7 @@ TEST(Ethernet, AnswersToArpDoNotStarveData) {
   EXPECT_EQ(order, "atataa");
 }
 
-// One call does not walk all who wait for the same neighbour: the work of a frame is bounded.
+// One call does not walk all that wait for the same neighbour: the work per frame is bounded.
 TEST(Ethernet, ManyThatWaitAreWalkedAFewAtATime) {
   Config config = ethernet_config();
   config.tcp.connections_max = Count{256};
@@ -251,7 +251,7 @@ TEST(Ethernet, ManyThatWaitAreWalkedAFewAtATime) {
     ASSERT_EQ(station.stack.connect(open, id), Refusal::none);
   }
   Frame room(2048);
-  EXPECT_NE(station.stack.transmit(station.now, room).length, 0u);  // who has it?
+  EXPECT_NE(station.stack.transmit(station.now, room).length, 0u);  // the ARP request
   EXPECT_EQ(station.stack.transmit(station.now, room).length, 0u);
   EXPECT_TRUE(station.stack.wants_transmit());
   EXPECT_EQ(station.stack.deadline(), station.now);
@@ -262,8 +262,8 @@ TEST(Ethernet, ManyThatWaitAreWalkedAFewAtATime) {
   EXPECT_EQ(station.turn({arp_reply()}).size(), 200u);
 }
 
-// The SYN cache answers to where the SYN came from, and asks for nobody in whose name a flood
-// comes; what goes again looks for its next hop, and puts it to the test at R1.
+// The SYN cache answers to the link address of the SYN and resolves no addresses for a flood; a
+// retransmission looks up the next hop, and verifies it at R1.
 //= rfc9293#3.8.3
 //= type=test
 //# 9293:MUST-20 negative advice after the third retransmission
@@ -298,7 +298,7 @@ TEST(Ethernet, TheSynCacheAnswersToWhereTheSynCameFrom) {
   EXPECT_EQ(order, "1:as 2: 3:s 4: 5: 6: 7:s 8:a ");
 }
 
-// The frames of the first seconds of a stack that nobody talks to, one word each.
+// The frames of an idle stack in its first seconds, one word each.
 std::string first_words(const Config& config) {
   Station station(config);
   std::string out;
@@ -334,7 +334,7 @@ std::string first_words(const Config& config) {
   return out;
 }
 
-// Who knows our address by another link address learns where it is now.
+// Hosts with another link address for our address learn the new one.
 TEST(Ethernet, OurAddressesAreAnnouncedAtTheStart) {
   Config config;
   config.link = LinkType::ethernet;
@@ -352,7 +352,7 @@ TEST(Ethernet, OurAddressesAreAnnouncedAtTheStart) {
   EXPECT_EQ(first_words(config), "");
 }
 
-// Of IPv6 once they are tested: the address of ours, and the link-local one that joins it.
+// IPv6 addresses once they are tested: ours, and the link-local one that is added.
 TEST(Ethernet, AddressesOfIpv6AreAdvertisedOnceTheyAreTested) {
   Config config;
   config.link = LinkType::ethernet;

@@ -1,4 +1,4 @@
-// Segments that arrive in fragments, at the seam: taken, refused, answered.
+// Segments that arrive in fragments: accepted, refused, answered.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ Config taking(std::uint32_t datagrams = 4) {
   return config;
 }
 
-// [begin, begin + length) of a payload, behind a fragment header.
+// [begin, begin + length) of a payload, after a fragment header.
 SixPacket piece(const Octets& whole, std::uint32_t begin, std::uint32_t length,
                 std::uint8_t next = 6, std::uint8_t identification = 1) {
   SixPacket packet;
@@ -41,7 +41,7 @@ Octets syn() {
   return segment_octets(segment);
 }
 
-// A segment of 100 octets of data, in fragments of 40 octets, on a connection of the peer's.
+// A segment of 100 octets of data, in fragments of 40 octets, on a connection of the peer.
 TEST(Fragments, DataThatCameInPiecesIsReadAndKept) {
   Six six(taking());
   six.listen();
@@ -73,7 +73,7 @@ TEST(Fragments, WithoutReassemblyTheyAreDropped) {
 
 //= rfc6946#4
 //= type=test
-//# 6946:ATOM-1, 6946:ATOM-2 an atomic fragment is a packet of its own, whatever waits by its name
+//# 6946:ATOM-1, 6946:ATOM-2 an atomic fragment is never combined with others
 //= rfc8200#4.5
 //= type=test
 //# 8200:V6-18 processed alone
@@ -85,12 +85,12 @@ TEST(Fragments, AnAtomicOneStandsAlone) {
   Octets const opening = syn();
   EXPECT_EQ(six.fate_of(piece(opening, 0, static_cast<std::uint32_t>(opening.size()))), Drop::none);
   EXPECT_TRUE(six.next_segment().flags == (flag::syn | flag::ack));
-  EXPECT_EQ(six.fate_of(piece(data, 40, 40)), Drop::tcp_no_ack);  // the queued one was kept
+  EXPECT_EQ(six.fate_of(piece(data, 40, 40)), Drop::tcp_no_ack);  // the queued fragment was kept
 }
 
 //= rfc8200#4.5
 //= type=test
-//# 8200:V6-14, 8200:V6-15 the field that cannot be is pointed at
+//# 8200:V6-14, 8200:V6-15 points at the invalid field
 TEST(Fragments, WhatCannotBeIsAnswered) {
   Six six(taking());
   SixPacket ragged = piece(Octets(64), 0, 40);
@@ -125,7 +125,7 @@ TEST(Fragments, AnOverlapIsNotAnswered) {
 
 //= rfc6980#5
 //= type=test
-//# 6980:NDF-2 neighbour discovery that came in pieces is ignored
+//# 6980:NDF-2 fragmented neighbour discovery is ignored
 TEST(Fragments, NeighbourDiscoveryIsNotPutTogether) {
   Config config = six_config(LinkType::ethernet);
   config.reassembly_datagrams = Count{4};
@@ -176,7 +176,7 @@ TEST(Fragments, ADatagramOfIpv4IsPutTogether) {
   EXPECT_EQ(kit.received, said);
 }
 
-// Four beginnings in the name of a source ended reassembly for it, for a minute.
+// Before: four forged first fragments ended reassembly for a source, for a minute.
 TEST(Fragments, ForgedOnesBlockNoSource) {
   Config config;
   config.link = LinkType::ip;

@@ -1,4 +1,4 @@
-// ICMP errors as TCP takes them (RFC 9293 3.9.2.2), and what it reports of them.
+// ICMP errors in TCP (RFC 9293 3.9.2.2), and their reports to the application.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/test_kit.hpp"
@@ -45,7 +45,7 @@ constexpr std::array soft_errors{
 
 //= rfc9293#3.9.2.2
 //= type=test
-//# 9293:MUST-56, 9293:SHLD-25 soft errors are told and end nothing
+//# 9293:MUST-56, 9293:SHLD-25 soft errors are reported and end nothing
 //= rfc9293#3.9.1.8
 //= type=test
 //# 9293:MUST-47, 9293:P-REPORT-CONDS by an event with its cause
@@ -71,7 +71,7 @@ TEST(Icmp, SoftErrors) {
 
 //= rfc9293#3.9.1.8
 //= type=test
-//# 9293:SHLD-20 an application can do without reports
+//# 9293:SHLD-20 an application can disable the reports
 TEST(Icmp, ReportsCanBeSwitchedOff) {
   Kit kit;
   Out const quoted = data_in_flight(kit);
@@ -88,7 +88,7 @@ TEST(Icmp, ReportsCanBeSwitchedOff) {
 //# 9293:P-REPORT-CONDS excessive retransmission is the second condition; urgent data the third
 //= rfc9293#3.8.3
 //= type=test
-//# 9293:SHLD-9 told at R1
+//# 9293:SHLD-9 reported at R1
 TEST(Icmp, TheOtherConditions) {
   Kit kit;
   static_cast<void>(data_in_flight(kit));
@@ -100,7 +100,7 @@ TEST(Icmp, TheOtherConditions) {
 
 //= rfc9293#3.9.2.2
 //= type=test
-//# 9293:SHLD-26 hard errors abort an open, but nothing that is synchronized (RFC 5461, RFC 5927)
+//# 9293:SHLD-26 hard errors abort an open, but no synchronized connection (RFC 5461, RFC 5927)
 //= rfc5927#5.2
 //= type=test
 //# 5927:ICMP-3 soft, once synchronized
@@ -133,7 +133,7 @@ TEST(Icmp, FragmentationNeededIsNeverHard) {
   EXPECT_EQ(kit.state(), State::syn_sent);
 }
 
-// Neither is it anything else, where nobody discovers path MTUs.
+// It has no other effect if path MTU discovery is off.
 TEST(Icmp, FragmentationNeededSaysNothingElse) {
   Config config = bare_config();
   config.tcp.path_mtu_discovery = false;
@@ -143,7 +143,7 @@ TEST(Icmp, FragmentationNeededSaysNothingElse) {
   EXPECT_FALSE(kit.notified(EventKind::soft_error));
 }
 
-// Told of in one turn, what ICMP says is the reason and R1 only that there must be one.
+// In the same turn a cause from ICMP takes precedence over R1.
 TEST(Icmp, AReasonTellsMoreThanR1) {
   Kit kit(bare_config());
   Out const quoted = data_in_flight(kit);
@@ -179,7 +179,7 @@ TEST(Icmp, InSynReceived) {
   EXPECT_TRUE(kit.notified(EventKind::closed, Cause::protocol_unreachable));
 }
 
-// An attempt that nobody knows of ends in silence.
+// An attempt that was not reported ends silently.
 TEST(Icmp, HardErrorToAPassiveOpen) {
   Kit kit;
   kit.listen();
@@ -192,7 +192,7 @@ TEST(Icmp, HardErrorToAPassiveOpen) {
 
 //= rfc9293#3.9.2.2
 //= type=test
-//# 9293:MUST-54 the quoted header finds the connection, and only that one acts
+//# 9293:MUST-54 the quoted header identifies the connection, and only that one is affected
 TEST(Icmp, FindsItsConnection) {
   Kit kit;
   kit.connect();
@@ -217,7 +217,7 @@ TEST(Icmp, FindsItsConnection) {
 
 //= rfc5927#4.1
 //= type=test
-//# 5927:ICMP-1 a number that is not in flight is the mark of a forgery
+//# 5927:ICMP-1 a number that is not in flight indicates a forgery
 TEST(Icmp, MustQuoteWhatIsInFlight) {
   Kit kit;
   Out quoted = data_in_flight(kit);
@@ -237,10 +237,10 @@ TEST(Icmp, MustQuoteWhatIsInFlight) {
 
 //= rfc9293#3.9.2.2
 //= type=test
-//# 9293:MUST-55 source quench is discarded without a word
+//# 9293:MUST-55 source quench is silently discarded
 //= rfc5927#6.2
 //= type=test
-//# 5927:ICMP-4 the congestion window stays
+//# 5927:ICMP-4 cwnd does not change
 TEST(Icmp, SourceQuench) {
   Kit kit;
   Out const quoted = data_in_flight(kit);
@@ -253,7 +253,7 @@ TEST(Icmp, SourceQuench) {
   EXPECT_EQ(kit.sent(), "");
 }
 
-// The lengths of what leaves after a packet of this protocol to us.
+// The lengths of the packets sent in answer to a packet of this protocol.
 std::vector<std::size_t> replies_to(Kit& kit, wire::IpProtocol protocol,
                                     std::span<const std::byte> body) {
   std::vector<std::byte> packet(20 + body.size());
@@ -276,13 +276,13 @@ std::vector<std::size_t> replies_to(Kit& kit, wire::IpProtocol protocol,
   return lengths;
 }
 
-// A link may bring more than we may send on it: no reply is larger than the MTU all the same.
+// A link may deliver larger packets than we may send: no reply exceeds the MTU.
 //= rfc1122#3.2.2.6
 //= type=test
-//# 1122:H-41 an echo reply that would have to be fragmented is truncated
+//# 1122:H-41 an echo reply that would need fragmentation is truncated
 //= rfc1122#3.2.2
 //= type=test
-//# 1122:H-27 and so is what an error quotes, to more than eight octets of data
+//# 1122:H-27 and so is the quote of an error, to no less than eight octets of data
 TEST(Icmp, RepliesFitTheLink) {
   Config config = kit_config();
   set_mtu(config, Bytes{128});

@@ -1,4 +1,4 @@
-// IPv6 end to end: TCP over it, ICMPv6, neighbour discovery, and the choice of addresses.
+// IPv6 end to end: TCP, ICMPv6, neighbour discovery, and address selection.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/six_kit.hpp"
@@ -55,7 +55,7 @@ SixPacket syn() {
   return carrying(segment_octets(segment));
 }
 
-// A stack with one connection that the peer opened.
+// A stack with one connection opened by the peer.
 void accept(Six& six) {
   six.listen();
   six.deliver(syn());
@@ -71,13 +71,13 @@ void accept(Six& six) {
 
 //= rfc8200#8.3
 //= type=test
-//# 8200:V6-27 the MTU less 60
+//# 8200:V6-27 the MTU minus 60
 //= rfc8200#8.1
 //= type=test
 //# 8200:V6-25 with the pseudo-header of IPv6
 //= rfc9293#3.1
 //= type=test
-//# 9293:P-CKSUM-V6 as TCP has it
+//# 9293:P-CKSUM-V6 as in TCP
 TEST(Ipv6, AConnectionIsOpenedUsedAndClosed) {
   Six six;
   six.listen();
@@ -93,7 +93,7 @@ TEST(Ipv6, AConnectionIsOpenedUsedAndClosed) {
   data.window = {65535};
   six.deliver(carrying(segment_octets(data, "hello")));
   EXPECT_EQ(six.received, "hello");
-  // The peer named no MSS: 1220 octets fit the least MTU of IPv6.
+  // The peer sent no MSS: 1220 octets fit the minimum MTU of IPv6.
   EXPECT_EQ(six.stack.inspect(six.id).send.mss, Bytes{1220});
   EXPECT_EQ(six.next_segment().acknowledgment, Sequence{7});
   std::string const reply(1300, 'x');
@@ -104,7 +104,7 @@ TEST(Ipv6, AConnectionIsOpenedUsedAndClosed) {
 
 //= rfc8200#8.1
 //= type=test
-//# 8200:V6-25 what does not sum up is dropped
+//# 8200:V6-25 a wrong checksum: dropped
 TEST(Ipv6, ASegmentWithAWrongChecksumIsDropped) {
   Six six;
   SixPacket packet = syn();
@@ -123,7 +123,7 @@ TEST(Ipv6, ASegmentForNobodyDrawsAReset) {
 
 //= rfc4443#4.2
 //= type=test
-//# 4443:ICMP6-14, 4443:ICMP6-15 the same identifier, number and data, from the address asked
+//# 4443:ICMP6-14, 4443:ICMP6-15 same identifier, number and data, from the request's destination
 //= rfc4443#2.2
 //= type=test
 //# 4443:ICMP6-2 which is ours
@@ -140,7 +140,7 @@ TEST(Icmp6, AnEchoRequestIsAnswered) {
 
 //= rfc8200#8.4
 //= type=test
-//# 8200:V6-28 no header of the request comes back, a routing header least of all
+//# 8200:V6-28 no header of the request is returned, in particular no routing header
 //= rfc8200#4.5
 //= type=test
 //# 8200:V6-21 nor a fragment header
@@ -161,7 +161,7 @@ TEST(Icmp6, AReplyHasNoExtensionHeader) {
 
 //= rfc4443#2.4
 //= type=test
-//# 4443:ICMP6-4 an unknown type that informs is silently discarded
+//# 4443:ICMP6-4 an informational message of unknown type is silently discarded
 TEST(Icmp6, WhatNobodyAskedForIsDropped) {
   Six six;
   EXPECT_EQ(six.fate_of(icmp({Icmp6Type{200}, 0, 0, {}})), Drop::icmp_type_unknown);
@@ -177,10 +177,10 @@ TEST(Icmp6, WhatNobodyAskedForIsDropped) {
 
 //= rfc8200#4
 //= type=test
-//# 8200:V6-4 discarded, and told where it is named
+//# 8200:V6-4 discarded, and reported where it is named
 //= rfc4443#3.4
 //= type=test
-//# 4443:ICMP6-13 a parameter problem that points
+//# 4443:ICMP6-13 a parameter problem with a pointer
 //= rfc4443#2.4
 //= type=test
 //# 4443:ICMP6-5 as much of the packet as 1280 octets hold
@@ -202,7 +202,7 @@ TEST(Icmp6, AnUnknownTransportIsToldSo) {
 //= type=test
 //# 4443:ICMP6-6 never about an error
 //# 4443:ICMP6-7 nor about a packet to a group, except for option bits 10
-//# 4443:ICMP6-8 nor to nobody
+//# 4443:ICMP6-8 nor to the unspecified address
 TEST(Icmp6, NotEveryPacketIsComplainedAbout) {
   Six six;
   SixPacket group = carrying(Octets(20), 17);
@@ -235,7 +235,7 @@ TEST(Icmp6, NotEveryPacketIsComplainedAbout) {
 
 //= rfc4443#2.4
 //= type=test
-//# 4443:ICMP6-9 fifty at once, then as many as a second allows
+//# 4443:ICMP6-9 fifty at once, then as many per second as configured
 TEST(Icmp6, ErrorsAreLimited) {
   Config config = six_config();
   config.icmp_replies_per_second = Count{10};
@@ -259,7 +259,7 @@ struct SoftCode {
   Cause cause;
 };
 
-// 7 is no code that anybody knows.
+// 7 is an undefined code.
 constexpr std::array soft_codes{
     SoftCode{0, Cause::network_unreachable}, SoftCode{2, Cause::host_unreachable},
     SoftCode{3, Cause::host_unreachable},    SoftCode{5, Cause::prohibited},
@@ -267,7 +267,7 @@ constexpr std::array soft_codes{
 
 //= rfc9293#3.9.2.2
 //= type=test
-//# 9293:MUST-56 of ICMPv6, unreachable 0 and 3, and all of time exceeded and parameter problem
+//# 9293:MUST-56 for ICMPv6: unreachable 0 and 3, and all of time exceeded and parameter problem
 TEST(Icmp6, ASoftErrorEndsNoOpen) {
   Six six;
   ConnectionId const opened = six.connect();
@@ -293,7 +293,7 @@ TEST(Icmp6, ASoftErrorEndsNoOpen) {
 
 //= rfc4443#3.1
 //= type=test
-//# 4443:ICMP6-11 they reach the transport
+//# 4443:ICMP6-11 errors reach the transport
 TEST(Icmp6, AnErrorEndsAnOpenAndNoMore) {
   Six six;
   ConnectionId const opened = six.connect();
@@ -313,11 +313,11 @@ TEST(Icmp6, AnErrorEndsAnOpenAndNoMore) {
 
 //= rfc4443#2.4
 //= type=test
-//# 4443:ICMP6-3 an error of an unknown type goes up as well
-//# 4443:ICMP6-20 one that does not show the transport is dropped
+//# 4443:ICMP6-3 an error of an unknown type is passed up as well
+//# 4443:ICMP6-20 one without the transport header is dropped
 //= rfc4443#3.2
 //= type=test
-//# 4443:ICMP6-19 the code of a packet too big is not looked at
+//# 4443:ICMP6-19 the code of packet too big is ignored
 TEST(Icmp6, AnErrorMustQuoteASegmentOfOurs) {
   Six six;
   six.connect();
@@ -353,7 +353,7 @@ TEST(Ipv6, AMappedAddressOnTheWireIsRefused) {
 
 //= rfc8200#5
 //= type=test
-//# 8200:V6-23 the link carries 1280 octets, or there is no IPv6 on it
+//# 8200:V6-23 the link carries 1280 octets, otherwise it has no IPv6
 TEST(Ipv6, ALinkOfIpv6CarriesItsLeastMtu) {
   Config config = six_config();
   set_mtu(config, Bytes{1279});
@@ -367,7 +367,7 @@ Config on_ethernet() { return six_config(LinkType::ethernet); }
 //= rfc4862#5.4
 //= type=test
 //# 4862:DAD-1, 4862:DAD-11 a connection's SYN waits for the test of its address
-//# 4862:DAD-3 meanwhile nothing but neighbour discovery is taken
+//# 4862:DAD-3 meanwhile only neighbour discovery is accepted
 //= rfc4861#7.2.2
 //= type=test
 //# 4861:ND-10 and then for its next hop
@@ -380,7 +380,7 @@ TEST(Ipv6, AConnectionWaitsForItsAddressAndItsNeighbour) {
   EXPECT_EQ(six.fate_of(icmp({Icmp6Type::echo_request, 0, 0, {}})), Drop::ip_tentative);
   EXPECT_EQ(six.fate_of(carrying(Octets(20), 17)), Drop::ip_protocol_unknown);
   six.advance(Duration::milliseconds(2500));
-  ASSERT_GE(six.out.size(), 3u);  // two addresses were tested, then the neighbour is asked
+  ASSERT_GE(six.out.size(), 3u);  // two addresses are tested, then the neighbour is solicited
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(six.next_icmp().type, Icmp6Type::neighbour_solicitation);
     EXPECT_EQ(six.from, IpAddress{});
@@ -412,7 +412,7 @@ TEST(Ipv6, ADuplicateAddressIsNeverUsed) {
   EXPECT_EQ(six.fate_of(syn()), Drop::ip_tentative);
 }
 
-// Ethernet, its addresses tested, its neighbour known.
+// Ethernet, with tested addresses and a resolved neighbour.
 void settle_down(Six& six) {
   six.advance(Duration::milliseconds(2500));
   six.out.clear();
@@ -420,10 +420,10 @@ void settle_down(Six& six) {
 
 //= rfc4861#7.3.1
 //= type=test
-//# 4861:ND-26 what acknowledges something new says that it hears us
+//# 4861:ND-26 an ACK of new data confirms the neighbour
 //= rfc4861#7.3.3
 //= type=test
-//# 4861:ND-33 a frame that says nothing new does not
+//# 4861:ND-33 a frame without new information does not
 TEST(Ipv6, ProgressSparesTheProbe) {
   for (bool const progress : {false, true}) {
     Six six(on_ethernet());
@@ -439,7 +439,7 @@ TEST(Ipv6, ProgressSparesTheProbe) {
     ack.acknowledgment = answer.sequence.next();
     ack.window = {65535};
     six.deliver(carrying(segment_octets(ack)));
-    six.advance(Duration::seconds(50));  // REACHABLE is over
+    six.advance(Duration::seconds(50));  // REACHABLE has expired
     ASSERT_TRUE(six.out.empty());
     ASSERT_EQ(six.stack.write(six.id, Kit::bytes_of("x")).bytes, Bytes{1});
     six.turn();
@@ -455,10 +455,10 @@ TEST(Ipv6, ProgressSparesTheProbe) {
   }
 }
 
-// Anybody can send a SYN or a reset in the name of a neighbour that is gone.
+// Anyone can send a SYN or a reset with the address of a neighbour that is gone.
 //= rfc4861#7.3.1
 //= type=test
-//# 4861:ND-26 a SYN says nothing of the way from us, the ACK of our answer does
+//# 4861:ND-26 a SYN does not prove the path from us, the ACK of our SYN-ACK does
 TEST(Ipv6, ASynIsNoProgress) {
   enum class Case { syn, data, reset, handshake };
   for (Case const what : {Case::syn, Case::data, Case::reset, Case::handshake}) {
@@ -474,7 +474,7 @@ TEST(Ipv6, ASynIsNoProgress) {
     next.acknowledgment = six.next_segment().sequence.next();
     next.window = {65535};
     six.deliver(carrying(segment_octets(next)));
-    six.advance(Duration::seconds(50));  // REACHABLE is over
+    six.advance(Duration::seconds(50));  // REACHABLE has expired
     ASSERT_TRUE(six.out.empty());
     if (what == Case::reset) {
       next.flags = flag::rst;
@@ -506,7 +506,7 @@ TEST(Ipv6, ASynIsNoProgress) {
 //# 4861:ND-39 hop limit and MTU of new connections
 //= rfc4861#5.2
 //= type=test
-//# 4861:ND-35 what is not on-link goes to the router
+//# 4861:ND-35 off-link destinations go to the router
 TEST(Ipv6, ARouterLeadsElsewhere) {
   Config config = on_ethernet();
   config.follow_routers = true;
@@ -604,7 +604,7 @@ TEST(Ipv6, FramesOfAVlanCarryItsTagAndOthersAreDropped) {
   config.duplicate_tests = Count{0};
   Six six(config);
   six.deliver(icmp({Icmp6Type::echo_request, 0, 0, Octets(4)}));
-  EXPECT_EQ(six.next_icmp().type, Icmp6Type::echo_reply);  // next() looks at the tag
+  EXPECT_EQ(six.next_icmp().type, Icmp6Type::echo_reply);  // next() checks the tag
   Octets frame(wire::ethernet_bytes(8));
   wire::write(wire::EthernetHeader{six_device_mac, six_peer_mac, wire::EtherType::ipv6, 8}, frame);
   Ingress const other{frame, Checksum::unknown, six.now};
@@ -623,7 +623,7 @@ TEST(Ipv6, BeforeItsFirstTurnAStackIsDue) {
     EXPECT_EQ(stack.deadline(), Instant{});
     Instant const now = Instant{} + Duration::seconds(5);
     stack.expire(now);
-    // From now on its clock runs: the first test of an address is due within a second.
+    // From now on its clock runs: the first address test is due within a second.
     EXPECT_GT(stack.deadline(), now);
     EXPECT_LE(stack.deadline(), now + Duration::seconds(1));
   }
@@ -646,7 +646,7 @@ TEST(Ipv6, ASnapshotHoldsWhatNeighboursAndRoutersTold) {
 
 //= rfc4443#3.1
 //= type=test
-//# 4443:ICMP6-11 an error about a connection that stands ends nothing
+//# 4443:ICMP6-11 an ICMP error never ends a synchronized connection
 TEST(Icmp6, AHardErrorIsSoftOnceTheConnectionStands) {
   Six six;
   accept(six);

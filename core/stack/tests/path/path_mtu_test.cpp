@@ -1,4 +1,4 @@
-// Path MTU discovery end to end: whom a packet too big is believed from, and what follows.
+// Path MTU discovery end to end: which messages are used, and their effect.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/six_kit.hpp"
@@ -20,7 +20,7 @@ SixPacket carrying(const Octets& payload) {
   return packet;
 }
 
-// A connection of IPv6 whose peer takes segments of 1440 octets; `data` octets were sent.
+// An IPv6 connection whose peer accepts segments of 1440 octets; `data` octets were sent.
 class Path {
  public:
   explicit Path(const Config& config = discovering())
@@ -72,8 +72,8 @@ class Path {
 
 //= rfc8201#4
 //= type=test
-//# 8201:PMTU-3 smaller packets follow, with what was lost
-//# 8201:PMTU-6 where the quoted packet was sent
+//# 8201:PMTU-3 smaller packets follow, with the lost data
+//# 8201:PMTU-6 if the quoted packet was sent
 //= rfc5927#4.1
 //= type=test
 //# 5927:ICMP-1 and is still in flight
@@ -82,7 +82,7 @@ class Path {
 //# 8201:PMTU-9 ssthresh stays: no congestion
 //= rfc1191#6.4
 //= type=test
-//# 1191:PMTU-10 slow start up to the window that was
+//# 1191:PMTU-10 slow start up to the previous window
 TEST(PathMtu, APacketTooBigMakesSegmentsSmaller) {
   Path path;
   path.write(3 * 1440);
@@ -105,7 +105,7 @@ TEST(PathMtu, APacketTooBigMakesSegmentsSmaller) {
 
 //= rfc7323#5.7
 //= type=test
-//# 7323:TS-22 timestamps take their octets from what the path carries
+//# 7323:TS-22 timestamps reduce the data per packet
 TEST(PathMtu, GoesTogetherWithTimestamps) {
   Config config = discovering();
   config.tcp.timestamps = true;
@@ -123,13 +123,13 @@ TEST(PathMtu, GoesTogetherWithTimestamps) {
 //= rfc8201#4
 //= type=test
 //# 8201:PMTU-2 nothing below 1280
-//# 8201:PMTU-4 and nothing is raised
+//# 8201:PMTU-4 and no increase
 //= rfc1191#3
 //= type=test
-//# 1191:PMTU-2 whatever it says
+//# 1191:PMTU-2 whatever it reports
 //= rfc1191#6.4
 //= type=test
-//# 1191:PMTU-11 the second message of a burst sends nothing
+//# 1191:PMTU-11 the second message of a burst causes nothing
 TEST(PathMtu, WhatCannotBeIsRefused) {
   Path path;
   path.write(4000);
@@ -146,8 +146,8 @@ TEST(PathMtu, WhatCannotBeIsRefused) {
 
 //= rfc5927#7.2
 //= type=test
-//# 5927:ICMP-5 once data was acknowledged it takes a timeout to believe it
-//# 5927:ICMP-6 and what was acknowledged meanwhile takes it back
+//# 5927:ICMP-5 once data was acknowledged it is used only after a timeout
+//# 5927:ICMP-6 and discarded if the quoted data was acknowledged meanwhile
 TEST(PathMtu, AProvenPathIsDoubtedOnlyWhenProgressStalls) {
   for (bool const stalls : {false, true}) {
     Path path;
@@ -168,10 +168,10 @@ TEST(PathMtu, AProvenPathIsDoubtedOnlyWhenProgressStalls) {
 
 //= rfc1191#6.3
 //= type=test
-//# 1191:PMTU-12 a larger estimate sends nothing, and larger segments from then on
+//# 1191:PMTU-12 a larger estimate retransmits nothing; larger segments from then on
 //= rfc8201#5.4
 //= type=test
-//# 8201:PMTU-8 up to what the peer takes
+//# 8201:PMTU-8 up to the peer's MSS
 TEST(PathMtu, AfterItsAgeTheLargerSizeIsTriedAgain) {
   Path path;
   path.write(1440);
@@ -185,13 +185,13 @@ TEST(PathMtu, AfterItsAgeTheLargerSizeIsTriedAgain) {
   EXPECT_EQ(path.mss(), 1440u);
 }
 
-// Another connection of the same path, opened later, begins with what is known.
+// Another connection on the same path, opened later, starts with the known MTU.
 //= rfc8201#5.4
 //= type=test
-//# 8201:PMTU-10 but names the MSS of the link
+//# 8201:PMTU-10 but sends the MSS of the link
 //= rfc8201#5.2
 //= type=test
-//# 8201:PMTU-7 a decrease is every connection's
+//# 8201:PMTU-7 a decrease applies to all connections
 TEST(PathMtu, OtherConnectionsOfThePathKnowIt) {
   Path path;
   path.write(1440);
@@ -218,7 +218,7 @@ TEST(PathMtu, OtherConnectionsOfThePathKnowIt) {
 
 //= rfc8200#5
 //= type=test
-//# 8200:V6-29 packets of 1280 octets where nobody heeds what a path carries
+//# 8200:V6-29 packets of 1280 octets without path MTU discovery
 TEST(PathMtu, WithoutDiscoveryPacketsAreSmall) {
   Path path(discovering(false));
   path.write(4000);
@@ -227,7 +227,7 @@ TEST(PathMtu, WithoutDiscoveryPacketsAreSmall) {
   EXPECT_EQ(path.mss(), 1220u);
 }
 
-// The error of a router about a segment of IPv4.
+// The error of a router about an IPv4 segment.
 std::vector<std::byte> fragmentation_needed(const Octets& quoted, std::uint16_t mtu) {
   std::vector<std::byte> packet(20 + 8 + 28);
   wire::IcmpMessage message;
@@ -247,22 +247,22 @@ std::vector<std::byte> fragmentation_needed(const Octets& quoted, std::uint16_t 
 
 //= rfc9293#3.7.2
 //= type=test
-//# 9293:P-PMTUD of IPv4
+//# 9293:P-PMTUD for IPv4
 //= rfc1191#3
 //= type=test
-//# 1191:PMTU-1 the next hop's MTU
+//# 1191:PMTU-1 the next-hop MTU
 //# 1191:PMTU-3 never below 68
-//# 1191:PMTU-6 a router that tells none is coped with
+//# 1191:PMTU-6 a router that reports no MTU is handled
 //# 1191:PMTU-5 so smaller packets follow
 //= rfc1191#2
 //= type=test
-//# 1191:PMTU-8 the first packets are as large as the link, and forbid fragments
+//# 1191:PMTU-8 the first packets are as large as the link MTU, with DF
 //= rfc791#3.2
 //= type=test
-//# 791:IP4-7 which are never made
+//# 791:IP4-7 we never send fragments
 //= rfc1191#3.1
 //= type=test
-//# 1191:PMTU-13 nor is anything larger than the peer's MSS and 40 octets
+//# 1191:PMTU-13 nor packets larger than the peer's MSS plus 40 octets
 TEST(PathMtu, OldAndNewRoutersOfIpv4) {
   for (std::uint16_t const mtu : {std::uint16_t{0}, std::uint16_t{1300}, std::uint16_t{20}}) {
     Config config = kit_config();

@@ -1,4 +1,4 @@
-// Packetization-layer path MTU discovery (RFC 4821) over paths that drop large packets in silence.
+// Packetization-layer path MTU discovery (RFC 4821) on paths that drop large packets silently.
 #include <algorithm>
 #include <map>
 
@@ -32,11 +32,11 @@ Peer peer_of(const Config& config) {
 struct Probe {
   Instant at;
   std::uint32_t bytes = 0;  // of the packet
-  std::uint32_t mss = 0;    // when it left
+  std::uint32_t mss = 0;    // when it was sent
   std::uint32_t window_segments = 0;
 };
 
-// A stream through a path that carries packets of `limit` octets, to a peer that acknowledges each.
+// A stream on a path that carries packets of `limit` octets, to a peer that acknowledges each.
 class Hole : public Flow {
  public:
   explicit Hole(std::uint32_t carries, const Config& config = probing())
@@ -45,7 +45,7 @@ class Hole : public Flow {
   static std::uint32_t packet_bytes(const Out& out) {
     return 40 + options_bytes(out.options).count + length_of(out);
   }
-  // What has left arrives after a round trip, or the next timer fires.
+  // Delivers what was sent after a round trip, or advances to the next timer.
   void step() {
     auto const out = take();
     if (out.empty()) {
@@ -66,7 +66,7 @@ class Hole : public Flow {
       }
     }
   }
-  // Until all is acknowledged. False: it takes too long.
+  // Runs until all is acknowledged. False: it takes too long.
   bool finish_within(std::uint32_t steps) {
     for (std::uint32_t i = 0; i < steps && acked != written + 1; ++i) {
       last_mss = info().send.mss.count;
@@ -78,7 +78,7 @@ class Hole : public Flow {
     }
     return acked == written + 1;
   }
-  // Data goes on until the search is over.
+  // Sends data until the search is over.
   bool settles() {
     auto const over = [&] { return mss() + 40 <= limit && mss() + 40 + 16 > limit; };
     for (int i = 0; i < 40 && !over(); ++i) {
@@ -136,19 +136,19 @@ class Hole : public Flow {
 
 //= rfc4821#7.7
 //= type=test
-//# 4821:PLP-18 at R1, without a message: search_low
+//# 4821:PLP-18 at R1 without a message: search_low
 //= rfc4821#7.2
 //= type=test
-//# 4821:PLP-9 1024 octets, unless configured otherwise
+//# 4821:PLP-9 1024 octets by default
 //= rfc4821#7.6.1
 //= type=test
-//# 4821:PLP-13 probes that arrive raise the size
+//# 4821:PLP-13 delivered probes increase the size
 //= rfc4821#7.6.2
 //= type=test
-//# 4821:PLP-14, 4821:PLP-16 probes that do not lower what is tried
+//# 4821:PLP-14, 4821:PLP-16 lost probes reduce the upper limit
 //= rfc4821#7.3
 //= type=test
-//# 4821:PLP-10 until what is left is not worth it
+//# 4821:PLP-10 until the remaining gain is too small
 TEST(PathProbe, FindsAndMeasuresABlackHole) {
   for (bool const selective : {true, false}) {
     Hole hole(1400, probing(selective));
@@ -173,13 +173,13 @@ TEST(PathProbe, OffTheSameHoleSwallowsTheConnection) {
 
 //= rfc4821#7.1
 //= type=test
-//# 4821:PLP-6 larger than search_low, search_high at most
+//# 4821:PLP-6 larger than search_low, at most search_high
 //= rfc4821#7.2
 //= type=test
-//# 4821:PLP-8 which is what the link and the peer's MSS allow, at first
+//# 4821:PLP-8 which is initially the limit of the link and the peer's MSS
 //= rfc4821#7.6.2
 //= type=test
-//# 4821:PLP-15 after a failure a round trip for each segment of the window passes
+//# 4821:PLP-15 after a failure one round trip per segment of the window passes
 TEST(PathProbe, KeepsToItsRangeAndItsPace) {
   Hole hole(1400);
   hole.write_octets(600'000);
@@ -203,8 +203,8 @@ TEST(PathProbe, KeepsToItsRangeAndItsPace) {
 
 //= rfc4821#4
 //= type=test
-//# 4821:PLP-1 the loss of a probe is told from the ACKs of what followed it
-//# 4821:PLP-2 and nothing else being lost the window stays
+//# 4821:PLP-1 the loss of a probe is detected from the ACKs of later segments
+//# 4821:PLP-2 and without other losses cwnd stays
 TEST(PathProbe, LostAloneIsNoCongestion) {
   for (bool const selective : {true, false}) {
     Hole hole(1400, probing(selective));
@@ -227,17 +227,17 @@ TEST(PathProbe, LostAloneIsNoCongestion) {
 
 //= rfc4821#4
 //= type=test
-//# 4821:PLP-3 any other loss is answered by half the window
+//# 4821:PLP-3 any other loss halves the window
 //= rfc4821#7.6.4
 //= type=test
-//# 4821:PLP-17 and nothing follows for the size
+//# 4821:PLP-17 and has no effect on the size
 TEST(PathProbe, LostWithOthersSaysNothing) {
   Hole hole(1400);
   hole.write_octets(600'000);
   while (hole.counters().black_holes == 0) {
     hole.step();
   }
-  // The probe is lost, and with it the next segment.
+  // The probe is lost, and the next segment with it.
   std::uint32_t behind = 0;
   hole.lose = [&](const Out& segment) {
     bool const lost = segment.seq == behind;
@@ -248,7 +248,7 @@ TEST(PathProbe, LostWithOthersSaysNothing) {
     hole.step();
     behind = hole.info().send.nxt.value - hole.device_iss.value;
   }
-  // Of what is to arrive in the next step the probe is the only segment that is larger.
+  // In the next step the probe is the only larger segment to arrive.
   std::uint32_t const window = hole.cwnd();
   while (hole.counters().fast_retransmits == 0) {
     hole.step();
@@ -263,8 +263,8 @@ TEST(PathProbe, LostWithOthersSaysNothing) {
 
 //= rfc4821#7.4
 //= type=test
-//# 4821:PLP-11 not without enough data, nor a window for it
-//# 4821:PLP-12 and for three segments behind it
+//# 4821:PLP-11 not without enough data and window
+//# 4821:PLP-12 and three segments after it
 TEST(PathProbe, WantsDataAndWindow) {
   Hole hole(1400);
   hole.write_octets(30'000);
@@ -285,10 +285,10 @@ TEST(PathProbe, WantsDataAndWindow) {
   EXPECT_GT(hole.counters().path_probes, before);
 }
 
-// An outage looks like a hole, and the first probe shows that it was none.
+// An outage looks like a black hole, and the first probe shows that it was none.
 //= rfc4821#4
 //= type=test
-//# 4821:PLP-4 a larger size makes no larger window, in octets
+//# 4821:PLP-4 a larger size does not increase cwnd in octets
 TEST(PathProbe, ComesBackFromAnOutage) {
   Hole hole(0);
   hole.write_octets(200'000);
@@ -328,7 +328,7 @@ TEST(PathProbe, HalvesAsLongAsNothingPasses) {
 
 //= rfc4821#7.3
 //= type=test
-//# 4821:PLP-10 ten minutes later the search goes on, and a path that grew is found
+//# 4821:PLP-10 ten minutes later the search continues, and a larger path MTU is found
 TEST(PathProbe, TriesAgainWhenTheTimerIsOver) {
   Hole hole(1400);
   ASSERT_TRUE(hole.settles());
@@ -347,7 +347,7 @@ TEST(PathProbe, TriesAgainWhenTheTimerIsOver) {
 
 //= rfc4821#7.1
 //= type=test
-//# 4821:PLP-20 the loss of an ordinary packet, however large, is no failure of a probe
+//# 4821:PLP-20 the loss of an ordinary packet of any size is no failed probe
 TEST(PathProbe, OrdinaryLossesAreNoFailures) {
   Hole hole(1500);
   hole.write_octets(300'000);
@@ -360,7 +360,7 @@ TEST(PathProbe, OrdinaryLossesAreNoFailures) {
   EXPECT_EQ(hole.mss(), 1460u);
 }
 
-// Of IPv6 1280 octets are what every path carries: never less, and up from there.
+// For IPv6 the minimum is 1280 octets, which every path carries.
 //= rfc4821#7.7
 //= type=test
 //# 4821:PLP-19 not below 1280
@@ -406,7 +406,7 @@ TEST(PathProbe, SpeaksIpv6) {
     }
     six.advance(rtt);
     send(segment);
-    // The first of these rounds acknowledges what was sent before the hole was found.
+    // The first of these rounds acknowledges data sent before the black hole was detected.
     large = large && i != 0;
     EXPECT_EQ(mss(), large ? 1440u : 1220u);
   }
@@ -414,8 +414,8 @@ TEST(PathProbe, SpeaksIpv6) {
   EXPECT_EQ(mss(), 1440u);
 }
 
-// A box on the way cuts the probe in two, or the peer has no room for all of it: the ACK of a part
-// says neither that its size passes nor that it does not.
+// A middlebox splits the probe, or the peer has no space for all of it: a partial ACK shows neither
+// that its size passes nor that it does not.
 TEST(PathProbe, PartlyAcknowledgedSaysNothing) {
   Hole hole(1300);
   bool cut = false;
@@ -433,7 +433,7 @@ TEST(PathProbe, PartlyAcknowledgedSaysNothing) {
   EXPECT_TRUE(cut);
 }
 
-// A probe is one segment, so none is made of data of two records.
+// A probe is one segment, so it never contains data of two records.
 TEST(PathProbe, IsNotOverTheEndOfARecord) {
   for (bool const records : {true, false}) {
     Hole hole(1300);
@@ -455,8 +455,8 @@ TEST(PathProbe, IsNotOverTheEndOfARecord) {
   }
 }
 
-// The probe was late, not lost, and the report of a duplicate undoes the recovery. What kept the
-// window through it ends with it: ssthresh is what it was, and the next loss is answered once.
+// The probe was late, not lost, and a D-SACK undoes the recovery. With it ends the suppression of
+// the reduction: ssthresh is restored, and the next loss reduces it once.
 TEST(PathProbe, LateAloneLeavesNothingBehind) {
   Config config = probing();
   config.tcp.undo = true;

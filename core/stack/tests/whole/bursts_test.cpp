@@ -1,4 +1,4 @@
-// Law 8: how a burst is cut changes nothing, and a longer burst leaves out superseded ACKs only.
+// Law 8: splitting a burst changes nothing, and a longer burst only omits superseded ACKs.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace {
 
 using Frame = std::vector<std::byte>;
 
-// Everything that a peer may send into an open connection, well formed and not.
+// Any segment that a peer may send on an open connection, valid or not.
 In any_segment(Random& draw, const Flow& flow) {
   std::uint32_t const next = flow.info().receive.nxt.value - flow.peer_iss.value;
   auto const near = [&](std::uint32_t around) {
@@ -48,7 +48,7 @@ In any_segment(Random& draw, const Flow& flow) {
   return in;
 }
 
-// One turn, its burst cut where `cuts` says; what the application does depends on events alone.
+// One turn whose burst is split at `cuts`; the application acts only on events.
 struct Cut {
   std::vector<Frame> frames;
   std::vector<std::size_t> ends;  // of the calls of receive, the last one the number of frames
@@ -124,7 +124,7 @@ TEST(Bursts, CuttingReceiveChangesNothing) {
   }
 }
 
-// What is compared of an ACK: number, flags, window. (SACK comes with a later milestone.)
+// The compared fields of an ACK: number, flags, window.
 std::vector<std::string> acks_of(Flow& flow) {
   std::vector<std::string> out;
   for (Out const& segment : flow.take()) {
@@ -133,7 +133,7 @@ std::vector<std::string> acks_of(Flow& flow) {
   return out;
 }
 
-// A pure receiver whose application is silent, turns of 32 against 32 turns at the same instant.
+// A pure receiver with a silent application: one burst of 32 against 32 turns at the same instant.
 TEST(Bursts, LongBurstsLeaveOutSupersededAcksOnly) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Random draw(seed);
@@ -180,8 +180,8 @@ TEST(Bursts, LongBurstsLeaveOutSupersededAcksOnly) {
   }
 }
 
-// The same for any number of duplicates: none of them may be missing at the end of a burst. The
-// first one says what the delayed ACK would.
+// The same for duplicates: none may be missing at the end of a burst. The first one replaces the
+// delayed ACK.
 TEST(Bursts, TrailingDuplicatesAreAllThere) {
   for (std::uint32_t count : {1u, 3u, 10u, 31u}) {
     Flow flow;

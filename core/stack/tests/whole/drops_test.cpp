@@ -1,4 +1,4 @@
-// Every reason for which TCP drops a segment, reached by the least that does it.
+// Every drop reason of TCP, each reached by a minimal segment.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -145,7 +145,7 @@ std::map<Drop, Case> refused_before_a_state() {
   };
 }
 
-// A connection at timestamp 100; then a segment with this one, or without any.
+// A connection at timestamp 100; then a segment with this timestamp, or without one.
 std::function<void(Kit&)> stamped_then(std::uint32_t stamp) {
   return [stamp](Kit& kit) {
     kit.stamp = 100;
@@ -240,7 +240,7 @@ TEST(Drops, EachOfTcpIsReached) {
   }
 }
 
-// Replies without a connection are bounded: one too many is lost and counted.
+// Replies without a connection are bounded: one too many is dropped and counted.
 TEST(Drops, ReplyQueueFull) {
   Config config = kit_config();
   config.reply_bytes = Bytes{4096};
@@ -256,7 +256,7 @@ TEST(Drops, ReplyQueueFull) {
 
 //= rfc9293#3.9.2.3
 //= type=test
-//# 9293:MUST-57 a SYN to a broadcast or multicast address is dropped without a word
+//# 9293:MUST-57 a SYN to a broadcast or multicast address is silently dropped
 TEST(Drops, SynToAGroup) {
   for (IpAddress const group : {IpAddress::v4(255, 255, 255, 255), IpAddress::v4(10, 0, 0, 255),
                                 IpAddress::v4(224, 0, 0, 1)}) {
@@ -271,7 +271,7 @@ TEST(Drops, SynToAGroup) {
 
 //= rfc9293#3.9.2.3
 //= type=test
-//# 9293:MUST-63, 9293:P-ADDR-ALLSEG an invalid source is ignored, in a SYN and in any other segment
+//# 9293:MUST-63, 9293:P-ADDR-ALLSEG a segment from an invalid source is ignored, SYN or not
 TEST(Drops, InvalidSource) {
   for (IpAddress const source :
        {IpAddress::v4(0, 0, 0, 0), IpAddress::v4(224, 0, 0, 1), IpAddress::v4(255, 255, 255, 255),
@@ -288,10 +288,10 @@ TEST(Drops, InvalidSource) {
 
 //= rfc9293#A.1.2
 //= type=test
-//# 9293:P-SEC-IGNORE a security option in the IP header changes nothing
+//# 9293:P-SEC-IGNORE a security option in the IP header has no effect
 //= rfc9293#3.9.2
 //= type=test
-//# 9293:MUST-50 nor does any other that is not understood
+//# 9293:MUST-50 nor does any other unknown option
 TEST(Drops, IpOptionsAreSteppedOver) {
   for (std::uint8_t const kind : {std::uint8_t{130}, std::uint8_t{133}, std::uint8_t{200}}) {
     Kit kit;

@@ -1,5 +1,5 @@
-// Each invariant of TCP is seen to fail: the state of an honest stack is changed in one place, and
-// check_invariants() stops the program there. What is changed dies with the child that tries it.
+// Each invariant of TCP can fail: one change in the state of a valid stack makes check_invariants()
+// stop the program. A child process makes the change.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,8 +10,7 @@
 
 namespace lockstep::testing {
 
-// The engine of a stack, which is nobody's but its own. (An explicit instantiation may name what is
-// private.)
+// The engine of a stack, which is private. (An explicit instantiation may name private members.)
 template <Stack::Body* Stack::* member>
 struct Opened {
   friend Stack::Body& body_of(const Stack& stack) { return *(stack.*member); }
@@ -44,7 +43,7 @@ Config open_config() {
   return config;
 }
 
-// A connection of profile default that a defect is planted in.
+// A connection in profile default for injecting defects.
 class Patient : public Flow {
  public:
   explicit Patient(const Config& config = open_config(), const Peer& with = able_peer())
@@ -57,7 +56,7 @@ class Patient : public Flow {
   tcp::Account& account() const { return engine().accounts[id.slot]; }
   InFlightState& active() const { return engine().active(connection()); }
 
-  // Stopped there, with what `plant` leaves of it.
+  // Expects the program to stop at `condition` after `plant` has changed the state.
   template <class Plant>
   void dies_of(const char* condition, const Plant& plant) {
     stack.check_invariants();
@@ -83,7 +82,7 @@ void try_all(Patient& patient, const Defect (&defects)[count]) {
   }
 }
 
-// Three segments on their way, nothing to say but them.
+// Three segments in flight, and nothing else to send.
 class Sending : public Patient {
  public:
   explicit Sending(const Config& config = open_config(), const Peer& with = able_peer())
@@ -179,7 +178,7 @@ TEST(InvariantsDeathTest, OfTheActivePart) {
   try_all(patient, defects);
 }
 
-// Law 9: whoever has data and a window has a timer or is in flight, or stands in a queue.
+// Law 9: a connection with data and a window has a timer, data in flight, or a place in a queue.
 TEST(InvariantsDeathTest, OfWhoeverWaits) {
   Sending sending;
   constexpr Defect in_flight[] = {
@@ -200,7 +199,7 @@ TEST(InvariantsDeathTest, OfWhoeverWaits) {
        }},
   };
   try_all(sending, in_flight);
-  // The window is shut; only the timer of the probes goes on, and that one stops.
+  // The window is closed; only the persist timer runs, and is stopped.
   Patient shut;
   shut.ack_with_window(1, 0);
   shut.write_octets(900);
@@ -210,7 +209,7 @@ TEST(InvariantsDeathTest, OfWhoeverWaits) {
                                  p.active().retransmit_due = Instant::never();
                                }}};
   try_all(shut, hangs);
-  // An ACK is due now, and its connection has lost its place in the queue for the wire.
+  // An ACK is due now, and its connection has lost its place in the transmit queue.
   Patient owing;
   owing.send({.flags = flag::ack, .seq = 2001, .ack = 1, .data = "late"});
   auto const frame = owing.arriving().back();
@@ -342,8 +341,8 @@ TEST(InvariantsDeathTest, OfCongestionControl) {
   try_all(patient, defects);
 }
 
-// Three segments are out and the last has come: [1, 1801) and [1801, 2701), SACKed. Without RACK,
-// so that no list by age stands in the way of what is planted.
+// Three segments were sent and the last was delivered: [1, 1801) and [1801, 2701), SACKed. Without
+// RACK, so that no list by age interferes with the injected defects.
 class Boarded : public Sending {
  public:
   explicit Boarded(const Config& config) : Sending(config) { sack(1, {{1801, 2701}}); }
@@ -448,7 +447,7 @@ TEST(InvariantsDeathTest, OfPools) {
        [](Patient& p) { p.engine().state->half_open_records.count = 1; }},
   };
   try_all(patient, defects);
-  // Nobody is left to hold anything.
+  // There is no connection that could hold anything.
   Kit kit(open_config());
   Engine& engine = body_of(kit.stack).engine;
   EXPECT_DEATH(

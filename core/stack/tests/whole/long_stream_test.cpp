@@ -1,4 +1,4 @@
-// A connection that has sent more than the sequence space holds is like any other.
+// A connection that has sent more than the sequence space behaves like any other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,10 +20,10 @@ void send_acknowledged(Flow& flow, std::uint64_t count) {
   }
 }
 
-// SND.UNA comes back to the ISS after 4 GiB: that is no SYN to be acknowledged or sent.
+// After 4 GiB SND.UNA equals the ISS again: there is no SYN to be acknowledged or sent.
 //= rfc9293#3.4
 //= type=test
-//# 9293:P-SEQ-MOD arithmetic on sequence numbers is modulo 2^32, so a stream has no end
+//# 9293:P-SEQ-MOD sequence arithmetic is modulo 2^32, so a stream can be arbitrarily long
 TEST(LongStream, MeetsItsIssAgain) {
   Config config = flow_config();
   set_mtu(config, Bytes{65'535});

@@ -1,4 +1,4 @@
-// Tests of branches that tools/mutants --listed takes out, where those beside them look elsewhere.
+// Tests of branches that tools/mutants --listed removes and that other tests do not cover.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/test_kit.hpp"
@@ -22,7 +22,7 @@ TEST(Sampled, UrgentDataGoesBeyondItsSegment) {
 
 //= rfc9293#3.4
 //= type=test
-//# 9293:P-CTL-ONCE the first FIN says where the stream ends, and a later one changes nothing
+//# 9293:P-CTL-ONCE the first FIN determines the end of the stream, and a later one has no effect
 TEST(Sampled, TheFirstFinEndsTheStream) {
   Kit kit;
   kit.socket_in(State::established);
@@ -36,7 +36,7 @@ TEST(Sampled, TheFirstFinEndsTheStream) {
 
 //= rfc9293#3.8.6.1
 //= type=test
-//# 9293:P-ZWP-REPLY a probe that repeats the last octet is answered: RCV.NXT and window 0
+//# 9293:P-ZWP-REPLY a probe with the last octet again is answered: RCV.NXT and window 0
 TEST(Sampled, AnOldOctetAtAZeroWindow) {
   Config config = kit_config();
   config.tcp.receive_buffer = Bytes{1000};

@@ -1,5 +1,5 @@
-// Two stacks, joined by a path that loses, repeats, reorders, corrupts, marks CE and narrows: every
-// octet arrives, in each profile, whatever was in the memory before.
+// Two stacks on a path that loses, duplicates, reorders, corrupts and marks packets and reduces its
+// MTU: every octet arrives, in each profile, with any previous memory contents.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,8 @@ struct InFlight {
 struct Weather {
   Probability loss, repeat, reorder, corrupt, mark;
   Duration delay;
-  std::uint32_t mtu = 0xffff;  // of a link on the way, after some time; what is larger is reported
+  std::uint32_t mtu =
+      0xffff;  // of a link on the path, after some time; larger packets are reported
   Instant narrow_from;
 };
 
@@ -44,7 +45,7 @@ char octet_of(std::uint32_t side, std::uint32_t at) {
   return static_cast<char>(mixed >> 24);
 }
 
-// One host: a stack, what it has to send, what it has got.
+// One host: a stack, its data to send, and the data received.
 class Side {
  public:
   Side(const Config& config, std::uint32_t number, std::uint32_t total)
@@ -101,7 +102,7 @@ class Side {
   std::span<std::byte> room() { return room_; }
 
  private:
-  // Memory as somebody else left it.
+  // Uninitialized memory, simulated by noise.
   static std::vector<std::byte> noise(std::uint64_t bytes) {
     std::vector<std::byte> out(bytes);
     Random draw(bytes);
@@ -221,7 +222,7 @@ class World {
     EXPECT_EQ(a.stack.connect(open, a.id), Refusal::none);
   }
 
-  // Runs until both sides are done, or the virtual day is over. True if they are.
+  // Runs until both sides are done, or the time limit is reached. True if they are done.
   bool run() {
     Instant const end = now_ + Duration::seconds(400'000);
     while (now_ < end && !(a.closed && b.closed)) {
@@ -238,7 +239,7 @@ class World {
     }
     return a.closed && b.closed;
   }
-  // Lets TIME-WAIT and whatever else is left run out.
+  // Runs until TIME-WAIT and all other state has expired.
   void drain() {
     for (int i = 0; i < 10'000; ++i) {
       step(a, to_a_, to_b_);
@@ -272,11 +273,11 @@ class World {
     }
     side.write();
     side.stack.settle();
-    // The frames are the driver's again.
+    // The frames are returned to the driver.
     for (Frame& frame : frames) {
       std::ranges::fill(frame, std::byte{0xdd});
     }
-    // The ring has room for a few frames only, now and then for none.
+    // The transmit ring has space for a few frames only, sometimes for none.
     auto room = draw_.below(20);
     while (room != 0 && side.stack.wants_transmit()) {
       Egress const egress = side.stack.transmit(now_, side.room());
@@ -297,9 +298,9 @@ class World {
     side.stack.check_invariants();
   }
 
-  // It must not be fragmented.
+  // Whether DF is set.
   static bool is_whole(const Frame& frame) { return (frame[6] & std::byte{0x40}) != std::byte{}; }
-  // A router on the way drops it and says of which size it might have been.
+  // A router on the path drops it and reports the possible size.
   void report(const Frame& dropped, std::vector<InFlight>& back) {
     wire::IcmpMessage message;
     message.type = wire::IcmpType::unreachable;
@@ -318,7 +319,7 @@ class World {
     wire::write(ip, length, packet);
     carry(std::move(packet), back);
   }
-  // CE where the sender can bear it.
+  // Marks CE if the packet is ECT.
   static void mark(Frame& frame) {
     if ((frame[1] & std::byte{3}) == std::byte{}) {
       return;
@@ -383,7 +384,7 @@ void run_world(std::uint64_t seed, std::uint32_t octets) {
   }
 }
 
-// Predecessor, defect 9, the half that loss shows: several losses of one window cost no deadlock.
+// Predecessor, defect 9, loss part: several losses in a window cause no deadlock.
 TEST(Stress, NothingIsLostOnABadPath) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     run_world(seed, 60'000);

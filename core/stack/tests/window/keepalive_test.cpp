@@ -13,7 +13,7 @@ void turn_on(Flow& flow, std::uint64_t idle_ms = 60'000) {
 
 //= rfc9293#3.8.4
 //= type=test
-//# 9293:MUST-25 off by default: an idle connection asks for nothing
+//# 9293:MUST-25 off by default: an idle connection sends nothing
 TEST(KeepAlive, OffByDefault) {
   Flow flow;
   flow.advance(Duration::seconds(86'400));
@@ -23,8 +23,8 @@ TEST(KeepAlive, OffByDefault) {
 
 //= rfc9293#3.8.4
 //= type=test
-//# 9293:MUST-24 switched on and off for one connection
-//# 9293:MUST-27 the interval is configurable, and kept to the nanosecond
+//# 9293:MUST-24 on or off per connection
+//# 9293:MUST-27 the interval is configurable, and exact to the nanosecond
 //# 9293:P-KA-PROBE, 9293:SHLD-12 SND.NXT - 1, without data
 TEST(KeepAlive, ProbesAfterTheInterval) {
   Flow flow;
@@ -41,7 +41,7 @@ TEST(KeepAlive, ProbesAfterTheInterval) {
 
 //= rfc9293#3.8.4
 //= type=test
-//# 9293:MUST-28 two hours or more by default
+//# 9293:MUST-28 at least two hours by default
 TEST(KeepAlive, TwoHoursByDefault) {
   for (Config const& config : {Config{}, profile_rfc(), profile_linux(), profile_freebsd()}) {
     EXPECT_GE(config.tcp.keepalive_idle, Duration::seconds(7200));
@@ -57,7 +57,7 @@ TEST(KeepAlive, TwoHoursByDefault) {
 
 //= rfc9293#3.8.4
 //= type=test
-//# 9293:MUST-26 what is heard begins the interval anew
+//# 9293:MUST-26 a received segment restarts the interval
 TEST(KeepAlive, HeardRestartsTheInterval) {
   Flow flow;
   turn_on(flow);
@@ -71,7 +71,7 @@ TEST(KeepAlive, HeardRestartsTheInterval) {
 
 //= rfc9293#3.8.4
 //= type=test
-//# 9293:MUST-26 while data is outstanding its own timer watches, and no probe leaves
+//# 9293:MUST-26 while data is in flight the retransmission timer is used, and no probe is sent
 TEST(KeepAlive, NotWhileDataIsOut) {
   Flow flow;
   turn_on(flow, 500);
@@ -89,7 +89,7 @@ TEST(KeepAlive, NotWhileDataIsOut) {
 
 //= rfc9293#3.8.4
 //= type=test
-//# 9293:MUST-29 one unanswered probe ends nothing; the configured number of them does
+//# 9293:MUST-29 one unanswered probe has no effect; the configured number ends the connection
 TEST(KeepAlive, OnlyManyUnansweredProbesEndIt) {
   Flow flow;
   turn_on(flow);
@@ -105,7 +105,7 @@ TEST(KeepAlive, OnlyManyUnansweredProbesEndIt) {
   EXPECT_TRUE(flow.notified(EventKind::closed, Cause::keepalive_timed_out));
 }
 
-// An answer clears the count.
+// An answer resets the count.
 TEST(KeepAlive, AnAnswerBeginsTheCountAnew) {
   Flow flow;
   turn_on(flow);
@@ -118,11 +118,11 @@ TEST(KeepAlive, AnAnswerBeginsTheCountAnew) {
   EXPECT_EQ(flow.state(), State::established);
 }
 
-// Its peer refuses a probe by its number, with the ACK that it carries: the delayed ACK follows in
-// its time. Else each octet would wait for a retransmission.
+// The peer rejects a probe by its number, and with it the ACK: the delayed ACK follows in its time.
+// Otherwise each octet would wait for a retransmission.
 //= rfc9293#3.8.4
 //= type=test
-//# 9293:P-KA-PROBE a probe answers nothing
+//# 9293:P-KA-PROBE a probe does not replace an ACK
 TEST(KeepAlive, AProbeDischargesNoDelayedAck) {
   Config config = flow_config();
   config.tcp.delayed_ack = Duration::milliseconds(499);
@@ -138,7 +138,7 @@ TEST(KeepAlive, AProbeDischargesNoDelayedAck) {
   EXPECT_EQ(flow.sent(), "A 1(0) ack 11");
 }
 
-// We answer the peer's probes, with and without the octet of garbage.
+// The peer's probes are answered, with and without a garbage octet.
 TEST(KeepAlive, PeersProbesAreAnswered) {
   Flow flow;
   flow.deliver({.flags = flag::ack, .seq = 0, .ack = 1});
@@ -149,7 +149,7 @@ TEST(KeepAlive, PeersProbesAreAnswered) {
 
 //= rfc9293#3.8.4
 //= type=test
-//# 9293:MAY-6 one octet of garbage where it is configured
+//# 9293:MAY-6 one garbage octet if configured
 TEST(KeepAlive, OctetOfGarbage) {
   Config config = flow_config();
   config.tcp.keepalive_garbage = true;
@@ -161,10 +161,10 @@ TEST(KeepAlive, OctetOfGarbage) {
 }
 
 // The probe was due before the data, and waits behind it for a frame: SND.NXT - 1 is then an octet
-// that the peer doesn't have, and garbage would become part of the stream.
+// that the peer does not have, and garbage would become part of the stream.
 //= rfc9293#3.8.4
 //= type=test
-//# 9293:P-KA-PROBE, 9293:MUST-26 no probe once data is out
+//# 9293:P-KA-PROBE, 9293:MUST-26 no probe once data is in flight
 TEST(KeepAlive, NoGarbageAboveDataThatIsOut) {
   Config config = flow_config();
   config.tcp.keepalive_garbage = true;
@@ -179,10 +179,10 @@ TEST(KeepAlive, NoGarbageAboveDataThatIsOut) {
   EXPECT_EQ(flow.sent(), "");
 }
 
-// A probe that had no room to be sent does not count as one that was not answered.
+// A probe that could not be sent for lack of resources does not count as unanswered.
 //= rfc9293#3.8.4
 //= type=test
-//# 9293:MUST-29 only probes that were sent say anything of the peer
+//# 9293:MUST-29 only probes that were sent count
 TEST(KeepAlive, ProbesWithoutRoomDoNotCount) {
   Config config = kit_config();
   config.tcp.keepalive = true;
@@ -191,7 +191,7 @@ TEST(KeepAlive, ProbesWithoutRoomDoNotCount) {
   kit.auto_consume = false;
   kit.accept_connection();
   ConnectionId const idle = kit.id;
-  wire::Segment other;  // whose data stays unread, and holds the only room
+  wire::Segment other;  // its data stays unread and uses the only resources
   other.source = {6000};
   other.destination = {Kit::device_port};
   other.flags = flag::syn;
@@ -214,7 +214,7 @@ TEST(KeepAlive, ProbesWithoutRoomDoNotCount) {
   EXPECT_EQ(kit.take().size(), 1u);
 }
 
-// An interval under a millisecond is a short one: neither none, nor one without end.
+// An interval below a millisecond is short: neither zero nor infinite.
 TEST(KeepAlive, ShortestInterval) {
   Config config = kit_config();
   config.tcp.keepalive = true;
@@ -229,7 +229,8 @@ TEST(KeepAlive, ShortestInterval) {
   EXPECT_EQ(kit.sent(), "A 0(0) ack 1");
 }
 
-// Our half is closed and the application reads on: nothing of ours is out, the peer may be gone.
+// Our half is closed and the application still reads: nothing of ours is in flight, and the peer
+// may be dead.
 TEST(KeepAlive, InFinWait2WhileTheApplicationReads) {
   Flow flow;
   turn_on(flow);
@@ -247,7 +248,7 @@ TEST(KeepAlive, InFinWait2WhileTheApplicationReads) {
   EXPECT_TRUE(flow.notified(EventKind::closed, Cause::keepalive_timed_out));
 }
 
-// With keep-alives off RFC 9293 has no bound there: the peer may have much to say.
+// Without keep-alives RFC 9293 sets no limit here: the peer may have much to send.
 TEST(KeepAlive, FinWait2HasNoBoundOfItsOwn) {
   Flow flow;
   ASSERT_EQ(flow.stack.finish(flow.id), Refusal::none);

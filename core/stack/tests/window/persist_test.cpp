@@ -1,4 +1,4 @@
-// RFC 9293 3.8.6: the peer's window as it opens, shuts, shrinks, and is probed.
+// RFC 9293 3.8.6: the peer's window opens, closes, shrinks, and is probed.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -10,8 +10,8 @@ constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count
 
 //= rfc9293#3.8.6.1
 //= type=test
-//# 9293:P-ZWP-SEND, 9293:MUST-36 one octet beyond a zero window, so that its opening is learned
-//# 9293:SHLD-29, 9293:SHLD-30 first after one timeout, then twice as long each time
+//# 9293:P-ZWP-SEND, 9293:MUST-36 one octet beyond a zero window, to learn when it opens
+//# 9293:SHLD-29, 9293:SHLD-30 first after one RTO, then twice as long each time
 TEST(Persist, ProbesAZeroWindow) {
   Flow flow;
   flow.ack_with_window(1, 0);
@@ -32,7 +32,7 @@ TEST(Persist, ProbesAZeroWindow) {
   EXPECT_EQ(times, "2 6 14 30 62 ");
 }
 
-// The first octet beyond the window never moved: the probe's is sent again with what follows it.
+// The first octet beyond the window never advanced: it is retransmitted with the data after it.
 //= rfc9293#3.8.6
 //= type=test
 //# 9293:P-WND-FIT repackaged on retransmission
@@ -48,7 +48,7 @@ TEST(Persist, OpeningEndsProbing) {
   EXPECT_FALSE(flow.info().retransmit_due.is_never());
 }
 
-// The probe's octet was taken after all.
+// The octet of the probe was accepted.
 TEST(Persist, ProbeIsAcknowledged) {
   Flow flow;
   flow.ack_with_window(1, 0);
@@ -64,7 +64,7 @@ TEST(Persist, ProbeIsAcknowledged) {
 
 //= rfc9293#3.8.6.1
 //= type=test
-//# 9293:MUST-37 answered probes keep the connection open for as long as it takes
+//# 9293:MUST-37 answered probes keep the connection open indefinitely
 TEST(Persist, AnsweredProbesNeverGiveUp) {
   Flow flow;
   flow.ack_with_window(1, 0);
@@ -80,10 +80,10 @@ TEST(Persist, AnsweredProbesNeverGiveUp) {
   }
 }
 
-// Even where the wait between probes is longer than R2.
+// Even if the interval between probes is longer than R2.
 //= rfc9293#3.8.6.1
 //= type=test
-//# 9293:MUST-37 R2 counts from the first probe that is not answered
+//# 9293:MUST-37 R2 starts at the first unanswered probe
 TEST(Persist, RareProbesAndAShortUserTimeout) {
   Flow flow;
   EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::user_timeout_ms, 5000}), Refusal::none);
@@ -104,8 +104,8 @@ TEST(Persist, RareProbesAndAShortUserTimeout) {
 
 //= rfc9293#3.8.6
 //= type=test
-//# 9293:MUST-34 a window that shrinks below what is out: nothing new, and it recovers
-//# 9293:SHLD-15, 9293:SHLD-16 nothing beyond the new edge is sent, or sent again
+//# 9293:MUST-34 a window that shrinks below the flight: no new data, and it recovers
+//# 9293:SHLD-15, 9293:SHLD-16 nothing beyond the new edge is sent or retransmitted
 TEST(Persist, ShrunkWindow) {
   Flow flow;
   flow.write_octets(20'000);
@@ -124,7 +124,7 @@ TEST(Persist, ShrunkWindow) {
 
 //= rfc9293#3.8.6
 //= type=test
-//# 9293:SHLD-17 what lies beyond a shrunk edge may stay unacknowledged while the peer lives
+//# 9293:SHLD-17 data beyond a shrunk edge may stay unacknowledged while the peer answers
 TEST(Persist, DataBeyondAShrunkEdgeIsNoReasonToGiveUp) {
   for (bool const answered : {true, false}) {
     Flow flow;
@@ -162,10 +162,10 @@ TEST(Persist, ShrunkToZero) {
   EXPECT_EQ(flow.segments(), "1001+1000 2001+1000");
 }
 
-// Nothing in flight, all acknowledged, then shut.
+// Nothing in flight, all acknowledged, then closed.
 //= rfc9293#3.8.6
 //= type=test
-//# 9293:MUST-35 with nothing in flight the probe comes after one timeout
+//# 9293:MUST-35 with nothing in flight the probe is sent after one RTO
 TEST(Persist, ShutWhileIdle) {
   Flow flow;
   flow.write_octets(1000);
@@ -176,7 +176,7 @@ TEST(Persist, ShutWhileIdle) {
   EXPECT_EQ(flow.segments(), "1001+1");
 }
 
-// A FIN has no octet to probe with: it is the probe.
+// A FIN without data is its own probe.
 TEST(Persist, FinIsTheProbe) {
   Flow flow;
   flow.ack_with_window(1, 0);
@@ -194,7 +194,7 @@ TEST(Persist, FinIsTheProbe) {
 //# 9293:P-WND-HIGHACK a segment with an older ACK does not change the window
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-WND-UPDATE newer by SEQ, or the same SEQ and no older ACK; never of an ACK below SND.UNA
+//# 9293:P-WND-UPDATE newer by SEQ, or equal SEQ and ACK not older; never with an ACK below SND.UNA
 TEST(Persist, OnlyNewerSegmentsMoveTheWindow) {
   Flow flow;
   flow.write_octets(3000);
@@ -206,7 +206,7 @@ TEST(Persist, OnlyNewerSegmentsMoveTheWindow) {
   EXPECT_EQ(flow.info().send.wnd.count, 8000u);
   flow.deliver({.flags = flag::ack, .seq = 1, .ack = 1001, .data = "abc", .window = 7000});
   EXPECT_EQ(flow.info().send.wnd.count, 8000u);
-  // It came late, from before the ACK that came early: its window began 1000 octets further left.
+  // A delayed segment from before an early ACK: its window began 1000 octets further left.
   flow.deliver({.flags = flag::ack, .seq = 4, .ack = 1001, .data = "def", .window = 9000});
   EXPECT_EQ(flow.info().send.wnd.count, 8000u);
   flow.deliver({.flags = flag::ack, .seq = 7, .ack = 2001, .data = "ghi", .window = 6000});
@@ -224,7 +224,7 @@ TEST(Persist, WindowsWithTheTopBit) {
   }
 }
 
-// --- our own window, shut ---
+// --- our own window, closed ---
 
 Config small_buffer(std::uint32_t bytes) {
   Config config = flow_config();
@@ -234,13 +234,13 @@ Config small_buffer(std::uint32_t bytes) {
 
 //= rfc9293#3.8.6.1
 //= type=test
-//# 9293:P-ZWP-REPLY a probe draws RCV.NXT and the zero window
+//# 9293:P-ZWP-REPLY a probe is answered by RCV.NXT and the zero window
 //= rfc9293#3.4
 //= type=test
-//# 9293:MUST-66, 9293:P-ZEROWND-SEND ACKs are taken, and we go on sending
+//# 9293:MUST-66, 9293:P-ZEROWND-SEND ACKs are processed, and we continue to send
 //= rfc9293#3.10.7.4
 //= type=test
-//# 9293:P-ZEROWND-ACCEPT though the octets are not
+//# 9293:P-ZEROWND-ACCEPT although the octets are not accepted
 TEST(Persist, OwnWindowShut) {
   Flow flow(small_buffer(2000));
   flow.auto_consume = false;
@@ -265,7 +265,7 @@ TEST(Persist, OwnWindowShut) {
 
 //= rfc9293#3.8.6
 //= type=test
-//# 9293:P-WND-OVERRUN what lies beyond the window is cut off
+//# 9293:P-WND-OVERRUN data beyond the window is trimmed
 //= rfc9293#3.1
 //= type=test
 //# 9293:P-WIN-FIELD up to ACK + window, and not one octet more
@@ -282,7 +282,7 @@ TEST(Persist, BeyondTheOwnWindow) {
   EXPECT_EQ(flow.read(flow.id), octets(1, 2000));
 }
 
-// Another connection, whose 2000 octets of data lie in two blocks of the store.
+// Another connection, with 2000 octets of data in two blocks of the store.
 void unread_data_of_another(Flow& flow) {
   wire::Segment s;
   s.source = {6000};
@@ -300,7 +300,7 @@ void unread_data_of_another(Flow& flow) {
   ASSERT_EQ(flow.info().receive.unread.count, 2000u);
 }
 
-// Room came without anybody's reading (another connection left the store): a probe learns of it.
+// Space became free without reading (another connection released it): a probe reports it.
 TEST(Persist, ProbeLearnsOfNewRoom) {
   Config config = small_buffer(2000);
   config.tcp.blocks_max = Count{5};
@@ -351,7 +351,7 @@ TEST(Persist, OwnEdgeNeverMovesBack) {
   }
 }
 
-// A larger buffer opens a shut window, and the peer is told of it at once.
+// A larger buffer opens a closed window, and the peer is notified at once.
 TEST(Persist, GrownBufferOpensTheWindow) {
   Config config = flow_config();
   config.tcp.receive_buffer = Bytes{2000};
@@ -367,7 +367,7 @@ TEST(Persist, GrownBufferOpensTheWindow) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].ack, 2001u);
   EXPECT_EQ(told[0].window, 8000u);
-  // A smaller one takes nothing back.
+  // A smaller one retracts nothing.
   EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::receive_buffer, 1000}), Refusal::none);
   flow.turn();
   EXPECT_EQ(flow.info().receive.wnd.count, 8000u);

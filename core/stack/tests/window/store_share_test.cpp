@@ -1,4 +1,4 @@
-// The shares of the store: reading and writing leave room to each other, and one connection to all.
+// Shares of the store: reading and writing leave space to each other, and one connection to all.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -15,7 +15,7 @@ Config share_config() {
   return config;
 }
 
-// The peer sends as much as it is let, a window at a time; what was taken.
+// The peer sends as much as it may, one window at a time; returns what was accepted.
 std::uint32_t fill(Flow& flow) {
   std::uint32_t next = 1;
   for (int i = 0; i < 200; ++i) {
@@ -26,8 +26,8 @@ std::uint32_t fill(Flow& flow) {
   return next - 1;
 }
 
-// An application that reads nothing: its peer fills half of what receiving may take of the store;
-// then the edge stands, nothing is lost, and there is room to write.
+// An application that does not read: its peer fills half of the receive share of the store; then
+// the edge stays, nothing is lost, and there is space to write.
 TEST(StoreShare, UnreadDataLeavesRoomToWrite) {
   Config config = share_config();
   config.tcp.blocks_max = Count{16};
@@ -39,7 +39,7 @@ TEST(StoreShare, UnreadDataLeavesRoomToWrite) {
   std::string const data(1024, 'w');
   EXPECT_EQ(flow.stack.write(flow.id, Kit::bytes_of(data)).bytes.count, 1024u);
   flow.turn();
-  // What is read opens the window again, and not a byte was lost.
+  // Reading opens the window again, and no byte was lost.
   flow.auto_consume = true;
   flow.read(flow.id);
   EXPECT_EQ(flow.received, octets(1, taken));
@@ -47,7 +47,7 @@ TEST(StoreShare, UnreadDataLeavesRoomToWrite) {
   EXPECT_GE(flow.info().receive.wnd.count, 1000u);
 }
 
-// One that reads nothing does not starve another.
+// One that does not read does not starve another.
 TEST(StoreShare, OneConnectionTakesNoMoreThanHalf) {
   Config config = share_config();
   config.tcp.blocks_max = Count{256};
@@ -63,7 +63,7 @@ TEST(StoreShare, OneConnectionTakesNoMoreThanHalf) {
 
 //= rfc9293#3.8.6
 //= type=test
-//# 9293:SHLD-14 the edge stands, but is never moved back
+//# 9293:SHLD-14 the edge stays, but never moves back
 TEST(StoreShare, TheEdgeNeverMovesBack) {
   Config config = share_config();
   config.tcp.blocks_max = Count{16};
@@ -77,11 +77,11 @@ TEST(StoreShare, TheEdgeNeverMovesBack) {
   }
 }
 
-// A host that opens connections, asks for much in each and never opens its window.
+// A host that opens connections, requests much on each and never opens its window.
 class SlowReaders : public Kit {
  public:
   SlowReaders() : Kit(bare_config()) { listen(); }
-  // One more connection. What the application could write to it.
+  // Opens another connection; returns what the application could write to it.
   std::uint32_t open(std::uint16_t port, std::uint16_t offered, const std::string& data) {
     said(port, flag::syn, {}, offered);
     said(port, flag::ack, take().at(0).absolute.next(), offered);
@@ -100,7 +100,7 @@ class SlowReaders : public Kit {
   }
 };
 
-// However many peers shut their windows for ever, whoever has nothing in flight can say something.
+// However many peers keep their windows closed, a connection with nothing in flight can send.
 TEST(StoreShare, SlowReadersLeaveABlockToEachOther) {
   SlowReaders kit;
   std::string const much(131'072, 'x');
@@ -113,7 +113,7 @@ TEST(StoreShare, SlowReadersLeaveABlockToEachOther) {
   }
   EXPECT_EQ(least, 2048u);
   EXPECT_EQ(kit.open(9000, 65535, little), 1000u);
-  // In the same block there is room for more; beyond it what is in flight comes first.
+  // The same block has space for more; beyond it data in flight has to be acknowledged first.
   EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of(much)).bytes.count, 1048u);
   Taken const refused = kit.stack.write(kit.id, Kit::bytes_of(little));
   EXPECT_EQ(refused.refusal, Refusal::no_room);
@@ -128,7 +128,7 @@ TEST(StoreShare, SlowReadersLeaveABlockToEachOther) {
   EXPECT_EQ(kit.stack.write(kit.id, Kit::bytes_of(little)).bytes.count, 1000u);
 }
 
-// Dynamic right-sizing: the buffer grows to twice of what a round trip brings, and no further.
+// Dynamic right-sizing: the buffer grows to twice the data of a round trip, and no further.
 TEST(Autotune, TheReceiveBufferFollowsTheFlow) {
   for (bool const grows : {false, true}) {
     Config config = flow_config();
@@ -149,7 +149,7 @@ TEST(Autotune, TheReceiveBufferFollowsTheFlow) {
   }
 }
 
-// What the application has set is not grown, and a slow flow needs no more than it has.
+// A size set by the application does not grow, and a slow flow needs no growth.
 TEST(Autotune, NotBeyondNeedNorAgainstTheApplication) {
   for (bool const set : {false, true}) {
     Config config = flow_config();
@@ -172,7 +172,7 @@ TEST(Autotune, NotBeyondNeedNorAgainstTheApplication) {
   }
 }
 
-// The send buffer holds two congestion windows, as far as its limit.
+// The send buffer holds two congestion windows, up to its limit.
 TEST(Autotune, TheSendBufferFollowsTheCongestionWindow) {
   Config config = flow_config();
   config.tcp.send_buffer = Bytes{4000};

@@ -1,4 +1,4 @@
-// RFC 9293 3.8.6.2 and 3.7.4: no silly windows from either side, and Nagle.
+// RFC 9293 3.8.6.2 and 3.7.4: silly window avoidance on both sides, and Nagle.
 #include <gtest/gtest.h>
 
 #include "core/stack/testing/flow_kit.hpp"
@@ -10,10 +10,10 @@ constexpr Duration ms(std::uint64_t count) { return Duration::milliseconds(count
 
 //= rfc9293#3.7.4
 //= type=test
-//# 9293:P-NAGLE, 9293:SHLD-7 a small segment waits while anything is unacknowledged, PSH or not
+//# 9293:P-NAGLE, 9293:SHLD-7 a small segment waits for ACKs, with or without PSH
 //= rfc9293#3.9.1.2
 //= type=test
-//# 9293:SHLD-27 what was pushed twice leaves in one segment with one PSH
+//# 9293:SHLD-27 data pushed twice is sent in one segment with one PSH
 TEST(Nagle, SmallDataWaits) {
   Flow flow;
   flow.write_octets(10);
@@ -33,7 +33,7 @@ TEST(Nagle, SmallDataWaits) {
 
 //= rfc9293#3.7.4
 //= type=test
-//# 9293:MUST-17 it can be switched off, for a connection that lives
+//# 9293:MUST-17 it can be switched off during a connection
 TEST(Nagle, CanBeSwitchedOff) {
   Flow flow;
   flow.write_octets(10);
@@ -51,7 +51,7 @@ TEST(Nagle, CanBeSwitchedOff) {
 
 //= rfc9293#3.7.4
 //= type=test
-//# 9293:P-NAGLE-CWND cwnd bounds it with Nagle off, too
+//# 9293:P-NAGLE-CWND cwnd applies with Nagle off, too
 TEST(Nagle, CongestionWindowComesFirst) {
   Flow flow;
   EXPECT_EQ(flow.stack.set(flow.id, {SettingKind::nagle, 0}), Refusal::none);
@@ -65,7 +65,7 @@ TEST(Nagle, CongestionWindowComesFirst) {
 
 //= rfc9293#3.7
 //= type=test
-//# 9293:P-NO-BOUNDARY writes and segments have nothing to do with each other
+//# 9293:P-NO-BOUNDARY writes and segments are independent
 TEST(Segmentation, NoBoundaries) {
   Flow flow;
   flow.write_octets(10);
@@ -82,7 +82,7 @@ TEST(Segmentation, NoBoundaries) {
 
 //= rfc9293#3.8.6.2.1
 //= type=test
-//# 9293:MUST-38, 9293:P-SWS-USABLE a window that opens by a little is left alone
+//# 9293:MUST-38, 9293:P-SWS-USABLE a window that opens by a little is ignored
 //# 9293:P-SWS-SEND-FULL until a full-sized segment fits
 TEST(SendSws, WaitsForAFullSegment) {
   Flow flow;
@@ -100,7 +100,7 @@ TEST(SendSws, WaitsForAFullSegment) {
 
 //= rfc9293#3.8.6.2.1
 //= type=test
-//# 9293:P-SWS-SEND-PUSH all of it fits, is pushed, and nothing is out
+//# 9293:P-SWS-SEND-PUSH all of it fits, is pushed, and nothing is in flight
 TEST(SendSws, AllThatIsQueued) {
   Flow flow;
   flow.ack_with_window(1, 60);
@@ -117,7 +117,7 @@ TEST(SendSws, AllThatIsQueued) {
 
 //= rfc9293#3.8.6.2.1
 //= type=test
-//# 9293:P-SWS-SEND-FRAC half of the largest window that was ever offered
+//# 9293:P-SWS-SEND-FRAC half of the largest window ever advertised
 //= rfc9293#3.8.6
 //= type=test
 //# 9293:P-WND-FIT a segment is cut to the window
@@ -131,7 +131,7 @@ TEST(SendSws, HalfOfTheLargestWindow) {
   EXPECT_EQ(flow.segments(), "601+300");
 }
 
-// A write of nothing pushes what was held back, and takes nothing where there is nothing.
+// An empty write pushes held data, and has no effect without any.
 TEST(SendSws, AWriteOfNothingPushes) {
   Flow flow;
   flow.write_octets(50, More::yes);
@@ -145,7 +145,7 @@ TEST(SendSws, AWriteOfNothingPushes) {
   EXPECT_EQ(flow.stack.pools().active, 0u);
 }
 
-// Rule 3 knows no PUSH: data that was not pushed leaves once it fills half a window.
+// Rule 3 does not need PUSH: data that was not pushed is sent once it fills half a window.
 TEST(SendSws, HalfAWindowNeedsNoPush) {
   Flow flow(flow_config(), {.window = 600});
   flow.write_octets(299, More::yes);
@@ -156,10 +156,10 @@ TEST(SendSws, HalfAWindowNeedsNoPush) {
 
 //= rfc9293#3.8.6.2.1
 //= type=test
-//# 9293:P-SWS-SEND-OVERRIDE after the override timeout, exactly
+//# 9293:P-SWS-SEND-OVERRIDE exactly after the override timeout
 //= rfc9293#3.9.1.2
 //= type=test
-//# 9293:MUST-60 nothing is held back for ever
+//# 9293:MUST-60 nothing is held forever
 TEST(SendSws, OverrideTimeout) {
   Flow flow;
   flow.ack_with_window(1, 400);
@@ -178,7 +178,7 @@ TEST(SendSws, OverrideTimeout) {
   EXPECT_EQ(held.segments(), "1+10");
 }
 
-// Small updates of a small window do not push the override off for ever.
+// Small updates of a small window do not postpone the override forever.
 TEST(SendSws, UpdatesDoNotPutTheOverrideOff) {
   Flow flow;
   flow.ack_with_window(1, 400);
@@ -212,7 +212,7 @@ Config small_buffer(std::uint32_t bytes) {
   return config;
 }
 
-// Fills the buffer, then reads octet by octet; returns how much was read before the window moved.
+// Fills the buffer, then reads octet by octet; returns how much was read before the edge moved.
 std::uint32_t read_before_update(std::uint32_t buffer, std::uint16_t mss) {
   Flow flow(small_buffer(buffer), {.mss = mss});
   flow.auto_consume = false;
@@ -241,7 +241,7 @@ TEST(ReceiveSws, EdgeMovesByWorthwhileSteps) {
   EXPECT_EQ(read_before_update(1200, 1000), 600u);
 }
 
-// The same for the ACKs that leave anyway: what they offer moves in such steps only.
+// The same for ACKs sent anyway: their window moves only in such steps.
 TEST(ReceiveSws, AcksOfferWorthwhileStepsOnly) {
   Flow flow(small_buffer(8000));
   flow.auto_consume = false;
@@ -260,7 +260,7 @@ TEST(ReceiveSws, AcksOfferWorthwhileStepsOnly) {
 }
 
 // A burst fills the window and ends with an old segment: its duplicate ACK repeats the old edge,
-// and what the application has read by then is told all the same.
+// and the space freed by reading is still advertised.
 TEST(ReceiveSws, UpdateGoesBehindDuplicates) {
   Flow flow(small_buffer(2000));
   flow.send({.flags = flag::ack, .seq = 1, .ack = 1, .data = octets(1, 1000)});
