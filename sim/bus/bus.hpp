@@ -1,4 +1,4 @@
-// The bus: every lane and switch of a world, and the frames that are under way on them.
+// The bus: all lanes and switches of a world, and the frames in flight on them.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,30 @@
 
 namespace lockstep::sim {
 
-// Names a lane: twice its link's position, one more on the way back.
+// Identifies a lane: twice the link's position; plus one for the reverse direction.
 struct LaneId {
   std::uint32_t value = 0;
 };
 
-// A plain value but for the watch: a copy is a snapshot.
+// A plain value except for the watch: a copy is a snapshot.
 class Bus {
  public:
-  // `root`: each rule of each lane forks its stream from it by name.
+  // `root`: each rule of each lane forks its random stream from it, by the rule's name.
   Bus(const World& world, Random root);
 
-  // The lane by which a host or station sends.
+  // The lane on which a host or station sends.
   LaneId lane_from(NodeRef node) const;
   Lane& lane(LaneId id) { return lanes_[id.value]; }
   const Lane& lane(LaneId id) const { return lanes_[id.value]; }
   std::uint32_t lane_count() const { return static_cast<std::uint32_t>(lanes_.size()); }
-  // Who is at the end of a lane.
+  // The node at the end of a lane.
   NodeRef end_of(LaneId id) const { return ends_[id.value]; }
 
   FramePool& frames() { return frames_; }
   const FramePool& frames() const { return frames_; }
 
-  // Puts a frame on a lane: it is the bus's from now on. Its arrivals are added to `schedule`.
+  // Puts a frame on a lane. The bus owns the frame from then on, and adds its arrivals to
+  // `schedule`.
   struct Sending {
     Instant now;
     LaneId lane;
@@ -44,13 +45,13 @@ class Bus {
   };
   void send(const Sending& sending, Schedule& schedule, const Watch& watch);
 
-  // A frame has reached a switch, at the end of the lane that it travelled on.
+  // Handles a frame that has arrived at a switch, at the end of its lane.
   void forward(Instant now, FrameId frame, Schedule& schedule, const Watch& watch);
 
-  // A frame has reached the port of a host of several shards from the wire: where the first of
-  // these is. False: a switch, or a frame on its way out.
+  // Whether the frame has arrived from the wire at the port of a host with several shards; sets
+  // `first` to the first shard. False if the frame is at a switch or is leaving the host.
   bool reaches_port(FrameId frame, HostIndex& first) const;
-  // ... and goes to this one of them, as a NIC has it that stands there instead.
+  // Sends that frame to the given shard; a NIC that replaces the port makes the choice.
   struct Steering {
     Instant now;
     FrameId frame;
@@ -58,7 +59,7 @@ class Bus {
   };
   void steer(const Steering& steering, Schedule& schedule, const Watch& watch);
 
-  // The frame dies here.
+  // Drops the frame and frees it.
   void drop(Instant now, FrameId frame, LinkDrop reason, const Watch& watch);
 
   const LearningSwitch& switch_at(std::uint32_t index) const { return switches_[index].table; }
@@ -66,8 +67,8 @@ class Bus {
  private:
   struct Switch {
     LearningSwitch table;
-    std::vector<LaneId> out;   // by port; the lane back is the other of its link
-    std::uint32_t shards = 0;  // as SwitchSpec has it
+    std::vector<LaneId> out;   // by port; the lane that leaves the switch
+    std::uint32_t shards = 0;  // as in SwitchSpec
     Probability missteer{};
     Random dice{};
   };

@@ -1,4 +1,4 @@
-// What a queue that grows long does to a frame of an ECN-capable transport: CE in its IP header.
+// ECN marking of a frame by a long queue: sets CE in its IP header.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,9 @@
 namespace lockstep::sim {
 
 // Sets CE (RFC 3168 5) in the IPv4 or IPv6 packet behind `link_header_bytes` octets of link header,
-// if it is ECT and not marked; the IPv4 header checksum follows (RFC 1624, equation 3). True if the
-// frame was changed. A VLAN tag is looked behind; what is no IP, or cut short, is left alone.
+// if it is ECT and not yet CE, and updates the IPv4 header checksum (RFC 1624, equation 3). Returns
+// true if the frame was changed. Skips a VLAN tag; leaves frames that are not IP or are truncated
+// unchanged.
 inline bool mark_congestion(std::span<std::byte> frame, std::uint32_t link_header_bytes) {
   std::size_t at = link_header_bytes;
   constexpr std::uint32_t tagged = 0x8100;
@@ -24,7 +25,7 @@ inline bool mark_congestion(std::span<std::byte> frame, std::uint32_t link_heade
   std::byte* const header = frame.data() + at;
   std::uint32_t const before = wire::load16(header);
   std::uint32_t const version = before >> 12;
-  // The field lies in the lowest bits of IPv4's second octet, and four bits higher in IPv6.
+  // The ECN field is the lowest two bits of IPv4's second octet; in IPv6 it is four bits higher.
   std::uint32_t const shift = version == 6 ? 4 : 0;
   std::uint32_t const field = before >> shift & 3;
   bool const is_ip = version == 4 || version == 6;

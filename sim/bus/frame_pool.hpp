@@ -1,4 +1,4 @@
-// The memory of frames under way: fixed-size rooms, taken and given back, last in first out.
+// The memory of frames in flight: fixed-size buffers, allocated last in, first out.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace lockstep::sim {
 
-// Names a frame from take() to give().
+// Identifies a frame from take() until give().
 struct FrameId {
   std::uint32_t value = 0xffff'ffff;
   constexpr bool operator==(const FrameId&) const = default;
 };
 
-// Grows by chunks, so that a frame never moves. A plain value: a copy is a snapshot.
+// Grows by chunks, so that a frame never moves in memory. A plain value: a copy is a snapshot.
 class FramePool {
  public:
   // `frame_bytes`: the largest frame, link header included.
@@ -38,7 +38,7 @@ class FramePool {
     free_.push_back(id.value);
   }
 
-  // The whole room of a frame.
+  // The whole buffer of a frame.
   std::span<std::byte> room(FrameId id) {
     auto& chunk = chunks_[id.value / chunk_frames];
     return {chunk.data() + std::size_t{id.value % chunk_frames} * stride_, stride_};
@@ -62,7 +62,7 @@ class FramePool {
   void set_lane(FrameId id, std::uint32_t lane) { metas_[id.value].lane = lane; }
   std::uint32_t lane(FrameId id) const { return metas_[id.value].lane; }
 
-  // That one shard of a host hands it to another, and it does not come off the wire.
+  // Marks a frame that one shard of a host forwards to another, as opposed to one from the wire.
   void set_handed(FrameId id) { metas_[id.value].handed = true; }
   bool handed(FrameId id) const { return metas_[id.value].handed; }
 

@@ -1,4 +1,4 @@
-// A lane: one direction of a link, with its rate, delay, queue, largest packet and fault rules.
+// A lane: one direction of a link, with its rate, delay, queue, MTU and fault rules.
 #pragma once
 
 #include <array>
@@ -13,17 +13,17 @@
 
 namespace lockstep::sim {
 
-// What one direction of a link can do. Zero means without bound, but for the MTU.
+// The properties of one direction of a link. Zero means unlimited, except for the MTU.
 struct LaneSpec {
   std::uint64_t rate_bits_per_second = 0;
   Duration delay;
-  std::uint64_t queue_bytes = 0;    // waiting or being sent
-  std::uint32_t queue_packets = 0;  // waiting or being sent
-  std::uint32_t mark_packets = 0;   // so many waiting or being sent: ECT is marked; 0: never
+  std::uint64_t queue_bytes = 0;    // including the frame being sent
+  std::uint32_t queue_packets = 0;  // including the frame being sent
+  std::uint32_t mark_packets = 0;   // packets in the queue from which on ECT is marked CE; 0: never
   std::uint32_t mtu_bytes = 1500;   // without the link header
-  // A router stands before it and answers what is larger than that, and may not be cut up.
+  // A router ahead of the lane answers a packet that exceeds the MTU and must not be fragmented.
   bool answers_too_big = false;
-  std::uint32_t overhead_bytes = 0;  // around each frame on the wire, which takes time there alone
+  std::uint32_t overhead_bytes = 0;  // per frame on the wire; costs transmission time only
 };
 
 struct LaneCounters {
@@ -35,11 +35,11 @@ struct LaneCounters {
   std::uint64_t replaced = 0;
   std::uint64_t delayed = 0;
   std::uint64_t queue_packets_most = 0;
-  std::uint64_t marked = 0;  // given CE
+  std::uint64_t marked = 0;  // packets marked CE
   std::array<std::uint64_t, link_drop_count> drops{};
 };
 
-// Where a frame that was sent is to arrive: at most itself and one copy.
+// When a sent frame arrives: the frame itself and at most one copy.
 struct Arrivals {
   LinkDrop drop = LinkDrop::none;  // of the frame itself
   bool copied = false;
@@ -55,19 +55,19 @@ class Lane {
 
   void add(const Rule& rule) { rules_.push_back(rule); }
 
-  // A frame enters at `now`, which never runs backwards; `frame` may be changed in place.
-  // O(1) and the rules.
+  // Sends a frame at `now`, which must not decrease between calls; may change `frame` in place.
+  // O(1) plus the rules.
   Arrivals send(Instant now, std::span<std::byte> frame);
 
-  // A frame of a router on the way enters: when it arrives. It waits for nothing and nothing waits
-  // for it, so that whoever sends on this lane has its queue to itself; no rule holds for it.
+  // Sends a frame of a router on the path and returns its arrival. It bypasses the queue in both
+  // directions, so that it does not affect the lane's sender; no fault rule applies to it.
   Instant answer(Instant now, std::uint32_t length);
 
-  // Frames that have not wholly left at `now`.
+  // Frames in the queue at `now`, including the one being sent.
   std::uint32_t waiting(Instant now);
-  // The same for whoever only watches; O(frames).
+  // The same without a state change, for observers; O(frames).
   std::uint32_t seen_waiting(Instant now) const;
-  // When the first of those will have left; never if there are none.
+  // When the first of those finishes transmission; never if there are none.
   Instant first_departure() const;
 
   void count_delivered(std::uint32_t length) {
@@ -96,12 +96,12 @@ class Lane {
   LaneSpec spec_;
   std::uint32_t link_header_bytes_;
   Instant free_at_{0};
-  // A ring of what has not left: head_ is the oldest, the size is a power of two.
+  // A ring of queued frames: head_ is the oldest; the size is a power of two.
   std::vector<Departure> departures_;
   std::uint32_t head_ = 0;
   std::uint32_t waiting_ = 0;
   std::uint64_t waiting_bytes_ = 0;
-  // The last length and its time on the wire: most frames are as long as the one before.
+  // The last length and its transmission time, cached: most frames are as long as the previous one.
   std::uint32_t timed_length_ = 0;
   Duration timed_;
   std::vector<Rule> rules_;

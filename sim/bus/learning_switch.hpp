@@ -1,4 +1,4 @@
-// A learning switch: which port a link address was last seen behind.
+// A learning switch: maps a link address to the port on which it was last seen.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace lockstep::sim {
 
-// A port of a switch, counted from 0 in the order in which the world names its links.
+// A port of a switch, numbered from 0 in the order of the world's links.
 struct SwitchPort {
   std::uint32_t value = 0xffff'ffff;
   static constexpr SwitchPort everywhere() { return {}; }
   constexpr bool operator==(const SwitchPort&) const = default;
 };
 
-// An open-addressed table that is never walked, so that its order decides nothing. Full: further
-// addresses are flooded. A plain value: a copy is a snapshot.
+// An open-addressed table that is never iterated, so its order cannot affect a run. When full,
+// further addresses are flooded. A plain value: a copy is a snapshot.
 class LearningSwitch {
  public:
-  // Room for `addresses_max`, at least 1.
+  // `addresses_max` is the capacity, at least 1.
   explicit LearningSwitch(std::uint32_t addresses_max) : addresses_max_(addresses_max) {
     std::uint32_t size = 16;
     while (size < addresses_max * 2) {
@@ -29,7 +29,7 @@ class LearningSwitch {
     table_.resize(size);
   }
 
-  // `mac` was the source of a frame that came in by `port`.
+  // Notes that a frame with source `mac` arrived on `port`.
   void learn(Mac mac, SwitchPort port) {
     Place& place = table_[find(mac)];
     if (!place.used) {
@@ -43,7 +43,7 @@ class LearningSwitch {
     place.port = port;
   }
 
-  // Where `mac` was last seen, or everywhere.
+  // The port on which `mac` was last seen; everywhere() if unknown or a group address.
   SwitchPort port_of(Mac mac) const {
     Place const& place = table_[find(mac)];
     return place.used && !mac.is_group() ? place.port : SwitchPort::everywhere();

@@ -1,4 +1,4 @@
-// Every reason for which a frame can die between two hosts, by name.
+// The named reasons for which a frame is dropped between two hosts.
 #pragma once
 
 #include <array>

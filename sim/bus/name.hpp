@@ -1,4 +1,4 @@
-// A short name as a plain value: what a world calls its hosts, links and faults.
+// A short name as a plain value, for hosts, links and faults.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace lockstep::sim {
 
-// At most `length_max` characters; longer text is cut. Compares by content.
+// At most `length_max` characters; longer text is truncated. Compares by content.
 class Name {
  public:
   static constexpr std::uint32_t length_max = 31;

@@ -7,8 +7,8 @@
 
 namespace lockstep::sim {
 
-// What a host's clock shows at world instant 0, and how many nanoseconds it gains (or loses) in a
-// second of the world's.
+// What a host's clock shows at world instant 0, and the nanoseconds it gains (or loses) in a second
+// of world time.
 struct ClockSpec {
   Duration origin;
   std::int32_t skew_ppb = 0;  // -skew_ppb_max to skew_ppb_max
@@ -16,13 +16,13 @@ struct ClockSpec {
   static constexpr std::int32_t skew_ppb_max = 500'000'000;
 };
 
-// Maps the world's time to a host's and back. Both ways are monotonic; both saturate at never.
+// Converts world time to host time and back. Both directions are monotonic and saturate at never.
 class HostClock {
  public:
   constexpr HostClock() = default;
   explicit constexpr HostClock(const ClockSpec& spec) : spec_(spec) {}
 
-  // What the host's clock shows at that instant of the world's.
+  // The host's clock at an instant of world time.
   constexpr Instant local(Instant world) const {
     if (world.is_never()) {
       return world;
@@ -30,7 +30,7 @@ class HostClock {
     return Instant{spec_.origin.ns} + elapsed(world.ns);
   }
 
-  // The first instant of the world's at which local() is `local` or later: never early.
+  // The first world instant at which local() is `local` or later: never early.
   constexpr Instant world(Instant local) const {
     if (local.is_never()) {
       return local;
@@ -48,7 +48,7 @@ class HostClock {
  private:
   static constexpr std::uint64_t billion = 1'000'000'000;
 
-  // Host nanoseconds that pass in `world_ns` of the world's, rounded down.
+  // Host nanoseconds that pass in `world_ns` of world time, rounded down.
   constexpr Duration elapsed(std::uint64_t world_ns) const {
     if (spec_.skew_ppb == 0) {
       return {world_ns};
@@ -61,11 +61,11 @@ class HostClock {
     if (fast) {
       return Duration{world_ns} + Duration{whole + part / billion};
     }
-    // Rounded up, as it is subtracted, so that the result is rounded down.
+    // Rounded up because it is subtracted, so that the result is rounded down.
     return Duration{world_ns - whole - (part + billion - 1) / billion};
   }
 
-  // The least x with elapsed(x) >= wanted, by bisection of at most 64 steps.
+  // The least x with elapsed(x) >= wanted, by a bisection of at most 64 steps.
   constexpr Instant first_at(Duration wanted) const {
     std::uint64_t low = wanted.ns / 2;
     std::uint64_t high = wanted.ns > Duration::ns_max / 2 ? Duration::ns_max - 1 : wanted.ns * 2;

@@ -1,4 +1,4 @@
-// Burst loss: the two-state chain of Gilbert and Elliott, moved once a frame.
+// Burst loss: the two-state Gilbert-Elliott model, one transition per frame.
 #pragma once
 
 #include "core/units/random.hpp"
@@ -7,11 +7,11 @@
 namespace lockstep::sim {
 
 struct BurstLoss {
-  Probability to_bad{};     // a frame in the good state moves to the bad one
-  Probability to_good{};    // a frame in the bad state moves to the good one
-  Probability good_loss{};  // of a frame in the good state
+  Probability to_bad{};     // transition from good to bad, per frame
+  Probability to_good{};    // transition from bad to good, per frame
+  Probability good_loss{};  // loss in the good state
   Probability bad_loss{Probability::certain};
-  bool bad = false;  // the state now
+  bool bad = false;  // current state
 
   Verdict judge(const Passing&, Random& random) {
     if (random.chance(bad ? to_good : to_bad)) {

@@ -1,4 +1,4 @@
-// Corrupt: one bit of a frame is turned over, a chosen one or any of a range.
+// Corrupt: flips one bit of a frame, a fixed one or a random one within a range.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace lockstep::sim {
 
 struct Corrupt {
   Probability probability{};
-  std::uint32_t first_bit = 0;           // bit 0 is the highest of the first octet
-  std::uint32_t last_bit = 0xffff'ffff;  // cut to the frame; equal to first_bit: that very bit
+  std::uint32_t first_bit = 0;           // bit 0 is the most significant of the first octet
+  std::uint32_t last_bit = 0xffff'ffff;  // limited to the frame; equal to first_bit: that bit
 
   Verdict judge(const Passing& passing, Random& random) const {
     if (!random.chance(probability)) {

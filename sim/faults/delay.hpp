@@ -1,4 +1,4 @@
-// Delay: every frame is late by a constant and a random part, in order or not.
+// Delay: delays every frame by a constant plus a random part, with or without reordering.
 #pragma once
 
 #include "core/units/random.hpp"
@@ -8,9 +8,9 @@ namespace lockstep::sim {
 
 struct Delay {
   Duration base{};
-  Duration jitter{};       // zero to this much more, drawn for each frame
-  bool keep_order = true;  // no frame overtakes another
-  Instant latest{0};       // the last arrival so far, less the link's own delay
+  Duration jitter{};       // additional, uniform from zero to this, per frame
+  bool keep_order = true;  // frames do not overtake each other
+  Instant latest{0};       // the last arrival so far, without the link's own delay
 
   Verdict judge(const Passing& passing, Random& random) {
     Duration const drawn = base + Duration{random.within({0, jitter.ns})};

@@ -1,4 +1,4 @@
-// Duplicate: a frame arrives, and a copy of it some time later.
+// Duplicate: a frame arrives, and then a copy of it.
 #pragma once
 
 #include "core/units/random.hpp"
@@ -8,7 +8,7 @@ namespace lockstep::sim {
 
 struct Duplicate {
   Probability probability{};
-  Duration within{};  // the copy is late by zero to this much
+  Duration within{};  // the copy is later by zero to this much
 
   Verdict judge(const Passing&, Random& random) const {
     if (!random.chance(probability)) {

@@ -1,4 +1,4 @@
-// Loss: each frame is lost with one probability, whatever became of the others.
+// Loss: each frame is lost independently with the same probability.
 #pragma once
 
 #include "core/units/random.hpp"

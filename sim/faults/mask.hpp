@@ -1,4 +1,4 @@
-// Mask: exactly the frames that a row of bits names are lost.
+// Mask: loses exactly the frames that a bit mask selects.
 #pragma once
 
 #include <array>
@@ -14,11 +14,11 @@ struct Mask {
   static constexpr std::uint32_t bits_max = 1024;
 
   std::array<std::uint64_t, bits_max / 64> words{};
-  std::uint32_t bits = 0;  // the length of the row
-  bool repeat = false;     // after its end: begin again, else lose nothing more
-  std::uint64_t seen = 0;  // frames so far, while the rule held
+  std::uint32_t bits = 0;  // length of the mask
+  bool repeat = false;     // after its end: start over; otherwise lose nothing more
+  std::uint64_t seen = 0;  // frames so far while the rule was active
 
-  // The frame of that number, counted from 0, is lost.
+  // Selects the frame of that number, counted from 0.
   void lose(std::uint32_t nth) {
     CHECK(nth < bits_max);
     words[nth / 64] |= std::uint64_t{1} << (nth % 64);

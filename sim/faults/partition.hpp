@@ -1,4 +1,4 @@
-// Partition: while it holds, nothing passes; on one lane of a link, or on both.
+// Partition: while active, drops every frame, on one lane of a link or on both.
 #pragma once
 
 #include "core/units/random.hpp"

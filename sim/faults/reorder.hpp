@@ -1,4 +1,4 @@
-// Reorder: a frame is held back, so that those behind it overtake.
+// Reorder: holds a frame back so that later frames overtake it.
 #pragma once
 
 #include "core/units/random.hpp"
@@ -8,7 +8,7 @@ namespace lockstep::sim {
 
 struct Reorder {
   Probability probability{};
-  Duration hold{};  // how long
+  Duration hold{};  // how long a frame is held
 
   Verdict judge(const Passing&, Random& random) const {
     return random.chance(probability) ? Verdict::deliver(hold) : Verdict::pass();

@@ -1,4 +1,4 @@
-// Ring full: while it holds, a host's port has no room for frames to send.
+// Ring full: while active, a host's port has no room for frames to send.
 #pragma once
 
 namespace lockstep::sim {

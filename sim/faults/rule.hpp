@@ -1,4 +1,4 @@
-// A fault rule of a lane: when it holds, what it does, and a random stream of its own.
+// A fault rule of a lane: when it is active, what it does, and its own random stream.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace lockstep::sim {
 
-// The kinds in the order of FaultKind.
+// In the order of FaultKind.
 using LaneFault =
     std::variant<Loss, BurstLoss, Mask, Duplicate, Reorder, Corrupt, Substitute, Delay, Partition>;
 using HostFault = std::variant<RingFull, Stall>;
@@ -74,7 +74,7 @@ class Rule {
   }
 
   FaultKind kind() const { return kind_of(fault_); }
-  // How often it did something to a frame.
+  // The number of frames that it affected.
   std::uint64_t applied() const { return applied_; }
 
  private:

@@ -1,4 +1,4 @@
-// Stall: while it holds, a host does not turn at all; what arrives waits in its receive ring.
+// Stall: while active, a host takes no turns; arriving frames wait in its receive ring.
 #pragma once
 
 namespace lockstep::sim {

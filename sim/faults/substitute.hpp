@@ -1,4 +1,4 @@
-// Substitute: a change that the Internet checksum cannot see: two words change places.
+// Substitute: swaps two 16-bit words, which the Internet checksum cannot detect.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace lockstep::sim {
 
 struct Substitute {
   Probability probability{};
-  std::uint32_t first_byte = 54;  // nothing before it is touched: Ethernet, IPv4 and TCP headers
+  std::uint32_t first_byte = 54;  // earlier octets stay intact: Ethernet, IPv4 and TCP headers
 
   Verdict judge(const Passing& passing, Random& random) const {
     if (!random.chance(probability)) {

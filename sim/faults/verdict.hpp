@@ -1,4 +1,4 @@
-// What a fault rule says of one frame, and when a rule holds.
+// The verdict of a fault rule on one frame, and when a rule is active.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace lockstep::sim {
 
-// pass: nothing happens. drop: the frame dies of `reason`. deliver: it arrives `delay` later than
-// it would, and if `twice` it is a copy that does. replace: its bytes have been changed in place.
+// pass: nothing happens. drop: the frame is dropped for `reason`. deliver: it arrives later by
+// `delay`; with `twice`, a copy does so in addition. replace: its bytes were changed in place.
 enum class Act : std::uint8_t { pass, drop, deliver, replace };
 
 struct Verdict {
@@ -31,14 +31,14 @@ struct Verdict {
   static constexpr Verdict replace() { return {Act::replace, LinkDrop::none, false, {}}; }
 };
 
-// One frame as a rule sees it: the moment at which its last bit has left, and its bytes.
+// A frame as a rule sees it: its bytes, and the instant at which its last bit was sent.
 struct Passing {
   Instant at;
   std::span<std::byte> frame;
 };
 
-// When a rule holds: from `from` until `until`; with `every`, only for `lasting` at the beginning
-// of each such period.
+// When a rule is active: from `from` until `until`; with `every`, only for `lasting` at the start
+// of each period.
 struct Active {
   Instant from{0};
   Instant until = Instant::never();
@@ -52,8 +52,8 @@ struct Active {
     return every.ns == 0 || now.since(from).ns % every.ns < lasting.ns;
   }
 
-  // The first instant after `now`, at which it holds, when it no longer does (never: it does not
-  // end).
+  // Given that it is active at `now`, the first instant at which it no longer is; never if it does
+  // not end.
   constexpr Instant end_after(Instant now) const {
     if (every.ns == 0 || lasting >= every) {
       return until;

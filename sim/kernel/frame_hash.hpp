@@ -1,4 +1,4 @@
-// A hash of every byte of every frame that hosts send, fast enough to be always on.
+// A hash of every byte of every frame that hosts send, cheap enough to be always on.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct SentFrame {
   std::span<const std::byte> bytes;
 };
 
-// Folds one frame into a running hash. Four lanes, so that the multiplications overlap; the same
-// on every machine.
+// Folds one frame into a running hash. Four lanes let the multiplications overlap. The same on
+// every machine.
 std::uint64_t frame_hash(const SentFrame& frame, std::uint64_t so_far);
 
 }  // namespace lockstep::sim

@@ -1,4 +1,4 @@
-// A simulated host: a real Stack in its arena, a port with two rings, a clock, and applications.
+// A simulated host: a Stack in its arena, a port with two rings, a clock, and applications.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace lockstep::sim {
 
-// Memory for an arena, aligned as a Stack asks for it.
+// Memory for an arena, aligned as Stack requires.
 class ArenaMemory {
  public:
   explicit ArenaMemory(std::uint64_t bytes);
@@ -32,35 +32,35 @@ class ArenaMemory {
   std::uint64_t bytes_;
 };
 
-// A fault of one host and when it holds.
+// A fault of one host and when it is active.
 struct HostRule {
   Active active;
   HostFault fault;
 };
 
-// What of a host is a plain value. Times are the world's.
+// The part of a host that is a plain value. Times are world time.
 struct HostState {
-  std::vector<FrameId> received;  // waiting for a turn; those before `taken` are lent
+  std::vector<FrameId> received;  // waiting for a turn; those before `taken` are lent to the stack
   std::uint32_t taken = 0;
-  std::vector<FrameId> given;  // by the other shards; those before `given_taken` are lent
+  std::vector<FrameId> given;  // forwarded by other shards; those before `given_taken` are lent
   std::uint32_t given_taken = 0;
-  bool given_next = false;              // where a burst is one frame: it is theirs
-  FrameId claimed;                      // room for the next frame to send
-  Instant timer_at = Instant::never();  // the schedule's entry that counts
+  bool given_next = false;              // where a burst is one frame: the next comes from `given`
+  FrameId claimed;                      // buffer for the next frame to send
+  Instant timer_at = Instant::never();  // the valid timer entry of the schedule; others are stale
   Instant turn_at = Instant::never();   // a turn is scheduled for then
   Instant last_turn{0};
   bool turned = false;
-  bool blocked = false;  // the last turn ended for want of room to send
+  bool blocked = false;  // the last turn ended because there was no room to send
   std::uint64_t turns = 0;
-  std::uint32_t idle_turns = 0;  // without progress, one after the other, at one instant
+  std::uint32_t idle_turns = 0;  // consecutive, at one instant, without progress
   std::uint64_t blocked_turns = 0;
-  std::uint64_t stalled_turns = 0;  // turns put off by a stall
+  std::uint64_t stalled_turns = 0;  // turns postponed by a stall
   std::uint64_t frames_sent = 0;
   std::uint64_t frames_received = 0;
-  std::uint64_t frames_forwarded = 0;  // that were another shard's
-  std::uint64_t frames_announced = 0;  // copies to other shards of what is everyone's
+  std::uint64_t frames_forwarded = 0;  // belonged to another shard
+  std::uint64_t frames_announced = 0;  // copies to other shards of frames that are for all of them
   Routes routes;
-  // Of the bus's frames, those that lie here.
+  // Frames of the bus that this host holds.
   std::uint64_t frames_held() const {
     return received.size() + given.size() + (claimed == FrameId{} ? 0u : 1u);
   }
@@ -70,7 +70,7 @@ class Host {
  public:
   Host(const HostSpec& spec, HostIndex index);
 
-  // The two at once: arena and stack never move.
+  // The stack. Valid as long as the host: arena and stack never move.
   Stack& stack() { return *stack_; }
   const Stack& stack() const { return *stack_; }
   const HostSpec& spec() const { return spec_; }
@@ -81,18 +81,18 @@ class Host {
   std::vector<std::unique_ptr<Model>>& models() { return models_; }
   const std::vector<std::unique_ptr<Model>>& models() const { return models_; }
 
-  // nullptr: the port is the plain one.
+  // nullptr if the host has the plain port.
   Nic* nic() { return nic_.get(); }
   const Nic* nic() const { return nic_.get(); }
   void set_nic(std::unique_ptr<Nic> nic) { nic_ = std::move(nic); }
-  // Frames for which a turn is wanted.
+  // Frames that require a turn.
   std::uint32_t frames_waiting() const {
     std::uint32_t const given = static_cast<std::uint32_t>(state_.given.size());
     return given +
            (nic_ == nullptr ? static_cast<std::uint32_t>(state_.received.size()) : nic_->waiting());
   }
 
-  // Who is told of connections that no model has booked; nobody: there are none.
+  // The model that receives events of connections that no model owns; by default none does.
   ModelIndex otherwise() const { return otherwise_; }
   void set_otherwise(ModelIndex model) { otherwise_ = model; }
 
@@ -100,9 +100,9 @@ class Host {
   bool region_bound() const { return region_bound_; }
   void add(const HostRule& rule) { rules_.push_back(rule); }
   bool ring_full(Instant now) const;
-  // When the stall that holds at `now` is over; `now` itself if none does.
+  // When the stall that is active at `now` ends; `now` if none is active.
   Instant stalled_until(Instant now) const;
-  // When the ring-full fault that holds is over; `now` itself if none does.
+  // When the ring-full fault that is active at `now` ends; `now` if none is active.
   Instant ring_full_until(Instant now) const;
 
  private:

@@ -1,4 +1,4 @@
-// The kernel: runs a world step by step, the same for the same seed, on any machine.
+// The kernel: runs a world step by step, identically for the same seed on any machine.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 namespace lockstep::sim {
 
-// How a run ended: every model is done; the world's limit came first; or nothing would ever happen
-// again though some model is not done.
+// How a run ended. completed: every model is done. limit_reached: the world's limit passed first.
+// deadlocked: the schedule is empty although some model is not done.
 enum class Ending : std::uint8_t { completed, limit_reached, deadlocked };
 
 constexpr std::string_view name_of(Ending ending) {
@@ -36,13 +36,13 @@ constexpr std::string_view name_of(Ending ending) {
   return "";
 }
 
-// All of a kernel in mid run, to go back to: plain values, and the stacks' own snapshots.
+// The state of a kernel between two steps: plain values and the stacks' own snapshots.
 struct KernelSnapshot;
 
 class Kernel {
  public:
-  // CHECKs that fault_of(world) is none and that the registry knows every model and NIC. Each
-  // concern draws from its own stream, forked from the seed by name.
+  // CHECKs that fault_of(world) is none and that the registry has every model and NIC named. Each
+  // component draws from its own random stream, forked from the seed by name.
   Kernel(const World& world, std::uint64_t seed, const Registry& registry = Registry::standard());
   ~Kernel();
   Kernel(const Kernel&) = delete;
@@ -51,20 +51,20 @@ class Kernel {
   // `observer` must outlive the kernel. Add it before the first step.
   void observe(Observer& observer) { watch_.add(observer); }
 
-  // Does the first thing of the schedule; false: the schedule is empty.
+  // Performs the first event of the schedule; false: the schedule is empty.
   bool step();
-  // All steps at or before `until`.
+  // Performs all steps at or before `until`.
   void run_until(Instant until);
-  // The same, and then it is that instant, though nothing may have happened.
+  // The same, then sets the time to `until` even if no event is scheduled there.
   void advance_to(Instant until);
-  // Between two steps somebody has called the host's stack, or given the station something to do:
-  // it gets its turn now.
+  // Schedules a turn of the node now. Call it after calling a host's stack or changing a station
+  // between two steps.
   void wake(NodeRef node);
-  // Until every model is done, or the world's limit.
+  // Runs until every model is done or the world's limit is reached.
   Ending run();
-  // A turn of that host at this instant: for calls that were made on its stack between two steps.
+  // The same for a host.
   void wake(HostIndex index) { want_turn(host(index), now_); }
-  // Ends the run for the observers; run() does it by itself.
+  // Notifies the observers that the run is over; run() calls it.
   void end();
 
   Instant now() const { return now_; }
@@ -72,7 +72,7 @@ class Kernel {
   std::uint64_t steps() const { return steps_; }
   std::uint64_t frames_sent() const { return frames_sent_; }
   const World& world() const { return world_; }
-  // Every model is done: nothing is open and nothing will be begun.
+  // Every model is done: it has no open connection and will open none.
   bool done() const;
 
   std::uint32_t host_count() const { return static_cast<std::uint32_t>(hosts_.size()); }
@@ -83,18 +83,19 @@ class Kernel {
   const Ledger& ledger() const { return ledger_; }
   const Pattern& pattern() const { return pattern_; }
   std::uint64_t scheduled() const { return schedule_.size(); }
-  // When the next step is; never: there is none.
+  // When the next step is due; never: the schedule is empty.
   Instant next_at() const { return schedule_.empty() ? Instant::never() : schedule_.first().at; }
-  // Frames in rings and on links, one by one: equal to bus().frames().in_use() unless one is lost.
+  // Frames in rings and on links, counted one by one: equals bus().frames().in_use() unless the
+  // kernel leaks one.
   std::uint64_t frames_accounted() const;
-  // The host whose turn it is, or was last.
+  // The host whose turn it is, or whose turn was the last.
   HostIndex current_host() const { return current_host_; }
 
-  // Of every frame that was sent so far, every stack and the time.
+  // A hash of every frame sent so far, every stack and the time.
   std::uint64_t fingerprint() const;
 
-  // Between steps only. restore(): only of a snapshot that this kernel, or one of the same world
-  // and seed, has made.
+  // Only between steps. restore() takes a snapshot made by this kernel or by one of the same world
+  // and seed.
   std::unique_ptr<KernelSnapshot> snapshot() const;
   void restore(const KernelSnapshot& snapshot);
 
@@ -135,12 +136,13 @@ class Kernel {
   std::uint64_t frames_hash_ = 0;
   HostIndex current_host_;
   bool ended_ = false;
-  // Where done() last found a model that was not: a hint, no state of the run.
+  // Where done() last found a model that was not done: a search hint, not state of the run.
   mutable std::uint32_t undone_host_ = 0;
   mutable std::uint32_t undone_model_ = 0;
 };
 
-// The run that this process is in, for whoever prints a failed CHECK. No run: `running` is false.
+// The run that this process is in, for the message of a failed CHECK. `running` is false outside a
+// run.
 struct RunNote {
   bool running = false;
   std::uint64_t seed = 0;

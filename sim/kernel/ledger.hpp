@@ -1,4 +1,4 @@
-// The ledger: every connection of a run with both its ends, as an all-seeing clerk books it.
+// The ledger: every connection of a run with both its ends and what each wrote and read.
 #pragma once
 
 #include <array>
@@ -24,7 +24,8 @@ enum class Side : std::uint8_t { opener, acceptor };
 
 constexpr Side other(Side side) { return side == Side::opener ? Side::acceptor : Side::opener; }
 
-// A bounded sample of round trip times: when full, every second one goes and the stride doubles.
+// A bounded sample of round trip times: when full, every second one is removed and the stride
+// doubles.
 class RttSample {
  public:
   static constexpr std::uint32_t kept_max = 512;
@@ -45,48 +46,49 @@ class RttSample {
   Duration least_ = Duration::forever();
 };
 
-// One end of a connection. Instants are the world's.
+// One end of a connection. Instants are world time.
 struct FlowEnd {
-  bool begun = false;  // this side knows of the connection
-  bool open = false;   // and it has not been told `closed`
+  bool begun = false;  // this side has opened or accepted the connection
+  bool open = false;   // begun, and without a `closed` event so far
   HostIndex host;
   ConnectionId id;
-  std::uint32_t shift = 0;  // what it writes, by Pattern
+  std::uint32_t shift = 0;  // which bytes it writes, see Pattern
   std::uint64_t written = 0;
   std::uint64_t acknowledged = 0;
   std::uint64_t read = 0;
   bool finished_writing = false;
   bool peer_finished = false;
-  bool intact = true;             // everything read was what the other side wrote there
-  std::uint64_t first_wrong = 0;  // offset of the piece that was not
+  bool intact = true;             // everything read equals what the other side wrote
+  std::uint64_t first_wrong = 0;  // offset of the first read piece that differs
   Instant began{0};
   Instant established = Instant::never();
   Instant last_read{0};
   Instant ended = Instant::never();
   Cause cause = Cause::none;
-  ConnectionInfo last;  // as last seen
+  ConnectionInfo last;  // as last observed
   RttSample rtt;
 };
 
-// One connection. `foreign`: nobody here opened it (a random_peer did), so its text is unknown.
+// One connection. `foreign`: opened by a station such as random_peer, so the expected bytes are
+// unknown.
 struct Flow {
   FlowId id;
   Name app;
-  FourTuple tuple;  // as the opener sees it
+  FourTuple tuple;  // as seen by the opener
   Sequence iss;     // of the opener
   bool foreign = false;
-  bool joined = false;  // simultaneous open: the other side's flow holds both ends; skip this one
+  bool joined = false;  // simultaneous open: the other side's flow has both ends; skip this one
   std::array<FlowEnd, 2> ends;
 
   FlowEnd& end(Side side) { return ends[static_cast<std::uint32_t>(side)]; }
   const FlowEnd& end(Side side) const { return ends[static_cast<std::uint32_t>(side)]; }
 };
 
-// Bits a second that `to` has read of the other side, over the time since it was established.
+// Bits per second that `to` has read since the connection was established.
 std::uint64_t goodput_bits_per_second(const FlowEnd& to);
 
-// A plain value: a copy is a snapshot. Flows are never forgotten: their number bounds a run's
-// memory, not the core's.
+// A plain value: a copy is a snapshot. Flows are never removed: their number bounds the memory of a
+// run, not that of the core.
 class Ledger {
  public:
   struct Opening {
@@ -95,9 +97,9 @@ class Ledger {
     Sequence iss;
     bool foreign = false;
   };
-  // Books a connection that one side has begun.
+  // Records a connection that one side has begun.
   FlowId open(const Opening& opening);
-  // The connection that a peer with this initial sequence number began; nil if nobody did.
+  // The connection that a peer began with this initial sequence number; nil if there is none.
   FlowId find(const FourTuple& tuple_of_opener, Sequence iss) const;
 
   Flow& flow(FlowId id) { return flows_[id.value]; }
@@ -109,7 +111,7 @@ class Ledger {
   void grow();
 
   std::vector<Flow> flows_;
-  std::vector<FlowId> places_;  // an open-addressed table that is never walked for output
+  std::vector<FlowId> places_;  // an open-addressed table that is never iterated for output
 };
 
 }  // namespace lockstep::sim

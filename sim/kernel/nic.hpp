@@ -1,4 +1,4 @@
-// A network NIC between a host's stack and its link, for whoever brings a driver into a world.
+// A simulated NIC between a host's stack and its link, for tools that bring a driver into a world.
 #pragma once
 
 #include <cstddef>
@@ -13,54 +13,55 @@
 
 namespace lockstep::sim {
 
-// The host's end of its link, as a NIC's MAC has it.
+// The host's end of its link, as the MAC of a NIC uses it.
 class NicLink {
  public:
   virtual ~NicLink() = default;
   virtual void send(std::span<const std::byte> frame) = 0;
-  // Frames that have not wholly left, and when the first of them will have; never: none.
+  // Frames in the queue of the link, and when the first of them finishes transmission (never:
+  // none).
   virtual std::uint32_t waiting() = 0;
   virtual Instant first_departure() const = 0;
 };
 
-// What time it is, and where frames go: for one call.
+// The time, and the link to send on; valid for one call.
 struct NicMoment {
-  Instant now;    // the world's
-  Instant local;  // the host's
+  Instant now;    // world time
+  Instant local;  // host time
   NicLink& link;
 };
 
-// Frames that the NIC told of and then lost: on their way to the stack, and to the link.
+// Frames that the NIC accepted and then lost: on the way to the stack, and to the link.
 struct NicLosses {
   std::uint64_t in = 0;
   std::uint64_t out = 0;
 };
 
-// Some NIC in the middle of a run, to go back to.
+// The state of a NIC between two steps.
 class NicSnapshot {
  public:
   virtual ~NicSnapshot() = default;
 };
 
-// Whether a NIC had room for a frame, and which of its workers has it then.
+// Whether a NIC had room for a frame, and which of its workers received it.
 struct NicTaking {
   bool taken = false;
   ShardId worker;
 };
 
-// In place of the plain port; of a host of several shards: of one of them, its worker. receive() to
-// flush() are as Driver has them, between turn_begins() and turn_ends(); the frames that the turn
-// committed have been sent when that returns.
+// Takes the place of the plain port; on a host with several shards each has one worker of the NIC.
+// receive() to flush() are those of Driver and are called between turn_begins() and turn_ends();
+// turn_ends() returns after the frames committed in the turn have been sent.
 class Nic {
  public:
   virtual ~Nic() = default;
-  // A frame has come off the link; on its first worker only.
+  // A frame has arrived from the link; called on the first worker only.
   virtual NicTaking arrive(const NicMoment& moment, std::span<const std::byte> frame) = 0;
-  // Of the first worker of a link: another one, which lives no longer than this. To be asked once
-  // for each.
+  // On the first worker of a link: creates another worker, which must not outlive this one. Call
+  // once per shard.
   virtual std::unique_ptr<Nic> worker(ShardId shard) = 0;
-  // Of the first worker: the first one on another of its links, which lives no longer than this. To
-  // be asked once for each. nullptr: a NIC of one link.
+  // On the first worker: creates the first worker of another of the NIC's links, which must not
+  // outlive this one. Call once per link. nullptr: the NIC has one link.
   virtual std::unique_ptr<Nic> link(std::uint32_t number) {
     static_cast<void>(number);
     return nullptr;
@@ -73,19 +74,20 @@ class Nic {
   virtual std::span<std::byte> claim() = 0;
   virtual void commit(const Egress& egress) = 0;
   virtual void flush() = 0;
-  // Frames for which a turn is wanted.
+  // Frames that require a turn.
   virtual std::uint32_t waiting() const = 0;
-  // When a host that had no room to send may have some; the past: it has.
+  // When a host that had no room to send may have room; an instant in the past: it has room now.
   virtual Instant room_at() const = 0;
   virtual NicLosses losses() const = 0;
-  // Of the same NIC, or of that of the same host in a kernel of the same world and seed.
+  // restore() takes a snapshot of the same NIC, or of the same host's NIC in a kernel of the same
+  // world and seed.
   virtual std::unique_ptr<NicSnapshot> snapshot() const = 0;
   virtual void restore(const NicSnapshot& snapshot) = 0;
 };
 
 using NicMaker = std::unique_ptr<Nic> (*)(const HostSpec&, Random);
 
-// The Driver that turn() runs on where a host has a NIC. `full`: a fault holds the ring closed.
+// The Driver that turn() uses where a host has a NIC. `full`: a fault keeps the transmit ring full.
 class NicPort {
  public:
   NicPort(Nic& nic, bool full) : nic_(nic), full_(full) {}

@@ -1,4 +1,4 @@
-// Who watches a run: told of every frame, turn and event, and able to change nothing.
+// Observers of a run: notified of every frame, turn and event; cannot change the run.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@ class Kernel;
 struct Flow;
 enum class Side : std::uint8_t;
 
-// A frame at one point of its way. `bytes` lives only during the call.
+// A frame at one point of its path. `bytes` is valid only during the call.
 struct FrameNote {
   Instant at;
-  NodeRef node;            // sent: the sender. delivered: the receiver. dropped: where it was going
-  std::uint32_t lane = 0;  // twice the link's position; one more on the way back
+  NodeRef node;            // sent: the sender; delivered: the receiver; dropped: the destination
+  std::uint32_t lane = 0;  // twice the link's position; plus one for the reverse direction
   std::span<const std::byte> bytes;
 };
 
-// Bytes that an application wrote or read, at their place in the stream.
+// Bytes that an application wrote or read, with their offset in the stream.
 struct StreamNote {
   Instant at;
   HostIndex host;
@@ -38,20 +38,21 @@ struct StreamNote {
   Side side;
   std::uint64_t offset = 0;
   std::span<const std::byte> bytes;
-  bool as_written = true;  // read: these are the bytes that the other side wrote there
+  bool as_written = true;  // for reads: equal to what the other side wrote there
 };
 
-// All are called within a step of the kernel, in order. The default of each does nothing.
+// All are called within a step of the kernel, in order. The defaults do nothing.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // A host or station has put a frame on its link; not called again at a switch.
+  // A host or station has put a frame on its link. Not called again at a switch.
   virtual void sent(const Kernel&, const FrameNote&) {}
-  // A host or station has it in its receive ring; one of several shards, in the turn that takes it.
+  // A frame is in the receive ring of a host or station; with several shards, called in the turn
+  // that takes it.
   virtual void delivered(const Kernel&, const FrameNote&) {}
   virtual void dropped(const Kernel&, const FrameNote&, LinkDrop) {}
   virtual void turn_begins(const Kernel&, HostIndex) {}
-  // After each turn: the stack is settled.
+  // After each turn, when the stack is settled.
   virtual void turned(const Kernel&, HostIndex, Outcome) {}
   virtual void on_event(const Kernel&, HostIndex, const Event&) {}
   virtual void wrote(const Kernel&, const StreamNote&) {}
@@ -60,7 +61,7 @@ class Observer {
   virtual void ended(const Kernel&) {}
 };
 
-// The observers of one kernel. Empty: one test a call.
+// The observers of one kernel. With none, each call costs one test.
 class Watch {
  public:
   explicit Watch(const Kernel& kernel) : kernel_(&kernel) {}

@@ -1,4 +1,5 @@
-// Writes pcapng: nanoseconds, little-endian on every machine, the same bytes for the same packets.
+// Writes pcapng: nanoseconds, little-endian on every machine, identical bytes for identical
+// packets.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +12,14 @@
 
 namespace lockstep::sim {
 
-// Where bytes go. The simulator has no files: tools make a sink that writes one.
+// A sink for bytes. The simulator has no file access: tools implement a sink that writes a file.
 class ByteSink {
  public:
   virtual ~ByteSink() = default;
   virtual void put(std::span<const std::byte> bytes) = 0;
 };
 
-// How an interface's packets begin, by the numbers of the pcapng registry.
+// The link type of an interface, numbered as in the pcapng registry.
 enum class CaptureLink : std::uint16_t {
   null = 0,
   ethernet = 1,
@@ -29,7 +30,7 @@ enum class CaptureLink : std::uint16_t {
   linux_cooked_2 = 276,
 };
 
-// Which way a packet passed its interface, by the numbers of the flags option.
+// The direction of a packet at its interface, numbered as in the flags option.
 enum class CaptureWay : std::uint32_t { unknown = 0, inbound = 1, outbound = 2 };
 
 class PcapngWriter {
@@ -46,7 +47,7 @@ class PcapngWriter {
     CaptureWay way = CaptureWay::outbound;
     std::span<const std::byte> bytes;
     std::string_view comment;  // empty: none
-    std::uint32_t cut = 0;     // octets that were on the wire beyond `bytes`
+    std::uint32_t cut = 0;     // octets on the wire beyond `bytes`
   };
   void packet(const Packet& packet);
 

@@ -11,16 +11,16 @@
 
 namespace lockstep::sim {
 
-// What a port works on during one turn.
+// The objects that a port uses during one turn.
 struct PortTurn {
   Host& host;
   Bus& bus;
   Schedule& schedule;
   const Watch& watch;
-  Instant now;                   // the world's
-  Instant local_now;             // the host's
+  Instant now;                   // world time
+  Instant local_now;             // host time
   std::vector<Ingress>& burst;   // scratch, kept by the kernel between turns
-  std::vector<Ingress>& sorted;  // ... of a host of several shards
+  std::vector<Ingress>& sorted;  // the same for a host with several shards
   std::uint64_t& frames_hash;
 };
 
@@ -39,7 +39,8 @@ class SimPort {
   PortTurn turn_;
 };
 
-// The host's frame, `length` octets of its room, goes onto its link, counted, hashed and watched.
+// Sends the first `length` octets of a host's frame buffer on its link; counts, hashes and reports
+// the frame.
 void put_on_link(const PortTurn& turn, FrameId frame, std::uint32_t length);
 
 static_assert(Driver<SimPort>);

@@ -1,4 +1,4 @@
-// The registry: models, stations and NICs by name, so that a tool can bring its own into a world.
+// The registry: models, stations and NICs by name, so that a tool can add its own.
 #pragma once
 
 #include <memory>
@@ -15,20 +15,20 @@ namespace lockstep::sim {
 
 enum class Role : std::uint8_t { client, server };
 
-// Makes the part of an application that runs on one side.
+// Creates the part of an application that runs on one side.
 using ModelMaker = std::unique_ptr<Model> (*)(const World&, const AppSpec&, Role);
 using StationMaker = std::unique_ptr<Station> (*)(const World&, const StationSpec&, Random);
 
 class Registry {
  public:
-  // All that sim itself offers: bulk, echo, chatter, half_close, slow_reader, mutual; random_peer,
-  // and a attacker for each lie.
+  // The models and stations of sim: bulk, echo, chatter, half_close, slow_reader, mutual;
+  // random_peer, and an attacker for each kind of attack.
   static Registry standard();
 
   void add_model(Name name, ModelMaker maker) { models_.push_back({name, maker}); }
   void add_station(Name name, StationMaker maker) { stations_.push_back({name, maker}); }
   void add_nic(Name name, NicMaker maker) { nics_.push_back({name, maker}); }
-  // nullptr: nobody has registered that name.
+  // nullptr: no such name is registered.
   ModelMaker model(Name name) const;
   StationMaker station(Name name) const;
   NicMaker nic(Name name) const;

@@ -1,4 +1,4 @@
-// The Driver of one of several shards around any port: what is another shard's is handed to it.
+// The Driver of one of several shards, over any port: forwards frames of other shards to them.
 #pragma once
 
 #include <span>
@@ -8,15 +8,17 @@
 
 namespace lockstep::sim {
 
-// What a shard does with the frames of its port, and with those that it was handed.
+// How a shard handles the frames of its port and those that other shards forwarded to it.
 class Siblings {
  public:
   explicit Siblings(const PortTurn& turn) : turn_(turn) {}
 
-  // Bursts of one frame are the port's and the other shards' in turns.
+  // Where a burst is one frame, bursts alternate between the port and the other shards: whether
+  // this one is theirs.
   bool theirs() const;
-  // Of what the port gave: the shard's own, and what is everyone's; then what others have handed
-  // over, up to a burst. Observers are told of each. The rest is on its way to its home.
+  // Returns the shard's own frames and the frames for all shards out of `from_port`, then frames
+  // that other shards forwarded, up to one burst. Reports each to the observers. Forwards the rest
+  // to the shards that own them.
   std::span<const Ingress> sort(std::span<const Ingress> from_port);
   void reclaim();
 

@@ -1,4 +1,4 @@
-// A whole kernel in mid run as values.
+// The state of a whole kernel as values.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace lockstep::sim {
 struct HostSnapshot {
   std::vector<std::byte> stack;
   HostState state;
-  std::unique_ptr<NicSnapshot> nic;  // where the host has one
+  std::unique_ptr<NicSnapshot> nic;  // nullptr: the host has no NIC
   std::vector<std::unique_ptr<Model>> models;
 };
 

@@ -7,12 +7,13 @@
 
 namespace lockstep::sim {
 
-// Makes `shards` hosts of this one, which must be on a link of Ethernet frames and have its link
-// address: itself the first, the others behind all hosts, called NAME-1, NAME-2 and so on; and the
-// port, NAME-port, that takes its place on its link. A fault of the host is one of each of them.
-// With a NIC they stand on one, each a worker of it, and it is the NIC that steers, right or
-// wrong. To be called once everything else refers to the host.
-// CHECKs 2 <= shards <= ShardCount::most.
+// Replaces this host by `shards` hosts. It must be on an Ethernet link and have its link address.
+// It becomes the first shard; the others follow all other hosts and are named NAME-1, NAME-2 and so
+// on. A port named NAME-port takes its place on its link. A fault of the host applies to each
+// shard.
+// With a NIC the shards are workers of one NIC, and the NIC steers frames, correctly or not.
+// Call it after everything else in the world that refers to the host is complete. CHECKs 2 <=
+// shards <= ShardCount::most.
 struct Spreading {
   HostIndex host;
   ShardCount shards;
@@ -20,7 +21,7 @@ struct Spreading {
 };
 void spread(World& world, const Spreading& how);
 
-// What one shard of a client does of an application: every so manyth flow.
+// The part of an application that one shard of a client runs: every shards-th flow.
 AppSpec share_of(const AppSpec& app, ShardId shard, ShardCount shards);
 
 }  // namespace lockstep::sim

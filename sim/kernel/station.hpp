@@ -1,4 +1,4 @@
-// A station: a node that is no Stack and speaks frames of its own making.
+// A station: a node without a Stack that builds its own frames.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class StationDesk {
       : now_(now), node_(node), bus_(bus), schedule_(schedule), watch_(watch) {}
 
   Instant now() const { return now_; }
-  // Puts a frame on the station's link; it may be of any content, and as long as the largest MTU.
+  // Sends a frame on the station's link; any content, up to the largest MTU.
   void send(std::span<const std::byte> frame);
   std::uint64_t sent() const { return sent_; }
 
@@ -32,15 +32,15 @@ class StationDesk {
   std::uint64_t sent_ = 0;
 };
 
-// A plain value behind a virtual face: a clone is a snapshot.
+// A polymorphic plain value: a clone is a snapshot.
 class Station {
  public:
   virtual ~Station() = default;
-  // A frame has arrived. `frame` lives only during the call.
+  // A frame has arrived. `frame` is valid only during the call.
   virtual void arrived(StationDesk& desk, std::span<const std::byte> frame) = 0;
-  // Its deadline has come.
+  // Called at its deadline.
   virtual void run(StationDesk& desk) = 0;
-  // By the world's clock; never: only a frame can wake it.
+  // When run() is due, in world time; never: only an arriving frame calls it.
   virtual Instant deadline() const = 0;
   virtual std::unique_ptr<Station> clone() const = 0;
 };

@@ -1,4 +1,4 @@
-// A short line of text in a fixed room: sim has no strings.
+// A line of text in a fixed buffer: sim uses no std::string.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace lockstep::sim {
 
-// What does not fit is cut off.
+// Text that does not fit is truncated.
 class Line {
  public:
   static constexpr std::uint32_t length_max = 480;

@@ -1,4 +1,4 @@
-// A trace: every packet of a run, or of one node, with a comment that says why it was sent.
+// A trace: a capture of all nodes or of one, with a comment on why each packet was sent.
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@
 
 namespace lockstep::sim {
 
-// Writes pcapng into a sink. A packet is seen where it leaves and where it arrives, so that one
-// that was lost shows as missing. The comment of a packet that leaves names the host, its
-// connection's state, cwnd and bytes in flight, what the packet is, and what caused the turn.
+// Writes pcapng into a sink. A packet is recorded where it leaves and where it arrives, so that a
+// lost packet shows as missing. The comment of a sent packet gives the host, the state of its
+// connection, cwnd and bytes in flight, the kind of packet, and what caused the turn.
 class Trace final : public Observer {
  public:
-  // Of all nodes, an interface each.
+  // Records all nodes, one interface each.
   Trace(const World& world, ByteSink& sink);
-  // Of one node alone.
+  // Records one node.
   Trace(const World& world, ByteSink& sink, NodeRef only);
 
   void sent(const Kernel& kernel, const FrameNote& note) override;
@@ -37,12 +37,12 @@ class Trace final : public Observer {
     ConnectionId id;
     std::uint64_t retransmissions = 0;  // as of its last packet
   };
-  // What came before a host's packets in one turn.
+  // The events before a host's packets in one turn.
   struct Cause {
     std::array<std::uint64_t, tcp::timer_kind_count> timers{};
     std::uint32_t arrived = 0;           // since the last turn
-    std::uint32_t arrived_segments = 0;  // of these, TCP's
-    std::uint32_t arrived_data = 0;      // of these, with text
+    std::uint32_t arrived_segments = 0;  // of these, TCP segments
+    std::uint32_t arrived_data = 0;      // of these, with data
     bool event_told = false;
     std::vector<Known> known;  // sorted by tuple
   };

@@ -1,4 +1,5 @@
-// A world as plain data: hosts, stations, switches, links, applications, faults, and how long.
+// A world as plain data: hosts, stations, switches, links, applications, faults, and its time
+// limit.
 #pragma once
 
 #include <cstdint>
@@ -17,49 +18,50 @@
 
 namespace lockstep::sim {
 
-// A host runs a real Stack behind the real turn(); a station speaks raw frames; a switch forwards.
+// A host runs a Stack behind turn(); a station sends raw frames; a switch forwards.
 enum class NodeKind : std::uint8_t { host, station, learning_switch };
 
-// Names a node by its kind and its position in the world's list of that kind.
+// Identifies a node by its kind and its position in the world's list of that kind.
 struct NodeRef {
   NodeKind kind = NodeKind::host;
   std::uint32_t index = 0;
   constexpr bool operator==(const NodeRef&) const = default;
 };
 
-// Names a host by its position in World::hosts.
+// Identifies a host by its position in World::hosts.
 struct HostIndex {
   std::uint32_t value = 0;
   constexpr bool operator==(const HostIndex&) const = default;
 };
 
-// Which of its workers a NIC gives a frame to.
+// How a NIC chooses the worker of a frame.
 enum class NicHash : std::uint8_t {
-  ours,      // as shard_of has it: whose home it is
-  nic,       // by a symmetric, additive function of its own
+  ours,      // by shard_of: the shard that owns the flow
+  nic,       // by the NIC's own function, symmetric and additive
   one,       // all to one worker
-  lopsided,  // by a function that the two ways of a flow differ in
+  lopsided,  // by a function that separates the two directions of a flow
 };
 
-// The NIC of a host whose port is not the plain one. How it errs is drawn from the seed, each
-// chance for a frame or a call; a NIC without any is as good as none.
+// The NIC of a host without the plain port. Its errors are drawn from the seed, with a probability
+// per frame or call; by default there are none.
 struct NicSpec {
-  Name driver;                   // empty: the plain port; or a name that the registry knows
+  Name driver;                   // empty: the plain port; otherwise a name in the registry
   std::uint32_t batch = 16;      // frames handed to the NIC at once
-  NicHash hash = NicHash::ours;  // of a host of several shards
-  Duration completion;           // after it has left, until its buffer can be used again
-  Probability no_buffer{};       // a frame finds no buffer
-  Probability ring_full{};       // ... or no descriptor
-  Probability truncated{};       // a part of it is lost
-  Probability bad_sum{};         // it is damaged, and the NIC sees that
-  Probability mispredicted{};    // another worker gets it
-  Probability not_ready{};       // the NIC has no buffer to send for a while
-  Probability late{};            // a buffer comes back late
+  NicHash hash = NicHash::ours;  // for a host with several shards
+  Duration completion;           // from transmission until the buffer can be reused
+  Probability no_buffer{};       // a received frame finds no buffer
+  Probability ring_full{};       // a received frame finds no descriptor
+  Probability truncated{};       // a received frame is truncated
+  Probability bad_sum{};         // a received frame is damaged and the NIC detects it
+  Probability mispredicted{};    // a frame goes to another worker
+  Probability not_ready{};       // the NIC has no transmit buffer for a while
+  Probability late{};            // a buffer is returned late
   Duration late_by = Duration::microseconds(50);
-  Duration link_up_for;  // and then down, over and over; zero: always up
+  Duration link_up_for;  // alternates with link_down_for; zero: always up
   Duration link_down_for;
-  Instant errors_until = Instant::never();  // flawless from then on
-  // What of it loses frames: only these are faults that have to end before all must be well.
+  Instant errors_until = Instant::never();  // no errors from then on
+  // Whether it loses frames. Only those errors are faults that must end before liveness is
+  // required.
   constexpr bool errs() const {
     return no_buffer.per_billion != 0 || ring_full.per_billion != 0 || truncated.per_billion != 0 ||
            bad_sum.per_billion != 0 || link_down_for.ns != 0;
@@ -71,21 +73,21 @@ struct HostSpec {
   Name name;
   Config config;
   ClockSpec clock;
-  Duration poll;                      // turns are at least this far apart; zero: at once
-  std::uint32_t transmit_ring = 256;  // frames committed that have not wholly left
+  Duration poll;                      // minimum interval between turns; zero: none
+  std::uint32_t transmit_ring = 256;  // committed frames whose transmission is not complete
   std::uint32_t receive_ring = 1024;  // frames that wait for a turn
   NicSpec nic;
-  // Hosts that stand on links of one NIC (share_nic): whose NIC it is, on which of its links
-  // this one is, and, where it is the first, how many there are.
+  // Hosts on links of one NIC (share_nic): the host that owns the NIC, which of its links this host
+  // is on, and, for the owner, the number of links.
   HostIndex nic_first{};
   std::uint32_t nic_link = 0;
   std::uint32_t nic_links = 1;
-  // Of several stacks behind one port (spread.hpp): where the first is, and the second; the others
-  // follow that one.
+  // For several shards behind one port (spread.hpp): the first shard and the second; the others
+  // follow the second.
   HostIndex shard_first{};
   HostIndex shard_second{};
   constexpr std::uint32_t shards() const { return config.tcp.shards.value; }
-  // Frames that the port hands out at once: half of a burst where the other shards' come too.
+  // Frames per burst from the port: half a burst where frames of other shards are added.
   constexpr std::uint32_t port_burst() const {
     std::uint32_t const all = config.burst_frames.value;
     return shards() == 1 || all == 1 ? all : all / 2;
@@ -95,23 +97,23 @@ struct HostSpec {
   }
 };
 
-// A node that is no Stack: the registry makes it by the name of its model.
+// A node without a Stack; the registry creates it by the name of its model.
 struct StationSpec {
   Name name;
   Name model;
   Mac mac;
   IpAddress address;
-  Duration every = Duration::milliseconds(10);  // between two acts of its own
-  std::uint64_t acts = 1'000;                   // then it falls silent
+  Duration every = Duration::milliseconds(10);  // between two of its actions
+  std::uint64_t acts = 1'000;                   // then it is silent
 };
 
 struct SwitchSpec {
   Name name;
   std::uint32_t addresses_max = 1'024;
-  // Not 0: no switch, but the port of a host of so many shards. The first of its links is the wire,
-  // the others lead to the shards in their order; frames go where shard_of says.
+  // Not 0: the port of a host with that many shards instead of a switch. The first of its links is
+  // the wire, the others lead to the shards in order; shard_of decides where frames go.
   std::uint32_t shards = 0;
-  Probability missteer{};  // that a frame for one shard goes to another one
+  Probability missteer{};  // probability that a frame goes to another shard
 };
 
 // Two lanes: forward from `a` to `b`, back from `b` to `a`.
@@ -123,31 +125,31 @@ struct LinkSpec {
   LaneSpec back;
 };
 
-// How the side that has written all it wants to says so.
+// How the side that has written everything ends the connection.
 enum class CloseMode : std::uint8_t { finish, close, abort };
 
-// One application: a client on one host, its server on another. What a model does not use, it
-// ignores.
+// One application: a client on one host, its server on another. A model ignores the fields that it
+// does not use.
 struct AppSpec {
   Name name;
   Name model;
   HostIndex client;
   HostIndex server;
   Port port{5000};
-  Duration start;                    // by the client's clock, after its origin
-  std::uint32_t flows = 1;           // connections side by side
-  std::uint32_t repeat = 1;          // connections of each flow, one after the other
-  Duration stagger;                  // between the starts of two flows
-  std::uint64_t bytes = 65'536;      // that the client sends on a connection
-  std::uint64_t reply_bytes = 0;     // that the server sends: on a connection, or for a request
-  std::uint32_t rounds = 1;          // requests on a connection
-  Duration think;                    // before the next request or connection
-  std::uint64_t read_bytes = 1'024;  // slow reader: at a time
-  Duration read_every = Duration::milliseconds(10);  // slow reader
-  Duration read_after;             // slow reader: not a byte before, from `accepted`
-  bool lend = false;               // lend the bytes instead of writing them
-  std::uint32_t urgent_every = 0;  // mark every so manyth write urgent; zero: none
-  std::uint32_t fast_open = 0;     // Fast Open, how many at once; where Config has it on
+  Duration start;                                    // by the client's clock, after its origin
+  std::uint32_t flows = 1;                           // concurrent connections
+  std::uint32_t repeat = 1;                          // connections of each flow, sequential
+  Duration stagger;                                  // between the starts of two flows
+  std::uint64_t bytes = 65'536;                      // sent by the client per connection
+  std::uint64_t reply_bytes = 0;                     // sent by the server per connection or request
+  std::uint32_t rounds = 1;                          // requests per connection
+  Duration think;                                    // before the next request or connection
+  std::uint64_t read_bytes = 1'024;                  // slow reader: bytes per read
+  Duration read_every = Duration::milliseconds(10);  // slow reader: interval
+  Duration read_after;             // slow reader: delay of the first read after `accepted`
+  bool lend = false;               // lend the bytes instead of copying them
+  std::uint32_t urgent_every = 0;  // mark every n-th write urgent; zero: none
+  std::uint32_t fast_open = 0;     // Fast Open: pending requests at the server; zero: off
   CloseMode close_mode = CloseMode::finish;
 };
 
@@ -177,17 +179,17 @@ struct World {
   std::vector<LaneFaultSpec> lane_faults;
   std::vector<HostFaultSpec> host_faults;
   Duration limit = Duration::seconds(600);  // the run ends here at the latest
-  std::uint32_t invariants_every = 1;       // turns of a host between two checks; zero: none
-  bool served = false;                      // nothing excuses a connection that does not succeed
+  std::uint32_t invariants_every = 1;       // turns of a host between two checks; zero: no checks
+  bool served = false;                      // every connection must succeed, whatever happens
 };
 
-// When the last fault that ends is over; never if one does not end.
+// When the last fault ends; never if one does not end.
 Instant faults_end(const World& world);
 
-// Gives every host and station that has no link address one by its position.
+// Assigns a link address by position to every host and station without one.
 void give_macs(World& world);
 
-// Why a Kernel cannot be made of this world, in words, or empty. `subject` names what is wrong.
+// Why a Kernel cannot run this world, or empty. `subject` names the offending item.
 struct WorldFault {
   std::string_view what;
   Name subject;
@@ -195,16 +197,16 @@ struct WorldFault {
 };
 WorldFault fault_of(const World& world);
 
-// The world with keys for each host that names none, by the seed and its name. The shards of a host
-// share theirs: what one of them has shown to a peer may come back to another.
+// The world with keys, derived from the seed and the name, for each host without any. The shards of
+// a host share keys, because a cookie issued by one may be returned to another.
 World with_keys(World world, std::uint64_t seed);
 
-// Puts `other` on the next link of the NIC that `first` has: two stacks, a link each, one NIC,
-// which steers and errs as that of `first` does. CHECKs that `first` stands before it in the world
-// and has a NIC of its own.
+// Puts `other` on the next link of the NIC of `first`: two stacks, one link each, on one NIC, which
+// steers and errs as specified for `first`. CHECKs that `first` precedes `other` in the world and
+// owns a NIC.
 void share_nic(World& world, HostIndex first, HostIndex other);
 
-// Why a host cannot have the NIC that it names, in words, or empty.
+// Why a host cannot have the NIC that it names, or empty.
 std::string_view fault_of_nic(const HostSpec& host);
 
 }  // namespace lockstep::sim

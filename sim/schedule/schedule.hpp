@@ -1,4 +1,4 @@
-// The schedule: what happens when, in one total order (instant, rank of kind, insertion number).
+// The schedule of events in one total order: (instant, rank of kind, insertion number).
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace lockstep::sim {
 
-// What an entry does. The value is the rank: at one instant, frames arrive before hosts turn, so
-// that a host finds all of an instant's frames in one burst.
+// What an entry does. The value is the rank: at one instant frames arrive before hosts take turns,
+// so that a host receives all frames of that instant in one burst.
 enum class Kind : std::uint8_t {
-  arrival,  // subject: the frame that reaches the end of its link
-  station,  // subject: the node that wants to run
-  turn,     // subject: the host that must turn at this very instant
-  timer,    // subject: the host whose deadline may have come
+  arrival,  // subject: a frame that reaches the end of its link
+  station,  // subject: a station that runs
+  turn,     // subject: a host that takes a turn at this instant
+  timer,    // subject: a host whose deadline may have come
 };
 
-// One thing to happen. `order` is the rank in the upper 8 bits and the insertion number below.
+// One scheduled event. `order` has the rank in its upper 8 bits and the insertion number below.
 struct Entry {
   Instant at;
   std::uint64_t order = 0;
@@ -32,8 +32,8 @@ struct Entry {
   }
 };
 
-// A heap of four children a node: one cache line holds most of a node's children. A plain value: a
-// copy is a snapshot.
+// A 4-ary heap: one cache line holds most of a node's children. A plain value: a copy is a
+// snapshot.
 class Schedule {
  public:
   bool empty() const { return heap_.empty(); }
@@ -58,7 +58,7 @@ class Schedule {
     ++inserted_;
   }
 
-  // Takes the first entry out. The schedule must not be empty. O(log n).
+  // Removes the first entry. The schedule must not be empty. O(log n).
   Entry take() {
     CHECK(!heap_.empty());
     Entry const first = heap_.front();
@@ -70,7 +70,7 @@ class Schedule {
     return first;
   }
 
-  // How many entries are of that kind. O(n).
+  // The number of entries of that kind. O(n).
   std::uint64_t count(Kind kind) const {
     std::uint64_t found = 0;
     for (const Entry& entry : heap_) {
@@ -85,7 +85,7 @@ class Schedule {
   static constexpr std::uint64_t insertions_max = std::uint64_t{1} << 56;
   static constexpr std::size_t fan_out = 4;
 
-  // Places `entry`, for which the last place of the heap is free.
+  // Inserts `entry`; the last position of the heap is free.
   void sift_up(const Entry& entry) {
     std::size_t hole = heap_.size() - 1;
     while (hole != 0) {
@@ -99,7 +99,7 @@ class Schedule {
     heap_[hole] = entry;
   }
 
-  // Places `entry`, for which the first place of the heap is free.
+  // Inserts `entry`; the first position of the heap is free.
   void sift_down(const Entry& entry) {
     std::size_t const size = heap_.size();
     std::size_t hole = 0;
